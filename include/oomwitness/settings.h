@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Settings the daemon fixes before load; programs see them as read-only data, so the verifier
+ * drops what is switched off.
+ */
+#pragma once
+
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
+
+#define OOMW_MAX_LEVELS 8
+
+struct oomw_settings {
+	__u32 page_size;   /* bytes */
+	__u32 own_tgid;	   /* our own reads and writes must not count as the workload's reclaim */
+	__u32 level_count; /* <= OOMW_MAX_LEVELS */
+	__u32
+	    levels_percent[OOMW_MAX_LEVELS]; /* ascending; levels_percent[0] gates the slow path */
+	__u32 rearm_percent;	  /* a level re-arms when usage falls this far below it */
+	__u64 growth_interval_ns; /* shortest distance of two growth samples, >= 10 ms */
+	__u64 time_to_limit_ns;	  /* fire OOMW_WATERMARK_TIME_TO_LIMIT below this; 0 = never */
+};

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two clocks, two types. Everything inside runs on CLOCK_MONOTONIC, the clock of the kernel's
+// events; wall time appears only where a human or a file meets it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace oomw {
+
+using Nanoseconds = std::chrono::nanoseconds;
+
+// CLOCK_MONOTONIC, nanoseconds.
+struct MonotonicTime {
+  std::int64_t ns = 0;
+  friend auto operator<=>(const MonotonicTime&, const MonotonicTime&) = default;
+  friend MonotonicTime operator+(MonotonicTime t, Nanoseconds d) { return {t.ns + d.count()}; }
+  friend MonotonicTime operator-(MonotonicTime t, Nanoseconds d) { return {t.ns - d.count()}; }
+  friend Nanoseconds operator-(MonotonicTime a, MonotonicTime b) { return Nanoseconds(a.ns - b.ns); }
+};
+
+// CLOCK_REALTIME, nanoseconds since 1970-01-01T00:00:00Z.
+struct WallTime {
+  std::int64_t ns = 0;
+  friend auto operator<=>(const WallTime&, const WallTime&) = default;
+};
+
+[[nodiscard]] inline double to_seconds(Nanoseconds d) { return static_cast<double>(d.count()) / 1e9; }
+
+// Thread-safe. Virtual so that replay and tests can own time.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  [[nodiscard]] virtual MonotonicTime now() const = 0;
+  [[nodiscard]] virtual WallTime wall_now() const = 0;
+  // The wall time of a monotonic instant, by the offset of this moment.
+  [[nodiscard]] WallTime wall_of(MonotonicTime t) const { return {wall_now().ns - (now().ns - t.ns)}; }
+};
+
+class SystemClock final : public Clock {
+ public:
+  [[nodiscard]] MonotonicTime now() const override;
+  [[nodiscard]] WallTime wall_now() const override;
+};
+
+// "2026-11-21T03:04:05.123456789Z"
+[[nodiscard]] std::string to_rfc3339(WallTime t);
+
+}  // namespace oomw

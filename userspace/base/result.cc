@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/result.h"
+
+#include <cerrno>
+#include <cstdio>
+
+namespace oomw {
+
+std::string_view to_string(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kNotFound:
+      return "not_found";
+    case ErrorCode::kPermission:
+      return "permission";
+    case ErrorCode::kInvalid:
+      return "invalid";
+    case ErrorCode::kUnsupported:
+      return "unsupported";
+    case ErrorCode::kTimeout:
+      return "timeout";
+    case ErrorCode::kLimit:
+      return "limit";
+    case ErrorCode::kNoSpace:
+      return "no_space";
+    case ErrorCode::kUnavailable:
+      return "unavailable";
+    case ErrorCode::kInternal:
+      return "internal";
+  }
+  return "internal";
+}
+
+namespace {
+
+ErrorCode code_of_errno(int err) {
+  switch (err) {
+    case ENOENT:
+    case ESRCH:
+    case ENODEV:  // reading a file of a removed cgroup
+    case ENOTDIR:
+      return ErrorCode::kNotFound;
+    case EPERM:
+    case EACCES:
+    case EROFS:
+      return ErrorCode::kPermission;
+    case EINVAL:
+      return ErrorCode::kInvalid;
+    case ENOSYS:
+    case EOPNOTSUPP:
+      return ErrorCode::kUnsupported;
+    case ETIMEDOUT:
+      return ErrorCode::kTimeout;
+    case EMFILE:
+    case ENFILE:
+    case E2BIG:
+      return ErrorCode::kLimit;
+    case ENOSPC:
+    case EDQUOT:
+      return ErrorCode::kNoSpace;
+    case ECONNREFUSED:
+    case ECONNRESET:
+    case EAGAIN:
+    case EBUSY:
+      return ErrorCode::kUnavailable;
+    default:
+      return ErrorCode::kInternal;
+  }
+}
+
+}  // namespace
+
+Error errno_error(int err, std::string_view what) {
+  char buffer[128];
+  // GNU strerror_r: returns the text, which may or may not be in the buffer.
+  const char* text = strerror_r(err, buffer, sizeof(buffer));
+  return Error{code_of_errno(err), std::string(what) + ": " + text};
+}
+
+void check_failed(const char* expression, const char* file, int line) {
+  std::fprintf(stderr, "oomwitness: bug: %s does not hold (%s:%d)\n", expression, file, line);
+  std::abort();
+}
+
+}  // namespace oomw

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text that a workload controls (comm, cmdline, cgroup and container names, HTTP answers) is
+// hostile until it went through one of these.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace oomw {
+
+// Valid UTF-8: each malformed byte becomes U+FFFD. For JSON and metric labels.
+[[nodiscard]] std::string to_valid_utf8(std::string_view bytes);
+
+// One line fit for a terminal or log: valid UTF-8, control characters (also C1, bidi overrides
+// and line separators) as \xNN or \u{NNNN}, cut to max_chars with "..." .
+[[nodiscard]] std::string printable(std::string_view bytes, std::size_t max_chars = 256);
+
+// A file name component: [A-Za-z0-9._-], everything else '_', never empty, never starting with
+// '.' or '-', at most max_bytes.
+[[nodiscard]] std::string to_file_component(std::string_view bytes, std::size_t max_bytes = 64);
+
+// Text safe inside Markdown running text and tables (escapes | ` * _ < > [ ] \ and newlines).
+[[nodiscard]] std::string to_markdown(std::string_view bytes, std::size_t max_chars = 256);
+
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+[[nodiscard]] std::string_view trim(std::string_view text);  // ASCII white space on both ends
+[[nodiscard]] std::optional<std::uint64_t> parse_u64(std::string_view text, int base = 10);  // whole text
+
+// IEC units, three significant digits: "256 MiB", "1.50 GiB", "812 B".
+[[nodiscard]] std::string human_bytes(std::uint64_t bytes);
+
+}  // namespace oomw

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// One interface for every way of taking a heap profile.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/event.h"
+
+namespace oomw {
+
+// A process to try; the values are copies, valid on any thread.
+struct CaptureTarget {
+  ProcessKey process;
+  CgroupId cgroup;
+  std::string comm;
+  std::string exe;
+};
+
+struct CaptureRequest {
+  std::uint64_t capture_id = 0;
+  CgroupId cgroup;                     // whose limit is near
+  std::vector<CaptureTarget> targets;  // tried in order, the likely culprit first; at most 8
+  std::string trigger;
+  MonotonicTime requested;
+  MonotonicTime deadline;
+  std::optional<std::uint64_t> usage_bytes;
+  std::optional<std::uint64_t> limit_bytes;
+};
+
+struct CaptureOutcome {
+  CaptureFinished finished;  // result and reason always set
+  std::string profile;       // gzip pprof as stored, provenance in its comments; "" unless ok
+};
+
+// Virtual so that replay, tests and later methods (live, at_kill) fit in.
+class CaptureBackend {
+ public:
+  virtual ~CaptureBackend() = default;
+  // Any worker thread; may take until request.deadline; never throws.
+  [[nodiscard]] virtual CaptureOutcome capture(const CaptureRequest& request) = 0;
+  // Resolve what capture() will need, ahead of time and cheaply (same threads).
+  virtual void prepare(const CaptureRequest& request) = 0;
+  // The process is gone: drop what is cached for it. Any thread.
+  virtual void forget(ProcessKey process) = 0;
+};
+
+}  // namespace oomw

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "captures/http_capture.h"
+#include "captures/spool.h"
+#include "incidents/correlator.h"
+#include "incidents/incident_store.h"
+#include "kernel/kernel_source.h"
+#include "system/sampler.h"
+#include "triggers/trigger_policy.h"
+
+namespace oomw {
+
+// /etc/oomwitness/oomwitness.toml; every key has a default, so an absent file is fine.
+struct Config {
+  std::string data_dir = "/var/lib/oomwitness";
+  std::string metrics_listen = ":9435";
+  std::string web_listen = "127.0.0.1:9436";
+  std::string log_level = "info";
+  std::string cgroup_root = "/sys/fs/cgroup";
+  std::string proc_root = "/proc";
+  std::string host_root;  // where the host's / is mounted, for OCI bundles
+  bool run_time_stats = false;
+  unsigned capture_workers = 2;
+  KernelConfig kernel;
+  SamplerConfig sampler;
+  TriggerConfig triggers;
+  HttpCaptureConfig http;
+  Spool::Limits spool;
+  CorrelatorConfig correlator;
+  Retention retention;
+};
+
+inline constexpr const char* kDefaultConfigPath = "/etc/oomwitness/oomwitness.toml";
+
+// kInvalid with "file:line:column: what": unknown key, wrong type, value out of range.
+[[nodiscard]] Result<Config> parse_config(std::string_view toml, std::string_view file_name);
+// `explicit_path` "" = the default path, whose absence is fine.
+[[nodiscard]] Result<Config> load_config(const std::string& explicit_path);
+
+}  // namespace oomw

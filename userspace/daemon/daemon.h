@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "daemon/config.h"
+#include "events/event.h"
+#include "incidents/incident.h"
+
+namespace oomw {
+
+struct RunOptions {
+  std::string record_path;  // write every event here; "" = no recording
+  // Called on the core thread for what a human wants to see (kills, crossings, captures).
+  std::function<void(const Event&)> on_event;
+  // An incident is on disk (amended = again).
+  std::function<void(const Incident&, const std::string& directory, bool amended)> on_incident;
+};
+
+// Wires everything; owns every thread. Members are destroyed in reverse order of construction:
+// intake stops first, the store and the log last.
+class Daemon {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Daemon>> make(Config config, RunOptions options);
+  ~Daemon();
+  // Blocks until SIGINT or SIGTERM (or stop()); the calling thread becomes the core thread.
+  [[nodiscard]] Result<> run();
+  void stop();  // any thread
+
+ private:
+  Daemon();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace oomw

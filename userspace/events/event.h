@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything the model, triggers and correlator ever see. Kernel records, /proc and cgroupfs
+// readings, container names and capture results all arrive as one of these, live or replayed.
+//
+// Adding an event touches: its struct here, the variant, decode (if the kernel sends it), the
+// record format (events/record.cc) and one test.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "events/ids.h"
+
+namespace oomw {
+
+// --- from the kernel (or its files, on the lowest rung) --------------------------------------
+
+struct RssSplit {  // bytes; approximate by a batch of pages per CPU on kernels >= 6.2
+  std::uint64_t anon_bytes = 0;
+  std::uint64_t file_bytes = 0;
+  std::uint64_t shmem_bytes = 0;
+  std::optional<std::uint64_t> pgtables_bytes;  // kmsg gives it too, BPF always
+};
+
+// The OOM killer marked one victim. One kill decision may mark many (memory.oom.group).
+struct OomKill {
+  MonotonicTime time;
+  ProcessKey victim;
+  CgroupId victim_cgroup;
+  std::string victim_comm;
+  std::optional<std::uint32_t> victim_uid;
+  std::optional<std::int32_t> victim_oom_score_adj;
+  std::optional<RssSplit> victim_rss;
+  std::int32_t trigger_pid = 0;  // thread group that allocated; 0 = not known
+  std::string trigger_comm;
+  CgroupId trigger_cgroup;
+  CgroupId owner_cgroup;     // whose limit; none: see owner_known
+  bool owner_known = false;  // true with no owner_cgroup = node-wide
+  bool owner_exact = false;  // said by the kernel, not resolved from counters
+  std::optional<std::uint64_t> owner_usage_bytes;
+  std::optional<std::uint64_t> owner_limit_bytes;
+  // "bpf" (mark_victim) or "kmsg" (kernel log): two sources may report the same kill; the
+  // model keeps the first per victim.
+  std::string source;
+};
+
+enum class WatermarkReason { kLevel, kTimeToLimit };
+
+struct WatermarkCrossed {
+  MonotonicTime time;
+  CgroupId cgroup;       // whose limit is near: maybe an ancestor (pod) of leaf
+  CgroupId leaf_cgroup;  // where the crossing task lives
+  WatermarkReason reason = WatermarkReason::kLevel;
+  std::uint32_t level_percent = 0;
+  std::uint64_t usage_bytes = 0;
+  std::uint64_t limit_bytes = 0;
+  std::optional<double> growth_bytes_per_second;
+  std::optional<Nanoseconds> time_to_limit;
+  std::int32_t pid = 0;  // thread group that crossed
+};
+
+struct ProcessExec {
+  MonotonicTime time;
+  ProcessKey process;
+  std::int32_t parent_pid = 0;
+  std::uint32_t uid = 0;
+  CgroupId cgroup;
+  std::string comm;
+};
+
+struct ProcessExit {
+  MonotonicTime time;
+  ProcessKey process;
+  CgroupId cgroup;
+  std::uint32_t exit_code = 0;  // wait(2) status
+};
+
+struct CgroupCreated {
+  MonotonicTime time;
+  CgroupId cgroup;
+  CgroupId parent;
+  std::string path;  // from the memory hierarchy's root; may be cut (path_complete)
+  bool path_complete = true;
+};
+
+struct CgroupRemoved {
+  MonotonicTime time;
+  CgroupId cgroup;
+};
+
+// Totals since the program was loaded; only grow.
+struct ReclaimSampled {
+  MonotonicTime time;
+  CgroupId cgroup;
+  std::uint64_t calls = 0;
+  std::uint64_t zero_yield_calls = 0;
+  std::uint64_t reclaimed_bytes = 0;
+  std::uint64_t stall_ns = 0;
+};
+
+// Cumulative count of what fell off at one stage ("ringbuf_kill", "capture_queue", ...).
+struct EventsLost {
+  MonotonicTime time;
+  std::string stage;
+  std::uint64_t total = 0;
+};
+
+// --- from /proc and cgroupfs ------------------------------------------------------------------
+
+// One reading of a cgroup's memory files.
+struct MemorySampled {
+  MonotonicTime time;
+  CgroupId cgroup;
+  std::uint64_t usage_bytes = 0;
+  std::optional<std::uint64_t> limit_bytes;           // none = no limit of its own
+  std::optional<std::uint64_t> nonreclaimable_bytes;  // usage - file LRUs - reclaimable slab
+  // oom_kill of memory.events.local (v2) or memory.oom_control (v1): victims in this very cgroup.
+  std::optional<std::uint64_t> kernel_oom_kills;
+  // memory.stat as read (v1: the total_* twins under their v2 names); only when `detailed`.
+  bool detailed = false;
+  std::map<std::string, std::uint64_t> memory_stat;
+};
+
+// What a process is, read while it lives: all of it is gone at the kill.
+struct ProcessSeen {
+  MonotonicTime time;
+  ProcessKey process;
+  CgroupId cgroup;
+  std::string comm;
+  std::string exe;      // readlink of /proc/PID/exe
+  std::string cmdline;  // NULs as spaces, at most 4096 bytes, " ..." where cut
+  std::uint32_t uid = 0;
+  std::optional<std::int32_t> oom_score_adj;
+};
+
+// --- identity ---------------------------------------------------------------------------------
+
+// Who a cgroup belongs to. Absent parts are empty strings.
+struct ContainerIdentity {
+  std::string runtime;  // containerd | cri-o | docker | podman | systemd | lxc | "" (plain)
+  std::string id;       // 64 hex, or the name a plain container has
+  std::string name;     // Kubernetes container name or runtime's name
+  std::string image;
+  std::string unit;  // systemd unit, for services
+  std::string pod_name;
+  std::string pod_namespace;
+  std::string pod_uid;                        // dashes as the API writes it; static pods: 32 hex
+  std::map<std::string, std::string> labels;  // bounded by the reader
+  friend bool operator==(const ContainerIdentity&, const ContainerIdentity&) = default;
+};
+
+struct ContainerIdentified {
+  MonotonicTime time;
+  CgroupId cgroup;
+  ContainerIdentity identity;
+  bool from_bundle = false;  // names read from an OCI bundle; false: from the path alone
+};
+
+// --- from captures ----------------------------------------------------------------------------
+
+enum class CaptureMethod { kAtKill, kLive, kHttp };
+// ok, or why not. The strings of to_string() are metric labels and incident.json values.
+enum class CaptureResult { kOk, kFailed, kSkipped };
+
+struct CaptureFinished {
+  MonotonicTime time;  // when the evidence was taken (response complete)
+  MonotonicTime started;
+  std::uint64_t capture_id = 0;  // unique in this daemon's life
+  CgroupId cgroup;
+  ProcessKey process;
+  CaptureMethod method = CaptureMethod::kHttp;
+  std::string trigger;  // "watermark_90", "time_to_limit", "request", "schedule"
+  CaptureResult result = CaptureResult::kFailed;
+  std::string reason;                        // "" when ok; else a token: "no_endpoint", "timeout", "headroom", ...
+  std::string detail;                        // for humans: "http://127.0.0.1:1777/debug/pprof/heap in netns 4026532..."
+  std::optional<std::uint64_t> usage_bytes;  // of the limiting cgroup, at the trigger
+  std::optional<std::uint64_t> limit_bytes;
+  std::optional<std::uint64_t> inuse_bytes;   // held now, or all the method gives
+  std::optional<std::uint64_t> live_bytes;    // live at last GC
+  std::optional<std::uint64_t> sample_count;  // buckets or samples
+  bool complete = false;
+  std::string spool_file;  // name below <data-dir>/spool, "" when kept in memory or failed
+};
+
+using Event =
+    std::variant<OomKill, WatermarkCrossed, ProcessExec, ProcessExit, CgroupCreated, CgroupRemoved, ReclaimSampled,
+                 EventsLost, MemorySampled, ProcessSeen, ContainerIdentified, CaptureFinished>;
+
+[[nodiscard]] MonotonicTime time_of(const Event& event);
+[[nodiscard]] std::string_view to_string(WatermarkReason reason);  // level | time_to_limit
+[[nodiscard]] std::string_view to_string(CaptureMethod method);    // at_kill | live | http
+[[nodiscard]] std::string_view to_string(CaptureResult result);    // ok | failed | skipped
+
+}  // namespace oomw

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/kill_ledger.h"
+
+namespace oomw {
+
+struct ContainerMetrics {
+  std::string k8s_namespace, pod, container;  // labels; unique together (the builder merges)
+  std::optional<std::uint64_t> usage_bytes, limit_bytes, nonreclaimable_bytes;
+  std::optional<double> growth_bytes_per_second, seconds_to_limit;
+  std::optional<double> reclaim_stall_seconds;
+  std::optional<std::uint64_t> reclaim_calls, reclaim_zero_yield_calls;
+};
+
+struct CaptureMetrics {
+  std::map<std::array<std::string, 3>, std::uint64_t> totals;  // {method, result, reason}
+  // Histograms: cumulative counts for the upper bounds, plus sum and count.
+  struct Histogram {
+    std::vector<double> bounds;
+    std::vector<std::uint64_t> counts;  // per bucket, not cumulative; size bounds + 1
+    double sum = 0;
+    void observe(double value);
+  };
+  Histogram duration_seconds{{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}, {}, 0};
+  Histogram lead_seconds{{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800}, {}, 0};
+};
+
+// All that one scrape shows, immutable once published. Built by the core thread, read by the
+// HTTP pool through shared_ptr<const MetricsSnapshot>.
+struct MetricsSnapshot {
+  MonotonicTime built;
+  std::vector<ContainerMetrics> containers;
+  std::map<KillLabels, std::uint64_t> kills;
+  CaptureMetrics captures;
+  std::map<std::string, std::uint64_t> lost;          // events_lost_total{stage}
+  std::map<std::string, double> program_run_seconds;  // bpf_program_run_seconds_total{program}
+  std::map<std::string, std::uint64_t> program_runs;  // bpf_program_runs_total{program}
+  std::map<std::string, std::string> feature_rung;    // feature -> rung
+  std::uint64_t incidents_written = 0, incident_write_errors = 0;
+  double incident_write_seconds_last = 0;
+  std::uint64_t kernel_oom_kills_unobserved = 0;  // kernel's own counts minus what we saw
+  std::size_t cgroups = 0, processes = 0;
+  double process_cpu_seconds = 0;
+  std::uint64_t process_resident_bytes = 0;
+  bool data_dir_writable = true;
+  bool ready = false;
+  MonotonicTime core_tick;  // liveness: the core loop ran then
+};
+
+}  // namespace oomw

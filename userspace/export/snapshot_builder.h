@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "export/metrics_snapshot.h"
+#include "model/kill_ledger.h"
+#include "model/memory_model.h"
+
+namespace oomw {
+
+// The model's part of a snapshot: containers (with an identity or a limit of their own), lost
+// stages, counts. Containers with equal labels (replicas of a unit, restarts lingering) merge:
+// the living newest wins. At most max_containers, largest usage first; the rest is counted in
+// lost["metrics_containers"]. O(containers): called when something asks, not per event.
+void add_model(const MemoryModel& model, std::size_t max_containers, MetricsSnapshot& snapshot);
+
+}  // namespace oomw

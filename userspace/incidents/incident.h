@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// incident.json, schema_version 1, as a struct. Unknown = nullopt / empty plus a line in notes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "events/event.h"
+
+namespace oomw {
+
+struct IncidentVictim {
+  ProcessKey process;
+  std::optional<WallTime> started;
+  std::string comm, exe, cmdline;
+  std::optional<std::uint32_t> uid;
+  std::optional<std::int32_t> oom_score_adj;
+  std::optional<RssSplit> rss;
+};
+
+struct IncidentCapture {
+  std::string file;        // capture-NN-<method>.pb.gz in the incident's directory; "" if none
+  std::string spool_file;  // where the bytes are until then; not part of the JSON
+  std::string method, trigger, result, reason, detail;
+  std::int32_t pid = 0;
+  WallTime time;
+  std::optional<std::uint64_t> usage_bytes, limit_bytes, inuse_bytes, live_bytes, buckets;
+  bool complete = false;
+  double duration_seconds = 0;
+  double lead_seconds = 0;  // capture complete -> first victim marked; negative = after
+};
+
+struct IncidentWatermark {
+  WallTime time;
+  std::string reason;
+  std::uint32_t level_percent = 0;
+  std::uint64_t usage_bytes = 0;
+  double lead_seconds = 0;
+};
+
+struct IncidentVerdict {
+  std::string cause;  // one of design.md's
+  double confidence = 0;
+  std::vector<std::string> why;
+};
+
+struct Incident {
+  static constexpr int kSchemaVersion = 1;
+  std::string id;     // "20261121T030405Z-1a2b3c4d": UTC second of the kill and 8 hex
+  WallTime time;      // first victim marked
+  std::string scope;  // container | ancestor | node
+  CgroupId cgroup;
+  std::string cgroup_path;
+  ContainerIdentity container;  // pod parts included
+  std::vector<IncidentVictim> victims;
+  std::optional<std::int32_t> trigger_pid;
+  std::string trigger_comm;
+  std::optional<bool> trigger_same_cgroup;
+  std::optional<std::uint64_t> limit_bytes;
+  std::string limit_owner_cgroup_path;  // "" = not known or node
+  std::optional<std::uint64_t> usage_bytes;
+  std::map<std::string, std::uint64_t> memory_stat;
+  std::optional<ReclaimSampled> reclaim;  // totals up to the kill
+  std::vector<IncidentWatermark> watermarks;
+  struct Point {
+    WallTime time;
+    std::uint64_t usage_bytes = 0;
+    std::optional<std::uint64_t> nonreclaimable_bytes;
+  };
+  std::vector<Point> series;
+  std::vector<IncidentCapture> captures;
+  std::optional<double> coverage_ratio;
+  std::string coverage_method;
+  std::optional<IncidentVerdict> verdict;
+  std::map<std::string, std::uint64_t> lost;  // by stage, cumulative at the kill
+  std::vector<std::string> notes;
+};
+
+[[nodiscard]] std::string to_json(const Incident& incident);               // pretty, valid UTF-8
+[[nodiscard]] Result<Incident> incident_from_json(std::string_view text);  // kInvalid with where
+// <UTC>-<namespace|unit>-<pod|cgroup>-<container>-<short id>, safe as a file name, <= 200 bytes.
+[[nodiscard]] std::string directory_name(const Incident& incident);
+// For a human. tops: file -> `oomwitness top` text of that capture, already printable.
+[[nodiscard]] std::string to_markdown(const Incident& incident, const std::map<std::string, std::string>& tops);
+
+}  // namespace oomw

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "incidents/incident.h"
+
+namespace oomw {
+
+struct Retention {
+  std::size_t count = 200;
+  std::uint64_t bytes = 2ull << 30;
+  Nanoseconds age = std::chrono::hours(24 * 30);
+};
+
+struct IncidentSummary {
+  std::string id;
+  std::string directory;  // name below <data-dir>/incidents
+  Incident incident;
+};
+
+// <data-dir>/incidents. Needs no running daemon. One writer (a worker thread); readers anywhere,
+// also in other processes: a directory is whole (written as .tmp-*, every file and the directory
+// fsynced, then renamed) or absent; an amended incident.json or report.md replaces by rename.
+class IncidentStore {
+ public:
+  // Places a capture's bytes at a path (Spool::place, or a copy).
+  using Place = std::function<Result<>(const IncidentCapture& capture, const std::string& target)>;
+
+  explicit IncidentStore(std::string data_dir);
+  // Fills in captures' file names, writes everything, returns the directory's path. Called again
+  // with the same id it amends. A capture that cannot be placed becomes a note, not an error.
+  [[nodiscard]] Result<std::string> write(Incident incident, const Place& place);
+  [[nodiscard]] Result<std::vector<IncidentSummary>> list() const;  // oldest first; broken ones skipped and logged
+  // By id, directory name or unique prefix of either; kInvalid when ambiguous.
+  [[nodiscard]] Result<IncidentSummary> find(const std::string& id) const;
+  // Drops the oldest beyond the bounds and temporary leftovers of dead writers; returns how many.
+  [[nodiscard]] Result<std::size_t> prune(const Retention& retention, WallTime now);
+  [[nodiscard]] const std::string& root() const { return root_; }
+
+ private:
+  std::string root_;
+};
+
+}  // namespace oomw

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only folder that includes libbpf.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "events/event.h"
+
+namespace oomw {
+
+// Better rungs first. kFiles: served by system/, not by a program. kNone: nothing serves it.
+enum class Rung { kFentry, kTpBtf, kRawTp, kFiles, kNone };
+[[nodiscard]] std::string_view to_string(Rung rung);  // fentry | tp_btf | raw_tp | files | none
+
+struct RefusedRung {
+  Rung rung;
+  std::string reason;  // one line, names the missing capability where that is it
+};
+
+// One feature: "oom_kill", "watermark", "reclaim", "process_lifecycle", "cgroup_lifecycle".
+struct FeatureStatus {
+  std::string feature;
+  Rung rung = Rung::kNone;
+  std::vector<RefusedRung> refused;  // better rungs, best first
+  std::string lost;                  // what the rung in force cannot give; "" = nothing
+};
+
+struct KernelConfig {
+  std::size_t ring_bytes = 512u << 10;  // power of two >= page size
+  std::uint32_t max_cgroups = 8'192;    // entries of the per-memcg maps
+  std::vector<std::uint32_t> levels_percent = {50, 70, 80, 85, 90, 95};
+  std::uint32_t rearm_percent = 5;
+  Nanoseconds growth_interval = std::chrono::milliseconds(10);
+  Nanoseconds time_to_limit = std::chrono::milliseconds(500);
+  std::map<std::string, Rung> forced;  // feature -> the best rung allowed (tests, workarounds)
+};
+
+struct ProgramStats {
+  std::string program;
+  std::uint64_t runs = 0;
+  std::uint64_t run_ns = 0;  // 0 unless the kernel's bpf stats are on
+};
+
+// The kernel's side of the tracer: loads every program on its own down the ladder, owns maps and
+// links, pumps the ring buffer. One refused program never takes another down. Core thread only.
+class KernelSource {
+ public:
+  // Never fails as a whole: features that cannot be served by a program say so in features().
+  // Loads oom_kill first: from then on no kill is missed. Shared maps are made once and reused
+  // by every program's own object.
+  [[nodiscard]] static std::unique_ptr<KernelSource> make(const KernelConfig& config);
+  ~KernelSource();
+
+  [[nodiscard]] std::vector<FeatureStatus> features() const;
+  [[nodiscard]] bool serves(const std::string& feature) const;  // by a program
+
+  [[nodiscard]] int ring_fd() const;  // epoll fd, readable when records wait; -1 without programs
+  // Decodes what waits, at most max_records; returns how many were taken. Undecodable records
+  // are counted in lost() as "decode".
+  std::size_t drain(const std::function<void(Event)>& deliver, std::size_t max_records);
+
+  [[nodiscard]] std::optional<ReclaimSampled> reclaim_of(CgroupId cgroup, MonotonicTime now) const;
+  void forget(CgroupId cgroup);  // removed: drop its map entries
+  // Cumulative, by stage: "ringbuf_kill" ... "decode".
+  [[nodiscard]] std::map<std::string, std::uint64_t> lost() const;
+  [[nodiscard]] std::vector<ProgramStats> program_stats() const;
+  // Keeps the kernel's run-time statistics on while this lives (BPF_ENABLE_STATS); costs two
+  // clock reads per program run, so it is opt-in. Error if refused.
+  [[nodiscard]] Result<> enable_run_time_stats();
+
+ private:
+  KernelSource();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace oomw

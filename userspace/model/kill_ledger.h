@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "events/event.h"
+#include "model/memory_model.h"
+
+namespace oomw {
+
+// The label set of oom_kills_total. Never a pid or a container id: bounded cardinality.
+struct KillLabels {
+  std::string k8s_namespace;
+  std::string pod;
+  std::string container;  // Kubernetes or runtime name, else unit, else the cgroup's last component
+  std::string scope;      // container | ancestor | node
+  friend auto operator<=>(const KillLabels&, const KillLabels&) = default;
+};
+
+[[nodiscard]] std::string_view scope_of(const OomKill& kill, const MemoryModel& model);
+[[nodiscard]] KillLabels labels_of(const OomKill& kill, const MemoryModel& model);
+
+// Kills per label set, since ever: outlives containers and, through LedgerFile, the daemon.
+// One count per victim. At most kMaxSets sets; later new ones fold into container="_other".
+class KillLedger {
+ public:
+  static constexpr std::size_t kMaxSets = 2'000;
+  void add(const KillLabels& labels, std::uint64_t count = 1);
+  [[nodiscard]] const std::map<KillLabels, std::uint64_t>& counts() const { return counts_; }
+  [[nodiscard]] std::uint64_t folded() const { return folded_; }
+
+ private:
+  std::map<KillLabels, std::uint64_t> counts_;
+  std::uint64_t folded_ = 0;
+};
+
+}  // namespace oomw

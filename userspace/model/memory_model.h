@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "events/event.h"
+#include "model/series.h"
+
+namespace oomw {
+
+// One memory cgroup, container or not. Passive data.
+struct CgroupState {
+  CgroupId id;
+  CgroupId parent;   // none: root or not known
+  std::string path;  // from the memory hierarchy's root
+  ContainerIdentity identity;
+  bool identity_from_bundle = false;
+
+  bool sampled = false;  // the readings below are valid
+  MonotonicTime sampled_at;
+  std::uint64_t usage_bytes = 0;
+  std::optional<std::uint64_t> limit_bytes;
+  std::optional<std::uint64_t> nonreclaimable_bytes;
+  std::optional<std::uint64_t> kernel_oom_kills;     // as last read
+  std::map<std::string, std::uint64_t> memory_stat;  // last detailed reading
+  MonotonicTime memory_stat_at;
+
+  std::optional<double> growth_bytes_per_second;
+  Series series;
+  std::vector<WatermarkCrossed> watermarks;  // newest kMaxWatermarks, oldest first
+  std::optional<ReclaimSampled> reclaim;     // newest totals
+
+  std::uint64_t kills_seen = 0;  // victims in this very cgroup that we saw marked
+  std::optional<MonotonicTime> removed_at;
+
+  static constexpr std::size_t kMaxWatermarks = 24;
+};
+
+struct ProcessState {
+  ProcessKey key;
+  CgroupId cgroup;
+  std::string comm;
+  std::string exe;  // "" = never read
+  std::string cmdline;
+  std::uint32_t uid = 0;
+  std::optional<std::int32_t> oom_score_adj;
+  MonotonicTime seen_at;
+  std::optional<MonotonicTime> exited_at;
+};
+
+// The limit that will stop a cgroup first: its own or an ancestor's, by least headroom.
+struct EffectiveLimit {
+  CgroupId owner;
+  std::uint64_t limit_bytes = 0;
+  std::uint64_t usage_bytes = 0;  // of the owner
+  std::optional<std::uint64_t> nonreclaimable_bytes;
+};
+
+// What is known of every memory cgroup and process, built from events alone: the same events
+// give the same model, live or replayed. Owned by the core thread; no clock, file or lock inside.
+//   - a removed cgroup and an exited process stay for kLinger, because the kill's evidence comes
+//     together after them; expire() drops them;
+//   - bounded: at most kMaxCgroups and kMaxProcesses; what does not fit is counted in dropped();
+//   - a ProcessExec or ProcessSeen for a known pid with another start time replaces it (reuse).
+class MemoryModel {
+ public:
+  static constexpr Nanoseconds kLinger = std::chrono::seconds(60);
+  static constexpr std::size_t kMaxCgroups = 20'000;
+  static constexpr std::size_t kMaxProcesses = 65'536;
+
+  void apply(const Event& event);
+  // O(expired): call about once a second.
+  void expire(MonotonicTime now);
+
+  [[nodiscard]] const CgroupState* find_cgroup(CgroupId id) const;
+  // The process with this pid now (or lingering). start_ticks 0 in key matches any.
+  [[nodiscard]] const ProcessState* find_process(ProcessKey key) const;
+  // Living processes in the cgroup itself and below it, at most `max`.
+  [[nodiscard]] std::vector<const ProcessState*> processes_under(CgroupId id, std::size_t max) const;
+  [[nodiscard]] std::optional<EffectiveLimit> effective_limit(CgroupId id) const;
+  // `id` itself or its nearest ancestor that has a container identity (id or unit not empty).
+  [[nodiscard]] const CgroupState* container_of(CgroupId id) const;
+  // True if `id` is `ancestor` or below it.
+  [[nodiscard]] bool is_under(CgroupId id, CgroupId ancestor) const;
+
+  [[nodiscard]] const std::unordered_map<CgroupId, CgroupState>& cgroups() const { return cgroups_; }
+  [[nodiscard]] const std::map<std::string, std::uint64_t>& lost() const { return lost_; }  // by stage
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }                          // did not fit our bounds
+  [[nodiscard]] std::size_t process_count() const;
+
+ private:
+  void on(const OomKill& e);
+  void on(const WatermarkCrossed& e);
+  void on(const ProcessExec& e);
+  void on(const ProcessExit& e);
+  void on(const CgroupCreated& e);
+  void on(const CgroupRemoved& e);
+  void on(const ReclaimSampled& e);
+  void on(const EventsLost& e);
+  void on(const MemorySampled& e);
+  void on(const ProcessSeen& e);
+  void on(const ContainerIdentified& e);
+  void on(const CaptureFinished& e);
+  CgroupState* cgroup_for(CgroupId id);       // nullptr when full
+  ProcessState* process_for(ProcessKey key);  // nullptr when full
+
+  std::unordered_map<CgroupId, CgroupState> cgroups_;
+  std::unordered_map<std::int32_t, ProcessState> processes_;  // by pid
+  std::unordered_map<CgroupId, std::vector<std::int32_t>> pids_by_cgroup_;
+  std::unordered_map<CgroupId, std::vector<CgroupId>> children_;
+  std::vector<std::pair<MonotonicTime, CgroupId>> removed_;  // for expire()
+  std::vector<std::pair<MonotonicTime, ProcessKey>> exited_;
+  std::map<std::string, std::uint64_t> lost_;
+  std::uint64_t dropped_ = 0;
+};
+
+}  // namespace oomw

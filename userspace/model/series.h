@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace oomw {
+
+struct SeriesPoint {
+  MonotonicTime time;
+  std::uint64_t usage_bytes = 0;
+  std::optional<std::uint64_t> nonreclaimable_bytes;
+};
+
+// The last minutes of one cgroup's memory. Bounded: kCapacity points of 12 bytes (3 KiB), kept
+// as KiB and milliseconds since the first point; grows only while points arrive. When full, old
+// points are thinned (every second one of the older half goes), so a slow leak keeps its start
+// and a fast one its detail. Not thread-safe.
+class Series {
+ public:
+  static constexpr std::size_t kCapacity = 256;
+
+  // Points must come in time order; one within kMinGap of the last replaces it unless `force`.
+  static constexpr Nanoseconds kMinGap = std::chrono::milliseconds(5);
+  void add(const SeriesPoint& point, bool force = false);
+  [[nodiscard]] std::vector<SeriesPoint> points() const;  // oldest first
+  [[nodiscard]] std::size_t size() const { return packed_.size(); }
+  [[nodiscard]] bool empty() const { return packed_.empty(); }
+
+  // Bytes per second over the newest points spanning at least `window` (least squares);
+  // nullopt with fewer than two points or less than 10 ms between first and last.
+  [[nodiscard]] std::optional<double> growth_bytes_per_second(Nanoseconds window) const;
+
+ private:
+  struct Packed {
+    std::uint32_t ms = 0;
+    std::uint32_t usage_kib = 0;
+    std::uint32_t nonreclaimable_kib = 0;  // UINT32_MAX: not known
+  };
+  void thin();
+  MonotonicTime origin_;
+  std::vector<Packed> packed_;
+};
+
+}  // namespace oomw

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "events/event.h"
+
+namespace oomw {
+
+enum class CgroupVersion { kV1, kV2 };
+
+// The memory controller's hierarchy: /sys/fs/cgroup (v2) or /sys/fs/cgroup/memory (v1, also on
+// hybrid hosts where v2 is mounted beside it without the controller). `mount_root` replaces
+// /sys/fs/cgroup for tests and for containers with the host's tree mounted elsewhere.
+// Stateless after probe(); any thread. A vanished cgroup is kNotFound, never a warning.
+class CgroupFs {
+ public:
+  static constexpr std::size_t kMaxCgroups = 20'000;
+
+  [[nodiscard]] static Result<CgroupFs> probe(const std::string& mount_root = "/sys/fs/cgroup");
+  [[nodiscard]] CgroupVersion version() const { return version_; }
+  [[nodiscard]] const std::string& root() const { return root_; }  // of the memory hierarchy
+
+  // st_ino of the directory. path: from the hierarchy's root, "/" = root.
+  [[nodiscard]] Result<CgroupId> id_of(const std::string& path) const;
+  struct Entry {
+    CgroupId id;
+    CgroupId parent;
+    std::string path;
+  };
+  // Every memory cgroup, parents before children, at most kMaxCgroups (then kLimit via `cut`).
+  [[nodiscard]] Result<std::vector<Entry>> walk(bool* cut = nullptr) const;
+  // Usage, limit, non-reclaimable, kernel_oom_kills; detailed also fills memory_stat. `expected`
+  // guards against a path recycled by another cgroup: kNotFound if the inode differs.
+  [[nodiscard]] Result<MemorySampled> sample(const std::string& path, CgroupId expected, MonotonicTime now,
+                                             bool detailed) const;
+  [[nodiscard]] Result<std::vector<std::int32_t>> processes(const std::string& path, std::size_t max) const;
+  // Memory cgroup path from the text of /proc/PID/cgroup ("4:memory:/a" or "0::/a").
+  [[nodiscard]] std::optional<std::string> memory_path_of(std::string_view proc_cgroup_text) const;
+
+ private:
+  CgroupFs(CgroupVersion version, std::string root) : version_(version), root_(std::move(root)) {}
+  CgroupVersion version_;
+  std::string root_;
+};
+
+}  // namespace oomw

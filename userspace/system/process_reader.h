@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "events/event.h"
+#include "system/cgroup_fs.h"
+
+namespace oomw {
+
+// Readers of /proc/PID. Stateless; any thread; a vanished pid is kNotFound.
+class ProcessReader {
+ public:
+  explicit ProcessReader(std::string proc_root = "/proc") : proc_root_(std::move(proc_root)) {}
+
+  [[nodiscard]] Result<ProcessKey> key_of(std::int32_t pid) const;  // reads stat
+  // Everything of ProcessSeen but cgroup, read through one /proc/PID dir fd so that a recycled
+  // pid cannot mix two processes. Kernel threads: kUnsupported.
+  [[nodiscard]] Result<ProcessSeen> read(std::int32_t pid, MonotonicTime now) const;
+  [[nodiscard]] Result<std::string> memory_cgroup_path(std::int32_t pid, const CgroupFs& cgroups) const;
+  [[nodiscard]] std::vector<std::int32_t> list(std::size_t max) const;  // all thread group leaders
+  [[nodiscard]] const std::string& root() const { return proc_root_; }
+
+ private:
+  std::string proc_root_;
+};
+
+// start_ticks of field 22 from the text of /proc/PID/stat; comm may hold spaces and brackets.
+[[nodiscard]] std::optional<std::uint64_t> start_ticks_of_stat(std::string_view stat_text);
+
+}  // namespace oomw
