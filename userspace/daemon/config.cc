@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/config.h"
+
+#include "base/files.h"
+#include "daemon/table_reader.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxConfigBytes = 1u << 20;
+
+void read_kernel(TableReader table, Config& config) {
+  KernelConfig& kernel = config.kernel;
+  table.integer("ring_bytes", kernel.ring_bytes, 4096, 64 << 20);
+  table.integer("max_cgroups", kernel.max_cgroups, 64, 65536);
+  table.integers("levels_percent", kernel.levels_percent, 1, 100, 8, true);
+  table.integer("rearm_percent", kernel.rearm_percent, 1, 50);
+  table.seconds("time_to_limit_seconds", kernel.time_to_limit, 0, 3600);
+  table.flag("run_time_stats", config.run_time_stats);
+  table.rungs("best_rung", kernel.forced);
+  table.reject_unknown();
+}
+
+void read_sampler(TableReader table, SamplerConfig& sampler) {
+  table.seconds("slow_seconds", sampler.slow, 0.1, 3600);
+  table.seconds("fast_seconds", sampler.fast, 0.05, 3600);
+  table.ratio("fast_ratio", sampler.fast_ratio);
+  table.reject_unknown();
+}
+
+void read_triggers(TableReader table, TriggerConfig& triggers) {
+  table.integer("prepare_percent", triggers.prepare_percent, 1, 100);
+  table.integers("capture_percents", triggers.capture_percents, 1, 100, 8, true);
+  table.integer("min_headroom_bytes", triggers.min_headroom_bytes, 0, std::int64_t{1} << 40);
+  table.ratio("nonreclaimable_ratio", triggers.nonreclaimable_ratio);
+  table.seconds("cooldown_seconds", triggers.cooldown, 0, 86400);
+  table.integer("budget", triggers.budget, 0, 1000);
+  table.seconds("budget_window_seconds", triggers.budget_window, 1, 86400);
+  table.reject_unknown();
+}
+
+void read_capture(TableReader table, Config& config) {
+  table.integer("workers", config.capture_workers, 1, 16);
+  TableReader http = table.table("http");
+  http.integers("ports", config.http.ports, 1, 65535, 32, false);
+  http.text("path", config.http.path);
+  http.seconds("timeout_seconds", config.http.timeout, 0.05, 60);
+  http.integer("max_body_bytes", config.http.max_body_bytes, 1024, 256 << 20);
+  http.reject_unknown();
+  TableReader spool = table.table("spool");
+  spool.integer("files", config.spool.files, 1, 100000);
+  spool.integer("bytes", config.spool.bytes, 1 << 20, std::int64_t{1} << 40);
+  spool.integer("memory_bytes", config.spool.memory_bytes, 0, 64 << 20);
+  spool.reject_unknown();
+  table.reject_unknown();
+}
+
+void read_incidents(TableReader table, Config& config) {
+  table.integer("keep_count", config.retention.count, 1, 100000);
+  table.integer("keep_bytes", config.retention.bytes, 1 << 20, std::int64_t{1} << 44);
+  table.seconds("keep_seconds", config.retention.age, 60, 86400.0 * 3650);
+  table.reject_unknown();
+}
+
+std::optional<Error> read_root(const toml::table& root, std::string_view file, Config& config) {
+  std::optional<Error> error;
+  TableReader table(&root, file, "", error);
+  table.text("data_dir", config.data_dir);
+  table.text("metrics_listen", config.metrics_listen);
+  table.text("web_listen", config.web_listen);
+  table.text("log_level", config.log_level);
+  table.text("cgroup_root", config.cgroup_root);
+  table.text("proc_root", config.proc_root);
+  table.text("host_root", config.host_root);
+  read_kernel(table.table("kernel"), config);
+  read_sampler(table.table("sampler"), config.sampler);
+  read_triggers(table.table("triggers"), config.triggers);
+  read_capture(table.table("capture"), config);
+  read_incidents(table.table("incidents"), config);
+  table.reject_unknown();
+  return error;
+}
+
+// What one key says and several parts need.
+void spread(Config& config) {
+  config.triggers.time_to_limit = config.kernel.time_to_limit;
+  config.http.proc_root = config.proc_root;
+  config.sampler.proc_root = config.proc_root;
+  config.sampler.bundles.host_root = config.host_root;
+}
+
+std::optional<Error> check_values(const Config& config, std::string_view file) {
+  const auto invalid = [&](std::string message) {
+    return Error{ErrorCode::kInvalid, std::string(file) + ": " + std::move(message)};
+  };
+  if (config.data_dir.empty() || config.data_dir.front() != '/') return invalid("'data_dir' must be an absolute path");
+  if (config.http.path.empty() || config.http.path.front() != '/' ||
+      config.http.path.find_first_of(" \r\n\t") != std::string::npos) {
+    return invalid("'capture.http.path' must start with '/' and hold no white space");
+  }
+  if (config.log_level != "debug" && config.log_level != "info" && config.log_level != "warn" &&
+      config.log_level != "error") {
+    return invalid("'log_level' must be one of debug, info, warn, error");
+  }
+  if ((config.kernel.ring_bytes & (config.kernel.ring_bytes - 1)) != 0) {
+    return invalid("'kernel.ring_bytes' must be a power of two");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Config> parse_config(std::string_view toml_text, std::string_view file_name) {
+  Config config;
+  std::optional<Error> error;
+  try {
+    const toml::table root = toml::parse(toml_text, file_name);
+    error = read_root(root, file_name, config);
+  } catch (const toml::parse_error& e) {
+    error = Error{ErrorCode::kInvalid, position(e.source(), file_name) + ": " + printable(e.description())};
+  }
+  if (!error) error = check_values(config, file_name);
+  if (error) return tl::make_unexpected(std::move(*error));
+  spread(config);
+  return config;
+}
+
+Result<Config> load_config(const std::string& explicit_path) {
+  const std::string path = explicit_path.empty() ? kDefaultConfigPath : explicit_path;
+  Result<std::string> text = read_file(path, kMaxConfigBytes);
+  if (!text.has_value()) {
+    const bool absent_default = explicit_path.empty() && text.error().code == ErrorCode::kNotFound;
+    if (absent_default) return parse_config("", "defaults");
+    return tl::make_unexpected(std::move(text).error());
+  }
+  return parse_config(*text, path);
+}
+
+}  // namespace oomw

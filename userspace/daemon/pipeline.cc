@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pipeline.h"
+
+#include <utility>
+
+namespace oomw {
+namespace {
+
+std::optional<std::map<std::uint64_t, std::uint64_t>> accounted_of(const std::optional<LedgerState>& restored) {
+  if (!restored) return std::nullopt;
+  return restored->counted_by_cgroup;
+}
+
+// What a crossing would have looked like, for a decision that a sample brought about.
+WatermarkCrossed crossing_of(const MemorySampled& sample) {
+  WatermarkCrossed crossing;
+  crossing.time = sample.time;
+  crossing.cgroup = sample.cgroup;
+  crossing.leaf_cgroup = sample.cgroup;
+  crossing.usage_bytes = sample.usage_bytes;
+  crossing.limit_bytes = sample.limit_bytes.value_or(0);
+  if (crossing.limit_bytes != 0) {
+    crossing.level_percent = static_cast<std::uint32_t>(static_cast<double>(sample.usage_bytes) * 100.0 /
+                                                        static_cast<double>(crossing.limit_bytes));
+  }
+  return crossing;
+}
+
+}  // namespace
+
+Pipeline::Pipeline(const TriggerConfig& triggers, const CorrelatorConfig& correlator,
+                   std::optional<LedgerState> restored)
+    : triggers_(triggers), correlator_(correlator), accounting_(accounted_of(restored)) {
+  if (restored) ledger_ = std::move(restored->ledger);
+}
+
+void Pipeline::apply(const Event& event) {
+  if (const auto* kill = std::get_if<OomKill>(&event)) return on_kill(*kill);
+  model_.apply(event);
+  correlator_.apply(event, model_);
+  if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) {
+    if (waiting_.size() >= kMaxWaiting) {
+      waiting_.pop_front();
+      ++dropped_crossings_;
+    }
+    waiting_.push_back(*crossing);
+  } else if (const auto* sample = std::get_if<MemorySampled>(&event)) {
+    on_sample(*sample);
+  } else if (const auto* created = std::get_if<CgroupCreated>(&event)) {
+    accounting_.on_created(created->cgroup);
+  } else if (const auto* removed = std::get_if<CgroupRemoved>(&event)) {
+    on_removed(*removed);
+  }
+}
+
+// mark_victim(int pid) and the kernel log know less than the model does.
+OomKill Pipeline::completed(OomKill kill) const {
+  const ProcessState* process = model_.find_process(kill.victim);
+  if (process == nullptr) return kill;
+  if (kill.victim.start_ticks == 0) kill.victim.start_ticks = process->key.start_ticks;
+  if (!kill.victim_cgroup) kill.victim_cgroup = process->cgroup;
+  if (!kill.victim_uid) kill.victim_uid = process->uid;
+  if (kill.victim_comm.empty()) kill.victim_comm = process->comm;
+  return kill;
+}
+
+void Pipeline::on_kill(OomKill kill) {
+  kill = completed(std::move(kill));
+  if (correlator_.is_new_victim(kill)) {
+    ledger_.add(labels_of(kill, model_));
+    accounting_.on_kill_seen(kill.victim_cgroup);
+    ++ledger_version_;
+  }
+  const Event event = std::move(kill);
+  model_.apply(event);
+  correlator_.apply(event, model_);
+}
+
+void Pipeline::on_sample(const MemorySampled& sample) {
+  count_unobserved(sample.cgroup, accounting_.on_sample(sample));
+  std::deque<WatermarkCrossed> still_waiting;
+  for (WatermarkCrossed& crossing : std::exchange(waiting_, {})) {
+    if (crossing.cgroup == sample.cgroup && crossing.time <= sample.time) {
+      judge(crossing);
+    } else {
+      still_waiting.push_back(std::move(crossing));
+    }
+  }
+  waiting_ = std::move(still_waiting);
+  TriggerDecision decision = triggers_.on_sample(sample, model_);
+  if (decision.action != TriggerAction::kNone) orders_.push_back({std::move(decision), crossing_of(sample)});
+}
+
+void Pipeline::on_removed(const CgroupRemoved& removed) {
+  count_unobserved(removed.cgroup, accounting_.on_removed(removed.cgroup));
+  triggers_.forget(removed.cgroup);
+}
+
+// A kill the kernel counted and nobody reported is still a kill: it is in the counter, with the
+// scope that is known of it: none.
+void Pipeline::count_unobserved(CgroupId cgroup, std::uint64_t kills) {
+  if (kills == 0) return;
+  OomKill stand_in;
+  stand_in.victim_cgroup = cgroup;
+  KillLabels labels = labels_of(stand_in, model_);
+  labels.scope = "unknown";
+  ledger_.add(labels, kills);
+  ++ledger_version_;
+}
+
+void Pipeline::judge(const WatermarkCrossed& crossing) {
+  TriggerDecision decision = triggers_.on_watermark(crossing, model_);
+  if (decision.action != TriggerAction::kNone) orders_.push_back({std::move(decision), crossing});
+}
+
+void Pipeline::tick(MonotonicTime now) {
+  while (!waiting_.empty() && now - waiting_.front().time > kSampleWait) {
+    judge(waiting_.front());
+    waiting_.pop_front();
+  }
+  model_.expire(now);
+}
+
+std::vector<CaptureOrder> Pipeline::take_orders() { return std::exchange(orders_, {}); }
+
+std::vector<Incident> Pipeline::take_incidents(MonotonicTime now, std::int64_t wall_offset_ns) {
+  return correlator_.take_ready(now, model_, wall_offset_ns);
+}
+
+}  // namespace oomw

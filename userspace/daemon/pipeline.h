@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "events/event.h"
+#include "incidents/correlator.h"
+#include "incidents/ledger_file.h"
+#include "model/kill_accounting.h"
+#include "model/kill_ledger.h"
+#include "model/memory_model.h"
+#include "triggers/trigger_policy.h"
+
+namespace oomw {
+
+// A decision with the crossing that led to it; kSkip ones too, because a capture that was not
+// taken is evidence as well.
+struct CaptureOrder {
+  TriggerDecision decision;
+  WatermarkCrossed crossing;
+};
+
+// The pure middle of oomwitness: events in, capture orders, incidents and kill counts out. The
+// daemon feeds it live events, replay feeds it recorded ones; the same events give the same
+// output. No clock, file, thread or lock. Core thread.
+//   - a crossing is judged once a newer MemorySampled of the same cgroup is in (the split into
+//     reclaimable and not), or after kSampleWait without one;
+//   - a kill is counted once per victim, whoever reports it.
+class Pipeline {
+ public:
+  static constexpr Nanoseconds kSampleWait = std::chrono::milliseconds(50);
+  static constexpr std::size_t kMaxWaiting = 4'096;
+
+  // restored: what earlier runs left; nullopt = first run.
+  Pipeline(const TriggerConfig& triggers, const CorrelatorConfig& correlator, std::optional<LedgerState> restored);
+
+  void apply(const Event& event);
+  // Judges crossings that waited too long and drops what expired; call about once a second.
+  void tick(MonotonicTime now);
+  [[nodiscard]] std::vector<CaptureOrder> take_orders();
+  // wall_offset_ns = CLOCK_REALTIME - CLOCK_MONOTONIC.
+  [[nodiscard]] std::vector<Incident> take_incidents(MonotonicTime now, std::int64_t wall_offset_ns);
+  [[nodiscard]] std::optional<MonotonicTime> next_incident_due() const { return correlator_.next_due(); }
+
+  [[nodiscard]] const MemoryModel& model() const { return model_; }
+  [[nodiscard]] const KillLedger& ledger() const { return ledger_; }
+  [[nodiscard]] std::map<std::uint64_t, std::uint64_t> accounted() const { return accounting_.accounted(); }
+  [[nodiscard]] std::uint64_t unobserved_kills() const { return accounting_.unobserved(); }
+  // Grows with every change that a restart must not forget.
+  [[nodiscard]] std::uint64_t ledger_version() const { return ledger_version_; }
+  [[nodiscard]] std::uint64_t dropped_crossings() const { return dropped_crossings_; }
+
+ private:
+  void on_kill(OomKill kill);
+  void on_sample(const MemorySampled& sample);
+  void on_removed(const CgroupRemoved& removed);
+  void count_unobserved(CgroupId cgroup, std::uint64_t kills);
+  void judge(const WatermarkCrossed& crossing);
+  [[nodiscard]] OomKill completed(OomKill kill) const;
+
+  MemoryModel model_;
+  TriggerPolicy triggers_;
+  Correlator correlator_;
+  KillLedger ledger_;
+  KillAccounting accounting_;
+  std::deque<WatermarkCrossed> waiting_;  // for their sample; oldest first
+  std::vector<CaptureOrder> orders_;
+  std::uint64_t ledger_version_ = 0;
+  std::uint64_t dropped_crossings_ = 0;
+};
+
+}  // namespace oomw
