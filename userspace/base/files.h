@@ -34,7 +34,8 @@ namespace oomw {
 [[nodiscard]] Result<> fsync_directory(const std::string& path);
 
 // Writes path.tmp-PID-N beside `path`, fsyncs, renames, fsyncs the directory. On any failure the
-// old file is untouched and the temporary one removed.
+// old file is untouched and the temporary one removed; only when the last step fails is the new
+// file in place already, though a power cut may still undo it.
 [[nodiscard]] Result<> write_file_atomic(const std::string& path, std::string_view bytes, unsigned mode = 0600);
 
 // Removes a directory that holds plain files only (our own incidents); never follows links.

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/log.h"
+
+#include <unistd.h>
+
+#include <memory>
+#include <mutex>
+
+#include <spdlog/async.h>
+#include <spdlog/async_logger.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include "base/thread_setup.h"
+
+namespace oomw::log {
+namespace {
+
+constexpr std::size_t kQueueLength = 4096;  // messages, allocated at start: 1.6 MB
+constexpr auto kPattern = "%Y-%m-%dT%H:%M:%S.%eZ %l %v";
+
+// The running logger. Writers hold the pool for the length of one enqueue, so stop() in another
+// thread never pulls it from under them.
+struct Backend {
+  std::shared_ptr<spdlog::details::thread_pool> pool;
+  std::shared_ptr<spdlog::async_logger> logger;
+};
+
+// The one mutable global of the tree: every layer logs, none should carry a logger for it.
+struct State {
+  std::mutex mutex;
+  std::shared_ptr<const Backend> backend;      // guarded by mutex; null: write directly
+  std::uint64_t dropped_by_stopped_pools = 0;  // guarded by mutex
+};
+
+State& state() {
+  static State instance;
+  return instance;
+}
+
+std::shared_ptr<const Backend> current() {
+  const std::lock_guard lock(state().mutex);
+  return state().backend;
+}
+
+spdlog::level::level_enum to_spdlog(Level level) {
+  switch (level) {
+    case Level::kDebug:
+      return spdlog::level::debug;
+    case Level::kInfo:
+      return spdlog::level::info;
+    case Level::kWarn:
+      return spdlog::level::warn;
+    case Level::kError:
+      return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+std::unique_ptr<spdlog::pattern_formatter> make_formatter() {
+  return std::make_unique<spdlog::pattern_formatter>(kPattern, spdlog::pattern_time_type::utc);
+}
+
+void write_directly(Level level, std::string_view message) {
+  if (level == Level::kDebug) return;  // as quiet as start(Level::kInfo)
+  spdlog::memory_buf_t line;
+  make_formatter()->format(spdlog::details::log_msg("", to_spdlog(level), {message.data(), message.size()}), line);
+  [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+std::shared_ptr<const Backend> make_backend(Level level) {
+  auto backend = std::make_shared<Backend>();
+  backend->pool = std::make_shared<spdlog::details::thread_pool>(kQueueLength, 1, [] { set_up_thread("oomw-log"); });
+  backend->logger =
+      std::make_shared<spdlog::async_logger>("oomwitness", std::make_shared<spdlog::sinks::stderr_sink_mt>(),
+                                             backend->pool, spdlog::async_overflow_policy::overrun_oldest);
+  backend->logger->set_formatter(make_formatter());
+  backend->logger->set_level(to_spdlog(level));
+  return backend;
+}
+
+}  // namespace
+
+void start(Level level) {
+  std::shared_ptr<const Backend> backend;
+  try {
+    backend = make_backend(level);
+  } catch (const std::exception& e) {  // no thread to be had: stay direct
+    write(Level::kWarn, fmt::format("cannot start the log thread, logging directly: {}", e.what()));
+    return;
+  }
+  const std::lock_guard lock(state().mutex);
+  state().backend = std::move(backend);
+}
+
+void stop() {
+  std::shared_ptr<const Backend> last;
+  {
+    const std::lock_guard lock(state().mutex);
+    last = std::move(state().backend);
+    state().backend = nullptr;
+    if (last) state().dropped_by_stopped_pools += last->pool->overrun_counter();
+  }
+  // The pool's destructor queues its end behind all messages and joins: that is the flush.
+}
+
+void write(Level level, std::string_view message) {
+  if (const auto backend = current()) {
+    backend->logger->log(to_spdlog(level), spdlog::string_view_t(message.data(), message.size()));
+  } else {
+    write_directly(level, message);
+  }
+}
+
+std::uint64_t dropped_messages() {
+  const std::lock_guard lock(state().mutex);
+  return state().dropped_by_stopped_pools + (state().backend ? state().backend->pool->overrun_counter() : 0);
+}
+
+}  // namespace oomw::log
