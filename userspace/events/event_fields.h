@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recorded form of every event, said once for both directions: describe(archive, event) names
+// each member to `archive`, which writes or reads it. Names here are the file format.
+// Private to events/.
+#pragma once
+
+#include <type_traits>
+
+#include "events/event.h"
+
+namespace oomw::record {
+
+// `const E` for an archive that only looks.
+template <typename Archive, typename E>
+using Seen = std::conditional_t<Archive::kReadsIntoEvents, E, const E>;
+
+template <typename E>
+inline constexpr const char* kTypeName = nullptr;
+template <>
+inline constexpr const char* kTypeName<OomKill> = "oom_kill";
+template <>
+inline constexpr const char* kTypeName<WatermarkCrossed> = "watermark";
+template <>
+inline constexpr const char* kTypeName<ProcessExec> = "exec";
+template <>
+inline constexpr const char* kTypeName<ProcessExit> = "exit";
+template <>
+inline constexpr const char* kTypeName<CgroupCreated> = "cgroup_created";
+template <>
+inline constexpr const char* kTypeName<CgroupRemoved> = "cgroup_removed";
+template <>
+inline constexpr const char* kTypeName<ReclaimSampled> = "reclaim";
+template <>
+inline constexpr const char* kTypeName<EventsLost> = "lost";
+template <>
+inline constexpr const char* kTypeName<MemorySampled> = "memory";
+template <>
+inline constexpr const char* kTypeName<ProcessSeen> = "process";
+template <>
+inline constexpr const char* kTypeName<ContainerIdentified> = "container";
+template <>
+inline constexpr const char* kTypeName<CaptureFinished> = "capture";
+
+template <typename A>
+void describe(A& a, Seen<A, RssSplit>& e) {
+  a("anon_bytes", e.anon_bytes);
+  a("file_bytes", e.file_bytes);
+  a("shmem_bytes", e.shmem_bytes);
+  a("pgtables_bytes", e.pgtables_bytes);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, OomKill>& e) {
+  a("pid", e.victim.pid);
+  a("start_ticks", e.victim.start_ticks);
+  a("cgroup", e.victim_cgroup.value);
+  a("comm", e.victim_comm);
+  a("uid", e.victim_uid);
+  a("oom_score_adj", e.victim_oom_score_adj);
+  a("rss", e.victim_rss);
+  a("trigger_pid", e.trigger_pid);
+  a("trigger_comm", e.trigger_comm);
+  a("trigger_cgroup", e.trigger_cgroup.value);
+  a("owner_cgroup", e.owner_cgroup.value);
+  a("owner_known", e.owner_known);
+  a("owner_exact", e.owner_exact);
+  a("owner_usage_bytes", e.owner_usage_bytes);
+  a("owner_limit_bytes", e.owner_limit_bytes);
+  a("source", e.source);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, WatermarkCrossed>& e) {
+  a("cgroup", e.cgroup.value);
+  a("leaf_cgroup", e.leaf_cgroup.value);
+  a("reason", e.reason);
+  a("level_percent", e.level_percent);
+  a("usage_bytes", e.usage_bytes);
+  a("limit_bytes", e.limit_bytes);
+  a("growth_bytes_per_second", e.growth_bytes_per_second);
+  a("time_to_limit_ns", e.time_to_limit);
+  a("pid", e.pid);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, ProcessExec>& e) {
+  a("pid", e.process.pid);
+  a("start_ticks", e.process.start_ticks);
+  a("parent_pid", e.parent_pid);
+  a("uid", e.uid);
+  a("cgroup", e.cgroup.value);
+  a("comm", e.comm);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, ProcessExit>& e) {
+  a("pid", e.process.pid);
+  a("start_ticks", e.process.start_ticks);
+  a("cgroup", e.cgroup.value);
+  a("exit_code", e.exit_code);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, CgroupCreated>& e) {
+  a("cgroup", e.cgroup.value);
+  a("parent", e.parent.value);
+  a("path", e.path);
+  a("path_complete", e.path_complete);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, CgroupRemoved>& e) {
+  a("cgroup", e.cgroup.value);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, ReclaimSampled>& e) {
+  a("cgroup", e.cgroup.value);
+  a("calls", e.calls);
+  a("zero_yield_calls", e.zero_yield_calls);
+  a("reclaimed_bytes", e.reclaimed_bytes);
+  a("stall_ns", e.stall_ns);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, EventsLost>& e) {
+  a("stage", e.stage);
+  a("total", e.total);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, MemorySampled>& e) {
+  a("cgroup", e.cgroup.value);
+  a("usage_bytes", e.usage_bytes);
+  a("limit_bytes", e.limit_bytes);
+  a("nonreclaimable_bytes", e.nonreclaimable_bytes);
+  a("kernel_oom_kills", e.kernel_oom_kills);
+  a("detailed", e.detailed);
+  a("memory_stat", e.memory_stat);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, ProcessSeen>& e) {
+  a("pid", e.process.pid);
+  a("start_ticks", e.process.start_ticks);
+  a("cgroup", e.cgroup.value);
+  a("comm", e.comm);
+  a("exe", e.exe);
+  a("cmdline", e.cmdline);
+  a("uid", e.uid);
+  a("oom_score_adj", e.oom_score_adj);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, ContainerIdentified>& e) {
+  a("cgroup", e.cgroup.value);
+  a("runtime", e.identity.runtime);
+  a("id", e.identity.id);
+  a("name", e.identity.name);
+  a("image", e.identity.image);
+  a("unit", e.identity.unit);
+  a("pod_name", e.identity.pod_name);
+  a("pod_namespace", e.identity.pod_namespace);
+  a("pod_uid", e.identity.pod_uid);
+  a("labels", e.identity.labels);
+  a("from_bundle", e.from_bundle);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, CaptureFinished>& e) {
+  a("started_ns", e.started.ns);
+  a("capture_id", e.capture_id);
+  a("cgroup", e.cgroup.value);
+  a("pid", e.process.pid);
+  a("start_ticks", e.process.start_ticks);
+  a("method", e.method);
+  a("trigger", e.trigger);
+  a("result", e.result);
+  a("reason", e.reason);
+  a("detail", e.detail);
+  a("usage_bytes", e.usage_bytes);
+  a("limit_bytes", e.limit_bytes);
+  a("inuse_bytes", e.inuse_bytes);
+  a("live_bytes", e.live_bytes);
+  a("sample_count", e.sample_count);
+  a("complete", e.complete);
+  a("spool_file", e.spool_file);
+}
+
+}  // namespace oomw::record
