@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "events/event.h"
 #include "model/memory_model.h"
@@ -19,6 +20,8 @@ struct KillLabels {
   friend auto operator<=>(const KillLabels&, const KillLabels&) = default;
 };
 
+// Whose limit it was: the victim's container's own (or one inside it), one above, or the node's.
+// An owner that nobody told is taken to be the limit nearest to full above the victim.
 [[nodiscard]] std::string_view scope_of(const OomKill& kill, const MemoryModel& model);
 [[nodiscard]] KillLabels labels_of(const OomKill& kill, const MemoryModel& model);
 

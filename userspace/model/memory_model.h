@@ -2,14 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "events/event.h"
+#include "model/process_table.h"
 #include "model/series.h"
+#include "model/victim_set.h"
 
 namespace oomw {
 
@@ -31,6 +36,7 @@ struct CgroupState {
   MonotonicTime memory_stat_at;
 
   std::optional<double> growth_bytes_per_second;
+  MonotonicTime growth_at;  // when the kernel said it; readings take over kGrowthTrust later
   Series series;
   std::vector<WatermarkCrossed> watermarks;  // newest kMaxWatermarks, oldest first
   std::optional<ReclaimSampled> reclaim;     // newest totals
@@ -39,18 +45,6 @@ struct CgroupState {
   std::optional<MonotonicTime> removed_at;
 
   static constexpr std::size_t kMaxWatermarks = 24;
-};
-
-struct ProcessState {
-  ProcessKey key;
-  CgroupId cgroup;
-  std::string comm;
-  std::string exe;  // "" = never read
-  std::string cmdline;
-  std::uint32_t uid = 0;
-  std::optional<std::int32_t> oom_score_adj;
-  MonotonicTime seen_at;
-  std::optional<MonotonicTime> exited_at;
 };
 
 // The limit that will stop a cgroup first: its own or an ancestor's, by least headroom.
@@ -71,7 +65,14 @@ class MemoryModel {
  public:
   static constexpr Nanoseconds kLinger = std::chrono::seconds(60);
   static constexpr std::size_t kMaxCgroups = 20'000;
-  static constexpr std::size_t kMaxProcesses = 65'536;
+  static constexpr std::size_t kMaxProcesses = ProcessTable::kMax;
+  static constexpr std::size_t kMaxLostStages = 64;
+  // Deepest hierarchy walked; the kernel's default cgroup.max.depth is none, real ones are < 16.
+  static constexpr std::size_t kMaxDepth = 64;
+  // The kernel's growth figure is an average over tens of milliseconds; samples, a second apart
+  // at best, know better only after this long.
+  static constexpr Nanoseconds kGrowthTrust = std::chrono::seconds(2);
+  static constexpr Nanoseconds kGrowthWindow = std::chrono::seconds(5);
 
   void apply(const Event& event);
   // O(expired): call about once a second.
@@ -79,7 +80,7 @@ class MemoryModel {
 
   [[nodiscard]] const CgroupState* find_cgroup(CgroupId id) const;
   // The process with this pid now (or lingering). start_ticks 0 in key matches any.
-  [[nodiscard]] const ProcessState* find_process(ProcessKey key) const;
+  [[nodiscard]] const ProcessState* find_process(ProcessKey key) const { return processes_.find(key); }
   // Living processes in the cgroup itself and below it, at most `max`.
   [[nodiscard]] std::vector<const ProcessState*> processes_under(CgroupId id, std::size_t max) const;
   [[nodiscard]] std::optional<EffectiveLimit> effective_limit(CgroupId id) const;
@@ -87,11 +88,13 @@ class MemoryModel {
   [[nodiscard]] const CgroupState* container_of(CgroupId id) const;
   // True if `id` is `ancestor` or below it.
   [[nodiscard]] bool is_under(CgroupId id, CgroupId ancestor) const;
+  // Where the victim lived: as reported, else where we knew the process to be; none = not known.
+  [[nodiscard]] CgroupId cgroup_of(const OomKill& kill) const;
 
   [[nodiscard]] const std::unordered_map<CgroupId, CgroupState>& cgroups() const { return cgroups_; }
   [[nodiscard]] const std::map<std::string, std::uint64_t>& lost() const { return lost_; }  // by stage
-  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }                          // did not fit our bounds
-  [[nodiscard]] std::size_t process_count() const;
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_ + processes_.dropped(); }   // did not fit our bounds
+  [[nodiscard]] std::size_t process_count() const { return processes_.size(); }             // lingering ones too
 
  private:
   void on(const OomKill& e);
@@ -106,15 +109,16 @@ class MemoryModel {
   void on(const ProcessSeen& e);
   void on(const ContainerIdentified& e);
   void on(const CaptureFinished& e);
-  CgroupState* cgroup_for(CgroupId id);       // nullptr when full
-  ProcessState* process_for(ProcessKey key);  // nullptr when full
+  CgroupState* cgroup_for(CgroupId id);  // nullptr when full or id is none
+  CgroupState* known(CgroupId id);       // nullptr when not known
+  void set_parent(CgroupState& state, CgroupId parent);
+  void erase_cgroup(CgroupId id);
 
   std::unordered_map<CgroupId, CgroupState> cgroups_;
-  std::unordered_map<std::int32_t, ProcessState> processes_;  // by pid
-  std::unordered_map<CgroupId, std::vector<std::int32_t>> pids_by_cgroup_;
-  std::unordered_map<CgroupId, std::vector<CgroupId>> children_;
-  std::vector<std::pair<MonotonicTime, CgroupId>> removed_;  // for expire()
-  std::vector<std::pair<MonotonicTime, ProcessKey>> exited_;
+  std::unordered_map<CgroupId, std::set<CgroupId>> children_;
+  std::deque<std::pair<MonotonicTime, CgroupId>> removed_;  // for expire()
+  ProcessTable processes_;
+  VictimSet victims_;
   std::map<std::string, std::uint64_t> lost_;
   std::uint64_t dropped_ = 0;
 };

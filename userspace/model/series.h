@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -24,7 +23,8 @@ class Series {
  public:
   static constexpr std::size_t kCapacity = 256;
 
-  // Points must come in time order; one within kMinGap of the last replaces it unless `force`.
+  // Points must come in time order; a point older than the last is ignored. Within kMinGap the
+  // newest reading stands for all (so at most one point per kMinGap) unless `force`.
   static constexpr Nanoseconds kMinGap = std::chrono::milliseconds(5);
   void add(const SeriesPoint& point, bool force = false);
   [[nodiscard]] std::vector<SeriesPoint> points() const;  // oldest first
@@ -39,10 +39,17 @@ class Series {
   struct Packed {
     std::uint32_t ms = 0;
     std::uint32_t usage_kib = 0;
-    std::uint32_t nonreclaimable_kib = 0;  // UINT32_MAX: not known
+    std::uint32_t nonreclaimable_kib = 0;  // kUnknownKib: not known
   };
+  static constexpr std::uint32_t kUnknownKib = UINT32_MAX;
+
+  [[nodiscard]] std::optional<std::uint32_t> offset_ms(MonotonicTime time);
+  [[nodiscard]] SeriesPoint unpack(const Packed& packed) const;
   void thin();
   MonotonicTime origin_;
+  // When the last point was first placed; its time moves on as newer readings replace it, and
+  // measuring the gap from there would let a steady stream of readings fill one point for ever.
+  MonotonicTime anchor_;
   std::vector<Packed> packed_;
 };
 

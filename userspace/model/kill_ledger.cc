@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/kill_ledger.h"
+
+namespace oomw {
+
+namespace {
+
+constexpr std::size_t kHexIdLength = 64;
+
+bool is_hex_id(const std::string& id) {
+  return id.size() == kHexIdLength && id.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+std::string last_component(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+// A nameless container's id is new with every restart; its runtime's name stands in for it.
+std::string container_label(const CgroupState& state) {
+  const ContainerIdentity& who = state.identity;
+  if (!who.name.empty()) return who.name;
+  if (!who.unit.empty()) return who.unit;
+  if (is_hex_id(who.id)) return who.runtime.empty() ? "_unnamed" : who.runtime;
+  if (!who.id.empty()) return who.id;
+  const std::string last = last_component(state.path);
+  return last.empty() ? "_root" : last;
+}
+
+CgroupId owner_of(const OomKill& kill, const MemoryModel& model, CgroupId victim_cgroup) {
+  if (kill.owner_known) return kill.owner_cgroup;
+  const auto limit = model.effective_limit(victim_cgroup);
+  return limit ? limit->owner : CgroupId{};
+}
+
+}  // namespace
+
+std::string_view scope_of(const OomKill& kill, const MemoryModel& model) {
+  const CgroupId victim = model.cgroup_of(kill);
+  const CgroupId owner = owner_of(kill, model, victim);
+  if (!owner) return "node";
+  if (owner == victim) return "container";
+  const CgroupState* container = model.container_of(victim);
+  const CgroupId boundary = container != nullptr ? container->id : victim;
+  return model.is_under(owner, boundary) ? "container" : "ancestor";
+}
+
+KillLabels labels_of(const OomKill& kill, const MemoryModel& model) {
+  const CgroupId victim = model.cgroup_of(kill);
+  const CgroupState* state = model.container_of(victim);
+  if (state == nullptr) state = model.find_cgroup(victim);
+  KillLabels labels;
+  labels.scope = scope_of(kill, model);
+  labels.container = "_unknown";
+  if (state == nullptr) return labels;
+  labels.k8s_namespace = state->identity.pod_namespace;
+  labels.pod = state->identity.pod_name;
+  labels.container = container_label(*state);
+  return labels;
+}
+
+void KillLedger::add(const KillLabels& labels, std::uint64_t count) {
+  auto it = counts_.find(labels);
+  if (it == counts_.end() && counts_.size() >= kMaxSets) {
+    folded_ += count;
+    // One set per scope, so that the sums by scope stay true: at most three beyond kMaxSets.
+    it = counts_.try_emplace(KillLabels{"", "", "_other", labels.scope}).first;
+  } else if (it == counts_.end()) {
+    it = counts_.try_emplace(labels).first;
+  }
+  it->second += count;
+}
+
+}  // namespace oomw

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/memory_model.h"
+
+#include <variant>
+
+namespace oomw {
+
+namespace {
+
+std::uint64_t saturating_sub(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
+
+// A usage the kernel told with an event. It says nothing of what is reclaimable, and an older
+// figure for that beside a newer usage would be wrong evidence.
+void note_usage(CgroupState& state, MonotonicTime time, std::uint64_t usage, std::optional<std::uint64_t> limit) {
+  state.series.add({time, usage, std::nullopt});
+  if (state.sampled && time < state.sampled_at) return;
+  state.sampled = true;
+  state.sampled_at = time;
+  state.usage_bytes = usage;
+  state.nonreclaimable_bytes.reset();
+  if (limit) state.limit_bytes = limit;
+}
+
+}  // namespace
+
+void MemoryModel::apply(const Event& event) {
+  std::visit([this](const auto& e) { on(e); }, event);
+}
+
+void MemoryModel::on(const OomKill& e) {
+  if (!victims_.add(e.victim, e.time)) return;
+  if (CgroupState* state = cgroup_for(cgroup_of(e))) ++state->kills_seen;
+  if (!e.owner_cgroup || !e.owner_usage_bytes) return;
+  if (CgroupState* owner = cgroup_for(e.owner_cgroup)) {
+    note_usage(*owner, e.time, *e.owner_usage_bytes, e.owner_limit_bytes);
+  }
+}
+
+void MemoryModel::on(const WatermarkCrossed& e) {
+  CgroupState* state = cgroup_for(e.cgroup);
+  if (state == nullptr) return;
+  note_usage(*state, e.time, e.usage_bytes, e.limit_bytes);
+  if (state->watermarks.size() >= CgroupState::kMaxWatermarks) state->watermarks.erase(state->watermarks.begin());
+  state->watermarks.push_back(e);
+  if (e.growth_bytes_per_second) {
+    state->growth_bytes_per_second = e.growth_bytes_per_second;
+    state->growth_at = e.time;
+  }
+}
+
+void MemoryModel::on(const ProcessExec& e) { processes_.on_exec(e); }
+void MemoryModel::on(const ProcessExit& e) { processes_.on_exit(e); }
+void MemoryModel::on(const ProcessSeen& e) { processes_.on_seen(e); }
+
+void MemoryModel::on(const CgroupCreated& e) {
+  CgroupState* state = cgroup_for(e.cgroup);
+  if (state == nullptr) return;
+  if (e.parent && e.parent != e.cgroup) set_parent(*state, e.parent);
+  if (e.path_complete) state->path = e.path;  // a cut path names another cgroup, or none
+}
+
+void MemoryModel::on(const CgroupRemoved& e) {
+  processes_.on_cgroup_removed(e.cgroup, e.time);
+  CgroupState* state = known(e.cgroup);
+  if (state == nullptr || state->removed_at) return;
+  state->removed_at = e.time;
+  removed_.emplace_back(e.time, e.cgroup);
+}
+
+void MemoryModel::on(const ReclaimSampled& e) {
+  if (CgroupState* state = cgroup_for(e.cgroup)) state->reclaim = e;
+}
+
+void MemoryModel::on(const EventsLost& e) {
+  if (lost_.size() < kMaxLostStages || lost_.contains(e.stage)) lost_[e.stage] = e.total;
+}
+
+void MemoryModel::on(const MemorySampled& e) {
+  CgroupState* state = cgroup_for(e.cgroup);
+  if (state == nullptr) return;
+  state->series.add({e.time, e.usage_bytes, e.nonreclaimable_bytes});
+  if (e.detailed && e.time >= state->memory_stat_at) {
+    state->memory_stat = e.memory_stat;
+    state->memory_stat_at = e.time;
+  }
+  if (e.kernel_oom_kills) state->kernel_oom_kills = e.kernel_oom_kills;
+  if (state->sampled && e.time < state->sampled_at) return;
+  state->sampled = true;
+  state->sampled_at = e.time;
+  state->usage_bytes = e.usage_bytes;
+  state->limit_bytes = e.limit_bytes;
+  state->nonreclaimable_bytes = e.nonreclaimable_bytes;
+  const bool kernel_knows = state->growth_bytes_per_second && e.time - state->growth_at < kGrowthTrust;
+  if (kernel_knows && state->growth_at.ns != 0) return;
+  if (auto growth = state->series.growth_bytes_per_second(kGrowthWindow)) state->growth_bytes_per_second = growth;
+}
+
+void MemoryModel::on(const ContainerIdentified& e) {
+  CgroupState* state = cgroup_for(e.cgroup);
+  if (state == nullptr) return;
+  // The path alone says less than a bundle that was read for the same container.
+  if (state->identity_from_bundle && !e.from_bundle && state->identity.id == e.identity.id) return;
+  state->identity = e.identity;
+  state->identity_from_bundle = e.from_bundle;
+}
+
+void MemoryModel::on(const CaptureFinished&) {}  // the correlator's
+
+void MemoryModel::expire(MonotonicTime now) {
+  const MonotonicTime oldest_kept = now - kLinger;
+  processes_.expire(oldest_kept);
+  while (!removed_.empty() && removed_.front().first < oldest_kept) {
+    erase_cgroup(removed_.front().second);
+    removed_.pop_front();
+  }
+}
+
+void MemoryModel::erase_cgroup(CgroupId id) {
+  auto it = cgroups_.find(id);
+  if (it == cgroups_.end()) return;
+  if (auto siblings = children_.find(it->second.parent); siblings != children_.end()) {
+    siblings->second.erase(id);
+    if (siblings->second.empty()) children_.erase(siblings);
+  }
+  cgroups_.erase(it);
+}
+
+void MemoryModel::set_parent(CgroupState& state, CgroupId parent) {
+  if (state.parent == parent) return;
+  if (auto siblings = children_.find(state.parent); siblings != children_.end()) siblings->second.erase(state.id);
+  state.parent = parent;
+  children_[parent].insert(state.id);
+}
+
+CgroupState* MemoryModel::cgroup_for(CgroupId id) {
+  if (!id) return nullptr;
+  if (CgroupState* state = known(id)) return state;
+  if (cgroups_.size() >= kMaxCgroups) {
+    ++dropped_;
+    return nullptr;
+  }
+  CgroupState& state = cgroups_[id];
+  state.id = id;
+  return &state;
+}
+
+CgroupState* MemoryModel::known(CgroupId id) {
+  auto it = cgroups_.find(id);
+  return it == cgroups_.end() ? nullptr : &it->second;
+}
+
+const CgroupState* MemoryModel::find_cgroup(CgroupId id) const {
+  auto it = cgroups_.find(id);
+  return it == cgroups_.end() ? nullptr : &it->second;
+}
+
+std::vector<const ProcessState*> MemoryModel::processes_under(CgroupId id, std::size_t max) const {
+  std::vector<const ProcessState*> result;
+  std::vector<CgroupId> queue{id};
+  // A cgroup is queued once per parent link, and a link leads up only one way; the size bound
+  // is for links that a damaged recording closed into a ring.
+  for (std::size_t next = 0; next < queue.size() && queue.size() <= kMaxCgroups && result.size() < max; ++next) {
+    processes_.collect(queue[next], max, result);
+    if (auto it = children_.find(queue[next]); it != children_.end()) {
+      queue.insert(queue.end(), it->second.begin(), it->second.end());
+    }
+  }
+  return result;
+}
+
+std::optional<EffectiveLimit> MemoryModel::effective_limit(CgroupId id) const {
+  std::optional<EffectiveLimit> best;
+  const CgroupState* state = find_cgroup(id);
+  for (std::size_t depth = 0; state != nullptr && depth < kMaxDepth; ++depth, state = find_cgroup(state->parent)) {
+    if (!state->sampled || !state->limit_bytes) continue;
+    const std::uint64_t headroom = saturating_sub(*state->limit_bytes, state->usage_bytes);
+    if (best && headroom >= saturating_sub(best->limit_bytes, best->usage_bytes)) continue;
+    best = EffectiveLimit{state->id, *state->limit_bytes, state->usage_bytes, state->nonreclaimable_bytes};
+  }
+  return best;
+}
+
+const CgroupState* MemoryModel::container_of(CgroupId id) const {
+  const CgroupState* state = find_cgroup(id);
+  for (std::size_t depth = 0; state != nullptr && depth < kMaxDepth; ++depth, state = find_cgroup(state->parent)) {
+    if (!state->identity.id.empty() || !state->identity.unit.empty()) return state;
+  }
+  return nullptr;
+}
+
+bool MemoryModel::is_under(CgroupId id, CgroupId ancestor) const {
+  if (!id || !ancestor) return false;
+  for (std::size_t depth = 0; depth < kMaxDepth; ++depth) {
+    if (id == ancestor) return true;
+    const CgroupState* state = find_cgroup(id);
+    if (state == nullptr || !state->parent) return false;
+    id = state->parent;
+  }
+  return false;
+}
+
+CgroupId MemoryModel::cgroup_of(const OomKill& kill) const {
+  if (kill.victim_cgroup) return kill.victim_cgroup;
+  const ProcessState* process = find_process(kill.victim);
+  return process != nullptr ? process->cgroup : CgroupId{};
+}
+
+}  // namespace oomw

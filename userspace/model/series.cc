@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/series.h"
+
+#include <algorithm>
+
+namespace oomw {
+
+namespace {
+
+constexpr std::int64_t kNanosecondsPerMs = 1'000'000;
+constexpr std::int64_t kMinGrowthSpanMs = 10;
+
+// 32 bits of KiB hold 4 TiB; more than that shows as 4 TiB.
+std::uint32_t to_kib(std::uint64_t bytes) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes / 1024, UINT32_MAX - 1));
+}
+
+}  // namespace
+
+// 32 bits of milliseconds last 49 days. Past that the series starts over: nothing that old
+// explains a kill.
+std::optional<std::uint32_t> Series::offset_ms(MonotonicTime time) {
+  if (packed_.empty()) origin_ = time;
+  const std::int64_t ms = (time - origin_).count() / kNanosecondsPerMs;
+  if (ms < 0 || (!packed_.empty() && ms < packed_.back().ms)) return std::nullopt;
+  if (ms <= UINT32_MAX) return static_cast<std::uint32_t>(ms);
+  packed_.clear();
+  origin_ = time;
+  return 0;
+}
+
+void Series::add(const SeriesPoint& point, bool force) {
+  const auto ms = offset_ms(point.time);
+  if (!ms) return;
+  const Packed packed{*ms, to_kib(point.usage_bytes),
+                      point.nonreclaimable_bytes ? to_kib(*point.nonreclaimable_bytes) : kUnknownKib};
+  if (!packed_.empty() && !force && point.time - anchor_ < kMinGap) {
+    packed_.back() = packed;
+    return;
+  }
+  if (packed_.size() >= kCapacity) thin();
+  packed_.push_back(packed);
+  anchor_ = point.time;
+}
+
+void Series::thin() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < packed_.size(); ++i) {
+    if (i < kCapacity / 2 && i % 2 == 1) continue;
+    packed_[kept++] = packed_[i];
+  }
+  packed_.resize(kept);
+}
+
+SeriesPoint Series::unpack(const Packed& packed) const {
+  SeriesPoint point;
+  point.time = {origin_.ns + packed.ms * kNanosecondsPerMs};
+  point.usage_bytes = std::uint64_t{packed.usage_kib} * 1024;
+  if (packed.nonreclaimable_kib != kUnknownKib) {
+    point.nonreclaimable_bytes = std::uint64_t{packed.nonreclaimable_kib} * 1024;
+  }
+  return point;
+}
+
+std::vector<SeriesPoint> Series::points() const {
+  std::vector<SeriesPoint> result;
+  result.reserve(packed_.size());
+  for (const Packed& packed : packed_) result.push_back(unpack(packed));
+  return result;
+}
+
+std::optional<double> Series::growth_bytes_per_second(Nanoseconds window) const {
+  if (packed_.size() < 2) return std::nullopt;
+  const std::int64_t window_ms = window.count() / kNanosecondsPerMs;
+  const std::int64_t last_ms = packed_.back().ms;
+  std::size_t first = packed_.size() - 1;
+  while (first > 0 && last_ms - packed_[first].ms < std::max(window_ms, kMinGrowthSpanMs)) --first;
+  if (last_ms - packed_[first].ms < kMinGrowthSpanMs) return std::nullopt;
+
+  const double count = static_cast<double>(packed_.size() - first);
+  double mean_t = 0, mean_y = 0;
+  for (std::size_t i = first; i < packed_.size(); ++i) {
+    mean_t += packed_[i].ms / count;
+    mean_y += packed_[i].usage_kib / count;
+  }
+  double covariance = 0, variance = 0;
+  for (std::size_t i = first; i < packed_.size(); ++i) {
+    const double dt = packed_[i].ms - mean_t;
+    covariance += dt * (packed_[i].usage_kib - mean_y);
+    variance += dt * dt;
+  }
+  return covariance / variance * 1024 * 1000;  // KiB per ms to bytes per second
+}
+
+}  // namespace oomw

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "base/clock.h"
+#include "events/ids.h"
+
+namespace oomw {
+
+// The victims already reported, so that each counts once: two sources (BPF, kernel log) tell of
+// the same kill, and the kernel marks a victim again when it is still dying at the next OOM.
+//   - one process is one (pid, start_ticks); a report without start_ticks is the same process as
+//     any report of that pid within kPidOnlyWindow;
+//   - bounded: entries older than kMemory go with the next add(), and never more than kMax stay.
+class VictimSet {
+ public:
+  // Two reports of one kill are milliseconds apart; pids come round in minutes at the earliest.
+  static constexpr Nanoseconds kPidOnlyWindow = std::chrono::seconds(60);
+  static constexpr Nanoseconds kMemory = std::chrono::minutes(10);
+  static constexpr std::size_t kMax = 65'536;
+
+  // True if it was new.
+  bool add(ProcessKey victim, MonotonicTime now);
+  [[nodiscard]] bool contains(ProcessKey victim, MonotonicTime now) const;
+  [[nodiscard]] std::size_t size() const { return by_key_.size(); }
+
+ private:
+  void expire(MonotonicTime now);
+  std::map<ProcessKey, MonotonicTime> by_key_;
+  std::deque<std::pair<MonotonicTime, ProcessKey>> by_age_;
+};
+
+}  // namespace oomw
