@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "daemon/capture_once.h"
+
+namespace oomw::cli {
+namespace {
+
+std::string default_path(const CaptureFinished& finished) {
+  std::string time = to_rfc3339(SystemClock().wall_now()).substr(0, 19) + "Z";
+  std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
+  return fmt::format("oomwitness-{}-{}.pb.gz", finished.process.pid, time);
+}
+
+}  // namespace
+
+int capture_command(const CommandLine& line, const Config& config) {
+  const Result<CaptureOutcome> outcome = capture_once(config, {line.pid, line.container, line.pod});
+  if (!outcome.has_value()) return report(outcome.error());
+  const CaptureFinished& finished = outcome->finished;
+  if (finished.result != CaptureResult::kOk) {
+    return report(Error{ErrorCode::kUnavailable, fmt::format("no profile of pid {}: {}: {}", finished.process.pid,
+                                                             finished.reason, printable(finished.detail, 512))});
+  }
+  const std::string path = line.output_path.empty() ? default_path(finished) : line.output_path;
+  if (Result<> written = write_file_atomic(path, outcome->profile); !written.has_value())
+    return report(written.error());
+  fmt::print("{}: {} heap profile of pid {}, {} in use, {} samples\n{}\ngo tool pprof -top {}\n", path,
+             to_string(finished.method), finished.process.pid, human_bytes(finished.inuse_bytes.value_or(0)),
+             finished.sample_count.value_or(0), printable(finished.detail, 512), path);
+  return kOk;
+}
+
+}  // namespace oomw::cli

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace oomw::cli {
+
+// Exit codes of every command.
+inline constexpr int kOk = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kUsage = 2;  // bad usage or config
+
+struct CommandLine {
+  std::string command;  // "run", "doctor", ...
+  // for all
+  std::string config_path;  // "" = default
+  std::optional<std::string> data_dir;
+  bool json = false;
+  // run
+  std::optional<std::string> metrics_listen, web_listen;
+  std::string record_path;
+  // show
+  std::string incident_id;
+  // capture
+  std::optional<std::int32_t> pid;
+  std::string container, pod;
+  std::string output_path;
+  // top, replay
+  std::string input_path;
+  std::string sample_type;
+  std::size_t rows = 20;
+};
+
+// The parsed command, or the exit code after usage or an error was printed.
+[[nodiscard]] std::variant<CommandLine, int> parse_command_line(int argc, char** argv);
+
+}  // namespace oomw::cli

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/event_line.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace oomw::cli {
+namespace {
+
+std::string clock_part(WallTime wall) { return to_rfc3339(wall).substr(11, 12); }
+
+std::string percent_of(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? "?" : fmt::format("{:.0f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string line_of(const OomKill& kill) {
+  const std::string rss = kill.victim_rss ? ", anon " + human_bytes(kill.victim_rss->anon_bytes) : "";
+  return fmt::format("KILL       {} (pid {}{}), triggered by {} (pid {}), limit {}", printable(kill.victim_comm, 32),
+                     kill.victim.pid, rss, printable(kill.trigger_comm, 32), kill.trigger_pid,
+                     kill.owner_limit_bytes ? human_bytes(*kill.owner_limit_bytes) : "not known");
+}
+
+std::string line_of(const WatermarkCrossed& crossing) {
+  std::string line = fmt::format(
+      "{}  cgroup {} at {} of {} ({})", crossing.reason == WatermarkReason::kLevel ? "WATERMARK" : "TIME LEFT",
+      crossing.cgroup.value, human_bytes(crossing.usage_bytes), human_bytes(crossing.limit_bytes),
+      percent_of(crossing.usage_bytes, crossing.limit_bytes));
+  if (crossing.growth_bytes_per_second && *crossing.growth_bytes_per_second > 0) {
+    line += fmt::format(", growing {}/s", human_bytes(static_cast<std::uint64_t>(*crossing.growth_bytes_per_second)));
+  }
+  if (crossing.time_to_limit) line += fmt::format(", {:.1f} s to the limit", to_seconds(*crossing.time_to_limit));
+  return line;
+}
+
+std::string line_of(const CaptureFinished& capture) {
+  std::string line = fmt::format("CAPTURE    {} pid {} on {}: {}", to_string(capture.method), capture.process.pid,
+                                 printable(capture.trigger, 32), to_string(capture.result));
+  if (!capture.reason.empty()) line += " (" + printable(capture.reason, 32) + ")";
+  if (capture.inuse_bytes) line += ", in use " + human_bytes(*capture.inuse_bytes);
+  return line;
+}
+
+std::string line_of(const EventsLost& lost) {
+  return fmt::format("LOST       {} so far at stage {}", lost.total, printable(lost.stage, 64));
+}
+
+}  // namespace
+
+std::optional<std::string> event_line(const Event& event, WallTime wall) {
+  std::optional<std::string> line;
+  if (const auto* kill = std::get_if<OomKill>(&event)) line = line_of(*kill);
+  if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) line = line_of(*crossing);
+  if (const auto* capture = std::get_if<CaptureFinished>(&event)) line = line_of(*capture);
+  if (const auto* lost = std::get_if<EventsLost>(&event)) line = line_of(*lost);
+  if (line) line->insert(0, clock_part(wall) + "  ");
+  return line;
+}
+
+std::string name_of(const ContainerIdentity& identity, const std::string& cgroup_path) {
+  std::string name = identity.pod_name.empty() ? identity.name
+                                               : identity.pod_namespace + "/" + identity.pod_name + "/" + identity.name;
+  if (name.empty()) name = identity.unit.empty() ? cgroup_path : identity.unit;
+  return printable(name, 80);
+}
+
+std::string incident_line(const Incident& incident, const std::string& directory) {
+  const std::string coverage =
+      incident.coverage_ratio ? fmt::format(", heap profile covers {:.0f} %", *incident.coverage_ratio * 100) : "";
+  return fmt::format("{}  INCIDENT   {} {}: {} victim{}{}; {}", clock_part(incident.time), incident.id,
+                     name_of(incident.container, incident.cgroup_path), incident.victims.size(),
+                     incident.victims.size() == 1 ? "" : "s", coverage, printable(directory, 512));
+}
+
+}  // namespace oomw::cli

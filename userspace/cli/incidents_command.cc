@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/event_line.h"
+#include "incidents/incident_store.h"
+
+namespace oomw::cli {
+namespace {
+
+std::string coverage_of(const Incident& incident) {
+  if (!incident.coverage_ratio) return "-";
+  return fmt::format("{:.0f} % ({})", *incident.coverage_ratio * 100, incident.coverage_method);
+}
+
+std::size_t good_captures(const Incident& incident) {
+  std::size_t good = 0;
+  for (const IncidentCapture& capture : incident.captures) good += capture.result == "ok" ? 1 : 0;
+  return good;
+}
+
+void print_table(const std::vector<IncidentSummary>& incidents) {
+  fmt::print("{:<26}{:<22}{:<40}{:<18}{:>10}{:>10}  {}\n", "ID", "TIME", "CONTAINER", "VICTIM", "LIMIT", "PROFILES",
+             "COVERAGE");
+  for (const IncidentSummary& summary : incidents) {
+    const Incident& incident = summary.incident;
+    const std::string victim = incident.victims.empty() ? "-" : printable(incident.victims.front().comm, 16);
+    fmt::print("{:<26}{:<22}{:<40}{:<18}{:>10}{:>10}  {}\n", incident.id, to_rfc3339(incident.time).substr(0, 19) + "Z",
+               name_of(incident.container, incident.cgroup_path), victim,
+               incident.limit_bytes ? human_bytes(*incident.limit_bytes) : "-", good_captures(incident),
+               coverage_of(incident));
+  }
+}
+
+void print_json(const std::vector<IncidentSummary>& incidents) {
+  for (const IncidentSummary& summary : incidents) {
+    nlohmann::json line = nlohmann::json::parse(to_json(summary.incident), nullptr, false);
+    line["directory"] = summary.directory;
+    fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+}
+
+}  // namespace
+
+int incidents_command(const CommandLine& line, const Config& config) {
+  const IncidentStore store(config.data_dir);
+  const Result<std::vector<IncidentSummary>> incidents = store.list();
+  if (!incidents.has_value()) return report(incidents.error());
+  if (line.json) {
+    print_json(*incidents);
+  } else if (incidents->empty()) {
+    fmt::print("no incidents in {}\n", store.root());
+  } else {
+    print_table(*incidents);
+  }
+  return kOk;
+}
+
+}  // namespace oomw::cli

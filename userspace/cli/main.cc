@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+
+#include "cli/commands.h"
+
+namespace {
+
+using namespace oomw;
+
+int dispatch(const cli::CommandLine& line, const Config& config) {
+  if (line.command == "run") return cli::run_command(line, config);
+  if (line.command == "doctor") return cli::doctor_command(line, config);
+  if (line.command == "incidents") return cli::incidents_command(line, config);
+  if (line.command == "show") return cli::show_command(line, config);
+  if (line.command == "capture") return cli::capture_command(line, config);
+  if (line.command == "top") return cli::top_command(line);
+  if (line.command == "replay") return cli::replay_command(line, config);
+  return cli::kUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto parsed = cli::parse_command_line(argc, argv);
+  if (const int* exit_code = std::get_if<int>(&parsed)) return *exit_code;
+  const auto& line = std::get<cli::CommandLine>(parsed);
+  Result<Config> config = load_config(line.config_path);
+  if (!config.has_value()) {
+    std::fprintf(stderr, "oomwitness: %s\n", config.error().message.c_str());
+    return cli::kUsage;
+  }
+  if (line.data_dir) config->data_dir = *line.data_dir;
+  return dispatch(line, *config);
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/event_line.h"
+#include "daemon/replay.h"
+#include "incidents/incident_store.h"
+
+namespace oomw::cli {
+namespace {
+
+// The bytes of captures are not part of a recording; an incident replayed to disk says so.
+Result<> place_nothing(const IncidentCapture&, const std::string&) {
+  return fail(ErrorCode::kNotFound, "recordings hold no profiles");
+}
+
+std::string one_line(const Incident& incident) {
+  const nlohmann::json parsed = nlohmann::json::parse(to_json(incident), nullptr, false);
+  return parsed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+int replay_command(const CommandLine& line, const Config& config) {
+  const Result<std::vector<Incident>> incidents = replay(line.input_path, config.triggers, config.correlator);
+  if (!incidents.has_value()) return report(incidents.error());
+  for (const Incident& incident : *incidents) {
+    std::string where = "not stored (no --data-dir)";
+    if (line.data_dir) {
+      IncidentStore store(*line.data_dir);
+      Result<std::string> written = store.write(incident, place_nothing);
+      if (!written.has_value()) return report(written.error());
+      where = *written;
+    }
+    fmt::print("{}\n", line.json ? one_line(incident) : incident_line(incident, where));
+  }
+  return kOk;
+}
+
+}  // namespace oomw::cli

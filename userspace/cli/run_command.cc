@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "base/worker_pool.h"
+#include "cli/commands.h"
+#include "cli/event_line.h"
+#include "daemon/daemon.h"
+#include "events/record.h"
+
+namespace oomw::cli {
+namespace {
+
+log::Level level_of(const std::string& name) {
+  if (name == "debug") return log::Level::kDebug;
+  if (name == "warn") return log::Level::kWarn;
+  if (name == "error") return log::Level::kError;
+  return log::Level::kInfo;
+}
+
+// Lines to stdout from a thread of its own: a reader that stops reading (a full pipe) must not
+// stop the core. Beyond kMaxLines waiting they are dropped.
+class Console {
+ public:
+  static constexpr std::size_t kMaxLines = 1'024;
+  void print(std::string line) {
+    line += '\n';
+    (void)worker_.post([line = std::move(line)] {
+      std::fwrite(line.data(), 1, line.size(), stdout);
+      std::fflush(stdout);
+    });
+  }
+
+ private:
+  WorkerPool worker_{"oomw-console", 1, kMaxLines};
+};
+
+bool is_worth_a_line(const Event& event) {
+  return std::holds_alternative<OomKill>(event) || std::holds_alternative<WatermarkCrossed>(event) ||
+         std::holds_alternative<CaptureFinished>(event) || std::holds_alternative<EventsLost>(event);
+}
+
+std::string incident_json_line(const Incident& incident, const std::string& directory, bool amended) {
+  const nlohmann::json line = {
+      {"type", "incident"}, {"id", incident.id}, {"directory", directory}, {"amended", amended}};
+  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+RunOptions make_options(const CommandLine& line, Console& console, const Clock& clock) {
+  RunOptions options;
+  options.record_path = line.record_path;
+  options.on_event = [json = line.json, &console, &clock](const Event& event) {
+    if (!is_worth_a_line(event)) return;
+    if (json) return console.print(to_json_line(event));
+    if (auto text = event_line(event, clock.wall_of(time_of(event)))) console.print(std::move(*text));
+  };
+  options.on_incident = [json = line.json, &console](const Incident& incident, const std::string& directory,
+                                                     bool amended) {
+    if (json) return console.print(incident_json_line(incident, directory, amended));
+    if (!amended) console.print(incident_line(incident, directory));
+  };
+  return options;
+}
+
+}  // namespace
+
+int run_command(const CommandLine& line, Config config) {
+  if (line.metrics_listen) config.metrics_listen = *line.metrics_listen;
+  if (line.web_listen) config.web_listen = *line.web_listen;
+  const SystemClock clock;
+  Console console;
+  Result<std::unique_ptr<Daemon>> daemon = [&] {
+    RunOptions options = make_options(line, console, clock);
+    log::start(level_of(config.log_level));
+    return Daemon::make(std::move(config), std::move(options));
+  }();
+  Result<> result;
+  if (daemon.has_value()) {
+    result = (*daemon)->run();
+    daemon->reset();
+  }
+  log::stop();
+  if (!daemon.has_value()) return report(daemon.error());
+  return result.has_value() ? kOk : report(result.error());
+}
+
+}  // namespace oomw::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "pprof/codec.h"
+#include "pprof/top.h"
+
+namespace oomw::cli {
+
+int top_command(const CommandLine& line) {
+  constexpr std::size_t kMaxBytes = 256u << 20;
+  const Result<std::string> bytes = read_file(line.input_path, kMaxBytes);
+  if (!bytes.has_value()) return report(bytes.error());
+  const Result<pprof::Profile> profile = pprof::read(*bytes);
+  if (!profile.has_value()) return report(Error(profile.error()).with_context(line.input_path));
+  if (!line.sample_type.empty() && profile->type_index(line.sample_type) < 0) {
+    return report(Error{ErrorCode::kInvalid, line.input_path + ": no sample type '" + line.sample_type + "'"});
+  }
+  for (const std::string& comment : profile->comments) fmt::print("# {}\n", printable(comment, 512));
+  fmt::print("{}", pprof::to_text(pprof::top(*profile, line.sample_type), line.rows));
+  return kOk;
+}
+
+}  // namespace oomw::cli

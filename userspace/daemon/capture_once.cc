@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/capture_once.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "captures/http_capture.h"
+#include "system/cgroup_fs.h"
+#include "system/container_path.h"
+#include "system/oci_bundle.h"
+#include "system/process_reader.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxTargets = 8;
+constexpr std::size_t kMaxProcesses = 1'024;
+constexpr std::size_t kMinPrefix = 6;
+
+std::uint64_t resident_pages(const std::string& proc_root, std::int32_t pid) {
+  const Result<std::string> statm = read_file(proc_root + "/" + std::to_string(pid) + "/statm", 256);
+  if (!statm.has_value()) return 0;
+  const std::vector<std::string_view> fields = split(*statm, ' ');
+  return fields.size() > 1 ? parse_u64(fields[1]).value_or(0) : 0;
+}
+
+std::vector<CaptureTarget> targets_of(const Config& config, std::vector<std::int32_t> pids, MonotonicTime now) {
+  std::sort(pids.begin(), pids.end(), [&](std::int32_t a, std::int32_t b) {
+    return resident_pages(config.proc_root, a) > resident_pages(config.proc_root, b);
+  });
+  if (pids.size() > kMaxTargets) pids.resize(kMaxTargets);
+  const ProcessReader reader(config.proc_root);
+  std::vector<CaptureTarget> targets;
+  for (const std::int32_t pid : pids) {
+    Result<ProcessSeen> seen = reader.read(pid, now);
+    if (seen.has_value()) targets.push_back({seen->process, seen->cgroup, seen->comm, seen->exe});
+  }
+  return targets;
+}
+
+bool is_selected(const ContainerIdentity& identity, const CaptureSelector& selector) {
+  if (!selector.container.empty()) return identity.id.starts_with(selector.container);
+  return !identity.pod_name.empty() && identity.pod_namespace + "/" + identity.pod_name == selector.pod;
+}
+
+Result<std::vector<std::int32_t>> pids_of_containers(const Config& config, const CaptureSelector& selector) {
+  ASSIGN_OR_RETURN(const CgroupFs cgroups, CgroupFs::probe(config.cgroup_root));
+  ASSIGN_OR_RETURN(const std::vector<CgroupFs::Entry> entries, cgroups.walk());
+  std::vector<std::int32_t> pids;
+  std::set<std::string> containers;
+  for (const CgroupFs::Entry& entry : entries) {
+    std::optional<ContainerIdentity> identity = identity_from_path(entry.path);
+    if (!identity || identity->id.empty()) continue;
+    if (!selector.pod.empty()) {
+      if (Result<ContainerIdentity> named = read_bundle(config.sampler.bundles, *identity); named.has_value()) {
+        identity = std::move(*named);
+      }
+    }
+    if (!is_selected(*identity, selector)) continue;
+    containers.insert(identity->id);
+    const Result<std::vector<std::int32_t>> members = cgroups.processes(entry.path, kMaxProcesses);
+    if (members.has_value()) pids.insert(pids.end(), members->begin(), members->end());
+  }
+  if (!selector.container.empty() && containers.size() > 1) {
+    return fail(ErrorCode::kInvalid, "container " + selector.container + " is ambiguous");
+  }
+  if (pids.empty()) {
+    const std::string& what = selector.pod.empty() ? selector.container : selector.pod;
+    return fail(ErrorCode::kNotFound, "no running container matches " + printable(what));
+  }
+  return pids;
+}
+
+Result<std::vector<std::int32_t>> pids_of(const Config& config, const CaptureSelector& selector) {
+  if (selector.pid) {
+    RETURN_IF_ERROR(ProcessReader(config.proc_root).key_of(*selector.pid));
+    return std::vector<std::int32_t>{*selector.pid};
+  }
+  if (!selector.container.empty() && selector.container.size() < kMinPrefix) {
+    return fail(ErrorCode::kInvalid, "a container id needs at least 6 characters");
+  }
+  return pids_of_containers(config, selector);
+}
+
+}  // namespace
+
+Result<CaptureOutcome> capture_once(const Config& config, const CaptureSelector& selector) {
+  const SystemClock clock;
+  ASSIGN_OR_RETURN(std::vector<std::int32_t> pids, pids_of(config, selector));
+  CaptureRequest request;
+  request.capture_id = 1;
+  request.targets = targets_of(config, std::move(pids), clock.now());
+  request.trigger = "request";
+  request.requested = clock.now();
+  request.deadline = request.requested + config.http.timeout;
+  if (request.targets.empty()) return fail(ErrorCode::kNotFound, "no such process any more");
+  HttpCapture http(config.http, clock);
+  return http.capture(request);
+}
+
+}  // namespace oomw

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "captures/capture.h"
+#include "daemon/config.h"
+
+namespace oomw {
+
+// Whom `oomwitness capture` asks; exactly one is set.
+struct CaptureSelector {
+  std::optional<std::int32_t> pid;
+  std::string container;  // id or unique prefix
+  std::string pod;        // NAMESPACE/NAME
+};
+
+// One capture without a daemon: finds the processes, tries them in order of size, the largest
+// first. An error only when nothing could be tried; else see outcome.finished.
+[[nodiscard]] Result<CaptureOutcome> capture_once(const Config& config, const CaptureSelector& selector);
+
+}  // namespace oomw

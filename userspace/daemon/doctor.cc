@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/doctor.h"
+
+#include <fcntl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "daemon/self_protection.h"
+#include "system/cgroup_fs.h"
+
+namespace oomw {
+namespace {
+
+DoctorCheck check_privilege() {
+  const std::string missing = missing_privilege();
+  return {"privilege", missing.empty(), true, missing.empty() ? "root with the capabilities needed" : missing};
+}
+
+DoctorCheck check_btf() {
+  const bool ok = access("/sys/kernel/btf/vmlinux", R_OK) == 0;
+  return {"btf", ok, false, ok ? "/sys/kernel/btf/vmlinux" : "no /sys/kernel/btf/vmlinux: no BPF program can load"};
+}
+
+DoctorCheck check_kmsg() {
+  const Result<UniqueFd> fd = open_at(AT_FDCWD, "/dev/kmsg", O_RDONLY | O_NONBLOCK);
+  return {"kernel_log", fd.has_value(), false,
+          fd.has_value() ? "/dev/kmsg is readable (kills on the files rung)" : fd.error().message};
+}
+
+DoctorCheck check_cgroups(const Config& config, std::string& version) {
+  const Result<CgroupFs> cgroups = CgroupFs::probe(config.cgroup_root);
+  version = !cgroups.has_value() ? "none" : cgroups->version() == CgroupVersion::kV1 ? "v1" : "v2";
+  return {"memory_cgroups", cgroups.has_value(), true,
+          cgroups.has_value() ? version + " at " + cgroups->root() : cgroups.error().message};
+}
+
+DoctorCheck check_data_dir(const Config& config) {
+  const std::string probe = config.data_dir + "/.doctor";
+  Result<> written = make_directories(config.data_dir, 0700);
+  if (written.has_value()) written = write_file_atomic(probe, "writable\n");
+  (void)unlink(probe.c_str());
+  return {"data_dir", written.has_value(), true,
+          written.has_value() ? config.data_dir + " is writable" : written.error().message};
+}
+
+DoctorCheck check_netns() {
+  const Result<UniqueFd> fd = open_at(AT_FDCWD, "/proc/1/ns/net", O_RDONLY);
+  return {"network_namespaces", fd.has_value(), false,
+          fd.has_value() ? "other network namespaces can be entered (http captures)" : fd.error().message};
+}
+
+bool sees_kills(const DoctorReport& report) {
+  return std::any_of(report.features.begin(), report.features.end(), [&](const FeatureStatus& feature) {
+    if (feature.feature != "oom_kill") return false;
+    const bool by_log = std::any_of(report.checks.begin(), report.checks.end(),
+                                    [](const DoctorCheck& check) { return check.name == "kernel_log" && check.ok; });
+    return feature.rung != Rung::kNone && (feature.rung != Rung::kFiles || by_log);
+  });
+}
+
+}  // namespace
+
+DoctorReport examine(const Config& config) {
+  DoctorReport report;
+  utsname name{};
+  if (uname(&name) == 0) report.kernel_release = name.release;
+  report.checks = {check_privilege(),      check_cgroups(config, report.cgroup_version),
+                   check_data_dir(config), check_btf(),
+                   check_kmsg(),           check_netns()};
+  report.features = KernelSource::make(config.kernel)->features();
+  report.can_do_main_job =
+      sees_kills(report) && std::all_of(report.checks.begin(), report.checks.end(),
+                                        [](const DoctorCheck& check) { return check.ok || !check.is_needed; });
+  return report;
+}
+
+}  // namespace oomw

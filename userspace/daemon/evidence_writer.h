@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/event_loop.h"
+#include "base/worker_pool.h"
+#include "captures/spool.h"
+#include "incidents/incident_store.h"
+#include "incidents/ledger_file.h"
+
+namespace oomw {
+
+struct EvidenceStats {
+  std::uint64_t incidents_written = 0;
+  std::uint64_t write_errors = 0;
+  std::uint64_t incidents_dropped = 0;  // did not fit kMaxPending while the disk refused
+  double last_write_seconds = 0;
+  std::size_t pending = 0;
+  bool is_data_dir_writable = true;
+};
+
+// Puts incidents and kill counts on disk from one worker, so that an fsync never holds up the
+// core thread. Core thread only; the worker gets values and posts back.
+//   - writes keep their order, also of one incident and its amendments;
+//   - a disk that refuses (full, read-only, unreadable) is said once; the newest kMaxPending
+//     incidents stay in memory and are tried again every kRetry until space returns;
+//   - the ledger is coalesced: one save in flight, the newest state next.
+class EvidenceWriter {
+ public:
+  static constexpr std::size_t kMaxPending = 64;
+  static constexpr Nanoseconds kRetry = std::chrono::seconds(2);
+  static constexpr Nanoseconds kPruneDelay = std::chrono::seconds(5);
+  // On disk; `amended`: it was there before. Called on the core thread.
+  using Written = std::function<void(const Incident&, const std::string& directory, bool amended)>;
+
+  // Everything passed by reference outlives this. `worker` has one thread: it keeps the order.
+  EvidenceWriter(EventLoop& loop, WorkerPool& worker, Spool& spool, const Clock& clock, std::string data_dir,
+                 Retention retention, Written written);
+
+  void write(Incident incident);
+  void save_ledger(LedgerState state);
+  [[nodiscard]] const EvidenceStats& stats() const { return stats_; }
+
+ private:
+  struct Outcome {
+    Result<std::string> directory;
+    double seconds = 0;
+  };
+  void submit(Incident incident);
+  void handle_written(Incident incident, Outcome outcome);
+  void prune_soon();
+  void keep(Incident incident);
+  void retry();
+  void submit_ledger();
+  void handle_ledger(const Result<>& saved);
+  void handle_refusal(const Error& error);
+  void handle_success();
+
+  EventLoop& loop_;
+  WorkerPool& worker_;
+  Spool& spool_;
+  const Clock& clock_;
+  const std::string data_dir_;
+  const Retention retention_;
+  IncidentStore store_;  // used by the worker only
+  Written written_;
+  std::deque<Incident> pending_;
+  std::deque<std::string> known_ids_;  // of written incidents: tells an amendment from a first write
+  std::optional<LedgerState> next_ledger_;
+  bool is_ledger_in_flight_ = false;
+  bool is_retry_armed_ = false;
+  bool is_prune_armed_ = false;
+  EvidenceStats stats_;
+};
+
+}  // namespace oomw

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/self_protection.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/files.h"
+#include "base/result.h"
+#include "base/text.h"
+
+namespace oomw {
+namespace {
+
+// Below -999 only kernel-critical daemons go; at -998 we leave kubelet's -999 before us.
+constexpr const char* kOomScoreAdj = "-998";
+constexpr int kNice = -10;
+
+Result<> lower_oom_score() {
+  ASSIGN_OR_RETURN(UniqueFd fd, open_at(AT_FDCWD, "/proc/self/oom_score_adj", O_WRONLY));
+  return write_all(fd.get(), kOomScoreAdj);
+}
+
+struct Capability {
+  int number;
+  const char* name;
+};
+constexpr int kCapSysAdmin = 21;
+constexpr std::array kNeeded = {Capability{19, "CAP_SYS_PTRACE"}, Capability{38, "CAP_PERFMON"},
+                                Capability{39, "CAP_BPF"}};
+
+std::uint64_t effective_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, 2> data{};
+  if (syscall(SYS_capget, &header, data.data()) != 0) return 0;
+  return data[0].effective | std::uint64_t{data[1].effective} << 32;
+}
+
+}  // namespace
+
+std::vector<std::string> protect_self() {
+  std::vector<std::string> refused;
+  if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) refused.push_back(errno_error(errno, "mlockall").message);
+  if (Result<> lowered = lower_oom_score(); !lowered.has_value()) {
+    refused.push_back("oom_score_adj " + std::string(kOomScoreAdj) + ": " + lowered.error().message);
+  }
+  if (setpriority(PRIO_PROCESS, 0, kNice) != 0) refused.push_back(errno_error(errno, "nice -10").message);
+  return refused;
+}
+
+SelfUsage self_usage() {
+  SelfUsage usage;
+  rusage self{};
+  if (getrusage(RUSAGE_SELF, &self) == 0) {
+    usage.cpu_seconds = static_cast<double>(self.ru_utime.tv_sec + self.ru_stime.tv_sec) +
+                        static_cast<double>(self.ru_utime.tv_usec + self.ru_stime.tv_usec) / 1e6;
+  }
+  if (Result<std::string> statm = read_file("/proc/self/statm", 256); statm.has_value()) {
+    const std::vector<std::string_view> fields = split(*statm, ' ');
+    const auto pages = fields.size() > 1 ? parse_u64(fields[1]) : std::nullopt;
+    usage.resident_bytes = pages.value_or(0) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  }
+  return usage;
+}
+
+std::string missing_privilege() {
+  if (geteuid() != 0) return "needs root (or run it with sudo)";
+  const std::uint64_t effective = effective_capabilities();
+  const auto has = [&](int number) { return (effective >> number & 1) != 0; };
+  std::string missing;
+  if (!has(kCapSysAdmin)) missing = "CAP_SYS_ADMIN";
+  for (const Capability& capability : kNeeded) {
+    // Before 5.8 CAP_SYS_ADMIN stands for BPF and PERFMON, and still does today.
+    const bool covered = capability.number >= 38 && has(kCapSysAdmin);
+    if (!has(capability.number) && !covered) missing += (missing.empty() ? "" : ", ") + std::string(capability.name);
+  }
+  return missing.empty() ? "" : "missing capability: " + missing;
+}
+
+}  // namespace oomw

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace oomw {
+
+// Survive the event being observed: lock what we touch into memory (on fault only: locking all
+// mappings would make 8 MiB thread stacks resident), ask the OOM killer to look elsewhere, run
+// before the workloads. Each is best effort; returns one line per thing that was refused.
+[[nodiscard]] std::vector<std::string> protect_self();
+
+struct SelfUsage {
+  double cpu_seconds = 0;
+  std::uint64_t resident_bytes = 0;
+};
+[[nodiscard]] SelfUsage self_usage();
+
+// "" when this process may load programs and reach into other namespaces; else one line that
+// names what is missing ("needs root" or the capabilities).
+[[nodiscard]] std::string missing_privilege();
+
+}  // namespace oomw
