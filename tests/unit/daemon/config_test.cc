@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/config.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace oomw {
+namespace {
+
+std::string error_of(std::string_view toml) {
+  const Result<Config> config = parse_config(toml, "o.toml");
+  return config.has_value() ? "" : config.error().message;
+}
+
+TEST(ConfigTest, empty_file_gives_defaults) {
+  const Result<Config> config = parse_config("", "o.toml");
+  ASSERT_TRUE(config.has_value());
+  EXPECT_EQ(config->data_dir, "/var/lib/oomwitness");
+  EXPECT_EQ(config->http.ports, (std::vector<std::uint16_t>{1777, 6060}));
+}
+
+TEST(ConfigTest, every_table_is_read) {
+  const Result<Config> config = parse_config(R"(
+data_dir = "/d"
+[kernel]
+ring_bytes = 65536
+levels_percent = [50, 90]
+[kernel.best_rung]
+oom_kill = "files"
+[sampler]
+slow_seconds = 2.5
+[triggers]
+capture_percents = [70]
+[capture]
+workers = 3
+[capture.http]
+ports = [9000]
+[capture.spool]
+files = 7
+[incidents]
+keep_count = 5
+)",
+                                             "o.toml");
+  ASSERT_TRUE(config.has_value()) << config.error().message;
+  EXPECT_EQ(config->kernel.ring_bytes, 65536u);
+  EXPECT_EQ(config->kernel.forced.at("oom_kill"), Rung::kFiles);
+  EXPECT_EQ(config->sampler.slow, std::chrono::milliseconds(2500));
+  EXPECT_EQ(config->triggers.capture_percents, std::vector<std::uint32_t>{70});
+  EXPECT_EQ(config->capture_workers, 3u);
+  EXPECT_EQ(config->http.ports, std::vector<std::uint16_t>{9000});
+  EXPECT_EQ(config->spool.files, 7u);
+  EXPECT_EQ(config->retention.count, 5u);
+}
+
+TEST(ConfigTest, unknown_key_names_file_line_and_column) {
+  EXPECT_EQ(error_of("data_dir = \"/d\"\n[kernel]\n  rings = 1\n"), "o.toml:3:3: unknown key 'kernel.rings'");
+}
+
+TEST(ConfigTest, unknown_table_is_an_error) {
+  EXPECT_NE(error_of("[web]\nx = 1\n").find("unknown key 'web'"), std::string::npos);
+}
+
+TEST(ConfigTest, wrong_type_and_range_name_the_position) {
+  EXPECT_NE(error_of("[capture]\nworkers = \"two\"\n").find("o.toml:2:11: 'capture.workers' must be an integer from 1"),
+            std::string::npos)
+      << error_of("[capture]\nworkers = \"two\"\n");
+  EXPECT_NE(error_of("[capture]\nworkers = 0\n").find("must be an integer from 1 to 16"), std::string::npos);
+  EXPECT_NE(error_of("[triggers]\ncapture_percents = [90, 80]\n").find("ascending"), std::string::npos);
+}
+
+TEST(ConfigTest, malformed_toml_names_the_position) { EXPECT_EQ(error_of("a = \n").substr(0, 7), "o.toml:"); }
+
+TEST(ConfigTest, values_that_no_part_could_use_are_refused) {
+  EXPECT_NE(error_of("data_dir = \"relative\"").find("absolute"), std::string::npos);
+  EXPECT_NE(error_of("[kernel]\nring_bytes = 5000").find("power of two"), std::string::npos);
+  EXPECT_NE(error_of("[capture.http]\npath = \"/x HTTP/1.1\\r\\nA: b\"").find("white space"), std::string::npos);
+  EXPECT_NE(error_of("[kernel.best_rung]\noom_kill = \"best\"").find("one of fentry"), std::string::npos);
+}
+
+TEST(ConfigTest, absent_explicit_file_is_an_error) {
+  const Result<Config> config = load_config("/nonexistent/o.toml");
+  ASSERT_FALSE(config.has_value());
+  EXPECT_NE(config.error().message.find("/nonexistent/o.toml"), std::string::npos);
+}
+
+// The shipped file documents every key with its default: uncommented, it must change nothing.
+TEST(ConfigTest, shipped_file_parses_commented_and_uncommented) {
+  std::ifstream file(OOMW_SOURCE_DIR "/deploy/oomwitness.toml");
+  if (!file) GTEST_SKIP() << "deploy/oomwitness.toml is not in this tree";
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(error_of(text.str()), "");
+}
+
+}  // namespace
+}  // namespace oomw
