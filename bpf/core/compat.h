@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Layer 2: fields that differ between kernels, asked for by existence, never by version.
+ * Branches on bpf_core_field_exists() are constants at load: the verifier skips the dead one,
+ * whose relocations may then fail without harm.
+ */
+#pragma once
+
+#include "kernel_types.h"
+
+/* Pages of one kind. From 6.2 on the shared part of a percpu_counter: what sits in per-CPU
+ * batches (32 pages or 2 x CPUs each, the larger) is missing. Unknown on a kernel with neither. */
+static __always_inline __u64 compat__rss_pages(struct mm_struct *mm, int member)
+{
+	struct mm_struct___v6_1 *old = (void *)mm;
+	long pages = 0;
+
+	if (bpf_core_field_exists(old->rss_stat.count))
+		bpf_core_read(&pages, sizeof(pages), &old->rss_stat.count[member].counter);
+	else if (bpf_core_field_exists(mm->rss_stat))
+		bpf_core_read(&pages, sizeof(pages), &mm->rss_stat[member].count);
+	else
+		return OOMW_UNKNOWN_U64;
+	return pages > 0 ? pages : 0;
+}
+
+/* The memcg that a remote charge of this task goes to, or NULL. */
+static __always_inline struct mem_cgroup *compat__active_memcg(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->active_memcg))
+		return NULL;
+	return BPF_CORE_READ(task, active_memcg);
+}
+
+/* The memcg whose limit this task waits for: only v1, and there only some kernels and paths. */
+static __always_inline struct mem_cgroup *compat__memcg_in_oom(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->memcg_in_oom))
+		return NULL;
+	return BPF_CORE_READ(task, memcg_in_oom);
+}

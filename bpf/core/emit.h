@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Layer 2: into the ring buffer, or into the count of what did not fit. */
+#pragma once
+
+#include "maps.h"
+
+static __always_inline void emit__count_lost(__u32 what)
+{
+	__u64 *count = bpf_map_lookup_elem(&lost, &what);
+
+	if (count)
+		*count += 1;
+}
+
+/* Zeroed but for the header; NULL when the ring is full, then counted under `what`. A macro since
+ * the verifier wants a constant size. */
+#define emit__reserve(record_type, event_type, what)                                               \
+	({                                                                                         \
+		record_type *record_ = bpf_ringbuf_reserve(&ring, sizeof(record_type), 0);         \
+		if (record_) {                                                                     \
+			__builtin_memset(record_, 0, sizeof(record_type));                         \
+			record_->header.type = event_type;                                         \
+			record_->header.size = sizeof(record_type);                                \
+			record_->header.time_ns = bpf_ktime_get_ns();                              \
+		} else {                                                                           \
+			emit__count_lost(what);                                                    \
+		}                                                                                  \
+		record_;                                                                           \
+	})
+
+static __always_inline void emit__submit(void *record)
+{
+	bpf_ringbuf_submit(record, 0);
+}

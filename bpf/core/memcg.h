@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Layer 2: from tasks to memory cgroups, their ids and their counters.
+ *
+ * The id is that of the memory css' cgroup. bpf_get_current_cgroup_id() would give the v2
+ * hierarchy's, which on a v1 host is the root for everyone.
+ */
+#pragma once
+
+#include "compat.h"
+#include "maps.h"
+
+/* Kubernetes nests to 5 or 6, kind to about 10; deeper levels are not looked at. */
+#define MEMCG_MAX_DEPTH 10
+/* Pages that one CPU may hold charged in stock (MEMCG_CHARGE_BATCH). */
+#define MEMCG_BATCH_PAGES 64
+
+struct memcg_level {
+	struct mem_cgroup *memcg;
+	__u64 usage_pages;
+	__u64 max_pages;
+};
+
+static __always_inline __u64 memcg__pages_to_bytes(__u64 pages)
+{
+	return pages == OOMW_UNKNOWN_U64 ? pages : pages * cfg_settings.page_size;
+}
+
+static __always_inline struct mem_cgroup *memcg__of_css(struct cgroup_subsys_state *css)
+{
+	if (!css)
+		return NULL;
+	return (void *)css - bpf_core_field_offset(struct mem_cgroup, css);
+}
+
+static __always_inline struct mem_cgroup *memcg__of_task(struct task_struct *task)
+{
+	__u32 index = bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *css = NULL;
+
+	bpf_core_read(&css, sizeof(css), &set->subsys[index]);
+	return memcg__of_css(css);
+}
+
+/* Whom the task's allocations of this moment are charged to. */
+static __always_inline struct mem_cgroup *memcg__charged_by(struct task_struct *task)
+{
+	return compat__active_memcg(task) ?: memcg__of_task(task);
+}
+
+static __always_inline __u64 memcg__id(struct mem_cgroup *memcg)
+{
+	return memcg ? BPF_CORE_READ(memcg, css.cgroup, kn, id) : 0;
+}
+
+static __always_inline __u64 memcg__usage_pages(struct mem_cgroup *memcg)
+{
+	return BPF_CORE_READ(memcg, memory.usage.counter);
+}
+
+static __always_inline struct mem_cgroup *memcg__parent(struct mem_cgroup *memcg)
+{
+	struct page_counter *parent = BPF_CORE_READ(memcg, memory.parent);
+
+	if (!parent)
+		return NULL;
+	return (void *)parent - bpf_core_field_offset(struct mem_cgroup, memory);
+}
+
+static __always_inline bool memcg__is_limit(__u64 max_pages)
+{
+	return max_pages < (~0ULL >> 1) / cfg_settings.page_size;
+}
+
+static __always_inline bool memcg__is_within(struct mem_cgroup *memcg, struct mem_cgroup *ancestor)
+{
+	for (int i = 0; i < MEMCG_MAX_DEPTH && memcg; i++) {
+		if (memcg == ancestor)
+			return true;
+		memcg = memcg__parent(memcg);
+	}
+	return false;
+}
+
+/*
+ * Whose limit stopped a charge to `memcg`: the kernel does not say, so of the levels within slack
+ * of their limit, the one with the least headroom, the lowest where equal. Slack is needed since
+ * between the failed charge and the hook other CPUs may have given back what they held: one batch
+ * each. with_high: memory.high counts as a limit too, as it does for reclaim.
+ */
+static __always_inline bool memcg__find_at_limit(struct mem_cgroup *memcg, bool with_high,
+						 struct memcg_level *found)
+{
+	__u64 least = (__u64)MEMCG_BATCH_PAGES * cfg_facts.possible_cpus + 1;
+
+	found->memcg = NULL;
+	for (int i = 0; i < MEMCG_MAX_DEPTH && memcg; i++) {
+		__u64 usage = memcg__usage_pages(memcg);
+		__u64 max = BPF_CORE_READ(memcg, memory.max);
+		__u64 high = with_high ? BPF_CORE_READ(memcg, memory.high) : max;
+		__u64 bound = high < max ? high : max;
+		__u64 headroom = bound > usage ? bound - usage : 0;
+
+		if (memcg__is_limit(bound) && headroom < least) {
+			least = headroom;
+			*found = (struct memcg_level){memcg, usage, max};
+		}
+		memcg = memcg__parent(memcg);
+	}
+	return found->memcg != NULL;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * oom:mark_victim: the OOM killer has chosen, SIGKILL is queued, `current` is the task whose
+ * allocation failed. Two signatures are in the field: (int pid) at first, (task, uid) later and in
+ * stable backports, so BTF decides which pair of programs is loaded.
+ */
+#include "core/emit.h"
+#include "core/memcg.h"
+#include "core/task.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+static __always_inline void kill__fill_rss(struct oomw_kill *kill, struct mm_struct *mm)
+{
+	kill->anon_bytes = memcg__pages_to_bytes(compat__rss_pages(mm, MM_ANONPAGES));
+	kill->file_bytes = memcg__pages_to_bytes(compat__rss_pages(mm, MM_FILEPAGES));
+	kill->shmem_bytes = memcg__pages_to_bytes(compat__rss_pages(mm, MM_SHMEMPAGES));
+	kill->pgtables_bytes = BPF_CORE_READ(mm, pgtables_bytes.counter);
+	kill->total_vm_bytes = memcg__pages_to_bytes(BPF_CORE_READ(mm, total_vm));
+}
+
+static __always_inline void kill__fill_victim(struct oomw_kill *kill, struct task_struct *victim)
+{
+	kill->flags |= OOMW_KILL_VICTIM_READ;
+	kill->victim_tgid = BPF_CORE_READ(victim, tgid);
+	kill->victim_uid = task__uid(victim);
+	kill->victim_start_boottime_ns = task__start_boottime_ns(victim);
+	kill->victim_cgroup_id = memcg__id(memcg__of_task(victim));
+	kill->oom_score_adj = BPF_CORE_READ(victim, signal, oom_score_adj);
+	task__read_comm(victim, kill->victim_comm);
+	kill__fill_rss(kill, BPF_CORE_READ(victim, mm));
+}
+
+static __always_inline void kill__fill_trigger(struct oomw_kill *kill, struct task_struct *trigger)
+{
+	kill->trigger_pid = BPF_CORE_READ(trigger, pid);
+	kill->trigger_tgid = BPF_CORE_READ(trigger, tgid);
+	kill->trigger_cgroup_id = memcg__id(memcg__of_task(trigger));
+	task__read_comm(trigger, kill->trigger_comm);
+}
+
+/* The victim of a memcg's OOM lives below that memcg. One who does not proves that the level at
+ * its limit has nothing to do with this kill. */
+static __always_inline bool kill__find_owner(struct task_struct *trigger,
+					     struct task_struct *victim, struct memcg_level *owner)
+{
+	if (!memcg__find_at_limit(memcg__charged_by(trigger), false, owner))
+		return false;
+	return !victim || memcg__is_within(memcg__of_task(victim), owner->memcg);
+}
+
+static __always_inline void kill__fill_owner(struct oomw_kill *kill, struct task_struct *trigger,
+					     struct task_struct *victim)
+{
+	struct mem_cgroup *said = compat__memcg_in_oom(trigger);
+	struct memcg_level owner = {};
+
+	if (said) {
+		owner.memcg = said;
+		owner.usage_pages = memcg__usage_pages(said);
+		owner.max_pages = BPF_CORE_READ(said, memory.max);
+		kill->flags |= OOMW_KILL_OWNER_EXACT;
+	} else if (!kill__find_owner(trigger, victim, &owner)) {
+		kill->owner_limit_bytes = OOMW_UNKNOWN_U64;
+		return;
+	}
+	kill->flags |= OOMW_KILL_OWNER_FOUND;
+	kill->owner_cgroup_id = memcg__id(owner.memcg);
+	kill->owner_usage_bytes = memcg__pages_to_bytes(owner.usage_pages);
+	kill->owner_limit_bytes = memcg__is_limit(owner.max_pages)
+				      ? memcg__pages_to_bytes(owner.max_pages)
+				      : OOMW_UNKNOWN_U64;
+}
+
+/* victim NULL: only its pid is known. */
+static __always_inline int kill__report(struct task_struct *victim, __u32 pid)
+{
+	struct task_struct *trigger = task__current();
+	struct oomw_kill *kill;
+
+	kill = emit__reserve(struct oomw_kill, OOMW_EVENT_KILL, OOMW_LOST_RINGBUF_KILL);
+	if (!kill)
+		return 0;
+	kill->victim_pid = pid;
+	if (victim)
+		kill__fill_victim(kill, victim);
+	kill__fill_trigger(kill, trigger);
+	kill__fill_owner(kill, trigger, victim);
+	emit__submit(kill);
+	return 0;
+}
+
+/* The trigger is often the victim itself or another thread of it; else nothing leads from a pid
+ * to a task without bpf_task_from_pid (6.2), by when the other signature is there. */
+static __always_inline int kill__report_pid(int pid)
+{
+	struct task_struct *current = task__current();
+	bool is_current = BPF_CORE_READ(current, pid) == pid || BPF_CORE_READ(current, tgid) == pid;
+
+	return kill__report(is_current ? current : NULL, pid);
+}
+
+SEC("tp_btf/mark_victim")
+int BPF_PROG(on_mark_victim_task_btf, struct task_struct *victim)
+{
+	return kill__report(victim, BPF_CORE_READ(victim, pid));
+}
+
+SEC("raw_tp/mark_victim")
+int BPF_PROG(on_mark_victim_task_raw, struct task_struct *victim)
+{
+	return kill__report(victim, BPF_CORE_READ(victim, pid));
+}
+
+SEC("tp_btf/mark_victim")
+int BPF_PROG(on_mark_victim_pid_btf, int pid)
+{
+	return kill__report_pid(pid);
+}
+
+SEC("raw_tp/mark_victim")
+int BPF_PROG(on_mark_victim_pid_raw, int pid)
+{
+	return kill__report_pid(pid);
+}

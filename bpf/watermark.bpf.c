@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * kmem:rss_stat: a process' resident set changed, so its memory cgroup's usage may have. From 6.2
+ * on it fires for every fault, before that for every 64th of a thread. Reads usage against limit
+ * up the hierarchy and reports a level once, until usage has fallen well below it.
+ *
+ * Hot: one in 64 events pays for more than the compare with what this CPU saw last.
+ */
+#include "core/emit.h"
+#include "core/growth.h"
+#include "core/memcg.h"
+#include "core/task.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* One limit on the way up, as one event sees it. */
+struct near_limit {
+	struct mem_cgroup *leaf;
+	__u64 cgroup_id;
+	__u64 usage_pages;
+	__u64 max_pages;
+	__u64 time_ns;
+};
+
+static __always_inline bool watermark__is_at(const struct near_limit *near, __u32 percent)
+{
+	return near->usage_pages * 100 >= near->max_pages * percent;
+}
+
+static __always_inline bool watermark__usage_moved(struct mem_cgroup *memcg)
+{
+	struct seen_usage *seen = bpf_map_lookup_elem(&seen_usages, &(__u32){0});
+	__u64 usage = memcg__usage_pages(memcg);
+
+	if (!seen || (seen->memcg == (__u64)memcg && seen->usage_pages == usage))
+		return false;
+	seen->memcg = (__u64)memcg;
+	seen->usage_pages = usage;
+	return true;
+}
+
+static __always_inline struct memcg_state *watermark__state(const struct near_limit *near)
+{
+	struct memcg_state *state = bpf_map_lookup_elem(&memcg_states, &near->cgroup_id);
+	struct memcg_state first = {.sampled_ns = near->time_ns,
+				    .sampled_pages = near->usage_pages};
+
+	if (state)
+		return state;
+	if (bpf_map_update_elem(&memcg_states, &near->cgroup_id, &first, BPF_NOEXIST) == -E2BIG)
+		emit__count_lost(OOMW_LOST_MEMCG_STATES);
+	return bpf_map_lookup_elem(&memcg_states, &near->cgroup_id);
+}
+
+/* True for the one CPU that may report it. */
+static __always_inline bool watermark__take_gate(struct memcg_state *state, __u64 cgroup_id,
+						 __u32 index)
+{
+	struct gate_key key = {.cgroup_id = cgroup_id, .level_index = index};
+	__u8 taken = 1;
+	long error;
+
+	if (state->fired[index])
+		return false;
+	error = bpf_map_update_elem(&level_gates, &key, &taken, BPF_NOEXIST);
+	if (error == -E2BIG)
+		emit__count_lost(OOMW_LOST_MEMCG_STATES);
+	else
+		state->fired[index] = 1;
+	return error == 0;
+}
+
+static __always_inline void watermark__rearm_gate(struct memcg_state *state, __u64 cgroup_id,
+						  __u32 index)
+{
+	struct gate_key key = {.cgroup_id = cgroup_id, .level_index = index};
+
+	if (!state->fired[index])
+		return;
+	state->fired[index] = 0;
+	bpf_map_delete_elem(&level_gates, &key);
+}
+
+/* Takes the gate of every level reached, re-arms those left well behind. The highest that was
+ * newly reached, in percent; 0 = none. */
+static __always_inline __u32 watermark__cross_levels(const struct near_limit *near,
+						     struct memcg_state *state)
+{
+	__u32 highest = 0;
+
+	for (__u32 i = 0; i < OOMW_MAX_LEVELS && i < cfg_settings.level_count; i++) {
+		__u32 level = cfg_settings.levels_percent[i];
+
+		if (watermark__is_at(near, level)) {
+			if (watermark__take_gate(state, near->cgroup_id, i))
+				highest = level;
+		} else if (!watermark__is_at(near, level - cfg_settings.rearm_percent)) {
+			watermark__rearm_gate(state, near->cgroup_id, i);
+		}
+	}
+	return highest;
+}
+
+/* Re-arms at twice the time: the average is noisy around one value. */
+static __always_inline bool watermark__cross_time(const struct near_limit *near,
+						  struct memcg_state *state, __u64 time_to_limit_ns)
+{
+	__u64 bound = cfg_settings.time_to_limit_ns;
+	bool is_high = watermark__is_at(near, cfg_settings.levels_percent[0]);
+
+	if (is_high && time_to_limit_ns < bound)
+		return watermark__take_gate(state, near->cgroup_id, GATE_TIME_TO_LIMIT);
+	if (!is_high || time_to_limit_ns >= 2 * bound)
+		watermark__rearm_gate(state, near->cgroup_id, GATE_TIME_TO_LIMIT);
+	return false;
+}
+
+static __always_inline __u32 watermark__level_at(const struct near_limit *near)
+{
+	__u32 highest = 0;
+
+	for (__u32 i = 0; i < OOMW_MAX_LEVELS && i < cfg_settings.level_count; i++)
+		if (watermark__is_at(near, cfg_settings.levels_percent[i]))
+			highest = cfg_settings.levels_percent[i];
+	return highest;
+}
+
+static __always_inline void watermark__report(const struct near_limit *near,
+					      const struct memcg_state *state, __u32 reason,
+					      __u64 time_to_limit_ns)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct oomw_watermark *mark;
+
+	mark =
+	    emit__reserve(struct oomw_watermark, OOMW_EVENT_WATERMARK, OOMW_LOST_RINGBUF_WATERMARK);
+	if (!mark)
+		return;
+	mark->reason = reason;
+	mark->level_percent = watermark__level_at(near);
+	mark->cgroup_id = near->cgroup_id;
+	mark->leaf_cgroup_id = memcg__id(near->leaf);
+	mark->usage_bytes = memcg__pages_to_bytes(near->usage_pages);
+	mark->limit_bytes = memcg__pages_to_bytes(near->max_pages);
+	mark->growth_bytes_per_second = state->growth_pages_per_second * cfg_settings.page_size;
+	mark->time_to_limit_ns = time_to_limit_ns;
+	mark->pid = (__u32)pid_tgid;
+	mark->tgid = pid_tgid >> 32;
+	emit__submit(mark);
+}
+
+static __always_inline void watermark__check_limit(const struct near_limit *near)
+{
+	struct memcg_state *state = watermark__state(near);
+	__u64 time_to_limit_ns;
+
+	if (!state)
+		return;
+	growth__sample(state, near->usage_pages, near->time_ns);
+	time_to_limit_ns = growth__time_to_limit_ns(state, near->usage_pages, near->max_pages);
+	if (watermark__cross_levels(near, state))
+		watermark__report(near, state, OOMW_WATERMARK_LEVEL, time_to_limit_ns);
+	if (watermark__cross_time(near, state, time_to_limit_ns))
+		watermark__report(near, state, OOMW_WATERMARK_TIME_TO_LIMIT, time_to_limit_ns);
+}
+
+static __always_inline int watermark__check(struct mem_cgroup *leaf)
+{
+	struct mem_cgroup *memcg = leaf;
+	struct near_limit near = {.leaf = leaf};
+
+	if (!leaf || !watermark__usage_moved(leaf))
+		return 0;
+	near.time_ns = bpf_ktime_get_ns();
+	for (int i = 0; i < MEMCG_MAX_DEPTH && memcg; i++) {
+		near.max_pages = BPF_CORE_READ(memcg, memory.max);
+		if (memcg__is_limit(near.max_pages)) {
+			near.cgroup_id = memcg__id(memcg);
+			near.usage_pages = memcg__usage_pages(memcg);
+			watermark__check_limit(&near);
+		}
+		memcg = memcg__parent(memcg);
+	}
+	return 0;
+}
+
+/* The hook may run for somebody else's mm (reclaim, process_vm_writev): the owner counts, not
+ * current. Plain loads: the verifier trusts a tp_btf argument and what hangs below it. */
+SEC("tp_btf/rss_stat")
+int BPF_PROG(on_rss_stat_btf, struct mm_struct *mm)
+{
+	__u32 index = bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
+	struct task_struct *owner = mm->owner;
+	struct css_set *set;
+
+	if (!owner)
+		return 0;
+	set = owner->cgroups;
+	return watermark__check(memcg__of_css(set->subsys[index]));
+}
+
+SEC("raw_tp/rss_stat")
+int BPF_PROG(on_rss_stat_raw, struct mm_struct *mm)
+{
+	struct task_struct *owner = BPF_CORE_READ(mm, owner);
+
+	return owner ? watermark__check(memcg__of_task(owner)) : 0;
+}

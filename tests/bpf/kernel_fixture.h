@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "kernel/kernel_source.h"
+#include "support/child_process.h"
+#include "support/test_cgroup.h"
+
+namespace oomw::test {
+
+// Loads the programs and collects what they send. Skips, saying why, where BPF or the memory
+// hierarchy is refused.
+class KernelTest : public ::testing::Test {
+ protected:
+  void load(const KernelConfig& config = {}) {
+    source_ = KernelSource::make(config);
+    cgroup_.reset();
+  }
+
+  // False and a printed reason: return from the test.
+  [[nodiscard]] static std::string refusal_of(const KernelSource& source, const std::string& feature) {
+    for (const FeatureStatus& status : source.features()) {
+      if (status.feature != feature || status.rung < Rung::kFiles) continue;
+      return feature + ": " + (status.refused.empty() ? "no rung" : status.refused.back().reason);
+    }
+    return {};
+  }
+
+  [[nodiscard]] static Rung rung_of(const KernelSource& source, const std::string& feature) {
+    for (const FeatureStatus& status : source.features()) {
+      if (status.feature == feature) return status.rung;
+    }
+    return Rung::kNone;
+  }
+
+  // What came so far and within `patience` of silence.
+  void collect(std::chrono::milliseconds patience = std::chrono::milliseconds(50)) {
+    pollfd wait{source_->ring_fd(), POLLIN, 0};
+    while (::poll(&wait, 1, static_cast<int>(patience.count())) > 0) {
+      source_->drain([this](Event event) { events_.push_back(std::move(event)); }, 256);
+    }
+  }
+
+  template <typename T, typename Predicate>
+  [[nodiscard]] std::vector<T> events_where(Predicate predicate) const {
+    std::vector<T> found;
+    for (const Event& event : events_) {
+      const T* typed = std::get_if<T>(&event);
+      if (typed != nullptr && predicate(*typed)) found.push_back(*typed);
+    }
+    return found;
+  }
+
+  std::unique_ptr<KernelSource> source_;
+  std::unique_ptr<TestCgroup> cgroup_;
+  std::vector<Event> events_;
+};
+
+inline std::uint64_t mebibytes(std::uint64_t count) { return count << 20; }
+
+}  // namespace oomw::test
+
+// In a test body: loads, and skips with the reason when `feature` has no program.
+#define OOMW_LOAD_OR_SKIP(config, feature)                                \
+  do {                                                                    \
+    load(config);                                                         \
+    if (auto refusal = refusal_of(*source_, feature); !refusal.empty()) { \
+      GTEST_SKIP() << refusal;                                            \
+    }                                                                     \
+    auto made = TestCgroup::make();                                       \
+    if (!made) GTEST_SKIP() << made.error().message;                      \
+    cgroup_ = std::move(*made);                                           \
+  } while (0)

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/kernel_source.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <oomwitness/events.h>
+
+#include "kernel/ladder.h"
+#include "kernel/libbpf_log.h"
+#include "kernel/ring.h"
+#include "kernel/settings.h"
+#include "kernel/shared_maps.h"
+#include "kernel/stats.h"
+
+namespace oomw {
+
+namespace {
+
+// As in bpf/core/maps.h.
+struct GateKey {
+  std::uint64_t cgroup_id;
+  std::uint32_t level_index;
+  std::uint32_t reserved;
+};
+
+Rung best_allowed(const KernelConfig& config, const std::string& feature) {
+  auto forced = config.forced.find(feature);
+  return forced == config.forced.end() ? Rung::kFentry : forced->second;
+}
+
+}  // namespace
+
+std::string_view to_string(Rung rung) {
+  switch (rung) {
+    case Rung::kFentry:
+      return "fentry";
+    case Rung::kTpBtf:
+      return "tp_btf";
+    case Rung::kRawTp:
+      return "raw_tp";
+    case Rung::kFiles:
+      return "files";
+    case Rung::kNone:
+      return "none";
+  }
+  return "none";
+}
+
+struct KernelSource::Impl {
+  explicit Impl(const KernelConfig& config)
+      : settings(make_settings(config)), maps(make_map_entries(config)), possible_cpus(libbpf_num_possible_cpus()) {}
+
+  void load_all(const KernelConfig& config);
+  void fall_to_files(const KernelConfig& config, const std::string& reason);
+  void open_ring();
+
+  oomw_settings settings;
+  SharedMaps maps;
+  int possible_cpus;
+  std::vector<FeatureStatus> features;
+  std::vector<LoadedProgram> programs;
+  std::unique_ptr<Ring> ring;  // null without programs
+  UniqueFd run_time_stats;
+};
+
+void KernelSource::Impl::load_all(const KernelConfig& config) {
+  auto kernel = KernelBtf::load();
+  if (!kernel) return fall_to_files(config, kernel.error().message);
+  ProgramLoader loader(maps, settings, kernel->facts(possible_cpus));
+  for (const FeatureSpec& spec : feature_catalog()) {
+    auto result = descend(spec, best_allowed(config, spec.feature), *kernel, loader);
+    features.push_back(std::move(result.status));
+    std::move(result.programs.begin(), result.programs.end(), std::back_inserter(programs));
+  }
+}
+
+void KernelSource::Impl::fall_to_files(const KernelConfig& config, const std::string& reason) {
+  programs.clear();
+  features.clear();
+  for (const FeatureSpec& spec : feature_catalog()) {
+    features.push_back(oomw::fall_to_files(spec, best_allowed(config, spec.feature), reason));
+  }
+}
+
+KernelSource::KernelSource() = default;
+KernelSource::~KernelSource() = default;
+
+std::unique_ptr<KernelSource> KernelSource::make(const KernelConfig& config) {
+  std::unique_ptr<KernelSource> source(new KernelSource());
+  source->impl_ = std::make_unique<Impl>(config);
+  Impl& impl = *source->impl_;
+  impl.load_all(config);
+  if (!impl.programs.empty()) {
+    LibbpfLog log;
+    auto ring = Ring::make(impl.maps.fd("ring"));
+    if (ring) {
+      impl.ring = std::move(*ring);
+    } else {
+      // Programs whose records nobody can read would only fill the ring.
+      impl.fall_to_files(config, ring.error().message);
+    }
+  }
+  // The kernel's BTF, parsed once more for each object, leaves some 10 MB of free heap behind.
+  ::malloc_trim(0);
+  return source;
+}
+
+std::vector<FeatureStatus> KernelSource::features() const { return impl_->features; }
+
+bool KernelSource::serves(const std::string& feature) const {
+  return std::any_of(impl_->features.begin(), impl_->features.end(), [&](const FeatureStatus& status) {
+    return status.feature == feature && status.rung < Rung::kFiles;
+  });
+}
+
+int KernelSource::ring_fd() const { return impl_->ring ? impl_->ring->epoll_fd() : -1; }
+
+std::size_t KernelSource::drain(const std::function<void(Event)>& deliver, std::size_t max_records) {
+  return impl_->ring ? impl_->ring->drain(deliver, max_records) : 0;
+}
+
+std::optional<ReclaimSampled> KernelSource::reclaim_of(CgroupId cgroup, MonotonicTime now) const {
+  int fd = impl_->maps.fd("reclaims");
+  oomw_reclaim totals{};
+  if (fd < 0 || bpf_map_lookup_elem(fd, &cgroup.value, &totals) != 0) return std::nullopt;
+  return ReclaimSampled{
+      .time = now,
+      .cgroup = cgroup,
+      .calls = totals.calls,
+      .zero_yield_calls = totals.zero_yield_calls,
+      .reclaimed_bytes = totals.reclaimed_pages * impl_->settings.page_size,
+      .stall_ns = totals.stall_ns,
+  };
+}
+
+void KernelSource::forget(CgroupId cgroup) {
+  if (!impl_->ring) return;
+  // Absent entries are the common case: most cgroups never come near a limit.
+  bpf_map_delete_elem(impl_->maps.fd("reclaims"), &cgroup.value);
+  if (bpf_map_delete_elem(impl_->maps.fd("memcg_states"), &cgroup.value) != 0) return;
+  for (std::uint32_t index = 0; index <= OOMW_MAX_LEVELS; ++index) {
+    GateKey key{cgroup.value, index, 0};
+    bpf_map_delete_elem(impl_->maps.fd("level_gates"), &key);
+  }
+}
+
+std::map<std::string, std::uint64_t> KernelSource::lost() const {
+  auto lost = read_lost(impl_->maps.fd("lost"), impl_->possible_cpus);
+  lost["decode"] = impl_->ring ? impl_->ring->undecodable() : 0;
+  return lost;
+}
+
+std::vector<ProgramStats> KernelSource::program_stats() const {
+  std::vector<ProgramStats> stats;
+  for (const LoadedProgram& program : impl_->programs) stats.push_back(read_program_stats(program));
+  return stats;
+}
+
+Result<> KernelSource::enable_run_time_stats() {
+  UniqueFd fd(bpf_enable_stats(BPF_STATS_RUN_TIME));
+  if (!fd.is_valid()) return fail_errno(errno, "BPF_ENABLE_STATS");
+  impl_->run_time_stats = std::move(fd);
+  return {};
+}
+
+}  // namespace oomw

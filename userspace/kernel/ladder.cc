@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/ladder.h"
+
+#include <utility>
+
+namespace oomw {
+
+namespace {
+
+constexpr Rung kProgramRungs[] = {Rung::kTpBtf, Rung::kRawTp};
+
+std::string_view suffix_of(Rung rung) { return rung == Rung::kTpBtf ? "_btf" : "_raw"; }
+
+// Rungs are ordered best first.
+bool is_allowed(Rung rung, Rung best_allowed) { return rung >= best_allowed; }
+
+Result<std::vector<LoadedProgram>> load_hooks(const FeatureSpec& spec, Rung rung, const KernelBtf& kernel,
+                                              ProgramLoader& loader) {
+  std::vector<LoadedProgram> loaded;
+  for (const HookSpec& hook : spec.hooks) {
+    auto signature = kernel.signature_of(hook.tracepoint);
+    if (!signature) return fail(ErrorCode::kUnsupported, "no tracepoint " + hook.tracepoint + " in this kernel");
+    auto program = loader.load(spec.object, hook.program(*signature).append(suffix_of(rung)));
+    if (!program) return tl::make_unexpected(std::move(program).error().with_context(hook.tracepoint));
+    loaded.push_back(std::move(*program));
+  }
+  return loaded;
+}
+
+void settle_on_files(const FeatureSpec& spec, Rung best_allowed, FeatureStatus& status) {
+  status.rung = is_allowed(Rung::kFiles, best_allowed) ? Rung::kFiles : Rung::kNone;
+  status.lost = status.rung == Rung::kFiles ? spec.lost_by_files : "everything";
+}
+
+}  // namespace
+
+LadderResult descend(const FeatureSpec& spec, Rung best_allowed, const KernelBtf& kernel, ProgramLoader& loader) {
+  LadderResult result;
+  result.status.feature = spec.feature;
+  for (Rung rung : kProgramRungs) {
+    if (!is_allowed(rung, best_allowed)) {
+      result.status.refused.push_back({rung, "not tried: set to " + std::string(to_string(best_allowed))});
+      continue;
+    }
+    auto programs = load_hooks(spec, rung, kernel, loader);
+    if (programs) {
+      result.status.rung = rung;
+      result.status.lost = spec.lost_by_tracepoint;
+      result.programs = std::move(*programs);
+      return result;
+    }
+    result.status.refused.push_back({rung, std::move(programs).error().message});
+  }
+  settle_on_files(spec, best_allowed, result.status);
+  return result;
+}
+
+FeatureStatus fall_to_files(const FeatureSpec& spec, Rung best_allowed, const std::string& reason) {
+  FeatureStatus status;
+  status.feature = spec.feature;
+  for (Rung rung : kProgramRungs) status.refused.push_back({rung, reason});
+  settle_on_files(spec, best_allowed, status);
+  return status;
+}
+
+}  // namespace oomw

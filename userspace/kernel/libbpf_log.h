@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace oomw {
+
+// While it lives, what libbpf says on this thread is kept here (the last kMaxBytes) instead of
+// printed: it is a refusal's reason, not a message of ours. Not nested.
+class LibbpfLog {
+ public:
+  static constexpr std::size_t kMaxBytes = 16384;
+
+  LibbpfLog();
+  ~LibbpfLog();
+  LibbpfLog(const LibbpfLog&) = delete;
+  LibbpfLog& operator=(const LibbpfLog&) = delete;
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+  void append(const char* data, std::size_t size);
+
+ private:
+  std::string text_;
+};
+
+}  // namespace oomw

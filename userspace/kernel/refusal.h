@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why the kernel said no, in the one line that `oomwitness doctor` prints.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace oomw {
+
+// Effective capabilities that BPF asks for.
+struct BpfCapabilities {
+  bool bpf = false;
+  bool perfmon = false;
+  bool sys_admin = false;
+  bool sys_resource = false;
+};
+
+// From the text of /proc/PID/status; nothing granted if CapEff is missing.
+[[nodiscard]] BpfCapabilities parse_capabilities(std::string_view proc_status);
+[[nodiscard]] BpfCapabilities own_capabilities();
+
+struct Refusal {
+  std::string_view step;        // "open", "load", "attach"
+  int error_number = 0;         // positive errno
+  std::string_view libbpf_log;  // with the verifier's log, where there is one
+};
+
+// Names the missing capability, else the verifier's last word, else the errno. No newline, at
+// most 200 bytes.
+[[nodiscard]] std::string refusal_reason(const Refusal& refusal, const BpfCapabilities& held);
+
+}  // namespace oomw

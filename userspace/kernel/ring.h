@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "base/result.h"
+#include "events/event.h"
+
+struct ring_buffer;
+
+namespace oomw {
+
+// The consumer's end of the ring buffer. Core thread only.
+class Ring {
+ public:
+  // Maps the ring; map_fd may be closed afterwards.
+  [[nodiscard]] static Result<std::unique_ptr<Ring>> make(int map_fd);
+  ~Ring();
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  [[nodiscard]] int epoll_fd() const;
+  // Takes at most max_records, decodable or not; returns how many.
+  std::size_t drain(const std::function<void(Event)>& deliver, std::size_t max_records);
+  [[nodiscard]] std::uint64_t undecodable() const { return undecodable_; }
+
+ private:
+  Ring() = default;
+  static int on_record(void* self, void* data, std::size_t size);
+  int take(const void* data, std::size_t size);
+
+  ring_buffer* buffer_ = nullptr;
+  const std::function<void(Event)>* deliver_ = nullptr;  // during drain() only
+  std::size_t taken_ = 0;
+  std::size_t max_records_ = 0;
+  std::uint64_t undecodable_ = 0;
+};
+
+}  // namespace oomw

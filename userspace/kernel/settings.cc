@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/settings.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+namespace oomw {
+
+namespace {
+
+// Tasks inside memcg reclaim at one moment. 24 bytes each.
+constexpr std::uint32_t kReclaimStarts = 4096;
+// A gate is held only by levels reached: two per memcg on average is already a node in trouble.
+constexpr std::uint32_t kGatesPerCgroup = 2;
+
+std::vector<std::uint32_t> effective_levels(std::vector<std::uint32_t> levels) {
+  std::erase(levels, 0u);
+  std::sort(levels.begin(), levels.end());
+  levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+  if (levels.size() > OOMW_MAX_LEVELS) levels.erase(levels.begin(), levels.end() - OOMW_MAX_LEVELS);
+  return levels;
+}
+
+}  // namespace
+
+oomw_settings make_settings(const KernelConfig& config) {
+  oomw_settings settings{};
+  settings.page_size = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
+  settings.own_tgid = static_cast<std::uint32_t>(::getpid());
+  auto levels = effective_levels(config.levels_percent);
+  settings.level_count = static_cast<std::uint32_t>(levels.size());
+  std::copy(levels.begin(), levels.end(), settings.levels_percent);
+  std::uint32_t lowest = levels.empty() ? 1 : levels.front();
+  settings.rearm_percent = std::min(config.rearm_percent, lowest - 1);
+  settings.growth_interval_ns = static_cast<std::uint64_t>(config.growth_interval.count());
+  settings.time_to_limit_ns = static_cast<std::uint64_t>(config.time_to_limit.count());
+  return settings;
+}
+
+std::map<std::string, std::uint32_t> make_map_entries(const KernelConfig& config) {
+  auto page_size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  auto ring_bytes = std::bit_ceil(std::max(config.ring_bytes, page_size));
+  std::uint32_t cgroups = std::max(config.max_cgroups, 1u);
+  return {
+      {"ring", static_cast<std::uint32_t>(ring_bytes)},
+      {"memcg_states", cgroups},
+      {"level_gates", cgroups * kGatesPerCgroup},
+      {"reclaims", cgroups},
+      {"reclaim_starts", kReclaimStarts},
+  };
+}
+
+}  // namespace oomw

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernel counts about our programs and maps.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernel/kernel_source.h"
+#include "kernel/program_loader.h"
+
+namespace oomw {
+
+[[nodiscard]] ProgramStats read_program_stats(const LoadedProgram& program);
+
+// The per-CPU `lost` array summed, by stage name; every stage is there, also at 0. Empty if
+// lost_map_fd is -1.
+[[nodiscard]] std::map<std::string, std::uint64_t> read_lost(int lost_map_fd, int possible_cpus);
+
+}  // namespace oomw
