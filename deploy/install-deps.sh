@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what a profile needs on Debian 12, as root: build | quickstart | tests.
+# Asks dpkg first, so with everything in place it needs neither a network nor a second.
+set -euo pipefail
+
+profile=${1:-build}
+cache=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
+
+build=(g++ cmake ninja-build pkg-config ccache clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev
+  libcli11-dev libspdlog-dev libfmt-dev libexpected-dev nlohmann-json3-dev libtomlplusplus-dev
+  libcpp-httplib-dev libssl-dev libbrotli-dev libcurl4-openssl-dev prometheus-cpp-dev libprotozero-dev)
+quickstart=(golang-go iproute2 procps util-linux curl)
+tests=(libgtest-dev libgmock-dev libbenchmark-dev clang-format clang-tidy clang-14 libclang-rt-14-dev
+  python3 jq libcap2-bin)
+
+case $profile in
+  build) wanted=("${build[@]}") ;;
+  quickstart) wanted=("${build[@]}" "${quickstart[@]}") ;;
+  tests) wanted=("${build[@]}" "${quickstart[@]}" "${tests[@]}") ;;
+  *)
+    echo "usage: $0 [build|quickstart|tests]" >&2
+    exit 2
+    ;;
+esac
+
+is_installed() {
+  [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+}
+
+updated=0
+update_once() {
+  if ((updated == 0)); then
+    apt-get update -q
+    updated=1
+  fi
+}
+
+install_missing() {
+  local missing=() package
+  for package in "${wanted[@]}"; do
+    is_installed "$package" || missing+=("$package")
+  done
+  ((${#missing[@]} == 0)) && return 0
+  if ((EUID != 0)); then
+    echo "install-deps: not root and these packages are missing: ${missing[*]}" >&2
+    exit 1
+  fi
+  update_once
+  DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
+}
+
+# Unpacked privately: Debian's package would start a service on this machine.
+fetch_prometheus() {
+  local target=$cache/prometheus
+  command -v prometheus >/dev/null && command -v promtool >/dev/null && return 0
+  [[ -x $target/usr/bin/prometheus && -x $target/usr/bin/promtool ]] && return 0
+  update_once
+  mkdir -p "$target"
+  (
+    cd "$target"
+    # _apt, the sandbox user, may not write below root's cache: a warning, not an error.
+    apt-get download -q prometheus
+    dpkg -x prometheus_*.deb .
+    rm -f prometheus_*.deb
+  )
+}
+
+install_missing
+if [[ $profile == tests ]]; then
+  fetch_prometheus || echo "install-deps: no prometheus binary to be had; its tests will be skipped" >&2
+fi

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the benchmarks share: conditions, tables, percentiles, and the bars."""
+import argparse
+import contextlib
+import os
+import platform
+import shutil
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
+
+from harness import cgroup, tools  # noqa: E402
+from harness.cgroup import MemoryCgroup  # noqa: E402
+from harness.daemon import Daemon  # noqa: E402
+from harness.workload import Workload  # noqa: E402
+
+MIB = 1 << 20
+
+
+def arguments(description, **numbers):
+    """--binary, --check (exit 1 when a bar is missed) and the given numbers with their defaults."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--binary")
+    parser.add_argument("--check", action="store_true", help="exit 1 when a bar is missed")
+    for name, default in numbers.items():
+        parser.add_argument("--" + name.replace("_", "-"), type=type(default), default=default)
+    options = parser.parse_args()
+    if options.binary:
+        tools.BINARY = os.path.abspath(options.binary)
+    return options
+
+
+def print_conditions():
+    with open("/proc/cpuinfo") as f:
+        model = next((l.split(":")[1].strip() for l in f if l.startswith("model name")), "unknown CPU")
+    print(f"Conditions: Linux {platform.release()}, {os.cpu_count()} x {model}, cgroup v{cgroup.VERSION}, "
+          f"load {os.getloadavg()[0]:.1f} at the start.\n")
+
+
+def percentile(values, percent):
+    """Nearest rank; None of nothing."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, max(0, -(-len(ordered) * percent // 100) - 1))] if ordered else None
+
+
+def table(header, rows):
+    print("| " + " | ".join(header) + " |")
+    print("|" + "---|" * len(header))
+    for row in rows:
+        print("| " + " | ".join(str(c) for c in row) + " |")
+    print(flush=True)
+
+
+class Bars:
+    """Collects what was missed; finish() is the exit status."""
+
+    def __init__(self):
+        self.missed = []
+
+    def require(self, what, is_met):
+        print(f"{'met   ' if is_met else 'MISSED'}  {what}", flush=True)
+        if not is_met:
+            self.missed.append(what)
+
+    def finish(self, options):
+        return 1 if options.check and self.missed else 0
+
+
+class Site(contextlib.ExitStack):
+    """A scratch directory and everything started in it, ended in reverse order."""
+
+    def __init__(self):
+        super().__init__()
+        self.scratch = tempfile.mkdtemp(prefix="oomw-bench-")
+        self.callback(shutil.rmtree, self.scratch, ignore_errors=True)
+        self.prefix = f"bench{os.getpid()}-"
+
+    def daemon(self, config=""):
+        return self.enter_context(Daemon(os.path.join(self.scratch, "data"), config))
+
+    def cgroup(self, name, limit_mib=None):
+        return self.enter_context(MemoryCgroup(self.prefix + name, limit_mib and limit_mib * MIB))
+
+    def start(self, argv, box):
+        return self.enter_context(Workload(argv, box))

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end-to-end tests and the benchmarks stand on. Python's standard library only.
+
+Everything made here is ours to remove: cgroups and mounts by the path we made, processes by the
+pid we started. Nothing is found by name.
+"""

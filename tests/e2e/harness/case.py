@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The base of every end-to-end test."""
+import contextlib
+import functools
+import itertools
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+
+from . import cgroup as cgroups
+from . import tools
+from .daemon import Daemon
+from .wait import eventually
+from .workload import Workload
+
+MIB = 1 << 20
+_numbers = itertools.count(1)
+
+
+def _with_invariant(test):
+    @functools.wraps(test)
+    def wrapped(self):
+        try:
+            test(self)
+            self.assert_every_kill_seen()
+        except unittest.SkipTest:
+            raise
+        except BaseException:
+            self.print_logs()
+            raise
+
+    return wrapped
+
+
+class E2eTest(unittest.TestCase):
+    """Makes cgroups, workloads and daemons that end with the test, also with a failed one.
+
+    Whatever a test claims, it also ends with the invariant: the victims the daemon counted in
+    this test's cgroups, and those in its incidents, are the kernel's own count.
+    """
+
+    loses_incidents = False  # a test whose disk is gone on purpose
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        for name, member in list(vars(cls).items()):
+            if name.startswith("test_"):
+                setattr(cls, name, _with_invariant(member))
+
+    def setUp(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root: makes cgroups and loads BPF programs")
+        if not os.access(tools.BINARY, os.X_OK):
+            self.fail(f"no oomwitness binary at {tools.BINARY} (set OOMWITNESS)")
+        self._stack = contextlib.ExitStack()
+        self.addCleanup(self._stack.close)
+        self.prefix = f"e2e{os.getpid()}n{next(_numbers)}-"
+        self.scratch = tempfile.mkdtemp(prefix="oomw-e2e-")
+        self._stack.callback(shutil.rmtree, self.scratch, ignore_errors=True)
+        self.cgroups = []
+        self.daemons = []
+        self.checked_kills = 0
+
+    def cgroup(self, name, limit_mb=None, parent=None):
+        made = cgroups.MemoryCgroup(self.prefix + name, limit_mb and int(limit_mb * MIB), parent)
+        self._stack.callback(made.close)
+        self.cgroups.append(made)
+        return made
+
+    def start(self, argv, cgroup, **kwargs):
+        return self._stack.enter_context(Workload(argv, cgroup, **kwargs))
+
+    def leaky_go(self, cgroup, *flags, **kwargs):
+        return self.start([tools.leaky_go(), *flags], cgroup, **kwargs)
+
+    def memhog(self, cgroup, *flags, **kwargs):
+        return self.start([tools.memhog(), *flags], cgroup, **kwargs)
+
+    def daemon(self, config="", data_dir=None, args=(), prefix=()):
+        made = Daemon(data_dir or self.data_dir(), config, args, prefix)
+        self._stack.callback(made.close)
+        self.daemons.append(made)
+        return made
+
+    def data_dir(self):
+        return os.path.join(self.scratch, "data")
+
+    # --- what the daemon says of this test's cgroups
+
+    def own(self, incidents):
+        return [i for i in incidents if (i["container"]["cgroup_path"] or "").startswith("/" + self.prefix)]
+
+    def incidents_of(self, daemon, cgroup=None):
+        path = cgroup.path if cgroup else "/" + self.prefix
+        return [i for i in self.own(daemon.incidents())
+                if i["container"]["cgroup_path"] == path or not cgroup]
+
+    def wait_incidents(self, daemon, count, cgroup=None):
+        def enough():
+            found = self.incidents_of(daemon, cgroup)
+            return found if len(found) >= count else None
+
+        found = eventually(enough, lambda: f"{count} incidents; have {os.listdir(daemon.data_dir)}")
+        self.assertEqual(len(found), count, [i["id"] for i in found])
+        return found
+
+    def counted(self, daemon):
+        return int(daemon.scrape().kills(self.prefix))
+
+    def wait_counted(self, daemon, count):
+        eventually(lambda: self.counted(daemon) >= count, lambda: f"counter {count}, is {self.counted(daemon)}")
+        self.assertEqual(self.counted(daemon), count)
+
+    def kernel_kills(self):
+        return sum(c.kernel_kills() for c in self.cgroups)
+
+    def assert_every_kill_seen(self):
+        kernel = self.kernel_kills()
+        running = [d for d in self.daemons if d.process.poll() is None]
+        if not running:
+            self.assertEqual(kernel, self.checked_kills, "kills happened and no daemon runs to be asked")
+            return
+        daemon = running[-1]
+        eventually(lambda: self.counted(daemon) >= kernel,
+                   lambda: f"kernel counts {kernel}, oom_kills_total {self.counted(daemon)}")
+        self.assertEqual(self.counted(daemon), kernel, "oom_kills_total against the kernel's own count")
+        self.checked_kills = kernel
+        if self.loses_incidents:
+            return
+        victims = sum(len(i["victims"]) for i in self.own(daemon.incidents()))
+        self.assertEqual(victims, kernel, "victims in incidents against the kernel's own count")
+
+    def print_logs(self):
+        for daemon in self.daemons:
+            try:
+                sys.stderr.write(f"--- log of oomwitness {daemon.pid}\n{daemon.log()[-6000:]}\n---\n")
+            except ValueError:  # closed
+                pass

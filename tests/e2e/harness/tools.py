@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the tested binary and its helpers come from."""
+import os
+import shutil
+import subprocess
+
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+CACHE = os.environ.get("OOMW_CACHE", os.path.join(os.environ.get("HOME", "/root"), ".cache/oomwitness"))
+WORKLOADS = os.path.join(TREE, "tests/workloads")
+BINARY = os.environ.get("OOMWITNESS", os.path.join(TREE, "build/ci/userspace/oomwitness"))
+
+
+def _is_fresh(target, sources):
+    return os.path.exists(target) and all(os.path.getmtime(s) <= os.path.getmtime(target) for s in sources)
+
+
+def _build(target, sources, command, cwd=None, env=None):
+    if not _is_fresh(target, sources):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        subprocess.run(command, check=True, cwd=cwd, env=env)
+    return target
+
+
+def memhog():
+    source = os.path.join(WORKLOADS, "memhog.cc")
+    target = os.path.join(CACHE, "workloads/memhog")
+    return _build(target, [source], ["g++", "-O1", "-static", "-o", target, source])
+
+
+def go_env():
+    return dict(os.environ, GOCACHE=os.path.join(CACHE, "go-build"), GOTOOLCHAIN="local", GOFLAGS="-mod=mod",
+                GOPROXY="off", HOME=os.environ.get("HOME", "/root"))
+
+
+def leaky_go():
+    folder = os.path.join(WORKLOADS, "leaky-go")
+    sources = [os.path.join(folder, f) for f in os.listdir(folder) if f.endswith(".go") or f == "go.mod"]
+    target = os.path.join(CACHE, "workloads/leaky-go")
+    return _build(target, sources, ["go", "build", "-o", target, "."], cwd=folder, env=go_env())
+
+
+def hostile_endpoint():
+    return os.path.join(WORKLOADS, "hostile_endpoint.py")
+
+
+def find_program(name):
+    """From PATH, or where deploy/install-deps.sh unpacks it; None if nowhere."""
+    private = os.path.join(CACHE, "prometheus/usr/bin", name)
+    return shutil.which(name) or (private if os.access(private, os.X_OK) else None)
+
+
+def pprof_top(profile):
+    """What a user sees: `go tool pprof -top`, without the binary. [(flat %, function)], best first."""
+    env = dict(go_env(), PPROF_TMPDIR=os.path.join(CACHE, "pprof"), PPROF_BINARY_PATH="/nonexistent")
+    out = subprocess.run(["go", "tool", "pprof", "-top", "-sample_index=inuse_space", profile],
+                         check=True, capture_output=True, text=True, env=env, timeout=60).stdout
+    rows = [line.split() for line in out.split("flat%")[1].splitlines()[1:]]
+    return [(float(row[1].rstrip("%")), row[5]) for row in rows if len(row) > 5]

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waiting for facts instead of for time."""
+import time
+
+# Generous: the machine may be building something else, and a kill may follow its limit late.
+DEADLINE_S = 60.0
+
+
+class NotInTime(AssertionError):
+    pass
+
+
+def eventually(probe, what, deadline_s=DEADLINE_S, every_s=0.02):
+    """Calls probe until it returns something true, which is returned."""
+    end = time.monotonic() + deadline_s
+    while True:
+        value = probe()
+        if value:
+            return value
+        if time.monotonic() > end:
+            text = what() if callable(what) else what
+            raise NotInTime(f"not within {deadline_s:.0f} s: {text}")
+        time.sleep(every_s)

@@ -1,0 +1,103 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the end-to-end tests: one line each, details of failures after it, JUnit XML on demand.
+
+run.py [--binary B] [--junit F] [-k SUBSTRING ...]
+"""
+import argparse
+import os
+import sys
+import time
+import unittest
+import xml.etree.ElementTree as xml
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Lines(unittest.TestResult):
+    def __init__(self):
+        super().__init__()
+        self.cases = []
+        self.printed = {}
+
+    def startTest(self, test):
+        super().startTest(test)
+        self._start = time.monotonic()
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        outcome, text = self.printed.pop(test, ("pass", ""))
+        seconds = time.monotonic() - self._start
+        self.cases.append((test, outcome, text, seconds))
+        reason = f": {text}" if outcome == "skip" else ""
+        print(f"{outcome.upper():4}  {name_of(test)} ({seconds:.1f} s){reason}", flush=True)
+        if outcome == "fail":
+            print(text, flush=True)
+
+    def _fail(self, test, err):
+        known = self.printed.get(test, ("", ""))[1]
+        self.printed[test] = ("fail", known + self._exc_info_to_string(err, test))
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self._fail(test, err)
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self._fail(test, err)
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            self._fail(test, err)
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self.printed[test] = ("skip", reason)
+
+
+def name_of(test):
+    return test.id().removeprefix("test_")
+
+
+def write_junit(path, cases):
+    suite = xml.Element("testsuite", name="e2e", tests=str(len(cases)))
+    for test, outcome, text, seconds in cases:
+        case = xml.SubElement(suite, "testcase", name=name_of(test), classname="e2e", time=f"{seconds:.3f}")
+        if outcome == "skip":
+            xml.SubElement(case, "skipped", message=text)
+        if outcome == "fail":
+            xml.SubElement(case, "failure", message=clean(text.strip().splitlines()[-1]))
+    xml.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def clean(text):
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", help="the oomwitness to test")
+    parser.add_argument("--junit", help="write results to this file")
+    parser.add_argument("-k", action="append", default=[], help="only tests whose name holds this")
+    options = parser.parse_args()
+    if options.binary:
+        os.environ["OOMWITNESS"] = os.path.abspath(options.binary)
+    os.umask(0o022)
+    sys.path.insert(0, HERE)
+    loader = unittest.TestLoader()
+    loader.testNamePatterns = [f"*{k}*" for k in options.k] or None
+    result = Lines()
+    loader.discover(HERE).run(result)
+    if options.junit:
+        write_junit(options.junit, result.cases)
+    failed = [test for test, outcome, _, _ in result.cases if outcome == "fail"] + result.unexpectedSuccesses
+    print(f"e2e: {len(result.cases)} tests, {len(failed)} failed", flush=True)
+    broken = [text for test, text in result.errors if not hasattr(test, "_testMethodName") or "_FailedTest" in repr(test)]
+    for text in broken:
+        print(text)
+    return 1 if failed or broken or not result.cases else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

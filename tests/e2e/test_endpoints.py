@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Endpoints that lie and containers that vanish: every attempt ends in a reason."""
+import os
+
+from harness import tools
+from harness.case import E2eTest
+from harness.wait import eventually
+
+# mode -> the reasons that are true for it
+REASONS = {
+    "hang": {"timeout"},
+    "drip": {"timeout"},
+    "stream": {"too_large", "timeout"},
+    "status": {"http_status"},
+    "redirect": {"redirect"},
+    "html": {"not_a_profile"},
+    "half_gzip": {"truncated", "not_a_profile"},
+    "reset": {"truncated", "refused"},
+    "huge_header": {"too_large", "http_status", "truncated", "timeout", "not_a_profile"},
+    "bomb": {"too_large"},
+}
+# One attempt each, at 80 %: the rest of the way to the limit must not add "cooldown" noise.
+CONFIG = """
+[kernel]
+time_to_limit_seconds = 0
+[triggers]
+capture_percents = [80]
+[capture.http]
+timeout_seconds = 1
+max_body_bytes = 4194304
+"""
+
+
+class HostileEndpoint(E2eTest):
+    LIMIT_MB, FILL_MB = 96, 76  # plus 10 MB of interpreter: 86 of 96
+
+    def start_mode(self, mode, go_file):
+        box = self.cgroup(mode, self.LIMIT_MB)
+        work = self.start(["/usr/bin/python3", tools.hostile_endpoint(), mode, str(self.FILL_MB), "40", go_file], box)
+        return box, work
+
+    def test_hostile_endpoint_is_explained(self):
+        witness = self.daemon(CONFIG)
+        go = os.path.join(self.scratch, "go")
+        started = {mode: self.start_mode(mode, go) for mode in REASONS}
+        for _, work in started.values():
+            work.wait_output("filled")
+        attempts = lambda: witness.scrape().sum("oomwitness_captures_total", result="failed")
+        eventually(lambda: attempts() >= len(REASONS), lambda: f"{len(REASONS)} failed captures, have {attempts()}")
+        open(go, "w").close()
+        for _, work in started.values():
+            work.wait_killed()
+        self.wait_incidents(witness, len(REASONS))
+        for mode, (box, _) in started.items():
+            with self.subTest(mode=mode):
+                self.check(mode, self.wait_incidents(witness, 1, box)[0])
+        self.assertEqual(witness.scrape().sum("oomwitness_captures_total", result="ok"), 0)
+
+    def check(self, mode, incident):
+        results = {(c["result"], c["reason"]) for c in incident["captures"]}
+        reasons = {reason for result, reason in results if result == "failed"}
+        self.assertTrue(reasons & REASONS[mode], f"{mode}: {incident['captures']}")
+        self.assertNotIn("ok", {result for result, _ in results})
+        with open(os.path.join(incident["_dir"], "report.md"), encoding="utf-8") as f:
+            report = f.read()
+        self.assertNotIn("\x1b", report)
+        self.assertNotIn("<script>", report)
+
+
+class Vanishing(E2eTest):
+    def test_container_vanishing_mid_capture_is_a_reason(self):
+        witness = self.daemon(CONFIG.replace("timeout_seconds = 1", "timeout_seconds = 10"))
+        box = self.cgroup("vanishing", 96)
+        go = os.path.join(self.scratch, "never")
+        work = self.start(["/usr/bin/python3", tools.hostile_endpoint(), "hang", "76", "40", go], box)
+        work.wait_output("filled")
+        eventually(lambda: self.is_asked(work.pid), "the daemon has connected")
+        work.close()
+        box.close()
+        failed = eventually(lambda: witness.scrape().values("oomwitness_captures_total", result="failed"),
+                            "the capture ends in a result")
+        reasons = {labels["reason"] for labels, value in failed if value}
+        self.assertTrue(reasons <= {"gone", "refused", "timeout", "truncated"} and reasons, reasons)
+        self.assertEqual(self.incidents_of(witness), [])
+        self.assertTrue(witness.is_ready())
+
+    @staticmethod
+    def is_asked(pid):
+        """An established connection to the workload's :1777, in its network namespace."""
+        with open(f"/proc/{pid}/net/tcp") as f:
+            rows = [line.split() for line in f.readlines()[1:]]
+        return any(row[1].endswith(":06F1") and row[3] == "01" for row in rows)
+
+

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real kills, and what becomes of them."""
+import datetime
+import os
+import re
+
+from harness import tools
+from harness.case import MIB, E2eTest
+from harness.daemon import run_cli
+from harness.wait import eventually
+
+
+def unix(rfc3339):
+    """RFC 3339 with nanoseconds -> seconds."""
+    match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{9})Z", rfc3339)
+    assert match, f"not RFC 3339 UTC with nanoseconds: {rfc3339!r}"
+    whole = datetime.datetime.fromisoformat(match[1]).replace(tzinfo=datetime.timezone.utc)
+    return whole.timestamp() + int(match[2]) / 1e9
+
+
+def best_capture(incident):
+    good = [c for c in incident["captures"] if c["result"] == "ok"]
+    return max(good, key=lambda c: c["usage_bytes"] or 0) if good else None
+
+
+class KillBecomesIncident(E2eTest):
+    LIMIT_MB = 128
+
+    def setUp(self):
+        super().setUp()
+        self.box = self.cgroup("leaky", self.LIMIT_MB)
+        self.witness = self.daemon()
+
+    def kill_one(self):
+        work = self.leaky_go(self.box, "-rate", "50")
+        ticks, started = work.wait_running()
+        cmdline = " ".join(work.argv)
+        ended = work.wait_killed()
+        incident = self.wait_incidents(self.witness, 1)[0]
+        return work, started, cmdline, ended, incident
+
+    def test_kill_becomes_incident(self):
+        work, started, cmdline, ended, incident = self.kill_one()
+        self.assertEqual(incident["schema_version"], 1)
+        self.assertEqual(incident["scope"], "container")
+        self.assertGreater(unix(incident["time"]), started)
+        self.assertLess(unix(incident["time"]), ended)
+        self.check_victim(incident, work, started, cmdline)
+        self.check_limit(incident, work)
+        self.check_series(incident)
+        self.check_watermarks(incident)
+        self.check_capture(incident)
+        self.check_report(incident)
+
+    def check_victim(self, incident, work, started, cmdline):
+        self.assertEqual(len(incident["victims"]), 1)
+        victim = incident["victims"][0]
+        self.assertEqual(victim["pid"], work.pid)
+        self.assertEqual(victim["tgid"], work.pid)
+        self.assertAlmostEqual(unix(victim["start_time"]), started, delta=0.05)
+        self.assertEqual(victim["comm"], "leaky-go")
+        self.assertEqual(victim["exe"], os.path.realpath(tools.leaky_go()))
+        self.assertEqual(victim["cmdline"], cmdline)
+        self.assertEqual(victim["uid"], 0)
+        self.assertEqual(victim["oom_score_adj"], 0)
+        anon = victim["rss"]["anon_bytes"]
+        self.assertGreater(anon, 0.85 * self.box.limit_bytes)
+        self.assertLessEqual(anon, 1.02 * self.box.limit_bytes)
+        self.assertGreater(victim["rss"]["pgtables_bytes"], 0)
+
+    def check_limit(self, incident, work):
+        self.assertEqual(incident["container"]["cgroup_path"], self.box.path)
+        self.assertEqual(int(incident["container"]["cgroup_id"]), self.box.inode)
+        self.assertEqual(incident["limit"]["bytes"], self.box.limit_bytes)
+        self.assertEqual(incident["limit"]["owner_cgroup_path"], self.box.path)
+        self.assertEqual(incident["trigger"]["pid"], work.pid)
+        self.assertTrue(incident["trigger"]["same_cgroup"])
+        self.assertGreater(incident["usage_bytes"], 0.97 * self.box.limit_bytes)
+        self.assertLessEqual(incident["usage_bytes"], self.box.limit_bytes + MIB)
+        self.assertTrue(incident["memory_stat"])
+
+    def check_series(self, incident):
+        series = incident["series"]
+        self.assertGreater(len(series), 3)
+        times = [unix(p["t"]) for p in series]
+        self.assertEqual(times, sorted(times))
+        self.assertGreater(series[-1]["usage_bytes"], 0.9 * self.box.limit_bytes)
+
+    def check_watermarks(self, incident):
+        marks = incident["pressure"]["watermarks"]
+        levels = [m["level_percent"] for m in marks if m["reason"] == "level"]
+        self.assertEqual(levels, sorted(levels))
+        self.assertLessEqual({80, 90, 95}, set(levels))
+        times = [unix(m["time"]) for m in marks]
+        self.assertEqual(times, sorted(times))
+        self.assertGreater(incident["pressure"]["reclaim_calls"], 0)
+
+    def check_capture(self, incident):
+        capture = best_capture(incident)
+        self.assertIsNotNone(capture, incident["captures"])
+        self.assertEqual(capture["method"], "http")
+        self.assertGreaterEqual(capture["usage_bytes"], 0.9 * self.box.limit_bytes)
+        self.assertGreater(capture["lead_seconds"], 0)
+        self.assertGreater(capture["inuse_bytes"], 0)
+        top = tools.pprof_top(os.path.join(incident["_dir"], capture["file"]))
+        self.assertIn("leak", top[0][1].lower(), top[:3])
+        self.assertGreater(top[0][0], 50.0)
+        anon = incident["victims"][0]["rss"]["anon_bytes"]
+        best = max(c["inuse_bytes"] for c in incident["captures"] if c["result"] == "ok")
+        self.assertAlmostEqual(incident["coverage"]["ratio"], best / anon, delta=0.02)
+        self.assertEqual(incident["coverage"]["method"], "http")
+
+    def check_report(self, incident):
+        with open(os.path.join(incident["_dir"], "report.md"), encoding="utf-8") as f:
+            report = f.read()
+        for word in ("leaky-go", self.box.name, "128", "go tool pprof"):
+            self.assertIn(word, report)
+        listed = run_cli("incidents", "--data-dir", self.witness.data_dir)
+        self.assertIn(incident["id"], listed.stdout)
+        shown = run_cli("show", incident["id"], "--data-dir", self.witness.data_dir)
+        self.assertEqual((shown.returncode, "leaky-go" in shown.stdout), (0, True), shown)
+
+
+class Kills(E2eTest):
+    def test_kill_without_endpoint_explains_the_absence(self):
+        witness, box = self.daemon(), self.cgroup("mute", 64)
+        self.memhog(box, "--rate-mb-s", "50").wait_killed()
+        incident = self.wait_incidents(witness, 1)[0]
+        self.assertIsNone(best_capture(incident))
+        self.assertIn("no_endpoint", {c["reason"] for c in incident["captures"]})
+        self.assertIsNone(incident["coverage"]["ratio"])
+        self.assertTrue(any("capture" in n or "coverage" in n for n in incident["notes"]), incident["notes"])
+
+    def test_two_containers_killed_at_once_become_two_incidents(self):
+        witness = self.daemon()
+        boxes = [self.cgroup(name, 96) for name in ("one", "two")]
+        works = [self.leaky_go(box, "-rate", "100") for box in boxes]
+        for work in works:
+            work.wait_killed()
+        self.wait_incidents(witness, 2)
+        for box, work in zip(boxes, works):
+            incident = self.wait_incidents(witness, 1, box)[0]
+            self.assertEqual([v["pid"] for v in incident["victims"]], [work.pid])
+            self.assertEqual(incident["limit"]["owner_cgroup_path"], box.path)
+            for capture in incident["captures"]:
+                self.assertIn(capture.get("pid", work.pid), (work.pid, None), "a neighbour's profile")
+
+    def test_victim_is_not_the_trigger(self):
+        witness, box = self.daemon(), self.cgroup("shared", 160)
+        go = os.path.join(self.scratch, "go")
+        sleeper = self.memhog(box, "--hold-mb", "100", oom_score_adj=1000)
+        sleeper.wait_output("ready")
+        # 80 MB more than there is room for, yet fine once the sleeper is gone.
+        leaker = self.memhog(box, "--rate-mb-s", "100", "--leak-mb", "80", "--wait-file", go)
+        leaker.wait_output("ready")
+        open(go, "w").close()
+        sleeper.wait_killed()
+        incident = self.wait_incidents(witness, 1)[0]
+        self.assertEqual(incident["victims"][0]["pid"], sleeper.pid)
+        self.assertEqual(incident["victims"][0]["oom_score_adj"], 1000)
+        self.assertEqual(incident["trigger"]["pid"], leaker.pid)
+        self.assertTrue(incident["trigger"]["same_cgroup"])
+        self.assertTrue(leaker.is_alive())
+
+    def test_ancestor_limit_names_the_pods_cgroup(self):
+        witness = self.daemon()
+        pod = self.cgroup("pod", 128)
+        leaking, calm = self.cgroup("leaking", parent=pod), self.cgroup("calm", parent=pod)
+        holder = self.memhog(calm, "--hold-mb", "16")
+        holder.wait_output("ready")
+        work = self.leaky_go(leaking, "-rate", "50")
+        work.wait_killed()
+        incident = self.wait_incidents(witness, 1)[0]
+        self.assertEqual(incident["scope"], "ancestor")
+        self.assertEqual(incident["container"]["cgroup_path"], leaking.path)
+        self.assertEqual(incident["limit"], {"bytes": pod.limit_bytes, "owner_cgroup_path": pod.path})
+        self.assertEqual([v["pid"] for v in incident["victims"]], [work.pid])
+        self.assertTrue(holder.is_alive())
+        capture = best_capture(incident)
+        self.assertIsNotNone(capture, incident["captures"])
+        self.assertGreaterEqual(capture["usage_bytes"], 0.9 * pod.limit_bytes)
+
+    def test_page_cache_heavy_container_is_not_captured(self):
+        witness, box = self.daemon(), self.cgroup("cache", 64)
+        big = os.path.join(self.scratch, "big")
+        with open(big, "wb") as f:
+            f.truncate(300 * MIB)  # holes fill the page cache like data
+        # A working endpoint, so that a wrong capture would succeed and show.
+        self.leaky_go(box, "-rate", "10", "-limit-mb", "2").wait_running()
+        reader = self.start(["/bin/cat", big, big, big], box, own_netns=False)
+        eventually(lambda: reader.process.poll() is not None, "the file is read")
+        self.assertGreater(box.usage(), 0.9 * box.limit_bytes, "the cache must fill the cgroup")
+        skipped = lambda: witness.scrape().sum("oomwitness_captures_total", result="skipped", reason="page_cache")
+        eventually(skipped, "crossings judged as page cache")
+        self.assertEqual(witness.scrape().sum("oomwitness_captures_total", result="ok"), 0)
+        self.assertEqual(self.incidents_of(witness), [])
+        self.assertEqual(box.kernel_kills(), 0)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names that a workload chooses to hurt whoever prints them."""
+import json
+import os
+import shutil
+import subprocess
+
+from harness import tools
+from harness.case import E2eTest
+from harness.daemon import run_cli
+
+HOG = ("--rate-mb-s", "200")
+
+
+class HostileNames(E2eTest):
+    def names(self):
+        room = 255 - len(self.prefix)
+        return {
+            "quotes": 'q"u\'o\\te`$(id)<b>{}',
+            "controls": "tab\tesc\x1b[31mbell\x07",
+            "longest": "x" * room,
+            "not_utf8": b"\xff\xfe\xc3(".decode(errors="surrogateescape"),
+            "dots": "..%2f..%2fetc",
+            "unicode": "ä\u202eevil\u2028",
+        }
+
+    def test_hostile_cgroup_names_stay_data(self):
+        witness = self.daemon()
+        boxes = {what: self.cgroup(name, 32) for what, name in self.names().items()}
+        for box in boxes.values():
+            self.memhog(box, *HOG).wait_killed()
+        self.check(witness, len(boxes))
+        self.assertEqual(self.counted(witness), len(boxes))
+
+    def test_path_longer_than_an_event_carries_is_resolved(self):
+        witness = self.daemon()
+        box = None
+        for _ in range(4):
+            box = self.cgroup("d" * (255 - len(self.prefix)), parent=box)
+        box.set_limit(32 << 20)
+        self.memhog(box, *HOG).wait_killed()
+        self.check(witness, 1)
+        incident = self.incidents_of(witness)[0]
+        self.assertEqual(incident["container"]["cgroup_path"], box.path)
+
+    def test_hostile_exe_and_arguments_stay_data(self):
+        witness, box = self.daemon(), self.cgroup("argv", 32)
+        name = os.path.join(self.scratch.encode(), b'e\nvi"l\xff\x1b[31m')
+        shutil.copy(tools.memhog(), name)
+        exe = name.decode(errors="surrogateescape")
+        # memhog ignores flags' values it cannot read; a wait file of any name is as good as none.
+        go = os.path.join(self.scratch, "go\n| injected | row |\n# title\x1b[2J")
+        open(go, "w").close()
+        self.start([exe, *HOG, "--wait-file", go], box).wait_killed()
+        self.check(witness, 1)
+        victim = self.incidents_of(witness)[0]["victims"][0]
+        self.assertIn("injected", victim["cmdline"])
+
+    def check(self, witness, count):
+        for incident in self.wait_incidents(witness, count):
+            self.check_files(incident)
+        text = witness.scrape().text
+        promtool = tools.find_program("promtool")
+        if promtool:
+            done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        for command in (["incidents"], ["incidents", "--json"]):
+            self.check_printable(run_cli(*command, "--data-dir", witness.data_dir))
+
+    def check_files(self, incident):
+        directory = os.path.basename(incident["_dir"])
+        self.assertTrue(directory.isascii() and directory.isprintable() and len(directory) <= 200, directory)
+        with open(os.path.join(incident["_dir"], "incident.json"), "rb") as f:
+            json.loads(f.read().decode("utf-8"))
+        with open(os.path.join(incident["_dir"], "report.md"), "rb") as f:
+            report = f.read().decode("utf-8")
+        self.assertFalse(set(report) & set("\x1b\x07\x00\u202e"), "control characters in report.md")
+        self.assertNotIn("\n# title", report)
+        data_dir = os.path.dirname(os.path.dirname(incident["_dir"]))
+        self.check_printable(run_cli("show", incident["id"], "--data-dir", data_dir))
+
+    def check_printable(self, done):
+        self.assertEqual(done.returncode, 0, done)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+        done.stdout.encode("utf-8")  # fails on bytes that are none
+
+

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ladder: kills and captures arrive on every rung that can be forced."""
+import os
+
+from harness.case import E2eTest
+from harness.daemon import run_cli
+
+
+class Rungs(E2eTest):
+    def kill_on(self, config, expected_rungs):
+        witness, box = self.daemon(config), self.cgroup("rung", 128)
+        shown = lambda: {l["feature"]: l["rung"] for l, v in witness.scrape().values("oomwitness_feature_rung") if v}
+        for feature, rung in expected_rungs.items():
+            self.assertEqual(shown()[feature], rung, shown())
+        work = self.leaky_go(box, "-rate", "30")
+        work.wait_killed()
+        incident = self.wait_incidents(witness, 1)[0]
+        self.assertEqual([v["pid"] for v in incident["victims"]], [work.pid])
+        self.assertEqual(incident["limit"]["owner_cgroup_path"], box.path)
+        self.assertEqual(incident["limit"]["bytes"], box.limit_bytes)
+        good = [c for c in incident["captures"] if c["result"] == "ok"]
+        self.assertTrue(good, incident["captures"])
+        self.assertGreater(max(c["usage_bytes"] for c in good), 0.8 * box.limit_bytes)
+
+    def test_files_rung_for_kills_and_watermarks(self):
+        if not os.access("/dev/kmsg", os.R_OK):
+            self.skipTest("/dev/kmsg cannot be read here: no kill record without BPF")
+        self.kill_on('[kernel.best_rung]\noom_kill = "files"\nwatermark = "files"\n',
+                     {"oom_kill": "files", "watermark": "files"})
+
+    def test_no_bpf_program_at_all(self):
+        if not os.access("/dev/kmsg", os.R_OK):
+            self.skipTest("/dev/kmsg cannot be read here: no kill record without BPF")
+        features = ("oom_kill", "watermark", "process_lifecycle", "cgroup_lifecycle")
+        config = "[kernel.best_rung]\nreclaim = \"none\"\n" + "".join(f'{f} = "files"\n' for f in features)
+        self.kill_on(config, {"oom_kill": "files", "watermark": "files", "cgroup_lifecycle": "files"})
+
+    def test_raw_tracepoint_rung(self):
+        features = ("oom_kill", "watermark", "reclaim", "process_lifecycle", "cgroup_lifecycle")
+        self.kill_on("[kernel.best_rung]\n" + "".join(f'{f} = "raw_tp"\n' for f in features),
+                     {f: "raw_tp" for f in features})
+
+    def test_doctor_names_every_features_rung(self):
+        done = run_cli("doctor", "--data-dir", self.data_dir())
+        self.assertEqual(done.returncode, 0, done)
+        for feature in ("oom_kill", "watermark", "reclaim", "process_lifecycle", "cgroup_lifecycle"):
+            self.assertIn(feature, done.stdout)

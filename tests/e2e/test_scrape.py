@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/metrics as others see it: a real Prometheus, and promtool."""
+import json
+import os
+import subprocess
+import urllib.parse
+
+from harness import tools
+from harness.case import E2eTest
+from harness.daemon import free_port
+from harness.metrics import get
+from harness.wait import eventually
+
+# design.md's contract; bpf_program_run_seconds_total only with programs loaded.
+FAMILIES = """oom_kills_total captures_total capture_duration_seconds capture_lead_seconds
+container_memory_usage_bytes container_memory_limit_bytes container_memory_nonreclaimable_bytes
+container_memory_growth_bytes_per_second container_seconds_to_limit
+container_reclaim_stall_seconds_total container_reclaim_calls_total container_reclaim_zero_yield_calls_total
+events_lost_total bpf_program_run_seconds_total feature_rung build_info""".split()
+
+
+class Scraping(E2eTest):
+    def start_prometheus(self, target_port):
+        prometheus = tools.find_program("prometheus")
+        if not prometheus:
+            self.skipTest("no prometheus binary (deploy/install-deps.sh tests fetches it)")
+        config = os.path.join(self.scratch, "prometheus.yml")
+        with open(config, "w") as f:
+            f.write("global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: oomwitness\n"
+                    f"  static_configs: [{{targets: ['127.0.0.1:{target_port}']}}]\n")
+        port = free_port()
+        log = open(os.path.join(self.scratch, "prometheus.log"), "w")
+        process = subprocess.Popen(
+            [prometheus, f"--config.file={config}", f"--storage.tsdb.path={self.scratch}/tsdb",
+             f"--web.listen-address=127.0.0.1:{port}"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self._stack.callback(log.close)
+        self._stack.callback(process.wait)
+        self._stack.callback(process.terminate)
+        return port
+
+    def test_real_prometheus_scrapes_the_kill(self):
+        witness, box = self.daemon(), self.cgroup("scraped", 64)
+        port = self.start_prometheus(witness.port)
+        query = urllib.parse.quote(f'oomwitness_oom_kills_total{{container="{box.name}",scope="container"}}')
+
+        def value():
+            try:
+                status, body = get(f"http://127.0.0.1:{port}/api/v1/query?query={query}")
+            except OSError:
+                return None
+            result = json.loads(body)["data"]["result"] if status == 200 else []
+            return float(result[0]["value"][1]) if result else None
+
+        self.leaky_go(box, "-rate", "100").wait_killed()
+        eventually(lambda: value() == 1, lambda: f"Prometheus knows 1 kill, says {value()}")
+
+    def test_metrics_pass_promtool_and_hold_every_family(self):
+        witness, box = self.daemon(), self.cgroup("metrics", 64)
+        self.leaky_go(box, "-rate", "100").wait_killed()
+        self.wait_counted(witness, 1)
+        scrape = witness.scrape()
+        self.assertEqual({"oomwitness_" + f for f in FAMILIES} - scrape.families(), set())
+        for labels, _ in scrape.values("oomwitness_oom_kills_total"):
+            self.assertEqual(set(labels), {"namespace", "pod", "container", "scope"})
+        promtool = tools.find_program("promtool")
+        if not promtool:
+            self.skipTest("no promtool (deploy/install-deps.sh tests fetches it)")
+        done = subprocess.run([promtool, "check", "metrics"], input=scrape.text, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
+    def test_health_answers_and_other_paths_do_not(self):
+        witness = self.daemon()
+        self.assertEqual(get(witness.url("/healthz"))[0], 200)
+        self.assertEqual(get(witness.url("/readyz"))[0], 200)
+        self.assertEqual(get(witness.url("/debug/pprof/heap"))[0], 404)
+        self.assertEqual(get(witness.url("/../etc/passwd"))[0], 404)

@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Every test, on this machine: sudo tests/run.sh [--only STAGE]...
+#   STAGE: unit | pipeline | bpf | e2e | fuzz | sanitizers | bench
+# Ends with the skipped tests and their reasons, then one line "N passed, N failed, N skipped";
+# exit status 1 if anything failed. OOMW_CACHE holds ccache, Go builds and downloads.
+set -euo pipefail
+
+tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+export OOMW_CACHE=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
+export CCACHE_DIR=${CCACHE_DIR:-$OOMW_CACHE/ccache} CCACHE_BASEDIR=$tree
+export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-2}
+stages=(unit pipeline bpf e2e fuzz sanitizers) # bench's bars need a quiet machine: on demand
+fuzz_seconds=${OOMW_FUZZ_SECONDS:-10}
+build=$tree/build/ci
+results=$(mktemp -d "${TMPDIR:-/tmp}/oomw-results.XXXXXX")
+trap 'rm -rf "$results"' EXIT
+
+usage() {
+  sed -n '3,4s/^# *//p' "${BASH_SOURCE[0]}" >&2
+  exit 2
+}
+
+parse() {
+  local only=()
+  while (($# > 0)); do
+    [[ $1 == --only && $# -ge 2 ]] || usage
+    case $2 in
+      unit | pipeline | bpf | e2e | fuzz | sanitizers | bench) only+=("$2") ;;
+      *) usage ;;
+    esac
+    shift 2
+  done
+  ((${#only[@]} == 0)) || stages=("${only[@]}")
+}
+
+wants() { [[ " ${stages[*]} " == *" $1 "* ]]; }
+
+say() { printf '\n== %s (%d s)\n' "$*" "$SECONDS"; }
+
+# A result that no test framework writes: record pass|fail|skip NAME [REASON].
+record() { printf '%s\t%s\t%s\n' "$1" "$2" "${3:-}" >>"$results/plain.tsv"; }
+
+# built PRESET TARGET...: configures and builds; a failure is a result, the log its reason.
+built() {
+  local preset=$1
+  shift
+  if cmake -S "$tree" --preset "$preset" >"$results/$preset.log" 2>&1 &&
+    cmake --build "$tree/build/$preset" --target "$@" >>"$results/$preset.log" 2>&1; then
+    return 0
+  fi
+  tail -n 60 "$results/$preset.log"
+  record fail "build.$preset.$1" "does not build"
+  return 1
+}
+
+# run_ctest PRESET LABEL: one JUnit file.
+run_ctest() {
+  local junit=$results/$1.$2.xml
+  ctest --test-dir "$tree/build/$1" -L "^($2)\$" --output-on-failure --no-tests=error --timeout 300 \
+    --output-junit "$junit" >"$results/ctest.log" 2>&1
+  local status=$?
+  grep -vE '^ *(Start +[0-9]+|[0-9]+/[0-9]+ Test .*Passed)' "$results/ctest.log" || true
+  [[ $status -eq 0 || -s $junit ]] || record fail "ctest.$1.$2" "ctest ended with $status"
+}
+
+stage_ctest() {
+  built ci "$1_tests" && run_ctest ci "$1"
+}
+
+stage_bpf() {
+  if ((EUID != 0)); then
+    record skip bpf "not root: BPF programs cannot be loaded"
+    return
+  fi
+  built ci bpf_tests || return
+  "$build/tests/bpf_tests" --gtest_brief=1 --gtest_output="xml:$results/bpf.xml"
+  local status=$?
+  [[ -s $results/bpf.xml ]] || record fail bpf "bpf_tests ended with $status"
+}
+
+stage_e2e() {
+  built ci oomwitness || return
+  /usr/bin/python3 "$tree/tests/e2e/run.py" --binary "$build/userspace/oomwitness" --junit "$results/e2e.xml"
+  local status=$?
+  [[ -s $results/e2e.xml && $status -le 1 ]] || record fail e2e "the runner ended with $status"
+  test_quickstart
+}
+
+# The script a newcomer runs first, with the binary just tested.
+test_quickstart() {
+  if ((EUID != 0)); then
+    record skip e2e.quickstart "not root"
+    return
+  fi
+  local kept=$results/quickstart
+  if "$tree/deploy/quickstart.sh" --binary "$build/userspace/oomwitness" --data-dir "$kept" \
+    >"$results/quickstart.log" 2>&1 && compgen -G "$kept/incidents/*/capture-*.pb.gz" >/dev/null &&
+    grep -q 'leak' "$results/quickstart.log" && [[ -z $(compgen -G '/sys/fs/cgroup/*/oomwitness-quickstart-*') ]]; then
+    record pass e2e.quickstart
+  else
+    tail -n 60 "$results/quickstart.log"
+    record fail e2e.quickstart "no incident with a capture, or something was left behind"
+  fi
+}
+
+run_fuzzer() {
+  local fuzzer=$1 name seeds
+  name=$(basename "$fuzzer")
+  seeds=$tree/tests/fuzz/corpus/${name%_fuzz}
+  mkdir -p "$results/corpus/$name"
+  local arguments=(-max_total_time="$fuzz_seconds" -timeout=5 -rss_limit_mb=1024 -max_len=65536 -artifact_prefix="$results/")
+  [[ ! -d $seeds ]] || arguments+=("$results/corpus/$name" "$seeds")
+  if "$fuzzer" "${arguments[@]}" >"$results/$name.log" 2>&1; then
+    record pass "fuzz.$name"
+    tail -n 1 "$results/$name.log"
+  else
+    tail -n 40 "$results/$name.log"
+    record fail "fuzz.$name" "crashed, hung or outgrew its bounds"
+  fi
+}
+
+stage_fuzz() {
+  built fuzz fuzzers || return
+  local fuzzer found=0
+  for fuzzer in "$tree"/build/fuzz/tests/*_fuzz; do
+    [[ -x $fuzzer ]] || continue
+    found=1
+    run_fuzzer "$fuzzer"
+  done
+  ((found)) || record fail fuzz "no fuzzers were built"
+}
+
+stage_sanitizers() {
+  local preset
+  for preset in asan tsan; do
+    say "$preset"
+    built "$preset" unit_tests pipeline_tests && run_ctest "$preset" "unit|pipeline"
+  done
+}
+
+stage_bench() {
+  built ci oomwitness || return
+  local script
+  for script in latency footprint coverage_http; do
+    if /usr/bin/python3 "$tree/tests/bench/$script.py" --binary "$build/userspace/oomwitness" --check; then
+      record pass "bench.$script"
+    else
+      record fail "bench.$script" "a bar was missed"
+    fi
+  done
+}
+
+main() {
+  parse "$@"
+  mkdir -p "$CCACHE_DIR"
+  local stage
+  for stage in unit pipeline bpf e2e fuzz sanitizers bench; do
+    wants "$stage" || continue
+    say "$stage"
+    case $stage in
+      # A failed stage is in the results; the next one runs all the same.
+      unit | pipeline) stage_ctest "$stage" || true ;;
+      *) "stage_$stage" || true ;;
+    esac
+  done
+  say "results"
+  /usr/bin/python3 "$tree/tests/summary.py" "$results"
+}
+
+main "$@"

@@ -1,0 +1,67 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Adds up a folder of results: JUnit XML of ctest, gtest and tests/e2e/run.py, and plain.tsv.
+
+Prints failures, skips with their reasons, and last the line "N passed, N failed, N skipped".
+"""
+import glob
+import os
+import re
+import sys
+import xml.etree.ElementTree as xml
+
+
+def skip_reason(case):
+    """gtest and e2e say it in <skipped>; ctest only keeps the output."""
+    for skipped in case.iter("skipped"):
+        message = (skipped.get("message") or skipped.text or "").strip()
+        if message and "SKIP_REGULAR_EXPRESSION" not in message.upper():
+            return " ".join(message.splitlines()[-1:])
+    output = case.findtext("system-out") or ""
+    match = re.search(r"Skipped\n(.*?)\n*\[  SKIPPED", output, re.S)
+    return " ".join(match[1].split()) if match else "no reason given"
+
+
+def outcome_of(case):
+    if case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail":
+        return "fail"
+    is_skipped = case.find("skipped") is not None or case.get("result") == "skipped"
+    return "skip" if is_skipped or case.get("status") in ("notrun", "disabled") else "pass"
+
+
+def read_junit(path):
+    stage = os.path.basename(path).split(".")[0]
+    for case in xml.parse(path).iter("testcase"):
+        outcome = outcome_of(case)
+        name = case.get("name")
+        if case.get("classname") not in (None, name, "e2e"):
+            name = f"{case.get('classname')}.{name}"
+        reason = skip_reason(case) if outcome == "skip" else ""
+        yield outcome, f"{stage}: {name}", reason
+
+
+def read_plain(path):
+    with open(path) as f:
+        for line in f:
+            outcome, name, reason = line.rstrip("\n").split("\t")
+            yield outcome, name, reason
+
+
+def main():
+    folder = sys.argv[1]
+    results = [r for path in sorted(glob.glob(f"{folder}/*.xml")) for r in read_junit(path)]
+    if os.path.exists(f"{folder}/plain.tsv"):
+        results += read_plain(f"{folder}/plain.tsv")
+    count = {o: sum(r[0] == o for r in results) for o in ("pass", "fail", "skip")}
+    for outcome, name, reason in results:
+        if outcome == "fail":
+            print(f"failed: {name}{': ' + reason if reason else ''}")
+    for outcome, name, reason in results:
+        if outcome == "skip":
+            print(f"skipped: {name}: {reason}")
+    print(f"{count['pass']} passed, {count['fail']} failed, {count['skip']} skipped", flush=True)
+    return 1 if count["fail"] or not results else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
