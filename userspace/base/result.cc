@@ -44,6 +44,7 @@ ErrorCode code_of_errno(int err) {
     case EROFS:
       return ErrorCode::kPermission;
     case EINVAL:
+    case ENAMETOOLONG:
       return ErrorCode::kInvalid;
     case ENOSYS:
     case EOPNOTSUPP:
@@ -59,6 +60,10 @@ ErrorCode code_of_errno(int err) {
       return ErrorCode::kNoSpace;
     case ECONNREFUSED:
     case ECONNRESET:
+    case EADDRINUSE:
+    case EADDRNOTAVAIL:
+    case ENETUNREACH:
+    case EHOSTUNREACH:
     case EAGAIN:
     case EBUSY:
       return ErrorCode::kUnavailable;

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/snapshot_builder.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace oomw {
+namespace {
+
+using Labels = std::array<std::string, 3>;  // namespace, pod, container
+
+// What is inside a container counts for the container, also a nested cgroup with its own limit.
+bool is_shown(const CgroupState& state, const MemoryModel& model) {
+  if (const CgroupState* container = model.container_of(state.id)) return container->id == state.id;
+  return state.limit_bytes.has_value();
+}
+
+// By the rule of oom_kills_total, so that memory and kills of one container join on their labels.
+Labels labels_of(const CgroupState& state, const MemoryModel& model) {
+  OomKill kill;
+  kill.victim_cgroup = state.id;
+  kill.owner_known = true;  // the scope is not wanted: do not search for it
+  KillLabels labels = labels_of(kill, model);
+  return {std::move(labels.k8s_namespace), std::move(labels.pod), std::move(labels.container)};
+}
+
+// Living before lingering, read before unread, then the newer one: a cgroup id carries the inode
+// number's generation above the number itself, so later ones are larger.
+bool is_better(const CgroupState& a, const CgroupState& b) {
+  return std::tuple(!a.removed_at.has_value(), a.sampled, a.id) >
+         std::tuple(!b.removed_at.has_value(), b.sampled, b.id);
+}
+
+// Headroom below the limit that will stop it first, over its growth; none while it does not grow.
+std::optional<double> seconds_to_limit(const CgroupState& state, const MemoryModel& model) {
+  const auto limit = model.effective_limit(state.id);
+  if (!limit || !state.growth_bytes_per_second || *state.growth_bytes_per_second <= 0) return std::nullopt;
+  const std::uint64_t headroom = limit->limit_bytes - std::min(limit->limit_bytes, limit->usage_bytes);
+  return static_cast<double>(headroom) / *state.growth_bytes_per_second;
+}
+
+void add_reclaim(const CgroupState& state, ContainerMetrics& metrics) {
+  if (!state.reclaim) return;
+  metrics.reclaim_stall_seconds = static_cast<double>(state.reclaim->stall_ns) / 1e9;
+  metrics.reclaim_calls = state.reclaim->calls;
+  metrics.reclaim_zero_yield_calls = state.reclaim->zero_yield_calls;
+}
+
+ContainerMetrics metrics_of(const Labels& labels, const CgroupState& state, const MemoryModel& model) {
+  ContainerMetrics metrics;
+  std::tie(metrics.k8s_namespace, metrics.pod, metrics.container) = std::tie(labels[0], labels[1], labels[2]);
+  if (state.sampled) {
+    metrics.usage_bytes = state.usage_bytes;
+    metrics.limit_bytes = state.limit_bytes;
+    metrics.nonreclaimable_bytes = state.nonreclaimable_bytes;
+  }
+  metrics.growth_bytes_per_second = state.growth_bytes_per_second;
+  metrics.seconds_to_limit = seconds_to_limit(state, model);
+  add_reclaim(state, metrics);
+  return metrics;
+}
+
+using Chosen = std::map<Labels, const CgroupState*>;
+
+Chosen choose_one_per_label_set(const MemoryModel& model) {
+  Chosen chosen;
+  for (const auto& [id, state] : model.cgroups()) {
+    if (!is_shown(state, model)) continue;
+    const CgroupState*& best = chosen[labels_of(state, model)];
+    if (best == nullptr || is_better(state, *best)) best = &state;
+  }
+  return chosen;
+}
+
+}  // namespace
+
+void add_model(const MemoryModel& model, std::size_t max_containers, MetricsSnapshot& snapshot) {
+  const Chosen chosen = choose_one_per_label_set(model);
+  std::vector<Chosen::const_pointer> order;
+  order.reserve(chosen.size());
+  for (const auto& entry : chosen) order.push_back(&entry);
+  const std::size_t kept = std::min(max_containers, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
+                    [](auto* a, auto* b) { return a->second->usage_bytes > b->second->usage_bytes; });
+  for (std::size_t i = 0; i < kept; ++i) {
+    snapshot.containers.push_back(metrics_of(order[i]->first, *order[i]->second, model));
+  }
+  for (const auto& [stage, total] : model.lost()) snapshot.lost[stage] = total;
+  snapshot.lost["metrics_containers"] = order.size() - kept;
+  snapshot.lost["model"] = model.dropped();
+  snapshot.cgroups = model.cgroups().size();
+  snapshot.processes = model.process_count();
+}
+
+}  // namespace oomw
