@@ -31,10 +31,34 @@ struct TriggerDecision {
   std::string reason;   // kSkip: "page_cache", "headroom", "cooldown", "budget"
 };
 
+// A cgroup's memory against its limit, as far as it is known at the moment of deciding.
+struct MemoryReading {
+  std::uint64_t usage_bytes = 0;
+  std::uint64_t limit_bytes = 0;
+  std::optional<std::uint64_t> nonreclaimable_bytes;
+};
+
+// What a capture may still allocate inside the container (0.3-0.8 MB measured for a plain heap
+// profile): the free part, and half of what the kernel could reclaim. Not all of it: mapped and
+// dirty pages come back last. A cache-full container sits at 100 % usage for weeks, so the free
+// part alone would forbid every capture there.
+[[nodiscard]] std::uint64_t headroom_bytes(const MemoryReading& reading);
+
 // When to capture: a pure function of the crossing, the model and what was decided before (no
-// clock, no I/O). Judged by non-reclaimable memory: usage at 100 % is normal for page cache, so a
-// crossing whose fresh sample says mostly reclaimable is skipped (and may fire later, when
-// memory_refreshed() shows that the non-reclaimable part itself rose above the level).
+// clock, no I/O). Judged by non-reclaimable memory, because usage at 100 % is normal for page
+// cache:
+//   - a crossing of level L counts if the non-reclaimable part is at least L - 10 points of the
+//     limit and at least nonreclaimable_ratio of it. Usage 99 % with 40 % anon: left alone at
+//     every level. Usage 80 % with 72 % anon (binary and logs are the rest): captured;
+//   - one that does not count is skipped as "page_cache", and from then on on_sample() watches the
+//     non-reclaimable part itself: in a cache-full container with 86 % anon no usage level will
+//     ever be crossed again, but 80 % non-reclaimable was;
+//   - not known what is reclaimable (the files could not be read): capture anyway; a needless
+//     profile costs milliseconds, a missing one the incident;
+//   - a fast leak predicted to hit the limit while it is still below nonreclaimable_ratio only
+//     prepares: the levels above follow at once and show more;
+//   - cool-down per trigger name, so one climb captures at 80, 90 and 95 and a sawtooth does not.
+// History is kept per cgroup until forget(), for at most MemoryModel::kMaxCgroups.
 class TriggerPolicy {
  public:
   explicit TriggerPolicy(TriggerConfig config);
@@ -51,9 +75,16 @@ class TriggerPolicy {
     std::vector<MonotonicTime> captures;                  // within budget_window
     std::unordered_map<std::string, MonotonicTime> last;  // by trigger name
     bool waiting_for_nonreclaimable = false;
+    std::uint32_t fired_level = 0;  // by on_sample(), until the share falls kRearmPoints below it
   };
-  [[nodiscard]] TriggerDecision judge(CgroupId cgroup, const std::string& trigger, MonotonicTime now,
-                                      const CgroupState& state);
+  static constexpr std::uint32_t kCacheAllowancePoints = 10;
+  static constexpr std::uint32_t kRearmPoints = 5;
+  [[nodiscard]] std::uint32_t capture_level(std::uint32_t percent) const;  // 0 = below all of them
+  [[nodiscard]] bool is_page_cache(const MemoryReading& reading, std::uint32_t level_percent) const;
+  [[nodiscard]] bool is_prediction_too_early(const WatermarkCrossed& e, const MemoryReading& reading) const;
+  [[nodiscard]] TriggerDecision judge(History& history, std::string trigger, MonotonicTime now,
+                                      const MemoryReading& reading) const;
+  [[nodiscard]] History* history_of(CgroupId cgroup);  // nullptr when full
   TriggerConfig config_;
   std::unordered_map<CgroupId, History> history_;
 };
