@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -21,7 +21,8 @@ namespace oomw {
 // events. Core thread, except where said.
 //   - one capture in flight per limiting cgroup; a second decision meanwhile is "skipped: busy";
 //   - a full worker queue is "skipped: queue_full": every decision ends in exactly one event;
-//   - the profile is on disk (Spool) before the event is delivered.
+//   - the profile is on disk (Spool) before the event is delivered;
+//   - a prepare decision makes no event and takes no part in these counts.
 class CaptureScheduler {
  public:
   using Deliver = std::function<void(CaptureFinished)>;  // called on the core thread
@@ -36,7 +37,11 @@ class CaptureScheduler {
  private:
   [[nodiscard]] CaptureRequest make_request(const TriggerDecision& decision, const WatermarkCrossed& crossing,
                                             const MemoryModel& model);
+  void prepare(CaptureRequest request);
+  void start(CaptureRequest request);
   void skip(const CaptureRequest& request, std::string reason);
+  void run(const CaptureRequest& request);  // worker thread
+  void deliver_done();
   EventLoop& loop_;
   WorkerPool& workers_;
   CaptureBackend& backend_;
@@ -46,6 +51,8 @@ class CaptureScheduler {
   Deliver deliver_;
   std::uint64_t next_id_ = 1;
   std::map<CgroupId, std::uint64_t> busy_;
+  std::mutex done_mutex_;
+  std::vector<CaptureFinished> done_;  // finished, not delivered yet; at most one a running capture
 };
 
 }  // namespace oomw

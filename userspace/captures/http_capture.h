@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/result.h"
 #include "captures/capture.h"
 
 namespace oomw {
@@ -20,13 +19,6 @@ struct HttpCaptureConfig {
   std::string proc_root = "/proc";
 };
 
-// A pprof listener proved to belong to a process: the listening socket's inode is among its fds.
-struct PprofEndpoint {
-  std::string address;  // numeric, as to be connected to: 127.0.0.1, ::1 or the bound address
-  std::uint16_t port = 0;
-  std::uint64_t netns_inode = 0;
-};
-
 // Heap profiles over the process's own pprof endpoint, as people fetch them by hand, from inside
 // its network namespace: the socket is made there (setns, socket, setns back: 0.02 ms measured)
 // and used from ours. Guarantees:
@@ -37,7 +29,11 @@ struct PprofEndpoint {
 //     with the heap's sample types, otherwise result failed with a reason:
 //     no_endpoint | refused | timeout | http_status | redirect | too_large | not_a_profile |
 //     truncated | gone | netns
+//   - the process is alive and still holds that listener once connected, before anything is sent;
+//     a whole answer then counts, also when the process has been killed meanwhile;
 //   - what is stored = the body's profile with comments appended (method, trigger, process, time);
+//   - with several targets the first whole profile wins; otherwise the failure that got furthest
+//     is reported. One target may use half of the time left, the last one all of it;
 //   - endpoints are cached per process until forget(); at most 4096 entries.
 // Thread-safe: several workers call it. A thread that fails to return to its own network
 // namespace aborts the daemon: it must never go on in a container's namespace.

@@ -3,9 +3,10 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -13,7 +14,8 @@ namespace oomw {
 
 // Profiles taken on the way up, on disk at once (<data-dir>/spool), so that a kill finds its
 // evidence already written even if it takes the daemon too. An incident hard-links them.
-//   - bounded by files and bytes; the oldest go first (counted);
+//   - bounded by files and bytes; the oldest go first (counted unless an incident has them);
+//   - profiles of an earlier run stay, under the same bounds, and no name is given twice;
 //   - a disk that refuses (full, read-only) keeps the newest profiles in memory, within
 //     memory_bytes, and says so once; the next put() tries the disk again and moves them there.
 // Thread-safe.
@@ -36,12 +38,30 @@ class Spool {
   [[nodiscard]] std::uint64_t dropped() const;  // profiles pruned or lost before use
 
  private:
+  struct OnDisk {
+    std::string name;
+    std::uint64_t bytes = 0;
+    bool is_used = false;  // an incident has it: pruning it loses nothing
+  };
+  struct InMemory {
+    std::string name;
+    std::string profile;
+  };
+  void adopt_files();
+  [[nodiscard]] std::string new_name(std::uint64_t capture_id, std::string_view method);
+  void drain_memory();
+  [[nodiscard]] Result<> store(const std::string& name, const std::string& profile);
+  [[nodiscard]] Result<> keep_in_memory_locked(std::string name, std::string profile);
+  [[nodiscard]] std::optional<std::string> in_memory_profile(const std::string& name) const;
+  void note_disk(const Result<>& outcome);
+  void register_locked(std::string name, std::uint64_t bytes);
   void prune_locked();
+  [[nodiscard]] std::string path_of(const std::string& name) const { return directory_ + "/" + name; }
   const std::string directory_;
   const Limits limits_;
   mutable std::mutex mutex_;
-  std::deque<std::pair<std::string, std::uint64_t>> on_disk_;  // name, bytes; oldest first
-  std::map<std::string, std::string> in_memory_;
+  std::deque<OnDisk> on_disk_;      // oldest first
+  std::deque<InMemory> in_memory_;  // oldest first
   std::uint64_t disk_bytes_ = 0;
   bool disk_refused_ = false;
   std::uint64_t dropped_ = 0;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "captures/endpoint_finder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "captures/listener_table.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxTableBytes = 128u << 10;
+constexpr std::size_t kMaxFds = 4096;
+
+using FdByInode = std::map<std::uint64_t, int>;
+
+Result<std::vector<Listener>> read_listeners(int pid_dir, const std::vector<std::uint16_t>& ports) {
+  std::vector<Listener> listeners;
+  for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
+    const auto table = read_prefix_at(pid_dir, family == IpFamily::kV4 ? "net/tcp" : "net/tcp6", kMaxTableBytes);
+    // No tcp6 without IPv6 in the kernel.
+    if (!table && family == IpFamily::kV6 && table.error().code == ErrorCode::kNotFound) continue;
+    if (!table) return tl::make_unexpected(table.error());
+    for (auto& listener : parse_listeners(*table, family)) {
+      if (std::find(ports.begin(), ports.end(), listener.port) != ports.end()) listeners.push_back(std::move(listener));
+    }
+  }
+  return listeners;
+}
+
+std::optional<std::uint64_t> socket_inode_of(const std::string& link) {
+  constexpr std::string_view kPrefix = "socket:[";
+  if (!link.starts_with(kPrefix) || !link.ends_with(']')) return std::nullopt;
+  return parse_u64(std::string_view(link).substr(kPrefix.size(), link.size() - kPrefix.size() - 1));
+}
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+// Sockets among the first kMaxFds fds. A listener is opened early, so its number is low.
+Result<FdByInode> read_sockets(int pid_dir) {
+  ASSIGN_OR_RETURN(UniqueFd fd, open_at(pid_dir, "fd", O_RDONLY | O_DIRECTORY));
+  const std::unique_ptr<DIR, CloseDirectory> directory(::fdopendir(fd.get()));
+  if (!directory) return fail_errno(errno, "fd");
+  const int directory_fd = fd.release();  // closed with `directory`
+  FdByInode sockets;
+  std::size_t seen = 0;
+  while (const dirent* entry = ::readdir(directory.get())) {
+    const auto number = parse_u64(entry->d_name);
+    if (!number) continue;  // "." and ".."
+    if (++seen > kMaxFds) break;
+    const auto link = read_link_at(directory_fd, entry->d_name);
+    if (!link) continue;  // closed meanwhile
+    if (const auto inode = socket_inode_of(*link)) sockets.try_emplace(*inode, static_cast<int>(*number));
+  }
+  return sockets;
+}
+
+bool is_safe(const Listener& ours, const std::string& address, const std::vector<Listener>& listeners,
+             const FdByInode& sockets) {
+  return std::none_of(listeners.begin(), listeners.end(), [&](const Listener& other) {
+    return !sockets.contains(other.inode) && could_answer(other, ours, address);
+  });
+}
+
+}  // namespace
+
+Result<std::vector<PprofEndpoint>> find_endpoints(const TargetProcess& target,
+                                                  const std::vector<std::uint16_t>& ports) {
+  std::vector<PprofEndpoint> endpoints;
+  ASSIGN_OR_RETURN(const auto listeners, read_listeners(target.dir_fd(), ports));
+  if (listeners.empty()) return endpoints;
+  ASSIGN_OR_RETURN(const FdByInode sockets, read_sockets(target.dir_fd()));
+  struct stat ns {};
+  if (::fstatat(target.dir_fd(), "ns/net", &ns, 0) != 0) return fail_errno(errno, "ns/net");
+  for (const std::uint16_t port : ports) {
+    for (const auto& listener : listeners) {
+      const auto held = sockets.find(listener.inode);
+      if (listener.port != port || held == sockets.end()) continue;
+      for (const auto& address : connect_addresses(listener)) {
+        if (!is_safe(listener, address, listeners, sockets)) continue;
+        endpoints.push_back({address, port, ns.st_ino, held->second, listener.inode});
+      }
+    }
+  }
+  return endpoints;
+}
+
+}  // namespace oomw

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "captures/heap_check.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "pprof/codec.h"
+
+namespace oomw {
+namespace {
+
+// 100 000 buckets inflate to about 20 MB; the daemon's whole budget is 40 MB, so a body that
+// claims more is refused rather than survived.
+constexpr pprof::ReadLimits kLimits = {.max_inflated_bytes = 64u << 20, .max_items = 1'000'000};
+
+std::string list_types(const pprof::Profile& profile) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min<std::size_t>(profile.sample_types.size(), 4); ++i) {
+    out.append(out.empty() ? "" : ", ").append(printable(profile.sample_types[i].type, 40));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<HeapFigures> check_heap_profile(std::string_view body) {
+  ASSIGN_OR_RETURN(const pprof::Profile profile, pprof::read(body, kLimits));
+  const int space = profile.type_index("inuse_space");
+  if (space < 0 || profile.type_index("inuse_objects") < 0) {
+    return fail(ErrorCode::kInvalid, "not a heap profile: its sample types are " + list_types(profile));
+  }
+  if (profile.sample_types[static_cast<std::size_t>(space)].unit != "bytes") {
+    return fail(ErrorCode::kInvalid, "not a heap profile: inuse_space is not in bytes");
+  }
+  const std::int64_t inuse = profile.total(space);
+  if (inuse < 0) return fail(ErrorCode::kInvalid, "not a heap profile: less than nothing in use");
+  return HeapFigures{static_cast<std::uint64_t>(inuse), profile.samples.size()};
+}
+
+}  // namespace oomw

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace oomw {
+
+struct HeapFigures {
+  std::uint64_t inuse_bytes = 0;
+  std::uint64_t sample_count = 0;
+};
+
+// The body of a heap endpoint, verified: a whole pprof profile with the heap's sample types.
+// kInvalid ("truncated" in the message when it ends early) or kLimit, as pprof::read says.
+[[nodiscard]] Result<HeapFigures> check_heap_profile(std::string_view body);
+
+}  // namespace oomw

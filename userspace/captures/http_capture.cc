@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "captures/http_capture.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "captures/endpoint_cache.h"
+#include "captures/endpoint_finder.h"
+#include "captures/heap_check.h"
+#include "captures/http_fetch.h"
+#include "captures/netns_socket.h"
+#include "captures/provenance.h"
+#include "captures/target_process.h"
+#include "pprof/codec.h"
+
+namespace oomw {
+namespace {
+
+struct Failure {
+  std::string reason;
+  std::string detail;
+  ProcessKey process;
+};
+
+struct Evidence {
+  MonotonicTime taken;
+  std::string body;
+  HeapFigures figures;
+  PprofEndpoint endpoint;
+};
+
+using Attempt = tl::expected<Evidence, Failure>;
+
+// How far an attempt got, least first: of several failures the furthest tells most.
+std::size_t progress_of(const std::string& reason) {
+  static constexpr std::array<std::string_view, 10> kOrder = {"no_endpoint", "gone",        "netns",    "refused",
+                                                              "timeout",     "http_status", "redirect", "not_a_profile",
+                                                              "truncated",   "too_large"};
+  return static_cast<std::size_t>(std::find(kOrder.begin(), kOrder.end(), reason) - kOrder.begin());
+}
+
+void keep_most_telling(std::optional<Failure>& kept, Failure candidate) {
+  if (!kept || progress_of(candidate.reason) > progress_of(kept->reason)) kept = std::move(candidate);
+}
+
+std::string reason_of(FetchStatus status) {
+  switch (status) {
+    case FetchStatus::kRefused:
+      return "refused";
+    case FetchStatus::kTimeout:
+      return "timeout";
+    case FetchStatus::kHttpStatus:
+      return "http_status";
+    case FetchStatus::kRedirect:
+      return "redirect";
+    case FetchStatus::kTooLarge:
+      return "too_large";
+    case FetchStatus::kNotHttp:
+      return "not_a_profile";
+    case FetchStatus::kTruncated:
+      return "truncated";
+    case FetchStatus::kNetns:
+      return "netns";
+    case FetchStatus::kVetoed:
+    case FetchStatus::kOk:
+    case FetchStatus::kInternal:
+      break;
+  }
+  return "no_endpoint";
+}
+
+std::string reason_of(const Error& bad_profile) {
+  if (bad_profile.code == ErrorCode::kLimit) return "too_large";
+  return bad_profile.message.find("truncated") != std::string::npos ? "truncated" : "not_a_profile";
+}
+
+// Death explains these better than what the socket saw of it.
+bool is_explained_by_death(const std::string& reason) {
+  return reason == "refused" || reason == "truncated" || reason == "netns" || reason == "no_endpoint";
+}
+
+CaptureFinished event_for(const CaptureRequest& request, MonotonicTime started) {
+  CaptureFinished event;
+  event.time = event.started = started;
+  event.capture_id = request.capture_id;
+  event.cgroup = request.cgroup;
+  event.method = CaptureMethod::kHttp;
+  event.trigger = request.trigger;
+  event.usage_bytes = request.usage_bytes;
+  event.limit_bytes = request.limit_bytes;
+  if (!request.targets.empty()) event.process = request.targets.front().process;
+  return event;
+}
+
+void fill(CaptureFinished& event, Failure failure) {
+  event.result = CaptureResult::kFailed;
+  event.reason = std::move(failure.reason);
+  event.detail = std::move(failure.detail);
+  if (failure.process.pid != 0) event.process = failure.process;
+}
+
+}  // namespace
+
+struct HttpCapture::Impl {
+  HttpCaptureConfig config;
+  const Clock& clock;
+  EndpointCache cache;
+
+  // Half of what is left, so that one hanging listener leaves time for the next; the last gets all.
+  [[nodiscard]] MonotonicTime share_of(MonotonicTime deadline, bool is_last) const {
+    const MonotonicTime now = clock.now();
+    return is_last ? deadline : now + (deadline - now) / 2;
+  }
+
+  [[nodiscard]] std::string url(const PprofEndpoint& endpoint) const {
+    return fmt::format("{} in netns {}", url_of(endpoint.address, endpoint.port, config.path), endpoint.netns_inode);
+  }
+
+  Result<std::vector<PprofEndpoint>> resolve(const TargetProcess& process) {
+    ASSIGN_OR_RETURN(auto endpoints, find_endpoints(process, config.ports));
+    cache.put(process.key(), endpoints, clock.now());
+    return endpoints;
+  }
+
+  FetchResult ask(const TargetProcess& process, const PprofEndpoint& endpoint, MonotonicTime deadline) {
+    const auto ns = open_network_namespace(process.dir_fd());
+    if (!ns) return {FetchStatus::kNetns, ns.error().message, ""};
+    if (ns->inode != endpoint.netns_inode) return {FetchStatus::kVetoed, "it changed its network namespace", ""};
+    FetchRequest request{endpoint.address,       endpoint.port,         config.path,
+                         deadline - clock.now(), config.max_body_bytes, {}};
+    request.before_request = [&] {
+      return process.is_alive() && process.holds_socket(endpoint.fd, endpoint.socket_inode);
+    };
+    return fetch(request, *ns);
+  }
+
+  Attempt try_endpoint(const TargetProcess& process, const PprofEndpoint& endpoint, MonotonicTime deadline) {
+    const auto failed = [&](std::string reason, const std::string& detail) {
+      if (is_explained_by_death(reason) && !process.is_alive()) reason = "gone";
+      return tl::make_unexpected(Failure{std::move(reason), url(endpoint) + ": " + detail, process.key()});
+    };
+    FetchResult answer = ask(process, endpoint, deadline);
+    const MonotonicTime taken = clock.now();
+    if (answer.status == FetchStatus::kVetoed) return failed("no_endpoint", "the process does not hold this listener");
+    if (answer.status != FetchStatus::kOk) return failed(reason_of(answer.status), answer.detail);
+    const auto figures = check_heap_profile(answer.body);
+    if (!figures) return failed(reason_of(figures.error()), figures.error().message);
+    return Evidence{taken, std::move(answer.body), *figures, endpoint};
+  }
+
+  Attempt try_endpoints(const TargetProcess& process, std::vector<PprofEndpoint> endpoints, MonotonicTime deadline) {
+    std::optional<Failure> failure;
+    for (std::size_t i = 0; i < endpoints.size() && clock.now() < deadline; ++i) {
+      auto attempt = try_endpoint(process, endpoints[i], share_of(deadline, i + 1 == endpoints.size()));
+      if (attempt) {
+        std::rotate(endpoints.begin(), endpoints.begin() + static_cast<std::ptrdiff_t>(i),
+                    endpoints.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        cache.put(process.key(), std::move(endpoints), attempt->taken);
+        return attempt;
+      }
+      keep_most_telling(failure, std::move(attempt.error()));
+    }
+    if (failure) return tl::make_unexpected(std::move(*failure));
+    return tl::make_unexpected(
+        Failure{"no_endpoint",
+                fmt::format("pid {} holds no listener on port {}", process.key().pid, fmt::join(config.ports, ", ")),
+                process.key()});
+  }
+
+  Attempt try_target(const CaptureTarget& target, MonotonicTime deadline) {
+    const auto process = TargetProcess::open(config.proc_root, target.process);
+    if (!process) {
+      return tl::make_unexpected(Failure{"gone", printable(process.error().message), target.process});
+    }
+    if (auto known = cache.find(process->key(), clock.now())) {
+      const bool is_known_to_have_none = known->empty();
+      auto attempt = try_endpoints(*process, std::move(*known), deadline);
+      if (attempt || is_known_to_have_none || progress_of(attempt.error().reason) > progress_of("refused")) {
+        return attempt;
+      }
+    }
+    // Nothing known, or what was known is no longer so: the listener was closed or moved.
+    auto endpoints = resolve(*process);
+    if (!endpoints) {
+      const bool is_gone = !process->is_alive();
+      return tl::make_unexpected(
+          Failure{is_gone ? "gone" : "no_endpoint", printable(endpoints.error().message), process->key()});
+    }
+    return try_endpoints(*process, std::move(*endpoints), deadline);
+  }
+
+  CaptureOutcome succeed(const CaptureRequest& request, CaptureTarget target, Evidence evidence,
+                         CaptureFinished event) {
+    const std::string comment =
+        provenance_comment(CaptureMethod::kHttp, request, target, clock.wall_of(evidence.taken));
+    auto stored = pprof::append_comments(evidence.body, {comment});
+    event.time = evidence.taken;
+    event.process = target.process;
+    event.result = CaptureResult::kOk;
+    event.detail = "heap profile as of the process's last GC, from " + url(evidence.endpoint);
+    // In use at the last GC is all that the endpoint gives, so both series are the same.
+    event.inuse_bytes = event.live_bytes = evidence.figures.inuse_bytes;
+    event.sample_count = evidence.figures.sample_count;
+    event.complete = true;
+    // The body was read whole a moment ago, so appending cannot fail; without the comment it is
+    // evidence all the same.
+    return {std::move(event), stored ? std::move(*stored) : std::move(evidence.body)};
+  }
+};
+
+HttpCapture::HttpCapture(HttpCaptureConfig config, const Clock& clock)
+    : impl_(std::make_unique<Impl>(std::move(config), clock)) {}
+HttpCapture::~HttpCapture() = default;
+
+CaptureOutcome HttpCapture::capture(const CaptureRequest& request) {
+  const MonotonicTime started = impl_->clock.now();
+  const MonotonicTime deadline = std::min(request.deadline, started + impl_->config.timeout);
+  CaptureFinished event = event_for(request, started);
+  std::optional<Failure> failure;
+  for (std::size_t i = 0; i < request.targets.size(); ++i) {
+    const CaptureTarget& target = request.targets[i];
+    if (impl_->clock.now() >= deadline) {
+      keep_most_telling(failure, {"timeout", "no time left to ask", target.process});
+      break;
+    }
+    auto attempt = impl_->try_target(target, impl_->share_of(deadline, i + 1 == request.targets.size()));
+    if (attempt) return impl_->succeed(request, target, std::move(*attempt), std::move(event));
+    keep_most_telling(failure, std::move(attempt.error()));
+  }
+  event.time = impl_->clock.now();
+  fill(event, failure.value_or(Failure{"no_endpoint", "no process is known in the cgroup", {}}));
+  return {std::move(event), ""};
+}
+
+void HttpCapture::prepare(const CaptureRequest& request) {
+  for (const auto& target : request.targets) {
+    const auto process = TargetProcess::open(impl_->config.proc_root, target.process);
+    if (!process || impl_->cache.find(process->key(), impl_->clock.now())) continue;
+    (void)impl_->resolve(*process);  // capture() resolves again and says why it cannot
+  }
+}
+
+void HttpCapture::forget(ProcessKey process) { impl_->cache.forget(process); }
+
+}  // namespace oomw

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "captures/http_fetch.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+
+#include "base/text.h"
+
+namespace oomw {
+namespace {
+
+struct CleanupEasy {
+  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
+};
+using EasyHandle = std::unique_ptr<CURL, CleanupEasy>;
+
+void init_curl_once() {
+  static std::once_flag once;
+  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_NOTHING); });  // plain HTTP: no TLS to set up
+}
+
+// What the callbacks share with fetch(); lives on its stack.
+struct Transfer {
+  const FetchRequest& request;
+  const NetworkNamespace& ns;
+  std::string body;
+  bool is_too_large = false;
+  std::string socket_error;
+};
+
+std::size_t on_body(char* data, std::size_t size, std::size_t count, void* context) {
+  auto& transfer = *static_cast<Transfer*>(context);
+  const std::size_t bytes = size * count;
+  if (transfer.body.size() + bytes > transfer.request.max_body_bytes) {
+    transfer.is_too_large = true;
+    return 0;  // anything but `bytes` ends the transfer
+  }
+  transfer.body.append(data, bytes);
+  return bytes;
+}
+
+curl_socket_t on_open_socket(void* context, curlsocktype, curl_sockaddr* address) {
+  auto& transfer = *static_cast<Transfer*>(context);
+  auto made = make_socket_in(transfer.ns, address->family, address->socktype, address->protocol);
+  if (made) return made->release();
+  transfer.socket_error = made.error().message;
+  return CURL_SOCKET_BAD;
+}
+
+int on_connected(void* context, char*, char*, int, int) {
+  const auto& transfer = *static_cast<const Transfer*>(context);
+  if (!transfer.request.before_request || transfer.request.before_request()) return CURL_PREREQFUNC_OK;
+  return CURL_PREREQFUNC_ABORT;
+}
+
+void set_limits(CURL* handle, const FetchRequest& request) {
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(request.timeout).count();
+  curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, std::max<long>(ms, 1));
+  curl_easy_setopt(handle, CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(request.max_body_bytes));
+  curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);  // SIGALRM has no place in a threaded daemon
+  curl_easy_setopt(handle, CURLOPT_PROXY, "");     // whatever the environment says
+  curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http");
+  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  curl_easy_setopt(handle, CURLOPT_HTTP09_ALLOWED, 0L);
+  curl_easy_setopt(handle, CURLOPT_FORBID_REUSE, 1L);
+  curl_easy_setopt(handle, CURLOPT_USERAGENT, "oomwitness");
+}
+
+void set_callbacks(CURL* handle, Transfer& transfer) {
+  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, on_body);
+  curl_easy_setopt(handle, CURLOPT_WRITEDATA, &transfer);
+  curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+  curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, &transfer);
+  curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, on_connected);
+  curl_easy_setopt(handle, CURLOPT_PREREQDATA, &transfer);
+}
+
+FetchStatus status_of(CURLcode code, const Transfer& transfer) {
+  if (!transfer.socket_error.empty()) return FetchStatus::kNetns;
+  if (transfer.is_too_large) return FetchStatus::kTooLarge;
+  switch (code) {
+    case CURLE_OK:
+      return FetchStatus::kOk;
+    case CURLE_COULDNT_CONNECT:
+      return FetchStatus::kRefused;
+    case CURLE_OPERATION_TIMEDOUT:
+      return FetchStatus::kTimeout;
+    case CURLE_FILESIZE_EXCEEDED:
+      return FetchStatus::kTooLarge;
+    case CURLE_ABORTED_BY_CALLBACK:
+      return FetchStatus::kVetoed;
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_BAD_CONTENT_ENCODING:
+      return FetchStatus::kNotHttp;
+    case CURLE_PARTIAL_FILE:
+    case CURLE_GOT_NOTHING:
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+      return FetchStatus::kTruncated;
+    default:
+      return FetchStatus::kInternal;
+  }
+}
+
+// The answer's status decides before the transfer's end: a 404 cut short is a 404.
+void judge_answer(FetchResult& result, long http_status) {
+  if (http_status == 0 || http_status == 200 || result.status == FetchStatus::kVetoed) return;
+  result.status = http_status / 100 == 3 ? FetchStatus::kRedirect : FetchStatus::kHttpStatus;
+  result.detail = "HTTP status " + std::to_string(http_status);
+}
+
+}  // namespace
+
+std::string url_of(const std::string& address, std::uint16_t port, const std::string& path) {
+  const bool is_v6 = address.find(':') != std::string::npos;
+  return "http://" + (is_v6 ? "[" + address + "]" : address) + ":" + std::to_string(port) + path;
+}
+
+FetchResult fetch(const FetchRequest& request, const NetworkNamespace& ns) {
+  init_curl_once();
+  const EasyHandle handle(curl_easy_init());
+  if (!handle) return {FetchStatus::kInternal, "curl does not start", ""};
+  Transfer transfer{request, ns, {}, false, {}};
+  char error[CURL_ERROR_SIZE] = "";
+  curl_easy_setopt(handle.get(), CURLOPT_ERRORBUFFER, error);
+  curl_easy_setopt(handle.get(), CURLOPT_URL, url_of(request.address, request.port, request.path).c_str());
+  set_limits(handle.get(), request);
+  set_callbacks(handle.get(), transfer);
+  const CURLcode code = curl_easy_perform(handle.get());
+
+  FetchResult result;
+  result.status = status_of(code, transfer);
+  if (result.status != FetchStatus::kOk) {
+    result.detail =
+        transfer.socket_error.empty() ? printable(error[0] ? error : curl_easy_strerror(code)) : transfer.socket_error;
+  }
+  long http_status = 0;
+  curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &http_status);
+  judge_answer(result, http_status);
+  if (result.status == FetchStatus::kOk) result.body = std::move(transfer.body);
+  return result;
+}
+
+}  // namespace oomw

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "captures/listener_table.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "base/text.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::string_view kListenState = "0A";
+// sl local_address rem_address st tx:rx tr:tm->when retrnsmt uid timeout inode
+constexpr std::size_t kLocalColumn = 1, kStateColumn = 3, kInodeColumn = 9;
+
+std::vector<std::string_view> columns_of(std::string_view row) {
+  std::vector<std::string_view> columns;
+  for (const std::string_view part : split(row, ' ')) {
+    if (part.empty()) continue;
+    columns.push_back(part);
+    if (columns.size() > kInodeColumn) break;
+  }
+  return columns;
+}
+
+// The kernel prints each 32-bit word of a network-order address as a host-order number.
+std::optional<std::vector<std::uint8_t>> address_bytes(std::string_view hex) {
+  std::vector<std::uint8_t> bytes(hex.size() / 2);
+  for (std::size_t i = 0; i + 8 <= hex.size(); i += 8) {
+    const auto word = parse_u64(hex.substr(i, 8), 16);
+    if (!word) return std::nullopt;
+    const auto narrow = static_cast<std::uint32_t>(*word);
+    std::memcpy(bytes.data() + i / 2, &narrow, sizeof(narrow));
+  }
+  return bytes;
+}
+
+std::string numeric(int domain, const void* bytes) {
+  char text[INET6_ADDRSTRLEN] = "";
+  return inet_ntop(domain, bytes, text, sizeof(text)) ? text : "";
+}
+
+bool set_address(Listener& out, std::string_view hex) {
+  if (hex.size() != (out.family == IpFamily::kV4 ? 8u : 32u)) return false;
+  const auto bytes = address_bytes(hex);
+  if (!bytes) return false;
+  out.is_wildcard = std::all_of(bytes->begin(), bytes->end(), [](std::uint8_t b) { return b == 0; });
+  in6_addr v6{};
+  if (out.family == IpFamily::kV6) std::memcpy(&v6, bytes->data(), sizeof(v6));
+  if (out.family == IpFamily::kV6 && !IN6_IS_ADDR_V4MAPPED(&v6)) {
+    out.address = numeric(AF_INET6, &v6);
+    return true;
+  }
+  out.address = numeric(AF_INET, bytes->data() + (bytes->size() - sizeof(in_addr)));
+  out.family = IpFamily::kV4;
+  return true;
+}
+
+std::optional<Listener> parse_row(std::string_view row, IpFamily family) {
+  const auto columns = columns_of(row);
+  if (columns.size() <= kInodeColumn || columns[kStateColumn] != kListenState) return std::nullopt;
+  const std::string_view local = columns[kLocalColumn];
+  const std::size_t colon = local.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const auto port = parse_u64(local.substr(colon + 1), 16);
+  const auto inode = parse_u64(columns[kInodeColumn]);
+  Listener out;
+  out.family = family;
+  if (!port || *port > 65535 || !inode || *inode == 0 || !set_address(out, local.substr(0, colon))) return std::nullopt;
+  out.port = static_cast<std::uint16_t>(*port);
+  out.inode = *inode;
+  return out;
+}
+
+}  // namespace
+
+std::vector<Listener> parse_listeners(std::string_view table, IpFamily family) {
+  std::vector<Listener> out;
+  while (!table.empty() && out.size() < kMaxListeners) {
+    const std::size_t end = std::min(table.find('\n'), table.size());
+    if (auto row = parse_row(table.substr(0, end), family)) out.push_back(std::move(*row));
+    table.remove_prefix(std::min(end + 1, table.size()));
+  }
+  return out;
+}
+
+std::vector<std::string> connect_addresses(const Listener& listener) {
+  if (!listener.is_wildcard) return {listener.address};
+  if (listener.family == IpFamily::kV4) return {"127.0.0.1"};
+  return {"127.0.0.1", "::1"};
+}
+
+bool could_answer(const Listener& other, const Listener& ours, const std::string& address) {
+  if (other.port != ours.port) return false;
+  const auto addresses = connect_addresses(other);
+  if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) return false;
+  return ours.is_wildcard || !other.is_wildcard;
+}
+
+}  // namespace oomw

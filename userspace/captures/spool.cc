@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "captures/spool.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "base/text.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::string_view kSuffix = ".pb.gz";
+constexpr std::size_t kMaxAdopted = 65'536;
+constexpr std::size_t kMaxProfileBytes = 256u << 20;
+
+struct Found {
+  timespec modified{};
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+
+std::vector<Found> find_profiles(const std::string& directory) {
+  std::vector<Found> found;
+  for (auto& name : list_directory(directory, kMaxAdopted).value_or(std::vector<std::string>{})) {
+    const std::string path = directory + "/" + name;
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    if (name.ends_with(kSuffix)) {
+      found.push_back({info.st_mtim, std::move(name), static_cast<std::uint64_t>(info.st_size)});
+    } else if (name.find(".tmp-") != std::string::npos) {
+      ::unlink(path.c_str());  // half a write of a run that was killed
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+    return std::tuple(a.modified.tv_sec, a.modified.tv_nsec, a.name) <
+           std::tuple(b.modified.tv_sec, b.modified.tv_nsec, b.name);
+  });
+  return found;
+}
+
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name.front() != '.' && name.find('/') == std::string::npos;
+}
+
+}  // namespace
+
+Spool::Spool(std::string directory, Limits limits) : directory_(std::move(directory)), limits_(limits) {
+  adopt_files();
+}
+
+void Spool::adopt_files() {
+  (void)make_directories(directory_, 0700);  // put() says what is wrong with it
+  const std::lock_guard lock(mutex_);
+  for (auto& found : find_profiles(directory_)) {
+    on_disk_.push_back({std::move(found.name), found.bytes, true});
+    disk_bytes_ += found.bytes;
+  }
+  prune_locked();
+}
+
+std::string Spool::new_name(std::uint64_t capture_id, std::string_view method) {
+  const std::lock_guard lock(mutex_);
+  const std::string base = std::to_string(capture_id) + "-" + to_file_component(method);
+  std::string name = base + std::string(kSuffix);
+  const auto is_taken = [&] {
+    const auto has_name = [&](const auto& entry) { return entry.name == name; };
+    return std::any_of(on_disk_.begin(), on_disk_.end(), has_name) ||
+           std::any_of(in_memory_.begin(), in_memory_.end(), has_name);
+  };
+  for (unsigned n = 1; is_taken(); ++n) name = base + "-" + std::to_string(n) + std::string(kSuffix);
+  return name;
+}
+
+Result<std::string> Spool::put(std::uint64_t capture_id, std::string_view method, std::string profile) {
+  std::string name = new_name(capture_id, method);
+  const auto written = store(name, profile);
+  note_disk(written);
+  if (!written) {
+    const std::lock_guard lock(mutex_);
+    RETURN_IF_ERROR(keep_in_memory_locked(name, std::move(profile)));
+    return name;
+  }
+  drain_memory();
+  return name;
+}
+
+Result<> Spool::store(const std::string& name, const std::string& profile) {
+  // Again each time: somebody may have cleaned up, or mounted the data directory meanwhile.
+  RETURN_IF_ERROR(make_directories(directory_, 0700));
+  RETURN_IF_ERROR(write_file_atomic(path_of(name), profile));
+  const std::lock_guard lock(mutex_);
+  on_disk_.push_back({name, profile.size(), false});
+  disk_bytes_ += profile.size();
+  prune_locked();
+  return {};
+}
+
+void Spool::note_disk(const Result<>& outcome) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (disk_refused_ == !outcome.has_value()) return;
+    disk_refused_ = !outcome.has_value();
+  }
+  if (outcome) {
+    log::info("spool: {} takes profiles again", directory_);
+  } else {
+    log::warn("spool: profiles stay in memory, the newest {}: {}", human_bytes(limits_.memory_bytes),
+              outcome.error().message);
+  }
+}
+
+Result<> Spool::keep_in_memory_locked(std::string name, std::string profile) {
+  if (profile.size() > limits_.memory_bytes) {
+    ++dropped_;
+    return fail(ErrorCode::kNoSpace, "the disk refuses and the profile is larger than the memory kept for it");
+  }
+  std::uint64_t held = profile.size();
+  for (const auto& entry : in_memory_) held += entry.profile.size();
+  while (held > limits_.memory_bytes) {
+    held -= in_memory_.front().profile.size();
+    in_memory_.pop_front();
+    ++dropped_;
+  }
+  in_memory_.push_back({std::move(name), std::move(profile)});
+  return {};
+}
+
+// Oldest first, until the disk refuses again. An entry leaves memory once it is on disk, so that
+// it can be read at any moment.
+void Spool::drain_memory() {
+  for (;;) {
+    InMemory entry;
+    {
+      const std::lock_guard lock(mutex_);
+      if (in_memory_.empty()) return;
+      entry = in_memory_.front();
+    }
+    if (!store(entry.name, entry.profile)) return;
+    const std::lock_guard lock(mutex_);
+    std::erase_if(in_memory_, [&](const InMemory& other) { return other.name == entry.name; });
+  }
+}
+
+std::optional<std::string> Spool::in_memory_profile(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& entry : in_memory_) {
+    if (entry.name == name) return entry.profile;
+  }
+  return std::nullopt;
+}
+
+Result<> Spool::place(const std::string& name, const std::string& target) {
+  if (!is_plain_name(name)) return fail(ErrorCode::kInvalid, "not a spool name: " + printable(name));
+  if (const auto profile = in_memory_profile(name)) return write_file_atomic(target, *profile);
+  if (::link(path_of(name).c_str(), target.c_str()) != 0) {
+    // Another file system, or one without hard links.
+    if (errno != EXDEV && errno != EPERM && errno != EMLINK) return fail_errno(errno, "link " + path_of(name));
+    ASSIGN_OR_RETURN(const std::string profile, read_file(path_of(name), kMaxProfileBytes));
+    RETURN_IF_ERROR(write_file_atomic(target, profile));
+  }
+  const std::lock_guard lock(mutex_);
+  for (auto& entry : on_disk_) {
+    if (entry.name == name) entry.is_used = true;
+  }
+  return {};
+}
+
+Result<std::string> Spool::read(const std::string& name, std::size_t max_bytes) {
+  if (!is_plain_name(name)) return fail(ErrorCode::kInvalid, "not a spool name: " + printable(name));
+  if (auto profile = in_memory_profile(name)) {
+    if (profile->size() > max_bytes) return fail(ErrorCode::kLimit, name + " is too large");
+    return std::move(*profile);
+  }
+  return read_file(path_of(name), max_bytes);
+}
+
+bool Spool::is_disk_refused() const {
+  const std::lock_guard lock(mutex_);
+  return disk_refused_;
+}
+
+std::uint64_t Spool::dropped() const {
+  const std::lock_guard lock(mutex_);
+  return dropped_;
+}
+
+// The newest file stays, however large: it is the evidence wanted next.
+void Spool::prune_locked() {
+  while (on_disk_.size() > 1 && (on_disk_.size() > limits_.files || disk_bytes_ > limits_.bytes)) {
+    const OnDisk& oldest = on_disk_.front();
+    ::unlink(path_of(oldest.name).c_str());
+    if (!oldest.is_used) ++dropped_;
+    disk_bytes_ -= oldest.bytes;
+    on_disk_.pop_front();
+  }
+}
+
+}  // namespace oomw

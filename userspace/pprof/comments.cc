@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <protozero/exception.hpp>
+#include <protozero/pbf_reader.hpp>
+#include <protozero/pbf_writer.hpp>
+
+#include "pprof/codec.h"
+#include "pprof/fields.h"
+#include "pprof/gzip.h"
+
+namespace oomw::pprof {
+namespace {
+
+Result<std::int64_t> count_strings(std::string_view raw) {
+  std::int64_t count = 0;
+  try {
+    for (protozero::pbf_reader m(raw.data(), raw.size()); m.next(); m.skip()) {
+      if (m.tag() == field::profile::kStringTable) ++count;
+    }
+  } catch (const protozero::end_of_buffer_exception&) {
+    return fail(ErrorCode::kInvalid, "truncated protobuf");
+  } catch (const protozero::exception& e) {
+    return fail(ErrorCode::kInvalid, std::string("not protobuf: ") + e.what());
+  }
+  if (count == 0) return fail(ErrorCode::kInvalid, "no string table");
+  return count;
+}
+
+}  // namespace
+
+Result<std::string> append_comments(std::string_view bytes, const std::vector<std::string>& comments,
+                                    const ReadLimits& limits) {
+  ASSIGN_OR_RETURN(std::string raw, unpack(bytes, limits.max_inflated_bytes));
+  ASSIGN_OR_RETURN(std::int64_t next_index, count_strings(raw));
+  protozero::pbf_writer out(raw);
+  for (const auto& comment : comments) {
+    out.add_string(field::profile::kStringTable, comment);
+    out.add_int64(field::profile::kComment, next_index++);
+  }
+  return gzip(raw);
+}
+
+}  // namespace oomw::pprof

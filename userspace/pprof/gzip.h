@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace oomw::pprof {
+
+[[nodiscard]] bool is_gzip(std::string_view bytes);
+// Profiles travel as gzip by convention; every reader of them takes the bare protobuf as well.
+[[nodiscard]] Result<std::string> unpack(std::string_view bytes, std::size_t max_bytes);
+
+}  // namespace oomw::pprof
