@@ -10,17 +10,22 @@
 
 /* Pages of one kind. From 6.2 on the shared part of a percpu_counter: what sits in per-CPU
  * batches (32 pages or 2 x CPUs each, the larger) is missing. Unknown on a kernel with neither. */
-static __always_inline __u64 compat__rss_pages(struct mm_struct *mm, int member)
+static __always_inline __u64 compat__rss_pages(struct mm_struct *mm, __u32 member)
 {
 	struct mm_struct___v6_1 *old = (void *)mm;
+	const void *count;
 	long pages = 0;
 
+	/* A variable index steps by the size of our own declaration: right for a long, wrong for
+	 * percpu_counter, whose size only the kernel knows. */
 	if (bpf_core_field_exists(old->rss_stat.count))
-		bpf_core_read(&pages, sizeof(pages), &old->rss_stat.count[member].counter);
+		count = (void *)&old->rss_stat.count[0].counter + member * sizeof(long);
 	else if (bpf_core_field_exists(mm->rss_stat))
-		bpf_core_read(&pages, sizeof(pages), &mm->rss_stat[member].count);
+		count = (void *)&mm->rss_stat[0].count +
+			member * bpf_core_type_size(struct percpu_counter);
 	else
 		return OOMW_UNKNOWN_U64;
+	bpf_probe_read_kernel(&pages, sizeof(pages), count);
 	return pages > 0 ? pages : 0;
 }
 

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Real growth against a real limit; the child grows by steps that the test commands.
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "bpf/kernel_fixture.h"
+
+namespace oomw::test {
+namespace {
+
+class WatermarkTest : public KernelTest, public ::testing::WithParamInterface<Rung> {
+ protected:
+  static KernelConfig config() {
+    KernelConfig config;
+    config.forced["watermark"] = GetParam();
+    config.time_to_limit = Nanoseconds(0);
+    return config;
+  }
+
+  [[nodiscard]] std::vector<WatermarkCrossed> marks_of(CgroupId cgroup, WatermarkReason reason) const {
+    return events_where<WatermarkCrossed>(
+        [=](const WatermarkCrossed& mark) { return mark.cgroup == cgroup && mark.reason == reason; });
+  }
+
+  [[nodiscard]] std::vector<std::uint32_t> levels_of(CgroupId cgroup) const {
+    std::vector<std::uint32_t> levels;
+    for (const auto& mark : marks_of(cgroup, WatermarkReason::kLevel)) levels.push_back(mark.level_percent);
+    return levels;
+  }
+};
+
+using Levels = std::vector<std::uint32_t>;
+
+// Pages as the kernel hands them out, so that madvise() gives them back at once.
+char* reserve_memory(std::size_t bytes) {
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  OOMW_CHECK(memory != MAP_FAILED);
+  return static_cast<char*>(memory);
+}
+
+// From `from` to `to`, at a steady rate where step_delay_us says so.
+void grow(char* memory, std::size_t from, std::size_t to, int step_delay_us = 0) {
+  constexpr std::size_t kStep = 64u << 10;
+  for (std::size_t at = from; at < to; at += kStep) {
+    std::memset(memory + at, 1, std::min(kStep, to - at));
+    if (step_delay_us > 0) ::usleep(static_cast<useconds_t>(step_delay_us));
+  }
+}
+
+TEST_P(WatermarkTest, growth_through_all_levels_reports_each_once_in_order) {
+  OOMW_LOAD_OR_SKIP(config(), "watermark");
+  ASSERT_EQ(rung_of(*source_, "watermark"), GetParam());
+  cgroup_->set_limit(mebibytes(64));
+  ChildProcess child(cgroup_.get(), [] {
+    grow(reserve_memory(mebibytes(62)), 0, mebibytes(62), 100);
+    return 0;
+  });
+  child.go();
+  ASSERT_EQ(child.wait(), 0);
+  collect();
+
+  EXPECT_EQ(levels_of(cgroup_->id()), (Levels{50, 70, 80, 85, 90, 95}));
+  for (const auto& mark : marks_of(cgroup_->id(), WatermarkReason::kLevel)) {
+    EXPECT_EQ(mark.leaf_cgroup, cgroup_->id());
+    EXPECT_EQ(mark.limit_bytes, mebibytes(64));
+    EXPECT_EQ(mark.pid, child.pid());
+    EXPECT_GE(mark.usage_bytes * 100, mark.limit_bytes * mark.level_percent);
+    // Reported where it happened: within a batch of 64 pages per CPU, 3 % here.
+    EXPECT_LT(mark.usage_bytes * 100, mark.limit_bytes * (mark.level_percent + 3));
+  }
+}
+
+TEST_P(WatermarkTest, fall_below_rearm_and_growth_again_reports_again) {
+  OOMW_LOAD_OR_SKIP(config(), "watermark");
+  cgroup_->set_limit(mebibytes(64));
+  ChildProcess child(cgroup_.get(), [] {
+    char* memory = reserve_memory(mebibytes(50));
+    grow(memory, 0, mebibytes(50));
+    ::madvise(memory + mebibytes(20), mebibytes(30), MADV_DONTNEED);
+    grow(memory, mebibytes(20), mebibytes(48));
+    return 0;
+  });
+  child.go();
+  ASSERT_EQ(child.wait(), 0);
+  collect();
+
+  EXPECT_EQ(levels_of(cgroup_->id()), (Levels{50, 70, 50, 70}));
+}
+
+TEST_P(WatermarkTest, wobble_within_rearm_distance_stays_silent) {
+  OOMW_LOAD_OR_SKIP(config(), "watermark");
+  cgroup_->set_limit(mebibytes(64));
+  ChildProcess child(cgroup_.get(), [] {
+    char* memory = reserve_memory(mebibytes(40));
+    grow(memory, 0, mebibytes(33));
+    for (int i = 0; i < 5; ++i) {  // 50 % is 32 MiB; 5 % below are 28.8
+      ::madvise(memory + mebibytes(31), mebibytes(2), MADV_DONTNEED);
+      grow(memory, mebibytes(31), mebibytes(34));
+    }
+    return 0;
+  });
+  child.go();
+  ASSERT_EQ(child.wait(), 0);
+  collect();
+
+  EXPECT_EQ(levels_of(cgroup_->id()), (Levels{50}));
+}
+
+TEST_P(WatermarkTest, limited_parent_is_reported_with_the_leaf_that_grew) {
+  OOMW_LOAD_OR_SKIP(config(), "watermark");
+  cgroup_->set_limit(mebibytes(32));
+  auto leaf = cgroup_->make_child();
+  ASSERT_TRUE(leaf.has_value()) << leaf.error().message;
+  ChildProcess child(leaf->get(), [] {
+    touch_memory(mebibytes(20));
+    return 0;
+  });
+  child.go();
+  ASSERT_EQ(child.wait(), 0);
+  collect();
+
+  auto marks = marks_of(cgroup_->id(), WatermarkReason::kLevel);
+  ASSERT_EQ(marks.size(), 1u);
+  EXPECT_EQ(marks.front().leaf_cgroup, (*leaf)->id());
+  EXPECT_EQ(marks.front().limit_bytes, mebibytes(32));
+  EXPECT_TRUE(levels_of((*leaf)->id()).empty());
+}
+
+TEST_P(WatermarkTest, steady_growth_is_measured_and_predicts_the_limit) {
+  KernelConfig wanted = config();
+  wanted.time_to_limit = std::chrono::milliseconds(300);
+  OOMW_LOAD_OR_SKIP(wanted, "watermark");
+  cgroup_->set_limit(mebibytes(128));
+  ChildProcess child(cgroup_.get(), [] {  // 64 KiB every ms and more: below 64 MB/s
+    grow(reserve_memory(mebibytes(124)), 0, mebibytes(124), 1000);
+    return 0;
+  });
+  auto started = SystemClock().now();
+  child.go();
+  ASSERT_EQ(child.wait(), 0);
+  double rate = static_cast<double>(mebibytes(124)) / to_seconds(SystemClock().now() - started);
+  collect();
+
+  auto levels = marks_of(cgroup_->id(), WatermarkReason::kLevel);
+  ASSERT_FALSE(levels.empty());
+  ASSERT_TRUE(levels.front().growth_bytes_per_second.has_value());
+  EXPECT_GT(*levels.front().growth_bytes_per_second, rate / 4);
+  EXPECT_LT(*levels.front().growth_bytes_per_second, rate * 4);
+
+  auto times = marks_of(cgroup_->id(), WatermarkReason::kTimeToLimit);
+  ASSERT_GE(times.size(), 1u);
+  ASSERT_TRUE(times.front().time_to_limit.has_value());
+  EXPECT_LT(*times.front().time_to_limit, std::chrono::milliseconds(300));
+  EXPECT_GE(times.front().usage_bytes, mebibytes(64));
+  EXPECT_LE(times.size(), 3u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rungs, WatermarkTest, ::testing::Values(Rung::kTpBtf, Rung::kRawTp),
+                         [](const auto& rung) { return std::string(to_string(rung.param)); });
+
+}  // namespace
+}  // namespace oomw::test
