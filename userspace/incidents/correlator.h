@@ -3,15 +3,15 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "base/clock.h"
 #include "events/event.h"
 #include "incidents/incident.h"
+#include "incidents/incident_builder.h"
 #include "model/memory_model.h"
+#include "model/victim_set.h"
 
 namespace oomw {
 
@@ -49,20 +49,33 @@ class Correlator {
 
  private:
   struct Open {
-    std::vector<OomKill> kills;
-    MonotonicTime first;
-    MonotonicTime last;
+    KillEvidence evidence;
     bool written = false;
-    bool amended = false;
-    Incident built;
+    bool lacks_memory_stat = false;  // as last written
+    bool lacks_reclaim = false;
+    std::optional<MonotonicTime> amend_due;
   };
+  // What arrives together is written together: an amendment rewrites two files.
+  static constexpr Nanoseconds kAmendDelay = std::chrono::milliseconds(20);
+  // A group kill of thousands goes on for long; the incident is written meanwhile and amended.
+  static constexpr int kMaxSettles = 4;
+
   void on_kill(const OomKill& kill, const MemoryModel& model);
   void on_capture(const CaptureFinished& capture, const MemoryModel& model);
-  [[nodiscard]] Incident build(const Open& open, const MemoryModel& model, std::int64_t wall_offset_ns) const;
+  void on_context(const Event& event);
+  void remember(const CaptureFinished& capture);
+  void complete_victim(const OomKill& again);
+  void amend_soon(Open& open, MonotonicTime now) const;
+  void close_expired(MonotonicTime now);
+  void make_room();
+  [[nodiscard]] Open* find_open(const OomKill& kill, CgroupId owner, bool any_time);
+  [[nodiscard]] MonotonicTime due_of(const Open& open) const;
+  [[nodiscard]] CaptureSelection selection() const;
+
   CorrelatorConfig config_;
   std::deque<Open> open_;
   std::deque<CaptureFinished> captures_;
-  std::deque<std::pair<MonotonicTime, ProcessKey>> seen_victims_;
+  VictimSet seen_victims_;
   std::uint64_t merged_ = 0;
 };
 

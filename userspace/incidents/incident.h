@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -81,11 +82,20 @@ struct Incident {
   std::vector<std::string> notes;
 };
 
-[[nodiscard]] std::string to_json(const Incident& incident);               // pretty, valid UTF-8
-[[nodiscard]] Result<Incident> incident_from_json(std::string_view text);  // kInvalid with where
+// Pretty, valid UTF-8. Every null gets its line in notes: the incident's own, else a plain one.
+[[nodiscard]] std::string to_json(const Incident& incident);
+// Unknown keys are ignored, a wrong type is kInvalid with where. A capture's file name that would
+// lead out of the incident's directory is refused, so that callers may join it to a path.
+[[nodiscard]] Result<Incident> incident_from_json(std::string_view text);
 // <UTC>-<namespace|unit>-<pod|cgroup>-<container>-<short id>, safe as a file name, <= 200 bytes.
 [[nodiscard]] std::string directory_name(const Incident& incident);
 // For a human. tops: file -> `oomwitness top` text of that capture, already printable.
 [[nodiscard]] std::string to_markdown(const Incident& incident, const std::map<std::string, std::string>& tops);
+
+// The capture that says most: ok, of a victim, by the best method (at_kill, live, http), newest.
+// nullptr if none is ok.
+[[nodiscard]] const IncidentCapture* best_capture(const Incident& incident);
+// Sum over the victims whose memory is known; nullopt if none is.
+[[nodiscard]] std::optional<std::uint64_t> victims_anon_bytes(const Incident& incident);
 
 }  // namespace oomw

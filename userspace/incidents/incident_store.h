@@ -24,8 +24,11 @@ struct IncidentSummary {
 };
 
 // <data-dir>/incidents. Needs no running daemon. One writer (a worker thread); readers anywhere,
-// also in other processes: a directory is whole (written as .tmp-*, every file and the directory
-// fsynced, then renamed) or absent; an amended incident.json or report.md replaces by rename.
+// also in other processes: a directory is whole (written as .tmp-<id>-<pid>, every file and the
+// directory fsynced, then renamed) or absent; an amended incident.json or report.md replaces by
+// rename. What is dropped vanishes the same way: renamed first, removed then.
+//   - a refused write (full disk: kNoSpace) leaves nothing behind;
+//   - only directories named like ours with an incident.json inside are ever listed or removed.
 class IncidentStore {
  public:
   // Places a capture's bytes at a path (Spool::place, or a copy).
@@ -43,6 +46,13 @@ class IncidentStore {
   [[nodiscard]] const std::string& root() const { return root_; }
 
  private:
+  // Where the incident with this id is, by name; "" = nowhere yet.
+  [[nodiscard]] std::string existing_directory(const Incident& incident) const;
+  [[nodiscard]] Result<std::string> create(Incident incident, const Place& place);
+  [[nodiscard]] Result<std::string> amend(Incident incident, const std::string& name, const Place& place);
+  [[nodiscard]] Result<Incident> load(const std::string& name) const;
+  [[nodiscard]] Result<std::vector<std::string>> names() const;  // ours, oldest first
+
   std::string root_;
 };
 

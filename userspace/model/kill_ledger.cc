@@ -27,17 +27,17 @@ std::string container_label(const CgroupState& state) {
   return last.empty() ? "_root" : last;
 }
 
-CgroupId owner_of(const OomKill& kill, const MemoryModel& model, CgroupId victim_cgroup) {
+}  // namespace
+
+CgroupId limit_owner_of(const OomKill& kill, const MemoryModel& model) {
   if (kill.owner_known) return kill.owner_cgroup;
-  const auto limit = model.effective_limit(victim_cgroup);
+  const auto limit = model.effective_limit(model.cgroup_of(kill));
   return limit ? limit->owner : CgroupId{};
 }
 
-}  // namespace
-
 std::string_view scope_of(const OomKill& kill, const MemoryModel& model) {
   const CgroupId victim = model.cgroup_of(kill);
-  const CgroupId owner = owner_of(kill, model, victim);
+  const CgroupId owner = limit_owner_of(kill, model);
   if (!owner) return "node";
   if (owner == victim) return "container";
   const CgroupState* container = model.container_of(victim);

@@ -23,6 +23,8 @@ struct KillLabels {
 // Whose limit it was: the victim's container's own (or one inside it), one above, or the node's.
 // An owner that nobody told is taken to be the limit nearest to full above the victim.
 [[nodiscard]] std::string_view scope_of(const OomKill& kill, const MemoryModel& model);
+// The same owner; none = the node.
+[[nodiscard]] CgroupId limit_owner_of(const OomKill& kill, const MemoryModel& model);
 [[nodiscard]] KillLabels labels_of(const OomKill& kill, const MemoryModel& model);
 
 // Kills per label set, since ever: outlives containers and, through LedgerFile, the daemon.

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incidents/capture_reasons.h"
+
+#include <array>
+#include <utility>
+
+namespace oomw {
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kReasons = {{
+    {"no_endpoint", "no pprof endpoint of this process was found on the known ports"},
+    {"refused", "the pprof endpoint refused the connection"},
+    {"timeout", "the profile did not arrive before the deadline"},
+    {"http_status", "the endpoint answered with an error status"},
+    {"redirect", "the endpoint answered with a redirect, which is never followed"},
+    {"too_large", "the answer was larger than the size cap"},
+    {"not_a_profile", "the answer was not a heap profile"},
+    {"truncated", "the connection ended in the middle of the profile"},
+    {"gone", "the process was gone before the profile was complete"},
+    {"netns", "its network namespace could not be entered"},
+    {"headroom", "too little memory was left: the capture itself could have caused the kill"},
+    {"cooldown", "the same trigger had fired shortly before"},
+    {"budget", "the container's capture budget was used up"},
+    {"page_cache", "most of the memory was reclaimable page cache at that moment"},
+    {"busy", "another capture of this container was running"},
+    {"queue_full", "all capture workers were busy"},
+    {"no_target", "no living process of the container was known"},
+    {"disk", "the profile could not be stored"},
+}};
+
+}  // namespace
+
+std::string_view explain_capture_reason(std::string_view token) {
+  for (const auto& [name, meaning] : kReasons) {
+    if (name == token) return meaning;
+  }
+  return "";
+}
+
+}  // namespace oomw

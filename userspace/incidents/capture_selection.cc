@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which captures an incident carries.
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "incidents/capture_selection.h"
+
+namespace oomw {
+
+namespace {
+
+bool is_victim(ProcessKey process, const KillEvidence& evidence) {
+  return std::any_of(evidence.kills.begin(), evidence.kills.end(), [&](const OomKill& kill) {
+    const bool known = process.start_ticks != 0 && kill.victim.start_ticks != 0;
+    return kill.victim.pid == process.pid && (!known || kill.victim.start_ticks == process.start_ticks);
+  });
+}
+
+bool was_gone_before(ProcessKey process, const KillEvidence& evidence, const MemoryModel& model) {
+  if (process.pid == 0) return false;  // an attempt that found nobody
+  const ProcessState* state = model.find_process(process);
+  return state == nullptr || (state->exited_at && *state->exited_at < evidence.first);
+}
+
+using Selected = std::vector<const CaptureFinished*>;  // oldest first
+
+void keep_newest(Selected& captures, std::size_t max) {
+  if (captures.size() > max) captures.erase(captures.begin(), captures.end() - static_cast<std::ptrdiff_t>(max));
+}
+
+// The newest, a victim's before another's: per method the one that must not be cut away.
+Selected best_by_method(const Selected& captures, const KillEvidence& evidence) {
+  std::map<CaptureMethod, const CaptureFinished*> best;
+  for (const CaptureFinished* capture : captures) {
+    const CaptureFinished*& chosen = best[capture->method];
+    const bool is_better =
+        chosen == nullptr || is_victim(capture->process, evidence) || !is_victim(chosen->process, evidence);
+    if (is_better) chosen = capture;
+  }
+  Selected result;
+  for (const auto& [method, capture] : best) result.push_back(capture);
+  return result;
+}
+
+Selected cut_successes(const Selected& all, const KillEvidence& evidence, std::size_t max) {
+  Selected kept = best_by_method(all, evidence);
+  for (auto it = all.rbegin(); it != all.rend() && kept.size() < max; ++it) {
+    if (std::find(kept.begin(), kept.end(), *it) == kept.end()) kept.push_back(*it);
+  }
+  return kept;
+}
+
+}  // namespace
+
+bool belongs(const CaptureFinished& capture, const KillEvidence& evidence, const MemoryModel& model,
+             const CaptureSelection& selection) {
+  if (capture.time < evidence.first - selection.lookback || capture.time > evidence.first + selection.amend) {
+    return false;
+  }
+  if (capture.process.pid != 0 && is_victim(capture.process, evidence)) return true;
+  const bool is_ours =
+      (evidence.owner && capture.cgroup == evidence.owner) || model.is_under(capture.cgroup, evidence.container);
+  return is_ours && !was_gone_before(capture.process, evidence, model);
+}
+
+std::vector<CaptureFinished> select_captures(const KillEvidence& evidence, const std::deque<CaptureFinished>& captures,
+                                             const MemoryModel& model, const CaptureSelection& selection) {
+  Selected successes, attempts;
+  for (const CaptureFinished& capture : captures) {
+    if (!belongs(capture, evidence, model, selection)) continue;
+    (capture.result == CaptureResult::kOk ? successes : attempts).push_back(&capture);
+  }
+  Selected kept = cut_successes(successes, evidence, selection.max_captures);
+  keep_newest(attempts, kMaxAttempts);
+  kept.insert(kept.end(), attempts.begin(), attempts.end());
+  std::stable_sort(kept.begin(), kept.end(), [](const auto* a, const auto* b) { return a->time < b->time; });
+  std::vector<CaptureFinished> result;
+  for (const CaptureFinished* capture : kept) result.push_back(*capture);
+  return result;
+}
+
+}  // namespace oomw

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "incidents/incident_builder.h"
+
+namespace oomw {
+
+// Failed and skipped attempts explain a missing profile; a few of the newest do.
+inline constexpr std::size_t kMaxAttempts = 4;
+
+// Of the captures that belong(): at most selection.max_captures that are ok, the newest but always
+// the best of each method, and the newest kMaxAttempts others. By time.
+[[nodiscard]] std::vector<CaptureFinished> select_captures(const KillEvidence& evidence,
+                                                           const std::deque<CaptureFinished>& captures,
+                                                           const MemoryModel& model, const CaptureSelection& selection);
+
+}  // namespace oomw

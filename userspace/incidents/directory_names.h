@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names below <data-dir>/incidents: how ours are told from what others put there.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+
+namespace oomw {
+
+// "20261121T030405Z-...-1a2b3c4d"
+[[nodiscard]] bool is_incident_directory(std::string_view name);
+// "20261121T030405Z-1a2b3c4d" of such a name.
+[[nodiscard]] std::string id_of_directory(std::string_view name);
+[[nodiscard]] std::optional<WallTime> time_of_directory(std::string_view name);
+
+// ".tmp-<id>-<pid>": a directory that is being written, or was when its writer died.
+[[nodiscard]] std::string temporary_name(const std::string& id, int pid);
+[[nodiscard]] std::optional<int> pid_of_temporary(std::string_view name);
+
+// "capture-07-http.pb.gz"
+[[nodiscard]] std::string capture_file_name(unsigned number, const std::string& method);
+[[nodiscard]] std::optional<unsigned> number_of_capture_file(std::string_view name);
+
+}  // namespace oomw

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incidents/incident_builder.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "incidents/capture_reasons.h"
+#include "incidents/capture_selection.h"
+#include "incidents/incident_notes.h"
+#include "incidents/verdict.h"
+#include "model/kill_ledger.h"
+
+namespace oomw {
+
+namespace {
+
+// Reclaim totals are read right after the kill, before anything else of the cgroup could stall.
+constexpr Nanoseconds kReclaimAfterKill = std::chrono::seconds(1);
+
+class Builder {
+ public:
+  Builder(const KillEvidence& evidence, const MemoryModel& model)
+      : evidence_(evidence), model_(model), source_(model.find_cgroup(evidence.source)) {}
+
+  Incident build(const std::vector<CaptureFinished>& captures, const CaptureSelection& selection) {
+    head();
+    who();
+    victims();
+    trigger();
+    limit();
+    memory_stat();
+    pressure();
+    series(selection.amend);
+    for (const CaptureFinished& capture : captures) incident_.captures.push_back(capture_of(capture));
+    coverage();
+    explain_no_capture();
+    verdict();
+    return std::move(incident_);
+  }
+
+ private:
+  [[nodiscard]] WallTime wall(MonotonicTime t) const { return {t.ns + evidence_.wall_offset_ns.value_or(0)}; }
+  [[nodiscard]] double lead_of(MonotonicTime t) const { return to_seconds(evidence_.first - t); }
+  [[nodiscard]] std::string ago(MonotonicTime t) const {
+    const double lead = lead_of(t);
+    return fmt::format("{:.3f} s {} the kill", lead < 0 ? -lead : lead, lead < 0 ? "after" : "before");
+  }
+  void note(std::string text) { incident_.notes.push_back(std::move(text)); }
+  [[nodiscard]] const OomKill& first() const { return evidence_.kills.front(); }
+
+  void head();
+  void who();
+  void victims();
+  [[nodiscard]] IncidentVictim victim_of(const OomKill& kill) const;
+  [[nodiscard]] std::optional<WallTime> start_of(ProcessKey process) const;
+  void trigger();
+  void limit();
+  void usage_from_model(const CgroupState* owner);
+  void memory_stat();
+  void pressure();
+  void series(Nanoseconds amend);
+  [[nodiscard]] IncidentCapture capture_of(const CaptureFinished& capture) const;
+  void coverage();
+  void explain_no_capture();
+  void verdict();
+
+  const KillEvidence& evidence_;
+  const MemoryModel& model_;
+  const CgroupState* source_;  // may be nullptr
+  Incident incident_;
+};
+
+// FNV-1a: the same events give the same id, live or replayed.
+std::uint32_t short_hash(const KillEvidence& evidence) {
+  const OomKill& kill = evidence.kills.front();
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (std::uint64_t word : {static_cast<std::uint64_t>(kill.time.ns), evidence.owner.value,
+                             static_cast<std::uint64_t>(kill.victim.pid), kill.victim.start_ticks}) {
+    for (int byte = 0; byte < 8; ++byte) hash = (hash ^ ((word >> (8 * byte)) & 0xff)) * 0x100000001b3ULL;
+  }
+  return static_cast<std::uint32_t>(hash ^ (hash >> 32));
+}
+
+// "2026-11-21T03:04:05.123456789Z" -> "20261121T030405Z"
+std::string compact_utc(WallTime time) {
+  std::string text = to_rfc3339(time).substr(0, 19) + "Z";
+  std::erase_if(text, [](char c) { return c == '-' || c == ':'; });
+  return text;
+}
+
+void Builder::head() {
+  incident_.time = wall(evidence_.first);
+  incident_.id = fmt::format("{}-{:08x}", compact_utc(incident_.time), short_hash(evidence_));
+  incident_.scope = evidence_.scope;
+  incident_.lost = evidence_.lost;
+}
+
+void Builder::who() {
+  incident_.cgroup = evidence_.container;
+  const CgroupState* container = model_.find_cgroup(evidence_.container);
+  if (container == nullptr) return;
+  incident_.cgroup_path = container->path;
+  incident_.container = container->identity;
+}
+
+void Builder::victims() {
+  for (const OomKill& kill : evidence_.kills) incident_.victims.push_back(victim_of(kill));
+  if (evidence_.victims_not_listed != 0) {
+    note(fmt::format("victims: {} more were killed by the same decision and are not listed",
+                     evidence_.victims_not_listed));
+  }
+}
+
+IncidentVictim Builder::victim_of(const OomKill& kill) const {
+  IncidentVictim victim;
+  victim.process = kill.victim;
+  victim.comm = kill.victim_comm;
+  victim.uid = kill.victim_uid;
+  victim.oom_score_adj = kill.victim_oom_score_adj;
+  victim.rss = kill.victim_rss;
+  if (const ProcessState* process = model_.find_process(kill.victim)) {
+    victim.process = process->key;
+    if (victim.comm.empty()) victim.comm = process->comm;
+    victim.exe = process->exe;
+    victim.cmdline = process->cmdline;
+    if (!victim.uid) victim.uid = process->uid;
+    if (!victim.oom_score_adj) victim.oom_score_adj = process->oom_score_adj;
+  }
+  victim.started = start_of(victim.process);
+  return victim;
+}
+
+// Start times count from CLOCK_BOOTTIME, which is ahead of CLOCK_MONOTONIC by the time spent
+// suspended: nothing on a server. A result after the kill shows a suspension, so it is dropped.
+std::optional<WallTime> Builder::start_of(ProcessKey process) const {
+  const MonotonicTime start{static_cast<std::int64_t>(process.start_ticks * kNanosecondsPerTick)};
+  if (process.start_ticks == 0 || start > evidence_.first) return std::nullopt;
+  return wall(start);
+}
+
+void Builder::trigger() {
+  if (first().trigger_pid != 0) incident_.trigger_pid = first().trigger_pid;
+  incident_.trigger_comm = first().trigger_comm;
+  if (first().trigger_cgroup) {
+    incident_.trigger_same_cgroup = first().trigger_cgroup == evidence_.victim_cgroup ||
+                                    model_.is_under(first().trigger_cgroup, evidence_.container);
+  }
+}
+
+void Builder::limit() {
+  const CgroupState* owner = model_.find_cgroup(evidence_.owner);
+  if (owner != nullptr) incident_.limit_owner_cgroup_path = owner->path;
+  incident_.limit_bytes = first().owner_limit_bytes;
+  incident_.usage_bytes = first().owner_usage_bytes;
+  if (!first().owner_known && evidence_.owner) {
+    note("limit.owner_cgroup_path: the kernel did not name it; this is the limit that was nearest to full");
+  } else if (!first().owner_known) {
+    note("scope: the kernel did not name the limit and none is known above the victim");
+  } else if (evidence_.owner && !first().owner_exact) {
+    note("limit.owner_cgroup_path: resolved from the memory counters at the kill, not named by the kernel");
+  }
+  if (evidence_.scope == "ancestor") {
+    note("series.usage_bytes: the container's own; the limit that was hit belongs to a cgroup above it");
+  }
+  usage_from_model(owner);
+}
+
+void Builder::usage_from_model(const CgroupState* owner) {
+  if (owner == nullptr || !owner->sampled) return;
+  if (!incident_.limit_bytes) incident_.limit_bytes = owner->limit_bytes;
+  if (incident_.usage_bytes || owner->sampled_at > evidence_.last) return;
+  incident_.usage_bytes = owner->usage_bytes;
+  note("usage_bytes: read " + ago(owner->sampled_at));
+}
+
+void Builder::memory_stat() {
+  incident_.memory_stat = evidence_.memory_stat;
+  MonotonicTime read_at = evidence_.memory_stat_at;
+  if (incident_.memory_stat.empty() && source_ != nullptr) {
+    incident_.memory_stat = source_->memory_stat;
+    read_at = source_->memory_stat_at;
+  }
+  if (!incident_.memory_stat.empty()) note("memory_stat: read " + ago(read_at));
+}
+
+void Builder::pressure() {
+  incident_.reclaim = evidence_.reclaim;
+  if (source_ == nullptr) return;
+  const bool is_current = source_->reclaim && source_->reclaim->time <= evidence_.first + kReclaimAfterKill;
+  if (is_current || !incident_.reclaim) incident_.reclaim = source_->reclaim;
+  for (const WatermarkCrossed& mark : source_->watermarks) {
+    if (mark.time > evidence_.first) continue;
+    incident_.watermarks.push_back({wall(mark.time), std::string(to_string(mark.reason)), mark.level_percent,
+                                    mark.usage_bytes, lead_of(mark.time)});
+  }
+}
+
+void Builder::series(Nanoseconds amend) {
+  if (source_ == nullptr) return;
+  for (const SeriesPoint& point : source_->series.points()) {
+    if (point.time > evidence_.first + amend) break;
+    incident_.series.push_back({wall(point.time), point.usage_bytes, point.nonreclaimable_bytes});
+  }
+}
+
+IncidentCapture Builder::capture_of(const CaptureFinished& capture) const {
+  IncidentCapture result;
+  result.spool_file = capture.spool_file;
+  result.method = to_string(capture.method);
+  result.trigger = capture.trigger;
+  result.result = to_string(capture.result);
+  result.reason = capture.reason;
+  result.detail = capture.detail;
+  result.pid = capture.process.pid;
+  result.time = wall(capture.time);
+  result.usage_bytes = capture.usage_bytes;
+  result.limit_bytes = capture.limit_bytes;
+  result.inuse_bytes = capture.inuse_bytes;
+  result.live_bytes = capture.live_bytes;
+  result.buckets = capture.sample_count;
+  result.complete = capture.complete;
+  result.duration_seconds = to_seconds(capture.time - capture.started);
+  result.lead_seconds = lead_of(capture.time);
+  return result;
+}
+
+void Builder::coverage() {
+  const IncidentCapture* best = best_capture(incident_);
+  const auto anon = victims_anon_bytes(incident_);
+  if (best == nullptr || !best->inuse_bytes || !anon || *anon == 0) return;
+  const bool is_of_victim = std::any_of(incident_.victims.begin(), incident_.victims.end(),
+                                        [&](const IncidentVictim& v) { return v.process.pid == best->pid; });
+  if (!is_of_victim) return;
+  incident_.coverage_ratio = static_cast<double>(*best->inuse_bytes) / static_cast<double>(*anon);
+  incident_.coverage_method = best->method;
+}
+
+void Builder::explain_no_capture() {
+  if (best_capture(incident_) != nullptr) return;
+  std::string why;
+  for (const IncidentCapture& attempt : incident_.captures) {
+    const std::string_view meaning = explain_capture_reason(attempt.reason);
+    const std::string text = meaning.empty() ? attempt.reason : fmt::format("{} ({})", attempt.reason, meaning);
+    if (!text.empty() && why.find(text) == std::string::npos) why += (why.empty() ? "" : "; ") + text;
+  }
+  if (!why.empty()) {
+    note("captures: no heap profile before the kill: " + why);
+  } else if (incident_.watermarks.empty()) {
+    note("captures: no heap profile before the kill: no watermark crossing was seen in time");
+  } else {
+    note(
+        fmt::format("captures: no heap profile before the kill: {} watermark crossings were seen, none led to a "
+                    "capture",
+                    incident_.watermarks.size()));
+  }
+}
+
+void Builder::verdict() {
+  incident_.verdict = judge_incident(incident_);
+  if (incident_.verdict) return;
+  const auto profiles = std::count_if(incident_.captures.begin(), incident_.captures.end(),
+                                      [](const IncidentCapture& capture) { return capture.result == "ok"; });
+  note(
+      fmt::format("verdict: nothing sudden or foreign explains this kill; telling leak, undersized and off_heap apart "
+                  "needs a trend over several heap profiles (here: {})",
+                  profiles));
+}
+
+}  // namespace
+
+KillEvidence evidence_of(const OomKill& first, const MemoryModel& model) {
+  KillEvidence evidence;
+  evidence.kills.push_back(first);
+  evidence.first = evidence.last = first.time;
+  evidence.victim_cgroup = model.cgroup_of(first);
+  evidence.owner = limit_owner_of(first, model);
+  evidence.scope = scope_of(first, model);
+  const CgroupState* container = model.container_of(evidence.victim_cgroup);
+  evidence.container = container != nullptr ? container->id : evidence.victim_cgroup;
+  evidence.source = model.is_under(evidence.owner, evidence.container) ? evidence.owner : evidence.container;
+  evidence.lost = model.lost();
+  if (const CgroupState* source = model.find_cgroup(evidence.source)) {
+    evidence.memory_stat = source->memory_stat;
+    evidence.memory_stat_at = source->memory_stat_at;
+    evidence.reclaim = source->reclaim;
+  }
+  return evidence;
+}
+
+Incident build_incident(const KillEvidence& evidence, const std::deque<CaptureFinished>& captures,
+                        const MemoryModel& model, const CaptureSelection& selection) {
+  return Builder(evidence, model).build(select_captures(evidence, captures, model, selection), selection);
+}
+
+}  // namespace oomw

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// The writing half of incident.json; incident_parse.cc reads it.
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "incidents/incident.h"
+#include "incidents/incident_notes.h"
+
+namespace oomw {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json text(const std::string& bytes) { return to_valid_utf8(bytes); }
+
+// "" stands for unknown in the struct.
+Json text_or_null(const std::string& bytes) { return bytes.empty() ? Json(nullptr) : text(bytes); }
+
+// JSON has no infinity; a figure that is none is unknown.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json figures(const std::map<std::string, std::uint64_t>& values) {
+  Json json = Json::object();
+  for (const auto& [name, value] : values) json[to_valid_utf8(name)] = value;
+  return json;
+}
+
+Json container_json(const Incident& incident) {
+  return {{"id", text_or_null(incident.container.id)},
+          {"name", text_or_null(incident.container.name)},
+          {"runtime", text_or_null(incident.container.runtime)},
+          {"image", text_or_null(incident.container.image)},
+          {"unit", text_or_null(incident.container.unit)},
+          {"cgroup_path", text_or_null(incident.cgroup_path)},
+          {"cgroup_id", incident.cgroup ? Json(incident.cgroup.value) : Json(nullptr)}};
+}
+
+Json pod_json(const ContainerIdentity& who) {
+  if (who.pod_name.empty() && who.pod_uid.empty()) return nullptr;
+  Json labels = Json::object();
+  for (const auto& [name, value] : who.labels) labels[to_valid_utf8(name)] = text(value);
+  return {{"namespace", text_or_null(who.pod_namespace)},
+          {"name", text_or_null(who.pod_name)},
+          {"uid", text_or_null(who.pod_uid)},
+          {"node", nullptr},
+          {"labels", std::move(labels)},
+          {"restart_count", nullptr},
+          {"last_termination", nullptr}};
+}
+
+Json rss_json(const std::optional<RssSplit>& rss) {
+  if (!rss) return nullptr;
+  return {{"anon_bytes", rss->anon_bytes},
+          {"file_bytes", rss->file_bytes},
+          {"shmem_bytes", rss->shmem_bytes},
+          {"pgtables_bytes", or_null(rss->pgtables_bytes)}};
+}
+
+Json victim_json(const IncidentVictim& victim) {
+  const std::uint64_t ticks = victim.process.start_ticks;
+  return {{"pid", victim.process.pid},
+          {"tgid", victim.process.pid},
+          {"start_time", victim.started ? Json(to_rfc3339(*victim.started)) : Json(nullptr)},
+          {"start_ticks", ticks != 0 ? Json(ticks) : Json(nullptr)},
+          {"comm", text(victim.comm)},
+          {"exe", text_or_null(victim.exe)},
+          {"cmdline", text_or_null(victim.cmdline)},
+          {"uid", or_null(victim.uid)},
+          {"oom_score_adj", or_null(victim.oom_score_adj)},
+          {"rss", rss_json(victim.rss)}};
+}
+
+Json watermark_json(const IncidentWatermark& mark) {
+  return {{"time", to_rfc3339(mark.time)},
+          {"reason", text(mark.reason)},
+          {"level_percent", mark.level_percent},
+          {"usage_bytes", mark.usage_bytes},
+          {"lead_seconds", number(mark.lead_seconds)}};
+}
+
+Json pressure_json(const Incident& incident) {
+  const auto& reclaim = incident.reclaim;
+  Json watermarks = Json::array();
+  for (const IncidentWatermark& mark : incident.watermarks) watermarks.push_back(watermark_json(mark));
+  return {{"reclaim_calls", reclaim ? Json(reclaim->calls) : Json(nullptr)},
+          {"zero_yield_calls", reclaim ? Json(reclaim->zero_yield_calls) : Json(nullptr)},
+          {"reclaimed_bytes", reclaim ? Json(reclaim->reclaimed_bytes) : Json(nullptr)},
+          {"stall_seconds", reclaim ? Json(static_cast<double>(reclaim->stall_ns) / 1e9) : Json(nullptr)},
+          {"watermarks", std::move(watermarks)}};
+}
+
+Json capture_json(const IncidentCapture& capture) {
+  return {{"file", text_or_null(capture.file)},
+          {"method", text(capture.method)},
+          {"time", to_rfc3339(capture.time)},
+          {"trigger", text(capture.trigger)},
+          {"reason", text(capture.reason)},
+          {"result", text(capture.result)},
+          {"detail", text(capture.detail)},
+          {"pid", capture.pid != 0 ? Json(capture.pid) : Json(nullptr)},
+          {"usage_bytes", or_null(capture.usage_bytes)},
+          {"limit_bytes", or_null(capture.limit_bytes)},
+          {"inuse_bytes", or_null(capture.inuse_bytes)},
+          {"live_bytes", or_null(capture.live_bytes)},
+          {"buckets", or_null(capture.buckets)},
+          {"complete", capture.complete},
+          {"duration_seconds", number(capture.duration_seconds)},
+          {"lead_seconds", number(capture.lead_seconds)}};
+}
+
+Json series_json(const std::vector<Incident::Point>& series) {
+  Json json = Json::array();
+  for (const Incident::Point& point : series) {
+    json.push_back({{"t", to_rfc3339(point.time)},
+                    {"usage_bytes", point.usage_bytes},
+                    {"nonreclaimable_bytes", or_null(point.nonreclaimable_bytes)}});
+  }
+  return json;
+}
+
+Json texts(const std::vector<std::string>& lines) {
+  Json json = Json::array();
+  for (const std::string& line : lines) json.push_back(text(line));
+  return json;
+}
+
+Json verdict_json(const std::optional<IncidentVerdict>& verdict) {
+  if (!verdict) return nullptr;
+  return {{"cause", text(verdict->cause)}, {"confidence", number(verdict->confidence)}, {"why", texts(verdict->why)}};
+}
+
+Json notes_json(const Incident& incident) {
+  Json notes = texts(incident.notes);
+  for (const std::string& note : missing_notes(incident)) notes.push_back(note);
+  return notes;
+}
+
+}  // namespace
+
+std::string to_json(const Incident& incident) {
+  Json victims = Json::array();
+  for (const IncidentVictim& victim : incident.victims) victims.push_back(victim_json(victim));
+  Json captures = Json::array();
+  for (const IncidentCapture& capture : incident.captures) captures.push_back(capture_json(capture));
+  const Json json = {
+      {"schema_version", Incident::kSchemaVersion},
+      {"id", text(incident.id)},
+      {"time", to_rfc3339(incident.time)},
+      {"scope", text(incident.scope)},
+      {"container", container_json(incident)},
+      {"pod", pod_json(incident.container)},
+      {"victims", std::move(victims)},
+      {"trigger",
+       {{"pid", or_null(incident.trigger_pid)},
+        {"comm", text_or_null(incident.trigger_comm)},
+        {"same_cgroup", or_null(incident.trigger_same_cgroup)}}},
+      {"limit",
+       {{"bytes", or_null(incident.limit_bytes)},
+        {"owner_cgroup_path", text_or_null(incident.limit_owner_cgroup_path)}}},
+      {"usage_bytes", or_null(incident.usage_bytes)},
+      {"memory_stat", incident.memory_stat.empty() ? Json(nullptr) : figures(incident.memory_stat)},
+      {"pressure", pressure_json(incident)},
+      {"series", series_json(incident.series)},
+      {"captures", std::move(captures)},
+      {"coverage", {{"ratio", or_null(incident.coverage_ratio)}, {"method", text_or_null(incident.coverage_method)}}},
+      {"verdict", verdict_json(incident.verdict)},
+      {"lost", figures(incident.lost)},
+      {"notes", notes_json(incident)},
+  };
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace oomw

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incidents/report_story.h"
+
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace oomw {
+
+namespace {
+
+constexpr Nanoseconds kGrowthWindow = std::chrono::seconds(60);
+constexpr std::size_t kShortId = 12;
+
+std::string victims_text(const Incident& incident) {
+  if (incident.victims.empty()) return "a process";
+  const IncidentVictim& first = incident.victims.front();
+  std::string text = fmt::format("**{}** (pid {})", to_markdown(first.comm), first.process.pid);
+  if (incident.victims.size() > 1) text += fmt::format(" and {} more of its processes", incident.victims.size() - 1);
+  return text;
+}
+
+std::string limit_text(const Incident& incident) {
+  const std::string size = incident.limit_bytes ? " of " + human_bytes(*incident.limit_bytes) : "";
+  if (incident.scope == "node") return "the node itself had run out of memory";
+  if (incident.scope == "ancestor") {
+    return fmt::format("a limit{} above it was used up, that of {}", size,
+                       incident.limit_owner_cgroup_path.empty() ? "a cgroup that is not known"
+                                                                : to_markdown(incident.limit_owner_cgroup_path));
+  }
+  return fmt::format("its own limit{} was used up", size);
+}
+
+// The rise from the lowest reading of the last minute to the kill.
+std::string growth_text(const Incident& incident) {
+  const Incident::Point* lowest = nullptr;
+  const Incident::Point* last = nullptr;
+  for (const Incident::Point& point : incident.series) {
+    if (point.time > incident.time || incident.time.ns - point.time.ns > kGrowthWindow.count()) continue;
+    if (lowest == nullptr || point.usage_bytes < lowest->usage_bytes) lowest = &point;
+    last = &point;
+  }
+  if (lowest == nullptr || lowest == last) return "How fast it grew is not known.";
+  const double seconds = static_cast<double>(last->time.ns - lowest->time.ns) / 1e9;
+  if (seconds <= 0 || last->usage_bytes <= lowest->usage_bytes) return "It had not grown in the minute before.";
+  const double rate = static_cast<double>(last->usage_bytes - lowest->usage_bytes) / seconds;
+  return fmt::format("In the last {:.3g} s its usage rose from {} to {}, about {} per second.", seconds,
+                     human_bytes(lowest->usage_bytes), human_bytes(last->usage_bytes),
+                     human_bytes(static_cast<std::uint64_t>(rate)));
+}
+
+std::string memory_text(const Incident& incident) {
+  std::string text;
+  if (const auto anon = victims_anon_bytes(incident)) {
+    text = fmt::format("The killed held {} of anonymous memory.", human_bytes(*anon));
+  }
+  std::string parts;
+  constexpr std::array<std::pair<const char*, const char*>, 4> kParts = {
+      {{"anon", "anonymous"}, {"file", "page cache"}, {"shmem", "of that tmpfs and shared"}, {"kernel", "kernel"}}};
+  for (const auto& [key, name] : kParts) {
+    auto it = incident.memory_stat.find(key);
+    if (it == incident.memory_stat.end()) continue;
+    parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", human_bytes(it->second), name);
+  }
+  if (!parts.empty()) text += fmt::format("{}memory.stat said: {}.", text.empty() ? "" : " ", parts);
+  return text.empty() ? "What the memory was is not known." : text;
+}
+
+std::string verdict_text(const Incident& incident) {
+  if (!incident.verdict) return "No single cause is supported by this evidence alone.";
+  std::string why;
+  for (const std::string& line : incident.verdict->why) why += (why.empty() ? "" : "; ") + to_markdown(line);
+  return fmt::format("Likely cause: **{}** ({:.0f} %): {}.", to_markdown(incident.verdict->cause),
+                     incident.verdict->confidence * 100, why);
+}
+
+}  // namespace
+
+std::string place_text(const Incident& incident) {
+  const ContainerIdentity& who = incident.container;
+  const std::string name = !who.name.empty() ? who.name : who.id.substr(0, kShortId);
+  if (!who.pod_name.empty()) {
+    return fmt::format("container {} of pod {}/{}", to_markdown(name), to_markdown(who.pod_namespace),
+                       to_markdown(who.pod_name));
+  }
+  if (!name.empty()) return "container " + to_markdown(name);
+  if (!who.unit.empty()) return "unit " + to_markdown(who.unit);
+  return incident.cgroup_path.empty() ? "a cgroup that is not known" : "cgroup " + to_markdown(incident.cgroup_path);
+}
+
+std::string story_text(const Incident& incident) {
+  return fmt::format("At {} the kernel killed {} in {} because {}. {} {} {}", to_rfc3339(incident.time),
+                     victims_text(incident), place_text(incident), limit_text(incident), growth_text(incident),
+                     memory_text(incident), verdict_text(incident));
+}
+
+}  // namespace oomw
