@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/worker_pool.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <csignal>
+#include <future>
+
+#include <gtest/gtest.h>
+
+namespace oomw {
+namespace {
+
+// Keeps a worker busy until it is opened.
+class Gate {
+ public:
+  [[nodiscard]] std::function<void()> task() {
+    return [this] {
+      entered_.set_value();
+      opened_.get_future().wait();
+    };
+  }
+  void wait_until_entered() { entered_.get_future().wait(); }
+  void open() { opened_.set_value(); }
+
+ private:
+  std::promise<void> entered_, opened_;
+};
+
+TEST(WorkerPool, destructor_runs_what_is_queued) {
+  std::atomic<int> runs = 0;
+  {
+    WorkerPool pool("test", 2, 100);
+    for (int i = 0; i < 50; ++i) ASSERT_TRUE(pool.post([&runs] { ++runs; }));
+  }
+  EXPECT_EQ(runs, 50);
+}
+
+TEST(WorkerPool, full_queue_refuses_and_recovers) {
+  std::atomic<int> runs = 0;
+  Gate gate;
+  {
+    WorkerPool pool("test", 1, 2);
+    ASSERT_TRUE(pool.post(gate.task()));
+    gate.wait_until_entered();
+    EXPECT_TRUE(pool.post([&runs] { ++runs; }));
+    EXPECT_TRUE(pool.post([&runs] { ++runs; }));
+    EXPECT_EQ(pool.queued(), 2u);
+    EXPECT_FALSE(pool.post([&runs] { ++runs; }));
+    gate.open();
+  }
+  EXPECT_EQ(runs, 2);
+}
+
+TEST(WorkerPool, one_blocked_worker_leaves_the_others) {
+  Gate gate;
+  WorkerPool pool("test", 2, 8);
+  ASSERT_TRUE(pool.post(gate.task()));
+  gate.wait_until_entered();
+  std::promise<void> done;
+  ASSERT_TRUE(pool.post([&done] { done.set_value(); }));
+  done.get_future().wait();
+  gate.open();
+}
+
+TEST(WorkerPool, threads_are_named_and_leave_signals_to_others) {
+  WorkerPool pool("a-long-pool-name", 1, 8);
+  std::promise<std::pair<std::string, bool>> seen;
+  ASSERT_TRUE(pool.post([&seen] {
+    char name[16] = {};
+    pthread_getname_np(pthread_self(), name, sizeof(name));
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    seen.set_value({name, sigismember(&blocked, SIGTERM) == 1 && sigismember(&blocked, SIGSEGV) == 0});
+  }));
+  const auto [name, is_masked] = seen.get_future().get();
+  EXPECT_EQ(name, "a-long-pool-nam");
+  EXPECT_TRUE(is_masked);
+}
+
+TEST(WorkerPool, stacks_are_small) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need larger frames, so stacks are larger there";
+#endif
+  WorkerPool pool("test", 1, 8);
+  std::promise<std::size_t> size;
+  ASSERT_TRUE(pool.post([&size] {
+    pthread_attr_t attributes;
+    std::size_t bytes = 0;
+    pthread_getattr_np(pthread_self(), &attributes);
+    pthread_attr_getstacksize(&attributes, &bytes);
+    pthread_attr_destroy(&attributes);
+    size.set_value(bytes);
+  }));
+  EXPECT_EQ(size.get_future().get(), 256u << 10);
+}
+
+}  // namespace
+}  // namespace oomw
