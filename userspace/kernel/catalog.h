@@ -14,8 +14,7 @@ namespace oomw {
 
 struct HookSpec {
   std::string tracepoint;
-  // Name of the program without the rung's suffix, for what this kernel's tracepoint takes.
-  std::function<std::string(const HookSignature&)> program;
+  std::string program;  // without the rung's suffix; picked for what the tracepoint takes here
 };
 
 struct FeatureSpec {
@@ -26,7 +25,10 @@ struct FeatureSpec {
   std::string lost_by_files;
 };
 
+// What a tracepoint of the running kernel takes; nullopt: there is none, or nothing is known.
+using SignatureOf = std::function<std::optional<HookSignature>(const std::string& tracepoint)>;
+
 // oom_kill comes first: from its attach on no kill is missed.
-[[nodiscard]] std::vector<FeatureSpec> feature_catalog();
+[[nodiscard]] std::vector<FeatureSpec> feature_catalog(const SignatureOf& signature_of);
 
 }  // namespace oomw

@@ -58,7 +58,6 @@ struct KernelSource::Impl {
 
   void load_all(const KernelConfig& config);
   void fall_to_files(const KernelConfig& config, const std::string& reason);
-  void open_ring();
 
   oomw_settings settings;
   SharedMaps maps;
@@ -73,7 +72,8 @@ void KernelSource::Impl::load_all(const KernelConfig& config) {
   auto kernel = KernelBtf::load();
   if (!kernel) return fall_to_files(config, kernel.error().message);
   ProgramLoader loader(maps, settings, kernel->facts(possible_cpus));
-  for (const FeatureSpec& spec : feature_catalog()) {
+  auto signature_of = [&](const std::string& tracepoint) { return kernel->signature_of(tracepoint); };
+  for (const FeatureSpec& spec : feature_catalog(signature_of)) {
     auto result = descend(spec, best_allowed(config, spec.feature), *kernel, loader);
     features.push_back(std::move(result.status));
     std::move(result.programs.begin(), result.programs.end(), std::back_inserter(programs));
@@ -83,7 +83,8 @@ void KernelSource::Impl::load_all(const KernelConfig& config) {
 void KernelSource::Impl::fall_to_files(const KernelConfig& config, const std::string& reason) {
   programs.clear();
   features.clear();
-  for (const FeatureSpec& spec : feature_catalog()) {
+  auto nothing_known = [](const std::string&) { return std::optional<HookSignature>(); };
+  for (const FeatureSpec& spec : feature_catalog(nothing_known)) {
     features.push_back(oomw::fall_to_files(spec, best_allowed(config, spec.feature), reason));
   }
 }

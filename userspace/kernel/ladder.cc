@@ -18,9 +18,10 @@ Result<std::vector<LoadedProgram>> load_hooks(const FeatureSpec& spec, Rung rung
                                               ProgramLoader& loader) {
   std::vector<LoadedProgram> loaded;
   for (const HookSpec& hook : spec.hooks) {
-    auto signature = kernel.signature_of(hook.tracepoint);
-    if (!signature) return fail(ErrorCode::kUnsupported, "no tracepoint " + hook.tracepoint + " in this kernel");
-    auto program = loader.load(spec.object, hook.program(*signature).append(suffix_of(rung)));
+    if (!kernel.signature_of(hook.tracepoint)) {
+      return fail(ErrorCode::kUnsupported, "no tracepoint " + hook.tracepoint + " in this kernel");
+    }
+    auto program = loader.load(spec.object, std::string(hook.program).append(suffix_of(rung)));
     if (!program) return tl::make_unexpected(std::move(program).error().with_context(hook.tracepoint));
     loaded.push_back(std::move(*program));
   }

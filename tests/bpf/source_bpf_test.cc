@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loader and the pump themselves: independence, bounds, losses, start-up.
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+
+#include "bpf/kernel_fixture.h"
+#include "kernel/kernel_btf.h"
+#include "kernel/program_loader.h"
+#include "kernel/settings.h"
+
+namespace oomw::test {
+namespace {
+
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+class SourceTest : public KernelTest {
+ protected:
+  [[nodiscard]] std::uint64_t lost(const std::string& stage) const { return source_->lost().at(stage); }
+};
+
+KernelConfig only(const std::string& feature) {
+  KernelConfig config;
+  for (const char* other : {"oom_kill", "watermark", "reclaim", "process_lifecycle", "cgroup_lifecycle"}) {
+    if (feature != other) config.forced[other] = Rung::kNone;
+  }
+  return config;
+}
+
+TEST_F(SourceTest, all_features_load_on_a_kernel_that_allows_one) {
+  OOMW_LOAD_OR_SKIP(KernelConfig{}, "oom_kill");
+  for (const FeatureStatus& status : source_->features()) {
+    EXPECT_EQ(status.rung, Rung::kTpBtf) << status.feature << ": "
+                                         << (status.refused.empty() ? "" : status.refused.front().reason);
+    EXPECT_TRUE(status.refused.empty()) << status.feature;
+  }
+  EXPECT_EQ(source_->features().front().feature, "oom_kill");
+}
+
+TEST_F(SourceTest, feature_forced_down_says_what_is_lost_and_leaves_the_others) {
+  KernelConfig config;
+  config.forced["watermark"] = Rung::kFiles;
+  config.forced["reclaim"] = Rung::kNone;
+  OOMW_LOAD_OR_SKIP(config, "oom_kill");
+  EXPECT_EQ(rung_of(*source_, "watermark"), Rung::kFiles);
+  EXPECT_FALSE(source_->serves("watermark"));
+  EXPECT_EQ(rung_of(*source_, "reclaim"), Rung::kNone);
+  EXPECT_TRUE(source_->serves("oom_kill"));
+  EXPECT_TRUE(source_->serves("process_lifecycle"));
+  for (const FeatureStatus& status : source_->features()) {
+    if (status.rung >= Rung::kFiles) {
+      EXPECT_FALSE(status.lost.empty()) << status.feature;
+      EXPECT_EQ(status.refused.size(), 2u) << status.feature;
+    }
+  }
+}
+
+// This kernel's reclaim_end has no second argument, or has: the wrong fact is refused either way.
+TEST_F(SourceTest, program_refused_gives_the_verifiers_word_and_the_next_one_loads) {
+  OOMW_LOAD_OR_SKIP(KernelConfig{}, "oom_kill");
+  auto kernel = KernelBtf::load();
+  ASSERT_TRUE(kernel.has_value());
+  oomw_kernel_facts facts = kernel->facts(1);
+  if (facts.reclaim_end_has_memcg != 0) GTEST_SKIP() << "no hook with a missing argument on this kernel";
+  facts.reclaim_end_has_memcg = 1;
+  KernelConfig config;
+  SharedMaps maps(make_map_entries(config));
+  ProgramLoader loader(maps, make_settings(config), facts);
+
+  auto refused_by_verifier = loader.load(ObjectFile::kReclaim, "on_reclaim_end_btf");
+  ASSERT_FALSE(refused_by_verifier.has_value());
+  EXPECT_EQ(refused_by_verifier.error().message.find("verifier: invalid bpf_context access"), 0u)
+      << refused_by_verifier.error().message;
+  auto refused_at_attach = loader.load(ObjectFile::kReclaim, "on_reclaim_end_raw");
+  ASSERT_FALSE(refused_at_attach.has_value());
+  EXPECT_NE(refused_at_attach.error().message.find("attach"), std::string::npos);
+  EXPECT_TRUE(loader.load(ObjectFile::kReclaim, "on_reclaim_begin_btf").has_value());
+  EXPECT_FALSE(loader.load(ObjectFile::kOom, "on_nothing").has_value());
+  EXPECT_TRUE(loader.load(ObjectFile::kWatermark, "on_rss_stat_raw").has_value());
+}
+
+int features_without_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2] = {};
+  if (::syscall(SYS_capset, &header, none) != 0) return 10;
+  auto source = KernelSource::make({});
+  for (const FeatureStatus& status : source->features()) {
+    if (status.rung != Rung::kFiles || status.refused.size() != 2) return 11;
+    for (const RefusedRung& refused : status.refused) {
+      if (refused.reason.find("needs CAP_BPF") == std::string::npos) {
+        std::cerr << refused.reason << "\n";
+        return 12;
+      }
+    }
+  }
+  return source->ring_fd() == -1 ? 0 : 13;
+}
+
+TEST_F(SourceTest, process_without_capabilities_falls_to_files_and_names_them) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to have something to drop";
+  ChildProcess child(nullptr, features_without_capabilities);
+  child.go();
+  int status = child.wait();
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(SourceTest, full_ring_counts_every_cgroup_event_that_did_not_fit) {
+  KernelConfig config = only("cgroup_lifecycle");
+  config.ring_bytes = 4096;
+  OOMW_LOAD_OR_SKIP(config, "cgroup_lifecycle");
+  constexpr std::size_t kMade = 20;
+  for (std::size_t i = 0; i < kMade; ++i) {
+    auto child = cgroup_->make_child();
+    ASSERT_TRUE(child.has_value()) << child.error().message;
+  }
+  collect();
+
+  EXPECT_GT(lost("ringbuf_cgroup"), 0u);
+  EXPECT_LT(events_.size(), 2 * kMade);
+  EXPECT_GE(events_.size() + lost("ringbuf_cgroup"), 2 * kMade + 1);  // and cgroup_ itself
+  EXPECT_EQ(lost("decode"), 0u);
+}
+
+TEST_F(SourceTest, drain_stops_at_its_bound_and_goes_on_where_it_stopped) {
+  OOMW_LOAD_OR_SKIP(only("cgroup_lifecycle"), "cgroup_lifecycle");
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(cgroup_->make_child().has_value());
+  std::size_t seen = 0;
+  auto count = [&seen](const Event&) { ++seen; };
+  EXPECT_EQ(source_->drain(count, 1), 1u);
+  EXPECT_EQ(source_->drain(count, 2), 2u);
+  EXPECT_EQ(seen, 3u);
+  pollfd wait{source_->ring_fd(), POLLIN, 0};
+  EXPECT_EQ(::poll(&wait, 1, 0), 1) << "the rest must wake the loop again";
+  EXPECT_GE(source_->drain(count, 100), 4u);
+}
+
+TEST_F(SourceTest, more_limited_cgroups_than_entries_are_counted_as_lost) {
+  KernelConfig config = only("watermark");
+  config.max_cgroups = 1;
+  OOMW_LOAD_OR_SKIP(config, "watermark");
+  auto second = TestCgroup::make();
+  ASSERT_TRUE(second.has_value());
+  for (TestCgroup* cgroup : {cgroup_.get(), second->get()}) {
+    cgroup->set_limit(mebibytes(32));
+    ChildProcess child(cgroup, [] {
+      touch_memory(mebibytes(8));
+      return 0;
+    });
+    child.go();
+    ASSERT_EQ(child.wait(), 0);
+  }
+  EXPECT_GT(lost("memcg_states"), 0u);
+}
+
+TEST_F(SourceTest, forgotten_cgroup_reports_its_levels_anew) {
+  OOMW_LOAD_OR_SKIP(only("watermark"), "watermark");
+  cgroup_->set_limit(mebibytes(32));
+  auto grow = [] {
+    touch_memory(mebibytes(18));
+    return 0;
+  };
+  auto levels = [this] {
+    return events_where<WatermarkCrossed>([this](const WatermarkCrossed& mark) {
+             return mark.cgroup == cgroup_->id() && mark.reason == WatermarkReason::kLevel;
+           })
+        .size();
+  };
+  ChildProcess first(cgroup_.get(), grow);
+  first.go();
+  ASSERT_EQ(first.wait(), 0);
+  collect();
+  ASSERT_EQ(levels(), 1u);
+  source_->forget(cgroup_->id());
+  ChildProcess second(cgroup_.get(), grow);
+  second.go();
+  ASSERT_EQ(second.wait(), 0);
+  collect();
+  EXPECT_EQ(levels(), 2u);
+}
+
+TEST_F(SourceTest, run_time_stats_when_enabled_count_runs_of_each_program) {
+  OOMW_LOAD_OR_SKIP(KernelConfig{}, "cgroup_lifecycle");
+  auto enabled = source_->enable_run_time_stats();
+  if (!enabled) GTEST_SKIP() << enabled.error().message;
+  ASSERT_TRUE(cgroup_->make_child().has_value());
+
+  std::vector<std::string> names;
+  for (const ProgramStats& stats : source_->program_stats()) {
+    names.push_back(stats.program);
+    if (stats.program != "on_cgroup_mkdir_btf") continue;
+    EXPECT_GT(stats.runs, 0u);
+    EXPECT_GT(stats.run_ns, 0u);
+  }
+  EXPECT_EQ(names.front(), "on_mark_victim_task_btf");
+  EXPECT_EQ(names.size(), 8u);
+}
+
+std::size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t total = 0, resident = 0;
+  file >> total >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// No assertion on time: the figure is printed for the reader.
+TEST_F(SourceTest, start_up_is_measured_and_keeps_little_memory) {
+  auto started = std::chrono::steady_clock::now();
+  auto first_hook = KernelSource::make(only("oom_kill"));
+  Milliseconds first_hook_ms = std::chrono::steady_clock::now() - started;
+  if (auto refusal = refusal_of(*first_hook, "oom_kill"); !refusal.empty()) GTEST_SKIP() << refusal;
+  first_hook.reset();
+  std::size_t before = resident_bytes();
+  started = std::chrono::steady_clock::now();
+  load();
+  Milliseconds all_ms = std::chrono::steady_clock::now() - started;
+  std::size_t after = resident_bytes();
+  std::cout << "first hook after " << first_hook_ms.count() << " ms, all after " << all_ms.count() << " ms, resident +"
+            << (after > before ? (after - before) >> 10 : 0) << " KiB\n";
+  EXPECT_LT(after, before + mebibytes(8));
+}
+
+}  // namespace
+}  // namespace oomw::test

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/refusal.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+namespace oomw {
+namespace {
+
+constexpr BpfCapabilities kAll{.bpf = true, .perfmon = true, .sys_admin = true, .sys_resource = true};
+
+TEST(RefusalTest, capabilities_are_read_from_status) {
+  auto held = parse_capabilities("Name:\tx\nCapPrm:\t0\nCapEff:\t000000c001200000\nCapBnd:\t0\n");
+  EXPECT_TRUE(held.bpf && held.perfmon && held.sys_admin && held.sys_resource);
+  auto none = parse_capabilities("CapEff:\t0000000000000000\n");
+  EXPECT_FALSE(none.bpf || none.perfmon || none.sys_admin || none.sys_resource);
+}
+
+TEST(RefusalTest, capabilities_of_a_malformed_status_are_none) {
+  for (const char* text : {"", "CapEff:\t", "CapEff:\tzz", "CapEff"})
+    EXPECT_FALSE(parse_capabilities(text).bpf) << text;
+}
+
+TEST(RefusalTest, eperm_without_cap_bpf_names_it) {
+  EXPECT_EQ(refusal_reason({"load", EPERM, ""}, {}), "needs CAP_BPF (or CAP_SYS_ADMIN)");
+}
+
+TEST(RefusalTest, eperm_with_cap_bpf_alone_names_cap_perfmon) {
+  EXPECT_EQ(refusal_reason({"load", EPERM, ""}, {.bpf = true}), "needs CAP_PERFMON (or CAP_SYS_ADMIN)");
+}
+
+TEST(RefusalTest, eperm_with_every_capability_blames_a_policy) {
+  EXPECT_NE(refusal_reason({"load", EPERM, ""}, kAll).find("kernel policy"), std::string::npos);
+}
+
+TEST(RefusalTest, memlock_advice_of_libbpf_names_cap_sys_resource) {
+  BpfCapabilities held = kAll;
+  held.sys_resource = false;
+  auto reason = refusal_reason({"load", EPERM, "Ensure RLIMIT_MEMLOCK is big enough\n"}, held);
+  EXPECT_NE(reason.find("CAP_SYS_RESOURCE"), std::string::npos);
+}
+
+TEST(RefusalTest, verifier_log_gives_its_last_word_before_the_totals) {
+  const char* log =
+      "libbpf: prog 'p': BPF program load failed: Permission denied\n"
+      "libbpf: prog 'p': -- BEGIN PROG LOAD LOG --\n"
+      "0: R1=ctx() R10=fp0\n"
+      "func 'x' doesn't have 2-th argument\n"
+      "processed 1 insns (limit 1000000)\n"
+      "-- END PROG LOAD LOG --\n"
+      "libbpf: failed to load object\n";
+  EXPECT_EQ(refusal_reason({"load", EACCES, log}, kAll), "verifier: func 'x' doesn't have 2-th argument");
+}
+
+TEST(RefusalTest, verifier_log_cut_short_still_gives_its_last_line) {
+  EXPECT_EQ(refusal_reason({"load", EINVAL, "-- BEGIN PROG LOAD LOG --\na\nb"}, kAll), "verifier: b");
+}
+
+TEST(RefusalTest, other_errors_give_step_and_errno) {
+  EXPECT_EQ(refusal_reason({"attach", ENOENT, ""}, kAll), "attach: No such file or directory");
+}
+
+TEST(RefusalTest, reason_is_one_bounded_line) {
+  std::string log = "-- BEGIN PROG LOAD LOG --\n" + std::string(1000, '\x1b');
+  auto reason = refusal_reason({"load", EINVAL, log}, kAll);
+  EXPECT_EQ(reason.size(), 200u);
+  EXPECT_EQ(reason.find('\x1b'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace oomw
