@@ -44,7 +44,8 @@ class Encoder {
 
   void write(pbf_writer& out, field::Number tag, const ValueType& type) {
     pbf_writer m(out, tag);
-    text(m, field::value_type::kType, type.type);
+    // Also when "": protozero drops a message without fields, and each value needs its type.
+    m.add_int64(field::value_type::kType, intern(type.type));
     text(m, field::value_type::kUnit, type.unit);
   }
 

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "captures/capture_scheduler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <mutex>
+
+namespace oomw {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr CgroupId kPod{1}, kContainer{2}, kOther{3};
+
+// Answers with what it is given, when it is allowed to.
+class FakeBackend final : public CaptureBackend {
+ public:
+  CaptureOutcome capture(const CaptureRequest& request) override {
+    {
+      const std::lock_guard lock(mutex_);
+      captured_.push_back(request);
+    }
+    gate_.wait();
+    CaptureOutcome outcome;
+    outcome.finished.capture_id = request.capture_id;
+    outcome.finished.cgroup = request.cgroup;
+    outcome.finished.result = CaptureResult::kOk;
+    outcome.finished.complete = true;
+    outcome.profile = profile;
+    return outcome;
+  }
+  void prepare(const CaptureRequest& request) override {
+    const std::lock_guard lock(mutex_);
+    prepared_.push_back(request);
+  }
+  void forget(ProcessKey) override {}
+
+  void close_gate() { gate_ = opener_.get_future().share(); }
+  void open_gate() { opener_.set_value(); }
+  std::vector<CaptureRequest> captured() const {
+    const std::lock_guard lock(mutex_);
+    return captured_;
+  }
+  std::vector<CaptureRequest> prepared() const {
+    const std::lock_guard lock(mutex_);
+    return prepared_;
+  }
+
+  std::string profile = "profile";
+
+ private:
+  static std::shared_future<void> open() {
+    std::promise<void> ready;
+    ready.set_value();
+    return ready.get_future().share();
+  }
+  mutable std::mutex mutex_;
+  std::vector<CaptureRequest> captured_, prepared_;
+  std::promise<void> opener_;
+  std::shared_future<void> gate_ = open();
+};
+
+class SchedulerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char path[] = "/tmp/oomw-scheduler-XXXXXX";
+    ASSERT_NE(::mkdtemp(path), nullptr);
+    root_ = path;
+    loop_ = std::move(*EventLoop::make());
+    make({});
+    model_.apply(CgroupCreated{{1}, kPod, {}, "/pod", true});
+    model_.apply(CgroupCreated{{1}, kContainer, kPod, "/pod/c", true});
+  }
+  void TearDown() override {
+    workers_.reset();
+    std::filesystem::remove_all(root_);
+  }
+  void make(Spool::Limits limits, std::size_t queue = 8) {
+    workers_ = std::make_unique<WorkerPool>("test", 1, queue);
+    spool_ = std::make_unique<Spool>(root_ + "/spool", limits);
+    scheduler_ = std::make_unique<CaptureScheduler>(*loop_, *workers_, backend_, *spool_, clock_,
+                                                    std::chrono::seconds(5), [this](CaptureFinished event) {
+                                                      events_.push_back(std::move(event));
+                                                      if (events_.size() >= wanted_) loop_->stop();
+                                                    });
+  }
+  void run_until(std::size_t events) {
+    wanted_ = events;
+    if (events_.size() < wanted_) loop_->run();
+  }
+  void add_process(std::int32_t pid, CgroupId cgroup, std::int32_t adj = 0) {
+    ProcessSeen seen;
+    seen.process = {pid, static_cast<std::uint64_t>(pid) * 10};
+    seen.cgroup = cgroup;
+    seen.comm = "p" + std::to_string(pid);
+    seen.oom_score_adj = adj;
+    model_.apply(seen);
+  }
+  void decide(TriggerAction action, CgroupId cgroup = kContainer, std::int32_t pid = 40) {
+    WatermarkCrossed crossing;
+    crossing.cgroup = cgroup;
+    crossing.leaf_cgroup = kContainer;
+    crossing.usage_bytes = 90;
+    crossing.limit_bytes = 100;
+    crossing.pid = pid;
+    scheduler_->on_decision({action, "watermark_90", action == TriggerAction::kSkip ? "headroom" : ""}, crossing,
+                            model_);
+  }
+  std::vector<std::int32_t> target_pids() const {
+    std::vector<std::int32_t> pids;
+    for (const auto& target : backend_.captured().at(0).targets) pids.push_back(target.process.pid);
+    return pids;
+  }
+
+  std::string root_;
+  SystemClock clock_;
+  MemoryModel model_;
+  FakeBackend backend_;
+  std::unique_ptr<EventLoop> loop_;
+  std::unique_ptr<WorkerPool> workers_;
+  std::unique_ptr<Spool> spool_;
+  std::unique_ptr<CaptureScheduler> scheduler_;
+  std::vector<CaptureFinished> events_;
+  std::size_t wanted_ = 1;
+};
+
+TEST_F(SchedulerTest, a_capture_is_on_disk_when_its_event_arrives) {
+  decide(TriggerAction::kCapture);
+  run_until(1);
+  ASSERT_EQ(events_.size(), 1u);
+  EXPECT_EQ(events_[0].result, CaptureResult::kOk);
+  EXPECT_EQ(events_[0].spool_file, "1-http.pb.gz");
+  EXPECT_TRUE(std::filesystem::exists(root_ + "/spool/1-http.pb.gz"));
+  EXPECT_EQ(scheduler_->in_flight(), 0u);
+}
+
+TEST_F(SchedulerTest, the_request_carries_the_crossing) {
+  decide(TriggerAction::kCapture);
+  run_until(1);
+  const auto request = backend_.captured().at(0);
+  EXPECT_EQ(request.trigger, "watermark_90");
+  EXPECT_EQ(request.usage_bytes, 90u);
+  EXPECT_EQ(request.limit_bytes, 100u);
+  EXPECT_EQ(request.deadline - request.requested, std::chrono::seconds(5));
+}
+
+TEST_F(SchedulerTest, a_second_decision_for_a_busy_cgroup_is_skipped) {
+  backend_.close_gate();
+  decide(TriggerAction::kCapture);
+  decide(TriggerAction::kCapture);
+  ASSERT_EQ(events_.size(), 1u);
+  EXPECT_EQ(events_[0].result, CaptureResult::kSkipped);
+  EXPECT_EQ(events_[0].reason, "busy");
+  backend_.open_gate();
+  run_until(2);
+  EXPECT_EQ(events_[1].result, CaptureResult::kOk);
+}
+
+TEST_F(SchedulerTest, another_decision_after_the_first_has_finished_is_taken) {
+  decide(TriggerAction::kCapture);
+  run_until(1);
+  decide(TriggerAction::kCapture);
+  run_until(2);
+  EXPECT_EQ(events_[1].result, CaptureResult::kOk);
+  EXPECT_NE(events_[0].capture_id, events_[1].capture_id);
+}
+
+TEST_F(SchedulerTest, a_full_queue_is_skipped_and_leaves_the_cgroup_free) {
+  make({}, 1);
+  backend_.close_gate();
+  decide(TriggerAction::kCapture, kContainer);
+  while (backend_.captured().empty()) std::this_thread::yield();  // the worker holds it
+  decide(TriggerAction::kCapture, kPod);                          // fills the queue
+  decide(TriggerAction::kCapture, kOther);
+  ASSERT_EQ(events_.size(), 1u);
+  EXPECT_EQ(events_[0].reason, "queue_full");
+  EXPECT_EQ(scheduler_->in_flight(), 2u);
+  backend_.open_gate();
+  run_until(3);
+}
+
+TEST_F(SchedulerTest, a_skip_is_one_event_with_the_policys_reason) {
+  decide(TriggerAction::kSkip);
+  ASSERT_EQ(events_.size(), 1u);
+  EXPECT_EQ(events_[0].result, CaptureResult::kSkipped);
+  EXPECT_EQ(events_[0].reason, "headroom");
+  EXPECT_EQ(events_[0].usage_bytes, 90u);
+}
+
+TEST_F(SchedulerTest, prepare_asks_the_backend_and_makes_no_event) {
+  decide(TriggerAction::kPrepare);
+  workers_.reset();  // drained
+  EXPECT_EQ(backend_.prepared().size(), 1u);
+  EXPECT_TRUE(events_.empty());
+}
+
+TEST_F(SchedulerTest, the_crossing_process_comes_first_then_its_cgroup_then_the_likely_victim) {
+  add_process(10, kPod);
+  add_process(20, kContainer);
+  add_process(30, kContainer, 500);
+  add_process(40, kContainer);
+  decide(TriggerAction::kCapture, kPod, 40);
+  run_until(1);
+  EXPECT_THAT(target_pids(), ElementsAre(40, 30, 20, 10));
+}
+
+TEST_F(SchedulerTest, a_crossing_process_the_model_never_saw_is_a_target_all_the_same) {
+  add_process(10, kContainer);
+  decide(TriggerAction::kCapture, kContainer, 99);
+  run_until(1);
+  EXPECT_THAT(target_pids(), ElementsAre(99, 10));
+}
+
+TEST_F(SchedulerTest, at_most_eight_targets) {
+  for (std::int32_t pid = 1; pid <= 20; ++pid) add_process(pid, kContainer);
+  decide(TriggerAction::kCapture, kContainer, 15);
+  run_until(1);
+  EXPECT_EQ(target_pids().size(), 8u);
+  EXPECT_EQ(target_pids().front(), 15);
+}
+
+TEST_F(SchedulerTest, a_profile_that_nobody_can_keep_is_a_failed_capture) {
+  std::filesystem::remove_all(root_ + "/spool");
+  { std::fclose(std::fopen((root_ + "/spool").c_str(), "w")); }  // a file in the directory's place
+  make({.memory_bytes = 3});
+  decide(TriggerAction::kCapture);
+  run_until(1);
+  EXPECT_EQ(events_[0].result, CaptureResult::kFailed);
+  EXPECT_EQ(events_[0].reason, "no_space");
+  EXPECT_EQ(events_[0].spool_file, "");
+  EXPECT_FALSE(events_[0].complete);
+}
+
+}  // namespace
+}  // namespace oomw

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "captures/spool.h"
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "base/files.h"
+
+namespace oomw {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SpoolTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char path[] = "/tmp/oomw-spool-XXXXXX";
+    ASSERT_NE(::mkdtemp(path), nullptr);
+    root_ = path;
+  }
+  void TearDown() override {
+    if (is_mounted_) ::umount(root_.c_str());
+    fs::remove_all(root_);
+  }
+  // Returns why not, or "".
+  std::string mount_tiny_disk() {
+    if (::geteuid() != 0) return "needs root to mount a tmpfs";
+    if (::mount("tmpfs", root_.c_str(), "tmpfs", 0, "size=64k") != 0) return std::string("mount: ") + strerror(errno);
+    is_mounted_ = true;
+    return "";
+  }
+  std::string directory() const { return root_ + "/spool"; }
+  std::size_t files_on_disk() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory()), fs::directory_iterator()));
+  }
+
+  std::string root_;
+  bool is_mounted_ = false;
+};
+
+TEST_F(SpoolTest, a_profile_is_on_disk_under_the_name_returned) {
+  Spool spool(directory(), {});
+  const auto name = spool.put(17, "http", "profile");
+  ASSERT_TRUE(name.has_value()) << name.error().message;
+  EXPECT_EQ(*name, "17-http.pb.gz");
+  EXPECT_EQ(read_file(directory() + "/17-http.pb.gz", 100).value_or(""), "profile");
+  EXPECT_EQ(spool.read(*name, 100).value_or(""), "profile");
+}
+
+TEST_F(SpoolTest, the_directory_is_for_the_owner_alone) {
+  const Spool spool(directory(), {});
+  struct stat info {};
+  ASSERT_EQ(::stat(directory().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+}
+
+TEST_F(SpoolTest, the_oldest_go_first_and_are_counted) {
+  Spool spool(directory(), {.files = 2});
+  for (std::uint64_t id = 1; id <= 4; ++id) ASSERT_TRUE(spool.put(id, "http", "x").has_value());
+  EXPECT_FALSE(fs::exists(directory() + "/2-http.pb.gz"));
+  EXPECT_TRUE(fs::exists(directory() + "/3-http.pb.gz"));
+  EXPECT_EQ(files_on_disk(), 2u);
+  EXPECT_EQ(spool.dropped(), 2u);
+}
+
+TEST_F(SpoolTest, bytes_are_bounded_too_but_the_newest_stays) {
+  Spool spool(directory(), {.bytes = 10});
+  ASSERT_TRUE(spool.put(1, "http", "123456").has_value());
+  ASSERT_TRUE(spool.put(2, "http", "a profile of more than ten bytes").has_value());
+  EXPECT_EQ(files_on_disk(), 1u);
+  EXPECT_TRUE(fs::exists(directory() + "/2-http.pb.gz"));
+}
+
+TEST_F(SpoolTest, a_placed_profile_survives_pruning_and_is_not_counted_as_lost) {
+  Spool spool(directory(), {.files = 1});
+  const auto name = spool.put(1, "http", "evidence");
+  ASSERT_TRUE(spool.place(*name, root_ + "/capture-01.pb.gz").has_value());
+  ASSERT_TRUE(spool.put(2, "http", "next").has_value());
+  EXPECT_EQ(read_file(root_ + "/capture-01.pb.gz", 100).value_or(""), "evidence");
+  EXPECT_EQ(spool.dropped(), 0u);
+}
+
+TEST_F(SpoolTest, profiles_of_an_earlier_run_stay_and_keep_their_names) {
+  { ASSERT_TRUE(Spool(directory(), {}).put(1, "http", "before").has_value()); }
+  Spool spool(directory(), {});
+  const auto name = spool.put(1, "http", "after");
+  ASSERT_TRUE(name.has_value());
+  EXPECT_EQ(*name, "1-http-1.pb.gz");
+  EXPECT_EQ(spool.read("1-http.pb.gz", 100).value_or(""), "before");
+}
+
+TEST_F(SpoolTest, half_written_files_of_an_earlier_run_are_removed) {
+  ASSERT_TRUE(make_directories(directory(), 0700).has_value());
+  ASSERT_TRUE(write_file_atomic(directory() + "/1-http.pb.gz.tmp-9-1", "half").has_value());
+  const Spool spool(directory(), {});
+  EXPECT_EQ(files_on_disk(), 0u);
+}
+
+TEST_F(SpoolTest, names_that_leave_the_directory_are_refused) {
+  Spool spool(directory(), {});
+  EXPECT_EQ(spool.read("../secret", 100).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(spool.place("/etc/passwd", root_ + "/x").error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(spool.read("none.pb.gz", 100).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(SpoolTest, a_full_disk_leaves_the_newest_profiles_in_memory) {
+  if (const std::string why = mount_tiny_disk(); !why.empty()) GTEST_SKIP() << why;
+  Spool spool(directory(), {.memory_bytes = 250'000});
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    ASSERT_TRUE(spool.put(id, "http", std::string(100'000, static_cast<char>('a' + id))).has_value());
+  }
+  EXPECT_TRUE(spool.is_disk_refused());
+  EXPECT_EQ(spool.dropped(), 1u);
+  EXPECT_FALSE(spool.read("1-http.pb.gz", 1u << 20).has_value());
+  EXPECT_EQ(spool.read("3-http.pb.gz", 1u << 20).value_or(""), std::string(100'000, 'd'));
+  EXPECT_EQ(files_on_disk(), 0u);  // no temporary file left behind
+}
+
+TEST_F(SpoolTest, a_profile_too_large_for_memory_is_lost_and_counted) {
+  if (const std::string why = mount_tiny_disk(); !why.empty()) GTEST_SKIP() << why;
+  Spool spool(directory(), {.memory_bytes = 1000});
+  EXPECT_EQ(spool.put(1, "http", std::string(100'000, 'x')).error().code, ErrorCode::kNoSpace);
+  EXPECT_EQ(spool.dropped(), 1u);
+}
+
+TEST_F(SpoolTest, what_is_in_memory_goes_to_disk_when_space_returns) {
+  if (const std::string why = mount_tiny_disk(); !why.empty()) GTEST_SKIP() << why;
+  Spool spool(directory(), {});
+  ASSERT_TRUE(write_file_atomic(root_ + "/filler", std::string(50'000, 'f')).has_value());
+  ASSERT_TRUE(spool.put(1, "http", std::string(20'000, 'x')).has_value());
+  EXPECT_TRUE(spool.is_disk_refused());
+  fs::remove(root_ + "/filler");
+  ASSERT_TRUE(spool.put(2, "http", "small").has_value());
+  EXPECT_FALSE(spool.is_disk_refused());
+  EXPECT_EQ(read_file(directory() + "/1-http.pb.gz", 1u << 20).value_or(""), std::string(20'000, 'x'));
+  EXPECT_EQ(spool.dropped(), 0u);
+}
+
+TEST_F(SpoolTest, a_profile_in_memory_is_placed_by_writing_it) {
+  ASSERT_TRUE(write_file_atomic(root_ + "/spool", "a file where the directory should be").has_value());
+  Spool spool(directory(), {});
+  const auto name = spool.put(1, "http", "evidence");
+  ASSERT_TRUE(name.has_value()) << name.error().message;
+  EXPECT_TRUE(spool.is_disk_refused());
+  ASSERT_TRUE(spool.place(*name, root_ + "/capture-01.pb.gz").has_value());
+  EXPECT_EQ(read_file(root_ + "/capture-01.pb.gz", 100).value_or(""), "evidence");
+}
+
+}  // namespace
+}  // namespace oomw

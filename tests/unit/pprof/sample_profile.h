@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "pprof/profile.h"
+
+namespace oomw::pprof {
+
+// leak <- serve <- main, 100 bytes; parse (inlined into serve) <- serve <- main, 50 bytes.
+inline Profile sample_profile() {
+  Profile p;
+  p.sample_types = {{"inuse_objects", "count"}, {"inuse_space", "bytes"}};
+  p.mappings = {{1, 0x1000, 0x9000, 0, "/app/server", "b1d", true, true, true, true}};
+  p.functions = {{1, "main.main", "main.main", "main.go", 3},
+                 {2, "main.serve", "main.serve", "serve.go", 9},
+                 {3, "main.leak", "main.leak", "leak.go", 5},
+                 {4, "main.parse", "main.parse", "parse.go", 7}};
+  p.locations = {
+      {1, 1, 0x1100, {{1, 4}}}, {2, 1, 0x1200, {{2, 10}}}, {3, 1, 0x1300, {{3, 6}}}, {4, 1, 0x1400, {{4, 8}, {2, 11}}}};
+  p.samples = {{{3, 2, 1}, {1, 100}, {{"bytes", "", 100, "bytes"}}}, {{4, 1}, {2, 50}, {{"zone", "a", 0, ""}}}};
+  p.time_nanos = 1'763'697'600'000'000'000;
+  p.period_type = {"space", "bytes"};
+  p.period = 524288;
+  p.comments = {"first"};
+  return p;
+}
+
+inline std::string fixture_path() { return std::string(OOMW_SOURCE_DIR) + "/tests/unit/pprof/data/leaky-go.pb.gz"; }
+
+// A heap profile that Go 1.19 served: tests/workloads/leaky-go -rate 0 -limit-mb 40 -stacks 5.
+inline std::string fixture() {
+  std::ifstream file(fixture_path(), std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace oomw::pprof

@@ -1,0 +1,3 @@
+module oomwitness/leaky-go
+
+go 1.19
