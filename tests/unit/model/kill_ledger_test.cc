@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/kill_ledger.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/model/event_builders.h"
+
+namespace oomw {
+namespace {
+
+using namespace testing;
+
+MemoryModel pod_with_container() {
+  MemoryModel model;
+  apply_all(model, {created(1, 0, "/pod"), created(2, 1, "/pod/c"), created(3, 2, "/pod/c/nested"),
+                    identified(2, std::string(64, 'a'), "web")});
+  return model;
+}
+
+TEST(ScopeTest, owner_when_the_container_or_inside_is_container) {
+  const MemoryModel model = pod_with_container();
+  EXPECT_EQ(scope_of(killed(10, 5, 3, 2, 0), model), "container");
+  EXPECT_EQ(scope_of(killed(10, 5, 3, 3, 0), model), "container");
+}
+
+TEST(ScopeTest, owner_when_above_the_container_is_ancestor) {
+  EXPECT_EQ(scope_of(killed(10, 5, 3, 1, 0), pod_with_container()), "ancestor");
+}
+
+TEST(ScopeTest, owner_when_known_to_be_none_is_node) {
+  EXPECT_EQ(scope_of(killed(10, 5, 3, 0, 0), pod_with_container()), "node");
+}
+
+TEST(ScopeTest, owner_when_not_told_is_the_limit_nearest_to_full) {
+  MemoryModel model = pod_with_container();
+  apply_all(model, {sampled(1, 0, 511, 512), sampled(2, 0, 100, 256)});
+  OomKill kill = killed(10, 5, 2, 0, 0);
+  kill.owner_known = false;
+  EXPECT_EQ(scope_of(kill, model), "ancestor");
+}
+
+TEST(ScopeTest, plain_cgroup_when_its_own_limit_is_container_and_its_parents_is_ancestor) {
+  MemoryModel model;
+  apply_all(model, {created(1, 0, "/a"), created(2, 1, "/a/b")});
+  EXPECT_EQ(scope_of(killed(10, 5, 2, 2, 0), model), "container");
+  EXPECT_EQ(scope_of(killed(10, 5, 2, 1, 0), model), "ancestor");
+}
+
+TEST(LabelsTest, container_when_named_carries_name_and_pod) {
+  MemoryModel model = pod_with_container();
+  ContainerIdentified e = identified(2, std::string(64, 'a'), "web");
+  e.identity.pod_namespace = "shop";
+  e.identity.pod_name = "cart-1";
+  model.apply(e);
+  EXPECT_EQ(labels_of(killed(10, 5, 3, 2, 0), model), (KillLabels{"shop", "cart-1", "web", "container"}));
+}
+
+TEST(LabelsTest, container_when_nameless_never_shows_its_id) {
+  MemoryModel model = pod_with_container();
+  ContainerIdentified e = identified(2, std::string(64, 'b'), "");
+  model.apply(e);
+  EXPECT_EQ(labels_of(killed(10, 5, 3, 2, 0), model).container, "containerd");
+}
+
+TEST(LabelsTest, container_when_a_plain_cgroup_is_its_last_component) {
+  MemoryModel model;
+  model.apply(created(2, 1, "/a/batch"));
+  EXPECT_EQ(labels_of(killed(10, 5, 2, 2, 0), model).container, "batch");
+}
+
+TEST(LabelsTest, container_when_nothing_is_known_says_so) {
+  EXPECT_EQ(labels_of(killed(10, 5, 0, 0, 0), MemoryModel{}).container, "_unknown");
+}
+
+TEST(KillLedgerTest, add_when_repeated_sums) {
+  KillLedger ledger;
+  ledger.add({"n", "p", "c", "container"});
+  ledger.add({"n", "p", "c", "container"}, 4);
+  EXPECT_EQ(ledger.counts().at({"n", "p", "c", "container"}), 5u);
+}
+
+TEST(KillLedgerTest, add_when_too_many_sets_folds_and_loses_nothing) {
+  KillLedger ledger;
+  for (std::size_t i = 0; i < KillLedger::kMaxSets + 50; ++i) ledger.add({"n", std::to_string(i), "c", "container"});
+  std::uint64_t sum = 0;
+  for (const auto& [labels, count] : ledger.counts()) sum += count;
+  EXPECT_EQ(sum, KillLedger::kMaxSets + 50);
+  EXPECT_EQ(ledger.folded(), 50u);
+  EXPECT_EQ(ledger.counts().at({"", "", "_other", "container"}), 50u);
+}
+
+}  // namespace
+}  // namespace oomw

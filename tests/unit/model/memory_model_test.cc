@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/memory_model.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/model/event_builders.h"
+
+namespace oomw {
+namespace {
+
+using namespace testing;
+
+// pod 1 > container 2 > nested 3
+MemoryModel tree() {
+  MemoryModel model;
+  apply_all(model, {created(1, 0, "/pod"), created(2, 1, "/pod/c"), created(3, 2, "/pod/c/nested")});
+  return model;
+}
+
+TEST(MemoryModelTest, effective_limit_when_the_parent_is_nearer_to_full_is_the_parents) {
+  MemoryModel model = tree();
+  apply_all(model, {sampled(1, 0, 500, 512), sampled(2, 0, 100, 256)});
+  const auto limit = model.effective_limit({3});
+  ASSERT_TRUE(limit.has_value());
+  EXPECT_EQ(limit->owner.value, 1u);
+  EXPECT_EQ(limit->usage_bytes, 500 * kMiB);
+}
+
+TEST(MemoryModelTest, effective_limit_when_equal_headroom_is_the_nearest) {
+  MemoryModel model = tree();
+  apply_all(model, {sampled(1, 0, 100, 256), sampled(2, 0, 100, 256)});
+  EXPECT_EQ(model.effective_limit({3})->owner.value, 2u);
+}
+
+TEST(MemoryModelTest, effective_limit_when_usage_exceeds_it_has_no_headroom) {
+  MemoryModel model = tree();
+  apply_all(model, {sampled(1, 0, 255, 256), sampled(2, 0, 257, 256)});
+  EXPECT_EQ(model.effective_limit({2})->owner.value, 2u);
+}
+
+TEST(MemoryModelTest, effective_limit_when_nobody_has_one_is_none) {
+  MemoryModel model = tree();
+  model.apply(sampled(2, 0, 100, std::nullopt));
+  EXPECT_FALSE(model.effective_limit({3}).has_value());
+  EXPECT_FALSE(model.effective_limit({99}).has_value());
+}
+
+TEST(MemoryModelTest, walks_when_parents_form_a_ring_end) {
+  MemoryModel model;
+  apply_all(model, {created(1, 2, "/a"), created(2, 1, "/b"), seen(10, 5, 1)});
+  EXPECT_FALSE(model.effective_limit({1}).has_value());
+  EXPECT_EQ(model.container_of({1}), nullptr);
+  EXPECT_FALSE(model.is_under({1}, {7}));
+  EXPECT_EQ(model.processes_under({1}, 1).size(), 1u);
+}
+
+TEST(MemoryModelTest, kills_when_two_sources_report_one_victim_count_once) {
+  MemoryModel model = tree();
+  OomKill from_log = killed(10, 0, 2, 2, 5);
+  from_log.source = "kmsg";
+  apply_all(model, {seen(10, 5, 2), killed(10, 5, 2, 2, 0), killed(10, 5, 2, 2, 1), from_log});
+  EXPECT_EQ(model.find_cgroup({2})->kills_seen, 1u);
+}
+
+TEST(MemoryModelTest, kills_when_only_the_pid_is_told_count_where_the_process_lives) {
+  MemoryModel model = tree();
+  OomKill kill = killed(10, 0, 0, 0, 5);
+  apply_all(model, {seen(10, 5, 3), kill});
+  EXPECT_EQ(model.find_cgroup({3})->kills_seen, 1u);
+}
+
+TEST(MemoryModelTest, kills_when_a_group_dies_count_each_victim) {
+  MemoryModel model = tree();
+  apply_all(model, {killed(10, 5, 2, 2, 0), killed(11, 5, 2, 2, 0), killed(12, 5, 3, 2, 0)});
+  EXPECT_EQ(model.find_cgroup({2})->kills_seen, 2u);
+  EXPECT_EQ(model.find_cgroup({3})->kills_seen, 1u);
+}
+
+TEST(MemoryModelTest, watermark_when_crossed_updates_reading_series_and_growth) {
+  MemoryModel model = tree();
+  WatermarkCrossed mark = crossed(2, 100, 80);
+  mark.growth_bytes_per_second = 50e6;
+  apply_all(model, {sampled(2, 0, 10, 256, 5), mark});
+  const CgroupState& state = *model.find_cgroup({2});
+  EXPECT_EQ(state.usage_bytes, mark.usage_bytes);
+  EXPECT_EQ(state.limit_bytes, 256 * kMiB);
+  EXPECT_FALSE(state.nonreclaimable_bytes.has_value());
+  EXPECT_EQ(state.series.size(), 2u);
+  EXPECT_EQ(state.growth_bytes_per_second, 50e6);
+}
+
+TEST(MemoryModelTest, watermark_when_older_than_the_reading_keeps_the_reading) {
+  MemoryModel model = tree();
+  apply_all(model, {sampled(2, 200, 10, 256, 5), crossed(2, 100, 80)});
+  EXPECT_EQ(model.find_cgroup({2})->usage_bytes, 10 * kMiB);
+  EXPECT_EQ(model.find_cgroup({2})->watermarks.size(), 1u);
+}
+
+TEST(MemoryModelTest, watermarks_when_many_keep_the_newest) {
+  MemoryModel model = tree();
+  for (int i = 0; i < 100; ++i) model.apply(crossed(2, i * 10, 80));
+  const auto& marks = model.find_cgroup({2})->watermarks;
+  ASSERT_EQ(marks.size(), CgroupState::kMaxWatermarks);
+  EXPECT_EQ(marks.back().time, at_ms(990));
+}
+
+TEST(MemoryModelTest, growth_when_samples_right_after_the_kernels_figure_keeps_it) {
+  MemoryModel model = tree();
+  WatermarkCrossed mark = crossed(2, 10'000, 80);
+  mark.growth_bytes_per_second = 50e6;
+  apply_all(model, {sampled(2, 0, 10), mark, sampled(2, 10'020, 206)});
+  EXPECT_EQ(model.find_cgroup({2})->growth_bytes_per_second, 50e6);
+}
+
+TEST(MemoryModelTest, growth_when_later_samples_are_flat_decays) {
+  MemoryModel model = tree();
+  WatermarkCrossed mark = crossed(2, 0, 80);
+  mark.growth_bytes_per_second = 50e6;
+  model.apply(mark);
+  for (int s = 1; s <= 10; ++s) model.apply(sampled(2, s * 1000, 205));
+  EXPECT_NEAR(*model.find_cgroup({2})->growth_bytes_per_second, 0, 1e5);
+}
+
+TEST(MemoryModelTest, sample_when_its_limit_was_lifted_forgets_the_limit) {
+  MemoryModel model = tree();
+  apply_all(model, {sampled(2, 0, 10, 256), sampled(2, 10, 10, std::nullopt)});
+  EXPECT_FALSE(model.find_cgroup({2})->limit_bytes.has_value());
+}
+
+TEST(MemoryModelTest, expire_when_a_minute_passed_forgets_cgroup_and_process) {
+  MemoryModel model = tree();
+  apply_all(model, {seen(10, 5, 3), exited(10, 5, 10), removed(3, 20)});
+  model.expire(at_ms(59'000));
+  EXPECT_NE(model.find_cgroup({3}), nullptr);
+  EXPECT_NE(model.find_process({10, 5}), nullptr);
+  model.expire(at_ms(60'021));
+  EXPECT_EQ(model.find_cgroup({3}), nullptr);
+  EXPECT_EQ(model.find_process({10, 5}), nullptr);
+  EXPECT_NE(model.find_cgroup({2}), nullptr);
+}
+
+TEST(MemoryModelTest, processes_under_when_nested_finds_the_living_of_all_levels) {
+  MemoryModel model = tree();
+  apply_all(model, {seen(10, 5, 2), seen(11, 5, 3), seen(12, 5, 1), seen(13, 5, 3), exited(13, 5, 1)});
+  EXPECT_EQ(model.processes_under({2}, 10).size(), 2u);
+  EXPECT_EQ(model.processes_under({1}, 10).size(), 3u);
+  EXPECT_EQ(model.processes_under({1}, 2).size(), 2u);
+}
+
+TEST(MemoryModelTest, container_of_when_nested_is_the_nearest_named) {
+  MemoryModel model = tree();
+  model.apply(identified(2, std::string(64, 'a'), "web"));
+  EXPECT_EQ(model.container_of({3})->id.value, 2u);
+  EXPECT_EQ(model.container_of({1}), nullptr);
+}
+
+TEST(MemoryModelTest, identity_when_the_path_comes_after_the_bundle_keeps_the_bundles) {
+  MemoryModel model = tree();
+  apply_all(model, {identified(2, std::string(64, 'a'), "web"), identified(2, std::string(64, 'a'), "", false)});
+  EXPECT_EQ(model.find_cgroup({2})->identity.name, "web");
+}
+
+TEST(MemoryModelTest, created_when_the_path_was_cut_does_not_overwrite) {
+  MemoryModel model = tree();
+  CgroupCreated cut = created(2, 1, "/po");
+  cut.path_complete = false;
+  model.apply(cut);
+  EXPECT_EQ(model.find_cgroup({2})->path, "/pod/c");
+}
+
+TEST(MemoryModelTest, created_when_the_model_is_full_counts_the_drop) {
+  MemoryModel model;
+  for (std::uint64_t id = 1; id <= MemoryModel::kMaxCgroups + 2; ++id) model.apply(created(id, 0, "/x"));
+  EXPECT_EQ(model.cgroups().size(), MemoryModel::kMaxCgroups);
+  EXPECT_EQ(model.dropped(), 2u);
+}
+
+TEST(MemoryModelTest, lost_when_reported_again_is_the_newest_total) {
+  MemoryModel model;
+  apply_all(model, {EventsLost{at_ms(0), "ringbuf_kill", 3}, EventsLost{at_ms(1), "ringbuf_kill", 5}});
+  EXPECT_EQ(model.lost().at("ringbuf_kill"), 5u);
+}
+
+}  // namespace
+}  // namespace oomw

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/process_table.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/model/event_builders.h"
+
+namespace oomw {
+namespace {
+
+using testing::at_ms;
+using testing::exec;
+using testing::exited;
+using testing::seen;
+
+std::vector<const ProcessState*> living_in(const ProcessTable& table, std::uint64_t cgroup, std::size_t max = 100) {
+  std::vector<const ProcessState*> result;
+  table.collect({cgroup}, max, result);
+  return result;
+}
+
+TEST(ProcessTableTest, find_when_start_time_differs_is_nobody) {
+  ProcessTable table;
+  table.on_seen(seen(10, 5, 7));
+  EXPECT_NE(table.find({10, 5}), nullptr);
+  EXPECT_NE(table.find({10, 0}), nullptr);
+  EXPECT_EQ(table.find({10, 6}), nullptr);
+}
+
+TEST(ProcessTableTest, on_exec_when_pid_is_reused_replaces_the_old_process) {
+  ProcessTable table;
+  table.on_seen(seen(10, 5, 7));
+  table.on_exec(exec(10, 9, 8, 100));
+  EXPECT_EQ(table.find({10, 5}), nullptr);
+  EXPECT_EQ(table.find({10, 9})->exe, "");
+  EXPECT_TRUE(living_in(table, 7).empty());
+  EXPECT_EQ(living_in(table, 8).size(), 1u);
+}
+
+TEST(ProcessTableTest, on_exec_when_newer_than_what_was_read_forgets_the_old_program) {
+  ProcessTable table;
+  table.on_seen(seen(10, 5, 7, 0));
+  table.on_exec(exec(10, 5, 7, 100));
+  EXPECT_EQ(table.find({10, 5})->comm, "other");
+  EXPECT_EQ(table.find({10, 5})->exe, "");
+}
+
+TEST(ProcessTableTest, on_exec_when_delivered_after_a_newer_reading_keeps_the_reading) {
+  ProcessTable table;
+  table.on_seen(seen(10, 5, 7, 200));
+  table.on_exec(exec(10, 5, 7, 100));
+  EXPECT_EQ(table.find({10, 5})->exe, "/usr/bin/leaky");
+}
+
+TEST(ProcessTableTest, on_exit_when_known_lingers_but_does_not_live) {
+  ProcessTable table;
+  table.on_seen(seen(10, 5, 7));
+  table.on_exit(exited(10, 5, 100));
+  EXPECT_TRUE(living_in(table, 7).empty());
+  ASSERT_NE(table.find({10, 5}), nullptr);
+  EXPECT_EQ(table.find({10, 5})->exited_at, at_ms(100));
+  table.expire(at_ms(101));
+  EXPECT_EQ(table.find({10, 5}), nullptr);
+  EXPECT_EQ(table.size(), 0u);
+}
+
+TEST(ProcessTableTest, on_exit_when_of_an_earlier_process_changes_nothing) {
+  ProcessTable table;
+  table.on_seen(seen(10, 5, 7));
+  table.on_exit(exited(10, 4, 100));
+  EXPECT_EQ(living_in(table, 7).size(), 1u);
+}
+
+TEST(ProcessTableTest, expire_when_the_pid_lives_again_leaves_it) {
+  ProcessTable table;
+  table.on_seen(seen(10, 5, 7));
+  table.on_exit(exited(10, 5, 100));
+  table.on_seen(seen(10, 6, 7, 200));
+  table.expire(at_ms(1000));
+  EXPECT_NE(table.find({10, 6}), nullptr);
+}
+
+TEST(ProcessTableTest, on_seen_when_moved_changes_the_cgroup) {
+  ProcessTable table;
+  table.on_seen(seen(10, 5, 7, 0));
+  table.on_seen(seen(10, 5, 8, 10));
+  EXPECT_TRUE(living_in(table, 7).empty());
+  EXPECT_EQ(living_in(table, 8).size(), 1u);
+}
+
+TEST(ProcessTableTest, on_cgroup_removed_when_processes_are_listed_ends_them) {
+  ProcessTable table;
+  table.on_seen(seen(10, 5, 7));
+  table.on_cgroup_removed({7}, at_ms(50));
+  EXPECT_EQ(table.find({10, 5})->exited_at, at_ms(50));
+}
+
+TEST(ProcessTableTest, collect_when_more_than_max_stops_there) {
+  ProcessTable table;
+  for (std::int32_t pid = 1; pid <= 10; ++pid) table.on_seen(seen(pid, 1, 7));
+  EXPECT_EQ(living_in(table, 7, 3).size(), 3u);
+  EXPECT_EQ(living_in(table, 7, 3)[0]->key.pid, 1);
+}
+
+TEST(ProcessTableTest, on_seen_when_full_counts_the_drop) {
+  ProcessTable table;
+  for (std::size_t i = 1; i <= ProcessTable::kMax + 3; ++i) table.on_seen(seen(static_cast<std::int32_t>(i), 1, 7));
+  EXPECT_EQ(table.size(), ProcessTable::kMax);
+  EXPECT_EQ(table.dropped(), 3u);
+}
+
+}  // namespace
+}  // namespace oomw

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/series.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/model/event_builders.h"
+
+namespace oomw {
+namespace {
+
+using testing::at_ms;
+using testing::kMiB;
+
+TEST(SeriesTest, points_when_added_come_back_in_kib_and_ms) {
+  Series series;
+  series.add({at_ms(0), 10 * kMiB + 1023, std::nullopt});
+  series.add({at_ms(250), 20 * kMiB, 5 * kMiB});
+  const auto points = series.points();
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_EQ(points[0].usage_bytes, 10 * kMiB);
+  EXPECT_FALSE(points[0].nonreclaimable_bytes.has_value());
+  EXPECT_EQ(points[1].time, at_ms(250));
+  EXPECT_EQ(points[1].nonreclaimable_bytes, 5 * kMiB);
+}
+
+TEST(SeriesTest, add_when_within_the_gap_replaces_the_last) {
+  Series series;
+  series.add({at_ms(0), 1 * kMiB, {}});
+  series.add({at_ms(4), 2 * kMiB, {}});
+  ASSERT_EQ(series.size(), 1u);
+  EXPECT_EQ(series.points()[0].usage_bytes, 2 * kMiB);
+  EXPECT_EQ(series.points()[0].time, at_ms(4));
+}
+
+TEST(SeriesTest, add_when_readings_come_every_ms_keeps_one_per_gap) {
+  Series series;
+  for (int ms = 0; ms < 100; ++ms) series.add({at_ms(ms), kMiB, {}});
+  EXPECT_EQ(series.size(), 20u);
+}
+
+TEST(SeriesTest, add_when_forced_within_the_gap_appends) {
+  Series series;
+  series.add({at_ms(0), 1 * kMiB, {}});
+  series.add({at_ms(1), 2 * kMiB, {}}, true);
+  EXPECT_EQ(series.size(), 2u);
+}
+
+TEST(SeriesTest, add_when_older_than_the_last_is_ignored) {
+  Series series;
+  series.add({at_ms(100), 1 * kMiB, {}});
+  series.add({at_ms(50), 2 * kMiB, {}});
+  ASSERT_EQ(series.size(), 1u);
+  EXPECT_EQ(series.points()[0].usage_bytes, 1 * kMiB);
+}
+
+TEST(SeriesTest, add_when_full_thins_the_older_half_and_keeps_the_start) {
+  Series series;
+  for (int i = 0; i < 10'000; ++i) series.add({at_ms(i * 1000), i * kMiB, {}});
+  const auto points = series.points();
+  ASSERT_LE(points.size(), Series::kCapacity);
+  EXPECT_EQ(points.front().usage_bytes, 0u);
+  EXPECT_EQ(points.back().usage_bytes, 9'999 * kMiB);
+  EXPECT_EQ(points[points.size() - 2].usage_bytes, 9'998 * kMiB);
+  for (std::size_t i = 1; i < points.size(); ++i) EXPECT_LT(points[i - 1].time, points[i].time);
+}
+
+TEST(SeriesTest, add_when_49_days_passed_starts_over) {
+  Series series;
+  series.add({at_ms(0), 1 * kMiB, {}});
+  const MonotonicTime later = at_ms(0) + std::chrono::hours(24 * 60);
+  series.add({later, 2 * kMiB, {}});
+  ASSERT_EQ(series.size(), 1u);
+  EXPECT_EQ(series.points()[0].time, later);
+}
+
+TEST(SeriesTest, add_when_usage_exceeds_4_tib_saturates) {
+  Series series;
+  series.add({at_ms(0), UINT64_MAX, UINT64_MAX});
+  EXPECT_EQ(series.points()[0].usage_bytes, std::uint64_t{UINT32_MAX - 1} * 1024);
+  EXPECT_TRUE(series.points()[0].nonreclaimable_bytes.has_value());
+}
+
+TEST(SeriesTest, growth_when_linear_is_the_slope) {
+  Series series;
+  for (int i = 0; i <= 10; ++i) series.add({at_ms(i * 100), (10 + i) * kMiB, {}});
+  EXPECT_NEAR(*series.growth_bytes_per_second(std::chrono::seconds(1)), 10.0 * kMiB, 1.0);
+}
+
+TEST(SeriesTest, growth_when_only_the_window_grew_ignores_what_came_before) {
+  Series series;
+  for (int i = 0; i < 20; ++i) series.add({at_ms(i * 1000), 10 * kMiB, {}});
+  for (int i = 0; i <= 10; ++i) series.add({at_ms(20'000 + i * 100), (10 + i) * kMiB, {}});
+  EXPECT_NEAR(*series.growth_bytes_per_second(std::chrono::seconds(1)), 10.0 * kMiB, 1.0);
+}
+
+TEST(SeriesTest, growth_when_shrinking_is_negative) {
+  Series series;
+  series.add({at_ms(0), 20 * kMiB, {}});
+  series.add({at_ms(1000), 10 * kMiB, {}});
+  EXPECT_LT(*series.growth_bytes_per_second(std::chrono::seconds(1)), 0);
+}
+
+TEST(SeriesTest, growth_when_too_little_is_known_is_none) {
+  Series series;
+  EXPECT_FALSE(series.growth_bytes_per_second(std::chrono::seconds(1)).has_value());
+  series.add({at_ms(0), 1 * kMiB, {}});
+  EXPECT_FALSE(series.growth_bytes_per_second(std::chrono::seconds(1)).has_value());
+  series.add({at_ms(9), 2 * kMiB, {}});
+  EXPECT_FALSE(series.growth_bytes_per_second(std::chrono::seconds(1)).has_value());
+}
+
+}  // namespace
+}  // namespace oomw
