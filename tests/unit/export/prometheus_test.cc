@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/prometheus.h"
+
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "base/version.h"
+
+namespace oomw {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kFamilies[] = {"oomwitness_oom_kills_total",
+                                     "oomwitness_captures_total",
+                                     "oomwitness_capture_duration_seconds",
+                                     "oomwitness_capture_lead_seconds",
+                                     "oomwitness_container_memory_usage_bytes",
+                                     "oomwitness_container_memory_limit_bytes",
+                                     "oomwitness_container_memory_nonreclaimable_bytes",
+                                     "oomwitness_container_memory_growth_bytes_per_second",
+                                     "oomwitness_container_seconds_to_limit",
+                                     "oomwitness_container_reclaim_stall_seconds_total",
+                                     "oomwitness_container_reclaim_calls_total",
+                                     "oomwitness_container_reclaim_zero_yield_calls_total",
+                                     "oomwitness_events_lost_total",
+                                     "oomwitness_bpf_program_run_seconds_total",
+                                     "oomwitness_bpf_program_runs_total",
+                                     "oomwitness_feature_rung",
+                                     "oomwitness_incidents_written_total",
+                                     "oomwitness_incident_write_errors_total",
+                                     "oomwitness_incident_write_duration_seconds",
+                                     "oomwitness_kernel_oom_kills_unobserved_total",
+                                     "oomwitness_tracked_cgroups",
+                                     "oomwitness_tracked_processes",
+                                     "oomwitness_data_dir_writable",
+                                     "oomwitness_build_info",
+                                     "process_cpu_seconds_total",
+                                     "process_resident_memory_bytes"};
+
+// A sample line: series, one space, value.
+bool has_sample(const std::string& text, const std::string& series, const std::string& value) {
+  return ("\n" + text).find("\n" + series + " " + value + "\n") != std::string::npos;
+}
+
+// Series names with labels, in order of appearance.
+std::vector<std::string> series_in(const std::string& text) {
+  std::vector<std::string> series;
+  for (const std::string_view line : split(text, '\n')) {
+    if (!line.empty() && line[0] != '#') series.emplace_back(line.substr(0, line.rfind(' ')));
+  }
+  return series;
+}
+
+ContainerMetrics make_container(std::string name) {
+  ContainerMetrics container;
+  container.k8s_namespace = "ns";
+  container.pod = "p";
+  container.container = std::move(name);
+  return container;
+}
+
+TEST(PrometheusText, every_family_is_there_before_anything_happened) {
+  const std::string text = to_prometheus_text({});
+  for (const char* family : kFamilies) {
+    EXPECT_THAT(text, HasSubstr("# HELP " + std::string(family) + " "));
+    EXPECT_THAT(text, HasSubstr("# TYPE " + std::string(family) + " "));
+  }
+}
+
+TEST(PrometheusText, known_label_sets_start_at_zero) {
+  const std::string text = to_prometheus_text({});
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_captures_total{method="http",result="ok",reason=""})", "0"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_events_lost_total{stage="ringbuf_kill"})", "0"));
+  EXPECT_TRUE(has_sample(text, "oomwitness_incidents_written_total", "0"));
+  EXPECT_TRUE(has_sample(text, "oomwitness_capture_lead_seconds_count", "0"));
+}
+
+TEST(PrometheusText, what_happened_replaces_the_zero) {
+  MetricsSnapshot snapshot;
+  snapshot.captures.totals[{"http", "ok", ""}] = 3;
+  snapshot.lost["ringbuf_kill"] = 2;
+  const std::string text = to_prometheus_text(snapshot);
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_captures_total{method="http",result="ok",reason=""})", "3"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_events_lost_total{stage="ringbuf_kill"})", "2"));
+  EXPECT_FALSE(has_sample(text, R"(oomwitness_events_lost_total{stage="ringbuf_kill"})", "0"));
+}
+
+TEST(PrometheusText, kills_have_their_labels) {
+  MetricsSnapshot snapshot;
+  snapshot.kills[{"ns", "pod-0", "app", "ancestor"}] = 7;
+  EXPECT_TRUE(has_sample(to_prometheus_text(snapshot),
+                         R"(oomwitness_oom_kills_total{namespace="ns",pod="pod-0",container="app",scope="ancestor"})",
+                         "7"));
+}
+
+TEST(PrometheusText, living_container_has_a_kill_counter_at_zero_so_that_increase_sees_its_first) {
+  MetricsSnapshot snapshot;
+  snapshot.containers.push_back(make_container("a"));
+  EXPECT_TRUE(has_sample(to_prometheus_text(snapshot),
+                         R"(oomwitness_oom_kills_total{namespace="ns",pod="p",container="a",scope="container"})", "0"));
+}
+
+TEST(PrometheusText, containers_known_values_are_shown_and_unknown_ones_absent) {
+  MetricsSnapshot snapshot;
+  snapshot.containers.push_back(make_container("a"));
+  snapshot.containers[0].usage_bytes = 256ull << 30;
+  snapshot.containers[0].growth_bytes_per_second = -1.5;
+  snapshot.containers[0].reclaim_zero_yield_calls = 4;
+  const std::string text = to_prometheus_text(snapshot);
+  const std::string labels = R"({namespace="ns",pod="p",container="a"})";
+  EXPECT_TRUE(has_sample(text, "oomwitness_container_memory_usage_bytes" + labels, "274877906944"));
+  EXPECT_TRUE(has_sample(text, "oomwitness_container_memory_growth_bytes_per_second" + labels, "-1.5"));
+  EXPECT_TRUE(has_sample(text, "oomwitness_container_reclaim_zero_yield_calls_total" + labels, "4"));
+  EXPECT_THAT(text, Not(HasSubstr("oomwitness_container_memory_limit_bytes{")));
+}
+
+TEST(PrometheusText, histogram_counts_are_cumulative_and_end_in_infinity) {
+  MetricsSnapshot snapshot;
+  auto& histogram = snapshot.captures.lead_seconds;
+  histogram.observe(0.001);  // on a bound: counts below it
+  histogram.observe(7);
+  histogram.observe(1e6);
+  const std::string text = to_prometheus_text(snapshot);
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_capture_lead_seconds_bucket{le="0.001"})", "1"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_capture_lead_seconds_bucket{le="5"})", "1"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_capture_lead_seconds_bucket{le="10"})", "2"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_capture_lead_seconds_bucket{le="+Inf"})", "3"));
+  EXPECT_TRUE(has_sample(text, "oomwitness_capture_lead_seconds_count", "3"));
+  EXPECT_TRUE(has_sample(text, "oomwitness_capture_lead_seconds_sum", "1000007.001"));
+}
+
+TEST(PrometheusText, programs_and_rungs_are_labelled) {
+  MetricsSnapshot snapshot;
+  snapshot.program_runs["on_rss_stat"] = 9;
+  snapshot.program_run_seconds["on_rss_stat"] = 0.25;
+  snapshot.feature_rung["oom_kill"] = "tp_btf";
+  const std::string text = to_prometheus_text(snapshot);
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_bpf_program_runs_total{program="on_rss_stat"})", "9"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_bpf_program_run_seconds_total{program="on_rss_stat"})", "0.25"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_feature_rung{feature="oom_kill",rung="tp_btf"})", "1"));
+}
+
+TEST(PrometheusText, build_info_has_the_version) {
+  EXPECT_THAT(to_prometheus_text({}), HasSubstr("oomwitness_build_info{version=\"" + std::string(kVersion) + "\""));
+}
+
+TEST(PrometheusText, hostile_names_neither_break_lines_nor_forge_series) {
+  MetricsSnapshot snapshot;
+  const std::string forged = "x\"} 1\noomwitness_oom_kills_total 99\n";
+  snapshot.kills[{"", "", forged, "container"}] = 1;
+  snapshot.kills[{"", "", std::string("\xff\0\\", 3), "container"}] = 2;
+  const std::string text = to_prometheus_text(snapshot);
+  EXPECT_FALSE(has_sample(text, "oomwitness_oom_kills_total", "99"));
+  EXPECT_EQ(text, to_valid_utf8(text));
+  EXPECT_EQ(text.find('\0'), std::string::npos);
+}
+
+TEST(PrometheusText, no_series_appears_twice_whatever_the_names) {
+  MetricsSnapshot snapshot;
+  for (const char* name : {"same", "same", "\xff", "\xfe"}) snapshot.containers.push_back(make_container(name));
+  for (ContainerMetrics& container : snapshot.containers) container.usage_bytes = 1;
+  const auto series = series_in(to_prometheus_text(snapshot));
+  EXPECT_EQ(std::set<std::string>(series.begin(), series.end()).size(), series.size());
+}
+
+}  // namespace
+}  // namespace oomw

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/snapshot_builder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kPlenty = 100;
+constexpr MonotonicTime kNow{1'000'000'000};
+
+class SnapshotBuilderTest : public testing::Test {
+ protected:
+  void make_cgroup(std::uint64_t id, const std::string& path, std::uint64_t parent = 0) {
+    model.apply(CgroupCreated{kNow, {id}, {parent}, path, true});
+  }
+  void identify(std::uint64_t id, const std::string& name) {
+    ContainerIdentity identity;
+    identity.runtime = "containerd";
+    identity.id = "id-of-" + name;
+    identity.name = name;
+    identity.pod_name = "pod";
+    identity.pod_namespace = "ns";
+    model.apply(ContainerIdentified{kNow, {id}, identity, true});
+  }
+  void sample(std::uint64_t id, std::uint64_t usage, std::optional<std::uint64_t> limit = {}) {
+    model.apply(MemorySampled{kNow, {id}, usage, limit, usage / 2, 0, false, {}});
+  }
+  MetricsSnapshot build(std::size_t max_containers = kPlenty) {
+    MetricsSnapshot snapshot;
+    add_model(model, max_containers, snapshot);
+    return snapshot;
+  }
+  MemoryModel model;
+};
+
+TEST_F(SnapshotBuilderTest, container_is_shown_with_its_readings) {
+  make_cgroup(1, "/c");
+  identify(1, "app");
+  sample(1, 100, 200);
+  model.apply(ReclaimSampled{kNow, {1}, 5, 3, 4096, 2'500'000'000});
+  const auto snapshot = build();
+  ASSERT_EQ(snapshot.containers.size(), 1u);
+  const ContainerMetrics& container = snapshot.containers[0];
+  EXPECT_EQ(container.k8s_namespace, "ns");
+  EXPECT_EQ(container.pod, "pod");
+  EXPECT_EQ(container.container, "app");
+  EXPECT_EQ(container.usage_bytes, 100u);
+  EXPECT_EQ(container.limit_bytes, 200u);
+  EXPECT_EQ(container.nonreclaimable_bytes, 50u);
+  EXPECT_EQ(container.reclaim_stall_seconds, 2.5);
+  EXPECT_EQ(container.reclaim_calls, 5u);
+  EXPECT_EQ(container.reclaim_zero_yield_calls, 3u);
+}
+
+TEST_F(SnapshotBuilderTest, plain_cgroup_is_shown_only_with_a_limit_by_its_last_component) {
+  make_cgroup(1, "/jobs/nightly");
+  make_cgroup(2, "/jobs/unlimited");
+  sample(1, 10, 20);
+  sample(2, 10);
+  const auto snapshot = build();
+  ASSERT_EQ(snapshot.containers.size(), 1u);
+  EXPECT_EQ(snapshot.containers[0].container, "nightly");
+}
+
+TEST_F(SnapshotBuilderTest, never_read_cgroup_has_no_usage_rather_than_zero) {
+  make_cgroup(1, "/c");
+  identify(1, "app");
+  EXPECT_EQ(build().containers.at(0).usage_bytes, std::nullopt);
+}
+
+TEST_F(SnapshotBuilderTest, nested_limit_belongs_to_its_container) {
+  make_cgroup(1, "/c");
+  make_cgroup(2, "/c/nested", 1);
+  identify(1, "app");
+  sample(1, 100, 200);
+  sample(2, 900, 950);
+  const auto snapshot = build();
+  ASSERT_EQ(snapshot.containers.size(), 1u);
+  EXPECT_EQ(snapshot.containers[0].usage_bytes, 100u);
+}
+
+TEST_F(SnapshotBuilderTest, restarted_container_shows_the_living_one_not_the_lingering) {
+  make_cgroup(9, "/old");
+  make_cgroup(1, "/new");
+  identify(9, "app");
+  identify(1, "app");
+  sample(9, 900);
+  sample(1, 100);
+  model.apply(CgroupRemoved{kNow, {9}});
+  const auto snapshot = build();
+  ASSERT_EQ(snapshot.containers.size(), 1u);
+  EXPECT_EQ(snapshot.containers[0].usage_bytes, 100u);
+}
+
+TEST_F(SnapshotBuilderTest, beyond_the_maximum_the_largest_stay_and_the_rest_is_counted) {
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    make_cgroup(id, "/c" + std::to_string(id));
+    identify(id, "app" + std::to_string(id));
+    sample(id, id * 100);
+  }
+  auto snapshot = build(2);
+  ASSERT_EQ(snapshot.containers.size(), 2u);
+  EXPECT_EQ(snapshot.containers[0].container, "app3");
+  EXPECT_EQ(snapshot.lost["metrics_containers"], 1u);
+}
+
+TEST_F(SnapshotBuilderTest, seconds_to_limit_is_headroom_over_growth) {
+  make_cgroup(1, "/c");
+  identify(1, "app");
+  sample(1, 100, 200);
+  model.apply(WatermarkCrossed{kNow, {1}, {1}, WatermarkReason::kLevel, 50, 100, 200, 25.0, {}, 1});
+  const auto container = build().containers.at(0);
+  EXPECT_EQ(container.growth_bytes_per_second, 25.0);
+  EXPECT_EQ(container.seconds_to_limit, 4.0);
+}
+
+TEST_F(SnapshotBuilderTest, without_growth_there_is_no_time_to_the_limit) {
+  make_cgroup(1, "/c");
+  identify(1, "app");
+  sample(1, 100, 200);
+  EXPECT_EQ(build().containers.at(0).seconds_to_limit, std::nullopt);
+}
+
+TEST_F(SnapshotBuilderTest, losses_and_sizes_are_taken_over) {
+  make_cgroup(1, "/c");
+  model.apply(EventsLost{kNow, "ringbuf_kill", 4});
+  auto snapshot = build();
+  EXPECT_EQ(snapshot.lost["ringbuf_kill"], 4u);
+  EXPECT_EQ(snapshot.lost["metrics_containers"], 0u);
+  EXPECT_EQ(snapshot.cgroups, 1u);
+}
+
+// The labels must be those of oom_kills_total, or the two cannot be joined.
+TEST_F(SnapshotBuilderTest, labels_are_those_of_the_kill_counter) {
+  make_cgroup(1, "/c");
+  identify(1, "app");
+  OomKill kill;
+  kill.victim_cgroup = {1};
+  const KillLabels expected = labels_of(kill, model);
+  const auto container = build().containers.at(0);
+  EXPECT_EQ(container.k8s_namespace, expected.k8s_namespace);
+  EXPECT_EQ(container.pod, expected.pod);
+  EXPECT_EQ(container.container, expected.container);
+}
+
+}  // namespace
+}  // namespace oomw
