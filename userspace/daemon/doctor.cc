@@ -2,10 +2,12 @@
 #include "daemon/doctor.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/files.h"
 #include "daemon/self_protection.h"
@@ -46,10 +48,13 @@ DoctorCheck check_data_dir(const Config& config) {
           written.has_value() ? config.data_dir + " is writable" : written.error().message};
 }
 
+// Entering our own namespace asks for the same permission as entering a pod's.
 DoctorCheck check_netns() {
-  const Result<UniqueFd> fd = open_at(AT_FDCWD, "/proc/1/ns/net", O_RDONLY);
-  return {"network_namespaces", fd.has_value(), false,
-          fd.has_value() ? "other network namespaces can be entered (http captures)" : fd.error().message};
+  const Result<UniqueFd> own = open_at(AT_FDCWD, "/proc/self/ns/net", O_RDONLY);
+  const bool ok = own.has_value() && setns(own->get(), CLONE_NEWNET) == 0;
+  return {"network_namespaces", ok, false,
+          ok ? "other network namespaces can be entered (http captures)"
+             : errno_error(errno, "setns (needs CAP_SYS_ADMIN)").message};
 }
 
 bool sees_kills(const DoctorReport& report) {
