@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of the whole tree that no compiler checks: which folder may include which, one licence
+// line per file, and how long a file may be.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/version.h"
+
+namespace oomw {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::size_t kMaxLines = 450;
+constexpr std::size_t kMaxFileBytes = 1u << 20;
+
+struct SourceFile {
+  std::string path;  // from the root: "userspace/base/log.cc"
+  std::string text;
+};
+
+// Folder -> all folders it may include, itself excepted. daemon and cli may include any.
+const std::map<std::string, std::set<std::string>>& allowed_includes() {
+  static const std::map<std::string, std::set<std::string>> allowed = [] {
+    std::map<std::string, std::set<std::string>> map;
+    map["base"] = {};
+    map["pprof"] = map["goruntime"] = map["events"] = {"base"};
+    map["kernel"] = map["system"] = map["kubernetes"] = map["model"] = {"base", "events"};
+    map["triggers"] = {"base", "events", "model"};
+    map["captures"] = {"base", "events", "model", "triggers", "system", "pprof", "goruntime"};
+    map["incidents"] = {"base", "events", "model", "triggers", "captures", "pprof"};
+    map["export"] = {"base", "events", "model", "triggers", "captures", "incidents", "pprof"};
+    map["web"] = map["export"];
+    map["web"].insert("export");
+    return map;
+  }();
+  return allowed;
+}
+
+// What #include names on this line, with its quotes or brackets.
+std::optional<std::string> included_by(std::string_view line) {
+  line = trim(line);
+  if (!line.starts_with('#')) return std::nullopt;
+  line = trim(line.substr(1));
+  if (!line.starts_with("include")) return std::nullopt;
+  return std::string(trim(line.substr(7)));
+}
+
+std::string folder_of(const SourceFile& file) {
+  const auto parts = split(file.path, '/');
+  return parts.size() > 2 && parts[0] == "userspace" ? std::string(parts[1]) : "";
+}
+
+bool may_include(const std::string& from, const std::string& to) {
+  if (from == to || from == "daemon" || from == "cli") return true;
+  const auto rule = allowed_includes().find(from);
+  return rule != allowed_includes().end() && rule->second.contains(to);
+}
+
+// What is wrong with one include of a file in `folder`; "" if nothing.
+std::string fault_of_include(const std::string& folder, const std::string& include) {
+  if (include.starts_with("<bpf/") && folder != "kernel") return "includes libbpf: " + include;
+  if (!include.starts_with('"')) return "";
+  const auto slash = include.find('/');
+  const bool is_skeleton = folder == "kernel" && include.ends_with(".skel.h\"");  // generated beside the build
+  if (is_skeleton) return "";
+  if (slash == std::string::npos) return "not from the userspace root: " + include;
+  const std::string target = include.substr(1, slash - 1);
+  if (may_include(folder, target)) return "";
+  return folder + " must not include " + include;
+}
+
+std::vector<std::string> include_faults(const SourceFile& file) {
+  std::vector<std::string> faults;
+  const std::string folder = folder_of(file);
+  for (const std::string_view line : split(file.text, '\n')) {
+    const auto include = included_by(line);
+    const std::string fault = include ? fault_of_include(folder, *include) : "";
+    if (!fault.empty()) faults.push_back(file.path + ": " + fault);
+  }
+  return faults;
+}
+
+// bpf/ and include/ are also used by GPL programs, so they carry the double licence.
+std::string expected_license(const std::string& path) {
+  const bool is_kernel_side = path.starts_with("bpf/") || path.starts_with("include/");
+  return is_kernel_side ? "GPL-2.0-only OR BSD-2-Clause" : "Apache-2.0";
+}
+
+// The marker is put together here, or this file would have it on more than one line.
+std::vector<std::string> license_faults(const SourceFile& file) {
+  const std::string marker = std::string("SPDX-License-") + "Identifier: ";
+  const std::string expected = marker + expected_license(file.path);
+  std::size_t markers = 0, matches = 0;
+  for (const std::string_view line : split(file.text, '\n')) {
+    markers += line.find(marker) != std::string_view::npos;
+    matches += line.find(expected) != std::string_view::npos;
+  }
+  if (markers == 1 && matches == 1) return {};
+  return {file.path + ": wants exactly one line " + expected};
+}
+
+std::vector<std::string> length_faults(const SourceFile& file) {
+  const auto lines = static_cast<std::size_t>(std::count(file.text.begin(), file.text.end(), '\n'));
+  if (lines <= kMaxLines) return {};
+  return {file.path + ": " + std::to_string(lines) + " lines, more than " + std::to_string(kMaxLines)};
+}
+
+bool is_source(const std::filesystem::path& path) {
+  static const std::set<std::string> extensions = {".h", ".cc", ".c", ".cpp", ".py", ".sh", ".go"};
+  return extensions.contains(path.extension().string());
+}
+
+std::vector<SourceFile> sources_under(const std::string& folder) {
+  std::vector<SourceFile> files;
+  const std::filesystem::path root = OOMW_SOURCE_DIR;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
+    if (!entry.is_regular_file() || !is_source(entry.path())) continue;
+    const std::string path = std::filesystem::relative(entry.path(), root);
+    // Fixtures are copies of other people's machines, not ours to sign.
+    if (path.starts_with("tests/fixtures/")) continue;
+    auto text = read_file(entry.path(), kMaxFileBytes);
+    if (text.has_value()) files.push_back({path, std::move(*text)});
+  }
+  return files;
+}
+
+template <typename Check>
+std::vector<std::string> faults_in(const std::vector<std::string>& folders, Check check) {
+  std::vector<std::string> faults;
+  for (const std::string& folder : folders) {
+    for (const SourceFile& file : sources_under(folder)) {
+      for (std::string& fault : check(file)) faults.push_back(std::move(fault));
+    }
+  }
+  return faults;
+}
+
+const std::vector<std::string> kSigned = {"userspace", "bpf", "include", "tests"};
+
+TEST(Tree, dependencies_point_downward) { EXPECT_THAT(faults_in({"userspace"}, include_faults), IsEmpty()); }
+
+TEST(Tree, every_source_file_has_its_license_line) { EXPECT_THAT(faults_in(kSigned, license_faults), IsEmpty()); }
+
+TEST(Tree, no_source_file_is_too_long) {
+  EXPECT_THAT(faults_in({"userspace", "bpf", "include"}, length_faults), IsEmpty());
+}
+
+TEST(Tree, the_checks_above_see_the_sources) {
+  const auto files = sources_under("userspace");
+  EXPECT_TRUE(std::any_of(files.begin(), files.end(), [](auto& f) { return f.path == "userspace/base/files.cc"; }));
+}
+
+TEST(Tree, cmake_and_the_daemon_agree_on_the_version) {
+  EXPECT_THAT(read_file(OOMW_SOURCE_DIR "/CMakeLists.txt", kMaxFileBytes).value(),
+              HasSubstr("project(oomwitness VERSION " + std::string(kVersion) + " "));
+}
+
+TEST(IncludeCheck, upward_and_sideward_includes_are_found) {
+  const auto faults = [](const std::string& path, const std::string& line) {
+    return include_faults({path, line + "\n"}).size();
+  };
+  EXPECT_EQ(faults("userspace/base/a.cc", "#include \"events/event.h\""), 1u);
+  EXPECT_EQ(faults("userspace/model/a.cc", "#include \"system/sampler.h\""), 1u);
+  EXPECT_EQ(faults("userspace/triggers/a.cc", "  # include \"kernel/kernel_source.h\""), 1u);
+  EXPECT_EQ(faults("userspace/incidents/a.h", "#include \"system/sampler.h\""), 1u);
+  EXPECT_EQ(faults("userspace/pprof/a.cc", "#include \"events/event.h\""), 1u);
+  EXPECT_EQ(faults("userspace/export/a.cc", "#include \"web/metrics_server.h\""), 1u);
+  EXPECT_EQ(faults("userspace/new_folder/a.cc", "#include \"base/log.h\""), 1u);
+  EXPECT_EQ(faults("userspace/daemon/a.cc", "#include <bpf/libbpf.h>"), 1u);
+  EXPECT_EQ(faults("userspace/daemon/a.cc", "#include \"oom.skel.h\""), 1u);
+  EXPECT_EQ(faults("userspace/base/a.cc", "#include \"log.h\""), 1u);
+}
+
+TEST(IncludeCheck, downward_includes_pass) {
+  const std::string text =
+      "#include \"captures/capture.h\"\n#include <vector>\n// #include \"cli/main.h\"\n#include \"system/sampler.h\"\n";
+  EXPECT_THAT(include_faults({"userspace/captures/a.cc", text}), IsEmpty());
+  EXPECT_THAT(include_faults({"userspace/kernel/a.cc", "#include <bpf/libbpf.h>\n"}), IsEmpty());
+  EXPECT_THAT(include_faults({"userspace/kernel/a.cc", "#include \"oom.skel.h\"\n"}), IsEmpty());
+  EXPECT_THAT(include_faults({"userspace/cli/a.cc", "#include \"web/metrics_server.h\"\n"}), IsEmpty());
+}
+
+TEST(LicenseCheck, missing_wrong_and_double_lines_are_found) {
+  const std::string apache = std::string("// SPDX-License-") + "Identifier: Apache-2.0\n";
+  EXPECT_THAT(license_faults({"userspace/a.cc", apache}), IsEmpty());
+  EXPECT_EQ(license_faults({"userspace/a.cc", ""}).size(), 1u);
+  EXPECT_EQ(license_faults({"bpf/a.c", apache}).size(), 1u);
+  EXPECT_EQ(license_faults({"userspace/a.cc", apache + apache}).size(), 1u);
+}
+
+TEST(LengthCheck, one_line_too_many_is_found) {
+  EXPECT_THAT(length_faults({"a", std::string(kMaxLines, '\n')}), IsEmpty());
+  EXPECT_THAT(length_faults({"a", std::string(kMaxLines + 1, '\n')}), ElementsAre("a: 451 lines, more than 450"));
+}
+
+}  // namespace
+}  // namespace oomw
