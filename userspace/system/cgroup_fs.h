@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "events/event.h"
 
 namespace oomw {
@@ -18,7 +19,8 @@ enum class CgroupVersion { kV1, kV2 };
 // The memory controller's hierarchy: /sys/fs/cgroup (v2) or /sys/fs/cgroup/memory (v1, also on
 // hybrid hosts where v2 is mounted beside it without the controller). `mount_root` replaces
 // /sys/fs/cgroup for tests and for containers with the host's tree mounted elsewhere.
-// Stateless after probe(); any thread. A vanished cgroup is kNotFound, never a warning.
+// Stateless after probe(); any thread. A vanished cgroup is kNotFound, never a warning; one where
+// the controller is not switched on (v2) is kUnsupported.
 class CgroupFs {
  public:
   static constexpr std::size_t kMaxCgroups = 20'000;
@@ -36,6 +38,8 @@ class CgroupFs {
   };
   // Every memory cgroup, parents before children, at most kMaxCgroups (then kLimit via `cut`).
   [[nodiscard]] Result<std::vector<Entry>> walk(bool* cut = nullptr) const;
+  // The path of the child `id` of the cgroup at `parent_path`: for paths that an event cut.
+  [[nodiscard]] Result<std::string> find_child(const std::string& parent_path, CgroupId id) const;
   // Usage, limit, non-reclaimable, kernel_oom_kills; detailed also fills memory_stat. `expected`
   // guards against a path recycled by another cgroup: kNotFound if the inode differs.
   [[nodiscard]] Result<MemorySampled> sample(const std::string& path, CgroupId expected, MonotonicTime now,
@@ -43,6 +47,11 @@ class CgroupFs {
   [[nodiscard]] Result<std::vector<std::int32_t>> processes(const std::string& path, std::size_t max) const;
   // Memory cgroup path from the text of /proc/PID/cgroup ("4:memory:/a" or "0::/a").
   [[nodiscard]] std::optional<std::string> memory_path_of(std::string_view proc_cgroup_text) const;
+  // v2: the nearest cgroup at or above `path` where the controller is on, whose memory a process
+  // in `path` is charged to. v1: `path`.
+  [[nodiscard]] std::string charged_path_of(std::string path) const;
+  // The directory itself, O_DIRECTORY. Paths longer than PATH_MAX work.
+  [[nodiscard]] Result<UniqueFd> open(const std::string& path) const;
 
  private:
   CgroupFs(CgroupVersion version, std::string root) : version_(version), root_(std::move(root)) {}

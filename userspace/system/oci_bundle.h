@@ -28,5 +28,7 @@ struct BundleConfig {
 // The JSON readers, pure and fuzzed. They fill what they find into `identity`.
 [[nodiscard]] Result<> apply_oci_config(std::string_view json, ContainerIdentity& identity);
 [[nodiscard]] Result<> apply_docker_config(std::string_view json, ContainerIdentity& identity);
+// containers.json of podman's and CRI-O's storage; kNotFound when identity.id is not in it.
+[[nodiscard]] Result<> apply_storage_list(std::string_view json, ContainerIdentity& identity);
 
 }  // namespace oomw

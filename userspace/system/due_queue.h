@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "base/event_loop.h"
+
+namespace oomw {
+
+// Work for a moment later, many pieces on one timer of the loop.
+//   - bounded: push() is false, and dropped() grows, when max_size pieces wait;
+//   - deadlines are rounded up to kSlot, so that a burst of execs costs one wake-up;
+//   - what waits at destruction is never run. Owner thread of the loop only.
+class DueQueue {
+ public:
+  static constexpr Nanoseconds kSlot = std::chrono::milliseconds(10);
+
+  DueQueue(EventLoop& loop, const Clock& clock, std::size_t max_size);
+  ~DueQueue();
+  DueQueue(const DueQueue&) = delete;
+  DueQueue& operator=(const DueQueue&) = delete;
+
+  bool push(Nanoseconds delay, std::function<void()> task);
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+  [[nodiscard]] std::size_t size() const { return tasks_.size(); }
+
+ private:
+  void arm();
+  void run_due();
+
+  EventLoop& loop_;
+  const Clock& clock_;
+  std::size_t max_size_;
+  std::uint64_t dropped_ = 0;
+  std::multimap<MonotonicTime, std::function<void()>> tasks_;
+  WatchId timer_;
+  std::optional<MonotonicTime> armed_for_;
+};
+
+}  // namespace oomw

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text of the memory controller's files, both versions, as numbers. Pure and fuzzed: the kernel
+// writes them, but a container may mount anything where we look.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace oomw {
+
+// "max", or v1's page-rounded LONG_MAX and anything above it, mean no limit. Not a number: nullopt
+// in `valid` false.
+struct LimitText {
+  bool valid = false;
+  std::optional<std::uint64_t> bytes;
+};
+[[nodiscard]] LimitText parse_limit(std::string_view text);
+
+// The value of `key` in lines of "key value"; keys are matched whole.
+[[nodiscard]] std::optional<std::uint64_t> find_value(std::string_view text, std::string_view key);
+
+// memory.stat as a map, at most kMaxStatKeys. v1: the hierarchical total_* values under their v2
+// names, so that what reads the map needs no version.
+inline constexpr std::size_t kMaxStatKeys = 256;
+[[nodiscard]] std::map<std::string, std::uint64_t> parse_stat_v2(std::string_view text);
+[[nodiscard]] std::map<std::string, std::uint64_t> parse_stat_v1(std::string_view text);
+
+// What reclaim could give back at best: the file LRUs and, where the kernel tells (v2), slab.
+[[nodiscard]] std::optional<std::uint64_t> reclaimable_v2(std::string_view stat_text);
+[[nodiscard]] std::optional<std::uint64_t> reclaimable_v1(std::string_view stat_text);
+
+}  // namespace oomw

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// One reading of a cgroup: CgroupFs::sample(). Four small files (five detailed on v1) through one
+// directory fd, into one stack buffer: nothing is allocated unless `detailed`.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "system/cgroup_fs.h"
+#include "system/memory_files.h"
+
+namespace oomw {
+namespace {
+
+// memory.stat is 1.3-2.5 KiB up to 6.18; keys beyond the buffer would read as absent.
+using Buffer = std::array<char, 16'384>;
+
+struct FileNames {
+  const char* usage;
+  const char* limit;
+};
+constexpr FileNames kV1Names{"memory.usage_in_bytes", "memory.limit_in_bytes"};
+constexpr FileNames kV2Names{"memory.current", "memory.max"};
+
+// Not read_file_at(): that allocates, and a sample is taken up to 1000 times in ten seconds.
+Result<std::string_view> read_into(int dir_fd, const char* name, Buffer& buffer) {
+  const UniqueFd fd(::openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.is_valid()) return fail_errno(errno, name);
+  std::size_t filled = 0;
+  while (filled < buffer.size()) {
+    const ssize_t n = ::read(fd.get(), buffer.data() + filled, buffer.size() - filled);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail_errno(errno, name);  // ENODEV, the cgroup went since open(), is kNotFound
+    if (n == 0) break;
+    filled += static_cast<std::size_t>(n);
+  }
+  return std::string_view(buffer.data(), filled);
+}
+
+Result<std::uint64_t> read_number(int dir_fd, const char* name, Buffer& buffer) {
+  ASSIGN_OR_RETURN(const std::string_view text, read_into(dir_fd, name, buffer));
+  if (const auto value = parse_u64(trim(text))) return *value;
+  return fail(ErrorCode::kInvalid, std::string(name) + ": not a number");
+}
+
+Result<> read_limit(int dir_fd, const char* name, Buffer& buffer, MemorySampled& sample) {
+  ASSIGN_OR_RETURN(const std::string_view text, read_into(dir_fd, name, buffer));
+  const LimitText limit = parse_limit(text);
+  if (!limit.valid) return fail(ErrorCode::kInvalid, std::string(name) + ": not a limit");
+  sample.limit_bytes = limit.bytes;
+  return {};
+}
+
+// nonreclaimable = usage - file LRUs - reclaimable slab. `usage` is exact and of this instant;
+// memory.stat lags it by up to 2 s of kernel flush interval, so for a fast leak the difference
+// errs upward, to the side of caution. shmem (tmpfs) sits on the anon LRUs and stays counted:
+// without swap nothing can reclaim it. v1 does not split slab, so all of kmem stays counted.
+void fill_from_stat(std::string_view stat, CgroupVersion version, bool detailed, MemorySampled& sample) {
+  const bool is_v1 = version == CgroupVersion::kV1;
+  if (const auto reclaimable = is_v1 ? reclaimable_v1(stat) : reclaimable_v2(stat)) {
+    sample.nonreclaimable_bytes = sample.usage_bytes > *reclaimable ? sample.usage_bytes - *reclaimable : 0;
+  }
+  if (detailed) sample.memory_stat = is_v1 ? parse_stat_v1(stat) : parse_stat_v2(stat);
+}
+
+// v2: .local (5.2+) counts this very cgroup; plain memory.events includes children, which is
+// still right for leaves, where nearly all kills are.
+std::optional<std::uint64_t> read_oom_kills(int dir_fd, CgroupVersion version, Buffer& buffer) {
+  auto text = read_into(dir_fd, version == CgroupVersion::kV1 ? "memory.oom_control" : "memory.events.local", buffer);
+  if (!text.has_value() && version == CgroupVersion::kV2) text = read_into(dir_fd, "memory.events", buffer);
+  return text.has_value() ? find_value(*text, "oom_kill") : std::nullopt;
+}
+
+Result<> check_identity(int dir_fd, CgroupId expected) {
+  struct stat info {};
+  if (::fstat(dir_fd, &info) != 0) return fail_errno(errno, "fstat");
+  if (expected && info.st_ino != expected.value) return fail(ErrorCode::kNotFound, "another cgroup has the path now");
+  return {};
+}
+
+Result<> fill(int dir_fd, CgroupVersion version, bool detailed, MemorySampled& sample) {
+  Buffer buffer;
+  const FileNames& names = version == CgroupVersion::kV1 ? kV1Names : kV2Names;
+  ASSIGN_OR_RETURN(sample.usage_bytes, read_number(dir_fd, names.usage, buffer));
+  RETURN_IF_ERROR(read_limit(dir_fd, names.limit, buffer, sample));
+  sample.kernel_oom_kills = read_oom_kills(dir_fd, version, buffer);
+  if (const auto stat = read_into(dir_fd, "memory.stat", buffer); stat.has_value()) {
+    fill_from_stat(*stat, version, detailed, sample);
+  }
+  if (detailed && version == CgroupVersion::kV1) {
+    const auto kernel = read_number(dir_fd, "memory.kmem.usage_in_bytes", buffer);
+    if (kernel.has_value()) sample.memory_stat.insert_or_assign("kernel", *kernel);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<MemorySampled> CgroupFs::sample(const std::string& path, CgroupId expected, MonotonicTime now,
+                                       bool detailed) const {
+  ASSIGN_OR_RETURN(const UniqueFd dir, open(path));
+  RETURN_IF_ERROR(check_identity(dir.get(), expected));
+  MemorySampled sample;
+  sample.time = now;
+  sample.cgroup = expected;
+  sample.detailed = detailed;
+  auto filled = fill(dir.get(), version_, detailed, sample);
+  if (filled.has_value()) return sample;
+  // Files missing while the directory is still there: v2's root, or the controller is off here.
+  const auto id = id_of(path);
+  const bool is_still_there = id.has_value() && (!expected || *id == expected);
+  if (filled.error().code == ErrorCode::kNotFound && is_still_there) filled.error().code = ErrorCode::kUnsupported;
+  return tl::make_unexpected(std::move(filled).error().with_context("reading " + path));
+}
+
+}  // namespace oomw

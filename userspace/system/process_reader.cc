@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "system/process_reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxStatBytes = 4'096;
+constexpr std::size_t kMaxCgroupBytes = 64'000;  // v1: one line per hierarchy, each up to PATH_MAX
+constexpr std::size_t kMaxCommBytes = 64;        // the kernel's limit is 15; kernel threads' is 63
+constexpr std::size_t kMaxCmdlineBytes = 4'096;
+constexpr std::uint64_t kKernelThread = 0x0020'0000;  // PF_KTHREAD
+
+// The fields behind "pid (comm) ": comm may hold brackets, spaces and newlines, the numbers after
+// it hold none, so the last ')' ends it. Index 0 is field 3 of proc(5).
+std::vector<std::string_view> fields_after_comm(std::string_view stat_text) {
+  const std::size_t bracket = stat_text.rfind(')');
+  if (bracket == std::string_view::npos || bracket + 2 > stat_text.size()) return {};
+  return split(trim(stat_text.substr(bracket + 2)), ' ');
+}
+
+std::optional<std::uint64_t> field_of_stat(std::string_view stat_text, std::size_t number) {
+  const auto fields = fields_after_comm(stat_text);
+  return number - 3 < fields.size() ? parse_u64(fields[number - 3]) : std::nullopt;
+}
+
+std::string_view comm_of_stat(std::string_view stat_text) {
+  const std::size_t open = stat_text.find('(');
+  const std::size_t close = stat_text.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || close <= open) return {};
+  return stat_text.substr(open + 1, std::min(close - open - 1, kMaxCommBytes));
+}
+
+// Arguments end with NUL each; a process that rewrote its title may leave many at the end.
+std::string cmdline_text(std::string bytes) {
+  const bool is_cut = bytes.size() > kMaxCmdlineBytes;
+  if (is_cut) bytes.resize(kMaxCmdlineBytes - 4);
+  while (!bytes.empty() && bytes.back() == '\0') bytes.pop_back();
+  std::replace(bytes.begin(), bytes.end(), '\0', ' ');
+  if (is_cut) bytes += " ...";
+  return bytes;
+}
+
+std::optional<std::int32_t> read_score(int dir_fd) {
+  const auto text = read_file_at(dir_fd, "oom_score_adj", kMaxCommBytes);
+  if (!text.has_value()) return std::nullopt;
+  const std::string_view digits = trim(*text);
+  const bool is_negative = digits.starts_with('-');
+  const auto value = parse_u64(is_negative ? digits.substr(1) : digits);
+  if (!value || *value > 1000) return std::nullopt;
+  return is_negative ? -static_cast<std::int32_t>(*value) : static_cast<std::int32_t>(*value);
+}
+
+Result<UniqueFd> open_process(const std::string& proc_root, std::int32_t pid) {
+  return open_at(AT_FDCWD, proc_root + "/" + std::to_string(pid), O_RDONLY | O_DIRECTORY);
+}
+
+Result<std::uint64_t> start_ticks_in(std::string_view stat_text) {
+  if (const auto ticks = start_ticks_of_stat(stat_text)) return *ticks;
+  return fail(ErrorCode::kInvalid, "stat: no start time");
+}
+
+// The owner of /proc/PID is the effective uid, or root for processes that are not dumpable: the
+// real uid (first of the Uid line) is what the kernel's kill record names.
+Result<std::uint32_t> read_uid(int dir_fd) {
+  ASSIGN_OR_RETURN(const std::string status, read_prefix_at(dir_fd, "status", kMaxStatBytes));
+  for (const std::string_view line : split(status, '\n')) {
+    if (!line.starts_with("Uid:\t")) continue;
+    if (const auto uid = parse_u64(split(line.substr(5), '\t').front())) return static_cast<std::uint32_t>(*uid);
+  }
+  return fail(ErrorCode::kInvalid, "status: no Uid");
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> start_ticks_of_stat(std::string_view stat_text) { return field_of_stat(stat_text, 22); }
+
+Result<ProcessKey> ProcessReader::key_of(std::int32_t pid) const {
+  ASSIGN_OR_RETURN(const std::string stat, read_file(proc_root_ + "/" + std::to_string(pid) + "/stat", kMaxStatBytes));
+  ASSIGN_OR_RETURN(const std::uint64_t ticks, start_ticks_in(stat));
+  return ProcessKey{pid, ticks};
+}
+
+// What may be missing for a zombie or a process that we may not look into (exe, cmdline) stays
+// empty; a pid that went altogether fails at the directory or stat.
+Result<ProcessSeen> ProcessReader::read(std::int32_t pid, MonotonicTime now) const {
+  constexpr std::size_t kFlagsField = 9;
+  ASSIGN_OR_RETURN(const UniqueFd dir, open_process(proc_root_, pid));
+  ASSIGN_OR_RETURN(const std::string stat, read_file_at(dir.get(), "stat", kMaxStatBytes));
+  if ((field_of_stat(stat, kFlagsField).value_or(0) & kKernelThread) != 0) {
+    return fail(ErrorCode::kUnsupported, "a kernel thread");
+  }
+  ProcessSeen seen;
+  seen.time = now;
+  seen.process.pid = pid;
+  ASSIGN_OR_RETURN(seen.process.start_ticks, start_ticks_in(stat));
+  seen.comm = comm_of_stat(stat);
+  seen.exe = read_link_at(dir.get(), "exe").value_or("");
+  seen.cmdline = cmdline_text(read_prefix_at(dir.get(), "cmdline", kMaxCmdlineBytes + 1).value_or(""));
+  ASSIGN_OR_RETURN(seen.uid, read_uid(dir.get()));
+  seen.oom_score_adj = read_score(dir.get());
+  return seen;
+}
+
+Result<std::string> ProcessReader::memory_cgroup_path(std::int32_t pid, const CgroupFs& cgroups) const {
+  const std::string file = proc_root_ + "/" + std::to_string(pid) + "/cgroup";
+  ASSIGN_OR_RETURN(const std::string text, read_file(file, kMaxCgroupBytes));
+  auto path = cgroups.memory_path_of(text);
+  if (!path) return fail(ErrorCode::kUnsupported, file + ": no memory cgroup below our root");
+  return cgroups.charged_path_of(std::move(*path));
+}
+
+std::vector<std::int32_t> ProcessReader::list(std::size_t max) const {
+  constexpr std::size_t kMaxEntries = 100'000;
+  std::vector<std::int32_t> pids;
+  const auto names = list_directory(proc_root_, kMaxEntries);
+  if (!names.has_value()) return pids;
+  for (const std::string& name : *names) {
+    const auto pid = parse_u64(name);
+    if (!pid || *pid == 0 || *pid > INT32_MAX) continue;
+    if (pids.size() >= max) break;
+    pids.push_back(static_cast<std::int32_t>(*pid));
+  }
+  return pids;
+}
+
+}  // namespace oomw

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which cgroups there are, and whose they are.
+#include <array>
+#include <unordered_set>
+#include <utility>
+
+#include "system/sampler_impl.h"
+
+namespace oomw {
+namespace {
+
+// Runtimes write config.json before they make the cgroup, docker and podman some files after it.
+constexpr std::array<Nanoseconds, 3> kBundleRetries = {std::chrono::milliseconds(100), std::chrono::seconds(1),
+                                                       std::chrono::seconds(5)};
+
+std::string parent_path(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+// False when it is tracked already, with its path.
+bool Sampler::Impl::track(CgroupId id, CgroupId parent, std::string path) {
+  const auto found = tracked.find(id);
+  if (found == tracked.end()) {
+    if (tracked.size() >= CgroupFs::kMaxCgroups) {
+      ++lost["tracked_cgroups"];
+      return false;
+    }
+    tracked.emplace(id, Tracked{parent, std::move(path)});
+    slow.add(id);
+    return true;
+  }
+  if (!found->second.path.empty() || path.empty()) return false;
+  found->second.path = std::move(path);
+  return true;
+}
+
+void Sampler::Impl::discover(const CgroupFs::Entry& entry) {
+  if (!track(entry.id, entry.parent, entry.path)) return;
+  deliver(CgroupCreated{clock.now(), entry.id, entry.parent, entry.path, true});
+  identify(entry.id);
+  sample(entry.id, false);
+}
+
+// Also hears of what discover() itself delivered, where track() says no. A new cgroup is empty:
+// its first reading is the schedule's.
+void Sampler::Impl::on_created(const CgroupCreated& created) {
+  if (!created.cgroup || tracked.contains(created.cgroup)) return;
+  std::string path = resolve_path(created);
+  const bool is_news = !created.path_complete && !path.empty();
+  if (!track(created.cgroup, created.parent, path)) return;
+  if (is_news) deliver(CgroupCreated{created.time, created.cgroup, created.parent, path, true});
+  identify(created.cgroup);
+}
+
+// A path too long for the kernel's event is looked up below its parent; "" if either is gone.
+std::string Sampler::Impl::resolve_path(const CgroupCreated& created) const {
+  if (created.path_complete) return created.path;
+  const auto parent = tracked.find(created.parent);
+  if (parent == tracked.end() || parent->second.path.empty()) return {};
+  return cgroups.find_child(parent->second.path, created.cgroup).value_or("");
+}
+
+// Its places in `slow` and `fast` go when the turn comes to them.
+void Sampler::Impl::drop(CgroupId id) {
+  const auto found = tracked.find(id);
+  if (found == tracked.end()) return;
+  if (found->second.in_fast) --fast_count;
+  tracked.erase(found);
+}
+
+// Found gone by ourselves: the kernel's event was lost, is on its way, or there is no program.
+void Sampler::Impl::forget_vanished(CgroupId id) {
+  if (!tracked.contains(id)) return;
+  drop(id);
+  deliver(CgroupRemoved{clock.now(), id});
+}
+
+// Cgroups inside a container (init.scope, crun's "container") have its identity already through
+// their ancestor: naming them again would read its bundle as often as the workload makes cgroups.
+void Sampler::Impl::identify(CgroupId id) {
+  const std::string path = path_of(id);
+  auto identity = identity_from_path(path);
+  if (!identity || identity == identity_from_path(parent_path(path))) return;
+  deliver(ContainerIdentified{clock.now(), id, *identity, false});
+  if (!identity->id.empty() && identity->runtime != "lxc") try_bundle(id, *identity, 0);
+}
+
+void Sampler::Impl::try_bundle(CgroupId id, const ContainerIdentity& from_path, std::size_t attempt) {
+  if (!tracked.contains(id)) return;
+  if (auto named = read_bundle(config.bundles, from_path); named.has_value()) {
+    deliver(ContainerIdentified{clock.now(), id, std::move(*named), true});
+    return;
+  }
+  if (attempt >= kBundleRetries.size()) return;
+  due.push(kBundleRetries[attempt], [this, id, from_path, attempt] { try_bundle(id, from_path, attempt + 1); });
+}
+
+void Sampler::Impl::rescan() {
+  bool is_cut = false;
+  const auto entries = cgroups.walk(&is_cut);
+  if (!entries.has_value()) return;
+  std::unordered_set<CgroupId> present;
+  for (const CgroupFs::Entry& entry : *entries) {
+    present.insert(entry.id);
+    discover(entry);
+  }
+  if (is_cut) {
+    ++lost["cgroup_walk_cut"];
+    return;  // not being in the list says nothing now
+  }
+  std::vector<CgroupId> gone;
+  for (const auto& [id, state] : tracked) {
+    if (!present.contains(id)) gone.push_back(id);
+  }
+  for (const CgroupId id : gone) forget_vanished(id);
+}
+
+// The files rung sees no exec either: read who lives where a kill is near, while they live.
+void Sampler::Impl::rescan_and_read() {
+  constexpr std::size_t kMaxProcesses = 64;
+  rescan();
+  std::vector<CgroupId> near;
+  for (const auto& [id, state] : tracked) {
+    if (state.is_fast) near.push_back(id);
+  }
+  for (const CgroupId id : near) read_processes(id, kMaxProcesses);
+}
+
+std::string Sampler::Impl::path_of(CgroupId id) const {
+  const auto found = tracked.find(id);
+  return found == tracked.end() ? std::string() : found->second.path;
+}
+
+}  // namespace oomw

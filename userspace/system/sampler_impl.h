@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to sampler*.cc.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "system/due_queue.h"
+#include "system/round_robin.h"
+#include "system/sampler.h"
+#include "system/seen_processes.h"
+
+namespace oomw {
+
+// deliver() may come back into any public method (a reading crosses a watermark, which asks for
+// more readings), so no reference or iterator into these tables lives across a delivery.
+struct Sampler::Impl {
+  struct Tracked {
+    CgroupId parent;
+    std::string path;  // "" until known
+    bool is_fast = false;
+    bool in_fast = false;  // has a place in `fast`
+  };
+
+  Impl(EventLoop& event_loop, const CgroupFs& fs, const Clock& a_clock, SamplerConfig a_config, Deliver a_deliver);
+  ~Impl();
+
+  // sampler.cc: the schedules
+  void start();
+  bool sample(CgroupId id, bool detailed);
+  void judge(CgroupId id, const MemorySampled& sample);
+  void make_fast(CgroupId id);
+  void arm_slow();
+  void arm_fast();
+  void run_slow();
+  void run_fast();
+
+  // sampler_cgroups.cc: which cgroups there are, and whose they are
+  bool track(CgroupId id, CgroupId parent, std::string path);
+  void discover(const CgroupFs::Entry& entry);
+  void on_created(const CgroupCreated& created);
+  void drop(CgroupId id);
+  void forget_vanished(CgroupId id);
+  void identify(CgroupId id);
+  void try_bundle(CgroupId id, const ContainerIdentity& from_path, std::size_t attempt);
+  void rescan();
+  void rescan_and_read();
+  [[nodiscard]] std::string path_of(CgroupId id) const;
+  [[nodiscard]] std::string resolve_path(const CgroupCreated& created) const;
+
+  // sampler_processes.cc
+  void read_later(const ProcessExec& exec);
+  void read_if_alive(ProcessKey key);
+  bool read_process(std::int32_t pid);
+  void read_processes(CgroupId id, std::size_t max);
+  void read_all_processes();
+  [[nodiscard]] CgroupId cgroup_of(std::int32_t pid) const;
+
+  EventLoop& loop;
+  const CgroupFs& cgroups;
+  const Clock& clock;
+  SamplerConfig config;
+  Deliver deliver;
+  ProcessReader processes;
+
+  std::unordered_map<CgroupId, Tracked> tracked;
+  RoundRobin slow;
+  RoundRobin fast;
+  std::size_t fast_count = 0;
+  SeenProcesses seen;
+  DueQueue due;
+  WatchId slow_timer, fast_timer, rescan_timer;
+  std::map<std::string, std::uint64_t> lost;
+};
+
+}  // namespace oomw

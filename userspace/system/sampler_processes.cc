@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes, read while they live.
+#include <time.h>
+
+#include <utility>
+
+#include "system/sampler_impl.h"
+
+namespace oomw {
+namespace {
+
+// A process just forked may still exec, which changes what it is but not its start time: without
+// kernel events only a reading at this age is worth remembering as final.
+constexpr std::uint64_t kSettledTicks = 100;  // 1 s
+
+std::uint64_t boot_ticks() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return (static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec)) /
+         kNanosecondsPerTick;
+}
+
+}  // namespace
+
+void Sampler::Impl::read_later(const ProcessExec& exec) {
+  seen.remove(exec.process.pid);
+  due.push(config.identify_delay, [this, key = exec.process] { read_if_alive(key); });
+}
+
+void Sampler::Impl::read_if_alive(ProcessKey key) {
+  const auto now_there = processes.key_of(key.pid);
+  if (!now_there.has_value()) return;
+  if (key.start_ticks != 0 && now_there->start_ticks != key.start_ticks) return;
+  if (!seen.has(*now_there)) read_process(key.pid);
+}
+
+bool Sampler::Impl::read_process(std::int32_t pid) {
+  auto process = processes.read(pid, clock.now());
+  if (!process.has_value()) return false;
+  process->cgroup = cgroup_of(pid);
+  // Read by pid, not through the directory that the rest came from: still the same process?
+  if (const auto key = processes.key_of(pid); !key.has_value() || *key != process->process) return false;
+  if (process->process.start_ticks + kSettledTicks <= boot_ticks()) seen.add(process->process);
+  deliver(std::move(*process));
+  return true;
+}
+
+void Sampler::Impl::read_processes(CgroupId id, std::size_t max) {
+  const std::string path = path_of(id);
+  if (path.empty()) return;
+  const auto pids = cgroups.processes(path, max);
+  if (!pids.has_value()) return;
+  for (const std::int32_t pid : *pids) {
+    const auto key = processes.key_of(pid);
+    if (key.has_value() && !seen.has(*key)) read_process(pid);
+  }
+}
+
+void Sampler::Impl::read_all_processes() {
+  constexpr std::size_t kMaxProcesses = 8'192;
+  for (const std::int32_t pid : processes.list(kMaxProcesses)) read_process(pid);
+}
+
+// By path and stat, not by a table: what the path is now is the truth, whatever we were told.
+CgroupId Sampler::Impl::cgroup_of(std::int32_t pid) const {
+  const auto path = processes.memory_cgroup_path(pid, cgroups);
+  return path.has_value() ? cgroups.id_of(*path).value_or(CgroupId{}) : CgroupId{};
+}
+
+}  // namespace oomw
