@@ -46,9 +46,12 @@ static __always_inline struct memcg_state *watermark__state(const struct near_li
 	struct memcg_state first = {.sampled_ns = near->time_ns,
 				    .sampled_pages = near->usage_pages};
 
+	int error;
+
 	if (state)
 		return state;
-	if (bpf_map_update_elem(&memcg_states, &near->cgroup_id, &first, BPF_NOEXIST) == -E2BIG)
+	error = bpf_map_update_elem(&memcg_states, &near->cgroup_id, &first, BPF_NOEXIST);
+	if (error == -E2BIG)
 		emit__count_lost(OOMW_LOST_MEMCG_STATES);
 	return bpf_map_lookup_elem(&memcg_states, &near->cgroup_id);
 }
@@ -59,7 +62,7 @@ static __always_inline bool watermark__take_gate(struct memcg_state *state, __u6
 {
 	struct gate_key key = {.cgroup_id = cgroup_id, .level_index = index};
 	__u8 taken = 1;
-	long error;
+	int error;
 
 	if (state->fired[index])
 		return false;

@@ -196,7 +196,7 @@ TEST_F(SourceTest, run_time_stats_when_enabled_count_runs_of_each_program) {
     EXPECT_GT(stats.runs, 0u);
     EXPECT_GT(stats.run_ns, 0u);
   }
-  EXPECT_EQ(names.front(), "on_mark_victim_task_btf");
+  EXPECT_EQ(names.front().find("on_mark_victim_"), 0u) << names.front();
   EXPECT_EQ(names.size(), 8u);
 }
 

@@ -132,7 +132,7 @@ TEST_P(WatermarkTest, limited_parent_is_reported_with_the_leaf_that_grew) {
 
 TEST_P(WatermarkTest, steady_growth_is_measured_and_predicts_the_limit) {
   KernelConfig wanted = config();
-  wanted.time_to_limit = std::chrono::milliseconds(300);
+  wanted.time_to_limit = std::chrono::seconds(2);  // 4 MiB remain at the end: enough for 2 MB/s, as in a slow VM
   OOMW_LOAD_OR_SKIP(wanted, "watermark");
   cgroup_->set_limit(mebibytes(128));
   ChildProcess child(cgroup_.get(), [] {  // 64 KiB every ms and more: below 64 MB/s
@@ -154,7 +154,7 @@ TEST_P(WatermarkTest, steady_growth_is_measured_and_predicts_the_limit) {
   auto times = marks_of(cgroup_->id(), WatermarkReason::kTimeToLimit);
   ASSERT_GE(times.size(), 1u);
   ASSERT_TRUE(times.front().time_to_limit.has_value());
-  EXPECT_LT(*times.front().time_to_limit, std::chrono::milliseconds(300));
+  EXPECT_LT(*times.front().time_to_limit, std::chrono::seconds(2));
   EXPECT_GE(times.front().usage_bytes, mebibytes(64));
   EXPECT_LE(times.size(), 3u);
 }
