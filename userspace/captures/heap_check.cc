@@ -11,7 +11,7 @@ namespace {
 
 // 100 000 buckets inflate to about 20 MB; the daemon's whole budget is 40 MB, so a body that
 // claims more is refused rather than survived.
-constexpr pprof::ReadLimits kLimits = {.max_inflated_bytes = 64u << 20, .max_items = 1'000'000};
+constexpr pprof::ReadLimits kLimits = {.max_inflated_bytes = 32u << 20, .max_items = 1'000'000};
 
 std::string list_types(const pprof::Profile& profile) {
   std::string out;

@@ -112,7 +112,8 @@ class SchedulerTest : public ::testing::Test {
   }
   std::vector<std::int32_t> target_pids() const {
     std::vector<std::int32_t> pids;
-    for (const auto& target : backend_.captured().at(0).targets) pids.push_back(target.process.pid);
+    const CaptureRequest request = backend_.captured().at(0);
+    for (const auto& target : request.targets) pids.push_back(target.process.pid);
     return pids;
   }
 

@@ -163,7 +163,9 @@ TEST_F(HttpCaptureTest, a_huge_announced_length_is_too_large) {
 }
 
 TEST_F(HttpCaptureTest, a_gzip_bomb_is_too_large) {
-  const std::string bomb = pprof::gzip(std::string((64u << 20) + 1, '\0'));
+  const std::string member = pprof::gzip(std::string(1u << 20, '\0'));
+  std::string bomb;
+  for (int mebibytes = 0; mebibytes <= 32; ++mebibytes) bomb += member;
   EXPECT_EQ(reason_for([&](int client) {
               read_request(client);
               send_all(client, response("200 OK", bomb));
@@ -266,7 +268,6 @@ TEST_F(HttpCaptureTest, a_neighbours_listener_does_not_answer_for_the_target) {
 }
 
 TEST_F(HttpCaptureTest, an_endpoint_prepared_and_closed_since_is_not_asked_elsewhere) {
-  HttpCaptureConfig config = config_for({0});
   auto first = std::make_unique<LoopbackServer>(serve_heap);
   const std::uint16_t port = first->port();
   HttpCapture http(config_for({port}), clock_);

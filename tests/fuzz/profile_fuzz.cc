@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever a pprof endpoint answers: read, written again, commented, shown.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "captures/heap_check.h"
+#include "pprof/codec.h"
+#include "pprof/top.h"
+
+namespace {
+
+constexpr oomw::pprof::ReadLimits kLimits = {.max_inflated_bytes = 1u << 20, .max_items = 10'000};
+
+void check(std::string_view bytes) {
+  const auto commented = oomw::pprof::append_comments(bytes, {"fuzz"}, kLimits);
+  const auto profile = oomw::pprof::read(bytes, kLimits);
+  (void)oomw::check_heap_profile(bytes);
+  if (!profile) return;
+  OOMW_CHECK(commented.has_value());
+  const auto with_comment = oomw::pprof::read(*commented);
+  OOMW_CHECK(with_comment.has_value() && with_comment->comments.size() == profile->comments.size() + 1);
+  const auto again = oomw::pprof::read(oomw::pprof::write(*profile));
+  OOMW_CHECK(again.has_value() && again->samples.size() == profile->samples.size());
+  for (const auto& type : profile->sample_types) {
+    const std::string text = oomw::pprof::to_text(oomw::pprof::top(*profile, type.type), 20);
+    OOMW_CHECK(!text.empty());
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  check(bytes);
+  // Mutations seldom pass gzip's CRC: most of the work happens on the bare protobuf.
+  if (size <= 4096) check(oomw::pprof::gzip(bytes));
+  return 0;
+}
