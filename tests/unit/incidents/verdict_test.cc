@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incidents/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/incidents/sample_incident.h"
+
+namespace oomw {
+namespace {
+
+using testing::before_kill;
+using testing::sample_incident;
+
+// A slow leak: nothing but a trend could tell.
+Incident flat_incident() {
+  Incident incident = sample_incident();
+  incident.series = {{before_kill(600'000), 100'000'000, {}}, {before_kill(5'000), 268'000'000, {}}};
+  return incident;
+}
+
+std::string cause_of(const Incident& incident) {
+  const auto verdict = judge_incident(incident);
+  if (!verdict) return "";
+  EXPECT_FALSE(verdict->why.empty());
+  return verdict->cause;
+}
+
+TEST(VerdictTest, slow_growth_is_not_judged) { EXPECT_EQ(cause_of(flat_incident()), ""); }
+
+TEST(VerdictTest, node_scope_is_node) {
+  Incident incident = flat_incident();
+  incident.scope = "node";
+  EXPECT_EQ(cause_of(incident), "node");
+}
+
+TEST(VerdictTest, ancestor_scope_is_ancestor_limit) {
+  Incident incident = flat_incident();
+  incident.scope = "ancestor";
+  EXPECT_EQ(cause_of(incident), "ancestor_limit");
+}
+
+TEST(VerdictTest, shmem_at_half_of_usage_is_tmpfs) {
+  Incident incident = flat_incident();
+  incident.memory_stat["shmem"] = *incident.usage_bytes / 2;
+  EXPECT_EQ(cause_of(incident), "page_cache_or_tmpfs");
+  incident.memory_stat["shmem"] = *incident.usage_bytes / 2 - 4096;
+  EXPECT_EQ(cause_of(incident), "");
+}
+
+TEST(VerdictTest, anon_held_mostly_by_others_is_sibling) {
+  Incident incident = flat_incident();
+  incident.memory_stat["anon"] = 250'000'000;
+  incident.victims[0].rss->anon_bytes = 50'000'000;
+  EXPECT_EQ(cause_of(incident), "sibling");
+  incident.victims[0].rss->anon_bytes = 125'000'000;
+  EXPECT_EQ(cause_of(incident), "");
+}
+
+TEST(VerdictTest, victims_without_known_memory_are_not_judged_against_siblings) {
+  Incident incident = flat_incident();
+  incident.victims[0].rss.reset();
+  EXPECT_EQ(cause_of(incident), "");
+}
+
+TEST(VerdictTest, half_the_limit_within_ten_seconds_is_spike) {
+  Incident incident = flat_incident();
+  incident.series = {{before_kill(9'000), *incident.usage_bytes - *incident.limit_bytes / 2, {}},
+                     {before_kill(0), *incident.usage_bytes, {}}};
+  EXPECT_EQ(cause_of(incident), "spike");
+  incident.series[0].time = before_kill(10'001);
+  EXPECT_EQ(cause_of(incident), "");
+}
+
+TEST(VerdictTest, readings_after_the_kill_do_not_make_a_spike) {
+  Incident incident = flat_incident();
+  incident.series.push_back({before_kill(-1'000), 1'000'000, {}});
+  EXPECT_EQ(cause_of(incident), "");
+}
+
+}  // namespace
+}  // namespace oomw
