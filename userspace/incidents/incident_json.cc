@@ -34,13 +34,15 @@ Json figures(const std::map<std::string, std::uint64_t>& values) {
 }
 
 Json container_json(const Incident& incident) {
-  return {{"id", text_or_null(incident.container.id)},
-          {"name", text_or_null(incident.container.name)},
-          {"runtime", text_or_null(incident.container.runtime)},
-          {"image", text_or_null(incident.container.image)},
-          {"unit", text_or_null(incident.container.unit)},
-          {"cgroup_path", text_or_null(incident.cgroup_path)},
-          {"cgroup_id", incident.cgroup ? Json(incident.cgroup.value) : Json(nullptr)}};
+  const ContainerIdentity& who = incident.container;
+  Json json = {{"id", text_or_null(who.id)},
+               {"name", text_or_null(who.name)},
+               {"runtime", text_or_null(who.runtime)},
+               {"image", text_or_null(who.image)},
+               {"cgroup_path", text_or_null(incident.cgroup_path)},
+               {"cgroup_id", incident.cgroup ? Json(incident.cgroup.value) : Json(nullptr)}};
+  if (!who.unit.empty()) json["unit"] = text(who.unit);  // services only; a container has none to know
+  return json;
 }
 
 Json pod_json(const ContainerIdentity& who) {

@@ -62,7 +62,7 @@ std::string memory_text(const Incident& incident) {
       {{"anon", "anonymous"}, {"file", "page cache"}, {"shmem", "of that tmpfs and shared"}, {"kernel", "kernel"}}};
   for (const auto& [key, name] : kParts) {
     auto it = incident.memory_stat.find(key);
-    if (it == incident.memory_stat.end()) continue;
+    if (it == incident.memory_stat.end() || it->second == 0) continue;
     parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", human_bytes(it->second), name);
   }
   if (!parts.empty()) text += fmt::format("{}memory.stat said: {}.", text.empty() ? "" : " ", parts);

@@ -86,7 +86,7 @@ TEST(IncidentJsonTest, every_null_has_a_note) {
   const Json json = Json::parse(to_json(bare_incident()));
   const Json flat = json.flatten();
   for (const auto& [pointer, value] : flat.items()) {
-    if (!value.is_null()) continue;
+    if (!json.at(Json::json_pointer(pointer)).is_null()) continue;  // flatten() shows empty lists as null too
     const std::string path = field_of(pointer);
     // What is meaningless without its neighbour shares the neighbour's note.
     static const std::map<std::string, std::string> kShared = {{"victims.start_ticks", "victims.start_time"},
