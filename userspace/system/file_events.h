@@ -22,6 +22,7 @@ struct FileEventsConfig {
   Nanoseconds poll_fast = std::chrono::milliseconds(10);  // while any cgroup is above 60 %
   std::size_t max_watched = 1'024;
   std::string kmsg_path = "/dev/kmsg";
+  std::string proc_root = "/proc";
 };
 
 // The lowest rung: kills and watermarks without any BPF program, for kernels that refuse it.

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "system/file_events.h"
+
+#include <optional>
+#include <utility>
+
+#include "system/cgroup_names.h"
+#include "system/kill_count_watch.h"
+#include "system/kmsg_source.h"
+#include "system/process_reader.h"
+#include "system/usage_watch.h"
+
+namespace oomw {
+
+struct FileEvents::Impl {
+  Impl(EventLoop& event_loop, const CgroupFs& fs, const Clock& a_clock, FileEventsConfig a_config, Deliver a_deliver)
+      : loop(event_loop),
+        cgroups(fs),
+        clock(a_clock),
+        config(std::move(a_config)),
+        deliver(std::move(a_deliver)),
+        processes(config.proc_root) {}
+
+  void start();
+  void start_kills();
+  void on_kill(const KmsgKill& kill);
+  void set_victim(const KmsgKill& kill, OomKill& event) const;
+  void set_owner(const KmsgKill& kill, OomKill& event) const;
+  void set_owner_cgroup(const std::string& path, OomKill& event) const;
+  void on_created(const CgroupCreated& created);
+  void on_removed(CgroupId id);
+  void on_sample(const MemorySampled& sample);
+
+  EventLoop& loop;
+  const CgroupFs& cgroups;
+  const Clock& clock;
+  FileEventsConfig config;
+  Deliver deliver;
+  ProcessReader processes;
+  CgroupNames names;
+  std::vector<std::string> problems;
+  std::unique_ptr<KmsgSource> kmsg;
+  std::unique_ptr<KillCountWatch> counts;
+  std::optional<UsageWatch> usage;
+};
+
+void FileEvents::Impl::start() {
+  if (config.kills) start_kills();
+  if (!config.watermarks) return;
+  usage.emplace(loop, cgroups, clock, config, deliver);
+  if (cgroups.version() == CgroupVersion::kV2) {
+    problems.emplace_back(
+        "watermarks: memory.current is polled (100 ms, 10 ms near a limit): a fast leak may pass unseen");
+  }
+}
+
+// Without the log nothing says who was killed: the counts at least say that somebody was.
+void FileEvents::Impl::start_kills() {
+  auto opened = KmsgSource::open(loop, config.kmsg_path, [this](const KmsgKill& kill) { on_kill(kill); });
+  if (opened.has_value()) {
+    kmsg = std::move(*opened);
+    return;
+  }
+  problems.push_back("kills: " + opened.error().message + ": only counts of kills, no victims");
+  counts = std::make_unique<KillCountWatch>(loop, cgroups, clock, config.max_watched, deliver);
+}
+
+void FileEvents::Impl::on_kill(const KmsgKill& kill) {
+  OomKill event;
+  event.time = clock.now();
+  event.source = "kmsg";
+  set_victim(kill, event);
+  set_owner(kill, event);
+  deliver(std::move(event));
+}
+
+// The dying process mostly still has its /proc entry; if not, its start time stays unknown.
+void FileEvents::Impl::set_victim(const KmsgKill& kill, OomKill& event) const {
+  const KmsgKilled& killed = kill.killed;
+  event.victim = processes.key_of(killed.pid).value_or(ProcessKey{killed.pid, 0});
+  event.victim_comm = killed.comm;
+  event.victim_uid = killed.uid;
+  event.victim_oom_score_adj = killed.oom_score_adj;
+  event.victim_rss = RssSplit{killed.anon_bytes, killed.file_bytes, killed.shmem_bytes, killed.pgtables_bytes};
+  if (kill.constraint) {
+    event.victim_cgroup = names.id_of(kill.constraint->task_memcg, cgroups);
+  } else if (const auto path = processes.memory_cgroup_path(killed.pid, cgroups); path.has_value()) {
+    event.victim_cgroup = names.id_of(*path, cgroups);
+  }
+}
+
+// Rate-limited kills of a cgroup come without their owner: not known, rather than guessed.
+void FileEvents::Impl::set_owner(const KmsgKill& kill, OomKill& event) const {
+  if (!kill.killed.memcg) {
+    event.owner_known = event.owner_exact = true;  // node-wide
+  } else if (kill.constraint && !kill.constraint->oom_memcg.empty()) {
+    set_owner_cgroup(kill.constraint->oom_memcg, event);
+    event.owner_exact = event.owner_known;
+  } else if (kill.group_owner && !kill.group_owner->empty()) {
+    set_owner_cgroup(*kill.group_owner, event);
+  }
+}
+
+// Not the usage: by now part of the victim's memory may be gone.
+void FileEvents::Impl::set_owner_cgroup(const std::string& path, OomKill& event) const {
+  event.owner_cgroup = names.id_of(path, cgroups);
+  event.owner_known = static_cast<bool>(event.owner_cgroup);
+  if (!event.owner_known) return;
+  const auto sample = cgroups.sample(path, event.owner_cgroup, event.time, false);
+  if (sample.has_value()) event.owner_limit_bytes = sample->limit_bytes;
+}
+
+void FileEvents::Impl::on_created(const CgroupCreated& created) {
+  if (counts && created.path_complete) counts->watch(created.cgroup, created.path);
+}
+
+void FileEvents::Impl::on_removed(CgroupId id) {
+  if (usage) usage->unwatch(id);
+  if (counts) counts->unwatch(id);
+}
+
+// The sampler's readings tell which cgroups have a limit, and when it changes.
+void FileEvents::Impl::on_sample(const MemorySampled& sample) {
+  if (!usage) return;
+  const std::string* path = names.path_of(sample.cgroup);
+  if (!sample.limit_bytes) {
+    usage->unwatch(sample.cgroup);
+  } else if (path != nullptr) {
+    usage->watch(sample.cgroup, *path, *sample.limit_bytes);
+  }
+}
+
+FileEvents::FileEvents() = default;
+FileEvents::~FileEvents() = default;
+
+Result<std::unique_ptr<FileEvents>> FileEvents::make(EventLoop& loop, const CgroupFs& cgroups, const Clock& clock,
+                                                     FileEventsConfig config, Deliver deliver) {
+  std::unique_ptr<FileEvents> events(new FileEvents());
+  events->impl_ = std::make_unique<Impl>(loop, cgroups, clock, std::move(config), std::move(deliver));
+  events->impl_->start();
+  return events;
+}
+
+void FileEvents::on_event(const Event& event) {
+  impl_->names.on_event(event);
+  if (const auto* created = std::get_if<CgroupCreated>(&event)) impl_->on_created(*created);
+  if (const auto* removed = std::get_if<CgroupRemoved>(&event)) impl_->on_removed(removed->cgroup);
+  if (const auto* sample = std::get_if<MemorySampled>(&event)) impl_->on_sample(*sample);
+}
+
+std::map<std::string, std::uint64_t> FileEvents::lost() const {
+  std::map<std::string, std::uint64_t> lost;
+  if (impl_->kmsg && impl_->kmsg->overruns() > 0) lost["kmsg_overrun"] = impl_->kmsg->overruns();
+  if (impl_->usage && impl_->usage->refused() > 0) lost["watched_limits"] = impl_->usage->refused();
+  if (impl_->counts && impl_->counts->refused() > 0) lost["watched_counts"] = impl_->counts->refused();
+  return lost;
+}
+
+std::vector<std::string> FileEvents::problems() const { return impl_->problems; }
+
+}  // namespace oomw

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "system/kmsg_source.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxRecord = 8'192;  // CONSOLE_EXT_LOG_MAX; a smaller buffer gets EINVAL
+constexpr int kMaxRecordsPerWake = 1'024;  // an OOM dump is ~60 records
+constexpr std::uint64_t kLevelsPerFacility = 8;
+
+std::optional<std::uint64_t> hex_at(std::string_view text, std::size_t at) {
+  return at + 2 <= text.size() ? parse_u64(text.substr(at, 2), 16) : std::nullopt;
+}
+
+// The kernel writes control bytes, bytes above 126 and backslashes as \xNN.
+std::string unescape(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_escape = text.substr(i).starts_with("\\x");
+    const auto byte = is_escape ? hex_at(text, i + 2) : std::nullopt;
+    out.push_back(byte ? static_cast<char>(*byte) : text[i]);
+    if (byte) i += 3;
+  }
+  return out;
+}
+
+bool is_group_line(std::string_view message) {
+  return message.starts_with("Tasks in ") && message.ends_with(" are going to be killed due to memory.oom.group set");
+}
+
+}  // namespace
+
+// "priority,sequence,microseconds,flags[,...];message\n KEY=value..."
+std::optional<std::string> message_of_record(std::string_view record) {
+  const std::size_t start = record.find(';');
+  if (start == std::string_view::npos) return std::nullopt;
+  const auto priority = parse_u64(record.substr(0, std::min(record.find(','), start)));
+  if (!priority || *priority >= kLevelsPerFacility) return std::nullopt;
+  const std::string_view message = record.substr(start + 1);
+  return unescape(message.substr(0, message.find('\n')));
+}
+
+std::optional<KmsgKill> KmsgJoiner::on_message(std::string_view message) {
+  if (is_group_line(message)) {
+    in_group_ = true;
+    return std::nullopt;
+  }
+  if (auto constraint = parse_kmsg_constraint(message)) {
+    constraint_ = std::move(*constraint);
+    in_group_ = false;
+    return std::nullopt;
+  }
+  auto killed = parse_kmsg_killed(message);
+  if (!killed) return std::nullopt;
+  KmsgKill kill{std::move(*killed), std::nullopt, std::nullopt};
+  if (constraint_ && constraint_->pid == kill.killed.pid) {
+    last_owner_ = constraint_->oom_memcg;
+    kill.constraint = std::exchange(constraint_, std::nullopt);
+  } else if (in_group_) {
+    kill.group_owner = last_owner_;
+  } else {
+    last_owner_.reset();  // rate-limited: the next group would not be the last owner's
+  }
+  return kill;
+}
+
+Result<std::unique_ptr<KmsgSource>> KmsgSource::open(EventLoop& loop, const std::string& path, OnKill on_kill) {
+  ASSIGN_OR_RETURN(UniqueFd fd, open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK));
+  // Fails on what is no kmsg (a FIFO in tests), which has nothing old to skip either.
+  (void)::lseek(fd.get(), 0, SEEK_END);
+  std::unique_ptr<KmsgSource> source(new KmsgSource(loop, std::move(fd), std::move(on_kill)));
+  ASSIGN_OR_RETURN(source->watch_,
+                   loop.add_fd(source->fd_.get(), EPOLLIN, [raw = source.get()](std::uint32_t) { raw->drain(); }));
+  return source;
+}
+
+KmsgSource::KmsgSource(EventLoop& loop, UniqueFd fd, OnKill on_kill)
+    : loop_(loop), fd_(std::move(fd)), on_kill_(std::move(on_kill)) {}
+
+KmsgSource::~KmsgSource() { loop_.remove(watch_); }
+
+// One read, one record. A burst longer than the bound goes on at the next wake-up.
+void KmsgSource::drain() {
+  std::array<char, kMaxRecord> buffer;
+  for (int i = 0; i < kMaxRecordsPerWake; ++i) {
+    const ssize_t n = ::read(fd_.get(), buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EPIPE) {
+      ++overruns_;
+      continue;
+    }
+    if (n <= 0) return;
+    const auto message = message_of_record({buffer.data(), static_cast<std::size_t>(n)});
+    const auto kill = message ? joiner_.on_message(*message) : std::nullopt;
+    if (kill) on_kill_(*kill);
+  }
+}
+
+}  // namespace oomw

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/event_loop.h"
+#include "base/unique_fd.h"
+#include "system/file_events.h"
+
+namespace oomw {
+
+// One kill as the kernel log tells it.
+struct KmsgKill {
+  KmsgKilled killed;
+  // The "oom-kill:" line of the same pid. None: the kernel rate-limits it (10 kills in 5 s, its
+  // printk default; the "Killed process" line always comes), or a group kill's further victim.
+  std::optional<KmsgConstraint> constraint;
+  // For further victims of a group kill: the cgroup whose limit the first one hit.
+  std::optional<std::string> group_owner;
+};
+
+// Joins the lines of kills. Pure: lines in, kills out. Nothing is remembered past the next kill.
+class KmsgJoiner {
+ public:
+  [[nodiscard]] std::optional<KmsgKill> on_message(std::string_view message);
+
+ private:
+  std::optional<KmsgConstraint> constraint_;  // still without its kill
+  std::optional<std::string> last_owner_;     // of the kill before
+  bool in_group_ = false;
+};
+
+// The message of one /dev/kmsg record, unescaped; nullopt for anything that is not the kernel's
+// own (user space may write there too, but never with facility 0).
+[[nodiscard]] std::optional<std::string> message_of_record(std::string_view record);
+
+// /dev/kmsg from now on. Core thread.
+class KmsgSource {
+ public:
+  using OnKill = std::function<void(const KmsgKill&)>;
+  [[nodiscard]] static Result<std::unique_ptr<KmsgSource>> open(EventLoop& loop, const std::string& path,
+                                                                OnKill on_kill);
+  ~KmsgSource();
+  // Times that the kernel overwrote records before they were read.
+  [[nodiscard]] std::uint64_t overruns() const { return overruns_; }
+
+ private:
+  KmsgSource(EventLoop& loop, UniqueFd fd, OnKill on_kill);
+  void drain();
+
+  EventLoop& loop_;
+  UniqueFd fd_;
+  OnKill on_kill_;
+  KmsgJoiner joiner_;
+  std::uint64_t overruns_ = 0;
+  WatchId watch_;
+};
+
+}  // namespace oomw

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/event_loop.h"
+#include "base/unique_fd.h"
+#include "system/cgroup_fs.h"
+#include "system/file_events.h"
+#include "system/level_latch.h"
+
+namespace oomw {
+
+// Watermarks from files. v1: one eventfd per limited cgroup, registered at each level with
+// cgroup.event_control, as early as a kernel program. v2 has no such thing: memory.current is
+// read each poll_slow, and each poll_fast above kFastRatio (about 1 us a reading, fd kept open).
+// An ancestor with a limit is a limited cgroup of its own here. Core thread.
+class UsageWatch {
+ public:
+  static constexpr double kFastRatio = 0.6;
+
+  UsageWatch(EventLoop& loop, const CgroupFs& cgroups, const Clock& clock, const FileEventsConfig& config,
+             std::function<void(Event)> deliver);
+  ~UsageWatch();
+  UsageWatch(const UsageWatch&) = delete;
+  UsageWatch& operator=(const UsageWatch&) = delete;
+
+  void watch(CgroupId id, const std::string& path, std::uint64_t limit_bytes);  // or its limit changed
+  void unwatch(CgroupId id);
+  [[nodiscard]] std::size_t size() const { return watched_.size(); }
+  [[nodiscard]] std::uint64_t refused() const { return refused_; }  // over max_watched, or out of fds
+
+ private:
+  struct Watched {
+    UniqueFd usage, event;
+    WatchId event_watch;
+    std::uint64_t limit_bytes = 0;
+    LevelLatch latch;
+    std::uint64_t usage_bytes = 0;  // as last read
+    MonotonicTime slope_from;       // where the next slope begins; 0 = nothing read yet
+    std::uint64_t slope_from_bytes = 0;
+    std::optional<double> growth_bytes_per_second;
+  };
+
+  Result<Watched> open(CgroupId id, const std::string& path, std::uint64_t limit_bytes);
+  Result<> register_levels(int dir_fd, Watched& watched) const;
+  void check(CgroupId id);
+  void update_growth(Watched& watched, std::uint64_t usage_bytes);
+  [[nodiscard]] WatermarkCrossed crossing_of(CgroupId id, const Watched& watched, std::uint32_t level) const;
+  void poll_all();
+  void poll_near();
+
+  EventLoop& loop_;
+  const CgroupFs& cgroups_;
+  const Clock& clock_;
+  const FileEventsConfig& config_;
+  std::function<void(Event)> deliver_;
+  std::unordered_map<CgroupId, Watched> watched_;
+  std::vector<CgroupId> near_;
+  WatchId slow_timer_, fast_timer_;
+  std::uint64_t refused_ = 0;
+};
+
+}  // namespace oomw
