@@ -68,7 +68,7 @@ void CaptureScheduler::on_decision(const TriggerDecision& decision, const Waterm
   CaptureRequest request = make_request(decision, crossing, model);
   if (decision.action == TriggerAction::kPrepare) return prepare(std::move(request));
   if (decision.action == TriggerAction::kSkip) return skip(request, decision.reason);
-  if (busy_.contains(request.cgroup)) return skip(request, "busy");
+  if (busy_.contains(request.cgroup)) return wait_for_running(std::move(request));
   start(std::move(request));
 }
 
@@ -92,10 +92,20 @@ void CaptureScheduler::prepare(CaptureRequest request) {
 }
 
 void CaptureScheduler::start(CaptureRequest request) {
-  busy_[request.cgroup] = request.capture_id;
+  busy_[request.cgroup].capture_id = request.capture_id;
   if (workers_.post([this, request] { run(request); })) return;
   busy_.erase(request.cgroup);
   skip(request, "queue_full");
+}
+
+void CaptureScheduler::wait_for_running(CaptureRequest request) {
+  std::optional<CaptureRequest> overtaken = std::exchange(busy_[request.cgroup].next, std::move(request));
+  if (overtaken) skip(*overtaken, "busy");
+}
+
+void CaptureScheduler::start_waiting(CaptureRequest request) {
+  if (clock_.now() - request.requested > kMaxWait) return skip(request, "busy");
+  start(std::move(request));
 }
 
 void CaptureScheduler::skip(const CaptureRequest& request, std::string reason) {
@@ -134,8 +144,13 @@ void CaptureScheduler::deliver_done() {
     done.swap(done_);
   }
   for (auto& event : done) {
+    std::optional<CaptureRequest> next;
     const auto running = busy_.find(event.cgroup);
-    if (running != busy_.end() && running->second == event.capture_id) busy_.erase(running);
+    if (running != busy_.end() && running->second.capture_id == event.capture_id) {
+      next = std::move(running->second.next);
+      busy_.erase(running);
+    }
+    if (next) start_waiting(std::move(*next));
     deliver_(std::move(event));
   }
 }

@@ -274,6 +274,8 @@ void Daemon::Impl::after_watermark(const WatermarkCrossed& crossing) {
       !config.triggers.capture_percents.empty() && crossing.level_percent >= config.triggers.capture_percents.front();
   if (!sampler) return;
   sampler->read_processes_now(crossing.leaf_cgroup ? crossing.leaf_cgroup : crossing.cgroup, kMaxProcessesRead);
+  // An ancestor's limit: what the container itself holds belongs to the evidence too.
+  if (crossing.leaf_cgroup != crossing.cgroup) sampler->sample_now(crossing.leaf_cgroup, may_capture);
   sampler->sample_now(crossing.cgroup, may_capture);
   dispatch_orders();
 }
@@ -403,6 +405,7 @@ void Daemon::Impl::add_kernel_stats(MetricsSnapshot& snapshot) const {
   for (const FeatureStatus& feature : kernel->features()) {
     snapshot.feature_rung[feature.feature] = to_string(feature.rung);
   }
+  if (!config.run_time_stats) return;  // the kernel's counters stand still then: no series, not a 0
   for (const ProgramStats& program : kernel->program_stats()) {
     snapshot.program_runs[program.program] = program.runs;
     snapshot.program_run_seconds[program.program] = static_cast<double>(program.run_ns) / 1e9;

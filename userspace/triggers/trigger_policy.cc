@@ -53,6 +53,9 @@ TriggerDecision TriggerPolicy::on_watermark(const WatermarkCrossed& e, const Mem
   std::string trigger = predicted ? "time_to_limit" : level_trigger(level);
   History* history = history_of(e.cgroup);
   if (history == nullptr) return skip(std::move(trigger), "budget");
+  // 85 % lies between two capture levels: nothing new if 80 % was captured on this climb.
+  const bool is_between = !predicted && level != e.level_percent;
+  if (is_between && is_cooling_down(*history, trigger, e.time)) return {};
   history->waiting_for_nonreclaimable = is_page_cache(reading, predicted ? e.level_percent : level);
   if (history->waiting_for_nonreclaimable) return skip(std::move(trigger), "page_cache");
   return judge(*history, std::move(trigger), e.time, reading);
@@ -95,11 +98,15 @@ bool TriggerPolicy::is_prediction_too_early(const WatermarkCrossed& e, const Mem
   return percent_of(cache, reading.limit_bytes) < kCacheAllowancePoints && is_page_cache(reading, e.level_percent);
 }
 
+bool TriggerPolicy::is_cooling_down(const History& history, const std::string& trigger, MonotonicTime now) const {
+  const auto last = history.last.find(trigger);
+  return last != history.last.end() && now - last->second < config_.cooldown;
+}
+
 TriggerDecision TriggerPolicy::judge(History& history, std::string trigger, MonotonicTime now,
                                      const MemoryReading& reading) const {
   if (headroom_bytes(reading) < config_.min_headroom_bytes) return skip(std::move(trigger), "headroom");
-  auto last = history.last.find(trigger);
-  if (last != history.last.end() && now - last->second < config_.cooldown) return skip(std::move(trigger), "cooldown");
+  if (is_cooling_down(history, trigger, now)) return skip(std::move(trigger), "cooldown");
   std::erase_if(history.captures, [&](MonotonicTime t) { return now - t >= config_.budget_window; });
   if (history.captures.size() >= config_.budget) return skip(std::move(trigger), "budget");
   history.captures.push_back(now);

@@ -82,6 +82,7 @@ class TriggerPolicy {
   [[nodiscard]] std::uint32_t capture_level(std::uint32_t percent) const;  // 0 = below all of them
   [[nodiscard]] bool is_page_cache(const MemoryReading& reading, std::uint32_t level_percent) const;
   [[nodiscard]] bool is_prediction_too_early(const WatermarkCrossed& e, const MemoryReading& reading) const;
+  [[nodiscard]] bool is_cooling_down(const History& history, const std::string& trigger, MonotonicTime now) const;
   [[nodiscard]] TriggerDecision judge(History& history, std::string trigger, MonotonicTime now,
                                       const MemoryReading& reading) const;
   [[nodiscard]] History* history_of(CgroupId cgroup);  // nullptr when full

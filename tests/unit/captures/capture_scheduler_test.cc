@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 namespace oomw {
 namespace {
@@ -90,7 +91,7 @@ class SchedulerTest : public ::testing::Test {
   }
   void run_until(std::size_t events) {
     wanted_ = events;
-    if (events_.size() < wanted_) loop_->run();
+    while (events_.size() < wanted_) loop_->run();
   }
   void add_process(std::int32_t pid, CgroupId cgroup, std::int32_t adj = 0) {
     ProcessSeen seen;
@@ -149,15 +150,41 @@ TEST_F(SchedulerTest, the_request_carries_the_crossing) {
   EXPECT_EQ(request.deadline - request.requested, std::chrono::seconds(5));
 }
 
-TEST_F(SchedulerTest, a_second_decision_for_a_busy_cgroup_is_skipped) {
+TEST_F(SchedulerTest, a_second_decision_for_a_busy_cgroup_waits_for_the_first) {
   backend_.close_gate();
+  decide(TriggerAction::kCapture);
+  decide(TriggerAction::kCapture);
+  EXPECT_TRUE(events_.empty());
+  backend_.open_gate();
+  run_until(2);
+  EXPECT_EQ(events_[0].result, CaptureResult::kOk);
+  EXPECT_EQ(events_[1].result, CaptureResult::kOk);
+  EXPECT_LT(events_[0].capture_id, events_[1].capture_id);
+  EXPECT_EQ(scheduler_->in_flight(), 0u);
+}
+
+TEST_F(SchedulerTest, a_waiting_decision_that_is_overtaken_is_skipped) {
+  backend_.close_gate();
+  decide(TriggerAction::kCapture);
   decide(TriggerAction::kCapture);
   decide(TriggerAction::kCapture);
   ASSERT_EQ(events_.size(), 1u);
   EXPECT_EQ(events_[0].result, CaptureResult::kSkipped);
   EXPECT_EQ(events_[0].reason, "busy");
+  EXPECT_EQ(events_[0].capture_id, 2u);
+  backend_.open_gate();
+  run_until(3);
+  EXPECT_EQ(events_[2].capture_id, 3u);
+}
+
+TEST_F(SchedulerTest, a_decision_that_waited_too_long_is_skipped) {
+  backend_.close_gate();
+  decide(TriggerAction::kCapture);
+  decide(TriggerAction::kCapture);
+  std::this_thread::sleep_for(CaptureScheduler::kMaxWait + std::chrono::milliseconds(10));
   backend_.open_gate();
   run_until(2);
+  EXPECT_EQ(events_[0].reason, "busy");
   EXPECT_EQ(events_[1].result, CaptureResult::kOk);
 }
 

@@ -66,6 +66,15 @@ TEST_F(TriggerPolicyTest, crossing_when_levels_are_jumped_captures_once_for_the_
   expect(cross(92, 0, 920, 910), TriggerAction::kCapture, "watermark_90");
 }
 
+TEST_F(TriggerPolicyTest, crossing_when_between_capture_levels_says_nothing_if_the_lower_was_captured) {
+  expect(cross(80, 0, 800, 790), TriggerAction::kCapture, "watermark_80");
+  expect(cross(85, 100, 850, 840), TriggerAction::kNone);
+}
+
+TEST_F(TriggerPolicyTest, crossing_when_between_capture_levels_stands_for_the_lower_one) {
+  expect(cross(85, 0, 850, 840), TriggerAction::kCapture, "watermark_80");
+}
+
 TEST_F(TriggerPolicyTest, climb_when_through_all_levels_captures_at_each) {
   expect(cross(80, 0, 800, 790), TriggerAction::kCapture, "watermark_80");
   expect(cross(90, 10, 900, 890), TriggerAction::kCapture, "watermark_90");
