@@ -149,7 +149,7 @@ TEST(RecordJson, doubles_come_back_exactly) {
 
 TEST(RecordJson, maps_and_labels_come_back) {
   EXPECT_EQ(std::get<MemorySampled>(read_back(make_full_events()[8])).memory_stat.at("anon"), kMaxU64);
-  const auto& identity = std::get<ContainerIdentified>(make_full_events()[10]).identity;
+  const auto identity = std::get<ContainerIdentified>(make_full_events()[10]).identity;
   EXPECT_EQ(std::get<ContainerIdentified>(read_back(make_full_events()[10])).identity, identity);
 }
 
