@@ -46,7 +46,7 @@ built() {
   local preset=$1
   shift
   if cmake -S "$tree" --preset "$preset" >"$results/$preset.log" 2>&1 &&
-    cmake --build "$tree/build/$preset" --target "$@" >>"$results/$preset.log" 2>&1; then
+    cmake --build "$tree/build/$preset" --target "$@" -- -k 0 >>"$results/$preset.log" 2>&1; then
     return 0
   fi
   tail -n 60 "$results/$preset.log"

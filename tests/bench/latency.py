@@ -6,7 +6,6 @@ The kill's time is the incident's own (mark_victim's CLOCK_MONOTONIC as wall tim
 is inotify's IN_MOVED_TO of its directory; the counter's is the end of the first scrape, one every
 5 ms, that shows it.
 """
-import datetime
 import os
 import sys
 import threading
@@ -15,15 +14,10 @@ import time
 from bench_support import Bars, Site, arguments, percentile, print_conditions, table, tools
 from incident_watch import IncidentWatch
 
+from harness.text_time import unix
 from harness.wait import eventually
 
 LIMIT_MIB = 64
-
-
-def unix(rfc3339):
-    whole, nanoseconds = rfc3339.rstrip("Z").split(".")
-    parsed = datetime.datetime.fromisoformat(whole).replace(tzinfo=datetime.timezone.utc)
-    return parsed.timestamp() + int(nanoseconds) / 1e9
 
 
 class CounterWatch(threading.Thread):

@@ -9,36 +9,51 @@ from harness.case import E2eTest
 from harness.wait import eventually
 
 HOG = ("--rate-mb-s", "200")
+# Every cgroup is read often, so that what is wrong with the accounting shows at once.
+READ_OFTEN = "[sampler]\nslow_seconds = 0.2\n"
 
 
 class Restart(E2eTest):
     def kill_in(self, box):
         self.memhog(box, *HOG).wait_killed()
 
+    def test_kill_before_the_first_start_is_not_ours_to_count(self):
+        box = self.cgroup("before", 32)
+        self.kill_in(box)
+        witness = self.daemon(READ_OFTEN)
+        self.assert_stays_counted(witness, 0)
+        self.kill_in(box)
+        self.wait_counted(witness, 1)
+        self.assert_stays_counted(witness, 1)
+        self.wait_incidents(witness, 1)
+        self.kills_before = 1
+
     def test_daemon_restarted_between_two_kills_counts_on(self):
         box = self.cgroup("again", 32)
-        first = self.daemon()
+        first = self.daemon(READ_OFTEN)
         self.kill_in(box)
         self.wait_counted(first, 1)
         self.assertEqual(first.stop(), 0)
-        second = self.daemon()
+        second = self.daemon(READ_OFTEN)
         self.assertEqual(self.counted(second), 1)
         self.kill_in(box)
         self.wait_counted(second, 2)
         self.wait_incidents(second, 2)
+        self.assert_stays_counted(second, 2)
 
     def test_daemon_killed_hard_between_two_kills_counts_on(self):
         box = self.cgroup("hard", 32)
-        first = self.daemon()
+        first = self.daemon(READ_OFTEN)
         self.kill_in(box)
         self.wait_counted(first, 1)
         self.wait_incidents(first, 1)
         first.stop(signal.SIGKILL)
-        second = self.daemon()
+        second = self.daemon(READ_OFTEN)
         self.wait_counted(second, 1)
         self.kill_in(box)
         self.wait_counted(second, 2)
         self.wait_incidents(second, 2)
+        self.assert_stays_counted(second, 2)
 
 
 class KillWhileDown(E2eTest):
@@ -46,15 +61,15 @@ class KillWhileDown(E2eTest):
 
     def test_kill_while_the_daemon_was_down_is_counted_once(self):
         box = self.cgroup("unseen", 32)
-        first = self.daemon()
+        first = self.daemon(READ_OFTEN)
         self.memhog(box, *HOG).wait_killed()
         self.wait_counted(first, 1)
         self.assertEqual(first.stop(), 0)
         self.memhog(box, *HOG).wait_killed()
-        second = self.daemon()
+        second = self.daemon(READ_OFTEN)
         self.wait_counted(second, 2)
         self.assertEqual(second.stop(), 0)
-        third = self.daemon()
+        third = self.daemon(READ_OFTEN)
         self.wait_counted(third, 2)
 
 

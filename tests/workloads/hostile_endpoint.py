@@ -71,17 +71,22 @@ def huge_header(conn):
         conn.sendall(b"X-Header: " + b"y" * 4000 + b"\r\n")
 
 
-def bomb(conn):
-    # 400 MB of zeros in 400 KB: only a cap on the inflated size helps. Made in pieces, because
-    # this process lives at its memory limit.
+def pack_bomb():
+    """400 MB of zeros in 400 KB: only a cap on the inflated size helps. Packed in pieces, because
+    this process lives at its memory limit."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     zeros = bytes(1 << 20)
-    pieces = [packer.compress(zeros) for _ in range(400)]
-    whole(conn, OK, b"".join(pieces) + packer.flush())
+    return b"".join([packer.compress(zeros) for _ in range(400)]) + packer.flush()
+
+
+def bomb(conn):
+    whole(conn, OK, BOMB)
 
 
 MODES = {f.__name__: f for f in (hang, drip, stream, status, redirect, html, half_gzip, reset,
                                  huge_header, bomb)}
+
+BOMB = pack_bomb() if sys.argv[1:2] == ["bomb"] else b""
 
 
 def answer(conn, mode):

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 import unittest
 
 from . import cgroup as cgroups
@@ -62,6 +63,7 @@ class E2eTest(unittest.TestCase):
         self.cgroups = []
         self.daemons = []
         self.checked_kills = 0
+        self.kills_before = 0
 
     def cgroup(self, name, limit_mb=None, parent=None):
         made = cgroups.MemoryCgroup(self.prefix + name, limit_mb and int(limit_mb * MIB), parent)
@@ -113,8 +115,16 @@ class E2eTest(unittest.TestCase):
         eventually(lambda: self.counted(daemon) >= count, lambda: f"counter {count}, is {self.counted(daemon)}")
         self.assertEqual(self.counted(daemon), count)
 
+    def assert_stays_counted(self, daemon, count, seconds=2.0):
+        """Nothing is counted twice while cgroups are read again; the grace for late events is 0.5 s."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.assertEqual(self.counted(daemon), count)
+            time.sleep(0.1)
+
     def kernel_kills(self):
-        return sum(c.kernel_kills() for c in self.cgroups)
+        """While we looked: not what a test killed before the first daemon started."""
+        return sum(c.kernel_kills() for c in self.cgroups) - self.kills_before
 
     def assert_every_kill_seen(self):
         kernel = self.kernel_kills()

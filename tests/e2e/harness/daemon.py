@@ -72,6 +72,11 @@ class Daemon:
         with open(self.log_file.name, errors="replace") as f:
             return f.read()
 
+    def events(self, kind):
+        """Events of one type printed so far; needs args=["--json"]."""
+        lines = [line for line in self.log().splitlines() if line.startswith("{") and line.endswith("}")]
+        return [event for event in map(json.loads, lines) if event.get("type") == kind]
+
     def scrape(self):
         status, body = get(self.url("/metrics"))
         if status != 200:
