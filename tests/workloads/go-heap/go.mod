@@ -1,0 +1,3 @@
+module oomwitness.test/goheap
+
+go 1.19
