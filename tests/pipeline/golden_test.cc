@@ -54,7 +54,7 @@ TEST_P(GoldenTest, recording_gives_the_known_incidents) {
 TEST_P(GoldenTest, replay_twice_is_the_same) { EXPECT_EQ(replayed(GetParam()), replayed(GetParam())); }
 
 INSTANTIATE_TEST_SUITE_P(Recordings, GoldenTest, testing::ValuesIn(recordings()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& recording) { return recording.param; });
 
 TEST(GoldenSetTest, there_are_recordings) { EXPECT_GE(recordings().size(), 3u); }
 

@@ -184,12 +184,16 @@ void Builder::memory_stat() {
   if (!incident_.memory_stat.empty()) note("memory_stat: read " + ago(read_at));
 }
 
+// Where the limit is, there the pressure was: with an ancestor's limit, at the ancestor.
 void Builder::pressure() {
-  incident_.reclaim = evidence_.reclaim;
-  if (source_ == nullptr) return;
-  const bool is_current = source_->reclaim && source_->reclaim->time <= evidence_.first + kReclaimAfterKill;
-  if (is_current || !incident_.reclaim) incident_.reclaim = source_->reclaim;
-  for (const WatermarkCrossed& mark : source_->watermarks) {
+  const bool is_above = evidence_.scope == "ancestor";
+  const CgroupState* pressed = is_above ? model_.find_cgroup(evidence_.owner) : source_;
+  if (!is_above) incident_.reclaim = evidence_.reclaim;
+  if (pressed == nullptr) return;
+  if (is_above) note("pressure.watermarks: of the cgroup whose limit was hit, as is all of pressure");
+  const bool is_current = pressed->reclaim && pressed->reclaim->time <= evidence_.first + kReclaimAfterKill;
+  if (is_current || !incident_.reclaim) incident_.reclaim = pressed->reclaim;
+  for (const WatermarkCrossed& mark : pressed->watermarks) {
     if (mark.time > evidence_.first) continue;
     incident_.watermarks.push_back({wall(mark.time), std::string(to_string(mark.reason)), mark.level_percent,
                                     mark.usage_bytes, lead_of(mark.time)});
