@@ -213,7 +213,7 @@ struct HttpCapture::Impl {
 };
 
 HttpCapture::HttpCapture(HttpCaptureConfig config, const Clock& clock)
-    : impl_(std::make_unique<Impl>(std::move(config), clock)) {}
+    : impl_(new Impl{std::move(config), clock, {}}) {}
 HttpCapture::~HttpCapture() = default;
 
 CaptureOutcome HttpCapture::capture(const CaptureRequest& request) {

@@ -4,9 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-#ifndef OOMW_VERSION
-#define OOMW_VERSION "dev"
-#endif
+#include "base/version.h"
 
 namespace oomw::cli {
 namespace {
@@ -62,7 +60,7 @@ void add_capture(CLI::App& app, CommandLine& line) {
 std::variant<CommandLine, int> parse_command_line(int argc, char** argv) {
   CommandLine line;
   CLI::App app{"oomwitness: the evidence of an OOM kill, on disk before you look for it", "oomwitness"};
-  app.set_version_flag("--version", OOMW_VERSION);
+  app.set_version_flag("--version", std::string(kVersion));
   app.require_subcommand(1);
   add_run(app, line);
   add_readers(app, line);
