@@ -2,6 +2,7 @@
 #include "system/file_events.h"
 
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "system/cgroup_names.h"
@@ -27,6 +28,8 @@ struct FileEvents::Impl {
   void set_victim(const KmsgKill& kill, OomKill& event) const;
   void set_owner(const KmsgKill& kill, OomKill& event) const;
   void set_owner_cgroup(const std::string& path, OomKill& event) const;
+  [[nodiscard]] std::optional<std::string> only_limited_above(CgroupId id) const;
+  void remember_home(ProcessKey process, CgroupId cgroup);
   void on_created(const CgroupCreated& created);
   void on_removed(CgroupId id);
   void on_sample(const MemorySampled& sample);
@@ -38,6 +41,7 @@ struct FileEvents::Impl {
   Deliver deliver;
   ProcessReader processes;
   CgroupNames names;
+  std::unordered_map<std::int32_t, CgroupId> homes;  // by pid; started afresh at kMaxHomes
   std::vector<std::string> problems;
   std::unique_ptr<KmsgSource> kmsg;
   std::unique_ptr<KillCountWatch> counts;
@@ -86,10 +90,13 @@ void FileEvents::Impl::set_victim(const KmsgKill& kill, OomKill& event) const {
     event.victim_cgroup = names.id_of(kill.constraint->task_memcg, cgroups);
   } else if (const auto path = processes.memory_cgroup_path(killed.pid, cgroups); path.has_value()) {
     event.victim_cgroup = names.id_of(*path, cgroups);
+  } else if (const auto lived = homes.find(killed.pid); lived != homes.end()) {
+    event.victim_cgroup = lived->second;
   }
 }
 
-// Rate-limited kills of a cgroup come without their owner: not known, rather than guessed.
+// Rate-limited kills of a cgroup come without their owner. If only one cgroup at or above the
+// victim's has a limit, it can be no other; among several we do not guess.
 void FileEvents::Impl::set_owner(const KmsgKill& kill, OomKill& event) const {
   if (!kill.killed.memcg) {
     event.owner_known = event.owner_exact = true;  // node-wide
@@ -98,7 +105,23 @@ void FileEvents::Impl::set_owner(const KmsgKill& kill, OomKill& event) const {
     event.owner_exact = event.owner_known;
   } else if (kill.group_owner && !kill.group_owner->empty()) {
     set_owner_cgroup(*kill.group_owner, event);
+  } else if (const auto only = only_limited_above(event.victim_cgroup)) {
+    set_owner_cgroup(*only, event);
   }
+}
+
+std::optional<std::string> FileEvents::Impl::only_limited_above(CgroupId id) const {
+  const std::string* start = names.path_of(id);
+  std::optional<std::string> found;
+  for (std::string path = start == nullptr ? "" : *start; path.size() > 1; path.resize(path.rfind('/'))) {
+    const auto sample = cgroups.sample(path, {}, clock.now(), false);
+    if (!sample.has_value() && sample.error().code == ErrorCode::kUnsupported) continue;
+    if (!sample.has_value()) return std::nullopt;  // gone: its limit is not known any more
+    if (!sample->limit_bytes) continue;
+    if (found) return std::nullopt;
+    found = path;
+  }
+  return found;
 }
 
 // Not the usage: by now part of the victim's memory may be gone.
@@ -108,6 +131,14 @@ void FileEvents::Impl::set_owner_cgroup(const std::string& path, OomKill& event)
   if (!event.owner_known) return;
   const auto sample = cgroups.sample(path, event.owner_cgroup, event.time, false);
   if (sample.has_value()) event.owner_limit_bytes = sample->limit_bytes;
+}
+
+// For victims that the log names without their cgroup and that are gone from /proc.
+void FileEvents::Impl::remember_home(ProcessKey process, CgroupId cgroup) {
+  constexpr std::size_t kMaxHomes = 8'192;
+  if (!config.kills || !cgroup) return;
+  if (homes.size() >= kMaxHomes) homes.clear();
+  homes.insert_or_assign(process.pid, cgroup);
 }
 
 void FileEvents::Impl::on_created(const CgroupCreated& created) {
@@ -146,6 +177,9 @@ void FileEvents::on_event(const Event& event) {
   if (const auto* created = std::get_if<CgroupCreated>(&event)) impl_->on_created(*created);
   if (const auto* removed = std::get_if<CgroupRemoved>(&event)) impl_->on_removed(removed->cgroup);
   if (const auto* sample = std::get_if<MemorySampled>(&event)) impl_->on_sample(*sample);
+  if (const auto* exec = std::get_if<ProcessExec>(&event)) impl_->remember_home(exec->process, exec->cgroup);
+  if (const auto* seen = std::get_if<ProcessSeen>(&event)) impl_->remember_home(seen->process, seen->cgroup);
+  if (const auto* exit = std::get_if<ProcessExit>(&event)) impl_->homes.erase(exit->process.pid);
 }
 
 std::map<std::string, std::uint64_t> FileEvents::lost() const {

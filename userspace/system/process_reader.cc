@@ -16,7 +16,9 @@ constexpr std::size_t kMaxStatBytes = 4'096;
 constexpr std::size_t kMaxCgroupBytes = 64'000;  // v1: one line per hierarchy, each up to PATH_MAX
 constexpr std::size_t kMaxCommBytes = 64;        // the kernel's limit is 15; kernel threads' is 63
 constexpr std::size_t kMaxCmdlineBytes = 4'096;
+constexpr std::size_t kFlagsField = 9;                // of /proc/PID/stat
 constexpr std::uint64_t kKernelThread = 0x0020'0000;  // PF_KTHREAD
+constexpr std::uint64_t kExiting = 0x4;               // PF_EXITING
 
 // The fields behind "pid (comm) ": comm may hold brackets, spaces and newlines, the numbers after
 // it hold none, so the last ')' ends it. Index 0 is field 3 of proc(5).
@@ -91,7 +93,6 @@ Result<ProcessKey> ProcessReader::key_of(std::int32_t pid) const {
 // What may be missing for a zombie or a process that we may not look into (exe, cmdline) stays
 // empty; a pid that went altogether fails at the directory or stat.
 Result<ProcessSeen> ProcessReader::read(std::int32_t pid, MonotonicTime now) const {
-  constexpr std::size_t kFlagsField = 9;
   ASSIGN_OR_RETURN(const UniqueFd dir, open_process(proc_root_, pid));
   ASSIGN_OR_RETURN(const std::string stat, read_file_at(dir.get(), "stat", kMaxStatBytes));
   if ((field_of_stat(stat, kFlagsField).value_or(0) & kKernelThread) != 0) {
@@ -109,11 +110,18 @@ Result<ProcessSeen> ProcessReader::read(std::int32_t pid, MonotonicTime now) con
   return seen;
 }
 
+// v1 shows "/" for a process that is exiting, wherever it was charged: no answer, not the root.
 Result<std::string> ProcessReader::memory_cgroup_path(std::int32_t pid, const CgroupFs& cgroups) const {
-  const std::string file = proc_root_ + "/" + std::to_string(pid) + "/cgroup";
+  const std::string directory = proc_root_ + "/" + std::to_string(pid);
+  const std::string file = directory + "/cgroup";
   ASSIGN_OR_RETURN(const std::string text, read_file(file, kMaxCgroupBytes));
   auto path = cgroups.memory_path_of(text);
   if (!path) return fail(ErrorCode::kUnsupported, file + ": no memory cgroup below our root");
+  if (*path == "/" && cgroups.version() == CgroupVersion::kV1) {
+    ASSIGN_OR_RETURN(const std::string stat, read_file(directory + "/stat", kMaxStatBytes));
+    const std::uint64_t flags = field_of_stat(stat, kFlagsField).value_or(kExiting);
+    if ((flags & kExiting) != 0) return fail(ErrorCode::kNotFound, file + ": exiting");
+  }
   return cgroups.charged_path_of(std::move(*path));
 }
 

@@ -40,6 +40,7 @@ Sampler::Impl::~Impl() {
 void Sampler::Impl::start() {
   rescan();
   read_all_processes();
+  is_started = true;
   arm_slow();
   arm_fast();
 }

@@ -13,6 +13,8 @@ namespace {
 constexpr std::array<Nanoseconds, 3> kBundleRetries = {std::chrono::milliseconds(100), std::chrono::seconds(1),
                                                        std::chrono::seconds(5)};
 
+constexpr std::array<Nanoseconds, 2> kFirstReadings = {std::chrono::milliseconds(50), std::chrono::milliseconds(500)};
+
 std::string parent_path(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
@@ -39,20 +41,26 @@ bool Sampler::Impl::track(CgroupId id, CgroupId parent, std::string path) {
 
 void Sampler::Impl::discover(const CgroupFs::Entry& entry) {
   if (!track(entry.id, entry.parent, entry.path)) return;
-  deliver(CgroupCreated{clock.now(), entry.id, entry.parent, entry.path, true});
+  deliver(CgroupCreated{clock.now(), entry.id, entry.parent, entry.path, true, !is_started});
   identify(entry.id);
   sample(entry.id, false);
+  if (is_started) read_soon(entry.id);
 }
 
-// Also hears of what discover() itself delivered, where track() says no. A new cgroup is empty:
-// its first reading is the schedule's.
+// A limit is written moments after the mkdir, and everything is measured against it.
+void Sampler::Impl::read_soon(CgroupId id) {
+  for (const Nanoseconds delay : kFirstReadings) (void)due.push(delay, [this, id] { sample(id, false); });
+}
+
+// Also hears of what discover() itself delivered, where track() says no.
 void Sampler::Impl::on_created(const CgroupCreated& created) {
   if (!created.cgroup || tracked.contains(created.cgroup)) return;
   std::string path = resolve_path(created);
   const bool is_news = !created.path_complete && !path.empty();
   if (!track(created.cgroup, created.parent, path)) return;
-  if (is_news) deliver(CgroupCreated{created.time, created.cgroup, created.parent, path, true});
+  if (is_news) deliver(CgroupCreated{created.time, created.cgroup, created.parent, path, true, created.existed});
   identify(created.cgroup);
+  read_soon(created.cgroup);
 }
 
 // A path too long for the kernel's event is looked up below its parent; "" if either is gone.

@@ -40,6 +40,7 @@ struct Sampler::Impl {
   // sampler_cgroups.cc: which cgroups there are, and whose they are
   bool track(CgroupId id, CgroupId parent, std::string path);
   void discover(const CgroupFs::Entry& entry);
+  void read_soon(CgroupId id);
   void on_created(const CgroupCreated& created);
   void drop(CgroupId id);
   void forget_vanished(CgroupId id);
@@ -71,6 +72,7 @@ struct Sampler::Impl {
   std::size_t fast_count = 0;
   SeenProcesses seen;
   DueQueue due;
+  bool is_started = false;  // the first walk is over: what appears now is new
   WatchId slow_timer, fast_timer, rescan_timer;
   std::map<std::string, std::uint64_t> lost;
 };

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "system/process_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "unit/system/temp_tree.h"
+
+namespace oomw {
+namespace {
+
+using test::TempTree;
+
+const ProcessReader kFixture(OOMW_FIXTURES "/proc");
+
+std::string stat_with_flags(const std::string& flags) {
+  return "7 (x) S 1 7 7 0 -1 " + flags + " 0 0 0 0 0 0 0 0 20 0 1 0 55 0 0\n";
+}
+
+TEST(StatText, start_ticks_survive_any_comm) {
+  EXPECT_EQ(start_ticks_of_stat("1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20"), 4711u);
+  EXPECT_EQ(start_ticks_of_stat("1 (a) S 1 2 () S 9 9) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20"), 4711u);
+}
+
+TEST(StatText, cut_or_malformed_has_none) {
+  for (const char* text : {"", ")", "1 (a)", "1 (a) ", "1 (a) S 1 2 3", "1 a S 1 2 3 4"}) {
+    EXPECT_EQ(start_ticks_of_stat(text), std::nullopt) << text;
+  }
+}
+
+TEST(ProcessReader, reads_a_process_with_a_hostile_comm) {
+  const auto seen = kFixture.read(4211, MonotonicTime{9});
+  ASSERT_TRUE(seen.has_value()) << seen.error().message;
+  EXPECT_EQ(seen->process, (ProcessKey{4211, 474016}));
+  EXPECT_EQ(seen->comm, "a) b (c\n) ");
+  EXPECT_EQ(seen->exe, "/otelcol");
+  EXPECT_EQ(seen->cmdline, "/otelcol --config /etc/otel col.yaml");
+  EXPECT_EQ(seen->uid, 1001u);
+  EXPECT_EQ(seen->oom_score_adj, -998);
+  EXPECT_EQ(seen->time.ns, 9);
+}
+
+TEST(ProcessReader, kernel_thread_is_unsupported) {
+  EXPECT_EQ(kFixture.read(2, {}).error().code, ErrorCode::kUnsupported);
+}
+
+TEST(ProcessReader, gone_is_not_found) {
+  EXPECT_EQ(kFixture.read(99, {}).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(kFixture.key_of(99).error().code, ErrorCode::kNotFound);
+}
+
+TEST(ProcessReader, list_holds_pids_only) {
+  EXPECT_THAT(kFixture.list(10), ::testing::UnorderedElementsAre(2, 4211));
+  EXPECT_EQ(kFixture.list(1).size(), 1u);
+}
+
+TEST(ProcessReader, long_cmdline_is_cut_and_says_so) {
+  const TempTree tree;
+  tree.write("7/stat", stat_with_flags("0"));
+  tree.write("7/status", "Uid:\t0\t0\t0\t0\n");
+  tree.write("7/cmdline", std::string(10'000, 'x'));
+  const auto seen = ProcessReader(tree.root()).read(7, {});
+  ASSERT_TRUE(seen.has_value());
+  EXPECT_EQ(seen->cmdline.size(), 4096u);
+  EXPECT_TRUE(seen->cmdline.ends_with("x ..."));
+}
+
+TEST(ProcessReader, absent_parts_are_empty_not_made_up) {
+  const TempTree tree;
+  tree.write("7/stat", stat_with_flags("0"));
+  tree.write("7/status", "Uid:\t5\t0\t0\t0\n");
+  const auto seen = ProcessReader(tree.root()).read(7, {});
+  ASSERT_TRUE(seen.has_value());
+  EXPECT_EQ(seen->exe, "");
+  EXPECT_EQ(seen->cmdline, "");
+  EXPECT_EQ(seen->oom_score_adj, std::nullopt);
+}
+
+TEST(ProcessReader, cgroup_of_a_process) {
+  const auto fs = CgroupFs::probe(OOMW_FIXTURES "/cgroup/v1");
+  ASSERT_TRUE(fs.has_value());
+  const auto path = kFixture.memory_cgroup_path(4211, *fs);
+  ASSERT_TRUE(path.has_value()) << path.error().message;
+  EXPECT_TRUE(path->starts_with("/kubepods/burstable/pod6b2f9f0e-")) << *path;
+}
+
+TEST(ProcessReader, v1_root_of_an_exiting_process_is_no_answer) {
+  const auto fs = CgroupFs::probe(OOMW_FIXTURES "/cgroup/v1");
+  const TempTree tree;
+  tree.write("7/cgroup", "4:memory:/\n");
+  tree.write("7/stat", stat_with_flags("4"));
+  EXPECT_EQ(ProcessReader(tree.root()).memory_cgroup_path(7, *fs).error().code, ErrorCode::kNotFound);
+  tree.write("7/stat", stat_with_flags("0"));
+  EXPECT_EQ(ProcessReader(tree.root()).memory_cgroup_path(7, *fs).value_or(""), "/");
+}
+
+TEST(ProcessReader, reads_ourselves) {
+  const auto seen = ProcessReader().read(::getpid(), {});
+  ASSERT_TRUE(seen.has_value()) << seen.error().message;
+  EXPECT_EQ(seen->uid, ::getuid());
+  EXPECT_THAT(seen->exe, ::testing::HasSubstr("unit_system"));
+  EXPECT_EQ(ProcessReader().key_of(::getpid()).value(), seen->process);
+}
+
+}  // namespace
+}  // namespace oomw
