@@ -52,8 +52,13 @@ std::string build_id_of(const ElfFile& elf) {
 }
 
 AddressRange bss_of(const ElfFile& elf) {
-  const Section* bss = elf.find_section(".bss");
-  return bss ? bss->addresses() : AddressRange{};
+  if (const Section* bss = elf.find_section(".bss")) return bss->addresses();
+  for (const Segment& segment : elf.segments()) {  // no section names: the zeroed tail of the data
+    if ((segment.flags & PF_W) && segment.memory_size > segment.file_size) {
+      return {segment.address + segment.file_size, segment.address + segment.memory_size};
+    }
+  }
+  return {};
 }
 
 // Symbols win where both answer: they name the variable, code is inference.
@@ -77,8 +82,9 @@ void locate(const ElfFile& elf, const Pclntab& table, GoBinary& binary) {
   merge(binary, symbols, findings.has_value() ? findings->variables : HeapVariables{});
   if (findings.has_value() && !findings->is_profiling_linked) {
     binary.profiling = Profiling::kLinkedOut;
-    binary.why = "runtime.MemProfile is not linked in: this program keeps no heap profile (net/http/pprof or "
-                 "runtime/pprof is not imported)";
+    binary.why =
+        "runtime.MemProfile is not linked in: this program keeps no heap profile (net/http/pprof or "
+        "runtime/pprof is not imported)";
   } else if (binary.variables.buckets) {
     binary.profiling = Profiling::kAvailable;
   } else {

@@ -30,7 +30,7 @@ enum class Profiling {
 [[nodiscard]] std::string_view to_string(Profiling profiling);
 
 struct GoBinary {
-  bool is_go = false;  // if false, only `why` means anything
+  bool is_go = false;      // if false, only `why` means anything
   std::string go_version;  // "" if unreadable
   std::string build_id;    // GNU build id in hex, else Go's own; "" if neither
   Machine machine = Machine::kAmd64;

@@ -58,7 +58,8 @@ Result<ElfFile> ElfFile::open(CachedReader& reader) {
 
 Result<> ElfFile::load_segments(std::uint64_t offset, std::uint16_t entry_size, std::uint32_t count) {
   if (count == 0 || count > kMaxSegments || entry_size != sizeof(Elf64_Phdr)) {
-    return fail(ErrorCode::kInvalid, std::to_string(count) + " program headers of " + std::to_string(entry_size) + " B");
+    return fail(ErrorCode::kInvalid,
+                std::to_string(count) + " program headers of " + std::to_string(entry_size) + " B");
   }
   for (std::uint32_t i = 0; i < count; ++i) {
     if (overflows(offset, (i + 1) * sizeof(Elf64_Phdr))) return fail(ErrorCode::kInvalid, "program header offset");

@@ -98,8 +98,8 @@ Result<CodeFindings> locate_by_code(const ElfFile& elf, const Pclntab& table, st
   auto& variables = findings.variables;
   variables.buckets = nth_target(elf, loads_of(elf, functions[0], text_start), 1, 8, {".bss"});
   variables.cycle = nth_target(elf, loads_of(elf, functions[1], text_start), 1, 4, {".noptrbss", ".bss"});
-  variables.rate = nth_target(elf, loads_of(elf, functions[2], text_start), 2, 8,
-                              {".noptrbss", ".bss", ".noptrdata", ".data"});
+  variables.rate =
+      nth_target(elf, loads_of(elf, functions[2], text_start), 2, 8, {".noptrbss", ".bss", ".noptrdata", ".data"});
   findings.is_profiling_linked = functions[3] || functions[4];
   if (!functions[0]) findings.why = "runtime.mProf_FlushLocked is not in the function table";
   if (functions[0] && !variables.buckets) findings.why = "no load of a list head in runtime.mProf_FlushLocked";

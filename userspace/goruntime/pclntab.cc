@@ -184,8 +184,8 @@ Result<std::vector<std::optional<std::uint32_t>>> Pclntab::find_name_offsets(
   const std::uint64_t total = units_ - names_;
   for (std::uint64_t done = 0; done < total && missing > 0; done += kNameChunk) {
     const std::uint64_t want = std::min<std::uint64_t>(chunk.size(), total - done);
-    RETURN_IF_ERROR(elf_->reader().read(file_offset_ + names_ + done,
-                                        std::as_writable_bytes(std::span(chunk.data(), want))));
+    RETURN_IF_ERROR(
+        elf_->reader().read(file_offset_ + names_ + done, std::as_writable_bytes(std::span(chunk.data(), want))));
     const std::string_view text(chunk.data(), want);
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (offsets[i]) continue;
@@ -244,8 +244,8 @@ Result<std::int32_t> Pclntab::pc_value(std::uint32_t program, const FunctionReco
     std::span<const std::byte> bytes(raw, room);
     std::uint32_t value_delta, pc_delta;
     if (!take_varint(bytes, value_delta) || (value_delta == 0 && step > 0) || !take_varint(bytes, pc_delta)) break;
-    value = static_cast<std::int32_t>(static_cast<std::uint32_t>(value) +
-                                      static_cast<std::uint32_t>(zigzag(value_delta)));
+    value =
+        static_cast<std::int32_t>(static_cast<std::uint32_t>(value) + static_cast<std::uint32_t>(zigzag(value_delta)));
     pc += std::uint64_t{pc_delta} * min_instruction_bytes_;
     if (code_offset < pc) return value;
     if (pc >= function.end) break;

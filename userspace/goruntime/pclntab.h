@@ -15,11 +15,11 @@ namespace oomw::goruntime {
 
 // One function of the table. Code offsets count from the start of Go's text.
 struct FunctionRecord {
-  std::uint32_t entry = 0, end = 0;   // code offsets; end = the next function's entry
-  std::uint64_t record_offset = 0;    // of its _func, in the table
+  std::uint32_t entry = 0, end = 0;  // code offsets; end = the next function's entry
+  std::uint64_t record_offset = 0;   // of its _func, in the table
   std::uint32_t name_offset = 0;
   std::uint32_t file_table = 0, line_table = 0;  // of pc-value programs, in pctab
-  std::uint32_t unit_offset = 0;      // of its compilation unit's files, in cutab
+  std::uint32_t unit_offset = 0;                 // of its compilation unit's files, in cutab
   std::uint32_t pcdata_count = 0;
   std::uint8_t funcdata_count = 0;
 };

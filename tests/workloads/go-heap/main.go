@@ -8,6 +8,8 @@
 //	stacks N   keep N small blocks, each from a call stack of its own (use with GOHEAP_RATE=1)
 //	garbage N  allocate N blocks of 1 MiB and drop them
 //	gc         run a collection
+//	nogc       no collection but by gc: writing a profile may cause one, which changes the next
+//	rate N     set runtime.MemProfileRate: writing a profile at rate 1 takes seconds
 //	profile    the text of /debug/pprof/heap?debug=1, as it is without another collection
 //	symbols    "pc function file line" for each program counter of the profile, by the runtime
 //
@@ -19,6 +21,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 )
@@ -86,6 +89,10 @@ func run(command string, n int) {
 		for i := 0; i < n; i++ {
 			garbage()
 		}
+	case "nogc":
+		debug.SetGCPercent(-1)
+	case "rate":
+		runtime.MemProfileRate = n
 	case "gc":
 		runtime.GC()
 	case "profile":

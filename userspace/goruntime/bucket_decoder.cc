@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "goruntime/bucket_decoder.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace oomw::goruntime {
+
+BucketDecoder::Verdict BucketDecoder::add(const RawBucket& bucket) {
+  if (buckets_.size() + pending_.size() >= limits_.max_buckets) return Verdict::kFull;
+  if (pcs_.size() + bucket.pcs.size() > limits_.max_pcs) return Verdict::kFull;
+  if (bucket.is_clipped()) {
+    ++counts_.clipped;
+  } else if (bucket_hash(bucket.pcs, bucket.size) != bucket.hash) {
+    ++counts_.rejected_hash;
+    return Verdict::kRejected;
+  }
+  const auto first_pc = static_cast<std::uint32_t>(pcs_.size());
+  pcs_.insert(pcs_.end(), bucket.pcs.begin(), bucket.pcs.end());
+  evidence_.add(bucket);
+  if (is_settled_) {
+    decode(bucket, first_pc);
+  } else {
+    pending_.push_back({bucket, first_pc});
+    if (pending_.size() == kProofBuckets) settle();
+  }
+  return Verdict::kTaken;
+}
+
+// Distances to the next bucket in memory. Buckets are laid out by a bump allocator, so many are
+// true neighbours; a large gap means another chunk or somebody else's data and proves nothing.
+void BucketDecoder::gather_gaps() {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> extents;  // start, end of stack
+  for (const Pending& p : pending_) {
+    extents.emplace_back(p.raw.address, p.raw.address + sizeof(BucketHeader) + p.raw.stack_depth * 8);
+  }
+  std::sort(extents.begin(), extents.end());
+  for (std::size_t i = 0; i + 1 < extents.size(); ++i) {
+    const std::uint64_t next = extents[i + 1].first;
+    if (next >= extents[i].second) evidence_.add_gap(next - extents[i].second);
+  }
+}
+
+void BucketDecoder::settle() {
+  gather_gaps();
+  layout_ = evidence_.decide();
+  is_settled_ = true;
+  for (const Pending& p : pending_) decode(p.raw, p.first_pc);
+  std::vector<Pending>().swap(pending_);
+}
+
+void BucketDecoder::decode(const RawBucket& raw, std::uint32_t first_pc) {
+  if (layout_ == RecordLayout::kUnknown) return;
+  const DecodedRecord record = decode_record(raw, layout_);
+  if (record.is_torn) ++counts_.torn;
+  Bucket bucket;
+  bucket.first_pc = first_pc;
+  bucket.pc_count = static_cast<std::uint32_t>(raw.pcs.size());
+  bucket.size = raw.size;
+  bucket.active = record.active;
+  bucket.future = record.future;
+  buckets_.push_back(bucket);
+}
+
+void BucketDecoder::finish(HeapSnapshot& snapshot) {
+  if (!is_settled_) settle();
+  // The first buckets may carry no counts yet and the later ones may contradict them.
+  const RecordLayout overall = evidence_.decide();
+  if (layout_ != overall) layout_ = RecordLayout::kUnknown;
+  snapshot.layout = layout_;
+  snapshot.counts = counts_;
+  if (layout_ == RecordLayout::kUnknown) {
+    snapshot.complete = false;
+    snapshot.reason = "bucket record layout unknown (" + evidence_.describe() + ")";
+    return;
+  }
+  snapshot.buckets = std::move(buckets_);
+  snapshot.pcs = std::move(pcs_);
+}
+
+Result<RawBucket> parse_bucket(std::span<const std::byte> bytes, std::uint64_t address,
+                               std::vector<std::uint64_t>& pcs) {
+  BucketHeader header;
+  if (bytes.size() < sizeof(header)) return fail(ErrorCode::kInvalid, "bucket shorter than its header");
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (!is_plausible(header)) return fail(ErrorCode::kInvalid, "bucket header");
+  const std::size_t words = (bytes.size() - sizeof(header)) / 8;
+  if (words < header.stack_depth + kRecordWords / 2) return fail(ErrorCode::kInvalid, "bucket shorter than its stack");
+  pcs.resize(header.stack_depth);
+  if (!pcs.empty()) std::memcpy(pcs.data(), bytes.data() + sizeof(header), pcs.size() * 8);
+  RawBucket bucket;
+  bucket.address = address;
+  bucket.hash = header.hash;
+  bucket.size = header.size;
+  bucket.stack_depth = header.stack_depth;
+  bucket.pcs = pcs;
+  bucket.record_words = std::min<std::size_t>(words - pcs.size(), kRecordWords);
+  std::memcpy(bucket.record.data(), bytes.data() + sizeof(header) + pcs.size() * 8, bucket.record_words * 8);
+  return bucket;
+}
+
+}  // namespace oomw::goruntime

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "goruntime/process_image.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace oomw::goruntime {
+
+namespace {
+
+constexpr std::size_t kMaxStatBytes = 4096, kMaxAuxvBytes = 4096;
+constexpr std::uint64_t kPageBytes = 4096;   // load addresses are at least this aligned
+constexpr std::size_t kStartTimeField = 19;  // of stat, counted from the state after the name
+
+FileIdentity identity_of(const struct stat& st) {
+  return {st.st_dev, st.st_ino, static_cast<std::uint64_t>(st.st_size),
+          st.st_mtim.tv_sec * std::int64_t{1'000'000'000} + st.st_mtim.tv_nsec};
+}
+
+Result<std::uint64_t> start_time_of(const std::string& proc) {
+  ASSIGN_OR_RETURN(const std::string stat, read_file(proc + "stat", kMaxStatBytes));
+  // The name may hold spaces and brackets; the last bracket ends it.
+  const std::size_t name_end = stat.rfind(") ");
+  if (name_end == std::string::npos) return fail(ErrorCode::kInvalid, proc + "stat");
+  const auto fields = split(std::string_view(stat).substr(name_end + 2), ' ');
+  const auto ticks = fields.size() > kStartTimeField ? parse_u64(fields[kStartTimeField]) : std::nullopt;
+  if (!ticks) return fail(ErrorCode::kInvalid, proc + "stat: start time");
+  return *ticks;
+}
+
+Result<std::uint64_t> entry_of(const std::string& proc) {
+  ASSIGN_OR_RETURN(const std::string auxv, read_file(proc + "auxv", kMaxAuxvBytes));
+  for (std::size_t at = 0; at + sizeof(Elf64_auxv_t) <= auxv.size(); at += sizeof(Elf64_auxv_t)) {
+    Elf64_auxv_t entry;
+    std::memcpy(&entry, auxv.data() + at, sizeof(entry));
+    if (entry.a_type == AT_ENTRY) return entry.a_un.a_val;
+  }
+  return fail(ErrorCode::kNotFound, proc + "auxv: no entry point");
+}
+
+}  // namespace
+
+Result<FileIdentity> identify_file(int fd) {
+  struct stat st;
+  if (::fstat(fd, &st) != 0) return fail_errno(errno, "fstat of an executable");
+  return identity_of(st);
+}
+
+Result<ProcessImage> read_process_image(int pid) {
+  const std::string proc = "/proc/" + std::to_string(pid) + "/";
+  ProcessImage image;
+  image.pid = pid;
+  struct stat st;
+  if (::stat((proc + "exe").c_str(), &st) != 0) return fail_errno(errno, "stat of " + proc + "exe");
+  image.exe = identity_of(st);
+  ASSIGN_OR_RETURN(image.start_time_ticks, start_time_of(proc));
+  ASSIGN_OR_RETURN(image.entry, entry_of(proc));
+  return image;
+}
+
+Result<std::uint64_t> load_bias(const ProcessImage& image, const GoBinary& binary) {
+  const std::uint64_t bias = image.entry - binary.entry;
+  const bool fits = binary.is_position_independent ? bias % kPageBytes == 0 : bias == 0;
+  if (!fits) return fail(ErrorCode::kNotFound, "process " + std::to_string(image.pid) + " runs another program now");
+  return bias;
+}
+
+}  // namespace oomw::goruntime
