@@ -136,6 +136,19 @@ class Kills(E2eTest):
             for capture in incident["captures"]:
                 self.assertIn(capture.get("pid", work.pid), (work.pid, None), "a neighbour's profile")
 
+    def test_crash_loop_keeps_each_kills_evidence_apart(self):
+        witness = self.daemon("[triggers]\ncooldown_seconds = 0\nbudget = 1000\n")
+        box, own = self.cgroup("looping", 64), []
+        for _ in range(3):
+            work = self.leaky_go(box, "-rate", "100")
+            work.wait_killed()
+            own.append(work.pid)
+        incidents = sorted(self.wait_incidents(witness, 3), key=lambda i: i["time"])
+        self.assertEqual([i["victims"][0]["pid"] for i in incidents], own)
+        for incident, pid in zip(incidents, own):
+            pids = {c["pid"] for c in incident["captures"]} - {None}
+            self.assertEqual(pids, {pid}, "a capture of another life of the container")
+
     def test_victim_is_not_the_trigger(self):
         witness, box = self.daemon(), self.cgroup("shared", 160)
         go = os.path.join(self.scratch, "go")
