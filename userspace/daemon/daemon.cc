@@ -95,6 +95,7 @@ struct Daemon::Impl {
   void dispatch_orders();
   void write_ready_incidents();
   void arm_correlator();
+  void observe_leads(const Incident& incident);
   void save_ledger_if_changed();
   void collect_losses();
   void flush();
@@ -188,6 +189,7 @@ void Daemon::Impl::start_captures() {
   writer =
       std::make_unique<EvidenceWriter>(*loop, *writer_worker, *spool, clock, config.data_dir, config.retention,
                                        [this](const Incident& incident, const std::string& directory, bool amended) {
+                                         if (!amended) observe_leads(incident);
                                          if (options.on_incident) options.on_incident(incident, directory, amended);
                                          publisher->request();
                                        });
@@ -332,12 +334,15 @@ void Daemon::Impl::dispatch_orders() {
 
 void Daemon::Impl::write_ready_incidents() {
   for (Incident& incident : pipeline->take_incidents(clock.now(), wall_offset_ns(clock))) {
-    for (const IncidentCapture& capture : incident.captures) {
-      if (capture.result == "ok") capture_metrics.lead_seconds.observe(capture.lead_seconds);
-    }
     writer->write(std::move(incident));
   }
   arm_correlator();
+}
+
+void Daemon::Impl::observe_leads(const Incident& incident) {
+  for (const IncidentCapture& capture : incident.captures) {
+    if (capture.result == "ok") capture_metrics.lead_seconds.observe(capture.lead_seconds);
+  }
 }
 
 void Daemon::Impl::arm_correlator() {

@@ -47,7 +47,7 @@ void Pipeline::apply(const Event& event) {
   } else if (const auto* sample = std::get_if<MemorySampled>(&event)) {
     on_sample(*sample);
   } else if (const auto* created = std::get_if<CgroupCreated>(&event)) {
-    accounting_.on_created(created->cgroup);
+    if (!created->existed) accounting_.on_created(created->cgroup);
   } else if (const auto* removed = std::get_if<CgroupRemoved>(&event)) {
     on_removed(*removed);
   }

@@ -87,6 +87,7 @@ struct CgroupCreated {
   CgroupId parent;
   std::string path;  // from the memory hierarchy's root; may be cut (path_complete)
   bool path_complete = true;
+  bool existed = false;  // found by the walk at start-up: it may have a past that we did not see
 };
 
 struct CgroupRemoved {

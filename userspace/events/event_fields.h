@@ -106,6 +106,7 @@ void describe(A& a, Seen<A, CgroupCreated>& e) {
   a("parent", e.parent.value);
   a("path", e.path);
   a("path_complete", e.path_complete);
+  a("existed", e.existed);
 }
 
 template <typename A>
