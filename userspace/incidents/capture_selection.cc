@@ -59,6 +59,8 @@ bool belongs(const CaptureFinished& capture, const KillEvidence& evidence, const
     return false;
   }
   if (capture.process.pid != 0 && is_victim(capture.process, evidence)) return true;
+  // Begun after the kill it shows another life of the container, or what came of a survivor.
+  if (capture.started > evidence.last) return false;
   const bool is_ours =
       (evidence.owner && capture.cgroup == evidence.owner) || model.is_under(capture.cgroup, evidence.container);
   return is_ours && !was_gone_before(capture.process, evidence, model);

@@ -189,6 +189,27 @@ TEST_F(CorrelatorTest, capture_of_a_process_that_died_before_does_not_belong) {
   EXPECT_TRUE(take_one(1005).captures.empty());
 }
 
+TEST_F(CorrelatorTest, capture_of_the_next_life_does_not_belong) {
+  apply(killed(10, 5, 2, 2, 1000));
+  EXPECT_TRUE(take_one(1005).captures.empty());
+  apply(seen(30, 1500, 2));
+  CaptureFinished next = capture(1600);
+  next.process = {30, 1500};
+  apply(next);
+  EXPECT_TRUE(take(1700).empty());
+}
+
+TEST_F(CorrelatorTest, capture_under_way_at_the_kill_belongs) {
+  apply(killed(10, 5, 2, 2, 1000));
+  (void)take_one(1005);
+  apply(seen(11, 5, 2));
+  CaptureFinished sibling = capture(1010);
+  sibling.process = {11, 5};
+  sibling.started = at_ms(990);
+  apply(sibling);
+  EXPECT_EQ(take_one(1100).captures.size(), 1u);
+}
+
 TEST_F(CorrelatorTest, capture_older_than_lookback_does_not_belong) {
   apply(capture(0));
   apply(killed(10, 5, 2, 2, 31 * 60'000));
