@@ -76,7 +76,10 @@ void LayoutEvidence::add_gap(std::uint64_t gap) {
 
 RecordLayout LayoutEvidence::decide() const {
   if (long_holds_ + long_broken_ + short_holds_ + short_broken_ == 0) return RecordLayout::kNoData;
-  if (overlaps_ == 0 && prevails(long_holds_, long_broken_)) return RecordLayout::kObjectsAndBytes;
+  // Bytes that agree with objects are no accident, even if a neighbour says there is no room for them.
+  if (prevails(long_holds_, long_broken_)) {
+    return overlaps_ == 0 ? RecordLayout::kObjectsAndBytes : RecordLayout::kUnknown;
+  }
   // Some other layout could look like small counts. Buckets of the short one come side by side
   // sooner or later: 64 B apart, never 128 exactly without one at 64, never less.
   const bool many = short_holds_ >= kManyBuckets;
