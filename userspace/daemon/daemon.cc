@@ -32,7 +32,7 @@ constexpr std::uint64_t kMaxRecordingBytes = 1ull << 30;
 constexpr std::size_t kMaxDrain = 8'192;  // records per wake-up, then other fds get a turn
 constexpr std::size_t kMaxContainerSeries = 4'096;
 constexpr std::size_t kCaptureQueue = 64;
-constexpr std::size_t kWriterQueue = 256;
+constexpr std::size_t kWriterQueue = 1'024;    // > 2 * EvidenceWriter::kMaxPending, for flush()
 constexpr std::size_t kMaxProcessesRead = 64;  // per crossing
 constexpr Nanoseconds kTick = std::chrono::seconds(1);
 constexpr Nanoseconds kPublish = std::chrono::seconds(5);
@@ -369,6 +369,7 @@ void Daemon::Impl::flush() {
   for (Incident& incident : pipeline->take_incidents(settled, wall_offset_ns(clock)))
     writer->write(std::move(incident));
   writer->save_ledger({pipeline->ledger(), boot_id, pipeline->accounted()});
+  writer->flush();
 }
 
 void Daemon::Impl::collect_losses() {

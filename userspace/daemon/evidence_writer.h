@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -26,13 +27,16 @@ struct EvidenceStats {
 
 // Puts incidents and kill counts on disk from one worker, so that an fsync never holds up the
 // core thread. Core thread only; the worker gets values and posts back.
-//   - writes keep their order, also of one incident and its amendments;
+//   - one incident is under way at a time, and a first write goes before every amendment: the next
+//     kill's evidence must not queue behind afterthoughts of the last one;
+//   - of an incident's amendments only the newest waits;
 //   - a disk that refuses (full, read-only, unreadable) is said once; the newest kMaxPending
 //     incidents stay in memory and are tried again every kRetry until space returns;
-//   - the ledger is coalesced: one save in flight, the newest state next.
+//   - the ledger is coalesced: one save in flight, the newest state next, retried like incidents.
 class EvidenceWriter {
  public:
-  static constexpr std::size_t kMaxPending = 64;
+  static constexpr std::size_t kMaxPending = 256;  // of about 10 KiB each
+  static constexpr std::size_t kMaxKnown = 4'096;
   static constexpr Nanoseconds kRetry = std::chrono::seconds(2);
   static constexpr Nanoseconds kPruneDelay = std::chrono::seconds(5);
   // On disk; `amended`: it was there before. Called on the core thread.
@@ -44,6 +48,8 @@ class EvidenceWriter {
 
   void write(Incident incident);
   void save_ledger(LedgerState state);
+  // At the end, when the loop has stopped: hands everything that waits to the worker.
+  void flush();
   [[nodiscard]] const EvidenceStats& stats() const { return stats_; }
 
  private:
@@ -51,13 +57,18 @@ class EvidenceWriter {
     Result<std::string> directory;
     double seconds = 0;
   };
+  void pump();
   void submit(Incident incident);
-  void handle_written(Incident incident, Outcome outcome);
+  [[nodiscard]] Outcome store(const Incident& incident);
+  void post_back(const EventLoop::Task& task);
+  void handle_written(const Incident& incident, const Outcome& outcome);
+  void finish(const Incident& incident, const Outcome& outcome);
+  void keep(Incident incident, bool is_first_again);
+  void retry_later();
   void prune_soon();
-  void keep(Incident incident);
-  void retry();
+  [[nodiscard]] bool is_on_disk(const std::string& id) const;
   void submit_ledger();
-  void handle_ledger(const Result<>& saved);
+  void handle_ledger(LedgerState state, const Result<>& saved);
   void handle_refusal(const Error& error);
   void handle_success();
 
@@ -69,9 +80,11 @@ class EvidenceWriter {
   const Retention retention_;
   IncidentStore store_;  // used by the worker only
   Written written_;
-  std::deque<Incident> pending_;
-  std::deque<std::string> known_ids_;  // of written incidents: tells an amendment from a first write
+  std::deque<Incident> pending_;                // first writes, oldest first
+  std::map<std::string, Incident> amendments_;  // by id
+  std::deque<std::string> known_ids_;           // on disk: tells an amendment from a first write
   std::optional<LedgerState> next_ledger_;
+  bool is_incident_in_flight_ = false;
   bool is_ledger_in_flight_ = false;
   bool is_retry_armed_ = false;
   bool is_prune_armed_ = false;

@@ -147,7 +147,7 @@ TEST_F(SchedulerTest, the_request_carries_the_crossing) {
   EXPECT_EQ(request.trigger, "watermark_90");
   EXPECT_EQ(request.usage_bytes, 90u);
   EXPECT_EQ(request.limit_bytes, 100u);
-  EXPECT_EQ(request.deadline - request.requested, std::chrono::seconds(5));
+  EXPECT_GE(request.deadline - request.requested, std::chrono::seconds(5));
 }
 
 TEST_F(SchedulerTest, a_second_decision_for_a_busy_cgroup_waits_for_the_first) {
