@@ -44,8 +44,9 @@ struct oomw_header {
 #define OOMW_KILL_VICTIM_READ (1u << 0) /* the victim fields below were read from its task */
 #define OOMW_KILL_OWNER_EXACT                                                                      \
 	(1u << 1) /* limit owner is the kernel's own oc->memcg, not resolved */
-#define OOMW_KILL_OWNER_FOUND (1u << 2) /* a memcg at its limit was found; without it: node-wide   \
-					 */
+#define OOMW_KILL_OWNER_FOUND                                                                      \
+	(1u << 2) /* a memcg at its limit was found; without it: node-wide                         \
+		   */
 
 /* One victim chosen by the OOM killer. `current` is the trigger, not the victim. SIGKILL is
  * already queued when this fires. With memory.oom.group one decision has many of these. */

@@ -31,11 +31,16 @@ void touch_megabyte() {
 bool parse(int argc, char** argv, Options& options) {
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string flag = argv[i];
-    if (flag == "--hold-mb") options.hold_mb = std::atol(argv[i + 1]);
-    else if (flag == "--rate-mb-s") options.rate_mb_s = std::atol(argv[i + 1]);
-    else if (flag == "--leak-mb") options.leak_mb = std::atol(argv[i + 1]);
-    else if (flag == "--wait-file") options.wait_file = argv[i + 1];
-    else return false;
+    if (flag == "--hold-mb")
+      options.hold_mb = std::atol(argv[i + 1]);
+    else if (flag == "--rate-mb-s")
+      options.rate_mb_s = std::atol(argv[i + 1]);
+    else if (flag == "--leak-mb")
+      options.leak_mb = std::atol(argv[i + 1]);
+    else if (flag == "--wait-file")
+      options.wait_file = argv[i + 1];
+    else
+      return false;
   }
   return argc % 2 == 1;
 }

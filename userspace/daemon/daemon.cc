@@ -40,6 +40,7 @@ constexpr Nanoseconds kRescan = std::chrono::seconds(1);
 // A split of memory younger than this describes the kill better than one read after it, when the
 // victim's pages may be gone already.
 constexpr Nanoseconds kStatFresh = std::chrono::seconds(3);
+constexpr Nanoseconds kLedgerDelay = std::chrono::milliseconds(30);
 constexpr Nanoseconds kRecount = std::chrono::milliseconds(600);  // > KillAccounting::kGrace
 
 std::int64_t wall_offset_ns(const Clock& clock) { return clock.wall_now().ns - clock.now().ns; }
@@ -61,6 +62,7 @@ struct Daemon::Impl {
   CaptureMetrics capture_metrics;
   std::map<std::string, std::uint64_t> known_lost;
   std::uint64_t saved_ledger_version = 0;
+  bool is_ledger_armed = false;
   std::optional<MonotonicTime> correlator_armed_for;
   bool is_first_snapshot_ready = false;
   std::string boot_id;
@@ -355,10 +357,17 @@ void Daemon::Impl::arm_correlator() {
   });
 }
 
+// A moment later, so that the incident's own fsyncs go first. Dying in between loses nothing: the
+// next run compares with the kernel's counts.
 void Daemon::Impl::save_ledger_if_changed() {
-  if (std::exchange(saved_ledger_version, pipeline->ledger_version()) == pipeline->ledger_version()) return;
-  writer->save_ledger({pipeline->ledger(), boot_id, pipeline->accounted()});
+  if (saved_ledger_version == pipeline->ledger_version() || is_ledger_armed) return;
+  is_ledger_armed = true;
   publisher->request();
+  (void)loop->add_once(kLedgerDelay, [this] {
+    is_ledger_armed = false;
+    saved_ledger_version = pipeline->ledger_version();
+    writer->save_ledger({pipeline->ledger(), boot_id, pipeline->accounted()});
+  });
 }
 
 // At the end nothing that was seen may be lost: incidents that have not settled are written as
