@@ -46,7 +46,10 @@ fetch_from() { # suite $1 -> $cache/$version
 
 root_of "" && exit 0
 root_of "$cache/$version" && exit 0
-command -v apt-get >/dev/null && command -v dpkg >/dev/null || give_up "not cached, and apt-get or dpkg is missing"
+if ! command -v apt-get >/dev/null || ! command -v dpkg >/dev/null; then
+  give_up "not cached, and apt-get or dpkg is missing"
+fi
+# shellcheck disable=SC2016 # the format is apt's to expand
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -v security | sort -u | head -1)
 [[ -n $mirror ]] || give_up "not cached, and the system's apt knows no mirror"
 
