@@ -107,7 +107,7 @@ Result<std::vector<std::int32_t>> CgroupFs::processes(const std::string& path, s
   return pids;
 }
 
-std::optional<std::string> CgroupFs::memory_path_of(std::string_view proc_cgroup_text) const {
+std::optional<std::string> CgroupFs::memory_path_in(std::string_view proc_cgroup_text, CgroupVersion version) {
   for (const std::string_view line : split(proc_cgroup_text, '\n')) {
     const std::size_t first = line.find(':');
     if (first == std::string_view::npos) continue;
@@ -115,7 +115,7 @@ std::optional<std::string> CgroupFs::memory_path_of(std::string_view proc_cgroup
     if (second == std::string_view::npos) continue;
     const std::string_view controllers = line.substr(first + 1, second - first - 1);
     const std::string_view path = line.substr(second + 1);
-    const bool is_ours = version_ == CgroupVersion::kV1 ? lists_memory(controllers) : line.starts_with("0::");
+    const bool is_ours = version == CgroupVersion::kV1 ? lists_memory(controllers) : line.starts_with("0::");
     if (!is_ours) continue;
     if (!path.starts_with('/') || leaves_root(path)) return std::nullopt;
     return std::string(path);

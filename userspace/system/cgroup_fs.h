@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -46,7 +46,12 @@ class CgroupFs {
                                              bool detailed) const;
   [[nodiscard]] Result<std::vector<std::int32_t>> processes(const std::string& path, std::size_t max) const;
   // Memory cgroup path from the text of /proc/PID/cgroup ("4:memory:/a" or "0::/a").
-  [[nodiscard]] std::optional<std::string> memory_path_of(std::string_view proc_cgroup_text) const;
+  [[nodiscard]] std::optional<std::string> memory_path_of(std::string_view proc_cgroup_text) const {
+    return memory_path_in(proc_cgroup_text, version_);
+  }
+  // The same, pure and fuzzed.
+  [[nodiscard]] static std::optional<std::string> memory_path_in(std::string_view proc_cgroup_text,
+                                                                 CgroupVersion version);
   // v2: the nearest cgroup at or above `path` where the controller is on, whose memory a process
   // in `path` is charged to. v1: `path`.
   [[nodiscard]] std::string charged_path_of(std::string path) const;

@@ -124,7 +124,8 @@ void KillCountWatch::check(CgroupId id, std::size_t attempt) {
   const auto found = watched_.find(id);
   if (found == watched_.end()) return;
   auto sample = cgroups_.sample(found->second.path, id, clock_.now(), false);
-  if (!sample.has_value()) return unwatch(id);
+  if (!sample.has_value() && sample.error().code == ErrorCode::kNotFound) return unwatch(id);
+  if (!sample.has_value()) return;
   if (sample->kernel_oom_kills > found->second.kills) {
     found->second.kills = sample->kernel_oom_kills;
     deliver_(std::move(*sample));

@@ -15,8 +15,9 @@
 namespace oomw {
 namespace {
 
-// A slope over less than this is noise: the kernel charges in batches of 64 pages per CPU.
-constexpr Nanoseconds kMinGrowthInterval = std::chrono::milliseconds(10);
+// A slope over less than this is noise: the kernel charges in batches of 64 pages per CPU. Half of
+// poll_fast, so that a poll a little early still has a slope.
+constexpr Nanoseconds kMinGrowthInterval = std::chrono::milliseconds(5);
 constexpr double kGrowthWeight = 0.5;
 
 std::optional<std::uint64_t> read_usage(int fd) {

@@ -195,7 +195,11 @@ TEST_F(FileKills, unreadable_log_is_a_problem_and_counts_still_rise) {
 class FileWatermarks : public FileEventsTest {
  protected:
   FileWatermarks() { config.watermarks = true; }
-  void use(std::uint64_t bytes) const { tree.write("cg/app/memory.current", std::to_string(bytes) + "\n"); }
+  // In place and in one write, as the watch keeps the file open; a reading must never see it empty.
+  void use(std::uint64_t bytes) const {
+    const UniqueFd file(::open(tree.path("cg/app/memory.current").c_str(), O_WRONLY));
+    ASSERT_TRUE(write_all(file.get(), std::to_string(bytes) + "\n").has_value());
+  }
 };
 
 TEST_F(FileWatermarks, rising_usage_crosses_levels_once) {
@@ -225,11 +229,12 @@ TEST_F(FileWatermarks, usage_already_high_is_told_at_once) {
 }
 
 TEST_F(FileWatermarks, growth_gives_a_time_to_the_limit) {
+  config.poll_slow = milliseconds(30);  // well above the shortest interval that a slope is taken over
   V2Cgroup{.current = "0", .max = "100000000"}.write(tree, "cg/app");
   make();
   tell("/app");
   files->on_event(limited("app", 100'000'000));
-  run_for(milliseconds(30));
+  run_for(milliseconds(50));
   use(60'000'000);
   run();
   ASSERT_EQ(events.size(), 1u);

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records of /dev/kmsg: comm and cgroup names inside them are the workload's.
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/text.h"
+#include "system/kmsg_source.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  oomw::KmsgJoiner joiner;
+  for (const std::string_view line : oomw::split(text, '\n')) {
+    const auto message = oomw::message_of_record(line);
+    // Both as a record and as a bare message, so that inputs need not find the header first.
+    for (const std::string_view candidate : {line, message ? std::string_view(*message) : std::string_view()}) {
+      const auto kill = joiner.on_message(candidate);
+      if (!kill) continue;
+      OOMW_CHECK(kill->killed.pid > 0);
+      OOMW_CHECK(kill->killed.comm.size() <= 15);
+      OOMW_CHECK(!kill->constraint || kill->constraint->pid == kill->killed.pid);
+    }
+    if (const auto constraint = oomw::parse_kmsg_constraint(line)) OOMW_CHECK(constraint->comm.size() <= 15);
+  }
+  return 0;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text of /proc and cgroupfs: the kernel's, but with a comm and paths in it, and in a container
+// the files may not be what they seem.
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+#include "system/cgroup_fs.h"
+#include "system/memory_files.h"
+#include "system/process_reader.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  (void)oomw::start_ticks_of_stat(text);
+  (void)oomw::parse_limit(text);
+  (void)oomw::reclaimable_v1(text);
+  (void)oomw::reclaimable_v2(text);
+  (void)oomw::find_value(text, "oom_kill");
+  OOMW_CHECK(oomw::parse_stat_v1(text).size() <= oomw::kMaxStatKeys);
+  OOMW_CHECK(oomw::parse_stat_v2(text).size() <= oomw::kMaxStatKeys);
+  for (const auto version : {oomw::CgroupVersion::kV1, oomw::CgroupVersion::kV2}) {
+    const auto path = oomw::CgroupFs::memory_path_in(text, version);
+    if (!path) continue;
+    OOMW_CHECK(path->starts_with('/') && path->find('\n') == std::string::npos);
+    OOMW_CHECK(("/" + *path + "/").find("/../") == std::string::npos);
+  }
+  return 0;
+}
