@@ -7,8 +7,8 @@ from harness.daemon import run_cli
 
 
 class Rungs(E2eTest):
-    def kill_on(self, config, expected_rungs):
-        witness, box = self.daemon(config), self.cgroup("rung", 128)
+    def kill_on(self, config, expected_rungs, prefix=()):
+        witness, box = self.daemon(config, prefix=prefix), self.cgroup("rung", 128)
         shown = lambda: {l["feature"]: l["rung"] for l, v in witness.scrape().values("oomwitness_feature_rung") if v}
         for feature, rung in expected_rungs.items():
             self.assertEqual(shown()[feature], rung, shown())
@@ -34,6 +34,23 @@ class Rungs(E2eTest):
         features = ("oom_kill", "watermark", "process_lifecycle", "cgroup_lifecycle")
         config = "[kernel.best_rung]\nreclaim = \"none\"\n" + "".join(f'{f} = "files"\n' for f in features)
         self.kill_on(config, {"oom_kill": "files", "watermark": "files", "cgroup_lifecycle": "files"})
+
+    def in_mount_namespace(self, command):
+        """A daemon prefix that runs `command` in a mount namespace of the daemon's own first."""
+        return ["unshare", "-m", "sh", "-c", command + ' && exec "$@"', "sh"]
+
+    def test_kernel_without_btf_works_from_files(self):
+        if not os.access("/dev/kmsg", os.R_OK):
+            self.skipTest("/dev/kmsg cannot be read here: no kill record without BPF")
+        if not os.path.isdir("/sys/kernel/btf"):
+            self.skipTest("this kernel has no BTF to hide: the other tests ran without it")
+        self.kill_on("", {"oom_kill": "files", "watermark": "files", "cgroup_lifecycle": "files"},
+                     self.in_mount_namespace("mount -t tmpfs none /sys/kernel/btf"))
+        self.assertIn("/sys/kernel/btf/vmlinux", self.daemons[0].log())
+
+    def test_tracefs_is_not_needed(self):
+        hide = "for d in /sys/kernel/tracing /sys/kernel/debug; do [ ! -d $d ] || mount -t tmpfs none $d; done"
+        self.kill_on("", {"oom_kill": "tp_btf", "watermark": "tp_btf"}, self.in_mount_namespace(hide))
 
     def test_raw_tracepoint_rung(self):
         features = ("oom_kill", "watermark", "reclaim", "process_lifecycle", "cgroup_lifecycle")

@@ -25,7 +25,7 @@ void add_run(CLI::App& app, CommandLine& line) {
   CLI::App* run = add_command(app, line, "run", "Trace this node until interrupted");
   run->add_flag("--json", line.json, "One JSON object per line");
   run->add_option("--metrics-listen", line.metrics_listen, "ADDRESS:PORT of /metrics and health (default :9435)");
-  run->add_option("--web-listen", line.web_listen, "ADDRESS:PORT of the web UI (default 127.0.0.1:9436)");
+  run->add_option("--web-listen", line.web_listen, "Reserved for the web UI, which is not there yet");
   run->add_option("--record", line.record_path, "Also write every event to this file, for replay");
 }
 
