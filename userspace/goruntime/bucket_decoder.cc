@@ -15,8 +15,7 @@ BucketDecoder::Verdict BucketDecoder::add(const RawBucket& bucket) {
     ++counts_.rejected_hash;
     return Verdict::kRejected;
   }
-  const auto first_pc = static_cast<std::uint32_t>(pcs_.size());
-  pcs_.insert(pcs_.end(), bucket.pcs.begin(), bucket.pcs.end());
+  const std::uint32_t first_pc = pcs_.append(bucket.pcs);
   evidence_.add(bucket);
   if (is_settled_) {
     decode(bucket, first_pc);

@@ -24,7 +24,7 @@ class BucketDecoder {
   static constexpr std::size_t kProofBuckets = 2048;
   struct Limits {
     std::uint64_t max_buckets = 200'000;  // 80 B each
-    std::uint64_t max_pcs = 2U << 20;     // 16 MiB
+    std::uint64_t max_pcs = 4U << 20;     // 32 MiB
   };
   enum class Verdict { kTaken, kRejected, kFull };
 
@@ -55,7 +55,7 @@ class BucketDecoder {
   bool is_settled_ = false;
   std::vector<Pending> pending_;
   std::vector<Bucket> buckets_;
-  std::vector<std::uint64_t> pcs_;
+  PcPool pcs_;
   WalkCounts counts_;
 };
 

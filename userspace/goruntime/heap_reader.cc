@@ -82,7 +82,7 @@ Result<HeapSnapshot> walk_once(const ByteSource& source, const HeapTarget& targe
   decoder.finish(snapshot);
   if (walk.found_loop()) {  // the runtime's list never loops: this is not one
     snapshot.buckets.clear();
-    snapshot.pcs.clear();
+    snapshot.pcs = PcPool();
   }
   ASSIGN_OR_RETURN(const auto after, read_cycle(source, target));
   if (before && after) snapshot.cycle = CycleState{*before, *after, 0};

@@ -11,6 +11,18 @@ std::string_view to_string(RecordLayout layout) {
   return kNames[static_cast<std::size_t>(layout)];
 }
 
+std::uint32_t PcPool::append(std::span<const std::uint64_t> stack) {
+  OOMW_CHECK(stack.size() <= kChunkPcs);
+  if (chunks_.empty() || chunks_.back().size() + stack.size() > kChunkPcs) {
+    chunks_.emplace_back().reserve(kChunkPcs);
+  }
+  std::vector<std::uint64_t>& chunk = chunks_.back();
+  const std::size_t first = (chunks_.size() - 1) * kChunkPcs + chunk.size();
+  chunk.insert(chunk.end(), stack.begin(), stack.end());
+  size_ += stack.size();
+  return static_cast<std::uint32_t>(first);
+}
+
 Counts operator+(const Counts& a, const Counts& b) {
   return {a.allocs + b.allocs, a.frees + b.frees, a.alloc_bytes + b.alloc_bytes, a.free_bytes + b.free_bytes};
 }

@@ -43,7 +43,7 @@ struct Amount {
 
 // One call stack and block size, all counts as sampled.
 struct Bucket {
-  std::uint32_t first_pc = 0;  // index into HeapSnapshot::pcs
+  std::uint32_t first_pc = 0;  // place in HeapSnapshot::pcs
   std::uint32_t pc_count = 0;
   std::uint64_t size = 0;  // bytes of one block
   Counts active;           // as of the last published collection
@@ -71,6 +71,24 @@ struct WalkCounts {
   std::uint64_t torn = 0;            // bytes and objects disagreed; bytes recomputed
 };
 
+// The stacks of a snapshot. In chunks of 1 MiB, because a vector that grows would for a moment hold
+// three times what it needs, and 60,000 buckets of 40 frames are 19 MB already.
+class PcPool {
+ public:
+  static constexpr std::size_t kChunkPcs = 128U << 10;
+
+  // Where the stack starts, for at(). A stack is never split; kChunkPcs is its longest.
+  [[nodiscard]] std::uint32_t append(std::span<const std::uint64_t> stack);
+  [[nodiscard]] std::span<const std::uint64_t> at(std::uint32_t first, std::uint32_t count) const {
+    return std::span(chunks_[first / kChunkPcs]).subspan(first % kChunkPcs, count);
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  std::vector<std::vector<std::uint64_t>> chunks_;
+  std::size_t size_ = 0;
+};
+
 struct HeapSnapshot {
   std::string go_version;
   std::int64_t rate = 0;            // runtime.MemProfileRate, bytes per sample
@@ -79,7 +97,7 @@ struct HeapSnapshot {
   RecordLayout layout = RecordLayout::kNoData;
   LocateMethod method = LocateMethod::kNone;
   std::vector<Bucket> buckets;  // newest first
-  std::vector<std::uint64_t> pcs;
+  PcPool pcs;
   std::uint64_t load_bias = 0;  // pcs minus this are addresses in the file
   WalkCounts counts;
   std::uint64_t bytes_read = 0, reads = 0;
@@ -87,7 +105,7 @@ struct HeapSnapshot {
   std::string reason;     // why not complete, or what to know about it
 
   [[nodiscard]] std::span<const std::uint64_t> pcs_of(const Bucket& bucket) const {
-    return std::span(pcs).subspan(bucket.first_pc, bucket.pc_count);
+    return bucket.pc_count == 0 ? std::span<const std::uint64_t>() : pcs.at(bucket.first_pc, bucket.pc_count);
   }
 };
 

@@ -175,26 +175,41 @@ Result<FunctionRecord> Pclntab::function_at(std::uint64_t code_offset) const {
   return function(low);
 }
 
+namespace {
+
+// Looks up each whole name of `text`; returns where the last, unfinished one begins.
+std::size_t match_names(std::string_view text, std::uint64_t text_offset, std::span<const std::string_view> wanted,
+                        std::vector<std::optional<std::uint32_t>>& offsets) {
+  std::size_t begin = 0;
+  for (std::size_t end; (end = text.find('\0', begin)) != std::string_view::npos; begin = end + 1) {
+    const std::string_view name = text.substr(begin, end - begin);
+    const auto it = std::find(wanted.begin(), wanted.end(), name);
+    if (it == wanted.end()) continue;
+    auto& slot = offsets[static_cast<std::size_t>(it - wanted.begin())];
+    if (!slot) slot = static_cast<std::uint32_t>(text_offset + begin);
+  }
+  return begin;
+}
+
+}  // namespace
+
 Result<std::vector<std::optional<std::uint32_t>>> Pclntab::find_name_offsets(
     std::span<const std::string_view> names) const {
   std::vector<std::optional<std::uint32_t>> offsets(names.size());
-  std::size_t missing = names.size(), overlap = 0;
-  for (const auto name : names) overlap = std::max(overlap, name.size() + 2);
-  std::string chunk(kNameChunk + overlap, '\0');
+  const auto is_missing = [&] { return std::find(offsets.begin(), offsets.end(), std::nullopt) != offsets.end(); };
   const std::uint64_t total = units_ - names_;
-  for (std::uint64_t done = 0; done < total && missing > 0; done += kNameChunk) {
-    const std::uint64_t want = std::min<std::uint64_t>(chunk.size(), total - done);
-    RETURN_IF_ERROR(
-        elf_->reader().read(file_offset_ + names_ + done, std::as_writable_bytes(std::span(chunk.data(), want))));
-    const std::string_view text(chunk.data(), want);
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (offsets[i]) continue;
-      const std::string needle = std::string(1, '\0').append(names[i]).append(1, '\0');
-      const std::size_t at = text.find(needle);
-      if (at == std::string_view::npos) continue;
-      offsets[i] = static_cast<std::uint32_t>(done + at + 1);
-      --missing;
-    }
+  std::string chunk;
+  std::size_t kept = 0;  // the beginning of a name whose end is in the next chunk
+  for (std::uint64_t done = 0; done < total && is_missing();) {
+    const std::uint64_t want = std::min(kNameChunk, total - done);
+    chunk.resize(kept + want);
+    RETURN_IF_ERROR(elf_->reader().read(file_offset_ + names_ + done,
+                                        std::as_writable_bytes(std::span(chunk.data() + kept, want))));
+    const std::size_t tail = match_names(chunk, done - kept, names, offsets);
+    done += want;
+    kept = chunk.size() - tail;
+    chunk.erase(0, tail);
+    if (kept > kNameChunk) kept = 0;  // no name is that long: damage
   }
   return offsets;
 }

@@ -114,6 +114,14 @@ TEST(BucketDecoder, clipped_stack_is_kept_unverified_and_counted) {
   EXPECT_EQ(snapshot.buckets.size(), 1U);
 }
 
+TEST(PcPool, stacks_are_found_again_across_chunks) {
+  PcPool pool;
+  std::vector<std::uint32_t> places;
+  for (std::uint64_t i = 0; i < 500; ++i) places.push_back(pool.append(std::vector<std::uint64_t>(1000, i)));
+  EXPECT_EQ(pool.size(), 500'000U);
+  for (std::uint64_t i = 0; i < 500; ++i) EXPECT_THAT(pool.at(places[i], 1000), testing::Each(i));
+}
+
 TEST(ParseBucket, recorded_bytes_give_the_bucket_back) {
   const std::vector<std::uint64_t> pcs = {0x401000, 0x402000};
   std::vector<std::uint64_t> words = {0, 0x1000, 1, bucket_hash(pcs, 32), 32, 2, 0x401000, 0x402000};

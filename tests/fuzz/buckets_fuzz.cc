@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process whose memory is the input: walking its "buckets" must end, and what comes out must
+// have verified.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "goruntime/heap_reader.h"
+
+namespace {
+
+using namespace oomw::goruntime;
+
+void check(const HeapSnapshot& snapshot) {
+  if (snapshot.layout == RecordLayout::kUnknown && (snapshot.complete || !snapshot.buckets.empty())) __builtin_trap();
+  for (const Bucket& bucket : snapshot.buckets) {
+    if (in_use(bucket.held_now()).bytes < 0) __builtin_trap();
+    (void)unsample(in_use(bucket.held_now()), snapshot.rate);
+    (void)snapshot.pcs_of(bucket);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  constexpr std::uint64_t kBase = 0x1000;
+  const SpanSource memory(bytes, kBase);
+  HeapTarget target;
+  target.variables = {kBase, kBase + 8, kBase + 16};
+  ReadLimits limits;
+  limits.max_bytes = 1U << 20;
+  limits.max_retries = 1;
+  if (const auto snapshot = read_heap(memory, target, limits); snapshot.has_value()) check(*snapshot);
+  (void)scan_for_list_head(memory, {kBase, kBase + std::min<std::size_t>(size, 4096)});
+
+  std::vector<std::uint64_t> pcs;
+  BucketDecoder decoder(limits.decoder);
+  if (const auto bucket = parse_bucket(bytes, kBase, pcs); bucket.has_value()) {
+    for (int i = 0; i < 3; ++i) (void)decoder.add(*bucket);
+  }
+  HeapSnapshot snapshot;
+  decoder.finish(snapshot);
+  check(snapshot);
+  return 0;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// An executable of any shape: looking for Go's heap profile in it must end, within bounds.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "goruntime/binary.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace oomw::goruntime;
+  const SpanSource file(std::as_bytes(std::span(data, size)));
+  const auto binary = inspect_binary(file);
+  if (binary.has_value() && binary->profiling == Profiling::kAvailable && !binary->variables.buckets) __builtin_trap();
+  return 0;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// A function table of any content, in an otherwise sound executable: every lookup must end. The
+// input is the table itself, so that the fuzzer need not learn ELF first.
+#include <elf.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "goruntime/symbolizer.h"
+
+namespace {
+
+constexpr std::uint64_t kAddress = 0x400000;
+constexpr std::size_t kTableAt = 0x400, kMaxTable = 64U << 10;
+
+// One readable segment with everything; the entry point makes 0x400000 the start of text.
+std::vector<std::byte> executable_with(std::span<const std::byte> table) {
+  std::vector<std::byte> file(kTableAt + table.size());
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_type = ET_EXEC;
+  header.e_machine = EM_X86_64;
+  header.e_phoff = sizeof(header);
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  header.e_phnum = 1;
+  Elf64_Phdr segment{};
+  segment.p_type = PT_LOAD;
+  segment.p_flags = PF_R | PF_W;
+  segment.p_vaddr = kAddress;
+  segment.p_filesz = segment.p_memsz = file.size();
+  std::memcpy(file.data(), &header, sizeof(header));
+  std::memcpy(file.data() + sizeof(header), &segment, sizeof(segment));
+  if (!table.empty()) std::memcpy(file.data() + kTableAt, table.data(), table.size());
+  return file;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace oomw::goruntime;
+  const auto file = executable_with(std::as_bytes(std::span(data, std::min(size, kMaxTable))));
+  const SpanSource source(file);
+  CachedReader reader(source, 64U << 20, 4096);
+  const auto elf = ElfFile::open(reader);
+  if (!elf.has_value()) __builtin_trap();  // it is ours and sound
+  const auto table = Pclntab::parse(*elf, kAddress + kTableAt, size);
+  if (!table.has_value()) return 0;
+  for (std::uint32_t i = 0; i < std::min(table->function_count(), 64U); ++i) {
+    const auto function = table->function(i);
+    if (!function.has_value()) continue;
+    (void)table->name_at(function->name_offset);
+    (void)table->file_at(*function, function->entry);
+    (void)table->line_at(*function, function->end - 1);
+    (void)table->pcdata_at(*function, 2, function->entry);
+    (void)table->funcdata(*function, 3);
+    (void)table->function_at(function->entry);
+  }
+  const auto symbolizer = Symbolizer::open(source);
+  if (symbolizer.has_value()) (void)(*symbolizer)->inlined_chain(kAddress + 1, 0);
+  return 0;
+}
