@@ -25,14 +25,23 @@ Result<std::size_t> CachedReader::fetch(std::uint64_t offset, std::span<std::byt
 }
 
 Result<const CachedReader::Block*> CachedReader::block_at(std::uint64_t number) {
-  Block& block = blocks_[number % kBlocks];
-  if (block.is_filled && block.number == number) return &block;
-  block.is_filled = false;
-  block.bytes.resize(block_bytes_);
-  ASSIGN_OR_RETURN(block.filled_bytes, fetch(number * block_bytes_, block.bytes));
-  block.number = number;
-  block.is_filled = true;
-  return &block;
+  // Most reads hit the block of the one before; a table's index and its records alternate between two.
+  if (recent_->is_filled && recent_->number == number) return recent_;
+  Block* oldest = &blocks_[0];
+  for (Block& block : blocks_) {
+    if (block.is_filled && block.number == number) {
+      block.last_use = ++uses_;
+      return recent_ = &block;
+    }
+    if (block.last_use < oldest->last_use) oldest = &block;
+  }
+  oldest->is_filled = false;
+  oldest->bytes.resize(block_bytes_);
+  ASSIGN_OR_RETURN(oldest->filled_bytes, fetch(number * block_bytes_, oldest->bytes));
+  oldest->number = number;
+  oldest->last_use = ++uses_;
+  oldest->is_filled = true;
+  return recent_ = oldest;
 }
 
 Result<std::size_t> CachedReader::read_some(std::uint64_t offset, std::span<std::byte> out) {

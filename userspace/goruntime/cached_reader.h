@@ -15,7 +15,7 @@
 
 namespace oomw::goruntime {
 
-// Typed reads of a ByteSource through a small cache of blocks.
+// Typed reads of a ByteSource through a small cache of blocks, least recently used first out.
 //
 // - A read is whole or it is an Error; addresses near the end of the range never wrap.
 // - Total bytes fetched are bounded by `max_bytes`: past it every read fails with kLimit.
@@ -28,6 +28,8 @@ class CachedReader {
   static constexpr std::size_t kBlockBytes = 64U << 10;
 
   CachedReader(const ByteSource& source, std::uint64_t max_bytes, std::size_t block_bytes = kBlockBytes);
+  CachedReader(const CachedReader&) = delete;
+  CachedReader& operator=(const CachedReader&) = delete;
 
   [[nodiscard]] Result<> read(std::uint64_t offset, std::span<std::byte> out);
   // A prefix of `out`; shorter only where the source ends.
@@ -54,6 +56,7 @@ class CachedReader {
   struct Block {
     bool is_filled = false;
     std::uint64_t number = 0;
+    std::uint64_t last_use = 0;
     std::size_t filled_bytes = 0;  // less than a block where the source ends inside it
     std::vector<std::byte> bytes;
   };
@@ -67,6 +70,8 @@ class CachedReader {
   std::uint64_t bytes_fetched_ = 0;
   std::uint64_t fetches_ = 0;
   std::array<Block, kBlocks> blocks_;
+  Block* recent_ = &blocks_[0];
+  std::uint64_t uses_ = 0;
 };
 
 }  // namespace oomw::goruntime

@@ -28,6 +28,28 @@ TEST(CachedReader, neighbours_cost_one_fetch) {
   EXPECT_EQ(reader.fetches(), 1U);
 }
 
+TEST(CachedReader, blocks_that_alternate_at_any_distance_are_fetched_once) {
+  const auto bytes = counting(4096);
+  const SpanSource source(bytes);
+  CachedReader reader(source, 4096, 16);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(reader.get<std::uint8_t>(0).has_value());
+    ASSERT_TRUE(reader.get<std::uint8_t>(16 * CachedReader::kBlocks).has_value());
+  }
+  EXPECT_EQ(reader.fetches(), 2U);
+}
+
+TEST(CachedReader, the_block_unused_for_longest_goes_first) {
+  const auto bytes = counting(4096);
+  const SpanSource source(bytes);
+  CachedReader reader(source, 4096, 16);
+  for (std::uint64_t block = 0; block <= CachedReader::kBlocks; ++block) {
+    ASSERT_TRUE(reader.get<std::uint8_t>(0).has_value());
+    ASSERT_TRUE(reader.get<std::uint8_t>(block * 16).has_value());
+  }
+  EXPECT_EQ(reader.fetches(), CachedReader::kBlocks + 1);
+}
+
 TEST(CachedReader, read_past_the_end_is_an_error) {
   const auto bytes = counting(20);
   const SpanSource source(bytes);
