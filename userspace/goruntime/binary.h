@@ -48,7 +48,7 @@ struct GoBinary {
 
 // Looks at the file behind an open executable (/proc/PID/exe kept by the caller). Not Go is an
 // answer, not an Error: after the ELF header and section names. Reads what it needs only (about
-// 1 MB of a 30 MB program) and holds no more than 512 KiB of it. An Error: not a readable ELF.
+// 5 MB of a 50 MB program) and holds no more than 512 KiB of it. An Error: not a readable ELF.
 [[nodiscard]] Result<GoBinary> inspect_binary(const ByteSource& file);
 [[nodiscard]] Result<GoBinary> inspect_binary(int exe_fd);
 

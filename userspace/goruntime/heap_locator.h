@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two ways to the addresses of the heap profile's variables that need the file alone. The
-// third, a scan of a live process, is in live_scan.h.
+// third, a scan of a live process, is scan_for_list_head.
 #pragma once
 
 #include "base/result.h"
