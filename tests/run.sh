@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Every test, on this machine: sudo tests/run.sh [--only STAGE]...
-#   STAGE: unit | pipeline | bpf | e2e | fuzz | sanitizers | bench
+#   STAGE: unit | pipeline | matrix | bpf | e2e | fuzz | sanitizers | bench
 # Ends with the skipped tests and their reasons, then one line "N passed, N failed, N skipped";
 # exit status 1 if anything failed. OOMW_CACHE holds ccache, Go builds and downloads.
 set -euo pipefail
@@ -10,7 +10,7 @@ tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export OOMW_CACHE=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
 export CCACHE_DIR=${CCACHE_DIR:-$OOMW_CACHE/ccache} CCACHE_BASEDIR=$tree
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-2}
-stages=(unit pipeline bpf e2e fuzz sanitizers) # bench's bars need a quiet machine: on demand
+stages=(unit pipeline matrix bpf e2e fuzz sanitizers) # bench's bars need a quiet machine: on demand
 fuzz_seconds=${OOMW_FUZZ_SECONDS:-10}
 build=$tree/build/ci
 results=$(mktemp -d "${TMPDIR:-/tmp}/oomw-results.XXXXXX")
@@ -26,7 +26,7 @@ parse() {
   while (($# > 0)); do
     [[ $1 == --only && $# -ge 2 ]] || usage
     case $2 in
-      unit | pipeline | bpf | e2e | fuzz | sanitizers | bench) only+=("$2") ;;
+      unit | pipeline | matrix | bpf | e2e | fuzz | sanitizers | bench) only+=("$2") ;;
       *) usage ;;
     esac
     shift 2
@@ -66,6 +66,11 @@ run_ctest() {
 
 stage_ctest() {
   built ci "$1_tests" && run_ctest ci "$1"
+}
+
+# The readers of Go heaps against several Go versions; each toolchain that cannot be had is skipped.
+stage_matrix() {
+  built ci unit_goruntime && run_ctest ci matrix
 }
 
 stage_bpf() {
@@ -155,7 +160,7 @@ main() {
   parse "$@"
   mkdir -p "$CCACHE_DIR"
   local stage
-  for stage in unit pipeline bpf e2e fuzz sanitizers bench; do
+  for stage in unit pipeline matrix bpf e2e fuzz sanitizers bench; do
     wants "$stage" || continue
     say "$stage"
     case $stage in

@@ -233,6 +233,7 @@ void Daemon::Impl::start_files() {
   if (!wanted.kills && !wanted.watermarks) return;
   wanted.levels_percent = config.kernel.levels_percent;
   wanted.rearm_percent = config.kernel.rearm_percent;
+  wanted.proc_root = config.proc_root;
   auto made = FileEvents::make(*loop, *cgroups, clock, wanted, [this](const Event& e) {
     handle(e);
     settle();
