@@ -14,9 +14,13 @@ from harness.daemon import Daemon
 
 
 def cpu_seconds(pid):
-    with open(f"/proc/{pid}/stat", "rb") as f:
-        fields = f.read().rpartition(b")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Time on a CPU of all its threads, to the nanosecond: the ticks of /proc/PID/stat are 10 ms,
+    a sixth of the whole bar over a minute."""
+    total_ns = 0
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/schedstat") as f:
+            total_ns += int(f.read().split()[0])
+    return total_ns / 1e9
 
 
 def resident_bytes(pid):
