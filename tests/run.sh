@@ -159,6 +159,8 @@ stage_bench() {
 main() {
   parse "$@"
   mkdir -p "$CCACHE_DIR"
+  # Half a second when everything is there; says what is missing when it may not install it.
+  "$tree/deploy/install-deps.sh" tests || exit 1
   local stage
   for stage in unit pipeline matrix bpf e2e fuzz sanitizers bench; do
     wants "$stage" || continue

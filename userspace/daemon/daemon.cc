@@ -40,7 +40,9 @@ constexpr Nanoseconds kRescan = std::chrono::seconds(1);
 // A split of memory younger than this describes the kill better than one read after it, when the
 // victim's pages may be gone already.
 constexpr Nanoseconds kStatFresh = std::chrono::seconds(3);
-constexpr Nanoseconds kLedgerDelay = std::chrono::milliseconds(30);
+// Behind the incident in the writer's queue: it is submitted CorrelatorConfig::settle (5 ms) after
+// the kill, and its fsyncs go first.
+constexpr Nanoseconds kLedgerDelay = std::chrono::milliseconds(7);
 constexpr Nanoseconds kRecount = std::chrono::milliseconds(600);  // > KillAccounting::kGrace
 
 std::int64_t wall_offset_ns(const Clock& clock) { return clock.wall_now().ns - clock.now().ns; }
@@ -99,6 +101,7 @@ struct Daemon::Impl {
   void arm_correlator();
   void observe_leads(const Incident& incident);
   void save_ledger_if_changed();
+  void save_ledger();
   void collect_losses();
   void flush();
   MetricsSnapshot build_snapshot();
@@ -149,6 +152,7 @@ Result<> Daemon::Impl::start() {
   sampler = std::make_unique<Sampler>(*loop, *cgroups, clock, config.sampler, [this](const Event& e) { handle(e); });
   start_files();
   sampler->start();
+  save_ledger();  // from here on a run that dies hard is known to have been, and since when
   start_timers();
   is_first_snapshot_ready = true;
   publisher->publish();
@@ -358,8 +362,8 @@ void Daemon::Impl::arm_correlator() {
   });
 }
 
-// A moment later, so that the incident's own fsyncs go first. Dying in between loses nothing: the
-// next run compares with the kernel's counts.
+// A moment later, see kLedgerDelay. Dying in between does not lose the kill: the next run compares
+// with the kernel's counts, and only the kill's scope is forgotten.
 void Daemon::Impl::save_ledger_if_changed() {
   if (saved_ledger_version == pipeline->ledger_version() || is_ledger_armed) return;
   is_ledger_armed = true;
@@ -367,9 +371,11 @@ void Daemon::Impl::save_ledger_if_changed() {
   (void)loop->add_once(kLedgerDelay, [this] {
     is_ledger_armed = false;
     saved_ledger_version = pipeline->ledger_version();
-    writer->save_ledger({pipeline->ledger(), boot_id, pipeline->accounted()});
+    save_ledger();
   });
 }
+
+void Daemon::Impl::save_ledger() { writer->save_ledger({pipeline->ledger(), boot_id, pipeline->accounted()}); }
 
 // At the end nothing that was seen may be lost: incidents that have not settled are written as
 // they stand.
@@ -378,7 +384,7 @@ void Daemon::Impl::flush() {
   const MonotonicTime settled = clock.now() + config.correlator.settle + config.correlator.amend;
   for (Incident& incident : pipeline->take_incidents(settled, wall_offset_ns(clock)))
     writer->write(std::move(incident));
-  writer->save_ledger({pipeline->ledger(), boot_id, pipeline->accounted()});
+  save_ledger();
   writer->flush();
 }
 
