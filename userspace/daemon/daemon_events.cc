@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to an event, and what a batch of them leads to.
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "daemon/daemon_impl.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxProcessesRead = 64;  // per crossing
+// A split of memory younger than this describes the kill better than one read after it, when the
+// victim's pages may be gone already.
+constexpr Nanoseconds kStatFresh = std::chrono::seconds(3);
+// Behind the incident in the writer's queue: it is submitted CorrelatorConfig::settle (5 ms) after
+// the kill, and its fsyncs go first.
+constexpr Nanoseconds kLedgerDelay = std::chrono::milliseconds(7);
+constexpr Nanoseconds kRecount = std::chrono::milliseconds(600);  // > KillAccounting::kGrace
+
+}  // namespace
+
+// Every event, whatever its source, passes here once, in order.
+void Daemon::Impl::handle(const Event& event) {
+  if (recorder) recorder->write(event);
+  if (sampler) sampler->on_event(event);
+  if (files) files->on_event(event);
+  pipeline->apply(event);
+  if (options.on_event) options.on_event(event);
+  if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) after_watermark(*crossing);
+  if (const auto* kill = std::get_if<OomKill>(&event)) after_kill(*kill);
+  if (const auto* sample = std::get_if<MemorySampled>(&event)) after_sample(*sample);
+  if (const auto* exit = std::get_if<ProcessExit>(&event)) after_exit(*exit);
+  if (const auto* capture = std::get_if<CaptureFinished>(&event)) after_capture(*capture);
+  if (const auto* removed = std::get_if<CgroupRemoved>(&event)) kernel->forget(removed->cgroup);
+}
+
+void Daemon::Impl::after_watermark(const WatermarkCrossed& crossing) {
+  const bool may_capture =
+      !config.triggers.capture_percents.empty() && crossing.level_percent >= config.triggers.capture_percents.front();
+  if (!sampler) return;
+  sampler->read_processes_now(crossing.leaf_cgroup ? crossing.leaf_cgroup : crossing.cgroup, kMaxProcessesRead);
+  // An ancestor's limit: what the container itself holds belongs to the evidence too.
+  if (crossing.leaf_cgroup != crossing.cgroup) sampler->sample_now(crossing.leaf_cgroup, may_capture);
+  sampler->sample_now(crossing.cgroup, may_capture);
+  dispatch_orders();
+}
+
+void Daemon::Impl::after_kill(const OomKill& kill) {
+  publisher->request();
+  if (!sampler) return;
+  if (pipeline->model().find_process(kill.victim) == nullptr) sampler->read_process_now(kill.victim.pid);
+  for (const CgroupId cgroup : {kill.owner_cgroup, kill.victim_cgroup}) {
+    const CgroupState* state = pipeline->model().find_cgroup(cgroup);
+    if (state == nullptr) continue;
+    const bool is_fresh = !state->memory_stat.empty() && kill.time - state->memory_stat_at < kStatFresh;
+    sampler->sample_now(cgroup, !is_fresh);
+    if (kill.owner_cgroup == kill.victim_cgroup) break;
+  }
+  // Once more after the grace, so that the kernel's own count is compared while the cgroup lives.
+  (void)loop->add_once(kRecount, [this, cgroup = kill.victim_cgroup] {
+    sampler->sample_now(cgroup, false);
+    settle();
+  });
+}
+
+void Daemon::Impl::after_sample(const MemorySampled& sample) {
+  if (const auto reclaim = kernel->reclaim_of(sample.cgroup, sample.time)) {
+    const CgroupState* state = pipeline->model().find_cgroup(sample.cgroup);
+    const bool is_news = state != nullptr && (!state->reclaim || state->reclaim->calls != reclaim->calls);
+    if (is_news) handle(*reclaim);
+  }
+}
+
+void Daemon::Impl::after_exit(const ProcessExit& exit) { http->forget(exit.process); }
+
+void Daemon::Impl::after_capture(const CaptureFinished& capture) {
+  const auto method = std::string(to_string(capture.method));
+  ++capture_metrics.totals[{method, std::string(to_string(capture.result)), capture.reason}];
+  if (capture.result == CaptureResult::kOk) {
+    capture_metrics.duration_seconds.observe(to_seconds(capture.time - capture.started));
+  }
+  settle();
+}
+
+// What events lead to, once a batch of them is in.
+void Daemon::Impl::settle() {
+  dispatch_orders();
+  write_ready_incidents();
+  save_ledger_if_changed();
+}
+
+void Daemon::Impl::dispatch_orders() {
+  for (const CaptureOrder& order : pipeline->take_orders()) {
+    scheduler->on_decision(order.decision, order.crossing, pipeline->model());
+  }
+}
+
+void Daemon::Impl::write_ready_incidents() {
+  for (Incident& incident : pipeline->take_incidents(clock.now(), wall_offset_ns(clock))) {
+    writer->write(std::move(incident));
+  }
+  arm_correlator();
+}
+
+void Daemon::Impl::observe_leads(const Incident& incident) {
+  for (const IncidentCapture& capture : incident.captures) {
+    if (capture.result == "ok") capture_metrics.lead_seconds.observe(capture.lead_seconds);
+  }
+}
+
+void Daemon::Impl::arm_correlator() {
+  const std::optional<MonotonicTime> due = pipeline->next_incident_due();
+  if (!due || (correlator_armed_for && *correlator_armed_for <= *due)) return;
+  correlator_armed_for = due;
+  (void)loop->add_once(std::max(*due - clock.now(), Nanoseconds(0)), [this] {
+    correlator_armed_for.reset();
+    settle();
+  });
+}
+
+// A moment later, see kLedgerDelay. Dying in between does not lose the kill: the next run compares
+// with the kernel's counts, and only the kill's scope is forgotten.
+void Daemon::Impl::save_ledger_if_changed() {
+  if (saved_ledger_version == pipeline->ledger_version() || is_ledger_armed) return;
+  is_ledger_armed = true;
+  publisher->request();
+  (void)loop->add_once(kLedgerDelay, [this] {
+    is_ledger_armed = false;
+    saved_ledger_version = pipeline->ledger_version();
+    save_ledger();
+  });
+}
+
+void Daemon::Impl::save_ledger() { writer->save_ledger({pipeline->ledger(), boot_id, pipeline->accounted()}); }
+
+void Daemon::Impl::collect_losses() {
+  std::map<std::string, std::uint64_t> lost = kernel->lost();
+  lost.merge(sampler->lost());
+  if (files) lost.merge(files->lost());
+  lost["crossings"] = pipeline->dropped_crossings();
+  lost["incidents"] = writer->stats().incidents_dropped;
+  lost["spool"] = spool->dropped();
+  lost["log"] = log::dropped_messages();
+  if (recorder) lost["recording"] = recorder->dropped();
+  for (const auto& [stage, total] : lost) {
+    if (std::exchange(known_lost[stage], total) != total) handle(EventsLost{clock.now(), stage, total});
+  }
+}
+}  // namespace oomw

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to daemon*.cc.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/event_loop.h"
+#include "base/unique_fd.h"
+#include "base/worker_pool.h"
+#include "captures/capture_scheduler.h"
+#include "daemon/daemon.h"
+#include "daemon/evidence_writer.h"
+#include "daemon/pipeline.h"
+#include "daemon/snapshot_publisher.h"
+#include "events/record.h"
+#include "export/metrics_snapshot.h"
+#include "system/file_events.h"
+#include "web/metrics_server.h"
+
+namespace oomw {
+
+inline std::int64_t wall_offset_ns(const Clock& clock) { return clock.wall_now().ns - clock.now().ns; }
+
+// Construction order is dependency order; destruction in reverse stops intake first.
+struct Daemon::Impl {
+  Config config;
+  RunOptions options;
+  SystemClock clock;
+  std::unique_ptr<EventLoop> loop;
+  UniqueFd signals;
+  std::unique_ptr<Recorder> recorder;
+  std::unique_ptr<Spool> spool;
+  std::unique_ptr<Pipeline> pipeline;
+  std::optional<CgroupFs> cgroups;
+  std::unique_ptr<HttpCapture> http;
+  CaptureMetrics capture_metrics;
+  std::map<std::string, std::uint64_t> known_lost;
+  std::uint64_t saved_ledger_version = 0;
+  bool is_ledger_armed = false;
+  std::optional<MonotonicTime> correlator_armed_for;
+  bool is_first_snapshot_ready = false;
+  std::string boot_id;
+
+  std::unique_ptr<SnapshotPublisher> publisher;
+  std::unique_ptr<MetricsServer> server;
+  std::unique_ptr<EvidenceWriter> writer;
+  std::unique_ptr<CaptureScheduler> scheduler;
+  std::unique_ptr<KernelSource> kernel;
+  std::unique_ptr<Sampler> sampler;
+  std::unique_ptr<FileEvents> files;
+  // Last, so that they are drained and joined before anything their tasks touch goes.
+  std::unique_ptr<WorkerPool> writer_worker;
+  std::unique_ptr<WorkerPool> capture_workers;
+
+  // daemon.cc
+  Result<> start();
+  Result<> open_data_dir();
+  Result<> watch_signals();
+  void start_kernel();
+  void start_files();
+  void start_captures();
+  Result<> start_server();
+  void start_timers();
+  void flush();
+
+  // daemon_events.cc
+  void handle(const Event& event);
+  void after_watermark(const WatermarkCrossed& crossing);
+  void after_kill(const OomKill& kill);
+  void after_sample(const MemorySampled& sample);
+  void after_exit(const ProcessExit& exit);
+  void after_capture(const CaptureFinished& capture);
+  void settle();
+  void dispatch_orders();
+  void write_ready_incidents();
+  void arm_correlator();
+  void observe_leads(const Incident& incident);
+  void save_ledger_if_changed();
+  void save_ledger();
+  void collect_losses();
+  // daemon_snapshot.cc
+  MetricsSnapshot build_snapshot();
+  void add_kernel_stats(MetricsSnapshot& snapshot) const;
+};
+
+}  // namespace oomw

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one scrape will show of it all.
+#include "daemon/daemon_impl.h"
+#include "daemon/self_protection.h"
+#include "export/snapshot_builder.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxContainerSeries = 4'096;
+
+}  // namespace
+
+MetricsSnapshot Daemon::Impl::build_snapshot() {
+  MetricsSnapshot snapshot;
+  snapshot.built = snapshot.core_tick = clock.now();
+  snapshot.ready = is_first_snapshot_ready;
+  add_model(pipeline->model(), kMaxContainerSeries, snapshot);
+  snapshot.kills = pipeline->ledger().counts();
+  snapshot.captures = capture_metrics;
+  snapshot.kernel_oom_kills_unobserved = pipeline->unobserved_kills();
+  if (kernel) add_kernel_stats(snapshot);
+  if (writer) {
+    snapshot.incidents_written = writer->stats().incidents_written;
+    snapshot.incident_write_errors = writer->stats().write_errors;
+    snapshot.incident_write_seconds_last = writer->stats().last_write_seconds;
+    snapshot.data_dir_writable = writer->stats().is_data_dir_writable;
+  }
+  const SelfUsage usage = self_usage();
+  snapshot.process_cpu_seconds = usage.cpu_seconds;
+  snapshot.process_resident_bytes = usage.resident_bytes;
+  return snapshot;
+}
+
+void Daemon::Impl::add_kernel_stats(MetricsSnapshot& snapshot) const {
+  for (const FeatureStatus& feature : kernel->features()) {
+    snapshot.feature_rung[feature.feature] = to_string(feature.rung);
+  }
+  if (!config.run_time_stats) return;  // the kernel's counters stand still then: no series, not a 0
+  for (const ProgramStats& program : kernel->program_stats()) {
+    snapshot.program_runs[program.program] = program.runs;
+    snapshot.program_run_seconds[program.program] = static_cast<double>(program.run_ns) / 1e9;
+  }
+}
+
+}  // namespace oomw
