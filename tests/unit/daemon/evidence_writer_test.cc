@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/evidence_writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "unit/base/temporary_directory.h"
+
+namespace oomw {
+namespace {
+
+using ::testing::ElementsAre;
+
+class EvidenceWriterTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    loop_ = std::move(*EventLoop::make());
+    worker_ = std::make_unique<WorkerPool>("test", 1, 1'024);
+    make(directory_.path() + "/data");
+  }
+  void TearDown() override { worker_.reset(); }
+
+  void make(const std::string& data_dir) {
+    data_dir_ = data_dir;
+    spool_ = std::make_unique<Spool>(data_dir + "/spool", Spool::Limits{});
+    writer_ = std::make_unique<EvidenceWriter>(*loop_, *worker_, *spool_, clock_, data_dir, Retention{},
+                                               [this](const Incident& incident, const std::string&, bool amended) {
+                                                 written_.push_back(incident.id + (amended ? " amended" : ""));
+                                                 if (written_.size() >= wanted_) loop_->stop();
+                                               });
+  }
+  static Incident incident(const std::string& id, const std::string& comm = "app") {
+    Incident made;
+    made.id = id;
+    made.time = {1'700'000'000'000'000'000};
+    made.scope = "container";
+    made.cgroup_path = "/test";
+    made.victims.push_back({{7, 9}, std::nullopt, comm, "", "", std::nullopt, std::nullopt, std::nullopt});
+    return made;
+  }
+  void run_until(std::size_t written) {
+    wanted_ = written;
+    while (written_.size() < wanted_) loop_->run();
+  }
+  std::size_t directories() const {
+    const std::filesystem::directory_iterator entries(data_dir_ + "/incidents");
+    return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
+  }
+
+  test::TemporaryDirectory directory_;
+  std::string data_dir_;
+  SystemClock clock_;
+  std::unique_ptr<EventLoop> loop_;
+  std::unique_ptr<WorkerPool> worker_;
+  std::unique_ptr<Spool> spool_;
+  std::unique_ptr<EvidenceWriter> writer_;
+  std::vector<std::string> written_;
+  std::size_t wanted_ = 1;
+};
+
+TEST_F(EvidenceWriterTest, an_amendment_replaces_in_place) {
+  writer_->write(incident("20231114T221320Z-0000000a"));
+  run_until(1);
+  writer_->write(incident("20231114T221320Z-0000000a", "renamed"));
+  run_until(2);
+  EXPECT_THAT(written_, ElementsAre("20231114T221320Z-0000000a", "20231114T221320Z-0000000a amended"));
+  EXPECT_EQ(directories(), 1u);
+  EXPECT_EQ(writer_->stats().incidents_written, 1u);
+  EXPECT_EQ(IncidentStore(data_dir_).find("20231114T221320Z-0000000a")->incident.victims.at(0).comm, "renamed");
+}
+
+TEST_F(EvidenceWriterTest, first_writes_go_before_amendments) {
+  writer_->write(incident("20231114T221320Z-0000000a"));
+  run_until(1);
+  writer_->write(incident("20231114T221320Z-0000000b"));  // under way
+  writer_->write(incident("20231114T221320Z-0000000a"));
+  writer_->write(incident("20231114T221320Z-0000000c"));
+  run_until(4);
+  EXPECT_THAT(written_, ElementsAre("20231114T221320Z-0000000a", "20231114T221320Z-0000000b",
+                                    "20231114T221320Z-0000000c", "20231114T221320Z-0000000a amended"));
+}
+
+TEST_F(EvidenceWriterTest, a_refusing_disk_keeps_the_evidence_until_it_recovers) {
+  const std::string blocked = directory_.path() + "/blocked";
+  std::ofstream(blocked) << "a file where the data dir should be";
+  make(blocked);
+  writer_->write(incident("20231114T221320Z-0000000a"));
+  writer_->save_ledger({});
+  (void)loop_->add_once(std::chrono::milliseconds(300), [this] { loop_->stop(); });
+  loop_->run();
+  EXPECT_TRUE(written_.empty());
+  EXPECT_FALSE(writer_->stats().is_data_dir_writable);
+  EXPECT_EQ(writer_->stats().pending, 1u);
+
+  std::filesystem::remove(blocked);
+  std::filesystem::create_directories(blocked);
+  run_until(1);
+  EXPECT_TRUE(writer_->stats().is_data_dir_writable);
+  EXPECT_EQ(writer_->stats().pending, 0u);
+  worker_.reset();  // the ledger follows the incident
+  EXPECT_TRUE(std::filesystem::exists(blocked + "/kills.json"));
+}
+
+TEST_F(EvidenceWriterTest, what_waits_at_the_end_is_flushed) {
+  for (int i = 0; i < 9; ++i) writer_->write(incident("20231114T221320Z-0000000" + std::to_string(i)));
+  writer_->flush();
+  worker_.reset();
+  EXPECT_EQ(directories(), 9u);
+}
+
+}  // namespace
+}  // namespace oomw
