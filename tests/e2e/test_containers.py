@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Containers by the paths and files that their runtimes leave; no runtime needed."""
+import json
+import os
+import subprocess
+
+from harness import cgroup as cgroups
+from harness.case import MIB, E2eTest
+from harness.daemon import run_cli
+from harness.wait import eventually
+
+ID = "5e1f" * 16
+POD_UID = "0f3c1a52-9d41-4b5e-8a2b-6d1f0c9e7a11"
+ANNOTATIONS = {
+    "io.kubernetes.cri.container-type": "container",
+    "io.kubernetes.cri.container-name": "collector",
+    "io.kubernetes.cri.sandbox-name": "otelcol-7f",
+    "io.kubernetes.cri.sandbox-namespace": "payments",
+    "io.kubernetes.cri.sandbox-uid": POD_UID,
+    "io.kubernetes.cri.image-name": "example/otelcol:1",
+}
+
+
+class PodByItsFiles(E2eTest):
+    """A cgroup named as the kubelet's systemd driver names it, and containerd's bundle of it."""
+
+    def setUp(self):
+        super().setUp()
+        node = self.cgroup("node")
+        pod = self.raw_cgroup(f"kubepods-burstable-pod{POD_UID.replace('-', '_')}.slice", None, node)
+        self.box = self.raw_cgroup(f"cri-containerd-{ID}.scope", 96 * MIB, pod)
+        bundle = os.path.join(self.scratch, "run/containerd/io.containerd.runtime.v2.task/k8s.io", ID)
+        os.makedirs(bundle)
+        with open(os.path.join(bundle, "config.json"), "w", encoding="utf-8") as f:
+            json.dump({"ociVersion": "1.0.2", "annotations": ANNOTATIONS}, f)
+
+    def raw_cgroup(self, name, limit_bytes, parent):
+        """Without this test's prefix in its name: the name is the point. Its parent has it."""
+        made = cgroups.MemoryCgroup(name, limit_bytes, parent)
+        self._stack.callback(made.close)
+        self.cgroups.append(made)
+        return made
+
+    def config(self):
+        return f'host_root = "{self.scratch}"\n'
+
+    def capture(self, *selector):
+        config = os.path.join(self.scratch, "oomwitness.toml")
+        with open(config, "w", encoding="utf-8") as f:
+            f.write(self.config())
+        target = os.path.join(self.scratch, "out.pb.gz")
+        return run_cli("capture", *selector, "--config", config, "-o", target), target
+
+    def test_incident_bears_the_pods_names(self):
+        witness = self.daemon(self.config())
+        self.leaky_go(self.box, "-rate", "60").wait_killed()
+        incident = self.wait_incidents(witness, 1)[0]
+        self.assertEqual(incident["container"]["id"], ID)
+        self.assertEqual(incident["container"]["name"], "collector")
+        self.assertEqual(incident["container"]["runtime"], "containerd")
+        self.assertEqual(incident["container"]["image"], "example/otelcol:1")
+        self.assertEqual(incident["pod"]["namespace"], "payments")
+        self.assertEqual(incident["pod"]["name"], "otelcol-7f")
+        self.assertEqual(incident["pod"]["uid"], POD_UID)
+        self.assertIn("-payments-otelcol-7f-collector-", incident["_dir"])
+        kills = {tuple(sorted(labels.items())): value
+                 for labels, value in witness.scrape().values("oomwitness_oom_kills_total")}
+        wanted = {"namespace": "payments", "pod": "otelcol-7f", "container": "collector", "scope": "container"}
+        self.assertEqual(kills.get(tuple(sorted(wanted.items()))), 1, kills)
+
+    def counted(self, daemon):
+        """By pod name: the cgroup's prefix is no label here."""
+        return int(sum(value for labels, value in daemon.scrape().values("oomwitness_oom_kills_total")
+                       if labels["pod"] == "otelcol-7f"))
+
+    def check_capture(self, *selector):
+        work = self.leaky_go(self.box, "-rate", "200", "-limit-mb", "20")
+        work.wait_running()
+        self.wait_for_endpoint(work)
+        done, target = self.capture(*selector)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn(f"pid {work.pid}", done.stdout)
+        top = subprocess.run(["go", "tool", "pprof", "-top", target], capture_output=True, text=True, check=True)
+        self.assertIn("inuse_space", top.stdout)
+
+    def wait_for_endpoint(self, work):
+        def listens():
+            with open(f"/proc/{work.pid}/net/tcp", encoding="ascii") as f:
+                return any(" 0100007F:06F1 " in line for line in f)  # 127.0.0.1:1777
+
+        eventually(listens, "the service listens on 127.0.0.1:1777")
+
+    def test_capture_by_container_id(self):
+        self.check_capture("--container", ID[:12])
+
+    def test_capture_by_pod_name(self):
+        self.check_capture("--pod", "payments/otelcol-7f")
+
+    def test_capture_of_an_unknown_pod_says_so(self):
+        done, _ = self.capture("--pod", "payments/nobody")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("payments/nobody", done.stderr)
