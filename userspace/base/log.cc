@@ -21,9 +21,11 @@ constexpr auto kPattern = "%Y-%m-%dT%H:%M:%S.%eZ %l %v";
 
 // The running logger. Writers hold the pool for the length of one enqueue, so stop() in another
 // thread never pulls it from under them.
+// The pool goes first: it joins its thread, whose queued messages own the logger too, so that the
+// logger always ends here and never on a thread that is just ending.
 struct Backend {
-  std::shared_ptr<spdlog::details::thread_pool> pool;
   std::shared_ptr<spdlog::async_logger> logger;
+  std::shared_ptr<spdlog::details::thread_pool> pool;
 };
 
 // The one mutable global of the tree: every layer logs, none should carry a logger for it.
