@@ -45,23 +45,6 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Reads until max_bytes or the end. Buffers grow by doubling from 4 KiB: kernel files are small,
-// and the limit is often far larger than the file.
-Result<std::string> read_up_to(int fd, std::size_t max_bytes, const std::string& name) {
-  std::string bytes;
-  std::size_t filled = 0;
-  while (filled < max_bytes) {
-    if (filled == bytes.size()) bytes.resize(std::min(max_bytes, std::max<std::size_t>(4096, bytes.size() * 2)));
-    const ssize_t n = ::read(fd, bytes.data() + filled, bytes.size() - filled);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail_errno(errno, "reading " + name);
-    if (n == 0) break;
-    filled += static_cast<std::size_t>(n);
-  }
-  bytes.resize(filled);
-  return bytes;
-}
-
 // O_NONBLOCK: a FIFO that a container put where we expect a file must not hang a root daemon.
 Result<UniqueFd> open_to_read(int dir_fd, const std::string& name) {
   return open_at(dir_fd, name, O_RDONLY | O_NONBLOCK);
@@ -93,6 +76,23 @@ Result<> fill_and_rename(const TemporaryFile& temporary, std::string_view bytes,
 
 }  // namespace
 
+// Reads until max_bytes or the end. Buffers grow by doubling from 4 KiB: kernel files are small,
+// and the limit is often far larger than the file.
+Result<std::string> read_open_file(int fd, const std::string& name, std::size_t max_bytes) {
+  std::string bytes;
+  std::size_t filled = 0;
+  while (filled < max_bytes) {
+    if (filled == bytes.size()) bytes.resize(std::min(max_bytes, std::max<std::size_t>(4096, bytes.size() * 2)));
+    const ssize_t n = ::read(fd, bytes.data() + filled, bytes.size() - filled);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail_errno(errno, "reading " + name);
+    if (n == 0) break;
+    filled += static_cast<std::size_t>(n);
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
 Result<UniqueFd> open_at(int dir_fd, const std::string& name, int flags, unsigned mode) {
   int fd = -1;
   do {
@@ -110,7 +110,7 @@ Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
 
 Result<std::string> read_file_at(int dir_fd, const std::string& name, std::size_t max_bytes) {
   ASSIGN_OR_RETURN(const UniqueFd fd, open_to_read(dir_fd, name));
-  ASSIGN_OR_RETURN(std::string bytes, read_up_to(fd.get(), max_bytes + 1, name));
+  ASSIGN_OR_RETURN(std::string bytes, read_open_file(fd.get(), name, max_bytes + 1));
   if (bytes.size() > max_bytes) {
     return fail(ErrorCode::kLimit, "reading " + name + ": longer than " + std::to_string(max_bytes) + " bytes");
   }
@@ -119,7 +119,7 @@ Result<std::string> read_file_at(int dir_fd, const std::string& name, std::size_
 
 Result<std::string> read_prefix_at(int dir_fd, const std::string& name, std::size_t max_bytes) {
   ASSIGN_OR_RETURN(const UniqueFd fd, open_to_read(dir_fd, name));
-  return read_up_to(fd.get(), max_bytes, name);
+  return read_open_file(fd.get(), name, max_bytes);
 }
 
 Result<std::string> read_link_at(int dir_fd, const std::string& name) {

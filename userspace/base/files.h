@@ -26,6 +26,9 @@ namespace oomw {
 [[nodiscard]] Result<std::string> read_prefix_at(int dir_fd, const std::string& name, std::size_t max_bytes);
 [[nodiscard]] Result<std::string> read_link_at(int dir_fd, const std::string& name);
 
+// What is left of an open file, at most max_bytes of it; `name` is for the error.
+[[nodiscard]] Result<std::string> read_open_file(int fd, const std::string& name, std::size_t max_bytes);
+
 // Names of entries without "." and "..", at most max_entries (kLimit if there are more).
 [[nodiscard]] Result<std::vector<std::string>> list_directory(const std::string& path, std::size_t max_entries);
 

@@ -145,6 +145,10 @@ std::string_view trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
+bool is_lower_hex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 std::optional<std::uint64_t> parse_u64(std::string_view text, int base) {
   std::uint64_t value = 0;
   const char* const end = text.data() + text.size();

@@ -27,6 +27,7 @@ namespace oomw {
 
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 [[nodiscard]] std::string_view trim(std::string_view text);  // ASCII white space on both ends
+[[nodiscard]] bool is_lower_hex(std::string_view text);      // [0-9a-f] only; true for ""
 [[nodiscard]] std::optional<std::uint64_t> parse_u64(std::string_view text, int base = 10);  // whole text
 
 // IEC units, three significant digits: "256 MiB", "1.50 GiB", "812 B".

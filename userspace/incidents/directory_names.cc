@@ -17,8 +17,6 @@ constexpr std::size_t kShortIdLength = 8;
 constexpr std::string_view kTemporaryPrefix = ".tmp-";
 constexpr std::string_view kCapturePrefix = "capture-";
 
-bool is_hex(std::string_view text) { return text.find_first_not_of("0123456789abcdef") == std::string_view::npos; }
-
 }  // namespace
 
 std::optional<WallTime> time_of_directory(std::string_view name) {
@@ -32,7 +30,7 @@ std::optional<WallTime> time_of_directory(std::string_view name) {
 bool is_incident_directory(std::string_view name) {
   if (name.size() < kTimeLength + 1 + kShortIdLength || !time_of_directory(name)) return false;
   const std::string_view short_id = name.substr(name.size() - kShortIdLength);
-  return name[kTimeLength] == '-' && name[name.size() - kShortIdLength - 1] == '-' && is_hex(short_id);
+  return name[kTimeLength] == '-' && name[name.size() - kShortIdLength - 1] == '-' && is_lower_hex(short_id);
 }
 
 std::string id_of_directory(std::string_view name) {

@@ -18,8 +18,8 @@ std::string first_known(std::initializer_list<std::string> candidates) {
 }
 
 std::string shortened(const std::string& id) {
-  const bool is_hex = id.size() >= 32 && id.find_first_not_of("0123456789abcdef") == std::string::npos;
-  return is_hex ? id.substr(0, kShortHex) : id;
+  const bool is_hex_id = id.size() >= 32 && is_lower_hex(id);
+  return is_hex_id ? id.substr(0, kShortHex) : id;
 }
 
 std::string last_component(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }

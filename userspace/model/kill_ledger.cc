@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/kill_ledger.h"
 
+#include "base/text.h"
+
 namespace oomw {
 
 namespace {
 
 constexpr std::size_t kHexIdLength = 64;
 
-bool is_hex_id(const std::string& id) {
-  return id.size() == kHexIdLength && id.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
+bool is_hex_id(const std::string& id) { return id.size() == kHexIdLength && is_lower_hex(id); }
 
 std::string last_component(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');

@@ -14,15 +14,11 @@ constexpr std::size_t kIdLength = 64;
 constexpr std::size_t kUuidLength = 36;       // 8-4-4-4-12
 constexpr std::size_t kStaticUidLength = 32;  // static pods: a hash without dashes
 
-bool is_hex(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
-
-bool is_id(std::string_view text) { return text.size() == kIdLength && is_hex(text); }
+bool is_id(std::string_view text) { return text.size() == kIdLength && is_lower_hex(text); }
 
 // systemd escapes '-' in a slice's name as '_'; cgroupfs keeps it. nullopt: neither kind of uid.
 std::optional<std::string> pod_uid_of(std::string_view text) {
-  if (text.size() == kStaticUidLength && is_hex(text)) return std::string(text);
+  if (text.size() == kStaticUidLength && is_lower_hex(text)) return std::string(text);
   if (text.size() != kUuidLength) return std::nullopt;
   std::string uid(text);
   for (const std::size_t dash : {8, 13, 18, 23}) {
@@ -31,7 +27,7 @@ std::optional<std::string> pod_uid_of(std::string_view text) {
   }
   std::string digits = uid;
   std::erase(digits, '-');
-  return digits.size() == kStaticUidLength && is_hex(digits) ? std::optional(uid) : std::nullopt;
+  return digits.size() == kStaticUidLength && is_lower_hex(digits) ? std::optional(uid) : std::nullopt;
 }
 
 // "pod<uid>" of the cgroupfs driver, "<...>kubepods<...>-pod<uid>.slice" of the systemd driver,

@@ -55,17 +55,7 @@ Result<std::string> read_regular(const UniqueFd& fd, const std::string& name) {
   if (::fstat(fd.get(), &info) != 0) return fail_errno(errno, "fstat " + name);
   if (!S_ISREG(info.st_mode)) return fail(ErrorCode::kInvalid, name + ": not a regular file");
   if (info.st_size > static_cast<off_t>(kMaxFileBytes)) return fail(ErrorCode::kLimit, name + ": longer than 1 MiB");
-  std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
-  std::size_t filled = 0;
-  while (filled < bytes.size()) {
-    const ssize_t n = ::read(fd.get(), bytes.data() + filled, bytes.size() - filled);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail_errno(errno, "reading " + name);
-    if (n == 0) break;
-    filled += static_cast<std::size_t>(n);
-  }
-  bytes.resize(filled);
-  return bytes;
+  return read_open_file(fd.get(), name, static_cast<std::size_t>(info.st_size));
 }
 
 // Component by component, following no link.

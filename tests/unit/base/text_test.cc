@@ -112,5 +112,13 @@ TEST(HumanBytes, three_significant_digits) {
 
 TEST(HumanBytes, rounding_up_moves_to_the_next_unit) { EXPECT_EQ(human_bytes((1u << 20) - 1), "1.00 MiB"); }
 
+TEST(IsLowerHex, takes_lower_case_digits_only) {
+  EXPECT_TRUE(is_lower_hex("0123456789abcdef"));
+  EXPECT_TRUE(is_lower_hex(""));
+  EXPECT_FALSE(is_lower_hex("0A"));
+  EXPECT_FALSE(is_lower_hex("0g"));
+  EXPECT_FALSE(is_lower_hex(std::string_view("0\0", 2)));
+}
+
 }  // namespace
 }  // namespace oomw
