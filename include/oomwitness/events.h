@@ -32,6 +32,7 @@ enum oomw_event_type {
 	OOMW_EVENT_EXIT = 4,
 	OOMW_EVENT_CGROUP_MKDIR = 5,
 	OOMW_EVENT_CGROUP_RMDIR = 6,
+	OOMW_EVENT_GO_WALK = 7, /* struct oomw_go_walk of goheap.h */
 };
 
 struct oomw_header {
@@ -144,5 +145,8 @@ enum oomw_lost {
 	OOMW_LOST_RECLAIM_STARTS, /* starts map full: this call is not timed */
 	OOMW_LOST_RECLAIM_TOTALS, /* totals map full: this memcg is not counted */
 	OOMW_LOST_MEMCG_STATES,	  /* watermark state map full: this memcg is not watched */
+	OOMW_LOST_RINGBUF_WALK,	  /* ring buffer full: the walk waits in its map to be found */
+	OOMW_LOST_WALK_SLOTS,	  /* too many victims at once: this one is not walked */
+	OOMW_LOST_WALK_POOL,	  /* pool exhausted: this walk is not complete */
 	OOMW_LOST_MAX,
 };

@@ -2,6 +2,7 @@
 #include "events/decode.h"
 
 #include <oomwitness/events.h>
+#include <oomwitness/goheap.h>
 
 #include <cstring>
 #include <limits>
@@ -139,6 +140,36 @@ Result<Event> to_event(const oomw_cgroup& raw) {
                        .path_complete = raw.path_len < OOMW_PATH_LEN - 1};
 }
 
+Result<WalkStop> to_stop(std::uint32_t stop) {
+  constexpr WalkStop kStops[] = {WalkStop::kEnd,      WalkStop::kFault,       WalkStop::kMalformed, WalkStop::kLoop,
+                                 WalkStop::kPoolFull, WalkStop::kBucketLimit, WalkStop::kTimeLimit};
+  static_assert(std::size(kStops) == OOMW_GO_STOP_MAX);
+  if (stop >= std::size(kStops)) return fail(ErrorCode::kInvalid, "walk stopped for " + std::to_string(stop));
+  return kStops[stop];
+}
+
+Result<Event> to_event(const oomw_go_walk& raw) {
+  if (raw.started_ns > raw.header.time_ns) return fail(ErrorCode::kInvalid, "walk ended before it began");
+  HeapWalked walk;
+  ASSIGN_OR_RETURN(walk.stop, to_stop(raw.stop));
+  walk.time = time_of(raw.header);
+  walk.started = {static_cast<std::int64_t>(raw.started_ns)};
+  walk.process = to_key(raw.tgid, raw.start_boottime_ns);
+  walk.cgroup = {raw.cgroup_id};
+  walk.text_address = raw.text;
+  walk.has_rate = (raw.flags & OOMW_GO_WALK_HAS_RATE) != 0;
+  walk.rate = walk.has_rate ? raw.rate : 0;
+  walk.has_cycle = (raw.flags & OOMW_GO_WALK_HAS_CYCLE) != 0;
+  walk.cycle_before = raw.cycle_before;
+  walk.cycle_after = raw.cycle_after;
+  walk.walked = raw.walked;
+  walk.clipped = raw.clipped;
+  walk.bytes = raw.bytes;
+  walk.first_chunk = raw.first_chunk;
+  walk.chunk_count = raw.chunk_count;
+  return walk;
+}
+
 template <typename Struct>
 Result<Event> decode_as(Record record) {
   ASSIGN_OR_RETURN(const Struct raw, read_struct<Struct>(record));
@@ -176,6 +207,8 @@ Result<Event> decode(std::span<const std::byte> record) {
     case OOMW_EVENT_CGROUP_MKDIR:
     case OOMW_EVENT_CGROUP_RMDIR:
       return decode_as<oomw_cgroup>(record);
+    case OOMW_EVENT_GO_WALK:
+      return decode_as<oomw_go_walk>(record);
     default:
       return fail(ErrorCode::kInvalid, "record of unknown type " + std::to_string(header.type));
   }

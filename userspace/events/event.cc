@@ -23,6 +23,26 @@ std::string_view to_string(CaptureMethod method) {
   return "http";
 }
 
+std::string_view to_string(WalkStop stop) {
+  switch (stop) {
+    case WalkStop::kEnd:
+      return "end";
+    case WalkStop::kFault:
+      return "fault";
+    case WalkStop::kMalformed:
+      return "malformed";
+    case WalkStop::kLoop:
+      return "loop";
+    case WalkStop::kPoolFull:
+      return "pool_full";
+    case WalkStop::kBucketLimit:
+      return "bucket_limit";
+    case WalkStop::kTimeLimit:
+      return "time_limit";
+  }
+  return "fault";
+}
+
 std::string_view to_string(CaptureResult result) {
   switch (result) {
     case CaptureResult::kOk:

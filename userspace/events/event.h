@@ -189,13 +189,40 @@ struct CaptureFinished {
   std::string spool_file;  // name below <data-dir>/spool, "" when kept in memory or failed
 };
 
+// --- from the kernel, of a dying Go process ---------------------------------------------------
+
+enum class WalkStop { kEnd, kFault, kMalformed, kLoop, kPoolFull, kBucketLimit, kTimeLimit };
+
+// An OOM victim's heap profile was copied out of it. The buckets wait in chunks of the pool, which
+// GoHeap::take_chunks() hands over; replayed from a recording there are none.
+struct HeapWalked {
+  MonotonicTime time;  // the walk's end
+  MonotonicTime started;
+  ProcessKey process;
+  CgroupId cgroup;
+  WalkStop stop = WalkStop::kEnd;  // kEnd: complete
+  std::uint64_t text_address = 0;
+  std::uint64_t rate = 0;     // runtime.MemProfileRate, if has_rate
+  std::uint64_t walked = 0;   // buckets
+  std::uint64_t clipped = 0;  // of those, with a stack deeper than what is kept
+  std::uint64_t bytes = 0;    // in the chunks
+  bool has_rate = false;
+  bool has_cycle = false;
+  std::uint32_t cycle_before = 0;  // runtime.mProfCycle
+  std::uint32_t cycle_after = 0;
+  std::uint32_t first_chunk = 0;
+  std::uint32_t chunk_count = 0;
+};
+
 using Event =
     std::variant<OomKill, WatermarkCrossed, ProcessExec, ProcessExit, CgroupCreated, CgroupRemoved, ReclaimSampled,
-                 EventsLost, MemorySampled, ProcessSeen, ContainerIdentified, CaptureFinished>;
+                 EventsLost, MemorySampled, ProcessSeen, ContainerIdentified, CaptureFinished, HeapWalked>;
 
 [[nodiscard]] MonotonicTime time_of(const Event& event);
 [[nodiscard]] std::string_view to_string(WatermarkReason reason);  // level | time_to_limit
 [[nodiscard]] std::string_view to_string(CaptureMethod method);    // at_kill | live | http
 [[nodiscard]] std::string_view to_string(CaptureResult result);    // ok | failed | skipped
+// end | fault | malformed | loop | pool_full | bucket_limit | time_limit
+[[nodiscard]] std::string_view to_string(WalkStop stop);
 
 }  // namespace oomw

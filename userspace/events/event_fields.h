@@ -40,6 +40,8 @@ template <>
 inline constexpr const char* kTypeName<ContainerIdentified> = "container";
 template <>
 inline constexpr const char* kTypeName<CaptureFinished> = "capture";
+template <>
+inline constexpr const char* kTypeName<HeapWalked> = "heap_walked";
 
 template <typename A>
 void describe(A& a, Seen<A, RssSplit>& e) {
@@ -186,6 +188,26 @@ void describe(A& a, Seen<A, CaptureFinished>& e) {
   a("sample_count", e.sample_count);
   a("complete", e.complete);
   a("spool_file", e.spool_file);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, HeapWalked>& e) {
+  a("started_ns", e.started.ns);
+  a("pid", e.process.pid);
+  a("start_ticks", e.process.start_ticks);
+  a("cgroup", e.cgroup.value);
+  a("stop", e.stop);
+  a("text_address", e.text_address);
+  a("rate", e.rate);
+  a("walked", e.walked);
+  a("clipped", e.clipped);
+  a("bytes", e.bytes);
+  a("has_rate", e.has_rate);
+  a("has_cycle", e.has_cycle);
+  a("cycle_before", e.cycle_before);
+  a("cycle_after", e.cycle_after);
+  a("first_chunk", e.first_chunk);
+  a("chunk_count", e.chunk_count);
 }
 
 }  // namespace oomw::record

@@ -45,7 +45,8 @@ Result<std::int64_t> read_header(std::string_view line) {
 
 // The evidence goes to disk at once; the stream between may wait for a full buffer.
 bool is_worth_a_flush(const Event& event) {
-  return std::holds_alternative<OomKill>(event) || std::holds_alternative<CaptureFinished>(event);
+  return std::holds_alternative<OomKill>(event) || std::holds_alternative<CaptureFinished>(event) ||
+         std::holds_alternative<HeapWalked>(event);
 }
 
 // Lines of a file, bounded in length. Memory: one line and one buffer.

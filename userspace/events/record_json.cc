@@ -131,6 +131,11 @@ class Reader {
   static bool read(const json& from, CaptureResult& to) {
     return read_enum(from, to, {CaptureResult::kOk, CaptureResult::kFailed, CaptureResult::kSkipped});
   }
+  static bool read(const json& from, WalkStop& to) {
+    return read_enum(from, to,
+                     {WalkStop::kEnd, WalkStop::kFault, WalkStop::kMalformed, WalkStop::kLoop, WalkStop::kPoolFull,
+                      WalkStop::kBucketLimit, WalkStop::kTimeLimit});
+  }
   static bool read(const json& from, RssSplit& to) {
     if (!from.is_object()) return false;
     Reader reader(from);

@@ -157,6 +157,8 @@ std::map<std::string, std::uint64_t> KernelSource::lost() const {
   return lost;
 }
 
+GoHeap* KernelSource::go_heap() { return nullptr; }
+
 std::vector<ProgramStats> KernelSource::program_stats() const {
   std::vector<ProgramStats> stats;
   for (const LoadedProgram& program : impl_->programs) stats.push_back(read_program_stats(program));

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "events/event.h"
+#include "kernel/go_heap.h"
 
 namespace oomw {
 
@@ -24,7 +25,8 @@ struct RefusedRung {
   std::string reason;  // one line, names the missing capability where that is it
 };
 
-// One feature: "oom_kill", "watermark", "reclaim", "process_lifecycle", "cgroup_lifecycle".
+// One feature: "oom_kill", "watermark", "reclaim", "process_lifecycle", "cgroup_lifecycle",
+// "heap_at_kill".
 struct FeatureStatus {
   std::string feature;
   Rung rung = Rung::kNone;
@@ -39,6 +41,10 @@ struct KernelConfig {
   std::uint32_t rearm_percent = 5;
   Nanoseconds growth_interval = std::chrono::milliseconds(10);
   Nanoseconds time_to_limit = std::chrono::milliseconds(500);
+  std::uint32_t max_go_processes = 4'096;
+  std::uint64_t walk_pool_bytes = 12u << 20;  // shared by the walks of one moment
+  std::uint32_t walk_max_buckets = 131'072;
+  Nanoseconds walk_max_time = std::chrono::milliseconds(100);
   std::map<std::string, Rung> forced;  // feature -> the best rung allowed (tests, workarounds)
 };
 
@@ -70,6 +76,8 @@ class KernelSource {
   void forget(CgroupId cgroup);  // removed: drop its map entries
   // Cumulative, by stage: "ringbuf_kill" ... "decode".
   [[nodiscard]] std::map<std::string, std::uint64_t> lost() const;
+  // The walk at the kill; nullptr where "heap_at_kill" is not served. Lives as long as this.
+  [[nodiscard]] GoHeap* go_heap();
   [[nodiscard]] std::vector<ProgramStats> program_stats() const;
   // Keeps the kernel's run-time statistics on while this lives (BPF_ENABLE_STATS); costs two
   // clock reads per program run, so it is opt-in. Error if refused.

@@ -11,8 +11,8 @@ namespace oomw {
 namespace {
 
 constexpr const char* kStages[] = {
-    "ringbuf_kill",   "ringbuf_watermark", "ringbuf_process", "ringbuf_cgroup",
-    "reclaim_starts", "reclaim_totals",    "memcg_states",
+    "ringbuf_kill",   "ringbuf_watermark", "ringbuf_process", "ringbuf_cgroup", "reclaim_starts",
+    "reclaim_totals", "memcg_states",      "ringbuf_walk",    "walk_slots",     "walk_pool",
 };
 static_assert(std::size(kStages) == OOMW_LOST_MAX);
 

@@ -109,6 +109,7 @@ class MemoryModel {
   void on(const ProcessSeen& e);
   void on(const ContainerIdentified& e);
   void on(const CaptureFinished& e);
+  void on(const HeapWalked&) {}          // says nothing yet: the capture made of it does
   CgroupState* cgroup_for(CgroupId id);  // nullptr when full or id is none
   CgroupState* known(CgroupId id);       // nullptr when not known
   void set_parent(CgroupState& state, CgroupId parent);

@@ -2,6 +2,7 @@
 #include "events/decode.h"
 
 #include <oomwitness/events.h>
+#include <oomwitness/goheap.h>
 
 #include <cstring>
 #include <limits>
@@ -237,6 +238,71 @@ TEST(DecodeCgroup, path_length_beyond_the_field_is_invalid) {
 
 TEST(DecodeCgroup, removed_one_has_its_id) {
   EXPECT_EQ(decoded<CgroupRemoved>(make_cgroup("/a", OOMW_EVENT_CGROUP_RMDIR)).cgroup.value, 12u);
+}
+
+oomw_go_walk make_walk() {
+  auto raw = make_raw<oomw_go_walk>(OOMW_EVENT_GO_WALK);
+  raw.tgid = 100;
+  raw.stop = OOMW_GO_STOP_POOL_FULL;
+  raw.flags = OOMW_GO_WALK_HAS_RATE | OOMW_GO_WALK_HAS_CYCLE;
+  raw.chunk_count = 3;
+  raw.first_chunk = 17;
+  raw.cycle_before = 40;
+  raw.cycle_after = 41;
+  raw.start_boottime_ns = 98'765'432'100;
+  raw.cgroup_id = 7;
+  raw.started_ns = kTimeNs - 1000;
+  raw.text = 0x401000;
+  raw.rate = 524288;
+  raw.walked = 60'000;
+  raw.clipped = 5;
+  raw.bytes = 180'000;
+  return raw;
+}
+
+TEST(DecodeWalk, every_field_arrives) {
+  const auto walk = decoded<HeapWalked>(make_walk());
+  EXPECT_EQ(walk.time.ns, 123'456'789);
+  EXPECT_EQ(walk.started.ns, 123'455'789);
+  EXPECT_EQ(walk.process, (ProcessKey{100, 9876}));
+  EXPECT_EQ(walk.cgroup.value, 7u);
+  EXPECT_EQ(walk.stop, WalkStop::kPoolFull);
+  EXPECT_EQ(walk.text_address, 0x401000u);
+  EXPECT_TRUE(walk.has_rate);
+  EXPECT_EQ(walk.rate, 524288u);
+  EXPECT_TRUE(walk.has_cycle);
+  EXPECT_EQ(walk.cycle_before, 40u);
+  EXPECT_EQ(walk.cycle_after, 41u);
+  EXPECT_EQ(walk.walked, 60'000u);
+  EXPECT_EQ(walk.clipped, 5u);
+  EXPECT_EQ(walk.bytes, 180'000u);
+  EXPECT_EQ(walk.first_chunk, 17u);
+  EXPECT_EQ(walk.chunk_count, 3u);
+}
+
+TEST(DecodeWalk, what_could_not_be_read_is_not_there) {
+  auto raw = make_walk();
+  raw.flags = 0;
+  const auto walk = decoded<HeapWalked>(raw);
+  EXPECT_FALSE(walk.has_rate);
+  EXPECT_EQ(walk.rate, 0u);
+  EXPECT_FALSE(walk.has_cycle);
+}
+
+TEST(DecodeWalk, every_stop_has_its_word_and_others_are_invalid) {
+  const std::vector<std::string> words = {"end",       "fault",        "malformed", "loop",
+                                          "pool_full", "bucket_limit", "time_limit"};
+  auto raw = make_walk();
+  for (raw.stop = 0; raw.stop < OOMW_GO_STOP_MAX; ++raw.stop) {
+    EXPECT_EQ(to_string(decoded<HeapWalked>(raw).stop), words.at(raw.stop));
+  }
+  EXPECT_FALSE(decode(bytes_of(raw)).has_value());
+}
+
+TEST(DecodeWalk, walk_that_ends_before_it_begins_is_invalid) {
+  auto raw = make_walk();
+  raw.started_ns = kTimeNs + 1;
+  EXPECT_FALSE(decode(bytes_of(raw)).has_value());
 }
 
 TEST(Decode, every_shorter_and_longer_record_is_invalid) {

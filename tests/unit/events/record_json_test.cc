@@ -64,13 +64,15 @@ std::vector<Event> make_full_events() {
                       5,
                       true,
                       "7.pb.gz"},
+      HeapWalked{{9}, {8}, {7, 6}, {5}, WalkStop::kPoolFull, kMaxU64, 524288, 4, 3, 2, true, true, 10, 11, 12, 13},
   };
 }
 
 std::vector<Event> make_empty_events() {
   return {OomKill{},       WatermarkCrossed{}, ProcessExec{},         ProcessExit{},
           CgroupCreated{}, CgroupRemoved{},    ReclaimSampled{},      EventsLost{},
-          MemorySampled{}, ProcessSeen{},      ContainerIdentified{}, CaptureFinished{}};
+          MemorySampled{}, ProcessSeen{},      ContainerIdentified{}, CaptureFinished{},
+          HeapWalked{}};
 }
 
 ProcessExec make_exec(std::string comm) { return {{7}, {2, 3}, 4, 5, {6}, std::move(comm)}; }

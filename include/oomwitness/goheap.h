@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The walk of a dying Go process's heap profile, as both sides see it. User space names the
+ * addresses of a process (oomw_go_target), the programs copy its bucket list into chunks and say
+ * so with one oomw_go_walk. What the bytes mean is for goruntime/ to say.
+ *
+ * In a chunk the records follow one another without gaps: an oomw_go_bucket, then pc_count program
+ * counters of pc_bytes each (4: offsets from the target's text; 8: addresses), padded to 8, then
+ * stored_words words of the memory record. Words of the record that are not stored are 0. A
+ * typical bucket takes some 100 bytes so, where a slot for the largest takes 1,200.
+ */
+#pragma once
+
+#include <oomwitness/events.h>
+
+/* Program counters kept of a stack; the rest is clipped and counted. Go itself keeps 32 up to
+ * 1.22, then 128 unless told otherwise. */
+#define OOMW_GO_MAX_PCS 128
+/* Go's hard bound is 1,024; a little above, since a bucket may be padded by the runtime. */
+#define OOMW_GO_MAX_DEPTH 1026
+/* Words of a memory record: 16 up to Go 1.26, 8 from 1.27 on. */
+#define OOMW_GO_MAX_RECORD_WORDS 16
+#define OOMW_GO_CHUNK_BYTES 65536
+#define OOMW_GO_NO_CHUNK (~0U)
+
+/* Of the map go_targets, keyed by tgid. */
+struct oomw_go_target {
+	__u64 start_ticks; /* start_boottime / 10 ms: tells a pid's new owner from its old */
+	__u64 buckets;	   /* where runtime.mbuckets lies: the head, which moves, never its value */
+	__u64 rate;	   /* where runtime.MemProfileRate (8 bytes) lies; 0 = not known */
+	__u64 cycle;	   /* where runtime.mProfCycle (4 bytes) lies; 0 = not known */
+	__u64 text;	   /* start of text in the process */
+	__u32 record_words; /* 8 or 16 where proved while alive; 0 = read 16 */
+	__u32 reserved;
+};
+
+struct oomw_go_bucket {
+	__u64 address;
+	__u64 hash; /* as the bucket says; verified in user space */
+	__u64 size;
+	__u16 stack_depth; /* > pc_count: clipped */
+	__u16 pc_count;
+	__u8 record_words; /* that were readable */
+	__u8 stored_words; /* <= record_words */
+	__u8 pc_bytes;	   /* 4 or 8 */
+	__u8 reserved;
+};
+
+#define OOMW_GO_CHUNK_DATA_BYTES (OOMW_GO_CHUNK_BYTES - 16)
+
+struct oomw_go_chunk {
+	__u32 next;	  /* OOMW_GO_NO_CHUNK: the last */
+	__u32 used;	  /* bytes of data */
+	__u64 started_ns; /* of the walk that filled it */
+	__u8 data[OOMW_GO_CHUNK_DATA_BYTES];
+};
+
+/* Why a walk ended. */
+enum oomw_go_stop {
+	OOMW_GO_STOP_END = 0,	   /* the list's own end: complete */
+	OOMW_GO_STOP_FAULT,	   /* a page that is not there */
+	OOMW_GO_STOP_MALFORMED,	   /* no bucket */
+	OOMW_GO_STOP_LOOP,	   /* the list leads back into itself */
+	OOMW_GO_STOP_POOL_FULL,	   /* no free chunk */
+	OOMW_GO_STOP_BUCKET_LIMIT, /* oomw_settings.walk_max_buckets */
+	OOMW_GO_STOP_TIME_LIMIT,   /* oomw_settings.walk_max_ns */
+	OOMW_GO_STOP_MAX,
+};
+
+/* oomw_go_walk.flags */
+#define OOMW_GO_WALK_HAS_RATE (1u << 0)
+#define OOMW_GO_WALK_HAS_CYCLE (1u << 1)
+
+/* One walk is over, complete or not. Its chunks belong to user space from here on. */
+struct oomw_go_walk {
+	struct oomw_header header;
+	__u32 tgid;
+	__u32 stop;  /* enum oomw_go_stop */
+	__u32 flags; /* OOMW_GO_WALK_* */
+	__u32 chunk_count;
+	__u32 first_chunk; /* OOMW_GO_NO_CHUNK: none */
+	__u32 cycle_before;
+	__u32 cycle_after;
+	__u32 reserved;
+	__u64 start_boottime_ns;
+	__u64 cgroup_id;
+	__u64 started_ns; /* CLOCK_MONOTONIC */
+	__u64 duration_ns;
+	__u64 text;
+	__u64 buckets;
+	__u64 head; /* the list's first bucket; 0: an empty list */
+	__u64 rate;
+	__u64 walked;  /* buckets in the chunks */
+	__u64 clipped; /* of those, with a stack deeper than OOMW_GO_MAX_PCS */
+	__u64 bytes;   /* in the chunks */
+};
