@@ -23,6 +23,13 @@ class BinaryCache {
   // An Error only if the fd itself cannot be read now.
   [[nodiscard]] Result<std::shared_ptr<const GoBinary>> inspect(int exe_fd);
 
+  // The two halves of inspect(), for a caller with a lock to drop while the file is read: the file
+  // system may be slow, or a hostile FUSE that never answers.
+  [[nodiscard]] std::shared_ptr<const GoBinary> find(const FileIdentity& identity);  // null if not known
+  void put(const FileIdentity& identity, std::shared_ptr<const GoBinary> binary);    // counts a miss
+  // inspect_binary, with "no readable ELF" as an answer.
+  [[nodiscard]] static std::shared_ptr<const GoBinary> look_at(int exe_fd);
+
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
   [[nodiscard]] std::uint64_t misses() const { return misses_; }
 

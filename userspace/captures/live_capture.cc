@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "captures/live_capture.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "captures/deadline_source.h"
+#include "captures/go_evidence.h"
+#include "captures/provenance.h"
+#include "goruntime/heap_reader.h"
+
+namespace oomw {
+namespace {
+
+using goruntime::HeapSnapshot;
+
+struct Failure {
+  std::string reason;
+  std::string detail;
+  ProcessKey process;
+};
+
+// How far an attempt got, least first: of several failures the furthest tells most.
+std::size_t progress_of(const std::string& reason) {
+  static constexpr std::array<std::string_view, 11> kOrder = {"not_go",    "gone",     "permission",    "linked_out",
+                                                              "not_found", "timeout",  "unreadable",    "empty",
+                                                              "rate_zero", "rejected", "layout_unknown"};
+  return static_cast<std::size_t>(std::find(kOrder.begin(), kOrder.end(), reason) - kOrder.begin());
+}
+
+std::string reason_of(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kUnsupported:
+      return "not_go";
+    case ErrorCode::kNotFound:
+      return "gone";
+    case ErrorCode::kPermission:
+      return "permission";
+    case ErrorCode::kTimeout:
+      return "timeout";
+    case ErrorCode::kInvalid:
+    case ErrorCode::kLimit:
+    case ErrorCode::kNoSpace:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kInternal:
+      break;
+  }
+  return "unreadable";
+}
+
+CaptureFinished event_for(const CaptureRequest& request, MonotonicTime started) {
+  CaptureFinished event;
+  event.time = event.started = started;
+  event.capture_id = request.capture_id;
+  event.cgroup = request.cgroup;
+  event.method = CaptureMethod::kLive;
+  event.trigger = request.trigger;
+  event.usage_bytes = request.usage_bytes;
+  event.limit_bytes = request.limit_bytes;
+  if (!request.targets.empty()) event.process = request.targets.front().process;
+  return event;
+}
+
+// Reads what runs there now and then makes sure that it was what had been resolved.
+Result<HeapSnapshot> read_until(const goruntime::HeapTarget& target, const Clock& clock, MonotonicTime deadline) {
+  const goruntime::ProcessMemory memory(target.image.pid);
+  auto snapshot = goruntime::read_heap(DeadlineSource(memory, clock, deadline), target, {});
+  const auto now = goruntime::read_process_image(target.image.pid);
+  if (!now.has_value() || *now != target.image) {
+    return fail(ErrorCode::kNotFound, "the process ended or runs another program by now");
+  }
+  return snapshot;
+}
+
+}  // namespace
+
+struct LiveCapture::Attempt {
+  GoProcessPtr process;
+  MonotonicTime taken;
+  std::optional<HeapSnapshot> snapshot;
+  std::optional<Failure> failure;
+};
+
+// What can be read of a target as it is now. One more look if the registry's view is out of date.
+LiveCapture::Attempt LiveCapture::try_target(const CaptureTarget& target, MonotonicTime deadline) {
+  Attempt attempt;
+  const auto failed = [&](std::string reason, const std::string& detail) {
+    attempt.failure = Failure{std::move(reason), printable(detail), target.process};
+    return std::move(attempt);
+  };
+  auto process = processes_.add(target.process);
+  for (int look = 0;; ++look) {
+    if (!process.has_value()) return failed(reason_of(process.error()), process.error().message);
+    attempt.process = *process;
+    if (!attempt.process->target) return failed(attempt.process->reason, attempt.process->detail);
+    auto snapshot = read_until(*attempt.process->target, clock_, deadline);
+    attempt.taken = clock_.now();
+    if (snapshot.has_value()) {
+      if (auto useless = why_useless(*snapshot)) return failed(useless->reason, useless->detail);
+      attempt.snapshot = std::move(*snapshot);
+      return attempt;
+    }
+    const bool may_be_replaced = snapshot.error().code == ErrorCode::kNotFound && look == 0;
+    if (!may_be_replaced) return failed(reason_of(snapshot.error()), snapshot.error().message);
+    process = processes_.look_again(target.process);
+  }
+}
+
+CaptureOutcome LiveCapture::capture(const CaptureRequest& request) {
+  CaptureFinished event = event_for(request, clock_.now());
+  Failure failure{"not_go", "no process is known in the cgroup", event.process};
+  const auto keep_most_telling = [&](Failure candidate) {
+    if (progress_of(candidate.reason) >= progress_of(failure.reason)) failure = std::move(candidate);
+  };
+  const ReadGate::Pass pass = gate_.enter(request.deadline);
+  if (!pass.is_in()) keep_most_telling({"timeout", "another read took all the time", event.process});
+  for (const CaptureTarget& target : request.targets) {
+    if (!pass.is_in()) break;
+    if (clock_.now() >= request.deadline) {
+      keep_most_telling({"timeout", "no time left to read", target.process});
+      break;
+    }
+    Attempt attempt = try_target(target, request.deadline);
+    if (attempt.failure) {
+      keep_most_telling(std::move(*attempt.failure));
+      continue;
+    }
+    processes_.set_layout(*attempt.process, attempt.snapshot->layout);
+    event.time = attempt.taken;
+    event.process = attempt.process->key;
+    const auto provenance = provenance_comment(CaptureMethod::kLive, request, target, clock_.wall_of(attempt.taken));
+    return store_snapshot(std::move(*attempt.snapshot), *attempt.process, std::move(event), provenance, clock_,
+                          request.deadline);
+  }
+  event.time = clock_.now();
+  event.process = failure.process;
+  event.reason = std::move(failure.reason);
+  event.detail = std::move(failure.detail);
+  return {std::move(event), ""};
+}
+
+void LiveCapture::prepare(const CaptureRequest& request) {
+  for (const CaptureTarget& target : request.targets) (void)processes_.add(target.process);  // capture() says why not
+}
+
+}  // namespace oomw
