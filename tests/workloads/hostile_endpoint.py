@@ -5,125 +5,189 @@
 hostile_endpoint.py MODE FILL_MB RATE_MB_S GO_FILE
   MODE: hang | drip | stream | status | redirect | html | half_gzip | reset | huge_header | bomb
 Fills FILL_MB at RATE_MB_S, prints "filled", and once GO_FILE exists leaks on until it is killed.
+
+One thread on purpose. With one that grows and others that answer, this program once stood still for
+ever between two allocations. CPython 3.11 waits without a time limit for another thread to take its
+lock, and condition variables of glibc before 2.41 can lose a wake-up (glibc bug 25847), which would
+look just so; 215,000 requests made for the purpose did not show it again.
 """
 import gzip
 import os
+import select
 import socket
 import sys
-import threading
 import time
 import zlib
 
 PORT = 1777
+MIB = 1 << 20
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
+LOOK_S = 0.02  # between two looks for GO_FILE
+
+# A mode is a generator: bytes to send, or seconds to wait before the next step. It ends with the
+# connection.
+
+
+def hang():
+    while True:
+        yield 3600.0
+
+
+def drip():
+    yield OK + b"Transfer-Encoding: chunked\r\n\r\n"
+    while True:
+        yield chunk(b"\x1f")
+        yield 0.05
+
+
+def stream():
+    yield OK + b"Transfer-Encoding: chunked\r\n\r\n"
+    block = chunk(b"\x1f\x8b" + b"x" * 65534)
+    while True:
+        yield block
+
+
+def status():
+    yield whole(b"HTTP/1.1 404 Not Found\r\n", b"404 page not found\n")
+
+
+def redirect():
+    yield whole(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1777/elsewhere\r\n", b"")
+
+
+def html():
+    yield whole(OK, b"<html><script>alert(1)</script>\x1b[31m</html>")
+
+
+def half_gzip():
+    body = gzip.compress(os.urandom(8192))
+    yield whole(OK, body[: len(body) // 2])
+
+
+def reset():
+    yield OK + b"Content-Length: 100000\r\n\r\n\x1f\x8b"
+
+
+def huge_header():
+    yield b"HTTP/1.1 200 OK\r\n"
+    while True:
+        yield b"X-Header: " + b"y" * 4000 + b"\r\n"
+
+
+def bomb():
+    yield whole(OK, BOMB)
 
 
 def chunk(data):
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
-def hang(_conn):
-    time.sleep(3600)
-
-
-def drip(conn):
-    conn.sendall(OK + b"Transfer-Encoding: chunked\r\n\r\n")
-    while True:
-        conn.sendall(chunk(b"\x1f"))
-        time.sleep(0.05)
-
-
-def stream(conn):
-    conn.sendall(OK + b"Transfer-Encoding: chunked\r\n\r\n")
-    block = chunk(b"\x1f\x8b" + b"x" * 65534)
-    while True:
-        conn.sendall(block)
-
-
-def whole(conn, head, body):
-    conn.sendall(head + b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(body) + body)
-
-
-def status(conn):
-    whole(conn, b"HTTP/1.1 404 Not Found\r\n", b"404 page not found\n")
-
-
-def redirect(conn):
-    whole(conn, b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1777/elsewhere\r\n", b"")
-
-
-def html(conn):
-    whole(conn, OK, b"<html><script>alert(1)</script>\x1b[31m</html>")
-
-
-def half_gzip(conn):
-    body = gzip.compress(os.urandom(8192))
-    whole(conn, OK, body[: len(body) // 2])
-
-
-def reset(conn):
-    conn.sendall(OK + b"Content-Length: 100000\r\n\r\n\x1f\x8b")
-
-
-def huge_header(conn):
-    conn.sendall(b"HTTP/1.1 200 OK\r\n")
-    while True:
-        conn.sendall(b"X-Header: " + b"y" * 4000 + b"\r\n")
+def whole(head, body):
+    return head + b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(body) + body
 
 
 def pack_bomb():
     """400 MB of zeros in 400 KB: only a cap on the inflated size helps. Packed in pieces, because
     this process lives at its memory limit."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    zeros = bytes(1 << 20)
+    zeros = bytes(MIB)
     return b"".join([packer.compress(zeros) for _ in range(400)]) + packer.flush()
 
 
-def bomb(conn):
-    whole(conn, OK, BOMB)
-
-
-MODES = {f.__name__: f for f in (hang, drip, stream, status, redirect, html, half_gzip, reset,
-                                 huge_header, bomb)}
-
+MODES = {f.__name__: f for f in (hang, drip, stream, status, redirect, html, half_gzip, reset, huge_header, bomb)}
 BOMB = pack_bomb() if sys.argv[1:2] == ["bomb"] else b""
 
 
-def answer(conn, mode):
-    try:
-        conn.recv(4096)
-        MODES[mode](conn)
-    except OSError:
-        pass
-    finally:
-        conn.close()
+class Connection:
+    """One client. Nothing here blocks; an OSError means that the client is gone."""
+
+    def __init__(self, sock, steps):
+        self.sock, self.steps = sock, steps
+        self.asked, self.pending, self.resume_at = False, b"", 0.0
+        sock.setblocking(False)
+
+    def fileno(self):
+        return self.sock.fileno()
+
+    def wants_to_send(self, now):
+        return self.asked and now >= self.resume_at
+
+    def read(self):
+        """False once the client has closed."""
+        data = self.sock.recv(4096)
+        self.asked = True
+        return bool(data)
+
+    def send(self, now):
+        """The rest of one step, or the next step; False once there is none."""
+        if not self.pending:
+            step = next(self.steps, None)
+            if step is None:
+                return False
+            if isinstance(step, float):
+                self.resume_at = now + step
+                return True
+            self.pending = step
+        self.pending = self.pending[self.sock.send(self.pending):]
+        return True
 
 
-def serve(listener, mode):
-    while True:
-        conn, _ = listener.accept()
-        threading.Thread(target=answer, args=(conn, mode), daemon=True).start()
+class Endpoint:
+    def __init__(self, mode):
+        self.mode, self.connections = mode, []
+        self.listener = socket.socket()
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.listener.bind(("127.0.0.1", PORT))
+        self.listener.listen(16)
+        self.listener.setblocking(False)
+
+    def serve(self, seconds):
+        """For so long, whoever comes: a client that always wants more does not stop the clock."""
+        end = time.monotonic() + seconds
+        now = end - seconds
+        while now < end:
+            self.turn(now, end)
+            now = time.monotonic()
+
+    def turn(self, now, end):
+        """One step for each client that is ready, waiting for the first until then."""
+        resume_at = [c.resume_at for c in self.connections if c.asked and c.resume_at > now]
+        seconds = min([end, *resume_at]) - now
+        senders = [c for c in self.connections if c.wants_to_send(now)]
+        readable, writable, _ = select.select([self.listener, *self.connections], senders, [], seconds)
+        if self.listener in readable:
+            sock, _ = self.listener.accept()
+            self.connections.append(Connection(sock, MODES[self.mode]()))
+        for connection in list(self.connections):
+            self.step(connection, connection in readable, connection in writable, now)
+
+    def step(self, connection, readable, writable, now):
+        try:
+            stays = (not readable or connection.read()) and (not writable or connection.send(now))
+        except BlockingIOError:
+            return
+        except OSError:
+            stays = False
+        if not stays:
+            connection.sock.close()
+            self.connections.remove(connection)
 
 
-def grow(held, megabytes, rate):
+def grow(endpoint, held, megabytes, rate):
+    """That much more, a megabyte at a time, serving in between."""
     for _ in range(megabytes):
-        held.append(b"z" * (1 << 20))
-        time.sleep(1 / rate)
+        held.append(b"z" * MIB)
+        endpoint.serve(1 / rate)
 
 
 def main():
     mode, fill_mb, rate, go_file = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(("127.0.0.1", PORT))
-    listener.listen(16)
-    threading.Thread(target=serve, args=(listener, mode), daemon=True).start()
-    held = []
-    grow(held, fill_mb, rate)
+    endpoint, held = Endpoint(mode), []
+    grow(endpoint, held, fill_mb, rate)
     print("filled", flush=True)
     while not os.path.exists(go_file):
-        time.sleep(0.02)
-    grow(held, 1 << 20, rate)
+        endpoint.serve(LOOK_S)
+    grow(endpoint, held, 1 << 20, rate)
 
 
 if __name__ == "__main__":

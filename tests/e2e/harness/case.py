@@ -29,6 +29,7 @@ def _with_invariant(test):
         except unittest.SkipTest:
             raise
         except BaseException:
+            self.print_workloads()
             self.print_logs()
             raise
 
@@ -62,6 +63,7 @@ class E2eTest(unittest.TestCase):
         self._stack.callback(shutil.rmtree, self.scratch, ignore_errors=True)
         self.cgroups = []
         self.daemons = []
+        self.workloads = []
         self.checked_kills = 0
         self.kills_before = 0
 
@@ -72,7 +74,9 @@ class E2eTest(unittest.TestCase):
         return made
 
     def start(self, argv, cgroup, **kwargs):
-        return self._stack.enter_context(Workload(argv, cgroup, **kwargs))
+        made = self._stack.enter_context(Workload(argv, cgroup, **kwargs))
+        self.workloads.append(made)
+        return made
 
     def leaky_go(self, cgroup, *flags, **kwargs):
         return self.start([tools.leaky_go(), *flags], cgroup, **kwargs)
@@ -141,6 +145,12 @@ class E2eTest(unittest.TestCase):
             return
         victims = sum(len(i["victims"]) for i in self.own(daemon.incidents()))
         self.assertEqual(victims, kernel, "victims in incidents against the kernel's own count")
+
+    def print_workloads(self):
+        """Those still running: what the test waited for may be theirs to do."""
+        for work in self.workloads:
+            if work.is_alive():
+                sys.stderr.write(f"--- {work.argv}\n  {work.describe()}\n")
 
     def print_logs(self):
         for daemon in self.daemons:

@@ -75,6 +75,10 @@ class MemoryCgroup:
     def usage(self):
         return int(self.read("memory.usage_in_bytes" if VERSION == 1 else "memory.current"))
 
+    def limit(self):
+        """As the kernel holds it, "max" included."""
+        return self.read("memory.limit_in_bytes" if VERSION == 1 else "memory.max").strip()
+
     def kernel_kills(self):
         """Victims in this very cgroup, as the kernel counts them."""
         if self.is_open:

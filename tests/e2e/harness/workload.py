@@ -6,7 +6,8 @@ import subprocess
 import tempfile
 import time
 
-from .wait import eventually
+from .process_state import describe
+from .wait import DEADLINE_S, eventually
 
 _ENTER = 'if [ -n "$OOMW_NETNS" ]; then ip link set lo up || exit 97; fi; echo $$ > "$CG" || exit 98; exec "$@"'
 
@@ -21,12 +22,17 @@ class Workload:
         self.cgroup = cgroup
         self.argv = [os.fspath(a) for a in argv]
         self.output = tempfile.TemporaryFile()
+        # A description of its own for the child: with a shared one, our reading moves where it writes.
+        child_output = os.open(f"/proc/self/fd/{self.output.fileno()}", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         command = ["sh", "-c", _ENTER, "sh", *self.argv]
         if own_netns:
             command = ["unshare", "-n", *command]
         full_env = dict(os.environ, CG=cgroup.procs_file(), OOMW_NETNS="1" if own_netns else "", **(env or {}))
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.output,
-                                        stderr=subprocess.STDOUT, env=full_env)
+        try:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=child_output,
+                                            stderr=subprocess.STDOUT, env=full_env)
+        finally:
+            os.close(child_output)
         self.pid = self.process.pid
         self.ended_at = None
         if oom_score_adj is not None:
@@ -34,8 +40,12 @@ class Workload:
                 f.write(str(oom_score_adj))
 
     def text(self):
-        self.output.seek(0)
-        return self.output.read().decode(errors="replace")
+        fd = self.output.fileno()
+        return os.pread(fd, os.fstat(fd).st_size, 0).decode(errors="replace")
+
+    def describe(self):
+        """What it is doing: for the message of whoever waited in vain."""
+        return describe(self.pid, self.cgroup, "" if self.output.closed else self.text())
 
     def wait_running(self):
         """Until the program itself has replaced the shell; its (start ticks, start unix time)."""
@@ -46,7 +56,7 @@ class Workload:
                 raise AssertionError(f"{self.argv} ended at once: {self.process.returncode} {self.text()}")
             return os.path.realpath(f"/proc/{self.pid}/exe") == want
 
-        eventually(is_there, f"{self.argv[0]} runs")
+        self._eventually(is_there, "runs")
         return self.start_time()
 
     def start_time(self):
@@ -55,17 +65,20 @@ class Workload:
         boot_to_wall = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
         return ticks, boot_to_wall + ticks / os.sysconf("SC_CLK_TCK")
 
-    def wait_output(self, word):
+    def _eventually(self, probe, what, deadline_s=DEADLINE_S, every_s=0.02):
+        eventually(probe, lambda: f"{what}: {self.argv}\n  {self.describe()}", deadline_s, every_s)
+
+    def wait_output(self, word, deadline_s=DEADLINE_S):
         def has_it():
             if self.process.poll() is not None:
                 raise AssertionError(f"{self.argv} ended: {self.process.returncode} {self.text()}")
             return word in self.text()
 
-        eventually(has_it, f"{word!r} from {self.argv}")
+        self._eventually(has_it, f"says {word!r}", deadline_s)
 
     def wait_killed(self, deadline_s=120):
         """Until SIGKILL took it; the time we knew."""
-        eventually(lambda: self.process.poll() is not None, f"{self.argv} is killed", deadline_s, 0.002)
+        self._eventually(lambda: self.process.poll() is not None, "is killed", deadline_s, 0.002)
         self.ended_at = time.time()
         if self.process.returncode != -signal.SIGKILL:
             raise AssertionError(f"{self.argv} ended with {self.process.returncode}, not by SIGKILL: {self.text()}")
