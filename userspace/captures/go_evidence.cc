@@ -57,9 +57,7 @@ std::optional<GoFailure> why_useless(const HeapSnapshot& snapshot) {
     return GoFailure{"rate_zero", "runtime.MemProfileRate is 0: the program has switched heap profiling off"};
   }
   if (!snapshot.buckets.empty()) return std::nullopt;
-  if (snapshot.counts.rejected_hash + snapshot.counts.rejected_shape > 0) {
-    return GoFailure{"rejected", "nothing in the list verifies as a bucket: " + snapshot.reason};
-  }
+  if (!snapshot.complete) return GoFailure{"rejected", "nothing in the list verifies as a bucket: " + snapshot.reason};
   return GoFailure{"empty", snapshot.reason.empty() ? "no allocation has been sampled yet" : snapshot.reason};
 }
 

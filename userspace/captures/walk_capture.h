@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "base/clock.h"
+#include "captures/capture.h"
+#include "captures/go_process.h"
+#include "events/event.h"
+#include "goruntime/bucket_decoder.h"
+
+namespace oomw {
+
+// From a walk at the kill to a stored profile: give it the chunks in order, then finish(). One walk,
+// one thread (a worker: names come from the executable's file).
+//
+// - ok and complete: the list's end was reached, every bucket verified, none got lost on the way.
+// - ok, not complete, reason = end of the walk (fault | malformed | pool_full | bucket_limit |
+//   time_limit), or rejected | lost | limit: part of the list, newest buckets first.
+// - failed: layout_unknown | rejected | rate_zero | empty, the end of a walk that got nothing, or
+//   loop: the runtime's list never is one.
+// - A process that is not known (null) or whose file is gone gives addresses without names.
+class WalkDecoder {
+ public:
+  WalkDecoder(const HeapWalked& walk, GoProcessPtr process);
+
+  void add(std::span<const std::byte> records);
+  // capture_id and the limit's figures are the caller's to fill in.
+  [[nodiscard]] CaptureOutcome finish(const Clock& clock);
+
+ private:
+  [[nodiscard]] goruntime::HeapSnapshot take_snapshot();
+  [[nodiscard]] std::string shortfall(const goruntime::HeapSnapshot& snapshot) const;
+  [[nodiscard]] std::string provenance(const CaptureFinished& event, const Clock& clock) const;
+
+  const HeapWalked walk_;
+  const GoProcessPtr process_;  // never null: a stand-in where nothing is known
+  goruntime::BucketDecoder decoder_;
+  std::string refused_;  // "" | rejected | limit: what decoding ran into first
+  std::string detail_;
+};
+
+}  // namespace oomw
