@@ -14,6 +14,7 @@ import (
 	"net/http"
 	_ "net/http/pprof"
 	"os"
+	"runtime"
 	"time"
 )
 
@@ -24,8 +25,13 @@ const (
 	tick = 5 * time.Millisecond
 )
 
-// maxStacks keeps the longest route within the 32 frames a profile holds.
-const maxStacks = 4096
+// maxStacks keeps the longest route, two frames for each two bits, within the 32 frames that Go
+// up to 1.22 keeps of a stack.
+const maxStacks = 1 << 20
+
+// smallOrder is what the first round leaks from each of many stacks: all of them are there long
+// before a small limit is reached.
+const smallOrder = 1 << 10
 
 // orders never gets smaller.
 var orders [][]byte
@@ -35,24 +41,29 @@ type options struct {
 	rate      int64
 	chunk     int
 	limit     int64
+	prefill   int64
 	stacks    int
+	sampling  int
 	pageCache string
 }
 
 func parseFlags() options {
 	var o options
-	var rateMB, limitMB int64
+	var rateMB, limitMB, prefillMB int64
 	flag.StringVar(&o.listen, "listen", "127.0.0.1:1777", "address of net/http/pprof; empty for none")
 	flag.Int64Var(&rateMB, "rate", 10, "MiB to leak each second; 0 for as fast as possible")
 	flag.IntVar(&o.chunk, "chunk", 64<<10, "bytes of one leaked object")
 	flag.Int64Var(&limitMB, "limit-mb", 0, "stop after so many MiB and idle; 0 for never")
-	flag.IntVar(&o.stacks, "stacks", 1, "distinct call stacks to leak from")
+	flag.Int64Var(&prefillMB, "prefill-mb", 0, "leak so many MiB as fast as possible before the rate holds")
+	flag.IntVar(&o.stacks, "stacks", 1, "distinct call stacks to leak from; the first round leaks 1 KiB from each at once")
+	flag.IntVar(&o.sampling, "profile-rate", runtime.MemProfileRate, "runtime.MemProfileRate; 1 samples every allocation")
 	flag.StringVar(&o.pageCache, "pagecache", "", "leak nothing, read this file again and again instead")
 	flag.Parse()
 	o.rate = rateMB * mib
 	o.limit = limitMB * mib
-	if o.chunk < 1 || o.stacks < 1 || o.stacks > maxStacks || rateMB < 0 || limitMB < 0 {
-		fmt.Fprintf(os.Stderr, "leaky-go: -chunk starts at 1, -stacks is 1 to %d, -rate and -limit-mb start at 0\n", maxStacks)
+	o.prefill = prefillMB * mib
+	if o.chunk < 1 || o.stacks < 1 || o.stacks > maxStacks || rateMB < 0 || limitMB < 0 || prefillMB < 0 {
+		fmt.Fprintf(os.Stderr, "leaky-go: -chunk starts at 1, -stacks is 1 to %d, -rate, -prefill-mb and -limit-mb start at 0\n", maxStacks)
 		os.Exit(2)
 	}
 	return o
@@ -82,8 +93,8 @@ func leakyCache(n int) {
 	orders = append(orders, order)
 }
 
-// handleOrder is the frame to look for. Its route, read bit by bit, decides who calls whom, so
-// that each route is a call stack of its own to the profiler, which keeps 32 frames.
+// handleOrder is the frame to look for. Its route, read two bits at a time, decides who calls whom
+// from where, so that each route is a call stack of its own to the profiler.
 //
 //go:noinline
 func handleOrder(n, route int) {
@@ -98,17 +109,44 @@ func handleOrder(n, route int) {
 }
 
 //go:noinline
-func routeLeft(n, route int) { handleOrder(n, route) }
+func routeLeft(n, route int) {
+	if route%2 == 0 {
+		handleOrder(n, route/2)
+	} else {
+		handleOrder(n, route/2)
+	}
+}
 
 //go:noinline
-func routeRight(n, route int) { handleOrder(n, route) }
+func routeRight(n, route int) {
+	if route%2 == 0 {
+		handleOrder(n, route/2)
+	} else {
+		handleOrder(n, route/2)
+	}
+}
+
+// leakAtOnce leaks from every stack, then as much as asked, without a pace.
+func leakAtOnce(o options) int64 {
+	leaked := int64(0)
+	for route := 0; o.stacks > 1 && route < o.stacks; route++ {
+		handleOrder(smallOrder, route)
+		leaked += smallOrder
+	}
+	for ; leaked < o.prefill; leaked += int64(o.chunk) {
+		handleOrder(o.chunk, 0)
+	}
+	return leaked
+}
 
 func leak(o options) {
+	leaked := leakAtOnce(o)
 	start := time.Now()
-	for leaked, order := int64(0), 0; o.limit == 0 || leaked < o.limit; order++ {
+	atOnce := leaked
+	for order := 0; o.limit == 0 || leaked < o.limit; order++ {
 		if o.rate > 0 {
 			due := int64(time.Since(start).Seconds() * float64(o.rate))
-			if leaked >= due {
+			if leaked-atOnce >= due {
 				time.Sleep(tick)
 				continue
 			}
@@ -136,6 +174,7 @@ func readAgainAndAgain(path string) {
 
 func main() {
 	o := parseFlags()
+	runtime.MemProfileRate = o.sampling
 	serve(o.listen)
 	if o.pageCache != "" {
 		readAgainAndAgain(o.pageCache)

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# fetch_programs.sh NAME (prometheus | etcd | caddy): prints the path of that Debian program, or
+# exits 3 with the reason on stderr.
+#
+# Unpacked privately below ${OOMW_CACHE:-~/.cache/oomwitness}/programs and never installed: the
+# packages would start services on this machine. apt checks the signatures as for any package.
+set -euo pipefail
+
+name=${1:?usage: fetch_programs.sh NAME}
+cache=${OOMW_CACHE:-$HOME/.cache/oomwitness}/programs
+case $name in
+  prometheus | caddy) package=$name ;;
+  etcd) package=etcd-server ;;
+  *) echo "fetch_programs: unknown program $name" >&2 && exit 2 ;;
+esac
+program=$cache/$package/usr/bin/$name
+
+give_up() {
+  echo "$name: not cached, and $1" >&2
+  exit 3
+}
+
+[[ -x $program ]] && echo "$program" && exit 0
+if ! command -v apt-get >/dev/null || ! command -v dpkg >/dev/null; then
+  give_up "apt-get or dpkg is missing"
+fi
+
+mkdir -p "$cache"
+exec 9>"$cache/.lock"
+flock -w 300 9 || give_up "another download holds the lock"
+[[ -x $program ]] && echo "$program" && exit 0
+
+work=$(mktemp -d "$cache/unpack.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+download() { (cd "$work" && apt-get download -q "$package" >"$cache/$package.log" 2>&1); }
+if ! download; then
+  ((EUID != 0)) || apt-get update -q >"$cache/update.log" 2>&1 || true
+  download || give_up "no mirror gives package $package (log: $cache/$package.log)"
+fi
+dpkg -x "$work"/*.deb "$work/tree"
+[[ -x $work/tree/usr/bin/$name ]] || give_up "package $package has no /usr/bin/$name"
+rm -rf "${cache:?}/$package"
+mv "$work/tree" "$cache/$package"
+echo "$program"
