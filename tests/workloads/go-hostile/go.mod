@@ -1,0 +1,3 @@
+module oomwitness.test/gohostile
+
+go 1.19
