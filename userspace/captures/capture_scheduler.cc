@@ -37,8 +37,9 @@ std::vector<CaptureTarget> choose_targets(const WatermarkCrossed& crossing, cons
   return targets;
 }
 
-CaptureFinished event_of(const CaptureRequest& request) {
+CaptureFinished event_of(const CaptureRequest& request, CaptureMethod method) {
   CaptureFinished event;
+  event.method = method;
   event.time = event.started = request.requested;
   event.capture_id = request.capture_id;
   event.cgroup = request.cgroup;
@@ -51,78 +52,91 @@ CaptureFinished event_of(const CaptureRequest& request) {
 
 }  // namespace
 
-CaptureScheduler::CaptureScheduler(EventLoop& loop, WorkerPool& workers, CaptureBackend& backend, Spool& spool,
-                                   const Clock& clock, Nanoseconds timeout, Deliver deliver)
+CaptureScheduler::CaptureScheduler(EventLoop& loop, WorkerPool& workers, std::vector<CaptureLane> lanes, Spool& spool,
+                                   const Clock& clock, Deliver deliver)
     : loop_(loop),
       workers_(workers),
-      backend_(backend),
+      lanes_(std::move(lanes)),
       spool_(spool),
       clock_(clock),
-      timeout_(timeout),
       deliver_(std::move(deliver)) {}
 
 void CaptureScheduler::on_decision(const TriggerDecision& decision, const WatermarkCrossed& crossing,
                                    const MemoryModel& model) {
   deliver_done();
   if (decision.action == TriggerAction::kNone) return;
-  CaptureRequest request = make_request(decision, crossing, model);
-  if (decision.action == TriggerAction::kPrepare) return prepare(std::move(request));
-  if (decision.action == TriggerAction::kSkip) return skip(request, decision.reason);
-  if (busy_.contains(request.cgroup)) return wait_for_running(std::move(request));
-  start(std::move(request));
+  const CaptureRequest request = make_request(decision, crossing, model);
+  for (const CaptureLane& lane : lanes_) ask(lane, request, decision);
+}
+
+void CaptureScheduler::ask(const CaptureLane& lane, CaptureRequest request, const TriggerDecision& decision) {
+  if (decision.action == TriggerAction::kPrepare) return prepare(lane, request);
+  request.capture_id = next_id_++;
+  request.deadline = request.requested + lane.timeout;
+  if (decision.action == TriggerAction::kSkip) return skip(lane, request, decision.reason);
+  if (!decision.may_allocate && lane.method == CaptureMethod::kHttp) return skip(lane, request, "headroom");
+  if (busy_.contains({request.cgroup, &lane})) return wait_for_running(lane, std::move(request));
+  start(lane, std::move(request));
 }
 
 CaptureRequest CaptureScheduler::make_request(const TriggerDecision& decision, const WatermarkCrossed& crossing,
                                               const MemoryModel& model) {
   CaptureRequest request;
-  request.capture_id = decision.action == TriggerAction::kPrepare ? 0 : next_id_++;
   request.cgroup = crossing.cgroup;
   if (decision.action != TriggerAction::kSkip) request.targets = choose_targets(crossing, model);
   request.trigger = decision.trigger;
   request.requested = clock_.now();
-  request.deadline = request.requested + timeout_;
   request.usage_bytes = crossing.usage_bytes;
   request.limit_bytes = crossing.limit_bytes;
   return request;
 }
 
-void CaptureScheduler::prepare(CaptureRequest request) {
+void CaptureScheduler::prepare(const CaptureLane& lane, const CaptureRequest& request) {
   // A full queue loses nothing but time: capture() resolves what was not prepared.
-  (void)workers_.post([this, request = std::move(request)] { backend_.prepare(request); });
+  (void)workers_.post([&lane, request] { lane.backend->prepare(request); });
 }
 
-void CaptureScheduler::start(CaptureRequest request) {
-  busy_[request.cgroup].capture_id = request.capture_id;
-  if (workers_.post([this, request] { run(request); })) return;
-  busy_.erase(request.cgroup);
-  skip(request, "queue_full");
+void CaptureScheduler::start(const CaptureLane& lane, CaptureRequest request) {
+  busy_[{request.cgroup, &lane}].capture_id = request.capture_id;
+  if (workers_.post([this, &lane, request] { run(lane, request); })) return;
+  busy_.erase({request.cgroup, &lane});
+  skip(lane, request, "queue_full");
 }
 
-void CaptureScheduler::wait_for_running(CaptureRequest request) {
-  std::optional<CaptureRequest> overtaken = std::exchange(busy_[request.cgroup].next, std::move(request));
-  if (overtaken) skip(*overtaken, "busy");
+void CaptureScheduler::wait_for_running(const CaptureLane& lane, CaptureRequest request) {
+  Running& running = busy_[{request.cgroup, &lane}];
+  std::optional<CaptureRequest> overtaken = std::exchange(running.next, std::move(request));
+  if (overtaken) skip(lane, *overtaken, "busy");
 }
 
-void CaptureScheduler::start_waiting(CaptureRequest request) {
-  if (clock_.now() - request.requested > kMaxWait) return skip(request, "busy");
-  start(std::move(request));
+void CaptureScheduler::start_waiting(const CaptureLane& lane, CaptureRequest request) {
+  if (clock_.now() - request.requested > kMaxWait) return skip(lane, request, "busy");
+  start(lane, std::move(request));
 }
 
-void CaptureScheduler::skip(const CaptureRequest& request, std::string reason) {
-  CaptureFinished event = event_of(request);
+void CaptureScheduler::skip(const CaptureLane& lane, const CaptureRequest& request, std::string reason) {
+  CaptureFinished event = event_of(request, lane.method);
   event.result = CaptureResult::kSkipped;
   event.reason = std::move(reason);
   deliver_(std::move(event));
 }
 
-void CaptureScheduler::run(const CaptureRequest& request) {
-  // Waiting in the queue is not the endpoint's fault: it gets its whole time from here on.
+void CaptureScheduler::run(const CaptureLane& lane, const CaptureRequest& request) {
+  // Waiting in the queue is not the target's fault: it gets its whole time from here on.
   CaptureRequest begun = request;
-  begun.deadline = clock_.now() + timeout_;
-  CaptureOutcome outcome = backend_.capture(begun);
+  begun.deadline = clock_.now() + lane.timeout;
+  store(request.capture_id, lane.backend->capture(begun));
+}
+
+bool CaptureScheduler::run_on(WorkerPool& workers, std::function<CaptureOutcome()> take) {
+  return workers.post([this, capture_id = next_id_++, take = std::move(take)] { store(capture_id, take()); });
+}
+
+void CaptureScheduler::store(std::uint64_t capture_id, CaptureOutcome outcome) {
   CaptureFinished& event = outcome.finished;
+  event.capture_id = capture_id;
   if (!outcome.profile.empty()) {
-    auto name = spool_.put(request.capture_id, to_string(event.method), std::move(outcome.profile));
+    auto name = spool_.put(capture_id, to_string(event.method), std::move(outcome.profile));
     if (name) {
       event.spool_file = std::move(*name);
     } else {
@@ -140,6 +154,18 @@ void CaptureScheduler::run(const CaptureRequest& request) {
   (void)loop_.post([this] { deliver_done(); });
 }
 
+// Frees the place of a capture that ended; what waited for it.
+std::optional<std::pair<const CaptureLane*, CaptureRequest>> CaptureScheduler::release(std::uint64_t capture_id) {
+  const auto running =
+      std::find_if(busy_.begin(), busy_.end(), [&](const auto& b) { return b.second.capture_id == capture_id; });
+  if (running == busy_.end()) return std::nullopt;
+  const CaptureLane* lane = running->first.second;
+  std::optional<CaptureRequest> next = std::move(running->second.next);
+  busy_.erase(running);
+  if (!next) return std::nullopt;
+  return std::pair(lane, std::move(*next));
+}
+
 void CaptureScheduler::deliver_done() {
   std::vector<CaptureFinished> done;
   {
@@ -147,13 +173,7 @@ void CaptureScheduler::deliver_done() {
     done.swap(done_);
   }
   for (auto& event : done) {
-    std::optional<CaptureRequest> next;
-    const auto running = busy_.find(event.cgroup);
-    if (running != busy_.end() && running->second.capture_id == event.capture_id) {
-      next = std::move(running->second.next);
-      busy_.erase(running);
-    }
-    if (next) start_waiting(std::move(*next));
+    if (auto next = release(event.capture_id)) start_waiting(*next->first, std::move(next->second));
     deliver_(std::move(event));
   }
 }

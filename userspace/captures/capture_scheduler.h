@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/event_loop.h"
@@ -18,11 +19,20 @@
 
 namespace oomw {
 
+// A method of the way up, in its turn: every decision asks all of them, each with a capture id and
+// an event of its own.
+struct CaptureLane {
+  CaptureMethod method = CaptureMethod::kHttp;
+  CaptureBackend* backend = nullptr;  // outlives the scheduler
+  Nanoseconds timeout{};
+};
+
 // Turns decisions into capture requests, runs them on workers and brings back CaptureFinished
 // events. Core thread, except where said.
-//   - one capture in flight per limiting cgroup. The newest decision meanwhile waits for it (80 %
-//     may still be under way when 90 % is crossed, and 90 % is the better evidence); one that is
-//     overtaken, or waits longer than kMaxWait, is "skipped: busy";
+//   - one capture in flight per limiting cgroup and lane. The newest decision meanwhile waits for
+//     it (80 % may still be under way when 90 % is crossed, and 90 % is the better evidence); one
+//     that is overtaken, or waits longer than kMaxWait, is "skipped: busy";
+//   - a decision that may not allocate in the container skips the http lane: "headroom";
 //   - a full worker queue is "skipped: queue_full": every decision ends in exactly one event;
 //   - the profile is on disk (Spool) before the event is delivered;
 //   - a prepare decision makes no event and takes no part in these counts.
@@ -33,11 +43,15 @@ class CaptureScheduler {
   static constexpr Nanoseconds kMaxWait = std::chrono::milliseconds(250);
   using Deliver = std::function<void(CaptureFinished)>;  // called on the core thread
 
-  // loop, workers, backend, spool and clock outlive this. workers must be drained first.
-  CaptureScheduler(EventLoop& loop, WorkerPool& workers, CaptureBackend& backend, Spool& spool, const Clock& clock,
-                   Nanoseconds timeout, Deliver deliver);
+  // loop, workers, lanes' backends, spool and clock outlive this. workers must be drained first.
+  // lanes: the best method first; the workers take them up in this order.
+  CaptureScheduler(EventLoop& loop, WorkerPool& workers, std::vector<CaptureLane> lanes, Spool& spool,
+                   const Clock& clock, Deliver deliver);
 
   void on_decision(const TriggerDecision& decision, const WatermarkCrossed& crossing, const MemoryModel& model);
+  // Evidence that no watermark asked for (the walk at a kill): `take` runs on `workers`, its outcome
+  // gets a capture id and is stored and delivered like any other. False: the queue is full.
+  [[nodiscard]] bool run_on(WorkerPool& workers, std::function<CaptureOutcome()> take);
   [[nodiscard]] std::size_t in_flight() const { return busy_.size(); }
 
  private:
@@ -47,22 +61,26 @@ class CaptureScheduler {
     std::uint64_t capture_id = 0;
     std::optional<CaptureRequest> next;  // the decision that waits
   };
-  void prepare(CaptureRequest request);
-  void start(CaptureRequest request);
-  void wait_for_running(CaptureRequest request);
-  void start_waiting(CaptureRequest request);
-  void skip(const CaptureRequest& request, std::string reason);
-  void run(const CaptureRequest& request);  // worker thread
+  using Place = std::pair<CgroupId, const CaptureLane*>;
+  void ask(const CaptureLane& lane, CaptureRequest request, const TriggerDecision& decision);
+  void prepare(const CaptureLane& lane, const CaptureRequest& request);
+  void start(const CaptureLane& lane, CaptureRequest request);
+  void wait_for_running(const CaptureLane& lane, CaptureRequest request);
+  void start_waiting(const CaptureLane& lane, CaptureRequest request);
+  void skip(const CaptureLane& lane, const CaptureRequest& request, std::string reason);
+  void run(const CaptureLane& lane, const CaptureRequest& request);  // worker thread
+  void store(std::uint64_t capture_id, CaptureOutcome outcome);      // worker thread
   void deliver_done();
+  [[nodiscard]] std::optional<std::pair<const CaptureLane*, CaptureRequest>> release(std::uint64_t capture_id);
+
   EventLoop& loop_;
   WorkerPool& workers_;
-  CaptureBackend& backend_;
+  const std::vector<CaptureLane> lanes_;
   Spool& spool_;
   const Clock& clock_;
-  Nanoseconds timeout_;
   Deliver deliver_;
   std::uint64_t next_id_ = 1;
-  std::map<CgroupId, Running> busy_;
+  std::map<Place, Running> busy_;
   std::mutex done_mutex_;
   std::vector<CaptureFinished> done_;  // finished, not delivered yet; at most one a running capture
 };

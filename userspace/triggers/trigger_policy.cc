@@ -24,7 +24,7 @@ MemoryReading reading_of(const WatermarkCrossed& e, const MemoryModel& model) {
 }
 
 TriggerDecision skip(std::string trigger, std::string reason) {
-  return {TriggerAction::kSkip, std::move(trigger), std::move(reason)};
+  return {TriggerAction::kSkip, std::move(trigger), std::move(reason), true};
 }
 
 std::string level_trigger(std::uint32_t level) { return "watermark_" + std::to_string(level); }
@@ -46,10 +46,10 @@ TriggerDecision TriggerPolicy::on_watermark(const WatermarkCrossed& e, const Mem
   const bool predicted = e.reason == WatermarkReason::kTimeToLimit;
   const std::uint32_t level = capture_level(e.level_percent);
   if (!predicted && level == 0) {
-    return {e.level_percent >= config_.prepare_percent ? TriggerAction::kPrepare : TriggerAction::kNone, "", ""};
+    return {e.level_percent >= config_.prepare_percent ? TriggerAction::kPrepare : TriggerAction::kNone, "", "", true};
   }
   const MemoryReading reading = reading_of(e, model);
-  if (predicted && is_prediction_too_early(e, reading)) return {TriggerAction::kPrepare, "", ""};
+  if (predicted && is_prediction_too_early(e, reading)) return {TriggerAction::kPrepare, "", "", true};
   std::string trigger = predicted ? "time_to_limit" : level_trigger(level);
   History* history = history_of(e.cgroup);
   if (history == nullptr) return skip(std::move(trigger), "budget");
@@ -105,13 +105,12 @@ bool TriggerPolicy::is_cooling_down(const History& history, const std::string& t
 
 TriggerDecision TriggerPolicy::judge(History& history, std::string trigger, MonotonicTime now,
                                      const MemoryReading& reading) const {
-  if (headroom_bytes(reading) < config_.min_headroom_bytes) return skip(std::move(trigger), "headroom");
   if (is_cooling_down(history, trigger, now)) return skip(std::move(trigger), "cooldown");
   std::erase_if(history.captures, [&](MonotonicTime t) { return now - t >= config_.budget_window; });
   if (history.captures.size() >= config_.budget) return skip(std::move(trigger), "budget");
   history.captures.push_back(now);
   history.last[trigger] = now;
-  return {TriggerAction::kCapture, std::move(trigger), ""};
+  return {TriggerAction::kCapture, std::move(trigger), "", headroom_bytes(reading) >= config_.min_headroom_bytes};
 }
 
 TriggerPolicy::History* TriggerPolicy::history_of(CgroupId cgroup) {

@@ -27,8 +27,9 @@ enum class TriggerAction { kNone, kPrepare, kCapture, kSkip };
 
 struct TriggerDecision {
   TriggerAction action = TriggerAction::kNone;
-  std::string trigger;  // "watermark_90", "time_to_limit"
-  std::string reason;   // kSkip: "page_cache", "headroom", "cooldown", "budget"
+  std::string trigger;       // "watermark_90", "time_to_limit"
+  std::string reason;        // kSkip: "page_cache", "cooldown", "budget"
+  bool may_allocate = true;  // false: too little headroom for a method that allocates in the container (http)
 };
 
 // A cgroup's memory against its limit, as far as it is known at the moment of deciding.
@@ -57,6 +58,8 @@ struct MemoryReading {
 //     profile costs milliseconds, a missing one the incident;
 //   - a fast leak predicted to hit the limit while it is still below nonreclaimable_ratio only
 //     prepares: the levels above follow at once and show more;
+//   - too little headroom forbids only what allocates inside the container: reading its memory from
+//     outside goes on;
 //   - cool-down per trigger name, so one climb captures at 80, 90 and 95 and a sawtooth does not.
 // History is kept per cgroup until forget(), for at most MemoryModel::kMaxCgroups.
 class TriggerPolicy {

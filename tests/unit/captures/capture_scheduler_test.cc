@@ -29,6 +29,7 @@ class FakeBackend final : public CaptureBackend {
     CaptureOutcome outcome;
     outcome.finished.capture_id = request.capture_id;
     outcome.finished.cgroup = request.cgroup;
+    outcome.finished.method = method;
     outcome.finished.result = CaptureResult::kOk;
     outcome.finished.complete = true;
     outcome.profile = profile;
@@ -52,6 +53,7 @@ class FakeBackend final : public CaptureBackend {
   }
 
   std::string profile = "profile";
+  CaptureMethod method = CaptureMethod::kHttp;
 
  private:
   static std::shared_future<void> open() {
@@ -83,11 +85,11 @@ class SchedulerTest : public ::testing::Test {
   void make(Spool::Limits limits, std::size_t queue = 8) {
     workers_ = std::make_unique<WorkerPool>("test", 1, queue);
     spool_ = std::make_unique<Spool>(root_ + "/spool", limits);
-    scheduler_ = std::make_unique<CaptureScheduler>(*loop_, *workers_, backend_, *spool_, clock_,
-                                                    std::chrono::seconds(5), [this](CaptureFinished event) {
-                                                      events_.push_back(std::move(event));
-                                                      if (events_.size() >= wanted_) loop_->stop();
-                                                    });
+    scheduler_ =
+        std::make_unique<CaptureScheduler>(*loop_, *workers_, lanes_, *spool_, clock_, [this](CaptureFinished event) {
+          events_.push_back(std::move(event));
+          if (events_.size() >= wanted_) loop_->stop();
+        });
   }
   void run_until(std::size_t events) {
     wanted_ = events;
@@ -108,8 +110,8 @@ class SchedulerTest : public ::testing::Test {
     crossing.usage_bytes = 90;
     crossing.limit_bytes = 100;
     crossing.pid = pid;
-    scheduler_->on_decision({action, "watermark_90", action == TriggerAction::kSkip ? "headroom" : ""}, crossing,
-                            model_);
+    scheduler_->on_decision({action, "watermark_90", action == TriggerAction::kSkip ? "page_cache" : "", may_allocate_},
+                            crossing, model_);
   }
   std::vector<std::int32_t> target_pids() const {
     std::vector<std::int32_t> pids;
@@ -121,13 +123,15 @@ class SchedulerTest : public ::testing::Test {
   std::string root_;
   SystemClock clock_;
   MemoryModel model_;
-  FakeBackend backend_;
+  FakeBackend backend_, live_backend_;
+  std::vector<CaptureLane> lanes_{{CaptureMethod::kHttp, &backend_, std::chrono::seconds(5)}};
   std::unique_ptr<EventLoop> loop_;
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<Spool> spool_;
   std::unique_ptr<CaptureScheduler> scheduler_;
   std::vector<CaptureFinished> events_;
   std::size_t wanted_ = 1;
+  bool may_allocate_ = true;
 };
 
 TEST_F(SchedulerTest, a_capture_is_on_disk_when_its_event_arrives) {
@@ -215,7 +219,7 @@ TEST_F(SchedulerTest, a_skip_is_one_event_with_the_policys_reason) {
   decide(TriggerAction::kSkip);
   ASSERT_EQ(events_.size(), 1u);
   EXPECT_EQ(events_[0].result, CaptureResult::kSkipped);
-  EXPECT_EQ(events_[0].reason, "headroom");
+  EXPECT_EQ(events_[0].reason, "page_cache");
   EXPECT_EQ(events_[0].usage_bytes, 90u);
 }
 
@@ -261,6 +265,59 @@ TEST_F(SchedulerTest, a_profile_that_nobody_can_keep_is_a_failed_capture) {
   EXPECT_EQ(events_[0].reason, "no_space");
   EXPECT_EQ(events_[0].spool_file, "");
   EXPECT_FALSE(events_[0].complete);
+}
+
+class TwoLanesTest : public SchedulerTest {
+ protected:
+  void SetUp() override {
+    live_backend_.method = CaptureMethod::kLive;
+    lanes_.insert(lanes_.begin(), {CaptureMethod::kLive, &live_backend_, std::chrono::seconds(1)});
+    SchedulerTest::SetUp();
+  }
+};
+
+TEST_F(TwoLanesTest, a_decision_asks_every_method_the_best_first) {
+  decide(TriggerAction::kCapture);
+  run_until(2);
+  EXPECT_EQ(events_[0].method, CaptureMethod::kLive);
+  EXPECT_EQ(events_[1].method, CaptureMethod::kHttp);
+  EXPECT_NE(events_[0].capture_id, events_[1].capture_id);
+  EXPECT_EQ(events_[0].spool_file, "1-live.pb.gz");
+}
+
+TEST_F(TwoLanesTest, a_decision_that_may_not_allocate_skips_http_only) {
+  may_allocate_ = false;
+  decide(TriggerAction::kCapture);
+  run_until(2);
+  EXPECT_EQ(events_[0].method, CaptureMethod::kHttp);
+  EXPECT_EQ(events_[0].reason, "headroom");
+  EXPECT_EQ(events_[1].method, CaptureMethod::kLive);
+  EXPECT_EQ(events_[1].result, CaptureResult::kOk);
+}
+
+TEST_F(TwoLanesTest, a_slow_method_does_not_make_the_other_busy) {
+  backend_.close_gate();
+  decide(TriggerAction::kCapture);
+  decide(TriggerAction::kCapture);
+  EXPECT_EQ(scheduler_->in_flight(), 2u);
+  backend_.open_gate();
+  run_until(4);
+  EXPECT_EQ(scheduler_->in_flight(), 0u);
+}
+
+TEST_F(SchedulerTest, evidence_from_elsewhere_is_stored_and_delivered_alike) {
+  WorkerPool other("other", 1, 1);
+  const auto take = [] {
+    CaptureOutcome outcome;
+    outcome.finished.method = CaptureMethod::kAtKill;
+    outcome.finished.result = CaptureResult::kOk;
+    outcome.profile = "walk";
+    return outcome;
+  };
+  ASSERT_TRUE(scheduler_->run_on(other, take));
+  run_until(1);
+  EXPECT_EQ(events_[0].spool_file, "1-at_kill.pb.gz");
+  EXPECT_EQ(events_[0].capture_id, 1u);
 }
 
 }  // namespace

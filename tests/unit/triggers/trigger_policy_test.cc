@@ -102,8 +102,11 @@ TEST_F(TriggerPolicyTest, cooldown_when_of_another_cgroup_does_not_matter) {
   expect(policy_.on_watermark(other, model_), TriggerAction::kCapture, "watermark_90");
 }
 
-TEST_F(TriggerPolicyTest, crossing_when_no_headroom_is_left_skips) {
-  expect(cross(95, 0, 999, 999), TriggerAction::kSkip, "watermark_95", "headroom");
+TEST_F(TriggerPolicyTest, crossing_when_no_headroom_is_left_captures_without_allocating) {
+  const TriggerDecision full = cross(95, 0, 999, 999);
+  expect(full, TriggerAction::kCapture, "watermark_95");
+  EXPECT_FALSE(full.may_allocate);
+  EXPECT_TRUE(cross(90, 10, 900, 890).may_allocate);
 }
 
 TEST_F(TriggerPolicyTest, headroom_when_memory_is_reclaimable_counts_half_of_it) {
