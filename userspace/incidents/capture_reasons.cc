@@ -8,7 +8,7 @@ namespace oomw {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kReasons = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 29> kReasons = {{
     {"no_endpoint", "no pprof endpoint of this process was found on the known ports"},
     {"refused", "the pprof endpoint refused the connection"},
     {"timeout", "the profile did not arrive before the deadline"},
@@ -27,6 +27,17 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kReasons
     {"queue_full", "all capture workers were busy"},
     {"no_target", "no living process of the container was known"},
     {"disk", "the profile could not be stored"},
+    {"not_go", "not a Go program: only Go's runtime keeps a heap profile that can be read from outside"},
+    {"linked_out", "the program does not use Go's heap profile, so the linker switched it off (rate 0 for good)"},
+    {"rate_zero", "the program has set runtime.MemProfileRate to 0"},
+    {"not_found", "a Go program, but its heap profile was not found in the executable"},
+    {"layout_unknown", "the records of this Go version's heap profile have a layout that is not known"},
+    {"empty", "no allocation had been sampled yet"},
+    {"rejected", "what lies where the heap profile should be does not verify"},
+    {"not_registered", "the process died before its heap profile was found"},
+    {"no_walk", "the kernel program did not run in the dying process"},
+    {"unsupported", "the kernel refuses the program that reads the dying process (bpf_loop came with 5.17)"},
+    {"unreadable", "the memory of the process could not be read"},
 }};
 
 }  // namespace

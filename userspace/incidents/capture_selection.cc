@@ -29,22 +29,27 @@ void keep_newest(Selected& captures, std::size_t max) {
   if (captures.size() > max) captures.erase(captures.begin(), captures.end() - static_cast<std::ptrdiff_t>(max));
 }
 
-// The newest, a victim's before another's: per method the one that must not be cut away.
-Selected best_by_method(const Selected& captures, const KillEvidence& evidence) {
+// The newest, a victim's before another's: per method the one that must not be cut away. Walks at
+// the kill are the last word of each victim of a group kill: all of them.
+Selected must_keep(const Selected& captures, const KillEvidence& evidence) {
   std::map<CaptureMethod, const CaptureFinished*> best;
+  Selected walks;
   for (const CaptureFinished* capture : captures) {
+    if (capture->method == CaptureMethod::kAtKill && walks.size() < kMaxWalks) {
+      walks.push_back(capture);
+      continue;
+    }
     const CaptureFinished*& chosen = best[capture->method];
     const bool is_better =
         chosen == nullptr || is_victim(capture->process, evidence) || !is_victim(chosen->process, evidence);
     if (is_better) chosen = capture;
   }
-  Selected result;
-  for (const auto& [method, capture] : best) result.push_back(capture);
-  return result;
+  for (const auto& [method, capture] : best) walks.push_back(capture);
+  return walks;
 }
 
 Selected cut_successes(const Selected& all, const KillEvidence& evidence, std::size_t max) {
-  Selected kept = best_by_method(all, evidence);
+  Selected kept = must_keep(all, evidence);
   for (auto it = all.rbegin(); it != all.rend() && kept.size() < max; ++it) {
     if (std::find(kept.begin(), kept.end(), *it) == kept.end()) kept.push_back(*it);
   }

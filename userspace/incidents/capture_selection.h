@@ -10,9 +10,11 @@ namespace oomw {
 
 // Failed and skipped attempts explain a missing profile; a few of the newest do.
 inline constexpr std::size_t kMaxAttempts = 4;
+// Victims of one decision whose walks are kept beyond max_captures.
+inline constexpr std::size_t kMaxWalks = 64;
 
 // Of the captures that belong(): at most selection.max_captures that are ok, the newest but always
-// the best of each method, and the newest kMaxAttempts others. By time.
+// the best of each method and every walk at the kill, and the newest kMaxAttempts others. By time.
 [[nodiscard]] std::vector<CaptureFinished> select_captures(const KillEvidence& evidence,
                                                            const std::deque<CaptureFinished>& captures,
                                                            const MemoryModel& model, const CaptureSelection& selection);

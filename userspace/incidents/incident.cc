@@ -8,28 +8,56 @@ namespace oomw {
 
 namespace {
 
-int rank_of_method(const std::string& method) {
-  if (method == to_string(CaptureMethod::kAtKill)) return 2;
-  return method == to_string(CaptureMethod::kLive) ? 1 : 0;
+// A walk or read that ended early shows less than the whole one of a moment before; a stale view is
+// the last choice.
+int rank_of_view(const IncidentCapture& capture) {
+  if (capture.method == to_string(CaptureMethod::kHttp)) return 0;
+  return 1 + 2 * (capture.complete ? 1 : 0) + (capture.method == to_string(CaptureMethod::kAtKill) ? 1 : 0);
 }
 
-bool is_of_victim(const IncidentCapture& capture, const Incident& incident) {
-  return std::any_of(incident.victims.begin(), incident.victims.end(),
-                     [&](const IncidentVictim& victim) { return victim.process.pid == capture.pid; });
+const IncidentVictim* victim_of(const IncidentCapture& capture, const Incident& incident) {
+  const auto found = std::find_if(incident.victims.begin(), incident.victims.end(),
+                                  [&](const IncidentVictim& victim) { return victim.process.pid == capture.pid; });
+  return found == incident.victims.end() ? nullptr : &*found;
+}
+
+// The best of those that `is_wanted`.
+template <typename Wanted>
+const IncidentCapture* best_of(const Incident& incident, Wanted is_wanted) {
+  const auto merit = [&](const IncidentCapture& capture) {
+    return std::tuple(victim_of(capture, incident) != nullptr, rank_of_view(capture), capture.time);
+  };
+  const IncidentCapture* best = nullptr;
+  for (const IncidentCapture& capture : incident.captures) {
+    if (capture.result != to_string(CaptureResult::kOk) || !is_wanted(capture)) continue;
+    if (best == nullptr || merit(capture) > merit(*best)) best = &capture;
+  }
+  return best;
 }
 
 }  // namespace
 
 const IncidentCapture* best_capture(const Incident& incident) {
-  const auto merit = [&](const IncidentCapture& capture) {
-    return std::tuple(is_of_victim(capture, incident), rank_of_method(capture.method), capture.time);
-  };
-  const IncidentCapture* best = nullptr;
-  for (const IncidentCapture& capture : incident.captures) {
-    if (capture.result != to_string(CaptureResult::kOk)) continue;
-    if (best == nullptr || merit(capture) > merit(*best)) best = &capture;
+  return best_of(incident, [](const IncidentCapture&) { return true; });
+}
+
+std::optional<double> coverage_of(const Incident& incident, const IncidentCapture& capture) {
+  const IncidentVictim* victim = victim_of(capture, incident);
+  if (victim == nullptr || !victim->rss || victim->rss->anon_bytes == 0 || !capture.inuse_bytes) return std::nullopt;
+  return static_cast<double>(*capture.inuse_bytes) / static_cast<double>(victim->rss->anon_bytes);
+}
+
+std::optional<double> coverage_of_victims(const Incident& incident) {
+  const auto anon = victims_anon_bytes(incident);
+  if (!anon || *anon == 0) return std::nullopt;
+  std::optional<double> shown;
+  for (const IncidentVictim& victim : incident.victims) {
+    const IncidentCapture* best =
+        best_of(incident, [&](const IncidentCapture& capture) { return capture.pid == victim.process.pid; });
+    if (best != nullptr && best->inuse_bytes) shown = shown.value_or(0) + static_cast<double>(*best->inuse_bytes);
   }
-  return best;
+  if (!shown) return std::nullopt;
+  return *shown / static_cast<double>(*anon);
 }
 
 std::optional<std::uint64_t> victims_anon_bytes(const Incident& incident) {

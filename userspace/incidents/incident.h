@@ -92,9 +92,14 @@ struct Incident {
 // For a human. tops: file -> `oomwitness top` text of that capture, already printable.
 [[nodiscard]] std::string to_markdown(const Incident& incident, const std::map<std::string, std::string>& tops);
 
-// The capture that says most: ok, of a victim, by the best method (at_kill, live, http), newest.
-// nullptr if none is ok.
+// The capture that says most: ok, of a victim, whole before partial, by the best method (at_kill,
+// live, http), newest. nullptr if none is ok.
 [[nodiscard]] const IncidentCapture* best_capture(const Incident& incident);
+// In-use bytes of a capture over the anonymous memory of the victim it shows; nullopt if it is not
+// of a victim, or one of the two is not known.
+[[nodiscard]] std::optional<double> coverage_of(const Incident& incident, const IncidentCapture& capture);
+// The same over all victims: in-use bytes of each one's best capture, over the memory of all.
+[[nodiscard]] std::optional<double> coverage_of_victims(const Incident& incident);
 // Sum over the victims whose memory is known; nullopt if none is.
 [[nodiscard]] std::optional<std::uint64_t> victims_anon_bytes(const Incident& incident);
 

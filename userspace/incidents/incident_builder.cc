@@ -218,8 +218,9 @@ IncidentCapture Builder::capture_of(const CaptureFinished& capture) const {
   result.detail = capture.detail;
   result.pid = capture.process.pid;
   result.time = wall(capture.time);
-  result.usage_bytes = capture.usage_bytes;
-  result.limit_bytes = capture.limit_bytes;
+  const bool is_at_kill = capture.method == CaptureMethod::kAtKill;
+  result.usage_bytes = is_at_kill ? first().owner_usage_bytes : capture.usage_bytes;
+  result.limit_bytes = is_at_kill ? first().owner_limit_bytes : capture.limit_bytes;
   result.inuse_bytes = capture.inuse_bytes;
   result.live_bytes = capture.live_bytes;
   result.buckets = capture.sample_count;
@@ -230,14 +231,8 @@ IncidentCapture Builder::capture_of(const CaptureFinished& capture) const {
 }
 
 void Builder::coverage() {
-  const IncidentCapture* best = best_capture(incident_);
-  const auto anon = victims_anon_bytes(incident_);
-  if (best == nullptr || !best->inuse_bytes || !anon || *anon == 0) return;
-  const bool is_of_victim = std::any_of(incident_.victims.begin(), incident_.victims.end(),
-                                        [&](const IncidentVictim& v) { return v.process.pid == best->pid; });
-  if (!is_of_victim) return;
-  incident_.coverage_ratio = static_cast<double>(*best->inuse_bytes) / static_cast<double>(*anon);
-  incident_.coverage_method = best->method;
+  incident_.coverage_ratio = coverage_of_victims(incident_);
+  if (incident_.coverage_ratio) incident_.coverage_method = best_capture(incident_)->method;
 }
 
 void Builder::explain_no_capture() {
