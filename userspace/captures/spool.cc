@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "pprof/codec.h"
 
 namespace oomw {
 namespace {
@@ -158,8 +159,29 @@ std::optional<std::string> Spool::in_memory_profile(const std::string& name) con
   return std::nullopt;
 }
 
-Result<> Spool::place(const std::string& name, const std::string& target) {
+Result<> Spool::place(const std::string& name, const std::string& target, const std::vector<std::string>& comments) {
   if (!is_plain_name(name)) return fail(ErrorCode::kInvalid, "not a spool name: " + printable(name));
+  RETURN_IF_ERROR(link_or_copy(name, target));
+  if (comments.empty()) return {};
+  // The evidence is there; that it does not say whose it is, is no reason to lose it.
+  if (const Result<> said = comment(name, target, comments); !said) {
+    log::debug("spool: {} goes without its comments: {}", name, printable(said.error().message));
+  }
+  return {};
+}
+
+Result<> Spool::comment(const std::string& name, const std::string& target, const std::vector<std::string>& comments) {
+  ASSIGN_OR_RETURN(const std::string profile, read(name, kMaxProfileBytes));
+  ASSIGN_OR_RETURN(const std::string commented, pprof::append_comments(profile, comments));
+  const std::string temporary = target + ".tmp";
+  ASSIGN_OR_RETURN(const UniqueFd file, open_at(AT_FDCWD, temporary, O_WRONLY | O_CREAT | O_EXCL, 0600));
+  Result<> written = write_all(file.get(), commented);
+  if (written && ::rename(temporary.c_str(), target.c_str()) != 0) written = fail_errno(errno, "rename " + temporary);
+  if (!written) (void)::unlink(temporary.c_str());
+  return written;
+}
+
+Result<> Spool::link_or_copy(const std::string& name, const std::string& target) {
   if (const auto profile = in_memory_profile(name)) return write_file_atomic(target, *profile);
   if (::link(path_of(name).c_str(), target.c_str()) != 0) {
     // Another file system, or one without hard links.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -32,7 +33,10 @@ class Spool {
   // only a profile larger than memory_bytes while the disk refuses is lost (kNoSpace).
   [[nodiscard]] Result<std::string> put(std::uint64_t capture_id, std::string_view method, std::string profile);
   // Makes `name` appear as `target` (hard link, copy across file systems, or a write from memory).
-  [[nodiscard]] Result<> place(const std::string& name, const std::string& target);
+  // comments: appended to the profile in `target` alone, where the disk has room for a copy and the
+  // file is a profile. The caller fsyncs.
+  [[nodiscard]] Result<> place(const std::string& name, const std::string& target,
+                               const std::vector<std::string>& comments = {});
   [[nodiscard]] Result<std::string> read(const std::string& name, std::size_t max_bytes);
   [[nodiscard]] bool is_disk_refused() const;
   [[nodiscard]] std::uint64_t dropped() const;  // profiles pruned or lost before use
@@ -50,6 +54,9 @@ class Spool {
   void adopt_files();
   [[nodiscard]] std::string new_name(std::uint64_t capture_id, std::string_view method);
   void drain_memory();
+  [[nodiscard]] Result<> link_or_copy(const std::string& name, const std::string& target);
+  [[nodiscard]] Result<> comment(const std::string& name, const std::string& target,
+                                 const std::vector<std::string>& comments);
   [[nodiscard]] Result<> store(const std::string& name, const std::string& profile);
   [[nodiscard]] Result<> keep_in_memory_locked(std::string name, std::string profile);
   [[nodiscard]] std::optional<std::string> in_memory_profile(const std::string& name) const;

@@ -5,9 +5,25 @@
 #include <thread>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/log.h"
 
 namespace oomw {
+namespace {
+
+// What a profile that was sent on alone must still tell.
+std::vector<std::string> comments_of(const Incident& incident, const IncidentCapture& capture) {
+  std::vector<std::string> comments{
+      fmt::format("oomwitness: incident={} lead_seconds={:.3f}", incident.id, capture.lead_seconds)};
+  if (const auto ratio = coverage_of(incident, capture)) {
+    comments.push_back(
+        fmt::format("oomwitness: coverage={:.3f} (in use / anonymous memory of pid {})", *ratio, capture.pid));
+  }
+  return comments;
+}
+
+}  // namespace
 
 EvidenceWriter::EvidenceWriter(EventLoop& loop, WorkerPool& worker, Spool& spool, const Clock& clock,
                                std::string data_dir, Retention retention, Written written)
@@ -64,8 +80,8 @@ void EvidenceWriter::submit(Incident incident) {
 // Worker.
 EvidenceWriter::Outcome EvidenceWriter::store(const Incident& incident) {
   const MonotonicTime start = clock_.now();
-  const auto place = [this](const IncidentCapture& capture, const std::string& target) {
-    return spool_.place(capture.spool_file, target);
+  const auto place = [&](const IncidentCapture& capture, const std::string& target) {
+    return spool_.place(capture.spool_file, target, comments_of(incident, capture));
   };
   Outcome outcome{store_.write(incident, place), 0};
   outcome.seconds = to_seconds(clock_.now() - start);
