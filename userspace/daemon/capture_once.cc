@@ -6,7 +6,9 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "captures/go_processes.h"
 #include "captures/http_capture.h"
+#include "captures/live_capture.h"
 #include "system/cgroup_fs.h"
 #include "system/container_path.h"
 #include "system/oci_bundle.h"
@@ -84,6 +86,23 @@ Result<std::vector<std::int32_t>> pids_of(const Config& config, const CaptureSel
   return pids_of_containers(config, selector);
 }
 
+// Reading from outside asks nothing of the process; its endpoint is asked where that gives nothing.
+// Both reasons are told if neither does.
+CaptureOutcome capture_by_best(const Config& config, CaptureRequest request, const Clock& clock) {
+  GoProcesses processes(clock, {}, {});
+  LiveCapture live(processes, clock);
+  request.deadline = clock.now() + config.live_timeout;
+  CaptureOutcome from_memory = live.capture(request);
+  if (from_memory.finished.result == CaptureResult::kOk) return from_memory;
+  HttpCapture http(config.http, clock);
+  request.deadline = clock.now() + config.http.timeout;
+  CaptureOutcome asked = http.capture(request);
+  if (asked.finished.result == CaptureResult::kOk) return asked;
+  const CaptureFinished& failed = from_memory.finished;
+  asked.finished.detail = "from memory: " + failed.reason + ": " + failed.detail + "; http: " + asked.finished.detail;
+  return asked;
+}
+
 }  // namespace
 
 Result<CaptureOutcome> capture_once(const Config& config, const CaptureSelector& selector) {
@@ -94,10 +113,8 @@ Result<CaptureOutcome> capture_once(const Config& config, const CaptureSelector&
   request.targets = targets_of(config, std::move(pids), clock.now());
   request.trigger = "request";
   request.requested = clock.now();
-  request.deadline = request.requested + config.http.timeout;
   if (request.targets.empty()) return fail(ErrorCode::kNotFound, "no such process any more");
-  HttpCapture http(config.http, clock);
-  return http.capture(request);
+  return capture_by_best(config, std::move(request), clock);
 }
 
 }  // namespace oomw

@@ -13,6 +13,7 @@ void read_kernel(TableReader table, Config& config) {
   KernelConfig& kernel = config.kernel;
   table.integer("ring_bytes", kernel.ring_bytes, 4096, 64 << 20);
   table.integer("max_cgroups", kernel.max_cgroups, 64, 65536);
+  table.integer("max_go_processes", kernel.max_go_processes, 16, 65536);
   table.integers("levels_percent", kernel.levels_percent, 1, 100, 8, true);
   table.integer("rearm_percent", kernel.rearm_percent, 1, 50);
   table.seconds("time_to_limit_seconds", kernel.time_to_limit, 0, 3600);
@@ -47,6 +48,14 @@ void read_capture(TableReader table, Config& config) {
   http.seconds("timeout_seconds", config.http.timeout, 0.05, 60);
   http.integer("max_body_bytes", config.http.max_body_bytes, 1024, 256 << 20);
   http.reject_unknown();
+  TableReader live = table.table("live");
+  live.seconds("timeout_seconds", config.live_timeout, 0.01, 60);
+  live.reject_unknown();
+  TableReader walk = table.table("at_kill");
+  walk.integer("pool_bytes", config.kernel.walk_pool_bytes, 64 << 10, 1 << 30);
+  walk.integer("max_buckets", config.kernel.walk_max_buckets, 1, 4 << 20);
+  walk.seconds("max_seconds", config.kernel.walk_max_time, 0.001, 10);
+  walk.reject_unknown();
   TableReader spool = table.table("spool");
   spool.integer("files", config.spool.files, 1, 100000);
   spool.integer("bytes", config.spool.bytes, 1 << 20, std::int64_t{1} << 40);

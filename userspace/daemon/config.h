@@ -30,6 +30,7 @@ struct Config {
   SamplerConfig sampler;
   TriggerConfig triggers;
   HttpCaptureConfig http;
+  Nanoseconds live_timeout = std::chrono::seconds(1);
   Spool::Limits spool;
   CorrelatorConfig correlator;
   Retention retention;

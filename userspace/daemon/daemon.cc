@@ -32,6 +32,7 @@ Daemon::Daemon() : impl_(std::make_unique<Impl>()) {}
 Daemon::~Daemon() {
   // Captures and writes in flight finish first; what they post back is not run any more.
   impl_->capture_workers.reset();
+  impl_->go_heaps.reset();
   impl_->writer_worker.reset();
 }
 
@@ -67,8 +68,10 @@ Result<> Daemon::Impl::start() {
   RETURN_IF_ERROR(open_data_dir());
   publisher = std::make_unique<SnapshotPublisher>(*loop, clock, [this] { return build_snapshot(); });
   RETURN_IF_ERROR(start_server());
-  start_captures();
   start_kernel();
+  start_go_heaps();
+  start_captures();
+  start_ring();
   sampler = std::make_unique<Sampler>(*loop, *cgroups, clock, config.sampler, [this](const Event& e) { handle(e); });
   start_files();
   sampler->start();
@@ -120,8 +123,17 @@ void Daemon::Impl::start_captures() {
                                          publisher->request();
                                        });
   http = std::make_unique<HttpCapture>(config.http, clock);
-  scheduler = std::make_unique<CaptureScheduler>(*loop, *capture_workers, *http, *spool, clock, config.http.timeout,
+  live = std::make_unique<LiveCapture>(go_heaps->processes(), clock);
+  const std::vector<CaptureLane> lanes = {{CaptureMethod::kLive, live.get(), config.live_timeout},
+                                          {CaptureMethod::kHttp, http.get(), config.http.timeout}};
+  scheduler = std::make_unique<CaptureScheduler>(*loop, *capture_workers, lanes, *spool, clock,
                                                  [this](const CaptureFinished& finished) { handle(finished); });
+}
+
+void Daemon::Impl::start_go_heaps() {
+  go_heaps = std::make_unique<GoHeaps>(*kernel, clock, config.proc_root,
+                                       [this](const CaptureFinished& finished) { handle(finished); });
+  go_heaps->scan();
 }
 
 void Daemon::Impl::start_kernel() {
@@ -135,6 +147,9 @@ void Daemon::Impl::start_kernel() {
       log::warn("run-time statistics: {}", enabled.error().message);
     }
   }
+}
+
+void Daemon::Impl::start_ring() {
   if (kernel->ring_fd() < 0) return;
   const auto drain = [this](std::uint32_t) {
     kernel->drain([this](const Event& event) { handle(event); }, kMaxDrain);
@@ -177,6 +192,7 @@ Result<> Daemon::Impl::start_server() {
 void Daemon::Impl::start_timers() {
   (void)loop->add_periodic(kTick, [this] {
     pipeline->tick(clock.now());
+    go_heaps->tick(*scheduler);
     collect_losses();
     settle();
   });

@@ -30,6 +30,9 @@ void Daemon::Impl::handle(const Event& event) {
   if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) after_watermark(*crossing);
   if (const auto* kill = std::get_if<OomKill>(&event)) after_kill(*kill);
   if (const auto* sample = std::get_if<MemorySampled>(&event)) after_sample(*sample);
+  if (const auto* exec = std::get_if<ProcessExec>(&event)) go_heaps->on_exec(*exec);
+  if (const auto* seen = std::get_if<ProcessSeen>(&event)) go_heaps->on_seen(*seen);
+  if (const auto* walk = std::get_if<HeapWalked>(&event)) go_heaps->on_walked(*walk, *scheduler);
   if (const auto* exit = std::get_if<ProcessExit>(&event)) after_exit(*exit);
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) after_capture(*capture);
   if (const auto* removed = std::get_if<CgroupRemoved>(&event)) kernel->forget(removed->cgroup);
@@ -50,6 +53,8 @@ void Daemon::Impl::after_kill(const OomKill& kill) {
   publisher->request();
   if (!sampler) return;
   if (pipeline->model().find_process(kill.victim) == nullptr) sampler->read_process_now(kill.victim.pid);
+  const ProcessState* victim = pipeline->model().find_process(kill.victim);
+  go_heaps->on_kill(kill, victim != nullptr ? victim->key : kill.victim);
   for (const CgroupId cgroup : {kill.owner_cgroup, kill.victim_cgroup}) {
     const CgroupState* state = pipeline->model().find_cgroup(cgroup);
     if (state == nullptr) continue;
@@ -72,7 +77,10 @@ void Daemon::Impl::after_sample(const MemorySampled& sample) {
   }
 }
 
-void Daemon::Impl::after_exit(const ProcessExit& exit) { http->forget(exit.process); }
+void Daemon::Impl::after_exit(const ProcessExit& exit) {
+  http->forget(exit.process);
+  go_heaps->on_exit(exit);
+}
 
 void Daemon::Impl::after_capture(const CaptureFinished& capture) {
   const auto method = std::string(to_string(capture.method));
@@ -137,6 +145,7 @@ void Daemon::Impl::save_ledger() { writer->save_ledger({pipeline->ledger(), boot
 void Daemon::Impl::collect_losses() {
   std::map<std::string, std::uint64_t> lost = kernel->lost();
   lost.merge(sampler->lost());
+  lost.merge(go_heaps->lost());
   if (files) lost.merge(files->lost());
   lost["crossings"] = pipeline->dropped_crossings();
   lost["incidents"] = writer->stats().incidents_dropped;

@@ -11,8 +11,10 @@
 #include "base/unique_fd.h"
 #include "base/worker_pool.h"
 #include "captures/capture_scheduler.h"
+#include "captures/live_capture.h"
 #include "daemon/daemon.h"
 #include "daemon/evidence_writer.h"
+#include "daemon/go_heaps.h"
 #include "daemon/pipeline.h"
 #include "daemon/snapshot_publisher.h"
 #include "events/record.h"
@@ -49,6 +51,8 @@ struct Daemon::Impl {
   std::unique_ptr<EvidenceWriter> writer;
   std::unique_ptr<CaptureScheduler> scheduler;
   std::unique_ptr<KernelSource> kernel;
+  std::unique_ptr<GoHeaps> go_heaps;
+  std::unique_ptr<LiveCapture> live;
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<FileEvents> files;
   // Last, so that they are drained and joined before anything their tasks touch goes.
@@ -60,6 +64,8 @@ struct Daemon::Impl {
   Result<> open_data_dir();
   Result<> watch_signals();
   void start_kernel();
+  void start_ring();
+  void start_go_heaps();
   void start_files();
   void start_captures();
   Result<> start_server();

@@ -19,6 +19,7 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   snapshot.kills = pipeline->ledger().counts();
   snapshot.captures = capture_metrics;
   snapshot.kernel_oom_kills_unobserved = pipeline->unobserved_kills();
+  if (go_heaps) go_heaps->add_metrics(snapshot.go_processes);
   if (kernel) add_kernel_stats(snapshot);
   if (writer) {
     snapshot.incidents_written = writer->stats().incidents_written;

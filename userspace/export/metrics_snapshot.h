@@ -34,6 +34,13 @@ struct CaptureMetrics {
   Histogram lead_seconds{{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800}, {}, 0};
 };
 
+// Go programs on the node, by what is known of their heap profile, and how long after their exec
+// that was.
+struct GoProcessMetrics {
+  std::uint64_t available = 0, linked_out = 0, not_found = 0;
+  CaptureMetrics::Histogram registration_seconds;
+};
+
 // All that one scrape shows, immutable once published. Built by the core thread, read by the
 // HTTP pool through shared_ptr<const MetricsSnapshot>.
 struct MetricsSnapshot {
@@ -41,6 +48,7 @@ struct MetricsSnapshot {
   std::vector<ContainerMetrics> containers;
   std::map<KillLabels, std::uint64_t> kills;
   CaptureMetrics captures;
+  GoProcessMetrics go_processes;
   std::map<std::string, std::uint64_t> lost;          // events_lost_total{stage}
   std::map<std::string, double> program_run_seconds;  // bpf_program_run_seconds_total{program}
   std::map<std::string, std::uint64_t> program_runs;  // bpf_program_runs_total{program}

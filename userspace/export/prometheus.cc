@@ -26,9 +26,17 @@ using Labels = std::vector<ClientMetric::Label>;
 // or the first loss would not be an increase.
 constexpr const char* kStages[] = {
     "ringbuf_kill",   "ringbuf_watermark", "ringbuf_process", "ringbuf_cgroup",     "reclaim_starts",
-    "reclaim_totals", "memcg_states",      "decode",          "metrics_containers", "model"};
+    "reclaim_totals", "memcg_states",      "decode",          "metrics_containers", "model",
+    "go_looks",       "go_processes",      "go_walks"};
 // {method, result, reason} that any run can come to.
 constexpr const char* kCaptures[][3] = {
+    {"at_kill", "ok", ""},
+    {"at_kill", "failed", "no_walk"},
+    {"at_kill", "failed", "linked_out"},
+    {"live", "ok", ""},
+    {"live", "failed", "gone"},
+    {"live", "skipped", "cooldown"},
+    {"live", "skipped", "page_cache"},
     {"http", "ok", ""},
     {"http", "failed", "no_endpoint"},
     {"http", "failed", "timeout"},
@@ -142,6 +150,20 @@ std::string captures(const CaptureMetrics& metrics) {
   return totals.text() + duration.text() + lead.text();
 }
 
+std::string go_processes(const GoProcessMetrics& metrics) {
+  Family known("go_processes", "Living Go programs by what is known of their heap profile.", MetricType::Gauge);
+  const auto add = [&known](const char* state, std::uint64_t count) {
+    known.add(Labels{{"profile", state}}, static_cast<double>(count));
+  };
+  add("available", metrics.available);
+  add("linked_out", metrics.linked_out);
+  add("not_found", metrics.not_found);
+  Family delay("go_process_registration_seconds",
+               "Time from a Go program's exec until the kernel knew its heap profile.", MetricType::Histogram);
+  delay.add(metrics.registration_seconds);
+  return known.text() + delay.text();
+}
+
 // One family of container_*: `value` picks what it shows, absent = no sample.
 template <typename Value>
 std::string per_container(const MetricsSnapshot& snapshot, const char* name, const char* help, MetricType type,
@@ -234,8 +256,9 @@ std::string self(const MetricsSnapshot& s) {
 }  // namespace
 
 std::string to_prometheus_text(const MetricsSnapshot& snapshot) {
-  return kills(snapshot) + captures(snapshot.captures) + container_memory(snapshot) + container_reclaim(snapshot) +
-         losses(snapshot) + programs(snapshot) + incidents(snapshot) + self(snapshot);
+  return kills(snapshot) + captures(snapshot.captures) + go_processes(snapshot.go_processes) +
+         container_memory(snapshot) + container_reclaim(snapshot) + losses(snapshot) + programs(snapshot) +
+         incidents(snapshot) + self(snapshot);
 }
 
 }  // namespace oomw

@@ -35,6 +35,12 @@ slow_seconds = 2.5
 capture_percents = [70]
 [capture]
 workers = 3
+[capture.live]
+timeout_seconds = 0.5
+[capture.at_kill]
+pool_bytes = 1048576
+max_buckets = 1000
+max_seconds = 0.02
 [capture.http]
 ports = [9000]
 [capture.spool]
@@ -49,6 +55,10 @@ keep_count = 5
   EXPECT_EQ(config->sampler.slow, std::chrono::milliseconds(2500));
   EXPECT_EQ(config->triggers.capture_percents, std::vector<std::uint32_t>{70});
   EXPECT_EQ(config->capture_workers, 3u);
+  EXPECT_EQ(config->live_timeout, std::chrono::milliseconds(500));
+  EXPECT_EQ(config->kernel.walk_pool_bytes, 1u << 20);
+  EXPECT_EQ(config->kernel.walk_max_buckets, 1000u);
+  EXPECT_EQ(config->kernel.walk_max_time, std::chrono::milliseconds(20));
   EXPECT_EQ(config->http.ports, std::vector<std::uint16_t>{9000});
   EXPECT_EQ(config->spool.files, 7u);
   EXPECT_EQ(config->retention.count, 5u);

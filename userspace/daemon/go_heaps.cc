@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/go_heaps.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "captures/walk_capture.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kLookQueue = 4'096;  // an exec storm of 2 s at 2,000 a second
+constexpr std::size_t kWalkQueue = 256;
+constexpr std::size_t kMaxPids = 65'536;
+constexpr std::size_t kScanBatch = 32;  // so that an exec meanwhile waits for 1 ms, not for all of /proc
+constexpr std::size_t kMaxWalked = 1'024;
+
+std::string why_unserved(const KernelSource& kernel) {
+  for (const FeatureStatus& feature : kernel.features()) {
+    if (feature.feature == "heap_at_kill" && !feature.refused.empty()) return feature.refused.back().reason;
+  }
+  return "switched off";
+}
+
+}  // namespace
+
+GoHeaps::GoHeaps(KernelSource& kernel, const Clock& clock, std::string proc_root, CaptureScheduler::Deliver deliver)
+    : kernel_(kernel),
+      clock_(clock),
+      proc_root_(std::move(proc_root)),
+      deliver_(std::move(deliver)),
+      processes_(clock, {}, watcher()),
+      lookers_("oomw-look", 2, kLookQueue),
+      walkers_("oomw-walk", 1, kWalkQueue) {}
+
+GoProcesses::Watcher GoHeaps::watcher() {
+  return {[this](const GoProcess& process) { tell_kernel(process); },
+          [this](ProcessKey process) {
+            if (GoHeap* walks = kernel_.go_heap()) walks->unwatch(process);
+          }};
+}
+
+// Any worker.
+void GoHeaps::tell_kernel(const GoProcess& process) {
+  GoHeap* walks = kernel_.go_heap();
+  if (walks == nullptr || !process.target || !process.target->variables.buckets) return;
+  const goruntime::HeapVariables& found = process.target->variables;
+  const GoHeapAddresses addresses{*found.buckets, found.rate.value_or(0), found.cycle.value_or(0),
+                                  process.text_address(), process.record_words};
+  if (const Result<> told = walks->watch(process.key, addresses); !told.has_value()) {
+    log::debug("pid {} is not watched: {}", process.key.pid, told.error().message);
+  }
+}
+
+void GoHeaps::scan() {
+  const auto names = list_directory(proc_root_, kMaxPids);
+  if (!names.has_value()) return log::error("start-up scan: {}", names.error().message);
+  std::vector<ProcessKey> batch;
+  const auto post = [&] {
+    const bool is_posted = lookers_.post([this, keys = std::exchange(batch, {})] {
+      for (const ProcessKey key : keys) (void)processes_.add(key);
+    });
+    if (!is_posted) ++lost_looks_;
+  };
+  for (const std::string& name : *names) {
+    const auto pid = parse_u64(name);
+    if (!pid || *pid == 0 || *pid > INT32_MAX) continue;
+    batch.push_back({static_cast<std::int32_t>(*pid), 0});
+    if (batch.size() == kScanBatch) post();
+  }
+  if (!batch.empty()) post();
+}
+
+void GoHeaps::look_at(ProcessKey process, std::optional<MonotonicTime> exec_time) {
+  if (!lookers_.post([this, process, exec_time] { (void)processes_.add(process, exec_time); })) ++lost_looks_;
+}
+
+void GoHeaps::on_exec(const ProcessExec& exec) { look_at(exec.process, exec.time); }
+
+void GoHeaps::on_seen(const ProcessSeen& seen) {
+  if (processes_.find(seen.process) == nullptr) look_at(seen.process, std::nullopt);
+}
+
+void GoHeaps::on_exit(const ProcessExit& exit) { processes_.forget(exit.process); }
+
+CaptureFinished GoHeaps::failure(const OomKill& kill, ProcessKey victim) const {
+  CaptureFinished failed;
+  failed.time = failed.started = kill.time;
+  failed.cgroup = kill.victim_cgroup;
+  failed.process = victim;
+  failed.method = CaptureMethod::kAtKill;
+  failed.trigger = "kill";
+  failed.result = CaptureResult::kFailed;
+  return failed;
+}
+
+void GoHeaps::on_kill(const OomKill& kill, ProcessKey victim) {
+  if (awaited_.contains(victim) || was_walked(victim)) return;
+  const GoProcessPtr process = processes_.find(victim);
+  if (process == nullptr) return;  // not Go as far as is known
+  CaptureFinished failed = failure(kill, victim);
+  if (!process->target || !process->target->variables.buckets) {
+    failed.reason = process->reason.empty() ? "not_found" : process->reason;
+    failed.detail = process->detail;
+    return deliver_(std::move(failed));
+  }
+  if (kernel_.go_heap() == nullptr) {
+    failed.reason = "unsupported";
+    failed.detail = why_unserved(kernel_);
+    return deliver_(std::move(failed));
+  }
+  if (awaited_.size() >= kMaxAwaited) {
+    ++lost_awaited_;
+    return;
+  }
+  failed.reason = "no_walk";
+  failed.detail = "the dying process was not walked within 2 s: frozen, or killed before the kernel knew where to look";
+  awaited_.emplace(victim, Awaited{std::move(failed), clock_.now() + kWalkWait});
+}
+
+bool GoHeaps::was_walked(ProcessKey victim) const {
+  return std::find(walked_.begin(), walked_.end(), victim) != walked_.end();
+}
+
+void GoHeaps::on_walked(const HeapWalked& walk, CaptureScheduler& scheduler) {
+  awaited_.erase(walk.process);
+  if (was_walked(walk.process)) return;
+  walked_.push_back(walk.process);
+  if (walked_.size() > kMaxWalked) walked_.pop_front();
+  if (!scheduler.run_on(walkers_, [this, walk] { return take(walk); })) ++lost_walks_;
+}
+
+// Walker thread. The chunks go back to the pool first of all: the next victim may need them.
+CaptureOutcome GoHeaps::take(const HeapWalked& walk) const {
+  WalkDecoder decoder(walk, processes_.find(walk.process));
+  const Result<> taken =
+      kernel_.go_heap()->take_chunks(walk, [&decoder](std::span<const std::byte> records) { decoder.add(records); });
+  if (!taken.has_value()) log::warn("walk of pid {}: {}", walk.process.pid, taken.error().message);
+  return decoder.finish(clock_);
+}
+
+void GoHeaps::tick(CaptureScheduler& scheduler) {
+  const MonotonicTime now = clock_.now();
+  (void)lookers_.post([this, now] { processes_.tick(now); });
+  if (GoHeap* walks = kernel_.go_heap()) {
+    for (const HeapWalked& walk : walks->unreported(now)) on_walked(walk, scheduler);
+  }
+  for (auto it = awaited_.begin(); it != awaited_.end();) {
+    if (it->second.due > now) {
+      ++it;
+      continue;
+    }
+    CaptureFinished failed = std::move(it->second.failed);
+    it = awaited_.erase(it);
+    failed.time = now;
+    deliver_(std::move(failed));
+  }
+}
+
+void GoHeaps::add_metrics(GoProcessMetrics& metrics) const {
+  const GoProcessesCounters counters = processes_.counters();
+  metrics.available = counters.available;
+  metrics.linked_out = counters.linked_out;
+  metrics.not_found = counters.not_found;
+  CaptureMetrics::Histogram& delays = metrics.registration_seconds;
+  for (const Nanoseconds bound : GoProcessesCounters::kDelayBounds) delays.bounds.push_back(to_seconds(bound));
+  delays.counts.assign(counters.delays.begin(), counters.delays.end());
+  delays.sum = to_seconds(counters.delay_sum);
+}
+
+std::map<std::string, std::uint64_t> GoHeaps::lost() const {
+  std::map<std::string, std::uint64_t> lost;
+  lost["go_looks"] = lost_looks_;
+  lost["go_processes"] = processes_.counters().dropped;
+  lost["go_walks"] = lost_walks_ + lost_awaited_;
+  return lost;
+}
+
+}  // namespace oomw

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+
+#include "base/event_loop.h"
+#include "base/worker_pool.h"
+#include "captures/capture_scheduler.h"
+#include "captures/go_processes.h"
+#include "export/metrics_snapshot.h"
+#include "kernel/kernel_source.h"
+
+namespace oomw {
+
+// Keeps the kernel told where every Go program has its heap profile, and makes captures of the
+// walks that it does at kills. Core thread, its own workers for all that reads files or memory.
+//   - registration at exec, at the start-up scan, and whenever a reading of /proc meets a process;
+//   - every kill of a known Go program ends in exactly one at_kill capture, failed ones included:
+//     no profile in this program, no kernel program, or a walk that never came (kWalkWait);
+//   - a walk whose event did not fit the ring is found by tick().
+class GoHeaps {
+ public:
+  // Delivery of the victim's signal takes 30 ms on a busy node; a frozen victim may never come.
+  static constexpr Nanoseconds kWalkWait = std::chrono::seconds(2);
+
+  // kernel and clock outlive this, and so does what `deliver` touches.
+  GoHeaps(KernelSource& kernel, const Clock& clock, std::string proc_root, CaptureScheduler::Deliver deliver);
+
+  [[nodiscard]] GoProcesses& processes() { return processes_; }
+
+  void scan();  // processes that are there already
+  void on_exec(const ProcessExec& exec);
+  void on_seen(const ProcessSeen& seen);
+  void on_exit(const ProcessExit& exit);
+  // `victim`: as the model knows it, with its start time.
+  void on_kill(const OomKill& kill, ProcessKey victim);
+  void on_walked(const HeapWalked& walk, CaptureScheduler& scheduler);
+  void tick(CaptureScheduler& scheduler);  // about once a second
+
+  void add_metrics(GoProcessMetrics& metrics) const;
+  // Cumulative, by stage of events_lost_total.
+  [[nodiscard]] std::map<std::string, std::uint64_t> lost() const;
+
+ private:
+  struct Awaited {
+    CaptureFinished failed;  // what to deliver if the walk does not come
+    MonotonicTime due;
+  };
+  static constexpr std::size_t kMaxAwaited = 4'096;
+
+  [[nodiscard]] GoProcesses::Watcher watcher();
+  void tell_kernel(const GoProcess& process);
+  void look_at(ProcessKey process, std::optional<MonotonicTime> exec_time);
+  [[nodiscard]] CaptureFinished failure(const OomKill& kill, ProcessKey victim) const;
+  [[nodiscard]] CaptureOutcome take(const HeapWalked& walk) const;
+  [[nodiscard]] bool was_walked(ProcessKey victim) const;
+
+  KernelSource& kernel_;
+  const Clock& clock_;
+  const std::string proc_root_;
+  CaptureScheduler::Deliver deliver_;
+  GoProcesses processes_;
+  std::map<ProcessKey, Awaited> awaited_;
+  std::deque<ProcessKey> walked_;  // newest; a walk may overtake the report of its kill
+  std::uint64_t lost_looks_ = 0, lost_walks_ = 0, lost_awaited_ = 0;
+  // Last: joined before what their tasks touch. Two lookers, so that one executable on a file
+  // system that hangs does not stop registration; one walk at a time, for memory.
+  WorkerPool lookers_;
+  WorkerPool walkers_;
+};
+
+}  // namespace oomw
