@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same kills, seen by us and by scripts that poll the endpoint from outside."""
+import multiprocessing
+import os
+import random
+import time
+import urllib.request
+
+from bench_support import Site, table
+from coverage_kills import BAR, CONFIG, build, collect, rate_text
+
+from harness import pprof
+from harness.daemon import free_port
+from harness.wait import eventually
+from harness.workload import Workload
+
+LIMIT_MIB = 256
+RATES = (10, 50, 200, 500, 0)
+KILLS = 10
+PERIODS_S = (1.0, 0.1)
+
+
+def _poll(box, port, period_s, target):
+    """Asks once when the usage, looked at each period, is at 90 % of the limit."""
+    time.sleep(random.random() * period_s)
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    while True:
+        try:
+            if box.usage() >= 0.9 * box.limit_bytes:
+                with opener.open(f"http://127.0.0.1:{port}/debug/pprof/heap", timeout=10) as answer:
+                    body = answer.read()
+                with open(target, "wb") as f:
+                    f.write(body)
+                return
+        except OSError:
+            return  # died under it: no profile
+        time.sleep(period_s)
+
+
+def _polled_bytes(path):
+    """What that profile has in use; None without a whole profile."""
+    try:
+        return pprof.read(path).total()
+    except (OSError, EOFError, ValueError, IndexError):
+        return None
+
+
+def _one(site, witness, binary, rate, serial):
+    """{who: share of anon or None}."""
+    box = site.cgroup(f"peers{serial}", LIMIT_MIB)
+    port = free_port()
+    work = site.enter_context(Workload([binary, "-listen", f"127.0.0.1:{port}", "-rate", str(rate), "-chunk", str(1 << 20)],
+                                       box, own_netns=False))
+    files = {p: os.path.join(site.scratch, f"polled-{serial}-{p}") for p in PERIODS_S}
+    pollers = [multiprocessing.Process(target=_poll, args=(box, port, p, f), daemon=True) for p, f in files.items()]
+    for poller in pollers:
+        poller.start()
+    work.wait_killed(300)
+    for poller in pollers:
+        poller.join(1)
+        if poller.is_alive():
+            poller.kill()
+    kill = collect(witness, [box], eventually)[box.path]
+    shares = {m: kill.method_share(m) for m in ("at_kill", "live", "http")}
+    for period, path in files.items():
+        polled = _polled_bytes(path)
+        shares[f"polled {period:g} s"] = polled / kill.anon_bytes if polled is not None and kill.anon_bytes else None
+    work.close()
+    box.close()
+    return shares
+
+
+def _cell(shares):
+    have = [s for s in shares if s is not None]
+    return f"{100 * sum(s >= BAR for s in have) / len(shares):.0f} % / {100 * len(have) / len(shares):.0f} %"
+
+
+def peers_section(options, bars):
+    rows, everything = [], {}
+    with Site() as site:
+        binary, why = build("1.26", "strip", site.scratch)
+        if why:
+            print(f"\nSide by side: skipped: {why}")
+            return
+        witness = site.daemon(CONFIG)
+        for number, rate in enumerate(RATES):
+            found = [_one(site, witness, binary, rate, f"{number}-{n}") for n in range(KILLS)]
+            for who in found[0]:
+                everything.setdefault(who, []).extend(f[who] for f in found)
+            rows.append((rate_text(rate), len(found), *(_cell([f[who] for f in found]) for who in found[0])))
+    rows.append(("all", len(RATES) * KILLS, *(_cell(shares) for shares in everything.values())))
+    print(f"\nSide by side, the same kills ({LIMIT_MIB} MiB, Go 1.26 -s -w): kills with a profile that shows >= {BAR} x the "
+          "victim's anonymous memory / with any profile. Polled: usage read each period, the endpoint asked once at >= 90 %.\n")
+    table(("leak", "kills", *everything), rows)
+    ours = [s or 0.0 for s in everything["at_kill"]]
+    theirs = max(sum((s or 0.0) >= BAR for s in shares) for who, shares in everything.items() if who.startswith("polled"))
+    bars.require("at_kill explains more kills than polling", sum(s >= BAR for s in ours) > theirs)

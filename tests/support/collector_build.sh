@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# collector_build.sh VERSION VARIANT: prints the path of a real OpenTelemetry Collector built by Go
+# VERSION ("1.27") as releases build it (-trimpath -ldflags "-s -w", no cgo), or exits 3 with the
+# reason on stderr. VARIANT: pprof | nopprof (no path to runtime.MemProfile, as in distributions
+# without the pprof extension).
+#
+# The Collector's sources are Debian's golang-*-dev packages of sid, unpacked without their test
+# data below ${OOMW_CACHE:-~/.cache/oomwitness}/collector with an apt state of its own. Built once
+# a toolchain, variant and source.
+set -euo pipefail
+
+version=${1:?usage: collector_build.sh VERSION VARIANT} variant=${2:?variant}
+here=$(cd "$(dirname "$0")" && pwd)
+folder=$here/../workloads/collector
+cache=${OOMW_CACHE:-$HOME/.cache/oomwitness}
+own=$cache/collector state=$own/apt tree=$own/tree
+package=golang-opentelemetry-collector-dev
+
+give_up() {
+  echo "collector: $1" >&2
+  exit 3
+}
+
+case $variant in
+  pprof) tags='' ;;
+  nopprof) tags=noprofile ;;
+  *) echo "collector_build: unknown variant $variant" >&2 && exit 2 ;;
+esac
+root=$("$here/go_toolchain.sh" "$version") || exit 3
+source_hash=$(cat "$folder"/*.go "$0" "$root/VERSION" | sha256sum | cut -c1-16)
+target=$own/otelcol-$version-$variant-$source_hash
+[[ -x $target ]] && echo "$target" && exit 0
+
+apt_private() { # an apt that keeps everything below $state
+  "$@" -q -o Dir::State::Lists="$state/lists" -o Dir::Cache="$state/cache" -o Dir::State::status=/dev/null \
+    -o Dir::Etc::sourcelist="$state/sources.list" -o Dir::Etc::sourceparts=- -o APT::Sandbox::User=root \
+    -o Acquire::Languages=none -o Acquire::Retries=2 -o Acquire::http::Timeout=20
+}
+
+# The package and all golang-*-dev packages it needs, however far down.
+source_packages() {
+  apt_private apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces \
+    --no-enhances "$package" | grep -oE '^golang-[a-z0-9.+-]+-dev$' | sort -u
+}
+
+# Without tests, documents and the fuzzers' corpora, which nobody compiles.
+unpack() { # every .deb of folder $1 into $2
+  local deb
+  mkdir -p "$2"
+  for deb in "$1"/*.deb; do
+    dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$2" --exclude='*/klauspost/*/testdata' \
+      --exclude='*/pierrec/*/testdata' --exclude='*/github.com/aws' --exclude='*/cloud.google.com' \
+      --exclude='*/google.golang.org/api' --exclude='*_test.go' --exclude='*/usr/share/doc' || return 1
+  done
+}
+
+fetch_sources() {
+  local mirror work names
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
+    give_up "sources are not cached, and apt-get or dpkg-deb is missing"
+  fi
+  # shellcheck disable=SC2016 # the format is apt's to expand
+  mirror=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -v security | sort -u | head -1)
+  [[ -n $mirror ]] || give_up "sources are not cached, and the system's apt knows no mirror"
+  mkdir -p "$state"/lists/partial "$state"/cache/archives/partial
+  echo "deb $mirror sid main" >"$state/sources.list"
+  apt_private apt-get update >"$state/log" 2>&1 || give_up "no package list of sid (log: $state/log)"
+  mapfile -t names < <(source_packages)
+  ((${#names[@]} > 1)) || give_up "sid has no package $package with its dependencies"
+  work=$(mktemp -d "$own/unpack.XXXXXX")
+  if ! (cd "$work" && apt_private apt-get download "${names[@]}" >>"$state/log" 2>&1) || ! unpack "$work" "$work/tree"; then
+    rm -rf "$work"
+    give_up "the sources could not be downloaded and unpacked (log: $state/log)"
+  fi
+  rm -rf "${tree:?}"
+  mv "$work/tree" "$tree"
+  rm -rf "$work"
+}
+
+mkdir -p "$own"
+exec 9>"$own/.lock"
+flock -w 900 9 || give_up "another build holds the lock"
+[[ -x $target ]] && echo "$target" && exit 0
+[[ -d $tree/usr/share/gocode/src/go.opentelemetry.io/collector ]] || fetch_sources
+
+# GOPATH mode: Debian's packages are one source tree, without versions.
+workspace=$(mktemp -d "$own/workspace.XXXXXX")
+trap 'rm -rf "$workspace"' EXIT
+mkdir -p "$workspace/src/oomwitness/collector"
+cp "$folder"/*.go "$workspace/src/oomwitness/collector/"
+export CGO_ENABLED=0 GOROOT=$root GOTOOLCHAIN=local GOPROXY=off GOSUMDB=off GOFLAGS=-buildvcs=false GO111MODULE=off
+export GOPATH=$workspace:$tree/usr/share/gocode GOCACHE=$cache/go-build-$version
+rm -f "$own/otelcol-$version-$variant"-*
+nice "$root/bin/go" build -p 2 -trimpath -tags "$tags" -ldflags '-s -w' -o "$target.new" oomwitness/collector >&2 ||
+  give_up "does not build with Go $version"
+mv "$target.new" "$target"
+echo "$target"
