@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a gzipped pprof protobuf: enough to ask what is in it, without Go's tools."""
+import gzip
+
+_SAMPLE_TYPE, _SAMPLE, _LOCATION, _FUNCTION, _STRINGS, _COMMENT = 1, 2, 4, 5, 6, 13
+
+
+def _varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
+
+
+def _fields(data):
+    """(number, int or bytes) of each field of a message."""
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        if key & 7 == 0:
+            value, at = _varint(data, at)
+        elif key & 7 == 2:
+            length, at = _varint(data, at)
+            value, at = data[at:at + length], at + length
+            if len(value) != length:
+                raise ValueError("cut short")
+        else:
+            raise ValueError(f"wire type {key & 7} is not used by profiles")
+        yield key >> 3, value
+
+
+def _numbers(value):
+    """A repeated integer field, packed or not."""
+    if isinstance(value, int):
+        return [value]
+    found, at = [], 0
+    while at < len(value):
+        number, at = _varint(value, at)
+        found.append(number)
+    return found
+
+
+class Profile:
+    """samples: [(values, [location id, leaf first])]."""
+
+    def __init__(self, compressed):
+        self.samples, self._lines, self._names, strings, types, comments = [], {}, {}, [], [], []
+        for number, value in _fields(gzip.decompress(compressed)):
+            if number == _STRINGS:
+                strings.append(value.decode(errors="replace"))
+            elif number == _SAMPLE:
+                self._add_sample(value)
+            elif number == _LOCATION:
+                self._add_location(value)
+            elif number == _FUNCTION:
+                fields = dict(_fields(value))
+                self._names[fields[1]] = fields.get(2, 0)
+            elif number == _SAMPLE_TYPE:
+                types.append(dict(_fields(value)).get(1, 0))
+            elif number == _COMMENT:
+                comments += _numbers(value)
+        self._names = {function: strings[name] for function, name in self._names.items()}
+        self.types = [strings[t] for t in types]
+        self.comments = [strings[c] for c in comments]
+
+    def _add_sample(self, data):
+        values, locations = [], []
+        for number, value in _fields(data):
+            if number == 1:
+                locations += _numbers(value)
+            elif number == 2:
+                values += _numbers(value)
+        self.samples.append((values, locations))
+
+    def _add_location(self, data):
+        identity, functions = 0, []
+        for number, value in _fields(data):
+            if number == 1:
+                identity = value
+            elif number == 4:
+                functions.append(dict(_fields(value)).get(1, 0))
+        self._lines[identity] = functions
+
+    def total(self, kind="inuse_space"):
+        column = self.types.index(kind)
+        return sum(values[column] for values, _ in self.samples)
+
+    def cumulative(self, kind="inuse_space"):
+        """{function: bytes in stacks that hold it}."""
+        column = self.types.index(kind)
+        sums = {}
+        for values, locations in self.samples:
+            for name in {self._names.get(f, "") for l in locations for f in self._lines.get(l, [])}:
+                sums[name] = sums.get(name, 0) + values[column]
+        return sums
+
+    def unnamed_share(self, kind="inuse_space"):
+        """Of the bytes, what lies in stacks with a location that has no function's name."""
+        column = self.types.index(kind)
+        named = lambda l: any(self._names.get(f) for f in self._lines.get(l, []))
+        dark = sum(values[column] for values, locations in self.samples if not all(map(named, locations)))
+        return dark / max(1, self.total(kind))
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return Profile(f.read())
