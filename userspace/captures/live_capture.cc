@@ -137,6 +137,7 @@ CaptureOutcome LiveCapture::capture(const CaptureRequest& request) {
   }
   event.time = clock_.now();
   event.process = failure.process;
+  if (failure.reason == "not_go") event.result = CaptureResult::kSkipped;  // nothing there to fail at
   event.reason = std::move(failure.reason);
   event.detail = std::move(failure.detail);
   return {std::move(event), ""};

@@ -13,7 +13,7 @@ namespace oomw {
 //
 // - The targets are tried in order; the first Go process that gives a profile wins. Otherwise the
 //   failure that got furthest is reported:
-//   not_go | gone | permission | linked_out | not_found | timeout | unreadable | empty | rate_zero |
+//   skipped not_go; failed gone | permission | linked_out | not_found | timeout | unreadable | empty | rate_zero |
 //   rejected | layout_unknown
 // - A part of the list is better than nothing: ok, complete = false, reason "partial".
 // - One read at a time (see store_snapshot for what it takes); each stops at the request's deadline.

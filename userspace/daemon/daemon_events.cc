@@ -53,8 +53,6 @@ void Daemon::Impl::after_kill(const OomKill& kill) {
   publisher->request();
   if (!sampler) return;
   if (pipeline->model().find_process(kill.victim) == nullptr) sampler->read_process_now(kill.victim.pid);
-  const ProcessState* victim = pipeline->model().find_process(kill.victim);
-  go_heaps->on_kill(kill, victim != nullptr ? victim->key : kill.victim);
   for (const CgroupId cgroup : {kill.owner_cgroup, kill.victim_cgroup}) {
     const CgroupState* state = pipeline->model().find_cgroup(cgroup);
     if (state == nullptr) continue;
@@ -67,6 +65,9 @@ void Daemon::Impl::after_kill(const OomKill& kill) {
     sampler->sample_now(cgroup, false);
     settle();
   });
+  // Last: what this delivers may write the incident, which is to have the readings above.
+  const ProcessState* victim = pipeline->model().find_process(kill.victim);
+  go_heaps->on_kill(kill, victim != nullptr ? victim->key : kill.victim);
 }
 
 void Daemon::Impl::after_sample(const MemorySampled& sample) {

@@ -35,6 +35,7 @@ constexpr const char* kCaptures[][3] = {
     {"at_kill", "failed", "linked_out"},
     {"live", "ok", ""},
     {"live", "failed", "gone"},
+    {"live", "skipped", "not_go"},
     {"live", "skipped", "cooldown"},
     {"live", "skipped", "page_cache"},
     {"http", "ok", ""},

@@ -8,8 +8,9 @@
 
 namespace oomw {
 
-// Failed and skipped attempts explain a missing profile; a few of the newest do.
-inline constexpr std::size_t kMaxAttempts = 4;
+// Failed and skipped attempts explain a missing profile; a few of the newest do (each decision asks
+// two methods).
+inline constexpr std::size_t kMaxAttempts = 8;
 // Victims of one decision whose walks are kept beyond max_captures.
 inline constexpr std::size_t kMaxWalks = 64;
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import unittest
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 CACHE = os.environ.get("OOMW_CACHE", os.path.join(os.environ.get("HOME", "/root"), ".cache/oomwitness"))
@@ -39,6 +40,27 @@ def leaky_go():
     return _build(target, sources, ["go", "build", "-o", target, "."], cwd=folder, env=go_env())
 
 
+def go_program(version, variant, folder="leaky-go"):
+    """A program of tests/workloads, built by that Go as tests/support/go_build.sh says; skips where it cannot be."""
+    script = os.path.join(TREE, "tests/support/go_build.sh")
+    done = subprocess.run([script, version, variant, os.path.join(WORKLOADS, folder)], text=True, capture_output=True)
+    if done.returncode == 3:
+        raise unittest.SkipTest(f"{folder} by Go {version} ({variant}): {done.stderr.strip()}")
+    if done.returncode != 0:
+        raise AssertionError(f"{folder} by Go {version} ({variant}): {done.stderr}")
+    return done.stdout.strip()
+
+
+def memhog32():
+    source = os.path.join(WORKLOADS, "memhog32.c")
+    target = os.path.join(CACHE, "workloads/memhog32")
+    flags = "-m32 -O1 -ffreestanding -fno-stack-protector -fno-pie -no-pie -nostdlib -static".split()
+    try:
+        return _build(target, [source], ["gcc", *flags, "-o", target, source])
+    except (OSError, subprocess.CalledProcessError) as e:
+        raise unittest.SkipTest(f"no compiler for a 32-bit program: {e}") from None
+
+
 def hostile_endpoint():
     return os.path.join(WORKLOADS, "hostile_endpoint.py")
 
@@ -56,3 +78,10 @@ def pprof_top(profile):
                          check=True, capture_output=True, text=True, env=env, timeout=60).stdout
     rows = [line.split() for line in out.split("flat%")[1].splitlines()[1:]]
     return [(float(row[1].rstrip("%")), row[5]) for row in rows if len(row) > 5]
+
+
+def pprof_comments(profile):
+    """The comments of a profile as `go tool pprof -comments` prints them."""
+    env = dict(go_env(), PPROF_TMPDIR=os.path.join(CACHE, "pprof"), PPROF_BINARY_PATH="/nonexistent")
+    return subprocess.run(["go", "tool", "pprof", "-comments", profile], check=True, capture_output=True, text=True,
+                          env=env, timeout=60).stdout
