@@ -37,7 +37,8 @@ pprof::Profile build_named(const HeapSnapshot& snapshot, const GoProcess& proces
   }
   const goruntime::FdSource file(process.exe->fd());
   const DeadlineSource source(file, clock, deadline);
-  const auto symbolizer = goruntime::Symbolizer::open(source);
+  // Whole names, so that the process's own profile compares with this one.
+  const auto symbolizer = goruntime::Symbolizer::open(source, goruntime::Symbolizer::TypeArguments::kWhole);
   if (!symbolizer.has_value()) {
     context.comments.push_back(unnamed(symbolizer.error().message));
     return build_profile(snapshot, nullptr, context);

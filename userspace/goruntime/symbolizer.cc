@@ -23,12 +23,13 @@ bool starts_with(std::string_view text, std::string_view prefix) { return text.s
 
 }  // namespace
 
-Symbolizer::Symbolizer(const ByteSource& file) : reader_(file, kMaxFileBytes, kFileBlockBytes) {
+Symbolizer::Symbolizer(const ByteSource& file, TypeArguments type_arguments)
+    : type_arguments_(type_arguments), reader_(file, kMaxFileBytes, kFileBlockBytes) {
   (void)intern("");  // id 0
 }
 
-Result<std::unique_ptr<Symbolizer>> Symbolizer::open(const ByteSource& file) {
-  std::unique_ptr<Symbolizer> symbolizer(new Symbolizer(file));
+Result<std::unique_ptr<Symbolizer>> Symbolizer::open(const ByteSource& file, TypeArguments type_arguments) {
+  std::unique_ptr<Symbolizer> symbolizer(new Symbolizer(file, type_arguments));
   ASSIGN_OR_RETURN(symbolizer->elf_, ElfFile::open(symbolizer->reader_));
   ASSIGN_OR_RETURN(symbolizer->table_, Pclntab::find(*symbolizer->elf_));
   ASSIGN_OR_RETURN(symbolizer->text_start_, find_text_start(*symbolizer->elf_, *symbolizer->table_));
@@ -50,7 +51,8 @@ std::optional<std::uint32_t> Symbolizer::function_name(std::uint32_t name_offset
   if (const auto it = names_.find(name_offset); it != names_.end()) return it->second;
   auto name = table_->name_at(name_offset);
   if (!name.has_value()) return std::nullopt;
-  const auto id = intern(to_valid_utf8(shortened(std::move(*name))));
+  if (type_arguments_ == TypeArguments::kShortened) *name = shortened(std::move(*name));
+  const auto id = intern(to_valid_utf8(*name));
   if (id) names_.emplace(name_offset, *id);
   return id;
 }

@@ -30,7 +30,7 @@ struct Frame {
 //
 // - Bucket stacks hold one return address a *logical* frame, so each gives one frame, the innermost
 //   at pc-1; only the last is expanded, since the runtime may have cut the stack inside an inlined call.
-// - Names are shortened as the runtime prints them: type arguments become "[...]".
+// - Type arguments are "[...]", as the runtime prints them, or whole, as runtime/pprof writes them.
 // - Texts are valid UTF-8 and interned, at most kMaxTextBytes of them; past that frames are
 //   unknown and counted. Nothing is decoded before it is asked for.
 // Borrows the file, which must outlive it. One thread at a time.
@@ -39,7 +39,9 @@ class Symbolizer {
   static constexpr std::size_t kMaxTextBytes = 16U << 20;
   static constexpr std::size_t kMaxCachedFrames = 256U << 10;
 
-  [[nodiscard]] static Result<std::unique_ptr<Symbolizer>> open(const ByteSource& file);
+  enum class TypeArguments { kShortened, kWhole };
+  [[nodiscard]] static Result<std::unique_ptr<Symbolizer>> open(
+      const ByteSource& file, TypeArguments type_arguments = TypeArguments::kShortened);
 
   Symbolizer(const Symbolizer&) = delete;
   Symbolizer& operator=(const Symbolizer&) = delete;
@@ -57,7 +59,7 @@ class Symbolizer {
   [[nodiscard]] std::uint64_t unknown_frames() const { return unknown_frames_; }
 
  private:
-  explicit Symbolizer(const ByteSource& file);
+  Symbolizer(const ByteSource& file, TypeArguments type_arguments);
 
   [[nodiscard]] std::optional<std::uint32_t> intern(const std::string& text);
   [[nodiscard]] std::optional<std::uint32_t> function_name(std::uint32_t name_offset);
@@ -66,6 +68,7 @@ class Symbolizer {
                                std::uint32_t name_offset);
   [[nodiscard]] bool is_runtime(const Frame& frame) const;
 
+  const TypeArguments type_arguments_;
   CachedReader reader_;
   std::optional<ElfFile> elf_;
   std::optional<Pclntab> table_;

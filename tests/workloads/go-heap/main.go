@@ -11,6 +11,7 @@
 //	nogc       no collection but by gc: writing a profile may cause one, which changes the next
 //	rate N     set runtime.MemProfileRate: writing a profile at rate 1 takes seconds
 //	profile    the text of /debug/pprof/heap?debug=1, as it is without another collection
+//	pprof PATH the same as the endpoint's protobuf, into a file
 //	symbols    "pc function file line" for each program counter of the profile, by the runtime
 //
 // Each answer ends with a line ".". GOHEAP_RATE sets runtime.MemProfileRate.
@@ -71,7 +72,8 @@ func garbage() byte {
 	return block[len(block)/2]
 }
 
-func run(command string, n int) {
+func run(command, argument string) {
+	n, _ := strconv.Atoi(argument)
 	switch command {
 	case "leak":
 		for i := 0; i < n; i++ {
@@ -97,6 +99,8 @@ func run(command string, n int) {
 		runtime.GC()
 	case "profile":
 		writeProfile()
+	case "pprof":
+		writeProtobuf(argument)
 	case "symbols":
 		writeSymbols()
 	}
@@ -110,11 +114,7 @@ func main() {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		words := strings.Fields(lines.Text())
-		n := 0
-		if len(words) > 1 {
-			n, _ = strconv.Atoi(words[1])
-		}
-		run(words[0], n)
+		run(words[0], strings.Join(words[1:], " "))
 		fmt.Println(".")
 	}
 }

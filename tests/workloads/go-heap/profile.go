@@ -14,6 +14,13 @@ import (
 
 func writeProfile() { pprof.Lookup("heap").WriteTo(os.Stdout, 1) }
 
+func writeProtobuf(path string) {
+	if file, err := os.Create(path); err == nil {
+		pprof.Lookup("heap").WriteTo(file, 0)
+		file.Close()
+	}
+}
+
 func writeSymbols() {
 	records := make([]runtime.MemProfileRecord, 100000)
 	n, _ := runtime.MemProfile(records, true)

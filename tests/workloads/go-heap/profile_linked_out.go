@@ -5,5 +5,6 @@
 // Without a path to runtime.MemProfile the linker switches memory profiling off.
 package main
 
-func writeProfile() {}
-func writeSymbols() {}
+func writeProfile()        {}
+func writeProtobuf(string) {}
+func writeSymbols()        {}
