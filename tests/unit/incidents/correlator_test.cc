@@ -228,6 +228,44 @@ TEST_F(CorrelatorTest, captures_when_many_keep_the_newest_and_the_best_of_each_m
   EXPECT_EQ(incident.captures.back().spool_file, "19-http.pb.gz");
 }
 
+TEST_F(CorrelatorTest, walks_of_every_victim_are_kept_and_coverage_is_over_all) {
+  for (int i = 0; i < 12; ++i) apply(capture(990 - i, 100 + static_cast<std::uint64_t>(i)));
+  for (std::int32_t pid = 10; pid < 22; ++pid) {
+    OomKill kill = killed(pid, 5, 2, 2, 1000);
+    kill.trigger_pid = 10;
+    apply(kill);
+    CaptureFinished walk = capture(1003, static_cast<std::uint64_t>(pid));
+    walk.started = at_ms(1002);
+    walk.process = {pid, 5};
+    walk.method = CaptureMethod::kAtKill;
+    walk.inuse_bytes = 150 * kMiB;  // of 200 that each victim held
+    apply(walk);
+  }
+  const Incident incident = take_one(1010);
+  EXPECT_EQ(std::count_if(incident.captures.begin(), incident.captures.end(),
+                          [](const IncidentCapture& c) { return c.method == "at_kill"; }),
+            12);
+  ASSERT_EQ(incident.victims.size(), 12u);
+  EXPECT_DOUBLE_EQ(incident.coverage_ratio.value_or(0), 0.75);
+  EXPECT_EQ(incident.coverage_method, "at_kill");
+}
+
+TEST_F(CorrelatorTest, whole_live_read_is_better_than_a_walk_that_ended_early) {
+  CaptureFinished live = capture(990, 1);
+  live.method = CaptureMethod::kLive;
+  CaptureFinished walk = capture(1002, 2);
+  walk.method = CaptureMethod::kAtKill;
+  walk.complete = false;
+  walk.reason = "fault";
+  walk.inuse_bytes = 10 * kMiB;
+  apply(live);
+  apply(killed(10, 5, 2, 2, 1000));
+  apply(walk);
+  const Incident incident = take_one(1010);
+  EXPECT_EQ(incident.coverage_method, "live");
+  EXPECT_DOUBLE_EQ(incident.coverage_ratio.value_or(0), 0.5);
+}
+
 TEST_F(CorrelatorTest, failed_attempts_are_listed_and_explained) {
   apply(refused(400, "no_endpoint"));
   apply(killed(10, 5, 2, 2, 1000));
