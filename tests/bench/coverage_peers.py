@@ -16,6 +16,7 @@ from harness.workload import Workload
 
 LIMIT_MIB = 256
 RATES = (10, 50, 200, 500, 0)
+PREFILL_MIB = {10: 190, 50: 120}  # a slow leak's early life is the same to everybody
 KILLS = 10
 PERIODS_S = (1.0, 0.1)
 
@@ -49,8 +50,8 @@ def _one(site, witness, binary, rate, serial):
     """{who: share of anon or None}."""
     box = site.cgroup(f"peers{serial}", LIMIT_MIB)
     port = free_port()
-    work = site.enter_context(Workload([binary, "-listen", f"127.0.0.1:{port}", "-rate", str(rate), "-chunk", str(1 << 20)],
-                                       box, own_netns=False))
+    work = site.enter_context(Workload([binary, "-listen", f"127.0.0.1:{port}", "-rate", str(rate), "-chunk", str(1 << 20),
+                                        "-prefill-mb", str(PREFILL_MIB.get(rate, 0))], box, own_netns=False))
     files = {p: os.path.join(site.scratch, f"polled-{serial}-{p}") for p in PERIODS_S}
     pollers = [multiprocessing.Process(target=_poll, args=(box, port, p, f), daemon=True) for p, f in files.items()]
     for poller in pollers:
