@@ -4,6 +4,7 @@
  * reads the rest of an identity from /proc while the process lives; after a kill it is gone.
  */
 #include "core/emit.h"
+#include "core/go_targets.h"
 #include "core/memcg.h"
 #include "core/task.h"
 
@@ -13,6 +14,8 @@ static __always_inline int exec__report(struct task_struct *task)
 {
 	struct oomw_exec *exec;
 
+	/* Before the event: what user space registers on seeing it is the new program's. */
+	go_targets__forget(BPF_CORE_READ(task, tgid));
 	exec = emit__reserve(struct oomw_exec, OOMW_EVENT_EXEC, OOMW_LOST_RINGBUF_PROCESS);
 	if (!exec)
 		return 0;
@@ -41,6 +44,8 @@ static __always_inline int exit__report(__u64 *ctx, struct task_struct *task)
 
 	if (!exit__is_last_thread(ctx, task))
 		return 0;
+	/* A walk under way has a copy of its own. */
+	go_targets__forget(BPF_CORE_READ(task, tgid));
 	exit = emit__reserve(struct oomw_exit, OOMW_EVENT_EXIT, OOMW_LOST_RINGBUF_PROCESS);
 	if (!exit)
 		return 0;

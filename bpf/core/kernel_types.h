@@ -111,6 +111,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	int exit_code;
+	unsigned int flags;
 	char comm[16];
 	__u64 start_boottime;
 	struct task_struct *group_leader;
@@ -134,3 +135,6 @@ struct linux_binprm;
 
 /* signal_struct.flags; unchanged since 2.6. */
 #define SIGNAL_GROUP_EXIT 0x4
+
+/* task_struct.flags; unchanged since 2.6. */
+#define PF_EXITING 0x4

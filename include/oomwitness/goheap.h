@@ -71,6 +71,13 @@ enum oomw_go_stop {
 #define OOMW_GO_WALK_HAS_RATE (1u << 0)
 #define OOMW_GO_WALK_HAS_CYCLE (1u << 1)
 
+/* oomw_go_slot.state. A walk is reported when it is both done and marked, by whoever comes second:
+ * the victim may be through before the killer has said that it is one. */
+#define OOMW_GO_SLOT_READY (1u << 0)   /* filled in */
+#define OOMW_GO_SLOT_CLAIMED (1u << 1) /* a thread of the victim walks */
+#define OOMW_GO_SLOT_MARKED (1u << 2)  /* mark_victim named it */
+#define OOMW_GO_SLOT_DONE (1u << 3)    /* `walk` is final */
+
 /* One walk is over, complete or not. Its chunks belong to user space from here on. */
 struct oomw_go_walk {
 	struct oomw_header header;
@@ -93,4 +100,22 @@ struct oomw_go_walk {
 	__u64 walked;  /* buckets in the chunks */
 	__u64 clipped; /* of those, with a stack deeper than OOMW_GO_MAX_PCS */
 	__u64 bytes;   /* in the chunks */
+};
+
+/* Of the map go_walks, keyed by tgid: a victim, from the kill on until its chunks are taken. The
+ * working memory of the walk lies here too: a stack in BPF ends at 512 bytes. */
+struct oomw_go_slot {
+	struct oomw_go_walk walk;
+	struct oomw_go_target target; /* of the moment of the kill: exit forgets the other */
+	__u64 made_ns;		      /* CLOCK_MONOTONIC */
+	__u32 state;		      /* OOMW_GO_SLOT_* */
+	__u32 chunk;		      /* that is being filled */
+	__u64 cursor;		      /* the next bucket's address */
+	__u64 tortoise;		      /* Brent: an address passed at the last power of two */
+	__u64 steps;		      /* since then */
+	__u64 lap;		      /* that power */
+	__u64 header[6];	      /* of the bucket: next, allnext, type, hash, size, depth */
+	__u64 body[OOMW_GO_MAX_PCS + OOMW_GO_MAX_RECORD_WORDS];
+	__u32 pc_count;	    /* in body */
+	__u32 record_words; /* behind them */
 };

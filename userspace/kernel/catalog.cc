@@ -58,10 +58,30 @@ FeatureSpec reclaim(const SignatureOf& signature_of) {
           "no reclaim calls, zero-yield calls or stall time"};
 }
 
+// From 6.16 on sched_process_exit comes before the mm goes and carries group_dead; it holds no lock
+// there. signal_deliver serves all kernels, but under the victim's siglock with interrupts off.
+FeatureSpec heap_at_kill(const SignatureOf& signature_of) {
+  auto exit = signature_of("sched_process_exit");
+  bool exit_has_mm = exit && exit->size() >= 2;
+  bool has_task = takes_pointer(signature_of("mark_victim"), 0);
+  FeatureSpec spec{
+      "heap_at_kill",
+      ObjectFile::kGoHeap,
+      {exit_has_mm ? HookSpec{"sched_process_exit", "on_heap_exit"} : HookSpec{"signal_deliver", "on_heap_deliver"},
+       {"signal_generate", "on_heap_expect"},
+       {"mark_victim", has_task ? "on_heap_victim_task" : "on_heap_victim_pid"}},
+      exit_has_mm ? "" : "a walk runs with interrupts off on the CPU that the victim dies on",
+      "no heap profile of the kill itself: the last one taken before it is what remains",
+      false,
+      "bpf_loop"};
+  return spec;
+}
+
 }  // namespace
 
 std::vector<FeatureSpec> feature_catalog(const SignatureOf& signature_of) {
-  return {oom_kill(signature_of), watermark(), cgroup_lifecycle(), process_lifecycle(), reclaim(signature_of)};
+  return {oom_kill(signature_of), watermark(),           cgroup_lifecycle(),
+          process_lifecycle(),    reclaim(signature_of), heap_at_kill(signature_of)};
 }
 
 }  // namespace oomw

@@ -56,6 +56,10 @@ std::optional<HookSignature> KernelBtf::signature_of(const std::string& tracepoi
   return signature;
 }
 
+bool KernelBtf::has_function(const std::string& name) const {
+  return btf__find_by_name_kind(types_.get(), name.c_str(), BTF_KIND_FUNC) > 0;
+}
+
 oomw_kernel_facts KernelBtf::facts(int possible_cpus) const {
   oomw_kernel_facts facts{};
   facts.possible_cpus = possible_cpus > 0 ? static_cast<std::uint32_t>(possible_cpus) : 1;

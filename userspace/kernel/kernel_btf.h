@@ -30,6 +30,8 @@ class KernelBtf {
 
   // nullopt: no such tracepoint in vmlinux.
   [[nodiscard]] std::optional<HookSignature> signature_of(const std::string& tracepoint) const;
+  // Of vmlinux itself; helpers of BPF are there under their own names.
+  [[nodiscard]] bool has_function(const std::string& name) const;
   [[nodiscard]] oomw_kernel_facts facts(int possible_cpus) const;
 
  private:

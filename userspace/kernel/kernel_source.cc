@@ -57,6 +57,7 @@ struct KernelSource::Impl {
       : settings(make_settings(config)), maps(make_map_entries(config)), possible_cpus(libbpf_num_possible_cpus()) {}
 
   void load_all(const KernelConfig& config);
+  void start_go_heap(const KernelConfig& config);
   void fall_to_files(const KernelConfig& config, const std::string& reason);
 
   oomw_settings settings;
@@ -64,7 +65,8 @@ struct KernelSource::Impl {
   int possible_cpus;
   std::vector<FeatureStatus> features;
   std::vector<LoadedProgram> programs;
-  std::unique_ptr<Ring> ring;  // null without programs
+  std::unique_ptr<Ring> ring;       // null without programs
+  std::unique_ptr<GoHeap> go_heap;  // null where not served
   UniqueFd run_time_stats;
 };
 
@@ -72,12 +74,29 @@ void KernelSource::Impl::load_all(const KernelConfig& config) {
   auto kernel = KernelBtf::load();
   if (!kernel) return fall_to_files(config, kernel.error().message);
   ProgramLoader loader(maps, settings, kernel->facts(possible_cpus));
-  auto signature_of = [&](const std::string& tracepoint) { return kernel->signature_of(tracepoint); };
+  auto signature_of = [&](const std::string& tracepoint) {
+    bool is_hidden = config.walk_at_delivery && tracepoint == "sched_process_exit";
+    return is_hidden ? std::nullopt : kernel->signature_of(tracepoint);
+  };
   for (const FeatureSpec& spec : feature_catalog(signature_of)) {
     auto result = descend(spec, best_allowed(config, spec.feature), *kernel, loader);
     features.push_back(std::move(result.status));
     std::move(result.programs.begin(), result.programs.end(), std::back_inserter(programs));
   }
+}
+
+// Its programs are attached, yet find nobody to walk before go_heap() is handed out.
+void KernelSource::Impl::start_go_heap(const KernelConfig& config) {
+  auto status = std::find_if(features.begin(), features.end(),
+                             [](const FeatureStatus& feature) { return feature.feature == "heap_at_kill"; });
+  if (status == features.end() || status->rung >= Rung::kFiles) return;
+  auto made = GoHeap::make(maps, walk_chunks(config));
+  if (made) {
+    go_heap = std::move(*made);
+    return;
+  }
+  status->refused.push_back({status->rung, made.error().message});
+  status->rung = Rung::kNone;
 }
 
 void KernelSource::Impl::fall_to_files(const KernelConfig& config, const std::string& reason) {
@@ -102,6 +121,7 @@ std::unique_ptr<KernelSource> KernelSource::make(const KernelConfig& config) {
     auto ring = Ring::make(impl.maps.fd("ring"));
     if (ring) {
       impl.ring = std::move(*ring);
+      impl.start_go_heap(config);
     } else {
       // Programs whose records nobody can read would only fill the ring.
       impl.fall_to_files(config, ring.error().message);
@@ -154,10 +174,11 @@ void KernelSource::forget(CgroupId cgroup) {
 std::map<std::string, std::uint64_t> KernelSource::lost() const {
   auto lost = read_lost(impl_->maps.fd("lost"), impl_->possible_cpus);
   lost["decode"] = impl_->ring ? impl_->ring->undecodable() : 0;
+  lost["go_targets"] = impl_->go_heap ? impl_->go_heap->targets_lost() : 0;
   return lost;
 }
 
-GoHeap* KernelSource::go_heap() { return nullptr; }
+GoHeap* KernelSource::go_heap() { return impl_->go_heap.get(); }
 
 std::vector<ProgramStats> KernelSource::program_stats() const {
   std::vector<ProgramStats> stats;

@@ -45,6 +45,7 @@ struct KernelConfig {
   std::uint64_t walk_pool_bytes = 12u << 20;  // shared by the walks of one moment
   std::uint32_t walk_max_buckets = 131'072;
   Nanoseconds walk_max_time = std::chrono::milliseconds(100);
+  bool walk_at_delivery = false;       // also where sched_process_exit would do, as on older kernels (tests)
   std::map<std::string, Rung> forced;  // feature -> the best rung allowed (tests, workarounds)
 };
 

@@ -16,6 +16,9 @@ bool is_allowed(Rung rung, Rung best_allowed) { return rung >= best_allowed; }
 
 Result<std::vector<LoadedProgram>> load_hooks(const FeatureSpec& spec, Rung rung, const KernelBtf& kernel,
                                               ProgramLoader& loader) {
+  if (!spec.needed_function.empty() && !kernel.has_function(spec.needed_function)) {
+    return fail(ErrorCode::kUnsupported, "no " + spec.needed_function + " in this kernel");
+  }
   std::vector<LoadedProgram> loaded;
   for (const HookSpec& hook : spec.hooks) {
     if (!kernel.signature_of(hook.tracepoint)) {
@@ -29,8 +32,9 @@ Result<std::vector<LoadedProgram>> load_hooks(const FeatureSpec& spec, Rung rung
 }
 
 void settle_on_files(const FeatureSpec& spec, Rung best_allowed, FeatureStatus& status) {
-  status.rung = is_allowed(Rung::kFiles, best_allowed) ? Rung::kFiles : Rung::kNone;
-  status.lost = status.rung == Rung::kFiles ? spec.lost_by_files : "everything";
+  bool has_files = spec.has_files && is_allowed(Rung::kFiles, best_allowed);
+  status.rung = has_files ? Rung::kFiles : Rung::kNone;
+  status.lost = has_files || !spec.has_files ? spec.lost_by_files : "everything";
 }
 
 }  // namespace

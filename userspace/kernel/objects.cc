@@ -5,6 +5,7 @@
 #include <oomwitness/kernel_facts.h>
 #include <oomwitness/settings.h>
 
+#include "goheap.skel.h"
 #include "lifecycle.skel.h"
 #include "oom.skel.h"
 #include "reclaim.skel.h"
@@ -32,6 +33,8 @@ std::span<const std::byte> object_bytes(ObjectFile file) {
       return bytes_of(reclaim_bpf__elf_bytes);
     case ObjectFile::kLifecycle:
       return bytes_of(lifecycle_bpf__elf_bytes);
+    case ObjectFile::kGoHeap:
+      return bytes_of(goheap_bpf__elf_bytes);
   }
   return {};
 }
@@ -46,6 +49,8 @@ std::string_view to_string(ObjectFile file) {
       return "reclaim";
     case ObjectFile::kLifecycle:
       return "lifecycle";
+    case ObjectFile::kGoHeap:
+      return "goheap";
   }
   return "";
 }

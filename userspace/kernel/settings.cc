@@ -7,6 +7,8 @@
 #include <bit>
 #include <vector>
 
+#include <oomwitness/goheap.h>
+
 namespace oomw {
 
 namespace {
@@ -15,6 +17,12 @@ namespace {
 constexpr std::uint32_t kReclaimStarts = 4096;
 // A gate is held only by levels reached: two per memcg on average is already a node in trouble.
 constexpr std::uint32_t kGatesPerCgroup = 2;
+
+// Victims whose chunks nobody took yet; 1.5 KiB each. memory.oom.group may kill dozens at once.
+constexpr std::uint32_t kWalkSlots = 128;
+// What bpf_loop() allows, less the step that finds the list's end.
+constexpr std::uint32_t kMaxLoopSteps = (1u << 23) - 1;
+constexpr std::uint64_t kMaxPoolBytes = 1u << 30;
 
 std::vector<std::uint32_t> effective_levels(std::vector<std::uint32_t> levels) {
   std::erase(levels, 0u);
@@ -37,7 +45,14 @@ oomw_settings make_settings(const KernelConfig& config) {
   settings.rearm_percent = std::min(config.rearm_percent, lowest - 1);
   settings.growth_interval_ns = static_cast<std::uint64_t>(config.growth_interval.count());
   settings.time_to_limit_ns = static_cast<std::uint64_t>(config.time_to_limit.count());
+  settings.walk_max_ns = static_cast<std::uint64_t>(config.walk_max_time.count());
+  settings.walk_max_buckets = std::min(config.walk_max_buckets, kMaxLoopSteps);
   return settings;
+}
+
+std::uint32_t walk_chunks(const KernelConfig& config) {
+  auto bytes = std::min(config.walk_pool_bytes, kMaxPoolBytes);
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(bytes / OOMW_GO_CHUNK_BYTES, 1));
 }
 
 std::map<std::string, std::uint32_t> make_map_entries(const KernelConfig& config) {
@@ -50,6 +65,10 @@ std::map<std::string, std::uint32_t> make_map_entries(const KernelConfig& config
       {"level_gates", cgroups * kGatesPerCgroup},
       {"reclaims", cgroups},
       {"reclaim_starts", kReclaimStarts},
+      {"go_targets", std::max(config.max_go_processes, 1u)},
+      {"go_walks", kWalkSlots},
+      {"go_chunks", walk_chunks(config)},
+      {"go_free_chunks", walk_chunks(config)},
   };
 }
 

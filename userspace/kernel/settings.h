@@ -16,6 +16,9 @@ namespace oomw {
 // lowest level.
 [[nodiscard]] oomw_settings make_settings(const KernelConfig& config);
 
+// Chunks of the pool that walks at the kill fill; at least one.
+[[nodiscard]] std::uint32_t walk_chunks(const KernelConfig& config);
+
 // max_entries by map name.
 [[nodiscard]] std::map<std::string, std::uint32_t> make_map_entries(const KernelConfig& config);
 

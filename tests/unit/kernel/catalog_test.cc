@@ -41,11 +41,28 @@ TEST(CatalogTest, reclaim_that_names_its_cgroup_loses_nothing) {
   EXPECT_NE(find(resolved, "reclaim").lost_by_tracepoint, "");
 }
 
+TEST(CatalogTest, walk_at_the_kill_waits_for_the_exit_where_that_still_has_the_memory) {
+  auto with_group_dead = feature_catalog(always({ParameterKind::kPointer, ParameterKind::kInteger}));
+  EXPECT_EQ(find(with_group_dead, "heap_at_kill").hooks.front().tracepoint, "sched_process_exit");
+  EXPECT_EQ(find(with_group_dead, "heap_at_kill").lost_by_tracepoint, "");
+  auto without = feature_catalog(always({ParameterKind::kPointer}));
+  EXPECT_EQ(find(without, "heap_at_kill").hooks.front().tracepoint, "signal_deliver");
+  EXPECT_NE(find(without, "heap_at_kill").lost_by_tracepoint, "");
+}
+
+TEST(CatalogTest, walk_at_the_kill_has_no_files_to_fall_back_to) {
+  auto catalog = feature_catalog(always({ParameterKind::kInteger}));
+  const FeatureSpec& spec = find(catalog, "heap_at_kill");
+  EXPECT_FALSE(spec.has_files);
+  EXPECT_EQ(spec.needed_function, "bpf_loop");
+  EXPECT_EQ(spec.hooks.back().program, "on_heap_victim_pid");
+}
+
 TEST(LadderTest, without_any_program_every_refused_rung_carries_the_reason) {
   auto catalog = feature_catalog([](const std::string&) { return std::optional<HookSignature>(); });
   for (const FeatureSpec& spec : catalog) {
     auto status = fall_to_files(spec, Rung::kFentry, "no /sys/kernel/btf/vmlinux");
-    EXPECT_EQ(status.rung, Rung::kFiles);
+    EXPECT_EQ(status.rung, spec.has_files ? Rung::kFiles : Rung::kNone);
     EXPECT_EQ(status.lost, spec.lost_by_files);
     EXPECT_NE(status.lost, "");
     ASSERT_EQ(status.refused.size(), 2u);

@@ -51,6 +51,24 @@ TEST(KernelSettingsTest, ring_is_a_power_of_two_of_at_least_a_page) {
   EXPECT_EQ(make_map_entries(config).at("ring"), 524'288u);
 }
 
+TEST(KernelSettingsTest, walks_are_bounded_as_configured) {
+  auto settings = make_settings({});
+  EXPECT_EQ(settings.walk_max_buckets, 131'072u);
+  EXPECT_EQ(settings.walk_max_ns, 100'000'000u);
+  KernelConfig config;
+  config.walk_max_buckets = 0xffff'ffff;
+  EXPECT_EQ(make_settings(config).walk_max_buckets, (1u << 23) - 1) << "bpf_loop() refuses more";
+}
+
+TEST(KernelSettingsTest, pool_is_of_whole_chunks_and_never_empty) {
+  EXPECT_EQ(walk_chunks({}), 192u);
+  KernelConfig config;
+  config.walk_pool_bytes = 0;
+  EXPECT_EQ(walk_chunks(config), 1u);
+  EXPECT_EQ(make_map_entries(config).at("go_chunks"), 1u);
+  EXPECT_EQ(make_map_entries(config).at("go_free_chunks"), 1u);
+}
+
 TEST(KernelSettingsTest, maps_grow_with_the_number_of_cgroups) {
   KernelConfig config;
   config.max_cgroups = 100;

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Layer 2: the victims of the moment, and the pool that their buckets are copied into. */
+#pragma once
+
+#include "emit.h"
+#include "go_targets.h"
+
+/* tgid -> victim. User space deletes when it takes the chunks. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct oomw_go_slot);
+} go_walks SEC(".maps");
+
+/* Only ever zero: a new slot is a copy of it, being too large for a stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct oomw_go_slot);
+} go_slot_zero SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct oomw_go_chunk);
+} go_chunks SEC(".maps");
+
+/* Numbers of the chunks that belong to nobody. User space puts them in, at start and when taken. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1);
+	__type(value, __u32);
+} go_free_chunks SEC(".maps");
+
+/* Sets bits for all to see; the state as it was before. Needs 5.12, as bpf_loop needs 5.17. */
+static __always_inline __u32 go_walks__set(struct oomw_go_slot *slot, __u32 bits)
+{
+	return __sync_fetch_and_or(&slot->state, bits);
+}
+
+static __always_inline struct oomw_go_slot *go_walks__make(__u32 tgid,
+							   const struct oomw_go_target *target)
+{
+	struct oomw_go_slot *slot;
+	__u32 first = 0;
+	void *zero = bpf_map_lookup_elem(&go_slot_zero, &first);
+
+	/* Fails too where a predecessor that had the pid still waits to be taken: it stays. */
+	if (!zero || bpf_map_update_elem(&go_walks, &tgid, zero, BPF_NOEXIST)) {
+		emit__count_lost(OOMW_LOST_WALK_SLOTS);
+		return NULL;
+	}
+	slot = bpf_map_lookup_elem(&go_walks, &tgid);
+	if (!slot)
+		return NULL;
+	slot->target = *target;
+	slot->made_ns = bpf_ktime_get_ns();
+	go_walks__set(slot, OOMW_GO_SLOT_READY);
+	return slot;
+}
+
+/* A victim's slot, made if there is none: NULL unless it is registered, or if no slot is free.
+ * start_boottime_ns 0: not readable here; the walk itself looks again. */
+static __always_inline struct oomw_go_slot *go_walks__slot_of(__u32 tgid, __u64 start_boottime_ns)
+{
+	struct oomw_go_slot *slot = bpf_map_lookup_elem(&go_walks, &tgid);
+	struct oomw_go_target *target;
+
+	if (slot && (!start_boottime_ns || go_targets__is_of(&slot->target, start_boottime_ns)))
+		return slot;
+	target = bpf_map_lookup_elem(&go_targets, &tgid);
+	if (!target || (start_boottime_ns && !go_targets__is_of(target, start_boottime_ns)))
+		return NULL;
+	return go_walks__make(tgid, target);
+}
+
+/* What does not fit the ring stays in the slot, where user space looks once a second. */
+static __always_inline void go_walks__report(struct oomw_go_slot *slot)
+{
+	if (bpf_ringbuf_output(&ring, &slot->walk, sizeof(slot->walk), 0))
+		emit__count_lost(OOMW_LOST_RINGBUF_WALK);
+}
