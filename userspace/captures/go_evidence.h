@@ -22,7 +22,7 @@ struct GoFailure {
 // `event` says who, when and how; the rest of it is filled in here. A list that is not whole is ok
 // with complete = false and event.reason, or "partial" if that is empty. Names come from the
 // process's executable until `deadline`; what could not be named stays an address, and the comments
-// say so. Takes about 45 MB for 60,000 buckets of 20 frames while it runs and gives them back.
+// say so. Takes about 55 MB for 60,000 buckets of 20 frames while it runs and gives them back.
 [[nodiscard]] CaptureOutcome store_snapshot(goruntime::HeapSnapshot snapshot, const GoProcess& process,
                                             CaptureFinished event, const std::string& provenance, const Clock& clock,
                                             MonotonicTime deadline);

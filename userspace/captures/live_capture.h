@@ -34,7 +34,6 @@ class LiveCapture final : public CaptureBackend {
 
   struct Attempt;
   [[nodiscard]] Attempt try_target(const CaptureTarget& target, MonotonicTime deadline);
-  [[nodiscard]] Result<GoProcessPtr> readable(const CaptureTarget& target);
 };
 
 }  // namespace oomw

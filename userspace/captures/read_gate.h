@@ -9,7 +9,7 @@
 
 namespace oomw {
 
-// Lets one big read in at a time, because each may hold 45 MB. A reader that has overstayed its
+// Lets one big read in at a time, because each may hold 55 MB (60,000 buckets). A reader that has overstayed its
 // deadline by kPatience hangs in somebody's page fault or file system (userfaultfd, FUSE) and will
 // not grow any further: the next one is let in past it.
 class ReadGate {
