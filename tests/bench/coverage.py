@@ -13,11 +13,9 @@ import time
 
 from bench_support import Bars, Site, percentile, print_conditions, table, tools
 from coverage_early import early_section
-from coverage_kills import BAR, BUILDS, CONFIG, FEW, VERY_MANY, Cell, build, collect, every_cell, quick_cells, rate_text
+from coverage_kills import BAR, BUILDS, CONFIG, VERY_MANY, Cell, Incidents, build, every_cell, quick_cells, rate_text
 from coverage_kills import stacks_text
 from coverage_peers import peers_section
-
-from harness.wait import eventually
 
 # Memory of all victims together, and how many of a rate may leak side by side: fast ones would take
 # each other's CPU.
@@ -30,7 +28,7 @@ def parse():
     parser.add_argument("--binary")
     parser.add_argument("--check", action="store_true", help="exit 1 when a bar is missed")
     parser.add_argument("--quick", action="store_true", help="18 cells, 4 kills each")
-    parser.add_argument("--kills", type=int, help="kills a cell (default 10; 4 with --quick)")
+    parser.add_argument("--kills", type=int, help="kills a cell (default 5, 1,090 in all; 4 with --quick)")
     parser.add_argument("--chunk-kib", type=int, default=1024, help="one leaked block; small ones are sampled less surely")
     parser.add_argument("--go", help="only these versions, comma-separated")
     parser.add_argument("--rates", help="only these rates, comma-separated MB/s; 0 is flat out")
@@ -38,7 +36,7 @@ def parse():
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--no-matrix", action="store_true")
     options = parser.parse_args()
-    options.kills = options.kills or (4 if options.quick else 10)
+    options.kills = options.kills or (4 if options.quick else 5)
     if options.binary:
         tools.BINARY = os.path.abspath(options.binary)
     return options
@@ -68,13 +66,13 @@ def batches(cells, kills):
             yield batch
 
 
-def run_batch(site, witness, batch, binaries, options, serial):
+def run_batch(site, incidents, batch, binaries, options, serial):
     boxes = [site.cgroup(f"{serial}-{n}", cell.limit_mib) for n, (cell, _) in enumerate(batch)]
     running = [site.start([binaries[cell.go, cell.build], *cell.flags(options.chunk_kib)], box)
                for (cell, _), box in zip(batch, boxes)]
     for work in running:
         work.wait_killed(600)
-    kills = collect(witness, boxes, eventually)
+    kills = incidents.collect(boxes)
     for work, box in zip(running, boxes):
         work.close()
         box.close()
@@ -98,9 +96,9 @@ def run_matrix(options):
             if why:
                 skipped[key] = why
         cells = [c for c in cells_of(options) if (c.go, c.build) not in skipped]
-        witness = site.daemon(CONFIG)
+        incidents = Incidents(site.daemon(CONFIG))
         for serial, batch in enumerate(batches(cells, options.kills)):
-            for cell, kill in run_batch(site, witness, batch, binaries, options, serial):
+            for cell, kill in run_batch(site, incidents, batch, binaries, options, serial):
                 results.setdefault(cell, []).append(kill)
                 if cell not in tops or not tops[cell]:
                     tops[cell] = first_function(kill)

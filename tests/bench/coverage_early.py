@@ -3,10 +3,9 @@
 import time
 
 from bench_support import Site, percentile, table
-from coverage_kills import CONFIG, GO_VERSIONS, build, collect
+from coverage_kills import CONFIG, GO_VERSIONS, Incidents, build
 
 from harness.text_time import unix
-from harness.wait import eventually
 from harness.workload import Workload
 
 LIMITS_MIB = (16, 32, 64, 128)
@@ -14,13 +13,13 @@ SLICES_MS = (25, 50, 100)
 KILLS = 10
 
 
-def _one(site, witness, binary, limit_mib, serial):
+def _one(site, incidents, binary, limit_mib, serial):
     """(milliseconds from before the shell that execs it to the kill, Kill)."""
     box = site.cgroup(f"early{serial}", limit_mib)
     started = time.time()
     work = site.enter_context(Workload([binary, "-listen", "", "-rate", "0", "-chunk", str(1 << 20)], box, own_netns=False))
     work.wait_killed()
-    kill = collect(witness, [box], eventually)[box.path]
+    kill = incidents.collect([box])[box.path]
     work.close()
     box.close()
     return ((unix(kill.incident["time"]) - started) * 1e3 if kill.incident else None), kill
@@ -34,14 +33,25 @@ def _row(name, found):
             f"{min(shares):.2f} / {percentile(shares, 50):.2f}" if shares else "-")
 
 
+def _print_reasons(timed):
+    lives = {}
+    for life, kill in timed:
+        if not kill.is_complete():
+            told = [f"{c['result']}:{c['reason']} {c['detail']}".strip() for c in kill.attempts("at_kill")]
+            lives.setdefault("; ".join(told) or "no at_kill attempt recorded", []).append(f"{life:.0f}")
+    for reason, after in sorted(lives.items()):
+        print(f"- no complete profile of {len(after)}: {reason} (after {', '.join(after)} ms)")
+    print(flush=True)
+
+
 def early_section(options, bars):
     """Lives are upper bounds: they begin before the shell that moves into the cgroup and execs."""
     found = []
     with Site() as site:
         binaries = [made for go in GO_VERSIONS for made in [build(go, "strip", site.scratch)[0]] if made]
-        witness = site.daemon(CONFIG)
+        incidents = Incidents(site.daemon(CONFIG))
         for serial, (limit, binary) in enumerate((l, b) for l in LIMITS_MIB for b in binaries for _ in range(KILLS)):
-            found.append((limit, *_one(site, witness, binary, limit, serial)))
+            found.append((limit, *_one(site, incidents, binary, limit, serial)))
     timed = [(life, kill) for _, life, kill in found if life is not None]
     early = [f for f in timed if f[0] <= SLICES_MS[-1]]
     print(f"\nEarly deaths: {len(timed)} kills of leaky-go flat out (Go {', '.join(GO_VERSIONS)}, -s -w), the daemon idle before; "
@@ -55,9 +65,6 @@ def early_section(options, bars):
     if early:
         rows.append(_row(f"all <= {SLICES_MS[-1]} ms", early))
     table(("life", "kills", "median life ms", "complete at_kill", "in-use / anon (min / median)"), rows)
-    for life, kill in timed:
-        if not kill.is_complete():
-            told = [f"{c['result']}:{c['reason']} {c['detail']}".strip() for c in kill.attempts("at_kill")]
-            print(f"- {life:.0f} ms: {'; '.join(told) or 'no at_kill attempt recorded'}")
+    _print_reasons(timed)
     share = sum(k.is_complete() for _, k in early) / len(early) if early else 0.0
     bars.require(f"killed within 100 ms of exec: >= 90 % with a profile ({100 * share:.0f} % of {len(early)})", share >= 0.9)

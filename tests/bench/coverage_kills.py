@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """One kill of leaky-go of a given kind, and what its incident holds of the heap."""
 import dataclasses
+import json
 import os
 import shutil
 import subprocess
 
 from bench_support import HERE, MIB, tools
+
+from harness.wait import NotInTime, eventually
 
 GO_VERSIONS = ("1.19", "1.26", "1.27")
 BUILDS = {"plain": "plain", "strip": "-s -w", "pie-strip": "PIE -s -w"}
@@ -140,17 +143,33 @@ class Kill:
         return f"sampling at 512 KiB of {chunk_kib} KiB blocks has a standard deviation of {100 * sigma:.1f} %"
 
 
-def collect(witness, boxes, wait):
-    """{cgroup path: Kill}, once each box has its incident with its at_kill capture, or 10 s have passed."""
-    paths = [b.path for b in boxes]
+class Incidents:
+    """A daemon's incidents by cgroup. Each is read once to learn whose it is, so that a thousand
+    old ones do not slow down the wait for the next."""
 
-    def found():
-        incidents = {i["container"]["cgroup_path"]: i for i in witness.incidents()}
-        have = {p: Kill(incidents.get(p), p) for p in paths}
-        return have, all(k.incident and k.attempts("at_kill") for k in have.values())
+    def __init__(self, witness):
+        self._root = os.path.join(witness.data_dir, "incidents")
+        self._paths = {}  # directory name -> cgroup path
 
-    try:
-        wait(lambda: found()[1], "incidents", 10, 0.2)
-    except AssertionError:
-        pass  # what is missing shows in the table
-    return found()[0]
+    def _read(self, name):
+        with open(os.path.join(self._root, name, "incident.json"), encoding="utf-8") as f:
+            return dict(json.load(f), _dir=os.path.join(self._root, name))
+
+    def _of(self, paths):
+        found = {}
+        for name in os.listdir(self._root) if os.path.isdir(self._root) else []:
+            if name.startswith(".") or self._paths.get(name, "") not in {"", *paths}:
+                continue
+            incident = self._read(name)
+            self._paths[name] = incident["container"]["cgroup_path"]
+            found[self._paths[name]] = incident
+        return {p: Kill(found.get(p), p) for p in paths}
+
+    def collect(self, boxes):
+        """{cgroup path: Kill}, once each box has its incident with its at_kill capture, or 10 s have passed."""
+        paths = [b.path for b in boxes]
+        try:
+            eventually(lambda: all(k.attempts("at_kill") for k in self._of(paths).values()), "incidents", 10, 0.1)
+        except NotInTime:
+            pass  # what is missing shows in the table
+        return self._of(paths)

@@ -7,11 +7,10 @@ import time
 import urllib.request
 
 from bench_support import Site, table
-from coverage_kills import BAR, CONFIG, build, collect, rate_text
+from coverage_kills import BAR, CONFIG, Incidents, build, rate_text
 
 from harness import pprof
 from harness.daemon import free_port
-from harness.wait import eventually
 from harness.workload import Workload
 
 LIMIT_MIB = 256
@@ -46,7 +45,7 @@ def _polled_bytes(path):
         return None
 
 
-def _one(site, witness, binary, rate, serial):
+def _one(site, incidents, binary, rate, serial):
     """{who: share of anon or None}."""
     box = site.cgroup(f"peers{serial}", LIMIT_MIB)
     port = free_port()
@@ -61,7 +60,7 @@ def _one(site, witness, binary, rate, serial):
         poller.join(1)
         if poller.is_alive():
             poller.kill()
-    kill = collect(witness, [box], eventually)[box.path]
+    kill = incidents.collect([box])[box.path]
     shares = {m: kill.method_share(m) for m in ("at_kill", "live", "http")}
     for period, path in files.items():
         polled = _polled_bytes(path)
@@ -83,9 +82,9 @@ def peers_section(options, bars):
         if why:
             print(f"\nSide by side: skipped: {why}")
             return
-        witness = site.daemon(CONFIG)
+        incidents = Incidents(site.daemon(CONFIG))
         for number, rate in enumerate(RATES):
-            found = [_one(site, witness, binary, rate, f"{number}-{n}") for n in range(KILLS)]
+            found = [_one(site, incidents, binary, rate, f"{number}-{n}") for n in range(KILLS)]
             for who in found[0]:
                 everything.setdefault(who, []).extend(f[who] for f in found)
             rows.append((rate_text(rate), len(found), *(_cell([f[who] for f in found]) for who in found[0])))
