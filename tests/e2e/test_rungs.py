@@ -20,7 +20,7 @@ class Rungs(E2eTest):
         self.assertEqual(incident["limit"]["bytes"], box.limit_bytes)
         good = [c for c in incident["captures"] if c["result"] == "ok"]
         self.assertTrue(good, incident["captures"])
-        self.assertGreater(max(c["usage_bytes"] for c in good), 0.8 * box.limit_bytes)
+        self.assertGreater(max(c["usage_bytes"] or 0 for c in good), 0.8 * box.limit_bytes)
 
     def test_files_rung_for_kills_and_watermarks(self):
         if not os.access("/dev/kmsg", os.R_OK):
@@ -53,7 +53,7 @@ class Rungs(E2eTest):
         self.kill_on("", {"oom_kill": "tp_btf", "watermark": "tp_btf"}, self.in_mount_namespace(hide))
 
     def test_raw_tracepoint_rung(self):
-        features = ("oom_kill", "watermark", "reclaim", "process_lifecycle", "cgroup_lifecycle")
+        features = ("oom_kill", "watermark", "reclaim", "process_lifecycle", "cgroup_lifecycle", "heap_at_kill")
         self.kill_on("[kernel.best_rung]\n" + "".join(f'{f} = "raw_tp"\n' for f in features),
                      {f: "raw_tp" for f in features})
 
