@@ -52,14 +52,9 @@ CaptureFinished event_of(const CaptureRequest& request, CaptureMethod method) {
 
 }  // namespace
 
-CaptureScheduler::CaptureScheduler(EventLoop& loop, WorkerPool& workers, std::vector<CaptureLane> lanes, Spool& spool,
-                                   const Clock& clock, Deliver deliver)
-    : loop_(loop),
-      workers_(workers),
-      lanes_(std::move(lanes)),
-      spool_(spool),
-      clock_(clock),
-      deliver_(std::move(deliver)) {}
+CaptureScheduler::CaptureScheduler(EventLoop& loop, std::vector<CaptureLane> lanes, Spool& spool, const Clock& clock,
+                                   Deliver deliver)
+    : loop_(loop), lanes_(std::move(lanes)), spool_(spool), clock_(clock), deliver_(std::move(deliver)) {}
 
 void CaptureScheduler::on_decision(const TriggerDecision& decision, const WatermarkCrossed& crossing,
                                    const MemoryModel& model) {
@@ -93,12 +88,12 @@ CaptureRequest CaptureScheduler::make_request(const TriggerDecision& decision, c
 
 void CaptureScheduler::prepare(const CaptureLane& lane, const CaptureRequest& request) {
   // A full queue loses nothing but time: capture() resolves what was not prepared.
-  (void)workers_.post([&lane, request] { lane.backend->prepare(request); });
+  (void)lane.workers->post([&lane, request] { lane.backend->prepare(request); });
 }
 
 void CaptureScheduler::start(const CaptureLane& lane, CaptureRequest request) {
   busy_[{request.cgroup, &lane}].capture_id = request.capture_id;
-  if (workers_.post([this, &lane, request] { run(lane, request); })) return;
+  if (lane.workers->post([this, &lane, request] { run(lane, request); })) return;
   busy_.erase({request.cgroup, &lane});
   skip(lane, request, "queue_full");
 }

@@ -23,7 +23,8 @@ namespace oomw {
 // an event of its own.
 struct CaptureLane {
   CaptureMethod method = CaptureMethod::kHttp;
-  CaptureBackend* backend = nullptr;  // outlives the scheduler
+  CaptureBackend* backend = nullptr;  // outlives the scheduler, as does
+  WorkerPool* workers = nullptr;      // its own: an endpoint that hangs must not hold up other methods
   Nanoseconds timeout{};
 };
 
@@ -43,10 +44,8 @@ class CaptureScheduler {
   static constexpr Nanoseconds kMaxWait = std::chrono::milliseconds(250);
   using Deliver = std::function<void(CaptureFinished)>;  // called on the core thread
 
-  // loop, workers, lanes' backends, spool and clock outlive this. workers must be drained first.
-  // lanes: the best method first; the workers take them up in this order.
-  CaptureScheduler(EventLoop& loop, WorkerPool& workers, std::vector<CaptureLane> lanes, Spool& spool,
-                   const Clock& clock, Deliver deliver);
+  // All of it outlives this; the lanes' workers must be drained first. lanes: the best method first.
+  CaptureScheduler(EventLoop& loop, std::vector<CaptureLane> lanes, Spool& spool, const Clock& clock, Deliver deliver);
 
   void on_decision(const TriggerDecision& decision, const WatermarkCrossed& crossing, const MemoryModel& model);
   // Evidence that no watermark asked for (the walk at a kill): `take` runs on `workers`, its outcome
@@ -74,7 +73,6 @@ class CaptureScheduler {
   [[nodiscard]] std::optional<std::pair<const CaptureLane*, CaptureRequest>> release(std::uint64_t capture_id);
 
   EventLoop& loop_;
-  WorkerPool& workers_;
   const std::vector<CaptureLane> lanes_;
   Spool& spool_;
   const Clock& clock_;

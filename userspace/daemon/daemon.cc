@@ -31,7 +31,8 @@ constexpr Nanoseconds kRescan = std::chrono::seconds(1);
 Daemon::Daemon() : impl_(std::make_unique<Impl>()) {}
 Daemon::~Daemon() {
   // Captures and writes in flight finish first; what they post back is not run any more.
-  impl_->capture_workers.reset();
+  impl_->http_workers.reset();
+  impl_->live_worker.reset();
   impl_->go_heaps.reset();
   impl_->writer_worker.reset();
 }
@@ -114,7 +115,8 @@ Result<> Daemon::Impl::open_data_dir() {
 
 void Daemon::Impl::start_captures() {
   writer_worker = std::make_unique<WorkerPool>("oomw-writer", 1, kWriterQueue);
-  capture_workers = std::make_unique<WorkerPool>("oomw-capture", config.capture_workers, kCaptureQueue);
+  http_workers = std::make_unique<WorkerPool>("oomw-http", config.capture_workers, kCaptureQueue);
+  live_worker = std::make_unique<WorkerPool>("oomw-live", 1, kCaptureQueue);
   writer =
       std::make_unique<EvidenceWriter>(*loop, *writer_worker, *spool, clock, config.data_dir, config.retention,
                                        [this](const Incident& incident, const std::string& directory, bool amended) {
@@ -124,9 +126,9 @@ void Daemon::Impl::start_captures() {
                                        });
   http = std::make_unique<HttpCapture>(config.http, clock);
   live = std::make_unique<LiveCapture>(go_heaps->processes(), clock);
-  const std::vector<CaptureLane> lanes = {{CaptureMethod::kLive, live.get(), config.live_timeout},
-                                          {CaptureMethod::kHttp, http.get(), config.http.timeout}};
-  scheduler = std::make_unique<CaptureScheduler>(*loop, *capture_workers, lanes, *spool, clock,
+  const std::vector<CaptureLane> lanes = {{CaptureMethod::kLive, live.get(), live_worker.get(), config.live_timeout},
+                                          {CaptureMethod::kHttp, http.get(), http_workers.get(), config.http.timeout}};
+  scheduler = std::make_unique<CaptureScheduler>(*loop, lanes, *spool, clock,
                                                  [this](const CaptureFinished& finished) { handle(finished); });
 }
 

@@ -57,7 +57,8 @@ struct Daemon::Impl {
   std::unique_ptr<FileEvents> files;
   // Last, so that they are drained and joined before anything their tasks touch goes.
   std::unique_ptr<WorkerPool> writer_worker;
-  std::unique_ptr<WorkerPool> capture_workers;
+  std::unique_ptr<WorkerPool> http_workers;
+  std::unique_ptr<WorkerPool> live_worker;  // one read at a time is all that memory allows
 
   // daemon.cc
   Result<> start();

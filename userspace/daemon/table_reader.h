@@ -98,8 +98,8 @@ class TableReader {
 
   // feature -> best rung allowed
   void rungs(std::string_view key, std::map<std::string, Rung>& target) {
-    static const std::set<std::string, std::less<>> kFeatures = {"oom_kill", "watermark", "reclaim",
-                                                                 "process_lifecycle", "cgroup_lifecycle"};
+    static const std::set<std::string, std::less<>> kFeatures = {
+        "oom_kill", "watermark", "reclaim", "process_lifecycle", "cgroup_lifecycle", "heap_at_kill"};
     const toml::node* node = take(key);
     if (node == nullptr) return;
     const toml::table* table = node->as_table();
@@ -108,7 +108,7 @@ class TableReader {
       const std::optional<Rung> rung = rung_of(value.value_or(std::string()));
       if (!kFeatures.contains(feature.str())) {
         return wrong_type(value, feature.str(),
-                          "one of oom_kill, watermark, reclaim, process_lifecycle, cgroup_lifecycle");
+                          "one of oom_kill, watermark, reclaim, process_lifecycle, cgroup_lifecycle, heap_at_kill");
       }
       if (!rung) return wrong_type(value, feature.str(), "one of fentry, tp_btf, raw_tp, files, none");
       target[std::string(feature.str())] = *rung;

@@ -85,11 +85,11 @@ class SchedulerTest : public ::testing::Test {
   void make(Spool::Limits limits, std::size_t queue = 8) {
     workers_ = std::make_unique<WorkerPool>("test", 1, queue);
     spool_ = std::make_unique<Spool>(root_ + "/spool", limits);
-    scheduler_ =
-        std::make_unique<CaptureScheduler>(*loop_, *workers_, lanes_, *spool_, clock_, [this](CaptureFinished event) {
-          events_.push_back(std::move(event));
-          if (events_.size() >= wanted_) loop_->stop();
-        });
+    for (CaptureLane& lane : lanes_) lane.workers = workers_.get();
+    scheduler_ = std::make_unique<CaptureScheduler>(*loop_, lanes_, *spool_, clock_, [this](CaptureFinished event) {
+      events_.push_back(std::move(event));
+      if (events_.size() >= wanted_) loop_->stop();
+    });
   }
   void run_until(std::size_t events) {
     wanted_ = events;
@@ -124,7 +124,7 @@ class SchedulerTest : public ::testing::Test {
   SystemClock clock_;
   MemoryModel model_;
   FakeBackend backend_, live_backend_;
-  std::vector<CaptureLane> lanes_{{CaptureMethod::kHttp, &backend_, std::chrono::seconds(5)}};
+  std::vector<CaptureLane> lanes_{{CaptureMethod::kHttp, &backend_, nullptr, std::chrono::seconds(5)}};
   std::unique_ptr<EventLoop> loop_;
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<Spool> spool_;
@@ -271,7 +271,7 @@ class TwoLanesTest : public SchedulerTest {
  protected:
   void SetUp() override {
     live_backend_.method = CaptureMethod::kLive;
-    lanes_.insert(lanes_.begin(), {CaptureMethod::kLive, &live_backend_, std::chrono::seconds(1)});
+    lanes_.insert(lanes_.begin(), {CaptureMethod::kLive, &live_backend_, nullptr, std::chrono::seconds(1)});
     SchedulerTest::SetUp();
   }
 };
