@@ -108,8 +108,10 @@ def run_matrix(options):
 
 
 def share_text(values):
-    values = [v for v in values if v is not None]
-    return f"{min(values):.2f} / {percentile(values, 50):.2f}" if values else "-"
+    """Least and median of those that have a profile, and how many do where not all."""
+    have = [v for v in values if v is not None]
+    count = "" if len(have) == len(values) else f" ({len(have)} of {len(values)})"
+    return f"{min(have):.2f} / {percentile(have, 50):.2f}{count}" if have else "none"
 
 
 def row(name, kills):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same kills, seen by us and by scripts that poll the endpoint from outside."""
+import ctypes
 import multiprocessing
 import os
 import random
@@ -10,8 +11,6 @@ from bench_support import Site, table
 from coverage_kills import BAR, CONFIG, Incidents, build, rate_text
 
 from harness import pprof
-from harness.daemon import free_port
-from harness.workload import Workload
 
 LIMIT_MIB = 256
 RATES = (10, 50, 200, 500, 0)
@@ -20,14 +19,25 @@ KILLS = 10
 PERIODS_S = (1.0, 0.1)
 
 
-def _poll(box, port, period_s, target):
+def _enter_network_of(pid):
+    """Into the network namespace that the workload makes for itself; this process only polls."""
+    host = os.stat("/proc/self/ns/net").st_ino
+    while os.stat(f"/proc/{pid}/ns/net").st_ino == host:
+        time.sleep(0.001)
+    with open(f"/proc/{pid}/ns/net", "rb") as f:
+        if ctypes.CDLL(None, use_errno=True).setns(f.fileno(), 0) != 0:
+            raise OSError(ctypes.get_errno(), "setns")
+
+
+def _poll(box, pid, period_s, target):
     """Asks once when the usage, looked at each period, is at 90 % of the limit."""
+    _enter_network_of(pid)
     time.sleep(random.random() * period_s)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     while True:
         try:
             if box.usage() >= 0.9 * box.limit_bytes:
-                with opener.open(f"http://127.0.0.1:{port}/debug/pprof/heap", timeout=10) as answer:
+                with opener.open("http://127.0.0.1:1777/debug/pprof/heap", timeout=10) as answer:
                     body = answer.read()
                 with open(target, "wb") as f:
                     f.write(body)
@@ -48,11 +58,10 @@ def _polled_bytes(path):
 def _one(site, incidents, binary, rate, serial):
     """{who: share of anon or None}."""
     box = site.cgroup(f"peers{serial}", LIMIT_MIB)
-    port = free_port()
-    work = site.enter_context(Workload([binary, "-listen", f"127.0.0.1:{port}", "-rate", str(rate), "-chunk", str(1 << 20),
-                                        "-prefill-mb", str(PREFILL_MIB.get(rate, 0))], box, own_netns=False))
+    work = site.start([binary, "-rate", str(rate), "-chunk", str(1 << 20),
+                       "-prefill-mb", str(PREFILL_MIB.get(rate, 0))], box)
     files = {p: os.path.join(site.scratch, f"polled-{serial}-{p}") for p in PERIODS_S}
-    pollers = [multiprocessing.Process(target=_poll, args=(box, port, p, f), daemon=True) for p, f in files.items()]
+    pollers = [multiprocessing.Process(target=_poll, args=(box, work.pid, p, f), daemon=True) for p, f in files.items()]
     for poller in pollers:
         poller.start()
     work.wait_killed(300)
