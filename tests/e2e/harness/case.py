@@ -51,6 +51,11 @@ class E2eTest(unittest.TestCase):
             if name.startswith("test_"):
                 setattr(cls, name, _with_invariant(member))
 
+    @staticmethod
+    def checked(test):
+        """For tests that are added to a class after it was made."""
+        return _with_invariant(test)
+
     def setUp(self):
         if os.geteuid() != 0:
             self.skipTest("needs root: makes cgroups and loads BPF programs")

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that lie about their heap, become others, or lose their file: bounded, explained, never mixed up."""
+import os
+import shutil
+
+from harness import pprof, tools
+from harness.go_heap import GoHeapTest, at_kill
+
+
+class HostileLists(GoHeapTest):
+    """Each mode: the daemon lives, says why the list is no good, and the next honest victim is complete."""
+
+    def check_mode(self, mode, reasons):
+        witness = self.daemon()
+        box = self.cgroup(mode, self.LIMIT_MB if mode != "long" else 500)
+        work = self.start([tools.go_program("1.19", "plain", "go-hostile"), mode], box)
+        work.wait_output("laid out")
+        work.wait_killed()
+        _, capture = self.at_kill_of(witness, box)
+        self.assertFalse(capture["result"] == "ok" and capture["complete"], capture)
+        self.assertIn(capture["reason"], reasons, capture)
+        self.assertTrue(witness.is_ready())
+        self.assert_complete(witness, self.kill_leaker("honest"))
+
+    def test_loop_is_explained(self):
+        self.check_mode("loop", {"loop"})
+
+    def test_bucket_that_follows_itself_is_explained(self):
+        self.check_mode("self", {"loop"})
+
+    def test_stack_of_2_to_the_62_is_explained(self):
+        self.check_mode("deep", {"malformed", "rejected"})
+
+    def test_millions_of_valid_buckets_are_bounded(self):
+        self.check_mode("long", {"pool_full", "bucket_limit", "time_limit"})
+
+    def test_wrong_hashes_are_rejected(self):
+        self.check_mode("liar", {"rejected", "malformed"})
+
+    def test_list_into_the_unmapped_is_explained(self):
+        self.check_mode("unmapped", {"fault", "unreadable"})
+
+
+class AnotherProgram(GoHeapTest):
+    """One pid, two programs: what is known of the first is nothing of the second."""
+
+    def kill_after_exec(self, delay, *argv):
+        box = self.cgroup("becomes", self.LIMIT_MB)
+        first = tools.go_program("1.19", "plain", "go-hostile")
+        self.start([first, "exec", delay, *map(str, argv)], box).wait_killed()
+        return box
+
+    def test_exec_of_another_go_program_is_that_programs_heap(self):
+        witness = self.daemon()
+        program = tools.go_program("1.26", "pie-strip")
+        box = self.kill_after_exec("500ms", program, "-listen", "", "-rate", 100, "-profile-rate", 65536)
+        incident, capture = self.assert_complete(witness, box)
+        profile = pprof.read(self.profile_of(incident, capture))
+        self.assertEqual([f for f in profile.cumulative() if "BeforeExec" in f], [])
+
+    def test_exec_of_a_c_program_has_no_heap_of_the_go_program(self):
+        witness = self.daemon()
+        self.assert_no_profile_at_kill(witness, self.kill_after_exec("500ms", tools.memhog(), "--rate-mb-s", 400))
+
+    def test_kill_right_after_exec_is_never_the_first_programs_heap(self):
+        """How often there is a profile is a benchmark's matter; that it is no other's is ours."""
+        witness = self.daemon()
+        argv = [tools.go_program("1.19", "strip"), "-listen", "", "-rate", 0, "-profile-rate", 65536]
+        box = self.kill_after_exec("300ms", *argv)
+        incident = self.wait_incidents(witness, 1, box)[0]
+        for capture in [c for c in incident["captures"] if c["file"]]:
+            names = pprof.read(self.profile_of(incident, capture)).cumulative()
+            kept = [f for f in names if "BeforeExec" in f]
+            self.assertTrue(not kept or capture["method"] != "at_kill", (capture, names))
+
+    def assert_no_profile_at_kill(self, witness, box):
+        incident = self.wait_incidents(witness, 1, box)[0]
+        self.assertEqual([c for c in at_kill(incident) if c["result"] == "ok"], [])
+
+
+class Files(GoHeapTest):
+    def setUp(self):
+        super().setUp()
+        self.witness = self.daemon()
+        self.program = os.path.join(self.scratch, "program")
+        shutil.copy(tools.go_program("1.26", "pie-strip"), self.program)
+        self.box = self.cgroup("file", self.LIMIT_MB)
+        self.work = self.leaker(self.box, program=self.program, rate=40)
+        self.work.wait_running()
+
+    def finish(self):
+        self.work.wait_killed()
+        self.assert_complete(self.witness, self.box)
+
+    def test_program_deleted_while_it_runs_is_complete_and_named(self):
+        os.unlink(self.program)
+        self.finish()
+
+    def test_program_replaced_while_it_runs_keeps_its_own_names(self):
+        shutil.copy(tools.go_program("1.19", "plain", "go-hostile"), self.program + ".new")
+        os.rename(self.program + ".new", self.program)
+        self.finish()
+
+
+class Namespaces(GoHeapTest):
+    def test_pid_namespace_of_its_own_is_complete(self):
+        witness = self.daemon()
+        before = ("/usr/bin/unshare", "-p", "--fork", "--mount-proc")
+        box = self.cgroup("pidns", self.LIMIT_MB)
+        work = self.leaker(box, before=before)
+        work.process.wait(60)  # unshare's own end is not the point
+        incident, capture = self.assert_complete(witness, box)
+        self.assertNotIn(capture["pid"], (1, work.pid))
+
+    def test_user_namespace_of_its_own_is_complete(self):
+        witness = self.daemon()
+        before = ("/usr/bin/unshare", "-U", "-r")
+        self.assert_complete(witness, self.kill_leaker("userns", before=before))
+
+
+class NotGo(GoHeapTest):
+    def test_32_bit_program_is_not_go(self):
+        program, witness = tools.memhog32(), self.daemon()
+        box = self.cgroup("narrow", self.LIMIT_MB)
+        self.start([program], box).wait_killed()
+        self.assert_no_profile(witness, box)
+        incident, = self.incidents_of(witness, box)
+        self.assertEqual(at_kill(incident), [])
+        self.assertIn("not_go", {c["reason"] for c in incident["captures"]})
