@@ -105,6 +105,10 @@ static __always_inline bool watermark__cross_levels(struct near_limit *near,
 	return is_new;
 }
 
+/* A cgroup that reclaims at its limit falls and grows again 20 to 50 times a second: it is told once
+ * in this time that the limit is near. */
+#define TIME_TO_LIMIT_QUIET_NS 1000000000ULL
+
 /* Re-arms at twice the time: the average is noisy around one value. */
 static __always_inline bool watermark__cross_time(const struct near_limit *near,
 						  struct memcg_state *state, __u64 time_to_limit_ns)
@@ -112,8 +116,14 @@ static __always_inline bool watermark__cross_time(const struct near_limit *near,
 	__u64 bound = cfg_settings.time_to_limit_ns;
 	bool is_high = near->level_percent != 0;
 
-	if (is_high && time_to_limit_ns < bound)
-		return watermark__take_gate(state, near->cgroup_id, GATE_TIME_TO_LIMIT);
+	if (is_high && time_to_limit_ns < bound) {
+		if (!watermark__take_gate(state, near->cgroup_id, GATE_TIME_TO_LIMIT))
+			return false;
+		state->time_to_limit_ns = near->time_ns;
+		return true;
+	}
+	if (near->time_ns - state->time_to_limit_ns < TIME_TO_LIMIT_QUIET_NS)
+		return false;
 	if (!is_high || time_to_limit_ns >= 2 * bound)
 		watermark__rearm_gate(state, near->cgroup_id, GATE_TIME_TO_LIMIT);
 	return false;

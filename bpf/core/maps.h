@@ -52,6 +52,7 @@ struct memcg_state {
 	__u64 sampled_ns;
 	__u64 sampled_pages;
 	__s64 growth_pages_per_second;
+	__u64 time_to_limit_ns; /* when "reaches its limit soon" was last reported */
 	__u32 has_growth;
 	/* 1 = the gate of that level is believed taken. A byte each, so that two CPUs cannot undo
 	 * each other's stores; only saves lookups: the gate decides. */

@@ -159,6 +159,33 @@ TEST_P(WatermarkTest, steady_growth_is_measured_and_predicts_the_limit) {
   EXPECT_LE(times.size(), 3u);
 }
 
+TEST_P(WatermarkTest, sawtooth_at_the_limit_is_told_once_a_second) {
+  KernelConfig wanted = config();
+  wanted.time_to_limit = std::chrono::seconds(2);
+  OOMW_LOAD_OR_SKIP(wanted, "watermark");
+  cgroup_->set_limit(mebibytes(64));
+  ChildProcess child(cgroup_.get(), [] {
+    char* memory = reserve_memory(mebibytes(62));
+    grow(memory, 0, mebibytes(40));
+    for (int i = 0; i < 20; ++i) {  // each fall ends the prediction, each rise makes it again
+      grow(memory, mebibytes(40), mebibytes(60), 100);
+      ::madvise(memory + mebibytes(24), mebibytes(36), MADV_DONTNEED);
+      ::usleep(30'000);
+      grow(memory, mebibytes(24), mebibytes(40));
+    }
+    return 0;
+  });
+  child.go();
+  ASSERT_EQ(child.wait(), 0);
+  collect();
+
+  auto times = marks_of(cgroup_->id(), WatermarkReason::kTimeToLimit);
+  ASSERT_GE(times.size(), 1u);
+  for (std::size_t i = 1; i < times.size(); ++i) {
+    EXPECT_GE(times[i].time - times[i - 1].time, std::chrono::seconds(1)) << "mark " << i << " of " << times.size();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Rungs, WatermarkTest, ::testing::Values(Rung::kTpBtf, Rung::kRawTp),
                          [](const auto& rung) { return std::string(to_string(rung.param)); });
 
