@@ -58,13 +58,46 @@ static __always_inline bool bucket__read_words(struct oomw_go_slot *slot, __u64 
 	       bucket__read_range(slot, OOMW_GO_MAX_PCS, record_words, depth * 8);
 }
 
-/* The last bucket of a mapping may have the short record, with nothing readable behind it. */
+static __noinline void bucket__clear_record(struct oomw_go_slot *slot)
+{
+	__u32 first = slot->pc_count;
+
+	for (__u32 i = 0; i < OOMW_GO_MAX_RECORD_WORDS; i++) {
+		hide(first);
+		if (first > OOMW_GO_MAX_PCS)
+			break;
+		slot->body[first + i] = 0;
+	}
+}
+
+/*
+ * Header and stack are there and only the record is not: its words are 0 then. The runtime takes
+ * buckets from fresh pages and writes a record where it counts, so the newest bucket of each of
+ * its chunks may reach into a page that nobody has touched (1 in 11 kills with 72,000 stacks).
+ * Counted, since a page that was swapped out looks the same.
+ */
+static __always_inline bool bucket__read_present(struct oomw_go_slot *slot, __u64 record_words)
+{
+	__u64 stack_bytes = slot->header[GO_DEPTH] * 8;
+	__u64 record = slot->cursor + GO_HEADER_BYTES + stack_bytes;
+	__u64 in_page = (cfg_settings.page_size - (record & (cfg_settings.page_size - 1))) / 8;
+
+	if (!bucket__read_range(slot, 0, slot->pc_count, 0))
+		return false;
+	bucket__clear_record(slot);
+	if (in_page < record_words)
+		bucket__read_range(slot, slot->pc_count, in_page, stack_bytes);
+	slot->walk.absent++;
+	return true;
+}
+
 static __always_inline bool bucket__read_body(struct oomw_go_slot *slot)
 {
+	__u64 words = OOMW_GO_MAX_RECORD_WORDS;
+
 	if (slot->target.record_words == GO_SHORT_WORDS)
-		return bucket__read_words(slot, GO_SHORT_WORDS);
-	return bucket__read_words(slot, OOMW_GO_MAX_RECORD_WORDS) ||
-	       bucket__read_words(slot, GO_SHORT_WORDS);
+		words = GO_SHORT_WORDS;
+	return bucket__read_words(slot, words) || bucket__read_present(slot, words);
 }
 
 /* Counts in memory, since a scalar that differs between the ways out of a loop would make the
@@ -118,6 +151,15 @@ static __noinline void bucket__write_words(struct oomw_go_slot *slot, __u64 *to,
 	}
 }
 
+/* A walk's first chunk comes from a pool that only first chunks come from: however much one victim
+ * holds, the next has room for some 300 stacks. */
+static __always_inline bool chunk__take(bool is_first, __u32 *number)
+{
+	if (is_first && !bpf_map_pop_elem(&go_first_chunks, number))
+		return true;
+	return !bpf_map_pop_elem(&go_free_chunks, number);
+}
+
 /* The chunk being filled if it has room for the largest bucket, else the next one; NULL: none. */
 static __noinline struct oomw_go_chunk *chunk__with_room(struct oomw_go_slot *slot)
 {
@@ -127,7 +169,7 @@ static __noinline struct oomw_go_chunk *chunk__with_room(struct oomw_go_slot *sl
 
 	if (last && last->used <= OOMW_GO_CHUNK_DATA_BYTES - GO_MAX_BUCKET_BYTES)
 		return last;
-	if (bpf_map_pop_elem(&go_free_chunks, &number))
+	if (!chunk__take(!last, &number))
 		return NULL;
 	chunk = bpf_map_lookup_elem(&go_chunks, &number);
 	if (!chunk)

@@ -35,6 +35,13 @@ struct {
 	__type(value, __u32);
 } go_free_chunks SEC(".maps");
 
+/* The same for the first chunk of each walk. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1);
+	__type(value, __u32);
+} go_first_chunks SEC(".maps");
+
 /* Sets bits for all to see; the state as it was before. Needs 5.12, as bpf_loop needs 5.17. */
 static __always_inline __u32 go_walks__set(struct oomw_go_slot *slot, __u32 bits)
 {

@@ -79,7 +79,8 @@ std::string WalkDecoder::provenance(const CaptureFinished& event, const Clock& c
   request.trigger = event.trigger;
   const std::string name = process_->exe ? file_name(process_->exe->path()) : "";
   return provenance_comment(event.method, request, {event.process, event.cgroup, name, ""}, clock.wall_of(event.time)) +
-         fmt::format(" stop={} walk_us={}", to_string(walk_.stop), (event.time - event.started).count() / 1000);
+         fmt::format(" stop={} walk_us={} absent={}", to_string(walk_.stop),
+                     (event.time - event.started).count() / 1000, walk_.absent);
 }
 
 CaptureOutcome WalkDecoder::finish(const Clock& clock) {
@@ -92,7 +93,8 @@ CaptureOutcome WalkDecoder::finish(const Clock& clock) {
     // How a walk ended tells more than that it brought nothing.
     const bool is_about_data = useless->reason == "layout_unknown" || useless->reason == "rate_zero";
     if (is_about_data || event.reason.empty()) event.reason = std::move(useless->reason);
-    event.detail = printable(useless->detail);
+    event.detail = walk_.walked == 0 && walk_.stop != WalkStop::kEnd ? "the walk ended before the first bucket"
+                                                                     : printable(useless->detail);
     return {std::move(event), ""};
   }
   if (!snapshot.complete) {

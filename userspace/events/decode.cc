@@ -164,6 +164,7 @@ Result<Event> to_event(const oomw_go_walk& raw) {
   walk.cycle_after = raw.cycle_after;
   walk.walked = raw.walked;
   walk.clipped = raw.clipped;
+  walk.absent = raw.absent;
   walk.bytes = raw.bytes;
   walk.first_chunk = raw.first_chunk;
   walk.chunk_count = raw.chunk_count;

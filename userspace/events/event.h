@@ -205,6 +205,7 @@ struct HeapWalked {
   std::uint64_t rate = 0;     // runtime.MemProfileRate, if has_rate
   std::uint64_t walked = 0;   // buckets
   std::uint64_t clipped = 0;  // of those, with a stack deeper than what is kept
+  std::uint64_t absent = 0;   // of those, with counts in a page that was not in memory: taken as 0
   std::uint64_t bytes = 0;    // in the chunks
   bool has_rate = false;
   bool has_cycle = false;

@@ -201,6 +201,7 @@ void describe(A& a, Seen<A, HeapWalked>& e) {
   a("rate", e.rate);
   a("walked", e.walked);
   a("clipped", e.clipped);
+  a("absent", e.absent);
   a("bytes", e.bytes);
   a("has_rate", e.has_rate);
   a("has_cycle", e.has_cycle);

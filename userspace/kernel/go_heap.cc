@@ -21,6 +21,7 @@ namespace oomw {
 
 namespace {
 
+constexpr std::uint32_t kMaxFirstChunks = 24;
 // A mark follows its signal, and a take its event, within milliseconds.
 constexpr std::uint64_t kPatienceNs = 1'000'000'000;
 // A victim may be throttled or stuck in a driver for long before it comes to leave.
@@ -44,12 +45,15 @@ std::uint64_t age_ns(const oomw_go_slot& slot, MonotonicTime now) {
   return at > since ? at - since : 0;
 }
 
+// Chunks [0, n) are for the beginning of a walk: one an OOM decision's victim, for 24 at once.
+std::uint32_t first_chunk_count(std::uint32_t chunk_count) { return std::min(chunk_count / 2, kMaxFirstChunks); }
+
 constexpr std::size_t kChunkHeaderBytes = OOMW_GO_CHUNK_BYTES - OOMW_GO_CHUNK_DATA_BYTES;
 
 }  // namespace
 
 struct GoHeap::Impl {
-  UniqueFd targets, walks, chunks, free_chunks;
+  UniqueFd targets, walks, chunks, free_chunks, first_chunks;
   std::uint32_t chunk_count = 0;
   std::atomic<std::uint64_t> targets_lost = 0;
   // Held from looking at a slot or target to deleting it: the pid's next owner has the same key.
@@ -60,7 +64,7 @@ struct GoHeap::Impl {
   // True for one caller only: the chunks are its own then.
   bool release_slot(const HeapWalked& walk);
   Result<> hand_over(const HeapWalked& walk, const std::function<void(std::span<const std::byte>)>& chunk);
-  void give_back(std::uint32_t number);
+  bool give_back(std::uint32_t number);
   void drop(std::uint32_t tgid, const oomw_go_slot& slot);
 };
 
@@ -91,8 +95,9 @@ bool GoHeap::Impl::release_slot(const HeapWalked& walk) {
   return bpf_map_delete_elem(walks.get(), &tgid) == 0;
 }
 
-void GoHeap::Impl::give_back(std::uint32_t number) {
-  bpf_map_update_elem(free_chunks.get(), nullptr, &number, BPF_ANY);
+bool GoHeap::Impl::give_back(std::uint32_t number) {
+  const bool is_first = number < first_chunk_count(chunk_count);
+  return bpf_map_update_elem((is_first ? first_chunks : free_chunks).get(), nullptr, &number, BPF_ANY) == 0;
 }
 
 // What a chunk says of itself is checked although only our programs write it: a mistake here would
@@ -108,7 +113,7 @@ Result<> GoHeap::Impl::hand_over(const HeapWalked& walk, const std::function<voi
     if (header.started_ns != static_cast<std::uint64_t>(walk.started.ns) || header.used > OOMW_GO_CHUNK_DATA_BYTES) {
       return fail(ErrorCode::kInvalid, "chunk " + std::to_string(number) + " is not of this walk");
     }
-    give_back(number);
+    (void)give_back(number);
     chunk(std::span(bytes).subspan(kChunkHeaderBytes, header.used));
     number = header.next;
   }
@@ -125,14 +130,13 @@ Result<std::unique_ptr<GoHeap>> GoHeap::make(const SharedMaps& maps, std::uint32
   impl.walks = copy_fd(maps.fd("go_walks"));
   impl.chunks = copy_fd(maps.fd("go_chunks"));
   impl.free_chunks = copy_fd(maps.fd("go_free_chunks"));
-  for (const UniqueFd* fd : {&impl.targets, &impl.walks, &impl.chunks, &impl.free_chunks}) {
+  impl.first_chunks = copy_fd(maps.fd("go_first_chunks"));
+  for (const UniqueFd* fd : {&impl.targets, &impl.walks, &impl.chunks, &impl.free_chunks, &impl.first_chunks}) {
     if (!fd->is_valid()) return fail_errno(errno, "maps of the walk");
   }
   impl.chunk_count = chunk_count;
   for (std::uint32_t number = 0; number < chunk_count; ++number) {
-    if (bpf_map_update_elem(impl.free_chunks.get(), nullptr, &number, BPF_ANY) != 0) {
-      return fail_errno(errno, "filling the pool");
-    }
+    if (!impl.give_back(number)) return fail_errno(errno, "filling the pool");
   }
   return heap;
 }

@@ -69,6 +69,7 @@ std::map<std::string, std::uint32_t> make_map_entries(const KernelConfig& config
       {"go_walks", kWalkSlots},
       {"go_chunks", walk_chunks(config)},
       {"go_free_chunks", walk_chunks(config)},
+      {"go_first_chunks", walk_chunks(config)},
   };
 }
 

@@ -256,6 +256,7 @@ oomw_go_walk make_walk() {
   raw.rate = 524288;
   raw.walked = 60'000;
   raw.clipped = 5;
+  raw.absent = 2;
   raw.bytes = 180'000;
   return raw;
 }
@@ -275,6 +276,7 @@ TEST(DecodeWalk, every_field_arrives) {
   EXPECT_EQ(walk.cycle_after, 41u);
   EXPECT_EQ(walk.walked, 60'000u);
   EXPECT_EQ(walk.clipped, 5u);
+  EXPECT_EQ(walk.absent, 2u);
   EXPECT_EQ(walk.bytes, 180'000u);
   EXPECT_EQ(walk.first_chunk, 17u);
   EXPECT_EQ(walk.chunk_count, 3u);

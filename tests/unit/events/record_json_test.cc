@@ -64,7 +64,7 @@ std::vector<Event> make_full_events() {
                       5,
                       true,
                       "7.pb.gz"},
-      HeapWalked{{9}, {8}, {7, 6}, {5}, WalkStop::kPoolFull, kMaxU64, 524288, 4, 3, 2, true, true, 10, 11, 12, 13},
+      HeapWalked{{9}, {8}, {7, 6}, {5}, WalkStop::kPoolFull, kMaxU64, 524288, 4, 3, 1, 2, true, true, 10, 11, 12, 13},
   };
 }
 
