@@ -8,7 +8,7 @@ namespace oomw {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 29> kReasons = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 38> kReasons = {{
     {"no_endpoint", "no pprof endpoint of this process was found on the known ports"},
     {"refused", "the pprof endpoint refused the connection"},
     {"timeout", "the profile did not arrive before the deadline"},
@@ -38,6 +38,15 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 29> kReasons
     {"no_walk", "the kernel program did not run in the dying process"},
     {"unsupported", "the kernel refuses the program that reads the dying process (bpf_loop came with 5.17)"},
     {"unreadable", "the memory of the process could not be read"},
+    {"permission", "the process may not be looked at"},
+    {"partial", "part of the heap profile only"},
+    {"fault", "a page of the heap profile was not in memory"},
+    {"malformed", "what lies where the heap profile should be is not one"},
+    {"loop", "what lies where the heap profile should be leads back into itself"},
+    {"pool_full", "other victims of the same moment had used up the room for walks"},
+    {"bucket_limit", "the heap profile has more call stacks than a walk may take"},
+    {"time_limit", "the walk took longer than it may hold up the victim's exit"},
+    {"lost", "part of what the walk stored was lost"},
 }};
 
 }  // namespace

@@ -18,6 +18,10 @@ namespace {
 // Reclaim totals are read right after the kill, before anything else of the cgroup could stall.
 constexpr Nanoseconds kReclaimAfterKill = std::chrono::seconds(1);
 
+// Sampling and memory that is freed but not swept yet bring it to 1.1, seen once with a Collector. A
+// program can lay out a profile of any size in its memory.
+constexpr double kMostCoverage = 2.0;
+
 class Builder {
  public:
   Builder(const KillEvidence& evidence, const MemoryModel& model)
@@ -231,8 +235,18 @@ IncidentCapture Builder::capture_of(const CaptureFinished& capture) const {
 }
 
 void Builder::coverage() {
-  incident_.coverage_ratio = coverage_of_victims(incident_);
-  if (incident_.coverage_ratio) incident_.coverage_method = best_capture(incident_)->method;
+  const auto ratio = coverage_of_victims(incident_);
+  if (!ratio) return;
+  const std::string& method = best_capture(incident_)->method;
+  if (*ratio > kMostCoverage) {
+    note(
+        fmt::format("coverage: the {} profile claims {:.1f} times the memory that the victims held: it is not to be "
+                    "trusted",
+                    method, *ratio));
+    return;
+  }
+  incident_.coverage_ratio = ratio;
+  incident_.coverage_method = method;
 }
 
 void Builder::explain_no_capture() {

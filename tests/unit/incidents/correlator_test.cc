@@ -250,6 +250,18 @@ TEST_F(CorrelatorTest, walks_of_every_victim_are_kept_and_coverage_is_over_all) 
   EXPECT_EQ(incident.coverage_method, "at_kill");
 }
 
+TEST_F(CorrelatorTest, profile_that_claims_more_than_the_victim_held_is_not_believed) {
+  CaptureFinished walk = capture(1002, 2);
+  walk.method = CaptureMethod::kAtKill;
+  walk.inuse_bytes = 28'000 * kMiB;
+  apply(killed(10, 5, 2, 2, 1000));
+  apply(walk);
+  const Incident incident = take_one(1010);
+  EXPECT_FALSE(incident.coverage_ratio.has_value());
+  EXPECT_EQ(incident.coverage_method, "");
+  EXPECT_THAT(incident.notes, Contains(HasSubstr("claims 140.0 times")));
+}
+
 TEST_F(CorrelatorTest, whole_live_read_is_better_than_a_walk_that_ended_early) {
   CaptureFinished live = capture(990, 1);
   live.method = CaptureMethod::kLive;
