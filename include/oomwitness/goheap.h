@@ -99,8 +99,8 @@ struct oomw_go_walk {
 	__u64 rate;
 	__u64 walked;  /* buckets in the chunks */
 	__u64 clipped; /* of those, with a stack deeper than OOMW_GO_MAX_PCS */
-	__u64 absent;  /* of those, with a record (partly) in a page that is not there: taken as 0 */
-	__u64 bytes;   /* in the chunks */
+	__u64 absent; /* of those, with a record (partly) in a page that is not there: taken as 0 */
+	__u64 bytes;  /* in the chunks */
 };
 
 /* Of the map go_walks, keyed by tgid: a victim, from the kill on until its chunks are taken. The
