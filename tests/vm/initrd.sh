@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# initrd.sh KERNEL-FOLDER OUT: an initial root file system (1.5 MB): busybox, init beside this script, and
+# the modules that reach the shared root, as far as the kernel has not got them built in.
+set -euo pipefail
+
+folder=${1:?usage: initrd.sh KERNEL-FOLDER OUT} out=${2:?out}
+here=$(cd "$(dirname "$0")" && pwd)
+wanted=(virtio_pci virtiofs overlay qemu_fw_cfg)
+root=$(mktemp -d "${TMPDIR:-/tmp}/oomw-initrd.XXXXXX")
+trap 'rm -rf "$root"' EXIT
+added=" " count=10
+
+unpacked() { # the module in file $1, to standard output
+  case $1 in
+    *.xz) xz -dc "$1" ;;
+    *.zst) zstd -qdc "$1" ;;
+    *) cat "$1" ;;
+  esac
+}
+
+# There is no modules.dep in a package: what a module needs it says itself.
+add_module() {
+  local name=$1 file needs
+  [[ $added == *" $name "* ]] && return
+  added+="$name "
+  file=$(find "$folder/modules" -name "${name//_/[-_]}.ko*" -print -quit)
+  [[ -n $file ]] || return 0
+  unpacked "$file" >"$root/module"
+  needs=$(tr '\0' '\n' <"$root/module" | sed -n 's/^depends=//p')
+  mv "$root/module" "$root/modules/$name.ko"
+  for name in ${needs//,/ }; do add_module "$name"; done
+  mv "$root/modules/$(basename "${file%%.ko*}" | tr - _).ko" "$root/modules/$((count++))-$(basename "${file%%.ko*}").ko"
+}
+
+mkdir -p "$root"/{bin,modules,proc,sys,dev,lower,upper,root}
+cp "$(command -v busybox)" "$root/bin/busybox"
+cp "$here/init" "$root/init"
+for name in "${wanted[@]}"; do add_module "$name"; done
+(cd "$root" && find . | cpio -o -H newc --quiet) | gzip -1 >"$out"

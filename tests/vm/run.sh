@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# run.sh KERNEL COMMAND...: runs COMMAND as root on another kernel, in a VM that sees this machine's files
+# and whose writes are thrown away. Its output is ours, its exit status too; 3: no such VM here (the reason
+# is on stderr); 70: the VM broke, its console follows. KERNEL: 5.10 | 6.1 | 6.12 | newest.
+set -euo pipefail
+
+(($# >= 2)) || { sed -n '3,5s/^# *//p' "$0" >&2; exit 2; }
+kernel=$1
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+memory=${OOMW_VM_MEMORY_MB:-3072} deadline_s=${OOMW_VM_DEADLINE_S:-900}
+passed_on=(HOME OOMW_CACHE OOMWITNESS) # of our environment
+work=$(mktemp -d "${TMPDIR:-/tmp}/oomw-vm.XXXXXX")
+virtiofsd_pid="" qemu_pid=""
+
+end_all() {
+  local pid
+  for pid in $qemu_pid $virtiofsd_pid; do kill "$pid" 2>/dev/null || true; done
+  wait
+  rm -rf "$work"
+}
+trap end_all EXIT
+trap 'exit 130' INT TERM
+
+skip() {
+  echo "vm $kernel: $1" >&2
+  exit 3
+}
+
+virtiofsd=$(PATH=$PATH:/usr/lib/qemu:/usr/libexec command -v virtiofsd) || skip "no virtiofsd (package qemu-system-common)"
+command -v qemu-system-x86_64 >/dev/null || skip "no qemu-system-x86_64 (package qemu-system-x86)"
+busybox --list 2>/dev/null | grep -qx insmod || skip "no busybox (package busybox-static)"
+((EUID == 0)) || skip "not root: the VM reads files that only root may"
+folder=$("$here/kernel.sh" "$kernel") || exit $?
+
+write_script() { # what the VM's init runs
+  local name
+  for name in "${passed_on[@]}"; do
+    [[ -z ${!name-} ]] || printf 'export %s=%q\n' "$name" "${!name}"
+  done
+  printf 'cd %q\n' "$PWD"
+  printf '%q ' "$@"
+  echo
+}
+
+# No CAP_SYS_RESOURCE is needed without a limit of its own on open files.
+share_root() {
+  "$virtiofsd" --socket-path="$work/share" --rlimit-nofile=0 -o source=/ -o cache=always -o sandbox=chroot \
+    >"$work/virtiofsd.log" 2>&1 &
+  virtiofsd_pid=$!
+  for _ in {1..100}; do
+    [[ -S $work/share ]] && return
+    sleep 0.05
+  done
+  cat "$work/virtiofsd.log" >&2
+  skip "virtiofsd does not start"
+}
+
+# TCG on purpose: nested virtualisation hangs on some machines, and a boot takes 5 s without it.
+# Without cx16: QEMU 7.2 leaves rubbish in EFLAGS after a cmpxchg16b, of which 6.12 dies now and then.
+# Output goes through cat: QEMU opens its standard output anew, which truncates a file.
+boot() {
+  timeout "$deadline_s" qemu-system-x86_64 -accel tcg,thread=multi -cpu max,-cx16 -smp 2 -m "$memory" -display none \
+    -nodefaults -no-reboot -monitor none -kernel "$folder/vmlinuz" -initrd "$work/initrd" \
+    -append "console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on cryptomgr.notests" \
+    -serial file:"$work/console" -serial file:/dev/stdout -serial file:"$work/status" \
+    -fw_cfg name=opt/script,file="$work/script" \
+    -chardev socket,id=share,path="$work/share" -device vhost-user-fs-pci,chardev=share,tag=host \
+    -object memory-backend-memfd,id=memory,size="$memory"M,share=on -numa node,memdev=memory </dev/null > >(cat) &
+  qemu_pid=$!
+  wait "$qemu_pid" || true
+  wait
+}
+
+"$here/initrd.sh" "$folder" "$work/initrd"
+write_script "$@" >"$work/script"
+share_root
+boot
+status=$(tr -d '\r\n' <"$work/status" 2>/dev/null || true)
+if [[ ! $status =~ ^[0-9]+$ ]]; then
+  echo "vm $kernel ($(cat "$folder/release")): ended without a status; its console:" >&2
+  (sed -n '/BUG:\|Oops\|general protection\|cut here/,$p' "$work/console" | grep . || tail -n 20 "$work/console") | head -n 60 >&2
+  exit 70
+fi
+exit "$status"
