@@ -27,7 +27,8 @@ using Labels = std::vector<ClientMetric::Label>;
 constexpr const char* kStages[] = {
     "ringbuf_kill",   "ringbuf_watermark", "ringbuf_process", "ringbuf_cgroup",     "reclaim_starts",
     "reclaim_totals", "memcg_states",      "decode",          "metrics_containers", "model",
-    "go_looks",       "go_processes",      "go_walks"};
+    "go_looks",       "go_processes",      "go_walks",        "go_targets",         "ringbuf_walk",
+    "walk_slots",     "walk_pool",         "program_missed"};
 // {method, result, reason} that any run can come to.
 constexpr const char* kCaptures[][3] = {
     {"at_kill", "ok", ""},

@@ -23,7 +23,7 @@ struct FeatureSpec {
   std::vector<HookSpec> hooks;  // all of them, or the feature is not served by this rung
   std::string lost_by_tracepoint;
   std::string lost_by_files;
-  bool has_files = true;        // false: below the programs nothing serves it
+  bool has_files = true;             // false: below the programs nothing serves it
   std::string needed_function = "";  // a helper of the kernel that all its programs call; "" = none
 };
 

@@ -174,6 +174,8 @@ void KernelSource::forget(CgroupId cgroup) {
 std::map<std::string, std::uint64_t> KernelSource::lost() const {
   auto lost = read_lost(impl_->maps.fd("lost"), impl_->possible_cpus);
   lost["decode"] = impl_->ring ? impl_->ring->undecodable() : 0;
+  lost["program_missed"] = 0;
+  for (const LoadedProgram& program : impl_->programs) lost["program_missed"] += read_program_stats(program).missed;
   lost["go_targets"] = impl_->go_heap ? impl_->go_heap->targets_lost() : 0;
   return lost;
 }

@@ -53,6 +53,9 @@ struct ProgramStats {
   std::string program;
   std::uint64_t runs = 0;
   std::uint64_t run_ns = 0;  // 0 unless the kernel's bpf stats are on
+  // Calls the kernel left out because the program was running on that CPU already: nested, or in a
+  // task that was preempted (seen on 7.2, where the exit tracepoint may be).
+  std::uint64_t missed = 0;
 };
 
 // The kernel's side of the tracer: loads every program on its own down the ladder, owns maps and

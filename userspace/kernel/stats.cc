@@ -26,6 +26,7 @@ ProgramStats read_program_stats(const LoadedProgram& program) {
   if (bpf_obj_get_info_by_fd(program.program.get(), &info, &size) != 0) return stats;
   stats.runs = info.run_cnt;
   stats.run_ns = info.run_time_ns;
+  stats.missed = info.recursion_misses;
   return stats;
 }
 
