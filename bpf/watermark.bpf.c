@@ -105,8 +105,8 @@ static __always_inline bool watermark__cross_levels(struct near_limit *near,
 	return is_new;
 }
 
-/* A cgroup that reclaims at its limit falls and grows again 20 to 50 times a second: it is told once
- * in this time that the limit is near. */
+/* A cgroup that reclaims at its limit falls and grows again 20 to 50 times a second: it is told
+ * once in this time that the limit is near. */
 #define TIME_TO_LIMIT_QUIET_NS 1000000000ULL
 
 /* Re-arms at twice the time: the average is noisy around one value. */

@@ -14,6 +14,7 @@ passed_on=(HOME OOMW_CACHE OOMWITNESS) # of our environment
 work=$(mktemp -d "${TMPDIR:-/tmp}/oomw-vm.XXXXXX")
 virtiofsd_pid="" qemu_pid=""
 
+# shellcheck disable=SC2317 # called by the trap
 end_all() {
   local pid
   for pid in $qemu_pid $virtiofsd_pid; do kill "$pid" 2>/dev/null || true; done
