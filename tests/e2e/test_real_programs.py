@@ -128,7 +128,9 @@ class RealProgramTest(E2eTest):
         anon = incident["victims"][0]["rss"]["anon_bytes"]
         print(f"      {incident['victims'][0]['comm']}: {capture['buckets']} buckets, in use {capture['inuse_bytes'] >> 20} of "
               f"{anon >> 20} MiB anon, walked in {capture['duration_seconds'] * 1e3:.2f} ms; {own[1]} {own[0] >> 20} MiB")
-        self.assertGreater(own[0], least_share * profile.total(), sorted(profile.cumulative().items(), key=lambda f: -f[1])[:20])
+        # Of all such stacks: a program spreads over its entry points (etcd: gRPC, gateway, raft) as it likes.
+        self.assertGreater(profile.share_of(prefix), least_share,
+                           sorted(profile.cumulative().items(), key=lambda f: -f[1])[:20])
         # In use by the profile cannot be more than there was, but for what sampling adds.
         self.assertLess(capture["inuse_bytes"], 1.3 * anon)
         self.assertGreater(capture["inuse_bytes"], 0.3 * anon)

@@ -98,6 +98,13 @@ class Profile:
                 sums[name] = sums.get(name, 0) + values[column]
         return sums
 
+    def share_of(self, prefix, kind="inuse_space"):
+        """Of the bytes, what lies in stacks with any function whose name begins with `prefix`."""
+        column = self.types.index(kind)
+        names = lambda locations: (self._names.get(f, "") for l in locations for f in self._lines.get(l, []))
+        own = sum(v[column] for v, locations in self.samples if any(n.startswith(prefix) for n in names(locations)))
+        return own / max(1, self.total(kind))
+
     def unnamed_share(self, kind="inuse_space"):
         """Of the bytes, what lies in stacks with a location that has no function's name."""
         column = self.types.index(kind)
