@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/event_loop.h"
 #include "base/worker_pool.h"
@@ -25,6 +29,8 @@ class GoHeaps {
  public:
   // Delivery of the victim's signal takes 30 ms on a busy node; a frozen victim may never come.
   static constexpr Nanoseconds kWalkWait = std::chrono::seconds(2);
+  // Walks that were taken out of the kernel's pool and wait to be decoded.
+  static constexpr std::uint64_t kMaxTakenBytes = 48u << 20;
 
   // kernel and clock outlive this, and so does what `deliver` touches.
   GoHeaps(KernelSource& kernel, const Clock& clock, std::string proc_root, CaptureScheduler::Deliver deliver);
@@ -55,7 +61,9 @@ class GoHeaps {
   void tell_kernel(const GoProcess& process);
   void look_at(ProcessKey process, std::optional<MonotonicTime> exec_time);
   [[nodiscard]] CaptureFinished failure(const OomKill& kill, ProcessKey victim) const;
-  [[nodiscard]] CaptureOutcome take(const HeapWalked& walk) const;
+  struct Taken;  // a walk's records, out of the pool
+  [[nodiscard]] std::shared_ptr<Taken> take(const HeapWalked& walk);
+  [[nodiscard]] CaptureOutcome decode(const HeapWalked& walk, Taken* taken) const;
   [[nodiscard]] bool was_walked(ProcessKey victim) const;
 
   KernelSource& kernel_;
@@ -65,6 +73,7 @@ class GoHeaps {
   GoProcesses processes_;
   std::map<ProcessKey, Awaited> awaited_;
   std::deque<ProcessKey> walked_;  // newest; a walk may overtake the report of its kill
+  std::atomic<std::uint64_t> taken_bytes_ = 0;
   std::uint64_t lost_looks_ = 0, lost_walks_ = 0, lost_awaited_ = 0;
   // Last: joined before what their tasks touch. Two lookers, so that one executable on a file
   // system that hangs does not stop registration; one walk at a time, for memory.
