@@ -42,7 +42,7 @@ struct KernelConfig {
   Nanoseconds growth_interval = std::chrono::milliseconds(10);
   Nanoseconds time_to_limit = std::chrono::milliseconds(500);
   std::uint32_t max_go_processes = 4'096;
-  std::uint64_t walk_pool_bytes = 12u << 20;  // shared by the walks of one moment
+  std::uint64_t walk_pool_bytes = 13u << 20;  // shared by the walks of one moment
   std::uint32_t walk_max_buckets = 131'072;
   Nanoseconds walk_max_time = std::chrono::milliseconds(100);
   bool walk_at_delivery = false;       // also where sched_process_exit would do, as on older kernels (tests)

@@ -61,7 +61,7 @@ TEST(KernelSettingsTest, walks_are_bounded_as_configured) {
 }
 
 TEST(KernelSettingsTest, pool_is_of_whole_chunks_and_never_empty) {
-  EXPECT_EQ(walk_chunks({}), 192u);
+  EXPECT_EQ(walk_chunks({}), 208u);
   KernelConfig config;
   config.walk_pool_bytes = 0;
   EXPECT_EQ(walk_chunks(config), 1u);
