@@ -49,27 +49,45 @@ static __always_inline bool kill__find_owner(struct task_struct *trigger,
 	return !victim || memcg__is_within(memcg__of_task(victim), owner->memcg);
 }
 
-static __always_inline void kill__fill_owner(struct oomw_kill *kill, struct task_struct *trigger,
-					     struct task_struct *victim)
+/* The limit's owner as a level; memcg NULL: the node. */
+static __always_inline struct memcg_level
+kill__owner(struct oomw_kill *kill, struct task_struct *trigger, struct task_struct *victim)
 {
 	struct mem_cgroup *said = compat__memcg_in_oom(trigger);
 	struct memcg_level owner = {};
 
 	if (said) {
-		owner.memcg = said;
-		owner.usage_pages = memcg__usage_pages(said);
-		owner.max_pages = BPF_CORE_READ(said, memory.max);
 		kill->flags |= OOMW_KILL_OWNER_EXACT;
-	} else if (!kill__find_owner(trigger, victim, &owner)) {
-		kill->owner_limit_bytes = OOMW_UNKNOWN_U64;
-		return;
+		return memcg__level(said);
 	}
+	if (!kill__find_owner(trigger, victim, &owner))
+		owner.memcg = NULL;
+	return owner;
+}
+
+static __always_inline void kill__fill_owner(struct oomw_kill *kill,
+					     const struct memcg_level *owner)
+{
+	kill->owner_limit_bytes = OOMW_UNKNOWN_U64;
+	if (!owner->memcg)
+		return;
 	kill->flags |= OOMW_KILL_OWNER_FOUND;
-	kill->owner_cgroup_id = memcg__id(owner.memcg);
-	kill->owner_usage_bytes = memcg__pages_to_bytes(owner.usage_pages);
-	kill->owner_limit_bytes = memcg__is_limit(owner.max_pages)
-				      ? memcg__pages_to_bytes(owner.max_pages)
-				      : OOMW_UNKNOWN_U64;
+	kill->owner_cgroup_id = memcg__id(owner->memcg);
+	kill->owner_usage_bytes = memcg__pages_to_bytes(owner->usage_pages);
+	if (memcg__is_limit(owner->max_pages))
+		kill->owner_limit_bytes = memcg__pages_to_bytes(owner->max_pages);
+}
+
+static __always_inline void kill__fill_scope(struct oomw_kill *kill, struct task_struct *trigger,
+					     struct task_struct *victim)
+{
+	struct memcg_level owner = kill__owner(kill, trigger, victim);
+
+	kill__fill_owner(kill, &owner);
+	kill->total_bytes = OOMW_UNKNOWN_U64;
+	if (victim)
+		kill->group_cgroup_id =
+		    memcg__id(memcg__find_oom_group(memcg__of_task(victim), owner.memcg));
 }
 
 /* victim NULL: only its pid is known. */
@@ -85,7 +103,7 @@ static __always_inline int kill__report(struct task_struct *victim, __u32 pid)
 	if (victim)
 		kill__fill_victim(kill, victim);
 	kill__fill_trigger(kill, trigger);
-	kill__fill_owner(kill, trigger, victim);
+	kill__fill_scope(kill, trigger, victim);
 	emit__submit(kill);
 	return 0;
 }

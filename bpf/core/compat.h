@@ -29,6 +29,11 @@ static __always_inline __u64 compat__rss_pages(struct mm_struct *mm, __u32 membe
 	return pages > 0 ? pages : 0;
 }
 
+static __always_inline bool compat__has_oom_group(struct mem_cgroup *memcg)
+{
+	return bpf_core_field_exists(memcg->oom_group) && BPF_CORE_READ(memcg, oom_group);
+}
+
 /* The memcg that a remote charge of this task goes to, or NULL. */
 static __always_inline struct mem_cgroup *compat__active_memcg(struct task_struct *task)
 {

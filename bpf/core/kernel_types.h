@@ -73,6 +73,7 @@ struct page_counter {
 struct mem_cgroup {
 	struct cgroup_subsys_state css;
 	struct page_counter memory;
+	bool oom_group; /* only v2 has the file that sets it */
 };
 
 struct percpu_counter {

@@ -59,6 +59,15 @@ static __always_inline __u64 memcg__usage_pages(struct mem_cgroup *memcg)
 	return BPF_CORE_READ(memcg, memory.usage.counter);
 }
 
+static __always_inline struct memcg_level memcg__level(struct mem_cgroup *memcg)
+{
+	return (struct memcg_level){
+	    .memcg = memcg,
+	    .usage_pages = memcg__usage_pages(memcg),
+	    .max_pages = BPF_CORE_READ(memcg, memory.max),
+	};
+}
+
 static __always_inline struct mem_cgroup *memcg__parent(struct mem_cgroup *memcg)
 {
 	struct page_counter *parent = BPF_CORE_READ(memcg, memory.parent);
@@ -81,6 +90,24 @@ static __always_inline bool memcg__is_within(struct mem_cgroup *memcg, struct me
 		memcg = memcg__parent(memcg);
 	}
 	return false;
+}
+
+/* The topmost with memory.oom.group from `memcg` up to `owner` (NULL: the root), as the kernel
+ * looks for whom else to kill; NULL if there is none, or if `memcg` does not live below the owner.
+ */
+static __always_inline struct mem_cgroup *memcg__find_oom_group(struct mem_cgroup *memcg,
+								struct mem_cgroup *owner)
+{
+	struct mem_cgroup *group = NULL;
+
+	for (int i = 0; i < MEMCG_MAX_DEPTH && memcg; i++) {
+		if (compat__has_oom_group(memcg))
+			group = memcg;
+		if (memcg == owner)
+			return group;
+		memcg = memcg__parent(memcg);
+	}
+	return owner ? NULL : group;
 }
 
 /*

@@ -46,8 +46,9 @@ struct oomw_header {
 #define OOMW_KILL_OWNER_EXACT                                                                      \
 	(1u << 1) /* limit owner is the kernel's own oc->memcg, not resolved */
 #define OOMW_KILL_OWNER_FOUND                                                                      \
-	(1u << 2) /* a memcg at its limit was found; without it: node-wide                         \
-		   */
+	(1u << 2)		      /* a memcg at its limit was found; without it: node-wide     \
+				       */
+#define OOMW_KILL_NODE_WIDE (1u << 3) /* the kernel itself said so: oc->memcg is NULL */
 
 /* One victim chosen by the OOM killer. `current` is the trigger, not the victim. SIGKILL is
  * already queued when this fires. With memory.oom.group one decision has many of these. */
@@ -73,6 +74,14 @@ struct oomw_kill {
 	__u64 owner_cgroup_id; /* whose limit; 0 = node-wide */
 	__u64 owner_usage_bytes;
 	__u64 owner_limit_bytes; /* OOMW_UNKNOWN_U64 = none */
+	/* CLOCK_MONOTONIC at the entry of oom_kill_process: one decision, one time, however many
+	 * victims. 0 = not known. */
+	__u64 decision_ns;
+	/* The topmost memcg with memory.oom.group from the victim's up to the owner: all in it is
+	 * killed. 0 = none. */
+	__u64 group_cgroup_id;
+	__u64 total_bytes; /* what the decision had to choose from: oc->totalpages, so swap
+			      included; OOMW_UNKNOWN_U64 = not known */
 	char victim_comm[OOMW_COMM_LEN];
 	char trigger_comm[OOMW_COMM_LEN];
 };

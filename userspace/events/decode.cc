@@ -67,10 +67,18 @@ void set_victim(const oomw_kill& raw, OomKill& kill) {
   kill.victim_rss = to_rss(raw);
 }
 
+// 0 is what the programs say for "not known"; after the end of time nothing was decided either.
+std::optional<MonotonicTime> decision_of(const oomw_kill& raw) {
+  constexpr std::uint64_t kLatest = std::numeric_limits<std::int64_t>::max();
+  if (raw.decision_ns == 0 || raw.decision_ns > kLatest) return std::nullopt;
+  return MonotonicTime{static_cast<std::int64_t>(raw.decision_ns)};
+}
+
 // The program resolves an owner for every kill; finding none means that the node ran out.
 void set_owner(const oomw_kill& raw, OomKill& kill) {
   kill.owner_known = true;
   kill.owner_exact = (raw.flags & OOMW_KILL_OWNER_EXACT) != 0;
+  kill.is_node_wide_said = (raw.flags & OOMW_KILL_NODE_WIDE) != 0;
   if ((raw.flags & OOMW_KILL_OWNER_FOUND) == 0) return;
   kill.owner_cgroup = {raw.owner_cgroup_id};
   kill.owner_usage_bytes = known(raw.owner_usage_bytes);
@@ -85,6 +93,9 @@ Result<Event> to_event(const oomw_kill& raw) {
   kill.trigger_pid = to_pid(raw.trigger_tgid != 0 ? raw.trigger_tgid : raw.trigger_pid);
   kill.trigger_comm = bounded_string(raw.trigger_comm);
   kill.trigger_cgroup = {raw.trigger_cgroup_id};
+  kill.decision = decision_of(raw);
+  kill.group = {raw.group_cgroup_id};
+  kill.total_bytes = known(raw.total_bytes);
   kill.source = "bpf";
   return kill;
 }

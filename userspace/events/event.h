@@ -48,6 +48,11 @@ struct OomKill {
   // "bpf" (mark_victim) or "kmsg" (kernel log): two sources may report the same kill; the
   // model keeps the first per victim.
   std::string source;
+  // When the killer began to act; the same for every victim of one decision. None: a rung below fentry.
+  std::optional<MonotonicTime> decision;
+  CgroupId group;                            // topmost with memory.oom.group: all in it is killed; none: no group
+  std::optional<std::uint64_t> total_bytes;  // memory and swap that the decision could choose from
+  bool is_node_wide_said = false;            // by the kernel, not for want of a cgroup at its limit
 };
 
 enum class WatermarkReason { kLevel, kTimeToLimit };

@@ -69,6 +69,10 @@ void describe(A& a, Seen<A, OomKill>& e) {
   a("owner_usage_bytes", e.owner_usage_bytes);
   a("owner_limit_bytes", e.owner_limit_bytes);
   a("source", e.source);
+  a("decision_ns", e.decision);
+  a("group_cgroup", e.group.value);
+  a("total_bytes", e.total_bytes);
+  a("node_wide_said", e.is_node_wide_said);
 }
 
 template <typename A>

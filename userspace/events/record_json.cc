@@ -44,6 +44,8 @@ class Writer {
       return to_string(value);
     } else if constexpr (std::is_same_v<T, Nanoseconds>) {
       return value.count();
+    } else if constexpr (std::is_same_v<T, MonotonicTime>) {
+      return value.ns;
     } else if constexpr (std::is_same_v<T, std::string>) {
       return to_valid_utf8(value);
     } else {
@@ -122,6 +124,7 @@ class Reader {
     to = Nanoseconds(count);
     return true;
   }
+  static bool read(const json& from, MonotonicTime& to) { return read(from, to.ns); }
   static bool read(const json& from, WatermarkReason& to) {
     return read_enum(from, to, {WatermarkReason::kLevel, WatermarkReason::kTimeToLimit});
   }

@@ -58,6 +58,9 @@ oomw_kill make_kill() {
   raw.owner_cgroup_id = 9;
   raw.owner_usage_bytes = 256 << 20;
   raw.owner_limit_bytes = 256 << 20;
+  raw.decision_ns = 123'000'000;
+  raw.group_cgroup_id = 6;
+  raw.total_bytes = 300 << 20;
   set(raw.victim_comm, "victim");
   set(raw.trigger_comm, "trigger");
   return raw;
@@ -85,6 +88,11 @@ TEST(DecodeKill, every_field_arrives) {
   EXPECT_TRUE(kill.owner_known);
   EXPECT_FALSE(kill.owner_exact);
   EXPECT_EQ(kill.source, "bpf");
+  ASSERT_TRUE(kill.decision.has_value());
+  EXPECT_EQ(kill.decision->ns, 123'000'000);
+  EXPECT_EQ(kill.group.value, 6u);
+  EXPECT_EQ(kill.total_bytes, 300u << 20);
+  EXPECT_FALSE(kill.is_node_wide_said);
 }
 
 TEST(DecodeKill, without_the_victims_task_its_fields_are_unknown_not_zero) {
@@ -106,6 +114,22 @@ TEST(DecodeKill, no_owner_found_means_node_wide) {
   EXPECT_FALSE(kill.owner_usage_bytes || kill.owner_limit_bytes);
 }
 
+TEST(DecodeKill, node_wide_said_by_the_kernel_is_told_from_no_owner_found) {
+  auto raw = make_kill();
+  raw.flags = OOMW_KILL_OWNER_EXACT | OOMW_KILL_NODE_WIDE;
+  const auto kill = decoded<OomKill>(raw);
+  EXPECT_TRUE(kill.is_node_wide_said && kill.owner_exact && kill.owner_known);
+  EXPECT_FALSE(kill.owner_cgroup);
+}
+
+TEST(DecodeKill, decision_of_a_tracepoint_rung_is_not_known) {
+  auto raw = make_kill();
+  raw.decision_ns = 0;
+  EXPECT_FALSE(decoded<OomKill>(raw).decision.has_value());
+  raw.decision_ns = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_FALSE(decoded<OomKill>(raw).decision.has_value());
+}
+
 TEST(DecodeKill, owner_said_by_the_kernel_is_exact) {
   auto raw = make_kill();
   raw.flags |= OOMW_KILL_OWNER_EXACT;
@@ -114,9 +138,10 @@ TEST(DecodeKill, owner_said_by_the_kernel_is_exact) {
 
 TEST(DecodeKill, unknown_sizes_become_none) {
   auto raw = make_kill();
-  raw.owner_limit_bytes = raw.pgtables_bytes = OOMW_UNKNOWN_U64;
+  raw.owner_limit_bytes = raw.pgtables_bytes = raw.total_bytes = OOMW_UNKNOWN_U64;
   const auto kill = decoded<OomKill>(raw);
   EXPECT_EQ(kill.owner_limit_bytes, std::nullopt);
+  EXPECT_EQ(kill.total_bytes, std::nullopt);
   EXPECT_EQ(kill.victim_rss->pgtables_bytes, std::nullopt);
   raw.anon_bytes = OOMW_UNKNOWN_U64;
   EXPECT_FALSE(decoded<OomKill>(raw).victim_rss.has_value());

@@ -35,7 +35,11 @@ std::vector<Event> make_full_events() {
               true,
               kMaxU64,
               5,
-              std::string("kmsg\0", 5)},
+              std::string("kmsg\0", 5),
+              MonotonicTime{11},
+              {12},
+              kMaxU64,
+              true},
       WatermarkCrossed{{1}, {2}, {3}, WatermarkReason::kTimeToLimit, 95, kMaxU64, 7, -0.1, Nanoseconds(-8), 9},
       ProcessExec{{1}, {2, 3}, 4, 5, {6}, "exec"},
       ProcessExit{{1}, {2, 3}, {4}, 0xffff'ffff},
@@ -127,6 +131,19 @@ TEST(RecordJson, a_kills_members_come_back_exactly) {
   EXPECT_TRUE(kill.owner_known && kill.owner_exact);
   EXPECT_EQ(kill.owner_usage_bytes, kMaxU64);
   EXPECT_EQ(kill.source, std::string("kmsg\0", 5));
+  ASSERT_TRUE(kill.decision.has_value());
+  EXPECT_EQ(kill.decision->ns, 11);
+  EXPECT_EQ(kill.group.value, 12u);
+  EXPECT_EQ(kill.total_bytes, kMaxU64);
+  EXPECT_TRUE(kill.is_node_wide_said);
+}
+
+TEST(RecordJson, kill_of_an_older_recording_has_no_decision) {
+  const auto event = event_from_json_line(R"({"type":"oom_kill","time_ns":1,"pid":2,"source":"bpf"})");
+  ASSERT_TRUE(event.has_value()) << event.error().message;
+  const auto& kill = std::get<OomKill>(*event);
+  EXPECT_FALSE(kill.decision || kill.total_bytes || kill.is_node_wide_said);
+  EXPECT_FALSE(kill.group);
 }
 
 TEST(RecordJson, a_captures_members_come_back_exactly) {
