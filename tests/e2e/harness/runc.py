@@ -18,6 +18,13 @@ def why_not():
     return None if shutil.which("runc") else "no runc (package runc)"
 
 
+def why_no_exec():
+    """Why nothing can be executed in a running container: whoever enters a mount namespace gets its root, which
+    is not ours where we live in a chroot of it. None if it can."""
+    there = subprocess.run(["nsenter", "--mount=/proc/self/ns/mnt", "test", "-e", os.path.abspath(__file__)])
+    return None if there.returncode == 0 else "entering a mount namespace leads out of this chroot"
+
+
 class RuntimeCgroup(cgroups.MemoryCgroup):
     """A container's memory cgroup, made and removed by the runtime."""
 
