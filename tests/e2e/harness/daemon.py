@@ -10,7 +10,7 @@ import time
 
 from . import tools
 from .metrics import Scrape, get
-from .wait import eventually
+from .wait import TIME_FACTOR, eventually
 
 
 def free_port():
@@ -21,8 +21,8 @@ def free_port():
 
 def run_program(*argv, timeout_s=60):
     """Finished: returncode, stdout and stderr as text."""
-    return subprocess.run(argv, capture_output=True, text=True, errors="surrogateescape", timeout=timeout_s,
-                          stdin=subprocess.DEVNULL)
+    return subprocess.run(argv, capture_output=True, text=True, errors="surrogateescape",
+                          timeout=timeout_s * TIME_FACTOR, stdin=subprocess.DEVNULL)
 
 
 def run_cli(*args, timeout_s=60):
@@ -91,7 +91,7 @@ class Daemon:
         if self.process.poll() is None:
             self.process.send_signal(signum)
             try:
-                self.process.wait(deadline_s)
+                self.process.wait(deadline_s * TIME_FACTOR)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()

@@ -4,6 +4,8 @@ import re
 import urllib.error
 import urllib.request
 
+from .wait import TIME_FACTOR
+
 _SAMPLE = re.compile(r'^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)(?: -?\d+)?$')
 _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)')
 _ESCAPES = {r"\\": "\\", r"\"": '"', r"\n": "\n"}
@@ -51,7 +53,7 @@ def get(url, timeout_s=10):
     """(status, body as str). Loopback only: no proxy is asked."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(url, timeout=timeout_s) as answer:
+        with opener.open(url, timeout=timeout_s * TIME_FACTOR) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as e:
         return e.code, e.read().decode()

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# inside.sh KERNEL BUILD [NAME...]: the part of suite.sh that runs in the VM. Leaves doctor.json, bpf.xml and e2e.xml in
+# /run/out, and how long each took in times.tsv; what a deadline cuts off is what was not written.
+# shellcheck disable=SC2317 # functions are called through timed()
+set -uo pipefail
+
+kernel=${1:?usage: inside.sh KERNEL BUILD [NAME...]} build=${2:?build folder}
+shift 2
+here=$(cd "$(dirname "$0")" && pwd)
+out=/run/out
+names=("$@") # only tests whose name holds one of these; nothing is left out then
+status=0
+
+timed() { # NAME COMMAND...
+  local name=$1 begun=$EPOCHSECONDS code=0
+  shift
+  "$@" || code=$?
+  ((code == 0)) || status=1
+  printf '%s\t%d\t%d\n' "$name" "$((EPOCHSECONDS - begun))" "$code" >>"$out/times.tsv"
+}
+
+bpf_filter() {
+  local filter
+  if ((${#names[@]})); then
+    filter=$(printf '*%s*:' "${names[@]}")
+  else
+    filter=-$("$here/choice.py" bpf "$kernel" | cut -f1 | paste -sd:)
+  fi
+  echo "$filter"
+}
+
+run_bpf() {
+  "$build/tests/bpf_tests" --gtest_brief=1 --gtest_filter="$(bpf_filter)" --gtest_output="xml:$out/bpf.xml"
+}
+
+run_e2e() {
+  local arguments=(--binary "$build/userspace/oomwitness" --junit "$out/e2e.xml") name
+  if ((${#names[@]})); then
+    for name in "${names[@]}"; do arguments+=(-k "$name"); done
+  else
+    "$here/choice.py" e2e "$kernel" >/run/left_out.tsv
+    arguments+=(--leave-out /run/left_out.tsv)
+  fi
+  /usr/bin/python3 -B "$here/../e2e/run.py" "${arguments[@]}"
+}
+
+run_doctor() { "$build/userspace/oomwitness" doctor --json --data-dir /run/doctor >"$out/doctor.json"; }
+
+uname -r >"$out/release"
+printf 'boot\t%d\t0\n' "$(cut -d. -f1 /proc/uptime)" >>"$out/times.tsv"
+timed doctor run_doctor
+timed bpf run_bpf
+timed e2e run_e2e
+exit "$status"

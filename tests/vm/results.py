@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""results.py KERNEL FOLDER RESULTS [NAME...]: what a VM left in FOLDER becomes RESULTS/vm.KERNEL.xml, JUnit with names
+vm.KERNEL.SUITE.TEST, and RESULTS/KERNEL.doctor.json. Whatever the VM should have left and did not is a failed test.
+"""
+import os
+import shutil
+import sys
+import xml.etree.ElementTree as xml
+
+import choice
+
+SUITES = ("bpf", "e2e")
+NO_VM = 3  # run.sh's exit status
+
+
+class Kernel:
+    """The results of one kernel: test cases under its name."""
+
+    def __init__(self, kernel, folder):
+        self.kernel, self.folder = kernel, folder
+        self.suite = xml.Element("testsuite", name=f"vm.{kernel}")
+
+    def add(self, name, outcome="pass", reason="", seconds="0"):
+        full = f"vm.{self.kernel}.{name}" if name else f"vm.{self.kernel}"
+        case = xml.SubElement(self.suite, "testcase", name=full, classname="vm", time=seconds)
+        if outcome != "pass":
+            xml.SubElement(case, {"fail": "failure", "skip": "skipped"}[outcome], message=reason)
+
+    def text(self, name, default=""):
+        try:
+            with open(os.path.join(self.folder, name), encoding="utf-8", errors="replace") as f:
+                return f.read().strip()
+        except OSError:
+            return default
+
+    def last_words(self):
+        return " | ".join(self.text("log").splitlines()[-3:]) or "no output"
+
+    def exit_status_of(self, part):
+        rows = [line.split("\t") for line in self.text("times.tsv").splitlines()]
+        return next((int(code) for name, _, code in rows if name == part), None)
+
+    def copy_suite(self, suite):
+        """Its cases; and a failure unless it ended as one that wrote all of them does."""
+        path, cases = os.path.join(self.folder, suite + ".xml"), 0
+        if os.path.exists(path):
+            for case in xml.parse(path).iter("testcase"):
+                cases += 1
+                self.copy_case(suite, case)
+        code = self.exit_status_of(suite)
+        if code not in (0, 1) or (code == 0 and not cases and suite == "e2e"):
+            end = "did not end" if code is None else f"ended with {code}"
+            self.add(suite, "fail", f"{end} after {cases} tests: {self.last_words()}")
+
+    def copy_case(self, suite, case):
+        name = case.get("name")
+        if case.get("classname") not in (None, "e2e"):
+            name = f"{case.get('classname')}.{name}"
+        failure, skipped = case.find("failure"), case.find("skipped")
+        outcome = "fail" if failure is not None else "skip" if skipped is not None else "pass"
+        told = failure if failure is not None else skipped
+        reason = " ".join((told.get("message") or told.text or "").split()) if told is not None else ""
+        self.add(f"{suite}.{name}", outcome, reason, case.get("time", "0"))
+
+    def left_out_bpf(self):
+        """gtest is silent on what its filter excludes; the e2e runner tells itself."""
+        for pattern, reason in choice.left_out("bpf", self.kernel):
+            self.add(f"bpf.{pattern}", "skip", reason)
+
+    def write(self, path):
+        self.suite.set("tests", str(len(self.suite)))
+        xml.ElementTree(self.suite).write(path, encoding="utf-8", xml_declaration=True)
+        return any(case.find("failure") is not None for case in self.suite)
+
+
+def read(kernel, folder, is_whole=True):
+    found = Kernel(kernel, folder)
+    if found.text("status") == str(NO_VM):
+        found.add("", "skip", found.last_words())
+        return found
+    for suite in SUITES:
+        found.copy_suite(suite)
+    if is_whole:
+        found.left_out_bpf()
+    if found.exit_status_of("doctor") != 0:
+        found.add("doctor", "fail", f"doctor says that the main job cannot be done, or did not run: {found.last_words()}")
+    return found
+
+
+def main():
+    kernel, folder, results = sys.argv[1:4]
+    found = read(kernel, folder, is_whole=len(sys.argv) == 4)
+    doctor = os.path.join(folder, "doctor.json")
+    if os.path.exists(doctor):
+        shutil.copy(doctor, os.path.join(results, f"{kernel}.doctor.json"))
+    return 1 if found.write(os.path.join(results, f"vm.{kernel}.xml")) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

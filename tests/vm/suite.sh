@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# suite.sh [--kernel K]... [--build DIR] [--results DIR] [NAME...]: the bpf and e2e suites on other kernels, with the
+# binaries of build/ci. NAME: only tests whose name holds it, also such as left_out.tsv leaves out.
+# Without --results it ends with the counts of tests/summary.py and its exit status; with it, DIR holds vm.K.xml and
+# K.doctor.json, and the status says whether all of it passed.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+tree=$(cd "$here/../.." && pwd)
+# One emulated CPU each, two at once: the same work takes two thirds of what it takes two CPUs of one VM.
+export OOMW_VM_CPUS=1 OOMW_VM_DEADLINE_S=${OOMW_VM_DEADLINE_S:-900} OOMW_TIME_FACTOR=${OOMW_TIME_FACTOR:-5}
+at_once=2
+build=$tree/build/ci results="" kernels=() names=()
+
+while (($# > 0)); do
+  case $1 in
+    --kernel) kernels+=("${2:?kernel}") && shift 2 ;;
+    --build) build=$(realpath "${2:?folder}") && shift 2 ;;
+    --results) results=$(realpath "${2:?folder}") && shift 2 ;;
+    -*) sed -n '3,6s/^# *//p' "$0" >&2 && exit 2 ;;
+    *) names+=("$1") && shift ;;
+  esac
+done
+((${#kernels[@]})) || kernels=(newest 6.12 6.1 5.10) # those that have more to do first
+[[ -x $build/tests/bpf_tests && -x $build/userspace/oomwitness ]] || {
+  echo "suite.sh: no bpf_tests or no oomwitness in $build (cmake --build --preset ci)" >&2
+  exit 2
+}
+work=$(mktemp -d "${TMPDIR:-/tmp}/oomw-vm-suite.XXXXXX")
+vm_pids=()
+
+# shellcheck disable=SC2317 # called by the trap
+end_all() {
+  local pid
+  for pid in "${vm_pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+  wait
+  rm -rf "$work"
+}
+trap end_all EXIT
+trap 'exit 130' INT TERM
+
+run_kernel() { # in a process of its own: results in $work/KERNEL
+  local kernel=$1 begun=$SECONDS code=0
+  OOMW_VM_OUT=$work/$kernel "$here/run.sh" "$kernel" "$here/inside.sh" "$kernel" "$build" "${names[@]}" \
+    >"$work/$kernel/log" 2>&1 || code=$?
+  echo "$code" >"$work/$kernel/status"
+  sed "s/^/$kernel: /" "$work/$kernel/log"
+  printf '%s: %s; %d s in all, %s\n' "$kernel" "$(cat "$work/$kernel/release" 2>/dev/null || echo "no VM")" \
+    "$((SECONDS - begun))" "$(awk '{printf "%s %d s ", $1, $2}' "$work/$kernel/times.tsv" 2>/dev/null)"
+}
+
+mkdir -p "${results:=$work/results}"
+"$here/prepare.py"
+for kernel in "${kernels[@]}"; do
+  while (($(jobs -rp | wc -l) >= at_once)); do wait -n || true; done
+  mkdir "$work/$kernel"
+  run_kernel "$kernel" &
+  vm_pids+=($!)
+done
+wait "${vm_pids[@]}"
+status=0
+for kernel in "${kernels[@]}"; do
+  "$here/results.py" "$kernel" "$work/$kernel" "$results" "${names[@]}" || status=1
+done
+[[ $results != "$work/results" ]] || /usr/bin/python3 "$tree/tests/summary.py" "$results"
+exit "$status"

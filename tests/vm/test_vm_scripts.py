@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scripts that judge what a VM left: a wrong verdict here would hide every other one. Needs no VM."""
+import copy
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import choice  # noqa: E402
+import features  # noqa: E402
+import results  # noqa: E402
+
+DOCTOR = {
+    "kernel_release": "6.1.0-50-cloud-amd64", "cgroup_version": "v2", "can_do_main_job": True, "checks": [],
+    "features": [
+        {"feature": "oom_kill", "rung": "tp_btf", "lost": "the trigger | of a kill",
+         "refused": [{"rung": "fentry", "reason": "EPERM: `lsm` <said> [no]"}]},
+        {"feature": "watermark", "rung": "tp_btf", "lost": "", "refused": []}]}
+
+
+def doctor(release="6.1.0-50-cloud-amd64", **rungs):
+    made = copy.deepcopy(DOCTOR)
+    made["kernel_release"] = release
+    for feature in made["features"]:
+        feature["rung"] = rungs.get(feature["feature"], feature["rung"])
+    return features.Column.of_doctor(made)
+
+
+class Table(unittest.TestCase):
+    def test_table_read_back_is_what_was_written(self):
+        table = {"6.1": doctor(), "host": doctor("6.18.44", watermark="files")}
+        again = features.parse(features.render(table))
+        self.assertEqual(list(again), ["6.1", "host"])
+        self.assertEqual(again["6.1"].features, table["6.1"].features)
+        self.assertEqual(again["host"].features["watermark"], ("files", []))
+        self.assertEqual((again["host"].release, again["host"].cgroups), ("6.18.44", "v2"))
+
+    def test_same_reason_is_one_footnote(self):
+        text = features.render({"6.1": doctor(), "6.12": doctor()})
+        self.assertEqual(text.count("refused: EPERM"), 1)
+
+    def test_worse_rung_is_found_with_its_reason(self):
+        found = features.worse({"6.1": doctor(oom_kill="fentry")}, {"6.1": doctor()})
+        self.assertEqual(len(found), 1, found)
+        self.assertRegex(found[0], "^6.1: oom_kill was fentry, is tp_btf: lost: .*EPERM")
+
+    def test_better_rung_and_newer_release_are_fine(self):
+        now = doctor("6.1.0-99-cloud-amd64", oom_kill="fentry")
+        self.assertEqual(features.worse({"6.1": doctor()}, {"6.1": now}), [])
+
+    def test_kernel_that_was_not_there_is_not_judged(self):
+        self.assertEqual(features.worse({"6.1": doctor(), "6.12": doctor()}, {"6.1": doctor()}), [])
+
+    def test_feature_that_the_table_or_doctor_lacks_is_found(self):
+        less = doctor()
+        del less.features["watermark"]
+        self.assertRegex(features.worse({"6.1": less}, {"6.1": doctor()})[0], "watermark is not in the table")
+        self.assertRegex(features.worse({"6.1": doctor()}, {"6.1": less})[0], "doctor no longer knows")
+
+    def test_other_machines_kernel_is_not_compared_with_ours(self):
+        known = {"host": doctor("6.18.44", oom_kill="fentry")}
+        self.assertEqual(features.worse(known, {"host": doctor("6.6.1", oom_kill="files")}), [])
+        self.assertTrue(features.worse(known, {"host": doctor("6.18.50", oom_kill="files")}))
+
+
+class VmResults(unittest.TestCase):
+    """A folder as inside.sh leaves it; one thing changed."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="oomw-vm-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.put("status", "0")
+        self.put("log", "one\ntwo\n")
+        self.put("times.tsv", "boot\t5\t0\ndoctor\t2\t0\nbpf\t60\t0\ne2e\t90\t0\n")
+        self.put("bpf.xml", '<testsuites><testsuite name="A"><testcase name="loads" classname="A" time="1.5"/>'
+                 '</testsuite></testsuites>')
+        self.put("e2e.xml", '<testsuite name="e2e"><testcase name="kills.K.a" classname="e2e" time="2"/>'
+                 '<testcase name="kills.K.b" classname="e2e" time="0"><skipped message="v1 only"/></testcase></testsuite>')
+
+    def put(self, name, text):
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def outcomes(self, kernel="6.1"):
+        """{name: outcome or reason}"""
+        path = os.path.join(self.folder, "out.xml")
+        self.has_failed = results.read(kernel, self.folder, is_whole=False).write(path)
+        return {case.get("name"): case[0].tag + ": " + case[0].get("message") if len(case) else "pass"
+                for case in xml.parse(path).iter("testcase")}
+
+    def test_whole_run_is_taken_over_with_the_kernel_before_each_name(self):
+        self.assertEqual(self.outcomes(), {"vm.6.1.bpf.A.loads": "pass", "vm.6.1.e2e.kills.K.a": "pass",
+                                           "vm.6.1.e2e.kills.K.b": "skipped: v1 only"})
+        self.assertFalse(self.has_failed)
+
+    def test_kernel_that_cannot_be_had_is_one_skip_with_its_reason(self):
+        self.put("status", "3")
+        self.put("log", "kernel 6.1: not cached, and no mirror\n")
+        self.assertEqual(self.outcomes(), {"vm.6.1": "skipped: kernel 6.1: not cached, and no mirror"})
+
+    def test_suite_that_was_cut_off_is_a_failure_beside_what_it_wrote(self):
+        self.put("times.tsv", "boot\t5\t0\ndoctor\t2\t0\nbpf\t60\t0\n")
+        found = self.outcomes()
+        self.assertEqual(found["vm.6.1.e2e"], "failure: did not end after 2 tests: one | two")
+        self.assertEqual(found["vm.6.1.e2e.kills.K.a"], "pass")
+        self.assertTrue(self.has_failed)
+
+    def test_suite_that_crashed_is_a_failure(self):
+        self.put("times.tsv", "doctor\t2\t0\nbpf\t60\t139\ne2e\t9\t0\n")
+        os.unlink(os.path.join(self.folder, "bpf.xml"))
+        self.assertTrue(self.outcomes()["vm.6.1.bpf"].startswith("failure: ended with 139 after 0 tests"))
+
+    def test_failed_test_keeps_its_message(self):
+        self.put("e2e.xml", '<testsuite><testcase name="a" classname="e2e"><failure message="1 != 2"/></testcase></testsuite>')
+        self.assertEqual(self.outcomes()["vm.6.1.e2e.a"], "failure: 1 != 2")
+        self.assertTrue(self.has_failed)
+
+    def test_doctor_that_finds_the_main_job_undone_is_a_failure(self):
+        self.put("times.tsv", "doctor\t2\t1\nbpf\t60\t0\ne2e\t9\t0\n")
+        self.assertIn("vm.6.1.doctor", self.outcomes())
+        self.assertTrue(self.has_failed)
+
+
+class LeftOut(unittest.TestCase):
+    def test_every_line_has_a_suite_a_pattern_known_kernels_and_a_reason(self):
+        for suite, pattern, kernels, reason in choice.read():
+            self.assertIn(suite, ("bpf", "e2e"))
+            self.assertTrue(pattern and reason)
+            self.assertLessEqual(kernels, set(features.LINES))
+
+    def test_test_that_runs_on_one_kernel_is_left_out_on_the_others(self):
+        rows = [("e2e", "names.*", {"newest"}, "why")]
+        self.assertEqual(choice.left_out("e2e", "newest", rows), [])
+        self.assertEqual(choice.left_out("e2e", "6.1", rows), [("names.*", "why")])
+        self.assertEqual(choice.left_out("bpf", "6.1", rows), [])
+
+    def run_tests(self, left_out):
+        """The runner on this very file, with that list: its output."""
+        path = os.path.join(tempfile.mkdtemp(prefix="oomw-vm-test-"), "left_out.tsv")
+        self.addCleanup(os.rmdir, os.path.dirname(path))
+        self.addCleanup(os.unlink, path)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(left_out)
+        runner = os.path.join(os.path.dirname(HERE), "e2e/run.py")
+        return subprocess.run([sys.executable, "-B", runner, "--folder", HERE, "--leave-out", path], text=True,
+                              capture_output=True)
+
+    def test_left_out_test_is_printed_with_its_reason(self):
+        if os.environ.get("OOMW_VM_SCRIPTS_NESTED"):
+            self.skipTest("runs within itself")
+        os.environ["OOMW_VM_SCRIPTS_NESTED"] = "1"
+        self.addCleanup(os.environ.pop, "OOMW_VM_SCRIPTS_NESTED")
+        done = self.run_tests("vm_scripts.Table.*\tnot now\n")
+        self.assertIn("SKIP  vm_scripts.Table.test_same_reason_is_one_footnote (0.0 s): not now", done.stdout)
+        self.assertIn("PASS  vm_scripts.VmResults", done.stdout)
+
+    def test_pattern_that_names_no_test_is_refused(self):
+        done = self.run_tests("vm_scripts.Tabel.*\tnot now\n")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("no test is named vm_scripts.Tabel", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
