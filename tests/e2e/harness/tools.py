@@ -22,10 +22,22 @@ def _build(target, sources, command, cwd=None, env=None):
     return target
 
 
-def memhog():
-    source = os.path.join(WORKLOADS, "memhog.cc")
-    target = os.path.join(CACHE, "workloads/memhog")
+def _cc_program(name):
+    source = os.path.join(WORKLOADS, name + ".cc")
+    target = os.path.join(CACHE, "workloads", name)
     return _build(target, [source], ["g++", "-O1", "-static", "-o", target, source])
+
+
+def memhog():
+    return _cc_program("memhog")
+
+
+def threadhog():
+    return _cc_program("threadhog")
+
+
+def filehog():
+    return _cc_program("filehog")
 
 
 def go_env():

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The node itself runs out of memory: only in a VM of tests/vm, only if it has little (OOMW_VM_MEMORY_MB=512)."""
+import os
+
+from harness.case import MIB
+from harness.semantics import SemanticsTest
+
+# What tests/vm/run.sh hands to its VM, and no other machine has.
+IN_TEST_VM = "/sys/firmware/qemu_fw_cfg/by_name/opt/script"
+MOST_MEMORY = 1024 * MIB
+
+
+def memory_total():
+    with open("/proc/meminfo") as f:
+        return next(int(line.split()[1]) * 1024 for line in f if line.startswith("MemTotal:"))
+
+
+class NodeWide(SemanticsTest):
+    def setUp(self):
+        if not os.path.exists(IN_TEST_VM):
+            self.skipTest("would run this machine out of memory: only in a VM of tests/vm")
+        if memory_total() > MOST_MEMORY:
+            self.skipTest(f"this VM has {memory_total() >> 20} MB, too many to fill (OOMW_VM_MEMORY_MB)")
+        super().setUp()
+
+    def test_node_without_memory_is_scope_node(self):
+        box = self.cgroup("hungry")
+        work = self.hog(box, "--hold-mb", 8, "--rate-mb-s", 0, oom_score_adj=1000)
+        self.go()
+        work.wait_killed()
+        incident = self.wait_incidents(self.witness, 1, box)[0]
+        self.assertEqual(incident["scope"], "node")
+        self.assertEqual(incident["limit"], {"bytes": None, "owner_cgroup_path": None})
+        self.check_victims(incident, [work.identity])
+        self.check_counts(box, "node")
+        said = self.decision_of(incident)
+        self.assertEqual((said.owner_path, said.victim_path), (None, box.path))
+        self.assertEqual(said.constraint, "CONSTRAINT_NONE")
+        if incident["trigger"]["pid"] is not None:
+            self.assertEqual(incident["trigger"]["comm"], said.trigger_comm)
+        self.assertEqual(incident["verdict"]["cause"], "node")
+
+    def test_container_with_a_limit_is_not_blamed_for_the_node(self):
+        """Its own limit is near, too, and yet it is the node that ran out."""
+        box, full = self.cgroup("hungry"), self.cgroup("full", 16)
+        holder = self.hog(full, "--hold-mb", 13, oom_score_adj=-500)
+        work = self.hog(box, "--hold-mb", 8, "--rate-mb-s", 0, oom_score_adj=1000)
+        self.go()
+        work.wait_killed()
+        incident = self.wait_incidents(self.witness, 1)[0]
+        self.assertEqual(incident["scope"], "node")
+        self.check_victims(incident, [work.identity])
+        self.assertTrue(holder.is_alive())

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which process it was: threads, children, pid namespaces, and cgroups that do not outlive their processes."""
+import os
+import re
+
+from harness import cgroup as cgroups
+from harness import tools
+from harness.semantics import STOCK, Process, SemanticsTest
+from harness.wait import eventually
+
+
+class Threads(SemanticsTest):
+    def thread_of(self, work):
+        work.wait_output("leaking in thread")
+        return int(re.search(r"leaking in thread (\d+)", work.text())[1])
+
+    def kill(self, *flags):
+        box = self.cgroup("threads", 24)
+        work = self.start([tools.threadhog(), "--rate-mb-s", "50", *flags], box)
+        tid = self.thread_of(work)
+        identity = Process(work.pid)
+        work.wait_killed()
+        self.assertNotEqual(tid, work.pid)
+        return self.assert_decision("container", box, [identity], trigger_tid=tid)
+
+    def test_thread_allocates_and_the_process_is_the_victim(self):
+        self.kill()
+
+    def test_dead_leader_is_the_name_of_a_process_that_lives(self):
+        """The kernel picks a thread that still has memory; the process is known by its leader all the same."""
+        incident = self.kill("--leader-exits", "1")
+        anon = incident["victims"][0]["rss"]["anon_bytes"]
+        self.assertGreater(anon, 0.7 * incident["limit"]["bytes"], "of the thread: the leader has none left")
+
+
+class Children(SemanticsTest):
+    # Goes on once its child is dead, as a supervisor does.
+    SUPERVISOR = '"$@" & wait $!; echo over; exec sleep 1000'
+
+    def test_child_is_killed_and_its_parent_lives(self):
+        box = self.cgroup("child", 24)
+        parent = self.start(["/bin/sh", "-c", self.SUPERVISOR, "sh", tools.memhog(), "--hold-mb", "2", "--rate-mb-s",
+                             "100", "--wait-file", self.go_file], box)
+        child = self.processes_in(box, "memhog")[0]
+        self.go()
+        parent.wait_output("over")
+        self.assertNotEqual(child.pid, parent.pid)
+        self.assert_decision("container", box, [child])
+        self.assertTrue(parent.is_alive())
+
+    def test_victim_in_another_pid_namespace_has_the_hosts_pid(self):
+        box = self.cgroup("namespace", 24)
+        parent = self.start(["/usr/bin/unshare", "-p", "-f", "--kill-child", "/bin/sh", "-c", 'echo "init is $$";' +
+                             self.SUPERVISOR, "sh", tools.memhog(), "--hold-mb", "2", "--rate-mb-s", "100",
+                             "--wait-file", self.go_file], box)
+        parent.wait_output("init is 1")
+        child = self.processes_in(box, "memhog")[0]
+        self.go()
+        parent.wait_output("over")
+        self.assert_decision("container", box, [child])
+
+    def test_init_of_a_pid_namespace_is_one_victim(self):
+        """With it the kernel kills all of its namespace, which is not the OOM killer's choice."""
+        box = self.cgroup("init", 32)
+        script = '"$0" --hold-mb 2 & exec "$0" --hold-mb 8 --rate-mb-s 100 --wait-file "$1"'
+        self.start(["/usr/bin/unshare", "-p", "-f", "/bin/sh", "-c", script, tools.memhog(), self.go_file], box)
+        processes = self.processes_in(box, "memhog", 2)
+        init = next(p for p in processes if self.is_init(p.pid))
+        self.go()
+        eventually(lambda: not os.path.exists(f"/proc/{init.pid}"), "the init is dead")
+        self.assert_decision("container", box, [init])
+        self.assertEqual(box.kernel_kills(), 1)
+
+    def is_init(self, pid):
+        with open(f"/proc/{pid}/status") as f:
+            return re.search(r"^NSpid:.*\t1$", f.read(), re.M) is not None
+
+
+class Vanishing(SemanticsTest):
+    def kill_in(self, box):
+        work = self.hog(box, "--hold-mb", 4, "--rate-mb-s", 100)
+        self.go()
+        work.wait_killed()
+        os.remove(self.go_file)
+        return work
+
+    def test_cgroup_removed_right_after_the_kill(self):
+        """As container runtimes do: within milliseconds of the kill nothing can be read of it any more."""
+        boxes = [self.cgroup(f"gone{i}", 16) for i in range(3)]
+        works = []
+        for box in boxes:
+            works.append(self.kill_in(box))
+            box.close()
+        for box, work in zip(boxes, works):
+            self.assert_decision("container", box, [work.identity])
+
+    def test_next_container_of_that_name_is_another(self):
+        """A restart: the same path, another cgroup. Neither shows what belongs to the other."""
+        first = self.cgroup("restarted", 16)
+        one = self.kill_in(first)
+        first.close()
+        self.wait_incidents(self.witness, 1)
+        second = self.cgroup("restarted", 24)
+        self.assertNotEqual(second.inode, first.inode)
+        two = self.kill_in(second)
+        found = sorted(self.wait_incidents(self.witness, 2), key=lambda i: i["time"])
+        for incident, box, work in zip(found, (first, second), (one, two)):
+            self.assertEqual(incident["container"]["cgroup_id"], box.inode)
+            self.assertEqual(incident["limit"], {"bytes": box.limit_bytes, "owner_cgroup_path": box.path})
+            self.check_victims(incident, [work.identity])
+            self.check_series(incident, box.limit_bytes + STOCK)
+        self.assertGreater(found[1]["series"][0]["t"], found[0]["time"], "usage from the life before")
+        self.wait_counted(self.witness, 2)
+
+
+class CgroupIds(SemanticsTest):
+    def test_ids_of_cgroups_do_not_come_again(self):
+        """Each is greater than all before it, so that none can be made to come again here; what the model does with
+        one that did is asked in tests/unit/model."""
+        ids = []
+        for _ in range(500):
+            with cgroups.MemoryCgroup(self.prefix + "short") as box:
+                ids.append(box.inode)
+        self.assertEqual(ids, sorted(set(ids)))
