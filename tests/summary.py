@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adds up a folder of results: JUnit XML of ctest, gtest and tests/e2e/run.py, and plain.tsv.
 
-Prints failures, skips with their reasons, and last the line "N passed, N failed, N skipped".
+Prints failures, skips by their reasons, and last the line "N passed, N failed, N skipped".
 """
 import glob
 import os
 import re
 import sys
 import xml.etree.ElementTree as xml
+
+MAX_NAMES = 4  # of those that share a reason; each was printed when it was skipped
 
 
 def skip_reason(case):
@@ -47,6 +49,16 @@ def read_plain(path):
             yield outcome, name, reason
 
 
+def print_skips(skips):
+    """One line for each reason: on several kernels there are hundreds."""
+    names = {}
+    for name, reason in skips:
+        names.setdefault(reason, []).append(name)
+    for reason, of in names.items():
+        more = f" and {len(of) - MAX_NAMES} more" if len(of) > MAX_NAMES else ""
+        print(f"skipped: {', '.join(of[:MAX_NAMES])}{more}: {reason}")
+
+
 def main():
     folder = sys.argv[1]
     results = [r for path in sorted(glob.glob(f"{folder}/*.xml")) for r in read_junit(path)]
@@ -56,9 +68,7 @@ def main():
     for outcome, name, reason in results:
         if outcome == "fail":
             print(f"failed: {name}{': ' + reason if reason else ''}")
-    for outcome, name, reason in results:
-        if outcome == "skip":
-            print(f"skipped: {name}: {reason}")
+    print_skips([(name, reason) for outcome, name, reason in results if outcome == "skip"])
     print(f"{count['pass']} passed, {count['fail']} failed, {count['skip']} skipped", flush=True)
     return 1 if count["fail"] or not results else 0
 

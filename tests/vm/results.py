@@ -23,7 +23,7 @@ class Kernel:
 
     def add(self, name, outcome="pass", reason="", seconds="0"):
         full = f"vm.{self.kernel}.{name}" if name else f"vm.{self.kernel}"
-        case = xml.SubElement(self.suite, "testcase", name=full, classname="vm", time=seconds)
+        case = xml.SubElement(self.suite, "testcase", name=full, classname=full, time=seconds)
         if outcome != "pass":
             xml.SubElement(case, {"fail": "failure", "skip": "skipped"}[outcome], message=reason)
 

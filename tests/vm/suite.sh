@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# suite.sh [--kernel K]... [--build DIR] [--results DIR] [NAME...]: the bpf and e2e suites on other kernels, with the
-# binaries of build/ci. NAME: only tests whose name holds it, also such as left_out.tsv leaves out.
-# Without --results it ends with the counts of tests/summary.py and its exit status; with it, DIR holds vm.K.xml and
-# K.doctor.json, and the status says whether all of it passed.
+# suite.sh [--kernel K]... [--build DIR] [--results DIR] [--write-table] [NAME...]: the bpf and e2e suites on other
+# kernels, with the binaries of build/ci. NAME: only tests whose name holds it, also such as left_out.tsv leaves out.
+# What each kernel and this machine can do is compared with features.md, or becomes it (--write-table).
+# Ends with the counts of tests/summary.py; with --results all goes to DIR instead: vm.*.xml, plain.tsv, *.doctor.json.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,13 +11,14 @@ tree=$(cd "$here/../.." && pwd)
 # One emulated CPU each, two at once: the same work takes two thirds of what it takes two CPUs of one VM.
 export OOMW_VM_CPUS=1 OOMW_VM_DEADLINE_S=${OOMW_VM_DEADLINE_S:-900} OOMW_TIME_FACTOR=${OOMW_TIME_FACTOR:-5}
 at_once=2
-build=$tree/build/ci results="" kernels=() names=()
+build=$tree/build/ci results="" kernels=() names=() table=()
 
 while (($# > 0)); do
   case $1 in
     --kernel) kernels+=("${2:?kernel}") && shift 2 ;;
     --build) build=$(realpath "${2:?folder}") && shift 2 ;;
     --results) results=$(realpath "${2:?folder}") && shift 2 ;;
+    --write-table) table=(--write) && shift ;;
     -*) sed -n '3,6s/^# *//p' "$0" >&2 && exit 2 ;;
     *) names+=("$1") && shift ;;
   esac
@@ -28,7 +29,7 @@ done
   exit 2
 }
 work=$(mktemp -d "${TMPDIR:-/tmp}/oomw-vm-suite.XXXXXX")
-vm_pids=()
+vm_pids=() status=0
 
 # shellcheck disable=SC2317 # called by the trap
 end_all() {
@@ -41,9 +42,12 @@ trap end_all EXIT
 trap 'exit 130' INT TERM
 
 run_kernel() { # in a process of its own: results in $work/KERNEL
-  local kernel=$1 begun=$SECONDS code=0
+  local kernel=$1 begun=$SECONDS code=0 vm
   OOMW_VM_OUT=$work/$kernel "$here/run.sh" "$kernel" "$here/inside.sh" "$kernel" "$build" "${names[@]}" \
-    >"$work/$kernel/log" 2>&1 || code=$?
+    >"$work/$kernel/log" 2>&1 &
+  vm=$!
+  trap 'kill "$vm"; wait; exit 130' TERM
+  wait "$vm" || code=$?
   echo "$code" >"$work/$kernel/status"
   sed "s/^/$kernel: /" "$work/$kernel/log"
   printf '%s: %s; %d s in all, %s\n' "$kernel" "$(cat "$work/$kernel/release" 2>/dev/null || echo "no VM")" \
@@ -59,9 +63,16 @@ for kernel in "${kernels[@]}"; do
   vm_pids+=($!)
 done
 wait "${vm_pids[@]}"
-status=0
 for kernel in "${kernels[@]}"; do
   "$here/results.py" "$kernel" "$work/$kernel" "$results" "${names[@]}" || status=1
 done
-[[ $results != "$work/results" ]] || /usr/bin/python3 "$tree/tests/summary.py" "$results"
+
+"$build/userspace/oomwitness" doctor --json --data-dir "$work/doctor" >"$results/host.doctor.json" || true
+if "$here/features.py" "$results" "${table[@]}"; then
+  printf 'pass\tvm.features\t\n' >>"$results/plain.tsv"
+else
+  printf 'fail\tvm.features\tnot what tests/vm/features.md says (suite.sh --write-table makes it anew)\n' >>"$results/plain.tsv"
+  status=1
+fi
+[[ $results != "$work/results" ]] || /usr/bin/python3 "$tree/tests/summary.py" "$results" || status=1
 exit "$status"
