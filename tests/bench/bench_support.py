@@ -19,11 +19,13 @@ from harness.workload import Workload  # noqa: E402
 MIB = 1 << 20
 
 
-def arguments(description, **numbers):
-    """--binary, --check (exit 1 when a bar is missed) and the given numbers with their defaults."""
+def arguments(description, flags=(), **numbers):
+    """--binary, --check (exit 1 when a bar is missed), the given flags, and numbers with their defaults."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--binary")
     parser.add_argument("--check", action="store_true", help="exit 1 when a bar is missed")
+    for name in flags:
+        parser.add_argument("--" + name, action="store_true")
     for name, default in numbers.items():
         parser.add_argument("--" + name.replace("_", "-"), type=type(default), default=default)
     options = parser.parse_args()

@@ -1,26 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What the tracer costs a node: memory with its BPF maps, idle CPU with 100 cgroups, start time."""
-import json
 import os
-import shutil
 import subprocess
 import sys
 import time
 
 from bench_support import MIB, Bars, Site, arguments, print_conditions, table, tools
+from load_runner import cpu_seconds
+from program_stats import map_bytes
 
 from harness.daemon import Daemon
-
-
-def cpu_seconds(pid):
-    """Time on a CPU of all its threads, to the nanosecond: the ticks of /proc/PID/stat are 10 ms,
-    a sixth of the whole bar over a minute."""
-    total_ns = 0
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{thread}/schedstat") as f:
-            total_ns += int(f.read().split()[0])
-    return total_ns / 1e9
 
 
 def resident_bytes(pid):
@@ -29,25 +19,11 @@ def resident_bytes(pid):
 
 
 def bpf_map_bytes(pid):
-    """What the kernel holds for the daemon's maps, ring buffer included; None without bpftool."""
-    bpftool = shutil.which("bpftool") or "/usr/sbin/bpftool"
+    """None without bpftool."""
     try:
-        listed = subprocess.run([bpftool, "-j", "map", "show"], capture_output=True, text=True, check=True).stdout
-        ids = map_ids(pid)
-        return sum(int(m["bytes_memlock"]) for m in json.loads(listed) if m["id"] in ids)
+        return map_bytes(pid)
     except (OSError, subprocess.CalledProcessError, ValueError):
         return None
-
-
-def map_ids(pid):
-    ids = set()
-    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
-        try:
-            with open(f"/proc/{pid}/fdinfo/{fd}") as f:
-                ids.update(int(l.split()[1]) for l in f if l.startswith("map_id:"))
-        except FileNotFoundError:
-            pass
-    return ids
 
 
 def has_link(pid):

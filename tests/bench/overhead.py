@@ -1,0 +1,188 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the tracer costs those who are traced: the same loads with and without it, in turn.
+
+Each load runs on a CPU of its own in a container two levels deep, pod and container with a limit
+each. Its CPU time is the kernel's own account of it, user and system. A bar is only judged once the
+noise of empty pairs is below it. --peers: beside other tools, see overhead_peers.py.
+"""
+import os
+import subprocess
+import sys
+import time
+
+from bench_support import HERE, MIB, Bars, Site, arguments, print_conditions, table, tools
+from load_runner import LOAD_CPU, TRACER_CPU, built, cpu_seconds, run_once, wait_idle
+from paired import Chain
+from peer_headers import fetch_headers
+from program_stats import ProgramRuns
+
+from harness.cgroup import MemoryCgroup
+from harness.daemon import Daemon
+
+VM_KERNEL = "6.1"
+RUNS = 2  # a side; the cheaper one counts, since what other tenants of the machine do only adds
+MIN_PAIRS = 8
+
+
+class Load:
+    """argv and, if there is one, the bar of its CPU time."""
+
+    def __init__(self, name, argv, limit_mib=256, bar=None):
+        self.name, self.argv, self.limit_mib, self.bar = name, argv, limit_mib, bar
+        self.cpu, self.wall = Chain(), Chain()
+        self.daemon_cpu_s = 0.0
+        self.loads_cpu_s = 0.0  # beside that
+        self.box = None
+
+    def is_resolved(self):
+        """Enough is known: the noise is below half of what there is to judge."""
+        floor = self.cpu.floor()
+        return self.cpu.pairs() >= MIN_PAIRS and floor is not None and floor <= (self.bar or 0.02) / 2
+
+    def measure(self):
+        runs = [run_once(self.argv, self.box.procs_file()) for _ in range(RUNS)]
+        return min(r.cpu_s for r in runs), min(r.wall_s for r in runs), sum(r.cpu_s for r in runs)
+
+
+def make_loads(site, scale):
+    def times(count):
+        return str(max(1, round(count * scale)))
+
+    data = os.path.join(site.scratch, "load")
+    return [Load("page faults", [built("fault_storm"), "64", times(10)], bar=0.02),
+            Load("page faults, 5 % to 90 % of the limit", [built("fault_storm"), "216", times(3)], limit_mib=240),
+            Load("reclaim of page cache", [built("reclaim_storm"), data, "256", times(8)], limit_mib=64),
+            Load("mixed service", [built("mixed_service"), data + "-mixed", times(12_000)], bar=0.005),
+            Load("fork and exec", [built("exec_storm"), times(400), "/bin/true"], bar=0.01)]
+
+
+def give_boxes(site, loads):
+    """Each its container: a cgroup with a limit in a pod with a limit."""
+    for number, load in enumerate(loads):
+        pod = site.cgroup(f"pod{number}", 2 * load.limit_mib)
+        load.box = site.enter_context(MemoryCgroup("container", load.limit_mib * MIB, pod))
+
+
+def start_daemon(site, config=""):
+    daemon = Daemon(os.path.join(site.scratch, "data"), config, prefix=["taskset", "-c", str(TRACER_CPU)])
+    wait_idle(daemon.pid)
+    return daemon
+
+
+def measure_off(loads):
+    for load in loads:
+        cpu, wall, _ = load.measure()
+        load.cpu.off.append(cpu)
+        load.wall.off.append(wall)
+
+
+def measure_on(site, loads):
+    with start_daemon(site) as daemon:
+        for load in loads:
+            before = cpu_seconds(daemon.pid)
+            cpu, wall, total = load.measure()
+            load.cpu.on.append(cpu)
+            load.wall.on.append(wall)
+            load.daemon_cpu_s += cpu_seconds(daemon.pid) - before
+            load.loads_cpu_s += total
+
+
+def run_pairs(site, loads, seconds):
+    """Until the noise of each load is low enough, or the time is over."""
+    until = time.monotonic() + seconds
+    open_loads = list(loads)
+    measure_off(open_loads)
+    while open_loads and time.monotonic() < until:
+        measure_on(site, open_loads)
+        measure_off(open_loads)
+        open_loads = [l for l in open_loads if not l.is_resolved()]
+
+
+def run_with_statistics(site, loads):
+    """{load: (wall seconds, ProgramRuns)}: apart from the rest, since counting costs two clock reads a call."""
+    found = {}
+    with start_daemon(site, "[kernel]\nrun_time_stats = true\n") as daemon:
+        for load in loads:
+            before = ProgramRuns.of(daemon.pid)
+            started = time.monotonic()
+            for _ in range(RUNS):
+                run_once(load.argv, load.box.procs_file())
+            found[load.name] = (time.monotonic() - started, ProgramRuns.of(daemon.pid).since(before))
+    return found
+
+
+def signed(ratio):
+    return f"{100 * (ratio - 1):+.2f} %"
+
+
+def print_costs(loads):
+    rows = []
+    for load in loads:
+        low, high = load.cpu.effect_interval()
+        floor = load.cpu.floor()
+        rows.append((load.name, signed(load.cpu.effect()), f"{signed(low)} to {signed(high)}",
+                     "too few pairs" if floor is None else f"{100 * floor:.2f} %", signed(load.wall.effect()),
+                     load.cpu.pairs(), f"{100 * load.daemon_cpu_s / load.loads_cpu_s:.2f} %"))
+    table(("load", "its CPU time, on / off", "95 %", "noise floor", "wall time", "pairs", "daemon's own CPU / load's"), rows)
+
+
+def print_programs(found):
+    rows = []
+    for name, (wall_s, runs) in found.items():
+        for program, (count, ns) in sorted(runs.items(), key=lambda i: -i[1][1]):
+            if count >= 100:
+                rows.append((name, program, f"{count / wall_s:,.0f}", f"{ns / count:.0f}", f"{100 * ns / 1e9 / wall_s:.2f} %"))
+    print("Per program, with the kernel's run-time statistics on (which themselves read as 45 to 50 ns an event):\n")
+    table(("load", "program", "events / s", "ns / event", "of the load's time"), rows)
+
+
+def judge(bars, load):
+    floor, bar = load.cpu.floor(), f"{load.name}: <= {100 * load.bar:g} % CPU"
+    if floor is None or floor > load.bar:
+        print(f"not resolved  {bar}: the noise floor is above the bar; more --seconds, or a quieter machine")
+    else:
+        bars.require(bar, load.cpu.effect() - 1 <= load.bar)
+
+
+def peers():
+    """Beside other tools: what runs here, then in a VM what needs kprobes."""
+    script = os.path.join(HERE, "overhead_peers.py")
+    binary = ["--binary", tools.BINARY]
+    print("Beside other tools, on this kernel:\n", flush=True)
+    here = subprocess.run([script, *binary]).returncode
+    kernel = subprocess.run([os.path.join(tools.TREE, "tests/vm/kernel.sh"), VM_KERNEL], capture_output=True, text=True)
+    if kernel.returncode != 0:
+        print(f"In a VM: skipped: {kernel.stderr.strip()}")
+        return here
+    with open(os.path.join(kernel.stdout.strip(), "release")) as f:
+        fetch_headers(f.read().strip())
+    print(f"Beside other tools, in a VM ({VM_KERNEL}, its CPUs emulated: only ratios within this table say something):\n", flush=True)
+    run = os.path.join(tools.TREE, "tests/vm/run.sh")
+    return here or subprocess.run([run, VM_KERNEL, script, *binary, "--pairs", "3", "--scale", "0.1"]).returncode
+
+
+def main():
+    options = arguments(__doc__, seconds=270, scale=1.0, flags=("peers",))
+    if options.peers:
+        return peers()
+    print_conditions()
+    os.sched_setaffinity(0, {TRACER_CPU})
+    with Site() as site:
+        loads = make_loads(site, options.scale)
+        give_boxes(site, loads)
+        run_pairs(site, loads, options.seconds)
+        found = run_with_statistics(site, loads)
+    print(f"Loads on CPU {LOAD_CPU}, tracer and this program on CPU {TRACER_CPU}; {RUNS} runs a side, the cheaper one counts; "
+          "medians over pairs.\n")
+    print_costs(loads)
+    print_programs(found)
+    bars = Bars()
+    for load in loads:
+        if load.bar is not None:
+            judge(bars, load)
+    return bars.finish(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The cost of other tools on the loads of overhead.py, beside ours, on the kernel it runs on.
+
+`overhead.py --peers` runs it here and, for what needs kprobes, in a VM: there a CPU is emulated, so
+only the ratios of that one table say something. A tool that does not run is listed with its reason.
+"""
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from bench_support import Site, arguments, print_conditions, table
+from load_runner import TRACER_CPU, run_once
+from overhead import give_boxes, make_loads, signed, start_daemon
+from paired import Chain
+from peer_headers import use_headers
+
+READY_S = 180  # compiling a program takes a minute on an emulated CPU
+
+
+class CannotRun(Exception):
+    pass
+
+
+class Tool:
+    """A tool of somebody else: its command, and what it says when it listens. {pid}: the load's."""
+
+    def __init__(self, name, argv, says, package):
+        self.name, self.argv, self.says, self.package = name, argv, says, package
+        self.wants_pid = any("{pid}" in a for a in argv)
+
+    @contextlib.contextmanager
+    def running(self, site, pid=None):
+        program = shutil.which(self.argv[0]) or shutil.which("/usr/sbin/" + self.argv[0])
+        if program is None:
+            raise CannotRun(f"not installed: apt-get install {self.package}")
+        log = os.path.join(site.scratch, "peer.log")
+        argv = ["taskset", "-c", str(TRACER_CPU), program, *(a.format(pid=pid, scratch=site.scratch) for a in self.argv[1:])]
+        with open(log, "wb") as out:
+            process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                                       env=dict(os.environ, PYTHONUNBUFFERED="1"))
+        try:
+            self._wait_ready(process, log)
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def _wait_ready(self, process, log):
+        until = time.monotonic() + READY_S
+        while time.monotonic() < until:
+            with open(log, errors="replace") as f:
+                text = f.read()
+            if process.poll() is not None:
+                raise CannotRun(reason_in(text))
+            if self.says in text:
+                time.sleep(1 if self.says else 2)  # what is said first is sometimes attached last
+                if process.poll() is None:
+                    return
+            time.sleep(0.05)
+        raise CannotRun(f"not ready within {READY_S} s")
+
+
+def reason_in(text):
+    """Of what a tool that gave up said, the line most like a reason."""
+    lines = [l.strip() for l in text.splitlines() if l.strip()]
+    telling = [l for l in lines if any(w in l.lower() for w in ("error", "failed", "cannot", "unable", "not permitted"))]
+    return (telling or lines or ["ended without a word"])[0].replace("|", "/")[:160]
+
+
+class Ours:
+    name, wants_pid = "oomwitness", False
+
+    @contextlib.contextmanager
+    def running(self, site, pid=None):
+        with start_daemon(site):
+            yield
+
+
+def libc_of(program):
+    out = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    return next(l.split("=>")[1].split()[0] for l in out.splitlines() if "libc.so" in l)
+
+
+def all_tools(loads):
+    libc = libc_of(loads[0].argv[0])
+    return [Ours(),
+            Tool("perf record -e page-faults -g -a", ["perf", "record", "-e", "page-faults", "-g", "-a", "-o", "{scratch}/perf"],
+                 "", "linux-perf"),
+            Tool("libbpf-tools oomkill", ["oomkill"], "Tracing OOM", "libbpf-tools"),
+            Tool("bpftrace oomkill.bt", ["bpftrace", "/usr/sbin/oomkill.bt"], "Tracing oom", "bpftrace"),
+            Tool("bcc memleak -p LOAD", ["memleak-bpfcc", "-O", libc, "-p", "{pid}", "600"], "Attaching to pid", "bpfcc-tools")]
+
+
+def measure_chain(site, load, tool, pairs):
+    """Off, on, off, ... of one load."""
+    chain = Chain()
+    chain.off.append(run_once(load.argv, load.box.procs_file()).cpu_s)
+    for _ in range(pairs):
+        with contextlib.ExitStack() as stack:
+            attach = lambda pid: stack.enter_context(tool.running(site, pid))  # noqa: E731
+            if not tool.wants_pid:
+                attach(None)
+            chain.on.append(run_once(load.argv, load.box.procs_file(), attach if tool.wants_pid else None).cpu_s)
+        chain.off.append(run_once(load.argv, load.box.procs_file()).cpu_s)
+    return chain
+
+
+def cells_of(site, loads, tool, pairs):
+    try:
+        chains = [measure_chain(site, load, tool, 1 if tool.wants_pid else pairs) for load in loads]
+    except CannotRun as why:
+        return (tool.name, *[f"does not run: {why}"] * len(loads), "-")
+    floors = [c.floor() for c in chains]
+    return (tool.name, *(signed(c.effect()) for c in chains),
+            " / ".join("-" if f is None else f"{100 * f:.1f} %" for f in floors))
+
+
+def main():
+    options = arguments(__doc__, pairs=6, scale=1.0)
+    print_conditions()
+    use_headers()
+    os.sched_setaffinity(0, {TRACER_CPU})
+    with Site() as site:
+        loads = [l for l in make_loads(site, options.scale) if l.name in ("page faults", "mixed service")]
+        give_boxes(site, loads)
+        rows = [cells_of(site, loads, tool, options.pairs) for tool in all_tools(loads)]
+    table(("tool", *(f"{l.name}: CPU time, on / off" for l in loads), "noise floors"), rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
