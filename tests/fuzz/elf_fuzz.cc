@@ -11,5 +11,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const SpanSource file(std::as_bytes(std::span(data, size)));
   const auto binary = inspect_binary(file);
   if (binary.has_value() && binary->profiling == Profiling::kAvailable && !binary->variables.buckets) __builtin_trap();
+  if (binary.has_value() && binary->profiling == Profiling::kNarrow && binary->variables.buckets) __builtin_trap();
   return 0;
 }

@@ -4,7 +4,7 @@
 # by that Go, or exits 3 with the reason on stderr.
 #
 # VARIANT joins words with "-": plain | strip (-s -w) | pie | ext (cgo, the system's linker) |
-# arm64 | nopprof (no path to runtime.MemProfile). Built once per toolchain, variant and source.
+# arm64 | 386 | nopprof (no path to runtime.MemProfile). Built once per toolchain, variant and source.
 set -euo pipefail
 
 version=${1:?usage: go_build.sh VERSION VARIANT [FOLDER]} variant=${2:?variant}
@@ -26,7 +26,7 @@ for word in ${variant//-/ }; do
     strip) link+=(-s -w) ;;
     pie) arguments+=(-buildmode=pie) ;;
     ext) CGO_ENABLED=1 tags+=(external) link+=(-linkmode=external) ;;
-    arm64) GOARCH=arm64 ;;
+    arm64 | 386) GOARCH=$word ;;
     nopprof) tags+=(noprofile) ;;
     *) echo "unknown variant $word" >&2 && exit 2 ;;
   esac

@@ -22,7 +22,7 @@ struct GoProcess {
   std::shared_ptr<const ExeHandle> exe;               // null when too many executables are open: no names then
   std::shared_ptr<const goruntime::GoBinary> binary;  // never null
   std::optional<goruntime::HeapTarget> target;        // where the list head lies in this process
-  std::string reason;                                 // without target: linked_out | not_found
+  std::string reason;                                 // without target: linked_out | not_found | 32_bit
   std::string detail;                                 // the same for humans
   MonotonicTime registered;                           // when looking at it began: an exec after this is another program
   mutable std::atomic<std::uint32_t> record_words{0};  // 8 or 16 once a read proved the layout, 0 = not yet

@@ -96,15 +96,20 @@ std::shared_ptr<const GoBinary> GoProcesses::binary_of(const Executable& exe) {
 
 // Null if the process ran exec since its file was opened.
 Result<GoProcessPtr> GoProcesses::join(const TargetProcess& process, Executable exe, MonotonicTime started) {
+  auto joined = std::make_shared<GoProcess>();
+  joined->key = process.key();
+  joined->registered = started;
+  joined->binary = exe.binary;
+  if (exe.binary->profiling == Profiling::kNarrow) {  // its auxiliary vector is 32-bit as well: no image of it
+    joined->reason = to_string(Profiling::kNarrow);
+    joined->detail = exe.binary->why;
+    return joined;
+  }
   ASSIGN_OR_RETURN(const auto image, goruntime::read_process_image(process.key().pid));
   if (image.start_time_ticks != process.key().start_ticks) {
     return fail(ErrorCode::kNotFound, "pid " + std::to_string(image.pid) + " is another process by now");
   }
   if (image.exe != exe.identity) return GoProcessPtr();
-  auto joined = std::make_shared<GoProcess>();
-  joined->key = process.key();
-  joined->registered = started;
-  joined->binary = exe.binary;
   auto target = goruntime::resolve_target(image, *exe.binary);
   if (target.has_value()) {
     joined->target = std::move(*target);

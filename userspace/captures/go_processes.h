@@ -26,7 +26,8 @@ struct GoProcessesConfig {
 };
 
 struct GoProcessesCounters {
-  std::uint64_t available = 0, linked_out = 0, not_found = 0;  // known now, by state
+  std::uint64_t available = 0, linked_out = 0;  // known now, by state
+  std::uint64_t not_found = 0;                  // 32-bit programs included
   std::uint64_t open_files = 0;
   std::uint64_t registrations = 0;  // handed to on_ready for the first time
   std::uint64_t dropped = 0;        // Go processes there was no room for

@@ -25,9 +25,9 @@ struct Failure {
 
 // How far an attempt got, least first: of several failures the furthest tells most.
 std::size_t progress_of(const std::string& reason) {
-  static constexpr std::array<std::string_view, 11> kOrder = {"not_go",    "gone",     "permission",    "linked_out",
-                                                              "not_found", "timeout",  "unreadable",    "empty",
-                                                              "rate_zero", "rejected", "layout_unknown"};
+  static constexpr std::array<std::string_view, 12> kOrder = {
+      "not_go",  "gone",       "permission", "32_bit",    "linked_out", "not_found",
+      "timeout", "unreadable", "empty",      "rate_zero", "rejected",   "layout_unknown"};
   return static_cast<std::size_t>(std::find(kOrder.begin(), kOrder.end(), reason) - kOrder.begin());
 }
 
@@ -51,6 +51,10 @@ std::string reason_of(const Error& error) {
   return "unreadable";
 }
 
+ProcessKey first_process(const CaptureRequest& request) {
+  return request.targets.empty() ? ProcessKey{} : request.targets.front().process;
+}
+
 CaptureFinished event_for(const CaptureRequest& request, MonotonicTime started) {
   CaptureFinished event;
   event.time = event.started = started;
@@ -60,7 +64,7 @@ CaptureFinished event_for(const CaptureRequest& request, MonotonicTime started) 
   event.trigger = request.trigger;
   event.usage_bytes = request.usage_bytes;
   event.limit_bytes = request.limit_bytes;
-  if (!request.targets.empty()) event.process = request.targets.front().process;
+  event.process = first_process(request);
   return event;
 }
 
@@ -78,10 +82,11 @@ Result<HeapSnapshot> read_until(const goruntime::HeapTarget& target, const Clock
 }  // namespace
 
 struct LiveCapture::Attempt {
+  const CaptureTarget* target = nullptr;  // of the request; set together with a snapshot
   GoProcessPtr process;
   MonotonicTime taken;
   std::optional<HeapSnapshot> snapshot;
-  std::optional<Failure> failure;
+  std::optional<Failure> failure;  // set if there is no snapshot
 };
 
 // What can be read of a target as it is now. One more look if the registry's view is out of date.
@@ -109,37 +114,51 @@ LiveCapture::Attempt LiveCapture::try_target(const CaptureTarget& target, Monoto
   }
 }
 
+// The first that gives a profile, else the failure that got furthest; of equals the later.
+LiveCapture::Attempt LiveCapture::try_targets(const CaptureRequest& request) {
+  Attempt furthest;
+  furthest.failure = Failure{"not_go", "no process is known in the cgroup", first_process(request)};
+  for (const CaptureTarget& target : request.targets) {
+    const bool is_over = clock_.now() >= request.deadline;
+    Attempt attempt;
+    if (is_over) {
+      attempt.failure = Failure{"timeout", "no time left to read", target.process};
+    } else {
+      attempt = try_target(target, request.deadline);
+    }
+    attempt.target = &target;
+    if (!attempt.failure) return attempt;
+    if (progress_of(attempt.failure->reason) >= progress_of(furthest.failure->reason)) furthest = std::move(attempt);
+    if (is_over) break;
+  }
+  return furthest;
+}
+
+CaptureOutcome LiveCapture::store(const CaptureRequest& request, CaptureFinished event, Attempt attempt) {
+  processes_.set_layout(*attempt.process, attempt.snapshot->layout);
+  event.time = attempt.taken;
+  event.process = attempt.process->key;
+  const auto comment =
+      provenance_comment(CaptureMethod::kLive, request, *attempt.target, clock_.wall_of(attempt.taken));
+  return store_snapshot(std::move(*attempt.snapshot), *attempt.process, std::move(event), comment, clock_,
+                        request.deadline);
+}
+
 CaptureOutcome LiveCapture::capture(const CaptureRequest& request) {
   CaptureFinished event = event_for(request, clock_.now());
-  Failure failure{"not_go", "no process is known in the cgroup", event.process};
-  const auto keep_most_telling = [&](Failure candidate) {
-    if (progress_of(candidate.reason) >= progress_of(failure.reason)) failure = std::move(candidate);
-  };
-  const ReadGate::Pass pass = gate_.enter(request.deadline);
-  if (!pass.is_in()) keep_most_telling({"timeout", "another read took all the time", event.process});
-  for (const CaptureTarget& target : request.targets) {
-    if (!pass.is_in()) break;
-    if (clock_.now() >= request.deadline) {
-      keep_most_telling({"timeout", "no time left to read", target.process});
-      break;
-    }
-    Attempt attempt = try_target(target, request.deadline);
-    if (attempt.failure) {
-      keep_most_telling(std::move(*attempt.failure));
-      continue;
-    }
-    processes_.set_layout(*attempt.process, attempt.snapshot->layout);
-    event.time = attempt.taken;
-    event.process = attempt.process->key;
-    const auto provenance = provenance_comment(CaptureMethod::kLive, request, target, clock_.wall_of(attempt.taken));
-    return store_snapshot(std::move(*attempt.snapshot), *attempt.process, std::move(event), provenance, clock_,
-                          request.deadline);
+  const ReadGate::Pass pass = gate_.enter(request.deadline);  // held until the profile is written
+  Attempt attempt;
+  if (pass.is_in()) {
+    attempt = try_targets(request);
+  } else {
+    attempt.failure = Failure{"timeout", "another read took all the time", event.process};
   }
+  if (!attempt.failure) return store(request, std::move(event), std::move(attempt));
   event.time = clock_.now();
-  event.process = failure.process;
-  if (failure.reason == "not_go") event.result = CaptureResult::kSkipped;  // nothing there to fail at
-  event.reason = std::move(failure.reason);
-  event.detail = std::move(failure.detail);
+  event.process = attempt.failure->process;
+  if (attempt.failure->reason == "not_go") event.result = CaptureResult::kSkipped;  // nothing there to fail at
+  event.reason = std::move(attempt.failure->reason);
+  event.detail = std::move(attempt.failure->detail);
   return {std::move(event), ""};
 }
 

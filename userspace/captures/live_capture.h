@@ -13,8 +13,8 @@ namespace oomw {
 //
 // - The targets are tried in order; the first Go process that gives a profile wins. Otherwise the
 //   failure that got furthest is reported:
-//   skipped not_go; failed gone | permission | linked_out | not_found | timeout | unreadable | empty | rate_zero |
-//   rejected | layout_unknown
+//   skipped not_go; failed gone | permission | 32_bit | linked_out | not_found | timeout | unreadable | empty |
+//   rate_zero | rejected | layout_unknown
 // - A part of the list is better than nothing: ok, complete = false, reason "partial".
 // - One read at a time (see store_snapshot for what it takes); each stops at the request's deadline.
 // - A proved record layout goes to the registry, so that a walk at the kill reads no more than it has to.
@@ -33,7 +33,9 @@ class LiveCapture final : public CaptureBackend {
   ReadGate gate_;
 
   struct Attempt;
+  [[nodiscard]] Attempt try_targets(const CaptureRequest& request);
   [[nodiscard]] Attempt try_target(const CaptureTarget& target, MonotonicTime deadline);
+  [[nodiscard]] CaptureOutcome store(const CaptureRequest& request, CaptureFinished event, Attempt attempt);
 };
 
 }  // namespace oomw

@@ -10,6 +10,7 @@
 #include "goruntime/buildinfo.h"
 #include "goruntime/heap_locator.h"
 #include "goruntime/module_data.h"
+#include "goruntime/narrow_elf.h"
 #include "goruntime/pclntab.h"
 
 namespace oomw::goruntime {
@@ -115,6 +116,14 @@ Result<GoBinary> inspect(const ElfFile& elf) {
   return binary;
 }
 
+GoBinary narrow_binary() {
+  GoBinary binary;
+  binary.is_go = true;
+  binary.profiling = Profiling::kNarrow;
+  binary.why = "a 32-bit Go program: only 64-bit ones can be read";
+  return binary;
+}
+
 }  // namespace
 
 std::string_view to_string(LocateMethod method) {
@@ -123,14 +132,16 @@ std::string_view to_string(LocateMethod method) {
 }
 
 std::string_view to_string(Profiling profiling) {
-  static constexpr std::array<std::string_view, 3> kNames = {"available", "linked_out", "not_found"};
+  static constexpr std::array<std::string_view, 4> kNames = {"available", "linked_out", "not_found", "32_bit"};
   return kNames[static_cast<std::size_t>(profiling)];
 }
 
 Result<GoBinary> inspect_binary(const ByteSource& file) {
   CachedReader reader(file, kMaxFileBytes, kFileBlockBytes);
-  ASSIGN_OR_RETURN(const ElfFile elf, ElfFile::open(reader));
-  return inspect(elf);
+  const auto elf = ElfFile::open(reader);
+  if (elf.has_value()) return inspect(*elf);
+  if (elf.error().code == ErrorCode::kUnsupported && is_narrow_go(reader)) return narrow_binary();
+  return tl::make_unexpected(elf.error());
 }
 
 Result<GoBinary> inspect_binary(int exe_fd) { return inspect_binary(FdSource(exe_fd)); }

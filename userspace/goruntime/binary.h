@@ -26,6 +26,7 @@ enum class Profiling {
   kAvailable,  // addresses known; rate and list are the process's business
   kLinkedOut,  // nothing reaches runtime.MemProfile: the linker switched profiling off for good
   kNotFound,   // Go, but no address: `why` tells; a scan of the live process may still find it
+  kNarrow,     // a 32-bit Go program: its heap profile has another layout and is never read
 };
 [[nodiscard]] std::string_view to_string(Profiling profiling);
 
@@ -43,7 +44,7 @@ struct GoBinary {
   LocateMethod method = LocateMethod::kNone;
   bool cross_checked = false;  // symbols and code gave the same addresses
   Profiling profiling = Profiling::kNotFound;
-  std::string why;  // for kNotFound, and for what disagreed
+  std::string why;  // for all but kAvailable, and for what disagreed
 };
 
 // Looks at the file behind an open executable (/proc/PID/exe kept by the caller). Not Go is an

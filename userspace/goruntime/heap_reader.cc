@@ -110,7 +110,8 @@ Result<std::uint64_t> scan_for_list_head(const ByteSource& memory, AddressRange 
 }
 
 Result<HeapTarget> resolve_target(const ProcessImage& image, const GoBinary& binary) {
-  if (!binary.is_go || binary.profiling == Profiling::kLinkedOut) return fail(ErrorCode::kUnsupported, binary.why);
+  const bool is_readable = binary.profiling == Profiling::kAvailable || binary.profiling == Profiling::kNotFound;
+  if (!binary.is_go || !is_readable) return fail(ErrorCode::kUnsupported, binary.why);
   HeapTarget target;
   target.image = image;
   target.go_version = binary.go_version;

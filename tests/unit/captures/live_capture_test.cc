@@ -149,6 +149,21 @@ TEST(LiveCapture, rate_zero_is_a_failure_and_not_an_empty_heap) {
   EXPECT_EQ(outcome.finished.reason, "rate_zero");
 }
 
+TEST(LiveCapture, thirty_two_bit_go_program_is_named_and_not_read) {
+  OOMW_BUILD_OR_SKIP(program, "1.19", "386-strip");
+  GoHeap process(program.path, "1");
+  if (!process.is_ready()) GTEST_SKIP() << "this kernel runs no 32-bit programs";
+  process.ask("leak 1");
+  Fixture f;
+  const auto outcome = f.take(process);
+  EXPECT_EQ(outcome.finished.result, CaptureResult::kFailed);
+  EXPECT_EQ(outcome.finished.reason, "32_bit");
+  EXPECT_THAT(outcome.finished.detail, HasSubstr("32-bit Go program"));
+  EXPECT_THAT(outcome.profile, IsEmpty());
+  EXPECT_THAT(f.words, IsEmpty());  // nobody was told of an address
+  EXPECT_EQ(f.processes.counters().not_found, 1u);
+}
+
 TEST(LiveCapture, reused_pid_is_gone) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
   GoHeap process(program.path);

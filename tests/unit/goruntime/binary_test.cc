@@ -118,6 +118,36 @@ TEST(Binary, thirty_two_bit_and_foreign_machines_are_unsupported) {
   }
 }
 
+TEST(Binary, thirty_two_bit_go_program_is_named_and_nothing_of_it_read) {
+  OOMW_BUILD_OR_SKIP(program, "1.19", "386-strip");
+  const auto binary = test::inspect_path(program.path);
+  ASSERT_TRUE(binary.has_value()) << binary.error().message;
+  EXPECT_TRUE(binary->is_go);
+  EXPECT_EQ(binary->profiling, Profiling::kNarrow);
+  EXPECT_THAT(binary->why, HasSubstr("32-bit Go program"));
+  EXPECT_EQ(binary->variables, HeapVariables{});
+}
+
+TEST(Binary, damaged_thirty_two_bit_program_never_gives_an_address) {
+  OOMW_BUILD_OR_SKIP(program, "1.19", "386-strip");
+  const Bytes whole = load(program.path);
+  const auto expect_no_address = [](const Bytes& bytes, std::size_t at) {
+    const auto binary = inspect(bytes);
+    if (binary.has_value()) {
+      EXPECT_EQ(binary->variables, HeapVariables{}) << at;
+    }
+  };
+  for (std::size_t cut = 0; cut < 64; ++cut) {
+    expect_no_address(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(cut)), cut);
+    Bytes changed = whole;
+    changed[cut] = std::byte{0xff};
+    expect_no_address(changed, cut);
+  }
+  for (std::size_t cut = 4096; cut < whole.size(); cut += whole.size() / 16) {
+    expect_no_address(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(cut)), cut);
+  }
+}
+
 TEST(Binary, truncated_at_or_within_any_section_never_gives_a_wrong_address) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
   const Bytes whole = load(program.path);
