@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -215,14 +216,17 @@ std::uint64_t Spool::dropped() const {
   return dropped_;
 }
 
-// The newest file stays, however large: it is the evidence wanted next.
+// What an incident has already goes first: in a storm of kills three profiles each come faster than
+// incidents are written, and theirs must still be there. The newest file stays, however large.
 void Spool::prune_locked() {
   while (on_disk_.size() > 1 && (on_disk_.size() > limits_.files || disk_bytes_ > limits_.bytes)) {
-    const OnDisk& oldest = on_disk_.front();
-    ::unlink(path_of(oldest.name).c_str());
-    if (!oldest.is_used) ++dropped_;
-    disk_bytes_ -= oldest.bytes;
-    on_disk_.pop_front();
+    const auto newest = std::prev(on_disk_.end());
+    auto victim = std::find_if(on_disk_.begin(), newest, [](const OnDisk& entry) { return entry.is_used; });
+    if (victim == newest) victim = on_disk_.begin();
+    ::unlink(path_of(victim->name).c_str());
+    if (!victim->is_used) ++dropped_;
+    disk_bytes_ -= victim->bytes;
+    on_disk_.erase(victim);
   }
 }
 

@@ -15,7 +15,7 @@ namespace oomw {
 
 // Profiles taken on the way up, on disk at once (<data-dir>/spool), so that a kill finds its
 // evidence already written even if it takes the daemon too. An incident hard-links them.
-//   - bounded by files and bytes; the oldest go first (counted unless an incident has them);
+//   - bounded by files and bytes; those that an incident has go first, then the oldest (counted);
 //   - profiles of an earlier run stay, under the same bounds, and no name is given twice;
 //   - a disk that refuses (full, read-only) keeps the newest profiles in memory, within
 //     memory_bytes, and says so once; the next put() tries the disk again and moves them there.

@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 
 namespace oomw {
@@ -318,6 +319,38 @@ TEST_F(SchedulerTest, evidence_from_elsewhere_is_stored_and_delivered_alike) {
   run_until(1);
   EXPECT_EQ(events_[0].spool_file, "1-at_kill.pb.gz");
   EXPECT_EQ(events_[0].capture_id, 1u);
+}
+
+// 24 Go programs killed at once: each walk that the queue takes is one event, and who is refused hears of it.
+TEST_F(SchedulerTest, walks_of_a_storm_are_one_event_each_or_refused) {
+  constexpr std::size_t kQueue = 20, kVictims = 24;
+  std::promise<void> opener;
+  const std::shared_future<void> gate = opener.get_future().share();
+  WorkerPool walkers("walkers", 1, kQueue);
+  std::size_t taken = 0;
+  for (std::int32_t pid = 1; pid <= static_cast<std::int32_t>(kVictims); ++pid) {
+    taken += scheduler_->run_on(walkers, [gate, pid] {
+      gate.wait();
+      CaptureOutcome outcome;
+      outcome.finished.method = CaptureMethod::kAtKill;
+      outcome.finished.process = {pid, 1};
+      outcome.finished.reason = "fault";
+      return outcome;
+    });
+  }
+  EXPECT_GE(taken, kQueue);
+  EXPECT_LT(taken, kVictims);  // one may be with the worker already
+  opener.set_value();
+  run_until(taken);
+  std::set<std::int32_t> pids;
+  std::set<std::uint64_t> ids;
+  for (const CaptureFinished& event : events_) {
+    pids.insert(event.process.pid);
+    ids.insert(event.capture_id);
+  }
+  EXPECT_EQ(events_.size(), taken);
+  EXPECT_EQ(pids.size(), taken);
+  EXPECT_EQ(ids.size(), taken);
 }
 
 }  // namespace

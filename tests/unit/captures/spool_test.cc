@@ -85,6 +85,16 @@ TEST_F(SpoolTest, a_placed_profile_survives_pruning_and_is_not_counted_as_lost) 
   EXPECT_EQ(spool.dropped(), 0u);
 }
 
+TEST_F(SpoolTest, what_an_incident_has_goes_before_what_still_waits_for_its_own) {
+  Spool spool(directory(), {.files = 2});
+  const auto waiting = spool.put(1, "at_kill", "waits");
+  const auto placed = spool.put(2, "at_kill", "placed");
+  ASSERT_TRUE(spool.place(*placed, root_ + "/capture-01.pb.gz").has_value());
+  ASSERT_TRUE(spool.put(3, "at_kill", "next").has_value());
+  EXPECT_EQ(spool.read(*waiting, 100).value_or(""), "waits");
+  EXPECT_EQ(spool.dropped(), 0u);
+}
+
 TEST_F(SpoolTest, profiles_of_an_earlier_run_stay_and_keep_their_names) {
   { ASSERT_TRUE(Spool(directory(), {}).put(1, "http", "before").has_value()); }
   Spool spool(directory(), {});
