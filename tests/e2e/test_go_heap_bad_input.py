@@ -4,7 +4,8 @@ import os
 import shutil
 
 from harness import pprof, tools
-from harness.go_heap import GoHeapTest, at_kill
+from harness.daemon import run_cli
+from harness.go_heap import LEAK, GoHeapTest, at_kill
 
 
 class HostileLists(GoHeapTest):
@@ -102,7 +103,48 @@ class Files(GoHeapTest):
         self.finish()
 
 
+class PidReuse(GoHeapTest):
+    """The next process with the pid of a known Go program is nobody that is known."""
+
+    TRIES = 200  # others on the machine take pids, too
+
+    def setUp(self):
+        super().setUp()
+        self.witness = self.daemon()
+        first = self.leaker(self.cgroup("first"), "-limit-mb", 16)
+        first.wait_output("limit reached")  # 160 ms; it is known some 3 ms after its exec
+        self.pid = first.pid
+        first.close()
+
+    def kill_with_same_pid(self, *argv):
+        box = self.cgroup("second", self.LIMIT_MB)
+        for _ in range(self.TRIES):
+            with open("/proc/sys/kernel/ns_last_pid", "w", encoding="ascii") as f:
+                f.write(str(self.pid - 1))
+            work = self.start(argv, box)
+            if work.pid == self.pid:
+                work.wait_killed()
+                return box
+            work.close()
+        self.skipTest(f"pid {self.pid} was never the next one in {self.TRIES} tries")
+        return None
+
+    def test_go_program_with_the_pid_of_another_has_its_own_heap(self):
+        program = tools.go_program("1.26", "pie-strip")
+        box = self.kill_with_same_pid(program, "-listen", "", "-rate", "100", "-profile-rate", "65536")
+        self.assert_complete(self.witness, box)
+
+    def test_c_program_with_the_pid_of_a_go_program_has_no_heap(self):
+        box = self.kill_with_same_pid(tools.memhog(), "--rate-mb-s", "100")
+        self.assert_no_profile(self.witness, box)
+        incident, = self.incidents_of(self.witness, box)
+        self.assertEqual(at_kill(incident), [])
+
+
 class Namespaces(GoHeapTest):
+    USERNS = {"mapped": ("/usr/bin/unshare", "-U", "-r"), "unmapped": ("/usr/bin/unshare", "-U"),
+              "other user": ("/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")}
+
     def test_pid_namespace_of_its_own_is_complete(self):
         witness = self.daemon()
         before = ("/usr/bin/unshare", "-p", "--fork", "--mount-proc")
@@ -112,14 +154,67 @@ class Namespaces(GoHeapTest):
         incident, capture = self.assert_complete(witness, box)
         self.assertNotIn(capture["pid"], (1, work.pid))
 
-    def test_user_namespace_of_its_own_is_complete(self):
+    def test_user_namespace_of_its_own_is_complete_and_read_live_before(self):
         witness = self.daemon()
-        before = ("/usr/bin/unshare", "-U", "-r")
-        self.assert_complete(witness, self.kill_leaker("userns", before=before))
+        for number, before in enumerate(self.USERNS.values()):
+            incident, _ = self.assert_complete(witness, self.kill_leaker(f"userns{number}", before=before, rate=40))
+            live = [c["result"] for c in incident["captures"] if c["method"] == "live"]
+            self.assertIn("ok", live, incident["captures"])
+
+    def test_user_namespace_of_its_own_is_read_on_request(self):
+        for number, (name, before) in enumerate(self.USERNS.items()):
+            with self.subTest(name):
+                box = self.cgroup(f"request{number}", 256)
+                work = self.leaker(box, "-limit-mb", 32, before=before)
+                work.wait_output("limit reached")
+                is_in_ours = os.readlink(f"/proc/{work.pid}/ns/user") == os.readlink("/proc/self/ns/user")
+                self.assertEqual(is_in_ours, name == "other user")
+                target = os.path.join(self.scratch, f"{number}.pb.gz")
+                done = run_cli("capture", "--pid", work.pid, "-o", target)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(tools.pprof_top(target)[0][1], LEAK)
 
 
-class NotGo(GoHeapTest):
-    def test_32_bit_program_is_not_go(self):
+class Settings(GoHeapTest):
+    """What an environment sets for Go's heap and its profile."""
+
+    def kill_with(self, witness, env, *flags, version="1.26"):
+        box = self.cgroup("settings", self.LIMIT_MB)
+        program = tools.go_program(version, "strip")
+        self.start([program, "-listen", "", "-rate", "60", *flags], box, env=env).wait_killed()
+        return box
+
+    def test_sampling_set_by_godebug_is_the_profiles_period(self):
+        witness = self.daemon()
+        box = self.kill_with(witness, {"GODEBUG": "memprofilerate=16384"})
+        incident, capture = self.assert_complete(witness, box)
+        self.assertEqual(pprof.read(self.profile_of(incident, capture)).period, 16384)
+
+    def test_profile_switched_off_by_godebug_is_named_live_and_at_the_kill(self):
+        witness = self.daemon()
+        box = self.kill_with(witness, {"GODEBUG": "memprofilerate=0"})
+        self.assert_failed(witness, box, "rate_zero")
+        incident, = self.incidents_of(witness, box)
+        live = {(c["result"], c["reason"]) for c in incident["captures"] if c["method"] == "live"}
+        self.assertIn(("failed", "rate_zero"), live)
+        self.assertEqual({c["result"] for c in incident["captures"] if c["method"] == "live"} & {"ok"}, set())
+
+    def test_memory_limit_of_gos_own_below_the_containers_is_complete(self):
+        """Beyond its limit Go collects without end: cycles change while the list is read."""
+        witness = self.daemon()
+        box = self.kill_with(witness, {"GOMEMLIMIT": "40MiB"}, "-profile-rate", "65536")
+        self.assert_complete(witness, box)
+
+    def test_collector_switched_off_is_complete(self):
+        """Without a cycle ever nothing is active: all of the heap is in the cycles to come."""
+        witness = self.daemon()
+        box = self.kill_with(witness, {"GOGC": "off"}, "-profile-rate", "65536")
+        incident, capture = self.assert_complete(witness, box)
+        self.assertEqual(capture["live_bytes"], 0, capture)
+
+
+class Narrow(GoHeapTest):
+    def test_32_bit_c_program_is_not_go(self):
         program, witness = tools.memhog32(), self.daemon()
         box = self.cgroup("narrow", self.LIMIT_MB)
         self.start([program], box).wait_killed()
@@ -127,3 +222,20 @@ class NotGo(GoHeapTest):
         incident, = self.incidents_of(witness, box)
         self.assertEqual(at_kill(incident), [])
         self.assertIn("not_go", {c["reason"] for c in incident["captures"]})
+
+    def test_32_bit_go_program_is_named_and_never_read(self):
+        program, witness = tools.go_program("1.19", "386-strip"), self.daemon()
+        box = self.kill_leaker("narrowgo", program=program)
+        self.assert_failed(witness, box, "32_bit")
+        self.assert_no_profile(witness, box)
+        incident, = self.incidents_of(witness, box)
+        self.assertIn(("live", "failed", "32_bit"),
+                      {(c["method"], c["result"], c["reason"]) for c in incident["captures"]})
+
+    def test_32_bit_go_program_is_refused_on_request(self):
+        work = self.leaker(self.cgroup("asked", 256), "-limit-mb", 16, program=tools.go_program("1.26", "386-strip"))
+        work.wait_output("limit reached")
+        done = run_cli("capture", "--pid", work.pid, "-o", os.path.join(self.scratch, "none.pb.gz"))
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("32-bit Go program", done.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.scratch, "none.pb.gz")))

@@ -2,7 +2,7 @@
 """Reads a gzipped pprof protobuf: enough to ask what is in it, without Go's tools."""
 import gzip
 
-_SAMPLE_TYPE, _SAMPLE, _LOCATION, _FUNCTION, _STRINGS, _COMMENT = 1, 2, 4, 5, 6, 13
+_SAMPLE_TYPE, _SAMPLE, _LOCATION, _FUNCTION, _STRINGS, _PERIOD, _COMMENT = 1, 2, 4, 5, 6, 12, 13
 
 
 def _varint(data, at):
@@ -45,10 +45,11 @@ def _numbers(value):
 
 
 class Profile:
-    """samples: [(values, [location id, leaf first])]."""
+    """samples: [(values, [location id, leaf first])]; period: bytes from one sample to the next."""
 
     def __init__(self, compressed):
         self.samples, self._lines, self._names, strings, types, comments = [], {}, {}, [], [], []
+        self.period = None
         for number, value in _fields(gzip.decompress(compressed)):
             if number == _STRINGS:
                 strings.append(value.decode(errors="replace"))
@@ -61,6 +62,8 @@ class Profile:
                 self._names[fields[1]] = fields.get(2, 0)
             elif number == _SAMPLE_TYPE:
                 types.append(dict(_fields(value)).get(1, 0))
+            elif number == _PERIOD:
+                self.period = value
             elif number == _COMMENT:
                 comments += _numbers(value)
         self._names = {function: strings[name] for function, name in self._names.items()}
