@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Every test, on this machine: sudo tests/run.sh [--only STAGE]...
-#   STAGE: unit | pipeline | matrix | bpf | e2e | fuzz | sanitizers | bench
+#   STAGE: unit | pipeline | matrix | bpf | e2e | vm | fuzz | sanitizers | bench
 # Ends with the skipped tests and their reasons, then one line "N passed, N failed, N skipped";
 # exit status 1 if anything failed. OOMW_CACHE holds ccache, Go builds and downloads.
 set -euo pipefail
 
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export OOMW_CACHE=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
-export CCACHE_DIR=${CCACHE_DIR:-$OOMW_CACHE/ccache} CCACHE_BASEDIR=$tree
+# Without the working folder in the hash, any clone is served by what another one compiled.
+export CCACHE_DIR=${CCACHE_DIR:-$OOMW_CACHE/ccache} CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-2}
-stages=(unit pipeline matrix bpf e2e fuzz sanitizers) # bench's bars need a quiet machine: on demand
+stages=(unit pipeline matrix bpf e2e vm fuzz sanitizers) # bench's bars need a quiet machine: on demand
 fuzz_seconds=${OOMW_FUZZ_SECONDS:-10}
+limit_seconds=${OOMW_LIMIT_SECONDS:-4800} # a run that is cut off at 90 minutes has no results at all
 build=$tree/build/ci
 results=$(mktemp -d "${TMPDIR:-/tmp}/oomw-results.XXXXXX")
 trap 'rm -rf "$results"' EXIT
@@ -26,7 +28,7 @@ parse() {
   while (($# > 0)); do
     [[ $1 == --only && $# -ge 2 ]] || usage
     case $2 in
-      unit | pipeline | matrix | bpf | e2e | fuzz | sanitizers | bench) only+=("$2") ;;
+      unit | pipeline | matrix | bpf | e2e | vm | fuzz | sanitizers | bench) only+=("$2") ;;
       *) usage ;;
     esac
     shift 2
@@ -40,6 +42,13 @@ say() { printf '\n== %s (%d s)\n' "$*" "$SECONDS"; }
 
 # A result that no test framework writes: record pass|fail|skip NAME [REASON].
 record() { printf '%s\t%s\t%s\n' "$1" "$2" "${3:-}" >>"$results/plain.tsv"; }
+
+# has_time NAME SECONDS: whether that much is left, as it takes on 2 cores with nothing cached.
+has_time() {
+  ((SECONDS + $2 <= limit_seconds)) && return
+  record skip "$1" "no time left: may need $2 s more, and a run ends after $limit_seconds s (OOMW_LIMIT_SECONDS)"
+  return 1
+}
 
 # built PRESET TARGET...: configures and builds; a failure is a result, the log its reason.
 built() {
@@ -109,6 +118,19 @@ test_quickstart() {
   fi
 }
 
+# The same binaries on other kernels, with cgroup v2; and the scripts that judge them.
+stage_vm() {
+  if ((EUID != 0)); then
+    record skip vm "not root: the VM reads files that only root may"
+    return
+  fi
+  has_time vm 900 && built ci oomwitness bpf_tests || return
+  /usr/bin/python3 "$tree/tests/e2e/run.py" --folder "$tree/tests/vm" --junit "$results/vm.scripts.xml" ||
+    [[ -s $results/vm.scripts.xml ]] || record fail vm.scripts "the runner failed"
+  "$tree/tests/vm/suite.sh" --results "$results"
+  compgen -G "$results/vm.*[0-9t].xml" >/dev/null || record fail vm "no results of any kernel"
+}
+
 run_fuzzer() {
   local fuzzer=$1 name seeds
   name=$(basename "$fuzzer")
@@ -126,9 +148,9 @@ run_fuzzer() {
 }
 
 stage_fuzz() {
-  built fuzz fuzzers || return
+  has_time fuzz 900 && built asan fuzzers || return
   local fuzzer found=0
-  for fuzzer in "$tree"/build/fuzz/tests/*_fuzz; do
+  for fuzzer in "$tree"/build/asan/tests/*_fuzz; do
     [[ -x $fuzzer ]] || continue
     found=1
     run_fuzzer "$fuzzer"
@@ -140,7 +162,7 @@ stage_sanitizers() {
   local preset
   for preset in asan tsan; do
     say "$preset"
-    built "$preset" unit_tests pipeline_tests && run_ctest "$preset" "unit|pipeline"
+    has_time "$preset" 900 && built "$preset" unit_tests pipeline_tests && run_ctest "$preset" "unit|pipeline"
   done
 }
 
@@ -163,7 +185,7 @@ main() {
   # Half a second when everything is there; says what is missing when it may not install it.
   "$tree/deploy/install-deps.sh" tests || exit 1
   local stage
-  for stage in unit pipeline matrix bpf e2e fuzz sanitizers bench; do
+  for stage in unit pipeline matrix bpf e2e vm fuzz sanitizers bench; do
     wants "$stage" || continue
     say "$stage"
     case $stage in

@@ -10,11 +10,12 @@
 #include <sstream>
 
 #include "daemon/replay.h"
+#include "support/source_tree.h"
 
 namespace oomw {
 namespace {
 
-const std::string kRoot = OOMW_SOURCE_DIR "/tests/pipeline";
+const std::string kRoot = test::source_tree() + "/tests/pipeline";
 
 std::vector<std::string> recordings() {
   std::vector<std::string> names;

@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "support/source_tree.h"
 
 namespace oomw {
 namespace {
@@ -125,7 +126,7 @@ bool is_source(const std::filesystem::path& path) {
 
 std::vector<SourceFile> sources_under(const std::string& folder) {
   std::vector<SourceFile> files;
-  const std::filesystem::path root = OOMW_SOURCE_DIR;
+  const std::filesystem::path root = test::source_tree();
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
     if (!entry.is_regular_file() || !is_source(entry.path())) continue;
     const std::string path = std::filesystem::relative(entry.path(), root);
@@ -164,7 +165,7 @@ TEST(Tree, the_checks_above_see_the_sources) {
 }
 
 TEST(Tree, cmake_and_the_daemon_agree_on_the_version) {
-  EXPECT_THAT(read_file(OOMW_SOURCE_DIR "/CMakeLists.txt", kMaxFileBytes).value(),
+  EXPECT_THAT(read_file(test::source_tree() + "/CMakeLists.txt", kMaxFileBytes).value(),
               HasSubstr("project(oomwitness VERSION " + std::string(kVersion) + " "));
 }
 

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "support/source_tree.h"
+
 namespace oomw {
 namespace {
 
@@ -97,7 +99,7 @@ TEST(ConfigTest, absent_explicit_file_is_an_error) {
 
 // The shipped file documents every key with its default: uncommented, it must change nothing.
 TEST(ConfigTest, shipped_file_parses_commented_and_uncommented) {
-  std::ifstream file(OOMW_SOURCE_DIR "/deploy/oomwitness.toml");
+  std::ifstream file(test::source_tree() + "/deploy/oomwitness.toml");
   if (!file) GTEST_SKIP() << "deploy/oomwitness.toml is not in this tree";
   std::stringstream text;
   text << file.rdbuf();

@@ -18,6 +18,7 @@
 #include "base/unique_fd.h"
 #include "goruntime/binary.h"
 #include "goruntime/heap_reader.h"
+#include "support/source_tree.h"
 
 namespace oomw::goruntime::test {
 
@@ -39,7 +40,7 @@ inline std::string run_shell(const std::string& command, int& status) {
 inline Built go_program(const std::string& version, const std::string& variant) {
   int status = 0;
   std::string out = run_shell(
-      std::string(OOMW_SOURCE_DIR) + "/tests/support/go_build.sh " + version + " " + variant + " 2>&1", status);
+      ::oomw::test::source_tree() + "/tests/support/go_build.sh " + version + " " + variant + " 2>&1", status);
   while (!out.empty() && out.back() == '\n') out.pop_back();
   const std::size_t line = out.rfind('\n');
   const std::string last = line == std::string::npos ? out : out.substr(line + 1);

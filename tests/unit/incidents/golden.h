@@ -8,11 +8,13 @@
 
 #include <gtest/gtest.h>
 
+#include "support/source_tree.h"
+
 namespace oomw::testing {
 
 // Compares with tests/unit/incidents/data/<name>; OOMW_UPDATE_GOLDEN=1 rewrites it instead.
 inline void expect_golden(const std::string& name, const std::string& actual) {
-  const std::string path = std::string(OOMW_SOURCE_DIR) + "/tests/unit/incidents/data/" + name;
+  const std::string path = test::source_tree() + "/tests/unit/incidents/data/" + name;
   if (std::getenv("OOMW_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path, std::ios::binary) << actual;
     return;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "pprof/profile.h"
+#include "support/source_tree.h"
 
 namespace oomw::pprof {
 
@@ -28,7 +29,7 @@ inline Profile sample_profile() {
   return p;
 }
 
-inline std::string fixture_path() { return std::string(OOMW_SOURCE_DIR) + "/tests/unit/pprof/data/leaky-go.pb.gz"; }
+inline std::string fixture_path() { return test::source_tree() + "/tests/unit/pprof/data/leaky-go.pb.gz"; }
 
 // A heap profile that Go 1.19 served: tests/workloads/leaky-go -rate 0 -limit-mb 40 -stacks 5.
 inline std::string fixture() {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "support/source_tree.h"
 #include "unit/system/temp_tree.h"
 
 namespace oomw {
@@ -256,7 +257,7 @@ class RealTrees : public ::testing::TestWithParam<RealTree> {};
 
 TEST_P(RealTrees, are_probed_walked_and_sampled) {
   const RealTree& tree = GetParam();
-  const auto fs = CgroupFs::probe(std::string(OOMW_FIXTURES "/cgroup/") + tree.name);
+  const auto fs = CgroupFs::probe(test::fixtures() + "/cgroup/" + tree.name);
   ASSERT_TRUE(fs.has_value()) << fs.error().message;
   EXPECT_EQ(fs->version(), tree.version);
   EXPECT_EQ(fs->walk()->back().path, tree.path);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "support/source_tree.h"
 #include "system/file_events.h"
 #include "system/kmsg_source.h"
 
@@ -21,6 +22,11 @@ constexpr const char* kKilled =
 std::string constraint_with(const std::string& memcgs, const std::string& task) {
   return "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=" + memcgs +
          ",task=" + task + ",pid=42,uid=7";
+}
+
+std::string killed_with_pid(const std::string& pid) {
+  std::string line = kKilled;
+  return line.replace(line.find("42"), 2, pid);
 }
 
 TEST(KmsgConstraintLine, of_a_cgroup) {
@@ -133,12 +139,36 @@ TEST(KmsgJoiner, two_lines_are_one_kill) {
 TEST(KmsgJoiner, constraint_of_another_pid_is_not_taken) {
   KmsgJoiner joiner;
   (void)joiner.on_message(constraint_with("/pod,task_memcg=/pod", "x"));
-  std::string other = kKilled;
-  other.replace(other.find("42"), 2, "43");
-  const auto kill = joiner.on_message(other);
+  (void)joiner.on_message("OOM victim 42 (x) is already exiting. Skip killing the task");
+  const auto kill = joiner.on_message(killed_with_pid("43"));
   ASSERT_TRUE(kill.has_value());
   EXPECT_FALSE(kill->constraint.has_value());
   EXPECT_FALSE(kill->group_owner.has_value());
+  EXPECT_EQ(kill->process, 43);
+}
+
+TEST(KmsgJoiner, constraint_before_a_gap_is_not_taken_by_another_pid) {
+  KmsgJoiner joiner;
+  (void)joiner.on_message(kConstraint);
+  joiner.on_gap();
+  EXPECT_FALSE(joiner.on_message(killed_with_pid("43"))->constraint.has_value());
+}
+
+TEST(KmsgJoiner, thread_of_a_dead_leader_is_the_process_of_the_line_before) {
+  KmsgJoiner joiner;
+  (void)joiner.on_message(kConstraint);
+  const auto kill = joiner.on_message(killed_with_pid("43"));
+  ASSERT_TRUE(kill->constraint.has_value());
+  EXPECT_EQ(kill->process, 42);
+}
+
+TEST(KmsgJoiner, thread_of_a_dead_leader_is_the_same_process_once_more_in_its_group) {
+  KmsgJoiner joiner;
+  (void)joiner.on_message(kConstraint);
+  (void)joiner.on_message(killed_with_pid("43"));
+  (void)joiner.on_message("Tasks in /pod/app are going to be killed due to memory.oom.group set");
+  EXPECT_EQ(joiner.on_message(killed_with_pid("43"))->process, 42);
+  EXPECT_EQ(joiner.on_message(killed_with_pid("44"))->process, 44);
 }
 
 TEST(KmsgJoiner, group_members_share_the_first_ones_owner) {
@@ -146,8 +176,7 @@ TEST(KmsgJoiner, group_members_share_the_first_ones_owner) {
   (void)joiner.on_message(kConstraint);
   (void)joiner.on_message(kKilled);
   (void)joiner.on_message("Tasks in /pod/app are going to be killed due to memory.oom.group set");
-  std::string member = kKilled;
-  member.replace(member.find("42"), 2, "43");
+  const std::string member = killed_with_pid("43");
   EXPECT_EQ(joiner.on_message(member)->group_owner, "/pod");
   EXPECT_EQ(joiner.on_message(member)->group_owner, "/pod");
 }
@@ -156,15 +185,14 @@ TEST(KmsgJoiner, group_after_a_rate_limited_kill_has_no_owner) {
   KmsgJoiner joiner;
   (void)joiner.on_message(kConstraint);
   (void)joiner.on_message(kKilled);
-  std::string other = kKilled;
-  other.replace(other.find("42"), 2, "43");
+  const std::string other = killed_with_pid("43");
   (void)joiner.on_message(other);
   (void)joiner.on_message("Tasks in /b are going to be killed due to memory.oom.group set");
   EXPECT_EQ(joiner.on_message(other)->group_owner, std::nullopt);
 }
 
 TEST(KmsgJoiner, real_log_gives_both_kills) {
-  std::ifstream file(OOMW_FIXTURES "/kmsg/kills.txt");
+  std::ifstream file(test::fixtures() + "/kmsg/kills.txt");
   KmsgJoiner joiner;
   std::vector<KmsgKill> kills;
   for (std::string record; std::getline(file, record);) {

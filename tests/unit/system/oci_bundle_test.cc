@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "support/source_tree.h"
 #include "system/json_strings.h"
 #include "unit/system/temp_tree.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 using test::TempTree;
 
-const BundleConfig kFixture{.host_root = OOMW_FIXTURES "/oci", .extra_state_dirs = {}};
+const BundleConfig kFixture{.host_root = test::fixtures() + "/oci", .extra_state_dirs = {}};
 const std::string kUid = "6b2f9f0e-3c1d-4b7a-9d0e-2f6a1c8e5b47";
 const std::string kContainerd = "4f1d5d9c0b7e8a6f3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a0b";
 

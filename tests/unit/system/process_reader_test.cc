@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <thread>
+
+#include "support/source_tree.h"
 #include "unit/system/temp_tree.h"
 
 namespace oomw {
@@ -12,7 +15,7 @@ namespace {
 
 using test::TempTree;
 
-const ProcessReader kFixture(OOMW_FIXTURES "/proc");
+const ProcessReader kFixture(test::fixtures() + "/proc");
 
 std::string stat_with_flags(const std::string& flags) {
   return "7 (x) S 1 7 7 0 -1 " + flags + " 0 0 0 0 0 0 0 0 20 0 1 0 55 0 0\n";
@@ -27,6 +30,18 @@ TEST(StatText, cut_or_malformed_has_none) {
   for (const char* text : {"", ")", "1 (a)", "1 (a) ", "1 (a) S 1 2 3", "1 a S 1 2 3 4"}) {
     EXPECT_EQ(start_ticks_of_stat(text), std::nullopt) << text;
   }
+}
+
+TEST(ProcessReader, group_of_a_thread_is_its_process) {
+  const ProcessReader own;
+  Result<std::int32_t> group = 0;
+  std::int32_t id = 0;
+  std::thread([&] {
+    id = gettid();
+    group = own.group_of(id);
+  }).join();
+  EXPECT_NE(id, getpid());
+  EXPECT_EQ(group.value_or(0), getpid());
 }
 
 TEST(ProcessReader, reads_a_process_with_a_hostile_comm) {
@@ -78,7 +93,7 @@ TEST(ProcessReader, absent_parts_are_empty_not_made_up) {
 }
 
 TEST(ProcessReader, cgroup_of_a_process) {
-  const auto fs = CgroupFs::probe(OOMW_FIXTURES "/cgroup/v1");
+  const auto fs = CgroupFs::probe(test::fixtures() + "/cgroup/v1");
   ASSERT_TRUE(fs.has_value());
   const auto path = kFixture.memory_cgroup_path(4211, *fs);
   ASSERT_TRUE(path.has_value()) << path.error().message;
@@ -86,7 +101,7 @@ TEST(ProcessReader, cgroup_of_a_process) {
 }
 
 TEST(ProcessReader, v1_root_of_an_exiting_process_is_no_answer) {
-  const auto fs = CgroupFs::probe(OOMW_FIXTURES "/cgroup/v1");
+  const auto fs = CgroupFs::probe(test::fixtures() + "/cgroup/v1");
   const TempTree tree;
   tree.write("7/cgroup", "4:memory:/\n");
   tree.write("7/stat", stat_with_flags("4"));
