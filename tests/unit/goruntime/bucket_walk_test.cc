@@ -6,6 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,6 +59,52 @@ TEST(BucketWalk, implausible_rate_is_replaced_by_the_default_and_flagged) {
   arena.set_rate(~0ULL);
   EXPECT_EQ(read(arena).rate, 512 << 10);
   EXPECT_TRUE(read(arena).is_rate_assumed);
+}
+
+// A process in which a collection ends between each two of the first `moves` + 1 looks at the cycle.
+class CollectingProcess final : public ByteSource {
+ public:
+  CollectingProcess(const BucketArena& arena, std::uint32_t moves)
+      : memory_(arena.bytes(), arena.base()), cycle_address_(*arena.variables().cycle), moves_(moves) {}
+  [[nodiscard]] Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> out) const override {
+    if (address != cycle_address_ || out.size() != sizeof(std::uint32_t)) return memory_.read_some(address, out);
+    const std::uint32_t word = 2 * std::min(reads_++, moves_);
+    std::memcpy(out.data(), &word, sizeof(word));
+    return sizeof(word);
+  }
+
+ private:
+  SpanSource memory_;
+  std::uint64_t cycle_address_;
+  std::uint32_t moves_;
+  mutable std::uint32_t reads_ = 0;
+};
+
+HeapSnapshot read_while_collecting(const BucketArena& arena, std::uint32_t moves) {
+  HeapTarget target;
+  target.variables = arena.variables();
+  return read_heap(CollectingProcess(arena, moves), target, {}).value_or(HeapSnapshot{});
+}
+
+TEST(BucketWalk, collection_during_the_walk_is_read_again) {
+  BucketArena arena(kLong);
+  arena.push({0x401000}, 4096, {{{10, 4}, {}, {}, {}}});
+  const auto snapshot = read_while_collecting(arena, 1);
+  ASSERT_TRUE(snapshot.cycle.has_value());
+  EXPECT_EQ(snapshot.cycle->retries, 1u);
+  EXPECT_FALSE(snapshot.cycle->is_torn());
+  EXPECT_EQ(snapshot.buckets.size(), 1u);
+  EXPECT_EQ(snapshot.counts.walked, 1u);  // of the last walk alone
+}
+
+TEST(BucketWalk, collection_during_every_walk_is_said_and_the_last_walk_kept) {
+  BucketArena arena(kLong);
+  arena.push({0x401000}, 4096, {{{10, 4}, {}, {}, {}}});
+  const auto snapshot = read_while_collecting(arena, 1000);
+  ASSERT_TRUE(snapshot.cycle.has_value());
+  EXPECT_EQ(snapshot.cycle->retries, ReadLimits{}.max_retries);
+  EXPECT_TRUE(snapshot.cycle->is_torn());
+  EXPECT_EQ(snapshot.buckets.size(), 1u);
 }
 
 TEST(BucketWalk, bucket_pointing_to_itself_yields_nothing) {
