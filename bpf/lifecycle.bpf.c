@@ -25,7 +25,7 @@ static __always_inline int exec__report(struct task_struct *task)
 	exec->start_boottime_ns = task__start_boottime_ns(task);
 	exec->cgroup_id = memcg__id(memcg__of_task(task));
 	task__read_comm(task, exec->comm);
-	emit__submit(exec);
+	emit__submit_lazily(exec, exec->header.time_ns);
 	return 0;
 }
 
@@ -53,7 +53,7 @@ static __always_inline int exit__report(__u64 *ctx, struct task_struct *task)
 	exit->exit_code = task__exit_code(task);
 	exit->start_boottime_ns = task__start_boottime_ns(task);
 	exit->cgroup_id = memcg__id(memcg__of_task(task));
-	emit__submit(exit);
+	emit__submit_lazily(exit, exit->header.time_ns);
 	return 0;
 }
 

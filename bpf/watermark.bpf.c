@@ -4,7 +4,8 @@
  * on it fires for every fault, before that for every 64th of a thread. Reads usage against limit
  * up the hierarchy and reports a level once, until usage has fallen well below it.
  *
- * Hot: one in 64 events pays for more than the compare with what this CPU saw last.
+ * Hot: of the events of one process in a row on a CPU one in 16 looks at the usage, and one in 64
+ * finds it moved and pays for more than the compare with what this CPU saw last.
  */
 #include "core/emit.h"
 #include "core/growth.h"
@@ -28,12 +29,42 @@ static __always_inline bool watermark__is_at(const struct near_limit *near, __u3
 	return near->usage_pages * 100 >= near->max_pages * percent;
 }
 
-static __always_inline bool watermark__usage_moved(struct mem_cgroup *memcg)
+/* 16 small pages are a quarter of what the kernel charges ahead: a look at each finds no more. */
+#define WATERMARK_MAX_SKIPS 15
+/* The most that one event brings: a huge page. */
+#define WATERMARK_EVENT_PAGES 512
+
+/* How many events may pass unseen that far below the next level: what they bring ends below it,
+ * were they all huge pages. Other CPUs may grow at the same time, so a level may be seen late,
+ * but by no more than the 1 to 2 ms that clearing 15 huge pages takes. Where an event already
+ * stands for 64 (<= 6.1) there is nothing to gain. */
+static __always_inline __u32 watermark__skips(__u64 pages_to_level)
 {
-	struct seen_usage *seen = bpf_map_lookup_elem(&seen_usages, &(__u32){0});
+	__u64 skips = pages_to_level / WATERMARK_EVENT_PAGES;
+
+	if (compat__rss_stat_is_batched())
+		return 0;
+	return skips < WATERMARK_MAX_SKIPS ? skips : WATERMARK_MAX_SKIPS;
+}
+
+/* The first events of another process are looked at: it may live in another memcg. */
+static __always_inline bool watermark__may_skip(struct seen_usage *seen, struct mm_struct *mm)
+{
+	if (seen->mm == (__u64)mm && seen->skips_left) {
+		seen->skips_left--;
+		return true;
+	}
+	seen->mm = (__u64)mm;
+	seen->skips_left = seen->skips;
+	return false;
+}
+
+static __always_inline bool watermark__usage_moved(struct seen_usage *seen,
+						   struct mem_cgroup *memcg)
+{
 	__u64 usage = memcg ? memcg__usage_pages(memcg) : 0;
 
-	if (!seen || !memcg || (seen->memcg == (__u64)memcg && seen->usage_pages == usage))
+	if (!memcg || (seen->memcg == (__u64)memcg && seen->usage_pages == usage))
 		return false;
 	seen->memcg = (__u64)memcg;
 	seen->usage_pages = usage;
@@ -153,7 +184,22 @@ static __always_inline void watermark__report(const struct near_limit *near,
 	emit__submit(mark);
 }
 
-/* A global function: the verifier walks it once and not once for each of ten levels (94 k
+/* From usage to the lowest level above it, or to the limit. */
+static __always_inline __u64 watermark__pages_to_level(const struct near_limit *near)
+{
+	__u64 next = near->max_pages;
+
+	for (__u32 i = 0; i < OOMW_MAX_LEVELS && i < cfg_settings.level_count; i++) {
+		if (!watermark__is_at(near, cfg_settings.levels_percent[i])) {
+			next = near->max_pages * cfg_settings.levels_percent[i] / 100;
+			break;
+		}
+	}
+	return next > near->usage_pages ? next - near->usage_pages : 0;
+}
+
+/* Returns how many events may pass before the next look.
+ * A global function: the verifier walks it once and not once for each of ten levels (94 k
  * instructions became 17 k), which leaves room for older verifiers. It takes scalars only. */
 __noinline int watermark__check_limit(__u64 memcg_address, __u64 leaf_address)
 {
@@ -174,18 +220,23 @@ __noinline int watermark__check_limit(__u64 memcg_address, __u64 leaf_address)
 		watermark__report(&near, state, OOMW_WATERMARK_LEVEL, time_to_limit_ns);
 	if (watermark__cross_time(&near, state, time_to_limit_ns))
 		watermark__report(&near, state, OOMW_WATERMARK_TIME_TO_LIMIT, time_to_limit_ns);
-	return 0;
+	return watermark__skips(watermark__pages_to_level(&near));
 }
 
-static __always_inline int watermark__climb(struct mem_cgroup *leaf)
+static __always_inline int watermark__climb(struct seen_usage *seen, struct mem_cgroup *leaf)
 {
 	struct mem_cgroup *memcg = leaf;
+	__u32 skips = watermark__skips(~0ULL);
 
 	for (int i = 0; i < MEMCG_MAX_DEPTH && memcg; i++) {
-		if (memcg__is_limit(BPF_CORE_READ(memcg, memory.max)))
-			watermark__check_limit((__u64)memcg, (__u64)leaf);
+		if (memcg__is_limit(BPF_CORE_READ(memcg, memory.max))) {
+			__u32 below = watermark__check_limit((__u64)memcg, (__u64)leaf);
+
+			skips = below < skips ? below : skips;
+		}
 		memcg = memcg__parent(memcg);
 	}
+	seen->skips = seen->skips_left = skips;
 	return 0;
 }
 
@@ -196,25 +247,33 @@ SEC("tp_btf/rss_stat")
 int BPF_PROG(on_rss_stat_btf, struct mm_struct *mm)
 {
 	__u32 index = bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
-	struct task_struct *owner = mm->owner;
+	struct seen_usage *seen = bpf_map_lookup_elem(&seen_usages, &(__u32){0});
+	struct task_struct *owner;
 	struct css_set *set;
 
+	if (!seen || watermark__may_skip(seen, mm))
+		return 0;
+	owner = mm->owner;
 	if (!owner)
 		return 0;
 	set = owner->cgroups;
-	if (!watermark__usage_moved(memcg__of_css(set->subsys[index])))
+	if (!watermark__usage_moved(seen, memcg__of_css(set->subsys[index])))
 		return 0;
-	return watermark__climb(memcg__of_task(owner));
+	return watermark__climb(seen, memcg__of_task(owner));
 }
 
 SEC("raw_tp/rss_stat")
 int BPF_PROG(on_rss_stat_raw, struct mm_struct *mm)
 {
-	struct task_struct *owner = BPF_CORE_READ(mm, owner);
+	struct seen_usage *seen = bpf_map_lookup_elem(&seen_usages, &(__u32){0});
+	struct task_struct *owner;
 	struct mem_cgroup *memcg;
 
+	if (!seen || watermark__may_skip(seen, mm))
+		return 0;
+	owner = BPF_CORE_READ(mm, owner);
 	if (!owner)
 		return 0;
 	memcg = memcg__of_task(owner);
-	return watermark__usage_moved(memcg) ? watermark__climb(memcg) : 0;
+	return watermark__usage_moved(seen, memcg) ? watermark__climb(seen, memcg) : 0;
 }

@@ -24,6 +24,15 @@ struct {
 	__uint(max_entries, 4096);
 } ring SEC(".maps");
 
+/* When a record that can wait last woke user space. Two CPUs may both find it long ago: one
+ * wake-up too many. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} lazy_wakes SEC(".maps");
+
 /* enum oomw_lost -> events lost on this CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -35,12 +44,16 @@ struct {
 /* --- watermark --------------------------------------------------------------------------- */
 
 struct seen_usage {
-	__u64 memcg; /* address: only ever compared */
+	__u64 mm; /* addresses: only ever compared */
+	__u64 memcg;
 	__u64 usage_pages;
+	__u32 skips;	  /* how many events may go by between two looks */
+	__u32 skips_left; /* of them */
 };
 
 /* What the last rss_stat on this CPU saw. The kernel charges 64 pages at a time and CPU, so most
- * events find it unchanged and stop there. */
+ * events find it unchanged and stop there; of one process' faults in a row most need not even
+ * look. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

@@ -10,6 +10,9 @@
 #endif
 
 #define OOMW_MAX_LEVELS 8
+/* Records that can wait wake user space at most once in this time; user space looks again by
+ * itself this long after it took any. */
+#define OOMW_LAZY_WAKE_NS 10000000ULL
 
 struct oomw_settings {
 	__u32 page_size;   /* bytes */

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "events/event.h"
 
 struct ring_buffer;
@@ -14,6 +15,8 @@ struct ring_buffer;
 namespace oomw {
 
 // The consumer's end of the ring buffer. Core thread only.
+// Records that can wait (execs, exits) do not all wake us: for OOMW_LAZY_WAKE_NS after one did, the
+// next come in silence. So epoll_fd() also becomes readable that long after a drain() that took any.
 class Ring {
  public:
   // Maps the ring; map_fd may be closed afterwards.
@@ -31,8 +34,12 @@ class Ring {
   Ring() = default;
   static int on_record(void* self, void* data, std::size_t size);
   int take(const void* data, std::size_t size);
+  Result<> watch();
+  void look_again_later() const;
 
   ring_buffer* buffer_ = nullptr;
+  UniqueFd epoll_;  // readable when either of the two is
+  UniqueFd timer_;
   const std::function<void(Event)>* deliver_ = nullptr;  // during drain() only
   std::size_t taken_ = 0;
   std::size_t max_records_ = 0;
