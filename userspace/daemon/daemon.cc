@@ -19,9 +19,9 @@ namespace oomw {
 namespace {
 
 constexpr std::uint64_t kMaxRecordingBytes = 1ull << 30;
-constexpr std::size_t kMaxDrain = 8'192;  // records per wake-up, then other fds get a turn
+constexpr std::size_t kMaxDrain = 1'024;  // records per wake-up (0.1 s at worst), then other fds get a turn
 constexpr std::size_t kCaptureQueue = 64;
-constexpr std::size_t kWriterQueue = 1'024;  // > 2 * EvidenceWriter::kMaxPending, for flush()
+constexpr std::size_t kWriterQueue = 16;  // an incident, a ledger, a pruning, and what flush() adds
 constexpr Nanoseconds kTick = std::chrono::seconds(1);
 constexpr Nanoseconds kPublish = std::chrono::seconds(5);
 constexpr Nanoseconds kRescan = std::chrono::seconds(1);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens to an event, and what a batch of them leads to.
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "daemon/daemon_impl.h"
@@ -9,13 +12,11 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxProcessesRead = 64;  // per crossing
+constexpr std::size_t kMaxProcessesRead = 64;  // per cgroup that crossed a level
+constexpr std::size_t kMaxCrossed = 64;        // 0.1 ms each to read: the next kill waits for no more
 // A split of memory younger than this describes the kill better than one read after it, when the
 // victim's pages may be gone already.
 constexpr Nanoseconds kStatFresh = std::chrono::seconds(3);
-// Behind the incident in the writer's queue: it is submitted CorrelatorConfig::settle (5 ms) after
-// the kill, and its fsyncs go first.
-constexpr Nanoseconds kLedgerDelay = std::chrono::milliseconds(7);
 constexpr Nanoseconds kRecount = std::chrono::milliseconds(600);  // > KillAccounting::kGrace
 
 }  // namespace
@@ -38,20 +39,32 @@ void Daemon::Impl::handle(const Event& event) {
   if (const auto* removed = std::get_if<CgroupRemoved>(&event)) kernel->forget(removed->cgroup);
 }
 
+// A container that leaks at full speed crosses six levels in 2 ms, and they come in one batch: its
+// files are read once for all of them.
 void Daemon::Impl::after_watermark(const WatermarkCrossed& crossing) {
-  const bool may_capture =
-      !config.triggers.capture_percents.empty() && crossing.level_percent >= config.triggers.capture_percents.front();
-  if (!sampler) return;
-  sampler->read_processes_now(crossing.leaf_cgroup ? crossing.leaf_cgroup : crossing.cgroup, kMaxProcessesRead);
-  // An ancestor's limit: what the container itself holds belongs to the evidence too.
-  if (crossing.leaf_cgroup != crossing.cgroup) sampler->sample_now(crossing.leaf_cgroup, may_capture);
-  sampler->sample_now(crossing.cgroup, may_capture);
-  dispatch_orders();
+  crossed.push_back(crossing);
+  if (crossed.size() >= kMaxCrossed) read_crossed();
+}
+
+void Daemon::Impl::read_crossed() {
+  std::map<CgroupId, bool> readings;  // cgroup -> with memory.stat
+  std::set<CgroupId> leaves;
+  for (const WatermarkCrossed& crossing : std::exchange(crossed, {})) {
+    const std::vector<std::uint32_t>& levels = config.triggers.capture_percents;
+    const bool may_capture = !levels.empty() && crossing.level_percent >= levels.front();
+    leaves.insert(crossing.leaf_cgroup ? crossing.leaf_cgroup : crossing.cgroup);
+    readings[crossing.cgroup] |= may_capture;
+    // An ancestor's limit: what the container itself holds belongs to the evidence too.
+    if (crossing.leaf_cgroup) readings[crossing.leaf_cgroup] |= may_capture;
+  }
+  for (const CgroupId leaf : leaves) sampler->read_processes_now(leaf, kMaxProcessesRead);
+  for (const auto& [cgroup, is_detailed] : readings) sampler->sample_now(cgroup, is_detailed);
 }
 
 void Daemon::Impl::after_kill(const OomKill& kill) {
   publisher->request();
   if (!sampler) return;
+  read_crossed();
   if (pipeline->model().find_process(kill.victim) == nullptr) sampler->read_process_now(kill.victim.pid);
   for (const CgroupId cgroup : {kill.owner_cgroup, kill.victim_cgroup}) {
     const CgroupState* state = pipeline->model().find_cgroup(cgroup);
@@ -94,6 +107,7 @@ void Daemon::Impl::after_capture(const CaptureFinished& capture) {
 
 // What events lead to, once a batch of them is in.
 void Daemon::Impl::settle() {
+  if (!crossed.empty()) read_crossed();
   dispatch_orders();
   write_ready_incidents();
   save_ledger_if_changed();
@@ -101,6 +115,7 @@ void Daemon::Impl::settle() {
 
 void Daemon::Impl::dispatch_orders() {
   for (const CaptureOrder& order : pipeline->take_orders()) {
+    if (order.decision.action == TriggerAction::kPrepare && !prepare_budget.take(clock.now())) continue;
     scheduler->on_decision(order.decision, order.crossing, pipeline->model());
   }
 }
@@ -128,13 +143,13 @@ void Daemon::Impl::arm_correlator() {
   });
 }
 
-// A moment later, see kLedgerDelay. Dying in between does not lose the kill: the next run compares
+// A moment later, see LedgerPace. Dying in between does not lose the kill: the next run compares
 // with the kernel's counts, and only the kill's scope is forgotten.
 void Daemon::Impl::save_ledger_if_changed() {
   if (saved_ledger_version == pipeline->ledger_version() || is_ledger_armed) return;
   is_ledger_armed = true;
   publisher->request();
-  (void)loop->add_once(kLedgerDelay, [this] {
+  (void)loop->add_once(ledger_pace.delay(clock.now()), [this] {
     is_ledger_armed = false;
     saved_ledger_version = pipeline->ledger_version();
     save_ledger();
@@ -149,7 +164,9 @@ void Daemon::Impl::collect_losses() {
   lost.merge(go_heaps->lost());
   if (files) lost.merge(files->lost());
   lost["crossings"] = pipeline->dropped_crossings();
-  lost["incidents"] = writer->stats().incidents_dropped;
+  lost["incidents"] = writer->backlog().dropped_incidents();
+  lost["incident_amendments"] = writer->backlog().dropped_amendments();
+  lost["incident_details"] = writer->backlog().slimmed();
   lost["spool"] = spool->dropped();
   lost["log"] = log::dropped_messages();
   if (recorder) lost["recording"] = recorder->dropped();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/event_loop.h"
 #include "base/unique_fd.h"
@@ -15,7 +16,9 @@
 #include "daemon/daemon.h"
 #include "daemon/evidence_writer.h"
 #include "daemon/go_heaps.h"
+#include "daemon/ledger_pace.h"
 #include "daemon/pipeline.h"
+#include "daemon/prepare_budget.h"
 #include "daemon/snapshot_publisher.h"
 #include "events/record.h"
 #include "export/metrics_snapshot.h"
@@ -42,6 +45,9 @@ struct Daemon::Impl {
   std::map<std::string, std::uint64_t> known_lost;
   std::uint64_t saved_ledger_version = 0;
   bool is_ledger_armed = false;
+  LedgerPace ledger_pace;
+  PrepareBudget prepare_budget;
+  std::vector<WatermarkCrossed> crossed;  // whose cgroups are to be read once the batch is in
   std::optional<MonotonicTime> correlator_armed_for;
   bool is_first_snapshot_ready = false;
   std::string boot_id;
@@ -76,6 +82,7 @@ struct Daemon::Impl {
   // daemon_events.cc
   void handle(const Event& event);
   void after_watermark(const WatermarkCrossed& crossing);
+  void read_crossed();
   void after_kill(const OomKill& kill);
   void after_sample(const MemorySampled& sample);
   void after_exit(const ProcessExit& exit);

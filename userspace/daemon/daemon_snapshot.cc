@@ -19,10 +19,13 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   snapshot.kills = pipeline->ledger().counts();
   snapshot.captures = capture_metrics;
   snapshot.kernel_oom_kills_unobserved = pipeline->unobserved_kills();
+  snapshot.kills_merged = pipeline->merged_kills();
   if (go_heaps) go_heaps->add_metrics(snapshot.go_processes);
   if (kernel) add_kernel_stats(snapshot);
   if (writer) {
     snapshot.incidents_written = writer->stats().incidents_written;
+    snapshot.incidents_pruned = writer->stats().incidents_pruned;
+    snapshot.incidents_waiting = writer->backlog().firsts() + writer->backlog().amendments();
     snapshot.incident_write_errors = writer->stats().write_errors;
     snapshot.incident_write_seconds_last = writer->stats().last_write_seconds;
     snapshot.data_dir_writable = writer->stats().is_data_dir_writable;

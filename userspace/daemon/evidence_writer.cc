@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/evidence_writer.h"
 
-#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -40,28 +39,16 @@ EvidenceWriter::EvidenceWriter(EventLoop& loop, WorkerPool& worker, Spool& spool
 
 void EvidenceWriter::write(Incident incident) {
   if (is_on_disk(incident.id)) {
-    amendments_.insert_or_assign(incident.id, std::move(incident));
-    if (amendments_.size() > kMaxPending) amendments_.erase(amendments_.begin());  // what is on disk stays
+    backlog_.add_amendment(std::move(incident));
   } else {
-    keep(std::move(incident), false);
+    backlog_.add_first(std::move(incident));
   }
   pump();
 }
 
-bool EvidenceWriter::is_on_disk(const std::string& id) const {
-  return std::find(known_ids_.begin(), known_ids_.end(), id) != known_ids_.end();
-}
-
 void EvidenceWriter::pump() {
   if (is_incident_in_flight_ || is_retry_armed_) return;
-  if (!pending_.empty()) {
-    Incident next = std::move(pending_.front());
-    pending_.pop_front();
-    submit(std::move(next));
-  } else if (!amendments_.empty()) {
-    submit(std::move(amendments_.extract(amendments_.begin()).mapped()));
-  }
-  stats_.pending = pending_.size();
+  if (auto next = backlog_.take()) submit(std::move(*next));
 }
 
 void EvidenceWriter::submit(Incident incident) {
@@ -73,8 +60,16 @@ void EvidenceWriter::submit(Incident incident) {
   };
   if (worker_.post(std::move(task))) return;
   is_incident_in_flight_ = false;
-  keep(std::move(incident), true);
+  put_back(std::move(incident));
   retry_later();
+}
+
+void EvidenceWriter::put_back(Incident incident) {
+  if (is_on_disk(incident.id)) {
+    backlog_.put_back_amendment(std::move(incident));
+  } else {
+    backlog_.put_back_first(std::move(incident));
+  }
 }
 
 // Worker.
@@ -103,8 +98,7 @@ void EvidenceWriter::handle_written(const Incident& incident, const Outcome& out
     finish(incident, outcome);
   } else {
     handle_refusal(outcome.directory.error());
-    // An amendment that is lost leaves a whole incident behind; a first write is tried again.
-    if (!is_on_disk(incident.id)) keep(incident, true);
+    put_back(incident);
     retry_later();
   }
   pump();
@@ -117,10 +111,17 @@ void EvidenceWriter::finish(const Incident& incident, const Outcome& outcome) {
   const bool amended = is_on_disk(incident.id);
   if (!amended) {
     ++stats_.incidents_written;
-    known_ids_.push_back(incident.id);
-    if (known_ids_.size() > kMaxKnown) known_ids_.pop_front();
+    remember(incident.id);
   }
   written_(incident, *outcome.directory, amended);
+}
+
+void EvidenceWriter::remember(const std::string& id) {
+  known_ids_.insert(id);
+  ids_by_age_.push_back(id);
+  if (ids_by_age_.size() <= kMaxKnown) return;
+  known_ids_.erase(ids_by_age_.front());
+  ids_by_age_.pop_front();
 }
 
 // Reading every incident's size and age is no work for the moment of a kill.
@@ -128,26 +129,13 @@ void EvidenceWriter::prune_soon() {
   if (std::exchange(is_prune_armed_, true)) return;
   (void)loop_.add_once(kPruneDelay, [this] {
     is_prune_armed_ = false;
-    (void)worker_.post([this] { (void)store_.prune(retention_, clock_.wall_now()); });
+    (void)worker_.post([this] { prune(); });
   });
 }
 
-// is_first_again: it was at the front and goes back there, unless a newer form came meanwhile.
-void EvidenceWriter::keep(Incident incident, bool is_first_again) {
-  const auto same =
-      std::find_if(pending_.begin(), pending_.end(), [&](const Incident& p) { return p.id == incident.id; });
-  if (same != pending_.end()) {
-    if (!is_first_again) *same = std::move(incident);
-  } else if (is_first_again) {
-    pending_.push_front(std::move(incident));
-  } else {
-    pending_.push_back(std::move(incident));
-  }
-  if (pending_.size() > kMaxPending) {
-    pending_.pop_front();
-    ++stats_.incidents_dropped;
-  }
-  stats_.pending = pending_.size();
+void EvidenceWriter::prune() {
+  const auto dropped = store_.prune(retention_, clock_.wall_now());
+  if (dropped.value_or(0) > 0) post_back([this, count = *dropped] { stats_.incidents_pruned += count; });
 }
 
 void EvidenceWriter::retry_later() {
@@ -183,14 +171,12 @@ void EvidenceWriter::handle_ledger(LedgerState state, const Result<>& saved) {
   if (next_ledger_) submit_ledger();
 }
 
-// The loop does not run any more: everything that waits goes to the worker, which the owner then
+// The loop does not run any more: everything that waits is the worker's, which the owner then
 // drains.
 void EvidenceWriter::flush() {
-  const auto write_now = [this](const Incident& incident) {
-    (void)worker_.post([this, incident] { (void)store(incident); });
-  };
-  for (const Incident& incident : pending_) write_now(incident);
-  for (const auto& [id, incident] : amendments_) write_now(incident);
+  (void)worker_.post([this] {
+    while (const auto incident = backlog_.take()) (void)store(*incident);
+  });
   if (next_ledger_) (void)worker_.post([this, state = *next_ledger_] { (void)oomw::save_ledger(data_dir_, state); });
 }
 

@@ -4,13 +4,14 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
+#include <unordered_set>
 
 #include "base/event_loop.h"
 #include "base/worker_pool.h"
 #include "captures/spool.h"
+#include "daemon/evidence_backlog.h"
 #include "incidents/incident_store.h"
 #include "incidents/ledger_file.h"
 
@@ -19,23 +20,21 @@ namespace oomw {
 struct EvidenceStats {
   std::uint64_t incidents_written = 0;
   std::uint64_t write_errors = 0;
-  std::uint64_t incidents_dropped = 0;  // did not fit kMaxPending while the disk refused
+  std::uint64_t incidents_pruned = 0;  // by retention, since the start
   double last_write_seconds = 0;
-  std::size_t pending = 0;
   bool is_data_dir_writable = true;
 };
 
 // Puts incidents and kill counts on disk from one worker, so that an fsync never holds up the
 // core thread. Core thread only; the worker gets values and posts back.
 //   - one incident is under way at a time, and a first write goes before every amendment: the next
-//     kill's evidence must not queue behind afterthoughts of the last one;
-//   - of an incident's amendments only the newest waits;
-//   - a disk that refuses (full, read-only, unreadable) is said once; the newest kMaxPending
-//     incidents stay in memory and are tried again every kRetry until space returns;
+//     kill's evidence must not queue behind afterthoughts of the last one. What waits is an
+//     EvidenceBacklog: bounded in bytes, and kills are the last that it gives up;
+//   - a disk that refuses (full, read-only, unreadable) is said once; what waits is tried again
+//     every kRetry until space returns;
 //   - the ledger is coalesced: one save in flight, the newest state next, retried like incidents.
 class EvidenceWriter {
  public:
-  static constexpr std::size_t kMaxPending = 256;  // of about 10 KiB each
   static constexpr std::size_t kMaxKnown = 4'096;
   static constexpr Nanoseconds kRetry = std::chrono::seconds(2);
   static constexpr Nanoseconds kPruneDelay = std::chrono::seconds(5);
@@ -51,6 +50,7 @@ class EvidenceWriter {
   // At the end, when the loop has stopped: hands everything that waits to the worker.
   void flush();
   [[nodiscard]] const EvidenceStats& stats() const { return stats_; }
+  [[nodiscard]] const EvidenceBacklog& backlog() const { return backlog_; }
 
  private:
   struct Outcome {
@@ -63,10 +63,12 @@ class EvidenceWriter {
   void post_back(const EventLoop::Task& task);
   void handle_written(const Incident& incident, const Outcome& outcome);
   void finish(const Incident& incident, const Outcome& outcome);
-  void keep(Incident incident, bool is_first_again);
+  void put_back(Incident incident);
+  void remember(const std::string& id);
   void retry_later();
   void prune_soon();
-  [[nodiscard]] bool is_on_disk(const std::string& id) const;
+  void prune();  // worker
+  [[nodiscard]] bool is_on_disk(const std::string& id) const { return known_ids_.contains(id); }
   void submit_ledger();
   void handle_ledger(LedgerState state, const Result<>& saved);
   void handle_refusal(const Error& error);
@@ -80,9 +82,9 @@ class EvidenceWriter {
   const Retention retention_;
   IncidentStore store_;  // used by the worker only
   Written written_;
-  std::deque<Incident> pending_;                // first writes, oldest first
-  std::map<std::string, Incident> amendments_;  // by id
-  std::deque<std::string> known_ids_;           // on disk: tells an amendment from a first write
+  EvidenceBacklog backlog_;
+  std::unordered_set<std::string> known_ids_;  // on disk: tells an amendment from a first write
+  std::deque<std::string> ids_by_age_;         // the same, oldest first
   std::optional<LedgerState> next_ledger_;
   bool is_incident_in_flight_ = false;
   bool is_ledger_in_flight_ = false;

@@ -86,13 +86,13 @@ void GoHeaps::on_seen(const ProcessSeen& seen) {
 
 void GoHeaps::on_exit(const ProcessExit& exit) { processes_.forget(exit.process); }
 
-CaptureFinished GoHeaps::failure(const OomKill& kill, ProcessKey victim) const {
+CaptureFinished GoHeaps::failure(MonotonicTime time, CgroupId cgroup, ProcessKey victim) const {
   CaptureFinished failed;
-  failed.time = failed.started = kill.time;
-  failed.cgroup = kill.victim_cgroup;
+  failed.time = failed.started = time;
+  failed.cgroup = cgroup;
   failed.process = victim;
   failed.method = CaptureMethod::kAtKill;
-  failed.trigger = "kill";
+  failed.trigger = "oom_kill";
   failed.result = CaptureResult::kFailed;
   return failed;
 }
@@ -101,7 +101,7 @@ void GoHeaps::on_kill(const OomKill& kill, ProcessKey victim) {
   if (awaited_.contains(victim) || was_walked(victim)) return;
   const GoProcessPtr process = processes_.find(victim);
   if (process == nullptr) return;  // not Go as far as is known
-  CaptureFinished failed = failure(kill, victim);
+  CaptureFinished failed = failure(kill.time, kill.victim_cgroup, victim);
   if (!process->target || !process->target->variables.buckets) {
     failed.reason = process->reason.empty() ? "not_found" : process->reason;
     failed.detail = process->detail;
@@ -113,11 +113,15 @@ void GoHeaps::on_kill(const OomKill& kill, ProcessKey victim) {
     return deliver_(std::move(failed));
   }
   if (awaited_.size() >= kMaxAwaited) {
-    ++lost_awaited_;
-    return;
+    failed.reason = "queue_full";
+    failed.detail = "more victims at once than walks are waited for";
+    return deliver_(std::move(failed));
   }
   failed.reason = "no_walk";
-  failed.detail = "the dying process was not walked within 2 s: frozen, or killed before the kernel knew where to look";
+  failed.detail =
+      "the dying process was not walked within 2 s: frozen, killed before the kernel knew where to look, or one of "
+      "more "
+      "than 128 victims at once";
   awaited_.emplace(victim, Awaited{std::move(failed), clock_.now() + kWalkWait});
 }
 
@@ -130,9 +134,20 @@ void GoHeaps::on_walked(const HeapWalked& walk, CaptureScheduler& scheduler) {
   if (was_walked(walk.process)) return;
   walked_.push_back(walk.process);
   if (walked_.size() > kMaxWalked) walked_.pop_front();
-  if (!scheduler.run_on(walkers_, [this, walk, taken = take(walk)] { return decode(walk, taken.get()); })) {
-    ++lost_walks_;
-  }
+  // Looked up now: the registry keeps the dead for 10 s, and a storm's last walk may wait longer.
+  const auto decode_it = [this, walk, taken = take(walk), process = processes_.find(walk.process)] {
+    return decode(walk, taken.get(), process);
+  };
+  if (!scheduler.run_on(walkers_, decode_it)) refuse(walk);
+}
+
+// The walk was done and nobody can decode it: a result all the same, and its chunks go back.
+void GoHeaps::refuse(const HeapWalked& walk) {
+  (void)kernel_.go_heap()->take_chunks(walk, [](std::span<const std::byte>) {});
+  CaptureFinished failed = failure(walk.time, walk.cgroup, walk.process);
+  failed.reason = "queue_full";
+  failed.detail = "too many walks wait to be decoded";
+  deliver_(std::move(failed));
 }
 
 struct GoHeaps::Taken {
@@ -164,8 +179,8 @@ std::shared_ptr<GoHeaps::Taken> GoHeaps::take(const HeapWalked& walk) {
 }
 
 // Walker thread.
-CaptureOutcome GoHeaps::decode(const HeapWalked& walk, Taken* taken) const {
-  WalkDecoder decoder(walk, processes_.find(walk.process));
+CaptureOutcome GoHeaps::decode(const HeapWalked& walk, Taken* taken, const GoProcessPtr& process) const {
+  WalkDecoder decoder(walk, process);
   const auto add = [&decoder](std::span<const std::byte> records) { decoder.add(records); };
   if (taken == nullptr) {
     const Result<> done = kernel_.go_heap()->take_chunks(walk, add);
@@ -212,7 +227,6 @@ std::map<std::string, std::uint64_t> GoHeaps::lost() const {
   std::map<std::string, std::uint64_t> lost;
   lost["go_looks"] = lost_looks_;
   lost["go_processes"] = processes_.counters().dropped;
-  lost["go_walks"] = lost_walks_ + lost_awaited_;
   return lost;
 }
 

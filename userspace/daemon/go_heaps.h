@@ -23,7 +23,8 @@ namespace oomw {
 // walks that it does at kills. Core thread, its own workers for all that reads files or memory.
 //   - registration at exec, at the start-up scan, and whenever a reading of /proc meets a process;
 //   - every kill of a known Go program ends in exactly one at_kill capture, failed ones included:
-//     no profile in this program, no kernel program, or a walk that never came (kWalkWait);
+//     no profile in this program, no kernel program, a walk that never came (kWalkWait), or more
+//     of them at once than can be decoded;
 //   - a walk whose event did not fit the ring is found by tick().
 class GoHeaps {
  public:
@@ -60,10 +61,11 @@ class GoHeaps {
   [[nodiscard]] GoProcesses::Watcher watcher();
   void tell_kernel(const GoProcess& process);
   void look_at(ProcessKey process, std::optional<MonotonicTime> exec_time);
-  [[nodiscard]] CaptureFinished failure(const OomKill& kill, ProcessKey victim) const;
+  [[nodiscard]] CaptureFinished failure(MonotonicTime time, CgroupId cgroup, ProcessKey victim) const;
+  void refuse(const HeapWalked& walk);
   struct Taken;  // a walk's records, out of the pool
   [[nodiscard]] std::shared_ptr<Taken> take(const HeapWalked& walk);
-  [[nodiscard]] CaptureOutcome decode(const HeapWalked& walk, Taken* taken) const;
+  [[nodiscard]] CaptureOutcome decode(const HeapWalked& walk, Taken* taken, const GoProcessPtr& process) const;
   [[nodiscard]] bool was_walked(ProcessKey victim) const;
 
   KernelSource& kernel_;
@@ -74,7 +76,7 @@ class GoHeaps {
   std::map<ProcessKey, Awaited> awaited_;
   std::deque<ProcessKey> walked_;  // newest; a walk may overtake the report of its kill
   std::atomic<std::uint64_t> taken_bytes_ = 0;
-  std::uint64_t lost_looks_ = 0, lost_walks_ = 0, lost_awaited_ = 0;
+  std::uint64_t lost_looks_ = 0;
   // Last: joined before what their tasks touch. Two lookers, so that one executable on a file
   // system that hangs does not stop registration; one walk at a time, for memory.
   WorkerPool lookers_;

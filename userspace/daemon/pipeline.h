@@ -49,6 +49,7 @@ class Pipeline {
   [[nodiscard]] const KillLedger& ledger() const { return ledger_; }
   [[nodiscard]] std::map<std::uint64_t, std::uint64_t> accounted() const { return accounting_.accounted(); }
   [[nodiscard]] std::uint64_t unobserved_kills() const { return accounting_.unobserved(); }
+  [[nodiscard]] std::uint64_t merged_kills() const { return correlator_.merged_kills(); }
   // Grows with every change that a restart must not forget.
   [[nodiscard]] std::uint64_t ledger_version() const { return ledger_version_; }
   [[nodiscard]] std::uint64_t dropped_crossings() const { return dropped_crossings_; }

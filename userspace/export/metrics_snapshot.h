@@ -54,6 +54,9 @@ struct MetricsSnapshot {
   std::map<std::string, std::uint64_t> program_runs;  // bpf_program_runs_total{program}
   std::map<std::string, std::string> feature_rung;    // feature -> rung
   std::uint64_t incidents_written = 0, incident_write_errors = 0;
+  std::uint64_t incidents_pruned = 0;   // by retention
+  std::uint64_t incidents_waiting = 0;  // for the disk; amendments too
+  std::uint64_t kills_merged = 0;       // into another decision's incident, too many being open
   double incident_write_seconds_last = 0;
   std::uint64_t kernel_oom_kills_unobserved = 0;  // kernel's own counts minus what we saw
   std::size_t cgroups = 0, processes = 0;

@@ -25,10 +25,10 @@ using Labels = std::vector<ClientMetric::Label>;
 // Where events can fall off, from enum oomw_lost on: each is shown at 0 before its first loss,
 // or the first loss would not be an increase.
 constexpr const char* kStages[] = {
-    "ringbuf_kill",   "ringbuf_watermark", "ringbuf_process", "ringbuf_cgroup",     "reclaim_starts",
-    "reclaim_totals", "memcg_states",      "decode",          "metrics_containers", "model",
-    "go_looks",       "go_processes",      "go_walks",        "go_targets",         "ringbuf_walk",
-    "walk_slots",     "walk_pool",         "program_missed"};
+    "ringbuf_kill",   "ringbuf_watermark", "ringbuf_process", "ringbuf_cgroup",      "reclaim_starts",
+    "reclaim_totals", "memcg_states",      "decode",          "metrics_containers",  "model",
+    "go_looks",       "go_processes",      "go_targets",      "ringbuf_walk",        "walk_slots",
+    "walk_pool",      "program_missed",    "incidents",       "incident_amendments", "incident_details"};
 // {method, result, reason} that any run can come to.
 constexpr const char* kCaptures[][3] = {
     {"at_kill", "ok", ""},
@@ -228,9 +228,21 @@ std::string programs(const MetricsSnapshot& snapshot) {
   return seconds.text() + runs.text() + rungs.text();
 }
 
-std::string incidents(const MetricsSnapshot& s) {
+// Written, less pruned, is what lies on disk; merged and waiting are the kills that are not there by
+// themselves, or not yet.
+std::string incident_counts(const MetricsSnapshot& s) {
   return single("incidents_written_total", "Incident directories written.", MetricType::Counter,
                 static_cast<double>(s.incidents_written)) +
+         single("incidents_pruned_total", "Incident directories removed by retention.", MetricType::Counter,
+                static_cast<double>(s.incidents_pruned)) +
+         single("incidents_waiting", "Incidents and amendments that wait for the disk.", MetricType::Gauge,
+                static_cast<double>(s.incidents_waiting)) +
+         single("oom_kills_merged_total", "Kills in the incident of another decision, too many being open.",
+                MetricType::Counter, static_cast<double>(s.kills_merged));
+}
+
+std::string incidents(const MetricsSnapshot& s) {
+  return incident_counts(s) +
          single("incident_write_errors_total", "Incidents that could not be written.", MetricType::Counter,
                 static_cast<double>(s.incident_write_errors)) +
          single("incident_write_duration_seconds", "Time the last incident took to write.", MetricType::Gauge,

@@ -93,13 +93,13 @@ TEST_F(EvidenceWriterTest, a_refusing_disk_keeps_the_evidence_until_it_recovers)
   loop_->run();
   EXPECT_TRUE(written_.empty());
   EXPECT_FALSE(writer_->stats().is_data_dir_writable);
-  EXPECT_EQ(writer_->stats().pending, 1u);
+  EXPECT_EQ(writer_->backlog().firsts(), 1u);
 
   std::filesystem::remove(blocked);
   std::filesystem::create_directories(blocked);
   run_until(1);
   EXPECT_TRUE(writer_->stats().is_data_dir_writable);
-  EXPECT_EQ(writer_->stats().pending, 0u);
+  EXPECT_EQ(writer_->backlog().firsts(), 0u);
   worker_.reset();  // the ledger follows the incident
   EXPECT_TRUE(std::filesystem::exists(blocked + "/kills.json"));
 }

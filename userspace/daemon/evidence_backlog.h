@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "incidents/incident.h"
+
+namespace oomw {
+
+// Incidents that wait for the disk. A storm of kills is faster than a slow disk, so they are bounded
+// by memory, and what is given up is what is least missed:
+//   - first writes go out before amendments, each kind oldest first; of an incident only the newest
+//     form waits, at the place of the first;
+//   - over max_bytes the oldest amendments go: what they amend is whole on disk;
+//   - then first writes are slimmed, oldest first: series, lists and captures without a profile go,
+//     who was killed, when and why stays, with notes that say so;
+//   - only when every one is slim does the oldest go. All three are counted.
+// No clock, file, thread or lock.
+class EvidenceBacklog {
+ public:
+  // 800 incidents as they come, or 8,000 slim ones.
+  static constexpr std::uint64_t kMaxBytes = 8u << 20;
+
+  explicit EvidenceBacklog(std::uint64_t max_bytes = kMaxBytes) : max_bytes_(max_bytes) {}
+
+  void add_first(Incident incident);
+  void add_amendment(Incident incident);
+  // One that was taken and could not be written: behind the others, so that one that never can be
+  // does not hold them up; nothing if a newer form came meanwhile.
+  void put_back_first(Incident incident);
+  void put_back_amendment(Incident incident);
+  [[nodiscard]] std::optional<Incident> take();
+
+  [[nodiscard]] std::size_t firsts() const { return firsts_.by_arrival.size(); }
+  [[nodiscard]] std::size_t amendments() const { return amendments_.by_arrival.size(); }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t dropped_incidents() const { return dropped_incidents_; }
+  [[nodiscard]] std::uint64_t dropped_amendments() const { return dropped_amendments_; }
+  [[nodiscard]] std::uint64_t slimmed() const { return slimmed_; }
+
+ private:
+  struct Waiting {
+    Incident incident;
+    std::uint64_t bytes = 0;
+    bool is_slim = false;
+  };
+  struct Queue {
+    std::map<std::uint64_t, Waiting> by_arrival;
+    std::unordered_map<std::string, std::uint64_t> arrivals;  // by incident id
+  };
+
+  void add(Queue& queue, Incident incident);
+  void put_back(Queue& queue, Incident incident);
+  void place(Queue& queue, std::uint64_t arrival, Incident incident);
+  Incident take_oldest(Queue& queue);
+  void make_room();
+  bool slim_one();
+
+  const std::uint64_t max_bytes_;
+  Queue firsts_, amendments_;
+  std::uint64_t next_arrival_ = 0;
+  std::uint64_t slim_until_ = 0;  // first writes that arrived before this are slim
+  std::uint64_t bytes_ = 0;
+  std::uint64_t dropped_incidents_ = 0, dropped_amendments_ = 0, slimmed_ = 0;
+};
+
+// What it takes in memory, to about a quarter: strings, vectors and map nodes as glibc allocates them.
+[[nodiscard]] std::uint64_t memory_bytes(const Incident& incident);
+
+}  // namespace oomw

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace oomw {
+
+// When to save the ledger after a kill. The file is written whole, so a save for each of 1,000 kills
+// in 1,000 containers would write 80 MB: while kills keep coming, the distance of two saves doubles.
+class LedgerPace {
+ public:
+  // Behind the incident in the writer's queue: that is submitted CorrelatorConfig::settle (5 ms)
+  // after the kill, and its fsyncs go first.
+  static constexpr Nanoseconds kShortest = std::chrono::milliseconds(7);
+  static constexpr Nanoseconds kLongest = std::chrono::milliseconds(500);
+
+  // Of the save that the newest kill asks for.
+  [[nodiscard]] Nanoseconds delay(MonotonicTime now) {
+    const bool is_quiet = now - last_asked_ > 2 * kLongest;
+    last_asked_ = now;
+    delay_ = is_quiet ? kShortest : std::min(2 * delay_, kLongest);
+    return delay_;
+  }
+
+ private:
+  MonotonicTime last_asked_{-kLongest.count() * 4};
+  Nanoseconds delay_ = kShortest;
+};
+
+}  // namespace oomw
