@@ -45,6 +45,7 @@ type options struct {
 	stacks    int
 	sampling  int
 	pageCache string
+	waitStdin bool
 }
 
 func parseFlags() options {
@@ -58,6 +59,7 @@ func parseFlags() options {
 	flag.IntVar(&o.stacks, "stacks", 1, "distinct call stacks to leak from; the first round leaks 1 KiB from each at once")
 	flag.IntVar(&o.sampling, "profile-rate", runtime.MemProfileRate, "runtime.MemProfileRate; 1 samples every allocation")
 	flag.StringVar(&o.pageCache, "pagecache", "", "leak nothing, read this file again and again instead")
+	flag.BoolVar(&o.waitStdin, "wait-stdin", false, "leak nothing until a byte comes on stdin; end when that closes")
 	flag.Parse()
 	o.rate = rateMB * mib
 	o.limit = limitMB * mib
@@ -176,6 +178,11 @@ func main() {
 	o := parseFlags()
 	runtime.MemProfileRate = o.sampling
 	serve(o.listen)
+	if o.waitStdin {
+		if _, err := io.ReadFull(os.Stdin, make([]byte, 1)); err != nil {
+			log.Fatalf("leaky-go: %v", err)
+		}
+	}
 	if o.pageCache != "" {
 		readAgainAndAgain(o.pageCache)
 	}
