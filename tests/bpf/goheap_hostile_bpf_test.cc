@@ -8,6 +8,7 @@
 
 #include "bpf/fake_list.h"
 #include "bpf/heap_fixture.h"
+#include "bpf/programs.h"
 
 namespace oomw::test {
 namespace {
@@ -18,6 +19,9 @@ class HostileHeapTest : public HeapTest {
     touch_memory(mebibytes(200));
     return 0;
   }
+
+  // With the programs that forget a process at its exec and exit.
+  static KernelConfig config() { return config_of_only({"oom_kill", "process_lifecycle", "heap_at_kill"}); }
 
   // Kills a child that has `list`, registered as `key_of` says.
   HeapWalked kill_with(FakeList& list) {
@@ -40,7 +44,7 @@ class HostileHeapTest : public HeapTest {
 };
 
 TEST_F(HostileHeapTest, buckets_arrive_as_they_were_laid_out) {
-  OOMW_LOAD_OR_SKIP({}, "heap_at_kill");
+  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
   FakeList list(mebibytes(1));
   list.push(3);
   list.push(4, 0x7f00'0000'0000);  // no 32-bit offset from text
@@ -72,7 +76,7 @@ TEST_F(HostileHeapTest, buckets_arrive_as_they_were_laid_out) {
 }
 
 TEST_F(HostileHeapTest, list_that_leads_back_into_itself_is_a_loop) {
-  OOMW_LOAD_OR_SKIP({}, "heap_at_kill");
+  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
   for (std::size_t length : {1u, 2u, 3u, 1000u}) {
     FakeList list(mebibytes(1));
     auto last = list.push();
@@ -88,7 +92,7 @@ TEST_F(HostileHeapTest, list_that_leads_back_into_itself_is_a_loop) {
 }
 
 TEST_F(HostileHeapTest, what_is_no_bucket_ends_the_walk_with_what_came_before) {
-  OOMW_LOAD_OR_SKIP({}, "heap_at_kill");
+  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
   struct Case {
     std::size_t word;
     std::uint64_t value;
@@ -114,7 +118,7 @@ TEST_F(HostileHeapTest, what_is_no_bucket_ends_the_walk_with_what_came_before) {
 }
 
 TEST_F(HostileHeapTest, head_that_is_not_there_or_not_aligned_is_an_empty_walk) {
-  OOMW_LOAD_OR_SKIP({}, "heap_at_kill");
+  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
   FakeList list(mebibytes(1));
   list.head() = list.end() + 1;
   auto walk = kill_with(list);
@@ -128,7 +132,7 @@ TEST_F(HostileHeapTest, head_that_is_not_there_or_not_aligned_is_an_empty_walk) 
 }
 
 TEST_F(HostileHeapTest, page_never_touched_is_a_fault) {
-  OOMW_LOAD_OR_SKIP({}, "heap_at_kill");
+  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
   FakeList list(mebibytes(4));
   FakeList::next_of(list.push()) = list.end() - 4096;
   list.fill(5);
@@ -138,7 +142,7 @@ TEST_F(HostileHeapTest, page_never_touched_is_a_fault) {
 }
 
 TEST_F(HostileHeapTest, last_bucket_of_a_mapping_with_the_short_record_is_read) {
-  OOMW_LOAD_OR_SKIP({}, "heap_at_kill");
+  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
   FakeList list(mebibytes(1));
   auto first = list.push();
   std::uint64_t edge = list.end() - (FakeList::kHeader + 3 + 8) * 8;
@@ -156,7 +160,7 @@ TEST_F(HostileHeapTest, last_bucket_of_a_mapping_with_the_short_record_is_read) 
 
 // The newest bucket of a chunk of the runtime's: its record reaches into a page nobody has used.
 TEST_F(HostileHeapTest, record_in_a_page_never_touched_is_zero_there_and_the_walk_goes_on) {
-  OOMW_LOAD_OR_SKIP({}, "heap_at_kill");
+  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
   constexpr std::size_t kInPage = (FakeList::kHeader + 3 + 4) * 8;  // header, stack, a quarter of the record
   FakeList list(mebibytes(4));
   auto first = list.push();
@@ -174,7 +178,7 @@ TEST_F(HostileHeapTest, record_in_a_page_never_touched_is_zero_there_and_the_wal
 }
 
 TEST_F(HostileHeapTest, millions_of_buckets_end_at_the_limit_or_with_the_pool) {
-  KernelConfig config;
+  KernelConfig config = HostileHeapTest::config();
   config.walk_max_buckets = 5000;
   OOMW_LOAD_OR_SKIP(config, "heap_at_kill");
   FakeList list(mebibytes(80));
@@ -183,7 +187,7 @@ TEST_F(HostileHeapTest, millions_of_buckets_end_at_the_limit_or_with_the_pool) {
   EXPECT_EQ(walk.stop, WalkStop::kBucketLimit);
   EXPECT_EQ(take(walk).size(), 5000u);
 
-  KernelConfig small;
+  KernelConfig small = HostileHeapTest::config();
   small.walk_pool_bytes = 1u << 20;
   load(small);
   cgroup_ = std::move(*TestCgroup::make());
@@ -195,7 +199,7 @@ TEST_F(HostileHeapTest, millions_of_buckets_end_at_the_limit_or_with_the_pool) {
   take(walk);
   expect_good_walk();
 
-  KernelConfig hasty;
+  KernelConfig hasty = HostileHeapTest::config();
   hasty.walk_max_time = Nanoseconds(50'000);
   load(hasty);
   cgroup_ = std::move(*TestCgroup::make());
@@ -206,7 +210,7 @@ TEST_F(HostileHeapTest, millions_of_buckets_end_at_the_limit_or_with_the_pool) {
 }
 
 TEST_F(HostileHeapTest, sixteen_victims_of_one_moment_are_all_walked) {
-  OOMW_LOAD_OR_SKIP({}, "heap_at_kill");
+  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
   constexpr std::size_t kVictims = 16;
   FakeList list(mebibytes(2));
   list.fill(3000);
@@ -232,7 +236,7 @@ TEST_F(HostileHeapTest, sixteen_victims_of_one_moment_are_all_walked) {
 TEST_F(HostileHeapTest, victim_that_leaves_before_it_is_marked_is_walked_too) {
   constexpr int kKills = 40;
   for (bool at_delivery : {false, true}) {
-    KernelConfig config;
+    KernelConfig config = HostileHeapTest::config();
     config.walk_at_delivery = at_delivery;
     OOMW_LOAD_OR_SKIP(config, "heap_at_kill");
     events_.clear();
@@ -273,7 +277,7 @@ TEST_F(HostileHeapTest, victim_that_leaves_before_it_is_marked_is_walked_too) {
 // No assertion on time: the figures are printed for the reader.
 TEST_F(HostileHeapTest, cost_of_every_other_signal_and_exit_is_measured) {
   for (bool at_delivery : {false, true}) {
-    KernelConfig config;
+    KernelConfig config = HostileHeapTest::config();
     config.walk_at_delivery = at_delivery;
     OOMW_LOAD_OR_SKIP(config, "heap_at_kill");
     if (auto enabled = source_->enable_run_time_stats(); !enabled) GTEST_SKIP() << enabled.error().message;
@@ -296,7 +300,7 @@ TEST_F(HostileHeapTest, cost_of_every_other_signal_and_exit_is_measured) {
 }
 
 TEST_F(HostileHeapTest, who_is_not_registered_or_somebody_else_is_not_walked) {
-  OOMW_LOAD_OR_SKIP({}, "heap_at_kill");
+  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
   FakeList list(mebibytes(1));
   list.fill(10);
   cgroup_->set_limit(mebibytes(16));
@@ -323,7 +327,7 @@ TEST_F(HostileHeapTest, who_is_not_registered_or_somebody_else_is_not_walked) {
 }
 
 TEST_F(HostileHeapTest, kill_by_hand_is_not_walked_and_its_exit_forgets_it) {
-  OOMW_LOAD_OR_SKIP({}, "heap_at_kill");
+  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
   FakeList list(mebibytes(1));
   list.fill(10);
   ChildProcess child(cgroup_.get(), [] { return ::pause(); });
@@ -339,7 +343,7 @@ TEST_F(HostileHeapTest, kill_by_hand_is_not_walked_and_its_exit_forgets_it) {
 }
 
 TEST_F(HostileHeapTest, exec_forgets_what_the_process_was) {
-  OOMW_LOAD_OR_SKIP({}, "heap_at_kill");
+  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
   FakeList list(mebibytes(1));
   ChildProcess child(cgroup_.get(), [] { return ::execl("/bin/sleep", "sleep", "10", nullptr); });
   ASSERT_TRUE(heap().watch(child.key(), list.addresses()).has_value());
@@ -351,7 +355,7 @@ TEST_F(HostileHeapTest, exec_forgets_what_the_process_was) {
 }
 
 TEST_F(HostileHeapTest, walk_whose_event_does_not_fit_the_ring_is_found) {
-  KernelConfig config;
+  KernelConfig config = HostileHeapTest::config();
   config.ring_bytes = 4096;
   OOMW_LOAD_OR_SKIP(config, "heap_at_kill");
   FakeList list(mebibytes(1));
@@ -375,7 +379,7 @@ TEST_F(HostileHeapTest, walk_whose_event_does_not_fit_the_ring_is_found) {
 }
 
 TEST_F(HostileHeapTest, more_processes_than_entries_are_refused_and_counted) {
-  KernelConfig config;
+  KernelConfig config = HostileHeapTest::config();
   config.max_go_processes = 2;
   OOMW_LOAD_OR_SKIP(config, "heap_at_kill");
   GoHeapAddresses somewhere{.buckets = 4096};
@@ -387,7 +391,7 @@ TEST_F(HostileHeapTest, more_processes_than_entries_are_refused_and_counted) {
 }
 
 TEST_F(HostileHeapTest, forced_to_none_there_is_no_go_heap) {
-  KernelConfig config;
+  KernelConfig config = HostileHeapTest::config();
   config.forced["heap_at_kill"] = Rung::kNone;
   OOMW_LOAD_OR_SKIP(config, "oom_kill");
   EXPECT_EQ(source_->go_heap(), nullptr);

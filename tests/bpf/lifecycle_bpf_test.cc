@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "bpf/kernel_fixture.h"
+#include "bpf/programs.h"
 
 namespace oomw::test {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 class LifecycleTest : public KernelTest, public ::testing::WithParamInterface<Rung> {
  protected:
   static KernelConfig config() {
-    KernelConfig config;
+    KernelConfig config = config_of_only({"process_lifecycle", "cgroup_lifecycle"});
     config.forced["process_lifecycle"] = GetParam();
     config.forced["cgroup_lifecycle"] = GetParam();
     return config;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "bpf/kernel_fixture.h"
+#include "bpf/programs.h"
 
 namespace oomw::test {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 class WatermarkTest : public KernelTest, public ::testing::WithParamInterface<Rung> {
  protected:
   static KernelConfig config() {
-    KernelConfig config;
+    KernelConfig config = config_of_only({"watermark"});
     config.forced["watermark"] = GetParam();
     config.time_to_limit = Nanoseconds(0);
     return config;

@@ -31,7 +31,7 @@ bpf_filter() {
 }
 
 run_bpf() {
-  "$build/tests/bpf_tests" --gtest_brief=1 --gtest_filter="$(bpf_filter)" --gtest_output="xml:$out/bpf.xml"
+  "$build/tests/bpf_tests" --gtest_filter="$(bpf_filter)" --gtest_output="xml:$out/bpf.xml"
 }
 
 run_e2e() {

@@ -11,32 +11,36 @@ tree=$(cd "$here/../.." && pwd)
 # One emulated CPU each, two at once: the same work takes two thirds of what it takes two CPUs of one VM.
 export OOMW_VM_CPUS=1 OOMW_VM_DEADLINE_S=${OOMW_VM_DEADLINE_S:-900} OOMW_TIME_FACTOR=${OOMW_TIME_FACTOR:-5}
 at_once=2
+# Little memory, so that a test can exhaust a node; swap, so that it is in the picture.
+export OOMW_VM_MEMORY_MB=${OOMW_VM_MEMORY_MB:-1024} OOMW_VM_SWAP_MB=${OOMW_VM_SWAP_MB:-128}
 build=$tree/build/ci results="" kernels=() names=() table=()
 
-while (($# > 0)); do
-  case $1 in
-    --kernel) kernels+=("${2:?kernel}") && shift 2 ;;
-    --build) build=$(realpath "${2:?folder}") && shift 2 ;;
-    --results) results=$(realpath "${2:?folder}") && shift 2 ;;
-    --write-table) table=(--write) && shift ;;
-    -*) sed -n '3,6s/^# *//p' "$0" >&2 && exit 2 ;;
-    *) names+=("$1") && shift ;;
-  esac
-done
-((${#kernels[@]})) || kernels=(newest 6.12 6.1 5.10) # those that have more to do first
-[[ -x $build/tests/bpf_tests && -x $build/userspace/oomwitness ]] || {
-  echo "suite.sh: no bpf_tests or no oomwitness in $build (cmake --build --preset ci)" >&2
-  exit 2
+vm_pids=() status=0 work=""
+
+parse() {
+  while (($# > 0)); do
+    case $1 in
+      --kernel) kernels+=("${2:?kernel}") && shift 2 ;;
+      --build) build=$(realpath "${2:?folder}") && shift 2 ;;
+      --results) results=$(realpath "${2:?folder}") && shift 2 ;;
+      --write-table) table=(--write) && shift ;;
+      -*) sed -n '3,6s/^# *//p' "$0" >&2 && exit 2 ;;
+      *) names+=("$1") && shift ;;
+    esac
+  done
+  ((${#kernels[@]})) || kernels=(newest 6.12 6.1 5.10) # those that have more to do first
+  [[ -x $build/tests/bpf_tests && -x $build/userspace/oomwitness ]] || {
+    echo "suite.sh: no bpf_tests or no oomwitness in $build (cmake --build --preset ci)" >&2
+    exit 2
+  }
 }
-work=$(mktemp -d "${TMPDIR:-/tmp}/oomw-vm-suite.XXXXXX")
-vm_pids=() status=0
 
 # shellcheck disable=SC2317 # called by the trap
 end_all() {
   local pid
   for pid in "${vm_pids[@]}"; do kill "$pid" 2>/dev/null || true; done
   wait
-  rm -rf "$work"
+  [[ -z $work ]] || rm -rf "$work"
 }
 trap end_all EXIT
 trap 'exit 130' INT TERM
@@ -49,30 +53,45 @@ run_kernel() { # in a process of its own: results in $work/KERNEL
   trap 'kill "$vm"; wait; exit 130' TERM
   wait "$vm" || code=$?
   echo "$code" >"$work/$kernel/status"
-  sed "s/^/$kernel: /" "$work/$kernel/log"
+  # What passed is in the counts; gtest's lines on it say no more.
+  sed "/^\[ RUN  \|^\[       OK\|^\[-----/d; s/^/$kernel: /" "$work/$kernel/log"
   printf '%s: %s; %d s in all, %s\n' "$kernel" "$(cat "$work/$kernel/release" 2>/dev/null || echo "no VM")" \
     "$((SECONDS - begun))" "$(awk '{printf "%s %d s ", $1, $2}' "$work/$kernel/times.tsv" 2>/dev/null)"
 }
 
-mkdir -p "${results:=$work/results}"
-"$here/prepare.py"
-for kernel in "${kernels[@]}"; do
-  while (($(jobs -rp | wc -l) >= at_once)); do wait -n || true; done
-  mkdir "$work/$kernel"
-  run_kernel "$kernel" &
-  vm_pids+=($!)
-done
-wait "${vm_pids[@]}"
-for kernel in "${kernels[@]}"; do
-  "$here/results.py" "$kernel" "$work/$kernel" "$results" "${names[@]}" || status=1
-done
+run_kernels() {
+  local kernel
+  "$here/prepare.py"
+  for kernel in "${kernels[@]}"; do
+    while (($(jobs -rp | wc -l) >= at_once)); do wait -n || true; done
+    mkdir "$work/$kernel"
+    run_kernel "$kernel" &
+    vm_pids+=($!)
+  done
+  wait "${vm_pids[@]}"
+  for kernel in "${kernels[@]}"; do
+    "$here/results.py" "$kernel" "$work/$kernel" "$results" "${names[@]}" || status=1
+  done
+}
 
-"$build/userspace/oomwitness" doctor --json --data-dir "$work/doctor" >"$results/host.doctor.json" || true
-if "$here/features.py" "$results" "${table[@]}"; then
-  printf 'pass\tvm.features\t\n' >>"$results/plain.tsv"
-else
-  printf 'fail\tvm.features\tnot what tests/vm/features.md says (suite.sh --write-table makes it anew)\n' >>"$results/plain.tsv"
-  status=1
-fi
-[[ $results != "$work/results" ]] || /usr/bin/python3 "$tree/tests/summary.py" "$results" || status=1
-exit "$status"
+judge_features() {
+  "$build/userspace/oomwitness" doctor --json --data-dir "$work/doctor" >"$results/host.doctor.json" || true
+  if "$here/features.py" "$results" "${table[@]}"; then
+    printf 'pass\tvm.features\t\n' >>"$results/plain.tsv"
+  else
+    printf 'fail\tvm.features\tnot what tests/vm/features.md says (suite.sh --write-table makes it anew)\n' >>"$results/plain.tsv"
+    status=1
+  fi
+}
+
+main() {
+  parse "$@"
+  work=$(mktemp -d "${TMPDIR:-/tmp}/oomw-vm-suite.XXXXXX")
+  mkdir -p "${results:=$work/results}"
+  run_kernels
+  judge_features
+  [[ $results != "$work/results" ]] || /usr/bin/python3 "$tree/tests/summary.py" "$results" || status=1
+  exit "$status"
+}
+
+main "$@"
