@@ -81,16 +81,17 @@ void FileEvents::Impl::on_kill(const KmsgKill& kill) {
 // The dying process mostly still has its /proc entry; if not, its start time stays unknown.
 void FileEvents::Impl::set_victim(const KmsgKill& kill, OomKill& event) const {
   const KmsgKilled& killed = kill.killed;
-  event.victim = processes.key_of(killed.pid).value_or(ProcessKey{killed.pid, 0});
+  const std::int32_t pid = kill.constraint ? kill.process : processes.group_of(kill.process).value_or(kill.process);
+  event.victim = processes.key_of(pid).value_or(ProcessKey{pid, 0});
   event.victim_comm = killed.comm;
   event.victim_uid = killed.uid;
   event.victim_oom_score_adj = killed.oom_score_adj;
   event.victim_rss = RssSplit{killed.anon_bytes, killed.file_bytes, killed.shmem_bytes, killed.pgtables_bytes};
   if (kill.constraint) {
     event.victim_cgroup = names.id_of(kill.constraint->task_memcg, cgroups);
-  } else if (const auto path = processes.memory_cgroup_path(killed.pid, cgroups); path.has_value()) {
+  } else if (const auto path = processes.memory_cgroup_path(pid, cgroups); path.has_value()) {
     event.victim_cgroup = names.id_of(*path, cgroups);
-  } else if (const auto lived = homes.find(killed.pid); lived != homes.end()) {
+  } else if (const auto lived = homes.find(pid); lived != homes.end()) {
     event.victim_cgroup = lived->second;
   }
 }

@@ -52,29 +52,43 @@ std::optional<std::string> message_of_record(std::string_view record) {
   return unescape(message.substr(0, message.find('\n')));
 }
 
+// The killer holds a lock from one line to the other, so what comes next is of the same kill; other
+// CPUs may log between, then the pid has to tell.
+bool KmsgJoiner::is_of_constraint(const KmsgKilled& killed, bool is_next) const {
+  return constraint_ && (is_next || constraint_->pid == killed.pid);
+}
+
 std::optional<KmsgKill> KmsgJoiner::on_message(std::string_view message) {
+  const bool is_next = std::exchange(awaits_kill_, false);
   if (is_group_line(message)) {
     in_group_ = true;
     return std::nullopt;
   }
   if (auto constraint = parse_kmsg_constraint(message)) {
     constraint_ = std::move(*constraint);
+    awaits_kill_ = true;
     in_group_ = false;
     return std::nullopt;
   }
   auto killed = parse_kmsg_killed(message);
   if (!killed) return std::nullopt;
-  KmsgKill kill{std::move(*killed), std::nullopt, std::nullopt};
-  if (constraint_ && constraint_->pid == kill.killed.pid) {
+  KmsgKill kill{std::move(*killed), 0, std::nullopt, std::nullopt};
+  kill.process = kill.killed.pid;
+  if (is_of_constraint(kill.killed, is_next)) {
     last_owner_ = constraint_->oom_memcg;
     kill.constraint = std::exchange(constraint_, std::nullopt);
+    kill.process = kill.constraint->pid;
+    chosen_ = {kill.killed.pid, kill.process};
   } else if (in_group_) {
     kill.group_owner = last_owner_;
+    if (kill.killed.pid == chosen_.first) kill.process = chosen_.second;
   } else {
     last_owner_.reset();  // rate-limited: the next group would not be the last owner's
   }
   return kill;
 }
+
+void KmsgJoiner::on_gap() { awaits_kill_ = false; }
 
 Result<std::unique_ptr<KmsgSource>> KmsgSource::open(EventLoop& loop, const std::string& path, OnKill on_kill) {
   ASSIGN_OR_RETURN(UniqueFd fd, open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK));
@@ -99,6 +113,7 @@ void KmsgSource::drain() {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EPIPE) {
       ++overruns_;
+      joiner_.on_gap();
       continue;
     }
     if (n <= 0) return;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/event_loop.h"
 #include "base/unique_fd.h"
@@ -16,8 +17,10 @@ namespace oomw {
 
 // One kill as the kernel log tells it.
 struct KmsgKill {
+  // Its pid is that of the first thread that still has memory: not the process's where the leader is dead.
   KmsgKilled killed;
-  // The "oom-kill:" line of the same pid. None: the kernel rate-limits it (10 kills in 5 s, its
+  std::int32_t process = 0;  // as the "oom-kill:" line names it; without that line killed.pid
+  // The "oom-kill:" line of the same kill. None: the kernel rate-limits it (10 kills in 5 s, its
   // printk default; the "Killed process" line always comes), or a group kill's further victim.
   std::optional<KmsgConstraint> constraint;
   // For further victims of a group kill: the cgroup whose limit the first one hit.
@@ -28,10 +31,16 @@ struct KmsgKill {
 class KmsgJoiner {
  public:
   [[nodiscard]] std::optional<KmsgKill> on_message(std::string_view message);
+  void on_gap();  // messages are missing here
 
  private:
+  [[nodiscard]] bool is_of_constraint(const KmsgKilled& killed, bool is_next) const;
+
   std::optional<KmsgConstraint> constraint_;  // still without its kill
-  std::optional<std::string> last_owner_;     // of the kill before
+  bool awaits_kill_ = false;                  // it was the last message
+  // Of the kill before: thread and process. A group kill names the chosen one again.
+  std::pair<std::int32_t, std::int32_t> chosen_;
+  std::optional<std::string> last_owner_;  // of the kill before
   bool in_group_ = false;
 };
 

@@ -69,15 +69,21 @@ Result<std::uint64_t> start_ticks_in(std::string_view stat_text) {
   return fail(ErrorCode::kInvalid, "stat: no start time");
 }
 
+// The first number behind `key`, which ends with ":\t".
+Result<std::uint64_t> number_of_status(std::string_view status, std::string_view key) {
+  for (const std::string_view line : split(status, '\n')) {
+    if (!line.starts_with(key)) continue;
+    if (const auto number = parse_u64(split(line.substr(key.size()), '\t').front())) return *number;
+  }
+  return fail(ErrorCode::kInvalid, "status: no " + std::string(key));
+}
+
 // The owner of /proc/PID is the effective uid, or root for processes that are not dumpable: the
 // real uid (first of the Uid line) is what the kernel's kill record names.
 Result<std::uint32_t> read_uid(int dir_fd) {
   ASSIGN_OR_RETURN(const std::string status, read_prefix_at(dir_fd, "status", kMaxStatBytes));
-  for (const std::string_view line : split(status, '\n')) {
-    if (!line.starts_with("Uid:\t")) continue;
-    if (const auto uid = parse_u64(split(line.substr(5), '\t').front())) return static_cast<std::uint32_t>(*uid);
-  }
-  return fail(ErrorCode::kInvalid, "status: no Uid");
+  ASSIGN_OR_RETURN(const std::uint64_t uid, number_of_status(status, "Uid:\t"));
+  return static_cast<std::uint32_t>(uid);
 }
 
 }  // namespace
@@ -88,6 +94,14 @@ Result<ProcessKey> ProcessReader::key_of(std::int32_t pid) const {
   ASSIGN_OR_RETURN(const std::string stat, read_file(proc_root_ + "/" + std::to_string(pid) + "/stat", kMaxStatBytes));
   ASSIGN_OR_RETURN(const std::uint64_t ticks, start_ticks_in(stat));
   return ProcessKey{pid, ticks};
+}
+
+// /proc/TID exists for every thread, though no listing shows it.
+Result<std::int32_t> ProcessReader::group_of(std::int32_t thread) const {
+  ASSIGN_OR_RETURN(const UniqueFd dir, open_process(proc_root_, thread));
+  ASSIGN_OR_RETURN(const std::string status, read_prefix_at(dir.get(), "status", kMaxStatBytes));
+  ASSIGN_OR_RETURN(const std::uint64_t group, number_of_status(status, "Tgid:\t"));
+  return static_cast<std::int32_t>(group);
 }
 
 // What may be missing for a zombie or a process that we may not look into (exe, cmdline) stays

@@ -17,7 +17,8 @@ class ProcessReader {
  public:
   explicit ProcessReader(std::string proc_root = "/proc") : proc_root_(std::move(proc_root)) {}
 
-  [[nodiscard]] Result<ProcessKey> key_of(std::int32_t pid) const;  // reads stat
+  [[nodiscard]] Result<ProcessKey> key_of(std::int32_t pid) const;         // reads stat
+  [[nodiscard]] Result<std::int32_t> group_of(std::int32_t thread) const;  // the process it is a thread of
   // Everything of ProcessSeen but cgroup, read through one /proc/PID dir fd so that a recycled
   // pid cannot mix two processes. Kernel threads: kUnsupported.
   [[nodiscard]] Result<ProcessSeen> read(std::int32_t pid, MonotonicTime now) const;
