@@ -3,15 +3,26 @@
  * oom:mark_victim: the OOM killer has chosen, SIGKILL is queued, `current` is the task whose
  * allocation failed. Two signatures are in the field: (int pid) at first, (task, uid) later and in
  * stable backports, so BTF decides which pair of programs is loaded.
+ *
+ * oom_kill_process(oc, message), on the fentry rung: one decision, with all the marks it leads to
+ * between its entry and its return. Only here the kernel says whose limit it was. A task that the
+ * killer finds dying already is marked without a decision.
  */
+#include "core/decision.h"
 #include "core/emit.h"
 #include "core/memcg.h"
 #include "core/task.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+/* A leader that has gone leaves its threads the mm: unknown then, not zero. */
 static __always_inline void kill__fill_rss(struct oomw_kill *kill, struct mm_struct *mm)
 {
+	if (!mm) {
+		kill->anon_bytes = kill->file_bytes = kill->shmem_bytes = OOMW_UNKNOWN_U64;
+		kill->pgtables_bytes = OOMW_UNKNOWN_U64;
+		return;
+	}
 	kill->anon_bytes = memcg__pages_to_bytes(compat__rss_pages(mm, MM_ANONPAGES));
 	kill->file_bytes = memcg__pages_to_bytes(compat__rss_pages(mm, MM_FILEPAGES));
 	kill->shmem_bytes = memcg__pages_to_bytes(compat__rss_pages(mm, MM_SHMEMPAGES));
@@ -40,18 +51,23 @@ static __always_inline void kill__fill_trigger(struct oomw_kill *kill, struct ta
 }
 
 /* The victim of a memcg's OOM lives below that memcg. One who does not proves that the level at
- * its limit has nothing to do with this kill. */
+ * its limit has nothing to do with this kill: then it may be a limit lowered below usage, where the
+ * trigger is its writer and lives elsewhere. */
 static __always_inline bool kill__find_owner(struct task_struct *trigger,
 					     struct task_struct *victim, struct memcg_level *owner)
 {
-	if (!memcg__find_at_limit(memcg__charged_by(trigger), false, owner))
-		return false;
-	return !victim || memcg__is_within(memcg__of_task(victim), owner->memcg);
+	bool is_at_limit = memcg__find_at_limit(memcg__charged_by(trigger), false, owner);
+
+	if (!victim)
+		return is_at_limit;
+	if (is_at_limit && memcg__is_within(memcg__of_task(victim), owner->memcg))
+		return true;
+	return memcg__find_over_limit(memcg__of_task(victim), owner);
 }
 
-/* The limit's owner as a level; memcg NULL: the node. */
+/* The limit's owner; memcg NULL: the node. Resolved, but where v1 says it itself. */
 static __always_inline struct memcg_level
-kill__owner(struct oomw_kill *kill, struct task_struct *trigger, struct task_struct *victim)
+kill__resolve_owner(struct oomw_kill *kill, struct task_struct *trigger, struct task_struct *victim)
 {
 	struct mem_cgroup *said = compat__memcg_in_oom(trigger);
 	struct memcg_level owner = {};
@@ -63,6 +79,21 @@ kill__owner(struct oomw_kill *kill, struct task_struct *trigger, struct task_str
 	if (!kill__find_owner(trigger, victim, &owner))
 		owner.memcg = NULL;
 	return owner;
+}
+
+static __always_inline struct memcg_level kill__take_decision(struct oomw_kill *kill,
+							      const struct oom_decision *decision)
+{
+	kill->flags |= OOMW_KILL_OWNER_EXACT;
+	if (!decision->memcg)
+		kill->flags |= OOMW_KILL_NODE_WIDE;
+	kill->decision_ns = decision->time_ns;
+	kill->total_bytes = memcg__pages_to_bytes(decision->total_pages);
+	return (struct memcg_level){
+	    .memcg = (void *)decision->memcg,
+	    .usage_pages = decision->usage_pages,
+	    .max_pages = decision->max_pages,
+	};
 }
 
 static __always_inline void kill__fill_owner(struct oomw_kill *kill,
@@ -81,10 +112,13 @@ static __always_inline void kill__fill_owner(struct oomw_kill *kill,
 static __always_inline void kill__fill_scope(struct oomw_kill *kill, struct task_struct *trigger,
 					     struct task_struct *victim)
 {
-	struct memcg_level owner = kill__owner(kill, trigger, victim);
+	const struct oom_decision *decision = decision__of_current();
+	struct memcg_level owner;
 
-	kill__fill_owner(kill, &owner);
 	kill->total_bytes = OOMW_UNKNOWN_U64;
+	owner = decision ? kill__take_decision(kill, decision)
+			 : kill__resolve_owner(kill, trigger, victim);
+	kill__fill_owner(kill, &owner);
 	if (victim)
 		kill->group_cgroup_id =
 		    memcg__id(memcg__find_oom_group(memcg__of_task(victim), owner.memcg));
@@ -108,14 +142,39 @@ static __always_inline int kill__report(struct task_struct *victim, __u32 pid)
 	return 0;
 }
 
-/* The trigger is often the victim itself or another thread of it; else nothing leads from a pid
- * to a task without bpf_task_from_pid (6.2), by when the other signature is there. */
+/* Where mark_oom_victim() is watched too, it named the task. Else the trigger is often the victim
+ * itself or another thread of it; else nothing leads from a pid to a task without
+ * bpf_task_from_pid (6.2), by when the other signature is there. */
 static __always_inline int kill__report_pid(int pid)
 {
 	struct task_struct *current = task__current();
+	struct task_struct *victim = decision__marked(pid);
 	bool is_current = BPF_CORE_READ(current, pid) == pid || BPF_CORE_READ(current, tgid) == pid;
 
-	return kill__report(is_current ? current : NULL, pid);
+	if (!victim && is_current)
+		victim = current;
+	return kill__report(victim, pid);
+}
+
+SEC("fentry/oom_kill_process")
+int BPF_PROG(on_oom_decide_fentry, struct oom_control *oc)
+{
+	decision__begin(oc);
+	return 0;
+}
+
+SEC("fexit/oom_kill_process")
+int on_oom_decided_fexit(void *ctx)
+{
+	decision__end();
+	return 0;
+}
+
+SEC("fentry/mark_oom_victim")
+int BPF_PROG(on_oom_mark_fentry, struct task_struct *victim)
+{
+	decision__mark(victim);
+	return 0;
 }
 
 SEC("tp_btf/mark_victim")

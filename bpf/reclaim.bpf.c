@@ -3,6 +3,11 @@
  * vmscan:mm_vmscan_memcg_reclaim_begin and _end: totals per memory cgroup, read by user space from
  * `reclaims`; no event each, since a container that lives on page cache reclaims thousands of
  * times a second.
+ *
+ * On the fentry rung try_to_free_mem_cgroup_pages(memcg, ...) takes the place of _begin, which
+ * comes some ten instructions later: it names the memcg, and one _end comes in each call of it. All
+ * calls are counted, whoever makes them: charges at the limit, memory.high, writers of limits and
+ * of memory.reclaim. The soft limit of v1 has hooks of its own and is counted on no rung.
  */
 #include "core/emit.h"
 #include "core/memcg.h"
@@ -21,7 +26,8 @@ static __always_inline __u64 reclaim__cgroup_id(void)
 	return memcg__id(memcg);
 }
 
-static __always_inline int reclaim__begin(void)
+/* memcg: whose, where the hook says so; NULL: to be resolved. */
+static __always_inline int reclaim__begin(struct mem_cgroup *memcg)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct reclaim_start start = {};
@@ -29,7 +35,7 @@ static __always_inline int reclaim__begin(void)
 	if (pid_tgid >> 32 == cfg_settings.own_tgid)
 		return 0;
 	/* Before reclaim: at its end the usage is no longer at the limit. */
-	start.cgroup_id = reclaim__cgroup_id();
+	start.cgroup_id = memcg ? memcg__id(memcg) : reclaim__cgroup_id();
 	start.time_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&reclaim_starts, &pid_tgid, &start, BPF_ANY))
 		emit__count_lost(OOMW_LOST_RECLAIM_STARTS);
@@ -79,16 +85,22 @@ static __always_inline struct mem_cgroup *reclaim__end_memcg(__u64 *ctx)
 	return cfg_facts.reclaim_end_has_memcg ? (struct mem_cgroup *)ctx[1] : NULL;
 }
 
+SEC("fentry/try_to_free_mem_cgroup_pages")
+int BPF_PROG(on_reclaim_begin_fentry, struct mem_cgroup *memcg)
+{
+	return reclaim__begin(memcg);
+}
+
 SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
 int on_reclaim_begin_btf(__u64 *ctx)
 {
-	return reclaim__begin();
+	return reclaim__begin(NULL);
 }
 
 SEC("raw_tp/mm_vmscan_memcg_reclaim_begin")
 int on_reclaim_begin_raw(__u64 *ctx)
 {
-	return reclaim__begin();
+	return reclaim__begin(NULL);
 }
 
 SEC("tp_btf/mm_vmscan_memcg_reclaim_end")

@@ -127,6 +127,11 @@ struct task_struct {
 
 struct linux_binprm;
 
+struct oom_control {
+	struct mem_cgroup *memcg; /* whose limit; NULL: the node's */
+	unsigned long totalpages;
+};
+
 #pragma clang attribute pop
 
 /* Index into mm->rss_stat. An anonymous enum, which CO-RE cannot relocate; unchanged since 4.5. */

@@ -82,6 +82,12 @@ static __always_inline bool memcg__is_limit(__u64 max_pages)
 	return max_pages < (~0ULL >> 1) / cfg_settings.page_size;
 }
 
+/* What other CPUs may give back between a failed charge and a hook: one batch each. */
+static __always_inline __u64 memcg__slack_pages(void)
+{
+	return (__u64)MEMCG_BATCH_PAGES * cfg_facts.possible_cpus;
+}
+
 static __always_inline bool memcg__is_within(struct mem_cgroup *memcg, struct mem_cgroup *ancestor)
 {
 	for (int i = 0; i < MEMCG_MAX_DEPTH && memcg; i++) {
@@ -112,14 +118,13 @@ static __always_inline struct mem_cgroup *memcg__find_oom_group(struct mem_cgrou
 
 /*
  * Whose limit stopped a charge to `memcg`: the kernel does not say, so of the levels within slack
- * of their limit, the one with the least headroom, the lowest where equal. Slack is needed since
- * between the failed charge and the hook other CPUs may have given back what they held: one batch
- * each. with_high: memory.high counts as a limit too, as it does for reclaim.
+ * of their limit, the one with the least headroom, the lowest where equal. with_high: memory.high
+ * counts as a limit too, as it does for reclaim.
  */
 static __always_inline bool memcg__find_at_limit(struct mem_cgroup *memcg, bool with_high,
 						 struct memcg_level *found)
 {
-	__u64 least = (__u64)MEMCG_BATCH_PAGES * cfg_facts.possible_cpus + 1;
+	__u64 least = memcg__slack_pages() + 1;
 
 	found->memcg = NULL;
 	for (int i = 0; i < MEMCG_MAX_DEPTH && memcg; i++) {
@@ -136,4 +141,19 @@ static __always_inline bool memcg__find_at_limit(struct mem_cgroup *memcg, bool 
 		memcg = memcg__parent(memcg);
 	}
 	return found->memcg != NULL;
+}
+
+/* The lowest level from `memcg` up that uses more than its limit allows, so much more that no
+ * charge can have done it: its limit was lowered. */
+static __always_inline bool memcg__find_over_limit(struct mem_cgroup *memcg,
+						   struct memcg_level *found)
+{
+	for (int i = 0; i < MEMCG_MAX_DEPTH && memcg; i++) {
+		*found = memcg__level(memcg);
+		if (memcg__is_limit(found->max_pages) &&
+		    found->usage_pages > found->max_pages + memcg__slack_pages())
+			return true;
+		memcg = memcg__parent(memcg);
+	}
+	return false;
 }

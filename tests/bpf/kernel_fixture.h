@@ -41,6 +41,17 @@ class KernelTest : public ::testing::Test {
     return Rung::kNone;
   }
 
+  // Why a rung above the one in force is not; "" where nobody refused it.
+  [[nodiscard]] static std::string refusal_of(const KernelSource& source, const std::string& feature, Rung rung) {
+    for (const FeatureStatus& status : source.features()) {
+      if (status.feature != feature) continue;
+      for (const RefusedRung& refused : status.refused) {
+        if (refused.rung == rung) return feature + " by " + std::string(to_string(rung)) + ": " + refused.reason;
+      }
+    }
+    return {};
+  }
+
   // What came so far and within `patience` of silence.
   void collect(std::chrono::milliseconds patience = std::chrono::milliseconds(50)) {
     pollfd wait{source_->ring_fd(), POLLIN, 0};
@@ -78,4 +89,16 @@ inline std::uint64_t mebibytes(std::uint64_t count) { return count << 20; }
     auto made = TestCgroup::make();                                       \
     if (!made) GTEST_SKIP() << made.error().message;                      \
     cgroup_ = std::move(*made);                                           \
+  } while (0)
+
+// The same on one rung. Some kernels have no fentry; tracepoints are there wherever programs are, and
+// what the verifier refuses is a fault of ours anywhere.
+#define OOMW_LOAD_RUNG_OR_SKIP(config, feature, wanted)                \
+  do {                                                                 \
+    OOMW_LOAD_OR_SKIP(config, feature);                                \
+    if (rung_of(*source_, feature) == (wanted)) break;                 \
+    auto refusal = refusal_of(*source_, feature, wanted);              \
+    ASSERT_EQ(refusal.find("verifier"), std::string::npos) << refusal; \
+    ASSERT_EQ(wanted, Rung::kFentry) << refusal;                       \
+    GTEST_SKIP() << refusal;                                           \
   } while (0)

@@ -1,18 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real OOM kills in a cgroup of our own.
 #include <signal.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "bpf/kernel_fixture.h"
+#include "bpf/programs.h"
 
 namespace oomw::test {
 namespace {
 
+std::uint64_t swap_bytes() {
+  struct sysinfo info {};
+  ::sysinfo(&info);
+  return std::uint64_t{info.totalswap} * info.mem_unit;
+}
+
+bool write_file(const std::string& path, const char* text) {
+  std::ofstream file(path);
+  return static_cast<bool>(file << text << std::flush);
+}
+
 class OomTest : public KernelTest, public ::testing::WithParamInterface<Rung> {
  protected:
   static KernelConfig config() {
-    KernelConfig config;
+    KernelConfig config = config_of_only({"oom_kill"});
     config.forced["oom_kill"] = GetParam();
     return config;
   }
@@ -21,8 +36,24 @@ class OomTest : public KernelTest, public ::testing::WithParamInterface<Rung> {
     return events_where<OomKill>([pid](const OomKill& kill) { return kill.victim.pid == pid; });
   }
 
+  // On the fentry rung mark_oom_victim() has the task.
   [[nodiscard]] bool names_victims_by_pid_only() const {
-    return source_->program_stats().front().program.find("_pid_") != std::string::npos;
+    return GetParam() != Rung::kFentry && source_->program_stats().front().program.find("_pid_") != std::string::npos;
+  }
+
+  // What only oom_kill_process() says.
+  void expect_decision(const OomKill& kill, std::uint64_t limit) const {
+    EXPECT_FALSE(kill.is_node_wide_said);
+    if (GetParam() != Rung::kFentry) {
+      EXPECT_FALSE(kill.decision || kill.total_bytes);
+      return;
+    }
+    EXPECT_TRUE(kill.owner_exact);
+    ASSERT_TRUE(kill.decision.has_value());
+    EXPECT_LE(*kill.decision, kill.time);
+    EXPECT_GT(*kill.decision, kill.time - std::chrono::minutes(1));
+    EXPECT_GE(kill.total_bytes.value_or(0), limit);
+    EXPECT_LE(kill.total_bytes.value_or(0), limit + swap_bytes());
   }
 };
 
@@ -32,8 +63,7 @@ int leak() {
 }
 
 TEST_P(OomTest, kill_when_limit_reached_carries_every_field) {
-  OOMW_LOAD_OR_SKIP(config(), "oom_kill");
-  ASSERT_EQ(rung_of(*source_, "oom_kill"), GetParam());
+  OOMW_LOAD_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
   cgroup_->set_limit(mebibytes(32));
   ChildProcess child(cgroup_.get(), [] {
     write_oom_score_adj(321);
@@ -65,11 +95,13 @@ TEST_P(OomTest, kill_when_limit_reached_carries_every_field) {
   EXPECT_GT(kill.owner_usage_bytes.value_or(0), mebibytes(31));
   EXPECT_LE(kill.owner_usage_bytes.value_or(0), mebibytes(32));
   EXPECT_EQ(kill.source, "bpf");
+  EXPECT_FALSE(kill.group);
+  expect_decision(kill, mebibytes(32));
   EXPECT_EQ(cgroup_->oom_kills(), kills.size());
 }
 
 TEST_P(OomTest, kill_when_parent_is_limited_names_parent_as_owner) {
-  OOMW_LOAD_OR_SKIP(config(), "oom_kill");
+  OOMW_LOAD_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
   cgroup_->set_limit(mebibytes(32));
   auto leaf = cgroup_->make_child();
   ASSERT_TRUE(leaf.has_value()) << leaf.error().message;
@@ -83,10 +115,116 @@ TEST_P(OomTest, kill_when_parent_is_limited_names_parent_as_owner) {
   EXPECT_EQ(kills.front().victim_cgroup, (*leaf)->id());
   EXPECT_EQ(kills.front().owner_cgroup, cgroup_->id());
   EXPECT_EQ(kills.front().owner_limit_bytes, mebibytes(32));
+  expect_decision(kills.front(), mebibytes(32));
+}
+
+TEST_P(OomTest, each_decision_has_a_time_of_its_own) {
+  OOMW_LOAD_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
+  cgroup_->set_limit(mebibytes(32));
+  std::optional<MonotonicTime> last;
+  for (int i = 0; i < 3; ++i) {
+    ChildProcess child(cgroup_.get(), leak);
+    child.go();
+    child.wait();
+    collect();
+    auto kills = kills_of(child.pid());
+    ASSERT_EQ(kills.size(), 1u);
+    expect_decision(kills.front(), mebibytes(32));
+    if (last) {
+      EXPECT_GT(*kills.front().decision, *last);
+    }
+    last = kills.front().decision;
+  }
+}
+
+TEST_P(OomTest, victims_of_a_group_share_the_decision_and_name_the_group) {
+  OOMW_LOAD_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
+  cgroup_->set_limit(mebibytes(32));
+  auto leaf = cgroup_->make_child();
+  ASSERT_TRUE(leaf.has_value()) << leaf.error().message;
+  if (!write_file(cgroup_->directory() + "/memory.oom.group", "1")) GTEST_SKIP() << "no memory.oom.group (cgroup v1)";
+  std::vector<std::unique_ptr<ChildProcess>> idle;
+  for (int i = 0; i < 4; ++i) {
+    idle.push_back(std::make_unique<ChildProcess>(leaf->get(), [] { return ::pause(); }));
+    idle.back()->go();
+  }
+  ChildProcess child(leaf->get(), leak);
+  child.go();
+  child.wait();
+  for (auto& process : idle) EXPECT_TRUE(WIFSIGNALED(process->wait()));
+  collect();
+
+  auto first = kills_of(child.pid());
+  ASSERT_FALSE(first.empty());
+  EXPECT_EQ(first.front().group, cgroup_->id());
+  for (auto& process : idle) {
+    auto kills = kills_of(process->pid());
+    ASSERT_EQ(kills.size(), 1u);
+    if (names_victims_by_pid_only()) continue;
+    EXPECT_EQ(kills.front().victim, process->key());
+    EXPECT_EQ(kills.front().group, cgroup_->id());
+    EXPECT_EQ(kills.front().owner_cgroup, cgroup_->id());
+    EXPECT_EQ(kills.front().decision, first.front().decision);
+    expect_decision(kills.front(), mebibytes(32));
+  }
+}
+
+// The writer of memory.max kills, from outside and with room to spare where it lives itself.
+TEST_P(OomTest, limit_lowered_below_usage_is_the_limit_that_kills) {
+  OOMW_LOAD_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
+  if (::access((cgroup_->directory() + "/memory.max").c_str(), W_OK) != 0) GTEST_SKIP() << "v1 refuses such a limit";
+  cgroup_->set_limit(mebibytes(64));
+  ChildProcess child(cgroup_.get(), [] {
+    touch_memory(mebibytes(40));
+    return ::pause();
+  });
+  child.go();
+  while (cgroup_->usage_bytes() < mebibytes(40)) ::usleep(1000);
+  ChildProcess writer(nullptr, [this] {
+    cgroup_->set_limit(mebibytes(16));
+    return 0;
+  });
+  writer.go();
+  EXPECT_TRUE(WIFSIGNALED(child.wait()));
+  EXPECT_EQ(writer.wait(), 0);
+  collect();
+
+  auto kills = kills_of(child.pid());
+  ASSERT_EQ(kills.size(), 1u);
+  EXPECT_EQ(kills.front().trigger_pid, writer.pid());
+  if (names_victims_by_pid_only()) return;
+  EXPECT_EQ(kills.front().owner_cgroup, cgroup_->id());
+  EXPECT_EQ(kills.front().owner_limit_bytes, mebibytes(16));
+}
+
+// Asks the kernel itself for a kill: where the test is told that it may.
+TEST_P(OomTest, kill_for_the_node_is_said_to_be_one) {
+  if (::getenv("OOMW_MAY_OOM_NODE") == nullptr) GTEST_SKIP() << "kills by sysrq: set OOMW_MAY_OOM_NODE=1 in a VM";
+  OOMW_LOAD_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
+  ChildProcess child(cgroup_.get(), [] {
+    write_oom_score_adj(1000);
+    touch_memory(mebibytes(16));
+    return ::pause();
+  });
+  child.go();
+  while (cgroup_->usage_bytes() < mebibytes(16)) ::usleep(1000);
+  ASSERT_TRUE(write_file("/proc/sysrq-trigger", "f"));
+  EXPECT_TRUE(WIFSIGNALED(child.wait()));
+  collect();
+
+  auto kills = kills_of(child.pid());
+  ASSERT_EQ(kills.size(), 1u);
+  EXPECT_TRUE(kills.front().owner_known);
+  EXPECT_FALSE(kills.front().owner_cgroup);
+  if (GetParam() != Rung::kFentry) return;
+  EXPECT_TRUE(kills.front().is_node_wide_said);
+  EXPECT_TRUE(kills.front().owner_exact);
+  EXPECT_GT(kills.front().total_bytes.value_or(0), mebibytes(64));
+  EXPECT_EQ(kills.front().victim, child.key());
 }
 
 TEST_P(OomTest, kill_when_another_process_is_chosen_names_victim_and_trigger) {
-  OOMW_LOAD_OR_SKIP(config(), "oom_kill");
+  OOMW_LOAD_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
   cgroup_->set_limit(mebibytes(64));
   ChildProcess sleeper(cgroup_.get(), [] {
     write_oom_score_adj(900);
@@ -121,7 +259,7 @@ TEST_P(OomTest, kill_when_another_process_is_chosen_names_victim_and_trigger) {
   EXPECT_EQ(kills.front().victim_oom_score_adj, 900);
 }
 
-INSTANTIATE_TEST_SUITE_P(Rungs, OomTest, ::testing::Values(Rung::kTpBtf, Rung::kRawTp),
+INSTANTIATE_TEST_SUITE_P(Rungs, OomTest, ::testing::Values(Rung::kFentry, Rung::kTpBtf, Rung::kRawTp),
                          [](const auto& rung) { return std::string(to_string(rung.param)); });
 
 }  // namespace

@@ -9,12 +9,25 @@ bool takes_pointer(const std::optional<HookSignature>& signature, std::size_t in
   return signature && signature->size() > index && signature->at(index) == ParameterKind::kPointer;
 }
 
+// The end before the beginning: a decision noted is always forgotten. mark_oom_victim has the task
+// that mark_victim(int pid) leaves out.
+std::vector<HookSpec> decision_hooks(const HookSpec& mark_victim) {
+  std::vector<HookSpec> hooks = {{"oom_kill_process", "on_oom_decided_fexit", HookKind::kFunction},
+                                 {"oom_kill_process", "on_oom_decide_fentry", HookKind::kFunction}};
+  if (mark_victim.program == "on_mark_victim_pid") {
+    hooks.push_back({"mark_oom_victim", "on_oom_mark_fentry", HookKind::kFunction});
+  }
+  hooks.push_back(mark_victim);
+  return hooks;
+}
+
 // (int pid) up to about 6.6, (task, uid) later and in stable backports.
 FeatureSpec oom_kill(const SignatureOf& signature_of) {
   FeatureSpec spec{"oom_kill",
                    ObjectFile::kOom,
                    {},
-                   "limit owner resolved from the counters, not said by the kernel",
+                   "limit owner and scope are resolved from the counters, not said by the kernel; victims of one "
+                   "decision are joined by time; what there was to choose from is not known",
                    "kills come from the kernel log and counters, some ms late; the trigger's cgroup is not known"};
   if (takes_pointer(signature_of("mark_victim"), 0)) {
     spec.hooks.push_back({"mark_victim", "on_mark_victim_task"});
@@ -22,6 +35,7 @@ FeatureSpec oom_kill(const SignatureOf& signature_of) {
     spec.hooks.push_back({"mark_victim", "on_mark_victim_pid"});
     spec.lost_by_tracepoint += "; a victim that is not the trigger is known by its pid only";
   }
+  spec.fentry_hooks = decision_hooks(spec.hooks.front());
   return spec;
 }
 
@@ -29,7 +43,7 @@ FeatureSpec watermark() {
   return {"watermark",
           ObjectFile::kWatermark,
           {{"rss_stat", "on_rss_stat"}},
-          "",
+          "growth that maps no page (writes to files and tmpfs) is seen by the sampler only",
           "usage is polled: fast growth may cross levels between two readings"};
 }
 
@@ -49,13 +63,19 @@ FeatureSpec process_lifecycle() {
           "processes are found by scanning /proc: short-lived ones are missed"};
 }
 
+// The end before the beginning: a start noted is always taken.
 FeatureSpec reclaim(const SignatureOf& signature_of) {
   bool is_exact = takes_pointer(signature_of("mm_vmscan_memcg_reclaim_end"), 1);
-  return {"reclaim",
-          ObjectFile::kReclaim,
-          {{"mm_vmscan_memcg_reclaim_begin", "on_reclaim_begin"}, {"mm_vmscan_memcg_reclaim_end", "on_reclaim_end"}},
-          is_exact ? "" : "cgroup resolved from the task and the counters, not said by the kernel",
-          "no reclaim calls, zero-yield calls or stall time"};
+  HookSpec end{"mm_vmscan_memcg_reclaim_end", "on_reclaim_end"};
+  FeatureSpec spec{"reclaim",
+                   ObjectFile::kReclaim,
+                   {end, {"mm_vmscan_memcg_reclaim_begin", "on_reclaim_begin"}},
+                   is_exact ? ""
+                            : "cgroup is resolved from the task and the counters, not said by the kernel: reclaim by "
+                              "writers of a limit counts as theirs",
+                   "no reclaim calls, zero-yield calls or stall time"};
+  spec.fentry_hooks = {end, {"try_to_free_mem_cgroup_pages", "on_reclaim_begin_fentry", HookKind::kFunction}};
+  return spec;
 }
 
 // From 6.16 on sched_process_exit comes before the mm goes and carries group_dead; it holds no lock
@@ -78,6 +98,11 @@ FeatureSpec heap_at_kill(const SignatureOf& signature_of) {
 }
 
 }  // namespace
+
+std::vector<Rung> program_rungs(const FeatureSpec& spec) {
+  if (spec.fentry_hooks.empty()) return {Rung::kTpBtf, Rung::kRawTp};
+  return {Rung::kFentry, Rung::kTpBtf, Rung::kRawTp};
+}
 
 std::vector<FeatureSpec> feature_catalog(const SignatureOf& signature_of) {
   return {oom_kill(signature_of), watermark(),           cgroup_lifecycle(),

@@ -8,13 +8,17 @@
 #include <vector>
 
 #include "kernel/kernel_btf.h"
+#include "kernel/kernel_source.h"
 #include "kernel/objects.h"
 
 namespace oomw {
 
+enum class HookKind { kTracepoint, kFunction };
+
 struct HookSpec {
-  std::string tracepoint;
-  std::string program;  // without the rung's suffix; picked for what the tracepoint takes here
+  std::string name;     // of the tracepoint or of the kernel's function
+  std::string program;  // of a tracepoint: without the rung's suffix; picked for what the hook takes here
+  HookKind kind = HookKind::kTracepoint;
 };
 
 struct FeatureSpec {
@@ -25,7 +29,13 @@ struct FeatureSpec {
   std::string lost_by_files;
   bool has_files = true;             // false: below the programs nothing serves it
   std::string needed_function = "";  // a helper of the kernel that all its programs call; "" = none
+  // Of the fentry rung, in order of attaching; its tracepoints are taken as tp_btf. Empty: there is
+  // no such rung, since no function would say more than the tracepoints do.
+  std::vector<HookSpec> fentry_hooks = {};
 };
+
+// The rungs of a feature that are programs, best first.
+[[nodiscard]] std::vector<Rung> program_rungs(const FeatureSpec& spec);
 
 // What a tracepoint of the running kernel takes; nullopt: there is none, or nothing is known.
 using SignatureOf = std::function<std::optional<HookSignature>(const std::string& tracepoint)>;

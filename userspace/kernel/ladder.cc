@@ -7,9 +7,18 @@ namespace oomw {
 
 namespace {
 
-constexpr Rung kProgramRungs[] = {Rung::kTpBtf, Rung::kRawTp};
+// A function's programs come in one kind only and carry it in their name.
+std::string program_of(const HookSpec& hook, Rung rung) {
+  if (hook.kind == HookKind::kFunction) return hook.program;
+  return hook.program + (rung == Rung::kRawTp ? "_raw" : "_btf");
+}
 
-std::string_view suffix_of(Rung rung) { return rung == Rung::kTpBtf ? "_btf" : "_raw"; }
+Result<> check_exists(const HookSpec& hook, const KernelBtf& kernel) {
+  bool is_function = hook.kind == HookKind::kFunction;
+  if (is_function ? kernel.has_function(hook.name) : kernel.signature_of(hook.name).has_value()) return {};
+  return fail(ErrorCode::kUnsupported,
+              std::string(is_function ? "no function " : "no tracepoint ") + hook.name + " in this kernel");
+}
 
 // Rungs are ordered best first.
 bool is_allowed(Rung rung, Rung best_allowed) { return rung >= best_allowed; }
@@ -20,12 +29,10 @@ Result<std::vector<LoadedProgram>> load_hooks(const FeatureSpec& spec, Rung rung
     return fail(ErrorCode::kUnsupported, "no " + spec.needed_function + " in this kernel");
   }
   std::vector<LoadedProgram> loaded;
-  for (const HookSpec& hook : spec.hooks) {
-    if (!kernel.signature_of(hook.tracepoint)) {
-      return fail(ErrorCode::kUnsupported, "no tracepoint " + hook.tracepoint + " in this kernel");
-    }
-    auto program = loader.load(spec.object, std::string(hook.program).append(suffix_of(rung)));
-    if (!program) return tl::make_unexpected(std::move(program).error().with_context(hook.tracepoint));
+  for (const HookSpec& hook : rung == Rung::kFentry ? spec.fentry_hooks : spec.hooks) {
+    RETURN_IF_ERROR(check_exists(hook, kernel));
+    auto program = loader.load(spec.object, program_of(hook, rung));
+    if (!program) return tl::make_unexpected(std::move(program).error().with_context(hook.name));
     loaded.push_back(std::move(*program));
   }
   return loaded;
@@ -42,7 +49,7 @@ void settle_on_files(const FeatureSpec& spec, Rung best_allowed, FeatureStatus& 
 LadderResult descend(const FeatureSpec& spec, Rung best_allowed, const KernelBtf& kernel, ProgramLoader& loader) {
   LadderResult result;
   result.status.feature = spec.feature;
-  for (Rung rung : kProgramRungs) {
+  for (Rung rung : program_rungs(spec)) {
     if (!is_allowed(rung, best_allowed)) {
       result.status.refused.push_back({rung, "not tried: set to " + std::string(to_string(best_allowed))});
       continue;
@@ -50,7 +57,7 @@ LadderResult descend(const FeatureSpec& spec, Rung best_allowed, const KernelBtf
     auto programs = load_hooks(spec, rung, kernel, loader);
     if (programs) {
       result.status.rung = rung;
-      result.status.lost = spec.lost_by_tracepoint;
+      result.status.lost = rung == Rung::kFentry ? "" : spec.lost_by_tracepoint;
       result.programs = std::move(*programs);
       return result;
     }
@@ -63,7 +70,7 @@ LadderResult descend(const FeatureSpec& spec, Rung best_allowed, const KernelBtf
 FeatureStatus fall_to_files(const FeatureSpec& spec, Rung best_allowed, const std::string& reason) {
   FeatureStatus status;
   status.feature = spec.feature;
-  for (Rung rung : kProgramRungs) status.refused.push_back({rung, reason});
+  for (Rung rung : program_rungs(spec)) status.refused.push_back({rung, reason});
   settle_on_files(spec, best_allowed, status);
   return status;
 }

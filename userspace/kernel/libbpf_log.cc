@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/libbpf_log.h"
 
-#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
 
 #include <bpf/libbpf.h>
 
@@ -18,9 +19,12 @@ thread_local LibbpfLog* current_log = nullptr;
 
 [[gnu::format(printf, 2, 0)]] int keep(libbpf_print_level level, const char* format, va_list arguments) {
   if (level == LIBBPF_DEBUG || current_log == nullptr) return 0;
-  char line[LibbpfLog::kMaxBytes];
-  int length = std::vsnprintf(line, sizeof(line), format, arguments);
-  if (length > 0) current_log->append(line, std::min<std::size_t>(length, sizeof(line) - 1));
+  // A verifier's log comes as one message of up to some MB, whose end is what counts.
+  char* text = nullptr;
+  int length = ::vasprintf(&text, format, arguments);
+  if (length < 0) return length;
+  std::unique_ptr<char, decltype(&std::free)> owned(text, std::free);
+  current_log->append(text, static_cast<std::size_t>(length));
   return length;
 }
 
@@ -35,7 +39,8 @@ LibbpfLog::LibbpfLog() {
 LibbpfLog::~LibbpfLog() { current_log = nullptr; }
 
 void LibbpfLog::append(const char* data, std::size_t size) {
-  text_.append(data, size);
+  std::size_t skipped = size > kMaxBytes ? size - kMaxBytes : 0;
+  text_.append(data + skipped, size - skipped);
   if (text_.size() > kMaxBytes) text_.erase(0, text_.size() - kMaxBytes);
 }
 

@@ -18,20 +18,45 @@ constexpr std::size_t kMaxReasonBytes = 200;
 constexpr std::string_view kLogBegin = "-- BEGIN PROG LOAD LOG --\n";
 constexpr std::string_view kLogEnd = "-- END PROG LOAD LOG --";
 
-// The last line before "processed N insns ...": the instruction's verdict.
-std::string_view verifier_verdict(std::string_view log) {
+std::string_view take_line(std::string_view& text) {
+  std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(text.size(), line.size() + 1));
+  return line;
+}
+
+// Between its marks; of a long log only the end is kept, without the first of them.
+std::string_view verifier_log(std::string_view log) {
   std::size_t begin = log.rfind(kLogBegin);
-  if (begin == std::string_view::npos) return {};
+  std::size_t end = log.rfind(kLogEnd);
+  if (begin == std::string_view::npos) return end == std::string_view::npos ? std::string_view() : log.substr(0, end);
   log.remove_prefix(begin + kLogBegin.size());
-  log = log.substr(0, log.find(kLogEnd));
-  std::string_view verdict;
+  return log.substr(0, log.find(kLogEnd));
+}
+
+// The last line before "processed N insns ...": the instruction's verdict.
+std::string_view verifier_verdict(std::string_view text) {
+  std::string_view log = verifier_log(text), verdict;
   while (!log.empty()) {
-    std::string_view line = log.substr(0, log.find('\n'));
-    log.remove_prefix(std::min(log.size(), line.size() + 1));
+    std::string_view line = take_line(log);
     if (line.starts_with("processed ")) break;
     if (!line.empty()) verdict = line;
   }
   return verdict;
+}
+
+// libbpf's first complaint that is not just about what follows from it: a map, a type, a symbol.
+std::string_view libbpf_complaint(std::string_view log) {
+  constexpr std::string_view kPrefix = "libbpf: ";
+  while (!log.empty()) {
+    std::string_view line = take_line(log);
+    if (!line.starts_with(kPrefix)) continue;
+    line.remove_prefix(kPrefix.size());
+    bool is_consequence = line.find("load failed") != std::string_view::npos ||
+                          line.find("failed to load") != std::string_view::npos ||
+                          line.find("failed to auto-attach") != std::string_view::npos;
+    if (!is_consequence) return line;
+  }
+  return {};
 }
 
 std::string missing_capability(const Refusal& refusal, const BpfCapabilities& held) {
@@ -87,8 +112,12 @@ std::string refusal_reason(const Refusal& refusal, const BpfCapabilities& held) 
   if (!capability.empty()) return capability;
   std::string_view verdict = verifier_verdict(refusal.libbpf_log);
   if (!verdict.empty()) return to_one_line("verifier: " + std::string(verdict));
-  Error error = errno_error(refusal.error_number, refusal.step);
-  return to_one_line(error.message.append(hint_of(refusal, held)));
+  std::string reason = errno_error(refusal.error_number, refusal.step).message;
+  std::string_view hint = hint_of(refusal, held);
+  std::string_view complaint = libbpf_complaint(refusal.libbpf_log);
+  if (!hint.empty()) return to_one_line(reason.append(hint));
+  if (!complaint.empty()) reason.append(" (").append(complaint).append(")");
+  return to_one_line(std::move(reason));
 }
 
 }  // namespace oomw

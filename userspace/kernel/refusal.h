@@ -27,8 +27,8 @@ struct Refusal {
   std::string_view libbpf_log;  // with the verifier's log, where there is one
 };
 
-// Names the missing capability, else the verifier's last word, else the errno. No newline, at
-// most 200 bytes.
+// Names the missing capability, else the verifier's last word, else the errno with what libbpf
+// says about it. No newline, at most 200 bytes.
 [[nodiscard]] std::string refusal_reason(const Refusal& refusal, const BpfCapabilities& held);
 
 }  // namespace oomw

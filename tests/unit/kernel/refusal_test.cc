@@ -57,6 +57,32 @@ TEST(RefusalTest, verifier_log_cut_short_still_gives_its_last_line) {
   EXPECT_EQ(refusal_reason({"load", EINVAL, "-- BEGIN PROG LOAD LOG --\na\nb"}, kAll), "verifier: b");
 }
 
+TEST(RefusalTest, long_verifier_log_of_which_only_the_end_was_kept_gives_its_last_word) {
+  const char* log =
+      "123: (79) r1 = *(u64 *)(r6 +8)\n"
+      "R6 invalid mem access 'scalar'\n"
+      "processed 99 insns (limit 1000000)\n"
+      "-- END PROG LOAD LOG --\n"
+      "libbpf: prog 'p': failed to load: -13\n";
+  EXPECT_EQ(refusal_reason({"load", EACCES, log}, kAll), "verifier: R6 invalid mem access 'scalar'");
+}
+
+TEST(RefusalTest, without_a_verifiers_word_libbpf_says_what_it_was_about) {
+  const char* log =
+      "libbpf: map 'ring': failed to create: Invalid argument(-22)\n"
+      "libbpf: failed to load object 'oom'\n";
+  EXPECT_EQ(refusal_reason({"load", EINVAL, log}, kAll),
+            "load: Invalid argument (map 'ring': failed to create: Invalid argument(-22))");
+}
+
+TEST(RefusalTest, what_only_repeats_the_failure_is_no_reason) {
+  const char* log =
+      "libbpf: prog 'p': BPF program load failed: Invalid argument\n"
+      "libbpf: prog 'p': failed to load: -22\n"
+      "libbpf: failed to load object 'oom'\n";
+  EXPECT_EQ(refusal_reason({"load", EINVAL, log}, kAll), "load: Invalid argument");
+}
+
 TEST(RefusalTest, other_errors_give_step_and_errno) {
   EXPECT_EQ(refusal_reason({"attach", ENOENT, ""}, kAll), "attach: No such file or directory");
 }
