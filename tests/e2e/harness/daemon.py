@@ -119,8 +119,13 @@ def read_incidents(data_dir):
     for name in sorted(os.listdir(root) if os.path.isdir(root) else []):
         if name.startswith("."):
             continue
-        with open(os.path.join(root, name, "incident.json"), encoding="utf-8") as f:
-            incident = json.load(f)
+        try:
+            with open(os.path.join(root, name, "incident.json"), encoding="utf-8") as f:
+                incident = json.load(f)
+        except FileNotFoundError:
+            if os.path.exists(os.path.join(root, name)):
+                raise  # half an incident
+            continue  # retention took it since we listed: others' kills count, too
         incident["_dir"] = os.path.join(root, name)
         found.append(incident)
     return found
