@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# inside.sh KERNEL BUILD [NAME...]: the part of suite.sh that runs in the VM. Leaves doctor.json, bpf.xml and e2e.xml in
-# /run/out, and how long each took in times.tsv; what a deadline cuts off is what was not written.
+# inside.sh KERNEL BUILD PARTS [NAME...]: the part of suite.sh that runs in the VM. PARTS: "doctor bpf e2e" or some of
+# it. Leaves doctor.json, bpf.xml and e2e.xml in /run/out, and how long each took in times.tsv; what a deadline cuts off is
+# what was not written.
 # shellcheck disable=SC2317 # functions are called through timed()
 set -uo pipefail
 
-kernel=${1:?usage: inside.sh KERNEL BUILD [NAME...]} build=${2:?build folder}
-shift 2
+kernel=${1:?usage: inside.sh KERNEL BUILD PARTS [NAME...]} build=${2:?build folder} parts=${3:?parts}
+shift 3
 here=$(cd "$(dirname "$0")" && pwd)
 out=/run/out
 names=("$@") # only tests whose name holds one of these; nothing is left out then
@@ -49,7 +50,5 @@ run_doctor() { "$build/userspace/oomwitness" doctor --json --data-dir /run/docto
 
 uname -r >"$out/release"
 printf 'boot\t%d\t0\n' "$(cut -d. -f1 /proc/uptime)" >>"$out/times.tsv"
-timed doctor run_doctor
-timed bpf run_bpf
-timed e2e run_e2e
+for part in $parts; do timed "$part" "run_$part"; done
 exit "$status"

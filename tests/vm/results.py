@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""results.py KERNEL FOLDER RESULTS [NAME...]: what a VM left in FOLDER becomes RESULTS/vm.KERNEL.xml, JUnit with names
+"""results.py KERNEL FOLDER RESULTS PARTS [NAME...]: what a VM left in FOLDER becomes RESULTS/vm.KERNEL.xml, JUnit with names
 vm.KERNEL.SUITE.TEST, and RESULTS/KERNEL.doctor.json. Whatever the VM should have left and did not is a failed test.
 """
 import os
@@ -10,7 +10,7 @@ import xml.etree.ElementTree as xml
 
 import choice
 
-SUITES = ("bpf", "e2e")
+PARTS = ("doctor", "bpf", "e2e")
 NO_VM = 3  # run.sh's exit status
 
 
@@ -74,25 +74,33 @@ class Kernel:
         return any(case.find("failure") is not None for case in self.suite)
 
 
-def read(kernel, folder, is_whole=True):
+    def judge_doctor(self):
+        if self.exit_status_of("doctor") != 0:
+            self.add("doctor", "fail", f"the main job cannot be done, or doctor did not run: {self.last_words()}")
+        else:
+            self.add("doctor")
+
+
+def read(kernel, folder, parts=PARTS, is_whole=True):
     found = Kernel(kernel, folder)
     if found.text("status") == str(NO_VM):
         found.add("", "skip", found.last_words())
         return found
-    for suite in SUITES:
-        found.copy_suite(suite)
-    if is_whole:
+    for part in parts:
+        if part == "doctor":
+            found.judge_doctor()
+        else:
+            found.copy_suite(part)
+    if is_whole and "bpf" in parts:
         found.left_out_bpf()
-    if found.exit_status_of("doctor") != 0:
-        found.add("doctor", "fail", f"doctor says that the main job cannot be done, or did not run: {found.last_words()}")
     return found
 
 
 def main():
-    kernel, folder, results = sys.argv[1:4]
-    found = read(kernel, folder, is_whole=len(sys.argv) == 4)
+    kernel, folder, results, parts = sys.argv[1:5]
+    found = read(kernel, folder, parts.split(), is_whole=len(sys.argv) == 5)
     doctor = os.path.join(folder, "doctor.json")
-    if os.path.exists(doctor):
+    if found.exit_status_of("doctor") is not None and os.path.exists(doctor):
         shutil.copy(doctor, os.path.join(results, f"{kernel}.doctor.json"))
     return 1 if found.write(os.path.join(results, f"vm.{kernel}.xml")) else 0
 

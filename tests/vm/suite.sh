@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# suite.sh [--kernel K]... [--build DIR] [--results DIR] [--write-table] [NAME...]: the bpf and e2e suites on other
-# kernels, with the binaries of build/ci. NAME: only tests whose name holds it, also such as left_out.tsv leaves out.
-# What each kernel and this machine can do is compared with features.md, or becomes it (--write-table).
+# suite.sh [--kernel K]... [--build DIR] [--results DIR] [--write-table] [--doctor-only] [NAME...]: the bpf and e2e
+# suites on other kernels, with the binaries of build/ci. NAME: only tests whose name holds it, also such as left_out.tsv
+# leaves out. What each kernel and this machine can do is compared with features.md, or becomes it (--write-table).
 # Ends with the counts of tests/summary.py; with --results all goes to DIR instead: vm.*.xml, plain.tsv, *.doctor.json.
 set -euo pipefail
 
@@ -13,8 +13,7 @@ export OOMW_VM_CPUS=1 OOMW_VM_DEADLINE_S=${OOMW_VM_DEADLINE_S:-900} OOMW_TIME_FA
 at_once=2
 # Little memory, so that a test can exhaust a node; swap, so that it is in the picture.
 export OOMW_VM_MEMORY_MB=${OOMW_VM_MEMORY_MB:-1024} OOMW_VM_SWAP_MB=${OOMW_VM_SWAP_MB:-128}
-build=$tree/build/ci results="" kernels=() names=() table=()
-
+build=$tree/build/ci results="" kernels=() names=() table=() parts="doctor bpf e2e"
 vm_pids=() status=0 work=""
 
 parse() {
@@ -24,7 +23,8 @@ parse() {
       --build) build=$(realpath "${2:?folder}") && shift 2 ;;
       --results) results=$(realpath "${2:?folder}") && shift 2 ;;
       --write-table) table=(--write) && shift ;;
-      -*) sed -n '3,6s/^# *//p' "$0" >&2 && exit 2 ;;
+      --doctor-only) parts=doctor && shift ;;
+      -*) sed -n '3,7s/^# *//p' "$0" >&2 && exit 2 ;;
       *) names+=("$1") && shift ;;
     esac
   done
@@ -47,7 +47,7 @@ trap 'exit 130' INT TERM
 
 run_kernel() { # in a process of its own: results in $work/KERNEL
   local kernel=$1 begun=$SECONDS code=0 vm
-  OOMW_VM_OUT=$work/$kernel "$here/run.sh" "$kernel" "$here/inside.sh" "$kernel" "$build" "${names[@]}" \
+  OOMW_VM_OUT=$work/$kernel "$here/run.sh" "$kernel" "$here/inside.sh" "$kernel" "$build" "$parts" "${names[@]}" \
     >"$work/$kernel/log" 2>&1 &
   vm=$!
   trap 'kill "$vm"; wait; exit 130' TERM
@@ -70,7 +70,7 @@ run_kernels() {
   done
   wait "${vm_pids[@]}"
   for kernel in "${kernels[@]}"; do
-    "$here/results.py" "$kernel" "$work/$kernel" "$results" "${names[@]}" || status=1
+    "$here/results.py" "$kernel" "$work/$kernel" "$results" "$parts" "${names[@]}" || status=1
   done
 }
 
