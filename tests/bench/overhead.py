@@ -93,10 +93,11 @@ def run_pairs(site, loads, seconds):
     until = time.monotonic() + seconds
     open_loads = list(loads)
     measure_off(open_loads)
-    while open_loads and time.monotonic() < until:
+    while open_loads:
         measure_on(site, open_loads)
         measure_off(open_loads)
-        open_loads = [l for l in open_loads if not l.is_resolved()]
+        is_over = time.monotonic() >= until
+        open_loads = [l for l in open_loads if not is_over and not l.is_resolved()]
 
 
 def run_with_statistics(site, loads):

@@ -13,13 +13,13 @@ import subprocess
 import sys
 import time
 
-from bench_support import Site, arguments, print_conditions, table
+from bench_support import Site, arguments, print_conditions
 from load_runner import TRACER_CPU, run_once
 from overhead import give_boxes, make_loads, signed, start_daemon
 from paired import Chain
 from peer_headers import use_headers
 
-READY_S = 180  # compiling a program takes a minute on an emulated CPU
+READY_S = 120  # compiling a program takes a minute on an emulated CPU
 
 
 class CannotRun(Exception):
@@ -100,28 +100,53 @@ def all_tools(loads):
             Tool("bcc memleak -p LOAD", ["memleak-bpfcc", "-O", libc, "-p", "{pid}", "600"], "Attaching to pid", "bpfcc-tools")]
 
 
-def measure_chain(site, load, tool, pairs):
-    """Off, on, off, ... of one load."""
+def measure_together(site, loads, tool, pairs):
+    """Off, on, off, ...: one start of the tool serves all loads."""
+    chains = [Chain() for _ in loads]
+
+    def run_all(side):
+        for load, chain in zip(loads, chains):
+            getattr(chain, side).append(run_once(load.argv, load.box.procs_file()).cpu_s)
+
+    run_all("off")
+    for _ in range(pairs):
+        with tool.running(site):
+            run_all("on")
+        run_all("off")
+    return chains
+
+
+def measure_attached(site, load, tool):
+    """One pair: the tool wants to know the process, so the load waits for it."""
     chain = Chain()
     chain.off.append(run_once(load.argv, load.box.procs_file()).cpu_s)
-    for _ in range(pairs):
-        with contextlib.ExitStack() as stack:
-            attach = lambda pid: stack.enter_context(tool.running(site, pid))  # noqa: E731
-            if not tool.wants_pid:
-                attach(None)
-            chain.on.append(run_once(load.argv, load.box.procs_file(), attach if tool.wants_pid else None).cpu_s)
-        chain.off.append(run_once(load.argv, load.box.procs_file()).cpu_s)
+    with contextlib.ExitStack() as stack:
+        attach = lambda pid: stack.enter_context(tool.running(site, pid))  # noqa: E731
+        chain.on.append(run_once(load.argv, load.box.procs_file(), attach).cpu_s)
+    chain.off.append(run_once(load.argv, load.box.procs_file()).cpu_s)
     return chain
 
 
-def cells_of(site, loads, tool, pairs):
-    try:
-        chains = [measure_chain(site, load, tool, 1 if tool.wants_pid else pairs) for load in loads]
-    except CannotRun as why:
-        return (tool.name, *[f"does not run: {why}"] * len(loads), "-")
+def row_of(site, loads, tool, pairs):
+    if tool.wants_pid:  # one that traces malloc: the fault storm has none
+        return (tool.name, "-", signed(measure_attached(site, loads[-1], tool).effect()), "one pair")
+    chains = measure_together(site, loads, tool, pairs)
     floors = [c.floor() for c in chains]
     return (tool.name, *(signed(c.effect()) for c in chains),
             " / ".join("-" if f is None else f"{100 * f:.1f} %" for f in floors))
+
+
+def print_rows(site, loads, pairs):
+    """Each as soon as it is known: on an emulated CPU one takes a minute."""
+    refused = []
+    header = ("tool", *(f"{l.name}: CPU time, on / off" for l in loads), "noise floors")
+    print("| " + " | ".join(header) + " |\n" + "|" + "---|" * len(header), flush=True)
+    for tool in all_tools(loads):
+        try:
+            print("| " + " | ".join(row_of(site, loads, tool, pairs)) + " |", flush=True)
+        except CannotRun as why:
+            refused.append(f"{tool.name} does not run here: {why}")
+    print("\n" + "\n".join(refused), flush=True)
 
 
 def main():
@@ -132,8 +157,7 @@ def main():
     with Site() as site:
         loads = [l for l in make_loads(site, options.scale) if l.name in ("page faults", "mixed service")]
         give_boxes(site, loads)
-        rows = [cells_of(site, loads, tool, options.pairs) for tool in all_tools(loads)]
-    table(("tool", *(f"{l.name}: CPU time, on / off" for l in loads), "noise floors"), rows)
+        print_rows(site, loads, options.pairs)
 
 
 if __name__ == "__main__":
