@@ -4,7 +4,7 @@
 
 Each load runs on a CPU of its own in a container two levels deep, pod and container with a limit
 each. Its CPU time is the kernel's own account of it, user and system. A bar is only judged once the
-noise of empty pairs is below it. --peers: beside other tools, see overhead_peers.py.
+noise of empty pairs is below it. --scaling: then scale.py, too. --peers: instead, beside other tools.
 """
 import os
 import subprocess
@@ -45,9 +45,9 @@ class Load:
         return min(r.cpu_s for r in runs), min(r.wall_s for r in runs), sum(r.cpu_s for r in runs)
 
 
-def make_loads(site, scale):
+def make_loads(site, size):
     def times(count):
-        return str(max(1, round(count * scale)))
+        return str(max(1, round(count * size)))
 
     data = os.path.join(site.scratch, "load")
     return [Load("page faults", [built("fault_storm"), "64", times(10)], bar=0.02),
@@ -160,17 +160,23 @@ def peers():
         fetch_headers(f.read().strip())
     print(f"Beside other tools, in a VM ({VM_KERNEL}, its CPUs emulated: only ratios within this table say something):\n", flush=True)
     run = os.path.join(tools.TREE, "tests/vm/run.sh")
-    return here or subprocess.run([run, VM_KERNEL, script, *binary, "--pairs", "3", "--scale", "0.1"]).returncode
+    return here or subprocess.run([run, VM_KERNEL, script, *binary, "--pairs", "3", "--size", "0.1"]).returncode
+
+
+def scaling(options):
+    print("\nHow it grows:\n", flush=True)
+    check = ["--check"] if options.check else []
+    return subprocess.run([os.path.join(HERE, "scale.py"), "--binary", tools.BINARY, *check]).returncode
 
 
 def main():
-    options = arguments(__doc__, seconds=270, scale=1.0, flags=("peers",))
+    options = arguments(__doc__, seconds=240, size=1.0, flags=("peers", "scaling"))
     if options.peers:
         return peers()
     print_conditions()
     os.sched_setaffinity(0, {TRACER_CPU})
     with Site() as site:
-        loads = make_loads(site, options.scale)
+        loads = make_loads(site, options.size)
         give_boxes(site, loads)
         run_pairs(site, loads, options.seconds)
         found = run_with_statistics(site, loads)
@@ -182,7 +188,9 @@ def main():
     for load in loads:
         if load.bar is not None:
             judge(bars, load)
-    return bars.finish(options)
+    status = bars.finish(options)
+    grown = scaling(options) if options.scaling else 0
+    return status or grown
 
 
 if __name__ == "__main__":

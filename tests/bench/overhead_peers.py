@@ -150,12 +150,12 @@ def print_rows(site, loads, pairs):
 
 
 def main():
-    options = arguments(__doc__, pairs=6, scale=1.0)
+    options = arguments(__doc__, pairs=6, size=1.0)
     print_conditions()
     use_headers()
     os.sched_setaffinity(0, {TRACER_CPU})
     with Site() as site:
-        loads = [l for l in make_loads(site, options.scale) if l.name in ("page faults", "mixed service")]
+        loads = [l for l in make_loads(site, options.size) if l.name in ("page faults", "mixed service")]
         give_boxes(site, loads)
         print_rows(site, loads, options.pairs)
 

@@ -160,7 +160,7 @@ def print_sizes(sizes):
 
 
 def main():
-    options = arguments(__doc__, seconds=30, largest=SIZES[-1])
+    options = arguments(__doc__, seconds=20, largest=SIZES[-1])
     print_conditions()
     os.sched_setaffinity(0, {TRACER_CPU})
     sizes = []
