@@ -24,30 +24,21 @@ class NodeWide(SemanticsTest):
         super().setUp()
 
     def test_node_without_memory_is_scope_node(self):
-        box = self.cgroup("hungry")
-        work = self.hog(box, "--hold-mb", 8, "--rate-mb-s", 0, oom_score_adj=1000)
-        self.go()
-        work.wait_killed()
-        incident = self.wait_incidents(self.witness, 1, box)[0]
-        self.assertEqual(incident["scope"], "node")
-        self.assertEqual(incident["limit"], {"bytes": None, "owner_cgroup_path": None})
-        self.check_victims(incident, [work.identity])
-        self.check_counts(box, "node")
-        said = self.decision_of(incident)
-        self.assertEqual((said.owner_path, said.victim_path), (None, box.path))
-        self.assertEqual(said.constraint, "CONSTRAINT_NONE")
-        if incident["trigger"]["pid"] is not None:
-            self.assertEqual(incident["trigger"]["comm"], said.trigger_comm)
-        self.assertEqual(incident["verdict"]["cause"], "node")
-
-    def test_container_with_a_limit_is_not_blamed_for_the_node(self):
-        """Its own limit is near, too, and yet it is the node that ran out."""
+        """And nobody is blamed whose own limit happens to be near."""
         box, full = self.cgroup("hungry"), self.cgroup("full", 16)
-        holder = self.hog(full, "--hold-mb", 13, oom_score_adj=-500)
+        holder = self.hog(full, "--hold-mb", 14)
         work = self.hog(box, "--hold-mb", 8, "--rate-mb-s", 0, oom_score_adj=1000)
         self.go()
         work.wait_killed()
         incident = self.wait_incidents(self.witness, 1)[0]
         self.assertEqual(incident["scope"], "node")
+        self.assertEqual(incident["container"]["cgroup_path"], box.path)
+        self.assertEqual(incident["limit"], {"bytes": None, "owner_cgroup_path": None})
+        self.assertEqual(incident["verdict"]["cause"], "node")
         self.check_victims(incident, [work.identity])
+        self.check_counts(box, "node")
+        said = self.decision_of(incident)
+        self.assertEqual((said.constraint, said.owner_path, said.victim_path), ("CONSTRAINT_NONE", None, box.path))
+        if incident["trigger"]["pid"] is not None:
+            self.assertEqual(incident["trigger"]["comm"], said.trigger_comm)
         self.assertTrue(holder.is_alive())

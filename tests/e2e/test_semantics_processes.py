@@ -19,6 +19,7 @@ class Threads(SemanticsTest):
         work = self.start([tools.threadhog(), "--rate-mb-s", "50", *flags], box)
         tid = self.thread_of(work)
         identity = Process(work.pid)
+        self.kernel_log.process_of[tid] = work.pid
         work.wait_killed()
         self.assertNotEqual(tid, work.pid)
         return self.assert_decision("container", box, [identity], trigger_tid=tid)
@@ -110,7 +111,9 @@ class Vanishing(SemanticsTest):
             self.check_victims(incident, [work.identity])
             self.check_series(incident, box.limit_bytes + STOCK)
         self.assertGreater(found[1]["series"][0]["t"], found[0]["time"], "usage from the life before")
-        self.wait_counted(self.witness, 2)
+        shown = lambda: [(l["scope"], v) for l, v in self.witness.scrape().values("oomwitness_oom_kills_total",
+                                                                                  container=second.name)]
+        eventually(lambda: shown() == [("container", 2)], lambda: f"one kill each: {shown()}", 10)
 
 
 class CgroupIds(SemanticsTest):

@@ -8,7 +8,7 @@ _ESCAPED = re.compile(r"\\x([0-9a-f]{2})")
 _INVOKED = re.compile(r"^(.{1,15}) invoked oom-killer: ")
 _TRIGGER = re.compile(r"^CPU: \d+ (?:UID: \d+ )?PID: (\d+) Comm: ")
 _OWNER = re.compile(r"^oom-kill:constraint=(\w+),.*?(?:,oom_memcg=(.*))?(?:,global_oom)?,task_memcg=(.*),task=.*"
-                    r",pid=(\d+),uid=\d+$")
+                    r",pid=\d+,uid=\d+$")
 _GROUP = re.compile(r"^Tasks in (.*) are going to be killed due to memory\.oom\.group set$")
 _KILLED = re.compile(r"^(?:Memory cgroup o|O)ut of memory.*?: Killed process (\d+) \(")
 
@@ -20,13 +20,8 @@ class Decision:
         self.trigger_comm = comm
         self.trigger_pid = None
         self.constraint = self.owner_path = self.victim_path = self.group_path = None
-        self.chosen = None  # the process
-        self.killed = []  # in the order of their deaths; of a process whose leader is dead, the thread
+        self.killed = []  # pids, in the order of their deaths
         self.counted_again = 0  # memory.oom.group: the chosen one is killed, and then once more with all the rest
-
-    def processes(self):
-        """Who died of it, by pid."""
-        return [self.chosen] if self.chosen and len(self.killed) == 1 else sorted(self.killed)
 
     def __repr__(self):
         return f"Decision({vars(self)})"
@@ -43,6 +38,7 @@ class KernelLog:
         self._fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
         os.lseek(self._fd, 0, os.SEEK_END)
         self._all = []
+        self.process_of = {}  # thread: process, to be told: of a process whose leader is dead a thread is logged
 
     def close(self):
         os.close(self._fd)
@@ -51,7 +47,7 @@ class KernelLog:
         """Those so far whose victim lived in a cgroup that begins so; without a path, those of one of `pids`."""
         self._read()
         return [d for d in self._all
-                if (d.victim_path.startswith(path_prefix) if d.victim_path else set(pids) & set(d.processes()))]
+                if (d.victim_path.startswith(path_prefix) if d.victim_path else set(pids) & set(d.killed))]
 
     def _read(self):
         while True:
@@ -71,7 +67,8 @@ class KernelLog:
             self._all.append(Decision(match[1]))
             return
         if match := _KILLED.match(line):
-            self._add_killed(int(match[1]))
+            pid = int(match[1])
+            self._add_killed(self.process_of.get(pid, pid))
             return
         if not self._all:
             return
@@ -79,7 +76,7 @@ class KernelLog:
         if match := _TRIGGER.match(line):
             now.trigger_pid = now.trigger_pid or int(match[1])
         elif match := _OWNER.match(line):
-            now.constraint, now.owner_path, now.victim_path, now.chosen = match[1], match[2], match[3], int(match[4])
+            now.constraint, now.owner_path, now.victim_path = match[1], match[2], match[3]
         elif match := _GROUP.match(line):
             now.group_path = match[1]
 

@@ -125,7 +125,7 @@ class SemanticsTest(E2eTest):
         """The kernel's own record of it; exactly one may name these victims."""
         pids = sorted(v["pid"] for v in incident["victims"])
         decisions = self.kernel_log.decisions("/" + self.prefix, pids)
-        found = [d for d in decisions if d.processes() == pids]
+        found = [d for d in decisions if sorted(d.killed) == pids]
         self.assertEqual(len(found), 1, f"victims {pids}: {decisions}")
         return found[0]
 
