@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "bpf/heap_fixture.h"
+#include "bpf/programs.h"
 #include "goruntime/walk_records.h"
 
 namespace oomw::test {
@@ -23,11 +24,8 @@ struct Way {
 class GoHeapTest : public HeapTest, public ::testing::WithParamInterface<Way> {
  protected:
   static KernelConfig config() {
-    KernelConfig config;
     // A victim lives for seconds here, in which the rest of the machine could fill the ring.
-    for (const char* noisy : {"watermark", "reclaim", "cgroup_lifecycle", "process_lifecycle"}) {
-      config.forced[noisy] = Rung::kNone;
-    }
+    KernelConfig config = config_of_only({"oom_kill", "heap_at_kill"});
     config.forced["heap_at_kill"] = GetParam().rung;
     config.walk_at_delivery = GetParam().at_delivery;
     return config;

@@ -355,7 +355,7 @@ TEST_F(HostileHeapTest, exec_forgets_what_the_process_was) {
 }
 
 TEST_F(HostileHeapTest, walk_whose_event_does_not_fit_the_ring_is_found) {
-  KernelConfig config = HostileHeapTest::config();
+  KernelConfig config = config_of_only({"oom_kill", "cgroup_lifecycle", "heap_at_kill"});
   config.ring_bytes = 4096;
   OOMW_LOAD_OR_SKIP(config, "heap_at_kill");
   FakeList list(mebibytes(1));

@@ -19,6 +19,13 @@ def free_port():
         return s.getsockname()[1]
 
 
+def with_patience(config):
+    """A walk at the kill may take as much longer as everything else does where OOMW_TIME_FACTOR says so."""
+    if TIME_FACTOR == 1 or "at_kill" in config:
+        return config
+    return f"{config}\n[capture.at_kill]\nmax_seconds = {min(10, 0.1 * TIME_FACTOR)}\n"
+
+
 def run_program(*argv, timeout_s=60):
     """Finished: returncode, stdout and stderr as text."""
     return subprocess.run(argv, capture_output=True, text=True, errors="surrogateescape",
@@ -38,7 +45,7 @@ class Daemon:
         self.port = free_port()
         self.log_file = tempfile.NamedTemporaryFile(prefix="oomw-e2e-log-")
         self._config = tempfile.NamedTemporaryFile("w", prefix="oomw-e2e-", suffix=".toml")
-        self._config.write(config)
+        self._config.write(with_patience(config))
         self._config.flush()
         command = [*prefix, tools.BINARY, "run", "--config", self._config.name, "--data-dir", data_dir,
                    "--metrics-listen", f"127.0.0.1:{self.port}", *args]
