@@ -57,13 +57,15 @@ DoctorCheck check_netns() {
              : errno_error(errno, "setns (needs CAP_SYS_ADMIN)").message};
 }
 
-bool sees_kills(const DoctorReport& report) {
-  return std::any_of(report.features.begin(), report.features.end(), [&](const FeatureStatus& feature) {
-    if (feature.feature != "oom_kill") return false;
-    const bool by_log = std::any_of(report.checks.begin(), report.checks.end(),
-                                    [](const DoctorCheck& check) { return check.name == "kernel_log" && check.ok; });
-    return feature.rung != Rung::kNone && (feature.rung != Rung::kFiles || by_log);
-  });
+// On the files rung kills come from the kernel log.
+DoctorCheck check_kills(const std::vector<FeatureStatus>& features, bool has_kernel_log) {
+  const auto kill = std::find_if(features.begin(), features.end(),
+                                 [](const FeatureStatus& feature) { return feature.feature == "oom_kill"; });
+  const Rung rung = kill == features.end() ? Rung::kNone : kill->rung;
+  const bool ok = rung != Rung::kNone && (rung != Rung::kFiles || has_kernel_log);
+  return {"kills", ok, true,
+          ok ? "seen by " + std::string(to_string(rung))
+             : "nobody tells of OOM kills: no program, and the kernel log cannot be read"};
 }
 
 }  // namespace
@@ -72,13 +74,14 @@ DoctorReport examine(const Config& config) {
   DoctorReport report;
   utsname name{};
   if (uname(&name) == 0) report.kernel_release = name.release;
-  report.checks = {check_privilege(),      check_cgroups(config, report.cgroup_version),
-                   check_data_dir(config), check_btf(),
-                   check_kmsg(),           check_netns()};
+  const DoctorCheck kernel_log = check_kmsg();
+  report.checks = {
+      check_privilege(), check_cgroups(config, report.cgroup_version), check_data_dir(config), check_btf(), kernel_log,
+      check_netns()};
   report.features = KernelSource::make(config.kernel)->features();
-  report.can_do_main_job =
-      sees_kills(report) && std::all_of(report.checks.begin(), report.checks.end(),
-                                        [](const DoctorCheck& check) { return check.ok || !check.is_needed; });
+  report.checks.push_back(check_kills(report.features, kernel_log.ok));
+  report.can_do_main_job = std::all_of(report.checks.begin(), report.checks.end(),
+                                       [](const DoctorCheck& check) { return check.ok || !check.is_needed; });
   return report;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/evidence_writer.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <thread>
 #include <utility>
 
@@ -53,8 +56,8 @@ void EvidenceWriter::pump() {
 
 void EvidenceWriter::submit(Incident incident) {
   is_incident_in_flight_ = true;
-  auto task = [this, incident]() mutable {
-    Outcome outcome = store(incident);
+  auto task = [this, incident, directory = directory_of(incident.id)]() mutable {
+    Outcome outcome = store(incident, directory);
     post_back(
         [this, incident = std::move(incident), outcome = std::move(outcome)] { handle_written(incident, outcome); });
   };
@@ -72,9 +75,17 @@ void EvidenceWriter::put_back(Incident incident) {
   }
 }
 
-// Worker.
-EvidenceWriter::Outcome EvidenceWriter::store(const Incident& incident) {
+std::string EvidenceWriter::directory_of(const std::string& id) const {
+  const auto known = directories_.find(id);
+  return known != directories_.end() ? known->second : "";
+}
+
+// Worker. What retention took meanwhile is not to come back with its amendment.
+EvidenceWriter::Outcome EvidenceWriter::store(const Incident& incident, const std::string& known_directory) {
   const MonotonicTime start = clock_.now();
+  if (!known_directory.empty() && ::access(known_directory.c_str(), F_OK) != 0 && errno == ENOENT) {
+    return {known_directory, 0};
+  }
   const auto place = [&](const IncidentCapture& capture, const std::string& target) {
     return spool_.place(capture.spool_file, target, comments_of(incident, capture));
   };
@@ -111,16 +122,16 @@ void EvidenceWriter::finish(const Incident& incident, const Outcome& outcome) {
   const bool amended = is_on_disk(incident.id);
   if (!amended) {
     ++stats_.incidents_written;
-    remember(incident.id);
+    remember(incident.id, *outcome.directory);
   }
   written_(incident, *outcome.directory, amended);
 }
 
-void EvidenceWriter::remember(const std::string& id) {
-  known_ids_.insert(id);
+void EvidenceWriter::remember(const std::string& id, const std::string& directory) {
+  directories_.emplace(id, directory);
   ids_by_age_.push_back(id);
   if (ids_by_age_.size() <= kMaxKnown) return;
-  known_ids_.erase(ids_by_age_.front());
+  directories_.erase(ids_by_age_.front());
   ids_by_age_.pop_front();
 }
 
@@ -175,7 +186,7 @@ void EvidenceWriter::handle_ledger(LedgerState state, const Result<>& saved) {
 // drains.
 void EvidenceWriter::flush() {
   (void)worker_.post([this] {
-    while (const auto incident = backlog_.take()) (void)store(*incident);
+    while (const auto incident = backlog_.take()) (void)store(*incident, directory_of(incident->id));
   });
   if (next_ledger_) (void)worker_.post([this, state = *next_ledger_] { (void)oomw::save_ledger(data_dir_, state); });
 }

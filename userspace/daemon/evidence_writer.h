@@ -6,7 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "base/event_loop.h"
 #include "base/worker_pool.h"
@@ -59,16 +59,17 @@ class EvidenceWriter {
   };
   void pump();
   void submit(Incident incident);
-  [[nodiscard]] Outcome store(const Incident& incident);
+  [[nodiscard]] Outcome store(const Incident& incident, const std::string& known_directory);
+  [[nodiscard]] std::string directory_of(const std::string& id) const;
   void post_back(const EventLoop::Task& task);
   void handle_written(const Incident& incident, const Outcome& outcome);
   void finish(const Incident& incident, const Outcome& outcome);
   void put_back(Incident incident);
-  void remember(const std::string& id);
+  void remember(const std::string& id, const std::string& directory);
   void retry_later();
   void prune_soon();
   void prune();  // worker
-  [[nodiscard]] bool is_on_disk(const std::string& id) const { return known_ids_.contains(id); }
+  [[nodiscard]] bool is_on_disk(const std::string& id) const { return directories_.contains(id); }
   void submit_ledger();
   void handle_ledger(LedgerState state, const Result<>& saved);
   void handle_refusal(const Error& error);
@@ -83,8 +84,8 @@ class EvidenceWriter {
   IncidentStore store_;  // used by the worker only
   Written written_;
   EvidenceBacklog backlog_;
-  std::unordered_set<std::string> known_ids_;  // on disk: tells an amendment from a first write
-  std::deque<std::string> ids_by_age_;         // the same, oldest first
+  std::unordered_map<std::string, std::string> directories_;  // by id; present: the next write is an amendment
+  std::deque<std::string> ids_by_age_;                        // the same ids, oldest first
   std::optional<LedgerState> next_ledger_;
   bool is_incident_in_flight_ = false;
   bool is_ledger_in_flight_ = false;

@@ -72,6 +72,16 @@ TEST_F(EvidenceWriterTest, an_amendment_replaces_in_place) {
   EXPECT_EQ(IncidentStore(data_dir_).find("20231114T221320Z-0000000a")->incident.victims.at(0).comm, "renamed");
 }
 
+TEST_F(EvidenceWriterTest, what_retention_took_does_not_come_back_with_its_amendment) {
+  writer_->write(incident("20231114T221320Z-0000000a"));
+  run_until(1);
+  std::filesystem::remove_all(data_dir_ + "/incidents/" +
+                              IncidentStore(data_dir_).find("20231114T221320Z-0000000a")->directory);
+  writer_->write(incident("20231114T221320Z-0000000a", "renamed"));
+  run_until(2);
+  EXPECT_EQ(directories(), 0u);
+}
+
 TEST_F(EvidenceWriterTest, first_writes_go_before_amendments) {
   writer_->write(incident("20231114T221320Z-0000000a"));
   run_until(1);
