@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <linux/magic.h>
+#include <signal.h>
 #include <sys/statfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,7 +69,7 @@ int read_sparse_file(std::uint64_t bytes, bool keep = false) {
     got = ::read(fd, buffer.data(), std::min<std::size_t>(buffer.size(), bytes));
     bytes -= static_cast<std::uint64_t>(std::max<ssize_t>(got, 0));
   }
-  if (keep) ::pause();
+  if (keep) ::raise(SIGSTOP);
   return 0;
 }
 
@@ -127,7 +128,10 @@ TEST_P(ReclaimTest, limit_lowered_from_outside_is_counted_where_the_pages_went) 
   cgroup_->set_limit(mebibytes(64));
   ChildProcess reader(cgroup_.get(), [] { return read_sparse_file(mebibytes(48), /*keep=*/true); });
   reader.go();
-  while (cgroup_->usage_bytes() < mebibytes(40)) ::usleep(1000);
+  int status = 0;
+  ASSERT_EQ(::waitpid(reader.pid(), &status, WUNTRACED), reader.pid());
+  ASSERT_TRUE(WIFSTOPPED(status));
+  ASSERT_GT(cgroup_->usage_bytes(), mebibytes(40));
   ASSERT_FALSE(source_->reclaim_of(cgroup_->id(), {}).has_value());
   ChildProcess writer(nullptr, [this] {
     cgroup_->set_limit(mebibytes(16));

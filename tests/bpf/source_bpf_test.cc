@@ -69,6 +69,23 @@ TEST_F(SourceTest, feature_forced_down_says_what_is_lost_and_leaves_the_others) 
   }
 }
 
+// In force is what was asked for, else something below it with the reason.
+TEST_F(SourceTest, every_feature_can_be_forced_to_every_rung) {
+  OOMW_LOAD_OR_SKIP(only("oom_kill"), "oom_kill");
+  for (Rung rung : {Rung::kFentry, Rung::kTpBtf, Rung::kRawTp, Rung::kFiles, Rung::kNone}) {
+    KernelConfig config;
+    for (const FeatureStatus& status : source_->features()) config.forced[status.feature] = rung;
+    load(config);
+    for (const FeatureStatus& status : source_->features()) {
+      std::string name = status.feature + " at " + std::string(to_string(rung));
+      EXPECT_GE(status.rung, rung) << name;
+      bool has_rung = rung != Rung::kFentry || has_fentry_rung(status.feature);
+      if (status.rung == rung || !has_rung || rung == Rung::kFiles) continue;
+      EXPECT_NE(refusal_of(*source_, status.feature, rung), "") << name;
+    }
+  }
+}
+
 // This kernel's reclaim_end has no second argument, or has: the wrong fact is refused either way.
 TEST_F(SourceTest, program_refused_gives_the_verifiers_word_and_the_next_one_loads) {
   OOMW_LOAD_OR_SKIP(KernelConfig{}, "oom_kill");

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ladder: kills and captures arrive on every rung that can be forced."""
+import json
 import os
 
 from harness.case import E2eTest
@@ -50,7 +51,16 @@ class Rungs(E2eTest):
 
     def test_tracefs_is_not_needed(self):
         hide = "for d in /sys/kernel/tracing /sys/kernel/debug; do [ ! -d $d ] || mount -t tmpfs none $d; done"
-        self.kill_on("", {"oom_kill": "tp_btf", "watermark": "tp_btf"}, self.in_mount_namespace(hide))
+        self.kill_on('[kernel.best_rung]\noom_kill = "tp_btf"\n', {"oom_kill": "tp_btf", "watermark": "tp_btf"},
+                     self.in_mount_namespace(hide))
+
+    def test_fentry_rung(self):
+        features = json.loads(run_cli("doctor", "--json", "--data-dir", self.data_dir()).stdout)["features"]
+        for feature in features:
+            refused = [r["reason"] for r in feature["refused"] if r["rung"] == "fentry"]
+            if refused:
+                self.skipTest(f"{feature['feature']} by fentry: {refused[0]}")
+        self.kill_on("", {"oom_kill": "fentry", "reclaim": "fentry", "watermark": "tp_btf"})
 
     def test_raw_tracepoint_rung(self):
         features = ("oom_kill", "watermark", "reclaim", "process_lifecycle", "cgroup_lifecycle", "heap_at_kill")

@@ -87,7 +87,8 @@ FeatureSpec heap_at_kill(const SignatureOf& signature_of) {
   FeatureSpec spec{
       "heap_at_kill",
       ObjectFile::kGoHeap,
-      {exit_has_mm ? HookSpec{"sched_process_exit", "on_heap_exit"} : HookSpec{"signal_deliver", "on_heap_deliver"},
+      {exit_has_mm ? HookSpec{"sched_process_exit", "on_heap_exit", HookKind::kTracepoint, "on_heap_exit_perf"}
+                   : HookSpec{"signal_deliver", "on_heap_deliver"},
        {"signal_generate", "on_heap_expect"},
        {"mark_victim", has_task ? "on_heap_victim_task" : "on_heap_victim_pid"}},
       exit_has_mm ? "" : "a walk runs with interrupts off on the CPU that the victim dies on",

@@ -19,6 +19,9 @@ struct HookSpec {
   std::string name;     // of the tracepoint or of the kernel's function
   std::string program;  // of a tracepoint: without the rung's suffix; picked for what the hook takes here
   HookKind kind = HookKind::kTracepoint;
+  // Tried first on the tp_btf rung: the program's twin for perf's own probe of the tracepoint, which
+  // runs with preemption off on every kernel. "" = none.
+  std::string perf_program = "";
 };
 
 struct FeatureSpec {

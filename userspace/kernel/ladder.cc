@@ -23,6 +23,14 @@ Result<> check_exists(const HookSpec& hook, const KernelBtf& kernel) {
 // Rungs are ordered best first.
 bool is_allowed(Rung rung, Rung best_allowed) { return rung >= best_allowed; }
 
+Result<LoadedProgram> load_hook(ObjectFile object, const HookSpec& hook, Rung rung, ProgramLoader& loader) {
+  if (rung == Rung::kTpBtf && !hook.perf_program.empty()) {
+    // Needs a tracefs, which not every container sees; the other one needs none.
+    if (auto program = loader.load(object, hook.perf_program)) return program;
+  }
+  return loader.load(object, program_of(hook, rung));
+}
+
 Result<std::vector<LoadedProgram>> load_hooks(const FeatureSpec& spec, Rung rung, const KernelBtf& kernel,
                                               ProgramLoader& loader) {
   if (!spec.needed_function.empty() && !kernel.has_function(spec.needed_function)) {
@@ -31,7 +39,7 @@ Result<std::vector<LoadedProgram>> load_hooks(const FeatureSpec& spec, Rung rung
   std::vector<LoadedProgram> loaded;
   for (const HookSpec& hook : rung == Rung::kFentry ? spec.fentry_hooks : spec.hooks) {
     RETURN_IF_ERROR(check_exists(hook, kernel));
-    auto program = loader.load(spec.object, program_of(hook, rung));
+    auto program = load_hook(spec.object, hook, rung, loader);
     if (!program) return tl::make_unexpected(std::move(program).error().with_context(hook.name));
     loaded.push_back(std::move(*program));
   }

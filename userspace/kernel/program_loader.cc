@@ -5,10 +5,12 @@
 
 #include <cerrno>
 #include <memory>
+#include <utility>
 
 #include <bpf/libbpf.h>
 
 #include "kernel/libbpf_log.h"
+#include "kernel/perf_tracepoint.h"
 
 namespace oomw {
 
@@ -51,6 +53,17 @@ int set_section(bpf_object& object, const char* section, const T& value) {
 
 UniqueFd copy_fd(int fd) { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
+// The link; invalid with errno set where refused.
+UniqueFd attach(const bpf_program& program) {
+  constexpr std::string_view kByPerf = "tracepoint/";
+  std::string_view section = bpf_program__section_name(&program);
+  if (section.starts_with(kByPerf)) {
+    return attach_by_perf(bpf_program__fd(&program), std::string(section.substr(kByPerf.size())));
+  }
+  LinkPtr link(bpf_program__attach(&program));
+  return link == nullptr ? UniqueFd() : copy_fd(bpf_link__fd(link.get()));
+}
+
 }  // namespace
 
 ProgramLoader::ProgramLoader(SharedMaps& maps, const oomw_settings& settings, const oomw_kernel_facts& facts)
@@ -72,12 +85,12 @@ Result<LoadedProgram> ProgramLoader::load(ObjectFile file, const std::string& na
   if (error != 0) return refuse("configure", -error);
   RETURN_IF_ERROR(maps_.prepare(*object));
   if (error = bpf_object__load(object.get()); error != 0) return refuse("load", -error);
-  LinkPtr link(bpf_program__attach(program));
-  if (link == nullptr) return refuse("attach", errno);
+  UniqueFd link = attach(*program);
+  if (!link.is_valid()) return refuse("attach", errno);
   RETURN_IF_ERROR(maps_.adopt(*object));
 
-  LoadedProgram loaded{name, copy_fd(bpf_program__fd(program)), copy_fd(bpf_link__fd(link.get()))};
-  if (!loaded.program.is_valid() || !loaded.link.is_valid()) return refuse("attach", errno);
+  LoadedProgram loaded{name, copy_fd(bpf_program__fd(program)), std::move(link)};
+  if (!loaded.program.is_valid()) return refuse("attach", errno);
   return loaded;
 }
 

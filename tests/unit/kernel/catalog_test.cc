@@ -71,6 +71,7 @@ TEST(CatalogTest, reclaim_that_names_its_cgroup_loses_nothing) {
 TEST(CatalogTest, walk_at_the_kill_waits_for_the_exit_where_that_still_has_the_memory) {
   auto with_group_dead = feature_catalog(always({ParameterKind::kPointer, ParameterKind::kInteger}));
   EXPECT_EQ(find(with_group_dead, "heap_at_kill").hooks.front().name, "sched_process_exit");
+  EXPECT_EQ(find(with_group_dead, "heap_at_kill").hooks.front().perf_program, "on_heap_exit_perf");
   EXPECT_EQ(find(with_group_dead, "heap_at_kill").lost_by_tracepoint, "");
   auto without = feature_catalog(always({ParameterKind::kPointer}));
   EXPECT_EQ(find(without, "heap_at_kill").hooks.front().name, "signal_deliver");

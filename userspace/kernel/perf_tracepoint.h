@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/unique_fd.h"
+
+namespace oomw {
+
+// Attaches a program of type tracepoint to "category/name" through perf; the link, invalid with errno
+// set where refused. ENOENT: no tracefs here, or no such tracepoint.
+[[nodiscard]] UniqueFd attach_by_perf(int program_fd, const std::string& tracepoint);
+
+}  // namespace oomw
