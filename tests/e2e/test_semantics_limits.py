@@ -3,6 +3,7 @@
 
 On other kernels: tests/vm/run.sh KERNEL tests/e2e/run.py -k semantics."""
 import os
+import signal
 
 from harness.case import MIB
 from harness.semantics import Process, SemanticsTest
@@ -123,6 +124,7 @@ class ChangedLimits(SemanticsTest):
         self.need_v2("kill by the lowering of a limit: the write fails (EBUSY)")
         box = self.cgroup("lowered", 64)
         work = self.hog(box, "--hold-mb", 24)
+        os.kill(work.pid, signal.SIGSTOP)  # or it might itself read back pages of its program, and be the trigger
         box.set_limit(12 * MIB)
         work.wait_killed()
         incident = self.assert_decision("container", box, [work.identity], trigger=Process(os.getpid()),

@@ -117,7 +117,7 @@ class Swap(SemanticsTest):
         self.assert_decision("container", box, [work.identity])
 
     def swapping_box(self, swap_mb):
-        if swap_total() < 2 * swap_mb * MIB:
+        if swap_total() < (swap_mb + 16) * MIB:
             self.skipTest("no swap on this machine (a VM of tests/vm has some: OOMW_VM_SWAP_MB)")
         self.need_v2("limit for swap alone")
         box = self.cgroup("swapping", 24)
