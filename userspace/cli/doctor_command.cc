@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -10,18 +12,41 @@
 namespace oomw::cli {
 namespace {
 
-void print_text(const DoctorReport& report) {
-  fmt::print("kernel {}, memory cgroups {}\n\n{:<20}{:<9}{}\n", report.kernel_release, report.cgroup_version, "FEATURE",
-             "RUNG", "NOTES");
-  for (const FeatureStatus& feature : report.features) {
-    fmt::print("{:<20}{:<9}{}\n", feature.feature, to_string(feature.rung), feature.lost.empty() ? "-" : feature.lost);
-    for (const RefusedRung& refused : feature.refused) {
-      fmt::print("{:<29}{} refused: {}\n", "", to_string(refused.rung), refused.reason);
+constexpr std::size_t kColumns = 100;
+constexpr std::size_t kIndent = 28;
+
+// Two columns, then text that stays right of them; a word too long for a line is not cut.
+void print_row(std::string_view name, std::string_view state, std::string_view text) {
+  fmt::print("{:<19}{:<9}", name, state);
+  std::size_t column = kIndent;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (column > kIndent && column + 1 + word.size() > kColumns) {
+      fmt::print("\n{:<{}}", "", kIndent);
+      column = kIndent;
     }
+    fmt::print("{}{}", column > kIndent ? " " : "", word);
+    column += word.size() + (column > kIndent ? 1 : 0);
   }
-  fmt::print("\n{:<20}{:<9}{}\n", "CHECK", "", "DETAIL");
+  fmt::print("\n");
+}
+
+void print_feature(const FeatureStatus& feature) {
+  print_row(feature.feature, to_string(feature.rung), feature.lost.empty() ? "-" : feature.lost);
+  for (const RefusedRung& refused : feature.refused) {
+    print_row("", "", fmt::format("no {}: {}", to_string(refused.rung), refused.reason));
+  }
+}
+
+void print_text(const DoctorReport& report) {
+  fmt::print("kernel {}, memory cgroups {}\n\n", report.kernel_release, report.cgroup_version);
+  print_row("FEATURE", "RUNG", "WHAT IT CANNOT GIVE, AND WHY THERE IS NO BETTER RUNG");
+  for (const FeatureStatus& feature : report.features) print_feature(feature);
+  fmt::print("\n");
+  print_row("CHECK", "", "DETAIL");
   for (const DoctorCheck& check : report.checks) {
-    fmt::print("{:<20}{:<9}{}\n", check.name, check.ok ? "ok" : check.is_needed ? "MISSING" : "absent", check.detail);
+    print_row(check.name, check.ok ? "ok" : check.is_needed ? "MISSING" : "absent", check.detail);
   }
   fmt::print("\n{}\n", report.can_do_main_job ? "The main job can be done on this node."
                                               : "The main job can NOT be done on this node: see MISSING above.");
