@@ -117,12 +117,17 @@ def worse(known, now):
     return found
 
 
+def rank(rung):
+    """0 is best; one that this script does not know is worse than all."""
+    return RUNGS.index(rung) if rung in RUNGS else len(RUNGS)
+
+
 def compared(line, name, old, now):
     if old is None:
         return [f"{line}: {name} is not in the table (features.py --write)"]
     if now is None:
         return [f"{line}: {name} was {old[0]}, and doctor no longer knows it"]
-    if RUNGS.index(now[0]) > RUNGS.index(old[0]):
+    if rank(now[0]) > rank(old[0]):
         return [f"{line}: {name} was {old[0]}, is {now[0]}: {'; '.join(now[1]) or 'no reason given'}"]
     return []
 
