@@ -160,7 +160,7 @@ def peers():
         fetch_headers(f.read().strip())
     print(f"Beside other tools, in a VM ({VM_KERNEL}, its CPUs emulated: only ratios within this table say something):\n", flush=True)
     run = os.path.join(tools.TREE, "tests/vm/run.sh")
-    return here or subprocess.run([run, VM_KERNEL, script, *binary, "--pairs", "3", "--size", "0.1"]).returncode
+    return here or subprocess.run([run, VM_KERNEL, script, *binary, "--pairs", "2", "--size", "0.2"]).returncode
 
 
 def scaling(options):

@@ -39,7 +39,9 @@ class Tool:
         if program is None:
             raise CannotRun(f"not installed: apt-get install {self.package}")
         log = os.path.join(site.scratch, "peer.log")
-        argv = ["taskset", "-c", str(TRACER_CPU), program, *(a.format(pid=pid, scratch=site.scratch) for a in self.argv[1:])]
+        # Line by line: into a file, "Tracing ..." would otherwise come at its end.
+        argv = ["taskset", "-c", str(TRACER_CPU), "stdbuf", "-oL", program,
+                *(a.format(pid=pid, scratch=site.scratch) for a in self.argv[1:])]
         with open(log, "wb") as out:
             process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                                        env=dict(os.environ, PYTHONUNBUFFERED="1"))

@@ -26,7 +26,7 @@ from harness.wait import eventually
 
 KEEP_ALL = "[incidents]\nkeep_count = 100000\n"
 LIMIT_MIB = 4
-QUIET_S = 8  # incidents are amended for 5 s, and retention comes 5 s after the last one
+QUIET_S = 12  # incidents are amended for 5 s, retention comes 5 s after the last one, /metrics 5 s after that
 
 
 def total(scrape, name):
