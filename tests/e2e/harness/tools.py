@@ -5,6 +5,8 @@ import shutil
 import subprocess
 import unittest
 
+from .wait import TIME_FACTOR
+
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 CACHE = os.environ.get("OOMW_CACHE", os.path.join(os.environ.get("HOME", "/root"), ".cache/oomwitness"))
 WORKLOADS = os.path.join(TREE, "tests/workloads")
@@ -87,7 +89,7 @@ def pprof_top(profile):
     """What a user sees: `go tool pprof -top`, without the binary. [(flat %, function)], best first."""
     env = dict(go_env(), PPROF_TMPDIR=os.path.join(CACHE, "pprof"), PPROF_BINARY_PATH="/nonexistent")
     out = subprocess.run(["go", "tool", "pprof", "-top", "-sample_index=inuse_space", profile],
-                         check=True, capture_output=True, text=True, env=env, timeout=60).stdout
+                         check=True, capture_output=True, text=True, env=env, timeout=60 * TIME_FACTOR).stdout
     rows = [line.split() for line in out.split("flat%")[1].splitlines()[1:]]
     return [(float(row[1].rstrip("%")), row[5]) for row in rows if len(row) > 5]
 
@@ -96,4 +98,4 @@ def pprof_comments(profile):
     """The comments of a profile as `go tool pprof -comments` prints them."""
     env = dict(go_env(), PPROF_TMPDIR=os.path.join(CACHE, "pprof"), PPROF_BINARY_PATH="/nonexistent")
     return subprocess.run(["go", "tool", "pprof", "-comments", profile], check=True, capture_output=True, text=True,
-                          env=env, timeout=60).stdout
+                          env=env, timeout=60 * TIME_FACTOR).stdout
