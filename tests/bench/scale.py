@@ -179,7 +179,8 @@ def main():
         ("one scrape, at the client", f"{1e3 * scrape_s:.1f} ms"), ("its size", f"{scrape_bytes / 1e6:.2f} MB"),
         ("CPU of it in the daemon", f"{1e3 * scrape_cpu_s:.1f} ms"), ("RSS with every series full", f"{full / 1e6:.1f} MB")))
     bars = Bars()
-    bars.require(f"daemon CPU <= 20 us a container and second at {largest.count}", largest.cpu_ratio <= 20e-6 * largest.count)
+    if largest.count == SIZES[-1]:  # beside few, what does not grow stands out
+        bars.require(f"daemon CPU <= 20 us a container and second at {largest.count}", largest.cpu_ratio <= 20e-6 * largest.count)
     bars.require("RSS <= 40 MB + 8 KB a container, at every size", all(s.rss <= 40e6 + 8e3 * s.count for s in sizes))
     bars.require("the same with every series full", full <= 40e6 + 8e3 * largest.count)
     bars.require("an exec costs no more than twice as much among many containers as beside one",
