@@ -357,7 +357,7 @@ TEST_F(HostileHeapTest, exec_forgets_what_the_process_was) {
 }
 
 TEST_F(HostileHeapTest, walk_whose_event_does_not_fit_the_ring_is_found) {
-  KernelConfig config = config_of_only({"oom_kill", "cgroup_lifecycle", "heap_at_kill"});
+  KernelConfig config = config_of_only({"cgroup_lifecycle", "process_lifecycle", "heap_at_kill"});
   config.ring_bytes = 4096;
   OOMW_LOAD_OR_SKIP(config, "heap_at_kill");
   FakeList list(mebibytes(1));
@@ -366,6 +366,11 @@ TEST_F(HostileHeapTest, walk_whose_event_does_not_fit_the_ring_is_found) {
   auto other = TestCgroup::make();
   ASSERT_TRUE(other.has_value()) << other.error().message;
   for (int i = 0; i < 20; ++i) ASSERT_TRUE((*other)->make_child().has_value());
+  for (int i = 0; i < 8; ++i) {  // an exit is the smallest record: what is left is less than a walk's
+    ChildProcess short_lived(nullptr, [] { return 0; });
+    short_lived.go();
+    short_lived.wait();
+  }
   cgroup_->set_limit(mebibytes(16));
   ChildProcess child(cgroup_.get(), leak);
   ASSERT_TRUE(heap().watch(child.key(), list.addresses()).has_value());
