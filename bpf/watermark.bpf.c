@@ -4,8 +4,8 @@
  * on it fires for every fault, before that for every 64th of a thread. Reads usage against limit
  * up the hierarchy and reports a level once, until usage has fallen well below it.
  *
- * Hot: of the events of one process in a row on a CPU one in 16 looks at the usage, and one in 64
- * finds it moved and pays for more than the compare with what this CPU saw last.
+ * Hot: of the events of one process in a row on a CPU as few as one in 16 look at the usage, and
+ * one in 64 finds it moved and pays for more than the compare with what this CPU saw last.
  */
 #include "core/emit.h"
 #include "core/growth.h"
@@ -34,13 +34,13 @@ static __always_inline bool watermark__is_at(const struct near_limit *near, __u3
 /* The most that one event brings: a huge page. */
 #define WATERMARK_EVENT_PAGES 512
 
-/* How many events may pass unseen that far below the next level: what they bring ends below it,
- * were they all huge pages. Other CPUs may grow at the same time, so a level may be seen late,
- * but by no more than the 1 to 2 ms that clearing 15 huge pages takes. Where an event already
- * stands for 64 (<= 6.1) there is nothing to gain. */
-static __always_inline __u32 watermark__skips(__u64 pages_to_level)
+/* How many events may pass unseen below a limit: what they bring is a 64th of it, were they all
+ * huge pages. Not by what is left to the next level: another CPU may use that up, and a thread that
+ * comes back to this one finds what was left then (seen: a 64 MiB container told of 70 % at 76).
+ * Where an event already stands for 64 (<= 6.1) there is nothing to gain. */
+static __always_inline __u32 watermark__skips(__u64 max_pages)
 {
-	__u64 skips = pages_to_level / WATERMARK_EVENT_PAGES;
+	__u64 skips = max_pages / 64 / WATERMARK_EVENT_PAGES;
 
 	if (compat__rss_stat_is_batched())
 		return 0;
@@ -184,20 +184,6 @@ static __always_inline void watermark__report(const struct near_limit *near,
 	emit__submit(mark);
 }
 
-/* From usage to the lowest level above it, or to the limit. */
-static __always_inline __u64 watermark__pages_to_level(const struct near_limit *near)
-{
-	__u64 next = near->max_pages;
-
-	for (__u32 i = 0; i < OOMW_MAX_LEVELS && i < cfg_settings.level_count; i++) {
-		if (!watermark__is_at(near, cfg_settings.levels_percent[i])) {
-			next = near->max_pages * cfg_settings.levels_percent[i] / 100;
-			break;
-		}
-	}
-	return next > near->usage_pages ? next - near->usage_pages : 0;
-}
-
 /* Returns how many events may pass before the next look.
  * A global function: the verifier walks it once and not once for each of ten levels (94 k
  * instructions became 17 k), which leaves room for older verifiers. It takes scalars only. */
@@ -220,7 +206,7 @@ __noinline int watermark__check_limit(__u64 memcg_address, __u64 leaf_address)
 		watermark__report(&near, state, OOMW_WATERMARK_LEVEL, time_to_limit_ns);
 	if (watermark__cross_time(&near, state, time_to_limit_ns))
 		watermark__report(&near, state, OOMW_WATERMARK_TIME_TO_LIMIT, time_to_limit_ns);
-	return watermark__skips(watermark__pages_to_level(&near));
+	return watermark__skips(near.max_pages);
 }
 
 static __always_inline int watermark__climb(struct seen_usage *seen, struct mem_cgroup *leaf)
