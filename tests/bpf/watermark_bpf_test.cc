@@ -70,8 +70,8 @@ TEST_P(WatermarkTest, growth_through_all_levels_reports_each_once_in_order) {
     EXPECT_EQ(mark.limit_bytes, mebibytes(64));
     EXPECT_EQ(mark.pid, child.pid());
     EXPECT_GE(mark.usage_bytes * 100, mark.limit_bytes * mark.level_percent);
-    // Reported where it happened: within a batch of 64 pages per CPU, 3 % here.
-    EXPECT_LT(mark.usage_bytes * 100, mark.limit_bytes * (mark.level_percent + 3));
+    // Reported where it happened: within a batch of 64 pages per CPU, or a huge page, 3.1 % here.
+    EXPECT_LT(mark.usage_bytes * 100, mark.limit_bytes * (mark.level_percent + 4));
   }
 }
 
