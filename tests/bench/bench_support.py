@@ -5,6 +5,7 @@ import contextlib
 import os
 import platform
 import shutil
+import signal
 import sys
 import tempfile
 
@@ -31,6 +32,7 @@ def arguments(description, flags=(), **numbers):
     options = parser.parse_args()
     if options.binary:
         tools.BINARY = os.path.abspath(options.binary)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended, too
     return options
 
 
