@@ -154,12 +154,19 @@ void Daemon::Impl::start_kernel() {
 void Daemon::Impl::start_ring() {
   if (kernel->ring_fd() < 0) return;
   const auto drain = [this](std::uint32_t) {
-    kernel->drain([this](const Event& event) { handle(event); }, kMaxDrain);
+    listen();
     settle();
   };
   if (Result<WatchId> added = loop->add_fd(kernel->ring_fd(), EPOLLIN, drain); !added.has_value()) {
     log::error("ring buffer: {}", added.error().message);
   }
+}
+
+// Without a program nothing waits anywhere, and all is heard.
+void Daemon::Impl::listen() {
+  const MonotonicTime begun = clock.now();
+  const std::size_t taken = kernel->drain([this](const Event& event) { handle(event); }, kMaxDrain);
+  if (taken < kMaxDrain) pipeline->heard(begun);
 }
 
 void Daemon::Impl::start_files() {
@@ -193,6 +200,7 @@ Result<> Daemon::Impl::start_server() {
 
 void Daemon::Impl::start_timers() {
   (void)loop->add_periodic(kTick, [this] {
+    listen();
     pipeline->tick(clock.now());
     go_heaps->tick(*scheduler);
     collect_losses();
@@ -204,6 +212,7 @@ void Daemon::Impl::start_timers() {
 // they stand.
 void Daemon::Impl::flush() {
   kernel->drain([this](const Event& event) { handle(event); }, kMaxDrain);
+  pipeline->heard(clock.now());
   const MonotonicTime settled = clock.now() + config.correlator.settle + config.correlator.amend;
   for (Incident& incident : pipeline->take_incidents(settled, wall_offset_ns(clock)))
     writer->write(std::move(incident));

@@ -75,6 +75,7 @@ void Daemon::Impl::after_kill(const OomKill& kill) {
   }
   // Once more after the grace, so that the kernel's own count is compared while the cgroup lives.
   (void)loop->add_once(kRecount, [this, cgroup = kill.victim_cgroup] {
+    listen();
     sampler->sample_now(cgroup, false);
     settle();
   });

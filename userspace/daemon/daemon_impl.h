@@ -72,6 +72,7 @@ struct Daemon::Impl {
   Result<> watch_signals();
   void start_kernel();
   void start_ring();
+  void listen();
   void start_go_heaps();
   void start_files();
   void start_captures();

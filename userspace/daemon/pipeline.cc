@@ -77,7 +77,7 @@ void Pipeline::on_kill(OomKill kill) {
 }
 
 void Pipeline::on_sample(const MemorySampled& sample) {
-  count_unobserved(sample.cgroup, accounting_.on_sample(sample));
+  count_unobserved(sample.cgroup, accounting_.on_sample(sample, heard_until_));
   std::deque<WatermarkCrossed> still_waiting;
   for (WatermarkCrossed& crossing : std::exchange(waiting_, {})) {
     if (crossing.cgroup == sample.cgroup && crossing.time <= sample.time) {
@@ -92,8 +92,20 @@ void Pipeline::on_sample(const MemorySampled& sample) {
 }
 
 void Pipeline::on_removed(const CgroupRemoved& removed) {
-  count_unobserved(removed.cgroup, accounting_.on_removed(removed.cgroup));
   triggers_.forget(removed.cgroup);
+  if (removed.time > heard_until_) {
+    removed_.push_back(removed);
+  } else {
+    count_unobserved(removed.cgroup, accounting_.on_removed(removed.cgroup));
+  }
+}
+
+void Pipeline::heard(MonotonicTime until) {
+  heard_until_ = until;
+  for (; !removed_.empty() && removed_.front().time <= until; removed_.pop_front()) {
+    const CgroupId cgroup = removed_.front().cgroup;
+    count_unobserved(cgroup, accounting_.on_removed(cgroup));
+  }
 }
 
 // A kill the kernel counted and nobody reported is still a kill: it is in the counter, with the

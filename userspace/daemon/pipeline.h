@@ -38,6 +38,9 @@ class Pipeline {
   Pipeline(const TriggerConfig& triggers, const CorrelatorConfig& correlator, std::optional<LedgerState> restored);
 
   void apply(const Event& event);
+  // Every event up to `until` has been applied. Until then a kill that the kernel counts may still
+  // be on its way. Never called (replay): events are taken to come in order.
+  void heard(MonotonicTime until);
   // Judges crossings that waited too long and drops what expired; call about once a second.
   void tick(MonotonicTime now);
   [[nodiscard]] std::vector<CaptureOrder> take_orders();
@@ -67,6 +70,8 @@ class Pipeline {
   Correlator correlator_;
   KillLedger ledger_;
   KillAccounting accounting_;
+  MonotonicTime heard_until_ = KillAccounting::kAllHeard;
+  std::deque<CgroupRemoved> removed_;     // whose last kills may not have been heard of yet
   std::deque<WatermarkCrossed> waiting_;  // for their sample; oldest first
   std::vector<CaptureOrder> orders_;
   std::uint64_t ledger_version_ = 0;

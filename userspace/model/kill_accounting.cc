@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/kill_accounting.h"
 
+#include <algorithm>
+
 namespace oomw {
 
 KillAccounting::KillAccounting(std::optional<std::map<std::uint64_t, std::uint64_t>> restored)
@@ -26,7 +28,7 @@ void KillAccounting::on_kill_seen(CgroupId victim_cgroup) {
   if (account->accounted >= account->kernel) account->behind_since.reset();
 }
 
-std::uint64_t KillAccounting::on_sample(const MemorySampled& sample) {
+std::uint64_t KillAccounting::on_sample(const MemorySampled& sample, MonotonicTime heard_until) {
   if (!sample.kernel_oom_kills) return 0;
   const bool known = accounts_.contains(sample.cgroup);
   Account* account = account_for(sample.cgroup);
@@ -45,7 +47,7 @@ std::uint64_t KillAccounting::on_sample(const MemorySampled& sample) {
     return 0;
   }
   if (!account->behind_since) account->behind_since = sample.time;
-  return sample.time - *account->behind_since >= kGrace ? settle(*account) : 0;
+  return std::min(sample.time, heard_until) - *account->behind_since >= kGrace ? settle(*account) : 0;
 }
 
 std::uint64_t KillAccounting::settle(Account& account) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -17,11 +18,13 @@ namespace oomw {
 //     of its kills unseen; without any restored state the first reading is the base line (kills
 //     before our first start are not ours to count);
 //   - the kernel counts before the event reaches us, so a difference must outlive kGrace before
-//     it counts as unobserved.
+//     it counts as unobserved, and every event of that time must have been heard: on a node that
+//     starves us, they lie in the ring for seconds.
 class KillAccounting {
  public:
   static constexpr Nanoseconds kGrace = std::chrono::milliseconds(500);
   static constexpr std::size_t kMaxCgroups = 20'000;
+  static constexpr MonotonicTime kAllHeard{std::numeric_limits<std::int64_t>::max()};
 
   // nullopt: first run of this boot.
   explicit KillAccounting(std::optional<std::map<std::uint64_t, std::uint64_t>> restored);
@@ -30,7 +33,8 @@ class KillAccounting {
   void on_created(CgroupId cgroup);
   void on_kill_seen(CgroupId victim_cgroup);
   // Kills of this cgroup that nobody saw and that are now certain; each is returned once.
-  [[nodiscard]] std::uint64_t on_sample(const MemorySampled& sample);
+  // heard_until: every event up to then has been applied.
+  [[nodiscard]] std::uint64_t on_sample(const MemorySampled& sample, MonotonicTime heard_until = kAllHeard);
   // The same, when the cgroup goes: no later sample will come.
   [[nodiscard]] std::uint64_t on_removed(CgroupId cgroup);
 

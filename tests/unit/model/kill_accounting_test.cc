@@ -19,6 +19,16 @@ MemorySampled sample(std::uint64_t kernel_kills, Nanoseconds at) {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+TEST(KillAccountingTest, a_kill_whose_event_still_lies_in_the_ring_is_not_unobserved) {
+  KillAccounting accounting(std::nullopt);
+  accounting.on_created(kCgroup);
+  EXPECT_EQ(accounting.on_sample(sample(1, seconds(1)), MonotonicTime{} + seconds(1)), 0u);
+  EXPECT_EQ(accounting.on_sample(sample(1, seconds(9)), MonotonicTime{} + seconds(1)), 0u);
+  accounting.on_kill_seen(kCgroup);
+  EXPECT_EQ(accounting.on_sample(sample(1, seconds(20)), MonotonicTime{} + seconds(20)), 0u);
+  EXPECT_EQ(accounting.unobserved(), 0u);
+}
+
 TEST(KillAccountingTest, first_run_when_kernel_counted_before_us_counts_nothing) {
   KillAccounting accounting(std::nullopt);
   EXPECT_EQ(accounting.on_sample(sample(7, seconds(1))), 0u);
