@@ -8,7 +8,7 @@ namespace oomw {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 38> kReasons = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 41> kReasons = {{
     {"no_endpoint", "no pprof endpoint of this process was found on the known ports"},
     {"refused", "the pprof endpoint refused the connection"},
     {"timeout", "the profile did not arrive before the deadline"},
@@ -25,6 +25,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 38> kReasons
     {"page_cache", "most of the memory was reclaimable page cache at that moment"},
     {"busy", "another capture of this container was running"},
     {"queue_full", "all capture workers were busy"},
+    {"32_bit", "a 32-bit Go program: only 64-bit ones can be read"},
+    {"limit", "the heap profile has more than this daemon keeps"},
+    {"no_space", "the profile could not be stored: the disk refused it, and it was larger than the memory kept for it"},
     {"no_target", "no living process of the container was known"},
     {"disk", "the profile could not be stored"},
     {"not_go", "not a Go program: only Go's runtime keeps a heap profile that can be read from outside"},

@@ -60,10 +60,11 @@ Selected cut_successes(const Selected& all, const KillEvidence& evidence, std::s
 
 bool belongs(const CaptureFinished& capture, const KillEvidence& evidence, const MemoryModel& model,
              const CaptureSelection& selection) {
-  if (capture.time < evidence.first - selection.lookback || capture.time > evidence.first + selection.amend) {
-    return false;
-  }
-  if (capture.process.pid != 0 && is_victim(capture.process, evidence)) return true;
+  const bool is_of_victim = capture.process.pid != 0 && is_victim(capture.process, evidence);
+  const bool is_walk = is_of_victim && capture.method == CaptureMethod::kAtKill;
+  const Nanoseconds late = is_walk ? selection.amend_walks : selection.amend;
+  if (capture.time < evidence.first - selection.lookback || capture.time > evidence.last + late) return false;
+  if (is_of_victim) return true;
   // Begun after the kill it shows another life of the container, or what came of a survivor.
   if (capture.started > evidence.last) return false;
   const bool is_ours =
@@ -71,12 +72,13 @@ bool belongs(const CaptureFinished& capture, const KillEvidence& evidence, const
   return is_ours && !was_gone_before(capture.process, evidence, model);
 }
 
-std::vector<CaptureFinished> select_captures(const KillEvidence& evidence, const std::deque<CaptureFinished>& captures,
+std::vector<CaptureFinished> select_captures(const KillEvidence& evidence,
+                                             const std::vector<const CaptureFinished*>& captures,
                                              const MemoryModel& model, const CaptureSelection& selection) {
   Selected successes, attempts;
-  for (const CaptureFinished& capture : captures) {
-    if (!belongs(capture, evidence, model, selection)) continue;
-    (capture.result == CaptureResult::kOk ? successes : attempts).push_back(&capture);
+  for (const CaptureFinished* capture : captures) {
+    if (!belongs(*capture, evidence, model, selection)) continue;
+    (capture->result == CaptureResult::kOk ? successes : attempts).push_back(capture);
   }
   Selected kept = cut_successes(successes, evidence, selection.max_captures);
   keep_newest(attempts, kMaxAttempts);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <deque>
 #include <vector>
 
 #include "incidents/incident_builder.h"
@@ -17,7 +16,7 @@ inline constexpr std::size_t kMaxWalks = 64;
 // Of the captures that belong(): at most selection.max_captures that are ok, the newest but always
 // the best of each method and every walk at the kill, and the newest kMaxAttempts others. By time.
 [[nodiscard]] std::vector<CaptureFinished> select_captures(const KillEvidence& evidence,
-                                                           const std::deque<CaptureFinished>& captures,
+                                                           const std::vector<const CaptureFinished*>& captures,
                                                            const MemoryModel& model, const CaptureSelection& selection);
 
 }  // namespace oomw

@@ -16,167 +16,225 @@ bool is_same_trigger(const OomKill& a, const OomKill& b) {
   return a.trigger_pid == b.trigger_pid || a.trigger_pid == 0 || b.trigger_pid == 0;
 }
 
-bool is_same_attempt(const CaptureFinished& a, const CaptureFinished& b) {
-  return a.result != CaptureResult::kOk && a.result == b.result && a.cgroup == b.cgroup && a.process == b.process &&
-         a.method == b.method && a.reason == b.reason;
-}
-
 template <typename T>
-void fill(std::optional<T>& target, const std::optional<T>& source) {
-  if (!target) target = source;
+bool fill(std::optional<T>& target, const std::optional<T>& source) {
+  if (target || !source) return false;
+  target = source;
+  return true;
 }
 
 }  // namespace
 
-Correlator::Correlator(CorrelatorConfig config) : config_(config) {}
+Correlator::Correlator(CorrelatorConfig config)
+    : config_(config), captures_(config.capture_lookback, config.max_remembered) {}
 
 void Correlator::apply(const Event& event, const MemoryModel& model) {
   if (const auto* kill = std::get_if<OomKill>(&event)) return on_kill(*kill, model);
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) return on_capture(*capture, model);
-  if (!open_.empty()) on_context(event);
+  if (open_.size() != 0) on_context(event);
 }
 
 bool Correlator::is_new_victim(const OomKill& kill) const { return !seen_victims_.contains(kill.victim, kill.time); }
 
-void Correlator::on_kill(const OomKill& kill, const MemoryModel& model) {
-  close_expired(kill.time);
-  if (!seen_victims_.add(kill.victim, kill.time)) return complete_victim(kill);
-  const CgroupId owner = limit_owner_of(kill, model);
-  Open* open = find_open(kill, owner, false);
-  if (open == nullptr && open_.size() >= config_.max_open) {
-    ++merged_;
-    open = find_open(kill, owner, true);
-    if (open == nullptr) make_room();
-  }
-  if (open == nullptr) {
-    open_.emplace_back().evidence = evidence_of(kill, model);
-    return;
-  }
-  KillEvidence& evidence = open->evidence;
-  evidence.last = std::max(evidence.last, kill.time);
-  if (evidence.kills.size() < KillEvidence::kMaxVictims) {
-    evidence.kills.push_back(kill);
-  } else {
-    ++evidence.victims_not_listed;
-  }
-  if (open->written) amend_soon(*open, kill.time);
+OomKill Correlator::with_owner_of_decision(OomKill kill, const MemoryModel& model) {
+  if (kill.owner_exact || seen_victims_.contains(kill.victim, kill.time)) return kill;
+  const OpenIncident* open = find_decision(kill, model);
+  if (open == nullptr) return kill;
+  const OomKill& chosen = open->evidence.chosen();
+  if (!chosen.owner_known || (kill.owner_cgroup == chosen.owner_cgroup && kill.owner_known)) return kill;
+  kill.owner_cgroup = chosen.owner_cgroup;
+  kill.owner_known = chosen.owner_known;
+  kill.owner_exact = chosen.owner_exact;
+  kill.is_node_wide_said = chosen.is_node_wide_said;
+  kill.owner_limit_bytes = chosen.owner_limit_bytes;
+  kill.owner_usage_bytes.reset();  // at that moment, not at this one
+  return kill;
 }
 
-// The open incident of the same decision; with any_time, of any decision about the same limit.
-Correlator::Open* Correlator::find_open(const OomKill& kill, CgroupId owner, bool any_time) {
-  for (auto it = open_.rbegin(); it != open_.rend(); ++it) {
-    const KillEvidence& evidence = it->evidence;
-    if (evidence.owner != owner) continue;
-    const bool is_near = kill.time <= evidence.last + config_.settle && evidence.first <= kill.time + config_.settle;
-    if (any_time || (is_near && is_same_trigger(evidence.kills.front(), kill))) return &*it;
+void Correlator::on_kill(const OomKill& kill, const MemoryModel& model) {
+  if (!seen_victims_.add(kill.victim, kill.time)) return complete_victim(kill);
+  if (OpenIncident* open = find_decision(kill, model)) return join(*open, kill);
+  ++decisions_;
+  KillEvidence evidence = evidence_of(kill, model);
+  if (open_.count_at(evidence.owner, evidence.container) >= config_.max_open_per_place) {
+    ++merged_kills_;
+    return join(open_.merge_decision(kill, evidence.owner, evidence.container), kill);
+  }
+  if (open_.size() >= config_.max_open) make_room();
+  OpenIncident& open = open_.open(std::move(evidence));
+  open_.schedule(open, due_of(open));
+}
+
+void Correlator::join(OpenIncident& open, const OomKill& kill) {
+  open_.add_victim(open, kill);
+  if (open.written) return amend_soon(open, kill.time);
+  open_.schedule(open, due_of(open));
+}
+
+OpenIncident* Correlator::find_decision(const OomKill& kill, const MemoryModel& model) {
+  if (kill.decision) return open_.of_decision(kill);
+  if (kill.group) {
+    for (OpenIncident* open : open_.of_group(kill.group)) {
+      if (is_same_group_kill(open->evidence, kill)) return open;
+    }
+  }
+  for (OpenIncident* open : open_.of_owner(limit_owner_of(kill, model))) {
+    if (is_same_moment(open->evidence, kill)) return open;
   }
   return nullptr;
 }
 
-// The oldest written one ends its amend window early. All unwritten cannot be: 1 024 decisions
-// within one settle time would need as many OOM kills in 5 ms; then the oldest is lost, counted.
+bool Correlator::is_same_group_kill(const KillEvidence& evidence, const OomKill& kill) const {
+  const OomKill& chosen = evidence.chosen();
+  const bool is_other_owner = chosen.owner_exact && kill.owner_exact && chosen.owner_cgroup != kill.owner_cgroup;
+  if (chosen.decision || is_other_owner || !is_same_trigger(chosen, kill)) return false;
+  return kill.time <= evidence.last + config_.group_gap && kill.time <= evidence.first + config_.group_span &&
+         evidence.first <= kill.time + config_.settle;
+}
+
+bool Correlator::is_same_moment(const KillEvidence& evidence, const OomKill& kill) const {
+  const OomKill& chosen = evidence.chosen();
+  const bool is_other_group = evidence.group && kill.group && evidence.group != kill.group;
+  if (chosen.decision || is_other_group || !is_same_trigger(chosen, kill)) return false;
+  return kill.time <= evidence.last + config_.settle && evidence.first <= kill.time + config_.settle;
+}
+
+// A table full of incidents that nobody took yet means that take_ready() was not called while 1 024
+// decisions came in: they are built at its next call, from what the model says then.
 void Correlator::make_room() {
-  auto victim = std::find_if(open_.begin(), open_.end(), [](const Open& open) { return open.written; });
-  open_.erase(victim != open_.end() ? victim : open_.begin());
+  OpenIncident& oldest = open_.oldest();
+  if (oldest.written) {
+    ++closed_early_;
+  } else if (overdue_.size() < config_.max_open) {
+    overdue_.push_back(oldest.evidence);
+  } else {
+    ++lost_incidents_;
+  }
+  open_.close(oldest);
 }
 
 // A second source may know what the first did not (the kernel log has the rss split that
 // mark_victim(int pid) lacks).
 void Correlator::complete_victim(const OomKill& again) {
-  for (Open& open : open_) {
-    for (OomKill& kill : open.evidence.kills) {
-      if (kill.victim.pid != again.victim.pid) continue;
-      const bool is_news = !kill.victim_rss && again.victim_rss;
-      fill(kill.victim_rss, again.victim_rss);
-      fill(kill.victim_uid, again.victim_uid);
-      fill(kill.victim_oom_score_adj, again.victim_oom_score_adj);
-      fill(kill.owner_usage_bytes, again.owner_usage_bytes);
-      fill(kill.owner_limit_bytes, again.owner_limit_bytes);
-      if (is_news && open.written) amend_soon(open, again.time);
-    }
-  }
+  OpenIncident* open = open_.of_victim(again.victim.pid);
+  if (open == nullptr) return;
+  std::vector<OomKill>& kills = open->evidence.kills;
+  const auto known = std::find_if(kills.begin(), kills.end(),
+                                  [&](const OomKill& kill) { return kill.victim.pid == again.victim.pid; });
+  if (known == kills.end()) return;
+  const bool is_news = fill(known->victim_rss, again.victim_rss);
+  fill(known->victim_uid, again.victim_uid);
+  fill(known->victim_oom_score_adj, again.victim_oom_score_adj);
+  fill(known->owner_usage_bytes, again.owner_usage_bytes);
+  fill(known->owner_limit_bytes, again.owner_limit_bytes);
+  fill(known->total_bytes, again.total_bytes);
+  if (is_news && open->written) amend_soon(*open, again.time);
 }
 
 void Correlator::on_capture(const CaptureFinished& capture, const MemoryModel& model) {
-  remember(capture);
-  for (Open& open : open_) {
-    if (open.written && belongs(capture, open.evidence, model, selection())) amend_soon(open, capture.time);
+  captures_.add(capture, model);
+  const auto is_news = [&](const OpenIncident& open) { return belongs(capture, open.evidence, model, selection()); };
+  if (OpenIncident* open = open_.of_victim(capture.process.pid); open != nullptr && open->written && is_news(*open)) {
+    amend_soon(*open, capture.time);
   }
+  for (const CgroupId cgroup : model.path_up(capture.cgroup)) amend_those_about(cgroup, capture.time, is_news);
 }
 
-// Repeated refusals of one kind say no more than the newest of them; and when all is full, an
-// attempt goes before a profile.
-void Correlator::remember(const CaptureFinished& capture) {
-  std::erase_if(captures_, [&](const CaptureFinished& old) { return is_same_attempt(old, capture); });
-  captures_.push_back(capture);
-  while (captures_.front().time < capture.time - config_.capture_lookback) captures_.pop_front();
-  if (captures_.size() <= config_.max_remembered) return;
-  auto attempt = std::find_if(captures_.begin(), captures_.end(),
-                              [](const CaptureFinished& old) { return old.result != CaptureResult::kOk; });
-  captures_.erase(attempt != captures_.end() ? attempt : captures_.begin());
+template <typename IsNews>
+void Correlator::amend_those_about(CgroupId cgroup, MonotonicTime now, IsNews is_news) {
+  for (OpenIncident* open : open_.about(cgroup)) {
+    if (open->written && is_news(*open)) amend_soon(*open, now);
+  }
 }
 
 // Context that came after an incident was written and fills a gap in it.
 void Correlator::on_context(const Event& event) {
-  const MonotonicTime now = time_of(event);
-  for (Open& open : open_) {
-    if (!open.written) continue;
-    const KillEvidence& evidence = open.evidence;
-    bool is_news = false;
-    if (const auto* sample = std::get_if<MemorySampled>(&event)) {
-      is_news = open.lacks_memory_stat && sample->detailed && sample->cgroup == evidence.source;
-    } else if (const auto* reclaim = std::get_if<ReclaimSampled>(&event)) {
-      is_news = open.lacks_reclaim && reclaim->cgroup == evidence.source;
-    } else if (const auto* identified = std::get_if<ContainerIdentified>(&event)) {
-      is_news = identified->cgroup == evidence.container || identified->cgroup == evidence.victim_cgroup;
-    } else if (const auto* seen = std::get_if<ProcessSeen>(&event)) {
-      is_news = std::any_of(evidence.kills.begin(), evidence.kills.end(),
-                            [&](const OomKill& kill) { return kill.victim == seen->process; });
-    }
-    if (is_news) amend_soon(open, now);
+  if (const auto* sample = std::get_if<MemorySampled>(&event); sample != nullptr && sample->detailed) {
+    amend_those_about(sample->cgroup, sample->time, [&](const OpenIncident& open) {
+      return open.lacks_memory_stat && sample->cgroup == open.evidence.source;
+    });
+  } else if (const auto* reclaim = std::get_if<ReclaimSampled>(&event)) {
+    amend_those_about(reclaim->cgroup, reclaim->time, [&](const OpenIncident& open) {
+      return open.lacks_reclaim && reclaim->cgroup == open.evidence.source;
+    });
+  } else if (const auto* identified = std::get_if<ContainerIdentified>(&event)) {
+    amend_those_about(identified->cgroup, identified->time, [&](const OpenIncident& open) {
+      return identified->cgroup == open.evidence.container || identified->cgroup == open.evidence.victim_cgroup;
+    });
+  } else if (const auto* seen = std::get_if<ProcessSeen>(&event)) {
+    on_process(*seen);
+  } else if (const auto* created = std::get_if<CgroupCreated>(&event)) {
+    on_created(*created);
   }
 }
 
-void Correlator::amend_soon(Open& open, MonotonicTime now) const {
-  if (!open.amend_due) open.amend_due = now + kAmendDelay;
+void Correlator::on_process(const ProcessSeen& seen) {
+  OpenIncident* open = open_.of_victim(seen.process.pid);
+  if (open == nullptr || !open->written || open->resting) return;
+  const std::vector<OomKill>& kills = open->evidence.kills;
+  const bool is_victim =
+      std::any_of(kills.begin(), kills.end(), [&](const OomKill& kill) { return kill.victim == seen.process; });
+  if (is_victim) amend_soon(*open, seen.time);
 }
 
-MonotonicTime Correlator::due_of(const Open& open) const {
+// The id of a removed cgroup is used again: what the model now says of it is not what died.
+void Correlator::on_created(const CgroupCreated& created) {
+  for (OpenIncident* open : open_.about(created.cgroup)) {
+    if (created.existed || !open->written) continue;
+    ++closed_early_;
+    open_.close(*open);
+  }
+}
+
+void Correlator::amend_soon(OpenIncident& open, MonotonicTime now) {
+  if (open.amend_due) return;
+  const std::int64_t factor = std::int64_t{1} << std::min(open.amendments, kMaxDoublings);
+  open.amend_due = now + kAmendDelay * factor;
+  open_.schedule(open, due_of(open));
+}
+
+MonotonicTime Correlator::due_of(const OpenIncident& open) const {
   const KillEvidence& evidence = open.evidence;
   if (!open.written) return std::min(evidence.last + config_.settle, evidence.first + kMaxSettles * config_.settle);
-  return open.amend_due.value_or(evidence.first + config_.amend);
+  return open.amend_due.value_or(evidence.last + (open.resting ? config_.amend_walks : config_.amend));
+}
+
+Incident Correlator::build(KillEvidence& evidence, const MemoryModel& model, std::int64_t wall_offset_ns) const {
+  if (!evidence.wall_offset_ns) evidence.wall_offset_ns = wall_offset_ns;
+  return build_incident(evidence, captures_.about(evidence), model, selection());
 }
 
 std::vector<Incident> Correlator::take_ready(MonotonicTime now, const MemoryModel& model, std::int64_t wall_offset_ns) {
   std::vector<Incident> ready;
-  for (Open& open : open_) {
-    const bool has_news = !open.written || open.amend_due.has_value();
-    if (!has_news || due_of(open) > now) continue;
-    if (!open.evidence.wall_offset_ns) open.evidence.wall_offset_ns = wall_offset_ns;
-    ready.push_back(build_incident(open.evidence, captures_, model, selection()));
-    open.written = true;
-    open.amend_due.reset();
-    open.lacks_memory_stat = ready.back().memory_stat.empty();
-    open.lacks_reclaim = !ready.back().reclaim;
+  for (KillEvidence& evidence : std::exchange(overdue_, {})) ready.push_back(build(evidence, model, wall_offset_ns));
+  for (OpenIncident* open = open_.next_due(); open != nullptr && open->due <= now; open = open_.next_due()) {
+    if (open->written && !open->amend_due) {
+      end_window(*open);
+      continue;
+    }
+    ready.push_back(build(open->evidence, model, wall_offset_ns));
+    if (std::exchange(open->written, true)) ++open->amendments;
+    open->amend_due.reset();
+    open->lacks_memory_stat = ready.back().memory_stat.empty();
+    open->lacks_reclaim = !ready.back().reclaim;
+    open_.schedule(*open, due_of(*open));
   }
-  close_expired(now);
   return ready;
 }
 
-void Correlator::close_expired(MonotonicTime now) {
-  std::erase_if(open_, [&](const Open& open) {
-    return open.written && !open.amend_due && open.evidence.first + config_.amend <= now;
-  });
+// Of victims and context first, of walks then.
+void Correlator::end_window(OpenIncident& open) {
+  if (open.resting || config_.amend_walks <= config_.amend) return open_.close(open);
+  open_.rest(open);
+  open_.schedule(open, due_of(open));
 }
 
 std::optional<MonotonicTime> Correlator::next_due() const {
-  std::optional<MonotonicTime> due;
-  for (const Open& open : open_) due = std::min(due.value_or(due_of(open)), due_of(open));
-  return due;
+  return overdue_.empty() ? open_.next_due_time() : std::optional(MonotonicTime{});
 }
 
 CaptureSelection Correlator::selection() const {
-  return {config_.capture_lookback, config_.amend, config_.max_captures};
+  return {config_.capture_lookback, config_.amend, config_.amend_walks, config_.max_captures};
 }
 
 }  // namespace oomw

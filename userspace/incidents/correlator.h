@@ -8,32 +8,50 @@
 
 #include "base/clock.h"
 #include "events/event.h"
+#include "incidents/capture_memory.h"
 #include "incidents/incident.h"
 #include "incidents/incident_builder.h"
+#include "incidents/open_incidents.h"
 #include "model/memory_model.h"
 #include "model/victim_set.h"
 
 namespace oomw {
 
 struct CorrelatorConfig {
-  // Victims of one decision come within microseconds; a second decision for the same limit takes
-  // at least a failed allocation later. 5 ms also lets a capture in flight land.
+  // Kill to first writing, so that a capture in flight lands. Also what tells decisions apart where
+  // nothing better does: a second one for the same limit takes a failed allocation later.
   Nanoseconds settle = std::chrono::milliseconds(5);
-  // Captures and samples that arrive this long after the kill still amend the incident.
+  // Captures and samples that arrive this long after the last victim still amend the incident.
   Nanoseconds amend = std::chrono::seconds(5);
+  // Walks of the dying are decoded one after the other: 0.7 s for the largest on a quiet node, 7 s on
+  // a busy one, and 256 may wait. A walk is its victim's alone, so late ones cannot be mistaken.
+  Nanoseconds amend_walks = std::chrono::seconds(45);  // < MemoryModel::kLinger
   Nanoseconds capture_lookback = std::chrono::minutes(30);
+  // Between two victims of one group kill; 51 ms were seen in an emulated VM.
+  Nanoseconds group_gap = std::chrono::seconds(1);
+  // From its first victim to its last, where only the group tells that they belong together.
+  Nanoseconds group_span = std::chrono::seconds(30);
   std::size_t max_captures = 8;        // per incident: newest, but always the best of each method
   std::size_t max_remembered = 2'000;  // captures held for kills to come, all cgroups
-  std::size_t max_open = 1'024;        // incidents open at once; more merge into one per owner, counted
+  std::size_t max_open = 1'024;        // incidents open at once; the oldest closes early for more
+  // Of one container, for one limit, open at once: a program that is killed and restarted 13 times
+  // a second. Further kills merge into the newest, counted and explained there.
+  std::size_t max_open_per_place = 64;
 };
 
 // Joins kills, captures, series and context into incidents. A pure function of events and time:
 // core thread, no clock, no I/O.
-//   - one incident per OOM decision: kills with the same limit owner and trigger within `settle`
-//     merge into one; a second report of the same victim (other source, or mark_victim twice) is
-//     ignored;
+//   - one incident per OOM decision. Victims belong to one decision by what is known of it, the
+//     first of these that is: `decision` (exact, however far apart); the same group (memory.oom.group),
+//     trigger and limit owner, each within `group_gap` of the one before; the same owner and
+//     trigger within `settle`. Where a decision is known, time alone never joins;
+//   - a second report of the same victim (other source, or mark_victim twice) only fills gaps;
 //   - take_ready() gives an incident when it has settled, and again (same id, amended) when
-//     something that belongs to it arrived within `amend`.
+//     something that belongs to it arrived within `amend` of the last victim, or a victim's walk
+//     within `amend_walks`;
+//   - every kill ends in an incident: of its own decision, or merged (merged_kills(), said in
+//     the incident), or else it is counted in lost_incidents();
+//   - no event costs a walk over all open incidents or all remembered captures.
 class Correlator {
  public:
   explicit Correlator(CorrelatorConfig config);
@@ -45,38 +63,52 @@ class Correlator {
   // When take_ready() will have something; nullopt = nothing open.
   [[nodiscard]] std::optional<MonotonicTime> next_due() const;
   [[nodiscard]] bool is_new_victim(const OomKill& kill) const;  // before apply(): first report?
-  [[nodiscard]] std::uint64_t merged_kills() const { return merged_; }
+  // A further victim of a decision whose owner was told better with an earlier one: below fentry
+  // it is found by counters, and those fall as soon as the first victim's memory goes.
+  [[nodiscard]] OomKill with_owner_of_decision(OomKill kill, const MemoryModel& model);
+
+  [[nodiscard]] std::uint64_t decisions() const { return decisions_; }        // that kills were told of
+  [[nodiscard]] std::uint64_t merged_kills() const { return merged_kills_; }  // into another's incident
+  [[nodiscard]] std::uint64_t closed_early() const { return closed_early_; }  // written, but not amended to the end
+  [[nodiscard]] std::uint64_t lost_incidents() const { return lost_incidents_; }
+  [[nodiscard]] std::uint64_t looked_at() const { return open_.looked_at(); }
 
  private:
-  struct Open {
-    KillEvidence evidence;
-    bool written = false;
-    bool lacks_memory_stat = false;  // as last written
-    bool lacks_reclaim = false;
-    std::optional<MonotonicTime> amend_due;
-  };
-  // What arrives together is written together: an amendment rewrites two files.
+  // What arrives together is written together: an amendment rewrites two files. Each waits twice as
+  // long as the one before, up to kAmendDelay << kMaxDoublings: 9 in 5 s.
   static constexpr Nanoseconds kAmendDelay = std::chrono::milliseconds(20);
+  static constexpr unsigned kMaxDoublings = 5;
   // A group kill of thousands goes on for long; the incident is written meanwhile and amended.
   static constexpr int kMaxSettles = 4;
 
   void on_kill(const OomKill& kill, const MemoryModel& model);
   void on_capture(const CaptureFinished& capture, const MemoryModel& model);
   void on_context(const Event& event);
-  void remember(const CaptureFinished& capture);
+  void on_created(const CgroupCreated& created);
+  void on_process(const ProcessSeen& seen);
+  template <typename IsNews>
+  void amend_those_about(CgroupId cgroup, MonotonicTime now, IsNews is_news);
   void complete_victim(const OomKill& again);
-  void amend_soon(Open& open, MonotonicTime now) const;
-  void close_expired(MonotonicTime now);
+  void join(OpenIncident& open, const OomKill& kill);
+  void amend_soon(OpenIncident& open, MonotonicTime now);
+  void end_window(OpenIncident& open);
   void make_room();
-  [[nodiscard]] Open* find_open(const OomKill& kill, CgroupId owner, bool any_time);
-  [[nodiscard]] MonotonicTime due_of(const Open& open) const;
+  [[nodiscard]] OpenIncident* find_decision(const OomKill& kill, const MemoryModel& model);
+  [[nodiscard]] bool is_same_group_kill(const KillEvidence& evidence, const OomKill& kill) const;
+  [[nodiscard]] bool is_same_moment(const KillEvidence& evidence, const OomKill& kill) const;
+  [[nodiscard]] MonotonicTime due_of(const OpenIncident& open) const;
+  [[nodiscard]] Incident build(KillEvidence& evidence, const MemoryModel& model, std::int64_t wall_offset_ns) const;
   [[nodiscard]] CaptureSelection selection() const;
 
   CorrelatorConfig config_;
-  std::deque<Open> open_;
-  std::deque<CaptureFinished> captures_;
+  OpenIncidents open_;
+  std::deque<KillEvidence> overdue_;  // closed before they were written; at most max_open
+  CaptureMemory captures_;
   VictimSet seen_victims_;
-  std::uint64_t merged_ = 0;
+  std::uint64_t decisions_ = 0;
+  std::uint64_t merged_kills_ = 0;
+  std::uint64_t closed_early_ = 0;
+  std::uint64_t lost_incidents_ = 0;
 };
 
 }  // namespace oomw

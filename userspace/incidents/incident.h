@@ -22,6 +22,7 @@ struct IncidentVictim {
   std::optional<std::uint32_t> uid;
   std::optional<std::int32_t> oom_score_adj;
   std::optional<RssSplit> rss;
+  std::string cgroup_path;  // where it lived; "" = not known
 };
 
 struct IncidentCapture {
@@ -57,13 +58,20 @@ struct Incident {
   std::string scope;  // container | ancestor | node
   CgroupId cgroup;
   std::string cgroup_path;
-  ContainerIdentity container;  // pod parts included
+  // Pod parts included. Of the first victim, the one that the kernel chose: a group kill may end other
+  // containers too.
+  ContainerIdentity container;
   std::vector<IncidentVictim> victims;
+  std::size_t victim_count = 0;       // listed above or not
+  std::size_t merged_decisions = 0;   // other OOM decisions that this incident stands for; 0 but in a flood
+  CgroupId oom_group;                 // killed whole (memory.oom.group); none = each victim for itself
+  std::string oom_group_cgroup_path;  // its path; "" = none, or not known
   std::optional<std::int32_t> trigger_pid;
   std::string trigger_comm;
   std::optional<bool> trigger_same_cgroup;
   std::optional<std::uint64_t> limit_bytes;
-  std::string limit_owner_cgroup_path;  // "" = not known or node
+  std::string limit_owner_cgroup_path;       // "" = not known or node
+  std::optional<std::uint64_t> total_bytes;  // memory and swap that the OOM killer could choose from
   std::optional<std::uint64_t> usage_bytes;
   std::map<std::string, std::uint64_t> memory_stat;
   std::optional<ReclaimSampled> reclaim;  // totals up to the kill

@@ -7,9 +7,9 @@
 
 #include "incidents/capture_reasons.h"
 #include "incidents/capture_selection.h"
+#include "incidents/decision_notes.h"
 #include "incidents/incident_notes.h"
 #include "incidents/verdict.h"
-#include "model/kill_ledger.h"
 
 namespace oomw {
 
@@ -33,8 +33,8 @@ class Builder {
     victims();
     trigger();
     limit();
-    memory_stat();
-    pressure();
+    memory_stat(selection.amend);
+    pressure(selection.amend);
     series(selection.amend);
     for (const CaptureFinished& capture : captures) incident_.captures.push_back(capture_of(capture));
     coverage();
@@ -51,7 +51,10 @@ class Builder {
     return fmt::format("{:.3f} s {} the kill", lead < 0 ? -lead : lead, lead < 0 ? "after" : "before");
   }
   void note(std::string text) { incident_.notes.push_back(std::move(text)); }
-  [[nodiscard]] const OomKill& first() const { return evidence_.kills.front(); }
+  void note_all(std::vector<std::string> texts) {
+    for (std::string& text : texts) note(std::move(text));
+  }
+  [[nodiscard]] const OomKill& first() const { return evidence_.chosen(); }
 
   void head();
   void who();
@@ -61,8 +64,8 @@ class Builder {
   void trigger();
   void limit();
   void usage_from_model(const CgroupState* owner);
-  void memory_stat();
-  void pressure();
+  void memory_stat(Nanoseconds amend);
+  void pressure(Nanoseconds amend);
   void series(Nanoseconds amend);
   [[nodiscard]] IncidentCapture capture_of(const CaptureFinished& capture) const;
   void coverage();
@@ -110,10 +113,9 @@ void Builder::who() {
 
 void Builder::victims() {
   for (const OomKill& kill : evidence_.kills) incident_.victims.push_back(victim_of(kill));
-  if (evidence_.victims_not_listed != 0) {
-    note(fmt::format("victims: {} more were killed by the same decision and are not listed",
-                     evidence_.victims_not_listed));
-  }
+  incident_.victim_count = evidence_.victim_count();
+  incident_.merged_decisions = evidence_.merged_decisions;
+  note_all(victim_notes(evidence_, model_));
 }
 
 IncidentVictim Builder::victim_of(const OomKill& kill) const {
@@ -123,6 +125,7 @@ IncidentVictim Builder::victim_of(const OomKill& kill) const {
   victim.uid = kill.victim_uid;
   victim.oom_score_adj = kill.victim_oom_score_adj;
   victim.rss = kill.victim_rss;
+  if (const CgroupState* home = model_.find_cgroup(model_.cgroup_of(kill))) victim.cgroup_path = home->path;
   if (const ProcessState* process = model_.find_process(kill.victim)) {
     victim.process = process->key;
     if (victim.comm.empty()) victim.comm = process->comm;
@@ -155,15 +158,12 @@ void Builder::trigger() {
 void Builder::limit() {
   const CgroupState* owner = model_.find_cgroup(evidence_.owner);
   if (owner != nullptr) incident_.limit_owner_cgroup_path = owner->path;
-  incident_.limit_bytes = first().owner_limit_bytes;
+  incident_.oom_group = evidence_.group;
+  if (const CgroupState* group = model_.find_cgroup(evidence_.group)) incident_.oom_group_cgroup_path = group->path;
+  incident_.limit_bytes = first().owner_limit_bytes ? first().owner_limit_bytes : evidence_.owner_limit_bytes;
   incident_.usage_bytes = first().owner_usage_bytes;
-  if (!first().owner_known && evidence_.owner) {
-    note("limit.owner_cgroup_path: the kernel did not name it; this is the limit that was nearest to full");
-  } else if (!first().owner_known) {
-    note("scope: the kernel did not name the limit and none is known above the victim");
-  } else if (evidence_.owner && !first().owner_exact) {
-    note("limit.owner_cgroup_path: resolved from the memory counters at the kill, not named by the kernel");
-  }
+  incident_.total_bytes = first().total_bytes;
+  note_all(limit_notes(evidence_, model_));
   if (evidence_.scope == "ancestor") {
     note("series.usage_bytes: the container's own; the limit that was hit belongs to a cgroup above it");
   }
@@ -171,17 +171,16 @@ void Builder::limit() {
 }
 
 void Builder::usage_from_model(const CgroupState* owner) {
-  if (owner == nullptr || !owner->sampled) return;
-  if (!incident_.limit_bytes) incident_.limit_bytes = owner->limit_bytes;
-  if (incident_.usage_bytes || owner->sampled_at > evidence_.last) return;
+  if (owner == nullptr || !owner->sampled || incident_.usage_bytes || owner->sampled_at > evidence_.last) return;
   incident_.usage_bytes = owner->usage_bytes;
   note("usage_bytes: read " + ago(owner->sampled_at));
 }
 
-void Builder::memory_stat() {
+void Builder::memory_stat(Nanoseconds amend) {
   incident_.memory_stat = evidence_.memory_stat;
   MonotonicTime read_at = evidence_.memory_stat_at;
-  if (incident_.memory_stat.empty() && source_ != nullptr) {
+  const bool may_read = source_ != nullptr && source_->memory_stat_at <= evidence_.first + amend;
+  if (incident_.memory_stat.empty() && may_read) {
     incident_.memory_stat = source_->memory_stat;
     read_at = source_->memory_stat_at;
   }
@@ -189,14 +188,15 @@ void Builder::memory_stat() {
 }
 
 // Where the limit is, there the pressure was: with an ancestor's limit, at the ancestor.
-void Builder::pressure() {
+void Builder::pressure(Nanoseconds amend) {
   const bool is_above = evidence_.scope == "ancestor";
   const CgroupState* pressed = is_above ? model_.find_cgroup(evidence_.owner) : source_;
   if (!is_above) incident_.reclaim = evidence_.reclaim;
   if (pressed == nullptr) return;
   if (is_above) note("pressure.watermarks: of the cgroup whose limit was hit, as is all of pressure");
   const bool is_current = pressed->reclaim && pressed->reclaim->time <= evidence_.first + kReclaimAfterKill;
-  if (is_current || !incident_.reclaim) incident_.reclaim = pressed->reclaim;
+  const bool is_late = pressed->reclaim && pressed->reclaim->time > evidence_.first + amend;
+  if (is_current || (!incident_.reclaim && !is_late)) incident_.reclaim = pressed->reclaim;
   for (const WatermarkCrossed& mark : pressed->watermarks) {
     if (mark.time > evidence_.first) continue;
     incident_.watermarks.push_back({wall(mark.time), std::string(to_string(mark.reason)), mark.level_percent,
@@ -282,26 +282,7 @@ void Builder::verdict() {
 
 }  // namespace
 
-KillEvidence evidence_of(const OomKill& first, const MemoryModel& model) {
-  KillEvidence evidence;
-  evidence.kills.push_back(first);
-  evidence.first = evidence.last = first.time;
-  evidence.victim_cgroup = model.cgroup_of(first);
-  evidence.owner = limit_owner_of(first, model);
-  evidence.scope = scope_of(first, model);
-  const CgroupState* container = model.container_of(evidence.victim_cgroup);
-  evidence.container = container != nullptr ? container->id : evidence.victim_cgroup;
-  evidence.source = model.is_under(evidence.owner, evidence.container) ? evidence.owner : evidence.container;
-  evidence.lost = model.lost();
-  if (const CgroupState* source = model.find_cgroup(evidence.source)) {
-    evidence.memory_stat = source->memory_stat;
-    evidence.memory_stat_at = source->memory_stat_at;
-    evidence.reclaim = source->reclaim;
-  }
-  return evidence;
-}
-
-Incident build_incident(const KillEvidence& evidence, const std::deque<CaptureFinished>& captures,
+Incident build_incident(const KillEvidence& evidence, const std::vector<const CaptureFinished*>& captures,
                         const MemoryModel& model, const CaptureSelection& selection) {
   return Builder(evidence, model).build(select_captures(evidence, captures, model, selection), selection);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The writing half of incident.json; incident_parse.cc reads it.
+#include <algorithm>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -68,16 +69,26 @@ Json rss_json(const std::optional<RssSplit>& rss) {
 
 Json victim_json(const IncidentVictim& victim) {
   const std::uint64_t ticks = victim.process.start_ticks;
-  return {{"pid", victim.process.pid},
-          {"tgid", victim.process.pid},
-          {"start_time", victim.started ? Json(to_rfc3339(*victim.started)) : Json(nullptr)},
-          {"start_ticks", ticks != 0 ? Json(ticks) : Json(nullptr)},
-          {"comm", text(victim.comm)},
-          {"exe", text_or_null(victim.exe)},
-          {"cmdline", text_or_null(victim.cmdline)},
-          {"uid", or_null(victim.uid)},
-          {"oom_score_adj", or_null(victim.oom_score_adj)},
-          {"rss", rss_json(victim.rss)}};
+  Json json = {{"pid", victim.process.pid},
+               {"tgid", victim.process.pid},
+               {"start_time", victim.started ? Json(to_rfc3339(*victim.started)) : Json(nullptr)},
+               {"start_ticks", ticks != 0 ? Json(ticks) : Json(nullptr)},
+               {"comm", text(victim.comm)},
+               {"exe", text_or_null(victim.exe)},
+               {"cmdline", text_or_null(victim.cmdline)},
+               {"uid", or_null(victim.uid)},
+               {"oom_score_adj", or_null(victim.oom_score_adj)},
+               {"rss", rss_json(victim.rss)}};
+  if (!victim.cgroup_path.empty()) json["cgroup_path"] = text(victim.cgroup_path);
+  return json;
+}
+
+Json limit_json(const Incident& incident) {
+  Json json = {{"bytes", or_null(incident.limit_bytes)},
+               {"owner_cgroup_path", text_or_null(incident.limit_owner_cgroup_path)}};
+  // Of a cgroup it is the limit over again, with swap where that is counted apart: no gap to speak of.
+  if (incident.total_bytes || incident.scope == "node") json["total_bytes"] = or_null(incident.total_bytes);
+  return json;
 }
 
 Json watermark_json(const IncidentWatermark& mark) {
@@ -152,7 +163,7 @@ std::string to_json(const Incident& incident) {
   for (const IncidentVictim& victim : incident.victims) victims.push_back(victim_json(victim));
   Json captures = Json::array();
   for (const IncidentCapture& capture : incident.captures) captures.push_back(capture_json(capture));
-  const Json json = {
+  Json json = {
       {"schema_version", Incident::kSchemaVersion},
       {"id", text(incident.id)},
       {"time", to_rfc3339(incident.time)},
@@ -160,13 +171,13 @@ std::string to_json(const Incident& incident) {
       {"container", container_json(incident)},
       {"pod", pod_json(incident.container)},
       {"victims", std::move(victims)},
+      {"victim_count", std::max(incident.victim_count, incident.victims.size())},
+      {"merged_decisions", incident.merged_decisions},
       {"trigger",
        {{"pid", or_null(incident.trigger_pid)},
         {"comm", text_or_null(incident.trigger_comm)},
         {"same_cgroup", or_null(incident.trigger_same_cgroup)}}},
-      {"limit",
-       {{"bytes", or_null(incident.limit_bytes)},
-        {"owner_cgroup_path", text_or_null(incident.limit_owner_cgroup_path)}}},
+      {"limit", limit_json(incident)},
       {"usage_bytes", or_null(incident.usage_bytes)},
       {"memory_stat", incident.memory_stat.empty() ? Json(nullptr) : figures(incident.memory_stat)},
       {"pressure", pressure_json(incident)},
@@ -177,6 +188,9 @@ std::string to_json(const Incident& incident) {
       {"lost", figures(incident.lost)},
       {"notes", notes_json(incident)},
   };
+  // A kill of single processes has no group to know.
+  const bool is_group_kill = incident.oom_group || !incident.oom_group_cgroup_path.empty();
+  if (is_group_kill) json["oom_group_cgroup_path"] = text_or_null(incident.oom_group_cgroup_path);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -49,7 +49,10 @@ std::vector<Gap> context_gaps(const Incident& incident) {
       {incident.cgroup_path.empty(), "container.cgroup_path", "not known"},
       {!incident.trigger_pid, "trigger.pid", "the kernel's report did not name the allocating process"},
       {!incident.trigger_same_cgroup, "trigger.same_cgroup", "the allocating process's cgroup is not known"},
-      {!incident.limit_bytes, "limit.bytes", "not known"},
+      {!incident.limit_bytes && incident.scope != "node", "limit.bytes", "not known"},
+      {!incident.limit_bytes && incident.scope == "node", "limit.bytes", "no limit of a cgroup was hit"},
+      // Elsewhere it is the limit, and swap where that is counted apart.
+      {!incident.total_bytes && incident.scope == "node", "limit.total_bytes", "the kernel's report did not tell it"},
       {incident.limit_owner_cgroup_path.empty() && incident.scope != "node", "limit.owner_cgroup_path", "not known"},
       {incident.limit_owner_cgroup_path.empty() && incident.scope == "node", "limit.owner_cgroup_path",
        "the node itself was out of memory"},

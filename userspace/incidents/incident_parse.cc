@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reading half of incident.json; incident_json.cc writes it.
+#include <algorithm>
+
 #include "incidents/incident.h"
 #include "incidents/json_reader.h"
 
@@ -43,6 +45,7 @@ IncidentVictim read_victim(JsonReader json) {
   json.read("start_ticks", victim.process.start_ticks);
   json.read("start_time", victim.started);
   json.read("comm", victim.comm);
+  json.read("cgroup_path", victim.cgroup_path);
   json.read("exe", victim.exe);
   json.read("cmdline", victim.cmdline);
   json.read("uid", victim.uid);
@@ -144,6 +147,9 @@ void read_incident(JsonReader json, Incident& incident) {
   json.object("container", [&](JsonReader container) { read_container(container, incident); });
   json.object("pod", [&](JsonReader pod) { read_pod(pod, incident.container); });
   json.objects("victims", kMaxItems, [&](JsonReader victim) { incident.victims.push_back(read_victim(victim)); });
+  json.read("victim_count", incident.victim_count);
+  incident.victim_count = std::max(incident.victim_count, incident.victims.size());
+  json.read("merged_decisions", incident.merged_decisions);
   json.object("trigger", [&](JsonReader trigger) {
     trigger.read("pid", incident.trigger_pid);
     trigger.read("comm", incident.trigger_comm);
@@ -152,7 +158,9 @@ void read_incident(JsonReader json, Incident& incident) {
   json.object("limit", [&](JsonReader limit) {
     limit.read("bytes", incident.limit_bytes);
     limit.read("owner_cgroup_path", incident.limit_owner_cgroup_path);
+    limit.read("total_bytes", incident.total_bytes);
   });
+  json.read("oom_group_cgroup_path", incident.oom_group_cgroup_path);
   json.read("usage_bytes", incident.usage_bytes);
   json.read("memory_stat", incident.memory_stat);
   json.object("pressure", [&](JsonReader pressure) { read_pressure(pressure, incident); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "incidents/report_story.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -15,12 +16,27 @@ namespace {
 constexpr Nanoseconds kGrowthWindow = std::chrono::seconds(60);
 constexpr std::size_t kShortId = 12;
 
+bool is_group_kill(const Incident& incident) { return incident.oom_group || !incident.oom_group_cgroup_path.empty(); }
+
+std::size_t victim_count(const Incident& incident) { return std::max(incident.victim_count, incident.victims.size()); }
+
 std::string victims_text(const Incident& incident) {
   if (incident.victims.empty()) return "a process";
   const IncidentVictim& first = incident.victims.front();
-  std::string text = fmt::format("**{}** (pid {})", to_markdown(first.comm), first.process.pid);
-  if (incident.victims.size() > 1) text += fmt::format(" and {} more of its processes", incident.victims.size() - 1);
-  return text;
+  const std::string text = fmt::format("**{}** (pid {})", to_markdown(first.comm), first.process.pid);
+  const std::size_t others = victim_count(incident) - 1;
+  if (others == 0) return text;
+  if (is_group_kill(incident)) return fmt::format("{} and {} more", text, others);
+  return fmt::format("{} and {} more of its processes", text, others);
+}
+
+// Why processes died that the kernel did not choose.
+std::string group_text(const Incident& incident) {
+  const std::size_t count = victim_count(incident);
+  if (!is_group_kill(incident) || count < 2) return "";
+  const std::string& path = incident.oom_group_cgroup_path;
+  return fmt::format("They were killed as a group: memory.oom.group of {}, {} processes. ",
+                     path.empty() ? "a cgroup that is not known" : to_markdown(path), count);
 }
 
 std::string limit_text(const Incident& incident) {
@@ -92,9 +108,9 @@ std::string place_text(const Incident& incident) {
 }
 
 std::string story_text(const Incident& incident) {
-  return fmt::format("At {} the kernel killed {} in {} because {}. {} {} {}", to_rfc3339(incident.time),
-                     victims_text(incident), place_text(incident), limit_text(incident), growth_text(incident),
-                     memory_text(incident), verdict_text(incident));
+  return fmt::format("At {} the kernel killed {} in {} because {}. {}{} {} {}", to_rfc3339(incident.time),
+                     victims_text(incident), place_text(incident), limit_text(incident), group_text(incident),
+                     growth_text(incident), memory_text(incident), verdict_text(incident));
 }
 
 }  // namespace oomw

@@ -41,15 +41,38 @@ std::optional<IncidentVerdict> judge_scope(const Incident& incident) {
   return verdict;
 }
 
+// What the limit counted at the kill; where that was not read, it was all of the limit.
+std::optional<std::uint64_t> charged(const Incident& incident) {
+  return incident.usage_bytes ? incident.usage_bytes : incident.limit_bytes;
+}
+
 std::optional<IncidentVerdict> judge_tmpfs(const Incident& incident) {
   const auto shmem = stat(incident, "shmem");
-  if (!shmem || !incident.usage_bytes) return std::nullopt;
-  const double ratio = share(*shmem, *incident.usage_bytes);
+  const auto usage = charged(incident);
+  if (!shmem || !usage) return std::nullopt;
+  const double ratio = share(*shmem, *usage);
   if (ratio < kTmpfsShare) return std::nullopt;
   return IncidentVerdict{"page_cache_or_tmpfs",
                          0.8,
                          {fmt::format("tmpfs and shared memory hold {} = {:.0f} % of the usage of {}",
-                                      human_bytes(*shmem), ratio * 100, human_bytes(*incident.usage_bytes))}};
+                                      human_bytes(*shmem), ratio * 100, human_bytes(*usage))}};
+}
+
+// Page cache that could be dropped was, before the kill: what is left cannot (dirty, locked, ramfs).
+// memory.stat may be seconds old; if the victims' memory and that much cache do not fit together
+// into the usage, it tells of another time.
+std::optional<IncidentVerdict> judge_page_cache(const Incident& incident) {
+  const auto file = stat(incident, "file");
+  const auto usage = charged(incident);
+  const auto anon = victims_anon_bytes(incident);
+  if (!file || !usage || !anon || *anon > *usage || *file > *usage - *anon) return std::nullopt;
+  const double ratio = share(*file, *usage);
+  if (ratio < kTmpfsShare) return std::nullopt;
+  return IncidentVerdict{"page_cache_or_tmpfs",
+                         0.7,
+                         {fmt::format("page cache holds {} = {:.0f} % of the usage of {} and was not reclaimed: dirty, "
+                                      "locked, or of a file system in memory",
+                                      human_bytes(*file), ratio * 100, human_bytes(*usage))}};
 }
 
 // The victims' anon is exact at the kill; memory.stat is at most seconds old (its note says). In a
@@ -87,7 +110,7 @@ std::optional<IncidentVerdict> judge_spike(const Incident& incident) {
 }  // namespace
 
 std::optional<IncidentVerdict> judge_incident(const Incident& incident) {
-  for (const auto judge : {judge_scope, judge_tmpfs, judge_sibling, judge_spike}) {
+  for (const auto judge : {judge_scope, judge_tmpfs, judge_page_cache, judge_sibling, judge_spike}) {
     if (auto verdict = judge(incident)) return verdict;
   }
   return std::nullopt;

@@ -11,7 +11,8 @@ namespace oomw {
 // be wrong evidence. In this order, the first that holds:
 //   node                   the node was out of memory, not the container
 //   ancestor_limit         the limit that was hit is above the container
-//   page_cache_or_tmpfs    shmem is at least half of the usage
+//   page_cache_or_tmpfs    shmem, or page cache that the victims' memory leaves room for, is at least
+//                          half of the usage
 //   sibling                the container's other processes held more anon memory than the victims
 //   spike                  at least half of the limit was gained within 10 s
 // leak, undersized and off_heap need a trend over several heap profiles and are not judged here.

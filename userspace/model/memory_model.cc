@@ -9,16 +9,21 @@ namespace {
 
 std::uint64_t saturating_sub(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
 
+void set_limit(CgroupState& state, MonotonicTime time, std::optional<std::uint64_t> limit) {
+  if (state.sampled && state.limit_bytes != limit) state.limit_change = LimitChange{time, state.limit_bytes, limit};
+  state.limit_bytes = limit;
+}
+
 // A usage the kernel told with an event. It says nothing of what is reclaimable, and an older
 // figure for that beside a newer usage would be wrong evidence.
 void note_usage(CgroupState& state, MonotonicTime time, std::uint64_t usage, std::optional<std::uint64_t> limit) {
   state.series.add({time, usage, std::nullopt});
   if (state.sampled && time < state.sampled_at) return;
+  if (limit) set_limit(state, time, limit);
   state.sampled = true;
   state.sampled_at = time;
   state.usage_bytes = usage;
   state.nonreclaimable_bytes.reset();
-  if (limit) state.limit_bytes = limit;
 }
 
 }  // namespace
@@ -55,6 +60,11 @@ void MemoryModel::on(const ProcessSeen& e) { processes_.on_seen(e); }
 void MemoryModel::on(const CgroupCreated& e) {
   CgroupState* state = cgroup_for(e.cgroup);
   if (state == nullptr) return;
+  if (state->removed_at) {  // its id is used again: nothing of the old one is the new one's
+    leave_parent(*state);
+    *state = CgroupState{};
+    state->id = e.cgroup;
+  }
   if (e.parent && e.parent != e.cgroup) set_parent(*state, e.parent);
   if (e.path_complete) state->path = e.path;  // a cut path names another cgroup, or none
 }
@@ -85,10 +95,10 @@ void MemoryModel::on(const MemorySampled& e) {
   }
   if (e.kernel_oom_kills) state->kernel_oom_kills = e.kernel_oom_kills;
   if (state->sampled && e.time < state->sampled_at) return;
+  set_limit(*state, e.time, e.limit_bytes);
   state->sampled = true;
   state->sampled_at = e.time;
   state->usage_bytes = e.usage_bytes;
-  state->limit_bytes = e.limit_bytes;
   state->nonreclaimable_bytes = e.nonreclaimable_bytes;
   const bool kernel_knows = state->growth_bytes_per_second && e.time - state->growth_at < kGrowthTrust;
   if (kernel_knows && state->growth_at.ns != 0) return;
@@ -110,24 +120,30 @@ void MemoryModel::expire(MonotonicTime now) {
   const MonotonicTime oldest_kept = now - kLinger;
   processes_.expire(oldest_kept);
   while (!removed_.empty() && removed_.front().first < oldest_kept) {
-    erase_cgroup(removed_.front().second);
+    const auto [time, id] = removed_.front();
     removed_.pop_front();
+    // Another time, or none: the id was used again since.
+    if (const CgroupState* state = known(id); state != nullptr && state->removed_at == time) erase_cgroup(id);
   }
+}
+
+void MemoryModel::leave_parent(const CgroupState& state) {
+  const auto siblings = children_.find(state.parent);
+  if (siblings == children_.end()) return;
+  siblings->second.erase(state.id);
+  if (siblings->second.empty()) children_.erase(siblings);
 }
 
 void MemoryModel::erase_cgroup(CgroupId id) {
   auto it = cgroups_.find(id);
   if (it == cgroups_.end()) return;
-  if (auto siblings = children_.find(it->second.parent); siblings != children_.end()) {
-    siblings->second.erase(id);
-    if (siblings->second.empty()) children_.erase(siblings);
-  }
+  leave_parent(it->second);
   cgroups_.erase(it);
 }
 
 void MemoryModel::set_parent(CgroupState& state, CgroupId parent) {
   if (state.parent == parent) return;
-  if (auto siblings = children_.find(state.parent); siblings != children_.end()) siblings->second.erase(state.id);
+  leave_parent(state);
   state.parent = parent;
   children_[parent].insert(state.id);
 }
@@ -186,6 +202,16 @@ const CgroupState* MemoryModel::container_of(CgroupId id) const {
     if (!state->identity.id.empty() || !state->identity.unit.empty()) return state;
   }
   return nullptr;
+}
+
+std::vector<CgroupId> MemoryModel::path_up(CgroupId id) const {
+  std::vector<CgroupId> path;
+  while (id && path.size() < kMaxDepth) {
+    path.push_back(id);
+    const CgroupState* state = find_cgroup(id);
+    id = state != nullptr ? state->parent : CgroupId{};
+  }
+  return path;
 }
 
 bool MemoryModel::is_under(CgroupId id, CgroupId ancestor) const {

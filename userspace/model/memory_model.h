@@ -18,6 +18,13 @@
 
 namespace oomw {
 
+// A limit that was another one before. None on either side = no limit.
+struct LimitChange {
+  MonotonicTime seen_at;  // the change lies between the reading before and this
+  std::optional<std::uint64_t> from;
+  std::optional<std::uint64_t> to;
+};
+
 // One memory cgroup, container or not. Passive data.
 struct CgroupState {
   CgroupId id;
@@ -30,6 +37,7 @@ struct CgroupState {
   MonotonicTime sampled_at;
   std::uint64_t usage_bytes = 0;
   std::optional<std::uint64_t> limit_bytes;
+  std::optional<LimitChange> limit_change;  // the newest
   std::optional<std::uint64_t> nonreclaimable_bytes;
   std::optional<std::uint64_t> kernel_oom_kills;     // as last read
   std::map<std::string, std::uint64_t> memory_stat;  // last detailed reading
@@ -60,7 +68,8 @@ struct EffectiveLimit {
 //   - a removed cgroup and an exited process stay for kLinger, because the kill's evidence comes
 //     together after them; expire() drops them;
 //   - bounded: at most kMaxCgroups and kMaxProcesses; what does not fit is counted in dropped();
-//   - a ProcessExec or ProcessSeen for a known pid with another start time replaces it (reuse).
+//   - a ProcessExec or ProcessSeen for a known pid with another start time replaces it (reuse), and
+//     so does a CgroupCreated for the id of a cgroup that was removed.
 class MemoryModel {
  public:
   static constexpr Nanoseconds kLinger = std::chrono::seconds(60);
@@ -86,6 +95,8 @@ class MemoryModel {
   [[nodiscard]] std::optional<EffectiveLimit> effective_limit(CgroupId id) const;
   // `id` itself or its nearest ancestor that has a container identity (id or unit not empty).
   [[nodiscard]] const CgroupState* container_of(CgroupId id) const;
+  // `id` itself and the cgroups above it, nearest first; at most kMaxDepth.
+  [[nodiscard]] std::vector<CgroupId> path_up(CgroupId id) const;
   // True if `id` is `ancestor` or below it.
   [[nodiscard]] bool is_under(CgroupId id, CgroupId ancestor) const;
   // Where the victim lived: as reported, else where we knew the process to be; none = not known.
@@ -113,6 +124,7 @@ class MemoryModel {
   CgroupState* cgroup_for(CgroupId id);  // nullptr when full or id is none
   CgroupState* known(CgroupId id);       // nullptr when not known
   void set_parent(CgroupState& state, CgroupId parent);
+  void leave_parent(const CgroupState& state);
   void erase_cgroup(CgroupId id);
 
   std::unordered_map<CgroupId, CgroupState> cgroups_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "system/file_events.h"
 
+#include <algorithm>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -26,6 +27,8 @@ struct FileEvents::Impl {
   void start_kills();
   void on_kill(const KmsgKill& kill);
   void set_victim(const KmsgKill& kill, OomKill& event) const;
+  void set_decision(const KmsgKill& kill, OomKill& event);
+  [[nodiscard]] bool may_be_in(CgroupId id, const std::string& group) const;
   void set_owner(const KmsgKill& kill, OomKill& event) const;
   void set_owner_cgroup(const std::string& path, OomKill& event) const;
   [[nodiscard]] std::optional<std::string> only_limited_above(CgroupId id) const;
@@ -42,6 +45,8 @@ struct FileEvents::Impl {
   ProcessReader processes;
   CgroupNames names;
   std::unordered_map<std::int32_t, CgroupId> homes;  // by pid; started afresh at kMaxHomes
+  MonotonicTime decided;                             // when the log told the decision that is being carried out
+  MonotonicTime last_kill;                           // that it told
   std::vector<std::string> problems;
   std::unique_ptr<KmsgSource> kmsg;
   std::unique_ptr<KillCountWatch> counts;
@@ -74,8 +79,29 @@ void FileEvents::Impl::on_kill(const KmsgKill& kill) {
   event.time = clock.now();
   event.source = "kmsg";
   set_victim(kill, event);
+  set_decision(kill, event);
   set_owner(kill, event);
   deliver(std::move(event));
+}
+
+// Kills are logged one decision after the other (the kernel's oom_lock), so what the log says of a
+// group holds for the kills right after it that lie in it; any other kill begins a decision. Without
+// the two checks a rate-limited decision would look like more of the group before it.
+void FileEvents::Impl::set_decision(const KmsgKill& kill, OomKill& event) {
+  constexpr Nanoseconds kGroupGap = std::chrono::seconds(1);
+  const bool is_soon = event.time - std::exchange(last_kill, event.time) <= kGroupGap;
+  if (kill.group && is_soon && may_be_in(event.victim_cgroup, *kill.group)) {
+    event.group = names.id_of(*kill.group, cgroups);
+  } else {
+    decided = std::max(event.time, decided + Nanoseconds(1));
+  }
+  event.decision = decided;
+}
+
+bool FileEvents::Impl::may_be_in(CgroupId id, const std::string& group) const {
+  const std::string* path = names.path_of(id);
+  if (path == nullptr || group == "/") return true;  // not known where it lived
+  return path->starts_with(group) && (path->size() == group.size() || (*path)[group.size()] == '/');
 }
 
 // The dying process mostly still has its /proc entry; if not, its start time stays unknown.
@@ -104,7 +130,7 @@ void FileEvents::Impl::set_owner(const KmsgKill& kill, OomKill& event) const {
   } else if (kill.constraint && !kill.constraint->oom_memcg.empty()) {
     set_owner_cgroup(kill.constraint->oom_memcg, event);
     event.owner_exact = event.owner_known;
-  } else if (kill.group_owner && !kill.group_owner->empty()) {
+  } else if (event.group && kill.group_owner && !kill.group_owner->empty()) {
     set_owner_cgroup(*kill.group_owner, event);
   } else if (const auto only = only_limited_above(event.victim_cgroup)) {
     set_owner_cgroup(*only, event);

@@ -36,8 +36,15 @@ std::string unescape(std::string_view text) {
   return out;
 }
 
-bool is_group_line(std::string_view message) {
-  return message.starts_with("Tasks in ") && message.ends_with(" are going to be killed due to memory.oom.group set");
+// The path may be anything: only the ends are the kernel's.
+std::optional<std::string> group_of_line(std::string_view message) {
+  constexpr std::string_view kStart = "Tasks in ";
+  constexpr std::string_view kEnd = " are going to be killed due to memory.oom.group set";
+  if (message.size() < kStart.size() + kEnd.size()) return std::nullopt;
+  if (!message.starts_with(kStart) || !message.ends_with(kEnd)) return std::nullopt;
+  message.remove_prefix(kStart.size());
+  message.remove_suffix(kEnd.size());
+  return std::string(message);
 }
 
 }  // namespace
@@ -60,27 +67,29 @@ bool KmsgJoiner::is_of_constraint(const KmsgKilled& killed, bool is_next) const 
 
 std::optional<KmsgKill> KmsgJoiner::on_message(std::string_view message) {
   const bool is_next = std::exchange(awaits_kill_, false);
-  if (is_group_line(message)) {
-    in_group_ = true;
+  if (auto group = group_of_line(message)) {
+    group_ = std::move(group);
     return std::nullopt;
   }
   if (auto constraint = parse_kmsg_constraint(message)) {
     constraint_ = std::move(*constraint);
     awaits_kill_ = true;
-    in_group_ = false;
+    group_.reset();
     return std::nullopt;
   }
   auto killed = parse_kmsg_killed(message);
   if (!killed) return std::nullopt;
-  KmsgKill kill{std::move(*killed), 0, std::nullopt, std::nullopt};
+  KmsgKill kill;
+  kill.killed = std::move(*killed);
   kill.process = kill.killed.pid;
   if (is_of_constraint(kill.killed, is_next)) {
     last_owner_ = constraint_->oom_memcg;
     kill.constraint = std::exchange(constraint_, std::nullopt);
     kill.process = kill.constraint->pid;
     chosen_ = {kill.killed.pid, kill.process};
-  } else if (in_group_) {
+  } else if (group_) {
     kill.group_owner = last_owner_;
+    kill.group = group_;
     if (kill.killed.pid == chosen_.first) kill.process = chosen_.second;
   } else {
     last_owner_.reset();  // rate-limited: the next group would not be the last owner's

@@ -25,6 +25,9 @@ struct KmsgKill {
   std::optional<KmsgConstraint> constraint;
   // For further victims of a group kill: the cgroup whose limit the first one hit.
   std::optional<std::string> group_owner;
+  // The same: the cgroup that is killed whole (memory.oom.group). The log tells it only after the
+  // first victim.
+  std::optional<std::string> group;
 };
 
 // Joins the lines of kills. Pure: lines in, kills out. Nothing is remembered past the next kill.
@@ -41,7 +44,7 @@ class KmsgJoiner {
   // Of the kill before: thread and process. A group kill names the chosen one again.
   std::pair<std::int32_t, std::int32_t> chosen_;
   std::optional<std::string> last_owner_;  // of the kill before
-  bool in_group_ = false;
+  std::optional<std::string> group_;       // whose members are being killed
 };
 
 // The message of one /dev/kmsg record, unescaped; nullopt for anything that is not the kernel's

@@ -77,5 +77,21 @@ TEST(VerdictTest, readings_after_the_kill_do_not_make_a_spike) {
   EXPECT_EQ(cause_of(incident), "");
 }
 
+TEST(VerdictTest, page_cache_that_fits_beside_the_victims_memory_is_page_cache) {
+  Incident incident = flat_incident();
+  incident.victims[0].rss->anon_bytes = 1'000'000;
+  incident.memory_stat = {{"anon", 1'000'000}, {"file", *incident.usage_bytes / 2}, {"shmem", 0}};
+  EXPECT_EQ(cause_of(incident), "page_cache_or_tmpfs");
+  incident.victims[0].rss->anon_bytes = *incident.usage_bytes / 2 + 4096;  // an old memory.stat
+  EXPECT_EQ(cause_of(incident), "");
+}
+
+TEST(VerdictTest, tmpfs_when_usage_is_not_known_is_judged_by_the_limit) {
+  Incident incident = flat_incident();
+  incident.usage_bytes.reset();
+  incident.memory_stat["shmem"] = *incident.limit_bytes / 2;
+  EXPECT_EQ(cause_of(incident), "page_cache_or_tmpfs");
+}
+
 }  // namespace
 }  // namespace oomw

@@ -181,5 +181,56 @@ TEST(MemoryModelTest, lost_when_reported_again_is_the_newest_total) {
   EXPECT_EQ(model.lost().at("ringbuf_kill"), 5u);
 }
 
+TEST(MemoryModelTest, created_when_the_id_is_used_again_starts_afresh) {
+  MemoryModel model = tree();
+  OomKill kill = killed(10, 5, 3, 3, 5);
+  apply_all(model, {identified(3, std::string(64, 'a'), "old"), sampled(3, 1, 100, 256), crossed(3, 2, 90), kill,
+                    removed(3, 10)});
+  CgroupCreated again = created(3, 1, "/pod/new");
+  again.time = at_ms(20);
+  model.apply(again);
+  const CgroupState& state = *model.find_cgroup({3});
+  EXPECT_EQ(state.path, "/pod/new");
+  EXPECT_EQ(state.identity.name, "");
+  EXPECT_EQ(state.kills_seen, 0u);
+  EXPECT_FALSE(state.sampled);
+  EXPECT_EQ(state.series.size(), 0u);
+  EXPECT_TRUE(state.watermarks.empty());
+  EXPECT_FALSE(model.is_under({3}, {2}));
+  EXPECT_TRUE(model.is_under({3}, {1}));
+}
+
+TEST(MemoryModelTest, expire_when_the_id_was_used_again_keeps_the_new_one) {
+  MemoryModel model = tree();
+  apply_all(model, {removed(3, 10), created(3, 1, "/pod/new")});
+  model.expire(at_ms(70'000));
+  ASSERT_NE(model.find_cgroup({3}), nullptr);
+  model.apply(removed(3, 71'000));
+  model.expire(at_ms(140'000));
+  EXPECT_EQ(model.find_cgroup({3}), nullptr);
+}
+
+TEST(MemoryModelTest, limit_when_changed_at_run_time_remembers_what_it_was) {
+  MemoryModel model = tree();
+  apply_all(model, {sampled(2, 0, 10, 256), sampled(2, 10, 10, 256)});
+  EXPECT_FALSE(model.find_cgroup({2})->limit_change.has_value());
+  OomKill kill = killed(10, 5, 2, 2, 20);
+  kill.owner_limit_bytes = 64 * kMiB;
+  model.apply(kill);
+  const auto& change = model.find_cgroup({2})->limit_change;
+  ASSERT_TRUE(change.has_value());
+  EXPECT_EQ(change->from, 256 * kMiB);
+  EXPECT_EQ(change->to, 64 * kMiB);
+  EXPECT_EQ(change->seen_at, at_ms(20));
+}
+
+TEST(MemoryModelTest, path_up_is_nearest_first_and_ends_in_a_ring) {
+  MemoryModel model = tree();
+  EXPECT_EQ(model.path_up({3}), (std::vector<CgroupId>{{3}, {2}, {1}}));
+  MemoryModel ring;
+  apply_all(ring, {created(1, 2, "/a"), created(2, 1, "/b")});
+  EXPECT_EQ(ring.path_up({1}).size(), MemoryModel::kMaxDepth);
+}
+
 }  // namespace
 }  // namespace oomw

@@ -178,7 +178,9 @@ TEST(KmsgJoiner, group_members_share_the_first_ones_owner) {
   (void)joiner.on_message("Tasks in /pod/app are going to be killed due to memory.oom.group set");
   const std::string member = killed_with_pid("43");
   EXPECT_EQ(joiner.on_message(member)->group_owner, "/pod");
-  EXPECT_EQ(joiner.on_message(member)->group_owner, "/pod");
+  const auto kill = joiner.on_message(member);
+  EXPECT_EQ(kill->group_owner, "/pod");
+  EXPECT_EQ(kill->group, "/pod/app");
 }
 
 TEST(KmsgJoiner, group_after_a_rate_limited_kill_has_no_owner) {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incidents/decision_notes.h"
+
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace oomw {
+
+namespace {
+
+// A change longer ago has nothing to do with the kill.
+constexpr Nanoseconds kChangeMatters = std::chrono::minutes(10);
+constexpr std::size_t kMaxNamed = 4;
+
+CgroupId container_of_victim(const OomKill& kill, const MemoryModel& model) {
+  const CgroupId cgroup = model.cgroup_of(kill);
+  const CgroupState* container = model.container_of(cgroup);
+  return container != nullptr ? container->id : cgroup;
+}
+
+std::string named(const std::set<CgroupId>& cgroups, const MemoryModel& model) {
+  std::string text;
+  std::size_t count = 0;
+  for (const CgroupId id : cgroups) {
+    if (++count > kMaxNamed) return text + fmt::format(" and {} more", cgroups.size() - kMaxNamed);
+    const CgroupState* state = model.find_cgroup(id);
+    if (!text.empty()) text += ", ";
+    text += state != nullptr && !state->path.empty() ? printable(state->path) : fmt::format("cgroup {}", id.value);
+  }
+  return text;
+}
+
+std::string elsewhere_note(const KillEvidence& evidence, const MemoryModel& model) {
+  std::set<CgroupId> others;
+  std::size_t victims = 0;
+  for (const OomKill& kill : evidence.kills) {
+    const CgroupId container = container_of_victim(kill, model);
+    if (!container || !evidence.container || container == evidence.container) continue;
+    ++victims;
+    others.insert(container);
+  }
+  if (victims == 0) return "";
+  return fmt::format("victims: {} lived outside of the first one's container: in {}", victims, named(others, model));
+}
+
+std::string limit_text(const std::optional<std::uint64_t>& bytes) { return bytes ? human_bytes(*bytes) : "no limit"; }
+
+std::string owner_note(const KillEvidence& evidence) {
+  const OomKill& chosen = evidence.chosen();
+  if (!chosen.owner_known) {
+    return evidence.owner ? "limit.owner_cgroup_path: the kernel did not name it; this is the limit that was nearest "
+                            "to full"
+                          : "scope: the kernel did not name the limit and none is known above the victim";
+  }
+  if (chosen.owner_exact) return "";
+  if (evidence.owner) {
+    return "limit.owner_cgroup_path: resolved from the memory counters at the kill, not named by the kernel";
+  }
+  if (chosen.is_node_wide_said) return "";
+  return "scope: no cgroup at its limit was found, so the node is taken to have run out; the kernel did not say so";
+}
+
+}  // namespace
+
+std::vector<std::string> victim_notes(const KillEvidence& evidence, const MemoryModel& model) {
+  std::vector<std::string> notes;
+  const bool is_merged = evidence.merged_decisions != 0;
+  if (is_merged) {
+    notes.push_back(fmt::format(
+        "merged_decisions: {} further OOM decisions about this limit and container are counted here: they came faster "
+        "than incidents of their own are kept apart",
+        evidence.merged_decisions));
+  }
+  if (evidence.victims_not_listed != 0) {
+    notes.push_back(fmt::format("victims: {} more were killed{} and are not listed", evidence.victims_not_listed,
+                                is_merged ? "" : " by the same decision"));
+  }
+  if (std::string note = elsewhere_note(evidence, model); !note.empty()) notes.push_back(std::move(note));
+  return notes;
+}
+
+std::vector<std::string> limit_notes(const KillEvidence& evidence, const MemoryModel& model) {
+  std::vector<std::string> notes;
+  if (std::string note = owner_note(evidence); !note.empty()) notes.push_back(std::move(note));
+  const CgroupState* group = model.find_cgroup(evidence.group);
+  if (evidence.group && (group == nullptr || group->path.empty())) {
+    notes.push_back(fmt::format("oom_group_cgroup_path: killed as a group, of cgroup {}, whose path is not known",
+                                evidence.group.value));
+  }
+  const auto& change = evidence.limit_change;
+  if (change && evidence.first - change->seen_at < kChangeMatters) {
+    notes.push_back(fmt::format("limit.bytes: changed at run time from {} to {}; seen {:.3f} s before the kill",
+                                limit_text(change->from), limit_text(change->to),
+                                to_seconds(evidence.first - change->seen_at)));
+  }
+  return notes;
+}
+
+}  // namespace oomw
