@@ -124,6 +124,12 @@ class Swap(SemanticsTest):
         box.write("memory.swap.max", str(swap_mb * MIB))
         return box
 
+    def was_full(self, box, swap_mb):
+        """7.2 no longer counts the charges that the limit refused; what was most is shown from 6.5 on."""
+        if os.path.exists(box.directory + "/memory.swap.peak"):
+            return int(box.read("memory.swap.peak")) > (swap_mb - 1) * MIB
+        return int(dict(line.split() for line in box.read("memory.swap.events").splitlines())["max"]) > 0
+
     def test_kill_comes_when_swap_is_full_too(self):
         box = self.swapping_box(16)
         work = self.hog(box, "--hold-mb", 4, "--rate-mb-s", 50)
@@ -131,8 +137,7 @@ class Swap(SemanticsTest):
         work.wait_killed()
         incident = self.assert_decision("container", box, [work.identity])
         self.assertLessEqual(incident["usage_bytes"], box.limit_bytes + MIB, "usage is memory, swap is not in it")
-        refused = dict(line.split() for line in box.read("memory.swap.events").splitlines())
-        self.assertGreater(int(refused["max"]), 0, "the kill came before swap was full")
+        self.assertTrue(self.was_full(box, 16), "the kill came before swap was full")
 
     def test_swapping_without_a_kill_is_no_decision(self):
         box = self.swapping_box(64)
