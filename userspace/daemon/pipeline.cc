@@ -65,15 +65,20 @@ OomKill Pipeline::completed(OomKill kill) const {
 }
 
 void Pipeline::on_kill(OomKill kill) {
-  kill = completed(std::move(kill));
-  if (correlator_.is_new_victim(kill)) {
+  kill = correlator_.with_owner_of_decision(completed(std::move(kill)), model_);
+  const bool is_new = correlator_.is_new_victim(kill);
+  if (is_new) {
     ledger_.add(labels_of(kill, model_));
-    accounting_.on_kill_seen(kill.victim_cgroup);
+    accounting_.on_kill_seen(kill.victim_cgroup, kill.time);
     ++ledger_version_;
   }
-  const Event event = std::move(kill);
-  model_.apply(event);
-  correlator_.apply(event, model_);
+  const std::uint64_t decisions = correlator_.decisions();
+  model_.apply(kill);
+  correlator_.apply(kill, model_);
+  // The kernel kills the one it chose, then the whole group, that one again: see KillAccounting.
+  const bool is_chosen_of_group = kill.group && correlator_.decisions() != decisions;
+  const bool is_logged_again = !is_new && kill.source == "kmsg";
+  if (is_chosen_of_group || is_logged_again) accounting_.allow_second_count(kill.victim_cgroup);
 }
 
 void Pipeline::on_sample(const MemorySampled& sample) {

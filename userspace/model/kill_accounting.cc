@@ -2,6 +2,7 @@
 #include "model/kill_accounting.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace oomw {
 
@@ -13,46 +14,58 @@ KillAccounting::KillAccounting(std::optional<std::map<std::uint64_t, std::uint64
 KillAccounting::Account* KillAccounting::account_for(CgroupId cgroup) {
   if (const auto found = accounts_.find(cgroup); found != accounts_.end()) return &found->second;
   if (accounts_.size() >= kMaxCgroups) return nullptr;
-  return &accounts_[cgroup];
+  Account& account = accounts_[cgroup];
+  account.has_base = has_restored_;
+  if (const auto before = restored_.find(cgroup.value); before != restored_.end()) account.accounted = before->second;
+  return &account;
 }
 
-void KillAccounting::on_created(CgroupId cgroup) { (void)account_for(cgroup); }
+void KillAccounting::on_created(CgroupId cgroup) {
+  const bool is_new = !accounts_.contains(cgroup);
+  Account* account = account_for(cgroup);
+  if (account == nullptr || !is_new) return;
+  account->has_base = true;
+  account->accounted = 0;
+}
 
-void KillAccounting::on_kill_seen(CgroupId victim_cgroup) {
-  const bool known = accounts_.contains(victim_cgroup);
+std::uint64_t KillAccounting::Account::missing() const {
+  const std::uint64_t explained = accounted + second_counts;
+  return kernel > explained ? kernel - explained : 0;
+}
+
+void KillAccounting::on_kill_seen(CgroupId victim_cgroup, MonotonicTime time) {
   Account* account = account_for(victim_cgroup);
   if (account == nullptr) return;
-  // A kill before the first sample: what earlier runs accounted for still is the base.
-  if (!known && restored_.contains(victim_cgroup.value)) account->accounted = restored_[victim_cgroup.value];
   ++account->accounted;
-  if (account->accounted >= account->kernel) account->behind_since.reset();
+  account->last_seen = std::max(account->last_seen, time);
+  if (account->missing() == 0) account->behind_since.reset();
+}
+
+void KillAccounting::allow_second_count(CgroupId victim_cgroup) {
+  if (const auto found = accounts_.find(victim_cgroup); found != accounts_.end()) ++found->second.second_counts;
 }
 
 std::uint64_t KillAccounting::on_sample(const MemorySampled& sample, MonotonicTime heard_until) {
   if (!sample.kernel_oom_kills) return 0;
-  const bool known = accounts_.contains(sample.cgroup);
   Account* account = account_for(sample.cgroup);
   if (account == nullptr) return 0;
+  const MonotonicTime heard = std::min(sample.time, heard_until);
   account->kernel = *sample.kernel_oom_kills;
-  if (!known) {
-    const auto before = restored_.find(sample.cgroup.value);
-    if (before != restored_.end()) {
-      account->accounted = before->second;
-    } else {
-      account->accounted = has_restored_ ? 0 : account->kernel;
-    }
+  if (!std::exchange(account->has_base, true)) account->accounted = std::max(account->accounted, account->kernel);
+  if (account->missing() != 0) {
+    if (!account->behind_since) account->behind_since = sample.time;
+    return heard - *account->behind_since >= kGrace ? settle(*account) : 0;
   }
-  if (account->kernel <= account->accounted) {
-    account->behind_since.reset();
-    return 0;
-  }
-  if (!account->behind_since) account->behind_since = sample.time;
-  return std::min(sample.time, heard_until) - *account->behind_since >= kGrace ? settle(*account) : 0;
+  account->behind_since.reset();
+  // The kernel counted all it will count of what we saw.
+  if (account->last_seen.ns != 0 && heard - account->last_seen >= kGrace) (void)settle(*account);
+  return 0;
 }
 
 std::uint64_t KillAccounting::settle(Account& account) {
-  const std::uint64_t missing = account.kernel - account.accounted;
+  const std::uint64_t missing = account.missing();
   account.accounted = account.kernel;
+  account.second_counts = 0;
   account.behind_since.reset();
   unobserved_ += missing;
   return missing;
@@ -61,14 +74,18 @@ std::uint64_t KillAccounting::settle(Account& account) {
 std::uint64_t KillAccounting::on_removed(CgroupId cgroup) {
   const auto found = accounts_.find(cgroup);
   if (found == accounts_.end()) return 0;
-  const std::uint64_t missing = found->second.kernel > found->second.accounted ? settle(found->second) : 0;
+  const std::uint64_t missing = found->second.missing() != 0 ? settle(found->second) : 0;
   accounts_.erase(found);
   return missing;
 }
 
 std::map<std::uint64_t, std::uint64_t> KillAccounting::accounted() const {
   std::map<std::uint64_t, std::uint64_t> result;
-  for (const auto& [cgroup, account] : accounts_) result[cgroup.value] = account.accounted;
+  for (const auto& [cgroup, account] : accounts_) {
+    // The next run must not take a second count for a kill that happened while nobody looked.
+    const bool is_explained = account.kernel > account.accounted && account.missing() == 0;
+    result[cgroup.value] = is_explained ? account.kernel : account.accounted;
+  }
   return result;
 }
 

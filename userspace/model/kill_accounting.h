@@ -19,7 +19,11 @@ namespace oomw {
 //     before our first start are not ours to count);
 //   - the kernel counts before the event reaches us, so a difference must outlive kGrace before
 //     it counts as unobserved, and every event of that time must have been heard: on a node that
-//     starves us, they lie in the ring for seconds.
+//     starves us, they lie in the ring for seconds;
+//   - the two do not count the same: the victim that a group kill (memory.oom.group) starts with is
+//     counted again by the kernel when the group's turn comes, if it still has its memory; and a
+//     process that was dying already is marked without being counted. Neither is a loss, and
+//     neither hides a later one: kGrace after the last kill the kernel's count is the base again.
 class KillAccounting {
  public:
   static constexpr Nanoseconds kGrace = std::chrono::milliseconds(500);
@@ -31,7 +35,9 @@ class KillAccounting {
 
   // A cgroup that appeared while we watch starts at 0.
   void on_created(CgroupId cgroup);
-  void on_kill_seen(CgroupId victim_cgroup);
+  void on_kill_seen(CgroupId victim_cgroup, MonotonicTime time);
+  // The kernel may have counted a seen kill of this cgroup once more.
+  void allow_second_count(CgroupId victim_cgroup);
   // Kills of this cgroup that nobody saw and that are now certain; each is returned once.
   // heard_until: every event up to then has been applied.
   [[nodiscard]] std::uint64_t on_sample(const MemorySampled& sample, MonotonicTime heard_until = kAllHeard);
@@ -43,9 +49,13 @@ class KillAccounting {
 
  private:
   struct Account {
+    bool has_base = false;  // what the kernel counted before us is in `accounted`
     std::uint64_t accounted = 0;
     std::uint64_t kernel = 0;
+    std::uint64_t second_counts = 0;  // that the kernel may be ahead without a kill unseen
+    MonotonicTime last_seen;
     std::optional<MonotonicTime> behind_since;
+    [[nodiscard]] std::uint64_t missing() const;
   };
   Account* account_for(CgroupId cgroup);
   std::uint64_t settle(Account& account);
