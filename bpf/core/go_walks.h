@@ -87,6 +87,7 @@ static __always_inline struct oomw_go_slot *go_walks__slot_of(__u32 tgid, __u64 
 /* What does not fit the ring stays in the slot, where user space looks once a second. */
 static __always_inline void go_walks__report(struct oomw_go_slot *slot)
 {
-	if (bpf_ringbuf_output(&ring, &slot->walk, sizeof(slot->walk), BPF_RB_FORCE_WAKEUP))
+	if (!emit__leaves_room() ||
+	    bpf_ringbuf_output(&ring, &slot->walk, sizeof(slot->walk), BPF_RB_FORCE_WAKEUP))
 		emit__count_lost(OOMW_LOST_RINGBUF_WALK);
 }

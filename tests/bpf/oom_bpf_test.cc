@@ -118,6 +118,25 @@ TEST_P(OomTest, kill_when_parent_is_limited_names_parent_as_owner) {
   expect_decision(kills.front(), mebibytes(32));
 }
 
+TEST_P(OomTest, kill_after_a_burst_that_nobody_reads_still_has_room) {
+  KernelConfig config = config_of_only({"oom_kill", "cgroup_lifecycle"});
+  config.forced["oom_kill"] = GetParam();
+  config.ring_bytes = 4096;
+  OOMW_LOAD_RUNG_OR_SKIP(config, "oom_kill", GetParam());
+  auto crowd = TestCgroup::make();  // on v2 a cgroup with children takes no processes
+  ASSERT_TRUE(crowd.has_value()) << crowd.error().message;
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE((*crowd)->make_child().has_value());
+  cgroup_->set_limit(mebibytes(32));
+  ChildProcess child(cgroup_.get(), leak);
+  child.go();
+  child.wait();
+  collect();
+
+  EXPECT_EQ(kills_of(child.pid()).size(), 1u);
+  EXPECT_EQ(source_->lost()["ringbuf_kill"], 0u);
+  EXPECT_GT(source_->lost()["ringbuf_cgroup"], 0u) << "the burst was to be too large";
+}
+
 TEST_P(OomTest, each_decision_has_a_time_of_its_own) {
   OOMW_LOAD_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
   cgroup_->set_limit(mebibytes(32));
