@@ -16,7 +16,9 @@ using ::testing::StartsWith;
 Incident incident(const std::string& id, const std::string& comm = "app") {
   Incident made;
   made.id = id;
-  made.victims.push_back({{7, 9}, std::nullopt, comm, "", "", std::nullopt, std::nullopt, std::nullopt});
+  made.victims.resize(1);
+  made.victims[0].process = {7, 9};
+  made.victims[0].comm = comm;
   made.series.resize(500);
   made.memory_stat = {{"anon", 1}, {"file", 2}};
   made.captures.resize(2);

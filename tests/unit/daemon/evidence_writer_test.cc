@@ -38,7 +38,9 @@ class EvidenceWriterTest : public ::testing::Test {
     made.time = {1'700'000'000'000'000'000};
     made.scope = "container";
     made.cgroup_path = "/test";
-    made.victims.push_back({{7, 9}, std::nullopt, comm, "", "", std::nullopt, std::nullopt, std::nullopt});
+    made.victims.resize(1);
+    made.victims[0].process = {7, 9};
+    made.victims[0].comm = comm;
     return made;
   }
   void run_until(std::size_t written) {
