@@ -201,7 +201,8 @@ class Kills(E2eTest):
         incident = self.wait_incidents(witness, 1)[0]
         self.assertEqual(incident["scope"], "ancestor")
         self.assertEqual(incident["container"]["cgroup_path"], leaking.path)
-        self.assertEqual(incident["limit"], {"bytes": pod.limit_bytes, "owner_cgroup_path": pod.path})
+        self.assertEqual(incident["limit"]["bytes"], pod.limit_bytes)
+        self.assertEqual(incident["limit"]["owner_cgroup_path"], pod.path)
         self.assertEqual([v["pid"] for v in incident["victims"]], [work.pid])
         self.assertTrue(holder.is_alive())
         capture = best_capture(incident)

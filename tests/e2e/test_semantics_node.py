@@ -33,7 +33,7 @@ class NodeWide(SemanticsTest):
         incident = self.wait_incidents(self.witness, 1)[0]
         self.assertEqual(incident["scope"], "node")
         self.assertEqual(incident["container"]["cgroup_path"], box.path)
-        self.assertEqual(incident["limit"], {"bytes": None, "owner_cgroup_path": None})
+        self.check_owner(incident, None, None)
         self.assertEqual(incident["verdict"]["cause"], "node")
         self.check_victims(incident, [work.identity])
         self.check_counts(box, "node")
