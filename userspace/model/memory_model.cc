@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/memory_model.h"
 
+#include <algorithm>
 #include <variant>
 
 namespace oomw {
@@ -26,6 +27,16 @@ void note_usage(CgroupState& state, MonotonicTime time, std::uint64_t usage, std
   state.nonreclaimable_bytes.reset();
 }
 
+// A container that hovers at its limit says once a second that it is near: that must not push out when
+// the levels were crossed.
+void remember(std::vector<WatermarkCrossed>& marks, const WatermarkCrossed& mark) {
+  if (marks.size() >= CgroupState::kMaxWatermarks) {
+    const auto says_little = std::ranges::find(marks, WatermarkReason::kTimeToLimit, &WatermarkCrossed::reason);
+    marks.erase(says_little != marks.end() ? says_little : marks.begin());
+  }
+  marks.push_back(mark);
+}
+
 }  // namespace
 
 void MemoryModel::apply(const Event& event) {
@@ -45,8 +56,7 @@ void MemoryModel::on(const WatermarkCrossed& e) {
   CgroupState* state = cgroup_for(e.cgroup);
   if (state == nullptr) return;
   note_usage(*state, e.time, e.usage_bytes, e.limit_bytes);
-  if (state->watermarks.size() >= CgroupState::kMaxWatermarks) state->watermarks.erase(state->watermarks.begin());
-  state->watermarks.push_back(e);
+  remember(state->watermarks, e);
   if (e.growth_bytes_per_second) {
     state->growth_bytes_per_second = e.growth_bytes_per_second;
     state->growth_at = e.time;

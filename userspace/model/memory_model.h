@@ -46,8 +46,9 @@ struct CgroupState {
   std::optional<double> growth_bytes_per_second;
   MonotonicTime growth_at;  // when the kernel said it; readings take over kGrowthTrust later
   Series series;
-  std::vector<WatermarkCrossed> watermarks;  // newest kMaxWatermarks, oldest first
-  std::optional<ReclaimSampled> reclaim;     // newest totals
+  // Oldest first, kMaxWatermarks at most: a full list gives up its oldest time to limit, else its oldest level.
+  std::vector<WatermarkCrossed> watermarks;
+  std::optional<ReclaimSampled> reclaim;  // newest totals
 
   std::uint64_t kills_seen = 0;  // victims in this very cgroup that we saw marked
   std::optional<MonotonicTime> removed_at;

@@ -84,6 +84,8 @@ bool Sampler::Impl::sample(CgroupId id, bool detailed) {
   if (found == tracked.end() || found->second.path.empty()) return false;
   auto sample = cgroups.sample(found->second.path, id, clock.now(), detailed);
   if (sample.has_value()) {
+    // After the reading: on a starved node it may end after a kill, and shows what was left then.
+    sample->time = clock.now();
     judge(id, *sample);
     deliver(std::move(*sample));
     return true;

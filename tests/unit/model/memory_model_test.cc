@@ -104,6 +104,21 @@ TEST(MemoryModelTest, watermarks_when_many_keep_the_newest) {
   EXPECT_EQ(marks.back().time, at_ms(990));
 }
 
+TEST(MemoryModelTest, watermarks_when_hovering_at_the_limit_keep_the_levels) {
+  MemoryModel model = tree();
+  model.apply(crossed(2, 0, 80));
+  WatermarkCrossed near = crossed(2, 0, 95);
+  near.reason = WatermarkReason::kTimeToLimit;
+  for (int i = 1; i < 100; ++i) {
+    near.time = at_ms(i * 1000);
+    model.apply(near);
+  }
+  const auto& marks = model.find_cgroup({2})->watermarks;
+  ASSERT_EQ(marks.size(), CgroupState::kMaxWatermarks);
+  EXPECT_EQ(marks.front().time, at_ms(0));
+  EXPECT_EQ(marks.back().time, at_ms(99'000));
+}
+
 TEST(MemoryModelTest, growth_when_samples_right_after_the_kernels_figure_keeps_it) {
   MemoryModel model = tree();
   WatermarkCrossed mark = crossed(2, 10'000, 80);
