@@ -22,7 +22,7 @@
 // As many bytes as a pipe takes in one atomic write: the barrier opens for all of them at once.
 enum { kMaxVictims = 4096, kMaxPath = 4096 };
 
-static void fail(const char *what) {
+static void fail(const char* what) {
   perror(what);
   exit(2);
 }
@@ -37,14 +37,14 @@ static int be_victim(long megabytes) {
   char byte;
   if (read(STDIN_FILENO, &byte, 1) != 1) return 4;
   size_t bytes = (size_t)megabytes << 20;
-  char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) fail("mmap");
   for (size_t at = 0; at < bytes; at += 4096) memory[at] = 1;
   return 3;  // the limit did not hold
 }
 
 // In the child: into the cgroup, then the program. `started` is closed by the exec.
-static void become(const char *procs, int release, char **program) {
+static void become(const char* procs, int release, char** program) {
   int fd = open(procs, O_WRONLY | O_CLOEXEC);
   if (fd < 0 || write(fd, "0", 1) != 1) fail(procs);
   if (dup2(release, STDIN_FILENO) < 0) fail("dup2");
@@ -52,7 +52,7 @@ static void become(const char *procs, int release, char **program) {
   fail(program[0]);
 }
 
-static int start_all(int release, char **program) {
+static int start_all(int release, char** program) {
   static char path[kMaxPath];
   int count = 0;
   while (fgets(path, sizeof path, stdin) != NULL && path[0] != '\n') {
@@ -87,7 +87,7 @@ static void release_all(int fd, int count, long per_second) {
 
 static bool was_killed(int status) { return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; }
 
-static int run(long per_second, char **program) {
+static int run(long per_second, char** program) {
   int release[2], started[2];
   if (pipe2(release, O_CLOEXEC) != 0 || pipe2(started, O_CLOEXEC) != 0) fail("pipe2");
   int count = start_all(release[0], program);
@@ -104,7 +104,7 @@ static int run(long per_second, char **program) {
   return 0;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   if (argc == 3 && strcmp(argv[1], "victim") == 0) return be_victim(atol(argv[2]));
   if (argc >= 4 && strcmp(argv[1], "run") == 0) return run(atol(argv[2]), argv + 3);
   fprintf(stderr, "usage: oom_storm victim MB | oom_storm run PER_SECOND PROGRAM [ARG...]\n");
