@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "unit/model/event_builders.h"
+#include "unit/incidents/correlator_fixture.h"
 
 namespace oomw {
 namespace {
@@ -13,24 +13,13 @@ using namespace testing;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kWallOffset = 1'795'000'000'000'000'000;
-
 // pod 1 > container 2 > nested 3, and container 4 beside it; process 10 lives in 2.
-class CorrelatorTest : public ::testing::Test {
+class CorrelatorTest : public CorrelatorFixture {
  protected:
-  CorrelatorTest() {
-    for (const Event& event : std::initializer_list<Event>{
-             created(1, 0, "/pod"), created(2, 1, "/pod/web"), created(3, 2, "/pod/web/nested"),
-             created(4, 1, "/pod/db"), identified(2, std::string(64, 'a'), "web"),
-             identified(4, std::string(64, 'b'), "db"), seen(10, 5, 2), seen(20, 5, 4)}) {
-      apply(event);
-    }
-  }
-  void apply(const Event& event) {
-    model_.apply(event);
-    correlator_.apply(event, model_);
-  }
-  std::vector<Incident> take(std::int64_t ms) { return correlator_.take_ready(at_ms(ms), model_, kWallOffset); }
+  CorrelatorTest()
+      : CorrelatorFixture({created(1, 0, "/pod"), created(2, 1, "/pod/web"), created(3, 2, "/pod/web/nested"),
+                           created(4, 1, "/pod/db"), identified(2, std::string(64, 'a'), "web"),
+                           identified(4, std::string(64, 'b'), "db"), seen(10, 5, 2), seen(20, 5, 4)}) {}
   Incident take_one(std::int64_t ms) {
     std::vector<Incident> ready = take(ms);
     EXPECT_EQ(ready.size(), 1u);
@@ -58,9 +47,6 @@ class CorrelatorTest : public ::testing::Test {
     e.inuse_bytes.reset();
     return e;
   }
-
-  MemoryModel model_;
-  Correlator correlator_{CorrelatorConfig{}};
 };
 
 TEST_F(CorrelatorTest, kill_when_settled_becomes_one_incident) {

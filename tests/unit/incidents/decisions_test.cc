@@ -7,7 +7,7 @@
 
 #include "incidents/correlator.h"
 #include "model/kill_ledger.h"
-#include "unit/model/event_builders.h"
+#include "unit/incidents/correlator_fixture.h"
 
 namespace oomw {
 namespace {
@@ -16,22 +16,12 @@ using namespace testing;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kWallOffset = 1'795'000'000'000'000'000;
-
 // pod 1 > containers 2 (web) and 4 (db).
-class DecisionsTest : public ::testing::Test {
+class DecisionsTest : public CorrelatorFixture {
  protected:
-  DecisionsTest() {
-    for (const Event& event : std::initializer_list<Event>{
-             created(1, 0, "/pod"), created(2, 1, "/pod/web"), created(4, 1, "/pod/db"),
-             identified(2, std::string(64, 'a'), "web"), identified(4, std::string(64, 'b'), "db")}) {
-      apply(event);
-    }
-  }
-  void apply(const Event& event) {
-    model_.apply(event);
-    correlator_.apply(event, model_);
-  }
+  DecisionsTest()
+      : CorrelatorFixture({created(1, 0, "/pod"), created(2, 1, "/pod/web"), created(4, 1, "/pod/db"),
+                           identified(2, std::string(64, 'a'), "web"), identified(4, std::string(64, 'b'), "db")}) {}
   // Triggered by pid 10, as all victims of a decision are.
   static OomKill victim(std::int32_t pid, std::int64_t ms, std::uint64_t cgroup = 2, std::uint64_t owner = 2) {
     OomKill kill = killed(pid, 5, cgroup, owner, ms);
@@ -48,7 +38,6 @@ class DecisionsTest : public ::testing::Test {
     kill.group = {group};
     return kill;
   }
-  std::vector<Incident> take(std::int64_t ms) { return correlator_.take_ready(at_ms(ms), model_, kWallOffset); }
   // The last form of each incident, by the order of first writing, up to `ms`.
   std::vector<Incident> all_until(std::int64_t ms) {
     std::vector<Incident> all;
@@ -62,9 +51,6 @@ class DecisionsTest : public ::testing::Test {
     }
     return all;
   }
-
-  MemoryModel model_;
-  Correlator correlator_{CorrelatorConfig{}};
 };
 
 TEST_F(DecisionsTest, victims_of_one_decision_two_seconds_apart_are_one_incident) {

@@ -6,7 +6,7 @@
 
 #include "incidents/capture_memory.h"
 #include "incidents/correlator.h"
-#include "unit/model/event_builders.h"
+#include "unit/incidents/correlator_fixture.h"
 
 namespace oomw {
 namespace {
@@ -17,29 +17,22 @@ constexpr std::uint64_t kContainers = 1'000;
 // Those of one owner, of each level above a capture, and one more per look-up by victim.
 constexpr std::uint64_t kMostPerEvent = 3 * OpenIncidents::kMaxGiven;
 
-class StormTest : public ::testing::Test {
+class StormTest : public CorrelatorFixture {
  protected:
-  StormTest() {
-    apply(created(1, 0, "/pods"));
+  StormTest() : CorrelatorFixture({created(1, 0, "/pods")}) {
     for (std::uint64_t i = 0; i < kContainers; ++i) {
       apply(created(100 + i, 1, "/pods/" + std::to_string(i)));
       apply(killed(pid_of(i), 5, 100 + i, 100 + i, 1000));
     }
-    incidents_ = correlator_.take_ready(at_ms(1010), model_, 0).size();
+    incidents_ = take(1010).size();
   }
   static std::int32_t pid_of(std::uint64_t i) { return static_cast<std::int32_t>(10'000 + i); }
-  void apply(const Event& event) {
-    model_.apply(event);
-    correlator_.apply(event, model_);
-  }
   std::uint64_t looked_at_by(const Event& event) {
     const std::uint64_t before = correlator_.looked_at();
     apply(event);
     return correlator_.looked_at() - before;
   }
 
-  MemoryModel model_;
-  Correlator correlator_{CorrelatorConfig{}};
   std::size_t incidents_ = 0;
 };
 
