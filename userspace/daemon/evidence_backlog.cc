@@ -22,7 +22,7 @@ std::uint64_t heap_bytes(const std::map<std::string, std::uint64_t>& numbers) {
 }
 
 std::uint64_t heap_bytes(const IncidentVictim& victim) {
-  return heap_bytes(victim.comm) + heap_bytes(victim.exe) + heap_bytes(victim.cmdline);
+  return heap_bytes(victim.comm) + heap_bytes(victim.exe) + heap_bytes(victim.cmdline) + heap_bytes(victim.cgroup_path);
 }
 
 std::uint64_t heap_bytes(const IncidentCapture& capture) {
@@ -61,9 +61,9 @@ Incident slimmed_form(Incident incident) {
 
 std::uint64_t memory_bytes(const Incident& incident) {
   return sizeof(Incident) + heap_bytes(incident.cgroup_path) + heap_bytes(incident.limit_owner_cgroup_path) +
-         heap_bytes(incident.victims) + heap_bytes(incident.memory_stat) + heap_bytes(incident.watermarks) +
-         heap_bytes(incident.series) + heap_bytes(incident.captures) + heap_bytes(incident.lost) +
-         heap_bytes(incident.notes);
+         heap_bytes(incident.oom_group_cgroup_path) + heap_bytes(incident.victims) + heap_bytes(incident.memory_stat) +
+         heap_bytes(incident.watermarks) + heap_bytes(incident.series) + heap_bytes(incident.captures) +
+         heap_bytes(incident.lost) + heap_bytes(incident.notes);
 }
 
 void EvidenceBacklog::add_first(Incident incident) { add(firsts_, std::move(incident)); }

@@ -120,8 +120,7 @@ void GoHeaps::on_kill(const OomKill& kill, ProcessKey victim) {
   failed.reason = "no_walk";
   failed.detail =
       "the dying process was not walked within 2 s: frozen, killed before the kernel knew where to look, or one of "
-      "more "
-      "than 128 victims at once";
+      "more than 128 victims at once";
   awaited_.emplace(victim, Awaited{std::move(failed), clock_.now() + kWalkWait});
 }
 
@@ -171,11 +170,15 @@ struct GoHeaps::Taken {
 std::shared_ptr<GoHeaps::Taken> GoHeaps::take(const HeapWalked& walk) {
   if (taken_bytes_ + walk.bytes > kMaxTakenBytes) return nullptr;
   auto taken = std::make_shared<Taken>(taken_bytes_, walk.bytes);
-  const Result<> done = kernel_.go_heap()->take_chunks(walk, [&taken](std::span<const std::byte> records) {
+  empty_pool_of(walk, [&taken](std::span<const std::byte> records) {
     taken->chunks.emplace_back(records.begin(), records.end());
   });
-  if (!done.has_value()) log::warn("walk of pid {}: {}", walk.process.pid, done.error().message);
   return taken;
+}
+
+void GoHeaps::empty_pool_of(const HeapWalked& walk, const TakeChunk& take) const {
+  const Result<> done = kernel_.go_heap()->take_chunks(walk, take);
+  if (!done.has_value()) log::warn("walk of pid {}: {}", walk.process.pid, done.error().message);
 }
 
 // Walker thread.
@@ -183,8 +186,7 @@ CaptureOutcome GoHeaps::decode(const HeapWalked& walk, Taken* taken, const GoPro
   WalkDecoder decoder(walk, process);
   const auto add = [&decoder](std::span<const std::byte> records) { decoder.add(records); };
   if (taken == nullptr) {
-    const Result<> done = kernel_.go_heap()->take_chunks(walk, add);
-    if (!done.has_value()) log::warn("walk of pid {}: {}", walk.process.pid, done.error().message);
+    empty_pool_of(walk, add);
   } else {
     for (std::vector<std::byte>& chunk : taken->chunks) {
       add(chunk);

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -65,6 +67,8 @@ class GoHeaps {
   void refuse(const HeapWalked& walk);
   struct Taken;  // a walk's records, out of the pool
   [[nodiscard]] std::shared_ptr<Taken> take(const HeapWalked& walk);
+  using TakeChunk = std::function<void(std::span<const std::byte> records)>;
+  void empty_pool_of(const HeapWalked& walk, const TakeChunk& take) const;  // of what the kernel keeps of it
   [[nodiscard]] CaptureOutcome decode(const HeapWalked& walk, Taken* taken, const GoProcessPtr& process) const;
   [[nodiscard]] bool was_walked(ProcessKey victim) const;
 
