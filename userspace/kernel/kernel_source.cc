@@ -118,7 +118,7 @@ std::unique_ptr<KernelSource> KernelSource::make(const KernelConfig& config) {
   impl.load_all(config);
   if (!impl.programs.empty()) {
     LibbpfLog log;
-    auto ring = Ring::make(impl.maps.fd("ring"));
+    auto ring = Ring::make(impl.maps.fd("ring"), impl.maps.fd("next_looks"));
     if (ring) {
       impl.ring = std::move(*ring);
       impl.start_go_heap(config);
