@@ -77,6 +77,7 @@ class SemanticsTest(E2eTest):
 
     def hog(self, box, *flags, **kwargs):
         """A memhog that has touched its --hold-mb and leaks from go() on; its `identity`."""
+        kwargs.setdefault("own_netns", False)  # it has no endpoint; one is half a second of an emulated CPU
         work = self.memhog(box, "--wait-file", self.go_file, *map(str, flags), **kwargs)
         work.wait_output("ready")
         work.identity = Process(work.pid)
