@@ -105,8 +105,8 @@ class Daemon:
     def incidents(self):
         return read_incidents(self.data_dir)
 
-    def stop(self, signum=signal.SIGTERM, deadline_s=20):
-        """Ends it; returns its exit status."""
+    def stop(self, signum=signal.SIGTERM, deadline_s=60):
+        """Ends it; returns its exit status. Incidents under way are still written: an fsync on a busy disk takes seconds."""
         if self.process.poll() is None:
             self.process.send_signal(signum)
             try:
