@@ -86,7 +86,7 @@ class Unit(E2eTest):
         families = {m for line in lines for m in re.findall(r" socket\((\w+),", line)}
         self.assertTrue(families)
         self.assertLessEqual(families, set(unit_file.values("RestrictAddressFamilies")[0].split()) | {"AF_UNSPEC"})
-        entered = {m for line in lines for m in re.findall(r" setns\(\d+, (\w+)\)", line)}
+        entered = {m for line in lines for m in re.findall(r" setns\(\d+, (\w+)", line)}
         self.assertEqual(entered, {"CLONE_NEWNET"})
         writable_code = [line for line in lines if re.search(r"(mmap|mprotect)\(.*PROT_WRITE\|PROT_EXEC", line)]
         self.assertEqual(writable_code, [])
