@@ -63,9 +63,10 @@ class PodView(E2eTest):
         witness = self.start_pod()
         self.memhog(box, "--rate-mb-s", "40", "--leak-mb", "66")
         sibling.wait_killed()
-        # The kernel may kill the other one too, while the first one's memory is not free yet.
-        of_sibling = lambda: [i for i in self.incidents_of(witness, box) if i["victims"][0]["pid"] == sibling.pid]
-        incident, = eventually(of_sibling, "an incident of the sibling")
+        # The kernel may kill the other one too, while the first one's memory is not free yet: another incident.
+        mine = lambda: self.incidents_of(witness, box)
+        eventually(lambda: sum(len(i["victims"]) for i in mine()) == self.kernel_kills(), lambda: f"all kills: {mine()}")
+        incident, = [i for i in mine() if i["victims"][0]["pid"] == sibling.pid]
         live = [c for c in incident["captures"] if c["method"] == "live" and c["result"] == "ok"]
         self.assertIn(sibling.pid, {c["pid"] for c in live}, incident["captures"])
 
