@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what a profile needs on Debian 12, as root: build | quickstart | tests.
+# Installs what a profile needs on Debian 12, as root: build | package | quickstart | tests.
 # Asks dpkg first, so with everything in place it needs neither a network nor a second.
 set -euo pipefail
 
@@ -10,16 +10,20 @@ cache=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
 build=(g++ cmake ninja-build pkg-config ccache clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev
   libcli11-dev libspdlog-dev libfmt-dev libexpected-dev nlohmann-json3-dev libtomlplusplus-dev
   libcpp-httplib-dev libssl-dev libbrotli-dev libcurl4-openssl-dev prometheus-cpp-dev libprotozero-dev)
+# For `cpack -G DEB`, and for tests/deploy.
+package=(dpkg-dev file)
+deploy_tests=(python3-yaml strace systemd)
 quickstart=(golang-go iproute2 procps util-linux curl)
 tests=(libgtest-dev libgmock-dev libbenchmark-dev clang-format clang-tidy clang-14 libclang-rt-14-dev
   python3 jq libcap2-bin runc qemu-system-x86 busybox-static cpio xz-utils zstd)
 
 case $profile in
   build) wanted=("${build[@]}") ;;
+  package) wanted=("${build[@]}" "${package[@]}") ;;
   quickstart) wanted=("${build[@]}" "${quickstart[@]}") ;;
-  tests) wanted=("${build[@]}" "${quickstart[@]}" "${tests[@]}") ;;
+  tests) wanted=("${build[@]}" "${package[@]}" "${quickstart[@]}" "${tests[@]}" "${deploy_tests[@]}") ;;
   *)
-    echo "usage: $0 [build|quickstart|tests]" >&2
+    echo "usage: $0 [build|package|quickstart|tests]" >&2
     exit 2
     ;;
 esac

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Every test, on this machine: sudo tests/run.sh [--only STAGE]...
-#   STAGE: unit | pipeline | matrix | bpf | e2e | vm | fuzz | sanitizers | bench
+#   STAGE: unit | pipeline | matrix | bpf | e2e | deploy | vm | fuzz | sanitizers | bench
 # Ends with the skipped tests and their reasons, then one line "N passed, N failed, N skipped";
 # exit status 1 if anything failed. OOMW_CACHE holds ccache, Go builds and downloads.
 set -euo pipefail
@@ -12,7 +12,7 @@ export OOMW_CACHE=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
 export CCACHE_DIR=${CCACHE_DIR:-$OOMW_CACHE/ccache} CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-2}
 # On demand: bench, whose bars need a quiet machine.
-stages=(unit pipeline matrix bpf e2e vm fuzz sanitizers)
+stages=(unit pipeline matrix bpf e2e deploy vm fuzz sanitizers)
 fuzz_seconds=${OOMW_FUZZ_SECONDS:-10}
 limit_seconds=${OOMW_LIMIT_SECONDS:-4800} # a run that is cut off at 90 minutes has no results at all
 build=$tree/build/ci
@@ -29,7 +29,7 @@ parse() {
   while (($# > 0)); do
     [[ $1 == --only && $# -ge 2 ]] || usage
     case $2 in
-      unit | pipeline | matrix | bpf | e2e | vm | fuzz | sanitizers | bench) only+=("$2") ;;
+      unit | pipeline | matrix | bpf | e2e | deploy | vm | fuzz | sanitizers | bench) only+=("$2") ;;
       *) usage ;;
     esac
     shift 2
@@ -120,6 +120,15 @@ test_quickstart() {
   fi
 }
 
+# Rules, dashboard, unit, package and manifests, as they are shipped.
+stage_deploy() {
+  built ci oomwitness || return
+  /usr/bin/python3 "$tree/tests/e2e/run.py" --folder "$tree/tests/deploy" --binary "$build/userspace/oomwitness" \
+    --junit "$results/deploy.xml"
+  local status=$?
+  [[ -s $results/deploy.xml && $status -le 1 ]] || record fail deploy "the runner ended with $status"
+}
+
 # The same binaries on other kernels, with cgroup v2.
 stage_vm() {
   if ((EUID != 0)); then
@@ -191,7 +200,7 @@ main() {
   # Half a second when everything is there; says what is missing when it may not install it.
   "$tree/deploy/install-deps.sh" tests || exit 1
   local stage
-  for stage in unit pipeline matrix bpf e2e vm fuzz sanitizers bench; do
+  for stage in unit pipeline matrix bpf e2e deploy vm fuzz sanitizers bench; do
     wants "$stage" || continue
     say "$stage"
     case $stage in

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "daemon/boot.h"
 #include "daemon/daemon_impl.h"
+#include "daemon/host_cgroup_view.h"
 #include "daemon/self_protection.h"
 
 namespace oomw {
@@ -60,6 +61,9 @@ Result<> Daemon::Impl::start() {
                 "oomwitness run " + (missing.starts_with("needs") ? missing : "has a " + missing));
   }
   keep_heap_small();
+  if (Result<> seen = see_cgroups_as_the_node(config.proc_root); !seen.has_value()) {
+    log::warn("paths of cgroups may not be those of the node: {}", seen.error().message);
+  }
   for (const std::string& refused : protect_self()) log::debug("self protection: {}", refused);
   ASSIGN_OR_RETURN(loop, EventLoop::make());
   RETURN_IF_ERROR(watch_signals());

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""deploy/kubernetes as `kubectl kustomize` makes it."""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import yaml
+from harness import tools
+
+FOLDER = os.path.join(tools.TREE, "deploy/kubernetes")
+OVERLAYS = ("privileged", "least-capability", "prometheus-operator", "openshift")
+
+
+def kubectl():
+    script = os.path.join(tools.TREE, "tests/support/kubectl.sh")
+    done = subprocess.run([script], capture_output=True, text=True)
+    if done.returncode == 3:
+        raise unittest.SkipTest(done.stderr.strip())
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return done.stdout.strip()
+
+
+def build(folder):
+    done = subprocess.run([kubectl(), "kustomize", folder], capture_output=True, text=True)
+    if done.returncode != 0 or done.stderr:
+        raise AssertionError(f"{folder}: {done.stderr}")
+    return list(yaml.safe_load_all(done.stdout))
+
+
+def overlay(name):
+    return build(os.path.join(FOLDER, "overlays", name))
+
+
+def with_component(name, component):
+    """The overlay with an opt-in component, as its comment says to add it."""
+    folder = tempfile.mkdtemp(prefix=".test-", dir=os.path.join(FOLDER, "overlays"))
+    try:
+        with open(os.path.join(folder, "kustomization.yaml"), "w") as f:
+            yaml.safe_dump({"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
+                            "resources": [f"../{name}"], "components": [f"../../components/{component}"]}, f)
+        return build(folder)
+    finally:
+        shutil.rmtree(folder)
+
+
+def only(objects, kind, name="oomwitness"):
+    found = [o for o in objects if o["kind"] == kind and o["metadata"]["name"].startswith(name)]
+    if len(found) != 1:
+        raise AssertionError(f"{len(found)} objects {kind} {name}")
+    return found[0]
+
+
+def pod_of(objects):
+    return only(objects, "DaemonSet")["spec"]["template"]["spec"]
+
+
+def container_of(objects):
+    container, = pod_of(objects)["containers"]
+    return container
+
+
+def config_of(objects):
+    return only(objects, "ConfigMap", "oomwitness-config")["data"]["oomwitness.toml"]
+
+
+def least_capabilities():
+    return set(container_of(overlay("least-capability"))["securityContext"]["capabilities"]["add"])
+
+
+def bytes_of(quantity):
+    return int(quantity.removesuffix("Mi")) << 20

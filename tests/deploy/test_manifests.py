@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""deploy/kubernetes: every overlay builds, offline, and what it says holds together."""
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+import manifests
+import unit_file
+import yaml
+from harness import tools
+from harness.daemon import run_cli
+from prometheus_server import SHIPPED
+
+# Keys that a typing error would slip past kustomize, which knows no schema. (Kubernetes API reference, v1)
+KNOWN = {
+    "pod": "serviceAccountName priorityClassName hostPID enableServiceLinks terminationGracePeriodSeconds nodeSelector "
+           "tolerations containers volumes",
+    "container": "name image imagePullPolicy args env ports startupProbe livenessProbe readinessProbe resources "
+                 "terminationMessagePolicy volumeMounts securityContext",
+    "probe": "httpGet periodSeconds timeoutSeconds failureThreshold",
+    "securityContext": "privileged runAsUser readOnlyRootFilesystem capabilities seccompProfile appArmorProfile "
+                       "seLinuxOptions",
+    "volumeMount": "name mountPath readOnly mountPropagation",
+}
+# Where a pod's set differs from the unit's, and why; test_pod_view.py tries the first.
+BESIDE_UNIT = {"IPC_LOCK"}  # systemd raises the memlock limit instead
+NOT_IN_POD = {"SYSLOG"}  # the runtime's device rules refuse /dev/kmsg anyway
+KINDS = {
+    "privileged": ["ClusterRole", "ClusterRoleBinding", "ConfigMap", "DaemonSet", "Namespace", "ResourceQuota", "ServiceAccount"],
+    "prometheus-operator": ["ConfigMap", "PodMonitor", "PrometheusRule"],
+    "openshift": ["Role", "RoleBinding", "SecurityContextConstraints"],
+}
+KINDS["least-capability"] = KINDS["privileged"]
+KINDS["prometheus-operator"] = sorted(KINDS["privileged"] + KINDS["prometheus-operator"])
+KINDS["openshift"] = sorted(KINDS["privileged"] + KINDS["openshift"])
+
+
+class Manifests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.overlays = {name: manifests.overlay(name) for name in manifests.OVERLAYS}
+
+    def each(self):
+        """One at a time; a failure's traceback shows which."""
+        return self.overlays.values()
+
+    def test_no_overlay_is_left_untested(self):
+        self.assertEqual(sorted(os.listdir(os.path.join(manifests.FOLDER, "overlays"))), sorted(manifests.OVERLAYS))
+
+    def test_each_overlay_makes_its_objects_and_no_other(self):
+        for name, objects in self.overlays.items():
+            self.assertEqual(sorted(o["kind"] for o in objects), KINDS[name], name)
+
+    def test_everything_lies_in_the_namespace_which_admits_it(self):
+        cluster_wide = {"Namespace", "ClusterRole", "ClusterRoleBinding", "SecurityContextConstraints"}
+        for objects in self.each():
+            spaces = {o["metadata"].get("namespace") for o in objects if o["kind"] not in cluster_wide}
+            self.assertEqual(spaces - {None}, {"oomwitness"})
+            labels = manifests.only(objects, "Namespace")["metadata"]["labels"]
+            for mode in ("enforce", "audit", "warn"):
+                self.assertEqual(labels[f"pod-security.kubernetes.io/{mode}"], "privileged")
+
+    def test_names_that_refer_to_each_other_match(self):
+        for objects in self.each():
+            pod, container = manifests.pod_of(objects), manifests.container_of(objects)
+            self.assertEqual(pod["serviceAccountName"], manifests.only(objects, "ServiceAccount")["metadata"]["name"])
+            self.assertEqual({m["name"] for m in container["volumeMounts"]}, {v["name"] for v in pod["volumes"]})
+            config = next(v["configMap"]["name"] for v in pod["volumes"] if "configMap" in v)
+            self.assertIn(config, {o["metadata"]["name"] for o in objects if o["kind"] == "ConfigMap"})
+            for binding in (o for o in objects if o["kind"].endswith("RoleBinding")):
+                role = manifests.only(objects, binding["roleRef"]["kind"], binding["roleRef"]["name"])
+                self.assertEqual(role["metadata"]["name"], binding["roleRef"]["name"])
+                self.assertEqual([s["name"] for s in binding["subjects"]], [pod["serviceAccountName"]])
+                self.assertEqual([s["namespace"] for s in binding["subjects"]], ["oomwitness"])
+
+    def test_selectors_find_the_pods(self):
+        for objects in self.each():
+            spec = manifests.only(objects, "DaemonSet")["spec"]
+            labels = spec["template"]["metadata"]["labels"].items()
+            self.assertLessEqual(spec["selector"]["matchLabels"].items(), labels)
+            for monitor in (o for o in objects if o["kind"] == "PodMonitor"):
+                self.assertLessEqual(monitor["spec"]["selector"]["matchLabels"].items(), labels)
+                ports = {p["name"] for p in manifests.container_of(objects)["ports"]}
+                self.assertLessEqual({e["port"] for e in monitor["spec"]["podMetricsEndpoints"]}, ports)
+
+    def test_no_key_is_misspelt(self):
+        for objects in self.each():
+            container = manifests.container_of(objects)
+            found = {"pod": [manifests.pod_of(objects)], "container": [container],
+                     "probe": [container[k] for k in container if k.endswith("Probe")],
+                     "securityContext": [container["securityContext"]], "volumeMount": container["volumeMounts"]}
+            for what, parts in found.items():
+                self.assertEqual({key for part in parts for key in part} - set(KNOWN[what].split()), set(), what)
+
+    def test_probes_ask_the_daemon_s_health(self):
+        for objects in self.each():
+            container = manifests.container_of(objects)
+            self.assertIn({"name": "metrics", "containerPort": 9435}, container["ports"])
+            paths = {kind: container[kind]["httpGet"] for kind in ("startupProbe", "livenessProbe", "readinessProbe")}
+            self.assertEqual(paths, {"startupProbe": {"path": "/readyz", "port": "metrics"},
+                                     "livenessProbe": {"path": "/healthz", "port": "metrics"},
+                                     "readinessProbe": {"path": "/readyz", "port": "metrics"}})
+
+    def test_pods_survive_pressure_and_upgrades_go_node_by_node(self):
+        for objects in self.each():
+            pod = manifests.pod_of(objects)
+            self.assertEqual(pod["priorityClassName"], "system-node-critical")
+            self.assertEqual(pod["tolerations"], [{"operator": "Exists"}])
+            self.assertTrue(pod["hostPID"])
+            rolling = manifests.only(objects, "DaemonSet")["spec"]["updateStrategy"]
+            self.assertEqual((rolling["type"], rolling["rollingUpdate"]), ("RollingUpdate", {"maxUnavailable": "10%"}))
+            container = manifests.container_of(objects)
+            self.assertEqual(container["terminationMessagePolicy"], "FallbackToLogsOnError")
+            self.assertNotIn("cpu", container["resources"]["limits"])
+            self.assertEqual([e["valueFrom"]["fieldRef"]["fieldPath"] for e in container["env"] if e["name"] == "NODE_NAME"],
+                             ["spec.nodeName"])
+
+    def test_only_its_data_may_be_written(self):
+        for objects in self.each():
+            container = manifests.container_of(objects)
+            self.assertTrue(container["securityContext"]["readOnlyRootFilesystem"])
+            writable = [m["mountPath"] for m in container["volumeMounts"] if not m.get("readOnly")]
+            self.assertEqual(writable, ["/var/lib/oomwitness"])
+            data = next(v["hostPath"] for v in manifests.pod_of(objects)["volumes"] if v["name"] == "data")
+            self.assertEqual(data, {"path": "/var/lib/oomwitness", "type": "DirectoryOrCreate"})
+
+    def test_configuration_is_good_and_means_what_is_mounted(self):
+        for objects in self.each():
+            text = manifests.config_of(objects)
+            self.check_config(text)
+            mounts = [m["mountPath"] for m in manifests.container_of(objects)["volumeMounts"]]
+            self.assertIn(re.search(r'^cgroup_root = "(.*)"$', text, re.M)[1], mounts)
+            self.assertIn(re.search(r'^host_root = "(.*)"$', text, re.M)[1] + "/run", mounts)
+            self.assertIn("/etc/oomwitness", mounts)
+
+    def check_config(self, text):
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as f:
+            f.write(text)
+            f.flush()
+            done = run_cli("incidents", "--config", f.name, "--data-dir", "/nonexistent")
+        self.assertNotEqual(done.returncode, 2, done.stderr)
+
+    def test_least_capability_has_the_tested_set(self):
+        context = manifests.container_of(self.overlays["least-capability"])["securityContext"]
+        self.assertEqual(context["capabilities"]["drop"], ["ALL"])
+        self.assertEqual(set(context["capabilities"]["add"]), unit_file.capabilities() - NOT_IN_POD | BESIDE_UNIT)
+        self.assertFalse(context["privileged"])
+        self.assertEqual(context["seccompProfile"], {"type": "RuntimeDefault"})
+
+    def test_privileged_overlays_say_so_and_the_scc_admits_them(self):
+        for name in set(manifests.OVERLAYS) - {"least-capability"}:
+            self.assertTrue(manifests.container_of(self.overlays[name])["securityContext"]["privileged"], name)
+        objects = self.overlays["openshift"]
+        scc, pod = manifests.only(objects, "SecurityContextConstraints"), manifests.pod_of(objects)
+        self.assertTrue(scc["allowPrivilegedContainer"] and scc["allowHostPID"] and scc["allowHostDirVolumePlugin"])
+        self.assertLessEqual({key for v in pod["volumes"] for key in v if key != "name"}, set(scc["volumes"]))
+        role = manifests.only(objects, "Role")["rules"][0]
+        self.assertEqual((role["resourceNames"], role["verbs"]), ([scc["metadata"]["name"]], ["use"]))
+
+    def test_it_may_read_pods_and_nothing_else(self):
+        for objects in self.each():
+            role = manifests.only(objects, "ClusterRole")
+            self.assertEqual(role["rules"], [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}])
+
+    def test_rules_and_dashboard_are_those_of_prometheus_and_grafana(self):
+        objects = self.overlays["prometheus-operator"]
+        with open(os.path.join(SHIPPED, "oomwitness.rules.yml")) as f:
+            self.assertEqual(manifests.only(objects, "PrometheusRule")["spec"], yaml.safe_load(f))
+        render = os.path.join(manifests.FOLDER, "render.py")
+        done = subprocess.run(["/usr/bin/python3", render, "--check"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        dashboard = manifests.only(objects, "ConfigMap", "oomwitness-dashboard")
+        self.assertEqual(dashboard["metadata"]["labels"]["grafana_dashboard"], "1")
+        with open(os.path.join(tools.TREE, "deploy/grafana/oomwitness.json")) as f:
+            self.assertEqual(dashboard["data"]["oomwitness.json"], f.read())
+
+    def test_scraping_keeps_the_containers_labels(self):
+        monitor = manifests.only(self.overlays["prometheus-operator"], "PodMonitor")
+        endpoint, = monitor["spec"]["podMetricsEndpoints"]
+        self.assertTrue(endpoint["honorLabels"])
+        self.assertEqual(endpoint["relabelings"][0]["targetLabel"], "instance")
+
+
+class PodEvents(unittest.TestCase):
+    """Opt-in: one more role, one more key."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.objects = manifests.with_component("privileged", "pod-events")
+
+    def test_events_may_be_made_and_nothing_more(self):
+        role = manifests.only(self.objects, "ClusterRole", "oomwitness-events")
+        self.assertEqual(role["rules"], [{"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}])
+
+    def test_the_configuration_is_replaced_and_good(self):
+        text = manifests.config_of(self.objects)
+        self.assertIn("\n[kubernetes]\npost_events = true\n", text)
+        if not os.path.isdir(os.path.join(tools.TREE, "userspace/kubernetes")):
+            self.skipTest("this tree does not read [kubernetes] yet")
+        Manifests.check_config(self, text)
