@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pods and containers as a kubelet asks a runtime for them: the labels, annotations and cgroups that it gives."""
+import glob
+import json
+import os
+import signal
+import uuid
+from dataclasses import dataclass
+
+from . import cgroup as cgroups
+from . import protobuf
+from .process_state import describe
+from .runc import RuntimeCgroup
+from .wait import eventually
+
+EXITED = 2  # of CRI's ContainerState
+NODE, CONTAINER = 2, 1  # of CRI's NamespaceMode
+KILL_DEADLINE_S = 120
+
+
+def new_uid():
+    return str(uuid.uuid4())
+
+
+@dataclass(frozen=True)
+class Status:
+    """What ContainerStatus says."""
+    state: int
+    exit_code: int
+    reason: str
+    pid: int
+    image: str
+
+
+class Pod:
+    """A sandbox with namespaces of its own, and below `qos` a cgroup made by its kubelet: this test.
+
+    limit_bytes: of the whole pod. annotations: what the API server or a file would have brought.
+    """
+
+    def __init__(self, runtime, qos, namespace, name, uid=None, limit_bytes=None, labels=None, annotations=None,
+                 is_host=False):
+        self.runtime, self.namespace, self.name = runtime, namespace, name
+        self.uid = uid or new_uid()
+        self.is_host = is_host
+        self.cgroup = cgroups.MemoryCgroup("pod" + self.uid, limit_bytes, qos)
+        self._labels = {"io.kubernetes.pod.name": name, "io.kubernetes.pod.namespace": namespace,
+                        "io.kubernetes.pod.uid": self.uid}
+        self._own_labels = labels or {}
+        self._annotations = annotations or {}
+        self.logs = os.path.join(runtime.directory, "logs", self.uid)
+        os.makedirs(self.logs)
+        self.id = None
+
+    def _namespaces(self):
+        return {1: NODE, 2: NODE} if self.is_host else {2: CONTAINER}
+
+    def config(self):
+        security = {1: self._namespaces(), 6: self.is_host}
+        return {1: {1: self.name, 2: self.uid, 3: self.namespace}, 2: "" if self.is_host else self.name, 3: self.logs,
+                6: {**self._labels, **self._own_labels}, 7: self._annotations, 8: {1: self.cgroup.path, 2: security}}
+
+    def start(self):
+        self.id = self.runtime.call("RuntimeService/RunPodSandbox", {1: self.config()})[1][0].decode()
+        return self
+
+    def container(self, name, image, args, **options):
+        return Container(self, name, image, args, **options)
+
+    def close(self):
+        try:
+            if self.id:
+                self.runtime.remove_pod(self.id)
+        finally:
+            self._end_what_is_left()
+            self.cgroup.close()
+            self._remove_cgroups()
+
+    def _end_what_is_left(self):
+        """Containers whose runtime did not remove them; their cgroups lie in the one that we made."""
+        for directory in glob.glob(self.cgroup.directory + "/*/"):
+            eventually(lambda d=directory: self._try_remove(d), f"{directory} empties", 20)
+
+    @staticmethod
+    def _try_remove(directory):
+        try:
+            with open(directory + "cgroup.procs", encoding="ascii") as f:
+                for pid in map(int, f.read().split()):
+                    os.kill(pid, signal.SIGKILL)
+            os.rmdir(directory)
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return True
+
+    def _remove_cgroups(self):
+        """The runtime leaves the parents that it made in hierarchies other than memory's."""
+        for root in glob.glob("/sys/fs/cgroup/*/"):
+            path = self.cgroup.path
+            while path != "/" and root.rstrip("/") != cgroups.ROOT:
+                try:
+                    os.rmdir(root.rstrip("/") + path)
+                except OSError:
+                    break  # never made, or another pod's parent as well
+                path = os.path.dirname(path)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Container:
+    """One container of a pod, started when constructed.
+
+    security: CRI's LinuxContainerSecurityContext by number; mounts: [(host path, container path, is_readonly)].
+    """
+
+    def __init__(self, pod, name, image, args, limit_bytes=None, attempt=0, command=(), security=None, mounts=(), env=None):
+        self.pod, self.name, self.image = pod, name, image
+        self._log_name = f"{name}-{attempt}.log"
+        labels = {"io.kubernetes.container.name": name, **pod.config()[6]}
+        annotations = {"io.kubernetes.container.restartCount": str(attempt)}
+        linux = {1: {4: limit_bytes} if limit_bytes else {}, 2: {3: pod._namespaces(), **(security or {})}}
+        config = {1: {1: name, 2: attempt}, 2: {1: image}, 3: list(command), 4: [str(a) for a in args],
+                  6: [{1: k, 2: v} for k, v in (env or {}).items()],
+                  7: [{1: target, 2: source, 3: readonly} for source, target, readonly in mounts],
+                  9: labels, 10: annotations, 11: self._log_name, 15: linux}
+        created = pod.runtime.call("RuntimeService/CreateContainer", {1: pod.id, 2: config, 3: pod.config()})
+        self.id = created[1][0].decode()
+        self.cgroup = RuntimeCgroup(self.id, limit_bytes, pod.cgroup)
+        pod.runtime.call("RuntimeService/StartContainer", {1: self.id})
+        self.pid = self.status().pid
+
+    def status(self):
+        answer = self.pod.runtime.call("RuntimeService/ContainerStatus", {1: self.id, 2: True})
+        fields = protobuf.decode(answer[1][0])
+        info = json.loads(protobuf.text_map(answer.get(2, [])).get("info", "{}"))
+        image = protobuf.decode(fields[8][0]).get(1, [b""])[0].decode()
+        return Status(fields.get(3, [0])[0], fields.get(7, [0])[0], fields.get(10, [b""])[0].decode(),
+                      info.get("pid", 0), image)
+
+    def wait_ended(self, deadline_s=KILL_DEADLINE_S):
+        """Its last status."""
+        eventually(lambda: self.status().state == EXITED, lambda: f"container {self.name} ends; {self.describe()}",
+                   deadline_s, 0.1)
+        return self.status()
+
+    def wait_oom_killed(self, deadline_s=KILL_DEADLINE_S):
+        """Until the runtime says OOMKilled, which also removes the cgroup: the kernel's count is gone with it."""
+        status = self.wait_ended(deadline_s)
+        if (status.exit_code, status.reason) != (137, "OOMKilled"):
+            raise AssertionError(f"container {self.name}: {status}; {self.describe()}")
+        self.cgroup.note_gone(kills=1)
+        return status
+
+    def netns(self):
+        return os.stat(f"/proc/{self.pid}/ns/net").st_ino
+
+    def text(self):
+        path = os.path.join(self.pod.logs, self._log_name)
+        if not os.path.exists(path):
+            return ""
+        with open(path, errors="replace", encoding="utf-8") as f:
+            return f.read()
+
+    def describe(self):
+        return f"{self.status()}\n{describe(self.pid, self.cgroup, self.text())}"
+
+    def stop(self):
+        self.pod.runtime.call("RuntimeService/StopContainer", {1: self.id, 2: 0})
