@@ -93,7 +93,7 @@ void Daemon::Impl::after_sample(const MemorySampled& sample) {
 }
 
 void Daemon::Impl::after_exit(const ProcessExit& exit) {
-  http->forget(exit.process);
+  collectors->forget(exit.process);
   go_heaps->on_exit(exit);
 }
 

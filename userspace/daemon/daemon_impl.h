@@ -12,6 +12,7 @@
 #include "base/unique_fd.h"
 #include "base/worker_pool.h"
 #include "captures/capture_scheduler.h"
+#include "captures/collector_watch.h"
 #include "captures/live_capture.h"
 #include "daemon/daemon.h"
 #include "daemon/evidence_writer.h"
@@ -41,6 +42,7 @@ struct Daemon::Impl {
   std::unique_ptr<Pipeline> pipeline;
   std::optional<CgroupFs> cgroups;
   std::unique_ptr<HttpCapture> http;
+  std::unique_ptr<CollectorWatch> collectors;
   CaptureMetrics capture_metrics;
   std::map<std::string, std::uint64_t> known_lost;
   std::uint64_t saved_ledger_version = 0;

@@ -12,7 +12,13 @@ def _varint(number):
     return bytes(out)
 
 
+class Fixed64(int):
+    """A number of eight bytes on the wire: times."""
+
+
 def _field(number, value):
+    if isinstance(value, Fixed64):
+        return _varint(number << 3 | 1) + value.to_bytes(8, "little")
     if isinstance(value, int):  # bool is one, too
         return _varint(number << 3) + _varint(int(value))
     data = value.encode() if isinstance(value, str) else value
