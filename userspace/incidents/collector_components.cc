@@ -60,10 +60,14 @@ std::optional<CollectorComponent> component_at(std::string_view package, std::si
                             printable(package.substr(0, to), 256), 0, 0};
 }
 
-// OTLP over gRPC is decoded by its generated service, before the receiver that registered it is called.
+// OTLP over gRPC is decoded by its generated service, before the receiver that registered it is called:
+// "_TraceService_Export_Handler", since 2025 "traceServiceExportHandler".
 bool is_otlp_service(std::string_view function) {
-  return function.starts_with("go.opentelemetry.io/collector/pdata/") &&
-         function.find("Service_Export_Handler") != std::string_view::npos;
+  if (!function.starts_with("go.opentelemetry.io/collector/pdata/")) return false;
+  const std::string_view name = function.substr(function.rfind('.') + 1);
+  const std::size_t service = name.find("Service");
+  return service != std::string_view::npos && name.find("Export", service) != std::string_view::npos &&
+         name.ends_with("Handler");
 }
 
 bool is_helper(const CollectorComponent& component) {

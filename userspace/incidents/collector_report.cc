@@ -38,7 +38,7 @@ std::string kept_text(const IncidentCollector& collector) {
 
 std::string limiter_text(const IncidentCollector& collector) {
   if (!collector.read_at) return "";
-  if (!collector.limiter_refused) return " No memory_limiter is among its processors.";
+  if (!collector.limiter_refused) return " Its metrics know of no memory_limiter.";
   if (*collector.limiter_refused == 0) {
     return " Its memory_limiter refused nothing: its own limit lies above what the container may use.";
   }

@@ -47,8 +47,12 @@ TEST(CollectorComponents, type_parameters_name_no_component) {
 }
 
 TEST(CollectorComponents, otlp_over_grpc_is_the_receivers_before_it_is_called) {
-  EXPECT_EQ(named("go.opentelemetry.io/collector/pdata/internal/otelgrpc._TraceService_Export_Handler"),
-            "receiver otlp go.opentelemetry.io/collector/receiver/otlpreceiver");
+  const std::string otlp = "receiver otlp go.opentelemetry.io/collector/receiver/otlpreceiver";
+  EXPECT_EQ(named("go.opentelemetry.io/collector/pdata/internal/otelgrpc.traceServiceExportHandler"), otlp);
+  EXPECT_EQ(named("go.opentelemetry.io/collector/pdata/internal/data/protogen/collector/logs/"
+                  "v1._LogsService_Export_Handler"),
+            otlp);
+  EXPECT_EQ(named("go.opentelemetry.io/collector/pdata/internal/otelgrpc.(*traceServiceClient).Export"), "");
 }
 
 TEST(CollectorComponents, hostile_names_end_nowhere) {
