@@ -84,12 +84,12 @@ class Collector(CriTest):
         super().setUp()
         self.runtime.import_image(IMAGE, {"/otelcol": binary}, ["/otelcol"])
 
-    def collector(self, limiter_mib, spike_mib=None):
+    def collector(self, limiter_mib, spike_mib=None, limit_mb=LIMIT_MB):
         config = os.path.join(self.scratch, "otelcol.yaml")
         with open(config, "w", encoding="utf-8") as f:
             f.write(CONFIG.format(limiter_mib=limiter_mib, spike_mib=spike_mib or limiter_mib // 5))
         pod = self.pod("otelcol-gateway-5d")
-        made = self.container(pod, "otelcol", "--config", "file:/etc/otelcol.yaml", image=IMAGE, limit_mb=LIMIT_MB,
+        made = self.container(pod, "otelcol", "--config", "file:/etc/otelcol.yaml", image=IMAGE, limit_mb=limit_mb,
                               mounts=[(config, "/etc/otelcol.yaml", True)])
         eventually(lambda: self.metrics(made), lambda: f"the Collector's metrics; {made.describe()}", 30, 0.1)
         return made
@@ -112,9 +112,9 @@ class Collector(CriTest):
         self.assertEqual(len(found), 1)
         return found[0]
 
-    def kill_collector(self, *load):
+    def kill_collector(self, *load, limit_mb=LIMIT_MB):
         """(incident, container) of a Collector whose memory_limiter leaves room that the container has not."""
-        witness, container = self.witness(), self.collector(limiter_mib=1000)
+        witness, container = self.witness(), self.collector(limiter_mib=1000, limit_mb=limit_mb)
         sender = self.load(container, *load)
         container.wait_oom_killed()
         sender.close()
@@ -168,7 +168,7 @@ class Collector(CriTest):
                 f.write(shown)
 
     def test_collector_fed_over_grpc_names_the_same(self):
-        incident, _ = self.kill_collector(4317, "--grpc")
+        incident, _ = self.kill_collector(4317, "--grpc", limit_mb=120)
         self.say(incident)
         self.assert_heap_is_whole(incident)
         self.assert_culprits(incident)

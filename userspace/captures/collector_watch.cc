@@ -30,7 +30,8 @@ void CollectorWatch::forget(ProcessKey process) {
 }
 
 void CollectorWatch::read_later(const CaptureRequest& request) {
-  if (!config_.ports.empty()) (void)workers_.post([this, targets = request.targets] { read(targets); });
+  if (config_.ports.empty()) return;
+  if (!workers_.post([this, targets = request.targets] { read(targets); })) ++dropped_;
 }
 
 // The first that is a Collector: of the processes that share a limit rarely more than one is.
@@ -39,7 +40,10 @@ void CollectorWatch::read(const std::vector<CaptureTarget>& targets) {
   const MonotonicTime deadline = clock_.now() + config_.timeout;
   for (const CaptureTarget& target : targets) {
     if (clock_.now() >= deadline) return;
-    if (auto reading = read_target(target, deadline)) return deliver_(std::move(*reading));
+    auto reading = read_target(target, deadline);
+    if (!reading) continue;
+    if (!deliver_(std::move(*reading))) ++dropped_;
+    return;
   }
 }
 

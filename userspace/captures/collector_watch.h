@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -27,18 +28,19 @@ struct CollectorConfig {
 //   - only a listener that the target itself holds is asked, from inside its network namespace; GET
 //     only, deadline, size cap; text that is no Collector's leads to nothing;
 //   - the profile comes first: the metrics are read by another task of the same workers, and never
-//     hold up its result. A full queue drops the reading;
+//     hold up its result. A reading that finds no place in a queue is counted in dropped();
 //   - what it costs is bounded by the decisions to capture and prepare, which have budgets.
 // Thread-safe; `deliver` is called on a worker.
 class CollectorWatch final : public CaptureBackend {
  public:
-  using Deliver = std::function<void(CollectorSampled)>;
+  using Deliver = std::function<bool(CollectorSampled)>;  // false: no place for it
   // All of it outlives this; the workers are drained first.
   CollectorWatch(CaptureBackend& heap, WorkerPool& workers, CollectorConfig config, const Clock& clock,
                  Deliver deliver);
   [[nodiscard]] CaptureOutcome capture(const CaptureRequest& request) override;
   void prepare(const CaptureRequest& request) override;
   void forget(ProcessKey process) override;
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
  private:
   void read_later(const CaptureRequest& request);
@@ -51,6 +53,7 @@ class CollectorWatch final : public CaptureBackend {
   const Clock& clock_;
   Deliver deliver_;
   EndpointCache cache_;
+  std::atomic<std::uint64_t> dropped_ = 0;
 };
 
 }  // namespace oomw

@@ -127,7 +127,7 @@ void Daemon::Impl::start_captures() {
   http = std::make_unique<HttpCapture>(config.http, clock);
   collectors = std::make_unique<CollectorWatch>(*http, *http_workers, config.collector, clock, [this](auto reading) {
     // A core that is behind does without: the next watermark brings another.
-    (void)loop->post([this, reading = std::move(reading)] { handle(reading); });
+    return loop->post([this, reading = std::move(reading)] { handle(reading); });
   });
   live = std::make_unique<LiveCapture>(go_heaps->processes(), clock);
   const std::vector<CaptureLane> lanes = {

@@ -164,6 +164,7 @@ void Daemon::Impl::collect_losses() {
   lost.merge(sampler->lost());
   lost.merge(go_heaps->lost());
   if (files) lost.merge(files->lost());
+  lost["collector_readings"] = collectors->dropped();
   lost["crossings"] = pipeline->dropped_crossings();
   lost["incidents"] = writer->backlog().dropped_incidents();
   lost["incident_amendments"] = writer->backlog().dropped_amendments();

@@ -56,6 +56,7 @@ class CollectorWatchTest : public ::testing::Test {
     CollectorWatch watch(heap_, *workers, config, clock_, [&](CollectorSampled reading) {
       const std::lock_guard lock(mutex);
       readings.push_back(std::move(reading));
+      return true;
     });
     act(watch);
     workers.reset();
@@ -106,6 +107,16 @@ TEST_F(CollectorWatchTest, listener_that_never_answers_ends_with_the_deadline) {
   LoopbackServer server(read_request);
   const auto prepare = [](CollectorWatch& watch) { watch.prepare(request_for(::getpid())); };
   EXPECT_THAT(readings_of(server, prepare, 100ms), IsEmpty());
+}
+
+TEST_F(CollectorWatchTest, reading_that_nobody_takes_is_counted) {
+  LoopbackServer server(serve_metrics);
+  WorkerPool workers("test", 1, 8);
+  CollectorConfig config;
+  config.ports = {server.port()};
+  CollectorWatch watch(heap_, workers, config, clock_, [](const CollectorSampled&) { return false; });
+  watch.prepare(request_for(::getpid()));
+  EXPECT_EQ(watch.dropped(), 1u);
 }
 
 TEST_F(CollectorWatchTest, process_that_ended_is_forgotten_by_the_heap_method_as_well) {
