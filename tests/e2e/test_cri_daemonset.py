@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The image of deploy/image, run as the DaemonSet runs it: in a privileged pod of the node, which it sees through its
+"""The image of deploy/image, run as the DaemonSet's manifests say: in a pod of the node, which it sees through its
 mounts only. A neighbouring pod is killed, and the incident is on the node's disk.
 
 Where the image can be built neither from the cache nor from a mirror, these tests are skipped.
@@ -10,8 +10,9 @@ import subprocess
 import unittest
 
 from harness import tools
-from harness.daemon import free_port, read_incidents
-from harness.metrics import Scrape, get
+from harness.daemon import read_incidents
+from harness.manifest import DaemonSet
+from harness.metrics import Scrape
 from harness.wait import eventually
 from test_cri import LIMIT_MB, MIB, CriTest
 
@@ -19,6 +20,7 @@ IMAGE = "localhost/oomwitness:test"
 BUILD = os.path.join(tools.TREE, "deploy/image/build.sh")
 # The whole archive, unpacked root and all: what a node has to pull and hold.
 MOST_MIB = 64
+METRICS_PORT = 9435
 
 
 def image_archive():
@@ -41,10 +43,10 @@ def image_archive():
 
 
 class DaemonPod:
-    """oomwitness in a container, with what a Daemon has that tests ask for."""
+    """oomwitness in a container, with what tests ask of a Daemon."""
 
-    def __init__(self, container, data_dir, port):
-        self.container, self.data_dir, self.port = container, data_dir, port
+    def __init__(self, container, data_dir):
+        self.container, self.data_dir = container, data_dir
         self.process = self  # runs as long as its container
 
     @property
@@ -52,59 +54,57 @@ class DaemonPod:
         return self.container.pid
 
     def poll(self):
-        return None if self.container.status().exit_code == 0 and os.path.exists(f"/proc/{self.pid}") else 1
+        """None while it runs."""
+        return None if os.path.exists(f"/proc/{self.pid}/ns/net") else 1
 
     def log(self):
         return self.container.text()
 
-    def url(self, path):
-        return f"http://127.0.0.1:{self.port}{path}"
-
     def is_ready(self):
         if self.poll() is not None:
             raise AssertionError(f"oomwitness ended in its container: {self.container.describe()}")
-        try:
-            return get(self.url("/readyz"))[0] == 200
-        except OSError:
-            return False
+        return self.container.http_get(METRICS_PORT, "/readyz")
 
     def scrape(self):
-        return Scrape(get(self.url("/metrics"))[1])
+        return Scrape(self.container.http_get(METRICS_PORT, "/metrics"))
 
     def incidents(self):
         return read_incidents(self.data_dir)
 
 
-class DaemonSet(CriTest):
-    # CRI's LinuxContainerSecurityContext by number.
-    PRIVILEGED = {2: True}
-
+class CriDaemonSet(CriTest):
     def setUp(self):
         super().setUp()
         self.runtime.import_archive(image_archive())
 
-    def witness_pod(self, security, mounts=()):
-        """As the manifest says: the host's pids and network, the node's root to read, a directory of it to write."""
-        data = self.data_dir()
-        config = os.path.join(self.scratch, "config")
-        for directory in (data, config):
-            os.makedirs(directory)
-        with open(os.path.join(config, "oomwitness.toml"), "w", encoding="utf-8") as f:
-            f.write('host_root = "/host"\n')
-        port = free_port()
-        pod = self.pod("oomwitness-x7k2p", is_host=True)
-        container = self.container(
-            pod, "oomwitness", "run", "--metrics-listen", f"127.0.0.1:{port}", image=IMAGE, limit_mb=128, security=security,
-            mounts=[(self.runtime.host_root(), "/host", True), ("/sys/fs/cgroup", "/sys/fs/cgroup", True), (config, "/etc/oomwitness", True),
-                    (data, "/var/lib/oomwitness", False), *mounts])
-        made = DaemonPod(container, data, port)
+    def path_on_node(self, path):
+        """Of a hostPath: the kernel's file systems are this machine's, all else lies below the test's folder."""
+        if path.startswith("/sys"):
+            return path
+        there = self.data_dir() if path == "/var/lib/oomwitness" else self.runtime.host_root() + path
+        os.makedirs(there, exist_ok=True)
+        return there
+
+    def write_config(self, files):
+        folder = os.path.join(self.scratch, "config")
+        os.makedirs(folder)
+        for name, text in files.items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+                f.write(text)
+        return folder
+
+    def witness_pod(self, overlay):
+        wanted = DaemonSet(overlay)
+        pod = self.pod("oomwitness-x7k2p", host_pid=wanted.host_pid, privileged=wanted.privileged)
+        container = self.container(pod, "oomwitness", *wanted.args, image=IMAGE, limit_mb=wanted.limit_mb,
+                                   security=wanted.security(), mounts=wanted.mounts(self.path_on_node, self.write_config))
+        made = DaemonPod(container, self.data_dir())
         self.daemons.append(made)
         eventually(made.is_ready, lambda: f"readyz; log: {made.log()}", 30, 0.05)
         return made
 
-    def test_privileged_pod_catches_a_kill_in_a_neighbouring_pod(self):
-        witness = self.witness_pod(self.PRIVILEGED)
-        pod = self.pod()
+    def assert_catches_a_kill(self, overlay):
+        witness, pod = self.witness_pod(overlay), self.pod()
         container = self.leak(pod)
         container.wait_oom_killed()
         eventually(lambda: [i for i in self.incidents_of(witness, container.cgroup)
@@ -117,6 +117,14 @@ class DaemonSet(CriTest):
         whole = {c["method"] for c in incident["captures"] if c["result"] == "ok" and c["complete"]}
         self.assertEqual(whole, {"at_kill", "live", "http"}, incident["captures"])
         self.assertGreaterEqual(incident["coverage"]["ratio"], 0.85)
+        print(f"      {overlay}: coverage {incident['coverage']['ratio']:.2f}, "
+              f"{witness.container.cgroup.usage() >> 20} of {witness.container.cgroup.limit_bytes >> 20} MiB used", flush=True)
+
+    def test_privileged_pod_catches_a_kill_in_a_neighbouring_pod(self):
+        self.assert_catches_a_kill("privileged")
+
+    def test_pod_of_least_capability_catches_a_kill_in_a_neighbouring_pod(self):
+        self.assert_catches_a_kill("least-capability")
 
     def test_archive_is_small(self):
         self.assertLess(os.path.getsize(image_archive()) / MIB, MOST_MIB)

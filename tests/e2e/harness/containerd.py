@@ -97,6 +97,9 @@ class Containerd:
         networks = os.path.join(self.directory, "cni/net.d")
         for made in (plugins, networks, self.state):
             os.makedirs(made)
+        # As on a node: what is mounted later, by whomever, shows in pods that asked for it.
+        subprocess.run(["mount", "--bind", self.host_root(), self.host_root()], check=True)
+        subprocess.run(["mount", "--make-shared", self.host_root()], check=True)
         for name in ("loopback", "lonely"):
             self._write(os.path.join(plugins, name), _CNI_PLUGIN)
             os.chmod(os.path.join(plugins, name), 0o755)

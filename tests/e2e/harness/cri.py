@@ -4,6 +4,7 @@ import glob
 import json
 import os
 import signal
+import subprocess
 import uuid
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from .runc import RuntimeCgroup
 from .wait import eventually
 
 EXITED = 2  # of CRI's ContainerState
-NODE, CONTAINER = 2, 1  # of CRI's NamespaceMode
+NODE, CONTAINER = 2, 1  # of CRI's NamespaceMode; 0 is the pod's own
 KILL_DEADLINE_S = 120
 
 
@@ -39,10 +40,10 @@ class Pod:
     """
 
     def __init__(self, runtime, qos, namespace, name, uid=None, limit_bytes=None, labels=None, annotations=None,
-                 is_host=False):
+                 host_pid=False, privileged=False):
         self.runtime, self.namespace, self.name = runtime, namespace, name
         self.uid = uid or new_uid()
-        self.is_host = is_host
+        self._sandbox_security = {1: {2: NODE if host_pid else CONTAINER}, 6: privileged}
         self.cgroup = cgroups.MemoryCgroup("pod" + self.uid, limit_bytes, qos)
         self._labels = {"io.kubernetes.pod.name": name, "io.kubernetes.pod.namespace": namespace,
                         "io.kubernetes.pod.uid": self.uid}
@@ -52,13 +53,12 @@ class Pod:
         os.makedirs(self.logs)
         self.id = None
 
-    def _namespaces(self):
-        return {1: NODE, 2: NODE} if self.is_host else {2: CONTAINER}
+    def namespaces(self):
+        return self._sandbox_security[1]
 
     def config(self):
-        security = {1: self._namespaces(), 6: self.is_host}
-        return {1: {1: self.name, 2: self.uid, 3: self.namespace}, 2: "" if self.is_host else self.name, 3: self.logs,
-                6: {**self._labels, **self._own_labels}, 7: self._annotations, 8: {1: self.cgroup.path, 2: security}}
+        return {1: {1: self.name, 2: self.uid, 3: self.namespace}, 2: self.name, 3: self.logs,
+                6: {**self._labels, **self._own_labels}, 7: self._annotations, 8: {1: self.cgroup.path, 2: self._sandbox_security}}
 
     def start(self):
         self.id = self.runtime.call("RuntimeService/RunPodSandbox", {1: self.config()})[1][0].decode()
@@ -115,7 +115,8 @@ class Pod:
 class Container:
     """One container of a pod, started when constructed.
 
-    security: CRI's LinuxContainerSecurityContext by number; mounts: [(host path, container path, is_readonly)].
+    security: CRI's LinuxContainerSecurityContext by number; mounts: [(host path, container path, is_readonly)] or
+    messages of CRI's Mount.
     """
 
     def __init__(self, pod, name, image, args, limit_bytes=None, attempt=0, command=(), security=None, mounts=(), env=None):
@@ -123,10 +124,10 @@ class Container:
         self._log_name = f"{name}-{attempt}.log"
         labels = {"io.kubernetes.container.name": name, **pod.config()[6]}
         annotations = {"io.kubernetes.container.restartCount": str(attempt)}
-        linux = {1: {4: limit_bytes} if limit_bytes else {}, 2: {3: pod._namespaces(), **(security or {})}}
+        linux = {1: {4: limit_bytes} if limit_bytes else {}, 2: {3: pod.namespaces(), **(security or {})}}
         config = {1: {1: name, 2: attempt}, 2: {1: image}, 3: list(command), 4: [str(a) for a in args],
                   6: [{1: k, 2: v} for k, v in (env or {}).items()],
-                  7: [{1: target, 2: source, 3: readonly} for source, target, readonly in mounts],
+                  7: [m if isinstance(m, dict) else {1: m[1], 2: m[0], 3: m[2]} for m in mounts],
                   9: labels, 10: annotations, 11: self._log_name, 15: linux}
         created = pod.runtime.call("RuntimeService/CreateContainer", {1: pod.id, 2: config, 3: pod.config()})
         self.id = created[1][0].decode()
@@ -155,6 +156,15 @@ class Container:
             raise AssertionError(f"container {self.name}: {status}; {self.describe()}")
         self.cgroup.note_gone(kills=1)
         return status
+
+    def in_netns(self, *command):
+        """Runs a program of ours in its network namespace; what it prints."""
+        done = subprocess.run(["nsenter", f"--net=/proc/{self.pid}/ns/net", *command], capture_output=True, text=True)
+        return done.stdout
+
+    def http_get(self, port, path):
+        """From 127.0.0.1 inside the pod; "" if nobody answers."""
+        return self.in_netns("curl", "-s", "-f", "--noproxy", "*", "--max-time", "5", f"http://127.0.0.1:{port}{path}")
 
     def netns(self):
         return os.stat(f"/proc/{self.pid}/ns/net").st_ino
