@@ -3,6 +3,7 @@
 
 No API server: names come from what the runtime leaves on the node.
 """
+import glob
 import os
 
 from harness import containerd, cri, tools
@@ -137,6 +138,6 @@ class Cri(CriTest):
         self.runtime.close()
         eventually(lambda: not self.runtime.shims(), lambda: f"shims {self.runtime.shims()} end", 20)
         self.assertFalse(os.path.exists(f"/proc/{container.pid}"))
-        self.assertFalse(os.path.exists(container.cgroup.directory))
+        self.assertEqual(glob.glob(f"/sys/fs/cgroup/*{container.cgroup.path}"), [])
         with open("/proc/self/mounts", encoding="utf-8") as f:
             self.assertNotIn(self.runtime.directory, f.read())

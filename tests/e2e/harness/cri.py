@@ -95,15 +95,17 @@ class Pod:
         return True
 
     def _remove_cgroups(self):
-        """The runtime leaves the parents that it made in hierarchies other than memory's."""
+        """The runtime leaves the parents that it made in hierarchies other than memory's, and all if it died."""
         for root in glob.glob("/sys/fs/cgroup/*/"):
-            path = self.cgroup.path
-            while path != "/" and root.rstrip("/") != cgroups.ROOT:
+            if root.rstrip("/") == cgroups.ROOT:
+                continue
+            below = [path for path, _, _ in os.walk(root + self.cgroup.path, topdown=False)]
+            above = os.path.dirname(self.cgroup.path)
+            for path in [*below, *([root + above] if above != "/" else [])]:
                 try:
-                    os.rmdir(root.rstrip("/") + path)
+                    os.rmdir(path)
                 except OSError:
-                    break  # never made, or another pod's parent as well
-                path = os.path.dirname(path)
+                    break  # another pod's parent as well
 
     def __enter__(self):
         return self
