@@ -12,7 +12,7 @@ build=(g++ cmake ninja-build pkg-config ccache clang llvm bpftool libbpf-dev lib
   libcpp-httplib-dev libssl-dev libbrotli-dev libcurl4-openssl-dev prometheus-cpp-dev libprotozero-dev)
 quickstart=(golang-go iproute2 procps util-linux curl)
 tests=(libgtest-dev libgmock-dev libbenchmark-dev clang-format clang-tidy clang-14 libclang-rt-14-dev
-  python3 jq libcap2-bin runc containerd qemu-system-x86 busybox-static cpio xz-utils zstd)
+  python3 jq libcap2-bin runc containerd mmdebstrap qemu-system-x86 busybox-static cpio xz-utils zstd)
 
 case $profile in
   build) wanted=("${build[@]}") ;;

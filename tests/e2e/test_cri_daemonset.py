@@ -5,8 +5,10 @@ mounts only. A neighbouring pod is killed, and the incident is on the node's dis
 Where the image can be built neither from the cache nor from a mirror, these tests are skipped.
 """
 import hashlib
+import json
 import os
 import subprocess
+import tarfile
 import unittest
 
 from harness import tools
@@ -26,7 +28,7 @@ METRICS_PORT = 9435
 def image_archive():
     """Built once for each binary and script."""
     digest = hashlib.sha256()
-    for path in (tools.BINARY, BUILD):
+    for path in (tools.BINARY, BUILD, BUILD.replace("build.sh", "root.sh")):
         with open(path, "rb") as f:
             digest.update(f.read())
     target = os.path.join(tools.CACHE, f"images/oomwitness-{digest.hexdigest()[:16]}.tar")
@@ -126,5 +128,23 @@ class CriDaemonSet(CriTest):
     def test_pod_of_least_capability_catches_a_kill_in_a_neighbouring_pod(self):
         self.assert_catches_a_kill("least-capability")
 
+
+class Image(unittest.TestCase):
+    def config(self):
+        with tarfile.open(image_archive()) as archive:
+            return json.load(archive.extractfile("./config.json"))["config"]
+
     def test_archive_is_small(self):
         self.assertLess(os.path.getsize(image_archive()) / MIB, MOST_MIB)
+
+    def test_archive_says_what_the_dockerfile_says(self):
+        with open(os.path.join(tools.TREE, "deploy/image/Dockerfile"), encoding="utf-8") as f:
+            lines = [line.strip().split(" ", 1) for line in f.read().split("FROM scratch")[1].splitlines() if " " in line]
+        said = {word: value for word, value in lines}
+        config = self.config()
+        self.assertEqual(config["Entrypoint"], json.loads(said["ENTRYPOINT"]))
+        self.assertEqual(config["Cmd"], json.loads(said["CMD"]))
+        self.assertEqual((config["User"], config["Env"]), (said["USER"], [said["ENV"]]))
+        self.assertEqual((list(config["ExposedPorts"]), list(config["Volumes"])), ([said["EXPOSE"]], [said["VOLUME"]]))
+        labels = dict(value.split("=", 1) for word, value in lines if word == "LABEL")
+        self.assertEqual({k: json.dumps(v) for k, v in config["Labels"].items()}, labels)
