@@ -83,8 +83,8 @@ TEST_F(CollectorWatchTest, capture_and_prepare_read_the_metrics_of_the_target) {
 }
 
 TEST_F(CollectorWatchTest, listener_of_another_process_is_not_asked) {
+  const ChildProcess child;  // forked before the server: it has no copy of the listener
   LoopbackServer server(serve_metrics);
-  const ChildProcess child([] { return ::close_range(3, ~0u, 0) == 0 || true; });
   ASSERT_TRUE(child.is_ready());
   EXPECT_THAT(readings_of(server, [&](CollectorWatch& watch) { watch.prepare(request_for(child.pid())); }), IsEmpty());
 }
