@@ -53,11 +53,12 @@ void grow(char* memory, std::size_t from, std::size_t to, int step_delay_us = 0)
 }
 
 TEST_P(WatermarkTest, growth_through_all_levels_reports_each_once_in_order) {
-  OOMW_LOAD_OR_SKIP(config(), "watermark");
-  ASSERT_EQ(rung_of(*source_, "watermark"), GetParam());
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "watermark", GetParam());
   cgroup_->set_limit(mebibytes(64));
   ChildProcess child(cgroup_.get(), [] {
-    grow(reserve_memory(mebibytes(62)), 0, mebibytes(62), 100);
+    char* memory = reserve_memory(mebibytes(62));
+    ::madvise(memory, mebibytes(62), MADV_NOHUGEPAGE);  // one of them is 3.1 % of the limit
+    grow(memory, 0, mebibytes(62), 100);
     return 0;
   });
   child.go();
@@ -70,13 +71,13 @@ TEST_P(WatermarkTest, growth_through_all_levels_reports_each_once_in_order) {
     EXPECT_EQ(mark.limit_bytes, mebibytes(64));
     EXPECT_EQ(mark.pid, child.pid());
     EXPECT_GE(mark.usage_bytes * 100, mark.limit_bytes * mark.level_percent);
-    // Reported where it happened: within a batch of 64 pages per CPU, or a huge page, 3.1 % here.
-    EXPECT_LT(mark.usage_bytes * 100, mark.limit_bytes * (mark.level_percent + 4));
+    // Reported where it happened: a batch of 64 pages is 0.4 % here, and below 6.2 the hook comes once in 64 pages.
+    EXPECT_LT(mark.usage_bytes * 100, mark.limit_bytes * (mark.level_percent + 2));
   }
 }
 
 TEST_P(WatermarkTest, fall_below_rearm_and_growth_again_reports_again) {
-  OOMW_LOAD_OR_SKIP(config(), "watermark");
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "watermark", GetParam());
   cgroup_->set_limit(mebibytes(64));
   ChildProcess child(cgroup_.get(), [] {
     char* memory = reserve_memory(mebibytes(50));
@@ -93,7 +94,7 @@ TEST_P(WatermarkTest, fall_below_rearm_and_growth_again_reports_again) {
 }
 
 TEST_P(WatermarkTest, wobble_within_rearm_distance_stays_silent) {
-  OOMW_LOAD_OR_SKIP(config(), "watermark");
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "watermark", GetParam());
   cgroup_->set_limit(mebibytes(64));
   ChildProcess child(cgroup_.get(), [] {
     char* memory = reserve_memory(mebibytes(40));
@@ -112,7 +113,7 @@ TEST_P(WatermarkTest, wobble_within_rearm_distance_stays_silent) {
 }
 
 TEST_P(WatermarkTest, limited_parent_is_reported_with_the_leaf_that_grew) {
-  OOMW_LOAD_OR_SKIP(config(), "watermark");
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "watermark", GetParam());
   cgroup_->set_limit(mebibytes(32));
   auto leaf = cgroup_->make_child();
   ASSERT_TRUE(leaf.has_value()) << leaf.error().message;
@@ -168,7 +169,7 @@ TEST_P(WatermarkTest, sawtooth_at_the_limit_is_told_once_a_second) {
   ChildProcess child(cgroup_.get(), [] {
     char* memory = reserve_memory(mebibytes(62));
     grow(memory, 0, mebibytes(40));
-    for (int i = 0; i < 20; ++i) {  // each fall ends the prediction, each rise makes it again
+    for (int i = 0; i < repetitions(20); ++i) {  // each fall ends the prediction, each rise makes it again
       grow(memory, mebibytes(40), mebibytes(60), 100);
       ::madvise(memory + mebibytes(24), mebibytes(36), MADV_DONTNEED);
       ::usleep(30'000);

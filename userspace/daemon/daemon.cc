@@ -22,6 +22,7 @@ constexpr std::uint64_t kMaxRecordingBytes = 1ull << 30;
 constexpr std::size_t kMaxDrain = 1'024;  // records per wake-up (0.1 s at worst), then other fds get a turn
 constexpr std::size_t kCaptureQueue = 64;
 constexpr std::size_t kWriterQueue = 16;  // an incident, a ledger, a pruning, and what flush() adds
+constexpr unsigned kLiveSpares = 4;       // for reads that hang in somebody's page fault or file system
 constexpr Nanoseconds kTick = std::chrono::seconds(1);
 constexpr Nanoseconds kPublish = std::chrono::seconds(5);
 constexpr Nanoseconds kRescan = std::chrono::seconds(1);
@@ -58,6 +59,7 @@ Result<> Daemon::Impl::start() {
     return fail(ErrorCode::kPermission,
                 "oomwitness run " + (missing.starts_with("needs") ? missing : "has a " + missing));
   }
+  keep_heap_small();
   for (const std::string& refused : protect_self()) log::debug("self protection: {}", refused);
   ASSIGN_OR_RETURN(loop, EventLoop::make());
   RETURN_IF_ERROR(watch_signals());
@@ -116,7 +118,7 @@ Result<> Daemon::Impl::open_data_dir() {
 void Daemon::Impl::start_captures() {
   writer_worker = std::make_unique<WorkerPool>("oomw-writer", 1, kWriterQueue);
   http_workers = std::make_unique<WorkerPool>("oomw-http", config.capture_workers, kCaptureQueue);
-  live_worker = std::make_unique<WorkerPool>("oomw-live", 1, kCaptureQueue);
+  live_worker = std::make_unique<WorkerPool>("oomw-live", 1, kCaptureQueue, kLiveSpares);
   writer =
       std::make_unique<EvidenceWriter>(*loop, *writer_worker, *spool, clock, config.data_dir, config.retention,
                                        [this](const Incident& incident, const std::string& directory, bool amended) {
@@ -124,12 +126,12 @@ void Daemon::Impl::start_captures() {
                                          if (options.on_incident) options.on_incident(incident, directory, amended);
                                          publisher->request();
                                        });
-  http = std::make_unique<HttpCapture>(config.http, clock);
+  http = std::make_unique<HttpCapture>(config.http, clock, &capture_memory);
   collectors = std::make_unique<CollectorWatch>(*http, *http_workers, config.collector, clock, [this](auto reading) {
     // A core that is behind does without: the next watermark brings another.
     return loop->post([this, reading = std::move(reading)] { handle(reading); });
   });
-  live = std::make_unique<LiveCapture>(go_heaps->processes(), clock);
+  live = std::make_unique<LiveCapture>(go_heaps->processes(), clock, &capture_memory);
   const std::vector<CaptureLane> lanes = {
       {CaptureMethod::kLive, live.get(), live_worker.get(), config.live_timeout},
       {CaptureMethod::kHttp, collectors.get(), http_workers.get(), config.http.timeout}};
@@ -138,7 +140,7 @@ void Daemon::Impl::start_captures() {
 }
 
 void Daemon::Impl::start_go_heaps() {
-  go_heaps = std::make_unique<GoHeaps>(*kernel, clock, config.proc_root,
+  go_heaps = std::make_unique<GoHeaps>(*kernel, clock, capture_memory, config.proc_root,
                                        [this](const CaptureFinished& finished) { handle(finished); });
   go_heaps->scan();
 }
@@ -208,6 +210,7 @@ void Daemon::Impl::start_timers() {
     listen();
     pipeline->tick(clock.now());
     go_heaps->tick(*scheduler);
+    live_worker->relieve(clock.now(), config.live_timeout + ReadGate::kPatience);
     collect_losses();
     settle();
   });

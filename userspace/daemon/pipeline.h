@@ -53,6 +53,9 @@ class Pipeline {
   [[nodiscard]] std::map<std::uint64_t, std::uint64_t> accounted() const { return accounting_.accounted(); }
   [[nodiscard]] std::uint64_t unobserved_kills() const { return accounting_.unobserved(); }
   [[nodiscard]] std::uint64_t merged_kills() const { return correlator_.merged_kills(); }
+  // Kills' incidents that were never built, and those that were written but not amended to the end.
+  [[nodiscard]] std::uint64_t lost_incidents() const { return correlator_.lost_incidents(); }
+  [[nodiscard]] std::uint64_t closed_early() const { return correlator_.closed_early(); }
   // Grows with every change that a restart must not forget.
   [[nodiscard]] std::uint64_t ledger_version() const { return ledger_version_; }
   [[nodiscard]] std::uint64_t dropped_crossings() const { return dropped_crossings_; }
