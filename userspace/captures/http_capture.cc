@@ -9,10 +9,10 @@
 
 #include "base/text.h"
 #include "captures/endpoint_cache.h"
+#include "captures/endpoint_fetch.h"
 #include "captures/endpoint_finder.h"
 #include "captures/heap_check.h"
 #include "captures/http_fetch.h"
-#include "captures/netns_socket.h"
 #include "captures/provenance.h"
 #include "captures/target_process.h"
 #include "pprof/codec.h"
@@ -127,18 +127,6 @@ struct HttpCapture::Impl {
     return endpoints;
   }
 
-  FetchResult ask(const TargetProcess& process, const PprofEndpoint& endpoint, MonotonicTime deadline) {
-    const auto ns = open_network_namespace(process.dir_fd());
-    if (!ns) return {FetchStatus::kNetns, ns.error().message, ""};
-    if (ns->inode != endpoint.netns_inode) return {FetchStatus::kVetoed, "it changed its network namespace", ""};
-    FetchRequest request{endpoint.address,       endpoint.port,         config.path,
-                         deadline - clock.now(), config.max_body_bytes, {}};
-    request.before_request = [&] {
-      return process.is_alive() && process.holds_socket(endpoint.fd, endpoint.socket_inode);
-    };
-    return fetch(request, *ns);
-  }
-
   // A profile inflates to 8 times its size and takes twice that again once parsed; what would take more
   // than kMostToCheck is refused while it is read (heap_check.cc).
   std::optional<MemoryBudget::Lease> room_to_check(std::uint64_t body_bytes, MonotonicTime deadline) const {
@@ -153,7 +141,7 @@ struct HttpCapture::Impl {
       if (is_explained_by_death(reason) && !process.is_alive()) reason = "gone";
       return tl::make_unexpected(Failure{std::move(reason), url(endpoint) + ": " + detail, process.key()});
     };
-    FetchResult answer = ask(process, endpoint, deadline);
+    FetchResult answer = fetch_endpoint(process, endpoint, config.path, deadline - clock.now(), config.max_body_bytes);
     const MonotonicTime taken = clock.now();
     if (answer.status == FetchStatus::kVetoed) return failed("no_endpoint", "the process does not hold this listener");
     if (answer.status != FetchStatus::kOk) return failed(reason_of(answer.status), answer.detail);

@@ -41,6 +41,15 @@ std::string line_of(const CaptureFinished& capture) {
   return line;
 }
 
+std::string line_of(const CollectorSampled& reading) {
+  std::string line = fmt::format("COLLECTOR  pid {}", reading.process.pid);
+  for (const auto& [exporter, size] : reading.queue_sizes) {
+    if (size != 0) line += fmt::format(", {} queued for exporter {}", size, printable(exporter, 64));
+  }
+  if (reading.limiter_refused) line += fmt::format(", memory_limiter refused {}", *reading.limiter_refused);
+  return line;
+}
+
 std::string line_of(const EventsLost& lost) {
   return fmt::format("LOST       {} so far at stage {}", lost.total, printable(lost.stage, 64));
 }
@@ -52,6 +61,7 @@ std::optional<std::string> event_line(const Event& event, WallTime wall) {
   if (const auto* kill = std::get_if<OomKill>(&event)) line = line_of(*kill);
   if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) line = line_of(*crossing);
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) line = line_of(*capture);
+  if (const auto* reading = std::get_if<CollectorSampled>(&event)) line = line_of(*reading);
   if (const auto* lost = std::get_if<EventsLost>(&event)) line = line_of(*lost);
   if (line) line->insert(0, clock_part(wall) + "  ");
   return line;

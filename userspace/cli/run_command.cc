@@ -38,7 +38,8 @@ class Console {
 
 bool is_worth_a_line(const Event& event) {
   return std::holds_alternative<OomKill>(event) || std::holds_alternative<WatermarkCrossed>(event) ||
-         std::holds_alternative<CaptureFinished>(event) || std::holds_alternative<EventsLost>(event);
+         std::holds_alternative<CaptureFinished>(event) || std::holds_alternative<EventsLost>(event) ||
+         std::holds_alternative<CollectorSampled>(event);
 }
 
 std::string incident_json_line(const Incident& incident, const std::string& directory, bool amended) {

@@ -48,6 +48,10 @@ void read_capture(TableReader table, Config& config) {
   http.seconds("timeout_seconds", config.http.timeout, 0.05, 60);
   http.integer("max_body_bytes", config.http.max_body_bytes, 1024, 256 << 20);
   http.reject_unknown();
+  TableReader collector = table.table("collector");
+  collector.integers("ports", config.collector.ports, 1, 65535, 8, false);
+  collector.seconds("timeout_seconds", config.collector.timeout, 0.05, 10);
+  collector.reject_unknown();
   TableReader live = table.table("live");
   live.seconds("timeout_seconds", config.live_timeout, 0.01, 60);
   live.reject_unknown();
@@ -94,6 +98,7 @@ std::optional<Error> read_root(const toml::table& root, std::string_view file, C
 void spread(Config& config) {
   config.triggers.time_to_limit = config.kernel.time_to_limit;
   config.http.proc_root = config.proc_root;
+  config.collector.proc_root = config.proc_root;
   config.sampler.proc_root = config.proc_root;
   config.sampler.bundles.host_root = config.host_root;
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "captures/collector_watch.h"
 #include "captures/http_capture.h"
 #include "captures/spool.h"
 #include "incidents/correlator.h"
@@ -30,6 +31,7 @@ struct Config {
   SamplerConfig sampler;
   TriggerConfig triggers;
   HttpCaptureConfig http;
+  CollectorConfig collector;
   Nanoseconds live_timeout = std::chrono::seconds(1);
   Spool::Limits spool;
   CorrelatorConfig correlator;

@@ -131,9 +131,14 @@ void Daemon::Impl::start_captures() {
                                          publisher->request();
                                        });
   http = std::make_unique<HttpCapture>(config.http, clock, &capture_memory);
+  collectors = std::make_unique<CollectorWatch>(*http, *http_workers, config.collector, clock, [this](auto reading) {
+    // A core that is behind does without: the next watermark brings another.
+    return loop->post([this, reading = std::move(reading)] { handle(reading); });
+  });
   live = std::make_unique<LiveCapture>(go_heaps->processes(), clock, &capture_memory);
-  const std::vector<CaptureLane> lanes = {{CaptureMethod::kLive, live.get(), live_worker.get(), config.live_timeout},
-                                          {CaptureMethod::kHttp, http.get(), http_workers.get(), config.http.timeout}};
+  const std::vector<CaptureLane> lanes = {
+      {CaptureMethod::kLive, live.get(), live_worker.get(), config.live_timeout},
+      {CaptureMethod::kHttp, collectors.get(), http_workers.get(), config.http.timeout}};
   scheduler = std::make_unique<CaptureScheduler>(*loop, lanes, *spool, clock,
                                                  [this](const CaptureFinished& finished) { handle(finished); });
 }

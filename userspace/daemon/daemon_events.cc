@@ -96,7 +96,7 @@ void Daemon::Impl::after_sample(const MemorySampled& sample) {
 }
 
 void Daemon::Impl::after_exit(const ProcessExit& exit) {
-  http->forget(exit.process);
+  collectors->forget(exit.process);
   go_heaps->on_exit(exit);
 }
 
@@ -177,6 +177,7 @@ void Daemon::Impl::collect_losses() {
   lost.merge(sampler->lost());
   lost.merge(go_heaps->lost());
   if (files) lost.merge(files->lost());
+  lost["collector_readings"] = collectors->dropped();
   lost["hung_files"] += live_worker->given_up();
   lost["crossings"] = pipeline->dropped_crossings();
   lost["incidents_unbuilt"] = pipeline->lost_incidents();

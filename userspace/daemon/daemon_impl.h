@@ -13,6 +13,7 @@
 #include "base/unique_fd.h"
 #include "base/worker_pool.h"
 #include "captures/capture_scheduler.h"
+#include "captures/collector_watch.h"
 #include "captures/live_capture.h"
 #include "daemon/daemon.h"
 #include "daemon/evidence_writer.h"
@@ -45,6 +46,7 @@ struct Daemon::Impl {
   // where the disk refuses, and what the daemon takes without any capture.
   MemoryBudget capture_memory{80u << 20};
   std::unique_ptr<HttpCapture> http;
+  std::unique_ptr<CollectorWatch> collectors;
   CaptureMetrics capture_metrics;
   std::map<std::string, std::uint64_t> known_lost;
   std::uint64_t saved_ledger_version = 0;

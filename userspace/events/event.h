@@ -194,6 +194,19 @@ struct CaptureFinished {
   std::string spool_file;  // name below <data-dir>/spool, "" when kept in memory or failed
 };
 
+// One reading of an OpenTelemetry Collector's own metrics: who keeps what it holds. By the Collector's
+// names, bounded by the reader; absent = not among its metrics.
+struct CollectorSampled {
+  MonotonicTime time;
+  ProcessKey process;
+  CgroupId cgroup;
+  std::map<std::string, std::uint64_t> queue_sizes;       // sending queues by exporter, in the unit of its sizer
+  std::map<std::string, std::uint64_t> queue_capacities;  // by exporter
+  std::map<std::string, std::uint64_t> receiver_refused;  // spans, points and records since its start, by receiver
+  std::optional<std::uint64_t> limiter_accepted;          // by memory_limiter processors, since its start
+  std::optional<std::uint64_t> limiter_refused;
+};
+
 // --- from the kernel, of a dying Go process ---------------------------------------------------
 
 enum class WalkStop { kEnd, kFault, kMalformed, kLoop, kPoolFull, kBucketLimit, kTimeLimit };
@@ -220,9 +233,9 @@ struct HeapWalked {
   std::uint32_t chunk_count = 0;
 };
 
-using Event =
-    std::variant<OomKill, WatermarkCrossed, ProcessExec, ProcessExit, CgroupCreated, CgroupRemoved, ReclaimSampled,
-                 EventsLost, MemorySampled, ProcessSeen, ContainerIdentified, CaptureFinished, HeapWalked>;
+using Event = std::variant<OomKill, WatermarkCrossed, ProcessExec, ProcessExit, CgroupCreated, CgroupRemoved,
+                           ReclaimSampled, EventsLost, MemorySampled, ProcessSeen, ContainerIdentified, CaptureFinished,
+                           HeapWalked, CollectorSampled>;
 
 [[nodiscard]] MonotonicTime time_of(const Event& event);
 [[nodiscard]] std::string_view to_string(WatermarkReason reason);  // level | time_to_limit

@@ -42,6 +42,8 @@ template <>
 inline constexpr const char* kTypeName<CaptureFinished> = "capture";
 template <>
 inline constexpr const char* kTypeName<HeapWalked> = "heap_walked";
+template <>
+inline constexpr const char* kTypeName<CollectorSampled> = "collector";
 
 template <typename A>
 void describe(A& a, Seen<A, RssSplit>& e) {
@@ -213,6 +215,18 @@ void describe(A& a, Seen<A, HeapWalked>& e) {
   a("cycle_after", e.cycle_after);
   a("first_chunk", e.first_chunk);
   a("chunk_count", e.chunk_count);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, CollectorSampled>& e) {
+  a("pid", e.process.pid);
+  a("start_ticks", e.process.start_ticks);
+  a("cgroup", e.cgroup.value);
+  a("queue_sizes", e.queue_sizes);
+  a("queue_capacities", e.queue_capacities);
+  a("receiver_refused", e.receiver_refused);
+  a("limiter_accepted", e.limiter_accepted);
+  a("limiter_refused", e.limiter_refused);
 }
 
 }  // namespace oomw::record

@@ -14,4 +14,8 @@ namespace oomw {
 inline constexpr std::size_t kMaxTopBytes = 1u << 20;
 [[nodiscard]] std::map<std::string, std::string> tops_of(const Incident& incident, const std::string& directory);
 
+// incident.collector's components, from the best capture that is in `directory`; makes the victim a
+// Collector where its profile says so. Bounded alike.
+void add_components(Incident& incident, const std::string& directory);
+
 }  // namespace oomw

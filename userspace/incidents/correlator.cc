@@ -31,6 +31,7 @@ Correlator::Correlator(CorrelatorConfig config)
 void Correlator::apply(const Event& event, const MemoryModel& model) {
   if (const auto* kill = std::get_if<OomKill>(&event)) return on_kill(*kill, model);
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) return on_capture(*capture, model);
+  if (const auto* reading = std::get_if<CollectorSampled>(&event)) return collectors_.add(*reading);
   if (open_.size() != 0) on_context(event);
 }
 
@@ -201,7 +202,10 @@ MonotonicTime Correlator::due_of(const OpenIncident& open) const {
 
 Incident Correlator::build(KillEvidence& evidence, const MemoryModel& model, std::int64_t wall_offset_ns) const {
   if (!evidence.wall_offset_ns) evidence.wall_offset_ns = wall_offset_ns;
-  return build_incident(evidence, captures_.about(evidence), model, selection());
+  Incident incident = build_incident(evidence, captures_.about(evidence), model, selection());
+  const std::vector<CollectorSampled> readings = collectors_.of(evidence.chosen().victim, evidence.first);
+  incident.collector = collector_of(readings, evidence.first, *evidence.wall_offset_ns);
+  return incident;
 }
 
 std::vector<Incident> Correlator::take_ready(MonotonicTime now, const MemoryModel& model, std::int64_t wall_offset_ns) {

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "events/event.h"
 #include "incidents/capture_memory.h"
+#include "incidents/collector_memory.h"
 #include "incidents/incident.h"
 #include "incidents/incident_builder.h"
 #include "incidents/open_incidents.h"
@@ -104,6 +105,7 @@ class Correlator {
   OpenIncidents open_;
   std::deque<KillEvidence> overdue_;  // closed before they were written; at most max_open
   CaptureMemory captures_;
+  CollectorMemory collectors_;
   VictimSet seen_victims_;
   std::uint64_t decisions_ = 0;
   std::uint64_t merged_kills_ = 0;

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "events/event.h"
+#include "incidents/collector.h"
 
 namespace oomw {
 
@@ -86,7 +87,8 @@ struct Incident {
   std::optional<double> coverage_ratio;
   std::string coverage_method;
   std::optional<IncidentVerdict> verdict;
-  std::map<std::string, std::uint64_t> lost;  // by stage, cumulative at the kill
+  std::optional<IncidentCollector> collector;  // none: the victim is no OpenTelemetry Collector
+  std::map<std::string, std::uint64_t> lost;   // by stage, cumulative at the kill
   std::vector<std::string> notes;
 };
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "incidents/collector_json.h"
 #include "incidents/incident.h"
 #include "incidents/incident_notes.h"
 
@@ -191,6 +192,7 @@ std::string to_json(const Incident& incident) {
   // A kill of single processes has no group to know.
   const bool is_group_kill = incident.oom_group || !incident.oom_group_cgroup_path.empty();
   if (is_group_kill) json["oom_group_cgroup_path"] = text_or_null(incident.oom_group_cgroup_path);
+  if (incident.collector) json["collector"] = collector_json(*incident.collector);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

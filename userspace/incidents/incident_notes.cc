@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "incidents/collector_json.h"
+
 namespace oomw {
 
 namespace {
@@ -91,6 +93,12 @@ std::vector<std::string> missing_notes(const Incident& incident) {
   for (const auto& gaps : {victim_gaps(incident), context_gaps(incident), evidence_gaps(incident)}) {
     for (const Gap& gap : gaps) {
       if (gap.is_missing && !has_note(incident, gap.field)) result.push_back(std::string(gap.field) + ": " + gap.why);
+    }
+  }
+  if (incident.collector) {
+    for (std::string& note : collector_notes(*incident.collector)) {
+      const std::string field = note.substr(0, note.find(':'));
+      if (!has_note(incident, field)) result.push_back(std::move(note));
     }
   }
   return result;

@@ -2,6 +2,7 @@
 // The reading half of incident.json; incident_json.cc writes it.
 #include <algorithm>
 
+#include "incidents/collector_json.h"
 #include "incidents/incident.h"
 #include "incidents/json_reader.h"
 
@@ -128,6 +129,7 @@ void read_conclusions(JsonReader& json, Incident& incident) {
     verdict.read("confidence", result.confidence);
     verdict.read("why", result.why);
   });
+  json.object("collector", [&](JsonReader collector) { read_collector(collector, incident.collector.emplace()); });
   json.read("lost", incident.lost);
   json.read("notes", incident.notes);
 }

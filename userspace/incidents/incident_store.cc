@@ -81,6 +81,7 @@ std::vector<std::string> files_of(const Incident& incident) {
 
 Result<> fill_directory(Incident& incident, const std::string& directory, const IncidentStore::Place& place) {
   place_captures(incident, directory, 1, place);
+  add_components(incident, directory);
   ASSIGN_OR_RETURN(const UniqueFd dir, open_directory(directory));
   RETURN_IF_ERROR(write_new_file(dir.get(), kReportName, to_markdown(incident, tops_of(incident, directory))));
   RETURN_IF_ERROR(write_new_file(dir.get(), kJsonName, to_json(incident)));
@@ -150,6 +151,7 @@ Result<std::string> IncidentStore::amend(Incident incident, const std::string& n
   const std::string directory = root_ + "/" + name;
   if (const auto earlier = load(name)) adopt_files(incident, *earlier);
   place_captures(incident, directory, next_capture_number(directory), place);
+  add_components(incident, directory);
   // Profiles first: incident.json never names a file that a crash could take away.
   std::vector<std::string> files = files_of(incident);
   std::erase_if(files, [](const std::string& file) { return file == kJsonName || file == kReportName; });

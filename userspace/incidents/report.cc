@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "incidents/capture_reasons.h"
+#include "incidents/collector_report.h"
 #include "incidents/incident.h"
 #include "incidents/incident_notes.h"
 #include "incidents/report_story.h"
@@ -186,7 +187,8 @@ std::string next_steps_section(const Incident& incident) {
 std::string to_markdown(const Incident& incident, const std::map<std::string, std::string>& tops) {
   return fmt::format("# OOM kill in {}\n\n{}\n\n", place_text(incident), story_text(incident)) +
          timeline_section(incident) + victims_section(incident) + pressure_section(incident) +
-         captures_section(incident) + tops_section(tops) + gaps_section(incident) + next_steps_section(incident);
+         captures_section(incident) + (incident.collector ? collector_section(*incident.collector) : "") +
+         tops_section(tops) + gaps_section(incident) + next_steps_section(incident);
 }
 
 }  // namespace oomw

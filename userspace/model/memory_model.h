@@ -122,6 +122,7 @@ class MemoryModel {
   void on(const ContainerIdentified& e);
   void on(const CaptureFinished& e);
   void on(const HeapWalked&) {}          // says nothing yet: the capture made of it does
+  void on(const CollectorSampled&) {}    // of no cgroup's memory; the correlator keeps it
   CgroupState* cgroup_for(CgroupId id);  // nullptr when full or id is none
   CgroupState* known(CgroupId id);       // nullptr when not known
   void set_parent(CgroupState& state, CgroupId parent);

@@ -69,6 +69,7 @@ std::vector<Event> make_full_events() {
                       true,
                       "7.pb.gz"},
       HeapWalked{{9}, {8}, {7, 6}, {5}, WalkStop::kPoolFull, kMaxU64, 524288, 4, 3, 1, 2, true, true, 10, 11, 12, 13},
+      CollectorSampled{{9}, {8, 7}, {6}, {{"otlp/backend", kMaxU64}}, {{"otlp/backend", 5}}, {{"otlp", 4}}, 3, 2},
   };
 }
 
@@ -76,7 +77,7 @@ std::vector<Event> make_empty_events() {
   return {OomKill{},       WatermarkCrossed{}, ProcessExec{},         ProcessExit{},
           CgroupCreated{}, CgroupRemoved{},    ReclaimSampled{},      EventsLost{},
           MemorySampled{}, ProcessSeen{},      ContainerIdentified{}, CaptureFinished{},
-          HeapWalked{}};
+          HeapWalked{},    CollectorSampled{}};
 }
 
 ProcessExec make_exec(std::string comm) { return {{7}, {2, 3}, 4, 5, {6}, std::move(comm)}; }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "captures/collector_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "system/process_reader.h"
+#include "unit/captures/child_process.h"
+#include "unit/captures/loopback_server.h"
+
+namespace oomw {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
+using namespace std::chrono_literals;
+
+class NoHeap final : public CaptureBackend {
+ public:
+  CaptureOutcome capture(const CaptureRequest&) override {
+    ++captures;
+    return {};
+  }
+  void prepare(const CaptureRequest&) override { ++prepares; }
+  void forget(ProcessKey) override { ++forgets; }
+  std::atomic<int> captures = 0, prepares = 0, forgets = 0;
+};
+
+void serve_metrics(int client) {
+  read_request(client);
+  send_all(client, response("200 OK", "otelcol_exporter_queue_size{exporter=\"otlp\"} 7\n"));
+}
+
+CaptureRequest request_for(pid_t pid) {
+  CaptureRequest request;
+  request.targets = {{ProcessReader().key_of(pid).value_or(ProcessKey{pid, 0}), CgroupId{7}, "otelcol", "/otelcol"}};
+  return request;
+}
+
+class CollectorWatchTest : public ::testing::Test {
+ protected:
+  // Readings that came of `act`, once the workers are through.
+  template <typename Act>
+  std::vector<CollectorSampled> readings_of(LoopbackServer& server, Act act, Nanoseconds timeout = 20s) {
+    std::vector<CollectorSampled> readings;
+    std::mutex mutex;
+    auto workers = std::make_unique<WorkerPool>("test", 1, 8);
+    CollectorConfig config;
+    config.ports = {server.port()};
+    config.timeout = timeout;
+    config.max_body_bytes = 4096;
+    CollectorWatch watch(heap_, *workers, config, clock_, [&](CollectorSampled reading) {
+      const std::lock_guard lock(mutex);
+      readings.push_back(std::move(reading));
+      return true;
+    });
+    act(watch);
+    workers.reset();
+    return readings;
+  }
+
+  NoHeap heap_;
+  SystemClock clock_;
+};
+
+TEST_F(CollectorWatchTest, capture_and_prepare_read_the_metrics_of_the_target) {
+  LoopbackServer server(serve_metrics);
+  const auto readings = readings_of(server, [](CollectorWatch& watch) {
+    watch.prepare(request_for(::getpid()));
+    (void)watch.capture(request_for(::getpid()));
+  });
+  ASSERT_THAT(readings, SizeIs(2));
+  EXPECT_THAT(readings[1].queue_sizes, ElementsAre(Pair("otlp", 7)));
+  EXPECT_EQ(readings[1].process.pid, ::getpid());
+  EXPECT_EQ(readings[1].cgroup, CgroupId{7});
+  EXPECT_LT(readings[0].time, readings[1].time);
+  EXPECT_EQ(heap_.captures, 1);
+  EXPECT_EQ(heap_.prepares, 1);
+}
+
+TEST_F(CollectorWatchTest, listener_of_another_process_is_not_asked) {
+  const ChildProcess child;  // forked before the server: it has no copy of the listener
+  LoopbackServer server(serve_metrics);
+  ASSERT_TRUE(child.is_ready());
+  EXPECT_THAT(readings_of(server, [&](CollectorWatch& watch) { watch.prepare(request_for(child.pid())); }), IsEmpty());
+}
+
+TEST_F(CollectorWatchTest, answers_that_are_no_collectors_or_too_long_lead_to_nothing) {
+  LoopbackServer other([](int client) {
+    read_request(client);
+    send_all(client, response("200 OK", "go_goroutines 7\n"));
+  });
+  LoopbackServer endless([](int client) {
+    read_request(client);
+    send_all(client, response("200 OK", "otelcol_x 1\n" + std::string(8192, '\n')));
+  });
+  const auto prepare = [](CollectorWatch& watch) { watch.prepare(request_for(::getpid())); };
+  EXPECT_THAT(readings_of(other, prepare), IsEmpty());
+  EXPECT_THAT(readings_of(endless, prepare), IsEmpty());
+}
+
+TEST_F(CollectorWatchTest, listener_that_never_answers_ends_with_the_deadline) {
+  LoopbackServer server(read_request);
+  const auto prepare = [](CollectorWatch& watch) { watch.prepare(request_for(::getpid())); };
+  EXPECT_THAT(readings_of(server, prepare, 100ms), IsEmpty());
+}
+
+TEST_F(CollectorWatchTest, reading_that_nobody_takes_is_counted) {
+  LoopbackServer server(serve_metrics);
+  WorkerPool workers("test", 1, 8);
+  CollectorConfig config;
+  config.ports = {server.port()};
+  CollectorWatch watch(heap_, workers, config, clock_, [](const CollectorSampled&) { return false; });
+  watch.prepare(request_for(::getpid()));
+  EXPECT_EQ(watch.dropped(), 1u);
+}
+
+TEST_F(CollectorWatchTest, process_that_ended_is_forgotten_by_the_heap_method_as_well) {
+  LoopbackServer server(serve_metrics);
+  (void)readings_of(server, [](CollectorWatch& watch) { watch.forget({1, 2}); });
+  EXPECT_EQ(heap_.forgets, 1);
+}
+
+}  // namespace
+}  // namespace oomw

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "captures/collector_watch.h"
+
+#include <utility>
+
+#include "captures/collector_metrics.h"
+#include "captures/endpoint_fetch.h"
+#include "captures/target_process.h"
+
+namespace oomw {
+
+CollectorWatch::CollectorWatch(CaptureBackend& heap, WorkerPool& workers, CollectorConfig config, const Clock& clock,
+                               Deliver deliver)
+    : heap_(heap), workers_(workers), config_(std::move(config)), clock_(clock), deliver_(std::move(deliver)) {}
+
+CaptureOutcome CollectorWatch::capture(const CaptureRequest& request) {
+  CaptureOutcome outcome = heap_.capture(request);
+  read_later(request);
+  return outcome;
+}
+
+void CollectorWatch::prepare(const CaptureRequest& request) {
+  heap_.prepare(request);
+  read(request.targets);
+}
+
+void CollectorWatch::forget(ProcessKey process) {
+  cache_.forget(process);
+  heap_.forget(process);
+}
+
+void CollectorWatch::read_later(const CaptureRequest& request) {
+  if (config_.ports.empty()) return;
+  if (!workers_.post([this, targets = request.targets] { read(targets); })) ++dropped_;
+}
+
+// The first that is a Collector: of the processes that share a limit rarely more than one is.
+void CollectorWatch::read(const std::vector<CaptureTarget>& targets) {
+  if (config_.ports.empty()) return;
+  const MonotonicTime deadline = clock_.now() + config_.timeout;
+  for (const CaptureTarget& target : targets) {
+    if (clock_.now() >= deadline) return;
+    auto reading = read_target(target, deadline);
+    if (!reading) continue;
+    if (!deliver_(std::move(*reading))) ++dropped_;
+    return;
+  }
+}
+
+std::optional<CollectorSampled> CollectorWatch::read_target(const CaptureTarget& target, MonotonicTime deadline) {
+  const auto process = TargetProcess::open(config_.proc_root, target.process);
+  if (!process) return std::nullopt;
+  auto endpoints = cache_.find(process->key(), clock_.now());
+  if (!endpoints) {
+    const auto found = find_endpoints(*process, config_.ports);
+    endpoints = found.value_or(std::vector<PprofEndpoint>{});
+    cache_.put(process->key(), *endpoints, clock_.now());
+  }
+  for (const PprofEndpoint& endpoint : *endpoints) {
+    const Nanoseconds left = deadline - clock_.now();
+    if (left <= Nanoseconds(0)) break;
+    const FetchResult answer = fetch_endpoint(*process, endpoint, config_.path, left, config_.max_body_bytes);
+    if (answer.status == FetchStatus::kVetoed) cache_.forget(process->key());  // found anew next time
+    if (answer.status != FetchStatus::kOk) continue;
+    auto reading = collector_figures_of(answer.body);
+    if (!reading) continue;
+    reading->time = clock_.now();
+    reading->process = process->key();
+    reading->cgroup = target.cgroup;
+    return reading;
+  }
+  return std::nullopt;
+}
+
+}  // namespace oomw

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "events/event.h"
+
+namespace oomw {
+
+// What Collectors said of themselves, for kills to come. Core thread.
+//   - of each process the first reading and the newest: growth is told over all that was seen;
+//   - bounded: at most kMaxProcesses, the one heard of longest ago makes room; a reading is some KB.
+class CollectorMemory {
+ public:
+  static constexpr std::size_t kMaxProcesses = 128;
+  static constexpr std::size_t kMaxReadings = 8;
+
+  void add(const CollectorSampled& reading);
+  // Up to `until`, oldest first.
+  [[nodiscard]] std::vector<CollectorSampled> of(ProcessKey process, MonotonicTime until) const;
+  [[nodiscard]] std::size_t size() const { return processes_.size(); }
+
+ private:
+  struct Known {
+    ProcessKey process;
+    std::deque<CollectorSampled> readings;
+  };
+  std::deque<Known> processes_;  // heard of longest ago first
+};
+
+}  // namespace oomw
