@@ -168,6 +168,7 @@ void Daemon::Impl::collect_losses() {
   lost["incidents"] = writer->backlog().dropped_incidents();
   lost["incident_amendments"] = writer->backlog().dropped_amendments();
   lost["incident_details"] = writer->backlog().slimmed();
+  if (pods) lost["kubernetes_pods"] = pods->stats().pods_turned_away;
   lost["spool"] = spool->dropped();
   lost["log"] = log::dropped_messages();
   if (recorder) lost["recording"] = recorder->dropped();
