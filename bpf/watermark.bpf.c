@@ -35,12 +35,13 @@ static __always_inline bool watermark__is_at(const struct near_limit *near, __u3
 #define WATERMARK_EVENT_PAGES 512
 
 /* How many events may pass unseen below a limit: what they bring is a 64th of it, were they all
- * huge pages. Not by what is left to the next level: another CPU may use that up, and a thread that
- * comes back to this one finds what was left then (seen: a 64 MiB container told of 70 % at 76).
+ * huge pages; an eighth while not even a quarter is used. Not by all that is left to the next
+ * level: another CPU may use that up, and a thread that comes back to this one finds what was left
+ * then (seen: a 64 MiB container told of 70 % at 76).
  * Where an event already stands for 64 (<= 6.1) there is nothing to gain. */
-static __always_inline __u32 watermark__skips(__u64 max_pages)
+static __always_inline __u32 watermark__skips(__u64 usage_pages, __u64 max_pages)
 {
-	__u64 skips = max_pages / 64 / WATERMARK_EVENT_PAGES;
+	__u64 skips = max_pages / (usage_pages < max_pages / 4 ? 8 : 64) / WATERMARK_EVENT_PAGES;
 
 	if (compat__rss_stat_is_batched())
 		return 0;
@@ -206,13 +207,13 @@ __noinline int watermark__check_limit(__u64 memcg_address, __u64 leaf_address)
 		watermark__report(&near, state, OOMW_WATERMARK_LEVEL, time_to_limit_ns);
 	if (watermark__cross_time(&near, state, time_to_limit_ns))
 		watermark__report(&near, state, OOMW_WATERMARK_TIME_TO_LIMIT, time_to_limit_ns);
-	return watermark__skips(near.max_pages);
+	return watermark__skips(near.usage_pages, near.max_pages);
 }
 
 static __always_inline int watermark__climb(struct seen_usage *seen, struct mem_cgroup *leaf)
 {
 	struct mem_cgroup *memcg = leaf;
-	__u32 skips = watermark__skips(~0ULL);
+	__u32 skips = watermark__skips(0, ~0ULL);
 
 	for (int i = 0; i < MEMCG_MAX_DEPTH && memcg; i++) {
 		if (memcg__is_limit(BPF_CORE_READ(memcg, memory.max))) {

@@ -24,14 +24,14 @@ struct {
 	__uint(max_entries, 4096);
 } ring SEC(".maps");
 
-/* When a record that can wait last woke user space. Two CPUs may both find it long ago: one
- * wake-up too many. */
+/* Until when records that can wait need not wake user space: it looks by itself then, and says so
+ * here. Two CPUs may both find that past: one wake-up too many. CLOCK_MONOTONIC. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u64);
-} lazy_wakes SEC(".maps");
+} next_looks SEC(".maps");
 
 /* enum oomw_lost -> events lost on this CPU. */
 struct {

@@ -10,8 +10,8 @@
 #endif
 
 #define OOMW_MAX_LEVELS 8
-/* Records that can wait wake user space at most once in this time; user space looks again by
- * itself this long after it took any. */
+/* Records that can wait wake user space at most once in this time, and not at all in a row: user
+ * space looks again by itself this long after it took any. */
 #define OOMW_LAZY_WAKE_NS 10000000ULL
 
 struct oomw_settings {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a process holds, and what it leaves behind in its BPF maps."""
+import contextlib
 import json
 import os
 import shutil
@@ -10,8 +11,13 @@ CGROUP_MAPS = {"memcg_states", "level_gates", "reclaims"}
 
 
 def open_things(pid):
-    """(file descriptors, threads)."""
-    return len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task"))
+    """(file descriptors, threads). Not the files of living cgroups that the sampler keeps open."""
+    kept = 0
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            link = os.readlink(f"/proc/{pid}/fd/{fd}")
+            kept += link.startswith("/sys/fs/cgroup/") and not link.endswith(" (deleted)")
+    return len(os.listdir(f"/proc/{pid}/fd")) - kept, len(os.listdir(f"/proc/{pid}/task"))
 
 
 def reset_peak(pid):

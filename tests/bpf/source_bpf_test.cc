@@ -98,16 +98,18 @@ TEST_F(SourceTest, program_refused_gives_the_verifiers_word_and_the_next_one_loa
   SharedMaps maps(make_map_entries(config));
   ProgramLoader loader(maps, make_settings(config), facts);
 
-  auto refused_by_verifier = loader.load(ObjectFile::kReclaim, "on_reclaim_end_btf");
+  auto refused_by_verifier = loader.load(ObjectFile::kReclaim, {"on_reclaim_begin_btf", "on_reclaim_end_btf"});
   ASSERT_FALSE(refused_by_verifier.has_value());
-  EXPECT_EQ(refused_by_verifier.error().message.find("verifier: invalid bpf_context access"), 0u)
-      << refused_by_verifier.error().message;
-  auto refused_at_attach = loader.load(ObjectFile::kReclaim, "on_reclaim_end_raw");
+  const std::string& verdict = refused_by_verifier.error().error.message;
+  EXPECT_EQ(verdict.find("verifier: invalid bpf_context access"), 0u) << verdict;
+  EXPECT_EQ(refused_by_verifier.error().program, "on_reclaim_end_btf");
+  auto refused_at_attach = loader.load(ObjectFile::kReclaim, {"on_reclaim_end_raw"});
   ASSERT_FALSE(refused_at_attach.has_value());
-  EXPECT_NE(refused_at_attach.error().message.find("attach"), std::string::npos);
-  EXPECT_TRUE(loader.load(ObjectFile::kReclaim, "on_reclaim_begin_btf").has_value());
-  EXPECT_FALSE(loader.load(ObjectFile::kOom, "on_nothing").has_value());
-  EXPECT_TRUE(loader.load(ObjectFile::kWatermark, "on_rss_stat_raw").has_value());
+  EXPECT_NE(refused_at_attach.error().error.message.find("attach"), std::string::npos);
+  EXPECT_EQ(refused_at_attach.error().program, "on_reclaim_end_raw");
+  EXPECT_TRUE(loader.load(ObjectFile::kReclaim, {"on_reclaim_begin_btf"}).has_value());
+  EXPECT_EQ(loader.load(ObjectFile::kOom, {"on_mark_victim_pid_raw", "on_nothing"}).error().program, "on_nothing");
+  EXPECT_TRUE(loader.load(ObjectFile::kWatermark, {"on_rss_stat_raw"}).has_value());
 }
 
 int features_without_capabilities() {

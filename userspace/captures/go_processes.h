@@ -77,8 +77,8 @@ class GoProcesses {
   [[nodiscard]] GoProcessPtr find(ProcessKey process) const;
   // It is gone: findable for the grace, then dropped by tick().
   void forget(ProcessKey process);
-  // About once a second: drops what is over its grace, closes files, and looks at a few entries
-  // whether their process still lives (an exit event may have been lost).
+  // Each few seconds: drops what is over its grace, closes files, and looks at a few entries whether
+  // their process still lives (an exit event may have been lost).
   void tick(MonotonicTime now);
 
   // A read proved how this process lays out its records: on_ready is told once.

@@ -198,7 +198,10 @@ CaptureOutcome GoHeaps::decode(const HeapWalked& walk, Taken* taken, const GoPro
 
 void GoHeaps::tick(CaptureScheduler& scheduler) {
   const MonotonicTime now = clock_.now();
-  (void)lookers_.post([this, now] { processes_.tick(now); });
+  if (now >= next_sweep_) {
+    next_sweep_ = now + kSweep;
+    (void)lookers_.post([this, now] { processes_.tick(now); });
+  }
   if (GoHeap* walks = kernel_.go_heap()) {
     for (const HeapWalked& walk : walks->unreported(now)) on_walked(walk, scheduler);
   }

@@ -32,6 +32,8 @@ class GoHeaps {
  public:
   // Delivery of the victim's signal takes 30 ms on a busy node; a frozen victim may never come.
   static constexpr Nanoseconds kWalkWait = std::chrono::seconds(2);
+  // Nothing waits for it but descriptors of programs that are gone.
+  static constexpr Nanoseconds kSweep = std::chrono::seconds(5);
   // Walks that were taken out of the kernel's pool and wait to be decoded.
   static constexpr std::uint64_t kMaxTakenBytes = 48u << 20;
 
@@ -81,6 +83,7 @@ class GoHeaps {
   std::deque<ProcessKey> walked_;  // newest; a walk may overtake the report of its kill
   std::atomic<std::uint64_t> taken_bytes_ = 0;
   std::uint64_t lost_looks_ = 0;
+  MonotonicTime next_sweep_;
   // Last: joined before what their tasks touch. Two lookers, so that one executable on a file
   // system that hangs does not stop registration; one walk at a time, for memory.
   WorkerPool lookers_;

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include "base/files.h"
@@ -18,52 +17,18 @@ namespace oomw {
 
 namespace {
 
-constexpr std::size_t kMaxEntries = 100'000;
-constexpr std::size_t kMaxFiles = 1'000;
 // A foreign pid may be alive by reuse alone; nobody writes one incident for an hour.
 constexpr Nanoseconds kTemporaryAge = std::chrono::hours(1);
 
-struct Stored {
-  std::string name;
-  WallTime time;
-  std::uint64_t bytes = 0;
-};
+// Sizes change without a notice when a person edits a file; nothing else is that slow to be seen.
+constexpr Nanoseconds kIndexAge = std::chrono::hours(1);
 
-// Size of an incident directory; nullopt if it is not one (no incident.json, not a directory).
-std::optional<std::uint64_t> size_of(const std::string& path) {
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return std::nullopt;
-  const auto files = list_directory(path, kMaxFiles);
-  if (!files || std::find(files->begin(), files->end(), "incident.json") == files->end()) return std::nullopt;
-  std::uint64_t bytes = 0;
-  for (const std::string& file : *files) {
-    if (::lstat((path + "/" + file).c_str(), &status) == 0) bytes += static_cast<std::uint64_t>(status.st_size);
-  }
-  return bytes;
-}
-
-std::vector<Stored> stored_below(const std::string& root, const std::vector<std::string>& entries) {
-  std::vector<Stored> result;
-  for (const std::string& name : entries) {
-    if (!is_incident_directory(name)) continue;
-    if (const auto bytes = size_of(root + "/" + name)) result.push_back({name, *time_of_directory(name), *bytes});
-  }
-  std::sort(result.begin(), result.end(), [](const Stored& a, const Stored& b) { return a.name < b.name; });
-  return result;
-}
-
-// The oldest that must go for the rest to fit, and all that are too old. The newest one always
-// stays, whatever its size: it is what someone is about to look at.
-std::size_t count_to_drop(const std::vector<Stored>& stored, const Retention& retention, WallTime now) {
-  std::uint64_t bytes = 0;
-  std::size_t kept = 0;
-  for (auto it = stored.rbegin(); it != stored.rend(); ++it, ++kept) {
-    bytes += it->bytes;
-    const bool fits = kept < retention.count && (bytes <= retention.bytes || kept == 0) &&
-                      now.ns - it->time.ns <= retention.age.count();
-    if (!fits) break;
-  }
-  return stored.size() - kept;
+// The newest one stays, whatever its size: it is what someone is about to look at.
+bool is_over(const IncidentIndex& index, const Retention& retention, WallTime now) {
+  const auto oldest = index.oldest();
+  if (!oldest) return false;
+  return index.size() > retention.count || (index.bytes() > retention.bytes && index.size() > 1) ||
+         now.ns - oldest->time.ns > retention.age.count();
 }
 
 bool drop(const std::string& root, const std::string& name) {
@@ -86,20 +51,37 @@ bool is_leftover(const std::string& path, int pid, WallTime now) {
 
 }  // namespace
 
-Result<std::size_t> IncidentStore::prune(const Retention& retention, WallTime now) {
-  auto entries = list_directory(root_, kMaxEntries);
-  if (!entries && entries.error().code == ErrorCode::kNotFound) return std::size_t{0};
-  if (!entries) return tl::make_unexpected(std::move(entries).error());
+// False if it was gone already, or is ours no longer.
+bool IncidentStore::drop_oldest() {
+  const std::string name = index_.oldest()->name;
+  index_.erase(name);
+  return index_.measure(name) && drop(root_, name);
+}
+
+std::size_t IncidentStore::drop_leftovers(WallTime now) {
   std::size_t dropped = 0;
-  const std::vector<Stored> stored = stored_below(root_, *entries);
-  const std::size_t doomed = count_to_drop(stored, retention, now);
-  for (std::size_t i = 0; i < doomed; ++i) dropped += drop(root_, stored[i].name) ? 1 : 0;
-  for (const std::string& name : *entries) {
+  for (const std::string& name : index_.temporaries()) {
     const auto pid = pid_of_temporary(name);
     if (!pid || !is_leftover(root_ + "/" + name, *pid, now)) continue;
     dropped += remove_flat_directory(root_ + "/" + name).has_value() ? 1 : 0;
   }
   return dropped;
+}
+
+Result<std::size_t> IncidentStore::prune(const Retention& retention, WallTime now) {
+  if (!index_walked_) index_walked_ = now;
+  if (now.ns - index_walked_->ns > kIndexAge.count()) {
+    index_.forget();
+    index_walked_ = now;
+  }
+  if (Result<> refreshed = index_.refresh(); !refreshed) {
+    if (refreshed.error().code == ErrorCode::kNotFound) return std::size_t{0};
+    return tl::make_unexpected(std::move(refreshed).error());
+  }
+  index_.recount();
+  std::size_t dropped = 0;
+  while (is_over(index_, retention, now)) dropped += drop_oldest() ? 1 : 0;
+  return dropped + drop_leftovers(now);
 }
 
 }  // namespace oomw

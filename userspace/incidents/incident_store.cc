@@ -19,7 +19,7 @@ namespace oomw {
 namespace {
 
 constexpr std::size_t kMaxIncidents = 10'000;
-constexpr std::size_t kMaxEntries = 100'000;
+constexpr std::size_t kMaxEntries = IncidentIndex::kMaxEntries;
 constexpr std::size_t kMaxJsonBytes = 4u << 20;
 constexpr const char* kJsonName = "incident.json";
 constexpr const char* kReportName = "report.md";
@@ -97,22 +97,21 @@ unsigned next_capture_number(const std::string& directory) {
 
 }  // namespace
 
-IncidentStore::IncidentStore(std::string data_dir) : root_(std::move(data_dir) + "/incidents") {}
+IncidentStore::IncidentStore(std::string data_dir) : root_(std::move(data_dir) + "/incidents"), index_(root_) {}
 
 Result<std::string> IncidentStore::write(Incident incident, const Place& place) {
   RETURN_IF_ERROR(make_directories(root_, 0700));
   const std::string name = existing_directory(incident);
-  return name.empty() ? create(std::move(incident), place) : amend(std::move(incident), name, place);
+  const WallTime time = incident.time;
+  auto written = name.empty() ? create(std::move(incident), place) : amend(std::move(incident), name, place);
+  if (written) index_.note(written->substr(root_.size() + 1), time);
+  return written;
 }
 
-// The name may have been given before the container's was known, so it is the id that counts.
-std::string IncidentStore::existing_directory(const Incident& incident) const {
-  const auto entries = list_directory(root_, kMaxEntries);
-  if (!entries) return "";
-  for (const std::string& name : *entries) {
-    if (is_incident_directory(name) && id_of_directory(name) == incident.id) return name;
-  }
-  return "";
+// The name may have been given before the container's was known, so it is the id that counts. With an
+// index that cannot be had it is written as new: better twice than not at all.
+std::string IncidentStore::existing_directory(const Incident& incident) {
+  return index_.refresh() ? index_.find(incident.id) : "";
 }
 
 Result<std::string> IncidentStore::create(Incident incident, const Place& place) {

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "incidents/incident.h"
+#include "incidents/incident_index.h"
 
 namespace oomw {
 
@@ -28,7 +30,9 @@ struct IncidentSummary {
 // directory fsynced, then renamed) or absent; an amended incident.json or report.md replaces by
 // rename. What is dropped vanishes the same way: renamed first, removed then.
 //   - a refused write (full disk: kNoSpace) leaves nothing behind;
-//   - only directories named like ours with an incident.json inside are ever listed or removed.
+//   - only directories named like ours with an incident.json inside are ever listed or removed;
+//   - a write or a pruning looks at what it writes or drops, not at all that is there: the writer's
+//     IncidentIndex knows that, also what a person adds or deletes meanwhile.
 class IncidentStore {
  public:
   // Places a capture's bytes at a path (Spool::place, or a copy).
@@ -44,16 +48,21 @@ class IncidentStore {
   // Drops the oldest beyond the bounds and temporary leftovers of dead writers; returns how many.
   [[nodiscard]] Result<std::size_t> prune(const Retention& retention, WallTime now);
   [[nodiscard]] const std::string& root() const { return root_; }
+  [[nodiscard]] std::uint64_t walks() const { return index_.walks(); }  // over all that is there, for tests
 
  private:
   // Where the incident with this id is, by name; "" = nowhere yet.
-  [[nodiscard]] std::string existing_directory(const Incident& incident) const;
+  [[nodiscard]] std::string existing_directory(const Incident& incident);
   [[nodiscard]] Result<std::string> create(Incident incident, const Place& place);
   [[nodiscard]] Result<std::string> amend(Incident incident, const std::string& name, const Place& place);
   [[nodiscard]] Result<Incident> load(const std::string& name) const;
   [[nodiscard]] Result<std::vector<std::string>> names() const;  // ours, oldest first
+  [[nodiscard]] bool drop_oldest();
+  [[nodiscard]] std::size_t drop_leftovers(WallTime now);
 
   std::string root_;
+  IncidentIndex index_;
+  std::optional<WallTime> index_walked_;  // the pruning that last had it built anew, or the first
 };
 
 }  // namespace oomw

@@ -13,6 +13,7 @@
 
 #include "kernel/ladder.h"
 #include "kernel/libbpf_log.h"
+#include "kernel/missed_runs.h"
 #include "kernel/ring.h"
 #include "kernel/settings.h"
 #include "kernel/shared_maps.h"
@@ -68,6 +69,7 @@ struct KernelSource::Impl {
   std::unique_ptr<Ring> ring;       // null without programs
   std::unique_ptr<GoHeap> go_heap;  // null where not served
   UniqueFd run_time_stats;
+  mutable MissedRuns missed_runs;
 };
 
 void KernelSource::Impl::load_all(const KernelConfig& config) {
@@ -118,7 +120,7 @@ std::unique_ptr<KernelSource> KernelSource::make(const KernelConfig& config) {
   impl.load_all(config);
   if (!impl.programs.empty()) {
     LibbpfLog log;
-    auto ring = Ring::make(impl.maps.fd("ring"));
+    auto ring = Ring::make(impl.maps.fd("ring"), impl.maps.fd("next_looks"));
     if (ring) {
       impl.ring = std::move(*ring);
       impl.start_go_heap(config);
@@ -174,8 +176,7 @@ void KernelSource::forget(CgroupId cgroup) {
 std::map<std::string, std::uint64_t> KernelSource::lost() const {
   auto lost = read_lost(impl_->maps.fd("lost"), impl_->possible_cpus);
   lost["decode"] = impl_->ring ? impl_->ring->undecodable() : 0;
-  lost["program_missed"] = 0;
-  for (const LoadedProgram& program : impl_->programs) lost["program_missed"] += read_program_stats(program).missed;
+  lost["program_missed"] = impl_->missed_runs.total(impl_->programs);
   lost["go_targets"] = impl_->go_heap ? impl_->go_heap->targets_lost() : 0;
   return lost;
 }

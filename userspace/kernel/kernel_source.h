@@ -78,7 +78,8 @@ class KernelSource {
 
   [[nodiscard]] std::optional<ReclaimSampled> reclaim_of(CgroupId cgroup, MonotonicTime now) const;
   void forget(CgroupId cgroup);  // removed: drop its map entries
-  // Cumulative, by stage: "ringbuf_kill" ... "decode".
+  // Cumulative, by stage: "ringbuf_kill" ... "decode". To be asked for once a second: of the runs that
+  // programs missed each call brings only a part up to date, see MissedRuns.
   [[nodiscard]] std::map<std::string, std::uint64_t> lost() const;
   // The walk at the kill; nullptr where "heap_at_kill" is not served. Lives as long as this.
   [[nodiscard]] GoHeap* go_heap();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/ladder.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace oomw {
@@ -23,27 +24,56 @@ Result<> check_exists(const HookSpec& hook, const KernelBtf& kernel) {
 // Rungs are ordered best first.
 bool is_allowed(Rung rung, Rung best_allowed) { return rung >= best_allowed; }
 
-Result<LoadedProgram> load_hook(ObjectFile object, const HookSpec& hook, Rung rung, ProgramLoader& loader) {
-  if (rung == Rung::kTpBtf && !hook.perf_program.empty()) {
-    // Needs a tracefs, which not every container sees; the other one needs none.
-    if (auto program = loader.load(object, hook.perf_program)) return program;
-  }
-  return loader.load(object, program_of(hook, rung));
+const std::vector<HookSpec>& hooks_of(const FeatureSpec& spec, Rung rung) {
+  return rung == Rung::kFentry ? spec.fentry_hooks : spec.hooks;
 }
 
-Result<std::vector<LoadedProgram>> load_hooks(const FeatureSpec& spec, Rung rung, const KernelBtf& kernel,
-                                              ProgramLoader& loader) {
+bool has_perf_program(const HookSpec& hook) { return !hook.perf_program.empty(); }
+
+std::vector<std::string> programs_of(const FeatureSpec& spec, Rung rung, bool by_perf) {
+  std::vector<std::string> programs;
+  for (const HookSpec& hook : hooks_of(spec, rung)) {
+    programs.push_back(by_perf && has_perf_program(hook) ? hook.perf_program : program_of(hook, rung));
+  }
+  return programs;
+}
+
+Result<> check_hooks(const FeatureSpec& spec, Rung rung, const KernelBtf& kernel) {
   if (!spec.needed_function.empty() && !kernel.has_function(spec.needed_function)) {
     return fail(ErrorCode::kUnsupported, "no " + spec.needed_function + " in this kernel");
   }
-  std::vector<LoadedProgram> loaded;
-  for (const HookSpec& hook : rung == Rung::kFentry ? spec.fentry_hooks : spec.hooks) {
-    RETURN_IF_ERROR(check_exists(hook, kernel));
-    auto program = load_hook(spec.object, hook, rung, loader);
-    if (!program) return tl::make_unexpected(std::move(program).error().with_context(hook.name));
-    loaded.push_back(std::move(*program));
+  for (const HookSpec& hook : hooks_of(spec, rung)) RETURN_IF_ERROR(check_exists(hook, kernel));
+  return {};
+}
+
+LoadResult load_programs(const FeatureSpec& spec, Rung rung, ProgramLoader& loader) {
+  const auto& hooks = hooks_of(spec, rung);
+  if (rung == Rung::kTpBtf && std::any_of(hooks.begin(), hooks.end(), has_perf_program)) {
+    // Needs a tracefs, which not every container sees; the others need none.
+    if (auto programs = loader.load(spec.object, programs_of(spec, rung, true))) return programs;
   }
-  return loaded;
+  return loader.load(spec.object, programs_of(spec, rung, false));
+}
+
+// The reason with the name of the hook, found by loading one at a time where nothing else says which.
+Error explain(LoadRefusal refusal, const FeatureSpec& spec, Rung rung, ProgramLoader& loader) {
+  for (const HookSpec& hook : hooks_of(spec, rung)) {
+    std::string program = program_of(hook, rung);
+    if (refusal.program.empty()) {
+      auto alone = loader.load(spec.object, {program});
+      if (!alone) refusal = {program, std::move(alone).error().error};
+    }
+    if (refusal.program == program) return std::move(refusal.error).with_context(hook.name);
+  }
+  return std::move(refusal.error).with_context("all together");
+}
+
+Result<std::vector<LoadedProgram>> load_rung(const FeatureSpec& spec, Rung rung, const KernelBtf& kernel,
+                                             ProgramLoader& loader) {
+  RETURN_IF_ERROR(check_hooks(spec, rung, kernel));
+  auto loaded = load_programs(spec, rung, loader);
+  if (!loaded) return tl::make_unexpected(explain(std::move(loaded).error(), spec, rung, loader));
+  return std::move(*loaded);
 }
 
 void settle_on_files(const FeatureSpec& spec, Rung best_allowed, FeatureStatus& status) {
@@ -62,7 +92,7 @@ LadderResult descend(const FeatureSpec& spec, Rung best_allowed, const KernelBtf
       result.status.refused.push_back({rung, "not tried: set to " + std::string(to_string(best_allowed))});
       continue;
     }
-    auto programs = load_hooks(spec, rung, kernel, loader);
+    auto programs = load_rung(spec, rung, kernel, loader);
     if (programs) {
       result.status.rung = rung;
       result.status.lost = rung == Rung::kFentry ? "" : spec.lost_by_tracepoint;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <utility>
@@ -33,13 +34,14 @@ ObjectPtr open_object(ObjectFile file) {
   return ObjectPtr(bpf_object__open_mem(bytes.data(), bytes.size(), &options));
 }
 
-bpf_program* select_program(bpf_object& object, const std::string& name) {
-  bpf_program* selected = nullptr;
+// Of each name the program, nullptr where the object has none; no others are loaded.
+std::vector<bpf_program*> select_programs(bpf_object& object, const std::vector<std::string>& names) {
+  std::vector<bpf_program*> selected(names.size(), nullptr);
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, &object) {
-    bool is_wanted = bpf_program__name(program) == name;
-    bpf_program__set_autoload(program, is_wanted);
-    if (is_wanted) selected = program;
+    auto wanted = std::find(names.begin(), names.end(), bpf_program__name(program));
+    bpf_program__set_autoload(program, wanted != names.end());
+    if (wanted != names.end()) selected[static_cast<std::size_t>(wanted - names.begin())] = program;
   }
   return selected;
 }
@@ -64,34 +66,53 @@ UniqueFd attach(const bpf_program& program) {
   return link == nullptr ? UniqueFd() : copy_fd(bpf_link__fd(link.get()));
 }
 
+// errno is set where a part of it is invalid.
+LoadedProgram run(const bpf_program& program) {
+  LoadedProgram running{bpf_program__name(&program), copy_fd(bpf_program__fd(&program)), UniqueFd()};
+  if (running.program.is_valid()) running.link = attach(program);
+  return running;
+}
+
 }  // namespace
 
 ProgramLoader::ProgramLoader(SharedMaps& maps, const oomw_settings& settings, const oomw_kernel_facts& facts)
     : maps_(maps), settings_(settings), facts_(facts), capabilities_(own_capabilities()) {}
 
-Result<LoadedProgram> ProgramLoader::load(ObjectFile file, const std::string& name) {
+int ProgramLoader::configure(bpf_object& object) const {
+  int error = set_section(object, ".rodata.settings", settings_);
+  return error != 0 ? error : set_section(object, ".rodata.facts", facts_);
+}
+
+LoadRefusal ProgramLoader::refuse(std::string_view step, int error_number, std::string_view log,
+                                  std::string program) const {
+  std::string reason = refusal_reason({step, error_number, log}, capabilities_);
+  return {std::move(program), Error{errno_error(error_number, step).code, std::move(reason)}};
+}
+
+LoadResult ProgramLoader::load(ObjectFile file, const std::vector<std::string>& names) {
   LibbpfLog log;
-  auto refuse = [&](std::string_view step, int error_number) {
-    std::string reason = refusal_reason({step, error_number, log.text()}, capabilities_);
-    return fail(errno_error(error_number, step).code, std::move(reason));
+  auto refused = [&](std::string_view step, int error_number, std::string program = "") {
+    return tl::make_unexpected(refuse(step, error_number, log.text(), std::move(program)));
   };
-
   ObjectPtr object = open_object(file);
-  if (object == nullptr) return refuse("open", errno);
-  bpf_program* program = select_program(*object, name);
-  if (program == nullptr) return refuse("open", ENOENT);
-  int error = set_section(*object, ".rodata.settings", settings_);
-  if (error == 0) error = set_section(*object, ".rodata.facts", facts_);
-  if (error != 0) return refuse("configure", -error);
-  RETURN_IF_ERROR(maps_.prepare(*object));
-  if (error = bpf_object__load(object.get()); error != 0) return refuse("load", -error);
-  UniqueFd link = attach(*program);
-  if (!link.is_valid()) return refuse("attach", errno);
-  RETURN_IF_ERROR(maps_.adopt(*object));
-
-  LoadedProgram loaded{name, copy_fd(bpf_program__fd(program)), std::move(link)};
-  if (!loaded.program.is_valid()) return refuse("attach", errno);
-  return loaded;
+  if (object == nullptr) return refused("open", errno);
+  auto programs = select_programs(*object, names);
+  auto missing = std::find(programs.begin(), programs.end(), nullptr);
+  if (missing != programs.end()) {
+    return refused("open", ENOENT, names[static_cast<std::size_t>(missing - programs.begin())]);
+  }
+  if (int error = configure(*object); error != 0) return refused("configure", -error);
+  if (auto prepared = maps_.prepare(*object); !prepared) return tl::make_unexpected(LoadRefusal{"", prepared.error()});
+  if (int error = bpf_object__load(object.get()); error != 0) {
+    return refused("load", -error, refused_program(log.text(), names));
+  }
+  std::vector<LoadedProgram> running;
+  for (const bpf_program* program : programs) {
+    running.push_back(run(*program));
+    if (!running.back().link.is_valid()) return refused("attach", errno, running.back().name);
+  }
+  if (auto adopted = maps_.adopt(*object); !adopted) return tl::make_unexpected(LoadRefusal{"", adopted.error()});
+  return running;
 }
 
 }  // namespace oomw

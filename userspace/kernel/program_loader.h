@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <oomwitness/kernel_facts.h>
 #include <oomwitness/settings.h>
@@ -21,17 +22,30 @@ struct LoadedProgram {
   UniqueFd link;
 };
 
-// Loads and attaches one program at a time, each from its own object: one refusal rejects a whole
-// object, and must not take its neighbours along. Nothing of the object stays in user space.
+// Why programs are not there.
+struct LoadRefusal {
+  std::string program;  // which one was refused; "" = nothing says which
+  Error error;          // its message is the one-line reason
+};
+using LoadResult = tl::expected<std::vector<LoadedProgram>, LoadRefusal>;
+
+// Loads and attaches programs of one object that are of no use without each other: all or none, from
+// an object of their own, since one refusal rejects a whole object and must not take others along. Not
+// an object each: libbpf parses the kernel's types anew for every one, most of what a start costs.
+// Nothing of the object stays in user space.
 class ProgramLoader {
  public:
   // maps outlives the loader.
   ProgramLoader(SharedMaps& maps, const oomw_settings& settings, const oomw_kernel_facts& facts);
 
-  // The error's message is the one-line reason.
-  [[nodiscard]] Result<LoadedProgram> load(ObjectFile file, const std::string& program);
+  // Attached in the order given.
+  [[nodiscard]] LoadResult load(ObjectFile file, const std::vector<std::string>& programs);
 
  private:
+  int configure(bpf_object& object) const;
+  [[nodiscard]] LoadRefusal refuse(std::string_view step, int error_number, std::string_view log,
+                                   std::string program) const;
+
   SharedMaps& maps_;
   oomw_settings settings_;
   oomw_kernel_facts facts_;

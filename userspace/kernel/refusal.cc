@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/refusal.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <fstream>
@@ -118,6 +119,16 @@ std::string refusal_reason(const Refusal& refusal, const BpfCapabilities& held) 
   if (!hint.empty()) return to_one_line(reason.append(hint));
   if (!complaint.empty()) reason.append(" (").append(complaint).append(")");
   return to_one_line(std::move(reason));
+}
+
+std::string refused_program(std::string_view libbpf_log, const std::vector<std::string>& programs) {
+  constexpr std::string_view kMark = "libbpf: prog '";
+  std::size_t at = libbpf_log.rfind(kMark);
+  if (at == std::string_view::npos) return {};
+  std::string_view name = libbpf_log.substr(at + kMark.size());
+  name = name.substr(0, name.find('\''));
+  auto found = std::find(programs.begin(), programs.end(), name);
+  return found == programs.end() ? std::string() : *found;
 }
 
 }  // namespace oomw

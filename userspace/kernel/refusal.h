@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -30,5 +31,8 @@ struct Refusal {
 // Names the missing capability, else the verifier's last word, else the errno with what libbpf
 // says about it. No newline, at most 200 bytes.
 [[nodiscard]] std::string refusal_reason(const Refusal& refusal, const BpfCapabilities& held);
+
+// Which of `programs`, loaded together, it was: the last one that libbpf complains about; "" = none.
+[[nodiscard]] std::string refused_program(std::string_view libbpf_log, const std::vector<std::string>& programs);
 
 }  // namespace oomw

@@ -8,15 +8,17 @@
 #include <cerrno>
 #include <span>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <oomwitness/settings.h>
 
+#include "base/clock.h"
 #include "events/decode.h"
 
 namespace oomw {
 
-Result<std::unique_ptr<Ring>> Ring::make(int map_fd) {
-  std::unique_ptr<Ring> ring(new Ring());
+Result<std::unique_ptr<Ring>> Ring::make(int map_fd, int next_looks_fd) {
+  std::unique_ptr<Ring> ring(new Ring(next_looks_fd));
   ring->buffer_ = ring_buffer__new(map_fd, &Ring::on_record, ring.get(), nullptr);
   if (ring->buffer_ == nullptr) return fail_errno(errno, "mapping the ring buffer");
   RETURN_IF_ERROR(ring->watch());
@@ -39,11 +41,15 @@ Result<> Ring::watch() {
 int Ring::epoll_fd() const { return epoll_.get(); }
 
 // Set anew by every drain that took a record: what is sent in silence after that record comes
-// before this expires.
+// before this expires. So a storm wakes us once, and then we look as often as it would have.
 void Ring::look_again_later() const {
   itimerspec when{};
   when.it_value.tv_nsec = OOMW_LAZY_WAKE_NS;
-  (void)::timerfd_settime(timer_.get(), 0, &when, nullptr);
+  // Before the timer's own beginning: never later than it fires.
+  const auto look_ns = static_cast<std::uint64_t>(SystemClock().now().ns) + OOMW_LAZY_WAKE_NS;
+  if (::timerfd_settime(timer_.get(), 0, &when, nullptr) != 0) return;
+  const std::uint32_t index = 0;
+  if (next_looks_fd_ >= 0) bpf_map_update_elem(next_looks_fd_, &index, &look_ns, BPF_ANY);
 }
 
 std::size_t Ring::drain(const std::function<void(Event)>& deliver, std::size_t max_records) {

@@ -15,12 +15,13 @@ struct ring_buffer;
 namespace oomw {
 
 // The consumer's end of the ring buffer. Core thread only.
-// Records that can wait (execs, exits) do not all wake us: for OOMW_LAZY_WAKE_NS after one did, the
-// next come in silence. So epoll_fd() also becomes readable that long after a drain() that took any.
+// Records that can wait (execs, exits) do not all wake us: for OOMW_LAZY_WAKE_NS after one did, or
+// after a drain() that took any, the next come in silence, and then epoll_fd() becomes readable.
 class Ring {
  public:
-  // Maps the ring; map_fd may be closed afterwards.
-  [[nodiscard]] static Result<std::unique_ptr<Ring>> make(int map_fd);
+  // Maps the ring; map_fd may be closed afterwards. next_looks_fd, where the programs are told of
+  // the next look, is kept by the caller for as long as this lives; -1: they are not.
+  [[nodiscard]] static Result<std::unique_ptr<Ring>> make(int map_fd, int next_looks_fd);
   ~Ring();
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
@@ -31,12 +32,13 @@ class Ring {
   [[nodiscard]] std::uint64_t undecodable() const { return undecodable_; }
 
  private:
-  Ring() = default;
+  explicit Ring(int next_looks_fd) : next_looks_fd_(next_looks_fd) {}
   static int on_record(void* self, void* data, std::size_t size);
   int take(const void* data, std::size_t size);
   Result<> watch();
   void look_again_later() const;
 
+  int next_looks_fd_;
   ring_buffer* buffer_ = nullptr;
   UniqueFd epoll_;  // readable when either of the two is
   UniqueFd timer_;

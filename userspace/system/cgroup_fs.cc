@@ -82,6 +82,14 @@ Result<UniqueFd> CgroupFs::open(const std::string& path) const {
   return fd;
 }
 
+Result<UniqueFd> CgroupFs::open(const std::string& path, CgroupId expected) const {
+  ASSIGN_OR_RETURN(UniqueFd fd, open(path));
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return fail_errno(errno, "fstat " + path);
+  if (expected && info.st_ino != expected.value) return fail(ErrorCode::kNotFound, "another cgroup has the path now");
+  return fd;
+}
+
 Result<CgroupId> CgroupFs::id_of(const std::string& path) const {
   struct stat info {};
   const std::string full = root_ + path;

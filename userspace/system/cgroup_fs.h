@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "events/event.h"
@@ -41,8 +42,9 @@ class CgroupFs {
   // The path of the child `id` of the cgroup at `parent_path`: for paths that an event cut.
   [[nodiscard]] Result<std::string> find_child(const std::string& parent_path, CgroupId id) const;
   // Usage, limit, non-reclaimable, kernel_oom_kills; detailed also fills memory_stat. `expected`
-  // guards against a path recycled by another cgroup: kNotFound if the inode differs.
-  [[nodiscard]] Result<MemorySampled> sample(const std::string& path, CgroupId expected, MonotonicTime now,
+  // guards against a path recycled by another cgroup: kNotFound if the inode differs. Its time is the
+  // reading's end: on a starved node that may be after a kill, and shows what was left then.
+  [[nodiscard]] Result<MemorySampled> sample(const std::string& path, CgroupId expected, const Clock& clock,
                                              bool detailed) const;
   [[nodiscard]] Result<std::vector<std::int32_t>> processes(const std::string& path, std::size_t max) const;
   // Memory cgroup path from the text of /proc/PID/cgroup ("4:memory:/a" or "0::/a").
@@ -57,6 +59,8 @@ class CgroupFs {
   [[nodiscard]] std::string charged_path_of(std::string path) const;
   // The directory itself, O_DIRECTORY. Paths longer than PATH_MAX work.
   [[nodiscard]] Result<UniqueFd> open(const std::string& path) const;
+  // kNotFound if another cgroup has the path by now; none expects any.
+  [[nodiscard]] Result<UniqueFd> open(const std::string& path, CgroupId expected) const;
 
  private:
   CgroupFs(CgroupVersion version, std::string root) : version_(version), root_(std::move(root)) {}

@@ -141,7 +141,7 @@ std::optional<std::string> FileEvents::Impl::only_limited_above(CgroupId id) con
   const std::string* start = names.path_of(id);
   std::optional<std::string> found;
   for (std::string path = start == nullptr ? "" : *start; path.size() > 1; path.resize(path.rfind('/'))) {
-    const auto sample = cgroups.sample(path, {}, clock.now(), false);
+    const auto sample = cgroups.sample(path, {}, clock, false);
     if (!sample.has_value() && sample.error().code == ErrorCode::kUnsupported) continue;
     if (!sample.has_value()) return std::nullopt;  // gone: its limit is not known any more
     if (!sample->limit_bytes) continue;
@@ -156,7 +156,7 @@ void FileEvents::Impl::set_owner_cgroup(const std::string& path, OomKill& event)
   event.owner_cgroup = names.id_of(path, cgroups);
   event.owner_known = static_cast<bool>(event.owner_cgroup);
   if (!event.owner_known) return;
-  const auto sample = cgroups.sample(path, event.owner_cgroup, event.time, false);
+  const auto sample = cgroups.sample(path, event.owner_cgroup, clock, false);
   if (sample.has_value()) event.owner_limit_bytes = sample->limit_bytes;
 }
 

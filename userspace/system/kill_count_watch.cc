@@ -57,7 +57,7 @@ void KillCountWatch::watch(CgroupId id, const std::string& path) {
     if (opened.error().code != ErrorCode::kNotFound) ++refused_;
     return;
   }
-  const auto sample = cgroups_.sample(path, id, clock_.now(), false);
+  const auto sample = cgroups_.sample(path, id, clock_, false);
   if (sample.has_value()) watched.kills = sample->kernel_oom_kills;
   watched_.emplace(id, std::move(watched));
 }
@@ -123,7 +123,7 @@ void KillCountWatch::on_inotify() {
 void KillCountWatch::check(CgroupId id, std::size_t attempt) {
   const auto found = watched_.find(id);
   if (found == watched_.end()) return;
-  auto sample = cgroups_.sample(found->second.path, id, clock_.now(), false);
+  auto sample = cgroups_.sample(found->second.path, id, clock_, false);
   if (!sample.has_value() && sample.error().code == ErrorCode::kNotFound) return unwatch(id);
   if (!sample.has_value()) return;
   if (sample->kernel_oom_kills > found->second.kills) {

@@ -2,7 +2,6 @@
 // One reading of a cgroup: CgroupFs::sample(). Four small files (five detailed on v1) through one
 // directory fd, into one stack buffer: nothing is allocated unless `detailed`.
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -75,13 +74,6 @@ std::optional<std::uint64_t> read_oom_kills(int dir_fd, CgroupVersion version, B
   return text.has_value() ? find_value(*text, "oom_kill") : std::nullopt;
 }
 
-Result<> check_identity(int dir_fd, CgroupId expected) {
-  struct stat info {};
-  if (::fstat(dir_fd, &info) != 0) return fail_errno(errno, "fstat");
-  if (expected && info.st_ino != expected.value) return fail(ErrorCode::kNotFound, "another cgroup has the path now");
-  return {};
-}
-
 Result<> fill(int dir_fd, CgroupVersion version, bool detailed, MemorySampled& sample) {
   Buffer buffer;
   const FileNames& names = version == CgroupVersion::kV1 ? kV1Names : kV2Names;
@@ -100,15 +92,14 @@ Result<> fill(int dir_fd, CgroupVersion version, bool detailed, MemorySampled& s
 
 }  // namespace
 
-Result<MemorySampled> CgroupFs::sample(const std::string& path, CgroupId expected, MonotonicTime now,
+Result<MemorySampled> CgroupFs::sample(const std::string& path, CgroupId expected, const Clock& clock,
                                        bool detailed) const {
-  ASSIGN_OR_RETURN(const UniqueFd dir, open(path));
-  RETURN_IF_ERROR(check_identity(dir.get(), expected));
+  ASSIGN_OR_RETURN(const UniqueFd dir, open(path, expected));
   MemorySampled sample;
-  sample.time = now;
   sample.cgroup = expected;
   sample.detailed = detailed;
   auto filled = fill(dir.get(), version_, detailed, sample);
+  sample.time = clock.now();
   if (filled.has_value()) return sample;
   // Files missing while the directory is still there: v2's root, or the controller is off here.
   const auto id = id_of(path);

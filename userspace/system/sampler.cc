@@ -10,7 +10,7 @@ namespace oomw {
 namespace {
 
 // Slow readings come in batches: with few cgroups a wake-up each slow/kMinBatches, with many at
-// most kMaxBatch readings (40 us each) per wake-up, so that no kernel event waits over 3 ms.
+// most kMaxBatch readings (at most 40 us each) per wake-up, so that no kernel event waits over 3 ms.
 constexpr std::size_t kMinBatches = 16;
 constexpr std::size_t kMaxBatch = 64;
 
@@ -55,7 +55,7 @@ void Sampler::Impl::run_slow() {
   const auto is_tracked = [this](CgroupId id) { return tracked.contains(id); };
   for (const CgroupId id : slow.take(batch_size(slow.size()), is_tracked)) {
     const auto found = tracked.find(id);
-    if (found != tracked.end() && !found->second.is_fast) sample(id, false);
+    if (found != tracked.end() && !found->second.is_fast) read_slow(id);
   }
   arm_slow();
 }
@@ -82,16 +82,35 @@ void Sampler::Impl::run_fast() {
 bool Sampler::Impl::sample(CgroupId id, bool detailed) {
   const auto found = tracked.find(id);
   if (found == tracked.end() || found->second.path.empty()) return false;
-  auto sample = cgroups.sample(found->second.path, id, clock.now(), detailed);
+  auto sample = cgroups.sample(found->second.path, id, clock, detailed);
   if (sample.has_value()) {
-    // After the reading: on a starved node it may end after a kill, and shows what was left then.
-    sample->time = clock.now();
+    if (found->second.calm) found->second.calm->remember(*sample);
     judge(id, *sample);
     deliver(std::move(*sample));
     return true;
   }
   if (sample.error().code == ErrorCode::kNotFound) forget_vanished(id);
   return false;
+}
+
+// Only a cgroup that lived to see the slow schedule is worth its descriptors.
+void Sampler::Impl::read_slow(CgroupId id) {
+  if (sample_calm(id) || !sample(id, false)) return;
+  const auto found = tracked.find(id);
+  if (found == tracked.end() || found->second.is_fast || found->second.calm || calm_count >= config.max_calm) return;
+  auto calm = CalmCgroup::open(cgroups, found->second.path, id);
+  if (!calm.has_value()) return;
+  found->second.calm = std::make_unique<CalmCgroup>(std::move(*calm));
+  ++calm_count;
+}
+
+bool Sampler::Impl::sample_calm(CgroupId id) {
+  const Tracked& state = tracked.at(id);
+  auto sample = state.calm ? state.calm->read(clock) : std::nullopt;
+  if (!sample) return false;
+  judge(id, *sample);
+  deliver(std::move(*sample));
+  return true;
 }
 
 void Sampler::Impl::judge(CgroupId id, const MemorySampled& sample) {

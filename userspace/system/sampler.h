@@ -21,6 +21,7 @@ struct SamplerConfig {
   Nanoseconds fast = std::chrono::seconds(1);   // those above fast_ratio of their limit
   double fast_ratio = 0.5;
   std::size_t max_fast = 256;
+  std::size_t max_calm = 256;                                  // of the others, with files kept open: see CalmCgroup
   Nanoseconds identify_delay = std::chrono::milliseconds(50);  // exec -> read /proc: short-lived ones never cost
   std::size_t max_pending = 4'096;                             // execs waiting to be read; overflow counted
   BundleConfig bundles;

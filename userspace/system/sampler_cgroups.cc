@@ -30,7 +30,7 @@ bool Sampler::Impl::track(CgroupId id, CgroupId parent, std::string path) {
       ++lost["tracked_cgroups"];
       return false;
     }
-    tracked.emplace(id, Tracked{parent, std::move(path)});
+    tracked.emplace(id, Tracked{parent, std::move(path), false, false, nullptr});
     slow.add(id);
     return true;
   }
@@ -76,6 +76,7 @@ void Sampler::Impl::drop(CgroupId id) {
   const auto found = tracked.find(id);
   if (found == tracked.end()) return;
   if (found->second.in_fast) --fast_count;
+  if (found->second.calm) --calm_count;
   tracked.erase(found);
 }
 

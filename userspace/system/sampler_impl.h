@@ -2,11 +2,13 @@
 // Private to sampler*.cc.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "system/calm_cgroup.h"
 #include "system/due_queue.h"
 #include "system/round_robin.h"
 #include "system/sampler.h"
@@ -21,7 +23,8 @@ struct Sampler::Impl {
     CgroupId parent;
     std::string path;  // "" until known
     bool is_fast = false;
-    bool in_fast = false;  // has a place in `fast`
+    bool in_fast = false;              // has a place in `fast`
+    std::unique_ptr<CalmCgroup> calm;  // cheap readings, once the slow schedule has come by
   };
 
   Impl(EventLoop& event_loop, const CgroupFs& fs, const Clock& a_clock, SamplerConfig a_config, Deliver a_deliver);
@@ -30,6 +33,8 @@ struct Sampler::Impl {
   // sampler.cc: the schedules
   void start();
   bool sample(CgroupId id, bool detailed);
+  bool sample_calm(CgroupId id);
+  void read_slow(CgroupId id);
   void judge(CgroupId id, const MemorySampled& sample);
   void make_fast(CgroupId id);
   void arm_slow();
@@ -70,6 +75,7 @@ struct Sampler::Impl {
   RoundRobin slow;
   RoundRobin fast;
   std::size_t fast_count = 0;
+  std::size_t calm_count = 0;  // cgroups with files kept open
   SeenProcesses seen;
   DueQueue due;
   bool is_started = false;  // the first walk is over: what appears now is new

@@ -21,8 +21,8 @@
 
 namespace {
 
-constexpr std::uint32_t kKeys = 30'000;
-constexpr std::size_t kCached = 8'000;
+constexpr std::uint32_t kKeys = 7'500;
+constexpr std::size_t kCached = 2'000;
 constexpr std::size_t kLargestValue = 8'192;
 constexpr std::size_t kAnswer = 2'048;
 constexpr std::uint64_t kLargeEach = 256;

@@ -152,6 +152,39 @@ TEST_F(IncidentStoreTest, write_when_the_disk_is_full_is_no_space_and_leaves_not
   EXPECT_EQ(std::system(("umount " + mount).c_str()), 0);
 }
 
+TEST_F(IncidentStoreTest, write_and_prune_when_there_are_many_walk_over_them_once) {
+  for (unsigned i = 0; i < 50; ++i) {
+    write(fresh_incident(i));
+    write(fresh_incident(i));
+    ASSERT_TRUE(store_.prune({.count = 10}, kKillTime).has_value());
+  }
+  EXPECT_EQ(store_.list()->size(), 10u);
+  EXPECT_EQ(store_.walks(), 1u);
+}
+
+TEST_F(IncidentStoreTest, write_when_a_person_deleted_it_writes_it_anew) {
+  fs::remove_all(write(fresh_incident()));
+  const std::string path = write(fresh_incident());
+  EXPECT_TRUE(fs::exists(path + "/incident.json"));
+  EXPECT_EQ(store_.list()->size(), 1u);
+}
+
+TEST_F(IncidentStoreTest, write_when_a_person_renamed_it_amends_it_there) {
+  const std::string path = write(fresh_incident());
+  const std::string renamed = store_.root() + "/20261121T030405Z-kept-for-later-00000001";
+  fs::rename(path, renamed);
+  EXPECT_EQ(write(fresh_incident()), renamed);
+  EXPECT_EQ(store_.list()->size(), 1u);
+}
+
+TEST_F(IncidentStoreTest, write_when_the_data_dir_was_emptied_goes_on) {
+  write(fresh_incident(1));
+  fs::remove_all(directory_.path() + "/data");
+  write(fresh_incident(2));
+  EXPECT_EQ(*store_.prune({}, kKillTime), 0u);
+  EXPECT_EQ(store_.list()->size(), 1u);
+}
+
 TEST_F(IncidentStoreTest, list_when_others_put_things_there_skips_them) {
   write(fresh_incident(2));
   write(fresh_incident(1, 1));
@@ -192,6 +225,54 @@ TEST_F(IncidentStoreTest, prune_when_beyond_count_drops_the_oldest) {
   const auto left = *store_.list();
   ASSERT_EQ(left.size(), 2u);
   EXPECT_EQ(left[1].id, "20261121T030405Z-00000000");
+}
+
+TEST_F(IncidentStoreTest, prune_when_another_process_wrote_them_drops_the_oldest) {
+  for (unsigned i = 0; i < 5; ++i) write(fresh_incident(i, i));
+  IncidentStore restarted(directory_.path() + "/data");
+  EXPECT_EQ(*restarted.prune({.count = 2}, kKillTime), 3u);
+  EXPECT_EQ(*restarted.prune({.count = 2}, kKillTime), 0u);
+  EXPECT_EQ(store_.list()->size(), 2u);
+}
+
+TEST_F(IncidentStoreTest, prune_when_a_person_deleted_and_added_some_counts_what_is_there) {
+  for (unsigned i = 0; i < 4; ++i) write(fresh_incident(i, i));
+  ASSERT_EQ(*store_.prune({.count = 10}, kKillTime), 0u);
+  fs::remove_all(*store_.find("20261119").map([&](const auto& s) { return store_.root() + "/" + s.directory; }));
+  const std::string added = store_.root() + "/20251121T030405Z-a-b-c-0000000a";
+  fs::create_directories(added);
+  std::ofstream(added + "/incident.json") << "{}";
+  EXPECT_EQ(*store_.prune({.count = 3}, kKillTime), 1u);
+  EXPECT_FALSE(fs::exists(added));
+  EXPECT_EQ(store_.list()->size(), 3u);
+}
+
+TEST_F(IncidentStoreTest, prune_when_it_lost_its_json_leaves_it) {
+  write(fresh_incident(2));
+  const std::string path = write(fresh_incident(1, 3));
+  fs::remove(path + "/incident.json");
+  EXPECT_EQ(*store_.prune({.count = 1}, kKillTime), 0u);
+  EXPECT_TRUE(fs::exists(path + "/report.md"));
+}
+
+TEST_F(IncidentStoreTest, prune_when_an_hour_went_by_looks_at_sizes_again) {
+  write(fresh_incident(1, 1));
+  const std::string path = write(fresh_incident(2));
+  ASSERT_EQ(*store_.prune({}, kKillTime), 0u);
+  std::ofstream(path + "/notes.txt") << std::string(1u << 20, 'x');
+  EXPECT_EQ(*store_.prune({.bytes = 1u << 20}, {kKillTime.ns + 1}), 0u);
+  EXPECT_EQ(*store_.prune({.bytes = 1u << 20}, {kKillTime.ns + 3'601'000'000'000}), 1u);
+}
+
+TEST_F(IncidentStoreTest, prune_within_one_second_keeps_the_latest) {
+  Incident first = fresh_incident(9);
+  Incident second = fresh_incident(3);
+  first.time.ns -= 200;
+  second.time.ns -= 100;
+  write(first);
+  write(second);
+  EXPECT_EQ(*store_.prune({.count = 1}, kKillTime), 1u);
+  EXPECT_EQ(store_.list()->front().id, second.id);
 }
 
 TEST_F(IncidentStoreTest, prune_when_beyond_age_drops_the_old) {

@@ -94,5 +94,22 @@ TEST(RefusalTest, reason_is_one_bounded_line) {
   EXPECT_EQ(reason.find('\x1b'), std::string::npos);
 }
 
+const std::vector<std::string> kTogether = {"on_a_btf", "on_b_btf"};
+
+TEST(RefusalTest, of_programs_loaded_together_the_last_one_named_is_the_refused) {
+  EXPECT_EQ(refused_program("libbpf: prog 'on_a_btf': something minor\n"
+                            "libbpf: prog 'on_b_btf': BPF program load failed: Permission denied\n"
+                            "libbpf: failed to load object 'reclaim'\n",
+                            kTogether),
+            "on_b_btf");
+}
+
+TEST(RefusalTest, without_a_name_or_with_anothers_nobody_is_the_refused) {
+  EXPECT_EQ(refused_program("libbpf: Error in bpf_create_map_xattr(ring): EPERM", kTogether), "");
+  EXPECT_EQ(refused_program("libbpf: prog 'on_c_btf': BPF program load failed: EPERM", kTogether), "");
+  EXPECT_EQ(refused_program("libbpf: prog '", kTogether), "");
+  EXPECT_EQ(refused_program("", kTogether), "");
+}
+
 }  // namespace
 }  // namespace oomw

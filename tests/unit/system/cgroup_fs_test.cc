@@ -19,6 +19,13 @@ using ::testing::ElementsAre;
 
 constexpr MonotonicTime kNow{5};
 
+class StandingClock final : public Clock {
+ public:
+  [[nodiscard]] MonotonicTime now() const override { return kNow; }
+  [[nodiscard]] WallTime wall_now() const override { return {}; }
+};
+const StandingClock kClock;
+
 class V2Tree : public ::testing::Test {
  protected:
   V2Tree() { tree.write("cgroup.controllers", "cpuset cpu io memory pids\n"); }
@@ -66,7 +73,7 @@ TEST(CgroupProbe, no_memory_controller_anywhere_is_unsupported_and_says_where) {
 
 TEST_F(V2Tree, sample_reads_usage_limit_and_local_kills) {
   V2Cgroup{}.write(tree, "pod/app");
-  const auto sample = fs().sample("/pod/app", id("pod/app"), kNow, false);
+  const auto sample = fs().sample("/pod/app", id("pod/app"), kClock, false);
   ASSERT_TRUE(sample.has_value()) << sample.error().message;
   EXPECT_EQ(sample->usage_bytes, 100u << 20);
   EXPECT_EQ(sample->limit_bytes, 256u << 20);
@@ -79,35 +86,35 @@ TEST_F(V2Tree, sample_reads_usage_limit_and_local_kills) {
 
 TEST_F(V2Tree, sample_nonreclaimable_is_usage_without_file_lrus_and_reclaimable_slab) {
   V2Cgroup{}.write(tree, "app");
-  const auto sample = fs().sample("/app", id("app"), kNow, false);
+  const auto sample = fs().sample("/app", id("app"), kClock, false);
   EXPECT_EQ(sample->nonreclaimable_bytes, (100u << 20) - (10u << 20) - (20u << 20) - (1u << 20));
 }
 
 TEST_F(V2Tree, sample_stat_ahead_of_usage_floors_at_zero) {
   V2Cgroup{.current = "4096"}.write(tree, "app");
-  EXPECT_EQ(fs().sample("/app", id("app"), kNow, false)->nonreclaimable_bytes, 0u);
+  EXPECT_EQ(fs().sample("/app", id("app"), kClock, false)->nonreclaimable_bytes, 0u);
 }
 
 TEST_F(V2Tree, sample_without_file_lrus_leaves_nonreclaimable_unknown) {
   V2Cgroup{.stat = "anon 1\n"}.write(tree, "app");
-  const auto sample = fs().sample("/app", id("app"), kNow, false);
+  const auto sample = fs().sample("/app", id("app"), kClock, false);
   ASSERT_TRUE(sample.has_value());
   EXPECT_EQ(sample->nonreclaimable_bytes, std::nullopt);
 }
 
 TEST_F(V2Tree, sample_max_means_no_limit) {
   V2Cgroup{.max = "max"}.write(tree, "app");
-  EXPECT_EQ(fs().sample("/app", id("app"), kNow, false)->limit_bytes, std::nullopt);
+  EXPECT_EQ(fs().sample("/app", id("app"), kClock, false)->limit_bytes, std::nullopt);
 }
 
 TEST_F(V2Tree, sample_before_5_2_takes_hierarchical_kills) {
   V2Cgroup{.events_local = ""}.write(tree, "app");
-  EXPECT_EQ(fs().sample("/app", id("app"), kNow, false)->kernel_oom_kills, 3u);
+  EXPECT_EQ(fs().sample("/app", id("app"), kClock, false)->kernel_oom_kills, 3u);
 }
 
 TEST_F(V2Tree, sample_detailed_holds_the_stat) {
   V2Cgroup{}.write(tree, "app");
-  const auto sample = fs().sample("/app", id("app"), kNow, true);
+  const auto sample = fs().sample("/app", id("app"), kClock, true);
   EXPECT_TRUE(sample->detailed);
   EXPECT_EQ(sample->memory_stat.at("anon"), 60u << 20);
   EXPECT_EQ(sample->memory_stat.at("kernel"), 5u << 20);
@@ -115,34 +122,34 @@ TEST_F(V2Tree, sample_detailed_holds_the_stat) {
 
 TEST_F(V2Tree, sample_of_recycled_path_is_not_found) {
   V2Cgroup{}.write(tree, "app");
-  const auto sample = fs().sample("/app", CgroupId{id("app").value + 1}, kNow, false);
+  const auto sample = fs().sample("/app", CgroupId{id("app").value + 1}, kClock, false);
   ASSERT_FALSE(sample.has_value());
   EXPECT_EQ(sample.error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(V2Tree, sample_of_vanished_cgroup_is_not_found) {
-  const auto sample = fs().sample("/gone", CgroupId{1}, kNow, false);
+  const auto sample = fs().sample("/gone", CgroupId{1}, kClock, false);
   ASSERT_FALSE(sample.has_value());
   EXPECT_EQ(sample.error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(V2Tree, sample_without_memory_switched_on_is_unsupported) {
   tree.write("app/cgroup.procs", "1\n");
-  const auto sample = fs().sample("/app", id("app"), kNow, false);
+  const auto sample = fs().sample("/app", id("app"), kClock, false);
   ASSERT_FALSE(sample.has_value());
   EXPECT_EQ(sample.error().code, ErrorCode::kUnsupported);
 }
 
 TEST_F(V2Tree, sample_of_garbage_is_invalid) {
   V2Cgroup{.current = "many"}.write(tree, "app");
-  EXPECT_EQ(fs().sample("/app", id("app"), kNow, false).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(fs().sample("/app", id("app"), kClock, false).error().code, ErrorCode::kInvalid);
   V2Cgroup{.max = "-1"}.write(tree, "app");
-  EXPECT_EQ(fs().sample("/app", id("app"), kNow, false).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(fs().sample("/app", id("app"), kClock, false).error().code, ErrorCode::kInvalid);
 }
 
 TEST_F(V1Tree, sample_reads_the_v1_files) {
   V1Cgroup{}.write(tree, "memory/app");
-  const auto sample = fs().sample("/app", id("app"), kNow, false);
+  const auto sample = fs().sample("/app", id("app"), kClock, false);
   ASSERT_TRUE(sample.has_value()) << sample.error().message;
   EXPECT_EQ(sample->usage_bytes, 100u << 20);
   EXPECT_EQ(sample->limit_bytes, 256u << 20);
@@ -151,12 +158,12 @@ TEST_F(V1Tree, sample_reads_the_v1_files) {
 }
 
 TEST_F(V1Tree, sample_page_rounded_long_max_means_no_limit) {
-  EXPECT_EQ(fs().sample("/", id(""), kNow, false)->limit_bytes, std::nullopt);
+  EXPECT_EQ(fs().sample("/", id(""), kClock, false)->limit_bytes, std::nullopt);
 }
 
 TEST_F(V1Tree, sample_detailed_gives_totals_under_v2_names) {
   V1Cgroup{}.write(tree, "memory/app");
-  const auto stat = fs().sample("/app", id("app"), kNow, true)->memory_stat;
+  const auto stat = fs().sample("/app", id("app"), kClock, true)->memory_stat;
   EXPECT_EQ(stat.at("anon"), 60u << 20);
   EXPECT_EQ(stat.at("file"), 30u << 20);
   EXPECT_EQ(stat.at("anon_thp"), 2u << 20);
@@ -205,7 +212,7 @@ TEST_F(V2Tree, deep_long_names_are_walked_and_sampled) {
   ASSERT_TRUE(id.has_value()) << id.error().message;
   EXPECT_EQ(fs().walk()->back().path, path);
   EXPECT_EQ(fs().walk()->back().id, *id);
-  EXPECT_EQ(fs().sample(path, *id, kNow, false).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(fs().sample(path, *id, kClock, false).error().code, ErrorCode::kUnsupported);
 }
 
 TEST_F(V2Tree, find_child_by_id) {
@@ -261,7 +268,7 @@ TEST_P(RealTrees, are_probed_walked_and_sampled) {
   ASSERT_TRUE(fs.has_value()) << fs.error().message;
   EXPECT_EQ(fs->version(), tree.version);
   EXPECT_EQ(fs->walk()->back().path, tree.path);
-  const auto sample = fs->sample(tree.path, *fs->id_of(tree.path), kNow, true);
+  const auto sample = fs->sample(tree.path, *fs->id_of(tree.path), kClock, true);
   ASSERT_TRUE(sample.has_value()) << sample.error().message;
   EXPECT_EQ(sample->usage_bytes, tree.usage);
   EXPECT_EQ(sample->limit_bytes, tree.limit);

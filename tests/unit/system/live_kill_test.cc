@@ -34,7 +34,7 @@ class LiveFiles : public ::testing::Test {
     ASSERT_TRUE(made.has_value()) << made.error().message;
     files = std::move(*made);
     files->on_event(CgroupCreated{clock.now(), box->id(), {}, box->path(), true});
-    const auto sample = cgroups->sample(box->path(), box->id(), clock.now(), false);
+    const auto sample = cgroups->sample(box->path(), box->id(), clock, false);
     ASSERT_TRUE(sample.has_value()) << sample.error().message;
     EXPECT_EQ(sample->limit_bytes, kLimit);
     files->on_event(*sample);

@@ -203,6 +203,35 @@ TEST_F(SamplerTest, slow_schedule_reads_every_cgroup_in_turn) {
   for (const auto& [cgroup, count] : readings) EXPECT_LE(count, 3);
 }
 
+TEST_F(SamplerTest, calm_cgroup_is_read_on_from_open_files_and_its_moves_are_seen) {
+  config.slow = milliseconds(50);
+  V2Cgroup{.max = "max"}.write(tree, "cg/calm");
+  make();
+  sampler->start();
+  run_until([&] { return all<MemorySampled>().size() >= 3; });
+  tree.write("cg/calm/memory.stat", "active_file 1\ninactive_file 1\n");  // not looked at while nothing moves
+  events.clear();
+  run_until([&] { return all<MemorySampled>().size() >= 2; });
+  EXPECT_EQ(all<MemorySampled>().back().nonreclaimable_bytes, (100u << 20) - (31u << 20));
+  tree.write("cg/calm/memory.current", std::to_string(50u << 20));
+  events.clear();
+  run_until([&] { return all<MemorySampled>().size() >= 2; });
+  EXPECT_EQ(all<MemorySampled>().back().nonreclaimable_bytes, (50u << 20) - 2);
+}
+
+TEST_F(SamplerTest, calm_cgroup_that_comes_near_its_limit_is_read_fast) {
+  config.slow = milliseconds(50);
+  V2Cgroup{.max = "max"}.write(tree, "cg/app");
+  make();
+  sampler->start();
+  run_until([&] { return all<MemorySampled>().size() >= 3; });
+  config.slow = std::chrono::hours(1);
+  tree.write("cg/app/memory.max", std::to_string(110u << 20));
+  events.clear();
+  run_until([&] { return all<MemorySampled>().size() >= 3; });
+  EXPECT_EQ(all<MemorySampled>().back().limit_bytes, 110u << 20);
+}
+
 TEST_F(SamplerTest, near_its_limit_is_read_on_the_fast_schedule) {
   config.slow = std::chrono::hours(1);
   config.fast = milliseconds(10);

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "system/calm_cgroup.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "system/memory_files.h"
+
+namespace oomw {
+namespace {
+
+// memory.events.local is 100 bytes, memory.oom_control 60.
+using Buffer = std::array<char, 512>;
+
+std::optional<std::string_view> read_again(const UniqueFd& fd, Buffer& buffer) {
+  const ssize_t n = ::pread(fd.get(), buffer.data(), buffer.size(), 0);
+  if (n <= 0) return std::nullopt;
+  return std::string_view(buffer.data(), static_cast<std::size_t>(n));
+}
+
+struct FileNames {
+  const char* usage;
+  const char* limit;
+  const char* kills;
+};
+constexpr FileNames kV1Names{"memory.usage_in_bytes", "memory.limit_in_bytes", "memory.oom_control"};
+constexpr FileNames kV2Names{"memory.current", "memory.max", "memory.events.local"};
+
+}  // namespace
+
+Result<CalmCgroup> CalmCgroup::open(const CgroupFs& cgroups, const std::string& path, CgroupId id) {
+  const FileNames& names = cgroups.version() == CgroupVersion::kV1 ? kV1Names : kV2Names;
+  ASSIGN_OR_RETURN(const UniqueFd dir, cgroups.open(path, id));
+  CalmCgroup calm;
+  calm.id_ = id;
+  ASSIGN_OR_RETURN(calm.usage_, open_at(dir.get(), names.usage, O_RDONLY));
+  ASSIGN_OR_RETURN(calm.limit_, open_at(dir.get(), names.limit, O_RDONLY));
+  // Before 5.2 there is none: the whole readings bring the count then.
+  if (auto kills = open_at(dir.get(), names.kills, O_RDONLY); kills.has_value()) calm.kills_ = std::move(*kills);
+  return calm;
+}
+
+void CalmCgroup::remember(const MemorySampled& whole) {
+  whole_at_ = whole.time;
+  whole_usage_bytes_ = whole.usage_bytes;
+  reclaimable_bytes_.reset();
+  if (whole.nonreclaimable_bytes) reclaimable_bytes_ = whole.usage_bytes - *whole.nonreclaimable_bytes;
+}
+
+bool CalmCgroup::has_moved(std::uint64_t usage_bytes) const {
+  const auto [low, high] = std::minmax(usage_bytes, whole_usage_bytes_);
+  return high - low > std::max(kMovedBytes, whole_usage_bytes_ / kMovedPart);
+}
+
+std::optional<MemorySampled> CalmCgroup::read(const Clock& clock) const {
+  if (!whole_at_ || clock.now() - *whole_at_ >= kWholeEvery) return std::nullopt;
+  Buffer buffer;
+  MemorySampled sample;
+  sample.cgroup = id_;
+  const auto usage_text = read_again(usage_, buffer);
+  const auto usage = usage_text ? parse_u64(trim(*usage_text)) : std::nullopt;
+  if (!usage || has_moved(*usage)) return std::nullopt;
+  const auto limit_text = read_again(limit_, buffer);
+  const LimitText limit = limit_text ? parse_limit(*limit_text) : LimitText{};
+  if (!limit.valid) return std::nullopt;
+  if (kills_.is_valid()) {
+    if (const auto text = read_again(kills_, buffer)) sample.kernel_oom_kills = find_value(*text, "oom_kill");
+  }
+  sample.usage_bytes = *usage;
+  sample.limit_bytes = limit.bytes;
+  if (reclaimable_bytes_) sample.nonreclaimable_bytes = *usage - std::min(*usage, *reclaimable_bytes_);
+  sample.time = clock.now();
+  return sample;
+}
+
+}  // namespace oomw
