@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pods as the Kubernetes API tells of them. No cluster: a stand-in speaks the documented wire format."""
 import datetime
+import hashlib
 import json
 import os
 import signal
 import time
+import uuid
 
 from harness import cgroup as cgroups
 from harness.api_server import ApiServer, make_authority
@@ -12,9 +14,7 @@ from harness.case import MIB, E2eTest
 from harness.daemon import run_cli
 from harness.wait import eventually
 
-ID = "5e1f" * 16
 OLD_ID = "0a2b" * 16
-POD_UID = "0f3c1a52-9d41-4b5e-8a2b-6d1f0c9e7a11"
 HOG = ("--rate-mb-s", "200")
 
 
@@ -22,43 +22,46 @@ def rfc3339(seconds):
     return datetime.datetime.fromtimestamp(int(seconds), datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def make_pod(name="otelcol-7f", uid=POD_UID, container_id=ID, **metadata):
-    return {
-        "metadata": {"name": name, "namespace": "payments", "uid": uid, "labels": {"app": "otelcol"},
-                     "annotations": {"oomwitness.io/pprof-port": "6061", "other": "x"},
-                     "ownerReferences": [{"kind": "ReplicaSet", "name": "otelcol", "controller": True}], **metadata},
-        "spec": {"nodeName": "node-1",
-                 "containers": [{"name": "collector", "image": "example/otelcol:1", "env": [{"name": "A", "value": "b"}],
-                                 "resources": {"limits": {"memory": "32Mi"}}}]},
-        "status": {"phase": "Running", "containerStatuses": [
-            {"name": "collector", "image": "docker.io/example/otelcol:1", "restartCount": 3,
-             "containerID": f"containerd://{container_id}", "state": {"running": {"startedAt": rfc3339(time.time())}},
-             "lastState": {"terminated": {"reason": "Error", "exitCode": 2, "finishedAt": "2026-11-20T03:04:05Z",
-                                          "containerID": f"containerd://{OLD_ID}"}}}]},
-    }
-
-
-def ended(pod, reason, finished, container_id=ID, exit_code=137):
-    """The kubelet's word after the end of a run: a new run, the old one in lastState."""
-    pod = json.loads(json.dumps(pod))
-    status = pod["status"]["containerStatuses"][0]
-    status["restartCount"] += 1
-    status["containerID"] = "containerd://" + "7c7c" * 16
-    status["lastState"] = {"terminated": {"reason": reason, "exitCode": exit_code, "finishedAt": rfc3339(finished),
-                                          "containerID": f"containerd://{container_id}"}}
-    return pod
-
-
 class PodTest(E2eTest):
     """A cgroup named as the kubelet's systemd driver names it, and an API server, not started."""
 
     def setUp(self):
         super().setUp()
+        # Its own: the daemon of one test sees the containers of another.
+        self.id = hashlib.sha256(self.prefix.encode()).hexdigest()
+        self.uid = str(uuid.uuid5(uuid.NAMESPACE_DNS, self.prefix))
+        self.namespace = "pay-" + self.id[:8]
         node = self.cgroup("node")
-        pod = self.raw_cgroup(f"kubepods-burstable-pod{POD_UID.replace('-', '_')}.slice", None, node)
-        self.box = self.raw_cgroup(f"cri-containerd-{ID}.scope", 32 * MIB, pod)
+        pod = self.raw_cgroup(f"kubepods-burstable-pod{self.uid.replace('-', '_')}.slice", None, node)
+        self.box = self.raw_cgroup(f"cri-containerd-{self.id}.scope", 32 * MIB, pod)
         self.api = ApiServer(self.scratch)
         self._stack.callback(self.api.stop)
+
+    def make_pod(self, name="otelcol-7f", uid=None, container_id=None, **metadata):
+        return {
+            "metadata": {"name": name, "namespace": self.namespace, "uid": uid or self.uid, "labels": {"app": "otelcol"},
+                         "annotations": {"oomwitness.io/pprof-port": "6061", "other": "x"},
+                         "ownerReferences": [{"kind": "ReplicaSet", "name": "otelcol", "controller": True}],
+                         **metadata},
+            "spec": {"nodeName": "node-1",
+                     "containers": [{"name": "collector", "image": "example/otelcol:1",
+                                     "resources": {"limits": {"memory": "32Mi"}}}]},
+            "status": {"phase": "Running", "containerStatuses": [
+                {"name": "collector", "image": "docker.io/example/otelcol:1", "restartCount": 3,
+                 "containerID": f"containerd://{container_id or self.id}",
+                 "state": {"running": {"startedAt": rfc3339(time.time())}},
+                 "lastState": {"terminated": {"reason": "Error", "exitCode": 2, "finishedAt": "2026-11-20T03:04:05Z",
+                                              "containerID": f"containerd://{OLD_ID}"}}}]},
+        }
+
+    def ended(self, reason, finished):
+        """The kubelet's word after the end of a run: a new run, the old one in lastState."""
+        pod = self.make_pod(container_id="7c7c" * 16)
+        status = pod["status"]["containerStatuses"][0]
+        status["restartCount"] += 1
+        status["lastState"] = {"terminated": {"reason": reason, "exitCode": 137, "finishedAt": rfc3339(finished),
+                                              "containerID": f"containerd://{self.id}"}}
+        return pod
 
     def raw_cgroup(self, name, limit_bytes, parent):
         """Without this test's prefix in its name: the name is the point. Its parent has it."""
@@ -69,10 +72,10 @@ class PodTest(E2eTest):
 
     def bundle(self):
         """What containerd leaves beside the container."""
-        directory = os.path.join(self.scratch, "run/containerd/io.containerd.runtime.v2.task/k8s.io", ID)
+        directory = os.path.join(self.scratch, "run/containerd/io.containerd.runtime.v2.task/k8s.io", self.id)
         os.makedirs(directory)
-        names = {"container-name": "collector", "sandbox-name": "otelcol-7f", "sandbox-namespace": "payments",
-                 "sandbox-uid": POD_UID, "image-name": "example/otelcol:1"}
+        names = {"container-name": "collector", "sandbox-name": "otelcol-7f", "sandbox-namespace": self.namespace,
+                 "sandbox-uid": self.uid, "image-name": "example/otelcol:1"}
         with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as f:
             json.dump({"annotations": {"io.kubernetes.cri." + key: value for key, value in names.items()}}, f)
 
@@ -99,7 +102,7 @@ class PodTest(E2eTest):
     def counted(self, daemon):
         """By pod: the cgroup's prefix is no label here."""
         return int(sum(value for labels, value in daemon.scrape().values("oomwitness_oom_kills_total")
-                       if labels["namespace"] == "payments"))
+                       if labels["namespace"] == self.namespace))
 
     def kill(self):
         hog = self.memhog(self.box, *HOG)
@@ -117,14 +120,14 @@ class PodTest(E2eTest):
 
 class Incidents(PodTest):
     def test_the_api_tells_what_no_file_on_the_node_does(self):
-        self.api.put(make_pod())
+        self.api.put(self.make_pod())
         witness = self.started()
         self.kill()
         incident = self.incident(witness)
         self.assertEqual(incident["container"]["name"], "collector")
         self.assertEqual(incident["container"]["image"], "docker.io/example/otelcol:1")
         pod = incident["pod"]
-        self.assertEqual((pod["namespace"], pod["name"], pod["uid"]), ("payments", "otelcol-7f", POD_UID))
+        self.assertEqual((pod["namespace"], pod["name"], pod["uid"]), (self.namespace, "otelcol-7f", self.uid))
         self.assertEqual(pod["node"], "node-1")
         self.assertEqual(pod["labels"], {"app": "otelcol"})
         self.assertEqual(pod["owner"], {"kind": "ReplicaSet", "name": "otelcol"})
@@ -132,12 +135,12 @@ class Incidents(PodTest):
         self.assertEqual(pod["memory_limit_bytes"], 32 * MIB)
         self.assertEqual(pod["last_termination"], {"reason": "Error", "exit_code": 2, "container_id": OLD_ID,
                                                    "finished_at": "2026-11-20T03:04:05.000000000Z"})
-        self.assertIn("-payments-otelcol-7f-collector-", incident["_dir"])
+        self.assertIn(f"-{self.namespace}-otelcol-7f-collector-", incident["_dir"])
 
     def test_a_change_told_by_the_watch_is_known_at_the_kill(self):
-        self.api.put(make_pod())
+        self.api.put(self.make_pod())
         witness = self.started()
-        pod = make_pod()
+        pod = self.make_pod()
         pod["status"]["containerStatuses"][0]["restartCount"] = 9
         self.api.put(pod)
         time.sleep(1)
@@ -145,9 +148,16 @@ class Incidents(PodTest):
         self.assertEqual(self.incident(witness)["pod"]["restart_count"], 9)
         self.assertEqual(self.api.count(limit="500"), 1, "one list")
 
+    def test_a_pod_that_wants_no_captures_has_none(self):
+        self.api.put(self.make_pod(annotations={"oomwitness.io/capture": "false"}))
+        witness = self.started()
+        self.kill()
+        incident = self.incident(witness)
+        self.assertEqual({c["reason"] for c in incident["captures"]}, {"opted_out"})
+
     def test_a_pod_told_of_late_amends_the_incident(self):
         self.bundle()
-        self.api.put(make_pod())
+        self.api.put(self.make_pod())
         self.api.delay_s = 2
         self.api.start()
         witness = self.witness()
@@ -159,7 +169,7 @@ class Incidents(PodTest):
     def test_hostile_names_stay_data(self):
         evil = "| x | \x1b[31m<script>`id`</script>\n# title \u202e"
         name = "../../../../etc/passwd"
-        self.api.put(make_pod(name, labels={evil: evil, "a": "b" * 5000}, annotations={"oomwitness.io/" + evil: evil}))
+        self.api.put(self.make_pod(name, labels={evil: evil, "a": "b" * 5000}, annotations={"oomwitness.io/" + evil: evil}))
         witness = self.started()
         self.kill()
         incident = self.incident(witness)
@@ -189,7 +199,7 @@ class Absence(PodTest):
 
     def test_a_server_that_comes_later_is_found_and_one_that_goes_is_missed(self):
         self.bundle()
-        self.api.put(make_pod())
+        self.api.put(self.make_pod())
         witness = self.witness()
         self.wait_value(witness, 1, "kubernetes_errors_total", kind="connect")
         self.api.start()
@@ -209,7 +219,7 @@ class Absence(PodTest):
 class Wire(PodTest):
     def setUp(self):
         super().setUp()
-        self.api.put(make_pod())
+        self.api.put(self.make_pod())
 
     def errors(self, witness, kind, count=1):
         self.wait_value(witness, count, "kubernetes_errors_total", kind=kind)
@@ -223,11 +233,11 @@ class Wire(PodTest):
         self.api.start()
         self.errors(witness, "unauthorized")
         self.wait_value(witness, 1, "kubernetes_state", state="watching")
-        self.api.put(make_pod("another", uid="u2", container_id="c2"))
+        self.api.put(self.make_pod("another", uid="u2", container_id="c2"))
         self.wait_value(witness, 2, "kubernetes_pods")
 
     def test_a_version_that_is_gone_is_listed_anew(self):
-        self.api.put(make_pod("goes", uid="u2", container_id="c2"))
+        self.api.put(self.make_pod("goes", uid="u2", container_id="c2"))
         witness = self.started()
         del self.api.pods["u2"]
         self.api.forget_versions()
@@ -308,7 +318,7 @@ class ManyPods(PodTest):
 
     def fill(self):
         for i in range(self.COUNT):
-            pod = make_pod(f"otelcol-7f9c6d5b8-{i:05}", uid=f"0f3c1a52-9d41-4b5e-8a2b-{i:012}",
+            pod = self.make_pod(f"otelcol-7f9c6d5b8-{i:05}", uid=f"0f3c1a52-9d41-4b5e-8a2b-{i:012}",
                            container_id=f"{i:064x}")
             pod["metadata"]["labels"] = {f"app.kubernetes.io/label-{k}": f"value-of-label-{k}" for k in range(6)}
             self.api.pods[pod["metadata"]["uid"]] = pod
@@ -343,7 +353,7 @@ class ManyPods(PodTest):
 class Disagreements(PodTest):
     def setUp(self):
         super().setUp()
-        self.api.put(make_pod())
+        self.api.put(self.make_pod())
 
     def disagreements(self, witness, kind):
         return self.value(witness, "kubernetes_disagreements_total", kind=kind)
@@ -351,7 +361,7 @@ class Disagreements(PodTest):
     def test_oom_killed_without_a_kill_is_counted(self):
         witness = self.started()
         time.sleep(12)  # what was before the first 10 s is not ours to judge
-        self.api.put(ended(make_pod(), "OOMKilled", time.time()))
+        self.api.put(self.ended("OOMKilled", time.time()))
         self.wait_value(witness, 1, "kubernetes_disagreements_total", kind="oom_killed_without_kill")
         self.assertIn("status says OOMKilled", witness.log())
 
@@ -359,7 +369,7 @@ class Disagreements(PodTest):
         witness = self.started()
         self.kill()
         self.incident(witness)
-        self.api.put(ended(make_pod(), "Error", time.time()))
+        self.api.put(self.ended("Error", time.time()))
         incident = self.amended(witness, lambda i: "disagreement" in i["pod"], "disagreement")
         self.assertEqual(incident["pod"]["disagreement"]["kind"], "kill_with_other_reason")
         self.assertEqual(self.disagreements(witness, "kill_with_other_reason"), 1)
@@ -368,7 +378,7 @@ class Disagreements(PodTest):
         witness = self.started()
         self.kill()
         self.incident(witness)
-        self.api.put(ended(make_pod(), "OOMKilled", time.time()))
+        self.api.put(self.ended("OOMKilled", time.time()))
         time.sleep(3)
         self.assertEqual(sum(v for _, v in witness.scrape().values("oomwitness_kubernetes_disagreements_total")), 0)
 
@@ -386,7 +396,7 @@ class Disagreements(PodTest):
 class PodEvents(PodTest):
     def setUp(self):
         super().setUp()
-        self.api.put(make_pod())
+        self.api.put(self.make_pod())
 
     def test_nothing_is_posted_unless_asked_for(self):
         witness = self.started()
@@ -401,8 +411,8 @@ class PodEvents(PodTest):
         incident = self.incident(witness)
         eventually(lambda: self.api.posted, "an Event")
         path, event = self.api.posted[0]
-        self.assertEqual(path, "/api/v1/namespaces/payments/events")
-        self.assertEqual(event["involvedObject"]["uid"], POD_UID)
+        self.assertEqual(path, f"/api/v1/namespaces/{self.namespace}/events")
+        self.assertEqual(event["involvedObject"]["uid"], self.uid)
         self.assertEqual(event["reason"], "OOMKill")
         self.assertIn(incident["id"], event["message"])
         self.assertIn("its limit of 32.0 MiB was used up", event["message"])
@@ -426,5 +436,3 @@ class PodEvents(PodTest):
         eventually(lambda: self.api.posted, "the second try")
         self.assertGreater(time.monotonic() - refused, 2.5)
         self.wait_value(witness, 1, "kubernetes_events_total", result="posted")
-
-

@@ -115,7 +115,8 @@ void Daemon::Impl::settle() {
 }
 
 void Daemon::Impl::dispatch_orders() {
-  for (const CaptureOrder& order : pipeline->take_orders()) {
+  for (CaptureOrder& order : pipeline->take_orders()) {
+    heed_annotations(order);
     if (order.decision.action == TriggerAction::kPrepare && !prepare_budget.take(clock.now())) continue;
     scheduler->on_decision(order.decision, order.crossing, pipeline->model());
   }

@@ -86,6 +86,7 @@ struct Daemon::Impl {
   void start_pods();
   void post_pod_event(const Incident& incident, const std::string& directory);
   void say_findings();
+  void heed_annotations(CaptureOrder& order) const;
   void add_pod_stats(MetricsSnapshot& snapshot) const;
 
   // daemon_events.cc

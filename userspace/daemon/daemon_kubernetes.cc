@@ -31,6 +31,21 @@ void Daemon::Impl::post_pod_event(const Incident& incident, const std::string& d
   if (auto event = pod_event_of(incident, directory, pod)) (void)pods->post_event(std::move(*event));
 }
 
+// Whoever runs the pod may keep us from asking its living processes; what the kernel takes of a dying one
+// costs the pod nothing.
+void Daemon::Impl::heed_annotations(CaptureOrder& order) const {
+  const CgroupId leaf = order.crossing.leaf_cgroup ? order.crossing.leaf_cgroup : order.crossing.cgroup;
+  const CgroupState* container = pipeline->model().container_of(leaf);
+  const PodSeen* pod = container == nullptr ? nullptr : pipeline->model().pods().find_pod(container->identity);
+  if (pod == nullptr) return;
+  const auto wish = pod->annotations.find("oomwitness.io/capture");
+  if (wish == pod->annotations.end() || wish->second != "false") return;
+  if (order.decision.action == TriggerAction::kPrepare) order.decision.action = TriggerAction::kNone;
+  if (order.decision.action != TriggerAction::kCapture) return;
+  order.decision.action = TriggerAction::kSkip;
+  order.decision.reason = "opted_out";
+}
+
 void Daemon::Impl::say_findings() {
   for (const StatusFinding& finding : pipeline->take_findings()) {
     log::warn("Kubernetes and the kernel disagree ({}): {}", finding.kind, printable(finding.text));
