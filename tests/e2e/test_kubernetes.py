@@ -5,10 +5,12 @@ import hashlib
 import json
 import os
 import signal
+import subprocess
 import time
 import uuid
 
 from harness import cgroup as cgroups
+from harness import tools
 from harness.api_server import ApiServer, make_authority
 from harness.case import MIB, E2eTest
 from harness.daemon import run_cli
@@ -180,6 +182,11 @@ class Incidents(PodTest):
         with open(os.path.join(incident["_dir"], "report.md"), encoding="utf-8") as f:
             report = f.read()
         self.assertFalse(set(report) & set("\x1b\u202e") or "\n# title" in report or "<script>" in report)
+        promtool = tools.find_program("promtool")
+        if promtool:
+            done = subprocess.run([promtool, "check", "metrics"], input=witness.scrape().text, capture_output=True,
+                                  text=True)
+            self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
 
 
 class Absence(PodTest):
