@@ -53,12 +53,14 @@ Incident slimmed_form(Incident incident) {
   incident.memory_stat.clear();
   incident.series.clear();
   incident.series.shrink_to_fit();  // = {} would keep its memory
-  incident.container.labels.clear();
+  if (!std::exchange(incident.container.labels, {}).empty()) {
+    incident.notes.push_back(std::string("pod.labels") + kWhy);
+  }
   incident.watermarks.clear();
   incident.watermarks.shrink_to_fit();
   std::erase_if(incident.captures, [](const IncidentCapture& capture) { return capture.result != "ok"; });
   incident.captures.shrink_to_fit();
-  for (const char* field : {"memory_stat", "series", "pressure.watermarks", "captures", "pod.labels"}) {
+  for (const char* field : {"memory_stat", "series", "pressure.watermarks", "captures"}) {
     incident.notes.push_back(std::string(field) + kWhy);
   }
   return incident;
