@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace oomw {
 
@@ -46,5 +48,7 @@ class SystemClock final : public Clock {
 
 // "2026-11-21T03:04:05.123456789Z"
 [[nodiscard]] std::string to_rfc3339(WallTime t);
+// 0 to 9 decimals, years 1970 to 2261; nullopt otherwise.
+[[nodiscard]] std::optional<WallTime> parse_rfc3339(std::string_view text);
 
 }  // namespace oomw

@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "daemon/table_reader.h"
+#include "model/pod_table.h"
 
 namespace oomw {
 namespace {
@@ -75,6 +76,17 @@ void read_incidents(TableReader table, Config& config) {
   table.reject_unknown();
 }
 
+void read_kubernetes(TableReader table, KubernetesConfig& kubernetes) {
+  table.automatic("enabled", kubernetes.mode);
+  table.text("api_server", kubernetes.api_server);
+  table.text("token_file", kubernetes.token_file);
+  table.text("ca_file", kubernetes.ca_file);
+  table.text("node_name", kubernetes.node_name);
+  table.integer("max_pods", kubernetes.max_pods, 1, PodTable::kMax);
+  table.flag("post_events", kubernetes.post_events);
+  table.reject_unknown();
+}
+
 std::optional<Error> read_root(const toml::table& root, std::string_view file, Config& config) {
   std::optional<Error> error;
   TableReader table(&root, file, "", error);
@@ -90,6 +102,7 @@ std::optional<Error> read_root(const toml::table& root, std::string_view file, C
   read_triggers(table.table("triggers"), config.triggers);
   read_capture(table.table("capture"), config);
   read_incidents(table.table("incidents"), config);
+  read_kubernetes(table.table("kubernetes"), config.kubernetes);
   table.reject_unknown();
   return error;
 }

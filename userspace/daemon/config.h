@@ -11,6 +11,7 @@
 #include "incidents/correlator.h"
 #include "incidents/incident_store.h"
 #include "kernel/kernel_source.h"
+#include "kubernetes/api_target.h"
 #include "system/sampler.h"
 #include "triggers/trigger_policy.h"
 
@@ -28,6 +29,7 @@ struct Config {
   bool run_time_stats = false;
   unsigned capture_workers = 2;
   KernelConfig kernel;
+  KubernetesConfig kubernetes;
   SamplerConfig sampler;
   TriggerConfig triggers;
   HttpCaptureConfig http;

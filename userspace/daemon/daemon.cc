@@ -32,6 +32,7 @@ constexpr Nanoseconds kRescan = std::chrono::seconds(1);
 
 Daemon::Daemon() : impl_(std::make_unique<Impl>()) {}
 Daemon::~Daemon() {
+  impl_->pods.reset();
   // Captures and writes in flight finish first; what they post back is not run any more.
   impl_->http_workers.reset();
   impl_->live_worker.reset();
@@ -82,6 +83,7 @@ Result<> Daemon::Impl::start() {
   sampler = std::make_unique<Sampler>(*loop, *cgroups, clock, config.sampler, [this](const Event& e) { handle(e); });
   start_files();
   sampler->start();
+  start_pods();
   save_ledger();  // from here on a run that dies hard is known to have been, and since when
   start_timers();
   is_first_snapshot_ready = true;
@@ -127,6 +129,7 @@ void Daemon::Impl::start_captures() {
       std::make_unique<EvidenceWriter>(*loop, *writer_worker, *spool, clock, config.data_dir, config.retention,
                                        [this](const Incident& incident, const std::string& directory, bool amended) {
                                          if (!amended) observe_leads(incident);
+                                         if (!amended) post_pod_event(incident, directory);
                                          if (options.on_incident) options.on_incident(incident, directory, amended);
                                          publisher->request();
                                        });
@@ -216,6 +219,7 @@ void Daemon::Impl::start_timers() {
     go_heaps->tick(*scheduler);
     live_worker->relieve(clock.now(), config.live_timeout + ReadGate::kPatience);
     collect_losses();
+    say_findings();
     settle();
   });
   (void)loop->add_periodic(kPublish, [this] { publisher->publish(); });

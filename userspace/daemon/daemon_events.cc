@@ -128,7 +128,8 @@ void Daemon::Impl::settle() {
 }
 
 void Daemon::Impl::dispatch_orders() {
-  for (const CaptureOrder& order : pipeline->take_orders()) {
+  for (CaptureOrder& order : pipeline->take_orders()) {
+    heed_annotations(order);
     if (order.decision.action == TriggerAction::kPrepare && !prepare_budget.take(clock.now())) continue;
     scheduler->on_decision(order.decision, order.crossing, pipeline->model());
   }
@@ -185,6 +186,7 @@ void Daemon::Impl::collect_losses() {
   lost["incidents"] = writer->backlog().dropped_incidents();
   lost["incident_amendments"] = writer->backlog().dropped_amendments();
   lost["incident_details"] = writer->backlog().slimmed();
+  if (pods) lost["kubernetes_pods"] = pods->stats().pods_turned_away;
   lost["spool"] = spool->dropped();
   lost["log"] = log::dropped_messages();
   if (recorder) lost["recording"] = recorder->dropped();

@@ -24,6 +24,7 @@
 #include "daemon/snapshot_publisher.h"
 #include "events/record.h"
 #include "export/metrics_snapshot.h"
+#include "kubernetes/pod_source.h"
 #include "system/file_events.h"
 #include "web/metrics_server.h"
 
@@ -68,6 +69,7 @@ struct Daemon::Impl {
   std::unique_ptr<LiveCapture> live;
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<FileEvents> files;
+  std::unique_ptr<PodSource> pods;  // null: not in a cluster
   // Last, so that they are drained and joined before anything their tasks touch goes.
   std::unique_ptr<WorkerPool> writer_worker;
   std::unique_ptr<WorkerPool> http_workers;
@@ -86,6 +88,13 @@ struct Daemon::Impl {
   Result<> start_server();
   void start_timers();
   void flush();
+
+  // daemon_kubernetes.cc
+  void start_pods();
+  void post_pod_event(const Incident& incident, const std::string& directory);
+  void say_findings();
+  void heed_annotations(CaptureOrder& order) const;
+  void add_pod_stats(MetricsSnapshot& snapshot) const;
 
   // daemon_events.cc
   void handle(const Event& event);

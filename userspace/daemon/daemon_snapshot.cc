@@ -22,6 +22,7 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   snapshot.kills_merged = pipeline->merged_kills();
   if (go_heaps) go_heaps->add_metrics(snapshot.go_processes);
   if (kernel) add_kernel_stats(snapshot);
+  if (pods) add_pod_stats(snapshot);
   if (writer) {
     snapshot.incidents_written = writer->stats().incidents_written;
     snapshot.incidents_pruned = writer->stats().incidents_pruned;

@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "daemon/self_protection.h"
+#include "kubernetes/pod_source.h"
 #include "system/cgroup_fs.h"
 
 namespace oomw {
@@ -57,6 +58,17 @@ DoctorCheck check_netns() {
              : errno_error(errno, "setns (needs CAP_SYS_ADMIN)").message};
 }
 
+// Names come from the OCI bundles without it.
+DoctorCheck check_kubernetes(const Config& config) {
+  constexpr Nanoseconds kPatience = std::chrono::seconds(3);
+  const Result<std::optional<ApiTarget>> target = find_api(config.kubernetes, process_environment());
+  if (!target.has_value()) return {"kubernetes_api", false, false, target.error().message};
+  if (!*target) return {"kubernetes_api", false, false, "not asked: not in a cluster, or not wanted"};
+  const Result<std::string> answer = check_api(**target, kPatience, SystemClock());
+  return {"kubernetes_api", answer.has_value(), false,
+          answer.has_value() ? *answer : answer.error().message + "; names come from the runtime's files"};
+}
+
 // On the files rung kills come from the kernel log.
 DoctorCheck check_kills(const std::vector<FeatureStatus>& features, bool has_kernel_log) {
   const auto kill = std::find_if(features.begin(), features.end(),
@@ -75,9 +87,13 @@ DoctorReport examine(const Config& config) {
   utsname name{};
   if (uname(&name) == 0) report.kernel_release = name.release;
   const DoctorCheck kernel_log = check_kmsg();
-  report.checks = {
-      check_privilege(), check_cgroups(config, report.cgroup_version), check_data_dir(config), check_btf(), kernel_log,
-      check_netns()};
+  report.checks = {check_privilege(),
+                   check_cgroups(config, report.cgroup_version),
+                   check_data_dir(config),
+                   check_btf(),
+                   kernel_log,
+                   check_netns(),
+                   check_kubernetes(config)};
   report.features = KernelSource::make(config.kernel)->features();
   report.checks.push_back(check_kills(report.features, kernel_log.ok));
   report.can_do_main_job = std::all_of(report.checks.begin(), report.checks.end(),

@@ -21,6 +21,12 @@ std::uint64_t heap_bytes(const std::map<std::string, std::uint64_t>& numbers) {
   return bytes;
 }
 
+std::uint64_t heap_bytes(const std::map<std::string, std::string>& texts) {
+  std::uint64_t bytes = 0;
+  for (const auto& [name, value] : texts) bytes += kMapNode + 2 * sizeof(name) + heap_bytes(name) + heap_bytes(value);
+  return bytes;
+}
+
 std::uint64_t heap_bytes(const IncidentVictim& victim) {
   return heap_bytes(victim.comm) + heap_bytes(victim.exe) + heap_bytes(victim.cmdline) + heap_bytes(victim.cgroup_path);
 }
@@ -47,6 +53,9 @@ Incident slimmed_form(Incident incident) {
   incident.memory_stat.clear();
   incident.series.clear();
   incident.series.shrink_to_fit();  // = {} would keep its memory
+  if (!std::exchange(incident.container.labels, {}).empty()) {
+    incident.notes.push_back(std::string("pod.labels") + kWhy);
+  }
   incident.watermarks.clear();
   incident.watermarks.shrink_to_fit();
   std::erase_if(incident.captures, [](const IncidentCapture& capture) { return capture.result != "ok"; });
@@ -63,7 +72,7 @@ std::uint64_t memory_bytes(const Incident& incident) {
   return sizeof(Incident) + heap_bytes(incident.cgroup_path) + heap_bytes(incident.limit_owner_cgroup_path) +
          heap_bytes(incident.oom_group_cgroup_path) + heap_bytes(incident.victims) + heap_bytes(incident.memory_stat) +
          heap_bytes(incident.watermarks) + heap_bytes(incident.series) + heap_bytes(incident.captures) +
-         heap_bytes(incident.lost) + heap_bytes(incident.notes);
+         heap_bytes(incident.lost) + heap_bytes(incident.notes) + heap_bytes(incident.container.labels);
 }
 
 void EvidenceBacklog::add_first(Incident incident) { add(firsts_, std::move(incident)); }

@@ -50,6 +50,15 @@ void Pipeline::apply(const Event& event) {
     if (!created->existed) accounting_.on_created(created->cgroup);
   } else if (const auto* removed = std::get_if<CgroupRemoved>(&event)) {
     on_removed(*removed);
+  } else if (const auto* pod = std::get_if<PodSeen>(&event)) {
+    add_findings(judge_.on_pod(*pod), pod->time);
+  }
+}
+
+void Pipeline::add_findings(std::vector<StatusFinding> findings, MonotonicTime now) {
+  for (StatusFinding& finding : findings) {
+    correlator_.on_status(finding, now);
+    if (findings_.size() < kMaxWaiting) findings_.push_back(std::move(finding));
   }
 }
 
@@ -71,6 +80,7 @@ void Pipeline::on_kill(OomKill kill) {
     ledger_.add(labels_of(kill, model_));
     accounting_.on_kill_seen(kill.victim_cgroup, kill.time);
     ++ledger_version_;
+    judge_.on_kill(kill, model_);
   }
   const std::uint64_t decisions = correlator_.decisions();
   model_.apply(kill);
@@ -136,6 +146,7 @@ void Pipeline::tick(MonotonicTime now) {
     waiting_.pop_front();
   }
   model_.expire(now);
+  add_findings(judge_.tick(now, model_), now);
 }
 
 std::vector<CaptureOrder> Pipeline::take_orders() { return std::exchange(orders_, {}); }

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "events/event.h"
@@ -12,6 +15,7 @@
 #include "model/kill_accounting.h"
 #include "model/kill_ledger.h"
 #include "model/memory_model.h"
+#include "model/status_judge.h"
 #include "triggers/trigger_policy.h"
 
 namespace oomw {
@@ -59,6 +63,9 @@ class Pipeline {
   // Grows with every change that a restart must not forget.
   [[nodiscard]] std::uint64_t ledger_version() const { return ledger_version_; }
   [[nodiscard]] std::uint64_t dropped_crossings() const { return dropped_crossings_; }
+  // What Kubernetes says otherwise, since the last call, and how often of each kind.
+  [[nodiscard]] std::vector<StatusFinding> take_findings() { return std::exchange(findings_, {}); }
+  [[nodiscard]] const std::map<std::string, std::uint64_t>& disagreements() const { return judge_.counts(); }
 
  private:
   void on_kill(OomKill kill);
@@ -66,6 +73,7 @@ class Pipeline {
   void on_removed(const CgroupRemoved& removed);
   void count_unobserved(CgroupId cgroup, std::uint64_t kills);
   void judge(const WatermarkCrossed& crossing);
+  void add_findings(std::vector<StatusFinding> findings, MonotonicTime now);
   [[nodiscard]] OomKill completed(OomKill kill) const;
 
   MemoryModel model_;
@@ -77,6 +85,8 @@ class Pipeline {
   std::deque<CgroupRemoved> removed_;     // whose last kills may not have been heard of yet
   std::deque<WatermarkCrossed> waiting_;  // for their sample; oldest first
   std::vector<CaptureOrder> orders_;
+  StatusJudge judge_;
+  std::vector<StatusFinding> findings_;
   std::uint64_t ledger_version_ = 0;
   std::uint64_t dropped_crossings_ = 0;
 };

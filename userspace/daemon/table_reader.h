@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "kernel/kernel_source.h"
+#include "kubernetes/api_target.h"
 
 namespace oomw {
 
@@ -47,6 +48,19 @@ class TableReader {
       } else {
         wrong_type(*node, key, "true or false");
       }
+    }
+  }
+
+  // true, false or "auto"
+  void automatic(std::string_view key, KubernetesMode& target) {
+    const toml::node* node = take(key);
+    if (node == nullptr) return;
+    if (const auto* value = node->as_boolean()) {
+      target = value->get() ? KubernetesMode::kOn : KubernetesMode::kOff;
+    } else if (node->value_or(std::string()) == "auto") {
+      target = KubernetesMode::kAuto;
+    } else {
+      wrong_type(*node, key, "true, false or \"auto\"");
     }
   }
 

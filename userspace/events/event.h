@@ -168,6 +168,56 @@ struct ContainerIdentified {
   bool from_bundle = false;  // names read from an OCI bundle; false: from the path alone
 };
 
+// --- from the Kubernetes API -------------------------------------------------------------------
+
+// How a run of a container ended, as the kubelet says.
+struct PodTermination {
+  std::string container_id;  // of that run
+  std::string reason;        // "OOMKilled", "Error", "Completed", ...
+  std::optional<std::int32_t> exit_code;
+  std::optional<WallTime> finished;  // in whole seconds, cut
+  friend bool operator==(const PodTermination&, const PodTermination&) = default;
+};
+
+struct PodContainer {
+  std::string name;
+  std::string id;  // of the newest run, without "containerd://"; "" before the first
+  std::string image;
+  std::uint32_t restart_count = 0;
+  std::optional<std::uint64_t> memory_limit_bytes;
+  bool is_running = false;
+  std::optional<PodTermination> last_termination;  // of this run if it ended, else of the one before
+};
+
+// A pod of this node as the API describes it; replaces what was known of the same uid. Bounded by the
+// reader: is_cut says that containers, labels or annotations are missing.
+struct PodSeen {
+  MonotonicTime time;
+  std::string uid;
+  std::string static_uid;  // a static pod's cgroups bear this one, its mirror in the API another
+  std::string name_space;
+  std::string name;
+  std::string node;
+  std::string owner_kind;  // of the controller: "ReplicaSet"; "" = none
+  std::string owner_name;
+  std::vector<PodContainer> containers;  // init and ephemeral ones too
+  std::map<std::string, std::string> labels;
+  std::map<std::string, std::string> annotations;  // oomwitness.io/ only
+  bool is_cut = false;
+  std::int64_t wall_offset_ns = 0;  // CLOCK_REALTIME - CLOCK_MONOTONIC when it was read
+};
+
+struct PodGone {
+  MonotonicTime time;
+  std::string uid;
+};
+
+// All pods have been told of and changes are being told (true), or the API cannot be reached (false).
+struct PodsCurrent {
+  MonotonicTime time;
+  bool is_current = false;
+};
+
 // --- from captures ----------------------------------------------------------------------------
 
 enum class CaptureMethod { kAtKill, kLive, kHttp };
@@ -235,7 +285,7 @@ struct HeapWalked {
 
 using Event = std::variant<OomKill, WatermarkCrossed, ProcessExec, ProcessExit, CgroupCreated, CgroupRemoved,
                            ReclaimSampled, EventsLost, MemorySampled, ProcessSeen, ContainerIdentified, CaptureFinished,
-                           HeapWalked, CollectorSampled>;
+                           HeapWalked, CollectorSampled, PodSeen, PodGone, PodsCurrent>;
 
 [[nodiscard]] MonotonicTime time_of(const Event& event);
 [[nodiscard]] std::string_view to_string(WatermarkReason reason);  // level | time_to_limit

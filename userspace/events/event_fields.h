@@ -44,6 +44,22 @@ template <>
 inline constexpr const char* kTypeName<HeapWalked> = "heap_walked";
 template <>
 inline constexpr const char* kTypeName<CollectorSampled> = "collector";
+template <>
+inline constexpr const char* kTypeName<PodSeen> = "pod";
+template <>
+inline constexpr const char* kTypeName<PodGone> = "pod_gone";
+template <>
+inline constexpr const char* kTypeName<PodsCurrent> = "pods_current";
+
+// Parts of events that are objects of their own.
+template <typename T>
+inline constexpr bool kIsPart = false;
+template <>
+inline constexpr bool kIsPart<RssSplit> = true;
+template <>
+inline constexpr bool kIsPart<PodTermination> = true;
+template <>
+inline constexpr bool kIsPart<PodContainer> = true;
 
 template <typename A>
 void describe(A& a, Seen<A, RssSplit>& e) {
@@ -227,6 +243,51 @@ void describe(A& a, Seen<A, CollectorSampled>& e) {
   a("receiver_refused", e.receiver_refused);
   a("limiter_accepted", e.limiter_accepted);
   a("limiter_refused", e.limiter_refused);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, PodTermination>& e) {
+  a("container_id", e.container_id);
+  a("reason", e.reason);
+  a("exit_code", e.exit_code);
+  a("finished_ns", e.finished);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, PodContainer>& e) {
+  a("name", e.name);
+  a("id", e.id);
+  a("image", e.image);
+  a("restart_count", e.restart_count);
+  a("memory_limit_bytes", e.memory_limit_bytes);
+  a("is_running", e.is_running);
+  a("last_termination", e.last_termination);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, PodSeen>& e) {
+  a("uid", e.uid);
+  a("static_uid", e.static_uid);
+  a("namespace", e.name_space);
+  a("name", e.name);
+  a("node", e.node);
+  a("owner_kind", e.owner_kind);
+  a("owner_name", e.owner_name);
+  a("containers", e.containers);
+  a("labels", e.labels);
+  a("annotations", e.annotations);
+  a("is_cut", e.is_cut);
+  a("wall_offset_ns", e.wall_offset_ns);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, PodGone>& e) {
+  a("uid", e.uid);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, PodsCurrent>& e) {
+  a("is_current", e.is_current);
 }
 
 }  // namespace oomw::record

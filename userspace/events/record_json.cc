@@ -44,7 +44,7 @@ class Writer {
       return to_string(value);
     } else if constexpr (std::is_same_v<T, Nanoseconds>) {
       return value.count();
-    } else if constexpr (std::is_same_v<T, MonotonicTime>) {
+    } else if constexpr (std::is_same_v<T, MonotonicTime> || std::is_same_v<T, WallTime>) {
       return value.ns;
     } else if constexpr (std::is_same_v<T, std::string>) {
       return to_valid_utf8(value);
@@ -52,7 +52,9 @@ class Writer {
       return object_of(value);
     }
   }
-  static ordered_json object_of(const RssSplit& value) {
+  template <typename T>
+  requires record::kIsPart<T>
+  static ordered_json object_of(const T& value) {
     ordered_json object = ordered_json::object();
     Writer writer(object);
     record::describe(writer, value);
@@ -63,6 +65,12 @@ class Writer {
     ordered_json object = ordered_json::object();
     for (const auto& [key, value] : values) object[to_valid_utf8(key)] = to_json(value);
     return object;
+  }
+  template <typename T>
+  static ordered_json object_of(const std::vector<T>& values) {
+    ordered_json array = ordered_json::array();
+    for (const T& value : values) array.push_back(to_json(value));
+    return array;
   }
 
   ordered_json& object_;
@@ -139,7 +147,10 @@ class Reader {
                      {WalkStop::kEnd, WalkStop::kFault, WalkStop::kMalformed, WalkStop::kLoop, WalkStop::kPoolFull,
                       WalkStop::kBucketLimit, WalkStop::kTimeLimit});
   }
-  static bool read(const json& from, RssSplit& to) {
+  static bool read(const json& from, WallTime& to) { return read(from, to.ns); }
+  template <typename T>
+  requires record::kIsPart<T>
+  static bool read(const json& from, T& to) {
     if (!from.is_object()) return false;
     Reader reader(from);
     record::describe(reader, to);
@@ -150,6 +161,15 @@ class Reader {
     if (!from.is_object()) return false;
     for (const auto& [key, value] : from.items()) {
       if (!read(value, to[key])) return false;
+    }
+    return true;
+  }
+
+  template <typename T>
+  static bool read(const json& from, std::vector<T>& to) {
+    if (!from.is_array()) return false;
+    for (const json& item : from) {
+      if (!read(item, to.emplace_back())) return false;
     }
     return true;
   }

@@ -45,6 +45,17 @@ struct GoProcessMetrics {
   CaptureMetrics::Histogram registration_seconds;
 };
 
+// Only where the Kubernetes API is asked.
+struct KubernetesMetrics {
+  std::string state;                           // listing | watching | waiting
+  std::optional<double> last_contact_seconds;  // ago; none = never
+  std::uint64_t lists = 0, watches = 0;
+  std::size_t pods = 0;
+  std::map<std::string, std::uint64_t> errors;         // by kind
+  std::map<std::string, std::uint64_t> events;         // posted, or why not
+  std::map<std::string, std::uint64_t> disagreements;  // by kind
+};
+
 // All that one scrape shows, immutable once published. Built by the core thread, read by the
 // HTTP pool through shared_ptr<const MetricsSnapshot>.
 struct MetricsSnapshot {
@@ -53,6 +64,7 @@ struct MetricsSnapshot {
   std::map<KillLabels, std::uint64_t> kills;
   CaptureMetrics captures;
   GoProcessMetrics go_processes;
+  std::optional<KubernetesMetrics> kubernetes;
   std::map<std::string, std::uint64_t> lost;          // events_lost_total{stage}
   std::map<std::string, double> program_run_seconds;  // bpf_program_run_seconds_total{program}
   std::map<std::string, std::uint64_t> program_runs;  // bpf_program_runs_total{program}

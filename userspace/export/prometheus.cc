@@ -2,8 +2,11 @@
 #include "export/prometheus.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
+#include <map>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -215,6 +218,39 @@ std::string losses(const MetricsSnapshot& snapshot) {
   return family.text();
 }
 
+std::string by_label(const char* name, const char* help, const char* label,
+                     const std::map<std::string, std::uint64_t>& counts, std::initializer_list<const char*> known) {
+  Family family(name, help, MetricType::Counter);
+  for (const auto& [value, count] : counts) family.add(Labels{{label, value}}, static_cast<double>(count));
+  for (const char* value : known) family.add(Labels{{label, value}}, 0.0);
+  return family.text();
+}
+
+std::string kubernetes(const KubernetesMetrics& metrics) {
+  Family state("kubernetes_state", "What is being asked of the API server: 1 for the state in force.",
+               MetricType::Gauge);
+  for (const char* name : {"listing", "watching", "waiting"}) {
+    state.add(Labels{{"state", name}}, metrics.state == name ? 1.0 : 0.0);
+  }
+  Family contact("kubernetes_last_contact_seconds", "Since the API server last said something; absent: never.",
+                 MetricType::Gauge);
+  contact.add(Labels{}, metrics.last_contact_seconds);
+  return state.text() + contact.text() +
+         single("kubernetes_lists_total", "Lists of this node's pods begun, pages counted.", MetricType::Counter,
+                static_cast<double>(metrics.lists)) +
+         single("kubernetes_watches_total", "Watches of this node's pods begun.", MetricType::Counter,
+                static_cast<double>(metrics.watches)) +
+         single("kubernetes_pods", "Pods of this node that are held.", MetricType::Gauge,
+                static_cast<double>(metrics.pods)) +
+         by_label("kubernetes_errors_total", "Requests to the API server that came to nothing, by kind.", "kind",
+                  metrics.errors, {"connect", "tls", "timeout", "unauthorized", "forbidden", "gone", "malformed"}) +
+         by_label("kubernetes_events_total", "Kubernetes Events about kills, posted or why not.", "result",
+                  metrics.events, {"posted", "queue_full", "forbidden", "refused", "given_up"}) +
+         by_label("kubernetes_disagreements_total", "Kills that the kernel and a pod's status tell otherwise, by kind.",
+                  "kind", metrics.disagreements,
+                  {"oom_killed_without_kill", "kill_with_other_reason", "kill_not_in_status"});
+}
+
 std::string programs(const MetricsSnapshot& snapshot) {
   Family seconds("bpf_program_run_seconds_total", "Run time of each BPF program; 0 unless BPF statistics are on.",
                  MetricType::Counter);
@@ -273,7 +309,7 @@ std::string self(const MetricsSnapshot& s) {
 std::string to_prometheus_text(const MetricsSnapshot& snapshot) {
   return kills(snapshot) + captures(snapshot.captures) + go_processes(snapshot.go_processes) +
          container_memory(snapshot) + container_reclaim(snapshot) + losses(snapshot) + programs(snapshot) +
-         incidents(snapshot) + self(snapshot);
+         incidents(snapshot) + (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") + self(snapshot);
 }
 
 }  // namespace oomw

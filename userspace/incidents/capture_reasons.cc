@@ -8,7 +8,7 @@ namespace oomw {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 41> kReasons = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 42> kReasons = {{
     {"no_endpoint", "no pprof endpoint of this process was found on the known ports"},
     {"refused", "the pprof endpoint refused the connection"},
     {"timeout", "the profile did not arrive before the deadline"},
@@ -20,6 +20,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 41> kReasons
     {"gone", "the process was gone before the profile was complete"},
     {"netns", "its network namespace could not be entered"},
     {"headroom", "too little memory was left: the capture itself could have caused the kill"},
+    {"opted_out", "the pod's annotation oomwitness.io/capture says false"},
     {"cooldown", "the same trigger had fired shortly before"},
     {"budget", "the container's capture budget was used up"},
     {"page_cache", "most of the memory was reclaimable page cache at that moment"},

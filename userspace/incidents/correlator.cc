@@ -32,7 +32,7 @@ void Correlator::apply(const Event& event, const MemoryModel& model) {
   if (const auto* kill = std::get_if<OomKill>(&event)) return on_kill(*kill, model);
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) return on_capture(*capture, model);
   if (const auto* reading = std::get_if<CollectorSampled>(&event)) return collectors_.add(*reading);
-  if (open_.size() != 0) on_context(event);
+  if (open_.size() != 0) on_context(event, model);
 }
 
 bool Correlator::is_new_victim(const OomKill& kill) const { return !seen_victims_.contains(kill.victim, kill.time); }
@@ -149,7 +149,7 @@ void Correlator::amend_those_about(CgroupId cgroup, MonotonicTime now, IsNews is
 }
 
 // Context that came after an incident was written and fills a gap in it.
-void Correlator::on_context(const Event& event) {
+void Correlator::on_context(const Event& event, const MemoryModel& model) {
   if (const auto* sample = std::get_if<MemorySampled>(&event); sample != nullptr && sample->detailed) {
     amend_those_about(sample->cgroup, sample->time, [&](const OpenIncident& open) {
       return open.lacks_memory_stat && sample->cgroup == open.evidence.source;
@@ -166,7 +166,24 @@ void Correlator::on_context(const Event& event) {
     on_process(*seen);
   } else if (const auto* created = std::get_if<CgroupCreated>(&event)) {
     on_created(*created);
+  } else if (const auto* pod = std::get_if<PodSeen>(&event)) {
+    on_pod(*pod, model);
   }
+}
+
+// Only for kills that came before the API had told of their pod: what it says after them is another run.
+void Correlator::on_pod(const PodSeen& pod, const MemoryModel& model) {
+  for (const PodContainer& container : pod.containers) {
+    const CgroupId cgroup = model.pods().cgroup_of(container.id);
+    if (cgroup) amend_those_about(cgroup, pod.time, [](const OpenIncident& open) { return !open.evidence.pod; });
+  }
+}
+
+void Correlator::on_status(const StatusFinding& finding, MonotonicTime now) {
+  OpenIncident* open = finding.victim.pid == 0 ? nullptr : open_.of_victim(finding.victim.pid);
+  if (open == nullptr) return;
+  open->evidence.disagreement = finding;
+  if (open->written) amend_soon(*open, now);
 }
 
 void Correlator::on_process(const ProcessSeen& seen) {

@@ -14,6 +14,7 @@
 #include "incidents/incident_builder.h"
 #include "incidents/open_incidents.h"
 #include "model/memory_model.h"
+#include "model/status_judge.h"
 #include "model/victim_set.h"
 
 namespace oomw {
@@ -58,6 +59,8 @@ class Correlator {
   explicit Correlator(CorrelatorConfig config);
   // After model.apply(event).
   void apply(const Event& event, const MemoryModel& model);
+  // What Kubernetes says otherwise about a kill, if its incident still takes in news.
+  void on_status(const StatusFinding& finding, MonotonicTime now);
   // Incidents due at `now`; wall_offset_ns = CLOCK_REALTIME - CLOCK_MONOTONIC.
   [[nodiscard]] std::vector<Incident> take_ready(MonotonicTime now, const MemoryModel& model,
                                                  std::int64_t wall_offset_ns);
@@ -84,7 +87,8 @@ class Correlator {
 
   void on_kill(const OomKill& kill, const MemoryModel& model);
   void on_capture(const CaptureFinished& capture, const MemoryModel& model);
-  void on_context(const Event& event);
+  void on_context(const Event& event, const MemoryModel& model);
+  void on_pod(const PodSeen& pod, const MemoryModel& model);
   void on_created(const CgroupCreated& created);
   void on_process(const ProcessSeen& seen);
   template <typename IsNews>

@@ -52,6 +52,16 @@ struct IncidentVerdict {
   std::vector<std::string> why;
 };
 
+// What the Kubernetes API told of the pod and the container, before the kill where it could.
+struct IncidentPod {
+  std::string node, owner_kind, owner_name;
+  std::optional<std::uint32_t> restart_count;
+  std::optional<PodTermination> last_termination;  // of an earlier run
+  std::optional<std::uint64_t> memory_limit_bytes;
+  // Where its status says otherwise than the kernel (StatusFinding).
+  std::string disagreement_kind, disagreement;
+};
+
 struct Incident {
   static constexpr int kSchemaVersion = 1;
   std::string id;     // "20261121T030405Z-1a2b3c4d": UTC second of the kill and 8 hex
@@ -62,6 +72,7 @@ struct Incident {
   // Pod parts included. Of the first victim, the one that the kernel chose: a group kill may end other
   // containers too.
   ContainerIdentity container;
+  std::optional<IncidentPod> pod;  // none: the API did not tell, or it is no pod
   std::vector<IncidentVictim> victims;
   std::size_t victim_count = 0;       // listed above or not
   std::size_t merged_decisions = 0;   // other OOM decisions that this incident stands for; 0 but in a flood

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "incidents/capture_reasons.h"
 #include "incidents/capture_selection.h"
 #include "incidents/decision_notes.h"
@@ -30,6 +31,7 @@ class Builder {
   Incident build(const std::vector<CaptureFinished>& captures, const CaptureSelection& selection) {
     head();
     who();
+    pod();
     victims();
     trigger();
     limit();
@@ -58,6 +60,7 @@ class Builder {
 
   void head();
   void who();
+  void pod();
   void victims();
   [[nodiscard]] IncidentVictim victim_of(const OomKill& kill) const;
   [[nodiscard]] std::optional<WallTime> start_of(ProcessKey process) const;
@@ -89,6 +92,18 @@ std::uint32_t short_hash(const KillEvidence& evidence) {
   return static_cast<std::uint32_t>(hash ^ (hash >> 32));
 }
 
+IncidentPod pod_of(const PodFacts& facts) {
+  IncidentPod pod;
+  pod.node = facts.node;
+  pod.owner_kind = facts.owner_kind;
+  pod.owner_name = facts.owner_name;
+  if (!facts.container) return pod;
+  pod.restart_count = facts.container->restart_count;
+  pod.last_termination = facts.container->last_termination;
+  pod.memory_limit_bytes = facts.container->memory_limit_bytes;
+  return pod;
+}
+
 // "2026-11-21T03:04:05.123456789Z" -> "20261121T030405Z"
 std::string compact_utc(WallTime time) {
   std::string text = to_rfc3339(time).substr(0, 19) + "Z";
@@ -109,6 +124,28 @@ void Builder::who() {
   if (container == nullptr) return;
   incident_.cgroup_path = container->path;
   incident_.container = container->identity;
+}
+
+void Builder::pod() {
+  const bool is_pod = !incident_.container.pod_uid.empty() || !incident_.container.pod_name.empty();
+  if (!is_pod) return;
+  std::optional<PodFacts> facts = evidence_.pod ? evidence_.pod : model_.pods().facts_of(incident_.container);
+  if (!facts) {
+    if (!model_.pods().is_told()) return;  // incident_notes.cc says so
+    for (const char* field : {"node", "restart_count", "last_termination"}) {
+      note(fmt::format("pod.{}: the Kubernetes API has not told of this pod", field));
+    }
+    return;
+  }
+  incident_.pod = pod_of(*facts);
+  if (!facts->labels.empty()) incident_.container.labels = std::move(facts->labels);
+  if (facts->is_cut) note("pod.labels: not all are kept, this pod has too much of them or of containers");
+  if (!evidence_.pod) note("pod.restart_count: told " + ago(facts->told_at) + ": it may count this kill");
+  if (evidence_.disagreement) {
+    incident_.pod->disagreement_kind = evidence_.disagreement->kind;
+    incident_.pod->disagreement = evidence_.disagreement->text;
+    note("pod.disagreement: " + printable(evidence_.disagreement->text));
+  }
 }
 
 void Builder::victims() {

@@ -47,17 +47,38 @@ Json container_json(const Incident& incident) {
   return json;
 }
 
-Json pod_json(const ContainerIdentity& who) {
+Json termination_json(const std::optional<PodTermination>& end) {
+  if (!end) return nullptr;
+  return {{"reason", text_or_null(end->reason)},
+          {"exit_code", or_null(end->exit_code)},
+          {"finished_at", end->finished ? Json(to_rfc3339(*end->finished)) : Json(nullptr)},
+          {"container_id", text_or_null(end->container_id)}};
+}
+
+Json owner_json(const IncidentPod& pod) {
+  if (pod.owner_kind.empty()) return nullptr;
+  return {{"kind", text(pod.owner_kind)}, {"name", text_or_null(pod.owner_name)}};
+}
+
+Json pod_json(const Incident& incident) {
+  const ContainerIdentity& who = incident.container;
   if (who.pod_name.empty() && who.pod_uid.empty()) return nullptr;
   Json labels = Json::object();
   for (const auto& [name, value] : who.labels) labels[to_valid_utf8(name)] = text(value);
-  return {{"namespace", text_or_null(who.pod_namespace)},
-          {"name", text_or_null(who.pod_name)},
-          {"uid", text_or_null(who.pod_uid)},
-          {"node", nullptr},
-          {"labels", std::move(labels)},
-          {"restart_count", nullptr},
-          {"last_termination", nullptr}};
+  const IncidentPod pod = incident.pod.value_or(IncidentPod{});
+  Json json = {{"namespace", text_or_null(who.pod_namespace)},
+               {"name", text_or_null(who.pod_name)},
+               {"uid", text_or_null(who.pod_uid)},
+               {"node", text_or_null(pod.node)},
+               {"labels", std::move(labels)},
+               {"restart_count", or_null(pod.restart_count)},
+               {"last_termination", termination_json(pod.last_termination)}};
+  if (!incident.pod) return json;
+  json["owner"] = owner_json(pod);
+  if (pod.memory_limit_bytes) json["memory_limit_bytes"] = *pod.memory_limit_bytes;
+  if (pod.disagreement.empty()) return json;  // none is no gap
+  json["disagreement"] = {{"kind", text(pod.disagreement_kind)}, {"text", text(pod.disagreement)}};
+  return json;
 }
 
 Json rss_json(const std::optional<RssSplit>& rss) {
@@ -170,7 +191,7 @@ std::string to_json(const Incident& incident) {
       {"time", to_rfc3339(incident.time)},
       {"scope", text(incident.scope)},
       {"container", container_json(incident)},
-      {"pod", pod_json(incident.container)},
+      {"pod", pod_json(incident)},
       {"victims", std::move(victims)},
       {"victim_count", std::max(incident.victim_count, incident.victims.size())},
       {"merged_decisions", incident.merged_decisions},

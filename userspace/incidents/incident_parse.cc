@@ -33,6 +33,29 @@ void read_container(JsonReader json, Incident& incident) {
   json.read("cgroup_id", incident.cgroup.value);
 }
 
+IncidentPod read_status(JsonReader json) {
+  IncidentPod pod;
+  json.read("node", pod.node);
+  json.read("restart_count", pod.restart_count);
+  json.read("memory_limit_bytes", pod.memory_limit_bytes);
+  json.object("owner", [&](JsonReader owner) {
+    owner.read("kind", pod.owner_kind);
+    owner.read("name", pod.owner_name);
+  });
+  json.object("last_termination", [&](JsonReader end) {
+    PodTermination& last = pod.last_termination.emplace();
+    end.read("reason", last.reason);
+    end.read("exit_code", last.exit_code);
+    end.read("finished_at", last.finished);
+    end.read("container_id", last.container_id);
+  });
+  json.object("disagreement", [&](JsonReader disagreement) {
+    disagreement.read("kind", pod.disagreement_kind);
+    disagreement.read("text", pod.disagreement);
+  });
+  return pod;
+}
+
 void read_pod(JsonReader json, ContainerIdentity& who) {
   json.read("namespace", who.pod_namespace);
   json.read("name", who.pod_name);
@@ -147,7 +170,12 @@ void read_head(JsonReader& json, Incident& incident) {
 void read_incident(JsonReader json, Incident& incident) {
   read_head(json, incident);
   json.object("container", [&](JsonReader container) { read_container(container, incident); });
-  json.object("pod", [&](JsonReader pod) { read_pod(pod, incident.container); });
+  json.object("pod", [&](JsonReader pod) {
+    read_pod(pod, incident.container);
+    IncidentPod status = read_status(pod);
+    // Absent altogether where the API told nothing.
+    if (!status.node.empty() || status.restart_count) incident.pod = std::move(status);
+  });
   json.objects("victims", kMaxItems, [&](JsonReader victim) { incident.victims.push_back(read_victim(victim)); });
   json.read("victim_count", incident.victim_count);
   incident.victim_count = std::max(incident.victim_count, incident.victims.size());

@@ -20,9 +20,6 @@
 
 namespace oomw {
 
-// "2026-11-21T03:04:05.123456789Z", 0 to 9 decimals, years 1970 to 2261; nullopt otherwise.
-[[nodiscard]] std::optional<WallTime> parse_rfc3339(std::string_view text);
-
 // Reads the members of one JSON object. Absent and null leave the target alone (unknown); a wrong
 // type fails the reader, and with it every reader below the same root: the first failure is what
 // error() tells. Unknown members are never looked at. Holds references: one expression or block.

@@ -27,6 +27,7 @@ KillEvidence evidence_of(const OomKill& first, const MemoryModel& model) {
   evidence.scope = scope_of(first, model);
   const CgroupState* container = model.container_of(evidence.victim_cgroup);
   evidence.container = container != nullptr ? container->id : evidence.victim_cgroup;
+  if (container != nullptr) evidence.pod = model.pods().facts_of(container->identity);
   evidence.source = model.is_under(evidence.owner, evidence.container) ? evidence.owner : evidence.container;
   evidence.lost = model.lost();
   if (const CgroupState* owner = model.find_cgroup(evidence.owner)) {

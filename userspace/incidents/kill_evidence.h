@@ -9,6 +9,7 @@
 
 #include "events/event.h"
 #include "model/memory_model.h"
+#include "model/status_judge.h"
 
 namespace oomw {
 
@@ -37,6 +38,8 @@ struct KillEvidence {
   MonotonicTime memory_stat_at;
   std::optional<ReclaimSampled> reclaim;
   std::map<std::string, std::uint64_t> lost;
+  std::optional<PodFacts> pod;  // as told before the kill
+  std::optional<StatusFinding> disagreement;
   // CLOCK_REALTIME - CLOCK_MONOTONIC when first built: a clock step must not change the id.
   std::optional<std::int64_t> wall_offset_ns;
 

@@ -72,6 +72,7 @@ void MemoryModel::on(const CgroupCreated& e) {
   if (state == nullptr) return;
   if (state->removed_at) {  // its id is used again: nothing of the old one is the new one's
     leave_parent(*state);
+    pods_.on_cgroup_erased(e.cgroup, state->identity);
     *state = CgroupState{};
     state->id = e.cgroup;
   }
@@ -120,8 +121,19 @@ void MemoryModel::on(const ContainerIdentified& e) {
   if (state == nullptr) return;
   // The path alone says less than a bundle that was read for the same container.
   if (state->identity_from_bundle && !e.from_bundle && state->identity.id == e.identity.id) return;
+  pods_.on_cgroup_erased(e.cgroup, state->identity);
   state->identity = e.identity;
   state->identity_from_bundle = e.from_bundle;
+  pods_.on_container(e.cgroup, e.identity);
+  pods_.complete(state->identity);
+}
+
+// Names that neither path nor bundle told, for containers that were there before their pod was told of.
+void MemoryModel::on(const PodSeen& e) {
+  pods_.on(e);
+  for (const PodContainer& container : e.containers) {
+    if (CgroupState* state = known(pods_.cgroup_of(container.id))) pods_.complete(state->identity);
+  }
 }
 
 void MemoryModel::on(const CaptureFinished&) {}  // the correlator's
@@ -129,6 +141,7 @@ void MemoryModel::on(const CaptureFinished&) {}  // the correlator's
 void MemoryModel::expire(MonotonicTime now) {
   const MonotonicTime oldest_kept = now - kLinger;
   processes_.expire(oldest_kept);
+  pods_.expire(oldest_kept);
   while (!removed_.empty() && removed_.front().first < oldest_kept) {
     const auto [time, id] = removed_.front();
     removed_.pop_front();
@@ -148,6 +161,7 @@ void MemoryModel::erase_cgroup(CgroupId id) {
   auto it = cgroups_.find(id);
   if (it == cgroups_.end()) return;
   leave_parent(it->second);
+  pods_.on_cgroup_erased(id, it->second.identity);
   cgroups_.erase(it);
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "events/event.h"
+#include "model/pod_table.h"
 #include "model/process_table.h"
 #include "model/series.h"
 #include "model/victim_set.h"
@@ -105,8 +106,10 @@ class MemoryModel {
 
   [[nodiscard]] const std::unordered_map<CgroupId, CgroupState>& cgroups() const { return cgroups_; }
   [[nodiscard]] const std::map<std::string, std::uint64_t>& lost() const { return lost_; }  // by stage
-  [[nodiscard]] std::uint64_t dropped() const { return dropped_ + processes_.dropped(); }   // did not fit our bounds
-  [[nodiscard]] std::size_t process_count() const { return processes_.size(); }             // lingering ones too
+  [[nodiscard]] const PodTable& pods() const { return pods_; }
+  // Did not fit our bounds.
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_ + processes_.dropped() + pods_.dropped(); }
+  [[nodiscard]] std::size_t process_count() const { return processes_.size(); }  // lingering ones too
 
  private:
   void on(const OomKill& e);
@@ -121,8 +124,11 @@ class MemoryModel {
   void on(const ProcessSeen& e);
   void on(const ContainerIdentified& e);
   void on(const CaptureFinished& e);
-  void on(const HeapWalked&) {}          // says nothing yet: the capture made of it does
-  void on(const CollectorSampled&) {}    // of no cgroup's memory; the correlator keeps it
+  void on(const HeapWalked&) {}        // says nothing yet: the capture made of it does
+  void on(const CollectorSampled&) {}  // of no cgroup's memory; the correlator keeps it
+  void on(const PodSeen& e);
+  void on(const PodGone& e) { pods_.on(e); }
+  void on(const PodsCurrent& e) { pods_.on(e); }
   CgroupState* cgroup_for(CgroupId id);  // nullptr when full or id is none
   CgroupState* known(CgroupId id);       // nullptr when not known
   void set_parent(CgroupState& state, CgroupId parent);
@@ -133,6 +139,7 @@ class MemoryModel {
   std::unordered_map<CgroupId, std::set<CgroupId>> children_;
   std::deque<std::pair<MonotonicTime, CgroupId>> removed_;  // for expire()
   ProcessTable processes_;
+  PodTable pods_;
   VictimSet victims_;
   std::map<std::string, std::uint64_t> lost_;
   std::uint64_t dropped_ = 0;

@@ -97,6 +97,15 @@ TEST(ConfigTest, absent_explicit_file_is_an_error) {
   EXPECT_NE(config.error().message.find("/nonexistent/o.toml"), std::string::npos);
 }
 
+TEST(ConfigTest, the_kubernetes_api_is_automatic_unless_said) {
+  EXPECT_EQ(parse_config("", "o.toml")->kubernetes.mode, KubernetesMode::kAuto);
+  EXPECT_EQ(parse_config("[kubernetes]\nenabled = true", "o.toml")->kubernetes.mode, KubernetesMode::kOn);
+  EXPECT_EQ(parse_config("[kubernetes]\nenabled = false", "o.toml")->kubernetes.mode, KubernetesMode::kOff);
+  EXPECT_EQ(parse_config("[kubernetes]\nenabled = \"auto\"", "o.toml")->kubernetes.mode, KubernetesMode::kAuto);
+  EXPECT_EQ(error_of("[kubernetes]\nenabled = \"yes\""),
+            "o.toml:2:11: 'kubernetes.enabled' must be true, false or \"auto\"");
+}
+
 // The shipped file documents every key with its default: uncommented, it must change nothing.
 TEST(ConfigTest, shipped_file_parses_commented_and_uncommented) {
   std::ifstream file(test::source_tree() + "/deploy/oomwitness.toml");

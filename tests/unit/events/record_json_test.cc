@@ -70,14 +70,29 @@ std::vector<Event> make_full_events() {
                       "7.pb.gz"},
       HeapWalked{{9}, {8}, {7, 6}, {5}, WalkStop::kPoolFull, kMaxU64, 524288, 4, 3, 1, 2, true, true, 10, 11, 12, 13},
       CollectorSampled{{9}, {8, 7}, {6}, {{"otlp/backend", kMaxU64}}, {{"otlp/backend", 5}}, {{"otlp", 4}}, 3, 2},
+      PodSeen{{1},
+              "uid",
+              "static",
+              "ns",
+              "pod",
+              "node",
+              "ReplicaSet",
+              "owner",
+              {{"c", "id", "img", 2, kMaxU64, true, PodTermination{"old", "OOMKilled", -1, WallTime{kMaxI64}}}, {}},
+              {{"app", "x"}},
+              {{"oomwitness.io/capture", "false"}},
+              true,
+              -5},
+      PodGone{{1}, "uid"},
+      PodsCurrent{{1}, true},
   };
 }
 
 std::vector<Event> make_empty_events() {
-  return {OomKill{},       WatermarkCrossed{}, ProcessExec{},         ProcessExit{},
-          CgroupCreated{}, CgroupRemoved{},    ReclaimSampled{},      EventsLost{},
-          MemorySampled{}, ProcessSeen{},      ContainerIdentified{}, CaptureFinished{},
-          HeapWalked{},    CollectorSampled{}};
+  return {
+      OomKill{},        WatermarkCrossed{}, ProcessExec{},   ProcessExit{}, CgroupCreated{},       CgroupRemoved{},
+      ReclaimSampled{}, EventsLost{},       MemorySampled{}, ProcessSeen{}, ContainerIdentified{}, CaptureFinished{},
+      HeapWalked{},     CollectorSampled{}, PodSeen{},       PodGone{},     PodsCurrent{}};
 }
 
 ProcessExec make_exec(std::string comm) { return {{7}, {2, 3}, 4, 5, {6}, std::move(comm)}; }

@@ -96,6 +96,20 @@ TEST(PrometheusText, what_happened_replaces_the_zero) {
   EXPECT_FALSE(has_sample(text, R"(oomwitness_events_lost_total{stage="ringbuf_kill"})", "0"));
 }
 
+TEST(PrometheusText, the_kubernetes_api_is_shown_where_it_is_asked) {
+  MetricsSnapshot snapshot;
+  EXPECT_THAT(to_prometheus_text(snapshot), Not(HasSubstr("oomwitness_kubernetes_")));
+  snapshot.kubernetes.emplace();
+  snapshot.kubernetes->state = "watching";
+  snapshot.kubernetes->errors["tls"] = 2;
+  const std::string text = to_prometheus_text(snapshot);
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_kubernetes_state{state="watching"})", "1"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_kubernetes_state{state="waiting"})", "0"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_kubernetes_errors_total{kind="tls"})", "2"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_kubernetes_events_total{result="posted"})", "0"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_kubernetes_disagreements_total{kind="kill_not_in_status"})", "0"));
+}
+
 TEST(PrometheusText, kills_have_their_labels) {
   MetricsSnapshot snapshot;
   snapshot.kills[{"ns", "pod-0", "app", "ancestor"}] = 7;

@@ -1,0 +1,445 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pods as the Kubernetes API tells of them. No cluster: a stand-in speaks the documented wire format."""
+import datetime
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import time
+import uuid
+
+from harness import cgroup as cgroups
+from harness import tools
+from harness.api_server import ApiServer, make_authority
+from harness.case import MIB, E2eTest
+from harness.daemon import run_cli
+from harness.wait import eventually
+
+OLD_ID = "0a2b" * 16
+HOG = ("--rate-mb-s", "200")
+
+
+def rfc3339(seconds):
+    return datetime.datetime.fromtimestamp(int(seconds), datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class PodTest(E2eTest):
+    """A cgroup named as the kubelet's systemd driver names it, and an API server, not started."""
+
+    def setUp(self):
+        super().setUp()
+        # Its own: the daemon of one test sees the containers of another.
+        self.id = hashlib.sha256(self.prefix.encode()).hexdigest()
+        self.uid = str(uuid.uuid5(uuid.NAMESPACE_DNS, self.prefix))
+        self.namespace = "pay-" + self.id[:8]
+        node = self.cgroup("node")
+        pod = self.raw_cgroup(f"kubepods-burstable-pod{self.uid.replace('-', '_')}.slice", None, node)
+        self.box = self.raw_cgroup(f"cri-containerd-{self.id}.scope", 32 * MIB, pod)
+        self.api = ApiServer(self.scratch)
+        self._stack.callback(self.api.stop)
+
+    def make_pod(self, name="otelcol-7f", uid=None, container_id=None, **metadata):
+        return {
+            "metadata": {"name": name, "namespace": self.namespace, "uid": uid or self.uid, "labels": {"app": "otelcol"},
+                         "annotations": {"oomwitness.io/pprof-port": "6061", "other": "x"},
+                         "ownerReferences": [{"kind": "ReplicaSet", "name": "otelcol", "controller": True}],
+                         **metadata},
+            "spec": {"nodeName": "node-1",
+                     "containers": [{"name": "collector", "image": "example/otelcol:1",
+                                     "resources": {"limits": {"memory": "32Mi"}}}]},
+            "status": {"phase": "Running", "containerStatuses": [
+                {"name": "collector", "image": "docker.io/example/otelcol:1", "restartCount": 3,
+                 "containerID": f"containerd://{container_id or self.id}",
+                 "state": {"running": {"startedAt": rfc3339(time.time())}},
+                 "lastState": {"terminated": {"reason": "Error", "exitCode": 2, "finishedAt": "2026-11-20T03:04:05Z",
+                                              "containerID": f"containerd://{OLD_ID}"}}}]},
+        }
+
+    def ended(self, reason, finished):
+        """The kubelet's word after the end of a run: a new run, the old one in lastState."""
+        pod = self.make_pod(container_id="7c7c" * 16)
+        status = pod["status"]["containerStatuses"][0]
+        status["restartCount"] += 1
+        status["lastState"] = {"terminated": {"reason": reason, "exitCode": 137, "finishedAt": rfc3339(finished),
+                                              "containerID": f"containerd://{self.id}"}}
+        return pod
+
+    def raw_cgroup(self, name, limit_bytes, parent):
+        """Without this test's prefix in its name: the name is the point. Its parent has it."""
+        made = cgroups.MemoryCgroup(name, limit_bytes, parent)
+        self._stack.callback(made.close)
+        self.cgroups.append(made)
+        return made
+
+    def bundle(self):
+        """What containerd leaves beside the container."""
+        directory = os.path.join(self.scratch, "run/containerd/io.containerd.runtime.v2.task/k8s.io", self.id)
+        os.makedirs(directory)
+        names = {"container-name": "collector", "sandbox-name": "otelcol-7f", "sandbox-namespace": self.namespace,
+                 "sandbox-uid": self.uid, "image-name": "example/otelcol:1"}
+        with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as f:
+            json.dump({"annotations": {"io.kubernetes.cri." + key: value for key, value in names.items()}}, f)
+
+    def witness(self, more=""):
+        return self.daemon(f'host_root = "{self.scratch}"\n' + self.api.config(more))
+
+    def started(self, more=""):
+        """A daemon that knows the pods of a server that runs."""
+        self.api.start()
+        witness = self.witness(more)
+        eventually(lambda: self.value(witness, "kubernetes_state", state="watching") == 1, "watching")
+        eventually(lambda: self.value(witness, "kubernetes_pods") == min(len(self.api.pods), 2000), "pods")
+        return witness
+
+    def value(self, witness, name, **labels):
+        found = [value for have, value in witness.scrape().values("oomwitness_" + name)
+                 if all(have.get(key) == wanted for key, wanted in labels.items())]
+        return found[0] if found else None
+
+    def wait_value(self, witness, wanted, name, timeout=20, **labels):
+        eventually(lambda: (self.value(witness, name, **labels) or 0) >= wanted,
+                   lambda: f"{name} {labels} >= {wanted}: {self.value(witness, name, **labels)}", timeout)
+
+    def counted(self, daemon):
+        """By pod: the cgroup's prefix is no label here."""
+        return int(sum(value for labels, value in daemon.scrape().values("oomwitness_oom_kills_total")
+                       if labels["namespace"] == self.namespace))
+
+    def kill(self):
+        hog = self.memhog(self.box, *HOG)
+        hog.wait_killed()
+        return hog
+
+    def incident(self, witness, count=1):
+        return self.wait_incidents(witness, count)[-1]
+
+    def amended(self, witness, is_there, what):
+        eventually(lambda: is_there(self.incidents_of(witness)[0]),
+                   lambda: f"{what}: {self.incidents_of(witness)[0]['pod']}", 40)
+        return self.incidents_of(witness)[0]
+
+
+class Incidents(PodTest):
+    def test_the_api_tells_what_no_file_on_the_node_does(self):
+        self.api.put(self.make_pod())
+        witness = self.started()
+        self.kill()
+        incident = self.incident(witness)
+        self.assertEqual(incident["container"]["name"], "collector")
+        self.assertEqual(incident["container"]["image"], "docker.io/example/otelcol:1")
+        pod = incident["pod"]
+        self.assertEqual((pod["namespace"], pod["name"], pod["uid"]), (self.namespace, "otelcol-7f", self.uid))
+        self.assertEqual(pod["node"], "node-1")
+        self.assertEqual(pod["labels"], {"app": "otelcol"})
+        self.assertEqual(pod["owner"], {"kind": "ReplicaSet", "name": "otelcol"})
+        self.assertEqual(pod["restart_count"], 3)
+        self.assertEqual(pod["memory_limit_bytes"], 32 * MIB)
+        self.assertEqual(pod["last_termination"], {"reason": "Error", "exit_code": 2, "container_id": OLD_ID,
+                                                   "finished_at": "2026-11-20T03:04:05.000000000Z"})
+        self.assertIn(f"-{self.namespace}-otelcol-7f-collector-", incident["_dir"])
+
+    def test_a_change_told_by_the_watch_is_known_at_the_kill(self):
+        self.api.put(self.make_pod())
+        witness = self.started()
+        pod = self.make_pod()
+        pod["status"]["containerStatuses"][0]["restartCount"] = 9
+        self.api.put(pod)
+        time.sleep(1)
+        self.kill()
+        self.assertEqual(self.incident(witness)["pod"]["restart_count"], 9)
+        self.assertEqual(self.api.count(limit="500"), 1, "one list")
+
+    def test_a_pod_that_wants_no_captures_has_none(self):
+        self.api.put(self.make_pod(annotations={"oomwitness.io/capture": "false"}))
+        witness = self.started()
+        self.kill()
+        incident = self.incident(witness)
+        self.assertEqual({c["reason"] for c in incident["captures"]}, {"opted_out"})
+
+    def test_a_pod_told_of_late_amends_the_incident(self):
+        self.bundle()
+        self.api.put(self.make_pod())
+        self.api.delay_s = 2
+        self.api.start()
+        witness = self.witness()
+        self.kill()
+        self.assertIsNone(self.incident(witness)["pod"]["node"])
+        incident = self.amended(witness, lambda i: i["pod"]["node"], "node")
+        self.assertTrue(any("it may count this kill" in note for note in incident["notes"]), incident["notes"])
+
+    def test_hostile_names_stay_data(self):
+        evil = "| x | \x1b[31m<script>`id`</script>\n# title \u202e"
+        name = "../../../../etc/passwd"
+        self.api.put(self.make_pod(name, labels={evil: evil, "a": "b" * 5000}, annotations={"oomwitness.io/" + evil: evil}))
+        witness = self.started()
+        self.kill()
+        incident = self.incident(witness)
+        self.assertEqual(incident["pod"]["name"], name)
+        self.assertIn(evil, incident["pod"]["labels"])
+        directory = os.path.basename(incident["_dir"])
+        self.assertTrue(directory.isascii() and "/" not in directory and ".." not in directory.split("-"), directory)
+        with open(os.path.join(incident["_dir"], "report.md"), encoding="utf-8") as f:
+            report = f.read()
+        self.assertFalse(set(report) & set("\x1b\u202e") or "\n# title" in report or "<script>" in report)
+        promtool = tools.find_program("promtool")
+        if promtool:
+            done = subprocess.run([promtool, "check", "metrics"], input=witness.scrape().text, capture_output=True,
+                                  text=True)
+            self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+
+
+class Absence(PodTest):
+    def test_names_are_there_in_time_with_the_api_dead(self):
+        self.bundle()
+        witness = self.witness()
+        delays = []
+        for number in range(1, 11):
+            self.kill()
+            incident = self.incident(witness, number)
+            self.assertEqual(incident["pod"]["name"], "otelcol-7f")
+            written = os.stat(os.path.join(incident["_dir"], "incident.json"))
+            killed = datetime.datetime.fromisoformat(incident["time"][:26] + "+00:00").timestamp()
+            delays.append(written.st_mtime - killed)
+        print(f"from kill to incident with the API dead, ms: {[round(d * 1e3, 1) for d in sorted(delays)]}")
+        self.assertGreater(self.value(witness, "kubernetes_errors_total", kind="connect"), 0)
+
+    def test_a_server_that_comes_later_is_found_and_one_that_goes_is_missed(self):
+        self.bundle()
+        self.api.put(self.make_pod())
+        witness = self.witness()
+        self.wait_value(witness, 1, "kubernetes_errors_total", kind="connect")
+        self.api.start()
+        self.wait_value(witness, 1, "kubernetes_pods")
+        self.api.stop()
+        self.wait_value(witness, 1, "kubernetes_state", state="waiting")
+        self.kill()
+        self.assertEqual(self.incident(witness)["pod"]["node"], "node-1", "what was told before still holds")
+
+    def test_it_stops_in_the_middle_of_a_watch(self):
+        witness = self.started()
+        begun = time.monotonic()
+        self.assertEqual(witness.stop(signal.SIGTERM), 0)
+        self.assertLess(time.monotonic() - begun, 10)
+
+
+class Wire(PodTest):
+    def setUp(self):
+        super().setUp()
+        self.api.put(self.make_pod())
+
+    def errors(self, witness, kind, count=1):
+        self.wait_value(witness, count, "kubernetes_errors_total", kind=kind)
+
+    def test_an_expired_token_is_read_again(self):
+        witness = self.started()
+        self.api.write_token("token-two")
+        self.api.tokens = {"token-two"}
+        self.api.watch_s = 2
+        self.api.stop()
+        self.api.start()
+        self.errors(witness, "unauthorized")
+        self.wait_value(witness, 1, "kubernetes_state", state="watching")
+        self.api.put(self.make_pod("another", uid="u2", container_id="c2"))
+        self.wait_value(witness, 2, "kubernetes_pods")
+
+    def test_a_version_that_is_gone_is_listed_anew(self):
+        self.api.put(self.make_pod("goes", uid="u2", container_id="c2"))
+        witness = self.started()
+        del self.api.pods["u2"]
+        self.api.forget_versions()
+        self.errors(witness, "gone")
+        eventually(lambda: self.value(witness, "kubernetes_pods") == 1, "the pod that went meanwhile is gone")
+        lists = [query for method, _, query in self.api.requests if "limit" in query]
+        self.assertEqual(len(lists), 2, lists)
+        self.assertEqual(lists[0]["resourceVersion"], "0")
+        self.assertNotIn("resourceVersion", lists[1])
+
+    def test_a_watch_that_ends_goes_on_from_its_last_bookmark(self):
+        self.api.watch_s = 1.5
+        witness = self.started()
+        self.wait_value(witness, 3, "kubernetes_watches_total")
+        self.assertEqual(self.value(witness, "kubernetes_lists_total"), 1)
+
+    def test_what_is_no_answer_is_counted_and_tried_again(self):
+        self.bundle()
+        self.api.start()
+        answers = {
+            "content_type": lambda h, _: h.answer(200, b"<html>", "text/html"),
+            "malformed": lambda h, _: h.answer(200, b"{]" * 100),
+            "redirect": lambda h, _: h.answer(302, b"{}", headers=[("Location", "https://127.0.0.1:1/")]),
+            "forbidden": lambda h, _: h.answer(403, {"kind": "Status", "message": "no\x1b[31m"}),
+            "server": lambda h, _: h.answer(500, b"oops"),
+            "too_large": lambda h, _: h.answer(200, b'{"items":[{"a":"' + b"x" * (3 * MIB)),
+        }
+        for kind, answer in answers.items():
+            with self.subTest(kind):
+                self.api.list_answer = answer
+                witness = self.witness()
+                self.errors(witness, kind)
+                witness.stop()
+        self.api.list_answer = None
+        witness = self.witness()
+        self.wait_value(witness, 1, "kubernetes_pods")
+
+    def test_a_watch_line_without_end_is_given_up(self):
+        def endless(handler, _):
+            handler.begin_stream()
+            while self.api.server is not None:
+                handler.chunk(b"x" * 65536)
+
+        self.api.watch_answer = endless
+        self.api.start()
+        witness = self.witness()
+        self.errors(witness, "too_large")
+        self.assertLess(self.value(witness, "kubernetes_watches_total"), 5)
+
+    def test_a_server_of_another_authority_is_refused(self):
+        self.api.ca_file = make_authority(self.scratch, "other")[0]
+        self.api.start()
+        witness = self.witness()
+        self.errors(witness, "tls")
+        self.assertEqual(self.api.requests, [], "nothing is said to it, least of all the token")
+
+    def test_doctor_says_whether_it_answers(self):
+        def line(**wanted):
+            config = os.path.join(self.scratch, "doctor.toml")
+            with open(config, "w", encoding="utf-8") as f:
+                f.write(self.api.config())
+            done = run_cli("doctor", "--json", "--config", config, "--data-dir", self.scratch)
+            report = json.loads(done.stdout)
+            found = [c for c in report["checks"] if c["name"] == "kubernetes_api"][0]
+            self.assertEqual({key: found[key] for key in wanted}, wanted, found)
+            self.assertFalse(found["needed"])
+            return found["detail"]
+
+        self.assertIn("names come from the runtime's files", line(ok=False))
+        self.api.start()
+        self.assertIn("tells of the pods of node node-1", line(ok=True))
+        self.api.list_answer = lambda h, _: h.answer(403, {"kind": "Status", "message": "pods is forbidden"})
+        self.assertIn("pods is forbidden", line(ok=False))
+
+
+class ManyPods(PodTest):
+    COUNT = 5000
+
+    def fill(self):
+        for i in range(self.COUNT):
+            pod = self.make_pod(f"otelcol-7f9c6d5b8-{i:05}", uid=f"0f3c1a52-9d41-4b5e-8a2b-{i:012}",
+                           container_id=f"{i:064x}")
+            pod["metadata"]["labels"] = {f"app.kubernetes.io/label-{k}": f"value-of-label-{k}" for k in range(6)}
+            self.api.pods[pod["metadata"]["uid"]] = pod
+
+    @staticmethod
+    def resident(witness):
+        with open(f"/proc/{witness.pid}/statm", encoding="ascii") as f:
+            return int(f.read().split()[1]) * 4096
+
+    def test_memory_of_five_thousand_pods(self):
+        self.api.start()
+        witness = self.witness("max_pods = 5000\n")
+        self.wait_value(witness, 1, "kubernetes_state", state="watching")
+        before = self.resident(witness)
+        self.fill()
+        self.api.forget_versions()
+        self.wait_value(witness, self.COUNT, "kubernetes_pods", timeout=60)
+        time.sleep(2)
+        each = (self.resident(witness) - before) / self.COUNT
+        print(f"resident bytes per pod held: {each:.0f}")
+        self.assertLess(each, 4096)
+        self.assertEqual(self.api.count(limit="500"), 1 + self.COUNT // 500, "pages of 500, no list too many")
+
+    def test_more_than_there_is_room_for_are_counted(self):
+        self.fill()
+        self.api.start()
+        witness = self.witness()
+        self.wait_value(witness, 2000, "kubernetes_pods", timeout=60)
+        self.wait_value(witness, self.COUNT - 2000, "events_lost_total", timeout=60, stage="kubernetes_pods")
+
+
+class Disagreements(PodTest):
+    def setUp(self):
+        super().setUp()
+        self.api.put(self.make_pod())
+
+    def disagreements(self, witness, kind):
+        return self.value(witness, "kubernetes_disagreements_total", kind=kind)
+
+    def test_oom_killed_without_a_kill_is_counted(self):
+        witness = self.started()
+        time.sleep(12)  # what was before the first 10 s is not ours to judge
+        self.api.put(self.ended("OOMKilled", time.time()))
+        self.wait_value(witness, 1, "kubernetes_disagreements_total", kind="oom_killed_without_kill")
+        self.assertIn("status says OOMKilled", witness.log())
+
+    def test_a_kill_under_another_reason_is_in_the_incident(self):
+        witness = self.started()
+        self.kill()
+        self.incident(witness)
+        self.api.put(self.ended("Error", time.time()))
+        incident = self.amended(witness, lambda i: "disagreement" in i["pod"], "disagreement")
+        self.assertEqual(incident["pod"]["disagreement"]["kind"], "kill_with_other_reason")
+        self.assertEqual(self.disagreements(witness, "kill_with_other_reason"), 1)
+
+    def test_a_kill_that_status_tells_of_is_none(self):
+        witness = self.started()
+        self.kill()
+        self.incident(witness)
+        self.api.put(self.ended("OOMKilled", time.time()))
+        time.sleep(3)
+        self.assertEqual(sum(v for _, v in witness.scrape().values("oomwitness_kubernetes_disagreements_total")), 0)
+
+    def test_a_container_that_goes_on_is_in_the_incident(self):
+        witness = self.started()
+        self.start(["sleep", "120"], self.box)  # its first process
+        self.kill()
+        self.incident(witness)
+        incident = self.amended(witness, lambda i: "disagreement" in i["pod"], "disagreement")
+        self.assertEqual(incident["pod"]["disagreement"]["kind"], "kill_not_in_status")
+        self.assertTrue(any("goes on" in note for note in incident["notes"]))
+        self.assertEqual(self.disagreements(witness, "kill_not_in_status"), 1)
+
+
+class PodEvents(PodTest):
+    def setUp(self):
+        super().setUp()
+        self.api.put(self.make_pod())
+
+    def test_nothing_is_posted_unless_asked_for(self):
+        witness = self.started()
+        self.kill()
+        self.incident(witness)
+        time.sleep(1)
+        self.assertEqual(self.api.count("POST"), 0)
+
+    def test_an_event_tells_of_the_kill_and_where_the_evidence_lies(self):
+        witness = self.started("post_events = true\n")
+        self.kill()
+        incident = self.incident(witness)
+        eventually(lambda: self.api.posted, "an Event")
+        path, event = self.api.posted[0]
+        self.assertEqual(path, f"/api/v1/namespaces/{self.namespace}/events")
+        self.assertEqual(event["involvedObject"]["uid"], self.uid)
+        self.assertEqual(event["reason"], "OOMKill")
+        self.assertIn(incident["id"], event["message"])
+        self.assertIn("its limit of 32.0 MiB was used up", event["message"])
+        self.wait_value(witness, 1, "kubernetes_events_total", result="posted")
+
+    def test_forbidden_is_counted_and_not_repeated(self):
+        self.api.post_answers = [(403, ())] * 5
+        witness = self.started("post_events = true\n")
+        self.kill()
+        self.kill()
+        self.wait_value(witness, 1, "kubernetes_events_total", result="forbidden")
+        time.sleep(2)
+        self.assertEqual(self.api.count("POST"), 1)
+
+    def test_rate_limited_comes_again_when_the_server_asks(self):
+        self.api.post_answers = [(429, [("Retry-After", "3")])]
+        witness = self.started("post_events = true\n")
+        self.kill()
+        eventually(lambda: self.api.count("POST") == 1, "the first try")
+        refused = time.monotonic()
+        eventually(lambda: self.api.posted, "the second try")
+        self.assertGreater(time.monotonic() - refused, 2.5)
+        self.wait_value(witness, 1, "kubernetes_events_total", result="posted")

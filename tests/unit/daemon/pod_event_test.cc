@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pod_event.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace oomw {
+namespace {
+
+using testing::HasSubstr;
+
+Incident make_incident() {
+  Incident incident;
+  incident.id = "20261121T030405Z-1a2b3c4d";
+  incident.scope = "container";
+  incident.container.pod_name = "web-0";
+  incident.container.pod_namespace = "shop";
+  incident.container.pod_uid = "9f3d";
+  incident.container.name = "web";
+  incident.limit_bytes = 512u << 20;
+  incident.victims.resize(1);
+  incident.victims[0].comm = "web\x1b[31m";
+  incident.victims[0].process.pid = 42;
+  incident.verdict = IncidentVerdict{"spike", 0.8, {"usage rose"}};
+  return incident;
+}
+
+TEST(PodEventOf, says_who_why_and_where) {
+  const auto event = pod_event_of(make_incident(), "/var/lib/oomwitness/incidents/x", nullptr);
+  ASSERT_TRUE(event.has_value());
+  EXPECT_THAT(event->message, HasSubstr("OOM-killed web\\x1b[31m (pid 42) because its limit of 512 MiB was used up."));
+  EXPECT_THAT(event->message, HasSubstr("Likely cause: spike: usage rose."));
+  EXPECT_THAT(event->message, HasSubstr("/var/lib/oomwitness/incidents/x"));
+  EXPECT_THAT(event->message, HasSubstr("oomwitness show 20261121T030405Z-1a2b3c4d"));
+}
+
+TEST(PodEventOf, a_static_pods_event_bears_its_mirrors_uid) {
+  PodSeen mirror;
+  mirror.uid = "mirror";
+  EXPECT_EQ(pod_event_of(make_incident(), "/d", &mirror)->pod_uid, "mirror");
+  EXPECT_EQ(pod_event_of(make_incident(), "/d", nullptr)->pod_uid, "9f3d");
+}
+
+TEST(PodEventOf, what_is_no_pod_has_none) {
+  Incident incident = make_incident();
+  incident.container.pod_name.clear();
+  EXPECT_FALSE(pod_event_of(incident, "/d", nullptr).has_value());
+}
+
+}  // namespace
+}  // namespace oomw

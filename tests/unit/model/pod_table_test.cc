@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/pod_table.h"
+
+#include <gtest/gtest.h>
+
+#include "model/memory_model.h"
+
+namespace oomw {
+namespace {
+
+constexpr CgroupId kCgroup{7};
+
+PodSeen make_pod() {
+  PodSeen pod;
+  pod.uid = "uid";
+  pod.name_space = "payments";
+  pod.name = "otelcol-7f";
+  pod.labels["app"] = "otelcol";
+  PodContainer container;
+  container.name = "collector";
+  container.id = "run1";
+  container.image = "img";
+  container.restart_count = 3;
+  pod.containers = {container};
+  return pod;
+}
+
+ContainerIdentity make_identity(const std::string& id = "run1") {
+  ContainerIdentity identity;
+  identity.id = id;
+  identity.pod_uid = "uid";
+  return identity;
+}
+
+TEST(PodTable, a_container_is_found_by_its_id) {
+  PodTable pods;
+  pods.on(make_pod());
+  const auto facts = pods.facts_of(make_identity());
+  ASSERT_TRUE(facts && facts->container);
+  EXPECT_EQ(facts->container->restart_count, 3u);
+  EXPECT_EQ(facts->labels.at("app"), "otelcol");
+}
+
+TEST(PodTable, a_run_that_status_does_not_know_yet_is_found_by_pod_and_name) {
+  PodTable pods;
+  pods.on(make_pod());
+  ContainerIdentity identity = make_identity("run2");
+  identity.name = "collector";
+  const auto facts = pods.facts_of(identity);
+  ASSERT_TRUE(facts && facts->container);
+  EXPECT_EQ(facts->container->id, "run1");
+}
+
+TEST(PodTable, a_container_of_no_known_name_has_its_pod_only) {
+  PodTable pods;
+  pods.on(make_pod());
+  const auto facts = pods.facts_of(make_identity("run2"));
+  ASSERT_TRUE(facts.has_value());
+  EXPECT_FALSE(facts->container.has_value());
+}
+
+TEST(PodTable, a_static_pod_is_found_by_the_uid_of_its_cgroups) {
+  PodTable pods;
+  PodSeen pod = make_pod();
+  pod.static_uid = "9f3d";
+  pods.on(pod);
+  ContainerIdentity identity = make_identity("run2");
+  identity.pod_uid = "9f3d";
+  EXPECT_TRUE(pods.facts_of(identity).has_value());
+}
+
+TEST(PodTable, a_new_run_replaces_the_old_one) {
+  PodTable pods;
+  pods.on(make_pod());
+  PodSeen next = make_pod();
+  next.containers[0].id = "run2";
+  pods.on(next);
+  EXPECT_EQ(pods.find_container("run1"), nullptr);
+  EXPECT_NE(pods.find_container("run2"), nullptr);
+}
+
+TEST(PodTable, a_pod_that_is_gone_stays_until_it_expires) {
+  PodTable pods;
+  pods.on(make_pod());
+  pods.on(PodGone{{100}, "uid"});
+  pods.expire({100});
+  EXPECT_EQ(pods.size(), 1u);
+  pods.expire({101});
+  EXPECT_EQ(pods.size(), 0u);
+  EXPECT_EQ(pods.find_container("run1"), nullptr);
+}
+
+TEST(PodTable, one_too_many_is_counted) {
+  PodTable pods;
+  for (std::size_t i = 0; i <= PodTable::kMax; ++i) {
+    PodSeen pod = make_pod();
+    pod.uid = std::to_string(i);
+    pods.on(pod);
+  }
+  EXPECT_EQ(pods.size(), PodTable::kMax);
+  EXPECT_EQ(pods.dropped(), 1u);
+}
+
+TEST(ModelOfPods, names_that_no_bundle_told_come_from_the_api) {
+  MemoryModel model;
+  model.apply(ContainerIdentified{{1}, kCgroup, make_identity(), false});
+  model.apply(make_pod());
+  const ContainerIdentity& who = model.find_cgroup(kCgroup)->identity;
+  EXPECT_EQ(who.pod_name, "otelcol-7f");
+  EXPECT_EQ(who.pod_namespace, "payments");
+  EXPECT_EQ(who.name, "collector");
+  EXPECT_EQ(who.image, "img");
+}
+
+TEST(ModelOfPods, a_container_that_comes_after_its_pod_has_its_names_too) {
+  MemoryModel model;
+  model.apply(make_pod());
+  model.apply(ContainerIdentified{{1}, kCgroup, make_identity(), false});
+  EXPECT_EQ(model.find_cgroup(kCgroup)->identity.pod_name, "otelcol-7f");
+}
+
+TEST(ModelOfPods, what_the_bundle_told_stands) {
+  MemoryModel model;
+  ContainerIdentity identity = make_identity();
+  identity.image = "from-bundle";
+  model.apply(ContainerIdentified{{1}, kCgroup, identity, true});
+  model.apply(make_pod());
+  EXPECT_EQ(model.find_cgroup(kCgroup)->identity.image, "from-bundle");
+}
+
+}  // namespace
+}  // namespace oomw

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Kubernetes API's part in it all.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "daemon/daemon_impl.h"
+#include "daemon/pod_event.h"
+
+namespace oomw {
+
+void Daemon::Impl::start_pods() {
+  Result<std::optional<ApiTarget>> target = find_api(config.kubernetes, process_environment());
+  if (!target.has_value()) return log::warn("Kubernetes API is not asked: {}", target.error().message);
+  if (!*target) return;
+  log::info("pods of node {} from {}", (*target)->node, (*target)->server);
+  const auto post = [this](std::vector<Event> events) {
+    return loop->post([this, events = std::move(events)] {
+      for (const Event& event : events) handle(event);
+      settle();
+    });
+  };
+  pods = std::make_unique<PodSource>(std::move(**target), config.kubernetes.max_pods, clock, post);
+}
+
+void Daemon::Impl::post_pod_event(const Incident& incident, const std::string& directory) {
+  if (!pods || !config.kubernetes.post_events) return;
+  const PodSeen* pod = pipeline->model().pods().find_pod(incident.container);
+  if (auto event = pod_event_of(incident, directory, pod)) (void)pods->post_event(std::move(*event));
+}
+
+// Whoever runs the pod may keep us from asking its living processes; what the kernel takes of a dying one
+// costs the pod nothing.
+void Daemon::Impl::heed_annotations(CaptureOrder& order) const {
+  const CgroupId leaf = order.crossing.leaf_cgroup ? order.crossing.leaf_cgroup : order.crossing.cgroup;
+  const CgroupState* container = pipeline->model().container_of(leaf);
+  const PodSeen* pod = container == nullptr ? nullptr : pipeline->model().pods().find_pod(container->identity);
+  if (pod == nullptr) return;
+  const auto wish = pod->annotations.find("oomwitness.io/capture");
+  if (wish == pod->annotations.end() || wish->second != "false") return;
+  if (order.decision.action == TriggerAction::kPrepare) order.decision.action = TriggerAction::kNone;
+  if (order.decision.action != TriggerAction::kCapture) return;
+  order.decision.action = TriggerAction::kSkip;
+  order.decision.reason = "opted_out";
+}
+
+void Daemon::Impl::say_findings() {
+  for (const StatusFinding& finding : pipeline->take_findings()) {
+    log::warn("Kubernetes and the kernel disagree ({}): {}", finding.kind, printable(finding.text));
+  }
+}
+
+void Daemon::Impl::add_pod_stats(MetricsSnapshot& snapshot) const {
+  PodSourceStats stats = pods->stats();
+  KubernetesMetrics& metrics = snapshot.kubernetes.emplace();
+  metrics.state = std::move(stats.state);
+  if (stats.last_contact) metrics.last_contact_seconds = to_seconds(clock.now() - *stats.last_contact);
+  metrics.lists = stats.lists;
+  metrics.watches = stats.watches;
+  metrics.pods = stats.pods;
+  metrics.errors = std::move(stats.errors);
+  metrics.events = std::move(stats.events);
+  metrics.disagreements = pipeline->disagreements();
+}
+
+}  // namespace oomw

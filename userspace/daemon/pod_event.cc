@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pod_event.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxWhy = 256;
+
+std::string limit_text(const Incident& incident) {
+  if (incident.scope == "node") return "the node was out of memory";
+  const std::string size = incident.limit_bytes ? " of " + human_bytes(*incident.limit_bytes) : "";
+  return (incident.scope == "ancestor" ? "a limit" + size + " above it was used up"
+                                       : "its limit" + size + " was used up");
+}
+
+std::string verdict_text(const Incident& incident) {
+  if (!incident.verdict) return "";
+  const std::string why = incident.verdict->why.empty() ? "" : ": " + printable(incident.verdict->why.front(), kMaxWhy);
+  return fmt::format(" Likely cause: {}{}.", incident.verdict->cause, why);
+}
+
+std::string evidence_text(const Incident& incident, const std::string& directory) {
+  const std::string node = incident.pod && !incident.pod->node.empty() ? " on node " + incident.pod->node : "";
+  const auto coverage =
+      incident.coverage_ratio ? fmt::format(" (heap profile covers {:.0f} %)", *incident.coverage_ratio * 100) : "";
+  return fmt::format(" Evidence{}{}: {}, or `oomwitness show {}`.", coverage, node, directory, incident.id);
+}
+
+}  // namespace
+
+std::optional<PodEvent> pod_event_of(const Incident& incident, const std::string& directory, const PodSeen* pod) {
+  const ContainerIdentity& who = incident.container;
+  if (who.pod_name.empty() || who.pod_namespace.empty()) return std::nullopt;
+  const std::string comm = incident.victims.empty() ? "a process" : printable(incident.victims.front().comm, 32);
+  const std::int32_t pid = incident.victims.empty() ? 0 : incident.victims.front().process.pid;
+  PodEvent event;
+  event.id = incident.id;
+  event.time = incident.time;
+  event.name_space = who.pod_namespace;
+  event.pod = who.pod_name;
+  event.pod_uid = pod != nullptr ? pod->uid : who.pod_uid;
+  event.container = who.name;
+  event.message = fmt::format("The kernel OOM-killed {} (pid {}) because {}.", comm, pid, limit_text(incident)) +
+                  verdict_text(incident) + evidence_text(incident, directory);
+  return event;
+}
+
+}  // namespace oomw

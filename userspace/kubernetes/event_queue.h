@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "kubernetes/api_error.h"
+#include "kubernetes/backoff.h"
+
+namespace oomw {
+
+// A Kubernetes Event about a pod, to be.
+struct PodEvent {
+  std::string id;  // of the incident; the Event is named after it, so that one posted twice is there once
+  WallTime time;
+  std::string name_space, pod, pod_uid, container;
+  std::string message;
+};
+
+// Events that wait to be posted, and the pace at which they may be. No clock, thread or lock.
+//   - at most kMax wait, further ones are dropped;
+//   - kBurst at once, then one each kEvery: a pod that is killed in a loop must not fill etcd;
+//   - 429, 5xx and a server that cannot be reached: later, after what Retry-After asks, kMaxTries times;
+//     403: dropped, and nothing is tried for kForbiddenPause; any other refusal: dropped;
+//   - everything dropped is counted by its reason.
+class EventQueue {
+ public:
+  static constexpr std::size_t kMax = 64;
+  static constexpr unsigned kBurst = 10;
+  static constexpr Nanoseconds kEvery = std::chrono::seconds(6);
+  static constexpr unsigned kMaxTries = 5;
+  static constexpr Nanoseconds kForbiddenPause = std::chrono::minutes(5);
+
+  bool add(PodEvent event);  // false: dropped
+  // The next one if its time has come; on_outcome() is then due before the next take().
+  [[nodiscard]] std::optional<PodEvent> take(MonotonicTime now);
+  [[nodiscard]] std::optional<MonotonicTime> due(MonotonicTime now) const;  // nullopt: nothing waits
+  void on_outcome(PodEvent event, const ApiOutcome& outcome, MonotonicTime now, double random);
+
+  [[nodiscard]] std::size_t size() const { return waiting_.size(); }
+  // "posted", "queue_full", "forbidden", "refused", "given_up" -> how many
+  [[nodiscard]] const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
+
+ private:
+  void drop(const char* reason);
+  void refill(MonotonicTime now);
+
+  std::deque<PodEvent> waiting_;
+  unsigned tries_ = 0;  // of the first
+  MonotonicTime paused_until_;
+  unsigned tokens_ = kBurst;
+  MonotonicTime refilled_at_;
+  Backoff backoff_;
+  std::map<std::string, std::uint64_t> counts_;
+};
+
+// core/v1 Event as JSON; "" if its namespace or pod cannot be one of the API's.
+[[nodiscard]] std::string event_json(const PodEvent& event, const std::string& node);
+[[nodiscard]] std::string event_path(const PodEvent& event);
+
+}  // namespace oomw

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The API's JSON becomes types here, once. Its text is hostile: annotations, labels, names and reasons
+// are whatever a user of the cluster wrote. Every bound is here, tests/fuzz/pod_fuzz.cc feeds it anything.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "events/event.h"
+
+namespace oomw {
+
+// What one pod may take in memory, all told. Containers come first, then our annotations, then labels;
+// what does not fit is left out and PodSeen::is_cut set.
+inline constexpr std::size_t kMaxPodBytes = 3'584;
+
+enum class WatchKind { kAdded, kModified, kDeleted, kBookmark, kError };
+
+struct WatchEvent {
+  WatchKind kind = WatchKind::kError;
+  PodSeen pod;                   // kAdded, kModified, kDeleted
+  std::string resource_version;  // where a new watch goes on from; "" = not told
+  int code = 0;                  // kError: the HTTP status it stands for
+  std::string message;           // kError: printable
+};
+
+// What a list says beside its items.
+struct ListEnd {
+  std::string resource_version;
+  std::string continue_token;  // "" = that was all
+};
+
+// time and wall_offset_ns stay unset.
+[[nodiscard]] Result<PodSeen> decode_pod(std::string_view json);
+[[nodiscard]] Result<WatchEvent> decode_watch_line(std::string_view json);
+[[nodiscard]] Result<ListEnd> decode_list_end(std::string_view json);
+// "pods is forbidden: User ..." of a Status object, printable; "" if it is none.
+[[nodiscard]] std::string status_message(std::string_view json);
+
+// What a pod takes in memory, as glibc allocates it.
+[[nodiscard]] std::size_t memory_bytes(const PodSeen& pod);
+
+}  // namespace oomw

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/event.h"
+#include "kubernetes/api_target.h"
+#include "kubernetes/event_queue.h"
+
+namespace oomw {
+
+struct PodSourceStats {
+  std::string state = "listing";              // listing | watching | waiting (after a failure)
+  std::optional<MonotonicTime> last_contact;  // the server said something; none = never
+  std::uint64_t lists = 0, watches = 0;       // begun
+  std::map<std::string, std::uint64_t> errors;
+  std::string last_error;
+  std::size_t pods = 0;
+  std::uint64_t pods_turned_away = 0;           // more than max_pods
+  std::map<std::string, std::uint64_t> events;  // see EventQueue::counts()
+};
+
+// The pods of this node, by one list and one watch of the Kubernetes API; and, if asked to, Events on them.
+//   - an event source: PodSeen, PodGone and PodsCurrent go to `post`, from a thread of its own;
+//   - nobody ever waits for it: a server that is absent, slow or answers garbage delays only what it would
+//     have told, and is tried again after 1 to 60 s;
+//   - of a pod kMaxPodBytes are kept, in all max_pods; the answers are decoded while they come;
+//   - when `post` says that there is no room, it waits and the server with it: nothing is lost;
+//   - the destructor takes as long as one decoding, not as a request.
+class PodSource {
+ public:
+  using Post = std::function<bool(std::vector<Event> events)>;  // any thread; false = no room, try again
+
+  // clock outlives this; post() is not called any more when the destructor returns.
+  PodSource(ApiTarget target, std::size_t max_pods, const Clock& clock, Post post);
+  ~PodSource();
+  PodSource(const PodSource&) = delete;
+  PodSource& operator=(const PodSource&) = delete;
+
+  // Any thread.
+  bool post_event(PodEvent event);  // false: dropped, and counted
+  [[nodiscard]] PodSourceStats stats() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// For doctor: one small question, at most `timeout`. What was answered, or why not.
+[[nodiscard]] Result<std::string> check_api(const ApiTarget& target, Nanoseconds timeout, const Clock& clock);
+
+}  // namespace oomw

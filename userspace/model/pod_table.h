@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "events/event.h"
+
+namespace oomw {
+
+// What the Kubernetes API said of one container and its pod. A copy: the pod's next status replaces it.
+struct PodFacts {
+  MonotonicTime told_at;
+  std::string name_space, name, uid, node, owner_kind, owner_name;
+  std::map<std::string, std::string> labels;
+  std::optional<PodContainer> container;  // none: the pod is known, this container is not
+  bool is_cut = false;
+};
+
+// The pods of this node, and which of their containers is which cgroup. Part of MemoryModel.
+//   - a container is found by its id, which is new with every run; until its status has reached the API,
+//     by its pod's uid (a static pod's: the one its cgroups bear) and its name;
+//   - a pod that is gone stays until expire(), because a kill may be what ended it;
+//   - at most kMax pods, what does not fit is counted; its reader bounds each to 4 KB.
+class PodTable {
+ public:
+  static constexpr std::size_t kMax = 5'000;
+
+  void on(const PodSeen& e);
+  void on(const PodGone& e);
+  void on(const PodsCurrent& e);
+  // What a cgroup's path and bundle say of it.
+  void on_container(CgroupId cgroup, const ContainerIdentity& identity);
+  void on_cgroup_erased(CgroupId cgroup, const ContainerIdentity& identity);
+  void expire(MonotonicTime oldest_kept);
+
+  [[nodiscard]] CgroupId cgroup_of(const std::string& container_id) const;  // none: not known
+  [[nodiscard]] const PodSeen* find_pod(const ContainerIdentity& identity) const;
+  [[nodiscard]] const PodContainer* find_container(const std::string& container_id) const;
+  [[nodiscard]] std::optional<PodFacts> facts_of(const ContainerIdentity& identity) const;
+  // Names that the path and the bundle did not tell.
+  void complete(ContainerIdentity& identity) const;
+
+  // Whether the API was ever heard of, and whether what is here is what it says now.
+  [[nodiscard]] bool is_told() const { return is_told_; }
+  [[nodiscard]] bool is_current() const { return is_current_; }
+  [[nodiscard]] std::size_t size() const { return pods_.size(); }
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  struct Place {
+    std::string uid;
+    std::size_t index = 0;  // in the pod's containers
+  };
+  void unindex(const PodSeen& pod);
+  [[nodiscard]] const PodContainer* container_in(const PodSeen& pod, const ContainerIdentity& identity) const;
+
+  std::unordered_map<std::string, PodSeen> pods_;             // by uid
+  std::unordered_map<std::string, Place> containers_;         // by container id
+  std::unordered_map<std::string, std::string> static_uids_;  // -> uid
+  std::unordered_map<std::string, CgroupId> cgroups_;         // by container id
+  std::deque<std::pair<MonotonicTime, std::string>> gone_;
+  bool is_told_ = false;
+  bool is_current_ = false;
+  std::uint64_t dropped_ = 0;
+};
+
+}  // namespace oomw

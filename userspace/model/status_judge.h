@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "events/event.h"
+#include "model/memory_model.h"
+
+namespace oomw {
+
+// Where the kernel and a pod's status tell two stories.
+struct StatusFinding {
+  // oom_killed_without_kill: status says OOMKilled, and no kill was seen in that run's last seconds;
+  // kill_with_other_reason: a kill was seen, and status gives another reason for the end of that run;
+  // kill_not_in_status: a process was killed, the container goes on, and status shows nothing of it.
+  std::string kind;
+  std::string text;   // for humans; names of the cluster in it are as the API told them
+  ProcessKey victim;  // of the kill it is about; pid 0: of none
+};
+
+// Compares each kill in a pod's container with what Kubernetes makes of it, once for every run of a
+// container. Pure: no clock or file; the same events give the same findings.
+//   - status is some seconds late: a kill may precede the end of its run by kBefore, and what status
+//     does not show kWindow after a kill counts only if the container's cgroup is still there;
+//   - no judgement while the API cannot be reached, or about the time before the first event;
+//   - bounded: kMax runs remembered, the oldest forgotten first; past that age nothing is claimed.
+class StatusJudge {
+ public:
+  static constexpr std::size_t kMax = 1'024;
+  static constexpr Nanoseconds kBefore = std::chrono::seconds(10);
+  static constexpr Nanoseconds kAfter = std::chrono::seconds(3);  // clocks of whole seconds
+  static constexpr Nanoseconds kWindow = std::chrono::seconds(20);
+
+  void on_kill(const OomKill& kill, const MemoryModel& model);  // once for each victim
+  [[nodiscard]] std::vector<StatusFinding> on_pod(const PodSeen& pod);
+  [[nodiscard]] std::vector<StatusFinding> tick(MonotonicTime now, const MemoryModel& model);
+  [[nodiscard]] const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
+
+ private:
+  struct Kill {
+    MonotonicTime time;  // the newest in this run
+    ProcessKey victim;
+    CgroupId cgroup;  // the container's
+  };
+  [[nodiscard]] std::optional<StatusFinding> judge(const PodContainer& container, const PodSeen& pod);
+  [[nodiscard]] std::optional<StatusFinding> judge_quiet(const std::string& run, const Kill& kill,
+                                                         const MemoryModel& model) const;
+  void remember(const std::string& run, const Kill& kill);
+  bool is_first_look(const std::string& run);
+
+  std::optional<MonotonicTime> begun_;           // nothing is known of what was before
+  std::optional<MonotonicTime> forgot_;          // the newest kill that was forgotten
+  std::unordered_map<std::string, Kill> kills_;  // by container id: one run of a container
+  std::deque<std::string> by_age_;
+  std::deque<std::pair<MonotonicTime, std::string>> waiting_;  // for a word of status; oldest first
+  std::set<std::string> judged_;
+  std::deque<std::string> judged_by_age_;
+  std::map<std::string, std::uint64_t> counts_;
+};
+
+}  // namespace oomw
