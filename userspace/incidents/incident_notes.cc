@@ -46,6 +46,7 @@ std::vector<Gap> context_gaps(const Incident& incident) {
       {is_pod, "pod.node", "the Kubernetes API was not asked"},
       {is_pod, "pod.restart_count", "the Kubernetes API was not asked"},
       {is_pod, "pod.last_termination", "the Kubernetes API was not asked"},
+      {incident.scope.empty(), "scope", "nothing told whose limit it was"},
       {incident.cgroup_path.empty(), "container.cgroup_path", "not known"},
       {!incident.trigger_pid, "trigger.pid", "the kernel's report did not name the allocating process"},
       {!incident.trigger_same_cgroup, "trigger.same_cgroup", "the allocating process's cgroup is not known"},
