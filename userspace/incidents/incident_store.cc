@@ -150,12 +150,14 @@ Result<std::string> IncidentStore::create(Incident incident, const Place& place)
 Result<std::string> IncidentStore::amend(Incident incident, const std::string& name, const Place& place) {
   const std::string directory = root_ + "/" + name;
   if (const auto earlier = load(name)) adopt_files(incident, *earlier);
+  const std::vector<std::string> known = files_of(incident);
   place_captures(incident, directory, next_capture_number(directory), place);
   add_components(incident, directory);
-  // Profiles first: incident.json never names a file that a crash could take away.
+  // Profiles first: incident.json never names a file that a crash could take away. Those it names
+  // already are safe, and an fsync of each is a flush of the disk, 2 to 8 ms beside other writers.
   std::vector<std::string> files = files_of(incident);
-  std::erase_if(files, [](const std::string& file) { return file == kJsonName || file == kReportName; });
-  RETURN_IF_ERROR(sync_files(directory, files));
+  std::erase_if(files, [&](const std::string& file) { return std::ranges::find(known, file) != known.end(); });
+  if (!files.empty()) RETURN_IF_ERROR(sync_files(directory, files));
   RETURN_IF_ERROR(
       write_file_atomic(directory + "/" + kReportName, to_markdown(incident, tops_of(incident, directory))));
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kJsonName, to_json(incident)));
