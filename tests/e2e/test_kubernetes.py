@@ -41,7 +41,8 @@ class PodTest(E2eTest):
 
     def make_pod(self, name="otelcol-7f", uid=None, container_id=None, **metadata):
         return {
-            "metadata": {"name": name, "namespace": self.namespace, "uid": uid or self.uid, "labels": {"app": "otelcol"},
+            "metadata": {"name": name, "namespace": self.namespace, "uid": uid or self.uid,
+                         "labels": {"app": "otelcol"},
                          "annotations": {"oomwitness.io/pprof-port": "6061", "other": "x"},
                          "ownerReferences": [{"kind": "ReplicaSet", "name": "otelcol", "controller": True}],
                          **metadata},
@@ -171,7 +172,8 @@ class Incidents(PodTest):
     def test_hostile_names_stay_data(self):
         evil = "| x | \x1b[31m<script>`id`</script>\n# title \u202e"
         name = "../../../../etc/passwd"
-        self.api.put(self.make_pod(name, labels={evil: evil, "a": "b" * 5000}, annotations={"oomwitness.io/" + evil: evil}))
+        annotations = {"oomwitness.io/" + evil: evil}
+        self.api.put(self.make_pod(name, labels={evil: evil, "a": "b" * 5000}, annotations=annotations))
         witness = self.started()
         self.kill()
         incident = self.incident(witness)
