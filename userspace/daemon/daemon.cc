@@ -228,7 +228,7 @@ void Daemon::Impl::start_timers() {
 // they stand.
 void Daemon::Impl::flush() {
   kernel->drain([this](const Event& event) { handle(event); }, kMaxDrain);
-  pipeline->heard(clock.now());
+  pipeline->heard(clock.now() + KillAccounting::kGrace);  // nothing else will come
   pipeline->finish();
   const MonotonicTime settled = clock.now() + config.correlator.settle + config.correlator.amend;
   for (Incident& incident : pipeline->take_incidents(settled, wall_offset_ns(clock)))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/pipeline.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace oomw {
@@ -47,6 +48,7 @@ void Pipeline::apply(const Event& event) {
   } else if (const auto* sample = std::get_if<MemorySampled>(&event)) {
     on_sample(*sample);
   } else if (const auto* created = std::get_if<CgroupCreated>(&event)) {
+    settle_removed(created->cgroup);  // its id is used again: what waits is of the old one
     if (!created->existed) accounting_.on_created(created->cgroup, created->time);
   } else if (const auto* removed = std::get_if<CgroupRemoved>(&event)) {
     on_removed(*removed);
@@ -126,18 +128,29 @@ void Pipeline::on_sample(const MemorySampled& sample) {
 
 void Pipeline::on_removed(const CgroupRemoved& removed) {
   triggers_.forget(removed.cgroup);
-  if (removed.time > heard_until_) {
-    removed_.push_back(removed);
-  } else {
-    on_unobserved(accounting_.on_removed(removed.cgroup, removed.time));
-  }
+  removed_.push_back(removed);
+  settle_removed_before(heard_until_);
 }
 
 void Pipeline::heard(MonotonicTime until) {
   heard_until_ = until;
-  for (; !removed_.empty() && removed_.front().time <= until; removed_.pop_front()) {
+  settle_removed_before(until);
+}
+
+// The grace is for the kill whose record is reserved and not yet complete: the kernel counts and
+// signals before it, and where the CPU was taken from it in between, the cgroup can be gone by then.
+void Pipeline::settle_removed_before(MonotonicTime until) {
+  for (; !removed_.empty() && removed_.front().time <= until - KillAccounting::kGrace; removed_.pop_front()) {
     on_unobserved(accounting_.on_removed(removed_.front().cgroup, removed_.front().time));
   }
+}
+
+void Pipeline::settle_removed(CgroupId cgroup) {
+  const auto waiting = std::ranges::find(removed_, cgroup, &CgroupRemoved::cgroup);
+  if (waiting == removed_.end()) return;
+  const CgroupRemoved removed = *waiting;
+  removed_.erase(waiting);
+  on_unobserved(accounting_.on_removed(removed.cgroup, removed.time));
 }
 
 // A kill the kernel counted and nobody reported is still a kill. Of one that happened while nobody

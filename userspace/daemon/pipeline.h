@@ -83,6 +83,8 @@ class Pipeline {
   void count(const OomKill& kill);
   void on_sample(const MemorySampled& sample);
   void on_removed(const CgroupRemoved& removed);
+  void settle_removed_before(MonotonicTime until);
+  void settle_removed(CgroupId cgroup);
   // is_alone: no other count rose at that time.
   void on_unobserved(const UnobservedKills& unobserved, bool is_alone = true);
   void count_unobserved(const UnobservedKills& unobserved);
