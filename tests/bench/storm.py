@@ -95,7 +95,7 @@ def accounts(site, witness, boxes, watch):
 def run_storm(site, name, kills, per_second, config, idle_seconds=0):
     with Daemon(os.path.join(site.scratch, name), config) as witness:
         watch = IncidentWatch(os.path.join(witness.data_dir, "incidents"))
-        time.sleep(2)  # start-up
+        time.sleep(6)  # start-up, and retention's first turn: from then on the store watches its directory
         result = types.SimpleNamespace(name=name, kills=kills, idle_before=idle_share(witness, idle_seconds or 0.1),
                                        open_before=open_things(witness.pid), resident=resident_bytes(witness.pid))
         boxes = [site.cgroup(f"{name}{number}", LIMIT_MIB) for number in range(kills)]

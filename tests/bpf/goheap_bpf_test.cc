@@ -46,7 +46,7 @@ class GoHeapTest : public HeapTest, public ::testing::WithParamInterface<Way> {
 // Somebody else's growth kills the idle victim, so its heap is to the byte what was read before.
 TEST_P(GoHeapTest, victim_that_is_not_the_trigger_has_the_heap_that_was_read_before) {
   OOMW_BUILD_OR_SKIP(program, "1.26", "strip");
-  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
+  OOMW_SHARE_OR_SKIP(GetParam().name, config(), "heap_at_kill");
   ASSERT_EQ(rung_of(*source_, "heap_at_kill"), GetParam().rung);
   GoVictim victim(*cgroup_, program.path, "1");
   victim.ask("stacks 3000");
@@ -96,8 +96,8 @@ TEST_P(GoHeapTest, victim_that_is_not_the_trigger_has_the_heap_that_was_read_bef
 
 TEST_P(GoHeapTest, victim_that_outgrows_its_own_limit_is_walked_whole) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "pie-strip");
-  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
-  for (int kill = 0; kill < 5; ++kill) {
+  OOMW_SHARE_OR_SKIP(GetParam().name, config(), "heap_at_kill");
+  for (int kill = 0; kill < repetitions(5); ++kill) {
     GoVictim victim(*cgroup_, program.path);
     victim.ask("leak 2");
     auto addresses = victim.addresses();

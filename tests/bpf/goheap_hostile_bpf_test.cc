@@ -44,7 +44,7 @@ class HostileHeapTest : public HeapTest {
 };
 
 TEST_F(HostileHeapTest, buckets_arrive_as_they_were_laid_out) {
-  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
+  OOMW_SHARE_OR_SKIP("best", config(), "heap_at_kill");
   FakeList list(mebibytes(1));
   list.push(3);
   list.push(4, 0x7f00'0000'0000);  // no 32-bit offset from text
@@ -76,7 +76,7 @@ TEST_F(HostileHeapTest, buckets_arrive_as_they_were_laid_out) {
 }
 
 TEST_F(HostileHeapTest, list_that_leads_back_into_itself_is_a_loop) {
-  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
+  OOMW_SHARE_OR_SKIP("best", config(), "heap_at_kill");
   for (std::size_t length : {1u, 2u, 3u, 1000u}) {
     FakeList list(mebibytes(1));
     auto last = list.push();
@@ -92,7 +92,7 @@ TEST_F(HostileHeapTest, list_that_leads_back_into_itself_is_a_loop) {
 }
 
 TEST_F(HostileHeapTest, what_is_no_bucket_ends_the_walk_with_what_came_before) {
-  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
+  OOMW_SHARE_OR_SKIP("best", config(), "heap_at_kill");
   struct Case {
     std::size_t word;
     std::uint64_t value;
@@ -118,7 +118,7 @@ TEST_F(HostileHeapTest, what_is_no_bucket_ends_the_walk_with_what_came_before) {
 }
 
 TEST_F(HostileHeapTest, head_that_is_not_there_or_not_aligned_is_an_empty_walk) {
-  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
+  OOMW_SHARE_OR_SKIP("best", config(), "heap_at_kill");
   FakeList list(mebibytes(1));
   list.head() = list.end() + 1;
   auto walk = kill_with(list);
@@ -132,7 +132,7 @@ TEST_F(HostileHeapTest, head_that_is_not_there_or_not_aligned_is_an_empty_walk) 
 }
 
 TEST_F(HostileHeapTest, page_never_touched_is_a_fault) {
-  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
+  OOMW_SHARE_OR_SKIP("best", config(), "heap_at_kill");
   FakeList list(mebibytes(4));
   FakeList::next_of(list.push()) = list.end() - 4096;
   list.fill(5);
@@ -142,7 +142,7 @@ TEST_F(HostileHeapTest, page_never_touched_is_a_fault) {
 }
 
 TEST_F(HostileHeapTest, last_bucket_of_a_mapping_with_the_short_record_is_read) {
-  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
+  OOMW_SHARE_OR_SKIP("best", config(), "heap_at_kill");
   FakeList list(mebibytes(1));
   auto first = list.push();
   std::uint64_t edge = list.end() - (FakeList::kHeader + 3 + 8) * 8;
@@ -160,7 +160,7 @@ TEST_F(HostileHeapTest, last_bucket_of_a_mapping_with_the_short_record_is_read) 
 
 // The newest bucket of a chunk of the runtime's: its record reaches into a page nobody has used.
 TEST_F(HostileHeapTest, record_in_a_page_never_touched_is_zero_there_and_the_walk_goes_on) {
-  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
+  OOMW_SHARE_OR_SKIP("best", config(), "heap_at_kill");
   constexpr std::size_t kInPage = (FakeList::kHeader + 3 + 4) * 8;  // header, stack, a quarter of the record
   FakeList list(mebibytes(4));
   auto first = list.push();
@@ -302,7 +302,7 @@ TEST_F(HostileHeapTest, cost_of_every_other_signal_and_exit_is_measured) {
 }
 
 TEST_F(HostileHeapTest, who_is_not_registered_or_somebody_else_is_not_walked) {
-  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
+  OOMW_SHARE_OR_SKIP("best", config(), "heap_at_kill");
   FakeList list(mebibytes(1));
   list.fill(10);
   cgroup_->set_limit(mebibytes(16));
@@ -329,7 +329,7 @@ TEST_F(HostileHeapTest, who_is_not_registered_or_somebody_else_is_not_walked) {
 }
 
 TEST_F(HostileHeapTest, kill_by_hand_is_not_walked_and_its_exit_forgets_it) {
-  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
+  OOMW_SHARE_OR_SKIP("best", config(), "heap_at_kill");
   FakeList list(mebibytes(1));
   list.fill(10);
   ChildProcess child(cgroup_.get(), [] { return ::pause(); });
@@ -345,7 +345,7 @@ TEST_F(HostileHeapTest, kill_by_hand_is_not_walked_and_its_exit_forgets_it) {
 }
 
 TEST_F(HostileHeapTest, exec_forgets_what_the_process_was) {
-  OOMW_LOAD_OR_SKIP(config(), "heap_at_kill");
+  OOMW_SHARE_OR_SKIP("best", config(), "heap_at_kill");
   FakeList list(mebibytes(1));
   ChildProcess child(cgroup_.get(), [] { return ::execl("/bin/sleep", "sleep", "10", nullptr); });
   ASSERT_TRUE(heap().watch(child.key(), list.addresses()).has_value());

@@ -80,8 +80,6 @@ class HeapTest : public KernelTest {
     return walks.empty() ? HeapWalked{} : walks.front();
   }
 
-  [[nodiscard]] std::uint64_t lost(const std::string& stage) { return source_->lost()[stage]; }
-
   static MonotonicTime later(std::int64_t seconds) { return {SystemClock().now().ns + seconds * 1'000'000'000}; }
 };
 

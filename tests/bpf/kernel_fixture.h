@@ -6,8 +6,10 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "kernel/kernel_source.h"
@@ -19,10 +21,26 @@ namespace oomw::test {
 // Loads the programs and collects what they send. Skips, saying why, where BPF or the memory
 // hierarchy is refused.
 class KernelTest : public ::testing::Test {
+ public:
+  static void TearDownTestSuite() { shared().clear(); }
+
  protected:
-  void load(const KernelConfig& config = {}) {
-    source_ = KernelSource::make(config);
-    cgroup_.reset();
+  void load(const KernelConfig& config = {}) { take(KernelSource::make(config)); }
+
+  // The source that a test of this suite has loaded as `name` before; loading one takes an emulated CPU
+  // up to three seconds. For tests that look at their own processes and cgroups only.
+  void share(const std::string& name, const KernelConfig& config) {
+    auto& source = shared()[name];
+    if (!source) source = KernelSource::make(config);
+    take(source);
+    while (source_->drain([](const Event&) {}, 256) > 0) continue;  // what came between the tests
+    lost_before_ = source_->lost();
+  }
+
+  // While this test had the source.
+  [[nodiscard]] std::uint64_t lost(const std::string& stage) const {
+    auto before = lost_before_.find(stage);
+    return source_->lost().at(stage) - (before == lost_before_.end() ? 0 : before->second);
   }
 
   // False and a printed reason: return from the test.
@@ -70,19 +88,32 @@ class KernelTest : public ::testing::Test {
     return found;
   }
 
-  std::unique_ptr<KernelSource> source_;
+  std::shared_ptr<KernelSource> source_;
   std::unique_ptr<TestCgroup> cgroup_;
   std::vector<Event> events_;
+
+ private:
+  static std::map<std::string, std::shared_ptr<KernelSource>>& shared() {
+    static std::map<std::string, std::shared_ptr<KernelSource>> sources;
+    return sources;
+  }
+
+  void take(std::shared_ptr<KernelSource> source) {
+    source_ = std::move(source);
+    lost_before_.clear();
+    cgroup_.reset();
+  }
+
+  std::map<std::string, std::uint64_t> lost_before_;
 };
 
 inline std::uint64_t mebibytes(std::uint64_t count) { return count << 20; }
 
 }  // namespace oomw::test
 
-// In a test body: loads, and skips with the reason when `feature` has no program.
-#define OOMW_LOAD_OR_SKIP(config, feature)                                \
+// In a test body, after load() or share(): skips with the reason when `feature` has no program.
+#define OOMW_NEED_OR_SKIP(feature)                                        \
   do {                                                                    \
-    load(config);                                                         \
     if (auto refusal = refusal_of(*source_, feature); !refusal.empty()) { \
       GTEST_SKIP() << refusal;                                            \
     }                                                                     \
@@ -93,12 +124,36 @@ inline std::uint64_t mebibytes(std::uint64_t count) { return count << 20; }
 
 // The same on one rung. Some kernels have no fentry; tracepoints are there wherever programs are, and
 // what the verifier refuses is a fault of ours anywhere.
-#define OOMW_LOAD_RUNG_OR_SKIP(config, feature, wanted)                \
+#define OOMW_NEED_RUNG_OR_SKIP(feature, wanted)                        \
   do {                                                                 \
-    OOMW_LOAD_OR_SKIP(config, feature);                                \
+    OOMW_NEED_OR_SKIP(feature);                                        \
     if (rung_of(*source_, feature) == (wanted)) break;                 \
     auto refusal = refusal_of(*source_, feature, wanted);              \
     ASSERT_EQ(refusal.find("verifier"), std::string::npos) << refusal; \
     ASSERT_EQ(wanted, Rung::kFentry) << refusal;                       \
     GTEST_SKIP() << refusal;                                           \
+  } while (0)
+
+#define OOMW_LOAD_OR_SKIP(config, feature) \
+  do {                                     \
+    load(config);                          \
+    OOMW_NEED_OR_SKIP(feature);            \
+  } while (0)
+
+#define OOMW_LOAD_RUNG_OR_SKIP(config, feature, wanted) \
+  do {                                                  \
+    load(config);                                       \
+    OOMW_NEED_RUNG_OR_SKIP(feature, wanted);            \
+  } while (0)
+
+#define OOMW_SHARE_OR_SKIP(name, config, feature) \
+  do {                                            \
+    share(name, config);                          \
+    OOMW_NEED_OR_SKIP(feature);                   \
+  } while (0)
+
+#define OOMW_SHARE_RUNG_OR_SKIP(config, feature, wanted) \
+  do {                                                   \
+    share(std::string(to_string(wanted)), config);       \
+    OOMW_NEED_RUNG_OR_SKIP(feature, wanted);             \
   } while (0)

@@ -63,7 +63,7 @@ int leak() {
 }
 
 TEST_P(OomTest, kill_when_limit_reached_carries_every_field) {
-  OOMW_LOAD_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
   cgroup_->set_limit(mebibytes(32));
   ChildProcess child(cgroup_.get(), [] {
     write_oom_score_adj(321);
@@ -101,7 +101,7 @@ TEST_P(OomTest, kill_when_limit_reached_carries_every_field) {
 }
 
 TEST_P(OomTest, kill_when_parent_is_limited_names_parent_as_owner) {
-  OOMW_LOAD_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
   cgroup_->set_limit(mebibytes(32));
   auto leaf = cgroup_->make_child();
   ASSERT_TRUE(leaf.has_value()) << leaf.error().message;
@@ -133,12 +133,12 @@ TEST_P(OomTest, kill_after_a_burst_that_nobody_reads_still_has_room) {
   collect();
 
   EXPECT_EQ(kills_of(child.pid()).size(), 1u);
-  EXPECT_EQ(source_->lost()["ringbuf_kill"], 0u);
-  EXPECT_GT(source_->lost()["ringbuf_cgroup"], 0u) << "the burst was to be too large";
+  EXPECT_EQ(lost("ringbuf_kill"), 0u);
+  EXPECT_GT(lost("ringbuf_cgroup"), 0u) << "the burst was to be too large";
 }
 
 TEST_P(OomTest, each_decision_has_a_time_of_its_own) {
-  OOMW_LOAD_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
   cgroup_->set_limit(mebibytes(32));
   std::optional<MonotonicTime> last;
   for (int i = 0; i < 3; ++i) {
@@ -157,7 +157,7 @@ TEST_P(OomTest, each_decision_has_a_time_of_its_own) {
 }
 
 TEST_P(OomTest, victims_of_a_group_share_the_decision_and_name_the_group) {
-  OOMW_LOAD_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
   cgroup_->set_limit(mebibytes(32));
   auto leaf = cgroup_->make_child();
   ASSERT_TRUE(leaf.has_value()) << leaf.error().message;
@@ -190,7 +190,7 @@ TEST_P(OomTest, victims_of_a_group_share_the_decision_and_name_the_group) {
 
 // The writer of memory.max kills, from outside and with room to spare where it lives itself.
 TEST_P(OomTest, limit_lowered_below_usage_is_the_limit_that_kills) {
-  OOMW_LOAD_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
   if (::access((cgroup_->directory() + "/memory.max").c_str(), W_OK) != 0) GTEST_SKIP() << "v1 refuses such a limit";
   cgroup_->set_limit(mebibytes(64));
   ChildProcess child(cgroup_.get(), [] {
@@ -219,7 +219,7 @@ TEST_P(OomTest, limit_lowered_below_usage_is_the_limit_that_kills) {
 // Asks the kernel itself for a kill: where the test is told that it may.
 TEST_P(OomTest, kill_for_the_node_is_said_to_be_one) {
   if (::getenv("OOMW_MAY_OOM_NODE") == nullptr) GTEST_SKIP() << "kills by sysrq: set OOMW_MAY_OOM_NODE=1 in a VM";
-  OOMW_LOAD_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
   ChildProcess child(cgroup_.get(), [] {
     write_oom_score_adj(1000);
     touch_memory(mebibytes(16));
@@ -243,7 +243,7 @@ TEST_P(OomTest, kill_for_the_node_is_said_to_be_one) {
 }
 
 TEST_P(OomTest, kill_when_another_process_is_chosen_names_victim_and_trigger) {
-  OOMW_LOAD_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
   cgroup_->set_limit(mebibytes(64));
   ChildProcess sleeper(cgroup_.get(), [] {
     write_oom_score_adj(900);

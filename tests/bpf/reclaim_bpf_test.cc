@@ -74,7 +74,7 @@ int read_sparse_file(std::uint64_t bytes, bool keep = false) {
 }
 
 TEST_P(ReclaimTest, page_cache_through_a_small_cgroup_is_counted_there) {
-  OOMW_LOAD_RUNG_OR_SKIP(config(), "reclaim", GetParam());
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "reclaim", GetParam());
   cgroup_->set_limit(mebibytes(16));
   EXPECT_FALSE(source_->reclaim_of(cgroup_->id(), {}).has_value());
   ChildProcess child(cgroup_.get(), [] { return read_sparse_file(mebibytes(100)); });
@@ -94,7 +94,7 @@ TEST_P(ReclaimTest, page_cache_through_a_small_cgroup_is_counted_there) {
 }
 
 TEST_P(ReclaimTest, leak_without_anything_to_reclaim_counts_zero_yield_calls) {
-  OOMW_LOAD_RUNG_OR_SKIP(config(), "reclaim", GetParam());
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "reclaim", GetParam());
   cgroup_->set_limit(mebibytes(16));
   ChildProcess child(cgroup_.get(), [] {
     touch_memory(mebibytes(64));
@@ -109,7 +109,7 @@ TEST_P(ReclaimTest, leak_without_anything_to_reclaim_counts_zero_yield_calls) {
 }
 
 TEST_P(ReclaimTest, limit_of_the_parent_is_counted_for_the_parent) {
-  OOMW_LOAD_RUNG_OR_SKIP(config(), "reclaim", GetParam());
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "reclaim", GetParam());
   cgroup_->set_limit(mebibytes(16));
   auto leaf = cgroup_->make_child();
   ASSERT_TRUE(leaf.has_value()) << leaf.error().message;
@@ -124,7 +124,7 @@ TEST_P(ReclaimTest, limit_of_the_parent_is_counted_for_the_parent) {
 
 // A writer of the limit reclaims from somebody else's cgroup; up to now there was none of its own.
 TEST_P(ReclaimTest, limit_lowered_from_outside_is_counted_where_the_pages_went) {
-  OOMW_LOAD_RUNG_OR_SKIP(config(), "reclaim", GetParam());
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "reclaim", GetParam());
   cgroup_->set_limit(mebibytes(64));
   ChildProcess reader(cgroup_.get(), [] { return read_sparse_file(mebibytes(48), /*keep=*/true); });
   reader.go();
@@ -149,7 +149,7 @@ TEST_P(ReclaimTest, limit_lowered_from_outside_is_counted_where_the_pages_went) 
 }
 
 TEST_P(ReclaimTest, forgotten_cgroup_has_no_totals) {
-  OOMW_LOAD_RUNG_OR_SKIP(config(), "reclaim", GetParam());
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "reclaim", GetParam());
   cgroup_->set_limit(mebibytes(16));
   ChildProcess child(cgroup_.get(), [] { return read_sparse_file(mebibytes(64)); });
   child.go();

@@ -36,10 +36,12 @@ class WatermarkTest : public KernelTest, public ::testing::WithParamInterface<Ru
 
 using Levels = std::vector<std::uint32_t>;
 
-// Pages as the kernel hands them out, so that madvise() gives them back at once.
+// Pages as the kernel hands them out, so that madvise() gives them back at once. Small ones: a huge page is 3.1 % of
+// 64 MiB, comes whole and stays whole when a part of it is given back (seen on 6.1: 80 % for 48 MiB).
 char* reserve_memory(std::size_t bytes) {
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   OOMW_CHECK(memory != MAP_FAILED);
+  ::madvise(memory, bytes, MADV_NOHUGEPAGE);
   return static_cast<char*>(memory);
 }
 
@@ -53,8 +55,7 @@ void grow(char* memory, std::size_t from, std::size_t to, int step_delay_us = 0)
 }
 
 TEST_P(WatermarkTest, growth_through_all_levels_reports_each_once_in_order) {
-  OOMW_LOAD_OR_SKIP(config(), "watermark");
-  ASSERT_EQ(rung_of(*source_, "watermark"), GetParam());
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "watermark", GetParam());
   cgroup_->set_limit(mebibytes(64));
   ChildProcess child(cgroup_.get(), [] {
     grow(reserve_memory(mebibytes(62)), 0, mebibytes(62), 100);
@@ -70,13 +71,13 @@ TEST_P(WatermarkTest, growth_through_all_levels_reports_each_once_in_order) {
     EXPECT_EQ(mark.limit_bytes, mebibytes(64));
     EXPECT_EQ(mark.pid, child.pid());
     EXPECT_GE(mark.usage_bytes * 100, mark.limit_bytes * mark.level_percent);
-    // Reported where it happened: within a batch of 64 pages per CPU, or a huge page, 3.1 % here.
-    EXPECT_LT(mark.usage_bytes * 100, mark.limit_bytes * (mark.level_percent + 4));
+    // Reported where it happened: a batch of 64 pages is 0.4 % here, and below 6.2 the hook comes once in 64 pages.
+    EXPECT_LT(mark.usage_bytes * 100, mark.limit_bytes * (mark.level_percent + 2));
   }
 }
 
 TEST_P(WatermarkTest, fall_below_rearm_and_growth_again_reports_again) {
-  OOMW_LOAD_OR_SKIP(config(), "watermark");
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "watermark", GetParam());
   cgroup_->set_limit(mebibytes(64));
   ChildProcess child(cgroup_.get(), [] {
     char* memory = reserve_memory(mebibytes(50));
@@ -93,7 +94,7 @@ TEST_P(WatermarkTest, fall_below_rearm_and_growth_again_reports_again) {
 }
 
 TEST_P(WatermarkTest, wobble_within_rearm_distance_stays_silent) {
-  OOMW_LOAD_OR_SKIP(config(), "watermark");
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "watermark", GetParam());
   cgroup_->set_limit(mebibytes(64));
   ChildProcess child(cgroup_.get(), [] {
     char* memory = reserve_memory(mebibytes(40));
@@ -112,7 +113,7 @@ TEST_P(WatermarkTest, wobble_within_rearm_distance_stays_silent) {
 }
 
 TEST_P(WatermarkTest, limited_parent_is_reported_with_the_leaf_that_grew) {
-  OOMW_LOAD_OR_SKIP(config(), "watermark");
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "watermark", GetParam());
   cgroup_->set_limit(mebibytes(32));
   auto leaf = cgroup_->make_child();
   ASSERT_TRUE(leaf.has_value()) << leaf.error().message;
@@ -168,7 +169,7 @@ TEST_P(WatermarkTest, sawtooth_at_the_limit_is_told_once_a_second) {
   ChildProcess child(cgroup_.get(), [] {
     char* memory = reserve_memory(mebibytes(62));
     grow(memory, 0, mebibytes(40));
-    for (int i = 0; i < 20; ++i) {  // each fall ends the prediction, each rise makes it again
+    for (int i = 0; i < repetitions(20); ++i) {  // each fall ends the prediction, each rise makes it again
       grow(memory, mebibytes(40), mebibytes(60), 100);
       ::madvise(memory + mebibytes(24), mebibytes(36), MADV_DONTNEED);
       ::usleep(30'000);

@@ -127,6 +127,7 @@ class ChangedLimits(SemanticsTest):
         box = self.cgroup("lowered", 64)
         work = self.hog(box, "--hold-mb", 24)
         os.kill(work.pid, signal.SIGSTOP)  # or it might itself read back pages of its program, and be the trigger
+        os.waitpid(work.pid, os.WUNTRACED)  # on one CPU it may run once more before it stops
         box.set_limit(12 * MIB)
         work.wait_killed()
         incident = self.assert_decision("container", box, [work.identity], trigger=Process(os.getpid()),

@@ -27,7 +27,7 @@ class NodeWide(SemanticsTest):
         """And nobody is blamed whose own limit happens to be near."""
         box, full = self.cgroup("hungry"), self.cgroup("full", 16)
         holder = self.hog(full, "--hold-mb", 14)
-        work = self.hog(box, "--hold-mb", 8, "--rate-mb-s", 0, oom_score_adj=1000)
+        work = self.hog(box, "--hold-mb", 8, "--rate-mb-s", 0, "--huge", 1, oom_score_adj=1000)
         self.go()
         work.wait_killed()
         incident = self.wait_incidents(self.witness, 1)[0]

@@ -49,6 +49,7 @@ TEST_P(GoldenTest, recording_gives_the_known_incidents) {
   if (std::getenv("OOMW_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(golden) << actual;
   }
+  EXPECT_FALSE(actual.starts_with("error: ")) << actual;
   EXPECT_EQ(actual, text_of(golden));
 }
 

@@ -73,6 +73,27 @@ class Story {
     pipeline.apply(k);
   }
 
+  // As a rate-limited kernel log tells it.
+  void unplaced_kill(Nanoseconds t) {
+    OomKill k;
+    k.time = at(t);
+    k.victim = {9999, 0};
+    k.victim_comm = "worker";
+    k.source = "kmsg";
+    pipeline.apply(k);
+  }
+
+  // The kernel's own count of kills.
+  void count(Nanoseconds t, std::uint64_t kills, CgroupId cgroup = kContainer) {
+    MemorySampled s;
+    s.time = at(t);
+    s.cgroup = cgroup;
+    s.usage_bytes = 10 * kMiB;
+    s.limit_bytes = 256 * kMiB;
+    s.kernel_oom_kills = kills;
+    pipeline.apply(s);
+  }
+
   std::vector<std::string> captures_ordered() {
     std::vector<std::string> triggers;
     for (const CaptureOrder& order : pipeline.take_orders()) {
@@ -141,20 +162,88 @@ TEST(PipelineTest, restart_counts_on) {
   EXPECT_EQ(second.counted(), 2u);
 }
 
-TEST(PipelineTest, kernel_counted_a_kill_nobody_reported_is_counted_as_unobserved) {
+TEST(PipelineTest, kernel_counted_a_kill_nobody_reported_is_counted_and_an_incident) {
   Story story;
-  MemorySampled s;
-  s.cgroup = kContainer;
-  s.usage_bytes = 10 * kMiB;
-  s.limit_bytes = 256 * kMiB;
-  s.kernel_oom_kills = 1;
-  s.time = at(seconds(30));
-  story.pipeline.apply(s);
-  s.time = at(seconds(32));
-  story.pipeline.apply(s);
+  story.count(seconds(30), 1);
+  story.pipeline.tick(at(seconds(31)));
   EXPECT_EQ(story.pipeline.unobserved_kills(), 1u);
   EXPECT_EQ(story.counted(), 1u);
   EXPECT_EQ(story.pipeline.ledger().counts().begin()->first.scope, "unknown");
+  const std::vector<Incident> incidents = story.pipeline.take_incidents(at(seconds(31)), kWallOffset);
+  ASSERT_EQ(incidents.size(), 1u);
+  EXPECT_TRUE(incidents[0].victims.empty());
+  EXPECT_EQ(incidents[0].container.unit, "shop.service");
+}
+
+TEST(PipelineTest, kills_of_a_time_when_nobody_looked_are_counted_and_no_incident) {
+  Story story(LedgerState{{}, "boot", {{50, 0}}});
+  story.count(seconds(30), 3, CgroupId{50});
+  story.pipeline.tick(at(seconds(31)));
+  EXPECT_EQ(story.counted(), 3u);
+  EXPECT_TRUE(story.pipeline.take_incidents(at(seconds(31)), kWallOffset).empty());
+}
+
+TEST(PipelineTest, late_report_of_a_counted_kill_names_the_victim_and_counts_no_more) {
+  Story story;
+  story.count(seconds(30), 1);
+  story.pipeline.tick(at(seconds(31)));
+  const std::string id = story.pipeline.take_incidents(at(seconds(31)), kWallOffset).at(0).id;
+  story.kill(seconds(32), {4242, 77}, "kmsg");
+  story.count(seconds(34), 1);
+  EXPECT_EQ(story.counted(), 1u);
+  const std::vector<Incident> amended = story.pipeline.take_incidents(at(seconds(34)), kWallOffset);
+  ASSERT_EQ(amended.size(), 1u);
+  EXPECT_EQ(amended[0].id, id);
+  EXPECT_EQ(amended[0].victims.at(0).exe, "/usr/bin/shop");
+}
+
+TEST(PipelineTest, kill_told_without_a_cgroup_is_placed_by_the_count_that_rose) {
+  Story story;
+  story.unplaced_kill(seconds(30));
+  EXPECT_EQ(story.counted(), 0u) << "it waits";
+  story.count(seconds(30) + milliseconds(20), 1);
+  story.pipeline.tick(at(seconds(31)));
+  EXPECT_EQ(story.counted(), 1u);
+  EXPECT_EQ(story.pipeline.unobserved_kills(), 0u);
+  EXPECT_EQ(story.pipeline.ledger().counts().begin()->first.container, "shop.service");
+  const std::vector<Incident> incidents = story.pipeline.take_incidents(at(seconds(31)), kWallOffset);
+  ASSERT_EQ(incidents.size(), 1u);
+  EXPECT_EQ(incidents[0].victims.at(0).process.pid, 9999);
+  EXPECT_EQ(incidents[0].container.unit, "shop.service");
+}
+
+TEST(PipelineTest, kill_told_without_a_cgroup_that_no_count_explains_is_of_unknown_scope) {
+  Story story;
+  story.unplaced_kill(seconds(30));
+  story.pipeline.tick(at(seconds(34)));
+  EXPECT_EQ(story.counted(), 1u);
+  const KillLabels& labels = story.pipeline.ledger().counts().begin()->first;
+  EXPECT_EQ(labels.container, "_unknown");
+  EXPECT_EQ(labels.scope, "unknown") << "nobody said that the node ran out of memory";
+  const std::vector<Incident> incidents = story.pipeline.take_incidents(at(seconds(34)), kWallOffset);
+  ASSERT_EQ(incidents.size(), 1u);
+  EXPECT_EQ(incidents[0].scope, "");
+}
+
+TEST(PipelineTest, kill_told_late_and_without_a_cgroup_names_the_only_nameless_one) {
+  Story story;
+  story.count(seconds(30), 1);
+  story.pipeline.tick(at(seconds(31)));
+  (void)story.pipeline.take_incidents(at(seconds(31)), kWallOffset);
+  story.unplaced_kill(seconds(31) + milliseconds(500));
+  story.pipeline.tick(at(seconds(34) + milliseconds(600)));
+  EXPECT_EQ(story.counted(), 1u);
+  const std::vector<Incident> amended = story.pipeline.take_incidents(at(seconds(35)), kWallOffset);
+  ASSERT_EQ(amended.size(), 1u);
+  EXPECT_EQ(amended[0].victims.at(0).process.pid, 9999);
+}
+
+TEST(PipelineTest, kill_told_without_a_cgroup_is_told_at_the_end_at_the_latest) {
+  Story story;
+  story.unplaced_kill(seconds(30));
+  story.pipeline.finish();
+  EXPECT_EQ(story.counted(), 1u);
+  EXPECT_EQ(story.pipeline.take_incidents(at(seconds(31)), kWallOffset).size(), 1u);
 }
 
 TEST(PipelineTest, capture_before_the_kill_is_in_the_incident_with_its_lead) {

@@ -10,7 +10,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 from harness import tools  # noqa: E402
 
 GO_PROGRAMS = [("1.19", "strip"), ("1.19", "plain", "go-hostile"), ("1.19", "strip-nopprof", "go-hostile"),
-               ("1.26", "pie-strip"), ("1.26", "strip"), ("1.27", "pie-strip")]
+               ("1.26", "pie-strip"), ("1.26", "strip"),
+               # of the bpf suite
+               ("1.26", "strip", "go-heap"), ("1.19", "pie-strip", "go-heap"), ("1.27", "plain", "go-heap")]
 
 
 def main():

@@ -3,11 +3,13 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <list>
 #include <mutex>
+#include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/result.h"
 #include "base/thread_setup.h"
@@ -23,66 +25,133 @@ constexpr std::size_t kStackBytes = 256u << 10;
 
 }  // namespace
 
-struct WorkerPool::Impl {
-  Impl(std::string pool_name, std::size_t queue_capacity) : name(std::move(pool_name)), capacity(queue_capacity) {}
+struct WorkerPool::Impl : std::enable_shared_from_this<WorkerPool::Impl> {
+  struct Worker {
+    pthread_t thread{};
+    unsigned number = 0;
+    std::optional<MonotonicTime> busy_since;
+    bool is_given_up = false;
+    bool has_ended = false;
+  };
+  // What a thread is started with. It holds the pool's state: a thread that was given up outlives the pool.
+  struct Start {
+    std::shared_ptr<Impl> pool;
+    Worker* worker;
+  };
+
+  Impl(std::string pool_name, std::size_t queue_capacity, unsigned spares)
+      : name(std::move(pool_name)), capacity(queue_capacity), max_spares(spares) {}
 
   const std::string name;
   const std::size_t capacity;
-  std::vector<pthread_t> threads;
+  const unsigned max_spares;
+  const SystemClock clock;
   mutable std::mutex mutex;
-  std::condition_variable wake;
-  std::deque<std::function<void()>> queue;  // guarded by mutex
-  unsigned started = 0;                     // guarded by mutex; numbers the threads' names
-  bool stopping = false;                    // guarded by mutex
+  std::condition_variable wake, ended;
+  // All below is guarded by mutex.
+  std::list<Worker> workers;
+  std::deque<std::function<void()>> queue;
+  unsigned started = 0;  // numbers the threads' names
+  std::uint64_t given_up = 0;
+  std::optional<Nanoseconds> patience;  // none: nobody is ever given up
+  bool stopping = false;
 
-  static void* enter(void* self) {
-    static_cast<Impl*>(self)->work();
+  static void* enter(void* argument) {
+    const std::unique_ptr<Start> start(static_cast<Start*>(argument));
+    set_up_thread(start->pool->name + "-" + std::to_string(start->worker->number));
+    start->pool->work(*start->worker);
     return nullptr;
   }
 
-  // The next task; an empty one once the pool stops and nothing is queued.
-  std::function<void()> take() {
+  bool start_locked() {
+    Worker& worker = workers.emplace_back();
+    worker.number = started;
+    pthread_attr_t attributes;
+    OOMW_CHECK(pthread_attr_init(&attributes) == 0);
+    OOMW_CHECK(pthread_attr_setstacksize(&attributes, kStackBytes) == 0);
+    auto start = std::make_unique<Start>(Start{shared_from_this(), &worker});
+    const bool is_started = pthread_create(&worker.thread, &attributes, enter, start.get()) == 0;
+    pthread_attr_destroy(&attributes);
+    if (is_started) {
+      (void)start.release();  // the thread's now
+      ++started;
+    } else {
+      workers.pop_back();
+    }
+    return is_started;
+  }
+
+  // The next task; an empty one once the pool stops and nothing is queued, or this thread was given up.
+  std::function<void()> take(Worker& worker) {
     std::unique_lock lock(mutex);
-    wake.wait(lock, [this] { return stopping || !queue.empty(); });
-    if (queue.empty()) return {};
+    worker.busy_since.reset();
+    wake.wait(lock, [&] { return worker.is_given_up || stopping || !queue.empty(); });
+    if (worker.is_given_up || queue.empty()) return {};
     auto task = std::move(queue.front());
     queue.pop_front();
+    worker.busy_since = clock.now();
     return task;
   }
 
-  void work() {
-    unsigned number = 0;
-    {
-      const std::lock_guard lock(mutex);
-      number = started++;
+  void work(Worker& worker) {
+    while (auto task = take(worker)) {
+      task();
+      task = nullptr;  // what it holds goes before the thread counts as free
     }
-    set_up_thread(name + "-" + std::to_string(number));
-    while (const auto task = take()) task();
+    const std::lock_guard lock(mutex);
+    worker.has_ended = true;
+    ended.notify_all();
+  }
+
+  void relieve_locked(MonotonicTime now) {
+    join_returned_locked();
+    for (Worker& worker : workers) {
+      const bool hangs = !worker.is_given_up && worker.busy_since && now - *worker.busy_since > *patience;
+      if (!hangs || stuck_locked() >= max_spares || !start_locked()) continue;
+      worker.is_given_up = true;
+      ++given_up;
+    }
+  }
+
+  [[nodiscard]] std::size_t stuck_locked() const {
+    return static_cast<std::size_t>(std::ranges::count_if(workers, &Worker::is_given_up));
+  }
+
+  void join_returned_locked() {
+    std::erase_if(workers, [](const Worker& worker) {
+      if (worker.is_given_up && worker.has_ended) pthread_join(worker.thread, nullptr);
+      return worker.is_given_up && worker.has_ended;
+    });
+  }
+
+  void stop() {
+    std::unique_lock lock(mutex);
+    stopping = true;
+    wake.notify_all();
+    const auto is_done = [](const Worker& worker) { return worker.is_given_up || worker.has_ended; };
+    while (!ended.wait_for(lock, kParting, [&] { return std::ranges::all_of(workers, is_done); })) {
+      if (patience) relieve_locked(clock.now());
+    }
+    ended.wait_for(lock, kParting, [this] { return std::ranges::all_of(workers, &Worker::has_ended); });
+    for (const Worker& worker : workers) {
+      if (worker.has_ended) {
+        pthread_join(worker.thread, nullptr);
+      } else {
+        pthread_detach(worker.thread);
+      }
+    }
   }
 };
 
-WorkerPool::WorkerPool(std::string name, unsigned threads, std::size_t capacity)
-    : impl_(std::make_unique<Impl>(std::move(name), capacity)) {
-  pthread_attr_t attributes;
-  OOMW_CHECK(pthread_attr_init(&attributes) == 0);
-  OOMW_CHECK(pthread_attr_setstacksize(&attributes, kStackBytes) == 0);
-  for (unsigned i = 0; i < threads; ++i) {
-    pthread_t thread{};
-    if (pthread_create(&thread, &attributes, Impl::enter, impl_.get()) == 0) impl_->threads.push_back(thread);
-  }
-  pthread_attr_destroy(&attributes);
+WorkerPool::WorkerPool(std::string name, unsigned threads, std::size_t capacity, unsigned max_spares)
+    : impl_(std::make_shared<Impl>(std::move(name), capacity, max_spares)) {
+  const std::lock_guard lock(impl_->mutex);
+  for (unsigned i = 0; i < threads; ++i) (void)impl_->start_locked();
   // Under a pids limit some may be refused; one is enough to make progress.
-  OOMW_CHECK(!impl_->threads.empty());
+  OOMW_CHECK(!impl_->workers.empty());
 }
 
-WorkerPool::~WorkerPool() {
-  {
-    const std::lock_guard lock(impl_->mutex);
-    impl_->stopping = true;
-  }
-  impl_->wake.notify_all();
-  for (const pthread_t thread : impl_->threads) pthread_join(thread, nullptr);
-}
+WorkerPool::~WorkerPool() { impl_->stop(); }
 
 bool WorkerPool::post(std::function<void()> task) {
   {
@@ -97,6 +166,17 @@ bool WorkerPool::post(std::function<void()> task) {
 std::size_t WorkerPool::queued() const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->queue.size();
+}
+
+void WorkerPool::relieve(MonotonicTime now, Nanoseconds patience) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->patience = patience;
+  impl_->relieve_locked(now);
+}
+
+std::uint64_t WorkerPool::given_up() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->given_up;
 }
 
 }  // namespace oomw

@@ -6,26 +6,37 @@
 #include <memory>
 #include <string>
 
+#include "base/clock.h"
+
 namespace oomw {
 
 // A few named threads over one bounded queue, for everything with a long tail (HTTP, disk).
 //   - post() is callable anywhere; false = queue full, the task is dropped, the caller counts it;
 //   - results go back by EventLoop::post(), never by shared state;
-//   - the destructor stops intake, runs what is queued, and joins;
+//   - a task may hang for good (a file system that never answers): relieve() gives such a thread up
+//     and starts a spare in its place, max_spares at a time; if its task ends after all, it ends too;
+//   - the destructor stops intake, runs what is queued, and joins. A thread that was given up has
+//     kParting to come back; after that it is left to die with the process, which its owner should
+//     end soon: what its task borrowed is going;
 //   - thread stacks are 256 KiB: RSS is budgeted.
 class WorkerPool {
  public:
-  WorkerPool(std::string name, unsigned threads, std::size_t capacity);
+  static constexpr Nanoseconds kParting = std::chrono::seconds(1);
+
+  WorkerPool(std::string name, unsigned threads, std::size_t capacity, unsigned max_spares = 0);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   [[nodiscard]] bool post(std::function<void()> task);
   [[nodiscard]] std::size_t queued() const;
+  // Gives up threads whose task takes longer than `patience`. Any thread, about once a second.
+  void relieve(MonotonicTime now, Nanoseconds patience);
+  [[nodiscard]] std::uint64_t given_up() const;  // since the start
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;  // shared with threads that were given up
 };
 
 }  // namespace oomw

@@ -31,6 +31,12 @@ std::uint32_t record_words_of(goruntime::RecordLayout layout) {
   return 0;
 }
 
+// Links of /proc: their text comes from the kernel alone. Containers share paths, not mount namespaces.
+std::string file_named_by(const TargetProcess& process) {
+  return read_link_at(process.dir_fd(), "exe").value_or("") + " " +
+         read_link_at(process.dir_fd(), "ns/mnt").value_or("");
+}
+
 }  // namespace
 
 GoProcesses::GoProcesses(const Clock& clock, GoProcessesConfig config, Watcher watcher)
@@ -38,6 +44,7 @@ GoProcesses::GoProcesses(const Clock& clock, GoProcessesConfig config, Watcher w
       config_(config),
       watcher_(std::move(watcher)),
       handles_(config.max_open_files),
+      looks_(clock),
       binaries_(config.max_binaries) {}
 
 bool GoProcesses::is_settled(const GoProcess& known, std::optional<MonotonicTime> exec_time) const {
@@ -58,6 +65,9 @@ Result<GoProcessPtr> GoProcesses::measure(ProcessKey key, std::optional<Monotoni
   for (int attempt = 0; attempt < kMaxExecsMeanwhile; ++attempt) {
     const MonotonicTime started = clock_.now();
     ASSIGN_OR_RETURN(const TargetProcess process, TargetProcess::open("/proc", key));
+    const std::string file = file_named_by(process);
+    if (looks_.hangs(file)) return fail(ErrorCode::kTimeout, "its executable's file system does not answer");
+    const LooksUnderWay::Look look = looks_.begin(file);
     // A failure here may be the process dying: what is known of it stays, for its walk at the kill.
     ASSIGN_OR_RETURN(Executable exe, open_executable(process));
     if (!exe.binary->is_go) {

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "captures/go_process.h"
+#include "captures/looks_under_way.h"
 #include "captures/target_process.h"
 #include "goruntime/binary_cache.h"
 
@@ -51,7 +52,7 @@ struct GoProcessesCounters {
 // - exec in the same pid replaces the entry; a reused pid is another process.
 // - Bounded: max_processes (those that are gone make room first), max_binaries, max_open_files.
 // - A file system that hangs (FUSE) hangs the worker that called add() or tick(), no lock is held
-//   meanwhile.
+//   meanwhile. Its executable takes no second worker: add() is kTimeout for it until the first is back.
 // Thread-safe. add(), look_again() and tick() are for worker threads, the rest for any.
 class GoProcesses {
  public:
@@ -67,7 +68,7 @@ class GoProcesses {
 
   // Reads /proc/PID unless the process is known and `exec_time` is no later than when it was looked
   // at. start_ticks 0 takes whoever has the pid. Errors: kUnsupported (not Go, kernel thread),
-  // kNotFound (gone, or the pid is another's), kPermission. A Go process without a heap profile is no
+  // kNotFound (gone, or the pid is another's), kPermission, kTimeout. A Go process without a heap profile is no
   // error: see GoProcess::reason.
   [[nodiscard]] Result<GoProcessPtr> add(ProcessKey process, std::optional<MonotonicTime> exec_time = std::nullopt);
   // The same, whatever is known: it turned out to run another program.
@@ -114,6 +115,7 @@ class GoProcesses {
   const GoProcessesConfig config_;
   const Watcher watcher_;
   ExeHandles handles_;
+  LooksUnderWay looks_;
 
   std::mutex publish_mutex_;  // orders the watcher's calls as the entries changed; taken before mutex_
   mutable std::mutex mutex_;

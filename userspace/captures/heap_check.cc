@@ -9,9 +9,9 @@
 namespace oomw {
 namespace {
 
-// 100 000 buckets inflate to about 20 MB; the daemon's whole budget is 40 MB, so a body that
-// claims more is refused rather than survived.
-constexpr pprof::ReadLimits kLimits = {.max_inflated_bytes = 32u << 20, .max_items = 1'000'000};
+// 100,000 buckets inflate to about 20 MB. A body that claims more, or so many small things that they
+// would take more than 60 MB once parsed (150 bytes each), is refused rather than survived.
+constexpr pprof::ReadLimits kLimits = {.max_inflated_bytes = 32u << 20, .max_items = 400'000};
 
 std::string list_types(const pprof::Profile& profile) {
   std::string out;

@@ -108,6 +108,7 @@ void fill(CaptureFinished& event, Failure failure) {
 struct HttpCapture::Impl {
   HttpCaptureConfig config;
   const Clock& clock;
+  MemoryBudget* memory;
   EndpointCache cache;
 
   // Half of what is left, so that one hanging listener leaves time for the next; the last gets all.
@@ -138,6 +139,15 @@ struct HttpCapture::Impl {
     return fetch(request, *ns);
   }
 
+  // A profile inflates to 8 times its size and takes twice that again once parsed; what would take more
+  // than kMostToCheck is refused while it is read (heap_check.cc).
+  std::optional<MemoryBudget::Lease> room_to_check(std::uint64_t body_bytes, MonotonicTime deadline) const {
+    constexpr std::uint64_t kTimesBody = 24;
+    constexpr std::uint64_t kMostToCheck = 64u << 20;
+    if (memory == nullptr) return std::nullopt;
+    return memory->take(std::min(body_bytes * kTimesBody, kMostToCheck), deadline - clock.now());
+  }
+
   Attempt try_endpoint(const TargetProcess& process, const PprofEndpoint& endpoint, MonotonicTime deadline) {
     const auto failed = [&](std::string reason, const std::string& detail) {
       if (is_explained_by_death(reason) && !process.is_alive()) reason = "gone";
@@ -147,6 +157,8 @@ struct HttpCapture::Impl {
     const MonotonicTime taken = clock.now();
     if (answer.status == FetchStatus::kVetoed) return failed("no_endpoint", "the process does not hold this listener");
     if (answer.status != FetchStatus::kOk) return failed(reason_of(answer.status), answer.detail);
+    const auto room = room_to_check(answer.body.size(), deadline);
+    if (memory != nullptr && !room) return failed("timeout", "other captures took all the memory that is theirs");
     const auto figures = check_heap_profile(answer.body);
     if (!figures) return failed(reason_of(figures.error()), figures.error().message);
     return Evidence{taken, std::move(answer.body), *figures, endpoint};
@@ -212,8 +224,8 @@ struct HttpCapture::Impl {
   }
 };
 
-HttpCapture::HttpCapture(HttpCaptureConfig config, const Clock& clock)
-    : impl_(new Impl{std::move(config), clock, {}}) {}
+HttpCapture::HttpCapture(HttpCaptureConfig config, const Clock& clock, MemoryBudget* memory)
+    : impl_(new Impl{std::move(config), clock, memory, {}}) {}
 HttpCapture::~HttpCapture() = default;
 
 CaptureOutcome HttpCapture::capture(const CaptureRequest& request) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/memory_budget.h"
 #include "captures/capture.h"
 
 namespace oomw {
@@ -39,7 +40,8 @@ struct HttpCaptureConfig {
 // namespace aborts the daemon: it must never go on in a container's namespace.
 class HttpCapture final : public CaptureBackend {
  public:
-  explicit HttpCapture(HttpCaptureConfig config, const Clock& clock);
+  // memory: what checking an answer takes is leased from; null: nobody else wants any.
+  HttpCapture(HttpCaptureConfig config, const Clock& clock, MemoryBudget* memory = nullptr);
   ~HttpCapture() override;
   [[nodiscard]] CaptureOutcome capture(const CaptureRequest& request) override;
   void prepare(const CaptureRequest& request) override;

@@ -148,7 +148,11 @@ CaptureOutcome LiveCapture::capture(const CaptureRequest& request) {
   CaptureFinished event = event_for(request, clock_.now());
   const ReadGate::Pass pass = gate_.enter(request.deadline);  // held until the profile is written
   Attempt attempt;
-  if (pass.is_in()) {
+  const bool wants_room = memory_ != nullptr && pass.is_in();
+  const auto room = wants_room ? memory_->take(kMemoryBytes, request.deadline - clock_.now()) : std::nullopt;
+  if (wants_room && !room) {
+    attempt.failure = Failure{"timeout", "other captures took all the memory that is theirs", event.process};
+  } else if (pass.is_in()) {
     attempt = try_targets(request);
   } else {
     attempt.failure = Failure{"timeout", "another read took all the time", event.process};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "base/memory_budget.h"
 #include "captures/capture.h"
 #include "captures/go_processes.h"
 #include "captures/read_gate.h"
@@ -18,10 +19,15 @@ namespace oomw {
 // - A part of the list is better than nothing: ok, complete = false, reason "partial".
 // - One read at a time (see store_snapshot for what it takes); each stops at the request's deadline.
 // - A proved record layout goes to the registry, so that a walk at the kill reads no more than it has to.
-// Thread-safe; borrows registry and clock.
+// Thread-safe; borrows registry, clock and budget.
 class LiveCapture final : public CaptureBackend {
  public:
-  LiveCapture(GoProcesses& processes, const Clock& clock) : processes_(processes), clock_(clock), gate_(clock) {}
+  // Of 20,000 buckets of 20 frames. Larger lists overdraw: their size is known when they have been read.
+  static constexpr std::uint64_t kMemoryBytes = 18u << 20;
+
+  // memory: what a read takes is leased from; null: nobody else wants any.
+  LiveCapture(GoProcesses& processes, const Clock& clock, MemoryBudget* memory = nullptr)
+      : processes_(processes), clock_(clock), memory_(memory), gate_(clock) {}
 
   [[nodiscard]] CaptureOutcome capture(const CaptureRequest& request) override;
   void prepare(const CaptureRequest& request) override;
@@ -30,6 +36,7 @@ class LiveCapture final : public CaptureBackend {
  private:
   GoProcesses& processes_;
   const Clock& clock_;
+  MemoryBudget* const memory_;
   ReadGate gate_;
 
   struct Attempt;

@@ -22,6 +22,7 @@ constexpr std::uint64_t kMaxRecordingBytes = 1ull << 30;
 constexpr std::size_t kMaxDrain = 1'024;  // records per wake-up (0.1 s at worst), then other fds get a turn
 constexpr std::size_t kCaptureQueue = 64;
 constexpr std::size_t kWriterQueue = 16;  // an incident, a ledger, a pruning, and what flush() adds
+constexpr unsigned kLiveSpares = 4;       // for reads that hang in somebody's page fault or file system
 constexpr Nanoseconds kTick = std::chrono::seconds(1);
 constexpr Nanoseconds kPublish = std::chrono::seconds(5);
 constexpr Nanoseconds kRescan = std::chrono::seconds(1);
@@ -59,6 +60,7 @@ Result<> Daemon::Impl::start() {
     return fail(ErrorCode::kPermission,
                 "oomwitness run " + (missing.starts_with("needs") ? missing : "has a " + missing));
   }
+  keep_heap_small();
   for (const std::string& refused : protect_self()) log::debug("self protection: {}", refused);
   ASSIGN_OR_RETURN(loop, EventLoop::make());
   RETURN_IF_ERROR(watch_signals());
@@ -118,7 +120,7 @@ Result<> Daemon::Impl::open_data_dir() {
 void Daemon::Impl::start_captures() {
   writer_worker = std::make_unique<WorkerPool>("oomw-writer", 1, kWriterQueue);
   http_workers = std::make_unique<WorkerPool>("oomw-http", config.capture_workers, kCaptureQueue);
-  live_worker = std::make_unique<WorkerPool>("oomw-live", 1, kCaptureQueue);
+  live_worker = std::make_unique<WorkerPool>("oomw-live", 1, kCaptureQueue, kLiveSpares);
   writer =
       std::make_unique<EvidenceWriter>(*loop, *writer_worker, *spool, clock, config.data_dir, config.retention,
                                        [this](const Incident& incident, const std::string& directory, bool amended) {
@@ -127,8 +129,8 @@ void Daemon::Impl::start_captures() {
                                          if (options.on_incident) options.on_incident(incident, directory, amended);
                                          publisher->request();
                                        });
-  http = std::make_unique<HttpCapture>(config.http, clock);
-  live = std::make_unique<LiveCapture>(go_heaps->processes(), clock);
+  http = std::make_unique<HttpCapture>(config.http, clock, &capture_memory);
+  live = std::make_unique<LiveCapture>(go_heaps->processes(), clock, &capture_memory);
   const std::vector<CaptureLane> lanes = {{CaptureMethod::kLive, live.get(), live_worker.get(), config.live_timeout},
                                           {CaptureMethod::kHttp, http.get(), http_workers.get(), config.http.timeout}};
   scheduler = std::make_unique<CaptureScheduler>(*loop, lanes, *spool, clock,
@@ -136,7 +138,7 @@ void Daemon::Impl::start_captures() {
 }
 
 void Daemon::Impl::start_go_heaps() {
-  go_heaps = std::make_unique<GoHeaps>(*kernel, clock, config.proc_root,
+  go_heaps = std::make_unique<GoHeaps>(*kernel, clock, capture_memory, config.proc_root,
                                        [this](const CaptureFinished& finished) { handle(finished); });
   go_heaps->scan();
 }
@@ -206,6 +208,7 @@ void Daemon::Impl::start_timers() {
     listen();
     pipeline->tick(clock.now());
     go_heaps->tick(*scheduler);
+    live_worker->relieve(clock.now(), config.live_timeout + ReadGate::kPatience);
     collect_losses();
     say_findings();
     settle();
@@ -217,6 +220,7 @@ void Daemon::Impl::start_timers() {
 void Daemon::Impl::flush() {
   kernel->drain([this](const Event& event) { handle(event); }, kMaxDrain);
   pipeline->heard(clock.now());
+  pipeline->finish();
   const MonotonicTime settled = clock.now() + config.correlator.settle + config.correlator.amend;
   for (Incident& incident : pipeline->take_incidents(settled, wall_offset_ns(clock)))
     writer->write(std::move(incident));

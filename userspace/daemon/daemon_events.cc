@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "daemon/daemon_impl.h"
+#include "daemon/self_protection.h"
 
 namespace oomw {
 namespace {
@@ -17,6 +18,8 @@ constexpr std::size_t kMaxCrossed = 64;        // 0.1 ms each to read: the next 
 // A split of memory younger than this describes the kill better than one read after it, when the
 // victim's pages may be gone already.
 constexpr Nanoseconds kStatFresh = std::chrono::seconds(3);
+constexpr std::uint64_t kTrimFromSamples = 2'000;
+constexpr Nanoseconds kTrimDelay = std::chrono::seconds(5);       // its incident is on disk and amended by then
 constexpr Nanoseconds kRecount = std::chrono::milliseconds(600);  // > KillAccounting::kGrace
 
 }  // namespace
@@ -98,12 +101,22 @@ void Daemon::Impl::after_exit(const ProcessExit& exit) {
 }
 
 void Daemon::Impl::after_capture(const CaptureFinished& capture) {
-  const auto method = std::string(to_string(capture.method));
-  ++capture_metrics.totals[{method, std::string(to_string(capture.result)), capture.reason}];
+  capture_metrics.count(capture);
   if (capture.result == CaptureResult::kOk) {
     capture_metrics.duration_seconds.observe(to_seconds(capture.time - capture.started));
+    if (capture.sample_count.value_or(0) >= kTrimFromSamples) trim_soon();
   }
   settle();
+}
+
+// Reading, naming and writing a profile of 20,000 stacks leaves 4 MB of free heap behind, which nobody
+// would give back: eight of them were 30 MB for good. By a worker, since it takes milliseconds.
+void Daemon::Impl::trim_soon() {
+  if (std::exchange(is_trim_armed, true)) return;
+  (void)loop->add_once(kTrimDelay, [this] {
+    is_trim_armed = false;
+    (void)writer_worker->post([] { give_back_free_heap(); });
+  });
 }
 
 // What events lead to, once a batch of them is in.
@@ -165,7 +178,10 @@ void Daemon::Impl::collect_losses() {
   lost.merge(sampler->lost());
   lost.merge(go_heaps->lost());
   if (files) lost.merge(files->lost());
+  lost["hung_files"] += live_worker->given_up();
   lost["crossings"] = pipeline->dropped_crossings();
+  lost["incidents_unbuilt"] = pipeline->lost_incidents();
+  lost["incidents_closed_early"] = pipeline->closed_early();
   lost["incidents"] = writer->backlog().dropped_incidents();
   lost["incident_amendments"] = writer->backlog().dropped_amendments();
   lost["incident_details"] = writer->backlog().slimmed();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/event_loop.h"
+#include "base/memory_budget.h"
 #include "base/unique_fd.h"
 #include "base/worker_pool.h"
 #include "captures/capture_scheduler.h"
@@ -41,11 +42,15 @@ struct Daemon::Impl {
   std::unique_ptr<Spool> spool;
   std::unique_ptr<Pipeline> pipeline;
   std::optional<CgroupFs> cgroups;
+  // What all captures of one moment may take. Beside it: the 8 MiB of EvidenceBacklog, the spool's 4 MiB
+  // where the disk refuses, and what the daemon takes without any capture.
+  MemoryBudget capture_memory{80u << 20};
   std::unique_ptr<HttpCapture> http;
   CaptureMetrics capture_metrics;
   std::map<std::string, std::uint64_t> known_lost;
   std::uint64_t saved_ledger_version = 0;
   bool is_ledger_armed = false;
+  bool is_trim_armed = false;
   LedgerPace ledger_pace;
   PrepareBudget prepare_budget;
   std::vector<WatermarkCrossed> crossed;  // whose cgroups are to be read once the batch is in
@@ -97,6 +102,7 @@ struct Daemon::Impl {
   void after_sample(const MemorySampled& sample);
   void after_exit(const ProcessExit& exit);
   void after_capture(const CaptureFinished& capture);
+  void trim_soon();
   void settle();
   void dispatch_orders();
   void write_ready_incidents();

@@ -17,6 +17,12 @@ constexpr std::size_t kWalkQueue = 256;
 constexpr std::size_t kMaxPids = 65'536;
 constexpr std::size_t kScanBatch = 32;  // so that an exec meanwhile waits for 1 ms, not for all of /proc
 constexpr std::size_t kMaxWalked = 1'024;
+constexpr unsigned kSpares = 4;
+constexpr Nanoseconds kLookPatience = std::chrono::seconds(3);
+constexpr Nanoseconds kWalkPatience = std::chrono::seconds(30);  // WalkDecoder takes 15 s at most if files answer
+// Records of 20 frames take 336 bytes; decoded, named and encoded 900.
+constexpr std::uint64_t kDecodedPerRecorded = 3;
+constexpr Nanoseconds kRoomWait = std::chrono::seconds(5);
 
 std::string why_unserved(const KernelSource& kernel) {
   for (const FeatureStatus& feature : kernel.features()) {
@@ -27,14 +33,16 @@ std::string why_unserved(const KernelSource& kernel) {
 
 }  // namespace
 
-GoHeaps::GoHeaps(KernelSource& kernel, const Clock& clock, std::string proc_root, CaptureScheduler::Deliver deliver)
+GoHeaps::GoHeaps(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, std::string proc_root,
+                 CaptureScheduler::Deliver deliver)
     : kernel_(kernel),
       clock_(clock),
+      memory_(memory),
       proc_root_(std::move(proc_root)),
       deliver_(std::move(deliver)),
       processes_(clock, {}, watcher()),
-      lookers_("oomw-look", 2, kLookQueue),
-      walkers_("oomw-walk", 1, kWalkQueue) {}
+      lookers_("oomw-look", 2, kLookQueue, kSpares),
+      walkers_("oomw-walk", 1, kWalkQueue, kSpares) {}
 
 GoProcesses::Watcher GoHeaps::watcher() {
   return {[this](const GoProcess& process) { tell_kernel(process); },
@@ -150,26 +158,17 @@ void GoHeaps::refuse(const HeapWalked& walk) {
 }
 
 struct GoHeaps::Taken {
-  Taken(std::atomic<std::uint64_t>& account, std::uint64_t bytes) : account_(account), bytes_(bytes) {
-    account_ += bytes_;
-  }
-  ~Taken() { account_ -= bytes_; }
-  Taken(const Taken&) = delete;
-  Taken& operator=(const Taken&) = delete;
-
+  MemoryBudget::Lease lease;
   std::vector<std::vector<std::byte>> chunks;
-
- private:
-  std::atomic<std::uint64_t>& account_;
-  const std::uint64_t bytes_;
 };
 
 // At once, 3 ms for 20,000 stacks: decoding and naming them takes 100, and the pool holds two such
 // walks (2 of 654 kills found it full while another's was being decoded). Null: no room; the worker
 // takes it when its turn comes.
 std::shared_ptr<GoHeaps::Taken> GoHeaps::take(const HeapWalked& walk) {
-  if (taken_bytes_ + walk.bytes > kMaxTakenBytes) return nullptr;
-  auto taken = std::make_shared<Taken>(taken_bytes_, walk.bytes);
+  auto lease = memory_.try_take(walk.bytes, kLeftByWalks);
+  if (!lease) return nullptr;
+  auto taken = std::make_shared<Taken>(Taken{std::move(*lease), {}});
   empty_pool_of(walk, [&taken](std::span<const std::byte> records) {
     taken->chunks.emplace_back(records.begin(), records.end());
   });
@@ -181,8 +180,10 @@ void GoHeaps::empty_pool_of(const HeapWalked& walk, const TakeChunk& take) const
   if (!done.has_value()) log::warn("walk of pid {}: {}", walk.process.pid, done.error().message);
 }
 
-// Walker thread.
-CaptureOutcome GoHeaps::decode(const HeapWalked& walk, Taken* taken, const GoProcessPtr& process) const {
+// Walker thread. Only a reader that hangs keeps its room for longer than kRoomWait, and it does not
+// grow any more: then this goes on without.
+CaptureOutcome GoHeaps::decode(const HeapWalked& walk, Taken* taken, const GoProcessPtr& process) {
+  const auto room = memory_.take(walk.bytes * kDecodedPerRecorded, kRoomWait);
   WalkDecoder decoder(walk, process);
   const auto add = [&decoder](std::span<const std::byte> records) { decoder.add(records); };
   if (taken == nullptr) {
@@ -192,12 +193,15 @@ CaptureOutcome GoHeaps::decode(const HeapWalked& walk, Taken* taken, const GoPro
       add(chunk);
       chunk = {};
     }
+    taken->lease.give_back();
   }
   return decoder.finish(clock_);
 }
 
 void GoHeaps::tick(CaptureScheduler& scheduler) {
   const MonotonicTime now = clock_.now();
+  lookers_.relieve(now, kLookPatience);
+  walkers_.relieve(now, kWalkPatience);
   if (now >= next_sweep_) {
     next_sweep_ = now + kSweep;
     (void)lookers_.post([this, now] { processes_.tick(now); });
@@ -231,6 +235,7 @@ void GoHeaps::add_metrics(GoProcessMetrics& metrics) const {
 std::map<std::string, std::uint64_t> GoHeaps::lost() const {
   std::map<std::string, std::uint64_t> lost;
   lost["go_looks"] = lost_looks_;
+  lost["hung_files"] = lookers_.given_up() + walkers_.given_up();
   lost["go_processes"] = processes_.counters().dropped;
   return lost;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/event_loop.h"
+#include "base/memory_budget.h"
 #include "base/worker_pool.h"
 #include "captures/capture_scheduler.h"
 #include "captures/go_processes.h"
@@ -34,11 +34,13 @@ class GoHeaps {
   static constexpr Nanoseconds kWalkWait = std::chrono::seconds(2);
   // Nothing waits for it but descriptors of programs that are gone.
   static constexpr Nanoseconds kSweep = std::chrono::seconds(5);
-  // Walks that were taken out of the kernel's pool and wait to be decoded.
-  static constexpr std::uint64_t kMaxTakenBytes = 48u << 20;
+  // Of the budget, for decoding and for other captures: walks that were taken out of the kernel's pool
+  // and wait to be decoded have the rest.
+  static constexpr std::uint64_t kLeftByWalks = 32u << 20;
 
-  // kernel and clock outlive this, and so does what `deliver` touches.
-  GoHeaps(KernelSource& kernel, const Clock& clock, std::string proc_root, CaptureScheduler::Deliver deliver);
+  // kernel, clock and memory outlive this, and so does what `deliver` touches.
+  GoHeaps(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, std::string proc_root,
+          CaptureScheduler::Deliver deliver);
 
   [[nodiscard]] GoProcesses& processes() { return processes_; }
 
@@ -71,21 +73,21 @@ class GoHeaps {
   [[nodiscard]] std::shared_ptr<Taken> take(const HeapWalked& walk);
   using TakeChunk = std::function<void(std::span<const std::byte> records)>;
   void empty_pool_of(const HeapWalked& walk, const TakeChunk& take) const;  // of what the kernel keeps of it
-  [[nodiscard]] CaptureOutcome decode(const HeapWalked& walk, Taken* taken, const GoProcessPtr& process) const;
+  [[nodiscard]] CaptureOutcome decode(const HeapWalked& walk, Taken* taken, const GoProcessPtr& process);
   [[nodiscard]] bool was_walked(ProcessKey victim) const;
 
   KernelSource& kernel_;
   const Clock& clock_;
+  MemoryBudget& memory_;
   const std::string proc_root_;
   CaptureScheduler::Deliver deliver_;
   GoProcesses processes_;
   std::map<ProcessKey, Awaited> awaited_;
   std::deque<ProcessKey> walked_;  // newest; a walk may overtake the report of its kill
-  std::atomic<std::uint64_t> taken_bytes_ = 0;
   std::uint64_t lost_looks_ = 0;
   MonotonicTime next_sweep_;
-  // Last: joined before what their tasks touch. Two lookers, so that one executable on a file
-  // system that hangs does not stop registration; one walk at a time, for memory.
+  // Last: joined before what their tasks touch. One walk at a time, for memory. Both read executables,
+  // whose file systems may hang: see WorkerPool::relieve().
   WorkerPool lookers_;
   WorkerPool walkers_;
 };

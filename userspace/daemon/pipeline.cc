@@ -47,7 +47,7 @@ void Pipeline::apply(const Event& event) {
   } else if (const auto* sample = std::get_if<MemorySampled>(&event)) {
     on_sample(*sample);
   } else if (const auto* created = std::get_if<CgroupCreated>(&event)) {
-    if (!created->existed) accounting_.on_created(created->cgroup);
+    if (!created->existed) accounting_.on_created(created->cgroup, created->time);
   } else if (const auto* removed = std::get_if<CgroupRemoved>(&event)) {
     on_removed(*removed);
   } else if (const auto* pod = std::get_if<PodSeen>(&event)) {
@@ -74,14 +74,27 @@ OomKill Pipeline::completed(OomKill kill) const {
 }
 
 void Pipeline::on_kill(OomKill kill) {
-  kill = correlator_.with_owner_of_decision(completed(std::move(kill)), model_);
+  kill = completed(std::move(kill));
+  if (model_.cgroup_of(kill) || !correlator_.is_new_victim(kill)) return take_kill(std::move(kill));
+  if (auto pushed_out = unplaced_.add(std::move(kill))) take_unplaced(std::move(*pushed_out));
+}
+
+// No count rose for it: maybe one did before, and it is the late report of that.
+void Pipeline::take_unplaced(OomKill kill) {
+  OomKill placed = kill;
+  placed.victim_cgroup = correlator_.only_place_that_lacks_a_name();
+  const bool is_late = placed.victim_cgroup && correlator_.is_late_report(placed, model_);
+  take_kill(is_late ? std::move(placed) : std::move(kill));
+}
+
+void Pipeline::take_kill(OomKill kill) {
+  kill = correlator_.with_owner_of_decision(std::move(kill), model_);
   const bool is_new = correlator_.is_new_victim(kill);
-  if (is_new) {
-    ledger_.add(labels_of(kill, model_));
+  if (is_new && !correlator_.is_late_report(kill, model_)) {
+    count(kill);
     accounting_.on_kill_seen(kill.victim_cgroup, kill.time);
-    ++ledger_version_;
-    judge_.on_kill(kill, model_);
   }
+  if (is_new) judge_.on_kill(kill, model_);
   const std::uint64_t decisions = correlator_.decisions();
   model_.apply(kill);
   correlator_.apply(kill, model_);
@@ -91,8 +104,13 @@ void Pipeline::on_kill(OomKill kill) {
   if (is_chosen_of_group || is_logged_again) accounting_.allow_second_count(kill.victim_cgroup);
 }
 
+void Pipeline::count(const OomKill& kill) {
+  ledger_.add(labels_of(kill, model_));
+  ++ledger_version_;
+}
+
 void Pipeline::on_sample(const MemorySampled& sample) {
-  count_unobserved(sample.cgroup, accounting_.on_sample(sample, heard_until_));
+  on_unobserved(accounting_.on_sample(sample, heard_until_));
   std::deque<WatermarkCrossed> still_waiting;
   for (WatermarkCrossed& crossing : std::exchange(waiting_, {})) {
     if (crossing.cgroup == sample.cgroup && crossing.time <= sample.time) {
@@ -111,27 +129,41 @@ void Pipeline::on_removed(const CgroupRemoved& removed) {
   if (removed.time > heard_until_) {
     removed_.push_back(removed);
   } else {
-    count_unobserved(removed.cgroup, accounting_.on_removed(removed.cgroup));
+    on_unobserved(accounting_.on_removed(removed.cgroup, removed.time));
   }
 }
 
 void Pipeline::heard(MonotonicTime until) {
   heard_until_ = until;
   for (; !removed_.empty() && removed_.front().time <= until; removed_.pop_front()) {
-    const CgroupId cgroup = removed_.front().cgroup;
-    count_unobserved(cgroup, accounting_.on_removed(cgroup));
+    on_unobserved(accounting_.on_removed(removed_.front().cgroup, removed_.front().time));
   }
 }
 
-// A kill the kernel counted and nobody reported is still a kill: it is in the counter, with the
-// scope that is known of it: none.
-void Pipeline::count_unobserved(CgroupId cgroup, std::uint64_t kills) {
-  if (kills == 0) return;
+// A kill the kernel counted and nobody reported is still a kill. Of one that happened while nobody
+// looked nothing is known but the count.
+void Pipeline::on_unobserved(const UnobservedKills& unobserved, bool is_alone) {
+  if (unobserved.kills == 0) return;
+  UnplacedKills::Match told = unplaced_.take_for(unobserved, is_alone);
+  if (told.kill) {
+    told.kill->victim_cgroup = unobserved.cgroup;
+    count(*told.kill);
+    model_.apply(*told.kill);
+    correlator_.apply(*told.kill, model_);
+    return;
+  }
+  count_unobserved(unobserved);
+  if (unobserved.after) correlator_.on_unobserved(unobserved, told.any_of, model_);
+}
+
+// It is in the counter, with the scope that is known of it: none.
+void Pipeline::count_unobserved(const UnobservedKills& unobserved) {
   OomKill stand_in;
-  stand_in.victim_cgroup = cgroup;
+  stand_in.victim_cgroup = unobserved.cgroup;
   KillLabels labels = labels_of(stand_in, model_);
   labels.scope = "unknown";
-  ledger_.add(labels, kills);
+  ledger_.add(labels, unobserved.kills);
+  unobserved_kills_ += unobserved.kills;
   ++ledger_version_;
 }
 
@@ -145,8 +177,15 @@ void Pipeline::tick(MonotonicTime now) {
     judge(waiting_.front());
     waiting_.pop_front();
   }
+  const std::vector<UnobservedKills> overdue = accounting_.take_overdue(now, heard_until_);
+  for (const UnobservedKills& unobserved : overdue) on_unobserved(unobserved, overdue.size() == 1);
+  for (OomKill& kill : unplaced_.take_older_than(now - kPlaceWait)) take_unplaced(std::move(kill));
   model_.expire(now);
   add_findings(judge_.tick(now, model_), now);
+}
+
+void Pipeline::finish() {
+  for (OomKill& kill : unplaced_.take_all()) take_unplaced(std::move(kill));
 }
 
 std::vector<CaptureOrder> Pipeline::take_orders() { return std::exchange(orders_, {}); }

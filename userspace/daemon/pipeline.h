@@ -12,6 +12,7 @@
 #include "events/event.h"
 #include "incidents/correlator.h"
 #include "incidents/ledger_file.h"
+#include "incidents/unplaced_kills.h"
 #include "model/kill_accounting.h"
 #include "model/kill_ledger.h"
 #include "model/memory_model.h"
@@ -32,11 +33,17 @@ struct CaptureOrder {
 // output. No clock, file, thread or lock. Core thread.
 //   - a crossing is judged once a newer MemorySampled of the same cgroup is in (the split into
 //     reclaimable and not), or after kSampleWait without one;
-//   - a kill is counted once per victim, whoever reports it.
+//   - a kill is counted once per victim, whoever reports it;
+//   - one that was told without its cgroup (a rate-limited kernel log, a victim gone from /proc) waits
+//     for kPlaceWait until the kernel's count of one cgroup rises without a report: that is where it
+//     was, if it is the only one that waits. One that nobody told is an incident all the same, of what
+//     is known of the place.
 class Pipeline {
  public:
   static constexpr Nanoseconds kSampleWait = std::chrono::milliseconds(50);
   static constexpr std::size_t kMaxWaiting = 4'096;
+  // The grace of the accounting, and the second until the next tick().
+  static constexpr Nanoseconds kPlaceWait = std::chrono::seconds(3);
 
   // restored: what earlier runs left; nullopt = first run.
   Pipeline(const TriggerConfig& triggers, const CorrelatorConfig& correlator, std::optional<LedgerState> restored);
@@ -47,6 +54,8 @@ class Pipeline {
   void heard(MonotonicTime until);
   // Judges crossings that waited too long and drops what expired; call about once a second.
   void tick(MonotonicTime now);
+  // At the end: what waits is told as it stands.
+  void finish();
   [[nodiscard]] std::vector<CaptureOrder> take_orders();
   // wall_offset_ns = CLOCK_REALTIME - CLOCK_MONOTONIC.
   [[nodiscard]] std::vector<Incident> take_incidents(MonotonicTime now, std::int64_t wall_offset_ns);
@@ -55,8 +64,11 @@ class Pipeline {
   [[nodiscard]] const MemoryModel& model() const { return model_; }
   [[nodiscard]] const KillLedger& ledger() const { return ledger_; }
   [[nodiscard]] std::map<std::uint64_t, std::uint64_t> accounted() const { return accounting_.accounted(); }
-  [[nodiscard]] std::uint64_t unobserved_kills() const { return accounting_.unobserved(); }
+  [[nodiscard]] std::uint64_t unobserved_kills() const { return unobserved_kills_; }
   [[nodiscard]] std::uint64_t merged_kills() const { return correlator_.merged_kills(); }
+  // Kills' incidents that were never built, and those that were written but not amended to the end.
+  [[nodiscard]] std::uint64_t lost_incidents() const { return correlator_.lost_incidents(); }
+  [[nodiscard]] std::uint64_t closed_early() const { return correlator_.closed_early(); }
   // Grows with every change that a restart must not forget.
   [[nodiscard]] std::uint64_t ledger_version() const { return ledger_version_; }
   [[nodiscard]] std::uint64_t dropped_crossings() const { return dropped_crossings_; }
@@ -66,9 +78,14 @@ class Pipeline {
 
  private:
   void on_kill(OomKill kill);
+  void take_kill(OomKill kill);
+  void take_unplaced(OomKill kill);
+  void count(const OomKill& kill);
   void on_sample(const MemorySampled& sample);
   void on_removed(const CgroupRemoved& removed);
-  void count_unobserved(CgroupId cgroup, std::uint64_t kills);
+  // is_alone: no other count rose at that time.
+  void on_unobserved(const UnobservedKills& unobserved, bool is_alone = true);
+  void count_unobserved(const UnobservedKills& unobserved);
   void judge(const WatermarkCrossed& crossing);
   void add_findings(std::vector<StatusFinding> findings, MonotonicTime now);
   [[nodiscard]] OomKill completed(OomKill kill) const;
@@ -79,13 +96,15 @@ class Pipeline {
   KillLedger ledger_;
   KillAccounting accounting_;
   MonotonicTime heard_until_ = KillAccounting::kAllHeard;
-  std::deque<CgroupRemoved> removed_;     // whose last kills may not have been heard of yet
+  std::deque<CgroupRemoved> removed_;  // whose last kills may not have been heard of yet
+  UnplacedKills unplaced_;
   std::deque<WatermarkCrossed> waiting_;  // for their sample; oldest first
   std::vector<CaptureOrder> orders_;
   StatusJudge judge_;
   std::vector<StatusFinding> findings_;
   std::uint64_t ledger_version_ = 0;
   std::uint64_t dropped_crossings_ = 0;
+  std::uint64_t unobserved_kills_ = 0;
 };
 
 }  // namespace oomw

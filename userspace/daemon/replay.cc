@@ -41,6 +41,7 @@ Result<std::vector<Incident>> replay(const std::string& recording_path, const Tr
     pipeline.tick(now);
     (void)pipeline.take_orders();  // captures were taken, or not, when this was recorded
   }
+  pipeline.finish();
   keep_last_form(pipeline.take_incidents(now + correlator.amend + correlator.settle, offset_ns), incidents);
   return incidents;
 }

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -21,6 +22,8 @@ namespace {
 // Below -999 only kernel-critical daemons go; at -998 we leave kubelet's -999 before us.
 constexpr const char* kOomScoreAdj = "-998";
 constexpr int kNice = -10;
+
+bool lock_memory() { return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0; }
 
 Result<> lower_oom_score() {
   ASSIGN_OR_RETURN(UniqueFd fd, open_at(AT_FDCWD, "/proc/self/oom_score_adj", O_WRONLY));
@@ -46,12 +49,30 @@ std::uint64_t effective_capabilities() {
 
 std::vector<std::string> protect_self() {
   std::vector<std::string> refused;
-  if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) refused.push_back(errno_error(errno, "mlockall").message);
+  if (!lock_memory()) refused.push_back(errno_error(errno, "mlockall").message);
   if (Result<> lowered = lower_oom_score(); !lowered.has_value()) {
     refused.push_back("oom_score_adj " + std::string(kOomScoreAdj) + ": " + lowered.error().message);
   }
   if (setpriority(PRIO_PROCESS, 0, kNice) != 0) refused.push_back(errno_error(errno, "nice -10").message);
   return refused;
+}
+
+// Said once, the thresholds stay: by itself malloc raises them to the largest block that was freed.
+void keep_heap_small() {
+  constexpr int kMaxArenas = 2;
+  constexpr int kMappedBytes = 48 << 10;
+  constexpr int kFreeBytesAtTop = 512 << 10;
+  (void)::mallopt(M_ARENA_MAX, kMaxArenas);
+  (void)::mallopt(M_MMAP_THRESHOLD, kMappedBytes);
+  (void)::mallopt(M_TRIM_THRESHOLD, kFreeBytesAtTop);
+}
+
+// malloc_trim() asks with MADV_DONTNEED, which the kernel refuses for locked memory: eight profiles of
+// 20,000 stacks left 30 MB resident for good.
+void give_back_free_heap() {
+  const bool was_locked = munlockall() == 0;
+  (void)::malloc_trim(0);
+  if (was_locked) (void)lock_memory();
 }
 
 SelfUsage self_usage() {

@@ -12,6 +12,13 @@ namespace oomw {
 // before the workloads. Each is best effort; returns one line per thing that was refused.
 [[nodiscard]] std::vector<std::string> protect_self();
 
+// Gives back at once what a capture took: fewer arenas, since each keeps its own free memory, and
+// anything of the size of a walk's chunk (64 KiB) in mappings of its own. Before threads are started.
+void keep_heap_small();
+
+// What malloc holds and nobody uses, back to the kernel: milliseconds. Any thread.
+void give_back_free_heap();
+
 struct SelfUsage {
   double cpu_seconds = 0;
   std::uint64_t resident_bytes = 0;

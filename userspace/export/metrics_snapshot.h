@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "events/event.h"
 #include "model/kill_ledger.h"
 
 namespace oomw {
@@ -22,7 +23,10 @@ struct ContainerMetrics {
 };
 
 struct CaptureMetrics {
-  std::map<std::array<std::string, 3>, std::uint64_t> totals;  // {method, result, reason}
+  // {method, result, reason}: few, since count() takes no reason but those of capture_reasons.h.
+  std::map<std::array<std::string, 3>, std::uint64_t> totals;
+  // A reason that is not in that list counts as "other".
+  void count(const CaptureFinished& capture);
   // Histograms: cumulative counts for the upper bounds, plus sum and count.
   struct Histogram {
     std::vector<double> bounds;

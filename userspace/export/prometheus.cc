@@ -28,10 +28,11 @@ using Labels = std::vector<ClientMetric::Label>;
 // Where events can fall off, from enum oomw_lost on: each is shown at 0 before its first loss,
 // or the first loss would not be an increase.
 constexpr const char* kStages[] = {
-    "ringbuf_kill",   "ringbuf_watermark", "ringbuf_process", "ringbuf_cgroup",      "reclaim_starts",
-    "reclaim_totals", "memcg_states",      "decode",          "metrics_containers",  "model",
-    "go_looks",       "go_processes",      "go_targets",      "ringbuf_walk",        "walk_slots",
-    "walk_pool",      "program_missed",    "incidents",       "incident_amendments", "incident_details"};
+    "ringbuf_kill",      "ringbuf_watermark",      "ringbuf_process", "ringbuf_cgroup",      "reclaim_starts",
+    "reclaim_totals",    "memcg_states",           "decode",          "metrics_containers",  "model",
+    "go_looks",          "go_processes",           "go_targets",      "ringbuf_walk",        "walk_slots",
+    "walk_pool",         "program_missed",         "incidents",       "incident_amendments", "incident_details",
+    "incidents_unbuilt", "incidents_closed_early", "hung_files"};
 // {method, result, reason} that any run can come to.
 constexpr const char* kCaptures[][3] = {
     {"at_kill", "ok", ""},

@@ -53,6 +53,10 @@ OomKill Correlator::with_owner_of_decision(OomKill kill, const MemoryModel& mode
 
 void Correlator::on_kill(const OomKill& kill, const MemoryModel& model) {
   if (!seen_victims_.add(kill.victim, kill.time)) return complete_victim(kill);
+  if (OpenIncident* open = lacking_this_name(kill, model)) {
+    open_.name_victim(*open, kill, model);
+    return reschedule(*open, kill.time);
+  }
   if (OpenIncident* open = find_decision(kill, model)) return join(*open, kill);
   ++decisions_;
   KillEvidence evidence = evidence_of(kill, model);
@@ -60,14 +64,49 @@ void Correlator::on_kill(const OomKill& kill, const MemoryModel& model) {
     ++merged_kills_;
     return join(open_.merge_decision(kill, evidence.owner, evidence.container), kill);
   }
+  open_decision(std::move(evidence));
+}
+
+void Correlator::on_unobserved(const UnobservedKills& kills, const std::vector<OomKill>& unplaced,
+                               const MemoryModel& model) {
+  KillEvidence evidence = evidence_of(kills, unplaced, model);
+  if (open_.count_at(evidence.owner, evidence.container) < config_.max_open_per_place) {
+    return open_decision(std::move(evidence));
+  }
+  merged_kills_ += kills.kills;
+  OpenIncident& open = open_.merge_decision(evidence.nobody, evidence.owner, evidence.container);
+  open.evidence.unnamed += kills.kills;
+  open.evidence.last = std::max(open.evidence.last, kills.until);
+  reschedule(open, kills.until);
+}
+
+void Correlator::open_decision(KillEvidence evidence) {
   if (open_.size() >= config_.max_open) make_room();
   OpenIncident& open = open_.open(std::move(evidence));
   open_.schedule(open, due_of(open));
 }
 
+bool Correlator::is_late_report(const OomKill& kill, const MemoryModel& model) {
+  return is_new_victim(kill) && lacking_this_name(kill, model) != nullptr;
+}
+
+// A further kill there that is taken for the late report is not lost: the kernel counts it, and then it
+// is the one that nobody named.
+OpenIncident* Correlator::lacking_this_name(const OomKill& kill, const MemoryModel& model) {
+  OpenIncident* open = open_.that_lacks_a_name(model.cgroup_of(kill));
+  if (open == nullptr || !open->evidence.counted) return nullptr;
+  const UnobservedKills& counted = *open->evidence.counted;
+  const bool is_after = !counted.after || kill.time + config_.settle >= *counted.after;
+  return is_after && kill.time <= counted.until + config_.amend ? open : nullptr;
+}
+
 void Correlator::join(OpenIncident& open, const OomKill& kill) {
   open_.add_victim(open, kill);
-  if (open.written) return amend_soon(open, kill.time);
+  reschedule(open, kill.time);
+}
+
+void Correlator::reschedule(OpenIncident& open, MonotonicTime now) {
+  if (open.written) return amend_soon(open, now);
   open_.schedule(open, due_of(open));
 }
 
@@ -86,6 +125,7 @@ OpenIncident* Correlator::find_decision(const OomKill& kill, const MemoryModel& 
 
 bool Correlator::is_same_group_kill(const KillEvidence& evidence, const OomKill& kill) const {
   const OomKill& chosen = evidence.chosen();
+  if (evidence.kills.empty()) return false;
   const bool is_other_owner = chosen.owner_exact && kill.owner_exact && chosen.owner_cgroup != kill.owner_cgroup;
   if (chosen.decision || is_other_owner || !is_same_trigger(chosen, kill)) return false;
   return kill.time <= evidence.last + config_.group_gap && kill.time <= evidence.first + config_.group_span &&
@@ -94,6 +134,7 @@ bool Correlator::is_same_group_kill(const KillEvidence& evidence, const OomKill&
 
 bool Correlator::is_same_moment(const KillEvidence& evidence, const OomKill& kill) const {
   const OomKill& chosen = evidence.chosen();
+  if (evidence.kills.empty()) return false;
   const bool is_other_group = evidence.group && kill.group && evidence.group != kill.group;
   if (chosen.decision || is_other_group || !is_same_trigger(chosen, kill)) return false;
   return kill.time <= evidence.last + config_.settle && evidence.first <= kill.time + config_.settle;

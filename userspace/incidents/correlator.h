@@ -52,6 +52,8 @@ struct CorrelatorConfig {
 //     within `amend_walks`;
 //   - every kill ends in an incident: of its own decision, or merged (merged_kills(), said in
 //     the incident), or else it is counted in lost_incidents();
+//   - one that only the kernel's count of a cgroup tells of is in an incident without a victim, one for each
+//     rise of the count, and a late report of it gives that incident its victim;
 //   - no event costs a walk over all open incidents or all remembered captures.
 class Correlator {
  public:
@@ -60,6 +62,12 @@ class Correlator {
   void apply(const Event& event, const MemoryModel& model);
   // What Kubernetes says otherwise about a kill, if its incident still takes in news.
   void on_status(const StatusFinding& finding, MonotonicTime now);
+  // unplaced: kills told of in that time without a cgroup, any of which it may be.
+  void on_unobserved(const UnobservedKills& kills, const std::vector<OomKill>& unplaced, const MemoryModel& model);
+  // The kernel's count told of it before, and it was counted.
+  [[nodiscard]] bool is_late_report(const OomKill& kill, const MemoryModel& model);
+  // Where a kill that was told without its cgroup belongs, if one incident alone still lacks a name.
+  [[nodiscard]] CgroupId only_place_that_lacks_a_name() const { return open_.only_place_that_lacks_a_name(); }
   // Incidents due at `now`; wall_offset_ns = CLOCK_REALTIME - CLOCK_MONOTONIC.
   [[nodiscard]] std::vector<Incident> take_ready(MonotonicTime now, const MemoryModel& model,
                                                  std::int64_t wall_offset_ns);
@@ -85,6 +93,8 @@ class Correlator {
   static constexpr int kMaxSettles = 4;
 
   void on_kill(const OomKill& kill, const MemoryModel& model);
+  void open_decision(KillEvidence evidence);
+  [[nodiscard]] OpenIncident* lacking_this_name(const OomKill& kill, const MemoryModel& model);
   void on_capture(const CaptureFinished& capture, const MemoryModel& model);
   void on_context(const Event& event, const MemoryModel& model);
   void on_pod(const PodSeen& pod, const MemoryModel& model);
@@ -94,6 +104,7 @@ class Correlator {
   void amend_those_about(CgroupId cgroup, MonotonicTime now, IsNews is_news);
   void complete_victim(const OomKill& again);
   void join(OpenIncident& open, const OomKill& kill);
+  void reschedule(OpenIncident& open, MonotonicTime now);
   void amend_soon(OpenIncident& open, MonotonicTime now);
   void end_window(OpenIncident& open);
   void make_room();

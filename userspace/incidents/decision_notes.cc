@@ -46,10 +46,38 @@ std::string elsewhere_note(const KillEvidence& evidence, const MemoryModel& mode
   return fmt::format("victims: {} lived outside of the first one's container: in {}", victims, named(others, model));
 }
 
+// "pid 12 (app), pid 34 (db)"
+std::string listed(const std::vector<OomKill>& kills) {
+  std::string text;
+  for (const OomKill& kill : kills) {
+    text += fmt::format("{}pid {} ({})", text.empty() ? "" : ", ", kill.victim.pid, printable(kill.victim_comm));
+  }
+  return text;
+}
+
+std::vector<std::string> counted_notes(const KillEvidence& evidence) {
+  const UnobservedKills& counted = *evidence.counted;
+  std::string when = "time: when the kernel's count of kills in this cgroup was seen to have risen";
+  if (counted.after) {
+    when += fmt::format("; {:.3f} s before it had not", to_seconds(counted.until - *counted.after));
+  }
+  std::vector<std::string> notes{std::move(when)};
+  if (evidence.unnamed != 0) {
+    notes.push_back(
+        fmt::format("victims: {} of those that the kernel counted here were named by nobody", evidence.unnamed));
+  }
+  if (!evidence.unplaced.empty()) {
+    notes.push_back("victims: the kernel log names, at that time and without a cgroup, " + listed(evidence.unplaced) +
+                    "; which of them it was is not known");
+  }
+  return notes;
+}
+
 std::string limit_text(const std::optional<std::uint64_t>& bytes) { return bytes ? human_bytes(*bytes) : "no limit"; }
 
 std::string owner_note(const KillEvidence& evidence) {
   const OomKill& chosen = evidence.chosen();
+  if (evidence.kills.empty() && !evidence.owner) return "scope: only a count tells of the kill, not whose limit it was";
   if (!chosen.owner_known) {
     return evidence.owner ? "limit.owner_cgroup_path: the kernel did not name it; this is the limit that was nearest "
                             "to full"
@@ -68,6 +96,8 @@ std::string owner_note(const KillEvidence& evidence) {
 std::vector<std::string> victim_notes(const KillEvidence& evidence, const MemoryModel& model) {
   std::vector<std::string> notes;
   const bool is_merged = evidence.merged_decisions != 0;
+  const OomKill& chosen = evidence.chosen();
+  if (evidence.counted) notes = counted_notes(evidence);
   if (is_merged) {
     notes.push_back(fmt::format(
         "merged_decisions: {} further OOM decisions about this limit and container are counted here: they came faster "
@@ -77,6 +107,9 @@ std::vector<std::string> victim_notes(const KillEvidence& evidence, const Memory
   if (evidence.victims_not_listed != 0) {
     notes.push_back(fmt::format("victims: {} more were killed{} and are not listed", evidence.victims_not_listed,
                                 is_merged ? "" : " by the same decision"));
+  }
+  if (evidence.kills.size() == 1 && chosen.source == "kmsg" && chosen.victim.start_ticks == 0) {
+    notes.push_back("victims.pid: as the kernel log names it, which may be a thread of a process that was gone");
   }
   if (std::string note = elsewhere_note(evidence, model); !note.empty()) notes.push_back(std::move(note));
   return notes;

@@ -65,7 +65,7 @@ struct Incident {
   static constexpr int kSchemaVersion = 1;
   std::string id;     // "20261121T030405Z-1a2b3c4d": UTC second of the kill and 8 hex
   WallTime time;      // first victim marked
-  std::string scope;  // container | ancestor | node
+  std::string scope;  // container | ancestor | node; "" = not known
   CgroupId cgroup;
   std::string cgroup_path;
   // Pod parts included. Of the first victim, the one that the kernel chose: a group kill may end other

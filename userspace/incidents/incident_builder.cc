@@ -67,6 +67,7 @@ class Builder {
   void trigger();
   void limit();
   void usage_from_model(const CgroupState* owner);
+  void usage_before_count();
   void memory_stat(Nanoseconds amend);
   void pressure(Nanoseconds amend);
   void series(Nanoseconds amend);
@@ -83,9 +84,10 @@ class Builder {
 
 // FNV-1a: the same events give the same id, live or replayed.
 std::uint32_t short_hash(const KillEvidence& evidence) {
-  const OomKill& kill = evidence.kills.front();
+  const OomKill& kill = evidence.origin();
+  const CgroupId place = evidence.counted ? evidence.victim_cgroup : evidence.owner;
   std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (std::uint64_t word : {static_cast<std::uint64_t>(kill.time.ns), evidence.owner.value,
+  for (std::uint64_t word : {static_cast<std::uint64_t>(kill.time.ns), place.value,
                              static_cast<std::uint64_t>(kill.victim.pid), kill.victim.start_ticks}) {
     for (int byte = 0; byte < 8; ++byte) hash = (hash ^ ((word >> (8 * byte)) & 0xff)) * 0x100000001b3ULL;
   }
@@ -192,6 +194,16 @@ void Builder::trigger() {
   }
 }
 
+// Where only a count tells of the kill, a reading may be from after it: the most before that is told.
+void Builder::usage_before_count() {
+  if (source_ == nullptr || !evidence_.counted->after) return;
+  for (const SeriesPoint& point : source_->series.points()) {
+    if (point.time < *evidence_.counted->after || point.time >= evidence_.first) continue;
+    incident_.usage_bytes = std::max(incident_.usage_bytes.value_or(0), point.usage_bytes);
+  }
+  if (incident_.usage_bytes) note("usage_bytes: the most that was read between the two readings of the kill count");
+}
+
 void Builder::limit() {
   const CgroupState* owner = model_.find_cgroup(evidence_.owner);
   if (owner != nullptr) incident_.limit_owner_cgroup_path = owner->path;
@@ -208,6 +220,7 @@ void Builder::limit() {
 }
 
 void Builder::usage_from_model(const CgroupState* owner) {
+  if (evidence_.kills.empty()) return usage_before_count();
   if (owner == nullptr || !owner->sampled || incident_.usage_bytes || owner->sampled_at > evidence_.last) return;
   incident_.usage_bytes = owner->usage_bytes;
   note("usage_bytes: read " + ago(owner->sampled_at));
@@ -307,6 +320,7 @@ void Builder::explain_no_capture() {
 }
 
 void Builder::verdict() {
+  if (incident_.victims.empty()) return note("verdict: who was killed is not known");
   incident_.verdict = judge_incident(incident_);
   if (incident_.verdict) return;
   const auto profiles = std::count_if(incident_.captures.begin(), incident_.captures.end(),

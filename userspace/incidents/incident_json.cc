@@ -188,7 +188,7 @@ std::string to_json(const Incident& incident) {
       {"schema_version", Incident::kSchemaVersion},
       {"id", text(incident.id)},
       {"time", to_rfc3339(incident.time)},
-      {"scope", text(incident.scope)},
+      {"scope", text_or_null(incident.scope)},
       {"container", container_json(incident)},
       {"pod", pod_json(incident)},
       {"victims", std::move(victims)},

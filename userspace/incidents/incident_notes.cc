@@ -50,6 +50,7 @@ std::vector<Gap> context_gaps(const Incident& incident) {
       {incident.pod && !incident.pod->last_termination, "pod.last_termination",
        "none: as far as the API tells, the container had not ended before"},
       {incident.pod && incident.pod->owner_kind.empty(), "pod.owner", "none: no controller owns the pod"},
+      {incident.scope.empty(), "scope", "nothing told whose limit it was"},
       {incident.cgroup_path.empty(), "container.cgroup_path", "not known"},
       {!incident.trigger_pid, "trigger.pid", "the kernel's report did not name the allocating process"},
       {!incident.trigger_same_cgroup, "trigger.same_cgroup", "the allocating process's cgroup is not known"},

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/files.h"
 #include "base/log.h"
@@ -30,13 +31,25 @@ Result<> write_new_file(int dir_fd, const std::string& name, std::string_view by
   return write_all(fd.get(), bytes);
 }
 
-// Every file and the directory. The first fsync commits what all of them need; the others find
-// little left to do (0.1 ms each on ext4).
+// A hint: where the file system has no such thing, fsync() does it all. O(1) for what is written already.
+void write_out(const std::vector<UniqueFd>& files, unsigned flags) {
+  for (const UniqueFd& file : files) (void)::sync_file_range(file.get(), 0, 0, flags);
+}
+
+// Every file and the directory. The data of all goes out first and together, so that the first fsync's
+// commit of the journal has what all of them need: one after the other each waited for a commit of its
+// own where others write too, 8 ms a file and 75 ms for an incident with six profiles.
 Result<> sync_files(const std::string& directory, const std::vector<std::string>& names) {
   ASSIGN_OR_RETURN(const UniqueFd dir, open_directory(directory));
+  std::vector<UniqueFd> files;
   for (const std::string& name : names) {
-    ASSIGN_OR_RETURN(const UniqueFd fd, open_at(dir.get(), name, O_RDONLY | O_NOFOLLOW));
-    if (::fsync(fd.get()) != 0) return fail_errno(errno, "fsync " + directory + "/" + name);
+    ASSIGN_OR_RETURN(UniqueFd fd, open_at(dir.get(), name, O_RDONLY | O_NOFOLLOW));
+    files.push_back(std::move(fd));
+  }
+  write_out(files, SYNC_FILE_RANGE_WRITE);
+  write_out(files, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+  for (const UniqueFd& file : files) {
+    if (::fsync(file.get()) != 0) return fail_errno(errno, "fsync of a file in " + directory);
   }
   if (::fsync(dir.get()) != 0) return fail_errno(errno, "fsync " + directory);
   return {};
@@ -136,11 +149,13 @@ Result<std::string> IncidentStore::create(Incident incident, const Place& place)
 Result<std::string> IncidentStore::amend(Incident incident, const std::string& name, const Place& place) {
   const std::string directory = root_ + "/" + name;
   if (const auto earlier = load(name)) adopt_files(incident, *earlier);
+  const std::vector<std::string> known = files_of(incident);
   place_captures(incident, directory, next_capture_number(directory), place);
-  // Profiles first: incident.json never names a file that a crash could take away.
+  // Profiles first: incident.json never names a file that a crash could take away. Those it names
+  // already are safe, and an fsync of each is a flush of the disk, 2 to 8 ms beside other writers.
   std::vector<std::string> files = files_of(incident);
-  std::erase_if(files, [](const std::string& file) { return file == kJsonName || file == kReportName; });
-  RETURN_IF_ERROR(sync_files(directory, files));
+  std::erase_if(files, [&](const std::string& file) { return std::ranges::find(known, file) != known.end(); });
+  if (!files.empty()) RETURN_IF_ERROR(sync_files(directory, files));
   RETURN_IF_ERROR(
       write_file_atomic(directory + "/" + kReportName, to_markdown(incident, tops_of(incident, directory))));
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kJsonName, to_json(incident)));

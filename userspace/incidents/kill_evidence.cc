@@ -17,6 +17,19 @@ void KillEvidence::add(const OomKill& kill) {
   }
 }
 
+void KillEvidence::name_one(const OomKill& kill, const MemoryModel& model) {
+  if (kills.empty()) {
+    const KillEvidence told = evidence_of(kill, model);
+    owner = told.owner;
+    scope = told.scope;
+    group = told.group;
+    owner_limit_bytes = told.owner_limit_bytes;
+    limit_change = told.limit_change;
+  }
+  --unnamed;
+  add(kill);
+}
+
 KillEvidence evidence_of(const OomKill& first, const MemoryModel& model) {
   KillEvidence evidence;
   evidence.kills.push_back(first);
@@ -24,7 +37,7 @@ KillEvidence evidence_of(const OomKill& first, const MemoryModel& model) {
   evidence.victim_cgroup = model.cgroup_of(first);
   evidence.owner = limit_owner_of(first, model);
   evidence.group = first.group;
-  evidence.scope = scope_of(first, model);
+  if (const std::string_view scope = scope_of(first, model); scope != "unknown") evidence.scope = scope;
   const CgroupState* container = model.container_of(evidence.victim_cgroup);
   evidence.container = container != nullptr ? container->id : evidence.victim_cgroup;
   if (container != nullptr) evidence.pod = model.pods().facts_of(container->identity);
@@ -39,6 +52,24 @@ KillEvidence evidence_of(const OomKill& first, const MemoryModel& model) {
     evidence.memory_stat_at = source->memory_stat_at;
     evidence.reclaim = source->reclaim;
   }
+  return evidence;
+}
+
+// Whose limit it was nobody said, and after the kill no limit looks full: it is a guess, and a scope
+// made of a guess would be wrong evidence.
+KillEvidence evidence_of(const UnobservedKills& counted, const std::vector<OomKill>& unplaced,
+                         const MemoryModel& model) {
+  OomKill nobody;
+  nobody.time = counted.until;
+  nobody.victim_cgroup = counted.cgroup;
+  KillEvidence evidence = evidence_of(nobody, model);
+  evidence.kills.clear();
+  evidence.scope.clear();
+  evidence.nobody = nobody;
+  evidence.counted = counted;
+  evidence.unnamed = counted.kills;
+  const std::size_t kept = std::min(unplaced.size(), KillEvidence::kMaxUnplaced);
+  evidence.unplaced.assign(unplaced.begin(), unplaced.begin() + static_cast<std::ptrdiff_t>(kept));
   return evidence;
 }
 

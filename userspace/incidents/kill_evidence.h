@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "events/event.h"
+#include "model/kill_accounting.h"
 #include "model/memory_model.h"
 #include "model/status_judge.h"
 
@@ -16,11 +17,16 @@ namespace oomw {
 // One OOM decision, and what the model said at its first kill of things that change right after:
 // memory.stat of a cgroup that just lost its largest process explains nothing.
 //   - what the decision is about is settled by its first victim, the one that the kernel chose: all
-//     others died with it (memory.oom.group), also those of other containers.
+//     others died with it (memory.oom.group), also those of other containers;
+//   - or only the kernel's count of a cgroup tells of it (`counted`): then there may be no victim.
 struct KillEvidence {
   static constexpr std::size_t kMaxVictims = 256;  // memory.oom.group may kill thousands at once
+  static constexpr std::size_t kMaxUnplaced = 16;
 
   std::vector<OomKill> kills;  // the first kMaxVictims
+  std::optional<UnobservedKills> counted;
+  std::size_t unnamed = 0;        // victims that were counted, and nobody named
+  std::vector<OomKill> unplaced;  // told of in that time, of any cgroup: some of them may be those
   std::size_t victims_not_listed = 0;
   std::size_t merged_decisions = 0;  // whose victims are among these, because incidents were too many
   MonotonicTime first;
@@ -28,7 +34,7 @@ struct KillEvidence {
   CgroupId victim_cgroup;
   CgroupId owner;      // whose limit: as reported, else the one nearest to full; none = node
   CgroupId group;      // killed whole: memory.oom.group; none = each victim for itself
-  std::string scope;   // container | ancestor | node
+  std::string scope;   // container | ancestor | node; "" = not known
   CgroupId container;  // the first victim's container, else its own cgroup
   CgroupId source;     // where series, watermarks, reclaim and memory_stat come from
   // The owner's, as last read before or told at the kill; the kernel's own figure is in kills.
@@ -43,12 +49,21 @@ struct KillEvidence {
   // CLOCK_REALTIME - CLOCK_MONOTONIC when first built: a clock step must not change the id.
   std::optional<std::int64_t> wall_offset_ns;
 
-  [[nodiscard]] const OomKill& chosen() const { return kills.front(); }
-  [[nodiscard]] std::size_t victim_count() const { return kills.size() + victims_not_listed; }
+  // The one that the kernel chose; without a victim what is known of it, which is its cgroup.
+  [[nodiscard]] const OomKill& chosen() const { return kills.empty() ? nobody : kills.front(); }
+  [[nodiscard]] std::size_t victim_count() const { return kills.size() + victims_not_listed + unnamed; }
+  // What the id is made of: never changes.
+  [[nodiscard]] const OomKill& origin() const { return counted ? nobody : kills.front(); }
   // A further victim.
   void add(const OomKill& kill);
+  // A late report of one that was only counted.
+  void name_one(const OomKill& kill, const MemoryModel& model);
+
+  OomKill nobody;  // only where `counted`
 };
 
 [[nodiscard]] KillEvidence evidence_of(const OomKill& first, const MemoryModel& model);
+[[nodiscard]] KillEvidence evidence_of(const UnobservedKills& counted, const std::vector<OomKill>& unplaced,
+                                       const MemoryModel& model);
 
 }  // namespace oomw

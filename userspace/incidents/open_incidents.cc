@@ -19,15 +19,31 @@ OpenIncident& OpenIncidents::open(KillEvidence evidence) {
   OpenIncident& incident = open_[number];
   incident.number = number;
   incident.evidence = std::move(evidence);
+  index_places(incident);
+  if (!incident.evidence.kills.empty()) index_victim(incident, incident.evidence.chosen());
+  if (incident.evidence.unnamed != 0) nameless_.emplace(number, incident.evidence.victim_cgroup);
+  agenda_.emplace(incident.due, number);
+  return incident;
+}
+
+void OpenIncidents::index_places(const OpenIncident& incident) {
+  const std::uint64_t number = incident.number;
   const KillEvidence& about = incident.evidence;
   if (const auto decision = decision_of(about.chosen())) by_decision_.insert_or_assign(*decision, number);
   by_owner_.add(about.owner, number);
   by_place_.add({about.owner, about.container}, number);
   if (about.group) by_group_.add(about.group, number);
   for (const CgroupId cgroup : cgroups_of(about)) by_cgroup_.add(cgroup, number);
-  index_victim(incident, about.chosen());
-  agenda_.emplace(incident.due, number);
-  return incident;
+}
+
+void OpenIncidents::unindex_places(const OpenIncident& incident) {
+  const std::uint64_t number = incident.number;
+  const KillEvidence& about = incident.evidence;
+  if (const auto decision = decision_of(about.chosen())) by_decision_.erase(*decision);
+  by_owner_.remove(about.owner, number);
+  by_place_.remove({about.owner, about.container}, number);
+  by_group_.remove(about.group, number);
+  for (const CgroupId cgroup : cgroups_of(about)) by_cgroup_.remove(cgroup, number);
 }
 
 void OpenIncidents::index_victim(const OpenIncident& incident, const OomKill& kill) {
@@ -42,16 +58,32 @@ void OpenIncidents::add_victim(OpenIncident& incident, const OomKill& kill) {
   if (!group && incident.evidence.group) by_group_.add(incident.evidence.group, incident.number);
 }
 
+OpenIncident* OpenIncidents::that_lacks_a_name(CgroupId victim_cgroup) {
+  if (!victim_cgroup) return nullptr;
+  std::size_t looked_at = 0;
+  for (auto it = nameless_.rbegin(); it != nameless_.rend() && looked_at < kMaxGiven; ++it, ++looked_at) {
+    if (it->second == victim_cgroup) return find(it->first);
+  }
+  return nullptr;
+}
+
+CgroupId OpenIncidents::only_place_that_lacks_a_name() const {
+  return nameless_.size() == 1 ? nameless_.begin()->second : CgroupId{};
+}
+
+void OpenIncidents::name_victim(OpenIncident& incident, const OomKill& kill, const MemoryModel& model) {
+  unindex_places(incident);
+  incident.evidence.name_one(kill, model);
+  index_places(incident);
+  index_victim(incident, kill);
+  if (incident.evidence.unnamed == 0) nameless_.erase(incident.number);
+}
+
 void OpenIncidents::rest(OpenIncident& incident) {
   if (std::exchange(incident.resting, true)) return;
-  const std::uint64_t number = incident.number;
-  const KillEvidence& about = incident.evidence;
-  if (const auto decision = decision_of(about.chosen())) by_decision_.erase(*decision);
+  unindex_places(incident);
+  nameless_.erase(incident.number);
   if (incident.merged_decision) by_decision_.erase(*incident.merged_decision);
-  by_owner_.remove(about.owner, number);
-  by_place_.remove({about.owner, about.container}, number);
-  by_group_.remove(about.group, number);
-  for (const CgroupId cgroup : cgroups_of(about)) by_cgroup_.remove(cgroup, number);
 }
 
 void OpenIncidents::close(OpenIncident& incident) {

@@ -46,6 +46,11 @@ class OpenIncidents {
 
   OpenIncident& open(KillEvidence evidence);
   void add_victim(OpenIncident& incident, const OomKill& kill);
+  // The newest that counts a victim of this cgroup whom nobody named; nullptr = none.
+  [[nodiscard]] OpenIncident* that_lacks_a_name(CgroupId victim_cgroup);
+  // Where a victim lived whom nobody named, if there is but one such incident.
+  [[nodiscard]] CgroupId only_place_that_lacks_a_name() const;
+  void name_victim(OpenIncident& incident, const OomKill& kill, const MemoryModel& model);
   void rest(OpenIncident& incident);
   void close(OpenIncident& incident);
 
@@ -58,7 +63,7 @@ class OpenIncidents {
   [[nodiscard]] std::vector<OpenIncident*> about(CgroupId cgroup) { return given(by_cgroup_, cgroup); }
   // How many have this owner and this container.
   [[nodiscard]] std::size_t count_at(CgroupId owner, CgroupId container) const;
-  // Lets the newest of those (there is one) stand for the decision of `kill` too.
+  // Lets the newest of those (there is one) stand for another decision too, told by `kill`.
   OpenIncident& merge_decision(const OomKill& kill, CgroupId owner, CgroupId container);
 
   void schedule(OpenIncident& incident, MonotonicTime due);
@@ -77,6 +82,8 @@ class OpenIncidents {
   [[nodiscard]] OpenIncident* find(std::uint64_t number);
   [[nodiscard]] std::vector<OpenIncident*> given(const NumberIndex<CgroupId>& index, CgroupId key);
   void index_victim(const OpenIncident& incident, const OomKill& kill);
+  void index_places(const OpenIncident& incident);
+  void unindex_places(const OpenIncident& incident);
 
   std::map<std::uint64_t, OpenIncident> open_;  // by number: the oldest first
   std::uint64_t next_number_ = 0;
@@ -86,6 +93,7 @@ class OpenIncidents {
   NumberIndex<CgroupId> by_group_;
   NumberIndex<CgroupId> by_cgroup_;
   NumberIndex<Place> by_place_;
+  std::map<std::uint64_t, CgroupId> nameless_;  // those that count a victim whom nobody named
   std::set<std::pair<MonotonicTime, std::uint64_t>> agenda_;
   std::uint64_t looked_at_ = 0;
 };

@@ -87,6 +87,7 @@ std::string timeline_section(const Incident& incident) {
 }
 
 std::string victims_section(const Incident& incident) {
+  if (incident.victims.empty()) return "## Victims\n\nNot known; see the notes below.\n\n";
   std::string text =
       "## Victims\n\n| pid | command | anon | file | shmem | oom_score_adj |\n|---|---|---|---|---|---|\n";
   for (const IncidentVictim& victim : incident.victims) {

@@ -21,7 +21,10 @@ bool is_group_kill(const Incident& incident) { return incident.oom_group || !inc
 std::size_t victim_count(const Incident& incident) { return std::max(incident.victim_count, incident.victims.size()); }
 
 std::string victims_text(const Incident& incident) {
-  if (incident.victims.empty()) return "a process";
+  if (incident.victims.empty()) {
+    const std::size_t count = victim_count(incident);
+    return count < 2 ? "a process" : fmt::format("{} processes", count);
+  }
   const IncidentVictim& first = incident.victims.front();
   const std::string text = fmt::format("**{}** (pid {})", to_markdown(first.comm), first.process.pid);
   const std::size_t others = victim_count(incident) - 1;
@@ -41,6 +44,7 @@ std::string group_text(const Incident& incident) {
 
 std::string limit_text(const Incident& incident) {
   const std::string size = incident.limit_bytes ? " of " + human_bytes(*incident.limit_bytes) : "";
+  if (incident.scope.empty()) return "memory ran out, of which nobody told whose limit it was";
   if (incident.scope == "node") return "the node itself had run out of memory";
   if (incident.scope == "ancestor") {
     return fmt::format("a limit{} above it was used up, that of {}", size,

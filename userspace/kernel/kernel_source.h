@@ -58,13 +58,13 @@ struct ProgramStats {
   std::uint64_t missed = 0;
 };
 
-// The kernel's side of the tracer: loads every program on its own down the ladder, owns maps and
+// The kernel's side of the tracer: loads each feature on its own down the ladder, owns maps and
 // links, pumps the ring buffer. One refused program never takes another down. Core thread only.
 class KernelSource {
  public:
   // Never fails as a whole: features that cannot be served by a program say so in features().
   // Loads oom_kill first: from then on no kill is missed. Shared maps are made once and reused
-  // by every program's own object.
+  // by every object.
   [[nodiscard]] static std::unique_ptr<KernelSource> make(const KernelConfig& config);
   ~KernelSource();
 

@@ -20,12 +20,13 @@ KillAccounting::Account* KillAccounting::account_for(CgroupId cgroup) {
   return &account;
 }
 
-void KillAccounting::on_created(CgroupId cgroup) {
+void KillAccounting::on_created(CgroupId cgroup, MonotonicTime time) {
   const bool is_new = !accounts_.contains(cgroup);
   Account* account = account_for(cgroup);
   if (account == nullptr || !is_new) return;
   account->has_base = true;
   account->accounted = 0;
+  account->level_at = time;
 }
 
 std::uint64_t KillAccounting::Account::missing() const {
@@ -38,45 +39,68 @@ void KillAccounting::on_kill_seen(CgroupId victim_cgroup, MonotonicTime time) {
   if (account == nullptr) return;
   ++account->accounted;
   account->last_seen = std::max(account->last_seen, time);
-  if (account->missing() == 0) account->behind_since.reset();
+  if (account->missing() == 0) level(victim_cgroup, *account);
 }
 
 void KillAccounting::allow_second_count(CgroupId victim_cgroup) {
   if (const auto found = accounts_.find(victim_cgroup); found != accounts_.end()) ++found->second.second_counts;
 }
 
-std::uint64_t KillAccounting::on_sample(const MemorySampled& sample, MonotonicTime heard_until) {
-  if (!sample.kernel_oom_kills) return 0;
+void KillAccounting::level(CgroupId cgroup, Account& account) {
+  if (account.behind_since) behind_.erase(cgroup);
+  account.behind_since.reset();
+}
+
+UnobservedKills KillAccounting::on_sample(const MemorySampled& sample, MonotonicTime heard_until) {
+  if (!sample.kernel_oom_kills) return {};
   Account* account = account_for(sample.cgroup);
-  if (account == nullptr) return 0;
+  if (account == nullptr) return {};
   const MonotonicTime heard = std::min(sample.time, heard_until);
   account->kernel = *sample.kernel_oom_kills;
   if (!std::exchange(account->has_base, true)) account->accounted = std::max(account->accounted, account->kernel);
   if (account->missing() != 0) {
     if (!account->behind_since) account->behind_since = sample.time;
-    return heard - *account->behind_since >= kGrace ? settle(*account) : 0;
+    behind_.insert(sample.cgroup);
+    return heard - *account->behind_since >= kGrace ? settle(sample.cgroup, *account) : UnobservedKills{};
   }
-  account->behind_since.reset();
+  level(sample.cgroup, *account);
+  account->level_at = sample.time;
   // The kernel counted all it will count of what we saw.
-  if (account->last_seen.ns != 0 && heard - account->last_seen >= kGrace) (void)settle(*account);
-  return 0;
+  if (account->last_seen.ns != 0 && heard - account->last_seen >= kGrace) (void)settle(sample.cgroup, *account);
+  return {};
 }
 
-std::uint64_t KillAccounting::settle(Account& account) {
-  const std::uint64_t missing = account.missing();
+UnobservedKills KillAccounting::settle(CgroupId cgroup, Account& account) {
+  UnobservedKills unobserved{cgroup, account.missing(), account.level_at, {}};
+  if (account.behind_since) {
+    unobserved.until = *account.behind_since;
+    account.level_at = account.behind_since;
+  }
   account.accounted = account.kernel;
   account.second_counts = 0;
-  account.behind_since.reset();
-  unobserved_ += missing;
-  return missing;
+  level(cgroup, account);
+  return unobserved;
 }
 
-std::uint64_t KillAccounting::on_removed(CgroupId cgroup) {
+UnobservedKills KillAccounting::on_removed(CgroupId cgroup, MonotonicTime time) {
   const auto found = accounts_.find(cgroup);
-  if (found == accounts_.end()) return 0;
-  const std::uint64_t missing = found->second.missing() != 0 ? settle(found->second) : 0;
+  if (found == accounts_.end()) return {};
+  UnobservedKills unobserved;
+  if (found->second.missing() != 0) unobserved = settle(cgroup, found->second);
+  if (unobserved.kills != 0 && unobserved.until == MonotonicTime{}) unobserved.until = time;
   accounts_.erase(found);
-  return missing;
+  behind_.erase(cgroup);
+  return unobserved;
+}
+
+std::vector<UnobservedKills> KillAccounting::take_overdue(MonotonicTime now, MonotonicTime heard_until) {
+  std::vector<UnobservedKills> overdue;
+  const MonotonicTime heard = std::min(now, heard_until);
+  for (const CgroupId cgroup : std::set(behind_)) {
+    Account& account = accounts_.at(cgroup);
+    if (heard - *account.behind_since >= kGrace) overdue.push_back(settle(cgroup, account));
+  }
+  return overdue;
 }
 
 std::map<std::uint64_t, std::uint64_t> KillAccounting::accounted() const {

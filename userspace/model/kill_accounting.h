@@ -5,11 +5,22 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
+#include <vector>
 
 #include "events/event.h"
 
 namespace oomw {
+
+// Kills of one cgroup that the kernel counted and nobody reported.
+struct UnobservedKills {
+  CgroupId cgroup;
+  std::uint64_t kills = 0;  // 0 = none
+  // They lie between two readings of the count. No first one: they may be of a time when nobody looked.
+  std::optional<MonotonicTime> after;
+  MonotonicTime until;
+};
 
 // Checks what we saw against the kernel's own count of OOM kills per cgroup, so that no kill goes
 // unaccounted: neither while events were lost nor while the daemon was down. Pure, core thread.
@@ -34,18 +45,19 @@ class KillAccounting {
   explicit KillAccounting(std::optional<std::map<std::uint64_t, std::uint64_t>> restored);
 
   // A cgroup that appeared while we watch starts at 0.
-  void on_created(CgroupId cgroup);
+  void on_created(CgroupId cgroup, MonotonicTime time);
   void on_kill_seen(CgroupId victim_cgroup, MonotonicTime time);
   // The kernel may have counted a seen kill of this cgroup once more.
   void allow_second_count(CgroupId victim_cgroup);
   // Kills of this cgroup that nobody saw and that are now certain; each is returned once.
   // heard_until: every event up to then has been applied.
-  [[nodiscard]] std::uint64_t on_sample(const MemorySampled& sample, MonotonicTime heard_until = kAllHeard);
+  [[nodiscard]] UnobservedKills on_sample(const MemorySampled& sample, MonotonicTime heard_until = kAllHeard);
   // The same, when the cgroup goes: no later sample will come.
-  [[nodiscard]] std::uint64_t on_removed(CgroupId cgroup);
+  [[nodiscard]] UnobservedKills on_removed(CgroupId cgroup, MonotonicTime time);
+  // The same, of all cgroups, without a newer sample. O(cgroups whose count is ahead).
+  [[nodiscard]] std::vector<UnobservedKills> take_overdue(MonotonicTime now, MonotonicTime heard_until = kAllHeard);
 
   [[nodiscard]] std::map<std::uint64_t, std::uint64_t> accounted() const;
-  [[nodiscard]] std::uint64_t unobserved() const { return unobserved_; }
 
  private:
   struct Account {
@@ -54,16 +66,18 @@ class KillAccounting {
     std::uint64_t kernel = 0;
     std::uint64_t second_counts = 0;  // that the kernel may be ahead without a kill unseen
     MonotonicTime last_seen;
+    std::optional<MonotonicTime> level_at;  // the kernel's count held nothing unseen then
     std::optional<MonotonicTime> behind_since;
     [[nodiscard]] std::uint64_t missing() const;
   };
   Account* account_for(CgroupId cgroup);
-  std::uint64_t settle(Account& account);
+  void level(CgroupId cgroup, Account& account);
+  UnobservedKills settle(CgroupId cgroup, Account& account);
 
-  const bool has_restored_;
+  bool has_restored_;
   std::map<std::uint64_t, std::uint64_t> restored_;
   std::unordered_map<CgroupId, Account> accounts_;
-  std::uint64_t unobserved_ = 0;
+  std::set<CgroupId> behind_;  // those with behind_since
 };
 
 }  // namespace oomw

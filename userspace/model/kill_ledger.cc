@@ -38,7 +38,7 @@ CgroupId limit_owner_of(const OomKill& kill, const MemoryModel& model) {
 std::string_view scope_of(const OomKill& kill, const MemoryModel& model) {
   const CgroupId victim = model.cgroup_of(kill);
   const CgroupId owner = limit_owner_of(kill, model);
-  if (!owner) return "node";
+  if (!owner) return kill.owner_known ? "node" : "unknown";
   if (owner == victim) return "container";
   const CgroupState* container = model.container_of(victim);
   const CgroupId boundary = container != nullptr ? container->id : victim;
@@ -63,7 +63,7 @@ void KillLedger::add(const KillLabels& labels, std::uint64_t count) {
   auto it = counts_.find(labels);
   if (it == counts_.end() && counts_.size() >= kMaxSets) {
     folded_ += count;
-    // One set per scope, so that the sums by scope stay true: at most three beyond kMaxSets.
+    // One set per scope, so that the sums by scope stay true: at most four beyond kMaxSets.
     it = counts_.try_emplace(KillLabels{"", "", "_other", labels.scope}).first;
   } else if (it == counts_.end()) {
     it = counts_.try_emplace(labels).first;

@@ -23,7 +23,7 @@ namespace oomw {
 // Core thread.
 class CalmCgroup {
  public:
-  static constexpr Nanoseconds kWholeEvery = std::chrono::seconds(30);
+  static constexpr Nanoseconds kWholeEvery = std::chrono::seconds(60);
   static constexpr std::uint64_t kMovedPart = 64;
   static constexpr std::uint64_t kMovedBytes = 256u << 10;  // less is not news, however small the cgroup
 

@@ -63,15 +63,16 @@ void FileEvents::Impl::start() {
   }
 }
 
-// Without the log nothing says who was killed: the counts at least say that somebody was.
+// The log says who was killed, and the counts that somebody was: of a kill that the log told without
+// its cgroup, or not at all, they are all there is.
 void FileEvents::Impl::start_kills() {
+  counts = std::make_unique<KillCountWatch>(loop, cgroups, clock, config.max_watched, deliver);
   auto opened = KmsgSource::open(loop, config.kmsg_path, [this](const KmsgKill& kill) { on_kill(kill); });
   if (opened.has_value()) {
     kmsg = std::move(*opened);
-    return;
+  } else {
+    problems.push_back("kills: " + opened.error().message + ": only counts of kills, no victims");
   }
-  problems.push_back("kills: " + opened.error().message + ": only counts of kills, no victims");
-  counts = std::make_unique<KillCountWatch>(loop, cgroups, clock, config.max_watched, deliver);
 }
 
 void FileEvents::Impl::on_kill(const KmsgKill& kill) {

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <array>
@@ -32,72 +31,107 @@ std::optional<std::uint64_t> read_usage(int fd) {
 UsageWatch::UsageWatch(EventLoop& loop, const CgroupFs& cgroups, const Clock& clock, const FileEventsConfig& config,
                        std::function<void(Event)> deliver)
     : loop_(loop), cgroups_(cgroups), clock_(clock), config_(config), deliver_(std::move(deliver)) {
-  if (cgroups_.version() == CgroupVersion::kV1) return;
+  if (cgroups_.version() == CgroupVersion::kV1) {
+    registrar_.emplace(loop_, cgroups_, config_.max_watched);
+    return;
+  }
   slow_timer_ = loop_.add_periodic(config_.poll_slow, [this] { poll_all(); });
 }
 
 UsageWatch::~UsageWatch() {
+  registrar_.reset();
   for (const auto& [id, watched] : watched_) loop_.remove(watched.event_watch);
   loop_.remove(slow_timer_);
   loop_.remove(fast_timer_);
 }
 
-void UsageWatch::watch(CgroupId id, const std::string& path, std::uint64_t limit_bytes) {
+bool UsageWatch::is_known(CgroupId id, std::uint64_t limit_bytes) const {
+  if (const auto found = pending_.find(id); found != pending_.end()) return found->second.limit_bytes == limit_bytes;
   const auto found = watched_.find(id);
-  if (found != watched_.end() && found->second.limit_bytes == limit_bytes) return;
-  if (found == watched_.end() && watched_.size() >= config_.max_watched) {
-    ++refused_;
-    return;
-  }
+  return found != watched_.end() && found->second.limit_bytes == limit_bytes;
+}
+
+void UsageWatch::watch(CgroupId id, const std::string& path, std::uint64_t limit_bytes) {
+  if (is_known(id, limit_bytes)) return;
   unwatch(id);  // closing the eventfd takes the old levels back
-  auto opened = open(id, path, limit_bytes);
-  if (!opened.has_value()) {
-    if (opened.error().code != ErrorCode::kNotFound) ++refused_;
-    return;
+  if (watched_.size() + pending_.size() >= config_.max_watched) {
+    ++refused_;
+  } else if (registrar_) {
+    watch_by_event(id, path, limit_bytes);
+  } else {
+    watch_by_polling(id, path, limit_bytes);
   }
-  watched_.emplace(id, std::move(*opened));
-  check(id);  // levels passed already are not announced by the kernel
 }
 
 void UsageWatch::unwatch(CgroupId id) {
+  pending_.erase(id);
   const auto found = watched_.find(id);
   if (found == watched_.end()) return;
   loop_.remove(found->second.event_watch);
   watched_.erase(found);
 }
 
-Result<UsageWatch::Watched> UsageWatch::open(CgroupId id, const std::string& path, std::uint64_t limit_bytes) {
-  const bool is_v1 = cgroups_.version() == CgroupVersion::kV1;
-  ASSIGN_OR_RETURN(const UniqueFd dir, cgroups_.open(path));
+void UsageWatch::refuse(const Error& error) {
+  if (error.code != ErrorCode::kNotFound) ++refused_;
+}
+
+void UsageWatch::watch_by_polling(CgroupId id, const std::string& path, std::uint64_t limit_bytes) {
+  const auto dir = cgroups_.open(path);
+  if (!dir.has_value()) return refuse(dir.error());
+  auto usage = open_at(dir->get(), "memory.current", O_RDONLY);
+  if (!usage.has_value()) return refuse(usage.error());
   Watched watched;
   watched.limit_bytes = limit_bytes;
-  ASSIGN_OR_RETURN(watched.usage, open_at(dir.get(), is_v1 ? "memory.usage_in_bytes" : "memory.current", O_RDONLY));
-  if (!is_v1) return watched;
-  watched.event = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!watched.event.is_valid()) return fail_errno(errno, "eventfd");
-  RETURN_IF_ERROR(register_levels(dir.get(), watched));
-  ASSIGN_OR_RETURN(watched.event_watch, loop_.add_fd(watched.event.get(), EPOLLIN, [this, id](std::uint32_t) {
-    const auto found = watched_.find(id);
-    if (found == watched_.end()) return;
-    std::uint64_t count = 0;
-    [[maybe_unused]] const ssize_t n = ::read(found->second.event.get(), &count, sizeof(count));
-    check(id);
-  }));
-  return watched;
+  watched.usage = std::move(*usage);
+  watched_.emplace(id, std::move(watched));
+  check(id);
 }
 
 // Also 5 % below each level, so that falling usage re-arms the latch: the kernel announces both
 // directions.
-Result<> UsageWatch::register_levels(int dir_fd, Watched& watched) const {
-  ASSIGN_OR_RETURN(const UniqueFd control, open_at(dir_fd, "cgroup.event_control", O_WRONLY));
-  const std::string fds = std::to_string(watched.event.get()) + " " + std::to_string(watched.usage.get()) + " ";
-  const auto at_percent = [&](std::uint32_t percent) { return watched.limit_bytes / 100 * percent; };
+std::vector<std::uint64_t> UsageWatch::levels_of(std::uint64_t limit_bytes) const {
+  std::vector<std::uint64_t> levels;
   for (const std::uint32_t level : config_.levels_percent) {
-    RETURN_IF_ERROR(write_all(control.get(), fds + std::to_string(at_percent(level))));
-    if (level <= config_.rearm_percent) continue;
-    RETURN_IF_ERROR(write_all(control.get(), fds + std::to_string(at_percent(level - config_.rearm_percent))));
+    levels.push_back(limit_bytes / 100 * level);
+    if (level > config_.rearm_percent) levels.push_back(limit_bytes / 100 * (level - config_.rearm_percent));
   }
-  return {};
+  return levels;
+}
+
+void UsageWatch::watch_by_event(CgroupId id, const std::string& path, std::uint64_t limit_bytes) {
+  const std::uint64_t number = next_number_++;
+  pending_[id] = {number, limit_bytes};
+  const auto done = [this, id, number](Result<std::shared_ptr<LevelRegistrar::Announced>> announced) {
+    handle_announced(id, number, std::move(announced));
+  };
+  if (registrar_->post(id, path, levels_of(limit_bytes), done)) return;
+  pending_.erase(id);
+  ++refused_;
+}
+
+void UsageWatch::handle_announced(CgroupId id, std::uint64_t number,
+                                  Result<std::shared_ptr<LevelRegistrar::Announced>> announced) {
+  const auto found = pending_.find(id);
+  if (found == pending_.end() || found->second.number != number) return;  // it went, or has another limit by now
+  Watched watched;
+  watched.limit_bytes = found->second.limit_bytes;
+  pending_.erase(found);
+  if (!announced.has_value()) return refuse(announced.error());
+  watched.usage = std::move((*announced)->usage);
+  watched.event = std::move((*announced)->event);
+  auto added = loop_.add_fd(watched.event.get(), EPOLLIN, [this, id](std::uint32_t) { on_event(id); });
+  if (!added.has_value()) return refuse(added.error());
+  watched.event_watch = *added;
+  watched_.emplace(id, std::move(watched));
+  check(id);  // levels passed before they were registered are not announced by the kernel
+}
+
+void UsageWatch::on_event(CgroupId id) {
+  const auto found = watched_.find(id);
+  if (found == watched_.end()) return;
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t n = ::read(found->second.event.get(), &count, sizeof(count));
+  check(id);
 }
 
 // v1 also signals the eventfd of a cgroup that goes: the reading fails, and the watch ends.

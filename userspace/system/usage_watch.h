@@ -14,13 +14,14 @@
 #include "system/cgroup_fs.h"
 #include "system/file_events.h"
 #include "system/level_latch.h"
+#include "system/level_registrar.h"
 
 namespace oomw {
 
 // Watermarks from files. v1: one eventfd per limited cgroup, registered at each level with
-// cgroup.event_control, as early as a kernel program. v2 has no such thing: memory.current is
-// read each poll_slow, and each poll_fast above kFastRatio (about 1 us a reading, fd kept open).
-// An ancestor with a limit is a limited cgroup of its own here. Core thread.
+// cgroup.event_control, as early as a kernel program; see LevelRegistrar for why not at once. v2 has no such thing:
+// memory.current is read each poll_slow, and each poll_fast above kFastRatio (about 1 us a reading, fd kept open). An
+// ancestor with a limit is a limited cgroup of its own here. Core thread.
 class UsageWatch {
  public:
   static constexpr double kFastRatio = 0.6;
@@ -48,8 +49,20 @@ class UsageWatch {
     std::optional<double> growth_bytes_per_second;
   };
 
-  Result<Watched> open(CgroupId id, const std::string& path, std::uint64_t limit_bytes);
-  Result<> register_levels(int dir_fd, Watched& watched) const;
+  // v1: under way at the registrar. Its number tells whether the answer is still wanted.
+  struct Pending {
+    std::uint64_t number = 0;
+    std::uint64_t limit_bytes = 0;
+  };
+
+  [[nodiscard]] bool is_known(CgroupId id, std::uint64_t limit_bytes) const;
+  void watch_by_polling(CgroupId id, const std::string& path, std::uint64_t limit_bytes);
+  void watch_by_event(CgroupId id, const std::string& path, std::uint64_t limit_bytes);
+  void handle_announced(CgroupId id, std::uint64_t number,
+                        Result<std::shared_ptr<LevelRegistrar::Announced>> announced);
+  [[nodiscard]] std::vector<std::uint64_t> levels_of(std::uint64_t limit_bytes) const;
+  void refuse(const Error& error);
+  void on_event(CgroupId id);
   void check(CgroupId id);
   void update_growth(Watched& watched, std::uint64_t usage_bytes);
   [[nodiscard]] WatermarkCrossed crossing_of(CgroupId id, const Watched& watched, std::uint32_t level) const;
@@ -65,6 +78,9 @@ class UsageWatch {
   std::vector<CgroupId> near_;
   WatchId slow_timer_, fast_timer_;
   std::uint64_t refused_ = 0;
+  std::unordered_map<CgroupId, Pending> pending_;
+  std::uint64_t next_number_ = 1;
+  std::optional<LevelRegistrar> registrar_;  // v1
 };
 
 }  // namespace oomw

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The real binary, run as a user runs it."""
+import atexit
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -49,6 +51,7 @@ class Daemon:
         self._config.flush()
         command = [*prefix, tools.BINARY, "run", "--config", self._config.name, "--data-dir", data_dir,
                    "--metrics-listen", f"127.0.0.1:{self.port}", *args]
+        self._events, self._events_end = [], 0
         self.started_at = time.monotonic()
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log_file,
                                         stderr=subprocess.STDOUT)
@@ -80,9 +83,13 @@ class Daemon:
             return f.read()
 
     def events(self, kind):
-        """Events of one type printed so far; needs args=["--json"]."""
-        lines = [line for line in self.log().splitlines() if line.startswith("{") and line.endswith("}")]
-        return [event for event in map(json.loads, lines) if event.get("type") == kind]
+        """Events of one type printed so far; needs args=["--json"]. Each line is read once, however often this is asked."""
+        with open(self.log_file.name, "rb") as f:
+            f.seek(self._events_end)
+            lines = f.read().rpartition(b"\n")[0]
+        self._events_end += len(lines) + bool(lines)
+        self._events += [json.loads(line) for line in lines.split(b"\n") if line.startswith(b"{") and line.endswith(b"}")]
+        return [event for event in self._events if event.get("type") == kind]
 
     def scrape(self):
         status, body = get(self.url("/metrics"))
@@ -90,11 +97,16 @@ class Daemon:
             raise AssertionError(f"/metrics answered {status}")
         return Scrape(body)
 
+    def rung_of(self, feature):
+        """The one in force, as /metrics has it."""
+        rungs = self.scrape().values("oomwitness_feature_rung", feature=feature)
+        return next(labels["rung"] for labels, value in rungs if value)
+
     def incidents(self):
         return read_incidents(self.data_dir)
 
-    def stop(self, signum=signal.SIGTERM, deadline_s=20):
-        """Ends it; returns its exit status."""
+    def stop(self, signum=signal.SIGTERM, deadline_s=60):
+        """Ends it; returns its exit status. Incidents under way are still written: an fsync on a busy disk takes seconds."""
         if self.process.poll() is None:
             self.process.send_signal(signum)
             try:
@@ -119,6 +131,40 @@ class Daemon:
         self.close()
 
 
+class _Running:
+    """The daemon that the last test left running, and what it was started with."""
+
+    config = daemon = folder = None
+
+    def get(self, config):
+        if self.daemon is None or self.config != config or self.daemon.process.poll() is not None:
+            self.close()
+            self.folder = tempfile.mkdtemp(prefix="oomw-e2e-")
+            self.config = config
+            self.daemon = Daemon(os.path.join(self.folder, "data"), config, ["--json"])
+        return self.daemon
+
+    def close(self):
+        daemon, self.daemon = self.daemon, None
+        try:
+            if daemon is not None:
+                daemon.close()
+        finally:
+            if self.folder is not None:
+                shutil.rmtree(self.folder, ignore_errors=True)
+                self.folder = None
+
+
+_running = _Running()
+atexit.register(_running.close)
+
+
+def running_daemon(config=""):
+    """One with --json and that config, shared by tests that look at their own cgroups only and leave it running; a new
+    one where another config is wanted, or a test has cost the last one its life."""
+    return _running.get(config)
+
+
 def read_incidents(data_dir):
     """Every whole incident on disk, oldest first, as dicts with "_dir"."""
     root = os.path.join(data_dir, "incidents")
@@ -127,12 +173,22 @@ def read_incidents(data_dir):
         if name.startswith("."):
             continue
         try:
-            with open(os.path.join(root, name, "incident.json"), encoding="utf-8") as f:
-                incident = json.load(f)
+            found.append(_read_incident(os.path.join(root, name)))
         except FileNotFoundError:
             if os.path.exists(os.path.join(root, name)):
                 raise  # half an incident
             continue  # retention took it since we listed: others' kills count, too
-        incident["_dir"] = os.path.join(root, name)
-        found.append(incident)
     return found
+
+
+_incidents = {}  # folder: (what tells one writing from the next, what was read)
+
+
+def _read_incident(folder):
+    """As written last. It is replaced, never changed: a file seen before is not parsed again."""
+    with open(os.path.join(folder, "incident.json"), encoding="utf-8") as f:
+        info = os.fstat(f.fileno())
+        written = (info.st_ino, info.st_mtime_ns, info.st_size)
+        if _incidents.get(folder, (None,))[0] != written:
+            _incidents[folder] = (written, dict(json.load(f), _dir=folder))
+    return dict(_incidents[folder][1])

@@ -76,10 +76,15 @@ class Container:
                        {"destination": "/dev", "type": "tmpfs", "source": "tmpfs"}],
             "linux": {
                 "cgroupsPath": self.cgroup.path,
-                "resources": {"memory": {"limit": self.cgroup.limit_bytes}},
+                "resources": {"memory": self._memory()},
                 "namespaces": [{"type": t} for t in ("pid", "network", "ipc", "uts", "mount")],
             },
         }
+
+    def _memory(self):
+        """As kubelet sets it: nothing of it is swapped, where there is swap."""
+        limit = self.cgroup.limit_bytes
+        return {"limit": limit, "swap": limit} if cgroups.VERSION == 2 else {"limit": limit}
 
     def _write_config(self, args):
         with open(os.path.join(self.bundle, "config.json"), "w", encoding="utf-8") as f:

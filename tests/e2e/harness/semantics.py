@@ -3,14 +3,13 @@
 import functools
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 
 from . import cgroup as cgroups
 from . import tools
 from .case import MIB, E2eTest
-from .daemon import Daemon, run_cli
+from .daemon import run_cli, running_daemon
 from .kernel_log import KernelLog
 from .text_time import unix
 from .wait import eventually
@@ -52,35 +51,23 @@ class Process:
 class SemanticsTest(E2eTest):
     """Gives a daemon (`witness`), workloads that start to leak on a word, and assert_decision().
 
-    One daemon for all tests of a class: on an emulated CPU it takes longer to start than a test.
+    One daemon for all tests that want it alike: on an emulated CPU it takes longer to start than a test.
     """
 
     rung = None  # of oom_kill; None: the best that this kernel offers
     config = ""
-    _running = None
 
     def setUp(self):
         super().setUp()
         self.kernel_log = KernelLog()
         self._stack.callback(self.kernel_log.close)
-        self.witness = self.running_daemon()
+        self.witness = running_daemon(config_of(self.rung) + self.config)
         self.daemons.append(self.witness)
+        self.rung_in_force = self.witness.rung_of("oom_kill")
         self.go_file = os.path.join(self.scratch, "go")
         if self.rung and self.rung_in_force != self.rung:
             refused = [r["reason"] for r in doctor(self.rung)["refused"] if r["rung"] == self.rung]
             self.skipTest(f"oom_kill on {self.rung}: {'; '.join(refused) or 'not offered'}")
-
-    @classmethod
-    def running_daemon(cls):
-        """The class's own; a new one where a test has cost the last one its life."""
-        if "_running" not in vars(cls) or cls._running.process.poll() is not None:
-            folder = tempfile.mkdtemp(prefix="oomw-e2e-")
-            cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
-            cls._running = Daemon(os.path.join(folder, "data"), config_of(cls.rung) + cls.config, ["--json"])
-            cls.addClassCleanup(cls._running.close)
-            rungs = cls._running.scrape().values("oomwitness_feature_rung", feature="oom_kill")
-            cls.rung_in_force = next(labels["rung"] for labels, value in rungs if value)
-        return cls._running
 
     def lost(self):
         """What doctor says that this rung cannot know."""
@@ -90,6 +77,7 @@ class SemanticsTest(E2eTest):
 
     def hog(self, box, *flags, **kwargs):
         """A memhog that has touched its --hold-mb and leaks from go() on; its `identity`."""
+        kwargs.setdefault("own_netns", False)  # it has no endpoint; one is half a second of an emulated CPU
         work = self.memhog(box, "--wait-file", self.go_file, *map(str, flags), **kwargs)
         work.wait_output("ready")
         work.identity = Process(work.pid)

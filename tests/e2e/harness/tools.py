@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the tested binary and its helpers come from."""
+import functools
 import os
 import shutil
 import subprocess
@@ -54,6 +55,7 @@ def leaky_go():
     return _build(target, sources, ["go", "build", "-o", target, "."], cwd=folder, env=go_env())
 
 
+@functools.lru_cache(maxsize=None)
 def go_program(version, variant, folder="leaky-go"):
     """A program of tests/workloads, built by that Go as tests/support/go_build.sh says; skips where it cannot be."""
     script = os.path.join(TREE, "tests/support/go_build.sh")

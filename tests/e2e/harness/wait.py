@@ -14,8 +14,10 @@ class NotInTime(AssertionError):
 
 
 def eventually(probe, what, deadline_s=DEADLINE_S, every_s=0.02):
-    """Calls probe until it returns something true, which is returned. deadline_s is that of a machine in order."""
+    """Calls probe until it returns something true, which is returned. deadline_s is that of a machine in order; so is
+    every_s: on one emulated CPU who looks 50 times a second is most of the load."""
     deadline_s *= TIME_FACTOR
+    every_s *= TIME_FACTOR
     end = time.monotonic() + deadline_s
     while True:
         value = probe()

@@ -53,6 +53,59 @@ TEST(WorkerPool, full_queue_refuses_and_recovers) {
   EXPECT_EQ(runs, 2);
 }
 
+TEST(WorkerPool, worker_that_hangs_is_given_up_and_a_spare_takes_over) {
+  const SystemClock clock;
+  Gate gate;
+  WorkerPool pool("test", 1, 8, 2);
+  ASSERT_TRUE(pool.post(gate.task()));
+  gate.wait_until_entered();
+  std::promise<void> ran;
+  ASSERT_TRUE(pool.post([&ran] { ran.set_value(); }));
+  pool.relieve(clock.now(), std::chrono::hours(1));
+  EXPECT_EQ(pool.given_up(), 0u);
+  pool.relieve(clock.now() + std::chrono::hours(2), std::chrono::hours(1));
+  EXPECT_EQ(pool.given_up(), 1u);
+  ran.get_future().wait();
+  pool.relieve(clock.now() + std::chrono::hours(2), std::chrono::hours(1));
+  EXPECT_EQ(pool.given_up(), 1u);
+  gate.open();
+}
+
+TEST(WorkerPool, no_more_than_its_spares_hang_at_once_and_one_that_came_back_frees_a_place) {
+  const SystemClock clock;
+  Gate first, second, third;
+  WorkerPool pool("test", 1, 8, 1);
+  ASSERT_TRUE(pool.post(first.task()));
+  first.wait_until_entered();
+  const auto relieve = [&] { pool.relieve(clock.now() + std::chrono::hours(1), std::chrono::seconds(1)); };
+  relieve();
+  ASSERT_TRUE(pool.post(second.task()));
+  second.wait_until_entered();
+  relieve();
+  EXPECT_EQ(pool.given_up(), 1u);
+  first.open();
+  while (pool.given_up() < 2) relieve();
+  ASSERT_TRUE(pool.post(third.task()));
+  third.wait_until_entered();
+  third.open();
+  second.open();
+}
+
+TEST(WorkerPool, destructor_does_not_wait_for_one_that_hangs_for_good) {
+  const SystemClock clock;
+  static Gate gate;  // outlives the pool, as what a hung task waits for does
+  std::atomic<int> runs = 0;
+  {
+    WorkerPool pool("test", 1, 8, 1);
+    ASSERT_TRUE(pool.post(gate.task()));
+    gate.wait_until_entered();
+    ASSERT_TRUE(pool.post([&runs] { ++runs; }));
+    pool.relieve(clock.now() + std::chrono::hours(1), std::chrono::seconds(1));
+  }
+  EXPECT_EQ(runs, 1);
+  gate.open();
+}
+
 TEST(WorkerPool, one_blocked_worker_leaves_the_others) {
   Gate gate;
   WorkerPool pool("test", 2, 8);

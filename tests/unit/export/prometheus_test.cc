@@ -79,6 +79,9 @@ TEST(PrometheusText, known_label_sets_start_at_zero) {
   const std::string text = to_prometheus_text({});
   EXPECT_TRUE(has_sample(text, R"(oomwitness_captures_total{method="http",result="ok",reason=""})", "0"));
   EXPECT_TRUE(has_sample(text, R"(oomwitness_events_lost_total{stage="ringbuf_kill"})", "0"));
+  for (const char* stage : {"incidents_unbuilt", "incidents_closed_early", "hung_files"}) {
+    EXPECT_TRUE(has_sample(text, R"(oomwitness_events_lost_total{stage=")" + std::string(stage) + "\"}", "0"));
+  }
   EXPECT_TRUE(has_sample(text, "oomwitness_incidents_written_total", "0"));
   EXPECT_TRUE(has_sample(text, "oomwitness_capture_lead_seconds_count", "0"));
 }

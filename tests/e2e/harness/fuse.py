@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A FUSE file system of one program, which stops answering on request."""
+import ctypes
+import os
+import struct
+import threading
+
+MS_NOSUID, MS_NODEV, MNT_DETACH = 2, 4, 2
+ROOT, FILE = 1, 2
+LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, RELEASE, FLUSH, INIT, OPENDIR, RELEASEDIR, ACCESS = (
+    1, 2, 3, 14, 15, 17, 18, 25, 26, 27, 29, 34)
+INTERRUPT, BATCH_FORGET = 36, 42
+NO_REPLY = {FORGET, INTERRUPT, BATCH_FORGET}
+ENOENT, ENOSYS = 2, 38
+FOREVER = 1 << 30  # seconds that names and attributes hold
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def is_there():
+    return os.path.exists("/dev/fuse")
+
+
+class HangingFileSystem(threading.Thread):
+    """`program`, mounted below `directory`. After hang() no open or read is answered until close()."""
+
+    def __init__(self, directory, program):
+        super().__init__(daemon=True)
+        self.directory = directory
+        self.path = os.path.join(directory, "program")
+        with open(program, "rb") as f:
+            self.bytes = f.read()
+        self.is_hanging = False
+        self.unanswered = 0
+        self.fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
+        options = f"fd={self.fd},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
+        if _libc.mount(b"oomwfuse", directory.encode(), b"fuse", MS_NOSUID | MS_NODEV, options) != 0:
+            error = ctypes.get_errno()
+            os.close(self.fd)
+            raise OSError(error, "mounting FUSE: " + os.strerror(error))
+        self.start()
+
+    def hang(self):
+        self.is_hanging = True
+
+    def close(self):
+        """Aborts what waits for an answer. Nothing the second time."""
+        if self.fd < 0:
+            return
+        _libc.umount2(self.directory.encode(), MNT_DETACH)
+        fd, self.fd = self.fd, -1
+        os.close(fd)
+
+    def run(self):
+        fd = self.fd
+        while True:
+            try:
+                request = os.read(fd, 1 << 18)
+            except OSError:
+                return
+            _, opcode, unique, node = struct.unpack_from("<IIQQ", request)
+            if opcode in NO_REPLY:
+                continue
+            if self.is_hanging and opcode in (OPEN, READ):
+                self.unanswered += 1
+                continue
+            error, body = self.answer(opcode, node, request[40:])
+            try:
+                os.write(fd, struct.pack("<IiQ", 16 + len(body), -error, unique) + body)
+            except OSError:
+                pass  # the asker was killed meanwhile
+
+    def answer(self, opcode, node, body):
+        if opcode == INIT:
+            return 0, struct.pack("<IIIIHHIIHHI7I", 7, 31, 1 << 17, 0, 16, 12, 1 << 17, 1, 0, 0, 0, *[0] * 7)
+        if opcode == LOOKUP:
+            if body.rstrip(b"\0") != b"program":
+                return ENOENT, b""
+            return 0, struct.pack("<QQQQII", FILE, 0, FOREVER, FOREVER, 0, 0) + self.attributes(FILE)
+        if opcode == GETATTR:
+            return 0, struct.pack("<QII", FOREVER, 0, 0) + self.attributes(node)
+        if opcode in (OPEN, OPENDIR):
+            return 0, struct.pack("<QII", 0, 0, 0)
+        if opcode == READ:
+            _, offset, size = struct.unpack_from("<QQI", body)
+            return 0, self.bytes[offset:offset + size]
+        if opcode == STATFS:
+            return 0, bytes(80)
+        return (0, b"") if opcode in (RELEASE, RELEASEDIR, FLUSH, ACCESS) else (ENOSYS, b"")
+
+    def attributes(self, node):
+        mode, size = (0o40755, 4096) if node == ROOT else (0o100755, len(self.bytes))
+        return struct.pack("<6Q10I", node, size, size // 512 + 1, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs on a file system that never answers must not hold up what is done for the others."""
+import errno
+import os
+
+from harness import fuse, tools
+from harness.go_heap import GoHeapTest
+from harness.wait import eventually
+
+
+class HungFile(GoHeapTest):
+    def setUp(self):
+        super().setUp()
+        if not fuse.is_there():
+            self.skipTest("no /dev/fuse")
+        folder = os.path.join(self.scratch, "fuse")
+        os.mkdir(folder)
+        try:
+            self.files = fuse.HangingFileSystem(folder, tools.go_program("1.19", "strip"))
+        except OSError as e:
+            if e.errno not in (errno.EPERM, errno.ENODEV):
+                raise
+            self.skipTest(str(e))
+        self.addCleanup(self.files.close)
+
+    def lost(self, witness, stage):
+        return witness.scrape().sum("oomwitness_events_lost_total", stage=stage)
+
+    def test_go_programs_on_it_take_a_few_threads_and_no_capture_of_others(self):
+        for number in range(6):
+            self.leaker(self.cgroup(f"hung{number}", 64), "-limit-mb", 1, program=self.files.path, rate=1)
+        self.files.hang()
+        witness = self.daemon()
+        eventually(lambda: self.lost(witness, "hung_files") >= 1, "a thread that hangs is given up")
+        self.assertGreater(self.files.unanswered, 0)
+        for number in range(2):
+            self.assert_complete(witness, self.kill_leaker(f"other{number}"))
+        self.assertLessEqual(self.lost(witness, "hung_files"), 4)
+        # The kernel lets nobody go, not even killed, who waits for an answer: the daemon is to end after this.
+        self.files.close()
