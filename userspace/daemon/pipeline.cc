@@ -95,8 +95,8 @@ void Pipeline::take_kill(OomKill kill) {
   if (is_new && !correlator_.is_late_report(kill, model_)) {
     count(kill);
     accounting_.on_kill_seen(kill.victim_cgroup, kill.time);
-    judge_.on_kill(kill, model_);
   }
+  if (is_new) judge_.on_kill(kill, model_);
   const std::uint64_t decisions = correlator_.decisions();
   model_.apply(kill);
   correlator_.apply(kill, model_);
