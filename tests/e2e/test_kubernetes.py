@@ -30,12 +30,12 @@ class PodTest(E2eTest):
     def setUp(self):
         super().setUp()
         # Its own: the daemon of one test sees the containers of another.
-        self.id = hashlib.sha256(self.prefix.encode()).hexdigest()
+        self.container_id = hashlib.sha256(self.prefix.encode()).hexdigest()
         self.uid = str(uuid.uuid5(uuid.NAMESPACE_DNS, self.prefix))
-        self.namespace = "pay-" + self.id[:8]
+        self.namespace = "pay-" + self.container_id[:8]
         node = self.cgroup("node")
         pod = self.raw_cgroup(f"kubepods-burstable-pod{self.uid.replace('-', '_')}.slice", None, node)
-        self.box = self.raw_cgroup(f"cri-containerd-{self.id}.scope", 32 * MIB, pod)
+        self.box = self.raw_cgroup(f"cri-containerd-{self.container_id}.scope", 32 * MIB, pod)
         self.api = ApiServer(self.scratch)
         self._stack.callback(self.api.stop)
 
@@ -51,7 +51,7 @@ class PodTest(E2eTest):
                                      "resources": {"limits": {"memory": "32Mi"}}}]},
             "status": {"phase": "Running", "containerStatuses": [
                 {"name": "collector", "image": "docker.io/example/otelcol:1", "restartCount": 3,
-                 "containerID": f"containerd://{container_id or self.id}",
+                 "containerID": f"containerd://{container_id or self.container_id}",
                  "state": {"running": {"startedAt": rfc3339(time.time())}},
                  "lastState": {"terminated": {"reason": "Error", "exitCode": 2, "finishedAt": "2026-11-20T03:04:05Z",
                                               "containerID": f"containerd://{OLD_ID}"}}}]},
@@ -63,7 +63,7 @@ class PodTest(E2eTest):
         status = pod["status"]["containerStatuses"][0]
         status["restartCount"] += 1
         status["lastState"] = {"terminated": {"reason": reason, "exitCode": 137, "finishedAt": rfc3339(finished),
-                                              "containerID": f"containerd://{self.id}"}}
+                                              "containerID": f"containerd://{self.container_id}"}}
         return pod
 
     def raw_cgroup(self, name, limit_bytes, parent):
@@ -75,7 +75,7 @@ class PodTest(E2eTest):
 
     def bundle(self):
         """What containerd leaves beside the container."""
-        directory = os.path.join(self.scratch, "run/containerd/io.containerd.runtime.v2.task/k8s.io", self.id)
+        directory = os.path.join(self.scratch, "run/containerd/io.containerd.runtime.v2.task/k8s.io", self.container_id)
         os.makedirs(directory)
         names = {"container-name": "collector", "sandbox-name": "otelcol-7f", "sandbox-namespace": self.namespace,
                  "sandbox-uid": self.uid, "image-name": "example/otelcol:1"}
