@@ -55,8 +55,9 @@ class Story {
     pipeline.apply(c);
   }
 
-  void kill(Nanoseconds t, ProcessKey victim = {4242, 77}, std::string source = "bpf") {
+  void kill(Nanoseconds t, ProcessKey victim = {4242, 77}, std::string source = "bpf", CgroupId group = {}) {
     OomKill k;
+    k.group = group;
     k.time = at(t);
     k.victim = victim;
     k.victim_cgroup = kContainer;
@@ -151,6 +152,27 @@ TEST(PipelineTest, two_sources_report_one_victim_counts_once) {
   story.kill(seconds(20) + milliseconds(2), {4242, 0}, "kmsg");
   EXPECT_EQ(story.counted(), 1u);
   EXPECT_EQ(story.pipeline.take_incidents(at(seconds(21)), kWallOffset).size(), 1u);
+}
+
+TEST(PipelineTest, group_kill_whose_members_the_kernel_counts_again_is_as_many_kills_as_processes) {
+  Story story;
+  story.count(seconds(19), 0);
+  // The chosen one, all the rest after a while, and of those one whose leader is gone by then: again.
+  for (const int pid : {4242, 4242, 4243, 4244, 4243}) story.kill(seconds(20), {pid, 77}, "bpf", kContainer);
+  story.count(seconds(20) + milliseconds(1), 5);
+  story.pipeline.tick(at(seconds(21)));
+  EXPECT_EQ(story.counted(), 3u);
+  EXPECT_EQ(story.pipeline.unobserved_kills(), 0u);
+  EXPECT_EQ(story.pipeline.take_incidents(at(seconds(21)), kWallOffset).size(), 1u);
+}
+
+TEST(PipelineTest, group_kill_with_a_kill_more_than_were_marked_has_one_that_nobody_saw) {
+  Story story;
+  story.count(seconds(19), 0);
+  for (const int pid : {4242, 4242, 4243}) story.kill(seconds(20), {pid, 77}, "bpf", kContainer);
+  story.count(seconds(20) + milliseconds(1), 4);
+  story.pipeline.tick(at(seconds(21)));
+  EXPECT_EQ(story.pipeline.unobserved_kills(), 1u);
 }
 
 TEST(PipelineTest, restart_counts_on) {
