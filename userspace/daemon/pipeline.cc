@@ -97,10 +97,13 @@ void Pipeline::take_kill(OomKill kill) {
     accounting_.on_kill_seen(kill.victim_cgroup, kill.time);
   }
   if (is_new) judge_.on_kill(kill, model_);
+  const std::uint64_t decisions = correlator_.decisions();
   model_.apply(kill);
   correlator_.apply(kill, model_);
   // The kernel kills the one it chose, then the whole group, that one again: see KillAccounting.
-  if (!is_new && (kill.group || kill.source == "kmsg")) accounting_.allow_second_count(kill.victim_cgroup);
+  const bool is_chosen_of_group = kill.group && correlator_.decisions() != decisions;
+  const bool is_told_again = !is_new && (kill.group || kill.source == "kmsg");
+  if (is_chosen_of_group || is_told_again) accounting_.allow_second_count(kill.victim_cgroup);
 }
 
 void Pipeline::count(const OomKill& kill) {

@@ -34,9 +34,9 @@ struct UnobservedKills {
 //   - the two do not count the same: the victim that a group kill (memory.oom.group) starts with is
 //     counted again by the kernel when the group's turn comes, if it still has its memory, and so is
 //     a member whose leader dies meanwhile, since the kernel's walk over the group meets its threads
-//     once more (6.12: 5 counts for 3 processes). Each time it is marked or logged again, too. A
-//     process that was dying already is marked without being counted. None of it is a loss, and
-//     none hides a later one: kGrace after the last kill the kernel's count is the base again.
+//     once more (6.12: 5 counts for 3 processes). That thread is marked, too; the chosen one is only
+//     once. A process that was dying already is marked without being counted. None of it is a loss,
+//     and none hides a later one: kGrace after the last kill the kernel's count is the base again.
 class KillAccounting {
  public:
   static constexpr Nanoseconds kGrace = std::chrono::milliseconds(500);
