@@ -99,13 +99,20 @@ class KillBecomesIncident(E2eTest):
         incident = self.amended(incident, lambda i: captures_by("at_kill", i))
         walk = best_capture(incident)
         self.assertEqual((walk["method"], walk["complete"]), ("at_kill", True), walk)
-        self.assertLess(walk["lead_seconds"], 0)
+        self.assert_last(walk, incident)
         anon = incident["victims"][0]["rss"]["anon_bytes"]
         self.assertGreater(walk["inuse_bytes"], 0.85 * anon)
         self.assertAlmostEqual(incident["coverage"]["ratio"], walk["inuse_bytes"] / anon, delta=0.02)
         self.assertEqual(incident["coverage"]["method"], "at_kill")
         for method in ("at_kill", "live", "http"):
             self.check_profile(captures_by(method, incident)[-1], incident)
+
+    def assert_last(self, walk, incident):
+        """Not "after the kill": SIGKILL is sent before the victim is marked, so another thread of it may have walked by
+        then (0.6 ms ahead seen). But whoever was read alive was read before."""
+        alive = [c for c in incident["captures"] if c["method"] == "live" and c["result"] == "ok"]
+        self.assertTrue(alive)
+        self.assertGreater(unix(walk["time"]), max(unix(c["time"]) for c in alive))
 
     def check_profile(self, capture, incident):
         if capture["method"] != "at_kill":
