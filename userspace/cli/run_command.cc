@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/event_line.h"
 #include "daemon/daemon.h"
+#include "events/json_text.h"
 #include "events/record.h"
 
 namespace oomw::cli {
@@ -45,7 +46,7 @@ bool is_worth_a_line(const Event& event) {
 std::string incident_json_line(const Incident& incident, const std::string& directory, bool amended) {
   const nlohmann::json line = {
       {"type", "incident"}, {"id", incident.id}, {"directory", directory}, {"amended", amended}};
-  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return to_json_text(line);
 }
 
 RunOptions make_options(const CommandLine& line, Console& console, const Clock& clock) {
