@@ -134,10 +134,11 @@ void Daemon::Impl::start_captures() {
                                          publisher->request();
                                        });
   http = std::make_unique<HttpCapture>(config.http, clock, &capture_memory);
-  collectors = std::make_unique<CollectorWatch>(*http, *http_workers, config.collector, clock, [this](auto reading) {
-    // A core that is behind does without: the next watermark brings another.
+  // A core that is behind does without: the next watermark brings another.
+  const auto deliver = [this](auto reading) {
     return loop->post([this, reading = std::move(reading)] { handle(reading); });
-  });
+  };
+  collectors = std::make_unique<CollectorWatch>(*http, *http_workers, config.collector, clock, deliver, &capture_memory);
   live = std::make_unique<LiveCapture>(go_heaps->processes(), clock, &capture_memory);
   const std::vector<CaptureLane> lanes = {
       {CaptureMethod::kLive, live.get(), live_worker.get(), config.live_timeout},
