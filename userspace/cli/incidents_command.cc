@@ -15,8 +15,7 @@ namespace {
 
 std::string coverage_of(const Incident& incident) {
   if (!incident.coverage_ratio) return "-";
-  return fmt::format("{:.0f} % ({})", *incident.coverage_ratio * 100,
-                     printable(incident.coverage_method, 16));
+  return fmt::format("{:.0f} % ({})", *incident.coverage_ratio * 100, printable(incident.coverage_method, 16));
 }
 
 std::size_t good_captures(const Incident& incident) {

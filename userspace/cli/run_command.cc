@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/log.h"
 #include "base/worker_pool.h"
 #include "cli/commands.h"
@@ -21,16 +23,19 @@ log::Level level_of(const std::string& name) {
 }
 
 // Lines to stdout from a thread of its own: a reader that stops reading (a full pipe) must not
-// stop the core. Beyond kMaxLines waiting they are dropped.
+// stop the core. Beyond kMaxLines waiting they are dropped, and at the end nobody waits for longer
+// than kPatience for one to be read. Without stdio: exit() would wait for what it still holds.
 class Console {
  public:
   static constexpr std::size_t kMaxLines = 1'024;
+  static constexpr Nanoseconds kPatience = std::chrono::seconds(2);
+  Console() = default;
+  ~Console() { worker_.relieve(SystemClock().now(), kPatience); }
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
   void print(std::string line) {
     line += '\n';
-    (void)worker_.post([line = std::move(line)] {
-      std::fwrite(line.data(), 1, line.size(), stdout);
-      std::fflush(stdout);
-    });
+    (void)worker_.post([line = std::move(line)] { (void)write_all(STDOUT_FILENO, line); });
   }
 
  private:
