@@ -7,8 +7,8 @@
  * Hot: of the events of one process in a row on a CPU as few as one in 16 look at the usage, and
  * one in 64 finds it moved and pays for more than the compare with what this CPU saw last.
  *
- * vmscan:mm_vmscan_memcg_reclaim_begin: for memory that no process maps (tmpfs filled by write(), page
- * cache), which changes no resident set. At a limit the kernel reclaims before it kills.
+ * vmscan:mm_vmscan_memcg_reclaim_begin: for memory that no process maps (tmpfs filled by write(),
+ * page cache), which changes no resident set. At a limit the kernel reclaims before it kills.
  */
 #include "core/emit.h"
 #include "core/growth.h"

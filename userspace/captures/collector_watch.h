@@ -39,8 +39,8 @@ class CollectorWatch final : public CaptureBackend {
   using Deliver = std::function<bool(CollectorSampled)>;  // false: no place for it
   // All of it outlives this; the workers are drained first. memory: what an answer takes is leased from;
   // null: nobody else wants any.
-  CollectorWatch(CaptureBackend& heap, WorkerPool& workers, CollectorConfig config, const Clock& clock,
-                 Deliver deliver, MemoryBudget* memory = nullptr);
+  CollectorWatch(CaptureBackend& heap, WorkerPool& workers, CollectorConfig config, const Clock& clock, Deliver deliver,
+                 MemoryBudget* memory = nullptr);
   [[nodiscard]] CaptureOutcome capture(const CaptureRequest& request) override;
   void prepare(const CaptureRequest& request) override;
   void forget(ProcessKey process) override;
