@@ -85,15 +85,11 @@ static __always_inline struct memcg_level kill__take_decision(struct oomw_kill *
 							      const struct oom_decision *decision)
 {
 	kill->flags |= OOMW_KILL_OWNER_EXACT;
-	if (!decision->memcg)
+	if (!decision->limit.memcg)
 		kill->flags |= OOMW_KILL_NODE_WIDE;
 	kill->decision_ns = decision->time_ns;
 	kill->total_bytes = memcg__pages_to_bytes(decision->total_pages);
-	return (struct memcg_level){
-	    .memcg = (void *)decision->memcg,
-	    .usage_pages = decision->usage_pages,
-	    .max_pages = decision->max_pages,
-	};
+	return decision->limit;
 }
 
 static __always_inline void kill__fill_owner(struct oomw_kill *kill,

@@ -11,6 +11,9 @@
  * Hot: of the events of one process in a row on a CPU as few as one in 16 look at the usage, and
  * one in 64 to 512 finds it moved far enough to pay for more than the compare with what this CPU
  * saw last: 1 us or two for each limit on the way up.
+ *
+ * vmscan:mm_vmscan_memcg_reclaim_begin: for memory that no process maps (tmpfs filled by write(),
+ * page cache), which changes no resident set. At a limit the kernel reclaims before it kills.
  */
 #include "core/emit.h"
 #include "core/growth.h"
@@ -303,4 +306,46 @@ int BPF_PROG(on_rss_stat_raw, struct mm_struct *mm)
 		return 0;
 	memcg = memcg__of_task(owner);
 	return watermark__usage_moved(seen, memcg) ? watermark__climb(seen, memcg) : 0;
+}
+
+/* The level that reclaim is for: a cgroup that lives on page cache reclaims thousands of times a
+ * second, so the others above it are left alone, and so is the time to limit, which says nothing
+ * where the limit is reached. */
+static __always_inline int watermark__check_reclaimed(void)
+{
+	struct near_limit near = {.leaf = memcg__charged_by(task__current())};
+	struct memcg_level at_limit;
+	struct memcg_state *state;
+	__u64 time_to_limit_ns;
+
+	if (bpf_get_current_pid_tgid() >> 32 == cfg_settings.own_tgid)
+		return 0;
+	/* Found by memory.high, it may have no limit that kills. */
+	if (!memcg__find_at_limit(near.leaf, true, &at_limit) ||
+	    !memcg__is_limit(at_limit.max_pages))
+		return 0;
+	near.cgroup_id = memcg__id(at_limit.memcg);
+	near.usage_pages = at_limit.usage_pages;
+	near.max_pages = at_limit.max_pages;
+	near.time_ns = bpf_ktime_get_ns();
+	state = watermark__state(&near);
+	if (!state)
+		return 0;
+	growth__sample(state, near.usage_pages, near.time_ns);
+	time_to_limit_ns = growth__time_to_limit_ns(state, near.usage_pages, near.max_pages);
+	if (watermark__cross_levels(&near, state))
+		watermark__report(&near, state, OOMW_WATERMARK_LEVEL, time_to_limit_ns);
+	return 0;
+}
+
+SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
+int on_watermark_reclaim_btf(void *ctx)
+{
+	return watermark__check_reclaimed();
+}
+
+SEC("raw_tp/mm_vmscan_memcg_reclaim_begin")
+int on_watermark_reclaim_raw(void *ctx)
+{
+	return watermark__check_reclaimed();
 }

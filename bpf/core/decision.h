@@ -13,10 +13,8 @@
 struct oom_decision {
 	__u64 pid_tgid; /* who decides; 0 = nobody does */
 	__u64 time_ns;
-	__u64 memcg; /* address: whose limit; 0 = the node is out of memory */
-	__u64 usage_pages;
-	__u64 max_pages;
 	__u64 total_pages;
+	struct memcg_level limit; /* memcg NULL: the node is out of memory */
 };
 
 /* The task that mark_oom_victim() was called for, where the tracepoint gives only its pid. */
@@ -52,13 +50,10 @@ static __always_inline void decision__begin(struct oom_control *oc)
 	now->decision = (struct oom_decision){
 	    .pid_tgid = bpf_get_current_pid_tgid(),
 	    .time_ns = bpf_ktime_get_ns(),
-	    .memcg = (__u64)memcg,
 	    .total_pages = BPF_CORE_READ(oc, totalpages),
 	};
-	if (memcg) {
-		now->decision.usage_pages = memcg__usage_pages(memcg);
-		now->decision.max_pages = BPF_CORE_READ(memcg, memory.max);
-	}
+	if (memcg)
+		now->decision.limit = memcg__level(memcg);
 }
 
 static __always_inline void decision__end(void)

@@ -48,8 +48,9 @@ static __always_inline void emit__submit(void *record)
 }
 
 /* For records of which a storm may come and that can wait: a wake-up is an interrupt to this CPU
- * and one to the reader's, 5 to 30 us in a virtual machine, 0.5 ms where the reader's CPU sleeps:
- * more than all else a program does. */
+ * and one to the reader's, 5 to 30 us in a virtual machine; on a quiet machine, where the reader's
+ * CPU sleeps, an exit took 85 us and an exec 55 us on average: more than all else a program does.
+ */
 static __always_inline void emit__submit_lazily(void *record, __u64 time_ns)
 {
 	__u64 *look_ns = bpf_map_lookup_elem(&next_looks, &(__u32){0});

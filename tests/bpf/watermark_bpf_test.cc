@@ -132,6 +132,37 @@ TEST_P(WatermarkTest, limited_parent_is_reported_with_the_leaf_that_grew) {
   EXPECT_TRUE(levels_of((*leaf)->id()).empty());
 }
 
+// Fills a file in memory by write(): nothing of it is in a resident set.
+int write_unmapped(std::size_t bytes) {
+  static char block[64u << 10];
+  const int fd = ::memfd_create("oomw-unmapped", MFD_CLOEXEC);
+  if (fd < 0) return 1;
+  for (std::size_t done = 0; done < bytes; done += sizeof(block)) {
+    if (::write(fd, block, sizeof(block)) < 0) return 2;
+  }
+  return 0;
+}
+
+// The victim's own pages go after the kill, and would have it told then.
+TEST_P(WatermarkTest, memory_that_no_process_maps_is_told_before_the_kill) {
+  KernelConfig wanted = config();
+  wanted.forced.erase("oom_kill");
+  OOMW_LOAD_OR_SKIP(wanted, "watermark");
+  cgroup_->set_limit(mebibytes(64));
+  ChildProcess child(cgroup_.get(), [] { return write_unmapped(mebibytes(128)); });
+  child.go();
+  ASSERT_TRUE(WIFSIGNALED(child.wait())) << "the kernel should have killed it";
+  collect();
+
+  const auto kills = events_where<OomKill>([&](const OomKill& kill) { return kill.victim.pid == child.pid(); });
+  ASSERT_FALSE(kills.empty());
+  const auto marks = marks_of(cgroup_->id(), WatermarkReason::kLevel);
+  ASSERT_FALSE(marks.empty());
+  EXPECT_EQ(marks.back().level_percent, 95u);
+  EXPECT_LT(marks.back().time, kills.front().time);
+  EXPECT_EQ(marks.back().leaf_cgroup, cgroup_->id());
+}
+
 TEST_P(WatermarkTest, steady_growth_is_measured_and_predicts_the_limit) {
   KernelConfig wanted = config();
   wanted.time_to_limit = std::chrono::seconds(2);  // 4 MiB remain at the end: enough for 2 MB/s, as in a slow VM
@@ -198,13 +229,7 @@ class UnmappedGrowthTest : public WatermarkTest {};
 TEST_P(UnmappedGrowthTest, writes_to_shared_memory_report_the_levels) {
   OOMW_SHARE_RUNG_OR_SKIP(config(), "watermark", GetParam());
   cgroup_->set_limit(mebibytes(64));
-  ChildProcess child(cgroup_.get(), [] {
-    const int file = ::memfd_create("oomw-test", MFD_CLOEXEC);
-    const std::string block(mebibytes(1), 'x');
-    for (int i = 0; i < 48; ++i)
-      OOMW_CHECK(::write(file, block.data(), block.size()) == static_cast<ssize_t>(block.size()));
-    return 0;
-  });
+  ChildProcess child(cgroup_.get(), [] { return write_unmapped(mebibytes(48)); });
   child.go();
   ASSERT_EQ(child.wait(), 0);
   collect();

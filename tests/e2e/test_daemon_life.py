@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Restarts, and a data directory that is full, refused or broken."""
+import contextlib
 import glob
 import os
 import signal
@@ -71,6 +72,26 @@ class KillWhileDown(E2eTest):
         self.assertEqual(second.stop(), 0)
         third = self.daemon(READ_OFTEN)
         self.wait_counted(third, 2)
+
+
+class Stop(E2eTest):
+    def full_pipe(self):
+        """Its writing end, as a path; nobody reads."""
+        ends = os.pipe()
+        for end in ends:
+            self._stack.callback(os.close, end)
+        os.set_blocking(ends[1], False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(ends[1], b"x" * 65536)
+        return f"/proc/{os.getpid()}/fd/{ends[1]}"
+
+    def test_reader_that_stopped_reading_holds_up_no_end(self):
+        box, pipe = self.cgroup("unread", 32), self.full_pipe()
+        witness = self.daemon(args=["--json"], prefix=("/bin/sh", "-c", f'exec "$@" > {pipe}', "sh"))
+        self.memhog(box, *HOG).wait_killed()
+        self.wait_incidents(witness, 1)
+        self.assertEqual(witness.stop(), 0)
 
 
 class TroubledDisk(E2eTest):

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import unicodedata
 
 from harness import tools
 from harness.case import E2eTest
@@ -17,7 +18,7 @@ class HostileNames(E2eTest):
         room = 255 - len(self.prefix)
         return {
             "quotes": 'q"u\'o\\te`$(id)<b>{}',
-            "controls": "tab\tesc\x1b[31mbell\x07",
+            "controls": "tab\tesc\x1b[31mbell\x07\u009b31m",
             "longest": "x" * room,
             "not_utf8": b"\xff\xfe\xc3(".decode(errors="surrogateescape"),
             "dots": "..%2f..%2fetc",
@@ -25,12 +26,13 @@ class HostileNames(E2eTest):
         }
 
     def test_hostile_cgroup_names_stay_data(self):
-        witness = self.daemon()
+        witness = self.daemon(args=["--json"])
         boxes = {what: self.cgroup(name, 32) for what, name in self.names().items()}
         for box in boxes.values():
             self.memhog(box, *HOG).wait_killed()
         self.check(witness, len(boxes))
         self.assertEqual(self.counted(witness), len(boxes))
+        self.check_text(witness.log())
 
     def test_path_longer_than_an_event_carries_is_resolved(self):
         witness = self.daemon()
@@ -77,11 +79,16 @@ class HostileNames(E2eTest):
         self.assertFalse(set(report) & set("\x1b\x07\x00\u202e"), "control characters in report.md")
         self.assertNotIn("\n# title", report)
         data_dir = os.path.dirname(os.path.dirname(incident["_dir"]))
-        self.check_printable(run_cli("show", incident["id"], "--data-dir", data_dir))
+        for form in ([], ["--json"]):
+            self.check_printable(run_cli("show", incident["id"], *form, "--data-dir", data_dir))
 
     def check_printable(self, done):
         self.assertEqual(done.returncode, 0, done)
-        self.assertNotIn("\x1b", done.stdout + done.stderr)
-        done.stdout.encode("utf-8")  # fails on bytes that are none
+        self.check_text(done.stdout + done.stderr)
+
+    def check_text(self, text):
+        text.encode("utf-8")  # fails on bytes that are none
+        steering = [c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")]
+        self.assertEqual(steering, [], text)
 
 

@@ -66,6 +66,15 @@ class Files(SemanticsTest):
         incident = self.kill_writer("tmpfs", box)
         self.assertGreater(incident["memory_stat"]["shmem"], 0.8 * box.limit_bytes)
         self.assertEqual(incident["verdict"]["cause"], "page_cache_or_tmpfs")
+        self.check_told_by_the_kernel(incident)
+
+    def check_told_by_the_kernel(self, incident):
+        """What is written and not mapped changes no resident set: it is told where reclaim begins. After the kill the
+        victim's own pages go, and then it would be told as well."""
+        if self.witness.rung_of("watermark") not in ("tp_btf", "raw_tp"):
+            self.skipTest("usage is polled here")
+        early = [m for m in incident["pressure"]["watermarks"] if m["reason"] == "level" and m["lead_seconds"] > 0]
+        self.assertEqual(max((m["level_percent"] for m in early), default=None), 95, incident["pressure"])
 
     def test_page_cache_that_cannot_be_reclaimed(self):
         """ramfs: page cache without a disk behind it, as dirty pages are that cannot be written."""

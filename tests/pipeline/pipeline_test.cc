@@ -234,6 +234,64 @@ TEST(PipelineTest, kill_told_without_a_cgroup_is_placed_by_the_count_that_rose) 
   EXPECT_EQ(incidents[0].container.unit, "shop.service");
 }
 
+PodSeen pod_of(const std::string& run, Nanoseconds t) {
+  PodSeen pod;
+  pod.time = at(t);
+  pod.uid = "uid";
+  pod.name_space = "payments";
+  pod.name = "otelcol-7f";
+  pod.wall_offset_ns = kWallOffset;
+  PodContainer container;
+  container.name = "collector";
+  container.id = run;
+  pod.containers = {container};
+  return pod;
+}
+
+void put_into_pod(Story& story) {
+  ContainerIdentity identity;
+  identity.id = "run1";
+  identity.pod_uid = "uid";
+  story.pipeline.apply(ContainerIdentified{at(seconds(2)), kContainer, identity, false});
+  story.pipeline.apply(pod_of("run1", seconds(2)));
+}
+
+// That the run ended at 30 s.
+void tell_oom_killed(Story& story) {
+  PodSeen pod = pod_of("run2", seconds(33));
+  pod.containers[0].last_termination =
+      PodTermination{"run1", "OOMKilled", 137, WallTime{kWallOffset + at(seconds(30)).ns}};
+  story.pipeline.apply(pod);
+}
+
+TEST(PipelineTest, kill_placed_by_the_count_that_rose_is_what_status_speaks_of) {
+  Story story;
+  put_into_pod(story);
+  story.unplaced_kill(seconds(30));
+  story.count(seconds(30) + milliseconds(20), 1);
+  story.pipeline.tick(at(seconds(31)));
+  tell_oom_killed(story);
+  EXPECT_TRUE(story.pipeline.take_findings().empty());
+}
+
+TEST(PipelineTest, kill_that_only_the_kernel_counted_is_what_status_speaks_of) {
+  Story story;
+  put_into_pod(story);
+  story.count(seconds(30), 1);
+  story.pipeline.tick(at(seconds(31)));
+  tell_oom_killed(story);
+  EXPECT_TRUE(story.pipeline.take_findings().empty());
+}
+
+TEST(PipelineTest, status_that_speaks_of_a_kill_that_nobody_counted_is_told) {
+  Story story;
+  put_into_pod(story);
+  tell_oom_killed(story);
+  const std::vector<StatusFinding> findings = story.pipeline.take_findings();
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, "oom_killed_without_kill");
+}
+
 TEST(PipelineTest, kill_told_without_a_cgroup_that_no_count_explains_is_of_unknown_scope) {
   Story story;
   story.unplaced_kill(seconds(30));

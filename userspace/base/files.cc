@@ -129,6 +129,12 @@ Result<std::string> read_link_at(int dir_fd, const std::string& name) {
   return std::string(target.data(), static_cast<std::size_t>(n));
 }
 
+std::optional<std::string_view> read_again(int fd, std::span<char> buffer) {
+  const ssize_t n = ::pread(fd, buffer.data(), buffer.size(), 0);
+  if (n <= 0) return std::nullopt;
+  return std::string_view(buffer.data(), static_cast<std::size_t>(n));
+}
+
 Result<std::vector<std::string>> list_directory(const std::string& path, std::size_t max_entries) {
   ASSIGN_OR_RETURN(UniqueFd fd, open_directory(path));
   ASSIGN_OR_RETURN(const DirStream dir, stream_of(std::move(fd), path));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,10 @@ namespace oomw {
 
 // What is left of an open file, at most max_bytes of it; `name` is for the error.
 [[nodiscard]] Result<std::string> read_open_file(int fd, const std::string& name, std::size_t max_bytes);
+
+// The front of a kernel file that is kept open, as it reads now: one pread, nothing is allocated.
+// nullopt: empty, or gone.
+[[nodiscard]] std::optional<std::string_view> read_again(int fd, std::span<char> buffer);
 
 // Names of entries without "." and "..", at most max_entries (kLimit if there are more).
 [[nodiscard]] Result<std::vector<std::string>> list_directory(const std::string& path, std::size_t max_entries);

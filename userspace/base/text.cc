@@ -51,11 +51,26 @@ Character first_character(std::string_view bytes) {
   return is_scalar_of_length(character.code, character.length) ? character : malformed;
 }
 
-// Invisible or able to reorder what surrounds it: C1 controls, zero-width and bidi marks, line
-// and paragraph separators, bidi overrides and isolates, the byte order mark.
+struct Range {
+  char32_t first, last;
+};
+
+// Invisible or able to reorder what surrounds it: C1 controls, the soft hyphen, zero-width and bidi
+// marks, line and paragraph separators, bidi overrides and isolates, the byte order mark, annotation
+// marks, tags.
+constexpr std::array<Range, 10> kDeceptive = {{{0x80, 0x9F},
+                                               {0xAD, 0xAD},
+                                               {0x61C, 0x61C},
+                                               {0x180E, 0x180E},
+                                               {0x200B, 0x200F},
+                                               {0x2028, 0x202E},
+                                               {0x2060, 0x206F},
+                                               {0xFEFF, 0xFEFF},
+                                               {0xFFF9, 0xFFFB},
+                                               {0xE0000, 0xE007F}}};
+
 bool is_deceptive(char32_t code) {
-  return (code >= 0x80 && code <= 0x9F) || code == 0x61C || (code >= 0x200B && code <= 0x200F) ||
-         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x2069) || code == 0xFEFF;
+  return std::ranges::any_of(kDeceptive, [code](Range range) { return code >= range.first && code <= range.last; });
 }
 
 std::string printable_form(const Character& character, std::string_view bytes) {

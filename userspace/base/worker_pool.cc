@@ -103,13 +103,27 @@ struct WorkerPool::Impl : std::enable_shared_from_this<WorkerPool::Impl> {
     ended.notify_all();
   }
 
+  [[nodiscard]] bool hangs_locked(const Worker& worker, MonotonicTime now) const {
+    return !worker.is_given_up && worker.busy_since && now - *worker.busy_since > *patience;
+  }
+
+  void give_up_locked(Worker& worker) {
+    worker.is_given_up = true;
+    ++given_up;
+  }
+
   void relieve_locked(MonotonicTime now) {
     join_returned_locked();
     for (Worker& worker : workers) {
-      const bool hangs = !worker.is_given_up && worker.busy_since && now - *worker.busy_since > *patience;
-      if (!hangs || stuck_locked() >= max_spares || !start_locked()) continue;
-      worker.is_given_up = true;
-      ++given_up;
+      if (!hangs_locked(worker, now) || stuck_locked() >= max_spares || !start_locked()) continue;
+      give_up_locked(worker);
+    }
+  }
+
+  // At the end nobody is waited for, whether or not there is a spare to run what is queued.
+  void give_up_all_locked(MonotonicTime now) {
+    for (Worker& worker : workers) {
+      if (hangs_locked(worker, now)) give_up_locked(worker);
     }
   }
 
@@ -130,7 +144,9 @@ struct WorkerPool::Impl : std::enable_shared_from_this<WorkerPool::Impl> {
     wake.notify_all();
     const auto is_done = [](const Worker& worker) { return worker.is_given_up || worker.has_ended; };
     while (!ended.wait_for(lock, kParting, [&] { return std::ranges::all_of(workers, is_done); })) {
-      if (patience) relieve_locked(clock.now());
+      if (!patience) continue;
+      relieve_locked(clock.now());
+      give_up_all_locked(clock.now());
     }
     ended.wait_for(lock, kParting, [this] { return std::ranges::all_of(workers, &Worker::has_ended); });
     for (const Worker& worker : workers) {
@@ -161,6 +177,16 @@ bool WorkerPool::post(std::function<void()> task) {
   }
   impl_->wake.notify_one();
   return true;
+}
+
+void WorkerPool::close() {
+  std::deque<std::function<void()>> dropped;  // what they hold goes without the lock
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->stopping = true;
+    dropped.swap(impl_->queue);
+  }
+  impl_->wake.notify_all();
 }
 
 std::size_t WorkerPool::queued() const {

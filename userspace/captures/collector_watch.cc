@@ -5,13 +5,17 @@
 
 #include "captures/collector_metrics.h"
 #include "captures/endpoint_fetch.h"
-#include "captures/target_process.h"
 
 namespace oomw {
 
 CollectorWatch::CollectorWatch(CaptureBackend& heap, WorkerPool& workers, CollectorConfig config, const Clock& clock,
-                               Deliver deliver)
-    : heap_(heap), workers_(workers), config_(std::move(config)), clock_(clock), deliver_(std::move(deliver)) {}
+                               Deliver deliver, MemoryBudget* memory)
+    : heap_(heap),
+      workers_(workers),
+      config_(std::move(config)),
+      clock_(clock),
+      deliver_(std::move(deliver)),
+      memory_(memory) {}
 
 CaptureOutcome CollectorWatch::capture(const CaptureRequest& request) {
   CaptureOutcome outcome = heap_.capture(request);
@@ -57,19 +61,33 @@ std::optional<CollectorSampled> CollectorWatch::read_target(const CaptureTarget&
     cache_.put(process->key(), *endpoints, clock_.now());
   }
   for (const PprofEndpoint& endpoint : *endpoints) {
-    const Nanoseconds left = deadline - clock_.now();
-    if (left <= Nanoseconds(0)) break;
-    const FetchResult answer = fetch_endpoint(*process, endpoint, config_.path, left, config_.max_body_bytes);
-    if (answer.status == FetchStatus::kVetoed) cache_.forget(process->key());  // found anew next time
-    if (answer.status != FetchStatus::kOk) continue;
-    auto reading = collector_figures_of(answer.body);
+    auto reading = ask(*process, endpoint, deadline);
     if (!reading) continue;
-    reading->time = clock_.now();
-    reading->process = process->key();
     reading->cgroup = target.cgroup;
     return reading;
   }
   return std::nullopt;
+}
+
+std::optional<CollectorSampled> CollectorWatch::ask(const TargetProcess& process, const PprofEndpoint& endpoint,
+                                                    MonotonicTime deadline) {
+  constexpr std::uint64_t kTimesBody = 2;  // a string that grows has its old bytes and its new
+  if (clock_.now() >= deadline) return std::nullopt;
+  const std::uint64_t bytes = config_.max_body_bytes * kTimesBody;
+  const auto room = memory_ != nullptr ? memory_->take(bytes, deadline - clock_.now()) : std::nullopt;
+  if (memory_ != nullptr && !room) {
+    ++dropped_;
+    return std::nullopt;
+  }
+  const Nanoseconds left = deadline - clock_.now();
+  const FetchResult answer = fetch_endpoint(process, endpoint, config_.path, left, config_.max_body_bytes);
+  if (answer.status == FetchStatus::kVetoed) cache_.forget(process.key());  // found anew next time
+  if (answer.status != FetchStatus::kOk) return std::nullopt;
+  auto reading = collector_figures_of(answer.body);
+  if (!reading) return std::nullopt;
+  reading->time = clock_.now();
+  reading->process = process.key();
+  return reading;
 }
 
 }  // namespace oomw

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/memory_budget.h"
 #include "base/worker_pool.h"
 #include "captures/capture.h"
 #include "captures/endpoint_cache.h"
+#include "captures/target_process.h"
 
 namespace oomw {
 
@@ -28,15 +30,17 @@ struct CollectorConfig {
 //   - only a listener that the target itself holds is asked, from inside its network namespace; GET
 //     only, deadline, size cap; text that is no Collector's leads to nothing;
 //   - the profile comes first: the metrics are read by another task of the same workers, and never
-//     hold up its result. A reading that finds no place in a queue is counted in dropped();
+//     hold up its result. A reading that finds no place in a queue, or no room in memory before its
+//     deadline, is counted in dropped();
 //   - what it costs is bounded by the decisions to capture and prepare, which have budgets.
 // Thread-safe; `deliver` is called on a worker.
 class CollectorWatch final : public CaptureBackend {
  public:
   using Deliver = std::function<bool(CollectorSampled)>;  // false: no place for it
-  // All of it outlives this; the workers are drained first.
-  CollectorWatch(CaptureBackend& heap, WorkerPool& workers, CollectorConfig config, const Clock& clock,
-                 Deliver deliver);
+  // All of it outlives this; the workers are drained first. memory: what an answer takes is leased from;
+  // null: nobody else wants any.
+  CollectorWatch(CaptureBackend& heap, WorkerPool& workers, CollectorConfig config, const Clock& clock, Deliver deliver,
+                 MemoryBudget* memory = nullptr);
   [[nodiscard]] CaptureOutcome capture(const CaptureRequest& request) override;
   void prepare(const CaptureRequest& request) override;
   void forget(ProcessKey process) override;
@@ -46,12 +50,15 @@ class CollectorWatch final : public CaptureBackend {
   void read_later(const CaptureRequest& request);
   void read(const std::vector<CaptureTarget>& targets);
   [[nodiscard]] std::optional<CollectorSampled> read_target(const CaptureTarget& target, MonotonicTime deadline);
+  [[nodiscard]] std::optional<CollectorSampled> ask(const TargetProcess& process, const PprofEndpoint& endpoint,
+                                                    MonotonicTime deadline);
 
   CaptureBackend& heap_;
   WorkerPool& workers_;
   const CollectorConfig config_;
   const Clock& clock_;
   Deliver deliver_;
+  MemoryBudget* const memory_;
   EndpointCache cache_;
   std::atomic<std::uint64_t> dropped_ = 0;
 };

@@ -7,16 +7,21 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "cli/commands.h"
+#include "events/json_text.h"
 
 namespace oomw::cli {
 namespace {
 
 constexpr std::size_t kColumns = 100;
 constexpr std::size_t kIndent = 28;
+constexpr std::size_t kMaxDetail = 4'096;
 
 // Two columns, then text that stays right of them; a word too long for a line is not cut.
-void print_row(std::string_view name, std::string_view state, std::string_view text) {
+void print_row(std::string_view name, std::string_view state, std::string_view detail) {
+  const std::string shown = printable(detail, kMaxDetail);
+  std::string_view text = shown;
   fmt::print("{:<19}{:<9}", name, state);
   std::size_t column = kIndent;
   while (!text.empty()) {
@@ -72,7 +77,7 @@ void print_json(const DoctorReport& report) {
     json["checks"].push_back(
         {{"name", check.name}, {"ok", check.ok}, {"needed", check.is_needed}, {"detail", check.detail}});
   }
-  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  fmt::print("{}\n", to_json_text(json, 2));
 }
 
 }  // namespace

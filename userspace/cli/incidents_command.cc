@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/event_line.h"
+#include "events/json_text.h"
 #include "incidents/incident_store.h"
 
 namespace oomw::cli {
@@ -14,7 +15,7 @@ namespace {
 
 std::string coverage_of(const Incident& incident) {
   if (!incident.coverage_ratio) return "-";
-  return fmt::format("{:.0f} % ({})", *incident.coverage_ratio * 100, incident.coverage_method);
+  return fmt::format("{:.0f} % ({})", *incident.coverage_ratio * 100, printable(incident.coverage_method, 16));
 }
 
 std::size_t good_captures(const Incident& incident) {
@@ -40,7 +41,7 @@ void print_json(const std::vector<IncidentSummary>& incidents) {
   for (const IncidentSummary& summary : incidents) {
     nlohmann::json line = nlohmann::json::parse(to_json(summary.incident), nullptr, false);
     line["directory"] = summary.directory;
-    fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", to_json_text(line));
   }
 }
 

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/event_line.h"
 #include "daemon/replay.h"
+#include "events/json_text.h"
 #include "incidents/incident_store.h"
 
 namespace oomw::cli {
@@ -17,8 +18,7 @@ Result<> place_nothing(const IncidentCapture&, const std::string&) {
 }
 
 std::string one_line(const Incident& incident) {
-  const nlohmann::json parsed = nlohmann::json::parse(to_json(incident), nullptr, false);
-  return parsed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return to_json_text(nlohmann::json::parse(to_json(incident), nullptr, false));
 }
 
 }  // namespace

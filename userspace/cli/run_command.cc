@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/log.h"
 #include "base/worker_pool.h"
 #include "cli/commands.h"
 #include "cli/event_line.h"
 #include "daemon/daemon.h"
+#include "events/json_text.h"
 #include "events/record.h"
 
 namespace oomw::cli {
@@ -20,16 +23,19 @@ log::Level level_of(const std::string& name) {
 }
 
 // Lines to stdout from a thread of its own: a reader that stops reading (a full pipe) must not
-// stop the core. Beyond kMaxLines waiting they are dropped.
+// stop the core. Beyond kMaxLines waiting they are dropped, and at the end nobody waits for longer
+// than kPatience for one to be read. Without stdio: exit() would wait for what it still holds.
 class Console {
  public:
   static constexpr std::size_t kMaxLines = 1'024;
+  static constexpr Nanoseconds kPatience = std::chrono::seconds(2);
+  Console() = default;
+  ~Console() { worker_.relieve(SystemClock().now(), kPatience); }
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
   void print(std::string line) {
     line += '\n';
-    (void)worker_.post([line = std::move(line)] {
-      std::fwrite(line.data(), 1, line.size(), stdout);
-      std::fflush(stdout);
-    });
+    (void)worker_.post([line = std::move(line)] { (void)write_all(STDOUT_FILENO, line); });
   }
 
  private:
@@ -45,7 +51,7 @@ bool is_worth_a_line(const Event& event) {
 std::string incident_json_line(const Incident& incident, const std::string& directory, bool amended) {
   const nlohmann::json line = {
       {"type", "incident"}, {"id", incident.id}, {"directory", directory}, {"amended", amended}};
-  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return to_json_text(line);
 }
 
 RunOptions make_options(const CommandLine& line, Console& console, const Clock& clock) {

@@ -32,8 +32,12 @@ constexpr Nanoseconds kRescan = std::chrono::seconds(1);
 
 Daemon::Daemon() : impl_(std::make_unique<Impl>()) {}
 Daemon::~Daemon() {
+  // Captures and writes in flight finish first; what they post back is not run any more, so what has
+  // not begun need not begin: 64 captures that wait for an endpoint that hangs would take minutes.
+  if (impl_->http_workers) impl_->http_workers->close();
+  if (impl_->live_worker) impl_->live_worker->close();
+  if (impl_->go_heaps) impl_->go_heaps->close();
   impl_->pods.reset();
-  // Captures and writes in flight finish first; what they post back is not run any more.
   impl_->http_workers.reset();
   impl_->live_worker.reset();
   impl_->go_heaps.reset();
@@ -134,10 +138,12 @@ void Daemon::Impl::start_captures() {
                                          publisher->request();
                                        });
   http = std::make_unique<HttpCapture>(config.http, clock, &capture_memory);
-  collectors = std::make_unique<CollectorWatch>(*http, *http_workers, config.collector, clock, [this](auto reading) {
-    // A core that is behind does without: the next watermark brings another.
+  // A core that is behind does without: the next watermark brings another.
+  const auto deliver = [this](auto reading) {
     return loop->post([this, reading = std::move(reading)] { handle(reading); });
-  });
+  };
+  collectors =
+      std::make_unique<CollectorWatch>(*http, *http_workers, config.collector, clock, deliver, &capture_memory);
   live = std::make_unique<LiveCapture>(go_heaps->processes(), clock, &capture_memory);
   const std::vector<CaptureLane> lanes = {
       {CaptureMethod::kLive, live.get(), live_worker.get(), config.live_timeout},

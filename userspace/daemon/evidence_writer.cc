@@ -98,7 +98,7 @@ EvidenceWriter::Outcome EvidenceWriter::store(const Incident& incident, const st
 // is behind by a full queue gets time to catch up.
 void EvidenceWriter::post_back(const EventLoop::Task& task) {
   constexpr int kTries = 10'000;
-  for (int tries = 0; tries < kTries && !loop_.post(task); ++tries) {
+  for (int tries = 0; tries < kTries && !is_over_ && !loop_.post(task); ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
@@ -183,12 +183,22 @@ void EvidenceWriter::handle_ledger(LedgerState state, const Result<>& saved) {
 }
 
 // The loop does not run any more: everything that waits is the worker's, which the owner then
-// drains.
+// drains. The counts first, since they are of all kills.
 void EvidenceWriter::flush() {
-  (void)worker_.post([this] {
-    while (const auto incident = backlog_.take()) (void)store(*incident, directory_of(incident->id));
-  });
+  is_over_ = true;
   if (next_ledger_) (void)worker_.post([this, state = *next_ledger_] { (void)oomw::save_ledger(data_dir_, state); });
+  (void)worker_.post([this, until = clock_.now() + kFlushTime] { store_until(until); });
+}
+
+// Worker.
+void EvidenceWriter::store_until(MonotonicTime until) {
+  while (backlog_.firsts() + backlog_.amendments() > 0 && clock_.now() < until) {
+    const auto incident = backlog_.take();
+    (void)store(*incident, directory_of(incident->id));
+  }
+  if (backlog_.firsts() + backlog_.amendments() == 0) return;
+  log::error("the disk was too slow to the end: {} incidents and {} amendments are not written", backlog_.firsts(),
+             backlog_.amendments());
 }
 
 void EvidenceWriter::handle_refusal(const Error& error) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -37,6 +38,8 @@ class EvidenceWriter {
  public:
   static constexpr std::size_t kMaxKnown = 4'096;
   static constexpr Nanoseconds kRetry = std::chrono::seconds(2);
+  // 400 incidents at 75 ms each, on a disk beside other writers.
+  static constexpr Nanoseconds kFlushTime = std::chrono::seconds(30);
   static constexpr Nanoseconds kPruneDelay = std::chrono::seconds(5);
   // On disk; `amended`: it was there before. Called on the core thread.
   using Written = std::function<void(const Incident&, const std::string& directory, bool amended)>;
@@ -47,7 +50,8 @@ class EvidenceWriter {
 
   void write(Incident incident);
   void save_ledger(LedgerState state);
-  // At the end, when the loop has stopped: hands everything that waits to the worker.
+  // At the end, when the loop has stopped: hands everything that waits to the worker, which writes for
+  // kFlushTime at most. What is left then would be lost to the SIGKILL that follows a SIGTERM.
   void flush();
   [[nodiscard]] const EvidenceStats& stats() const { return stats_; }
   [[nodiscard]] const EvidenceBacklog& backlog() const { return backlog_; }
@@ -69,6 +73,7 @@ class EvidenceWriter {
   void retry_later();
   void prune_soon();
   void prune();  // worker
+  void store_until(MonotonicTime until);
   [[nodiscard]] bool is_on_disk(const std::string& id) const { return directories_.contains(id); }
   void submit_ledger();
   void handle_ledger(LedgerState state, const Result<>& saved);
@@ -87,6 +92,7 @@ class EvidenceWriter {
   std::unordered_map<std::string, std::string> directories_;  // by id; present: the next write is an amendment
   std::deque<std::string> ids_by_age_;                        // the same ids, oldest first
   std::optional<LedgerState> next_ledger_;
+  std::atomic<bool> is_over_ = false;  // nobody takes what is posted back
   bool is_incident_in_flight_ = false;
   bool is_ledger_in_flight_ = false;
   bool is_retry_armed_ = false;

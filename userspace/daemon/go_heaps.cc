@@ -221,6 +221,11 @@ void GoHeaps::tick(CaptureScheduler& scheduler) {
   }
 }
 
+void GoHeaps::close() {
+  lookers_.close();
+  walkers_.close();
+}
+
 void GoHeaps::add_metrics(GoProcessMetrics& metrics) const {
   const GoProcessesCounters counters = processes_.counters();
   metrics.available = counters.available;

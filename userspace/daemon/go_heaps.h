@@ -52,6 +52,8 @@ class GoHeaps {
   void on_kill(const OomKill& kill, ProcessKey victim);
   void on_walked(const HeapWalked& walk, CaptureScheduler& scheduler);
   void tick(CaptureScheduler& scheduler);  // about once a second
+  // At the end, when the loop has stopped: looks and walks that have not begun are dropped.
+  void close();
 
   void add_metrics(GoProcessMetrics& metrics) const;
   // Cumulative, by stage of events_lost_total.

@@ -161,22 +161,26 @@ void Pipeline::on_unobserved(const UnobservedKills& unobserved, bool is_alone) {
   if (told.kill) {
     told.kill->victim_cgroup = unobserved.cgroup;
     count(*told.kill);
+    judge_.on_kill(*told.kill, model_);
     model_.apply(*told.kill);
     correlator_.apply(*told.kill, model_);
     return;
   }
-  count_unobserved(unobserved);
-  if (unobserved.after) correlator_.on_unobserved(unobserved, told.any_of, model_);
+  OomKill stand_in;
+  stand_in.time = unobserved.until;
+  stand_in.victim_cgroup = unobserved.cgroup;
+  count_unobserved(stand_in, unobserved.kills);
+  if (!unobserved.after) return;
+  judge_.on_kill(stand_in, model_);
+  correlator_.on_unobserved(unobserved, told.any_of, model_);
 }
 
 // It is in the counter, with the scope that is known of it: none.
-void Pipeline::count_unobserved(const UnobservedKills& unobserved) {
-  OomKill stand_in;
-  stand_in.victim_cgroup = unobserved.cgroup;
+void Pipeline::count_unobserved(const OomKill& stand_in, std::uint64_t kills) {
   KillLabels labels = labels_of(stand_in, model_);
   labels.scope = "unknown";
-  ledger_.add(labels, unobserved.kills);
-  unobserved_kills_ += unobserved.kills;
+  ledger_.add(labels, kills);
+  unobserved_kills_ += kills;
   ++ledger_version_;
 }
 

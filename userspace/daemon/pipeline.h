@@ -87,7 +87,7 @@ class Pipeline {
   void settle_removed(CgroupId cgroup);
   // is_alone: no other count rose at that time.
   void on_unobserved(const UnobservedKills& unobserved, bool is_alone = true);
-  void count_unobserved(const UnobservedKills& unobserved);
+  void count_unobserved(const OomKill& stand_in, std::uint64_t kills);
   void judge(const WatermarkCrossed& crossing);
   void add_findings(std::vector<StatusFinding> findings, MonotonicTime now);
   [[nodiscard]] OomKill completed(OomKill kill) const;

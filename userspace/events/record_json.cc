@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "events/event_fields.h"
+#include "events/json_text.h"
 #include "events/record.h"
 
 namespace oomw {
@@ -239,8 +240,7 @@ std::string to_json_line(const Event& event) {
         record::describe(writer, e);
       },
       event);
-  // All strings are valid UTF-8 by now; "replace" keeps dump() from ever throwing.
-  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return to_json_text(object);
 }
 
 Result<Event> event_from_json_line(std::string_view line) {

@@ -21,40 +21,41 @@ std::optional<pprof::Profile> profile_of(const std::string& path) {
   return profile ? std::optional(std::move(*profile)) : std::nullopt;
 }
 
-std::optional<std::string> top_of(const std::string& path) {
-  const auto profile = profile_of(path);
-  if (!profile) return std::nullopt;
-  const bool has_inuse = profile->type_index("inuse_space") >= 0;
-  return pprof::to_text(pprof::top(*profile, has_inuse ? "inuse_space" : ""), kRows);
+std::string top_of(const pprof::Profile& profile) {
+  const bool has_inuse = profile.type_index("inuse_space") >= 0;
+  return pprof::to_text(pprof::top(profile, has_inuse ? "inuse_space" : ""), kRows);
+}
+
+void add_components(Incident& incident, const pprof::Profile& profile, const std::string& file) {
+  auto components = collector_components_of(profile);
+  if (components.empty()) return;
+  if (!incident.collector) incident.collector.emplace();
+  incident.collector->components = std::move(components);
+  incident.collector->components_file = file;
+}
+
+// By time, so of each method the newest stays; the best one whenever it was taken.
+std::map<std::string, std::string> file_by_method(const Incident& incident, const IncidentCapture* best) {
+  std::map<std::string, std::string> files;
+  for (const IncidentCapture& capture : incident.captures) {
+    if (!capture.file.empty()) files[capture.method] = capture.file;
+  }
+  if (best != nullptr && !best->file.empty()) files[best->method] = best->file;
+  return files;
 }
 
 }  // namespace
 
-std::map<std::string, std::string> tops_of(const Incident& incident, const std::string& directory) {
-  std::map<std::string, std::string> file_by_method;
-  for (const IncidentCapture& capture : incident.captures) {
-    if (!capture.file.empty()) file_by_method[capture.method] = capture.file;  // by time: the newest stays
-  }
-  if (const IncidentCapture* best = best_capture(incident); best != nullptr && !best->file.empty()) {
-    file_by_method[best->method] = best->file;
-  }
+std::map<std::string, std::string> read_profiles(Incident& incident, const std::string& directory) {
+  const IncidentCapture* best = best_capture(incident);
   std::map<std::string, std::string> tops;
-  for (const auto& [method, file] : file_by_method) {
-    if (auto text = top_of(directory + "/" + file)) tops[file] = std::move(*text);
+  for (const auto& [method, file] : file_by_method(incident, best)) {
+    const auto profile = profile_of(directory + "/" + file);
+    if (!profile) continue;
+    if (best != nullptr && file == best->file) add_components(incident, *profile, file);
+    tops[file] = top_of(*profile);
   }
   return tops;
-}
-
-void add_components(Incident& incident, const std::string& directory) {
-  const IncidentCapture* best = best_capture(incident);
-  if (best == nullptr || best->file.empty()) return;
-  const auto profile = profile_of(directory + "/" + best->file);
-  if (!profile) return;
-  auto components = collector_components_of(*profile);
-  if (components.empty()) return;
-  if (!incident.collector) incident.collector.emplace();
-  incident.collector->components = std::move(components);
-  incident.collector->components_file = best->file;
 }
 
 }  // namespace oomw

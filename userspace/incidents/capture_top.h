@@ -8,14 +8,12 @@
 
 namespace oomw {
 
-// File -> `oomwitness top` text, for the best capture and the newest of each other method that is
-// in `directory`. Bounded: a profile above kMaxTopBytes is left to the command line, since the
-// report is written while someone waits for the incident (a usual profile has 1-8 KB).
+// Reads each profile in `directory` once that a report shows: the best capture and the newest of each
+// other method. Returns file -> `oomwitness top` text, and puts the best one's Collector components
+// into `incident`, which makes the victim a Collector where its profile says so. Bounded: a profile
+// above kMaxTopBytes is left to the command line, since the report is written while someone waits for
+// the incident (a usual profile has 1-8 KB).
 inline constexpr std::size_t kMaxTopBytes = 1u << 20;
-[[nodiscard]] std::map<std::string, std::string> tops_of(const Incident& incident, const std::string& directory);
-
-// incident.collector's components, from the best capture that is in `directory`; makes the victim a
-// Collector where its profile says so. Bounded alike.
-void add_components(Incident& incident, const std::string& directory);
+[[nodiscard]] std::map<std::string, std::string> read_profiles(Incident& incident, const std::string& directory);
 
 }  // namespace oomw

@@ -6,16 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "events/json_text.h"
 
 namespace oomw {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 Json components_json(const IncidentCollector& collector) {
   if (!collector.components) return nullptr;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "events/json_text.h"
 #include "incidents/collector_json.h"
 #include "incidents/incident.h"
 #include "incidents/incident_notes.h"
@@ -23,11 +24,6 @@ Json text_or_null(const std::string& bytes) { return bytes.empty() ? Json(nullpt
 
 // JSON has no infinity; a figure that is none is unknown.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 Json figures(const std::map<std::string, std::uint64_t>& values) {
   Json json = Json::object();
@@ -214,7 +210,7 @@ std::string to_json(const Incident& incident) {
   const bool is_group_kill = incident.oom_group || !incident.oom_group_cgroup_path.empty();
   if (is_group_kill) json["oom_group_cgroup_path"] = text_or_null(incident.oom_group_cgroup_path);
   if (incident.collector) json["collector"] = collector_json(*incident.collector);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return to_json_text(json, 2) + "\n";
 }
 
 }  // namespace oomw

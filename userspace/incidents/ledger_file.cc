@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "events/json_text.h"
 #include "incidents/json_reader.h"
 
 namespace oomw {
@@ -74,8 +75,7 @@ Result<> save_ledger(const std::string& data_dir, const LedgerState& state) {
                                        {"kills", std::move(kills)},
                                        {"counted_by_cgroup", std::move(counted)}};
   RETURN_IF_ERROR(make_directories(data_dir, 0700));
-  const auto replace = nlohmann::ordered_json::error_handler_t::replace;
-  return write_file_atomic(path_in(data_dir), json.dump(1, ' ', false, replace) + "\n");
+  return write_file_atomic(path_in(data_dir), to_json_text(json, 1) + "\n");
 }
 
 }  // namespace oomw

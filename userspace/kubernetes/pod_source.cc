@@ -353,7 +353,7 @@ Result<std::string> check_api(const ApiTarget& target, Nanoseconds timeout, cons
   ASSIGN_OR_RETURN(const std::string bearer, token.get(clock.now()));
   ListSplitter list;
   const auto take = [&list](std::string_view bytes) { return list.feed(bytes, [](std::string_view) {}); };
-  const std::string path = "/api/v1/pods?fieldSelector=" + url_encode("spec.nodeName=" + target.node) + "&limit=1";
+  const std::string path = pods_path(target.node) + "&limit=1";
   const ApiOutcome outcome = ApiRequest(target, bearer, {path, "", timeout, {}, {}, take}).perform();
   if (outcome.error != ApiError::kNone) {
     return fail(ErrorCode::kUnavailable, target.server + ": " + outcome.detail);

@@ -31,8 +31,12 @@ std::string url_encode(std::string_view text) {
   return encoded;
 }
 
+std::string pods_path(const std::string& node) {
+  return "/api/v1/pods?fieldSelector=" + url_encode("spec.nodeName=" + node);
+}
+
 std::string Reflector::path(const std::string& node, double jitter) const {
-  const std::string pods = "/api/v1/pods?fieldSelector=" + url_encode("spec.nodeName=" + node);
+  const std::string pods = pods_path(node);
   if (state_ == State::kWatching) {
     return fmt::format("{}&watch=1&allowWatchBookmarks=true&timeoutSeconds={:.0f}&resourceVersion={}", pods,
                        kWatchSeconds + kWatchJitter * jitter, url_encode(resource_version_));

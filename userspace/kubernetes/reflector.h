@@ -56,5 +56,7 @@ class Reflector {
 
 // Everything but [A-Za-z0-9._~-] as %XX.
 [[nodiscard]] std::string url_encode(std::string_view text);
+// Of the pods of one node, for more parameters to be added.
+[[nodiscard]] std::string pods_path(const std::string& node);
 
 }  // namespace oomw

@@ -2,7 +2,6 @@
 #include "system/calm_cgroup.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -18,24 +17,10 @@ namespace {
 // memory.events.local is 100 bytes, memory.oom_control 60.
 using Buffer = std::array<char, 512>;
 
-std::optional<std::string_view> read_again(const UniqueFd& fd, Buffer& buffer) {
-  const ssize_t n = ::pread(fd.get(), buffer.data(), buffer.size(), 0);
-  if (n <= 0) return std::nullopt;
-  return std::string_view(buffer.data(), static_cast<std::size_t>(n));
-}
-
-struct FileNames {
-  const char* usage;
-  const char* limit;
-  const char* kills;
-};
-constexpr FileNames kV1Names{"memory.usage_in_bytes", "memory.limit_in_bytes", "memory.oom_control"};
-constexpr FileNames kV2Names{"memory.current", "memory.max", "memory.events.local"};
-
 }  // namespace
 
 Result<CalmCgroup> CalmCgroup::open(const CgroupFs& cgroups, const std::string& path, CgroupId id) {
-  const FileNames& names = cgroups.version() == CgroupVersion::kV1 ? kV1Names : kV2Names;
+  const MemoryFileNames names = memory_file_names(cgroups.version());
   ASSIGN_OR_RETURN(const UniqueFd dir, cgroups.open(path, id));
   CalmCgroup calm;
   calm.id_ = id;
@@ -63,14 +48,14 @@ std::optional<MemorySampled> CalmCgroup::read(const Clock& clock) const {
   Buffer buffer;
   MemorySampled sample;
   sample.cgroup = id_;
-  const auto usage_text = read_again(usage_, buffer);
+  const auto usage_text = read_again(usage_.get(), buffer);
   const auto usage = usage_text ? parse_u64(trim(*usage_text)) : std::nullopt;
   if (!usage || has_moved(*usage)) return std::nullopt;
-  const auto limit_text = read_again(limit_, buffer);
+  const auto limit_text = read_again(limit_.get(), buffer);
   const LimitText limit = limit_text ? parse_limit(*limit_text) : LimitText{};
   if (!limit.valid) return std::nullopt;
   if (kills_.is_valid()) {
-    if (const auto text = read_again(kills_, buffer)) sample.kernel_oom_kills = find_value(*text, "oom_kill");
+    if (const auto text = read_again(kills_.get(), buffer)) sample.kernel_oom_kills = find_value(*text, "oom_kill");
   }
   sample.usage_bytes = *usage;
   sample.limit_bytes = limit.bytes;

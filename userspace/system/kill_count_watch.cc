@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "system/memory_files.h"
 
 namespace oomw {
 namespace {
@@ -79,7 +80,7 @@ Result<> KillCountWatch::open(CgroupId id, Watched& watched) {
 
 Result<> KillCountWatch::open_v1(CgroupId id, Watched& watched) {
   ASSIGN_OR_RETURN(const UniqueFd dir, cgroups_.open(watched.path));
-  ASSIGN_OR_RETURN(const UniqueFd oom, open_at(dir.get(), "memory.oom_control", O_RDONLY));
+  ASSIGN_OR_RETURN(const UniqueFd oom, open_at(dir.get(), memory_file_names(CgroupVersion::kV1).kills, O_RDONLY));
   ASSIGN_OR_RETURN(const UniqueFd control, open_at(dir.get(), "cgroup.event_control", O_WRONLY));
   watched.event = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!watched.event.is_valid()) return fail_errno(errno, "eventfd");

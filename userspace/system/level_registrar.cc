@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "system/memory_files.h"
 
 namespace oomw {
 
@@ -36,7 +37,7 @@ Result<std::shared_ptr<LevelRegistrar::Announced>> LevelRegistrar::announce(
     CgroupId id, const std::string& path, const std::vector<std::uint64_t>& levels_bytes) const {
   ASSIGN_OR_RETURN(const UniqueFd dir, cgroups_.open(path, id));
   auto announced = std::make_shared<Announced>();
-  ASSIGN_OR_RETURN(announced->usage, open_at(dir.get(), "memory.usage_in_bytes", O_RDONLY));
+  ASSIGN_OR_RETURN(announced->usage, open_at(dir.get(), memory_file_names(CgroupVersion::kV1).usage, O_RDONLY));
   announced->event = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!announced->event.is_valid()) return fail_errno(errno, "eventfd");
   ASSIGN_OR_RETURN(const UniqueFd control, open_at(dir.get(), "cgroup.event_control", O_WRONLY));

@@ -9,7 +9,20 @@
 #include <string>
 #include <string_view>
 
+#include "system/cgroup_fs.h"
+
 namespace oomw {
+
+struct MemoryFileNames {
+  const char* usage;
+  const char* limit;
+  // v2: this very cgroup's, from 5.2 on; plain memory.events counts what is below it too.
+  const char* kills;
+};
+[[nodiscard]] constexpr MemoryFileNames memory_file_names(CgroupVersion version) {
+  if (version == CgroupVersion::kV1) return {"memory.usage_in_bytes", "memory.limit_in_bytes", "memory.oom_control"};
+  return {"memory.current", "memory.max", "memory.events.local"};
+}
 
 // "max", or v1's page-rounded LONG_MAX and anything above it, mean no limit. Not a number: nullopt
 // in `valid` false.

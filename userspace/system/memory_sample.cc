@@ -18,13 +18,6 @@ namespace {
 // memory.stat is 1.3-2.5 KiB up to 6.18; keys beyond the buffer would read as absent.
 using Buffer = std::array<char, 16'384>;
 
-struct FileNames {
-  const char* usage;
-  const char* limit;
-};
-constexpr FileNames kV1Names{"memory.usage_in_bytes", "memory.limit_in_bytes"};
-constexpr FileNames kV2Names{"memory.current", "memory.max"};
-
 // Not read_file_at(): that allocates, and a sample is taken up to 1000 times in ten seconds.
 Result<std::string_view> read_into(int dir_fd, const char* name, Buffer& buffer) {
   const UniqueFd fd(::openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -66,17 +59,16 @@ void fill_from_stat(std::string_view stat, CgroupVersion version, bool detailed,
   if (detailed) sample.memory_stat = is_v1 ? parse_stat_v1(stat) : parse_stat_v2(stat);
 }
 
-// v2: .local (5.2+) counts this very cgroup; plain memory.events includes children, which is
-// still right for leaves, where nearly all kills are.
+// Without memory.events.local, memory.events is still right for leaves, where nearly all kills are.
 std::optional<std::uint64_t> read_oom_kills(int dir_fd, CgroupVersion version, Buffer& buffer) {
-  auto text = read_into(dir_fd, version == CgroupVersion::kV1 ? "memory.oom_control" : "memory.events.local", buffer);
+  auto text = read_into(dir_fd, memory_file_names(version).kills, buffer);
   if (!text.has_value() && version == CgroupVersion::kV2) text = read_into(dir_fd, "memory.events", buffer);
   return text.has_value() ? find_value(*text, "oom_kill") : std::nullopt;
 }
 
 Result<> fill(int dir_fd, CgroupVersion version, bool detailed, MemorySampled& sample) {
   Buffer buffer;
-  const FileNames& names = version == CgroupVersion::kV1 ? kV1Names : kV2Names;
+  const MemoryFileNames names = memory_file_names(version);
   ASSIGN_OR_RETURN(sample.usage_bytes, read_number(dir_fd, names.usage, buffer));
   RETURN_IF_ERROR(read_limit(dir_fd, names.limit, buffer, sample));
   sample.kernel_oom_kills = read_oom_kills(dir_fd, version, buffer);

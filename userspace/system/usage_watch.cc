@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "system/memory_files.h"
 
 namespace oomw {
 namespace {
@@ -20,10 +21,9 @@ constexpr Nanoseconds kMinGrowthInterval = std::chrono::milliseconds(5);
 constexpr double kGrowthWeight = 0.5;
 
 std::optional<std::uint64_t> read_usage(int fd) {
-  std::array<char, 32> text;
-  const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
-  if (n <= 0) return std::nullopt;
-  return parse_u64(trim({text.data(), static_cast<std::size_t>(n)}));
+  std::array<char, 32> buffer;
+  const auto text = read_again(fd, buffer);
+  return text ? parse_u64(trim(*text)) : std::nullopt;
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ void UsageWatch::refuse(const Error& error) {
 void UsageWatch::watch_by_polling(CgroupId id, const std::string& path, std::uint64_t limit_bytes) {
   const auto dir = cgroups_.open(path);
   if (!dir.has_value()) return refuse(dir.error());
-  auto usage = open_at(dir->get(), "memory.current", O_RDONLY);
+  auto usage = open_at(dir->get(), memory_file_names(CgroupVersion::kV2).usage, O_RDONLY);
   if (!usage.has_value()) return refuse(usage.error());
   Watched watched;
   watched.limit_bytes = limit_bytes;

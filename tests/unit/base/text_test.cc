@@ -44,6 +44,7 @@ TEST(Printable, control_characters_and_bad_bytes_are_escaped) {
 }
 
 TEST(Printable, invisible_and_reordering_characters_are_escaped) {
+  EXPECT_EQ(printable("\u009b31m\u00ad\U000e0041"), "\\u{009b}31m\\u{00ad}\\u{e0041}");
   EXPECT_EQ(printable("\u0085\u2028\u202e\u2066\u200b\ufeff"),
             "\\u{0085}\\u{2028}\\u{202e}\\u{2066}\\u{200b}\\u{feff}");
 }

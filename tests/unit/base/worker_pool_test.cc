@@ -6,6 +6,7 @@
 #include <atomic>
 #include <csignal>
 #include <future>
+#include <memory>
 
 #include <gtest/gtest.h>
 
@@ -104,6 +105,40 @@ TEST(WorkerPool, destructor_does_not_wait_for_one_that_hangs_for_good) {
   }
   EXPECT_EQ(runs, 1);
   gate.open();
+}
+
+TEST(WorkerPool, destructor_does_not_wait_for_one_that_hangs_when_no_spare_is_left) {
+  const SystemClock clock;
+  static Gate gate;
+  std::atomic<int> runs = 0;
+  {
+    WorkerPool pool("test", 1, 8);
+    ASSERT_TRUE(pool.post(gate.task()));
+    gate.wait_until_entered();
+    ASSERT_TRUE(pool.post([&runs] { ++runs; }));
+    pool.relieve(clock.now(), std::chrono::milliseconds(1));
+    EXPECT_EQ(pool.given_up(), 0u) << "nobody to take its place";
+  }
+  EXPECT_EQ(runs, 0);
+  gate.open();
+}
+
+TEST(WorkerPool, closed_pool_drops_what_is_queued_and_ends_what_is_under_way) {
+  std::atomic<int> runs = 0;
+  Gate gate;
+  auto held = std::make_shared<int>(1);
+  const std::weak_ptr<int> watched = held;
+  {
+    WorkerPool pool("test", 1, 8);
+    ASSERT_TRUE(pool.post(gate.task()));
+    gate.wait_until_entered();
+    ASSERT_TRUE(pool.post([&runs, held = std::move(held)] { ++runs; }));
+    pool.close();
+    EXPECT_TRUE(watched.expired());
+    EXPECT_FALSE(pool.post([&runs] { ++runs; }));
+    gate.open();
+  }
+  EXPECT_EQ(runs, 0);
 }
 
 TEST(WorkerPool, one_blocked_worker_leaves_the_others) {

@@ -109,6 +109,30 @@ TEST_F(CollectorWatchTest, listener_that_never_answers_ends_with_the_deadline) {
   EXPECT_THAT(readings_of(server, prepare, 100ms), IsEmpty());
 }
 
+TEST_F(CollectorWatchTest, answer_waits_for_room_in_memory_until_the_deadline) {
+  LoopbackServer server(serve_metrics);
+  WorkerPool workers("test", 1, 8);
+  CollectorConfig config;
+  config.ports = {server.port()};
+  config.timeout = 100ms;
+  config.max_body_bytes = 4096;
+  MemoryBudget memory(10'000);
+  const auto deliver = [](const CollectorSampled&) { return true; };
+  CollectorWatch watch(heap_, workers, config, clock_, deliver, &memory);
+  {
+    const auto others = memory.try_take(5'000);
+    watch.prepare(request_for(::getpid()));
+    EXPECT_EQ(watch.dropped(), 1u);
+    EXPECT_EQ(memory.peak(), 5'000u);
+  }
+  config.timeout = 20s;
+  CollectorWatch patient(heap_, workers, config, clock_, deliver, &memory);
+  patient.prepare(request_for(::getpid()));
+  EXPECT_EQ(patient.dropped(), 0u);
+  EXPECT_EQ(memory.peak(), 8'192u);
+  EXPECT_EQ(memory.taken(), 0u);
+}
+
 TEST_F(CollectorWatchTest, reading_that_nobody_takes_is_counted) {
   LoopbackServer server(serve_metrics);
   WorkerPool workers("test", 1, 8);

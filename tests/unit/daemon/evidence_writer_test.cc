@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 
@@ -121,6 +122,27 @@ TEST_F(EvidenceWriterTest, what_waits_at_the_end_is_flushed) {
   writer_->flush();
   worker_.reset();
   EXPECT_EQ(directories(), 9u);
+}
+
+// Each look at it takes as long as the whole end may.
+class SlowClock final : public Clock {
+ public:
+  [[nodiscard]] MonotonicTime now() const override { return MonotonicTime{} + EvidenceWriter::kFlushTime * looks_++; }
+  [[nodiscard]] WallTime wall_now() const override { return {1'700'000'000'000'000'000}; }
+
+ private:
+  mutable std::atomic<int> looks_ = 1;
+};
+
+TEST_F(EvidenceWriterTest, a_disk_that_is_too_slow_at_the_end_is_not_waited_for) {
+  const SlowClock clock;
+  EvidenceWriter writer(*loop_, *worker_, *spool_, clock, data_dir_, Retention{},
+                        [](const Incident&, const std::string&, bool) {});
+  for (int i = 0; i < 9; ++i) writer.write(incident("20231114T221320Z-0000000" + std::to_string(i)));
+  writer.flush();
+  worker_.reset();
+  EXPECT_LE(directories(), 2u) << "one was under way, and the time was over after it";
+  EXPECT_GE(writer.backlog().firsts(), 7u);
 }
 
 }  // namespace

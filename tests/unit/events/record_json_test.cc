@@ -201,6 +201,12 @@ TEST(RecordJson, invalid_utf8_becomes_valid) {
   EXPECT_EQ(std::get<ContainerIdentified>(read_back(identified)).identity.labels.at("\uFFFD"), "\uFFFD");
 }
 
+TEST(RecordJson, names_that_would_steer_a_terminal_are_escaped_and_survive) {
+  const std::string evil = "\u009b31m\u202egpj.";
+  EXPECT_THAT(to_json_line(make_exec(evil)), HasSubstr("\\u009b31m\\u202egpj."));
+  EXPECT_EQ(std::get<ProcessExec>(read_back(make_exec(evil))).comm, evil);
+}
+
 TEST(RecordJson, unknown_keys_are_for_newer_versions) {
   EXPECT_TRUE(event_from_json_line(R"({"type":"exit","time_ns":1,"from_the_future":{"x":[1]}})").has_value());
 }

@@ -112,6 +112,19 @@ TEST(IncidentJsonTest, hostile_bytes_become_valid_utf8) {
   EXPECT_EQ(read->victims[0].cmdline, std::string("x\0y", 3));
 }
 
+TEST(IncidentJsonTest, names_that_would_steer_a_terminal_are_escaped_and_survive) {
+  const std::string evil = "\u009b31m\u202egpj.\x7f";
+  Incident incident = sample_incident();
+  incident.victims[0].comm = incident.container.name = incident.captures[0].detail = evil;
+  incident.container.labels = {{evil, evil}};
+  const std::string text = to_json(incident);
+  EXPECT_TRUE(std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c < '\x7f'); }));
+  const auto read = incident_from_json(text);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read->victims[0].comm, evil);
+  EXPECT_EQ(read->container.labels.at(evil), evil);
+}
+
 TEST(IncidentJsonTest, figures_when_64_bits_wide_survive) {
   Incident incident = sample_incident();
   incident.usage_bytes = UINT64_MAX;

@@ -27,13 +27,15 @@ TEST(ReportTest, hostile_names_break_neither_tables_nor_blocks) {
   Incident incident = sample_incident();
   incident.container.name = "x|y\n# Heading `code` <script>";
   incident.victims[0].cmdline = "sh -c 'a|b'\n\n    rm -rf /\n";
-  incident.victims[0].comm = "\x1b[31m**bold**";
+  incident.victims[0].comm = "\x1b[31m**bold**\u009b31m\u202e";
   incident.captures[2].reason = "odd|reason\n";
   incident.captures[0].file = "capture-01-http.pb.gz; rm -rf .";
   const std::string text = to_markdown(incident, {{"f", "line one\n```\n# not a heading"}});
   EXPECT_THAT(text, Not(HasSubstr("\n# Heading")));
   EXPECT_THAT(text, Not(HasSubstr("<script>")));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, Not(HasSubstr("\u009b")));
+  EXPECT_THAT(text, Not(HasSubstr("\u202e")));
   EXPECT_THAT(text, Not(HasSubstr("\n    rm -rf")));
   EXPECT_THAT(text, Not(HasSubstr("\n```")));
   EXPECT_THAT(text, Not(HasSubstr("\n# not a heading")));

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incidents/capture_top.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "pprof/codec.h"
+#include "unit/base/temporary_directory.h"
+#include "unit/incidents/sample_incident.h"
+
+namespace oomw {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Key;
+using ::testing::UnorderedElementsAre;
+
+const std::string kReceiver = "go.opentelemetry.io/collector/receiver/otlpreceiver.handleTraces";
+
+std::string profile_of(const std::string& function) {
+  pprof::Profile profile;
+  profile.sample_types = {{"inuse_space", "bytes"}};
+  profile.functions = {{1, function, function, "", 0}};
+  profile.locations = {{1, 0, 1, {{1, 1}}}};
+  profile.samples = {{{1}, {100}, {}}};
+  return pprof::write(profile);
+}
+
+// Two of http and one of live, all of the victim; the newest of http is the best.
+class ReadProfilesTest : public ::testing::Test {
+ protected:
+  ReadProfilesTest() {
+    incident_.captures.push_back(incident_.captures[0]);
+    incident_.captures.back().method = "live";
+    incident_.captures.back().result = "failed";
+    incident_.captures.back().file = "capture-03-live.pb.gz";
+    store("capture-01-http.pb.gz", "main.early");
+    store("capture-02-http.pb.gz", kReceiver);
+    store("capture-03-live.pb.gz", "main.live");
+  }
+  void store(const std::string& file, const std::string& function) {
+    OOMW_CHECK(write_file_atomic(directory_ / file, profile_of(function)).has_value());
+  }
+
+  test::TemporaryDirectory directory_;
+  Incident incident_ = testing::sample_incident();
+};
+
+TEST_F(ReadProfilesTest, tops_are_of_the_best_and_of_each_other_method) {
+  const auto tops = read_profiles(incident_, directory_.path());
+  ASSERT_THAT(tops, UnorderedElementsAre(Key("capture-02-http.pb.gz"), Key("capture-03-live.pb.gz")));
+  EXPECT_THAT(tops.at("capture-02-http.pb.gz"), HasSubstr("otlpreceiver"));
+  EXPECT_THAT(tops.at("capture-03-live.pb.gz"), HasSubstr("main.live"));
+}
+
+TEST_F(ReadProfilesTest, components_are_those_of_the_best_profile) {
+  (void)read_profiles(incident_, directory_.path());
+  ASSERT_TRUE(incident_.collector && incident_.collector->components);
+  EXPECT_EQ(incident_.collector->components_file, "capture-02-http.pb.gz");
+  EXPECT_EQ(incident_.collector->components->at(0).id, "otlp");
+}
+
+TEST_F(ReadProfilesTest, components_of_another_profile_make_no_collector) {
+  store("capture-02-http.pb.gz", "main.leak");
+  store("capture-03-live.pb.gz", kReceiver);
+  (void)read_profiles(incident_, directory_.path());
+  EXPECT_FALSE(incident_.collector.has_value());
+}
+
+TEST_F(ReadProfilesTest, a_file_that_is_no_profile_has_no_top) {
+  OOMW_CHECK(write_file_atomic(directory_ / "capture-02-http.pb.gz", "no profile").has_value());
+  EXPECT_THAT(read_profiles(incident_, directory_.path()), UnorderedElementsAre(Key("capture-03-live.pb.gz")));
+}
+
+}  // namespace
+}  // namespace oomw
