@@ -13,7 +13,6 @@ from harness import tools
 from harness.daemon import run_cli
 from harness.wait import eventually
 from test_cri import CriTest
-from test_real_programs import program_of
 
 IMAGE = "localhost/otelcol:test"
 LIMIT_MB = 200
@@ -82,7 +81,7 @@ class Sender:
 
 class Collector(CriTest):
     def setUp(self):
-        binary = program_of("collector_build.sh", "1.27", "pprof")
+        binary = tools.supplied("collector_build.sh", "1.27", "pprof")
         super().setUp()
         self.runtime.import_image(IMAGE, {"/otelcol": binary}, ["/otelcol"])
 
