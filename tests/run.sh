@@ -17,7 +17,14 @@ fuzz_seconds=${OOMW_FUZZ_SECONDS:-10}
 limit_seconds=${OOMW_LIMIT_SECONDS:-4800} # a run that is cut off at 90 minutes has no results at all
 build=$tree/build/ci
 results=$(mktemp -d "${TMPDIR:-/tmp}/oomw-results.XXXXXX")
-trap 'rm -rf "$results"' EXIT
+ahead="" # the process group of build_ahead, while it runs
+
+# shellcheck disable=SC2317 # called by the trap
+end_all() {
+  [[ -z $ahead ]] || kill -- -"$ahead" 2>/dev/null || true
+  rm -rf "$results"
+}
+trap end_all EXIT
 
 usage() {
   sed -n '3,4s/^# *//p' "${BASH_SOURCE[0]}" >&2
@@ -51,10 +58,34 @@ has_time() {
   return 1
 }
 
+# With nothing cached the sanitizers' builds take both CPUs some 20 minutes, and the tests of e2e wait for most of their
+# time: so those are built beside these, on CPU time that nobody else wants. A failure is said by the stage that needs it.
+build_ahead() {
+  local presets=() preset
+  ! wants fuzz && ! wants sanitizers || presets+=(asan)
+  ! wants sanitizers || presets+=(tsan)
+  ((${#presets[@]})) || return 0
+  set -m # a process group of its own, to be ended with all it started
+  (
+    set +e
+    chrt --idle --pid 0 "$BASHPID" && cd "$tree" || exit
+    for preset in "${presets[@]}"; do cmake --preset "$preset" && cmake --build --preset "$preset" -j 2 -- -k 0; done
+  ) >"$results/ahead.log" 2>&1 &
+  ahead=$!
+  set +m
+}
+
+wait_ahead() {
+  [[ -n $ahead ]] || return 0
+  wait "$ahead" || true
+  ahead=""
+}
+
 # built PRESET TARGET...: configures and builds; a failure is a result, the log its reason.
 built() {
   local preset=$1
   shift
+  [[ $preset == ci ]] || wait_ahead
   if cmake -S "$tree" --preset "$preset" >"$results/$preset.log" 2>&1 &&
     cmake --build "$tree/build/$preset" --target "$@" -- -k 0 >>"$results/$preset.log" 2>&1; then
     return 0
@@ -168,8 +199,10 @@ stage_fuzz() {
   for fuzzer in "$tree"/build/asan/tests/*_fuzz; do
     [[ -x $fuzzer ]] || continue
     found=1
-    run_fuzzer "$fuzzer"
+    while (($(jobs -rp | wc -l) >= CTEST_PARALLEL_LEVEL)); do wait -n || true; done
+    run_fuzzer "$fuzzer" &
   done
+  wait
   ((found)) || record fail fuzz "no fuzzers were built"
 }
 
@@ -203,6 +236,7 @@ main() {
   for stage in unit pipeline matrix bpf e2e deploy vm fuzz sanitizers bench; do
     wants "$stage" || continue
     say "$stage"
+    [[ $stage != e2e ]] || build_ahead
     case $stage in
       # A failed stage is in the results; the next one runs all the same.
       unit | pipeline) stage_ctest "$stage" || true ;;

@@ -175,7 +175,8 @@ TEST_P(WatermarkTest, steady_growth_is_measured_and_predicts_the_limit) {
   auto started = SystemClock().now();
   child.go();
   ASSERT_EQ(child.wait(), 0);
-  double rate = static_cast<double>(mebibytes(124)) / to_seconds(SystemClock().now() - started);
+  const double seconds = to_seconds(SystemClock().now() - started);
+  const double rate = static_cast<double>(mebibytes(124)) / seconds;
   collect();
 
   auto levels = marks_of(cgroup_->id(), WatermarkReason::kLevel);
@@ -189,7 +190,7 @@ TEST_P(WatermarkTest, steady_growth_is_measured_and_predicts_the_limit) {
   ASSERT_TRUE(times.front().time_to_limit.has_value());
   EXPECT_LT(*times.front().time_to_limit, std::chrono::seconds(2));
   EXPECT_GE(times.front().usage_bytes, mebibytes(64));
-  EXPECT_LE(times.size(), 3u);
+  EXPECT_LE(times.size(), 2 + seconds) << "told once a second";  // a busy VM takes 6 s and more
 }
 
 TEST_P(WatermarkTest, sawtooth_at_the_limit_is_told_once_a_second) {

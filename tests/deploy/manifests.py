@@ -2,32 +2,13 @@
 """deploy/kubernetes as `kubectl kustomize` makes it."""
 import os
 import shutil
-import subprocess
 import tempfile
-import unittest
 
 import yaml
-from harness import tools
+from harness.manifest import KUBERNETES as FOLDER
+from harness.manifest import build
 
-FOLDER = os.path.join(tools.TREE, "deploy/kubernetes")
 OVERLAYS = ("privileged", "least-capability", "prometheus-operator", "openshift")
-
-
-def kubectl():
-    script = os.path.join(tools.TREE, "tests/support/kubectl.sh")
-    done = subprocess.run([script], capture_output=True, text=True)
-    if done.returncode == 3:
-        raise unittest.SkipTest(done.stderr.strip())
-    if done.returncode != 0:
-        raise AssertionError(done.stderr)
-    return done.stdout.strip()
-
-
-def build(folder):
-    done = subprocess.run([kubectl(), "kustomize", folder], capture_output=True, text=True)
-    if done.returncode != 0 or done.stderr:
-        raise AssertionError(f"{folder}: {done.stderr}")
-    return list(yaml.safe_load_all(done.stdout))
 
 
 def overlay(name):

@@ -42,7 +42,7 @@ class Capabilities(E2eTest):
     def captures_of_a_kill(self, witness, name="box"):
         """{(method, result, reason)} of a killed program that is another user's, in its own network namespace."""
         box = self.cgroup(name, 96)
-        self.start([*NOBODY, self.private_program(), "-rate", "60"], box).wait_killed()
+        self.start([*NOBODY, self.private_program(), "-rate", "30"], box).wait_killed()
 
         def amended():
             found = self.incidents_of(witness, box)
@@ -85,7 +85,7 @@ class Capabilities(E2eTest):
     def test_without_dac_read_search_private_programs_have_no_heap(self):
         witness = self.start_daemon(self.all - {"DAC_READ_SEARCH"})
         box = self.cgroup("unread", 96)
-        self.start([*NOBODY, self.private_program(), "-rate", "60"], box).wait_killed()
+        self.start([*NOBODY, self.private_program(), "-rate", "30"], box).wait_killed()
         incident = self.wait_incidents(witness, 1, box)[0]
         reasons = {c["method"]: c["reason"] for c in incident["captures"] if c["result"] != "ok"}
         self.assertEqual(reasons.get("live"), "permission")

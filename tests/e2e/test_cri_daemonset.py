@@ -107,7 +107,7 @@ class CriDaemonSet(CriTest):
 
     def assert_catches_a_kill(self, overlay):
         witness, pod = self.witness_pod(overlay), self.pod()
-        container = self.leak(pod)
+        container = self.leak(pod, rate=20)  # one second from 80 % to the kill, for all three methods
         container.wait_oom_killed()
         eventually(lambda: [i for i in self.incidents_of(witness, container.cgroup)
                             if any(c["method"] == "at_kill" for c in i["captures"])],

@@ -192,7 +192,7 @@ class Settings(GoHeapTest):
 
     def test_profile_switched_off_by_godebug_is_named_live_and_at_the_kill(self):
         witness = self.daemon()
-        box = self.kill_with(witness, {"GODEBUG": "memprofilerate=0"})
+        box = self.kill_with(witness, {"GODEBUG": "memprofilerate=0"}, "-rate", "30")  # time to be read alive
         self.assert_failed(witness, box, "rate_zero")
         incident, = self.incidents_of(witness, box)
         live = {(c["result"], c["reason"]) for c in incident["captures"] if c["method"] == "live"}
@@ -225,7 +225,7 @@ class Narrow(GoHeapTest):
 
     def test_32_bit_go_program_is_named_and_never_read(self):
         program, witness = tools.go_program("1.19", "386-strip"), self.daemon()
-        box = self.kill_leaker("narrowgo", program=program)
+        box = self.kill_leaker("narrowgo", program=program, rate=30)  # time to be read alive
         self.assert_failed(witness, box, "32_bit")
         self.assert_no_profile(witness, box)
         incident, = self.incidents_of(witness, box)

@@ -22,6 +22,21 @@ def best_capture(incident):
     return None
 
 
+def amended(incident, has_it):
+    """The incident once what came after its first writing is in it."""
+    def read():
+        with open(os.path.join(incident["_dir"], "incident.json"), encoding="utf-8") as f:
+            now = dict(json.load(f), _dir=incident["_dir"])
+        return now if has_it(now) else None
+
+    return eventually(read, lambda: f"{incident['_dir']} is amended")
+
+
+def with_walk(incident):
+    """With the victim's heap as it was at the kill, which may join the incident after its first writing."""
+    return amended(incident, lambda i: captures_by("at_kill", i))
+
+
 class KillBecomesIncident(E2eTest):
     LIMIT_MB = 128
 
@@ -31,7 +46,8 @@ class KillBecomesIncident(E2eTest):
         self.witness = self.daemon()
 
     def kill_one(self):
-        work = self.leaky_go(self.box, "-rate", "50")
+        # One second from 80 % to the kill: at twice the rate a busy machine has been too late for a capture.
+        work = self.leaky_go(self.box, "-rate", "25")
         ticks, started = work.wait_running()
         cmdline = " ".join(work.argv)
         ended = work.wait_killed()
@@ -96,7 +112,7 @@ class KillBecomesIncident(E2eTest):
         self.assertGreater(incident["pressure"]["reclaim_calls"], 0)
 
     def check_capture(self, incident):
-        incident = self.amended(incident, lambda i: captures_by("at_kill", i))
+        incident = with_walk(incident)
         walk = best_capture(incident)
         self.assertEqual((walk["method"], walk["complete"]), ("at_kill", True), walk)
         self.assert_last(walk, incident)
@@ -125,14 +141,6 @@ class KillBecomesIncident(E2eTest):
         self.assertGreater(top[0][0], 50.0)
         self.assertIn(f"incident={incident['id']}", tools.pprof_comments(path))
 
-    def amended(self, incident, has_it):
-        """The incident once what came after its first writing is in it."""
-        def read():
-            with open(os.path.join(incident["_dir"], "incident.json"), encoding="utf-8") as f:
-                now = dict(json.load(f), _dir=incident["_dir"])
-            return now if has_it(now) else None
-        return eventually(read, "the incident is amended")
-
     def check_report(self, incident):
         with open(os.path.join(incident["_dir"], "report.md"), encoding="utf-8") as f:
             report = f.read()
@@ -147,7 +155,8 @@ class KillBecomesIncident(E2eTest):
 class Kills(E2eTest):
     def test_kill_without_endpoint_explains_the_absence(self):
         witness, box = self.daemon(), self.cgroup("mute", 64)
-        self.memhog(box, "--rate-mb-s", "50").wait_killed()
+        # Slowly: who looks for an endpoint at 80 % must find the process alive.
+        self.memhog(box, "--rate-mb-s", "20").wait_killed()
         incident = self.wait_incidents(witness, 1)[0]
         self.assertIsNone(best_capture(incident))
         self.assertIn("no_endpoint", {c["reason"] for c in incident["captures"]})
@@ -177,7 +186,7 @@ class Kills(E2eTest):
             own.append(work.pid)
         incidents = sorted(self.wait_incidents(witness, 3), key=lambda i: i["time"])
         self.assertEqual([i["victims"][0]["pid"] for i in incidents], own)
-        for incident, pid in zip(incidents, own):
+        for incident, pid in zip(map(with_walk, incidents), own):
             pids = {c["pid"] for c in incident["captures"]} - {None}
             self.assertEqual(pids, {pid}, "a capture of another life of the container")
 
@@ -191,6 +200,7 @@ class Kills(E2eTest):
         leaker.wait_output("ready")
         open(go, "w").close()
         sleeper.wait_killed()
+        self.wait_outlived(leaker, 80)
         incident = self.wait_incidents(witness, 1)[0]
         self.assertEqual(incident["victims"][0]["pid"], sleeper.pid)
         self.assertEqual(incident["victims"][0]["oom_score_adj"], 1000)
@@ -213,9 +223,9 @@ class Kills(E2eTest):
         self.assertEqual(incident["limit"]["owner_cgroup_path"], pod.path)
         self.assertEqual([v["pid"] for v in incident["victims"]], [work.pid])
         self.assertTrue(holder.is_alive())
-        capture = best_capture(incident)
-        self.assertIsNotNone(capture, incident["captures"])
-        self.assertGreaterEqual(capture["usage_bytes"], 0.9 * pod.limit_bytes)
+        walk = best_capture(with_walk(incident))
+        self.assertEqual(walk["method"], "at_kill")
+        self.assertGreaterEqual(walk["usage_bytes"], 0.9 * pod.limit_bytes)
 
     def test_page_cache_heavy_container_is_not_captured(self):
         witness, box = self.daemon(args=["--json"]), self.cgroup("cache", 64)

@@ -7,10 +7,8 @@ reason, where neither a cache nor a mirror has it.
 import http.server
 import json
 import os
-import subprocess
 import threading
 import time
-import unittest
 import urllib.request
 
 from harness import pprof, tools
@@ -18,18 +16,7 @@ from harness.case import E2eTest
 from harness.daemon import free_port
 from harness.wait import eventually
 
-SUPPORT = os.path.join(tools.TREE, "tests/support")
 KILL_DEADLINE_S = 120
-
-
-def program_of(script, *arguments):
-    """What the script prints; skips with its reason where it exits 3."""
-    done = subprocess.run([os.path.join(SUPPORT, script), *arguments], capture_output=True, text=True)
-    if done.returncode == 3:
-        raise unittest.SkipTest(done.stderr.strip().splitlines()[-1])
-    if done.returncode:
-        raise AssertionError(f"{script} {arguments}: {done.stderr}")
-    return done.stdout.strip()
 
 
 class Load(threading.Thread):
@@ -138,7 +125,7 @@ class RealProgramTest(E2eTest):
 
 class DebianPrograms(RealProgramTest):
     def test_prometheus_with_ever_new_series(self):
-        binary = program_of("fetch_programs.sh", "prometheus")
+        binary = tools.supplied("fetch_programs.sh", "prometheus")
         target = http.server.ThreadingHTTPServer(("127.0.0.1", 0), NewSeries)
         threading.Thread(target=target.serve_forever, daemon=True).start()
         self.addCleanup(target.server_close)
@@ -153,7 +140,7 @@ class DebianPrograms(RealProgramTest):
         self.assert_names(incident, capture, "github.com/prometheus/prometheus/", 0.5)
 
     def test_etcd_with_big_values(self):
-        binary = program_of("fetch_programs.sh", "etcd")
+        binary = tools.supplied("fetch_programs.sh", "etcd")
         client, peer = free_port(), free_port()
         value = "A" * 1_300_000  # base64 of 975 kB, below the 1.5 MiB that a request may have
 
@@ -169,7 +156,7 @@ class DebianPrograms(RealProgramTest):
         self.assert_names(incident, capture, "go.etcd.io/etcd/", 0.5)
 
     def test_caddy_with_a_growing_configuration(self):
-        binary = program_of("fetch_programs.sh", "caddy")
+        binary = tools.supplied("fetch_programs.sh", "caddy")
         admin, port = free_port(), free_port()
         start = {"admin": {"listen": f"127.0.0.1:{admin}"},
                  "apps": {"http": {"servers": {"s": {"listen": [f"127.0.0.1:{port}"], "routes": []}}}}}
@@ -215,7 +202,7 @@ def trace_request(number, spans=20, attribute_bytes=2000):
 
 class Collector(RealProgramTest):
     def kill_collector(self, version, variant):
-        binary = program_of("collector_build.sh", version, variant)
+        binary = tools.supplied("collector_build.sh", version, variant)
         port, nowhere = free_port(), free_port()
         config = os.path.join(self.scratch, "collector.yaml")
         with open(config, "w", encoding="utf-8") as f:

@@ -6,7 +6,7 @@ import os
 import signal
 
 from harness.case import MIB
-from harness.semantics import Process, SemanticsTest
+from harness.semantics import STOCK, Process, SemanticsTest
 from harness.wait import eventually
 
 
@@ -98,6 +98,7 @@ class GroupKills(SemanticsTest):
         self.check_victims(incident, [w.identity for w in [leaker, *holders]])
         self.assertEqual(len(self.decision_of(incident).killed), 4)
         self.assertEqual((incident["scope"], incident["limit"]["owner_cgroup_path"]), ("ancestor", pod.path))
+        self.check_series(incident, pod.limit_bytes + STOCK)
         self.check_counts(boxes[0], "ancestor")
         self.check_counts(boxes[1], "ancestor")
         self.assert_stays_counted(self.witness, 4)

@@ -36,6 +36,7 @@ class NodeWide(SemanticsTest):
         self.check_owner(incident, None, None)
         self.assertEqual(incident["verdict"]["cause"], "node")
         self.check_victims(incident, [work.identity])
+        self.check_series(incident, memory_total())
         self.check_counts(box, "node")
         said = self.decision_of(incident)
         self.assertEqual((said.constraint, said.owner_path, said.victim_path), ("CONSTRAINT_NONE", None, box.path))

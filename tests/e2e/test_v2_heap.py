@@ -78,6 +78,7 @@ class V2Heap(GoHeapTest):
         victim.wait_output("limit reached")
         trigger = self.memhog(box, "--rate-mb-s", "100", "--leak-mb", "90")
         victim.wait_killed()
+        self.wait_outlived(trigger, 90)
         incident, walks = self.walked(box, 1)
         self.print_seen(incident)
         self.assertEqual([v["pid"] for v in incident["victims"]], [victim.pid])

@@ -6,15 +6,16 @@
 # without the pprof extension).
 #
 # The Collector's sources are Debian's golang-*-dev packages of sid, unpacked without their test
-# data below ${OOMW_CACHE:-~/.cache/oomwitness}/collector with an apt state of its own. Built once
-# a toolchain, variant and source.
+# data below ${OOMW_CACHE:-~/.cache/oomwitness}/collector. Built once a toolchain, variant and source.
 set -euo pipefail
 
 version=${1:?usage: collector_build.sh VERSION VARIANT} variant=${2:?variant}
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=private_apt.sh
+source "$here/private_apt.sh"
 folder=$here/../workloads/collector
 cache=${OOMW_CACHE:-$HOME/.cache/oomwitness}
-own=$cache/collector state=$own/apt tree=$own/tree
+own=$cache/collector tree=$own/tree
 package=golang-opentelemetry-collector-dev
 
 give_up() {
@@ -31,12 +32,6 @@ root=$("$here/go_toolchain.sh" "$version") || exit 3
 source_hash=$(cat "$folder"/*.go "$0" "$root/VERSION" | sha256sum | cut -c1-16)
 target=$own/otelcol-$version-$variant-$source_hash
 [[ -x $target ]] && echo "$target" && exit 0
-
-apt_private() { # an apt that keeps everything below $state
-  "$@" -q -o Dir::State::Lists="$state/lists" -o Dir::Cache="$state/cache" -o Dir::State::status=/dev/null \
-    -o Dir::Etc::sourcelist="$state/sources.list" -o Dir::Etc::sourceparts=- -o APT::Sandbox::User=root \
-    -o Acquire::Languages=none -o Acquire::Retries=2 -o Acquire::http::Timeout=20
-}
 
 # The package and all golang-*-dev packages it needs, however far down.
 source_packages() {
@@ -56,20 +51,13 @@ unpack() { # every .deb of folder $1 into $2
 }
 
 fetch_sources() {
-  local mirror work names
-  if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
-    give_up "sources are not cached, and apt-get or dpkg-deb is missing"
-  fi
-  # shellcheck disable=SC2016 # the format is apt's to expand
-  mirror=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -v security | sort -u | head -1)
-  [[ -n $mirror ]] || give_up "sources are not cached, and the system's apt knows no mirror"
-  mkdir -p "$state"/lists/partial "$state"/cache/archives/partial
-  echo "deb $mirror sid main" >"$state/sources.list"
-  apt_private apt-get update >"$state/log" 2>&1 || give_up "no package list of sid (log: $state/log)"
+  local work names
+  find_mirror
+  use_suite sid "$own/apt" || give_up "no package list of sid (log: $state/log)"
   mapfile -t names < <(source_packages)
   ((${#names[@]} > 1)) || give_up "sid has no package $package with its dependencies"
   work=$(mktemp -d "$own/unpack.XXXXXX")
-  if ! (cd "$work" && apt_private apt-get download "${names[@]}" >>"$state/log" 2>&1) || ! unpack "$work" "$work/tree"; then
+  if ! download "$work" "${names[@]}" || ! unpack "$work" "$work/tree"; then
     rm -rf "$work"
     give_up "the sources could not be downloaded and unpacked (log: $state/log)"
   fi
@@ -78,9 +66,7 @@ fetch_sources() {
   rm -rf "$work"
 }
 
-mkdir -p "$own"
-exec 9>"$own/.lock"
-flock -w 900 9 || give_up "another build holds the lock"
+take_lock "$own" 900
 [[ -x $target ]] && echo "$target" && exit 0
 [[ -d $tree/usr/share/gocode/src/go.opentelemetry.io/collector ]] || fetch_sources
 

@@ -3,9 +3,11 @@
 # kernel.sh KERNEL (5.10 | 6.1 | 6.12 | newest): prints a folder with that Debian cloud kernel, its
 # newest build at the first call: vmlinuz, modules/, release. Exits 3 with the reason on stderr.
 #
-# Unpacked below ${OOMW_CACHE:-~/.cache/oomwitness}/vm with an apt state of its own: the system's
-# package lists and packages are never touched. The mirror is the one the system already uses.
+# Unpacked below ${OOMW_CACHE:-~/.cache/oomwitness}/vm.
 set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR source=../support/private_apt.sh
+source "$(dirname "$0")/../support/private_apt.sh"
 
 kernel=${1:?usage: kernel.sh KERNEL}
 cache=${OOMW_CACHE:-$HOME/.cache/oomwitness}/vm
@@ -18,17 +20,10 @@ case $kernel in
   newest) suite=sid ;;
   *) echo "kernel.sh: unknown kernel $kernel" >&2 && exit 2 ;;
 esac
-state=$cache/apt-$suite
 
 give_up() {
-  echo "kernel $kernel: not cached, and $1" >&2
+  echo "kernel $kernel: $1" >&2
   exit 3
-}
-
-apt_private() { # an apt that keeps everything below $state
-  "$@" -q -o Dir::State::Lists="$state/lists" -o Dir::Cache="$state/cache" -o Dir::State::status=/dev/null \
-    -o Dir::Etc::sourcelist="$state/sources.list" -o Dir::Etc::sourceparts=- -o APT::Sandbox::User=root \
-    -o Acquire::Languages=none -o Acquire::Retries=2 -o Acquire::http::Timeout=20
 }
 
 # Of the packages that newer Debians split a kernel into, those with files; else the image itself.
@@ -55,26 +50,16 @@ unpack_into() { # $1: the folder to be; in $work: what was downloaded
 }
 
 [[ -s $target/release ]] && echo "$target" && exit 0
-if ! command -v apt-get >/dev/null || ! command -v dpkg >/dev/null; then
-  give_up "apt-get or dpkg is missing"
-fi
-# shellcheck disable=SC2016 # the format is apt's to expand
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -v security | sort -u | head -1)
-[[ -n $mirror ]] || give_up "the system's apt knows no mirror"
-
-mkdir -p "$state"/lists/partial "$state"/cache/archives/partial
-exec 9>"$cache/.lock"
-flock -w 300 9 || give_up "another download holds the lock"
+find_mirror
+take_lock "$cache" 300
 [[ -s $target/release ]] && echo "$target" && exit 0
 
 work=$(mktemp -d "$cache/unpack.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-echo "deb $mirror $suite main" >"$state/sources.list"
-apt_private apt-get update >"$state/log" 2>&1 || give_up "suite $suite cannot be read (log: $state/log)"
+use_suite "$suite" "$cache/apt-$suite" || give_up "not cached, and suite $suite cannot be read (log: $state/log)"
 image=$(apt_private apt-cache show "$meta" | sed -n '/^Depends:/s/.*\(linux-image-[0-9][^ ,]*\).*/\1/p' | head -1)
-[[ -n $image ]] || give_up "suite $suite has no $meta"
+[[ -n $image ]] || give_up "not cached, and suite $suite has no $meta"
 read -ra packages <<<"$(packages_of "$image")"
-(cd "$work" && apt_private apt-get download "${packages[@]}" >>"$state/log" 2>&1) ||
-  give_up "no mirror gives ${packages[*]} (log: $state/log)"
+download "$work" "${packages[@]}" || give_up "not cached, and no mirror gives ${packages[*]} (log: $state/log)"
 unpack_into "$target" || give_up "${packages[*]} hold no kernel"
 echo "$target"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // memhog32 fills memory until it is killed, as a 32-bit program without a C library: the compiler
-// can be there without 32-bit libraries. About 100 MB/s, so that it is seen alive first.
+// can be there without 32-bit libraries. About 25 MB/s, so that it is seen alive first, also on a busy machine.
 //
 // gcc -m32 -O1 -ffreestanding -fno-stack-protector -fno-pie -no-pie -nostdlib -static
 
@@ -18,7 +18,7 @@ static long call5(long number, long a, long b, long c, long d, long e) {
 }
 
 void _start(void) {
-  const long pause[2] = {0, 10000000};
+  const long pause[2] = {0, 40000000};
   for (;;) {
     char* block = (char*)call5(kMmap2, 0, kMib, kReadWrite, kPrivateAnonymous, -1);
     for (int at = 0; at < kMib; at += 4096) block[at] = 1;

@@ -16,24 +16,26 @@ MASKED = ["/proc/asound", "/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/late
 READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
 
 
+def build(folder):
+    """The objects of a kustomization; skips where no kubectl can be had."""
+    try:
+        import yaml
+    except ImportError:
+        raise unittest.SkipTest("no python3-yaml") from None
+    done = subprocess.run([tools.kubectl(), "kustomize", folder], capture_output=True, text=True)
+    if done.returncode != 0 or done.stderr:
+        raise AssertionError(f"{folder}: {done.stderr}")
+    return [o for o in yaml.safe_load_all(done.stdout) if o]
+
+
 class DaemonSet:
-    """One overlay, rendered by kubectl; skips where it cannot be."""
+    """One overlay."""
 
     def __init__(self, overlay):
-        try:
-            import yaml
-        except ImportError:
-            raise unittest.SkipTest("no python3-yaml") from None
         folder = os.path.join(KUBERNETES, "overlays", overlay)
         if not os.path.isdir(folder):
             raise unittest.SkipTest(f"no overlay {overlay} in deploy/kubernetes")
-        try:
-            done = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True)
-        except FileNotFoundError:
-            raise unittest.SkipTest("no kubectl") from None
-        if done.returncode:
-            raise AssertionError(f"kubectl kustomize {folder}: {done.stderr}")
-        objects = [o for o in yaml.safe_load_all(done.stdout) if o]
+        objects = build(folder)
         self._configs = {o["metadata"]["name"]: o["data"] for o in objects if o["kind"] == "ConfigMap"}
         self.spec = next(o for o in objects if o["kind"] == "DaemonSet")["spec"]["template"]["spec"]
         self.container = self.spec["containers"][0]

@@ -2,35 +2,9 @@
 """Reads a gzipped pprof protobuf: enough to ask what is in it, without Go's tools."""
 import gzip
 
+from .protobuf import fields, read_varint
+
 _SAMPLE_TYPE, _SAMPLE, _LOCATION, _FUNCTION, _STRINGS, _PERIOD, _COMMENT = 1, 2, 4, 5, 6, 12, 13
-
-
-def _varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at
-
-
-def _fields(data):
-    """(number, int or bytes) of each field of a message."""
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        if key & 7 == 0:
-            value, at = _varint(data, at)
-        elif key & 7 == 2:
-            length, at = _varint(data, at)
-            value, at = data[at:at + length], at + length
-            if len(value) != length:
-                raise ValueError("cut short")
-        else:
-            raise ValueError(f"wire type {key & 7} is not used by profiles")
-        yield key >> 3, value
 
 
 def _numbers(value):
@@ -39,7 +13,7 @@ def _numbers(value):
         return [value]
     found, at = [], 0
     while at < len(value):
-        number, at = _varint(value, at)
+        number, at = read_varint(value, at)
         found.append(number)
     return found
 
@@ -50,7 +24,7 @@ class Profile:
     def __init__(self, compressed):
         self.samples, self._lines, self._names, strings, types, comments = [], {}, {}, [], [], []
         self.period = None
-        for number, value in _fields(gzip.decompress(compressed)):
+        for number, value in fields(gzip.decompress(compressed)):
             if number == _STRINGS:
                 strings.append(value.decode(errors="replace"))
             elif number == _SAMPLE:
@@ -58,10 +32,10 @@ class Profile:
             elif number == _LOCATION:
                 self._add_location(value)
             elif number == _FUNCTION:
-                fields = dict(_fields(value))
-                self._names[fields[1]] = fields.get(2, 0)
+                function = dict(fields(value))
+                self._names[function[1]] = function.get(2, 0)
             elif number == _SAMPLE_TYPE:
-                types.append(dict(_fields(value)).get(1, 0))
+                types.append(dict(fields(value)).get(1, 0))
             elif number == _PERIOD:
                 self.period = value
             elif number == _COMMENT:
@@ -72,7 +46,7 @@ class Profile:
 
     def _add_sample(self, data):
         values, locations = [], []
-        for number, value in _fields(data):
+        for number, value in fields(data):
             if number == 1:
                 locations += _numbers(value)
             elif number == 2:
@@ -81,11 +55,11 @@ class Profile:
 
     def _add_location(self, data):
         identity, functions = 0, []
-        for number, value in _fields(data):
+        for number, value in fields(data):
             if number == 1:
                 identity = value
             elif number == 4:
-                functions.append(dict(_fields(value)).get(1, 0))
+                functions.append(dict(fields(value)).get(1, 0))
         self._lines[identity] = functions
 
     def total(self, kind="inuse_space"):

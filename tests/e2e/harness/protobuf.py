@@ -49,9 +49,9 @@ def read_varint(data, at):
             return value, at
 
 
-def decode(data):
-    """{number: [values]}: ints, and bytes where a string or a message stands."""
-    found, at = {}, 0
+def fields(data):
+    """(number, int or bytes) of each field of a message: bytes where a string or a message stands."""
+    at = 0
     while at < len(data):
         key, at = read_varint(data, at)
         if key & 7 == 0:
@@ -59,9 +59,18 @@ def decode(data):
         elif key & 7 == 2:
             length, at = read_varint(data, at)
             value, at = data[at:at + length], at + length
+            if len(value) != length:
+                raise ValueError("cut short")
         else:
             raise ValueError(f"wire type {key & 7} is not used here")
-        found.setdefault(key >> 3, []).append(value)
+        yield key >> 3, value
+
+
+def decode(data):
+    """{number: [values]}."""
+    found = {}
+    for number, value in fields(data):
+        found.setdefault(number, []).append(value)
     return found
 
 

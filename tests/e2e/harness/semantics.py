@@ -86,18 +86,6 @@ class SemanticsTest(E2eTest):
     def go(self):
         open(self.go_file, "w").close()
 
-    def wait_outlived(self, trigger, total_mb):
-        """Until it has all its memory. While a victim still gives its own back the kernel may choose again, and has
-        on an emulated CPU: two decisions, both of which must have been seen."""
-        def holds():
-            with open(f"/proc/{trigger.pid}/statm") as f:
-                return int(f.read().split()[1]) * 4096 >= total_mb * MIB
-
-        eventually(lambda: not trigger.is_alive() or holds(), lambda: f"{total_mb} MB: {trigger.describe()}")
-        if not trigger.is_alive():
-            self.assert_every_kill_seen()
-            self.skipTest("the kernel decided a second time, before the first victim's memory was free")
-
     def processes_in(self, box, comm, count=1):
         """Those of that name in the cgroup, once there are as many, by pid."""
         def all_there():

@@ -55,16 +55,25 @@ def leaky_go():
     return _build(target, sources, ["go", "build", "-o", target, "."], cwd=folder, env=go_env())
 
 
+def supplied(script, *arguments):
+    """The path that a script of tests/support prints; skips with the script's reason where it has none."""
+    done = subprocess.run([os.path.join(TREE, "tests/support", script), *arguments], capture_output=True, text=True)
+    if done.returncode == 3:
+        raise unittest.SkipTest(done.stderr.strip().splitlines()[-1])
+    if done.returncode != 0:
+        raise AssertionError(f"{script} {' '.join(arguments)}: {done.stderr}")
+    return done.stdout.strip()
+
+
 @functools.lru_cache(maxsize=None)
 def go_program(version, variant, folder="leaky-go"):
     """A program of tests/workloads, built by that Go as tests/support/go_build.sh says; skips where it cannot be."""
-    script = os.path.join(TREE, "tests/support/go_build.sh")
-    done = subprocess.run([script, version, variant, os.path.join(WORKLOADS, folder)], text=True, capture_output=True)
-    if done.returncode == 3:
-        raise unittest.SkipTest(f"{folder} by Go {version} ({variant}): {done.stderr.strip()}")
-    if done.returncode != 0:
-        raise AssertionError(f"{folder} by Go {version} ({variant}): {done.stderr}")
-    return done.stdout.strip()
+    return supplied("go_build.sh", version, variant, os.path.join(WORKLOADS, folder))
+
+
+@functools.lru_cache(maxsize=None)
+def kubectl():
+    return supplied("kubectl.sh")
 
 
 def memhog32():
