@@ -109,6 +109,7 @@ class ApiServer:
         self.oldest_version = 0      # older ones are gone
         self.bookmark_every_s = 0.5
         self.watch_s = 600           # a watch ends after so long, whatever was asked
+        self.is_paged = True         # False: the whole list at once, as server caches answer resourceVersion=0
         self.delay_s = 0             # before every answer
         self.list_answer = None      # f(handler): instead of a list
         self.watch_answer = None     # f(handler): instead of a watch
@@ -209,7 +210,7 @@ class ApiServer:
         with self.lock:
             pods, version = list(self.pods.values()), self.version
         first = int(query.get("continue", "0"))
-        last = first + int(query.get("limit", "500"))
+        last = first + int(query.get("limit", "500")) if self.is_paged else len(pods)
         metadata = {"resourceVersion": str(version)}
         if last < len(pods):
             metadata.update({"continue": str(last), "remainingItemCount": len(pods) - last})
