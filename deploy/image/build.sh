@@ -28,7 +28,8 @@ write_image() {
 {"architecture": "amd64", "os": "linux", "created": "$created",
  "config": {"Entrypoint": ["/usr/bin/oomwitness"], "Cmd": ["run"], "Env": ["PATH=/usr/bin"], "User": "0:0",
   "ExposedPorts": {"9435/tcp": {}}, "Volumes": {"/var/lib/oomwitness": {}},
-  "Labels": {"org.opencontainers.image.title": "oomwitness", "org.opencontainers.image.licenses": "Apache-2.0",
+  "Labels": {"org.opencontainers.image.title": "oomwitness", "org.opencontainers.image.version": "$version",
+   "org.opencontainers.image.licenses": "Apache-2.0",
    "org.opencontainers.image.description": "kernel-level memory tracer: the evidence of an OOM kill is already on disk"}},
  "rootfs": {"type": "layers", "diff_ids": ["sha256:$digest"]}}
 JSON

@@ -7,6 +7,7 @@ import sys
 import time
 
 from bench_support import MIB, Bars, Site, arguments, print_conditions, table, tools
+from daemonset_memory import request_and_limit
 from load_runner import cpu_seconds
 from program_stats import map_bytes
 
@@ -74,6 +75,7 @@ def main():
         ("start -> ready, worst of 5", f"{max(r for _, r in starts) * 1e3:.0f} ms")))
     bars = Bars()
     bars.require("RSS and BPF maps <= 40 MB", resident + (maps or 0) <= 40e6)
+    bars.require("RSS and BPF maps within what the DaemonSet asks for", resident + (maps or 0) <= request_and_limit()[0])
     bars.require("idle CPU <= 0.1 % of a core", idle <= 0.001)
     bars.require("first hook attached < 1 s", attached is not None and attached < 1)
     return bars.finish(options)

@@ -21,6 +21,9 @@ class IncidentWatch:
             raise OSError(ctypes.get_errno(), "inotify")
         threading.Thread(target=self._run, daemon=True).start()
 
+    def on_first(self, name):
+        """Of the watch's thread, when a directory is there for the first time."""
+
     def _run(self):
         while True:
             data = os.read(self._fd, 65536)
@@ -29,5 +32,7 @@ class IncidentWatch:
             while at < len(data):
                 length = struct.unpack_from("iIII", data, at)[3]
                 name = data[at + 16:at + 16 + length].rstrip(b"\0").decode(errors="surrogateescape")
-                self.seen.setdefault(name, now)
+                if name not in self.seen:
+                    self.seen[name] = now
+                    self.on_first(name)
                 at += 16 + length

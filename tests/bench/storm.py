@@ -17,6 +17,7 @@ import types
 
 from bench_support import MIB, Bars, Site, arguments, percentile, print_conditions, table
 from footprint import resident_bytes
+from daemonset_memory import request_and_limit
 from incident_watch import IncidentWatch
 from load_runner import cpu_seconds
 from storm_leftovers import entries_of, open_things, peak_resident_bytes, reset_peak, written_bytes
@@ -162,6 +163,7 @@ def check(bars, r):
     bars.require(f"{r.name}: after retention, on disk + pruned = written; the counts stand",
                  later.on_disk + later.pruned == later.written and later.counted == r.killed)
     bars.require(f"{r.name}: peak RSS <= 40 MB + 8 KB a container", r.peak <= 40e6 + 8e3 * r.kills)
+    bars.require(f"{r.name}: peak RSS <= half of the DaemonSet's limit", 2 * r.peak <= request_and_limit()[1])
     bars.require(f"{r.name}: no more file descriptors and threads than before", r.open_after <= r.open_before)
     bars.require(f"{r.name}: no BPF map entry of its cgroups is left", not r.left_entries)
 

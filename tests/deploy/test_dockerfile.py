@@ -44,7 +44,9 @@ class Dockerfile(unittest.TestCase):
             done = subprocess.run([os.path.join(tools.TREE, "deploy/install-deps.sh"), profile], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_the_manifests_name_the_version_of_the_tree(self):
+    def test_manifests_and_label_name_the_version_of_the_tree(self):
         with open(os.path.join(tools.TREE, "CMakeLists.txt")) as f:
             version = re.search(r"project\(oomwitness VERSION ([\d.]+)", f.read())[1]
         self.assertEqual(self.container["image"], f"oomwitness:{version}")
+        labels = dict(argument.split("=", 1) for argument in arguments("LABEL"))
+        self.assertEqual(labels["org.opencontainers.image.version"], f'"{version}"')

@@ -149,6 +149,13 @@ class Manifests(unittest.TestCase):
         self.assertFalse(context["privileged"])
         self.assertEqual(context["seccompProfile"], {"type": "RuntimeDefault"})
 
+    def test_what_least_capability_loses_is_in_the_readme(self):
+        """doctor's line of it: test_capabilities.py, test_without_syslog_..."""
+        self.assertEqual(NOT_IN_POD, {"SYSLOG"})
+        with open(os.path.join(tools.TREE, "README.md"), encoding="utf-8") as f:
+            readme = " ".join(f.read().split())
+        self.assertRegex(readme, "least-capability.{0,400}kernel log")
+
     def test_privileged_overlays_say_so_and_the_scc_admits_them(self):
         for name in set(manifests.OVERLAYS) - {"least-capability"}:
             self.assertTrue(manifests.container_of(self.overlays[name])["securityContext"]["privileged"], name)

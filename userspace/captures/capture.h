@@ -17,6 +17,7 @@ struct CaptureTarget {
   CgroupId cgroup;
   std::string comm;
   std::string exe;
+  std::optional<std::uint16_t> wished_port{};  // where its pod says that it answers; hostile
 };
 
 struct CaptureRequest {

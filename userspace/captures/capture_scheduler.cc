@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "model/pod_wishes.h"
 
 namespace oomw {
 namespace {
@@ -14,13 +15,14 @@ constexpr std::size_t kMaxTargets = 8;
 // Looked at to choose the targets from; a pod rarely has more processes than this.
 constexpr std::size_t kMaxCandidates = 256;
 
-CaptureTarget target_of(const ProcessState& process) {
-  return {process.key, process.cgroup, process.comm, process.exe};
+CaptureTarget target_of(const ProcessState& process, const MemoryModel& model) {
+  return {process.key, process.cgroup, process.comm, process.exe, wished_pprof_port(process.cgroup, model)};
 }
 
 // Of the processes that share the limit, the likely culprit first: who crossed, who shares its
 // cgroup, whom the kernel would rather kill, and then the oldest: the service itself, not a probe.
-std::vector<CaptureTarget> choose_targets(const WatermarkCrossed& crossing, const MemoryModel& model) {
+// A limit above several pods (kubepods') has targets in all of them: each pod speaks for itself.
+std::vector<CaptureTarget> choose_targets(const WatermarkCrossed& crossing, const MemoryModel& model, bool is_opt_in) {
   auto candidates = model.processes_under(crossing.cgroup, kMaxCandidates);
   const auto rank = [&](const ProcessState* p) {
     return std::tuple(p->key.pid != crossing.pid, p->cgroup != crossing.leaf_cgroup, -p->oom_score_adj.value_or(0),
@@ -29,10 +31,14 @@ std::vector<CaptureTarget> choose_targets(const WatermarkCrossed& crossing, cons
   std::sort(candidates.begin(), candidates.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
   std::vector<CaptureTarget> targets;
   const bool is_known = !candidates.empty() && candidates.front()->key.pid == crossing.pid;
-  if (crossing.pid != 0 && !is_known) targets.push_back({{crossing.pid, 0}, crossing.leaf_cgroup, "", ""});
+  if (crossing.pid != 0 && !is_known && why_left_alone(crossing.leaf_cgroup, model, is_opt_in).empty()) {
+    const auto port = wished_pprof_port(crossing.leaf_cgroup, model);
+    targets.push_back({{crossing.pid, 0}, crossing.leaf_cgroup, "", "", port});
+  }
   for (const ProcessState* process : candidates) {
     if (targets.size() == kMaxTargets) break;
-    targets.push_back(target_of(*process));
+    if (!why_left_alone(process->cgroup, model, is_opt_in).empty()) continue;
+    targets.push_back(target_of(*process, model));
   }
   return targets;
 }
@@ -53,8 +59,13 @@ CaptureFinished event_of(const CaptureRequest& request, CaptureMethod method) {
 }  // namespace
 
 CaptureScheduler::CaptureScheduler(EventLoop& loop, std::vector<CaptureLane> lanes, Spool& spool, const Clock& clock,
-                                   Deliver deliver)
-    : loop_(loop), lanes_(std::move(lanes)), spool_(spool), clock_(clock), deliver_(std::move(deliver)) {}
+                                   Deliver deliver, bool is_opt_in)
+    : loop_(loop),
+      lanes_(std::move(lanes)),
+      spool_(spool),
+      clock_(clock),
+      deliver_(std::move(deliver)),
+      is_opt_in_(is_opt_in) {}
 
 void CaptureScheduler::on_decision(const TriggerDecision& decision, const WatermarkCrossed& crossing,
                                    const MemoryModel& model) {
@@ -78,7 +89,7 @@ CaptureRequest CaptureScheduler::make_request(const TriggerDecision& decision, c
                                               const MemoryModel& model) {
   CaptureRequest request;
   request.cgroup = crossing.cgroup;
-  if (decision.action != TriggerAction::kSkip) request.targets = choose_targets(crossing, model);
+  if (decision.action != TriggerAction::kSkip) request.targets = choose_targets(crossing, model, is_opt_in_);
   request.trigger = decision.trigger;
   request.requested = clock_.now();
   request.usage_bytes = crossing.usage_bytes;

@@ -45,7 +45,9 @@ class CaptureScheduler {
   using Deliver = std::function<void(CaptureFinished)>;  // called on the core thread
 
   // All of it outlives this; the lanes' workers must be drained first. lanes: the best method first.
-  CaptureScheduler(EventLoop& loop, std::vector<CaptureLane> lanes, Spool& spool, const Clock& clock, Deliver deliver);
+  // is_opt_in: see why_left_alone().
+  CaptureScheduler(EventLoop& loop, std::vector<CaptureLane> lanes, Spool& spool, const Clock& clock, Deliver deliver,
+                   bool is_opt_in = false);
 
   void on_decision(const TriggerDecision& decision, const WatermarkCrossed& crossing, const MemoryModel& model);
   // Evidence that no watermark asked for (the walk at a kill): `take` runs on `workers`, its outcome
@@ -77,6 +79,7 @@ class CaptureScheduler {
   Spool& spool_;
   const Clock& clock_;
   Deliver deliver_;
+  const bool is_opt_in_;
   std::uint64_t next_id_ = 1;
   std::map<Place, Running> busy_;
   std::mutex done_mutex_;

@@ -5,18 +5,19 @@
 
 namespace oomw {
 
-std::optional<std::vector<PprofEndpoint>> EndpointCache::find(ProcessKey process, MonotonicTime now) const {
+std::optional<std::vector<PprofEndpoint>> EndpointCache::find(ProcessKey process, MonotonicTime now,
+                                                              Port wished) const {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(process);
-  if (found == entries_.end()) return std::nullopt;
+  if (found == entries_.end() || found->second.wished != wished) return std::nullopt;
   if (found->second.endpoints.empty() && now - found->second.resolved > kNoneLifetime) return std::nullopt;
   return found->second.endpoints;
 }
 
-void EndpointCache::put(ProcessKey process, std::vector<PprofEndpoint> endpoints, MonotonicTime now) {
+void EndpointCache::put(ProcessKey process, std::vector<PprofEndpoint> endpoints, MonotonicTime now, Port wished) {
   const std::lock_guard lock(mutex_);
   if (!entries_.contains(process)) make_room_locked();
-  entries_[process] = {std::move(endpoints), now};
+  entries_[process] = {std::move(endpoints), now, wished};
 }
 
 void EndpointCache::make_room_locked() {

@@ -34,6 +34,7 @@ struct Evidence {
 };
 
 using Attempt = tl::expected<Evidence, Failure>;
+using WishedPort = std::optional<std::uint16_t>;
 
 // How far an attempt got, least first: of several failures the furthest tells most.
 std::size_t progress_of(const std::string& reason) {
@@ -121,9 +122,18 @@ struct HttpCapture::Impl {
     return fmt::format("{} in netns {}", url_of(endpoint.address, endpoint.port, config.path), endpoint.netns_inode);
   }
 
-  Result<std::vector<PprofEndpoint>> resolve(const TargetProcess& process) {
-    ASSIGN_OR_RETURN(auto endpoints, find_endpoints(process, config.ports));
-    cache.put(process.key(), endpoints, clock.now());
+  // Where its pod says that it answers, then where such endpoints mostly are.
+  [[nodiscard]] std::vector<std::uint16_t> ports_of(WishedPort wished) const {
+    std::vector<std::uint16_t> ports = config.ports;
+    if (!wished) return ports;
+    std::erase(ports, *wished);
+    ports.insert(ports.begin(), *wished);
+    return ports;
+  }
+
+  Result<std::vector<PprofEndpoint>> resolve(const TargetProcess& process, WishedPort wished) {
+    ASSIGN_OR_RETURN(auto endpoints, find_endpoints(process, ports_of(wished)));
+    cache.put(process.key(), endpoints, clock.now(), wished);
     return endpoints;
   }
 
@@ -152,23 +162,24 @@ struct HttpCapture::Impl {
     return Evidence{taken, std::move(answer.body), *figures, endpoint};
   }
 
-  Attempt try_endpoints(const TargetProcess& process, std::vector<PprofEndpoint> endpoints, MonotonicTime deadline) {
+  Attempt try_endpoints(const TargetProcess& process, std::vector<PprofEndpoint> endpoints, WishedPort wished,
+                        MonotonicTime deadline) {
     std::optional<Failure> failure;
     for (std::size_t i = 0; i < endpoints.size() && clock.now() < deadline; ++i) {
       auto attempt = try_endpoint(process, endpoints[i], share_of(deadline, i + 1 == endpoints.size()));
       if (attempt) {
         std::rotate(endpoints.begin(), endpoints.begin() + static_cast<std::ptrdiff_t>(i),
                     endpoints.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-        cache.put(process.key(), std::move(endpoints), attempt->taken);
+        cache.put(process.key(), std::move(endpoints), attempt->taken, wished);
         return attempt;
       }
       keep_most_telling(failure, std::move(attempt.error()));
     }
     if (failure) return tl::make_unexpected(std::move(*failure));
-    return tl::make_unexpected(
-        Failure{"no_endpoint",
-                fmt::format("pid {} holds no listener on port {}", process.key().pid, fmt::join(config.ports, ", ")),
-                process.key()});
+    return tl::make_unexpected(Failure{
+        "no_endpoint",
+        fmt::format("pid {} holds no listener on port {}", process.key().pid, fmt::join(ports_of(wished), ", ")),
+        process.key()});
   }
 
   Attempt try_target(const CaptureTarget& target, MonotonicTime deadline) {
@@ -176,21 +187,22 @@ struct HttpCapture::Impl {
     if (!process) {
       return tl::make_unexpected(Failure{"gone", printable(process.error().message), target.process});
     }
-    if (auto known = cache.find(process->key(), clock.now())) {
+    const WishedPort wished = target.wished_port;
+    if (auto known = cache.find(process->key(), clock.now(), wished)) {
       const bool is_known_to_have_none = known->empty();
-      auto attempt = try_endpoints(*process, std::move(*known), deadline);
+      auto attempt = try_endpoints(*process, std::move(*known), wished, deadline);
       if (attempt || is_known_to_have_none || progress_of(attempt.error().reason) > progress_of("refused")) {
         return attempt;
       }
     }
     // Nothing known, or what was known is no longer so: the listener was closed or moved.
-    auto endpoints = resolve(*process);
+    auto endpoints = resolve(*process, wished);
     if (!endpoints) {
       const bool is_gone = !process->is_alive();
       return tl::make_unexpected(
           Failure{is_gone ? "gone" : "no_endpoint", printable(endpoints.error().message), process->key()});
     }
-    return try_endpoints(*process, std::move(*endpoints), deadline);
+    return try_endpoints(*process, std::move(*endpoints), wished, deadline);
   }
 
   CaptureOutcome succeed(const CaptureRequest& request, CaptureTarget target, Evidence evidence,
@@ -239,8 +251,10 @@ CaptureOutcome HttpCapture::capture(const CaptureRequest& request) {
 void HttpCapture::prepare(const CaptureRequest& request) {
   for (const auto& target : request.targets) {
     const auto process = TargetProcess::open(impl_->config.proc_root, target.process);
-    if (!process || impl_->cache.find(process->key(), impl_->clock.now())) continue;
-    (void)impl_->resolve(*process);  // capture() resolves again and says why it cannot
+    if (!process || impl_->cache.find(process->key(), impl_->clock.now(), target.wished_port)) {
+      continue;
+    }
+    (void)impl_->resolve(*process, target.wished_port);  // capture() resolves again and says why it cannot
   }
 }
 

@@ -35,6 +35,8 @@ struct HttpCaptureConfig {
 //   - what is stored = the body's profile with comments appended (method, trigger, process, time);
 //   - with several targets the first whole profile wins; otherwise the failure that got furthest
 //     is reported. One target may use half of the time left, the last one all of it;
+//   - the port that a pod's annotation names comes first and under the same rules: one that another
+//     process of the pod listens on is not asked;
 //   - endpoints are cached per process until forget(); at most 4096 entries.
 // Thread-safe: several workers call it. A thread that fails to return to its own network
 // namespace aborts the daemon: it must never go on in a container's namespace.

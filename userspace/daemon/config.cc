@@ -84,6 +84,7 @@ void read_kubernetes(TableReader table, KubernetesConfig& kubernetes) {
   table.text("node_name", kubernetes.node_name);
   table.integer("max_pods", kubernetes.max_pods, 1, PodTable::kMax);
   table.flag("post_events", kubernetes.post_events);
+  table.flag("capture_opt_in", kubernetes.capture_opt_in);
   table.reject_unknown();
 }
 

@@ -148,8 +148,9 @@ void Daemon::Impl::start_captures() {
   const std::vector<CaptureLane> lanes = {
       {CaptureMethod::kLive, live.get(), live_worker.get(), config.live_timeout},
       {CaptureMethod::kHttp, collectors.get(), http_workers.get(), config.http.timeout}};
-  scheduler = std::make_unique<CaptureScheduler>(*loop, lanes, *spool, clock,
-                                                 [this](const CaptureFinished& finished) { handle(finished); });
+  scheduler = std::make_unique<CaptureScheduler>(
+      *loop, lanes, *spool, clock, [this](const CaptureFinished& finished) { handle(finished); },
+      config.kubernetes.capture_opt_in);
 }
 
 void Daemon::Impl::start_go_heaps() {

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "daemon/daemon_impl.h"
 #include "daemon/pod_event.h"
+#include "model/pod_wishes.h"
 
 namespace oomw {
 
@@ -22,7 +23,9 @@ void Daemon::Impl::start_pods() {
       settle();
     });
   };
-  pods = std::make_unique<PodSource>(std::move(**target), config.kubernetes.max_pods, clock, post);
+  // Who cannot be reached is seen at the next scrape, not 5 s later. A full queue: 5 s later.
+  const auto changed = [this] { (void)loop->post([this] { publisher->request(); }); };
+  pods = std::make_unique<PodSource>(std::move(**target), config.kubernetes.max_pods, clock, post, changed);
 }
 
 void Daemon::Impl::post_pod_event(const Incident& incident, const std::string& directory) {
@@ -35,19 +38,17 @@ void Daemon::Impl::post_pod_event(const Incident& incident, const std::string& d
 // costs the pod nothing.
 void Daemon::Impl::heed_annotations(CaptureOrder& order) const {
   const CgroupId leaf = order.crossing.leaf_cgroup ? order.crossing.leaf_cgroup : order.crossing.cgroup;
-  const CgroupState* container = pipeline->model().container_of(leaf);
-  const PodSeen* pod = container == nullptr ? nullptr : pipeline->model().pods().find_pod(container->identity);
-  if (pod == nullptr) return;
-  const auto wish = pod->annotations.find("oomwitness.io/capture");
-  if (wish == pod->annotations.end() || wish->second != "false") return;
+  const std::string_view why = why_left_alone(leaf, pipeline->model(), config.kubernetes.capture_opt_in);
+  if (why.empty()) return;
   if (order.decision.action == TriggerAction::kPrepare) order.decision.action = TriggerAction::kNone;
   if (order.decision.action != TriggerAction::kCapture) return;
   order.decision.action = TriggerAction::kSkip;
-  order.decision.reason = "opted_out";
+  order.decision.reason = why;
 }
 
 void Daemon::Impl::say_findings() {
   for (const StatusFinding& finding : pipeline->take_findings()) {
+    publisher->request();
     log::warn("Kubernetes and the kernel disagree ({}): {}", finding.kind, printable(finding.text));
   }
 }

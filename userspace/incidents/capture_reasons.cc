@@ -8,7 +8,7 @@ namespace oomw {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 42> kReasons = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 43> kReasons = {{
     {"no_endpoint", "no pprof endpoint of this process was found on the known ports"},
     {"refused", "the pprof endpoint refused the connection"},
     {"timeout", "the profile did not arrive before the deadline"},
@@ -21,6 +21,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 42> kReasons
     {"netns", "its network namespace could not be entered"},
     {"headroom", "too little memory was left: the capture itself could have caused the kill"},
     {"opted_out", "the pod's annotation oomwitness.io/capture says false"},
+    {"not_opted_in", "the pod has no annotation oomwitness.io/capture that says true, and capture_opt_in is set"},
     {"cooldown", "the same trigger had fired shortly before"},
     {"budget", "the container's capture budget was used up"},
     {"page_cache", "most of the memory was reclaimable page cache at that moment"},

@@ -21,6 +21,7 @@ struct KubernetesConfig {
   std::string node_name;  // "" = NODE_NAME
   std::uint32_t max_pods = 2'000;
   bool post_events = false;
+  bool capture_opt_in = false;  // ask and read only pods that are annotated so
 };
 
 // Whom to ask and about which node; all of it checked.

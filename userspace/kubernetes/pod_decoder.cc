@@ -23,6 +23,7 @@ constexpr std::size_t kMaxImage = 512;
 constexpr std::size_t kMaxReason = 64;
 constexpr std::size_t kMaxLabel = 317;  // prefix/name of a key
 constexpr std::size_t kMaxAnnotation = 256;
+constexpr std::size_t kMaxWish = 15;      // "false", a port
 constexpr std::size_t kMaxToken = 4'096;  // continue tokens and versions are opaque
 constexpr std::size_t kMaxMessage = 256;
 constexpr std::string_view kOurAnnotations = "oomwitness.io/";
@@ -145,12 +146,21 @@ std::string static_uid_in(const json& annotations) {
   return hash.empty() ? text_in(annotations, "kubernetes.io/config.mirror", kMaxId) : hash;
 }
 
+// What a pod asks of us comes before its containers: a pod of many keeps its word against being captured.
+void read_wishes(const json& annotations, Budget& budget, PodSeen& pod) {
+  for (const char* key : {"oomwitness.io/capture", "oomwitness.io/pprof-port"}) {
+    std::string text = text_in(annotations, key, kMaxWish);
+    if (!text.empty() && budget.take(entry_bytes(key, text))) pod.annotations.emplace(key, std::move(text));
+  }
+}
+
 void read_texts(const json& object, std::string_view prefix, std::size_t max_value, Budget& budget,
                 std::map<std::string, std::string>& texts) {
   if (!object.is_object()) return;
   for (const auto& [key, value] : object.items()) {
     if (!key.starts_with(prefix) || !value.is_string()) continue;
     const auto& text = value.get_ref<const std::string&>();
+    if (texts.contains(key)) continue;  // paid for
     const bool is_too_long = key.size() > kMaxLabel || text.size() > max_value;
     if (budget.take(is_too_long ? kMaxPodBytes : entry_bytes(key, text))) texts.emplace(key, text);
   }
@@ -217,6 +227,7 @@ Result<PodSeen> pod_of(const json& object) {
   pod.node = text_in(object_in(object, "spec"), "nodeName", kMaxName);
   read_owner(metadata, pod);
   Budget budget(pod);
+  read_wishes(annotations, budget, pod);
   read_containers(object, budget, pod);
   read_texts(annotations, kOurAnnotations, kMaxAnnotation, budget, pod.annotations);
   read_texts(object_in(metadata, "labels"), "", kMaxLabel, budget, pod.labels);

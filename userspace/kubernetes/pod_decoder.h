@@ -11,7 +11,8 @@
 
 namespace oomw {
 
-// What one pod may take in memory, all told. Containers come first, then our annotations, then labels;
+// What one pod may take in memory, all told. What it asks of us comes first (oomwitness.io/capture, pprof-port),
+// then its containers, then our other annotations, then labels;
 // what does not fit is left out and PodSeen::is_cut set.
 inline constexpr std::size_t kMaxPodBytes = 3'584;
 

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/worker_pool.h"
 #include "kubernetes/api_request.h"
+#include "kubernetes/complaints.h"
 #include "kubernetes/held_pods.h"
 #include "kubernetes/line_splitter.h"
 #include "kubernetes/list_splitter.h"
@@ -40,8 +41,13 @@ struct FreeMulti {
 }  // namespace
 
 struct PodSource::Impl {
-  Impl(ApiTarget api, std::size_t max_pods, const Clock& the_clock, Post to)
-      : target(std::move(api)), clock(the_clock), post(std::move(to)), token(target.token_file), held(max_pods) {
+  Impl(ApiTarget api, std::size_t max_pods, const Clock& the_clock, Post to, Changed when_changed)
+      : target(std::move(api)),
+        clock(the_clock),
+        post(std::move(to)),
+        changed(std::move(when_changed)),
+        token(target.token_file),
+        held(max_pods) {
     curl_global_init(CURL_GLOBAL_NOTHING);
     multi.reset(curl_multi_init());
     OOMW_CHECK(multi != nullptr);
@@ -67,13 +73,14 @@ struct PodSource::Impl {
   void tell_current(bool is_current);
   void flush();
   void note_contact();
-  void note_error(const ApiOutcome& outcome);
+  void note_error(const ApiOutcome& outcome, Complaints& said);
   void publish();
   double random() { return std::uniform_real_distribution<double>()(generator); }
 
   const ApiTarget target;
   const Clock& clock;
   const Post post;
+  const Changed changed;
   std::atomic<bool> is_stopping = false;
 
   // Of the source's thread alone.
@@ -90,6 +97,8 @@ struct PodSource::Impl {
   std::vector<Event> batch;
   std::optional<ApiError> watch_error;  // what an ERROR event stood for
   std::optional<bool> told_current;
+  PodSourceStats told_stats;
+  Complaints complaints, post_complaints;  // about list and watch; about Events
 
   mutable std::mutex mutex;
   PodSourceStats shared_stats;  // guarded by mutex
@@ -167,6 +176,7 @@ ApiCall PodSource::Impl::watch_call() {
   lines = LineSplitter();
   const auto answered = [this] {
     note_contact();
+    if (complaints.on_well()) log::info("Kubernetes API: it answers");
     tell_current(true);
   };
   const auto take = [this](std::string_view bytes) {
@@ -220,12 +230,12 @@ void PodSource::Impl::fail_request(const ApiOutcome& outcome, MonotonicTime now)
   reflector.on_failure(outcome.error, outcome.retry_after, now, random());
   // One failure alone is a connection that was closed; the next try is a second away.
   if (reflector.failures() > 1) tell_current(false);
-  note_error(outcome);
+  note_error(outcome, complaints);
 }
 
 void PodSource::Impl::on_item(std::string_view json) {
   Result<PodSeen> pod = decode_pod(json);
-  if (!pod.has_value()) return note_error({ApiError::kMalformed, pod.error().message, {}});
+  if (!pod.has_value()) return note_error({ApiError::kMalformed, pod.error().message, {}}, complaints);
   hold(std::move(*pod));
 }
 
@@ -294,7 +304,7 @@ void PodSource::Impl::finish_post(const ApiOutcome& outcome) {
     events.on_outcome(std::move(*posted), outcome, clock.now(), chance);
   }
   posted.reset();
-  if (outcome.error != ApiError::kNone) note_error(outcome);
+  if (outcome.error != ApiError::kNone) note_error(outcome, post_complaints);
 }
 
 // --- what others see
@@ -304,26 +314,33 @@ void PodSource::Impl::note_contact() {
   shared_stats.last_contact = clock.now();
 }
 
-// Said when it is another one than the last, not with every try.
-void PodSource::Impl::note_error(const ApiOutcome& outcome) {
+void PodSource::Impl::note_error(const ApiOutcome& outcome, Complaints& said) {
   const std::string kind(to_string(outcome.error));
   const std::string text = kind + ": " + outcome.detail;
   const std::lock_guard lock(mutex);
   ++shared_stats.errors[kind];
-  if (shared_stats.last_error != text) log::warn("Kubernetes API: {}", text);
+  if (said.on_error(outcome.error, clock.now())) log::warn("Kubernetes API: {}", text);
   shared_stats.last_error = text;
   if (!request) shared_stats.state = "waiting";
 }
 
 void PodSource::Impl::publish() {
-  const std::lock_guard lock(mutex);
-  shared_stats.pods = held.size();
-  shared_stats.pods_turned_away = held.turned_away();
-  shared_stats.events = events.counts();
+  PodSourceStats now;
+  {
+    const std::lock_guard lock(mutex);
+    shared_stats.pods = held.size();
+    shared_stats.pods_turned_away = held.turned_away();
+    shared_stats.events = events.counts();
+    now = shared_stats;
+  }
+  now.last_contact = told_stats.last_contact;  // no news by itself
+  if (now == told_stats) return;
+  told_stats = std::move(now);
+  changed();
 }
 
-PodSource::PodSource(ApiTarget target, std::size_t max_pods, const Clock& clock, Post post)
-    : impl_(std::make_unique<Impl>(std::move(target), max_pods, clock, std::move(post))) {
+PodSource::PodSource(ApiTarget target, std::size_t max_pods, const Clock& clock, Post post, Changed changed)
+    : impl_(std::make_unique<Impl>(std::move(target), max_pods, clock, std::move(post), std::move(changed))) {
   OOMW_CHECK(impl_->thread.post([impl = impl_.get()] { impl->run(); }));
 }
 

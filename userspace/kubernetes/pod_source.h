@@ -24,6 +24,7 @@ struct PodSourceStats {
   std::size_t pods = 0;
   std::uint64_t pods_turned_away = 0;           // more than max_pods
   std::map<std::string, std::uint64_t> events;  // see EventQueue::counts()
+  friend bool operator==(const PodSourceStats&, const PodSourceStats&) = default;
 };
 
 // The pods of this node, by one list and one watch of the Kubernetes API; and, if asked to, Events on them.
@@ -32,13 +33,16 @@ struct PodSourceStats {
 //     have told, and is tried again after 1 to 60 s;
 //   - of a pod kMaxPodBytes are kept, in all max_pods; the answers are decoded while they come;
 //   - when `post` says that there is no room, it waits and the server with it: nothing is lost;
+//   - what stats() tells is news at once: `changed` is called, at most once for each turn of its loop;
 //   - the destructor takes as long as one decoding, not as a request.
 class PodSource {
  public:
   using Post = std::function<bool(std::vector<Event> events)>;  // any thread; false = no room, try again
 
-  // clock outlives this; post() is not called any more when the destructor returns.
-  PodSource(ApiTarget target, std::size_t max_pods, const Clock& clock, Post post);
+  using Changed = std::function<void()>;  // any thread
+
+  // clock outlives this; post() and changed() are not called any more when the destructor returns.
+  PodSource(ApiTarget target, std::size_t max_pods, const Clock& clock, Post post, Changed changed);
   ~PodSource();
   PodSource(const PodSource&) = delete;
   PodSource& operator=(const PodSource&) = delete;

@@ -4,13 +4,17 @@
 Speaks what core/v1 documents of it: paged lists, versions, watches with bookmarks, 401, 403, 410, 429. What
 it is to do wrong, tests set as attributes.
 """
+import atexit
 import contextlib
+import functools
 import http.server
 import json
 import os
+import shutil
 import socket
 import ssl
 import subprocess
+import tempfile
 import threading
 import time
 import urllib.parse
@@ -31,6 +35,14 @@ def make_authority(directory, name="ca"):
     openssl("x509", "-req", "-in", f"{name}.csr", "-CA", ca, "-CAkey", f"{name}.key", "-CAcreateserial", "-days", "2",
             "-extfile", f"{name}.ext", "-out", cert)
     return tuple(os.path.join(directory, file) for file in (ca, cert, key))
+
+
+@functools.cache
+def shared_authority():
+    """Made once for all servers of this run: three programs are started for it."""
+    directory = tempfile.mkdtemp(prefix="oomw-authority-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return make_authority(directory)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -86,7 +98,7 @@ def status_of(code, message):
 class ApiServer:
     def __init__(self, directory, port=0):
         self.directory = directory
-        self.ca_file, self.cert_file, self.key_file = make_authority(directory)
+        self.ca_file, self.cert_file, self.key_file = shared_authority()
         self.token_file = os.path.join(directory, "token")
         self.tokens = {"token-one"}
         self.write_token("token-one")
@@ -97,6 +109,7 @@ class ApiServer:
         self.oldest_version = 0      # older ones are gone
         self.bookmark_every_s = 0.5
         self.watch_s = 600           # a watch ends after so long, whatever was asked
+        self.is_paged = True         # False: the whole list at once, as server caches answer resourceVersion=0
         self.delay_s = 0             # before every answer
         self.list_answer = None      # f(handler): instead of a list
         self.watch_answer = None     # f(handler): instead of a watch
@@ -197,7 +210,7 @@ class ApiServer:
         with self.lock:
             pods, version = list(self.pods.values()), self.version
         first = int(query.get("continue", "0"))
-        last = first + int(query.get("limit", "500"))
+        last = first + int(query.get("limit", "500")) if self.is_paged else len(pods)
         metadata = {"resourceVersion": str(version)}
         if last < len(pods):
             metadata.update({"continue": str(last), "remainingItemCount": len(pods) - last})

@@ -104,6 +104,18 @@ class SchedulerTest : public ::testing::Test {
     seen.oom_score_adj = adj;
     model_.apply(seen);
   }
+  // What runs in this cgroup is the pod's, which says that.
+  void tell_pod(CgroupId cgroup, const std::string& uid, std::map<std::string, std::string> annotations) {
+    ContainerIdentity identity;
+    identity.id = "run-" + uid;
+    identity.pod_uid = uid;
+    model_.apply(ContainerIdentified{{1}, cgroup, identity, true});
+    PodSeen pod;
+    pod.uid = uid;
+    pod.name = uid;
+    pod.annotations = std::move(annotations);
+    model_.apply(pod);
+  }
   void decide(TriggerAction action, CgroupId cgroup = kContainer, std::int32_t pid = 40) {
     WatermarkCrossed crossing;
     crossing.cgroup = cgroup;
@@ -304,6 +316,41 @@ TEST_F(TwoLanesTest, a_slow_method_does_not_make_the_other_busy) {
   backend_.open_gate();
   run_until(4);
   EXPECT_EQ(scheduler_->in_flight(), 0u);
+}
+
+TEST_F(SchedulerTest, a_target_brings_the_port_that_its_pod_names) {
+  add_process(40, kContainer);
+  tell_pod(kContainer, "u", {{"oomwitness.io/pprof-port", "6061"}});
+  decide(TriggerAction::kCapture);
+  run_until(1);
+  EXPECT_EQ(backend_.captured().at(0).targets.at(0).wished_port, 6061);
+}
+
+TEST_F(SchedulerTest, under_a_limit_of_several_pods_those_that_opted_out_are_left_alone) {
+  model_.apply(CgroupCreated{{1}, kOther, kPod, "/pod/other", true});
+  add_process(40, kContainer);
+  add_process(50, kOther, 1000);
+  tell_pod(kContainer, "asks", {});
+  tell_pod(kOther, "silent", {{"oomwitness.io/capture", "false"}});
+  decide(TriggerAction::kCapture, kPod);
+  run_until(1);
+  EXPECT_THAT(target_pids(), ElementsAre(40));
+}
+
+TEST_F(SchedulerTest, with_opt_in_a_process_not_known_yet_is_asked_only_in_a_pod_that_said_so) {
+  scheduler_ = std::make_unique<CaptureScheduler>(
+      *loop_, lanes_, *spool_, clock_,
+      [this](CaptureFinished event) { events_.push_back(std::move(event)), loop_->stop(); },
+      /*is_opt_in=*/true);
+  tell_pod(kContainer, "u", {});
+  decide(TriggerAction::kCapture);
+  run_until(1);
+  tell_pod(kContainer, "u", {{"oomwitness.io/capture", "true"}});
+  decide(TriggerAction::kCapture);
+  run_until(2);
+  ASSERT_EQ(backend_.captured().size(), 2u);
+  EXPECT_TRUE(backend_.captured()[0].targets.empty());
+  EXPECT_EQ(backend_.captured()[1].targets.size(), 1u);
 }
 
 TEST_F(SchedulerTest, evidence_from_elsewhere_is_stored_and_delivered_alike) {

@@ -106,6 +106,11 @@ TEST(ConfigTest, the_kubernetes_api_is_automatic_unless_said) {
             "o.toml:2:11: 'kubernetes.enabled' must be true, false or \"auto\"");
 }
 
+TEST(ConfigTest, pods_need_not_opt_in_unless_said) {
+  EXPECT_FALSE(parse_config("", "o.toml")->kubernetes.capture_opt_in);
+  EXPECT_TRUE(parse_config("[kubernetes]\ncapture_opt_in = true", "o.toml")->kubernetes.capture_opt_in);
+}
+
 // The shipped file documents every key with its default: uncommented, it must change nothing.
 TEST(ConfigTest, shipped_file_parses_commented_and_uncommented) {
   std::ifstream file(test::source_tree() + "/deploy/oomwitness.toml");

@@ -124,6 +124,19 @@ TEST(PodDecoder, containers_go_before_labels) {
   EXPECT_LE(memory_bytes(pod), kMaxPodBytes);
 }
 
+TEST(PodDecoder, what_a_pod_asks_of_us_goes_before_its_containers) {
+  std::string statuses;
+  for (int i = 0; i < 50; ++i) statuses += (i == 0 ? "" : ",") + ("{\"name\":\"container-" + std::to_string(i) + "\"}");
+  const std::string annotations =
+      R"({"oomwitness.io/a":"b","oomwitness.io/capture":"false","oomwitness.io/pprof-port":"6061"})";
+  const PodSeen pod =
+      decoded(pod_with(",\"annotations\":" + annotations, "{\"containerStatuses\":[" + statuses + "]}"));
+  EXPECT_TRUE(pod.is_cut);
+  EXPECT_THAT(pod.annotations,
+              ElementsAre(Pair("oomwitness.io/capture", "false"), Pair("oomwitness.io/pprof-port", "6061")));
+  EXPECT_LE(memory_bytes(pod), kMaxPodBytes);
+}
+
 TEST(PodDecoder, wrong_types_are_as_good_as_absent) {
   const PodSeen pod = decoded(pod_with(
       R"(,"labels":[1],"annotations":"x","ownerReferences":{})",
