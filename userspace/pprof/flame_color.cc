@@ -40,12 +40,15 @@ bool is_runtime(std::string_view package) {
 
 std::string package_color(std::string_view package) {
   const std::uint32_t hash = hash_of(package);
-  // Three lightnesses tell neighbours in hue apart. Below 0.74 blue would be too dark for black text.
-  return from_hsl(hash % 360, 0.62, 0.74 + 0.04 * static_cast<double>(hash / 360 % 3));
+  // Three lightnesses tell neighbours in hue apart.
+  return from_hsl(hash % 360, 0.45, 0.78 + 0.04 * static_cast<double>(hash / 360 % 3));
 }
 
+// Below 0.79 blue would be too dark for black text.
+std::string group_color(std::string_view group) { return from_hsl(hash_of(group) % 360, 0.95, 0.80); }
+
 std::string function_color(std::string_view function, std::string_view tint) {
-  if (!tint.empty()) return package_color(tint);
+  if (!tint.empty()) return group_color(tint);
   const std::string_view package = package_of(function);
   return is_runtime(package) ? kRuntimeColor : package_color(package);
 }

@@ -144,12 +144,14 @@ class Painter {
     return figures;
   }
 
-  // The longest of: name and value, name, name without its path; cut to the box.
+  // The longest that fits the box: its value goes before its path, its path before its package.
   [[nodiscard]] std::string label_of(const FlameFrame& frame, const std::string& name, std::size_t room) const {
-    const std::string whole = name + "  " + value_of(frame);
-    if (fit(whole, room) == whole) return whole;
-    if (fit(name, room) == name) return name;
-    return fit(short_name(name), room);
+    const std::string value = " " + value_of(frame);
+    const std::string brief(short_name(name));
+    for (const std::string& label : {name + value, brief + value, brief}) {
+      if (fit(label, room) == label) return label;
+    }
+    return fit(bare_name(name), room);
   }
 
   const FlameOptions& options_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pprof/flame_text.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "pprof/group.h"
 
@@ -73,6 +75,12 @@ std::string fit(std::string_view text, std::size_t columns) {
 std::string_view short_name(std::string_view function) {
   const std::size_t slash = package_of(function).rfind('/');
   return slash == std::string_view::npos ? function : function.substr(slash + 1);
+}
+
+std::string_view bare_name(std::string_view function) {
+  const std::string_view rest = function.substr(package_of(function).size());
+  const std::string_view bare = rest.substr(std::min(rest.find_first_not_of(".:"), rest.size()));
+  return bare.empty() ? function : bare;
 }
 
 }  // namespace oomw::pprof

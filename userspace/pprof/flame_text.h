@@ -13,7 +13,8 @@ namespace oomw::pprof {
 // `text` in at most `columns` of a monospaced font, ".." where it was cut; "" below three. Beyond
 // Latin a character counts as two. Valid UTF-8 only.
 [[nodiscard]] std::string fit(std::string_view text, std::size_t columns);
-// Without the path of its package: "otlpreceiver.(*T).Start".
+// Without the path of its package: "otlpreceiver.(*T).Start"; without its package: "(*T).Start".
 [[nodiscard]] std::string_view short_name(std::string_view function);
+[[nodiscard]] std::string_view bare_name(std::string_view function);
 
 }  // namespace oomw::pprof

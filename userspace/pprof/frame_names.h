@@ -31,7 +31,7 @@ class FrameNames {
 
   // Locations that are not there are left out, and so is the root's end beyond kMaxStackFrames: Go
   // records 1,024 calls at most, but a file may claim what it likes.
-  static constexpr std::size_t kMaxStackFrames = 16'384;
+  static constexpr std::size_t kMaxStackFrames = 4096;
   [[nodiscard]] static Stack stack_of(const Sample& sample, const ByLocation& locations);
 
  private:

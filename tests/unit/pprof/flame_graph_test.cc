@@ -80,8 +80,8 @@ TEST(FlameGraph, a_name_too_long_for_its_box_is_cut_there_and_whole_in_the_toolt
   Profile p = sample_profile();
   p.functions[2].name = "example.org/some/module/package.(*Type)." + std::string(300, 'x');
   const std::string svg = svg_of(p, {.width_px = 400});
-  EXPECT_THAT(svg, AllOf(HasSubstr("<title>" + p.functions[2].name), HasSubstr(">package.(*Type).xx"),
-                         HasSubstr("xx..</text>")));
+  EXPECT_THAT(svg,
+              AllOf(HasSubstr("<title>" + p.functions[2].name), HasSubstr(">(*Type).xx"), HasSubstr("xx..</text>")));
 }
 
 TEST(FlameGraph, an_empty_profile_says_so) {
@@ -99,7 +99,7 @@ TEST(FlameGraph, functions_of_one_tint_have_one_colour) {
   options.tint = [](const std::string& function) { return function == "main.main" ? "" : "receiver/otlp"; };
   const std::string svg = svg_of(sample_profile(), options);
   std::size_t count = 0;
-  const std::string color = package_color("receiver/otlp");
+  const std::string color = group_color("receiver/otlp");
   for (std::size_t at = svg.find(color); at != std::string::npos; at = svg.find(color, at + 1)) ++count;
   EXPECT_EQ(count, 3u);
 }
@@ -134,8 +134,9 @@ double luminance(const std::string& color) {
 TEST(FlameColor, near_black_text_is_readable_on_every_fill) {
   const double text = luminance("#111111") + 0.05;
   for (int i = 0; i < 2000; ++i) {
-    const std::string color = package_color("package" + std::to_string(i));
-    EXPECT_GE((luminance(color) + 0.05) / text, 7) << color;
+    for (const auto& color : {package_color("package" + std::to_string(i)), group_color(std::to_string(i))}) {
+      EXPECT_GE((luminance(color) + 0.05) / text, 7) << color;
+    }
   }
   for (const std::int64_t net : {-100, -30, 0, 30, 100}) {
     EXPECT_GE((luminance(growth_color(net, 100)) + 0.05) / text, 7) << net;
@@ -157,6 +158,9 @@ TEST(FlameText, text_is_cut_at_its_columns) {
 TEST(FlameText, the_short_name_has_no_path) {
   EXPECT_EQ(short_name("a.org/b/c.(*T[x/y.Z]).M"), "c.(*T[x/y.Z]).M");
   EXPECT_EQ(short_name("main.main"), "main.main");
+  EXPECT_EQ(bare_name("a.org/b/c.(*T[x/y.Z]).M"), "(*T[x/y.Z]).M");
+  EXPECT_EQ(bare_name("std::vector<int>::at(int)"), "vector<int>::at(int)");
+  EXPECT_EQ(bare_name("[server]"), "[server]");
 }
 
 }  // namespace
