@@ -151,7 +151,7 @@ class Painter {
     for (const std::string& label : {name + value, brief + value, brief}) {
       if (fit(label, room) == label) return label;
     }
-    return fit(bare_name(name), room);
+    return frame.kind == FlameFrame::Kind::kFunction ? fit(bare_name(name), room) : "";
   }
 
   const FlameOptions& options_;

@@ -11,13 +11,13 @@
 namespace oomw::pprof {
 
 struct FlameOptions {
-  std::string type;          // "" = the profile's default
-  unsigned width_px = 1200;  // at least kMinFlameWidth
-  std::string source;        // where the profile is from, for the header
-  std::string base_source;   // of a diff: what it is compared with
+  std::string type = {};         // "" = the profile's default
+  unsigned width_px = 1200;      // at least kMinFlameWidth
+  std::string source = {};       // where the profile is from, for the header
+  std::string base_source = {};  // of a diff: what it is compared with
   // Functions that belong together have one colour: a name for them, "" = go by the package.
-  std::function<std::string(const std::string& function)> tint;
-  FlameLimits limits;
+  std::function<std::string(const std::string& function)> tint = {};
+  FlameLimits limits = {};
 };
 
 inline constexpr unsigned kMinFlameWidth = 400;
