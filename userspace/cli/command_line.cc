@@ -29,6 +29,30 @@ void add_run(CLI::App& app, CommandLine& line) {
   run->add_option("--record", line.record_path, "Also write every event to this file, for replay");
 }
 
+constexpr const char* kSampleTypes = "inuse_space (default), alloc_space, inuse_objects, alloc_objects";
+
+void add_diff(CLI::App& app, CommandLine& line) {
+  CLI::App* diff = add_command(app, line, "diff", "What grew from one heap profile to another");
+  diff->add_option("before", line.input_path, "A profile (.pb.gz), or an incident: its best profile")->required();
+  diff->add_option("after", line.other_path,
+                   "The later one; left out, the first profile of the incident is compared with its best");
+  diff->add_option("--by", line.group_by, "function (default), stack, package or component (of a Collector)")
+      ->check(CLI::IsMember({"function", "stack", "package", "component"}));
+  diff->add_option("--type,--sample-type", line.sample_type, kSampleTypes);
+  diff->add_option("--rows", line.rows, "How many rows")->check(CLI::Range(1, 10000));
+  diff->add_flag("--json", line.json, "One JSON object; values are in the sample type's unit");
+}
+
+void add_render(CLI::App& app, CommandLine& line) {
+  CLI::App* render = add_command(app, line, "render", "A heap profile, or a diff of two, as an SVG flame graph");
+  render->add_option("profile", line.input_path, "A profile (.pb.gz), or an incident: its best profile")->required();
+  render->add_option("-o,--output", line.output_path, "File to write (default PROFILE.svg here)");
+  render->add_option("--diff-base", line.diff_base_path, "Draw what grew since this profile or incident");
+  render->add_option("--type,--sample-type", line.sample_type, kSampleTypes);
+  render->add_option("--width", line.width_px, "Pixels (default 1200)")->check(CLI::Range(400, 10000));
+  render->add_flag("--png", line.png, "Also a picture beside it; needs rsvg-convert, inkscape or chromium");
+}
+
 void add_readers(CLI::App& app, CommandLine& line) {
   add_command(app, line, "doctor", "What works on this node, and why not the rest")->add_flag("--json", line.json);
   add_command(app, line, "incidents", "List the incidents on disk")->add_flag("--json", line.json);
@@ -37,9 +61,10 @@ void add_readers(CLI::App& app, CommandLine& line) {
   show->add_flag("--json", line.json, "incident.json as stored");
   CLI::App* top = add_command(app, line, "top", "Functions of a heap profile by bytes");
   top->add_option("file", line.input_path, "A pprof profile (.pb.gz)")->required();
-  top->add_option("--sample-type", line.sample_type,
-                  "inuse_space (default), alloc_space, inuse_objects, alloc_objects");
+  top->add_option("--sample-type,--type", line.sample_type, kSampleTypes);
   top->add_option("--rows", line.rows, "How many rows")->check(CLI::Range(1, 10000));
+  add_diff(app, line);
+  add_render(app, line);
   CLI::App* replay = add_command(app, line, "replay", "Run a recording through the pipeline; prints its incidents");
   replay->add_option("recording", line.input_path, "File written by run --record")->required();
   replay->add_flag("--json", line.json, "Whole incidents, one JSON object per line");

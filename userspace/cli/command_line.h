@@ -28,10 +28,17 @@ struct CommandLine {
   std::optional<std::int32_t> pid;
   std::string container, pod;
   std::string output_path;
-  // top, replay
+  // top, diff, render, replay
   std::string input_path;
   std::string sample_type;
   std::size_t rows = 20;
+  // diff
+  std::string other_path;             // "" = the two ends of the incident that input_path names
+  std::string group_by = "function";  // function | stack | package | component
+  // render
+  std::string diff_base_path;
+  unsigned width_px = 1200;
+  bool png = false;
 };
 
 // The parsed command, or the exit code after usage or an error was printed.

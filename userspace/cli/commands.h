@@ -14,6 +14,8 @@ namespace oomw::cli {
 [[nodiscard]] int show_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int capture_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int top_command(const CommandLine& line);
+[[nodiscard]] int diff_command(const CommandLine& line, const Config& config);
+[[nodiscard]] int render_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int replay_command(const CommandLine& line, const Config& config);
 
 // "oomwitness: MESSAGE" on stderr; returns kFailed.

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "incidents/component_group.h"
 
 namespace oomw {
 namespace {
@@ -152,6 +153,12 @@ std::optional<CollectorComponent> component_of_function(std::string_view functio
     if (auto component = component_at(package, at)) return component;
   }
   return std::nullopt;
+}
+
+pprof::Group component_group_of(const std::string& function) {
+  const auto component = component_of_function(function);
+  if (!component) return {};
+  return {component->kind + "/" + component->id, is_helper(*component)};
 }
 
 std::vector<CollectorComponent> collector_components_of(const pprof::Profile& profile) {

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 
+#include "pprof/codec.h"
 #include "pprof/profile.h"
 #include "support/source_tree.h"
 
@@ -29,12 +30,23 @@ inline Profile sample_profile() {
   return p;
 }
 
-inline std::string fixture_path() { return test::source_tree() + "/tests/unit/pprof/data/leaky-go.pb.gz"; }
+inline std::string fixture_path(const std::string& name = "leaky-go.pb.gz") {
+  return test::source_tree() + "/tests/unit/pprof/data/" + name;
+}
 
-// A heap profile that Go 1.19 served: tests/workloads/leaky-go -rate 0 -limit-mb 40 -stacks 5.
-inline std::string fixture() {
-  std::ifstream file(fixture_path(), std::ios::binary);
+inline std::string file_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
+
+// A heap profile that Go 1.19 served: tests/workloads/leaky-go -rate 0 -limit-mb 40 -stacks 5.
+inline std::string fixture() { return file_text(fixture_path()); }
+
+// What oomwitness read of one real Collector (tests/workloads/collector by Go 1.27): at 80 % of its
+// limit, and 3 s later at its OOM kill.
+inline constexpr const char* kCollectorEarly = "collector-early.pb.gz";
+inline constexpr const char* kCollectorKill = "collector-kill.pb.gz";
+
+inline Profile fixture_profile(const std::string& name) { return read(file_text(fixture_path(name))).value(); }
 
 }  // namespace oomw::pprof

@@ -3,64 +3,22 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <limits>
-#include <map>
-#include <regex>
 
 #include "pprof/codec.h"
+#include "unit/pprof/go_pprof.h"
 #include "unit/pprof/sample_profile.h"
 
 namespace oomw::pprof {
 namespace {
 
 using ::testing::HasSubstr;
-using Figures = std::map<std::string, std::pair<std::int64_t, std::int64_t>>;
-
-Figures figures_of(const Top& top) {
-  Figures out;
-  for (const auto& row : top.rows) out[row.function] = {row.flat, row.cum};
-  return out;
-}
-
-struct CommandResult {
-  int status = -1;
-  std::string output;
-};
-
-CommandResult run(const std::string& command) {
-  CommandResult result;
-  FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) return result;
-  char buffer[4096];
-  while (const std::size_t n = std::fread(buffer, 1, sizeof(buffer), pipe)) result.output.append(buffer, n);
-  result.status = ::pclose(pipe);
-  return result;
-}
-
-// "41272644B 97.52% 97.52%  41272644B 97.52%  main.leakyCache (inline)"
-Figures parse_go_top(const std::string& text) {
-  static const std::regex kRow(R"(\s*(-?\d+)B?\s+\S+%\s+\S+%\s+(-?\d+)B?\s+\S+%\s+(\S.*?)( \((partial-)?inline\))?)");
-  Figures out;
-  std::size_t start = 0;
-  while (start < text.size()) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    std::smatch match;
-    const std::string line = text.substr(start, end - start);
-    if (std::regex_match(line, match, kRow)) out[match[3]] = {std::stoll(match[1]), std::stoll(match[2])};
-    start = end + 1;
-  }
-  return out;
-}
-
 class TopAgainstGo : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(TopAgainstGo, every_function_has_the_figures_of_go_tool_pprof) {
-  if (run("go version 2>/dev/null").status != 0) GTEST_SKIP() << "no go command here to compare with";
-  const auto go = run("go tool pprof -top -unit=B -symbolize=none -nodecount=100000 -nodefraction=0 -sample_index=" +
-                      std::string(GetParam()) + " '" + fixture_path() + "' 2>/dev/null");
+  if (!has_go()) GTEST_SKIP() << "no go command here to compare with";
+  const auto go = go_top(GetParam(), "'" + fixture_path() + "'");
   ASSERT_EQ(go.status, 0);
   const Figures expected = parse_go_top(go.output);
   ASSERT_GT(expected.size(), 5u) << go.output;

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""diff and render: of files, of incidents, and what they say when they cannot. No daemon, no kill."""
+import json
+import os
+import shutil
+import xml.etree.ElementTree as xml
+
+from harness import tools
+from harness.case import E2eTest
+from harness.daemon import run_cli, run_program
+
+DATA = os.path.join(tools.TREE, "tests/unit/pprof/data")
+EARLY = os.path.join(DATA, "collector-early.pb.gz")
+KILL = os.path.join(DATA, "collector-kill.pb.gz")
+LEAKY = os.path.join(DATA, "leaky-go.pb.gz")
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class ProfileTest(E2eTest):
+    def assert_fails(self, done, status, *words):
+        self.assertEqual(done.returncode, status, done)
+        lines = done.stderr.strip().splitlines()
+        if status == 1:
+            self.assertEqual(len(lines), 1, done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def incident(self):
+        """An incident on disk with two profiles of one process: (data directory, id)."""
+        folder = os.path.join(self.data_dir(), "incidents", "20261121T030405Z-shop-api-0-api-1a2b3c4d")
+        os.makedirs(folder)
+        shutil.copy(os.path.join(tools.TREE, "tests/unit/incidents/data/known.json"), f"{folder}/incident.json")
+        shutil.copy(EARLY, f"{folder}/capture-01-http.pb.gz")
+        shutil.copy(KILL, f"{folder}/capture-02-http.pb.gz")
+        return self.data_dir(), "20261121T030405Z-1a2b3c4d"
+
+
+class Diff(ProfileTest):
+    def test_two_files_by_function(self):
+        done = run_cli("diff", EARLY, KILL, "--rows", 3)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("+40.0 MiB", done.stdout)
+        self.assertIn("(*AnyValue).UnmarshalProto", done.stdout.splitlines()[5])
+
+    def test_json_has_numbers_that_add_up(self):
+        done = run_cli("diff", EARLY, KILL, "--by", "component", "--json")
+        self.assertEqual(done.returncode, 0, done)
+        diff = json.loads(done.stdout)
+        self.assertEqual(diff["rows"][0]["name"], "receiver/otlp")
+        growth = diff["after"]["total"] - diff["before"]["total"]
+        self.assertEqual(sum(row["growth"] for row in diff["rows"]), growth)
+
+    def test_every_grouping_and_type(self):
+        for by in ("function", "stack", "package", "component"):
+            for kind in ("inuse_space", "alloc_objects"):
+                done = run_cli("diff", EARLY, KILL, "--by", by, "--type", kind)
+                self.assertEqual(done.returncode, 0, done)
+                self.assertIn(kind, done.stdout)
+
+    def test_an_incident_alone_is_compared_from_its_first_profile_to_its_best(self):
+        data_dir, incident = self.incident()
+        done = run_cli("diff", incident, "--data-dir", data_dir)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("+40.0 MiB", done.stdout)
+
+    def test_an_incident_stands_for_its_best_profile(self):
+        data_dir, incident = self.incident()
+        done = run_cli("diff", KILL, incident, "--data-dir", data_dir)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("no function grew or shrank", done.stdout)
+
+    def test_what_is_not_there_is_one_clear_line(self):
+        self.assert_fails(run_cli("diff", "/nonexistent.pb.gz", KILL), 1, "/nonexistent.pb.gz")
+        self.assert_fails(run_cli("diff", "nope", KILL, "--data-dir", self.data_dir()), 1, "nope")
+        self.assert_fails(run_cli("diff", EARLY, KILL, "--type", "cpu"), 1, "cpu")
+        self.assert_fails(run_cli("diff", EARLY, __file__), 1, "test_cli_profiles.py")
+
+    def test_bad_use(self):
+        self.assertEqual(run_cli("diff").returncode, 2)
+        self.assertEqual(run_cli("diff", EARLY, KILL, "--by", "colour").returncode, 2)
+
+
+class Render(ProfileTest):
+    def render(self, *args):
+        target = os.path.join(self.scratch, "flame.svg")
+        done = run_cli("render", *args, "-o", target)
+        self.assertEqual(done.returncode, 0, done)
+        return xml.parse(target).getroot()
+
+    def titles(self, picture):
+        return [title.text.split("\n")[0] for title in picture.iter(SVG + "title")]
+
+    def test_a_profile_is_a_picture_with_its_functions(self):
+        picture = self.render(LEAKY)
+        self.assertEqual(picture.tag, SVG + "svg")
+        self.assertIn("main.leakyCache", self.titles(picture))
+
+    def test_a_diff_is_a_picture_of_what_changed(self):
+        self.assertGreater(len(self.titles(self.render(KILL, "--diff-base", EARLY))), 30)
+        self.assertEqual(self.titles(self.render(KILL, "--diff-base", KILL)), [])
+
+    def test_a_profile_is_never_written_over(self):
+        copy = os.path.join(self.scratch, "heap.pb.gz")
+        shutil.copy(LEAKY, copy)
+        self.assert_fails(run_cli("render", copy, "-o", copy), 1, copy)
+        self.assertEqual(os.path.getsize(copy), os.path.getsize(LEAKY))
+
+    def test_without_a_converter_png_names_what_is_looked_for(self):
+        target = os.path.join(self.scratch, "flame.svg")
+        done = run_program("/usr/bin/env", "PATH=/nonexistent", tools.BINARY, "render", LEAKY, "-o", target, "--png")
+        self.assert_fails(done, 1, "rsvg-convert", "inkscape", "chromium")
+        self.assertTrue(os.path.exists(target), "the SVG is there all the same")
+
+    def test_png_is_a_picture_where_a_converter_is(self):
+        if not any(shutil.which(name) for name in ("rsvg-convert", "inkscape")):
+            self.skipTest("neither rsvg-convert nor inkscape is here")
+        self.render(LEAKY, "--png")
+        with open(os.path.join(self.scratch, "flame.png"), "rb") as picture:
+            self.assertEqual(picture.read(8), b"\x89PNG\r\n\x1a\n")
+        self.assertEqual([name for name in os.listdir(self.scratch) if "tmp" in name], [])

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/profile_source.h"
+#include "incidents/component_group.h"
+#include "pprof/growth_text.h"
+
+namespace oomw::cli {
+namespace {
+
+Result<pprof::Growth> growth_of(const CommandLine& line, const pprof::Profile& before, const pprof::Profile& after) {
+  const std::string& type = line.sample_type;
+  if (line.group_by == "stack") return pprof::growth_by_stack(before, after, type);
+  if (line.group_by == "package") return pprof::growth_by_package(before, after, type);
+  if (line.group_by == "component") return pprof::growth_by(before, after, type, component_group_of);
+  return pprof::growth_by_function(before, after, type);
+}
+
+nlohmann::json to_json(const pprof::GroupRow& row) {
+  nlohmann::json out = {{"name", to_valid_utf8(row.name)},
+                        {"growth", row.growth()},
+                        {"before", row.before},
+                        {"after", row.after},
+                        {"cum_growth", row.cum_growth()},
+                        {"cum_before", row.cum_before},
+                        {"cum_after", row.cum_after}};
+  for (const std::string& function : row.stack) out["stack"].push_back(to_valid_utf8(function));
+  return out;
+}
+
+void print_json(const CommandLine& line, const IncidentEnds& ends, const pprof::Growth& growth) {
+  nlohmann::json out = {{"before", {{"file", to_valid_utf8(ends.first.name)}, {"total", growth.before}}},
+                        {"after", {{"file", to_valid_utf8(ends.best.name)}, {"total", growth.after}}},
+                        {"sample_type", to_valid_utf8(growth.type.type)},
+                        {"unit", to_valid_utf8(growth.type.unit)},
+                        {"by", line.group_by},
+                        {"groups", growth.groups},
+                        {"rows", nlohmann::json::array()}};
+  for (std::size_t i = 0; i < std::min(line.rows, growth.rows.size()); ++i) {
+    out["rows"].push_back(to_json(growth.rows[i]));
+  }
+  fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+Result<IncidentEnds> load(const CommandLine& line, const Config& config) {
+  if (line.other_path.empty()) return load_ends(line.input_path, config);
+  ASSIGN_OR_RETURN(LoadedProfile before, load_profile(line.input_path, config));
+  ASSIGN_OR_RETURN(LoadedProfile after, load_profile(line.other_path, config));
+  return IncidentEnds{std::move(before), std::move(after)};
+}
+
+}  // namespace
+
+int diff_command(const CommandLine& line, const Config& config) {
+  const Result<IncidentEnds> ends = load(line, config);
+  if (!ends.has_value()) return report(ends.error());
+  const Result<pprof::Growth> growth = growth_of(line, ends->first.profile, ends->best.profile);
+  if (!growth.has_value()) return report(growth.error());
+  if (line.json) {
+    print_json(line, *ends, *growth);
+    return kOk;
+  }
+  const bool has_cum = line.group_by == "function" || line.group_by == "package";
+  fmt::print("{}{}\n{}",
+             pprof::heading_text({ends->first.name, ends->first.profile}, {ends->best.name, ends->best.profile}),
+             pprof::summary_line(*growth), pprof::to_text(*growth, {line.group_by, line.rows, has_cum}));
+  return kOk;
+}
+
+}  // namespace oomw::cli

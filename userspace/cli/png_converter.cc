@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/png_converter.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+extern char** environ;
+
+namespace oomw::cli {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+constexpr std::array kPrograms = {"rsvg-convert", "inkscape", "chromium", "chromium-browser", "google-chrome"};
+constexpr auto kPatience = std::chrono::seconds(60);
+
+std::string find_in_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  for (const std::string_view folder : split(path == nullptr ? "/usr/bin:/bin" : path, ':')) {
+    if (!folder.starts_with('/')) continue;  // never from the working directory: we may be root
+    const std::string candidate = std::string(folder) + "/" + program;
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return "";
+}
+
+Arguments arguments_of(const std::string& program, const std::string& svg, const std::string& png, PictureSize size) {
+  if (program == "rsvg-convert") return {"--unlimited", "--output", png, svg};
+  if (program == "inkscape") return {"--export-type=png", "--export-filename=" + png, svg};
+  Arguments arguments = {"--headless", "--disable-gpu", "--hide-scrollbars", "--screenshot=" + png,
+                         fmt::format("--window-size={},{}", size.width_px, size.height_px)};
+  if (::geteuid() == 0) arguments.push_back("--no-sandbox");  // chromium refuses to start as root otherwise
+  arguments.push_back("file://" + svg);
+  return arguments;
+}
+
+Result<pid_t> spawn(const std::string& program, const Arguments& arguments) {
+  std::vector<char*> argv = {const_cast<char*>(program.c_str())};
+  for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t quiet;
+  ::posix_spawn_file_actions_init(&quiet);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    ::posix_spawn_file_actions_addopen(&quiet, fd, "/dev/null", O_RDWR, 0);
+  }
+  pid_t pid = 0;
+  const int error = ::posix_spawn(&pid, program.c_str(), &quiet, nullptr, argv.data(), environ);
+  ::posix_spawn_file_actions_destroy(&quiet);
+  if (error != 0) return fail_errno(error, "starting " + program);
+  return pid;
+}
+
+Result<> wait_for(pid_t pid, const std::string& program) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  int status = 0;
+  while (true) {
+    const pid_t done = ::waitpid(pid, &status, WNOHANG);
+    if (done == pid) break;
+    if (done < 0 && errno != EINTR) return fail_errno(errno, "waiting for " + program);
+    if (std::chrono::steady_clock::now() > deadline) {
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, &status, 0);
+      return fail(ErrorCode::kTimeout, fmt::format("{} took over {} s", program, kPatience.count()));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  return fail(ErrorCode::kInternal, fmt::format("{} failed (wait status {:#x})", program, status));
+}
+
+}  // namespace
+
+Result<std::string> convert_to_png(const std::string& svg_path, const std::string& png_path, PictureSize size) {
+  std::string program, where;
+  for (const char* candidate : kPrograms) {
+    program = candidate;
+    where = find_in_path(program);
+    if (!where.empty()) break;
+  }
+  if (where.empty()) {
+    return fail(ErrorCode::kNotFound, "no picture: none of rsvg-convert, inkscape and chromium is in PATH");
+  }
+  std::error_code error;
+  const std::string svg = std::filesystem::absolute(svg_path, error).string();
+  const std::string temporary =
+      fmt::format("{}.tmp-{}.png", std::filesystem::absolute(png_path, error).string(), ::getpid());
+  ASSIGN_OR_RETURN(const pid_t pid, spawn(where, arguments_of(program, svg, temporary, size)));
+  Result<> done = wait_for(pid, where);
+  if (done && ::rename(temporary.c_str(), png_path.c_str()) != 0) {
+    done = fail_errno(errno, where + " wrote no " + png_path);
+  }
+  if (!done) {
+    ::unlink(temporary.c_str());
+    return tl::make_unexpected(std::move(done).error());
+  }
+  return where;
+}
+
+}  // namespace oomw::cli

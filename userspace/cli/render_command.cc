@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "cli/commands.h"
+#include "cli/png_converter.h"
+#include "cli/profile_source.h"
+#include "incidents/component_group.h"
+#include "pprof/diff.h"
+#include "pprof/flame_graph.h"
+
+namespace oomw::cli {
+namespace {
+
+struct Drawing {
+  std::string source, base_source;
+  pprof::Profile profile;
+};
+
+std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+Result<Drawing> load(const CommandLine& line, const Config& config) {
+  ASSIGN_OR_RETURN(LoadedProfile after, load_profile(line.input_path, config));
+  if (line.diff_base_path.empty()) return Drawing{after.name, "", std::move(after.profile)};
+  ASSIGN_OR_RETURN(const LoadedProfile before, load_profile(line.diff_base_path, config));
+  ASSIGN_OR_RETURN(pprof::Profile profile, pprof::diff(before.profile, after.profile));
+  return Drawing{after.name, before.name, std::move(profile)};
+}
+
+std::string tint_of(const std::string& function) { return component_group_of(function).name; }
+
+Result<pprof::FlamePicture> draw(const CommandLine& line, const Drawing& drawing) {
+  pprof::FlameOptions options;
+  options.type = line.sample_type;
+  options.width_px = line.width_px;
+  options.source = base_name(drawing.source);
+  options.base_source = base_name(drawing.base_source);
+  options.tint = tint_of;
+  return pprof::flame_graph(drawing.profile, options);
+}
+
+// "a.svg" and "a.png" of either.
+std::string with_extension(const std::string& path, const char* extension) {
+  return std::filesystem::path(path).replace_extension(extension).string();
+}
+
+std::string svg_path(const CommandLine& line, const Drawing& drawing) {
+  if (line.output_path.ends_with(".png")) return with_extension(line.output_path, ".svg");
+  if (!line.output_path.empty()) return line.output_path;
+  std::string name = base_name(drawing.source);
+  for (const char* suffix : {".gz", ".pb"}) {
+    if (name.ends_with(suffix)) name.resize(name.size() - 3);
+  }
+  return name + ".svg";
+}
+
+Result<> check_not_an_input(const std::string& output, const Drawing& drawing) {
+  std::error_code ignored;
+  for (const std::string& input : {drawing.source, drawing.base_source}) {
+    if (!input.empty() && std::filesystem::equivalent(output, input, ignored)) {
+      return fail(ErrorCode::kInvalid, output + " is a profile to be drawn: name another file");
+    }
+  }
+  return {};
+}
+
+Result<> print_picture(const std::string& svg, const pprof::FlamePicture& picture) {
+  const std::string png = with_extension(svg, ".png");
+  ASSIGN_OR_RETURN(const std::string program, convert_to_png(svg, png, {picture.width_px, picture.height_px}));
+  fmt::print("{} (by {})\n", png, program);
+  return {};
+}
+
+}  // namespace
+
+int render_command(const CommandLine& line, const Config& config) {
+  const Result<Drawing> drawing = load(line, config);
+  if (!drawing.has_value()) return report(drawing.error());
+  const Result<pprof::FlamePicture> picture = draw(line, *drawing);
+  if (!picture.has_value()) return report(picture.error());
+  const std::string svg = svg_path(line, *drawing);
+  if (auto usable = check_not_an_input(svg, *drawing); !usable.has_value()) return report(usable.error());
+  if (auto written = write_file_atomic(svg, picture->svg); !written.has_value()) return report(written.error());
+  fmt::print("{}\n", svg);
+  if (!line.png && !line.output_path.ends_with(".png")) return kOk;
+  if (auto printed = print_picture(svg, *picture); !printed.has_value()) return report(printed.error());
+  return kOk;
+}
+
+}  // namespace oomw::cli

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace oomw::pprof {
+
+// Fills of frames as "#rrggbb", all light enough for black text (contrast 7:1 or better).
+
+// Stable in all versions: the same package, or group of packages, has the same colour in every
+// picture. Groups are the more vivid: they are what one looks for.
+[[nodiscard]] std::string package_color(std::string_view package);
+[[nodiscard]] std::string group_color(std::string_view group);
+// Grey for the Go runtime's own, the group_color() of `tint` where it is not empty, else of the package.
+[[nodiscard]] std::string function_color(std::string_view function, std::string_view tint);
+// Red where the stacks through a frame grew, blue where they shrank, paler the more of both.
+[[nodiscard]] std::string growth_color(std::int64_t net, std::int64_t size);
+
+inline constexpr const char* kPlainColor = "#e4e4e4";  // frames that are no function
+
+}  // namespace oomw::pprof

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "pprof/flame_tree.h"
+#include "pprof/profile.h"
+
+namespace oomw::pprof {
+
+struct FlameOptions {
+  std::string type = {};         // "" = the profile's default
+  unsigned width_px = 1200;      // at least kMinFlameWidth
+  std::string source = {};       // where the profile is from, for the header
+  std::string base_source = {};  // of a diff: what it is compared with
+  // Functions that belong together have one colour: a name for them, "" = go by the package.
+  std::function<std::string(const std::string& function)> tint = {};
+  FlameLimits limits = {};
+};
+
+inline constexpr unsigned kMinFlameWidth = 400;
+
+struct FlamePicture {
+  std::string svg;
+  unsigned width_px = 0, height_px = 0;
+};
+
+// A profile as an SVG flame graph, root at the top: it is read from the header down, and cut off at
+// the bottom it still shows what matters.
+//   - a frame is as wide as the stacks through it; in a diff() as what changed in them, growth plus
+//     shrinkage: red grew, blue shrank, what did not change is not there. Width by the later profile
+//     alone would hide what was freed, and drown a leak in what was always there;
+//   - stands alone: a header, each frame's name as text cut to its box, the whole name and figures
+//     as tooltip; the script (zoom, search) is a comfort, works on what is drawn and loads nothing;
+//   - names are hostile: no control or bidi character, no markup gets through;
+//   - deterministic. kInvalid: no such sample type.
+[[nodiscard]] Result<FlamePicture> flame_graph(const Profile& profile, const FlameOptions& options);
+
+}  // namespace oomw::pprof

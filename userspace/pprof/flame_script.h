@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace oomw::pprof {
+
+// The look of a flame graph, and the script that zooms and searches in one. Constants: no name ever
+// becomes part of them.
+extern const char* const kFlameStyle;
+extern const char* const kFlameScript;
+
+}  // namespace oomw::pprof

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "pprof/group.h"
+
+namespace oomw::pprof {
+
+// "+57.7 MiB" of bytes, "+812" of anything else; 0 has no sign.
+[[nodiscard]] std::string signed_amount(std::int64_t value, const std::string& unit);
+[[nodiscard]] std::string amount(std::int64_t value, const std::string& unit);
+// "inuse_space: 40.4 MiB -> 98.1 MiB (+57.7 MiB, +142.8 %)"
+[[nodiscard]] std::string summary_line(const Growth& growth);
+
+struct GrowthView {
+  std::string noun;       // what a row is: "function"
+  std::size_t rows = 20;  // at most
+  bool has_cum = true;    // a column for cum_growth
+};
+
+// A table, one line a row; rows that are stacks show their callers below. Names go through printable().
+[[nodiscard]] std::string to_text(const Growth& growth, const GrowthView& view);
+
+// The text of growth-diff.txt: what grew between two profiles by function, package, component (where
+// `components` knows any) and stack. The names are what a reader finds the profiles by.
+struct NamedProfile {
+  std::string name;
+  const Profile& profile;
+};
+[[nodiscard]] Result<std::string> growth_text(const NamedProfile& before, const NamedProfile& after,
+                                              const std::string& type, const Classifier& components);
+// Its first lines: which two profiles, when they were taken, and how far apart.
+[[nodiscard]] std::string heading_text(const NamedProfile& before, const NamedProfile& after);
+
+}  // namespace oomw::pprof
