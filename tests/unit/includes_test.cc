@@ -41,7 +41,8 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["kernel"] = map["system"] = map["kubernetes"] = map["model"] = {"base", "events"};
     map["triggers"] = {"base", "events", "model"};
     map["captures"] = {"base", "events", "model", "triggers", "system", "pprof", "goruntime"};
-    map["incidents"] = {"base", "events", "model", "triggers", "captures", "pprof"};
+    map["trends"] = {"base", "events", "goruntime"};
+    map["incidents"] = {"base", "events", "model", "triggers", "captures", "pprof", "trends"};
     map["export"] = {"base", "events", "model", "triggers", "captures", "incidents", "pprof"};
     map["web"] = map["export"];
     map["web"].insert("export");

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trends/leak_detector.h"
+
+#include <cmath>
+#include <functional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "unit/trends/heap_story.h"
+
+namespace oomw {
+namespace {
+
+using test::at_second;
+using test::HeapStory;
+using test::kMiB;
+
+constexpr double kMib = static_cast<double>(kMiB);
+constexpr std::uint64_t kLimit = 4096 * kMiB;
+
+// One reading each 10 s, a collection before each; `step` says what happened until then.
+class Process {
+ public:
+  explicit Process(std::uint32_t seed = 1) : story(seed) {}
+
+  void run(int readings, const std::function<void(int)>& step) {
+    for (int i = 0; i < readings; ++i, ++taken_) {
+      step(taken_);
+      story.collect();
+      read();
+    }
+  }
+  void read() {
+    trend.add(story.read(), {at_second(20 + seconds_), ReadingOrigin::kScheduled, false});
+    seconds_ += 10;
+  }
+  [[nodiscard]] LeakReport report() const { return find_leaks(trend, kLimit); }
+
+  HeapStory story;
+  HeapTrend trend;
+
+ private:
+  int taken_ = 0;
+  double seconds_ = 0;
+};
+
+TEST(LeakDetector, a_leak_alone_is_found_with_its_slope) {
+  Process process;
+  process.run(10, [&](int) { process.story.add(1, 8 * kMib); });
+  const LeakReport report = process.report();
+  ASSERT_EQ(report.suspects.size(), 1u);
+  const SiteTrend& leak = report.suspects[0];
+  EXPECT_TRUE(test::is_site(process.trend, leak.site, 1));
+  EXPECT_GE(leak.growth_share, 0.8);
+  EXPECT_LE(leak.slope_low, 0.8 * kMib);
+  EXPECT_GE(leak.slope_high, 0.8 * kMib);
+  EXPECT_NEAR(leak.gained_bytes, 72 * kMib, 3 * leak.noise_bytes);
+  EXPECT_EQ(report.whole.judgement, LeakJudgement::kLeak);
+}
+
+TEST(LeakDetector, four_readings_are_too_few_and_it_says_so) {
+  Process process;
+  process.run(4, [&](int) { process.story.add(1, 64 * kMib); });
+  const LeakReport report = process.report();
+  EXPECT_TRUE(report.suspects.empty());
+  EXPECT_EQ(report.whole.judgement, LeakJudgement::kTooFewReadings);
+  EXPECT_EQ(report.readings, 4u);
+}
+
+TEST(LeakDetector, readings_without_a_collection_between_them_are_one) {
+  Process process;
+  process.run(4, [&](int) { process.story.add(1, 64 * kMib); });
+  for (int i = 0; i < 8; ++i) process.read();
+  EXPECT_EQ(process.report().readings, 4u);
+  EXPECT_TRUE(process.report().suspects.empty());
+}
+
+TEST(LeakDetector, a_heap_that_a_lazy_collector_lets_fill_is_no_leak) {
+  Process process;
+  process.run(12, [&](int i) {
+    process.story.hold(1, 200 * kMib);
+    process.story.garbage(1, 40 * kMib * (i % 6));
+  });
+  EXPECT_TRUE(process.report().suspects.empty());
+  EXPECT_NE(process.report().whole.judgement, LeakJudgement::kLeak);
+}
+
+TEST(LeakDetector, a_batch_that_comes_back_is_no_leak_even_on_its_next_rise) {
+  Process process;
+  for (int i = 0; i < 30; ++i) {
+    process.run(1, [&](int at) { process.story.hold(1, (20 + 60 * (at % 8)) * kMib); });
+    if (i < 8) continue;
+    EXPECT_TRUE(process.report().suspects.empty()) << "after reading " << i;
+  }
+}
+
+TEST(LeakDetector, a_cache_that_got_warm_is_no_leak) {
+  Process process;
+  process.run(16, [&](int i) { process.story.hold(1, 512 * kMib * (1 - std::exp(-i / 4.0))); });
+  EXPECT_TRUE(process.report().suspects.empty());
+  EXPECT_NE(process.report().whole.judgement, LeakJudgement::kLeak);
+}
+
+TEST(LeakDetector, growth_that_stopped_at_a_cap_is_no_leak) {
+  Process process;
+  process.run(16, [&](int i) {
+    if (i < 10) process.story.add(1, 32 * kMib);
+  });
+  EXPECT_TRUE(process.report().suspects.empty());
+}
+
+TEST(LeakDetector, one_spike_that_is_freed_is_no_leak) {
+  Process process;
+  process.run(12, [&](int i) { process.story.hold(1, (i == 6 ? 800 : 50) * kMib); });
+  EXPECT_TRUE(process.report().suspects.empty());
+  EXPECT_NE(process.report().whole.judgement, LeakJudgement::kLeak);
+}
+
+TEST(LeakDetector, a_leak_that_would_take_a_month_to_matter_is_left_alone) {
+  Process process;
+  process.run(12, [&](int) { process.story.add(1, 100.0 * 1024, 64 << 10); });  // 1.1 MiB: 0.8 GiB a day
+  EXPECT_TRUE(find_leaks(process.trend, 64 * kLimit).suspects.empty());
+}
+
+TEST(LeakDetector, growth_spread_over_many_sites_shows_in_the_whole_heap) {
+  Process process;
+  process.run(12, [&](int) {
+    for (std::uint32_t site = 0; site < 200; ++site) process.story.add(site, 0.2 * kMib);
+  });
+  const LeakReport report = process.report();
+  EXPECT_TRUE(report.suspects.empty());
+  EXPECT_EQ(report.whole.judgement, LeakJudgement::kLeak);
+}
+
+// The bar: one leaking site among 500 healthy ones, each of which allocates 100 times more and holds
+// more than the leak ever gains, is found within 10 readings; none of the 500 is called.
+TEST(LeakDetector, a_leak_hidden_among_500_busy_sites_is_found_within_10_readings) {
+  constexpr int kRuns = 50;
+  int found = 0, wrong = 0;
+  for (std::uint32_t seed = 1; seed <= kRuns; ++seed) {
+    Process process(seed);
+    std::uniform_real_distribution<double> load(0.5, 1.5);
+    process.run(10, [&](int) {
+      process.story.add(500, 3 * kMib);
+      // 300 MiB allocated since the last reading, of which a tenth is still live.
+      for (std::uint32_t site = 0; site < 500; ++site)
+        process.story.hold(site, 30 * kMib * load(process.story.random()));
+    });
+    for (const SiteTrend& suspect : process.report().suspects) {
+      const bool is_leak = test::is_site(process.trend, suspect.site, 500);
+      found += is_leak;
+      wrong += !is_leak;
+    }
+  }
+  std::printf("hidden leak: found in %d of %d, %d healthy sites called\n", found, kRuns, wrong);
+  EXPECT_GE(found, kRuns * 9 / 10);
+  EXPECT_EQ(wrong, 0);
+}
+
+// What a healthy site holds at a reading. Each kind of those that the bar names.
+double healthy_bytes(std::uint32_t kind, int reading, double phase, double noise) {
+  const double t = reading + phase * 10;
+  switch (kind % 6) {
+    case 0:
+      return 40 * kMib * noise;  // a busy server
+    case 1:
+      return (10 + 10 * (static_cast<int>(t + 3) % 7)) * kMib * noise;  // a batch
+    case 2:
+      return 100 * kMib * (1 - std::exp(-t / 3)) * (0.95 + 0.1 * noise);  // a cache, warm by the end
+    case 3:
+      return (static_cast<int>(t) % 17 == 5 ? 300 : 20) * kMib * noise;  // spikes
+    case 4:
+      return (60 + 30 * std::sin(t / 4)) * kMib * noise;  // a tide
+    default:
+      return 2 * kMib * noise;  // below what sampling shows
+  }
+}
+
+// Healthy processes of 60 sites over 40 readings, looked at after every third: how many are ever called. Only
+// after the caches are warm: no statistics tell a cache that fills from a leak while it fills.
+TEST(LeakDetector, a_thousand_healthy_processes_raise_few_false_alarms) {
+  constexpr int kRuns = 1000, kReadings = 40, kWarm = 12;
+  int alarms = 0, looks = 0, called_looks = 0;
+  for (std::uint32_t seed = 1; seed <= kRuns; ++seed) {
+    Process process(seed);
+    std::uniform_real_distribution<double> noise(0.7, 1.3), phase(0, 1);
+    std::vector<double> phases(60);
+    for (double& p : phases) p = phase(process.story.random());
+    bool is_called = false;
+    for (int i = 0; i < kReadings; ++i) {
+      process.run(1, [&](int at) {
+        for (std::uint32_t site = 0; site < 60; ++site) {
+          process.story.hold(site, healthy_bytes(site, at, phases[site], noise(process.story.random())));
+        }
+      });
+      if (i < kWarm || i % 3 != 0) continue;
+      ++looks;
+      const bool is_called_now = !process.report().suspects.empty();
+      called_looks += is_called_now;
+      is_called |= is_called_now;
+    }
+    alarms += is_called;
+  }
+  std::printf("healthy: %d of %d processes ever called, %d of %d looks\n", alarms, kRuns, called_looks, looks);
+  EXPECT_LE(alarms, kRuns * 2 / 100);
+}
+
+}  // namespace
+}  // namespace oomw

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trends/heap_trend.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace oomw {
+namespace {
+
+using goruntime::HeapSnapshot;
+
+// Ages below this count as one: readings at 80, 90 and 95 % may come within milliseconds.
+constexpr double kYoungSeconds = 10;
+
+std::uint32_t clamped(std::int64_t objects) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(objects, 0, kMost));
+}
+
+std::uint64_t add_saturating(std::uint64_t a, double bytes) {
+  constexpr double kMost = 9e18;
+  const double sum = static_cast<double>(a) + bytes;
+  if (sum >= kMost) return static_cast<std::uint64_t>(kMost);
+  return a + static_cast<std::uint64_t>(bytes);
+}
+
+// Of the snapshot's buckets, those that hold anything.
+struct InUse {
+  std::size_t position = 0;
+  std::uint32_t live = 0, held = 0;
+  double live_bytes = 0, held_bytes = 0;
+};
+
+std::vector<InUse> in_use_of(const HeapSnapshot& snapshot) {
+  std::vector<InUse> found;
+  found.reserve(snapshot.buckets.size());
+  for (std::size_t i = 0; i < snapshot.buckets.size(); ++i) {
+    const goruntime::Bucket& bucket = snapshot.buckets[i];
+    InUse use{i, clamped(goruntime::in_use(bucket.live_at_last_gc()).objects),
+              clamped(goruntime::in_use(bucket.held_now()).objects)};
+    if ((use.live | use.held) == 0) continue;
+    const double each = bytes_per_sample(bucket.size, snapshot.rate);
+    use.live_bytes = each * use.live;
+    use.held_bytes = each * use.held;
+    found.push_back(use);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string_view to_string(ReadingOrigin origin) {
+  static constexpr std::array<std::string_view, 4> kNames = {"scheduled", "watermark", "at_kill", "request"};
+  return kNames[static_cast<std::size_t>(origin)];
+}
+
+double bytes_per_sample(std::uint64_t block_bytes, std::int64_t rate) {
+  const auto size = static_cast<double>(block_bytes);
+  if (rate <= 1 || block_bytes == 0) return size;
+  return size / -std::expm1(-size / static_cast<double>(rate));
+}
+
+void HeapTrend::add_buckets(const HeapSnapshot& snapshot, TrendReading& reading) {
+  std::vector<InUse> uses = in_use_of(snapshot);
+  if (table_.buckets() + uses.size() > SiteTable::kMaxBuckets) {
+    // Those that are known keep their numbers whatever the order; of the others the largest come first.
+    drop_unused_buckets();
+    std::stable_sort(uses.begin(), uses.end(), [](auto& a, auto& b) { return a.held_bytes > b.held_bytes; });
+  }
+  reading.buckets.reserve(uses.size());
+  for (const InUse& use : uses) {
+    const goruntime::Bucket& bucket = snapshot.buckets[use.position];
+    reading.live_bytes = add_saturating(reading.live_bytes, use.live_bytes);
+    reading.held_bytes = add_saturating(reading.held_bytes, use.held_bytes);
+    const std::uint32_t number = table_.find_or_add(snapshot.pcs_of(bucket), snapshot.load_bias, bucket.size);
+    if (number == SiteTable::kNone) {
+      reading.untracked_bytes = add_saturating(reading.untracked_bytes, use.held_bytes);
+    } else {
+      reading.buckets.push_back({number, use.live, use.held});
+    }
+  }
+  reading.buckets.shrink_to_fit();
+}
+
+TrendReading HeapTrend::make_reading(const HeapSnapshot& snapshot, const ReadingContext& context) {
+  TrendReading reading;
+  reading.time = context.time;
+  reading.origin = context.origin;
+  reading.is_starting_up = context.is_starting_up;
+  reading.is_complete = snapshot.complete;
+  reading.rate = snapshot.rate;
+  if (snapshot.cycle) reading.gc_cycle = snapshot.cycle->cycle();
+  add_buckets(snapshot, reading);
+  return reading;
+}
+
+void HeapTrend::add(const HeapSnapshot& snapshot, const ReadingContext& context) {
+  TrendReading reading = make_reading(snapshot, context);
+  const bool has_baseline = std::ranges::any_of(readings_, &TrendReading::is_baseline);
+  reading.is_baseline = !has_baseline && !reading.is_starting_up && reading.is_complete;
+  const auto place = std::ranges::upper_bound(readings_, reading.time, {}, &TrendReading::time);
+  readings_.insert(place, std::move(reading));
+  while (readings_.size() > kMaxReadings && drop_reading()) {
+  }
+}
+
+std::size_t HeapTrend::baseline() const {
+  const auto marked = std::ranges::find_if(readings_, &TrendReading::is_baseline);
+  return marked == readings_.end() ? 0 : static_cast<std::size_t>(marked - readings_.begin());
+}
+
+// The reading whose neighbours are closest to each other, measured by the ratio of their ages. Never
+// the baseline, the newest, or the one before the kill; of equals the oldest.
+std::optional<std::size_t> HeapTrend::least_missed() const {
+  std::optional<std::size_t> least;
+  double least_ratio = std::numeric_limits<double>::infinity();
+  const auto age = [this](std::size_t i) {
+    return to_seconds(readings_.back().time - readings_[i].time) + kYoungSeconds;
+  };
+  for (std::size_t i = 0; i + 1 < readings_.size(); ++i) {
+    const bool stays = readings_[i].is_baseline || readings_[i].origin == ReadingOrigin::kAtKill;
+    if (stays) continue;
+    // One from before the baseline only tells how the start went: it goes first.
+    const double ratio = i < baseline() ? 0 : age(i == 0 ? 0 : i - 1) / age(i + 1);
+    if (ratio >= least_ratio) continue;
+    least = i;
+    least_ratio = ratio;
+  }
+  return least;
+}
+
+bool HeapTrend::drop_reading() {
+  const auto victim = least_missed();
+  if (!victim) return false;
+  readings_.erase(readings_.begin() + static_cast<std::ptrdiff_t>(*victim));
+  return true;
+}
+
+bool HeapTrend::thin() {
+  if (!drop_reading()) return false;
+  drop_unused_buckets();
+  return true;
+}
+
+void HeapTrend::drop_unused_buckets() {
+  std::vector<bool> is_used(table_.buckets());
+  for (const TrendReading& reading : readings_) {
+    for (const TrendReading::Bucket& bucket : reading.buckets) is_used[bucket.number] = true;
+  }
+  const auto unused = static_cast<std::size_t>(std::ranges::count(is_used, false));
+  if (unused * 4 < is_used.size() || unused == 0) return;  // not worth building the table again
+  std::vector<std::uint32_t> new_numbers;
+  table_ = table_.keep(is_used, new_numbers);
+  for (TrendReading& reading : readings_) {
+    for (TrendReading::Bucket& bucket : reading.buckets) bucket.number = new_numbers[bucket.number];
+  }
+}
+
+std::size_t HeapTrend::bytes() const {
+  std::size_t sum = sizeof(*this) + table_.bytes() + readings_.capacity() * sizeof(TrendReading);
+  for (const TrendReading& reading : readings_) sum += reading.buckets.capacity() * sizeof(TrendReading::Bucket);
+  return sum;
+}
+
+}  // namespace oomw

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "trends/heap_trend.h"
+
+namespace oomw {
+
+// One call site over the readings that count. Block sizes are merged.
+struct SiteSeries {
+  std::uint32_t site = SiteTable::kNone;             // kNone: the whole heap
+  std::vector<double> live_bytes;                    // live at the last collection, scaled against sampling
+  std::vector<double> variance;                      // of each, from sampling alone
+  double held_first_bytes = 0, held_last_bytes = 0;  // at the baseline and at the newest reading of all
+
+  [[nodiscard]] double least() const;
+  [[nodiscard]] double most() const;
+};
+
+// Readings of one process as columns, from the baseline on.
+struct TrendSeries {
+  std::vector<double> seconds;  // since the baseline; ascending
+  std::vector<SiteSeries> sites;
+  SiteSeries whole;
+  std::size_t sites_seen = 0;
+};
+
+// Only readings that are whole lists count, and of those between which no collection published its
+// counts only the first: what is live can not have changed between them. Sites whose live bytes
+// differ by less than `least_range_bytes` over all readings are left out: they are counted in
+// sites_seen. What belongs to sites that found no room in the table is in `whole`.
+[[nodiscard]] TrendSeries series_of(const HeapTrend& trend, double least_range_bytes);
+
+}  // namespace oomw
