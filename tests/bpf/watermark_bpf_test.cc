@@ -147,7 +147,7 @@ int write_unmapped(std::size_t bytes) {
 TEST_P(WatermarkTest, memory_that_no_process_maps_is_told_before_the_kill) {
   KernelConfig wanted = config();
   wanted.forced.erase("oom_kill");
-  OOMW_LOAD_OR_SKIP(wanted, "watermark");
+  OOMW_LOAD_RUNG_OR_SKIP(wanted, "watermark", GetParam());
   cgroup_->set_limit(mebibytes(64));
   ChildProcess child(cgroup_.get(), [] { return write_unmapped(mebibytes(128)); });
   child.go();

@@ -91,6 +91,7 @@ class Stop(E2eTest):
         witness = self.daemon(args=["--json"], prefix=("/bin/sh", "-c", f'exec "$@" > {pipe}', "sh"))
         self.memhog(box, *HOG).wait_killed()
         self.wait_incidents(witness, 1)
+        self.assert_every_kill_seen()
         self.assertEqual(witness.stop(), 0)
 
 

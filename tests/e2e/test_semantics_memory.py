@@ -69,9 +69,9 @@ class Files(SemanticsTest):
         self.check_told_by_the_kernel(incident)
 
     def check_told_by_the_kernel(self, incident):
-        """What is written and not mapped changes no resident set: it is told where reclaim begins. After the kill the
-        victim's own pages go, and then it would be told as well."""
-        if self.witness.rung_of("watermark") not in ("tp_btf", "raw_tp"):
+        """What is written and not mapped changes no resident set: it is told where reclaim begins, at the latest. After
+        the kill the victim's own pages go, and then it would be told as well."""
+        if self.witness.rung_of("watermark") == "files":
             self.skipTest("usage is polled here")
         early = [m for m in incident["pressure"]["watermarks"] if m["reason"] == "level" and m["lead_seconds"] > 0]
         self.assertEqual(max((m["level_percent"] for m in early), default=None), 95, incident["pressure"])

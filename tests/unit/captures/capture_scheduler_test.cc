@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <future>
 #include <memory>
@@ -66,6 +67,17 @@ class FakeBackend final : public CaptureBackend {
   std::vector<CaptureRequest> captured_, prepared_;
   std::promise<void> opener_;
   std::shared_future<void> gate_ = open();
+};
+
+// Stands still: on a busy machine 250 ms (kMaxWait) go by between any two lines of a test.
+class StandingClock final : public Clock {
+ public:
+  [[nodiscard]] MonotonicTime now() const override { return {ns_}; }
+  [[nodiscard]] WallTime wall_now() const override { return {ns_}; }
+  void advance(Nanoseconds by) { ns_ += by.count(); }
+
+ private:
+  std::atomic<std::int64_t> ns_ = 1'000'000'000;  // the workers read it too
 };
 
 class SchedulerTest : public ::testing::Test {
@@ -134,7 +146,7 @@ class SchedulerTest : public ::testing::Test {
   }
 
   std::string root_;
-  SystemClock clock_;
+  StandingClock clock_;
   MemoryModel model_;
   FakeBackend backend_, live_backend_;
   std::vector<CaptureLane> lanes_{{CaptureMethod::kHttp, &backend_, nullptr, std::chrono::seconds(5)}};
@@ -198,7 +210,7 @@ TEST_F(SchedulerTest, a_decision_that_waited_too_long_is_skipped) {
   backend_.close_gate();
   decide(TriggerAction::kCapture);
   decide(TriggerAction::kCapture);
-  std::this_thread::sleep_for(CaptureScheduler::kMaxWait + std::chrono::milliseconds(10));
+  clock_.advance(CaptureScheduler::kMaxWait + std::chrono::milliseconds(10));
   backend_.open_gate();
   run_until(2);
   EXPECT_EQ(events_[0].reason, "busy");
