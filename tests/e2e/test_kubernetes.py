@@ -199,7 +199,7 @@ class Annotations(PodTest):
         self.box.set_limit(96 * MIB)
         self.api.put(self.make_pod(annotations={"oomwitness.io/" + key: value for key, value in annotations.items()}))
         witness = self.started(more)
-        self.leaky_go(self.box, "-listen", f"127.0.0.1:{self.PORT}", "-rate", "40").wait_killed()
+        self.leaky_go(self.box, "-listen", f"127.0.0.1:{self.PORT}", "-prefill-mb", "60", "-rate", "12").wait_killed()
         self.incident(witness)
         tried = lambda: [c for c in self.incidents_of(witness)[0]["captures"] if c["method"] != "at_kill"]
         captures = eventually(tried, "captures of the way up")
@@ -217,7 +217,8 @@ class Annotations(PodTest):
 
     def test_with_opt_in_a_pod_that_says_nothing_is_left_alone(self):
         captures, said = self.captures_of_a_leak({"pprof-port": str(self.PORT)}, "capture_opt_in = true\n")
-        self.assertEqual(captures, {(method, "skipped", "not_opted_in") for method in ("live", "http")}, said)
+        self.assertLessEqual({(method, "skipped", "not_opted_in") for method in ("live", "http")}, captures, said)
+        self.assertNotIn("ok", {result for _, result, _ in captures})
 
 
 class Absence(PodTest):
@@ -263,7 +264,7 @@ class Disagreements(PodTest):
         return self.value(witness, "kubernetes_disagreements_total", kind=kind)
 
     def assert_counted_once(self, witness, kind):
-        """The incident may say so up to a second earlier than /metrics."""
+        """Incident, log and /metrics tell of it in any order."""
         self.wait_value(witness, 1, "kubernetes_disagreements_total", kind=kind)
         self.assertEqual(self.disagreements(witness, kind), 1)
 
@@ -298,5 +299,5 @@ class Disagreements(PodTest):
         self.assert_counted_once(witness, "kill_not_in_status")
         self.assertEqual(self.disagreements(witness, "oom_killed_without_kill"), 0)
         self.api.put(self.ended("OOMKilled", time.time(), **innocent))
-        self.wait_value(witness, 1, "kubernetes_disagreements_total", kind="oom_killed_without_kill")
-        self.assertIn("status says OOMKilled", witness.log())
+        self.assert_counted_once(witness, "oom_killed_without_kill")
+        eventually(lambda: "status says OOMKilled" in witness.log(), "a line in the log")
