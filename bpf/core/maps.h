@@ -47,13 +47,14 @@ struct seen_usage {
 	__u64 mm; /* addresses: only ever compared */
 	__u64 memcg;
 	__u64 usage_pages;
+	__u64 step_pages; /* from there to where the limits are looked at again */
 	__u32 skips;	  /* how many events may go by between two looks */
 	__u32 skips_left; /* of them */
 };
 
 /* What the last rss_stat on this CPU saw. The kernel charges 64 pages at a time and CPU, so most
- * events find it unchanged and stop there; of one process' faults in a row most need not even
- * look. */
+ * events find it where it was or hardly moved and stop there; of one process' faults in a row most
+ * need not even look. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

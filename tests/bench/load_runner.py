@@ -17,7 +17,8 @@ TRACER_CPU = min(os.sched_getaffinity(0))
 def built(name):
     source = os.path.join(HERE, "loads", name + ".cc")
     target = os.path.join(tools.CACHE, "bench-loads", name)
-    if not os.path.exists(target) or os.path.getmtime(target) < os.path.getmtime(source):
+    newest = max(os.path.getmtime(f) for f in (source, os.path.join(HERE, "loads", "progress.h")))
+    if not os.path.exists(target) or os.path.getmtime(target) < newest:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         subprocess.run(["g++", "-std=c++20", "-O2", "-pthread", "-o", target, source], check=True)
     return target

@@ -3,8 +3,10 @@
 """What the tracer costs those who are traced: the same loads with and without it, in turn.
 
 Each load runs on a CPU of its own in a container two levels deep, pod and container with a limit
-each. Its CPU time is the kernel's own account of it, user and system. A bar is only judged once the
-noise of empty pairs is below it. --scaling: then scale.py, too. --peers: instead, beside other tools.
+each. Its CPU time is the kernel's own account of it, user and system. First the daemon as a whole,
+between runs of the load; then its hooks alone, attached and detached ten times a second while the
+load runs, which is what the bars are judged by. A bar is only judged once the noise of empty pairs is
+below it. --scaling: then scale.py, too. --peers: instead, beside other tools.
 """
 import os
 import statistics
@@ -13,6 +15,7 @@ import sys
 import time
 
 from bench_support import HERE, MIB, Bars, Site, arguments, print_conditions, table, tools
+import hook_cost
 from load_runner import LOAD_CPU, TRACER_CPU, built, cpu_seconds, run_once, wait_idle
 from paired import Chain
 from peer_headers import fetch_headers
@@ -24,14 +27,16 @@ from harness.daemon import Daemon
 VM_KERNEL = "6.1"
 RUNS = 12  # a side, 40 to 130 ms each; the cheapest quarter counts: what other tenants of the machine do only adds
 MIN_PAIRS = 8
+HOOK_PAIRS = 400  # 90 s
 
 
 class Load:
-    """argv and, if there is one, the bar of its CPU time."""
+    """argv, the word of it that says how often, and, if there is one, the bar of its CPU time."""
 
-    def __init__(self, name, argv, limit_mib=256, bar=None):
-        self.name, self.argv, self.limit_mib, self.bar = name, argv, limit_mib, bar
+    def __init__(self, name, argv, rounds, limit_mib=256, bar=None):
+        self.name, self.argv, self.rounds, self.limit_mib, self.bar = name, argv, rounds, limit_mib, bar
         self.cpu, self.wall = Chain(), Chain()
+        self.hooks = None  # the Chain of hook_cost, for those with a bar
         self.daemon_cpu_s = 0.0
         self.loads_cpu_s = 0.0  # beside that
         self.box = None
@@ -57,11 +62,12 @@ def make_loads(site, size):
         return str(max(1, round(count * size)))
 
     data = os.path.join(site.scratch, "load")
-    return [Load("page faults", [built("fault_storm"), "64", times(1)], bar=0.02),
-            Load("page faults, 5 % to 90 % of the limit", [built("fault_storm"), "216", times(1)], limit_mib=240),
-            Load("reclaim of page cache", [built("reclaim_storm"), data, "256", times(1)], limit_mib=64),
-            Load("mixed service", [built("mixed_service"), data + "-mixed", times(4_000)], bar=0.005),
-            Load("fork and exec", [built("exec_storm"), times(40), "/bin/true"], bar=0.01)]
+    once, requests, execs = times(1), times(4_000), times(40)
+    return [Load("page faults", [built("fault_storm"), "64", once], once, bar=0.02),
+            Load("page faults, 5 % to 90 % of the limit", [built("fault_storm"), "216", once], once, limit_mib=240),
+            Load("reclaim of page cache", [built("reclaim_storm"), data, "256", once], once, limit_mib=64),
+            Load("mixed service", [built("mixed_service"), data + "-mixed", requests], requests, bar=0.005),
+            Load("fork and exec", [built("exec_storm"), execs, "/bin/true"], execs, bar=0.01)]
 
 
 def give_boxes(site, loads):
@@ -135,6 +141,22 @@ def print_costs(loads):
     table(("load", "its CPU time, on / off", "95 %", "noise floor", "wall time", "pairs", "daemon's own CPU / load's"), rows)
 
 
+def measure_hooks(site, loads):
+    for load in loads:
+        endless = [hook_cost.FOREVER if word == load.rounds else word for word in load.argv]
+        load.hooks = hook_cost.chain_of(endless, load.box.procs_file(), site.scratch, HOOK_PAIRS)
+
+
+def print_hooks(loads):
+    rows = []
+    for load in loads:
+        low, high = load.hooks.effect_interval()
+        rows.append((load.name, signed(load.hooks.effect()), f"{signed(low)} to {signed(high)}",
+                     f"{100 * load.hooks.floor():.2f} %", load.hooks.pairs()))
+    print(f"The hooks alone, attached and detached in turn while the load runs, {hook_cost.SLOT_MS} ms a side:\n")
+    table(("load", "CPU time of a unit of its work, on / off", "95 %", "noise floor", "pairs"), rows)
+
+
 def print_programs(found):
     rows = []
     for name, (wall_s, runs) in found.items():
@@ -146,11 +168,11 @@ def print_programs(found):
 
 
 def judge(bars, load):
-    floor, bar = load.cpu.floor(), f"{load.name}: <= {100 * load.bar:g} % CPU"
+    floor, bar = load.hooks.floor(), f"{load.name}: <= {100 * load.bar:g} % CPU"
     if floor is None or floor > load.bar:
         print(f"not resolved  {bar}: the noise floor is above the bar; more --seconds, or a quieter machine")
     else:
-        bars.require(bar, load.cpu.effect() - 1 <= load.bar)
+        bars.require(bar, load.hooks.effect() - 1 <= load.bar)
 
 
 def peers():
@@ -187,14 +209,16 @@ def main():
         give_boxes(site, loads)
         run_pairs(site, loads, options.seconds)
         found = run_with_statistics(site, loads)
+        barred = [load for load in loads if load.bar is not None]
+        measure_hooks(site, barred)
     print(f"Loads on CPU {LOAD_CPU}, tracer and this program on CPU {TRACER_CPU}; {RUNS} runs a side, the cheapest quarter counts; "
           "medians over pairs.\n")
     print_costs(loads)
     print_programs(found)
+    print_hooks(barred)
     bars = Bars()
-    for load in loads:
-        if load.bar is not None:
-            judge(bars, load)
+    for load in barred:
+        judge(bars, load)
     status = bars.finish(options)
     grown = scaling(options) if options.scaling else 0
     return status or grown

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "progress.h"
+
 namespace {
 
 bool run(char* program) {
@@ -27,7 +29,9 @@ int main(int argc, char** argv) {
     std::fputs("usage: exec_storm COUNT PROGRAM\n", stderr);
     return 2;
   }
+  Progress progress;
   for (long n = std::atol(argv[1]); n > 0; --n) {
     if (!run(argv[2])) return 1;
+    progress.done(1);
   }
 }

@@ -19,6 +19,8 @@
 #include <thread>
 #include <unordered_map>
 
+#include "progress.h"
+
 namespace {
 
 constexpr std::uint32_t kKeys = 7'500;
@@ -96,12 +98,14 @@ void serve(int fd, int file, int log) {
 }
 
 bool ask(int fd, std::uint64_t requests) {
+  Progress progress;
   std::minstd_rand random(1);  // the same requests in every run
   std::string answer(kAnswer, '\0');
   for (; requests > 0; --requests) {
     const auto key = static_cast<std::uint32_t>(random());
     if (send(fd, &key, sizeof(key), MSG_NOSIGNAL) != sizeof(key)) return false;
     if (recv(fd, answer.data(), answer.size(), MSG_WAITALL) != static_cast<ssize_t>(answer.size())) return false;
+    progress.done(1);
   }
   return true;
 }
