@@ -24,13 +24,16 @@ const char* const kFlameScript = R"(//<![CDATA[
     var rect = group.querySelector('rect'), number = function (name) { return +rect.getAttribute(name); };
     var lines = group.querySelector('title').textContent.split('\n');
     return { group: group, rect: rect, text: group.querySelector('text'), name: lines[0],
-             x: number('x'), y: number('y'), width: number('width') };
+             value: lines[1].split(',')[0], x: number('x'), y: number('y'), width: number('width') };
   });
   function label(frame, room) {
-    var columns = Math.floor((room - 6) / CHAR), name = frame.name;
-    if (columns < 3) return '';
-    if (name.length > columns) name = name.replace(/^[^\[(]*\//, '');
-    return name.length > columns ? name.slice(0, columns - 2) + '..' : name;
+    var columns = Math.floor((room - 6) / CHAR);
+    var brief = frame.name.replace(/^[^\[(]*\//, ''), bare = brief.replace(/^[^.(]*\./, '');
+    var fitting = [frame.name + ' ' + frame.value, brief + ' ' + frame.value, brief, bare].filter(function (text) {
+      return text.length <= columns;
+    });
+    if (fitting.length) return fitting[0];
+    return columns < 3 ? '' : bare.slice(0, columns - 2) + '..';
   }
   function place(frame, x, room) {
     frame.rect.setAttribute('x', x.toFixed(1));
