@@ -118,7 +118,7 @@ FlameHeader flame_header(const Profile& profile, int type_index, const FlameTree
   header.title = fmt::format("{}: {}, {}", program_of(profile), words_of(type.type), total_of(profile, type_index));
   header.lines.push_back(origin_line(profile, options));
   header.lines.push_back(compares ? "red grew, blue shrank; width: growth plus shrinkage of the stacks through a frame"
-                                  : fmt::format("width: {} of the stacks through a frame; colour: Go package, or "
+                                  : fmt::format("width: {} of the stacks through a frame; colour: Go package; vivid: "
                                                 "Collector component; grey: Go runtime",
                                                 type.type));
   if (tree.cut_stacks() > 0) {

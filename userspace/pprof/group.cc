@@ -184,16 +184,24 @@ struct Pair {
   FrameNames::ByLocation frames_before, frames_after;
 };
 
-void add_all(Tally& tally, const Pair& pair, bool is_after, Grouping& grouping) {
+// A call may be inlined into thousands, and each of a million stacks may go through it: beyond this
+// many frames in all (about a second's work) a file is not a heap profile but an attack.
+constexpr std::size_t kMaxFrames = 128'000'000;
+
+Result<> add_all(Tally& tally, const Pair& pair, bool is_after, Grouping& grouping) {
   const auto column = static_cast<std::size_t>(pair.column);
+  std::size_t frames = 0;
   for (const auto& sample : (is_after ? pair.after : pair.before).samples) {
     if (column >= sample.values.size() || sample.values[column] == 0) continue;
     const Stack stack = FrameNames::stack_of(sample, is_after ? pair.frames_after : pair.frames_before);
+    frames += stack.size();
+    if (frames > kMaxFrames) return fail(ErrorCode::kLimit, "the profile's stacks are too deep to be compared");
     tally.add(grouping.groups_of(stack), sample.values[column], is_after);
   }
+  return {};
 }
 
-Growth growth_of(const Pair& pair, Grouping& grouping) {
+Result<Growth> growth_of(const Pair& pair, Grouping& grouping) {
   Growth out;
   out.type = pair.after.sample_types[static_cast<std::size_t>(pair.column)];
   out.before = pair.before.total(pair.column);
@@ -201,8 +209,8 @@ Growth growth_of(const Pair& pair, Grouping& grouping) {
   out.reference = reference_total(pair.before, pair.column);
   if (out.reference == 0) out.reference = reference_total(pair.after, pair.column);
   Tally tally;
-  add_all(tally, pair, false, grouping);
-  add_all(tally, pair, true, grouping);
+  RETURN_IF_ERROR(add_all(tally, pair, false, grouping));
+  RETURN_IF_ERROR(add_all(tally, pair, true, grouping));
   tally.move_to(out, grouping);
   return out;
 }

@@ -49,7 +49,8 @@ using Classifier = std::function<Group(const std::string& function)>;
 // whole stack, by package of the function, or by classifier.
 // By classifier a stack belongs, whole, to the innermost frame that has a group, so its flat and cum
 // are the same; what has none is in the row named "".
-// type "" = the default of `after`. kInvalid: the profiles cannot be compared (diff()), or no such type.
+// type "" = the default of `after`. kInvalid: the profiles cannot be compared (diff()), or no such type;
+// kLimit: stacks beyond any program's.
 [[nodiscard]] Result<Growth> growth_by_function(const Profile& before, const Profile& after, const std::string& type);
 [[nodiscard]] Result<Growth> growth_by_stack(const Profile& before, const Profile& after, const std::string& type);
 [[nodiscard]] Result<Growth> growth_by_package(const Profile& before, const Profile& after, const std::string& type);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "incidents/component_group.h"
+
 namespace oomw {
 namespace {
 
@@ -121,6 +123,14 @@ TEST(CollectorComponents, negative_values_and_unknown_locations_are_passed_over)
   const auto components = collector_components_of(profile);
   ASSERT_THAT(components, SizeIs(1));
   EXPECT_EQ(components[0].held_bytes, 7);
+}
+
+TEST(ComponentGroup, a_component_is_named_by_kind_and_type_and_a_helper_is_marked) {
+  const auto otlp = component_group_of("go.opentelemetry.io/collector/receiver/otlpreceiver.(*otlpReceiver).Start");
+  EXPECT_EQ(otlp.name, "receiver/otlp");
+  EXPECT_FALSE(otlp.is_helper);
+  EXPECT_TRUE(component_group_of("go.opentelemetry.io/collector/exporter/exporterhelper.NewTraces").is_helper);
+  EXPECT_EQ(component_group_of("net/http.(*conn).serve").name, "");
 }
 
 }  // namespace

@@ -90,6 +90,15 @@ TEST(Growth, an_unknown_type_is_refused) {
   EXPECT_FALSE(growth_by_function(sample_profile(), sample_profile(), "cpu").has_value());
 }
 
+TEST(Growth, a_file_that_claims_endless_stacks_is_refused_in_time) {
+  Profile p = sample_profile();
+  p.locations[0].lines.resize(4096, {1, 1});
+  p.samples.assign(40'000, {{1}, {1, 1}, {}});
+  const auto growth = growth_by_function(p, p, "");
+  ASSERT_FALSE(growth.has_value());
+  EXPECT_EQ(growth.error().code, ErrorCode::kLimit);
+}
+
 TEST(Growth, a_recursive_stack_counts_once) {
   Profile after = sample_profile();
   after.samples = {{{3, 2, 2, 2, 1}, {1, 100}, {}}};
