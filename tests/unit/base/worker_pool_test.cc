@@ -16,6 +16,10 @@ namespace {
 // Keeps a worker busy until it is opened.
 class Gate {
  public:
+  // Of one that outlives the pool, as what a hung task waits for does.
+  [[nodiscard]] static std::function<void()> task_of(std::shared_ptr<Gate> gate) {
+    return [gate = std::move(gate)] { gate->task()(); };
+  }
   [[nodiscard]] std::function<void()> task() {
     return [this] {
       entered_.set_value();
@@ -94,33 +98,33 @@ TEST(WorkerPool, no_more_than_its_spares_hang_at_once_and_one_that_came_back_fre
 
 TEST(WorkerPool, destructor_does_not_wait_for_one_that_hangs_for_good) {
   const SystemClock clock;
-  static Gate gate;  // outlives the pool, as what a hung task waits for does
+  const auto gate = std::make_shared<Gate>();
   std::atomic<int> runs = 0;
   {
     WorkerPool pool("test", 1, 8, 1);
-    ASSERT_TRUE(pool.post(gate.task()));
-    gate.wait_until_entered();
+    ASSERT_TRUE(pool.post(Gate::task_of(gate)));
+    gate->wait_until_entered();
     ASSERT_TRUE(pool.post([&runs] { ++runs; }));
-    pool.relieve(clock.now() + std::chrono::hours(1), std::chrono::seconds(1));
+    pool.relieve(clock.now() + std::chrono::hours(1), std::chrono::seconds(30));
   }
   EXPECT_EQ(runs, 1);
-  gate.open();
+  gate->open();
 }
 
 TEST(WorkerPool, destructor_does_not_wait_for_one_that_hangs_when_no_spare_is_left) {
   const SystemClock clock;
-  static Gate gate;
+  const auto gate = std::make_shared<Gate>();
   std::atomic<int> runs = 0;
   {
     WorkerPool pool("test", 1, 8);
-    ASSERT_TRUE(pool.post(gate.task()));
-    gate.wait_until_entered();
+    ASSERT_TRUE(pool.post(Gate::task_of(gate)));
+    gate->wait_until_entered();
     ASSERT_TRUE(pool.post([&runs] { ++runs; }));
     pool.relieve(clock.now(), std::chrono::milliseconds(1));
     EXPECT_EQ(pool.given_up(), 0u) << "nobody to take its place";
   }
   EXPECT_EQ(runs, 0);
-  gate.open();
+  gate->open();
 }
 
 TEST(WorkerPool, closed_pool_drops_what_is_queued_and_ends_what_is_under_way) {
