@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kmem:rss_stat: a process' resident set changed, so its memory cgroup's usage may have. From 6.2
- * on it fires for every fault, before that for every 64th of a thread. Reads usage against limit
- * up the hierarchy and reports a level once, until usage has fallen well below it.
+ * page_counter_try_charge(counter), on the fentry rung: a memory cgroup is charged, whatever for,
+ * with 64 pages at a time and CPU for small pages. A 64th of the events of rss_stat, and all
+ * growth.
+ *
+ * kmem:rss_stat, on the others: a process' resident set changed, so its memory cgroup's usage may
+ * have. From 6.2 on it fires for every fault, before that for every 64th of a thread. Reads usage
+ * against limit up the hierarchy and reports a level once, until usage has fallen well below it.
  *
  * Hot: of the events of one process in a row on a CPU as few as one in 16 look at the usage, and
  * one in 64 to 512 finds it moved far enough to pay for more than the compare with what this CPU
@@ -246,6 +250,21 @@ static __always_inline int watermark__climb(struct seen_usage *seen, struct mem_
 	seen->skips = seen->skips_left = skips;
 	seen->step_pages = step;
 	return 0;
+}
+
+/* At its end, when the charge counts. It may have been refused: then usage is at the limit. The
+ * counter's address is probed, so that the verifier takes it and what is made of it for a scalar.
+ */
+SEC("fexit/page_counter_try_charge")
+int on_charged_fexit(__u64 *ctx)
+{
+	struct seen_usage *seen = bpf_map_lookup_elem(&seen_usages, &(__u32){0});
+	struct page_counter *counter = NULL;
+	struct mem_cgroup *memcg;
+
+	bpf_probe_read_kernel(&counter, sizeof(counter), ctx);
+	memcg = memcg__of_counter(counter);
+	return seen && watermark__usage_moved(seen, memcg) ? watermark__climb(seen, memcg) : 0;
 }
 
 /* The hook may run for somebody else's mm (reclaim, process_vm_writev): the owner counts, not

@@ -41,9 +41,11 @@ struct kernfs_node {
 };
 
 struct cgroup;
+struct cgroup_subsys;
 
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
+	struct cgroup_subsys *ss;
 	struct cgroup_subsys_state *parent;
 };
 

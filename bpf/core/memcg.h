@@ -9,6 +9,7 @@
 
 #include "compat.h"
 #include "maps.h"
+#include "task.h"
 
 /* Kubernetes nests to 5 or 6, kind to about 10; deeper levels are not looked at. */
 #define MEMCG_MAX_DEPTH 10
@@ -33,14 +34,30 @@ static __always_inline struct mem_cgroup *memcg__of_css(struct cgroup_subsys_sta
 	return (void *)css - bpf_core_field_offset(struct mem_cgroup, css);
 }
 
-static __always_inline struct mem_cgroup *memcg__of_task(struct task_struct *task)
+static __always_inline struct cgroup_subsys_state *memcg__css_of_task(struct task_struct *task)
 {
 	__u32 index = bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id);
 	struct css_set *set = BPF_CORE_READ(task, cgroups);
 	struct cgroup_subsys_state *css = NULL;
 
 	bpf_core_read(&css, sizeof(css), &set->subsys[index]);
-	return memcg__of_css(css);
+	return css;
+}
+
+static __always_inline struct mem_cgroup *memcg__of_task(struct task_struct *task)
+{
+	return memcg__of_css(memcg__css_of_task(task));
+}
+
+/* The memcg that counts its memory there; NULL: the counter is one for something else (swap, on v1
+ * kernel memory too, huge pages), since no css of the memory controller lies around it. */
+static __always_inline struct mem_cgroup *memcg__of_counter(struct page_counter *counter)
+{
+	struct mem_cgroup *memcg =
+	    (void *)counter - bpf_core_field_offset(struct mem_cgroup, memory);
+	struct cgroup_subsys_state *known = memcg__css_of_task(task__current());
+
+	return BPF_CORE_READ(memcg, css.ss) == BPF_CORE_READ(known, ss) ? memcg : NULL;
 }
 
 /* Whom the task's allocations of this moment are charged to. */

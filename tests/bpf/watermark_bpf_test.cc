@@ -188,8 +188,31 @@ TEST_P(WatermarkTest, sawtooth_at_the_limit_is_told_once_a_second) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Rungs, WatermarkTest, ::testing::Values(Rung::kTpBtf, Rung::kRawTp),
-                         [](const auto& rung) { return std::string(to_string(rung.param)); });
+std::string name_of(const ::testing::TestParamInfo<Rung>& rung) { return std::string(to_string(rung.param)); }
+
+INSTANTIATE_TEST_SUITE_P(Rungs, WatermarkTest, ::testing::Values(Rung::kFentry, Rung::kTpBtf, Rung::kRawTp), name_of);
+
+// What no page table ever holds changes nobody's resident set: only who sees charges sees it.
+class UnmappedGrowthTest : public WatermarkTest {};
+
+TEST_P(UnmappedGrowthTest, writes_to_shared_memory_report_the_levels) {
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "watermark", GetParam());
+  cgroup_->set_limit(mebibytes(64));
+  ChildProcess child(cgroup_.get(), [] {
+    const int file = ::memfd_create("oomw-test", MFD_CLOEXEC);
+    const std::string block(mebibytes(1), 'x');
+    for (int i = 0; i < 48; ++i)
+      OOMW_CHECK(::write(file, block.data(), block.size()) == static_cast<ssize_t>(block.size()));
+    return 0;
+  });
+  child.go();
+  ASSERT_EQ(child.wait(), 0);
+  collect();
+
+  EXPECT_EQ(levels_of(cgroup_->id()), (Levels{50, 70}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Rungs, UnmappedGrowthTest, ::testing::Values(Rung::kFentry), name_of);
 
 }  // namespace
 }  // namespace oomw::test

@@ -60,7 +60,7 @@ class Rungs(E2eTest):
             refused = [r["reason"] for r in feature["refused"] if r["rung"] == "fentry"]
             if refused:
                 self.skipTest(f"{feature['feature']} by fentry: {refused[0]}")
-        self.kill_on("", {"oom_kill": "fentry", "reclaim": "fentry", "watermark": "tp_btf"})
+        self.kill_on("", {"oom_kill": "fentry", "reclaim": "fentry", "watermark": "fentry"})
 
     def test_raw_tracepoint_rung(self):
         features = ("oom_kill", "watermark", "reclaim", "process_lifecycle", "cgroup_lifecycle", "heap_at_kill")

@@ -40,11 +40,14 @@ FeatureSpec oom_kill(const SignatureOf& signature_of) {
 }
 
 FeatureSpec watermark() {
-  return {"watermark",
-          ObjectFile::kWatermark,
-          {{"rss_stat", "on_rss_stat"}},
-          "growth that maps no page (writes to files and tmpfs) is seen by the sampler only",
-          "usage is polled: fast growth may cross levels between two readings"};
+  FeatureSpec spec{"watermark",
+                   ObjectFile::kWatermark,
+                   {{"rss_stat", "on_rss_stat"}},
+                   "growth that maps no page (writes to files and tmpfs) is seen by the sampler only; each page fault "
+                   "pays for being looked at, not each 64th",
+                   "usage is polled: fast growth may cross levels between two readings"};
+  spec.fentry_hooks = {{"page_counter_try_charge", "on_charged_fexit", HookKind::kFunction}};
+  return spec;
 }
 
 FeatureSpec cgroup_lifecycle() {

@@ -55,7 +55,7 @@ TEST(CatalogTest, mark_victim_with_a_pid_takes_the_task_from_the_function_that_m
 
 TEST(CatalogTest, fentry_is_a_rung_only_where_a_function_says_more) {
   for (const FeatureSpec& spec : feature_catalog(always({ParameterKind::kPointer}))) {
-    bool has_fentry = spec.feature == "oom_kill" || spec.feature == "reclaim";
+    bool has_fentry = spec.feature == "oom_kill" || spec.feature == "reclaim" || spec.feature == "watermark";
     EXPECT_EQ(program_rungs(spec).front(), has_fentry ? Rung::kFentry : Rung::kTpBtf) << spec.feature;
     EXPECT_EQ(program_rungs(spec).back(), Rung::kRawTp);
   }
