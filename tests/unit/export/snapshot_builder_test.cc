@@ -70,7 +70,7 @@ TEST_F(SnapshotBuilderTest, one_suspected_process_makes_its_container_suspected)
   live_in(11, 1);
   live_in(20, 2);
   MetricsSnapshot snapshot;
-  add_model(model, kPlenty, snapshot, {{{10, 1}, true}, {{11, 1}, false}, {{20, 2}, false}});
+  add_model(model, kPlenty, snapshot, {{{10, 1}, true}, {{11, 1}, false}, {{20, 1}, false}});
   std::map<std::string, std::optional<bool>> suspected;
   for (const ContainerMetrics& c : snapshot.containers) suspected[c.container] = c.suspected_leak;
   EXPECT_EQ(suspected["app1"], true);
