@@ -83,6 +83,7 @@ class Command(GoHeapTest):
     def test_a_leak_is_named_with_its_function_and_each_reading_has_a_profile(self):
         box = self.cgroup("trend-command", 2048)
         work = self.leaker(box, rate=12, env={"GOGC": "10"})
+        eventually(lambda: box.usage() > 16 << 20, lambda: "the leaker to run", 60)  # until then its pid is a shell's
         out = os.path.join(self.scratch, "profiles")
         done = run_cli("trend", "--pid", work.pid, "--interval", 1.5, "--count", 14, "-o", out, timeout_s=180)
         self.assertEqual(done.returncode, 0, done.stderr)

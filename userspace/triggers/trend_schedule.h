@@ -16,9 +16,9 @@ struct TrendScheduleConfig {
   Nanoseconds max_interval = std::chrono::minutes(10);
   // A reading each eighth of a process's age: as many in its first hour as in the ten after it.
   double age_share = 1.0 / 8;
-  // Of one core, for all processes together. Each gets an equal part and is read the less often the
-  // more a reading of it takes, max_interval permitting.
-  double max_core_share = 0.001;
+  // Of one core, for all processes together; the bar is 0.001, and the first round comes on top. Each gets an equal
+  // part and is read the less often the more a reading of it takes, max_interval permitting.
+  double max_core_share = 0.0007;
   std::size_t max_due = 4;  // at one call, that is a second
 };
 
