@@ -195,6 +195,15 @@ GoProcessPtr GoProcesses::find(ProcessKey process) const {
   return it == entries_.end() ? nullptr : it->second.process;
 }
 
+std::vector<GoProcessPtr> GoProcesses::readable() const {
+  std::vector<GoProcessPtr> found;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, entry] : entries_) {
+    if (!entry.gone && entry.process->target) found.push_back(entry.process);
+  }
+  return found;
+}
+
 void GoProcesses::forget(ProcessKey process) {
   const MonotonicTime now = clock_.now();
   const std::lock_guard lock(mutex_);

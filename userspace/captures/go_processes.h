@@ -76,6 +76,8 @@ class GoProcesses {
 
   // Null if not known, also for processes that are not Go.
   [[nodiscard]] GoProcessPtr find(ProcessKey process) const;
+  // The living ones whose heap can be read.
+  [[nodiscard]] std::vector<GoProcessPtr> readable() const;
   // It is gone: findable for the grace, then dropped by tick().
   void forget(ProcessKey process);
   // Each few seconds: drops what is over its grace, closes files, and looks at a few entries whether

@@ -6,11 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/text.h"
-#include "captures/deadline_source.h"
 #include "captures/go_evidence.h"
 #include "captures/provenance.h"
-#include "goruntime/heap_reader.h"
 
 namespace oomw {
 namespace {
@@ -31,26 +28,6 @@ std::size_t progress_of(const std::string& reason) {
   return static_cast<std::size_t>(std::find(kOrder.begin(), kOrder.end(), reason) - kOrder.begin());
 }
 
-std::string reason_of(const Error& error) {
-  switch (error.code) {
-    case ErrorCode::kUnsupported:
-      return "not_go";
-    case ErrorCode::kNotFound:
-      return "gone";
-    case ErrorCode::kPermission:
-      return "permission";
-    case ErrorCode::kTimeout:
-      return "timeout";
-    case ErrorCode::kInvalid:
-    case ErrorCode::kLimit:
-    case ErrorCode::kNoSpace:
-    case ErrorCode::kUnavailable:
-    case ErrorCode::kInternal:
-      break;
-  }
-  return "unreadable";
-}
-
 ProcessKey first_process(const CaptureRequest& request) {
   return request.targets.empty() ? ProcessKey{} : request.targets.front().process;
 }
@@ -68,17 +45,6 @@ CaptureFinished event_for(const CaptureRequest& request, MonotonicTime started) 
   return event;
 }
 
-// Reads what runs there now and then makes sure that it was what had been resolved.
-Result<HeapSnapshot> read_until(const goruntime::HeapTarget& target, const Clock& clock, MonotonicTime deadline) {
-  const goruntime::ProcessMemory memory(target.image.pid);
-  auto snapshot = goruntime::read_heap(DeadlineSource(memory, clock, deadline), target, {});
-  const auto now = goruntime::read_process_image(target.image.pid);
-  if (!now.has_value() || *now != target.image) {
-    return fail(ErrorCode::kNotFound, "the process ended or runs another program by now");
-  }
-  return snapshot;
-}
-
 }  // namespace
 
 struct LiveCapture::Attempt {
@@ -89,29 +55,16 @@ struct LiveCapture::Attempt {
   std::optional<Failure> failure;  // set if there is no snapshot
 };
 
-// What can be read of a target as it is now. One more look if the registry's view is out of date.
 LiveCapture::Attempt LiveCapture::try_target(const CaptureTarget& target, MonotonicTime deadline) {
+  LiveRead read = read_live(processes_, target.process, clock_, deadline);
   Attempt attempt;
-  const auto failed = [&](std::string reason, const std::string& detail) {
-    attempt.failure = Failure{std::move(reason), printable(detail), target.process};
-    return std::move(attempt);
-  };
-  auto process = processes_.add(target.process);
-  for (int look = 0;; ++look) {
-    if (!process.has_value()) return failed(reason_of(process.error()), process.error().message);
-    attempt.process = *process;
-    if (!attempt.process->target) return failed(attempt.process->reason, attempt.process->detail);
-    auto snapshot = read_until(*attempt.process->target, clock_, deadline);
-    attempt.taken = clock_.now();
-    if (snapshot.has_value()) {
-      if (auto useless = why_useless(*snapshot)) return failed(useless->reason, useless->detail);
-      attempt.snapshot = std::move(*snapshot);
-      return attempt;
-    }
-    const bool may_be_replaced = snapshot.error().code == ErrorCode::kNotFound && look == 0;
-    if (!may_be_replaced) return failed(reason_of(snapshot.error()), snapshot.error().message);
-    process = processes_.look_again(target.process);
+  attempt.process = std::move(read.process);
+  attempt.taken = read.taken;
+  attempt.snapshot = std::move(read.snapshot);
+  if (read.failure) {
+    attempt.failure = Failure{std::move(read.failure->reason), std::move(read.failure->detail), target.process};
   }
+  return attempt;
 }
 
 // The first that gives a profile, else the failure that got furthest; of equals the later.
@@ -135,7 +88,7 @@ LiveCapture::Attempt LiveCapture::try_targets(const CaptureRequest& request) {
 }
 
 CaptureOutcome LiveCapture::store(const CaptureRequest& request, CaptureFinished event, Attempt attempt) {
-  processes_.set_layout(*attempt.process, attempt.snapshot->layout);
+  if (watcher_) watcher_(*attempt.process, *attempt.snapshot, attempt.taken);
   event.time = attempt.taken;
   event.process = attempt.process->key;
   const auto comment =

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <utility>
+
 #include "base/clock.h"
 #include "base/memory_budget.h"
 #include "captures/capture.h"
 #include "captures/go_processes.h"
+#include "captures/live_read.h"
 #include "captures/read_gate.h"
 
 namespace oomw {
@@ -26,8 +29,8 @@ class LiveCapture final : public CaptureBackend {
   static constexpr std::uint64_t kMemoryBytes = 18u << 20;
 
   // memory: what a read takes is leased from; null: nobody else wants any.
-  LiveCapture(GoProcesses& processes, const Clock& clock, MemoryBudget* memory = nullptr)
-      : processes_(processes), clock_(clock), memory_(memory), gate_(clock) {}
+  LiveCapture(GoProcesses& processes, const Clock& clock, MemoryBudget* memory = nullptr, SnapshotWatcher watcher = {})
+      : processes_(processes), clock_(clock), memory_(memory), watcher_(std::move(watcher)), gate_(clock) {}
 
   [[nodiscard]] CaptureOutcome capture(const CaptureRequest& request) override;
   void prepare(const CaptureRequest& request) override;
@@ -37,6 +40,7 @@ class LiveCapture final : public CaptureBackend {
   GoProcesses& processes_;
   const Clock& clock_;
   MemoryBudget* const memory_;
+  const SnapshotWatcher watcher_;
   ReadGate gate_;
 
   struct Attempt;

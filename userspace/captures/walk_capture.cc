@@ -84,7 +84,7 @@ std::string WalkDecoder::provenance(const CaptureFinished& event, const Clock& c
                      (event.time - event.started).count() / 1000, walk_.absent);
 }
 
-CaptureOutcome WalkDecoder::finish(const Clock& clock) {
+CaptureOutcome WalkDecoder::finish(const Clock& clock, const SnapshotWatcher& watcher) {
   HeapSnapshot snapshot = take_snapshot();
   CaptureFinished event = event_for(walk_);
   event.reason = shortfall(snapshot);
@@ -102,6 +102,7 @@ CaptureOutcome WalkDecoder::finish(const Clock& clock) {
     snapshot.reason = fmt::format("{} of {} buckets, {}{}", snapshot.buckets.size(), walk_.walked, event.reason,
                                   detail_.empty() ? "" : ": " + detail_);
   }
+  if (watcher) watcher(*process_, snapshot, walk_.started);
   const std::string comment = provenance(event, clock);
   return store_snapshot(std::move(snapshot), *process_, std::move(event), comment, clock, clock.now() + kNamingTime);
 }

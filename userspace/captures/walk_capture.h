@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "captures/capture.h"
 #include "captures/go_process.h"
+#include "captures/live_read.h"
 #include "events/event.h"
 #include "goruntime/bucket_decoder.h"
 
@@ -27,8 +28,8 @@ class WalkDecoder {
   WalkDecoder(const HeapWalked& walk, GoProcessPtr process);
 
   void add(std::span<const std::byte> records);
-  // capture_id and the limit's figures are the caller's to fill in.
-  [[nodiscard]] CaptureOutcome finish(const Clock& clock);
+  // capture_id and the limit's figures are the caller's to fill in. `watcher`: see live_read.h.
+  [[nodiscard]] CaptureOutcome finish(const Clock& clock, const SnapshotWatcher& watcher = {});
 
  private:
   [[nodiscard]] goruntime::HeapSnapshot take_snapshot();

@@ -80,6 +80,21 @@ void add_capture(CLI::App& app, CommandLine& line) {
   capture->add_option("-o,--output", line.output_path, "File to write (default oomwitness-PID-TIME.pb.gz here)");
 }
 
+void add_trend(CLI::App& app, CommandLine& line) {
+  CLI::App* trend =
+      add_command(app, line, "trend", "Read a Go heap again and again and tell what grows; needs no daemon");
+  CLI::Option_group* target = trend->add_option_group("target");
+  target->add_option("--pid", line.pid, "Process id")->check(CLI::PositiveNumber);
+  target->add_option("--container", line.container, "Container id or a unique prefix of at least 6 characters");
+  target->add_option("--pod", line.pod, "NAMESPACE/NAME");
+  target->require_option(1);
+  trend->add_option("--interval", line.interval_seconds, "Seconds between readings (default 10)")
+      ->check(CLI::Range(0.1, 86400.0));
+  trend->add_option("--count", line.count, "Readings (default 30); it ends earlier when interrupted")
+      ->check(CLI::Range(1, 100000));
+  trend->add_option("-o,--output", line.output_path, "Directory for a profile of each reading");
+}
+
 }  // namespace
 
 std::variant<CommandLine, int> parse_command_line(int argc, char** argv) {
@@ -90,6 +105,7 @@ std::variant<CommandLine, int> parse_command_line(int argc, char** argv) {
   add_run(app, line);
   add_readers(app, line);
   add_capture(app, line);
+  add_trend(app, line);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {

@@ -28,6 +28,9 @@ struct CommandLine {
   std::optional<std::int32_t> pid;
   std::string container, pod;
   std::string output_path;
+  // trend: with pid, container, pod and output_path
+  double interval_seconds = 10;
+  std::size_t count = 30;
   // top, diff, render, replay
   std::string input_path;
   std::string sample_type;

@@ -13,6 +13,7 @@ namespace oomw::cli {
 [[nodiscard]] int incidents_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int show_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int capture_command(const CommandLine& line, const Config& config);
+[[nodiscard]] int trend_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int top_command(const CommandLine& line);
 [[nodiscard]] int diff_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int render_command(const CommandLine& line, const Config& config);

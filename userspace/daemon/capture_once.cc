@@ -105,15 +105,20 @@ CaptureOutcome capture_by_best(const Config& config, CaptureRequest request, con
 
 }  // namespace
 
+Result<std::vector<CaptureTarget>> find_targets(const Config& config, const CaptureSelector& selector) {
+  ASSIGN_OR_RETURN(std::vector<std::int32_t> pids, pids_of(config, selector));
+  std::vector<CaptureTarget> targets = targets_of(config, std::move(pids), SystemClock().now());
+  if (targets.empty()) return fail(ErrorCode::kNotFound, "no such process any more");
+  return targets;
+}
+
 Result<CaptureOutcome> capture_once(const Config& config, const CaptureSelector& selector) {
   const SystemClock clock;
-  ASSIGN_OR_RETURN(std::vector<std::int32_t> pids, pids_of(config, selector));
   CaptureRequest request;
+  ASSIGN_OR_RETURN(request.targets, find_targets(config, selector));
   request.capture_id = 1;
-  request.targets = targets_of(config, std::move(pids), clock.now());
   request.trigger = "request";
   request.requested = clock.now();
-  if (request.targets.empty()) return fail(ErrorCode::kNotFound, "no such process any more");
   return capture_by_best(config, std::move(request), clock);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "captures/capture.h"
@@ -17,6 +18,9 @@ struct CaptureSelector {
   std::string container;  // id or unique prefix
   std::string pod;        // NAMESPACE/NAME
 };
+
+// Its processes, the largest first, at most 8.
+[[nodiscard]] Result<std::vector<CaptureTarget>> find_targets(const Config& config, const CaptureSelector& selector);
 
 // One capture without a daemon: finds the processes, tries them in order of size, the largest
 // first. An error only when nothing could be tried; else see outcome.finished.

@@ -69,6 +69,15 @@ void read_capture(TableReader table, Config& config) {
   table.reject_unknown();
 }
 
+void read_trend(TableReader table, TrendConfig& trend) {
+  table.flag("enabled", trend.enabled);
+  table.integer("max_memory_bytes", trend.store.max_bytes, 64 << 10, 1 << 30);
+  table.seconds("min_interval_seconds", trend.schedule.min_interval, 1, 3600);
+  table.seconds("max_interval_seconds", trend.schedule.max_interval, 1, 86400);
+  table.seconds("suspect_after_seconds", trend.suspect_after, 0, 86400);
+  table.reject_unknown();
+}
+
 void read_incidents(TableReader table, Config& config) {
   table.integer("keep_count", config.retention.count, 1, 100000);
   table.integer("keep_bytes", config.retention.bytes, 1 << 20, std::int64_t{1} << 44);
@@ -102,6 +111,7 @@ std::optional<Error> read_root(const toml::table& root, std::string_view file, C
   read_sampler(table.table("sampler"), config.sampler);
   read_triggers(table.table("triggers"), config.triggers);
   read_capture(table.table("capture"), config);
+  read_trend(table.table("trend"), config.trend);
   read_incidents(table.table("incidents"), config);
   read_kubernetes(table.table("kubernetes"), config.kubernetes);
   table.reject_unknown();
@@ -129,6 +139,9 @@ std::optional<Error> check_values(const Config& config, std::string_view file) {
   if (config.log_level != "debug" && config.log_level != "info" && config.log_level != "warn" &&
       config.log_level != "error") {
     return invalid("'log_level' must be one of debug, info, warn, error");
+  }
+  if (config.trend.schedule.min_interval > config.trend.schedule.max_interval) {
+    return invalid("'trend.min_interval_seconds' must not exceed 'trend.max_interval_seconds'");
   }
   if ((config.kernel.ring_bytes & (config.kernel.ring_bytes - 1)) != 0) {
     return invalid("'kernel.ring_bytes' must be a power of two");

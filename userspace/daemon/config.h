@@ -8,6 +8,7 @@
 #include "captures/collector_watch.h"
 #include "captures/http_capture.h"
 #include "captures/spool.h"
+#include "daemon/heap_trends.h"
 #include "incidents/correlator.h"
 #include "incidents/incident_store.h"
 #include "kernel/kernel_source.h"
@@ -35,6 +36,7 @@ struct Config {
   HttpCaptureConfig http;
   CollectorConfig collector;
   Nanoseconds live_timeout = std::chrono::seconds(1);
+  TrendConfig trend;
   Spool::Limits spool;
   CorrelatorConfig correlator;
   Retention retention;

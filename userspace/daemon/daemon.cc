@@ -40,6 +40,7 @@ Daemon::~Daemon() {
   impl_->pods.reset();
   impl_->http_workers.reset();
   impl_->live_worker.reset();
+  if (impl_->trends) impl_->trends->stop_reading();
   impl_->go_heaps.reset();
   impl_->writer_worker.reset();
 }
@@ -82,6 +83,7 @@ Result<> Daemon::Impl::start() {
   RETURN_IF_ERROR(start_server());
   start_kernel();
   start_go_heaps();
+  start_trends();
   start_captures();
   start_ring();
   sampler = std::make_unique<Sampler>(*loop, *cgroups, clock, config.sampler, [this](const Event& e) { handle(e); });
@@ -133,6 +135,7 @@ void Daemon::Impl::start_captures() {
       std::make_unique<EvidenceWriter>(*loop, *writer_worker, *spool, clock, config.data_dir, config.retention,
                                        [this](const Incident& incident, const std::string& directory, bool amended) {
                                          if (!amended) observe_leads(incident);
+                                         write_trends(incident, directory);
                                          if (!amended) post_pod_event(incident, directory);
                                          if (options.on_incident) options.on_incident(incident, directory, amended);
                                          publisher->request();
@@ -144,7 +147,8 @@ void Daemon::Impl::start_captures() {
   };
   collectors =
       std::make_unique<CollectorWatch>(*http, *http_workers, config.collector, clock, deliver, &capture_memory);
-  live = std::make_unique<LiveCapture>(go_heaps->processes(), clock, &capture_memory);
+  live = std::make_unique<LiveCapture>(go_heaps->processes(), clock, &capture_memory,
+                                       trends ? trends->watcher(ReadingOrigin::kWatermark) : SnapshotWatcher());
   const std::vector<CaptureLane> lanes = {
       {CaptureMethod::kLive, live.get(), live_worker.get(), config.live_timeout},
       {CaptureMethod::kHttp, collectors.get(), http_workers.get(), config.http.timeout}};
@@ -154,9 +158,29 @@ void Daemon::Impl::start_captures() {
 }
 
 void Daemon::Impl::start_go_heaps() {
-  go_heaps = std::make_unique<GoHeaps>(*kernel, clock, capture_memory, config.proc_root,
-                                       [this](const CaptureFinished& finished) { handle(finished); });
+  go_heaps = std::make_unique<GoHeaps>(
+      *kernel, clock, capture_memory, config.proc_root, [this](const CaptureFinished& finished) { handle(finished); },
+      [this](const GoProcess& process, const auto& snapshot, MonotonicTime taken) {
+        if (trends) trends->add(process, snapshot, taken, ReadingOrigin::kAtKill);
+      });
   go_heaps->scan();
+}
+
+// One trend an incident: of its first victim, the one that the kernel chose.
+void Daemon::Impl::write_trends(const Incident& incident, const std::string& directory) {
+  if (!trends || incident.victims.empty()) return;
+  trends->write_evidence(incident.victims.front().process, directory);
+}
+
+void Daemon::Impl::start_trends() {
+  if (!config.trend.enabled) return;
+  const auto limit_of = [this](ProcessKey key) -> std::optional<std::uint64_t> {
+    const ProcessState* process = pipeline->model().find_process(key);
+    if (process == nullptr) return std::nullopt;
+    const auto limit = pipeline->model().effective_limit(process->cgroup);
+    return limit ? std::optional(limit->limit_bytes) : std::nullopt;
+  };
+  trends = std::make_unique<HeapTrends>(*loop, go_heaps->processes(), clock, capture_memory, config.trend, limit_of);
 }
 
 void Daemon::Impl::start_kernel() {
@@ -224,6 +248,7 @@ void Daemon::Impl::start_timers() {
     listen();
     pipeline->tick(clock.now());
     go_heaps->tick(*scheduler);
+    if (trends) trends->tick(scheduler->in_flight() > 0);
     live_worker->relieve(clock.now(), config.live_timeout + ReadGate::kPatience);
     collect_losses();
     say_findings();

@@ -98,6 +98,7 @@ void Daemon::Impl::after_sample(const MemorySampled& sample) {
 void Daemon::Impl::after_exit(const ProcessExit& exit) {
   collectors->forget(exit.process);
   go_heaps->on_exit(exit);
+  if (trends) trends->on_exit(exit.process);
 }
 
 void Daemon::Impl::after_capture(const CaptureFinished& capture) {
@@ -179,7 +180,7 @@ void Daemon::Impl::collect_losses() {
   lost.merge(go_heaps->lost());
   if (files) lost.merge(files->lost());
   lost["collector_readings"] = collectors->dropped();
-  lost["hung_files"] += live_worker->given_up();
+  lost["hung_files"] += live_worker->given_up() + (trends ? trends->given_up() : 0);
   lost["crossings"] = pipeline->dropped_crossings();
   lost["incidents_unbuilt"] = pipeline->lost_incidents();
   lost["incidents_closed_early"] = pipeline->closed_early();

@@ -18,6 +18,7 @@
 #include "daemon/daemon.h"
 #include "daemon/evidence_writer.h"
 #include "daemon/go_heaps.h"
+#include "daemon/heap_trends.h"
 #include "daemon/ledger_pace.h"
 #include "daemon/pipeline.h"
 #include "daemon/prepare_budget.h"
@@ -65,7 +66,8 @@ struct Daemon::Impl {
   std::unique_ptr<EvidenceWriter> writer;
   std::unique_ptr<CaptureScheduler> scheduler;
   std::unique_ptr<KernelSource> kernel;
-  std::unique_ptr<GoHeaps> go_heaps;
+  std::unique_ptr<HeapTrends> trends;  // null: switched off
+  std::unique_ptr<GoHeaps> go_heaps;   // its workers add to the trends
   std::unique_ptr<LiveCapture> live;
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<FileEvents> files;
@@ -85,6 +87,8 @@ struct Daemon::Impl {
   void start_go_heaps();
   void start_files();
   void start_captures();
+  void start_trends();
+  void write_trends(const Incident& incident, const std::string& directory);
   Result<> start_server();
   void start_timers();
   void flush();

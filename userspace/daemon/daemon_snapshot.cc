@@ -15,7 +15,9 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   MetricsSnapshot snapshot;
   snapshot.built = snapshot.core_tick = clock.now();
   snapshot.ready = is_first_snapshot_ready;
-  add_model(pipeline->model(), kMaxContainerSeries, snapshot);
+  add_model(pipeline->model(), kMaxContainerSeries, snapshot,
+            trends ? trends->suspicions() : std::map<ProcessKey, bool>());
+  if (trends) snapshot.trend = trends->metrics();
   snapshot.kills = pipeline->ledger().counts();
   snapshot.captures = capture_metrics;
   snapshot.kernel_oom_kills_unobserved = pipeline->unobserved_kills();

@@ -34,12 +34,13 @@ std::string why_unserved(const KernelSource& kernel) {
 }  // namespace
 
 GoHeaps::GoHeaps(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, std::string proc_root,
-                 CaptureScheduler::Deliver deliver)
+                 CaptureScheduler::Deliver deliver, SnapshotWatcher snapshot_watcher)
     : kernel_(kernel),
       clock_(clock),
       memory_(memory),
       proc_root_(std::move(proc_root)),
       deliver_(std::move(deliver)),
+      snapshot_watcher_(std::move(snapshot_watcher)),
       processes_(clock, {}, watcher()),
       lookers_("oomw-look", 2, kLookQueue, kSpares),
       walkers_("oomw-walk", 1, kWalkQueue, kSpares) {}
@@ -195,7 +196,7 @@ CaptureOutcome GoHeaps::decode(const HeapWalked& walk, Taken* taken, const GoPro
     }
     taken->lease.give_back();
   }
-  return decoder.finish(clock_);
+  return decoder.finish(clock_, snapshot_watcher_);
 }
 
 void GoHeaps::tick(CaptureScheduler& scheduler) {

@@ -16,6 +16,7 @@
 #include "base/worker_pool.h"
 #include "captures/capture_scheduler.h"
 #include "captures/go_processes.h"
+#include "captures/live_read.h"
 #include "export/metrics_snapshot.h"
 #include "kernel/kernel_source.h"
 
@@ -38,9 +39,9 @@ class GoHeaps {
   // and wait to be decoded have the rest.
   static constexpr std::uint64_t kLeftByWalks = 32u << 20;
 
-  // kernel, clock and memory outlive this, and so does what `deliver` touches.
+  // kernel, clock and memory outlive this, and so does what `deliver` and `watcher` touch.
   GoHeaps(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, std::string proc_root,
-          CaptureScheduler::Deliver deliver);
+          CaptureScheduler::Deliver deliver, SnapshotWatcher watcher = {});
 
   [[nodiscard]] GoProcesses& processes() { return processes_; }
 
@@ -83,6 +84,7 @@ class GoHeaps {
   MemoryBudget& memory_;
   const std::string proc_root_;
   CaptureScheduler::Deliver deliver_;
+  const SnapshotWatcher snapshot_watcher_;
   GoProcesses processes_;
   std::map<ProcessKey, Awaited> awaited_;
   std::deque<ProcessKey> walked_;  // newest; a walk may overtake the report of its kill

@@ -18,6 +18,7 @@ struct ContainerMetrics {
   std::string k8s_namespace, pod, container;  // labels; unique together (the builder merges)
   std::optional<std::uint64_t> usage_bytes, limit_bytes, nonreclaimable_bytes;
   std::optional<double> growth_bytes_per_second, seconds_to_limit;
+  std::optional<bool> suspected_leak;  // none: no Go heap in it was read often enough to say
   std::optional<double> reclaim_stall_seconds;
   std::optional<std::uint64_t> reclaim_calls, reclaim_zero_yield_calls;
 };
@@ -45,6 +46,13 @@ struct GoProcessMetrics {
   CaptureMetrics::Histogram registration_seconds;
 };
 
+// The trends of Go heaps; only where they are switched on.
+struct TrendMetrics {
+  std::map<std::string, std::uint64_t> readings;  // by result: ok or one of read_live()'s reasons, few
+  std::uint64_t bytes = 0;
+  std::map<std::string, std::uint64_t> dropped;  // readings and processes for the budget, asked for and not taken
+};
+
 // Only where the Kubernetes API is asked.
 struct KubernetesMetrics {
   std::string state;                           // listing | watching | waiting
@@ -64,6 +72,7 @@ struct MetricsSnapshot {
   std::map<KillLabels, std::uint64_t> kills;
   CaptureMetrics captures;
   GoProcessMetrics go_processes;
+  std::optional<TrendMetrics> trend;
   std::optional<KubernetesMetrics> kubernetes;
   std::map<std::string, std::uint64_t> lost;          // events_lost_total{stage}
   std::map<std::string, double> program_run_seconds;  // bpf_program_run_seconds_total{program}

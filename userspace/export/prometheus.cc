@@ -226,6 +226,19 @@ std::string by_label(const char* name, const char* help, const char* label,
   return family.text();
 }
 
+std::string trend(const MetricsSnapshot& snapshot) {
+  const auto suspected = [](const ContainerMetrics& c) { return c.suspected_leak; };
+  return by_label("trend_readings_total", "Heaps read for their trend, by what came of it.", "result",
+                  snapshot.trend->readings, {"ok", "gone", "timeout"}) +
+         by_label("trend_dropped_total", "What trends gave up: for their memory, or because readings were behind.",
+                  "what", snapshot.trend->dropped, {"reading", "process", "due", "incident"}) +
+         single("trend_memory_bytes", "Memory that trends take.", MetricType::Gauge,
+                static_cast<double>(snapshot.trend->bytes)) +
+         per_container(snapshot, "container_suspected_leak",
+                       "1 while a Go heap in it keeps growing where it was; absent: too few readings to say.",
+                       MetricType::Gauge, suspected);
+}
+
 std::string kubernetes(const KubernetesMetrics& metrics) {
   Family state("kubernetes_state", "What is being asked of the API server: 1 for the state in force.",
                MetricType::Gauge);
@@ -309,7 +322,8 @@ std::string self(const MetricsSnapshot& s) {
 std::string to_prometheus_text(const MetricsSnapshot& snapshot) {
   return kills(snapshot) + captures(snapshot.captures) + go_processes(snapshot.go_processes) +
          container_memory(snapshot) + container_reclaim(snapshot) + losses(snapshot) + programs(snapshot) +
-         incidents(snapshot) + (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") + self(snapshot);
+         incidents(snapshot) + (snapshot.trend ? trend(snapshot) : "") +
+         (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") + self(snapshot);
 }
 
 }  // namespace oomw

@@ -75,9 +75,23 @@ Chosen choose_one_per_label_set(const MemoryModel& model) {
   return chosen;
 }
 
+// By the cgroup that is shown for it; one suspected process makes a container suspected.
+std::map<CgroupId, bool> suspicions_by_cgroup(const MemoryModel& model, const std::map<ProcessKey, bool>& suspicions) {
+  std::map<CgroupId, bool> by_cgroup;
+  for (const auto& [key, is_suspected] : suspicions) {
+    const ProcessState* process = model.find_process(key);
+    if (process == nullptr) continue;
+    const CgroupState* container = model.container_of(process->cgroup);
+    by_cgroup[container != nullptr ? container->id : process->cgroup] |= is_suspected;
+  }
+  return by_cgroup;
+}
+
 }  // namespace
 
-void add_model(const MemoryModel& model, std::size_t max_containers, MetricsSnapshot& snapshot) {
+void add_model(const MemoryModel& model, std::size_t max_containers, MetricsSnapshot& snapshot,
+               const std::map<ProcessKey, bool>& suspicions) {
+  const std::map<CgroupId, bool> suspected = suspicions_by_cgroup(model, suspicions);
   const Chosen chosen = choose_one_per_label_set(model);
   std::vector<Chosen::const_pointer> order;
   order.reserve(chosen.size());
@@ -86,7 +100,9 @@ void add_model(const MemoryModel& model, std::size_t max_containers, MetricsSnap
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
                     [](auto* a, auto* b) { return a->second->usage_bytes > b->second->usage_bytes; });
   for (std::size_t i = 0; i < kept; ++i) {
-    snapshot.containers.push_back(metrics_of(order[i]->first, *order[i]->second, model));
+    ContainerMetrics& metrics = snapshot.containers.emplace_back(metrics_of(order[i]->first, *order[i]->second, model));
+    const auto judged = suspected.find(order[i]->second->id);
+    if (judged != suspected.end()) metrics.suspected_leak = judged->second;
   }
   for (const auto& [stage, total] : model.lost()) snapshot.lost[stage] = total;
   snapshot.lost["metrics_containers"] = order.size() - kept;

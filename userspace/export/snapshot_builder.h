@@ -13,6 +13,8 @@ namespace oomw {
 // stages, counts. Containers with equal labels (replicas of a unit, restarts lingering) merge:
 // the living newest wins. At most max_containers, largest usage first; the rest is counted in
 // lost["metrics_containers"]. O(containers): called when something asks, not per event.
-void add_model(const MemoryModel& model, std::size_t max_containers, MetricsSnapshot& snapshot);
+// suspicions: the Go processes whose heaps were judged, and whether a leak is suspected.
+void add_model(const MemoryModel& model, std::size_t max_containers, MetricsSnapshot& snapshot,
+               const std::map<ProcessKey, bool>& suspicions = {});
 
 }  // namespace oomw

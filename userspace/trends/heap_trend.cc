@@ -13,6 +13,8 @@ using goruntime::HeapSnapshot;
 
 // Ages below this count as one: readings at 80, 90 and 95 % may come within milliseconds.
 constexpr double kYoungSeconds = 10;
+// From the baseline on; with fewer, the start-up is most of what there is to see.
+constexpr std::size_t kLeastFromBaseline = 6;
 
 std::uint32_t clamped(std::int64_t objects) {
   constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
@@ -108,7 +110,8 @@ void HeapTrend::add(const HeapSnapshot& snapshot, const ReadingContext& context)
 
 std::size_t HeapTrend::baseline() const {
   const auto marked = std::ranges::find_if(readings_, &TrendReading::is_baseline);
-  return marked == readings_.end() ? 0 : static_cast<std::size_t>(marked - readings_.begin());
+  const auto from_there = static_cast<std::size_t>(readings_.end() - marked);
+  return from_there < kLeastFromBaseline ? 0 : readings_.size() - from_there;
 }
 
 // The reading whose neighbours are closest to each other, measured by the ratio of their ages. Never

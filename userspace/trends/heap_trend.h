@@ -59,7 +59,7 @@ class HeapTrend {
   [[nodiscard]] bool thin();
 
   [[nodiscard]] const std::vector<TrendReading>& readings() const { return readings_; }  // oldest first
-  // The position of the baseline; of the oldest while the process is starting up. 0 without readings.
+  // The position of the baseline; of the oldest until six readings are there from it on. 0 without any.
   [[nodiscard]] std::size_t baseline() const;
   [[nodiscard]] const SiteTable& sites() const { return table_; }
   [[nodiscard]] std::size_t bytes() const;

@@ -47,6 +47,10 @@ max_seconds = 0.02
 ports = [9000]
 [capture.spool]
 files = 7
+[trend]
+enabled = false
+max_memory_bytes = 1048576
+max_interval_seconds = 60
 [incidents]
 keep_count = 5
 )",
@@ -63,7 +67,14 @@ keep_count = 5
   EXPECT_EQ(config->kernel.walk_max_time, std::chrono::milliseconds(20));
   EXPECT_EQ(config->http.ports, std::vector<std::uint16_t>{9000});
   EXPECT_EQ(config->spool.files, 7u);
+  EXPECT_FALSE(config->trend.enabled);
+  EXPECT_EQ(config->trend.store.max_bytes, 1u << 20);
+  EXPECT_EQ(config->trend.schedule.max_interval, std::chrono::minutes(1));
   EXPECT_EQ(config->retention.count, 5u);
+}
+
+TEST(ConfigTest, trend_intervals_that_contradict_each_other_are_an_error) {
+  EXPECT_NE(error_of("[trend]\nmin_interval_seconds = 700\n").find("must not exceed"), std::string::npos);
 }
 
 TEST(ConfigTest, unknown_key_names_file_line_and_column) {

@@ -188,5 +188,27 @@ TEST(PrometheusText, no_series_appears_twice_whatever_the_names) {
   EXPECT_EQ(std::set<std::string>(series.begin(), series.end()).size(), series.size());
 }
 
+TEST(PrometheusText, trends_are_shown_where_they_are_kept_and_a_leak_only_where_it_was_judged) {
+  MetricsSnapshot snapshot;
+  ContainerMetrics leaky, calm, unknown;
+  leaky.container = "leaky";
+  leaky.suspected_leak = true;
+  calm.container = "calm";
+  calm.suspected_leak = false;
+  unknown.container = "unknown";
+  snapshot.containers = {leaky, calm, unknown};
+  EXPECT_THAT(to_prometheus_text(snapshot), Not(HasSubstr("trend")));
+  snapshot.trend.emplace();
+  snapshot.trend->readings["ok"] = 7;
+  snapshot.trend->bytes = 4096;
+  const std::string text = to_prometheus_text(snapshot);
+  const std::string name = "oomwitness_container_suspected_leak{namespace=\"\",pod=\"\",container=";
+  EXPECT_TRUE(has_sample(text, name + "\"leaky\"}", "1"));
+  EXPECT_TRUE(has_sample(text, name + "\"calm\"}", "0"));
+  EXPECT_THAT(text, Not(HasSubstr(name + "\"unknown\"}")));
+  EXPECT_TRUE(has_sample(text, "oomwitness_trend_readings_total{result=\"ok\"}", "7"));
+  EXPECT_TRUE(has_sample(text, "oomwitness_trend_memory_bytes", "4096"));
+}
+
 }  // namespace
 }  // namespace oomw

@@ -54,6 +54,30 @@ TEST_F(SnapshotBuilderTest, container_is_shown_with_its_readings) {
   EXPECT_EQ(container.reclaim_zero_yield_calls, 3u);
 }
 
+TEST_F(SnapshotBuilderTest, one_suspected_process_makes_its_container_suspected) {
+  for (const std::uint64_t id : {1, 2, 3}) {
+    make_cgroup(id, "/c" + std::to_string(id));
+    identify(id, "app" + std::to_string(id));
+  }
+  const auto live_in = [&](std::int32_t pid, std::uint64_t cgroup) {
+    ProcessSeen seen;
+    seen.time = kNow;
+    seen.process = {pid, 1};
+    seen.cgroup = {cgroup};
+    model.apply(seen);
+  };
+  live_in(10, 1);
+  live_in(11, 1);
+  live_in(20, 2);
+  MetricsSnapshot snapshot;
+  add_model(model, kPlenty, snapshot, {{{10, 1}, true}, {{11, 1}, false}, {{20, 1}, false}});
+  std::map<std::string, std::optional<bool>> suspected;
+  for (const ContainerMetrics& c : snapshot.containers) suspected[c.container] = c.suspected_leak;
+  EXPECT_EQ(suspected["app1"], true);
+  EXPECT_EQ(suspected["app2"], false);
+  EXPECT_EQ(suspected["app3"], std::nullopt);  // nobody looked
+}
+
 TEST_F(SnapshotBuilderTest, plain_cgroup_is_shown_only_with_a_limit_by_its_last_component) {
   make_cgroup(1, "/jobs/nightly");
   make_cgroup(2, "/jobs/unlimited");

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Heaps read over time: what leaks is called, what stopped growing is not."""
+import json
+import os
+
+from harness import pprof, tools
+from harness.daemon import run_cli
+from harness.go_heap import LEAK, GoHeapTest
+from harness.wait import eventually
+
+# As often as the daemon's tick allows; a real one waits five minutes before it calls anything.
+CONFIG = """
+[trend]
+min_interval_seconds = 1
+max_interval_seconds = 1
+suspect_after_seconds = 0
+"""
+SUSPECTED = "oomwitness_container_suspected_leak"
+
+
+class Trends(GoHeapTest):
+    def suspicion(self, witness, box):
+        """1 or 0; None while too few readings were taken to say."""
+        name = box.path.rsplit("/", 1)[-1]
+        found = [v for l, v in witness.scrape().values(SUSPECTED) if name in l["container"]]
+        return found[0] if found else None
+
+    def wait_readings(self, witness, count):
+        eventually(lambda: witness.scrape().sum("oomwitness_trend_readings_total", result="ok") >= count,
+                   lambda: f"{count} readings; have {witness.scrape().values('oomwitness_trend_readings_total')}", 120)
+
+    def test_a_leak_is_suspected_and_a_heap_that_stopped_growing_is_not(self):
+        witness = self.daemon(CONFIG)
+        leak, calm = self.cgroup("trend-leak", 2048), self.cgroup("trend-calm", 2048)
+        # A leak without any other garbage is collected at every doubling only; GOGC makes that every tenth.
+        self.leaker(leak, rate=6, env={"GOGC": "10"})
+        self.leaker(calm, "-limit-mb", 24, "-prefill-mb", 24, rate=6, env={"GOGC": "10"})
+        eventually(lambda: self.suspicion(witness, leak) == 1, lambda: "the leak to be suspected; have "
+                   f"{self.suspicion(witness, leak)}", 240)
+        self.wait_readings(witness, 10)
+        self.assertNotEqual(self.suspicion(witness, calm), 1)
+        scrape = witness.scrape()
+        self.assertGreater(scrape.sum("oomwitness_trend_memory_bytes"), 0)
+        self.assertLessEqual(scrape.sum("oomwitness_trend_memory_bytes"), 8 << 20)
+
+    def test_switched_off_nothing_is_read(self):
+        witness = self.daemon("[trend]\nenabled = false\n")
+        self.assertNotIn("oomwitness_trend_readings_total", witness.scrape().families())
+        self.assertNotIn("oomwitness_trend_memory_bytes", witness.scrape().families())
+
+    def test_a_killed_leaker_leaves_its_trend_beside_the_incident(self):
+        witness = self.daemon(CONFIG)
+        box = self.cgroup("trend-kill", 128)
+        self.leaker(box, rate=8, env={"GOGC": "10"}).wait_killed()
+        incident, _ = self.at_kill_of(witness, box)
+        path = os.path.join(incident["_dir"], "trend.json")
+
+        def with_the_kill():
+            if not os.path.exists(path):
+                return None
+            with open(path) as f:
+                trend = json.load(f)
+            return trend if trend["readings"][-1]["origin"] == "at_kill" else None
+
+        trend = eventually(with_the_kill, lambda: f"trend.json with the walk at the kill; {os.listdir(incident['_dir'])}",
+                           60)
+        self.assertEqual(trend["process"]["pid"], incident["victims"][0]["pid"])
+        self.assertGreaterEqual(len(trend["readings"]), 3)
+        held = [r["held_bytes"] for r in trend["readings"]]
+        self.assertGreater(held[-1], 80 << 20)
+        self.assertEqual(sum(r["is_baseline"] for r in trend["readings"]), 1)
+        files = [r["file"] for r in trend["readings"] if r["file"]]
+        self.assertGreaterEqual(len(files), 2)
+        last = os.path.join(incident["_dir"], trend["readings"][-1]["file"])
+        self.assertEqual(tools.pprof_top(last)[0][1], LEAK)
+        profile = pprof.read(last)
+        self.assertAlmostEqual(profile.total(), held[-1], delta=trend["readings"][-1]["buckets"] + 1)
+
+
+class Command(GoHeapTest):
+    """`oomwitness trend`, which needs no daemon."""
+
+    def test_a_leak_is_named_with_its_function_and_each_reading_has_a_profile(self):
+        box = self.cgroup("trend-command", 2048)
+        work = self.leaker(box, rate=12, env={"GOGC": "10"})
+        eventually(lambda: box.usage() > 16 << 20, lambda: "the leaker to run", 60)  # until then its pid is a shell's
+        out = os.path.join(self.scratch, "profiles")
+        done = run_cli("trend", "--pid", work.pid, "--interval", 1.5, "--count", 14, "-o", out, timeout_s=180)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("suspected of a leak", done.stdout)
+        self.assertIn(LEAK, done.stdout)
+        self.assertEqual(len(os.listdir(out)), 14)
+        self.assertEqual(tools.pprof_top(os.path.join(out, "trend-14.pb.gz"))[0][1], LEAK)
+
+    def test_a_process_that_is_not_go_is_an_error(self):
+        box = self.cgroup("trend-c", 64)
+        work = self.memhog(box, "--hold-mb", "4")
+        work.wait_output("ready")
+        done = run_cli("trend", "--pid", work.pid, "--count", 2, "--interval", 0.1)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("not_go", done.stderr)

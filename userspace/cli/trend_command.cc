@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "daemon/trend_once.h"
+
+namespace oomw::cli {
+namespace {
+
+std::string bytes(double value) {
+  const std::string size = human_bytes(static_cast<std::uint64_t>(std::fabs(value)));
+  return value < 0 ? "-" + size : size;
+}
+
+// Sleeps for the interval; an interrupt ends the command as it ends `run`: with what is known by then.
+class Pause {
+ public:
+  explicit Pause(double seconds) {
+    interval_.tv_sec = static_cast<time_t>(seconds);
+    interval_.tv_nsec = static_cast<long>((seconds - std::floor(seconds)) * 1e9);
+    sigemptyset(&ends_);
+    sigaddset(&ends_, SIGINT);
+    sigaddset(&ends_, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &ends_, nullptr);
+  }
+  [[nodiscard]] bool wait() const { return ::sigtimedwait(&ends_, nullptr, &interval_) < 0; }
+
+ private:
+  timespec interval_{};
+  sigset_t ends_{};
+};
+
+// Prints each reading, and writes its profile where one is wanted.
+class Printer {
+ public:
+  explicit Printer(std::string directory) : directory_(std::move(directory)) {}
+
+  void on_reading(const TrendReading& reading, const std::string& profile) {
+    if (!first_) {
+      first_ = reading.time;
+      fmt::print("{:>8}  {:>6}  {:>10}  {:>10}  {:>9}\n", "seconds", "gc", "live", "held", "buckets");
+    }
+    fmt::print("{:8.1f}  {:>6}  {:>10}  {:>10}  {:9}{}\n", to_seconds(reading.time - *first_),
+               reading.gc_cycle ? std::to_string(*reading.gc_cycle) : "?", human_bytes(reading.live_bytes),
+               human_bytes(reading.held_bytes), reading.buckets.size(), reading.is_complete ? "" : "  partial");
+    std::fflush(stdout);
+    if (!profile.empty()) write(profile);
+  }
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+ private:
+  void write(const std::string& profile) {
+    const std::string path = fmt::format("{}/trend-{:02}.pb.gz", directory_, ++written_);
+    if (Result<> done = write_file_atomic(path, profile); !done.has_value()) error_ = done.error();
+  }
+
+  const std::string directory_;
+  std::optional<MonotonicTime> first_;
+  int written_ = 0;
+  std::optional<Error> error_;
+};
+
+void print_site(const NamedSite& site) {
+  const SiteTrend& t = site.trend;
+  fmt::print("\n  {} gained, more in {:.0f} % of the intervals; {}/s ({} to {}); live {} -> {}\n",
+             bytes(t.gained_bytes), t.growth_share * 100, bytes(t.slope), bytes(t.slope_low), bytes(t.slope_high),
+             bytes(t.first_bytes), bytes(t.last_bytes));
+  for (const std::string& frame : site.frames) fmt::print("      {}\n", frame);
+}
+
+void print(const TrendFindings& findings) {
+  const LeakReport& report = findings.report;
+  fmt::print("\n{} readings with a collection between them in {:.0f} s; {} call sites, {} of them worth a test\n",
+             report.readings, report.span_seconds, report.sites_seen, report.sites_tested);
+  fmt::print("whole heap: {}, {}/s\n", to_string(report.whole.judgement), bytes(report.whole.slope));
+  if (report.suspects.empty()) fmt::print("no call site is suspected of a leak\n");
+  if (report.is_undecided) fmt::print("too few readings for so many call sites: more of them will tell\n");
+  if (!report.suspects.empty()) {
+    fmt::print("suspected of a leak, {:.2f} % sure of each slope:\n", report.confidence * 100);
+  }
+  for (const NamedSite& site : findings.suspects) print_site(site);
+}
+
+}  // namespace
+
+int trend_command(const CommandLine& line, const Config& config) {
+  const bool wants_profiles = !line.output_path.empty();
+  if (wants_profiles) {
+    if (Result<> made = make_directories(line.output_path, 0700); !made.has_value()) return report(made.error());
+  }
+  const Pause pause(line.interval_seconds);
+  Printer printer(line.output_path);
+  const TrendWish wish{
+      line.count, wants_profiles, [&pause] { return pause.wait(); },
+      [&printer](const TrendReading& reading, const std::string& profile) { printer.on_reading(reading, profile); }};
+  const Result<TrendFindings> findings = watch_trend(config, {line.pid, line.container, line.pod}, wish);
+  if (!findings.has_value()) return report(findings.error());
+  print(*findings);
+  return printer.error() ? report(*printer.error()) : kOk;
+}
+
+}  // namespace oomw::cli

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/event_loop.h"
+#include "base/memory_budget.h"
+#include "base/worker_pool.h"
+#include "captures/live_read.h"
+#include "export/metrics_snapshot.h"
+#include "trends/leak_detector.h"
+#include "trends/trend_store.h"
+#include "triggers/trend_schedule.h"
+
+namespace oomw {
+
+struct TrendConfig {
+  bool enabled = true;
+  TrendStoreConfig store;
+  TrendScheduleConfig schedule;
+  LeakParameters leak;
+  // Growth seen for less than this may be a cache that fills: no alarm yet.
+  Nanoseconds suspect_after = std::chrono::minutes(5);
+};
+
+// Reads the heap of every Go program now and then, keeps its trend, and judges it after each reading.
+//   - readings by the schedule have a worker of their own, and wait while captures are under way;
+//   - heaps that were read for another reason (a capture, the walk at a kill) are readings too;
+//   - a reading leases its memory; where captures want all of it, it is left out and counted.
+// Core thread, except where said. The core never waits for a trend: the store's lock is the workers'.
+class HeapTrends {
+ public:
+  // Of 20,000 buckets of 20 frames: no profile is made of them.
+  static constexpr std::uint64_t kMemoryBytes = 6u << 20;
+  // Captures find this much left whatever trends take.
+  static constexpr std::uint64_t kLeftForCaptures = 40u << 20;
+  // The longest list, 60,000 buckets, takes 60 ms of CPU.
+  // Fewer readings tell nothing that a capture does not.
+  static constexpr std::size_t kLeastReadings = 3;
+  static constexpr Nanoseconds kTimeout = std::chrono::milliseconds(500);
+  using LimitOf = std::function<std::optional<std::uint64_t>(ProcessKey)>;
+
+  // All of it outlives this, and so does what limit_of touches.
+  HeapTrends(EventLoop& loop, GoProcesses& processes, const Clock& clock, MemoryBudget& memory, TrendConfig config,
+             LimitOf limit_of);
+
+  // About once a second. is_busy: captures are under way.
+  void tick(bool is_busy);
+  void on_exit(ProcessKey process);
+  // Ends what is under way; from here on only add(). Before the registry goes, whose workers call that.
+  void stop_reading() { worker_.reset(); }
+  // Any worker: a heap that was read anyway.
+  void add(const GoProcess& process, const goruntime::HeapSnapshot& snapshot, MonotonicTime taken,
+           ReadingOrigin origin);
+  [[nodiscard]] SnapshotWatcher watcher(ReadingOrigin origin);
+
+  // Beside an incident of this victim: see trend_evidence.h. On the worker; nothing if there is no trend
+  // of it. Again when its walk came later.
+  void write_evidence(ProcessKey victim, const std::string& directory);
+
+  // Processes read often enough to say, and whether a leak is suspected. Any thread, as is metrics().
+  [[nodiscard]] std::map<ProcessKey, bool> suspicions() const;
+  [[nodiscard]] TrendMetrics metrics() const;
+  [[nodiscard]] std::uint64_t given_up() const { return worker_->given_up(); }
+
+ private:
+  void list_processes();
+  void write_evidence_now(const GoProcess& victim, const std::string& directory);  // worker thread
+  void read(ProcessKey process);                                                   // worker thread
+  [[nodiscard]] std::string read_into_store(ProcessKey process);                   // worker thread
+  void judge_locked(ProcessKey process);                                           // any worker, with store_mutex_
+  [[nodiscard]] std::optional<std::uint64_t> limit_of_locked(ProcessKey process) const;
+  void finish(ProcessKey process, const std::string& result, Nanoseconds cost);
+  void publish_locked();
+
+  EventLoop& loop_;
+  GoProcesses& processes_;
+  const Clock& clock_;
+  MemoryBudget& memory_;
+  const TrendConfig config_;
+  const LimitOf limit_of_;
+  TrendSchedule schedule_;
+  MonotonicTime next_list_;
+
+  std::mutex store_mutex_;  // taken before state_mutex_
+  TrendStore store_;
+
+  mutable std::mutex state_mutex_;  // held for moments only
+  TrendMetrics metrics_;
+  std::map<ProcessKey, bool> suspicions_;
+  std::map<ProcessKey, std::uint64_t> limits_;  // as of the last listing
+
+  std::unique_ptr<WorkerPool> worker_;  // last: joined before what its tasks touch
+};
+
+}  // namespace oomw

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/trend_evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "captures/go_profile.h"
+#include "pprof/codec.h"
+
+namespace oomw {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::size_t kMaxSites = 20, kMaxFrames = 32;
+// Of build_profile()'s four: alloc_objects, alloc_space, inuse_objects, inuse_space.
+constexpr std::ptrdiff_t kAllocTypes = 2;
+
+goruntime::Counts counts_of(std::uint64_t objects, std::uint64_t block_bytes) {
+  return {objects, 0, objects * block_bytes, 0};
+}
+
+// As if it had been read from a process loaded where its file says.
+goruntime::HeapSnapshot snapshot_of(const HeapTrend& trend, const TrendReading& reading, const GoProcess& process) {
+  goruntime::HeapSnapshot snapshot;
+  snapshot.go_version = process.binary->go_version;
+  snapshot.rate = reading.rate;
+  snapshot.complete = reading.is_complete;
+  snapshot.layout = goruntime::RecordLayout::kObjects;
+  if (reading.gc_cycle) snapshot.cycle = goruntime::CycleState{*reading.gc_cycle << 1, *reading.gc_cycle << 1, 0};
+  for (const TrendReading::Bucket& bucket : reading.buckets) {
+    const std::vector<std::uint64_t> pcs = trend.sites().pcs_of(trend.sites().site_of(bucket.number));
+    goruntime::Bucket& read = snapshot.buckets.emplace_back();
+    read.first_pc = snapshot.pcs.append(pcs);
+    read.pc_count = static_cast<std::uint32_t>(pcs.size());
+    read.size = trend.sites().block_bytes_of(bucket.number);
+    read.active = counts_of(std::min(bucket.live_objects, bucket.held_objects), read.size);
+    read.future = counts_of(bucket.held_objects - std::min(bucket.live_objects, bucket.held_objects), read.size);
+  }
+  return snapshot;
+}
+
+void keep_only_inuse(pprof::Profile& profile) {
+  profile.sample_types.erase(profile.sample_types.begin(), profile.sample_types.begin() + kAllocTypes);
+  for (pprof::Sample& sample : profile.samples) {
+    sample.values.erase(sample.values.begin(), sample.values.begin() + kAllocTypes);
+  }
+}
+
+// JSON has no infinity: a slope that nothing is known of is null.
+ordered_json number(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr); }
+
+ordered_json json_of(const SiteTrend& site) {
+  return {{"judgement", to_string(site.judgement)},
+          {"readings", site.readings},
+          {"growth_share", site.growth_share},
+          {"slope_bytes_per_second", number(site.slope)},
+          {"slope_low_bytes_per_second", number(site.slope_low)},
+          {"slope_high_bytes_per_second", number(site.slope_high)},
+          {"gained_bytes", number(site.gained_bytes)},
+          {"noise_bytes", number(site.noise_bytes)},
+          {"return_share", site.return_share},
+          {"first_live_bytes", number(site.first_bytes)},
+          {"last_live_bytes", number(site.last_bytes)},
+          {"first_held_bytes", number(site.held_first_bytes)},
+          {"last_held_bytes", number(site.held_last_bytes)}};
+}
+
+// Baseline, the reading nearest to the middle of the time from it to the last, and the last.
+std::vector<std::size_t> chosen_readings(const HeapTrend& trend) {
+  const std::vector<TrendReading>& readings = trend.readings();
+  const std::size_t first = trend.baseline(), last = readings.size() - 1;
+  const MonotonicTime middle = readings[first].time + (readings[last].time - readings[first].time) / 2;
+  std::size_t nearest = first;
+  for (std::size_t i = first; i <= last; ++i) {
+    const auto distance = [&](std::size_t at) { return std::chrono::abs(readings[at].time - middle); };
+    if (distance(i) < distance(nearest)) nearest = i;
+  }
+  std::vector<std::size_t> chosen = {first, nearest, last};
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+  return chosen;
+}
+
+ordered_json json_of(const HeapTrend& trend, const std::map<std::size_t, std::string>& files, const Clock& clock) {
+  ordered_json list = ordered_json::array();
+  for (std::size_t i = 0; i < trend.readings().size(); ++i) {
+    const TrendReading& reading = trend.readings()[i];
+    const auto file = files.find(i);
+    list.push_back({{"time", to_rfc3339(clock.wall_of(reading.time))},
+                    {"origin", to_string(reading.origin)},
+                    {"is_baseline", i == trend.baseline()},
+                    {"gc_cycle", reading.gc_cycle ? ordered_json(*reading.gc_cycle) : ordered_json(nullptr)},
+                    {"live_bytes", reading.live_bytes},
+                    {"held_bytes", reading.held_bytes},
+                    {"buckets", reading.buckets.size()},
+                    {"complete", reading.is_complete},
+                    {"file", file != files.end() ? ordered_json(file->second) : ordered_json(nullptr)}});
+  }
+  return list;
+}
+
+ordered_json json_of(const LeakReport& report, const HeapTrend& trend, goruntime::Symbolizer* symbolizer) {
+  ordered_json sites = ordered_json::array();
+  for (std::size_t i = 0; i < std::min(report.suspects.size(), kMaxSites); ++i) {
+    sites.push_back(json_of(report.suspects[i]));
+    sites.back()["frames"] = frames_of_site(trend, report.suspects[i].site, symbolizer, kMaxFrames);
+  }
+  return {{"readings_that_count", report.readings}, {"span_seconds", report.span_seconds},
+          {"sites_seen", report.sites_seen},        {"sites_tested", report.sites_tested},
+          {"confidence", report.confidence},        {"whole", json_of(report.whole)},
+          {"suspects", report.suspects.size()},     {"sites", std::move(sites)}};
+}
+
+}  // namespace
+
+std::vector<std::string> frames_of_site(const HeapTrend& trend, std::uint32_t site, goruntime::Symbolizer* symbolizer,
+                                        std::size_t max) {
+  std::vector<std::string> lines;
+  const std::vector<std::uint64_t> pcs = trend.sites().pcs_of(site);
+  if (symbolizer == nullptr) {
+    for (const std::uint64_t pc : pcs) lines.push_back(fmt::format("{:#x}", pc));
+  } else {
+    for (const goruntime::Frame& frame : symbolizer->stack(pcs, 0)) {
+      lines.push_back(frame.is_known ? fmt::format("{} {}:{}", printable(symbolizer->text(frame.function)),
+                                                   printable(symbolizer->text(frame.file)), frame.line)
+                                     : fmt::format("{:#x}", frame.pc));
+    }
+  }
+  if (lines.size() > max) lines.resize(max);
+  return lines;
+}
+
+std::string profile_of_reading(const HeapTrend& trend, const TrendReading& reading, const GoProcess& process,
+                               goruntime::Symbolizer* symbolizer, WallTime time) {
+  const std::string path = process.exe ? process.exe->path() : std::string();
+  const std::string comment = fmt::format("oomwitness: method=trend origin={} pid={} types=inuse only",
+                                          to_string(reading.origin), process.key.pid);
+  pprof::Profile profile =
+      build_profile(snapshot_of(trend, reading, process), symbolizer, {time, path, *process.binary, {comment}});
+  keep_only_inuse(profile);
+  return pprof::write(profile);
+}
+
+Result<> write_trend_evidence(const HeapTrend& trend, const LeakReport& report, const GoProcess& process,
+                              const Clock& clock, const std::string& directory) {
+  if (trend.readings().empty()) return {};
+  std::unique_ptr<goruntime::FdSource> file;
+  std::unique_ptr<goruntime::Symbolizer> symbolizer;
+  if (process.exe) {
+    file = std::make_unique<goruntime::FdSource>(process.exe->fd());
+    auto opened = goruntime::Symbolizer::open(*file, goruntime::Symbolizer::TypeArguments::kWhole);
+    if (opened.has_value()) symbolizer = std::move(*opened);
+  }
+  std::map<std::size_t, std::string> files;
+  for (const std::size_t chosen : chosen_readings(trend)) {
+    const TrendReading& reading = trend.readings()[chosen];
+    const std::string name = fmt::format("trend-{:02}.pb.gz", files.size() + 1);
+    RETURN_IF_ERROR(
+        write_file_atomic(directory + "/" + name,
+                          profile_of_reading(trend, reading, process, symbolizer.get(), clock.wall_of(reading.time))));
+    files.emplace(chosen, name);
+  }
+  const ordered_json json = {{"schema_version", 1},
+                             {"process", {{"pid", process.key.pid}, {"start_ticks", process.key.start_ticks}}},
+                             {"readings", json_of(trend, files, clock)},
+                             {"judged", json_of(report, trend, symbolizer.get())}};
+  return write_file_atomic(directory + "/trend.json",
+                           json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace oomw

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "captures/go_process.h"
+#include "goruntime/symbolizer.h"
+#include "trends/leak_detector.h"
+
+namespace oomw {
+
+// "function file:line" of a site's frames, the allocating one first, at most `max`; addresses where
+// symbolizer is null or does not know. Printable.
+[[nodiscard]] std::vector<std::string> frames_of_site(const HeapTrend& trend, std::uint32_t site,
+                                                      goruntime::Symbolizer* symbolizer, std::size_t max);
+
+// A reading as a gzip pprof profile of inuse_objects and inuse_space: what was allocated and freed
+// again in between is not kept by a trend. Values held then, scaled against sampling.
+[[nodiscard]] std::string profile_of_reading(const HeapTrend& trend, const TrendReading& reading,
+                                             const GoProcess& process, goruntime::Symbolizer* symbolizer,
+                                             WallTime time);
+
+// Beside an incident: trend.json with all readings and what the detector makes of them, and
+// trend-NN.pb.gz of the baseline, the middle and the last one. Each file appears whole; written again
+// it is replaced. Any worker: takes milliseconds, and the executable's file system may hang.
+[[nodiscard]] Result<> write_trend_evidence(const HeapTrend& trend, const LeakReport& report, const GoProcess& process,
+                                            const Clock& clock, const std::string& directory);
+
+}  // namespace oomw

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "daemon/capture_once.h"
+#include "trends/leak_detector.h"
+
+namespace oomw {
+
+struct TrendWish {
+  std::size_t readings = 30;
+  bool wants_profiles = false;
+  // Waits until the next reading is due; false: enough, judge what is there.
+  std::function<bool()> wait;
+  // Each reading as it is taken; `profile` is gzip pprof, "" unless wanted.
+  std::function<void(const TrendReading& reading, const std::string& profile)> on_reading;
+};
+
+struct NamedSite {
+  SiteTrend trend;
+  std::vector<std::string> frames;  // "function file:line", the allocating one first; hostile text made printable
+};
+
+struct TrendFindings {
+  ProcessKey process;
+  LeakReport report;
+  std::vector<NamedSite> suspects;  // the first few of the report's
+};
+
+// A trend without a daemon: of the selected processes the first whose heap can be read. Ends before
+// all readings are taken when the process does. An Error if not even one reading was.
+[[nodiscard]] Result<TrendFindings> watch_trend(const Config& config, const CaptureSelector& selector,
+                                                const TrendWish& wish);
+
+}  // namespace oomw
