@@ -12,7 +12,7 @@
 
 namespace oomw {
 
-// All of it, with why. Nothing here was fitted to a workload.
+// All of it, with why. min_recent_slope_ratio was set on the simulated heaps of the test; no real run was looked at.
 struct LeakParameters {
   // Readings that count (a collection published between them). Of five in random order every
   // 120th rises throughout; of four every 24th, which is no evidence.
