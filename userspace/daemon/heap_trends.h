@@ -40,9 +40,9 @@ class HeapTrends {
   static constexpr std::uint64_t kMemoryBytes = 6u << 20;
   // Captures find this much left whatever trends take.
   static constexpr std::uint64_t kLeftForCaptures = 40u << 20;
-  // The longest list, 60,000 buckets, takes 60 ms of CPU.
   // Fewer readings tell nothing that a capture does not.
   static constexpr std::size_t kLeastReadings = 3;
+  // The longest list, 60,000 buckets, takes 60 ms of CPU.
   static constexpr Nanoseconds kTimeout = std::chrono::milliseconds(500);
   using LimitOf = std::function<std::optional<std::uint64_t>(ProcessKey)>;
 
