@@ -44,15 +44,6 @@ Result<const IncidentCapture*> best_of(const FoundIncident& found) {
   return fail(ErrorCode::kNotFound, "incident " + printable(found.incident.id, 64) + " has no profile");
 }
 
-const IncidentCapture* first_of(const Incident& incident, std::int32_t pid) {
-  const IncidentCapture* first = nullptr;
-  for (const IncidentCapture& capture : incident.captures) {
-    if (capture.result != "ok" || capture.file.empty() || capture.pid != pid) continue;
-    if (first == nullptr || capture.time < first->time) first = &capture;
-  }
-  return first;
-}
-
 }  // namespace
 
 Result<LoadedProfile> load_profile(const std::string& what, const Config& config) {
@@ -69,8 +60,8 @@ Result<LoadedProfile> load_profile(const std::string& what, const Config& config
 Result<IncidentEnds> load_ends(const std::string& incident, const Config& config) {
   ASSIGN_OR_RETURN(const FoundIncident found, find_incident(incident, config));
   ASSIGN_OR_RETURN(const IncidentCapture* best, best_of(found));
-  const IncidentCapture* first = first_of(found.incident, best->pid);
-  if (first == nullptr || first == best) {
+  const IncidentCapture* first = first_before(found.incident, *best);
+  if (first == nullptr) {
     return fail(ErrorCode::kNotFound,
                 "incident " + printable(found.incident.id, 64) + " has one profile only: name another to compare with");
   }

@@ -4,7 +4,9 @@
 #include <fcntl.h>
 
 #include "base/files.h"
+#include "incidents/component_group.h"
 #include "pprof/codec.h"
+#include "pprof/growth_text.h"
 #include "pprof/top.h"
 
 namespace oomw {
@@ -44,18 +46,29 @@ std::map<std::string, std::string> file_by_method(const Incident& incident, cons
   return files;
 }
 
+// "" where they cannot be compared: their types differ, or one is no profile.
+std::string growth_of(const Incident& incident, const IncidentCapture& best, const pprof::Profile& after,
+                      const std::string& directory) {
+  const IncidentCapture* first = first_before(incident, best);
+  const auto before = first == nullptr ? std::nullopt : profile_of(directory + "/" + first->file);
+  if (!before) return "";
+  return pprof::growth_text({first->file, *before}, {best.file, after}, "inuse_space", component_group_of).value_or("");
+}
+
 }  // namespace
 
-std::map<std::string, std::string> read_profiles(Incident& incident, const std::string& directory) {
+ProfileTexts read_profiles(Incident& incident, const std::string& directory) {
   const IncidentCapture* best = best_capture(incident);
-  std::map<std::string, std::string> tops;
+  ProfileTexts texts;
   for (const auto& [method, file] : file_by_method(incident, best)) {
     const auto profile = profile_of(directory + "/" + file);
     if (!profile) continue;
-    if (best != nullptr && file == best->file) add_components(incident, *profile, file);
-    tops[file] = top_of(*profile);
+    texts.tops[file] = top_of(*profile);
+    if (best == nullptr || file != best->file) continue;
+    add_components(incident, *profile, file);
+    texts.growth = growth_of(incident, *best, *profile, directory);
   }
-  return tops;
+  return texts;
 }
 
 }  // namespace oomw

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "incidents/incident.h"
 
 namespace oomw {
 
-// Reads each profile in `directory` once that a report shows: the best capture and the newest of each
-// other method. Returns file -> `oomwitness top` text, and puts the best one's Collector components
-// into `incident`, which makes the victim a Collector where its profile says so. Bounded: a profile
-// above kMaxTopBytes is left to the command line, since the report is written while someone waits for
-// the incident (a usual profile has 1-8 KB).
+// Reads each profile in `directory` once that a report shows: the best capture, the newest of each
+// other method, and the first of the best one's process, from which its growth is told. Puts the best
+// one's Collector components into `incident`, which makes the victim a Collector where its profile says
+// so. Bounded: a profile above kMaxTopBytes is left to the command line, since the report is written
+// while someone waits for the incident (a usual profile has 1-8 KB).
 inline constexpr std::size_t kMaxTopBytes = 1u << 20;
-[[nodiscard]] std::map<std::string, std::string> read_profiles(Incident& incident, const std::string& directory);
+[[nodiscard]] ProfileTexts read_profiles(Incident& incident, const std::string& directory);
 
 }  // namespace oomw

@@ -8,10 +8,12 @@ namespace oomw {
 
 namespace {
 
+bool shows_last_collection(const IncidentCapture& capture) { return capture.method == to_string(CaptureMethod::kHttp); }
+
 // A walk or read that ended early shows less than the whole one of a moment before; a stale view is
 // the last choice.
 int rank_of_view(const IncidentCapture& capture) {
-  if (capture.method == to_string(CaptureMethod::kHttp)) return 0;
+  if (shows_last_collection(capture)) return 0;
   return 1 + 2 * (capture.complete ? 1 : 0) + (capture.method == to_string(CaptureMethod::kAtKill) ? 1 : 0);
 }
 
@@ -39,6 +41,20 @@ const IncidentCapture* best_of(const Incident& incident, Wanted is_wanted) {
 
 const IncidentCapture* best_capture(const Incident& incident) {
   return best_of(incident, [](const IncidentCapture&) { return true; });
+}
+
+const IncidentCapture* first_before(const Incident& incident, const IncidentCapture& later) {
+  // An HTTP profile lags behind: beside one of what is held now, all that is not collected yet looks grown.
+  const auto merit = [&](const IncidentCapture& capture) {
+    return std::tuple(shows_last_collection(capture) != shows_last_collection(later), capture.time);
+  };
+  const IncidentCapture* first = nullptr;
+  for (const IncidentCapture& capture : incident.captures) {
+    const bool is_ok = capture.result == to_string(CaptureResult::kOk) && !capture.file.empty();
+    if (!is_ok || capture.pid != later.pid || !(capture.time < later.time)) continue;
+    if (first == nullptr || merit(capture) < merit(*first)) first = &capture;
+  }
+  return first;
 }
 
 std::optional<double> coverage_of(const Incident& incident, const IncidentCapture& capture) {

@@ -110,12 +110,20 @@ struct Incident {
 [[nodiscard]] Result<Incident> incident_from_json(std::string_view text);
 // <UTC>-<namespace|unit>-<pod|cgroup>-<container>-<short id>, safe as a file name, <= 200 bytes.
 [[nodiscard]] std::string directory_name(const Incident& incident);
-// For a human. tops: file -> `oomwitness top` text of that capture, already printable.
-[[nodiscard]] std::string to_markdown(const Incident& incident, const std::map<std::string, std::string>& tops);
+// What the profiles say, as text that is printable already.
+struct ProfileTexts {
+  std::map<std::string, std::string> tops;  // file -> `oomwitness top` of that capture
+  std::string growth;                       // growth-diff.txt; "" = nothing to compare
+};
+// For a human.
+[[nodiscard]] std::string to_markdown(const Incident& incident, const ProfileTexts& profiles);
 
 // The capture that says most: ok, of a victim, whole before partial, by the best method (at_kill,
 // live, http), newest. nullptr if none is ok.
 [[nodiscard]] const IncidentCapture* best_capture(const Incident& incident);
+// What to compare `later` with: the first profile of the same process before it, of the same series (held
+// now, or live at the last collection) where there is one. nullptr: there is no other.
+[[nodiscard]] const IncidentCapture* first_before(const Incident& incident, const IncidentCapture& later);
 // In-use bytes of a capture over the anonymous memory of the victim it shows; nullopt if it is not
 // of a victim, or one of the two is not known.
 [[nodiscard]] std::optional<double> coverage_of(const Incident& incident, const IncidentCapture& capture);

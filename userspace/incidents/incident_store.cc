@@ -24,6 +24,7 @@ constexpr std::size_t kMaxEntries = IncidentIndex::kMaxEntries;
 constexpr std::size_t kMaxJsonBytes = 4u << 20;
 constexpr const char* kJsonName = "incident.json";
 constexpr const char* kReportName = "report.md";
+constexpr const char* kGrowthName = "growth-diff.txt";
 
 // fsync is left to sync_files(): the files' data is on its way meanwhile.
 Result<> write_new_file(int dir_fd, const std::string& name, std::string_view bytes) {
@@ -81,11 +82,16 @@ std::vector<std::string> files_of(const Incident& incident) {
 
 Result<> fill_directory(Incident& incident, const std::string& directory, const IncidentStore::Place& place) {
   place_captures(incident, directory, 1, place);
-  const auto tops = read_profiles(incident, directory);
+  const ProfileTexts profiles = read_profiles(incident, directory);
   ASSIGN_OR_RETURN(const UniqueFd dir, open_directory(directory));
-  RETURN_IF_ERROR(write_new_file(dir.get(), kReportName, to_markdown(incident, tops)));
+  RETURN_IF_ERROR(write_new_file(dir.get(), kReportName, to_markdown(incident, profiles)));
   RETURN_IF_ERROR(write_new_file(dir.get(), kJsonName, to_json(incident)));
-  return sync_files(directory, files_of(incident));
+  std::vector<std::string> files = files_of(incident);
+  if (!profiles.growth.empty()) {
+    RETURN_IF_ERROR(write_new_file(dir.get(), kGrowthName, profiles.growth));
+    files.emplace_back(kGrowthName);
+  }
+  return sync_files(directory, files);
 }
 
 bool is_same_capture(const IncidentCapture& a, const IncidentCapture& b) {
@@ -152,13 +158,14 @@ Result<std::string> IncidentStore::amend(Incident incident, const std::string& n
   if (const auto earlier = load(name)) adopt_files(incident, *earlier);
   const std::vector<std::string> known = files_of(incident);
   place_captures(incident, directory, next_capture_number(directory), place);
-  const auto tops = read_profiles(incident, directory);
+  const ProfileTexts profiles = read_profiles(incident, directory);
   // Profiles first: incident.json never names a file that a crash could take away. Those it names
   // already are safe, and an fsync of each is a flush of the disk, 2 to 8 ms beside other writers.
   std::vector<std::string> files = files_of(incident);
   std::erase_if(files, [&](const std::string& file) { return std::ranges::find(known, file) != known.end(); });
   if (!files.empty()) RETURN_IF_ERROR(sync_files(directory, files));
-  RETURN_IF_ERROR(write_file_atomic(directory + "/" + kReportName, to_markdown(incident, tops)));
+  if (!profiles.growth.empty()) RETURN_IF_ERROR(write_file_atomic(directory + "/" + kGrowthName, profiles.growth));
+  RETURN_IF_ERROR(write_file_atomic(directory + "/" + kReportName, to_markdown(incident, profiles)));
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kJsonName, to_json(incident)));
   return directory;
 }

@@ -147,6 +147,13 @@ std::string captures_section(const Incident& incident) {
   return text + "\n";
 }
 
+// Functions and components; packages and stacks stay in the file.
+std::string growth_section(const std::string& growth) {
+  if (growth.empty()) return "";
+  return fmt::format("## What grew\n\n{}\nMore in `growth-diff.txt`.\n\n",
+                     indented(growth.substr(0, growth.find("\nBy package\n"))));
+}
+
 std::string tops_section(const std::map<std::string, std::string>& tops) {
   std::string text;
   for (const auto& [file, top] : tops) {
@@ -173,7 +180,8 @@ std::string next_steps_section(const Incident& incident) {
   if (best != nullptr && !best->file.empty()) {
     // Our own names pass unchanged; the line may be pasted into a shell.
     const std::string file = to_file_component(best->file);
-    text += fmt::format("In this directory:\n\n    go tool pprof -top {0}\n    go tool pprof -http=: {0}\n\n", file);
+    text += fmt::format("In this directory:\n\n    go tool pprof -top {0}\n    oomwitness render {0} -o heap.svg\n\n",
+                        file);
   } else {
     text +=
         "No profile was taken before this kill. A Go program is captured over HTTP when it serves net/http/pprof "
@@ -185,11 +193,12 @@ std::string next_steps_section(const Incident& incident) {
 
 }  // namespace
 
-std::string to_markdown(const Incident& incident, const std::map<std::string, std::string>& tops) {
+std::string to_markdown(const Incident& incident, const ProfileTexts& profiles) {
   return fmt::format("# OOM kill in {}\n\n{}\n\n", place_text(incident), story_text(incident)) +
          timeline_section(incident) + victims_section(incident) + pressure_section(incident) +
          captures_section(incident) + (incident.collector ? collector_section(*incident.collector) : "") +
-         tops_section(tops) + gaps_section(incident) + next_steps_section(incident);
+         growth_section(profiles.growth) + tops_section(profiles.tops) + gaps_section(incident) +
+         next_steps_section(incident);
 }
 
 }  // namespace oomw

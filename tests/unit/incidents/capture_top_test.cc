@@ -48,7 +48,7 @@ class ReadProfilesTest : public ::testing::Test {
 };
 
 TEST_F(ReadProfilesTest, tops_are_of_the_best_and_of_each_other_method) {
-  const auto tops = read_profiles(incident_, directory_.path());
+  const auto tops = read_profiles(incident_, directory_.path()).tops;
   ASSERT_THAT(tops, UnorderedElementsAre(Key("capture-02-http.pb.gz"), Key("capture-03-live.pb.gz")));
   EXPECT_THAT(tops.at("capture-02-http.pb.gz"), HasSubstr("otlpreceiver"));
   EXPECT_THAT(tops.at("capture-03-live.pb.gz"), HasSubstr("main.live"));
@@ -70,7 +70,46 @@ TEST_F(ReadProfilesTest, components_of_another_profile_make_no_collector) {
 
 TEST_F(ReadProfilesTest, a_file_that_is_no_profile_has_no_top) {
   OOMW_CHECK(write_file_atomic(directory_ / "capture-02-http.pb.gz", "no profile").has_value());
-  EXPECT_THAT(read_profiles(incident_, directory_.path()), UnorderedElementsAre(Key("capture-03-live.pb.gz")));
+  EXPECT_THAT(read_profiles(incident_, directory_.path()).tops, UnorderedElementsAre(Key("capture-03-live.pb.gz")));
+}
+
+TEST_F(ReadProfilesTest, growth_is_told_from_the_first_profile_of_the_process_to_the_best) {
+  const std::string growth = read_profiles(incident_, directory_.path()).growth;
+  EXPECT_THAT(growth, HasSubstr("from capture-01-http.pb.gz"));
+  EXPECT_THAT(growth, HasSubstr("to capture-02-http.pb.gz"));
+  EXPECT_THAT(growth, HasSubstr("main.early"));
+  EXPECT_THAT(growth, HasSubstr("By Collector component"));
+}
+
+TEST_F(ReadProfilesTest, one_profile_has_no_growth) {
+  incident_.captures.erase(incident_.captures.begin());
+  EXPECT_EQ(read_profiles(incident_, directory_.path()).growth, "");
+}
+
+IncidentCapture capture_at(std::int64_t time_ns, const std::string& method, const std::string& result = "ok") {
+  IncidentCapture capture;
+  capture.time = {time_ns};
+  capture.method = method;
+  capture.result = result;
+  capture.pid = 7;
+  capture.file = method + std::to_string(time_ns);
+  return capture;
+}
+
+TEST(FirstBefore, prefers_the_same_series_to_the_earlier_time) {
+  Incident incident;
+  incident.captures = {capture_at(1, "live", "failed"), capture_at(2, "http"), capture_at(3, "live"),
+                       capture_at(4, "live"), capture_at(5, "at_kill")};
+  EXPECT_EQ(first_before(incident, incident.captures[4]), &incident.captures[2]);
+  EXPECT_EQ(first_before(incident, incident.captures[2]), &incident.captures[1]);
+  EXPECT_EQ(first_before(incident, incident.captures[1]), nullptr);
+}
+
+TEST(FirstBefore, another_process_says_nothing) {
+  Incident incident;
+  incident.captures = {capture_at(1, "live"), capture_at(2, "live")};
+  incident.captures[0].pid = 8;
+  EXPECT_EQ(first_before(incident, incident.captures[1]), nullptr);
 }
 
 }  // namespace

@@ -16,7 +16,9 @@ using testing::sample_incident;
 
 TEST(ReportTest, known_incident_reads_as_agreed) {
   const std::string top = "flat  flat%  cum  cum%  function\n64MB 84.2% 64MB 84.2% main.(*Cache).Put\n";
-  testing::expect_golden("known.md", to_markdown(sample_incident(), {{"capture-02-http.pb.gz", top}}));
+  const std::string growth =
+      "inuse_space: 1 MiB -> 64 MiB\n\nBy function\n+63 MiB main.(*Cache).Put\n\nBy package\nnot here\n";
+  testing::expect_golden("known.md", to_markdown(sample_incident(), {{{"capture-02-http.pb.gz", top}}, growth}));
 }
 
 TEST(ReportTest, bare_incident_says_what_is_not_known) {
@@ -30,7 +32,7 @@ TEST(ReportTest, hostile_names_break_neither_tables_nor_blocks) {
   incident.victims[0].comm = "\x1b[31m**bold**\u009b31m\u202e";
   incident.captures[2].reason = "odd|reason\n";
   incident.captures[0].file = "capture-01-http.pb.gz; rm -rf .";
-  const std::string text = to_markdown(incident, {{"f", "line one\n```\n# not a heading"}});
+  const std::string text = to_markdown(incident, {{{"f", "line one\n```\n# not a heading"}}, ""});
   EXPECT_THAT(text, Not(HasSubstr("\n# Heading")));
   EXPECT_THAT(text, Not(HasSubstr("<script>")));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
