@@ -43,6 +43,10 @@ const IncidentCapture* best_capture(const Incident& incident) {
   return best_of(incident, [](const IncidentCapture&) { return true; });
 }
 
+const IncidentCapture* best_capture_of(const Incident& incident, std::int32_t pid) {
+  return best_of(incident, [pid](const IncidentCapture& capture) { return capture.pid == pid; });
+}
+
 const IncidentCapture* first_before(const Incident& incident, const IncidentCapture& later) {
   // An HTTP profile lags behind: beside one of what is held now, all that is not collected yet looks grown.
   const auto merit = [&](const IncidentCapture& capture) {
@@ -68,8 +72,7 @@ std::optional<double> coverage_of_victims(const Incident& incident) {
   if (!anon || *anon == 0) return std::nullopt;
   std::optional<double> shown;
   for (const IncidentVictim& victim : incident.victims) {
-    const IncidentCapture* best =
-        best_of(incident, [&](const IncidentCapture& capture) { return capture.pid == victim.process.pid; });
+    const IncidentCapture* best = best_capture_of(incident, victim.process.pid);
     if (best != nullptr && best->inuse_bytes) shown = shown.value_or(0) + static_cast<double>(*best->inuse_bytes);
   }
   if (!shown) return std::nullopt;

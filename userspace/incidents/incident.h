@@ -121,6 +121,8 @@ struct ProfileTexts {
 // The capture that says most: ok, of a victim, whole before partial, by the best method (at_kill,
 // live, http), newest. nullptr if none is ok.
 [[nodiscard]] const IncidentCapture* best_capture(const Incident& incident);
+// The same among the captures of one process.
+[[nodiscard]] const IncidentCapture* best_capture_of(const Incident& incident, std::int32_t pid);
 // What to compare `later` with: the first profile of the same process before it, of the same series (held
 // now, or live at the last collection) where there is one. nullptr: there is no other.
 [[nodiscard]] const IncidentCapture* first_before(const Incident& incident, const IncidentCapture& later);

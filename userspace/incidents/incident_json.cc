@@ -10,6 +10,7 @@
 #include "incidents/collector_json.h"
 #include "incidents/incident.h"
 #include "incidents/incident_notes.h"
+#include "incidents/reconciliation.h"
 
 namespace oomw {
 
@@ -147,6 +148,16 @@ Json capture_json(const IncidentCapture& capture) {
           {"lead_seconds", number(capture.lead_seconds)}};
 }
 
+Json reconciliation_json(const Reconciliation& reconciliation) {
+  Json parts = Json::array();
+  for (const MemoryPart& part : reconciliation.parts) {
+    parts.push_back({{"part", part.key}, {"bytes", part.bytes}, {"source", text(part.source)}});
+  }
+  return {{"total_bytes", reconciliation.total_bytes},
+          {"parts", std::move(parts)},
+          {"unexplained_bytes", reconciliation.unexplained_bytes}};
+}
+
 Json series_json(const std::vector<Incident::Point>& series) {
   Json json = Json::array();
   for (const Incident::Point& point : series) {
@@ -210,6 +221,7 @@ std::string to_json(const Incident& incident) {
   const bool is_group_kill = incident.oom_group || !incident.oom_group_cgroup_path.empty();
   if (is_group_kill) json["oom_group_cgroup_path"] = text_or_null(incident.oom_group_cgroup_path);
   if (incident.collector) json["collector"] = collector_json(*incident.collector);
+  if (const auto parts = reconcile(incident)) json["reconciliation"] = reconciliation_json(*parts);
   return to_json_text(json, 2) + "\n";
 }
 

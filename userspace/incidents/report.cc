@@ -12,6 +12,7 @@
 #include "incidents/collector_report.h"
 #include "incidents/incident.h"
 #include "incidents/incident_notes.h"
+#include "incidents/reconciliation.h"
 #include "incidents/report_story.h"
 
 namespace oomw {
@@ -197,8 +198,8 @@ std::string to_markdown(const Incident& incident, const ProfileTexts& profiles) 
   return fmt::format("# OOM kill in {}\n\n{}\n\n", place_text(incident), story_text(incident)) +
          timeline_section(incident) + victims_section(incident) + pressure_section(incident) +
          captures_section(incident) + (incident.collector ? collector_section(*incident.collector) : "") +
-         growth_section(profiles.growth) + tops_section(profiles.tops) + gaps_section(incident) +
-         next_steps_section(incident);
+         reconciliation_section(reconcile(incident)) + growth_section(profiles.growth) + tops_section(profiles.tops) +
+         gaps_section(incident) + next_steps_section(incident);
 }
 
 }  // namespace oomw
