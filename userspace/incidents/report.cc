@@ -14,6 +14,7 @@
 #include "incidents/incident_notes.h"
 #include "incidents/reconciliation.h"
 #include "incidents/report_story.h"
+#include "incidents/usage_plot.h"
 
 namespace oomw {
 
@@ -76,8 +77,9 @@ std::vector<TimelineRow> timeline_of(const Incident& incident) {
 }
 
 std::string timeline_section(const Incident& incident) {
-  std::string text =
-      "## Timeline\n\n| time (UTC) | to the kill | what | usage | of the limit |\n|---|---|---|---|---|\n";
+  const std::string plot = indented(usage_plot(incident));
+  std::string text = "## Timeline\n\n" + (plot.empty() ? "" : plot + "\n") +
+                     "| time (UTC) | to the kill | what | usage | of the limit |\n|---|---|---|---|---|\n";
   for (const TimelineRow& row : timeline_of(incident)) {
     const double lead = static_cast<double>(incident.time.ns - row.time.ns) / 1e9;
     text += fmt::format("| {} | {} | {} | {} | {} |\n", to_rfc3339(row.time),

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kTmpfsShare = 0.5;
 constexpr double kSpikeShare = 0.5;
+constexpr double kOffHeapCoverage = 0.5;
 constexpr Nanoseconds kSpikeWindow = std::chrono::seconds(10);
 
 double share(std::uint64_t part, std::uint64_t whole) {
@@ -88,6 +89,19 @@ std::optional<IncidentVerdict> judge_sibling(const Incident& incident) {
                                       human_bytes(*victims), human_bytes(*total))}};
 }
 
+// Only a whole list of what is held now can say what is not heap; an HTTP profile leaves out the youngest.
+std::optional<IncidentVerdict> judge_off_heap(const Incident& incident) {
+  const IncidentCapture* best = best_capture(incident);
+  if (!incident.coverage_ratio || best == nullptr || !best->complete || best->method == "http") return std::nullopt;
+  if (*incident.coverage_ratio >= kOffHeapCoverage) return std::nullopt;
+  return IncidentVerdict{
+      "off_heap",
+      0.7,
+      {fmt::format("the Go heap explains {:.0f} % of the {} that the victims held: the rest is "
+                   "goroutine stacks, memory mapped by cgo or mmap, or freed and not given back",
+                   *incident.coverage_ratio * 100, human_bytes(victims_anon_bytes(incident).value_or(0)))}};
+}
+
 std::optional<IncidentVerdict> judge_spike(const Incident& incident) {
   if (!incident.limit_bytes || !incident.usage_bytes || *incident.limit_bytes == 0) return std::nullopt;
   const Incident::Point* lowest = nullptr;
@@ -110,7 +124,7 @@ std::optional<IncidentVerdict> judge_spike(const Incident& incident) {
 }  // namespace
 
 std::optional<IncidentVerdict> judge_incident(const Incident& incident) {
-  for (const auto judge : {judge_scope, judge_tmpfs, judge_page_cache, judge_sibling, judge_spike}) {
+  for (const auto judge : {judge_scope, judge_tmpfs, judge_page_cache, judge_sibling, judge_off_heap, judge_spike}) {
     if (auto verdict = judge(incident)) return verdict;
   }
   return std::nullopt;

@@ -14,8 +14,9 @@ namespace oomw {
 //   page_cache_or_tmpfs    shmem, or page cache that the victims' memory leaves room for, is at least
 //                          half of the usage
 //   sibling                the container's other processes held more anon memory than the victims
+//   off_heap               a whole heap profile of the end explains less than half of what the victims held
 //   spike                  at least half of the limit was gained within 10 s
-// leak, undersized and off_heap need a trend over several heap profiles and are not judged here.
+// leak and undersized need a trend over several heap profiles and are not judged here.
 [[nodiscard]] std::optional<IncidentVerdict> judge_incident(const Incident& incident);
 
 }  // namespace oomw

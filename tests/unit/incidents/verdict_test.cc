@@ -27,6 +27,31 @@ std::string cause_of(const Incident& incident) {
 
 TEST(VerdictTest, slow_growth_is_not_judged) { EXPECT_EQ(cause_of(flat_incident()), ""); }
 
+// Of a program whose heap is small beside what it maps itself.
+Incident off_heap_incident() {
+  Incident incident = flat_incident();
+  incident.captures.push_back(sample_incident().captures[0]);
+  incident.captures.back().method = "at_kill";
+  incident.coverage_ratio = 0.49;
+  return incident;
+}
+
+TEST(VerdictTest, a_heap_below_half_of_what_was_held_is_off_heap) {
+  Incident incident = off_heap_incident();
+  EXPECT_EQ(cause_of(incident), "off_heap");
+  incident.coverage_ratio = 0.5;
+  EXPECT_EQ(cause_of(incident), "");
+}
+
+TEST(VerdictTest, a_profile_that_may_miss_something_says_nothing_of_the_rest) {
+  Incident incident = off_heap_incident();
+  incident.captures.back().complete = false;
+  EXPECT_EQ(cause_of(incident), "");
+  incident.captures.back().complete = true;
+  incident.captures.back().method = "http";
+  EXPECT_EQ(cause_of(incident), "");
+}
+
 TEST(VerdictTest, node_scope_is_node) {
   Incident incident = flat_incident();
   incident.scope = "node";
