@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "incidents/capture_top.h"
 #include "incidents/directory_names.h"
+#include "incidents/timeline_svg.h"
 
 namespace oomw {
 
@@ -25,6 +26,7 @@ constexpr std::size_t kMaxJsonBytes = 4u << 20;
 constexpr const char* kJsonName = "incident.json";
 constexpr const char* kReportName = "report.md";
 constexpr const char* kGrowthName = "growth-diff.txt";
+constexpr const char* kTimelineName = "timeline.svg";
 
 // fsync is left to sync_files(): the files' data is on its way meanwhile.
 Result<> write_new_file(int dir_fd, const std::string& name, std::string_view bytes) {
@@ -80,6 +82,16 @@ std::vector<std::string> files_of(const Incident& incident) {
   return names;
 }
 
+// Files that only some incidents have.
+std::vector<std::pair<const char*, std::string>> extras_of(const Incident& incident, const ProfileTexts& profiles) {
+  std::vector<std::pair<const char*, std::string>> extras;
+  if (!profiles.growth.empty()) extras.emplace_back(kGrowthName, profiles.growth);
+  if (std::string picture = timeline_svg(incident); !picture.empty()) {
+    extras.emplace_back(kTimelineName, std::move(picture));
+  }
+  return extras;
+}
+
 Result<> fill_directory(Incident& incident, const std::string& directory, const IncidentStore::Place& place) {
   place_captures(incident, directory, 1, place);
   const ProfileTexts profiles = read_profiles(incident, directory);
@@ -87,9 +99,9 @@ Result<> fill_directory(Incident& incident, const std::string& directory, const 
   RETURN_IF_ERROR(write_new_file(dir.get(), kReportName, to_markdown(incident, profiles)));
   RETURN_IF_ERROR(write_new_file(dir.get(), kJsonName, to_json(incident)));
   std::vector<std::string> files = files_of(incident);
-  if (!profiles.growth.empty()) {
-    RETURN_IF_ERROR(write_new_file(dir.get(), kGrowthName, profiles.growth));
-    files.emplace_back(kGrowthName);
+  for (const auto& [name, text] : extras_of(incident, profiles)) {
+    RETURN_IF_ERROR(write_new_file(dir.get(), name, text));
+    files.emplace_back(name);
   }
   return sync_files(directory, files);
 }
@@ -164,7 +176,9 @@ Result<std::string> IncidentStore::amend(Incident incident, const std::string& n
   std::vector<std::string> files = files_of(incident);
   std::erase_if(files, [&](const std::string& file) { return std::ranges::find(known, file) != known.end(); });
   if (!files.empty()) RETURN_IF_ERROR(sync_files(directory, files));
-  if (!profiles.growth.empty()) RETURN_IF_ERROR(write_file_atomic(directory + "/" + kGrowthName, profiles.growth));
+  for (const auto& [file, text] : extras_of(incident, profiles)) {
+    RETURN_IF_ERROR(write_file_atomic(directory + "/" + file, text));
+  }
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kReportName, to_markdown(incident, profiles)));
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kJsonName, to_json(incident)));
   return directory;
