@@ -2,6 +2,7 @@
 """Real kills, and what becomes of them."""
 import json
 import os
+import xml.etree.ElementTree
 
 from harness import tools
 from harness.case import MIB, E2eTest
@@ -144,12 +145,30 @@ class KillBecomesIncident(E2eTest):
     def check_report(self, incident):
         with open(os.path.join(incident["_dir"], "report.md"), encoding="utf-8") as f:
             report = f.read()
-        for word in ("leaky-go", self.box.name, "128", "go tool pprof"):
+        for word in ("leaky-go", self.box.name, "128", "go tool pprof", "Where the memory was", "What grew", "\u2588"):
             self.assertIn(word, report)
+        self.check_reconciliation(incident)
+        self.check_extras(incident)
         listed = run_cli("incidents", "--data-dir", self.witness.data_dir)
         self.assertIn(incident["id"], listed.stdout)
         shown = run_cli("show", incident["id"], "--data-dir", self.witness.data_dir)
         self.assertEqual((shown.returncode, "leaky-go" in shown.stdout), (0, True), shown)
+
+    def check_reconciliation(self, incident):
+        """The heap is nearly all of it; what the parts leave open is shown, not hidden."""
+        taken = incident["reconciliation"]
+        parts = {part["part"]: part["bytes"] for part in taken["parts"]}
+        self.assertEqual(taken["total_bytes"], incident["usage_bytes"])
+        self.assertEqual(sum(parts.values()) + taken["unexplained_bytes"], taken["total_bytes"])
+        self.assertGreater(parts["go_heap_live"] + parts["go_heap_other"], 0.8 * taken["total_bytes"])
+        self.assertLess(abs(taken["unexplained_bytes"]), 0.1 * taken["total_bytes"])
+
+    def check_extras(self, incident):
+        with open(os.path.join(incident["_dir"], "growth-diff.txt"), encoding="utf-8") as f:
+            self.assertIn("main.leakyCache", f.read())
+        picture = xml.etree.ElementTree.parse(os.path.join(incident["_dir"], "timeline.svg"))
+        titles = [title.text for title in picture.iter("{http://www.w3.org/2000/svg}title")]
+        self.assertTrue(any("at_kill" in title for title in titles), titles)
 
 
 class Kills(E2eTest):
