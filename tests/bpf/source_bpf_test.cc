@@ -23,7 +23,9 @@ class SourceTest : public KernelTest {};
 
 KernelConfig only(std::string_view feature) { return config_of_only({feature}); }
 
-bool has_fentry_rung(const std::string& feature) { return feature == "oom_kill" || feature == "reclaim"; }
+bool has_fentry_rung(const std::string& feature) {
+  return feature == "oom_kill" || feature == "watermark" || feature == "reclaim";
+}
 
 // 5.10 has no bpf_loop.
 bool refused_for_the_kernel(const FeatureStatus& status) {
