@@ -2,7 +2,7 @@
 // What the hooks cost a load at work: attaches and detaches all of them in turn while it runs, and prints
 // for every slot what CPU time a unit of its work took. Slots of 100 ms lie so near each other that what
 // else happens on the machine hits both sides alike; two runs of a program, seconds apart, differ by 5 %.
-//   hook_cost_bench PROGRESS_FILE PAIRS SLOT_MS      the load writes PROGRESS_FILE (loads/progress.h)
+//   hook_cost_bench PROGRESS_FILE PAIRS SLOT_MS [BEST_RUNG]      the load writes PROGRESS_FILE (loads/progress.h)
 // Prints one line a slot, "off UNITS CPU_NS" or "on UNITS CPU_NS", off first and last.
 #include <fcntl.h>
 #include <poll.h>
@@ -43,17 +43,24 @@ constexpr const char* kPerfTracepoint = "sched/sched_process_exit";  // the only
   std::exit(1);
 }
 
+Rung rung_named(const std::string& name) {
+  for (const Rung rung : {Rung::kFentry, Rung::kTpBtf, Rung::kRawTp}) {
+    if (to_string(rung) == name) return rung;
+  }
+  give_up("no such rung: " + name);
+}
+
 // All programs of the daemon, on the rungs that it would take.
 class Hooks {
  public:
-  Hooks() : maps_(make_map_entries({})) {
+  explicit Hooks(Rung best_allowed) : maps_(make_map_entries({})) {
     auto kernel = KernelBtf::load();
     if (!kernel) give_up(kernel.error().message);
     ProgramLoader loader(maps_, make_settings({}),
                          kernel->facts(static_cast<int>(std::thread::hardware_concurrency())));
     const auto signature_of = [&](const std::string& name) { return kernel->signature_of(name); };
     for (const FeatureSpec& spec : feature_catalog(signature_of)) {
-      auto result = descend(spec, Rung::kFentry, *kernel, loader);
+      auto result = descend(spec, best_allowed, *kernel, loader);
       std::fprintf(stderr, "%s: %s\n", spec.feature.c_str(), std::string(to_string(result.status.rung)).c_str());
       for (LoadedProgram& program : result.programs) programs_.push_back(std::move(program));
     }
@@ -158,13 +165,13 @@ void measure(const Load& load, const char* side, milliseconds slot) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fputs("usage: hook_cost_bench PROGRESS_FILE PAIRS SLOT_MS\n", stderr);
+  if (argc != 4 && argc != 5) {
+    std::fputs("usage: hook_cost_bench PROGRESS_FILE PAIRS SLOT_MS [BEST_RUNG]\n", stderr);
     return 2;
   }
   const Load load(argv[1]);
   const milliseconds slot(std::atol(argv[3]));
-  Hooks hooks;
+  Hooks hooks(argc == 5 ? rung_named(argv[4]) : Rung::kFentry);
   const Reader reader(hooks.maps());
   hooks.detach();
   measure(load, "off", slot);
