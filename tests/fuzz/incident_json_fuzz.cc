@@ -8,6 +8,7 @@
 
 #include "incidents/directory_names.h"
 #include "incidents/incident.h"
+#include "incidents/timeline_svg.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto incident = oomw::incident_from_json({reinterpret_cast<const char*>(data), size});
@@ -18,6 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::abort();
   const std::string name = oomw::directory_name(*incident);
   if (name.size() > 200 || name.find('/') != std::string::npos || name.front() == '.') std::abort();
-  (void)oomw::to_markdown(*incident, {{"f", incident->cgroup_path}});
+  (void)oomw::to_markdown(*incident, {{{"f", incident->cgroup_path}}, incident->cgroup_path});
+  (void)oomw::timeline_svg(*incident);
   return 0;
 }

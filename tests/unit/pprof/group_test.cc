@@ -104,7 +104,9 @@ TEST(Growth, a_recursive_stack_counts_once) {
   after.samples = {{{3, 2, 2, 2, 1}, {1, 100}, {}}};
   Profile before = after;
   before.samples[0].values[1] = 60;
-  for (const auto& row : growth_by_function(before, after, "").value().rows) EXPECT_EQ(row.cum_growth(), 40);
+  const Growth growth = growth_by_function(before, after, "").value();
+  ASSERT_FALSE(growth.rows.empty());
+  for (const auto& row : growth.rows) EXPECT_EQ(row.cum_growth(), 40);
 }
 
 TEST(PackageOf, names_of_go_and_of_cpp) {
