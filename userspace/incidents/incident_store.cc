@@ -82,28 +82,27 @@ std::vector<std::string> files_of(const Incident& incident) {
   return names;
 }
 
-// Files that only some incidents have.
-std::vector<std::pair<const char*, std::string>> extras_of(const Incident& incident, const ProfileTexts& profiles) {
-  std::vector<std::pair<const char*, std::string>> extras;
-  if (!profiles.growth.empty()) extras.emplace_back(kGrowthName, profiles.growth);
-  if (std::string picture = timeline_svg(incident); !picture.empty()) {
-    extras.emplace_back(kTimelineName, std::move(picture));
-  }
-  return extras;
+// What is made of the rest of the incident, for people: nobody waits for it, and the incident is whole
+// without it.
+void write_extras(const Incident& incident, const ProfileTexts& profiles, const std::string& directory) {
+  const auto write = [&](const char* name, const std::string& text) {
+    if (text.empty()) return;
+    const Result<> written = write_file_atomic(directory + "/" + name, text);
+    if (!written) log::warn("incident {}: {}", printable(incident.id), printable(written.error().message));
+  };
+  write(kGrowthName, profiles.growth);
+  write(kTimelineName, timeline_svg(incident));
 }
 
-Result<> fill_directory(Incident& incident, const std::string& directory, const IncidentStore::Place& place) {
+Result<ProfileTexts> fill_directory(Incident& incident, const std::string& directory,
+                                    const IncidentStore::Place& place) {
   place_captures(incident, directory, 1, place);
-  const ProfileTexts profiles = read_profiles(incident, directory);
+  ProfileTexts profiles = read_profiles(incident, directory);
   ASSIGN_OR_RETURN(const UniqueFd dir, open_directory(directory));
   RETURN_IF_ERROR(write_new_file(dir.get(), kReportName, to_markdown(incident, profiles)));
   RETURN_IF_ERROR(write_new_file(dir.get(), kJsonName, to_json(incident)));
-  std::vector<std::string> files = files_of(incident);
-  for (const auto& [name, text] : extras_of(incident, profiles)) {
-    RETURN_IF_ERROR(write_new_file(dir.get(), name, text));
-    files.emplace_back(name);
-  }
-  return sync_files(directory, files);
+  RETURN_IF_ERROR(sync_files(directory, files_of(incident)));
+  return profiles;
 }
 
 bool is_same_capture(const IncidentCapture& a, const IncidentCapture& b) {
@@ -155,13 +154,14 @@ Result<std::string> IncidentStore::create(Incident incident, const Place& place)
     RETURN_IF_ERROR(remove_flat_directory(temporary));
     if (::mkdir(temporary.c_str(), 0700) != 0) return fail_errno(errno, "mkdir " + temporary);
   }
-  Result<> written = fill_directory(incident, temporary, place);
+  Result<ProfileTexts> written = fill_directory(incident, temporary, place);
   if (written && ::rename(temporary.c_str(), target.c_str()) != 0) written = fail_errno(errno, "rename to " + target);
   if (!written) {
     (void)remove_flat_directory(temporary);
     return tl::make_unexpected(std::move(written.error()).with_context("writing incident " + incident.id));
   }
   RETURN_IF_ERROR(fsync_directory(root_));
+  write_extras(incident, *written, target);
   return target;
 }
 
@@ -176,9 +176,7 @@ Result<std::string> IncidentStore::amend(Incident incident, const std::string& n
   std::vector<std::string> files = files_of(incident);
   std::erase_if(files, [&](const std::string& file) { return std::ranges::find(known, file) != known.end(); });
   if (!files.empty()) RETURN_IF_ERROR(sync_files(directory, files));
-  for (const auto& [file, text] : extras_of(incident, profiles)) {
-    RETURN_IF_ERROR(write_file_atomic(directory + "/" + file, text));
-  }
+  write_extras(incident, profiles, directory);
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kReportName, to_markdown(incident, profiles)));
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kJsonName, to_json(incident)));
   return directory;
