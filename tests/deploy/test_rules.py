@@ -37,6 +37,9 @@ class Rules(unittest.TestCase):
         done = promtool(self, "test", "rules", CASES)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_cases_order_every_group(self):
+        self.assertEqual(load(CASES)["group_eval_order"], [group["name"] for group in load(RULES)["groups"]])
+
     def test_promtool_accepts_the_configuration(self):
         done = promtool(self, "check", "config", os.path.join(FOLDER, "prometheus.yml"))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
