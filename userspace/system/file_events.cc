@@ -220,4 +220,8 @@ std::map<std::string, std::uint64_t> FileEvents::lost() const {
 
 std::vector<std::string> FileEvents::problems() const { return impl_->problems; }
 
+bool FileEvents::watches_every_limit() const {
+  return impl_->usage && impl_->usage->refused() == 0 && impl_->usage->pending() == 0;
+}
+
 }  // namespace oomw

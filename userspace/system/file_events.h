@@ -37,6 +37,8 @@ class FileEvents {
   void on_event(const Event& event);  // CgroupCreated/Removed, MemorySampled: what to watch
   [[nodiscard]] std::map<std::string, std::uint64_t> lost() const;
   [[nodiscard]] std::vector<std::string> problems() const;  // what of it could not be had, and why
+  // No limit that it was told of goes unwatched, be it for a moment.
+  [[nodiscard]] bool watches_every_limit() const;
 
  private:
   FileEvents();

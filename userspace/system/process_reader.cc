@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "system/go_environment.h"
 
 namespace oomw {
 namespace {
@@ -16,7 +17,9 @@ constexpr std::size_t kMaxStatBytes = 4'096;
 constexpr std::size_t kMaxCgroupBytes = 64'000;  // v1: one line per hierarchy, each up to PATH_MAX
 constexpr std::size_t kMaxCommBytes = 64;        // the kernel's limit is 15; kernel threads' is 63
 constexpr std::size_t kMaxCmdlineBytes = 4'096;
-constexpr std::size_t kFlagsField = 9;                // of /proc/PID/stat
+constexpr std::size_t kMaxEnvironmentBytes =
+    65'536;                             // what Kubernetes tells of 500 services; what lies behind is not seen
+constexpr std::size_t kFlagsField = 9;  // of /proc/PID/stat
 constexpr std::uint64_t kKernelThread = 0x0020'0000;  // PF_KTHREAD
 constexpr std::uint64_t kExiting = 0x4;               // PF_EXITING
 
@@ -121,6 +124,7 @@ Result<ProcessSeen> ProcessReader::read(std::int32_t pid, MonotonicTime now) con
   seen.cmdline = cmdline_text(read_prefix_at(dir.get(), "cmdline", kMaxCmdlineBytes + 1).value_or(""));
   ASSIGN_OR_RETURN(seen.uid, read_uid(dir.get()));
   seen.oom_score_adj = read_score(dir.get());
+  seen.go = go_config_of(read_prefix_at(dir.get(), "environ", kMaxEnvironmentBytes).value_or(""));
   return seen;
 }
 

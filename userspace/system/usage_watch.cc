@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <set>
 #include <utility>
 
 #include "base/files.h"
@@ -88,14 +89,14 @@ void UsageWatch::watch_by_polling(CgroupId id, const std::string& path, std::uin
 }
 
 // Also 5 % below each level, so that falling usage re-arms the latch: the kernel announces both
-// directions.
+// directions. Each once: every one costs a grace period.
 std::vector<std::uint64_t> UsageWatch::levels_of(std::uint64_t limit_bytes) const {
-  std::vector<std::uint64_t> levels;
+  std::set<std::uint64_t> levels;
   for (const std::uint32_t level : config_.levels_percent) {
-    levels.push_back(limit_bytes / 100 * level);
-    if (level > config_.rearm_percent) levels.push_back(limit_bytes / 100 * (level - config_.rearm_percent));
+    levels.insert(limit_bytes / 100 * level);
+    if (level > config_.rearm_percent) levels.insert(limit_bytes / 100 * (level - config_.rearm_percent));
   }
-  return levels;
+  return {levels.begin(), levels.end()};
 }
 
 void UsageWatch::watch_by_event(CgroupId id, const std::string& path, std::uint64_t limit_bytes) {

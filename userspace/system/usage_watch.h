@@ -35,7 +35,8 @@ class UsageWatch {
   void watch(CgroupId id, const std::string& path, std::uint64_t limit_bytes);  // or its limit changed
   void unwatch(CgroupId id);
   [[nodiscard]] std::size_t size() const { return watched_.size(); }
-  [[nodiscard]] std::uint64_t refused() const { return refused_; }  // over max_watched, or out of fds
+  [[nodiscard]] std::size_t pending() const { return pending_.size(); }  // asked for, not watched yet
+  [[nodiscard]] std::uint64_t refused() const { return refused_; }       // over max_watched, or out of fds
 
  private:
   struct Watched {

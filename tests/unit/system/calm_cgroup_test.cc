@@ -3,23 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/base/set_clock.h"
 #include "unit/system/temp_tree.h"
 
 namespace oomw {
 namespace {
 
 using std::chrono::seconds;
+using test::SetClock;
 using test::TempTree;
 using test::V2Cgroup;
 
 constexpr std::uint64_t kMiB = 1u << 20;
-
-class SetClock final : public Clock {
- public:
-  [[nodiscard]] MonotonicTime now() const override { return time; }
-  [[nodiscard]] WallTime wall_now() const override { return {}; }
-  MonotonicTime time = MonotonicTime{} + seconds(100);
-};
 
 class CalmCgroupTest : public ::testing::Test {
  protected:

@@ -53,6 +53,8 @@ TEST(ProcessReader, reads_a_process_with_a_hostile_comm) {
   EXPECT_EQ(seen->cmdline, "/otelcol --config /etc/otel col.yaml");
   EXPECT_EQ(seen->uid, 1001u);
   EXPECT_EQ(seen->oom_score_adj, -998);
+  EXPECT_EQ(seen->go.gogc_percent, 75);
+  EXPECT_EQ(seen->go.memory_limit_bytes, 200u << 20);
   EXPECT_EQ(seen->time.ns, 9);
 }
 
