@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace oomw {
@@ -15,6 +16,9 @@ using goruntime::HeapSnapshot;
 constexpr double kYoungSeconds = 10;
 // From the baseline on; with fewer, the start-up is most of what there is to see.
 constexpr std::size_t kLeastFromBaseline = 6;
+constexpr int kLeastShare = 4;  // as long after it as the start-up took, so many times
+// A ratio of ages is 1 at least and rarely above 3.
+constexpr double kRedundant = 0.01;
 
 std::uint32_t clamped(std::int64_t objects) {
   constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
@@ -54,7 +58,7 @@ std::vector<InUse> in_use_of(const HeapSnapshot& snapshot) {
 }  // namespace
 
 std::string_view to_string(ReadingOrigin origin) {
-  static constexpr std::array<std::string_view, 4> kNames = {"scheduled", "watermark", "at_kill", "request"};
+  static constexpr std::array<std::string_view, 5> kNames = {"scheduled", "watermark", "at_kill", "request", "http"};
   return kNames[static_cast<std::size_t>(origin)];
 }
 
@@ -62,6 +66,11 @@ double bytes_per_sample(std::uint64_t block_bytes, std::int64_t rate) {
   const auto size = static_cast<double>(block_bytes);
   if (rate <= 1 || block_bytes == 0) return size;
   return size / -std::expm1(-size / static_cast<double>(rate));
+}
+
+bool shows_new_counts(const TrendReading& reading, const TrendReading& previous) {
+  if (reading.gc_cycle && previous.gc_cycle) return *reading.gc_cycle != *previous.gc_cycle;
+  return reading.live_bytes != previous.live_bytes;
 }
 
 void HeapTrend::add_buckets(const HeapSnapshot& snapshot, TrendReading& reading) {
@@ -108,10 +117,36 @@ void HeapTrend::add(const HeapSnapshot& snapshot, const ReadingContext& context)
   }
 }
 
-std::size_t HeapTrend::baseline() const {
+std::optional<std::size_t> HeapTrend::after_start_up() const {
   const auto marked = std::ranges::find_if(readings_, &TrendReading::is_baseline);
-  const auto from_there = static_cast<std::size_t>(readings_.end() - marked);
-  return from_there < kLeastFromBaseline ? 0 : readings_.size() - from_there;
+  if (marked == readings_.end()) return std::nullopt;
+  return static_cast<std::size_t>(marked - readings_.begin());
+}
+
+std::size_t HeapTrend::baseline() const {
+  const std::size_t marked = after_start_up().value_or(0);
+  if (marked == 0) return 0;
+  std::size_t seen = 1;
+  for (std::size_t i = marked + 1; i < readings_.size(); ++i) seen += shows_new_counts(readings_[i], readings_[i - 1]);
+  const Nanoseconds start_up = readings_[marked].time - readings_.front().time;
+  const Nanoseconds since = readings_.back().time - readings_[marked].time;
+  return seen < kLeastFromBaseline || since < kLeastShare * start_up ? 0 : marked;
+}
+
+// Between two others of the same collection: what is live is in those.
+bool HeapTrend::is_one_of_many(std::size_t i) const {
+  return i > 0 && !shows_new_counts(readings_[i], readings_[i - 1]) &&
+         !shows_new_counts(readings_[i + 1], readings_[i]);
+}
+
+// Of the ages of its neighbours; the smaller, the less it is missed.
+double HeapTrend::missed_ratio(std::size_t i) const {
+  const auto age = [this](std::size_t at) {
+    return to_seconds(readings_.back().time - readings_[at].time) + kYoungSeconds;
+  };
+  const double ratio = age(i == 0 ? 0 : i - 1) / age(i + 1);
+  if (i < baseline()) return 0;  // it only tells how the start went: it goes first
+  return is_one_of_many(i) ? ratio * kRedundant : ratio;
 }
 
 // The reading whose neighbours are closest to each other, measured by the ratio of their ages. Never
@@ -119,14 +154,10 @@ std::size_t HeapTrend::baseline() const {
 std::optional<std::size_t> HeapTrend::least_missed() const {
   std::optional<std::size_t> least;
   double least_ratio = std::numeric_limits<double>::infinity();
-  const auto age = [this](std::size_t i) {
-    return to_seconds(readings_.back().time - readings_[i].time) + kYoungSeconds;
-  };
   for (std::size_t i = 0; i + 1 < readings_.size(); ++i) {
     const bool stays = readings_[i].is_baseline || readings_[i].origin == ReadingOrigin::kAtKill;
     if (stays) continue;
-    // One from before the baseline only tells how the start went: it goes first.
-    const double ratio = i < baseline() ? 0 : age(i == 0 ? 0 : i - 1) / age(i + 1);
+    const double ratio = missed_ratio(i);
     if (ratio >= least_ratio) continue;
     least = i;
     least_ratio = ratio;

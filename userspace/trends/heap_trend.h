@@ -13,7 +13,8 @@
 
 namespace oomw {
 
-enum class ReadingOrigin { kScheduled, kWatermark, kAtKill, kRequest };
+// kHttp: from its endpoint, which tells only what was live at the last collection.
+enum class ReadingOrigin { kScheduled, kWatermark, kAtKill, kRequest, kHttp };
 [[nodiscard]] std::string_view to_string(ReadingOrigin origin);
 
 // One look at a heap, without its stacks: they are in the SiteTable.
@@ -59,8 +60,11 @@ class HeapTrend {
   [[nodiscard]] bool thin();
 
   [[nodiscard]] const std::vector<TrendReading>& readings() const { return readings_; }  // oldest first
-  // The position of the baseline; of the oldest until six readings are there from it on. 0 without any.
+  // Where to judge from: the baseline, unless the start-up is too much of what there is to see. That is until six
+  // collections were seen from it on and four fifths of the time lie behind it; then the oldest. 0 without any.
   [[nodiscard]] std::size_t baseline() const;
+  // The baseline itself; nothing until the start-up is over.
+  [[nodiscard]] std::optional<std::size_t> after_start_up() const;
   [[nodiscard]] const SiteTable& sites() const { return table_; }
   [[nodiscard]] std::size_t bytes() const;
 
@@ -68,12 +72,18 @@ class HeapTrend {
   [[nodiscard]] TrendReading make_reading(const goruntime::HeapSnapshot& snapshot, const ReadingContext& context);
   void add_buckets(const goruntime::HeapSnapshot& snapshot, TrendReading& reading);
   [[nodiscard]] std::optional<std::size_t> least_missed() const;
+  [[nodiscard]] double missed_ratio(std::size_t reading) const;
+  [[nodiscard]] bool is_one_of_many(std::size_t reading) const;
   [[nodiscard]] bool drop_reading();
   void drop_unused_buckets();
 
   SiteTable table_;
   std::vector<TrendReading> readings_;
 };
+
+// Whether a collection published its counts between the two; where the cycle is not known, equal to the byte is no
+// news.
+[[nodiscard]] bool shows_new_counts(const TrendReading& reading, const TrendReading& previous);
 
 // What one sampled object of this size stands for, in bytes: runtime/pprof's correction.
 [[nodiscard]] double bytes_per_sample(std::uint64_t block_bytes, std::int64_t rate);

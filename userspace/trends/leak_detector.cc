@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "trends/robust_slope.h"
+#include "trends/series_shape.h"
 
 namespace oomw {
 namespace {
@@ -17,6 +19,9 @@ struct Test {
   std::span<const double> seconds;
   std::optional<std::size_t> falls;  // see max_falls()
   double reference_bytes = 0;        // the limit, or what is live
+  double sites = 1;                  // that are tested beside each other
+  // What the whole heap's slope is at most.
+  double whole_slope_high = std::numeric_limits<double>::infinity();
 };
 
 double growth_share(std::span<const double> values) {
@@ -25,32 +30,14 @@ double growth_share(std::span<const double> values) {
   return values.size() < 2 ? 0 : static_cast<double>(grew) / static_cast<double>(values.size() - 1);
 }
 
-// The largest fall from an earlier peak, of the whole range.
-double return_share(const SiteSeries& series) {
-  const double range = series.most() - series.least();
-  double peak = 0, fall = 0;
-  for (const double value : series.live_bytes) {
-    peak = std::max(peak, value);
-    fall = std::max(fall, peak - value);
-  }
-  return range > 0 ? fall / range : 0;
+double pair_share(std::size_t readings, std::size_t falls) {
+  const auto pairs = static_cast<double>(readings * (readings - 1)) / 2;
+  return readings < 2 ? 0 : 1 - static_cast<double>(falls) / pairs;
 }
 
 // The sampled blocks at both ends as if none were the same: what is too careful for a site that holds
 // much for good.
 double noise_of_gain(const SiteSeries& series) { return std::sqrt(series.variance.front() + series.variance.back()); }
-
-// Slope of the last `part` of the time over the slope until then; 1 where that cannot be said.
-double recent_slope_ratio(std::span<const double> seconds, std::span<const double> values, double part) {
-  constexpr std::size_t kLeast = 3;
-  if (values.size() < 2 * kLeast) return 1;
-  const double from = seconds.back() - (seconds.back() - seconds.front()) * part;
-  auto split = static_cast<std::size_t>(std::ranges::lower_bound(seconds, from) - seconds.begin());
-  split = std::clamp(split, kLeast - 1, values.size() - kLeast);
-  const double before = robust_slope(seconds.first(split + 1), values.first(split + 1), std::nullopt).value;
-  const double recent = robust_slope(seconds.subspan(split), values.subspan(split), std::nullopt).value;
-  return before > 0 ? recent / before : 1;
-}
 
 bool is_material(const SiteTrend& trend, const Test& test) {
   const LeakParameters& p = test.parameters;
@@ -66,15 +53,55 @@ void add_slope(SiteTrend& trend, std::span<const double> values, const Test& tes
   trend.gained_bytes = slope.value * (test.seconds.back() - test.seconds.front());
 }
 
+bool is_growing(const SiteTrend& trend, const Test& test) {
+  const LeakParameters& p = test.parameters;
+  if (trend.growth_share >= p.min_growth_share) return true;
+  return trend.pair_share >= p.min_pair_share && trend.chance * test.sites <= p.pair_false_alarm;
+}
+
+bool is_moved(const SiteTrend& trend, const Test& test) {
+  return test.whole_slope_high < test.parameters.min_whole_share * trend.slope;
+}
+
+bool is_slowing(std::span<const double> values, const Test& test) {
+  return std::ranges::any_of(std::array{1.0 / 2, 1.0 / 3}, [&](double part) {
+    return recent_slope_ratio(test.seconds, values, part) < test.parameters.min_recent_slope_ratio;
+  });
+}
+
+// What sites lose for certain, bytes per second.
+double certain_losses(const std::vector<SiteTrend>& sites) {
+  double lost = 0;
+  for (const SiteTrend& site : sites) lost += site.slope_high < 0 ? -site.slope : 0;
+  return lost;
+}
+
+// Of few readings the whole heap's range is too wide to say it: where it seems not to grow and others lose for
+// certain what this one gains, it moved all the same.
+bool is_gained_from_others(const SiteTrend& trend, double lost, double whole_slope, const LeakParameters& p) {
+  const double needed = p.min_whole_share * trend.slope;
+  return whole_slope < needed && lost >= needed;
+}
+
+// `doubt`: what it is if nothing but the number of readings speaks against a leak.
+LeakJudgement short_of_proof(const SiteTrend& trend, std::span<const double> values, const Test& test,
+                             LeakJudgement doubt) {
+  constexpr double kRounding = 1e-9;
+  const LeakParameters& p = test.parameters;
+  const bool grows = is_growing(trend, test) && trend.return_share <= p.max_return_share;
+  const bool is_likely =
+      grows && !is_moved(trend, test) && trend.chance <= p.likely_chance + kRounding && is_material(trend, test);
+  return is_likely && !is_slowing(values, test) ? LeakJudgement::kLikelyLeak : doubt;
+}
+
 LeakJudgement judgement_of(const SiteTrend& trend, std::span<const double> values, const Test& test) {
   const LeakParameters& p = test.parameters;
-  if (trend.readings < p.min_readings) return LeakJudgement::kTooFewReadings;
-  if (trend.growth_share < p.min_growth_share) return LeakJudgement::kNotGrowing;
+  if (trend.readings < p.min_readings) return short_of_proof(trend, values, test, LeakJudgement::kTooFewReadings);
+  if (!is_growing(trend, test)) return LeakJudgement::kNotGrowing;
   if (trend.return_share > p.max_return_share) return LeakJudgement::kReturns;
-  if (!(trend.slope_low > 0)) return LeakJudgement::kUncertain;
-  for (const double part : {1.0 / 2, 1.0 / 3}) {
-    if (recent_slope_ratio(test.seconds, values, part) < p.min_recent_slope_ratio) return LeakJudgement::kSlowing;
-  }
+  if (!(trend.slope_low > 0)) return short_of_proof(trend, values, test, LeakJudgement::kUncertain);
+  if (is_slowing(values, test)) return LeakJudgement::kSlowing;
+  if (is_moved(trend, test)) return LeakJudgement::kMoved;
   return is_material(trend, test) ? LeakJudgement::kLeak : LeakJudgement::kImmaterial;
 }
 
@@ -87,9 +114,12 @@ SiteTrend judge(const SiteSeries& series, const Test& test) {
   if (trend.readings == 0) return trend;
   trend.first_bytes = series.live_bytes.front();
   trend.last_bytes = series.live_bytes.back();
-  trend.growth_share = growth_share(series.live_bytes);
-  trend.return_share = return_share(series);
+  trend.return_share = return_share(series.live_bytes);
   trend.noise_bytes = noise_of_gain(series);
+  const std::size_t falls = count_falls(series.live_bytes);
+  trend.chance = chance_of_falls(trend.readings, falls);
+  trend.growth_share = growth_share(series.live_bytes);
+  trend.pair_share = pair_share(trend.readings, falls);
   add_slope(trend, series.live_bytes, test);
   trend.judgement = judgement_of(trend, series.live_bytes, test);
   return trend;
@@ -109,8 +139,9 @@ bool is_worth_a_test(const SiteSeries& series, const LeakParameters& p) {
 }  // namespace
 
 std::string_view to_string(LeakJudgement judgement) {
-  static constexpr std::array<std::string_view, 7> kNames = {"leak",      "too_few_readings", "not_growing", "returns",
-                                                             "uncertain", "slowing",          "immaterial"};
+  static constexpr std::array<std::string_view, 9> kNames = {"leak",       "too_few_readings", "not_growing",
+                                                             "returns",    "uncertain",        "slowing",
+                                                             "immaterial", "likely_leak",      "moved"};
   return kNames[static_cast<std::size_t>(judgement)];
 }
 
@@ -130,12 +161,24 @@ LeakReport find_leaks(const TrendSeries& series, std::optional<std::uint64_t> li
   report.confidence = 1 - 2 * alpha;
   Test test{parameters, series.seconds, max_falls(report.readings, alpha),
             limit_bytes ? static_cast<double>(*limit_bytes) : series.whole.live_bytes.back()};
+  test.sites = static_cast<double>(tested.size());
+  const Slope whole =
+      robust_slope(series.seconds, series.whole.live_bytes, max_falls(report.readings, parameters.whole_error));
+  test.whole_slope_high = whole.high;
   report.is_undecided = !tested.empty() && !test.falls;
-  for (const SiteSeries* site : tested) {
-    SiteTrend trend = judge(*site, test);
+  std::vector<SiteTrend> judged;
+  for (const SiteSeries* site : tested) judged.push_back(judge(*site, test));
+  const double lost = certain_losses(judged);
+  for (const SiteTrend& trend : judged) {
+    if (is_gained_from_others(trend, lost, whole.value, parameters)) continue;
     if (trend.judgement == LeakJudgement::kLeak) report.suspects.push_back(trend);
+    if (trend.judgement == LeakJudgement::kLikelyLeak) report.likely.push_back(trend);
   }
-  std::ranges::stable_sort(report.suspects, std::ranges::greater(), &SiteTrend::gained_bytes);
+  if (!report.suspects.empty()) report.likely.clear();
+  for (auto* found : {&report.suspects, &report.likely}) {
+    std::ranges::stable_sort(*found, std::ranges::greater(), &SiteTrend::gained_bytes);
+  }
+  test.sites = 1;
   test.falls = max_falls(report.readings, parameters.false_alarm);
   report.whole = judge(series.whole, test);
   return report;

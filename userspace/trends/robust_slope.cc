@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 namespace oomw {
@@ -39,6 +40,21 @@ std::optional<std::size_t> max_falls(std::size_t n, double alpha) {
   }
   if (count == 0) return std::nullopt;
   return count - 1;
+}
+
+double chance_of_falls(std::size_t n, std::size_t falls) {
+  if (n < 2) return 1;
+  const std::vector<double> chances = inversion_chances(std::min(n, kMaxPoints));
+  const auto counted = static_cast<std::ptrdiff_t>(std::min(falls + 1, chances.size()));
+  return std::min(1.0, std::accumulate(chances.begin(), chances.begin() + counted, 0.0));
+}
+
+std::size_t count_falls(std::span<const double> values) {
+  std::size_t falls = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::size_t j = i + 1; j < values.size(); ++j) falls += !(values[j] > values[i]);
+  }
+  return falls;
 }
 
 Slope robust_slope(std::span<const double> times, std::span<const double> values, std::optional<std::size_t> falls) {

@@ -20,6 +20,13 @@ struct Slope {
 inline constexpr std::size_t kMaxPoints = 64;
 [[nodiscard]] std::optional<std::size_t> max_falls(std::size_t n, double alpha);
 
+// Of n points in random order, the chance that no more than `falls` of the pairs fall: the same distribution.
+// 1 for fewer than two points.
+[[nodiscard]] double chance_of_falls(std::size_t n, std::size_t falls);
+
+// How many pairs, earlier before later, do not rise.
+[[nodiscard]] std::size_t count_falls(std::span<const double> values);
+
 // The interval covers the true slope with 1 - 2 alpha: Sen's, from the ordered slopes of the pairs, at
 // the exact ranks above (`falls` = max_falls(n, alpha)). low > 0 means: it rises, and chance is to
 // blame with probability alpha at most. A pair at one time is left out; one of equal values counts as

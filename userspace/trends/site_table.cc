@@ -9,6 +9,9 @@ namespace {
 // From here on a frame is a position in far_.
 constexpr std::uint32_t kFar = 0xffff'0000;
 constexpr std::size_t kMaxFar = 0xffff;
+// Looked through for an equal one, the newest first. All of them would be a second a heap of a process that
+// puts nothing but such addresses into its stacks; two equal ones cost 8 bytes.
+constexpr std::ptrdiff_t kFarLooks = 64;
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
@@ -25,7 +28,8 @@ std::uint64_t hash_of(std::span<const std::uint64_t> pcs, std::uint64_t load_bia
 
 std::uint32_t SiteTable::encode(std::uint64_t address) {
   if (address < kFar) return static_cast<std::uint32_t>(address);
-  const auto known = std::find(far_.begin(), far_.end(), address);
+  const auto newest = far_.end() - std::min<std::ptrdiff_t>(kFarLooks, std::ssize(far_));
+  const auto known = std::find(newest, far_.end(), address);
   const auto position = static_cast<std::size_t>(known - far_.begin());
   if (known == far_.end() && far_.size() < kMaxFar) far_.push_back(address);
   return kFar + static_cast<std::uint32_t>(std::min(position, kMaxFar));

@@ -9,14 +9,9 @@ namespace {
 
 using Readings = std::vector<const TrendReading*>;
 
-bool shows_new_counts(const TrendReading& reading, const TrendReading& previous) {
-  if (reading.gc_cycle && previous.gc_cycle) return *reading.gc_cycle != *previous.gc_cycle;
-  return reading.live_bytes != previous.live_bytes;  // the cycle is not known: equal to the byte is no news
-}
-
-Readings readings_that_count(const HeapTrend& trend) {
+Readings readings_that_count(const HeapTrend& trend, std::size_t first) {
   Readings chosen;
-  for (std::size_t i = trend.baseline(); i < trend.readings().size(); ++i) {
+  for (std::size_t i = first; i < trend.readings().size(); ++i) {
     const TrendReading& reading = trend.readings()[i];
     const bool is_news = chosen.empty() || shows_new_counts(reading, *chosen.back());
     if (reading.is_complete && is_news) chosen.push_back(&reading);
@@ -76,10 +71,10 @@ void add_held(const SiteTable& table, const TrendReading& reading, std::vector<d
   }
 }
 
-void fill_held(const HeapTrend& trend, TrendSeries& series) {
+void fill_held(const HeapTrend& trend, std::size_t baseline_at, TrendSeries& series) {
   const SiteTable& table = trend.sites();
   std::vector<double> first(table.sites()), last(table.sites());
-  const TrendReading& baseline = trend.readings()[trend.baseline()];
+  const TrendReading& baseline = trend.readings()[baseline_at];
   const TrendReading& newest = trend.readings().back();
   add_held(table, baseline, first);
   add_held(table, newest, last);
@@ -108,10 +103,14 @@ double SiteSeries::least() const { return live_bytes.empty() ? 0 : *std::ranges:
 double SiteSeries::most() const { return live_bytes.empty() ? 0 : *std::ranges::max_element(live_bytes); }
 
 TrendSeries series_of(const HeapTrend& trend, double least_range_bytes) {
+  return series_of(trend, least_range_bytes, trend.baseline());
+}
+
+TrendSeries series_of(const HeapTrend& trend, double least_range_bytes, std::size_t from) {
   TrendSeries series;
   const SiteTable& table = trend.sites();
   series.sites_seen = table.sites();
-  const Readings readings = readings_that_count(trend);
+  const Readings readings = readings_that_count(trend, from);
   if (readings.empty()) return series;
   for (const std::uint32_t site : sites_that_changed(table, readings, least_range_bytes)) {
     series.sites.emplace_back().site = site;
@@ -122,7 +121,7 @@ TrendSeries series_of(const HeapTrend& trend, double least_range_bytes) {
     series.seconds.push_back(to_seconds(reading->time - readings.front()->time));
     add_column(*reading, table, sums, series);
   }
-  fill_held(trend, series);
+  fill_held(trend, from, series);
   return series;
 }
 

@@ -20,7 +20,7 @@ struct SiteSeries {
   [[nodiscard]] double most() const;
 };
 
-// Readings of one process as columns, from the baseline on.
+// Readings of one process as columns, from the baseline on unless said otherwise.
 struct TrendSeries {
   std::vector<double> seconds;  // since the baseline; ascending
   std::vector<SiteSeries> sites;
@@ -33,5 +33,7 @@ struct TrendSeries {
 // differ by less than `least_range_bytes` over all readings are left out: they are counted in
 // sites_seen. What belongs to sites that found no room in the table is in `whole`.
 [[nodiscard]] TrendSeries series_of(const HeapTrend& trend, double least_range_bytes);
+// From this reading on.
+[[nodiscard]] TrendSeries series_of(const HeapTrend& trend, double least_range_bytes, std::size_t first);
 
 }  // namespace oomw

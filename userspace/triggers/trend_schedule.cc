@@ -2,69 +2,116 @@
 #include "triggers/trend_schedule.h"
 
 #include <algorithm>
+#include <tuple>
+
+#include "triggers/jitter.h"
 
 namespace oomw {
-namespace {
 
-Nanoseconds scaled(Nanoseconds duration, double factor) {
-  return Nanoseconds(static_cast<std::int64_t>(static_cast<double>(duration.count()) * factor));
+TrendSchedule::Entry TrendSchedule::new_entry(const Process& process, MonotonicTime now) const {
+  const MonotonicTime first = process.started + jittered(config_.first_interval, process.key);
+  const MonotonicTime spread = now + scaled(config_.first_round, phase_of(process.key));
+  Entry entry;
+  entry.started = process.started;
+  entry.due = now - process.started < config_.first_round ? std::max(first, now) : spread;
+  return entry;
 }
-
-// 0 to 1, the same for a process every time.
-double phase_of(ProcessKey process) {
-  const std::uint64_t mixed =
-      (process.start_ticks * 31 + static_cast<std::uint32_t>(process.pid)) * 0x9e3779b97f4a7c15ULL;
-  return static_cast<double>(mixed >> 40) / static_cast<double>(1U << 24);
-}
-
-Nanoseconds jittered(Nanoseconds interval, ProcessKey process) {
-  return scaled(interval, 0.9 + 0.2 * phase_of(process));
-}
-
-}  // namespace
 
 void TrendSchedule::set_processes(const std::vector<Process>& processes, MonotonicTime now) {
   std::map<ProcessKey, Entry> entries;
   for (const Process& process : processes) {
     const auto known = entries_.find(process.key);
-    if (known != entries_.end()) {
-      entries.insert(*known);
-      continue;
-    }
-    // Those that were there before are spread over one interval.
-    const MonotonicTime first = process.started + jittered(config_.min_interval, process.key);
-    const MonotonicTime spread = now + scaled(config_.min_interval, phase_of(process.key));
-    entries.emplace(process.key, Entry{process.started, first > now ? first : spread});
+    entries.emplace(process.key, known != entries_.end() ? known->second : new_entry(process, now));
   }
   entries_ = std::move(entries);
 }
 
+void TrendSchedule::note_memory(ProcessKey process, ContainerMemory memory) {
+  const auto found = entries_.find(process);
+  if (found == entries_.end() || memory.limit_bytes == 0) return;
+  Entry& entry = found->second;
+  const std::uint64_t left = memory.limit_bytes - std::min(memory.used_bytes, memory.limit_bytes);
+  entry.left_bytes = left;
+  if (!entry.left_bytes_at_read) entry.left_bytes_at_read = left;
+  const double before = static_cast<double>(*entry.left_bytes_at_read);
+  entry.is_near = static_cast<double>(left) < before * (1 - config_.near_step);
+  if (!entry.is_near || entry.is_under_way || entry.last == MonotonicTime{}) return;
+  const MonotonicTime due = entry.last + near_interval(entry);
+  if (due >= entry.due) return;
+  entry.due = due;
+  ++brought_forward_;
+}
+
+std::vector<ProcessKey> TrendSchedule::take_turn(std::size_t max) {
+  std::vector<ProcessKey> keys;
+  auto next = entries_.upper_bound(turn_);
+  while (keys.size() < std::min(max, entries_.size())) {
+    if (next == entries_.end()) next = entries_.begin();
+    keys.push_back((next++)->first);
+  }
+  if (!keys.empty()) turn_ = keys.back();
+  return keys;
+}
+
+void TrendSchedule::pay_off(MonotonicTime now) {
+  if (paid_ != MonotonicTime{}) {
+    debt_ -= scaled(now - paid_, config_.max_core_share + config_.near_core_share);
+    debt_ = std::max(debt_, Nanoseconds(0));
+  }
+  paid_ = now;
+}
+
 std::vector<ProcessKey> TrendSchedule::take_due(MonotonicTime now) {
-  std::vector<std::pair<MonotonicTime, ProcessKey>> due;
+  pay_off(now);
+  std::vector<std::tuple<bool, MonotonicTime, ProcessKey>> due;
   for (const auto& [key, entry] : entries_) {
-    if (entry.due <= now) due.emplace_back(entry.due, key);
+    const bool is_affordable = debt_ < (entry.is_near ? 2 : 1) * config_.burst;
+    if (entry.due <= now && is_affordable) due.emplace_back(!entry.is_near, entry.due, key);
   }
   std::ranges::sort(due);
   if (due.size() > config_.max_due) due.resize(config_.max_due);
   std::vector<ProcessKey> keys;
-  for (const auto& [when, key] : due) {
-    entries_.at(key).due = now + 2 * config_.max_interval;
+  for (const auto& [is_calm, when, key] : due) {
+    Entry& entry = entries_.at(key);
+    entry.due = now + 2 * config_.max_interval;
+    entry.is_under_way = true;
     keys.push_back(key);
   }
   return keys;
 }
 
-Nanoseconds TrendSchedule::interval(const Entry& entry, Nanoseconds cost, MonotonicTime now) const {
-  const Nanoseconds by_age =
-      std::clamp(scaled(now - entry.started, config_.age_share), config_.min_interval, config_.max_interval);
-  const Nanoseconds by_cost = scaled(cost, static_cast<double>(entries_.size()) / config_.max_core_share);
-  return std::max(by_age, std::min(by_cost, config_.max_interval));
+// As often as `sharers` such processes can each be looked at within the share. While little is owed it does not
+// matter: few processes, or a node where all has been read, get what their age asks for.
+Nanoseconds TrendSchedule::affordable(Nanoseconds cost, std::size_t sharers, double core_share) const {
+  if (debt_ < config_.burst / 4) return Nanoseconds(0);
+  return std::min(scaled(cost, static_cast<double>(sharers) / core_share), config_.max_interval);
 }
 
-void TrendSchedule::done(ProcessKey process, Nanoseconds cost, MonotonicTime now) {
-  const auto entry = entries_.find(process);
-  if (entry == entries_.end()) return;
-  entry->second.due = now + jittered(interval(entry->second, cost, now), process);
+Nanoseconds TrendSchedule::calm_interval(const Entry& entry, MonotonicTime now) const {
+  const Nanoseconds by_age =
+      std::clamp(scaled(now - entry.started, config_.age_share), config_.min_interval, config_.max_interval);
+  return std::max(by_age, affordable(entry.cost, entries_.size(), config_.max_core_share));
+}
+
+Nanoseconds TrendSchedule::near_interval(const Entry& entry) const {
+  const auto near = std::ranges::count_if(entries_, [](const auto& other) { return other.second.is_near; });
+  return std::max(config_.min_interval,
+                  affordable(entry.cost, static_cast<std::size_t>(near), config_.near_core_share));
+}
+
+void TrendSchedule::done(ProcessKey process, Nanoseconds cost, MonotonicTime now, bool was_read) {
+  const auto found = entries_.find(process);
+  if (found == entries_.end()) return;
+  Entry& entry = found->second;
+  debt_ += cost;
+  entry.is_under_way = false;
+  entry.last = now;
+  entry.cost = cost;
+  if (was_read) {
+    entry.left_bytes_at_read = entry.left_bytes;
+    entry.is_near = false;
+  }
+  entry.due = now + jittered(calm_interval(entry, now), process);
 }
 
 }  // namespace oomw

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trends/heap_trend.h"
 
+#include <set>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -79,14 +80,46 @@ TEST(HeapTrend, addresses_beyond_four_gigabytes_survive) {
   EXPECT_EQ(trend.sites().pcs_of(0), pcs);
 }
 
-TEST(HeapTrend, the_first_reading_after_start_up_is_the_baseline) {
+// A start of 15 s, then a collection and a reading each 10 s.
+HeapTrend after_a_start(int readings, bool is_collected) {
   HeapStory story;
   HeapTrend trend;
   trend.add(story.read(), scheduled(5, true));
-  for (int i = 2; i <= 6; ++i) trend.add(story.read(), scheduled(i * 10));
-  EXPECT_EQ(trend.baseline(), 0u);  // too little to see without the start
-  trend.add(story.read(), scheduled(70));
-  EXPECT_EQ(trend.baseline(), 1u);
+  for (int i = 0; i < readings; ++i) {
+    if (is_collected) story.collect();
+    trend.add(story.read(), scheduled(20 + i * 10));
+  }
+  return trend;
+}
+
+TEST(HeapTrend, the_first_reading_after_start_up_is_the_baseline) {
+  EXPECT_EQ(after_a_start(0, true).after_start_up(), std::nullopt);
+  EXPECT_EQ(after_a_start(1, true).after_start_up(), 1u);
+  EXPECT_EQ(after_a_start(9, true).baseline(), 1u);
+}
+
+TEST(HeapTrend, who_lived_shortly_is_judged_with_its_start) {
+  EXPECT_EQ(after_a_start(0, true).baseline(), 0u);
+  EXPECT_EQ(after_a_start(6, true).baseline(), 0u);  // 50 s since, of 65
+  EXPECT_EQ(after_a_start(7, true).baseline(), 1u);  // 60 of 75
+}
+
+TEST(HeapTrend, readings_of_one_collection_are_not_enough_to_do_without_the_start) {
+  EXPECT_EQ(after_a_start(15, false).baseline(), 0u);
+}
+
+TEST(HeapTrend, of_many_readings_of_one_collection_those_between_go_first) {
+  HeapStory story;
+  HeapTrend trend;
+  for (int i = 0; i < 8; ++i) {
+    story.collect();
+    trend.add(story.read(), scheduled(20 + i * 10));
+  }
+  for (int i = 0; i < 20; ++i) trend.add(story.read(), scheduled(100 + i));
+  std::set<std::uint32_t> cycles;
+  for (const TrendReading& reading : trend.readings()) cycles.insert(reading.gc_cycle.value());
+  EXPECT_EQ(cycles.size(), 8u);
+  EXPECT_EQ(trend.readings().back().time, test::at_second(119));
 }
 
 TEST(HeapTrend, a_late_reading_goes_where_it_belongs) {

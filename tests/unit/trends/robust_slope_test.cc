@@ -27,6 +27,22 @@ TEST(MaxFalls, no_pair_no_answer) {
   EXPECT_EQ(max_falls(1, 0.5), std::nullopt);
 }
 
+TEST(ChanceOfFalls, is_the_share_of_orders_that_rise_as_much) {
+  EXPECT_DOUBLE_EQ(chance_of_falls(3, 0), 1.0 / 6);
+  EXPECT_DOUBLE_EQ(chance_of_falls(3, 1), 3.0 / 6);
+  EXPECT_DOUBLE_EQ(chance_of_falls(4, 0), 1.0 / 24);
+  EXPECT_DOUBLE_EQ(chance_of_falls(4, 6), 1);
+  EXPECT_DOUBLE_EQ(chance_of_falls(4, 1000), 1);
+  EXPECT_EQ(chance_of_falls(1, 0), 1);
+  EXPECT_EQ(chance_of_falls(0, 0), 1);
+}
+
+TEST(CountFalls, equal_values_are_falls) {
+  EXPECT_EQ(count_falls(std::vector<double>{1, 2, 3}), 0u);
+  EXPECT_EQ(count_falls(std::vector<double>{1, 3, 2, 3}), 2u);
+  EXPECT_EQ(count_falls(std::vector<double>{}), 0u);
+}
+
 TEST(RobustSlope, points_on_a_line_give_it_exactly) {
   const std::vector<double> t = {0, 1, 3, 6, 10}, y = {5, 7, 11, 17, 25};
   const Slope slope = robust_slope(t, y, 0);
