@@ -207,26 +207,40 @@ static __always_inline void watermark__report(const struct near_limit *near,
 	emit__submit(mark);
 }
 
+/* Takes a growth sample and reports what levels were reached; NULL if there is no room for its
+ * state. */
+static __always_inline struct memcg_state *watermark__look(struct near_limit *near,
+							   __u64 *time_to_limit_ns)
+{
+	struct memcg_state *state;
+
+	near->time_ns = bpf_ktime_get_ns();
+	state = watermark__state(near);
+	if (!state)
+		return NULL;
+	growth__sample(state, near->usage_pages, near->time_ns);
+	*time_to_limit_ns = growth__time_to_limit_ns(state, near->usage_pages, near->max_pages);
+	if (watermark__cross_levels(near, state))
+		watermark__report(near, state, OOMW_WATERMARK_LEVEL, *time_to_limit_ns);
+	return state;
+}
+
 /* Returns how many events may pass before the next look.
  * A global function: the verifier walks it once and not once for each of ten levels (94 k
  * instructions became 17 k), which leaves room for older verifiers. It takes scalars only. */
 __noinline int watermark__check_limit(__u64 memcg_address, __u64 leaf_address)
 {
 	struct mem_cgroup *memcg = (void *)memcg_address;
-	struct near_limit near = {.leaf = (void *)leaf_address, .time_ns = bpf_ktime_get_ns()};
+	struct near_limit near = {.leaf = (void *)leaf_address};
 	struct memcg_state *state;
 	__u64 time_to_limit_ns;
 
 	near.cgroup_id = memcg__id(memcg);
 	near.usage_pages = memcg__usage_pages(memcg);
 	near.max_pages = BPF_CORE_READ(memcg, memory.max);
-	state = watermark__state(&near);
+	state = watermark__look(&near, &time_to_limit_ns);
 	if (!state)
 		return 0;
-	growth__sample(state, near.usage_pages, near.time_ns);
-	time_to_limit_ns = growth__time_to_limit_ns(state, near.usage_pages, near.max_pages);
-	if (watermark__cross_levels(&near, state))
-		watermark__report(&near, state, OOMW_WATERMARK_LEVEL, time_to_limit_ns);
 	if (watermark__cross_time(&near, state, time_to_limit_ns))
 		watermark__report(&near, state, OOMW_WATERMARK_TIME_TO_LIMIT, time_to_limit_ns);
 	return watermark__skips(near.usage_pages, near.max_pages);
@@ -315,7 +329,6 @@ static __always_inline int watermark__check_reclaimed(void)
 {
 	struct near_limit near = {.leaf = memcg__charged_by(task__current())};
 	struct memcg_level at_limit;
-	struct memcg_state *state;
 	__u64 time_to_limit_ns;
 
 	if (bpf_get_current_pid_tgid() >> 32 == cfg_settings.own_tgid)
@@ -327,14 +340,7 @@ static __always_inline int watermark__check_reclaimed(void)
 	near.cgroup_id = memcg__id(at_limit.memcg);
 	near.usage_pages = at_limit.usage_pages;
 	near.max_pages = at_limit.max_pages;
-	near.time_ns = bpf_ktime_get_ns();
-	state = watermark__state(&near);
-	if (!state)
-		return 0;
-	growth__sample(state, near.usage_pages, near.time_ns);
-	time_to_limit_ns = growth__time_to_limit_ns(state, near.usage_pages, near.max_pages);
-	if (watermark__cross_levels(&near, state))
-		watermark__report(&near, state, OOMW_WATERMARK_LEVEL, time_to_limit_ns);
+	watermark__look(&near, &time_to_limit_ns);
 	return 0;
 }
 

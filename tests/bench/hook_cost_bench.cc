@@ -2,17 +2,20 @@
 // What the hooks cost a load at work: attaches and detaches all of them in turn while it runs, and prints
 // for every slot what CPU time a unit of its work took. Slots of 100 ms lie so near each other that what
 // else happens on the machine hits both sides alike; two runs of a program, seconds apart, differ by 5 %.
-//   hook_cost_bench PROGRESS_FILE PAIRS SLOT_MS [BEST_RUNG]      the load writes PROGRESS_FILE (loads/progress.h)
+//   hook_cost_bench PROGRESS_FILE PAIRS SLOT_MS [BEST_RUNG [WITHOUT...]]
+// The load writes PROGRESS_FILE (loads/progress.h). Programs whose names begin with one of WITHOUT stay off.
 // Prints one line a slot, "off UNITS CPU_NS" or "on UNITS CPU_NS", off first and last.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -50,10 +53,10 @@ Rung rung_named(const std::string& name) {
   give_up("no such rung: " + name);
 }
 
-// All programs of the daemon, on the rungs that it would take.
+// The programs of the daemon, on the rungs that it would take.
 class Hooks {
  public:
-  explicit Hooks(Rung best_allowed) : maps_(make_map_entries({})) {
+  Hooks(Rung best_allowed, const std::vector<std::string>& without) : maps_(make_map_entries({})) {
     auto kernel = KernelBtf::load();
     if (!kernel) give_up(kernel.error().message);
     ProgramLoader loader(maps_, make_settings({}),
@@ -62,7 +65,10 @@ class Hooks {
     for (const FeatureSpec& spec : feature_catalog(signature_of)) {
       auto result = descend(spec, best_allowed, *kernel, loader);
       std::fprintf(stderr, "%s: %s\n", spec.feature.c_str(), std::string(to_string(result.status.rung)).c_str());
-      for (LoadedProgram& program : result.programs) programs_.push_back(std::move(program));
+      for (LoadedProgram& program : result.programs) {
+        const auto begins_so = [&](const std::string& start) { return program.name.starts_with(start); };
+        if (std::none_of(without.begin(), without.end(), begins_so)) programs_.push_back(std::move(program));
+      }
     }
     if (programs_.empty()) give_up("no program could be loaded");
   }
@@ -165,13 +171,13 @@ void measure(const Load& load, const char* side, milliseconds slot) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4 && argc != 5) {
-    std::fputs("usage: hook_cost_bench PROGRESS_FILE PAIRS SLOT_MS [BEST_RUNG]\n", stderr);
+  if (argc < 4) {
+    std::fputs("usage: hook_cost_bench PROGRESS_FILE PAIRS SLOT_MS [BEST_RUNG [WITHOUT...]]\n", stderr);
     return 2;
   }
   const Load load(argv[1]);
   const milliseconds slot(std::atol(argv[3]));
-  Hooks hooks(argc == 5 ? rung_named(argv[4]) : Rung::kFentry);
+  Hooks hooks(argc > 4 ? rung_named(argv[4]) : Rung::kFentry, {argv + std::min(argc, 5), argv + argc});
   const Reader reader(hooks.maps());
   hooks.detach();
   measure(load, "off", slot);

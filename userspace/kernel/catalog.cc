@@ -40,12 +40,14 @@ FeatureSpec oom_kill(const SignatureOf& signature_of) {
 }
 
 FeatureSpec watermark() {
-  FeatureSpec spec{"watermark",
-                   ObjectFile::kWatermark,
-                   {{"rss_stat", "on_rss_stat"}, {"mm_vmscan_memcg_reclaim_begin", "on_watermark_reclaim"}},
-                   "growth that maps no page (writes to files and tmpfs) is told where the kernel reclaims for the "
-                   "limit; below that the sampler sees it; each page fault pays for being looked at, not each 64th",
-                   "usage is polled: fast growth may cross levels between two readings"};
+  FeatureSpec spec{
+      "watermark",
+      ObjectFile::kWatermark,
+      {{"rss_stat", "on_rss_stat"}, {"mm_vmscan_memcg_reclaim_begin", "on_watermark_reclaim"}},
+      "growth that maps no page (writes to files and tmpfs) is told where the kernel reclaims for the "
+      "limit; below that the sampler sees it; each page fault pays for being looked at, not each 64th, so the "
+      "hook rests until usage passes a level: a new limit may be noticed 10 s late",
+      "usage is polled: fast growth may cross levels between two readings"};
   spec.fentry_hooks = {{"page_counter_try_charge", "on_charged_fexit", HookKind::kFunction}};
   return spec;
 }

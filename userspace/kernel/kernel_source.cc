@@ -59,6 +59,7 @@ struct KernelSource::Impl {
 
   void load_all(const KernelConfig& config);
   void start_go_heap(const KernelConfig& config);
+  void find_page_fault_hook();
   void fall_to_files(const KernelConfig& config, const std::string& reason);
 
   oomw_settings settings;
@@ -68,6 +69,7 @@ struct KernelSource::Impl {
   std::vector<LoadedProgram> programs;
   std::unique_ptr<Ring> ring;       // null without programs
   std::unique_ptr<GoHeap> go_heap;  // null where not served
+  std::optional<RestingHook> page_fault_hook;
   UniqueFd run_time_stats;
   mutable MissedRuns missed_runs;
 };
@@ -101,6 +103,13 @@ void KernelSource::Impl::start_go_heap(const KernelConfig& config) {
   status->rung = Rung::kNone;
 }
 
+void KernelSource::Impl::find_page_fault_hook() {
+  const auto found = std::find_if(programs.begin(), programs.end(), [](const LoadedProgram& program) {
+    return program.name == "on_rss_stat_btf" || program.name == "on_rss_stat_raw";
+  });
+  if (found != programs.end()) page_fault_hook.emplace(*found, "rss_stat");
+}
+
 void KernelSource::Impl::fall_to_files(const KernelConfig& config, const std::string& reason) {
   programs.clear();
   features.clear();
@@ -124,6 +133,7 @@ std::unique_ptr<KernelSource> KernelSource::make(const KernelConfig& config) {
     if (ring) {
       impl.ring = std::move(*ring);
       impl.start_go_heap(config);
+      impl.find_page_fault_hook();
     } else {
       // Programs whose records nobody can read would only fill the ring.
       impl.fall_to_files(config, ring.error().message);
@@ -182,6 +192,8 @@ std::map<std::string, std::uint64_t> KernelSource::lost() const {
 }
 
 GoHeap* KernelSource::go_heap() { return impl_->go_heap.get(); }
+
+RestingHook* KernelSource::page_fault_hook() { return impl_->page_fault_hook ? &*impl_->page_fault_hook : nullptr; }
 
 std::vector<ProgramStats> KernelSource::program_stats() const {
   std::vector<ProgramStats> stats;

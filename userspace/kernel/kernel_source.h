@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "events/event.h"
 #include "kernel/go_heap.h"
+#include "kernel/resting_hook.h"
 
 namespace oomw {
 
@@ -83,6 +84,9 @@ class KernelSource {
   [[nodiscard]] std::map<std::string, std::uint64_t> lost() const;
   // The walk at the kill; nullptr where "heap_at_kill" is not served. Lives as long as this.
   [[nodiscard]] GoHeap* go_heap();
+  // The program that every page fault passes; nullptr where "watermark" is not served by a tracepoint.
+  // It is attached, and may rest while no cgroup comes near its limit.
+  [[nodiscard]] RestingHook* page_fault_hook();
   [[nodiscard]] std::vector<ProgramStats> program_stats() const;
   // Keeps the kernel's run-time statistics on while this lives (BPF_ENABLE_STATS); costs two
   // clock reads per program run, so it is opt-in. Error if refused.
