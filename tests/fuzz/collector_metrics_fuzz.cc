@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process answers on the port where a Collector tells of itself; and function names, which a
-// binary makes up.
+// What a process answers on the port where a Collector tells of itself, and where Go programs do; and
+// function names, which a binary makes up.
 #include <cstdint>
 #include <string_view>
 
 #include "base/result.h"
 #include "captures/collector_metrics.h"
+#include "captures/memstats_text.h"
 #include "incidents/collector_components.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -18,6 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       OOMW_CHECK(amount <= 1'000'000'000'000'000'000u);
     }
   }
+  const oomw::MemStats stats = oomw::memstats_of(text);
+  OOMW_CHECK(stats.empty() || stats.at("HeapReleased") <= stats.at("HeapIdle"));
+  for (const auto& [name, bytes] : stats) OOMW_CHECK(bytes < 1ull << 53);
   if (const auto component = oomw::component_of_function(text)) {
     OOMW_CHECK(!component->kind.empty() && component->module.size() <= 1024);
   }

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "system/cgroup_fs.h"
+#include "system/go_environment.h"
 #include "system/memory_files.h"
 #include "system/process_reader.h"
 
@@ -24,5 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     OOMW_CHECK(path->starts_with('/') && path->find('\n') == std::string::npos);
     OOMW_CHECK(("/" + *path + "/").find("/../") == std::string::npos);
   }
+  const oomw::GoConfig go = oomw::go_config_of(text);
+  OOMW_CHECK(go.gogc_percent.value_or(0) >= -1);
+  OOMW_CHECK(go.memory_limit_bytes.value_or(0) < 1ULL << 63);
   return 0;
 }

@@ -6,11 +6,11 @@
 namespace oomw {
 
 FetchResult fetch_endpoint(const TargetProcess& process, const PprofEndpoint& endpoint, const std::string& path,
-                           Nanoseconds timeout, std::uint64_t max_body_bytes) {
+                           Nanoseconds timeout, std::uint64_t max_body_bytes, std::uint64_t tail_bytes) {
   const auto ns = open_network_namespace(process.dir_fd());
   if (!ns) return {FetchStatus::kNetns, ns.error().message, ""};
   if (ns->inode != endpoint.netns_inode) return {FetchStatus::kVetoed, "it changed its network namespace", ""};
-  FetchRequest request{endpoint.address, endpoint.port, path, timeout, max_body_bytes, {}};
+  FetchRequest request{endpoint.address, endpoint.port, path, timeout, max_body_bytes, tail_bytes, {}};
   request.before_request = [&] {
     return process.is_alive() && process.holds_socket(endpoint.fd, endpoint.socket_inode);
   };

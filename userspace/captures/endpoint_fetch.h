@@ -12,8 +12,10 @@
 namespace oomw {
 
 // One GET of a listener from inside the namespace of the process that holds it. The process is alive
-// and still holds it once connected, before anything is sent; otherwise kVetoed. Any thread.
+// and still holds it once connected, before anything is sent; otherwise kVetoed. tail_bytes: see FetchRequest.
+// Any thread.
 [[nodiscard]] FetchResult fetch_endpoint(const TargetProcess& process, const PprofEndpoint& endpoint,
-                                         const std::string& path, Nanoseconds timeout, std::uint64_t max_body_bytes);
+                                         const std::string& path, Nanoseconds timeout, std::uint64_t max_body_bytes,
+                                         std::uint64_t tail_bytes = 0);
 
 }  // namespace oomw

@@ -13,6 +13,8 @@
 #include "captures/endpoint_finder.h"
 #include "captures/heap_check.h"
 #include "captures/http_fetch.h"
+#include "captures/memstats_budget.h"
+#include "captures/memstats_fetch.h"
 #include "captures/provenance.h"
 #include "captures/target_process.h"
 #include "pprof/codec.h"
@@ -31,6 +33,8 @@ struct Evidence {
   std::string body;
   HeapFigures figures;
   PprofEndpoint endpoint;
+  MemStats memstats = {};
+  bool is_memstats_left_out = false;  // they were not asked for: too many others were
 };
 
 using Attempt = tl::expected<Evidence, Failure>;
@@ -111,6 +115,7 @@ struct HttpCapture::Impl {
   const Clock& clock;
   MemoryBudget* memory;
   EndpointCache cache;
+  MemStatsBudget memstats_budget;
 
   // Half of what is left, so that one hanging listener leaves time for the next; the last gets all.
   [[nodiscard]] MonotonicTime share_of(MonotonicTime deadline, bool is_last) const {
@@ -159,7 +164,7 @@ struct HttpCapture::Impl {
     if (memory != nullptr && !room) return failed("timeout", "other captures took all the memory that is theirs");
     const auto figures = check_heap_profile(answer.body);
     if (!figures) return failed(reason_of(figures.error()), figures.error().message);
-    return Evidence{taken, std::move(answer.body), *figures, endpoint};
+    return Evidence{taken, std::move(answer.body), *figures, endpoint, {}};
   }
 
   Attempt try_endpoints(const TargetProcess& process, std::vector<PprofEndpoint> endpoints, WishedPort wished,
@@ -205,6 +210,18 @@ struct HttpCapture::Impl {
     return try_endpoints(*process, std::move(*endpoints), wished, deadline);
   }
 
+  // The profile is in already: whatever goes wrong here leaves it as it is.
+  void add_memstats(Evidence& evidence, const CaptureRequest& request, const CaptureTarget& target,
+                    MonotonicTime deadline) {
+    if (!may_ask_memstats(request, evidence.figures.sample_count)) return;
+    const auto process = TargetProcess::open(config.proc_root, target.process);
+    if (!process) return;
+    evidence.is_memstats_left_out = !memstats_budget.take(clock.now());
+    if (evidence.is_memstats_left_out) return;
+    evidence.memstats =
+        fetch_memstats(*process, evidence.endpoint, config.path, deadline - clock.now(), config.max_body_bytes);
+  }
+
   CaptureOutcome succeed(const CaptureRequest& request, CaptureTarget target, Evidence evidence,
                          CaptureFinished event) {
     const std::string comment =
@@ -214,9 +231,11 @@ struct HttpCapture::Impl {
     event.process = target.process;
     event.result = CaptureResult::kOk;
     event.detail = "heap profile as of the process's last GC, from " + url(evidence.endpoint);
+    if (evidence.is_memstats_left_out) event.detail += "; not asked for MemStats, too many others just were";
     // In use at the last GC is all that the endpoint gives, so both series are the same.
     event.inuse_bytes = event.live_bytes = evidence.figures.inuse_bytes;
     event.sample_count = evidence.figures.sample_count;
+    event.memstats = std::move(evidence.memstats);
     event.complete = true;
     // The body was read whole a moment ago, so appending cannot fail; without the comment it is
     // evidence all the same.
@@ -225,7 +244,7 @@ struct HttpCapture::Impl {
 };
 
 HttpCapture::HttpCapture(HttpCaptureConfig config, const Clock& clock, MemoryBudget* memory)
-    : impl_(new Impl{std::move(config), clock, memory, {}}) {}
+    : impl_(new Impl{std::move(config), clock, memory, {}, {}}) {}
 HttpCapture::~HttpCapture() = default;
 
 CaptureOutcome HttpCapture::capture(const CaptureRequest& request) {
@@ -240,6 +259,7 @@ CaptureOutcome HttpCapture::capture(const CaptureRequest& request) {
       break;
     }
     auto attempt = impl_->try_target(target, impl_->share_of(deadline, i + 1 == request.targets.size()));
+    if (attempt) impl_->add_memstats(*attempt, request, target, deadline);
     if (attempt) return impl_->succeed(request, target, std::move(*attempt), std::move(event));
     keep_most_telling(failure, std::move(attempt.error()));
   }
@@ -257,6 +277,8 @@ void HttpCapture::prepare(const CaptureRequest& request) {
     (void)impl_->resolve(*process, target.wished_port);  // capture() resolves again and says why it cannot
   }
 }
+
+std::uint64_t HttpCapture::memstats_left_out() const { return impl_->memstats_budget.left_out(); }
 
 void HttpCapture::forget(ProcessKey process) { impl_->cache.forget(process); }
 

@@ -32,6 +32,8 @@ struct HttpCaptureConfig {
 //     truncated | gone | netns
 //   - the process is alive and still holds that listener once connected, before anything is sent;
 //     a whole answer then counts, also when the process has been killed meanwhile;
+//   - a whole profile is followed by one request for the process's MemStats (memstats_fetch.h), within the
+//     same deadline and a budget (memstats_budget.h); without them the capture is whole all the same;
 //   - what is stored = the body's profile with comments appended (method, trigger, process, time);
 //   - with several targets the first whole profile wins; otherwise the failure that got furthest
 //     is reported. One target may use half of the time left, the last one all of it;
@@ -48,6 +50,7 @@ class HttpCapture final : public CaptureBackend {
   [[nodiscard]] CaptureOutcome capture(const CaptureRequest& request) override;
   void prepare(const CaptureRequest& request) override;
   void forget(ProcessKey process) override;
+  [[nodiscard]] std::uint64_t memstats_left_out() const;  // for the budget. Any thread
 
  private:
   struct Impl;

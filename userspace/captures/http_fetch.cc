@@ -27,18 +27,26 @@ struct Transfer {
   const FetchRequest& request;
   const NetworkNamespace& ns;
   std::string body;
+  std::uint64_t body_bytes = 0;  // also those not kept
   bool is_too_large = false;
   std::string socket_error;
 };
 
+// Seldom: each time as much again has come.
+void keep_tail(std::string& body, std::uint64_t tail_bytes) {
+  if (body.size() >= 2 * tail_bytes) body.erase(0, body.size() - tail_bytes);
+}
+
 std::size_t on_body(char* data, std::size_t size, std::size_t count, void* context) {
   auto& transfer = *static_cast<Transfer*>(context);
   const std::size_t bytes = size * count;
-  if (transfer.body.size() + bytes > transfer.request.max_body_bytes) {
+  if (transfer.body_bytes + bytes > transfer.request.max_body_bytes) {
     transfer.is_too_large = true;
     return 0;  // anything but `bytes` ends the transfer
   }
+  transfer.body_bytes += bytes;
   transfer.body.append(data, bytes);
+  if (transfer.request.tail_bytes != 0) keep_tail(transfer.body, transfer.request.tail_bytes);
   return bytes;
 }
 
@@ -125,7 +133,7 @@ FetchResult fetch(const FetchRequest& request, const NetworkNamespace& ns) {
   init_curl_once();
   const EasyHandle handle(curl_easy_init());
   if (!handle) return {FetchStatus::kInternal, "curl does not start", ""};
-  Transfer transfer{request, ns, {}, false, {}};
+  Transfer transfer{request, ns, {}, 0, false, {}};
   char error[CURL_ERROR_SIZE] = "";
   curl_easy_setopt(handle.get(), CURLOPT_ERRORBUFFER, error);
   curl_easy_setopt(handle.get(), CURLOPT_URL, url_of(request.address, request.port, request.path).c_str());
@@ -142,7 +150,10 @@ FetchResult fetch(const FetchRequest& request, const NetworkNamespace& ns) {
   long http_status = 0;
   curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &http_status);
   judge_answer(result, http_status);
-  if (result.status == FetchStatus::kOk) result.body = std::move(transfer.body);
+  if (result.status != FetchStatus::kOk) return result;
+  result.body = std::move(transfer.body);
+  const bool has_more = request.tail_bytes != 0 && result.body.size() > request.tail_bytes;
+  if (has_more) result.body.erase(0, result.body.size() - request.tail_bytes);
   return result;
 }
 

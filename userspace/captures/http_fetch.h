@@ -30,6 +30,7 @@ struct FetchRequest {
   std::string path;
   Nanoseconds timeout;
   std::uint64_t max_body_bytes = 0;
+  std::uint64_t tail_bytes = 0;  // of the body only so many, its last ones, are kept; 0 = all
   // Called once connected and before anything is sent; false = give up.
   std::function<bool()> before_request;
 };

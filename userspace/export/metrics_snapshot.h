@@ -49,8 +49,15 @@ struct GoProcessMetrics {
 // The trends of Go heaps; only where they are switched on.
 struct TrendMetrics {
   std::map<std::string, std::uint64_t> readings;  // by result: ok or one of read_live()'s reasons, few
+  std::uint64_t brought_forward = 0;              // of looks, because a limit had come near
   std::uint64_t bytes = 0;
   std::map<std::string, std::uint64_t> dropped;  // readings and processes for the budget, asked for and not taken
+};
+
+// Of the hook on page faults; only where it may rest.
+struct PageFaultHookMetrics {
+  bool is_attached = true;
+  std::uint64_t changes = 0;
 };
 
 // Only where the Kubernetes API is asked.
@@ -71,6 +78,7 @@ struct MetricsSnapshot {
   std::vector<ContainerMetrics> containers;
   std::map<KillLabels, std::uint64_t> kills;
   CaptureMetrics captures;
+  std::uint64_t memstats_left_out = 0;  // programs that were not asked for theirs, too many others just were
   GoProcessMetrics go_processes;
   std::optional<TrendMetrics> trend;
   std::optional<KubernetesMetrics> kubernetes;
@@ -78,6 +86,7 @@ struct MetricsSnapshot {
   std::map<std::string, double> program_run_seconds;  // bpf_program_run_seconds_total{program}
   std::map<std::string, std::uint64_t> program_runs;  // bpf_program_runs_total{program}
   std::map<std::string, std::string> feature_rung;    // feature -> rung
+  std::optional<PageFaultHookMetrics> page_fault_hook;
   std::uint64_t incidents_written = 0, incident_write_errors = 0;
   std::uint64_t incidents_pruned = 0;   // by retention
   std::uint64_t incidents_waiting = 0;  // for the disk; amendments too

@@ -141,7 +141,7 @@ std::string kills(const MetricsSnapshot& snapshot) {
   return family.text();
 }
 
-std::string captures(const CaptureMetrics& metrics) {
+std::string captures(const CaptureMetrics& metrics, std::uint64_t memstats_left_out) {
   Family totals("captures_total", "Heap capture attempts by method, result and reason.", MetricType::Counter);
   const auto add = [&totals](const std::string& method, const std::string& result, const std::string& reason,
                              double n) {
@@ -153,7 +153,9 @@ std::string captures(const CaptureMetrics& metrics) {
   duration.add(metrics.duration_seconds);
   Family lead("capture_lead_seconds", "Time between a heap capture and the kill it belongs to.", MetricType::Histogram);
   lead.add(metrics.lead_seconds);
-  return totals.text() + duration.text() + lead.text();
+  return totals.text() + duration.text() + lead.text() +
+         single("memstats_left_out_total", "Programs not asked for their MemStats, too many others just were.",
+                MetricType::Counter, static_cast<double>(memstats_left_out));
 }
 
 std::string go_processes(const GoProcessMetrics& metrics) {
@@ -228,10 +230,13 @@ std::string by_label(const char* name, const char* help, const char* label,
 
 std::string trend(const MetricsSnapshot& snapshot) {
   const auto suspected = [](const ContainerMetrics& c) { return c.suspected_leak; };
-  return by_label("trend_readings_total", "Heaps read for their trend, by what came of it.", "result",
-                  snapshot.trend->readings, {"ok", "gone", "timeout"}) +
+  return by_label("trend_readings_total", "Heaps looked at for their trend, by what came of it.", "result",
+                  snapshot.trend->readings, {"ok", "no_gc", "gone", "timeout"}) +
+         single("trend_readings_brought_forward_total",
+                "Looks at a heap that came before their time, its container being near its limit.", MetricType::Counter,
+                static_cast<double>(snapshot.trend->brought_forward)) +
          by_label("trend_dropped_total", "What trends gave up: for their memory, or because readings were behind.",
-                  "what", snapshot.trend->dropped, {"reading", "process", "due", "incident"}) +
+                  "what", snapshot.trend->dropped, {"reading", "process", "due", "incident", "judgement"}) +
          single("trend_memory_bytes", "Memory that trends take.", MetricType::Gauge,
                 static_cast<double>(snapshot.trend->bytes)) +
          per_container(snapshot, "container_suspected_leak",
@@ -264,6 +269,14 @@ std::string kubernetes(const KubernetesMetrics& metrics) {
                   {"oom_killed_without_kill", "kill_with_other_reason", "kill_not_in_status"});
 }
 
+std::string page_fault_hook(const MetricsSnapshot& snapshot) {
+  if (!snapshot.page_fault_hook) return "";
+  return single("page_fault_hook_attached", "Whether the hook on page faults is in place; it rests far below limits.",
+                MetricType::Gauge, snapshot.page_fault_hook->is_attached ? 1 : 0) +
+         single("page_fault_hook_changes_total", "Times it was taken off or put back.", MetricType::Counter,
+                static_cast<double>(snapshot.page_fault_hook->changes));
+}
+
 std::string programs(const MetricsSnapshot& snapshot) {
   Family seconds("bpf_program_run_seconds_total", "Run time of each BPF program; 0 unless BPF statistics are on.",
                  MetricType::Counter);
@@ -275,7 +288,7 @@ std::string programs(const MetricsSnapshot& snapshot) {
   for (const auto& [feature, rung] : snapshot.feature_rung) {
     rungs.add(Labels{{"feature", feature}, {"rung", rung}}, 1.0);
   }
-  return seconds.text() + runs.text() + rungs.text();
+  return seconds.text() + runs.text() + rungs.text() + page_fault_hook(snapshot);
 }
 
 // Written, less pruned, is what lies on disk; merged and waiting are the kills that are not there by
@@ -320,9 +333,9 @@ std::string self(const MetricsSnapshot& s) {
 }  // namespace
 
 std::string to_prometheus_text(const MetricsSnapshot& snapshot) {
-  return kills(snapshot) + captures(snapshot.captures) + go_processes(snapshot.go_processes) +
-         container_memory(snapshot) + container_reclaim(snapshot) + losses(snapshot) + programs(snapshot) +
-         incidents(snapshot) + (snapshot.trend ? trend(snapshot) : "") +
+  return kills(snapshot) + captures(snapshot.captures, snapshot.memstats_left_out) +
+         go_processes(snapshot.go_processes) + container_memory(snapshot) + container_reclaim(snapshot) +
+         losses(snapshot) + programs(snapshot) + incidents(snapshot) + (snapshot.trend ? trend(snapshot) : "") +
          (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") + self(snapshot);
 }
 

@@ -30,6 +30,7 @@ BucketDecoder::Verdict BucketDecoder::add(const RawBucket& bucket) {
 // true neighbours; a large gap means another chunk or somebody else's data and proves nothing.
 void BucketDecoder::gather_gaps() {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> extents;  // start, end of stack
+  extents.reserve(pending_.size());
   for (const Pending& p : pending_) {
     extents.emplace_back(p.raw.address, p.raw.address + sizeof(BucketHeader) + p.raw.stack_depth * 8);
   }
@@ -44,8 +45,9 @@ void BucketDecoder::settle() {
   gather_gaps();
   layout_ = evidence_.decide();
   is_settled_ = true;
+  buckets_.reserve(pending_.size());
   for (const Pending& p : pending_) decode(p.raw, p.first_pc);
-  std::vector<Pending>().swap(pending_);
+  std::deque<Pending>().swap(pending_);
 }
 
 void BucketDecoder::decode(const RawBucket& raw, std::uint32_t first_pc) {

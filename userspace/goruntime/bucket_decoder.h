@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -53,7 +54,7 @@ class BucketDecoder {
   LayoutEvidence evidence_;
   RecordLayout layout_ = RecordLayout::kNoData;
   bool is_settled_ = false;
-  std::vector<Pending> pending_;
+  std::deque<Pending> pending_;  // 200 B each: as a vector it would be mapped and unmapped as it grows
   std::vector<Bucket> buckets_;
   PcPool pcs_;
   WalkCounts counts_;

@@ -10,10 +10,6 @@ namespace oomw::goruntime {
 CachedReader::CachedReader(const ByteSource& source, std::uint64_t max_bytes, std::size_t block_bytes)
     : source_(source), max_bytes_(max_bytes), block_bytes_(block_bytes) {}
 
-void CachedReader::drop_blocks() {
-  for (Block& block : blocks_) block.is_filled = false;
-}
-
 Result<std::size_t> CachedReader::fetch(std::uint64_t offset, std::span<std::byte> out) {
   if (bytes_fetched_ + out.size() > max_bytes_) {
     return fail(ErrorCode::kLimit, "more than " + std::to_string(max_bytes_) + " bytes to read");

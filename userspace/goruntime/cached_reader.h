@@ -19,8 +19,8 @@ namespace oomw::goruntime {
 //
 // - A read is whole or it is an Error; addresses near the end of the range never wrap.
 // - Total bytes fetched are bounded by `max_bytes`: past it every read fails with kLimit.
-// - Neighbours pay: Go lays its profile buckets out one after the other, so 64 KiB blocks turn
-//   100,000 buckets into about 2,000 system calls.
+// - Neighbours pay: Go lays its profile buckets out one after the other, so 16 KiB blocks turn
+//   100,000 buckets into about 4,000 system calls.
 // Owns its blocks (block_bytes * kBlocks at most), borrows the source. One thread at a time.
 class CachedReader {
  public:
@@ -45,9 +45,6 @@ class CachedReader {
 
   // Up to the NUL, at most max_bytes; a longer string is cut.
   [[nodiscard]] Result<std::string> c_string(std::uint64_t offset, std::size_t max_bytes);
-
-  // Forget what was read: the next read sees the process as it is then.
-  void drop_blocks();
 
   [[nodiscard]] std::uint64_t bytes_fetched() const { return bytes_fetched_; }
   [[nodiscard]] std::uint64_t fetches() const { return fetches_; }

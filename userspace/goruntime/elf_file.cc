@@ -28,15 +28,14 @@ Result<Machine> machine_of(const Elf64_Ehdr& header) {
 }
 
 Section section_of(const Elf64_Shdr& header) {
-  Section section;
-  section.type = header.sh_type;
-  section.flags = header.sh_flags;
-  section.address = header.sh_addr;
-  section.offset = header.sh_offset;
-  section.size = header.sh_size;
-  section.link = header.sh_link;
-  section.entry_size = header.sh_entsize;
-  return section;
+  return {.name = {},
+          .type = header.sh_type,
+          .flags = header.sh_flags,
+          .address = header.sh_addr,
+          .offset = header.sh_offset,
+          .size = header.sh_size,
+          .link = header.sh_link,
+          .entry_size = header.sh_entsize};
 }
 
 }  // namespace

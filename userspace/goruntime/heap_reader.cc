@@ -16,6 +16,9 @@ constexpr std::int64_t kMaxRate = std::int64_t{1} << 40;
 constexpr std::uint64_t kMaxScanBytes = 64U << 20;
 constexpr std::uint64_t kMaxCandidateBytes = 256U << 20;
 constexpr std::size_t kCandidateBlockBytes = 4096;
+// Below the size from which malloc maps: mapping and unmapping blocks, which interrupts all cores, was
+// half of what reading a heap of 500 buckets cost.
+constexpr std::size_t kWalkBlockBytes = 16U << 10;
 constexpr std::uint64_t kLowestPointer = 0x10000, kPointerLimit = std::uint64_t{1} << 48;
 
 bool is_bucket(CachedReader& memory, std::uint64_t address) {
@@ -37,25 +40,24 @@ HeapVariables in_process(const HeapVariables& file, std::uint64_t bias) {
   return live;
 }
 
-Result<> read_rate(CachedReader& memory, const HeapTarget& target, HeapSnapshot& snapshot) {
-  snapshot.rate = kDefaultRate;
-  snapshot.is_rate_assumed = true;
-  if (!target.variables.rate) return {};
-  ASSIGN_OR_RETURN(const auto rate, memory.get<std::int64_t>(*target.variables.rate));
-  if (rate < 0 || rate > kMaxRate) return {};
-  snapshot.rate = rate;
-  snapshot.is_rate_assumed = false;
-  return {};
+// A variable as it is now, past any cache; nothing if its address is not known.
+template <typename T>
+Result<std::optional<T>> read_variable(const ByteSource& memory, std::optional<std::uint64_t> address) {
+  if (!address) return std::optional<T>{};
+  T value{};
+  ASSIGN_OR_RETURN(const std::size_t n, memory.read_some(*address, std::as_writable_bytes(std::span(&value, 1))));
+  if (n < sizeof(value)) return fail(ErrorCode::kInvalid, "a variable of the runtime is not mapped");
+  return std::optional(value);
 }
 
-// The cycle word as it is now, past the cache.
-Result<std::optional<std::uint32_t>> read_cycle(const ByteSource& memory, const HeapTarget& target) {
-  if (!target.variables.cycle) return std::optional<std::uint32_t>{};
-  std::uint32_t word = 0;
-  ASSIGN_OR_RETURN(const std::size_t n,
-                   memory.read_some(*target.variables.cycle, std::as_writable_bytes(std::span(&word, 1))));
-  if (n < sizeof(word)) return fail(ErrorCode::kInvalid, "runtime.mProfCycle is not mapped");
-  return std::optional(word);
+Result<> read_rate(const ByteSource& memory, const HeapTarget& target, HeapSnapshot& snapshot) {
+  snapshot.rate = kDefaultRate;
+  snapshot.is_rate_assumed = true;
+  ASSIGN_OR_RETURN(const auto rate, read_variable<std::int64_t>(memory, target.variables.rate));
+  if (!rate || *rate < 0 || *rate > kMaxRate) return {};
+  snapshot.rate = *rate;
+  snapshot.is_rate_assumed = false;
+  return {};
 }
 
 void explain_empty(HeapSnapshot& snapshot) {
@@ -69,15 +71,14 @@ Result<HeapSnapshot> walk_once(const ByteSource& source, const HeapTarget& targe
   snapshot.go_version = target.go_version;
   snapshot.method = target.method;
   snapshot.load_bias = target.load_bias;
-  CachedReader memory(source, limits.max_bytes);
+  CachedReader memory(source, limits.max_bytes, kWalkBlockBytes);
+  // The head must not be older than the cycle word.
   ASSIGN_OR_RETURN(const auto before, read_cycle(source, target));
-  RETURN_IF_ERROR(read_rate(memory, target, snapshot));
-  // .bss shares no block with the buckets, but the head must not be older than the cycle word.
-  memory.drop_blocks();
-  ASSIGN_OR_RETURN(const auto head, memory.get<std::uint64_t>(*target.variables.buckets));
+  RETURN_IF_ERROR(read_rate(source, target, snapshot));
+  ASSIGN_OR_RETURN(const auto head, read_variable<std::uint64_t>(source, target.variables.buckets));
   BucketDecoder decoder(limits.decoder);
   BucketWalk walk(memory, decoder);
-  snapshot.complete = walk.run(head);
+  snapshot.complete = walk.run(head.value_or(0));
   snapshot.reason = walk.reason();
   decoder.finish(snapshot);
   if (walk.found_loop()) {  // the runtime's list never loops: this is not one
@@ -93,6 +94,10 @@ Result<HeapSnapshot> walk_once(const ByteSource& source, const HeapTarget& targe
 }
 
 }  // namespace
+
+Result<std::optional<std::uint32_t>> read_cycle(const ByteSource& memory, const HeapTarget& target) {
+  return read_variable<std::uint32_t>(memory, target.variables.cycle);
+}
 
 Result<std::uint64_t> scan_for_list_head(const ByteSource& memory, AddressRange bss) {
   CachedReader words(memory, kMaxScanBytes + CachedReader::kBlockBytes * 2);

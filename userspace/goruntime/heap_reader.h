@@ -36,6 +36,9 @@ struct ReadLimits {
 // whose hash verifies. kNotFound while the list is empty (before the first sampled allocation).
 [[nodiscard]] Result<std::uint64_t> scan_for_list_head(const ByteSource& memory, AddressRange bss);
 
+// The raw word of runtime.mProfCycle, see CycleState: 4 bytes, a microsecond. Nothing if its address is not known.
+[[nodiscard]] Result<std::optional<std::uint32_t>> read_cycle(const ByteSource& memory, const HeapTarget& target);
+
 // Walks the list. An Error: the process cannot be read or is not the one that was resolved. A
 // snapshot that is not complete says why; one without buckets says so too (rate 0, list empty).
 // Costs about 0.2 ms for tens of buckets and 1 us a bucket above that; never more than the limits.

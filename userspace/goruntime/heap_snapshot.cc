@@ -13,7 +13,9 @@ std::string_view to_string(RecordLayout layout) {
 
 std::uint32_t PcPool::append(std::span<const std::uint64_t> stack) {
   OOMW_CHECK(stack.size() <= kChunkPcs);
-  if (chunks_.empty() || chunks_.back().size() + stack.size() > kChunkPcs) {
+  if (chunks_.empty()) {
+    chunks_.emplace_back();
+  } else if (chunks_.back().size() + stack.size() > kChunkPcs) {
     chunks_.emplace_back().reserve(kChunkPcs);
   }
   std::vector<std::uint64_t>& chunk = chunks_.back();

@@ -72,7 +72,8 @@ struct WalkCounts {
 };
 
 // The stacks of a snapshot. In chunks of 1 MiB, because a vector that grows would for a moment hold
-// three times what it needs, and 60,000 buckets of 40 frames are 19 MB already.
+// three times what it needs, and 60,000 buckets of 40 frames are 19 MB already. The first chunk does
+// grow: most heaps fit a few KiB, and mapping a MiB to read one costs more than the reading.
 class PcPool {
  public:
   static constexpr std::size_t kChunkPcs = 128U << 10;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Whom a capture over HTTP asks, and how; what comes of the answers: http_capture_answers_test.cc.
 #include "captures/http_capture.h"
 
 #include <gmock/gmock.h>
@@ -8,94 +9,14 @@
 #include <sys/ioctl.h>
 
 #include "pprof/codec.h"
-#include "system/process_reader.h"
 #include "unit/captures/child_process.h"
-#include "unit/captures/loopback_server.h"
-#include "unit/pprof/sample_profile.h"
+#include "unit/captures/http_capture_fixture.h"
 
 namespace oomw {
 namespace {
 
+using namespace test;
 using ::testing::HasSubstr;
-using namespace std::chrono_literals;
-
-constexpr auto kShort = 300ms;  // for endpoints that never finish
-constexpr auto kLong = 20s;     // for those that do
-
-CaptureTarget target_of(pid_t pid) {
-  const auto key = ProcessReader().key_of(pid);
-  return {key.value_or(ProcessKey{pid, 0}), CgroupId{7}, "ser\nver", "/app/server"};
-}
-
-CaptureRequest request_for(std::vector<CaptureTarget> targets, Nanoseconds timeout = kLong) {
-  CaptureRequest request;
-  request.capture_id = 3;
-  request.cgroup = CgroupId{7};
-  request.targets = std::move(targets);
-  request.trigger = "watermark_90";
-  request.requested = SystemClock().now();
-  request.deadline = request.requested + timeout;
-  request.usage_bytes = 900;
-  request.limit_bytes = 1000;
-  return request;
-}
-
-HttpCaptureConfig config_for(std::vector<std::uint16_t> ports) {
-  HttpCaptureConfig config;
-  config.ports = std::move(ports);
-  config.timeout = kLong;
-  config.max_body_bytes = 1u << 20;
-  return config;
-}
-
-void serve_heap(int client) {
-  read_request(client);
-  send_all(client, response("200 OK", pprof::fixture()));
-}
-
-class HttpCaptureTest : public ::testing::Test {
- protected:
-  CaptureFinished ask_self(LoopbackServer& server, Nanoseconds timeout = kLong) {
-    HttpCapture http(config_for({server.port()}), clock_);
-    auto outcome = http.capture(request_for({target_of(::getpid())}, timeout));
-    EXPECT_EQ(outcome.profile.empty(), outcome.finished.result != CaptureResult::kOk);
-    profile_ = std::move(outcome.profile);
-    return outcome.finished;
-  }
-  std::string reason_for(LoopbackServer::Behaviour behaviour, Nanoseconds timeout = kLong) {
-    LoopbackServer server(std::move(behaviour));
-    const auto event = ask_self(server, timeout);
-    EXPECT_FALSE(event.complete);
-    EXPECT_FALSE(event.inuse_bytes.has_value());
-    detail_ = event.detail;
-    return event.reason;
-  }
-
-  SystemClock clock_;
-  std::string profile_;
-  std::string detail_;
-};
-
-TEST_F(HttpCaptureTest, a_heap_endpoint_gives_a_whole_profile_with_its_provenance) {
-  LoopbackServer server(serve_heap);
-  const auto event = ask_self(server);
-  ASSERT_EQ(event.result, CaptureResult::kOk) << event.reason << ": " << event.detail;
-  EXPECT_TRUE(event.complete);
-  EXPECT_EQ(event.reason, "");
-  EXPECT_EQ(event.inuse_bytes, 42'321'476u);
-  EXPECT_EQ(event.live_bytes, 42'321'476u);
-  EXPECT_EQ(event.process.pid, ::getpid());
-  EXPECT_EQ(event.capture_id, 3u);
-  EXPECT_EQ(event.usage_bytes, 900u);
-  EXPECT_GE(event.time, event.started);
-  EXPECT_THAT(event.detail, HasSubstr("last GC, from http://127.0.0.1:" + std::to_string(server.port())));
-  const auto stored = pprof::read(profile_);
-  ASSERT_TRUE(stored.has_value());
-  ASSERT_EQ(stored->comments.size(), 1u);
-  EXPECT_THAT(stored->comments[0], HasSubstr("oomwitness: method=http trigger=watermark_90 pid=" +
-                                             std::to_string(::getpid()) + " comm=ser\\x0aver time="));
-  EXPECT_THAT(stored->comments[0], ::testing::EndsWith("usage_bytes=900 limit_bytes=1000"));
-}
 
 TEST_F(HttpCaptureTest, the_request_is_one_plain_get) {
   std::string seen;
@@ -129,121 +50,6 @@ TEST_F(HttpCaptureTest, a_v6_only_wildcard_listener_is_reached_on_its_loopback) 
   if (event.reason == "refused") GTEST_SKIP() << "no ::1 here: " << event.detail;
   EXPECT_EQ(event.result, CaptureResult::kOk) << event.reason << ": " << event.detail;
   EXPECT_THAT(event.detail, HasSubstr("http://[::1]:"));
-}
-
-TEST_F(HttpCaptureTest, an_endpoint_that_hangs_is_a_timeout) {
-  EXPECT_EQ(reason_for(wait_for_close, kShort), "timeout");
-}
-
-TEST_F(HttpCaptureTest, a_slow_trickle_of_headers_is_a_timeout) {
-  const auto trickle = [](int client) {
-    while (send_all(client, "H")) std::this_thread::sleep_for(10ms);
-  };
-  EXPECT_EQ(
-      reason_for([&](int client) { send_all(client, "HTTP/1.1 200 OK\r\nX: ") && (trickle(client), true); }, kShort),
-      "timeout");
-}
-
-TEST_F(HttpCaptureTest, an_endless_stream_is_too_large) {
-  EXPECT_EQ(reason_for([](int client) {
-              const std::string block(64u << 10, 'x');
-              send_all(client, "HTTP/1.1 200 OK\r\n\r\n");
-              while (send_all(client, block)) {
-              }
-            }),
-            "too_large");
-}
-
-TEST_F(HttpCaptureTest, a_huge_announced_length_is_too_large) {
-  EXPECT_EQ(reason_for([](int client) {
-              read_request(client);
-              send_all(client, "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n");
-            }),
-            "too_large");
-}
-
-TEST_F(HttpCaptureTest, a_gzip_bomb_is_too_large) {
-  const std::string member = pprof::gzip(std::string(1u << 20, '\0'));
-  std::string bomb;
-  for (int mebibytes = 0; mebibytes <= 32; ++mebibytes) bomb += member;
-  EXPECT_EQ(reason_for([&](int client) {
-              read_request(client);
-              send_all(client, response("200 OK", bomb));
-            }),
-            "too_large");
-}
-
-TEST_F(HttpCaptureTest, a_404_is_an_http_status) {
-  EXPECT_EQ(reason_for([](int client) {
-              read_request(client);
-              send_all(client, response("404 Not Found", "404 page not found\n"));
-            }),
-            "http_status");
-  EXPECT_THAT(detail_, HasSubstr("404"));
-}
-
-TEST_F(HttpCaptureTest, a_redirect_is_not_followed) {
-  LoopbackServer server([&](int client) {
-    read_request(client);
-    send_all(client, response("302 Found", "", "Location: /elsewhere\r\n"));
-  });
-  EXPECT_EQ(ask_self(server).reason, "redirect");
-  EXPECT_EQ(server.connections(), 1);
-}
-
-TEST_F(HttpCaptureTest, html_is_not_a_profile) {
-  EXPECT_EQ(reason_for([](int client) {
-              read_request(client);
-              send_all(client, response("200 OK", "<html><body>welcome</body></html>"));
-            }),
-            "not_a_profile");
-}
-
-TEST_F(HttpCaptureTest, another_protocol_is_not_a_profile) {
-  EXPECT_EQ(reason_for([](int client) {
-              send_all(client, "SSH-2.0-OpenSSH_9.2\r\n");
-              wait_for_close(client);
-            }),
-            "not_a_profile");
-}
-
-TEST_F(HttpCaptureTest, a_cpu_profile_is_not_a_heap_profile) {
-  pprof::Profile cpu = pprof::sample_profile();
-  cpu.sample_types = {{"samples", "count"}, {"cpu", "nanoseconds"}};
-  EXPECT_EQ(reason_for([&](int client) {
-              read_request(client);
-              send_all(client, response("200 OK", pprof::write(cpu)));
-            }),
-            "not_a_profile");
-  EXPECT_THAT(detail_, HasSubstr("samples, cpu"));
-}
-
-TEST_F(HttpCaptureTest, half_a_gzip_stream_is_truncated) {
-  EXPECT_EQ(reason_for([](int client) {
-              read_request(client);
-              send_all(client, response("200 OK", pprof::fixture().substr(0, 400)));
-            }),
-            "truncated");
-}
-
-TEST_F(HttpCaptureTest, a_body_shorter_than_announced_is_truncated) {
-  EXPECT_EQ(reason_for([](int client) {
-              read_request(client);
-              send_all(client, "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n" + pprof::fixture());
-            }),
-            "truncated");
-}
-
-TEST_F(HttpCaptureTest, a_body_longer_than_announced_is_truncated) {
-  EXPECT_EQ(reason_for([](int client) {
-              read_request(client);
-              send_all(client, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + pprof::fixture());
-            }),
-            "truncated");
-}
-
-TEST_F(HttpCaptureTest, a_connection_closed_at_once_is_truncated) {
-  EXPECT_EQ(reason_for([](int) {}), "truncated");
 }
 
 TEST_F(HttpCaptureTest, a_process_without_listener_has_no_endpoint) {

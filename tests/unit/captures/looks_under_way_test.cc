@@ -3,15 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/base/set_clock.h"
+
 namespace oomw {
 namespace {
 
-class SetClock final : public Clock {
- public:
-  [[nodiscard]] MonotonicTime now() const override { return time; }
-  [[nodiscard]] WallTime wall_now() const override { return {}; }
-  MonotonicTime time = MonotonicTime{} + std::chrono::seconds(100);
-};
+using test::SetClock;
 
 TEST(LooksUnderWayTest, file_whose_look_does_not_end_hangs_and_others_do_not) {
   SetClock clock;

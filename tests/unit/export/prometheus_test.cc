@@ -19,6 +19,7 @@ constexpr const char* kFamilies[] = {"oomwitness_oom_kills_total",
                                      "oomwitness_captures_total",
                                      "oomwitness_capture_duration_seconds",
                                      "oomwitness_capture_lead_seconds",
+                                     "oomwitness_memstats_left_out_total",
                                      "oomwitness_container_memory_usage_bytes",
                                      "oomwitness_container_memory_limit_bytes",
                                      "oomwitness_container_memory_nonreclaimable_bytes",
@@ -201,6 +202,7 @@ TEST(PrometheusText, trends_are_shown_where_they_are_kept_and_a_leak_only_where_
   snapshot.trend.emplace();
   snapshot.trend->readings["ok"] = 7;
   snapshot.trend->bytes = 4096;
+  snapshot.trend->brought_forward = 3;
   const std::string text = to_prometheus_text(snapshot);
   const std::string name = "oomwitness_container_suspected_leak{namespace=\"\",pod=\"\",container=";
   EXPECT_TRUE(has_sample(text, name + "\"leaky\"}", "1"));
@@ -208,6 +210,8 @@ TEST(PrometheusText, trends_are_shown_where_they_are_kept_and_a_leak_only_where_
   EXPECT_THAT(text, Not(HasSubstr(name + "\"unknown\"}")));
   EXPECT_TRUE(has_sample(text, "oomwitness_trend_readings_total{result=\"ok\"}", "7"));
   EXPECT_TRUE(has_sample(text, "oomwitness_trend_memory_bytes", "4096"));
+  EXPECT_TRUE(has_sample(text, "oomwitness_trend_readings_brought_forward_total", "3"));
+  EXPECT_THAT(text, HasSubstr("# TYPE oomwitness_trend_readings_brought_forward_total counter\n"));
 }
 
 }  // namespace

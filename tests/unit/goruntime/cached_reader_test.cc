@@ -77,17 +77,6 @@ TEST(CachedReader, more_bytes_than_allowed_are_refused) {
   EXPECT_EQ(third.error().code, ErrorCode::kLimit);
 }
 
-TEST(CachedReader, dropped_blocks_are_read_anew) {
-  auto bytes = counting(16);
-  const SpanSource source(bytes);
-  CachedReader reader(source, 1024, 16);
-  EXPECT_EQ(*reader.get<std::uint8_t>(1), 1);
-  bytes[1] = std::byte{9};
-  EXPECT_EQ(*reader.get<std::uint8_t>(1), 1);
-  reader.drop_blocks();
-  EXPECT_EQ(*reader.get<std::uint8_t>(1), 9);
-}
-
 TEST(CachedReader, text_is_cut_at_the_limit_and_refused_without_an_end) {
   const std::string text = "runtime.mbuckets";
   const SpanSource source(std::as_bytes(std::span(text)));

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "captures/live_read.h"
+
+#include <gtest/gtest.h>
+
+#include "goruntime/byte_source.h"
+#include "unit/captures/child_process.h"
+#include "unit/captures/go_fixture.h"
+
+namespace oomw {
+namespace {
+
+using test::GoHeap;
+
+struct Fixture {
+  SystemClock clock;
+  GoProcesses processes{clock, {}, {}};
+
+  LiveRead read(int pid, Nanoseconds timeout = std::chrono::seconds(20)) {
+    return read_live(processes, {pid, 0}, clock, clock.now() + timeout);
+  }
+};
+
+TEST(LiveRead, a_go_heap_gives_a_whole_snapshot_of_the_process_and_its_time) {
+  OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
+  GoHeap process(program.path, "1");
+  for (const char* command : {"leak 20", "gc"}) process.ask(command);
+  Fixture f;
+  const MonotonicTime before = f.clock.now();
+  const LiveRead read = f.read(process.pid());
+  ASSERT_TRUE(read.snapshot.has_value()) << read.failure->reason << ": " << read.failure->detail;
+  EXPECT_FALSE(read.failure.has_value());
+  EXPECT_TRUE(read.snapshot->complete);
+  EXPECT_EQ(read.process->key.pid, process.pid());
+  EXPECT_GE(read.taken, before);
+  EXPECT_LE(read.taken, f.clock.now());
+  EXPECT_EQ(f.processes.find(read.process->key)->record_words, 16u) << "the proved layout goes to the registry";
+}
+
+// What lets a trend do without a reading: nothing is new in what is live until the word moves.
+TEST(LiveRead, the_cycle_word_stays_until_a_collection_and_is_the_snapshot_s) {
+  OOMW_BUILD_OR_SKIP(program, "1.26", "strip");
+  GoHeap process(program.path, "1");
+  for (const char* command : {"nogc", "leak 5", "gc"}) process.ask(command);
+  Fixture f;
+  const LiveRead read = f.read(process.pid());
+  ASSERT_TRUE(read.snapshot.has_value() && read.snapshot->cycle.has_value());
+  const goruntime::ProcessMemory memory(process.pid());
+  const auto cycle = [&] {
+    const auto word = goruntime::read_cycle(memory, *read.process->target);
+    return word.has_value() && *word ? **word >> 1 : 0;
+  };
+  EXPECT_EQ(cycle(), read.snapshot->cycle->cycle());
+  process.ask("leak 5");
+  EXPECT_EQ(cycle(), read.snapshot->cycle->cycle());
+  process.ask("gc");
+  EXPECT_GT(cycle(), read.snapshot->cycle->cycle());
+}
+
+TEST(LiveRead, a_cycle_word_of_a_process_that_ended_is_an_error) {
+  OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
+  Fixture f;
+  std::optional<goruntime::HeapTarget> target;
+  {
+    GoHeap process(program.path, "1");
+    process.ask("leak 1");
+    target = f.read(process.pid()).process->target;
+  }
+  EXPECT_FALSE(goruntime::read_cycle(goruntime::ProcessMemory(target->image.pid), *target).has_value());
+}
+
+TEST(LiveRead, an_address_of_the_cycle_that_is_not_known_is_no_error) {
+  const goruntime::HeapTarget target;
+  const auto word = goruntime::read_cycle(goruntime::ProcessMemory(::getpid()), target);
+  ASSERT_TRUE(word.has_value());
+  EXPECT_FALSE(word->has_value());
+}
+
+TEST(LiveRead, a_process_that_is_not_go_has_neither_process_nor_snapshot) {
+  ChildProcess other;
+  Fixture f;
+  const LiveRead read = f.read(other.pid());
+  EXPECT_EQ(read.process, nullptr);
+  ASSERT_TRUE(read.failure.has_value());
+  EXPECT_EQ(read.failure->reason, "not_go");
+}
+
+TEST(LiveRead, a_pid_of_nobody_is_gone) {
+  ChildProcess child;
+  const int pid = child.pid();
+  child.kill();
+  Fixture f;
+  const LiveRead read = f.read(pid);
+  ASSERT_TRUE(read.failure.has_value());
+  EXPECT_EQ(read.failure->reason, "gone");
+}
+
+TEST(LiveRead, a_program_without_a_profile_says_why_and_which) {
+  OOMW_BUILD_OR_SKIP(program, "1.19", "strip-nopprof");
+  GoHeap process(program.path);
+  Fixture f;
+  const LiveRead read = f.read(process.pid());
+  ASSERT_TRUE(read.failure.has_value());
+  EXPECT_EQ(read.failure->reason, "linked_out");
+  ASSERT_NE(read.process, nullptr);
+  EXPECT_EQ(read.process->key.pid, process.pid());
+}
+
+TEST(LiveRead, past_its_deadline_it_is_a_timeout_without_a_snapshot) {
+  OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
+  GoHeap process(program.path, "1");
+  process.ask("leak 1");
+  Fixture f;
+  const LiveRead read = f.read(process.pid(), Nanoseconds(0));
+  EXPECT_FALSE(read.snapshot.has_value());
+  ASSERT_TRUE(read.failure.has_value());
+  EXPECT_EQ(read.failure->reason, "timeout");
+}
+
+// Who only has an endpoint left is told apart from who profiles nothing.
+TEST(GoProcesses, unreadable_are_those_whose_own_endpoint_could_tell) {
+  OOMW_BUILD_OR_SKIP(readable, "1.19", "strip");
+  OOMW_BUILD_OR_SKIP(linked_out, "1.19", "strip-nopprof");
+  OOMW_BUILD_OR_SKIP(narrow, "1.19", "386-strip");
+  GoHeap a(readable.path, "1"), b(linked_out.path), c(narrow.path, "1");
+  if (!c.is_ready()) GTEST_SKIP() << "this kernel runs no 32-bit programs";
+  Fixture f;
+  for (const int pid : {a.pid(), b.pid(), c.pid()}) ASSERT_TRUE(f.processes.add({pid, 0}).has_value());
+  const auto found = f.processes.unreadable();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0]->key.pid, c.pid());
+  f.processes.forget(found[0]->key);
+  EXPECT_TRUE(f.processes.unreadable().empty());
+}
+
+}  // namespace
+}  // namespace oomw

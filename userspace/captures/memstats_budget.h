@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "base/clock.h"
+
+namespace oomw {
+
+// How many programs are asked for their MemStats, whoever they are: one incident may have a thousand victims, and
+// a thousand containers may come near their limits at once. Whoever is left out is counted, and its profile is whole
+// all the same.
+//   - kAtOnce in a row, then one each kRefill. An answer costs the program up to 0.2 s (memstats_fetch.h) and our
+//     worker up to 1 s: 16 are 3 s of a core on the node, and one in 5 s is a 25th of it from then on.
+// Pure but for its lock: any thread.
+class MemStatsBudget {
+ public:
+  static constexpr int kAtOnce = 16;
+  static constexpr Nanoseconds kRefill = std::chrono::seconds(5);
+
+  // False: not now; counted.
+  [[nodiscard]] bool take(MonotonicTime now);
+  [[nodiscard]] std::uint64_t left_out() const;
+
+ private:
+  mutable std::mutex mutex_;
+  MonotonicTime full_at_;  // when all that was taken is back
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace oomw
