@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two profiles that may come from anywhere: compared, grouped, and drawn. The first two bytes say
 // where the second begins.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -37,8 +38,11 @@ void compare(const pprof::Profile& before, const pprof::Profile& after) {
   const std::string& type = after.sample_types.front().type;
   const auto text = pprof::growth_text({"a", before}, {"b", after}, type, component_group_of);
   // "" stands for the profile's default, which may not be there.
-  OOMW_CHECK(type.empty() || joined.has_value() == text.has_value());
+  OOMW_CHECK(type.empty() || !text.has_value() || joined.has_value());
   if (!joined) return;
+  const auto& types = joined->sample_types;
+  const bool is_in_both = std::ranges::find(types, after.sample_types.front()) != types.end();
+  OOMW_CHECK(type.empty() || !is_in_both || text.has_value());
   OOMW_CHECK(pprof::read(pprof::write(*joined)).has_value());
   draw(*joined);
 }

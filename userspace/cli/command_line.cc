@@ -29,6 +29,11 @@ void add_run(CLI::App& app, CommandLine& line) {
   run->add_option("--record", line.record_path, "Also write every event to this file, for replay");
 }
 
+// No sign, no exponent, no "nan" or "inf".
+std::string is_decimal(const std::string& text) {
+  return text.find_first_not_of("0123456789.") == std::string::npos ? "" : text + " is no decimal number";
+}
+
 constexpr const char* kSampleTypes = "inuse_space (default), alloc_space, inuse_objects, alloc_objects";
 
 void add_diff(CLI::App& app, CommandLine& line) {
@@ -89,6 +94,7 @@ void add_trend(CLI::App& app, CommandLine& line) {
   target->add_option("--pod", line.pod, "NAMESPACE/NAME");
   target->require_option(1);
   trend->add_option("--interval", line.interval_seconds, "Seconds between readings (default 10)")
+      ->check(is_decimal)  // Range() lets "nan" pass
       ->check(CLI::Range(0.1, 86400.0));
   trend->add_option("--count", line.count, "Readings (default 30); it ends earlier when interrupted")
       ->check(CLI::Range(1, 100000));

@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -39,13 +41,45 @@ std::string find_in_path(const std::string& program) {
   return "";
 }
 
+// A folder beside `path` that only we may enter: in a folder that others may write to, as /tmp, a name
+// that can be guessed could be a link of theirs, which the converter would write through as root.
+class PrivateFolder {
+ public:
+  static Result<std::unique_ptr<PrivateFolder>> beside(const std::string& path) {
+    std::string name = path + ".tmp-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) return fail_errno(errno, "a folder beside " + path);
+    return std::unique_ptr<PrivateFolder>(new PrivateFolder(std::move(name)));
+  }
+  ~PrivateFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  [[nodiscard]] std::string operator/(const char* name) const { return path_ + "/" + name; }
+
+ private:
+  explicit PrivateFolder(std::string path) : path_(std::move(path)) {}
+  const std::string path_;
+};
+
+// '#', '?' and '%' mean something else in a URL.
+std::string file_url(const std::string& path) {
+  std::string url = "file://";
+  for (const char c : path) {
+    const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '.' || c == '-';
+    url += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return url;
+}
+
 Arguments arguments_of(const std::string& program, const std::string& svg, const std::string& png, PictureSize size) {
   if (program == "rsvg-convert") return {"--unlimited", "--output", png, svg};
   if (program == "inkscape") return {"--export-type=png", "--export-filename=" + png, svg};
   Arguments arguments = {"--headless", "--disable-gpu", "--hide-scrollbars", "--screenshot=" + png,
                          fmt::format("--window-size={},{}", size.width_px, size.height_px)};
   if (::geteuid() == 0) arguments.push_back("--no-sandbox");  // chromium refuses to start as root otherwise
-  arguments.push_back("file://" + svg);
+  arguments.push_back(file_url(svg));
   return arguments;
 }
 
@@ -97,17 +131,11 @@ Result<std::string> convert_to_png(const std::string& svg_path, const std::strin
   }
   std::error_code error;
   const std::string svg = std::filesystem::absolute(svg_path, error).string();
-  const std::string temporary =
-      fmt::format("{}.tmp-{}.png", std::filesystem::absolute(png_path, error).string(), ::getpid());
+  ASSIGN_OR_RETURN(const auto folder, PrivateFolder::beside(std::filesystem::absolute(png_path, error).string()));
+  const std::string temporary = *folder / "picture.png";
   ASSIGN_OR_RETURN(const pid_t pid, spawn(where, arguments_of(program, svg, temporary, size)));
-  Result<> done = wait_for(pid, where);
-  if (done && ::rename(temporary.c_str(), png_path.c_str()) != 0) {
-    done = fail_errno(errno, where + " wrote no " + png_path);
-  }
-  if (!done) {
-    ::unlink(temporary.c_str());
-    return tl::make_unexpected(std::move(done).error());
-  }
+  RETURN_IF_ERROR(wait_for(pid, where));
+  if (::rename(temporary.c_str(), png_path.c_str()) != 0) return fail_errno(errno, where + " wrote no " + png_path);
   return where;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "cli/commands.h"
+#include "cli/markdown_view.h"
 #include "incidents/incident_store.h"
 
 namespace oomw::cli {
@@ -15,7 +16,9 @@ int show_command(const CommandLine& line, const Config& config) {
   const std::string directory = store.root() + "/" + found->directory;
   const Result<std::string> text = read_file(directory + (line.json ? "/incident.json" : "/report.md"), kMaxBytes);
   if (!text.has_value()) return report(text.error());
-  fmt::print("{}{}", *text, text->ends_with('\n') ? "" : "\n");
+  const TerminalView view = stdout_view();
+  const bool is_for_people = !line.json && view.columns > 0;
+  fmt::print("{}{}", is_for_people ? for_terminal(*text, view) : *text, text->ends_with('\n') ? "" : "\n");
   if (!line.json) fmt::print("\nFiles: {}\n", directory);
   return kOk;
 }

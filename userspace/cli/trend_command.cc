@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -8,17 +9,13 @@
 #include <string>
 
 #include "base/files.h"
+#include "base/signed_bytes.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "daemon/trend_once.h"
 
 namespace oomw::cli {
 namespace {
-
-std::string bytes(double value) {
-  const std::string size = human_bytes(static_cast<std::uint64_t>(std::fabs(value)));
-  return value < 0 ? "-" + size : size;
-}
 
 // Sleeps for the interval; an interrupt ends the command as it ends `run`: with what is known by then.
 class Pause {
@@ -70,9 +67,11 @@ class Printer {
 
 void print_site(const NamedSite& site) {
   const SiteTrend& t = site.trend;
-  fmt::print("\n  {} gained, more in {:.0f} % of the intervals; {}/s ({} to {}); live {} -> {}\n",
-             bytes(t.gained_bytes), t.growth_share * 100, bytes(t.slope), bytes(t.slope_low), bytes(t.slope_high),
-             bytes(t.first_bytes), bytes(t.last_bytes));
+  fmt::print(
+      "\n  {} gained, more in {:.0f} % of the intervals and {:.0f} % of all pairs; {}/s ({} to {}); live {} -> {}\n",
+      human_signed_bytes(t.gained_bytes), t.growth_share * 100, t.pair_share * 100, human_signed_bytes(t.slope),
+      human_signed_bytes(t.slope_low), human_signed_bytes(t.slope_high), human_signed_bytes(t.first_bytes),
+      human_signed_bytes(t.last_bytes));
   for (const std::string& frame : site.frames) fmt::print("      {}\n", frame);
 }
 
@@ -80,13 +79,19 @@ void print(const TrendFindings& findings) {
   const LeakReport& report = findings.report;
   fmt::print("\n{} readings with a collection between them in {:.0f} s; {} call sites, {} of them worth a test\n",
              report.readings, report.span_seconds, report.sites_seen, report.sites_tested);
-  fmt::print("whole heap: {}, {}/s\n", to_string(report.whole.judgement), bytes(report.whole.slope));
+  fmt::print("whole heap: {}, {}/s\n", to_string(report.whole.judgement), human_signed_bytes(report.whole.slope));
   if (report.suspects.empty()) fmt::print("no call site is suspected of a leak\n");
   if (report.is_undecided) fmt::print("too few readings for so many call sites: more of them will tell\n");
   if (!report.suspects.empty()) {
     fmt::print("suspected of a leak, {:.2f} % sure of each slope:\n", report.confidence * 100);
   }
   for (const NamedSite& site : findings.suspects) print_site(site);
+  if (!report.likely.empty()) {
+    fmt::print(
+        "likely, but too few readings to be sure: chance alone brings such a rise once in {:.0f} times at a site\n",
+        1 / report.likely.front().chance);
+  }
+  for (const NamedSite& site : findings.likely) print_site(site);
 }
 
 }  // namespace

@@ -179,6 +179,33 @@ std::string names_of(const std::vector<ValueType>& types) {
   return types.size() > 8 ? text + ", ..." : text;
 }
 
+// In the order of `after`.
+std::vector<ValueType> common_types(const Profile& before, const Profile& after) {
+  std::vector<ValueType> types;
+  for (const ValueType& type : after.sample_types) {
+    if (std::ranges::find(before.sample_types, type) != before.sample_types.end()) types.push_back(type);
+  }
+  return types;
+}
+
+// All of `types` are the profile's.
+Profile with_types(Profile profile, const std::vector<ValueType>& types) {
+  std::vector<std::size_t> columns;
+  for (const ValueType& type : types) {
+    const auto found = std::ranges::find(profile.sample_types, type);
+    columns.push_back(static_cast<std::size_t>(found - profile.sample_types.begin()));
+  }
+  for (Sample& sample : profile.samples) {
+    std::vector<std::int64_t> values;
+    for (const std::size_t column : columns)
+      values.push_back(column < sample.values.size() ? sample.values[column] : 0);
+    sample.values = std::move(values);
+  }
+  profile.sample_types = types;
+  if (profile.type_index(profile.default_sample_type) < 0) profile.default_sample_type.clear();
+  return profile;
+}
+
 // The header that the diff has: the later profile's, as far as the two differ.
 Profile joined_header(const Profile& before, const Profile& after) {
   Profile out;
@@ -206,8 +233,8 @@ Result<> check_comparable(const Profile& before, const Profile& after) {
     return fail(ErrorCode::kInvalid, fmt::format("the profiles sample different things: {} and {}",
                                                  name_of(before.period_type), name_of(after.period_type)));
   }
-  if (before.sample_types != after.sample_types) {
-    return fail(ErrorCode::kInvalid, fmt::format("the profiles have different sample types: {} and {}",
+  if (common_types(before, after).empty()) {
+    return fail(ErrorCode::kInvalid, fmt::format("the profiles have no sample type in common: {} and {}",
                                                  names_of(before.sample_types), names_of(after.sample_types)));
   }
   return {};
@@ -215,6 +242,9 @@ Result<> check_comparable(const Profile& before, const Profile& after) {
 
 Result<Profile> diff(const Profile& before, const Profile& after) {
   RETURN_IF_ERROR(check_comparable(before, after));
+  const std::vector<ValueType> types = common_types(before, after);
+  const bool is_same = types == before.sample_types && types == after.sample_types;
+  if (!is_same) return diff(with_types(before, types), with_types(after, types));
   Profile out = joined_header(before, after);
   Joiner joiner(out);
   joiner.add(after, false);

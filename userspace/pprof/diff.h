@@ -13,8 +13,10 @@ namespace oomw::pprof {
 //     offset, so that two runs of a program at other addresses meet; locations by their place in
 //     the mapping and their lines; samples by locations and labels;
 //   - samples that are 0 throughout are left out;
+//   - sample types that only one of them has are left out, as `go tool pprof` of Go 1.27 does (that of
+//     1.19 refuses): a trend's profiles have no allocations;
 //   - values are taken as they are: heap profiles are scaled when written, whatever their period.
-// kInvalid when the two do not count the same things: another period type or other sample types.
+// kInvalid when the two do not count the same things: another period type, or no sample type in common.
 [[nodiscard]] Result<Profile> diff(const Profile& before, const Profile& after);
 
 [[nodiscard]] Result<> check_comparable(const Profile& before, const Profile& after);

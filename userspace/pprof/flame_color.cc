@@ -12,8 +12,6 @@
 namespace oomw::pprof {
 namespace {
 
-constexpr const char* kRuntimeColor = "#cfcfcf";
-
 // FNV-1a, 32 bits.
 std::uint32_t hash_of(std::string_view text) {
   std::uint32_t hash = 2166136261u;

@@ -18,6 +18,7 @@ namespace oomw::pprof {
 // Red where the stacks through a frame grew, blue where they shrank, paler the more of both.
 [[nodiscard]] std::string growth_color(std::int64_t net, std::int64_t size);
 
+inline constexpr const char* kRuntimeColor = "#cfcfcf";
 inline constexpr const char* kPlainColor = "#e4e4e4";  // frames that are no function
 
 }  // namespace oomw::pprof

@@ -9,6 +9,7 @@
 #include "pprof/diff.h"
 #include "pprof/flame_color.h"
 #include "pprof/flame_header.h"
+#include "pprof/flame_legend.h"
 #include "pprof/flame_script.h"
 #include "pprof/flame_text.h"
 #include "pprof/growth_text.h"
@@ -35,7 +36,8 @@ class Painter {
         reference_(reference_total(profile, column)),
         is_diff_(is_diff(profile, column)),
         width_(std::max(options.width_px, kMinFlameWidth)),
-        top_(kFirstLineBaseline + kLineHeight * static_cast<double>(header_.lines.size())) {}
+        legend_baseline_(kFirstLineBaseline + kLineHeight * static_cast<double>(header_.lines.size())),
+        top_(legend_baseline_ + (tree_.frames().empty() ? 0 : kLineHeight)) {}
 
   FlamePicture run() {
     open();
@@ -70,6 +72,9 @@ class Painter {
     for (const std::string& line : header_.lines) {
       text(kMargin, baseline, fit(printable(line, 512), columns(room, kCharWidth)));
       baseline += kLineHeight;
+    }
+    if (!tree_.frames().empty()) {
+      out_ += to_svg(is_diff_ ? growth_scale() : legend_of(tree_, options_), kMargin, legend_baseline_, room);
     }
     out_ += fmt::format("<text class=\"control\" id=\"reset\" x=\"{}\" y=\"{}\">reset zoom</text>\n", width_ - 170,
                         kTitleBaseline);
@@ -161,6 +166,7 @@ class Painter {
   const std::int64_t reference_;
   const bool is_diff_;
   const double width_;
+  const double legend_baseline_;
   const double top_;
   std::string out_;
 };

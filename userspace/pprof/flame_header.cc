@@ -117,10 +117,11 @@ FlameHeader flame_header(const Profile& profile, int type_index, const FlameTree
   FlameHeader header;
   header.title = fmt::format("{}: {}, {}", program_of(profile), words_of(type.type), total_of(profile, type_index));
   header.lines.push_back(origin_line(profile, options));
-  header.lines.push_back(compares ? "red grew, blue shrank; width: growth plus shrinkage of the stacks through a frame"
-                                  : fmt::format("width: {} of the stacks through a frame; colour: Go package; vivid: "
-                                                "Collector component; grey: Go runtime",
-                                                type.type));
+  header.lines.push_back(compares ? "width: growth plus shrinkage of the stacks through a frame; + grew, - shrank; "
+                                    "unchanged stacks are not there"
+                                  : fmt::format("width: {} of the stacks through a frame; colour: Go package, vivid: "
+                                                "Collector component",
+                                                words_of(type.type)));
   if (tree.cut_stacks() > 0) {
     header.lines.push_back(fmt::format("{} stacks are cut short: too many different ones", tree.cut_stacks()));
   }

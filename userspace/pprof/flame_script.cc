@@ -4,12 +4,11 @@
 namespace oomw::pprof {
 
 const char* const kFlameStyle = R"(
-text { font: 12px "DejaVu Sans Mono", Menlo, Consolas, "Liberation Mono", monospace; fill: #111; }
+text { font-family: "DejaVu Sans Mono", Menlo, Consolas, "Liberation Mono", monospace; font-size: 12px; fill: #111; }
 .title { font-size: 16px; font-weight: bold; }
 .note { fill: #444; }
 .control { display: none; fill: #06c; cursor: pointer; }
 #frames g { cursor: pointer; }
-#frames text { pointer-events: none; }
 #frames g:hover rect { stroke: #111; stroke-width: 1; }
 #frames .found rect { stroke: #c0f; stroke-width: 2; }
 )";
@@ -65,7 +64,11 @@ const char* const kFlameScript = R"(//<![CDATA[
       frame.group.setAttribute('class', found ? 'found' : '');
     });
   }
-  frames.forEach(function (frame) { frame.group.addEventListener('click', function () { zoom(frame); }); });
+  frames.forEach(function (frame) {
+    frame.group.addEventListener('click', function () {
+      if (String(window.getSelection()) === '') zoom(frame);  // who marks text does not want to zoom
+    });
+  });
   [['reset', function () { if (frames.length) zoom(frames[0]); }], ['search', search]].forEach(function (control) {
     var element = document.getElementById(control[0]);
     element.style.display = 'inline';

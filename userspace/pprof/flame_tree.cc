@@ -181,12 +181,18 @@ FlameTree::FlameTree(const Profile& profile, int type_index, const FlameLimits& 
   const FrameNames::ByLocation locations = names_.add(profile);
   const auto column = static_cast<std::size_t>(type_index);
   Trie trie(limits);
+  FrameBudget budget;
   for (const auto& sample : profile.samples) {
     if (column >= sample.values.size() || sample.values[column] == 0) continue;
-    trie.add(FrameNames::stack_of(sample, locations), sample.values[column]);
+    const FrameNames::Stack stack = FrameNames::stack_of(sample, locations);
+    if (budget.take(stack.size())) {
+      trie.add(stack, sample.values[column]);
+    } else {
+      ++cut_stacks_;
+    }
   }
   trie.sum_up();
-  cut_stacks_ = trie.cut_stacks();
+  cut_stacks_ += trie.cut_stacks();
   if (trie.nodes()[0].size == 0) return;
   frames_ = Layout(trie.nodes(), names_, least_size(trie.nodes(), limits)).run();
   for (const FlameFrame& frame : frames_) max_depth_ = std::max(max_depth_, frame.depth);

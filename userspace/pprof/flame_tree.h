@@ -39,7 +39,7 @@ class FlameTree {
   [[nodiscard]] const std::vector<FlameFrame>& frames() const { return frames_; }  // empty: nothing to draw
   [[nodiscard]] const std::string& name(const FlameFrame& frame) const { return names_.name(frame.name); }
   [[nodiscard]] std::uint32_t max_depth() const { return max_depth_; }
-  [[nodiscard]] std::size_t cut_stacks() const { return cut_stacks_; }  // by max_nodes
+  [[nodiscard]] std::size_t cut_stacks() const { return cut_stacks_; }  // by max_nodes, or a FrameBudget
 
  private:
   FrameNames names_;

@@ -41,6 +41,21 @@ class FrameNames {
   std::vector<const std::string*> names_;  // keys of numbers_, whose nodes do not move
 };
 
+// A call may be inlined into thousands, and each of a million stacks may go through it: beyond so many
+// frames in all (about a second's work) a file is not a heap profile but an attack.
+class FrameBudget {
+ public:
+  // False: there is no room left for them.
+  [[nodiscard]] bool take(std::size_t frames) {
+    if (frames > left_) return false;
+    left_ -= frames;
+    return true;
+  }
+
+ private:
+  std::size_t left_ = 128'000'000;
+};
+
 // Index of the sample type to show: "" = the profile's default; -1 if there is none of that name.
 [[nodiscard]] int chosen_type(const Profile& profile, const std::string& type);
 

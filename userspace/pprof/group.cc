@@ -179,23 +179,18 @@ class Tally {
 struct Pair {
   const Profile& before;
   const Profile& after;
-  int column = -1;
+  int column_before = -1, column_after = -1;
   FrameNames names;
   FrameNames::ByLocation frames_before, frames_after;
 };
 
-// A call may be inlined into thousands, and each of a million stacks may go through it: beyond this
-// many frames in all (about a second's work) a file is not a heap profile but an attack.
-constexpr std::size_t kMaxFrames = 128'000'000;
-
 Result<> add_all(Tally& tally, const Pair& pair, bool is_after, Grouping& grouping) {
-  const auto column = static_cast<std::size_t>(pair.column);
-  std::size_t frames = 0;
+  const auto column = static_cast<std::size_t>(is_after ? pair.column_after : pair.column_before);
+  FrameBudget budget;
   for (const auto& sample : (is_after ? pair.after : pair.before).samples) {
     if (column >= sample.values.size() || sample.values[column] == 0) continue;
     const Stack stack = FrameNames::stack_of(sample, is_after ? pair.frames_after : pair.frames_before);
-    frames += stack.size();
-    if (frames > kMaxFrames) return fail(ErrorCode::kLimit, "the profile's stacks are too deep to be compared");
+    if (!budget.take(stack.size())) return fail(ErrorCode::kLimit, "the profile's stacks are too deep to be compared");
     tally.add(grouping.groups_of(stack), sample.values[column], is_after);
   }
   return {};
@@ -203,11 +198,11 @@ Result<> add_all(Tally& tally, const Pair& pair, bool is_after, Grouping& groupi
 
 Result<Growth> growth_of(const Pair& pair, Grouping& grouping) {
   Growth out;
-  out.type = pair.after.sample_types[static_cast<std::size_t>(pair.column)];
-  out.before = pair.before.total(pair.column);
-  out.after = pair.after.total(pair.column);
-  out.reference = reference_total(pair.before, pair.column);
-  if (out.reference == 0) out.reference = reference_total(pair.after, pair.column);
+  out.type = pair.after.sample_types[static_cast<std::size_t>(pair.column_after)];
+  out.before = pair.before.total(pair.column_before);
+  out.after = pair.after.total(pair.column_after);
+  out.reference = reference_total(pair.before, pair.column_before);
+  if (out.reference == 0) out.reference = reference_total(pair.after, pair.column_after);
   Tally tally;
   RETURN_IF_ERROR(add_all(tally, pair, false, grouping));
   RETURN_IF_ERROR(add_all(tally, pair, true, grouping));
@@ -215,10 +210,19 @@ Result<Growth> growth_of(const Pair& pair, Grouping& grouping) {
   return out;
 }
 
+// In `before`; -1: it has none such.
+int same_type(const Profile& before, const Profile& after, int column_after) {
+  const auto& types = before.sample_types;
+  const auto found = std::ranges::find(types, after.sample_types[static_cast<std::size_t>(column_after)]);
+  return found == types.end() ? -1 : static_cast<int>(found - types.begin());
+}
+
 Result<Pair> make_pair_of(const Profile& before, const Profile& after, const std::string& type) {
   RETURN_IF_ERROR(check_comparable(before, after));
-  Pair pair{before, after, chosen_type(after, type), {}, {}, {}};
-  if (pair.column < 0) return fail(ErrorCode::kInvalid, fmt::format("no sample type '{}'", printable(type, 64)));
+  Pair pair{before, after, -1, chosen_type(after, type), {}, {}, {}};
+  if (pair.column_after >= 0) pair.column_before = same_type(before, after, pair.column_after);
+  if (pair.column_before < 0)
+    return fail(ErrorCode::kInvalid, fmt::format("no sample type '{}' in both profiles", printable(type, 64)));
   pair.frames_before = pair.names.add(before);
   pair.frames_after = pair.names.add(after);
   return pair;

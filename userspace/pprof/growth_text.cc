@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "pprof/saturating.h"
+#include "pprof/stages_text.h"
 
 namespace oomw::pprof {
 namespace {
@@ -63,6 +64,14 @@ Result<std::string> section(const std::string& title, const Result<Growth>& grow
   return "\n" + title + "\n" + to_text(*growth, view);
 }
 
+std::string over_time(const NamedProfile& before, const std::vector<NamedProfile>& between, const NamedProfile& after,
+                      const std::string& type) {
+  std::vector<NamedProfile> stages{before};
+  for (const NamedProfile& stage : between) stages.push_back(stage);
+  stages.push_back(after);
+  return stages_text(stages, type, 8);
+}
+
 bool has_names(const Growth& growth) {
   return std::any_of(growth.rows.begin(), growth.rows.end(), [](const GroupRow& row) { return !row.name.empty(); });
 }
@@ -104,13 +113,15 @@ std::string heading_text(const NamedProfile& before, const NamedProfile& after) 
 }
 
 Result<std::string> growth_text(const NamedProfile& before, const NamedProfile& after, const std::string& type,
-                                const Classifier& components) {
+                                const Classifier& components, const std::vector<NamedProfile>& between) {
   const auto of = [&](GrowthOf growth) { return growth(before.profile, after.profile, type); };
   ASSIGN_OR_RETURN(const Growth by_function, of(growth_by_function));
   ASSIGN_OR_RETURN(const Growth by_component, growth_by(before.profile, after.profile, type, components));
   std::string out = heading_text(before, after) + summary_line(by_function);
+  const std::string stages = over_time(before, between, after, type);
+  if (!stages.empty()) out += "\nOver time, held by function\n" + stages;
   out += "\nBy function\n" + to_text(by_function, {"function", 20, true});
-  ASSIGN_OR_RETURN(const std::string packages, section("By package", of(growth_by_package), {"package", 12, true}));
+  ASSIGN_OR_RETURN(const std::string packages, section("By package", of(growth_by_package), {"package", 8, true}));
   ASSIGN_OR_RETURN(const std::string stacks,
                    section("By stack, leaf first", of(growth_by_stack), {"stack", 10, false}));
   if (has_names(by_component)) out += "\nBy Collector component\n" + to_text(by_component, {"component", 12, false});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "pprof/group.h"
@@ -29,8 +30,10 @@ struct NamedProfile {
   std::string name;
   const Profile& profile;
 };
+// between: profiles of the same process in between, oldest first; with any, the functions are shown over time.
 [[nodiscard]] Result<std::string> growth_text(const NamedProfile& before, const NamedProfile& after,
-                                              const std::string& type, const Classifier& components);
+                                              const std::string& type, const Classifier& components,
+                                              const std::vector<NamedProfile>& between = {});
 // Its first lines: which two profiles, when they were taken, and how far apart.
 [[nodiscard]] std::string heading_text(const NamedProfile& before, const NamedProfile& after);
 

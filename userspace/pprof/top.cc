@@ -22,18 +22,17 @@ class RowTable {
   explicit RowTable(const Profile& profile)
       : frames_(names_.add(profile)), rows_(names_.size()), last_seen_(names_.size()) {}
 
-  void add(const Sample& sample, std::int64_t value) {
+  // False: there was no time for it.
+  [[nodiscard]] bool add(const Sample& sample, std::int64_t value) {
     ++generation_;
-    bool leaf = true;
-    for (const std::uint64_t id : sample.location_ids) {
-      const auto found = frames_.find(id);
-      if (found == frames_.end()) continue;
-      for (const std::uint32_t row : found->second) {
-        if (std::exchange(leaf, false)) rows_[row].flat = saturating_add(rows_[row].flat, value);
-        if (std::exchange(last_seen_[row], generation_) == generation_) continue;  // recursion
-        rows_[row].cum = saturating_add(rows_[row].cum, value);
-      }
+    const FrameNames::Stack stack = FrameNames::stack_of(sample, frames_);
+    if (!budget_.take(stack.size())) return false;
+    if (!stack.empty()) rows_[stack.front()].flat = saturating_add(rows_[stack.front()].flat, value);
+    for (const std::uint32_t row : stack) {
+      if (std::exchange(last_seen_[row], generation_) == generation_) continue;  // recursion
+      rows_[row].cum = saturating_add(rows_[row].cum, value);
     }
+    return true;
   }
 
   std::vector<TopRow> take_sorted() {
@@ -50,6 +49,7 @@ class RowTable {
  private:
   FrameNames names_;
   FrameNames::ByLocation frames_;
+  FrameBudget budget_;
   std::vector<TopRow> rows_;              // by the number of its name
   std::vector<std::uint64_t> last_seen_;  // generation_ of the last sample that counted, by row
   std::uint64_t generation_ = 0;
@@ -83,7 +83,8 @@ Top top(const Profile& profile, const std::string& type) {
   result.total = reference_total(profile, index);
   RowTable table(profile);
   for (const auto& sample : profile.samples) {
-    if (column < sample.values.size() && sample.values[column] != 0) table.add(sample, sample.values[column]);
+    if (column >= sample.values.size() || sample.values[column] == 0) continue;
+    if (!table.add(sample, sample.values[column])) ++result.left_out;
   }
   result.rows = table.take_sorted();
   return result;
@@ -94,6 +95,7 @@ std::string to_text(const Top& top, std::size_t rows) {
   std::string out = fmt::format("Type: {}\n", printable(top.type.type));
   out += fmt::format("Showing top {} of {} functions, {} total\n", count, top.rows.size(),
                      scaled(top.total, top.type.unit));
+  if (top.left_out > 0) out += fmt::format("{} stacks are not counted: all are too deep together\n", top.left_out);
   out += fmt::format("{:>10} {:>7} {:>7} {:>10} {:>7}\n", "flat", "flat%", "sum%", "cum", "cum%");
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < count; ++i) {

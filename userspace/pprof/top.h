@@ -17,11 +17,12 @@ struct TopRow {
 struct Top {
   ValueType type;
   std::int64_t total = 0;    // what percentages are of: reference_total()
+  std::size_t left_out = 0;  // stacks of a hostile profile beyond a FrameBudget: in the total, in no row
   std::vector<TopRow> rows;  // by |flat| descending, then |cum| descending, then name
 };
 
 // The same figures as `go tool pprof -top -sample_index=TYPE` before its node dropping; of a diff()
-// those of `-diff_base`.
+// those of `-diff_base`. Of a stack the first FrameNames::kMaxStackFrames count, the leaf's.
 // type "" = the profile's default.
 [[nodiscard]] Top top(const Profile& profile, const std::string& type = "");
 // Text table like go tool pprof's, at most `rows` rows. Function names go through printable().

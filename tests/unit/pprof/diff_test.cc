@@ -129,10 +129,33 @@ TEST(Diff, comments_of_both_are_kept_once) {
 
 TEST(Diff, other_sample_types_are_refused_with_both_named) {
   Profile after = sample_profile();
-  after.sample_types[1].type = "cpu";
+  after.sample_types = {{"samples", "count"}, {"cpu", "bytes"}};
   const auto result = diff(sample_profile(), after);
   ASSERT_FALSE(result.has_value());
   EXPECT_THAT(result.error().message, ::testing::AllOf(HasSubstr("inuse_space/bytes"), HasSubstr("cpu/bytes")));
+}
+
+// As a trend's profiles, which have no allocations.
+Profile without_objects() {
+  Profile profile = sample_profile();
+  profile.sample_types.erase(profile.sample_types.begin());
+  for (Sample& sample : profile.samples) sample.values.erase(sample.values.begin());
+  profile.samples[0].values[0] = 30;
+  return profile;
+}
+
+TEST(Diff, sample_types_of_one_side_only_are_left_out) {
+  for (const bool is_before : {true, false}) {
+    const Profile one = is_before ? without_objects() : sample_profile();
+    const Profile other = is_before ? sample_profile() : without_objects();
+    const auto result = diff(one, other);
+    ASSERT_TRUE(result.has_value());
+    EXPECT_EQ(result->sample_types, (std::vector<ValueType>{{"inuse_space", "bytes"}}));
+    EXPECT_EQ(result->total(0), is_before ? 70 : -70);
+    const auto growth = growth_by_function(one, other, "inuse_space");
+    ASSERT_TRUE(growth.has_value());
+    EXPECT_EQ(growth->rows.at(0).growth(), is_before ? 70 : -70);
+  }
 }
 
 TEST(Diff, another_period_type_is_refused_with_both_named) {

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "pprof/diff.h"
 #include "pprof/flame_color.h"
+#include "pprof/flame_legend.h"
 #include "pprof/flame_text.h"
 #include "unit/pprof/sample_profile.h"
 
@@ -101,7 +102,30 @@ TEST(FlameGraph, functions_of_one_tint_have_one_colour) {
   std::size_t count = 0;
   const std::string color = group_color("receiver/otlp");
   for (std::size_t at = svg.find(color); at != std::string::npos; at = svg.find(color, at + 1)) ++count;
-  EXPECT_EQ(count, 3u);
+  EXPECT_EQ(count, 4u) << "three frames and the legend";
+}
+
+TEST(FlameLegend, the_colours_of_what_takes_most_room_are_named) {
+  FlameOptions options;
+  options.tint = [](const std::string& function) { return function == "main.leak" ? "receiver/<otlp>" : ""; };
+  const std::string svg = svg_of(sample_profile(), options);
+  EXPECT_THAT(svg, HasSubstr("fill=\"" + package_color("main") + "\" stroke"));
+  EXPECT_THAT(svg, HasSubstr("fill=\"" + group_color("receiver/<otlp>") + "\" stroke"));
+  EXPECT_THAT(svg, HasSubstr(">receiver/&lt;otlp&gt;</text>"));
+}
+
+TEST(FlameLegend, a_narrow_picture_has_as_many_as_fit) {
+  std::vector<LegendEntry> legend(kMaxLegend, {"#ffffff", std::string(60, 'x'), ""});
+  const std::string svg = to_svg(legend, 10, 50, 500);
+  std::size_t count = 0;
+  for (std::size_t at = svg.find("<rect"); at != std::string::npos; at = svg.find("<rect", at + 1)) ++count;
+  EXPECT_EQ(count, 2u);
+  EXPECT_EQ(to_svg(legend, 10, 50, 100), "");
+}
+
+TEST(FlameLegend, a_diff_has_the_scale_of_its_colours) {
+  const std::string svg = svg_of(diff(sample_profile(), grown()).value());
+  for (const char* step : {"all of it grew", "as much of both", "all of it shrank"}) EXPECT_THAT(svg, HasSubstr(step));
 }
 
 TEST(FlameGraph, an_unknown_type_is_refused) {

@@ -80,6 +80,17 @@ TEST(Top, sums_saturate) {
   EXPECT_EQ(profile.total(1), max);
 }
 
+TEST(Top, endless_stacks_are_left_out_in_time_and_counted) {
+  Profile profile = sample_profile();
+  profile.locations[0].lines.resize(100'000, {1, 1});
+  profile.samples.assign(40'000, {{1}, {1, 1}, {}});
+  const Top result = top(profile);
+  EXPECT_EQ(result.total, 40'000);
+  EXPECT_GT(result.left_out, 0u);
+  EXPECT_EQ(result.rows.at(0).flat + static_cast<std::int64_t>(result.left_out), 40'000);
+  EXPECT_THAT(to_text(result, 1), HasSubstr("stacks are not counted"));
+}
+
 TEST(TopText, shows_as_many_rows_as_asked_in_units_of_1024) {
   Profile profile = sample_profile();
   profile.samples[0].values[1] = 3 << 20;

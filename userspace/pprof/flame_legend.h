@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pprof/flame_graph.h"
+
+namespace oomw::pprof {
+
+// What the colours of a flame graph stand for: a box of each colour with its name, and what else to know of
+// the name as tooltip.
+struct LegendEntry {
+  std::string color, name, tooltip;
+};
+
+// Of a profile: the packages and groups that take most of what is drawn, at most kMaxLegend.
+inline constexpr std::size_t kMaxLegend = 8;
+[[nodiscard]] std::vector<LegendEntry> legend_of(const FlameTree& tree, const FlameOptions& options);
+// Of a diff: the scale from all grown to all shrunk.
+[[nodiscard]] std::vector<LegendEntry> growth_scale();
+
+// One line of SVG from `x` on, as many entries as fit into `room`; names are cut and escaped.
+[[nodiscard]] std::string to_svg(const std::vector<LegendEntry>& legend, double x, double baseline, double room);
+
+}  // namespace oomw::pprof
