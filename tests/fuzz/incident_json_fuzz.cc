@@ -9,6 +9,7 @@
 #include "incidents/directory_names.h"
 #include "incidents/incident.h"
 #include "incidents/timeline_svg.h"
+#include "incidents/verdict.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto incident = oomw::incident_from_json({reinterpret_cast<const char*>(data), size});
@@ -17,6 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!again) std::abort();
   if (again->victims.size() != incident->victims.size() || again->series.size() != incident->series.size())
     std::abort();
+  if (again->trend.has_value() != incident->trend.has_value()) std::abort();
+  (void)oomw::judge_incident(*incident);
   const std::string name = oomw::directory_name(*incident);
   if (name.size() > 200 || name.find('/') != std::string::npos || name.front() == '.') std::abort();
   (void)oomw::to_markdown(*incident, {{{"f", incident->cgroup_path}}, incident->cgroup_path});

@@ -30,7 +30,8 @@ void keep_newest(Selected& captures, std::size_t max) {
 }
 
 // The newest, a victim's before another's: per method the one that must not be cut away. Walks at
-// the kill are the last word of each victim of a group kill: all of them.
+// the kill are the last word of each victim of a group kill: all of them. A victim's first is what the
+// last one is compared with.
 Selected must_keep(const Selected& captures, const KillEvidence& evidence) {
   std::map<CaptureMethod, const CaptureFinished*> best;
   Selected walks;
@@ -45,6 +46,9 @@ Selected must_keep(const Selected& captures, const KillEvidence& evidence) {
     if (is_better) chosen = capture;
   }
   for (const auto& [method, capture] : best) walks.push_back(capture);
+  const auto first =
+      std::ranges::find_if(captures, [&](const auto* capture) { return is_victim(capture->process, evidence); });
+  if (first != captures.end() && std::ranges::find(walks, *first) == walks.end()) walks.push_back(*first);
   return walks;
 }
 

@@ -14,7 +14,7 @@ inline constexpr std::size_t kMaxAttempts = 8;
 inline constexpr std::size_t kMaxWalks = 64;
 
 // Of the captures that belong(): at most selection.max_captures that are ok, the newest but always
-// the best of each method and every walk at the kill, and the newest kMaxAttempts others. By time.
+// the best of each method, every walk at the kill and a victim's first, and the newest kMaxAttempts others. By time.
 [[nodiscard]] std::vector<CaptureFinished> select_captures(const KillEvidence& evidence,
                                                            const std::vector<const CaptureFinished*>& captures,
                                                            const MemoryModel& model, const CaptureSelection& selection);

@@ -24,6 +24,7 @@ struct CollectorExporter {
 struct IncidentCollector {
   std::optional<std::vector<CollectorComponent>> components;  // the most bytes first; none: no profile says
   std::string components_file;                                // the capture that they are from
+  std::string components_since_file;                          // their growth is since this one; "" = not known
   std::optional<std::vector<CollectorExporter>> exporters;    // the most grown first; none: metrics not read
   std::optional<std::uint64_t> limiter_refused;               // none: no memory_limiter is known
   std::optional<std::uint64_t> receiver_refused;

@@ -94,7 +94,10 @@ class Components {
     for (const auto& location : profile.locations) {
       for (const auto& line : location.lines) {
         const auto found = by_function.find(line.function_id);
-        if (found != by_function.end()) by_location_[location.id].push_back(found->second);
+        if (found == by_function.end()) continue;
+        // Of calls inlined into one another the innermost that is no helper, however many there are.
+        const auto [known, is_first] = by_location_.try_emplace(location.id, found->second);
+        if (!is_first && known->second.is_helper && !found->second.is_helper) known->second = found->second;
       }
     }
   }
@@ -128,17 +131,15 @@ class Components {
     for (const std::uint64_t id : sample.location_ids) {
       const auto found = by_location_.find(id);
       if (found == by_location_.end()) continue;
-      for (const Frame& frame : found->second) {
-        if (!frame.is_helper) return frame.component;
-        if (!helper) helper = frame.component;
-      }
+      if (!found->second.is_helper) return found->second.component;
+      if (!helper) helper = found->second.component;
     }
     return helper;
   }
 
   std::vector<CollectorComponent> all_;
   std::map<std::pair<std::string, std::string>, std::size_t> index_;
-  std::unordered_map<std::uint64_t, std::vector<Frame>> by_location_;
+  std::unordered_map<std::uint64_t, Frame> by_location_;
   std::uint64_t total_ = 0;
 };
 

@@ -17,7 +17,8 @@ struct CollectorComponent {
   std::string id;      // its type in a configuration, as far as its package tells: "otlp"
   std::string module;  // "go.opentelemetry.io/collector/receiver/otlpreceiver"
   std::uint64_t held_bytes = 0;
-  double ratio = 0;  // of all bytes in the profile
+  double ratio = 0;                               // of all bytes in the profile
+  std::optional<std::int64_t> growth_bytes = {};  // since the first profile of the process; none: there is none like it
   friend bool operator==(const CollectorComponent&, const CollectorComponent&) = default;
 };
 

@@ -17,11 +17,13 @@ Json components_json(const IncidentCollector& collector) {
   if (!collector.components) return nullptr;
   Json json = Json::array();
   for (const CollectorComponent& component : *collector.components) {
-    json.push_back({{"kind", to_valid_utf8(component.kind)},
-                    {"id", to_valid_utf8(component.id)},
-                    {"module", to_valid_utf8(component.module)},
-                    {"held_bytes", component.held_bytes},
-                    {"ratio", component.ratio}});
+    Json entry = {{"kind", to_valid_utf8(component.kind)},
+                  {"id", to_valid_utf8(component.id)},
+                  {"module", to_valid_utf8(component.module)},
+                  {"held_bytes", component.held_bytes},
+                  {"ratio", component.ratio}};
+    if (component.growth_bytes) entry["growth_bytes"] = *component.growth_bytes;
+    json.push_back(std::move(entry));
   }
   return json;
 }
@@ -60,6 +62,7 @@ CollectorComponent read_component(JsonReader json) {
   json.read("module", component.module);
   json.require("held_bytes", component.held_bytes);
   json.read("ratio", component.ratio);
+  json.read("growth_bytes", component.growth_bytes);
   return component;
 }
 
@@ -76,16 +79,20 @@ CollectorExporter read_exporter(JsonReader json) {
 
 nlohmann::ordered_json collector_json(const IncidentCollector& collector) {
   const auto& refused = collector.limiter_refused;
-  return {{"components", components_json(collector)},
-          {"components_file", collector.components_file.empty() ? Json(nullptr) : Json(collector.components_file)},
-          {"exporters", exporters_json(collector)},
-          {"memory_limiter", refused ? Json{{"refused", *refused}} : Json(nullptr)},
-          {"receivers", collector.receiver_refused ? Json{{"refused", *collector.receiver_refused}} : Json(nullptr)},
-          {"metrics", metrics_json(collector)}};
+  Json json = {
+      {"components", components_json(collector)},
+      {"components_file", collector.components_file.empty() ? Json(nullptr) : Json(collector.components_file)},
+      {"exporters", exporters_json(collector)},
+      {"memory_limiter", refused ? Json{{"refused", *refused}} : Json(nullptr)},
+      {"receivers", collector.receiver_refused ? Json{{"refused", *collector.receiver_refused}} : Json(nullptr)},
+      {"metrics", metrics_json(collector)}};
+  if (!collector.components_since_file.empty()) json["components_since_file"] = collector.components_since_file;
+  return json;
 }
 
 void read_collector(JsonReader json, IncidentCollector& collector) {
   json.read("components_file", collector.components_file);
+  json.read("components_since_file", collector.components_since_file);
   if (!collector.components_file.empty()) collector.components.emplace();
   json.objects("components", kMaxCollectorComponents, [&](JsonReader item) {
     if (!collector.components) collector.components.emplace();

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "incidents/collector_report.h"
 
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "pprof/growth_text.h"
 
 namespace oomw {
 namespace {
@@ -45,15 +49,25 @@ std::string limiter_text(const IncidentCollector& collector) {
   return fmt::format(" Its memory_limiter had refused {} items, which was not enough.", *collector.limiter_refused);
 }
 
+// Those of which it is not known keep their order, the most bytes first.
+std::vector<CollectorComponent> most_grown_first(std::vector<CollectorComponent> components) {
+  std::ranges::stable_sort(components, std::ranges::greater(),
+                           [](const CollectorComponent& component) { return component.growth_bytes.value_or(0); });
+  return components;
+}
+
 std::string components_table(const IncidentCollector& collector) {
   if (!collector.components) return "";
-  std::string text = fmt::format("| component (in {}) | allocated, still held | of the profile |\n|---|---|---|\n",
-                                 to_markdown(collector.components_file));
+  const std::string& since = collector.components_since_file;
+  std::string text = fmt::format(
+      "| component (in {}) | allocated, still held | of the profile | {} |\n|---|---:|---:|---:|\n",
+      to_markdown(collector.components_file), since.empty() ? "grown" : "grown since " + to_markdown(since));
   std::size_t rows = 0;
-  for (const CollectorComponent& component : *collector.components) {
+  for (const CollectorComponent& component : most_grown_first(*collector.components)) {
     if (rows++ == kMaxRows) break;
-    text += fmt::format("| {} | {} | {:.1f} % |\n", name_of(component), human_bytes(component.held_bytes),
-                        component.ratio * 100);
+    text += fmt::format("| {} | {} | {:.1f} % | {} |\n", name_of(component), human_bytes(component.held_bytes),
+                        component.ratio * 100,
+                        component.growth_bytes ? pprof::signed_amount(*component.growth_bytes, "bytes") : "unknown");
   }
   return text + "\n";
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "incidents/verdict.h"
 #include "model/kill_ledger.h"
 
 namespace oomw {
@@ -32,6 +33,7 @@ void Correlator::apply(const Event& event, const MemoryModel& model) {
   if (const auto* kill = std::get_if<OomKill>(&event)) return on_kill(*kill, model);
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) return on_capture(*capture, model);
   if (const auto* reading = std::get_if<CollectorSampled>(&event)) return collectors_.add(*reading);
+  if (const auto* trend = std::get_if<TrendJudged>(&event)) return on_trend(*trend);
   if (open_.size() != 0) on_context(event, model);
 }
 
@@ -227,6 +229,18 @@ void Correlator::on_status(const StatusFinding& finding, MonotonicTime now) {
   if (open->written) amend_soon(*open, now);
 }
 
+// It is made when an incident is written and told again with each amendment: the same is no news, or one would
+// bring about the next.
+void Correlator::on_trend(const TrendJudged& trend) {
+  OpenIncident* open = open_.of_victim(trend.process.pid);
+  if (open == nullptr || open->evidence.chosen().victim.pid != trend.process.pid) return;
+  const std::optional<TrendJudged>& known = open->evidence.trend;
+  const bool is_news = !known || known->points != trend.points || known->whole != trend.whole;
+  if (!is_news) return;
+  open->evidence.trend = trend;
+  if (open->written) amend_soon(*open, trend.time);
+}
+
 void Correlator::on_process(const ProcessSeen& seen) {
   OpenIncident* open = open_.of_victim(seen.process.pid);
   if (open == nullptr || !open->written || open->resting) return;
@@ -263,6 +277,7 @@ Incident Correlator::build(KillEvidence& evidence, const MemoryModel& model, std
   Incident incident = build_incident(evidence, captures_.about(evidence), model, selection());
   const std::vector<CollectorSampled> readings = collectors_.of(evidence.chosen().victim, evidence.first);
   incident.collector = collector_of(readings, evidence.first, *evidence.wall_offset_ns);
+  conclude(incident);
   return incident;
 }
 

@@ -100,6 +100,7 @@ class Correlator {
   void on_context(const Event& event, const MemoryModel& model);
   void on_pod(const PodSeen& pod, const MemoryModel& model);
   void on_created(const CgroupCreated& created);
+  void on_trend(const TrendJudged& trend);
   void on_process(const ProcessSeen& seen);
   template <typename IsNews>
   void amend_those_about(CgroupId cgroup, MonotonicTime now, IsNews is_news);

@@ -6,9 +6,11 @@
 
 namespace oomw {
 
-namespace {
+bool is_plain_file_name(const std::string& name) {
+  return name != "." && name != ".." && name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+}
 
-bool shows_last_collection(const IncidentCapture& capture) { return capture.method == to_string(CaptureMethod::kHttp); }
+namespace {
 
 // A walk or read that ended early shows less than the whole one of a moment before; a stale view is
 // the last choice.
@@ -38,6 +40,13 @@ const IncidentCapture* best_of(const Incident& incident, Wanted is_wanted) {
 }
 
 }  // namespace
+
+bool shows_last_collection(const IncidentCapture& capture) { return capture.method == to_string(CaptureMethod::kHttp); }
+
+std::optional<std::uint64_t> stat_of(const Incident& incident, const std::string& name) {
+  const auto found = incident.memory_stat.find(name);
+  return found == incident.memory_stat.end() ? std::nullopt : std::optional(found->second);
+}
 
 const IncidentCapture* best_capture(const Incident& incident) {
   return best_of(incident, [](const IncidentCapture&) { return true; });

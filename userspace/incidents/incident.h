@@ -13,6 +13,8 @@
 #include "base/result.h"
 #include "events/event.h"
 #include "incidents/collector.h"
+#include "incidents/incident_trend.h"
+#include "incidents/incident_verdict.h"
 
 namespace oomw {
 
@@ -24,6 +26,7 @@ struct IncidentVictim {
   std::optional<std::int32_t> oom_score_adj;
   std::optional<RssSplit> rss;
   std::string cgroup_path;  // where it lived; "" = not known
+  GoConfig go;
 };
 
 struct IncidentCapture {
@@ -34,6 +37,7 @@ struct IncidentCapture {
   WallTime time;
   std::optional<std::uint64_t> usage_bytes, limit_bytes, inuse_bytes, live_bytes, buckets;
   bool complete = false;
+  std::map<std::string, std::uint64_t> memstats;  // by Go's names, bytes; empty = the endpoint told none
   double duration_seconds = 0;
   double lead_seconds = 0;  // capture complete -> first victim marked; negative = after
 };
@@ -44,12 +48,6 @@ struct IncidentWatermark {
   std::uint32_t level_percent = 0;
   std::uint64_t usage_bytes = 0;
   double lead_seconds = 0;
-};
-
-struct IncidentVerdict {
-  std::string cause;  // one of design.md's
-  double confidence = 0;
-  std::vector<std::string> why;
 };
 
 // What the Kubernetes API told of the pod and the container, before the kill where it could.
@@ -97,6 +95,7 @@ struct Incident {
   std::vector<IncidentCapture> captures;
   std::optional<double> coverage_ratio;
   std::string coverage_method;
+  std::optional<IncidentTrend> trend;  // none: no Go heap that was read often enough
   std::optional<IncidentVerdict> verdict;
   std::optional<IncidentCollector> collector;  // none: the victim is no OpenTelemetry Collector
   std::map<std::string, std::uint64_t> lost;   // by stage, cumulative at the kill
@@ -118,6 +117,9 @@ struct ProfileTexts {
 // For a human.
 [[nodiscard]] std::string to_markdown(const Incident& incident, const ProfileTexts& profiles);
 
+// Of a file in an incident's directory: leads nowhere else. "" is one.
+[[nodiscard]] bool is_plain_file_name(const std::string& name);
+
 // The capture that says most: ok, of a victim, whole before partial, by the best method (at_kill,
 // live, http), newest. nullptr if none is ok.
 [[nodiscard]] const IncidentCapture* best_capture(const Incident& incident);
@@ -126,6 +128,10 @@ struct ProfileTexts {
 // What to compare `later` with: the first profile of the same process before it, of the same series (held
 // now, or live at the last collection) where there is one. nullptr: there is no other.
 [[nodiscard]] const IncidentCapture* first_before(const Incident& incident, const IncidentCapture& later);
+// It lags behind: what it shows was live up to two garbage collections before.
+[[nodiscard]] bool shows_last_collection(const IncidentCapture& capture);
+// A figure of memory.stat by the kernel's name; nullopt: it was not among those read.
+[[nodiscard]] std::optional<std::uint64_t> stat_of(const Incident& incident, const std::string& name);
 // In-use bytes of a capture over the anonymous memory of the victim it shows; nullopt if it is not
 // of a victim, or one of the two is not known.
 [[nodiscard]] std::optional<double> coverage_of(const Incident& incident, const IncidentCapture& capture);

@@ -10,7 +10,6 @@
 #include "incidents/capture_selection.h"
 #include "incidents/decision_notes.h"
 #include "incidents/incident_notes.h"
-#include "incidents/verdict.h"
 
 namespace oomw {
 
@@ -41,7 +40,7 @@ class Builder {
     for (const CaptureFinished& capture : captures) incident_.captures.push_back(capture_of(capture));
     coverage();
     explain_no_capture();
-    verdict();
+    if (evidence_.trend) incident_.trend = trend_of(*evidence_.trend, evidence_.wall_offset_ns.value_or(0));
     return std::move(incident_);
   }
 
@@ -74,7 +73,6 @@ class Builder {
   [[nodiscard]] IncidentCapture capture_of(const CaptureFinished& capture) const;
   void coverage();
   void explain_no_capture();
-  void verdict();
 
   const KillEvidence& evidence_;
   const MemoryModel& model_;
@@ -170,6 +168,7 @@ IncidentVictim Builder::victim_of(const OomKill& kill) const {
     if (victim.comm.empty()) victim.comm = process->comm;
     victim.exe = process->exe;
     victim.cmdline = process->cmdline;
+    victim.go = process->go;
     if (!victim.uid) victim.uid = process->uid;
     if (!victim.oom_score_adj) victim.oom_score_adj = process->oom_score_adj;
   }
@@ -279,6 +278,7 @@ IncidentCapture Builder::capture_of(const CaptureFinished& capture) const {
   result.live_bytes = capture.live_bytes;
   result.buckets = capture.sample_count;
   result.complete = capture.complete;
+  result.memstats = capture.memstats;
   result.duration_seconds = to_seconds(capture.time - capture.started);
   result.lead_seconds = lead_of(capture.time);
   return result;
@@ -317,18 +317,6 @@ void Builder::explain_no_capture() {
                     "capture",
                     incident_.watermarks.size()));
   }
-}
-
-void Builder::verdict() {
-  if (incident_.victims.empty()) return note("verdict: who was killed is not known");
-  incident_.verdict = judge_incident(incident_);
-  if (incident_.verdict) return;
-  const auto profiles = std::count_if(incident_.captures.begin(), incident_.captures.end(),
-                                      [](const IncidentCapture& capture) { return capture.result == "ok"; });
-  note(
-      fmt::format("verdict: nothing sudden or foreign explains this kill; telling leak, undersized and off_heap apart "
-                  "needs a trend over several heap profiles (here: {})",
-                  profiles));
 }
 
 }  // namespace

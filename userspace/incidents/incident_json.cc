@@ -11,6 +11,7 @@
 #include "incidents/incident.h"
 #include "incidents/incident_notes.h"
 #include "incidents/reconciliation.h"
+#include "incidents/trend_json.h"
 
 namespace oomw {
 
@@ -86,6 +87,13 @@ Json rss_json(const std::optional<RssSplit>& rss) {
           {"pgtables_bytes", or_null(rss->pgtables_bytes)}};
 }
 
+Json go_json(const GoConfig& go) {
+  Json json = Json::object();
+  if (go.gogc_percent) json["gogc_percent"] = *go.gogc_percent;
+  if (go.memory_limit_bytes) json["memory_limit_bytes"] = *go.memory_limit_bytes;
+  return json;
+}
+
 Json victim_json(const IncidentVictim& victim) {
   const std::uint64_t ticks = victim.process.start_ticks;
   Json json = {{"pid", victim.process.pid},
@@ -99,6 +107,7 @@ Json victim_json(const IncidentVictim& victim) {
                {"oom_score_adj", or_null(victim.oom_score_adj)},
                {"rss", rss_json(victim.rss)}};
   if (!victim.cgroup_path.empty()) json["cgroup_path"] = text(victim.cgroup_path);
+  if (Json go = go_json(victim.go); !go.empty()) json["go"] = std::move(go);
   return json;
 }
 
@@ -130,22 +139,25 @@ Json pressure_json(const Incident& incident) {
 }
 
 Json capture_json(const IncidentCapture& capture) {
-  return {{"file", text_or_null(capture.file)},
-          {"method", text(capture.method)},
-          {"time", to_rfc3339(capture.time)},
-          {"trigger", text(capture.trigger)},
-          {"reason", text(capture.reason)},
-          {"result", text(capture.result)},
-          {"detail", text(capture.detail)},
-          {"pid", capture.pid != 0 ? Json(capture.pid) : Json(nullptr)},
-          {"usage_bytes", or_null(capture.usage_bytes)},
-          {"limit_bytes", or_null(capture.limit_bytes)},
-          {"inuse_bytes", or_null(capture.inuse_bytes)},
-          {"live_bytes", or_null(capture.live_bytes)},
-          {"buckets", or_null(capture.buckets)},
-          {"complete", capture.complete},
-          {"duration_seconds", number(capture.duration_seconds)},
-          {"lead_seconds", number(capture.lead_seconds)}};
+  Json json = {{"file", text_or_null(capture.file)},
+               {"method", text(capture.method)},
+               {"time", to_rfc3339(capture.time)},
+               {"trigger", text(capture.trigger)},
+               {"reason", text(capture.reason)},
+               {"result", text(capture.result)},
+               {"detail", text(capture.detail)},
+               {"pid", capture.pid != 0 ? Json(capture.pid) : Json(nullptr)},
+               {"usage_bytes", or_null(capture.usage_bytes)},
+               {"limit_bytes", or_null(capture.limit_bytes)},
+               {"inuse_bytes", or_null(capture.inuse_bytes)},
+               {"live_bytes", or_null(capture.live_bytes)},
+               {"buckets", or_null(capture.buckets)},
+               {"complete", capture.complete},
+               {"duration_seconds", number(capture.duration_seconds)},
+               {"lead_seconds", number(capture.lead_seconds)}};
+  // Most methods and programs have none: no gap to speak of.
+  if (!capture.memstats.empty()) json["memstats"] = figures(capture.memstats);
+  return json;
 }
 
 Json reconciliation_json(const Reconciliation& reconciliation) {
@@ -174,9 +186,22 @@ Json texts(const std::vector<std::string>& lines) {
   return json;
 }
 
+Json finding_json(const std::string& cause, double confidence, const std::vector<std::string>& why) {
+  return {{"cause", text(cause)}, {"confidence", number(confidence)}, {"why", texts(why)}};
+}
+
 Json verdict_json(const std::optional<IncidentVerdict>& verdict) {
   if (!verdict) return nullptr;
-  return {{"cause", text(verdict->cause)}, {"confidence", number(verdict->confidence)}, {"why", texts(verdict->why)}};
+  Json also = Json::array();
+  for (const Finding& other : verdict->also) also.push_back(finding_json(other.cause, other.confidence, other.why));
+  Json json = finding_json(verdict->cause, verdict->confidence, verdict->why);
+  if (const auto& limit = verdict->suggested_limit) {
+    json["suggested_limit_bytes"] = limit->bytes;
+    json["suggested_limit_is_lower_bound"] = limit->is_lower_bound;
+    json["suggested_limit_why"] = text(limit->why);
+  }
+  json["also"] = std::move(also);
+  return json;
 }
 
 Json notes_json(const Incident& incident) {
@@ -220,6 +245,7 @@ std::string to_json(const Incident& incident) {
   // A kill of single processes has no group to know.
   const bool is_group_kill = incident.oom_group || !incident.oom_group_cgroup_path.empty();
   if (is_group_kill) json["oom_group_cgroup_path"] = text_or_null(incident.oom_group_cgroup_path);
+  if (incident.trend) json["trend"] = trend_json(*incident.trend);
   if (incident.collector) json["collector"] = collector_json(*incident.collector);
   if (const auto parts = reconcile(incident)) json["reconciliation"] = reconciliation_json(*parts);
   return to_json_text(json, 2) + "\n";

@@ -5,6 +5,7 @@
 #include "incidents/collector_json.h"
 #include "incidents/incident.h"
 #include "incidents/json_reader.h"
+#include "incidents/trend_json.h"
 
 namespace oomw {
 
@@ -13,10 +14,7 @@ namespace {
 // More than the daemon ever writes (256 victims, 8 captures and some attempts, 256 points).
 constexpr std::size_t kMaxItems = 4'096;
 constexpr std::size_t kMaxIdLength = 64;
-
-bool is_plain_name(const std::string& name) {
-  return name != "." && name != ".." && name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
-}
+constexpr std::size_t kMaxCauses = 16;
 
 bool is_id(const std::string& id) {
   constexpr const char* kAllowed = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
@@ -74,6 +72,10 @@ IncidentVictim read_victim(JsonReader json) {
   json.read("cmdline", victim.cmdline);
   json.read("uid", victim.uid);
   json.read("oom_score_adj", victim.oom_score_adj);
+  json.object("go", [&](JsonReader go) {
+    go.read("gogc_percent", victim.go.gogc_percent);
+    go.read("memory_limit_bytes", victim.go.memory_limit_bytes);
+  });
   json.object("rss", [&](JsonReader rss) {
     RssSplit& split = victim.rss.emplace();
     rss.require("anon_bytes", split.anon_bytes);
@@ -114,7 +116,7 @@ void read_pressure(JsonReader json, Incident& incident) {
 IncidentCapture read_capture(JsonReader json) {
   IncidentCapture capture;
   json.read("file", capture.file);
-  if (!is_plain_name(capture.file)) json.refuse("file", "a plain file name");
+  if (!is_plain_file_name(capture.file)) json.refuse("file", "a plain file name");
   json.require("method", capture.method);
   json.require("time", capture.time);
   json.read("trigger", capture.trigger);
@@ -128,6 +130,7 @@ IncidentCapture read_capture(JsonReader json) {
   json.read("live_bytes", capture.live_bytes);
   json.read("buckets", capture.buckets);
   json.read("complete", capture.complete);
+  json.read("memstats", capture.memstats);
   json.read("duration_seconds", capture.duration_seconds);
   json.read("lead_seconds", capture.lead_seconds);
   return capture;
@@ -141,6 +144,26 @@ Incident::Point read_point(JsonReader json) {
   return point;
 }
 
+void read_verdict(JsonReader& json, IncidentVerdict& verdict) {
+  json.require("cause", verdict.cause);
+  json.read("confidence", verdict.confidence);
+  json.read("why", verdict.why);
+  std::optional<std::uint64_t> limit_bytes;
+  json.read("suggested_limit_bytes", limit_bytes);
+  if (limit_bytes) {
+    SuggestedLimit& limit = verdict.suggested_limit.emplace();
+    limit.bytes = *limit_bytes;
+    json.read("suggested_limit_is_lower_bound", limit.is_lower_bound);
+    json.read("suggested_limit_why", limit.why);
+  }
+  json.objects("also", kMaxCauses, [&](JsonReader other) {
+    Finding& finding = verdict.also.emplace_back();
+    other.require("cause", finding.cause);
+    other.read("confidence", finding.confidence);
+    other.read("why", finding.why);
+  });
+}
+
 void read_conclusions(JsonReader& json, Incident& incident) {
   json.object("coverage", [&](JsonReader coverage) {
     coverage.read("ratio", incident.coverage_ratio);
@@ -148,10 +171,9 @@ void read_conclusions(JsonReader& json, Incident& incident) {
   });
   json.object("verdict", [&](JsonReader verdict) {
     IncidentVerdict& result = incident.verdict.emplace();
-    verdict.require("cause", result.cause);
-    verdict.read("confidence", result.confidence);
-    verdict.read("why", result.why);
+    read_verdict(verdict, result);
   });
+  json.object("trend", [&](JsonReader trend) { read_trend(trend, incident.trend.emplace()); });
   json.object("collector", [&](JsonReader collector) { read_collector(collector, incident.collector.emplace()); });
   json.read("lost", incident.lost);
   json.read("notes", incident.notes);

@@ -46,6 +46,7 @@ struct KillEvidence {
   std::map<std::string, std::uint64_t> lost;
   std::optional<PodFacts> pod;  // as told before the kill
   std::optional<StatusFinding> disagreement;
+  std::optional<TrendJudged> trend;  // of the first victim's heap
   // CLOCK_REALTIME - CLOCK_MONOTONIC when first built: a clock step must not change the id.
   std::optional<std::int64_t> wall_offset_ns;
 

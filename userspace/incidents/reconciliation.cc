@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "base/signed_bytes.h"
 #include "base/text.h"
+#include "incidents/victim_memory.h"
 
 namespace oomw {
 
@@ -15,71 +17,33 @@ namespace {
 
 constexpr int kBarCells = 30;
 
-// The victims' anonymous memory, by what is known of it.
-struct VictimMemory {
-  std::uint64_t live = 0, dead_or_younger = 0, beside_heap = 0, not_in_http = 0, without_profile = 0, anon = 0;
-  std::string sources;
-};
-
-std::uint64_t stat_of(const Incident& incident, const char* name) {
-  const auto found = incident.memory_stat.find(name);
-  return found == incident.memory_stat.end() ? 0 : found->second;
-}
-
-// A part cannot be larger than what it is a part of: profiles are sampled, and may say more than there was.
-std::uint64_t take(std::uint64_t wanted, std::uint64_t& left) {
-  const std::uint64_t taken = std::min(wanted, left);
-  left -= taken;
-  return taken;
-}
-
-void add_source(std::string& sources, const std::string& source) {
-  if (sources.find(source) == std::string::npos) sources += (sources.empty() ? "" : ", ") + source;
-}
-
-void add_victim(VictimMemory& sum, const IncidentVictim& victim, const IncidentCapture* best) {
-  std::uint64_t left = victim.rss->anon_bytes;
-  sum.anon += left;
-  if (best == nullptr || !best->inuse_bytes) {
-    sum.without_profile += left;
-    return;
-  }
-  const bool is_http = best->method == "http";
-  const std::uint64_t live = is_http ? *best->inuse_bytes : best->live_bytes.value_or(0);
-  sum.live += take(std::min(live, *best->inuse_bytes), left);
-  sum.dead_or_younger += take(*best->inuse_bytes - std::min(live, *best->inuse_bytes), left);
-  // An HTTP profile shows what was live at the last collection; what is heap of the rest it cannot tell.
-  (is_http ? sum.not_in_http : sum.beside_heap) += left;
-  add_source(sum.sources, best->file.empty() ? best->method : best->file);
-}
-
-VictimMemory memory_of_victims(const Incident& incident) {
-  VictimMemory sum;
-  for (const IncidentVictim& victim : incident.victims) {
-    if (victim.rss) add_victim(sum, victim, best_capture_of(incident, victim.process.pid));
-  }
-  return sum;
-}
+std::uint64_t or_none(const Incident& incident, const char* name) { return stat_of(incident, name).value_or(0); }
 
 // 5.18 added the sum; before, its largest parts have to do.
 std::uint64_t kernel_bytes(const Incident& incident) {
-  if (const std::uint64_t sum = stat_of(incident, "kernel")) return sum;
+  if (const std::uint64_t sum = or_none(incident, "kernel")) return sum;
   std::uint64_t bytes = 0;
-  for (const char* part : {"slab", "kernel_stack", "pagetables", "percpu", "sock"}) bytes += stat_of(incident, part);
+  for (const char* part : {"slab", "kernel_stack", "pagetables", "percpu", "sock"}) bytes += or_none(incident, part);
   return bytes;
 }
 
 std::vector<MemoryPart> parts_of(const Incident& incident) {
   const VictimMemory victims = memory_of_victims(incident);
-  const std::uint64_t anon = stat_of(incident, "anon"), file = stat_of(incident, "file");
-  const std::uint64_t shmem = stat_of(incident, "shmem");
+  const std::uint64_t anon = or_none(incident, "anon"), file = or_none(incident, "file");
+  const std::uint64_t shmem = or_none(incident, "shmem");
   const std::string kill = "the kill's own record", stat = "memory.stat";
   std::vector<MemoryPart> parts = {
-      {"go_heap_live", "Go heap, live at the last collection", victims.live, victims.sources},
-      {"go_heap_other", "Go heap, younger or dead and not collected yet", victims.dead_or_younger, victims.sources},
+      {"go_heap_live", "Go heap, live at the last collection", victims.live, victims.profiles},
+      {"go_heap_other", "Go heap, younger or dead and not collected yet", victims.dead_or_younger, victims.profiles},
+      {"go_heap_free", "Go heap, free: not given back, or unused in its blocks", victims.free, victims.memstats},
+      {"go_stacks", "Go stacks", victims.stacks, victims.memstats},
+      {"go_runtime", "Go runtime's own, at most", victims.runtime, victims.memstats},
+      {"go_outside", "not Go's: cgo, mmap", victims.outside_go, kill},
       {"go_beside_heap", "Go beside its heap: stacks, runtime, freed pages, cgo, mmap", victims.beside_heap, kill},
-      {"go_not_in_profile", "Go, not in the profile: younger or dead heap, stacks, runtime, cgo, mmap",
-       victims.not_in_http, kill},
+      {"go_not_in_profile",
+       victims.memstats.empty() ? "Go, not in the profile: younger or dead heap, stacks, runtime, cgo, mmap"
+                                : "Go, grown since its profile; cgo, mmap",
+       victims.not_in_profile, kill},
       {"victims_anon", "killed processes without a heap profile", victims.without_profile, kill},
       {"other_processes", "other processes", anon > victims.anon ? anon - victims.anon : 0, stat},
       {"page_cache", "page cache", file > shmem ? file - shmem : 0, stat},
@@ -99,9 +63,8 @@ std::string bar_of(double share) {
 }
 
 std::string row(const std::string& name, double bytes, double total, const std::string& source) {
-  const std::string size = (bytes < 0 ? "-" : "") + human_bytes(static_cast<std::uint64_t>(std::abs(bytes)));
-  return fmt::format("| {} | {} | {:.0f} % | {} | {} |\n", name, size, bytes / total * 100, bar_of(bytes / total),
-                     to_markdown(source));
+  return fmt::format("| {} | {} | {:.0f} % | {} | {} |\n", name, human_signed_bytes(bytes), bytes / total * 100,
+                     bar_of(bytes / total), to_markdown(source));
 }
 
 }  // namespace

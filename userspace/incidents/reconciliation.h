@@ -24,10 +24,10 @@ struct Reconciliation {
   std::int64_t unexplained_bytes = 0;  // total less all parts; negative: they claim more than was there
 };
 
-// usage = Go heap (live at the last collection; dead or younger) + the rest of the victims' anonymous memory
-// (Go's own, stacks, cgo, mmap) + memory of victims without a profile + other processes + page cache + tmpfs
-// + kernel. The victims' memory is exact, of the kill itself; memory.stat is of seconds before it, so in a
-// growing container the parts taken from it are rather too small, and the difference shows as unexplained.
+// usage = the victims' anonymous memory by its parts (victim_memory.h) + other processes + page cache + tmpfs
+// + kernel. The victims' memory is exact, of the kill itself; what is free, stacks and the runtime's is as old
+// as the MemStats that say so; memory.stat is of seconds before, so in a growing container the parts taken
+// from it are rather too small, and the difference shows as unexplained.
 // nullopt: the limit is not the container's own (memory.stat is not of all that counted), or its usage is not
 // known.
 [[nodiscard]] std::optional<Reconciliation> reconcile(const Incident& incident);

@@ -14,6 +14,7 @@
 #include "incidents/incident_notes.h"
 #include "incidents/reconciliation.h"
 #include "incidents/report_story.h"
+#include "incidents/report_verdict.h"
 #include "incidents/usage_plot.h"
 
 namespace oomw {
@@ -135,7 +136,7 @@ std::string captures_section(const Incident& incident) {
   bool has_http = false;
   for (const IncidentCapture& capture : incident.captures) {
     text += capture_row(capture);
-    has_http = has_http || (capture.method == "http" && capture.result == "ok");
+    has_http = has_http || (shows_last_collection(capture) && capture.result == "ok");
   }
   if (has_http) {
     text +=
@@ -150,11 +151,13 @@ std::string captures_section(const Incident& incident) {
   return text + "\n";
 }
 
-// Functions and components; packages and stacks stay in the file.
+// Functions, and a Collector's components or else packages; stacks stay in the file.
 std::string growth_section(const std::string& growth) {
   if (growth.empty()) return "";
+  const bool has_components = growth.find("\nBy Collector component\n") != std::string::npos;
+  const char* rest = has_components ? "\nBy package\n" : "\nBy stack, leaf first\n";
   return fmt::format("## What grew\n\n{}\nMore in `growth-diff.txt`.\n\n",
-                     indented(growth.substr(0, growth.find("\nBy package\n"))));
+                     indented(growth.substr(0, growth.find(rest))));
 }
 
 std::string tops_section(const std::map<std::string, std::string>& tops) {
@@ -177,31 +180,16 @@ std::string gaps_section(const Incident& incident) {
   return text + "\n";
 }
 
-std::string next_steps_section(const Incident& incident) {
-  std::string text = "## Next steps\n\n";
-  const IncidentCapture* best = best_capture(incident);
-  if (best != nullptr && !best->file.empty()) {
-    // Our own names pass unchanged; the line may be pasted into a shell.
-    const std::string file = to_file_component(best->file);
-    text += fmt::format("In this directory:\n\n    go tool pprof -top {0}\n    oomwitness render {0} -o heap.svg\n\n",
-                        file);
-  } else {
-    text +=
-        "No profile was taken before this kill. A Go program is captured over HTTP when it serves net/http/pprof "
-        "(in an OpenTelemetry Collector: the pprof extension) on a port that is looked at. `oomwitness doctor` says "
-        "what this node can do.\n\n";
-  }
-  return text + fmt::format("    oomwitness show {}\n", to_file_component(incident.id));
-}
-
 }  // namespace
 
 std::string to_markdown(const Incident& incident, const ProfileTexts& profiles) {
-  return fmt::format("# OOM kill in {}\n\n{}\n\n", place_text(incident), story_text(incident)) +
-         timeline_section(incident) + victims_section(incident) + pressure_section(incident) +
-         captures_section(incident) + (incident.collector ? collector_section(*incident.collector) : "") +
-         reconciliation_section(reconcile(incident)) + growth_section(profiles.growth) + tops_section(profiles.tops) +
-         gaps_section(incident) + next_steps_section(incident);
+  return fmt::format("# OOM kill in {}\n\n", place_text(incident)) + verdict_section(incident) +
+         next_steps_section(incident) + fmt::format("## What happened\n\n{}\n\n", story_text(incident)) +
+         timeline_section(incident) + growth_section(profiles.growth) + trend_section(incident) +
+         (incident.collector ? collector_section(*incident.collector) : "") +
+         reconciliation_section(reconcile(incident)) + victims_section(incident) + pressure_section(incident) +
+         captures_section(incident) + tops_section(profiles.tops) + gaps_section(incident) +
+         fmt::format("This report again:\n\n    oomwitness show {}\n", to_file_component(incident.id));
 }
 
 }  // namespace oomw

@@ -89,14 +89,6 @@ std::string memory_text(const Incident& incident) {
   return text.empty() ? "What the memory was is not known." : text;
 }
 
-std::string verdict_text(const Incident& incident) {
-  if (!incident.verdict) return "No single cause is supported by this evidence alone.";
-  std::string why;
-  for (const std::string& line : incident.verdict->why) why += (why.empty() ? "" : "; ") + to_markdown(line);
-  return fmt::format("Likely cause: **{}** ({:.0f} %): {}.", to_markdown(incident.verdict->cause),
-                     incident.verdict->confidence * 100, why);
-}
-
 }  // namespace
 
 std::string place_text(const Incident& incident) {
@@ -112,9 +104,9 @@ std::string place_text(const Incident& incident) {
 }
 
 std::string story_text(const Incident& incident) {
-  return fmt::format("At {} the kernel killed {} in {} because {}. {}{} {} {}", to_rfc3339(incident.time),
+  return fmt::format("At {} the kernel killed {} in {} because {}. {}{} {}", to_rfc3339(incident.time),
                      victims_text(incident), place_text(incident), limit_text(incident), group_text(incident),
-                     growth_text(incident), memory_text(incident), verdict_text(incident));
+                     growth_text(incident), memory_text(incident));
 }
 
 }  // namespace oomw

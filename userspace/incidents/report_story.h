@@ -11,8 +11,7 @@ namespace oomw {
 
 // "container web of pod shop/cart-7d9f", "unit nginx.service", "cgroup /a/b".
 [[nodiscard]] std::string place_text(const Incident& incident);
-// What happened, in one paragraph: who, by whose limit, how fast, what the memory was, and why as
-// far as it is known.
+// What happened, in one paragraph: who, by whose limit, how fast, and what the memory was.
 [[nodiscard]] std::string story_text(const Incident& incident);
 
 }  // namespace oomw

@@ -2,6 +2,7 @@
 #include "incidents/timeline_svg.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -23,7 +24,8 @@ constexpr double kWidth = 960, kHeight = 380;
 constexpr double kLeft = 84, kRight = 940, kTop = 70, kBottom = 310;
 constexpr double kHeadroom = 1.08;  // of the axis above the limit
 constexpr int kGridLines = 4;
-constexpr std::string_view kUsage = "#2b6cb0", kHeld = "#b7791f", kLimit = "#c53030", kCapture = "#276749";
+constexpr std::string_view kUsage = "#2b6cb0", kHeld = "#b7791f", kLimit = "#c53030", kCapture = "#276749",
+                           kHttp = "#805ad5";
 constexpr std::string_view kStyle =
     "text{font:12px 'DejaVu Sans',Verdana,sans-serif;fill:#1a202c}.title{font-size:16px;font-weight:bold}"
     ".minor{font-size:11px;fill:#4a5568}";
@@ -143,18 +145,30 @@ class Painter {
         kHeld);
   }
 
-  // Their figures stand above each other by turns: 90 and 95 % are often a few pixels apart.
+  // Their figures stand in two rows, 90 and 95 % being often a few pixels apart; where there is no room in
+  // either the line and its tooltip have to do.
   void levels() {
-    int number = 0;
+    std::array<double, 2> row_ends = {0, 0};
     for (const IncidentWatermark& mark : incident_.watermarks) {
       if (mark.time > incident_.time || mark.time.ns < readings_.front().time_ns) continue;
-      const double x = x_of(mark.time.ns), top = kTop - 2 + 11 * (number++ % 2);
-      out_ += fmt::format("<g><title>{:.3f} s before the kill: {} of the limit at {}</title>\n", mark.lead_seconds,
-                          fmt::format("{} %", mark.level_percent), human_bytes(mark.usage_bytes));
-      line(x, y_of(mark.usage_bytes), x, top + 2, "stroke=\"#a0aec0\" stroke-dasharray=\"1 3\"");
-      text(x, top, fmt::format("{} %", mark.level_percent), " class=\"minor\" text-anchor=\"middle\"");
+      const bool is_level = mark.reason == to_string(WatermarkReason::kLevel);
+      const double x = x_of(mark.time.ns);
+      out_ += fmt::format("<g><title>{:.3f} s before the kill: {} {} % of the limit at {}</title>\n", mark.lead_seconds,
+                          is_level ? "passed" : "bound for the limit, above", mark.level_percent,
+                          human_bytes(mark.usage_bytes));
+      line(x, y_of(mark.usage_bytes), x, kTop + 12, "stroke=\"#a0aec0\" stroke-dasharray=\"1 3\"");
+      if (is_level) level_text(x, mark.level_percent, row_ends);
       out_ += "</g>\n";
     }
+  }
+
+  void level_text(double x, std::uint32_t percent, std::array<double, 2>& row_ends) {
+    constexpr double kHalf = 15, kRow = 11;
+    const auto row = std::ranges::find_if(row_ends, [x](double end) { return end < x - kHalf; });
+    if (row == row_ends.end()) return;
+    *row = x + kHalf;
+    text(x, kTop - 2 + kRow * static_cast<double>(row - row_ends.begin()), fmt::format("{} %", percent),
+         " class=\"minor\" text-anchor=\"middle\"");
   }
 
   void limit() {
@@ -181,16 +195,16 @@ class Painter {
       const double ago = ago_seconds(capture.time.ns);
       const std::string title = fmt::format("{} ({}): {}; {:.3f} s {} the kill; {}", capture.method, capture.trigger,
                                             inuse, ago < 0 ? -ago : ago, ago < 0 ? "after" : "before", capture.file);
-      out_ += fmt::format(
-          "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\" fill=\"{}\" stroke=\"#fff\" stroke-width=\"1.5\"><title>{}"
-          "</title></circle>\n",
-          x_of(capture.time.ns), y_of(usage_at(capture)), color_of(capture.method), to_xml(title));
+      out_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" {}><title>{}</title></circle>\n", x_of(capture.time.ns),
+                          y_of(usage_at(capture)), shape_of(capture.method), to_xml(title));
     }
   }
 
-  static std::string_view color_of(const std::string& method) {
-    if (method == "at_kill") return kLimit;
-    return method == "live" ? kCapture : "#805ad5";
+  // A ring for HTTP, because the live read is mostly of the same moment.
+  static std::string shape_of(std::string_view method) {
+    if (method == "http") return fmt::format("r=\"8\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"", kHttp);
+    return fmt::format("r=\"5\" fill=\"{}\" stroke=\"#fff\" stroke-width=\"1.5\"",
+                       method == "at_kill" ? kLimit : kCapture);
   }
 
   void legend() {
@@ -206,15 +220,15 @@ class Painter {
           "<line x1=\"{0:.1f}\" y1=\"354\" x2=\"{1:.1f}\" y2=\"354\" stroke=\"{2}\" stroke-width=\"2\"{3}/>\n", x,
           x + 18, color, dashes);
     };
-    const auto dot = [&](std::string_view color) {
-      return fmt::format("<circle cx=\"{:.1f}\" cy=\"354\" r=\"5\" fill=\"{}\"/>\n", x + 9, color);
+    const auto dot = [&](std::string_view method) {
+      return fmt::format("<circle cx=\"{:.1f}\" cy=\"354\" {}/>\n", x + 9, shape_of(method));
     };
     entry(stroke(kUsage, ""), "usage");
     entry(stroke(kHeld, " stroke-dasharray=\"5 3\""), "of it not reclaimable");
     entry(stroke(kLimit, " stroke-dasharray=\"8 4\""), "limit");
-    entry(dot(kCapture), "live profile");
-    entry(dot("#805ad5"), "profile by HTTP");
-    entry(dot(kLimit), "profile at the kill");
+    entry(dot("live"), "live profile");
+    entry(dot("http"), "profile by HTTP");
+    entry(dot("at_kill"), "profile at the kill");
   }
 
   const Incident& incident_;

@@ -81,6 +81,49 @@ TEST_F(ReadProfilesTest, growth_is_told_from_the_first_profile_of_the_process_to
   EXPECT_THAT(growth, HasSubstr("By Collector component"));
 }
 
+TEST_F(ReadProfilesTest, a_component_tells_its_growth_since_the_first_profile_of_the_same_series) {
+  (void)read_profiles(incident_, directory_.path());
+  EXPECT_EQ(incident_.collector->components->at(0).growth_bytes, 100);
+  EXPECT_EQ(incident_.collector->components_since_file, "capture-01-http.pb.gz");
+  EXPECT_THAT(to_markdown(incident_, {}), HasSubstr("| receiver otlp | 100 B | 100.0 % | +100 B |"));
+}
+
+TEST_F(ReadProfilesTest, growth_since_a_profile_of_another_series_is_not_known) {
+  incident_.captures[1].method = "live";
+  (void)read_profiles(incident_, directory_.path());
+  EXPECT_EQ(incident_.collector->components->at(0).growth_bytes, std::nullopt);
+  EXPECT_THAT(to_markdown(incident_, {}), HasSubstr("| receiver otlp | 100 B | 100.0 % | unknown |"));
+}
+
+// What the trend of a process left beside the incident.
+class TrendProfilesTest : public ReadProfilesTest {
+ protected:
+  TrendProfilesTest() { incident_.captures[1].method = "live"; }
+  void store_trend(int number, std::int64_t held, std::int32_t pid = 4242) {
+    pprof::Profile profile = pprof::read(profile_of(kReceiver)).value();
+    profile.samples[0].values[0] = held;
+    profile.time_nanos = testing::before_kill(60'000 - number).ns;
+    profile.comments = {"oomwitness: method=trend origin=schedule pid=" + std::to_string(pid) + " types=inuse only"};
+    const std::string name = "trend-0" + std::to_string(number) + ".pb.gz";
+    OOMW_CHECK(write_file_atomic(directory_ / name, pprof::write(profile)).has_value());
+  }
+};
+
+TEST_F(TrendProfilesTest, growth_goes_back_to_the_baseline_and_is_shown_over_time) {
+  store_trend(1, 20);
+  store_trend(2, 50);
+  const std::string growth = read_profiles(incident_, directory_.path()).growth;
+  EXPECT_THAT(growth, HasSubstr("from trend-01.pb.gz"));
+  EXPECT_THAT(growth, HasSubstr("to capture-02-http.pb.gz"));
+  EXPECT_THAT(growth, HasSubstr("20 B        50 B       100 B        +80 B  " + kReceiver));
+  EXPECT_EQ(incident_.collector->components->at(0).growth_bytes, 80);
+}
+
+TEST_F(TrendProfilesTest, a_trend_of_another_process_is_not_compared_with) {
+  store_trend(1, 20, 7);
+  EXPECT_THAT(read_profiles(incident_, directory_.path()).growth, HasSubstr("from capture-01-http.pb.gz"));
+}
+
 TEST_F(ReadProfilesTest, one_profile_has_no_growth) {
   incident_.captures.erase(incident_.captures.begin());
   EXPECT_EQ(read_profiles(incident_, directory_.path()).growth, "");

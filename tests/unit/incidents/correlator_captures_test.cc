@@ -97,6 +97,15 @@ TEST_F(CorrelatorCapturesTest, captures_when_many_keep_the_newest_and_the_best_o
   EXPECT_EQ(incident.captures.back().spool_file, "19-http.pb.gz");
 }
 
+TEST_F(CorrelatorCapturesTest, first_profile_of_a_victim_is_kept_to_compare_the_last_with) {
+  for (int i = 0; i < 20; ++i) apply(capture(10 + i, i));
+  apply(killed(10, 5, 2, 2, 1000));
+  const Incident incident = take_one(1005);
+  ASSERT_EQ(incident.captures.size(), 8u);
+  EXPECT_EQ(incident.captures.front().spool_file, "0-http.pb.gz");
+  EXPECT_EQ(incident.captures[1].spool_file, "13-http.pb.gz");
+}
+
 TEST_F(CorrelatorCapturesTest, walks_of_every_victim_are_kept_and_coverage_is_over_all) {
   for (int i = 0; i < 12; ++i) apply(capture(990 - i, 100 + static_cast<std::uint64_t>(i)));
   for (std::int32_t pid = 10; pid < 22; ++pid) {

@@ -82,6 +82,16 @@ TEST(IncidentJsonTest, round_trip_keeps_the_struct) {
   EXPECT_EQ(read.lost, written.lost);
 }
 
+TEST(IncidentJsonTest, what_go_was_told_survives_and_is_absent_where_nothing_was) {
+  Incident incident = sample_incident();
+  EXPECT_FALSE(Json::parse(to_json(incident))["victims"][0].contains("go"));
+  incident.victims[0].go = {-1, 100u << 20};
+  const auto again = incident_from_json(to_json(incident));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->victims[0].go.gogc_percent, -1);
+  EXPECT_EQ(again->victims[0].go.memory_limit_bytes, 100u << 20);
+}
+
 TEST(IncidentJsonTest, every_null_has_a_note) {
   const Json json = Json::parse(to_json(bare_incident()));
   const Json flat = json.flatten();
@@ -186,6 +196,29 @@ TEST(Rfc3339Test, times_when_malformed_are_refused) {
         "2026/11/21T03:04:05Z", "2026-1-21T03:04:05Z"}) {
     EXPECT_FALSE(parse_rfc3339(text).has_value()) << text;
   }
+}
+
+TEST(IncidentJsonTest, a_trend_that_is_larger_than_any_that_is_written_is_refused) {
+  Json json = Json::parse(to_json(sample_incident()));
+  Json& sites = json["trend"]["sites"];
+  const Json site = sites[0];
+  for (std::size_t i = 0; i < TrendJudged::kMaxSites; ++i) sites.push_back(site);
+  EXPECT_THAT(error_of(json.dump()), ::testing::HasSubstr("trend.sites"));
+}
+
+TEST(IncidentJsonTest, a_file_of_the_trend_leads_nowhere_else) {
+  for (const char* name : {"../x", "/etc/passwd", ".."}) {
+    EXPECT_THAT(error_of(with("/trend/points/0/file", name)), ::testing::HasSubstr("file")) << name;
+  }
+}
+
+TEST(IncidentJsonTest, a_verdict_keeps_its_limit_and_what_else_there_is) {
+  const Incident read = *incident_from_json(to_json(sample_incident()));
+  ASSERT_TRUE(read.verdict && read.verdict->suggested_limit);
+  EXPECT_EQ(read.verdict->suggested_limit->bytes, 320u << 20);
+  EXPECT_TRUE(read.verdict->suggested_limit->is_lower_bound);
+  ASSERT_EQ(read.verdict->also.size(), 1u);
+  EXPECT_EQ(read.verdict->also[0].cause, "leak");
 }
 
 }  // namespace

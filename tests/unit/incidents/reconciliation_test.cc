@@ -11,6 +11,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
+using MemStats = std::map<std::string, std::uint64_t>;
+
 constexpr std::uint64_t kMiB = 1u << 20;
 
 // 100 MiB used up: 80 by the victim, of which a walk shows 70 (50 live), 10 by others, 8 cached, 1 kernel.
@@ -66,6 +68,62 @@ TEST(Reconcile, an_http_profile_shows_what_was_live_and_nothing_younger) {
   EXPECT_EQ(part(*result, "go_heap_other"), 0u);
   EXPECT_EQ(part(*result, "go_not_in_profile"), 10 * kMiB);
   EXPECT_EQ(part(*result, "go_beside_heap"), 0u);
+}
+
+// What an endpoint told 2 s before: of the 10 MiB beside the heap 4 are free, 1 is stacks and 2 the runtime's.
+MemStats known_memstats() {
+  return {{"HeapAlloc", 66 * kMiB}, {"HeapInuse", 67 * kMiB}, {"HeapIdle", 8 * kMiB}, {"HeapReleased", 5 * kMiB},
+          {"StackInuse", kMiB},     {"MSpanSys", 0},          {"MCacheSys", 0},       {"BuckHashSys", kMiB},
+          {"GCSys", kMiB},          {"OtherSys", 0},          {"NextGC", 90 * kMiB}};
+}
+
+TEST(Reconcile, memstats_tell_what_go_held_beside_its_heap) {
+  Incident incident = incident_of_known_parts();
+  incident.captures[1].time = testing::before_kill(2'000);
+  incident.captures[1].memstats = known_memstats();
+  const auto result = reconcile(incident);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(part(*result, "go_heap_live"), 50 * kMiB);
+  EXPECT_EQ(part(*result, "go_heap_other"), 20 * kMiB);
+  EXPECT_EQ(part(*result, "go_heap_free"), 4 * kMiB);
+  EXPECT_EQ(part(*result, "go_stacks"), kMiB);
+  EXPECT_EQ(part(*result, "go_runtime"), 2 * kMiB);
+  EXPECT_EQ(part(*result, "go_outside"), 3 * kMiB);
+  EXPECT_EQ(part(*result, "go_beside_heap"), 0u);
+  EXPECT_THAT(reconciliation_section(result), HasSubstr("MemStats with capture-02-http.pb.gz, 2.0 s before"));
+}
+
+TEST(Reconcile, memstats_beside_an_http_profile_tell_its_garbage_too) {
+  Incident incident = incident_of_known_parts();
+  incident.captures[2].method = "http";
+  incident.captures[2].inuse_bytes = 50 * kMiB;
+  incident.captures[2].memstats = known_memstats();
+  const auto result = reconcile(incident);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(part(*result, "go_heap_live"), 50 * kMiB);
+  EXPECT_EQ(part(*result, "go_heap_other"), 16 * kMiB);
+  EXPECT_EQ(part(*result, "go_not_in_profile"), 7 * kMiB);
+  EXPECT_EQ(part(*result, "go_outside"), 0u);
+}
+
+TEST(Reconcile, memstats_that_lie_claim_no_more_than_the_process_held) {
+  Incident incident = incident_of_known_parts();
+  for (auto& [name, value] : incident.captures[1].memstats = known_memstats()) value = UINT64_MAX;
+  const auto result = reconcile(incident);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(part(*result, "go_heap_live") + part(*result, "go_heap_other") + part(*result, "go_stacks"), 80 * kMiB);
+  EXPECT_EQ(result->unexplained_bytes, static_cast<std::int64_t>(kMiB));
+}
+
+TEST(Reconcile, memstats_of_another_process_or_a_later_time_are_not_taken) {
+  Incident incident = incident_of_known_parts();
+  incident.captures[0].memstats = incident.captures[1].memstats = known_memstats();
+  incident.captures[0].pid = 7;
+  incident.captures[1].time = testing::before_kill(-10);
+  const auto result = reconcile(incident);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(part(*result, "go_beside_heap"), 10 * kMiB);
+  EXPECT_EQ(part(*result, "go_stacks"), 0u);
 }
 
 TEST(Reconcile, a_victim_without_profile_is_a_part_of_its_own) {

@@ -17,8 +17,16 @@ using testing::sample_incident;
 TEST(ReportTest, known_incident_reads_as_agreed) {
   const std::string top = "flat  flat%  cum  cum%  function\n64MB 84.2% 64MB 84.2% main.(*Cache).Put\n";
   const std::string growth =
-      "inuse_space: 1 MiB -> 64 MiB\n\nBy function\n+63 MiB main.(*Cache).Put\n\nBy package\nnot here\n";
+      "inuse_space: 1 MiB -> 64 MiB\n\nBy function\n+63 MiB main.(*Cache).Put\n\nBy package\n+63 MiB main\n\nBy stack, "
+      "leaf first\n"
+      "not here\n";
   testing::expect_golden("known.md", to_markdown(sample_incident(), {{{"capture-02-http.pb.gz", top}}, growth}));
+}
+
+TEST(ReportTest, a_collectors_growth_is_told_by_component_and_not_by_package) {
+  const std::string growth = "By function\nf\n\nBy Collector component\nreceiver/otlp\n\nBy package\nnot here\n";
+  const std::string report = to_markdown(sample_incident(), {{}, growth});
+  EXPECT_THAT(report, ::testing::AllOf(HasSubstr("receiver/otlp"), Not(HasSubstr("not here"))));
 }
 
 TEST(ReportTest, bare_incident_says_what_is_not_known) {

@@ -54,6 +54,21 @@ inline IncidentCapture failed_capture() {
   return capture;
 }
 
+inline IncidentTrend sample_trend() {
+  IncidentTrend trend;
+  trend.pid = 4242;
+  trend.span_seconds = 30;
+  trend.suspects = 1;
+  trend.whole = {"leak",     5,          1,          2'000'000,  1'500'000, 2'500'000,
+                 60'000'000, 20'000'000, 80'000'000, 21'000'000, 95'000'000};
+  trend.sites = {{{"main.(*Cache).Put /app/cache.go:42", "main.serve /app/main.go:7"},
+                  "",
+                  {"leak", 5, 1, 1'900'000, 1'400'000, {}, 57'000'000, 1'000'000, 58'000'000, 1'000'000, 70'000'000}}};
+  trend.points = {{before_kill(40'000), "scheduled", 3, true, true, 20'000'000, 21'000'000, "trend-01.pb.gz"},
+                  {before_kill(10), "at_kill", {}, false, false, 80'000'000, 95'000'000, "trend-02.pb.gz"}};
+  return trend;
+}
+
 // A leaking pod killed at its own limit: everything known that version 1 can know.
 inline Incident sample_incident() {
   Incident incident;
@@ -92,7 +107,10 @@ inline Incident sample_incident() {
   incident.captures[1].file = "capture-02-http.pb.gz";
   incident.coverage_ratio = 0.38;
   incident.coverage_method = "http";
+  incident.trend = sample_trend();
   incident.verdict = IncidentVerdict{"spike", 0.8, {"usage rose from 40 MiB to 256 MiB in the last 4.1 s: 84 %"}};
+  incident.verdict->suggested_limit = SuggestedLimit{320u << 20, true, "1.2 times the 256 MiB"};
+  incident.verdict->also = {{"leak", 0.5, {"one call site holds more and more"}}};
   incident.lost = {{"ringbuf_kill", 0}, {"ringbuf_watermark", 2}};
   return incident;
 }

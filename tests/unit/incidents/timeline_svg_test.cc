@@ -35,6 +35,21 @@ TEST(TimelineSvg, figures_out_of_range_stay_in_the_picture) {
   EXPECT_THAT(timeline_svg(incident), Not(HasSubstr("=\"-")));
 }
 
+TEST(TimelineSvg, levels_passed_together_do_not_write_over_each_other) {
+  Incident incident = testing::sample_incident();
+  incident.watermarks.clear();
+  for (const std::uint32_t level : {80, 85, 90, 95}) {
+    incident.watermarks.push_back({testing::before_kill(500), "level", level, 200'000'000, 0.5});
+  }
+  const std::string svg = timeline_svg(incident);
+  std::size_t labels = 0;
+  for (std::size_t at = svg.find(" %</text>"); at != std::string::npos; at = svg.find(" %</text>", at + 1)) ++labels;
+  EXPECT_EQ(labels, 2u);
+  for (const char* level : {"80", "85", "90", "95"}) {
+    EXPECT_THAT(svg, HasSubstr(std::string("passed ") + level + " % of the limit"));
+  }
+}
+
 TEST(TimelineSvg, nothing_to_draw_is_no_picture) {
   EXPECT_EQ(timeline_svg(testing::bare_incident()), "");
   Incident incident = testing::sample_incident();

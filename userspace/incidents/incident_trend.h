@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "events/trend_judged.h"
+
+namespace oomw {
+
+// A TrendJudged in an incident: on the clock that people read.
+struct IncidentTrend {
+  struct Point {
+    WallTime time;
+    std::string origin;
+    std::optional<std::uint32_t> gc_cycle;
+    bool is_complete = false;
+    bool is_baseline = false;
+    std::uint64_t live_bytes = 0, held_bytes = 0;
+    std::string file;  // in the incident's directory; "" = none
+  };
+  std::int32_t pid = 0;
+  double span_seconds = 0;
+  std::uint64_t suspects = 0;
+  TrendFigures whole;
+  std::vector<TrendSite> sites;
+  std::vector<Point> points;  // oldest first
+};
+
+[[nodiscard]] IncidentTrend trend_of(const TrendJudged& judged, std::int64_t wall_offset_ns);
+
+}  // namespace oomw
