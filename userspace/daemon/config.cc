@@ -18,6 +18,8 @@ void read_kernel(TableReader table, Config& config) {
   table.integers("levels_percent", kernel.levels_percent, 1, 100, 8, true);
   table.integer("rearm_percent", kernel.rearm_percent, 1, 50);
   table.seconds("time_to_limit_seconds", kernel.time_to_limit, 0, 3600);
+  table.flag("rest_page_fault_hook", config.watermark_gate.enabled);
+  table.seconds("page_fault_hook_hold_seconds", config.watermark_gate.hold, 0.1, 3600);
   table.flag("run_time_stats", config.run_time_stats);
   table.rungs("best_rung", kernel.forced);
   table.reject_unknown();
@@ -75,6 +77,8 @@ void read_trend(TableReader table, TrendConfig& trend) {
   table.seconds("min_interval_seconds", trend.schedule.min_interval, 1, 3600);
   table.seconds("max_interval_seconds", trend.schedule.max_interval, 1, 86400);
   table.seconds("suspect_after_seconds", trend.suspect_after, 0, 86400);
+  table.flag("http", trend.http);
+  table.seconds("http_interval_seconds", trend.http_interval, 30, 86400);
   table.reject_unknown();
 }
 

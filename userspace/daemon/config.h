@@ -9,6 +9,7 @@
 #include "captures/http_capture.h"
 #include "captures/spool.h"
 #include "daemon/heap_trends.h"
+#include "daemon/watermark_gate.h"
 #include "incidents/correlator.h"
 #include "incidents/incident_store.h"
 #include "kernel/kernel_source.h"
@@ -30,6 +31,7 @@ struct Config {
   bool run_time_stats = false;
   unsigned capture_workers = 2;
   KernelConfig kernel;
+  WatermarkGateConfig watermark_gate;
   KubernetesConfig kubernetes;
   SamplerConfig sampler;
   TriggerConfig triggers;

@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -71,6 +72,7 @@ Result<> Daemon::Impl::start() {
     log::warn("paths of cgroups may not be those of the node: {}", seen.error().message);
   }
   for (const std::string& refused : protect_self()) log::debug("self protection: {}", refused);
+  config.watermark_gate.max_watched = std::min(config.watermark_gate.max_watched, allow_open_files() / 4);
   ASSIGN_OR_RETURN(loop, EventLoop::make());
   RETURN_IF_ERROR(watch_signals());
   if (Result<CgroupFs> probed = CgroupFs::probe(config.cgroup_root); probed.has_value()) {
@@ -88,6 +90,7 @@ Result<> Daemon::Impl::start() {
   start_ring();
   sampler = std::make_unique<Sampler>(*loop, *cgroups, clock, config.sampler, [this](const Event& e) { handle(e); });
   start_files();
+  start_watermark_gate();
   sampler->start();
   start_pods();
   save_ledger();  // from here on a run that dies hard is known to have been, and since when
@@ -155,6 +158,7 @@ void Daemon::Impl::start_captures() {
   scheduler = std::make_unique<CaptureScheduler>(
       *loop, lanes, *spool, clock, [this](const CaptureFinished& finished) { handle(finished); },
       config.kubernetes.capture_opt_in);
+  start_http_trends();
 }
 
 void Daemon::Impl::start_go_heaps() {
@@ -164,23 +168,6 @@ void Daemon::Impl::start_go_heaps() {
         if (trends) trends->add(process, snapshot, taken, ReadingOrigin::kAtKill);
       });
   go_heaps->scan();
-}
-
-// One trend an incident: of its first victim, the one that the kernel chose.
-void Daemon::Impl::write_trends(const Incident& incident, const std::string& directory) {
-  if (!trends || incident.victims.empty()) return;
-  trends->write_evidence(incident.victims.front().process, directory);
-}
-
-void Daemon::Impl::start_trends() {
-  if (!config.trend.enabled) return;
-  const auto limit_of = [this](ProcessKey key) -> std::optional<std::uint64_t> {
-    const ProcessState* process = pipeline->model().find_process(key);
-    if (process == nullptr) return std::nullopt;
-    const auto limit = pipeline->model().effective_limit(process->cgroup);
-    return limit ? std::optional(limit->limit_bytes) : std::nullopt;
-  };
-  trends = std::make_unique<HeapTrends>(*loop, go_heaps->processes(), clock, capture_memory, config.trend, limit_of);
 }
 
 void Daemon::Impl::start_kernel() {
@@ -236,6 +223,18 @@ void Daemon::Impl::start_files() {
   for (const std::string& problem : files->problems()) log::warn("files rung: {}", problem);
 }
 
+void Daemon::Impl::start_watermark_gate() {
+  RestingHook* hook = kernel->page_fault_hook();
+  if (hook == nullptr || !config.watermark_gate.enabled) return;
+  const auto set_attached = [hook](bool is_wanted) -> Result<> {
+    if (is_wanted) return hook->attach();
+    hook->detach();
+    return {};
+  };
+  watermark_gate = std::make_unique<WatermarkGate>(*loop, *cgroups, clock, config.kernel.levels_percent,
+                                                   config.watermark_gate, set_attached);
+}
+
 Result<> Daemon::Impl::start_server() {
   ASSIGN_OR_RETURN(server, MetricsServer::start(
                                config.metrics_listen, [this] { return publisher->current(); }, clock));
@@ -248,7 +247,9 @@ void Daemon::Impl::start_timers() {
     listen();
     pipeline->tick(clock.now());
     go_heaps->tick(*scheduler);
+    if (watermark_gate) watermark_gate->tick();
     if (trends) trends->tick(scheduler->in_flight() > 0);
+    if (http_trends) http_trends->tick(scheduler->in_flight() > 0);
     live_worker->relieve(clock.now(), config.live_timeout + ReadGate::kPatience);
     collect_losses();
     say_findings();

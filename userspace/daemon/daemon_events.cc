@@ -29,6 +29,7 @@ void Daemon::Impl::handle(const Event& event) {
   if (recorder) recorder->write(event);
   if (sampler) sampler->on_event(event);
   if (files) files->on_event(event);
+  if (watermark_gate) watermark_gate->on_event(event);
   pipeline->apply(event);
   if (options.on_event) options.on_event(event);
   if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) after_watermark(*crossing);
@@ -67,6 +68,8 @@ void Daemon::Impl::read_crossed() {
 void Daemon::Impl::after_kill(const OomKill& kill) {
   publisher->request();
   if (!sampler) return;
+  const ProcessState* victim = pipeline->model().find_process(kill.victim);
+  if (trends) trends->judge_at_kill(victim != nullptr ? victim->key : kill.victim);
   read_crossed();
   if (pipeline->model().find_process(kill.victim) == nullptr) sampler->read_process_now(kill.victim.pid);
   for (const CgroupId cgroup : {kill.owner_cgroup, kill.victim_cgroup}) {
@@ -83,7 +86,7 @@ void Daemon::Impl::after_kill(const OomKill& kill) {
     settle();
   });
   // Last: what this delivers may write the incident, which is to have the readings above.
-  const ProcessState* victim = pipeline->model().find_process(kill.victim);
+  victim = pipeline->model().find_process(kill.victim);
   go_heaps->on_kill(kill, victim != nullptr ? victim->key : kill.victim);
 }
 

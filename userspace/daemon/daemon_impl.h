@@ -19,10 +19,12 @@
 #include "daemon/evidence_writer.h"
 #include "daemon/go_heaps.h"
 #include "daemon/heap_trends.h"
+#include "daemon/http_trends.h"
 #include "daemon/ledger_pace.h"
 #include "daemon/pipeline.h"
 #include "daemon/prepare_budget.h"
 #include "daemon/snapshot_publisher.h"
+#include "daemon/watermark_gate.h"
 #include "events/record.h"
 #include "export/metrics_snapshot.h"
 #include "kubernetes/pod_source.h"
@@ -66,12 +68,14 @@ struct Daemon::Impl {
   std::unique_ptr<EvidenceWriter> writer;
   std::unique_ptr<CaptureScheduler> scheduler;
   std::unique_ptr<KernelSource> kernel;
-  std::unique_ptr<HeapTrends> trends;  // null: switched off
-  std::unique_ptr<GoHeaps> go_heaps;   // its workers add to the trends
+  std::unique_ptr<HeapTrends> trends;       // null: switched off
+  std::unique_ptr<GoHeaps> go_heaps;        // its workers add to the trends
+  std::unique_ptr<HttpTrends> http_trends;  // null: switched off, as it is by default
   std::unique_ptr<LiveCapture> live;
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<FileEvents> files;
-  std::unique_ptr<PodSource> pods;  // null: not in a cluster
+  std::unique_ptr<WatermarkGate> watermark_gate;  // null: no hook that could rest
+  std::unique_ptr<PodSource> pods;                // null: not in a cluster
   // Last, so that they are drained and joined before anything their tasks touch goes.
   std::unique_ptr<WorkerPool> writer_worker;
   std::unique_ptr<WorkerPool> http_workers;
@@ -86,12 +90,18 @@ struct Daemon::Impl {
   void listen();
   void start_go_heaps();
   void start_files();
+  void start_watermark_gate();
   void start_captures();
-  void start_trends();
-  void write_trends(const Incident& incident, const std::string& directory);
   Result<> start_server();
   void start_timers();
   void flush();
+
+  // daemon_trends.cc
+  void start_trends();
+  void start_http_trends();  // needs the lanes of captures
+  void write_trends(const Incident& incident, const std::string& directory);
+  [[nodiscard]] std::optional<ContainerMemory> memory_of(ProcessKey process) const;
+  [[nodiscard]] std::optional<CaptureTarget> http_target_of(ProcessKey process) const;
 
   // daemon_kubernetes.cc
   void start_pods();

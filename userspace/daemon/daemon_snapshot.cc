@@ -20,6 +20,7 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   if (trends) snapshot.trend = trends->metrics();
   snapshot.kills = pipeline->ledger().counts();
   snapshot.captures = capture_metrics;
+  if (http) snapshot.memstats_left_out = http->memstats_left_out();
   snapshot.kernel_oom_kills_unobserved = pipeline->unobserved_kills();
   snapshot.kills_merged = pipeline->merged_kills();
   if (go_heaps) go_heaps->add_metrics(snapshot.go_processes);
@@ -43,6 +44,8 @@ void Daemon::Impl::add_kernel_stats(MetricsSnapshot& snapshot) const {
   for (const FeatureStatus& feature : kernel->features()) {
     snapshot.feature_rung[feature.feature] = to_string(feature.rung);
   }
+  if (watermark_gate)
+    snapshot.page_fault_hook = PageFaultHookMetrics{watermark_gate->is_open(), watermark_gate->changes()};
   if (!config.run_time_stats) return;  // the kernel's counters stand still then: no series, not a 0
   for (const ProgramStats& program : kernel->program_stats()) {
     snapshot.program_runs[program.program] = program.runs;

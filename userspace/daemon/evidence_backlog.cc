@@ -37,6 +37,12 @@ std::uint64_t heap_bytes(const IncidentCapture& capture) {
          heap_bytes(capture.detail);
 }
 
+std::uint64_t heap_bytes(const IncidentTrend::Point& point) {
+  return heap_bytes(point.origin) + heap_bytes(point.file);
+}
+// Below, since they have lists; declared here for the lists that have them.
+std::uint64_t heap_bytes(const TrendSite& site);
+std::uint64_t heap_bytes(const Finding& finding);
 std::uint64_t heap_bytes(const IncidentWatermark& mark) { return heap_bytes(mark.reason); }
 std::uint64_t heap_bytes(const Incident::Point&) { return 0; }
 
@@ -47,10 +53,19 @@ std::uint64_t heap_bytes(const std::vector<T>& list) {
   return bytes;
 }
 
+std::uint64_t heap_bytes(const TrendSite& site) {
+  return heap_bytes(site.frames) + heap_bytes(site.component) + heap_bytes(site.figures.judgement);
+}
+
+std::uint64_t heap_bytes(const IncidentTrend& trend) { return heap_bytes(trend.sites) + heap_bytes(trend.points); }
+std::uint64_t heap_bytes(const Finding& finding) { return heap_bytes(finding.why); }
+std::uint64_t heap_bytes(const IncidentVerdict& verdict) { return heap_bytes(verdict.why) + heap_bytes(verdict.also); }
+
 // What is left is what a table of kills would show.
 Incident slimmed_form(Incident incident) {
   constexpr const char* kWhy = ": given up: incidents came faster than the disk took them";
   incident.memory_stat.clear();
+  if (std::exchange(incident.trend, std::nullopt)) incident.notes.push_back(std::string("trend") + kWhy);
   incident.series.clear();
   incident.series.shrink_to_fit();  // = {} would keep its memory
   if (!std::exchange(incident.container.labels, {}).empty()) {
@@ -72,6 +87,7 @@ std::uint64_t memory_bytes(const Incident& incident) {
   return sizeof(Incident) + heap_bytes(incident.cgroup_path) + heap_bytes(incident.limit_owner_cgroup_path) +
          heap_bytes(incident.oom_group_cgroup_path) + heap_bytes(incident.victims) + heap_bytes(incident.memory_stat) +
          heap_bytes(incident.watermarks) + heap_bytes(incident.series) + heap_bytes(incident.captures) +
+         (incident.trend ? heap_bytes(*incident.trend) : 0) + (incident.verdict ? heap_bytes(*incident.verdict) : 0) +
          heap_bytes(incident.lost) + heap_bytes(incident.notes) + heap_bytes(incident.container.labels);
 }
 

@@ -6,23 +6,22 @@
 #include <vector>
 
 #include "base/log.h"
-#include "daemon/trend_evidence.h"
+#include "base/thread_cpu.h"
+#include "daemon/trend_judgement.h"
 
 namespace oomw {
 namespace {
 
 constexpr std::size_t kQueue = 32;
 constexpr unsigned kSpares = 2;
-constexpr Nanoseconds kList = std::chrono::seconds(5);
+// A leak that takes 20 s to its limit is to be seen from its first seconds on; beside thousands of
+// processes, whose list takes a millisecond, it may wait.
+constexpr Nanoseconds kList = std::chrono::seconds(1), kLongList = std::chrono::seconds(5);
+constexpr std::size_t kLong = 256;
+constexpr Nanoseconds kExpiry = std::chrono::seconds(5);
+constexpr const char* kNoGc = "no_gc";
 // A Go program that loads its configuration and connects is at its working size after this.
 constexpr Nanoseconds kStartUp = std::chrono::seconds(15);
-
-// CPU time of the calling thread.
-Nanoseconds thread_cpu() {
-  timespec spent{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-  return std::chrono::seconds(spent.tv_sec) + Nanoseconds(spent.tv_nsec);
-}
 
 // Start times are on CLOCK_BOOTTIME, which goes on while the machine sleeps.
 MonotonicTime started_at(ProcessKey process) {
@@ -36,13 +35,14 @@ MonotonicTime started_at(ProcessKey process) {
 }  // namespace
 
 HeapTrends::HeapTrends(EventLoop& loop, GoProcesses& processes, const Clock& clock, MemoryBudget& memory,
-                       TrendConfig config, LimitOf limit_of)
+                       TrendConfig config, MemoryOf memory_of, OnJudged on_judged)
     : loop_(loop),
       processes_(processes),
       clock_(clock),
       memory_(memory),
       config_(std::move(config)),
-      limit_of_(std::move(limit_of)),
+      memory_of_(std::move(memory_of)),
+      on_judged_(std::move(on_judged)),
       schedule_(config_.schedule),
       store_(config_.store),
       worker_(std::make_unique<WorkerPool>("oomw-trend", 1, kQueue, kSpares)) {}
@@ -50,31 +50,41 @@ HeapTrends::HeapTrends(EventLoop& loop, GoProcesses& processes, const Clock& clo
 void HeapTrends::tick(bool is_busy) {
   const MonotonicTime now = clock_.now();
   worker_->relieve(now, kTimeout + std::chrono::seconds(2));
-  if (now >= next_list_) {
-    next_list_ = now + kList;
-    list_processes();
-  }
+  if (now >= next_list_) list_processes(now);
+  note_memory();
   if (is_busy) return;
   for (const ProcessKey process : schedule_.take_due(now)) {
-    if (const auto limit = limit_of_(process)) {
-      const std::lock_guard lock(state_mutex_);
-      limits_[process] = *limit;
-    }
-    if (!worker_->post([this, process] { read(process); })) finish(process, "", {});
+    if (!worker_->post([this, process] { read(process); })) finish(process, {});
   }
 }
 
-void HeapTrends::list_processes() {
+void HeapTrends::list_processes(MonotonicTime now) {
   std::vector<TrendSchedule::Process> readable;
   for (const GoProcessPtr& process : processes_.readable()) {
     readable.push_back({process->key, started_at(process->key)});
   }
-  schedule_.set_processes(readable, clock_.now());
+  schedule_.set_processes(readable, now);
+  next_list_ = now + (readable.size() > kLong ? kLongList : kList);
+  if (now < next_expiry_) return;
+  next_expiry_ = now + kExpiry;
   (void)worker_->post([this] {
     const std::lock_guard lock(store_mutex_);
     store_.expire(clock_.now());
     publish_locked();
   });
+}
+
+void HeapTrends::note_memory() {
+  std::vector<std::pair<ProcessKey, std::uint64_t>> limits;
+  for (const ProcessKey process : schedule_.take_turn(kMemoryLooks)) {
+    const std::optional<ContainerMemory> memory = memory_of_(process);
+    if (!memory) continue;
+    schedule_.note_memory(process, *memory);
+    limits.emplace_back(process, memory->limit_bytes);
+  }
+  const std::lock_guard lock(state_mutex_);
+  metrics_.brought_forward = schedule_.brought_forward();
+  for (const auto& [process, limit] : limits) limits_[process] = limit;
 }
 
 void HeapTrends::on_exit(ProcessKey process) {
@@ -88,13 +98,14 @@ void HeapTrends::on_exit(ProcessKey process) {
 
 void HeapTrends::read(ProcessKey process) {
   const Nanoseconds before = thread_cpu();
-  const std::string result = read_into_store(process);
-  const Nanoseconds cost = thread_cpu() - before;
+  Look look{read_into_store(process), {}};
+  look.cost = thread_cpu() - before;
   // A core that is behind forgets this one until the schedule gives it up.
-  (void)loop_.post([this, process, result, cost] { finish(process, result, cost); });
+  (void)loop_.post([this, process, look = std::move(look)] { finish(process, look); });
 }
 
 std::string HeapTrends::read_into_store(ProcessKey process) {
+  if (has_nothing_new(process)) return kNoGc;
   const auto room = memory_.try_take(kMemoryBytes, kLeftForCaptures);
   if (!room) return "no_memory";
   const LiveRead taken = read_live(processes_, process, clock_, clock_.now() + kTimeout);
@@ -103,11 +114,33 @@ std::string HeapTrends::read_into_store(ProcessKey process) {
   return "ok";
 }
 
-// result "": it was not even tried.
-void HeapTrends::finish(ProcessKey process, const std::string& result, Nanoseconds cost) {
-  schedule_.done(process, cost, clock_.now());
+// The same program's last reading saw the same collection. Its start-up over, a process is read once
+// more all the same: that is its baseline.
+bool HeapTrends::has_nothing_new(ProcessKey key) {
+  const GoProcessPtr process = processes_.find(key);
+  if (process == nullptr || !process->target) return false;
+  std::optional<std::uint32_t> seen;
+  {
+    const std::lock_guard lock(store_mutex_);
+    const HeapTrend* trend = store_.find(key);
+    if (trend == nullptr || !trend->readings().back().is_complete) return false;
+    const bool is_starting_up = clock_.now() - started_at(key) < kStartUp;
+    if (trend->readings().back().is_starting_up == is_starting_up) seen = trend->readings().back().gc_cycle;
+  }
+  if (!seen) return false;
+  const auto word = goruntime::read_cycle(goruntime::ProcessMemory(key.pid), *process->target);
+  return word.has_value() && *word && goruntime::CycleState{**word, **word, 0}.cycle() == *seen;
+}
+
+void HeapTrends::finish(ProcessKey process, const Look& look) {
+  schedule_.done(process, look.cost, clock_.now(), look.result != kNoGc);
   const std::lock_guard lock(state_mutex_);
-  ++(result.empty() ? metrics_.dropped["due"] : metrics_.readings[result]);
+  ++(look.result.empty() ? metrics_.dropped["due"] : metrics_.readings[look.result]);
+}
+
+void HeapTrends::count(const std::string& result) {
+  const std::lock_guard lock(state_mutex_);
+  ++metrics_.readings[result];
 }
 
 void HeapTrends::add(const GoProcess& process, const goruntime::HeapSnapshot& snapshot, MonotonicTime taken,
@@ -131,6 +164,17 @@ std::optional<std::uint64_t> HeapTrends::limit_of_locked(ProcessKey process) con
   return known == limits_.end() ? std::nullopt : std::optional(known->second);
 }
 
+void HeapTrends::judge_at_kill(ProcessKey victim) {
+  GoProcessPtr process = processes_.find(victim);
+  if (process == nullptr) return;
+  const auto judge = [this, process = std::move(process)] {
+    if (const std::optional<Known> known = known_of(process->key)) tell(*known, *process, {});
+  };
+  if (worker_->queued() < kMaxJudgedAtKill && worker_->post(judge)) return;
+  const std::lock_guard lock(state_mutex_);
+  ++metrics_.dropped["judgement"];
+}
+
 void HeapTrends::write_evidence(ProcessKey victim, const std::string& directory) {
   GoProcessPtr process = processes_.find(victim);
   if (process == nullptr) return;
@@ -140,25 +184,44 @@ void HeapTrends::write_evidence(ProcessKey victim, const std::string& directory)
   ++metrics_.dropped["incident"];
 }
 
-void HeapTrends::write_evidence_now(const GoProcess& victim, const std::string& directory) {
-  std::optional<HeapTrend> trend;  // a copy: naming and writing must not hold up captures that add to it
+std::optional<HeapTrends::Known> HeapTrends::known_of(ProcessKey victim) {
+  std::optional<Known> known;
   std::optional<std::uint64_t> limit;
   {
     const std::lock_guard lock(store_mutex_);
-    const HeapTrend* known = store_.find(victim.key);
-    if (known == nullptr || known->readings().size() < kLeastReadings) return;
-    trend = *known;
-    limit = limit_of_locked(victim.key);
+    const HeapTrend* trend = store_.find(victim);
+    if (trend == nullptr || trend->readings().size() < kLeastReadings) return std::nullopt;
+    known = Known{*trend, {}};
+    limit = limit_of_locked(victim);
   }
-  const LeakReport report = find_leaks(*trend, limit, config_.leak);
-  const Result<> written = write_trend_evidence(*trend, report, victim, clock_, directory);
+  known->report = find_leaks(known->trend, limit, config_.leak);
+  return known;
+}
+
+void HeapTrends::write_evidence_now(const GoProcess& victim, const std::string& directory) {
+  const std::optional<Known> known = known_of(victim.key);
+  if (!known) return;
+  auto written = write_trend_evidence(known->trend, known->report, victim, clock_, directory);
   if (!written.has_value()) log::warn("trend of pid {}: {}", victim.key.pid, written.error().message);
+  tell(*known, victim, written.value_or(TrendFiles{}));
+}
+
+void HeapTrends::tell(const Known& known, const GoProcess& victim, const TrendFiles& files) {
+  const TrendJudged judged = judged_trend(known.trend, known.report, victim, files, clock_.now());
+  // A core that is behind does without: trend.json has it.
+  (void)loop_.post([this, judged] {
+    if (on_judged_) on_judged_(judged);
+  });
 }
 
 void HeapTrends::judge_locked(ProcessKey process) {
   const HeapTrend* trend = store_.find(process);
   if (trend == nullptr) return;
-  const LeakReport report = find_leaks(*trend, limit_of_locked(process), config_.leak);
+  // How a process starts is no leak; who is asked after a kill has nothing better, the metric has time.
+  const std::optional<std::size_t> first = trend->after_start_up();
+  if (!first) return;
+  const TrendSeries series = series_of(*trend, config_.leak.min_gained_bytes, *first);
+  const LeakReport report = find_leaks(series, limit_of_locked(process), config_.leak);
   if (report.readings < config_.leak.min_readings) return;
   const bool is_growing = !report.suspects.empty() || report.whole.judgement == LeakJudgement::kLeak;
   const bool is_suspected = is_growing && report.span_seconds >= to_seconds(config_.suspect_after);

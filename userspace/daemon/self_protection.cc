@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -55,6 +56,17 @@ std::vector<std::string> protect_self() {
   }
   if (setpriority(PRIO_PROCESS, 0, kNice) != 0) refused.push_back(errno_error(errno, "nice -10").message);
   return refused;
+}
+
+std::size_t allow_open_files() {
+  constexpr rlim_t kMaxFiles = 65'536;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1'024;
+  const rlim_t wanted = std::min(limit.rlim_max, kMaxFiles);
+  if (const rlimit raised{wanted, limit.rlim_max}; wanted > limit.rlim_cur && setrlimit(RLIMIT_NOFILE, &raised) == 0) {
+    return wanted;
+  }
+  return limit.rlim_cur;
 }
 
 // Said once, the thresholds stay: by itself malloc raises them to the largest block that was freed.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,6 +16,10 @@ namespace oomw {
 // Gives back at once what a capture took: fewer arenas, since each keeps its own free memory, and
 // anything of the size of a walk's chunk (64 KiB) in mappings of its own. Before threads are started.
 void keep_heap_small();
+
+// Files that may be open, after asking for as many as allowed up to 65,536: a shell's 1,024 are too few to
+// watch the limits of 1,000 containers.
+[[nodiscard]] std::size_t allow_open_files();
 
 // What malloc holds and nobody uses, back to the kernel: milliseconds. Any thread.
 void give_back_free_heap();

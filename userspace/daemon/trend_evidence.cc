@@ -24,8 +24,12 @@ constexpr std::size_t kMaxSites = 20, kMaxFrames = 32;
 // Of build_profile()'s four: alloc_objects, alloc_space, inuse_objects, inuse_space.
 constexpr std::ptrdiff_t kAllocTypes = 2;
 
+// Block sizes are the process's word; a product that wraps would show a large site as a small one.
 goruntime::Counts counts_of(std::uint64_t objects, std::uint64_t block_bytes) {
-  return {objects, 0, objects * block_bytes, 0};
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // two of them are added up as signed numbers
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(objects, block_bytes, &bytes)) bytes = kMost;
+  return {objects, 0, std::min(bytes, kMost), 0};
 }
 
 // As if it had been read from a process loaded where its file says.
@@ -62,6 +66,8 @@ ordered_json json_of(const SiteTrend& site) {
   return {{"judgement", to_string(site.judgement)},
           {"readings", site.readings},
           {"growth_share", site.growth_share},
+          {"pair_share", site.pair_share},
+          {"chance", site.chance},
           {"slope_bytes_per_second", number(site.slope)},
           {"slope_low_bytes_per_second", number(site.slope_low)},
           {"slope_high_bytes_per_second", number(site.slope_high)},
@@ -109,17 +115,28 @@ ordered_json json_of(const HeapTrend& trend, const std::map<std::size_t, std::st
 
 ordered_json json_of(const LeakReport& report, const HeapTrend& trend, goruntime::Symbolizer* symbolizer) {
   ordered_json sites = ordered_json::array();
-  for (std::size_t i = 0; i < std::min(report.suspects.size(), kMaxSites); ++i) {
-    sites.push_back(json_of(report.suspects[i]));
-    sites.back()["frames"] = frames_of_site(trend, report.suspects[i].site, symbolizer, kMaxFrames);
+  for (const std::vector<SiteTrend>* found : {&report.suspects, &report.likely}) {
+    for (const SiteTrend& site : *found) {
+      if (sites.size() >= kMaxSites) break;
+      sites.push_back(json_of(site));
+      sites.back()["frames"] = frames_of_site(trend, site.site, symbolizer, kMaxFrames);
+    }
   }
   return {{"readings_that_count", report.readings}, {"span_seconds", report.span_seconds},
           {"sites_seen", report.sites_seen},        {"sites_tested", report.sites_tested},
           {"confidence", report.confidence},        {"whole", json_of(report.whole)},
-          {"suspects", report.suspects.size()},     {"sites", std::move(sites)}};
+          {"suspects", report.suspects.size()},     {"likely", report.likely.size()},
+          {"is_undecided", report.is_undecided},    {"sites", std::move(sites)}};
 }
 
 }  // namespace
+
+TrendNames::TrendNames(const GoProcess& process) {
+  if (!process.exe) return;
+  file_ = std::make_unique<goruntime::FdSource>(process.exe->fd());
+  auto opened = goruntime::Symbolizer::open(*file_, goruntime::Symbolizer::TypeArguments::kWhole);
+  if (opened.has_value()) symbolizer_ = std::move(*opened);
+}
 
 std::vector<std::string> frames_of_site(const HeapTrend& trend, std::uint32_t site, goruntime::Symbolizer* symbolizer,
                                         std::size_t max) {
@@ -149,31 +166,25 @@ std::string profile_of_reading(const HeapTrend& trend, const TrendReading& readi
   return pprof::write(profile);
 }
 
-Result<> write_trend_evidence(const HeapTrend& trend, const LeakReport& report, const GoProcess& process,
-                              const Clock& clock, const std::string& directory) {
-  if (trend.readings().empty()) return {};
-  std::unique_ptr<goruntime::FdSource> file;
-  std::unique_ptr<goruntime::Symbolizer> symbolizer;
-  if (process.exe) {
-    file = std::make_unique<goruntime::FdSource>(process.exe->fd());
-    auto opened = goruntime::Symbolizer::open(*file, goruntime::Symbolizer::TypeArguments::kWhole);
-    if (opened.has_value()) symbolizer = std::move(*opened);
-  }
-  std::map<std::size_t, std::string> files;
+Result<TrendFiles> write_trend_evidence(const HeapTrend& trend, const LeakReport& report, const GoProcess& process,
+                                        const Clock& clock, const std::string& directory) {
+  TrendFiles files;
+  if (trend.readings().empty()) return files;
+  const TrendNames names(process);
   for (const std::size_t chosen : chosen_readings(trend)) {
     const TrendReading& reading = trend.readings()[chosen];
     const std::string name = fmt::format("trend-{:02}.pb.gz", files.size() + 1);
-    RETURN_IF_ERROR(
-        write_file_atomic(directory + "/" + name,
-                          profile_of_reading(trend, reading, process, symbolizer.get(), clock.wall_of(reading.time))));
+    RETURN_IF_ERROR(write_file_atomic(
+        directory + "/" + name, profile_of_reading(trend, reading, process, names.get(), clock.wall_of(reading.time))));
     files.emplace(chosen, name);
   }
   const ordered_json json = {{"schema_version", 1},
                              {"process", {{"pid", process.key.pid}, {"start_ticks", process.key.start_ticks}}},
                              {"readings", json_of(trend, files, clock)},
-                             {"judged", json_of(report, trend, symbolizer.get())}};
-  return write_file_atomic(directory + "/trend.json",
-                           json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+                             {"judged", json_of(report, trend, names.get())}};
+  RETURN_IF_ERROR(write_file_atomic(directory + "/trend.json",
+                                    json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n"));
+  return files;
 }
 
 }  // namespace oomw

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,20 @@
 #include "trends/leak_detector.h"
 
 namespace oomw {
+
+// The names of a program's functions, as long as it is held open; null where they cannot be had.
+class TrendNames {
+ public:
+  explicit TrendNames(const GoProcess& process);
+  [[nodiscard]] goruntime::Symbolizer* get() const { return symbolizer_.get(); }
+
+ private:
+  std::unique_ptr<goruntime::FdSource> file_;
+  std::unique_ptr<goruntime::Symbolizer> symbolizer_;
+};
+
+// The file that a reading was written to, by its position among the readings.
+using TrendFiles = std::map<std::size_t, std::string>;
 
 // "function file:line" of a site's frames, the allocating one first, at most `max`; addresses where
 // symbolizer is null or does not know. Printable.
@@ -23,10 +39,12 @@ namespace oomw {
                                              const GoProcess& process, goruntime::Symbolizer* symbolizer,
                                              WallTime time);
 
-// Beside an incident: trend.json with all readings and what the detector makes of them, and
-// trend-NN.pb.gz of the baseline, the middle and the last one. Each file appears whole; written again
-// it is replaced. Any worker: takes milliseconds, and the executable's file system may hang.
-[[nodiscard]] Result<> write_trend_evidence(const HeapTrend& trend, const LeakReport& report, const GoProcess& process,
-                                            const Clock& clock, const std::string& directory);
+// Beside an incident: trend.json with all readings and what the detector makes of them (its `sites` are the
+// suspects or, without any, the likely ones), and trend-NN.pb.gz of the baseline, the middle and the last one. Each
+// file appears whole; written again it is replaced. Any worker: takes milliseconds, and the executable's file system
+// may hang.
+[[nodiscard]] Result<TrendFiles> write_trend_evidence(const HeapTrend& trend, const LeakReport& report,
+                                                      const GoProcess& process, const Clock& clock,
+                                                      const std::string& directory);
 
 }  // namespace oomw

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "captures/go_processes.h"
@@ -39,7 +40,7 @@ class Watch {
     TrendFindings findings;
     findings.process = process_->key;
     findings.report = find_leaks(trend_, std::nullopt, config_.trend.leak);
-    name_suspects(findings);
+    name_sites(findings);
     return findings;
   }
   [[nodiscard]] const std::string& why_not() const { return why_not_; }
@@ -57,18 +58,22 @@ class Watch {
         .profile;
   }
 
-  void name_suspects(TrendFindings& findings) const {
-    const std::size_t named = std::min(findings.report.suspects.size(), kMaxNamed);
+  void name_sites(TrendFindings& findings) const {
     std::unique_ptr<goruntime::FdSource> file;
     std::unique_ptr<goruntime::Symbolizer> symbolizer;
     if (process_->exe) {
       file = std::make_unique<goruntime::FdSource>(process_->exe->fd());
       if (auto opened = goruntime::Symbolizer::open(*file)) symbolizer = std::move(*opened);
     }
-    for (std::size_t i = 0; i < named; ++i) {
-      const SiteTrend& suspect = findings.report.suspects[i];
-      findings.suspects.push_back({suspect, frames_of_site(trend_, suspect.site, symbolizer.get(), kMaxNamedFrames)});
-    }
+    const auto named = [&](const std::vector<SiteTrend>& sites) {
+      std::vector<NamedSite> found;
+      for (const SiteTrend& site : std::span(sites).first(std::min(sites.size(), kMaxNamed))) {
+        found.push_back({site, frames_of_site(trend_, site.site, symbolizer.get(), kMaxNamedFrames)});
+      }
+      return found;
+    };
+    findings.suspects = named(findings.report.suspects);
+    findings.likely = named(findings.report.likely);
   }
 
   const Config& config_;

@@ -28,7 +28,7 @@ struct NamedSite {
 struct TrendFindings {
   ProcessKey process;
   LeakReport report;
-  std::vector<NamedSite> suspects;  // the first few of the report's
+  std::vector<NamedSite> suspects, likely;  // the first few of the report's
 };
 
 // A trend without a daemon: of the selected processes the first whose heap can be read. Ends before

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "events/ids.h"
+#include "events/trend_judged.h"
 
 namespace oomw {
 
@@ -133,6 +134,13 @@ struct MemorySampled {
   std::map<std::string, std::uint64_t> memory_stat;
 };
 
+// What its environment told a Go program when it began. What it sets itself later (debug.SetGCPercent and
+// SetMemoryLimit) is not seen. Absent: not set, or not to be read.
+struct GoConfig {
+  std::optional<std::int32_t> gogc_percent;         // GOGC; -1 = off
+  std::optional<std::uint64_t> memory_limit_bytes;  // GOMEMLIMIT
+};
+
 // What a process is, read while it lives: all of it is gone at the kill.
 struct ProcessSeen {
   MonotonicTime time;
@@ -143,6 +151,7 @@ struct ProcessSeen {
   std::string cmdline;  // NULs as spaces, at most 4096 bytes, " ..." where cut
   std::uint32_t uid = 0;
   std::optional<std::int32_t> oom_score_adj;
+  GoConfig go;
 };
 
 // --- identity ---------------------------------------------------------------------------------
@@ -241,7 +250,8 @@ struct CaptureFinished {
   std::optional<std::uint64_t> live_bytes;    // live at last GC
   std::optional<std::uint64_t> sample_count;  // buckets or samples
   bool complete = false;
-  std::string spool_file;  // name below <data-dir>/spool, "" when kept in memory or failed
+  std::map<std::string, std::uint64_t> memstats;  // by Go's names (captures/memstats_text.h); empty = not told
+  std::string spool_file;                         // name below <data-dir>/spool, "" when kept in memory or failed
 };
 
 // One reading of an OpenTelemetry Collector's own metrics: who keeps what it holds. By the Collector's
@@ -285,7 +295,7 @@ struct HeapWalked {
 
 using Event = std::variant<OomKill, WatermarkCrossed, ProcessExec, ProcessExit, CgroupCreated, CgroupRemoved,
                            ReclaimSampled, EventsLost, MemorySampled, ProcessSeen, ContainerIdentified, CaptureFinished,
-                           HeapWalked, CollectorSampled, PodSeen, PodGone, PodsCurrent>;
+                           HeapWalked, CollectorSampled, PodSeen, PodGone, PodsCurrent, TrendJudged>;
 
 [[nodiscard]] MonotonicTime time_of(const Event& event);
 [[nodiscard]] std::string_view to_string(WatermarkReason reason);  // level | time_to_limit

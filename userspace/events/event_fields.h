@@ -50,6 +50,8 @@ template <>
 inline constexpr const char* kTypeName<PodGone> = "pod_gone";
 template <>
 inline constexpr const char* kTypeName<PodsCurrent> = "pods_current";
+template <>
+inline constexpr const char* kTypeName<TrendJudged> = "trend";
 
 // Parts of events that are objects of their own.
 template <typename T>
@@ -60,6 +62,12 @@ template <>
 inline constexpr bool kIsPart<PodTermination> = true;
 template <>
 inline constexpr bool kIsPart<PodContainer> = true;
+template <>
+inline constexpr bool kIsPart<TrendFigures> = true;
+template <>
+inline constexpr bool kIsPart<TrendSite> = true;
+template <>
+inline constexpr bool kIsPart<TrendPoint> = true;
 
 template <typename A>
 void describe(A& a, Seen<A, RssSplit>& e) {
@@ -174,6 +182,8 @@ void describe(A& a, Seen<A, ProcessSeen>& e) {
   a("cmdline", e.cmdline);
   a("uid", e.uid);
   a("oom_score_adj", e.oom_score_adj);
+  a("go_gogc_percent", e.go.gogc_percent);
+  a("go_memory_limit_bytes", e.go.memory_limit_bytes);
 }
 
 template <typename A>
@@ -209,6 +219,7 @@ void describe(A& a, Seen<A, CaptureFinished>& e) {
   a("live_bytes", e.live_bytes);
   a("sample_count", e.sample_count);
   a("complete", e.complete);
+  a("memstats", e.memstats);
   a("spool_file", e.spool_file);
 }
 
@@ -288,6 +299,51 @@ void describe(A& a, Seen<A, PodGone>& e) {
 template <typename A>
 void describe(A& a, Seen<A, PodsCurrent>& e) {
   a("is_current", e.is_current);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, TrendFigures>& e) {
+  a("judgement", e.judgement);
+  a("readings", e.readings);
+  a("growth_share", e.growth_share);
+  a("slope_bytes_per_second", e.slope_bytes_per_second);
+  a("slope_low_bytes_per_second", e.slope_low_bytes_per_second);
+  a("slope_high_bytes_per_second", e.slope_high_bytes_per_second);
+  a("gained_bytes", e.gained_bytes);
+  a("first_live_bytes", e.first_live_bytes);
+  a("last_live_bytes", e.last_live_bytes);
+  a("first_held_bytes", e.first_held_bytes);
+  a("last_held_bytes", e.last_held_bytes);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, TrendSite>& e) {
+  a("frames", e.frames);
+  a("component", e.component);
+  a("figures", e.figures);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, TrendPoint>& e) {
+  a("time_ns", e.time.ns);
+  a("origin", e.origin);
+  a("gc_cycle", e.gc_cycle);
+  a("is_complete", e.is_complete);
+  a("is_baseline", e.is_baseline);
+  a("live_bytes", e.live_bytes);
+  a("held_bytes", e.held_bytes);
+  a("file", e.file);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, TrendJudged>& e) {
+  a("pid", e.process.pid);
+  a("start_ticks", e.process.start_ticks);
+  a("span_seconds", e.span_seconds);
+  a("suspects", e.suspects);
+  a("whole", e.whole);
+  a("sites", e.sites);
+  a("points", e.points);
 }
 
 }  // namespace oomw::record

@@ -126,6 +126,7 @@ class MemoryModel {
   void on(const CaptureFinished& e);
   void on(const HeapWalked&) {}        // says nothing yet: the capture made of it does
   void on(const CollectorSampled&) {}  // of no cgroup's memory; the correlator keeps it
+  void on(const TrendJudged&) {}       // nor is this
   void on(const PodSeen& e);
   void on(const PodGone& e) { pods_.on(e); }
   void on(const PodsCurrent& e) { pods_.on(e); }

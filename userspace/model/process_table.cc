@@ -21,6 +21,7 @@ void ProcessTable::on_exec(const ProcessExec& e) {
   state->comm = e.comm;
   state->exe.clear();  // another program now; ProcessSeen will tell which
   state->cmdline.clear();
+  state->go = {};
   state->uid = e.uid;
   state->seen_at = e.time;
 }
@@ -34,6 +35,7 @@ void ProcessTable::on_seen(const ProcessSeen& e) {
   state->cmdline = e.cmdline;
   state->uid = e.uid;
   state->oom_score_adj = e.oom_score_adj;
+  state->go = e.go;
   state->seen_at = e.time;
 }
 

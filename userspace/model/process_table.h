@@ -22,6 +22,7 @@ struct ProcessState {
   std::string cmdline;
   std::uint32_t uid = 0;
   std::optional<std::int32_t> oom_score_adj;
+  GoConfig go;
   MonotonicTime seen_at;
   std::optional<MonotonicTime> exited_at;
 };

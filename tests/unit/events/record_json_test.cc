@@ -48,7 +48,7 @@ std::vector<Event> make_full_events() {
       ReclaimSampled{{1}, {2}, 3, 4, 5, kMaxU64},
       EventsLost{{1}, "ringbuf_kill", 2},
       MemorySampled{{1}, {2}, 3, 4, 5, 6, true, {{"anon", kMaxU64}, {"file", 0}}},
-      ProcessSeen{{1}, {2, 3}, {4}, "comm", "/exe (deleted)", "a b c", 5, -6},
+      ProcessSeen{{1}, {2, 3}, {4}, "comm", "/exe (deleted)", "a b c", 5, -6, {75, 8}},
       ContainerIdentified{
           {1}, {2}, {"containerd", "id", "n", "img", "u", "pod", "ns", "uid", {{"app", "x"}, {"", ""}}}, true},
       CaptureFinished{{9},
@@ -67,6 +67,7 @@ std::vector<Event> make_full_events() {
                       4,
                       5,
                       true,
+                      {{"HeapIdle", kMaxU64}},
                       "7.pb.gz"},
       HeapWalked{{9}, {8}, {7, 6}, {5}, WalkStop::kPoolFull, kMaxU64, 524288, 4, 3, 1, 2, true, true, 10, 11, 12, 13},
       CollectorSampled{{9}, {8, 7}, {6}, {{"otlp/backend", kMaxU64}}, {{"otlp/backend", 5}}, {{"otlp", 4}}, 3, 2},
@@ -85,6 +86,13 @@ std::vector<Event> make_full_events() {
               -5},
       PodGone{{1}, "uid"},
       PodsCurrent{{1}, true},
+      TrendJudged{{1},
+                  {2, 3},
+                  4.5,
+                  6,
+                  {"leak", 7, 0.875, 1.5, -2.0, 3.25, 8.0, 9, 10, 11, kMaxU64},
+                  {{{"main.leak /a.go:1", "main.main /a.go:2"}, "exporter/otlp", {}}, {}},
+                  {{{12}, "at_kill", 13, true, true, 14, 15, "trend-01.pb.gz"}, {}}},
   };
 }
 
@@ -92,7 +100,7 @@ std::vector<Event> make_empty_events() {
   return {
       OomKill{},        WatermarkCrossed{}, ProcessExec{},   ProcessExit{}, CgroupCreated{},       CgroupRemoved{},
       ReclaimSampled{}, EventsLost{},       MemorySampled{}, ProcessSeen{}, ContainerIdentified{}, CaptureFinished{},
-      HeapWalked{},     CollectorSampled{}, PodSeen{},       PodGone{},     PodsCurrent{}};
+      HeapWalked{},     CollectorSampled{}, PodSeen{},       PodGone{},     PodsCurrent{},         TrendJudged{}};
 }
 
 ProcessExec make_exec(std::string comm) { return {{7}, {2, 3}, 4, 5, {6}, std::move(comm)}; }
