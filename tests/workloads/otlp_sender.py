@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""otlp_sender.py PORT SPANS_PER_SECOND [--grpc]: traces to 127.0.0.1:PORT as an instrumented service sends them, by
-OTLP over HTTP or gRPC, until it is ended. Refusals are counted and do not stop it. Prints "sent N refused N" each
-second."""
+"""otlp_sender.py PORT SPANS_PER_SECOND [--grpc] [--requests-in-one=N]: traces to 127.0.0.1:PORT as an instrumented
+service sends them, by OTLP over HTTP or gRPC, until it is ended; N: as many in one body. Refusals are counted and do
+not stop it. Prints "sent N refused N" each second."""
 import http.client
 import os
 import subprocess
@@ -67,18 +67,24 @@ class Grpc:
         return b"grpc-status: 0" in done.stdout
 
 
+def requests_in_one():
+    given = [a.partition("=")[2] for a in sys.argv if a.startswith("--requests-in-one=")]
+    return int(given[0]) if given else 1
+
+
 def main():
     port, rate = int(sys.argv[1]), float(sys.argv[2])
     client = Grpc(port) if "--grpc" in sys.argv else Http(port)
-    template = request_template()
+    spans = SPANS_PER_REQUEST * requests_in_one()
+    template = request_template() * requests_in_one()  # all of a request is one repeated field: two in a row are one
     sent = refused = 0
     start = said = time.monotonic()
     while True:
-        number = f"{(sent + refused) // SPANS_PER_REQUEST:012d}"
+        number = f"{(sent + refused) // spans:012d}"
         if client.send(template.replace(NUMBER.encode(), number.encode())):
-            sent += SPANS_PER_REQUEST
+            sent += spans
         else:
-            refused += SPANS_PER_REQUEST
+            refused += spans
             time.sleep(0.01)
         now = time.monotonic()
         if now - said >= 1:

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of the corpus: its cgroups, its programs, what became of it, and what the daemon said."""
+import contextlib
+import dataclasses
+import os
+import subprocess
+import time
+
+from bench_support import MIB, tools
+from corpus_collector import Collector
+
+from harness.cgroup import MemoryCgroup
+from harness.wait import NotInTime, eventually
+from harness.workload import Workload
+
+# Half an hour in a minute. Of the daemon's times these are divided by it; min_interval_seconds is a third of a second
+# then, and 1 is the least it takes. What an incident is judged by (10 s for a spike) is not: kills take their own time.
+FACTOR = 30
+CONFIG = f"""
+[trend]
+min_interval_seconds = 1
+max_interval_seconds = {600 / FACTOR:g}
+suspect_after_seconds = {300 / FACTOR:g}
+[sampler]
+slow_seconds = {10 / FACTOR:.2f}
+fast_seconds = 0.05
+[triggers]
+cooldown_seconds = {30 / FACTOR:g}
+[incidents]
+keep_count = 1000
+"""
+SUSPECTED = "oomwitness_container_suspected_leak"
+# An incident is written again while evidence comes in; it is whole when nothing came for so long.
+QUIET_S = 4.0
+INCIDENT_DEADLINE_S = 60.0
+TMPFS_MIB = 512
+# A healthy run goes on until it was judged at all: readings wait for a busy machine.
+JUDGED_DEADLINE_S = 180.0
+FORCE_S = 20.0
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What one run came to. verdict None: no incident, or one without a verdict; problem: why the run does not count."""
+
+    run: object
+    seconds: float = 0.0
+    incident: dict | None = None
+    suspected: bool = False
+    judged: bool = False  # a healthy one: the metric was there, so it could have been 1
+    problem: str = ""
+
+    def _of_verdict(self, key):
+        return ((self.incident or {}).get("verdict") or {}).get(key)
+
+    @property
+    def verdict(self):
+        return self._of_verdict("cause")
+
+    @property
+    def confidence(self):
+        return self._of_verdict("confidence")
+
+    @property
+    def why(self):
+        """The reasons given, runners-up last."""
+        also = [f"also {a['cause']} {a['confidence']:.2f}" for a in self._of_verdict("also") or []]
+        return [*(self._of_verdict("why") or []), *also]
+
+    @property
+    def called(self):
+        """What the matrix counts."""
+        if self.problem:
+            return "(did not run)"
+        if self.run.is_healthy:
+            return "leak" if self.suspected else "healthy"
+        return self.verdict or "(none)"
+
+    @property
+    def is_right(self):
+        return self.called in self.run.expected
+
+
+def argv_of(command, folders, collector):
+    if collector:
+        return collector.argv()
+    arguments = [a.format(**folders) for a in command.arguments]
+    if command.program.startswith("go"):
+        return [tools.go_program(command.program[2:], "strip", "go-patterns"), *arguments]
+    program = {"cc": tools.patterns, "filehog": tools.filehog}[command.program]
+    return [program(), *arguments]
+
+
+class Scene(contextlib.ExitStack):
+    """The cgroups, mounts and programs of one run, gone when closed."""
+
+    def __init__(self, run, scratch, prefix):
+        super().__init__()
+        self.run, self.scratch, self.prefix = run, scratch, f"{prefix}{run.name}"
+        self.works, self.boxes = [], []
+
+    def cgroup(self, name, limit_mib=None, parent=None):
+        return self.enter_context(MemoryCgroup(name, limit_mib and limit_mib * MIB, parent))
+
+    def mount(self, kind):
+        folder = os.path.join(self.scratch, f"{self.run.name}-{kind}")
+        os.mkdir(folder)
+        subprocess.run(["mount", "-t", kind, *(("-o", f"size={TMPFS_MIB}m") if kind == "tmpfs" else ()), kind, folder],
+                       check=True)
+        self.callback(subprocess.run, ["umount", folder], check=True)
+        return folder
+
+    def folders(self):
+        text = " ".join(a for c in self.run.commands for a in c.arguments)
+        return {kind: self.mount(kind) for kind in ("tmpfs", "ramfs") if "{" + kind + "}" in text}
+
+    def places(self):
+        """A cgroup for each command."""
+        if self.run.place == "container":
+            return [self.cgroup(self.prefix, self.run.limit_mib)] * len(self.run.commands)
+        pod = self.cgroup(self.prefix, self.run.limit_mib)
+        return [self.cgroup(f"{self.prefix}-{n}", parent=pod) for n in range(len(self.run.commands))]
+
+    def start(self):
+        folders, places = self.folders(), self.places()
+        self.boxes = list(dict.fromkeys(places))
+        for number, (command, box) in enumerate(zip(self.run.commands, places)):
+            collector = None
+            if command.program == "collector":
+                collector = Collector(command.arguments, self.scratch, f"{self.run.name}-{number}")
+                self.callback(collector.close)
+            work = self.enter_context(Workload(argv_of(command, folders, collector), box,
+                                               oom_score_adj=command.oom_score_adj, env=command.environment))
+            self.works.append(work)
+            if collector:
+                collector.attach(work)
+
+    def kills(self):
+        return sum(box.kernel_kills() for box in self.boxes)
+
+    def paths(self):
+        return {box.path for box in self.boxes}
+
+    def names(self):
+        return {box.name for box in self.boxes}
+
+    def output(self):
+        return " | ".join(work.text()[-300:].strip() for work in self.works)
+
+
+class Runner:
+    """Runs against one daemon; run() is called by several threads."""
+
+    def __init__(self, witness, scratch, prefix):
+        self.witness, self.scratch, self.prefix = witness, scratch, prefix
+
+    def run(self, run):
+        outcome, start = Outcome(run), time.monotonic()
+        try:
+            with Scene(run, self.scratch, self.prefix) as scene:
+                scene.start()
+                (self._watch_healthy if run.is_healthy else self._watch_kill)(scene, outcome, start)
+        except Exception as e:  # the other runs are worth having
+            outcome.problem = outcome.problem or f"{type(e).__name__}: {e}"
+        outcome.seconds = outcome.seconds or time.monotonic() - start
+        return outcome
+
+    def incident_of(self, scene):
+        """The first: what is killed after it belongs to it, or is the same again."""
+        return next((i for i in self.witness.incidents() if i["container"]["cgroup_path"] in scene.paths()), None)
+
+    def _watch_kill(self, scene, outcome, start):
+        try:
+            eventually(lambda: scene.kills() > 0, "a kill", scene.run.seconds, 0.1)
+        except NotInTime:
+            outcome.problem = f"nobody was killed in {scene.run.seconds:.0f} s: {scene.output()}"
+            return
+        outcome.seconds = time.monotonic() - start
+        if not eventually_or_none(lambda: self.incident_of(scene), INCIDENT_DEADLINE_S):
+            outcome.problem = "the kill has no incident"
+            return
+        outcome.incident = eventually(lambda: self._settled(scene), "an incident that is whole", INCIDENT_DEADLINE_S, 0.5)
+
+    def _settled(self, scene):
+        """The incident, once no file in its directory changed for QUIET_S."""
+        incident = self.incident_of(scene)
+        if incident is None:
+            return None
+        try:
+            changed = max(entry.stat().st_mtime for entry in os.scandir(incident["_dir"]))
+        except FileNotFoundError:  # a file got its name just now
+            return None
+        return incident if time.time() - changed > QUIET_S else None
+
+    def _watch_healthy(self, scene, outcome, start):
+        """For as long as it is to last, and until it was judged at all."""
+        is_over = lambda: time.monotonic() - start > (scene.run.seconds if outcome.judged else JUDGED_DEADLINE_S)
+        while not (is_over() or scene.kills() or outcome.suspected):
+            for labels, value in self.witness.scrape().values(SUSPECTED):
+                if any(name in labels["container"] for name in scene.names()):
+                    outcome.judged = True
+                    outcome.suspected |= value == 1
+            time.sleep(0.5)
+        outcome.seconds = time.monotonic() - start
+        if outcome.suspected:
+            outcome.incident = self._force_incident(scene)
+        elif scene.kills():
+            outcome.problem = "was killed: the limit is wrong"
+        elif not all(work.is_alive() for work in scene.works):
+            outcome.problem = f"ended by itself: {scene.output()}"
+        elif not outcome.judged:
+            outcome.problem = "was never judged"
+
+    def _force_incident(self, scene):
+        """Of a run called a leak: what was read of it comes with an incident only, so its limit is taken away."""
+        box = scene.boxes[0]
+        box.set_limit(box.usage() + MIB)
+        killed = eventually_or_none(lambda: scene.kills() > 0, FORCE_S)
+        return eventually_or_none(lambda: self._settled(scene), INCIDENT_DEADLINE_S) if killed else None
+
+
+def eventually_or_none(probe, deadline_s):
+    try:
+        return eventually(probe, "", deadline_s, 0.1)
+    except NotInTime:
+        return None

@@ -1,0 +1,3 @@
+module oomwitness.test/gopatterns
+
+go 1.19

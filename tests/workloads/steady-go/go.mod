@@ -1,0 +1,3 @@
+module oomwitness/steady-go
+
+go 1.19
