@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every test, on this machine: sudo tests/run.sh [--only STAGE]...
 #   STAGE: unit | pipeline | matrix | bpf | e2e | deploy | vm | fuzz | sanitizers | bench
-# Ends with the skipped tests and their reasons, then one line "N passed, N failed, N skipped";
+# Ends with the skipped tests and their reasons, then what failed, then one line "N passed, N failed, N skipped";
 # exit status 1 if anything failed. OOMW_CACHE holds ccache, Go builds and downloads.
 set -euo pipefail
 
@@ -91,7 +91,7 @@ built() {
     return 0
   fi
   tail -n 60 "$results/$preset.log"
-  record fail "build.$preset.$1" "does not build"
+  record fail "build.$preset.$1" "does not build: $(grep -m 1 -E 'error:|FAILED:' "$results/$preset.log" | tr '\t' ' ' | cut -c 1-300 || true)"
   return 1
 }
 

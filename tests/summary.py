@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adds up a folder of results: JUnit XML of ctest, gtest and tests/e2e/run.py, and plain.tsv.
 
-Prints failures, skips by their reasons, and last the line "N passed, N failed, N skipped".
+Prints skips by their reasons, failures, and last the line "N passed, N failed, N skipped": who sees the end of a long
+output only sees what failed.
 """
 import glob
 import os
@@ -65,10 +66,10 @@ def main():
     if os.path.exists(f"{folder}/plain.tsv"):
         results += read_plain(f"{folder}/plain.tsv")
     count = {o: sum(r[0] == o for r in results) for o in ("pass", "fail", "skip")}
+    print_skips([(name, reason) for outcome, name, reason in results if outcome == "skip"])
     for outcome, name, reason in results:
         if outcome == "fail":
             print(f"failed: {name}{': ' + reason if reason else ''}")
-    print_skips([(name, reason) for outcome, name, reason in results if outcome == "skip"])
     print(f"{count['pass']} passed, {count['fail']} failed, {count['skip']} skipped", flush=True)
     return 1 if count["fail"] or not results else 0
 

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""diff and render: of files, of incidents, and what they say when they cannot. No daemon, no kill."""
+"""diff, render and show: of files, of incidents, and what they say when they cannot. No daemon, no kill."""
+import fcntl
 import json
 import os
+import pty
 import shutil
+import struct
+import subprocess
+import termios
 import xml.etree.ElementTree as xml
 
 from harness import tools
@@ -118,3 +123,55 @@ class Render(ProfileTest):
         with open(os.path.join(self.scratch, "flame.png"), "rb") as picture:
             self.assertEqual(picture.read(8), b"\x89PNG\r\n\x1a\n")
         self.assertEqual([name for name in os.listdir(self.scratch) if "tmp" in name], [])
+
+
+REPORT = """# OOM kill in container api
+
+The kernel killed **api** (pid 7) in a\\_b because its own limit of 256 MiB was used up. It had grown for an hour.
+
+| file | method | what it says of the kill | size |
+|---|---|---|---:|
+| capture-01-http.pb.gz | http | live up to two garbage collections before, so the newest are missing | 80 MiB |
+
+    go tool pprof -top capture-01-http.pb.gz
+"""
+
+
+class Show(ProfileTest):
+    COLUMNS = 80
+
+    def reported(self):
+        data_dir, incident = self.incident()
+        folder, = os.listdir(os.path.join(data_dir, "incidents"))
+        with open(os.path.join(data_dir, "incidents", folder, "report.md"), "w", encoding="utf-8") as f:
+            f.write(REPORT)
+        return data_dir, incident
+
+    def show(self, **env):
+        """What a terminal of 80 columns gets."""
+        data_dir, incident = self.reported()
+        ours, terminal = pty.openpty()
+        try:
+            fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, self.COLUMNS, 0, 0))
+            environment = {**os.environ, "TERM": "xterm", **env}
+            done = subprocess.run([tools.BINARY, "show", incident, "--data-dir", data_dir], stdout=terminal,
+                                  stderr=subprocess.PIPE, env=environment, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return os.read(ours, 1 << 16).decode()
+        finally:
+            os.close(ours)
+            os.close(terminal)
+
+    def test_a_report_fits_a_terminal(self):
+        text = self.show(NO_COLOR="1")
+        self.assertNotIn("\x1b", text)
+        lines = text.split("Files: ")[0].splitlines()
+        self.assertEqual([line for line in lines if len(line) > self.COLUMNS], [])
+        self.assertIn("The kernel killed api (pid 7) in a_b", text)
+        self.assertIn("capture-01-http.pb.gz  http", text)
+
+    def test_a_terminal_gets_colours_and_a_pipe_the_file_as_it_is(self):
+        self.assertTrue(self.show(NO_COLOR="").startswith("\x1b[1mOOM kill in container api\x1b[0m"))
+        shutil.rmtree(self.data_dir())
+        data_dir, incident = self.reported()
+        self.assertTrue(run_cli("show", incident, "--data-dir", data_dir).stdout.startswith(REPORT))

@@ -96,6 +96,17 @@ class PodByItsFiles(E2eTest):
     def test_capture_by_pod_name(self):
         self.check_capture("--pod", "payments/otelcol-7f")
 
+    def test_trend_by_container_id_and_by_pod_name(self):
+        work = self.leaky_go(self.box, "-rate", "200", "-limit-mb", "20")
+        work.wait_output("limit reached")
+        config = os.path.join(self.scratch, "oomwitness.toml")
+        with open(config, "w", encoding="utf-8") as f:
+            f.write(self.config())
+        for selector in (("--container", ID[:12]), ("--pod", "payments/otelcol-7f")):
+            done = run_cli("trend", *selector, "--config", config, "--count", 2, "--interval", 0.1)
+            self.assertEqual(done.returncode, 0, done)
+            self.assertIn("call sites", done.stdout)
+
     def test_capture_of_an_unknown_pod_says_so(self):
         done, _ = self.capture("--pod", "payments/nobody")
         self.assertEqual(done.returncode, 1)

@@ -96,3 +96,34 @@ class Vanishing(E2eTest):
         return any(row[1].endswith(":06F1") and row[3] == "01" for row in rows)
 
 
+class MemStats(E2eTest):
+    """A Go program's own figures say what its heap profile cannot."""
+
+    CAPTURE_AT_60 = CONFIG.replace("[80]", "[60]")
+
+    def kill_one(self, witness, name):
+        """The incident of a Go program that told of itself while it idled, and then what it told."""
+        box = self.cgroup(name, 128)
+        # Each allocation sampled: an estimate may claim all that the process held.
+        work = self.leaky_go(box, "-prefill-mb", "60", "-rate", "60", "-limit-mb", "90", "-profile-rate", "1")
+        eventually(lambda: ("ok", "") in captures_of(witness, box), lambda: f"a profile over HTTP; {work.describe()}")
+        self.memhog(box, "--rate-mb-s", "100", "--leak-mb", "40")  # the larger one, which idles, is killed
+        work.wait_killed()
+        incident = self.wait_incidents(witness, 1, box)[0]
+        return incident, [c["memstats"] for c in incident["captures"] if c["method"] == "http" and "memstats" in c]
+
+    def test_memory_beside_the_heap_is_taken_apart(self):
+        witness = self.daemon(self.CAPTURE_AT_60, args=["--json"])
+        for attempt in range(3):  # they have a second to come in, which a busy machine may not give them
+            incident, told = self.kill_one(witness, f"memstats{attempt}")
+            if told:
+                break
+        self.assertEqual(len(told), 1, incident["captures"])
+        parts = {p["part"]: p["bytes"] for p in incident["reconciliation"]["parts"]}
+        self.assertEqual(parts["go_stacks"], told[0]["StackInuse"])
+        self.assertGreater(parts["go_runtime"], 1 << 20)
+        self.assertLessEqual(parts["go_runtime"],
+                             sum(told[0][n] for n in ("MSpanSys", "MCacheSys", "BuckHashSys", "GCSys", "OtherSys")))
+        self.assertNotIn("go_beside_heap", parts)
+        whole = sum(parts.values()) + incident["reconciliation"]["unexplained_bytes"]
+        self.assertEqual(whole, incident["reconciliation"]["total_bytes"])

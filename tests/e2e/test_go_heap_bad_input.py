@@ -203,7 +203,8 @@ class Settings(GoHeapTest):
         """Beyond its limit Go collects without end: cycles change while the list is read."""
         witness = self.daemon()
         box = self.kill_with(witness, {"GOMEMLIMIT": "40MiB"}, "-profile-rate", "65536")
-        self.assert_complete(witness, box)
+        incident, _ = self.assert_complete(witness, box)
+        self.assertEqual(incident["victims"][0]["go"], {"memory_limit_bytes": 40 << 20})
 
     def test_collector_switched_off_is_complete(self):
         """Without a cycle ever nothing is active: all of the heap is in the cycles to come."""
@@ -211,6 +212,9 @@ class Settings(GoHeapTest):
         box = self.kill_with(witness, {"GOGC": "off"}, "-profile-rate", "65536")
         incident, capture = self.assert_complete(witness, box)
         self.assertEqual(capture["live_bytes"], 0, capture)
+        self.assertEqual(incident["victims"][0]["go"], {"gogc_percent": -1})
+        also = {other["cause"]: other["why"] for other in incident["verdict"]["also"]}
+        self.assertIn("GOGC=off", also["undersized"][0], incident["verdict"])  # it was a spike: two seconds
 
 
 class Narrow(GoHeapTest):

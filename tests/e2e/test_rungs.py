@@ -5,6 +5,7 @@ import os
 
 from harness.case import E2eTest
 from harness.daemon import run_cli
+from harness.wait import eventually
 
 
 class Rungs(E2eTest):
@@ -66,6 +67,19 @@ class Rungs(E2eTest):
         features = ("oom_kill", "watermark", "reclaim", "process_lifecycle", "cgroup_lifecycle", "heap_at_kill")
         self.kill_on("[kernel.best_rung]\n" + "".join(f'{f} = "raw_tp"\n' for f in features),
                      {f: "raw_tp" for f in features})
+
+    def test_page_fault_hook_rests_far_below_limits_and_is_back_before_the_first_level(self):
+        witness = self.daemon('[kernel]\npage_fault_hook_hold_seconds = 1\n[kernel.best_rung]\nwatermark = "tp_btf"\n')
+        box, start = self.cgroup("rest", 64), os.path.join(self.scratch, "start")
+        metric = lambda name: witness.scrape().sum("oomwitness_page_fault_hook_" + name)
+        work = self.memhog(box, "--hold-mb", "5", "--rate-mb-s", "15", "--wait-file", start)
+        eventually(lambda: metric("attached") == 0, "the hook to rest")
+        open(start, "w").close()
+        work.wait_killed()
+        incident = self.wait_incidents(witness, 1)[0]
+        seen = {mark["level_percent"] for mark in incident["pressure"]["watermarks"]}
+        self.assertLessEqual({80, 85, 90, 95}, seen, incident["pressure"]["watermarks"])
+        self.assertGreaterEqual(metric("changes_total"), 2)
 
     def test_doctor_names_every_features_rung(self):
         done = run_cli("doctor", "--data-dir", self.data_dir())

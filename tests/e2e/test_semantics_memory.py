@@ -123,11 +123,11 @@ class Swap(SemanticsTest):
         work.wait_killed()
         self.assert_decision("container", box, [work.identity])
 
-    def swapping_box(self, swap_mb):
+    def swapping_box(self, swap_mb, name="swapping"):
         if swap_total() < (swap_mb + 16) * MIB:
             self.skipTest("no swap on this machine (a VM of tests/vm has some: OOMW_VM_SWAP_MB)")
         self.need_v2("limit for swap alone")
-        box = self.cgroup("swapping", 24)
+        box = self.cgroup(name, 24)
         if not os.path.exists(box.directory + "/memory.swap.max"):
             self.skipTest("this kernel does not account swap (swapaccount=0)")
         box.write("memory.swap.max", str(swap_mb * MIB))
@@ -140,13 +140,18 @@ class Swap(SemanticsTest):
         return int(dict(line.split() for line in box.read("memory.swap.events").splitlines())["max"]) > 0
 
     def test_kill_comes_when_swap_is_full_too(self):
-        box = self.swapping_box(16)
-        work = self.hog(box, "--hold-mb", 4, "--rate-mb-s", 50)
-        self.go()
-        work.wait_killed()
-        incident = self.assert_decision("container", box, [work.identity])
-        self.assertLessEqual(incident["usage_bytes"], box.limit_bytes + MIB, "usage is memory, swap is not in it")
-        self.assertTrue(self.was_full(box, 16), "the kill came before swap was full")
+        """Where pages are still on their way to a slow disk, 5.10 gives up and kills before: such a kill is one, too."""
+        for attempt in range(3):
+            box = self.swapping_box(16, f"swapping{attempt}")
+            work = self.hog(box, "--hold-mb", 4, "--rate-mb-s", 50)
+            self.go()
+            work.wait_killed()
+            incident = self.assert_decision("container", box, [work.identity])
+            self.assertLessEqual(incident["usage_bytes"], box.limit_bytes + MIB, "usage is memory, swap is not in it")
+            if self.was_full(box, 16):
+                return
+            os.remove(self.go_file)
+        self.fail("the kill came before swap was full, three times")
 
     def test_swapping_without_a_kill_is_no_decision(self):
         box = self.swapping_box(64)

@@ -2,6 +2,7 @@
 """Heaps read over time: what leaks is called, what stopped growing is not."""
 import json
 import os
+import shutil
 
 from harness import pprof, tools
 from harness.daemon import run_cli
@@ -64,6 +65,13 @@ class Trends(GoHeapTest):
 
         trend = eventually(with_the_kill, lambda: f"trend.json with the walk at the kill; {os.listdir(incident['_dir'])}",
                            60)
+        def in_the_incident():
+            with open(os.path.join(incident["_dir"], "incident.json")) as f:
+                told = json.load(f).get("trend")
+            return told if told and told["points"][-1]["origin"] == "at_kill" else None
+
+        told = eventually(in_the_incident, lambda: "the incident to be amended with its trend", 60)
+        self.assertTrue(any(LEAK in site["frames"][0] for site in told["sites"]), told["sites"])
         self.assertEqual(trend["process"]["pid"], incident["victims"][0]["pid"])
         self.assertGreaterEqual(len(trend["readings"]), 3)
         held = [r["held_bytes"] for r in trend["readings"]]
@@ -75,6 +83,19 @@ class Trends(GoHeapTest):
         self.assertEqual(tools.pprof_top(last)[0][1], LEAK)
         profile = pprof.read(last)
         self.assertAlmostEqual(profile.total(), held[-1], delta=trend["readings"][-1]["buckets"] + 1)
+
+
+class ByEndpoint(GoHeapTest):
+    """A 32-bit program stands for those whose memory tells nothing."""
+
+    def test_who_cannot_be_read_is_asked_where_that_is_wished(self):
+        box = self.cgroup("trend-http", 256)
+        program = tools.go_program("1.19", "386-strip")
+        self.start([program, "-rate", "100", "-limit-mb", "16"], box).wait_output("limit reached")
+        witness = self.daemon("[trend]\nhttp = true\nhttp_interval_seconds = 30\n")
+        eventually(lambda: witness.scrape().sum("oomwitness_trend_readings_total", result="http_ok") >= 1,
+                   lambda: f"a reading by http; have {witness.scrape().values('oomwitness_trend_readings_total')}", 120)
+        self.assertGreater(witness.scrape().sum("oomwitness_trend_memory_bytes"), 0)
 
 
 class Command(GoHeapTest):
@@ -99,3 +120,39 @@ class Command(GoHeapTest):
         done = run_cli("trend", "--pid", work.pid, "--count", 2, "--interval", 0.1)
         self.assertEqual(done.returncode, 1)
         self.assertIn("not_go", done.stderr)
+
+    def assert_one_line(self, done, status, *words):
+        self.assertEqual(done.returncode, status, done)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def test_what_is_not_there_or_matches_nobody_is_one_clear_line(self):
+        work = self.memhog(self.cgroup("trend-dead", 64))
+        work.close()
+        self.assert_one_line(run_cli("trend", "--pid", work.pid), 1, str(work.pid))
+        self.assert_one_line(run_cli("trend", "--container", "abc"), 1, "6 characters")
+        self.assert_one_line(run_cli("trend", "--container", "../../../etc/passwd\x1b[2J"), 1, "no running container")
+        self.assert_one_line(run_cli("trend", "--pod", "nobody/nothing"), 1, "nobody/nothing")
+
+    def test_numbers_that_make_no_sense_are_bad_usage(self):
+        for arguments in ([], ["--pid", 1, "--pod", "a/b"], ["--pid", -1], ["--pid", 1, "--interval", "nan"],
+                          ["--pid", 1, "--interval", "inf"], ["--pid", 1, "--interval", 0], ["--pid", 1, "--count", 0]):
+            with self.subTest(arguments=arguments):
+                self.assertEqual(run_cli("trend", *arguments).returncode, 2)
+
+    def test_a_program_whose_name_is_hostile_is_named_without_its_escapes(self):
+        program = os.path.join(self.scratch, "go\x1b[2J\nheap")
+        shutil.copy(tools.go_program("1.19", "strip"), program)
+        work = self.leaker(self.cgroup("trend-name", 256), "-limit-mb", 24, program=program)
+        work.wait_output("limit reached")
+        done = run_cli("trend", "--pid", work.pid, "--count", 2, "--interval", 0.1)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+
+    def test_a_directory_that_cannot_be_made_is_an_error(self):
+        blocked = os.path.join(self.scratch, "file")
+        with open(blocked, "w", encoding="ascii"):
+            pass
+        done = run_cli("trend", "--pid", os.getpid(), "-o", os.path.join(blocked, "profiles"))
+        self.assert_one_line(done, 1, blocked)

@@ -43,6 +43,10 @@ def filehog():
     return _cc_program("filehog")
 
 
+def patterns():
+    return _cc_program("patterns")
+
+
 def go_env():
     return dict(os.environ, GOCACHE=os.path.join(CACHE, "go-build"), GOTOOLCHAIN="local", GOFLAGS="-mod=mod",
                 GOPROXY="off", HOME=os.environ.get("HOME", "/root"))
