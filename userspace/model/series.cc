@@ -2,6 +2,7 @@
 #include "model/series.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace oomw {
 
@@ -9,6 +10,10 @@ namespace {
 
 constexpr std::int64_t kNanosecondsPerMs = 1'000'000;
 constexpr std::int64_t kMinGrowthSpanMs = 10;
+// At a time: sorting 256 points takes 10 us, and is paid once in so many readings.
+constexpr std::size_t kThinned = 32;
+// Within the last second all is equally old: gaps there would otherwise shrink to nothing.
+constexpr double kRecentMs = 1000;
 
 // 32 bits of KiB hold 4 TiB; more than that shows as 4 TiB.
 std::uint32_t to_kib(std::uint64_t bytes) {
@@ -43,11 +48,27 @@ void Series::add(const SeriesPoint& point, bool force) {
   anchor_ = point.time;
 }
 
+// Of two neighbours only one goes: what is left between them would have a gap twice as wide as was judged.
 void Series::thin() {
+  const auto gap_for_age = [&](std::size_t i) {
+    return (packed_[i + 1].ms - packed_[i - 1].ms) / (packed_.back().ms - packed_[i].ms + kRecentMs);
+  };
+  std::vector<std::pair<double, std::size_t>> inner;
+  inner.reserve(packed_.size());
+  for (std::size_t i = 1; i + 1 < packed_.size(); ++i) inner.emplace_back(gap_for_age(i), i);
+  std::sort(inner.begin(), inner.end());
+
+  std::vector<bool> goes(packed_.size());
+  std::size_t gone = 0;
+  for (const auto& [gap, i] : inner) {
+    if (gone == kThinned) break;
+    if (goes[i - 1] || goes[i + 1]) continue;
+    goes[i] = true;
+    ++gone;
+  }
   std::size_t kept = 0;
   for (std::size_t i = 0; i < packed_.size(); ++i) {
-    if (i < kCapacity / 2 && i % 2 == 1) continue;
-    packed_[kept++] = packed_[i];
+    if (!goes[i]) packed_[kept++] = packed_[i];
   }
   packed_.resize(kept);
 }

@@ -15,10 +15,11 @@ struct SeriesPoint {
   std::optional<std::uint64_t> nonreclaimable_bytes;
 };
 
-// The last minutes of one cgroup's memory. Bounded: kCapacity points of 12 bytes (3 KiB), kept
-// as KiB and milliseconds since the first point; grows only while points arrive. When full, old
-// points are thinned (every second one of the older half goes), so a slow leak keeps its start
-// and a fast one its detail. Not thread-safe.
+// How one cgroup's memory came to be what it is. Bounded: kCapacity points of 12 bytes (3 KiB), kept
+// as KiB and milliseconds since the first point; grows only while points arrive. When full, points
+// are thinned by age: those go whose neighbours lie closest for how long ago it was. So gaps grow
+// with age: over a minute from 20 ms to a second, over an hour from 50 ms to two or three minutes.
+// The first and the last stay. Not thread-safe.
 class Series {
  public:
   static constexpr std::size_t kCapacity = 256;

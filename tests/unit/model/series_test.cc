@@ -53,7 +53,7 @@ TEST(SeriesTest, add_when_older_than_the_last_is_ignored) {
   EXPECT_EQ(series.points()[0].usage_bytes, 1 * kMiB);
 }
 
-TEST(SeriesTest, add_when_full_thins_the_older_half_and_keeps_the_start) {
+TEST(SeriesTest, add_when_full_keeps_the_start_and_the_newest) {
   Series series;
   for (int i = 0; i < 10'000; ++i) series.add({at_ms(i * 1000), i * kMiB, {}});
   const auto points = series.points();
@@ -62,6 +62,35 @@ TEST(SeriesTest, add_when_full_thins_the_older_half_and_keeps_the_start) {
   EXPECT_EQ(points.back().usage_bytes, 9'999 * kMiB);
   EXPECT_EQ(points[points.size() - 2].usage_bytes, 9'998 * kMiB);
   for (std::size_t i = 1; i < points.size(); ++i) EXPECT_LT(points[i - 1].time, points[i].time);
+}
+
+// The widest gap for its age, seconds a second; the last second counts as equally old.
+double widest_gap_for_age(const std::vector<SeriesPoint>& points) {
+  double widest = 0;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    const double gap = std::chrono::duration<double>(points[i].time - points[i - 1].time).count();
+    const double age = std::chrono::duration<double>(points.back().time - points[i].time).count();
+    widest = std::max(widest, gap / (age + 1));
+  }
+  return widest;
+}
+
+TEST(SeriesTest, add_when_full_leaves_no_gap_wide_for_its_age) {
+  // A minute of readings, four a second and then near the limit a hundred: the start was once one straight line.
+  Series series;
+  for (int ms = 0; ms < 50'000; ms += 250) series.add({at_ms(ms), kMiB, {}});
+  for (int ms = 50'000; ms < 60'000; ms += 10) series.add({at_ms(ms), kMiB, {}});
+  EXPECT_LT(widest_gap_for_age(series.points()), 0.06);
+}
+
+TEST(SeriesTest, add_when_full_for_an_hour_leaves_no_gap_wide_for_its_age) {
+  Series series;
+  for (int ms = 0; ms < 3'600'000; ms += 50) {
+    series.add({at_ms(ms), kMiB, {}});
+    if (ms % 60'000 == 59'000) {
+      ASSERT_LT(widest_gap_for_age(series.points()), 0.12) << ms;
+    }
+  }
 }
 
 TEST(SeriesTest, add_when_49_days_passed_starts_over) {
