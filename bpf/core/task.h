@@ -24,11 +24,3 @@ static __always_inline void task__read_comm(struct task_struct *task, char *comm
 {
 	BPF_CORE_READ_STR_INTO((char(*)[16])comm, task, comm);
 }
-
-/* What wait(2) will report: the group's code if one was set, else the leader's. */
-static __always_inline __u32 task__exit_code(struct task_struct *task)
-{
-	if (BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT)
-		return BPF_CORE_READ(task, signal, group_exit_code);
-	return BPF_CORE_READ(task, group_leader, exit_code);
-}

@@ -109,9 +109,7 @@ struct oomw_watermark {
 struct oomw_exec {
 	struct oomw_header header;
 	__u32 pid; /* == tgid after exec */
-	__u32 parent_tgid;
 	__u32 uid;
-	__u32 reserved;
 	__u64 start_boottime_ns; /* of the process, unchanged by exec */
 	__u64 cgroup_id;
 	char comm[OOMW_COMM_LEN];
@@ -121,9 +119,8 @@ struct oomw_exec {
 struct oomw_exit {
 	struct oomw_header header;
 	__u32 tgid;
-	__u32 exit_code;	 /* as wait(2) reports it */
+	__u32 reserved;
 	__u64 start_boottime_ns; /* of the group leader */
-	__u64 cgroup_id;
 };
 
 /* cgroup_mkdir and cgroup_rmdir in a hierarchy that has the memory controller. */

@@ -124,17 +124,13 @@ Result<Event> to_event(const oomw_watermark& raw) {
 Result<Event> to_event(const oomw_exec& raw) {
   return ProcessExec{.time = time_of(raw.header),
                      .process = to_key(raw.pid, raw.start_boottime_ns),
-                     .parent_pid = to_pid(raw.parent_tgid),
                      .uid = raw.uid,
                      .cgroup = {raw.cgroup_id},
                      .comm = bounded_string(raw.comm)};
 }
 
 Result<Event> to_event(const oomw_exit& raw) {
-  return ProcessExit{.time = time_of(raw.header),
-                     .process = to_key(raw.tgid, raw.start_boottime_ns),
-                     .cgroup = {raw.cgroup_id},
-                     .exit_code = raw.exit_code};
+  return ProcessExit{.time = time_of(raw.header), .process = to_key(raw.tgid, raw.start_boottime_ns)};
 }
 
 Result<Event> to_event(const oomw_cgroup& raw) {

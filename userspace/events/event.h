@@ -74,7 +74,6 @@ struct WatermarkCrossed {
 struct ProcessExec {
   MonotonicTime time;
   ProcessKey process;
-  std::int32_t parent_pid = 0;
   std::uint32_t uid = 0;
   CgroupId cgroup;
   std::string comm;
@@ -83,8 +82,6 @@ struct ProcessExec {
 struct ProcessExit {
   MonotonicTime time;
   ProcessKey process;
-  CgroupId cgroup;
-  std::uint32_t exit_code = 0;  // wait(2) status
 };
 
 struct CgroupCreated {

@@ -118,7 +118,6 @@ template <typename A>
 void describe(A& a, Seen<A, ProcessExec>& e) {
   a("pid", e.process.pid);
   a("start_ticks", e.process.start_ticks);
-  a("parent_pid", e.parent_pid);
   a("uid", e.uid);
   a("cgroup", e.cgroup.value);
   a("comm", e.comm);
@@ -128,8 +127,6 @@ template <typename A>
 void describe(A& a, Seen<A, ProcessExit>& e) {
   a("pid", e.process.pid);
   a("start_ticks", e.process.start_ticks);
-  a("cgroup", e.cgroup.value);
-  a("exit_code", e.exit_code);
 }
 
 template <typename A>

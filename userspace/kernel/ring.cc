@@ -17,6 +17,23 @@
 
 namespace oomw {
 
+namespace {
+
+constexpr std::int64_t kLookNs = OOMW_LAZY_WAKE_NS;
+constexpr std::int64_t kGraceNs = OOMW_LOOK_GRACE_NS;
+// A record has its time before it is in the ring: 3 us, unless its CPU is taken away meanwhile.
+constexpr std::int64_t kCommitNs = 1'000'000;
+constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
+
+bool arm(int timer_fd, MonotonicTime when) {
+  itimerspec spec{};
+  spec.it_value.tv_sec = when.ns / kNanosecondsPerSecond;
+  spec.it_value.tv_nsec = when.ns % kNanosecondsPerSecond;
+  return ::timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &spec, nullptr) == 0;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Ring>> Ring::make(int map_fd, int next_looks_fd) {
   std::unique_ptr<Ring> ring(new Ring(next_looks_fd));
   ring->buffer_ = ring_buffer__new(map_fd, &Ring::on_record, ring.get(), nullptr);
@@ -40,28 +57,36 @@ Result<> Ring::watch() {
 
 int Ring::epoll_fd() const { return epoll_.get(); }
 
-// Set anew by every drain that took a record: what is sent in silence after that record comes
-// before this expires. So a storm wakes us once, and then we look as often as it would have.
-void Ring::look_again_later() const {
-  itimerspec when{};
-  when.it_value.tv_nsec = OOMW_LAZY_WAKE_NS;
-  // Before the timer's own beginning: never later than it fires.
-  const auto look_ns = static_cast<std::uint64_t>(SystemClock().now().ns) + OOMW_LAZY_WAKE_NS;
-  if (::timerfd_settime(timer_.get(), 0, &when, nullptr) != 0) return;
+// Set anew by every drain that took a record, so a storm wakes us once, and then we look as often as
+// it would have. A promise that ended with the timer would end before we are here again to renew it.
+void Ring::look_again_later() {
+  const MonotonicTime now = SystemClock().now();
+  if (!arm(timer_.get(), {now.ns + kLookNs})) return;
+  silent_until_ = {now.ns + kLookNs + kGraceNs};
+  const auto look_ns = static_cast<std::uint64_t>(silent_until_.ns);
   const std::uint32_t index = 0;
   if (next_looks_fd_ >= 0) bpf_map_update_elem(next_looks_fd_, &index, &look_ns, BPF_ANY);
+}
+
+// Nothing came, but what still may in silence is to be seen.
+void Ring::look_once_more() const {
+  if (silent_until_ > SystemClock().now()) (void)arm(timer_.get(), {silent_until_.ns + kCommitNs});
 }
 
 std::size_t Ring::drain(const std::function<void(Event)>& deliver, std::size_t max_records) {
   if (max_records == 0) return 0;
   std::uint64_t expirations = 0;
-  (void)!::read(timer_.get(), &expirations, sizeof(expirations));
+  const bool was_time = ::read(timer_.get(), &expirations, sizeof(expirations)) > 0;
   deliver_ = &deliver;
   taken_ = 0;
   max_records_ = max_records;
   ring_buffer__consume(buffer_);
   deliver_ = nullptr;
-  if (taken_ > 0) look_again_later();
+  if (taken_ > 0) {
+    look_again_later();
+  } else if (was_time) {
+    look_once_more();
+  }
   return taken_;
 }
 

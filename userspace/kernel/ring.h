@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "events/event.h"
@@ -15,8 +16,9 @@ struct ring_buffer;
 namespace oomw {
 
 // The consumer's end of the ring buffer. Core thread only.
-// Records that can wait (execs, exits) do not all wake us: for OOMW_LAZY_WAKE_NS after one did, or
-// after a drain() that took any, the next come in silence, and then epoll_fd() becomes readable.
+// Records that can wait (execs, exits) do not all wake us: OOMW_LAZY_WAKE_NS after one did, or after
+// a drain() that took any, epoll_fd() becomes readable, and those that come until then, and for
+// OOMW_LOOK_GRACE_NS more, come in silence.
 class Ring {
  public:
   // Maps the ring; map_fd may be closed afterwards. next_looks_fd, where the programs are told of
@@ -36,12 +38,14 @@ class Ring {
   static int on_record(void* self, void* data, std::size_t size);
   int take(const void* data, std::size_t size);
   Result<> watch();
-  void look_again_later() const;
+  void look_again_later();
+  void look_once_more() const;
 
   int next_looks_fd_;
   ring_buffer* buffer_ = nullptr;
   UniqueFd epoll_;  // readable when either of the two is
   UniqueFd timer_;
+  MonotonicTime silent_until_;                           // what the programs were told
   const std::function<void(Event)>* deliver_ = nullptr;  // during drain() only
   std::size_t taken_ = 0;
   std::size_t max_records_ = 0;

@@ -41,8 +41,8 @@ std::vector<Event> make_full_events() {
               kMaxU64,
               true},
       WatermarkCrossed{{1}, {2}, {3}, WatermarkReason::kTimeToLimit, 95, kMaxU64, 7, -0.1, Nanoseconds(-8), 9},
-      ProcessExec{{1}, {2, 3}, 4, 5, {6}, "exec"},
-      ProcessExit{{1}, {2, 3}, {4}, 0xffff'ffff},
+      ProcessExec{{1}, {2, 3}, 5, {6}, "exec"},
+      ProcessExit{{1}, {2, 3}},
       CgroupCreated{{1}, {2}, {3}, "/kubepods.slice/x", false},
       CgroupRemoved{{-1}, {kMaxU64}},
       ReclaimSampled{{1}, {2}, 3, 4, 5, kMaxU64},
@@ -103,7 +103,7 @@ std::vector<Event> make_empty_events() {
       HeapWalked{},     CollectorSampled{}, PodSeen{},       PodGone{},     PodsCurrent{},         TrendJudged{}};
 }
 
-ProcessExec make_exec(std::string comm) { return {{7}, {2, 3}, 4, 5, {6}, std::move(comm)}; }
+ProcessExec make_exec(std::string comm) { return {{7}, {2, 3}, 5, {6}, std::move(comm)}; }
 
 Event read_back(const Event& event) {
   auto read = event_from_json_line(to_json_line(event));

@@ -257,7 +257,7 @@ TEST_F(SamplerTest, exec_is_read_a_moment_later) {
   make();
   sampler->start();
   process(42, "/app");
-  sampler->on_event(ProcessExec{{}, {42, 4711}, 1, 0, id("app"), "app"});
+  sampler->on_event(ProcessExec{{}, {42, 4711}, 0, id("app"), "app"});
   EXPECT_THAT(all<ProcessSeen>(), IsEmpty());
   run_until([&] { return !all<ProcessSeen>().empty(); });
   ASSERT_EQ(all<ProcessSeen>().size(), 1u);
@@ -268,7 +268,7 @@ TEST_F(SamplerTest, recycled_pid_is_not_taken_for_the_one_that_execed) {
   make();
   sampler->start();
   process(42, "/", "9999");
-  sampler->on_event(ProcessExec{{}, {42, 4711}, 1, 0, {}, "app"});
+  sampler->on_event(ProcessExec{{}, {42, 4711}, 0, {}, "app"});
   run_for(milliseconds(150));
   EXPECT_THAT(all<ProcessSeen>(), IsEmpty());
 }
@@ -276,7 +276,7 @@ TEST_F(SamplerTest, recycled_pid_is_not_taken_for_the_one_that_execed) {
 TEST_F(SamplerTest, exec_storm_is_bounded_and_counted) {
   config.max_pending = 10;
   make();
-  for (int pid = 1; pid <= 15; ++pid) sampler->on_event(ProcessExec{{}, {pid, 1}, 1, 0, {}, "x"});
+  for (int pid = 1; pid <= 15; ++pid) sampler->on_event(ProcessExec{{}, {pid, 1}, 0, {}, "x"});
   EXPECT_EQ(sampler->lost().at("identify_queue"), 5u);
 }
 
@@ -303,7 +303,7 @@ TEST_F(SamplerTest, destroyed_with_work_waiting_runs_none_of_it) {
   V2Cgroup{}.write(tree, "cg/" + kScope);
   make();
   sampler->start();
-  sampler->on_event(ProcessExec{{}, {42, 4711}, 1, 0, {}, "app"});
+  sampler->on_event(ProcessExec{{}, {42, 4711}, 0, {}, "app"});
   const std::size_t told = events.size();
   sampler.reset();
   run_for(milliseconds(150));
