@@ -224,14 +224,14 @@ void HeapTrends::judge_locked(ProcessKey process) {
   const LeakReport report = find_leaks(series, limit_of_locked(process), config_.leak);
   if (report.readings < config_.leak.min_readings) return;
   const bool is_growing = !report.suspects.empty() || report.whole.judgement == LeakJudgement::kLeak;
-  const bool is_suspected = is_growing && report.span_seconds >= to_seconds(config_.suspect_after);
   const std::lock_guard lock(state_mutex_);
-  bool& known = suspicions_[process];
-  if (is_suspected && !known) {
+  Suspicion& suspicion = suspicions_[process];
+  const bool was_raised = suspicion.is_raised();
+  suspicion.add(is_growing, report.span_seconds, to_seconds(config_.suspect_after));
+  if (suspicion.is_raised() && !was_raised) {
     log::info("pid {}: {} call sites hold more and more, {:.0f} bytes/s in all", process.pid, report.suspects.size(),
               report.whole.slope);
   }
-  known = is_suspected;
 }
 
 void HeapTrends::publish_locked() {
@@ -246,7 +246,9 @@ void HeapTrends::publish_locked() {
 
 std::map<ProcessKey, bool> HeapTrends::suspicions() const {
   const std::lock_guard lock(state_mutex_);
-  return suspicions_;
+  std::map<ProcessKey, bool> raised;
+  for (const auto& [process, suspicion] : suspicions_) raised.emplace(process, suspicion.is_raised());
+  return raised;
 }
 
 TrendMetrics HeapTrends::metrics() const {

@@ -18,6 +18,7 @@
 #include "export/metrics_snapshot.h"
 #include "trends/leak_detector.h"
 #include "trends/trend_store.h"
+#include "trends/suspicion.h"
 #include "triggers/trend_schedule.h"
 
 namespace oomw {
@@ -125,7 +126,7 @@ class HeapTrends {
 
   mutable std::mutex state_mutex_;  // held for moments only
   TrendMetrics metrics_;
-  std::map<ProcessKey, bool> suspicions_;
+  std::map<ProcessKey, Suspicion> suspicions_;
   std::map<ProcessKey, std::uint64_t> limits_;  // as of the last look at its memory
 
   std::unique_ptr<WorkerPool> worker_;  // last: joined before what its tasks touch

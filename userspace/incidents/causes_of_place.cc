@@ -123,7 +123,8 @@ std::optional<Finding> judge_off_heap(const Evidence& evidence) {
 }
 
 // A heap whose garbage nobody collects yet looks large beside stacks and mappings, which call for as rare
-// collections themselves (Go's pacer counts stacks since 1.18): what a collection would leave counts.
+// collections themselves (Go's pacer counts stacks since 1.18, so there may be as much garbage as both): what a
+// collection would leave counts.
 std::optional<Finding> judge_beside_heap(const Evidence& evidence) {
   constexpr double kMaterial = 0.25;
   const Incident& incident = evidence.incident;
@@ -136,7 +137,7 @@ std::optional<Finding> judge_beside_heap(const Evidence& evidence) {
   const auto live = static_cast<double>(*best->live_bytes);
   const double since = std::max(static_cast<double>(*best->inuse_bytes) - live, 0.0);
   const double rest = anon - most_held(incident, static_cast<double>(*best->inuse_bytes));
-  if (rest <= live || rest <= since || rest < kMaterial * evidence.limit()) return std::nullopt;
+  if (rest <= live || rest + live <= since || rest < kMaterial * evidence.limit()) return std::nullopt;
   return Finding{
       "off_heap",
       0.55,

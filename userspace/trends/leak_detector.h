@@ -51,7 +51,8 @@ struct LeakParameters {
   // Memory that moves from one site to another is no leak: a cache that one function warms and another refreshes. The
   // whole heap must grow at this share of a site's slope at least, as far as its own interval can tell (with this
   // chance of an error: a leak hidden below the noise of a busy heap is not excluded by it). Nor is
-  // it one where the whole seems to grow by less and other sites lose as much for certain, each by its own test.
+  // it one where other sites lose as much for certain, each by its own test, unless the whole grows by
+  // so much for certain, too.
   double min_whole_share = 0.5;
   double whole_error = 0.01;
 
