@@ -223,11 +223,10 @@ void HeapTrends::judge_locked(ProcessKey process) {
   const TrendSeries series = series_of(*trend, config_.leak.min_gained_bytes, *first);
   const LeakReport report = find_leaks(series, limit_of_locked(process), config_.leak);
   if (report.readings < config_.leak.min_readings) return;
-  const bool is_growing = !report.suspects.empty() || report.whole.judgement == LeakJudgement::kLeak;
   const std::lock_guard lock(state_mutex_);
   Suspicion& suspicion = suspicions_[process];
   const bool was_raised = suspicion.is_raised();
-  suspicion.add(is_growing, report.span_seconds, to_seconds(config_.suspect_after));
+  suspicion.add(report.is_alarming, report.span_seconds, to_seconds(config_.suspect_after));
   if (suspicion.is_raised() && !was_raised) {
     log::info("pid {}: {} call sites hold more and more, {:.0f} bytes/s in all", process.pid, report.suspects.size(),
               report.whole.slope);

@@ -75,8 +75,22 @@ double range_of(const SiteSeries& series) {
   return highest - lowest;
 }
 
-// What sites gain and lose for certain, bytes per second. That is said by the order of their readings: a site of which
-// too few blocks are sampled to be called a leak may well be known to shrink.
+// What the sites that are tested lose for certain, bytes per second.
+double certain_losses(const std::vector<SiteTrend>& sites) {
+  double lost = 0;
+  for (const SiteTrend& site : sites) lost += site.slope_high < 0 ? -site.slope : 0;
+  return lost;
+}
+
+// Of few readings the whole heap's range is too wide to say it: where it seems not to grow and others lose for
+// certain what this one gains, it moved all the same.
+bool is_gained_from_others(const SiteTrend& trend, double lost, double whole_slope, const LeakParameters& p) {
+  const double needed = p.min_whole_share * trend.slope;
+  return whole_slope < needed && lost >= needed;
+}
+
+// What all sites gain and lose for certain, bytes per second. That is said by the order of their readings: a site of
+// which too few blocks are sampled to be called a leak may well be known to shrink.
 struct CertainSlopes {
   double gained = 0, lost = 0;
 };
@@ -92,14 +106,11 @@ CertainSlopes certain_slopes(const TrendSeries& series, const Test& test) {
   return sum;
 }
 
-// Of few readings the whole heap's range is too wide to say it: where others lose for certain what this one gains, and
-// nobody else gains it, it moved all the same. A sawtooth beside it may make the whole seem to grow, so only its
-// certain growth counts.
-bool is_gained_from_others(const SiteTrend& trend, const CertainSlopes& certain, const Slope& whole,
-                           const LeakParameters& p) {
-  const double needed = p.min_whole_share * trend.slope;
+// An alarm is for what cannot have moved: nobody lost as much for certain but to others who gained it for certain.
+// A sawtooth beside it may make the whole seem to grow, so only its certain growth counts.
+bool is_alarming(const SiteTrend& trend, const CertainSlopes& certain, const Slope& whole, const LeakParameters& p) {
   const double gained_by_others = certain.gained - (trend.slope_low > 0 ? trend.slope : 0);
-  return whole.low < needed && certain.lost - gained_by_others >= needed;
+  return !is_gained_from_others(trend, certain.lost - gained_by_others, whole.low, p);
 }
 
 // `doubt`: what it is if nothing but the number of readings speaks against a leak.
@@ -187,10 +198,14 @@ LeakReport find_leaks(const TrendSeries& series, std::optional<std::uint64_t> li
   report.is_undecided = !tested.empty() && !test.falls;
   std::vector<SiteTrend> judged;
   for (const SiteSeries* site : tested) judged.push_back(judge(*site, test));
+  const double lost = certain_losses(judged);
   const CertainSlopes certain = certain_slopes(series, test);
   for (const SiteTrend& trend : judged) {
-    if (is_gained_from_others(trend, certain, whole, parameters)) continue;
-    if (trend.judgement == LeakJudgement::kLeak) report.suspects.push_back(trend);
+    if (is_gained_from_others(trend, lost, whole.value, parameters)) continue;
+    if (trend.judgement == LeakJudgement::kLeak) {
+      report.suspects.push_back(trend);
+      report.is_alarming |= is_alarming(trend, certain, whole, parameters);
+    }
     if (trend.judgement == LeakJudgement::kLikelyLeak) report.likely.push_back(trend);
   }
   if (!report.suspects.empty()) report.likely.clear();
@@ -200,6 +215,7 @@ LeakReport find_leaks(const TrendSeries& series, std::optional<std::uint64_t> li
   test.sites = 1;
   test.falls = max_falls(report.readings, parameters.false_alarm);
   report.whole = judge(series.whole, test);
+  report.is_alarming |= report.whole.judgement == LeakJudgement::kLeak;
   return report;
 }
 
