@@ -118,7 +118,7 @@ std::optional<Peak> peak_that_came_back(const MemoryCurve& curve, double close, 
 // It comes and goes with the work, and at its busiest it takes about the limit. A leak is given back likewise where a
 // collector does that, but not all of it.
 std::optional<Finding> busiest_is_close(const Evidence& evidence) {
-  constexpr double kClose = 0.8, kBack = 0.2, kRising = 0.2, kMaterial = 0.1;
+  constexpr double kClose = 0.8, kBack = 0.15, kRising = 0.2, kMaterial = 0.1;
   if (!evidence.curve || !(evidence.limit() > 0)) return std::nullopt;
   const auto peak = peak_that_came_back(*evidence.curve, kClose * evidence.limit(), kBack * evidence.limit());
   if (!peak) return std::nullopt;

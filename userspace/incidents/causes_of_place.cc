@@ -94,6 +94,15 @@ std::optional<Finding> judge_page_cache(const Evidence& evidence) {
                               human_bytes(*file), ratio * 100, human_bytes(*usage))}};
 }
 
+// The kernel takes the largest, unless scores prefer another: where nobody scored lower than the victim, the others
+// were no larger, each for itself. Workers that are alike have no sibling to blame.
+bool are_others_alike(const Incident& incident, double victim_bytes, double others_bytes) {
+  constexpr double kAlike = 0.5;
+  if (!incident.others || incident.victims.size() != 1 || !incident.victims.front().oom_score_adj) return false;
+  if (incident.others->lowest_oom_score_adj < *incident.victims.front().oom_score_adj) return false;
+  return others_bytes >= kAlike * victim_bytes * static_cast<double>(incident.others->count);
+}
+
 // The victims' anon is exact at the kill; memory.stat is at most seconds old (its note says). In a
 // growing container that age can only make the rest look smaller, so a "yes" stands.
 std::optional<Finding> judge_sibling(const Evidence& evidence) {
@@ -101,6 +110,9 @@ std::optional<Finding> judge_sibling(const Evidence& evidence) {
   const auto total = stat_of(incident, "anon");
   const auto victims = victims_anon_bytes(incident);
   if (!total || !victims || *total <= *victims || *total - *victims <= *victims) return std::nullopt;
+  if (are_others_alike(incident, static_cast<double>(*victims), static_cast<double>(*total - *victims))) {
+    return std::nullopt;
+  }
   return Finding{"sibling",
                  0.6,
                  {fmt::format("the victims held {} of the container's {} anonymous memory; the other "

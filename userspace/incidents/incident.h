@@ -60,6 +60,12 @@ struct IncidentPod {
   std::string disagreement_kind, disagreement;
 };
 
+// Who else was in the container at the kill, as far as they were seen.
+struct OtherProcesses {
+  std::size_t count = 0;
+  std::int32_t lowest_oom_score_adj = 0;  // of them
+};
+
 struct Incident {
   static constexpr int kSchemaVersion = 1;
   std::string id;     // "20261121T030405Z-1a2b3c4d": UTC second of the kill and 8 hex
@@ -72,10 +78,11 @@ struct Incident {
   ContainerIdentity container;
   std::optional<IncidentPod> pod;  // none: the API did not tell, or it is no pod
   std::vector<IncidentVictim> victims;
-  std::size_t victim_count = 0;       // listed above or not
-  std::size_t merged_decisions = 0;   // other OOM decisions that this incident stands for; 0 but in a flood
-  CgroupId oom_group;                 // killed whole (memory.oom.group); none = each victim for itself
-  std::string oom_group_cgroup_path;  // its path; "" = none, or not known
+  std::size_t victim_count = 0;          // listed above or not
+  std::optional<OtherProcesses> others;  // none: nobody was seen
+  std::size_t merged_decisions = 0;      // other OOM decisions that this incident stands for; 0 but in a flood
+  CgroupId oom_group;                    // killed whole (memory.oom.group); none = each victim for itself
+  std::string oom_group_cgroup_path;     // its path; "" = none, or not known
   std::optional<std::int32_t> trigger_pid;
   std::string trigger_comm;
   std::optional<bool> trigger_same_cgroup;

@@ -22,6 +22,9 @@ constexpr Nanoseconds kReclaimAfterKill = std::chrono::seconds(1);
 // program can lay out a profile of any size in its memory.
 constexpr double kMostCoverage = 2.0;
 
+// Of which it is asked how likely the kernel was to choose them.
+constexpr std::size_t kMostOthers = 256;
+
 class Builder {
  public:
   Builder(const KillEvidence& evidence, const MemoryModel& model)
@@ -32,6 +35,7 @@ class Builder {
     who();
     pod();
     victims();
+    others();
     trigger();
     limit();
     memory_stat(selection.amend);
@@ -61,6 +65,7 @@ class Builder {
   void who();
   void pod();
   void victims();
+  void others();
   [[nodiscard]] IncidentVictim victim_of(const OomKill& kill) const;
   [[nodiscard]] std::optional<WallTime> start_of(ProcessKey process) const;
   void trigger();
@@ -174,6 +179,24 @@ IncidentVictim Builder::victim_of(const OomKill& kill) const {
   }
   victim.started = start_of(victim.process);
   return victim;
+}
+
+// Of a process that nobody has read the score is not known: a fork that died at once. Who came after the kill is a
+// restart.
+void Builder::others() {
+  const auto is_victim = [this](const ProcessState& process) {
+    return std::ranges::any_of(incident_.victims,
+                               [&](const IncidentVictim& v) { return v.process.pid == process.key.pid; });
+  };
+  OtherProcesses found;
+  for (const ProcessState* process : model_.processes_under(evidence_.container, kMostOthers, evidence_.first)) {
+    const MonotonicTime start{static_cast<std::int64_t>(process->key.start_ticks * kNanosecondsPerTick)};
+    if (!process->oom_score_adj || start > evidence_.first || is_victim(*process)) continue;
+    const std::int32_t score = *process->oom_score_adj;
+    found.lowest_oom_score_adj = found.count == 0 ? score : std::min(found.lowest_oom_score_adj, score);
+    ++found.count;
+  }
+  if (found.count > 0) incident_.others = found;
 }
 
 // Start times count from CLOCK_BOOTTIME, which is ahead of CLOCK_MONOTONIC by the time spent

@@ -245,6 +245,10 @@ std::string to_json(const Incident& incident) {
   // A kill of single processes has no group to know.
   const bool is_group_kill = incident.oom_group || !incident.oom_group_cgroup_path.empty();
   if (is_group_kill) json["oom_group_cgroup_path"] = text_or_null(incident.oom_group_cgroup_path);
+  if (incident.others) {
+    json["other_processes"] = {{"count", incident.others->count},
+                               {"lowest_oom_score_adj", incident.others->lowest_oom_score_adj}};
+  }
   if (incident.trend) json["trend"] = trend_json(*incident.trend);
   if (incident.collector) json["collector"] = collector_json(*incident.collector);
   if (const auto parts = reconcile(incident)) json["reconciliation"] = reconciliation_json(*parts);

@@ -201,6 +201,11 @@ void read_incident(JsonReader json, Incident& incident) {
   json.objects("victims", kMaxItems, [&](JsonReader victim) { incident.victims.push_back(read_victim(victim)); });
   json.read("victim_count", incident.victim_count);
   incident.victim_count = std::max(incident.victim_count, incident.victims.size());
+  json.object("other_processes", [&](JsonReader others) {
+    OtherProcesses& found = incident.others.emplace();
+    others.require("count", found.count);
+    others.require("lowest_oom_score_adj", found.lowest_oom_score_adj);
+  });
   json.read("merged_decisions", incident.merged_decisions);
   json.object("trigger", [&](JsonReader trigger) {
     trigger.read("pid", incident.trigger_pid);

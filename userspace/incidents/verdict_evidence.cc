@@ -52,6 +52,17 @@ Readings live_of_captures(const Incident& incident) {
   return live;
 }
 
+// A start may allocate to the limit before anything is collected, and what is told live then is not what stays: where
+// all that follows the first reading rises from below it, it is of the start.
+Readings without_start(Readings live) {
+  constexpr std::size_t kLeast = 6;
+  constexpr double kReturns = 0.5, kSteady = 0.25;
+  if (live.size() < kLeast || live_rise(live).return_share <= kReturns) return live;
+  Readings rest(live.begin() + 1, live.end());
+  const LiveRise rise = live_rise(rest);
+  return rise.is_chance_small && rise.return_share <= kSteady ? rest : live;
+}
+
 }  // namespace
 
 LiveRise live_rise(const Readings& live) {
@@ -79,7 +90,7 @@ LiveRise live_rise(const Readings& live) {
 Evidence::Evidence(const Incident& of)
     : incident(of),
       curve(MemoryCurve::of(of)),
-      live(of.trend ? live_of_trend(of, *of.trend) : live_of_captures(of)),
+      live(without_start(of.trend ? live_of_trend(of, *of.trend) : live_of_captures(of))),
       rise(live_rise(live)) {}
 
 // A quarter of the time, so that nobody's start is a leak: a service may load for as long as that, and where it is near

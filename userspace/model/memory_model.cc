@@ -194,13 +194,14 @@ const CgroupState* MemoryModel::find_cgroup(CgroupId id) const {
   return it == cgroups_.end() ? nullptr : &it->second;
 }
 
-std::vector<const ProcessState*> MemoryModel::processes_under(CgroupId id, std::size_t max) const {
+std::vector<const ProcessState*> MemoryModel::processes_under(CgroupId id, std::size_t max,
+                                                              std::optional<MonotonicTime> at) const {
   std::vector<const ProcessState*> result;
   std::vector<CgroupId> queue{id};
   // A cgroup is queued once per parent link, and a link leads up only one way; the size bound
   // is for links that a damaged recording closed into a ring.
   for (std::size_t next = 0; next < queue.size() && queue.size() <= kMaxCgroups && result.size() < max; ++next) {
-    processes_.collect(queue[next], max, result);
+    processes_.collect(queue[next], max, result, at);
     if (auto it = children_.find(queue[next]); it != children_.end()) {
       queue.insert(queue.end(), it->second.begin(), it->second.end());
     }

@@ -92,8 +92,9 @@ class MemoryModel {
   [[nodiscard]] const CgroupState* find_cgroup(CgroupId id) const;
   // The process with this pid now (or lingering). start_ticks 0 in key matches any.
   [[nodiscard]] const ProcessState* find_process(ProcessKey key) const { return processes_.find(key); }
-  // Living processes in the cgroup itself and below it, at most `max`.
-  [[nodiscard]] std::vector<const ProcessState*> processes_under(CgroupId id, std::size_t max) const;
+  // Processes in the cgroup itself and below it that live, or lived at `at`; at most `max`.
+  [[nodiscard]] std::vector<const ProcessState*> processes_under(CgroupId id, std::size_t max,
+                                                                 std::optional<MonotonicTime> at = std::nullopt) const;
   [[nodiscard]] std::optional<EffectiveLimit> effective_limit(CgroupId id) const;
   // `id` itself or its nearest ancestor that has a container identity (id or unit not empty).
   [[nodiscard]] const CgroupState* container_of(CgroupId id) const;

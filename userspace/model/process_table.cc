@@ -70,13 +70,14 @@ const ProcessState* ProcessTable::find(ProcessKey key) const {
   return it != processes_.end() && is_same(it->second.key, key) ? &it->second : nullptr;
 }
 
-void ProcessTable::collect(CgroupId cgroup, std::size_t max, std::vector<const ProcessState*>& result) const {
+void ProcessTable::collect(CgroupId cgroup, std::size_t max, std::vector<const ProcessState*>& result,
+                           std::optional<MonotonicTime> at) const {
   auto it = by_cgroup_.find(cgroup);
   if (it == by_cgroup_.end()) return;
   for (std::int32_t pid : it->second) {
     if (result.size() >= max) return;
     const ProcessState& state = processes_.at(pid);
-    if (!state.exited_at) result.push_back(&state);
+    if (!state.exited_at || (at && *state.exited_at > *at)) result.push_back(&state);
   }
 }
 

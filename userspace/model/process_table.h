@@ -44,8 +44,9 @@ class ProcessTable {
   void expire(MonotonicTime oldest_kept);
 
   [[nodiscard]] const ProcessState* find(ProcessKey key) const;
-  // Appends the living processes of this very cgroup, by pid, until result holds `max`.
-  void collect(CgroupId cgroup, std::size_t max, std::vector<const ProcessState*>& result) const;
+  // Appends the processes of this very cgroup that live, or lived at `at`, by pid, until result holds `max`.
+  void collect(CgroupId cgroup, std::size_t max, std::vector<const ProcessState*>& result,
+               std::optional<MonotonicTime> at = std::nullopt) const;
   [[nodiscard]] std::size_t size() const { return processes_.size(); }
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 

@@ -6,12 +6,13 @@
 namespace oomw {
 
 // Whether a leak is told of while the process lives. It is judged anew at each reading, so what chance brings about
-// once in a hundred judgements it does bring about: of 30 healthy runs of half an hour two were called, for one reading
-// each. What leaks is called again: only growth that was seen by every judgement for a tenth of the time counts.
+// once in a hundred judgements it does bring about, and a load that doubles is growth for ten minutes: three of 33
+// healthy runs of half an hour were called. What leaks is called again and again: only growth that was seen by every
+// judgement for a third of the time counts.
 // Pure; the caller locks.
 class Suspicion {
  public:
-  static constexpr double kLastingShare = 0.1;
+  static constexpr double kLastingShare = 1.0 / 3;
 
   // After each judgement; span_seconds: between the first and the last reading that count (LeakReport), of which
   // least_seconds are needed.

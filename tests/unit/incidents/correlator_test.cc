@@ -39,6 +39,27 @@ TEST_F(CorrelatorTest, victim_is_completed_from_what_was_read_while_it_lived) {
   EXPECT_EQ(incident.victims[0].started->ns, 5 * 10'000'000 + kWallOffset);
 }
 
+ProcessSeen scored(std::int32_t pid, std::uint64_t start, std::uint64_t cgroup, std::int32_t score) {
+  ProcessSeen e = testing::seen(pid, start, cgroup);
+  e.oom_score_adj = score;
+  return e;
+}
+
+// Nested, at another score, gone since; not the victim itself, another container's, a restart, or one nobody read.
+TEST_F(CorrelatorTest, who_else_was_in_the_container_is_told_with_the_lowest_score) {
+  const auto after = static_cast<std::uint64_t>(at_ms(1010).ns / 10'000'000);
+  for (const ProcessSeen& e : {scored(10, 5, 2, 1000), scored(11, 5, 2, 7), scored(12, 5, 3, -3), scored(13, 5, 2, 9),
+                               scored(21, 5, 4, -999), scored(14, after, 2, -999), testing::seen(15, 5, 2)}) {
+    apply(e);
+  }
+  apply(killed(10, 5, 2, 2, 1000));
+  apply(testing::exited(13, 5, 1001));
+  const Incident incident = take_one(1005);
+  ASSERT_TRUE(incident.others.has_value());
+  EXPECT_EQ(incident.others->count, 3u);
+  EXPECT_EQ(incident.others->lowest_oom_score_adj, -3);
+}
+
 TEST_F(CorrelatorTest, id_when_replayed_is_the_same) {
   apply(killed(10, 5, 2, 2, 1000));
   const std::string first = take_one(1005).id;

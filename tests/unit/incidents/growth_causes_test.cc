@@ -176,6 +176,34 @@ std::vector<Pattern> patterns() {
        [] { return with_memory(64, [](double t) { return 0.8 * t + 0.2 * std::fmod(t * 12, 1.0); }); }},
       {"a sawtooth whose troughs do not rise", "", 0,
        [] { return with_memory(64, [](double t) { return 0.55 + 0.2 * std::fmod(t * 12, 1.0); }); }},
+      {"a leak that fills what a burst left behind before it takes more", "leak", 0.5,
+       [] {
+         return with_memory(61, [](double t) {
+           if (t < 0.3) return 0.22 + t;
+           return t < 0.4 ? 0.52 + 2.2 * (t - 0.3) : t < 0.6 ? 0.74 : 0.74 + 0.65 * (t - 0.6);
+         });
+       }},
+      {"one that stands still in the second half", "", 0,
+       [] {
+         return with_memory(61, [](double t) { return t < 0.6 ? 0.1 + t : t < 0.9 ? 0.7 : 0.7 + 2 * (t - 0.9); });
+       }},
+      {"a leak that Go's own memory limit keeps flat, behind a start that was told as live", "leak", 0.85,
+       [=] {
+         Incident incident = with_memory(56, [](double t) {
+           return t < 0.2 ? 4 * t : t < 0.8 ? 0.83 : 0.83 + 0.8 * (t - 0.8);
+         });
+         add_live(incident, 41, {172, 72, 88, 112, 134, 150, 159, 180, 199, 215, 226, 224, 240});
+         incident.trend->sites = {site("leak", 35, 174)};
+         incident.trend->suspects = 1;
+         return incident;
+       }},
+      {"a peak close to the limit that came back, and one that did not fit", "undersized", 0.5,
+       [] {
+         return with_memory(41, [](double t) {
+           if (t < 0.3) return 2.2 * t;
+           return t > 0.5 && t < 0.6 ? 0.84 : t < 0.95 ? 0.67 : 0.67 + 6.6 * (t - 0.95);
+         });
+       }},
       {"flat and close", "undersized", 0.6, [] { return with_memory(60, flat); }},
       {"flat and close for some seconds only", "undersized", 0.5, [] { return with_memory(14, flat); }},
       {"flat and close, and so is the live heap", "undersized", 0.7,

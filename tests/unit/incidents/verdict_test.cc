@@ -75,11 +75,25 @@ TEST(VerdictTest, shmem_at_half_of_usage_is_tmpfs) {
 
 TEST(VerdictTest, anon_held_mostly_by_others_is_sibling) {
   Incident incident = flat_incident();
+  incident.others.reset();
   incident.memory_stat["anon"] = 250'000'000;
   incident.victims[0].rss->anon_bytes = 50'000'000;
   EXPECT_EQ(cause_of(incident), "sibling");
   incident.victims[0].rss->anon_bytes = 125'000'000;
   EXPECT_EQ(cause_of(incident), "");
+}
+
+TEST(VerdictTest, workers_that_are_alike_have_no_sibling_to_blame) {
+  Incident incident = flat_incident();
+  incident.memory_stat["anon"] = 200'000'000;
+  incident.victims[0].rss->anon_bytes = 50'000'000;
+  incident.victims[0].oom_score_adj = 0;
+  incident.others = {.count = 3, .lowest_oom_score_adj = 0};
+  EXPECT_EQ(cause_of(incident), "");
+  incident.others = {.count = 3, .lowest_oom_score_adj = -500};  // one of them may be large and was spared
+  EXPECT_EQ(cause_of(incident), "sibling");
+  incident.others = {.count = 30, .lowest_oom_score_adj = 0};  // many small ones: they fill it together
+  EXPECT_EQ(cause_of(incident), "sibling");
 }
 
 TEST(VerdictTest, victims_without_known_memory_are_not_judged_against_siblings) {

@@ -162,6 +162,14 @@ TEST(MemoryModelTest, processes_under_when_nested_finds_the_living_of_all_levels
   EXPECT_EQ(model.processes_under({1}, 2).size(), 2u);
 }
 
+TEST(MemoryModelTest, processes_under_at_a_time_finds_who_lived_then) {
+  MemoryModel model = tree();
+  apply_all(model, {seen(10, 5, 2), seen(11, 5, 2), exited(11, 5, 100)});
+  EXPECT_EQ(model.processes_under({2}, 10).size(), 1u);
+  EXPECT_EQ(model.processes_under({2}, 10, at_ms(99)).size(), 2u);
+  EXPECT_EQ(model.processes_under({2}, 10, at_ms(101)).size(), 1u);
+}
+
 TEST(MemoryModelTest, container_of_when_nested_is_the_nearest_named) {
   MemoryModel model = tree();
   model.apply(identified(2, std::string(64, 'a'), "web"));

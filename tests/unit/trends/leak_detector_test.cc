@@ -230,8 +230,8 @@ TEST(LeakDetector, a_leak_beside_a_site_that_shrinks_by_less_is_still_a_leak) {
   EXPECT_EQ(process.report().suspects.size(), 1u);
 }
 
-// A working set whose entries replace each other, beside a buffer that fills and empties: by chance that makes the whole
-// seem to grow, too.
+// A working set whose entries replace each other, beside a buffer that fills and empties: by chance that makes the
+// whole seem to grow, too.
 TEST(LeakDetector, memory_that_moved_beside_a_sawtooth_is_no_alarm) {
   int called = 0;
   for (std::uint32_t seed = 1; seed <= 100; ++seed) {

@@ -14,23 +14,23 @@ TEST(Suspicion, growth_seen_once_raises_none) {
   EXPECT_FALSE(suspicion.is_raised());
 }
 
-TEST(Suspicion, growth_seen_for_a_tenth_of_the_time_raises_one) {
+TEST(Suspicion, growth_seen_for_a_third_of_the_time_raises_one) {
   Suspicion suspicion;
   suspicion.add(true, 1000, kLeast);
-  suspicion.add(true, 1100, kLeast);
+  suspicion.add(true, 1480, kLeast);
   EXPECT_FALSE(suspicion.is_raised());
-  suspicion.add(true, 1112, kLeast);
+  suspicion.add(true, 1520, kLeast);
   EXPECT_TRUE(suspicion.is_raised());
 }
 
 TEST(Suspicion, a_judgement_without_it_ends_it_at_once_and_begins_anew) {
   Suspicion suspicion;
   suspicion.add(true, 1000, kLeast);
-  suspicion.add(true, 1200, kLeast);
+  suspicion.add(true, 1600, kLeast);
   ASSERT_TRUE(suspicion.is_raised());
-  suspicion.add(false, 1250, kLeast);
+  suspicion.add(false, 1650, kLeast);
   EXPECT_FALSE(suspicion.is_raised());
-  suspicion.add(true, 1300, kLeast);
+  suspicion.add(true, 1700, kLeast);
   EXPECT_FALSE(suspicion.is_raised());
 }
 
