@@ -163,6 +163,40 @@ TEST_F(SourceTest, drain_stops_at_its_bound_and_goes_on_where_it_stopped) {
   EXPECT_GE(source_->drain(count, 100), 4u);
 }
 
+// An exec and an exit wake nobody while the reader promised to look by itself: whenever in that time they come, and
+// though nothing comes after them.
+TEST_F(SourceTest, records_that_come_in_silence_are_seen_without_another) {
+  OOMW_LOAD_OR_SKIP(only("process_lifecycle"), "process_lifecycle");
+  const auto run_true = [this] {
+    ChildProcess child(cgroup_.get(), [] {
+      ::execl("/bin/true", "true", nullptr);
+      return 1;
+    });
+    child.go();
+    EXPECT_EQ(child.wait(), 0);
+    return child.pid();
+  };
+  // As the daemon's loop does: what comes is taken at once, until the time is over.
+  const auto take_for = [this](std::chrono::milliseconds time) {
+    const auto until = std::chrono::steady_clock::now() + time;
+    pollfd wait{source_->ring_fd(), POLLIN, 0};
+    for (auto left = time; left.count() > 0;
+         left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now())) {
+      if (::poll(&wait, 1, static_cast<int>(left.count())) <= 0) continue;
+      source_->drain([this](Event event) { events_.push_back(std::move(event)); }, 256);
+    }
+  };
+  for (int delay_ms = 1; delay_ms <= 30; delay_ms += 2) {
+    run_true();
+    take_for(std::chrono::milliseconds(delay_ms));
+    const pid_t second = run_true();
+    collect(std::chrono::milliseconds(200));
+    const auto is_second = [second](const auto& event) { return event.process.pid == second; };
+    EXPECT_EQ(events_where<ProcessExec>(is_second).size(), 1u) << delay_ms;
+    EXPECT_EQ(events_where<ProcessExit>(is_second).size(), 1u) << delay_ms;
+  }
+}
+
 TEST_F(SourceTest, more_limited_cgroups_than_entries_are_counted_as_lost) {
   KernelConfig config = only("watermark");
   config.max_cgroups = 1;
