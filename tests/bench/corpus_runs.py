@@ -166,8 +166,9 @@ class Runner:
         return outcome
 
     def incident_of(self, scene):
-        """The first: what is killed after it belongs to it, or is the same again."""
-        return next((i for i in self.witness.incidents() if i["container"]["cgroup_path"] in scene.paths()), None)
+        """The first: what is killed after it belongs to it, or is the same again. Names tell only the second."""
+        found = [i for i in self.witness.incidents() if i["container"]["cgroup_path"] in scene.paths()]
+        return min(found, key=lambda incident: incident["time"], default=None)
 
     def _watch_kill(self, scene, outcome, start):
         try:
