@@ -19,11 +19,14 @@ namespace oomw {
 //   0    ancestor_limit      the limit that was hit is above the container                       0.9
 //   1    page_cache_or_tmpfs shmem is half of the usage                                          0.8
 //                            page cache that the victims' memory leaves room for is half of it   0.7
-//   2    sibling             other processes of the container held more than the victims         0.6
+//   2    sibling             other processes of the container held more than the victims; not
+//                            where none had a lower oom_score_adj, so none was larger, and they
+//                            held half as much each or more: workers that are alike              0.6
 //   3    off_heap            a whole profile of the end explains less than half of what the
 //                            victims held, and the heap held no more at any reading              0.7
-//   4    off_heap            of live heap, heap since the last collection, and the rest of what
-//                            the victim held, the rest is the most, and a quarter of the limit   0.55
+//   4    off_heap            what the victim held beside its heap is more than what is live in
+//                            it, with that more than the heap since the last collection, and a
+//                            quarter of the limit                                                0.55
 //   4    leak                see below; beside a spike of 0.8 at most 0.75                      0.35 - 0.85
 //   4    spike               half of the limit was gained within 10 s                            0.8
 //                            ... at a pace that is not twice that of the time before, or to
@@ -47,7 +50,8 @@ namespace oomw {
 //     it is that, and one site made half of it, or the memory curve below agrees                 0.65
 //     neither                                                                                    0.5
 //   The memory that is never given back (MemoryCurve::floor_from) rose in each quarter of the run after its
-//     first eighth, by more than half of an even share, in all by a quarter of the limit; by half of it
+//     first eighth, by more than half of an even share (of a program that is not Go's, in three of them: malloc
+//     fills what a burst left behind), in all by a quarter of the limit; by half of it
 //     where it is a Go program, whose heap grows until a collection; not where its live heap is known to
 //     be flat, nor where it did not go on after the last collection, nor where it never collects. Which code
 //     does it is not known.                                                                      0.5
@@ -72,7 +76,7 @@ namespace oomw {
 //     GOMEMLIMIT), with what the process holds beside it, is more than the limit                 0.65
 //     ... but no collection was seen in that time: growth since cannot be told from garbage; or it has no trend
 //     in the second half of the time only; or it came at once, not at its median pace            0.5
-//   It had come to 80 % of the limit before and gone back by a fifth of it, and its live heap, if it is known,
+//   It had come to 80 % of the limit before and gone back by 15 % of it, and its live heap, if it is known,
 //     does not rise                                                                              0.5
 //   A Go program's last collection was a third of the time ago, or more, and it has no GOMEMLIMIT below the
 //     limit: what it died of may be garbage                                                      0.45
