@@ -17,8 +17,8 @@
 #include "events/trend_judged.h"
 #include "export/metrics_snapshot.h"
 #include "trends/leak_detector.h"
-#include "trends/trend_store.h"
 #include "trends/suspicion.h"
+#include "trends/trend_store.h"
 #include "triggers/trend_schedule.h"
 
 namespace oomw {

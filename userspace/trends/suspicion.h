@@ -19,8 +19,8 @@ class Suspicion {
   void add(bool is_growing, double span_seconds, double least_seconds) {
     if (!is_growing) growing_since_.reset();
     if (is_growing && !growing_since_) growing_since_ = span_seconds;
-    is_raised_ = is_growing && span_seconds >= least_seconds &&
-                 span_seconds - *growing_since_ >= kLastingShare * span_seconds;
+    is_raised_ =
+        is_growing && span_seconds >= least_seconds && span_seconds - *growing_since_ >= kLastingShare * span_seconds;
   }
   [[nodiscard]] bool is_raised() const { return is_raised_; }
 
