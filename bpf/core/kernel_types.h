@@ -105,20 +105,16 @@ struct cred {
 
 struct signal_struct {
 	atomic_t live;
-	int group_exit_code;
-	unsigned int flags;
 	short oom_score_adj;
 };
 
 struct task_struct {
 	int pid;
 	int tgid;
-	int exit_code;
 	unsigned int flags;
 	char comm[16];
 	__u64 start_boottime;
 	struct task_struct *group_leader;
-	struct task_struct *real_parent;
 	struct mm_struct *mm;
 	const struct cred *real_cred;
 	struct signal_struct *signal;
@@ -140,9 +136,6 @@ struct oom_control {
 #define MM_FILEPAGES 0
 #define MM_ANONPAGES 1
 #define MM_SHMEMPAGES 3
-
-/* signal_struct.flags; unchanged since 2.6. */
-#define SIGNAL_GROUP_EXIT 0x4
 
 /* task_struct.flags; unchanged since 2.6. */
 #define PF_EXITING 0x4

@@ -45,7 +45,7 @@ class Ring {
   ring_buffer* buffer_ = nullptr;
   UniqueFd epoll_;  // readable when either of the two is
   UniqueFd timer_;
-  MonotonicTime silent_until_;                           // what the programs were told
+  MonotonicTime silent_until_;                           // as the programs were told
   const std::function<void(Event)>* deliver_ = nullptr;  // during drain() only
   std::size_t taken_ = 0;
   std::size_t max_records_ = 0;
