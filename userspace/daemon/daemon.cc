@@ -74,6 +74,7 @@ Result<> Daemon::Impl::start() {
   for (const std::string& refused : protect_self()) log::debug("self protection: {}", refused);
   config.watermark_gate.max_watched = std::min(config.watermark_gate.max_watched, allow_open_files() / 4);
   ASSIGN_OR_RETURN(loop, EventLoop::make());
+  correlator_alarm.emplace(*loop, clock, [this] { settle(); });
   RETURN_IF_ERROR(watch_signals());
   if (Result<CgroupFs> probed = CgroupFs::probe(config.cgroup_root); probed.has_value()) {
     cgroups = std::move(*probed);

@@ -143,23 +143,13 @@ void Daemon::Impl::write_ready_incidents() {
   for (Incident& incident : pipeline->take_incidents(clock.now(), wall_offset_ns(clock))) {
     writer->write(std::move(incident));
   }
-  arm_correlator();
+  if (const auto due = pipeline->next_incident_due()) correlator_alarm->ring_by(*due);
 }
 
 void Daemon::Impl::observe_leads(const Incident& incident) {
   for (const IncidentCapture& capture : incident.captures) {
     if (capture.result == "ok") capture_metrics.lead_seconds.observe(capture.lead_seconds);
   }
-}
-
-void Daemon::Impl::arm_correlator() {
-  const std::optional<MonotonicTime> due = pipeline->next_incident_due();
-  if (!due || (correlator_armed_for && *correlator_armed_for <= *due)) return;
-  correlator_armed_for = due;
-  (void)loop->add_once(std::max(*due - clock.now(), Nanoseconds(0)), [this] {
-    correlator_armed_for.reset();
-    settle();
-  });
 }
 
 // A moment later, see LedgerPace. Dying in between does not lose the kill: the next run compares

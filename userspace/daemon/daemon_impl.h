@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/alarm.h"
 #include "base/event_loop.h"
 #include "base/memory_budget.h"
 #include "base/unique_fd.h"
@@ -59,7 +60,7 @@ struct Daemon::Impl {
   LedgerPace ledger_pace;
   PrepareBudget prepare_budget;
   std::vector<WatermarkCrossed> crossed;  // whose cgroups are to be read once the batch is in
-  std::optional<MonotonicTime> correlator_armed_for;
+  std::optional<Alarm> correlator_alarm;
   bool is_first_snapshot_ready = false;
   std::string boot_id;
 
@@ -122,7 +123,6 @@ struct Daemon::Impl {
   void settle();
   void dispatch_orders();
   void write_ready_incidents();
-  void arm_correlator();
   void observe_leads(const Incident& incident);
   void save_ledger_if_changed();
   void save_ledger();

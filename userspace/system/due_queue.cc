@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "system/due_queue.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace oomw {
@@ -15,9 +14,7 @@ MonotonicTime next_slot(MonotonicTime time) {
 }  // namespace
 
 DueQueue::DueQueue(EventLoop& loop, const Clock& clock, std::size_t max_size)
-    : loop_(loop), clock_(clock), max_size_(max_size) {}
-
-DueQueue::~DueQueue() { loop_.remove(timer_); }
+    : clock_(clock), max_size_(max_size), alarm_(loop, clock, [this] { run_due(); }) {}
 
 bool DueQueue::push(Nanoseconds delay, std::function<void()> task) {
   if (tasks_.size() >= max_size_) {
@@ -30,17 +27,11 @@ bool DueQueue::push(Nanoseconds delay, std::function<void()> task) {
 }
 
 void DueQueue::arm() {
-  if (tasks_.empty()) return;
-  const MonotonicTime first = tasks_.begin()->first;
-  if (armed_for_ && *armed_for_ <= first) return;
-  loop_.remove(timer_);
-  armed_for_ = first;
-  timer_ = loop_.add_once(std::max(first - clock_.now(), Nanoseconds(0)), [this] { run_due(); });
+  if (!tasks_.empty()) alarm_.ring_by(tasks_.begin()->first);
 }
 
 // Each task is taken out before it runs: it may push more.
 void DueQueue::run_due() {
-  armed_for_.reset();
   const MonotonicTime now = clock_.now();
   while (!tasks_.empty() && tasks_.begin()->first <= now) {
     auto node = tasks_.extract(tasks_.begin());

@@ -4,9 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 
-#include "base/event_loop.h"
+#include "base/alarm.h"
 
 namespace oomw {
 
@@ -19,7 +18,6 @@ class DueQueue {
   static constexpr Nanoseconds kSlot = std::chrono::milliseconds(10);
 
   DueQueue(EventLoop& loop, const Clock& clock, std::size_t max_size);
-  ~DueQueue();
   DueQueue(const DueQueue&) = delete;
   DueQueue& operator=(const DueQueue&) = delete;
 
@@ -31,13 +29,11 @@ class DueQueue {
   void arm();
   void run_due();
 
-  EventLoop& loop_;
   const Clock& clock_;
   std::size_t max_size_;
   std::uint64_t dropped_ = 0;
   std::multimap<MonotonicTime, std::function<void()>> tasks_;
-  WatchId timer_;
-  std::optional<MonotonicTime> armed_for_;
+  Alarm alarm_;
 };
 
 }  // namespace oomw
