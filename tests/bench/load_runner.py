@@ -59,10 +59,14 @@ def run_once(argv, procs_file, on_pid=None):
     return Cost(usage.ru_utime + usage.ru_stime, time.monotonic() - started)
 
 
-def cpu_seconds(pid):
-    """Time on a CPU of all its threads that live, to the nanosecond: /proc/PID/stat counts ticks of 10 ms."""
+def cpu_seconds(pid, name=""):
+    """Time on a CPU of all its threads that live and whose name begins so, to the nanosecond: /proc/PID/stat counts
+    ticks of 10 ms."""
     total_ns = 0
     for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/comm") as f:
+            if not f.read().startswith(name):
+                continue
         with open(f"/proc/{pid}/task/{thread}/schedstat") as f:
             total_ns += int(f.read().split()[0])
     return total_ns / 1e9

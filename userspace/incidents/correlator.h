@@ -23,7 +23,7 @@ struct CorrelatorConfig {
   // Kill to first writing, so that a capture in flight lands. Also what tells decisions apart where
   // nothing better does: a second one for the same limit takes a failed allocation later.
   Nanoseconds settle = std::chrono::milliseconds(5);
-  // Captures and samples that arrive this long after the last victim still amend the incident.
+  // Captures and samples that arrive this long after the last victim still amend the incident, and up to 1 s more.
   Nanoseconds amend = std::chrono::seconds(5);
   // Walks of the dying are decoded one after the other: 0.7 s for the largest on a quiet node, 7 s on
   // a busy one, and 256 may wait. A walk is its victim's alone, so late ones cannot be mistaken.

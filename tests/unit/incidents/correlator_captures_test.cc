@@ -210,5 +210,16 @@ TEST_F(CorrelatorCapturesTest, capture_after_the_amend_window_changes_nothing) {
   EXPECT_FALSE(correlator_.next_due().has_value());
 }
 
+TEST_F(CorrelatorCapturesTest, windows_of_kills_of_one_second_end_with_one_wake_up) {
+  apply(killed(10, 5, 2, 2, 1100));
+  apply(killed(20, 5, 4, 4, 1300));
+  EXPECT_EQ(take(1400).size(), 2u);
+  EXPECT_EQ(correlator_.next_due(), at_ms(7'000));
+  EXPECT_TRUE(take(7'000).empty());
+  EXPECT_EQ(correlator_.next_due(), at_ms(47'000));
+  EXPECT_TRUE(take(47'000).empty());
+  EXPECT_FALSE(correlator_.next_due().has_value());
+}
+
 }  // namespace
 }  // namespace oomw
