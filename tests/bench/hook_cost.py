@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 
 from bench_support import tools
 from load_runner import LOAD_CPU, TRACER_CPU, built
@@ -15,9 +16,11 @@ PAGE_FAULT_HOOK = "on_rss_stat"  # what rests far below limits: WatermarkGate
 
 
 def binary():
-    """Beside the oomwitness that is measured; None if it was not built."""
+    """Of the build folder that the measured oomwitness is in: it holds the same programs."""
     path = os.path.join(os.path.dirname(os.path.dirname(tools.BINARY)), "tests", "hook_cost_bench")
-    return path if os.access(path, os.X_OK) else None
+    if not os.access(path, os.X_OK):
+        sys.exit(f"{path} is not there: --binary must be in a build folder that has hook_cost_bench")
+    return path
 
 
 class EndlessLoad:
