@@ -82,3 +82,15 @@ def wait_idle(pid, deadline_s=10.0):
         if now - before < 0.001:
             return
         before = now
+
+
+def wait_watched(pid, deadline_s=180):
+    """Until its threads that ask v1's kernel to announce levels have none left: a grace period of RCU for each level of
+    each limit, once, which is no cost of a container and second. (seconds, CPU seconds)."""
+    since, last, before = time.monotonic(), time.monotonic(), -1.0
+    while time.monotonic() - last < 2 and time.monotonic() - since < deadline_s:
+        time.sleep(0.2)
+        now = cpu_seconds(pid, "oomw-levels")
+        if now != before:
+            last, before = time.monotonic(), now
+    return last - since, before

@@ -16,7 +16,7 @@ import sys
 import time
 
 from bench_support import MIB, Bars, Site, arguments, print_conditions, table
-from load_runner import LOAD_CPU, TRACER_CPU, built, cpu_seconds, run_once, wait_idle
+from load_runner import LOAD_CPU, TRACER_CPU, built, cpu_seconds, run_once, wait_idle, wait_watched
 from program_stats import map_bytes
 
 from harness.cgroup import MemoryCgroup
@@ -99,18 +99,6 @@ def start_daemon(site, name, containers, config=""):
     return daemon
 
 
-def wait_watched(daemon, deadline_s=180):
-    """Until its threads that ask v1's kernel to announce levels have none left: a grace period of RCU for each level of
-    each limit, once, which is no cost of a container and second. (seconds, CPU seconds)."""
-    since, last, before = time.monotonic(), time.monotonic(), -1.0
-    while time.monotonic() - last < 2 and time.monotonic() - since < deadline_s:
-        time.sleep(0.2)
-        now = cpu_seconds(daemon.pid, "oomw-levels")
-        if now != before:
-            last, before = time.monotonic(), now
-    return last - since, before
-
-
 def watch_cpu(daemon, seconds):
     """CPU seconds a second, a scrape every 15 s included."""
     before, since = cpu_seconds(daemon.pid), time.monotonic()
@@ -133,7 +121,7 @@ def cpu_of_execs(daemon, containers):
 def measure(site, containers, seconds):
     found = Measured(len(containers.boxes))
     with start_daemon(site, f"data-{found.count}", containers) as daemon:
-        found.watched_s, found.watched_cpu_s = wait_watched(daemon)
+        found.watched_s, found.watched_cpu_s = wait_watched(daemon.pid)
         found.cpu_ratio = watch_cpu(daemon, seconds)
         found.rss, found.anon = status_bytes(daemon.pid, "VmRSS"), status_bytes(daemon.pid, "RssAnon")
         found.maps = map_bytes(daemon.pid)
