@@ -1,27 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """What trends of 50 Go heaps cost: CPU of the thread that reads them, at the default schedule and for one reading."""
-import os
 import sys
 import time
 
 from bench_support import Bars, Site, arguments, print_conditions, table, tools
+from load_runner import cpu_seconds
 
 DEFAULT = ""
 FIRST_ROUND_SECONDS = 15
+TREND_THREADS = "oomw-trend"  # they read and judge: the daemon's other work is not theirs
 # Every second each: what one reading takes, without waiting an hour for as many.
 DENSE = "[trend]\nmin_interval_seconds = 1\nmax_interval_seconds = 1\n"
-
-
-def trend_cpu_seconds(pid):
-    """Of the threads that read and judge, to the nanosecond: the daemon's other work is not theirs."""
-    total_ns = 0
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        folder = f"/proc/{pid}/task/{thread}"
-        with open(f"{folder}/comm") as comm, open(f"{folder}/schedstat") as stat:
-            if comm.read().startswith("oomw-trend"):
-                total_ns += int(stat.read().split()[0])
-    return total_ns / 1e9
 
 
 def measure(config, options):
@@ -30,10 +20,10 @@ def measure(config, options):
     with Site() as site:
         witness = site.daemon(config)
         time.sleep(FIRST_ROUND_SECONDS)
-        first_round = trend_cpu_seconds(witness.pid)
+        first_round = cpu_seconds(witness.pid, TREND_THREADS)
         time.sleep(options.seconds - FIRST_ROUND_SECONDS)
         scrape = witness.scrape()
-        return (first_round, trend_cpu_seconds(witness.pid),
+        return (first_round, cpu_seconds(witness.pid, TREND_THREADS),
                 scrape.sum("oomwitness_trend_readings_total", result="ok"),
                 scrape.sum("oomwitness_trend_readings_total", result="no_gc"),
                 scrape.sum("oomwitness_trend_memory_bytes"), time.monotonic() - witness.started_at)

@@ -28,6 +28,11 @@ struct WallTime {
   friend auto operator<=>(const WallTime&, const WallTime&) = default;
 };
 
+// Up to a whole multiple of `step`: what is due within one of them costs one wake-up. Times from 0 on.
+[[nodiscard]] inline MonotonicTime round_up(MonotonicTime t, Nanoseconds step) {
+  return {(t.ns + step.count() - 1) / step.count() * step.count()};
+}
+
 [[nodiscard]] inline double to_seconds(Nanoseconds d) { return static_cast<double>(d.count()) / 1e9; }
 
 // Thread-safe. Virtual so that replay and tests can own time.

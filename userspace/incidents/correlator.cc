@@ -25,10 +25,7 @@ bool fill(std::optional<T>& target, const std::optional<T>& source) {
 }
 
 // Windows end together: after a storm each would cost a wake-up, 160 us of the daemon's CPU.
-MonotonicTime next_round(MonotonicTime time) {
-  constexpr std::int64_t kRoundNs = 1'000'000'000;
-  return {(time.ns + kRoundNs - 1) / kRoundNs * kRoundNs};
-}
+constexpr Nanoseconds kRound = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -276,7 +273,7 @@ MonotonicTime Correlator::due_of(const OpenIncident& open) const {
   const KillEvidence& evidence = open.evidence;
   if (!open.written) return std::min(evidence.last + config_.settle, evidence.first + kMaxSettles * config_.settle);
   if (open.amend_due) return *open.amend_due;
-  return next_round(evidence.last + (open.resting ? config_.amend_walks : config_.amend));
+  return round_up(evidence.last + (open.resting ? config_.amend_walks : config_.amend), kRound);
 }
 
 Incident Correlator::build(KillEvidence& evidence, const MemoryModel& model, std::int64_t wall_offset_ns) const {

@@ -4,14 +4,6 @@
 #include <utility>
 
 namespace oomw {
-namespace {
-
-MonotonicTime next_slot(MonotonicTime time) {
-  constexpr std::int64_t kSlotNs = DueQueue::kSlot.count();
-  return {(time.ns + kSlotNs - 1) / kSlotNs * kSlotNs};
-}
-
-}  // namespace
 
 DueQueue::DueQueue(EventLoop& loop, const Clock& clock, std::size_t max_size)
     : clock_(clock), max_size_(max_size), alarm_(loop, clock, [this] { run_due(); }) {}
@@ -21,7 +13,7 @@ bool DueQueue::push(Nanoseconds delay, std::function<void()> task) {
     ++dropped_;
     return false;
   }
-  tasks_.emplace(next_slot(clock_.now() + delay), std::move(task));
+  tasks_.emplace(round_up(clock_.now() + delay, kSlot), std::move(task));
   arm();
   return true;
 }

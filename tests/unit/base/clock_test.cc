@@ -20,6 +20,12 @@ TEST(Rfc3339, before_the_epoch_counts_backwards) { EXPECT_EQ(to_rfc3339({-1}), "
 
 TEST(Clock, wall_of_an_earlier_instant_is_as_much_earlier) { EXPECT_EQ(FixedClock().wall_of({400}).ns, 4'999'400); }
 
+TEST(RoundUp, a_multiple_stays_and_what_is_after_it_becomes_the_next) {
+  EXPECT_EQ(round_up({20}, Nanoseconds(10)).ns, 20);
+  EXPECT_EQ(round_up({21}, Nanoseconds(10)).ns, 30);
+  EXPECT_EQ(round_up({29}, Nanoseconds(10)).ns, 30);
+}
+
 TEST(SystemClock, does_not_go_backwards) {
   const SystemClock clock;
   const MonotonicTime first = clock.now();
