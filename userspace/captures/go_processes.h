@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -19,6 +20,7 @@
 namespace oomw {
 
 struct GoProcessesConfig {
+  std::string proc_root = "/proc";
   std::size_t max_processes = 4096;
   std::size_t max_binaries = 1024;                           // looked at and remembered, not Go included
   std::size_t max_open_files = 256;                          // distinct executables of living Go processes

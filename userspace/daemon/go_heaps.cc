@@ -41,7 +41,7 @@ GoHeaps::GoHeaps(KernelSource& kernel, const Clock& clock, MemoryBudget& memory,
       proc_root_(std::move(proc_root)),
       deliver_(std::move(deliver)),
       snapshot_watcher_(std::move(snapshot_watcher)),
-      processes_(clock, {}, watcher()),
+      processes_(clock, {.proc_root = proc_root_}, watcher()),
       lookers_("oomw-look", 2, kLookQueue, kSpares),
       walkers_("oomw-walk", 1, kWalkQueue, kSpares) {}
 

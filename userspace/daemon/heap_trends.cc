@@ -128,7 +128,8 @@ bool HeapTrends::has_nothing_new(ProcessKey key) {
     if (trend->readings().back().is_starting_up == is_starting_up) seen = trend->readings().back().gc_cycle;
   }
   if (!seen) return false;
-  const auto word = goruntime::read_cycle(goruntime::ProcessMemory(key.pid), *process->target);
+  const auto word =
+      goruntime::read_cycle(goruntime::ProcessMemory(key.pid, process->target->image.proc_root), *process->target);
   return word.has_value() && *word && goruntime::CycleState{**word, **word, 0}.cycle() == *seen;
 }
 

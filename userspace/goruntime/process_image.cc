@@ -54,9 +54,10 @@ Result<FileIdentity> identify_file(int fd) {
   return identity_of(st);
 }
 
-Result<ProcessImage> read_process_image(int pid) {
-  const std::string proc = "/proc/" + std::to_string(pid) + "/";
+Result<ProcessImage> read_process_image(int pid, const std::string& proc_root) {
+  const std::string proc = proc_root + "/" + std::to_string(pid) + "/";
   ProcessImage image;
+  image.proc_root = proc_root;
   image.pid = pid;
   struct stat st;
   if (::stat((proc + "exe").c_str(), &st) != 0) return fail_errno(errno, "stat of " + proc + "exe");
