@@ -26,6 +26,7 @@
 #include "daemon/prepare_budget.h"
 #include "daemon/snapshot_publisher.h"
 #include "daemon/watermark_gate.h"
+#include "events/lost_stage.h"
 #include "events/record.h"
 #include "export/metrics_snapshot.h"
 #include "kubernetes/pod_source.h"
@@ -53,7 +54,7 @@ struct Daemon::Impl {
   std::unique_ptr<HttpCapture> http;
   std::unique_ptr<CollectorWatch> collectors;
   CaptureMetrics capture_metrics;
-  std::map<std::string, std::uint64_t> known_lost;
+  LostCounts known_lost;
   std::uint64_t saved_ledger_version = 0;
   bool is_ledger_armed = false;
   bool is_trim_armed = false;

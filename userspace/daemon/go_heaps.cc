@@ -238,11 +238,11 @@ void GoHeaps::add_metrics(GoProcessMetrics& metrics) const {
   delays.sum = to_seconds(counters.delay_sum);
 }
 
-std::map<std::string, std::uint64_t> GoHeaps::lost() const {
-  std::map<std::string, std::uint64_t> lost;
-  lost["go_looks"] = lost_looks_;
-  lost["hung_files"] = lookers_.given_up() + walkers_.given_up();
-  lost["go_processes"] = processes_.counters().dropped;
+LostCounts GoHeaps::lost() const {
+  LostCounts lost;
+  lost[LostStage::kGoLooks] = lost_looks_;
+  lost[LostStage::kHungFiles] = lookers_.given_up() + walkers_.given_up();
+  lost[LostStage::kGoProcesses] = processes_.counters().dropped;
   return lost;
 }
 
