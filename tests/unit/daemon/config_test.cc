@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/config.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "support/source_tree.h"
@@ -131,13 +133,60 @@ TEST(ConfigTest, pods_need_not_opt_in_unless_said) {
   EXPECT_TRUE(parse_config("[kubernetes]\ncapture_opt_in = true", "o.toml")->kubernetes.capture_opt_in);
 }
 
-// The shipped file documents every key with its default: uncommented, it must change nothing.
-TEST(ConfigTest, shipped_file_parses_commented_and_uncommented) {
+TEST(ConfigTest, an_unknown_key_that_is_nearly_one_gets_a_suggestion) {
+  EXPECT_EQ(error_of("[kernel]\nring_byte = 65536\n"),
+            "o.toml:2:1: unknown key 'kernel.ring_byte' (did you mean 'ring_bytes'?)");
+  EXPECT_EQ(error_of("[incident]\n"), "o.toml:1:2: unknown key 'incident' (did you mean 'incidents'?)");
+}
+
+// The shipped file, every key that it names uncommented.
+std::string shipped_file(bool uncommented) {
+  static const std::regex key_or_table("# (\\[[a-z._]+\\]|[a-z_]+ = .*)");
   std::ifstream file(test::source_tree() + "/deploy/oomwitness.toml");
-  if (!file) GTEST_SKIP() << "deploy/oomwitness.toml is not in this tree";
-  std::stringstream text;
-  text << file.rdbuf();
-  EXPECT_EQ(error_of(text.str()), "");
+  std::string text;
+  for (std::string line; std::getline(file, line);) {
+    text +=
+        (uncommented ? std::regex_replace(line, key_or_table, "$1", std::regex_constants::format_sed) : line) + "\n";
+  }
+  return text;
+}
+
+std::vector<std::string> keys_of(const std::vector<ConfigValue>& values) {
+  std::vector<std::string> keys;
+  for (const ConfigValue& value : values) keys.push_back(value.key);
+  return keys;
+}
+
+// "kernel.ring_bytes" for each line that sets a key.
+std::vector<std::string> keys_set_in(const std::string& toml) {
+  std::vector<std::string> keys;
+  std::string table;
+  std::istringstream lines(toml);
+  std::smatch found;
+  for (std::string line; std::getline(lines, line);) {
+    if (std::regex_search(line, found, std::regex("^\\[([a-z._]+)\\]"))) table = found[1].str() + ".";
+    if (std::regex_search(line, found, std::regex("^([a-z_]+) = "))) keys.push_back(table + found[1].str());
+  }
+  return keys;
+}
+
+TEST(ConfigTest, shipped_file_as_it_is_changes_nothing) {
+  EXPECT_EQ(config_values(shipped_file(false), "o.toml").value(), config_values("", "o.toml").value());
+}
+
+TEST(ConfigTest, shipped_file_documents_every_key_and_no_other) {
+  EXPECT_THAT(keys_set_in(shipped_file(true)),
+              testing::UnorderedElementsAreArray(keys_of(config_values("", "o.toml").value())));
+}
+
+TEST(ConfigTest, shipped_file_documents_the_default_of_each_key) {
+  const auto documented = config_values(shipped_file(true), "o.toml");
+  ASSERT_TRUE(documented.has_value()) << documented.error().message;
+  const auto defaults = config_values("", "o.toml").value();
+  ASSERT_EQ(documented->size(), defaults.size());
+  for (std::size_t i = 0; i < defaults.size(); ++i) {
+    EXPECT_EQ((*documented)[i].value, defaults[i].value) << defaults[i].key;
+  }
 }
 
 }  // namespace
