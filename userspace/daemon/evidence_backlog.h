@@ -12,7 +12,7 @@
 namespace oomw {
 
 // Incidents that wait for the disk. A storm of kills is faster than a slow disk, so they are bounded
-// by memory, and what is given up is what is least missed:
+// by their length as JSON, which is more than they take in memory, and what is given up is what is least missed:
 //   - first writes go out before amendments, each kind oldest first; of an incident only the newest
 //     form waits, at the place of the first;
 //   - over max_bytes the oldest amendments go: what they amend is whole on disk;
@@ -67,8 +67,5 @@ class EvidenceBacklog {
   std::uint64_t bytes_ = 0;
   std::uint64_t dropped_incidents_ = 0, dropped_amendments_ = 0, slimmed_ = 0;
 };
-
-// What it takes in memory, to about a quarter: strings, vectors and map nodes as glibc allocates them.
-[[nodiscard]] std::uint64_t memory_bytes(const Incident& incident);
 
 }  // namespace oomw
