@@ -204,16 +204,6 @@ std::vector<GoProcessPtr> GoProcesses::readable() const {
   return found;
 }
 
-std::vector<GoProcessPtr> GoProcesses::unreadable() const {
-  std::vector<GoProcessPtr> found;
-  const std::lock_guard lock(mutex_);
-  for (const auto& [key, entry] : entries_) {
-    const bool may_tell = !entry.process->target && entry.process->reason != "linked_out";
-    if (!entry.gone && may_tell) found.push_back(entry.process);
-  }
-  return found;
-}
-
 void GoProcesses::forget(ProcessKey process) {
   const MonotonicTime now = clock_.now();
   const std::lock_guard lock(mutex_);

@@ -80,8 +80,6 @@ class GoProcesses {
   [[nodiscard]] GoProcessPtr find(ProcessKey process) const;
   // The living ones whose heap can be read.
   [[nodiscard]] std::vector<GoProcessPtr> readable() const;
-  // The living ones whose heap cannot, though their program may well profile it: only they themselves can tell.
-  [[nodiscard]] std::vector<GoProcessPtr> unreadable() const;
   // It is gone: findable for the grace, then dropped by tick().
   void forget(ProcessKey process);
   // Each few seconds: drops what is over its grace, closes files, and looks at a few entries whether

@@ -20,7 +20,6 @@
 #include "daemon/evidence_writer.h"
 #include "daemon/go_heaps.h"
 #include "daemon/heap_trends.h"
-#include "daemon/http_trends.h"
 #include "daemon/ledger_pace.h"
 #include "daemon/pipeline.h"
 #include "daemon/prepare_budget.h"
@@ -70,9 +69,8 @@ struct Daemon::Impl {
   std::unique_ptr<EvidenceWriter> writer;
   std::unique_ptr<CaptureScheduler> scheduler;
   std::unique_ptr<KernelSource> kernel;
-  std::unique_ptr<HeapTrends> trends;       // null: switched off
-  std::unique_ptr<GoHeaps> go_heaps;        // its workers add to the trends
-  std::unique_ptr<HttpTrends> http_trends;  // null: switched off, as it is by default
+  std::unique_ptr<HeapTrends> trends;  // null: switched off
+  std::unique_ptr<GoHeaps> go_heaps;   // its workers add to the trends
   std::unique_ptr<LiveCapture> live;
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<FileEvents> files;
@@ -100,10 +98,8 @@ struct Daemon::Impl {
 
   // daemon_trends.cc
   void start_trends();
-  void start_http_trends();  // needs the lanes of captures
   void write_trends(const Incident& incident, const std::string& directory);
   [[nodiscard]] std::optional<ContainerMemory> memory_of(ProcessKey process) const;
-  [[nodiscard]] std::optional<CaptureTarget> http_target_of(ProcessKey process) const;
 
   // daemon_kubernetes.cc
   void start_pods();

@@ -139,11 +139,6 @@ void HeapTrends::finish(ProcessKey process, const Look& look) {
   ++(look.result.empty() ? metrics_.dropped["due"] : metrics_.readings[look.result]);
 }
 
-void HeapTrends::count(const std::string& result) {
-  const std::lock_guard lock(state_mutex_);
-  ++metrics_.readings[result];
-}
-
 void HeapTrends::add(const GoProcess& process, const goruntime::HeapSnapshot& snapshot, MonotonicTime taken,
                      ReadingOrigin origin) {
   const bool is_starting_up = taken - started_at(process.key) < kStartUp;

@@ -173,21 +173,5 @@ TEST(GoProcesses, a_process_that_its_proc_does_not_list_is_not_looked_for_in_ano
   EXPECT_EQ(added.error().code, ErrorCode::kNotFound);
 }
 
-// Who only has an endpoint left is told apart from who profiles nothing.
-TEST(GoProcesses, unreadable_are_those_whose_own_endpoint_could_tell) {
-  OOMW_BUILD_OR_SKIP(readable, "1.19", "strip");
-  OOMW_BUILD_OR_SKIP(linked_out, "1.19", "strip-nopprof");
-  OOMW_BUILD_OR_SKIP(narrow, "1.19", "386-strip");
-  GoHeap a(readable.path, "1"), b(linked_out.path), c(narrow.path, "1");
-  if (!c.is_ready()) GTEST_SKIP() << "this kernel runs no 32-bit programs";
-  Fixture f;
-  for (const int pid : {a.pid(), b.pid(), c.pid()}) ASSERT_TRUE(f.processes.add({pid, 0}).has_value());
-  const auto found = f.processes.unreadable();
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0]->key.pid, c.pid());
-  f.processes.forget(found[0]->key);
-  EXPECT_TRUE(f.processes.unreadable().empty());
-}
-
 }  // namespace
 }  // namespace oomw

@@ -53,8 +53,6 @@ files = 7
 enabled = false
 max_memory_bytes = 1048576
 max_interval_seconds = 60
-http = true
-http_interval_seconds = 30
 [incidents]
 keep_count = 5
 )",
@@ -74,8 +72,6 @@ keep_count = 5
   EXPECT_FALSE(config->trend.enabled);
   EXPECT_EQ(config->trend.store.max_bytes, 1u << 20);
   EXPECT_EQ(config->trend.schedule.max_interval, std::chrono::minutes(1));
-  EXPECT_TRUE(config->trend.http);
-  EXPECT_EQ(config->trend.http_interval, std::chrono::seconds(30));
   EXPECT_EQ(config->retention.count, 5u);
 }
 
@@ -83,9 +79,10 @@ TEST(ConfigTest, trend_intervals_that_contradict_each_other_are_an_error) {
   EXPECT_NE(error_of("[trend]\nmin_interval_seconds = 700\n").find("must not exceed"), std::string::npos);
 }
 
-TEST(ConfigTest, endpoints_are_asked_for_trends_only_where_wished_and_no_more_often_than_each_half_minute) {
-  EXPECT_FALSE(parse_config("", "o.toml")->trend.http);
-  EXPECT_NE(error_of("[trend]\nhttp_interval_seconds = 29\n").find("http_interval_seconds"), std::string::npos);
+TEST(ConfigTest, a_key_that_was_removed_is_an_error_that_says_so) {
+  EXPECT_EQ(error_of("[trend]\nhttp = true\n"),
+            "o.toml:2:8: 'trend.http' was removed: trends are read from memory only; delete this line");
+  EXPECT_NE(error_of("[trend]\nhttp_interval_seconds = 60\n").find("was removed"), std::string::npos);
 }
 
 TEST(ConfigTest, unknown_key_names_file_line_and_column) {
