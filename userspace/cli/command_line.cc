@@ -66,7 +66,7 @@ void add_render(CLI::App& app, CommandLine& line) {
   render->add_option("--diff-base", line.diff_base_path, "Draw what grew since this profile or incident");
   render->add_option("--type,--sample-type", line.sample_type, kSampleTypes);
   render->add_option("--width", line.width_px, "Pixels (default 1200)")->check(CLI::Range(400, 10000));
-  render->add_flag("--png", line.png, "Also a picture beside it; needs rsvg-convert, inkscape or chromium");
+  render->add_flag("--png", line.png, "Also a picture beside it; needs rsvg-convert");
 }
 
 void add_readers(CLI::App& app, CommandLine& line) {

@@ -66,9 +66,9 @@ Result<> check_not_an_input(const std::string& output, const Drawing& drawing) {
   return {};
 }
 
-Result<> print_picture(const std::string& svg, const pprof::FlamePicture& picture) {
+Result<> print_picture(const std::string& svg) {
   const std::string png = with_extension(svg, ".png");
-  ASSIGN_OR_RETURN(const std::string program, convert_to_png(svg, png, {picture.width_px, picture.height_px}));
+  ASSIGN_OR_RETURN(const std::string program, convert_to_png(svg, png));
   fmt::print("{} (by {})\n", png, program);
   return {};
 }
@@ -87,7 +87,7 @@ int render_command(const CommandLine& line, const Config& config) {
   if (auto written = write_output(svg, picture->svg); !written.has_value()) return report(written.error());
   fmt::print(message_stream(svg), "{}\n", svg);
   if (!wants_png) return kOk;
-  if (auto printed = print_picture(svg, *picture); !printed.has_value()) return report(printed.error());
+  if (auto printed = print_picture(svg); !printed.has_value()) return report(printed.error());
   return kOk;
 }
 
