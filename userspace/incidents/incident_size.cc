@@ -13,12 +13,12 @@ namespace oomw {
 namespace {
 
 // Lines of the indented JSON with their key, by what they hold; the objects' brackets are in them.
-constexpr std::uint64_t kNumber = 36;
-constexpr std::uint64_t kKey = 24;
+constexpr std::uint64_t kNumber = 30;
+constexpr std::uint64_t kKey = 20;
 // Keys that are always there, nulls, and the notes that say why they are null.
-constexpr std::uint64_t kIncident = 2'400;
-constexpr std::uint64_t kPod = 400;
-constexpr std::uint64_t kVictim = 14 * kNumber;
+constexpr std::uint64_t kIncident = 700;
+constexpr std::uint64_t kPod = 200;
+constexpr std::uint64_t kVictim = 9 * kNumber;
 constexpr std::uint64_t kCapture = 12 * kNumber;
 constexpr std::uint64_t kWatermark = 4 * kNumber;
 constexpr std::uint64_t kSeriesPoint = 4 * kNumber;

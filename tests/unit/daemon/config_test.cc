@@ -186,5 +186,15 @@ TEST(ConfigTest, shipped_file_documents_the_default_of_each_key) {
   }
 }
 
+TEST(ConfigTest, what_the_cluster_gets_parses) {
+  for (const char* name : {"base", "components/pod-events"}) {
+    std::ifstream file(test::source_tree() + "/deploy/kubernetes/" + name + "/oomwitness.toml");
+    std::stringstream text;
+    text << file.rdbuf();
+    EXPECT_FALSE(text.str().empty()) << name;
+    EXPECT_EQ(error_of(text.str()), "") << name;
+  }
+}
+
 }  // namespace
 }  // namespace oomw

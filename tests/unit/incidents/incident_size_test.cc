@@ -17,7 +17,7 @@ void expect_near_its_json(const Incident& incident, const std::string& name) {
   const auto json = static_cast<double>(to_json(incident).size());
   const auto estimated = static_cast<double>(serialised_bytes(incident));
   EXPECT_GT(estimated, json * 0.75) << name;
-  EXPECT_LT(estimated, json * 1.5) << name;
+  EXPECT_LT(estimated, json * 1.3) << name;
 }
 
 TEST(IncidentSize, every_golden_incident_is_estimated_to_about_a_quarter) {
