@@ -85,7 +85,7 @@ int render_command(const CommandLine& line, const Config& config) {
   if (wants_png && is_stdout(svg)) return report({ErrorCode::kInvalid, "--png needs a file: name it with -o"});
   if (auto usable = check_not_an_input(svg, *drawing); !usable.has_value()) return report(usable.error());
   if (auto written = write_output(svg, picture->svg); !written.has_value()) return report(written.error());
-  fmt::print(message_stream(svg), "{}\n", svg);
+  if (!is_stdout(svg)) fmt::print(message_stream(svg), "{}\n", svg);
   if (!wants_png) return kOk;
   if (auto printed = print_picture(svg); !printed.has_value()) return report(printed.error());
   return kOk;

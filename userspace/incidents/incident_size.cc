@@ -26,12 +26,13 @@ constexpr std::uint64_t kTrendFigures = 11 * kNumber;
 constexpr std::uint64_t kTrendPoint = 7 * kNumber;
 constexpr std::uint64_t kComponent = 4 * kNumber;
 
-// In quotes, as JSON escapes it; a byte that is no UTF-8 becomes U+FFFD.
+// As to_json_text() escapes it, a byte that is no UTF-8 as \ufffd. Of valid UTF-8 it is half or less.
 std::uint64_t size_of(const std::string& text) {
   std::uint64_t bytes = kKey;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    bytes += byte < 0x20 ? 6 : byte >= 0x80 ? 3 : 1;
+    const bool is_escaped = byte < 0x20 || byte >= 0x80;
+    bytes += is_escaped ? 6 : c == '"' || c == '\\' ? 2 : 1;
   }
   return bytes;
 }

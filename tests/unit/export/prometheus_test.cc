@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/version.h"
+#include "events/lost_stage.h"
 
 namespace oomw {
 namespace {

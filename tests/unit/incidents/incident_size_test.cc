@@ -42,7 +42,7 @@ TEST(IncidentSize, a_long_series_and_many_victims_are_estimated_as_well) {
 
 TEST(IncidentSize, a_text_counts_as_it_is_escaped) {
   Incident incident = testing::sample_incident();
-  for (const char* bytes : {"x", "\x01", "\xff", "\xc3\xa9"}) {
+  for (const char* bytes : {"x", "\x01", "\xff", "\xc3\xa9", "\""}) {
     incident.victims.front().cmdline.clear();
     for (int i = 0; i < 100'000; ++i) incident.victims.front().cmdline += bytes;
     EXPECT_GE(serialised_bytes(incident) * 100 / to_json(incident).size(), 99u) << bytes;
