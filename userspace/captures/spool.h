@@ -61,7 +61,6 @@ class Spool {
   [[nodiscard]] Result<> keep_in_memory_locked(std::string name, std::string profile);
   [[nodiscard]] std::optional<std::string> in_memory_profile(const std::string& name) const;
   void note_disk(const Result<>& outcome);
-  void register_locked(std::string name, std::uint64_t bytes);
   void prune_locked();
   [[nodiscard]] std::string path_of(const std::string& name) const { return directory_ + "/" + name; }
   const std::string directory_;

@@ -159,7 +159,6 @@ void Daemon::Impl::start_captures() {
   scheduler = std::make_unique<CaptureScheduler>(
       *loop, lanes, *spool, clock, [this](const CaptureFinished& finished) { handle(finished); },
       config.kubernetes.capture_opt_in);
-  start_http_trends();
 }
 
 void Daemon::Impl::start_go_heaps() {
@@ -250,7 +249,6 @@ void Daemon::Impl::start_timers() {
     go_heaps->tick(*scheduler);
     if (watermark_gate) watermark_gate->tick();
     if (trends) trends->tick(scheduler->in_flight() > 0);
-    if (http_trends) http_trends->tick(scheduler->in_flight() > 0);
     live_worker->relieve(clock.now(), config.live_timeout + ReadGate::kPatience);
     collect_losses();
     say_findings();

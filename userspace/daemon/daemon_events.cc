@@ -168,24 +168,26 @@ void Daemon::Impl::save_ledger_if_changed() {
 void Daemon::Impl::save_ledger() { writer->save_ledger({pipeline->ledger(), boot_id, pipeline->accounted()}); }
 
 void Daemon::Impl::collect_losses() {
-  std::map<std::string, std::uint64_t> lost = kernel->lost();
+  LostCounts lost = kernel->lost();
   lost.merge(sampler->lost());
   lost.merge(go_heaps->lost());
   if (files) lost.merge(files->lost());
-  lost["collector_readings"] = collectors->dropped();
-  lost["hung_files"] += live_worker->given_up() + (trends ? trends->given_up() : 0);
-  lost["crossings"] = pipeline->dropped_crossings();
-  lost["incidents_unbuilt"] = pipeline->lost_incidents();
-  lost["incidents_closed_early"] = pipeline->closed_early();
-  lost["incidents"] = writer->backlog().dropped_incidents();
-  lost["incident_amendments"] = writer->backlog().dropped_amendments();
-  lost["incident_details"] = writer->backlog().slimmed();
-  if (pods) lost["kubernetes_pods"] = pods->stats().pods_turned_away;
-  lost["spool"] = spool->dropped();
-  lost["log"] = log::dropped_messages();
-  if (recorder) lost["recording"] = recorder->dropped();
+  lost[LostStage::kCollectorReadings] = collectors->dropped();
+  lost[LostStage::kHungFiles] += live_worker->given_up() + (trends ? trends->given_up() : 0);
+  lost[LostStage::kCrossings] = pipeline->dropped_crossings();
+  lost[LostStage::kIncidentsUnbuilt] = pipeline->lost_incidents();
+  lost[LostStage::kIncidentsClosedEarly] = pipeline->closed_early();
+  lost[LostStage::kIncidents] = writer->backlog().dropped_incidents();
+  lost[LostStage::kIncidentAmendments] = writer->backlog().dropped_amendments();
+  lost[LostStage::kIncidentDetails] = writer->backlog().slimmed();
+  if (pods) lost[LostStage::kKubernetesPods] = pods->stats().pods_turned_away;
+  lost[LostStage::kSpool] = spool->dropped();
+  lost[LostStage::kLog] = log::dropped_messages();
+  if (recorder) lost[LostStage::kRecording] = recorder->dropped();
   for (const auto& [stage, total] : lost) {
-    if (std::exchange(known_lost[stage], total) != total) handle(EventsLost{clock.now(), stage, total});
+    if (std::exchange(known_lost[stage], total) != total) {
+      handle(EventsLost{clock.now(), std::string(to_string(stage)), total});
+    }
   }
 }
 }  // namespace oomw

@@ -108,7 +108,7 @@ struct ReclaimSampled {
   std::uint64_t stall_ns = 0;
 };
 
-// Cumulative count of what fell off at one stage ("ringbuf_kill", "capture_queue", ...).
+// Cumulative count of what fell off at one stage, a name of LostStage.
 struct EventsLost {
   MonotonicTime time;
   std::string stage;

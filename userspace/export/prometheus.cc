@@ -15,6 +15,7 @@
 #include <prometheus/text_serializer.h>
 
 #include "base/version.h"
+#include "events/lost_stage.h"
 #include "export/label.h"
 
 namespace oomw {
@@ -25,14 +26,6 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
-// Where events can fall off, from enum oomw_lost on: each is shown at 0 before its first loss,
-// or the first loss would not be an increase.
-constexpr const char* kStages[] = {
-    "ringbuf_kill",      "ringbuf_watermark",      "ringbuf_process", "ringbuf_cgroup",      "reclaim_starts",
-    "reclaim_totals",    "memcg_states",           "decode",          "metrics_containers",  "model",
-    "go_looks",          "go_processes",           "go_targets",      "ringbuf_walk",        "walk_slots",
-    "walk_pool",         "program_missed",         "incidents",       "incident_amendments", "incident_details",
-    "incidents_unbuilt", "incidents_closed_early", "hung_files"};
 // {method, result, reason} that any run can come to.
 constexpr const char* kCaptures[][3] = {
     {"at_kill", "ok", ""},
@@ -216,7 +209,7 @@ std::string losses(const MetricsSnapshot& snapshot) {
   Family family("events_lost_total", "Events or evidence that did not fit, by the stage where they fell off.",
                 MetricType::Counter);
   for (const auto& [stage, total] : snapshot.lost) family.add(Labels{{"stage", stage}}, static_cast<double>(total));
-  for (const char* stage : kStages) family.add(Labels{{"stage", stage}}, 0.0);
+  for (const std::string_view stage : lost_stage_names()) family.add(Labels{{"stage", std::string(stage)}}, 0.0);
   return family.text();
 }
 

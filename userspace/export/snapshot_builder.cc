@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "events/lost_stage.h"
+
 namespace oomw {
 namespace {
 
@@ -105,8 +107,8 @@ void add_model(const MemoryModel& model, std::size_t max_containers, MetricsSnap
     if (judged != suspected.end()) metrics.suspected_leak = judged->second;
   }
   for (const auto& [stage, total] : model.lost()) snapshot.lost[stage] = total;
-  snapshot.lost["metrics_containers"] = order.size() - kept;
-  snapshot.lost["model"] = model.dropped();
+  snapshot.lost[std::string(to_string(LostStage::kMetricsContainers))] = order.size() - kept;
+  snapshot.lost[std::string(to_string(LostStage::kModel))] = model.dropped();
   snapshot.cgroups = model.cgroups().size();
   snapshot.processes = model.process_count();
 }

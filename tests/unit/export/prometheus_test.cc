@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/version.h"
+#include "events/lost_stage.h"
 
 namespace oomw {
 namespace {
@@ -79,8 +80,7 @@ TEST(PrometheusText, every_family_is_there_before_anything_happened) {
 TEST(PrometheusText, known_label_sets_start_at_zero) {
   const std::string text = to_prometheus_text({});
   EXPECT_TRUE(has_sample(text, R"(oomwitness_captures_total{method="http",result="ok",reason=""})", "0"));
-  EXPECT_TRUE(has_sample(text, R"(oomwitness_events_lost_total{stage="ringbuf_kill"})", "0"));
-  for (const char* stage : {"incidents_unbuilt", "incidents_closed_early", "hung_files"}) {
+  for (const std::string_view stage : lost_stage_names()) {
     EXPECT_TRUE(has_sample(text, R"(oomwitness_events_lost_total{stage=")" + std::string(stage) + "\"}", "0"));
   }
   EXPECT_TRUE(has_sample(text, "oomwitness_incidents_written_total", "0"));
