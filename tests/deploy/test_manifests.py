@@ -20,8 +20,7 @@ KNOWN = {
     "container": "name image imagePullPolicy args env ports startupProbe livenessProbe readinessProbe resources "
                  "terminationMessagePolicy volumeMounts securityContext",
     "probe": "httpGet periodSeconds timeoutSeconds failureThreshold",
-    "securityContext": "privileged runAsUser readOnlyRootFilesystem capabilities seccompProfile appArmorProfile "
-                       "seLinuxOptions",
+    "securityContext": "privileged runAsUser readOnlyRootFilesystem capabilities seccompProfile seLinuxOptions",
     "volumeMount": "name mountPath readOnly mountPropagation",
 }
 # Where a pod's set differs from the unit's, and why; test_pod_view.py tries the first.
@@ -57,7 +56,7 @@ class Manifests(unittest.TestCase):
         cluster_wide = {"Namespace", "ClusterRole", "ClusterRoleBinding", "SecurityContextConstraints"}
         for objects in self.each():
             spaces = {o["metadata"].get("namespace") for o in objects if o["kind"] not in cluster_wide}
-            self.assertEqual(spaces - {None}, {"oomwitness"})
+            self.assertEqual(spaces, {"oomwitness"}, "none goes where kubectl's context happens to point")
             labels = manifests.only(objects, "Namespace")["metadata"]["labels"]
             for mode in ("enforce", "audit", "warn"):
                 self.assertEqual(labels[f"pod-security.kubernetes.io/{mode}"], "privileged")
@@ -148,6 +147,19 @@ class Manifests(unittest.TestCase):
         self.assertEqual(set(context["capabilities"]["add"]), unit_file.capabilities() - NOT_IN_POD | BESIDE_UNIT)
         self.assertFalse(context["privileged"])
         self.assertEqual(context["seccompProfile"], {"type": "RuntimeDefault"})
+
+    def test_apparmor_is_off_in_the_form_that_every_api_server_takes(self):
+        """The field came with 1.30, older ones refuse it; since then API servers make it of the annotation."""
+        objects = self.overlays["least-capability"]
+        template = manifests.only(objects, "DaemonSet")["spec"]["template"]
+        key = "container.apparmor.security.beta.kubernetes.io/" + manifests.container_of(objects)["name"]
+        self.assertEqual(template["metadata"]["annotations"][key], "unconfined")
+        self.assertNotIn("appArmorProfile", str(template["spec"]))
+
+    def test_quantities_are_spelt_as_the_api_server_gives_them_back(self):
+        """Else every apply says "configured"."""
+        for objects in self.each():
+            self.assertEqual(manifests.only(objects, "ResourceQuota")["spec"]["hard"], {"pods": "10k"})
 
     def test_what_least_capability_loses_is_in_the_readme(self):
         """doctor's line of it: test_capabilities.py, test_without_syslog_..."""

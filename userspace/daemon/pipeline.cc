@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "system/container_path.h"
+
 namespace oomw {
 namespace {
 
@@ -75,8 +77,20 @@ OomKill Pipeline::completed(OomKill kill) const {
   return kill;
 }
 
+// A cgroup of a few milliseconds may die before it is identified, and what a pod's own cgroup holds beside its
+// containers never is: its path says all the same whose it was.
+void Pipeline::identify_by_path(CgroupId cgroup, MonotonicTime now) {
+  const CgroupState* state = model_.find_cgroup(cgroup);
+  const CgroupState* container = model_.container_of(cgroup);
+  const bool is_known = container != nullptr && !container->identity.pod_uid.empty();
+  if (state == nullptr || is_known || !state->identity.pod_uid.empty()) return;
+  auto identity = identity_from_path(state->path);
+  if (identity && !identity->pod_uid.empty()) apply(ContainerIdentified{now, cgroup, std::move(*identity), false});
+}
+
 void Pipeline::on_kill(OomKill kill) {
   kill = completed(std::move(kill));
+  identify_by_path(model_.cgroup_of(kill), kill.time);
   if (model_.cgroup_of(kill) || !correlator_.is_new_victim(kill)) return take_kill(std::move(kill));
   if (auto pushed_out = unplaced_.add(std::move(kill))) take_unplaced(std::move(*pushed_out));
 }
@@ -169,6 +183,7 @@ void Pipeline::on_unobserved(const UnobservedKills& unobserved, bool is_alone) {
   OomKill stand_in;
   stand_in.time = unobserved.until;
   stand_in.victim_cgroup = unobserved.cgroup;
+  identify_by_path(unobserved.cgroup, unobserved.until);
   count_unobserved(stand_in, unobserved.kills);
   if (!unobserved.after) return;
   judge_.on_kill(stand_in, model_);

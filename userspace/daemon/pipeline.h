@@ -75,11 +75,15 @@ class Pipeline {
   // What Kubernetes says otherwise, since the last call, and how often of each kind.
   [[nodiscard]] std::vector<StatusFinding> take_findings() { return std::exchange(findings_, {}); }
   [[nodiscard]] const std::map<std::string, std::uint64_t>& disagreements() const { return judge_.counts(); }
+  [[nodiscard]] const std::map<std::string, std::uint64_t>& disagreements_withdrawn() const {
+    return judge_.withdrawn();
+  }
 
  private:
   void on_kill(OomKill kill);
   void take_kill(OomKill kill);
   void take_unplaced(OomKill kill);
+  void identify_by_path(CgroupId cgroup, MonotonicTime now);
   void count(const OomKill& kill);
   void on_sample(const MemorySampled& sample);
   void on_removed(const CgroupRemoved& removed);

@@ -17,6 +17,12 @@ std::string limit_text(const Incident& incident) {
                                        : "its limit" + size + " was used up");
 }
 
+// Who reads the Events of a namespace sees pods come and go; the workload stays.
+std::string workload_text(const Incident& incident) {
+  const std::string workload = incident.pod ? to_text(incident.pod->workload) : "";
+  return workload.empty() ? "" : " of " + printable(workload, kMaxWhy);
+}
+
 std::string verdict_text(const Incident& incident) {
   if (!incident.verdict) return "";
   const std::string why = incident.verdict->why.empty() ? "" : ": " + printable(incident.verdict->why.front(), kMaxWhy);
@@ -44,7 +50,8 @@ std::optional<PodEvent> pod_event_of(const Incident& incident, const std::string
   event.pod = who.pod_name;
   event.pod_uid = pod != nullptr ? pod->uid : who.pod_uid;
   event.container = who.name;
-  event.message = fmt::format("The kernel OOM-killed {} (pid {}) because {}.", comm, pid, limit_text(incident)) +
+  event.message = fmt::format("The kernel OOM-killed {} (pid {}){} because {}.", comm, pid, workload_text(incident),
+                              limit_text(incident)) +
                   verdict_text(incident) + evidence_text(incident, directory);
   return event;
 }

@@ -164,6 +164,7 @@ struct ContainerIdentity {
   std::string pod_namespace;
   std::string pod_uid;                        // dashes as the API writes it; static pods: 32 hex
   std::map<std::string, std::string> labels;  // bounded by the reader
+  bool is_sandbox = false;                    // holds a pod's namespaces; said by the runtime's own files
   friend bool operator==(const ContainerIdentity&, const ContainerIdentity&) = default;
 };
 
@@ -189,10 +190,11 @@ struct PodContainer {
   std::string name;
   std::string id;  // of the newest run, without "containerd://"; "" before the first
   std::string image;
-  std::uint32_t restart_count = 0;
+  std::optional<std::uint32_t> restart_count;  // of the run `id`; none: the pod has no status for it yet
   std::optional<std::uint64_t> memory_limit_bytes;
   bool is_running = false;
-  std::optional<PodTermination> last_termination;  // of this run if it ended, else of the one before
+  std::optional<PodTermination> last_termination;     // of this run if it ended, else of the one before
+  std::optional<PodTermination> earlier_termination;  // of the one before, where last_termination is this run's
 };
 
 // A pod of this node as the API describes it; replaces what was known of the same uid. Bounded by the

@@ -195,6 +195,7 @@ void describe(A& a, Seen<A, ContainerIdentified>& e) {
   a("pod_namespace", e.identity.pod_namespace);
   a("pod_uid", e.identity.pod_uid);
   a("labels", e.identity.labels);
+  a("sandbox", e.identity.is_sandbox);
   a("from_bundle", e.from_bundle);
 }
 
@@ -270,6 +271,7 @@ void describe(A& a, Seen<A, PodContainer>& e) {
   a("memory_limit_bytes", e.memory_limit_bytes);
   a("is_running", e.is_running);
   a("last_termination", e.last_termination);
+  a("earlier_termination", e.earlier_termination);
 }
 
 template <typename A>

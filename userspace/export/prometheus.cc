@@ -129,6 +129,7 @@ std::string kills(const MetricsSnapshot& snapshot) {
                 MetricType::Counter);
   for (const auto& [labels, count] : snapshot.kills) family.add(kill_labels(labels), static_cast<double>(count));
   for (const ContainerMetrics& c : snapshot.containers) {
+    if (c.container.empty()) continue;  // a pod's own cgroup: its kills are its containers'
     family.add(kill_labels({c.k8s_namespace, c.pod, c.container, "container"}), 0.0);
   }
   return family.text();
@@ -205,6 +206,23 @@ std::string container_reclaim(const MetricsSnapshot& snapshot) {
                  &C::reclaim_zero_yield_calls);
 }
 
+std::string pod_reclaim(const MetricsSnapshot& snapshot) {
+  const auto counter = [&snapshot](const char* name, const char* help, auto member) {
+    Family family(name, help, MetricType::Counter);
+    for (const PodMetrics& p : snapshot.pods) {
+      family.add(Labels{{"namespace", p.k8s_namespace}, {"pod", p.pod}}, static_cast<double>(p.*member));
+    }
+    return family.text();
+  };
+  using P = PodMetrics;
+  return counter("pod_reclaim_stall_seconds_total",
+                 "Time tasks spent in reclaim for the pod's own limit, beside that for its containers' limits.",
+                 &P::reclaim_stall_seconds) +
+         counter("pod_reclaim_calls_total", "Finished reclaim calls for the pod's own limit.", &P::reclaim_calls) +
+         counter("pod_reclaim_zero_yield_calls_total", "Of those, the calls that freed nothing.",
+                 &P::reclaim_zero_yield_calls);
+}
+
 std::string losses(const MetricsSnapshot& snapshot) {
   Family family("events_lost_total", "Events or evidence that did not fit, by the stage where they fell off.",
                 MetricType::Counter);
@@ -237,6 +255,9 @@ std::string trend(const MetricsSnapshot& snapshot) {
                        MetricType::Gauge, suspected);
 }
 
+constexpr std::initializer_list<const char*> kDisagreements = {"oom_killed_without_kill", "kill_with_other_reason",
+                                                               "kill_not_in_status"};
+
 std::string kubernetes(const KubernetesMetrics& metrics) {
   Family state("kubernetes_state", "What is being asked of the API server: 1 for the state in force.",
                MetricType::Gauge);
@@ -258,8 +279,10 @@ std::string kubernetes(const KubernetesMetrics& metrics) {
          by_label("kubernetes_events_total", "Kubernetes Events about kills, posted or why not.", "result",
                   metrics.events, {"posted", "queue_full", "forbidden", "refused", "given_up"}) +
          by_label("kubernetes_disagreements_total", "Kills that the kernel and a pod's status tell otherwise, by kind.",
-                  "kind", metrics.disagreements,
-                  {"oom_killed_without_kill", "kill_with_other_reason", "kill_not_in_status"});
+                  "kind", metrics.disagreements, kDisagreements) +
+         by_label("kubernetes_disagreements_withdrawn_total",
+                  "Of those, the ones that a late status settled: the kernel and Kubernetes agree.", "kind",
+                  metrics.disagreements_withdrawn, kDisagreements);
 }
 
 std::string page_fault_hook(const MetricsSnapshot& snapshot) {
@@ -328,8 +351,9 @@ std::string self(const MetricsSnapshot& s) {
 std::string to_prometheus_text(const MetricsSnapshot& snapshot) {
   return kills(snapshot) + captures(snapshot.captures, snapshot.memstats_left_out) +
          go_processes(snapshot.go_processes) + container_memory(snapshot) + container_reclaim(snapshot) +
-         losses(snapshot) + programs(snapshot) + incidents(snapshot) + (snapshot.trend ? trend(snapshot) : "") +
-         (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") + self(snapshot);
+         pod_reclaim(snapshot) + losses(snapshot) + programs(snapshot) + incidents(snapshot) +
+         (snapshot.trend ? trend(snapshot) : "") + (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") +
+         self(snapshot);
 }
 
 }  // namespace oomw

@@ -15,6 +15,7 @@
 #include "incidents/collector.h"
 #include "incidents/incident_trend.h"
 #include "incidents/incident_verdict.h"
+#include "model/workload.h"
 
 namespace oomw {
 
@@ -53,7 +54,8 @@ struct IncidentWatermark {
 // What the Kubernetes API told of the pod and the container, before the kill where it could.
 struct IncidentPod {
   std::string node, owner_kind, owner_name;
-  std::optional<std::uint32_t> restart_count;
+  Workload workload;                               // behind the owner; kind "" = none, or not known
+  std::optional<std::uint32_t> restart_count;      // of the run that was killed
   std::optional<PodTermination> last_termination;  // of an earlier run
   std::optional<std::uint64_t> memory_limit_bytes;
   // Where its status says otherwise than the kernel (StatusFinding).

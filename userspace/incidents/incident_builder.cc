@@ -102,10 +102,11 @@ IncidentPod pod_of(const PodFacts& facts) {
   pod.node = facts.node;
   pod.owner_kind = facts.owner_kind;
   pod.owner_name = facts.owner_name;
-  if (!facts.container) return pod;
-  pod.restart_count = facts.container->restart_count;
-  pod.last_termination = facts.container->last_termination;
-  pod.memory_limit_bytes = facts.container->memory_limit_bytes;
+  pod.workload = facts.workload;
+  pod.restart_count = facts.restart_count;
+  pod.last_termination = facts.last_termination;
+  if (facts.container)
+    pod.memory_limit_bytes = facts.container->memory_limit_bytes;  // the pod's spec, the same in each run
   return pod;
 }
 
@@ -129,6 +130,9 @@ void Builder::who() {
   if (container == nullptr) return;
   incident_.cgroup_path = container->path;
   incident_.container = container->identity;
+  // Of a cgroup without an identity of its own what is above it is known: at least the pod.
+  const ContainerIdentity* who = model_.identity_of(evidence_.container);
+  if (who != nullptr && incident_.container == ContainerIdentity{}) incident_.container = *who;
 }
 
 void Builder::pod() {
@@ -138,14 +142,15 @@ void Builder::pod() {
   if (!facts) {
     if (!model_.pods().is_told()) return;  // incident_notes.cc says so
     for (const char* field : {"node", "restart_count", "last_termination"}) {
-      note(fmt::format("pod.{}: the Kubernetes API has not told of this pod", field));
+      note(fmt::format("pod.{}: the Kubernetes API has not reported this pod", field));
     }
     return;
   }
   incident_.pod = pod_of(*facts);
   if (!facts->labels.empty()) incident_.container.labels = std::move(facts->labels);
   if (facts->is_cut) note("pod.labels: not all are kept, this pod has too much of them or of containers");
-  if (!evidence_.pod) note("pod.restart_count: told " + ago(facts->told_at) + ": it may count this kill");
+  if (evidence_.status_at) note("pod.status: what was missing was reported " + ago(*evidence_.status_at));
+  if (evidence_.withdrawn) note("pod.disagreement: withdrawn: " + printable(evidence_.withdrawn->text));
   if (evidence_.disagreement) {
     incident_.pod->disagreement_kind = evidence_.disagreement->kind;
     incident_.pod->disagreement = evidence_.disagreement->text;

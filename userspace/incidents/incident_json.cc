@@ -58,6 +58,11 @@ Json owner_json(const IncidentPod& pod) {
   return {{"kind", text(pod.owner_kind)}, {"name", text_or_null(pod.owner_name)}};
 }
 
+Json workload_json(const Workload& workload) {
+  if (workload.kind.empty()) return nullptr;
+  return {{"kind", text(workload.kind)}, {"name", text(workload.name)}, {"evidence", text(workload.evidence)}};
+}
+
 Json pod_json(const Incident& incident) {
   const ContainerIdentity& who = incident.container;
   if (who.pod_name.empty() && who.pod_uid.empty()) return nullptr;
@@ -73,6 +78,7 @@ Json pod_json(const Incident& incident) {
                {"last_termination", termination_json(pod.last_termination)}};
   if (!incident.pod) return json;
   json["owner"] = owner_json(pod);
+  json["workload"] = workload_json(pod.workload);
   if (pod.memory_limit_bytes) json["memory_limit_bytes"] = *pod.memory_limit_bytes;
   if (pod.disagreement.empty()) return json;  // none is no gap
   json["disagreement"] = {{"kind", text(pod.disagreement_kind)}, {"text", text(pod.disagreement)}};

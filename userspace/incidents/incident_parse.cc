@@ -40,6 +40,11 @@ IncidentPod read_status(JsonReader json) {
     owner.read("kind", pod.owner_kind);
     owner.read("name", pod.owner_name);
   });
+  json.object("workload", [&](JsonReader workload) {
+    workload.read("kind", pod.workload.kind);
+    workload.read("name", pod.workload.name);
+    workload.read("evidence", pod.workload.evidence);
+  });
   json.object("last_termination", [&](JsonReader end) {
     PodTermination& last = pod.last_termination.emplace();
     end.read("reason", last.reason);

@@ -30,6 +30,25 @@ void KillEvidence::name_one(const OomKill& kill, const MemoryModel& model) {
   add(kill);
 }
 
+bool KillEvidence::learn(const PodFacts& later) {
+  const bool is_news = !pod || pod->learn(later);
+  if (!pod) pod = later;
+  is_in_pod = true;
+  if (is_news) status_at = later.told_at;
+  return is_news;
+}
+
+bool KillEvidence::apply(const StatusFinding& finding) {
+  if (!finding.is_withdrawn) {
+    disagreement = finding;
+    return true;
+  }
+  if (!disagreement || disagreement->kind != finding.kind) return false;
+  disagreement.reset();
+  withdrawn = finding;
+  return true;
+}
+
 KillEvidence evidence_of(const OomKill& first, const MemoryModel& model) {
   KillEvidence evidence;
   evidence.kills.push_back(first);
@@ -40,7 +59,10 @@ KillEvidence evidence_of(const OomKill& first, const MemoryModel& model) {
   if (const std::string_view scope = scope_of(first, model); scope != "unknown") evidence.scope = scope;
   const CgroupState* container = model.container_of(evidence.victim_cgroup);
   evidence.container = container != nullptr ? container->id : evidence.victim_cgroup;
-  if (container != nullptr) evidence.pod = model.pods().facts_of(container->identity);
+  if (const ContainerIdentity* who = model.identity_of(evidence.container)) {
+    evidence.pod = model.pods().facts_of(*who);
+    evidence.is_in_pod = evidence.pod || !who->pod_uid.empty() || !who->pod_name.empty();
+  }
   evidence.source = model.is_under(evidence.owner, evidence.container) ? evidence.owner : evidence.container;
   evidence.lost = model.lost();
   if (const CgroupState* owner = model.find_cgroup(evidence.owner)) {

@@ -44,9 +44,12 @@ struct KillEvidence {
   MonotonicTime memory_stat_at;
   std::optional<ReclaimSampled> reclaim;
   std::map<std::string, std::uint64_t> lost;
-  std::optional<PodFacts> pod;  // as told before the kill
+  std::optional<PodFacts> pod;             // as reported before the kill, gaps filled by what came after it
+  std::optional<MonotonicTime> status_at;  // when a report after the kill filled one; none: none did
+  bool is_in_pod = false;                  // whether or not the API knows of the pod
   std::optional<StatusFinding> disagreement;
-  std::optional<TrendJudged> trend;  // of the first victim's heap
+  std::optional<StatusFinding> withdrawn;  // the last that a late status took back
+  std::optional<TrendJudged> trend;        // of the first victim's heap
   // CLOCK_REALTIME - CLOCK_MONOTONIC when first built: a clock step must not change the id.
   std::optional<std::int64_t> wall_offset_ns;
 
@@ -59,6 +62,10 @@ struct KillEvidence {
   void add(const OomKill& kill);
   // A late report of one that was only counted.
   void name_one(const OomKill& kill, const MemoryModel& model);
+  // A status that came after the kill. True if it tells something new of this run or its pod.
+  bool learn(const PodFacts& later);
+  // A claim about this kill, or its withdrawal. False: nothing to take back.
+  bool apply(const StatusFinding& finding);
 
   OomKill nobody;  // only where `counted`
 };

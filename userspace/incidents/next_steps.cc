@@ -64,15 +64,11 @@ NextStep look_at_best(const Incident& incident) {
           {fmt::format("go tool pprof -top {}", file), fmt::format("oomwitness render --png {} -o heap.svg", file)}};
 }
 
-// "deployment/cart": what kubectl changes, not the pod, which the change replaces. A ReplicaSet's Deployment is its
-// name without the hash.
+// "deployment/cart": what kubectl changes, not the pod, which the change replaces.
 std::string workload_of(const Incident& incident) {
-  if (!incident.pod || incident.pod->owner_kind.empty()) return "";
-  std::string kind = incident.pod->owner_kind, name = incident.pod->owner_name;
-  if (kind == "ReplicaSet" && name.rfind('-') != std::string::npos) {
-    kind = "deployment";
-    name.resize(name.rfind('-'));
-  }
+  if (!incident.pod || incident.pod->workload.kind.empty()) return "";
+  std::string kind = incident.pod->workload.kind;
+  const std::string& name = incident.pod->workload.name;
   std::ranges::transform(kind, kind.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return shell_word(kind + "/" + name);
 }

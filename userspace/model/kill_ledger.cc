@@ -19,10 +19,12 @@ std::string last_component(const std::string& path) {
 // A nameless container's id is new with every restart; its runtime's name stands in for it.
 std::string container_label(const CgroupState& state) {
   const ContainerIdentity& who = state.identity;
+  if (who.is_sandbox) return "_sandbox";  // the same under every runtime, some of which name it like a container
   if (!who.name.empty()) return who.name;
   if (!who.unit.empty()) return who.unit;
   if (is_hex_id(who.id)) return who.runtime.empty() ? "_unnamed" : who.runtime;
   if (!who.id.empty()) return who.id;
+  if (MemoryModel::is_pods_own(state)) return "";  // its last component is the pod's uid
   const std::string last = last_component(state.path);
   return last.empty() ? "_root" : last;
 }

@@ -15,8 +15,9 @@ namespace oomw {
 struct KillLabels {
   std::string k8s_namespace;
   std::string pod;
-  std::string container;  // Kubernetes or runtime name, else unit, else the cgroup's last component
-  std::string scope;      // container | ancestor | node | unknown
+  // Kubernetes or runtime name, else unit, else the cgroup's last component; "" = the pod's own cgroup
+  std::string container;
+  std::string scope;  // container | ancestor | node | unknown
   friend auto operator<=>(const KillLabels&, const KillLabels&) = default;
 };
 

@@ -126,13 +126,26 @@ void MemoryModel::on(const ContainerIdentified& e) {
   state->identity_from_bundle = e.from_bundle;
   pods_.on_container(e.cgroup, e.identity);
   pods_.complete(state->identity);
+  name_siblings(e.identity);
 }
 
-// Names that neither path nor bundle told, for containers that were there before their pod was told of.
+// A pod's own cgroup has no bundle: those of its containers know the pod's name also without the API.
+void MemoryModel::name_siblings(const ContainerIdentity& named) {
+  if (named.pod_name.empty() || named.pod_uid.empty()) return;
+  for (const CgroupId cgroup : pods_.cgroups_of_uid(named.pod_uid)) {
+    CgroupState* state = known(cgroup);
+    if (state == nullptr || !state->identity.pod_name.empty()) continue;
+    state->identity.pod_name = named.pod_name;
+    state->identity.pod_namespace = named.pod_namespace;
+  }
+}
+
+// Names that neither path nor bundle told, for cgroups that were there before their pod was told of: at a start
+// the walk of all cgroups comes before the list of pods.
 void MemoryModel::on(const PodSeen& e) {
   pods_.on(e);
-  for (const PodContainer& container : e.containers) {
-    if (CgroupState* state = known(pods_.cgroup_of(container.id))) pods_.complete(state->identity);
+  for (const CgroupId cgroup : pods_.cgroups_of(e)) {
+    if (CgroupState* state = known(cgroup)) pods_.complete(state->identity);
   }
 }
 
@@ -227,6 +240,21 @@ const CgroupState* MemoryModel::container_of(CgroupId id) const {
     if (!state->identity.id.empty() || !state->identity.unit.empty()) return state;
   }
   return nullptr;
+}
+
+const ContainerIdentity* MemoryModel::identity_of(CgroupId id) const {
+  const CgroupState* state = find_cgroup(id);
+  for (std::size_t depth = 0; state != nullptr && depth < kMaxDepth; ++depth, state = find_cgroup(state->parent)) {
+    const ContainerIdentity& who = state->identity;
+    if (!who.id.empty() || !who.unit.empty() || !who.pod_uid.empty()) return &who;
+  }
+  return nullptr;
+}
+
+const std::set<CgroupId>& MemoryModel::children_of(CgroupId id) const {
+  static const std::set<CgroupId> kNone;
+  const auto found = children_.find(id);
+  return found == children_.end() ? kNone : found->second;
 }
 
 std::vector<CgroupId> MemoryModel::path_up(CgroupId id) const {

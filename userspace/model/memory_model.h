@@ -98,6 +98,13 @@ class MemoryModel {
   [[nodiscard]] std::optional<EffectiveLimit> effective_limit(CgroupId id) const;
   // `id` itself or its nearest ancestor that has a container identity (id or unit not empty).
   [[nodiscard]] const CgroupState* container_of(CgroupId id) const;
+  // Whose it is: the nearest container's or unit's, or that of the pod whose own cgroup is nearer; nullptr: nobody's.
+  [[nodiscard]] const ContainerIdentity* identity_of(CgroupId id) const;
+  // The pod's own cgroup, above its containers'.
+  [[nodiscard]] static bool is_pods_own(const CgroupState& state) {
+    return !state.identity.pod_uid.empty() && state.identity.id.empty() && state.identity.unit.empty();
+  }
+  [[nodiscard]] const std::set<CgroupId>& children_of(CgroupId id) const;
   // `id` itself and the cgroups above it, nearest first; at most kMaxDepth.
   [[nodiscard]] std::vector<CgroupId> path_up(CgroupId id) const;
   // True if `id` is `ancestor` or below it.
@@ -131,6 +138,7 @@ class MemoryModel {
   void on(const PodSeen& e);
   void on(const PodGone& e) { pods_.on(e); }
   void on(const PodsCurrent& e) { pods_.on(e); }
+  void name_siblings(const ContainerIdentity& named);
   CgroupState* cgroup_for(CgroupId id);  // nullptr when full or id is none
   CgroupState* known(CgroupId id);       // nullptr when not known
   void set_parent(CgroupState& state, CgroupId parent);

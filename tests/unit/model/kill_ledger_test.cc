@@ -55,6 +55,19 @@ TEST(LabelsTest, container_when_named_carries_name_and_pod) {
   EXPECT_EQ(labels_of(killed(10, 5, 3, 2, 0), model), (KillLabels{"shop", "cart-1", "web", "container"}));
 }
 
+TEST(LabelsTest, a_pods_own_cgroup_and_a_sandbox_are_told_from_containers) {
+  MemoryModel model = pod_with_container();
+  ContainerIdentified own = identified(1, "", "");
+  own.identity.pod_uid = "uid";
+  own.identity.pod_name = "cart-1";
+  model.apply(own);
+  EXPECT_EQ(labels_of(killed(10, 5, 1, 1, 0), model), (KillLabels{"", "cart-1", "", "container"}));
+  ContainerIdentified pause = identified(2, std::string(64, 'a'), "POD");  // CRI-O names it like a container
+  pause.identity.is_sandbox = true;
+  model.apply(pause);
+  EXPECT_EQ(labels_of(killed(10, 5, 2, 2, 0), model).container, "_sandbox");
+}
+
 TEST(LabelsTest, container_when_nameless_never_shows_its_id) {
   MemoryModel model = pod_with_container();
   ContainerIdentified e = identified(2, std::string(64, 'b'), "");
