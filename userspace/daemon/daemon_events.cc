@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "daemon/daemon_impl.h"
 #include "daemon/self_protection.h"
+#include "model/limit_scope.h"
 
 namespace oomw {
 namespace {
@@ -18,6 +19,7 @@ constexpr std::size_t kMaxCrossed = 64;        // 0.1 ms each to read: the next 
 // A split of memory younger than this describes the kill better than one read after it, when the
 // victim's pages may be gone already.
 constexpr Nanoseconds kStatFresh = std::chrono::seconds(3);
+constexpr std::size_t kMaxSharersRead = 16;  // of a pod's limit
 constexpr std::uint64_t kTrimFromSamples = 2'000;
 constexpr Nanoseconds kTrimDelay = std::chrono::seconds(5);       // its incident is on disk and amended by then
 constexpr Nanoseconds kRecount = std::chrono::milliseconds(600);  // > KillAccounting::kGrace
@@ -79,6 +81,7 @@ void Daemon::Impl::after_kill(const OomKill& kill) {
     sampler->sample_now(cgroup, !is_fresh);
     if (kill.owner_cgroup == kill.victim_cgroup) break;
   }
+  read_sharers(kill);
   // Once more after the grace, so that the kernel's own count is compared while the cgroup lives.
   (void)loop->add_once(kRecount, [this, cgroup = kill.victim_cgroup] {
     listen();
@@ -88,6 +91,15 @@ void Daemon::Impl::after_kill(const OomKill& kill) {
   // Last: what this delivers may write the incident, which is to have the readings above.
   victim = pipeline->model().find_process(kill.victim);
   go_heaps->on_kill(kill, victim != nullptr ? victim->key : kill.victim);
+}
+
+// A pod's limit that its containers filled together: how much each of them holds is asked now, not in ten seconds.
+void Daemon::Impl::read_sharers(const OomKill& kill) {
+  const LimitPlace place = place_of_limit(kill, pipeline->model());
+  if (place.scope != LimitScope::kPod) return;
+  for (std::size_t i = 1; i < std::min(place.sharers.size(), kMaxSharersRead); ++i) {
+    sampler->sample_now(place.sharers[i], false);
+  }
 }
 
 void Daemon::Impl::after_sample(const MemorySampled& sample) {

@@ -116,6 +116,7 @@ struct Daemon::Impl {
   void after_watermark(const WatermarkCrossed& crossing);
   void read_crossed();
   void after_kill(const OomKill& kill);
+  void read_sharers(const OomKill& kill);
   void after_sample(const MemorySampled& sample);
   void after_exit(const ProcessExit& exit);
   void after_capture(const CaptureFinished& capture);

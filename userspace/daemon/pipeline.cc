@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/limit_scope.h"
 #include "system/container_path.h"
 
 namespace oomw {
@@ -137,7 +138,7 @@ void Pipeline::on_sample(const MemorySampled& sample) {
   }
   waiting_ = std::move(still_waiting);
   TriggerDecision decision = triggers_.on_sample(sample, model_);
-  if (decision.action != TriggerAction::kNone) orders_.push_back({std::move(decision), crossing_of(sample)});
+  if (decision.action != TriggerAction::kNone) order(std::move(decision), crossing_of(sample));
 }
 
 void Pipeline::on_removed(const CgroupRemoved& removed) {
@@ -201,7 +202,13 @@ void Pipeline::count_unobserved(const OomKill& stand_in, std::uint64_t kills) {
 
 void Pipeline::judge(const WatermarkCrossed& crossing) {
   TriggerDecision decision = triggers_.on_watermark(crossing, model_);
-  if (decision.action != TriggerAction::kNone) orders_.push_back({std::move(decision), crossing});
+  if (decision.action != TriggerAction::kNone) order(std::move(decision), crossing);
+}
+
+// A crossing of a pod's limit that counts as its container's leads to that container's captures.
+void Pipeline::order(TriggerDecision decision, WatermarkCrossed crossing) {
+  crossing.cgroup = counted_for(crossing.cgroup, crossing.time, model_);
+  orders_.push_back({std::move(decision), std::move(crossing)});
 }
 
 void Pipeline::tick(MonotonicTime now) {

@@ -93,6 +93,7 @@ class Pipeline {
   void on_unobserved(const UnobservedKills& unobserved, bool is_alone = true);
   void count_unobserved(const OomKill& stand_in, std::uint64_t kills);
   void judge(const WatermarkCrossed& crossing);
+  void order(TriggerDecision decision, WatermarkCrossed crossing);
   void add_findings(std::vector<StatusFinding> findings, MonotonicTime now);
   [[nodiscard]] OomKill completed(OomKill kill) const;
 

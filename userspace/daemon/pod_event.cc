@@ -13,6 +13,10 @@ constexpr std::size_t kMaxWhy = 256;
 std::string limit_text(const Incident& incident) {
   if (incident.scope == "node") return "the node was out of memory";
   const std::string size = incident.limit_bytes ? " of " + human_bytes(*incident.limit_bytes) : "";
+  if (incident.scope == "pod") {
+    return "the limit" + size + " of its pod" +
+           (incident.limit_shares.size() > 1 ? ", which its containers share," : "") + " was used up";
+  }
   return (incident.scope == "ancestor" ? "a limit" + size + " above it was used up"
                                        : "its limit" + size + " was used up");
 }

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "incidents/verdict.h"
-#include "model/kill_ledger.h"
+#include "model/limit_scope.h"
 
 namespace oomw {
 
@@ -198,11 +198,11 @@ void Correlator::amend_those_about(CgroupId cgroup, MonotonicTime now, IsNews is
 void Correlator::on_context(const Event& event, const MemoryModel& model) {
   if (const auto* sample = std::get_if<MemorySampled>(&event); sample != nullptr && sample->detailed) {
     amend_those_about(sample->cgroup, sample->time, [&](const OpenIncident& open) {
-      return open.lacks_memory_stat && sample->cgroup == open.evidence.source;
+      return open.lacks_memory_stat && sample->cgroup == open.evidence.stat_source;
     });
   } else if (const auto* reclaim = std::get_if<ReclaimSampled>(&event)) {
     amend_those_about(reclaim->cgroup, reclaim->time, [&](const OpenIncident& open) {
-      return open.lacks_reclaim && reclaim->cgroup == open.evidence.source;
+      return open.lacks_reclaim && reclaim->cgroup == open.evidence.pressed;
     });
   } else if (const auto* identified = std::get_if<ContainerIdentified>(&event)) {
     amend_those_about(identified->cgroup, identified->time, [&](const OpenIncident& open) {

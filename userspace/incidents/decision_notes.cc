@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "incidents/decision_notes.h"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -91,6 +93,23 @@ std::string owner_note(const KillEvidence& evidence) {
   return "scope: no cgroup at its limit was found, so the node is taken to have run out; the kernel did not say so";
 }
 
+// What a limit above the container means for the figures.
+std::vector<std::string> place_notes(const KillEvidence& evidence) {
+  if (evidence.is_pods_of_one()) {
+    return {
+        "scope: the limit that was hit is the pod's, limit.owner_cgroup_path; it equals that of its only "
+        "container, as a kubelet sets it, and counts as the container's"};
+  }
+  const bool is_pods = evidence.scope == "pod";
+  if (!is_pods && evidence.scope != "ancestor") return {};
+  const std::string whose = is_pods ? "is its pod's" : "belongs to a cgroup above it";
+  std::vector<std::string> notes{"series.usage_bytes: the container's own; the limit that was hit " + whose};
+  if (is_pods)
+    notes.emplace_back(
+        "limit_shares.usage_bytes: each container's last reading up to the kill, or within 1 s after it");
+  return notes;
+}
+
 }  // namespace
 
 std::vector<std::string> victim_notes(const KillEvidence& evidence, const MemoryModel& model) {
@@ -129,6 +148,7 @@ std::vector<std::string> limit_notes(const KillEvidence& evidence, const MemoryM
                                 limit_text(change->from), limit_text(change->to),
                                 to_seconds(evidence.first - change->seen_at)));
   }
+  std::ranges::move(place_notes(evidence), std::back_inserter(notes));
   return notes;
 }
 

@@ -68,11 +68,18 @@ struct OtherProcesses {
   std::int32_t lowest_oom_score_adj = 0;  // of them
 };
 
+// One container's part of a limit that is its pod's.
+struct LimitShare {
+  std::string container;
+  std::optional<std::uint64_t> usage_bytes;
+  std::optional<std::uint64_t> limit_bytes;  // its own; none: it has none, or it was not read
+};
+
 struct Incident {
   static constexpr int kSchemaVersion = 1;
   std::string id;     // "20261121T030405Z-1a2b3c4d": UTC second of the kill and 8 hex
   WallTime time;      // first victim marked
-  std::string scope;  // container | ancestor | node; "" = not known
+  std::string scope;  // container | pod | ancestor | node; "" = not known
   CgroupId cgroup;
   std::string cgroup_path;
   // Pod parts included. Of the first victim, the one that the kernel chose: a group kill may end other
@@ -90,6 +97,7 @@ struct Incident {
   std::optional<bool> trigger_same_cgroup;
   std::optional<std::uint64_t> limit_bytes;
   std::string limit_owner_cgroup_path;       // "" = not known or node
+  std::vector<LimitShare> limit_shares;      // scope pod only; the victim's container first
   std::optional<std::uint64_t> total_bytes;  // memory and swap that the OOM killer could choose from
   std::optional<std::uint64_t> usage_bytes;
   std::map<std::string, std::uint64_t> memory_stat;

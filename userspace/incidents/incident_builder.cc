@@ -8,8 +8,10 @@
 #include "base/text.h"
 #include "incidents/capture_reasons.h"
 #include "incidents/capture_selection.h"
+#include "incidents/container_life.h"
 #include "incidents/decision_notes.h"
 #include "incidents/incident_notes.h"
+#include "incidents/limit_shares.h"
 
 namespace oomw {
 
@@ -239,16 +241,16 @@ void Builder::limit() {
   incident_.limit_bytes = first().owner_limit_bytes ? first().owner_limit_bytes : evidence_.owner_limit_bytes;
   incident_.usage_bytes = first().owner_usage_bytes;
   incident_.total_bytes = first().total_bytes;
+  incident_.limit_shares = shares_of(evidence_, model_);
   note_all(limit_notes(evidence_, model_));
-  if (evidence_.scope == "ancestor") {
-    note("series.usage_bytes: the container's own; the limit that was hit belongs to a cgroup above it");
-  }
   usage_from_model(owner);
 }
 
 void Builder::usage_from_model(const CgroupState* owner) {
   if (evidence_.kills.empty()) return usage_before_count();
   if (owner == nullptr || !owner->sampled || incident_.usage_bytes || owner->sampled_at > evidence_.last) return;
+  // An older one of a pod's may be of an earlier container.
+  if (!evidence_.sharers.empty() && evidence_.container_created > owner->sampled_at) return;
   incident_.usage_bytes = owner->usage_bytes;
   note("usage_bytes: read " + ago(owner->sampled_at));
 }
@@ -256,35 +258,37 @@ void Builder::usage_from_model(const CgroupState* owner) {
 void Builder::memory_stat(Nanoseconds amend) {
   incident_.memory_stat = evidence_.memory_stat;
   MonotonicTime read_at = evidence_.memory_stat_at;
-  const bool may_read = source_ != nullptr && source_->memory_stat_at <= evidence_.first + amend;
+  const CgroupState* source = model_.find_cgroup(evidence_.stat_source);
+  const bool is_of_old = source != nullptr && evidence_.container_created > source->memory_stat_at;
+  const bool may_read = source != nullptr && !is_of_old && source->memory_stat_at <= evidence_.first + amend;
   if (incident_.memory_stat.empty() && may_read) {
-    incident_.memory_stat = source_->memory_stat;
-    read_at = source_->memory_stat_at;
+    incident_.memory_stat = source->memory_stat;
+    read_at = source->memory_stat_at;
   }
   if (!incident_.memory_stat.empty()) note("memory_stat: read " + ago(read_at));
 }
 
-// Where the limit is, there the pressure was: with an ancestor's limit, at the ancestor.
+// Where the limit is, there the pressure was: with a limit above the container, in the cgroup that it belongs to.
 void Builder::pressure(Nanoseconds amend) {
-  const bool is_above = evidence_.scope == "ancestor";
-  const CgroupState* pressed = is_above ? model_.find_cgroup(evidence_.owner) : source_;
-  if (!is_above) incident_.reclaim = evidence_.reclaim;
+  for (const WatermarkCrossed& mark : crossings_of(evidence_, model_)) {
+    incident_.watermarks.push_back({wall(mark.time), std::string(to_string(mark.reason)), mark.level_percent,
+                                    mark.usage_bytes, lead_of(mark.time)});
+  }
+  incident_.reclaim = evidence_.reclaim;
+  const CgroupState* pressed = model_.find_cgroup(evidence_.pressed);
   if (pressed == nullptr) return;
+  const bool is_above = evidence_.scope == "ancestor" || evidence_.scope == "pod";
   if (is_above) note("pressure.watermarks: of the cgroup whose limit was hit, as is all of pressure");
   const bool is_current = pressed->reclaim && pressed->reclaim->time <= evidence_.first + kReclaimAfterKill;
   const bool is_late = pressed->reclaim && pressed->reclaim->time > evidence_.first + amend;
   if (is_current || (!incident_.reclaim && !is_late)) incident_.reclaim = pressed->reclaim;
-  for (const WatermarkCrossed& mark : pressed->watermarks) {
-    if (mark.time > evidence_.first) continue;
-    incident_.watermarks.push_back({wall(mark.time), std::string(to_string(mark.reason)), mark.level_percent,
-                                    mark.usage_bytes, lead_of(mark.time)});
-  }
+  if (incident_.reclaim) incident_.reclaim = since_begin(*incident_.reclaim, evidence_, model_);
 }
 
 void Builder::series(Nanoseconds amend) {
-  if (source_ == nullptr) return;
-  for (const SeriesPoint& point : source_->series.points()) {
-    if (point.time > evidence_.first + amend) break;
+  const UsedSeries used = series_of(evidence_, model_, evidence_.first + amend);
+  if (used.is_pods) note("series.usage_bytes: the pod's since this container began; it was not read itself in time");
+  for (const SeriesPoint& point : used.points) {
     incident_.series.push_back({wall(point.time), point.usage_bytes, point.nonreclaimable_bytes});
   }
 }

@@ -125,6 +125,16 @@ Json limit_json(const Incident& incident) {
   return json;
 }
 
+Json shares_json(const std::vector<LimitShare>& shares) {
+  Json json = Json::array();
+  for (const LimitShare& share : shares) {
+    json.push_back({{"container", text_or_null(share.container)},
+                    {"usage_bytes", or_null(share.usage_bytes)},
+                    {"limit_bytes", or_null(share.limit_bytes)}});
+  }
+  return json;
+}
+
 Json watermark_json(const IncidentWatermark& mark) {
   return {{"time", to_rfc3339(mark.time)},
           {"reason", text(mark.reason)},
@@ -251,6 +261,7 @@ std::string to_json(const Incident& incident) {
   // A kill of single processes has no group to know.
   const bool is_group_kill = incident.oom_group || !incident.oom_group_cgroup_path.empty();
   if (is_group_kill) json["oom_group_cgroup_path"] = text_or_null(incident.oom_group_cgroup_path);
+  if (!incident.limit_shares.empty()) json["limit_shares"] = shares_json(incident.limit_shares);
   if (incident.others) {
     json["other_processes"] = {{"count", incident.others->count},
                                {"lowest_oom_score_adj", incident.others->lowest_oom_score_adj}};

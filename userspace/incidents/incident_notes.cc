@@ -76,6 +76,10 @@ std::vector<Gap> context_gaps(const Incident& incident) {
       {incident.limit_owner_cgroup_path.empty() && incident.scope != "node", "limit.owner_cgroup_path", "not known"},
       {incident.limit_owner_cgroup_path.empty() && incident.scope == "node", "limit.owner_cgroup_path",
        "the node itself was out of memory"},
+      {std::ranges::any_of(incident.limit_shares, [](const LimitShare& s) { return !s.usage_bytes; }),
+       "limit_shares.usage_bytes", "not every container was read in time"},
+      {std::ranges::any_of(incident.limit_shares, [](const LimitShare& s) { return !s.limit_bytes; }),
+       "limit_shares.limit_bytes", "a container without a limit of its own, or none was read"},
       {!incident.usage_bytes, "usage_bytes", "not known"},
   };
 }

@@ -34,9 +34,15 @@ struct KillEvidence {
   CgroupId victim_cgroup;
   CgroupId owner;      // whose limit: as reported, else the one nearest to full; none = node
   CgroupId group;      // killed whole: memory.oom.group; none = each victim for itself
-  std::string scope;   // container | ancestor | node; "" = not known
+  std::string scope;   // container | pod | ancestor | node; "" = not known
   CgroupId container;  // the first victim's container, else its own cgroup
-  CgroupId source;     // where series, watermarks, reclaim and memory_stat come from
+  // The pod's containers at that time, the victim's first, where the pod's limit was hit; else empty.
+  std::vector<CgroupId> sharers;
+  // What came before it is of an earlier container; none: it was there before us.
+  std::optional<MonotonicTime> container_created;
+  CgroupId source;       // where the series comes from: what the container itself used
+  CgroupId pressed;      // where watermarks and reclaim come from: whose limit it was
+  CgroupId stat_source;  // where memory_stat comes from: the pod's, where its one container fills it, else `source`
   // The owner's, as last read before or told at the kill; the kernel's own figure is in kills.
   std::optional<std::uint64_t> owner_limit_bytes;
   std::optional<LimitChange> limit_change;
@@ -66,6 +72,8 @@ struct KillEvidence {
   bool learn(const PodFacts& later);
   // A claim about this kill, or its withdrawal. False: nothing to take back.
   bool apply(const StatusFinding& finding);
+  // The limit is the pod's and counts as the container's.
+  [[nodiscard]] bool is_pods_of_one() const { return !sharers.empty() && scope == "container"; }
 
   OomKill nobody;  // only where `counted`
 };

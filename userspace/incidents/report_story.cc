@@ -46,6 +46,11 @@ std::string limit_text(const Incident& incident) {
   const std::string size = incident.limit_bytes ? " of " + human_bytes(*incident.limit_bytes) : "";
   if (incident.scope.empty()) return "memory ran out, of which nobody told whose limit it was";
   if (incident.scope == "node") return "the node itself had run out of memory";
+  if (incident.scope == "pod") {
+    const std::size_t containers = incident.limit_shares.size();
+    const std::string who = containers > 1 ? fmt::format(", which its {} containers share,", containers) : "";
+    return fmt::format("the limit{} of its pod{} was used up", size, who);
+  }
   if (incident.scope == "ancestor") {
     return fmt::format("a limit{} above it was used up, that of {}", size,
                        incident.limit_owner_cgroup_path.empty() ? "a cgroup that is not known"

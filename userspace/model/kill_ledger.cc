@@ -2,6 +2,7 @@
 #include "model/kill_ledger.h"
 
 #include "base/text.h"
+#include "model/limit_scope.h"
 
 namespace oomw {
 
@@ -31,22 +32,6 @@ std::string container_label(const CgroupState& state) {
 
 }  // namespace
 
-CgroupId limit_owner_of(const OomKill& kill, const MemoryModel& model) {
-  if (kill.owner_known) return kill.owner_cgroup;
-  const auto limit = model.effective_limit(model.cgroup_of(kill));
-  return limit ? limit->owner : CgroupId{};
-}
-
-std::string_view scope_of(const OomKill& kill, const MemoryModel& model) {
-  const CgroupId victim = model.cgroup_of(kill);
-  const CgroupId owner = limit_owner_of(kill, model);
-  if (!owner) return kill.owner_known ? "node" : "unknown";
-  if (owner == victim) return "container";
-  const CgroupState* container = model.container_of(victim);
-  const CgroupId boundary = container != nullptr ? container->id : victim;
-  return model.is_under(owner, boundary) ? "container" : "ancestor";
-}
-
 KillLabels labels_of(const OomKill& kill, const MemoryModel& model) {
   const CgroupId victim = model.cgroup_of(kill);
   const CgroupState* state = model.container_of(victim);
@@ -65,7 +50,7 @@ void KillLedger::add(const KillLabels& labels, std::uint64_t count) {
   auto it = counts_.find(labels);
   if (it == counts_.end() && counts_.size() >= kMaxSets) {
     folded_ += count;
-    // One set per scope, so that the sums by scope stay true: at most four beyond kMaxSets.
+    // One set per scope, so that the sums by scope stay true: at most five beyond kMaxSets.
     it = counts_.try_emplace(KillLabels{"", "", "_other", labels.scope}).first;
   } else if (it == counts_.end()) {
     it = counts_.try_emplace(labels).first;

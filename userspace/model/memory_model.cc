@@ -10,8 +10,11 @@ namespace {
 
 std::uint64_t saturating_sub(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
 
+// The first limit of a cgroup that was read before it had one is no change.
 void set_limit(CgroupState& state, MonotonicTime time, std::optional<std::uint64_t> limit) {
-  if (state.sampled && state.limit_bytes != limit) state.limit_change = LimitChange{time, state.limit_bytes, limit};
+  const bool is_first = !state.limit_bytes && !state.limit_change && state.is_being_made_at(state.sampled_at);
+  const bool is_change = state.sampled && state.limit_bytes != limit && !is_first;
+  if (is_change) state.limit_change = LimitChange{time, state.limit_bytes, limit};
   state.limit_bytes = limit;
 }
 
@@ -78,6 +81,9 @@ void MemoryModel::on(const CgroupCreated& e) {
   }
   if (e.parent && e.parent != e.cgroup) set_parent(*state, e.parent);
   if (e.path_complete) state->path = e.path;  // a cut path names another cgroup, or none
+  if (e.existed || state->created_at) return;
+  state->created_at = e.time;
+  if (const CgroupState* parent = known(state->parent)) state->parent_reclaim = parent->reclaim;
 }
 
 void MemoryModel::on(const CgroupRemoved& e) {
@@ -265,6 +271,12 @@ std::vector<CgroupId> MemoryModel::path_up(CgroupId id) const {
     id = state != nullptr ? state->parent : CgroupId{};
   }
   return path;
+}
+
+const std::set<CgroupId>& MemoryModel::children_of(CgroupId id) const {
+  static const std::set<CgroupId> kNone;
+  const auto found = children_.find(id);
+  return found == children_.end() ? kNone : found->second;
 }
 
 bool MemoryModel::is_under(CgroupId id, CgroupId ancestor) const {
