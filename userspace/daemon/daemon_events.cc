@@ -31,7 +31,7 @@ void Daemon::Impl::handle(const Event& event) {
   if (files) files->on_event(event);
   if (watermark_gate) watermark_gate->on_event(event);
   pipeline->apply(event);
-  if (options.on_event) options.on_event(event);
+  if (options.on_event && !is_standing_by()) options.on_event(event);
   if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) after_watermark(*crossing);
   if (const auto* kill = std::get_if<OomKill>(&event)) after_kill(*kill);
   if (const auto* sample = std::get_if<MemorySampled>(&event)) after_sample(*sample);
@@ -133,6 +133,7 @@ void Daemon::Impl::settle() {
 
 void Daemon::Impl::dispatch_orders() {
   for (CaptureOrder& order : pipeline->take_orders()) {
+    if (is_standing_by()) continue;  // the other daemon takes it
     heed_annotations(order);
     if (order.decision.action == TriggerAction::kPrepare && !prepare_budget.take(clock.now())) continue;
     scheduler->on_decision(order.decision, order.crossing, pipeline->model());
@@ -155,7 +156,7 @@ void Daemon::Impl::observe_leads(const Incident& incident) {
 // A moment later, see LedgerPace. Dying in between does not lose the kill: the next run compares
 // with the kernel's counts, and only the kill's scope is forgotten.
 void Daemon::Impl::save_ledger_if_changed() {
-  if (saved_ledger_version == pipeline->ledger_version() || is_ledger_armed) return;
+  if (!writer || saved_ledger_version == pipeline->ledger_version() || is_ledger_armed) return;
   is_ledger_armed = true;
   publisher->request();
   (void)loop->add_once(ledger_pace.delay(clock.now()), [this] {
@@ -165,7 +166,9 @@ void Daemon::Impl::save_ledger_if_changed() {
   });
 }
 
-void Daemon::Impl::save_ledger() { writer->save_ledger({pipeline->ledger(), boot_id, pipeline->accounted()}); }
+void Daemon::Impl::save_ledger() {
+  writer->save_ledger({pipeline->ledger(), boot_id, pipeline->accounted(), heard_until()});
+}
 
 void Daemon::Impl::collect_losses() {
   std::map<std::string, std::uint64_t> lost = kernel->lost();
@@ -177,9 +180,13 @@ void Daemon::Impl::collect_losses() {
   lost["crossings"] = pipeline->dropped_crossings();
   lost["incidents_unbuilt"] = pipeline->lost_incidents();
   lost["incidents_closed_early"] = pipeline->closed_early();
-  lost["incidents"] = writer->backlog().dropped_incidents();
-  lost["incident_amendments"] = writer->backlog().dropped_amendments();
-  lost["incident_details"] = writer->backlog().slimmed();
+  lost["held_kills"] = pipeline->dropped_held();
+  lost["kernel_log_backlog"] = lost_past;
+  if (writer) {
+    lost["incidents"] = writer->backlog().dropped_incidents();
+    lost["incident_amendments"] = writer->backlog().dropped_amendments();
+    lost["incident_details"] = writer->backlog().slimmed();
+  }
   if (pods) lost["kubernetes_pods"] = pods->stats().pods_turned_away;
   lost["spool"] = spool->dropped();
   lost["log"] = log::dropped_messages();

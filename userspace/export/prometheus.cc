@@ -32,7 +32,7 @@ constexpr const char* kStages[] = {
     "reclaim_totals",    "memcg_states",           "decode",          "metrics_containers",  "model",
     "go_looks",          "go_processes",           "go_targets",      "ringbuf_walk",        "walk_slots",
     "walk_pool",         "program_missed",         "incidents",       "incident_amendments", "incident_details",
-    "incidents_unbuilt", "incidents_closed_early", "hung_files"};
+    "incidents_unbuilt", "incidents_closed_early", "hung_files",      "held_kills",          "kernel_log_backlog"};
 // {method, result, reason} that any run can come to.
 constexpr const char* kCaptures[][3] = {
     {"at_kill", "ok", ""},
@@ -134,6 +134,8 @@ Labels kill_labels(const KillLabels& kill) {
 std::string kills(const MetricsSnapshot& snapshot) {
   Family family("oom_kills_total", "Processes the kernel OOM killer chose, by container and scope of the limit.",
                 MetricType::Counter);
+  // Counts that begin at 0 and jump to what the other daemon had counted would look like that many kills.
+  if (snapshot.is_standing_by) return family.text();
   for (const auto& [labels, count] : snapshot.kills) family.add(kill_labels(labels), static_cast<double>(count));
   for (const ContainerMetrics& c : snapshot.containers) {
     family.add(kill_labels({c.k8s_namespace, c.pod, c.container, "container"}), 0.0);
@@ -312,6 +314,10 @@ std::string incidents(const MetricsSnapshot& s) {
                 s.incident_write_seconds_last) +
          single("kernel_oom_kills_unobserved_total", "Kills the kernel counted that no event told of.",
                 MetricType::Counter, static_cast<double>(s.kernel_oom_kills_unobserved)) +
+         single("kills_seen_afterwards_total", "Kills counted afterwards, of a time when no daemon ran.",
+                MetricType::Counter, static_cast<double>(s.kills_seen_afterwards)) +
+         single("standing_by", "1 while another daemon has the data directory, and this one waits to take over.",
+                MetricType::Gauge, s.is_standing_by ? 1 : 0) +
          single("data_dir_writable", "1 while the data directory takes writes.", MetricType::Gauge,
                 s.data_dir_writable ? 1 : 0);
 }

@@ -168,7 +168,7 @@ IncidentVictim Builder::victim_of(const OomKill& kill) const {
   victim.oom_score_adj = kill.victim_oom_score_adj;
   victim.rss = kill.victim_rss;
   if (const CgroupState* home = model_.find_cgroup(model_.cgroup_of(kill))) victim.cgroup_path = home->path;
-  if (const ProcessState* process = model_.find_process(kill.victim)) {
+  if (const ProcessState* process = kill.unwatched ? nullptr : model_.find_process(kill.victim)) {
     victim.process = process->key;
     if (victim.comm.empty()) victim.comm = process->comm;
     victim.exe = process->exe;
@@ -249,6 +249,7 @@ void Builder::usage_from_model(const CgroupState* owner) {
 }
 
 void Builder::memory_stat(Nanoseconds amend) {
+  if (evidence_.unwatched) return;
   incident_.memory_stat = evidence_.memory_stat;
   MonotonicTime read_at = evidence_.memory_stat_at;
   const bool may_read = source_ != nullptr && source_->memory_stat_at <= evidence_.first + amend;
@@ -261,6 +262,7 @@ void Builder::memory_stat(Nanoseconds amend) {
 
 // Where the limit is, there the pressure was: with an ancestor's limit, at the ancestor.
 void Builder::pressure(Nanoseconds amend) {
+  if (evidence_.unwatched) return;
   const bool is_above = evidence_.scope == "ancestor";
   const CgroupState* pressed = is_above ? model_.find_cgroup(evidence_.owner) : source_;
   if (!is_above) incident_.reclaim = evidence_.reclaim;
@@ -277,7 +279,7 @@ void Builder::pressure(Nanoseconds amend) {
 }
 
 void Builder::series(Nanoseconds amend) {
-  if (source_ == nullptr) return;
+  if (source_ == nullptr || evidence_.unwatched) return;
   for (const SeriesPoint& point : source_->series.points()) {
     if (point.time > evidence_.first + amend) break;
     incident_.series.push_back({wall(point.time), point.usage_bytes, point.nonreclaimable_bytes});
@@ -324,6 +326,7 @@ void Builder::coverage() {
 
 void Builder::explain_no_capture() {
   if (best_capture(incident_) != nullptr) return;
+  if (evidence_.unwatched) return note("captures: none: no daemon is known to have watched at the kill");
   std::string why;
   for (const IncidentCapture& attempt : incident_.captures) {
     const std::string_view meaning = explain_capture_reason(attempt.reason);
@@ -346,6 +349,7 @@ void Builder::explain_no_capture() {
 
 Incident build_incident(const KillEvidence& evidence, const std::vector<const CaptureFinished*>& captures,
                         const MemoryModel& model, const CaptureSelection& selection) {
+  if (evidence.unwatched) return Builder(evidence, model).build({}, selection);
   return Builder(evidence, model).build(select_captures(evidence, captures, model, selection), selection);
 }
 

@@ -40,14 +40,15 @@ KillEvidence evidence_of(const OomKill& first, const MemoryModel& model) {
   if (const std::string_view scope = scope_of(first, model); scope != "unknown") evidence.scope = scope;
   const CgroupState* container = model.container_of(evidence.victim_cgroup);
   evidence.container = container != nullptr ? container->id : evidence.victim_cgroup;
-  if (container != nullptr) evidence.pod = model.pods().facts_of(container->identity);
+  if (container != nullptr && !first.unwatched) evidence.pod = model.pods().facts_of(container->identity);
   evidence.source = model.is_under(evidence.owner, evidence.container) ? evidence.owner : evidence.container;
   evidence.lost = model.lost();
+  evidence.unwatched = first.unwatched;
   if (const CgroupState* owner = model.find_cgroup(evidence.owner)) {
     evidence.owner_limit_bytes = owner->limit_bytes;
-    evidence.limit_change = owner->limit_change;
+    if (!first.unwatched) evidence.limit_change = owner->limit_change;
   }
-  if (const CgroupState* source = model.find_cgroup(evidence.source)) {
+  if (const CgroupState* source = model.find_cgroup(evidence.source); source != nullptr && !first.unwatched) {
     evidence.memory_stat = source->memory_stat;
     evidence.memory_stat_at = source->memory_stat_at;
     evidence.reclaim = source->reclaim;
@@ -62,6 +63,7 @@ KillEvidence evidence_of(const UnobservedKills& counted, const std::vector<OomKi
   OomKill nobody;
   nobody.time = counted.until;
   nobody.victim_cgroup = counted.cgroup;
+  nobody.unwatched = counted.unwatched;
   KillEvidence evidence = evidence_of(nobody, model);
   evidence.kills.clear();
   evidence.scope.clear();

@@ -47,6 +47,8 @@ struct KillEvidence {
   std::optional<PodFacts> pod;  // as told before the kill
   std::optional<StatusFinding> disagreement;
   std::optional<TrendJudged> trend;  // of the first victim's heap
+  // Seen afterwards: readings of the model are of after the kill, and none of them is evidence.
+  std::optional<Unwatched> unwatched;
   // CLOCK_REALTIME - CLOCK_MONOTONIC when first built: a clock step must not change the id.
   std::optional<std::int64_t> wall_offset_ns;
 
