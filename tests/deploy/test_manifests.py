@@ -202,6 +202,30 @@ class Manifests(unittest.TestCase):
         self.assertEqual(endpoint["relabelings"][0]["targetLabel"], "instance")
 
 
+class Surge(unittest.TestCase):
+    """Opt-in: an API server before 1.22 does not know maxSurge."""
+
+    def test_the_new_pod_starts_beside_the_old_one(self):
+        for overlay in manifests.OVERLAYS:
+            objects = manifests.with_component(overlay, "surge")
+            rolling = manifests.only(objects, "DaemonSet")["spec"]["updateStrategy"]
+            self.assertEqual(rolling, {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}})
+            self.assertIn("--standby", manifests.container_of(objects)["args"])
+
+    def test_two_pods_fit_on_a_node(self):
+        """Ports of the node would be taken, and host networking would make them the node's."""
+        objects = manifests.overlay("privileged")
+        self.assertFalse(manifests.pod_of(objects).get("hostNetwork", False))
+        self.assertEqual([p for p in manifests.container_of(objects)["ports"] if "hostPort" in p], [])
+
+    def test_without_it_every_api_server_takes_the_manifests(self):
+        for overlay in manifests.OVERLAYS:
+            rolling = manifests.only(manifests.overlay(overlay), "DaemonSet")["spec"]["updateStrategy"]["rollingUpdate"]
+            self.assertNotIn("maxSurge", rolling)
+            # A pod that starts while the old one still writes its last incidents waits for it.
+            self.assertIn("--standby", manifests.container_of(manifests.overlay(overlay))["args"])
+
+
 class PodEvents(unittest.TestCase):
     """Opt-in: one more role, one more key."""
 

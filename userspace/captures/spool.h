@@ -27,7 +27,10 @@ class Spool {
     std::uint64_t bytes = 256u << 20;
     std::uint64_t memory_bytes = 4u << 20;
   };
-  Spool(std::string directory, Limits limits);
+  // kInMemory: another process has the directory, and nothing there is touched until use_disk().
+  enum class Start { kOnDisk, kInMemory };
+  Spool(std::string directory, Limits limits, Start start = Start::kOnDisk);
+  void use_disk();
 
   // Stores a profile and returns its name ("17-http.pb.gz"). Never fails: memory is the fallback;
   // only a profile larger than memory_bytes while the disk refuses is lost (kNoSpace).
@@ -70,6 +73,7 @@ class Spool {
   std::deque<InMemory> in_memory_;  // oldest first
   std::uint64_t disk_bytes_ = 0;
   bool disk_refused_ = false;
+  bool is_in_memory_ = false;
   std::uint64_t dropped_ = 0;
 };
 

@@ -30,6 +30,8 @@ void add_run(CLI::App& app, CommandLine& line) {
   run->add_flag("--json", line.json, "One JSON object per line");
   run->add_option("--metrics-listen", line.metrics_listen, "ADDRESS:PORT of /metrics and health (default :9435)");
   run->add_option("--web-listen", line.web_listen, "Reserved for the web UI, which is not there yet");
+  run->add_flag("--standby", line.standby,
+                "Where another run has the data directory: wait, ready to take over when it ends, instead of failing");
   run->add_option("--record", line.record_path, "Also write every event to this file, for replay");
 }
 

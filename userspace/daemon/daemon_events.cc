@@ -33,7 +33,7 @@ void Daemon::Impl::handle(const Event& event) {
   if (files) files->on_event(event);
   if (watermark_gate) watermark_gate->on_event(event);
   pipeline->apply(event);
-  if (options.on_event) options.on_event(event);
+  if (options.on_event && !is_standing_by()) options.on_event(event);
   if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) after_watermark(*crossing);
   if (const auto* kill = std::get_if<OomKill>(&event)) after_kill(*kill);
   if (const auto* sample = std::get_if<MemorySampled>(&event)) after_sample(*sample);
@@ -145,6 +145,7 @@ void Daemon::Impl::settle() {
 
 void Daemon::Impl::dispatch_orders() {
   for (CaptureOrder& order : pipeline->take_orders()) {
+    if (is_standing_by()) continue;  // the other daemon takes it
     heed_annotations(order);
     if (order.decision.action == TriggerAction::kPrepare && !prepare_budget.take(clock.now())) continue;
     scheduler->on_decision(order.decision, order.crossing, pipeline->model());
@@ -167,7 +168,7 @@ void Daemon::Impl::observe_leads(const Incident& incident) {
 // A moment later, see LedgerPace. Dying in between does not lose the kill: the next run compares
 // with the kernel's counts, and only the kill's scope is forgotten.
 void Daemon::Impl::save_ledger_if_changed() {
-  if (saved_ledger_version == pipeline->ledger_version() || is_ledger_armed) return;
+  if (!writer || saved_ledger_version == pipeline->ledger_version() || is_ledger_armed) return;
   is_ledger_armed = true;
   publisher->request();
   (void)loop->add_once(ledger_pace.delay(clock.now()), [this] {
@@ -177,7 +178,9 @@ void Daemon::Impl::save_ledger_if_changed() {
   });
 }
 
-void Daemon::Impl::save_ledger() { writer->save_ledger({pipeline->ledger(), boot_id, pipeline->accounted()}); }
+void Daemon::Impl::save_ledger() {
+  writer->save_ledger({pipeline->ledger(), boot_id, pipeline->accounted(), heard_until()});
+}
 
 void Daemon::Impl::collect_losses() {
   LostCounts lost = kernel->lost();
@@ -189,9 +192,13 @@ void Daemon::Impl::collect_losses() {
   lost[LostStage::kCrossings] = pipeline->dropped_crossings();
   lost[LostStage::kIncidentsUnbuilt] = pipeline->lost_incidents();
   lost[LostStage::kIncidentsClosedEarly] = pipeline->closed_early();
-  lost[LostStage::kIncidents] = writer->backlog().dropped_incidents();
-  lost[LostStage::kIncidentAmendments] = writer->backlog().dropped_amendments();
-  lost[LostStage::kIncidentDetails] = writer->backlog().slimmed();
+  lost[LostStage::kHeldKills] = pipeline->dropped_held();
+  lost[LostStage::kKernelLogBacklog] = lost_past;
+  if (writer) {
+    lost[LostStage::kIncidents] = writer->backlog().dropped_incidents();
+    lost[LostStage::kIncidentAmendments] = writer->backlog().dropped_amendments();
+    lost[LostStage::kIncidentDetails] = writer->backlog().slimmed();
+  }
   if (pods) lost[LostStage::kKubernetesPods] = pods->stats().pods_turned_away;
   lost[LostStage::kSpool] = spool->dropped();
   lost[LostStage::kLog] = log::dropped_messages();

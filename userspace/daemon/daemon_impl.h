@@ -18,10 +18,12 @@
 #include "captures/collector_watch.h"
 #include "captures/live_capture.h"
 #include "daemon/daemon.h"
+#include "daemon/data_dir_lock.h"
 #include "daemon/evidence_writer.h"
 #include "daemon/go_heaps.h"
 #include "daemon/heap_trends.h"
 #include "daemon/ledger_pace.h"
+#include "daemon/past_reading.h"
 #include "daemon/pipeline.h"
 #include "daemon/snapshot_publisher.h"
 #include "daemon/watermark_gate.h"
@@ -67,6 +69,16 @@ struct Daemon::Impl {
   bool is_first_snapshot_ready = false;
   std::string boot_id;
 
+  // daemon_handover.cc
+  std::optional<DataDirLock> lock;
+  std::optional<HeardUntil> earlier;  // by the run before; none: this is the first
+  std::vector<OomKill> held;          // until the past is read
+  MonotonicTime watching_since;       // programs are in place
+  MonotonicTime past_begun;           // cgroups' counts were read by then
+  MonotonicTime heard_at;             // every kill until then is counted
+  bool is_past_settled = false;
+  std::uint64_t lost_past = 0;
+
   std::unique_ptr<SnapshotPublisher> publisher;
   std::unique_ptr<MetricsServer> server;
   std::unique_ptr<EvidenceWriter> writer;
@@ -86,7 +98,6 @@ struct Daemon::Impl {
 
   // daemon.cc
   Result<> start();
-  Result<> open_data_dir();
   Result<> watch_signals();
   void start_kernel();
   void start_ring();
@@ -95,9 +106,26 @@ struct Daemon::Impl {
   void start_files();
   void start_watermark_gate();
   void start_captures();
+  void start_writer();
   Result<> start_server();
   void start_timers();
   void flush();
+  void drain_to_the_end();
+
+  // daemon_handover.cc
+  Result<> open_data_dir();
+  Result<bool> take_data_dir(bool is_there);
+  [[nodiscard]] bool is_standing_by() const { return pipeline->is_standing_by(); }
+  void restore();
+  void wait_for_data_dir();
+  void begin_past();
+  void settle_past_when_ready(const std::shared_ptr<const PastReading>& reading);
+  void settle_past(const PastReading& reading);
+  void take_past_kills(const PastReading& reading);
+  void take_unplaced(std::vector<OomKill> kills);
+  void take_known(const OomKill& kill, KillBefore before);
+  void take_quietly(const Event& event);
+  [[nodiscard]] HeardUntil heard_until() const;
 
   // daemon_trends.cc
   void start_trends();

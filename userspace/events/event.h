@@ -29,6 +29,12 @@ struct RssSplit {  // bytes; approximate by a batch of pages per CPU on kernels 
   std::optional<std::uint64_t> pgtables_bytes;  // kmsg gives it too, BPF always
 };
 
+// A time in which no daemon is known to have watched.
+struct Unwatched {
+  MonotonicTime from;
+  MonotonicTime until;
+};
+
 // The OOM killer marked one victim. One kill decision may mark many (memory.oom.group).
 struct OomKill {
   MonotonicTime time;
@@ -54,6 +60,8 @@ struct OomKill {
   CgroupId group;                            // topmost with memory.oom.group: all in it is killed; none: no group
   std::optional<std::uint64_t> total_bytes;  // memory and swap that the decision could choose from
   bool is_node_wide_said = false;            // by the kernel, not for want of a cgroup at its limit
+  // The kernel log named it afterwards, and it happened in this time. None: seen as it happened.
+  std::optional<Unwatched> unwatched;
 };
 
 enum class WatermarkReason { kLevel, kTimeToLimit };

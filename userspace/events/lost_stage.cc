@@ -42,6 +42,8 @@ constexpr std::array<std::string_view, kLostStages> kNames = {
     "incident_details",
     "incidents_unbuilt",
     "incidents_closed_early",
+    "held_kills",
+    "kernel_log_backlog",
     "metrics_containers",
     "log",
     "recording",

@@ -53,6 +53,8 @@ enum class LostStage : std::uint8_t {
   kIncidentDetails,
   kIncidentsUnbuilt,
   kIncidentsClosedEarly,
+  kHeldKills,
+  kKernelLogBacklog,
   // export/, daemon/
   kMetricsContainers,
   kLog,

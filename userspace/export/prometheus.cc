@@ -127,6 +127,8 @@ Labels kill_labels(const KillLabels& kill) {
 std::string kills(const MetricsSnapshot& snapshot) {
   Family family("oom_kills_total", "Processes the kernel OOM killer chose, by container and scope of the limit.",
                 MetricType::Counter);
+  // Counts that begin at 0 and jump to what the other daemon had counted would look like that many kills.
+  if (snapshot.is_standing_by) return family.text();
   for (const auto& [labels, count] : snapshot.kills) family.add(kill_labels(labels), static_cast<double>(count));
   for (const ContainerMetrics& c : snapshot.containers) {
     if (c.container.empty()) continue;  // a pod's own cgroup: its kills are its containers'
@@ -328,6 +330,10 @@ std::string incidents(const MetricsSnapshot& s) {
                 s.incident_write_seconds_last) +
          single("kernel_oom_kills_unobserved_total", "Kills the kernel counted that no event told of.",
                 MetricType::Counter, static_cast<double>(s.kernel_oom_kills_unobserved)) +
+         single("kills_seen_afterwards_total", "Kills counted afterwards, of a time when no daemon ran.",
+                MetricType::Counter, static_cast<double>(s.kills_seen_afterwards)) +
+         single("standing_by", "1 while another daemon has the data directory, and this one waits to take over.",
+                MetricType::Gauge, s.is_standing_by ? 1 : 0) +
          single("data_dir_writable", "1 while the data directory takes writes.", MetricType::Gauge,
                 s.data_dir_writable ? 1 : 0);
 }

@@ -102,6 +102,7 @@ OpenIncident* Correlator::lacking_this_name(const OomKill& kill, const MemoryMod
   OpenIncident* open = open_.that_lacks_a_name(model.cgroup_of(kill));
   if (open == nullptr || !open->evidence.counted) return nullptr;
   const UnobservedKills& counted = *open->evidence.counted;
+  if (counted.unwatched && kill.time > counted.until) return nullptr;  // it was before anybody watched
   const bool is_after = !counted.after || kill.time + config_.settle >= *counted.after;
   return is_after && kill.time <= counted.until + config_.amend ? open : nullptr;
 }

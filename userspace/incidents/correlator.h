@@ -71,6 +71,8 @@ class Correlator {
   [[nodiscard]] bool is_late_report(const OomKill& kill, const MemoryModel& model);
   // Where a kill that was told without its cgroup belongs, if one incident alone still lacks a name.
   [[nodiscard]] CgroupId only_place_that_lacks_a_name() const { return open_.only_place_that_lacks_a_name(); }
+  // A kill whose incident an earlier run has written: a further report of it is no news.
+  void pass_over(const OomKill& kill) { (void)seen_victims_.add(kill.victim, kill.time); }
   // Incidents due at `now`; wall_offset_ns = CLOCK_REALTIME - CLOCK_MONOTONIC.
   [[nodiscard]] std::vector<Incident> take_ready(MonotonicTime now, const MemoryModel& model,
                                                  std::int64_t wall_offset_ns);

@@ -175,7 +175,7 @@ IncidentVictim Builder::victim_of(const OomKill& kill) const {
   victim.oom_score_adj = kill.victim_oom_score_adj;
   victim.rss = kill.victim_rss;
   if (const CgroupState* home = model_.find_cgroup(model_.cgroup_of(kill))) victim.cgroup_path = home->path;
-  if (const ProcessState* process = model_.find_process(kill.victim)) {
+  if (const ProcessState* process = kill.unwatched ? nullptr : model_.find_process(kill.victim)) {
     victim.process = process->key;
     if (victim.comm.empty()) victim.comm = process->comm;
     victim.exe = process->exe;
@@ -256,6 +256,7 @@ void Builder::usage_from_model(const CgroupState* owner) {
 }
 
 void Builder::memory_stat(Nanoseconds amend) {
+  if (evidence_.unwatched) return;
   incident_.memory_stat = evidence_.memory_stat;
   MonotonicTime read_at = evidence_.memory_stat_at;
   const CgroupState* source = model_.find_cgroup(evidence_.stat_source);
@@ -270,6 +271,7 @@ void Builder::memory_stat(Nanoseconds amend) {
 
 // Where the limit is, there the pressure was: with a limit above the container, in the cgroup that it belongs to.
 void Builder::pressure(Nanoseconds amend) {
+  if (evidence_.unwatched) return;
   for (const WatermarkCrossed& mark : crossings_of(evidence_, model_)) {
     incident_.watermarks.push_back({wall(mark.time), std::string(to_string(mark.reason)), mark.level_percent,
                                     mark.usage_bytes, lead_of(mark.time)});
@@ -286,6 +288,7 @@ void Builder::pressure(Nanoseconds amend) {
 }
 
 void Builder::series(Nanoseconds amend) {
+  if (evidence_.unwatched) return;
   const UsedSeries used = series_of(evidence_, model_, evidence_.first + amend);
   if (used.is_pods) note("series.usage_bytes: the pod's since this container began; it was not read itself in time");
   for (const SeriesPoint& point : used.points) {
@@ -333,6 +336,7 @@ void Builder::coverage() {
 
 void Builder::explain_no_capture() {
   if (best_capture(incident_) != nullptr) return;
+  if (evidence_.unwatched) return note("captures: none: no daemon is known to have watched at the kill");
   std::string why;
   for (const IncidentCapture& attempt : incident_.captures) {
     const std::string_view meaning = explain_capture_reason(attempt.reason);
@@ -355,6 +359,7 @@ void Builder::explain_no_capture() {
 
 Incident build_incident(const KillEvidence& evidence, const std::vector<const CaptureFinished*>& captures,
                         const MemoryModel& model, const CaptureSelection& selection) {
+  if (evidence.unwatched) return Builder(evidence, model).build({}, selection);
   return Builder(evidence, model).build(select_captures(evidence, captures, model, selection), selection);
 }
 

@@ -49,8 +49,9 @@ const CgroupState* best_stat(const KillEvidence& evidence, const MemoryModel& mo
 void take_figures(KillEvidence& evidence, const MemoryModel& model) {
   if (const CgroupState* owner = model.find_cgroup(evidence.owner)) {
     evidence.owner_limit_bytes = owner->limit_bytes;
-    evidence.limit_change = owner->limit_change;
+    if (!evidence.unwatched) evidence.limit_change = owner->limit_change;
   }
+  if (evidence.unwatched) return;
   if (const CgroupState* stat = best_stat(evidence, model)) {
     evidence.memory_stat = stat->memory_stat;
     evidence.memory_stat_at = stat->memory_stat_at;
@@ -114,9 +115,11 @@ KillEvidence evidence_of(const OomKill& first, const MemoryModel& model) {
   evidence.group = first.group;
   const CgroupState* container = model.container_of(evidence.victim_cgroup);
   evidence.container = container != nullptr ? container->id : evidence.victim_cgroup;
+  evidence.unwatched = first.unwatched;
   if (const ContainerIdentity* who = model.identity_of(evidence.container)) {
-    evidence.pod = model.pods().facts_of(*who);
-    evidence.is_in_pod = evidence.pod || !who->pod_uid.empty() || !who->pod_name.empty();
+    evidence.is_in_pod = !who->pod_uid.empty() || !who->pod_name.empty();
+    if (!first.unwatched) evidence.pod = model.pods().facts_of(*who);
+    evidence.is_in_pod |= evidence.pod.has_value();
   }
   if (const CgroupState* place = model.find_cgroup(evidence.container)) evidence.container_created = place->created_at;
   evidence.lost = model.lost();
@@ -130,6 +133,7 @@ KillEvidence evidence_of(const UnobservedKills& counted, const std::vector<OomKi
   OomKill nobody;
   nobody.time = counted.until;
   nobody.victim_cgroup = counted.cgroup;
+  nobody.unwatched = counted.unwatched;
   KillEvidence evidence = evidence_of(nobody, model);
   evidence.kills.clear();
   forget_place(evidence);

@@ -56,6 +56,8 @@ struct KillEvidence {
   std::optional<StatusFinding> disagreement;
   std::optional<StatusFinding> withdrawn;  // the last that a late status took back
   std::optional<TrendJudged> trend;        // of the first victim's heap
+  // Seen afterwards: readings of the model are from after the kill, and none of them is evidence.
+  std::optional<Unwatched> unwatched;
   // CLOCK_REALTIME - CLOCK_MONOTONIC when first built: a clock step must not change the id.
   std::optional<std::int64_t> wall_offset_ns;
 

@@ -291,7 +291,8 @@ bool MemoryModel::is_under(CgroupId id, CgroupId ancestor) const {
 }
 
 CgroupId MemoryModel::cgroup_of(const OomKill& kill) const {
-  if (kill.victim_cgroup) return kill.victim_cgroup;
+  // Of a kill long ago the pid may be another's by now.
+  if (kill.victim_cgroup || kill.unwatched) return kill.victim_cgroup;
   const ProcessState* process = find_process(kill.victim);
   return process != nullptr ? process->cgroup : CgroupId{};
 }
