@@ -19,7 +19,7 @@ def victim_image():
     """All programs of the tests' pods. Written to a path of its own: nothing is shared with another run."""
     target = os.path.join(tools.CACHE, f"images/victim-{os.getpid()}.tar")
     os.makedirs(os.path.dirname(target), exist_ok=True)
-    files = {objects.LEAK: tools.leaky_go(), objects.HOG: tools.memhog(), objects.SHELL: tools.find_program("busybox")}
+    files = {objects.LEAK: tools.go_program("1.19", "strip"), objects.HOG: tools.memhog(), objects.SHELL: tools.find_program("busybox")}
     return image.write(target, objects.VICTIM, files, [objects.LEAK])
 
 
