@@ -87,6 +87,10 @@ class ClusterTest(E2eTest):
         self._uids = set()
         self.namespace = self.make_namespace(self.prefix.rstrip("-"), add_cleanup)
 
+    def print_logs(self):
+        self.node.print_logs(self.node.ended())
+        super().print_logs()
+
     def make_namespace(self, name, add_cleanup):
         """Gone, with all in it, some seconds after the test."""
         self.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})

@@ -149,9 +149,13 @@ class Node:
         except FileNotFoundError:
             return ""
 
-    def print_logs(self):
-        for name in self.program:
-            print(f"--- {name}\n{self.log(name)[-2000:]}\n---", flush=True)
+    def ended(self):
+        """Programs that should run and do not."""
+        return [name for name, process in self.program.items() if process.poll() is not None]
+
+    def print_logs(self, names=None):
+        for name in self.program if names is None else names:
+            print(f"--- {name}\n{self.log(name)[-6000:]}\n---", flush=True)
 
     def close(self):
         self._keeper.stdin.close()
