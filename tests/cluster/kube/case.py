@@ -42,6 +42,7 @@ class _Running:
             except AssertionError as e:  # a second try would take as long as the first, for each case
                 self.why_not = str(e)
                 raise
+        self.node.start_ended()
         return self
 
     def _start(self):
