@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Every test, on this machine: sudo tests/run.sh [--only STAGE]...
-#   STAGE: unit | pipeline | matrix | bpf | e2e | deploy | vm | fuzz | sanitizers | bench
+#   STAGE: unit | pipeline | matrix | bpf | e2e | deploy | cluster | vm | fuzz | sanitizers | bench
 # Ends with the skipped tests and their reasons, then what failed, then one line "N passed, N failed, N skipped";
 # exit status 1 if anything failed. OOMW_CACHE holds ccache, Go builds and downloads.
 set -euo pipefail
@@ -12,7 +12,7 @@ export OOMW_CACHE=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
 export CCACHE_DIR=${CCACHE_DIR:-$OOMW_CACHE/ccache} CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-2}
 # On demand: bench, whose bars need a quiet machine.
-stages=(unit pipeline matrix bpf e2e deploy vm fuzz sanitizers)
+stages=(unit pipeline matrix bpf e2e deploy cluster vm fuzz sanitizers)
 fuzz_seconds=${OOMW_FUZZ_SECONDS:-10}
 limit_seconds=${OOMW_LIMIT_SECONDS:-4800} # a run that is cut off at 90 minutes has no results at all
 build=$tree/build/ci
@@ -36,7 +36,7 @@ parse() {
   while (($# > 0)); do
     [[ $1 == --only && $# -ge 2 ]] || usage
     case $2 in
-      unit | pipeline | matrix | bpf | e2e | deploy | vm | fuzz | sanitizers | bench) only+=("$2") ;;
+      unit | pipeline | matrix | bpf | e2e | deploy | cluster | vm | fuzz | sanitizers | bench) only+=("$2") ;;
       *) usage ;;
     esac
     shift 2
@@ -59,16 +59,18 @@ has_time() {
 }
 
 # With nothing cached the sanitizers' builds take both CPUs some 20 minutes, and the tests of e2e wait for most of their
-# time: so those are built beside these, on CPU time that nobody else wants. A failure is said by the stage that needs it.
+# time: so those are built beside these, on CPU time that nobody else wants. Before them the cluster's programs, 5 CPU
+# minutes, which are needed first. A failure is said by the stage that needs it.
 build_ahead() {
   local presets=() preset
   ! wants fuzz && ! wants sanitizers || presets+=(asan)
   ! wants sanitizers || presets+=(tsan)
-  ((${#presets[@]})) || return 0
+  ((${#presets[@]})) || wants cluster || return 0
   set -m # a process group of its own, to be ended with all it started
   (
     set +e
     chrt --idle --pid 0 "$BASHPID" && cd "$tree" || exit
+    ! wants cluster || tests/support/kubernetes_build.sh
     for preset in "${presets[@]}"; do cmake --preset "$preset" && cmake --build --preset "$preset" -j 2 -- -k 0; done
   ) >"$results/ahead.log" 2>&1 &
   ahead=$!
@@ -160,6 +162,21 @@ stage_deploy() {
   [[ -s $results/deploy.xml && $status -le 1 ]] || record fail deploy "the runner ended with $status"
 }
 
+# The manifests as they are shipped, on a real Kubernetes.
+stage_cluster() {
+  has_time cluster 600 && built ci oomwitness || return
+  /usr/bin/python3 "$tree/tests/e2e/run.py" --folder "$tree/tests/cluster" --binary "$build/userspace/oomwitness" \
+    --junit "$results/cluster.xml"
+  local status=$? left
+  [[ -s $results/cluster.xml && $status -le 1 ]] || record fail cluster "the runner ended with $status"
+  left=$("$tree/tests/cluster/kube/node.sh" leftovers | paste -sd' ')
+  if [[ -z $left ]]; then
+    record pass cluster.leaves_nothing
+  else
+    record fail cluster.leaves_nothing "left on this machine: $left"
+  fi
+}
+
 # The same binaries on other kernels, with cgroup v2.
 stage_vm() {
   if ((EUID != 0)); then
@@ -233,7 +250,7 @@ main() {
   # Half a second when everything is there; says what is missing when it may not install it.
   "$tree/deploy/install-deps.sh" tests || exit 1
   local stage
-  for stage in unit pipeline matrix bpf e2e deploy vm fuzz sanitizers bench; do
+  for stage in unit pipeline matrix bpf e2e deploy cluster vm fuzz sanitizers bench; do
     wants "$stage" || continue
     say "$stage"
     [[ $stage != e2e ]] || build_ahead

@@ -8,12 +8,11 @@ import hashlib
 import io
 import json
 import os
-import subprocess
 import tarfile
 import tempfile
 import unittest
 
-from harness import tools
+from harness import image, tools
 from harness.daemon import read_incidents
 from harness.manifest import DaemonSet
 from harness.metrics import Scrape
@@ -21,29 +20,13 @@ from harness.wait import eventually
 from test_cri import LIMIT_MB, MIB, CriTest
 
 IMAGE = "localhost/oomwitness:test"
-BUILD = os.path.join(tools.TREE, "deploy/image/build.sh")
 # The whole archive, unpacked root and all: what a node has to pull and hold.
 MOST_MIB = 64
 METRICS_PORT = 9435
 
 
 def image_archive():
-    """Built once for each binary and script."""
-    digest = hashlib.sha256()
-    for path in (tools.BINARY, BUILD, BUILD.replace("build.sh", "root.sh")):
-        with open(path, "rb") as f:
-            digest.update(f.read())
-    target = os.path.join(tools.CACHE, f"images/oomwitness-{digest.hexdigest()[:16]}.tar")
-    if os.path.exists(target):
-        return target
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    done = subprocess.run([BUILD, tools.BINARY, target, IMAGE], capture_output=True, text=True)
-    if done.returncode == 3:
-        raise unittest.SkipTest(done.stderr.strip())
-    if done.returncode:
-        raise AssertionError(f"build.sh: {done.stdout}{done.stderr}")
-    print(f"      {done.stdout.strip()}", flush=True)
-    return target
+    return image.oomwitness_archive(IMAGE)
 
 
 class DaemonPod:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# fetch_programs.sh NAME (prometheus | etcd | caddy): prints the path of that Debian program, or
-# exits 3 with the reason on stderr.
+# fetch_programs.sh NAME (prometheus | etcd | caddy | cni): prints the path of that Debian program (cni: of the plugin
+# "bridge"; the others lie beside it), or exits 3 with the reason on stderr.
 #
 # Unpacked privately below ${OOMW_CACHE:-~/.cache/oomwitness}/programs and never installed: the
 # packages would start services on this machine. apt checks the signatures as for any package.
@@ -9,12 +9,14 @@ set -euo pipefail
 
 name=${1:?usage: fetch_programs.sh NAME}
 cache=${OOMW_CACHE:-$HOME/.cache/oomwitness}/programs
+path=usr/bin/$name
 case $name in
   prometheus | caddy) package=$name ;;
   etcd) package=etcd-server ;;
+  cni) package=containernetworking-plugins path=usr/lib/cni/bridge ;;
   *) echo "fetch_programs: unknown program $name" >&2 && exit 2 ;;
 esac
-program=$cache/$package/usr/bin/$name
+program=$cache/$package/$path
 
 give_up() {
   echo "$name: not cached, and $1" >&2
@@ -39,7 +41,7 @@ if ! download; then
   download || give_up "no mirror gives package $package (log: $cache/$package.log)"
 fi
 dpkg -x "$work"/*.deb "$work/tree"
-[[ -x $work/tree/usr/bin/$name ]] || give_up "package $package has no /usr/bin/$name"
+[[ -x $work/tree/$path ]] || give_up "package $package has no /$path"
 rm -rf "${cache:?}/$package"
 mv "$work/tree" "$cache/$package"
 echo "$program"

@@ -23,10 +23,10 @@ find_mirror() {
 }
 
 # Fails where the suite cannot be read.
-use_suite() { # SUITE STATE
+use_suite() { # SUITE STATE [deb-src]
   state=$2
   mkdir -p "$state"/lists/partial "$state"/cache/archives/partial
-  echo "deb $mirror $1 main" >"$state/sources.list"
+  echo "${3:-deb} $mirror $1 main" >"$state/sources.list"
   apt_private apt-get update >"$state/log" 2>&1
 }
 

@@ -36,7 +36,7 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
         SystemdCgroup = false  # cgroup_parent is a plain path
         Root = "{directory}/runc"
   [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "{directory}/cni/bin"
+    bin_dir = "{plugins}"
     conf_dir = "{directory}/cni/net.d"
 """
 
@@ -60,6 +60,12 @@ def why_not():
     """Why there can be no pods here; None if there can."""
     missing = [p for p in ("containerd", "ctr", "runc", "curl", "nsenter", "ip") if not shutil.which(p)]
     return f"not installed: {', '.join(missing)} (deploy/install-deps.sh tests)" if missing else None
+
+
+def config(directory, state, plugins):
+    """Of a containerd that keeps all below `directory`, its socket there as "sock", but for its state; plugins: CNI's."""
+    return _CONFIG.format(root=os.path.join(directory, "root"), state=state, socket=os.path.join(directory, "sock"),
+                          directory=directory, plugins=plugins, pause=image.PAUSE)
 
 
 class CallFailed(AssertionError):
@@ -104,9 +110,7 @@ class Containerd:
             self._write(os.path.join(plugins, name), _CNI_PLUGIN)
             os.chmod(os.path.join(plugins, name), 0o755)
         self._write(os.path.join(networks, "10-lonely.conflist"), _CNI_NETWORK)
-        self._write(os.path.join(self.directory, "config.toml"),
-                    _CONFIG.format(root=os.path.join(self.directory, "root"), state=self.state, socket=self.socket,
-                                   directory=self.directory, pause=image.PAUSE))
+        self._write(os.path.join(self.directory, "config.toml"), config(self.directory, self.state, plugins))
 
     @staticmethod
     def _write(path, text):

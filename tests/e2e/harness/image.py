@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import tarfile
+import unittest
 
 from . import tools
 
@@ -56,4 +57,26 @@ def pause_program():
         subprocess.run(["gcc", "-Os", "-static", "-x", "c", "-", "-o", target + ".new"], input=_PAUSE_SOURCE, text=True,
                        check=True)
         os.rename(target + ".new", target)
+    return target
+
+
+_BUILD = os.path.join(tools.TREE, "deploy/image/build.sh")
+
+
+def oomwitness_archive(reference):
+    """The image of the binary under test; built once for each binary, script and name. Skips where it cannot be built."""
+    digest = hashlib.sha256(reference.encode())
+    for path in (tools.BINARY, _BUILD, _BUILD.replace("build.sh", "root.sh")):
+        with open(path, "rb") as f:
+            digest.update(f.read())
+    target = os.path.join(tools.CACHE, f"images/oomwitness-{digest.hexdigest()[:16]}.tar")
+    if os.path.exists(target):
+        return target
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    done = subprocess.run([_BUILD, tools.BINARY, target, reference], capture_output=True, text=True)
+    if done.returncode == 3:
+        raise unittest.SkipTest(done.stderr.strip())
+    if done.returncode:
+        raise AssertionError(f"build.sh: {done.stdout}{done.stderr}")
+    print(f"      {done.stdout.strip()}", flush=True)
     return target

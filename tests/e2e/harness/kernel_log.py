@@ -10,7 +10,7 @@ _TRIGGER = re.compile(r"^CPU: \d+ (?:UID: \d+ )?PID: (\d+) Comm: ")
 _OWNER = re.compile(r"^oom-kill:constraint=(\w+),.*?(?:,oom_memcg=(.*))?(?:,global_oom)?,task_memcg=(.*),task=.*"
                     r",pid=\d+,uid=\d+$")
 _GROUP = re.compile(r"^Tasks in (.*) are going to be killed due to memory\.oom\.group set$")
-_KILLED = re.compile(r"^(?:Memory cgroup o|O)ut of memory.*?: Killed process (\d+) \(")
+_KILLED = re.compile(r"^(?:Memory cgroup o|O)ut of memory.*?: Killed process (\d+) \((.*)\) total-vm:")
 
 
 class Decision:
@@ -21,6 +21,7 @@ class Decision:
         self.trigger_pid = None
         self.constraint = self.owner_path = self.victim_path = self.group_path = None
         self.killed = []  # pids, in the order of their deaths
+        self.comms = []  # of these
         self.counted_again = 0  # memory.oom.group: the chosen one is killed, and then once more with all the rest
 
     def __repr__(self):
@@ -42,6 +43,11 @@ class KernelLog:
 
     def close(self):
         os.close(self._fd)
+
+    def killed(self, comm):
+        """Pids of those with that comm, also of decisions of which the kernel logged no more than that."""
+        self._read()
+        return [pid for d in self._all for pid, name in zip(d.killed, d.comms) if name == comm]
 
     def decisions(self, path_prefix, pids=()):
         """Those so far whose victim lived in a cgroup that begins so; without a path, those of one of `pids`."""
@@ -68,7 +74,7 @@ class KernelLog:
             return
         if match := _KILLED.match(line):
             pid = int(match[1])
-            self._add_killed(self.process_of.get(pid, pid))
+            self._add_killed(self.process_of.get(pid, pid), match[2])
             return
         if not self._all:
             return
@@ -80,7 +86,7 @@ class KernelLog:
         elif match := _GROUP.match(line):
             now.group_path = match[1]
 
-    def _add_killed(self, pid):
+    def _add_killed(self, pid, comm):
         is_of_last = self._all and (self._all[-1].group_path or not self._all[-1].killed)
         if not is_of_last:
             self._all.append(Decision(None))
@@ -88,3 +94,4 @@ class KernelLog:
             self._all[-1].counted_again += 1
         else:
             self._all[-1].killed.append(pid)
+            self._all[-1].comms.append(comm)

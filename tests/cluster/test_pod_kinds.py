@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every kind of pod under a real kubelet: what is known of its kill, and whose limit it was.
+
+Where all containers have limits, kubelet limits the pod's cgroup to their sum. With one container that limit is hit
+first, since the sandbox is charged to it too; it counts as the container's own: no user knows another.
+"""
+import datetime
+import json
+
+from kube import objects
+from kube.case import SharedPodsTest, uid_of
+from kube.objects import HOG, SHELL, container, idle, leaking, leaking_times
+from kube.pki import NODE
+
+from harness.wait import eventually
+
+MIB = 1 << 20
+LIMIT_MB = 64
+CRON_JOB = "apis/batch/v1beta1/namespaces/{}/cronjobs/report/status"
+# Runs in the container that goes on; its child is killed.
+_CHILD = f"{HOG} --hold-mb 4 --rate-mb-s 40 & wait; while :; do sleep 1; done"
+
+
+class PodKinds(SharedPodsTest):
+    expected_kills = 16
+
+    def create_all(self):
+        self.create_missed_cron_job()
+        self.create(
+            objects.pod("single", leaking()),
+            objects.pod("all-limited", leaking(), idle(limit_mb=32)),
+            objects.pod("some-limited", leaking(), idle()),
+            objects.pod("unlimited", idle("orders"), idle()),
+            objects.pod("guaranteed", self.guaranteed()),
+            objects.pod("init", idle("orders", limit_mb=32), restartPolicy="OnFailure",
+                        initContainers=[leaking_times(1, "migrate")]),
+            objects.pod("host-network", leaking(args=["-listen", ""]), hostNetwork=True),
+            objects.pod("child", container("orders", [SHELL, "-c", _CHILD], LIMIT_MB)),
+            objects.pod("shared-memory", leaking(), idle(limit_mb=LIMIT_MB, hold_mb=20),
+                        initContainers=[self.filling(60)], volumes=[{"name": "tmp", "emptyDir": {"medium": "Memory"}}]),
+            objects.pod("debugged", idle("orders", limit_mb=LIMIT_MB)),
+            objects.workload("Deployment", "cart", leaking_times(2)),
+            objects.workload("StatefulSet", "store", leaking_times(1)),
+            objects.workload("DaemonSet", "agent", leaking_times(1)),
+            objects.job("backup", leaking()),
+        )
+        self.write_static_pod()
+        self.debug("debugged")
+
+    @staticmethod
+    def guaranteed():
+        wanted = {"memory": f"{LIMIT_MB}Mi", "cpu": "50m"}
+        return leaking(resources={"limits": wanted, "requests": wanted})
+
+    @staticmethod
+    def filling(mb):
+        """Ends and leaves so much in a volume in memory, which the pod pays from then on, and no container."""
+        return container("fill", [SHELL, "-c", f"dd if=/dev/zero of=/tmp/file bs=1048576 count={mb}"], LIMIT_MB + 32,
+                         volumeMounts=[{"name": "tmp", "mountPath": "/tmp"}])
+
+    def create_missed_cron_job(self):
+        """Due once a day, the last time 5 minutes ago, which it is made to have missed: its controller makes up for that."""
+        due = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(minutes=5)
+        self.create(objects.cron_job("report", f"{due.minute} {due.hour} * * *", leaking()))
+        before = (due - datetime.timedelta(minutes=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.api.call("PATCH", CRON_JOB.format(self.namespace), {"status": {"lastScheduleTime": before}},
+                      "application/merge-patch+json")
+
+    def write_static_pod(self):
+        made = objects.pod("proxy", leaking())
+        made["metadata"]["namespace"] = self.namespace
+        self.node.write_static_pod("proxy.json", json.dumps(made))
+        type(self).addClassCleanup(self.node.write_static_pod, "proxy.json", "")
+
+    def debug(self, name):
+        """What `kubectl debug` does: a container without limits beside those of a pod that runs."""
+        self.wait_pods(lambda pods: any(p["metadata"]["name"] == name and p["status"]["phase"] == "Running" for p in pods),
+                       f"{name} runs")
+        added = {"name": "debugger", "image": objects.VICTIM, "imagePullPolicy": "Never",
+                 "command": [objects.LEAK, "-rate", "40", "-listen", ""]}
+        body = {"apiVersion": "v1", "kind": "EphemeralContainers", "metadata": {"name": name}, "ephemeralContainers": [added]}
+        self.api.call("PUT", f"api/v1/namespaces/{self.namespace}/pods/{name}/ephemeralcontainers", body)
+
+    # --- what is asked of each
+
+    def assert_named(self, name, container="orders", count=1, owner=None, workload=None):
+        """All that an incident has to know of its pod; the incidents, oldest first."""
+        incidents = self.wait_incidents_of_pod(name, count)
+        pod = self.pod(name)
+        for restarts, incident in enumerate(incidents):
+            named = incident["pod"]
+            self.assertEqual((named["namespace"], named["name"], named["uid"], named["node"]),
+                             (self.namespace, pod["metadata"]["name"], uid_of(pod), NODE))
+            self.assertEqual((incident["container"]["name"], incident["container"]["runtime"]), (container, "containerd"))
+            self.assertEqual(incident["container"]["image"], objects.VICTIM)
+            self.assertEqual(named["labels"], pod["metadata"].get("labels", {}))
+            self.assertEqual(named["restart_count"], restarts, incident["notes"])
+            self.assertEqual(named["owner"] and (named["owner"]["kind"], named["owner"]["name"]), owner)
+            if workload:
+                found = named.get("workload") or {}
+                self.assertEqual((found.get("kind"), found.get("name")), workload)
+        return incidents
+
+    def assert_containers_limit(self, incident, limit_mb=LIMIT_MB):
+        """The container's, whichever of two equal ones was hit: scope, limit and cause are those of a plain container."""
+        self.assertEqual((incident["scope"], incident["limit"]["bytes"]), ("container", limit_mb * MIB), incident["limit"])
+        causes = [incident["verdict"]["cause"], *(a["cause"] for a in incident["verdict"].get("also", []))]
+        self.assertNotIn("ancestor_limit", causes, incident["verdict"])
+        self.assertEqual(self.kills_of(incident), [(incident["container"]["name"], "container", 1)])
+
+    def kills_of(self, incident):
+        """Of its pod, as metrics have them: [(container, scope, kills)]; what never had one has a series, too."""
+        series = self.witness.scrape().values("oomwitness_oom_kills_total", namespace=self.namespace, pod=incident["pod"]["name"])
+        return [(labels["container"], labels["scope"], value) for labels, value in series if value]
+
+    def assert_pods_limit(self, incident, limit_mb):
+        """That no container's own limit was hit is said as such, and is not a foreign ancestor's doing."""
+        self.assertEqual((incident["scope"], incident["limit"]["bytes"]), ("pod", limit_mb * MIB), incident["limit"])
+        self.assertNotEqual(incident["verdict"]["cause"], "ancestor_limit")
+
+    # --- the kinds
+
+    def test_single_container(self):
+        self.assert_containers_limit(self.assert_named("single")[0])
+
+    def test_two_containers_with_limits(self):
+        self.assert_containers_limit(self.assert_named("all-limited")[0])
+
+    def test_two_containers_one_of_them_with_a_limit(self):
+        self.assert_containers_limit(self.assert_named("some-limited")[0])
+
+    def test_pod_without_limits_is_not_killed(self):
+        self.wait_pods(lambda pods: self.pod("unlimited")["status"]["phase"] == "Running", "unlimited runs")
+        self.assertEqual(self.incidents_of_pod("unlimited"), [])
+
+    def test_guaranteed_pod(self):
+        self.assert_containers_limit(self.assert_named("guaranteed")[0])
+
+    def test_init_container_is_named_and_its_pod_goes_on(self):
+        self.assert_containers_limit(self.assert_named("init", "migrate")[0])
+        self.wait_pods(lambda pods: self.pod("init")["status"]["phase"] == "Running", "the pod goes on")
+
+    def test_host_network(self):
+        self.assert_containers_limit(self.assert_named("host-network")[0])
+
+    def test_killed_child_and_its_container_lives_on(self):
+        incident = self.assert_named("child")[0]
+        self.assert_containers_limit(incident)
+        self.assertEqual([v["comm"] for v in incident["victims"]], [HOG.strip("/")])
+        status = self.pod("child")["status"]["containerStatuses"][0]
+        self.assertEqual((list(status["state"]), status["restartCount"]), (["running"], 0))
+        # Of which Kubernetes knows nothing, ever; that is said once its status has had time to come.
+        eventually(lambda: self.disagreements().get("child") == "kill_not_in_status", lambda: f"{self.disagreements()}")
+
+    def disagreements(self):
+        """By pod: what the kernel and Kubernetes do not agree upon."""
+        return {i["pod"]["name"]: i["pod"]["disagreement"]["kind"] for i in self.own(self.witness.incidents())
+                if i["pod"].get("disagreement")}
+
+    def test_pods_limit_that_no_container_fills_alone(self):
+        """60 MiB of a volume in memory, 20 of the one and what is left for the other: 128 in all, and nobody is at 64."""
+        self.assert_pods_limit(self.assert_named("shared-memory")[0], 2 * LIMIT_MB)
+
+    def test_ephemeral_container_fills_the_pods_limit(self):
+        """It has no limit itself, and pays from the others'."""
+        self.assert_pods_limit(self.assert_named("debugged", "debugger")[0], LIMIT_MB)
+
+    def test_static_pod_is_known_by_the_nodes_uid(self):
+        incident = self.assert_named(f"proxy-{NODE}", owner=("Node", NODE))[0]
+        self.assert_containers_limit(incident)
+
+    # --- the workloads
+
+    def test_deployment_with_restarts(self):
+        pod = self.pod("cart")
+        replica_set = pod["metadata"]["ownerReferences"][0]["name"]
+        incidents = self.assert_named("cart", count=2, owner=("ReplicaSet", replica_set), workload=("Deployment", "cart"))
+        self.assertEqual(len({i["container"]["id"] for i in incidents}), 2)
+        for incident in incidents:
+            self.assertEqual((incident["scope"], incident["limit"]["bytes"]), ("container", LIMIT_MB * MIB))
+        self.assertEqual(self.kills_of(incidents[0]), [("orders", "container", 2)])
+
+    def test_second_life_is_not_told_of_with_what_happened_in_the_first(self):
+        """The pod's cgroup outlives the container; what was seen in it before belongs to the other incident."""
+        first, second = self.wait_incidents_of_pod("cart", 2)
+        for what in (second["captures"], second["pressure"]["watermarks"], second["series"]):
+            self.assertEqual([one for one in what if one["time"] <= first["time"]], [])
+
+    def test_stateful_set(self):
+        self.assert_containers_limit(self.assert_named("store-0", owner=("StatefulSet", "store"))[0])
+
+    def test_daemon_set(self):
+        self.assert_containers_limit(self.assert_named("agent", owner=("DaemonSet", "agent"))[0])
+
+    def test_job(self):
+        self.assert_containers_limit(self.assert_named("backup", owner=("Job", "backup"))[0])
+
+    def test_cron_jobs_job(self):
+        job = self.pod("report")["metadata"]["ownerReferences"][0]["name"]
+        incident = self.assert_named("report", owner=("Job", job), workload=("CronJob", "report"))[0]
+        self.assert_containers_limit(incident)
+
+    def test_kubernetes_says_the_same(self):
+        """Each container that ended by the kernel's hand has the status OOMKilled, and no disagreement is claimed."""
+        def reasons(status):
+            ended = [status[when].get("terminated", {}) for when in ("state", "lastState")]
+            return [end.get("reason") for end in ended]
+
+        names = ("single", "all-limited", "some-limited", "guaranteed", "store", "agent", "backup")
+        for name in names:
+            eventually(lambda: "OOMKilled" in reasons(self.pod(name)["status"]["containerStatuses"][0]),
+                       lambda: f"{name} is OOMKilled: {self.pod(name)['status']}")
+        self.assertEqual({name: kind for name, kind in self.disagreements().items() if name != "child"}, {})
