@@ -91,9 +91,9 @@ Result<> save_ledger(const std::string& data_dir, const LedgerState& state) {
   nlohmann::ordered_json counted = nlohmann::ordered_json::object();
   for (const auto& [id, count] : state.counted_by_cgroup) counted[std::to_string(id)] = count;
   nlohmann::ordered_json json = {{"version", kVersion},
-                                       {"boot_id", to_valid_utf8(state.boot_id)},
-                                       {"kills", std::move(kills)},
-                                       {"counted_by_cgroup", std::move(counted)}};
+                                 {"boot_id", to_valid_utf8(state.boot_id)},
+                                 {"kills", std::move(kills)},
+                                 {"counted_by_cgroup", std::move(counted)}};
   if (state.heard) json["heard"] = json_of(*state.heard);
   RETURN_IF_ERROR(make_directories(data_dir, 0700));
   return write_file_atomic(path_in(data_dir), to_json_text(json, 1) + "\n");
