@@ -117,8 +117,9 @@ KillEvidence evidence_of(const OomKill& first, const MemoryModel& model) {
   evidence.container = container != nullptr ? container->id : evidence.victim_cgroup;
   evidence.unwatched = first.unwatched;
   if (const ContainerIdentity* who = model.identity_of(evidence.container)) {
-    evidence.pod = model.pods().facts_of(*who);
-    evidence.is_in_pod = evidence.pod || !who->pod_uid.empty() || !who->pod_name.empty();
+    evidence.is_in_pod = !who->pod_uid.empty() || !who->pod_name.empty();
+    if (!first.unwatched) evidence.pod = model.pods().facts_of(*who);
+    evidence.is_in_pod |= evidence.pod.has_value();
   }
   if (const CgroupState* place = model.find_cgroup(evidence.container)) evidence.container_created = place->created_at;
   evidence.lost = model.lost();

@@ -93,16 +93,6 @@ CgroupId child_towards(CgroupId id, CgroupId above, const MemoryModel& model) {
   return found == path.begin() || found == path.end() ? CgroupId{} : *(found - 1);
 }
 
-// What lives in the pod now may be a run of the victim's own container that began after a kill nobody watched.
-bool is_later_run(CgroupId id, const CgroupState* victims, const OomKill& kill, const MemoryModel& model) {
-  if (!kill.unwatched || victims == nullptr) return false;
-  const CgroupState* other = model.find_cgroup(id);
-  if (other == nullptr) return false;
-  const PodSeen* pod = model.pods().find_pod(victims->identity);
-  const bool is_only_one = pod != nullptr && pod->containers.size() == 1;
-  return is_only_one || (!victims->identity.name.empty() && other->identity.name == victims->identity.name);
-}
-
 // container: the nearest one above the victim; nullptr: none is known.
 LimitPlace place_above(CgroupId owner, const CgroupState* container, const OomKill& kill, const MemoryModel& model) {
   LimitPlace place{LimitScope::kAncestor, owner, {}};
@@ -111,7 +101,6 @@ LimitPlace place_above(CgroupId owner, const CgroupState* container, const OomKi
   const bool is_its_container = container == nullptr || container->id == child;
   if (!is_pods_own(pod) || !child || !is_its_container) return place;
   place.sharers = containers_of(owner, child, kill.time, model);
-  std::erase_if(place.sharers, [&](CgroupId id) { return is_later_run(id, model.find_cgroup(child), kill, model); });
   place.sharers.insert(place.sharers.begin(), child);
   const bool is_alone = place.sharers.size() == 1;
   const bool is_own = is_alone && is_containers_limit(model.find_cgroup(child), *pod, kill, model);

@@ -178,17 +178,6 @@ TEST_F(PodLimitTest, container_that_ended_after_the_kill_did_share_the_limit) {
   EXPECT_EQ(place().scope, LimitScope::kPod);
 }
 
-// The kernel log named the kill to the next daemon, which finds the container restarted.
-TEST_F(PodLimitTest, kill_seen_afterwards_does_not_share_the_limit_with_the_next_run) {
-  add_container(104, 'b', "web", 256);
-  OomKill kill = killed(10, 5, 103, 101, 1000);
-  EXPECT_EQ(place_of_limit(kill, model_).scope, LimitScope::kPod) << "seen as it happened: both lived";
-  kill.unwatched = Unwatched{at_ms(0), at_ms(2000)};
-  EXPECT_EQ(place_of_limit(kill, model_).scope, LimitScope::kContainer);
-  add_container(105, 'c', "db", 128);
-  EXPECT_EQ(place_of_limit(kill, model_).sharers, (std::vector<CgroupId>{{103}, {105}}));
-}
-
 TEST_F(PodLimitTest, own_limit_is_the_containers_and_shares_nothing) {
   add_container(104, 'b', "db", 128);
   EXPECT_EQ(place(103, 103).scope, LimitScope::kContainer);
