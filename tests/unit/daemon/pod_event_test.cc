@@ -34,6 +34,18 @@ TEST(PodEventOf, says_who_why_and_where) {
   EXPECT_THAT(event->message, HasSubstr("oomwitness show 20261121T030405Z-1a2b3c4d"));
 }
 
+TEST(PodEventOf, says_whose_limit_it_was) {
+  Incident incident = make_incident();
+  incident.scope = "pod";
+  const auto message = [&] { return pod_event_of(incident, "/d", nullptr)->message; };
+  EXPECT_THAT(message(), HasSubstr("because the limit of 512 MiB of its pod was used up."));
+  incident.limit_shares.resize(2);
+  EXPECT_THAT(message(),
+              HasSubstr("because the limit of 512 MiB of its pod, which its containers share, was used up."));
+  incident.scope = "ancestor";
+  EXPECT_THAT(message(), HasSubstr("because a limit of 512 MiB above it was used up."));
+}
+
 TEST(PodEventOf, a_static_pods_event_bears_its_mirrors_uid) {
   PodSeen mirror;
   mirror.uid = "mirror";
