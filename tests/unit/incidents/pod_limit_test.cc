@@ -272,6 +272,7 @@ TEST_F(SharedPodLimitTest, what_no_container_holds_is_said) {
   EXPECT_THAT(incident.verdict->why[0], HasSubstr("and 136 MiB that no container's reading explains"));
   EXPECT_THAT(to_markdown(incident, {}), HasSubstr("| not explained by these readings | 136 MiB | 53 % | |"));
   EXPECT_FALSE(is_sum_of_containers(incident));
+  EXPECT_THAT(to_markdown(incident, {}), HasSubstr("136 MiB are charged to the pod and held by no container"));
 }
 
 TEST_F(SharedPodLimitTest, limit_of_the_pods_own_is_raised_where_it_is) {
