@@ -84,12 +84,10 @@ std::optional<double> victims_share(const Incident& incident) {
   return std::min(held / static_cast<double>(counted(incident)), 1.0);
 }
 
+// One without a limit, as kubectl debug adds it, adds nothing to the sum.
 bool is_sum_of_containers(const Incident& incident) {
   std::uint64_t sum = 0;
-  for (const LimitShare& share : incident.limit_shares) {
-    if (!share.limit_bytes) return false;
-    sum += *share.limit_bytes;
-  }
+  for (const LimitShare& share : incident.limit_shares) sum += share.limit_bytes.value_or(0);
   const std::uint64_t limit = incident.limit_bytes.value_or(0);
   return sum != 0 && (sum > limit ? sum - limit : limit - sum) <= kPage * incident.limit_shares.size();
 }

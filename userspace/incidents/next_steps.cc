@@ -231,6 +231,7 @@ Steps for_pod(const Incident& incident) {
                                    : "systemd-cgtop -m -n 1 " + shell_word(incident.limit_owner_cgroup_path);
   Steps steps = {
       {"The pod's containers share this limit (limit_shares). Which of them holds it, while it runs:", {top}},
+      look_at_left_files(incident),
       look_at_best(incident)};
   const bool is_sum = is_sum_of_containers(incident);
   steps.push_back({is_sum
