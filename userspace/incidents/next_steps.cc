@@ -207,6 +207,18 @@ Steps for_sibling(const Incident& incident) {
                    : what}}};
 }
 
+// An emptyDir of medium Memory outlives the containers that wrote to it.
+NextStep look_at_left_files(const Incident& incident) {
+  const std::uint64_t rest = unexplained_bytes(incident);
+  if (rest == 0) return {};
+  Steps files = for_files(incident);
+  files.front().what = fmt::format(
+      "{} are charged to the pod and held by no container: files in memory stay when the container that "
+      "wrote them ends. Which tmpfs is full:",
+      human_bytes(rest));
+  return files.front();
+}
+
 // Who holds most first; and what makes the limit larger depends on whose it is.
 Steps for_pod(const Incident& incident) {
   const ContainerIdentity& who = incident.container;
@@ -215,6 +227,7 @@ Steps for_pod(const Incident& incident) {
                                    : "systemd-cgtop -m -n 1 " + shell_word(incident.limit_owner_cgroup_path);
   Steps steps = {
       {"The pod's containers share this limit (limit_shares). Which of them holds it, while it runs:", {top}},
+      look_at_left_files(incident),
       look_at_best(incident)};
   const bool is_sum = is_sum_of_containers(incident);
   steps.push_back({is_sum

@@ -11,6 +11,7 @@ namespace {
 // The kernel keeps limits in whole pages, of 64 KiB at most.
 constexpr std::uint64_t kPage = 64 << 10;
 constexpr std::size_t kMaxSharers = 64;
+constexpr std::size_t kMaxProcesses = 64;  // asked for their age
 
 bool is_same(std::uint64_t a, std::uint64_t b) { return (a > b ? a - b : b - a) < kPage; }
 
@@ -19,7 +20,22 @@ bool is_pods_own(const CgroupState* state) {
          state->identity.unit.empty();
 }
 
-bool lived_at(const CgroupState& state, MonotonicTime at) { return !state.removed_at || *state.removed_at > at; }
+// One that was found by looking for it is as old as its oldest process: a kill that the kernel log names afterwards may
+// be of a container whose place another has taken by now.
+bool began_after(const CgroupState& state, MonotonicTime at, const MemoryModel& model) {
+  const bool is_known_then = state.created_at ? *state.created_at <= at : state.sampled && state.sampled_at <= at;
+  if (is_known_then) return false;
+  const auto processes = model.processes_under(state.id, kMaxProcesses);
+  if (processes.empty()) return state.created_at.has_value();
+  return std::ranges::all_of(processes, [&](const ProcessState* process) {
+    const auto start_ns = static_cast<std::int64_t>(process->key.start_ticks * kNanosecondsPerTick);
+    return process->key.start_ticks != 0 && MonotonicTime{start_ns} > at;
+  });
+}
+
+bool lived_at(const CgroupState& state, MonotonicTime at, const MemoryModel& model) {
+  return (!state.removed_at || *state.removed_at > at) && !began_after(state, at, model);
+}
 
 // CRI-O's and cri-dockerd's sandboxes have names of their own.
 bool is_sandbox_name(const std::string& name) { return name == "POD" || name.starts_with("k8s_POD_"); }
@@ -50,7 +66,7 @@ std::vector<CgroupId> containers_of(CgroupId pod, CgroupId except, MonotonicTime
   std::vector<const CgroupState*> found;
   for (const CgroupId id : model.children_of(pod)) {
     const CgroupState* child = model.find_cgroup(id);
-    if (child == nullptr || id == except || child->identity.id.empty() || !lived_at(*child, at)) continue;
+    if (child == nullptr || id == except || child->identity.id.empty() || !lived_at(*child, at, model)) continue;
     found.push_back(child);
   }
   leave_out_sandboxes(found, model);

@@ -33,7 +33,7 @@ Incident with_cause(const std::string& cause) {
 }
 
 TEST(NextSteps, every_cause_has_some) {
-  for (const char* cause : {"leak", "spike", "undersized", "off_heap", "page_cache_or_tmpfs", "sibling",
+  for (const char* cause : {"leak", "spike", "undersized", "off_heap", "page_cache_or_tmpfs", "sibling", "pod_limit",
                             "ancestor_limit", "node", "unheard of"}) {
     EXPECT_FALSE(next_steps(with_cause(cause)).empty()) << cause;
   }

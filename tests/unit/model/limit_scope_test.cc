@@ -178,6 +178,16 @@ TEST_F(PodLimitTest, container_that_ended_after_the_kill_did_share_the_limit) {
   EXPECT_EQ(place().scope, LimitScope::kPod);
 }
 
+// The kernel log names a kill of a time without a daemon; the container that lives there now is the next one.
+TEST_F(PodLimitTest, container_that_began_after_the_kill_did_not_share_the_limit) {
+  CgroupCreated found = created(104, 101, "/kubepods/burstable/pod/next");
+  found.existed = true;
+  apply_all(model_, {found, identified_in_pod(104, id_of('b'), "web", kUid), seen(20, 100'150, 104, 3000)});
+  EXPECT_EQ(place().scope, LimitScope::kContainer) << "its process was started 500 ms after the kill";
+  model_.apply(seen(21, 99'000, 104, 3000));
+  EXPECT_EQ(place().scope, LimitScope::kPod) << "another of its processes is older";
+}
+
 TEST_F(PodLimitTest, own_limit_is_the_containers_and_shares_nothing) {
   add_container(104, 'b', "db", 128);
   EXPECT_EQ(place(103, 103).scope, LimitScope::kContainer);
