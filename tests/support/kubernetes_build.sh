@@ -45,6 +45,15 @@ fetch_source() { # into $work/source
   dpkg-source --no-check -x "${dsc[0]}" "$tree" >>"$log" 2>&1 || give_up "the source does not unpack (log: $log)"
 }
 
+# The vendored reflect2 1.0.1 crashes when built with Go 1.18 or newer, so that a custom resource would end the API server.
+replace_reflect2() {
+  local path=github.com/modern-go/reflect2 package=golang-github-modern-go-reflect2-dev
+  use_suite bookworm "$cache/apt-dev" || return 1
+  download "$work" "$package" && dpkg -x "$work/$package"_*.deb "$work/reflect2" || return 1
+  rm -rf "vendor/$path"
+  cp -r "$work/reflect2/usr/share/gocode/src/$path" "vendor/$path"
+}
+
 # The schemas of all API types: in no source package. Without them kubectl cannot validate what it applies.
 generate_openapi() {
   local folders
@@ -83,10 +92,12 @@ export GOPATH=$work/gopath GOCACHE=$work/go-build TMPDIR=$work GO111MODULE=off C
   GOTOOLCHAIN=local GOFLAGS=-buildvcs=false
 mkdir "$work/out"
 cd "$tree"
+replace_reflect2 >>"$log" 2>&1 || give_up "Debian's reflect2 cannot be downloaded (log: $state/log)"
 if ! { generate_openapi && build_binary; } >>"$log" 2>&1; then
   give_up "Debian's source does not build with $(go version | cut -d' ' -f3) (log: $log)"
 fi
 for program in "${programs[@]}"; do ln -s node "$work/out/$program"; done
-rm -rf "$cache"/node-*
 mv "$work/out" "$target"
+# One more is kept: a tree beside this one may be of another day.
+find "$cache" -maxdepth 1 -name 'node-*' -printf '%T@ %p\n' | sort -rn | tail -n +3 | cut -d' ' -f2- | xargs -r rm -rf
 echo "$target"

@@ -42,6 +42,7 @@ class _Running:
             except AssertionError as e:  # a second try would take as long as the first, for each case
                 self.why_not = str(e)
                 raise
+        self.node.start_ended()
         return self
 
     def _start(self):
@@ -86,6 +87,10 @@ class ClusterTest(E2eTest):
         add_cleanup(self.kernel_log.close)
         self._uids = set()
         self.namespace = self.make_namespace(self.prefix.rstrip("-"), add_cleanup)
+
+    def print_logs(self):
+        self.node.print_logs(self.node.ended())
+        super().print_logs()
 
     def make_namespace(self, name, add_cleanup):
         """Gone, with all in it, some seconds after the test."""

@@ -57,12 +57,11 @@ class Node:
         with concurrent.futures.ThreadPoolExecutor() as pool:
             imports = [pool.submit(self.import_archive, path) for path in images]
             self._wait(self.api.is_ready, "the API server is ready")
-            for name in ("kube-controller-manager", "kube-scheduler"):
+            for name in ("kube-controller-manager", "kube-scheduler", "kubelet"):
                 self.start(name)
+            self._wait(self.is_ready, "the node is ready")
             for done in imports:
                 done.result()
-        self.start("kubelet")
-        self._wait(self.is_ready, "the node is ready")
 
     def _has_holder(self):
         if self._keeper.poll() is not None:
@@ -90,12 +89,15 @@ class Node:
 
     def start(self, name):
         path = programs.path_of(name)
-        environment = dict(os.environ, PATH="/usr/sbin:/usr/bin:/sbin:/bin", GOMAXPROCS=str(os.cpu_count()))
+        environment = dict(os.environ, PATH="/usr/sbin:/usr/bin:/sbin:/bin")
+        command = [path, *programs.arguments(name, self)]
         if name == "kubectl" and os.path.exists(self.path("api.sock")):
             os.unlink(self.path("api.sock"))
         with open(self.path(f"{name}.log"), "ab") as log:
-            self.program[name] = subprocess.Popen(self.inside(path, *programs.arguments(name, self)), stdin=subprocess.DEVNULL,
-                                                  stdout=log, stderr=log, env=environment, start_new_session=True)
+            self.program[name] = subprocess.Popen(self.inside(*command), stdin=subprocess.DEVNULL, stdout=log,
+                                                  stderr=log, env=environment, start_new_session=True)
+        with open(self.path("programs"), encoding="ascii") as f, open(f.read().strip(), "w", encoding="ascii") as procs:
+            procs.write(str(self.program[name].pid))
 
     def stop(self, name, signum=signal.SIGTERM):
         """Ends one program, which start() starts again."""
@@ -149,9 +151,20 @@ class Node:
         except FileNotFoundError:
             return ""
 
-    def print_logs(self):
-        for name in self.program:
-            print(f"--- {name}\n{self.log(name)[-2000:]}\n---", flush=True)
+    def ended(self):
+        """Programs that should run and do not."""
+        return [name for name, process in self.program.items() if process.poll() is not None]
+
+    def start_ended(self):
+        """What a test ended, or crashed, must not be missing in the next one."""
+        if names := self.ended():
+            for name in names:
+                self.start(name)
+            self._wait(self.is_ready, f"the node is ready again, after the end of {names}")
+
+    def print_logs(self, names=None):
+        for name in self.program if names is None else names:
+            print(f"--- {name}\n{self.log(name)[-6000:]}\n---", flush=True)
 
     def close(self):
         self._keeper.stdin.close()

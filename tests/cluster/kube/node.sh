@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # node.sh FOLDER: mount and network namespaces and cgroups for one node of a cluster. Writes the pid of their first
-# process to FOLDER/holder and the node's cgroup to FOLDER/cgroup, then waits until its standard input ends, which is
+# process to FOLDER/holder, the node's cgroup to FOLDER/cgroup and the list of the processes of its programs' CPU share
+# to FOLDER/programs, then waits until its standard input ends, which is
 # also the case if whoever started it was killed. Then it ends everything in them and removes cgroups and FOLDER.
 # node.sh leftovers: prints what earlier nodes left behind; nothing if all is well.
 #
@@ -12,7 +13,7 @@ hierarchies=(cpu cpuacct cpuset memory devices freezer blkio pids systemd unifie
 prefix=oomwcluster
 
 usage() {
-  sed -n '3,6s/^# *//p' "$0" >&2
+  sed -n '3,7s/^# *//p' "$0" >&2
   exit 2
 }
 
@@ -78,6 +79,10 @@ make_cgroups() {
   for file in cpuset.cpus cpuset.mems; do # without them no process can join
     cat "/sys/fs/cgroup/cpuset/$file" >"/sys/fs/cgroup/cpuset/$cgroup/$file"
   done
+  # A node has its machine for itself. The API server needs 4 CPU seconds to start, which beside compilers are 15.
+  mkdir "/sys/fs/cgroup/cpu/$cgroup/programs"
+  echo 8192 >"/sys/fs/cgroup/cpu/$cgroup/cpu.shares"
+  echo "/sys/fs/cgroup/cpu/$cgroup/programs/cgroup.procs" >"$folder/programs"
 }
 
 # NAMES: those with such a comm, or all. Fails once there are none.

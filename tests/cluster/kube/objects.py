@@ -69,8 +69,7 @@ def job(name, *containers, **spec):
             "spec": {"backoffLimit": 0, "template": _template(name, pod_spec(*containers, **spec))}}
 
 
-def cron_job(name, *containers, **spec):
-    """Due each minute."""
+def cron_job(name, schedule, *containers, **spec):
     return {"apiVersion": "batch/v1beta1", "kind": "CronJob", "metadata": {"name": name},
-            "spec": {"schedule": "* * * * *", "concurrencyPolicy": "Forbid",
+            "spec": {"schedule": schedule, "concurrencyPolicy": "Forbid",
                      "jobTemplate": {"spec": job(name, *containers, **spec)["spec"]}}}

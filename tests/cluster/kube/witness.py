@@ -53,9 +53,7 @@ class Witness:
             self._address = next((pod["status"]["podIP"] for pod in self.pods() if pod["status"].get("podIP")), None)
         return self._address
 
-    @property
-    def pid(self):
-        return self.pods()[0]["metadata"]["name"]
+    pid = "in the cluster"  # for E2eTest's printing
 
     def poll(self):
         """None while it answers."""
