@@ -16,6 +16,7 @@
  * page cache), which changes no resident set. At a limit the kernel reclaims before it kills.
  */
 #include "core/emit.h"
+#include "core/gate.h"
 #include "core/growth.h"
 #include "core/memcg.h"
 #include "core/task.h"
@@ -110,35 +111,6 @@ static __always_inline struct memcg_state *watermark__state(const struct near_li
 	return bpf_map_lookup_elem(&memcg_states, &near->cgroup_id);
 }
 
-/* True for the one CPU that may report it. */
-static __always_inline bool watermark__take_gate(struct memcg_state *state, __u64 cgroup_id,
-						 __u32 index)
-{
-	struct gate_key key = {.cgroup_id = cgroup_id, .level_index = index};
-	__u8 taken = 1;
-	int error;
-
-	if (state->fired[index])
-		return false;
-	error = bpf_map_update_elem(&level_gates, &key, &taken, BPF_NOEXIST);
-	if (error == -E2BIG)
-		emit__count_lost(OOMW_LOST_MEMCG_STATES);
-	else
-		state->fired[index] = 1;
-	return error == 0;
-}
-
-static __always_inline void watermark__rearm_gate(struct memcg_state *state, __u64 cgroup_id,
-						  __u32 index)
-{
-	struct gate_key key = {.cgroup_id = cgroup_id, .level_index = index};
-
-	if (!state->fired[index])
-		return;
-	state->fired[index] = 0;
-	bpf_map_delete_elem(&level_gates, &key);
-}
-
 /* Takes the gate of every level reached, re-arms those left well behind. True if one was newly
  * reached: a jump over several is one report. */
 static __always_inline bool watermark__cross_levels(struct near_limit *near,
@@ -151,9 +123,9 @@ static __always_inline bool watermark__cross_levels(struct near_limit *near,
 
 		if (watermark__is_at(near, level)) {
 			near->level_percent = level;
-			is_new |= watermark__take_gate(state, near->cgroup_id, i);
+			is_new |= gate__take(state, near->cgroup_id, i);
 		} else if (!watermark__is_at(near, level - cfg_settings.rearm_percent)) {
-			watermark__rearm_gate(state, near->cgroup_id, i);
+			gate__rearm(state, near->cgroup_id, i);
 		}
 	}
 	return is_new;
@@ -171,7 +143,7 @@ static __always_inline bool watermark__cross_time(const struct near_limit *near,
 	bool is_high = near->level_percent != 0;
 
 	if (is_high && time_to_limit_ns < bound) {
-		if (!watermark__take_gate(state, near->cgroup_id, GATE_TIME_TO_LIMIT))
+		if (!gate__take(state, near->cgroup_id, GATE_TIME_TO_LIMIT))
 			return false;
 		state->time_to_limit_ns = near->time_ns;
 		return true;
@@ -179,7 +151,7 @@ static __always_inline bool watermark__cross_time(const struct near_limit *near,
 	if (near->time_ns - state->time_to_limit_ns < TIME_TO_LIMIT_QUIET_NS)
 		return false;
 	if (!is_high || time_to_limit_ns >= 2 * bound)
-		watermark__rearm_gate(state, near->cgroup_id, GATE_TIME_TO_LIMIT);
+		gate__rearm(state, near->cgroup_id, GATE_TIME_TO_LIMIT);
 	return false;
 }
 

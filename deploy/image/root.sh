@@ -4,7 +4,7 @@
 # or the packages.
 #
 # It is the binary, the libraries it is linked with as Debian packages them (those of the system that built it: the
-# same suite), and nothing else: no shell, no package manager. It runs as root, since loading BPF programs and
+# same suite), tar, which `kubectl cp` starts in the container, and nothing else: no shell, no package manager. It runs as root, since loading BPF programs and
 # entering other processes' namespaces are root's; what it may do is the pod's security context to say.
 set -euo pipefail
 
@@ -41,13 +41,16 @@ make_root() {
   local sources packages
   sources=$(compgen -G '/etc/apt/sources.list.d/debian.sources' || compgen -G '/etc/apt/sources.list') ||
     give_up "no package source of Debian is configured"
-  packages=$(library_packages | paste -sd,)
+  packages=$(library_packages | paste -sd,),tar
   mmdebstrap --quiet --variant=extract --include="$packages" "$(suite)" "$root" "$sources" >&2 ||
     give_up "the packages $packages could not be had"
+  mv "$(compgen -G "$root/usr/bin/tar" || compgen -G "$root/bin/tar")" "$root/tar.kept" # Debian 13 has it below /usr
   find "$root/usr/share/doc" -type f ! -name copyright -delete # the licences stay
   rm -rf "$root"/usr/share/{man,locale,info,lintian,bug,perl5,gconv} "$root"/usr/lib/x86_64-linux-gnu/{gconv,perl,perl-base} \
     "$root"/var/{cache,lib,log,tmp} "$root"/etc/apt "${root:?}"/usr/{bin,sbin,games} "${root:?}"/{bin,sbin} "${root:?}"/dev/*
   install -D -m 0755 --strip "$binary" "$root/usr/bin/oomwitness"
+  install -D -m 0755 "$root/tar.kept" "$root/usr/bin/tar"
+  rm "$root/tar.kept"
   install -d "$root"/{proc,sys,dev,tmp,host,etc/oomwitness,var/lib/oomwitness}
 }
 
@@ -55,6 +58,10 @@ make_root() {
 check_root() {
   chroot "$root" /usr/bin/oomwitness --version || {
     echo "root.sh: the binary does not start in its own root" >&2
+    exit 1
+  }
+  chroot "$root" /usr/bin/tar --version >/dev/null || {
+    echo "root.sh: tar does not start in the root" >&2
     exit 1
   }
 }

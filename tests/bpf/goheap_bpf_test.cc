@@ -145,7 +145,7 @@ TEST_P(GoHeapTest, sixty_thousand_deep_stacks_are_walked_whole_again_and_again) 
     EXPECT_EQ(dead.buckets.size(), walk.walked);
     events_.clear();
   }
-  EXPECT_EQ(lost("walk_pool"), 0u);
+  EXPECT_EQ(lost(LostStage::kWalkPool), 0u);
 }
 
 TEST_P(GoHeapTest, list_that_does_not_fit_the_pool_is_kept_as_far_as_it_goes_and_the_next_is_whole) {
@@ -166,7 +166,7 @@ TEST_P(GoHeapTest, list_that_does_not_fit_the_pool_is_kept_as_far_as_it_goes_and
     EXPECT_GT(walk.walked, fits ? 100u : 500u);
     EXPECT_EQ(take(walk).size(), walk.walked);
   }
-  EXPECT_EQ(lost("walk_pool"), 2u);
+  EXPECT_EQ(lost(LostStage::kWalkPool), 2u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, GoHeapTest,

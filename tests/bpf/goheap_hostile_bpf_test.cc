@@ -231,7 +231,7 @@ TEST_F(HostileHeapTest, sixteen_victims_of_one_moment_are_all_walked) {
     EXPECT_EQ(walk.stop, WalkStop::kEnd);
     EXPECT_EQ(take(walk).size(), 3000u);
   }
-  EXPECT_EQ(lost("walk_slots"), 0u);
+  EXPECT_EQ(lost(LostStage::kWalkSlots), 0u);
 }
 
 // SIGKILL is queued before mark_victim: a victim that runs on another CPU may be through before.
@@ -376,7 +376,7 @@ TEST_F(HostileHeapTest, walk_whose_event_does_not_fit_the_ring_is_found) {
   ASSERT_TRUE(heap().watch(child.key(), list.addresses()).has_value());
   child.go();
   child.wait();
-  EXPECT_EQ(lost("ringbuf_walk"), 1u);
+  EXPECT_EQ(lost(LostStage::kRingbufWalk), 1u);
   EXPECT_TRUE(heap().unreported(SystemClock().now()).empty()) << "younger than a second";
   auto found = heap().unreported(later(2));
   ASSERT_EQ(found.size(), 1u);
@@ -392,7 +392,7 @@ TEST_F(HostileHeapTest, more_processes_than_entries_are_refused_and_counted) {
   GoHeapAddresses somewhere{.buckets = 4096};
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(heap().watch({(1 << 22) + i, 1}, somewhere).has_value());
   EXPECT_EQ(heap().watch({(1 << 22) + 2, 1}, somewhere).error().code, ErrorCode::kLimit);
-  EXPECT_EQ(lost("go_targets"), 1u);
+  EXPECT_EQ(lost(LostStage::kGoTargets), 1u);
   EXPECT_TRUE(heap().watch({1 << 22, 2}, somewhere).has_value()) << "its own entry is replaced";
   EXPECT_FALSE(heap().watch({1, 1}, {}).has_value());
 }

@@ -76,7 +76,7 @@ class HeapTest : public KernelTest {
   [[nodiscard]] HeapWalked only_walk_of(pid_t pid) {
     collect();
     auto walks = walks_of(pid);
-    EXPECT_EQ(walks.size(), 1u) << lost("ringbuf_walk") << " did not fit the ring";
+    EXPECT_EQ(walks.size(), 1u) << lost(LostStage::kRingbufWalk) << " did not fit the ring";
     return walks.empty() ? HeapWalked{} : walks.front();
   }
 

@@ -38,7 +38,7 @@ class KernelTest : public ::testing::Test {
   }
 
   // While this test had the source.
-  [[nodiscard]] std::uint64_t lost(const std::string& stage) const {
+  [[nodiscard]] std::uint64_t lost(LostStage stage) const {
     auto before = lost_before_.find(stage);
     return source_->lost().at(stage) - (before == lost_before_.end() ? 0 : before->second);
   }
@@ -104,7 +104,7 @@ class KernelTest : public ::testing::Test {
     cgroup_.reset();
   }
 
-  std::map<std::string, std::uint64_t> lost_before_;
+  LostCounts lost_before_;
 };
 
 inline std::uint64_t mebibytes(std::uint64_t count) { return count << 20; }

@@ -133,8 +133,8 @@ TEST_P(OomTest, kill_after_a_burst_that_nobody_reads_still_has_room) {
   collect();
 
   EXPECT_EQ(kills_of(child.pid()).size(), 1u);
-  EXPECT_EQ(lost("ringbuf_kill"), 0u);
-  EXPECT_GT(lost("ringbuf_cgroup"), 0u) << "the burst was to be too large";
+  EXPECT_EQ(lost(LostStage::kRingbufKill), 0u);
+  EXPECT_GT(lost(LostStage::kRingbufCgroup), 0u) << "the burst was to be too large";
 }
 
 TEST_P(OomTest, each_decision_has_a_time_of_its_own) {

@@ -144,10 +144,10 @@ TEST_F(SourceTest, full_ring_counts_every_cgroup_event_that_did_not_fit) {
   }
   collect();
 
-  EXPECT_GT(lost("ringbuf_cgroup"), 0u);
+  EXPECT_GT(lost(LostStage::kRingbufCgroup), 0u);
   EXPECT_LT(events_.size(), 2 * kMade);
-  EXPECT_GE(events_.size() + lost("ringbuf_cgroup"), 2 * kMade + 1);  // and cgroup_ itself
-  EXPECT_EQ(lost("decode"), 0u);
+  EXPECT_GE(events_.size() + lost(LostStage::kRingbufCgroup), 2 * kMade + 1);  // and cgroup_ itself
+  EXPECT_EQ(lost(LostStage::kDecode), 0u);
 }
 
 TEST_F(SourceTest, drain_stops_at_its_bound_and_goes_on_where_it_stopped) {
@@ -212,7 +212,7 @@ TEST_F(SourceTest, more_limited_cgroups_than_entries_are_counted_as_lost) {
     child.go();
     ASSERT_EQ(child.wait(), 0);
   }
-  EXPECT_GT(lost("memcg_states"), 0u);
+  EXPECT_GT(lost(LostStage::kMemcgStates), 0u);
 }
 
 TEST_F(SourceTest, forgotten_cgroup_reports_its_levels_anew) {

@@ -20,8 +20,7 @@ KNOWN = {
     "container": "name image imagePullPolicy args env ports startupProbe livenessProbe readinessProbe resources "
                  "terminationMessagePolicy volumeMounts securityContext",
     "probe": "httpGet periodSeconds timeoutSeconds failureThreshold",
-    "securityContext": "privileged runAsUser readOnlyRootFilesystem capabilities seccompProfile appArmorProfile "
-                       "seLinuxOptions",
+    "securityContext": "privileged runAsUser readOnlyRootFilesystem capabilities seccompProfile seLinuxOptions",
     "volumeMount": "name mountPath readOnly mountPropagation",
 }
 # Where a pod's set differs from the unit's, and why; test_pod_view.py tries the first.
@@ -57,7 +56,7 @@ class Manifests(unittest.TestCase):
         cluster_wide = {"Namespace", "ClusterRole", "ClusterRoleBinding", "SecurityContextConstraints"}
         for objects in self.each():
             spaces = {o["metadata"].get("namespace") for o in objects if o["kind"] not in cluster_wide}
-            self.assertEqual(spaces - {None}, {"oomwitness"})
+            self.assertEqual(spaces, {"oomwitness"}, "none goes where kubectl's context happens to point")
             labels = manifests.only(objects, "Namespace")["metadata"]["labels"]
             for mode in ("enforce", "audit", "warn"):
                 self.assertEqual(labels[f"pod-security.kubernetes.io/{mode}"], "privileged")
@@ -149,6 +148,19 @@ class Manifests(unittest.TestCase):
         self.assertFalse(context["privileged"])
         self.assertEqual(context["seccompProfile"], {"type": "RuntimeDefault"})
 
+    def test_apparmor_is_off_in_the_form_that_every_api_server_takes(self):
+        """The field came with 1.30, older ones refuse it; since then API servers make it of the annotation."""
+        objects = self.overlays["least-capability"]
+        template = manifests.only(objects, "DaemonSet")["spec"]["template"]
+        key = "container.apparmor.security.beta.kubernetes.io/" + manifests.container_of(objects)["name"]
+        self.assertEqual(template["metadata"]["annotations"][key], "unconfined")
+        self.assertNotIn("appArmorProfile", str(template["spec"]))
+
+    def test_quantities_are_spelt_as_the_api_server_gives_them_back(self):
+        """Else every apply says "configured"."""
+        for objects in self.each():
+            self.assertEqual(manifests.only(objects, "ResourceQuota")["spec"]["hard"], {"pods": "10k"})
+
     def test_what_least_capability_loses_is_in_the_readme(self):
         """doctor's line of it: test_capabilities.py, test_without_syslog_..."""
         self.assertEqual(NOT_IN_POD, {"SYSLOG"})
@@ -188,6 +200,30 @@ class Manifests(unittest.TestCase):
         endpoint, = monitor["spec"]["podMetricsEndpoints"]
         self.assertTrue(endpoint["honorLabels"])
         self.assertEqual(endpoint["relabelings"][0]["targetLabel"], "instance")
+
+
+class Surge(unittest.TestCase):
+    """Opt-in: an API server before 1.22 does not know maxSurge."""
+
+    def test_the_new_pod_starts_beside_the_old_one(self):
+        for overlay in manifests.OVERLAYS:
+            objects = manifests.with_component(overlay, "surge")
+            rolling = manifests.only(objects, "DaemonSet")["spec"]["updateStrategy"]
+            self.assertEqual(rolling, {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}})
+            self.assertIn("--standby", manifests.container_of(objects)["args"])
+
+    def test_two_pods_fit_on_a_node(self):
+        """Ports of the node would be taken, and host networking would make them the node's."""
+        objects = manifests.overlay("privileged")
+        self.assertFalse(manifests.pod_of(objects).get("hostNetwork", False))
+        self.assertEqual([p for p in manifests.container_of(objects)["ports"] if "hostPort" in p], [])
+
+    def test_without_it_every_api_server_takes_the_manifests(self):
+        for overlay in manifests.OVERLAYS:
+            rolling = manifests.only(manifests.overlay(overlay), "DaemonSet")["spec"]["updateStrategy"]["rollingUpdate"]
+            self.assertNotIn("maxSurge", rolling)
+            # A pod that starts while the old one still writes its last incidents waits for it.
+            self.assertIn("--standby", manifests.container_of(manifests.overlay(overlay))["args"])
 
 
 class PodEvents(unittest.TestCase):

@@ -97,6 +97,22 @@ class Cri(CriTest):
         self.assertEqual(incident["scope"], "ancestor")
         self.assertEqual(incident["limit"], {"bytes": LIMIT_MB * MIB, "owner_cgroup_path": pod.cgroup.path})
 
+    def containers_in_metrics(self, witness, pod):
+        return sorted(labels["container"] for labels, _ in witness.scrape().values("oomwitness_container_memory_usage_bytes")
+                      if labels["pod"] == pod.name and labels["namespace"] == pod.namespace)
+
+    def test_sandbox_and_pod_are_no_containers_in_metrics(self):
+        """The sandbox's bundle says what it is; the pod's limit counts only for a container that has none."""
+        limited, whole = self.pod(limit_bytes=LIMIT_MB * MIB), self.pod("whole-0", limit_bytes=LIMIT_MB * MIB)
+        self.idle(limited, "orders")
+        self.idle(whole, "free", limit_mb=None)
+        for started in ("beside them", "and again, after a restart"):
+            witness = self.witness()
+            for pod, wanted in ((limited, [self.prefix + "orders"]), (whole, ["", self.prefix + "free"])):
+                eventually(lambda: self.containers_in_metrics(witness, pod) == wanted,
+                           lambda: f"{started}: {wanted}, not {self.containers_in_metrics(witness, pod)}", 30)
+            witness.stop()
+
     def test_init_container_is_named_and_its_pod_goes_on(self):
         witness, pod = self.witness(), self.pod()
         migrate = self.leak(pod, "init-migrate")

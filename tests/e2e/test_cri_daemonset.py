@@ -4,9 +4,13 @@ mounts only. A neighbouring pod is killed, and the incident is on the node's dis
 
 Where the image can be built neither from the cache nor from a mirror, these tests are skipped.
 """
+import hashlib
+import io
 import json
 import os
+import subprocess
 import tarfile
+import tempfile
 import unittest
 
 from harness import image, tools
@@ -115,6 +119,23 @@ class Image(unittest.TestCase):
     def config(self):
         with tarfile.open(image_archive()) as archive:
             return json.load(archive.extractfile("./config.json"))["config"]
+
+    def test_kubectl_cp_finds_the_tar_that_it_starts_and_there_is_no_shell(self):
+        """Nothing else leads files out of a pod whose root is read-only: `kubectl cp` runs `tar cf - PATH` in it."""
+        if os.geteuid() != 0:
+            self.skipTest("chroot is root's")
+        with tempfile.TemporaryDirectory() as root:
+            with tarfile.open(image_archive()) as archive, tarfile.open(fileobj=archive.extractfile("./layer.tar")) as layer:
+                layer.extractall(root)
+            path = os.path.join(root, "var/lib/oomwitness/incident.json")
+            with open(path, "w", encoding="ascii") as f:
+                f.write("{}")
+            done = subprocess.run(["chroot", root, "/usr/bin/tar", "cf", "-", "/var/lib/oomwitness"], capture_output=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with tarfile.open(fileobj=io.BytesIO(done.stdout)) as copied:
+                self.assertIn("var/lib/oomwitness/incident.json", copied.getnames())
+            self.assertEqual(sorted(os.listdir(os.path.join(root, "usr/bin"))), ["oomwitness", "tar"])
+            self.assertFalse(os.path.exists(os.path.join(root, "bin/sh")))
 
     def test_archive_is_small(self):
         self.assertLess(os.path.getsize(image_archive()) / MIB, MOST_MIB)

@@ -33,17 +33,17 @@ class PodTest(E2eTest):
         self.uid = str(uuid.uuid5(uuid.NAMESPACE_DNS, self.prefix))
         self.namespace = "pay-" + self.container_id[:8]
         node = self.cgroup("node")
-        pod = self.raw_cgroup(f"kubepods-burstable-pod{self.uid.replace('-', '_')}.slice", None, node)
-        self.box = self.raw_cgroup(f"cri-containerd-{self.container_id}.scope", 32 * MIB, pod)
+        self.pod_cgroup = self.raw_cgroup(f"kubepods-burstable-pod{self.uid.replace('-', '_')}.slice", None, node)
+        self.box = self.raw_cgroup(f"cri-containerd-{self.container_id}.scope", 32 * MIB, self.pod_cgroup)
         self.api = ApiServer(self.scratch)
         self._stack.callback(self.api.stop)
 
     def make_pod(self, name="otelcol-7f", uid=None, container_id=None, **metadata):
         return {
             "metadata": {"name": name, "namespace": self.namespace, "uid": uid or self.uid,
-                         "labels": {"app": "otelcol"},
+                         "labels": {"app": "otelcol", "pod-template-hash": "7f9c"},
                          "annotations": {"oomwitness.io/pprof-port": "6061", "other": "x"},
-                         "ownerReferences": [{"kind": "ReplicaSet", "name": "otelcol", "controller": True}],
+                         "ownerReferences": [{"kind": "ReplicaSet", "name": "otelcol-7f9c", "controller": True}],
                          **metadata},
             "spec": {"nodeName": "node-1",
                      "containers": [{"name": "collector", "image": "example/otelcol:1",
@@ -116,7 +116,7 @@ class PodTest(E2eTest):
 
     def amended(self, witness, is_there, what):
         eventually(lambda: is_there(self.incidents_of(witness)[0]),
-                   lambda: f"{what}: {self.incidents_of(witness)[0]['pod']}", 40)
+                   lambda: f"{what}: {self.incidents_of(witness)[0]['pod']}", 60)
         return self.incidents_of(witness)[0]
 
 
@@ -131,8 +131,9 @@ class Incidents(PodTest):
         pod = incident["pod"]
         self.assertEqual((pod["namespace"], pod["name"], pod["uid"]), (self.namespace, "otelcol-7f", self.uid))
         self.assertEqual(pod["node"], "node-1")
-        self.assertEqual(pod["labels"], {"app": "otelcol"})
-        self.assertEqual(pod["owner"], {"kind": "ReplicaSet", "name": "otelcol"})
+        self.assertEqual(pod["labels"], {"app": "otelcol", "pod-template-hash": "7f9c"})
+        self.assertEqual(pod["owner"], {"kind": "ReplicaSet", "name": "otelcol-7f9c"})
+        self.assertEqual(pod["workload"], {"kind": "Deployment", "name": "otelcol", "evidence": "pod_template_hash"})
         self.assertEqual(pod["restart_count"], 3)
         self.assertEqual(pod["memory_limit_bytes"], 32 * MIB)
         self.assertEqual(pod["last_termination"], {"reason": "Error", "exit_code": 2, "container_id": OLD_ID,
@@ -167,7 +168,39 @@ class Incidents(PodTest):
         self.kill()
         self.assertIsNone(self.incident(witness)["pod"]["node"])
         incident = self.amended(witness, lambda i: i["pod"]["node"], "node")
-        self.assertTrue(any("it may count this kill" in note for note in incident["notes"]), incident["notes"])
+        self.assertEqual(incident["pod"]["restart_count"], 3, "of the run it names, so it does not count this kill")
+        self.assertTrue(any(note.startswith("pod.status: ") for note in incident["notes"]), incident["notes"])
+
+    def test_a_status_of_another_run_tells_no_restarts_until_one_names_this_run(self):
+        """A container killed within about a second is in no status yet, and that of the run before is not its own."""
+        self.bundle()
+        self.api.put(self.make_pod(container_id=OLD_ID))
+        witness = self.started()
+        self.kill()
+        incident = self.incident(witness)
+        self.assertEqual(incident["pod"]["node"], "node-1")
+        self.assertEqual((incident["pod"]["restart_count"], incident["pod"]["last_termination"]), (None, None))
+        self.assertEqual(incident["pod"]["memory_limit_bytes"], 32 * MIB, "the pod's spec is the same for every run")
+        time.sleep(7)  # past the window in which captures and samples amend
+        self.api.put(self.ended("OOMKilled", time.time()))
+        incident = self.amended(witness, lambda i: i["pod"]["restart_count"] is not None, "restart_count")
+        self.assertEqual(incident["pod"]["restart_count"], 3, "one less than the run after it")
+
+    def test_pod_cgroup_and_sandbox_are_no_containers_and_have_their_names_after_a_restart(self):
+        """The walk of all cgroups comes before the list of pods."""
+        self.pod_cgroup.set_limit(32 * MIB)
+        self.raw_cgroup(f"cri-containerd-{hashlib.sha256(b'pause' + self.prefix.encode()).hexdigest()}.scope", None,
+                        self.pod_cgroup)
+        self.api.put(self.make_pod())
+        witness = self.started()
+        mine = lambda: {labels["container"] for labels, _ in witness.scrape().values("oomwitness_container_memory_usage_bytes")
+                        if labels["pod"] == "otelcol-7f" and labels["namespace"] == self.namespace}
+        eventually(lambda: mine() == {"collector"}, lambda: f"the container alone: {mine()}")
+        self.box.set_limit(cgroups.UNLIMITED if cgroups.VERSION == 1 else "max")
+        eventually(lambda: mine() == {"collector", ""}, lambda: f"and the pod, which alone has a limit now: {mine()}")
+        nameless = [labels for labels, _ in witness.scrape().values("oomwitness_container_memory_usage_bytes")
+                    if self.uid in labels["container"] or self.uid.replace("-", "_") in labels["container"]]
+        self.assertEqual(nameless, [])
 
     def test_hostile_names_stay_data(self):
         evil = "| x | \x1b[31m<script>`id`</script>\n# title \u202e"
@@ -286,7 +319,7 @@ class Disagreements(PodTest):
         self.assertEqual(sum(v for _, v in witness.scrape().values("oomwitness_kubernetes_disagreements_total")), 0)
 
     def test_a_container_that_goes_on_is_in_the_incident_and_another_oom_killed_without_a_kill_is_counted(self):
-        """In one daemon, since both take their time: 20 s without a word of status, and what ended in the first 10 s is not judged."""
+        """In one daemon, since both take their time: 35 s without a word of status, and what ended in the first 10 s is not judged."""
         innocent = {"name": "innocent", "uid": "u2", "container_id": "c2" * 32}
         self.api.put(self.make_pod(**innocent))
         witness = self.started()
@@ -301,3 +334,13 @@ class Disagreements(PodTest):
         self.api.put(self.ended("OOMKilled", time.time(), **innocent))
         self.assert_counted_once(witness, "oom_killed_without_kill")
         eventually(lambda: "status says OOMKilled" in witness.log(), "a line in the log")
+        self.withdraw_by_late_status(witness, incident)
+
+    def withdraw_by_late_status(self, witness, incident):
+        """The status comes at last: the container had ended with the kill."""
+        killed = datetime.datetime.fromisoformat(incident["time"][:26] + "+00:00").timestamp()
+        self.api.put(self.ended("OOMKilled", killed))
+        incident = self.amended(witness, lambda i: "disagreement" not in i["pod"], "no disagreement")
+        self.assertTrue(any(note.startswith("pod.disagreement: withdrawn: ") for note in incident["notes"]))
+        self.wait_value(witness, 1, "kubernetes_disagreements_withdrawn_total", kind="kill_not_in_status")
+        self.assertEqual(self.disagreements(witness, "kill_not_in_status"), 1, "a counter does not go down")

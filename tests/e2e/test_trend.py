@@ -85,19 +85,6 @@ class Trends(GoHeapTest):
         self.assertAlmostEqual(profile.total(), held[-1], delta=trend["readings"][-1]["buckets"] + 1)
 
 
-class ByEndpoint(GoHeapTest):
-    """A 32-bit program stands for those whose memory tells nothing."""
-
-    def test_who_cannot_be_read_is_asked_where_that_is_wished(self):
-        box = self.cgroup("trend-http", 256)
-        program = tools.go_program("1.19", "386-strip")
-        self.start([program, "-rate", "100", "-limit-mb", "16"], box).wait_output("limit reached")
-        witness = self.daemon("[trend]\nhttp = true\nhttp_interval_seconds = 30\n")
-        eventually(lambda: witness.scrape().sum("oomwitness_trend_readings_total", result="http_ok") >= 1,
-                   lambda: f"a reading by http; have {witness.scrape().values('oomwitness_trend_readings_total')}", 120)
-        self.assertGreater(witness.scrape().sum("oomwitness_trend_memory_bytes"), 0)
-
-
 class Command(GoHeapTest):
     """`oomwitness trend`, which needs no daemon."""
 

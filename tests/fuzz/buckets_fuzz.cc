@@ -33,14 +33,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   limits.max_retries = 1;
   if (const auto snapshot = read_heap(memory, target, limits); snapshot.has_value()) check(*snapshot);
   (void)scan_for_list_head(memory, {kBase, kBase + std::min<std::size_t>(size, 4096)});
-
-  std::vector<std::uint64_t> pcs;
-  BucketDecoder decoder(limits.decoder);
-  if (const auto bucket = parse_bucket(bytes, kBase, pcs); bucket.has_value()) {
-    for (int i = 0; i < 3; ++i) (void)decoder.add(*bucket);
-  }
-  HeapSnapshot snapshot;
-  decoder.finish(snapshot);
-  check(snapshot);
   return 0;
 }

@@ -4,15 +4,16 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/proc_stat.h"
 #include "base/result.h"
 #include "system/cgroup_fs.h"
 #include "system/go_environment.h"
 #include "system/memory_files.h"
-#include "system/process_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  (void)oomw::start_ticks_of_stat(text);
+  (void)oomw::ProcStat(text).start_ticks();
+  OOMW_CHECK(oomw::ProcStat(text).comm().size() <= text.size());
   (void)oomw::parse_limit(text);
   (void)oomw::reclaimable_v1(text);
   (void)oomw::reclaimable_v2(text);

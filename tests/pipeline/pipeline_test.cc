@@ -112,6 +112,81 @@ class Story {
   Pipeline pipeline;
 };
 
+// Pods as kubelet makes them: a cgroup of the pod, and in it the container's.
+class PodStory : public Story {
+ public:
+  static constexpr CgroupId kPod{50}, kRun{51};
+  PodStory() {
+    pipeline.apply(CgroupCreated{at(seconds(1)), kPod, {}, kPodPath, true, false});
+    pipeline.apply(CgroupCreated{at(seconds(1)), kRun, kPod, kPodPath + "/" + std::string(64, 'a'), true, false});
+  }
+  void status(Nanoseconds t, const std::string& id, std::uint32_t restarts, const std::string& before = "") {
+    PodSeen pod;
+    pod.time = at(t);
+    pod.uid = "6b2f9f0e-3c1d-4b7a-9d0e-2f6a1c8e5b47";
+    pod.name_space = "shop";
+    pod.name = "cart-7d9f-x2x9k";
+    pod.node = "node-1";
+    pod.owner_kind = "ReplicaSet";
+    pod.owner_name = "cart-7d9f";
+    pod.labels["pod-template-hash"] = "7d9f";
+    PodContainer& container = pod.containers.emplace_back();
+    container.name = "cart";
+    container.id = id;
+    container.restart_count = restarts;
+    container.memory_limit_bytes = 256 * kMiB;
+    if (!before.empty()) container.last_termination = PodTermination{before, "OOMKilled", 137, WallTime{pod.time.ns}};
+    pipeline.apply(pod);
+  }
+  void kill_in(CgroupId cgroup, Nanoseconds t) {
+    OomKill k;
+    k.time = at(t);
+    k.victim = {4300, 90};
+    k.victim_cgroup = cgroup;
+    k.victim_comm = "cart";
+    k.owner_cgroup = kRun;
+    k.owner_known = k.owner_exact = true;
+    k.source = "bpf";
+    pipeline.apply(k);
+  }
+  Incident take_one(Nanoseconds t) {
+    const auto incidents = pipeline.take_incidents(at(t), 0);
+    EXPECT_EQ(incidents.size(), 1u);
+    return incidents.empty() ? Incident{} : incidents.front();
+  }
+  const std::string kPodPath = "/kubepods/burstable/pod6b2f9f0e-3c1d-4b7a-9d0e-2f6a1c8e5b47";
+};
+
+// Nobody identified its cgroup, no bundle was read, and no status names its run yet.
+TEST(PipelineTest, a_container_of_a_second_is_named_and_counted_by_its_path_and_a_late_status) {
+  PodStory story;
+  story.status(seconds(2), "", 0);
+  story.kill_in(PodStory::kRun, seconds(10));
+  const Incident first = story.take_one(seconds(11));
+  EXPECT_EQ(first.container.pod_name, "cart-7d9f-x2x9k");
+  ASSERT_TRUE(first.pod.has_value());
+  EXPECT_EQ(first.pod->workload, (Workload{"Deployment", "cart", "pod_template_hash"}));
+  EXPECT_EQ(first.pod->restart_count, std::nullopt);
+  story.status(seconds(32), std::string(64, 'b'), 1, std::string(64, 'a'));
+  const Incident amended = story.take_one(seconds(33));
+  EXPECT_EQ(amended.id, first.id);
+  EXPECT_EQ(amended.container.name, "cart");
+  EXPECT_EQ(amended.pod->restart_count, 0u);
+  EXPECT_EQ(amended.pod->memory_limit_bytes, 256 * kMiB);
+}
+
+TEST(PipelineTest, a_path_with_a_pods_uid_is_a_pod_also_where_no_api_is_asked) {
+  PodStory story;
+  story.pipeline.apply(
+      CgroupCreated{at(seconds(1)), {52}, PodStory::kPod, story.kPodPath + "/crio-conmon-x.scope", true, false});
+  story.kill_in({52}, seconds(10));
+  const Incident incident = story.take_one(seconds(11));
+  EXPECT_EQ(incident.container.pod_uid, "6b2f9f0e-3c1d-4b7a-9d0e-2f6a1c8e5b47");
+  const std::string json = to_json(incident);
+  EXPECT_EQ(json.find("\"pod\": null"), std::string::npos);
+  EXPECT_EQ(json.find("not a Kubernetes pod"), std::string::npos);
+}
+
 TEST(PipelineTest, crossing_when_sample_shows_anonymous_memory_orders_a_capture) {
   Story story;
   story.cross(seconds(10), 90);

@@ -178,6 +178,10 @@ Result<> fsync_directory(const std::string& path) {
 }
 
 Result<> write_file_atomic(const std::string& path, std::string_view bytes, unsigned mode) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    return fail(ErrorCode::kInvalid, "writing " + path + ": it is there and not a regular file");
+  }
   ASSIGN_OR_RETURN(const TemporaryFile temporary, make_temporary_beside(path, mode));
   if (auto written = fill_and_rename(temporary, bytes, path); !written.has_value()) {
     ::unlink(temporary.path.c_str());

@@ -41,7 +41,8 @@ namespace oomw {
 [[nodiscard]] Result<> write_all(int fd, std::string_view bytes);
 [[nodiscard]] Result<> fsync_directory(const std::string& path);
 
-// Writes path.tmp-PID-N beside `path`, fsyncs, renames, fsyncs the directory. On any failure the
+// Writes path.tmp-PID-N beside `path`, fsyncs, renames, fsyncs the directory. Replaces nothing but a
+// regular file (kInvalid): as root it would put a file in the place of /dev/stdout. On any failure the
 // old file is untouched and the temporary one removed; only when the last step fails is the new
 // file in place already, though a power cut may still undo it.
 [[nodiscard]] Result<> write_file_atomic(const std::string& path, std::string_view bytes, unsigned mode = 0600);

@@ -41,11 +41,11 @@ std::string file_named_by(const TargetProcess& process) {
 
 GoProcesses::GoProcesses(const Clock& clock, GoProcessesConfig config, Watcher watcher)
     : clock_(clock),
-      config_(config),
+      config_(std::move(config)),
       watcher_(std::move(watcher)),
-      handles_(config.max_open_files),
+      handles_(config_.max_open_files),
       looks_(clock),
-      binaries_(config.max_binaries) {}
+      binaries_(config_.max_binaries) {}
 
 bool GoProcesses::is_settled(const GoProcess& known, std::optional<MonotonicTime> exec_time) const {
   if (exec_time && *exec_time > known.registered) return false;
@@ -64,7 +64,7 @@ Result<GoProcessPtr> GoProcesses::measure(ProcessKey key, std::optional<Monotoni
   handles_.close_unused();
   for (int attempt = 0; attempt < kMaxExecsMeanwhile; ++attempt) {
     const MonotonicTime started = clock_.now();
-    ASSIGN_OR_RETURN(const TargetProcess process, TargetProcess::open("/proc", key));
+    ASSIGN_OR_RETURN(const TargetProcess process, TargetProcess::open(config_.proc_root, key));
     const std::string file = file_named_by(process);
     if (looks_.hangs(file)) return fail(ErrorCode::kTimeout, "its executable's file system does not answer");
     const LooksUnderWay::Look look = looks_.begin(file);
@@ -115,7 +115,7 @@ Result<GoProcessPtr> GoProcesses::join(const TargetProcess& process, Executable 
     joined->detail = exe.binary->why;
     return joined;
   }
-  ASSIGN_OR_RETURN(const auto image, goruntime::read_process_image(process.key().pid));
+  ASSIGN_OR_RETURN(const auto image, goruntime::read_process_image(process.key().pid, config_.proc_root));
   if (image.start_time_ticks != process.key().start_ticks) {
     return fail(ErrorCode::kNotFound, "pid " + std::to_string(image.pid) + " is another process by now");
   }
@@ -204,16 +204,6 @@ std::vector<GoProcessPtr> GoProcesses::readable() const {
   return found;
 }
 
-std::vector<GoProcessPtr> GoProcesses::unreadable() const {
-  std::vector<GoProcessPtr> found;
-  const std::lock_guard lock(mutex_);
-  for (const auto& [key, entry] : entries_) {
-    const bool may_tell = !entry.process->target && entry.process->reason != "linked_out";
-    if (!entry.gone && may_tell) found.push_back(entry.process);
-  }
-  return found;
-}
-
 void GoProcesses::forget(ProcessKey process) {
   const MonotonicTime now = clock_.now();
   const std::lock_guard lock(mutex_);
@@ -255,7 +245,7 @@ void GoProcesses::forget_some_dead() {
     swept_ = keys.size() < kLivenessChecksPerTick ? ProcessKey{} : keys.back();
   }
   for (const ProcessKey key : keys) {
-    if (!TargetProcess::open("/proc", key).has_value()) forget(key);
+    if (!TargetProcess::open(config_.proc_root, key).has_value()) forget(key);
   }
 }
 

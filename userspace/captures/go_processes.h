@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -19,6 +20,7 @@
 namespace oomw {
 
 struct GoProcessesConfig {
+  std::string proc_root = "/proc";
   std::size_t max_processes = 4096;
   std::size_t max_binaries = 1024;                           // looked at and remembered, not Go included
   std::size_t max_open_files = 256;                          // distinct executables of living Go processes
@@ -78,8 +80,6 @@ class GoProcesses {
   [[nodiscard]] GoProcessPtr find(ProcessKey process) const;
   // The living ones whose heap can be read.
   [[nodiscard]] std::vector<GoProcessPtr> readable() const;
-  // The living ones whose heap cannot, though their program may well profile it: only they themselves can tell.
-  [[nodiscard]] std::vector<GoProcessPtr> unreadable() const;
   // It is gone: findable for the grace, then dropped by tick().
   void forget(ProcessKey process);
   // Each few seconds: drops what is over its grace, closes files, and looks at a few entries whether

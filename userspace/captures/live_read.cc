@@ -34,9 +34,9 @@ std::string reason_of(const Error& error) {
 
 // Reads what runs there now and then makes sure that it was what had been resolved.
 Result<HeapSnapshot> read_until(const goruntime::HeapTarget& target, const Clock& clock, MonotonicTime deadline) {
-  const goruntime::ProcessMemory memory(target.image.pid);
+  const goruntime::ProcessMemory memory(target.image.pid, target.image.proc_root);
   auto snapshot = goruntime::read_heap(DeadlineSource(memory, clock, deadline), target, {});
-  const auto now = goruntime::read_process_image(target.image.pid);
+  const auto now = goruntime::read_process_image(target.image.pid, target.image.proc_root);
   if (!now.has_value() || *now != target.image) {
     return fail(ErrorCode::kNotFound, "the process ended or runs another program by now");
   }

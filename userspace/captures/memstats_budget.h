@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/clock.h"
+#include "base/rate_limit.h"
 
 namespace oomw {
 
@@ -25,7 +26,7 @@ class MemStatsBudget {
 
  private:
   mutable std::mutex mutex_;
-  MonotonicTime full_at_;  // when all that was taken is back
+  RateLimit limit_{kAtOnce, kRefill};
   std::uint64_t left_out_ = 0;
 };
 

@@ -55,8 +55,16 @@ bool is_plain_name(const std::string& name) {
 
 }  // namespace
 
-Spool::Spool(std::string directory, Limits limits) : directory_(std::move(directory)), limits_(limits) {
+Spool::Spool(std::string directory, Limits limits, Start start)
+    : directory_(std::move(directory)), limits_(limits), is_in_memory_(start == Start::kInMemory) {
+  if (start == Start::kOnDisk) adopt_files();
+}
+
+// Profiles in memory stay there until the next put(), or until an incident takes them.
+void Spool::use_disk() {
   adopt_files();
+  const std::lock_guard lock(mutex_);
+  is_in_memory_ = false;
 }
 
 void Spool::adopt_files() {
@@ -71,7 +79,9 @@ void Spool::adopt_files() {
 
 std::string Spool::new_name(std::uint64_t capture_id, std::string_view method) {
   const std::lock_guard lock(mutex_);
-  const std::string base = std::to_string(capture_id) + "-" + to_file_component(method);
+  // What the directory holds is not known yet.
+  const std::string mark = is_in_memory_ ? "s" + std::to_string(::getpid()) + "-" : "";
+  const std::string base = mark + std::to_string(capture_id) + "-" + to_file_component(method);
   std::string name = base + std::string(kSuffix);
   const auto is_taken = [&] {
     const auto has_name = [&](const auto& entry) { return entry.name == name; };
@@ -84,6 +94,10 @@ std::string Spool::new_name(std::uint64_t capture_id, std::string_view method) {
 
 Result<std::string> Spool::put(std::uint64_t capture_id, std::string_view method, std::string profile) {
   std::string name = new_name(capture_id, method);
+  if (const std::lock_guard lock(mutex_); is_in_memory_) {
+    RETURN_IF_ERROR(keep_in_memory_locked(name, std::move(profile)));
+    return name;
+  }
   const auto written = store(name, profile);
   note_disk(written);
   if (!written) {

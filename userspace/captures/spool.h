@@ -27,7 +27,10 @@ class Spool {
     std::uint64_t bytes = 256u << 20;
     std::uint64_t memory_bytes = 4u << 20;
   };
-  Spool(std::string directory, Limits limits);
+  // kInMemory: another process has the directory, and nothing there is touched until use_disk().
+  enum class Start { kOnDisk, kInMemory };
+  Spool(std::string directory, Limits limits, Start start = Start::kOnDisk);
+  void use_disk();
 
   // Stores a profile and returns its name ("17-http.pb.gz"). Never fails: memory is the fallback;
   // only a profile larger than memory_bytes while the disk refuses is lost (kNoSpace).
@@ -61,7 +64,6 @@ class Spool {
   [[nodiscard]] Result<> keep_in_memory_locked(std::string name, std::string profile);
   [[nodiscard]] std::optional<std::string> in_memory_profile(const std::string& name) const;
   void note_disk(const Result<>& outcome);
-  void register_locked(std::string name, std::uint64_t bytes);
   void prune_locked();
   [[nodiscard]] std::string path_of(const std::string& name) const { return directory_ + "/" + name; }
   const std::string directory_;
@@ -71,6 +73,7 @@ class Spool {
   std::deque<InMemory> in_memory_;  // oldest first
   std::uint64_t disk_bytes_ = 0;
   bool disk_refused_ = false;
+  bool is_in_memory_ = false;
   std::uint64_t dropped_ = 0;
 };
 

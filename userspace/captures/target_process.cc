@@ -4,28 +4,17 @@
 #include <fcntl.h>
 
 #include <optional>
-#include <string_view>
 
 #include "base/files.h"
-#include "system/process_reader.h"
+#include "base/proc_stat.h"
 
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxStatBytes = 4096;
-
-// State is the letter after the last ')': comm may hold anything.
-bool is_dead(std::string_view stat) {
-  const std::size_t end = stat.rfind(')');
-  if (end == std::string_view::npos || end + 2 >= stat.size()) return true;
-  const char state = stat[end + 2];
-  return state == 'Z' || state == 'X' || state == 'x';
-}
-
 std::optional<std::uint64_t> living_start_ticks(int directory) {
-  const auto stat = read_file_at(directory, "stat", kMaxStatBytes);
-  if (!stat || is_dead(*stat)) return std::nullopt;
-  return start_ticks_of_stat(*stat);
+  const auto stat = read_file_at(directory, "stat", ProcStat::kMaxBytes);
+  if (!stat || ProcStat(*stat).is_dead()) return std::nullopt;
+  return ProcStat(*stat).start_ticks();
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "base/files.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/output_file.h"
 #include "daemon/capture_once.h"
 
 namespace oomw::cli {
@@ -26,10 +26,9 @@ int capture_command(const CommandLine& line, const Config& config) {
                                                              finished.reason, printable(finished.detail, 512))});
   }
   const std::string path = line.output_path.empty() ? default_path(finished) : line.output_path;
-  if (Result<> written = write_file_atomic(path, outcome->profile); !written.has_value())
-    return report(written.error());
-  fmt::print("{}: {} heap profile of pid {}, {} in use, {} samples\n{}\ngo tool pprof -top {}\n", path,
-             to_string(finished.method), finished.process.pid, human_bytes(finished.inuse_bytes.value_or(0)),
+  if (Result<> written = write_output(path, outcome->profile); !written.has_value()) return report(written.error());
+  fmt::print(message_stream(path), "{}: {} heap profile of pid {}, {} in use, {} samples\n{}\ngo tool pprof -top {}\n",
+             path, to_string(finished.method), finished.process.pid, human_bytes(finished.inuse_bytes.value_or(0)),
              finished.sample_count.value_or(0), printable(finished.detail, 512), path);
   return kOk;
 }

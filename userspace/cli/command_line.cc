@@ -3,7 +3,11 @@
 #include "cli/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
 
+#include "base/suggestion.h"
+#include "base/text.h"
 #include "base/version.h"
 
 namespace oomw::cli {
@@ -26,12 +30,21 @@ void add_run(CLI::App& app, CommandLine& line) {
   run->add_flag("--json", line.json, "One JSON object per line");
   run->add_option("--metrics-listen", line.metrics_listen, "ADDRESS:PORT of /metrics and health (default :9435)");
   run->add_option("--web-listen", line.web_listen, "Reserved for the web UI, which is not there yet");
+  run->add_flag("--standby", line.standby,
+                "Where another run has the data directory: wait, ready to take over when it ends, instead of failing");
   run->add_option("--record", line.record_path, "Also write every event to this file, for replay");
 }
 
 // No sign, no exponent, no "nan" or "inf".
 std::string is_decimal(const std::string& text) {
   return text.find_first_not_of("0123456789.") == std::string::npos ? "" : text + " is no decimal number";
+}
+
+// CLI::PositiveNumber prints its range, of 300 digits.
+std::string is_pid(const std::string& text) {
+  constexpr std::uint64_t kMaxPid = 4'194'304;  // the kernel's PID_MAX_LIMIT
+  const auto pid = parse_u64(text);
+  return pid && *pid > 0 && *pid <= kMaxPid ? "" : "'" + printable(text, 64) + "' is not a process id";
 }
 
 constexpr const char* kSampleTypes = "inuse_space (default), alloc_space, inuse_objects, alloc_objects";
@@ -51,11 +64,11 @@ void add_diff(CLI::App& app, CommandLine& line) {
 void add_render(CLI::App& app, CommandLine& line) {
   CLI::App* render = add_command(app, line, "render", "A heap profile, or a diff of two, as an SVG flame graph");
   render->add_option("profile", line.input_path, "A profile (.pb.gz), or an incident: its best profile")->required();
-  render->add_option("-o,--output", line.output_path, "File to write (default PROFILE.svg here)");
+  render->add_option("-o,--output", line.output_path, "File to write, - for stdout (default PROFILE.svg here)");
   render->add_option("--diff-base", line.diff_base_path, "Draw what grew since this profile or incident");
   render->add_option("--type,--sample-type", line.sample_type, kSampleTypes);
   render->add_option("--width", line.width_px, "Pixels (default 1200)")->check(CLI::Range(400, 10000));
-  render->add_flag("--png", line.png, "Also a picture beside it; needs rsvg-convert, inkscape or chromium");
+  render->add_flag("--png", line.png, "Also a picture beside it; needs rsvg-convert");
 }
 
 void add_readers(CLI::App& app, CommandLine& line) {
@@ -78,18 +91,19 @@ void add_readers(CLI::App& app, CommandLine& line) {
 void add_capture(CLI::App& app, CommandLine& line) {
   CLI::App* capture = add_command(app, line, "capture", "Take a heap profile now; needs no running daemon");
   CLI::Option_group* target = capture->add_option_group("target");
-  target->add_option("--pid", line.pid, "Process id")->check(CLI::PositiveNumber);
+  target->add_option("--pid", line.pid, "Process id")->check(is_pid);
   target->add_option("--container", line.container, "Container id or a unique prefix of at least 6 characters");
   target->add_option("--pod", line.pod, "NAMESPACE/NAME");
   target->require_option(1);
-  capture->add_option("-o,--output", line.output_path, "File to write (default oomwitness-PID-TIME.pb.gz here)");
+  capture->add_option("-o,--output", line.output_path,
+                      "File to write, - for stdout (default oomwitness-PID-TIME.pb.gz here)");
 }
 
 void add_trend(CLI::App& app, CommandLine& line) {
   CLI::App* trend =
       add_command(app, line, "trend", "Read a Go heap again and again and tell what grows; needs no daemon");
   CLI::Option_group* target = trend->add_option_group("target");
-  target->add_option("--pid", line.pid, "Process id")->check(CLI::PositiveNumber);
+  target->add_option("--pid", line.pid, "Process id")->check(is_pid);
   target->add_option("--container", line.container, "Container id or a unique prefix of at least 6 characters");
   target->add_option("--pod", line.pod, "NAMESPACE/NAME");
   target->require_option(1);
@@ -99,6 +113,47 @@ void add_trend(CLI::App& app, CommandLine& line) {
   trend->add_option("--count", line.count, "Readings (default 30); it ends earlier when interrupted")
       ->check(CLI::Range(1, 100000));
   trend->add_option("-o,--output", line.output_path, "Directory for a profile of each reading");
+}
+
+std::vector<std::string> names_of_commands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> names_of_options(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// CLI11 says only that a command is required.
+bool is_unknown_command(const CLI::App& app, const std::string& word) {
+  const auto names = names_of_commands(app);
+  return !word.starts_with('-') && std::find(names.begin(), names.end(), word) == names.end();
+}
+
+int report_unknown_command(const CLI::App& app, const std::string& word) {
+  const auto names = names_of_commands(app);
+  std::fprintf(stderr, "oomwitness: no command '%s'%s\nThe commands are:", printable(word, 64).c_str(),
+               did_you_mean(word, names).c_str());
+  for (const std::string& name : names) std::fprintf(stderr, " %s", name.c_str());
+  std::fprintf(stderr, "\nRun with --help for more information.\n");
+  return kUsage;
+}
+
+int report_unexpected(const CLI::App& app) {
+  const auto commands = app.get_subcommands();
+  const CLI::App& command = commands.empty() ? app : *commands.front();
+  const std::vector<std::string> left = app.remaining(true);
+  const std::string word = left.empty() ? "" : left.front();
+  const std::string name = word.substr(0, word.find('='));
+  std::fprintf(stderr, "oomwitness %s: unexpected '%s'%s\nRun with --help for more information.\n",
+               command.get_name().c_str(), printable(word, 64).c_str(),
+               did_you_mean(name, names_of_options(command)).c_str());
+  return kUsage;
 }
 
 }  // namespace
@@ -112,10 +167,13 @@ std::variant<CommandLine, int> parse_command_line(int argc, char** argv) {
   add_readers(app, line);
   add_capture(app, line);
   add_trend(app, line);
+  if (argc > 1 && is_unknown_command(app, argv[1])) return report_unknown_command(app, argv[1]);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {
     return app.exit(e);
+  } catch (const CLI::ExtrasError&) {
+    return report_unexpected(app);
   } catch (const CLI::ParseError& e) {
     (void)app.exit(e);
     return kUsage;

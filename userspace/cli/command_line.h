@@ -22,6 +22,7 @@ struct CommandLine {
   // run
   std::optional<std::string> metrics_listen, web_listen;
   std::string record_path;
+  bool standby = false;
   // show
   std::string incident_id;
   // capture

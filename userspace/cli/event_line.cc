@@ -77,8 +77,10 @@ std::string name_of(const ContainerIdentity& identity, const std::string& cgroup
 std::string incident_line(const Incident& incident, const std::string& directory) {
   const std::string coverage =
       incident.coverage_ratio ? fmt::format(", heap profile covers {:.0f} %", *incident.coverage_ratio * 100) : "";
-  return fmt::format("{}  INCIDENT   {} {}: {} victim{}{}; {}", clock_part(incident.time), incident.id,
-                     name_of(incident.container, incident.cgroup_path), incident.victims.size(),
+  const std::string workload = incident.pod ? to_text(incident.pod->workload) : "";
+  return fmt::format("{}  INCIDENT   {} {}{}: {} victim{}{}; {}", clock_part(incident.time), incident.id,
+                     name_of(incident.container, incident.cgroup_path),
+                     workload.empty() ? "" : " of " + printable(workload, 80), incident.victims.size(),
                      incident.victims.size() == 1 ? "" : "s", coverage, printable(directory, 512));
 }
 

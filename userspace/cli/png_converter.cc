@@ -6,8 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -28,7 +26,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-constexpr std::array kPrograms = {"rsvg-convert", "inkscape", "chromium", "chromium-browser", "google-chrome"};
+constexpr const char* kProgram = "rsvg-convert";
 constexpr auto kPatience = std::chrono::seconds(60);
 
 std::string find_in_path(const std::string& program) {
@@ -62,26 +60,6 @@ class PrivateFolder {
   explicit PrivateFolder(std::string path) : path_(std::move(path)) {}
   const std::string path_;
 };
-
-// '#', '?' and '%' mean something else in a URL.
-std::string file_url(const std::string& path) {
-  std::string url = "file://";
-  for (const char c : path) {
-    const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '.' || c == '-';
-    url += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return url;
-}
-
-Arguments arguments_of(const std::string& program, const std::string& svg, const std::string& png, PictureSize size) {
-  if (program == "rsvg-convert") return {"--unlimited", "--output", png, svg};
-  if (program == "inkscape") return {"--export-type=png", "--export-filename=" + png, svg};
-  Arguments arguments = {"--headless", "--disable-gpu", "--hide-scrollbars", "--screenshot=" + png,
-                         fmt::format("--window-size={},{}", size.width_px, size.height_px)};
-  if (::geteuid() == 0) arguments.push_back("--no-sandbox");  // chromium refuses to start as root otherwise
-  arguments.push_back(file_url(svg));
-  return arguments;
-}
 
 Result<pid_t> spawn(const std::string& program, const Arguments& arguments) {
   std::vector<char*> argv = {const_cast<char*>(program.c_str())};
@@ -119,24 +97,17 @@ Result<> wait_for(pid_t pid, const std::string& program) {
 
 }  // namespace
 
-Result<std::string> convert_to_png(const std::string& svg_path, const std::string& png_path, PictureSize size) {
-  std::string program, where;
-  for (const char* candidate : kPrograms) {
-    program = candidate;
-    where = find_in_path(program);
-    if (!where.empty()) break;
-  }
-  if (where.empty()) {
-    return fail(ErrorCode::kNotFound, "no picture: none of rsvg-convert, inkscape and chromium is in PATH");
-  }
+Result<std::string> convert_to_png(const std::string& svg_path, const std::string& png_path) {
+  const std::string program = find_in_path(kProgram);
+  if (program.empty()) return fail(ErrorCode::kNotFound, std::string("no picture: ") + kProgram + " is not in PATH");
   std::error_code error;
   const std::string svg = std::filesystem::absolute(svg_path, error).string();
   ASSIGN_OR_RETURN(const auto folder, PrivateFolder::beside(std::filesystem::absolute(png_path, error).string()));
   const std::string temporary = *folder / "picture.png";
-  ASSIGN_OR_RETURN(const pid_t pid, spawn(where, arguments_of(program, svg, temporary, size)));
-  RETURN_IF_ERROR(wait_for(pid, where));
-  if (::rename(temporary.c_str(), png_path.c_str()) != 0) return fail_errno(errno, where + " wrote no " + png_path);
-  return where;
+  ASSIGN_OR_RETURN(const pid_t pid, spawn(program, {"--unlimited", "--output", temporary, svg}));
+  RETURN_IF_ERROR(wait_for(pid, program));
+  if (::rename(temporary.c_str(), png_path.c_str()) != 0) return fail_errno(errno, program + " wrote no " + png_path);
+  return program;
 }
 
 }  // namespace oomw::cli

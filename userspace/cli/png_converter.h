@@ -7,13 +7,10 @@
 
 namespace oomw::cli {
 
-// Turns an SVG file into a PNG file, by the first of rsvg-convert, inkscape and chromium that PATH
-// has; returns which. We bring no renderer of our own. The picture is whole or absent.
-// kNotFound: none of them is there, and the message names them; kTimeout: it took over a minute.
-struct PictureSize {
-  unsigned width_px = 0, height_px = 0;
-};
-[[nodiscard]] Result<std::string> convert_to_png(const std::string& svg_path, const std::string& png_path,
-                                                 PictureSize size);
+// Turns an SVG file into a PNG file by the rsvg-convert that PATH has; returns its path. We bring no
+// renderer of our own, and call no browser: it would have to run as root without its sandbox, on names
+// that a workload chose. The picture is whole or absent.
+// kNotFound: it is not there, and the message says so; kTimeout: it took over a minute.
+[[nodiscard]] Result<std::string> convert_to_png(const std::string& svg_path, const std::string& png_path);
 
 }  // namespace oomw::cli

@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "incidents/incident_size.h"
 #include "incidents/incident_store.h"
 #include "pprof/codec.h"
 
@@ -12,7 +13,6 @@ namespace oomw::cli {
 namespace {
 
 constexpr std::size_t kMaxProfileBytes = 256u << 20;
-constexpr std::size_t kMaxIncidentBytes = 16u << 20;
 
 struct FoundIncident {
   std::string directory;
@@ -29,7 +29,7 @@ Result<LoadedProfile> load_file(const std::string& path) {
 Result<FoundIncident> find_incident(const std::string& what, const Config& config) {
   std::error_code ignored;
   if (std::filesystem::is_directory(what, ignored)) {
-    ASSIGN_OR_RETURN(const std::string text, read_file(what + "/incident.json", kMaxIncidentBytes));
+    ASSIGN_OR_RETURN(const std::string text, read_file(what + "/incident.json", kMaxReadIncidentBytes));
     ASSIGN_OR_RETURN(Incident incident, incident_from_json(text));
     return FoundIncident{what, std::move(incident)};
   }

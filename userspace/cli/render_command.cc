@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "base/files.h"
 #include "cli/commands.h"
+#include "cli/output_file.h"
 #include "cli/png_converter.h"
 #include "cli/profile_source.h"
 #include "incidents/component_group.h"
@@ -66,9 +66,9 @@ Result<> check_not_an_input(const std::string& output, const Drawing& drawing) {
   return {};
 }
 
-Result<> print_picture(const std::string& svg, const pprof::FlamePicture& picture) {
+Result<> print_picture(const std::string& svg) {
   const std::string png = with_extension(svg, ".png");
-  ASSIGN_OR_RETURN(const std::string program, convert_to_png(svg, png, {picture.width_px, picture.height_px}));
+  ASSIGN_OR_RETURN(const std::string program, convert_to_png(svg, png));
   fmt::print("{} (by {})\n", png, program);
   return {};
 }
@@ -81,11 +81,13 @@ int render_command(const CommandLine& line, const Config& config) {
   const Result<pprof::FlamePicture> picture = draw(line, *drawing);
   if (!picture.has_value()) return report(picture.error());
   const std::string svg = svg_path(line, *drawing);
+  const bool wants_png = line.png || line.output_path.ends_with(".png");
+  if (wants_png && is_stdout(svg)) return report({ErrorCode::kInvalid, "--png needs a file: name it with -o"});
   if (auto usable = check_not_an_input(svg, *drawing); !usable.has_value()) return report(usable.error());
-  if (auto written = write_file_atomic(svg, picture->svg); !written.has_value()) return report(written.error());
-  fmt::print("{}\n", svg);
-  if (!line.png && !line.output_path.ends_with(".png")) return kOk;
-  if (auto printed = print_picture(svg, *picture); !printed.has_value()) return report(printed.error());
+  if (auto written = write_output(svg, picture->svg); !written.has_value()) return report(written.error());
+  if (!is_stdout(svg)) fmt::print(message_stream(svg), "{}\n", svg);
+  if (!wants_png) return kOk;
+  if (auto printed = print_picture(svg); !printed.has_value()) return report(printed.error());
   return kOk;
 }
 

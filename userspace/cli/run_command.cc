@@ -57,6 +57,7 @@ std::string incident_json_line(const Incident& incident, const std::string& dire
 RunOptions make_options(const CommandLine& line, Console& console, const Clock& clock) {
   RunOptions options;
   options.record_path = line.record_path;
+  options.standby = line.standby;
   options.on_event = [json = line.json, &console, &clock](const Event& event) {
     if (!is_worth_a_line(event)) return;
     if (json) return console.print(to_json_line(event));

@@ -12,6 +12,7 @@
 #include "base/signed_bytes.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/output_file.h"
 #include "daemon/trend_once.h"
 
 namespace oomw::cli {
@@ -98,6 +99,8 @@ void print(const TrendFindings& findings) {
 
 int trend_command(const CommandLine& line, const Config& config) {
   const bool wants_profiles = !line.output_path.empty();
+  if (is_stdout(line.output_path))
+    return report({ErrorCode::kInvalid, "trend -o names a directory: one profile a reading"});
   if (wants_profiles) {
     if (Result<> made = make_directories(line.output_path, 0700); !made.has_value()) return report(made.error());
   }

@@ -20,6 +20,7 @@ std::optional<LedgerState> restore_ledger(const std::string& data_dir, const std
     // Another boot: its cgroup ids mean nothing here, and no kill of this boot was looked for.
     if (loaded->boot_id != boot_id || boot_id.empty()) {
       loaded->counted_by_cgroup.clear();
+      loaded->heard = HeardUntil{};
       loaded->boot_id = boot_id;
     }
     return std::move(*loaded);

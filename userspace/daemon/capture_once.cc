@@ -89,7 +89,7 @@ Result<std::vector<std::int32_t>> pids_of(const Config& config, const CaptureSel
 // Reading from outside asks nothing of the process; its endpoint is asked where that gives nothing.
 // Both reasons are told if neither does.
 CaptureOutcome capture_by_best(const Config& config, CaptureRequest request, const Clock& clock) {
-  GoProcesses processes(clock, {}, {});
+  GoProcesses processes(clock, {.proc_root = config.proc_root}, {});
   LiveCapture live(processes, clock);
   request.deadline = clock.now() + config.live_timeout;
   CaptureOutcome from_memory = live.capture(request);

@@ -77,8 +77,9 @@ void read_trend(TableReader table, TrendConfig& trend) {
   table.seconds("min_interval_seconds", trend.schedule.min_interval, 1, 3600);
   table.seconds("max_interval_seconds", trend.schedule.max_interval, 1, 86400);
   table.seconds("suspect_after_seconds", trend.suspect_after, 0, 86400);
-  table.flag("http", trend.http);
-  table.seconds("http_interval_seconds", trend.http_interval, 30, 86400);
+  for (const char* key : {"http", "http_interval_seconds"}) {
+    table.removed(key, "trends are read from memory only; delete this line");
+  }
   table.reject_unknown();
 }
 
@@ -101,9 +102,9 @@ void read_kubernetes(TableReader table, KubernetesConfig& kubernetes) {
   table.reject_unknown();
 }
 
-std::optional<Error> read_root(const toml::table& root, std::string_view file, Config& config) {
-  std::optional<Error> error;
-  TableReader table(&root, file, "", error);
+TableReading read_root(const toml::table& root, std::string_view file, Config& config) {
+  TableReading reading;
+  TableReader table(&root, file, "", reading);
   table.text("data_dir", config.data_dir);
   table.text("metrics_listen", config.metrics_listen);
   table.text("web_listen", config.web_listen);
@@ -119,7 +120,7 @@ std::optional<Error> read_root(const toml::table& root, std::string_view file, C
   read_incidents(table.table("incidents"), config);
   read_kubernetes(table.table("kubernetes"), config.kubernetes);
   table.reject_unknown();
-  return error;
+  return reading;
 }
 
 // What one key says and several parts need.
@@ -153,21 +154,31 @@ std::optional<Error> check_values(const Config& config, std::string_view file) {
   return std::nullopt;
 }
 
+Result<std::vector<ConfigValue>> read_values(std::string_view toml_text, std::string_view file_name, Config& config) {
+  TableReading reading;
+  try {
+    const toml::table root = toml::parse(toml_text, file_name);
+    reading = read_root(root, file_name, config);
+  } catch (const toml::parse_error& e) {
+    reading.error = Error{ErrorCode::kInvalid, position(e.source(), file_name) + ": " + printable(e.description())};
+  }
+  if (!reading.error) reading.error = check_values(config, file_name);
+  if (reading.error) return tl::make_unexpected(std::move(*reading.error));
+  return std::move(reading.in_force);
+}
+
 }  // namespace
 
 Result<Config> parse_config(std::string_view toml_text, std::string_view file_name) {
   Config config;
-  std::optional<Error> error;
-  try {
-    const toml::table root = toml::parse(toml_text, file_name);
-    error = read_root(root, file_name, config);
-  } catch (const toml::parse_error& e) {
-    error = Error{ErrorCode::kInvalid, position(e.source(), file_name) + ": " + printable(e.description())};
-  }
-  if (!error) error = check_values(config, file_name);
-  if (error) return tl::make_unexpected(std::move(*error));
+  RETURN_IF_ERROR(read_values(toml_text, file_name, config));
   spread(config);
   return config;
+}
+
+Result<std::vector<ConfigValue>> config_values(std::string_view toml_text, std::string_view file_name) {
+  Config config;
+  return read_values(toml_text, file_name, config);
 }
 
 Result<Config> load_config(const std::string& explicit_path) {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "captures/collector_watch.h"
@@ -46,8 +47,16 @@ struct Config {
 
 inline constexpr const char* kDefaultConfigPath = "/etc/oomwitness/oomwitness.toml";
 
+struct ConfigValue {
+  std::string key;    // "kernel.ring_bytes"
+  std::string value;  // as the file would say it
+  friend bool operator==(const ConfigValue&, const ConfigValue&) = default;
+};
+
 // kInvalid with "file:line:column: what": unknown key, wrong type, value out of range.
 [[nodiscard]] Result<Config> parse_config(std::string_view toml, std::string_view file_name);
+// Every key there is, with the value it has by this text: of "" the defaults.
+[[nodiscard]] Result<std::vector<ConfigValue>> config_values(std::string_view toml, std::string_view file_name);
 // `explicit_path` "" = the default path, whose absence is fine.
 [[nodiscard]] Result<Config> load_config(const std::string& explicit_path);
 

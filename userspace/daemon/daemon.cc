@@ -10,9 +10,7 @@
 #include <csignal>
 #include <utility>
 
-#include "base/files.h"
 #include "base/log.h"
-#include "daemon/boot.h"
 #include "daemon/daemon_impl.h"
 #include "daemon/host_cgroup_view.h"
 #include "daemon/self_protection.h"
@@ -20,7 +18,6 @@
 namespace oomw {
 namespace {
 
-constexpr std::uint64_t kMaxRecordingBytes = 1ull << 30;
 constexpr std::size_t kMaxDrain = 1'024;  // records per wake-up (0.1 s at worst), then other fds get a turn
 constexpr std::size_t kCaptureQueue = 64;
 constexpr std::size_t kWriterQueue = 16;  // an incident, a ledger, a pruning, and what flush() adds
@@ -44,6 +41,7 @@ Daemon::~Daemon() {
   if (impl_->trends) impl_->trends->stop_reading();
   impl_->go_heaps.reset();
   impl_->writer_worker.reset();
+  if (impl_->lock) impl_->lock->release();  // all is on disk: who stands by may go on
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::make(Config config, RunOptions options) {
@@ -92,10 +90,15 @@ Result<> Daemon::Impl::start() {
   sampler = std::make_unique<Sampler>(*loop, *cgroups, clock, config.sampler, [this](const Event& e) { handle(e); });
   start_files();
   start_watermark_gate();
+  watching_since = clock.now();
   sampler->start();
   start_pods();
-  save_ledger();  // from here on a run that dies hard is known to have been, and since when
   start_timers();
+  if (is_standing_by()) {
+    wait_for_data_dir();
+  } else {
+    begin_past();
+  }
   is_first_snapshot_ready = true;
   publisher->publish();
   return {};
@@ -116,34 +119,11 @@ Result<> Daemon::Impl::watch_signals() {
   return {};
 }
 
-// A data dir that cannot be written is no reason not to count kills: evidence waits in memory.
-Result<> Daemon::Impl::open_data_dir() {
-  if (Result<> made = make_directories(config.data_dir, 0700); !made.has_value()) {
-    log::error("data dir: {}; counting on, evidence stays in memory", made.error().message);
-  }
-  spool = std::make_unique<Spool>(config.data_dir + "/spool", config.spool);
-  boot_id = read_boot_id(config.proc_root);
-  pipeline = std::make_unique<Pipeline>(config.triggers, config.correlator,
-                                        restore_ledger(config.data_dir, boot_id, clock.wall_now()));
-  if (!options.record_path.empty()) {
-    ASSIGN_OR_RETURN(recorder, Recorder::make(options.record_path, kMaxRecordingBytes, wall_offset_ns(clock)));
-  }
-  return {};
-}
-
 void Daemon::Impl::start_captures() {
   writer_worker = std::make_unique<WorkerPool>("oomw-writer", 1, kWriterQueue);
   http_workers = std::make_unique<WorkerPool>("oomw-http", config.capture_workers, kCaptureQueue);
   live_worker = std::make_unique<WorkerPool>("oomw-live", 1, kCaptureQueue, kLiveSpares);
-  writer =
-      std::make_unique<EvidenceWriter>(*loop, *writer_worker, *spool, clock, config.data_dir, config.retention,
-                                       [this](const Incident& incident, const std::string& directory, bool amended) {
-                                         if (!amended) observe_leads(incident);
-                                         write_trends(incident, directory);
-                                         if (!amended) post_pod_event(incident, directory);
-                                         if (options.on_incident) options.on_incident(incident, directory, amended);
-                                         publisher->request();
-                                       });
+  if (!is_standing_by()) start_writer();
   http = std::make_unique<HttpCapture>(config.http, clock, &capture_memory);
   // A core that is behind does without: the next watermark brings another.
   const auto deliver = [this](auto reading) {
@@ -159,7 +139,19 @@ void Daemon::Impl::start_captures() {
   scheduler = std::make_unique<CaptureScheduler>(
       *loop, lanes, *spool, clock, [this](const CaptureFinished& finished) { handle(finished); },
       config.kubernetes.capture_opt_in);
-  start_http_trends();
+}
+
+void Daemon::Impl::start_writer() {
+  writer =
+      std::make_unique<EvidenceWriter>(*loop, *writer_worker, *spool, clock, config.data_dir, config.retention,
+                                       [this](const Incident& incident, const std::string& directory, bool amended) {
+                                         pipeline->on_written(incident, wall_offset_ns(clock));
+                                         if (!amended) observe_leads(incident);
+                                         write_trends(incident, directory);
+                                         if (!amended) post_pod_event(incident, directory);
+                                         if (options.on_incident) options.on_incident(incident, directory, amended);
+                                         publisher->request();
+                                       });
 }
 
 void Daemon::Impl::start_go_heaps() {
@@ -199,7 +191,9 @@ void Daemon::Impl::start_ring() {
 void Daemon::Impl::listen() {
   const MonotonicTime begun = clock.now();
   const std::size_t taken = kernel->drain([this](const Event& event) { handle(event); }, kMaxDrain);
-  if (taken < kMaxDrain) pipeline->heard(begun);
+  if (taken == kMaxDrain || is_standing_by()) return;
+  heard_at = begun;
+  if (is_past_settled) pipeline->heard(begun);  // before, the log may still name what counts tell of
 }
 
 void Daemon::Impl::start_files() {
@@ -249,8 +243,9 @@ void Daemon::Impl::start_timers() {
     pipeline->tick(clock.now());
     go_heaps->tick(*scheduler);
     if (watermark_gate) watermark_gate->tick();
+    if (is_standing_by()) return collect_losses();
+    if (!lock->is_held()) (void)lock->try_take();  // a directory that took no writes may do so now
     if (trends) trends->tick(scheduler->in_flight() > 0);
-    if (http_trends) http_trends->tick(scheduler->in_flight() > 0);
     live_worker->relieve(clock.now(), config.live_timeout + ReadGate::kPatience);
     collect_losses();
     say_findings();
@@ -258,11 +253,23 @@ void Daemon::Impl::start_timers() {
   });
   (void)loop->add_periodic(kPublish, [this] { publisher->publish(); });
 }
+
+// While kills go on the ring is never empty for long: an end is made of it.
+void Daemon::Impl::drain_to_the_end() {
+  constexpr Nanoseconds kMaxTime = std::chrono::seconds(5);
+  const MonotonicTime until = clock.now() + kMaxTime;
+  for (std::size_t taken = kMaxDrain; taken == kMaxDrain && clock.now() < until;) {
+    heard_at = clock.now();
+    taken = kernel->drain([this](const Event& event) { handle(event); }, kMaxDrain);
+  }
+}
+
 // At the end nothing that was seen may be lost: incidents that have not settled are written as
 // they stand.
 void Daemon::Impl::flush() {
-  kernel->drain([this](const Event& event) { handle(event); }, kMaxDrain);
-  pipeline->heard(clock.now() + KillAccounting::kGrace);  // nothing else will come
+  if (is_standing_by()) return;  // the other daemon's to write
+  drain_to_the_end();
+  if (is_past_settled) pipeline->heard(clock.now() + KillAccounting::kGrace);  // nothing else will come
   pipeline->finish();
   const MonotonicTime settled = clock.now() + config.correlator.settle + config.correlator.amend;
   for (Incident& incident : pipeline->take_incidents(settled, wall_offset_ns(clock)))

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "daemon/daemon_impl.h"
 #include "daemon/self_protection.h"
+#include "model/limit_scope.h"
 
 namespace oomw {
 namespace {
@@ -18,6 +19,7 @@ constexpr std::size_t kMaxCrossed = 64;        // 0.1 ms each to read: the next 
 // A split of memory younger than this describes the kill better than one read after it, when the
 // victim's pages may be gone already.
 constexpr Nanoseconds kStatFresh = std::chrono::seconds(3);
+constexpr std::size_t kMaxSharersRead = 16;  // of a pod's limit
 constexpr std::uint64_t kTrimFromSamples = 2'000;
 constexpr Nanoseconds kTrimDelay = std::chrono::seconds(5);       // its incident is on disk and amended by then
 constexpr Nanoseconds kRecount = std::chrono::milliseconds(600);  // > KillAccounting::kGrace
@@ -31,7 +33,7 @@ void Daemon::Impl::handle(const Event& event) {
   if (files) files->on_event(event);
   if (watermark_gate) watermark_gate->on_event(event);
   pipeline->apply(event);
-  if (options.on_event) options.on_event(event);
+  if (options.on_event && !is_standing_by()) options.on_event(event);
   if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) after_watermark(*crossing);
   if (const auto* kill = std::get_if<OomKill>(&event)) after_kill(*kill);
   if (const auto* sample = std::get_if<MemorySampled>(&event)) after_sample(*sample);
@@ -79,6 +81,7 @@ void Daemon::Impl::after_kill(const OomKill& kill) {
     sampler->sample_now(cgroup, !is_fresh);
     if (kill.owner_cgroup == kill.victim_cgroup) break;
   }
+  read_sharers(kill);
   // Once more after the grace, so that the kernel's own count is compared while the cgroup lives.
   (void)loop->add_once(kRecount, [this, cgroup = kill.victim_cgroup] {
     listen();
@@ -88,6 +91,15 @@ void Daemon::Impl::after_kill(const OomKill& kill) {
   // Last: what this delivers may write the incident, which is to have the readings above.
   victim = pipeline->model().find_process(kill.victim);
   go_heaps->on_kill(kill, victim != nullptr ? victim->key : kill.victim);
+}
+
+// A pod's limit that its containers filled together: how much each of them holds is asked now, not in ten seconds.
+void Daemon::Impl::read_sharers(const OomKill& kill) {
+  const LimitPlace place = place_of_limit(kill, pipeline->model());
+  if (place.scope != LimitScope::kPod) return;
+  for (std::size_t i = 1; i < std::min(place.sharers.size(), kMaxSharersRead); ++i) {
+    sampler->sample_now(place.sharers[i], false);
+  }
 }
 
 void Daemon::Impl::after_sample(const MemorySampled& sample) {
@@ -133,6 +145,7 @@ void Daemon::Impl::settle() {
 
 void Daemon::Impl::dispatch_orders() {
   for (CaptureOrder& order : pipeline->take_orders()) {
+    if (is_standing_by()) continue;  // the other daemon takes it
     heed_annotations(order);
     if (order.decision.action == TriggerAction::kPrepare && !prepare_budget.take(clock.now())) continue;
     scheduler->on_decision(order.decision, order.crossing, pipeline->model());
@@ -155,7 +168,7 @@ void Daemon::Impl::observe_leads(const Incident& incident) {
 // A moment later, see LedgerPace. Dying in between does not lose the kill: the next run compares
 // with the kernel's counts, and only the kill's scope is forgotten.
 void Daemon::Impl::save_ledger_if_changed() {
-  if (saved_ledger_version == pipeline->ledger_version() || is_ledger_armed) return;
+  if (!writer || saved_ledger_version == pipeline->ledger_version() || is_ledger_armed) return;
   is_ledger_armed = true;
   publisher->request();
   (void)loop->add_once(ledger_pace.delay(clock.now()), [this] {
@@ -165,27 +178,35 @@ void Daemon::Impl::save_ledger_if_changed() {
   });
 }
 
-void Daemon::Impl::save_ledger() { writer->save_ledger({pipeline->ledger(), boot_id, pipeline->accounted()}); }
+void Daemon::Impl::save_ledger() {
+  writer->save_ledger({pipeline->ledger(), boot_id, pipeline->accounted(), heard_until()});
+}
 
 void Daemon::Impl::collect_losses() {
-  std::map<std::string, std::uint64_t> lost = kernel->lost();
+  LostCounts lost = kernel->lost();
   lost.merge(sampler->lost());
   lost.merge(go_heaps->lost());
   if (files) lost.merge(files->lost());
-  lost["collector_readings"] = collectors->dropped();
-  lost["hung_files"] += live_worker->given_up() + (trends ? trends->given_up() : 0);
-  lost["crossings"] = pipeline->dropped_crossings();
-  lost["incidents_unbuilt"] = pipeline->lost_incidents();
-  lost["incidents_closed_early"] = pipeline->closed_early();
-  lost["incidents"] = writer->backlog().dropped_incidents();
-  lost["incident_amendments"] = writer->backlog().dropped_amendments();
-  lost["incident_details"] = writer->backlog().slimmed();
-  if (pods) lost["kubernetes_pods"] = pods->stats().pods_turned_away;
-  lost["spool"] = spool->dropped();
-  lost["log"] = log::dropped_messages();
-  if (recorder) lost["recording"] = recorder->dropped();
+  lost[LostStage::kCollectorReadings] = collectors->dropped();
+  lost[LostStage::kHungFiles] += live_worker->given_up() + (trends ? trends->given_up() : 0);
+  lost[LostStage::kCrossings] = pipeline->dropped_crossings();
+  lost[LostStage::kIncidentsUnbuilt] = pipeline->lost_incidents();
+  lost[LostStage::kIncidentsClosedEarly] = pipeline->closed_early();
+  lost[LostStage::kHeldKills] = pipeline->dropped_held();
+  lost[LostStage::kKernelLogBacklog] = lost_past;
+  if (writer) {
+    lost[LostStage::kIncidents] = writer->backlog().dropped_incidents();
+    lost[LostStage::kIncidentAmendments] = writer->backlog().dropped_amendments();
+    lost[LostStage::kIncidentDetails] = writer->backlog().slimmed();
+  }
+  if (pods) lost[LostStage::kKubernetesPods] = pods->stats().pods_turned_away;
+  lost[LostStage::kSpool] = spool->dropped();
+  lost[LostStage::kLog] = log::dropped_messages();
+  if (recorder) lost[LostStage::kRecording] = recorder->dropped();
   for (const auto& [stage, total] : lost) {
-    if (std::exchange(known_lost[stage], total) != total) handle(EventsLost{clock.now(), stage, total});
+    if (std::exchange(known_lost[stage], total) != total) {
+      handle(EventsLost{clock.now(), std::string(to_string(stage)), total});
+    }
   }
 }
 }  // namespace oomw

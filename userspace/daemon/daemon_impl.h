@@ -11,21 +11,23 @@
 #include "base/alarm.h"
 #include "base/event_loop.h"
 #include "base/memory_budget.h"
+#include "base/rate_limit.h"
 #include "base/unique_fd.h"
 #include "base/worker_pool.h"
 #include "captures/capture_scheduler.h"
 #include "captures/collector_watch.h"
 #include "captures/live_capture.h"
 #include "daemon/daemon.h"
+#include "daemon/data_dir_lock.h"
 #include "daemon/evidence_writer.h"
 #include "daemon/go_heaps.h"
 #include "daemon/heap_trends.h"
-#include "daemon/http_trends.h"
 #include "daemon/ledger_pace.h"
+#include "daemon/past_reading.h"
 #include "daemon/pipeline.h"
-#include "daemon/prepare_budget.h"
 #include "daemon/snapshot_publisher.h"
 #include "daemon/watermark_gate.h"
+#include "events/lost_stage.h"
 #include "events/record.h"
 #include "export/metrics_snapshot.h"
 #include "kubernetes/pod_source.h"
@@ -53,25 +55,37 @@ struct Daemon::Impl {
   std::unique_ptr<HttpCapture> http;
   std::unique_ptr<CollectorWatch> collectors;
   CaptureMetrics capture_metrics;
-  std::map<std::string, std::uint64_t> known_lost;
+  LostCounts known_lost;
   std::uint64_t saved_ledger_version = 0;
   bool is_ledger_armed = false;
   bool is_trim_armed = false;
   LedgerPace ledger_pace;
-  PrepareBudget prepare_budget;
+  // How many containers may be prepared for a capture (their endpoints looked up) while many near their
+  // limits at once. A look-up walks the node's whole connection table, 5 ms of CPU: a twentieth of a CPU.
+  // What is not prepared loses those 5 ms at its capture, nothing else, so it is not counted.
+  RateLimit prepare_budget{16, std::chrono::milliseconds(100)};
   std::vector<WatermarkCrossed> crossed;  // whose cgroups are to be read once the batch is in
   std::optional<Alarm> correlator_alarm;
   bool is_first_snapshot_ready = false;
   std::string boot_id;
+
+  // daemon_handover.cc
+  std::optional<DataDirLock> lock;
+  std::optional<HeardUntil> earlier;  // by the run before; none: this is the first
+  std::vector<OomKill> held;          // until the past is read
+  MonotonicTime watching_since;       // programs are in place
+  MonotonicTime past_begun;           // cgroups' counts were read by then
+  MonotonicTime heard_at;             // every kill until then is counted
+  bool is_past_settled = false;
+  std::uint64_t lost_past = 0;
 
   std::unique_ptr<SnapshotPublisher> publisher;
   std::unique_ptr<MetricsServer> server;
   std::unique_ptr<EvidenceWriter> writer;
   std::unique_ptr<CaptureScheduler> scheduler;
   std::unique_ptr<KernelSource> kernel;
-  std::unique_ptr<HeapTrends> trends;       // null: switched off
-  std::unique_ptr<GoHeaps> go_heaps;        // its workers add to the trends
-  std::unique_ptr<HttpTrends> http_trends;  // null: switched off, as it is by default
+  std::unique_ptr<HeapTrends> trends;  // null: switched off
+  std::unique_ptr<GoHeaps> go_heaps;   // its workers add to the trends
   std::unique_ptr<LiveCapture> live;
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<FileEvents> files;
@@ -84,7 +98,6 @@ struct Daemon::Impl {
 
   // daemon.cc
   Result<> start();
-  Result<> open_data_dir();
   Result<> watch_signals();
   void start_kernel();
   void start_ring();
@@ -93,16 +106,31 @@ struct Daemon::Impl {
   void start_files();
   void start_watermark_gate();
   void start_captures();
+  void start_writer();
   Result<> start_server();
   void start_timers();
   void flush();
+  void drain_to_the_end();
+
+  // daemon_handover.cc
+  Result<> open_data_dir();
+  Result<bool> take_data_dir(bool is_there);
+  [[nodiscard]] bool is_standing_by() const { return pipeline->is_standing_by(); }
+  void restore();
+  void wait_for_data_dir();
+  void begin_past();
+  void settle_past_when_ready(const std::shared_ptr<const PastReading>& reading);
+  void settle_past(const PastReading& reading);
+  void take_past_kills(const PastReading& reading);
+  void take_unplaced(std::vector<OomKill> kills);
+  void take_known(const OomKill& kill, KillBefore before);
+  void take_quietly(const Event& event);
+  [[nodiscard]] HeardUntil heard_until() const;
 
   // daemon_trends.cc
   void start_trends();
-  void start_http_trends();  // needs the lanes of captures
   void write_trends(const Incident& incident, const std::string& directory);
   [[nodiscard]] std::optional<ContainerMemory> memory_of(ProcessKey process) const;
-  [[nodiscard]] std::optional<CaptureTarget> http_target_of(ProcessKey process) const;
 
   // daemon_kubernetes.cc
   void start_pods();
@@ -116,6 +144,7 @@ struct Daemon::Impl {
   void after_watermark(const WatermarkCrossed& crossing);
   void read_crossed();
   void after_kill(const OomKill& kill);
+  void read_sharers(const OomKill& kill);
   void after_sample(const MemorySampled& sample);
   void after_exit(const ProcessExit& exit);
   void after_capture(const CaptureFinished& capture);

@@ -49,7 +49,12 @@ void Daemon::Impl::heed_annotations(CaptureOrder& order) const {
 void Daemon::Impl::say_findings() {
   for (const StatusFinding& finding : pipeline->take_findings()) {
     publisher->request();
-    log::warn("Kubernetes and the kernel disagree ({}): {}", finding.kind, printable(finding.text));
+    const std::string text = printable(finding.text);
+    if (finding.is_withdrawn) {
+      log::info("Kubernetes and the kernel agree after all ({}): {}", finding.kind, text);
+    } else {
+      log::warn("Kubernetes and the kernel disagree ({}): {}", finding.kind, text);
+    }
   }
 }
 
@@ -64,6 +69,7 @@ void Daemon::Impl::add_pod_stats(MetricsSnapshot& snapshot) const {
   metrics.errors = std::move(stats.errors);
   metrics.events = std::move(stats.events);
   metrics.disagreements = pipeline->disagreements();
+  metrics.disagreements_withdrawn = pipeline->disagreements_withdrawn();
 }
 
 }  // namespace oomw

@@ -22,6 +22,8 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   snapshot.captures = capture_metrics;
   if (http) snapshot.memstats_left_out = http->memstats_left_out();
   snapshot.kernel_oom_kills_unobserved = pipeline->unobserved_kills();
+  snapshot.kills_seen_afterwards = pipeline->kills_seen_afterwards();
+  snapshot.is_standing_by = pipeline->is_standing_by();
   snapshot.kills_merged = pipeline->merged_kills();
   if (go_heaps) go_heaps->add_metrics(snapshot.go_processes);
   if (kernel) add_kernel_stats(snapshot);

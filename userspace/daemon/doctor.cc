@@ -30,7 +30,8 @@ DoctorCheck check_btf() {
 DoctorCheck check_kmsg() {
   const Result<UniqueFd> fd = open_at(AT_FDCWD, "/dev/kmsg", O_RDONLY | O_NONBLOCK);
   return {"kernel_log", fd.has_value(), false,
-          fd.has_value() ? "/dev/kmsg is readable (kills on the files rung)" : fd.error().message};
+          fd.has_value() ? "/dev/kmsg is readable (kills while no daemon ran, and on the files rung)"
+                         : fd.error().message + "; of kills while no daemon ran only counts of living cgroups tell"};
 }
 
 DoctorCheck check_cgroups(const Config& config, std::string& version) {

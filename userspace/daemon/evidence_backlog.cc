@@ -4,62 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "incidents/incident_size.h"
+
 namespace oomw {
 namespace {
-
-constexpr std::uint64_t kAllocation = 16;  // malloc's header and rounding
-constexpr std::uint64_t kMapNode = 48;     // three links, colour, and the allocation
-
-std::uint64_t heap_bytes(const std::string& text) {
-  constexpr std::size_t kInside = 15;  // shorter ones live in the string itself
-  return text.capacity() <= kInside ? 0 : text.capacity() + kAllocation;
-}
-
-std::uint64_t heap_bytes(const std::map<std::string, std::uint64_t>& numbers) {
-  std::uint64_t bytes = 0;
-  for (const auto& [name, value] : numbers) bytes += kMapNode + sizeof(name) + sizeof(value) + heap_bytes(name);
-  return bytes;
-}
-
-std::uint64_t heap_bytes(const std::map<std::string, std::string>& texts) {
-  std::uint64_t bytes = 0;
-  for (const auto& [name, value] : texts) bytes += kMapNode + 2 * sizeof(name) + heap_bytes(name) + heap_bytes(value);
-  return bytes;
-}
-
-std::uint64_t heap_bytes(const IncidentVictim& victim) {
-  return heap_bytes(victim.comm) + heap_bytes(victim.exe) + heap_bytes(victim.cmdline) + heap_bytes(victim.cgroup_path);
-}
-
-std::uint64_t heap_bytes(const IncidentCapture& capture) {
-  return heap_bytes(capture.file) + heap_bytes(capture.spool_file) + heap_bytes(capture.method) +
-         heap_bytes(capture.trigger) + heap_bytes(capture.result) + heap_bytes(capture.reason) +
-         heap_bytes(capture.detail);
-}
-
-std::uint64_t heap_bytes(const IncidentTrend::Point& point) {
-  return heap_bytes(point.origin) + heap_bytes(point.file);
-}
-// Below, since they have lists; declared here for the lists that have them.
-std::uint64_t heap_bytes(const TrendSite& site);
-std::uint64_t heap_bytes(const Finding& finding);
-std::uint64_t heap_bytes(const IncidentWatermark& mark) { return heap_bytes(mark.reason); }
-std::uint64_t heap_bytes(const Incident::Point&) { return 0; }
-
-template <typename T>
-std::uint64_t heap_bytes(const std::vector<T>& list) {
-  std::uint64_t bytes = list.capacity() * sizeof(T) + kAllocation;
-  for (const T& entry : list) bytes += heap_bytes(entry);
-  return bytes;
-}
-
-std::uint64_t heap_bytes(const TrendSite& site) {
-  return heap_bytes(site.frames) + heap_bytes(site.component) + heap_bytes(site.figures.judgement);
-}
-
-std::uint64_t heap_bytes(const IncidentTrend& trend) { return heap_bytes(trend.sites) + heap_bytes(trend.points); }
-std::uint64_t heap_bytes(const Finding& finding) { return heap_bytes(finding.why); }
-std::uint64_t heap_bytes(const IncidentVerdict& verdict) { return heap_bytes(verdict.why) + heap_bytes(verdict.also); }
 
 // What is left is what a table of kills would show.
 Incident slimmed_form(Incident incident) {
@@ -83,14 +31,6 @@ Incident slimmed_form(Incident incident) {
 
 }  // namespace
 
-std::uint64_t memory_bytes(const Incident& incident) {
-  return sizeof(Incident) + heap_bytes(incident.cgroup_path) + heap_bytes(incident.limit_owner_cgroup_path) +
-         heap_bytes(incident.oom_group_cgroup_path) + heap_bytes(incident.victims) + heap_bytes(incident.memory_stat) +
-         heap_bytes(incident.watermarks) + heap_bytes(incident.series) + heap_bytes(incident.captures) +
-         (incident.trend ? heap_bytes(*incident.trend) : 0) + (incident.verdict ? heap_bytes(*incident.verdict) : 0) +
-         heap_bytes(incident.lost) + heap_bytes(incident.notes) + heap_bytes(incident.container.labels);
-}
-
 void EvidenceBacklog::add_first(Incident incident) { add(firsts_, std::move(incident)); }
 void EvidenceBacklog::add_amendment(Incident incident) { add(amendments_, std::move(incident)); }
 void EvidenceBacklog::put_back_first(Incident incident) { put_back(firsts_, std::move(incident)); }
@@ -106,7 +46,7 @@ void EvidenceBacklog::put_back(Queue& queue, Incident incident) {
 }
 
 void EvidenceBacklog::place(Queue& queue, std::uint64_t arrival, Incident incident) {
-  const std::uint64_t bytes = memory_bytes(incident);
+  const std::uint64_t bytes = serialised_bytes(incident);
   queue.arrivals[incident.id] = arrival;
   Waiting& waiting = queue.by_arrival[arrival];
   bytes_ += bytes - waiting.bytes;
@@ -148,7 +88,7 @@ bool EvidenceBacklog::slim_one() {
     if (waiting.is_slim) continue;
     bytes_ -= waiting.bytes;
     waiting.incident = slimmed_form(std::move(waiting.incident));
-    waiting.bytes = memory_bytes(waiting.incident);
+    waiting.bytes = serialised_bytes(waiting.incident);
     waiting.is_slim = true;
     bytes_ += waiting.bytes;
     ++slimmed_;

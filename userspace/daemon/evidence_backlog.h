@@ -12,7 +12,7 @@
 namespace oomw {
 
 // Incidents that wait for the disk. A storm of kills is faster than a slow disk, so they are bounded
-// by memory, and what is given up is what is least missed:
+// by their length as JSON, and what is given up is what is least missed:
 //   - first writes go out before amendments, each kind oldest first; of an incident only the newest
 //     form waits, at the place of the first;
 //   - over max_bytes the oldest amendments go: what they amend is whole on disk;
@@ -22,7 +22,7 @@ namespace oomw {
 // No clock, file, thread or lock.
 class EvidenceBacklog {
  public:
-  // 800 incidents as they come, or 8,000 slim ones.
+  // A thousand incidents as they come, or 2,500 slim ones, which take 12 MiB of memory.
   static constexpr std::uint64_t kMaxBytes = 8u << 20;
 
   explicit EvidenceBacklog(std::uint64_t max_bytes = kMaxBytes) : max_bytes_(max_bytes) {}
@@ -67,8 +67,5 @@ class EvidenceBacklog {
   std::uint64_t bytes_ = 0;
   std::uint64_t dropped_incidents_ = 0, dropped_amendments_ = 0, slimmed_ = 0;
 };
-
-// What it takes in memory, to about a quarter: strings, vectors and map nodes as glibc allocates them.
-[[nodiscard]] std::uint64_t memory_bytes(const Incident& incident);
 
 }  // namespace oomw

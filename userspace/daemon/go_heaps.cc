@@ -41,7 +41,7 @@ GoHeaps::GoHeaps(KernelSource& kernel, const Clock& clock, MemoryBudget& memory,
       proc_root_(std::move(proc_root)),
       deliver_(std::move(deliver)),
       snapshot_watcher_(std::move(snapshot_watcher)),
-      processes_(clock, {}, watcher()),
+      processes_(clock, {.proc_root = proc_root_}, watcher()),
       lookers_("oomw-look", 2, kLookQueue, kSpares),
       walkers_("oomw-walk", 1, kWalkQueue, kSpares) {}
 
@@ -238,11 +238,11 @@ void GoHeaps::add_metrics(GoProcessMetrics& metrics) const {
   delays.sum = to_seconds(counters.delay_sum);
 }
 
-std::map<std::string, std::uint64_t> GoHeaps::lost() const {
-  std::map<std::string, std::uint64_t> lost;
-  lost["go_looks"] = lost_looks_;
-  lost["hung_files"] = lookers_.given_up() + walkers_.given_up();
-  lost["go_processes"] = processes_.counters().dropped;
+LostCounts GoHeaps::lost() const {
+  LostCounts lost;
+  lost[LostStage::kGoLooks] = lost_looks_;
+  lost[LostStage::kHungFiles] = lookers_.given_up() + walkers_.given_up();
+  lost[LostStage::kGoProcesses] = processes_.counters().dropped;
   return lost;
 }
 

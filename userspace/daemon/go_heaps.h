@@ -17,6 +17,7 @@
 #include "captures/capture_scheduler.h"
 #include "captures/go_processes.h"
 #include "captures/live_read.h"
+#include "events/lost_stage.h"
 #include "export/metrics_snapshot.h"
 #include "kernel/kernel_source.h"
 
@@ -58,7 +59,7 @@ class GoHeaps {
 
   void add_metrics(GoProcessMetrics& metrics) const;
   // Cumulative, by stage of events_lost_total.
-  [[nodiscard]] std::map<std::string, std::uint64_t> lost() const;
+  [[nodiscard]] LostCounts lost() const;
 
  private:
   struct Awaited {

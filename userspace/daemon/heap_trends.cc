@@ -128,7 +128,8 @@ bool HeapTrends::has_nothing_new(ProcessKey key) {
     if (trend->readings().back().is_starting_up == is_starting_up) seen = trend->readings().back().gc_cycle;
   }
   if (!seen) return false;
-  const auto word = goruntime::read_cycle(goruntime::ProcessMemory(key.pid), *process->target);
+  const auto word =
+      goruntime::read_cycle(goruntime::ProcessMemory(key.pid, process->target->image.proc_root), *process->target);
   return word.has_value() && *word && goruntime::CycleState{**word, **word, 0}.cycle() == *seen;
 }
 
@@ -136,11 +137,6 @@ void HeapTrends::finish(ProcessKey process, const Look& look) {
   schedule_.done(process, look.cost, clock_.now(), look.result != kNoGc);
   const std::lock_guard lock(state_mutex_);
   ++(look.result.empty() ? metrics_.dropped["due"] : metrics_.readings[look.result]);
-}
-
-void HeapTrends::count(const std::string& result) {
-  const std::lock_guard lock(state_mutex_);
-  ++metrics_.readings[result];
 }
 
 void HeapTrends::add(const GoProcess& process, const goruntime::HeapSnapshot& snapshot, MonotonicTime taken,

@@ -30,8 +30,6 @@ struct TrendConfig {
   LeakParameters leak;
   // Growth seen for less than this may be a cache that fills: no alarm yet.
   Nanoseconds suspect_after = std::chrono::minutes(5);
-  bool http = false;  // see HttpTrends
-  Nanoseconds http_interval = std::chrono::minutes(5);
 };
 
 // Reads the heap of every Go program now and then, keeps its trend, and judges it after each reading.
@@ -72,8 +70,6 @@ class HeapTrends {
   void add(const GoProcess& process, const goruntime::HeapSnapshot& snapshot, MonotonicTime taken,
            ReadingOrigin origin);
   [[nodiscard]] SnapshotWatcher watcher(ReadingOrigin origin);
-  // Any thread: a reading that somebody else took or failed to take.
-  void count(const std::string& result);
 
   // At a kill, before its incident is written for the first time: what the readings so far come to, to on_judged
   // on the core thread. Where it comes too late, or so much waits that it is left out, that of write_evidence()

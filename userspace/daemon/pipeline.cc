@@ -2,7 +2,12 @@
 #include "daemon/pipeline.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
+
+#include "model/limit_scope.h"
+#include "system/container_path.h"
 
 namespace oomw {
 namespace {
@@ -10,6 +15,10 @@ namespace {
 std::optional<std::map<std::uint64_t, std::uint64_t>> accounted_of(const std::optional<LedgerState>& restored) {
   if (!restored) return std::nullopt;
   return restored->counted_by_cgroup;
+}
+
+MonotonicTime heard_until_of(const std::optional<LedgerState>& restored) {
+  return restored && restored->heard ? restored->heard->until : MonotonicTime{};
 }
 
 // What a crossing would have looked like, for a decision that a sample brought about.
@@ -31,8 +40,32 @@ WatermarkCrossed crossing_of(const MemorySampled& sample) {
 
 Pipeline::Pipeline(const TriggerConfig& triggers, const CorrelatorConfig& correlator,
                    std::optional<LedgerState> restored)
-    : triggers_(triggers), correlator_(correlator), accounting_(accounted_of(restored)) {
+    : triggers_(triggers),
+      correlator_(correlator),
+      accounting_(accounted_of(restored)),
+      earlier_heard_until_(heard_until_of(restored)) {
   if (restored) ledger_ = std::move(restored->ledger);
+}
+
+Pipeline::Pipeline(const TriggerConfig& triggers, const CorrelatorConfig& correlator, StandBy)
+    : triggers_(triggers), correlator_(correlator), accounting_(std::nullopt), is_standing_by_(true) {}
+
+// What the kernel counted so far is known from the model, and is settled once heard() says that all is in.
+std::vector<OomKill> Pipeline::take_over(std::optional<LedgerState> restored, MonotonicTime now) {
+  is_standing_by_ = false;
+  heard_until_ = {};
+  accounting_ = KillAccounting(accounted_of(restored));
+  earlier_heard_until_ = heard_until_of(restored);
+  if (restored) ledger_ = std::move(restored->ledger);
+  for (const auto& [id, state] : model_.cgroups()) {
+    if (!state.kernel_oom_kills || state.removed_at) continue;
+    MemorySampled known;
+    known.time = now;
+    known.cgroup = id;
+    known.kernel_oom_kills = state.kernel_oom_kills;
+    (void)accounting_.on_sample(known, heard_until_);
+  }
+  return {std::make_move_iterator(held_.begin()), std::make_move_iterator(held_.end())};
 }
 
 void Pipeline::apply(const Event& event) {
@@ -49,11 +82,11 @@ void Pipeline::apply(const Event& event) {
     on_sample(*sample);
   } else if (const auto* created = std::get_if<CgroupCreated>(&event)) {
     settle_removed(created->cgroup);  // its id is used again: what waits is of the old one
-    if (!created->existed) accounting_.on_created(created->cgroup, created->time);
+    if (!created->existed && !is_standing_by_) accounting_.on_created(created->cgroup, created->time);
   } else if (const auto* removed = std::get_if<CgroupRemoved>(&event)) {
     on_removed(*removed);
   } else if (const auto* pod = std::get_if<PodSeen>(&event)) {
-    add_findings(judge_.on_pod(*pod), pod->time);
+    if (!is_standing_by_) add_findings(judge_.on_pod(*pod), pod->time);
   }
 }
 
@@ -64,8 +97,10 @@ void Pipeline::add_findings(std::vector<StatusFinding> findings, MonotonicTime n
   }
 }
 
-// mark_victim(int pid) and the kernel log know less than the model does.
+// mark_victim(int pid) and the kernel log know less than the model does. Of a kill long ago the pid may be
+// another's by now.
 OomKill Pipeline::completed(OomKill kill) const {
+  if (kill.unwatched) return kill;
   const ProcessState* process = model_.find_process(kill.victim);
   if (process == nullptr) return kill;
   if (kill.victim.start_ticks == 0) kill.victim.start_ticks = process->key.start_ticks;
@@ -75,10 +110,36 @@ OomKill Pipeline::completed(OomKill kill) const {
   return kill;
 }
 
+// A cgroup of a few milliseconds may die before it is identified, and what a pod's own cgroup holds beside its
+// containers never is: its path says all the same whose it was.
+void Pipeline::identify_by_path(CgroupId cgroup, MonotonicTime now) {
+  const CgroupState* state = model_.find_cgroup(cgroup);
+  const CgroupState* container = model_.container_of(cgroup);
+  const bool is_known = container != nullptr && !container->identity.pod_uid.empty();
+  if (state == nullptr || is_known || !state->identity.pod_uid.empty()) return;
+  auto identity = identity_from_path(state->path);
+  if (identity && !identity->pod_uid.empty()) apply(ContainerIdentified{now, cgroup, std::move(*identity), false});
+}
+
 void Pipeline::on_kill(OomKill kill) {
   kill = completed(std::move(kill));
+  if (is_standing_by_) return hold(std::move(kill));
+  identify_by_path(model_.cgroup_of(kill), kill.time);
   if (model_.cgroup_of(kill) || !correlator_.is_new_victim(kill)) return take_kill(std::move(kill));
   if (auto pushed_out = unplaced_.add(std::move(kill))) take_unplaced(std::move(*pushed_out));
+}
+
+void Pipeline::hold(OomKill kill) {
+  if (held_.size() >= kMaxHeld) {
+    held_.pop_front();
+    ++dropped_held_;
+  }
+  held_.push_back(std::move(kill));
+}
+
+void Pipeline::apply(const OomKill& kill, KillBefore before) {
+  if (!before.is_counted && !before.is_written) return on_kill(kill);
+  take_kill(completed(kill), before);
 }
 
 // No count rose for it: maybe one did before, and it is the late report of that.
@@ -89,14 +150,18 @@ void Pipeline::take_unplaced(OomKill kill) {
   take_kill(is_late ? std::move(placed) : std::move(kill));
 }
 
-void Pipeline::take_kill(OomKill kill) {
+void Pipeline::take_kill(OomKill kill, KillBefore before) {
   kill = correlator_.with_owner_of_decision(std::move(kill), model_);
   const bool is_new = correlator_.is_new_victim(kill);
-  if (is_new && !correlator_.is_late_report(kill, model_)) {
+  if (is_new && !before.is_counted && !correlator_.is_late_report(kill, model_)) {
     count(kill);
     accounting_.on_kill_seen(kill.victim_cgroup, kill.time);
   }
-  if (is_new) judge_.on_kill(kill, model_);
+  if (is_new) {
+    heard_kills_.add({kill.victim.pid, kill.time, before.is_written});
+    judge_kill(kill);
+  }
+  if (before.is_written) return correlator_.pass_over(kill);
   const std::uint64_t decisions = correlator_.decisions();
   model_.apply(kill);
   correlator_.apply(kill, model_);
@@ -109,10 +174,26 @@ void Pipeline::take_kill(OomKill kill) {
 void Pipeline::count(const OomKill& kill) {
   ledger_.add(labels_of(kill, model_));
   ++ledger_version_;
+  if (kill.unwatched) ++kills_seen_afterwards_;
+}
+
+// Status of a time when nobody watched is not compared with anything.
+void Pipeline::judge_kill(const OomKill& kill) {
+  if (!kill.unwatched) judge_.on_kill(kill, model_);
+}
+
+// Times in an incident are wall time; kTogether is more than the clock is stepped or slewed in its making.
+void Pipeline::on_written(const Incident& incident, std::int64_t wall_offset_ns) {
+  constexpr Nanoseconds kBefore = std::chrono::seconds(5);
+  constexpr Nanoseconds kSpan = std::chrono::seconds(35);  // CorrelatorConfig::group_span and some
+  std::set<std::int32_t> pids;
+  for (const IncidentVictim& victim : incident.victims) pids.insert(victim.process.pid);
+  const MonotonicTime time{incident.time.ns - wall_offset_ns};
+  heard_kills_.on_written(pids, incident.victim_count <= incident.victims.size(), time - kBefore, time + kSpan);
 }
 
 void Pipeline::on_sample(const MemorySampled& sample) {
-  on_unobserved(accounting_.on_sample(sample, heard_until_));
+  if (!is_standing_by_) on_unobserved(accounting_.on_sample(sample, heard_until_));
   std::deque<WatermarkCrossed> still_waiting;
   for (WatermarkCrossed& crossing : std::exchange(waiting_, {})) {
     if (crossing.cgroup == sample.cgroup && crossing.time <= sample.time) {
@@ -123,11 +204,12 @@ void Pipeline::on_sample(const MemorySampled& sample) {
   }
   waiting_ = std::move(still_waiting);
   TriggerDecision decision = triggers_.on_sample(sample, model_);
-  if (decision.action != TriggerAction::kNone) orders_.push_back({std::move(decision), crossing_of(sample)});
+  if (decision.action != TriggerAction::kNone) order(std::move(decision), crossing_of(sample));
 }
 
 void Pipeline::on_removed(const CgroupRemoved& removed) {
   triggers_.forget(removed.cgroup);
+  if (is_standing_by_) return;
   removed_.push_back(removed);
   settle_removed_before(heard_until_);
 }
@@ -153,15 +235,16 @@ void Pipeline::settle_removed(CgroupId cgroup) {
   on_unobserved(accounting_.on_removed(removed.cgroup, removed.time));
 }
 
-// A kill the kernel counted and nobody reported is still a kill. Of one that happened while nobody
-// looked nothing is known but the count.
-void Pipeline::on_unobserved(const UnobservedKills& unobserved, bool is_alone) {
+// A kill the kernel counted and nobody reported is still a kill, also one of a time when no daemon ran.
+void Pipeline::on_unobserved(UnobservedKills unobserved, bool is_alone) {
   if (unobserved.kills == 0) return;
+  if (!unobserved.after) unobserved.unwatched = Unwatched{earlier_heard_until_, unobserved.until};
   UnplacedKills::Match told = unplaced_.take_for(unobserved, is_alone);
   if (told.kill) {
     told.kill->victim_cgroup = unobserved.cgroup;
     count(*told.kill);
-    judge_.on_kill(*told.kill, model_);
+    heard_kills_.add({told.kill->victim.pid, told.kill->time, false});
+    judge_kill(*told.kill);
     model_.apply(*told.kill);
     correlator_.apply(*told.kill, model_);
     return;
@@ -169,9 +252,10 @@ void Pipeline::on_unobserved(const UnobservedKills& unobserved, bool is_alone) {
   OomKill stand_in;
   stand_in.time = unobserved.until;
   stand_in.victim_cgroup = unobserved.cgroup;
+  if (unobserved.unwatched) stand_in.unwatched = unobserved.unwatched;
+  identify_by_path(unobserved.cgroup, unobserved.until);
   count_unobserved(stand_in, unobserved.kills);
-  if (!unobserved.after) return;
-  judge_.on_kill(stand_in, model_);
+  judge_kill(stand_in);
   correlator_.on_unobserved(unobserved, told.any_of, model_);
 }
 
@@ -181,12 +265,19 @@ void Pipeline::count_unobserved(const OomKill& stand_in, std::uint64_t kills) {
   labels.scope = "unknown";
   ledger_.add(labels, kills);
   unobserved_kills_ += kills;
+  if (stand_in.unwatched) kills_seen_afterwards_ += kills;
   ++ledger_version_;
 }
 
 void Pipeline::judge(const WatermarkCrossed& crossing) {
   TriggerDecision decision = triggers_.on_watermark(crossing, model_);
-  if (decision.action != TriggerAction::kNone) orders_.push_back({std::move(decision), crossing});
+  if (decision.action != TriggerAction::kNone) order(std::move(decision), crossing);
+}
+
+// A crossing of a pod's limit that counts as its container's leads to that container's captures.
+void Pipeline::order(TriggerDecision decision, WatermarkCrossed crossing) {
+  crossing.cgroup = counted_for(crossing.cgroup, crossing.time, model_);
+  orders_.push_back({std::move(decision), std::move(crossing)});
 }
 
 void Pipeline::tick(MonotonicTime now) {
@@ -196,7 +287,8 @@ void Pipeline::tick(MonotonicTime now) {
   }
   const std::vector<UnobservedKills> overdue = accounting_.take_overdue(now, heard_until_);
   for (const UnobservedKills& unobserved : overdue) on_unobserved(unobserved, overdue.size() == 1);
-  for (OomKill& kill : unplaced_.take_older_than(now - kPlaceWait)) take_unplaced(std::move(kill));
+  for (OomKill& kill : unplaced_.take_older_than(std::min(now, heard_until_) - kPlaceWait))
+    take_unplaced(std::move(kill));
   model_.expire(now);
   add_findings(judge_.tick(now, model_), now);
 }

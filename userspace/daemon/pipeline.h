@@ -28,6 +28,12 @@ struct CaptureOrder {
   WatermarkCrossed crossing;
 };
 
+// What earlier runs did about a kill that is applied now.
+struct KillBefore {
+  bool is_counted = false;  // it is in the restored ledger
+  bool is_written = false;  // its incident is on disk
+};
+
 // The pure middle of oomwitness: events in, capture orders, incidents and kill counts out. The
 // daemon feeds it live events, replay feeds it recorded ones; the same events give the same
 // output. No clock, file, thread or lock. Core thread.
@@ -37,18 +43,32 @@ struct CaptureOrder {
 //   - one that was told without its cgroup (a rate-limited kernel log, a victim gone from /proc) waits
 //     for kPlaceWait until the kernel's count of one cgroup rises without a report: that is where it
 //     was, if it is the only one that waits. One that nobody told is an incident all the same, of what
-//     is known of the place.
+//     is known of the place;
+//   - made with StandBy it only holds kills (kMaxHeld, the newest) and keeps the model, until take_over():
+//     another daemon counts and writes them;
+//   - kills of a time when no daemon watched come as OomKill::unwatched, or only the kernel's count of a
+//     cgroup tells of them: they are counted and have their incidents like others, seen afterwards.
 class Pipeline {
  public:
   static constexpr Nanoseconds kSampleWait = std::chrono::milliseconds(50);
   static constexpr std::size_t kMaxWaiting = 4'096;
+  static constexpr std::size_t kMaxHeld = 4'096;
+  struct StandBy {};
   // The grace of the accounting, and the second until the next tick().
   static constexpr Nanoseconds kPlaceWait = std::chrono::seconds(3);
 
   // restored: what earlier runs left; nullopt = first run.
   Pipeline(const TriggerConfig& triggers, const CorrelatorConfig& correlator, std::optional<LedgerState> restored);
+  Pipeline(const TriggerConfig& triggers, const CorrelatorConfig& correlator, StandBy);
+
+  [[nodiscard]] bool is_standing_by() const { return is_standing_by_; }
+  // From here on kills are taken as they come. What was held is given out, for apply(kill, before).
+  [[nodiscard]] std::vector<OomKill> take_over(std::optional<LedgerState> restored, MonotonicTime now);
 
   void apply(const Event& event);
+  void apply(const OomKill& kill, KillBefore before);
+  // An incident is on disk; wall_offset_ns as for take_incidents().
+  void on_written(const Incident& incident, std::int64_t wall_offset_ns);
   // Every event up to `until` has been applied. Until then a kill that the kernel counts may still
   // be on its way. Never called (replay): events are taken to come in order.
   void heard(MonotonicTime until);
@@ -64,7 +84,16 @@ class Pipeline {
   [[nodiscard]] const MemoryModel& model() const { return model_; }
   [[nodiscard]] const KillLedger& ledger() const { return ledger_; }
   [[nodiscard]] std::map<std::uint64_t, std::uint64_t> accounted() const { return accounting_.accounted(); }
+  // Kills that were counted, for the ledger: see HeardKills.
+  [[nodiscard]] std::vector<HeardKill> recent_kills(MonotonicTime until) const { return heard_kills_.recent(until); }
+  // By how much the kernel's count is ahead of what is accounted for: of one cgroup, of all.
+  [[nodiscard]] std::optional<std::uint64_t> missing_in(CgroupId cgroup) const {
+    return accounting_.missing_in(cgroup);
+  }
+  [[nodiscard]] std::uint64_t missing_kills() const { return accounting_.missing(); }
   [[nodiscard]] std::uint64_t unobserved_kills() const { return unobserved_kills_; }
+  [[nodiscard]] std::uint64_t kills_seen_afterwards() const { return kills_seen_afterwards_; }
+  [[nodiscard]] std::uint64_t dropped_held() const { return dropped_held_; }
   [[nodiscard]] std::uint64_t merged_kills() const { return correlator_.merged_kills(); }
   // Kills' incidents that were never built, and those that were written but not amended to the end.
   [[nodiscard]] std::uint64_t lost_incidents() const { return correlator_.lost_incidents(); }
@@ -75,20 +104,27 @@ class Pipeline {
   // What Kubernetes says otherwise, since the last call, and how often of each kind.
   [[nodiscard]] std::vector<StatusFinding> take_findings() { return std::exchange(findings_, {}); }
   [[nodiscard]] const std::map<std::string, std::uint64_t>& disagreements() const { return judge_.counts(); }
+  [[nodiscard]] const std::map<std::string, std::uint64_t>& disagreements_withdrawn() const {
+    return judge_.withdrawn();
+  }
 
  private:
   void on_kill(OomKill kill);
-  void take_kill(OomKill kill);
+  void hold(OomKill kill);
+  void take_kill(OomKill kill, KillBefore before = {});
   void take_unplaced(OomKill kill);
+  void identify_by_path(CgroupId cgroup, MonotonicTime now);
   void count(const OomKill& kill);
+  void judge_kill(const OomKill& kill);
   void on_sample(const MemorySampled& sample);
   void on_removed(const CgroupRemoved& removed);
   void settle_removed_before(MonotonicTime until);
   void settle_removed(CgroupId cgroup);
   // is_alone: no other count rose at that time.
-  void on_unobserved(const UnobservedKills& unobserved, bool is_alone = true);
+  void on_unobserved(UnobservedKills unobserved, bool is_alone = true);
   void count_unobserved(const OomKill& stand_in, std::uint64_t kills);
   void judge(const WatermarkCrossed& crossing);
+  void order(TriggerDecision decision, WatermarkCrossed crossing);
   void add_findings(std::vector<StatusFinding> findings, MonotonicTime now);
   [[nodiscard]] OomKill completed(OomKill kill) const;
 
@@ -97,6 +133,10 @@ class Pipeline {
   Correlator correlator_;
   KillLedger ledger_;
   KillAccounting accounting_;
+  HeardKills heard_kills_;
+  MonotonicTime earlier_heard_until_;  // by the run before; none: nothing is known of it
+  bool is_standing_by_ = false;
+  std::deque<OomKill> held_;  // oldest first
   MonotonicTime heard_until_ = KillAccounting::kAllHeard;
   std::deque<CgroupRemoved> removed_;  // whose last kills may not have been heard of yet
   UnplacedKills unplaced_;
@@ -107,6 +147,8 @@ class Pipeline {
   std::uint64_t ledger_version_ = 0;
   std::uint64_t dropped_crossings_ = 0;
   std::uint64_t unobserved_kills_ = 0;
+  std::uint64_t kills_seen_afterwards_ = 0;
+  std::uint64_t dropped_held_ = 0;
 };
 
 }  // namespace oomw

@@ -13,8 +13,18 @@ constexpr std::size_t kMaxWhy = 256;
 std::string limit_text(const Incident& incident) {
   if (incident.scope == "node") return "the node was out of memory";
   const std::string size = incident.limit_bytes ? " of " + human_bytes(*incident.limit_bytes) : "";
+  if (incident.scope == "pod") {
+    return "the limit" + size + " of its pod" +
+           (incident.limit_shares.size() > 1 ? ", which its containers share," : "") + " was used up";
+  }
   return (incident.scope == "ancestor" ? "a limit" + size + " above it was used up"
                                        : "its limit" + size + " was used up");
+}
+
+// Who reads the Events of a namespace sees pods come and go; the workload stays.
+std::string workload_text(const Incident& incident) {
+  const std::string workload = incident.pod ? to_text(incident.pod->workload) : "";
+  return workload.empty() ? "" : " of " + printable(workload, kMaxWhy);
 }
 
 std::string verdict_text(const Incident& incident) {
@@ -44,7 +54,8 @@ std::optional<PodEvent> pod_event_of(const Incident& incident, const std::string
   event.pod = who.pod_name;
   event.pod_uid = pod != nullptr ? pod->uid : who.pod_uid;
   event.container = who.name;
-  event.message = fmt::format("The kernel OOM-killed {} (pid {}) because {}.", comm, pid, limit_text(incident)) +
+  event.message = fmt::format("The kernel OOM-killed {} (pid {}){} because {}.", comm, pid, workload_text(incident),
+                              limit_text(incident)) +
                   verdict_text(incident) + evidence_text(incident, directory);
   return event;
 }

@@ -2,17 +2,17 @@
 #include "daemon/self_protection.h"
 
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
+#include "base/capabilities.h"
 #include "base/files.h"
 #include "base/result.h"
 #include "base/text.h"
@@ -29,21 +29,6 @@ bool lock_memory() { return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 
 Result<> lower_oom_score() {
   ASSIGN_OR_RETURN(UniqueFd fd, open_at(AT_FDCWD, "/proc/self/oom_score_adj", O_WRONLY));
   return write_all(fd.get(), kOomScoreAdj);
-}
-
-struct Capability {
-  int number;
-  const char* name;
-};
-constexpr int kCapSysAdmin = 21;
-constexpr std::array kNeeded = {Capability{19, "CAP_SYS_PTRACE"}, Capability{38, "CAP_PERFMON"},
-                                Capability{39, "CAP_BPF"}};
-
-std::uint64_t effective_capabilities() {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  std::array<__user_cap_data_struct, 2> data{};
-  if (syscall(SYS_capget, &header, data.data()) != 0) return 0;
-  return data[0].effective | std::uint64_t{data[1].effective} << 32;
 }
 
 }  // namespace
@@ -104,14 +89,14 @@ SelfUsage self_usage() {
 
 std::string missing_privilege() {
   if (geteuid() != 0) return "needs root (or run it with sudo)";
-  const std::uint64_t effective = effective_capabilities();
-  const auto has = [&](int number) { return (effective >> number & 1) != 0; };
+  constexpr std::array<std::pair<Capability, const char*>, 4> kNeeded = {{{Capability::kSysAdmin, "CAP_SYS_ADMIN"},
+                                                                          {Capability::kSysPtrace, "CAP_SYS_PTRACE"},
+                                                                          {Capability::kPerfmon, "CAP_PERFMON"},
+                                                                          {Capability::kBpf, "CAP_BPF"}}};
+  const Capabilities held = own_capabilities();
   std::string missing;
-  if (!has(kCapSysAdmin)) missing = "CAP_SYS_ADMIN";
-  for (const Capability& capability : kNeeded) {
-    // Before 5.8 CAP_SYS_ADMIN stands for BPF and PERFMON, and still does today.
-    const bool covered = capability.number >= 38 && has(kCapSysAdmin);
-    if (!has(capability.number) && !covered) missing += (missing.empty() ? "" : ", ") + std::string(capability.name);
+  for (const auto& [capability, name] : kNeeded) {
+    if (!held.covers(capability)) missing += (missing.empty() ? "" : ", ") + std::string(name);
   }
   return missing.empty() ? "" : "missing capability: " + missing;
 }

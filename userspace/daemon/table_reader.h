@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,7 +15,9 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "base/suggestion.h"
 #include "base/text.h"
+#include "daemon/config.h"
 #include "kernel/kernel_source.h"
 #include "kubernetes/api_target.h"
 
@@ -24,12 +28,18 @@ inline std::string position(const toml::source_region& where, std::string_view f
   return fmt::format("{}:{}:{}", file, where.begin.line, where.begin.column);
 }
 
+// What all tables of one file share.
+struct TableReading {
+  std::optional<Error> error;         // the first problem
+  std::vector<ConfigValue> in_force;  // every key that was asked for, with the value it has now
+};
+
 // Reads the keys of one table, remembers which it was asked for, and calls the rest unknown.
 // The first problem wins; later calls do nothing, so a parser is a plain list of keys.
 class TableReader {
  public:
-  TableReader(const toml::table* table, std::string_view file, std::string name, std::optional<Error>& error)
-      : table_(table), file_(file), name_(std::move(name)), error_(error) {}
+  TableReader(const toml::table* table, std::string_view file, std::string name, TableReading& reading)
+      : table_(table), file_(file), name_(std::move(name)), reading_(reading) {}
 
   void text(std::string_view key, std::string& target) {
     if (const toml::node* node = take(key)) {
@@ -39,6 +49,7 @@ class TableReader {
         wrong_type(*node, key, "a string");
       }
     }
+    note(key, '"' + target + '"');
   }
 
   void flag(std::string_view key, bool& target) {
@@ -49,19 +60,21 @@ class TableReader {
         wrong_type(*node, key, "true or false");
       }
     }
+    note(key, target ? "true" : "false");
   }
 
   // true, false or "auto"
   void automatic(std::string_view key, KubernetesMode& target) {
-    const toml::node* node = take(key);
-    if (node == nullptr) return;
-    if (const auto* value = node->as_boolean()) {
-      target = value->get() ? KubernetesMode::kOn : KubernetesMode::kOff;
-    } else if (node->value_or(std::string()) == "auto") {
-      target = KubernetesMode::kAuto;
-    } else {
-      wrong_type(*node, key, "true, false or \"auto\"");
+    if (const toml::node* node = take(key)) {
+      if (const auto* value = node->as_boolean()) {
+        target = value->get() ? KubernetesMode::kOn : KubernetesMode::kOff;
+      } else if (node->value_or(std::string()) == "auto") {
+        target = KubernetesMode::kAuto;
+      } else {
+        wrong_type(*node, key, "true, false or \"auto\"");
+      }
     }
+    note(key, target == KubernetesMode::kAuto ? "\"auto\"" : target == KubernetesMode::kOn ? "true" : "false");
   }
 
   template <typename T>
@@ -69,16 +82,87 @@ class TableReader {
     if (const toml::node* node = take(key)) {
       if (auto value = checked(*node, key, low, high)) target = static_cast<T>(*value);
     }
+    note(key, fmt::format("{}", target));
   }
 
   template <typename T>
   void integers(std::string_view key, std::vector<T>& target, std::int64_t low, std::int64_t high,
                 std::size_t max_items, bool ascending) {
+    if (const toml::node* node = take(key)) read_integers(*node, key, target, low, high, max_items, ascending);
+    note(key, fmt::format("[{}]", fmt::join(target, ", ")));
+  }
+
+  void seconds(std::string_view key, Nanoseconds& target, double low, double high) {
+    if (const toml::node* node = take(key)) {
+      const std::optional<double> value = node->value<double>();
+      if (value && *value >= low && *value <= high) {
+        target = Nanoseconds(static_cast<std::int64_t>(*value * 1e9));
+      } else {
+        wrong_type(*node, key, fmt::format("a number of seconds from {} to {}", low, high));
+      }
+    }
+    note(key, fmt::format("{:g}", to_seconds(target)));
+  }
+
+  void ratio(std::string_view key, double& target) {
+    if (const toml::node* node = take(key)) {
+      const std::optional<double> value = node->value<double>();
+      if (value && *value >= 0 && *value <= 1) {
+        target = *value;
+      } else {
+        wrong_type(*node, key, "a number from 0 to 1");
+      }
+    }
+    note(key, fmt::format("{:g}", target));
+  }
+
+  // feature -> best rung allowed; what is not named may have the best there is.
+  void rungs(std::string_view key, std::map<std::string, Rung>& target) {
+    if (const toml::node* node = take(key)) read_rungs(*node, key, target);
+    for (const char* feature : kFeatures) {
+      const auto forced = target.find(feature);
+      const Rung best = forced == target.end() ? Rung::kFentry : forced->second;
+      note(std::string(key) + "." + feature, fmt::format("\"{}\"", to_string(best)));
+    }
+  }
+
+  [[nodiscard]] TableReader table(std::string_view key) {
+    const toml::table* inner = nullptr;
+    if (const toml::node* node = take(key)) {
+      inner = node->as_table();
+      if (inner == nullptr) wrong_type(*node, key, "a table");
+    }
+    return {inner, file_, qualified(key), reading_};
+  }
+
+  // A key of an earlier version: whoever still has it is told what became of it.
+  void removed(std::string_view key, std::string_view hint) {
     const toml::node* node = take(key);
     if (node == nullptr) return;
-    const toml::array* array = node->as_array();
+    fail_at(node->source(), fmt::format("'{}' was removed: {}", printable(qualified(key)), hint));
+  }
+
+  // Call last.
+  void reject_unknown() {
+    if (table_ == nullptr || reading_.error) return;
+    for (const auto& [key, node] : *table_) {
+      if (taken_.contains(std::string(key.str()))) continue;
+      return fail_at(key.source(),
+                     fmt::format("unknown key '{}'{}", printable(qualified(key.str())),
+                                 did_you_mean(key.str(), std::vector<std::string>(taken_.begin(), taken_.end()))));
+    }
+  }
+
+ private:
+  static constexpr std::array kFeatures = {"oom_kill",          "watermark",        "reclaim",
+                                           "process_lifecycle", "cgroup_lifecycle", "heap_at_kill"};
+
+  template <typename T>
+  void read_integers(const toml::node& node, std::string_view key, std::vector<T>& target, std::int64_t low,
+                     std::int64_t high, std::size_t max_items, bool ascending) {
+    const toml::array* array = node.as_array();
     if (array == nullptr || array->size() > max_items) {
-      return wrong_type(*node, key, fmt::format("an array of at most {} integers", max_items));
+      return wrong_type(node, key, fmt::format("an array of at most {} integers", max_items));
     }
     std::vector<T> values;
     for (const toml::node& item : *array) {
@@ -92,64 +176,19 @@ class TableReader {
     target = std::move(values);
   }
 
-  void seconds(std::string_view key, Nanoseconds& target, double low, double high) {
-    const toml::node* node = take(key);
-    if (node == nullptr) return;
-    const std::optional<double> value = node->value<double>();
-    if (!value || !(*value >= low && *value <= high)) {
-      return wrong_type(*node, key, fmt::format("a number of seconds from {} to {}", low, high));
-    }
-    target = Nanoseconds(static_cast<std::int64_t>(*value * 1e9));
-  }
-
-  void ratio(std::string_view key, double& target) {
-    const toml::node* node = take(key);
-    if (node == nullptr) return;
-    const std::optional<double> value = node->value<double>();
-    if (!value || !(*value >= 0 && *value <= 1)) return wrong_type(*node, key, "a number from 0 to 1");
-    target = *value;
-  }
-
-  // feature -> best rung allowed
-  void rungs(std::string_view key, std::map<std::string, Rung>& target) {
-    static const std::set<std::string, std::less<>> kFeatures = {
-        "oom_kill", "watermark", "reclaim", "process_lifecycle", "cgroup_lifecycle", "heap_at_kill"};
-    const toml::node* node = take(key);
-    if (node == nullptr) return;
-    const toml::table* table = node->as_table();
-    if (table == nullptr) return wrong_type(*node, key, "a table of feature = rung");
+  void read_rungs(const toml::node& node, std::string_view key, std::map<std::string, Rung>& target) {
+    const toml::table* table = node.as_table();
+    if (table == nullptr) return wrong_type(node, key, "a table of feature = rung");
     for (const auto& [feature, value] : *table) {
       const std::optional<Rung> rung = rung_of(value.value_or(std::string()));
-      if (!kFeatures.contains(feature.str())) {
-        return wrong_type(value, feature.str(),
-                          "one of oom_kill, watermark, reclaim, process_lifecycle, cgroup_lifecycle, heap_at_kill");
+      if (std::find(kFeatures.begin(), kFeatures.end(), feature.str()) == kFeatures.end()) {
+        return wrong_type(value, feature.str(), fmt::format("one of {}", fmt::join(kFeatures, ", ")));
       }
       if (!rung) return wrong_type(value, feature.str(), "one of fentry, tp_btf, raw_tp, files, none");
       target[std::string(feature.str())] = *rung;
     }
   }
 
-  [[nodiscard]] TableReader table(std::string_view key) {
-    const toml::table* inner = nullptr;
-    if (const toml::node* node = take(key)) {
-      inner = node->as_table();
-      if (inner == nullptr) wrong_type(*node, key, "a table");
-    }
-    return {inner, file_, qualified(key), error_};
-  }
-
-  // Call last.
-  void reject_unknown() {
-    if (table_ == nullptr || error_) return;
-    for (const auto& [key, node] : *table_) {
-      if (taken_.contains(std::string(key.str()))) continue;
-      error_ = Error{ErrorCode::kInvalid, fmt::format("{}: unknown key '{}'", position(key.source(), file_),
-                                                      printable(qualified(key.str())))};
-      return;
-    }
-  }
-
- private:
   static std::optional<Rung> rung_of(std::string_view text) {
     for (Rung rung : {Rung::kFentry, Rung::kTpBtf, Rung::kRawTp, Rung::kFiles, Rung::kNone}) {
       if (to_string(rung) == text) return rung;
@@ -163,7 +202,7 @@ class TableReader {
 
   const toml::node* take(std::string_view key) {
     taken_.emplace(key);
-    return table_ == nullptr || error_ ? nullptr : table_->get(key);
+    return table_ == nullptr || reading_.error ? nullptr : table_->get(key);
   }
 
   std::optional<std::int64_t> checked(const toml::node& node, std::string_view key, std::int64_t low,
@@ -175,15 +214,22 @@ class TableReader {
   }
 
   void wrong_type(const toml::node& node, std::string_view key, std::string_view expected) {
-    if (error_) return;
-    error_ = Error{ErrorCode::kInvalid, fmt::format("{}: '{}' must be {}", position(node.source(), file_),
-                                                    printable(qualified(key)), expected)};
+    fail_at(node.source(), fmt::format("'{}' must be {}", printable(qualified(key)), expected));
+  }
+
+  void fail_at(const toml::source_region& where, const std::string& what) {
+    if (reading_.error) return;
+    reading_.error = Error{ErrorCode::kInvalid, fmt::format("{}: {}", position(where, file_), what)};
+  }
+
+  void note(std::string_view key, std::string value) {
+    reading_.in_force.push_back({qualified(key), std::move(value)});
   }
 
   const toml::table* table_;
   std::string file_;
   std::string name_;
-  std::optional<Error>& error_;
+  TableReading& reading_;
   std::set<std::string, std::less<>> taken_;
 };
 

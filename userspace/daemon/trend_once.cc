@@ -19,7 +19,8 @@ constexpr std::size_t kMaxNamed = 10, kMaxNamedFrames = 12;
 // The readings of one process.
 class Watch {
  public:
-  Watch(const Config& config, const TrendWish& wish) : config_(config), wish_(wish), processes_(clock_, {}, {}) {}
+  Watch(const Config& config, const TrendWish& wish)
+      : config_(config), wish_(wish), processes_(clock_, {.proc_root = config.proc_root}, {}) {}
 
   // False: it could not be read; why_not() says so.
   [[nodiscard]] bool read(const CaptureTarget& target) {

@@ -29,6 +29,12 @@ struct RssSplit {  // bytes; approximate by a batch of pages per CPU on kernels 
   std::optional<std::uint64_t> pgtables_bytes;  // kmsg gives it too, BPF always
 };
 
+// A time in which no daemon is known to have watched.
+struct Unwatched {
+  MonotonicTime from;
+  MonotonicTime until;
+};
+
 // The OOM killer marked one victim. One kill decision may mark many (memory.oom.group).
 struct OomKill {
   MonotonicTime time;
@@ -54,6 +60,8 @@ struct OomKill {
   CgroupId group;                            // topmost with memory.oom.group: all in it is killed; none: no group
   std::optional<std::uint64_t> total_bytes;  // memory and swap that the decision could choose from
   bool is_node_wide_said = false;            // by the kernel, not for want of a cgroup at its limit
+  // The kernel log named it afterwards, and it happened in this time. None: seen as it happened.
+  std::optional<Unwatched> unwatched;
 };
 
 enum class WatermarkReason { kLevel, kTimeToLimit };
@@ -108,7 +116,7 @@ struct ReclaimSampled {
   std::uint64_t stall_ns = 0;
 };
 
-// Cumulative count of what fell off at one stage ("ringbuf_kill", "capture_queue", ...).
+// Cumulative count of what fell off at one stage, a name of LostStage.
 struct EventsLost {
   MonotonicTime time;
   std::string stage;
@@ -164,6 +172,7 @@ struct ContainerIdentity {
   std::string pod_namespace;
   std::string pod_uid;                        // dashes as the API writes it; static pods: 32 hex
   std::map<std::string, std::string> labels;  // bounded by the reader
+  bool is_sandbox = false;                    // holds a pod's namespaces; said by the runtime's own files
   friend bool operator==(const ContainerIdentity&, const ContainerIdentity&) = default;
 };
 
@@ -189,10 +198,11 @@ struct PodContainer {
   std::string name;
   std::string id;  // of the newest run, without "containerd://"; "" before the first
   std::string image;
-  std::uint32_t restart_count = 0;
+  std::optional<std::uint32_t> restart_count;  // of the run `id`; none: the pod has no status for it yet
   std::optional<std::uint64_t> memory_limit_bytes;
   bool is_running = false;
-  std::optional<PodTermination> last_termination;  // of this run if it ended, else of the one before
+  std::optional<PodTermination> last_termination;     // of this run if it ended, else of the one before
+  std::optional<PodTermination> earlier_termination;  // of the one before, where last_termination is this run's
 };
 
 // A pod of this node as the API describes it; replaces what was known of the same uid. Bounded by the

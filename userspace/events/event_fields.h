@@ -59,6 +59,8 @@ inline constexpr bool kIsPart = false;
 template <>
 inline constexpr bool kIsPart<RssSplit> = true;
 template <>
+inline constexpr bool kIsPart<Unwatched> = true;
+template <>
 inline constexpr bool kIsPart<PodTermination> = true;
 template <>
 inline constexpr bool kIsPart<PodContainer> = true;
@@ -75,6 +77,12 @@ void describe(A& a, Seen<A, RssSplit>& e) {
   a("file_bytes", e.file_bytes);
   a("shmem_bytes", e.shmem_bytes);
   a("pgtables_bytes", e.pgtables_bytes);
+}
+
+template <typename A>
+void describe(A& a, Seen<A, Unwatched>& e) {
+  a("from", e.from);
+  a("until", e.until);
 }
 
 template <typename A>
@@ -99,6 +107,7 @@ void describe(A& a, Seen<A, OomKill>& e) {
   a("group_cgroup", e.group.value);
   a("total_bytes", e.total_bytes);
   a("node_wide_said", e.is_node_wide_said);
+  a("unwatched", e.unwatched);
 }
 
 template <typename A>
@@ -195,6 +204,7 @@ void describe(A& a, Seen<A, ContainerIdentified>& e) {
   a("pod_namespace", e.identity.pod_namespace);
   a("pod_uid", e.identity.pod_uid);
   a("labels", e.identity.labels);
+  a("sandbox", e.identity.is_sandbox);
   a("from_bundle", e.from_bundle);
 }
 
@@ -270,6 +280,7 @@ void describe(A& a, Seen<A, PodContainer>& e) {
   a("memory_limit_bytes", e.memory_limit_bytes);
   a("is_running", e.is_running);
   a("last_termination", e.last_termination);
+  a("earlier_termination", e.earlier_termination);
 }
 
 template <typename A>

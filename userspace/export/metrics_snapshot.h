@@ -23,6 +23,13 @@ struct ContainerMetrics {
   std::optional<std::uint64_t> reclaim_calls, reclaim_zero_yield_calls;
 };
 
+// Of a pod's own cgroup: where its limit is hit first, reclaim for its containers runs there and not in theirs.
+struct PodMetrics {
+  std::string k8s_namespace, pod;  // labels; unique together
+  double reclaim_stall_seconds = 0;
+  std::uint64_t reclaim_calls = 0, reclaim_zero_yield_calls = 0;
+};
+
 struct CaptureMetrics {
   // {method, result, reason}: few, since count() takes no reason but those of capture_reasons.h.
   std::map<std::array<std::string, 3>, std::uint64_t> totals;
@@ -69,6 +76,7 @@ struct KubernetesMetrics {
   std::map<std::string, std::uint64_t> errors;         // by kind
   std::map<std::string, std::uint64_t> events;         // posted, or why not
   std::map<std::string, std::uint64_t> disagreements;  // by kind
+  std::map<std::string, std::uint64_t> disagreements_withdrawn;
 };
 
 // All that one scrape shows, immutable once published. Built by the core thread, read by the
@@ -76,6 +84,7 @@ struct KubernetesMetrics {
 struct MetricsSnapshot {
   MonotonicTime built;
   std::vector<ContainerMetrics> containers;
+  std::vector<PodMetrics> pods;  // that reclaimed
   std::map<KillLabels, std::uint64_t> kills;
   CaptureMetrics captures;
   std::uint64_t memstats_left_out = 0;  // programs that were not asked for theirs, too many others just were
@@ -93,6 +102,8 @@ struct MetricsSnapshot {
   std::uint64_t kills_merged = 0;       // into another decision's incident, too many being open
   double incident_write_seconds_last = 0;
   std::uint64_t kernel_oom_kills_unobserved = 0;  // kernel's own counts minus what we saw
+  std::uint64_t kills_seen_afterwards = 0;        // when no daemon ran; those that only a count tells of too
+  bool is_standing_by = false;                    // another daemon counts the kills
   std::size_t cgroups = 0, processes = 0;
   double process_cpu_seconds = 0;
   std::uint64_t process_resident_bytes = 0;

@@ -15,6 +15,7 @@
 #include <prometheus/text_serializer.h>
 
 #include "base/version.h"
+#include "events/lost_stage.h"
 #include "export/label.h"
 
 namespace oomw {
@@ -25,14 +26,6 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
-// Where events can fall off, from enum oomw_lost on: each is shown at 0 before its first loss,
-// or the first loss would not be an increase.
-constexpr const char* kStages[] = {
-    "ringbuf_kill",      "ringbuf_watermark",      "ringbuf_process", "ringbuf_cgroup",      "reclaim_starts",
-    "reclaim_totals",    "memcg_states",           "decode",          "metrics_containers",  "model",
-    "go_looks",          "go_processes",           "go_targets",      "ringbuf_walk",        "walk_slots",
-    "walk_pool",         "program_missed",         "incidents",       "incident_amendments", "incident_details",
-    "incidents_unbuilt", "incidents_closed_early", "hung_files"};
 // {method, result, reason} that any run can come to.
 constexpr const char* kCaptures[][3] = {
     {"at_kill", "ok", ""},
@@ -134,8 +127,11 @@ Labels kill_labels(const KillLabels& kill) {
 std::string kills(const MetricsSnapshot& snapshot) {
   Family family("oom_kills_total", "Processes the kernel OOM killer chose, by container and scope of the limit.",
                 MetricType::Counter);
+  // Counts that begin at 0 and jump to what the other daemon had counted would look like that many kills.
+  if (snapshot.is_standing_by) return family.text();
   for (const auto& [labels, count] : snapshot.kills) family.add(kill_labels(labels), static_cast<double>(count));
   for (const ContainerMetrics& c : snapshot.containers) {
+    if (c.container.empty()) continue;  // a pod's own cgroup: its kills are its containers'
     family.add(kill_labels({c.k8s_namespace, c.pod, c.container, "container"}), 0.0);
   }
   return family.text();
@@ -212,11 +208,28 @@ std::string container_reclaim(const MetricsSnapshot& snapshot) {
                  &C::reclaim_zero_yield_calls);
 }
 
+std::string pod_reclaim(const MetricsSnapshot& snapshot) {
+  const auto counter = [&snapshot](const char* name, const char* help, auto member) {
+    Family family(name, help, MetricType::Counter);
+    for (const PodMetrics& p : snapshot.pods) {
+      family.add(Labels{{"namespace", p.k8s_namespace}, {"pod", p.pod}}, static_cast<double>(p.*member));
+    }
+    return family.text();
+  };
+  using P = PodMetrics;
+  return counter("pod_reclaim_stall_seconds_total",
+                 "Time tasks spent in reclaim for the pod's own limit, beside that for its containers' limits.",
+                 &P::reclaim_stall_seconds) +
+         counter("pod_reclaim_calls_total", "Finished reclaim calls for the pod's own limit.", &P::reclaim_calls) +
+         counter("pod_reclaim_zero_yield_calls_total", "Of those, the calls that freed nothing.",
+                 &P::reclaim_zero_yield_calls);
+}
+
 std::string losses(const MetricsSnapshot& snapshot) {
   Family family("events_lost_total", "Events or evidence that did not fit, by the stage where they fell off.",
                 MetricType::Counter);
   for (const auto& [stage, total] : snapshot.lost) family.add(Labels{{"stage", stage}}, static_cast<double>(total));
-  for (const char* stage : kStages) family.add(Labels{{"stage", stage}}, 0.0);
+  for (const std::string_view stage : lost_stage_names()) family.add(Labels{{"stage", std::string(stage)}}, 0.0);
   return family.text();
 }
 
@@ -244,6 +257,9 @@ std::string trend(const MetricsSnapshot& snapshot) {
                        MetricType::Gauge, suspected);
 }
 
+constexpr std::initializer_list<const char*> kDisagreements = {"oom_killed_without_kill", "kill_with_other_reason",
+                                                               "kill_not_in_status"};
+
 std::string kubernetes(const KubernetesMetrics& metrics) {
   Family state("kubernetes_state", "What is being asked of the API server: 1 for the state in force.",
                MetricType::Gauge);
@@ -265,8 +281,10 @@ std::string kubernetes(const KubernetesMetrics& metrics) {
          by_label("kubernetes_events_total", "Kubernetes Events about kills, posted or why not.", "result",
                   metrics.events, {"posted", "queue_full", "forbidden", "refused", "given_up"}) +
          by_label("kubernetes_disagreements_total", "Kills that the kernel and a pod's status tell otherwise, by kind.",
-                  "kind", metrics.disagreements,
-                  {"oom_killed_without_kill", "kill_with_other_reason", "kill_not_in_status"});
+                  "kind", metrics.disagreements, kDisagreements) +
+         by_label("kubernetes_disagreements_withdrawn_total",
+                  "Of those, the ones that a late status settled: the kernel and Kubernetes agree.", "kind",
+                  metrics.disagreements_withdrawn, kDisagreements);
 }
 
 std::string page_fault_hook(const MetricsSnapshot& snapshot) {
@@ -312,6 +330,10 @@ std::string incidents(const MetricsSnapshot& s) {
                 s.incident_write_seconds_last) +
          single("kernel_oom_kills_unobserved_total", "Kills the kernel counted that no event told of.",
                 MetricType::Counter, static_cast<double>(s.kernel_oom_kills_unobserved)) +
+         single("kills_seen_afterwards_total", "Kills counted afterwards, of a time when no daemon ran.",
+                MetricType::Counter, static_cast<double>(s.kills_seen_afterwards)) +
+         single("standing_by", "1 while another daemon has the data directory, and this one waits to take over.",
+                MetricType::Gauge, s.is_standing_by ? 1 : 0) +
          single("data_dir_writable", "1 while the data directory takes writes.", MetricType::Gauge,
                 s.data_dir_writable ? 1 : 0);
 }
@@ -335,8 +357,9 @@ std::string self(const MetricsSnapshot& s) {
 std::string to_prometheus_text(const MetricsSnapshot& snapshot) {
   return kills(snapshot) + captures(snapshot.captures, snapshot.memstats_left_out) +
          go_processes(snapshot.go_processes) + container_memory(snapshot) + container_reclaim(snapshot) +
-         losses(snapshot) + programs(snapshot) + incidents(snapshot) + (snapshot.trend ? trend(snapshot) : "") +
-         (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") + self(snapshot);
+         pod_reclaim(snapshot) + losses(snapshot) + programs(snapshot) + incidents(snapshot) +
+         (snapshot.trend ? trend(snapshot) : "") + (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") +
+         self(snapshot);
 }
 
 }  // namespace oomw

@@ -7,14 +7,46 @@
 #include <utility>
 #include <vector>
 
+#include "events/lost_stage.h"
+
 namespace oomw {
 namespace {
 
 using Labels = std::array<std::string, 3>;  // namespace, pod, container
 
-// What is inside a container counts for the container, also a nested cgroup with its own limit.
+// Runs nothing of the pod's own. Where no bundle says so: the API knows the pod, and no container of that id; one that
+// is new has its name from its bundle, or waits for its status.
+bool is_sandbox(const CgroupState& state, const MemoryModel& model) {
+  const ContainerIdentity& who = state.identity;
+  if (who.is_sandbox) return true;
+  const bool is_nameless = who.name.empty() && !who.pod_uid.empty() && !who.id.empty();
+  return is_nameless && model.pods().find_pod(who) != nullptr && model.pods().find_container(who.id) == nullptr;
+}
+
+// Seen more than once, since the limit is written moments after the mkdir.
+bool is_known_unlimited(const CgroupState& state, const MemoryModel& model) {
+  return !state.identity.id.empty() && !state.removed_at && !is_sandbox(state, model) && !state.limit_bytes &&
+         state.series.size() > 1;
+}
+
+// A pod's limit is its containers' over again (kubelet writes their sum), but for a container that has none of its
+// own: for that one the pod's is all there is.
+bool holds_an_unlimited_container(const CgroupState& pod, const MemoryModel& model) {
+  return std::ranges::any_of(model.children_of(pod.id), [&](CgroupId id) {
+    const CgroupState* child = model.find_cgroup(id);
+    return child != nullptr && is_known_unlimited(*child, model);
+  });
+}
+
+// What is inside a container counts for the container, also a nested cgroup with its own limit. A sandbox and a pod
+// are no containers.
 bool is_shown(const CgroupState& state, const MemoryModel& model) {
-  if (const CgroupState* container = model.container_of(state.id)) return container->id == state.id;
+  if (MemoryModel::is_pods_own(state)) {
+    return state.limit_bytes && !state.identity.pod_name.empty() && holds_an_unlimited_container(state, model);
+  }
+  if (const CgroupState* container = model.container_of(state.id)) {
+    return container->id == state.id && !is_sandbox(state, model);
+  }
   return state.limit_bytes.has_value();
 }
 
@@ -57,6 +89,8 @@ ContainerMetrics metrics_of(const Labels& labels, const CgroupState& state, cons
     metrics.limit_bytes = state.limit_bytes;
     metrics.nonreclaimable_bytes = state.nonreclaimable_bytes;
   }
+  // How fast which of its containers nears a pod's limit is in their own series: one alert for one of them.
+  if (MemoryModel::is_pods_own(state)) return metrics;
   metrics.growth_bytes_per_second = state.growth_bytes_per_second;
   metrics.seconds_to_limit = seconds_to_limit(state, model);
   add_reclaim(state, metrics);
@@ -73,6 +107,24 @@ Chosen choose_one_per_label_set(const MemoryModel& model) {
     if (best == nullptr || is_better(state, *best)) best = &state;
   }
   return chosen;
+}
+
+// Living ones that have a name and reclaimed; at most `max`. How many more there are.
+std::size_t add_pods(const MemoryModel& model, std::size_t max, MetricsSnapshot& snapshot) {
+  std::map<std::pair<std::string, std::string>, const CgroupState*> pods;
+  for (const auto& [id, state] : model.cgroups()) {
+    const bool is_wanted = MemoryModel::is_pods_own(state) && state.reclaim && !state.removed_at;
+    if (is_wanted && !state.identity.pod_name.empty()) {
+      pods.try_emplace({state.identity.pod_namespace, state.identity.pod_name}, &state);
+    }
+  }
+  for (const auto& [name, state] : pods) {
+    if (snapshot.pods.size() >= max) return pods.size() - max;
+    const ReclaimSampled& reclaim = *state->reclaim;
+    snapshot.pods.push_back({name.first, name.second, static_cast<double>(reclaim.stall_ns) / 1e9, reclaim.calls,
+                             reclaim.zero_yield_calls});
+  }
+  return 0;
 }
 
 // By the cgroup that is shown for it; one suspected process makes a container suspected.
@@ -105,8 +157,9 @@ void add_model(const MemoryModel& model, std::size_t max_containers, MetricsSnap
     if (judged != suspected.end()) metrics.suspected_leak = judged->second;
   }
   for (const auto& [stage, total] : model.lost()) snapshot.lost[stage] = total;
-  snapshot.lost["metrics_containers"] = order.size() - kept;
-  snapshot.lost["model"] = model.dropped();
+  const std::size_t left_out = order.size() - kept + add_pods(model, max_containers, snapshot);
+  snapshot.lost[std::string(to_string(LostStage::kMetricsContainers))] = left_out;
+  snapshot.lost[std::string(to_string(LostStage::kModel))] = model.dropped();
   snapshot.cgroups = model.cgroups().size();
   snapshot.processes = model.process_count();
 }

@@ -79,25 +79,4 @@ void BucketDecoder::finish(HeapSnapshot& snapshot) {
   snapshot.pcs = std::move(pcs_);
 }
 
-Result<RawBucket> parse_bucket(std::span<const std::byte> bytes, std::uint64_t address,
-                               std::vector<std::uint64_t>& pcs) {
-  BucketHeader header;
-  if (bytes.size() < sizeof(header)) return fail(ErrorCode::kInvalid, "bucket shorter than its header");
-  std::memcpy(&header, bytes.data(), sizeof(header));
-  if (!is_plausible(header)) return fail(ErrorCode::kInvalid, "bucket header");
-  const std::size_t words = (bytes.size() - sizeof(header)) / 8;
-  if (words < header.stack_depth + kRecordWords / 2) return fail(ErrorCode::kInvalid, "bucket shorter than its stack");
-  pcs.resize(header.stack_depth);
-  if (!pcs.empty()) std::memcpy(pcs.data(), bytes.data() + sizeof(header), pcs.size() * 8);
-  RawBucket bucket;
-  bucket.address = address;
-  bucket.hash = header.hash;
-  bucket.size = header.size;
-  bucket.stack_depth = header.stack_depth;
-  bucket.pcs = pcs;
-  bucket.record_words = std::min<std::size_t>(words - pcs.size(), kRecordWords);
-  std::memcpy(bucket.record.data(), bytes.data() + sizeof(header) + pcs.size() * 8, bucket.record_words * 8);
-  return bucket;
-}
-
 }  // namespace oomw::goruntime

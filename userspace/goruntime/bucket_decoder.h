@@ -60,9 +60,4 @@ class BucketDecoder {
   WalkCounts counts_;
 };
 
-// Raw bucket as recorded: header, stack, record, one after the other, 8-byte words in host order.
-// `pcs` receives the stack; the RawBucket points into it. kInvalid if the bytes do not add up.
-[[nodiscard]] Result<RawBucket> parse_bucket(std::span<const std::byte> bytes, std::uint64_t address,
-                                             std::vector<std::uint64_t>& pcs);
-
 }  // namespace oomw::goruntime

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace oomw::goruntime {
 
@@ -44,13 +46,20 @@ class SpanSource final : public ByteSource {
 
 // The memory of a live process through process_vm_readv: the process is not stopped and nothing
 // is allocated in its cgroup, except that a swapped-out page is brought back.
+// A /proc mounted elsewhere may number processes by another pid namespace than ours, whose numbers
+// are all that system calls take: there the memory is read through PROC_ROOT/PID/mem.
 class ProcessMemory final : public ByteSource {
  public:
-  explicit ProcessMemory(int pid) : pid_(pid) {}
+  explicit ProcessMemory(int pid, const std::string& proc_root = "/proc");
   [[nodiscard]] Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> out) const override;
 
  private:
+  [[nodiscard]] Result<std::size_t> read_file(std::uint64_t address, std::span<std::byte> out) const;
+
   int pid_;
+  bool is_by_file_;
+  UniqueFd file_;  // invalid if it could not be opened: the process is gone
+  int open_error_ = 0;
 };
 
 }  // namespace oomw::goruntime

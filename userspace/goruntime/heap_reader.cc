@@ -125,7 +125,7 @@ Result<HeapTarget> resolve_target(const ProcessImage& image, const GoBinary& bin
   target.variables = in_process(binary.variables, target.load_bias);
   if (!target.variables.buckets) {
     const AddressRange bss{shifted(binary.bss.begin, target.load_bias), shifted(binary.bss.end, target.load_bias)};
-    auto head = scan_for_list_head(ProcessMemory(image.pid), bss);
+    auto head = scan_for_list_head(ProcessMemory(image.pid, image.proc_root), bss);
     if (!head.has_value()) return tl::make_unexpected(std::move(head).error().with_context(binary.why));
     target.variables.buckets = *head;
     target.method = LocateMethod::kScan;
@@ -143,8 +143,8 @@ Result<HeapSnapshot> read_heap(const ByteSource& memory, const HeapTarget& targe
 }
 
 Result<HeapSnapshot> read_heap(const HeapTarget& target, const ReadLimits& limits) {
-  auto snapshot = read_heap(ProcessMemory(target.image.pid), target, limits);
-  const auto now = read_process_image(target.image.pid);
+  auto snapshot = read_heap(ProcessMemory(target.image.pid, target.image.proc_root), target, limits);
+  const auto now = read_process_image(target.image.pid, target.image.proc_root);
   if (!now.has_value() || *now != target.image) {
     return fail(ErrorCode::kNotFound,
                 "process " + std::to_string(target.image.pid) + " ended or runs another program now");

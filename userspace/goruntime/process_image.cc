@@ -10,15 +10,14 @@
 #include <string>
 
 #include "base/files.h"
-#include "base/text.h"
+#include "base/proc_stat.h"
 
 namespace oomw::goruntime {
 
 namespace {
 
-constexpr std::size_t kMaxStatBytes = 4096, kMaxAuxvBytes = 4096;
-constexpr std::uint64_t kPageBytes = 4096;   // load addresses are at least this aligned
-constexpr std::size_t kStartTimeField = 19;  // of stat, counted from the state after the name
+constexpr std::size_t kMaxAuxvBytes = 4096;
+constexpr std::uint64_t kPageBytes = 4096;  // load addresses are at least this aligned
 
 FileIdentity identity_of(const struct stat& st) {
   return {st.st_dev, st.st_ino, static_cast<std::uint64_t>(st.st_size),
@@ -26,14 +25,9 @@ FileIdentity identity_of(const struct stat& st) {
 }
 
 Result<std::uint64_t> start_time_of(const std::string& proc) {
-  ASSIGN_OR_RETURN(const std::string stat, read_file(proc + "stat", kMaxStatBytes));
-  // The name may hold spaces and brackets; the last bracket ends it.
-  const std::size_t name_end = stat.rfind(") ");
-  if (name_end == std::string::npos) return fail(ErrorCode::kInvalid, proc + "stat");
-  const auto fields = split(std::string_view(stat).substr(name_end + 2), ' ');
-  const auto ticks = fields.size() > kStartTimeField ? parse_u64(fields[kStartTimeField]) : std::nullopt;
-  if (!ticks) return fail(ErrorCode::kInvalid, proc + "stat: start time");
-  return *ticks;
+  ASSIGN_OR_RETURN(const std::string stat, read_file(proc + "stat", ProcStat::kMaxBytes));
+  if (const auto ticks = ProcStat(stat).start_ticks()) return *ticks;
+  return fail(ErrorCode::kInvalid, proc + "stat: start time");
 }
 
 Result<std::uint64_t> entry_of(const std::string& proc) {
@@ -54,9 +48,10 @@ Result<FileIdentity> identify_file(int fd) {
   return identity_of(st);
 }
 
-Result<ProcessImage> read_process_image(int pid) {
-  const std::string proc = "/proc/" + std::to_string(pid) + "/";
+Result<ProcessImage> read_process_image(int pid, const std::string& proc_root) {
+  const std::string proc = proc_root + "/" + std::to_string(pid) + "/";
   ProcessImage image;
+  image.proc_root = proc_root;
   image.pid = pid;
   struct stat st;
   if (::stat((proc + "exe").c_str(), &st) != 0) return fail_errno(errno, "stat of " + proc + "exe");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/result.h"
 #include "goruntime/binary.h"
@@ -19,6 +20,7 @@ struct FileIdentity {
 
 // One execution of one program by one process: a pid is reused, and exec replaces the program.
 struct ProcessImage {
+  std::string proc_root = "/proc";  // where it was read, and under which number: another mount may number otherwise
   int pid = 0;
   std::uint64_t start_time_ticks = 0;  // field 22 of /proc/PID/stat
   FileIdentity exe;
@@ -26,8 +28,8 @@ struct ProcessImage {
   friend bool operator==(const ProcessImage&, const ProcessImage&) = default;
 };
 
-// Reads /proc/PID/{stat,exe,auxv}. kNotFound if the process is gone or a kernel thread.
-[[nodiscard]] Result<ProcessImage> read_process_image(int pid);
+// Reads PROC_ROOT/PID/{stat,exe,auxv}. kNotFound if the process is gone or a kernel thread.
+[[nodiscard]] Result<ProcessImage> read_process_image(int pid, const std::string& proc_root = "/proc");
 
 // What to add to the file's addresses. AT_ENTRY tells it in one small read, where the list of
 // mappings (which a hostile process can make 65,530 lines long) would have to be searched. An Error

@@ -8,7 +8,7 @@ namespace oomw {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 43> kReasons = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 40> kReasons = {{
     {"no_endpoint", "no pprof endpoint of this process was found on the known ports"},
     {"refused", "the pprof endpoint refused the connection"},
     {"timeout", "the profile did not arrive before the deadline"},
@@ -30,8 +30,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 43> kReasons
     {"32_bit", "a 32-bit Go program: only 64-bit ones can be read"},
     {"limit", "the heap profile has more than this daemon keeps"},
     {"no_space", "the profile could not be stored: the disk refused it, and it was larger than the memory kept for it"},
-    {"no_target", "no living process of the container was known"},
-    {"disk", "the profile could not be stored"},
     {"not_go", "not a Go program: only Go's runtime keeps a heap profile that can be read from outside"},
     {"linked_out", "the program does not use Go's heap profile, so the linker switched it off (rate 0 for good)"},
     {"rate_zero", "the program has set runtime.MemProfileRate to 0"},
@@ -39,7 +37,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 43> kReasons
     {"layout_unknown", "the records of this Go version's heap profile have a layout that is not known"},
     {"empty", "no allocation had been sampled yet"},
     {"rejected", "what lies where the heap profile should be does not verify"},
-    {"not_registered", "the process died before its heap profile was found"},
     {"no_walk", "the kernel program did not run in the dying process"},
     {"unsupported", "the kernel refuses the program that reads the dying process (bpf_loop came with 5.17)"},
     {"unreadable", "the memory of the process could not be read"},

@@ -23,6 +23,12 @@ bool was_gone_before(ProcessKey process, const KillEvidence& evidence, const Mem
   return state == nullptr || (state->exited_at && *state->exited_at < evidence.first);
 }
 
+// Of the container itself, or of nobody at a limit above it: an attempt in the time of an earlier container.
+bool is_of_earlier_life(const CaptureFinished& capture, const KillEvidence& evidence, const MemoryModel& model) {
+  const bool is_before = evidence.container_created && capture.started < *evidence.container_created;
+  return is_before && (capture.process.pid == 0 || model.is_under(capture.cgroup, evidence.container));
+}
+
 using Selected = std::vector<const CaptureFinished*>;  // oldest first
 
 void keep_newest(Selected& captures, std::size_t max) {
@@ -73,7 +79,8 @@ bool belongs(const CaptureFinished& capture, const KillEvidence& evidence, const
   if (capture.started > evidence.last) return false;
   const bool is_ours =
       (evidence.owner && capture.cgroup == evidence.owner) || model.is_under(capture.cgroup, evidence.container);
-  return is_ours && !was_gone_before(capture.process, evidence, model);
+  if (!is_ours || is_of_earlier_life(capture, evidence, model)) return false;
+  return !was_gone_before(capture.process, evidence, model);
 }
 
 std::vector<CaptureFinished> select_captures(const KillEvidence& evidence,

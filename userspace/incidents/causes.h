@@ -9,6 +9,7 @@
 namespace oomw {
 
 [[nodiscard]] std::optional<Finding> judge_node(const Evidence& evidence);
+[[nodiscard]] std::optional<Finding> judge_pod(const Evidence& evidence);
 [[nodiscard]] std::optional<Finding> judge_ancestor(const Evidence& evidence);
 [[nodiscard]] std::optional<Finding> judge_tmpfs(const Evidence& evidence);
 [[nodiscard]] std::optional<Finding> judge_page_cache(const Evidence& evidence);

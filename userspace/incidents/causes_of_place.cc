@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "incidents/causes.h"
+#include "incidents/limit_shares.h"
 
 namespace oomw {
 
@@ -46,6 +47,25 @@ double most_held(const Incident& incident, double at_end) {
 std::optional<Finding> judge_node(const Evidence& evidence) {
   if (evidence.incident.scope != "node") return std::nullopt;
   return Finding{"node", 0.9, {"the kernel was out of memory node-wide; no limit of a cgroup was hit"}};
+}
+
+// With four fifths of it the victim's container would have filled a limit of its own; its own cause is asked for then.
+std::optional<Finding> judge_pod(const Evidence& evidence) {
+  constexpr double kNearlyAll = 0.8, kConfidence = 0.9, kWithoutShares = 0.6;
+  constexpr std::size_t kMostNamed = 4;
+  const Incident& incident = evidence.incident;
+  if (incident.scope != "pod") return std::nullopt;
+  const auto held = victims_share(incident);
+  if (held && *held >= kNearlyAll) return std::nullopt;
+  Finding verdict{"pod_limit", held ? kConfidence : kWithoutShares};
+  verdict.why.push_back(fmt::format("the limit{} of the pod was filled by its containers together{}",
+                                    incident.limit_bytes ? " of " + human_bytes(*incident.limit_bytes) : "",
+                                    held ? ": " + shares_text(incident, kMostNamed) : ""));
+  if (held) {
+    verdict.why.push_back(
+        fmt::format("the container of the process that the kernel chose held {:.0f} % of it", *held * 100));
+  }
+  return verdict;
 }
 
 std::optional<Finding> judge_ancestor(const Evidence& evidence) {

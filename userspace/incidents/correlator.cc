@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "incidents/verdict.h"
-#include "model/kill_ledger.h"
+#include "model/limit_scope.h"
 
 namespace oomw {
 
@@ -102,6 +102,7 @@ OpenIncident* Correlator::lacking_this_name(const OomKill& kill, const MemoryMod
   OpenIncident* open = open_.that_lacks_a_name(model.cgroup_of(kill));
   if (open == nullptr || !open->evidence.counted) return nullptr;
   const UnobservedKills& counted = *open->evidence.counted;
+  if (counted.unwatched && kill.time > counted.until) return nullptr;  // it was before anybody watched
   const bool is_after = !counted.after || kill.time + config_.settle >= *counted.after;
   return is_after && kill.time <= counted.until + config_.amend ? open : nullptr;
 }
@@ -198,16 +199,17 @@ void Correlator::amend_those_about(CgroupId cgroup, MonotonicTime now, IsNews is
 void Correlator::on_context(const Event& event, const MemoryModel& model) {
   if (const auto* sample = std::get_if<MemorySampled>(&event); sample != nullptr && sample->detailed) {
     amend_those_about(sample->cgroup, sample->time, [&](const OpenIncident& open) {
-      return open.lacks_memory_stat && sample->cgroup == open.evidence.source;
+      return open.lacks_memory_stat && sample->cgroup == open.evidence.stat_source;
     });
   } else if (const auto* reclaim = std::get_if<ReclaimSampled>(&event)) {
     amend_those_about(reclaim->cgroup, reclaim->time, [&](const OpenIncident& open) {
-      return open.lacks_reclaim && reclaim->cgroup == open.evidence.source;
+      return open.lacks_reclaim && reclaim->cgroup == open.evidence.pressed;
     });
   } else if (const auto* identified = std::get_if<ContainerIdentified>(&event)) {
     amend_those_about(identified->cgroup, identified->time, [&](const OpenIncident& open) {
       return identified->cgroup == open.evidence.container || identified->cgroup == open.evidence.victim_cgroup;
     });
+    learn_about(identified->cgroup, identified->time, model);
   } else if (const auto* seen = std::get_if<ProcessSeen>(&event)) {
     on_process(*seen);
   } else if (const auto* created = std::get_if<CgroupCreated>(&event)) {
@@ -217,18 +219,25 @@ void Correlator::on_context(const Event& event, const MemoryModel& model) {
   }
 }
 
-// Only for kills that came before the API had told of their pod: what it says after them is another run.
+// Of the pod, and of the run that was killed: what is of another run facts_of() leaves out.
 void Correlator::on_pod(const PodSeen& pod, const MemoryModel& model) {
-  for (const PodContainer& container : pod.containers) {
-    const CgroupId cgroup = model.pods().cgroup_of(container.id);
-    if (cgroup) amend_those_about(cgroup, pod.time, [](const OpenIncident& open) { return !open.evidence.pod; });
+  for (const CgroupId cgroup : model.pods().cgroups_of(pod)) learn_about(cgroup, pod.time, model);
+}
+
+void Correlator::learn_about(CgroupId cgroup, MonotonicTime now, const MemoryModel& model) {
+  const std::vector<OpenIncident*> about = open_.of_container(cgroup);
+  const ContainerIdentity* who = about.empty() ? nullptr : model.identity_of(cgroup);
+  const auto facts = who == nullptr ? std::nullopt : model.pods().facts_of(*who);
+  if (!facts) return;
+  for (OpenIncident* open : about) {
+    if (open->evidence.learn(*facts) && open->written) amend_soon(*open, now);
   }
 }
 
 void Correlator::on_status(const StatusFinding& finding, MonotonicTime now) {
   OpenIncident* open = finding.victim.pid == 0 ? nullptr : open_.of_victim(finding.victim.pid);
   if (open == nullptr) return;
-  open->evidence.disagreement = finding;
+  if (!open->evidence.apply(finding)) return;
   if (open->written) amend_soon(*open, now);
 }
 
@@ -273,7 +282,11 @@ MonotonicTime Correlator::due_of(const OpenIncident& open) const {
   const KillEvidence& evidence = open.evidence;
   if (!open.written) return std::min(evidence.last + config_.settle, evidence.first + kMaxSettles * config_.settle);
   if (open.amend_due) return *open.amend_due;
-  return round_up(evidence.last + (open.resting ? config_.amend_walks : config_.amend), kRound);
+  return round_up(evidence.last + (open.resting ? longest_wait(evidence) : config_.amend), kRound);
+}
+
+Nanoseconds Correlator::longest_wait(const KillEvidence& evidence) const {
+  return evidence.is_in_pod ? std::max(config_.amend_walks, config_.amend_statuses) : config_.amend_walks;
 }
 
 Incident Correlator::build(KillEvidence& evidence, const MemoryModel& model, std::int64_t wall_offset_ns) const {
@@ -303,9 +316,9 @@ std::vector<Incident> Correlator::take_ready(MonotonicTime now, const MemoryMode
   return ready;
 }
 
-// Of victims and context first, of walks then.
+// Of victims and context first, of walks and statuses then.
 void Correlator::end_window(OpenIncident& open) {
-  if (open.resting || config_.amend_walks <= config_.amend) return open_.close(open);
+  if (open.resting || longest_wait(open.evidence) <= config_.amend) return open_.close(open);
   open_.rest(open);
   open_.schedule(open, due_of(open));
 }

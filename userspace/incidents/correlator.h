@@ -28,6 +28,8 @@ struct CorrelatorConfig {
   // Walks of the dying are decoded one after the other: 0.7 s for the largest on a quiet node, 7 s on
   // a busy one, and 256 may wait. A walk is its victim's alone, so late ones cannot be mistaken.
   Nanoseconds amend_walks = std::chrono::seconds(45);  // < MemoryModel::kLinger
+  // What a pod's status reports of this very run, which it names by its id: more than 20 s late were seen.
+  Nanoseconds amend_statuses = std::chrono::seconds(55);  // < MemoryModel::kLinger, > StatusJudge::kWindow
   Nanoseconds capture_lookback = std::chrono::minutes(30);
   // Between two victims of one group kill; 51 ms were seen in an emulated VM.
   Nanoseconds group_gap = std::chrono::seconds(1);
@@ -49,8 +51,8 @@ struct CorrelatorConfig {
 //     trigger within `settle`. Where a decision is known, time alone never joins;
 //   - a second report of the same victim (other source, or mark_victim twice) only fills gaps;
 //   - take_ready() gives an incident when it has settled, and again (same id, amended) when
-//     something that belongs to it arrived within `amend` of the last victim, or a victim's walk
-//     within `amend_walks`;
+//     something that belongs to it arrived within `amend` of the last victim, a victim's walk
+//     within `amend_walks`, or a status of the victim's run within `amend_statuses`;
 //   - every kill ends in an incident: of its own decision, or merged (merged_kills(), said in
 //     the incident), or else it is counted in lost_incidents();
 //   - one that only the kernel's count of a cgroup tells of is in an incident without a victim, one for each
@@ -69,6 +71,8 @@ class Correlator {
   [[nodiscard]] bool is_late_report(const OomKill& kill, const MemoryModel& model);
   // Where a kill that was told without its cgroup belongs, if one incident alone still lacks a name.
   [[nodiscard]] CgroupId only_place_that_lacks_a_name() const { return open_.only_place_that_lacks_a_name(); }
+  // A kill whose incident an earlier run has written: a further report of it is no news.
+  void pass_over(const OomKill& kill) { (void)seen_victims_.add(kill.victim, kill.time); }
   // Incidents due at `now`; wall_offset_ns = CLOCK_REALTIME - CLOCK_MONOTONIC.
   [[nodiscard]] std::vector<Incident> take_ready(MonotonicTime now, const MemoryModel& model,
                                                  std::int64_t wall_offset_ns);
@@ -99,6 +103,7 @@ class Correlator {
   void on_capture(const CaptureFinished& capture, const MemoryModel& model);
   void on_context(const Event& event, const MemoryModel& model);
   void on_pod(const PodSeen& pod, const MemoryModel& model);
+  void learn_about(CgroupId cgroup, MonotonicTime now, const MemoryModel& model);
   void on_created(const CgroupCreated& created);
   void on_trend(const TrendJudged& trend);
   void on_process(const ProcessSeen& seen);
@@ -109,6 +114,7 @@ class Correlator {
   void reschedule(OpenIncident& open, MonotonicTime now);
   void amend_soon(OpenIncident& open, MonotonicTime now);
   void end_window(OpenIncident& open);
+  [[nodiscard]] Nanoseconds longest_wait(const KillEvidence& evidence) const;
   void make_room();
   [[nodiscard]] OpenIncident* find_decision(const OomKill& kill, const MemoryModel& model);
   [[nodiscard]] bool is_same_group_kill(const KillEvidence& evidence, const OomKill& kill) const;

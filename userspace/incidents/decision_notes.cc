@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "incidents/decision_notes.h"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -55,13 +57,28 @@ std::string listed(const std::vector<OomKill>& kills) {
   return text;
 }
 
+// "2026-11-21T03:04:05Z"
+std::string second_of(MonotonicTime time, const KillEvidence& evidence) {
+  return to_rfc3339({time.ns + evidence.wall_offset_ns.value_or(0)}).substr(0, 19) + "Z";
+}
+
+std::string unwatched_note(const KillEvidence& evidence) {
+  const Unwatched& time = *evidence.unwatched;
+  const std::string from = time.from.ns > 0 ? second_of(time.from, evidence) : "the start of the node";
+  return fmt::format(
+      "time: {}; seen afterwards, because no daemon is known to have watched from {} to {}",
+      evidence.kills.empty() ? "when the kernel's count of kills in this cgroup was read" : "as the kernel log has it",
+      from, second_of(time.until, evidence));
+}
+
 std::vector<std::string> counted_notes(const KillEvidence& evidence) {
   const UnobservedKills& counted = *evidence.counted;
   std::string when = "time: when the kernel's count of kills in this cgroup was seen to have risen";
   if (counted.after) {
     when += fmt::format("; {:.3f} s before it had not", to_seconds(counted.until - *counted.after));
   }
-  std::vector<std::string> notes{std::move(when)};
+  std::vector<std::string> notes;
+  if (!evidence.unwatched) notes.push_back(std::move(when));
   if (evidence.unnamed != 0) {
     notes.push_back(
         fmt::format("victims: {} of those that the kernel counted here were named by nobody", evidence.unnamed));
@@ -91,6 +108,23 @@ std::string owner_note(const KillEvidence& evidence) {
   return "scope: no cgroup at its limit was found, so the node is taken to have run out; the kernel did not say so";
 }
 
+// What a limit above the container means for the figures.
+std::vector<std::string> place_notes(const KillEvidence& evidence) {
+  if (evidence.is_pods_of_one()) {
+    return {
+        "scope: the limit that was hit is the pod's, limit.owner_cgroup_path; it equals that of its only "
+        "container, as a kubelet sets it, and counts as the container's"};
+  }
+  const bool is_pods = evidence.scope == "pod";
+  if (!is_pods && evidence.scope != "ancestor") return {};
+  const std::string whose = is_pods ? "is its pod's" : "belongs to a cgroup above it";
+  std::vector<std::string> notes{"series.usage_bytes: the container's own; the limit that was hit " + whose};
+  if (is_pods)
+    notes.emplace_back(
+        "limit_shares.usage_bytes: each container's last reading up to the kill, or within 1 s after it");
+  return notes;
+}
+
 }  // namespace
 
 std::vector<std::string> victim_notes(const KillEvidence& evidence, const MemoryModel& model) {
@@ -98,6 +132,7 @@ std::vector<std::string> victim_notes(const KillEvidence& evidence, const Memory
   const bool is_merged = evidence.merged_decisions != 0;
   const OomKill& chosen = evidence.chosen();
   if (evidence.counted) notes = counted_notes(evidence);
+  if (evidence.unwatched) notes.insert(notes.begin(), unwatched_note(evidence));
   if (is_merged) {
     notes.push_back(fmt::format(
         "merged_decisions: {} further OOM decisions about this limit and container are counted here: they came faster "
@@ -129,6 +164,7 @@ std::vector<std::string> limit_notes(const KillEvidence& evidence, const MemoryM
                                 limit_text(change->from), limit_text(change->to),
                                 to_seconds(evidence.first - change->seen_at)));
   }
+  std::ranges::move(place_notes(evidence), std::back_inserter(notes));
   return notes;
 }
 

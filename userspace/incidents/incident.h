@@ -15,6 +15,7 @@
 #include "incidents/collector.h"
 #include "incidents/incident_trend.h"
 #include "incidents/incident_verdict.h"
+#include "model/workload.h"
 
 namespace oomw {
 
@@ -53,7 +54,8 @@ struct IncidentWatermark {
 // What the Kubernetes API told of the pod and the container, before the kill where it could.
 struct IncidentPod {
   std::string node, owner_kind, owner_name;
-  std::optional<std::uint32_t> restart_count;
+  Workload workload;                               // behind the owner; kind "" = none, or not known
+  std::optional<std::uint32_t> restart_count;      // of the run that was killed
   std::optional<PodTermination> last_termination;  // of an earlier run
   std::optional<std::uint64_t> memory_limit_bytes;
   // Where its status says otherwise than the kernel (StatusFinding).
@@ -66,11 +68,18 @@ struct OtherProcesses {
   std::int32_t lowest_oom_score_adj = 0;  // of them
 };
 
+// One container's part of a limit that is its pod's.
+struct LimitShare {
+  std::string container;
+  std::optional<std::uint64_t> usage_bytes;
+  std::optional<std::uint64_t> limit_bytes;  // its own; none: it has none, or it was not read
+};
+
 struct Incident {
   static constexpr int kSchemaVersion = 1;
   std::string id;     // "20261121T030405Z-1a2b3c4d": UTC second of the kill and 8 hex
   WallTime time;      // first victim marked
-  std::string scope;  // container | ancestor | node; "" = not known
+  std::string scope;  // container | pod | ancestor | node; "" = not known
   CgroupId cgroup;
   std::string cgroup_path;
   // Pod parts included. Of the first victim, the one that the kernel chose: a group kill may end other
@@ -88,6 +97,7 @@ struct Incident {
   std::optional<bool> trigger_same_cgroup;
   std::optional<std::uint64_t> limit_bytes;
   std::string limit_owner_cgroup_path;       // "" = not known or node
+  std::vector<LimitShare> limit_shares;      // scope pod only; the victim's container first
   std::optional<std::uint64_t> total_bytes;  // memory and swap that the OOM killer could choose from
   std::optional<std::uint64_t> usage_bytes;
   std::map<std::string, std::uint64_t> memory_stat;

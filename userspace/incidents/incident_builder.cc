@@ -8,8 +8,10 @@
 #include "base/text.h"
 #include "incidents/capture_reasons.h"
 #include "incidents/capture_selection.h"
+#include "incidents/container_life.h"
 #include "incidents/decision_notes.h"
 #include "incidents/incident_notes.h"
+#include "incidents/limit_shares.h"
 
 namespace oomw {
 
@@ -102,10 +104,11 @@ IncidentPod pod_of(const PodFacts& facts) {
   pod.node = facts.node;
   pod.owner_kind = facts.owner_kind;
   pod.owner_name = facts.owner_name;
-  if (!facts.container) return pod;
-  pod.restart_count = facts.container->restart_count;
-  pod.last_termination = facts.container->last_termination;
-  pod.memory_limit_bytes = facts.container->memory_limit_bytes;
+  pod.workload = facts.workload;
+  pod.restart_count = facts.restart_count;
+  pod.last_termination = facts.last_termination;
+  if (facts.container)
+    pod.memory_limit_bytes = facts.container->memory_limit_bytes;  // the pod's spec, the same in each run
   return pod;
 }
 
@@ -129,6 +132,9 @@ void Builder::who() {
   if (container == nullptr) return;
   incident_.cgroup_path = container->path;
   incident_.container = container->identity;
+  // Of a cgroup without an identity of its own what is above it is known: at least the pod.
+  const ContainerIdentity* who = model_.identity_of(evidence_.container);
+  if (who != nullptr && incident_.container == ContainerIdentity{}) incident_.container = *who;
 }
 
 void Builder::pod() {
@@ -138,14 +144,15 @@ void Builder::pod() {
   if (!facts) {
     if (!model_.pods().is_told()) return;  // incident_notes.cc says so
     for (const char* field : {"node", "restart_count", "last_termination"}) {
-      note(fmt::format("pod.{}: the Kubernetes API has not told of this pod", field));
+      note(fmt::format("pod.{}: the Kubernetes API has not reported this pod", field));
     }
     return;
   }
   incident_.pod = pod_of(*facts);
   if (!facts->labels.empty()) incident_.container.labels = std::move(facts->labels);
   if (facts->is_cut) note("pod.labels: not all are kept, this pod has too much of them or of containers");
-  if (!evidence_.pod) note("pod.restart_count: told " + ago(facts->told_at) + ": it may count this kill");
+  if (evidence_.status_at) note("pod.status: what was missing was reported " + ago(*evidence_.status_at));
+  if (evidence_.withdrawn) note("pod.disagreement: withdrawn: " + printable(evidence_.withdrawn->text));
   if (evidence_.disagreement) {
     incident_.pod->disagreement_kind = evidence_.disagreement->kind;
     incident_.pod->disagreement = evidence_.disagreement->text;
@@ -168,7 +175,7 @@ IncidentVictim Builder::victim_of(const OomKill& kill) const {
   victim.oom_score_adj = kill.victim_oom_score_adj;
   victim.rss = kill.victim_rss;
   if (const CgroupState* home = model_.find_cgroup(model_.cgroup_of(kill))) victim.cgroup_path = home->path;
-  if (const ProcessState* process = model_.find_process(kill.victim)) {
+  if (const ProcessState* process = kill.unwatched ? nullptr : model_.find_process(kill.victim)) {
     victim.process = process->key;
     if (victim.comm.empty()) victim.comm = process->comm;
     victim.exe = process->exe;
@@ -234,52 +241,57 @@ void Builder::limit() {
   incident_.limit_bytes = first().owner_limit_bytes ? first().owner_limit_bytes : evidence_.owner_limit_bytes;
   incident_.usage_bytes = first().owner_usage_bytes;
   incident_.total_bytes = first().total_bytes;
+  incident_.limit_shares = shares_of(evidence_, model_);
   note_all(limit_notes(evidence_, model_));
-  if (evidence_.scope == "ancestor") {
-    note("series.usage_bytes: the container's own; the limit that was hit belongs to a cgroup above it");
-  }
   usage_from_model(owner);
 }
 
 void Builder::usage_from_model(const CgroupState* owner) {
   if (evidence_.kills.empty()) return usage_before_count();
   if (owner == nullptr || !owner->sampled || incident_.usage_bytes || owner->sampled_at > evidence_.last) return;
+  // An older one of a pod's may be of an earlier container.
+  if (!evidence_.sharers.empty() && evidence_.container_created > owner->sampled_at) return;
   incident_.usage_bytes = owner->usage_bytes;
   note("usage_bytes: read " + ago(owner->sampled_at));
 }
 
 void Builder::memory_stat(Nanoseconds amend) {
+  if (evidence_.unwatched) return;
   incident_.memory_stat = evidence_.memory_stat;
   MonotonicTime read_at = evidence_.memory_stat_at;
-  const bool may_read = source_ != nullptr && source_->memory_stat_at <= evidence_.first + amend;
+  const CgroupState* source = model_.find_cgroup(evidence_.stat_source);
+  const bool is_of_old = source != nullptr && evidence_.container_created > source->memory_stat_at;
+  const bool may_read = source != nullptr && !is_of_old && source->memory_stat_at <= evidence_.first + amend;
   if (incident_.memory_stat.empty() && may_read) {
-    incident_.memory_stat = source_->memory_stat;
-    read_at = source_->memory_stat_at;
+    incident_.memory_stat = source->memory_stat;
+    read_at = source->memory_stat_at;
   }
   if (!incident_.memory_stat.empty()) note("memory_stat: read " + ago(read_at));
 }
 
-// Where the limit is, there the pressure was: with an ancestor's limit, at the ancestor.
+// Where the limit is, there the pressure was: with a limit above the container, in the cgroup that it belongs to.
 void Builder::pressure(Nanoseconds amend) {
-  const bool is_above = evidence_.scope == "ancestor";
-  const CgroupState* pressed = is_above ? model_.find_cgroup(evidence_.owner) : source_;
-  if (!is_above) incident_.reclaim = evidence_.reclaim;
+  if (evidence_.unwatched) return;
+  for (const WatermarkCrossed& mark : crossings_of(evidence_, model_)) {
+    incident_.watermarks.push_back({wall(mark.time), std::string(to_string(mark.reason)), mark.level_percent,
+                                    mark.usage_bytes, lead_of(mark.time)});
+  }
+  incident_.reclaim = evidence_.reclaim;
+  const CgroupState* pressed = model_.find_cgroup(evidence_.pressed);
   if (pressed == nullptr) return;
+  const bool is_above = evidence_.scope == "ancestor" || evidence_.scope == "pod";
   if (is_above) note("pressure.watermarks: of the cgroup whose limit was hit, as is all of pressure");
   const bool is_current = pressed->reclaim && pressed->reclaim->time <= evidence_.first + kReclaimAfterKill;
   const bool is_late = pressed->reclaim && pressed->reclaim->time > evidence_.first + amend;
   if (is_current || (!incident_.reclaim && !is_late)) incident_.reclaim = pressed->reclaim;
-  for (const WatermarkCrossed& mark : pressed->watermarks) {
-    if (mark.time > evidence_.first) continue;
-    incident_.watermarks.push_back({wall(mark.time), std::string(to_string(mark.reason)), mark.level_percent,
-                                    mark.usage_bytes, lead_of(mark.time)});
-  }
+  if (incident_.reclaim) incident_.reclaim = since_begin(*incident_.reclaim, evidence_, model_);
 }
 
 void Builder::series(Nanoseconds amend) {
-  if (source_ == nullptr) return;
-  for (const SeriesPoint& point : source_->series.points()) {
-    if (point.time > evidence_.first + amend) break;
+  if (evidence_.unwatched) return;
+  const UsedSeries used = series_of(evidence_, model_, evidence_.first + amend);
+  if (used.is_pods) note("series.usage_bytes: the pod's since this container began; it was not read itself in time");
+  for (const SeriesPoint& point : used.points) {
     incident_.series.push_back({wall(point.time), point.usage_bytes, point.nonreclaimable_bytes});
   }
 }
@@ -324,6 +336,7 @@ void Builder::coverage() {
 
 void Builder::explain_no_capture() {
   if (best_capture(incident_) != nullptr) return;
+  if (evidence_.unwatched) return note("captures: none: no daemon is known to have watched at the kill");
   std::string why;
   for (const IncidentCapture& attempt : incident_.captures) {
     const std::string_view meaning = explain_capture_reason(attempt.reason);
@@ -346,6 +359,7 @@ void Builder::explain_no_capture() {
 
 Incident build_incident(const KillEvidence& evidence, const std::vector<const CaptureFinished*>& captures,
                         const MemoryModel& model, const CaptureSelection& selection) {
+  if (evidence.unwatched) return Builder(evidence, model).build({}, selection);
   return Builder(evidence, model).build(select_captures(evidence, captures, model, selection), selection);
 }
 

@@ -58,6 +58,11 @@ Json owner_json(const IncidentPod& pod) {
   return {{"kind", text(pod.owner_kind)}, {"name", text_or_null(pod.owner_name)}};
 }
 
+Json workload_json(const Workload& workload) {
+  if (workload.kind.empty()) return nullptr;
+  return {{"kind", text(workload.kind)}, {"name", text(workload.name)}, {"evidence", text(workload.evidence)}};
+}
+
 Json pod_json(const Incident& incident) {
   const ContainerIdentity& who = incident.container;
   if (who.pod_name.empty() && who.pod_uid.empty()) return nullptr;
@@ -73,6 +78,7 @@ Json pod_json(const Incident& incident) {
                {"last_termination", termination_json(pod.last_termination)}};
   if (!incident.pod) return json;
   json["owner"] = owner_json(pod);
+  json["workload"] = workload_json(pod.workload);
   if (pod.memory_limit_bytes) json["memory_limit_bytes"] = *pod.memory_limit_bytes;
   if (pod.disagreement.empty()) return json;  // none is no gap
   json["disagreement"] = {{"kind", text(pod.disagreement_kind)}, {"text", text(pod.disagreement)}};
@@ -116,6 +122,16 @@ Json limit_json(const Incident& incident) {
                {"owner_cgroup_path", text_or_null(incident.limit_owner_cgroup_path)}};
   // Of a cgroup it is the limit over again, with swap where that is counted apart: no gap to speak of.
   if (incident.total_bytes || incident.scope == "node") json["total_bytes"] = or_null(incident.total_bytes);
+  return json;
+}
+
+Json shares_json(const std::vector<LimitShare>& shares) {
+  Json json = Json::array();
+  for (const LimitShare& share : shares) {
+    json.push_back({{"container", text_or_null(share.container)},
+                    {"usage_bytes", or_null(share.usage_bytes)},
+                    {"limit_bytes", or_null(share.limit_bytes)}});
+  }
   return json;
 }
 
@@ -245,6 +261,7 @@ std::string to_json(const Incident& incident) {
   // A kill of single processes has no group to know.
   const bool is_group_kill = incident.oom_group || !incident.oom_group_cgroup_path.empty();
   if (is_group_kill) json["oom_group_cgroup_path"] = text_or_null(incident.oom_group_cgroup_path);
+  if (!incident.limit_shares.empty()) json["limit_shares"] = shares_json(incident.limit_shares);
   if (incident.others) {
     json["other_processes"] = {{"count", incident.others->count},
                                {"lowest_oom_score_adj", incident.others->lowest_oom_score_adj}};

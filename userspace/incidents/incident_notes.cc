@@ -36,22 +36,35 @@ std::vector<Gap> victim_gaps(const Incident& incident) {
   };
 }
 
+const char* why_no_workload(const Incident& incident) {
+  const std::string owner = incident.pod ? incident.pod->owner_kind : "";
+  if (owner.empty()) return "none: no controller owns the pod";
+  if (owner == "Node") return "none: a static pod, made from a file on its node";
+  return "not known: the pod's labels do not show what is behind its owner";
+}
+
 std::vector<Gap> context_gaps(const Incident& incident) {
   const ContainerIdentity& who = incident.container;
   const bool is_pod = !who.pod_uid.empty() || !who.pod_name.empty();
+  const bool is_first_run =
+      incident.pod && !incident.pod->last_termination && incident.pod->restart_count == std::uint32_t{0};
   return {
       {who.id.empty(), "container.id", "no container is known for this cgroup"},
       {who.name.empty(), "container.name", "no container runtime told a name"},
       {who.image.empty(), "container.image", "no container runtime told an image"},
       {!is_pod, "pod", "not a Kubernetes pod as far as its cgroup and container runtime say"},
-      {is_pod && (who.pod_name.empty() || who.pod_namespace.empty()), "pod.name", "no container runtime told it"},
+      {is_pod && (who.pod_name.empty() || who.pod_namespace.empty()), "pod.name",
+       "neither the container runtime nor the Kubernetes API reported it"},
       {is_pod && !incident.pod, "pod.node", "the Kubernetes API was not asked"},
       {is_pod && !incident.pod, "pod.restart_count", "the Kubernetes API was not asked"},
       {is_pod && !incident.pod, "pod.last_termination", "the Kubernetes API was not asked"},
-      {incident.pod && !incident.pod->restart_count, "pod.restart_count", "not told of this container"},
-      {incident.pod && !incident.pod->last_termination, "pod.last_termination",
-       "none: as far as the API tells, the container had not ended before"},
+      {incident.pod && !incident.pod->restart_count, "pod.restart_count",
+       "not known: no status of the run that was killed has come"},
+      {is_first_run, "pod.last_termination", "none: as far as the API tells, the container had not ended before"},
+      {incident.pod && !is_first_run && !incident.pod->last_termination, "pod.last_termination",
+       "not known: no status of the run that was killed reports the end of the one before it"},
       {incident.pod && incident.pod->owner_kind.empty(), "pod.owner", "none: no controller owns the pod"},
+      {incident.pod && incident.pod->workload.kind.empty(), "pod.workload", why_no_workload(incident)},
       {incident.scope.empty(), "scope", "nothing told whose limit it was"},
       {incident.cgroup_path.empty(), "container.cgroup_path", "not known"},
       {!incident.trigger_pid, "trigger.pid", "the kernel's report did not name the allocating process"},
@@ -63,6 +76,10 @@ std::vector<Gap> context_gaps(const Incident& incident) {
       {incident.limit_owner_cgroup_path.empty() && incident.scope != "node", "limit.owner_cgroup_path", "not known"},
       {incident.limit_owner_cgroup_path.empty() && incident.scope == "node", "limit.owner_cgroup_path",
        "the node itself was out of memory"},
+      {std::ranges::any_of(incident.limit_shares, [](const LimitShare& s) { return !s.usage_bytes; }),
+       "limit_shares.usage_bytes", "not every container was read in time"},
+      {std::ranges::any_of(incident.limit_shares, [](const LimitShare& s) { return !s.limit_bytes; }),
+       "limit_shares.limit_bytes", "a container without a limit of its own, or none was read"},
       {!incident.usage_bytes, "usage_bytes", "not known"},
   };
 }

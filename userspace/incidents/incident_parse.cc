@@ -40,6 +40,11 @@ IncidentPod read_status(JsonReader json) {
     owner.read("kind", pod.owner_kind);
     owner.read("name", pod.owner_name);
   });
+  json.object("workload", [&](JsonReader workload) {
+    workload.read("kind", pod.workload.kind);
+    workload.read("name", pod.workload.name);
+    workload.read("evidence", pod.workload.evidence);
+  });
   json.object("last_termination", [&](JsonReader end) {
     PodTermination& last = pod.last_termination.emplace();
     end.read("reason", last.reason);
@@ -144,6 +149,14 @@ Incident::Point read_point(JsonReader json) {
   return point;
 }
 
+LimitShare read_share(JsonReader json) {
+  LimitShare share;
+  json.read("container", share.container);
+  json.read("usage_bytes", share.usage_bytes);
+  json.read("limit_bytes", share.limit_bytes);
+  return share;
+}
+
 void read_verdict(JsonReader& json, IncidentVerdict& verdict) {
   json.require("cause", verdict.cause);
   json.read("confidence", verdict.confidence);
@@ -217,6 +230,8 @@ void read_incident(JsonReader json, Incident& incident) {
     limit.read("owner_cgroup_path", incident.limit_owner_cgroup_path);
     limit.read("total_bytes", incident.total_bytes);
   });
+  json.objects("limit_shares", kMaxItems,
+               [&](JsonReader share) { incident.limit_shares.push_back(read_share(share)); });
   json.read("oom_group_cgroup_path", incident.oom_group_cgroup_path);
   json.read("usage_bytes", incident.usage_bytes);
   json.read("memory_stat", incident.memory_stat);

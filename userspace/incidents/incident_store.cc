@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "incidents/capture_top.h"
 #include "incidents/directory_names.h"
+#include "incidents/incident_size.h"
 #include "incidents/timeline_svg.h"
 
 namespace oomw {
@@ -22,7 +23,6 @@ namespace {
 
 constexpr std::size_t kMaxIncidents = 10'000;
 constexpr std::size_t kMaxEntries = IncidentIndex::kMaxEntries;
-constexpr std::size_t kMaxJsonBytes = 4u << 20;
 constexpr const char* kJsonName = "incident.json";
 constexpr const char* kReportName = "report.md";
 constexpr const char* kGrowthName = "growth-diff.txt";
@@ -131,6 +131,7 @@ unsigned next_capture_number(const std::string& directory) {
 IncidentStore::IncidentStore(std::string data_dir) : root_(std::move(data_dir) + "/incidents"), index_(root_) {}
 
 Result<std::string> IncidentStore::write(Incident incident, const Place& place) {
+  bound_serialised(incident);
   RETURN_IF_ERROR(make_directories(root_, 0700));
   const std::string name = existing_directory(incident);
   const WallTime time = incident.time;
@@ -188,7 +189,7 @@ Result<Incident> IncidentStore::load(const std::string& name) const {
   struct stat status {};
   if (::fstatat(dir.get(), kJsonName, &status, AT_SYMLINK_NOFOLLOW) != 0) return fail_errno(errno, path);
   if (!S_ISREG(status.st_mode)) return fail(ErrorCode::kInvalid, "incident.json is not a plain file");
-  ASSIGN_OR_RETURN(const std::string text, read_file_at(dir.get(), kJsonName, kMaxJsonBytes));
+  ASSIGN_OR_RETURN(const std::string text, read_file_at(dir.get(), kJsonName, kMaxReadIncidentBytes));
   ASSIGN_OR_RETURN(Incident incident, incident_from_json(text));
   if (incident.id != id_of_directory(name)) return fail(ErrorCode::kInvalid, "its id is not that of the directory");
   return incident;

@@ -34,9 +34,15 @@ struct KillEvidence {
   CgroupId victim_cgroup;
   CgroupId owner;      // whose limit: as reported, else the one nearest to full; none = node
   CgroupId group;      // killed whole: memory.oom.group; none = each victim for itself
-  std::string scope;   // container | ancestor | node; "" = not known
+  std::string scope;   // container | pod | ancestor | node; "" = not known
   CgroupId container;  // the first victim's container, else its own cgroup
-  CgroupId source;     // where series, watermarks, reclaim and memory_stat come from
+  // The pod's containers at that time, the victim's first, where the pod's limit was hit; else empty.
+  std::vector<CgroupId> sharers;
+  // What came before it is of an earlier container; none: it was there before us.
+  std::optional<MonotonicTime> container_created;
+  CgroupId source;       // where the series comes from: what the container itself used
+  CgroupId pressed;      // where watermarks and reclaim come from: whose limit it was
+  CgroupId stat_source;  // where memory_stat comes from: the pod's, where its one container fills it, else `source`
   // The owner's, as last read before or told at the kill; the kernel's own figure is in kills.
   std::optional<std::uint64_t> owner_limit_bytes;
   std::optional<LimitChange> limit_change;
@@ -44,9 +50,14 @@ struct KillEvidence {
   MonotonicTime memory_stat_at;
   std::optional<ReclaimSampled> reclaim;
   std::map<std::string, std::uint64_t> lost;
-  std::optional<PodFacts> pod;  // as told before the kill
+  std::optional<PodFacts> pod;             // as reported before the kill, gaps filled by what came after it
+  std::optional<MonotonicTime> status_at;  // when a report after the kill filled one; none: none did
+  bool is_in_pod = false;                  // whether or not the API knows of the pod
   std::optional<StatusFinding> disagreement;
-  std::optional<TrendJudged> trend;  // of the first victim's heap
+  std::optional<StatusFinding> withdrawn;  // the last that a late status took back
+  std::optional<TrendJudged> trend;        // of the first victim's heap
+  // Seen afterwards: readings of the model are from after the kill, and none of them is evidence.
+  std::optional<Unwatched> unwatched;
   // CLOCK_REALTIME - CLOCK_MONOTONIC when first built: a clock step must not change the id.
   std::optional<std::int64_t> wall_offset_ns;
 
@@ -59,6 +70,12 @@ struct KillEvidence {
   void add(const OomKill& kill);
   // A late report of one that was only counted.
   void name_one(const OomKill& kill, const MemoryModel& model);
+  // A status that came after the kill. True if it tells something new of this run or its pod.
+  bool learn(const PodFacts& later);
+  // A claim about this kill, or its withdrawal. False: nothing to take back.
+  bool apply(const StatusFinding& finding);
+  // The limit is the pod's and counts as the container's.
+  [[nodiscard]] bool is_pods_of_one() const { return !sharers.empty() && scope == "container"; }
 
   OomKill nobody;  // only where `counted`
 };

@@ -39,6 +39,25 @@ void read_counted(JsonReader& json, LedgerState& state) {
   }
 }
 
+void read_heard(JsonReader json, LedgerState& state) {
+  HeardUntil& heard = state.heard.emplace();
+  json.require("until_ns", heard.until.ns);
+  json.objects("kills", HeardKills::kMax, [&](JsonReader listed) {
+    HeardKill& kill = heard.kills.emplace_back();
+    listed.require("pid", kill.pid);
+    listed.require("time_ns", kill.time.ns);
+    listed.read("written", kill.is_written);
+  });
+}
+
+nlohmann::ordered_json json_of(const HeardUntil& heard) {
+  nlohmann::ordered_json kills = nlohmann::ordered_json::array();
+  for (const HeardKill& kill : heard.kills) {
+    kills.push_back({{"pid", kill.pid}, {"time_ns", kill.time.ns}, {"written", kill.is_written}});
+  }
+  return {{"until_ns", heard.until.ns}, {"kills", std::move(kills)}};
+}
+
 }  // namespace
 
 Result<LedgerState> load_ledger(const std::string& data_dir) {
@@ -55,6 +74,7 @@ Result<LedgerState> load_ledger(const std::string& data_dir) {
   reader.require("boot_id", state.boot_id);
   reader.objects("kills", kMaxSets, [&](JsonReader kills) { read_kills(kills, state.ledger); });
   read_counted(reader, state);
+  reader.object("heard", [&](JsonReader heard) { read_heard(std::move(heard), state); });
   if (error) return tl::make_unexpected(std::move(*error).with_context(path));
   return state;
 }
@@ -70,10 +90,11 @@ Result<> save_ledger(const std::string& data_dir, const LedgerState& state) {
   }
   nlohmann::ordered_json counted = nlohmann::ordered_json::object();
   for (const auto& [id, count] : state.counted_by_cgroup) counted[std::to_string(id)] = count;
-  const nlohmann::ordered_json json = {{"version", kVersion},
-                                       {"boot_id", to_valid_utf8(state.boot_id)},
-                                       {"kills", std::move(kills)},
-                                       {"counted_by_cgroup", std::move(counted)}};
+  nlohmann::ordered_json json = {{"version", kVersion},
+                                 {"boot_id", to_valid_utf8(state.boot_id)},
+                                 {"kills", std::move(kills)},
+                                 {"counted_by_cgroup", std::move(counted)}};
+  if (state.heard) json["heard"] = json_of(*state.heard);
   RETURN_IF_ERROR(make_directories(data_dir, 0700));
   return write_file_atomic(path_in(data_dir), to_json_text(json, 1) + "\n");
 }

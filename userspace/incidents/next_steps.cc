@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "incidents/limit_shares.h"
 #include "incidents/shell_word.h"
 #include "incidents/verdict_evidence.h"
 
@@ -64,15 +65,11 @@ NextStep look_at_best(const Incident& incident) {
           {fmt::format("go tool pprof -top {}", file), fmt::format("oomwitness render --png {} -o heap.svg", file)}};
 }
 
-// "deployment/cart": what kubectl changes, not the pod, which the change replaces. A ReplicaSet's Deployment is its
-// name without the hash.
+// "deployment/cart": what kubectl changes, not the pod, which the change replaces.
 std::string workload_of(const Incident& incident) {
-  if (!incident.pod || incident.pod->owner_kind.empty()) return "";
-  std::string kind = incident.pod->owner_kind, name = incident.pod->owner_name;
-  if (kind == "ReplicaSet" && name.rfind('-') != std::string::npos) {
-    kind = "deployment";
-    name.resize(name.rfind('-'));
-  }
+  if (!incident.pod || incident.pod->workload.kind.empty()) return "";
+  std::string kind = incident.pod->workload.kind;
+  const std::string& name = incident.pod->workload.name;
   std::ranges::transform(kind, kind.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return shell_word(kind + "/" + name);
 }
@@ -81,9 +78,21 @@ std::string kubectl(const Incident& incident, const std::string& verb) {
   return fmt::format("kubectl -n {} {}", shell_word(incident.container.pod_namespace), verb);
 }
 
+// A pod whose limit is not the sum of its containers' has one of its own (spec.resources).
+std::string set_pods_limit_command(const Incident& incident, std::uint64_t mib) {
+  const std::string workload = workload_of(incident);
+  const std::string patch =
+      fmt::format(R"({{"spec":{{"template":{{"spec":{{"resources":{{"limits":{{"memory":"{}Mi"}}}}}}}}}}}})", mib);
+  return kubectl(incident, fmt::format("patch {} --type merge -p {}", workload.empty() ? "deployment/NAME" : workload,
+                                       shell_word(patch)));
+}
+
 std::string set_limit_command(const Incident& incident, std::uint64_t bytes) {
   const ContainerIdentity& who = incident.container;
   const std::uint64_t mib = bytes >> 20;
+  if (incident.scope == "pod" && !who.pod_name.empty() && !is_sum_of_containers(incident)) {
+    return set_pods_limit_command(incident, mib);
+  }
   if (!who.pod_name.empty()) {
     const std::string workload = workload_of(incident);
     return kubectl(incident, fmt::format("set resources {} -c {} --limits=memory={}Mi",
@@ -198,6 +207,24 @@ Steps for_sibling(const Incident& incident) {
                    : what}}};
 }
 
+// Who holds most first; and what makes the limit larger depends on whose it is.
+Steps for_pod(const Incident& incident) {
+  const ContainerIdentity& who = incident.container;
+  const bool is_named = !who.pod_name.empty();
+  const std::string top = is_named ? kubectl(incident, fmt::format("top pod {} --containers", shell_word(who.pod_name)))
+                                   : "systemd-cgtop -m -n 1 " + shell_word(incident.limit_owner_cgroup_path);
+  Steps steps = {
+      {"The pod's containers share this limit (limit_shares). Which of them holds it, while it runs:", {top}},
+      look_at_best(incident)};
+  const bool is_sum = is_sum_of_containers(incident);
+  steps.push_back({is_sum
+                       ? "The pod's limit is the sum of its containers': a larger one of any of them makes it larger."
+                       : "The pod's limit is its own, not a container's: give the pod more (spec.resources), or one "
+                         "that holds much a limit that leaves room for the others.",
+                   {}});
+  return steps;
+}
+
 Steps for_ancestor(const Incident& incident) {
   const std::string& path = incident.limit_owner_cgroup_path;
   if (path.empty()) return {};
@@ -232,13 +259,14 @@ void add_collector(const Incident& incident, Steps& steps) {
   }
 }
 
-constexpr std::array<std::pair<std::string_view, Steps (*)(const Incident&)>, 8> kByCause = {
+constexpr std::array<std::pair<std::string_view, Steps (*)(const Incident&)>, 9> kByCause = {
     {{"leak", for_leak},
      {"spike", for_spike},
      {"undersized", for_undersized},
      {"off_heap", for_off_heap},
      {"page_cache_or_tmpfs", for_files},
      {"sibling", for_sibling},
+     {"pod_limit", for_pod},
      {"ancestor_limit", for_ancestor},
      {"node", for_node}}};
 

@@ -20,6 +20,7 @@ OpenIncident& OpenIncidents::open(KillEvidence evidence) {
   incident.number = number;
   incident.evidence = std::move(evidence);
   index_places(incident);
+  by_container_.add(incident.evidence.container, number);
   if (!incident.evidence.kills.empty()) index_victim(incident, incident.evidence.chosen());
   if (incident.evidence.unnamed != 0) nameless_.emplace(number, incident.evidence.victim_cgroup);
   agenda_.emplace(incident.due, number);
@@ -92,6 +93,7 @@ void OpenIncidents::close(OpenIncident& incident) {
     const auto listed = by_victim_.find(kill.victim.pid);
     if (listed != by_victim_.end() && listed->second == incident.number) by_victim_.erase(listed);
   }
+  by_container_.remove(incident.evidence.container, incident.number);
   agenda_.erase({incident.due, incident.number});
   open_.erase(incident.number);
 }

@@ -37,7 +37,7 @@ struct OpenIncident {
 //   - no call walks over all of them: each costs O(log n) for every incident it gives, and gives at
 //     most kMaxGiven (the newest); looked_at() counts those given, for tests;
 //   - pointers stay valid until close() of that very incident;
-//   - one that rests is found by its victims alone.
+//   - one that rests is found by its victims and its container alone.
 class OpenIncidents {
  public:
   // Of one cgroup, decisions within one amend window; more are a flood, in which only the newest
@@ -61,6 +61,8 @@ class OpenIncidents {
   [[nodiscard]] std::vector<OpenIncident*> of_group(CgroupId group) { return given(by_group_, group); }
   // Those whose owner, container, victim's cgroup or source of figures it is.
   [[nodiscard]] std::vector<OpenIncident*> about(CgroupId cgroup) { return given(by_cgroup_, cgroup); }
+  // Those of this very container; also those that rest, for a status of its pod may come late.
+  [[nodiscard]] std::vector<OpenIncident*> of_container(CgroupId container) { return given(by_container_, container); }
   // How many have this owner and this container.
   [[nodiscard]] std::size_t count_at(CgroupId owner, CgroupId container) const;
   // Lets the newest of those (there is one) stand for another decision too, told by `kill`.
@@ -93,6 +95,7 @@ class OpenIncidents {
   NumberIndex<CgroupId> by_group_;
   NumberIndex<CgroupId> by_cgroup_;
   NumberIndex<Place> by_place_;
+  NumberIndex<CgroupId> by_container_;
   std::map<std::uint64_t, CgroupId> nameless_;  // those that count a victim whom nobody named
   std::set<std::pair<MonotonicTime, std::uint64_t>> agenda_;
   std::uint64_t looked_at_ = 0;

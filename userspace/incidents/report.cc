@@ -12,6 +12,7 @@
 #include "incidents/collector_report.h"
 #include "incidents/incident.h"
 #include "incidents/incident_notes.h"
+#include "incidents/limit_shares.h"
 #include "incidents/reconciliation.h"
 #include "incidents/report_story.h"
 #include "incidents/report_verdict.h"
@@ -185,8 +186,8 @@ std::string gaps_section(const Incident& incident) {
 std::string to_markdown(const Incident& incident, const ProfileTexts& profiles) {
   return fmt::format("# OOM kill in {}\n\n", place_text(incident)) + verdict_section(incident) +
          next_steps_section(incident) + fmt::format("## What happened\n\n{}\n\n", story_text(incident)) +
-         timeline_section(incident) + growth_section(profiles.growth) + trend_section(incident) +
-         (incident.collector ? collector_section(*incident.collector) : "") +
+         shares_section(incident) + timeline_section(incident) + growth_section(profiles.growth) +
+         trend_section(incident) + (incident.collector ? collector_section(*incident.collector) : "") +
          reconciliation_section(reconcile(incident)) + victims_section(incident) + pressure_section(incident) +
          captures_section(incident) + tops_section(profiles.tops) + gaps_section(incident) +
          fmt::format("This report again:\n\n    oomwitness show {}\n", to_file_component(incident.id));

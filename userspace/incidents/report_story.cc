@@ -46,6 +46,11 @@ std::string limit_text(const Incident& incident) {
   const std::string size = incident.limit_bytes ? " of " + human_bytes(*incident.limit_bytes) : "";
   if (incident.scope.empty()) return "memory ran out, of which nobody told whose limit it was";
   if (incident.scope == "node") return "the node itself had run out of memory";
+  if (incident.scope == "pod") {
+    const std::size_t containers = incident.limit_shares.size();
+    const std::string who = containers > 1 ? fmt::format(", which its {} containers share,", containers) : "";
+    return fmt::format("the limit{} of its pod{} was used up", size, who);
+  }
   if (incident.scope == "ancestor") {
     return fmt::format("a limit{} above it was used up, that of {}", size,
                        incident.limit_owner_cgroup_path.empty() ? "a cgroup that is not known"
@@ -103,10 +108,23 @@ std::string place_text(const Incident& incident) {
   return incident.cgroup_path.empty() ? "a cgroup that is not known" : "cgroup " + to_markdown(incident.cgroup_path);
 }
 
+// What the pod belongs to, and how often this container was started before.
+std::string workload_text(const Incident& incident) {
+  if (!incident.pod) return "";
+  const std::string workload = to_text(incident.pod->workload);
+  std::string text = workload.empty() ? "" : ", a pod of " + to_markdown(workload, 300) + ",";
+  if (const auto restarts = incident.pod->restart_count; restarts && *restarts > 0) {
+    text +=
+        fmt::format("{} in its run after {} restart{}", text.empty() ? "," : "", *restarts, *restarts == 1 ? "" : "s");
+    text += ",";
+  }
+  return text;
+}
+
 std::string story_text(const Incident& incident) {
-  return fmt::format("At {} the kernel killed {} in {} because {}. {}{} {}", to_rfc3339(incident.time),
-                     victims_text(incident), place_text(incident), limit_text(incident), group_text(incident),
-                     growth_text(incident), memory_text(incident));
+  return fmt::format("At {} the kernel killed {} in {}{} because {}. {}{} {}", to_rfc3339(incident.time),
+                     victims_text(incident), place_text(incident), workload_text(incident), limit_text(incident),
+                     group_text(incident), growth_text(incident), memory_text(incident));
 }
 
 }  // namespace oomw

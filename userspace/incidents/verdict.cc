@@ -18,7 +18,8 @@ struct Row {
   int rank;
   std::optional<Finding> (*judge)(const Evidence&);
 };
-constexpr std::array<Row, 10> kRows = {{{0, judge_node},
+constexpr std::array<Row, 11> kRows = {{{0, judge_node},
+                                        {0, judge_pod},
                                         {0, judge_ancestor},
                                         {1, judge_tmpfs},
                                         {1, judge_page_cache},

@@ -16,7 +16,10 @@ namespace oomw {
 //
 //   rank cause               what it takes                                                      confidence
 //   0    node                the node was out of memory, not a cgroup                            0.9
-//   0    ancestor_limit      the limit that was hit is above the container                       0.9
+//   0    pod_limit           the limit that was hit is the pod's, and not counted as one container's
+//                            (model/limit_scope.h); the victim's container held less than 0.8 of it 0.9
+//                            ... and how much each of them held is not known                     0.6
+//   0    ancestor_limit      the limit that was hit is another one above the container           0.9
 //   1    page_cache_or_tmpfs shmem is half of the usage                                          0.8
 //                            page cache that the victims' memory leaves room for is half of it   0.7
 //   2    sibling             other processes of the container held more than the victims; not

@@ -183,11 +183,11 @@ void KernelSource::forget(CgroupId cgroup) {
   }
 }
 
-std::map<std::string, std::uint64_t> KernelSource::lost() const {
+LostCounts KernelSource::lost() const {
   auto lost = read_lost(impl_->maps.fd("lost"), impl_->possible_cpus);
-  lost["decode"] = impl_->ring ? impl_->ring->undecodable() : 0;
-  lost["program_missed"] = impl_->missed_runs.total(impl_->programs);
-  lost["go_targets"] = impl_->go_heap ? impl_->go_heap->targets_lost() : 0;
+  lost[LostStage::kDecode] = impl_->ring ? impl_->ring->undecodable() : 0;
+  lost[LostStage::kProgramMissed] = impl_->missed_runs.total(impl_->programs);
+  lost[LostStage::kGoTargets] = impl_->go_heap ? impl_->go_heap->targets_lost() : 0;
   return lost;
 }
 

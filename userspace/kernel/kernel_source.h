@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "events/event.h"
+#include "events/lost_stage.h"
 #include "kernel/go_heap.h"
 #include "kernel/resting_hook.h"
 
@@ -74,14 +75,14 @@ class KernelSource {
 
   [[nodiscard]] int ring_fd() const;  // epoll fd, readable when records wait; -1 without programs
   // Decodes what waits, at most max_records; returns how many were taken. Undecodable records
-  // are counted in lost() as "decode".
+  // are counted in lost().
   std::size_t drain(const std::function<void(Event)>& deliver, std::size_t max_records);
 
   [[nodiscard]] std::optional<ReclaimSampled> reclaim_of(CgroupId cgroup, MonotonicTime now) const;
   void forget(CgroupId cgroup);  // removed: drop its map entries
-  // Cumulative, by stage: "ringbuf_kill" ... "decode". To be asked for once a second: of the runs that
+  // Cumulative, by stage. To be asked for once a second: of the runs that
   // programs missed each call brings only a part up to date, see MissedRuns.
-  [[nodiscard]] std::map<std::string, std::uint64_t> lost() const;
+  [[nodiscard]] LostCounts lost() const;
   // The walk at the kill; nullptr where "heap_at_kill" is not served. Lives as long as this.
   [[nodiscard]] GoHeap* go_heap();
   // The program that every page fault passes; nullptr where "watermark" is not served by a tracepoint.

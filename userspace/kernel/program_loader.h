@@ -49,7 +49,7 @@ class ProgramLoader {
   SharedMaps& maps_;
   oomw_settings settings_;
   oomw_kernel_facts facts_;
-  BpfCapabilities capabilities_;
+  Capabilities capabilities_;
 };
 
 }  // namespace oomw

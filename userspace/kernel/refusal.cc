@@ -3,18 +3,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <fstream>
-#include <sstream>
 
 namespace oomw {
 
 namespace {
 
-constexpr int kCapSysAdmin = 21;
-constexpr int kCapSysResource = 24;
-constexpr int kCapPerfmon = 38;
-constexpr int kCapBpf = 39;
 constexpr std::size_t kMaxReasonBytes = 200;
 constexpr std::string_view kLogBegin = "-- BEGIN PROG LOAD LOG --\n";
 constexpr std::string_view kLogEnd = "-- END PROG LOAD LOG --";
@@ -60,18 +53,17 @@ std::string_view libbpf_complaint(std::string_view log) {
   return {};
 }
 
-std::string missing_capability(const Refusal& refusal, const BpfCapabilities& held) {
+std::string missing_capability(const Refusal& refusal, Capabilities held) {
   if (refusal.error_number != EPERM && refusal.error_number != EACCES) return {};
-  if (held.sys_admin) return {};
-  if (!held.bpf) return "needs CAP_BPF (or CAP_SYS_ADMIN)";
-  if (!held.perfmon) return "needs CAP_PERFMON (or CAP_SYS_ADMIN)";
+  if (!held.covers(Capability::kBpf)) return "needs CAP_BPF (or CAP_SYS_ADMIN)";
+  if (!held.covers(Capability::kPerfmon)) return "needs CAP_PERFMON (or CAP_SYS_ADMIN)";
   return {};
 }
 
 // Before 5.11 map memory counts against RLIMIT_MEMLOCK, which libbpf raises if it may.
-std::string_view hint_of(const Refusal& refusal, const BpfCapabilities& held) {
+std::string_view hint_of(const Refusal& refusal, Capabilities held) {
   if (refusal.error_number != EPERM) return {};
-  if (!held.sys_resource && refusal.libbpf_log.find("RLIMIT_MEMLOCK") != std::string_view::npos) {
+  if (!held.has(Capability::kSysResource) && refusal.libbpf_log.find("RLIMIT_MEMLOCK") != std::string_view::npos) {
     return ": needs CAP_SYS_RESOURCE or a larger RLIMIT_MEMLOCK";
   }
   return ": refused by a kernel policy (lockdown, a security module or seccomp)";
@@ -87,28 +79,7 @@ std::string to_one_line(std::string text) {
 
 }  // namespace
 
-BpfCapabilities parse_capabilities(std::string_view proc_status) {
-  constexpr std::string_view kField = "CapEff:\t";
-  std::size_t at = proc_status.find(kField);
-  if (at == std::string_view::npos) return {};
-  std::string_view hex = proc_status.substr(at + kField.size(), 16);
-  std::uint64_t mask = 0;
-  if (std::from_chars(hex.data(), hex.data() + hex.size(), mask, 16).ec != std::errc{}) return {};
-  auto has = [mask](int bit) { return (mask >> bit & 1) != 0; };
-  return {.bpf = has(kCapBpf),
-          .perfmon = has(kCapPerfmon),
-          .sys_admin = has(kCapSysAdmin),
-          .sys_resource = has(kCapSysResource)};
-}
-
-BpfCapabilities own_capabilities() {
-  std::ifstream file("/proc/self/status");
-  std::stringstream text;
-  text << file.rdbuf();
-  return parse_capabilities(text.str());
-}
-
-std::string refusal_reason(const Refusal& refusal, const BpfCapabilities& held) {
+std::string refusal_reason(const Refusal& refusal, Capabilities held) {
   std::string capability = missing_capability(refusal, held);
   if (!capability.empty()) return capability;
   std::string_view verdict = verifier_verdict(refusal.libbpf_log);

@@ -6,21 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/capabilities.h"
 #include "base/result.h"
 
 namespace oomw {
-
-// Effective capabilities that BPF asks for.
-struct BpfCapabilities {
-  bool bpf = false;
-  bool perfmon = false;
-  bool sys_admin = false;
-  bool sys_resource = false;
-};
-
-// From the text of /proc/PID/status; nothing granted if CapEff is missing.
-[[nodiscard]] BpfCapabilities parse_capabilities(std::string_view proc_status);
-[[nodiscard]] BpfCapabilities own_capabilities();
 
 struct Refusal {
   std::string_view step;        // "open", "load", "attach"
@@ -30,7 +19,7 @@ struct Refusal {
 
 // Names the missing capability, else the verifier's last word, else the errno with what libbpf
 // says about it. No newline, at most 200 bytes.
-[[nodiscard]] std::string refusal_reason(const Refusal& refusal, const BpfCapabilities& held);
+[[nodiscard]] std::string refusal_reason(const Refusal& refusal, Capabilities held);
 
 // Which of `programs`, loaded together, it was: the last one that libbpf complains about; "" = none.
 [[nodiscard]] std::string refused_program(std::string_view libbpf_log, const std::vector<std::string>& programs);

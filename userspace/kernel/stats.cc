@@ -8,16 +8,6 @@
 
 namespace oomw {
 
-namespace {
-
-constexpr const char* kStages[] = {
-    "ringbuf_kill",   "ringbuf_watermark", "ringbuf_process", "ringbuf_cgroup", "reclaim_starts",
-    "reclaim_totals", "memcg_states",      "ringbuf_walk",    "walk_slots",     "walk_pool",
-};
-static_assert(std::size(kStages) == OOMW_LOST_MAX);
-
-}  // namespace
-
 ProgramStats read_program_stats(const LoadedProgram& program) {
   ProgramStats stats;
   stats.program = program.name;
@@ -30,13 +20,13 @@ ProgramStats read_program_stats(const LoadedProgram& program) {
   return stats;
 }
 
-std::map<std::string, std::uint64_t> read_lost(int lost_map_fd, int possible_cpus) {
-  std::map<std::string, std::uint64_t> lost;
+LostCounts read_lost(int lost_map_fd, int possible_cpus) {
+  LostCounts lost;
   if (lost_map_fd < 0 || possible_cpus <= 0) return lost;
   std::vector<std::uint64_t> by_cpu(static_cast<std::size_t>(possible_cpus));
   for (std::uint32_t index = 0; index < OOMW_LOST_MAX; ++index) {
     bool is_read = bpf_map_lookup_elem(lost_map_fd, &index, by_cpu.data()) == 0;
-    lost[kStages[index]] = is_read ? std::accumulate(by_cpu.begin(), by_cpu.end(), std::uint64_t{0}) : 0;
+    lost[static_cast<LostStage>(index)] = is_read ? std::accumulate(by_cpu.begin(), by_cpu.end(), std::uint64_t{0}) : 0;
   }
   return lost;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "events/lost_stage.h"
 #include "kernel/kernel_source.h"
 #include "kernel/program_loader.h"
 
@@ -16,6 +17,6 @@ namespace oomw {
 
 // The per-CPU `lost` array summed, by stage name; every stage is there, also at 0. Empty if
 // lost_map_fd is -1.
-[[nodiscard]] std::map<std::string, std::uint64_t> read_lost(int lost_map_fd, int possible_cpus);
+[[nodiscard]] LostCounts read_lost(int lost_map_fd, int possible_cpus);
 
 }  // namespace oomw

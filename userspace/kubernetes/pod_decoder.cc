@@ -93,8 +93,8 @@ constexpr std::size_t kMapNode = 112;
 std::size_t container_bytes(const PodContainer& container) {
   std::size_t bytes = sizeof(PodContainer) + heap_bytes(container.name) + 2 * heap_bytes(container.id) +
                       heap_bytes(container.image) + kMapNode;  // and its place in the index by id
-  if (container.last_termination) {
-    bytes += heap_bytes(container.last_termination->container_id) + heap_bytes(container.last_termination->reason);
+  for (const auto* end : {&container.last_termination, &container.earlier_termination}) {
+    if (*end) bytes += heap_bytes((*end)->container_id) + heap_bytes((*end)->reason);
   }
   return bytes;
 }
@@ -154,6 +154,14 @@ void read_wishes(const json& annotations, Budget& budget, PodSeen& pod) {
   }
 }
 
+// What shows the workload behind a ReplicaSet (model/workload.h) is kept where other labels are cut.
+void read_workload_labels(const json& labels, Budget& budget, PodSeen& pod) {
+  for (const char* key : {"pod-template-hash", "rollouts-pod-template-hash"}) {
+    std::string text = text_in(labels, key, kMaxLabel);
+    if (!text.empty() && budget.take(entry_bytes(key, text))) pod.labels.emplace(key, std::move(text));
+  }
+}
+
 void read_texts(const json& object, std::string_view prefix, std::size_t max_value, Budget& budget,
                 std::map<std::string, std::string>& texts) {
   if (!object.is_object()) return;
@@ -182,10 +190,12 @@ PodContainer container_of(const json& status) {
   container.name = text_in(status, "name", kMaxName);
   container.id = id_in(status, "containerID");
   container.image = text_in(status, "image", kMaxImage);
-  container.restart_count = integer_in<std::uint32_t>(status, "restartCount").value_or(0);
+  container.restart_count = integer_in<std::uint32_t>(status, "restartCount");
   container.is_running = object_in(object_in(status, "state"), "running").is_object();
-  container.last_termination = termination_in(object_in(status, "state"));
-  if (!container.last_termination) container.last_termination = termination_in(object_in(status, "lastState"));
+  container.last_termination = termination_in(object_in(status, "lastState"));
+  if (auto end = termination_in(object_in(status, "state"))) {
+    container.earlier_termination = std::exchange(container.last_termination, std::move(end));
+  }
   return container;
 }
 
@@ -195,6 +205,23 @@ std::optional<std::uint64_t> memory_limit_of(const std::string& name, const json
     return parse_quantity(text_in(object_in(object_in(spec, "resources"), "limits"), "memory", 32));
   }
   return std::nullopt;
+}
+
+bool knows(const PodSeen& pod, const std::string& name) {
+  return std::ranges::find(pod.containers, name, &PodContainer::name) != pod.containers.end();
+}
+
+// A container that is killed within about 1 s is not in the status yet; its limit is known all the same.
+void read_containers_without_status(const json& pod_spec, Budget& budget, PodSeen& pod) {
+  for (const char* kind : {"containers", "initContainers", "ephemeralContainers"}) {
+    for (const json& spec : array_in(pod_spec, kind)) {
+      PodContainer container;
+      container.name = text_in(spec, "name", kMaxName);
+      if (container.name.empty() || knows(pod, container.name)) continue;
+      container.memory_limit_bytes = memory_limit_of(container.name, array_in(pod_spec, kind));
+      if (budget.take(container_bytes(container))) pod.containers.push_back(std::move(container));
+    }
+  }
 }
 
 void read_containers(const json& pod_json, Budget& budget, PodSeen& pod) {
@@ -212,6 +239,7 @@ void read_containers(const json& pod_json, Budget& budget, PodSeen& pod) {
       }
     }
   }
+  read_containers_without_status(object_in(pod_json, "spec"), budget, pod);
   pod.containers.shrink_to_fit();
 }
 
@@ -228,6 +256,7 @@ Result<PodSeen> pod_of(const json& object) {
   read_owner(metadata, pod);
   Budget budget(pod);
   read_wishes(annotations, budget, pod);
+  read_workload_labels(object_in(metadata, "labels"), budget, pod);
   read_containers(object, budget, pod);
   read_texts(annotations, kOurAnnotations, kMaxAnnotation, budget, pod.annotations);
   read_texts(object_in(metadata, "labels"), "", kMaxLabel, budget, pod.labels);

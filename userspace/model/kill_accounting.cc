@@ -57,6 +57,7 @@ UnobservedKills KillAccounting::on_sample(const MemorySampled& sample, Monotonic
   if (account == nullptr) return {};
   const MonotonicTime heard = std::min(sample.time, heard_until);
   account->kernel = *sample.kernel_oom_kills;
+  account->is_read = true;
   if (!std::exchange(account->has_base, true)) account->accounted = std::max(account->accounted, account->kernel);
   if (account->missing() != 0) {
     if (!account->behind_since) account->behind_since = sample.time;
@@ -71,7 +72,7 @@ UnobservedKills KillAccounting::on_sample(const MemorySampled& sample, Monotonic
 }
 
 UnobservedKills KillAccounting::settle(CgroupId cgroup, Account& account) {
-  UnobservedKills unobserved{cgroup, account.missing(), account.level_at, {}};
+  UnobservedKills unobserved{cgroup, account.missing(), account.level_at, {}, {}};
   if (account.behind_since) {
     unobserved.until = *account.behind_since;
     account.level_at = account.behind_since;
@@ -101,6 +102,17 @@ std::vector<UnobservedKills> KillAccounting::take_overdue(MonotonicTime now, Mon
     if (heard - *account.behind_since >= kGrace) overdue.push_back(settle(cgroup, account));
   }
   return overdue;
+}
+
+std::optional<std::uint64_t> KillAccounting::missing_in(CgroupId cgroup) const {
+  const auto found = accounts_.find(cgroup);
+  return found != accounts_.end() && found->second.is_read ? std::optional(found->second.missing()) : std::nullopt;
+}
+
+std::uint64_t KillAccounting::missing() const {
+  std::uint64_t sum = 0;
+  for (const CgroupId cgroup : behind_) sum += accounts_.at(cgroup).missing();
+  return sum;
 }
 
 std::map<std::uint64_t, std::uint64_t> KillAccounting::accounted() const {

@@ -20,6 +20,8 @@ struct UnobservedKills {
   // They lie between two readings of the count. No first one: they may be of a time when nobody looked.
   std::optional<MonotonicTime> after;
   MonotonicTime until;
+  // They are of before the first reading, when no daemon is known to have watched.
+  std::optional<Unwatched> unwatched;
 };
 
 // Checks what we saw against the kernel's own count of OOM kills per cgroup, so that no kill goes
@@ -60,6 +62,9 @@ class KillAccounting {
   [[nodiscard]] std::vector<UnobservedKills> take_overdue(MonotonicTime now, MonotonicTime heard_until = kAllHeard);
 
   [[nodiscard]] std::map<std::uint64_t, std::uint64_t> accounted() const;
+  // By how much the kernel's count is ahead; nullopt = it was not read.
+  [[nodiscard]] std::optional<std::uint64_t> missing_in(CgroupId cgroup) const;
+  [[nodiscard]] std::uint64_t missing() const;  // over all cgroups
 
  private:
   struct Account {
@@ -70,6 +75,7 @@ class KillAccounting {
     MonotonicTime last_seen;
     std::optional<MonotonicTime> level_at;  // the kernel's count held nothing unseen then
     std::optional<MonotonicTime> behind_since;
+    bool is_read = false;
     [[nodiscard]] std::uint64_t missing() const;
   };
   Account* account_for(CgroupId cgroup);

@@ -2,6 +2,7 @@
 #include "model/kill_ledger.h"
 
 #include "base/text.h"
+#include "model/limit_scope.h"
 
 namespace oomw {
 
@@ -19,31 +20,17 @@ std::string last_component(const std::string& path) {
 // A nameless container's id is new with every restart; its runtime's name stands in for it.
 std::string container_label(const CgroupState& state) {
   const ContainerIdentity& who = state.identity;
+  if (who.is_sandbox) return "_sandbox";  // the same under every runtime, some of which name it like a container
   if (!who.name.empty()) return who.name;
   if (!who.unit.empty()) return who.unit;
   if (is_hex_id(who.id)) return who.runtime.empty() ? "_unnamed" : who.runtime;
   if (!who.id.empty()) return who.id;
+  if (MemoryModel::is_pods_own(state)) return "";  // its last component is the pod's uid
   const std::string last = last_component(state.path);
   return last.empty() ? "_root" : last;
 }
 
 }  // namespace
-
-CgroupId limit_owner_of(const OomKill& kill, const MemoryModel& model) {
-  if (kill.owner_known) return kill.owner_cgroup;
-  const auto limit = model.effective_limit(model.cgroup_of(kill));
-  return limit ? limit->owner : CgroupId{};
-}
-
-std::string_view scope_of(const OomKill& kill, const MemoryModel& model) {
-  const CgroupId victim = model.cgroup_of(kill);
-  const CgroupId owner = limit_owner_of(kill, model);
-  if (!owner) return kill.owner_known ? "node" : "unknown";
-  if (owner == victim) return "container";
-  const CgroupState* container = model.container_of(victim);
-  const CgroupId boundary = container != nullptr ? container->id : victim;
-  return model.is_under(owner, boundary) ? "container" : "ancestor";
-}
 
 KillLabels labels_of(const OomKill& kill, const MemoryModel& model) {
   const CgroupId victim = model.cgroup_of(kill);
@@ -63,7 +50,7 @@ void KillLedger::add(const KillLabels& labels, std::uint64_t count) {
   auto it = counts_.find(labels);
   if (it == counts_.end() && counts_.size() >= kMaxSets) {
     folded_ += count;
-    // One set per scope, so that the sums by scope stay true: at most four beyond kMaxSets.
+    // One set per scope, so that the sums by scope stay true: at most five beyond kMaxSets.
     it = counts_.try_emplace(KillLabels{"", "", "_other", labels.scope}).first;
   } else if (it == counts_.end()) {
     it = counts_.try_emplace(labels).first;

@@ -15,17 +15,12 @@ namespace oomw {
 struct KillLabels {
   std::string k8s_namespace;
   std::string pod;
-  std::string container;  // Kubernetes or runtime name, else unit, else the cgroup's last component
-  std::string scope;      // container | ancestor | node | unknown
+  // Kubernetes or runtime name, else unit, else the cgroup's last component; "" = the pod's own cgroup
+  std::string container;
+  std::string scope;  // container | pod | ancestor | node | unknown
   friend auto operator<=>(const KillLabels&, const KillLabels&) = default;
 };
 
-// Whose limit it was: the victim's container's own (or one inside it), one above, or the node's.
-// An owner that nobody told is taken to be the limit nearest to full above the victim; without any
-// limit it is "unknown", for nobody said that it was the node's either.
-[[nodiscard]] std::string_view scope_of(const OomKill& kill, const MemoryModel& model);
-// The same owner; none = the node.
-[[nodiscard]] CgroupId limit_owner_of(const OomKill& kill, const MemoryModel& model);
 [[nodiscard]] KillLabels labels_of(const OomKill& kill, const MemoryModel& model);
 
 // Kills per label set, since ever: outlives containers and, through LedgerFile, the daemon.

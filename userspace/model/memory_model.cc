@@ -10,8 +10,11 @@ namespace {
 
 std::uint64_t saturating_sub(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
 
+// The first limit of a cgroup that was read before it had one is no change.
 void set_limit(CgroupState& state, MonotonicTime time, std::optional<std::uint64_t> limit) {
-  if (state.sampled && state.limit_bytes != limit) state.limit_change = LimitChange{time, state.limit_bytes, limit};
+  const bool is_first = !state.limit_bytes && !state.limit_change && state.is_being_made_at(state.sampled_at);
+  const bool is_change = state.sampled && state.limit_bytes != limit && !is_first;
+  if (is_change) state.limit_change = LimitChange{time, state.limit_bytes, limit};
   state.limit_bytes = limit;
 }
 
@@ -78,6 +81,9 @@ void MemoryModel::on(const CgroupCreated& e) {
   }
   if (e.parent && e.parent != e.cgroup) set_parent(*state, e.parent);
   if (e.path_complete) state->path = e.path;  // a cut path names another cgroup, or none
+  if (e.existed || state->created_at) return;
+  state->created_at = e.time;
+  if (const CgroupState* parent = known(state->parent)) state->parent_reclaim = parent->reclaim;
 }
 
 void MemoryModel::on(const CgroupRemoved& e) {
@@ -126,13 +132,26 @@ void MemoryModel::on(const ContainerIdentified& e) {
   state->identity_from_bundle = e.from_bundle;
   pods_.on_container(e.cgroup, e.identity);
   pods_.complete(state->identity);
+  name_siblings(e.identity);
 }
 
-// Names that neither path nor bundle told, for containers that were there before their pod was told of.
+// A pod's own cgroup has no bundle: those of its containers know the pod's name also without the API.
+void MemoryModel::name_siblings(const ContainerIdentity& named) {
+  if (named.pod_name.empty() || named.pod_uid.empty()) return;
+  for (const CgroupId cgroup : pods_.cgroups_of_uid(named.pod_uid)) {
+    CgroupState* state = known(cgroup);
+    if (state == nullptr || !state->identity.pod_name.empty()) continue;
+    state->identity.pod_name = named.pod_name;
+    state->identity.pod_namespace = named.pod_namespace;
+  }
+}
+
+// Names that neither path nor bundle told, for cgroups that were there before their pod was told of: at a start
+// the walk of all cgroups comes before the list of pods.
 void MemoryModel::on(const PodSeen& e) {
   pods_.on(e);
-  for (const PodContainer& container : e.containers) {
-    if (CgroupState* state = known(pods_.cgroup_of(container.id))) pods_.complete(state->identity);
+  for (const CgroupId cgroup : pods_.cgroups_of(e)) {
+    if (CgroupState* state = known(cgroup)) pods_.complete(state->identity);
   }
 }
 
@@ -229,6 +248,21 @@ const CgroupState* MemoryModel::container_of(CgroupId id) const {
   return nullptr;
 }
 
+const ContainerIdentity* MemoryModel::identity_of(CgroupId id) const {
+  const CgroupState* state = find_cgroup(id);
+  for (std::size_t depth = 0; state != nullptr && depth < kMaxDepth; ++depth, state = find_cgroup(state->parent)) {
+    const ContainerIdentity& who = state->identity;
+    if (!who.id.empty() || !who.unit.empty() || !who.pod_uid.empty()) return &who;
+  }
+  return nullptr;
+}
+
+const std::set<CgroupId>& MemoryModel::children_of(CgroupId id) const {
+  static const std::set<CgroupId> kNone;
+  const auto found = children_.find(id);
+  return found == children_.end() ? kNone : found->second;
+}
+
 std::vector<CgroupId> MemoryModel::path_up(CgroupId id) const {
   std::vector<CgroupId> path;
   while (id && path.size() < kMaxDepth) {
@@ -237,6 +271,12 @@ std::vector<CgroupId> MemoryModel::path_up(CgroupId id) const {
     id = state != nullptr ? state->parent : CgroupId{};
   }
   return path;
+}
+
+const std::set<CgroupId>& MemoryModel::children_of(CgroupId id) const {
+  static const std::set<CgroupId> kNone;
+  const auto found = children_.find(id);
+  return found == children_.end() ? kNone : found->second;
 }
 
 bool MemoryModel::is_under(CgroupId id, CgroupId ancestor) const {
@@ -251,7 +291,8 @@ bool MemoryModel::is_under(CgroupId id, CgroupId ancestor) const {
 }
 
 CgroupId MemoryModel::cgroup_of(const OomKill& kill) const {
-  if (kill.victim_cgroup) return kill.victim_cgroup;
+  // Of a kill long ago the pid may be another's by now.
+  if (kill.victim_cgroup || kill.unwatched) return kill.victim_cgroup;
   const ProcessState* process = find_process(kill.victim);
   return process != nullptr ? process->cgroup : CgroupId{};
 }

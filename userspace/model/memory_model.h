@@ -33,6 +33,8 @@ struct CgroupState {
   std::string path;  // from the memory hierarchy's root
   ContainerIdentity identity;
   bool identity_from_bundle = false;
+  std::optional<MonotonicTime> created_at;       // none: it was there before us
+  std::optional<ReclaimSampled> parent_reclaim;  // its parent's totals when it was created
 
   bool sampled = false;  // the readings below are valid
   MonotonicTime sampled_at;
@@ -55,6 +57,9 @@ struct CgroupState {
   std::optional<MonotonicTime> removed_at;
 
   static constexpr std::size_t kMaxWatermarks = 24;
+  // A runtime makes the cgroup and writes its limit some milliseconds later, on a starved node more.
+  static constexpr Nanoseconds kCreation = std::chrono::seconds(2);
+  [[nodiscard]] bool is_being_made_at(MonotonicTime time) const { return created_at && time - *created_at < kCreation; }
 };
 
 // The limit that will stop a cgroup first: its own or an ancestor's, by least headroom.
@@ -98,8 +103,17 @@ class MemoryModel {
   [[nodiscard]] std::optional<EffectiveLimit> effective_limit(CgroupId id) const;
   // `id` itself or its nearest ancestor that has a container identity (id or unit not empty).
   [[nodiscard]] const CgroupState* container_of(CgroupId id) const;
+  // Whose it is: the nearest container's or unit's, or that of the pod whose own cgroup is nearer; nullptr: nobody's.
+  [[nodiscard]] const ContainerIdentity* identity_of(CgroupId id) const;
+  // The pod's own cgroup, above its containers'.
+  [[nodiscard]] static bool is_pods_own(const CgroupState& state) {
+    return !state.identity.pod_uid.empty() && state.identity.id.empty() && state.identity.unit.empty();
+  }
+  [[nodiscard]] const std::set<CgroupId>& children_of(CgroupId id) const;
   // `id` itself and the cgroups above it, nearest first; at most kMaxDepth.
   [[nodiscard]] std::vector<CgroupId> path_up(CgroupId id) const;
+  // Those right below it, lingering ones too.
+  [[nodiscard]] const std::set<CgroupId>& children_of(CgroupId id) const;
   // True if `id` is `ancestor` or below it.
   [[nodiscard]] bool is_under(CgroupId id, CgroupId ancestor) const;
   // Where the victim lived: as reported, else where we knew the process to be; none = not known.
@@ -131,6 +145,7 @@ class MemoryModel {
   void on(const PodSeen& e);
   void on(const PodGone& e) { pods_.on(e); }
   void on(const PodsCurrent& e) { pods_.on(e); }
+  void name_siblings(const ContainerIdentity& named);
   CgroupState* cgroup_for(CgroupId id);  // nullptr when full or id is none
   CgroupState* known(CgroupId id);       // nullptr when not known
   void set_parent(CgroupState& state, CgroupId parent);

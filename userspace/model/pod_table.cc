@@ -10,6 +10,30 @@ void fill(std::string& field, const std::string& value) {
   if (field.empty()) field = value;
 }
 
+// The end of the run before `container.id`; nullptr: none, or not in this status.
+const PodTermination* end_before(const PodContainer& container) {
+  const auto& last = container.last_termination;
+  if (last && last->container_id != container.id) return &*last;
+  return container.earlier_termination ? &*container.earlier_termination : nullptr;
+}
+
+bool is_run_before(const PodContainer& container, const std::string& run) {
+  const PodTermination* end = end_before(container);
+  return end != nullptr && !run.empty() && !container.id.empty() && end->container_id == run && container.id != run;
+}
+
+// While a container waits for its next run, status goes on naming the last one: then it is found by `id`.
+void add_container(PodFacts& facts, const PodContainer& container, const std::string& run) {
+  facts.container = container;
+  if (run.empty()) return;
+  if (container.id == run) {
+    facts.restart_count = container.restart_count;
+    if (const PodTermination* end = end_before(container)) facts.last_termination = *end;
+  } else if (is_run_before(container, run) && container.restart_count.value_or(0) > 0) {
+    facts.restart_count = *container.restart_count - 1;
+  }
+}
+
 }  // namespace
 
 void PodTable::on(const PodSeen& e) {
@@ -55,13 +79,38 @@ void PodTable::expire(MonotonicTime oldest_kept) {
   }
 }
 
+// A pod's own cgroup has no container id and wants its names all the same.
 void PodTable::on_container(CgroupId cgroup, const ContainerIdentity& identity) {
-  if (!identity.id.empty() && !identity.pod_uid.empty()) cgroups_[identity.id] = cgroup;
+  if (identity.pod_uid.empty()) return;
+  cgroups_of_uid_[identity.pod_uid].insert(cgroup);
+  if (!identity.id.empty()) cgroups_[identity.id] = cgroup;
 }
 
 void PodTable::on_cgroup_erased(CgroupId cgroup, const ContainerIdentity& identity) {
+  forget(identity.pod_uid, cgroup);
   const auto it = cgroups_.find(identity.id);
   if (it != cgroups_.end() && it->second == cgroup) cgroups_.erase(it);
+}
+
+void PodTable::forget(const std::string& uid, CgroupId cgroup) {
+  const auto it = cgroups_of_uid_.find(uid);
+  if (it == cgroups_of_uid_.end()) return;
+  it->second.erase(cgroup);
+  if (it->second.empty()) cgroups_of_uid_.erase(it);
+}
+
+std::set<CgroupId> PodTable::cgroups_of_uid(const std::string& uid) const {
+  const auto it = cgroups_of_uid_.find(uid);
+  return it == cgroups_of_uid_.end() ? std::set<CgroupId>{} : it->second;
+}
+
+std::set<CgroupId> PodTable::cgroups_of(const PodSeen& pod) const {
+  std::set<CgroupId> found = cgroups_of_uid(pod.uid);
+  found.merge(cgroups_of_uid(pod.static_uid));
+  for (const PodContainer& container : pod.containers) {
+    if (const CgroupId cgroup = cgroup_of(container.id)) found.insert(cgroup);
+  }
+  return found;
 }
 
 CgroupId PodTable::cgroup_of(const std::string& container_id) const {
@@ -87,6 +136,9 @@ const PodSeen* PodTable::find_pod(const ContainerIdentity& identity) const {
 
 const PodContainer* PodTable::container_in(const PodSeen& pod, const ContainerIdentity& identity) const {
   if (const PodContainer* exact = find_container(identity.id)) return exact;
+  for (const PodContainer& container : pod.containers) {
+    if (is_run_before(container, identity.id)) return &container;
+  }
   if (identity.name.empty()) return nullptr;
   const auto it = std::ranges::find(pod.containers, identity.name, &PodContainer::name);
   return it == pod.containers.end() ? nullptr : &*it;
@@ -95,9 +147,18 @@ const PodContainer* PodTable::container_in(const PodSeen& pod, const ContainerId
 std::optional<PodFacts> PodTable::facts_of(const ContainerIdentity& identity) const {
   const PodSeen* pod = find_pod(identity);
   if (pod == nullptr) return std::nullopt;
-  PodFacts facts{pod->time,       pod->name_space, pod->name,   pod->uid,     pod->node,
-                 pod->owner_kind, pod->owner_name, pod->labels, std::nullopt, pod->is_cut};
-  if (const PodContainer* container = container_in(*pod, identity)) facts.container = *container;
+  PodFacts facts;
+  facts.told_at = pod->time;
+  facts.name_space = pod->name_space;
+  facts.name = pod->name;
+  facts.uid = pod->uid;
+  facts.node = pod->node;
+  facts.owner_kind = pod->owner_kind;
+  facts.owner_name = pod->owner_name;
+  facts.labels = pod->labels;
+  facts.is_cut = pod->is_cut;
+  facts.workload = workload_of(*pod);
+  if (const PodContainer* container = container_in(*pod, identity)) add_container(facts, *container, identity.id);
   return facts;
 }
 
@@ -107,10 +168,20 @@ void PodTable::complete(ContainerIdentity& identity) const {
   fill(identity.pod_namespace, pod->name_space);
   fill(identity.pod_name, pod->name);
   fill(identity.pod_uid, pod->uid);
-  const PodContainer* container = find_container(identity.id);
+  const PodContainer* container = container_in(*pod, identity);
   if (container == nullptr) return;
   fill(identity.name, container->name);
-  fill(identity.image, container->image);
+  if (container->id == identity.id) fill(identity.image, container->image);
+}
+
+bool PodFacts::learn(const PodFacts& later) {
+  const bool is_news = (!restart_count && later.restart_count) || (!last_termination && later.last_termination) ||
+                       (!container && later.container) || (workload.kind.empty() && !later.workload.kind.empty());
+  if (!restart_count) restart_count = later.restart_count;
+  if (!last_termination) last_termination = later.last_termination;
+  if (!container) container = later.container;
+  if (workload.kind.empty()) workload = later.workload;
+  return is_news;
 }
 
 }  // namespace oomw

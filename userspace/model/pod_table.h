@@ -5,27 +5,38 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "events/event.h"
+#include "model/workload.h"
 
 namespace oomw {
 
-// What the Kubernetes API said of one container and its pod. A copy: the pod's next status replaces it.
+// What the Kubernetes API reported of one run of a container and its pod. A copy: the pod's next status replaces it.
 struct PodFacts {
   MonotonicTime told_at;
   std::string name_space, name, uid, node, owner_kind, owner_name;
   std::map<std::string, std::string> labels;
-  std::optional<PodContainer> container;  // none: the pod is known, this container is not
+  std::optional<PodContainer> container;  // of this id or else of this name, so maybe of another run; none: not known
   bool is_cut = false;
+  Workload workload;
+  // Of this very run; none while no status names its id.
+  std::optional<std::uint32_t> restart_count;
+  std::optional<PodTermination> last_termination;  // how the run before it ended
+
+  // Adds what `later`, of the same run, knows beyond this. True if it does.
+  bool learn(const PodFacts& later);
 };
 
 // The pods of this node, and which of their containers is which cgroup. Part of MemoryModel.
 //   - a container is found by its id, which is new with every run; until its status has reached the API,
 //     by its pod's uid (a static pod's: the one its cgroups bear) and its name;
+//   - what is true of one run only (restart_count, the end before) is never taken from another run's status, but
+//     for one case that is proved: a run that status names as the one before had one restart less;
 //   - a pod that is gone stays until expire(), because a kill may be what ended it;
 //   - at most kMax pods, what does not fit is counted; its reader bounds each to 4 KB.
 class PodTable {
@@ -41,6 +52,9 @@ class PodTable {
   void expire(MonotonicTime oldest_kept);
 
   [[nodiscard]] CgroupId cgroup_of(const std::string& container_id) const;  // none: not known
+  // Those whose path or bundle names this pod: its own, its sandbox's, its containers'.
+  [[nodiscard]] std::set<CgroupId> cgroups_of(const PodSeen& pod) const;
+  [[nodiscard]] std::set<CgroupId> cgroups_of_uid(const std::string& uid) const;
   [[nodiscard]] const PodSeen* find_pod(const ContainerIdentity& identity) const;
   [[nodiscard]] const PodContainer* find_container(const std::string& container_id) const;
   [[nodiscard]] std::optional<PodFacts> facts_of(const ContainerIdentity& identity) const;
@@ -59,12 +73,14 @@ class PodTable {
     std::size_t index = 0;  // in the pod's containers
   };
   void unindex(const PodSeen& pod);
+  void forget(const std::string& uid, CgroupId cgroup);
   [[nodiscard]] const PodContainer* container_in(const PodSeen& pod, const ContainerIdentity& identity) const;
 
   std::unordered_map<std::string, PodSeen> pods_;             // by uid
   std::unordered_map<std::string, Place> containers_;         // by container id
   std::unordered_map<std::string, std::string> static_uids_;  // -> uid
   std::unordered_map<std::string, CgroupId> cgroups_;         // by container id
+  std::unordered_map<std::string, std::set<CgroupId>> cgroups_of_uid_;
   std::deque<std::pair<MonotonicTime, std::string>> gone_;
   bool is_told_ = false;
   bool is_current_ = false;

@@ -22,14 +22,17 @@ struct StatusFinding {
   // kill_with_other_reason: a kill was seen, and status gives another reason for the end of that run;
   // kill_not_in_status: a process was killed, the container goes on, and status shows nothing of it.
   std::string kind;
-  std::string text;   // for humans; names of the cluster in it are as the API told them
-  ProcessKey victim;  // of the kill it is about; pid 0: of none
+  std::string text;           // for humans; names of the cluster in it are as the API told them
+  ProcessKey victim;          // of the kill it is about; pid 0: of none
+  bool is_withdrawn = false;  // claimed before, and a later status agrees with the kernel
 };
 
 // Compares each kill in a pod's container with what Kubernetes makes of it, once for every run of a
 // container. Pure: no clock or file; the same events give the same findings.
-//   - status is some seconds late: a kill may precede the end of its run by kBefore, and what status
-//     does not show kWindow after a kill counts only if the container's cgroup is still there;
+//   - status is some seconds late (more than 20 were seen on a slow node): a kill may precede the end of its run by
+//     kBefore, and what status does not show kWindow after a kill counts only if the container's cgroup is still
+//     there;
+//   - a claim that a later status contradicts is withdrawn: a finding of the same kind, is_withdrawn, once;
 //   - no judgement while the API cannot be reached, or about the time before the first event;
 //   - bounded: kMax runs remembered, the oldest forgotten first; past that age nothing is claimed.
 class StatusJudge {
@@ -37,12 +40,15 @@ class StatusJudge {
   static constexpr std::size_t kMax = 1'024;
   static constexpr Nanoseconds kBefore = std::chrono::seconds(10);
   static constexpr Nanoseconds kAfter = std::chrono::seconds(3);  // clocks of whole seconds
-  static constexpr Nanoseconds kWindow = std::chrono::seconds(20);
+  // < CorrelatorConfig::amend_statuses, so that the claim and its withdrawal still reach the incident.
+  static constexpr Nanoseconds kWindow = std::chrono::seconds(35);
 
   void on_kill(const OomKill& kill, const MemoryModel& model);  // once for each victim
   [[nodiscard]] std::vector<StatusFinding> on_pod(const PodSeen& pod);
   [[nodiscard]] std::vector<StatusFinding> tick(MonotonicTime now, const MemoryModel& model);
+  // Claims made, and how many of them were withdrawn since, by kind.
   [[nodiscard]] const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
+  [[nodiscard]] const std::map<std::string, std::uint64_t>& withdrawn() const { return withdrawn_; }
 
  private:
   struct Kill {
@@ -50,7 +56,19 @@ class StatusJudge {
     ProcessKey victim;
     CgroupId cgroup;  // the container's
   };
-  [[nodiscard]] std::optional<StatusFinding> judge(const PodContainer& container, const PodSeen& pod);
+  // The end of one run, as status reports it.
+  struct End {
+    const PodTermination& how;
+    const PodContainer& container;
+    const PodSeen& pod;
+    MonotonicTime finished;
+  };
+  void judge(const PodTermination& how, const PodContainer& container, const PodSeen& pod,
+             std::vector<StatusFinding>& findings);
+  [[nodiscard]] std::optional<StatusFinding> claim_of(const End& end);
+  [[nodiscard]] std::optional<StatusFinding> withdrawal_of(const End& end);
+  [[nodiscard]] bool is_at_kill(const End& end) const;
+  void claim(const std::string& run, const StatusFinding& finding);
   [[nodiscard]] std::optional<StatusFinding> judge_quiet(const std::string& run, const Kill& kill,
                                                          const MemoryModel& model) const;
   void remember(const std::string& run, const Kill& kill);
@@ -63,7 +81,10 @@ class StatusJudge {
   std::deque<std::pair<MonotonicTime, std::string>> waiting_;  // for a word of status; oldest first
   std::set<std::string> judged_;
   std::deque<std::string> judged_by_age_;
+  std::unordered_map<std::string, StatusFinding> claims_;  // by run; not withdrawn
+  std::deque<std::string> claims_by_age_;
   std::map<std::string, std::uint64_t> counts_;
+  std::map<std::string, std::uint64_t> withdrawn_;
 };
 
 }  // namespace oomw

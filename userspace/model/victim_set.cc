@@ -7,7 +7,8 @@ bool VictimSet::contains(ProcessKey victim, MonotonicTime now) const {
   for (auto it = by_key_.lower_bound({victim.pid, 0}); it != by_key_.end() && it->first.pid == victim.pid; ++it) {
     if (it->first.start_ticks != 0 && it->first.start_ticks == victim.start_ticks) return true;
     const bool pid_only = it->first.start_ticks == 0 || victim.start_ticks == 0;
-    if (pid_only && now - it->second < kPidOnlyWindow) return true;
+    const Nanoseconds apart = now < it->second ? it->second - now : now - it->second;
+    if (pid_only && apart < kPidOnlyWindow) return true;
   }
   return false;
 }

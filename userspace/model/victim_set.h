@@ -18,7 +18,8 @@ namespace oomw {
 //   - bounded: entries older than kMemory go with the next add(), and never more than kMax stay.
 class VictimSet {
  public:
-  // Two reports of one kill are milliseconds apart; pids come round in minutes at the earliest.
+  // Two reports of one kill are milliseconds apart; pids come round in minutes at the earliest. Either way: what
+  // the kernel log names afterwards may be hours older than a kill of the same pid.
   static constexpr Nanoseconds kPidOnlyWindow = std::chrono::seconds(60);
   static constexpr Nanoseconds kMemory = std::chrono::minutes(10);
   static constexpr std::size_t kMax = 65'536;

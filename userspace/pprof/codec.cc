@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pprof/codec.h"
 
+#include <algorithm>
 #include <protozero/exception.hpp>
 #include <protozero/pbf_reader.hpp>
 #include <utility>
@@ -362,17 +363,27 @@ class Decoder {
   Profile profile_;
 };
 
+// A protobuf has a byte below ' ' within its first few fields, tags and lengths being what they are.
+bool is_text(std::string_view bytes) {
+  constexpr std::size_t kEnough = 256;
+  return std::ranges::all_of(bytes.substr(0, kEnough), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= ' ' || byte == '\n' || byte == '\r' || byte == '\t';
+  });
+}
+
 }  // namespace
 
 Result<Profile> read(std::string_view bytes, const ReadLimits& limits) {
   if (bytes.empty()) return fail(ErrorCode::kInvalid, "empty");
+  if (is_text(bytes)) return fail(ErrorCode::kInvalid, "is text, not a pprof profile (gzip or protobuf)");
   ASSIGN_OR_RETURN(const std::string raw, unpack(bytes, limits.max_inflated_bytes));
   try {
     return Decoder(limits).run(raw);
   } catch (const protozero::end_of_buffer_exception&) {
     return fail(ErrorCode::kInvalid, "truncated protobuf");
-  } catch (const protozero::exception& e) {
-    return fail(ErrorCode::kInvalid, std::string("not protobuf: ") + e.what());
+  } catch (const protozero::exception&) {
+    return fail(ErrorCode::kInvalid, kNotAProfile);
   }
 }
 

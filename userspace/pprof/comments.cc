@@ -18,8 +18,8 @@ Result<std::int64_t> count_strings(std::string_view raw) {
     }
   } catch (const protozero::end_of_buffer_exception&) {
     return fail(ErrorCode::kInvalid, "truncated protobuf");
-  } catch (const protozero::exception& e) {
-    return fail(ErrorCode::kInvalid, std::string("not protobuf: ") + e.what());
+  } catch (const protozero::exception&) {
+    return fail(ErrorCode::kInvalid, kNotAProfile);
   }
   if (count == 0) return fail(ErrorCode::kInvalid, "no string table");
   return count;

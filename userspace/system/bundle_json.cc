@@ -26,6 +26,7 @@ void add_label(ContainerIdentity& identity, const std::string& key, const std::s
 // What one document said, kept apart from `identity`: one that breaks off half way changes nothing.
 struct Found {
   std::string runtime, kube_name, plain_name, image, fallback_image, pod_name, pod_namespace, pod_uid;
+  bool is_sandbox = false;
 
   void merge_into(ContainerIdentity& identity) && {
     const auto take = [](std::string& to, std::string& from) {
@@ -37,6 +38,7 @@ struct Found {
     take(identity.pod_name, pod_name);
     take(identity.pod_namespace, pod_namespace);
     take(identity.pod_uid, pod_uid);
+    identity.is_sandbox |= is_sandbox;
   }
 };
 
@@ -47,6 +49,7 @@ void take_kubelet_key(const std::string& key, const std::string& value, Found& f
   if (key == "io.kubernetes.pod.namespace") fill(found.pod_namespace, value);
   if (key == "io.kubernetes.pod.uid") fill(found.pod_uid, value);
   if (key == "io.kubernetes.container.image") fill(found.fallback_image, value);
+  if (key == "io.kubernetes.docker.type") found.is_sandbox = value == "podsandbox";
 }
 
 void take_containerd_key(const std::string& key, const std::string& value, Found& found) {
@@ -55,6 +58,7 @@ void take_containerd_key(const std::string& key, const std::string& value, Found
   if (!key.starts_with(kPrefix)) return;
   found.runtime = "containerd";
   const std::string_view what = std::string_view(key).substr(kPrefix.size());
+  if (what == "container-type") found.is_sandbox = value == "sandbox";
   if (what == "container-name") fill(found.kube_name, value);
   if (what == "image-name") fill(found.image, value);
   if (what == "sandbox-name") fill(found.pod_name, value);
@@ -75,6 +79,7 @@ void take_crio_key(const std::string& key, const std::string& value, Found& foun
   if (!key.starts_with(kPrefix)) return;
   found.runtime = "cri-o";
   const std::string_view what = std::string_view(key).substr(kPrefix.size());
+  if (what == "ContainerType") found.is_sandbox = value == "sandbox";
   if (what == "ImageName") fill(found.image, value);
   if (what == "Image") fill(found.fallback_image, value);
   if (what == "Labels") take_nested_labels(value, identity);

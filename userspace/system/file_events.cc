@@ -210,11 +210,11 @@ void FileEvents::on_event(const Event& event) {
   if (const auto* exit = std::get_if<ProcessExit>(&event)) impl_->homes.erase(exit->process.pid);
 }
 
-std::map<std::string, std::uint64_t> FileEvents::lost() const {
-  std::map<std::string, std::uint64_t> lost;
-  if (impl_->kmsg && impl_->kmsg->overruns() > 0) lost["kmsg_overrun"] = impl_->kmsg->overruns();
-  if (impl_->usage && impl_->usage->refused() > 0) lost["watched_limits"] = impl_->usage->refused();
-  if (impl_->counts && impl_->counts->refused() > 0) lost["watched_counts"] = impl_->counts->refused();
+LostCounts FileEvents::lost() const {
+  LostCounts lost;
+  if (impl_->kmsg && impl_->kmsg->overruns() > 0) lost[LostStage::kKmsgOverrun] = impl_->kmsg->overruns();
+  if (impl_->usage && impl_->usage->refused() > 0) lost[LostStage::kWatchedLimits] = impl_->usage->refused();
+  if (impl_->counts && impl_->counts->refused() > 0) lost[LostStage::kWatchedCounts] = impl_->counts->refused();
   return lost;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/event_loop.h"
 #include "events/event.h"
+#include "events/lost_stage.h"
 #include "system/cgroup_fs.h"
 
 namespace oomw {
@@ -35,7 +36,7 @@ class FileEvents {
                                                                 Deliver deliver);
   ~FileEvents();
   void on_event(const Event& event);  // CgroupCreated/Removed, MemorySampled: what to watch
-  [[nodiscard]] std::map<std::string, std::uint64_t> lost() const;
+  [[nodiscard]] LostCounts lost() const;
   [[nodiscard]] std::vector<std::string> problems() const;  // what of it could not be had, and why
   // No limit that it was told of goes unwatched, be it for a moment.
   [[nodiscard]] bool watches_every_limit() const;

@@ -7,41 +7,21 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "base/proc_stat.h"
 #include "base/text.h"
 #include "system/go_environment.h"
 
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxStatBytes = 4'096;
+constexpr std::size_t kMaxStatusBytes = 4'096;
 constexpr std::size_t kMaxCgroupBytes = 64'000;  // v1: one line per hierarchy, each up to PATH_MAX
 constexpr std::size_t kMaxCommBytes = 64;        // the kernel's limit is 15; kernel threads' is 63
 constexpr std::size_t kMaxCmdlineBytes = 4'096;
 constexpr std::size_t kMaxEnvironmentBytes =
-    65'536;                             // what Kubernetes tells of 500 services; what lies behind is not seen
-constexpr std::size_t kFlagsField = 9;  // of /proc/PID/stat
+    65'536;  // what Kubernetes tells of 500 services; what lies behind is not seen
 constexpr std::uint64_t kKernelThread = 0x0020'0000;  // PF_KTHREAD
 constexpr std::uint64_t kExiting = 0x4;               // PF_EXITING
-
-// The fields behind "pid (comm) ": comm may hold brackets, spaces and newlines, the numbers after
-// it hold none, so the last ')' ends it. Index 0 is field 3 of proc(5).
-std::vector<std::string_view> fields_after_comm(std::string_view stat_text) {
-  const std::size_t bracket = stat_text.rfind(')');
-  if (bracket == std::string_view::npos || bracket + 2 > stat_text.size()) return {};
-  return split(trim(stat_text.substr(bracket + 2)), ' ');
-}
-
-std::optional<std::uint64_t> field_of_stat(std::string_view stat_text, std::size_t number) {
-  const auto fields = fields_after_comm(stat_text);
-  return number - 3 < fields.size() ? parse_u64(fields[number - 3]) : std::nullopt;
-}
-
-std::string_view comm_of_stat(std::string_view stat_text) {
-  const std::size_t open = stat_text.find('(');
-  const std::size_t close = stat_text.rfind(')');
-  if (open == std::string_view::npos || close == std::string_view::npos || close <= open) return {};
-  return stat_text.substr(open + 1, std::min(close - open - 1, kMaxCommBytes));
-}
 
 // Arguments end with NUL each; a process that rewrote its title may leave many at the end.
 std::string cmdline_text(std::string bytes) {
@@ -68,7 +48,7 @@ Result<UniqueFd> open_process(const std::string& proc_root, std::int32_t pid) {
 }
 
 Result<std::uint64_t> start_ticks_in(std::string_view stat_text) {
-  if (const auto ticks = start_ticks_of_stat(stat_text)) return *ticks;
+  if (const auto ticks = ProcStat(stat_text).start_ticks()) return *ticks;
   return fail(ErrorCode::kInvalid, "stat: no start time");
 }
 
@@ -84,17 +64,16 @@ Result<std::uint64_t> number_of_status(std::string_view status, std::string_view
 // The owner of /proc/PID is the effective uid, or root for processes that are not dumpable: the
 // real uid (first of the Uid line) is what the kernel's kill record names.
 Result<std::uint32_t> read_uid(int dir_fd) {
-  ASSIGN_OR_RETURN(const std::string status, read_prefix_at(dir_fd, "status", kMaxStatBytes));
+  ASSIGN_OR_RETURN(const std::string status, read_prefix_at(dir_fd, "status", kMaxStatusBytes));
   ASSIGN_OR_RETURN(const std::uint64_t uid, number_of_status(status, "Uid:\t"));
   return static_cast<std::uint32_t>(uid);
 }
 
 }  // namespace
 
-std::optional<std::uint64_t> start_ticks_of_stat(std::string_view stat_text) { return field_of_stat(stat_text, 22); }
-
 Result<ProcessKey> ProcessReader::key_of(std::int32_t pid) const {
-  ASSIGN_OR_RETURN(const std::string stat, read_file(proc_root_ + "/" + std::to_string(pid) + "/stat", kMaxStatBytes));
+  ASSIGN_OR_RETURN(const std::string stat,
+                   read_file(proc_root_ + "/" + std::to_string(pid) + "/stat", ProcStat::kMaxBytes));
   ASSIGN_OR_RETURN(const std::uint64_t ticks, start_ticks_in(stat));
   return ProcessKey{pid, ticks};
 }
@@ -102,7 +81,7 @@ Result<ProcessKey> ProcessReader::key_of(std::int32_t pid) const {
 // /proc/TID exists for every thread, though no listing shows it.
 Result<std::int32_t> ProcessReader::group_of(std::int32_t thread) const {
   ASSIGN_OR_RETURN(const UniqueFd dir, open_process(proc_root_, thread));
-  ASSIGN_OR_RETURN(const std::string status, read_prefix_at(dir.get(), "status", kMaxStatBytes));
+  ASSIGN_OR_RETURN(const std::string status, read_prefix_at(dir.get(), "status", kMaxStatusBytes));
   ASSIGN_OR_RETURN(const std::uint64_t group, number_of_status(status, "Tgid:\t"));
   return static_cast<std::int32_t>(group);
 }
@@ -111,15 +90,15 @@ Result<std::int32_t> ProcessReader::group_of(std::int32_t thread) const {
 // empty; a pid that went altogether fails at the directory or stat.
 Result<ProcessSeen> ProcessReader::read(std::int32_t pid, MonotonicTime now) const {
   ASSIGN_OR_RETURN(const UniqueFd dir, open_process(proc_root_, pid));
-  ASSIGN_OR_RETURN(const std::string stat, read_file_at(dir.get(), "stat", kMaxStatBytes));
-  if ((field_of_stat(stat, kFlagsField).value_or(0) & kKernelThread) != 0) {
+  ASSIGN_OR_RETURN(const std::string stat, read_file_at(dir.get(), "stat", ProcStat::kMaxBytes));
+  if ((ProcStat(stat).flags().value_or(0) & kKernelThread) != 0) {
     return fail(ErrorCode::kUnsupported, "a kernel thread");
   }
   ProcessSeen seen;
   seen.time = now;
   seen.process.pid = pid;
   ASSIGN_OR_RETURN(seen.process.start_ticks, start_ticks_in(stat));
-  seen.comm = comm_of_stat(stat);
+  seen.comm = ProcStat(stat).comm().substr(0, kMaxCommBytes);
   seen.exe = read_link_at(dir.get(), "exe").value_or("");
   seen.cmdline = cmdline_text(read_prefix_at(dir.get(), "cmdline", kMaxCmdlineBytes + 1).value_or(""));
   ASSIGN_OR_RETURN(seen.uid, read_uid(dir.get()));
@@ -136,8 +115,8 @@ Result<std::string> ProcessReader::memory_cgroup_path(std::int32_t pid, const Cg
   auto path = cgroups.memory_path_of(text);
   if (!path) return fail(ErrorCode::kUnsupported, file + ": no memory cgroup below our root");
   if (*path == "/" && cgroups.version() == CgroupVersion::kV1) {
-    ASSIGN_OR_RETURN(const std::string stat, read_file(directory + "/stat", kMaxStatBytes));
-    const std::uint64_t flags = field_of_stat(stat, kFlagsField).value_or(kExiting);
+    ASSIGN_OR_RETURN(const std::string stat, read_file(directory + "/stat", ProcStat::kMaxBytes));
+    const std::uint64_t flags = ProcStat(stat).flags().value_or(kExiting);
     if ((flags & kExiting) != 0) return fail(ErrorCode::kNotFound, file + ": exiting");
   }
   return cgroups.charged_path_of(std::move(*path));

@@ -30,7 +30,4 @@ class ProcessReader {
   std::string proc_root_;
 };
 
-// start_ticks of field 22 from the text of /proc/PID/stat; comm may hold spaces and brackets.
-[[nodiscard]] std::optional<std::uint64_t> start_ticks_of_stat(std::string_view stat_text);
-
 }  // namespace oomw

@@ -125,7 +125,7 @@ void Sampler::Impl::make_fast(CgroupId id) {
   if (found == tracked.end() || found->second.is_fast) return;
   if (!found->second.in_fast) {
     if (fast_count >= config.max_fast) {
-      ++lost["fast_sampling"];
+      ++lost[LostStage::kFastSampling];
       return;
     }
     ++fast_count;
@@ -161,9 +161,9 @@ void Sampler::keep_rescanning(Nanoseconds interval) {
 
 std::string Sampler::path_of(CgroupId cgroup) const { return impl_->path_of(cgroup); }
 
-std::map<std::string, std::uint64_t> Sampler::lost() const {
+LostCounts Sampler::lost() const {
   auto lost = impl_->lost;
-  if (impl_->due.dropped() > 0) lost["identify_queue"] = impl_->due.dropped();
+  if (impl_->due.dropped() > 0) lost[LostStage::kIdentifyQueue] = impl_->due.dropped();
   return lost;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/event_loop.h"
 #include "events/event.h"
+#include "events/lost_stage.h"
 #include "system/cgroup_fs.h"
 #include "system/container_path.h"
 #include "system/oci_bundle.h"
@@ -52,8 +53,8 @@ class Sampler {
   void rescan();
   // Also rescan every `interval` from now on.
   void keep_rescanning(Nanoseconds interval);
-  [[nodiscard]] std::string path_of(CgroupId cgroup) const;         // "" = unknown
-  [[nodiscard]] std::map<std::string, std::uint64_t> lost() const;  // by stage
+  [[nodiscard]] std::string path_of(CgroupId cgroup) const;  // "" = unknown
+  [[nodiscard]] LostCounts lost() const;                     // by stage
 
  private:
   struct Impl;

@@ -27,7 +27,7 @@ bool Sampler::Impl::track(CgroupId id, CgroupId parent, std::string path) {
   const auto found = tracked.find(id);
   if (found == tracked.end()) {
     if (tracked.size() >= CgroupFs::kMaxCgroups) {
-      ++lost["tracked_cgroups"];
+      ++lost[LostStage::kTrackedCgroups];
       return false;
     }
     tracked.emplace(id, Tracked{parent, std::move(path), false, false, nullptr});
@@ -117,7 +117,7 @@ void Sampler::Impl::rescan() {
     discover(entry);
   }
   if (is_cut) {
-    ++lost["cgroup_walk_cut"];
+    ++lost[LostStage::kCgroupWalkCut];
     return;  // not being in the list says nothing now
   }
   std::vector<CgroupId> gone;

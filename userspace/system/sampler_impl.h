@@ -80,7 +80,7 @@ struct Sampler::Impl {
   DueQueue due;
   bool is_started = false;  // the first walk is over: what appears now is new
   WatchId slow_timer, fast_timer, rescan_timer;
-  std::map<std::string, std::uint64_t> lost;
+  LostCounts lost;
 };
 
 }  // namespace oomw

@@ -58,7 +58,7 @@ std::vector<InUse> in_use_of(const HeapSnapshot& snapshot) {
 }  // namespace
 
 std::string_view to_string(ReadingOrigin origin) {
-  static constexpr std::array<std::string_view, 5> kNames = {"scheduled", "watermark", "at_kill", "request", "http"};
+  static constexpr std::array<std::string_view, 4> kNames = {"scheduled", "watermark", "at_kill", "request"};
   return kNames[static_cast<std::size_t>(origin)];
 }
 

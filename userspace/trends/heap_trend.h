@@ -13,8 +13,7 @@
 
 namespace oomw {
 
-// kHttp: from its endpoint, which tells only what was live at the last collection.
-enum class ReadingOrigin { kScheduled, kWatermark, kAtKill, kRequest, kHttp };
+enum class ReadingOrigin { kScheduled, kWatermark, kAtKill, kRequest };
 [[nodiscard]] std::string_view to_string(ReadingOrigin origin);
 
 // One look at a heap, without its stacks: they are in the SiteTable.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/limit_scope.h"
+
 namespace oomw {
 
 namespace {
@@ -44,26 +46,41 @@ TriggerPolicy::TriggerPolicy(TriggerConfig config) : config_(std::move(config)) 
 
 TriggerDecision TriggerPolicy::on_watermark(const WatermarkCrossed& e, const MemoryModel& model) {
   const bool predicted = e.reason == WatermarkReason::kTimeToLimit;
+  if (!predicted && e.level_percent < config_.prepare_percent && capture_level(e.level_percent) == 0) return {};
+  History* history = history_of(counted_for(e.cgroup, e.time, model));
+  if (history == nullptr) return skip(predicted ? "time_to_limit" : level_trigger(e.level_percent), "budget");
+  return decide(*history, e, model);
+}
+
+TriggerDecision TriggerPolicy::decide(History& history, const WatermarkCrossed& e, const MemoryModel& model) const {
+  const bool predicted = e.reason == WatermarkReason::kTimeToLimit;
   const std::uint32_t level = capture_level(e.level_percent);
-  if (!predicted && level == 0) {
-    return {e.level_percent >= config_.prepare_percent ? TriggerAction::kPrepare : TriggerAction::kNone, "", "", true};
-  }
+  const bool is_low = !predicted && level == 0;
+  std::string trigger = predicted ? "time_to_limit" : level_trigger(is_low ? e.level_percent : level);
+  if (is_second_report(history, trigger, e)) return {};
+  if (is_low) return {TriggerAction::kPrepare, "", "", true};
   const MemoryReading reading = reading_of(e, model);
   if (predicted && is_prediction_too_early(e, reading)) return {TriggerAction::kPrepare, "", "", true};
-  std::string trigger = predicted ? "time_to_limit" : level_trigger(level);
-  History* history = history_of(e.cgroup);
-  if (history == nullptr) return skip(std::move(trigger), "budget");
   // 85 % lies between two capture levels: nothing new if 80 % was captured on this climb.
   const bool is_between = !predicted && level != e.level_percent;
-  if (is_between && is_cooling_down(*history, trigger, e.time)) return {};
-  history->waiting_for_nonreclaimable = is_page_cache(reading, predicted ? e.level_percent : level);
-  if (history->waiting_for_nonreclaimable) return skip(std::move(trigger), "page_cache");
-  return judge(*history, std::move(trigger), e.time, reading);
+  if (is_between && is_cooling_down(history, trigger, e.time)) return {};
+  history.waiting_for_nonreclaimable = is_page_cache(reading, predicted ? e.level_percent : level);
+  if (history.waiting_for_nonreclaimable) return skip(std::move(trigger), "page_cache");
+  return judge(history, std::move(trigger), e.time, reading);
+}
+
+bool TriggerPolicy::is_second_report(History& history, const std::string& trigger, const WatermarkCrossed& e) const {
+  const auto known = history.reported.try_emplace(trigger, Report{e.cgroup, e.time}).first;
+  const bool is_others = known->second.cgroup != e.cgroup;
+  if (is_others && e.time - known->second.time < std::max(config_.cooldown, kSameCrossing)) return true;
+  known->second = {e.cgroup, e.time};
+  return false;
 }
 
 TriggerDecision TriggerPolicy::on_sample(const MemorySampled& e, const MemoryModel& model) {
-  auto it = history_.find(e.cgroup);
-  if (it == history_.end() || !it->second.waiting_for_nonreclaimable || !e.nonreclaimable_bytes) return {};
+  if (history_.empty() || !e.nonreclaimable_bytes) return {};
+  auto it = history_.find(counted_for(e.cgroup, e.time, model));
+  if (it == history_.end() || !it->second.waiting_for_nonreclaimable) return {};
   History& history = it->second;
   const CgroupState* state = model.find_cgroup(e.cgroup);
   const auto limit = e.limit_bytes || state == nullptr ? e.limit_bytes : state->limit_bytes;

@@ -60,8 +60,10 @@ struct MemoryReading {
 //     prepares: the levels above follow at once and show more;
 //   - too little headroom forbids only what allocates inside the container: reading its memory from
 //     outside goes on;
-//   - cool-down per trigger name, so one climb captures at 80, 90 and 95 and a sawtooth does not.
-// History is kept per cgroup until forget(), for at most MemoryModel::kMaxCgroups.
+//   - cool-down per trigger name, so one climb captures at 80, 90 and 95 and a sawtooth does not;
+//   - one crossing, one decision: the limit of a pod with one container is that container's (model/limit_scope.h).
+//     The two report the same crossing, the pod about 1 ms ahead; the second report leads to nothing.
+// History is kept per container, or else cgroup, until forget(), for at most MemoryModel::kMaxCgroups.
 class TriggerPolicy {
  public:
   explicit TriggerPolicy(TriggerConfig config);
@@ -74,14 +76,23 @@ class TriggerPolicy {
   [[nodiscard]] const TriggerConfig& config() const { return config_; }
 
  private:
+  struct Report {
+    CgroupId cgroup;
+    MonotonicTime time;
+  };
   struct History {
     std::vector<MonotonicTime> captures;                  // within budget_window
     std::unordered_map<std::string, MonotonicTime> last;  // by trigger name
     bool waiting_for_nonreclaimable = false;
-    std::uint32_t fired_level = 0;  // by on_sample(), until the share falls kRearmPoints below it
+    std::unordered_map<std::string, Report> reported;  // by trigger name: the newest that was not the second
+    std::uint32_t fired_level = 0;                     // by on_sample(), until the share falls kRearmPoints below it
   };
   static constexpr std::uint32_t kCacheAllowancePoints = 10;
   static constexpr std::uint32_t kRearmPoints = 5;
+  // Also without a cool-down: what pod and container report within this is one crossing.
+  static constexpr Nanoseconds kSameCrossing = std::chrono::seconds(1);
+  [[nodiscard]] TriggerDecision decide(History& history, const WatermarkCrossed& e, const MemoryModel& model) const;
+  [[nodiscard]] bool is_second_report(History& history, const std::string& trigger, const WatermarkCrossed& e) const;
   [[nodiscard]] std::uint32_t capture_level(std::uint32_t percent) const;  // 0 = below all of them
   [[nodiscard]] bool is_page_cache(const MemoryReading& reading, std::uint32_t level_percent) const;
   [[nodiscard]] bool is_prediction_too_early(const WatermarkCrossed& e, const MemoryReading& reading) const;

@@ -107,6 +107,21 @@ TEST_F(FilesTest, atomic_write_onto_a_directory_fails_without_a_leftover) {
   EXPECT_THAT(names_in(dir.path()), ElementsAre("d"));
 }
 
+// As root it would put a file in the place of /dev/stdout, or of the device behind it.
+TEST_F(FilesTest, atomic_write_replaces_nothing_but_a_regular_file) {
+  put("target", "untouched");
+  ASSERT_EQ(mkfifo((dir / "pipe").c_str(), 0600), 0);
+  ASSERT_EQ(symlink((dir / "target").c_str(), (dir / "link").c_str()), 0);
+  for (const char* name : {"pipe", "link"}) {
+    const auto written = write_file_atomic(dir / name, "x");
+    ASSERT_FALSE(written.has_value());
+    EXPECT_EQ(written.error().code, ErrorCode::kInvalid);
+    EXPECT_THAT(written.error().message, HasSubstr("not a regular file"));
+  }
+  EXPECT_EQ(read_file(dir / "target", 20), "untouched");
+  EXPECT_THAT(names_in(dir.path()), UnorderedElementsAre("target", "pipe", "link"));
+}
+
 TEST_F(FilesTest, atomic_write_steps_over_a_crashed_writers_leftover) {
   put("f.tmp-" + std::to_string(getpid()) + "-0", "half");
   put("f", "whole");

@@ -2,6 +2,10 @@
 #include "captures/live_read.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+
+#include <filesystem>
 
 #include "goruntime/byte_source.h"
 #include "unit/captures/child_process.h"
@@ -117,20 +121,56 @@ TEST(LiveRead, past_its_deadline_it_is_a_timeout_without_a_snapshot) {
   EXPECT_EQ(read.failure->reason, "timeout");
 }
 
-// Who only has an endpoint left is told apart from who profiles nothing.
-TEST(GoProcesses, unreadable_are_those_whose_own_endpoint_could_tell) {
-  OOMW_BUILD_OR_SKIP(readable, "1.19", "strip");
-  OOMW_BUILD_OR_SKIP(linked_out, "1.19", "strip-nopprof");
-  OOMW_BUILD_OR_SKIP(narrow, "1.19", "386-strip");
-  GoHeap a(readable.path, "1"), b(linked_out.path), c(narrow.path, "1");
-  if (!c.is_ready()) GTEST_SKIP() << "this kernel runs no 32-bit programs";
-  Fixture f;
-  for (const int pid : {a.pid(), b.pid(), c.pid()}) ASSERT_TRUE(f.processes.add({pid, 0}).has_value());
-  const auto found = f.processes.unreadable();
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0]->key.pid, c.pid());
-  f.processes.forget(found[0]->key);
-  EXPECT_TRUE(f.processes.unreadable().empty());
+constexpr int kNoNamespace = 77;
+
+// `body` as the first process of a pid namespace that has its own /proc, the host's being mounted at
+// `host_proc`: how a pod sees a node without hostPID. Returns its exit status.
+int in_own_pid_namespace(const std::string& host_proc, const std::function<int()>& body) {
+  const pid_t outer = ::fork();
+  if (outer == 0) {
+    if (::unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) ::_exit(kNoNamespace);
+    const pid_t inner = ::fork();
+    if (inner == 0) {
+      const bool is_set_up = ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                             ::mount("/proc", host_proc.c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0 &&
+                             ::mount("proc", "/proc", "proc", 0, nullptr) == 0;
+      ::_exit(is_set_up ? body() : kNoNamespace);
+    }
+    int status = 0;
+    ::waitpid(inner, &status, 0);
+    ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+  }
+  int status = 0;
+  ::waitpid(outer, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+TEST(LiveRead, where_the_hosts_proc_is_mounted_elsewhere_its_processes_are_read_through_it) {
+  OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
+  GoHeap process(program.path, "1");
+  for (const char* command : {"leak 20", "gc"}) process.ask(command);
+  test::ScratchFolder folder;
+  const std::string host_proc = folder.file("host_proc");
+  std::filesystem::create_directories(host_proc);
+  const int status = in_own_pid_namespace(host_proc, [&] {
+    SystemClock clock;
+    GoProcesses processes(clock, {.proc_root = host_proc}, {});
+    const LiveRead read = read_live(processes, {process.pid(), 0}, clock, clock.now() + std::chrono::seconds(20));
+    if (!read.snapshot) std::fprintf(stderr, "%s: %s\n", read.failure->reason.c_str(), read.failure->detail.c_str());
+    return read.snapshot && read.snapshot->complete && !read.snapshot->buckets.empty() ? 0 : 1;
+  });
+  if (status == kNoNamespace) GTEST_SKIP() << "no pid and mount namespace of its own here";
+  EXPECT_EQ(status, 0);
+}
+
+TEST(GoProcesses, a_process_that_its_proc_does_not_list_is_not_looked_for_in_another) {
+  ChildProcess child;
+  test::ScratchFolder empty;
+  SystemClock clock;
+  GoProcesses processes(clock, {.proc_root = empty.file("proc")}, {});
+  const auto added = processes.add({child.pid(), 0});
+  ASSERT_FALSE(added.has_value());
+  EXPECT_EQ(added.error().code, ErrorCode::kNotFound);
 }
 
 }  // namespace

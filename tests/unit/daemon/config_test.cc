@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/config.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "support/source_tree.h"
@@ -51,8 +53,6 @@ files = 7
 enabled = false
 max_memory_bytes = 1048576
 max_interval_seconds = 60
-http = true
-http_interval_seconds = 30
 [incidents]
 keep_count = 5
 )",
@@ -72,8 +72,6 @@ keep_count = 5
   EXPECT_FALSE(config->trend.enabled);
   EXPECT_EQ(config->trend.store.max_bytes, 1u << 20);
   EXPECT_EQ(config->trend.schedule.max_interval, std::chrono::minutes(1));
-  EXPECT_TRUE(config->trend.http);
-  EXPECT_EQ(config->trend.http_interval, std::chrono::seconds(30));
   EXPECT_EQ(config->retention.count, 5u);
 }
 
@@ -81,9 +79,10 @@ TEST(ConfigTest, trend_intervals_that_contradict_each_other_are_an_error) {
   EXPECT_NE(error_of("[trend]\nmin_interval_seconds = 700\n").find("must not exceed"), std::string::npos);
 }
 
-TEST(ConfigTest, endpoints_are_asked_for_trends_only_where_wished_and_no_more_often_than_each_half_minute) {
-  EXPECT_FALSE(parse_config("", "o.toml")->trend.http);
-  EXPECT_NE(error_of("[trend]\nhttp_interval_seconds = 29\n").find("http_interval_seconds"), std::string::npos);
+TEST(ConfigTest, a_key_that_was_removed_is_an_error_that_says_so) {
+  EXPECT_EQ(error_of("[trend]\nhttp = true\n"),
+            "o.toml:2:8: 'trend.http' was removed: trends are read from memory only; delete this line");
+  EXPECT_NE(error_of("[trend]\nhttp_interval_seconds = 60\n").find("was removed"), std::string::npos);
 }
 
 TEST(ConfigTest, unknown_key_names_file_line_and_column) {
@@ -131,13 +130,71 @@ TEST(ConfigTest, pods_need_not_opt_in_unless_said) {
   EXPECT_TRUE(parse_config("[kubernetes]\ncapture_opt_in = true", "o.toml")->kubernetes.capture_opt_in);
 }
 
-// The shipped file documents every key with its default: uncommented, it must change nothing.
-TEST(ConfigTest, shipped_file_parses_commented_and_uncommented) {
+TEST(ConfigTest, an_unknown_key_that_is_nearly_one_gets_a_suggestion) {
+  EXPECT_EQ(error_of("[kernel]\nring_byte = 65536\n"),
+            "o.toml:2:1: unknown key 'kernel.ring_byte' (did you mean 'ring_bytes'?)");
+  EXPECT_EQ(error_of("[incident]\n"), "o.toml:1:2: unknown key 'incident' (did you mean 'incidents'?)");
+}
+
+// The shipped file, every key that it names uncommented.
+std::string shipped_file(bool uncommented) {
+  static const std::regex key_or_table("# (\\[[a-z._]+\\]|[a-z_]+ = .*)");
   std::ifstream file(test::source_tree() + "/deploy/oomwitness.toml");
-  if (!file) GTEST_SKIP() << "deploy/oomwitness.toml is not in this tree";
-  std::stringstream text;
-  text << file.rdbuf();
-  EXPECT_EQ(error_of(text.str()), "");
+  std::string text;
+  for (std::string line; std::getline(file, line);) {
+    text +=
+        (uncommented ? std::regex_replace(line, key_or_table, "$1", std::regex_constants::format_first_only) : line) +
+        "\n";
+  }
+  return text;
+}
+
+std::vector<std::string> keys_of(const std::vector<ConfigValue>& values) {
+  std::vector<std::string> keys;
+  for (const ConfigValue& value : values) keys.push_back(value.key);
+  return keys;
+}
+
+// "kernel.ring_bytes" for each line that sets a key.
+std::vector<std::string> keys_set_in(const std::string& toml) {
+  std::vector<std::string> keys;
+  std::string table;
+  std::istringstream lines(toml);
+  std::smatch found;
+  for (std::string line; std::getline(lines, line);) {
+    if (std::regex_search(line, found, std::regex("^\\[([a-z._]+)\\]"))) table = found[1].str() + ".";
+    if (std::regex_search(line, found, std::regex("^([a-z_]+) = "))) keys.push_back(table + found[1].str());
+  }
+  return keys;
+}
+
+TEST(ConfigTest, shipped_file_as_it_is_changes_nothing) {
+  EXPECT_EQ(config_values(shipped_file(false), "o.toml").value(), config_values("", "o.toml").value());
+}
+
+TEST(ConfigTest, shipped_file_documents_every_key_and_no_other) {
+  EXPECT_THAT(keys_set_in(shipped_file(true)),
+              testing::UnorderedElementsAreArray(keys_of(config_values("", "o.toml").value())));
+}
+
+TEST(ConfigTest, shipped_file_documents_the_default_of_each_key) {
+  const auto documented = config_values(shipped_file(true), "o.toml");
+  ASSERT_TRUE(documented.has_value()) << documented.error().message;
+  const auto defaults = config_values("", "o.toml").value();
+  ASSERT_EQ(documented->size(), defaults.size());
+  for (std::size_t i = 0; i < defaults.size(); ++i) {
+    EXPECT_EQ((*documented)[i].value, defaults[i].value) << defaults[i].key;
+  }
+}
+
+TEST(ConfigTest, what_the_cluster_gets_parses) {
+  for (const char* name : {"base", "components/pod-events"}) {
+    std::ifstream file(test::source_tree() + "/deploy/kubernetes/" + name + "/oomwitness.toml");
+    std::stringstream text;
+    text << file.rdbuf();
+    EXPECT_FALSE(text.str().empty()) << name;
+    EXPECT_EQ(error_of(text.str()), "") << name;
+  }
 }
 
 }  // namespace

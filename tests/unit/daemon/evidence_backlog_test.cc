@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "incidents/incident_size.h"
+
 namespace oomw {
 namespace {
 
@@ -28,7 +30,9 @@ Incident incident(const std::string& id, const std::string& comm = "app") {
 }
 
 // Room for that many incidents as made above.
-EvidenceBacklog room_for(std::uint64_t incidents) { return EvidenceBacklog(incidents * memory_bytes(incident("0"))); }
+EvidenceBacklog room_for(std::uint64_t incidents) {
+  return EvidenceBacklog(incidents * serialised_bytes(incident("0")));
+}
 
 std::vector<std::string> take_all(EvidenceBacklog& backlog) {
   std::vector<std::string> ids;
@@ -105,7 +109,7 @@ TEST(EvidenceBacklogTest, the_newest_form_of_a_slim_one_is_whole_and_may_be_slim
   for (const char* id : {"a", "b", "c"}) backlog.add_first(incident(id));
   ASSERT_EQ(backlog.slimmed(), 2u);
   backlog.add_first(incident("a", "newer"));
-  EXPECT_LE(backlog.bytes(), 2 * memory_bytes(incident("0")));
+  EXPECT_LE(backlog.bytes(), 2 * serialised_bytes(incident("0")));
   EXPECT_EQ(backlog.dropped_incidents(), 0u);
   EXPECT_EQ(backlog.take()->victims.at(0).comm, "newer");
 }
@@ -115,7 +119,7 @@ TEST(EvidenceBacklogTest, when_all_are_slim_the_oldest_goes_and_is_counted) {
   constexpr int kMade = 50;
   for (int i = 0; i < kMade; ++i) backlog.add_first(incident(std::to_string(i)));
   EXPECT_GT(backlog.dropped_incidents(), 0u);
-  EXPECT_LE(backlog.bytes(), memory_bytes(incident("0")));
+  EXPECT_LE(backlog.bytes(), serialised_bytes(incident("0")));
   EXPECT_EQ(backlog.firsts() + backlog.dropped_incidents(), static_cast<std::uint64_t>(kMade));
   EXPECT_EQ(take_all(backlog).back(), "49");
 }

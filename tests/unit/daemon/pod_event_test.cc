@@ -34,6 +34,13 @@ TEST(PodEventOf, says_who_why_and_where) {
   EXPECT_THAT(event->message, HasSubstr("oomwitness show 20261121T030405Z-1a2b3c4d"));
 }
 
+TEST(PodEventOf, names_the_workload_where_it_is_known) {
+  Incident incident = make_incident();
+  incident.pod.emplace().workload = {"Deployment", "web", "pod_template_hash"};
+  EXPECT_THAT(pod_event_of(incident, "/d", nullptr)->message,
+              HasSubstr("(pid 42) of Deployment web because its limit"));
+}
+
 TEST(PodEventOf, a_static_pods_event_bears_its_mirrors_uid) {
   PodSeen mirror;
   mirror.uid = "mirror";

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "daemon/ledger_pace.h"
-#include "daemon/prepare_budget.h"
 
 namespace oomw {
 namespace {
@@ -22,15 +21,6 @@ TEST(LedgerPaceTest, a_storm_of_half_a_minute_is_saved_less_than_a_hundred_times
   for (; now < kStart + std::chrono::seconds(30); ++saves) now = now + pace.delay(now);
   EXPECT_LT(saves, 100);
   EXPECT_EQ(pace.delay(now), LedgerPace::kLongest);
-}
-
-TEST(PrepareBudgetTest, a_burst_is_cut_and_what_was_used_comes_back) {
-  PrepareBudget budget;
-  int taken = 0;
-  for (int i = 0; i < 1'000; ++i) taken += budget.take(kStart) ? 1 : 0;
-  EXPECT_EQ(taken, static_cast<int>(PrepareBudget::kBurst));
-  EXPECT_FALSE(budget.take(kStart));
-  EXPECT_TRUE(budget.take(kStart + std::chrono::seconds(1)));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/version.h"
+#include "events/lost_stage.h"
 
 namespace oomw {
 namespace {
@@ -28,6 +29,9 @@ constexpr const char* kFamilies[] = {"oomwitness_oom_kills_total",
                                      "oomwitness_container_reclaim_stall_seconds_total",
                                      "oomwitness_container_reclaim_calls_total",
                                      "oomwitness_container_reclaim_zero_yield_calls_total",
+                                     "oomwitness_pod_reclaim_stall_seconds_total",
+                                     "oomwitness_pod_reclaim_calls_total",
+                                     "oomwitness_pod_reclaim_zero_yield_calls_total",
                                      "oomwitness_events_lost_total",
                                      "oomwitness_bpf_program_run_seconds_total",
                                      "oomwitness_bpf_program_runs_total",
@@ -76,11 +80,20 @@ TEST(PrometheusText, every_family_is_there_before_anything_happened) {
   }
 }
 
+TEST(PrometheusText, a_pods_own_cgroup_has_no_kill_counter) {
+  MetricsSnapshot snapshot;
+  snapshot.containers = {make_container(""), make_container("app")};
+  snapshot.containers[0].limit_bytes = 7;
+  const std::string text = to_prometheus_text(snapshot);
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_container_memory_limit_bytes{namespace="ns",pod="p",container=""})", "7"));
+  EXPECT_THAT(text, HasSubstr(R"(oomwitness_oom_kills_total{namespace="ns",pod="p",container="app")"));
+  EXPECT_THAT(text, Not(HasSubstr(R"(oomwitness_oom_kills_total{namespace="ns",pod="p",container="")")));
+}
+
 TEST(PrometheusText, known_label_sets_start_at_zero) {
   const std::string text = to_prometheus_text({});
   EXPECT_TRUE(has_sample(text, R"(oomwitness_captures_total{method="http",result="ok",reason=""})", "0"));
-  EXPECT_TRUE(has_sample(text, R"(oomwitness_events_lost_total{stage="ringbuf_kill"})", "0"));
-  for (const char* stage : {"incidents_unbuilt", "incidents_closed_early", "hung_files"}) {
+  for (const std::string_view stage : lost_stage_names()) {
     EXPECT_TRUE(has_sample(text, R"(oomwitness_events_lost_total{stage=")" + std::string(stage) + "\"}", "0"));
   }
   EXPECT_TRUE(has_sample(text, "oomwitness_incidents_written_total", "0"));
@@ -109,6 +122,8 @@ TEST(PrometheusText, the_kubernetes_api_is_shown_where_it_is_asked) {
   EXPECT_TRUE(has_sample(text, R"(oomwitness_kubernetes_errors_total{kind="tls"})", "2"));
   EXPECT_TRUE(has_sample(text, R"(oomwitness_kubernetes_events_total{result="posted"})", "0"));
   EXPECT_TRUE(has_sample(text, R"(oomwitness_kubernetes_disagreements_total{kind="kill_not_in_status"})", "0"));
+  EXPECT_TRUE(
+      has_sample(text, R"(oomwitness_kubernetes_disagreements_withdrawn_total{kind="kill_not_in_status"})", "0"));
 }
 
 TEST(PrometheusText, kills_have_their_labels) {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/snapshot_builder.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace oomw {
 namespace {
+
+using testing::ElementsAre;
 
 constexpr std::size_t kPlenty = 100;
 constexpr MonotonicTime kNow{1'000'000'000};
@@ -86,6 +90,112 @@ TEST_F(SnapshotBuilderTest, plain_cgroup_is_shown_only_with_a_limit_by_its_last_
   const auto snapshot = build();
   ASSERT_EQ(snapshot.containers.size(), 1u);
   EXPECT_EQ(snapshot.containers[0].container, "nightly");
+}
+
+// A pod as kubelet makes it: its own cgroup 1, a sandbox 2, containers from 3 on, each in the pod.
+class PodSnapshotTest : public SnapshotBuilderTest {
+ protected:
+  PodSnapshotTest() {
+    make_cgroup(1, "/kubepods/poduid");
+    place(1, "", "");
+    make_cgroup(2, "/kubepods/poduid/pause", 1);
+    place(2, "pause", "", true);
+    sample(2, 1);
+  }
+  void place(std::uint64_t id, const std::string& container, const std::string& name, bool is_sandbox = false) {
+    ContainerIdentity identity;
+    identity.runtime = container.empty() ? "" : "containerd";
+    identity.id = container;
+    identity.name = name;
+    identity.pod_uid = "uid";
+    identity.is_sandbox = is_sandbox;
+    model.apply(ContainerIdentified{kNow, {id}, identity, is_sandbox || !name.empty()});
+  }
+  void add_container(std::uint64_t id, const std::string& name, std::optional<std::uint64_t> limit) {
+    make_cgroup(id, "/kubepods/poduid/" + name, 1);
+    place(id, "id-of-" + name, name);
+    read_twice(id, 50, limit);
+  }
+  void read_twice(std::uint64_t id, std::uint64_t usage, std::optional<std::uint64_t> limit) {
+    for (const int seconds : {0, 1}) {
+      const MonotonicTime time = kNow + std::chrono::seconds(seconds);
+      model.apply(MemorySampled{time, {id}, usage, limit, usage / 2, 0, false, {}});
+    }
+  }
+  void tell_of_pod(const std::vector<std::string>& container_ids) {
+    PodSeen pod;
+    pod.uid = "uid";
+    pod.name = "pod";
+    pod.name_space = "ns";
+    for (const std::string& id : container_ids) {
+      PodContainer& container = pod.containers.emplace_back();
+      container.id = "id-of-" + id;
+      container.name = id;
+    }
+    model.apply(pod);
+  }
+  std::vector<std::string> shown() {
+    std::vector<std::string> names;
+    for (const ContainerMetrics& c : build().containers)
+      names.push_back(c.k8s_namespace + "/" + c.pod + "/" + c.container);
+    std::ranges::sort(names);
+    return names;
+  }
+};
+
+TEST_F(PodSnapshotTest, a_pod_whose_containers_have_limits_and_its_sandbox_are_no_containers) {
+  sample(1, 100, 200);
+  add_container(3, "app", 200);
+  tell_of_pod({"app"});
+  EXPECT_THAT(shown(), ElementsAre("ns/pod/app"));
+}
+
+TEST_F(PodSnapshotTest, a_limit_that_only_the_pod_has_is_shown_under_its_name) {
+  sample(1, 100, 200);
+  add_container(3, "app", std::nullopt);
+  tell_of_pod({"app"});
+  EXPECT_THAT(shown(), ElementsAre("ns/pod/", "ns/pod/app"));
+  const auto containers = build().containers;
+  const auto own = std::ranges::find(containers, "", &ContainerMetrics::container);
+  EXPECT_EQ(own->limit_bytes, 200u);
+  EXPECT_EQ(own->seconds_to_limit, std::nullopt);
+}
+
+TEST_F(PodSnapshotTest, so_it_is_where_only_some_containers_have_one) {
+  sample(1, 100, 200);
+  add_container(3, "app", 100);
+  add_container(4, "free", std::nullopt);
+  tell_of_pod({"app", "free"});
+  EXPECT_THAT(shown(), ElementsAre("ns/pod/", "ns/pod/app", "ns/pod/free"));
+}
+
+TEST_F(PodSnapshotTest, reclaim_for_the_pods_limit_is_the_pods) {
+  model.apply(ReclaimSampled{kNow, {1}, 5, 3, 4096, 2'500'000'000});
+  EXPECT_TRUE(build().pods.empty());  // nobody knows its name
+  tell_of_pod({});
+  const auto pods = build().pods;
+  ASSERT_EQ(pods.size(), 1u);
+  EXPECT_EQ(pods[0].k8s_namespace + "/" + pods[0].pod, "ns/pod");
+  EXPECT_EQ(pods[0].reclaim_stall_seconds, 2.5);
+  EXPECT_EQ(pods[0].reclaim_calls, 5u);
+}
+
+TEST_F(PodSnapshotTest, a_container_that_was_just_made_is_not_taken_to_have_none) {
+  sample(1, 100, 200);
+  make_cgroup(3, "/kubepods/poduid/app", 1);
+  place(3, "id-of-app", "app");
+  sample(3, 1);
+  tell_of_pod({"app"});
+  EXPECT_THAT(shown(), ElementsAre("ns/pod/app"));
+}
+
+TEST_F(PodSnapshotTest, without_a_bundle_the_api_shows_which_one_is_the_sandbox) {
+  place(2, "pause", "");
+  make_cgroup(3, "/kubepods/poduid/app", 1);
+  place(3, "id-of-app", "");
+  EXPECT_EQ(shown().size(), 1u);  // both without a name: one label set
+  tell_of_pod({"app"});
+  EXPECT_THAT(shown(), ElementsAre("ns/pod/app"));
 }
 
 TEST_F(SnapshotBuilderTest, never_read_cgroup_has_no_usage_rather_than_zero) {

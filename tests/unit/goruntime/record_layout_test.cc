@@ -122,26 +122,6 @@ TEST(PcPool, stacks_are_found_again_across_chunks) {
   for (std::uint64_t i = 0; i < 500; ++i) EXPECT_THAT(pool.at(places[i], 1000), testing::Each(i));
 }
 
-TEST(ParseBucket, recorded_bytes_give_the_bucket_back) {
-  const std::vector<std::uint64_t> pcs = {0x401000, 0x402000};
-  std::vector<std::uint64_t> words = {0, 0x1000, 1, bucket_hash(pcs, 32), 32, 2, 0x401000, 0x402000};
-  words.resize(words.size() + kRecordWords, 7);
-  std::vector<std::uint64_t> room;
-  const auto bucket = parse_bucket(std::as_bytes(std::span(words)), 0x2000, room);
-  ASSERT_TRUE(bucket.has_value()) << bucket.error().message;
-  EXPECT_THAT(bucket->pcs, testing::ElementsAreArray(pcs));
-  EXPECT_EQ(bucket->record_words, kRecordWords);
-  EXPECT_EQ(bucket->record[15], 7U);
-}
-
-TEST(ParseBucket, bytes_that_end_early_are_refused) {
-  std::vector<std::uint64_t> words = {0, 0x1000, 1, 0, 32, 2, 0x401000, 0x402000};
-  std::vector<std::uint64_t> room;
-  for (std::size_t n = 0; n <= words.size() * 8; ++n) {
-    EXPECT_FALSE(parse_bucket(std::as_bytes(std::span(words)).first(n), 0, room).has_value()) << n;
-  }
-}
-
 TEST(Unsample, small_blocks_are_scaled_up_and_large_ones_barely) {
   // runtime/pprof: 1 / (1 - exp(-size / rate)).
   EXPECT_EQ(unsample({1, 64}, 512 << 10), (Amount{8192, 524320}));

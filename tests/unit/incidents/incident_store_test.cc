@@ -71,6 +71,36 @@ TEST_F(IncidentStoreTest, write_when_new_leaves_one_whole_directory) {
   EXPECT_THAT(read(path + "/report.md"), ::testing::HasSubstr("go tool pprof -top capture-02-http.pb.gz"));
 }
 
+// memory.oom.group kills 256 listed victims and more; each may have chosen its command line to be long in JSON.
+Incident hostile_group_kill() {
+  Incident incident = fresh_incident();
+  incident.victims.resize(256, incident.victims.front());
+  for (IncidentVictim& victim : incident.victims) victim.cmdline = std::string(4'096, '\x01');
+  return incident;
+}
+
+TEST_F(IncidentStoreTest, a_group_kill_with_hostile_command_lines_is_listed_and_found) {
+  const std::string path = write(hostile_group_kill());
+  EXPECT_LE(fs::file_size(path + "/incident.json"), 4u << 20);
+  const auto listed = store_.list();
+  ASSERT_TRUE(listed.has_value());
+  ASSERT_EQ(listed->size(), 1u);
+  const Incident& back = listed->front().incident;
+  EXPECT_EQ(back.victims.size(), 256u);
+  EXPECT_EQ(back.victims.front().cmdline.size(), 4'096u) << "the victim that was chosen is told whole";
+  EXPECT_LT(back.victims.back().cmdline.size(), 1'000u);
+  EXPECT_THAT(back.notes, ::testing::Contains(::testing::HasSubstr("shortened")));
+  EXPECT_TRUE(store_.find(back.id).has_value());
+}
+
+TEST_F(IncidentStoreTest, one_that_an_earlier_version_wrote_without_a_bound_is_listed) {
+  const std::string path = write(fresh_incident());
+  const std::string json = to_json(hostile_group_kill());
+  ASSERT_GT(json.size(), 6'000'000u);
+  std::ofstream(path + "/incident.json") << json;
+  EXPECT_EQ(store_.list().value().size(), 1u);
+}
+
 TEST_F(IncidentStoreTest, write_is_private_to_the_owner) {
   const std::string path = write(fresh_incident());
   struct stat status {};

@@ -38,16 +38,41 @@ TEST_F(LedgerFileTest, load_when_saved_gives_the_same_counts) {
   EXPECT_EQ(back->counted_by_cgroup, state.counted_by_cgroup);
 }
 
+TEST_F(LedgerFileTest, what_was_heard_comes_back) {
+  LedgerState state;
+  state.boot_id = "b-1";
+  state.heard = HeardUntil{{123}, {{7, {100}, true}, {8, {110}, false}}};
+  ASSERT_TRUE(save_ledger(directory_.path(), state).has_value());
+  const auto back = load_ledger(directory_.path());
+  ASSERT_TRUE(back.has_value()) << back.error().message;
+  ASSERT_TRUE(back->heard.has_value());
+  EXPECT_EQ(back->heard->until.ns, 123);
+  ASSERT_EQ(back->heard->kills.size(), 2u);
+  EXPECT_EQ(back->heard->kills[1].pid, 8);
+  EXPECT_EQ(back->heard->kills[1].time.ns, 110);
+  EXPECT_TRUE(back->heard->kills[0].is_written);
+  EXPECT_FALSE(back->heard->kills[1].is_written);
+}
+
+TEST_F(LedgerFileTest, an_older_version_s_file_says_nothing_of_what_was_heard) {
+  ASSERT_TRUE(write_file_atomic(directory_.path() + "/kills.json", "{\"version\":1,\"boot_id\":\"x\"}").has_value());
+  const auto back = load_ledger(directory_.path());
+  ASSERT_TRUE(back.has_value());
+  EXPECT_FALSE(back->heard.has_value());
+}
+
 TEST_F(LedgerFileTest, load_when_never_saved_is_not_found) {
   EXPECT_EQ(load_ledger(directory_.path()).error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(LedgerFileTest, load_when_broken_names_the_file) {
-  for (const char* text : {"", "{", "[]", "{\"version\":2,\"boot_id\":\"\"}", "{\"version\":1}",
-                           "{\"version\":1,\"boot_id\":\"x\",\"kills\":[{\"container\":\"c\"}]}",
-                           "{\"version\":1,\"boot_id\":\"x\",\"kills\":3}",
-                           "{\"version\":1,\"boot_id\":\"x\",\"counted_by_cgroup\":{\"a\":1}}",
-                           "{\"version\":1,\"boot_id\":\"x\",\"counted_by_cgroup\":{\"1\":-1}}"}) {
+  for (const char* text :
+       {"", "{", "[]", "{\"version\":2,\"boot_id\":\"\"}", "{\"version\":1}",
+        "{\"version\":1,\"boot_id\":\"x\",\"kills\":[{\"container\":\"c\"}]}",
+        "{\"version\":1,\"boot_id\":\"x\",\"kills\":3}", "{\"version\":1,\"boot_id\":\"x\",\"heard\":{}}",
+        "{\"version\":1,\"boot_id\":\"x\",\"heard\":{\"until_ns\":1,\"kills\":[{\"pid\":1}]}}",
+        "{\"version\":1,\"boot_id\":\"x\",\"counted_by_cgroup\":{\"a\":1}}",
+        "{\"version\":1,\"boot_id\":\"x\",\"counted_by_cgroup\":{\"1\":-1}}"}) {
     EXPECT_THAT(error_of(text), ::testing::HasSubstr("kills.json")) << text;
   }
 }

@@ -28,6 +28,7 @@ Incident with_cause(const std::string& cause) {
   incident.pod.emplace();
   incident.pod->owner_kind = "ReplicaSet";
   incident.pod->owner_name = "cart-7d9f";
+  incident.pod->workload = {"Deployment", "cart", "pod_template_hash"};
   return incident;
 }
 
@@ -76,7 +77,7 @@ TEST(NextSteps, hostile_names_stay_one_word_of_one_line) {
   incident.verdict->suggested_limit = SuggestedLimit{320u << 20, true, ""};
   incident.container.pod_namespace = "a; reboot";
   incident.container.name = "$(reboot)\nreboot";
-  incident.pod->owner_name = "x'`reboot`-1";
+  incident.pod->workload.name = "x'`reboot`";
   std::size_t kubectl_lines = 0;
   for (const NextStep& step : next_steps(incident)) {
     for (const std::string& command : step.commands) {

@@ -8,26 +8,16 @@
 namespace oomw {
 namespace {
 
-constexpr BpfCapabilities kAll{.bpf = true, .perfmon = true, .sys_admin = true, .sys_resource = true};
-
-TEST(RefusalTest, capabilities_are_read_from_status) {
-  auto held = parse_capabilities("Name:\tx\nCapPrm:\t0\nCapEff:\t000000c001200000\nCapBnd:\t0\n");
-  EXPECT_TRUE(held.bpf && held.perfmon && held.sys_admin && held.sys_resource);
-  auto none = parse_capabilities("CapEff:\t0000000000000000\n");
-  EXPECT_FALSE(none.bpf || none.perfmon || none.sys_admin || none.sys_resource);
-}
-
-TEST(RefusalTest, capabilities_of_a_malformed_status_are_none) {
-  for (const char* text : {"", "CapEff:\t", "CapEff:\tzz", "CapEff"})
-    EXPECT_FALSE(parse_capabilities(text).bpf) << text;
-}
+constexpr Capabilities kWithoutResource = Capabilities().with(Capability::kSysAdmin);
+constexpr Capabilities kAll = kWithoutResource.with(Capability::kSysResource);
 
 TEST(RefusalTest, eperm_without_cap_bpf_names_it) {
-  EXPECT_EQ(refusal_reason({"load", EPERM, ""}, {}), "needs CAP_BPF (or CAP_SYS_ADMIN)");
+  EXPECT_EQ(refusal_reason({"load", EPERM, ""}, Capabilities()), "needs CAP_BPF (or CAP_SYS_ADMIN)");
 }
 
 TEST(RefusalTest, eperm_with_cap_bpf_alone_names_cap_perfmon) {
-  EXPECT_EQ(refusal_reason({"load", EPERM, ""}, {.bpf = true}), "needs CAP_PERFMON (or CAP_SYS_ADMIN)");
+  EXPECT_EQ(refusal_reason({"load", EPERM, ""}, Capabilities().with(Capability::kBpf)),
+            "needs CAP_PERFMON (or CAP_SYS_ADMIN)");
 }
 
 TEST(RefusalTest, eperm_with_every_capability_blames_a_policy) {
@@ -35,9 +25,7 @@ TEST(RefusalTest, eperm_with_every_capability_blames_a_policy) {
 }
 
 TEST(RefusalTest, memlock_advice_of_libbpf_names_cap_sys_resource) {
-  BpfCapabilities held = kAll;
-  held.sys_resource = false;
-  auto reason = refusal_reason({"load", EPERM, "Ensure RLIMIT_MEMLOCK is big enough\n"}, held);
+  auto reason = refusal_reason({"load", EPERM, "Ensure RLIMIT_MEMLOCK is big enough\n"}, kWithoutResource);
   EXPECT_NE(reason.find("CAP_SYS_RESOURCE"), std::string::npos);
 }
 

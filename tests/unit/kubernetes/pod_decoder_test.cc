@@ -73,6 +73,35 @@ TEST(PodDecoder, a_restarted_container_has_its_last_termination) {
   EXPECT_EQ(to_rfc3339(*collector.last_termination->finished), "2026-11-21T03:00:08.000000000Z");
 }
 
+TEST(PodDecoder, a_run_that_ended_has_the_end_before_it_too) {
+  const PodSeen pod = decoded(pod_with("", R"({"containerStatuses":[{"name":"c","containerID":"containerd://run2",
+    "state":{"terminated":{"containerID":"containerd://run2","reason":"OOMKilled"}},
+    "lastState":{"terminated":{"containerID":"containerd://run1","reason":"Error"}}}]})"));
+  ASSERT_EQ(pod.containers.size(), 1u);
+  EXPECT_EQ(pod.containers[0].last_termination.value_or(PodTermination{}).container_id, "run2");
+  EXPECT_EQ(pod.containers[0].earlier_termination.value_or(PodTermination{}).container_id, "run1");
+}
+
+TEST(PodDecoder, a_container_without_a_status_has_the_limit_of_its_spec) {
+  const PodSeen pod = decoded(R"({"metadata":{"uid":"u","name":"p"},"spec":{
+    "containers":[{"name":"new","resources":{"limits":{"memory":"64Mi"}}},{"resources":{}},7],
+    "initContainers":[{"name":"free"}]}})");
+  ASSERT_EQ(pod.containers.size(), 2u);
+  EXPECT_EQ(pod.containers[0].name, "new");
+  EXPECT_EQ(pod.containers[0].id, "");
+  EXPECT_EQ(pod.containers[0].restart_count, std::nullopt);
+  EXPECT_EQ(pod.containers[0].memory_limit_bytes, 64u << 20);
+  EXPECT_EQ(pod.containers[1].memory_limit_bytes, std::nullopt);
+}
+
+TEST(PodDecoder, the_label_that_shows_the_workload_is_kept_where_others_are_cut) {
+  std::string labels = R"("pod-template-hash":"7d9f")";
+  for (int i = 0; i < 500; ++i) labels += ",\"label-" + std::to_string(i) + "\":\"v\"";
+  const PodSeen pod = decoded(pod_with(",\"labels\":{" + labels + "}"));
+  EXPECT_TRUE(pod.is_cut);
+  EXPECT_EQ(pod.labels.at("pod-template-hash"), "7d9f");
+}
+
 TEST(PodDecoder, a_container_that_never_ran_has_no_id) {
   const PodContainer sidecar = decoded(fixture("pod.json")).containers.at(1);
   EXPECT_EQ(sidecar.id, "");
@@ -142,7 +171,7 @@ TEST(PodDecoder, wrong_types_are_as_good_as_absent) {
       R"(,"labels":[1],"annotations":"x","ownerReferences":{})",
       R"({"containerStatuses":[{"name":"c","restartCount":-1,"containerID":7,"state":[],"lastState":null},3]})"));
   ASSERT_EQ(pod.containers.size(), 1u);
-  EXPECT_EQ(pod.containers[0].restart_count, 0u);
+  EXPECT_EQ(pod.containers[0].restart_count, std::nullopt);
   EXPECT_EQ(pod.containers[0].id, "");
 }
 

@@ -104,6 +104,30 @@ inline ContainerIdentified identified(std::uint64_t id, const std::string& conta
   return e;
 }
 
+// The pod's own cgroup: its path names a pod, and no container.
+inline ContainerIdentified identified_pod(std::uint64_t id, const std::string& uid) {
+  ContainerIdentified e;
+  e.time = at_ms(0);
+  e.cgroup = {id};
+  e.identity.pod_uid = uid;
+  return e;
+}
+
+// A container of that pod as its bundle describes it; its sandbox: without a name.
+inline ContainerIdentified identified_in_pod(std::uint64_t id, const std::string& container_id, const std::string& name,
+                                             const std::string& uid) {
+  ContainerIdentified e = identified(id, container_id, name);
+  e.identity.pod_uid = uid;
+  return e;
+}
+
+// Created while we watch, at that time.
+inline CgroupCreated created_at(std::int64_t ms, std::uint64_t id, std::uint64_t parent, std::string path) {
+  CgroupCreated e = created(id, parent, std::move(path));
+  e.time = at_ms(ms);
+  return e;
+}
+
 inline void apply_all(MemoryModel& model, std::initializer_list<Event> events) {
   for (const Event& event : events) model.apply(event);
 }

@@ -17,35 +17,6 @@ MemoryModel pod_with_container() {
   return model;
 }
 
-TEST(ScopeTest, owner_when_the_container_or_inside_is_container) {
-  const MemoryModel model = pod_with_container();
-  EXPECT_EQ(scope_of(killed(10, 5, 3, 2, 0), model), "container");
-  EXPECT_EQ(scope_of(killed(10, 5, 3, 3, 0), model), "container");
-}
-
-TEST(ScopeTest, owner_when_above_the_container_is_ancestor) {
-  EXPECT_EQ(scope_of(killed(10, 5, 3, 1, 0), pod_with_container()), "ancestor");
-}
-
-TEST(ScopeTest, owner_when_known_to_be_none_is_node) {
-  EXPECT_EQ(scope_of(killed(10, 5, 3, 0, 0), pod_with_container()), "node");
-}
-
-TEST(ScopeTest, owner_when_not_told_is_the_limit_nearest_to_full) {
-  MemoryModel model = pod_with_container();
-  apply_all(model, {sampled(1, 0, 511, 512), sampled(2, 0, 100, 256)});
-  OomKill kill = killed(10, 5, 2, 0, 0);
-  kill.owner_known = false;
-  EXPECT_EQ(scope_of(kill, model), "ancestor");
-}
-
-TEST(ScopeTest, plain_cgroup_when_its_own_limit_is_container_and_its_parents_is_ancestor) {
-  MemoryModel model;
-  apply_all(model, {created(1, 0, "/a"), created(2, 1, "/a/b")});
-  EXPECT_EQ(scope_of(killed(10, 5, 2, 2, 0), model), "container");
-  EXPECT_EQ(scope_of(killed(10, 5, 2, 1, 0), model), "ancestor");
-}
-
 TEST(LabelsTest, container_when_named_carries_name_and_pod) {
   MemoryModel model = pod_with_container();
   ContainerIdentified e = identified(2, std::string(64, 'a'), "web");
@@ -53,6 +24,19 @@ TEST(LabelsTest, container_when_named_carries_name_and_pod) {
   e.identity.pod_name = "cart-1";
   model.apply(e);
   EXPECT_EQ(labels_of(killed(10, 5, 3, 2, 0), model), (KillLabels{"shop", "cart-1", "web", "container"}));
+}
+
+TEST(LabelsTest, a_pods_own_cgroup_and_a_sandbox_are_told_from_containers) {
+  MemoryModel model = pod_with_container();
+  ContainerIdentified own = identified(1, "", "");
+  own.identity.pod_uid = "uid";
+  own.identity.pod_name = "cart-1";
+  model.apply(own);
+  EXPECT_EQ(labels_of(killed(10, 5, 1, 1, 0), model), (KillLabels{"", "cart-1", "", "container"}));
+  ContainerIdentified pause = identified(2, std::string(64, 'a'), "POD");  // CRI-O names it like a container
+  pause.identity.is_sandbox = true;
+  model.apply(pause);
+  EXPECT_EQ(labels_of(killed(10, 5, 2, 2, 0), model).container, "_sandbox");
 }
 
 TEST(LabelsTest, container_when_nameless_never_shows_its_id) {
@@ -70,6 +54,14 @@ TEST(LabelsTest, container_when_a_plain_cgroup_is_its_last_component) {
 
 TEST(LabelsTest, container_when_nothing_is_known_says_so) {
   EXPECT_EQ(labels_of(killed(10, 5, 0, 0, 0), MemoryModel{}).container, "_unknown");
+}
+
+// The label set counts by whose limit it was; limit_scope_test.cc has the cases.
+TEST(LabelsTest, scope_when_the_limit_is_the_pods_of_one_container_is_container) {
+  MemoryModel model;
+  apply_all(model, {created(1, 0, "/kubepods/pod1"), created(2, 1, "/kubepods/pod1/c"), identified_pod(1, "pod1"),
+                    identified(2, std::string(64, 'a'), "web"), sampled(2, 0, 100, 256)});
+  EXPECT_EQ(labels_of(killed(10, 5, 2, 1, 0), model).scope, "container");
 }
 
 TEST(KillLedgerTest, add_when_repeated_sums) {

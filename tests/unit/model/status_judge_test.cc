@@ -102,8 +102,8 @@ TEST_F(StatusJudgeTest, an_end_without_a_kill_and_another_reason_is_none) {
 
 TEST_F(StatusJudgeTest, a_container_that_goes_on_with_nothing_in_its_status_is_one) {
   kill();
-  EXPECT_TRUE(judge_.tick(kKill + seconds(19), model_).empty());
-  const auto findings = judge_.tick(kKill + seconds(20), model_);
+  EXPECT_TRUE(judge_.tick(kKill + seconds(34), model_).empty());
+  const auto findings = judge_.tick(kKill + seconds(35), model_);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].kind, "kill_not_in_status");
   EXPECT_TRUE(judge_.tick(kKill + seconds(60), model_).empty());
@@ -112,13 +112,13 @@ TEST_F(StatusJudgeTest, a_container_that_goes_on_with_nothing_in_its_status_is_o
 TEST_F(StatusJudgeTest, nothing_is_claimed_of_a_container_whose_cgroup_is_gone) {
   kill();
   model_.apply(CgroupRemoved{kKill + seconds(1), kCgroup});
-  EXPECT_TRUE(judge_.tick(kKill + seconds(20), model_).empty());
+  EXPECT_TRUE(judge_.tick(kKill + seconds(35), model_).empty());
 }
 
 TEST_F(StatusJudgeTest, nothing_is_claimed_while_the_api_cannot_be_reached) {
   kill();
   model_.apply(PodsCurrent{kKill, false});
-  EXPECT_TRUE(judge_.tick(kKill + seconds(20), model_).empty());
+  EXPECT_TRUE(judge_.tick(kKill + seconds(35), model_).empty());
 }
 
 TEST_F(StatusJudgeTest, nothing_is_claimed_of_what_was_before_us) {
@@ -129,6 +129,54 @@ TEST_F(StatusJudgeTest, a_run_is_judged_once) {
   EXPECT_EQ(see(make_ended(kKill, "OOMKilled")).size(), 1u);
   EXPECT_TRUE(see(make_ended(kKill, "OOMKilled")).empty());
   EXPECT_EQ(judge_.counts().at("oom_killed_without_kill"), 1u);
+}
+
+TEST_F(StatusJudgeTest, a_status_that_comes_after_the_claim_withdraws_it_once) {
+  kill();
+  ASSERT_EQ(judge_.tick(kKill + seconds(40), model_).size(), 1u);
+  const auto findings = see(make_ended(kKill, "OOMKilled"));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_TRUE(findings[0].is_withdrawn);
+  EXPECT_EQ(findings[0].kind, "kill_not_in_status");
+  EXPECT_EQ(findings[0].victim.pid, 42);
+  EXPECT_THAT(findings[0].text, HasSubstr("ended with this kill: OOMKilled (exit code 137)"));
+  EXPECT_TRUE(see(make_ended(kKill, "OOMKilled")).empty());
+  EXPECT_EQ(judge_.counts().at("kill_not_in_status"), 1u);  // a counter does not go down
+  EXPECT_EQ(judge_.withdrawn().at("kill_not_in_status"), 1u);
+}
+
+TEST_F(StatusJudgeTest, a_late_status_with_another_reason_replaces_the_claim) {
+  kill();
+  ASSERT_EQ(judge_.tick(kKill + seconds(40), model_).size(), 1u);
+  const auto findings = see(make_ended(kKill, "Error"));
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_TRUE(findings[0].is_withdrawn);
+  EXPECT_EQ(findings[1].kind, "kill_with_other_reason");
+  EXPECT_FALSE(findings[1].is_withdrawn);
+}
+
+TEST_F(StatusJudgeTest, a_reason_that_the_runtime_mends_is_withdrawn) {
+  kill();
+  ASSERT_EQ(see(make_ended(kKill, "Error")).size(), 1u);
+  const auto findings = see(make_ended(kKill, "OOMKilled"));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_TRUE(findings[0].is_withdrawn);
+  EXPECT_EQ(findings[0].kind, "kill_with_other_reason");
+}
+
+TEST_F(StatusJudgeTest, an_end_long_after_the_kill_of_a_child_withdraws_nothing) {
+  kill();
+  ASSERT_EQ(judge_.tick(kKill + seconds(40), model_).size(), 1u);
+  EXPECT_TRUE(see(make_ended(kKill + seconds(300), "Completed", 0)).empty());
+  EXPECT_TRUE(judge_.withdrawn().empty());
+}
+
+TEST_F(StatusJudgeTest, the_run_before_one_that_ended_too_is_judged) {
+  kill();
+  PodSeen pod = make_ended(kKill, "Error");
+  pod.containers[0].earlier_termination = pod.containers[0].last_termination;
+  pod.containers[0].last_termination = PodTermination{"run2", "Completed", 0, WallTime{kKill.ns + kOffset}};
+  EXPECT_EQ(see(pod).size(), 1u);
 }
 
 TEST_F(StatusJudgeTest, nothing_is_claimed_past_what_is_remembered) {

@@ -116,9 +116,9 @@ TEST(Read, a_damaged_gzip_stream_is_refused) {
 
 TEST(Read, other_bodies_are_not_profiles) {
   EXPECT_EQ(error_of(""), "empty");
-  EXPECT_NE(error_of("<html><body>404</body></html>"), "");
-  EXPECT_NE(error_of("heap profile: 1: 2 [3: 4] @ heap/1048576\n"), "");
-  EXPECT_NE(error_of(std::string(64, '\0')), "");
+  EXPECT_EQ(error_of("<html><body>404</body></html>"), "is text, not a pprof profile (gzip or protobuf)");
+  EXPECT_EQ(error_of("heap profile: 1: 2 [3: 4] @ heap/1048576\n"), "is text, not a pprof profile (gzip or protobuf)");
+  EXPECT_EQ(error_of(std::string(64, '\0')), "not a pprof profile: neither gzip nor a well-formed protobuf");
 }
 
 TEST(Read, a_value_missing_or_too_many_is_refused) {

@@ -268,7 +268,7 @@ TEST_F(FileWatermarks, more_than_can_be_watched_are_counted) {
     tell(std::string("/") + name);
     files->on_event(limited(name, 1u << 30));
   }
-  EXPECT_EQ(files->lost().at("watched_limits"), 1u);
+  EXPECT_EQ(files->lost().at(LostStage::kWatchedLimits), 1u);
 }
 
 }  // namespace

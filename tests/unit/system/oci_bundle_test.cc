@@ -53,6 +53,21 @@ TEST(ReadBundle, crio_pod_with_labels) {
   EXPECT_EQ(identity->labels.at("app"), "queue");
 }
 
+TEST(ReadBundle, a_sandbox_says_what_it_is_under_every_runtime) {
+  const auto is_sandbox = [](const std::string& annotations) {
+    ContainerIdentity identity;
+    EXPECT_TRUE(apply_oci_config("{\"annotations\":{" + annotations + "}}", identity).has_value());
+    return identity.is_sandbox;
+  };
+  EXPECT_TRUE(is_sandbox(R"("io.kubernetes.cri.container-type":"sandbox","io.kubernetes.cri.sandbox-name":"p")"));
+  EXPECT_TRUE(is_sandbox(R"("io.kubernetes.cri-o.ContainerType":"sandbox")"));
+  EXPECT_FALSE(is_sandbox(R"("io.kubernetes.cri.container-type":"container")"));
+  EXPECT_FALSE(is_sandbox(R"("io.kubernetes.cri-o.ContainerType":"container","x":"sandbox")"));
+  ContainerIdentity identity;
+  ASSERT_TRUE(apply_docker_config(R"({"Config":{"Labels":{"io.kubernetes.docker.type":"podsandbox"}}})", identity));
+  EXPECT_TRUE(identity.is_sandbox);
+}
+
 TEST(ReadBundle, podman_name_and_image_from_the_storage_list) {
   const auto identity = read_bundle(kFixture, with_id(id_of("b0"), "podman"));
   ASSERT_TRUE(identity.has_value()) << identity.error().message;

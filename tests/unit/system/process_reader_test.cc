@@ -21,17 +21,6 @@ std::string stat_with_flags(const std::string& flags) {
   return "7 (x) S 1 7 7 0 -1 " + flags + " 0 0 0 0 0 0 0 0 20 0 1 0 55 0 0\n";
 }
 
-TEST(StatText, start_ticks_survive_any_comm) {
-  EXPECT_EQ(start_ticks_of_stat("1 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20"), 4711u);
-  EXPECT_EQ(start_ticks_of_stat("1 (a) S 1 2 () S 9 9) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20"), 4711u);
-}
-
-TEST(StatText, cut_or_malformed_has_none) {
-  for (const char* text : {"", ")", "1 (a)", "1 (a) ", "1 (a) S 1 2 3", "1 a S 1 2 3 4"}) {
-    EXPECT_EQ(start_ticks_of_stat(text), std::nullopt) << text;
-  }
-}
-
 TEST(ProcessReader, group_of_a_thread_is_its_process) {
   const ProcessReader own;
   Result<std::int32_t> group = 0;

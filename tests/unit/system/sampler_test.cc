@@ -249,7 +249,7 @@ TEST_F(SamplerTest, fast_schedule_is_bounded_and_counts) {
   for (int i = 0; i < 5; ++i) V2Cgroup{.current = "200", .max = "256"}.write(tree, "cg/c" + std::to_string(i));
   make();
   sampler->start();
-  EXPECT_EQ(sampler->lost().at("fast_sampling"), 3u);
+  EXPECT_EQ(sampler->lost().at(LostStage::kFastSampling), 3u);
 }
 
 TEST_F(SamplerTest, exec_is_read_a_moment_later) {
@@ -277,7 +277,7 @@ TEST_F(SamplerTest, exec_storm_is_bounded_and_counted) {
   config.max_pending = 10;
   make();
   for (int pid = 1; pid <= 15; ++pid) sampler->on_event(ProcessExec{{}, {pid, 1}, 0, {}, "x"});
-  EXPECT_EQ(sampler->lost().at("identify_queue"), 5u);
+  EXPECT_EQ(sampler->lost().at(LostStage::kIdentifyQueue), 5u);
 }
 
 TEST_F(SamplerTest, processes_of_a_cgroup_are_read_once) {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace oomw::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Parsed {
+  std::variant<CommandLine, int> result;
+  std::string error;  // what was printed
+};
+
+Parsed parse(std::vector<std::string> words) {
+  words.insert(words.begin(), "oomwitness");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  testing::internal::CaptureStderr();
+  auto result = parse_command_line(static_cast<int>(argv.size()), argv.data());
+  return {std::move(result), testing::internal::GetCapturedStderr()};
+}
+
+std::string usage_error(const std::vector<std::string>& words) {
+  const Parsed parsed = parse(words);
+  EXPECT_TRUE(std::holds_alternative<int>(parsed.result) && std::get<int>(parsed.result) == kUsage);
+  return parsed.error;
+}
+
+TEST(CommandLine, an_unknown_command_names_the_nearest_and_all) {
+  const std::string error = usage_error({"incident"});
+  EXPECT_THAT(error, HasSubstr("no command 'incident' (did you mean 'incidents'?)"));
+  EXPECT_THAT(error, HasSubstr(" doctor"));
+  EXPECT_THAT(usage_error({"witness"}), Not(HasSubstr("did you mean")));
+}
+
+TEST(CommandLine, an_unknown_option_names_the_nearest_of_its_command) {
+  EXPECT_THAT(usage_error({"run", "--jsn"}), HasSubstr("oomwitness run: unexpected '--jsn' (did you mean '--json'?)"));
+  EXPECT_THAT(usage_error({"run", "--recrod=x"}), HasSubstr("(did you mean '--record'?)"));
+  EXPECT_THAT(usage_error({"run", "--no-such-flag"}), Not(HasSubstr("did you mean")));
+}
+
+TEST(CommandLine, a_pid_that_is_none_is_one_short_line) {
+  for (const std::string pid : {"abc", "0", "-3", "1.5", "99999999999999999999"}) {
+    const std::string error = usage_error({"capture", "--pid", pid});
+    EXPECT_LT(error.size(), 200u) << error;
+    EXPECT_THAT(error, HasSubstr(pid));
+  }
+}
+
+TEST(CommandLine, a_pid_is_taken) {
+  const Parsed parsed = parse({"capture", "--pid", "4194304"});
+  ASSERT_TRUE(std::holds_alternative<CommandLine>(parsed.result)) << parsed.error;
+  EXPECT_EQ(std::get<CommandLine>(parsed.result).pid, 4'194'304);
+}
+
+}  // namespace
+}  // namespace oomw::cli

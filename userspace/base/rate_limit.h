@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace oomw {
+
+// `burst` in a row, then one each `every`; rest saves up no more than the burst. Pure; one thread, or
+// under the owner's lock.
+class RateLimit {
+ public:
+  constexpr RateLimit(int burst, Nanoseconds every) : slack_((burst - 1) * every), every_(every) {}
+
+  [[nodiscard]] bool take(MonotonicTime now) {
+    const MonotonicTime from = std::max(full_at_, now);
+    if (from - now > slack_) return false;
+    full_at_ = from + every_;
+    return true;
+  }
+
+ private:
+  Nanoseconds slack_, every_;
+  MonotonicTime full_at_{};  // when all that was taken is back
+};
+
+}  // namespace oomw

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string_view>
+
+namespace oomw {
+
+// Every place where events or evidence can fall off: the label `stage` of events_lost_total, which
+// shows all of them from 0 on, or the first loss would not be an increase. A producer counts under
+// one of these, so a stage cannot be missing there. Names: lost_stage.cc; meanings: runbook.md.
+enum class LostStage : std::uint8_t {
+  // Counted by the BPF programs, in the order of enum oomw_lost.
+  kRingbufKill,
+  kRingbufWatermark,
+  kRingbufProcess,
+  kRingbufCgroup,
+  kReclaimStarts,
+  kReclaimTotals,
+  kMemcgStates,
+  kRingbufWalk,
+  kWalkSlots,
+  kWalkPool,
+  // kernel/
+  kDecode,
+  kProgramMissed,
+  kGoTargets,
+  // system/
+  kTrackedCgroups,
+  kCgroupWalkCut,
+  kFastSampling,
+  kIdentifyQueue,
+  kKmsgOverrun,
+  kWatchedLimits,
+  kWatchedCounts,
+  // kubernetes/
+  kKubernetesPods,
+  // model/
+  kModel,
+  // captures/
+  kGoLooks,
+  kGoProcesses,
+  kHungFiles,
+  kCollectorReadings,
+  kSpool,
+  // incidents/
+  kCrossings,
+  kIncidents,
+  kIncidentAmendments,
+  kIncidentDetails,
+  kIncidentsUnbuilt,
+  kIncidentsClosedEarly,
+  kHeldKills,
+  kKernelLogBacklog,
+  // export/, daemon/
+  kMetricsContainers,
+  kLog,
+  kRecording,
+};
+
+inline constexpr std::size_t kLostStages = static_cast<std::size_t>(LostStage::kRecording) + 1;
+
+// Cumulative. What is not in it was not counted here, or is 0.
+using LostCounts = std::map<LostStage, std::uint64_t>;
+
+[[nodiscard]] std::string_view to_string(LostStage stage);
+// In the order of the enum.
+[[nodiscard]] const std::array<std::string_view, kLostStages>& lost_stage_names();
+
+}  // namespace oomw

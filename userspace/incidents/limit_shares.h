@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who filled a pod's limit that is not one container's alone. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "incidents/incident.h"
+#include "incidents/kill_evidence.h"
+#include "model/memory_model.h"
+
+namespace oomw {
+
+// Of each of the pod's containers, the victim's first: its last reading up to the kill, or within a second after it
+// where nobody was killed in it. Never less than what its victims held. Empty: it was no pod's limit, or one
+// container's.
+[[nodiscard]] std::vector<LimitShare> shares_of(const KillEvidence& evidence, const MemoryModel& model);
+
+// How much of what the limit counted the victim's container held, 0 to 1; nullopt: not known.
+[[nodiscard]] std::optional<double> victims_share(const Incident& incident);
+// The limit is the sum of its containers' as far as they were read: a kubelet's, not one of the pod's own.
+[[nodiscard]] bool is_sum_of_containers(const Incident& incident);
+// "web 60.0 MiB, db 48.0 MiB", the largest first, at most `max`; what no living container explains is last.
+[[nodiscard]] std::string shares_text(const Incident& incident, std::size_t max);
+// A section of report.md; "" without shares.
+[[nodiscard]] std::string shares_section(const Incident& incident);
+
+}  // namespace oomw

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incidents/past_kills.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "system/container_path.h"
+
+namespace oomw {
+namespace {
+
+// Of a kill that this run should have seen; its report and the log's stamp are milliseconds apart.
+constexpr Nanoseconds kOwnSlack = std::chrono::seconds(1);
+// Between two lines of one group kill: see FileEvents.
+constexpr Nanoseconds kGroupGap = std::chrono::seconds(1);
+constexpr std::size_t kMaxPath = 4'096;
+constexpr std::size_t kMaxDepth = 64;
+
+bool is_below(const std::string& path, const std::string& ancestor) {
+  if (ancestor == "/") return true;
+  return path.starts_with(ancestor) && (path.size() == ancestor.size() || path[ancestor.size()] == '/');
+}
+
+// Further victims of a group are logged right after the first, without a place of their own.
+bool is_further(const KmsgKill& kill, const PastKill* before, MonotonicTime time) {
+  if (!kill.group || before == nullptr || time - before->time > kGroupGap) return false;
+  return before->home.empty() || is_below(before->home, *kill.group);
+}
+
+PastKill past_kill_of(const LoggedKill& logged, MonotonicTime time, const PastKill* before) {
+  PastKill kill;
+  kill.time = kill.decision = time;
+  kill.logged = logged;
+  if (logged.kill.constraint) kill.home = logged.kill.constraint->task_memcg;
+  kill.is_further = is_further(logged.kill, before, time);
+  if (kill.is_further) {
+    kill.decision = before->decision;
+    kill.home = *logged.kill.group;  // or below it, which is not logged
+  }
+  return kill;
+}
+
+std::string parent_path(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// FNV-1a: one path is one id, however often it is named.
+std::uint64_t hash_of(const std::string& path) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char c : path) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return hash;
+}
+
+// As the sampler names them: a cgroup inside of a container is not named again.
+std::optional<ContainerIdentity> own_identity(const std::string& path) {
+  auto identity = identity_from_path(path);
+  if (identity && identity == identity_from_path(parent_path(path))) return std::nullopt;
+  return identity;
+}
+
+}  // namespace
+
+std::vector<PastKill> past_kills_of(const KmsgBacklog& backlog, const PastWindow& window) {
+  std::vector<PastKill> kills;
+  std::optional<PastKill> before;
+  for (const LoggedKill& logged : backlog.kills) {
+    const MonotonicTime time = MonotonicTime{} + (logged.stamp - window.log_ahead);
+    PastKill kill = past_kill_of(logged, time, before ? &*before : nullptr);
+    before = kill;
+    const Nanoseconds slack = slack_of(time, window.measured_at);
+    const KillStanding standing = standing_of(logged.kill.process, time, window.heard, slack);
+    const bool is_own = time > window.watching_since + kOwnSlack;
+    if (standing == KillStanding::kDone || is_own) continue;
+    kill.is_counted = standing == KillStanding::kCounted;
+    kills.push_back(std::move(kill));
+  }
+  return kills;
+}
+
+PastEventMaker::PastEventMaker(const PastWindow& window, IdOf id_of, MissingIn missing_in, MonotonicTime now)
+    : window_(window), id_of_(std::move(id_of)), missing_in_(std::move(missing_in)), now_(now) {}
+
+PastEvents PastEventMaker::make(std::vector<PastKill> kills) {
+  place_victims(kills);
+  for (std::size_t i = 0; i < kills.size(); ++i) {
+    OomKill event = event_of(kills[i], homes_[i]);
+    if (!event.victim_cgroup && !kills[i].is_counted) {
+      result_.unplaced.push_back(std::move(event));
+      continue;
+    }
+    result_.events.push_back(std::move(event));
+    result_.kills.push_back(std::move(kills[i]));
+  }
+  return std::move(result_);
+}
+
+// Newest first: what the living cgroup's count does not explain was of one that had its path before. A kill
+// that was counted is in that count no more, and taken for the living one's.
+void PastEventMaker::place_victims(const std::vector<PastKill>& kills) {
+  homes_.assign(kills.size(), {});
+  for (std::size_t i = kills.size(); i-- > 0;) {
+    if (kills[i].home.empty()) continue;
+    homes_[i] = place_of(kills[i].home);
+    if (homes_[i] && !kills[i].is_counted && !take_missing(homes_[i])) homes_[i] = {};
+    if (!homes_[i]) homes_[i] = gone_place_of(kills[i].home, kills[i].time);
+  }
+}
+
+// Whether the living cgroup's count has room for one more of its kills; where it was not read, it may.
+bool PastEventMaker::take_missing(CgroupId cgroup) {
+  auto [left, is_first] = missing_.try_emplace(cgroup);
+  if (is_first) left->second = missing_in_(cgroup);
+  if (!left->second) return true;
+  return *left->second > 0 && (*left->second)-- > 0;
+}
+
+OomKill PastEventMaker::event_of(const PastKill& kill, CgroupId home) {
+  const KmsgKilled& killed = kill.logged.kill.killed;
+  OomKill event;
+  event.time = kill.time;
+  event.source = "kmsg";
+  event.victim = {kill.logged.kill.process, 0};
+  event.victim_cgroup = home;
+  event.victim_comm = killed.comm;
+  event.victim_uid = killed.uid;
+  event.victim_oom_score_adj = killed.oom_score_adj;
+  event.victim_rss = RssSplit{killed.anon_bytes, killed.file_bytes, killed.shmem_bytes, killed.pgtables_bytes};
+  event.decision = kill.decision;
+  event.unwatched = Unwatched{window_.heard.until, std::max(window_.watching_since, kill.time)};
+  set_owner(kill, event);
+  return event;
+}
+
+void PastEventMaker::set_owner(const PastKill& kill, OomKill& event) {
+  const KmsgKill& logged = kill.logged.kill;
+  const auto living_or_gone = [&](const std::string& path) {
+    const CgroupId id = place_of(path);
+    return id ? id : gone_place_of(path, kill.time);
+  };
+  if (kill.is_further) event.group = event.victim_cgroup;
+  std::optional<std::string> owner = logged.group_owner;
+  if (logged.constraint) owner = logged.constraint->oom_memcg;
+  if (!logged.killed.memcg) {
+    event.owner_known = event.owner_exact = event.is_node_wide_said = true;
+  } else if (owner && !owner->empty()) {
+    // The victim's own cgroup is the one that it died in, not one that has its path now.
+    event.owner_cgroup = *owner == kill.home ? event.victim_cgroup : living_or_gone(*owner);
+    event.owner_known = event.owner_exact = true;
+  }
+  if (kill.logged.memory) {
+    event.owner_limit_bytes = kill.logged.memory->limit_bytes;
+    event.owner_usage_bytes = kill.logged.memory->usage_bytes;
+  }
+}
+
+CgroupId PastEventMaker::place_of(const std::string& path) {
+  return path.empty() || path.size() > kMaxPath ? CgroupId{} : id_of_(path);
+}
+
+// Parents first. At most kMaxDepth of them: above it a cgroup has no parent that is known.
+CgroupId PastEventMaker::gone_place_of(const std::string& path, MonotonicTime time) {
+  const CgroupId id{kGone | hash_of(path)};
+  if (!made_.insert(path).second) return id;
+  CgroupId parent;
+  const std::size_t depth = static_cast<std::size_t>(std::ranges::count(path, '/'));
+  if (path != "/" && depth <= kMaxDepth && path.starts_with('/')) {
+    parent = place_of(parent_path(path));
+    if (!parent) parent = gone_place_of(parent_path(path), time);
+  }
+  result_.places.push_back(CgroupCreated{time, id, parent, path, true, true});
+  if (auto identity = own_identity(path)) {
+    result_.places.push_back(ContainerIdentified{time, id, std::move(*identity), false});
+  }
+  result_.places_gone.push_back(CgroupRemoved{now_, id});
+  return id;
+}
+
+}  // namespace oomw

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "events/event.h"
+#include "model/heard_kills.h"
+#include "system/kmsg_backlog.h"
+
+namespace oomw {
+
+// What the kernel log's stamps are compared with.
+struct PastWindow {
+  HeardUntil heard;              // by earlier runs of this boot
+  MonotonicTime watching_since;  // this run's programs are in place
+  MonotonicTime measured_at;     // log_ahead, and the log was read
+  Nanoseconds log_ahead{};       // of CLOCK_MONOTONIC: measure_log_clock()
+};
+
+// A kill of the log that is still to be dealt with, in whole or in part.
+struct PastKill {
+  MonotonicTime time;
+  MonotonicTime decision;  // the same for every victim of one decision
+  LoggedKill logged;
+  std::string home;         // the victim's cgroup; "" = the log does not name it
+  bool is_further = false;  // a victim of the group that was killed whole, after the chosen one
+  bool is_counted = false;
+};
+
+// Those of the backlog that no earlier run has dealt with and that this run did not see happen, oldest
+// first. The chosen one of a group is there twice, as the kernel logs and counts it. Pure.
+[[nodiscard]] std::vector<PastKill> past_kills_of(const KmsgBacklog& backlog, const PastWindow& window);
+
+// The events that these kills are.
+struct PastEvents {
+  std::vector<Event> places;    // cgroups that are gone, as their paths name them; before the kills
+  std::vector<PastKill> kills;  // kills[i] is the event events[i]
+  std::vector<OomKill> events;
+  std::vector<OomKill> unplaced;   // the log is rate-limited to a line that names no cgroup; not counted yet
+  std::vector<Event> places_gone;  // after them
+};
+
+// Turns kills into events, where the log has paths and the model has ids. Pure but for what it is given.
+//   - a path whose cgroup lives, and whose kill count is ahead by this kill, is that cgroup; the newest
+//     kills are the living one's, older ones were of a cgroup of the same name;
+//   - a cgroup that is gone gets an id of its own (kGone is set), and its parents that are gone too.
+class PastEventMaker {
+ public:
+  static constexpr std::uint64_t kGone = 1ULL << 63;
+
+  using IdOf = std::function<CgroupId(const std::string& path)>;            // none: no such cgroup
+  using MissingIn = std::function<std::optional<std::uint64_t>(CgroupId)>;  // see KillAccounting
+  PastEventMaker(const PastWindow& window, IdOf id_of, MissingIn missing_in, MonotonicTime now);
+
+  [[nodiscard]] PastEvents make(std::vector<PastKill> kills);
+
+ private:
+  void place_victims(const std::vector<PastKill>& kills);
+  [[nodiscard]] bool take_missing(CgroupId cgroup);
+  [[nodiscard]] OomKill event_of(const PastKill& kill, CgroupId home);
+  void set_owner(const PastKill& kill, OomKill& event);
+  [[nodiscard]] CgroupId place_of(const std::string& path);
+  [[nodiscard]] CgroupId gone_place_of(const std::string& path, MonotonicTime time);
+
+  const PastWindow& window_;
+  const IdOf id_of_;
+  const MissingIn missing_in_;
+  const MonotonicTime now_;
+  std::vector<CgroupId> homes_;  // of kills[i]
+  std::map<CgroupId, std::optional<std::uint64_t>> missing_;
+  std::set<std::string> made_;
+  PastEvents result_;
+};
+
+}  // namespace oomw

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace oomw {
+
+// A victim of an incident on disk.
+struct StoredVictim {
+  std::int32_t pid = 0;
+  WallTime time;  // of the incident
+};
+
+// Those of incidents below <data_dir>/incidents of about these times; an incident that cannot be read has
+// none. Reads the names, and the incidents that lie near one of the times. A worker's.
+[[nodiscard]] std::vector<StoredVictim> stored_victims_near(const std::string& data_dir, std::vector<WallTime> times);
+// A group kill goes on for CorrelatorConfig::group_span, all of it in one incident.
+[[nodiscard]] bool is_stored(std::int32_t pid, WallTime time, const std::vector<StoredVictim>& stored);
+
+}  // namespace oomw

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <set>
+#include <vector>
+
+#include "events/event.h"
+
+namespace oomw {
+
+// A kill that is in the ledger's counts.
+struct HeardKill {
+  std::int32_t pid = 0;
+  MonotonicTime time;
+  bool is_written = false;  // its incident was seen to be on disk
+};
+
+// How far an earlier run of this boot came: it had counted every kill until then, and of later ones those
+// listed. Every listed kill that is not written may lack its incident.
+struct HeardUntil {
+  MonotonicTime until;
+  std::vector<HeardKill> kills;
+};
+
+// What is still to be done about a kill.
+enum class KillStanding { kNew, kCounted, kDone };
+
+// By two clocks: the log's and CLOCK_MONOTONIC drift apart, and the log is stamped a moment later.
+// `now` is when the difference of the two clocks was measured.
+[[nodiscard]] Nanoseconds slack_of(MonotonicTime kill, MonotonicTime now);
+// A kill within the slack before `until` that is not listed is new: what was not heard in time is told apart
+// from what was by its name.
+[[nodiscard]] KillStanding standing_of(std::int32_t pid, MonotonicTime time, const HeardUntil& heard,
+                                       Nanoseconds slack);
+
+// The newest kills that this run has counted, for the ledger. At most kMax. Pure, core thread.
+class HeardKills {
+ public:
+  static constexpr std::size_t kMax = 4'096;
+  // Longer ago than the slack of a start within ten hours, see slack_of().
+  static constexpr Nanoseconds kKept = std::chrono::seconds(10);
+
+  void add(const HeardKill& kill);
+  // An incident with these victims is on disk, whose kills lie in this time; with others too if not `is_all`.
+  void on_written(const std::set<std::int32_t>& pids, bool is_all, MonotonicTime from, MonotonicTime to);
+  // Those of the last kKept before `until`, and all that are not written.
+  [[nodiscard]] std::vector<HeardKill> recent(MonotonicTime until) const;
+
+ private:
+  std::deque<HeardKill> kills_;  // in the order of counting
+};
+
+}  // namespace oomw

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/limit_scope.h"
+
+#include <algorithm>
+#include <array>
+
+namespace oomw {
+
+namespace {
+
+// The kernel keeps limits in whole pages, of 64 KiB at most.
+constexpr std::uint64_t kPage = 64 << 10;
+constexpr std::size_t kMaxSharers = 64;
+
+bool is_same(std::uint64_t a, std::uint64_t b) { return (a > b ? a - b : b - a) < kPage; }
+
+bool is_pods_own(const CgroupState* state) {
+  return state != nullptr && !state->identity.pod_uid.empty() && state->identity.id.empty() &&
+         state->identity.unit.empty();
+}
+
+bool lived_at(const CgroupState& state, MonotonicTime at) { return !state.removed_at || *state.removed_at > at; }
+
+// CRI-O's and cri-dockerd's sandboxes have names of their own.
+bool is_sandbox_name(const std::string& name) { return name == "POD" || name.starts_with("k8s_POD_"); }
+
+bool has_container_name(const CgroupState& state, const MemoryModel& model) {
+  if (is_sandbox_name(state.identity.name)) return false;
+  return !state.identity.name.empty() || model.pods().find_container(state.identity.id) != nullptr;
+}
+
+// The bundle of every container has its name, that of containerd's sandbox has none.
+bool is_sandbox(const CgroupState& state, const MemoryModel& model) {
+  return !has_container_name(state, model) && (state.identity_from_bundle || is_sandbox_name(state.identity.name));
+}
+
+bool may_be_sandbox(const CgroupState& state, const MemoryModel& model) {
+  return !has_container_name(state, model) && !state.limit_bytes;
+}
+
+// Where nothing names any of them the sandbox is the first that was made, and it has no limit.
+void leave_out_sandboxes(std::vector<const CgroupState*>& containers, const MemoryModel& model) {
+  if (std::erase_if(containers, [&](const CgroupState* state) { return is_sandbox(*state, model); }) != 0) return;
+  const auto first = std::ranges::min_element(containers, {}, &CgroupState::id);
+  if (first != containers.end() && may_be_sandbox(**first, model)) containers.erase(first);
+}
+
+// The containers of the pod that lived then, but for `except`, by id.
+std::vector<CgroupId> containers_of(CgroupId pod, CgroupId except, MonotonicTime at, const MemoryModel& model) {
+  std::vector<const CgroupState*> found;
+  for (const CgroupId id : model.children_of(pod)) {
+    const CgroupState* child = model.find_cgroup(id);
+    if (child == nullptr || id == except || child->identity.id.empty() || !lived_at(*child, at)) continue;
+    found.push_back(child);
+  }
+  leave_out_sandboxes(found, model);
+  std::vector<CgroupId> containers;
+  for (const CgroupState* state : found) containers.push_back(state->id);
+  std::ranges::sort(containers);
+  if (containers.size() > kMaxSharers) containers.resize(kMaxSharers);
+  return containers;
+}
+
+// What is known of the container's own limit, from its files and from the API. Inside: none = it has no limit.
+std::vector<std::optional<std::uint64_t>> own_limits(const CgroupState& container, const MemoryModel& model) {
+  std::vector<std::optional<std::uint64_t>> limits;
+  const bool is_being_made = !container.limit_bytes && container.is_being_made_at(container.sampled_at);
+  if (container.sampled && !is_being_made) limits.push_back(container.limit_bytes);
+  const auto facts = model.pods().facts_of(container.identity);
+  if (facts && facts->container) limits.push_back(facts->container->memory_limit_bytes);
+  return limits;
+}
+
+// A resize reaches the two one after the other, so any two figures that agree will do. Never read: it is taken to be
+// the same, since a kubelet gives a pod no limit whose container has none.
+bool is_containers_limit(const CgroupState* container, const CgroupState& pod, const OomKill& kill,
+                         const MemoryModel& model) {
+  if (container == nullptr) return true;
+  const auto limits = own_limits(*container, model);
+  if (limits.empty()) return true;
+  const std::array<std::optional<std::uint64_t>, 2> pods = {kill.owner_limit_bytes, pod.limit_bytes};
+  return std::ranges::any_of(limits, [&](const auto& own) {
+    if (!own) return false;
+    return (!pods[0] && !pods[1]) ||
+           std::ranges::any_of(pods, [&](const auto& of) { return of && is_same(*own, *of); });
+  });
+}
+
+// The cgroup right below `above` on the way down to `id`; none: it is not below.
+CgroupId child_towards(CgroupId id, CgroupId above, const MemoryModel& model) {
+  const std::vector<CgroupId> path = model.path_up(id);
+  const auto found = std::ranges::find(path, above);
+  return found == path.begin() || found == path.end() ? CgroupId{} : *(found - 1);
+}
+
+// What lives in the pod now may be a run of the victim's own container that began after a kill nobody watched.
+bool is_later_run(CgroupId id, const CgroupState* victims, const OomKill& kill, const MemoryModel& model) {
+  if (!kill.unwatched || victims == nullptr) return false;
+  const CgroupState* other = model.find_cgroup(id);
+  if (other == nullptr) return false;
+  const PodSeen* pod = model.pods().find_pod(victims->identity);
+  const bool is_only_one = pod != nullptr && pod->containers.size() == 1;
+  return is_only_one || (!victims->identity.name.empty() && other->identity.name == victims->identity.name);
+}
+
+// container: the nearest one above the victim; nullptr: none is known.
+LimitPlace place_above(CgroupId owner, const CgroupState* container, const OomKill& kill, const MemoryModel& model) {
+  LimitPlace place{LimitScope::kAncestor, owner, {}};
+  const CgroupState* pod = model.find_cgroup(owner);
+  const CgroupId child = child_towards(model.cgroup_of(kill), owner, model);
+  const bool is_its_container = container == nullptr || container->id == child;
+  if (!is_pods_own(pod) || !child || !is_its_container) return place;
+  place.sharers = containers_of(owner, child, kill.time, model);
+  std::erase_if(place.sharers, [&](CgroupId id) { return is_later_run(id, model.find_cgroup(child), kill, model); });
+  place.sharers.insert(place.sharers.begin(), child);
+  const bool is_alone = place.sharers.size() == 1;
+  const bool is_own = is_alone && is_containers_limit(model.find_cgroup(child), *pod, kill, model);
+  place.scope = is_own ? LimitScope::kContainer : LimitScope::kPod;
+  return place;
+}
+
+}  // namespace
+
+std::string_view to_string(LimitScope scope) {
+  constexpr std::array<std::string_view, 5> kNames = {"unknown", "container", "pod", "ancestor", "node"};
+  return kNames.at(static_cast<std::size_t>(scope));
+}
+
+CgroupId limit_owner_of(const OomKill& kill, const MemoryModel& model) {
+  if (kill.owner_known) return kill.owner_cgroup;
+  const auto limit = model.effective_limit(model.cgroup_of(kill));
+  return limit ? limit->owner : CgroupId{};
+}
+
+LimitPlace place_of_limit(const OomKill& kill, const MemoryModel& model) {
+  const CgroupId victim = model.cgroup_of(kill);
+  const CgroupId owner = limit_owner_of(kill, model);
+  if (!owner) return {kill.owner_known ? LimitScope::kNode : LimitScope::kUnknown, owner, {}};
+  const CgroupState* container = model.container_of(victim);
+  const CgroupId boundary = container != nullptr ? container->id : victim;
+  if (owner == victim || model.is_under(owner, boundary)) return {LimitScope::kContainer, owner, {}};
+  return place_above(owner, container, kill, model);
+}
+
+std::string_view scope_of(const OomKill& kill, const MemoryModel& model) {
+  return to_string(place_of_limit(kill, model).scope);
+}
+
+CgroupId counted_for(CgroupId limited, MonotonicTime at, const MemoryModel& model) {
+  if (!is_pods_own(model.find_cgroup(limited))) return limited;
+  const std::vector<CgroupId> containers = containers_of(limited, CgroupId{}, at, model);
+  return containers.size() == 1 ? containers.front() : limited;
+}
+
+}  // namespace oomw
