@@ -23,6 +23,7 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   if (http) snapshot.memstats_left_out = http->memstats_left_out();
   snapshot.kernel_oom_kills_unobserved = pipeline->unobserved_kills();
   snapshot.kills_merged = pipeline->merged_kills();
+  if (oomd) snapshot.oomd_kills = oomd->kills();
   if (go_heaps) go_heaps->add_metrics(snapshot.go_processes);
   if (kernel) add_kernel_stats(snapshot);
   if (pods) add_pod_stats(snapshot);

@@ -93,6 +93,7 @@ struct MetricsSnapshot {
   std::uint64_t kills_merged = 0;       // into another decision's incident, too many being open
   double incident_write_seconds_last = 0;
   std::uint64_t kernel_oom_kills_unobserved = 0;  // kernel's own counts minus what we saw
+  std::optional<std::uint64_t> oomd_kills;        // of cgroups by systemd-oomd; none: it cannot run here
   std::size_t cgroups = 0, processes = 0;
   double process_cpu_seconds = 0;
   std::uint64_t process_resident_bytes = 0;
