@@ -15,10 +15,7 @@ constexpr std::size_t kMaxProcesses = 64;  // asked for their age
 
 bool is_same(std::uint64_t a, std::uint64_t b) { return (a > b ? a - b : b - a) < kPage; }
 
-bool is_pods_own(const CgroupState* state) {
-  return state != nullptr && !state->identity.pod_uid.empty() && state->identity.id.empty() &&
-         state->identity.unit.empty();
-}
+bool is_pods_own(const CgroupState* state) { return state != nullptr && MemoryModel::is_pods_own(*state); }
 
 // One that was found by looking for it is as old as its oldest process: a kill that the kernel log names afterwards may
 // be of a container whose place another has taken by now.
