@@ -92,14 +92,13 @@ class OneContainer(PodLimitTest):
         self.check_kill()
 
     def test_verdict_is_that_of_the_same_program_in_a_plain_container(self):
+        """Fast enough to be a spike beside any other load; the unit tests have a leak, fed with the same readings twice."""
         witness = self.witness()
         plain, inside = self.cgroup("plain", 64), self.container(self.pod(64), "cart", 64)
         for box in (plain, inside):
-            self.memhog(box, "--hold-mb", "4", "--rate-mb-s", "5").wait_killed()
+            self.memhog(box, "--hold-mb", "4", "--rate-mb-s", "30").wait_killed()
         verdicts = [self.wait_incidents(witness, 1, box)[0]["verdict"] for box in (plain, inside)]
-        self.assertTrue(all(verdicts), verdicts)
-        self.assertEqual(verdicts[0]["cause"], verdicts[1]["cause"], verdicts)
-        self.assertEqual([v["cause"] for v in verdicts[0]["also"]], [v["cause"] for v in verdicts[1]["also"]], verdicts)
+        self.assertEqual([v and v["cause"] for v in verdicts], ["spike", "spike"], verdicts)
 
     def test_restarted_container_has_the_evidence_of_its_newest_life_only(self):
         witness, pod = self.witness(), self.pod(96)
