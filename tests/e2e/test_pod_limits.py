@@ -60,7 +60,7 @@ class PodLimitTest(E2eTest):
         """One crossing, one capture: not once for the pod and once for the container."""
         levels = [(m["reason"], m["level_percent"]) for m in incident["pressure"]["watermarks"] if m["reason"] == "level"]
         self.assertEqual(len(levels), len(set(levels)), levels)
-        taken = [(c["method"], c["trigger"]) for c in incident["captures"]]
+        taken = [(c["method"], c["trigger"]) for c in incident["captures"] if c["result"] != "skipped"]
         self.assertEqual(len(taken), len(set(taken)), taken)
 
 
@@ -114,7 +114,9 @@ class OneContainer(PodLimitTest):
                 self.assertGreater(unix(entry["time"]), begun, f"life {life}: {entry}")
             for point in incident["series"]:
                 self.assertGreater(unix(point["t"]), begun, f"life {life}: {point}")
-            self.assertNotIn("cooldown", [c["reason"] for c in incident["captures"]], "of an earlier life")
+            # A level is crossed once on the way up; that the limit is near is reported again and again.
+            cooling = [c["trigger"] for c in incident["captures"] if c["reason"] == "cooldown"]
+            self.assertEqual([t for t in cooling if t != "time_to_limit"], [], "of an earlier life")
             self.assertFalse([n for n in incident["notes"] if "changed at run time" in n])
             box.close()
         self.assert_counted_as(witness, "cart", "container", 3)
