@@ -74,24 +74,29 @@ std::vector<CgroupId> containers_of(CgroupId pod, CgroupId except, MonotonicTime
   return containers;
 }
 
-// What is known of the container's own limit, from its files and from the API. Inside: none = it has no limit.
-std::vector<std::optional<std::uint64_t>> own_limits(const CgroupState& container, const MemoryModel& model) {
-  std::vector<std::optional<std::uint64_t>> limits;
+using Limits = std::vector<std::optional<std::uint64_t>>;  // inside: none = no limit
+
+// What is known of the container's own, from its files and from the API. Of one that nothing names or read: what the
+// API has of its pod's containers, one of which it is.
+Limits own_limits(const CgroupState& container, const CgroupState& pod, const MemoryModel& model) {
+  Limits limits;
   const bool is_being_made = !container.limit_bytes && container.is_being_made_at(container.sampled_at);
   if (container.sampled && !is_being_made) limits.push_back(container.limit_bytes);
   const auto facts = model.pods().facts_of(container.identity);
   if (facts && facts->container) limits.push_back(facts->container->memory_limit_bytes);
+  if (const PodSeen* seen = model.pods().find_pod(pod.identity); seen != nullptr && limits.empty()) {
+    for (const PodContainer& one : seen->containers) limits.push_back(one.memory_limit_bytes);
+  }
   return limits;
 }
 
-// A resize reaches the two one after the other, so any two figures that agree will do. Never read: it is taken to be
-// the same, since a kubelet gives a pod no limit whose container has none.
+// A resize reaches the two one after the other, so any two figures that agree will do. Where none is known it is taken
+// to be the same: a kubelet gives a pod no limit if one of its containers has none.
 bool is_containers_limit(const CgroupState* container, const CgroupState& pod, const OomKill& kill,
                          const MemoryModel& model) {
-  if (container == nullptr) return true;
-  const auto limits = own_limits(*container, model);
-  if (limits.empty()) return true;
+  const Limits limits = container == nullptr ? Limits{} : own_limits(*container, pod, model);
   const std::array<std::optional<std::uint64_t>, 2> pods = {kill.owner_limit_bytes, pod.limit_bytes};
+  if (limits.empty()) return true;
   return std::ranges::any_of(limits, [&](const auto& own) {
     if (!own) return false;
     return (!pods[0] && !pods[1]) ||

@@ -137,6 +137,15 @@ TEST_F(PodLimitTest, containers_limit_is_found_in_the_api_by_its_name) {
   EXPECT_EQ(place().scope, LimitScope::kContainer);
 }
 
+// As of a kill that the kernel log names afterwards: nothing tells which of the pod's containers it was.
+TEST_F(PodLimitTest, container_without_a_name_is_one_of_those_that_the_api_has) {
+  apply_all(model_, {removed(103, 500), created(106, 101, "/kubepods/burstable/pod/new")});
+  describe({described("web", "", 128), described("db", "", 128)});
+  EXPECT_EQ(place(106).scope, LimitScope::kPod) << "256 MiB are the sum of two";
+  describe({described("web", "", 128), described("init-db", "", 256)});
+  EXPECT_EQ(place(106).scope, LimitScope::kContainer) << "the larger of the two is the init container's";
+}
+
 TEST_F(PodLimitTest, limits_that_differ_by_less_than_a_page_are_the_same) {
   PodContainer web = described("web", id_of('a'), 0);
   web.memory_limit_bytes = 256 * kMiB + 4095;  // the kernel rounds it down to a page
