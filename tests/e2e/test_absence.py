@@ -133,6 +133,7 @@ class OnlyCounted(AbsenceTest):
             self.assertRegex("\n".join(incident["notes"]), "seen afterwards")
             self.assert_stays_counted(witness, 1)
             self.assertEqual(witness.stop(), 0)
+        self.wait_counted(self.daemon(READ_OFTEN, prefix=hidden), 1)
 
 
 class Handover(AbsenceTest):
