@@ -95,6 +95,25 @@ class Stop(E2eTest):
         self.assertEqual(witness.stop(), 0)
 
 
+class FullRing(E2eTest):
+    def test_what_lies_in_the_ring_at_the_end_is_written(self):
+        """More than the daemon takes out of it at once, and the kill last."""
+        box, witness = self.cgroup("last", 32), self.daemon(READ_OFTEN)
+        os.kill(witness.pid, signal.SIGSTOP)
+        try:
+            crowd = "i=0; while [ $i -lt 1500 ]; do /bin/true; i=$((i+1)); done"
+            subprocess.run(["/bin/sh", "-c", crowd], check=True)
+            self.memhog(box, *HOG).wait_killed()
+            witness.process.send_signal(signal.SIGTERM)
+        finally:
+            os.kill(witness.pid, signal.SIGCONT)
+        self.assertEqual(witness.stop(), 0)
+        incident, = self.incidents_of(witness)
+        self.assertEqual(len(incident["victims"]), 1)
+        self.assertNotIn("seen afterwards", "\n".join(incident["notes"]))
+        self.wait_counted(self.daemon(READ_OFTEN), 1)
+
+
 class TroubledDisk(E2eTest):
     def tmpfs(self, options):
         where = os.path.join(self.scratch, "disk")

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who has the data directory, and what happened before this run had it.
 #include <algorithm>
-#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -181,11 +180,8 @@ void Daemon::Impl::take_quietly(const Event& event) {
 // Until the past is settled it is still to be read, should this run end before.
 HeardUntil Daemon::Impl::heard_until() const {
   const bool is_pending = earlier && !is_past_settled;
-  HeardUntil heard = is_pending ? *earlier : HeardUntil{std::max(heard_at, watching_since), {}};
-  std::ranges::move(pipeline->recent_kills(heard.until), std::back_inserter(heard.kills));
-  if (heard.kills.size() > HeardKills::kMax)
-    heard.kills.erase(heard.kills.begin(), heard.kills.end() - HeardKills::kMax);
-  return heard;
+  const MonotonicTime until = is_pending ? earlier->until : std::max(heard_at, watching_since);
+  return {until, pipeline->recent_kills(until)};
 }
 
 }  // namespace oomw

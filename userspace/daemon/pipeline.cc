@@ -44,6 +44,7 @@ Pipeline::Pipeline(const TriggerConfig& triggers, const CorrelatorConfig& correl
       correlator_(correlator),
       accounting_(accounted_of(restored)),
       earlier_heard_until_(heard_until_of(restored)) {
+  if (restored && restored->heard) heard_kills_.restore(restored->heard->kills);
   if (restored) ledger_ = std::move(restored->ledger);
 }
 
@@ -56,6 +57,7 @@ std::vector<OomKill> Pipeline::take_over(std::optional<LedgerState> restored, Mo
   heard_until_ = {};
   accounting_ = KillAccounting(accounted_of(restored));
   earlier_heard_until_ = heard_until_of(restored);
+  if (restored && restored->heard) heard_kills_.restore(restored->heard->kills);
   if (restored) ledger_ = std::move(restored->ledger);
   for (const auto& [id, state] : model_.cgroups()) {
     if (!state.kernel_oom_kills || state.removed_at) continue;

@@ -25,6 +25,9 @@ KillStanding standing_of(std::int32_t pid, MonotonicTime time, const HeardUntil&
 }
 
 void HeardKills::add(const HeardKill& kill) {
+  std::erase_if(kills_, [&](const HeardKill& known) {
+    return known.pid == kill.pid && distance(known.time, kill.time) <= kSlack;
+  });
   if (kills_.size() >= kMax) kills_.pop_front();
   kills_.push_back(kill);
 }

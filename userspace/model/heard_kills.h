@@ -42,7 +42,9 @@ class HeardKills {
   // Longer ago than the slack of a start within ten hours, see slack_of().
   static constexpr Nanoseconds kKept = std::chrono::seconds(10);
 
-  void add(const HeardKill& kill);
+  // What the run before had listed is still to be told apart from what it had not.
+  void restore(const std::vector<HeardKill>& kills) { kills_.assign(kills.begin(), kills.end()); }
+  void add(const HeardKill& kill);  // once more: in place of what was known of it
   // An incident with these victims is on disk, whose kills lie in this time; with others too if not `is_all`.
   void on_written(const std::set<std::int32_t>& pids, bool is_all, MonotonicTime from, MonotonicTime to);
   // Those of the last kKept before `until`, and all that are not written.

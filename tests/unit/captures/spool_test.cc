@@ -52,6 +52,27 @@ TEST_F(SpoolTest, a_profile_is_on_disk_under_the_name_returned) {
   EXPECT_EQ(spool.read(*name, 100).value_or(""), "profile");
 }
 
+TEST_F(SpoolTest, where_another_process_has_the_directory_nothing_of_it_is_touched) {
+  Spool spool(directory(), {}, Spool::Start::kInMemory);
+  const auto name = spool.put(17, "live", "profile");
+  ASSERT_TRUE(name.has_value()) << name.error().message;
+  EXPECT_FALSE(fs::exists(directory()));
+  EXPECT_EQ(spool.read(*name, 100).value_or(""), "profile");
+}
+
+TEST_F(SpoolTest, what_was_kept_in_memory_reaches_the_disk_once_it_may) {
+  ASSERT_TRUE(Spool(directory(), {}).put(17, "live", "the other's").has_value());
+  Spool spool(directory(), {}, Spool::Start::kInMemory);
+  const auto name = spool.put(17, "live", "ours");
+  ASSERT_TRUE(name.has_value());
+  EXPECT_NE(*name, "17-live.pb.gz") << "the other process may have that";
+  spool.use_disk();
+  ASSERT_TRUE(spool.put(18, "live", "newer").has_value());
+  EXPECT_EQ(read_file(directory() + "/" + *name, 100).value_or(""), "ours");
+  EXPECT_EQ(read_file(directory() + "/17-live.pb.gz", 100).value_or(""), "the other's");
+  EXPECT_EQ(files_on_disk(), 3u);
+}
+
 TEST_F(SpoolTest, the_directory_is_for_the_owner_alone) {
   const Spool spool(directory(), {});
   struct stat info {};

@@ -68,6 +68,17 @@ TEST(HeardKillsTest, an_incident_that_does_not_list_all_its_victims_is_that_of_a
   EXPECT_TRUE(kills.recent(at(seconds(1000))).empty());
 }
 
+TEST(HeardKillsTest, what_the_run_before_listed_is_listed_on) {
+  HeardKills kills;
+  kills.restore({{1, at(seconds(98)), true}, {2, at(seconds(98)), false}});
+  kills.add({2, at(seconds(99)), true});
+  const auto recent = kills.recent(at(seconds(100)));
+  ASSERT_EQ(recent.size(), 2u);
+  EXPECT_EQ(recent[0].pid, 1);
+  EXPECT_EQ(recent[1].pid, 2);
+  EXPECT_TRUE(recent[1].is_written);
+}
+
 TEST(HeardKillsTest, is_bounded_and_forgets_the_oldest) {
   HeardKills kills;
   for (std::size_t i = 0; i <= HeardKills::kMax; ++i)

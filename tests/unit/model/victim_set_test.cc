@@ -54,9 +54,10 @@ TEST(VictimSetTest, add_when_flooded_stays_bounded) {
 TEST(VictimSetTest, a_kill_hours_before_is_another_one_though_it_has_the_pid) {
   VictimSet set;
   const MonotonicTime now{std::chrono::nanoseconds(std::chrono::hours(10)).count()};
-  EXPECT_TRUE(set.add({5, 0}, now));
+  EXPECT_TRUE(set.add({5, 77}, now));
   EXPECT_TRUE(set.add({5, 0}, now - std::chrono::hours(9)));
-  EXPECT_FALSE(set.add({5, 77}, now - std::chrono::seconds(1)));
+  EXPECT_FALSE(set.add({5, 0}, now - std::chrono::hours(9) + std::chrono::seconds(1)));
+  EXPECT_FALSE(set.add({5, 77}, now + std::chrono::seconds(1)));
 }
 
 }  // namespace
