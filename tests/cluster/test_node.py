@@ -65,8 +65,7 @@ class Traces(unittest.TestCase):
     def setUp(self):
         if programs.why_not():
             self.skipTest(programs.why_not())
-        for name in ("kubelet", "etcd", "cni"):
-            programs.path_of(name)
+        programs.fetch_all()
         self.before = sysctls(), interfaces()
 
     def start_runner(self, fails_at):

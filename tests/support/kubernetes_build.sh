@@ -23,7 +23,7 @@ give_up() {
 }
 
 command -v go >/dev/null || give_up "no Go compiler (deploy/install-deps.sh tests)"
-key=$(cat "$main" "$0" <(go version) | sha256sum | cut -c1-16)
+key=$({ cat "$main" "$0" && go version; } | sha256sum | cut -c1-16)
 target=$cache/node-$version-$key
 
 print_if_built() {

@@ -1,24 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # node.sh FOLDER: mount and network namespaces and cgroups for one node of a cluster. Writes the pid of their first
-# process to FOLDER/holder, the node's cgroup to FOLDER/cgroup and the list of the processes of its programs' CPU share
-# to FOLDER/programs, then waits until its standard input ends, which is
-# also the case if whoever started it was killed. Then it ends everything in them and removes cgroups and FOLDER.
+# process to FOLDER/holder, the node's cgroup to FOLDER/cgroup, and to FOLDER/programs where its programs join a CPU share
+# of their own; then waits until its standard input ends, which is also the case if whoever started it was killed. Then
+# it ends everything in them and removes cgroups and FOLDER.
 # node.sh leftovers: prints what earlier nodes left behind; nothing if all is well.
 #
 # The PID namespace is the machine's: a pod with hostPID has to see what the kernel sees.
 set -euo pipefail
 
-hierarchies=(cpu cpuacct cpuset memory devices freezer blkio pids systemd unified)
 prefix=oomwcluster
+if [[ -d /sys/fs/cgroup/memory ]]; then
+  hierarchies=(/sys/fs/cgroup/{cpu,cpuacct,cpuset,memory,devices,freezer,blkio,pids,systemd,unified}/)
+  cpu=/sys/fs/cgroup/cpu share=cpu.shares
+else
+  hierarchies=(/sys/fs/cgroup/)
+  cpu=/sys/fs/cgroup share=cpu.weight
+fi
 
 usage() {
-  sed -n '3,7s/^# *//p' "$0" >&2
+  sed -n '3,8s/^# *//p' "$0" >&2
   exit 2
 }
 
 leftovers() {
-  compgen -G "/sys/fs/cgroup/*/$prefix-*" || true
+  find "${hierarchies[@]}" -maxdepth 1 -name "$prefix-*" 2>/dev/null || true
   grep -o "/[^ ]*${prefix}[^ ]*" /proc/self/mounts || true
   ip -o link show 2>/dev/null | grep -oE '\b(node0|cni0)\b' | sort -u || true
   local path
@@ -72,17 +78,22 @@ make_network() {
 }
 
 make_cgroups() {
-  local hierarchy file
+  local hierarchy file controller
   for hierarchy in "${hierarchies[@]}"; do
-    [[ ! -d /sys/fs/cgroup/$hierarchy ]] || mkdir "/sys/fs/cgroup/$hierarchy/$cgroup"
+    [[ ! -d $hierarchy ]] || mkdir "$hierarchy$cgroup"
   done
-  for file in cpuset.cpus cpuset.mems; do # without them no process can join
-    cat "/sys/fs/cgroup/cpuset/$file" >"/sys/fs/cgroup/cpuset/$cgroup/$file"
+  for file in /sys/fs/cgroup/cpuset/cpuset.{cpus,mems}; do # v1: without them no process can join
+    [[ ! -f $file ]] || cat "$file" >"/sys/fs/cgroup/cpuset/$cgroup/$(basename "$file")"
+  done
+  for controller in cpuset cpu io memory pids hugetlb; do # v2; what there is not is refused
+    for file in /sys/fs/cgroup/cgroup.subtree_control "/sys/fs/cgroup/$cgroup/cgroup.subtree_control"; do
+      [[ ! -f $file ]] || echo "+$controller" 2>/dev/null >"$file" || true
+    done
   done
   # A node has its machine for itself. The API server needs 4 CPU seconds to start, which beside compilers are 15.
-  mkdir "/sys/fs/cgroup/cpu/$cgroup/programs"
-  echo 8192 >"/sys/fs/cgroup/cpu/$cgroup/cpu.shares"
-  echo "/sys/fs/cgroup/cpu/$cgroup/programs/cgroup.procs" >"$folder/programs"
+  mkdir "$cpu/$cgroup/programs"
+  echo 8192 >"$cpu/$cgroup/$share"
+  echo "$cpu/$cgroup/programs/cgroup.procs" >"$folder/programs"
 }
 
 # NAMES: those with such a comm, or all. Fails once there are none.
@@ -99,12 +110,16 @@ kill_in_namespace() {
 }
 
 kill_in_cgroups() {
-  find /sys/fs/cgroup/*/"$cgroup" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u | xargs -r kill -KILL 2>/dev/null || true
+  find "${hierarchies[@]/%/$cgroup}" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u | xargs -r kill -KILL 2>/dev/null || true
 }
 
+# Fails while there are some.
 remove_cgroups() {
-  find /sys/fs/cgroup/*/"$cgroup" -depth -type d -exec rmdir {} + 2>/dev/null || true
-  ! compgen -G "/sys/fs/cgroup/*/$cgroup" >/dev/null
+  find "${hierarchies[@]/%/$cgroup}" -depth -type d -exec rmdir {} + 2>/dev/null || true
+  local hierarchy
+  for hierarchy in "${hierarchies[@]}"; do
+    [[ ! -d $hierarchy$cgroup ]] || return 1
+  done
 }
 
 # shellcheck disable=SC2317 # called by the trap

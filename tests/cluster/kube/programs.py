@@ -4,8 +4,10 @@ import functools
 import json
 import os
 import shutil
+import unittest
 
 from harness import containerd, tools
+from harness.wait import TIME_FACTOR
 
 from .pki import NODE, NODE_ADDRESS, SERVICE_ADDRESS
 
@@ -16,7 +18,9 @@ _ISSUER = "https://kubernetes.default.svc"
 
 def why_not():
     """Why there can be no node here; None if there can."""
-    missing = [p for p in ("unshare", "nsenter", "ip", "openssl", "findmnt") if not shutil.which(p)]
+    if os.geteuid() != 0:
+        return "needs root: makes namespaces and cgroups"
+    missing = [p for p in ("unshare", "nsenter", "ip", "openssl") if not shutil.which(p)]
     if missing:
         return f"not installed: {', '.join(missing)} (deploy/install-deps.sh tests)"
     return containerd.why_not()
@@ -29,6 +33,22 @@ def path_of(name):
         return os.path.join(tools.supplied("kubernetes_build.sh"), name)
     return {"etcd": lambda: tools.supplied("fetch_programs.sh", "etcd"), "kubectl": tools.kubectl,
             "cni": lambda: os.path.dirname(tools.supplied("fetch_programs.sh", "cni"))}.get(name, lambda: name)()
+
+
+@functools.lru_cache(maxsize=None)
+def _why_not_fetched():
+    try:
+        for name in ("kubectl", "etcd", "cni", "kubelet"):
+            path_of(name)
+    except unittest.SkipTest as e:
+        return str(e)
+    return None
+
+
+def fetch_all():
+    """What takes minutes the first time, before a node is started. Skips where it cannot be had, which is asked once."""
+    if _why_not_fetched():
+        raise unittest.SkipTest(_why_not_fetched())
 
 
 def arguments(name, node):
@@ -65,7 +85,8 @@ def _apiserver(node):
 def _controllers(node):
     return [f"--kubeconfig={node.pki.path('kube-controller-manager.kubeconfig')}", "--use-service-account-credentials",
             f"--service-account-private-key-file={node.pki.path('service-accounts.key')}",
-            f"--root-ca-file={node.pki.path('ca.crt')}", "--leader-elect=false", "--bind-address=127.0.0.1", "--port=0"]
+            f"--root-ca-file={node.pki.path('ca.crt')}", "--leader-elect=false", "--bind-address=127.0.0.1", "--port=0",
+            f"--node-monitor-grace-period={40 * TIME_FACTOR:.0f}s"]  # on an emulated CPU heartbeats are late
 
 
 def _scheduler(node):
@@ -94,7 +115,7 @@ def kubelet_config(node):
         "cgroupDriver": "cgroupfs", "cgroupRoot": node.cgroup,
         "failSwapOn": False, "makeIPTablesUtilChains": False, "resolvConf": "",
         "clusterDomain": "cluster.local", "clusterDNS": ["10.96.0.10"],  # nobody answers; without it each pod has a warning
-        "nodeStatusUpdateFrequency": "1s", "staticPodPath": node.path("static-pods"),
+        "nodeStatusUpdateFrequency": f"{TIME_FACTOR:.0f}s", "staticPodPath": node.path("static-pods"),
         "volumePluginDir": node.path("volume-plugins"), "featureGates": {"EphemeralContainers": True},
         "imageGCHighThresholdPercent": 100, "imageGCLowThresholdPercent": 99,
         "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%",
