@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Every test, on this machine: sudo tests/run.sh [--only STAGE]...
-#   STAGE: unit | pipeline | matrix | bpf | e2e | deploy | cluster | vm | fuzz | sanitizers | bench
+#   STAGE: unit | pipeline | matrix | bpf | e2e | deploy | cluster | vm | systemd | fuzz | sanitizers | bench
 # Ends with the skipped tests and their reasons, then what failed, then one line "N passed, N failed, N skipped";
 # exit status 1 if anything failed. OOMW_CACHE holds ccache, Go builds and downloads.
 set -euo pipefail
@@ -12,7 +12,7 @@ export OOMW_CACHE=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
 export CCACHE_DIR=${CCACHE_DIR:-$OOMW_CACHE/ccache} CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-2}
 # On demand: bench, whose bars need a quiet machine.
-stages=(unit pipeline matrix bpf e2e deploy cluster vm fuzz sanitizers)
+stages=(unit pipeline matrix bpf e2e deploy cluster vm systemd fuzz sanitizers)
 fuzz_seconds=${OOMW_FUZZ_SECONDS:-10}
 limit_seconds=${OOMW_LIMIT_SECONDS:-4800} # a run that is cut off at 90 minutes has no results at all
 build=$tree/build/ci
@@ -36,7 +36,7 @@ parse() {
   while (($# > 0)); do
     [[ $1 == --only && $# -ge 2 ]] || usage
     case $2 in
-      unit | pipeline | matrix | bpf | e2e | deploy | cluster | vm | fuzz | sanitizers | bench) only+=("$2") ;;
+      unit | pipeline | matrix | bpf | e2e | deploy | cluster | vm | systemd | fuzz | sanitizers | bench) only+=("$2") ;;
       *) usage ;;
     esac
     shift 2
@@ -188,6 +188,16 @@ stage_vm() {
   compgen -G "$results/vm.*[0-9t].xml" >/dev/null || record fail vm "no results of any kernel"
 }
 
+# The package on a Debian whose process 1 is systemd.
+stage_systemd() {
+  if ((EUID != 0)); then
+    record skip systemd "not root: the VM reads files that only root may"
+    return
+  fi
+  has_time systemd 600 && built ci oomwitness || return
+  "$tree/tests/systemd/suite.sh" --results "$results"
+}
+
 # The scripts that judge what comes out of the VMs: no VM needed.
 test_vm_scripts() {
   /usr/bin/python3 "$tree/tests/e2e/run.py" --folder "$tree/tests/vm" --junit "$results/vm.scripts.xml" ||
@@ -250,7 +260,7 @@ main() {
   # Half a second when everything is there; says what is missing when it may not install it.
   "$tree/deploy/install-deps.sh" tests || exit 1
   local stage
-  for stage in unit pipeline matrix bpf e2e deploy cluster vm fuzz sanitizers bench; do
+  for stage in unit pipeline matrix bpf e2e deploy cluster vm systemd fuzz sanitizers bench; do
     wants "$stage" || continue
     say "$stage"
     [[ $stage != e2e ]] || build_ahead

@@ -88,14 +88,32 @@ class Cri(CriTest):
         self.assertEqual(self.incidents_of(witness, sidecar.cgroup), [])
         self.assertEqual(sidecar.status().reason, "")
 
-    def test_limit_of_the_pod_is_told_from_the_containers_own(self):
+    def test_limit_of_the_pods_own_is_told_from_its_containers(self):
+        """The container has none, so it is no limit that a kubelet summed up; what filled it is the container all the same."""
         witness, pod = self.witness(), self.pod(limit_bytes=LIMIT_MB * MIB)
         container = self.leak(pod, limit_mb=None)
         container.wait_oom_killed()
         incident = self.only_incident(witness, container)
         self.assert_names(incident, pod, container)
-        self.assertEqual(incident["scope"], "ancestor")
+        self.assertEqual(incident["scope"], "pod")
         self.assertEqual(incident["limit"], {"bytes": LIMIT_MB * MIB, "owner_cgroup_path": pod.cgroup.path})
+        self.assertEqual([(s["container"], s["limit_bytes"]) for s in incident["limit_shares"]], [(container.name, None)])
+        self.assertNotIn((incident["verdict"] or {}).get("cause"), ("ancestor_limit", "pod_limit"))
+
+    def test_limit_that_a_kubelet_gives_the_pod_counts_as_its_containers(self):
+        """The sum of its containers' limits; the sandbox is charged to it too, so it is reached first."""
+        witness, plain, pod = self.witness(), self.pod("plain-6f"), self.pod(limit_bytes=LIMIT_MB * MIB)
+        alone, container = self.leak(plain, "alone"), self.leak(pod)
+        incidents = []
+        for made in (alone, container):
+            made.wait_oom_killed()
+            incidents.append(self.only_incident(witness, made))
+        self.assertEqual([i["limit"]["owner_cgroup_path"] for i in incidents], [alone.cgroup.path, pod.cgroup.path])
+        self.assertEqual([i["scope"] for i in incidents], ["container", "container"])
+        self.assertEqual(*[(i["verdict"] or {}).get("cause") for i in incidents])
+        self.assert_names(incidents[1], pod, container)
+        asked = [(c["method"], c["trigger"]) for c in incidents[1]["captures"]]
+        self.assertEqual(len(asked), len(set(asked)), "once for the pod and once for the container")
 
     def containers_in_metrics(self, witness, pod):
         return sorted(labels["container"] for labels, _ in witness.scrape().values("oomwitness_container_memory_usage_bytes")

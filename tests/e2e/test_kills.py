@@ -232,7 +232,7 @@ class Kills(E2eTest):
         self.assertTrue(incident["trigger"]["same_cgroup"])
         self.assertTrue(leaker.is_alive())
 
-    def test_ancestor_limit_names_the_pods_cgroup(self):
+    def test_ancestor_limit_names_the_cgroup_above(self):
         witness = self.daemon()
         pod = self.cgroup("pod", 128)
         leaking, calm = self.cgroup("leaking", parent=pod), self.cgroup("calm", parent=pod)

@@ -196,7 +196,7 @@ class Incidents(PodTest):
         mine = lambda: {labels["container"] for labels, _ in witness.scrape().values("oomwitness_container_memory_usage_bytes")
                         if labels["pod"] == "otelcol-7f" and labels["namespace"] == self.namespace}
         eventually(lambda: mine() == {"collector"}, lambda: f"the container alone: {mine()}")
-        self.box.set_limit(cgroups.UNLIMITED if cgroups.VERSION == 1 else "max")
+        self.box.set_limit(-1 if cgroups.VERSION == 1 else "max")
         eventually(lambda: mine() == {"collector", ""}, lambda: f"and the pod, which alone has a limit now: {mine()}")
         nameless = [labels for labels, _ in witness.scrape().values("oomwitness_container_memory_usage_bytes")
                     if self.uid in labels["container"] or self.uid.replace("-", "_") in labels["container"]]

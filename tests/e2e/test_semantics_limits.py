@@ -20,7 +20,8 @@ class Limits(SemanticsTest):
         self.assertTrue(incident["trigger"]["same_cgroup"] in (True, None))
         self.assertGreater(incident["victims"][0]["rss"]["anon_bytes"], 0.8 * box.limit_bytes)
 
-    def test_pods_limit_is_an_ancestors(self):
+    def test_limit_of_a_group_of_cgroups_is_an_ancestors(self):
+        """Of plain cgroups, whatever their names; a Kubernetes pod's own limit is in test_pod_limits.py."""
         pod = self.cgroup("pod", 32)
         leaking, calm = self.cgroup("leaking", 64, pod), self.cgroup("calm", 64, pod)
         holder = self.hog(calm, "--hold-mb", 8)
@@ -32,7 +33,7 @@ class Limits(SemanticsTest):
         self.assertEqual(calm.kernel_kills(), 0)
 
     def test_victim_in_the_neighbour_of_the_trigger(self):
-        """The pod's limit again, but the largest of the pod did not ask for the memory."""
+        """The group's limit again, but the largest of the group did not ask for the memory."""
         pod = self.cgroup("pod", 40)
         small, large = self.cgroup("small", parent=pod), self.cgroup("large", parent=pod)
         victim = self.hog(large, "--hold-mb", 22)

@@ -9,6 +9,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MIB = 1 << 20
 START = 4_105_000_000_000  # ns, CLOCK_MONOTONIC
 POD, WEB, DB = 300, 301, 302
+UID = "0c4ad1f2-0000-4000-8000-000000000001"
 
 
 def at(seconds):
@@ -91,9 +92,92 @@ def only_counted():
     story.write()
 
 
+class KubeletPod(Story):
+    """A pod whose cgroup has a limit, the sum of its containers', with a sandbox in it; its containers come and go."""
+
+    PATH = f"/kubepods/burstable/pod{UID}"
+
+    def __init__(self, name):
+        self.name, self.next_cgroup = name, 302
+        self.events = [{"type": "recording", "version": 1, "wall_minus_monotonic_ns": 1_795_231_930_196_670_123}]
+        self.add("cgroup_created", 0, cgroup=POD, parent=1, path=self.PATH, path_complete=True)
+        self.identified(0, POD, id="", from_bundle=False)
+        self.cgroup_of(0.01, 301, "0", "")
+        self.sampled(0.06, 301, 1)
+
+    def identified(self, seconds, cgroup, id, name="", from_bundle=True):
+        names = {"runtime": "containerd", "name": name, "image": "shop/cart:1.4", "pod_name": "cart-7d9f",
+                 "pod_namespace": "shop"} if from_bundle else {}
+        self.add("container", seconds, cgroup=cgroup, id=id, pod_uid=UID, from_bundle=from_bundle, **names)
+
+    def cgroup_of(self, seconds, cgroup, digit, name):
+        self.add("cgroup_created", seconds, cgroup=cgroup, parent=POD, path=f"{self.PATH}/{digit * 64}", path_complete=True)
+        self.identified(seconds, cgroup, digit * 64, name)
+
+    def begin(self, seconds, digit, name, pid):
+        cgroup, self.next_cgroup = self.next_cgroup, self.next_cgroup + 1
+        self.cgroup_of(seconds, cgroup, digit, name)
+        self.seen_at(seconds, pid, cgroup, name)
+        return cgroup
+
+    def seen_at(self, seconds, pid, cgroup, comm):
+        self.seen(pid, cgroup, comm)
+        self.events[-1]["time_ns"] = at(seconds)
+
+    def crossed(self, seconds, cgroup, leaf, percent, limit_mib, pid):
+        self.add("watermark", seconds, cgroup=cgroup, leaf_cgroup=leaf, reason="level", level_percent=percent,
+                 usage_bytes=limit_mib * MIB * percent // 100, limit_bytes=limit_mib * MIB, pid=pid)
+
+    def skipped(self, seconds, cgroup, trigger, reason):
+        self.add("capture", seconds, started_ns=at(seconds), capture_id=round(seconds * 100), cgroup=cgroup, pid=0,
+                 start_ticks=0, method="live", trigger=trigger, result="skipped", reason=reason, detail="", complete=False,
+                 spool_file="")
+
+    def kill(self, seconds, pid, cgroup, limit_mib, **fields):
+        self.killed(seconds, pid, cgroup, "cart", decision_ns=at(seconds - 0.0005), trigger_pid=pid, trigger_comm="cart",
+                    trigger_cgroup=cgroup, owner_cgroup=POD, owner_usage_bytes=limit_mib * MIB,
+                    owner_limit_bytes=limit_mib * MIB, **fields)
+
+
+def restarts_in_a_pod():
+    """One container of 64 MiB in a pod of 64 MiB leaks and is killed at the pod's limit, three times."""
+    story = KubeletPod("restarts_in_a_pod")
+    for life in range(3):
+        start = 1 + 40 * life
+        pid = 500 + 100 * start  # which makes it start then
+        cgroup = story.begin(start, "abc"[life], "cart", pid)
+        for second in range(1, 30):
+            story.sampled(start + second, cgroup, 3 + 2 * second, 64)
+            story.sampled(start + second + 0.001, POD, 4 + 2 * second, 64)
+            percent = {14: 50, 24: 80, 27: 90, 29: 95}.get(second)
+            if percent:
+                story.crossed(start + second + 0.01, POD, cgroup, percent, 64, pid)
+                story.crossed(start + second + 0.011, cgroup, cgroup, percent, 64, pid)
+        story.skipped(start + 29.1, POD, "watermark_95", "cooldown")
+        story.kill(start + 30, pid, cgroup, 64, anon_mib=60)
+        story.add("exit", start + 30.01, pid=pid, start_ticks=410_000 + pid)
+        story.add("cgroup_removed", start + 30.05, cgroup=cgroup)
+    story.write()
+
+
+def pod_limit_of_two():
+    """Two containers of 64 MiB fill their pod's 128 MiB together, a moment before either fills its own."""
+    story = KubeletPod("pod_limit_of_two")
+    cart, proxy = story.begin(1, "a", "cart", 600), story.begin(1.1, "b", "proxy", 610)
+    for second in range(2, 20):
+        story.sampled(second, cart, 3 * second, 64)
+        story.sampled(second + 0.001, proxy, 3 * second + 4, 64)
+        story.sampled(second + 0.002, POD, 6 * second + 5, 128)
+    story.kill(20.5, 600, cart, 128, anon_mib=62)
+    story.sampled(20.501, proxy, 63, 64)
+    story.write()
+
+
 if __name__ == "__main__":
     group_kill("group_kill_with_decision", decision_ns=at(2.4995), total_bytes=64 * MIB)
     group_kill("group_kill_without_decision", owner_exact=False)
     two_decisions()
     node_wide()
     only_counted()
+    restarts_in_a_pod()
+    pod_limit_of_two()

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# initrd.sh KERNEL-FOLDER OUT: an initial root file system (1.5 MB): busybox, init beside this script, and
-# the modules that reach the shared root and a swap disk, as far as the kernel has not got them built in.
+# initrd.sh KERNEL-FOLDER OUT [INIT]: an initial root file system (1.5 MB): busybox, INIT (the one beside this script), and
+# the modules that reach the shared root and a disk, as far as the kernel has not got them built in.
 set -euo pipefail
 
-folder=${1:?usage: initrd.sh KERNEL-FOLDER OUT} out=${2:?out}
+folder=${1:?usage: initrd.sh KERNEL-FOLDER OUT [INIT]} out=${2:?out}
 here=$(cd "$(dirname "$0")" && pwd)
-wanted=(virtio_pci virtio_blk virtiofs overlay qemu_fw_cfg)
+init=${3:-$here/init}
+wanted=(virtio_pci virtio_blk virtiofs overlay ext4 qemu_fw_cfg)
 root=$(mktemp -d "${TMPDIR:-/tmp}/oomw-initrd.XXXXXX")
 trap 'rm -rf "$root"' EXIT
 added=" " count=10
@@ -35,6 +36,6 @@ add_module() {
 
 mkdir -p "$root"/{bin,modules,proc,sys,dev,lower,upper,root}
 cp "$(command -v busybox)" "$root/bin/busybox"
-cp "$here/init" "$root/init"
+cp "$init" "$root/init"
 for name in "${wanted[@]}"; do add_module "$name"; done
 (cd "$root" && find . | cpio -o -H newc --quiet) | gzip -1 >"$out"

@@ -10,7 +10,7 @@ kernel=$1
 shift
 here=$(cd "$(dirname "$0")" && pwd)
 memory=${OOMW_VM_MEMORY_MB:-3072} deadline_s=${OOMW_VM_DEADLINE_S:-900} cpus=${OOMW_VM_CPUS:-2}
-swap=${OOMW_VM_SWAP_MB:-0} out=${OOMW_VM_OUT-}
+swap=${OOMW_VM_SWAP_MB:-0} out=${OOMW_VM_OUT-} disk=${OOMW_VM_DISK-} init=${OOMW_VM_INIT:-$here/init}
 passed_on=(HOME OOMW_CACHE OOMWITNESS OOMW_TIME_FACTOR) # of our environment
 work=$(mktemp -d "${TMPDIR:-/tmp}/oomw-vm.XXXXXX")
 virtiofsd_pids=() qemu_pid="" devices=() parameters=""
@@ -90,13 +90,20 @@ no_timer_check random.trust_cpu=on cryptomgr.notests$parameters" \
   wait
 }
 
-"$here/initrd.sh" "$folder" "$work/initrd"
+# In the kernel's eyes the first disk: /dev/vda.
+add_disk() {
+  # shellcheck disable=SC2054 # the commas are QEMU's
+  devices+=(-drive "file=$disk,if=none,id=disk,format=raw,snapshot=on,cache=unsafe" -device virtio-blk-pci,drive=disk)
+}
+
+"$here/initrd.sh" "$folder" "$work/initrd" "$init"
 write_script "$@" >"$work/script"
 share host / always
 if [[ -n $out ]]; then
   share out "$out" none
   parameters+=" OOMW_OUT=1"
 fi
+[[ -z $disk ]] || add_disk
 ((swap == 0)) || add_swap
 boot
 status=$(tr -d '\r\n' <"$work/status" 2>/dev/null || true)

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/log.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include <spdlog/async.h>
 #include <spdlog/async_logger.h>
@@ -17,7 +20,7 @@ namespace oomw::log {
 namespace {
 
 constexpr std::size_t kQueueLength = 4096;  // messages, allocated at start: 1.6 MB
-constexpr auto kPattern = "%Y-%m-%dT%H:%M:%S.%eZ %l %v";
+constexpr auto kPattern = "%*%Y-%m-%dT%H:%M:%S.%eZ %l %v";
 
 // The running logger. Writers hold the pool for the length of one enqueue, so stop() in another
 // thread never pulls it from under them.
@@ -59,8 +62,35 @@ spdlog::level::level_enum to_spdlog(Level level) {
   return spdlog::level::err;
 }
 
+Level from_spdlog(spdlog::level::level_enum level) {
+  if (level <= spdlog::level::debug) return Level::kDebug;
+  if (level == spdlog::level::info) return Level::kInfo;
+  return level == spdlog::level::warn ? Level::kWarn : Level::kError;
+}
+
+// %* of the pattern.
+class JournalPriority : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
+    const std::string_view prefix = journal_prefix(from_spdlog(message.level), STDERR_FILENO);
+    out.append(prefix.data(), prefix.data() + prefix.size());
+  }
+  [[nodiscard]] std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<JournalPriority>();
+  }
+};
+
 std::unique_ptr<spdlog::pattern_formatter> make_formatter() {
-  return std::make_unique<spdlog::pattern_formatter>(kPattern, spdlog::pattern_time_type::utc);
+  auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
+  formatter->add_flag<JournalPriority>('*').set_pattern(kPattern);
+  return formatter;
+}
+
+// systemd names the journal's socket in the environment; what was redirected since is another file.
+bool is_journal(int fd) {
+  const char* stream = std::getenv("JOURNAL_STREAM");
+  struct stat info = {};
+  return stream != nullptr && ::fstat(fd, &info) == 0 && fmt::format("{}:{}", info.st_dev, info.st_ino) == stream;
 }
 
 void write_directly(Level level, std::string_view message) {
@@ -112,6 +142,21 @@ void write(Level level, std::string_view message) {
   } else {
     write_directly(level, message);
   }
+}
+
+std::string_view journal_prefix(Level level, int fd) {
+  if (!is_journal(fd)) return "";
+  switch (level) {
+    case Level::kDebug:
+      return "<7>";
+    case Level::kInfo:
+      return "<6>";
+    case Level::kWarn:
+      return "<4>";
+    case Level::kError:
+      return "<3>";
+  }
+  return "";
 }
 
 std::uint64_t dropped_messages() {

@@ -21,6 +21,9 @@ void start(Level level);  // once, before the first message; without it messages
 void stop();              // flush and join
 
 void write(Level level, std::string_view message);
+// "<3>" to "<7>" where `fd` leads to systemd's journal, which takes it off and keeps it as the line's priority
+// (sd-daemon(3)): `journalctl -p warning` then works. "" elsewhere. The log's own lines have it already.
+[[nodiscard]] std::string_view journal_prefix(Level level, int fd);
 [[nodiscard]] std::uint64_t dropped_messages();
 
 template <typename... Args>

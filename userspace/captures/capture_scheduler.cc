@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "captures/capture_event.h"
 #include "model/pod_wishes.h"
 
 namespace oomw {
@@ -41,19 +42,6 @@ std::vector<CaptureTarget> choose_targets(const WatermarkCrossed& crossing, cons
     targets.push_back(target_of(*process, model));
   }
   return targets;
-}
-
-CaptureFinished event_of(const CaptureRequest& request, CaptureMethod method) {
-  CaptureFinished event;
-  event.method = method;
-  event.time = event.started = request.requested;
-  event.capture_id = request.capture_id;
-  event.cgroup = request.cgroup;
-  if (!request.targets.empty()) event.process = request.targets.front().process;
-  event.trigger = request.trigger;
-  event.usage_bytes = request.usage_bytes;
-  event.limit_bytes = request.limit_bytes;
-  return event;
 }
 
 }  // namespace
@@ -121,7 +109,7 @@ void CaptureScheduler::start_waiting(const CaptureLane& lane, CaptureRequest req
 }
 
 void CaptureScheduler::skip(const CaptureLane& lane, const CaptureRequest& request, std::string reason) {
-  CaptureFinished event = event_of(request, lane.method);
+  CaptureFinished event = event_of(request, lane.method, request.requested);
   event.result = CaptureResult::kSkipped;
   event.reason = std::move(reason);
   deliver_(std::move(event));

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "captures/capture_event.h"
 #include "captures/endpoint_cache.h"
 #include "captures/endpoint_fetch.h"
 #include "captures/endpoint_finder.h"
@@ -86,19 +87,6 @@ std::string reason_of(const Error& bad_profile) {
 // Death explains these better than what the socket saw of it.
 bool is_explained_by_death(const std::string& reason) {
   return reason == "refused" || reason == "truncated" || reason == "netns" || reason == "no_endpoint";
-}
-
-CaptureFinished event_for(const CaptureRequest& request, MonotonicTime started) {
-  CaptureFinished event;
-  event.time = event.started = started;
-  event.capture_id = request.capture_id;
-  event.cgroup = request.cgroup;
-  event.method = CaptureMethod::kHttp;
-  event.trigger = request.trigger;
-  event.usage_bytes = request.usage_bytes;
-  event.limit_bytes = request.limit_bytes;
-  if (!request.targets.empty()) event.process = request.targets.front().process;
-  return event;
 }
 
 void fill(CaptureFinished& event, Failure failure) {
@@ -250,7 +238,7 @@ HttpCapture::~HttpCapture() = default;
 CaptureOutcome HttpCapture::capture(const CaptureRequest& request) {
   const MonotonicTime started = impl_->clock.now();
   const MonotonicTime deadline = std::min(request.deadline, started + impl_->config.timeout);
-  CaptureFinished event = event_for(request, started);
+  CaptureFinished event = event_of(request, CaptureMethod::kHttp, started);
   std::optional<Failure> failure;
   for (std::size_t i = 0; i < request.targets.size(); ++i) {
     const CaptureTarget& target = request.targets[i];

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "captures/capture_event.h"
 #include "captures/go_evidence.h"
 #include "captures/provenance.h"
 
@@ -30,19 +31,6 @@ std::size_t progress_of(const std::string& reason) {
 
 ProcessKey first_process(const CaptureRequest& request) {
   return request.targets.empty() ? ProcessKey{} : request.targets.front().process;
-}
-
-CaptureFinished event_for(const CaptureRequest& request, MonotonicTime started) {
-  CaptureFinished event;
-  event.time = event.started = started;
-  event.capture_id = request.capture_id;
-  event.cgroup = request.cgroup;
-  event.method = CaptureMethod::kLive;
-  event.trigger = request.trigger;
-  event.usage_bytes = request.usage_bytes;
-  event.limit_bytes = request.limit_bytes;
-  event.process = first_process(request);
-  return event;
 }
 
 }  // namespace
@@ -98,7 +86,7 @@ CaptureOutcome LiveCapture::store(const CaptureRequest& request, CaptureFinished
 }
 
 CaptureOutcome LiveCapture::capture(const CaptureRequest& request) {
-  CaptureFinished event = event_for(request, clock_.now());
+  CaptureFinished event = event_of(request, CaptureMethod::kLive, clock_.now());
   const ReadGate::Pass pass = gate_.enter(request.deadline);  // held until the profile is written
   Attempt attempt;
   const bool wants_room = memory_ != nullptr && pass.is_in();

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/event_line.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
 
 namespace oomw::cli {
 namespace {
+
+constexpr std::size_t kShortId = 12;
 
 std::string clock_part(WallTime wall) { return to_rfc3339(wall).substr(11, 12); }
 
@@ -54,6 +58,22 @@ std::string line_of(const EventsLost& lost) {
   return fmt::format("LOST       {} so far at stage {}", lost.total, printable(lost.stage, 64));
 }
 
+// As the runtimes' own tools print them: "docker 0123456789ab", "pod UID/0123456789ab".
+std::string short_ids_of(const ContainerIdentity& identity) {
+  const std::string id = identity.id.substr(0, kShortId);
+  if (!identity.pod_uid.empty()) return "pod " + identity.pod_uid + (id.empty() ? "" : "/" + id);
+  return id.empty() || identity.runtime.empty() ? id : identity.runtime + " " + id;
+}
+
+// "memhog (pid 240) and 2 more": the first is the one that the kernel chose.
+std::string victims_of(const Incident& incident) {
+  if (incident.victims.empty()) return "nobody named the victim";
+  std::string text =
+      fmt::format("{} (pid {})", printable(incident.victims[0].comm, 32), incident.victims[0].process.pid);
+  const std::size_t count = std::max(incident.victim_count, incident.victims.size());
+  return count > 1 ? text + fmt::format(" and {} more", count - 1) : text;
+}
+
 }  // namespace
 
 std::optional<std::string> event_line(const Event& event, WallTime wall) {
@@ -70,18 +90,20 @@ std::optional<std::string> event_line(const Event& event, WallTime wall) {
 std::string name_of(const ContainerIdentity& identity, const std::string& cgroup_path) {
   std::string name = identity.pod_name.empty() ? identity.name
                                                : identity.pod_namespace + "/" + identity.pod_name + "/" + identity.name;
-  if (name.empty()) name = identity.unit.empty() ? cgroup_path : identity.unit;
-  return printable(name, 80);
+  if (name.empty()) name = identity.unit;
+  if (name.empty()) name = short_ids_of(identity);
+  return printable(name.empty() ? cgroup_path : name, 80);
 }
 
 std::string incident_line(const Incident& incident, const std::string& directory) {
   const std::string coverage =
       incident.coverage_ratio ? fmt::format(", heap profile covers {:.0f} %", *incident.coverage_ratio * 100) : "";
   const std::string workload = incident.pod ? to_text(incident.pod->workload) : "";
-  return fmt::format("{}  INCIDENT   {} {}{}: {} victim{}{}; {}", clock_part(incident.time), incident.id,
+  const std::string cause = incident.verdict ? ", likely cause " + incident.verdict->cause : "";
+  return fmt::format("{}  INCIDENT   {} {}{}: killed {}{}{}; {}", clock_part(incident.time), incident.id,
                      name_of(incident.container, incident.cgroup_path),
-                     workload.empty() ? "" : " of " + printable(workload, 80), incident.victims.size(),
-                     incident.victims.size() == 1 ? "" : "s", coverage, printable(directory, 512));
+                     workload.empty() ? "" : " of " + printable(workload, 80), victims_of(incident), cause, coverage,
+                     printable(directory, 512));
 }
 
 }  // namespace oomw::cli

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
-
 #include "cli/commands.h"
 
 namespace {
@@ -29,7 +27,7 @@ int main(int argc, char** argv) {
   const auto& line = std::get<cli::CommandLine>(parsed);
   Result<Config> config = load_config(line.config_path);
   if (!config.has_value()) {
-    std::fprintf(stderr, "oomwitness: %s\n", config.error().message.c_str());
+    (void)cli::report(config.error());
     return cli::kUsage;
   }
   if (line.data_dir) config->data_dir = *line.data_dir;

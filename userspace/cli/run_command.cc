@@ -33,7 +33,8 @@ class Console {
   ~Console() { worker_.relieve(SystemClock().now(), kPatience); }
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
-  void print(std::string line) {
+  void print(std::string line, log::Level level = log::Level::kInfo) {
+    line.insert(0, log::journal_prefix(level, STDOUT_FILENO));
     line += '\n';
     (void)worker_.post([line = std::move(line)] { (void)write_all(STDOUT_FILENO, line); });
   }
@@ -46,6 +47,12 @@ bool is_worth_a_line(const Event& event) {
   return std::holds_alternative<OomKill>(event) || std::holds_alternative<WatermarkCrossed>(event) ||
          std::holds_alternative<CaptureFinished>(event) || std::holds_alternative<EventsLost>(event) ||
          std::holds_alternative<CollectorSampled>(event);
+}
+
+// What one looks for in a journal: kills and incidents, and evidence that was lost.
+log::Level level_of(const Event& event) {
+  const bool matters = std::holds_alternative<OomKill>(event) || std::holds_alternative<EventsLost>(event);
+  return matters ? log::Level::kWarn : log::Level::kInfo;
 }
 
 std::string incident_json_line(const Incident& incident, const std::string& directory, bool amended) {
@@ -61,12 +68,14 @@ RunOptions make_options(const CommandLine& line, Console& console, const Clock& 
   options.on_event = [json = line.json, &console, &clock](const Event& event) {
     if (!is_worth_a_line(event)) return;
     if (json) return console.print(to_json_line(event));
-    if (auto text = event_line(event, clock.wall_of(time_of(event)))) console.print(std::move(*text));
+    if (auto text = event_line(event, clock.wall_of(time_of(event)))) {
+      console.print(std::move(*text), level_of(event));
+    }
   };
   options.on_incident = [json = line.json, &console](const Incident& incident, const std::string& directory,
                                                      bool amended) {
     if (json) return console.print(incident_json_line(incident, directory, amended));
-    if (!amended) console.print(incident_line(incident, directory));
+    if (!amended) console.print(incident_line(incident, directory), log::Level::kWarn);
   };
   return options;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "daemon/daemon_impl.h"
 #include "daemon/host_cgroup_view.h"
 #include "daemon/self_protection.h"
@@ -89,6 +90,7 @@ Result<> Daemon::Impl::start() {
   start_ring();
   sampler = std::make_unique<Sampler>(*loop, *cgroups, clock, config.sampler, [this](const Event& e) { handle(e); });
   start_files();
+  start_oomd_watch();
   start_watermark_gate();
   watching_since = clock.now();
   sampler->start();
@@ -216,6 +218,19 @@ void Daemon::Impl::start_files() {
   if (!made.has_value()) return log::error("files rung: {}", made.error().message);
   files = std::move(*made);
   for (const std::string& problem : files->problems()) log::warn("files rung: {}", problem);
+}
+
+void Daemon::Impl::start_oomd_watch() {
+  if (cgroups->version() == CgroupVersion::kV1) return;
+  const auto say = [](const std::string& path) {
+    log::warn(
+        "systemd-oomd killed all processes of {}: no kill of the kernel's, so no incident "
+        "(journalctl -u systemd-oomd has its reason)",
+        printable(path, 512));
+  };
+  auto made = OomdWatch::make(*loop, *cgroups, clock, say);
+  if (!made.has_value()) return log::warn("kills by systemd-oomd are not seen: {}", made.error().message);
+  oomd = std::move(*made);
 }
 
 void Daemon::Impl::start_watermark_gate() {

@@ -31,6 +31,7 @@ void Daemon::Impl::handle(const Event& event) {
   if (recorder) recorder->write(event);
   if (sampler) sampler->on_event(event);
   if (files) files->on_event(event);
+  if (oomd) oomd->on_event(event);
   if (watermark_gate) watermark_gate->on_event(event);
   pipeline->apply(event);
   if (options.on_event && !is_standing_by()) options.on_event(event);

@@ -32,6 +32,7 @@
 #include "export/metrics_snapshot.h"
 #include "kubernetes/pod_source.h"
 #include "system/file_events.h"
+#include "system/oomd_watch.h"
 #include "web/metrics_server.h"
 
 namespace oomw {
@@ -89,6 +90,7 @@ struct Daemon::Impl {
   std::unique_ptr<LiveCapture> live;
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<FileEvents> files;
+  std::unique_ptr<OomdWatch> oomd;                // null: cgroup v1, where there is no systemd-oomd
   std::unique_ptr<WatermarkGate> watermark_gate;  // null: no hook that could rest
   std::unique_ptr<PodSource> pods;                // null: not in a cluster
   // Last, so that they are drained and joined before anything their tasks touch goes.
@@ -104,6 +106,7 @@ struct Daemon::Impl {
   void listen();
   void start_go_heaps();
   void start_files();
+  void start_oomd_watch();
   void start_watermark_gate();
   void start_captures();
   void start_writer();

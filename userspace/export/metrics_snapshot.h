@@ -104,6 +104,7 @@ struct MetricsSnapshot {
   std::uint64_t kernel_oom_kills_unobserved = 0;  // kernel's own counts minus what we saw
   std::uint64_t kills_seen_afterwards = 0;        // when no daemon ran; those that only a count tells of too
   bool is_standing_by = false;                    // another daemon counts the kills
+  std::optional<std::uint64_t> oomd_kills;        // of cgroups by systemd-oomd; none: it cannot run here
   std::size_t cgroups = 0, processes = 0;
   double process_cpu_seconds = 0;
   std::uint64_t process_resident_bytes = 0;

@@ -322,8 +322,15 @@ std::string incident_counts(const MetricsSnapshot& s) {
                 MetricType::Counter, static_cast<double>(s.kills_merged));
 }
 
+std::string oomd_kills(const MetricsSnapshot& s) {
+  if (!s.oomd_kills) return "";
+  return single("systemd_oomd_kills_total",
+                "Cgroups that systemd-oomd killed, as they are marked: not kills of the kernel, which have incidents.",
+                MetricType::Counter, static_cast<double>(*s.oomd_kills));
+}
+
 std::string incidents(const MetricsSnapshot& s) {
-  return incident_counts(s) +
+  return incident_counts(s) + oomd_kills(s) +
          single("incident_write_errors_total", "Incidents that could not be written.", MetricType::Counter,
                 static_cast<double>(s.incident_write_errors)) +
          single("incident_write_duration_seconds", "Time the last incident took to write.", MetricType::Gauge,

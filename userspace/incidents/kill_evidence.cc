@@ -12,6 +12,16 @@ namespace {
 // A reading of the pod's that is older than the container's by more than this is not the better one.
 constexpr Nanoseconds kStatAge = std::chrono::seconds(1);
 
+// A cgroup that was found by looking for it is older than that, as old as the victim at least.
+std::optional<MonotonicTime> creation_of(CgroupId container, const OomKill& kill, const MemoryModel& model) {
+  const CgroupState* state = model.find_cgroup(container);
+  if (state == nullptr || !state->created_at || kill.victim.start_ticks == 0) {
+    return state == nullptr ? std::nullopt : state->created_at;
+  }
+  const MonotonicTime start{static_cast<std::int64_t>(kill.victim.start_ticks * kNanosecondsPerTick)};
+  return std::min(*state->created_at, start);
+}
+
 void take_place(KillEvidence& evidence, const LimitPlace& place, const MemoryModel& model) {
   evidence.owner = place.owner;
   evidence.sharers = place.sharers;
@@ -120,7 +130,7 @@ KillEvidence evidence_of(const OomKill& first, const MemoryModel& model) {
     evidence.pod = model.pods().facts_of(*who);
     evidence.is_in_pod = evidence.pod || !who->pod_uid.empty() || !who->pod_name.empty();
   }
-  if (const CgroupState* place = model.find_cgroup(evidence.container)) evidence.container_created = place->created_at;
+  evidence.container_created = creation_of(evidence.container, first, model);
   evidence.lost = model.lost();
   take_place(evidence, place_of_limit(first, model), model);
   take_figures(evidence, model);

@@ -55,17 +55,6 @@ std::uint64_t counted(const Incident& incident) {
   return incident.usage_bytes.value_or(incident.limit_bytes.value_or(0));
 }
 
-// Of the sandbox, of files and tmpfs that ended containers left behind, or younger than the readings.
-std::uint64_t unexplained(const Incident& incident) {
-  std::uint64_t left = counted(incident);
-  for (const LimitShare& share : incident.limit_shares) left -= std::min(left, share.usage_bytes.value_or(0));
-  return left;
-}
-
-bool is_worth_a_word(std::uint64_t bytes, const Incident& incident) {
-  return static_cast<double>(bytes) > kWorthAWord * static_cast<double>(counted(incident));
-}
-
 std::string bytes_or_unknown(const std::optional<std::uint64_t>& bytes) {
   return bytes ? human_bytes(*bytes) : "unknown";
 }
@@ -95,14 +84,18 @@ std::optional<double> victims_share(const Incident& incident) {
   return std::min(held / static_cast<double>(counted(incident)), 1.0);
 }
 
+// One without a limit, as kubectl debug adds it, adds nothing to the sum.
 bool is_sum_of_containers(const Incident& incident) {
   std::uint64_t sum = 0;
-  for (const LimitShare& share : incident.limit_shares) {
-    if (!share.limit_bytes) return false;
-    sum += *share.limit_bytes;
-  }
+  for (const LimitShare& share : incident.limit_shares) sum += share.limit_bytes.value_or(0);
   const std::uint64_t limit = incident.limit_bytes.value_or(0);
   return sum != 0 && (sum > limit ? sum - limit : limit - sum) <= kPage * incident.limit_shares.size();
+}
+
+std::uint64_t unexplained_bytes(const Incident& incident) {
+  std::uint64_t left = incident.limit_shares.empty() ? 0 : counted(incident);
+  for (const LimitShare& share : incident.limit_shares) left -= std::min(left, share.usage_bytes.value_or(left));
+  return static_cast<double>(left) > kWorthAWord * static_cast<double>(counted(incident)) ? left : 0;
 }
 
 std::string shares_text(const Incident& incident, std::size_t max) {
@@ -115,9 +108,8 @@ std::string shares_text(const Incident& incident, std::size_t max) {
                         bytes_or_unknown(shares[i].usage_bytes));
   }
   if (shares.size() > max) text += fmt::format(" and {} more", shares.size() - max);
-  const std::uint64_t rest = unexplained(incident);
-  if (is_worth_a_word(rest, incident))
-    text += fmt::format(", and {} that no container's reading explains", human_bytes(rest));
+  const std::uint64_t rest = unexplained_bytes(incident);
+  if (rest != 0) text += fmt::format(", and {} that no container's reading explains", human_bytes(rest));
   return text;
 }
 
@@ -131,8 +123,8 @@ std::string shares_section(const Incident& incident) {
                         percent_text(share.usage_bytes, incident),
                         share.limit_bytes ? human_bytes(*share.limit_bytes) : "none known");
   }
-  const std::uint64_t rest = unexplained(incident);
-  if (is_worth_a_word(rest, incident)) {
+  const std::uint64_t rest = unexplained_bytes(incident);
+  if (rest != 0) {
     text += fmt::format("| not explained by these readings | {} | {} | |\n", human_bytes(rest),
                         percent_text(rest, incident));
   }

@@ -23,6 +23,9 @@ namespace oomw {
 [[nodiscard]] bool is_sum_of_containers(const Incident& incident);
 // "web 60.0 MiB, db 48.0 MiB", the largest first, at most `max`; what no living container explains is last.
 [[nodiscard]] std::string shares_text(const Incident& incident, std::size_t max);
+// What the pod is charged for and no living container holds, where that is a twentieth of the limit or more: files in
+// memory that an ended container left. 0 = none worth a word.
+[[nodiscard]] std::uint64_t unexplained_bytes(const Incident& incident);
 // A section of report.md; "" without shares.
 [[nodiscard]] std::string shares_section(const Incident& incident);
 

@@ -87,6 +87,16 @@ std::string set_pods_limit_command(const Incident& incident, std::uint64_t mib) 
                                        shell_word(patch)));
 }
 
+// A unit below user@1000.service is known to that user's own manager alone.
+std::string systemctl_of(const Incident& incident) {
+  constexpr std::string_view kManager = "/user@", kEnd = ".service/";
+  const std::string_view path = incident.cgroup_path;
+  const std::size_t at = path.find(kManager), end = path.find(kEnd, at == path.npos ? 0 : at);
+  if (at == path.npos || end == path.npos) return "systemctl";
+  const auto uid = parse_u64(path.substr(at + kManager.size(), end - at - kManager.size()));
+  return uid ? fmt::format("systemctl --user -M {}@", *uid) : "systemctl";
+}
+
 std::string set_limit_command(const Incident& incident, std::uint64_t bytes) {
   const ContainerIdentity& who = incident.container;
   const std::uint64_t mib = bytes >> 20;
@@ -98,7 +108,8 @@ std::string set_limit_command(const Incident& incident, std::uint64_t bytes) {
     return kubectl(incident, fmt::format("set resources {} -c {} --limits=memory={}Mi",
                                          workload.empty() ? "deployment/NAME" : workload, shell_word(who.name), mib));
   }
-  if (!who.unit.empty()) return fmt::format("systemctl set-property {} MemoryMax={}M", shell_word(who.unit), mib);
+  if (!who.unit.empty())
+    return fmt::format("{} set-property {} MemoryMax={}M", systemctl_of(incident), shell_word(who.unit), mib);
   if (who.runtime == "docker")
     return fmt::format("docker update --memory {0}m --memory-swap {0}m {1}", mib, shell_word(who.id));
   return fmt::format("echo {} > /sys/fs/cgroup{}", bytes, shell_word(incident.cgroup_path + "/memory.max"));
@@ -207,6 +218,18 @@ Steps for_sibling(const Incident& incident) {
                    : what}}};
 }
 
+// An emptyDir of medium Memory outlives the containers that wrote to it.
+NextStep look_at_left_files(const Incident& incident) {
+  const std::uint64_t rest = unexplained_bytes(incident);
+  if (rest == 0) return {};
+  Steps files = for_files(incident);
+  files.front().what = fmt::format(
+      "{} are charged to the pod and held by no container: files in memory stay when the container that "
+      "wrote them ends. Which tmpfs is full:",
+      human_bytes(rest));
+  return files.front();
+}
+
 // Who holds most first; and what makes the limit larger depends on whose it is.
 Steps for_pod(const Incident& incident) {
   const ContainerIdentity& who = incident.container;
@@ -215,6 +238,7 @@ Steps for_pod(const Incident& incident) {
                                    : "systemd-cgtop -m -n 1 " + shell_word(incident.limit_owner_cgroup_path);
   Steps steps = {
       {"The pod's containers share this limit (limit_shares). Which of them holds it, while it runs:", {top}},
+      look_at_left_files(incident),
       look_at_best(incident)};
   const bool is_sum = is_sum_of_containers(incident);
   steps.push_back({is_sum

@@ -11,15 +11,28 @@ namespace {
 // The kernel keeps limits in whole pages, of 64 KiB at most.
 constexpr std::uint64_t kPage = 64 << 10;
 constexpr std::size_t kMaxSharers = 64;
+constexpr std::size_t kMaxProcesses = 64;  // asked for their age
 
 bool is_same(std::uint64_t a, std::uint64_t b) { return (a > b ? a - b : b - a) < kPage; }
 
-bool is_pods_own(const CgroupState* state) {
-  return state != nullptr && !state->identity.pod_uid.empty() && state->identity.id.empty() &&
-         state->identity.unit.empty();
+bool is_pods_own(const CgroupState* state) { return state != nullptr && MemoryModel::is_pods_own(*state); }
+
+// One that was found by looking for it is as old as its oldest process: a kill that the kernel log names afterwards may
+// be of a container whose place another has taken by now.
+bool began_after(const CgroupState& state, MonotonicTime at, const MemoryModel& model) {
+  const bool is_known_then = state.created_at ? *state.created_at <= at : state.sampled && state.sampled_at <= at;
+  if (is_known_then) return false;
+  const auto processes = model.processes_under(state.id, kMaxProcesses);
+  if (processes.empty()) return state.created_at.has_value();
+  return std::ranges::all_of(processes, [&](const ProcessState* process) {
+    const auto start_ns = static_cast<std::int64_t>(process->key.start_ticks * kNanosecondsPerTick);
+    return process->key.start_ticks != 0 && MonotonicTime{start_ns} > at;
+  });
 }
 
-bool lived_at(const CgroupState& state, MonotonicTime at) { return !state.removed_at || *state.removed_at > at; }
+bool lived_at(const CgroupState& state, MonotonicTime at, const MemoryModel& model) {
+  return (!state.removed_at || *state.removed_at > at) && !began_after(state, at, model);
+}
 
 // CRI-O's and cri-dockerd's sandboxes have names of their own.
 bool is_sandbox_name(const std::string& name) { return name == "POD" || name.starts_with("k8s_POD_"); }
@@ -50,7 +63,7 @@ std::vector<CgroupId> containers_of(CgroupId pod, CgroupId except, MonotonicTime
   std::vector<const CgroupState*> found;
   for (const CgroupId id : model.children_of(pod)) {
     const CgroupState* child = model.find_cgroup(id);
-    if (child == nullptr || id == except || child->identity.id.empty() || !lived_at(*child, at)) continue;
+    if (child == nullptr || id == except || child->identity.id.empty() || !lived_at(*child, at, model)) continue;
     found.push_back(child);
   }
   leave_out_sandboxes(found, model);
@@ -93,16 +106,6 @@ CgroupId child_towards(CgroupId id, CgroupId above, const MemoryModel& model) {
   return found == path.begin() || found == path.end() ? CgroupId{} : *(found - 1);
 }
 
-// What lives in the pod now may be a run of the victim's own container that began after a kill nobody watched.
-bool is_later_run(CgroupId id, const CgroupState* victims, const OomKill& kill, const MemoryModel& model) {
-  if (!kill.unwatched || victims == nullptr) return false;
-  const CgroupState* other = model.find_cgroup(id);
-  if (other == nullptr) return false;
-  const PodSeen* pod = model.pods().find_pod(victims->identity);
-  const bool is_only_one = pod != nullptr && pod->containers.size() == 1;
-  return is_only_one || (!victims->identity.name.empty() && other->identity.name == victims->identity.name);
-}
-
 // container: the nearest one above the victim; nullptr: none is known.
 LimitPlace place_above(CgroupId owner, const CgroupState* container, const OomKill& kill, const MemoryModel& model) {
   LimitPlace place{LimitScope::kAncestor, owner, {}};
@@ -111,7 +114,6 @@ LimitPlace place_above(CgroupId owner, const CgroupState* container, const OomKi
   const bool is_its_container = container == nullptr || container->id == child;
   if (!is_pods_own(pod) || !child || !is_its_container) return place;
   place.sharers = containers_of(owner, child, kill.time, model);
-  std::erase_if(place.sharers, [&](CgroupId id) { return is_later_run(id, model.find_cgroup(child), kill, model); });
   place.sharers.insert(place.sharers.begin(), child);
   const bool is_alone = place.sharers.size() == 1;
   const bool is_own = is_alone && is_containers_limit(model.find_cgroup(child), *pod, kill, model);

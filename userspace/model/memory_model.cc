@@ -273,12 +273,6 @@ std::vector<CgroupId> MemoryModel::path_up(CgroupId id) const {
   return path;
 }
 
-const std::set<CgroupId>& MemoryModel::children_of(CgroupId id) const {
-  static const std::set<CgroupId> kNone;
-  const auto found = children_.find(id);
-  return found == children_.end() ? kNone : found->second;
-}
-
 bool MemoryModel::is_under(CgroupId id, CgroupId ancestor) const {
   if (!id || !ancestor) return false;
   for (std::size_t depth = 0; depth < kMaxDepth; ++depth) {

@@ -109,11 +109,10 @@ class MemoryModel {
   [[nodiscard]] static bool is_pods_own(const CgroupState& state) {
     return !state.identity.pod_uid.empty() && state.identity.id.empty() && state.identity.unit.empty();
   }
+  // Those right below it, lingering ones too.
   [[nodiscard]] const std::set<CgroupId>& children_of(CgroupId id) const;
   // `id` itself and the cgroups above it, nearest first; at most kMaxDepth.
   [[nodiscard]] std::vector<CgroupId> path_up(CgroupId id) const;
-  // Those right below it, lingering ones too.
-  [[nodiscard]] const std::set<CgroupId>& children_of(CgroupId id) const;
   // True if `id` is `ancestor` or below it.
   [[nodiscard]] bool is_under(CgroupId id, CgroupId ancestor) const;
   // Where the victim lived: as reported, else where we knew the process to be; none = not known.

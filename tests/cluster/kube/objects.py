@@ -25,13 +25,13 @@ def idle(name="sidecar", limit_mb=None, hold_mb=4, **fields):
 
 
 # Counts its runs in /runs, which outlives the container; by the shell's own means, each process would be charged.
-_TIMES = 'n=1; while [ -e /runs/$n ]; do n=$((n+1)); done; : >/runs/$n; [ $n -gt {times} ] && exec {idle} || exec {leak}'
+_TIMES = 'n=1; while [ -e /runs/$n ]; do n=$((n+1)); done; : >/runs/$n; [ $n -gt {times} ] && exec {after} || exec {leak}'
 
 
-def leaking_times(times, name="orders", limit_mb=64, idle_mb=4, **fields):
-    """Grows until it is killed, in each of its first runs; then it idles. For restartPolicy Always."""
+def leaking_times(times, name="orders", limit_mb=64, after=f"{HOG} --hold-mb 4", **fields):
+    """Grows until it is killed, in each of its first runs; then it idles, or becomes another command."""
     made = leaking(name, limit_mb, **fields)
-    script = _TIMES.format(times=times, idle=f"{HOG} --hold-mb {idle_mb}", leak=" ".join(made["command"]))
+    script = _TIMES.format(times=times, after=after, leak=" ".join(made["command"]))
     return {**made, "command": [SHELL, "-c", script], "volumeMounts": [{"name": "runs", "mountPath": "/runs"}]}
 
 

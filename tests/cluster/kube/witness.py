@@ -24,6 +24,7 @@ class Witness:
     def apply(self, overlay):
         """Installs an overlay of deploy/kubernetes as it is shipped, over the one that is there; ready on return.
         What kubectl printed."""
+        self.overlay = None  # if it is applied half-way, nobody knows which it is
         printed = self.node.kubectl("apply", "-k", os.path.join(manifest.KUBERNETES, "overlays", overlay))
         self.overlay = overlay
         self.wait_rolled_out()

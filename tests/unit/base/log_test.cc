@@ -2,14 +2,17 @@
 #include "base/log.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <regex>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/result.h"
 #include "base/unique_fd.h"
 
 namespace oomw {
@@ -46,6 +49,42 @@ TEST(Log, level_hides_what_is_below) {
   const std::string out = GetCapturedStderr();
   EXPECT_THAT(out, Not(HasSubstr("hidden")));
   EXPECT_THAT(out, HasSubstr("error shown"));
+}
+
+// stderr and stdout of a service are one stream into the journal, named in its environment.
+class JournalStream {
+ public:
+  explicit JournalStream(int fd) {
+    struct stat info = {};
+    OOMW_CHECK(::fstat(fd, &info) == 0);
+    ::setenv("JOURNAL_STREAM", fmt::format("{}:{}", info.st_dev, info.st_ino).c_str(), 1);
+  }
+  ~JournalStream() { ::unsetenv("JOURNAL_STREAM"); }
+};
+
+TEST(Log, in_the_journal_each_line_begins_with_its_priority) {
+  CaptureStderr();
+  {
+    const JournalStream journal(STDERR_FILENO);
+    log::start(log::Level::kInfo);
+    log::info("usual");
+    log::warn("unusual");
+    log::error("bad");
+    log::stop();
+  }
+  const std::string out = GetCapturedStderr();
+  EXPECT_THAT(out, MatchesRegex("<6>.* info usual\n<4>.* warning unusual\n<3>.* error bad\n"));
+}
+
+TEST(Log, what_was_redirected_away_from_the_journal_has_no_priorities) {
+  CaptureStderr();
+  const UniqueFd other(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  {
+    const JournalStream journal(other.get());
+    log::warn("plain");
+    EXPECT_EQ(log::journal_prefix(log::Level::kWarn, other.get()), "<4>");
+  }
+  EXPECT_THAT(GetCapturedStderr(), MatchesRegex("[0-9].* warning plain\n"));
 }
 
 TEST(Log, braces_in_a_message_are_text) {

@@ -41,6 +41,18 @@ TEST(PodEventOf, names_the_workload_where_it_is_known) {
               HasSubstr("(pid 42) of Deployment web because its limit"));
 }
 
+TEST(PodEventOf, says_whose_limit_it_was) {
+  Incident incident = make_incident();
+  incident.scope = "pod";
+  const auto message = [&] { return pod_event_of(incident, "/d", nullptr)->message; };
+  EXPECT_THAT(message(), HasSubstr("because the limit of 512 MiB of its pod was used up."));
+  incident.limit_shares.resize(2);
+  EXPECT_THAT(message(),
+              HasSubstr("because the limit of 512 MiB of its pod, which its containers share, was used up."));
+  incident.scope = "ancestor";
+  EXPECT_THAT(message(), HasSubstr("because a limit of 512 MiB above it was used up."));
+}
+
 TEST(PodEventOf, a_static_pods_event_bears_its_mirrors_uid) {
   PodSeen mirror;
   mirror.uid = "mirror";

@@ -110,6 +110,13 @@ TEST(PrometheusText, what_happened_replaces_the_zero) {
   EXPECT_FALSE(has_sample(text, R"(oomwitness_events_lost_total{stage="ringbuf_kill"})", "0"));
 }
 
+TEST(PrometheusText, kills_by_systemd_oomd_are_shown_where_it_can_run) {
+  MetricsSnapshot snapshot;
+  EXPECT_THAT(to_prometheus_text(snapshot), Not(HasSubstr("oomwitness_systemd_oomd")));
+  snapshot.oomd_kills = 0;
+  EXPECT_TRUE(has_sample(to_prometheus_text(snapshot), "oomwitness_systemd_oomd_kills_total", "0"));
+}
+
 TEST(PrometheusText, the_kubernetes_api_is_shown_where_it_is_asked) {
   MetricsSnapshot snapshot;
   EXPECT_THAT(to_prometheus_text(snapshot), Not(HasSubstr("oomwitness_kubernetes_")));

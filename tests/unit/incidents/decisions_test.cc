@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "incidents/correlator.h"
-#include "model/kill_ledger.h"
+#include "model/limit_scope.h"
 #include "unit/incidents/correlator_fixture.h"
 
 namespace oomw {

@@ -33,7 +33,7 @@ Incident with_cause(const std::string& cause) {
 }
 
 TEST(NextSteps, every_cause_has_some) {
-  for (const char* cause : {"leak", "spike", "undersized", "off_heap", "page_cache_or_tmpfs", "sibling",
+  for (const char* cause : {"leak", "spike", "undersized", "off_heap", "page_cache_or_tmpfs", "sibling", "pod_limit",
                             "ancestor_limit", "node", "unheard of"}) {
     EXPECT_FALSE(next_steps(with_cause(cause)).empty()) << cause;
   }
@@ -50,6 +50,20 @@ TEST(NextSteps, without_a_trend_the_captures_are_compared) {
   Incident incident = with_cause("leak");
   incident.trend.reset();
   EXPECT_THAT(text_of(incident), HasSubstr("-diff_base=capture-01-http.pb.gz capture-02-http.pb.gz"));
+}
+
+TEST(NextSteps, the_limit_of_a_unit_is_raised_by_the_manager_that_knows_it) {
+  Incident incident = with_cause("undersized");
+  incident.verdict->suggested_limit = SuggestedLimit{48u << 20, true, ""};
+  incident.container = ContainerIdentity{};
+  incident.container.runtime = "systemd";
+  incident.container.unit = R"(app@a\x2db.service)";
+  incident.cgroup_path = R"(/system.slice/app@a\x2db.service)";
+  EXPECT_THAT(text_of(incident), HasSubstr(R"(  systemctl set-property 'app@a\x2db.service' MemoryMax=48M)"));
+  incident.cgroup_path = R"(/user.slice/user-1000.slice/user@1000.service/app.slice/app@a\x2db.service)";
+  EXPECT_THAT(text_of(incident), HasSubstr("  systemctl --user -M 1000@ set-property "));
+  incident.cgroup_path = "/user.slice/user@$(reboot).service/app.service";
+  EXPECT_THAT(text_of(incident), HasSubstr("  systemctl set-property "));
 }
 
 TEST(NextSteps, a_larger_limit_is_set_at_what_owns_the_pod) {

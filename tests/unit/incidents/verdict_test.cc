@@ -65,6 +65,16 @@ TEST(VerdictTest, ancestor_scope_is_ancestor_limit) {
   EXPECT_EQ(cause_of(incident), "ancestor_limit");
 }
 
+TEST(VerdictTest, pod_scope_is_pod_limit_below_four_fifths_of_it) {
+  Incident incident = flat_incident();
+  incident.scope = "pod";
+  EXPECT_EQ(cause_of(incident), "pod_limit") << "who held how much is not known";
+  incident.limit_shares = {{"cart", *incident.usage_bytes / 100 * 79, {}}, {"proxy", *incident.usage_bytes / 5, {}}};
+  EXPECT_EQ(cause_of(incident), "pod_limit");
+  incident.limit_shares[0].usage_bytes = *incident.usage_bytes / 100 * 81;
+  EXPECT_EQ(cause_of(incident), "") << "its own, and there is none";
+}
+
 TEST(VerdictTest, shmem_at_half_of_usage_is_tmpfs) {
   Incident incident = flat_incident();
   incident.memory_stat["shmem"] = *incident.usage_bytes / 2;

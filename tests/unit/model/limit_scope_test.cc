@@ -178,15 +178,14 @@ TEST_F(PodLimitTest, container_that_ended_after_the_kill_did_share_the_limit) {
   EXPECT_EQ(place().scope, LimitScope::kPod);
 }
 
-// The kernel log named the kill to the next daemon, which finds the container restarted.
-TEST_F(PodLimitTest, kill_seen_afterwards_does_not_share_the_limit_with_the_next_run) {
-  add_container(104, 'b', "web", 256);
-  OomKill kill = killed(10, 5, 103, 101, 1000);
-  EXPECT_EQ(place_of_limit(kill, model_).scope, LimitScope::kPod) << "seen as it happened: both lived";
-  kill.unwatched = Unwatched{at_ms(0), at_ms(2000)};
-  EXPECT_EQ(place_of_limit(kill, model_).scope, LimitScope::kContainer);
-  add_container(105, 'c', "db", 128);
-  EXPECT_EQ(place_of_limit(kill, model_).sharers, (std::vector<CgroupId>{{103}, {105}}));
+// The kernel log names a kill of a time without a daemon; the container that lives there now is the next one.
+TEST_F(PodLimitTest, container_that_began_after_the_kill_did_not_share_the_limit) {
+  CgroupCreated found = created(104, 101, "/kubepods/burstable/pod/next");
+  found.existed = true;
+  apply_all(model_, {found, identified_in_pod(104, id_of('b'), "web", kUid), seen(20, 100'150, 104, 3000)});
+  EXPECT_EQ(place().scope, LimitScope::kContainer) << "its process was started 500 ms after the kill";
+  model_.apply(seen(21, 99'000, 104, 3000));
+  EXPECT_EQ(place().scope, LimitScope::kPod) << "another of its processes is older";
 }
 
 TEST_F(PodLimitTest, own_limit_is_the_containers_and_shares_nothing) {

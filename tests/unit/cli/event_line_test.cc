@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/event_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/incidents/sample_incident.h"
+
+namespace oomw::cli {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+ContainerIdentity only_ids() {
+  ContainerIdentity identity;
+  identity.runtime = "docker";
+  identity.id = std::string(4, '0') + std::string(60, 'a');
+  return identity;
+}
+
+TEST(EventLine, an_incident_names_who_was_killed_where_and_why) {
+  Incident incident = oomw::testing::sample_incident();
+  incident.container = ContainerIdentity{};
+  incident.container.unit = "leaky.service";
+  incident.victims.resize(1);
+  incident.victims[0].comm = "hog\\x1b[2J";
+  incident.victims[0].process.pid = 77;
+  incident.victim_count = 3;
+  incident.verdict = IncidentVerdict{"spike", 0.8};
+  const std::string line = incident_line(incident, "/data/i");
+  EXPECT_THAT(line, HasSubstr(" leaky.service: killed hog\\\\x1b[2J (pid 77) and 2 more, likely cause spike"));
+  EXPECT_THAT(line, EndsWith("; /data/i"));
+}
+
+TEST(EventLine, an_incident_without_victims_or_a_verdict_says_what_it_knows) {
+  Incident incident = oomw::testing::sample_incident();
+  incident.victims.clear();
+  incident.victim_count = 0;
+  incident.verdict.reset();
+  const std::string line = incident_line(incident, "/data/i");
+  EXPECT_THAT(line, HasSubstr("nobody named the victim"));
+  EXPECT_THAT(line, Not(HasSubstr("cause")));
+}
+
+TEST(EventLine, a_container_that_nobody_named_goes_by_its_ids) {
+  ContainerIdentity identity = only_ids();
+  EXPECT_EQ(name_of(identity, "/x"), "docker 0000aaaaaaaa");
+  identity.pod_uid = "01234567-89ab-cdef-0123-456789abcdef";
+  EXPECT_EQ(name_of(identity, "/x"), "pod 01234567-89ab-cdef-0123-456789abcdef/0000aaaaaaaa");
+  identity.unit = "a.scope";
+  EXPECT_EQ(name_of(identity, "/x"), "a.scope");
+  EXPECT_EQ(name_of({}, "/plain"), "/plain");
+}
+
+}  // namespace
+}  // namespace oomw::cli
