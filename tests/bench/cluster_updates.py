@@ -81,16 +81,17 @@ def create_pods(site, kills):
 
 
 def update(site, kills, pace_s):
-    """How many of them the kernel had killed when the update was over."""
+    """Lets them go during one update, and a little longer where that is quick."""
     site.node.kubectl("rollout", "restart", "--namespace", NAMESPACE, "daemonset/oomwitness")
     for name, life in kills:
         site.gate.open(name, life)
+        killed_by_kernel(site)  # its log is a ring, and short
         time.sleep(pace_s)
     site.witness.wait_rolled_out()
 
 
 def killed_by_kernel(site):
-    """(pid) of our programs, by their names: no other test's are called so."""
+    """Pids of our programs, by their names: no other test's are called so."""
     return [pid for program in (objects.HOG, objects.LEAK) for pid in site.kernel_log.killed(program.strip("/"))]
 
 

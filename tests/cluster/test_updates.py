@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rolling updates of the DaemonSet while pods are killed: each kill of the kernel's is one incident and counted once, also those
-of the seconds in which no daemon runs."""
+of the seconds in which no daemon runs. tests/bench/cluster_updates.py does so with a hundred."""
 import signal
-import time
 
 from harness.wait import eventually
 
 from kube.case import ClusterTest
 from kube.gate import Gate
-from kube.witness import NAMESPACE
+from kube.pki import NODE
+from kube.witness import NAMESPACE, PORT
 
-PODS = 10
+_PODS = f"api/v1/namespaces/{NAMESPACE}/pods"
 
 
 class Updates(ClusterTest):
@@ -23,43 +23,86 @@ class Updates(ClusterTest):
         self.create(*(self.gate.pod(name, restartPolicy="Never") for name in names))
         self.wait_pods(lambda pods: len(pods) == len(names) and all(p["status"]["phase"] == "Running" for p in pods), "all run")
 
+    def kill(self, names):
+        """Those too, says the kernel."""
+        before = self.kernel_kills()
+        for name in names:
+            self.gate.open(name)
+        eventually(lambda: self.kernel_kills() >= before + len(names), "the kernel's kills", every_s=0.1)
+
     def restart(self):
         self.node.kubectl("rollout", "restart", "--namespace", NAMESPACE, "daemonset/oomwitness")
 
     def assert_counted_once(self, names):
-        """Each has its incident with its names, and its own count."""
+        """Each has its incident with its names, and its own count; those incidents."""
+        found = []
         for name in names:
-            incident, = self.wait_incidents_of_pod(name)
-            self.assertEqual((incident["pod"]["namespace"], incident["pod"]["name"], incident["container"]["name"]),
+            found += self.wait_incidents_of_pod(name)
+            self.assertEqual((found[-1]["pod"]["namespace"], found[-1]["pod"]["name"], found[-1]["container"]["name"]),
                              (self.namespace, name, name))
         series = self.witness.scrape().values("oomwitness_oom_kills_total", namespace=self.namespace)
         self.assertEqual(sorted((l["pod"], l["container"], v) for l, v in series if v), sorted((n, n, 1) for n in names))
+        return found
 
-    def test_kills_while_no_daemon_runs_are_seen_afterwards(self):
-        names = ["orders", "carts"]
-        self.create_held(names)
+    @staticmethod
+    def seen_afterwards(incidents):
+        return [i["pod"]["name"] for i in incidents if any("seen afterwards" in note for note in i["notes"])]
+
+    def test_kills_before_in_and_after_the_gap_of_an_update(self):
+        self.create_held(["before", "orders", "carts", "later"])
         kubelet = self.node.program["kubelet"]
+        self.kill(["before"])
         self.restart()
         eventually(lambda: self.witness.poll() is not None, "the old daemon ended", 60, 0.02)
         kubelet.send_signal(signal.SIGSTOP)  # nobody starts the new one
         try:
-            for name in names:
-                self.gate.open(name)
-            eventually(lambda: self.kernel_kills() == len(names), "both were killed")
+            self.kill(["orders", "carts"])
         finally:
             kubelet.send_signal(signal.SIGCONT)
         self.witness.wait_rolled_out()
-        self.assert_counted_once(names)
-        for name in names:
-            incident, = self.incidents_of_pod(name)
-            self.assertIn("afterwards", " ".join(incident["notes"]))
+        self.kill(["later"])
+        incidents = self.assert_counted_once(["before", "orders", "carts", "later"])
+        self.assertEqual(self.seen_afterwards(incidents), ["orders", "carts"])
 
-    def test_kills_throughout_an_update_are_each_counted_once(self):
-        names = [f"orders-{n}" for n in range(PODS)]
+    # --- beside each other: a DaemonSet of 1.20 cannot surge, so a pod of its template stands for the one that is new
+
+    def start_second(self):
+        template = self.witness.daemon_set()["spec"]["template"]
+        self.assertIn("--standby", template["spec"]["containers"][0]["args"])
+        made = {"apiVersion": "v1", "kind": "Pod", "spec": {**template["spec"], "nodeName": NODE},
+                "metadata": {"name": "oomwitness-surge", "namespace": NAMESPACE}}  # without the labels: it would be adopted
+        self.api.create(made)
+        self._stack.callback(self.api.delete, f"{_PODS}/oomwitness-surge")
+        self.wait_ready("oomwitness-surge")
+
+    def wait_ready(self, name):
+        """As a DaemonSet that surges waits for the new pod before it ends the old one."""
+        def is_ready():
+            pod, = [p for p in self.witness.pods() if p["metadata"]["name"] == name]
+            address = pod["status"].get("podIP")
+            return address and self.node.http_get(address, PORT, "/readyz")
+
+        eventually(is_ready, lambda: f"{name} is ready: {self.witness.log()[-2000:]}", 60, 0.1)
+
+    def daemons_pod(self):
+        return next(p["metadata"]["name"] for p in self.witness.pods() if p["metadata"]["name"] != "oomwitness-surge")
+
+    def end(self, name):
+        """With its own grace, as an update does."""
+        self.api.call("DELETE", f"{_PODS}/{name}")
+
+    def test_kills_while_two_daemons_hand_over_are_seen_as_they_happen(self):
+        names = [f"orders-{n}" for n in range(8)]
         self.create_held(names)
-        self.restart()
-        for name in names:
-            self.gate.open(name)
-            time.sleep(0.5)  # over the old daemon's end, the gap, and the new one's start
+        self.start_second()
+        self.kill(names[:2])  # both look
+        old = self.daemons_pod()
+        self.end(old)
+        self.kill(names[2:4])
+        eventually(lambda: self.daemons_pod() != old, "the DaemonSet's next pod", 60, 0.1)
+        self.wait_ready(self.daemons_pod())
+        self.kill(names[4:6])
+        self.end("oomwitness-surge")
+        self.kill(names[6:])
         self.witness.wait_rolled_out()
-        self.assert_counted_once(names)
+        self.assertEqual(self.seen_afterwards(self.assert_counted_once(names)), [])
