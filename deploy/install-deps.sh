@@ -15,7 +15,8 @@ package=(dpkg-dev file)
 deploy_tests=(python3-yaml strace systemd)
 quickstart=(golang-go iproute2 procps util-linux curl)
 tests=(libgtest-dev libgmock-dev clang-format clang-tidy clang-14 libclang-rt-14-dev
-  python3 jq libcap2-bin runc containerd mmdebstrap e2fsprogs qemu-system-x86 busybox-static cpio xz-utils zstd librsvg2-bin)
+  python3 jq libcap2-bin runc containerd mmdebstrap e2fsprogs qemu-system-x86 busybox-static cpio xz-utils zstd
+  librsvg2-bin)
 
 case $profile in
   build) wanted=("${build[@]}") ;;

@@ -13,7 +13,8 @@ from harness.kernel_log import KernelLog
 from harness.metrics import Scrape, get
 from harness.wait import eventually
 
-sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "deploy"))
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(TREE, "tests/deploy"))
 import unit_file  # noqa: E402, F401  for the cases
 
 MIB = 1 << 20
@@ -181,6 +182,12 @@ class GuestTest(unittest.TestCase):
 def commands_of(report, word):
     """Commands of a report that begin with that word, as they can be pasted into a shell."""
     return [line.strip() for line in report.splitlines() if re.match(rf"\s+{re.escape(word)} ", line)]
+
+
+def own_files():
+    """Whatever has our name, but for logs."""
+    found = run("find", "/", "-xdev", "-name", "*oomwitness*", "-not", "-path", "/var/log/*", "-not", "-path", "/tmp/*")
+    return set(found.split())
 
 
 def doctor():

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The .deb on a real machine, with the scripts' real helpers: upgraded, removed, purged. Last of all cases by its name: it takes away
-what the others test."""
+"""The .deb on a real machine, with the scripts' real helpers: upgraded, removed, purged. By its name behind all cases that
+need the package: it takes it away."""
 import os
 
-from guest import CONFIG, DATA, INPUT, MEMHOG, UNIT, GuestTest, dpkg, is_ready, main_pid, package_status, run, scrape, show, systemctl, wait_ready
+from guest import (CONFIG, DATA, INPUT, MEMHOG, UNIT, GuestTest, dpkg, is_ready, main_pid, own_files, package_status, run, scrape, show,
+                   systemctl, wait_ready)
 
 WANTED = "/etc/systemd/system/multi-user.target.wants/oomwitness.service"
-
-
-def own_files():
-    """Whatever has our name, dpkg's own books and what the cases brought along left out."""
-    found = run("find", "/", "-xdev", "-name", "*oomwitness*", "-not", "-path", "/var/log/*", "-not", "-path", "/tmp/*")
-    return set(found.split())
 
 
 class Package(GuestTest):
@@ -45,7 +40,7 @@ class Package(GuestTest):
         pid = main_pid()
         dpkg("-r", "oomwitness")
         self.assertEqual((package_status(), is_ready(), os.path.exists(f"/proc/{pid}")), ("config-files", False, False))
-        self.assertIn("not-found", systemctl("list-units", "--all", UNIT, "--no-legend") or "not-found")
+        self.assertEqual(show(UNIT, "LoadState"), "not-found")
         self.assertTrue(os.path.exists(CONFIG))
         self.assertTrue(os.listdir(f"{DATA}/incidents"))
         self.assertFalse(os.path.exists("/usr/bin/oomwitness"))
