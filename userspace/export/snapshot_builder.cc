@@ -8,20 +8,12 @@
 #include <vector>
 
 #include "events/lost_stage.h"
+#include "model/limit_scope.h"
 
 namespace oomw {
 namespace {
 
 using Labels = std::array<std::string, 3>;  // namespace, pod, container
-
-// Runs nothing of the pod's own. Where no bundle says so: the API knows the pod, and no container of that id; one that
-// is new has its name from its bundle, or waits for its status.
-bool is_sandbox(const CgroupState& state, const MemoryModel& model) {
-  const ContainerIdentity& who = state.identity;
-  if (who.is_sandbox) return true;
-  const bool is_nameless = who.name.empty() && !who.pod_uid.empty() && !who.id.empty();
-  return is_nameless && model.pods().find_pod(who) != nullptr && model.pods().find_container(who.id) == nullptr;
-}
 
 // Seen more than once, since the limit is written moments after the mkdir.
 bool is_known_unlimited(const CgroupState& state, const MemoryModel& model) {

@@ -37,25 +37,14 @@ bool lived_at(const CgroupState& state, MonotonicTime at, const MemoryModel& mod
 // CRI-O's and cri-dockerd's sandboxes have names of their own.
 bool is_sandbox_name(const std::string& name) { return name == "POD" || name.starts_with("k8s_POD_"); }
 
-bool has_container_name(const CgroupState& state, const MemoryModel& model) {
-  if (is_sandbox_name(state.identity.name)) return false;
-  return !state.identity.name.empty() || model.pods().find_container(state.identity.id) != nullptr;
-}
-
-// The bundle of every container has its name, that of containerd's sandbox has none.
-bool is_sandbox(const CgroupState& state, const MemoryModel& model) {
-  return !has_container_name(state, model) && (state.identity_from_bundle || is_sandbox_name(state.identity.name));
-}
-
-bool may_be_sandbox(const CgroupState& state, const MemoryModel& model) {
-  return !has_container_name(state, model) && !state.limit_bytes;
-}
-
 // Where nothing names any of them the sandbox is the first that was made, and it has no limit.
 void leave_out_sandboxes(std::vector<const CgroupState*>& containers, const MemoryModel& model) {
   if (std::erase_if(containers, [&](const CgroupState* state) { return is_sandbox(*state, model); }) != 0) return;
   const auto first = std::ranges::min_element(containers, {}, &CgroupState::id);
-  if (first != containers.end() && may_be_sandbox(**first, model)) containers.erase(first);
+  if (first == containers.end()) return;
+  const ContainerIdentity& who = (*first)->identity;
+  const bool is_named = !who.name.empty() || model.pods().find_container(who.id) != nullptr;
+  if (!is_named && !(*first)->limit_bytes) containers.erase(first);
 }
 
 // The containers of the pod that lived then, but for `except`, by id.
@@ -127,6 +116,14 @@ LimitPlace place_above(CgroupId owner, const CgroupState* container, const OomKi
 }
 
 }  // namespace
+
+bool is_sandbox(const CgroupState& state, const MemoryModel& model) {
+  const ContainerIdentity& who = state.identity;
+  if (who.is_sandbox || is_sandbox_name(who.name)) return true;
+  const bool is_nameless = who.name.empty() && !who.pod_uid.empty() && !who.id.empty();
+  if (!is_nameless || model.pods().find_container(who.id) != nullptr) return false;
+  return state.identity_from_bundle || model.pods().find_pod(who) != nullptr;
+}
 
 std::string_view to_string(LimitScope scope) {
   constexpr std::array<std::string_view, 5> kNames = {"unknown", "container", "pod", "ancestor", "node"};

@@ -41,6 +41,10 @@ struct LimitPlace {
 // As reported, else the limit nearest to full above the victim; none = the node, or not known.
 [[nodiscard]] CgroupId limit_owner_of(const OomKill& kill, const MemoryModel& model);
 
+// Runs nothing of its pod's own, only holds its namespaces. Its bundle marks it, or has no container's name, which
+// every container's has; without a bundle the API knows the pod and no container of that id.
+[[nodiscard]] bool is_sandbox(const CgroupState& state, const MemoryModel& model);
+
 // The cgroup that a limit of `limited` is counted for at `at`: the container of a pod with only one, else itself.
 [[nodiscard]] CgroupId counted_for(CgroupId limited, MonotonicTime at, const MemoryModel& model);
 
