@@ -143,7 +143,8 @@ std::string shipped_file(bool uncommented) {
   std::string text;
   for (std::string line; std::getline(file, line);) {
     text +=
-        (uncommented ? std::regex_replace(line, key_or_table, "$1", std::regex_constants::format_first_only) : line) + "\n";
+        (uncommented ? std::regex_replace(line, key_or_table, "$1", std::regex_constants::format_first_only) : line) +
+        "\n";
   }
   return text;
 }
