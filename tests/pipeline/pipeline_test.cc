@@ -253,7 +253,7 @@ TEST(PipelineTest, group_kill_with_a_kill_more_than_were_marked_has_one_that_nob
 TEST(PipelineTest, restart_counts_on) {
   Story first;
   first.kill(seconds(20));
-  LedgerState state{first.pipeline.ledger(), "boot", first.pipeline.accounted()};
+  LedgerState state{first.pipeline.ledger(), "boot", first.pipeline.accounted(), {}};
   Story second(state);
   second.kill(seconds(30), {5000, 99});
   EXPECT_EQ(second.counted(), 2u);
@@ -272,12 +272,17 @@ TEST(PipelineTest, kernel_counted_a_kill_nobody_reported_is_counted_and_an_incid
   EXPECT_EQ(incidents[0].container.unit, "shop.service");
 }
 
-TEST(PipelineTest, kills_of_a_time_when_nobody_looked_are_counted_and_no_incident) {
-  Story story(LedgerState{{}, "boot", {{50, 0}}});
+TEST(PipelineTest, kills_of_a_time_when_no_daemon_ran_are_counted_and_an_incident_seen_afterwards) {
+  Story story(LedgerState{{}, "boot", {{50, 0}}, {}});
   story.count(seconds(30), 3, CgroupId{50});
   story.pipeline.tick(at(seconds(31)));
   EXPECT_EQ(story.counted(), 3u);
-  EXPECT_TRUE(story.pipeline.take_incidents(at(seconds(31)), kWallOffset).empty());
+  EXPECT_EQ(story.pipeline.kills_seen_afterwards(), 3u);
+  const std::vector<Incident> incidents = story.pipeline.take_incidents(at(seconds(31)), kWallOffset);
+  ASSERT_EQ(incidents.size(), 1u);
+  EXPECT_EQ(incidents[0].victim_count, 3u);
+  EXPECT_TRUE(incidents[0].victims.empty());
+  EXPECT_TRUE(incidents[0].series.empty()) << "of after the kills";
 }
 
 TEST(PipelineTest, late_report_of_a_counted_kill_names_the_victim_and_counts_no_more) {

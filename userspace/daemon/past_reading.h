@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "incidents/past_kills.h"
+#include "daemon/past_kills.h"
 #include "incidents/stored_victims.h"
 
 namespace oomw {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "incidents/past_kills.h"
+#include "daemon/past_kills.h"
 
 #include <algorithm>
 #include <utility>
