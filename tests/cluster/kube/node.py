@@ -170,6 +170,7 @@ class Node:
         self._keeper.stdin.close()
         self._keeper.wait()
         for process in self.program.values():
+            process.kill()  # nothing any more, unless node.sh itself was killed
             process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)  # node.sh has removed it, unless it could not start
 

@@ -28,8 +28,9 @@ leftovers() {
   grep -o "/[^ ]*${prefix}[^ ]*" /proc/self/mounts || true
   ip -o link show 2>/dev/null | grep -oE '\b(node0|cni0)\b' | sort -u || true
   local path
-  for path in /proc/[0-9]*/cmdline; do # kubelet and the others have FOLDER in their arguments
-    tr '\0' ' ' 2>/dev/null <"$path" | grep -E "^[^ ]*(kube|etcd|containerd)[^ ]* .*$prefix" || true
+  # Kubelet and the others have FOLDER in their arguments.
+  { grep -lsa "$prefix-" /proc/[0-9]*/cmdline || true; } | while read -r path; do
+    tr '\0' ' ' <"$path" 2>/dev/null | grep -E "^[^ ]*(kube|etcd|containerd)[^ ]* " || true
   done
 }
 
@@ -96,15 +97,19 @@ make_cgroups() {
   echo "$cpu/$cgroup/programs/cgroup.procs" >"$folder/programs"
 }
 
-# NAMES: those with such a comm, or all. Fails once there are none.
+pids_in_namespace() {
+  find /proc/[0-9]*/ns/mnt -maxdepth 0 -printf '%l %p\n' 2>/dev/null | grep -F "$namespace " | cut -d/ -f3
+}
+
+# NAMES: those with such a comm, or all. Fails once there are none. One process for all of /proc: 300 would take seconds
+# where others compile.
 kill_in_namespace() {
-  local process found=1
+  local pid found=1
   [[ $namespace ]] || return 1
-  for process in /proc/[0-9]*; do
-    [[ $(readlink "$process/ns/mnt" 2>/dev/null) == "$namespace" ]] || continue
-    [[ -z $1 ]] || grep -qxE "$1" "$process/comm" 2>/dev/null || continue
+  for pid in $(pids_in_namespace); do
+    [[ -z $1 ]] || grep -qxE "$1" "/proc/$pid/comm" 2>/dev/null || continue
     found=0
-    kill -KILL "${process#/proc/}" 2>/dev/null || true
+    kill -KILL "$pid" 2>/dev/null || true
   done
   return "$found"
 }
