@@ -61,7 +61,7 @@ std::uint64_t size_of(const ContainerIdentity& who) {
 
 std::uint64_t size_of(const IncidentPod& pod) {
   std::uint64_t bytes = kPod + size_of_all(pod.node, pod.owner_kind, pod.owner_name, pod.disagreement_kind);
-  bytes += size_of(pod.disagreement);
+  bytes += size_of_all(pod.disagreement, pod.workload.kind, pod.workload.name, pod.workload.evidence);
   if (pod.last_termination) bytes += size_of_all(pod.last_termination->container_id, pod.last_termination->reason);
   return bytes;
 }
@@ -76,6 +76,8 @@ std::uint64_t size_of(const IncidentCapture& capture) {
                      capture.detail) +
          size_of(capture.memstats);
 }
+
+std::uint64_t size_of(const LimitShare& share) { return 3 * kNumber + size_of(share.container); }
 
 std::uint64_t size_of(const IncidentWatermark& mark) { return kWatermark + size_of(mark.reason); }
 
@@ -137,9 +139,10 @@ bool shorten(std::string& text) {
 
 std::uint64_t serialised_bytes(const Incident& incident) {
   return kIncident + size_of_own_texts(incident) + size_of(incident.container) + size_of(incident.pod) +
-         size_of(incident.victims) + size_of(incident.memory_stat) + size_of(incident.watermarks) +
-         incident.series.size() * kSeriesPoint + size_of(incident.captures) + size_of(incident.trend) +
-         size_of(incident.verdict) + size_of(incident.collector) + size_of(incident.lost) + size_of(incident.notes);
+         size_of(incident.limit_shares) + size_of(incident.victims) + size_of(incident.memory_stat) +
+         size_of(incident.watermarks) + incident.series.size() * kSeriesPoint + size_of(incident.captures) +
+         size_of(incident.trend) + size_of(incident.verdict) + size_of(incident.collector) + size_of(incident.lost) +
+         size_of(incident.notes);
 }
 
 void bound_serialised(Incident& incident, std::uint64_t max_bytes) {

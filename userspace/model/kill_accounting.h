@@ -21,7 +21,7 @@ struct UnobservedKills {
   std::optional<MonotonicTime> after;
   MonotonicTime until;
   // They are of before the first reading, when no daemon is known to have watched.
-  std::optional<Unwatched> unwatched;
+  std::optional<Unwatched> unwatched = std::nullopt;
 };
 
 // Checks what we saw against the kernel's own count of OOM kills per cgroup, so that no kill goes
