@@ -62,7 +62,8 @@ def is_ready():
 
 
 def wait_ready():
-    eventually(lambda: is_ready() or show(UNIT, "ActiveState") == "failed", lambda: systemctl("status", UNIT, status=None), 60, 0.1)
+    is_over = lambda: is_ready() or show(UNIT, "ActiveState") == "failed"
+    eventually(is_over, lambda: systemctl("status", UNIT, status=None), 60, 0.1)
     if not is_ready():
         raise AssertionError("the daemon failed: " + journal("-u", UNIT, "-n", "20"))
 
@@ -77,7 +78,7 @@ def dpkg(*args):
 
 
 def package_status():
-    return run("dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}", "oomwitness", status=None).split(" ")[0] or "not-installed"
+    return run("dpkg-query", "-W", "-f", "${db:Status-Status}", "oomwitness", status=None) or "not-installed"
 
 
 def install():

@@ -8,7 +8,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$(cd "$here/../.." && pwd)
 kernel=6.1 # Debian 12's own
-export OOMW_VM_CPUS=2 OOMW_VM_MEMORY_MB=${OOMW_VM_MEMORY_MB:-1536} OOMW_VM_DEADLINE_S=${OOMW_VM_DEADLINE_S:-600}
+export OOMW_VM_CPUS=2 OOMW_VM_MEMORY_MB=${OOMW_VM_MEMORY_MB:-1536} OOMW_VM_DEADLINE_S=${OOMW_VM_DEADLINE_S:-900}
 export OOMW_TIME_FACTOR=${OOMW_TIME_FACTOR:-3}
 build=$tree/build/ci results="" names=() work=""
 

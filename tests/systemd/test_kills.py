@@ -10,7 +10,6 @@ from harness.wait import eventually
 HOG = [MEMHOG, "--rate-mb-s", "0"]
 MANAGER = "user@1000.service"
 APPS = f"/user.slice/user-1000.slice/{MANAGER}/app.slice"
-CGROUPS = "/sys/fs/cgroup"
 GO_ON = "/run/go-on"  # what the programs in WholeLimitInUse wait for
 STEADY = [MEMHOG, "--hold-mb", "37", "--rate-mb-s", "0", "--wait-file", GO_ON]
 STEADY_SECONDS = 12  # of which the daemon sees the same reading again and again
@@ -66,25 +65,14 @@ class Units(GuestTest):
         incident = self.killed_unit("inside.service", "/tight.slice/inside.service", owner="/tight.slice", limit_mb=40)
         self.assert_journal_names("inside.service", incident)
 
-    def test_a_service_that_sorts_its_processes_into_groups_of_its_own(self):
-        """The unit's limit is the service's own, however deep below it the victim lived."""
-        path = "/system.slice/grouped.service"
-        script = f"mkdir {CGROUPS}{path}/worker && echo $$ >{CGROUPS}{path}/worker/cgroup.procs && exec {' '.join(HOG)}"
-        self.run_unit("grouped.service", ["/bin/sh", "-c", script], properties=["MemoryMax=40M", "Delegate=yes"])
-        decision = self.wait_decision(path)
-        self.assertEqual(decision.owner_path, path)
-        incident = self.wait_incident(decision.victim_path)
-        self.assertEqual(incident["container"]["unit"], "grouped.service")
-        self.assertEqual(incident["limit"]["owner_cgroup_path"], path)
-        self.assertEqual((decision.victim_path, incident["scope"]), (path + "/worker", "container"))
-
     def test_a_go_service_that_is_shut_off_from_the_machine(self):
         """Another user, a home that the daemon may not see, a network of its own: the heap is read all the same."""
         program = "/home/alice/leaky-go"
         run("install", "-o", "alice", "-m", "700", LEAKY_GO, program)
         self.addCleanup(os.remove, program)
         self.run_unit("shut.service", [program, "-rate", "20"], properties=[
-            "MemoryMax=64M", "User=alice", "PrivateNetwork=yes", "PrivateTmp=yes", "ProtectSystem=strict", "NoNewPrivileges=yes"])
+            "MemoryMax=64M", "User=alice", "PrivateNetwork=yes", "PrivateTmp=yes", "ProtectSystem=strict",
+            "NoNewPrivileges=yes"])
         self.killed_unit("shut.service", "/system.slice/shut.service", limit_mb=64)
 
         def captures():  # the heap at the kill may be added to the incident later

@@ -25,12 +25,12 @@ TEST(EventLine, an_incident_names_who_was_killed_where_and_why) {
   incident.container = ContainerIdentity{};
   incident.container.unit = "leaky.service";
   incident.victims.resize(1);
-  incident.victims[0].comm = "hog\\x1b[2J";
+  incident.victims[0].comm = "hog\x1b[2J";
   incident.victims[0].process.pid = 77;
   incident.victim_count = 3;
   incident.verdict = IncidentVerdict{"spike", 0.8};
   const std::string line = incident_line(incident, "/data/i");
-  EXPECT_THAT(line, HasSubstr(" leaky.service: killed hog\\\\x1b[2J (pid 77) and 2 more, likely cause spike"));
+  EXPECT_THAT(line, HasSubstr(" leaky.service: killed hog\\x1b[2J (pid 77) and 2 more, likely cause spike"));
   EXPECT_THAT(line, EndsWith("; /data/i"));
 }
 
