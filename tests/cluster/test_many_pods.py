@@ -15,7 +15,7 @@ class ManyPods(ClusterTest):
         self.create(*(objects.pod(f"orders-{n}", hog) for n in range(PODS)))
         self.wait_pods(lambda pods: all(pod["status"]["phase"] == "Failed" for pod in pods), "all were killed", 180)
         self.wait_incidents(self.witness, PODS)
-        # What the kernel left out of its log, it said at least this much of.
+        # Of all it killed the kernel logs the name, whatever else of a decision it leaves out in a burst.
         self.assertEqual(len(self.kernel_log.killed(HOG.strip("/"))) - before, PODS)
         incidents = self.own(self.witness.incidents())
         self.assertEqual({i["pod"]["name"] for i in incidents}, {f"orders-{n}" for n in range(PODS)})

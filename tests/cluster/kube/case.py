@@ -114,6 +114,7 @@ class ClusterTest(E2eTest):
     # --- what Kubernetes says
 
     def pods(self):
+        self.kernel_log.catch_up()
         found = self.api.pods(self.namespace)
         self._uids.update(uid_of(pod) for pod in found)
         return found

@@ -44,6 +44,10 @@ class KernelLog:
     def close(self):
         os.close(self._fd)
 
+    def catch_up(self):
+        """Reads what there is. The kernel's buffer may hold no more than 30 decisions: a long wait reads meanwhile."""
+        self._read()
+
     def killed(self, comm):
         """Pids of those with that comm, also of decisions of which the kernel logged no more than that."""
         self._read()
