@@ -95,6 +95,19 @@ def killed_by_kernel(site):
     return [pid for program in (objects.HOG, objects.LEAK) for pid in site.kernel_log.killed(program.strip("/"))]
 
 
+def describe_missing(site, kernel, incidents):
+    """A line for each kill of the kernel's log without an incident under its names: what the log says, and where else it is."""
+    known = {v["pid"] for i in incidents for v in i["victims"]}
+    paths = {pid: d.victim_path for d in site.kernel_log.decisions("/", kernel) for pid in d.killed}
+    everyones = site.witness.incidents()
+    for pid in kernel:
+        if pid in known:
+            continue
+        elsewhere = [(i["id"], i["container"]["cgroup_path"], i["pod"], i["notes"]) for i in everyones
+                     if any(v["pid"] == pid for v in i["victims"])]
+        yield f"  pid {pid}, by the log in {paths.get(pid) or 'no cgroup (rate limit)'}: {elsewhere or 'in no incident'}"
+
+
 def main():
     options = arguments(__doc__, kills=100, updates=3, pace_ms=550)
     print_conditions()
@@ -112,6 +125,10 @@ def main():
         watch.is_over = True
         watch.join()
         kernel, incidents, counted = killed_by_kernel(site), site.incidents(), site.counted()
+        missing = list(describe_missing(site, kernel, incidents))
+        scrape = site.witness.scrape()
+        others = {name: int(scrape.sum(f"oomwitness_{name}_total")) for name in
+                  ("kills_seen_afterwards", "kernel_oom_kills_unobserved", "oom_kills_merged")}
     afterwards = [i for i in incidents if any("afterwards" in note for note in i["notes"])]
     seen = [i for i in incidents if i not in afterwards]
     captured = [i for i in seen if i["captures"]]
@@ -122,6 +139,7 @@ def main():
     print(f"\nNo oomwitness ran for {gaps or 'no'} s.\n")
     table(("kills by the kernel's log", "oom_kills_total", "incidents", "named", "seen as they happened", "afterwards", "two incidents"),
           [(len(kernel), counted, len(incidents), len(named), len(seen), len(afterwards), len(twice))])
+    print("\n".join(missing), f"\nThe last daemon, of all on this machine: {others}\n")
     bars = Bars()
     bars.require(f"the kernel killed {options.kills}: {len(kernel)}", len(kernel) == options.kills)
     bars.require("each counted", counted == len(kernel))

@@ -16,10 +16,10 @@ class Alerts(ClusterTest):
         self.prometheus = Prometheus(self.node)
         self._stack.callback(self.prometheus.close)
 
-    def alerts_of(self, name):
-        """Of this case's pods, under whatever name: some label says the pod's namespace, name or UID."""
-        mine = {self.namespace, *self._uids, *(p["metadata"]["name"] for p in self.pods())}
-        return [a for a in self.prometheus.alerts(name) if any(word in value for value in a["labels"].values() for word in mine)]
+    def alerts_of(self, name, pod):
+        """Under whatever names: some label has the pod's name or its UID in it."""
+        words = (pod, self.pod(pod)["metadata"]["uid"])
+        return [a for a in self.prometheus.alerts(name) if any(word in value for value in a["labels"].values() for word in words)]
 
     def named(self, alert):
         return tuple(alert["labels"].get(label) for label in ("namespace", "pod", "container"))
@@ -29,15 +29,15 @@ class Alerts(ClusterTest):
         self.create(objects.pod("shop-orders", objects.leaking(rate=200, limit_mb=LIMIT_MB)),
                     objects.pod("shop-full", objects.idle("cache", limit_mb=LIMIT_MB, hold_mb=LIMIT_MB - 5)))
         self.wait_incidents_of_pod("shop-orders")
-        eventually(lambda: self.alerts_of("OomwitnessOomKill"), lambda: f"an alert; {self.prometheus.log()}", 60, 0.2)
-        eventually(lambda: self.alerts_of("OomwitnessContainerNearLimit"), lambda: f"a pending alert; {self.prometheus.query('oomwitness:nonreclaimable:ratio')}",
-                   60, 0.2)
+        eventually(lambda: self.alerts_of("OomwitnessOomKill", "shop-orders"), lambda: f"an alert; {self.prometheus.log()}", 60, 0.2)
+        eventually(lambda: self.alerts_of("OomwitnessContainerNearLimit", "shop-full"),
+                   lambda: f"a pending alert; {self.prometheus.query('oomwitness:nonreclaimable:ratio')}", 60, 0.2)
         self.prometheus.wait(f'count_over_time(up{{instance="{NODE}"}}[1m]) > 5')  # whoever comes late has come
-        kill, = self.alerts_of("OomwitnessOomKill")
+        kill, = self.alerts_of("OomwitnessOomKill", "shop-orders")
         self.assertEqual((self.named(kill), kill["state"]), ((self.namespace, "shop-orders", "orders"), "firing"))
         for words in (f"{self.namespace}/shop-orders (orders): 1 OOM kill(s)", f"on node {NODE}"):
             self.assertIn(words, kill["annotations"]["description"])
-        near, = self.alerts_of("OomwitnessContainerNearLimit")
+        near, = self.alerts_of("OomwitnessContainerNearLimit", "shop-full")
         self.assertEqual((self.named(near), near["state"]), ((self.namespace, "shop-full", "cache"), "pending"))  # fires after 5 minutes
         self.assertIn(f"{self.namespace}/shop-full (cache)", near["annotations"]["description"])
         self.assertEqual(self.prometheus.alerts("OomwitnessDown"), [])
