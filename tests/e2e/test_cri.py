@@ -43,7 +43,8 @@ class CriTest(E2eTest):
         return made
 
     def leak(self, pod, name="orders", rate=40, **options):
-        return self.container(pod, name, "-listen", "127.0.0.1:1777", "-rate", rate, **options)
+        """Sampled eight times as often as by default, where 96 MiB are 180 samples: their error of 7 % is not the test's."""
+        return self.container(pod, name, "-listen", "127.0.0.1:1777", "-rate", rate, "-profile-rate", 65536, **options)
 
     def idle(self, pod, name, **options):
         return self.container(pod, name, "-listen", "", "-rate", 40, "-limit-mb", 8, **options)
