@@ -52,6 +52,7 @@ class ClusterSite(Site):
 
     def incidents(self):
         """Of this namespace's pods, also of those that have no name but their UID."""
+        self.kernel_log.killed("")  # read on: it is a ring, and short
         return [i for i in self.witness.incidents()
                 if (i["pod"] or {}).get("namespace") == self.namespace or (i["pod"] or {}).get("uid") in self.uids
                 or any(uid in (i["container"]["cgroup_path"] or "") for uid in self.uids)]
