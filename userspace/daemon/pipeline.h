@@ -47,7 +47,7 @@ struct KillBefore {
 //   - made with StandBy it only holds kills (kMaxHeld, the newest) and keeps the model, until take_over():
 //     another daemon counts and writes them;
 //   - kills of a time when no daemon watched come as OomKill::unwatched, or only the kernel's count of a
-//     cgroup tells of them: they are counted and have their incidents like others, seen afterwards.
+//     cgroup shows them: they are counted and have their incidents like others, seen afterwards.
 class Pipeline {
  public:
   static constexpr Nanoseconds kSampleWait = std::chrono::milliseconds(50);

@@ -135,7 +135,7 @@ class TableReader {
     return {inner, file_, qualified(key), reading_};
   }
 
-  // A key of an earlier version: whoever still has it is told what became of it.
+  // A key of an earlier version: the error for it says what became of it.
   void removed(std::string_view key, std::string_view hint) {
     const toml::node* node = take(key);
     if (node == nullptr) return;

@@ -30,7 +30,7 @@ enum class KillStanding { kNew, kCounted, kDone };
 // By two clocks: the log's and CLOCK_MONOTONIC drift apart, and the log is stamped a moment later.
 // `now` is when the difference of the two clocks was measured.
 [[nodiscard]] Nanoseconds slack_of(MonotonicTime kill, MonotonicTime now);
-// A kill within the slack before `until` that is not listed is new: what was not heard in time is told apart
+// A kill within the slack before `until` that is not listed is new: what was not heard in time is distinguished
 // from what was by its name.
 [[nodiscard]] KillStanding standing_of(std::int32_t pid, MonotonicTime time, const HeardUntil& heard,
                                        Nanoseconds slack);

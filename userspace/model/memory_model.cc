@@ -146,7 +146,7 @@ void MemoryModel::name_siblings(const ContainerIdentity& named) {
   }
 }
 
-// Names that neither path nor bundle told, for cgroups that were there before their pod was told of: at a start
+// Names that neither path nor bundle has, for cgroups that existed before the API reported their pod: at a start
 // the walk of all cgroups comes before the list of pods.
 void MemoryModel::on(const PodSeen& e) {
   pods_.on(e);

@@ -23,7 +23,8 @@ namespace oomw {
 //   - one watch for each cgroup that has children, at most kMaxWatches: what lies below a further one is not seen
 //   - a hint, no evidence: whoever owns a cgroup (delegation) can write that attribute too, as often as they like. So
 //   at
-//     most kBurst attributes are read at once and kPerSecond after that, and kMaxKept cgroups are told apart at a time
+//     most kBurst attributes are read at once and kPerSecond after that, and kMaxKept cgroups are distinguished at a
+//     time
 // For cgroup v2, without which there is no systemd-oomd. Core thread.
 class OomdWatch {
  public:

@@ -19,7 +19,7 @@ constexpr std::size_t kMaxCgroupBytes = 64'000;  // v1: one line per hierarchy, 
 constexpr std::size_t kMaxCommBytes = 64;        // the kernel's limit is 15; kernel threads' is 63
 constexpr std::size_t kMaxCmdlineBytes = 4'096;
 constexpr std::size_t kMaxEnvironmentBytes =
-    65'536;  // what Kubernetes tells of 500 services; what lies behind is not seen
+    65'536;  // the variables that Kubernetes sets for 500 services; what lies behind is not seen
 constexpr std::uint64_t kKernelThread = 0x0020'0000;  // PF_KTHREAD
 constexpr std::uint64_t kExiting = 0x4;               // PF_EXITING
 

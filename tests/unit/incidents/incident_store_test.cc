@@ -87,7 +87,7 @@ TEST_F(IncidentStoreTest, a_group_kill_with_hostile_command_lines_is_listed_and_
   ASSERT_EQ(listed->size(), 1u);
   const Incident& back = listed->front().incident;
   EXPECT_EQ(back.victims.size(), 256u);
-  EXPECT_EQ(back.victims.front().cmdline.size(), 4'096u) << "the victim that was chosen is told whole";
+  EXPECT_EQ(back.victims.front().cmdline.size(), 4'096u) << "the chosen victim keeps its whole command line";
   EXPECT_LT(back.victims.back().cmdline.size(), 1'000u);
   EXPECT_THAT(back.notes, ::testing::Contains(::testing::HasSubstr("shortened")));
   EXPECT_TRUE(store_.find(back.id).has_value());
