@@ -102,7 +102,7 @@ struct MetricsSnapshot {
   std::uint64_t kills_merged = 0;       // into another decision's incident, too many being open
   double incident_write_seconds_last = 0;
   std::uint64_t kernel_oom_kills_unobserved = 0;  // kernel's own counts minus what we saw
-  std::uint64_t kills_seen_afterwards = 0;        // when no daemon ran; those that only a count tells of too
+  std::uint64_t kills_seen_afterwards = 0;        // when no daemon ran; also those known from a count alone
   bool is_standing_by = false;                    // another daemon counts the kills
   std::optional<std::uint64_t> oomd_kills;        // of cgroups by systemd-oomd; none: it cannot run here
   std::size_t cgroups = 0, processes = 0;
