@@ -117,6 +117,8 @@ class ApiServerAway(ClusterTest):
         self.assertEqual((first["pod"]["restart_count"], carts["pod"]["restart_count"]), (0, 0))
         self.assertIn(second["pod"]["restart_count"], (None, 1), "what the server says of another container is not this one's")
         self.assert_names({**static, "container": {"name": f"proxy-{NODE}"}}, f"proxy-{NODE}")
+        # kubelet tells the server of it up to a minute after the server is back; its cgroup has the file's hash.
+        self.of_this_case(static["pod"]["uid"])
         self.assertEqual((static["container"]["name"], static["pod"]["restart_count"]), ("proxy", None), static["notes"])
         eventually(lambda: self.pod("carts")["status"]["containerStatuses"][0]["restartCount"] == 1 and
                    self.is_running(self.pod("carts")), lambda: f"carts runs again: {self.pod('carts')['status']}")

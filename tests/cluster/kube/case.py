@@ -133,6 +133,10 @@ class ClusterTest(E2eTest):
         except NotInTime as e:
             raise AssertionError(f"{e}: {[(p['metadata']['name'], p['status']) for p in self.pods()]}") from None
 
+    def of_this_case(self, uid):
+        """A pod of which the API server does not know yet."""
+        self._uids.add(uid)
+
     # --- what oomwitness says of this case's pods: E2eTest asks
 
     def own(self, incidents):
