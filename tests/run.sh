@@ -113,7 +113,7 @@ stage_ctest() {
 
 # The readers of Go heaps against several Go versions; each toolchain that cannot be had is skipped.
 stage_matrix() {
-  built ci unit_goruntime unit_captures && run_ctest ci matrix
+  built ci unit_runtimes_go unit_captures && run_ctest ci matrix
 }
 
 stage_bpf() {

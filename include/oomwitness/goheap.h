@@ -2,7 +2,7 @@
 /*
  * The walk of a dying Go process's heap profile, as both sides see it. User space names the
  * addresses of a process (oomw_go_target), the programs copy its bucket list into chunks and say
- * so with one oomw_go_walk. What the bytes mean is for goruntime/ to say.
+ * so with one oomw_go_walk. What the bytes mean is for runtimes/go to say.
  *
  * In a chunk the records follow one another without gaps: an oomw_go_bucket, then pc_count program
  * counters of pc_bytes each (4: offsets from the target's text; 8: addresses), padded to 8, then

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/files.h"
-#include "incidents/incident.h"
-#include "incidents/verdict.h"
+#include "incident/incident.h"
+#include "verdict/verdict.h"
 
 namespace {
 

@@ -7,13 +7,13 @@
 
 #include "bpf/heap_fixture.h"
 #include "bpf/programs.h"
-#include "goruntime/walk_records.h"
+#include "runtimes/go/walk_records.h"
 
 namespace oomw::test {
 namespace {
 
-using goruntime::BucketDecoder;
-using goruntime::HeapSnapshot;
+using go::BucketDecoder;
+using go::HeapSnapshot;
 
 struct Way {
   const char* name;
@@ -34,7 +34,7 @@ class GoHeapTest : public HeapTest, public ::testing::WithParamInterface<Way> {
   [[nodiscard]] HeapSnapshot decode_walk(const HeapWalked& walk) {
     BucketDecoder decoder({});
     auto taken = heap().take_chunks(walk, [&](std::span<const std::byte> bytes) {
-      EXPECT_TRUE(goruntime::decode_bucket_records(bytes, walk.text_address, decoder).has_value());
+      EXPECT_TRUE(go::decode_bucket_records(bytes, walk.text_address, decoder).has_value());
     });
     EXPECT_TRUE(taken.has_value()) << taken.error().message;
     HeapSnapshot snapshot;
@@ -111,7 +111,7 @@ TEST_P(GoHeapTest, victim_that_outgrows_its_own_limit_is_walked_whole) {
     std::int64_t held = 0;
     for (const auto& bucket : dead.buckets) {
       auto sampled = in_use(bucket.held_now());
-      held += goruntime::unsample(sampled, static_cast<std::int64_t>(walk.rate)).bytes;
+      held += go::unsample(sampled, static_cast<std::int64_t>(walk.rate)).bytes;
     }
     EXPECT_GT(held, static_cast<std::int64_t>(mebibytes(96)) / 2);
     EXPECT_EQ(heap().take_chunks(walk, [](auto) {}).error().code, ErrorCode::kNotFound) << "taken already";

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "bpf/kernel_fixture.h"
-#include "unit/goruntime/go_program.h"
+#include "unit/runtimes/go/go_program.h"
 
 namespace oomw::test {
 
@@ -98,16 +98,16 @@ class GoVictim {
   std::string ask(const std::string& command) { return process_.ask(command); }
 
   Result<GoHeapAddresses> addresses() const {
-    ASSIGN_OR_RETURN(const auto target, goruntime::test::target_of(process_.pid()));
+    ASSIGN_OR_RETURN(const auto target, go::test::target_of(process_.pid()));
     return GoHeapAddresses{.buckets = target.variables.buckets.value_or(0),
                            .rate = target.variables.rate.value_or(0),
                            .cycle = target.variables.cycle.value_or(0),
                            .text = 0x400000,
                            .record_words = 0};
   }
-  Result<goruntime::HeapSnapshot> read() const {
-    ASSIGN_OR_RETURN(const auto target, goruntime::test::target_of(process_.pid()));
-    return goruntime::read_heap(target);
+  Result<go::HeapSnapshot> read() const {
+    ASSIGN_OR_RETURN(const auto target, go::test::target_of(process_.pid()));
+    return go::read_heap(target);
   }
   void set_oom_score_adj(int value) const {
     std::FILE* file = std::fopen(("/proc/" + std::to_string(process_.pid()) + "/oom_score_adj").c_str(), "w");
@@ -123,7 +123,7 @@ class GoVictim {
 
  private:
   TestCgroup& cgroup_;
-  goruntime::test::GoProcess process_;
+  go::test::GoProcess process_;
 };
 
 }  // namespace oomw::test

@@ -8,7 +8,8 @@ import datetime
 import json
 
 from kube import objects
-from kube.case import SharedPodsTest, uid_of
+from kube.case import ClusterTest, SharedPodsTest, uid_of
+from kube.gate import Gate
 from kube.objects import HOG, SHELL, container, idle, leaking, leaking_times
 from kube.pki import NODE
 
@@ -211,3 +212,21 @@ class PodKinds(SharedPodsTest):
             eventually(lambda: "OOMKilled" in reasons(self.pod(name)["status"]["containerStatuses"][0]),
                        lambda: f"{name} is OOMKilled: {self.pod(name)['status']}")
         self.assertEqual({name: kind for name, kind in self.disagreements().items() if name != "child"}, {})
+
+
+class InPlaceResize(ClusterTest):
+    def test_limit_raised_in_place_is_the_limit_that_was_hit(self):
+        """On API servers that have pods/resize; no other can change the limit of a container that runs."""
+        if "pods/resize" not in [resource["name"] for resource in self.api.get("api/v1")["resources"]]:
+            self.skipTest("the API server has no pods/resize: no limit of a running container can be changed")
+        gate = Gate(self.node, self.namespace)
+        self._stack.callback(gate.close)
+        self.create(gate.pod("orders"))
+        self.wait_pods(lambda pods: any(p["status"]["phase"] == "Running" for p in pods), "orders runs")
+        raised = {"spec": {"containers": [{"name": "orders", "resources": {"limits": {"memory": "96Mi"}}}]}}
+        self.api.call("PATCH", f"api/v1/namespaces/{self.namespace}/pods/orders/resize", raised,
+                      "application/strategic-merge-patch+json")
+        self.wait_pods(lambda pods: "96Mi" in json.dumps(pods[0]["status"].get("containerStatuses", [])), "resized")
+        gate.open("orders", 1)
+        incident = self.wait_incidents_of_pod("orders")[0]
+        self.assertEqual((incident["scope"], incident["limit"]["bytes"]), ("container", 96 * MIB), incident["limit"])

@@ -35,7 +35,7 @@ class ProfileTest(E2eTest):
         """An incident on disk with two profiles of one process: (data directory, id)."""
         folder = os.path.join(self.data_dir(), "incidents", "20261121T030405Z-shop-api-0-api-1a2b3c4d")
         os.makedirs(folder)
-        shutil.copy(os.path.join(tools.TREE, "tests/unit/incidents/data/known.json"), f"{folder}/incident.json")
+        shutil.copy(os.path.join(tools.TREE, "tests/unit/incident/data/known.json"), f"{folder}/incident.json")
         shutil.copy(EARLY, f"{folder}/capture-01-http.pb.gz")
         shutil.copy(KILL, f"{folder}/capture-02-http.pb.gz")
         return self.data_dir(), "20261121T030405Z-1a2b3c4d"

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <span>
 
-#include "goruntime/heap_reader.h"
+#include "runtimes/go/heap_reader.h"
 
 namespace {
 
-using namespace oomw::goruntime;
+using namespace oomw::go;
 
 void check(const HeapSnapshot& snapshot) {
   if (snapshot.layout == RecordLayout::kUnknown && (snapshot.complete || !snapshot.buckets.empty())) __builtin_trap();

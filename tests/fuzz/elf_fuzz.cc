@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <span>
 
-#include "goruntime/binary.h"
+#include "runtimes/go/binary.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace oomw::goruntime;
+  using namespace oomw::go;
   const SpanSource file(std::as_bytes(std::span(data, size)));
   const auto binary = inspect_binary(file);
   if (binary.has_value() && binary->profiling == Profiling::kAvailable && !binary->variables.buckets) __builtin_trap();

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "incidents/directory_names.h"
-#include "incidents/incident.h"
-#include "incidents/timeline_svg.h"
-#include "incidents/verdict.h"
+#include "incident/incident.h"
+#include "report/timeline_svg.h"
+#include "store/directory_names.h"
+#include "verdict/verdict.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto incident = oomw::incident_from_json({reinterpret_cast<const char*>(data), size});

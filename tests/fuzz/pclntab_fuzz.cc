@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "goruntime/symbolizer.h"
+#include "runtimes/go/symbolizer.h"
 
 namespace {
 
@@ -42,7 +42,7 @@ std::vector<std::byte> executable_with(std::span<const std::byte> table) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace oomw::goruntime;
+  using namespace oomw::go;
   const auto file = executable_with(std::as_bytes(std::span(data, std::min(size, kMaxTable))));
   const SpanSource source(file);
   CachedReader reader(source, 64U << 20, 4096);

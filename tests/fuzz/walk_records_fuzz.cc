@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <span>
 
-#include "goruntime/walk_records.h"
+#include "runtimes/go/walk_records.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace oomw::goruntime;
+  using namespace oomw::go;
   constexpr std::uint64_t kText = 0x401000;
   BucketDecoder decoder({1000, 20'000});
   const auto bytes = std::as_bytes(std::span(data, size));

@@ -37,15 +37,19 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
   static const std::map<std::string, std::set<std::string>> allowed = [] {
     std::map<std::string, std::set<std::string>> map;
     map["base"] = {};
-    map["pprof"] = map["goruntime"] = map["events"] = {"base"};
-    map["kernel"] = map["system"] = map["kubernetes"] = map["model"] = {"base", "events"};
+    map["pprof"] = map["events"] = {"base"};
+    map["kernel"] = map["system"] = map["kubernetes"] = map["model"] = map["memory"] = {"base", "events"};
     map["triggers"] = {"base", "events", "model"};
-    map["captures"] = {"base", "events", "model", "triggers", "system", "pprof", "goruntime"};
-    map["trends"] = {"base", "events", "goruntime"};
-    map["incidents"] = {"base", "events", "model", "triggers", "captures", "pprof", "trends"};
-    map["export"] = {"base", "events", "model", "triggers", "captures", "incidents", "pprof"};
-    map["web"] = map["export"];
-    map["web"].insert("export");
+    map["runtimes/go"] = {"base", "events", "memory", "pprof"};
+    map["trends"] = {"base", "events", "runtimes/go"};
+    map["captures"] = {"base", "events", "model", "triggers", "system", "memory", "pprof", "runtimes/go"};
+    map["incident"] = {"base", "events", "model", "pprof"};
+    map["verdict"] = {"base", "events", "incident", "trends"};
+    map["correlate"] = {"base", "events", "model", "incident", "verdict"};
+    map["report"] = {"base", "events", "incident", "verdict", "pprof"};
+    map["store"] = {"base", "events", "model", "incident", "report", "pprof"};
+    map["export"] = {"base", "events", "model", "triggers", "incident"};
+    map["web"] = {"base", "export"};
     return map;
   }();
   return allowed;
@@ -60,9 +64,11 @@ std::optional<std::string> included_by(std::string_view line) {
   return std::string(trim(line.substr(7)));
 }
 
+// "runtimes/go" of "userspace/runtimes/go/binary.cc".
 std::string folder_of(const SourceFile& file) {
-  const auto parts = split(file.path, '/');
-  return parts.size() > 2 && parts[0] == "userspace" ? std::string(parts[1]) : "";
+  if (!file.path.starts_with("userspace/")) return "";
+  const std::size_t begin = std::string_view("userspace/").size(), end = file.path.rfind('/');
+  return end > begin ? file.path.substr(begin, end - begin) : "";
 }
 
 bool may_include(const std::string& from, const std::string& to) {
@@ -75,7 +81,7 @@ bool may_include(const std::string& from, const std::string& to) {
 std::string fault_of_include(const std::string& folder, const std::string& include) {
   if (include.starts_with("<bpf/") && folder != "kernel") return "includes libbpf: " + include;
   if (!include.starts_with('"')) return "";
-  const auto slash = include.find('/');
+  const auto slash = include.rfind('/');
   const bool is_skeleton = folder == "kernel" && include.ends_with(".skel.h\"");  // generated beside the build
   if (is_skeleton) return "";
   if (slash == std::string::npos) return "not from the userspace root: " + include;
@@ -177,7 +183,8 @@ TEST(IncludeCheck, upward_and_sideward_includes_are_found) {
   EXPECT_EQ(faults("userspace/base/a.cc", "#include \"events/event.h\""), 1u);
   EXPECT_EQ(faults("userspace/model/a.cc", "#include \"system/sampler.h\""), 1u);
   EXPECT_EQ(faults("userspace/triggers/a.cc", "  # include \"kernel/kernel_source.h\""), 1u);
-  EXPECT_EQ(faults("userspace/incidents/a.h", "#include \"system/sampler.h\""), 1u);
+  EXPECT_EQ(faults("userspace/incident/a.h", "#include \"captures/capture.h\""), 1u);
+  EXPECT_EQ(faults("userspace/runtimes/go/a.h", "#include \"captures/capture.h\""), 1u);
   EXPECT_EQ(faults("userspace/pprof/a.cc", "#include \"events/event.h\""), 1u);
   EXPECT_EQ(faults("userspace/export/a.cc", "#include \"web/metrics_server.h\""), 1u);
   EXPECT_EQ(faults("userspace/new_folder/a.cc", "#include \"base/log.h\""), 1u);

@@ -12,7 +12,7 @@
 #include "base/worker_pool.h"
 #include "captures/capture.h"
 #include "captures/endpoint_cache.h"
-#include "captures/target_process.h"
+#include "memory/target_process.h"
 
 namespace oomw {
 

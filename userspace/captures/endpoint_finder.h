@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "captures/target_process.h"
+#include "memory/target_process.h"
 
 namespace oomw {
 

@@ -5,15 +5,15 @@
 #include <malloc.h>
 
 #include "base/text.h"
-#include "captures/deadline_source.h"
-#include "captures/go_profile.h"
-#include "goruntime/symbolizer.h"
+#include "memory/deadline_source.h"
 #include "pprof/codec.h"
+#include "runtimes/go/go_profile.h"
+#include "runtimes/go/symbolizer.h"
 
 namespace oomw {
 namespace {
 
-using goruntime::HeapSnapshot;
+using go::HeapSnapshot;
 
 // From here on the allocator holds tens of megabytes that the next capture may need hours later.
 constexpr std::size_t kTrimFromBuckets = 5000;
@@ -35,10 +35,10 @@ pprof::Profile build_named(const HeapSnapshot& snapshot, const GoProcess& proces
     context.comments.push_back(unnamed("the executable is not held open"));
     return build_profile(snapshot, nullptr, context);
   }
-  const goruntime::FdSource file(process.exe->fd());
+  const FdSource file(process.exe->fd());
   const DeadlineSource source(file, clock, deadline);
   // Whole names, so that the process's own profile compares with this one.
-  const auto symbolizer = goruntime::Symbolizer::open(source, goruntime::Symbolizer::TypeArguments::kWhole);
+  const auto symbolizer = go::Symbolizer::open(source, go::Symbolizer::TypeArguments::kWhole);
   if (!symbolizer.has_value()) {
     context.comments.push_back(unnamed(symbolizer.error().message));
     return build_profile(snapshot, nullptr, context);
@@ -53,7 +53,7 @@ pprof::Profile build_named(const HeapSnapshot& snapshot, const GoProcess& proces
 }  // namespace
 
 std::optional<GoFailure> why_useless(const HeapSnapshot& snapshot) {
-  if (snapshot.layout == goruntime::RecordLayout::kUnknown) return GoFailure{"layout_unknown", snapshot.reason};
+  if (snapshot.layout == go::RecordLayout::kUnknown) return GoFailure{"layout_unknown", snapshot.reason};
   if (snapshot.rate == 0) {
     return GoFailure{"rate_zero", "runtime.MemProfileRate is 0: the program has switched heap profiling off"};
   }

@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "captures/capture.h"
-#include "captures/go_process.h"
-#include "goruntime/heap_snapshot.h"
+#include "runtimes/go/go_process.h"
+#include "runtimes/go/heap_snapshot.h"
 
 namespace oomw {
 
@@ -17,14 +17,13 @@ struct GoFailure {
   std::string detail;
 };
 // Why a snapshot says nothing about the heap; nothing if it does. A partial list does.
-[[nodiscard]] std::optional<GoFailure> why_useless(const goruntime::HeapSnapshot& snapshot);
+[[nodiscard]] std::optional<GoFailure> why_useless(const go::HeapSnapshot& snapshot);
 
 // `event` says who, when and how; the rest of it is filled in here. A list that is not whole is ok
 // with complete = false and event.reason, or "partial" if that is empty. Names come from the
 // process's executable until `deadline`; what could not be named stays an address, and the comments
 // say so. Takes about 55 MB for 60,000 buckets of 20 frames while it runs and gives them back.
-[[nodiscard]] CaptureOutcome store_snapshot(goruntime::HeapSnapshot snapshot, const GoProcess& process,
-                                            CaptureFinished event, const std::string& provenance, const Clock& clock,
-                                            MonotonicTime deadline);
+[[nodiscard]] CaptureOutcome store_snapshot(go::HeapSnapshot snapshot, const GoProcess& process, CaptureFinished event,
+                                            const std::string& provenance, const Clock& clock, MonotonicTime deadline);
 
 }  // namespace oomw

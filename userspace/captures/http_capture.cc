@@ -17,7 +17,7 @@
 #include "captures/memstats_budget.h"
 #include "captures/memstats_fetch.h"
 #include "captures/provenance.h"
-#include "captures/target_process.h"
+#include "memory/target_process.h"
 #include "pprof/codec.h"
 
 namespace oomw {

@@ -13,7 +13,7 @@
 namespace oomw {
 namespace {
 
-using goruntime::HeapSnapshot;
+using go::HeapSnapshot;
 
 struct Failure {
   std::string reason;

@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "base/memory_budget.h"
 #include "captures/capture.h"
-#include "captures/go_processes.h"
 #include "captures/live_read.h"
 #include "captures/read_gate.h"
+#include "runtimes/go/go_processes.h"
 
 namespace oomw {
 

@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "base/text.h"
-#include "captures/deadline_source.h"
-#include "goruntime/heap_reader.h"
+#include "memory/deadline_source.h"
+#include "runtimes/go/heap_reader.h"
 
 namespace oomw {
 namespace {
 
-using goruntime::HeapSnapshot;
+using go::HeapSnapshot;
 
 std::string reason_of(const Error& error) {
   switch (error.code) {
@@ -33,10 +33,10 @@ std::string reason_of(const Error& error) {
 }
 
 // Reads what runs there now and then makes sure that it was what had been resolved.
-Result<HeapSnapshot> read_until(const goruntime::HeapTarget& target, const Clock& clock, MonotonicTime deadline) {
-  const goruntime::ProcessMemory memory(target.image.pid, target.image.proc_root);
-  auto snapshot = goruntime::read_heap(DeadlineSource(memory, clock, deadline), target, {});
-  const auto now = goruntime::read_process_image(target.image.pid, target.image.proc_root);
+Result<HeapSnapshot> read_until(const go::HeapTarget& target, const Clock& clock, MonotonicTime deadline) {
+  const ProcessMemory memory(target.image.pid, target.image.proc_root);
+  auto snapshot = go::read_heap(DeadlineSource(memory, clock, deadline), target, {});
+  const auto now = read_process_image(target.image.pid, target.image.proc_root);
   if (!now.has_value() || *now != target.image) {
     return fail(ErrorCode::kNotFound, "the process ended or runs another program by now");
   }

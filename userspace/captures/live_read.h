@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "captures/go_evidence.h"
-#include "captures/go_processes.h"
+#include "runtimes/go/go_processes.h"
 
 namespace oomw {
 
@@ -14,7 +14,7 @@ namespace oomw {
 struct LiveRead {
   GoProcessPtr process;  // null: not Go, or gone
   MonotonicTime taken;
-  std::optional<goruntime::HeapSnapshot> snapshot;
+  std::optional<go::HeapSnapshot> snapshot;
   std::optional<GoFailure> failure;  // set if there is no snapshot
 };
 
@@ -27,6 +27,6 @@ struct LiveRead {
 // Gets to see every heap that was read whatever for, before a profile is made of it: on the thread
 // that read it, which waits meanwhile.
 using SnapshotWatcher =
-    std::function<void(const GoProcess& process, const goruntime::HeapSnapshot& snapshot, MonotonicTime taken)>;
+    std::function<void(const GoProcess& process, const go::HeapSnapshot& snapshot, MonotonicTime taken)>;
 
 }  // namespace oomw

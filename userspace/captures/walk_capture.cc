@@ -8,12 +8,12 @@
 #include "base/text.h"
 #include "captures/go_evidence.h"
 #include "captures/provenance.h"
-#include "goruntime/walk_records.h"
+#include "runtimes/go/walk_records.h"
 
 namespace oomw {
 namespace {
 
-using goruntime::HeapSnapshot;
+using go::HeapSnapshot;
 
 constexpr std::uint64_t kDefaultRate = 512 << 10;
 constexpr std::uint64_t kMaxRate = std::uint64_t{1} << 40;
@@ -25,7 +25,7 @@ constexpr std::string_view kTrigger = "oom_kill";
 GoProcessPtr stand_in(ProcessKey key) {
   auto unknown = std::make_shared<GoProcess>();
   unknown->key = key;
-  unknown->binary = std::make_shared<const goruntime::GoBinary>();
+  unknown->binary = std::make_shared<const go::GoBinary>();
   return unknown;
 }
 
@@ -48,7 +48,7 @@ WalkDecoder::WalkDecoder(const HeapWalked& walk, GoProcessPtr process)
     : walk_(walk), process_(process ? std::move(process) : stand_in(walk.process)), decoder_({}) {}
 
 void WalkDecoder::add(std::span<const std::byte> records) {
-  const auto decoded = goruntime::decode_bucket_records(records, walk_.text_address, decoder_);
+  const auto decoded = go::decode_bucket_records(records, walk_.text_address, decoder_);
   if (decoded.has_value() || !refused_.empty()) return;
   refused_ = decoded.error().code == ErrorCode::kLimit ? "limit" : "rejected";
   detail_ = decoded.error().message;
@@ -61,7 +61,7 @@ HeapSnapshot WalkDecoder::take_snapshot() {
   snapshot.load_bias = process_->target ? process_->target->load_bias : 0;
   snapshot.is_rate_assumed = !walk_.has_rate || walk_.rate > kMaxRate;
   snapshot.rate = static_cast<std::int64_t>(snapshot.is_rate_assumed ? kDefaultRate : walk_.rate);
-  if (walk_.has_cycle) snapshot.cycle = goruntime::CycleState{walk_.cycle_before, walk_.cycle_after, 0};
+  if (walk_.has_cycle) snapshot.cycle = go::CycleState{walk_.cycle_before, walk_.cycle_after, 0};
   snapshot.bytes_read = walk_.bytes;
   decoder_.finish(snapshot);
   return snapshot;
@@ -88,7 +88,7 @@ CaptureOutcome WalkDecoder::finish(const Clock& clock, const SnapshotWatcher& wa
   HeapSnapshot snapshot = take_snapshot();
   CaptureFinished event = event_for(walk_);
   event.reason = shortfall(snapshot);
-  snapshot.complete = event.reason.empty() && snapshot.layout != goruntime::RecordLayout::kUnknown;
+  snapshot.complete = event.reason.empty() && snapshot.layout != go::RecordLayout::kUnknown;
   if (walk_.stop == WalkStop::kLoop) snapshot.buckets.clear();  // the runtime's list never loops: this is not one
   if (auto useless = why_useless(snapshot)) {
     // How a walk ended tells more than that it brought nothing.

@@ -7,10 +7,10 @@
 
 #include "base/clock.h"
 #include "captures/capture.h"
-#include "captures/go_process.h"
 #include "captures/live_read.h"
 #include "events/event.h"
-#include "goruntime/bucket_decoder.h"
+#include "runtimes/go/bucket_decoder.h"
+#include "runtimes/go/go_process.h"
 
 namespace oomw {
 
@@ -32,13 +32,13 @@ class WalkDecoder {
   [[nodiscard]] CaptureOutcome finish(const Clock& clock, const SnapshotWatcher& watcher = {});
 
  private:
-  [[nodiscard]] goruntime::HeapSnapshot take_snapshot();
-  [[nodiscard]] std::string shortfall(const goruntime::HeapSnapshot& snapshot) const;
+  [[nodiscard]] go::HeapSnapshot take_snapshot();
+  [[nodiscard]] std::string shortfall(const go::HeapSnapshot& snapshot) const;
   [[nodiscard]] std::string provenance(const CaptureFinished& event, const Clock& clock) const;
 
   const HeapWalked walk_;
   const GoProcessPtr process_;  // never null: a stand-in where nothing is known
-  goruntime::BucketDecoder decoder_;
+  go::BucketDecoder decoder_;
   std::string refused_;  // "" | rejected | limit: what decoding ran into first
   std::string detail_;
 };

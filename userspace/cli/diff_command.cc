@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/profile_source.h"
-#include "incidents/component_group.h"
+#include "incident/component_group.h"
 #include "pprof/growth_text.h"
 
 namespace oomw::cli {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "events/event.h"
-#include "incidents/incident.h"
+#include "incident/incident.h"
 
 namespace oomw::cli {
 

@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/event_line.h"
 #include "events/json_text.h"
-#include "incidents/incident_store.h"
+#include "store/incident_store.h"
 
 namespace oomw::cli {
 namespace {

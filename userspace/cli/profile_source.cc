@@ -5,9 +5,9 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "incidents/incident_size.h"
-#include "incidents/incident_store.h"
+#include "incident/incident_size.h"
 #include "pprof/codec.h"
+#include "store/incident_store.h"
 
 namespace oomw::cli {
 namespace {

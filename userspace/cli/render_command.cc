@@ -7,7 +7,7 @@
 #include "cli/output_file.h"
 #include "cli/png_converter.h"
 #include "cli/profile_source.h"
-#include "incidents/component_group.h"
+#include "incident/component_group.h"
 #include "pprof/diff.h"
 #include "pprof/flame_graph.h"
 

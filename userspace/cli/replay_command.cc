@@ -7,7 +7,7 @@
 #include "cli/event_line.h"
 #include "daemon/replay.h"
 #include "events/json_text.h"
-#include "incidents/incident_store.h"
+#include "store/incident_store.h"
 
 namespace oomw::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/markdown_view.h"
-#include "incidents/incident_store.h"
+#include "store/incident_store.h"
 
 namespace oomw::cli {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "incidents/ledger_file.h"
+#include "store/ledger_file.h"
 
 namespace oomw {
 

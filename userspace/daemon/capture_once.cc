@@ -6,9 +6,9 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "captures/go_processes.h"
 #include "captures/http_capture.h"
 #include "captures/live_capture.h"
+#include "runtimes/go/go_processes.h"
 #include "system/cgroup_fs.h"
 #include "system/container_path.h"
 #include "system/oci_bundle.h"

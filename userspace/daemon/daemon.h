@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "daemon/config.h"
 #include "events/event.h"
-#include "incidents/incident.h"
+#include "incident/incident.h"
 
 namespace oomw {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "incidents/incident_size.h"
+#include "incident/incident_size.h"
 
 namespace oomw {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "incidents/incident.h"
+#include "incident/incident.h"
 
 namespace oomw {
 

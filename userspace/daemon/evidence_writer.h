@@ -13,8 +13,8 @@
 #include "base/worker_pool.h"
 #include "captures/spool.h"
 #include "daemon/evidence_backlog.h"
-#include "incidents/incident_store.h"
-#include "incidents/ledger_file.h"
+#include "store/incident_store.h"
+#include "store/ledger_file.h"
 
 namespace oomw {
 

@@ -56,7 +56,7 @@ GoProcesses::Watcher GoHeaps::watcher() {
 void GoHeaps::tell_kernel(const GoProcess& process) {
   GoHeap* walks = kernel_.go_heap();
   if (walks == nullptr || !process.target || !process.target->variables.buckets) return;
-  const goruntime::HeapVariables& found = process.target->variables;
+  const go::HeapVariables& found = process.target->variables;
   const GoHeapAddresses addresses{*found.buckets, found.rate.value_or(0), found.cycle.value_or(0),
                                   process.text_address(), process.record_words};
   if (const Result<> told = walks->watch(process.key, addresses); !told.has_value()) {

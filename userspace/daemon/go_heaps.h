@@ -15,11 +15,11 @@
 #include "base/memory_budget.h"
 #include "base/worker_pool.h"
 #include "captures/capture_scheduler.h"
-#include "captures/go_processes.h"
 #include "captures/live_read.h"
 #include "events/lost_stage.h"
 #include "export/metrics_snapshot.h"
 #include "kernel/kernel_source.h"
+#include "runtimes/go/go_processes.h"
 
 namespace oomw {
 

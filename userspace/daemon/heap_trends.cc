@@ -128,9 +128,8 @@ bool HeapTrends::has_nothing_new(ProcessKey key) {
     if (trend->readings().back().is_starting_up == is_starting_up) seen = trend->readings().back().gc_cycle;
   }
   if (!seen) return false;
-  const auto word =
-      goruntime::read_cycle(goruntime::ProcessMemory(key.pid, process->target->image.proc_root), *process->target);
-  return word.has_value() && *word && goruntime::CycleState{**word, **word, 0}.cycle() == *seen;
+  const auto word = go::read_cycle(ProcessMemory(key.pid, process->target->image.proc_root), *process->target);
+  return word.has_value() && *word && go::CycleState{**word, **word, 0}.cycle() == *seen;
 }
 
 void HeapTrends::finish(ProcessKey process, const Look& look) {
@@ -139,7 +138,7 @@ void HeapTrends::finish(ProcessKey process, const Look& look) {
   ++(look.result.empty() ? metrics_.dropped["due"] : metrics_.readings[look.result]);
 }
 
-void HeapTrends::add(const GoProcess& process, const goruntime::HeapSnapshot& snapshot, MonotonicTime taken,
+void HeapTrends::add(const GoProcess& process, const go::HeapSnapshot& snapshot, MonotonicTime taken,
                      ReadingOrigin origin) {
   const bool is_starting_up = taken - started_at(process.key) < kStartUp;
   const std::lock_guard lock(store_mutex_);
@@ -149,7 +148,7 @@ void HeapTrends::add(const GoProcess& process, const goruntime::HeapSnapshot& sn
 }
 
 SnapshotWatcher HeapTrends::watcher(ReadingOrigin origin) {
-  return [this, origin](const GoProcess& process, const goruntime::HeapSnapshot& snapshot, MonotonicTime taken) {
+  return [this, origin](const GoProcess& process, const go::HeapSnapshot& snapshot, MonotonicTime taken) {
     add(process, snapshot, taken, origin);
   };
 }

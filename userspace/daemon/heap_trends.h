@@ -67,8 +67,7 @@ class HeapTrends {
   // Ends what is under way; from here on only add(). Before the registry goes, whose workers call that.
   void stop_reading() { worker_.reset(); }
   // Any worker: a heap that was read anyway.
-  void add(const GoProcess& process, const goruntime::HeapSnapshot& snapshot, MonotonicTime taken,
-           ReadingOrigin origin);
+  void add(const GoProcess& process, const go::HeapSnapshot& snapshot, MonotonicTime taken, ReadingOrigin origin);
   [[nodiscard]] SnapshotWatcher watcher(ReadingOrigin origin);
 
   // At a kill, before its incident is written for the first time: what the readings so far come to, to on_judged

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "daemon/past_kills.h"
-#include "incidents/stored_victims.h"
+#include "store/stored_victims.h"
 
 namespace oomw {
 

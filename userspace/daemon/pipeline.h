@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "correlate/correlator.h"
+#include "correlate/unplaced_kills.h"
 #include "events/event.h"
-#include "incidents/correlator.h"
-#include "incidents/ledger_file.h"
-#include "incidents/unplaced_kills.h"
 #include "model/kill_accounting.h"
 #include "model/kill_ledger.h"
 #include "model/memory_model.h"
 #include "model/status_judge.h"
+#include "store/ledger_file.h"
 #include "triggers/trigger_policy.h"
 
 namespace oomw {

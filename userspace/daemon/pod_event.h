@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "incidents/incident.h"
+#include "incident/incident.h"
 #include "kubernetes/event_queue.h"
 
 namespace oomw {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "incidents/correlator.h"
-#include "incidents/incident.h"
+#include "correlate/correlator.h"
+#include "incident/incident.h"
 #include "triggers/trigger_policy.h"
 
 namespace oomw {

@@ -12,8 +12,8 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "captures/go_profile.h"
 #include "pprof/codec.h"
+#include "runtimes/go/go_profile.h"
 
 namespace oomw {
 namespace {
@@ -25,7 +25,7 @@ constexpr std::size_t kMaxSites = 20, kMaxFrames = 32;
 constexpr std::ptrdiff_t kAllocTypes = 2;
 
 // Block sizes are the process's word; a product that wraps would show a large site as a small one.
-goruntime::Counts counts_of(std::uint64_t objects, std::uint64_t block_bytes) {
+go::Counts counts_of(std::uint64_t objects, std::uint64_t block_bytes) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // two of them are added up as signed numbers
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(objects, block_bytes, &bytes)) bytes = kMost;
@@ -33,16 +33,16 @@ goruntime::Counts counts_of(std::uint64_t objects, std::uint64_t block_bytes) {
 }
 
 // As if it had been read from a process loaded where its file says.
-goruntime::HeapSnapshot snapshot_of(const HeapTrend& trend, const TrendReading& reading, const GoProcess& process) {
-  goruntime::HeapSnapshot snapshot;
+go::HeapSnapshot snapshot_of(const HeapTrend& trend, const TrendReading& reading, const GoProcess& process) {
+  go::HeapSnapshot snapshot;
   snapshot.go_version = process.binary->go_version;
   snapshot.rate = reading.rate;
   snapshot.complete = reading.is_complete;
-  snapshot.layout = goruntime::RecordLayout::kObjects;
-  if (reading.gc_cycle) snapshot.cycle = goruntime::CycleState{*reading.gc_cycle << 1, *reading.gc_cycle << 1, 0};
+  snapshot.layout = go::RecordLayout::kObjects;
+  if (reading.gc_cycle) snapshot.cycle = go::CycleState{*reading.gc_cycle << 1, *reading.gc_cycle << 1, 0};
   for (const TrendReading::Bucket& bucket : reading.buckets) {
     const std::vector<std::uint64_t> pcs = trend.sites().pcs_of(trend.sites().site_of(bucket.number));
-    goruntime::Bucket& read = snapshot.buckets.emplace_back();
+    go::Bucket& read = snapshot.buckets.emplace_back();
     read.first_pc = snapshot.pcs.append(pcs);
     read.pc_count = static_cast<std::uint32_t>(pcs.size());
     read.size = trend.sites().block_bytes_of(bucket.number);
@@ -113,7 +113,7 @@ ordered_json json_of(const HeapTrend& trend, const std::map<std::size_t, std::st
   return list;
 }
 
-ordered_json json_of(const LeakReport& report, const HeapTrend& trend, goruntime::Symbolizer* symbolizer) {
+ordered_json json_of(const LeakReport& report, const HeapTrend& trend, go::Symbolizer* symbolizer) {
   ordered_json sites = ordered_json::array();
   for (const std::vector<SiteTrend>* found : {&report.suspects, &report.likely}) {
     for (const SiteTrend& site : *found) {
@@ -133,19 +133,19 @@ ordered_json json_of(const LeakReport& report, const HeapTrend& trend, goruntime
 
 TrendNames::TrendNames(const GoProcess& process) {
   if (!process.exe) return;
-  file_ = std::make_unique<goruntime::FdSource>(process.exe->fd());
-  auto opened = goruntime::Symbolizer::open(*file_, goruntime::Symbolizer::TypeArguments::kWhole);
+  file_ = std::make_unique<FdSource>(process.exe->fd());
+  auto opened = go::Symbolizer::open(*file_, go::Symbolizer::TypeArguments::kWhole);
   if (opened.has_value()) symbolizer_ = std::move(*opened);
 }
 
-std::vector<std::string> frames_of_site(const HeapTrend& trend, std::uint32_t site, goruntime::Symbolizer* symbolizer,
+std::vector<std::string> frames_of_site(const HeapTrend& trend, std::uint32_t site, go::Symbolizer* symbolizer,
                                         std::size_t max) {
   std::vector<std::string> lines;
   const std::vector<std::uint64_t> pcs = trend.sites().pcs_of(site);
   if (symbolizer == nullptr) {
     for (const std::uint64_t pc : pcs) lines.push_back(fmt::format("{:#x}", pc));
   } else {
-    for (const goruntime::Frame& frame : symbolizer->stack(pcs, 0)) {
+    for (const go::Frame& frame : symbolizer->stack(pcs, 0)) {
       lines.push_back(frame.is_known ? fmt::format("{} {}:{}", printable(symbolizer->text(frame.function)),
                                                    printable(symbolizer->text(frame.file)), frame.line)
                                      : fmt::format("{:#x}", frame.pc));
@@ -156,7 +156,7 @@ std::vector<std::string> frames_of_site(const HeapTrend& trend, std::uint32_t si
 }
 
 std::string profile_of_reading(const HeapTrend& trend, const TrendReading& reading, const GoProcess& process,
-                               goruntime::Symbolizer* symbolizer, WallTime time) {
+                               go::Symbolizer* symbolizer, WallTime time) {
   const std::string path = process.exe ? process.exe->path() : std::string();
   const std::string comment = fmt::format("oomwitness: method=trend origin={} pid={} types=inuse only",
                                           to_string(reading.origin), process.key.pid);

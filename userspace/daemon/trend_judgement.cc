@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "incidents/collector_components.h"
+#include "incident/collector_components.h"
 
 namespace oomw {
 namespace {
@@ -87,7 +87,7 @@ std::string component_of(const std::vector<std::string>& frames) {
   return "";
 }
 
-TrendSite judged_site(const HeapTrend& trend, const SiteTrend& site, goruntime::Symbolizer* symbolizer) {
+TrendSite judged_site(const HeapTrend& trend, const SiteTrend& site, go::Symbolizer* symbolizer) {
   TrendSite judged;
   judged.frames = frames_of_site(trend, site.site, symbolizer, kMaxFrames);
   judged.component = component_of(judged.frames);

@@ -6,10 +6,10 @@
 #include <span>
 #include <utility>
 
-#include "captures/go_processes.h"
 #include "captures/live_read.h"
 #include "captures/provenance.h"
 #include "daemon/trend_evidence.h"
+#include "runtimes/go/go_processes.h"
 
 namespace oomw {
 namespace {
@@ -60,11 +60,11 @@ class Watch {
   }
 
   void name_sites(TrendFindings& findings) const {
-    std::unique_ptr<goruntime::FdSource> file;
-    std::unique_ptr<goruntime::Symbolizer> symbolizer;
+    std::unique_ptr<FdSource> file;
+    std::unique_ptr<go::Symbolizer> symbolizer;
     if (process_->exe) {
-      file = std::make_unique<goruntime::FdSource>(process_->exe->fd());
-      if (auto opened = goruntime::Symbolizer::open(*file)) symbolizer = std::move(*opened);
+      file = std::make_unique<FdSource>(process_->exe->fd());
+      if (auto opened = go::Symbolizer::open(*file)) symbolizer = std::move(*opened);
     }
     const auto named = [&](const std::vector<SiteTrend>& sites) {
       std::vector<NamedSite> found;

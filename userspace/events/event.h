@@ -249,7 +249,7 @@ struct CaptureFinished {
   CaptureMethod method = CaptureMethod::kHttp;
   std::string trigger;  // "watermark_90", "time_to_limit", "request", "schedule"
   CaptureResult result = CaptureResult::kFailed;
-  std::string reason;                        // "" when ok; else a token of incidents/capture_reasons.cc
+  std::string reason;                        // "" when ok; else a token of incident/capture_reasons.cc
   std::string detail;                        // for humans: "http://127.0.0.1:1777/debug/pprof/heap in netns 4026532..."
   std::optional<std::uint64_t> usage_bytes;  // of the limiting cgroup, at the trigger
   std::optional<std::uint64_t> limit_bytes;

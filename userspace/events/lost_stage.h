@@ -46,7 +46,7 @@ enum class LostStage : std::uint8_t {
   kHungFiles,
   kCollectorReadings,
   kSpool,
-  // incidents/
+  // correlate/, store/
   kCrossings,
   kIncidents,
   kIncidentAmendments,

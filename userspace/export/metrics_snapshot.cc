@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "incidents/capture_reasons.h"
+#include "incident/capture_reasons.h"
 
 namespace oomw {
 

@@ -190,7 +190,8 @@ PodContainer container_of(const json& status) {
   container.name = text_in(status, "name", kMaxName);
   container.id = id_in(status, "containerID");
   container.image = text_in(status, "image", kMaxImage);
-  container.restart_count = integer_in<std::uint32_t>(status, "restartCount");
+  // Without an id it is the count of a run that cannot be told from the next one.
+  if (!container.id.empty()) container.restart_count = integer_in<std::uint32_t>(status, "restartCount");
   container.is_running = object_in(object_in(status, "state"), "running").is_object();
   container.last_termination = termination_in(object_in(status, "lastState"));
   if (auto end = termination_in(object_in(status, "state"))) {
@@ -213,12 +214,14 @@ bool knows(const PodSeen& pod, const std::string& name) {
 
 // A container that is killed within about 1 s is not in the status yet; its limit is known all the same.
 void read_containers_without_status(const json& pod_spec, Budget& budget, PodSeen& pod) {
-  for (const char* kind : {"containers", "initContainers", "ephemeralContainers"}) {
+  constexpr const char* kEphemeral = "ephemeralContainers";
+  for (const char* kind : {"containers", "initContainers", kEphemeral}) {
     for (const json& spec : array_in(pod_spec, kind)) {
       PodContainer container;
       container.name = text_in(spec, "name", kMaxName);
       if (container.name.empty() || knows(pod, container.name)) continue;
       container.memory_limit_bytes = memory_limit_of(container.name, array_in(pod_spec, kind));
+      if (kind == kEphemeral) container.restart_count = 0;  // kubelet never restarts one
       if (budget.take(container_bytes(container))) pod.containers.push_back(std::move(container));
     }
   }

@@ -26,7 +26,8 @@ bool is_run_before(const PodContainer& container, const std::string& run) {
 void add_container(PodFacts& facts, const PodContainer& container, const std::string& run) {
   facts.container = container;
   if (run.empty()) return;
-  if (container.id == run) {
+  // A count without a run is every run's: an ephemeral container is never restarted.
+  if (container.id == run || container.id.empty()) {
     facts.restart_count = container.restart_count;
     if (const PodTermination* end = end_before(container)) facts.last_termination = *end;
   } else if (is_run_before(container, run) && container.restart_count.value_or(0) > 0) {

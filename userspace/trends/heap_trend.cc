@@ -10,7 +10,7 @@
 namespace oomw {
 namespace {
 
-using goruntime::HeapSnapshot;
+using go::HeapSnapshot;
 
 // Ages below this count as one: readings at 80, 90 and 95 % may come within milliseconds.
 constexpr double kYoungSeconds = 10;
@@ -43,9 +43,8 @@ std::vector<InUse> in_use_of(const HeapSnapshot& snapshot) {
   std::vector<InUse> found;
   found.reserve(snapshot.buckets.size());
   for (std::size_t i = 0; i < snapshot.buckets.size(); ++i) {
-    const goruntime::Bucket& bucket = snapshot.buckets[i];
-    InUse use{i, clamped(goruntime::in_use(bucket.live_at_last_gc()).objects),
-              clamped(goruntime::in_use(bucket.held_now()).objects)};
+    const go::Bucket& bucket = snapshot.buckets[i];
+    InUse use{i, clamped(go::in_use(bucket.live_at_last_gc()).objects), clamped(go::in_use(bucket.held_now()).objects)};
     if ((use.live | use.held) == 0) continue;
     const double each = bytes_per_sample(bucket.size, snapshot.rate);
     use.live_bytes = each * use.live;
@@ -82,7 +81,7 @@ void HeapTrend::add_buckets(const HeapSnapshot& snapshot, TrendReading& reading)
   }
   reading.buckets.reserve(uses.size());
   for (const InUse& use : uses) {
-    const goruntime::Bucket& bucket = snapshot.buckets[use.position];
+    const go::Bucket& bucket = snapshot.buckets[use.position];
     reading.live_bytes = add_saturating(reading.live_bytes, use.live_bytes);
     reading.held_bytes = add_saturating(reading.held_bytes, use.held_bytes);
     const std::uint32_t number = table_.find_or_add(snapshot.pcs_of(bucket), snapshot.load_bias, bucket.size);

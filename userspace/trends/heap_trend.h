@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "goruntime/heap_snapshot.h"
+#include "runtimes/go/heap_snapshot.h"
 #include "trends/site_table.h"
 
 namespace oomw {
@@ -54,7 +54,7 @@ class HeapTrend {
   static constexpr std::size_t kMaxReadings = 16;
 
   // Readings may come late (a walk at the kill is decoded behind others): they go where they belong.
-  void add(const goruntime::HeapSnapshot& snapshot, const ReadingContext& context);
+  void add(const go::HeapSnapshot& snapshot, const ReadingContext& context);
   // One reading less, and the stacks that only it needed; false: nothing is left that may go.
   [[nodiscard]] bool thin();
 
@@ -68,8 +68,8 @@ class HeapTrend {
   [[nodiscard]] std::size_t bytes() const;
 
  private:
-  [[nodiscard]] TrendReading make_reading(const goruntime::HeapSnapshot& snapshot, const ReadingContext& context);
-  void add_buckets(const goruntime::HeapSnapshot& snapshot, TrendReading& reading);
+  [[nodiscard]] TrendReading make_reading(const go::HeapSnapshot& snapshot, const ReadingContext& context);
+  void add_buckets(const go::HeapSnapshot& snapshot, TrendReading& reading);
   [[nodiscard]] std::optional<std::size_t> least_missed() const;
   [[nodiscard]] double missed_ratio(std::size_t reading) const;
   [[nodiscard]] bool is_one_of_many(std::size_t reading) const;

@@ -6,7 +6,7 @@
 
 namespace oomw {
 
-void TrendStore::add(ProcessKey process, MonotonicTime execution, const goruntime::HeapSnapshot& snapshot,
+void TrendStore::add(ProcessKey process, MonotonicTime execution, const go::HeapSnapshot& snapshot,
                      const ReadingContext& context) {
   Entry& entry = trends_[process];
   if (execution < entry.execution) return;

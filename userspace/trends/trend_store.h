@@ -34,7 +34,7 @@ class TrendStore {
 
   // execution: when this program was first seen in the process; a later one is another program, an
   // earlier one a straggler that is ignored.
-  void add(ProcessKey process, MonotonicTime execution, const goruntime::HeapSnapshot& snapshot,
+  void add(ProcessKey process, MonotonicTime execution, const go::HeapSnapshot& snapshot,
            const ReadingContext& context);
   void gone(ProcessKey process, MonotonicTime now);
   void expire(MonotonicTime now);

@@ -16,11 +16,11 @@
 
 #include "captures/capture.h"
 #include "pprof/codec.h"
-#include "unit/goruntime/go_program.h"
+#include "unit/runtimes/go/go_program.h"
 
 namespace oomw::test {
 
-using GoHeap = goruntime::test::GoProcess;
+using GoHeap = go::test::GoProcess;
 
 // A folder of its own, removed at the end.
 class ScratchFolder {

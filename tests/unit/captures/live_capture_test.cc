@@ -33,7 +33,7 @@ struct Fixture {
 
 std::string first_function_by_go(const std::string& file) {
   int status = 0;
-  const std::string out = goruntime::test::run_shell("go tool pprof -top -nodecount=1 " + file + " 2>&1", status);
+  const std::string out = go::test::run_shell("go tool pprof -top -nodecount=1 " + file + " 2>&1", status);
   const std::size_t header = out.find("flat%");
   const std::size_t row = out.find('\n', header);
   return header == std::string::npos ? out : out.substr(row + 1);
@@ -112,7 +112,7 @@ TEST(LiveCapture, proved_layout_is_told_once) {
   process.ask("leak 1");
   Fixture f;
   (void)f.take(process);
-  (void)f.take_first({{process.pid(), goruntime::read_process_image(process.pid())->start_time_ticks}});
+  (void)f.take_first({{process.pid(), read_process_image(process.pid())->start_time_ticks}});
   EXPECT_THAT(f.words, testing::Contains(16U).Times(1));
 }
 

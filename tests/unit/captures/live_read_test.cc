@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "goruntime/byte_source.h"
+#include "memory/byte_source.h"
 #include "unit/captures/child_process.h"
 #include "unit/captures/go_fixture.h"
 
@@ -49,9 +49,9 @@ TEST(LiveRead, the_cycle_word_stays_until_a_collection_and_is_the_snapshot_s) {
   Fixture f;
   const LiveRead read = f.read(process.pid());
   ASSERT_TRUE(read.snapshot.has_value() && read.snapshot->cycle.has_value());
-  const goruntime::ProcessMemory memory(process.pid());
+  const ProcessMemory memory(process.pid());
   const auto cycle = [&] {
-    const auto word = goruntime::read_cycle(memory, *read.process->target);
+    const auto word = go::read_cycle(memory, *read.process->target);
     return word.has_value() && *word ? **word >> 1 : 0;
   };
   EXPECT_EQ(cycle(), read.snapshot->cycle->cycle());
@@ -64,18 +64,18 @@ TEST(LiveRead, the_cycle_word_stays_until_a_collection_and_is_the_snapshot_s) {
 TEST(LiveRead, a_cycle_word_of_a_process_that_ended_is_an_error) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
   Fixture f;
-  std::optional<goruntime::HeapTarget> target;
+  std::optional<go::HeapTarget> target;
   {
     GoHeap process(program.path, "1");
     process.ask("leak 1");
     target = f.read(process.pid()).process->target;
   }
-  EXPECT_FALSE(goruntime::read_cycle(goruntime::ProcessMemory(target->image.pid), *target).has_value());
+  EXPECT_FALSE(go::read_cycle(ProcessMemory(target->image.pid), *target).has_value());
 }
 
 TEST(LiveRead, an_address_of_the_cycle_that_is_not_known_is_no_error) {
-  const goruntime::HeapTarget target;
-  const auto word = goruntime::read_cycle(goruntime::ProcessMemory(::getpid()), target);
+  const go::HeapTarget target;
+  const auto word = go::read_cycle(ProcessMemory(::getpid()), target);
   ASSERT_TRUE(word.has_value());
   EXPECT_FALSE(word->has_value());
 }

@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
-#include "captures/go_processes.h"
 #include "pprof/top.h"
+#include "runtimes/go/go_processes.h"
 #include "unit/captures/go_fixture.h"
-#include "unit/captures/walk_records.h"
+#include "unit/runtimes/go/walk_records.h"
 
 namespace oomw {
 namespace {
@@ -160,15 +160,15 @@ TEST(WalkCapture, rate_zero_is_told_and_an_unknown_rate_assumed) {
 // The buckets of a living process, recorded as the programs would.
 std::string record_of(const GoProcess& process, std::uint64_t& buckets) {
   std::string bytes;
-  const goruntime::ProcessMemory memory(process.key.pid);
-  goruntime::CachedReader reader(memory, 64U << 20);
+  const ProcessMemory memory(process.key.pid);
+  CachedReader reader(memory, 64U << 20);
   auto address = reader.get<std::uint64_t>(*process.target->variables.buckets);
   for (; address.has_value() && *address != 0; ++buckets) {
-    const auto header = reader.get<goruntime::BucketHeader>(*address);
+    const auto header = reader.get<go::BucketHeader>(*address);
     Recorded r;
     r.pcs.resize(header->stack_depth);
     EXPECT_TRUE(reader.read(*address + sizeof(*header), std::as_writable_bytes(std::span(r.pcs))).has_value());
-    std::array<std::uint64_t, goruntime::kRecordWords> words;
+    std::array<std::uint64_t, go::kRecordWords> words;
     const auto at = *address + sizeof(*header) + r.pcs.size() * 8;
     EXPECT_TRUE(reader.read(at, std::as_writable_bytes(std::span(words))).has_value());
     oomw_go_bucket out{*address,
@@ -216,7 +216,7 @@ TEST(WalkCapture, file_that_reads_as_rubbish_gives_addresses) {
   test::write_bytes(folder.file("rubbish"), std::string(5000, 'x'));
   ExeHandles handles(1);
   auto process = std::make_shared<GoProcess>();
-  process->binary = std::make_shared<const goruntime::GoBinary>();
+  process->binary = std::make_shared<const go::GoBinary>();
   process->exe = handles.share(UniqueFd(::open(folder.file("rubbish").c_str(), O_RDONLY | O_CLOEXEC)), {}, "/rubbish");
   const auto outcome = decode(walk_of(1), {bytes_of({})}, process);
   EXPECT_EQ(outcome.finished.result, CaptureResult::kOk);

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "unit/incidents/sample_incident.h"
+#include "unit/incident/sample_incident.h"
 
 namespace oomw::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "incidents/incident_size.h"
+#include "incident/incident_size.h"
 
 namespace oomw {
 namespace {

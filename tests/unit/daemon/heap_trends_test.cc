@@ -8,7 +8,7 @@
 
 #include "unit/base/temporary_directory.h"
 #include "unit/daemon/stepping_clock.h"
-#include "unit/goruntime/go_program.h"
+#include "unit/runtimes/go/go_program.h"
 
 namespace oomw {
 namespace {
@@ -18,9 +18,9 @@ using test::SteppingClock;
 class HeapTrendsTest : public testing::Test {
  protected:
   void SetUp() override {
-    const auto program = goruntime::test::go_program("1.19", "strip");
+    const auto program = go::test::go_program("1.19", "strip");
     if (program.path.empty()) GTEST_SKIP() << program.reason;
-    process_ = std::make_unique<goruntime::test::GoProcess>(program.path, "1");
+    process_ = std::make_unique<go::test::GoProcess>(program.path, "1");
     for (const char* command : {"nogc", "leak 4", "gc"}) process_->ask(command);
     loop_ = std::move(*EventLoop::make());
     const auto added = processes_.add({process_->pid(), 0});
@@ -77,7 +77,7 @@ class HeapTrendsTest : public testing::Test {
   MemoryBudget memory_{80u << 20};
   std::uint64_t used_bytes_ = 100;
   ProcessKey key_;
-  std::unique_ptr<goruntime::test::GoProcess> process_;
+  std::unique_ptr<go::test::GoProcess> process_;
   std::unique_ptr<EventLoop> loop_;
   std::vector<TrendJudged> judged_;
   std::unique_ptr<HeapTrends> trends_;  // last: its worker is joined first

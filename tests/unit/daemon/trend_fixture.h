@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "captures/go_process.h"
+#include "runtimes/go/go_process.h"
 #include "trends/leak_detector.h"
 #include "unit/trends/heap_story.h"
 
@@ -47,14 +47,14 @@ inline TrendStory leaking_story(const std::vector<std::uint32_t>& leaking, int r
 }
 
 // One bucket of one stack, as a process may make it up.
-inline goruntime::HeapSnapshot one_bucket(const std::vector<std::uint64_t>& pcs, std::uint64_t block_bytes,
-                                          std::uint64_t objects, std::uint32_t cycle) {
-  goruntime::HeapSnapshot snapshot;
+inline go::HeapSnapshot one_bucket(const std::vector<std::uint64_t>& pcs, std::uint64_t block_bytes,
+                                   std::uint64_t objects, std::uint32_t cycle) {
+  go::HeapSnapshot snapshot;
   snapshot.rate = kRate;
   snapshot.complete = true;
-  snapshot.layout = goruntime::RecordLayout::kObjects;
-  snapshot.cycle = goruntime::CycleState{cycle << 1, cycle << 1, 0};
-  goruntime::Bucket& bucket = snapshot.buckets.emplace_back();
+  snapshot.layout = go::RecordLayout::kObjects;
+  snapshot.cycle = go::CycleState{cycle << 1, cycle << 1, 0};
+  go::Bucket& bucket = snapshot.buckets.emplace_back();
   bucket.first_pc = snapshot.pcs.append(pcs);
   bucket.pc_count = static_cast<std::uint32_t>(pcs.size());
   bucket.size = block_bytes;
@@ -65,11 +65,10 @@ inline goruntime::HeapSnapshot one_bucket(const std::vector<std::uint64_t>& pcs,
 // A Go program of which nothing is known but that it runs; with `exe` that file is its executable.
 inline void set_process(GoProcess& process, const std::string& exe = "") {
   process.key = {4711, 90};
-  process.binary = std::make_shared<goruntime::GoBinary>();
+  process.binary = std::make_shared<go::GoBinary>();
   if (exe.empty()) return;
   UniqueFd fd(::open(exe.c_str(), O_RDONLY | O_CLOEXEC));
-  process.exe =
-      std::make_shared<ExeHandle>(std::move(fd), goruntime::FileIdentity{}, exe, std::make_shared<ExeHandle::Unused>());
+  process.exe = std::make_shared<ExeHandle>(std::move(fd), FileIdentity{}, exe, std::make_shared<ExeHandle::Unused>());
 }
 
 }  // namespace oomw::test

@@ -94,6 +94,15 @@ TEST(PodDecoder, a_container_without_a_status_has_the_limit_of_its_spec) {
   EXPECT_EQ(pod.containers[1].memory_limit_bytes, std::nullopt);
 }
 
+TEST(PodDecoder, an_ephemeral_container_was_never_restarted_whatever_its_id) {
+  const PodSeen pod =
+      decoded(R"({"metadata":{"uid":"u","name":"p"},"spec":{"ephemeralContainers":[{"name":"debugger"}]},
+    "status":{"containerStatuses":[{"name":"main","restartCount":2}]}})");
+  ASSERT_EQ(pod.containers.size(), 2u);
+  EXPECT_EQ(pod.containers[0].restart_count, std::nullopt) << "a run that has no id yet";
+  EXPECT_EQ(pod.containers[1].restart_count, 0u);
+}
+
 TEST(PodDecoder, the_label_that_shows_the_workload_is_kept_where_others_are_cut) {
   std::string labels = R"("pod-template-hash":"7d9f")";
   for (int i = 0; i < 500; ++i) labels += ",\"label-" + std::to_string(i) + "\":\"v\"";

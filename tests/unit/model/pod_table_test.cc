@@ -51,6 +51,17 @@ TEST(PodTable, a_run_that_status_does_not_know_yet_is_found_by_pod_and_name) {
   EXPECT_EQ(facts->container->id, "run1");
 }
 
+TEST(PodTable, a_count_without_a_run_is_every_runs) {
+  PodTable pods;
+  PodSeen pod = make_pod();
+  pod.containers[0].id = "";
+  pod.containers[0].restart_count = 0;
+  pods.on(pod);
+  ContainerIdentity identity = make_identity("run2");
+  identity.name = "collector";
+  EXPECT_EQ(pods.facts_of(identity)->restart_count, 0u);
+}
+
 PodTermination ended(const std::string& run) { return PodTermination{run, "Error", 2, WallTime{0}}; }
 
 TEST(PodTable, another_runs_status_says_nothing_of_restarts_and_ends) {

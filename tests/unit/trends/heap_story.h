@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "goruntime/heap_snapshot.h"
+#include "runtimes/go/heap_snapshot.h"
 #include "trends/heap_trend.h"
 
 namespace oomw::test {
@@ -36,14 +36,14 @@ class HeapStory {
   void garbage(std::uint32_t site, double bytes) { sites_[site].pending = sampled(bytes, sites_[site].block_bytes); }
   void collect() { ++cycle_; }
 
-  [[nodiscard]] goruntime::HeapSnapshot read() {
-    goruntime::HeapSnapshot snapshot;
+  [[nodiscard]] go::HeapSnapshot read() {
+    go::HeapSnapshot snapshot;
     snapshot.rate = kRate;
     snapshot.complete = true;
-    snapshot.layout = goruntime::RecordLayout::kObjects;
-    snapshot.cycle = goruntime::CycleState{cycle_ << 1, cycle_ << 1, 0};
+    snapshot.layout = go::RecordLayout::kObjects;
+    snapshot.cycle = go::CycleState{cycle_ << 1, cycle_ << 1, 0};
     for (const auto& [number, site] : sites_) {
-      goruntime::Bucket bucket;
+      go::Bucket bucket;
       const std::vector<std::uint64_t> pcs = stack_of(number);
       bucket.first_pc = snapshot.pcs.append(pcs);
       bucket.pc_count = static_cast<std::uint32_t>(pcs.size());

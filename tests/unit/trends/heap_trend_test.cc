@@ -31,13 +31,13 @@ TEST(HeapTrend, a_reading_has_the_bytes_of_both_series_scaled) {
   HeapStory story;
   story.hold(1, 100.0 * kMiB, kMiB);
   story.garbage(1, 50.0 * kMiB);
-  const goruntime::HeapSnapshot snapshot = story.read();
+  const go::HeapSnapshot snapshot = story.read();
   const double each = bytes_per_sample(kMiB, test::kRate);
   HeapTrend trend;
   trend.add(snapshot, scheduled(20));
   const TrendReading& reading = trend.readings().at(0);
   const auto bytes = [each](std::uint64_t objects) { return each * static_cast<double>(objects); };
-  const goruntime::Bucket& bucket = snapshot.buckets[0];
+  const go::Bucket& bucket = snapshot.buckets[0];
   EXPECT_NEAR(static_cast<double>(reading.live_bytes), bytes(bucket.active.allocs), 1);
   EXPECT_NEAR(static_cast<double>(reading.held_bytes), bytes(bucket.active.allocs + bucket.future.allocs), 1);
   EXPECT_EQ(reading.gc_cycle, 1u);
@@ -59,7 +59,7 @@ TEST(HeapTrend, a_stack_seen_again_keeps_its_number) {
 TEST(HeapTrend, one_program_loaded_elsewhere_has_the_same_sites) {
   HeapStory story;
   story.hold(1, 64.0 * kMiB);
-  goruntime::HeapSnapshot moved = story.read();
+  go::HeapSnapshot moved = story.read();
   moved.load_bias = 0x1000;
   HeapTrend trend;
   trend.add(moved, scheduled(20));
@@ -67,9 +67,9 @@ TEST(HeapTrend, one_program_loaded_elsewhere_has_the_same_sites) {
 }
 
 TEST(HeapTrend, addresses_beyond_four_gigabytes_survive) {
-  goruntime::HeapSnapshot snapshot = HeapStory().read();
+  go::HeapSnapshot snapshot = HeapStory().read();
   const std::vector<std::uint64_t> pcs = {0x401000, 0x7fff'1234'5678, 0x402000};
-  goruntime::Bucket bucket;
+  go::Bucket bucket;
   bucket.first_pc = snapshot.pcs.append(pcs);
   bucket.pc_count = 3;
   bucket.size = 64;
@@ -174,9 +174,9 @@ TEST(HeapTrend, stacks_that_no_reading_needs_any_more_go) {
 
 TEST(HeapTrend, more_buckets_than_there_is_room_for_keep_the_largest_and_tell_the_rest) {
   constexpr std::uint32_t kSites = SiteTable::kMaxBuckets + 100;
-  goruntime::HeapSnapshot snapshot = HeapStory().read();
+  go::HeapSnapshot snapshot = HeapStory().read();
   for (std::uint32_t site = 0; site < kSites; ++site) {
-    goruntime::Bucket bucket;
+    go::Bucket bucket;
     const std::vector<std::uint64_t> pcs = HeapStory::stack_of(site);
     bucket.first_pc = snapshot.pcs.append(pcs);
     bucket.pc_count = 3;

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "incident/incident.h"
+
+namespace oomw::testing {
+
+// 2026-11-21T03:04:05.123456789Z
+inline constexpr WallTime kKillTime{1'795'230'245'123'456'789};
+
+inline WallTime before_kill(std::int64_t ms) { return {kKillTime.ns - ms * 1'000'000}; }
+
+inline IncidentVictim sample_victim() {
+  IncidentVictim victim;
+  victim.process = {4242, 123456};
+  victim.started = before_kill(60'000);
+  victim.comm = "cart";
+  victim.exe = "/app/cart";
+  victim.cmdline = "/app/cart --cache=all";
+  victim.uid = 1000;
+  victim.oom_score_adj = 936;
+  victim.rss = RssSplit{250'000'000, 12'000'000, 0, 700'000};
+  return victim;
+}
+
+inline IncidentCapture sample_capture(const std::string& trigger, std::int64_t ms, std::uint64_t usage,
+                                      std::uint64_t inuse) {
+  IncidentCapture capture;
+  capture.method = "http";
+  capture.trigger = trigger;
+  capture.result = "ok";
+  capture.detail = "http://127.0.0.1:1777/debug/pprof/heap";
+  capture.pid = 4242;
+  capture.time = before_kill(ms);
+  capture.usage_bytes = usage;
+  capture.limit_bytes = 268'435'456;
+  capture.inuse_bytes = inuse;
+  capture.buckets = 17;
+  capture.complete = true;
+  capture.duration_seconds = 0.0042;
+  capture.lead_seconds = static_cast<double>(ms) / 1000;
+  capture.spool_file = trigger + ".pb.gz";
+  return capture;
+}
+
+inline IncidentCapture failed_capture() {
+  IncidentCapture capture = sample_capture("watermark_95", 240, 255'013'683, 0);
+  capture.result = "failed";
+  capture.reason = "timeout";
+  capture.inuse_bytes.reset();
+  capture.buckets.reset();
+  capture.complete = false;
+  capture.spool_file = "";
+  return capture;
+}
+
+inline IncidentTrend sample_trend() {
+  IncidentTrend trend;
+  trend.pid = 4242;
+  trend.span_seconds = 30;
+  trend.suspects = 1;
+  trend.whole = {"leak",     5,          1,          2'000'000,  1'500'000, 2'500'000,
+                 60'000'000, 20'000'000, 80'000'000, 21'000'000, 95'000'000};
+  trend.sites = {{{"main.(*Cache).Put /app/cache.go:42", "main.serve /app/main.go:7"},
+                  "",
+                  {"leak", 5, 1, 1'900'000, 1'400'000, {}, 57'000'000, 1'000'000, 58'000'000, 1'000'000, 70'000'000}}};
+  trend.points = {{before_kill(40'000), "scheduled", 3, true, true, 20'000'000, 21'000'000, "trend-01.pb.gz"},
+                  {before_kill(10), "at_kill", {}, false, false, 80'000'000, 95'000'000, "trend-02.pb.gz"}};
+  return trend;
+}
+
+// A leaking pod killed at its own limit: everything known that version 1 can know.
+inline Incident sample_incident() {
+  Incident incident;
+  incident.id = "20261121T030405Z-1a2b3c4d";
+  incident.time = kKillTime;
+  incident.scope = "container";
+  incident.cgroup = {25214};
+  incident.cgroup_path = "/kubepods/burstable/pod0c4ad1f2-0000-4000-8000-000000000001/" + std::string(64, 'c');
+  incident.container = {.runtime = "containerd",
+                        .id = std::string(64, 'c'),
+                        .name = "cart",
+                        .image = "registry.example/shop/cart:1.4",
+                        .unit = "",
+                        .pod_name = "cart-7d9f",
+                        .pod_namespace = "shop",
+                        .pod_uid = "0c4ad1f2-0000-4000-8000-000000000001",
+                        .labels = {{"app", "cart"}}};
+  incident.victims = {sample_victim()};
+  incident.others = {.count = 2, .lowest_oom_score_adj = 998};
+  incident.trigger_pid = 4242;
+  incident.trigger_comm = "cart";
+  incident.trigger_same_cgroup = true;
+  incident.limit_bytes = 268'435'456;
+  incident.limit_owner_cgroup_path = incident.cgroup_path;
+  incident.usage_bytes = 268'431'360;
+  incident.memory_stat = {{"anon", 251'000'000}, {"file", 9'000'000}, {"shmem", 0}, {"kernel", 3'000'000}};
+  incident.reclaim = ReclaimSampled{{}, {25214}, 412, 398, 1'048'576, 31'000'000};
+  incident.watermarks = {{before_kill(1000), "level", 80, 214'748'364, 1.0},
+                         {before_kill(500), "time_to_limit", 90, 241'591'910, 0.5}};
+  for (std::int64_t i = 0; i <= 5; ++i) {
+    const auto usage = static_cast<std::uint64_t>(268'431'360 - (5 - i) * 10'000'000);
+    incident.series.push_back({before_kill((5 - i) * 200), usage, usage - 8'000'000});
+  }
+  incident.captures = {sample_capture("watermark_80", 995, 214'748'364, 80'000'000),
+                       sample_capture("watermark_90", 495, 241'591'910, 95'000'000), failed_capture()};
+  incident.captures[0].file = "capture-01-http.pb.gz";
+  incident.captures[1].file = "capture-02-http.pb.gz";
+  incident.coverage_ratio = 0.38;
+  incident.coverage_method = "http";
+  incident.trend = sample_trend();
+  incident.verdict = IncidentVerdict{"spike", 0.8, {"usage rose from 40 MiB to 256 MiB in the last 4.1 s: 84 %"}};
+  incident.verdict->suggested_limit = SuggestedLimit{320u << 20, true, "1.2 times the 256 MiB"};
+  incident.verdict->also = {{"leak", 0.5, {"one call site holds more and more"}}};
+  incident.lost = {{"ringbuf_kill", 0}, {"ringbuf_watermark", 2}};
+  return incident;
+}
+
+// A kill of which nothing is known but the process: every null and its note.
+inline Incident bare_incident() {
+  Incident incident;
+  incident.id = "20261121T030405Z-00000001";
+  incident.time = kKillTime;
+  incident.scope = "node";
+  IncidentVictim victim;
+  victim.process.pid = 7;
+  victim.comm = "sleep";
+  incident.victims = {victim};
+  return incident;
+}
+
+}  // namespace oomw::testing

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "incident/incident.h"
+#include "unit/incident/golden.h"
+#include "unit/incident/sample_incident.h"
+
+namespace oomw {
+namespace {
+
+using testing::bare_incident;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::sample_incident;
+
+TEST(ReportTest, known_incident_reads_as_agreed) {
+  const std::string top = "flat  flat%  cum  cum%  function\n64MB 84.2% 64MB 84.2% main.(*Cache).Put\n";
+  const std::string growth =
+      "inuse_space: 1 MiB -> 64 MiB\n\nBy function\n+63 MiB main.(*Cache).Put\n\nBy package\n+63 MiB main\n\nBy stack, "
+      "leaf first\n"
+      "not here\n";
+  testing::expect_golden("known.md", to_markdown(sample_incident(), {{{"capture-02-http.pb.gz", top}}, growth}));
+}
+
+TEST(ReportTest, a_collectors_growth_is_told_by_component_and_not_by_package) {
+  const std::string growth = "By function\nf\n\nBy Collector component\nreceiver/otlp\n\nBy package\nnot here\n";
+  const std::string report = to_markdown(sample_incident(), {{}, growth});
+  EXPECT_THAT(report, ::testing::AllOf(HasSubstr("receiver/otlp"), Not(HasSubstr("not here"))));
+}
+
+TEST(ReportTest, bare_incident_says_what_is_not_known) {
+  testing::expect_golden("bare.md", to_markdown(bare_incident(), {}));
+}
+
+TEST(ReportTest, hostile_names_break_neither_tables_nor_blocks) {
+  Incident incident = sample_incident();
+  incident.container.name = "x|y\n# Heading `code` <script>";
+  incident.victims[0].cmdline = "sh -c 'a|b'\n\n    rm -rf /\n";
+  incident.victims[0].comm = "\x1b[31m**bold**\u009b31m\u202e";
+  incident.captures[2].reason = "odd|reason\n";
+  incident.captures[0].file = "capture-01-http.pb.gz; rm -rf .";
+  const std::string text = to_markdown(incident, {{{"f", "line one\n```\n# not a heading"}}, ""});
+  EXPECT_THAT(text, Not(HasSubstr("\n# Heading")));
+  EXPECT_THAT(text, Not(HasSubstr("<script>")));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, Not(HasSubstr("\u009b")));
+  EXPECT_THAT(text, Not(HasSubstr("\u202e")));
+  EXPECT_THAT(text, Not(HasSubstr("\n    rm -rf")));
+  EXPECT_THAT(text, Not(HasSubstr("\n```")));
+  EXPECT_THAT(text, Not(HasSubstr("\n# not a heading")));
+  EXPECT_THAT(text, Not(HasSubstr("pprof -top capture-01-http.pb.gz;")));
+}
+
+TEST(ReportTest, table_rows_keep_their_number_of_columns) {
+  Incident incident = sample_incident();
+  incident.victims[0].cmdline = "a|b|c\\|d";
+  const std::string text = to_markdown(incident, {});
+  const std::size_t start = text.find("| 4242 |");
+  ASSERT_NE(start, std::string::npos);
+  const std::string row = text.substr(start, text.find('\n', start) - start);
+  int columns = 0;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (row[i] == '\\') {
+      ++i;
+    } else if (row[i] == '|') {
+      ++columns;
+    }
+  }
+  EXPECT_EQ(columns, 7) << row;
+}
+
+TEST(ReportTest, http_profiles_are_said_to_be_stale) {
+  EXPECT_THAT(to_markdown(sample_incident(), {}), HasSubstr("up to two garbage collections"));
+  Incident without = sample_incident();
+  without.captures.resize(0);
+  EXPECT_THAT(to_markdown(without, {}), Not(HasSubstr("garbage collections")));
+}
+
+TEST(ReportTest, ancestor_scope_names_whose_limit_it_was) {
+  Incident incident = sample_incident();
+  incident.scope = "ancestor";
+  incident.limit_owner_cgroup_path = "/kubepods/pod1";
+  EXPECT_THAT(to_markdown(incident, {}), HasSubstr("above it was used up, that of /kubepods/pod1"));
+}
+
+}  // namespace
+}  // namespace oomw

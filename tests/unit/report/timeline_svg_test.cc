@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/timeline_svg.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/incident/golden.h"
+#include "unit/incident/sample_incident.h"
+
+namespace oomw {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(TimelineSvg, known_incident_looks_as_agreed) {
+  testing::expect_golden("timeline.svg", timeline_svg(testing::sample_incident()));
+}
+
+TEST(TimelineSvg, hostile_names_are_text) {
+  Incident incident = testing::sample_incident();
+  incident.container.pod_name = "</text><script>alert(1)</script>";
+  incident.captures[0].trigger = "\"><script>";
+  incident.captures[0].file = "\x1b[31m\u202e";
+  const std::string svg = timeline_svg(incident);
+  EXPECT_THAT(svg, Not(HasSubstr("<script")));
+  EXPECT_THAT(svg, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(svg, Not(HasSubstr("\u202e")));
+}
+
+TEST(TimelineSvg, figures_out_of_range_stay_in_the_picture) {
+  Incident incident = testing::sample_incident();
+  incident.series[2].usage_bytes = UINT64_MAX;
+  incident.captures[0].time = testing::before_kill(-10'000);
+  EXPECT_THAT(timeline_svg(incident), Not(HasSubstr("=\"-")));
+}
+
+TEST(TimelineSvg, levels_passed_together_do_not_write_over_each_other) {
+  Incident incident = testing::sample_incident();
+  incident.watermarks.clear();
+  for (const std::uint32_t level : {80, 85, 90, 95}) {
+    incident.watermarks.push_back({testing::before_kill(500), "level", level, 200'000'000, 0.5});
+  }
+  const std::string svg = timeline_svg(incident);
+  std::size_t labels = 0;
+  for (std::size_t at = svg.find(" %</text>"); at != std::string::npos; at = svg.find(" %</text>", at + 1)) ++labels;
+  EXPECT_EQ(labels, 2u);
+  for (const char* level : {"80", "85", "90", "95"}) {
+    EXPECT_THAT(svg, HasSubstr(std::string("passed ") + level + " % of the limit"));
+  }
+}
+
+TEST(TimelineSvg, nothing_to_draw_is_no_picture) {
+  EXPECT_EQ(timeline_svg(testing::bare_incident()), "");
+  Incident incident = testing::sample_incident();
+  incident.series.resize(2);
+  EXPECT_EQ(timeline_svg(incident), "");
+}
+
+}  // namespace
+}  // namespace oomw

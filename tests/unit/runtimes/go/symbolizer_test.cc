@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtimes/go/symbolizer.h"
+
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/runtimes/go/go_program.h"
+
+namespace oomw::go {
+namespace {
+
+using test::GoProcess;
+
+// "function file line" of each program counter, as the runtime itself resolves it.
+std::map<std::uint64_t, std::string> own_symbols(GoProcess& process) {
+  std::map<std::uint64_t, std::string> symbols;
+  std::istringstream in(process.ask("symbols"));
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t space = line.find(' ');
+    symbols[std::stoull(line.substr(2, space - 2), nullptr, 16)] = line.substr(space + 1);
+  }
+  return symbols;
+}
+
+std::vector<std::string> names_of(Symbolizer& symbolizer, const std::vector<Frame>& frames) {
+  std::vector<std::string> names;
+  for (const Frame& frame : frames) names.push_back(symbolizer.text(frame.function));
+  return names;
+}
+
+class GoRuntimeMatrixSymbols : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+
+TEST_P(GoRuntimeMatrixSymbols, frames_equal_what_the_runtime_says) {
+  OOMW_BUILD_OR_SKIP(program, std::get<0>(GetParam()), std::get<1>(GetParam()));
+  GoProcess process(program.path, "1");
+  process.ask("leak 3");
+  process.ask("inline 3");
+  process.ask("gc");
+  const auto own = own_symbols(process);
+  const UniqueFd fd(::open(program.path.c_str(), O_RDONLY | O_CLOEXEC));
+  const FdSource file(fd.get());
+  const auto symbolizer = Symbolizer::open(file);
+  ASSERT_TRUE(symbolizer.has_value()) << symbolizer.error().message;
+  EXPECT_TRUE((*symbolizer)->has_inlining());
+  const std::uint64_t bias = test::target_of(process.pid())->load_bias;
+  EXPECT_GT(own.size(), 30U);
+  for (const auto& [pc, expected] : own) {
+    const Frame frame = (*symbolizer)->frame(pc, bias);
+    EXPECT_EQ(
+        (*symbolizer)->text(frame.function) + " " + (*symbolizer)->text(frame.file) + " " + std::to_string(frame.line),
+        expected);
+  }
+}
+
+TEST_P(GoRuntimeMatrixSymbols, leaking_stacks_begin_at_the_programs_own_code) {
+  OOMW_BUILD_OR_SKIP(program, std::get<0>(GetParam()), std::get<1>(GetParam()));
+  GoProcess process(program.path, "1");
+  process.ask("inline 3");
+  process.ask("gc");
+  const auto snapshot = read_heap(*test::target_of(process.pid()));
+  const UniqueFd fd(::open(program.path.c_str(), O_RDONLY | O_CLOEXEC));
+  const FdSource file(fd.get());
+  const auto symbolizer = Symbolizer::open(file);
+  std::vector<std::vector<std::string>> stacks;
+  for (const Bucket& bucket : snapshot->buckets) {
+    if (bucket.size != (1 << 20)) continue;
+    stacks.push_back(names_of(**symbolizer, (*symbolizer)->stack(snapshot->pcs_of(bucket), snapshot->load_bias)));
+  }
+  using testing::ElementsAre;
+  EXPECT_THAT(stacks,
+              testing::IsSupersetOf(
+                  {ElementsAre("main.inlined", "main.leakInlined", "main.run", "main.main", "runtime.main"),
+                   ElementsAre("main.(*box[...]).fill", "main.leakInlined", "main.run", "main.main", "runtime.main")}));
+}
+
+std::string name_of(const testing::TestParamInfo<GoRuntimeMatrixSymbols::ParamType>& info) {
+  std::string name = std::string("go") + std::get<0>(info.param) + "_" + std::get<1>(info.param);
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '.' || c == '-'; }, '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(All, GoRuntimeMatrixSymbols,
+                         testing::Combine(testing::Values("1.19", "1.26", "1.27"),
+                                          testing::Values("plain", "strip", "pie-strip", "ext-strip", "ext-pie-strip")),
+                         name_of);
+
+}  // namespace
+}  // namespace oomw::go

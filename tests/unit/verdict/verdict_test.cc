@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verdict/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/incident/sample_incident.h"
+
+namespace oomw {
+namespace {
+
+using testing::before_kill;
+using testing::sample_incident;
+
+// Two readings, ten minutes apart: of no shape.
+Incident flat_incident() {
+  Incident incident = sample_incident();
+  incident.trend.reset();
+  incident.series = {{before_kill(600'000), 100'000'000, {}}, {before_kill(5'000), 268'000'000, {}}};
+  return incident;
+}
+
+std::string cause_of(const Incident& incident) {
+  const auto verdict = judge_incident(incident);
+  if (!verdict) return "";
+  EXPECT_FALSE(verdict->why.empty());
+  return verdict->cause;
+}
+
+TEST(VerdictTest, two_readings_are_not_judged) { EXPECT_EQ(cause_of(flat_incident()), ""); }
+
+// Of a program whose heap is small beside what it maps itself.
+Incident off_heap_incident() {
+  Incident incident = flat_incident();
+  incident.captures.push_back(sample_incident().captures[0]);
+  incident.captures.back().method = "at_kill";
+  incident.coverage_ratio = 0.49;
+  return incident;
+}
+
+TEST(VerdictTest, a_heap_below_half_of_what_was_held_is_off_heap) {
+  Incident incident = off_heap_incident();
+  EXPECT_EQ(cause_of(incident), "off_heap");
+  incident.coverage_ratio = 0.5;
+  EXPECT_EQ(cause_of(incident), "");
+}
+
+TEST(VerdictTest, a_profile_that_may_miss_something_says_nothing_of_the_rest) {
+  Incident incident = off_heap_incident();
+  incident.captures.back().complete = false;
+  EXPECT_EQ(cause_of(incident), "");
+  incident.captures.back().complete = true;
+  incident.captures.back().method = "http";
+  EXPECT_EQ(cause_of(incident), "");
+}
+
+TEST(VerdictTest, node_scope_is_node) {
+  Incident incident = flat_incident();
+  incident.scope = "node";
+  EXPECT_EQ(cause_of(incident), "node");
+}
+
+TEST(VerdictTest, ancestor_scope_is_ancestor_limit) {
+  Incident incident = flat_incident();
+  incident.scope = "ancestor";
+  EXPECT_EQ(cause_of(incident), "ancestor_limit");
+}
+
+TEST(VerdictTest, pod_scope_is_pod_limit_below_four_fifths_of_it) {
+  Incident incident = flat_incident();
+  incident.scope = "pod";
+  EXPECT_EQ(cause_of(incident), "pod_limit") << "who held how much is not known";
+  incident.limit_shares = {{"cart", *incident.usage_bytes / 100 * 79, {}}, {"proxy", *incident.usage_bytes / 5, {}}};
+  EXPECT_EQ(cause_of(incident), "pod_limit");
+  incident.limit_shares[0].usage_bytes = *incident.usage_bytes / 100 * 81;
+  EXPECT_EQ(cause_of(incident), "") << "its own, and there is none";
+}
+
+TEST(VerdictTest, shmem_at_half_of_usage_is_tmpfs) {
+  Incident incident = flat_incident();
+  incident.memory_stat["shmem"] = *incident.usage_bytes / 2;
+  EXPECT_EQ(cause_of(incident), "page_cache_or_tmpfs");
+  incident.memory_stat["shmem"] = *incident.usage_bytes / 2 - 4096;
+  EXPECT_EQ(cause_of(incident), "");
+}
+
+TEST(VerdictTest, anon_held_mostly_by_others_is_sibling) {
+  Incident incident = flat_incident();
+  incident.others.reset();
+  incident.memory_stat["anon"] = 250'000'000;
+  incident.victims[0].rss->anon_bytes = 50'000'000;
+  EXPECT_EQ(cause_of(incident), "sibling");
+  incident.victims[0].rss->anon_bytes = 125'000'000;
+  EXPECT_EQ(cause_of(incident), "");
+}
+
+TEST(VerdictTest, workers_that_are_alike_have_no_sibling_to_blame) {
+  Incident incident = flat_incident();
+  incident.memory_stat["anon"] = 200'000'000;
+  incident.victims[0].rss->anon_bytes = 50'000'000;
+  incident.victims[0].oom_score_adj = 0;
+  incident.others = {.count = 3, .lowest_oom_score_adj = 0};
+  EXPECT_EQ(cause_of(incident), "");
+  incident.others = {.count = 3, .lowest_oom_score_adj = -500};  // one of them may be large and was spared
+  EXPECT_EQ(cause_of(incident), "sibling");
+  incident.others = {.count = 30, .lowest_oom_score_adj = 0};  // many small ones: they fill it together
+  EXPECT_EQ(cause_of(incident), "sibling");
+}
+
+TEST(VerdictTest, victims_without_known_memory_are_not_judged_against_siblings) {
+  Incident incident = flat_incident();
+  incident.victims[0].rss.reset();
+  EXPECT_EQ(cause_of(incident), "");
+}
+
+TEST(VerdictTest, half_the_limit_within_ten_seconds_is_spike) {
+  Incident incident = flat_incident();
+  incident.series = {{before_kill(9'000), *incident.usage_bytes - *incident.limit_bytes / 2, {}},
+                     {before_kill(0), *incident.usage_bytes, {}}};
+  EXPECT_EQ(cause_of(incident), "spike");
+  incident.series[0].time = before_kill(10'001);
+  EXPECT_EQ(cause_of(incident), "");
+}
+
+TEST(VerdictTest, readings_after_the_kill_do_not_make_a_spike) {
+  Incident incident = flat_incident();
+  incident.series.push_back({before_kill(-1'000), 1'000'000, {}});
+  EXPECT_EQ(cause_of(incident), "");
+}
+
+TEST(VerdictTest, page_cache_that_fits_beside_the_victims_memory_is_page_cache) {
+  Incident incident = flat_incident();
+  incident.victims[0].rss->anon_bytes = 1'000'000;
+  incident.memory_stat = {{"anon", 1'000'000}, {"file", *incident.usage_bytes / 2}, {"shmem", 0}};
+  EXPECT_EQ(cause_of(incident), "page_cache_or_tmpfs");
+  incident.victims[0].rss->anon_bytes = *incident.usage_bytes / 2 + 4096;  // an old memory.stat
+  EXPECT_EQ(cause_of(incident), "");
+}
+
+TEST(VerdictTest, tmpfs_when_usage_is_not_known_is_judged_by_the_limit) {
+  Incident incident = flat_incident();
+  incident.usage_bytes.reset();
+  incident.memory_stat["shmem"] = *incident.limit_bytes / 2;
+  EXPECT_EQ(cause_of(incident), "page_cache_or_tmpfs");
+}
+
+}  // namespace
+}  // namespace oomw

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "correlate/correlator.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "model/limit_scope.h"
+#include "verdict/verdict.h"
+
+namespace oomw {
+
+namespace {
+
+// One report may name the triggering process where the other does not.
+bool is_same_trigger(const OomKill& a, const OomKill& b) {
+  return a.trigger_pid == b.trigger_pid || a.trigger_pid == 0 || b.trigger_pid == 0;
+}
+
+template <typename T>
+bool fill(std::optional<T>& target, const std::optional<T>& source) {
+  if (target || !source) return false;
+  target = source;
+  return true;
+}
+
+// Windows end together: after a storm each would cost a wake-up, 160 us of the daemon's CPU.
+constexpr Nanoseconds kRound = std::chrono::seconds(1);
+
+}  // namespace
+
+Correlator::Correlator(CorrelatorConfig config)
+    : config_(config), captures_(config.capture_lookback, config.max_remembered) {}
+
+void Correlator::apply(const Event& event, const MemoryModel& model) {
+  if (const auto* kill = std::get_if<OomKill>(&event)) return on_kill(*kill, model);
+  if (const auto* capture = std::get_if<CaptureFinished>(&event)) return on_capture(*capture, model);
+  if (const auto* reading = std::get_if<CollectorSampled>(&event)) return collectors_.add(*reading);
+  if (const auto* trend = std::get_if<TrendJudged>(&event)) return on_trend(*trend);
+  if (open_.size() != 0) on_context(event, model);
+}
+
+bool Correlator::is_new_victim(const OomKill& kill) const { return !seen_victims_.contains(kill.victim, kill.time); }
+
+OomKill Correlator::with_owner_of_decision(OomKill kill, const MemoryModel& model) {
+  if (kill.owner_exact || seen_victims_.contains(kill.victim, kill.time)) return kill;
+  const OpenIncident* open = find_decision(kill, model);
+  if (open == nullptr) return kill;
+  const OomKill& chosen = open->evidence.chosen();
+  if (!chosen.owner_known || (kill.owner_cgroup == chosen.owner_cgroup && kill.owner_known)) return kill;
+  kill.owner_cgroup = chosen.owner_cgroup;
+  kill.owner_known = chosen.owner_known;
+  kill.owner_exact = chosen.owner_exact;
+  kill.is_node_wide_said = chosen.is_node_wide_said;
+  kill.owner_limit_bytes = chosen.owner_limit_bytes;
+  kill.owner_usage_bytes.reset();  // at that moment, not at this one
+  return kill;
+}
+
+void Correlator::on_kill(const OomKill& kill, const MemoryModel& model) {
+  if (!seen_victims_.add(kill.victim, kill.time)) return complete_victim(kill);
+  if (OpenIncident* open = lacking_this_name(kill, model)) {
+    open_.name_victim(*open, kill, model);
+    return reschedule(*open, kill.time);
+  }
+  if (OpenIncident* open = find_decision(kill, model)) return join(*open, kill);
+  ++decisions_;
+  KillEvidence evidence = evidence_of(kill, model);
+  if (open_.count_at(evidence.owner, evidence.container) >= config_.max_open_per_place) {
+    ++merged_kills_;
+    return join(open_.merge_decision(kill, evidence.owner, evidence.container), kill);
+  }
+  open_decision(std::move(evidence));
+}
+
+void Correlator::on_unobserved(const UnobservedKills& kills, const std::vector<OomKill>& unplaced,
+                               const MemoryModel& model) {
+  KillEvidence evidence = evidence_of(kills, unplaced, model);
+  if (open_.count_at(evidence.owner, evidence.container) < config_.max_open_per_place) {
+    return open_decision(std::move(evidence));
+  }
+  merged_kills_ += kills.kills;
+  OpenIncident& open = open_.merge_decision(evidence.nobody, evidence.owner, evidence.container);
+  open.evidence.unnamed += kills.kills;
+  open.evidence.last = std::max(open.evidence.last, kills.until);
+  reschedule(open, kills.until);
+}
+
+void Correlator::open_decision(KillEvidence evidence) {
+  if (open_.size() >= config_.max_open) make_room();
+  OpenIncident& open = open_.open(std::move(evidence));
+  open_.schedule(open, due_of(open));
+}
+
+bool Correlator::is_late_report(const OomKill& kill, const MemoryModel& model) {
+  return is_new_victim(kill) && lacking_this_name(kill, model) != nullptr;
+}
+
+// A further kill there that is taken for the late report is not lost: the kernel counts it, and then it
+// is the one that nobody named.
+OpenIncident* Correlator::lacking_this_name(const OomKill& kill, const MemoryModel& model) {
+  OpenIncident* open = open_.that_lacks_a_name(model.cgroup_of(kill));
+  if (open == nullptr || !open->evidence.counted) return nullptr;
+  const UnobservedKills& counted = *open->evidence.counted;
+  if (counted.unwatched && kill.time > counted.until) return nullptr;  // it was before anybody watched
+  const bool is_after = !counted.after || kill.time + config_.settle >= *counted.after;
+  return is_after && kill.time <= counted.until + config_.amend ? open : nullptr;
+}
+
+void Correlator::join(OpenIncident& open, const OomKill& kill) {
+  open_.add_victim(open, kill);
+  reschedule(open, kill.time);
+}
+
+void Correlator::reschedule(OpenIncident& open, MonotonicTime now) {
+  if (open.written) return amend_soon(open, now);
+  open_.schedule(open, due_of(open));
+}
+
+OpenIncident* Correlator::find_decision(const OomKill& kill, const MemoryModel& model) {
+  if (kill.decision) return open_.of_decision(kill);
+  if (kill.group) {
+    for (OpenIncident* open : open_.of_group(kill.group)) {
+      if (is_same_group_kill(open->evidence, kill)) return open;
+    }
+  }
+  for (OpenIncident* open : open_.of_owner(limit_owner_of(kill, model))) {
+    if (is_same_moment(open->evidence, kill)) return open;
+  }
+  return nullptr;
+}
+
+bool Correlator::is_same_group_kill(const KillEvidence& evidence, const OomKill& kill) const {
+  const OomKill& chosen = evidence.chosen();
+  if (evidence.kills.empty()) return false;
+  const bool is_other_owner = chosen.owner_exact && kill.owner_exact && chosen.owner_cgroup != kill.owner_cgroup;
+  if (chosen.decision || is_other_owner || !is_same_trigger(chosen, kill)) return false;
+  return kill.time <= evidence.last + config_.group_gap && kill.time <= evidence.first + config_.group_span &&
+         evidence.first <= kill.time + config_.settle;
+}
+
+bool Correlator::is_same_moment(const KillEvidence& evidence, const OomKill& kill) const {
+  const OomKill& chosen = evidence.chosen();
+  if (evidence.kills.empty()) return false;
+  const bool is_other_group = evidence.group && kill.group && evidence.group != kill.group;
+  if (chosen.decision || is_other_group || !is_same_trigger(chosen, kill)) return false;
+  return kill.time <= evidence.last + config_.settle && evidence.first <= kill.time + config_.settle;
+}
+
+// A table full of incidents that nobody took yet means that take_ready() was not called while 1 024
+// decisions came in: they are built at its next call, from what the model says then.
+void Correlator::make_room() {
+  OpenIncident& oldest = open_.oldest();
+  if (oldest.written) {
+    ++closed_early_;
+  } else if (overdue_.size() < config_.max_open) {
+    overdue_.push_back(oldest.evidence);
+  } else {
+    ++lost_incidents_;
+  }
+  open_.close(oldest);
+}
+
+// A second source may know what the first did not (the kernel log has the rss split that
+// mark_victim(int pid) lacks).
+void Correlator::complete_victim(const OomKill& again) {
+  OpenIncident* open = open_.of_victim(again.victim.pid);
+  if (open == nullptr) return;
+  std::vector<OomKill>& kills = open->evidence.kills;
+  const auto known = std::find_if(kills.begin(), kills.end(),
+                                  [&](const OomKill& kill) { return kill.victim.pid == again.victim.pid; });
+  if (known == kills.end()) return;
+  const bool is_news = fill(known->victim_rss, again.victim_rss);
+  fill(known->victim_uid, again.victim_uid);
+  fill(known->victim_oom_score_adj, again.victim_oom_score_adj);
+  fill(known->owner_usage_bytes, again.owner_usage_bytes);
+  fill(known->owner_limit_bytes, again.owner_limit_bytes);
+  fill(known->total_bytes, again.total_bytes);
+  if (is_news && open->written) amend_soon(*open, again.time);
+}
+
+void Correlator::on_capture(const CaptureFinished& capture, const MemoryModel& model) {
+  captures_.add(capture, model);
+  const auto is_news = [&](const OpenIncident& open) { return belongs(capture, open.evidence, model, selection()); };
+  if (OpenIncident* open = open_.of_victim(capture.process.pid); open != nullptr && open->written && is_news(*open)) {
+    amend_soon(*open, capture.time);
+  }
+  for (const CgroupId cgroup : model.path_up(capture.cgroup)) amend_those_about(cgroup, capture.time, is_news);
+}
+
+template <typename IsNews>
+void Correlator::amend_those_about(CgroupId cgroup, MonotonicTime now, IsNews is_news) {
+  for (OpenIncident* open : open_.about(cgroup)) {
+    if (open->written && is_news(*open)) amend_soon(*open, now);
+  }
+}
+
+// Context that came after an incident was written and fills a gap in it.
+void Correlator::on_context(const Event& event, const MemoryModel& model) {
+  if (const auto* sample = std::get_if<MemorySampled>(&event); sample != nullptr && sample->detailed) {
+    amend_those_about(sample->cgroup, sample->time, [&](const OpenIncident& open) {
+      return open.lacks_memory_stat && sample->cgroup == open.evidence.stat_source;
+    });
+  } else if (const auto* reclaim = std::get_if<ReclaimSampled>(&event)) {
+    amend_those_about(reclaim->cgroup, reclaim->time, [&](const OpenIncident& open) {
+      return open.lacks_reclaim && reclaim->cgroup == open.evidence.pressed;
+    });
+  } else if (const auto* identified = std::get_if<ContainerIdentified>(&event)) {
+    amend_those_about(identified->cgroup, identified->time, [&](const OpenIncident& open) {
+      return identified->cgroup == open.evidence.container || identified->cgroup == open.evidence.victim_cgroup;
+    });
+    learn_about(identified->cgroup, identified->time, model);
+  } else if (const auto* seen = std::get_if<ProcessSeen>(&event)) {
+    on_process(*seen);
+  } else if (const auto* created = std::get_if<CgroupCreated>(&event)) {
+    on_created(*created);
+  } else if (const auto* pod = std::get_if<PodSeen>(&event)) {
+    on_pod(*pod, model);
+  }
+}
+
+// Of the pod, and of the run that was killed: what is of another run facts_of() leaves out.
+void Correlator::on_pod(const PodSeen& pod, const MemoryModel& model) {
+  for (const CgroupId cgroup : model.pods().cgroups_of(pod)) learn_about(cgroup, pod.time, model);
+}
+
+void Correlator::learn_about(CgroupId cgroup, MonotonicTime now, const MemoryModel& model) {
+  const std::vector<OpenIncident*> about = open_.of_container(cgroup);
+  const ContainerIdentity* who = about.empty() ? nullptr : model.identity_of(cgroup);
+  const auto facts = who == nullptr ? std::nullopt : model.pods().facts_of(*who);
+  if (!facts) return;
+  for (OpenIncident* open : about) {
+    if (open->evidence.learn(*facts) && open->written) amend_soon(*open, now);
+  }
+}
+
+void Correlator::on_status(const StatusFinding& finding, MonotonicTime now) {
+  OpenIncident* open = finding.victim.pid == 0 ? nullptr : open_.of_victim(finding.victim.pid);
+  if (open == nullptr) return;
+  if (!open->evidence.apply(finding)) return;
+  if (open->written) amend_soon(*open, now);
+}
+
+// It is made when an incident is written and told again with each amendment: the same is no news, or one would
+// bring about the next.
+void Correlator::on_trend(const TrendJudged& trend) {
+  OpenIncident* open = open_.of_victim(trend.process.pid);
+  if (open == nullptr || open->evidence.chosen().victim.pid != trend.process.pid) return;
+  const std::optional<TrendJudged>& known = open->evidence.trend;
+  const bool is_news = !known || known->points != trend.points || known->whole != trend.whole;
+  if (!is_news) return;
+  open->evidence.trend = trend;
+  if (open->written) amend_soon(*open, trend.time);
+}
+
+void Correlator::on_process(const ProcessSeen& seen) {
+  OpenIncident* open = open_.of_victim(seen.process.pid);
+  if (open == nullptr || !open->written || open->resting) return;
+  const std::vector<OomKill>& kills = open->evidence.kills;
+  const bool is_victim =
+      std::any_of(kills.begin(), kills.end(), [&](const OomKill& kill) { return kill.victim == seen.process; });
+  if (is_victim) amend_soon(*open, seen.time);
+}
+
+// The id of a removed cgroup is used again: what the model now says of it is not what died.
+void Correlator::on_created(const CgroupCreated& created) {
+  for (OpenIncident* open : open_.about(created.cgroup)) {
+    if (created.existed || !open->written) continue;
+    ++closed_early_;
+    open_.close(*open);
+  }
+}
+
+void Correlator::amend_soon(OpenIncident& open, MonotonicTime now) {
+  if (open.amend_due) return;
+  const std::int64_t factor = std::int64_t{1} << std::min(open.amendments, kMaxDoublings);
+  open.amend_due = now + kAmendDelay * factor;
+  open_.schedule(open, due_of(open));
+}
+
+MonotonicTime Correlator::due_of(const OpenIncident& open) const {
+  const KillEvidence& evidence = open.evidence;
+  if (!open.written) return std::min(evidence.last + config_.settle, evidence.first + kMaxSettles * config_.settle);
+  if (open.amend_due) return *open.amend_due;
+  return round_up(evidence.last + (open.resting ? longest_wait(evidence) : config_.amend), kRound);
+}
+
+Nanoseconds Correlator::longest_wait(const KillEvidence& evidence) const {
+  return evidence.is_in_pod ? std::max(config_.amend_walks, config_.amend_statuses) : config_.amend_walks;
+}
+
+Incident Correlator::build(KillEvidence& evidence, const MemoryModel& model, std::int64_t wall_offset_ns) const {
+  if (!evidence.wall_offset_ns) evidence.wall_offset_ns = wall_offset_ns;
+  Incident incident = build_incident(evidence, captures_.about(evidence), model, selection());
+  const std::vector<CollectorSampled> readings = collectors_.of(evidence.chosen().victim, evidence.first);
+  incident.collector = collector_of(readings, evidence.first, *evidence.wall_offset_ns);
+  conclude(incident);
+  return incident;
+}
+
+std::vector<Incident> Correlator::take_ready(MonotonicTime now, const MemoryModel& model, std::int64_t wall_offset_ns) {
+  std::vector<Incident> ready;
+  for (KillEvidence& evidence : std::exchange(overdue_, {})) ready.push_back(build(evidence, model, wall_offset_ns));
+  for (OpenIncident* open = open_.next_due(); open != nullptr && open->due <= now; open = open_.next_due()) {
+    if (open->written && !open->amend_due) {
+      end_window(*open);
+      continue;
+    }
+    ready.push_back(build(open->evidence, model, wall_offset_ns));
+    if (std::exchange(open->written, true)) ++open->amendments;
+    open->amend_due.reset();
+    open->lacks_memory_stat = ready.back().memory_stat.empty();
+    open->lacks_reclaim = !ready.back().reclaim;
+    open_.schedule(*open, due_of(*open));
+  }
+  return ready;
+}
+
+// Of victims and context first, of walks and statuses then.
+void Correlator::end_window(OpenIncident& open) {
+  if (open.resting || longest_wait(open.evidence) <= config_.amend) return open_.close(open);
+  open_.rest(open);
+  open_.schedule(open, due_of(open));
+}
+
+std::optional<MonotonicTime> Correlator::next_due() const {
+  return overdue_.empty() ? open_.next_due_time() : std::optional(MonotonicTime{});
+}
+
+CaptureSelection Correlator::selection() const {
+  return {config_.capture_lookback, config_.amend, config_.amend_walks, config_.max_captures};
+}
+
+}  // namespace oomw

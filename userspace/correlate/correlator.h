@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "correlate/capture_memory.h"
+#include "correlate/collector_memory.h"
+#include "correlate/incident_builder.h"
+#include "correlate/open_incidents.h"
+#include "events/event.h"
+#include "incident/incident.h"
+#include "model/memory_model.h"
+#include "model/status_judge.h"
+#include "model/victim_set.h"
+
+namespace oomw {
+
+struct CorrelatorConfig {
+  // Kill to first writing, so that a capture in flight lands. Also what tells decisions apart where
+  // nothing better does: a second one for the same limit takes a failed allocation later.
+  Nanoseconds settle = std::chrono::milliseconds(5);
+  // Captures and samples that arrive this long after the last victim still amend the incident, and up to 1 s more.
+  Nanoseconds amend = std::chrono::seconds(5);
+  // Walks of the dying are decoded one after the other: 0.7 s for the largest on a quiet node, 7 s on
+  // a busy one, and 256 may wait. A walk is its victim's alone, so late ones cannot be mistaken.
+  Nanoseconds amend_walks = std::chrono::seconds(45);  // < MemoryModel::kLinger
+  // What a pod's status reports of this very run, which it names by its id: more than 20 s late were seen.
+  Nanoseconds amend_statuses = std::chrono::seconds(55);  // < MemoryModel::kLinger, > StatusJudge::kWindow
+  Nanoseconds capture_lookback = std::chrono::minutes(30);
+  // Between two victims of one group kill; 51 ms were seen in an emulated VM.
+  Nanoseconds group_gap = std::chrono::seconds(1);
+  // From its first victim to its last, where only the group tells that they belong together.
+  Nanoseconds group_span = std::chrono::seconds(30);
+  std::size_t max_captures = 8;        // per incident: newest, but always the best of each method
+  std::size_t max_remembered = 2'000;  // captures held for kills to come, all cgroups
+  std::size_t max_open = 1'024;        // incidents open at once; the oldest closes early for more
+  // Of one container, for one limit, open at once: a program that is killed and restarted 13 times
+  // a second. Further kills merge into the newest, counted and explained there.
+  std::size_t max_open_per_place = 64;
+};
+
+// Joins kills, captures, series and context into incidents. A pure function of events and time:
+// core thread, no clock, no I/O.
+//   - one incident per OOM decision. Victims belong to one decision by what is known of it, the
+//     first of these that is: `decision` (exact, however far apart); the same group (memory.oom.group),
+//     trigger and limit owner, each within `group_gap` of the one before; the same owner and
+//     trigger within `settle`. Where a decision is known, time alone never joins;
+//   - a second report of the same victim (other source, or mark_victim twice) only fills gaps;
+//   - take_ready() gives an incident when it has settled, and again (same id, amended) when
+//     something that belongs to it arrived within `amend` of the last victim, a victim's walk
+//     within `amend_walks`, or a status of the victim's run within `amend_statuses`;
+//   - every kill ends in an incident: of its own decision, or merged (merged_kills(), said in
+//     the incident), or else it is counted in lost_incidents();
+//   - one that only the kernel's count of a cgroup tells of is in an incident without a victim, one for each
+//     rise of the count, and a late report of it gives that incident its victim;
+//   - no event costs a walk over all open incidents or all remembered captures.
+class Correlator {
+ public:
+  explicit Correlator(CorrelatorConfig config);
+  // After model.apply(event).
+  void apply(const Event& event, const MemoryModel& model);
+  // What Kubernetes says otherwise about a kill, if its incident still takes in news.
+  void on_status(const StatusFinding& finding, MonotonicTime now);
+  // unplaced: kills told of in that time without a cgroup, any of which it may be.
+  void on_unobserved(const UnobservedKills& kills, const std::vector<OomKill>& unplaced, const MemoryModel& model);
+  // The kernel's count told of it before, and it was counted.
+  [[nodiscard]] bool is_late_report(const OomKill& kill, const MemoryModel& model);
+  // Where a kill that was told without its cgroup belongs, if one incident alone still lacks a name.
+  [[nodiscard]] CgroupId only_place_that_lacks_a_name() const { return open_.only_place_that_lacks_a_name(); }
+  // A kill whose incident an earlier run has written: a further report of it is no news.
+  void pass_over(const OomKill& kill) { (void)seen_victims_.add(kill.victim, kill.time); }
+  // Incidents due at `now`; wall_offset_ns = CLOCK_REALTIME - CLOCK_MONOTONIC.
+  [[nodiscard]] std::vector<Incident> take_ready(MonotonicTime now, const MemoryModel& model,
+                                                 std::int64_t wall_offset_ns);
+  // When take_ready() will have something; nullopt = nothing open.
+  [[nodiscard]] std::optional<MonotonicTime> next_due() const;
+  [[nodiscard]] bool is_new_victim(const OomKill& kill) const;  // before apply(): first report?
+  // A further victim of a decision whose owner was told better with an earlier one: below fentry
+  // it is found by counters, and those fall as soon as the first victim's memory goes.
+  [[nodiscard]] OomKill with_owner_of_decision(OomKill kill, const MemoryModel& model);
+
+  [[nodiscard]] std::uint64_t decisions() const { return decisions_; }        // that kills were told of
+  [[nodiscard]] std::uint64_t merged_kills() const { return merged_kills_; }  // into another's incident
+  [[nodiscard]] std::uint64_t closed_early() const { return closed_early_; }  // written, but not amended to the end
+  [[nodiscard]] std::uint64_t lost_incidents() const { return lost_incidents_; }
+  [[nodiscard]] std::uint64_t looked_at() const { return open_.looked_at(); }
+
+ private:
+  // What arrives together is written together: an amendment rewrites two files. Each waits twice as
+  // long as the one before, up to kAmendDelay << kMaxDoublings: 9 in 5 s.
+  static constexpr Nanoseconds kAmendDelay = std::chrono::milliseconds(20);
+  static constexpr unsigned kMaxDoublings = 5;
+  // A group kill of thousands goes on for long; the incident is written meanwhile and amended.
+  static constexpr int kMaxSettles = 4;
+
+  void on_kill(const OomKill& kill, const MemoryModel& model);
+  void open_decision(KillEvidence evidence);
+  [[nodiscard]] OpenIncident* lacking_this_name(const OomKill& kill, const MemoryModel& model);
+  void on_capture(const CaptureFinished& capture, const MemoryModel& model);
+  void on_context(const Event& event, const MemoryModel& model);
+  void on_pod(const PodSeen& pod, const MemoryModel& model);
+  void learn_about(CgroupId cgroup, MonotonicTime now, const MemoryModel& model);
+  void on_created(const CgroupCreated& created);
+  void on_trend(const TrendJudged& trend);
+  void on_process(const ProcessSeen& seen);
+  template <typename IsNews>
+  void amend_those_about(CgroupId cgroup, MonotonicTime now, IsNews is_news);
+  void complete_victim(const OomKill& again);
+  void join(OpenIncident& open, const OomKill& kill);
+  void reschedule(OpenIncident& open, MonotonicTime now);
+  void amend_soon(OpenIncident& open, MonotonicTime now);
+  void end_window(OpenIncident& open);
+  [[nodiscard]] Nanoseconds longest_wait(const KillEvidence& evidence) const;
+  void make_room();
+  [[nodiscard]] OpenIncident* find_decision(const OomKill& kill, const MemoryModel& model);
+  [[nodiscard]] bool is_same_group_kill(const KillEvidence& evidence, const OomKill& kill) const;
+  [[nodiscard]] bool is_same_moment(const KillEvidence& evidence, const OomKill& kill) const;
+  [[nodiscard]] MonotonicTime due_of(const OpenIncident& open) const;
+  [[nodiscard]] Incident build(KillEvidence& evidence, const MemoryModel& model, std::int64_t wall_offset_ns) const;
+  [[nodiscard]] CaptureSelection selection() const;
+
+  CorrelatorConfig config_;
+  OpenIncidents open_;
+  std::deque<KillEvidence> overdue_;  // closed before they were written; at most max_open
+  CaptureMemory captures_;
+  CollectorMemory collectors_;
+  VictimSet seen_victims_;
+  std::uint64_t decisions_ = 0;
+  std::uint64_t merged_kills_ = 0;
+  std::uint64_t closed_early_ = 0;
+  std::uint64_t lost_incidents_ = 0;
+};
+
+}  // namespace oomw

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "correlate/kill_evidence.h"
+#include "model/memory_model.h"
+
+namespace oomw {
+
+// What a reader must be told of how a decision's facts were come by. Notes are "<field>: <why>".
+
+// Victims that are not listed, lived elsewhere, or belong to other decisions.
+[[nodiscard]] std::vector<std::string> victim_notes(const KillEvidence& evidence, const MemoryModel& model);
+// Whose limit it was and how that is known; a limit that was changed at run time; an unnamed group.
+[[nodiscard]] std::vector<std::string> limit_notes(const KillEvidence& evidence, const MemoryModel& model);
+
+}  // namespace oomw

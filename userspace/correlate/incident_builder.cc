@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "correlate/incident_builder.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "correlate/capture_selection.h"
+#include "correlate/container_life.h"
+#include "correlate/decision_notes.h"
+#include "correlate/limit_shares.h"
+#include "incident/capture_reasons.h"
+#include "incident/incident_notes.h"
+
+namespace oomw {
+
+namespace {
+
+// Reclaim totals are read right after the kill, before anything else of the cgroup could stall.
+constexpr Nanoseconds kReclaimAfterKill = std::chrono::seconds(1);
+
+// Sampling and memory that is freed but not swept yet bring it to 1.1, seen once with a Collector. A
+// program can lay out a profile of any size in its memory.
+constexpr double kMostCoverage = 2.0;
+
+// Of which it is asked how likely the kernel was to choose them.
+constexpr std::size_t kMostOthers = 256;
+
+class Builder {
+ public:
+  Builder(const KillEvidence& evidence, const MemoryModel& model)
+      : evidence_(evidence), model_(model), source_(model.find_cgroup(evidence.source)) {}
+
+  Incident build(const std::vector<CaptureFinished>& captures, const CaptureSelection& selection) {
+    head();
+    who();
+    pod();
+    victims();
+    others();
+    trigger();
+    limit();
+    memory_stat(selection.amend);
+    pressure(selection.amend);
+    series(selection.amend);
+    for (const CaptureFinished& capture : captures) incident_.captures.push_back(capture_of(capture));
+    coverage();
+    explain_no_capture();
+    if (evidence_.trend) incident_.trend = trend_of(*evidence_.trend, evidence_.wall_offset_ns.value_or(0));
+    return std::move(incident_);
+  }
+
+ private:
+  [[nodiscard]] WallTime wall(MonotonicTime t) const { return {t.ns + evidence_.wall_offset_ns.value_or(0)}; }
+  [[nodiscard]] double lead_of(MonotonicTime t) const { return to_seconds(evidence_.first - t); }
+  [[nodiscard]] std::string ago(MonotonicTime t) const {
+    const double lead = lead_of(t);
+    return fmt::format("{:.3f} s {} the kill", lead < 0 ? -lead : lead, lead < 0 ? "after" : "before");
+  }
+  void note(std::string text) { incident_.notes.push_back(std::move(text)); }
+  void note_all(std::vector<std::string> texts) {
+    for (std::string& text : texts) note(std::move(text));
+  }
+  [[nodiscard]] const OomKill& first() const { return evidence_.chosen(); }
+
+  void head();
+  void who();
+  void pod();
+  void victims();
+  void others();
+  [[nodiscard]] IncidentVictim victim_of(const OomKill& kill) const;
+  [[nodiscard]] std::optional<WallTime> start_of(ProcessKey process) const;
+  void trigger();
+  void limit();
+  void usage_from_model(const CgroupState* owner);
+  void usage_before_count();
+  void memory_stat(Nanoseconds amend);
+  void pressure(Nanoseconds amend);
+  void series(Nanoseconds amend);
+  [[nodiscard]] IncidentCapture capture_of(const CaptureFinished& capture) const;
+  void coverage();
+  void explain_no_capture();
+
+  const KillEvidence& evidence_;
+  const MemoryModel& model_;
+  const CgroupState* source_;  // may be nullptr
+  Incident incident_;
+};
+
+// FNV-1a: the same events give the same id, live or replayed.
+std::uint32_t short_hash(const KillEvidence& evidence) {
+  const OomKill& kill = evidence.origin();
+  const CgroupId place = evidence.counted ? evidence.victim_cgroup : evidence.owner;
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (std::uint64_t word : {static_cast<std::uint64_t>(kill.time.ns), place.value,
+                             static_cast<std::uint64_t>(kill.victim.pid), kill.victim.start_ticks}) {
+    for (int byte = 0; byte < 8; ++byte) hash = (hash ^ ((word >> (8 * byte)) & 0xff)) * 0x100000001b3ULL;
+  }
+  return static_cast<std::uint32_t>(hash ^ (hash >> 32));
+}
+
+IncidentPod pod_of(const PodFacts& facts) {
+  IncidentPod pod;
+  pod.node = facts.node;
+  pod.owner_kind = facts.owner_kind;
+  pod.owner_name = facts.owner_name;
+  pod.workload = facts.workload;
+  pod.restart_count = facts.restart_count;
+  pod.last_termination = facts.last_termination;
+  if (facts.container)
+    pod.memory_limit_bytes = facts.container->memory_limit_bytes;  // the pod's spec, the same in each run
+  return pod;
+}
+
+// "2026-11-21T03:04:05.123456789Z" -> "20261121T030405Z"
+std::string compact_utc(WallTime time) {
+  std::string text = to_rfc3339(time).substr(0, 19) + "Z";
+  std::erase_if(text, [](char c) { return c == '-' || c == ':'; });
+  return text;
+}
+
+void Builder::head() {
+  incident_.time = wall(evidence_.first);
+  incident_.id = fmt::format("{}-{:08x}", compact_utc(incident_.time), short_hash(evidence_));
+  incident_.scope = evidence_.scope;
+  incident_.lost = evidence_.lost;
+}
+
+void Builder::who() {
+  incident_.cgroup = evidence_.container;
+  const CgroupState* container = model_.find_cgroup(evidence_.container);
+  if (container == nullptr) return;
+  incident_.cgroup_path = container->path;
+  incident_.container = container->identity;
+  // Of a cgroup without an identity of its own what is above it is known: at least the pod.
+  const ContainerIdentity* who = model_.identity_of(evidence_.container);
+  if (who != nullptr && incident_.container == ContainerIdentity{}) incident_.container = *who;
+}
+
+void Builder::pod() {
+  const bool is_pod = !incident_.container.pod_uid.empty() || !incident_.container.pod_name.empty();
+  if (!is_pod) return;
+  std::optional<PodFacts> facts = evidence_.pod ? evidence_.pod : model_.pods().facts_of(incident_.container);
+  if (!facts) {
+    if (!model_.pods().is_told()) return;  // incident_notes.cc says so
+    for (const char* field : {"node", "restart_count", "last_termination"}) {
+      note(fmt::format("pod.{}: the Kubernetes API has not reported this pod", field));
+    }
+    return;
+  }
+  incident_.pod = pod_of(*facts);
+  if (!facts->labels.empty()) incident_.container.labels = std::move(facts->labels);
+  if (facts->is_cut) note("pod.labels: not all are kept, this pod has too much of them or of containers");
+  if (evidence_.status_at) note("pod.status: what was missing was reported " + ago(*evidence_.status_at));
+  if (evidence_.withdrawn) note("pod.disagreement: withdrawn: " + printable(evidence_.withdrawn->text));
+  if (evidence_.disagreement) {
+    incident_.pod->disagreement_kind = evidence_.disagreement->kind;
+    incident_.pod->disagreement = evidence_.disagreement->text;
+    note("pod.disagreement: " + printable(evidence_.disagreement->text));
+  }
+}
+
+void Builder::victims() {
+  for (const OomKill& kill : evidence_.kills) incident_.victims.push_back(victim_of(kill));
+  incident_.victim_count = evidence_.victim_count();
+  incident_.merged_decisions = evidence_.merged_decisions;
+  note_all(victim_notes(evidence_, model_));
+}
+
+IncidentVictim Builder::victim_of(const OomKill& kill) const {
+  IncidentVictim victim;
+  victim.process = kill.victim;
+  victim.comm = kill.victim_comm;
+  victim.uid = kill.victim_uid;
+  victim.oom_score_adj = kill.victim_oom_score_adj;
+  victim.rss = kill.victim_rss;
+  if (const CgroupState* home = model_.find_cgroup(model_.cgroup_of(kill))) victim.cgroup_path = home->path;
+  if (const ProcessState* process = kill.unwatched ? nullptr : model_.find_process(kill.victim)) {
+    victim.process = process->key;
+    if (victim.comm.empty()) victim.comm = process->comm;
+    victim.exe = process->exe;
+    victim.cmdline = process->cmdline;
+    victim.go = process->go;
+    if (!victim.uid) victim.uid = process->uid;
+    if (!victim.oom_score_adj) victim.oom_score_adj = process->oom_score_adj;
+  }
+  victim.started = start_of(victim.process);
+  return victim;
+}
+
+// Of a process that nobody has read the score is not known: a fork that died at once. Who came after the kill is a
+// restart.
+void Builder::others() {
+  const auto is_victim = [this](const ProcessState& process) {
+    return std::ranges::any_of(incident_.victims,
+                               [&](const IncidentVictim& v) { return v.process.pid == process.key.pid; });
+  };
+  OtherProcesses found;
+  for (const ProcessState* process : model_.processes_under(evidence_.container, kMostOthers, evidence_.first)) {
+    const MonotonicTime start{static_cast<std::int64_t>(process->key.start_ticks * kNanosecondsPerTick)};
+    if (!process->oom_score_adj || start > evidence_.first || is_victim(*process)) continue;
+    const std::int32_t score = *process->oom_score_adj;
+    found.lowest_oom_score_adj = found.count == 0 ? score : std::min(found.lowest_oom_score_adj, score);
+    ++found.count;
+  }
+  if (found.count > 0) incident_.others = found;
+}
+
+// Start times count from CLOCK_BOOTTIME, which is ahead of CLOCK_MONOTONIC by the time spent
+// suspended: nothing on a server. A result after the kill shows a suspension, so it is dropped.
+std::optional<WallTime> Builder::start_of(ProcessKey process) const {
+  const MonotonicTime start{static_cast<std::int64_t>(process.start_ticks * kNanosecondsPerTick)};
+  if (process.start_ticks == 0 || start > evidence_.first) return std::nullopt;
+  return wall(start);
+}
+
+void Builder::trigger() {
+  if (first().trigger_pid != 0) incident_.trigger_pid = first().trigger_pid;
+  incident_.trigger_comm = first().trigger_comm;
+  if (first().trigger_cgroup) {
+    incident_.trigger_same_cgroup = first().trigger_cgroup == evidence_.victim_cgroup ||
+                                    model_.is_under(first().trigger_cgroup, evidence_.container);
+  }
+}
+
+// Where only a count tells of the kill, a reading may be from after it: the most before that is told.
+void Builder::usage_before_count() {
+  if (source_ == nullptr || !evidence_.counted->after) return;
+  for (const SeriesPoint& point : source_->series.points()) {
+    if (point.time < *evidence_.counted->after || point.time >= evidence_.first) continue;
+    incident_.usage_bytes = std::max(incident_.usage_bytes.value_or(0), point.usage_bytes);
+  }
+  if (incident_.usage_bytes) note("usage_bytes: the most that was read between the two readings of the kill count");
+}
+
+void Builder::limit() {
+  const CgroupState* owner = model_.find_cgroup(evidence_.owner);
+  if (owner != nullptr) incident_.limit_owner_cgroup_path = owner->path;
+  incident_.oom_group = evidence_.group;
+  if (const CgroupState* group = model_.find_cgroup(evidence_.group)) incident_.oom_group_cgroup_path = group->path;
+  incident_.limit_bytes = first().owner_limit_bytes ? first().owner_limit_bytes : evidence_.owner_limit_bytes;
+  incident_.usage_bytes = first().owner_usage_bytes;
+  incident_.total_bytes = first().total_bytes;
+  incident_.limit_shares = shares_of(evidence_, model_);
+  note_all(limit_notes(evidence_, model_));
+  usage_from_model(owner);
+}
+
+void Builder::usage_from_model(const CgroupState* owner) {
+  if (evidence_.kills.empty()) return usage_before_count();
+  if (owner == nullptr || !owner->sampled || incident_.usage_bytes || owner->sampled_at > evidence_.last) return;
+  // An older one of a pod's may be of an earlier container.
+  if (!evidence_.sharers.empty() && evidence_.container_created > owner->sampled_at) return;
+  incident_.usage_bytes = owner->usage_bytes;
+  note("usage_bytes: read " + ago(owner->sampled_at));
+}
+
+void Builder::memory_stat(Nanoseconds amend) {
+  if (evidence_.unwatched) return;
+  incident_.memory_stat = evidence_.memory_stat;
+  MonotonicTime read_at = evidence_.memory_stat_at;
+  const CgroupState* source = model_.find_cgroup(evidence_.stat_source);
+  const bool is_of_old = source != nullptr && evidence_.container_created > source->memory_stat_at;
+  const bool may_read = source != nullptr && !is_of_old && source->memory_stat_at <= evidence_.first + amend;
+  if (incident_.memory_stat.empty() && may_read) {
+    incident_.memory_stat = source->memory_stat;
+    read_at = source->memory_stat_at;
+  }
+  if (!incident_.memory_stat.empty()) note("memory_stat: read " + ago(read_at));
+}
+
+// Where the limit is, there the pressure was: with a limit above the container, in the cgroup that it belongs to.
+void Builder::pressure(Nanoseconds amend) {
+  if (evidence_.unwatched) return;
+  for (const WatermarkCrossed& mark : crossings_of(evidence_, model_)) {
+    incident_.watermarks.push_back({wall(mark.time), std::string(to_string(mark.reason)), mark.level_percent,
+                                    mark.usage_bytes, lead_of(mark.time)});
+  }
+  incident_.reclaim = evidence_.reclaim;
+  const CgroupState* pressed = model_.find_cgroup(evidence_.pressed);
+  if (pressed == nullptr) return;
+  const bool is_above = evidence_.scope == "ancestor" || evidence_.scope == "pod";
+  if (is_above) note("pressure.watermarks: of the cgroup whose limit was hit, as is all of pressure");
+  const bool is_current = pressed->reclaim && pressed->reclaim->time <= evidence_.first + kReclaimAfterKill;
+  const bool is_late = pressed->reclaim && pressed->reclaim->time > evidence_.first + amend;
+  if (is_current || (!incident_.reclaim && !is_late)) incident_.reclaim = pressed->reclaim;
+  if (incident_.reclaim) incident_.reclaim = since_begin(*incident_.reclaim, evidence_, model_);
+}
+
+void Builder::series(Nanoseconds amend) {
+  if (evidence_.unwatched) return;
+  const UsedSeries used = series_of(evidence_, model_, evidence_.first + amend);
+  if (used.is_pods) note("series.usage_bytes: the pod's since this container began; it was not read itself in time");
+  for (const SeriesPoint& point : used.points) {
+    incident_.series.push_back({wall(point.time), point.usage_bytes, point.nonreclaimable_bytes});
+  }
+}
+
+IncidentCapture Builder::capture_of(const CaptureFinished& capture) const {
+  IncidentCapture result;
+  result.spool_file = capture.spool_file;
+  result.method = to_string(capture.method);
+  result.trigger = capture.trigger;
+  result.result = to_string(capture.result);
+  result.reason = capture.reason;
+  result.detail = capture.detail;
+  result.pid = capture.process.pid;
+  result.time = wall(capture.time);
+  const bool is_at_kill = capture.method == CaptureMethod::kAtKill;
+  result.usage_bytes = is_at_kill ? first().owner_usage_bytes : capture.usage_bytes;
+  result.limit_bytes = is_at_kill ? first().owner_limit_bytes : capture.limit_bytes;
+  result.inuse_bytes = capture.inuse_bytes;
+  result.live_bytes = capture.live_bytes;
+  result.buckets = capture.sample_count;
+  result.complete = capture.complete;
+  result.memstats = capture.memstats;
+  result.duration_seconds = to_seconds(capture.time - capture.started);
+  result.lead_seconds = lead_of(capture.time);
+  return result;
+}
+
+void Builder::coverage() {
+  const auto ratio = coverage_of_victims(incident_);
+  if (!ratio) return;
+  const std::string& method = best_capture(incident_)->method;
+  if (*ratio > kMostCoverage) {
+    note(
+        fmt::format("coverage: the {} profile claims {:.1f} times the memory that the victims held: it is not to be "
+                    "trusted",
+                    method, *ratio));
+    return;
+  }
+  incident_.coverage_ratio = ratio;
+  incident_.coverage_method = method;
+}
+
+void Builder::explain_no_capture() {
+  if (best_capture(incident_) != nullptr) return;
+  if (evidence_.unwatched) return note("captures: none: no daemon is known to have watched at the kill");
+  std::string why;
+  for (const IncidentCapture& attempt : incident_.captures) {
+    const std::string_view meaning = explain_capture_reason(attempt.reason);
+    const std::string text = meaning.empty() ? attempt.reason : fmt::format("{} ({})", attempt.reason, meaning);
+    if (!text.empty() && why.find(text) == std::string::npos) why += (why.empty() ? "" : "; ") + text;
+  }
+  if (!why.empty()) {
+    note("captures: no heap profile before the kill: " + why);
+  } else if (incident_.watermarks.empty()) {
+    note("captures: no heap profile before the kill: no watermark crossing was seen in time");
+  } else {
+    note(
+        fmt::format("captures: no heap profile before the kill: {} watermark crossings were seen, none led to a "
+                    "capture",
+                    incident_.watermarks.size()));
+  }
+}
+
+}  // namespace
+
+Incident build_incident(const KillEvidence& evidence, const std::vector<const CaptureFinished*>& captures,
+                        const MemoryModel& model, const CaptureSelection& selection) {
+  if (evidence.unwatched) return Builder(evidence, model).build({}, selection);
+  return Builder(evidence, model).build(select_captures(evidence, captures, model, selection), selection);
+}
+
+}  // namespace oomw

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "correlate/kill_evidence.h"
+#include "events/event.h"
+#include "incident/incident.h"
+#include "model/memory_model.h"
+
+namespace oomw {
+
+struct CaptureSelection {
+  Nanoseconds lookback;
+  Nanoseconds amend;
+  Nanoseconds amend_walks;
+  std::size_t max_captures;
+};
+
+// True if the capture tells of this decision: of the limit's owner, of the container or of a
+// victim; taken within lookback (a victim's walk: until amend_walks); and not of a process that was gone before (an
+// earlier kill's).
+[[nodiscard]] bool belongs(const CaptureFinished& capture, const KillEvidence& evidence, const MemoryModel& model,
+                           const CaptureSelection& selection);
+
+// Pure. evidence.wall_offset_ns is set; captures: candidates, oldest first.
+[[nodiscard]] Incident build_incident(const KillEvidence& evidence, const std::vector<const CaptureFinished*>& captures,
+                                      const MemoryModel& model, const CaptureSelection& selection);
+
+}  // namespace oomw

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incident/incident_trend.h"
+
+namespace oomw {
+
+IncidentTrend trend_of(const TrendJudged& judged, std::int64_t wall_offset_ns) {
+  IncidentTrend trend{judged.process.pid, judged.span_seconds, judged.suspects, judged.whole, judged.sites, {}};
+  for (const TrendPoint& point : judged.points) {
+    trend.points.push_back({{point.time.ns + wall_offset_ns},
+                            point.origin,
+                            point.gc_cycle,
+                            point.is_complete,
+                            point.is_baseline,
+                            point.live_bytes,
+                            point.held_bytes,
+                            point.file});
+  }
+  return trend;
+}
+
+}  // namespace oomw

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where bytes come from: a file, a span, another process. One interface, so that the readers of
+// ELF, pclntab and buckets are the same code in production, in tests and under the fuzzer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace oomw {
+
+// Random access to foreign bytes. Implementations never trust them and never throw.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  // Fills a prefix of `out` from `offset` and returns its length; 0 = nothing there (end of file,
+  // unmapped page). An Error only when the source itself is gone.
+  [[nodiscard]] virtual Result<std::size_t> read_some(std::uint64_t offset, std::span<std::byte> out) const = 0;
+};
+
+// A file through pread. Not mmap: a file that shrinks under a mapping kills the reader with
+// SIGBUS, and the file belongs to the workload. The fd is borrowed and must outlive the source.
+class FdSource final : public ByteSource {
+ public:
+  explicit FdSource(int fd) : fd_(fd) {}
+  [[nodiscard]] Result<std::size_t> read_some(std::uint64_t offset, std::span<std::byte> out) const override;
+
+ private:
+  int fd_;
+};
+
+// Bytes in memory, borrowed, that begin at address `base`.
+class SpanSource final : public ByteSource {
+ public:
+  explicit SpanSource(std::span<const std::byte> bytes, std::uint64_t base = 0) : bytes_(bytes), base_(base) {}
+  [[nodiscard]] Result<std::size_t> read_some(std::uint64_t offset, std::span<std::byte> out) const override;
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::uint64_t base_;
+};
+
+// The memory of a live process through process_vm_readv: the process is not stopped and nothing
+// is allocated in its cgroup, except that a swapped-out page is brought back.
+// A /proc mounted elsewhere may number processes by another pid namespace than ours, whose numbers
+// are all that system calls take: there the memory is read through PROC_ROOT/PID/mem.
+class ProcessMemory final : public ByteSource {
+ public:
+  explicit ProcessMemory(int pid, const std::string& proc_root = "/proc");
+  [[nodiscard]] Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> out) const override;
+
+ private:
+  [[nodiscard]] Result<std::size_t> read_file(std::uint64_t address, std::span<std::byte> out) const;
+
+  int pid_;
+  bool is_by_file_;
+  UniqueFd file_;  // invalid if it could not be opened: the process is gone
+  int open_error_ = 0;
+};
+
+}  // namespace oomw

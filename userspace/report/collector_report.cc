@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/collector_report.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "pprof/growth_text.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxRows = 8;
+
+std::string name_of(const CollectorComponent& component) {
+  return fmt::format("{} {}", to_markdown(component.kind), to_markdown(component.id));
+}
+
+std::string allocated_text(const IncidentCollector& collector) {
+  const CollectorComponent* allocator = allocator_of(collector);
+  if (allocator == nullptr) return "Which component allocated the memory is not known.";
+  return fmt::format("**Allocated by {}**: {} ({:.0f} % of the profile) were allocated below it.", name_of(*allocator),
+                     human_bytes(allocator->held_bytes), allocator->ratio * 100);
+}
+
+std::string kept_text(const IncidentCollector& collector) {
+  if (!collector.exporters) return "Who keeps it is not known: the Collector's metrics were not read.";
+  const CollectorExporter* keeper = keeper_of(collector);
+  if (keeper == nullptr) return "No exporter's sending queue grew before the kill, so none of them keeps it.";
+  std::string text = fmt::format("**Kept by exporter {}**: its sending queue ", to_markdown(keeper->id));
+  if (keeper->growth) {
+    text += fmt::format("grew by {} in the {:.1f} s up to its last reading, to {}", *keeper->growth,
+                        collector.span_seconds, keeper->queue_size);
+  } else {
+    text += fmt::format("held {} at the one reading", keeper->queue_size);
+  }
+  if (keeper->queue_capacity) text += fmt::format(" of {}", *keeper->queue_capacity);
+  return text + ", and what waits there to be sent is what the profile shows as held.";
+}
+
+std::string limiter_text(const IncidentCollector& collector) {
+  if (!collector.read_at) return "";
+  if (!collector.limiter_refused) return " Its metrics know of no memory_limiter.";
+  if (*collector.limiter_refused == 0) {
+    return " Its memory_limiter refused nothing: its own limit lies above what the container may use.";
+  }
+  return fmt::format(" Its memory_limiter had refused {} items, which was not enough.", *collector.limiter_refused);
+}
+
+// Those of which it is not known keep their order, the most bytes first.
+std::vector<CollectorComponent> most_grown_first(std::vector<CollectorComponent> components) {
+  std::ranges::stable_sort(components, std::ranges::greater(),
+                           [](const CollectorComponent& component) { return component.growth_bytes.value_or(0); });
+  return components;
+}
+
+std::string components_table(const IncidentCollector& collector) {
+  if (!collector.components) return "";
+  const std::string& since = collector.components_since_file;
+  std::string text = fmt::format(
+      "| component (in {}) | allocated, still held | of the profile | {} |\n|---|---:|---:|---:|\n",
+      to_markdown(collector.components_file), since.empty() ? "grown" : "grown since " + to_markdown(since));
+  std::size_t rows = 0;
+  for (const CollectorComponent& component : most_grown_first(*collector.components)) {
+    if (rows++ == kMaxRows) break;
+    text += fmt::format("| {} | {} | {:.1f} % | {} |\n", name_of(component), human_bytes(component.held_bytes),
+                        component.ratio * 100,
+                        component.growth_bytes ? pprof::signed_amount(*component.growth_bytes, "bytes") : "unknown");
+  }
+  return text + "\n";
+}
+
+std::string exporters_table(const IncidentCollector& collector) {
+  if (!collector.exporters || collector.exporters->empty()) return "";
+  std::string text =
+      fmt::format("| exporter ({:.1f} s before the kill) | queue | capacity | grown by |\n|---|---|---|---|\n",
+                  collector.lead_seconds);
+  std::size_t rows = 0;
+  for (const CollectorExporter& exporter : *collector.exporters) {
+    if (rows++ == kMaxRows) break;
+    text += fmt::format("| {} | {} | {} | {} |\n", to_markdown(exporter.id), exporter.queue_size,
+                        exporter.queue_capacity ? std::to_string(*exporter.queue_capacity) : "unknown",
+                        exporter.growth ? std::to_string(*exporter.growth) : "unknown");
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string collector_section(const IncidentCollector& collector) {
+  return fmt::format("## Collector\n\n{} {}{}\n\n", allocated_text(collector), kept_text(collector),
+                     limiter_text(collector)) +
+         components_table(collector) + exporters_table(collector);
+}
+
+}  // namespace oomw

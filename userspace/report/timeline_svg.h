@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "incident/incident.h"
+
+namespace oomw {
+
+// The way to the kill as a picture that stands alone, 960 x 380: usage against the limit, what of it cannot
+// be reclaimed, the levels crossed, and each heap profile that was taken, with tooltips (<title>) and no
+// script. The same incident gives the same bytes. "" without a limit, or with fewer than three readings
+// before the kill.
+[[nodiscard]] std::string timeline_svg(const Incident& incident);
+
+}  // namespace oomw

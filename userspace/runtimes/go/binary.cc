@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtimes/go/binary.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "runtimes/go/buildinfo.h"
+#include "runtimes/go/heap_locator.h"
+#include "runtimes/go/module_data.h"
+#include "runtimes/go/narrow_elf.h"
+#include "runtimes/go/pclntab.h"
+
+namespace oomw::go {
+
+namespace {
+
+constexpr std::size_t kFileBlockBytes = 32U << 10;
+// A search of a file without section names reads its segments once; 512 MiB covers what exists.
+constexpr std::uint64_t kMaxFileBytes = 512U << 20;
+constexpr std::size_t kMaxBuildId = 128;
+
+std::string hex(std::span<const std::byte> bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::byte b : bytes) {
+    text += kDigits[static_cast<unsigned>(b) >> 4];
+    text += kDigits[static_cast<unsigned>(b) & 15];
+  }
+  return text;
+}
+
+// The description of a note section that holds one note, at most kMaxBuildId bytes.
+std::optional<std::vector<std::byte>> note_of(const ElfFile& elf, const char* section_name) {
+  const Section* section = elf.find_section(section_name);
+  if (!section) return std::nullopt;
+  const auto header = elf.reader().get<Elf64_Nhdr>(section->offset);
+  if (!header.has_value() || header->n_namesz > 16 || header->n_descsz == 0 || header->n_descsz > kMaxBuildId) {
+    return std::nullopt;
+  }
+  std::vector<std::byte> description(header->n_descsz);
+  const std::uint64_t at = section->offset + sizeof(Elf64_Nhdr) + (header->n_namesz + 3) / 4 * 4;
+  if (!elf.reader().read(at, description).has_value()) return std::nullopt;
+  return description;
+}
+
+std::string build_id_of(const ElfFile& elf) {
+  if (const auto gnu = note_of(elf, ".note.gnu.build-id")) return hex(*gnu);
+  const auto go = note_of(elf, ".note.go.buildid");
+  return go ? printable({reinterpret_cast<const char*>(go->data()), go->size()}, kMaxBuildId) : std::string();
+}
+
+AddressRange bss_of(const ElfFile& elf) {
+  if (const Section* bss = elf.find_section(".bss")) return bss->addresses();
+  for (const Segment& segment : elf.segments()) {  // no section names: the zeroed tail of the data
+    if ((segment.flags & PF_W) && segment.memory_size > segment.file_size) {
+      return {segment.address + segment.file_size, segment.address + segment.memory_size};
+    }
+  }
+  return {};
+}
+
+// Symbols win where both answer: they name the variable, code is inference.
+void merge(GoBinary& binary, const HeapVariables& symbols, const HeapVariables& code) {
+  binary.variables = {symbols.buckets ? symbols.buckets : code.buckets, symbols.rate ? symbols.rate : code.rate,
+                      symbols.cycle ? symbols.cycle : code.cycle};
+  binary.cross_checked = symbols.buckets && symbols == code;
+  if (symbols.buckets) binary.method = LocateMethod::kSymbols;
+  if (!symbols.buckets && code.buckets) binary.method = LocateMethod::kCode;
+  if (symbols.buckets && code.buckets && symbols.buckets != code.buckets) {
+    binary.why = "symbols and code disagree about runtime.mbuckets";
+  }
+}
+
+void locate(const ElfFile& elf, const Pclntab& table, GoBinary& binary) {
+  const HeapVariables symbols = locate_by_symbols(elf);
+  auto findings = [&]() -> Result<CodeFindings> {
+    ASSIGN_OR_RETURN(binary.text_start, find_text_start(elf, table));
+    return locate_by_code(elf, table, binary.text_start);
+  }();
+  merge(binary, symbols, findings.has_value() ? findings->variables : HeapVariables{});
+  if (findings.has_value() && !findings->is_profiling_linked) {
+    binary.profiling = Profiling::kLinkedOut;
+    binary.why =
+        "runtime.MemProfile is not linked in: this program keeps no heap profile (net/http/pprof or "
+        "runtime/pprof is not imported)";
+  } else if (binary.variables.buckets) {
+    binary.profiling = Profiling::kAvailable;
+  } else {
+    binary.why = findings.has_value() ? findings->why : findings.error().message;
+  }
+}
+
+Result<GoBinary> inspect(const ElfFile& elf) {
+  GoBinary binary;
+  binary.machine = elf.machine();
+  binary.is_position_independent = elf.is_position_independent();
+  binary.entry = elf.entry();
+  const auto table = Pclntab::find(elf);
+  const bool has_go_sections = elf.find_section(".go.buildinfo") || elf.find_section(".note.go.buildid");
+  if (!table.has_value() && !has_go_sections && table.error().code == ErrorCode::kNotFound) {
+    binary.why = "not a Go program";
+    return binary;
+  }
+  binary.is_go = true;
+  binary.go_version = read_go_version(elf).value_or("");
+  binary.build_id = build_id_of(elf);
+  binary.bss = bss_of(elf);
+  if (!table.has_value()) {
+    binary.why = table.error().message;
+    return binary;
+  }
+  locate(elf, *table, binary);
+  return binary;
+}
+
+GoBinary narrow_binary() {
+  GoBinary binary;
+  binary.is_go = true;
+  binary.profiling = Profiling::kNarrow;
+  binary.why = "a 32-bit Go program: only 64-bit ones can be read";
+  return binary;
+}
+
+}  // namespace
+
+std::string_view to_string(LocateMethod method) {
+  static constexpr std::array<std::string_view, 4> kNames = {"none", "symbols", "code", "scan"};
+  return kNames[static_cast<std::size_t>(method)];
+}
+
+std::string_view to_string(Profiling profiling) {
+  static constexpr std::array<std::string_view, 4> kNames = {"available", "linked_out", "not_found", "32_bit"};
+  return kNames[static_cast<std::size_t>(profiling)];
+}
+
+Result<GoBinary> inspect_binary(const ByteSource& file) {
+  CachedReader reader(file, kMaxFileBytes, kFileBlockBytes);
+  const auto elf = ElfFile::open(reader);
+  if (elf.has_value()) return inspect(*elf);
+  if (elf.error().code == ErrorCode::kUnsupported && is_narrow_go(reader)) return narrow_binary();
+  return tl::make_unexpected(elf.error());
+}
+
+Result<GoBinary> inspect_binary(int exe_fd) { return inspect_binary(FdSource(exe_fd)); }
+
+}  // namespace oomw::go

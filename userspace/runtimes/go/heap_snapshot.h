@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Go heap profile as read from the runtime's own buckets, whoever read them. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtimes/go/binary.h"
+
+namespace oomw::go {
+
+// How a bucket's counters are laid out. Chosen by the data, never by the Go version.
+enum class RecordLayout {
+  kNoData,           // no bucket carried a count: nothing to prove, nothing lost
+  kObjectsAndBytes,  // 4 cycles of {allocs, frees, alloc_bytes, free_bytes}, 128 B: Go 1.26 and older
+  kObjects,          // 4 cycles of {allocs, frees}, 64 B; bytes = objects x size: Go 1.27
+  kUnknown,          // neither holds on the data: a newer runtime, or not a runtime's list
+};
+[[nodiscard]] std::string_view to_string(RecordLayout layout);
+
+struct Counts {
+  std::uint64_t allocs = 0, frees = 0, alloc_bytes = 0, free_bytes = 0;
+  [[nodiscard]] bool is_zero() const { return (allocs | frees | alloc_bytes | free_bytes) == 0; }
+  friend bool operator==(const Counts&, const Counts&) = default;
+};
+// Sums of unsigned words wrap as the runtime's own do.
+[[nodiscard]] Counts operator+(const Counts& a, const Counts& b);
+
+struct Amount {
+  std::int64_t objects = 0, bytes = 0;
+  friend bool operator==(const Amount&, const Amount&) = default;
+};
+// Not freed yet. A torn read can show more frees than allocs: that is 0, not a negative heap.
+[[nodiscard]] Amount in_use(const Counts& counts);
+[[nodiscard]] Amount allocated(const Counts& counts);
+
+// Undoes sampling exactly as runtime/pprof does when it writes a profile: one block of size s is
+// sampled with probability 1-exp(-s/rate). rate 1 and below: every block was sampled.
+[[nodiscard]] Amount unsample(const Amount& sampled, std::int64_t rate);
+
+// One call stack and block size, all counts as sampled.
+struct Bucket {
+  std::uint32_t first_pc = 0;  // place in HeapSnapshot::pcs
+  std::uint32_t pc_count = 0;
+  std::uint64_t size = 0;  // bytes of one block
+  Counts active;           // as of the last published collection
+  Counts future;           // since then: sum of the three pending cycles
+
+  [[nodiscard]] Counts live_at_last_gc() const { return active; }
+  [[nodiscard]] Counts held_now() const { return active + future; }
+};
+
+// State of runtime.mProfCycle, around the walk.
+struct CycleState {
+  std::uint32_t before = 0, after = 0;  // raw words: cycle << 1 | flushed
+  std::uint32_t retries = 0;            // walks thrown away because it moved
+  [[nodiscard]] std::uint32_t cycle() const { return after >> 1; }
+  // A collection published counts while we read: each bucket may be off by one cycle.
+  [[nodiscard]] bool is_torn() const { return before != after; }
+};
+
+// Where buckets went. Everything that is not in the snapshot is counted here.
+struct WalkCounts {
+  std::uint64_t walked = 0;          // links followed
+  std::uint64_t rejected_hash = 0;   // stack and size do not give the stored hash
+  std::uint64_t rejected_shape = 0;  // type, depth or alignment impossible
+  std::uint64_t clipped = 0;         // stacks cut short (their hash cannot be checked)
+  std::uint64_t torn = 0;            // bytes and objects disagreed; bytes recomputed
+};
+
+// The stacks of a snapshot. In chunks of 1 MiB, because a vector that grows would for a moment hold
+// three times what it needs, and 60,000 buckets of 40 frames are 19 MB already. The first chunk does
+// grow: most heaps fit a few KiB, and mapping a MiB to read one costs more than the reading.
+class PcPool {
+ public:
+  static constexpr std::size_t kChunkPcs = 128U << 10;
+
+  // Where the stack starts, for at(). A stack is never split; kChunkPcs is its longest.
+  [[nodiscard]] std::uint32_t append(std::span<const std::uint64_t> stack);
+  [[nodiscard]] std::span<const std::uint64_t> at(std::uint32_t first, std::uint32_t count) const {
+    return std::span(chunks_[first / kChunkPcs]).subspan(first % kChunkPcs, count);
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  std::vector<std::vector<std::uint64_t>> chunks_;
+  std::size_t size_ = 0;
+};
+
+struct HeapSnapshot {
+  std::string go_version;
+  std::int64_t rate = 0;            // runtime.MemProfileRate, bytes per sample
+  bool is_rate_assumed = false;     // its address is unknown: 512 KiB, the default, was taken
+  std::optional<CycleState> cycle;  // nothing if mProfCycle was not found
+  RecordLayout layout = RecordLayout::kNoData;
+  LocateMethod method = LocateMethod::kNone;
+  std::vector<Bucket> buckets;  // newest first
+  PcPool pcs;
+  std::uint64_t load_bias = 0;  // pcs minus this are addresses in the file
+  WalkCounts counts;
+  std::uint64_t bytes_read = 0, reads = 0;
+  bool complete = false;  // the whole list, in a proved layout
+  std::string reason;     // why not complete, or what to know about it
+
+  [[nodiscard]] std::span<const std::uint64_t> pcs_of(const Bucket& bucket) const {
+    return bucket.pc_count == 0 ? std::span<const std::uint64_t>() : pcs.at(bucket.first_pc, bucket.pc_count);
+  }
+};
+
+}  // namespace oomw::go

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/result.h"
+#include "runtimes/go/elf_file.h"
+#include "runtimes/go/pclntab.h"
+
+namespace oomw::go {
+
+// Which calls were inlined where. A function's tree lies at the module's gofunc base plus its
+// FUNCDATA_InlTree offset; PCDATA_InlTreeIndex tells the entry in force at a pc.
+//
+// The base is a word of moduledata that moved in 1.20 and 1.27, and the records shrank from 20 to
+// 16 bytes in 1.20. Both are chosen by what makes sense of this file's own trees: names that begin
+// where names begin, call sites inside their function. If nothing does, there is no InlineTree and
+// frames carry the name of the function they were inlined into.
+class InlineTree {
+ public:
+  struct Call {
+    std::uint32_t name_offset = 0;
+    std::uint32_t parent_pc = 0;  // of the call site, from the function's entry
+  };
+
+  [[nodiscard]] static std::optional<InlineTree> find(const ElfFile& elf, const Pclntab& table);
+
+  // The innermost inlined call at a code offset; nothing if the code is the function's own.
+  [[nodiscard]] std::optional<Call> call_at(const FunctionRecord& function, std::uint64_t code_offset) const;
+
+ private:
+  enum class Shape { k20, k16 };
+
+  InlineTree(const ElfFile& elf, const Pclntab& table, std::uint64_t base, Shape shape)
+      : elf_(&elf), table_(&table), base_(base), shape_(shape) {}
+
+  [[nodiscard]] std::optional<Call> record(const FunctionRecord& function, std::uint32_t index) const;
+  [[nodiscard]] std::size_t count_sensible(const std::vector<FunctionRecord>& sample) const;
+
+  const ElfFile* elf_;
+  const Pclntab* table_;
+  std::uint64_t base_;
+  Shape shape_;
+};
+
+}  // namespace oomw::go

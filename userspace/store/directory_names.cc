@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/directory_names.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "incident/json_reader.h"
+
+namespace oomw {
+
+namespace {
+
+constexpr std::size_t kTimeLength = 16;  // 20261121T030405Z
+constexpr std::size_t kShortIdLength = 8;
+constexpr std::string_view kTemporaryPrefix = ".tmp-";
+constexpr std::string_view kCapturePrefix = "capture-";
+
+}  // namespace
+
+std::optional<WallTime> time_of_directory(std::string_view name) {
+  if (name.size() < kTimeLength) return std::nullopt;
+  const auto part = [&](std::size_t at, std::size_t length) { return name.substr(at, length); };
+  if (name[8] != 'T' || name[15] != 'Z') return std::nullopt;
+  return parse_rfc3339(
+      fmt::format("{}-{}-{}T{}:{}:{}Z", part(0, 4), part(4, 2), part(6, 2), part(9, 2), part(11, 2), part(13, 2)));
+}
+
+bool is_incident_directory(std::string_view name) {
+  if (name.size() < kTimeLength + 1 + kShortIdLength || !time_of_directory(name)) return false;
+  const std::string_view short_id = name.substr(name.size() - kShortIdLength);
+  return name[kTimeLength] == '-' && name[name.size() - kShortIdLength - 1] == '-' && is_lower_hex(short_id);
+}
+
+std::string id_of_directory(std::string_view name) {
+  return fmt::format("{}-{}", name.substr(0, kTimeLength), name.substr(name.size() - kShortIdLength));
+}
+
+std::string temporary_name(const std::string& id, int pid) {
+  return fmt::format("{}{}-{}", kTemporaryPrefix, to_file_component(id), pid);
+}
+
+std::optional<int> pid_of_temporary(std::string_view name) {
+  if (!name.starts_with(kTemporaryPrefix)) return std::nullopt;
+  const auto pid = parse_u64(name.substr(name.rfind('-') + 1));
+  if (!pid || *pid > INT32_MAX) return std::nullopt;
+  return static_cast<int>(*pid);
+}
+
+std::string capture_file_name(unsigned number, const std::string& method) {
+  return fmt::format("{}{:02}-{}.pb.gz", kCapturePrefix, number, to_file_component(method, 16));
+}
+
+std::optional<unsigned> number_of_capture_file(std::string_view name) {
+  if (!name.starts_with(kCapturePrefix)) return std::nullopt;
+  const std::string_view rest = name.substr(kCapturePrefix.size());
+  const auto number = parse_u64(rest.substr(0, rest.find('-')));
+  if (!number || *number > 9'999) return std::nullopt;
+  return static_cast<unsigned>(*number);
+}
+
+}  // namespace oomw

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "verdict/causes.h"
+
+namespace oomw {
+namespace {
+
+constexpr double kShare = 0.5;
+constexpr double kWindowSeconds = 10;
+
+// What was gained in the last kWindowSeconds, and from when on.
+struct Rise {
+  double lowest = 0;         // bytes
+  double end = 0;            // bytes, at the kill
+  double since = 0;          // seconds before the kill: the last time that less than a tenth of it was gained
+  double gained = 0;         // bytes
+  double most_before = 0;    // bytes
+  bool grew_before = false;  // at half of that pace: then the end was no sudden one
+};
+
+// Of a process that was not there before the window: what it holds it has gained in it.
+std::optional<Reading> young_victim(const Incident& incident) {
+  if (incident.victims.size() != 1 || !incident.victims[0].started || !incident.victims[0].rss) return std::nullopt;
+  const double age = seconds_before_kill(incident, *incident.victims[0].started);
+  if (age < 0 || age >= kWindowSeconds) return std::nullopt;
+  const auto used = static_cast<double>(*incident.usage_bytes);
+  return Reading{age, std::max(used - static_cast<double>(incident.victims[0].rss->anon_bytes), 0.0)};
+}
+
+// Oldest first, and with one at the window's start where there is an older one: below half of the limit readings are
+// 10 s apart, and the first in the window may be the watermark of 50 %.
+Readings in_window(const Incident& incident, const Readings& readings) {
+  Readings window;
+  if (!readings.empty() && readings.front().seconds >= kWindowSeconds)
+    window.push_back({kWindowSeconds, value_at(readings, kWindowSeconds)});
+  for (const Reading& reading : readings) {
+    if (reading.seconds < kWindowSeconds) window.push_back(reading);
+  }
+  if (const auto young = young_victim(incident)) window.push_back(*young);
+  std::ranges::stable_sort(window, std::ranges::greater(), &Reading::seconds);
+  return window;
+}
+
+// Readings of an earlier life of the same cgroup say nothing of this one.
+Readings of_this_life(const Incident& incident) {
+  Readings readings = memory_readings(incident);
+  const auto start = start_of_holder(incident);
+  if (start) std::erase_if(readings, [&](const Reading& reading) { return reading.seconds > *start; });
+  return readings;
+}
+
+std::optional<Rise> last_rise(const Incident& incident) {
+  constexpr double kStarted = 0.1, kLeastSeconds = 3;
+  const Readings readings = of_this_life(incident);
+  const Readings window = in_window(incident, readings);
+  if (readings.empty() || window.empty()) return std::nullopt;
+  Rise rise;
+  rise.lowest = std::ranges::min_element(window, {}, &Reading::bytes)->bytes;
+  rise.end = readings.back().bytes;
+  rise.gained = rise.end - rise.lowest;
+  for (const Reading& reading : window) {
+    if (reading.bytes <= rise.lowest + kStarted * rise.gained) rise.since = reading.seconds;
+  }
+  for (const Reading& reading : readings) {
+    if (reading.seconds >= rise.since) rise.most_before = std::max(rise.most_before, reading.bytes);
+  }
+  if (rise.since > 0 && readings.front().seconds - rise.since >= kLeastSeconds) {
+    rise.grew_before = median_pace(readings, rise.since) >= rise.gained / rise.since / 2;
+  }
+  return rise;
+}
+
+std::string holder_text(const IncidentTrend& trend) {
+  const auto most =
+      std::ranges::max_element(trend.sites, {}, [](const TrendSite& site) { return site.figures.last_held_bytes; });
+  if (most == trend.sites.end() || most->frames.empty()) return "";
+  return fmt::format("most was held by {}: {}", name_of_site(*most), human_bytes(most->figures.last_held_bytes));
+}
+
+}  // namespace
+
+std::optional<Finding> judge_spike(const Evidence& evidence) {
+  constexpr double kNew = 0.25, kOrdinary = 0.45;
+  const Incident& incident = evidence.incident;
+  if (!incident.usage_bytes || !(evidence.limit() > 0)) return std::nullopt;
+  const auto rise = last_rise(incident);
+  if (!rise || rise->gained < kShare * evidence.limit()) return std::nullopt;
+  Finding spike{"spike", 0.8};
+  spike.why.push_back(fmt::format("memory rose from {} to {} in the last {:.3g} s: {:.0f} % of the limit",
+                                  bytes_text(rise->lowest), bytes_text(rise->end), rise->since,
+                                  rise->gained / evidence.limit() * 100));
+  if (rise->grew_before) {
+    spike.confidence = kOrdinary;
+    spike.why.emplace_back("but it had grown at no less than half of that pace before");
+  }
+  if (rise->end - rise->most_before < kNew * evidence.limit()) {
+    spike.confidence = kOrdinary;
+    spike.why.push_back("but it had used " + bytes_text(rise->most_before) + " before, and come back");
+  }
+  const std::string holder = incident.trend ? holder_text(*incident.trend) : "";
+  if (!holder.empty()) spike.why.push_back(holder);
+  return spike;
+}
+
+}  // namespace oomw

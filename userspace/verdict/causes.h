@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each cause takes, see verdict.h. Pure; nullopt: the evidence does not support it.
+#pragma once
+
+#include <optional>
+
+#include "verdict/verdict_evidence.h"
+
+namespace oomw {
+
+[[nodiscard]] std::optional<Finding> judge_node(const Evidence& evidence);
+[[nodiscard]] std::optional<Finding> judge_pod(const Evidence& evidence);
+[[nodiscard]] std::optional<Finding> judge_ancestor(const Evidence& evidence);
+[[nodiscard]] std::optional<Finding> judge_tmpfs(const Evidence& evidence);
+[[nodiscard]] std::optional<Finding> judge_page_cache(const Evidence& evidence);
+[[nodiscard]] std::optional<Finding> judge_sibling(const Evidence& evidence);
+[[nodiscard]] std::optional<Finding> judge_off_heap(const Evidence& evidence);
+[[nodiscard]] std::optional<Finding> judge_beside_heap(const Evidence& evidence);
+[[nodiscard]] std::optional<Finding> judge_leak(const Evidence& evidence);
+[[nodiscard]] std::optional<Finding> judge_spike(const Evidence& evidence);
+[[nodiscard]] std::optional<Finding> judge_undersized(const Evidence& evidence);
+
+}  // namespace oomw

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Causes that are told by whose limit it was and what kind of memory filled it.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "incident/share_queries.h"
+#include "verdict/causes.h"
+
+namespace oomw {
+
+namespace {
+
+constexpr double kTmpfsShare = 0.5;
+constexpr double kOffHeapCoverage = 0.5;
+
+double share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// What the limit counted at the kill; where that was not read, it was all of the limit.
+std::optional<std::uint64_t> charged(const Incident& incident) {
+  return incident.usage_bytes ? incident.usage_bytes : incident.limit_bytes;
+}
+
+// What the heap held once and freed, Go gives back over minutes: memory of the heap all the same.
+bool heap_held_it_before(const Incident& incident) {
+  const auto anon = static_cast<double>(victims_anon_bytes(incident).value_or(0));
+  return incident.trend && std::ranges::any_of(incident.trend->points, [&](const IncidentTrend::Point& point) {
+           return static_cast<double>(point.held_bytes) >= kOffHeapCoverage * anon;
+         });
+}
+
+// The most that the heap ever held, as far as it was seen.
+double most_held(const Incident& incident, double at_end) {
+  double most = at_end;
+  if (!incident.trend) return most;
+  for (const IncidentTrend::Point& point : incident.trend->points) {
+    most = std::max(most, static_cast<double>(point.held_bytes));
+  }
+  return most;
+}
+
+}  // namespace
+
+std::optional<Finding> judge_node(const Evidence& evidence) {
+  if (evidence.incident.scope != "node") return std::nullopt;
+  return Finding{"node", 0.9, {"the kernel was out of memory node-wide; no limit of a cgroup was hit"}};
+}
+
+// With four fifths of it the victim's container would have filled a limit of its own; its own cause is asked for then.
+std::optional<Finding> judge_pod(const Evidence& evidence) {
+  constexpr double kNearlyAll = 0.8, kConfidence = 0.9, kWithoutShares = 0.6;
+  constexpr std::size_t kMostNamed = 4;
+  const Incident& incident = evidence.incident;
+  if (incident.scope != "pod") return std::nullopt;
+  const auto held = victims_share(incident);
+  if (held && *held >= kNearlyAll) return std::nullopt;
+  Finding verdict{"pod_limit", held ? kConfidence : kWithoutShares};
+  verdict.why.push_back(fmt::format("the limit{} of the pod was filled by its containers together{}",
+                                    incident.limit_bytes ? " of " + human_bytes(*incident.limit_bytes) : "",
+                                    held ? ": " + shares_text(incident, kMostNamed) : ""));
+  if (held) {
+    verdict.why.push_back(
+        fmt::format("the container of the process that the kernel chose held {:.0f} % of it", *held * 100));
+  }
+  return verdict;
+}
+
+std::optional<Finding> judge_ancestor(const Evidence& evidence) {
+  const Incident& incident = evidence.incident;
+  if (incident.scope != "ancestor") return std::nullopt;
+  Finding verdict{"ancestor_limit", 0.9};
+  verdict.why.push_back(incident.limit_owner_cgroup_path.empty()
+                            ? std::string("the limit that was hit belongs to a cgroup above the container")
+                            : "the limit that was hit belongs to " + printable(incident.limit_owner_cgroup_path));
+  if (incident.limit_bytes) verdict.why.push_back("it is " + human_bytes(*incident.limit_bytes));
+  if (!incident.series.empty()) {
+    verdict.why.push_back("the container itself used " + human_bytes(incident.series.back().usage_bytes) +
+                          " at its last reading");
+  }
+  return verdict;
+}
+
+std::optional<Finding> judge_tmpfs(const Evidence& evidence) {
+  const Incident& incident = evidence.incident;
+  const auto shmem = stat_of(incident, "shmem");
+  const auto usage = charged(incident);
+  if (!shmem || !usage) return std::nullopt;
+  const double ratio = share(*shmem, *usage);
+  if (ratio < kTmpfsShare) return std::nullopt;
+  return Finding{"page_cache_or_tmpfs",
+                 0.8,
+                 {fmt::format("tmpfs and shared memory hold {} = {:.0f} % of the usage of {}", human_bytes(*shmem),
+                              ratio * 100, human_bytes(*usage))}};
+}
+
+// Page cache that could be dropped was, before the kill: what is left cannot (dirty, locked, ramfs).
+// memory.stat may be seconds old; if the victims' memory and that much cache do not fit together
+// into the usage, it tells of another time.
+std::optional<Finding> judge_page_cache(const Evidence& evidence) {
+  const Incident& incident = evidence.incident;
+  const auto file = stat_of(incident, "file");
+  const auto usage = charged(incident);
+  const auto anon = victims_anon_bytes(incident);
+  if (!file || !usage || !anon || *anon > *usage || *file > *usage - *anon) return std::nullopt;
+  const double ratio = share(*file, *usage);
+  if (ratio < kTmpfsShare) return std::nullopt;
+  return Finding{"page_cache_or_tmpfs",
+                 0.7,
+                 {fmt::format("page cache holds {} = {:.0f} % of the usage of {} and was not reclaimed: dirty, "
+                              "locked, or of a file system in memory",
+                              human_bytes(*file), ratio * 100, human_bytes(*usage))}};
+}
+
+// The kernel takes the largest, unless scores prefer another: where nobody scored lower than the victim, the others
+// were no larger, each for itself. Workers that are alike have no sibling to blame.
+bool are_others_alike(const Incident& incident, double victim_bytes, double others_bytes) {
+  constexpr double kAlike = 0.5;
+  if (!incident.others || incident.victims.size() != 1 || !incident.victims.front().oom_score_adj) return false;
+  if (incident.others->lowest_oom_score_adj < *incident.victims.front().oom_score_adj) return false;
+  return others_bytes >= kAlike * victim_bytes * static_cast<double>(incident.others->count);
+}
+
+// The victims' anon is exact at the kill; memory.stat is at most seconds old (its note says). In a
+// growing container that age can only make the rest look smaller, so a "yes" stands.
+std::optional<Finding> judge_sibling(const Evidence& evidence) {
+  const Incident& incident = evidence.incident;
+  const auto total = stat_of(incident, "anon");
+  const auto victims = victims_anon_bytes(incident);
+  if (!total || !victims || *total <= *victims || *total - *victims <= *victims) return std::nullopt;
+  if (are_others_alike(incident, static_cast<double>(*victims), static_cast<double>(*total - *victims))) {
+    return std::nullopt;
+  }
+  return Finding{"sibling",
+                 0.6,
+                 {fmt::format("the victims held {} of the container's {} anonymous memory; the other "
+                              "processes held more",
+                              human_bytes(*victims), human_bytes(*total))}};
+}
+
+// Only a whole list of what is held now can say what is not heap; an HTTP profile leaves out the youngest.
+std::optional<Finding> judge_off_heap(const Evidence& evidence) {
+  const Incident& incident = evidence.incident;
+  const IncidentCapture* best = best_capture(incident);
+  if (!incident.coverage_ratio || best == nullptr || !best->complete || shows_last_collection(*best))
+    return std::nullopt;
+  if (*incident.coverage_ratio >= kOffHeapCoverage || heap_held_it_before(incident)) return std::nullopt;
+  return Finding{"off_heap",
+                 0.7,
+                 {fmt::format("the Go heap explains {:.0f} % of the {} that the victims held: the rest is "
+                              "goroutine stacks, memory mapped by cgo or mmap, or freed and not given back",
+                              *incident.coverage_ratio * 100, human_bytes(victims_anon_bytes(incident).value_or(0)))}};
+}
+
+// A heap whose garbage nobody collects yet looks large beside stacks and mappings, which call for as rare
+// collections themselves (Go's pacer counts stacks since 1.18, so there may be as much garbage as both): what a
+// collection would leave counts.
+std::optional<Finding> judge_beside_heap(const Evidence& evidence) {
+  constexpr double kMaterial = 0.25;
+  const Incident& incident = evidence.incident;
+  const IncidentCapture* best = best_capture(incident);
+  if (best == nullptr || !best->complete || shows_last_collection(*best) || !best->inuse_bytes || !best->live_bytes ||
+      incident.victims.size() != 1) {
+    return std::nullopt;
+  }
+  const auto anon = static_cast<double>(victims_anon_bytes(incident).value_or(0));
+  const auto live = static_cast<double>(*best->live_bytes);
+  const double since = std::max(static_cast<double>(*best->inuse_bytes) - live, 0.0);
+  const double rest = anon - most_held(incident, static_cast<double>(*best->inuse_bytes));
+  if (rest <= live || rest + live <= since || rest < kMaterial * evidence.limit()) return std::nullopt;
+  return Finding{
+      "off_heap",
+      0.55,
+      {fmt::format("of the {} that it held, {} lie beside the Go heap: stacks, memory mapped by cgo or mmap; a "
+                   "collection would have left {} of the heap",
+                   bytes_text(anon), bytes_text(rest), bytes_text(live))}};
+}
+
+}  // namespace oomw

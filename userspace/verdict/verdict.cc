@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verdict/verdict.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "verdict/causes.h"
+#include "verdict/suggested_limit.h"
+
+namespace oomw {
+
+namespace {
+
+struct Row {
+  int rank;
+  std::optional<Finding> (*judge)(const Evidence&);
+};
+constexpr std::array<Row, 11> kRows = {{{0, judge_node},
+                                        {0, judge_pod},
+                                        {0, judge_ancestor},
+                                        {1, judge_tmpfs},
+                                        {1, judge_page_cache},
+                                        {2, judge_sibling},
+                                        {3, judge_off_heap},
+                                        {4, judge_leak},
+                                        {4, judge_spike},
+                                        {4, judge_undersized},
+                                        {4, judge_beside_heap}}};
+// Below it evidence is worth a mention beside another cause and no verdict of its own.
+constexpr double kLeastConfidence = 0.4;
+
+struct Candidate {
+  int rank;
+  Finding finding;
+};
+
+// What came within 10 s, at twice the pace of before, is not what leaked until then, though that went on.
+void put_spike_before_leak(std::vector<Candidate>& all) {
+  constexpr double kSudden = 0.8, kLeakBeside = 0.75;
+  const bool is_sudden = std::ranges::any_of(all, [](const Candidate& candidate) {
+    return candidate.finding.cause == "spike" && candidate.finding.confidence >= kSudden;
+  });
+  for (Candidate& candidate : all) {
+    if (!is_sudden || candidate.finding.cause != "leak") continue;
+    candidate.finding.confidence = std::min(candidate.finding.confidence, kLeakBeside);
+  }
+}
+
+std::vector<Candidate> candidates_of(const Evidence& evidence) {
+  std::vector<Candidate> all;
+  for (const Row& row : kRows) {
+    if (auto finding = row.judge(evidence)) all.push_back({row.rank, std::move(*finding)});
+  }
+  put_spike_before_leak(all);
+  return all;
+}
+
+// Of two that are as good, the first.
+bool is_better(const Candidate& a, const Candidate& b) {
+  return a.rank != b.rank ? a.rank < b.rank : a.finding.confidence > b.finding.confidence;
+}
+
+// What a Collector says of itself explains growth, whichever of its causes that has.
+void add_collector(const Incident& incident, std::vector<std::string>& why) {
+  if (!incident.collector) return;
+  const IncidentCollector& collector = *incident.collector;
+  if (const CollectorExporter* keeper = keeper_of(collector)) {
+    why.push_back(fmt::format("the sending queue of exporter {} held {}{}{}", printable(keeper->id), keeper->queue_size,
+                              keeper->queue_capacity ? fmt::format(" of {}", *keeper->queue_capacity) : "",
+                              keeper->growth ? fmt::format(", {} more than at first", *keeper->growth) : ""));
+  }
+  if (!collector.read_at) return;
+  if (!collector.limiter_refused) {
+    why.emplace_back("this Collector has no memory_limiter as far as its metrics tell");
+  } else if (*collector.limiter_refused == 0) {
+    why.emplace_back("its memory_limiter refused nothing: its own limit lies above what the container may use");
+  }
+}
+
+bool is_growth(const std::string& cause) { return cause == "leak" || cause == "spike" || cause == "undersized"; }
+
+}  // namespace
+
+std::optional<IncidentVerdict> judge_incident(const Incident& incident) {
+  const Evidence evidence(incident);
+  std::vector<Candidate> all = candidates_of(evidence);
+  const auto best = std::ranges::min_element(all, is_better);
+  if (best == all.end() || best->finding.confidence < kLeastConfidence) return std::nullopt;
+  IncidentVerdict verdict{best->finding.cause, best->finding.confidence, best->finding.why};
+  for (Candidate& other : all) {
+    if (other.finding.cause != verdict.cause) verdict.also.push_back(std::move(other.finding));
+  }
+  std::ranges::stable_sort(verdict.also, std::ranges::greater(), &Finding::confidence);
+  if (is_growth(verdict.cause)) add_collector(incident, verdict.why);
+  if (verdict.cause == "undersized") verdict.suggested_limit = suggest_limit(evidence);
+  return verdict;
+}
+
+void conclude(Incident& incident) {
+  if (incident.victims.empty()) {
+    incident.notes.emplace_back("verdict: who was killed is not known");
+    return;
+  }
+  incident.verdict = judge_incident(incident);
+  if (incident.verdict) return;
+  const auto profiles = std::ranges::count(incident.captures, "ok", &IncidentCapture::result);
+  incident.notes.push_back(
+      fmt::format("verdict: nothing sudden or foreign explains this kill, and neither steady growth nor a steady size "
+                  "close to the limit was seen (heap profiles: {}, readings of the heap: {}, of memory: {})",
+                  profiles, incident.trend ? incident.trend->points.size() : 0, incident.series.size()));
+}
+
+}  // namespace oomw
