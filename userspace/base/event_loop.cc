@@ -64,6 +64,7 @@ struct EventLoop::Impl {
   std::set<std::pair<MonotonicTime, std::uint64_t>> deadlines;
   std::atomic<std::thread::id> owner;
   std::atomic<bool> stopping = false;
+  Task after_each = [] {};
   std::mutex mutex;
   std::vector<Task> posted;  // guarded by mutex
 
@@ -130,6 +131,7 @@ void EventLoop::Impl::dispatch(std::uint64_t id, std::uint32_t events) {
   // The callback is outside the table while it runs, so it may remove its own watch.
   FdCallback callback = std::move(found->second.callback);
   callback(events);
+  after_each();
   if (const auto again = watches.find(id); again != watches.end()) again->second.callback = std::move(callback);
 }
 
@@ -141,13 +143,19 @@ void EventLoop::Impl::run_posted() {
     const std::lock_guard lock(mutex);
     batch.swap(posted);
   }
-  for (const Task& task : batch) task();
+  for (const Task& task : batch) {
+    task();
+    after_each();
+  }
 }
 
 void EventLoop::Impl::run_timers() {
   reset_counter(timer.get());
   const MonotonicTime now = clock.now();
-  while (!deadlines.empty() && deadlines.begin()->first <= now) run_timer(deadlines.begin()->second, now);
+  while (!deadlines.empty() && deadlines.begin()->first <= now) {
+    run_timer(deadlines.begin()->second, now);
+    after_each();
+  }
   arm();
 }
 
@@ -205,6 +213,11 @@ void EventLoop::remove(WatchId id) {
     impl_->deadlines.erase({timer->second.deadline, id.value});
     impl_->timers.erase(timer);
   }
+}
+
+void EventLoop::set_after_each(Task task) {
+  OOMW_CHECK(is_owner());
+  impl_->after_each = std::move(task);
 }
 
 void EventLoop::run() {

@@ -22,6 +22,7 @@ struct WatchId {
 //   - posted tasks run in the order posted; the queue is bounded (kMaxPosted), post() returns
 //     false when it is full and the task is dropped: the caller counts it;
 //   - callbacks may add and remove watches, also their own;
+//   - after each callback and task set_after_each() runs: what they only noted down is dealt with there;
 //   - timers are CLOCK_MONOTONIC; a late periodic timer fires once, it does not catch up.
 // Not a thread pool: a callback that blocks, blocks everything.
 class EventLoop {
@@ -41,6 +42,8 @@ class EventLoop {
   [[nodiscard]] WatchId add_periodic(Nanoseconds interval, Task task);
   [[nodiscard]] WatchId add_once(Nanoseconds delay, Task task);
   void remove(WatchId id);  // unknown ids are ignored
+
+  void set_after_each(Task task);
 
   void run();
   void stop();

@@ -73,7 +73,8 @@ Result<> Daemon::Impl::start() {
   for (const std::string& refused : protect_self()) log::debug("self protection: {}", refused);
   config.watermark_gate.max_watched = std::min(config.watermark_gate.max_watched, allow_open_files() / 4);
   ASSIGN_OR_RETURN(loop, EventLoop::make());
-  correlator_alarm.emplace(*loop, clock, [this] { settle(); });
+  loop->set_after_each([this] { end_turn(); });
+  correlator_alarm.emplace(*loop, clock, [] {});  // settling follows every task of the loop
   RETURN_IF_ERROR(watch_signals());
   if (Result<CgroupFs> probed = CgroupFs::probe(config.cgroup_root); probed.has_value()) {
     cgroups = std::move(*probed);
@@ -88,12 +89,14 @@ Result<> Daemon::Impl::start() {
   start_trends();
   start_captures();
   start_ring();
-  sampler = std::make_unique<Sampler>(*loop, *cgroups, clock, config.sampler, [this](const Event& e) { handle(e); });
+  sampler =
+      std::make_unique<Sampler>(*loop, *cgroups, clock, config.sampler, [this](Event e) { queue.push(std::move(e)); });
   start_files();
   start_oomd_watch();
   start_watermark_gate();
   watching_since = clock.now();
   sampler->start();
+  queue.run();
   start_pods();
   start_timers();
   if (is_standing_by()) {
@@ -129,7 +132,7 @@ void Daemon::Impl::start_captures() {
   http = std::make_unique<HttpCapture>(config.http, clock, &capture_memory);
   // A core that is behind does without: the next watermark brings another.
   const auto deliver = [this](auto reading) {
-    return loop->post([this, reading = std::move(reading)] { handle(reading); });
+    return loop->post([this, reading = std::move(reading)] { queue.push(reading); });
   };
   collectors =
       std::make_unique<CollectorWatch>(*http, *http_workers, config.collector, clock, deliver, &capture_memory);
@@ -139,7 +142,7 @@ void Daemon::Impl::start_captures() {
       {CaptureMethod::kLive, live.get(), live_worker.get(), config.live_timeout},
       {CaptureMethod::kHttp, collectors.get(), http_workers.get(), config.http.timeout}};
   scheduler = std::make_unique<CaptureScheduler>(
-      *loop, lanes, *spool, clock, [this](const CaptureFinished& finished) { handle(finished); },
+      *loop, lanes, *spool, clock, [this](CaptureFinished finished) { queue.push(std::move(finished)); },
       config.kubernetes.capture_opt_in);
 }
 
@@ -158,7 +161,8 @@ void Daemon::Impl::start_writer() {
 
 void Daemon::Impl::start_go_heaps() {
   go_heaps = std::make_unique<GoHeaps>(
-      *kernel, clock, capture_memory, config.proc_root, [this](const CaptureFinished& finished) { handle(finished); },
+      *kernel, clock, capture_memory, config.proc_root,
+      [this](CaptureFinished finished) { queue.push(std::move(finished)); },
       [this](const GoProcess& process, const auto& snapshot, MonotonicTime taken) {
         if (trends) trends->add(process, snapshot, taken, ReadingOrigin::kAtKill);
       });
@@ -180,10 +184,7 @@ void Daemon::Impl::start_kernel() {
 
 void Daemon::Impl::start_ring() {
   if (kernel->ring_fd() < 0) return;
-  const auto drain = [this](std::uint32_t) {
-    listen();
-    settle();
-  };
+  const auto drain = [this](std::uint32_t) { listen(); };
   if (Result<WatchId> added = loop->add_fd(kernel->ring_fd(), EPOLLIN, drain); !added.has_value()) {
     log::error("ring buffer: {}", added.error().message);
   }
@@ -192,10 +193,20 @@ void Daemon::Impl::start_ring() {
 // Without a program nothing waits anywhere, and all is heard.
 void Daemon::Impl::listen() {
   const MonotonicTime begun = clock.now();
-  const std::size_t taken = kernel->drain([this](const Event& event) { handle(event); }, kMaxDrain);
-  if (taken == kMaxDrain || is_standing_by()) return;
+  if (drain_ring() == kMaxDrain || is_standing_by()) return;
   heard_at = begun;
   if (is_past_settled) pipeline->heard(begun);  // before, the log may still name what counts tell of
+}
+
+// The ring is a queue as well: its next record is taken when the one before and all that it caused are dealt with,
+// so a cgroup that was made is known, with its names, before the kill in it. Never from within a step.
+std::size_t Daemon::Impl::drain_ring() {
+  queue.run();
+  const auto take = [this](Event event) {
+    queue.push(std::move(event));
+    queue.run();
+  };
+  return kernel->drain(take, kMaxDrain);
 }
 
 void Daemon::Impl::start_files() {
@@ -211,10 +222,7 @@ void Daemon::Impl::start_files() {
   wanted.levels_percent = config.kernel.levels_percent;
   wanted.rearm_percent = config.kernel.rearm_percent;
   wanted.proc_root = config.proc_root;
-  auto made = FileEvents::make(*loop, *cgroups, clock, wanted, [this](const Event& e) {
-    handle(e);
-    settle();
-  });
+  auto made = FileEvents::make(*loop, *cgroups, clock, wanted, [this](Event event) { queue.push(std::move(event)); });
   if (!made.has_value()) return log::error("files rung: {}", made.error().message);
   files = std::move(*made);
   for (const std::string& problem : files->problems()) log::warn("files rung: {}", problem);
@@ -253,20 +261,21 @@ Result<> Daemon::Impl::start_server() {
 }
 
 void Daemon::Impl::start_timers() {
-  (void)loop->add_periodic(kTick, [this] {
-    listen();
-    pipeline->tick(clock.now());
-    go_heaps->tick(*scheduler);
-    if (watermark_gate) watermark_gate->tick();
-    if (is_standing_by()) return collect_losses();
-    if (!lock->is_held()) (void)lock->try_take();  // a directory that took no writes may do so now
-    if (trends) trends->tick(scheduler->in_flight() > 0);
-    live_worker->relieve(clock.now(), config.live_timeout + ReadGate::kPatience);
-    collect_losses();
-    say_findings();
-    settle();
-  });
+  (void)loop->add_periodic(kTick, [this] { tick(); });
   (void)loop->add_periodic(kPublish, [this] { publisher->publish(); });
+}
+
+void Daemon::Impl::tick() {
+  listen();
+  pipeline->tick(clock.now());
+  go_heaps->tick(*scheduler);
+  if (watermark_gate) watermark_gate->tick();
+  collect_losses();
+  if (is_standing_by()) return;
+  if (!lock->is_held()) (void)lock->try_take();  // a directory that took no writes may do so now
+  if (trends) trends->tick(scheduler->in_flight() > 0);
+  live_worker->relieve(clock.now(), config.live_timeout + ReadGate::kPatience);
+  say_findings();
 }
 
 // While kills go on the ring is never empty for long: an end is made of it.
@@ -275,7 +284,7 @@ void Daemon::Impl::drain_to_the_end() {
   const MonotonicTime until = clock.now() + kMaxTime;
   for (std::size_t taken = kMaxDrain; taken == kMaxDrain && clock.now() < until;) {
     heard_at = clock.now();
-    taken = kernel->drain([this](const Event& event) { handle(event); }, kMaxDrain);
+    taken = drain_ring();
   }
 }
 

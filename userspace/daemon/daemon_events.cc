@@ -26,8 +26,8 @@ constexpr Nanoseconds kRecount = std::chrono::milliseconds(600);  // > KillAccou
 
 }  // namespace
 
-// Every event, whatever its source, passes here once, in order.
-void Daemon::Impl::handle(const Event& event) {
+// Every event, whatever its source, passes here once, in order. What is read or decided here goes into the queue.
+void Daemon::Impl::step(const Event& event) {
   if (recorder) recorder->write(event);
   if (sampler) sampler->on_event(event);
   if (files) files->on_event(event);
@@ -53,7 +53,8 @@ void Daemon::Impl::after_watermark(const WatermarkCrossed& crossing) {
   if (crossed.size() >= kMaxCrossed) read_crossed();
 }
 
-void Daemon::Impl::read_crossed() {
+// Those whose memory.stat was read.
+std::set<CgroupId> Daemon::Impl::read_crossed() {
   std::map<CgroupId, bool> readings;  // cgroup -> with memory.stat
   std::set<CgroupId> leaves;
   for (const WatermarkCrossed& crossing : std::exchange(crossed, {})) {
@@ -65,21 +66,26 @@ void Daemon::Impl::read_crossed() {
     if (crossing.leaf_cgroup) readings[crossing.leaf_cgroup] |= may_capture;
   }
   for (const CgroupId leaf : leaves) sampler->read_processes_now(leaf, kMaxProcessesRead);
-  for (const auto& [cgroup, is_detailed] : readings) sampler->sample_now(cgroup, is_detailed);
+  std::set<CgroupId> detailed;
+  for (const auto& [cgroup, is_detailed] : readings) {
+    if (sampler->sample_now(cgroup, is_detailed) && is_detailed) detailed.insert(cgroup);
+  }
+  return detailed;
 }
 
 void Daemon::Impl::after_kill(const OomKill& kill) {
   publisher->request();
   if (!sampler) return;
-  const ProcessState* victim = pipeline->model().find_process(kill.victim);
-  if (trends) trends->judge_at_kill(victim != nullptr ? victim->key : kill.victim);
-  read_crossed();
-  if (pipeline->model().find_process(kill.victim) == nullptr) sampler->read_process_now(kill.victim.pid);
+  const ProcessState* known = pipeline->model().find_process(kill.victim);
+  ProcessKey victim = known != nullptr ? known->key : kill.victim;
+  if (trends) trends->judge_at_kill(victim);
+  const std::set<CgroupId> detailed = read_crossed();
+  if (known == nullptr) victim = sampler->read_process_now(kill.victim.pid).value_or(victim);
   for (const CgroupId cgroup : {kill.owner_cgroup, kill.victim_cgroup}) {
     const CgroupState* state = pipeline->model().find_cgroup(cgroup);
     if (state == nullptr) continue;
     const bool is_fresh = !state->memory_stat.empty() && kill.time - state->memory_stat_at < kStatFresh;
-    sampler->sample_now(cgroup, !is_fresh);
+    sampler->sample_now(cgroup, !is_fresh && !detailed.contains(cgroup));
     if (kill.owner_cgroup == kill.victim_cgroup) break;
   }
   read_sharers(kill);
@@ -87,11 +93,8 @@ void Daemon::Impl::after_kill(const OomKill& kill) {
   (void)loop->add_once(kRecount, [this, cgroup = kill.victim_cgroup] {
     listen();
     sampler->sample_now(cgroup, false);
-    settle();
   });
-  // Last: what this delivers may write the incident, which is to have the readings above.
-  victim = pipeline->model().find_process(kill.victim);
-  go_heaps->on_kill(kill, victim != nullptr ? victim->key : kill.victim);
+  go_heaps->on_kill(kill, victim);
 }
 
 // A pod's limit that its containers filled together: how much each of them holds is asked now, not in ten seconds.
@@ -107,7 +110,7 @@ void Daemon::Impl::after_sample(const MemorySampled& sample) {
   if (const auto reclaim = kernel->reclaim_of(sample.cgroup, sample.time)) {
     const CgroupState* state = pipeline->model().find_cgroup(sample.cgroup);
     const bool is_news = state != nullptr && (!state->reclaim || state->reclaim->calls != reclaim->calls);
-    if (is_news) handle(*reclaim);
+    if (is_news) queue.push(*reclaim);
   }
 }
 
@@ -123,7 +126,6 @@ void Daemon::Impl::after_capture(const CaptureFinished& capture) {
     capture_metrics.duration_seconds.observe(to_seconds(capture.time - capture.started));
     if (capture.sample_count.value_or(0) >= kTrimFromSamples) trim_soon();
   }
-  settle();
 }
 
 // Reading, naming and writing a profile of 20,000 stacks leaves 4 MB of free heap behind, which nobody
@@ -136,9 +138,15 @@ void Daemon::Impl::trim_soon() {
   });
 }
 
-// What events lead to, once a batch of them is in.
+// After every callback of the loop. Cgroups that crossed a level are read first: orders and incidents need that.
+void Daemon::Impl::end_turn() {
+  queue.run();
+  read_crossed();
+  queue.run_and_settle();
+}
+
+// What events lead to, once none waits.
 void Daemon::Impl::settle() {
-  if (!crossed.empty()) read_crossed();
   dispatch_orders();
   write_ready_incidents();
   save_ledger_if_changed();
@@ -204,9 +212,10 @@ void Daemon::Impl::collect_losses() {
   lost[LostStage::kSpool] = spool->dropped();
   lost[LostStage::kLog] = log::dropped_messages();
   if (recorder) lost[LostStage::kRecording] = recorder->dropped();
+  lost[LostStage::kEventQueue] = queue.dropped();
   for (const auto& [stage, total] : lost) {
     if (std::exchange(known_lost[stage], total) != total) {
-      handle(EventsLost{clock.now(), std::string(to_string(stage)), total});
+      queue.push(EventsLost{clock.now(), std::string(to_string(stage)), total});
     }
   }
 }

@@ -132,7 +132,7 @@ void Daemon::Impl::settle_past(const PastReading& reading) {
   is_past_settled = true;
   listen();
   pipeline->tick(clock.now());  // what the counts tell beyond it
-  settle();
+  queue.run_and_settle();
   save_ledger();
 }
 

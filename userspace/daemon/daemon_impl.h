@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@
 #include "daemon/past_reading.h"
 #include "daemon/pipeline.h"
 #include "daemon/snapshot_publisher.h"
+#include "daemon/step_queue.h"
 #include "daemon/watermark_gate.h"
 #include "events/lost_stage.h"
 #include "events/record.h"
@@ -49,6 +51,7 @@ struct Daemon::Impl {
   std::unique_ptr<Recorder> recorder;
   std::unique_ptr<Spool> spool;
   std::unique_ptr<Pipeline> pipeline;
+  StepQueue queue{[this](const Event& event) { step(event); }, [this] { settle(); }};
   std::optional<CgroupFs> cgroups;
   // What all captures of one moment may take. Beside it: the 8 MiB of EvidenceBacklog, the spool's 4 MiB
   // where the disk refuses, and what the daemon takes without any capture.
@@ -104,6 +107,7 @@ struct Daemon::Impl {
   void start_kernel();
   void start_ring();
   void listen();
+  std::size_t drain_ring();
   void start_go_heaps();
   void start_files();
   void start_oomd_watch();
@@ -114,6 +118,7 @@ struct Daemon::Impl {
   void start_timers();
   void flush();
   void drain_to_the_end();
+  void tick();
 
   // daemon_handover.cc
   Result<> open_data_dir();
@@ -143,15 +148,16 @@ struct Daemon::Impl {
   void add_pod_stats(MetricsSnapshot& snapshot) const;
 
   // daemon_events.cc
-  void handle(const Event& event);
+  void step(const Event& event);
   void after_watermark(const WatermarkCrossed& crossing);
-  void read_crossed();
+  std::set<CgroupId> read_crossed();
   void after_kill(const OomKill& kill);
   void read_sharers(const OomKill& kill);
   void after_sample(const MemorySampled& sample);
   void after_exit(const ProcessExit& exit);
   void after_capture(const CaptureFinished& capture);
   void trim_soon();
+  void end_turn();
   void settle();
   void dispatch_orders();
   void write_ready_incidents();

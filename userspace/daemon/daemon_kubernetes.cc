@@ -19,8 +19,7 @@ void Daemon::Impl::start_pods() {
   log::info("pods of node {} from {}", (*target)->node, (*target)->server);
   const auto post = [this](std::vector<Event> events) {
     return loop->post([this, events = std::move(events)] {
-      for (const Event& event : events) handle(event);
-      settle();
+      for (const Event& event : events) queue.push(event);
     });
   };
   // Who cannot be reached is seen at the next scrape, not 5 s later. A full queue: 5 s later.

@@ -47,6 +47,7 @@ constexpr std::array<std::string_view, kLostStages> kNames = {
     "metrics_containers",
     "log",
     "recording",
+    "event_queue",
 };
 static_assert(std::ranges::none_of(kNames, &std::string_view::empty), "a stage without a name");
 

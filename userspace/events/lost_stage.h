@@ -59,9 +59,10 @@ enum class LostStage : std::uint8_t {
   kMetricsContainers,
   kLog,
   kRecording,
+  kEventQueue,
 };
 
-inline constexpr std::size_t kLostStages = static_cast<std::size_t>(LostStage::kRecording) + 1;
+inline constexpr std::size_t kLostStages = static_cast<std::size_t>(LostStage::kEventQueue) + 1;
 
 // Cumulative. What is not in it was not counted here, or is 0.
 using LostCounts = std::map<LostStage, std::uint64_t>;

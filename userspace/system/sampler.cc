@@ -151,7 +151,7 @@ void Sampler::on_event(const Event& event) {
 
 bool Sampler::sample_now(CgroupId cgroup, bool detailed) { return impl_->sample(cgroup, detailed); }
 void Sampler::read_processes_now(CgroupId cgroup, std::size_t max) { impl_->read_processes(cgroup, max); }
-bool Sampler::read_process_now(std::int32_t pid) { return impl_->read_process(pid); }
+std::optional<ProcessKey> Sampler::read_process_now(std::int32_t pid) { return impl_->read_process(pid); }
 void Sampler::rescan() { impl_->rescan(); }
 
 void Sampler::keep_rescanning(Nanoseconds interval) {

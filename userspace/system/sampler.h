@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/event_loop.h"
@@ -48,7 +49,7 @@ class Sampler {
   bool sample_now(CgroupId cgroup, bool detailed);
   // Read the cgroup's processes that were not seen yet and deliver ProcessSeen (at most max).
   void read_processes_now(CgroupId cgroup, std::size_t max);
-  bool read_process_now(std::int32_t pid);
+  std::optional<ProcessKey> read_process_now(std::int32_t pid);
   // Walk the tree and deliver what appeared or vanished (the files rung of cgroup_lifecycle).
   void rescan();
   // Also rescan every `interval` from now on.

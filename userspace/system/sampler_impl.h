@@ -16,8 +16,6 @@
 
 namespace oomw {
 
-// deliver() may come back into any public method (a reading crosses a watermark, which asks for
-// more readings), so no reference or iterator into these tables lives across a delivery.
 struct Sampler::Impl {
   struct Tracked {
     CgroupId parent;
@@ -59,7 +57,7 @@ struct Sampler::Impl {
   // sampler_processes.cc
   void read_later(const ProcessExec& exec);
   void read_if_alive(ProcessKey key);
-  bool read_process(std::int32_t pid);
+  std::optional<ProcessKey> read_process(std::int32_t pid);
   void read_processes(CgroupId id, std::size_t max);
   void read_all_processes();
   [[nodiscard]] CgroupId cgroup_of(std::int32_t pid) const;

@@ -34,15 +34,16 @@ void Sampler::Impl::read_if_alive(ProcessKey key) {
   if (!seen.has(*now_there)) read_process(key.pid);
 }
 
-bool Sampler::Impl::read_process(std::int32_t pid) {
+std::optional<ProcessKey> Sampler::Impl::read_process(std::int32_t pid) {
   auto process = processes.read(pid, clock.now());
-  if (!process.has_value()) return false;
+  if (!process.has_value()) return std::nullopt;
   process->cgroup = cgroup_of(pid);
   // Read by pid, not through the directory that the rest came from: still the same process?
-  if (const auto key = processes.key_of(pid); !key.has_value() || *key != process->process) return false;
+  if (const auto key = processes.key_of(pid); !key.has_value() || *key != process->process) return std::nullopt;
   if (process->process.start_ticks + kSettledTicks <= boot_ticks()) seen.add(process->process);
+  const ProcessKey key = process->process;
   deliver(std::move(*process));
-  return true;
+  return key;
 }
 
 void Sampler::Impl::read_processes(CgroupId id, std::size_t max) {

@@ -142,7 +142,6 @@ void UsageWatch::check(CgroupId id) {
   if (!usage) return unwatch(id);
   update_growth(watched, *usage);
   const auto level = watched.latch.on_usage(*usage, watched.limit_bytes, config_.levels_percent, config_.rearm_percent);
-  // Last: the receiver may come back and change what is watched.
   if (level) deliver_(crossing_of(id, watched, *level));
 }
 

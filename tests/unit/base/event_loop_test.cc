@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -49,6 +50,29 @@ TEST_F(EventLoopTest, posted_tasks_run_in_order) {
   loop->post([this] { loop->stop(); });
   loop->run();
   EXPECT_THAT(order, ElementsAre(0, 1, 2));
+}
+
+TEST_F(EventLoopTest, after_each_task_timer_and_callback_the_hook_runs) {
+  const Pipe pipe;
+  std::vector<std::string> order;
+  loop->set_after_each([&] { order.emplace_back("hook"); });
+  ASSERT_TRUE(loop->add_fd(pipe.read_end.get(), EPOLLIN,
+                           [&](std::uint32_t) {
+                             pipe.take();
+                             order.emplace_back("fd");
+                             loop->stop();
+                           })
+                  .has_value());
+  loop->post([&] { order.emplace_back("first"); });
+  loop->post([&] {
+    order.emplace_back("second");
+    (void)loop->add_once(milliseconds(1), [&] {
+      order.emplace_back("timer");
+      pipe.put();
+    });
+  });
+  loop->run();
+  EXPECT_THAT(order, ElementsAre("first", "hook", "second", "hook", "timer", "hook", "fd", "hook"));
 }
 
 TEST_F(EventLoopTest, post_from_another_thread_wakes_the_loop) {
