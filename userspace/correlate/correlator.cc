@@ -24,6 +24,19 @@ bool fill(std::optional<T>& target, const std::optional<T>& source) {
   return true;
 }
 
+// For a further victim of a decision: below fentry its owner is found by counters, and those fall as soon as the first
+// victim's memory goes.
+void take_owner(const OomKill& chosen, OomKill& kill) {
+  if (kill.owner_exact || !chosen.owner_known) return;
+  if (kill.owner_known && kill.owner_cgroup == chosen.owner_cgroup) return;
+  kill.owner_cgroup = chosen.owner_cgroup;
+  kill.owner_known = chosen.owner_known;
+  kill.owner_exact = chosen.owner_exact;
+  kill.is_node_wide_said = chosen.is_node_wide_said;
+  kill.owner_limit_bytes = chosen.owner_limit_bytes;
+  kill.owner_usage_bytes.reset();  // at that moment, not at this one
+}
+
 // Windows end together: after a storm each would cost a wake-up, 160 us of the daemon's CPU.
 constexpr Nanoseconds kRound = std::chrono::seconds(1);
 
@@ -33,39 +46,42 @@ Correlator::Correlator(CorrelatorConfig config)
     : config_(config), captures_(config.capture_lookback, config.max_remembered) {}
 
 void Correlator::apply(const Event& event, const MemoryModel& model) {
-  if (const auto* kill = std::get_if<OomKill>(&event)) return on_kill(*kill, model);
+  if (const auto* kill = std::get_if<OomKill>(&event)) return take(resolve(*kill, model), model);
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) return on_capture(*capture, model);
   if (const auto* reading = std::get_if<CollectorSampled>(&event)) return collectors_.add(*reading);
   if (const auto* trend = std::get_if<TrendJudged>(&event)) return on_trend(*trend);
   if (open_.size() != 0) on_context(event, model);
 }
 
-bool Correlator::is_new_victim(const OomKill& kill) const { return !seen_victims_.contains(kill.victim, kill.time); }
-
-OomKill Correlator::with_owner_of_decision(OomKill kill, const MemoryModel& model) {
-  if (kill.owner_exact || seen_victims_.contains(kill.victim, kill.time)) return kill;
-  const OpenIncident* open = find_decision(kill, model);
-  if (open == nullptr) return kill;
-  const OomKill& chosen = open->evidence.chosen();
-  if (!chosen.owner_known || (kill.owner_cgroup == chosen.owner_cgroup && kill.owner_known)) return kill;
-  kill.owner_cgroup = chosen.owner_cgroup;
-  kill.owner_known = chosen.owner_known;
-  kill.owner_exact = chosen.owner_exact;
-  kill.is_node_wide_said = chosen.is_node_wide_said;
-  kill.owner_limit_bytes = chosen.owner_limit_bytes;
-  kill.owner_usage_bytes.reset();  // at that moment, not at this one
-  return kill;
+ResolvedKill Correlator::resolve(OomKill kill, const MemoryModel& model) {
+  kill = completed(std::move(kill), model);
+  if (seen_victims_.contains(kill.victim, kill.time)) {
+    ResolvedKill again;
+    again.report = ResolvedKill::Report::kAgain;
+    again.incident = open_.of_victim(kill.victim.pid);
+    again.kill = std::move(kill);
+    return again;
+  }
+  OpenIncident* decision = find_decision(kill, model);
+  if (decision != nullptr) take_owner(decision->evidence.chosen(), kill);
+  OpenIncident* nameless = lacking_this_name(kill);
+  ResolvedKill resolved = resolved_by_model(std::move(kill), model);
+  resolved.incident = nameless != nullptr ? nameless : decision;
+  if (nameless != nullptr) resolved.report = ResolvedKill::Report::kLate;
+  return resolved;
 }
 
-void Correlator::on_kill(const OomKill& kill, const MemoryModel& model) {
-  if (!seen_victims_.add(kill.victim, kill.time)) return complete_victim(kill);
-  if (OpenIncident* open = lacking_this_name(kill, model)) {
-    open_.name_victim(*open, kill, model);
+void Correlator::take(const ResolvedKill& resolved, const MemoryModel& model) {
+  const OomKill& kill = resolved.kill;
+  OpenIncident* open = resolved.incident;
+  if (!seen_victims_.add(kill.victim, kill.time)) return complete_victim(open, kill);
+  if (resolved.report == ResolvedKill::Report::kLate) {
+    open_.name_victim(*open, resolved, model);
     return reschedule(*open, kill.time);
   }
-  if (OpenIncident* open = find_decision(kill, model)) return join(*open, kill);
+  if (open != nullptr) return join(*open, kill);
   ++decisions_;
-  KillEvidence evidence = evidence_of(kill, model);
+  KillEvidence evidence = evidence_of(resolved, model);
   if (open_.count_at(evidence.owner, evidence.container) >= config_.max_open_per_place) {
     ++merged_kills_;
     return join(open_.merge_decision(kill, evidence.owner, evidence.container), kill);
@@ -92,14 +108,10 @@ void Correlator::open_decision(KillEvidence evidence) {
   open_.schedule(open, due_of(open));
 }
 
-bool Correlator::is_late_report(const OomKill& kill, const MemoryModel& model) {
-  return is_new_victim(kill) && lacking_this_name(kill, model) != nullptr;
-}
-
 // A further kill there that is taken for the late report is not lost: the kernel counts it, and then it
 // is the one that nobody named.
-OpenIncident* Correlator::lacking_this_name(const OomKill& kill, const MemoryModel& model) {
-  OpenIncident* open = open_.that_lacks_a_name(model.cgroup_of(kill));
+OpenIncident* Correlator::lacking_this_name(const OomKill& kill) {
+  OpenIncident* open = open_.that_lacks_a_name(kill.victim_cgroup);
   if (open == nullptr || !open->evidence.counted) return nullptr;
   const UnobservedKills& counted = *open->evidence.counted;
   if (counted.unwatched && kill.time > counted.until) return nullptr;  // it was before anybody watched
@@ -163,8 +175,7 @@ void Correlator::make_room() {
 
 // A second source may know what the first did not (the kernel log has the rss split that
 // mark_victim(int pid) lacks).
-void Correlator::complete_victim(const OomKill& again) {
-  OpenIncident* open = open_.of_victim(again.victim.pid);
+void Correlator::complete_victim(OpenIncident* open, const OomKill& again) {
   if (open == nullptr) return;
   std::vector<OomKill>& kills = open->evidence.kills;
   const auto known = std::find_if(kills.begin(), kills.end(),

@@ -11,6 +11,7 @@
 #include "correlate/collector_memory.h"
 #include "correlate/incident_builder.h"
 #include "correlate/open_incidents.h"
+#include "correlate/resolved_kill.h"
 #include "events/event.h"
 #include "incident/incident.h"
 #include "model/memory_model.h"
@@ -61,14 +62,16 @@ struct CorrelatorConfig {
 class Correlator {
  public:
   explicit Correlator(CorrelatorConfig config);
-  // After model.apply(event).
+  // After model.apply(event). A kill is resolved first.
   void apply(const Event& event, const MemoryModel& model);
+  // All that anybody asks about the report of a kill, before it is applied anywhere.
+  [[nodiscard]] ResolvedKill resolve(OomKill kill, const MemoryModel& model);
+  // After model.apply(resolved.kill), with nothing in between.
+  void take(const ResolvedKill& resolved, const MemoryModel& model);
   // What Kubernetes says otherwise about a kill, if its incident still takes in news.
   void on_status(const StatusFinding& finding, MonotonicTime now);
   // unplaced: kills told of in that time without a cgroup, any of which it may be.
   void on_unobserved(const UnobservedKills& kills, const std::vector<OomKill>& unplaced, const MemoryModel& model);
-  // The kernel's count told of it before, and it was counted.
-  [[nodiscard]] bool is_late_report(const OomKill& kill, const MemoryModel& model);
   // Where a kill that was told without its cgroup belongs, if one incident alone still lacks a name.
   [[nodiscard]] CgroupId only_place_that_lacks_a_name() const { return open_.only_place_that_lacks_a_name(); }
   // A kill whose incident an earlier run has written: a further report of it is no news.
@@ -78,10 +81,6 @@ class Correlator {
                                                  std::int64_t wall_offset_ns);
   // When take_ready() will have something; nullopt = nothing open.
   [[nodiscard]] std::optional<MonotonicTime> next_due() const;
-  [[nodiscard]] bool is_new_victim(const OomKill& kill) const;  // before apply(): first report?
-  // A further victim of a decision whose owner was told better with an earlier one: below fentry
-  // it is found by counters, and those fall as soon as the first victim's memory goes.
-  [[nodiscard]] OomKill with_owner_of_decision(OomKill kill, const MemoryModel& model);
 
   [[nodiscard]] std::uint64_t decisions() const { return decisions_; }        // that kills were told of
   [[nodiscard]] std::uint64_t merged_kills() const { return merged_kills_; }  // into another's incident
@@ -97,9 +96,8 @@ class Correlator {
   // A group kill of thousands goes on for long; the incident is written meanwhile and amended.
   static constexpr int kMaxSettles = 4;
 
-  void on_kill(const OomKill& kill, const MemoryModel& model);
   void open_decision(KillEvidence evidence);
-  [[nodiscard]] OpenIncident* lacking_this_name(const OomKill& kill, const MemoryModel& model);
+  [[nodiscard]] OpenIncident* lacking_this_name(const OomKill& kill);
   void on_capture(const CaptureFinished& capture, const MemoryModel& model);
   void on_context(const Event& event, const MemoryModel& model);
   void on_pod(const PodSeen& pod, const MemoryModel& model);
@@ -109,7 +107,7 @@ class Correlator {
   void on_process(const ProcessSeen& seen);
   template <typename IsNews>
   void amend_those_about(CgroupId cgroup, MonotonicTime now, IsNews is_news);
-  void complete_victim(const OomKill& again);
+  void complete_victim(OpenIncident* open, const OomKill& again);
   void join(OpenIncident& open, const OomKill& kill);
   void reschedule(OpenIncident& open, MonotonicTime now);
   void amend_soon(OpenIncident& open, MonotonicTime now);

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "model/limit_scope.h"
-
 namespace oomw {
 
 namespace {
@@ -81,9 +79,9 @@ void KillEvidence::add(const OomKill& kill) {
   }
 }
 
-void KillEvidence::name_one(const OomKill& kill, const MemoryModel& model) {
+void KillEvidence::name_one(const ResolvedKill& late, const MemoryModel& model) {
   if (kills.empty()) {
-    const KillEvidence told = evidence_of(kill, model);
+    const KillEvidence told = evidence_of(late, model);
     owner = told.owner;
     scope = told.scope;
     sharers = told.sharers;
@@ -95,7 +93,7 @@ void KillEvidence::name_one(const OomKill& kill, const MemoryModel& model) {
     limit_change = told.limit_change;
   }
   --unnamed;
-  add(kill);
+  add(late.kill);
 }
 
 bool KillEvidence::learn(const PodFacts& later) {
@@ -117,22 +115,22 @@ bool KillEvidence::apply(const StatusFinding& finding) {
   return true;
 }
 
-KillEvidence evidence_of(const OomKill& first, const MemoryModel& model) {
+KillEvidence evidence_of(const ResolvedKill& first, const MemoryModel& model) {
+  const OomKill& kill = first.kill;
   KillEvidence evidence;
-  evidence.kills.push_back(first);
-  evidence.first = evidence.last = first.time;
-  evidence.victim_cgroup = model.cgroup_of(first);
-  evidence.group = first.group;
-  const CgroupState* container = model.container_of(evidence.victim_cgroup);
-  evidence.container = container != nullptr ? container->id : evidence.victim_cgroup;
-  evidence.unwatched = first.unwatched;
+  evidence.kills.push_back(kill);
+  evidence.first = evidence.last = kill.time;
+  evidence.victim_cgroup = kill.victim_cgroup;
+  evidence.group = kill.group;
+  evidence.container = first.container;
+  evidence.unwatched = kill.unwatched;
   if (const ContainerIdentity* who = model.identity_of(evidence.container)) {
     evidence.pod = model.pods().facts_of(*who);
     evidence.is_in_pod = evidence.pod || !who->pod_uid.empty() || !who->pod_name.empty();
   }
-  evidence.container_created = creation_of(evidence.container, first, model);
+  evidence.container_created = creation_of(evidence.container, kill, model);
   evidence.lost = model.lost();
-  take_place(evidence, place_of_limit(first, model), model);
+  take_place(evidence, first.place, model);
   take_figures(evidence, model);
   return evidence;
 }
@@ -143,7 +141,7 @@ KillEvidence evidence_of(const UnobservedKills& counted, const std::vector<OomKi
   nobody.time = counted.until;
   nobody.victim_cgroup = counted.cgroup;
   nobody.unwatched = counted.unwatched;
-  KillEvidence evidence = evidence_of(nobody, model);
+  KillEvidence evidence = evidence_of(resolved_by_model(nobody, model), model);
   evidence.kills.clear();
   forget_place(evidence);
   evidence.nobody = nobody;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "correlate/resolved_kill.h"
 #include "events/event.h"
 #include "model/kill_accounting.h"
 #include "model/memory_model.h"
@@ -69,7 +70,7 @@ struct KillEvidence {
   // A further victim.
   void add(const OomKill& kill);
   // A late report of one that was only counted.
-  void name_one(const OomKill& kill, const MemoryModel& model);
+  void name_one(const ResolvedKill& late, const MemoryModel& model);
   // A status that came after the kill. True if it tells something new of this run or its pod.
   bool learn(const PodFacts& later);
   // A claim about this kill, or its withdrawal. False: nothing to take back.
@@ -80,7 +81,8 @@ struct KillEvidence {
   OomKill nobody;  // only where `counted`
 };
 
-[[nodiscard]] KillEvidence evidence_of(const OomKill& first, const MemoryModel& model);
+// After model.apply(first.kill).
+[[nodiscard]] KillEvidence evidence_of(const ResolvedKill& first, const MemoryModel& model);
 [[nodiscard]] KillEvidence evidence_of(const UnobservedKills& counted, const std::vector<OomKill>& unplaced,
                                        const MemoryModel& model);
 

@@ -72,11 +72,11 @@ CgroupId OpenIncidents::only_place_that_lacks_a_name() const {
   return nameless_.size() == 1 ? nameless_.begin()->second : CgroupId{};
 }
 
-void OpenIncidents::name_victim(OpenIncident& incident, const OomKill& kill, const MemoryModel& model) {
+void OpenIncidents::name_victim(OpenIncident& incident, const ResolvedKill& late, const MemoryModel& model) {
   unindex_places(incident);
-  incident.evidence.name_one(kill, model);
+  incident.evidence.name_one(late, model);
   index_places(incident);
-  index_victim(incident, kill);
+  index_victim(incident, late.kill);
   if (incident.evidence.unnamed == 0) nameless_.erase(incident.number);
 }
 

@@ -50,7 +50,7 @@ class OpenIncidents {
   [[nodiscard]] OpenIncident* that_lacks_a_name(CgroupId victim_cgroup);
   // Where a victim lived whom nobody named, if there is but one such incident.
   [[nodiscard]] CgroupId only_place_that_lacks_a_name() const;
-  void name_victim(OpenIncident& incident, const OomKill& kill, const MemoryModel& model);
+  void name_victim(OpenIncident& incident, const ResolvedKill& late, const MemoryModel& model);
   void rest(OpenIncident& incident);
   void close(OpenIncident& incident);
 

@@ -29,14 +29,17 @@ constexpr Nanoseconds kRecount = std::chrono::milliseconds(600);  // > KillAccou
 // Every event, whatever its source, passes here once, in order. What is read or decided here goes into the queue.
 void Daemon::Impl::step(const Event& event) {
   if (recorder) recorder->write(event);
-  if (sampler) sampler->on_event(event);
+  sampler->on_event(event);
   if (files) files->on_event(event);
   if (oomd) oomd->on_event(event);
   if (watermark_gate) watermark_gate->on_event(event);
-  pipeline->apply(event);
+  if (const auto* kill = std::get_if<OomKill>(&event)) {
+    after_kill(pipeline->apply(*kill, {}));
+  } else {
+    pipeline->apply(event);
+  }
   if (options.on_event && !is_standing_by()) options.on_event(event);
   if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) after_watermark(*crossing);
-  if (const auto* kill = std::get_if<OomKill>(&event)) after_kill(*kill);
   if (const auto* sample = std::get_if<MemorySampled>(&event)) after_sample(*sample);
   if (const auto* exec = std::get_if<ProcessExec>(&event)) go_heaps->on_exec(*exec);
   if (const auto* seen = std::get_if<ProcessSeen>(&event)) go_heaps->on_seen(*seen);
@@ -73,14 +76,15 @@ std::set<CgroupId> Daemon::Impl::read_crossed() {
   return detailed;
 }
 
-void Daemon::Impl::after_kill(const OomKill& kill) {
+void Daemon::Impl::after_kill(const ResolvedKill& resolved) {
+  const OomKill& kill = resolved.kill;
+  ProcessKey victim = kill.victim;
   publisher->request();
-  if (!sampler) return;
-  const ProcessState* known = pipeline->model().find_process(kill.victim);
-  ProcessKey victim = known != nullptr ? known->key : kill.victim;
   if (trends) trends->judge_at_kill(victim);
   const std::set<CgroupId> detailed = read_crossed();
-  if (known == nullptr) victim = sampler->read_process_now(kill.victim.pid).value_or(victim);
+  if (pipeline->model().find_process(victim) == nullptr) {
+    victim = sampler->read_process_now(victim.pid).value_or(victim);
+  }
   for (const CgroupId cgroup : {kill.owner_cgroup, kill.victim_cgroup}) {
     const CgroupState* state = pipeline->model().find_cgroup(cgroup);
     if (state == nullptr) continue;
@@ -88,7 +92,7 @@ void Daemon::Impl::after_kill(const OomKill& kill) {
     sampler->sample_now(cgroup, !is_fresh && !detailed.contains(cgroup));
     if (kill.owner_cgroup == kill.victim_cgroup) break;
   }
-  read_sharers(kill);
+  read_sharers(resolved.place);
   // Once more after the grace, so that the kernel's own count is compared while the cgroup lives.
   (void)loop->add_once(kRecount, [this, cgroup = kill.victim_cgroup] {
     listen();
@@ -98,8 +102,7 @@ void Daemon::Impl::after_kill(const OomKill& kill) {
 }
 
 // A pod's limit that its containers filled together: how much each of them holds is asked now, not in ten seconds.
-void Daemon::Impl::read_sharers(const OomKill& kill) {
-  const LimitPlace place = place_of_limit(kill, pipeline->model());
+void Daemon::Impl::read_sharers(const LimitPlace& place) {
   if (place.scope != LimitScope::kPod) return;
   for (std::size_t i = 1; i < std::min(place.sharers.size(), kMaxSharersRead); ++i) {
     sampler->sample_now(place.sharers[i], false);

@@ -151,8 +151,8 @@ struct Daemon::Impl {
   void step(const Event& event);
   void after_watermark(const WatermarkCrossed& crossing);
   std::set<CgroupId> read_crossed();
-  void after_kill(const OomKill& kill);
-  void read_sharers(const OomKill& kill);
+  void after_kill(const ResolvedKill& resolved);
+  void read_sharers(const LimitPlace& place);
   void after_sample(const MemorySampled& sample);
   void after_exit(const ProcessExit& exit);
   void after_capture(const CaptureFinished& capture);

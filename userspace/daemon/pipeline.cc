@@ -71,7 +71,10 @@ std::vector<OomKill> Pipeline::take_over(std::optional<LedgerState> restored, Mo
 }
 
 void Pipeline::apply(const Event& event) {
-  if (const auto* kill = std::get_if<OomKill>(&event)) return on_kill(*kill);
+  if (const auto* kill = std::get_if<OomKill>(&event)) {
+    apply(*kill, {});
+    return;
+  }
   model_.apply(event);
   correlator_.apply(event, model_);
   if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) {
@@ -99,19 +102,6 @@ void Pipeline::add_findings(std::vector<StatusFinding> findings, MonotonicTime n
   }
 }
 
-// mark_victim(int pid) and the kernel log know less than the model does. Of a kill long ago the pid may be
-// another's by now.
-OomKill Pipeline::completed(OomKill kill) const {
-  if (kill.unwatched) return kill;
-  const ProcessState* process = model_.find_process(kill.victim);
-  if (process == nullptr) return kill;
-  if (kill.victim.start_ticks == 0) kill.victim.start_ticks = process->key.start_ticks;
-  if (!kill.victim_cgroup) kill.victim_cgroup = process->cgroup;
-  if (!kill.victim_uid) kill.victim_uid = process->uid;
-  if (kill.victim_comm.empty()) kill.victim_comm = process->comm;
-  return kill;
-}
-
 // A cgroup of a few milliseconds may die before it is identified, and what a pod's own cgroup holds beside its
 // containers never is: its path says all the same whose it was.
 void Pipeline::identify_by_path(CgroupId cgroup, MonotonicTime now) {
@@ -123,12 +113,19 @@ void Pipeline::identify_by_path(CgroupId cgroup, MonotonicTime now) {
   if (identity && !identity->pod_uid.empty()) apply(ContainerIdentified{now, cgroup, std::move(*identity), false});
 }
 
-void Pipeline::on_kill(OomKill kill) {
-  kill = completed(std::move(kill));
-  if (is_standing_by_) return hold(std::move(kill));
-  identify_by_path(model_.cgroup_of(kill), kill.time);
-  if (model_.cgroup_of(kill) || !correlator_.is_new_victim(kill)) return take_kill(std::move(kill));
-  if (auto pushed_out = unplaced_.add(std::move(kill))) take_unplaced(std::move(*pushed_out));
+ResolvedKill Pipeline::apply(OomKill kill, KillBefore before) {
+  kill = completed(std::move(kill), model_);
+  if (!is_standing_by_) identify_by_path(kill.victim_cgroup, kill.time);
+  ResolvedKill resolved = correlator_.resolve(std::move(kill), model_);
+  const bool is_known = resolved.report == ResolvedKill::Report::kAgain || before.is_counted || before.is_written;
+  if (is_standing_by_) {
+    hold(resolved.kill);
+  } else if (resolved.kill.victim_cgroup || is_known) {
+    take(resolved, before);
+  } else if (auto pushed_out = unplaced_.add(resolved.kill)) {
+    take_unplaced(std::move(*pushed_out));
+  }
+  return resolved;
 }
 
 void Pipeline::hold(OomKill kill) {
@@ -139,49 +136,53 @@ void Pipeline::hold(OomKill kill) {
   held_.push_back(std::move(kill));
 }
 
-void Pipeline::apply(const OomKill& kill, KillBefore before) {
-  if (!before.is_counted && !before.is_written) return on_kill(kill);
-  take_kill(completed(kill), before);
-}
-
 // No count rose for it: maybe one did before, and it is the late report of that.
 void Pipeline::take_unplaced(OomKill kill) {
   OomKill placed = kill;
   placed.victim_cgroup = correlator_.only_place_that_lacks_a_name();
-  const bool is_late = placed.victim_cgroup && correlator_.is_late_report(placed, model_);
-  take_kill(is_late ? std::move(placed) : std::move(kill));
+  if (placed.victim_cgroup) {
+    const ResolvedKill late = correlator_.resolve(std::move(placed), model_);
+    if (late.report == ResolvedKill::Report::kLate) return take(late);
+  }
+  take(correlator_.resolve(std::move(kill), model_));
 }
 
-void Pipeline::take_kill(OomKill kill, KillBefore before) {
-  kill = correlator_.with_owner_of_decision(std::move(kill), model_);
-  const bool is_new = correlator_.is_new_victim(kill);
-  if (is_new && !before.is_counted && !correlator_.is_late_report(kill, model_)) {
-    count(kill);
+void Pipeline::take(const ResolvedKill& resolved, KillBefore before) {
+  const OomKill& kill = resolved.kill;
+  const bool is_first = resolved.report == ResolvedKill::Report::kFirst;
+  const bool is_again = resolved.report == ResolvedKill::Report::kAgain;
+  if (is_first && !before.is_counted) {
+    count(resolved);
     accounting_.on_kill_seen(kill.victim_cgroup, kill.time);
   }
-  if (is_new) {
-    heard_kills_.add({kill.victim.pid, kill.time, before.is_written});
-    judge_kill(kill);
-  }
+  if (!is_again) remember(resolved, before.is_written);
   if (before.is_written) return correlator_.pass_over(kill);
-  const std::uint64_t decisions = correlator_.decisions();
-  model_.apply(kill);
-  correlator_.apply(kill, model_);
+  correlate(resolved);
   // The kernel kills the one it chose, then the whole group, that one again: see KillAccounting.
-  const bool is_chosen_of_group = kill.group && correlator_.decisions() != decisions;
-  const bool is_told_again = !is_new && (kill.group || kill.source == "kmsg");
+  const bool is_chosen_of_group = kill.group && is_first && resolved.incident == nullptr;
+  const bool is_told_again = is_again && (kill.group || kill.source == "kmsg");
   if (is_chosen_of_group || is_told_again) accounting_.allow_second_count(kill.victim_cgroup);
 }
 
-void Pipeline::count(const OomKill& kill) {
-  ledger_.add(labels_of(kill, model_));
+void Pipeline::count(const ResolvedKill& resolved, std::uint64_t kills) {
+  ledger_.add(resolved.labels, kills);
   ++ledger_version_;
-  if (kill.unwatched) ++kills_seen_afterwards_;
+  if (resolved.kill.unwatched) kills_seen_afterwards_ += kills;
+}
+
+void Pipeline::remember(const ResolvedKill& resolved, bool is_written) {
+  heard_kills_.add({resolved.kill.victim.pid, resolved.kill.time, is_written});
+  judge_kill(resolved);
 }
 
 // Status of a time when nobody watched is not compared with anything.
-void Pipeline::judge_kill(const OomKill& kill) {
-  if (!kill.unwatched) judge_.on_kill(kill, model_);
+void Pipeline::judge_kill(const ResolvedKill& resolved) {
+  if (!resolved.kill.unwatched) judge_.on_kill(resolved.kill, model_.find_cgroup(resolved.container));
+}
+
+void Pipeline::correlate(const ResolvedKill& resolved) {
+  if (resolved.report != ResolvedKill::Report::kAgain) model_.apply(resolved.kill);
+  correlator_.take(resolved, model_);
 }
 
 // Times in an incident are wall time; kTogether is more than the clock is stepped or slewed in its making.
@@ -244,31 +245,22 @@ void Pipeline::on_unobserved(UnobservedKills unobserved, bool is_alone) {
   UnplacedKills::Match told = unplaced_.take_for(unobserved, is_alone);
   if (told.kill) {
     told.kill->victim_cgroup = unobserved.cgroup;
-    count(*told.kill);
-    heard_kills_.add({told.kill->victim.pid, told.kill->time, false});
-    judge_kill(*told.kill);
-    model_.apply(*told.kill);
-    correlator_.apply(*told.kill, model_);
-    return;
+    const ResolvedKill resolved = correlator_.resolve(std::move(*told.kill), model_);
+    count(resolved);
+    remember(resolved, false);
+    return correlate(resolved);
   }
   OomKill stand_in;
   stand_in.time = unobserved.until;
   stand_in.victim_cgroup = unobserved.cgroup;
   if (unobserved.unwatched) stand_in.unwatched = unobserved.unwatched;
   identify_by_path(unobserved.cgroup, unobserved.until);
-  count_unobserved(stand_in, unobserved.kills);
-  judge_kill(stand_in);
+  ResolvedKill resolved = resolved_by_model(std::move(stand_in), model_);
+  resolved.labels.scope = to_string(LimitScope::kUnknown);
+  count(resolved, unobserved.kills);
+  unobserved_kills_ += unobserved.kills;
+  judge_kill(resolved);
   correlator_.on_unobserved(unobserved, told.any_of, model_);
-}
-
-// It is in the counter, with the scope that is known of it: none.
-void Pipeline::count_unobserved(const OomKill& stand_in, std::uint64_t kills) {
-  KillLabels labels = labels_of(stand_in, model_);
-  labels.scope = "unknown";
-  ledger_.add(labels, kills);
-  unobserved_kills_ += kills;
-  if (stand_in.unwatched) kills_seen_afterwards_ += kills;
-  ++ledger_version_;
 }
 
 void Pipeline::judge(const WatermarkCrossed& crossing) {

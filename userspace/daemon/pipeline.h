@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "correlate/correlator.h"
+#include "correlate/resolved_kill.h"
 #include "correlate/unplaced_kills.h"
 #include "events/event.h"
 #include "model/kill_accounting.h"
@@ -66,7 +67,8 @@ class Pipeline {
   [[nodiscard]] std::vector<OomKill> take_over(std::optional<LedgerState> restored, MonotonicTime now);
 
   void apply(const Event& event);
-  void apply(const OomKill& kill, KillBefore before);
+  // A kill is understood once, here; what it was resolved to is for whoever acts on it.
+  ResolvedKill apply(OomKill kill, KillBefore before);
   // An incident is on disk; wall_offset_ns as for take_incidents().
   void on_written(const Incident& incident, std::int64_t wall_offset_ns);
   // Every event up to `until` has been applied. Until then a kill that the kernel counts may still
@@ -109,24 +111,23 @@ class Pipeline {
   }
 
  private:
-  void on_kill(OomKill kill);
   void hold(OomKill kill);
-  void take_kill(OomKill kill, KillBefore before = {});
+  void take(const ResolvedKill& resolved, KillBefore before = {});
   void take_unplaced(OomKill kill);
   void identify_by_path(CgroupId cgroup, MonotonicTime now);
-  void count(const OomKill& kill);
-  void judge_kill(const OomKill& kill);
+  void count(const ResolvedKill& resolved, std::uint64_t kills = 1);
+  void remember(const ResolvedKill& resolved, bool is_written);
+  void judge_kill(const ResolvedKill& resolved);
+  void correlate(const ResolvedKill& resolved);
   void on_sample(const MemorySampled& sample);
   void on_removed(const CgroupRemoved& removed);
   void settle_removed_before(MonotonicTime until);
   void settle_removed(CgroupId cgroup);
   // is_alone: no other count rose at that time.
   void on_unobserved(UnobservedKills unobserved, bool is_alone = true);
-  void count_unobserved(const OomKill& stand_in, std::uint64_t kills);
   void judge(const WatermarkCrossed& crossing);
   void order(TriggerDecision decision, WatermarkCrossed crossing);
   void add_findings(std::vector<StatusFinding> findings, MonotonicTime now);
-  [[nodiscard]] OomKill completed(OomKill kill) const;
 
   MemoryModel model_;
   TriggerPolicy triggers_;

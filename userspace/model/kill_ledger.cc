@@ -2,7 +2,6 @@
 #include "model/kill_ledger.h"
 
 #include "base/text.h"
-#include "model/limit_scope.h"
 
 namespace oomw {
 
@@ -33,11 +32,14 @@ std::string container_label(const CgroupState& state) {
 }  // namespace
 
 KillLabels labels_of(const OomKill& kill, const MemoryModel& model) {
-  const CgroupId victim = model.cgroup_of(kill);
+  return labels_of(model.cgroup_of(kill), place_of_limit(kill, model).scope, model);
+}
+
+KillLabels labels_of(CgroupId victim, LimitScope scope, const MemoryModel& model) {
   const CgroupState* state = model.container_of(victim);
   if (state == nullptr) state = model.find_cgroup(victim);
   KillLabels labels;
-  labels.scope = scope_of(kill, model);
+  labels.scope = to_string(scope);
   labels.container = "_unknown";
   if (state == nullptr) return labels;
   labels.k8s_namespace = state->identity.pod_namespace;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "events/event.h"
+#include "model/limit_scope.h"
 #include "model/memory_model.h"
 
 namespace oomw {
@@ -21,6 +22,7 @@ struct KillLabels {
   friend auto operator<=>(const KillLabels&, const KillLabels&) = default;
 };
 
+[[nodiscard]] KillLabels labels_of(CgroupId victim, LimitScope scope, const MemoryModel& model);
 [[nodiscard]] KillLabels labels_of(const OomKill& kill, const MemoryModel& model);
 
 // Kills per label set, since ever: outlives containers and, through LedgerFile, the daemon.

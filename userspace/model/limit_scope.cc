@@ -146,10 +146,6 @@ LimitPlace place_of_limit(const OomKill& kill, const MemoryModel& model) {
   return place_above(owner, container, kill, model);
 }
 
-std::string_view scope_of(const OomKill& kill, const MemoryModel& model) {
-  return to_string(place_of_limit(kill, model).scope);
-}
-
 CgroupId counted_for(CgroupId limited, MonotonicTime at, const MemoryModel& model) {
   if (!is_pods_own(model.find_cgroup(limited))) return limited;
   const std::vector<CgroupId> containers = containers_of(limited, CgroupId{}, at, model);

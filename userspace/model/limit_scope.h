@@ -37,7 +37,6 @@ struct LimitPlace {
 // A pod's cgroup is the one right above the container whose path names a pod and no container. So directories that a
 // workload makes below its own container never make its pod another one.
 [[nodiscard]] LimitPlace place_of_limit(const OomKill& kill, const MemoryModel& model);
-[[nodiscard]] std::string_view scope_of(const OomKill& kill, const MemoryModel& model);
 // As reported, else the limit nearest to full above the victim; none = the node, or not known.
 [[nodiscard]] CgroupId limit_owner_of(const OomKill& kill, const MemoryModel& model);
 

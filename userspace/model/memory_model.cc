@@ -47,8 +47,6 @@ void MemoryModel::apply(const Event& event) {
 }
 
 void MemoryModel::on(const OomKill& e) {
-  if (!victims_.add(e.victim, e.time)) return;
-  if (CgroupState* state = cgroup_for(cgroup_of(e))) ++state->kills_seen;
   if (!e.owner_cgroup || !e.owner_usage_bytes) return;
   if (CgroupState* owner = cgroup_for(e.owner_cgroup)) {
     note_usage(*owner, e.time, *e.owner_usage_bytes, e.owner_limit_bytes);

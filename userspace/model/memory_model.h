@@ -15,7 +15,6 @@
 #include "model/pod_table.h"
 #include "model/process_table.h"
 #include "model/series.h"
-#include "model/victim_set.h"
 
 namespace oomw {
 
@@ -53,7 +52,6 @@ struct CgroupState {
   std::vector<WatermarkCrossed> watermarks;
   std::optional<ReclaimSampled> reclaim;  // newest totals
 
-  std::uint64_t kills_seen = 0;  // victims in this very cgroup that we saw marked
   std::optional<MonotonicTime> removed_at;
 
   static constexpr std::size_t kMaxWatermarks = 24;
@@ -156,7 +154,6 @@ class MemoryModel {
   std::deque<std::pair<MonotonicTime, CgroupId>> removed_;  // for expire()
   ProcessTable processes_;
   PodTable pods_;
-  VictimSet victims_;
   std::map<std::string, std::uint64_t> lost_;
   std::uint64_t dropped_ = 0;
 };

@@ -16,9 +16,8 @@ std::string end_text(const PodTermination& end) {
 
 }  // namespace
 
-void StatusJudge::on_kill(const OomKill& kill, const MemoryModel& model) {
+void StatusJudge::on_kill(const OomKill& kill, const CgroupState* container) {
   if (!begun_) begun_ = kill.time;
-  const CgroupState* container = model.container_of(model.cgroup_of(kill));
   if (container == nullptr || container->identity.pod_uid.empty() || container->identity.id.empty()) return;
   remember(container->identity.id, {kill.time, kill.victim, container->id});
 }

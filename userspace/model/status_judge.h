@@ -43,7 +43,7 @@ class StatusJudge {
   // < CorrelatorConfig::amend_statuses, so that the claim and its withdrawal still reach the incident.
   static constexpr Nanoseconds kWindow = std::chrono::seconds(35);
 
-  void on_kill(const OomKill& kill, const MemoryModel& model);  // once for each victim
+  void on_kill(const OomKill& kill, const CgroupState* container);  // once for each victim; null: in none
   [[nodiscard]] std::vector<StatusFinding> on_pod(const PodSeen& pod);
   [[nodiscard]] std::vector<StatusFinding> tick(MonotonicTime now, const MemoryModel& model);
   // Claims made, and how many of them were withdrawn since, by kind.

@@ -72,10 +72,10 @@ TEST_F(CorrelatorTest, id_when_replayed_is_the_same) {
 TEST_F(CorrelatorTest, second_report_of_a_victim_is_ignored_but_fills_gaps) {
   OomKill poor = killed(10, 5, 2, 2, 1000);
   poor.victim_rss.reset();
-  EXPECT_TRUE(correlator_.is_new_victim(poor));
+  EXPECT_EQ(correlator_.resolve(poor, model_).report, ResolvedKill::Report::kFirst);
   apply(poor);
   OomKill from_log = killed(10, 0, 2, 2, 1001);
-  EXPECT_FALSE(correlator_.is_new_victim(from_log));
+  EXPECT_EQ(correlator_.resolve(from_log, model_).report, ResolvedKill::Report::kAgain);
   apply(from_log);
   const Incident incident = take_one(1010);
   ASSERT_EQ(incident.victims.size(), 1u);

@@ -158,9 +158,9 @@ TEST_F(DecisionsTest, group_kill_when_counters_fell_keeps_the_owner_of_its_first
   OomKill later = grouped(11, 1040);
   later.owner_exact = false;
   later.owner_cgroup = {};  // nobody is at its limit any more: looks node-wide
-  const OomKill completed = correlator_.with_owner_of_decision(later, model_);
-  EXPECT_EQ(completed.owner_cgroup, CgroupId{2});
-  EXPECT_EQ(scope_of(completed, model_), "container");
+  const ResolvedKill resolved = correlator_.resolve(later, model_);
+  EXPECT_EQ(resolved.kill.owner_cgroup, CgroupId{2});
+  EXPECT_EQ(resolved.labels.scope, "container");
   apply(later);
   EXPECT_EQ(correlator_.decisions(), 1u);
 }

@@ -93,7 +93,8 @@ class CaptureMemoryTest : public ::testing::Test {
   }
   std::vector<std::int32_t> pids_about(const OomKill& kill) {
     std::vector<std::int32_t> pids;
-    for (const auto* capture : memory_.about(evidence_of(kill, model_))) pids.push_back(capture->process.pid);
+    for (const auto* capture : memory_.about(evidence_of(resolved_by_model(kill, model_), model_)))
+      pids.push_back(capture->process.pid);
     return pids;
   }
 

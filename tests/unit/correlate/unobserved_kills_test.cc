@@ -21,6 +21,7 @@ class UnobservedKillsTest : public CorrelatorFixture {
   static UnobservedKills counted(std::uint64_t kills = 1, std::int64_t after_ms = 1500, std::int64_t until_ms = 3000) {
     return {CgroupId{2}, kills, at_ms(after_ms), at_ms(until_ms)};
   }
+  bool is_late(const OomKill& kill) { return correlator_.resolve(kill, model_).report == ResolvedKill::Report::kLate; }
   Incident take_one(std::int64_t ms) {
     const auto ready = take(ms);
     EXPECT_EQ(ready.size(), 1u);
@@ -80,7 +81,7 @@ TEST_F(UnobservedKillsTest, a_late_report_gives_the_incident_its_victim) {
   correlator_.on_unobserved(counted(), {}, model_);
   const std::string id = take_one(3600).id;
   const OomKill late = killed(10, 5, 2, 2, 3700);
-  EXPECT_TRUE(correlator_.is_late_report(late, model_));
+  EXPECT_TRUE(is_late(late));
   apply(late);
   const Incident amended = take_one(3800);
   EXPECT_EQ(amended.id, id);
@@ -97,7 +98,7 @@ TEST_F(UnobservedKillsTest, a_second_report_is_another_kill) {
   (void)take(3600);
   apply(killed(10, 5, 2, 2, 3700));
   const OomKill other = killed(11, 6, 2, 2, 3900);
-  EXPECT_FALSE(correlator_.is_late_report(other, model_));
+  EXPECT_FALSE(is_late(other));
   apply(other);
   (void)take(4000);
   EXPECT_EQ(correlator_.decisions(), 1u);
@@ -106,9 +107,9 @@ TEST_F(UnobservedKillsTest, a_second_report_is_another_kill) {
 TEST_F(UnobservedKillsTest, a_report_of_another_cgroup_or_time_is_no_late_report) {
   correlator_.on_unobserved(counted(), {}, model_);
   (void)take(3600);
-  EXPECT_FALSE(correlator_.is_late_report(killed(10, 5, 3, 3, 3700), model_));
-  EXPECT_FALSE(correlator_.is_late_report(killed(10, 5, 2, 2, 1000), model_)) << "before the count was level";
-  EXPECT_FALSE(correlator_.is_late_report(killed(10, 5, 2, 2, 8100), model_)) << "after the window";
+  EXPECT_FALSE(is_late(killed(10, 5, 3, 3, 3700)));
+  EXPECT_FALSE(is_late(killed(10, 5, 2, 2, 1000))) << "before the count was level";
+  EXPECT_FALSE(is_late(killed(10, 5, 2, 2, 8100))) << "after the window";
 }
 
 TEST_F(UnobservedKillsTest, what_it_may_have_been_is_said_in_a_note) {

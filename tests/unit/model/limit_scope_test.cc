@@ -8,6 +8,10 @@
 namespace oomw {
 namespace {
 
+std::string_view scope_of(const OomKill& kill, const MemoryModel& model) {
+  return to_string(place_of_limit(kill, model).scope);
+}
+
 using namespace testing;
 
 constexpr const char* kUid = "0c4ad1f2-0000-4000-8000-000000000001";

@@ -54,28 +54,6 @@ TEST(MemoryModelTest, walks_when_parents_form_a_ring_end) {
   EXPECT_EQ(model.processes_under({1}, 1).size(), 1u);
 }
 
-TEST(MemoryModelTest, kills_when_two_sources_report_one_victim_count_once) {
-  MemoryModel model = tree();
-  OomKill from_log = killed(10, 0, 2, 2, 5);
-  from_log.source = "kmsg";
-  apply_all(model, {seen(10, 5, 2), killed(10, 5, 2, 2, 0), killed(10, 5, 2, 2, 1), from_log});
-  EXPECT_EQ(model.find_cgroup({2})->kills_seen, 1u);
-}
-
-TEST(MemoryModelTest, kills_when_only_the_pid_is_told_count_where_the_process_lives) {
-  MemoryModel model = tree();
-  OomKill kill = killed(10, 0, 0, 0, 5);
-  apply_all(model, {seen(10, 5, 3), kill});
-  EXPECT_EQ(model.find_cgroup({3})->kills_seen, 1u);
-}
-
-TEST(MemoryModelTest, kills_when_a_group_dies_count_each_victim) {
-  MemoryModel model = tree();
-  apply_all(model, {killed(10, 5, 2, 2, 0), killed(11, 5, 2, 2, 0), killed(12, 5, 3, 2, 0)});
-  EXPECT_EQ(model.find_cgroup({2})->kills_seen, 2u);
-  EXPECT_EQ(model.find_cgroup({3})->kills_seen, 1u);
-}
-
 TEST(MemoryModelTest, watermark_when_crossed_updates_reading_series_and_growth) {
   MemoryModel model = tree();
   WatermarkCrossed mark = crossed(2, 100, 80);
@@ -215,7 +193,6 @@ TEST(MemoryModelTest, created_when_the_id_is_used_again_starts_afresh) {
   const CgroupState& state = *model.find_cgroup({3});
   EXPECT_EQ(state.path, "/pod/new");
   EXPECT_EQ(state.identity.name, "");
-  EXPECT_EQ(state.kills_seen, 0u);
   EXPECT_FALSE(state.sampled);
   EXPECT_EQ(state.series.size(), 0u);
   EXPECT_TRUE(state.watermarks.empty());

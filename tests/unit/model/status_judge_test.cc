@@ -59,7 +59,7 @@ class StatusJudgeTest : public testing::Test {
     kill.time = time;
     kill.victim = {42, 1};
     kill.victim_cgroup = kCgroup;
-    judge_.on_kill(kill, model_);
+    judge_.on_kill(kill, model_.find_cgroup(kCgroup));
   }
   MemoryModel model_;
   StatusJudge judge_;
@@ -189,7 +189,7 @@ TEST_F(StatusJudgeTest, nothing_is_claimed_past_what_is_remembered) {
     other.time = kKill + seconds(100);
     other.victim = {static_cast<std::int32_t>(i), 1};
     other.victim_cgroup = CgroupId{100 + i};
-    judge_.on_kill(other, model_);
+    judge_.on_kill(other, model_.find_cgroup(other.victim_cgroup));
   }
   EXPECT_TRUE(see(make_ended(kKill, "OOMKilled")).empty());
 }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// "Following one kill" in userspace/README.md: every step names one function, and all of them are there.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "support/source_tree.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = 1u << 20;
+
+std::string section(const std::string& title) {
+  const std::string text = read_file(test::source_tree() + "/userspace/README.md", kMaxFileBytes).value_or("");
+  const std::size_t begin = text.find("## " + title);
+  return begin == std::string::npos ? "" : text.substr(begin, text.find("\nKills while", begin) - begin);
+}
+
+// Of "7. `Correlator::take` opens ...": "Correlator::take".
+std::vector<std::string> functions_of_steps(const std::string& text) {
+  std::vector<std::string> functions;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::size_t begin = line.find(". `");
+    if (begin == std::string_view::npos || begin > 2) continue;
+    functions.emplace_back(line.substr(begin + 3, line.find('`', begin + 3) - begin - 3));
+  }
+  return functions;
+}
+
+std::string all_sources() {
+  std::string text;
+  for (const char* folder : {"/userspace", "/bpf"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(test::source_tree() + folder)) {
+      const std::string extension = entry.path().extension().string();
+      if (extension == ".cc" || extension == ".c") text += read_file(entry.path(), kMaxFileBytes).value_or("");
+    }
+  }
+  return text;
+}
+
+TEST(ReadmeTest, every_step_of_following_one_kill_names_a_function_that_is_defined) {
+  const std::vector<std::string> functions = functions_of_steps(section("Following one kill"));
+  ASSERT_GE(functions.size(), 10u);
+  const std::string sources = all_sources();
+  for (const std::string& function : functions) {
+    const bool is_defined = sources.find(" " + function + "(") != std::string::npos ||
+                            sources.find("BPF_PROG(" + function + ",") != std::string::npos;
+    EXPECT_TRUE(is_defined) << function;
+  }
+}
+
+}  // namespace
+}  // namespace oomw
