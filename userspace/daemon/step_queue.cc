@@ -7,21 +7,6 @@
 
 namespace oomw {
 
-// A step inside a step is a bug: the outer one would go on with iterators and facts that the inner one changed.
-class StepQueue::Running {
- public:
-  explicit Running(StepQueue& queue) : queue_(queue) {
-    OOMW_CHECK(!queue.is_running_);
-    queue.is_running_ = true;
-  }
-  ~Running() { queue_.is_running_ = false; }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-
- private:
-  StepQueue& queue_;
-};
-
 void StepQueue::push(Event event) {
   if (waiting_.size() >= kMax) {
     ++dropped_;
@@ -30,20 +15,19 @@ void StepQueue::push(Event event) {
   waiting_.push_back(std::move(event));
 }
 
+// A step inside a step is a bug: the outer one would go on with iterators and facts that the inner one changed.
 void StepQueue::run() {
-  const Running running(*this);
-  while (!waiting_.empty()) {
-    const Event event = std::move(waiting_.front());
-    waiting_.pop_front();
-    step_(event);
-  }
+  OOMW_CHECK(!std::exchange(is_running_, true));
+  for (; !waiting_.empty(); waiting_.pop_front()) step_(waiting_.front());
+  is_running_ = false;
 }
 
 void StepQueue::run_and_settle() {
   do {
     run();
-    const Running running(*this);
+    is_running_ = true;
     settle_();
+    is_running_ = false;
   } while (!waiting_.empty());
 }
 

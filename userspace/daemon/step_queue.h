@@ -33,7 +33,6 @@ class StepQueue {
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
  private:
-  class Running;
   const Step step_;
   const Settle settle_;
   std::deque<Event> waiting_;

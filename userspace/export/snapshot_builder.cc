@@ -44,10 +44,7 @@ bool is_shown(const CgroupState& state, const MemoryModel& model) {
 
 // By the rule of oom_kills_total, so that memory and kills of one container join on their labels.
 Labels labels_of(const CgroupState& state, const MemoryModel& model) {
-  OomKill kill;
-  kill.victim_cgroup = state.id;
-  kill.owner_known = true;  // the scope is not wanted: do not search for it
-  KillLabels labels = labels_of(kill, model);
+  KillLabels labels = labels_of(state.id, LimitScope::kUnknown, model);
   return {std::move(labels.k8s_namespace), std::move(labels.pod), std::move(labels.container)};
 }
 

@@ -31,10 +31,6 @@ std::string container_label(const CgroupState& state) {
 
 }  // namespace
 
-KillLabels labels_of(const OomKill& kill, const MemoryModel& model) {
-  return labels_of(model.cgroup_of(kill), place_of_limit(kill, model).scope, model);
-}
-
 KillLabels labels_of(CgroupId victim, LimitScope scope, const MemoryModel& model) {
   const CgroupState* state = model.container_of(victim);
   if (state == nullptr) state = model.find_cgroup(victim);

@@ -23,7 +23,6 @@ struct KillLabels {
 };
 
 [[nodiscard]] KillLabels labels_of(CgroupId victim, LimitScope scope, const MemoryModel& model);
-[[nodiscard]] KillLabels labels_of(const OomKill& kill, const MemoryModel& model);
 
 // Kills per label set, since ever: outlives containers and, through LedgerFile, the daemon.
 // One count per victim. At most kMaxSets sets; later new ones fold into container="_other".

@@ -270,9 +270,7 @@ TEST_F(SnapshotBuilderTest, losses_and_sizes_are_taken_over) {
 TEST_F(SnapshotBuilderTest, labels_are_those_of_the_kill_counter) {
   make_cgroup(1, "/c");
   identify(1, "app");
-  OomKill kill;
-  kill.victim_cgroup = {1};
-  const KillLabels expected = labels_of(kill, model);
+  const KillLabels expected = labels_of(CgroupId{1}, LimitScope::kContainer, model);
   const auto container = build().containers.at(0);
   EXPECT_EQ(container.k8s_namespace, expected.k8s_namespace);
   EXPECT_EQ(container.pod, expected.pod);

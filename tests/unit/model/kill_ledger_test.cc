@@ -10,6 +10,10 @@ namespace {
 
 using namespace testing;
 
+KillLabels labels_of(const OomKill& kill, const MemoryModel& model) {
+  return oomw::labels_of(model.cgroup_of(kill), place_of_limit(kill, model).scope, model);
+}
+
 MemoryModel pod_with_container() {
   MemoryModel model;
   apply_all(model, {created(1, 0, "/pod"), created(2, 1, "/pod/c"), created(3, 2, "/pod/c/nested"),
