@@ -39,7 +39,7 @@ Result<std::string> append_comments(std::string_view bytes, const std::vector<st
   }
   if (!is_gzip(bytes)) return gzip(raw + appended);
   // gzip files may have several members (RFC 1952, 2.2), read as one: what is there stays as it is,
-  // and packing 20 MB anew (0.5 s) is not needed to say a line more.
+  // and packing 20 MB anew (0.5 s) is not needed for one more line.
   return std::string(bytes) + gzip(appended);
 }
 
