@@ -59,8 +59,8 @@ has_time() {
 }
 
 # With nothing cached the sanitizers' builds take both CPUs some 20 minutes, and the tests of e2e wait for most of their
-# time: so those are built beside these, on CPU time that nobody else wants. Before them the cluster's programs, 5 CPU
-# minutes, which are needed first. A failure is said by the stage that needs it.
+# time: so those are built beside these, on idle CPU time. Before them the cluster's programs, 5 CPU
+# minutes, which are needed first. The stage that needs them reports a failure.
 build_ahead() {
   local presets=() preset
   ! wants fuzz && ! wants sanitizers || presets+=(asan)
@@ -257,7 +257,7 @@ stage_bench() {
 main() {
   parse "$@"
   mkdir -p "$CCACHE_DIR"
-  # Half a second when everything is there; says what is missing when it may not install it.
+  # Half a second when everything is there; names what is missing when it may not install it.
   "$tree/deploy/install-deps.sh" tests || exit 1
   local stage
   for stage in unit pipeline matrix bpf e2e deploy cluster vm systemd fuzz sanitizers bench; do
