@@ -1,92 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recorded form of every event, said once for both directions: describe(archive, event) names
-// each member to `archive`, which writes or reads it. Names here are the file format.
+// The recorded form of every event, see events/json_fields.h. Names here are the file format.
 // Private to events/.
 #pragma once
 
-#include <type_traits>
+#include <array>
+#include <variant>
 
 #include "events/event.h"
+#include "events/json_fields.h"
 
 namespace oomw::record {
 
-// `const E` for an archive that only looks.
-template <typename Archive, typename E>
-using Seen = std::conditional_t<Archive::kReadsIntoEvents, E, const E>;
+struct Format {
+  static constexpr bool kWritesNull = false;
+  static constexpr bool kTimesAsText = false;
+};
 
-template <typename E>
-inline constexpr const char* kTypeName = nullptr;
-template <>
-inline constexpr const char* kTypeName<OomKill> = "oom_kill";
-template <>
-inline constexpr const char* kTypeName<WatermarkCrossed> = "watermark";
-template <>
-inline constexpr const char* kTypeName<ProcessExec> = "exec";
-template <>
-inline constexpr const char* kTypeName<ProcessExit> = "exit";
-template <>
-inline constexpr const char* kTypeName<CgroupCreated> = "cgroup_created";
-template <>
-inline constexpr const char* kTypeName<CgroupRemoved> = "cgroup_removed";
-template <>
-inline constexpr const char* kTypeName<ReclaimSampled> = "reclaim";
-template <>
-inline constexpr const char* kTypeName<EventsLost> = "lost";
-template <>
-inline constexpr const char* kTypeName<MemorySampled> = "memory";
-template <>
-inline constexpr const char* kTypeName<ProcessSeen> = "process";
-template <>
-inline constexpr const char* kTypeName<ContainerIdentified> = "container";
-template <>
-inline constexpr const char* kTypeName<CaptureFinished> = "capture";
-template <>
-inline constexpr const char* kTypeName<HeapWalked> = "heap_walked";
-template <>
-inline constexpr const char* kTypeName<CollectorSampled> = "collector";
-template <>
-inline constexpr const char* kTypeName<PodSeen> = "pod";
-template <>
-inline constexpr const char* kTypeName<PodGone> = "pod_gone";
-template <>
-inline constexpr const char* kTypeName<PodsCurrent> = "pods_current";
-template <>
-inline constexpr const char* kTypeName<TrendJudged> = "trend";
+// The last name of each closed set.
+inline WatermarkReason last_of(Format, WatermarkReason) { return WatermarkReason::kTimeToLimit; }
+inline CaptureMethod last_of(Format, CaptureMethod) { return CaptureMethod::kHttp; }
+inline CaptureResult last_of(Format, CaptureResult) { return CaptureResult::kSkipped; }
+inline WalkStop last_of(Format, WalkStop) { return WalkStop::kTimeLimit; }
 
-// Parts of events that are objects of their own.
-template <typename T>
-inline constexpr bool kIsPart = false;
-template <>
-inline constexpr bool kIsPart<RssSplit> = true;
-template <>
-inline constexpr bool kIsPart<Unwatched> = true;
-template <>
-inline constexpr bool kIsPart<PodTermination> = true;
-template <>
-inline constexpr bool kIsPart<PodContainer> = true;
-template <>
-inline constexpr bool kIsPart<TrendFigures> = true;
-template <>
-inline constexpr bool kIsPart<TrendSite> = true;
-template <>
-inline constexpr bool kIsPart<TrendPoint> = true;
+// In the order of Event.
+inline constexpr std::array<const char*, std::variant_size_v<Event>> kTypeNames = {
+    "oom_kill",    "watermark", "exec",   "exit",     "cgroup_created", "cgroup_removed",
+    "reclaim",     "lost",      "memory", "process",  "container",      "capture",
+    "heap_walked", "collector", "pod",    "pod_gone", "pods_current",   "trend"};
 
-template <typename A>
-void describe(A& a, Seen<A, RssSplit>& e) {
+void describe(auto& a, Of<RssSplit> auto& e) {
   a("anon_bytes", e.anon_bytes);
   a("file_bytes", e.file_bytes);
   a("shmem_bytes", e.shmem_bytes);
   a("pgtables_bytes", e.pgtables_bytes);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, Unwatched>& e) {
+void describe(auto& a, Of<Unwatched> auto& e) {
   a("from", e.from);
   a("until", e.until);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, OomKill>& e) {
+void describe(auto& a, Of<OomKill> auto& e) {
   a("pid", e.victim.pid);
   a("start_ticks", e.victim.start_ticks);
   a("cgroup", e.victim_cgroup.value);
@@ -110,8 +64,7 @@ void describe(A& a, Seen<A, OomKill>& e) {
   a("unwatched", e.unwatched);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, WatermarkCrossed>& e) {
+void describe(auto& a, Of<WatermarkCrossed> auto& e) {
   a("cgroup", e.cgroup.value);
   a("leaf_cgroup", e.leaf_cgroup.value);
   a("reason", e.reason);
@@ -123,8 +76,7 @@ void describe(A& a, Seen<A, WatermarkCrossed>& e) {
   a("pid", e.pid);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, ProcessExec>& e) {
+void describe(auto& a, Of<ProcessExec> auto& e) {
   a("pid", e.process.pid);
   a("start_ticks", e.process.start_ticks);
   a("uid", e.uid);
@@ -132,14 +84,12 @@ void describe(A& a, Seen<A, ProcessExec>& e) {
   a("comm", e.comm);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, ProcessExit>& e) {
+void describe(auto& a, Of<ProcessExit> auto& e) {
   a("pid", e.process.pid);
   a("start_ticks", e.process.start_ticks);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, CgroupCreated>& e) {
+void describe(auto& a, Of<CgroupCreated> auto& e) {
   a("cgroup", e.cgroup.value);
   a("parent", e.parent.value);
   a("path", e.path);
@@ -147,13 +97,9 @@ void describe(A& a, Seen<A, CgroupCreated>& e) {
   a("existed", e.existed);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, CgroupRemoved>& e) {
-  a("cgroup", e.cgroup.value);
-}
+void describe(auto& a, Of<CgroupRemoved> auto& e) { a("cgroup", e.cgroup.value); }
 
-template <typename A>
-void describe(A& a, Seen<A, ReclaimSampled>& e) {
+void describe(auto& a, Of<ReclaimSampled> auto& e) {
   a("cgroup", e.cgroup.value);
   a("calls", e.calls);
   a("zero_yield_calls", e.zero_yield_calls);
@@ -161,14 +107,12 @@ void describe(A& a, Seen<A, ReclaimSampled>& e) {
   a("stall_ns", e.stall_ns);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, EventsLost>& e) {
+void describe(auto& a, Of<EventsLost> auto& e) {
   a("stage", e.stage);
   a("total", e.total);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, MemorySampled>& e) {
+void describe(auto& a, Of<MemorySampled> auto& e) {
   a("cgroup", e.cgroup.value);
   a("usage_bytes", e.usage_bytes);
   a("limit_bytes", e.limit_bytes);
@@ -178,8 +122,7 @@ void describe(A& a, Seen<A, MemorySampled>& e) {
   a("memory_stat", e.memory_stat);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, ProcessSeen>& e) {
+void describe(auto& a, Of<ProcessSeen> auto& e) {
   a("pid", e.process.pid);
   a("start_ticks", e.process.start_ticks);
   a("cgroup", e.cgroup.value);
@@ -192,8 +135,7 @@ void describe(A& a, Seen<A, ProcessSeen>& e) {
   a("go_memory_limit_bytes", e.go.memory_limit_bytes);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, ContainerIdentified>& e) {
+void describe(auto& a, Of<ContainerIdentified> auto& e) {
   a("cgroup", e.cgroup.value);
   a("runtime", e.identity.runtime);
   a("id", e.identity.id);
@@ -208,8 +150,7 @@ void describe(A& a, Seen<A, ContainerIdentified>& e) {
   a("from_bundle", e.from_bundle);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, CaptureFinished>& e) {
+void describe(auto& a, Of<CaptureFinished> auto& e) {
   a("started_ns", e.started.ns);
   a("capture_id", e.capture_id);
   a("cgroup", e.cgroup.value);
@@ -230,8 +171,7 @@ void describe(A& a, Seen<A, CaptureFinished>& e) {
   a("spool_file", e.spool_file);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, HeapWalked>& e) {
+void describe(auto& a, Of<HeapWalked> auto& e) {
   a("started_ns", e.started.ns);
   a("pid", e.process.pid);
   a("start_ticks", e.process.start_ticks);
@@ -251,8 +191,7 @@ void describe(A& a, Seen<A, HeapWalked>& e) {
   a("chunk_count", e.chunk_count);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, CollectorSampled>& e) {
+void describe(auto& a, Of<CollectorSampled> auto& e) {
   a("pid", e.process.pid);
   a("start_ticks", e.process.start_ticks);
   a("cgroup", e.cgroup.value);
@@ -263,16 +202,14 @@ void describe(A& a, Seen<A, CollectorSampled>& e) {
   a("limiter_refused", e.limiter_refused);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, PodTermination>& e) {
+void describe(auto& a, Of<PodTermination> auto& e) {
   a("container_id", e.container_id);
   a("reason", e.reason);
   a("exit_code", e.exit_code);
   a("finished_ns", e.finished);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, PodContainer>& e) {
+void describe(auto& a, Of<PodContainer> auto& e) {
   a("name", e.name);
   a("id", e.id);
   a("image", e.image);
@@ -283,8 +220,7 @@ void describe(A& a, Seen<A, PodContainer>& e) {
   a("earlier_termination", e.earlier_termination);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, PodSeen>& e) {
+void describe(auto& a, Of<PodSeen> auto& e) {
   a("uid", e.uid);
   a("static_uid", e.static_uid);
   a("namespace", e.name_space);
@@ -299,18 +235,11 @@ void describe(A& a, Seen<A, PodSeen>& e) {
   a("wall_offset_ns", e.wall_offset_ns);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, PodGone>& e) {
-  a("uid", e.uid);
-}
+void describe(auto& a, Of<PodGone> auto& e) { a("uid", e.uid); }
 
-template <typename A>
-void describe(A& a, Seen<A, PodsCurrent>& e) {
-  a("is_current", e.is_current);
-}
+void describe(auto& a, Of<PodsCurrent> auto& e) { a("is_current", e.is_current); }
 
-template <typename A>
-void describe(A& a, Seen<A, TrendFigures>& e) {
+void describe(auto& a, Of<TrendFigures> auto& e) {
   a("judgement", e.judgement);
   a("readings", e.readings);
   a("growth_share", e.growth_share);
@@ -324,15 +253,13 @@ void describe(A& a, Seen<A, TrendFigures>& e) {
   a("last_held_bytes", e.last_held_bytes);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, TrendSite>& e) {
+void describe(auto& a, Of<TrendSite> auto& e) {
   a("frames", e.frames);
   a("component", e.component);
   a("figures", e.figures);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, TrendPoint>& e) {
+void describe(auto& a, Of<TrendPoint> auto& e) {
   a("time_ns", e.time.ns);
   a("origin", e.origin);
   a("gc_cycle", e.gc_cycle);
@@ -343,8 +270,7 @@ void describe(A& a, Seen<A, TrendPoint>& e) {
   a("file", e.file);
 }
 
-template <typename A>
-void describe(A& a, Seen<A, TrendJudged>& e) {
+void describe(auto& a, Of<TrendJudged> auto& e) {
   a("pid", e.process.pid);
   a("start_ticks", e.process.start_ticks);
   a("span_seconds", e.span_seconds);

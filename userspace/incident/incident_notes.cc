@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "incident/collector_json.h"
-
 namespace oomw {
 
 namespace {
@@ -100,6 +98,30 @@ std::vector<Gap> evidence_gaps(const Incident& incident) {
       {!incident.coverage_ratio, "coverage", "no heap profile of a victim with known memory"},
       {!incident.verdict, "verdict", "this evidence supports none"},
   };
+}
+
+std::vector<std::string> collector_notes(const IncidentCollector& collector) {
+  std::vector<std::string> notes;
+  if (!collector.components) {
+    notes.emplace_back("collector.components: no heap profile of the victim names a component of the Collector");
+  }
+  if (!collector.read_at) {
+    notes.emplace_back(
+        "collector.metrics: the Collector's own metrics were not read before the kill, so who keeps the memory is not "
+        "known: they are asked for on port 8888 of its own network namespace when its memory passes 50 % of the limit");
+    return notes;
+  }
+  if (!collector.limiter_refused) {
+    notes.emplace_back("collector.memory_limiter: its metrics know of no memory_limiter that has seen data");
+  }
+  if (!collector.receiver_refused) notes.emplace_back("collector.receivers: its metrics have no receivers' counters");
+  if (collector.readings == 1) {
+    notes.emplace_back("collector.exporters.growth: its metrics were read once only");
+  } else if (std::any_of(collector.exporters->begin(), collector.exporters->end(),
+                         [](const CollectorExporter& e) { return !e.growth; })) {
+    notes.emplace_back("collector.exporters.growth: some queues were not there at the first reading");
+  }
+  return notes;
 }
 
 }  // namespace

@@ -3,130 +3,101 @@
 
 #include <fmt/format.h>
 
-#include <map>
-#include <string>
-#include <vector>
-
 #include "base/text.h"
+#include "incident/incident_fields.h"
 
 namespace oomw {
 namespace {
 
-// Lines of the indented JSON with their key, by what they hold; the objects' brackets are in them.
-constexpr std::uint64_t kNumber = 30;
-constexpr std::uint64_t kKey = 20;
-// Keys that are always there, nulls, and the notes that say why they are null.
-constexpr std::uint64_t kIncident = 700;
-constexpr std::uint64_t kPod = 200;
-constexpr std::uint64_t kVictim = 9 * kNumber;
-constexpr std::uint64_t kCapture = 12 * kNumber;
-constexpr std::uint64_t kWatermark = 4 * kNumber;
-constexpr std::uint64_t kSeriesPoint = 4 * kNumber;
-constexpr std::uint64_t kTrendFigures = 11 * kNumber;
-constexpr std::uint64_t kTrendPoint = 7 * kNumber;
-constexpr std::uint64_t kComponent = 4 * kNumber;
+// A member's or an item's own line: the newline, two blanks a level, the comma.
+constexpr std::uint64_t line_bytes(std::uint64_t depth) { return 2 + 2 * depth; }
 
 // As to_json_text() escapes it, a byte that is no UTF-8 as \ufffd. Of valid UTF-8 it is half or less.
-std::uint64_t size_of(const std::string& text) {
-  std::uint64_t bytes = kKey;
+std::uint64_t text_bytes(std::string_view text) {
+  std::uint64_t bytes = 2;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    const bool is_escaped = byte < 0x20 || byte >= 0x80;
-    bytes += is_escaped ? 6 : c == '"' || c == '\\' ? 2 : 1;
+    bytes += byte < 0x20 || byte >= 0x7f ? 6 : c == '"' || c == '\\' ? 2 : 1;
   }
   return bytes;
 }
 
-template <typename... Texts>
-std::uint64_t size_of_all(const Texts&... texts) {
-  return (size_of(texts) + ...);
-}
+// Adds up what JsonWriter would write, indented by two. Numbers count as 10 digits, times as 30.
+class JsonSize {
+ public:
+  static constexpr bool kIsReader = false;
 
-std::uint64_t size_of(const std::map<std::string, std::uint64_t>& figures) {
-  std::uint64_t bytes = 0;
-  for (const auto& [name, value] : figures) bytes += size_of(name) + kNumber / 2;
-  return bytes;
-}
+  JsonSize(std::uint64_t depth, std::uint64_t& bytes) : depth_(depth), bytes_(bytes) {}
 
-std::uint64_t size_of(const std::map<std::string, std::string>& texts) {
-  std::uint64_t bytes = 0;
-  for (const auto& [name, value] : texts) bytes += size_of(name) + size_of(value);
-  return bytes;
-}
+  template <typename T>
+  void operator()(const char* name, const T& value,
+                  Presence presence = json_fields::kDefault<incident_json::Format, T>) {
+    if (begin(name, json_fields::form_of(presence, json_fields::is_known(value)))) add(value);
+  }
+  template <typename Body>
+  void object(const char* name, const Body& body, Presence presence = Presence::kAlways, bool is_known = true) {
+    if (begin(name, json_fields::form_of(presence, is_known))) add_object(body);
+  }
+  template <typename T, typename Body>
+  void group(const char* /*key*/, const std::optional<T>& values, const Body& body) {
+    if (values) body(*values);
+  }
+  template <typename Make>
+  void derived(const char* name, const Make& make, Presence presence = Presence::kAlways) {
+    (*this)(name, make(), presence);
+  }
+  void check(bool, const char*, std::string_view) {}
 
-std::uint64_t size_of(const ContainerIdentity& who) {
-  return size_of_all(who.runtime, who.id, who.name, who.image, who.unit, who.pod_name, who.pod_namespace, who.pod_uid) +
-         size_of(who.labels);
-}
+  template <typename T>
+  void add(const T& value) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      bytes_ += 10;
+    } else if constexpr (std::is_same_v<T, WallTime>) {
+      bytes_ += 32;
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      bytes_ += text_bytes(value);
+    } else {
+      add_object([&](JsonSize& fields) { incident_json::describe(fields, value); });
+    }
+  }
+  template <typename T>
+  void add(const std::optional<T>& value) {
+    if (value) add(*value);
+  }
+  template <typename T>
+  void add(const std::map<std::string, T>& values) {
+    add_object([&](JsonSize& fields) {
+      for (const auto& [name, value] : values) fields(name.c_str(), value);
+    });
+  }
+  template <typename T>
+  void add(const std::vector<T>& values) {
+    add_object([&](JsonSize& items) {
+      for (const T& value : values) {
+        bytes_ += line_bytes(items.depth_);
+        items.add(value);
+      }
+    });
+  }
 
-std::uint64_t size_of(const IncidentPod& pod) {
-  std::uint64_t bytes = kPod + size_of_all(pod.node, pod.owner_kind, pod.owner_name, pod.disagreement_kind);
-  bytes += size_of_all(pod.disagreement, pod.workload.kind, pod.workload.name, pod.workload.evidence);
-  if (pod.last_termination) bytes += size_of_all(pod.last_termination->container_id, pod.last_termination->reason);
-  return bytes;
-}
+ private:
+  // Whether a value follows.
+  [[nodiscard]] bool begin(std::string_view name, json_fields::Form form) {
+    if (form == json_fields::Form::kNothing) return false;
+    bytes_ += line_bytes(depth_) + text_bytes(name) + 2;
+    if (form == json_fields::Form::kNull) bytes_ += 4;
+    return form == json_fields::Form::kValue;
+  }
+  template <typename Body>
+  void add_object(const Body& body) {
+    JsonSize fields(depth_ + 1, bytes_);
+    body(fields);
+    bytes_ += line_bytes(depth_);
+  }
 
-std::uint64_t size_of(const IncidentVictim& victim) {
-  return kVictim + size_of_all(victim.comm, victim.exe, victim.cmdline, victim.cgroup_path);
-}
-
-std::uint64_t size_of(const IncidentCapture& capture) {
-  return kCapture +
-         size_of_all(capture.file, capture.spool_file, capture.method, capture.trigger, capture.result, capture.reason,
-                     capture.detail) +
-         size_of(capture.memstats);
-}
-
-std::uint64_t size_of(const LimitShare& share) { return 3 * kNumber + size_of(share.container); }
-
-std::uint64_t size_of(const IncidentWatermark& mark) { return kWatermark + size_of(mark.reason); }
-
-std::uint64_t size_of(const IncidentTrend::Point& point) { return kTrendPoint + size_of_all(point.origin, point.file); }
-std::uint64_t size_of(const CollectorComponent& component) {
-  return kComponent + size_of_all(component.kind, component.id, component.module);
-}
-std::uint64_t size_of(const CollectorExporter& exporter) { return kComponent + size_of(exporter.id); }
-// They have lists, and there are lists of them.
-std::uint64_t size_of(const TrendSite& site);
-std::uint64_t size_of(const Finding& finding);
-
-template <typename T>
-std::uint64_t size_of(const std::vector<T>& list) {
-  std::uint64_t bytes = 0;
-  for (const T& entry : list) bytes += size_of(entry);
-  return bytes;
-}
-
-std::uint64_t size_of(const TrendSite& site) {
-  return kTrendFigures + size_of(site.frames) + size_of_all(site.component, site.figures.judgement);
-}
-std::uint64_t size_of(const Finding& finding) { return kNumber + size_of(finding.cause) + size_of(finding.why); }
-
-std::uint64_t size_of(const IncidentTrend& trend) {
-  return kTrendFigures + size_of(trend.whole.judgement) + size_of(trend.sites) + size_of(trend.points);
-}
-
-std::uint64_t size_of(const IncidentVerdict& verdict) {
-  const std::uint64_t limit = verdict.suggested_limit ? 2 * kNumber + size_of(verdict.suggested_limit->why) : 0;
-  return kNumber + limit + size_of(verdict.cause) + size_of(verdict.why) + size_of(verdict.also);
-}
-
-std::uint64_t size_of(const IncidentCollector& collector) {
-  std::uint64_t bytes = 6 * kNumber + size_of_all(collector.components_file, collector.components_since_file);
-  if (collector.components) bytes += size_of(*collector.components);
-  if (collector.exporters) bytes += size_of(*collector.exporters);
-  return bytes;
-}
-
-template <typename T>
-std::uint64_t size_of(const std::optional<T>& part) {
-  return part ? size_of(*part) : 0;
-}
-
-std::uint64_t size_of_own_texts(const Incident& incident) {
-  return size_of_all(incident.id, incident.scope, incident.cgroup_path, incident.oom_group_cgroup_path,
-                     incident.trigger_comm, incident.limit_owner_cgroup_path, incident.coverage_method);
-}
+  const std::uint64_t depth_;
+  std::uint64_t& bytes_;
+};
 
 bool shorten(std::string& text) {
   constexpr std::size_t kKept = 200;
@@ -138,11 +109,11 @@ bool shorten(std::string& text) {
 }  // namespace
 
 std::uint64_t serialised_bytes(const Incident& incident) {
-  return kIncident + size_of_own_texts(incident) + size_of(incident.container) + size_of(incident.pod) +
-         size_of(incident.limit_shares) + size_of(incident.victims) + size_of(incident.memory_stat) +
-         size_of(incident.watermarks) + incident.series.size() * kSeriesPoint + size_of(incident.captures) +
-         size_of(incident.trend) + size_of(incident.verdict) + size_of(incident.collector) + size_of(incident.lost) +
-         size_of(incident.notes);
+  std::uint64_t bytes = 0;
+  JsonSize(0, bytes).add(incident);
+  // Until then a capture's bytes are kept beside it by the name of a file, which is not written.
+  for (const IncidentCapture& capture : incident.captures) bytes += capture.spool_file.size();
+  return bytes;
 }
 
 void bound_serialised(Incident& incident, std::uint64_t max_bytes) {

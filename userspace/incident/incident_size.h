@@ -14,8 +14,8 @@ namespace oomw {
 inline constexpr std::uint64_t kMaxWrittenIncidentBytes = 4u << 20;
 inline constexpr std::size_t kMaxReadIncidentBytes = 16u << 20;
 
-// The length of to_json(), to about a quarter and without making it: 1 us instead of 100. Every text
-// counts as it will be escaped, whoever chose it. In memory an incident takes 0.4 to 1.6 times that.
+// The length of to_json() to a few percent, without making it. Every text counts as it is escaped, whoever chose it. In
+// memory an incident takes 0.4 to 1.6 times that.
 [[nodiscard]] std::uint64_t serialised_bytes(const Incident& incident);
 
 // Shortens the texts of the victims behind the first, with a note, if it would be larger than max_bytes.

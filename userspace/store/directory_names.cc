@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "incident/json_reader.h"
 
 namespace oomw {
 

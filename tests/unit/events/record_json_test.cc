@@ -223,11 +223,11 @@ TEST(RecordJson, unknown_keys_are_for_newer_versions) {
 }
 
 TEST(RecordJson, malformed_lines_are_refused_with_the_reason) {
-  EXPECT_EQ(reason_against(""), "not JSON");
-  EXPECT_EQ(reason_against(R"({"type":"exit")"), "not JSON");
+  EXPECT_THAT(reason_against(""), StartsWith("not JSON"));
+  EXPECT_THAT(reason_against(R"({"type":"exit")"), StartsWith("not JSON"));
   EXPECT_EQ(reason_against("[]"), "not a JSON object");
   EXPECT_EQ(reason_against(R"({"time_ns":1})"), "no \"type\"");
-  EXPECT_EQ(reason_against(R"({"type":"exit"})"), "no \"time_ns\"");
+  EXPECT_EQ(reason_against(R"({"type":"exit"})"), "time_ns is not present");
   EXPECT_EQ(reason_against(R"({"type":"nope","time_ns":1})"), "unknown event type \"nope\"");
 }
 
@@ -235,15 +235,15 @@ TEST(RecordJson, value_of_the_wrong_type_or_range_is_refused_by_name) {
   const auto refused = [](std::string_view member) {
     return reason_against(R"({"type":"oom_kill","time_ns":1,)" + std::string(member) + "}");
   };
-  EXPECT_EQ(refused(R"("pid":"1")"), "wrong type or range of \"pid\"");
-  EXPECT_EQ(refused(R"("pid":2147483648)"), "wrong type or range of \"pid\"");
-  EXPECT_EQ(refused(R"("cgroup":-1)"), "wrong type or range of \"cgroup\"");
-  EXPECT_EQ(refused(R"("cgroup":1.5)"), "wrong type or range of \"cgroup\"");
-  EXPECT_EQ(refused(R"("cgroup":18446744073709551616)"), "wrong type or range of \"cgroup\"");
-  EXPECT_EQ(refused(R"("owner_known":1)"), "wrong type or range of \"owner_known\"");
-  EXPECT_EQ(refused(R"("rss":{"anon_bytes":-1})"), "wrong type or range of \"rss\"");
-  EXPECT_THAT(reason_against(R"({"type":"capture","time_ns":1,"method":"guess"})"), HasSubstr("\"method\""));
-  EXPECT_THAT(reason_against(R"({"type":"exit","time_ns":1e300})"), HasSubstr("\"time_ns\""));
+  EXPECT_EQ(refused(R"("pid":"1")"), "pid is not an integer in range");
+  EXPECT_EQ(refused(R"("pid":2147483648)"), "pid is not an integer in range");
+  EXPECT_EQ(refused(R"("cgroup":-1)"), "cgroup is not an integer in range");
+  EXPECT_EQ(refused(R"("cgroup":1.5)"), "cgroup is not an integer in range");
+  EXPECT_EQ(refused(R"("cgroup":18446744073709551616)"), "cgroup is not an integer in range");
+  EXPECT_EQ(refused(R"("owner_known":1)"), "owner_known is not true or false");
+  EXPECT_EQ(refused(R"("rss":{"anon_bytes":-1})"), "rss.anon_bytes is not an integer in range");
+  EXPECT_THAT(reason_against(R"({"type":"capture","time_ns":1,"method":"guess"})"), StartsWith("method is not"));
+  EXPECT_THAT(reason_against(R"({"type":"exit","time_ns":1e300})"), StartsWith("time_ns is not"));
 }
 
 TEST(RecordJson, hostile_type_is_printed_safely) {

@@ -126,7 +126,7 @@ TEST_F(RecordTest, malformed_line_is_an_error_with_its_number_and_the_rest_is_re
   put(kHeader + to_json_line(lost(1)) + "\n\nnonsense\n" + to_json_line(lost(2)) + "\n");
   const auto recording = open();
   EXPECT_TRUE(recording->next()->has_value());
-  EXPECT_EQ(recording->next().error().message, "line 4: not JSON");
+  EXPECT_EQ(recording->next().error().message, "line 4: not JSON, or cut short");
   EXPECT_TRUE(recording->next()->has_value());
 }
 

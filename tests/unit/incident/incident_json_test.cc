@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "incident/incident.h"
-#include "incident/json_reader.h"
+#include "incident/incident_size.h"
+#include "support/source_tree.h"
 #include "unit/incident/golden.h"
 #include "unit/incident/sample_incident.h"
 
@@ -210,6 +213,23 @@ TEST(IncidentJsonTest, a_file_of_the_trend_leads_nowhere_else) {
   for (const char* name : {"../x", "/etc/passwd", ".."}) {
     EXPECT_THAT(error_of(with("/trend/points/0/file", name)), ::testing::HasSubstr("file")) << name;
   }
+}
+
+// They are never made anew, as the goldens are: what a data directory holds must not become unreadable.
+TEST(IncidentJsonTest, incidents_that_earlier_versions_wrote_keep_every_figure) {
+  int seen = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_tree() + "/tests/fixtures/incidents")) {
+    const std::string text = read_file(entry.path(), kMaxReadIncidentBytes).value();
+    const auto read = incident_from_json(text);
+    ASSERT_TRUE(read.has_value()) << entry.path() << ": " << read.error().message;
+    const Json again = Json::parse(to_json(*read)).flatten(), written = Json::parse(text).flatten();
+    for (const auto& [pointer, value] : written.items()) {
+      if (value.is_null()) continue;
+      EXPECT_EQ(again.value(pointer, Json()), value) << entry.path() << " " << pointer;
+    }
+    ++seen;
+  }
+  EXPECT_EQ(seen, 5);
 }
 
 TEST(IncidentJsonTest, a_verdict_keeps_its_limit_and_what_else_there_is) {

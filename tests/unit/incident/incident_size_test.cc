@@ -16,11 +16,11 @@ namespace {
 void expect_near_its_json(const Incident& incident, const std::string& name) {
   const auto json = static_cast<double>(to_json(incident).size());
   const auto estimated = static_cast<double>(serialised_bytes(incident));
-  EXPECT_GT(estimated, json * 0.75) << name;
-  EXPECT_LT(estimated, json * 1.3) << name;
+  EXPECT_GT(estimated, json * 0.93) << name;
+  EXPECT_LT(estimated, json * 1.07) << name;
 }
 
-TEST(IncidentSize, every_golden_incident_is_estimated_to_about_a_quarter) {
+TEST(IncidentSize, every_golden_incident_is_estimated_to_a_fourteenth) {
   int seen = 0;
   for (const auto& entry : std::filesystem::directory_iterator(test::source_tree() + "/tests/pipeline/golden")) {
     if (entry.path().extension() != ".json") continue;
@@ -62,7 +62,10 @@ TEST(IncidentSize, no_text_is_left_out) {
       [&](Incident& i) { i.container.pod_uid = text; },
       [&](Incident& i) { i.container.labels["a"] = text; },
       [&](Incident& i) { i.pod.emplace().node = text; },
-      [&](Incident& i) { i.pod.emplace().owner_name = text; },
+      [&](Incident& i) {
+        i.pod.emplace().owner_kind = "ReplicaSet";
+        i.pod->owner_name = text;
+      },
       [&](Incident& i) { i.pod.emplace().disagreement = text; },
       [&](Incident& i) {
         i.pod.emplace().last_termination = PodTermination{text, "", {}, {}};

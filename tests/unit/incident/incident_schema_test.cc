@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// docs/incident.schema.json is generated from the description that writes and reads incident.json.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "incident/incident_fields.h"
+#include "support/source_tree.h"
+#include "unit/incident/json_schema.h"
+#include "unit/incident/sample_incident.h"
+
+namespace oomw {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+Json incident_schema() {
+  Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                 {"title", "incident.json of oomwitness"},
+                 {"description",
+                  "One OOM kill. What is not known is null, with a line in notes; a member that is not required may "
+                  "also be absent. Newer versions may add members."}};
+  schema.update(testing::JsonSchema<incident_json::Format>::schema_of<Incident>());
+  schema["properties"]["schema_version"]["const"] = Incident::kSchemaVersion;
+  return schema;
+}
+
+std::string schema_path() { return test::source_tree() + "/docs/incident.schema.json"; }
+
+std::string fault_of(const std::string& text) {
+  return testing::schema_fault(Json::parse(text, nullptr, false), incident_schema());
+}
+
+// A golden of several incidents has one after the other.
+std::vector<Json> incidents_below(const std::string& folder) {
+  std::vector<Json> incidents;
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_tree() + "/" + folder)) {
+    if (entry.path().extension() != ".json") continue;
+    std::ifstream file(entry.path());
+    while (file >> std::ws && file.peek() == '{') file >> incidents.emplace_back();
+  }
+  return incidents;
+}
+
+Incident full_incident() {
+  Incident incident = testing::sample_incident();
+  incident.pod.emplace().node = "node-1";
+  incident.pod->owner_kind = incident.pod->owner_name = "x";
+  incident.pod->workload = {"Deployment", "cart", "label"};
+  incident.pod->last_termination = PodTermination{"c", "OOMKilled", 137, testing::before_kill(900'000)};
+  incident.pod->disagreement_kind = incident.pod->disagreement = "x";
+  incident.victims.front().go = {50, 100u << 20};
+  incident.oom_group = {7};
+  incident.limit_shares = {{"cart", 5, {}}};
+  IncidentCollector& collector = incident.collector.emplace();
+  collector.components.emplace().push_back({"receiver", "otlp", "m", 900, 0.9});
+  collector.components_file = "capture-01-http.pb.gz";
+  collector.exporters = {{"otlp", 5, {}, -3}};
+  collector.read_at = testing::before_kill(500);
+  return incident;
+}
+
+TEST(IncidentSchema, the_file_is_what_the_description_gives) {
+  const std::string text = incident_schema().dump(2) + "\n";
+  if (std::getenv("OOMW_UPDATE_GOLDEN") != nullptr) std::ofstream(schema_path(), std::ios::binary) << text;
+  EXPECT_EQ(read_file(schema_path(), 1u << 20).value_or(""), text) << "run with OOMW_UPDATE_GOLDEN=1";
+}
+
+TEST(IncidentSchema, every_golden_incident_is_as_it_says) {
+  for (const char* folder : {"tests/pipeline/golden", "tests/unit/incident/data"}) {
+    const auto incidents = incidents_below(folder);
+    EXPECT_GE(incidents.size(), 2u) << folder;
+    for (const Json& incident : incidents) {
+      EXPECT_EQ(testing::schema_fault(incident, incident_schema()), "") << incident["id"];
+    }
+  }
+}
+
+TEST(IncidentSchema, so_are_incidents_that_know_everything_and_nothing) {
+  EXPECT_EQ(fault_of(to_json(full_incident())), "");
+  EXPECT_EQ(fault_of(to_json(testing::bare_incident())), "");
+}
+
+TEST(IncidentSchema, what_is_not_as_it_says_is_found) {
+  const auto fault_with = [](const char* pointer, const Json& value) {
+    Json json = Json::parse(to_json(full_incident()));
+    json[Json::json_pointer(pointer)] = value;
+    return testing::schema_fault(json, incident_schema());
+  };
+  EXPECT_THAT(fault_with("/schema_version", 2), StartsWith("incident.schema_version"));
+  EXPECT_THAT(fault_with("/usage_bytes", -1), StartsWith("incident.usage_bytes"));
+  EXPECT_THAT(fault_with("/captures/0/method", nullptr), StartsWith("incident.captures[0].method"));
+  EXPECT_THAT(fault_with("/trend/points/0/live_bytes", "1"), HasSubstr("points[0].live_bytes"));
+  EXPECT_THAT(fault_with("/lost/x", 0.5), StartsWith("incident.lost.x"));
+  EXPECT_THAT(fault_with("/verdict/new", 1), HasSubstr("verdict.new"));
+  EXPECT_EQ(fault_with("/usage_bytes", nullptr), "");
+}
+
+}  // namespace
+
+namespace testing {
+namespace {
+
+bool is_of_type(const Json& value, const std::string& type) {
+  if (type == "integer") return value.is_number_integer();
+  if (type == "number") return value.is_number();
+  if (type == "boolean") return value.is_boolean();
+  if (type == "string") return value.is_string();
+  if (type == "array") return value.is_array();
+  return type == "object" ? value.is_object() : type == "null" && value.is_null();
+}
+
+std::string fault_of_member(const std::string& name, const Json& value, const Json& schema, const std::string& where) {
+  if (schema.contains("properties") && schema["properties"].contains(name)) {
+    return schema_fault(value, schema["properties"][name], where + "." + name);
+  }
+  if (!schema.contains("additionalProperties")) return where + "." + name + " is not described";
+  return schema_fault(value, schema["additionalProperties"], where + "." + name);
+}
+
+std::string fault_of_object(const Json& value, const Json& schema, const std::string& where) {
+  for (const auto& name : schema.value("required", Json::array())) {
+    if (!value.contains(name.get<std::string>())) return where + "." + name.get<std::string>() + " is absent";
+  }
+  for (const auto& [name, member] : value.items()) {
+    if (const std::string fault = fault_of_member(name, member, schema, where); !fault.empty()) return fault;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string schema_fault(const Json& value, const Json& schema, const std::string& where) {
+  const Json& type = schema["type"];
+  const Json types = type.is_array() ? type : Json::array({type});
+  const bool is_right = std::ranges::any_of(types, [&](const Json& t) { return is_of_type(value, t); });
+  if (!is_right) return where + " is not of type " + type.dump();
+  if (schema.contains("minimum") && value.is_number() && value < schema["minimum"]) return where + " is too small";
+  if (schema.contains("const") && value != schema["const"]) return where + " is not " + schema["const"].dump();
+  if (value.is_object()) return fault_of_object(value, schema, where);
+  for (std::size_t i = 0; value.is_array() && i < value.size(); ++i) {
+    const std::string fault = schema_fault(value[i], schema["items"], where + "[" + std::to_string(i) + "]");
+    if (!fault.empty()) return fault;
+  }
+  return "";
+}
+
+}  // namespace testing
+}  // namespace oomw
