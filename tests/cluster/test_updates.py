@@ -85,7 +85,8 @@ class Updates(ClusterTest):
         eventually(is_ready, lambda: f"{name} is ready: {self.witness.log()[-2000:]}", 60, 0.1)
 
     def daemons_pod(self):
-        return next(p["metadata"]["name"] for p in self.witness.pods() if p["metadata"]["name"] != "oomwitness-surge")
+        """None between the end of the old one and the making of the new one."""
+        return next((p["metadata"]["name"] for p in self.witness.pods() if p["metadata"]["name"] != "oomwitness-surge"), None)
 
     def end(self, name):
         """With its own grace, as an update does."""
@@ -99,7 +100,7 @@ class Updates(ClusterTest):
         old = self.daemons_pod()
         self.end(old)
         self.kill(names[2:4])
-        eventually(lambda: self.daemons_pod() != old, "the DaemonSet's next pod", 60, 0.1)
+        eventually(lambda: self.daemons_pod() not in (None, old), "the DaemonSet's next pod", 60, 0.1)
         self.wait_ready(self.daemons_pod())
         self.kill(names[4:6])
         self.end("oomwitness-surge")

@@ -31,7 +31,9 @@ void add_victims(const std::string& file, std::vector<StoredVictim>& victims) {
   if (!text.has_value()) return;
   const Result<Incident> incident = incident_from_json(*text);
   if (!incident.has_value()) return;
-  for (const IncidentVictim& victim : incident->victims) victims.push_back({victim.process.pid, incident->time});
+  for (const IncidentVictim& victim : incident->victims) {
+    victims.push_back({victim.process.pid, incident->time, incident->cgroup_path, incident->container});
+  }
 }
 
 }  // namespace
@@ -49,9 +51,10 @@ std::vector<StoredVictim> stored_victims_near(const std::string& data_dir, std::
   return victims;
 }
 
-bool is_stored(std::int32_t pid, WallTime time, const std::vector<StoredVictim>& stored) {
-  return std::ranges::any_of(
+const StoredVictim* find_stored(std::int32_t pid, WallTime time, const std::vector<StoredVictim>& stored) {
+  const auto found = std::ranges::find_if(
       stored, [&](const StoredVictim& victim) { return victim.pid == pid && is_near(victim.time, time); });
+  return found == stored.end() ? nullptr : &*found;
 }
 
 }  // namespace oomw
