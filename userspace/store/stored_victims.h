@@ -15,9 +15,10 @@ struct StoredVictim {
   WallTime time;  // of the incident
 };
 
-// Those of incidents below <data_dir>/incidents of about these times; an incident that cannot be read has
-// none. Reads the names, and the incidents that lie near one of the times. A worker's.
-[[nodiscard]] std::vector<StoredVictim> stored_victims_near(const std::string& data_dir, std::vector<WallTime> times);
+// Those of incidents below <data_dir>/incidents from about the first to the last of these times; an incident that
+// cannot be read has none. A worker's.
+[[nodiscard]] std::vector<StoredVictim> stored_victims_near(const std::string& data_dir,
+                                                            const std::vector<WallTime>& times);
 // A group kill goes on for CorrelatorConfig::group_span, all of it in one incident.
 [[nodiscard]] bool is_stored(std::int32_t pid, WallTime time, const std::vector<StoredVictim>& stored);
 
