@@ -26,14 +26,17 @@ std::vector<StoredVictim> stored_victims_near(const std::string& data_dir, const
   std::vector<StoredVictim> victims;
   if (!stored) return victims;
   for (const auto& [directory, incident] : *stored) {
-    for (const IncidentVictim& victim : incident.victims) victims.push_back({victim.process.pid, incident.time});
+    for (const IncidentVictim& victim : incident.victims) {
+      victims.push_back({victim.process.pid, incident.time, incident.cgroup_path, incident.container});
+    }
   }
   return victims;
 }
 
-bool is_stored(std::int32_t pid, WallTime time, const std::vector<StoredVictim>& stored) {
-  return std::ranges::any_of(
+const StoredVictim* find_stored(std::int32_t pid, WallTime time, const std::vector<StoredVictim>& stored) {
+  const auto found = std::ranges::find_if(
       stored, [&](const StoredVictim& victim) { return victim.pid == pid && is_near(victim.time, time); });
+  return found == stored.end() ? nullptr : &*found;
 }
 
 }  // namespace oomw
