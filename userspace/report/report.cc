@@ -22,10 +22,6 @@ namespace oomw {
 
 namespace {
 
-std::string bytes_or_unknown(const std::optional<std::uint64_t>& bytes) {
-  return bytes ? human_bytes(*bytes) : "unknown";
-}
-
 std::string percent_text(std::optional<std::uint64_t> part, const Incident& incident) {
   if (!part || incident.limit_bytes.value_or(0) == 0) return "";
   return fmt::format("{:.0f} %", static_cast<double>(*part) / static_cast<double>(*incident.limit_bytes) * 100);
