@@ -7,8 +7,9 @@
  * Three steps. signal_generate: the kernel itself sends SIGKILL to a registered process; this
  * comes under the victim's siglock, so before any of its threads can see the signal. mark_victim:
  * it was the OOM killer. Then the first thread to leave walks: in sched_process_exit where that
- * still has the mm (6.16; it says so by carrying group_dead), else in signal_deliver, which has it
- * everywhere but holds the siglock with interrupts off. All that the victim says is hostile.
+ * still has the mm (from 6.16 on; such a tracepoint carries group_dead), else in signal_deliver,
+ * which has it everywhere but holds the siglock with interrupts off. The victim's memory is
+ * hostile.
  */
 #include "core/go_bucket.h"
 #include "core/memcg.h"
@@ -164,8 +165,9 @@ static __always_inline int victim__leave(struct task_struct *task)
 	return 0;
 }
 
-/* The kernel sends SIGKILL by itself to victims of the OOM killer and, from a dying init, to the
- * rest of its pid namespace: those are left alone. Others are rare and cost a walk nobody sees. */
+/* The kernel sends SIGKILL by itself to victims of the OOM killer and, from an exiting init, to the
+ * rest of its pid namespace: those are left alone. Others are rare and cost a walk that is dropped.
+ */
 static __always_inline int victim__expect(int sig, void *info, struct task_struct *victim)
 {
 	if (sig != SIGKILL || (__u64)info != SEND_SIG_PRIV)

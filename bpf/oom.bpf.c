@@ -4,9 +4,9 @@
  * allocation failed. Two signatures are in the field: (int pid) at first, (task, uid) later and in
  * stable backports, so BTF decides which pair of programs is loaded.
  *
- * oom_kill_process(oc, message), on the fentry rung: one decision, with all the marks it leads to
- * between its entry and its return. Only here the kernel says whose limit it was. A task that the
- * killer finds dying already is marked without a decision.
+ * oom_kill_process(oc, message), with fentry: one decision, with all the marks it leads to between
+ * its entry and its return. Only here the kernel names the limit's owner. A task that the killer
+ * finds exiting already is marked without a decision.
  */
 #include "core/decision.h"
 #include "core/emit.h"
@@ -50,7 +50,7 @@ static __always_inline void kill__fill_trigger(struct oomw_kill *kill, struct ta
 	task__read_comm(trigger, kill->trigger_comm);
 }
 
-/* The victim of a memcg's OOM lives below that memcg. One who does not proves that the level at
+/* The victim of a memcg's OOM lives below that memcg. One that does not proves that the level at
  * its limit has nothing to do with this kill: then it may be a limit lowered below usage, where the
  * trigger is its writer and lives elsewhere. */
 static __always_inline bool kill__find_owner(struct task_struct *trigger,
@@ -65,16 +65,16 @@ static __always_inline bool kill__find_owner(struct task_struct *trigger,
 	return memcg__find_over_limit(memcg__of_task(victim), owner);
 }
 
-/* The limit's owner; memcg NULL: the node. Resolved, but where v1 says it itself. */
+/* The limit's owner; memcg NULL: the node. Resolved, except where v1 names it. */
 static __always_inline struct memcg_level
 kill__resolve_owner(struct oomw_kill *kill, struct task_struct *trigger, struct task_struct *victim)
 {
-	struct mem_cgroup *said = compat__memcg_in_oom(trigger);
+	struct mem_cgroup *named = compat__memcg_in_oom(trigger);
 	struct memcg_level owner = {};
 
-	if (said) {
+	if (named) {
 		kill->flags |= OOMW_KILL_OWNER_EXACT;
-		return memcg__level(said);
+		return memcg__level(named);
 	}
 	if (!kill__find_owner(trigger, victim, &owner))
 		owner.memcg = NULL;

@@ -4,10 +4,10 @@
  * `reclaims`; no event each, since a container that lives on page cache reclaims thousands of
  * times a second.
  *
- * On the fentry rung try_to_free_mem_cgroup_pages(memcg, ...) takes the place of _begin, which
+ * With fentry try_to_free_mem_cgroup_pages(memcg, ...) takes the place of _begin, which
  * comes some ten instructions later: it names the memcg, and one _end comes in each call of it. All
  * calls are counted, whoever makes them: charges at the limit, memory.high, writers of limits and
- * of memory.reclaim. The soft limit of v1 has hooks of its own and is counted on no rung.
+ * of memory.reclaim. The soft limit of v1 has hooks of its own and is never counted.
  */
 #include "core/emit.h"
 #include "core/memcg.h"
@@ -26,7 +26,7 @@ static __always_inline __u64 reclaim__cgroup_id(void)
 	return memcg__id(memcg);
 }
 
-/* memcg: whose, where the hook says so; NULL: to be resolved. */
+/* memcg: the one reclaimed for, where the hook has it; NULL: to be resolved. */
 static __always_inline int reclaim__begin(struct mem_cgroup *memcg)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
@@ -56,7 +56,7 @@ static __always_inline struct oomw_reclaim *reclaim__totals(__u64 cgroup_id)
 	return totals;
 }
 
-/* memcg: whose reclaim it was, where the kernel says so; else NULL. */
+/* memcg: the one reclaimed for, where the hook has it; else NULL. */
 static __always_inline int reclaim__end(unsigned long reclaimed_pages, struct mem_cgroup *memcg)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();

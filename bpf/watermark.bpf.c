@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * page_counter_try_charge(counter), on the fentry rung: a memory cgroup is charged, whatever for,
- * with 64 pages at a time and CPU for small pages. A 64th of the events of rss_stat, and all
- * growth.
+ * page_counter_try_charge(counter), with fentry: a memory cgroup is charged, whatever for, with 64
+ * pages at a time and CPU for small pages. A 64th of the events of rss_stat, and all growth.
  *
- * kmem:rss_stat, on the others: a process' resident set changed, so its memory cgroup's usage may
+ * kmem:rss_stat, without it: a process' resident set changed, so its memory cgroup's usage may
  * have. From 6.2 on it fires for every fault, before that for every 64th of a thread. Reads usage
  * against limit up the hierarchy and reports a level once, until usage has fallen well below it.
  *
- * Hot: of the events of one process in a row on a CPU as few as one in 16 look at the usage, and
- * one in 64 to 512 finds it moved far enough to pay for more than the compare with what this CPU
- * saw last: 1 us or two for each limit on the way up.
+ * Hot: as few as one in 16 consecutive events of one process on a CPU read the usage, and one in 64
+ * to 512 finds it moved far enough from this CPU's last reading to pay for more than that compare:
+ * 1 us or two for each limit on the way up.
  *
  * vmscan:mm_vmscan_memcg_reclaim_begin: for memory that no process maps (tmpfs filled by write(),
  * page cache), which changes no resident set. At a limit the kernel reclaims before it kills.
@@ -38,16 +37,16 @@ static __always_inline bool watermark__is_at(const struct near_limit *near, __u3
 	return near->usage_pages * 100 >= near->max_pages * percent;
 }
 
-/* 16 small pages are a quarter of what the kernel charges ahead: a look at each finds no more. */
+/* 16 small pages are a quarter of what the kernel charges ahead: reading at each finds no more. */
 #define WATERMARK_MAX_SKIPS 15
 /* The most that one event brings: a huge page. */
 #define WATERMARK_EVENT_PAGES 512
 
 /* How many events may pass unseen below a limit: what they bring is a 64th of it, were they all
- * huge pages; an eighth while not even a quarter is used. Not by all that is left to the next
- * level: another CPU may use that up, and a thread that comes back to this one finds what was left
- * then (seen: a 64 MiB container told of 70 % at 76).
- * Where an event already stands for 64 (<= 6.1) there is nothing to gain. */
+ * huge pages; an eighth while not even a quarter is used. All that is left to the next level would
+ * be too many: another CPU may use that up, and a thread that comes back to this one finds what was
+ * left then (seen: a 64 MiB container reported at 70 % when it was at 76). Where an event already
+ * stands for 64 (<= 6.1) there is nothing to gain. */
 static __always_inline __u32 watermark__skips(__u64 usage_pages, __u64 max_pages)
 {
 	__u64 skips = max_pages / (usage_pages < max_pages / 4 ? 8 : 64) / WATERMARK_EVENT_PAGES;
@@ -57,7 +56,7 @@ static __always_inline __u32 watermark__skips(__u64 usage_pages, __u64 max_pages
 	return skips < WATERMARK_MAX_SKIPS ? skips : WATERMARK_MAX_SKIPS;
 }
 
-/* The first events of another process are looked at: it may live in another memcg. */
+/* The first event of another process is never skipped: it may live in another memcg. */
 static __always_inline bool watermark__may_skip(struct seen_usage *seen, struct mm_struct *mm)
 {
 	if (seen->mm == (__u64)mm && seen->skips_left) {
@@ -69,9 +68,8 @@ static __always_inline bool watermark__may_skip(struct seen_usage *seen, struct 
 	return false;
 }
 
-/* How far usage may move, up or down, before its limit is looked at again: a 128th of it in the
- * lower half, where no level is near; a 512th above, where 0.2 % more tell of the time that is
- * left. */
+/* How far usage may move, up or down, before its limit is read again: a 128th of it in the lower
+ * half, where no level is near; a 512th above, where 0.2 % matter for the time that is left. */
 #define WATERMARK_MAX_STEP_PAGES 512
 
 static __always_inline __u64 watermark__step(__u64 usage_pages, __u64 max_pages)
@@ -131,8 +129,8 @@ static __always_inline bool watermark__cross_levels(struct near_limit *near,
 	return is_new;
 }
 
-/* A cgroup that reclaims at its limit falls and grows again 20 to 50 times a second: it is told
- * once in this time that the limit is near. */
+/* A cgroup that reclaims at its limit falls and grows again 20 to 50 times a second: that the limit
+ * is near is reported once in this time. */
 #define TIME_TO_LIMIT_QUIET_NS 1000000000ULL
 
 /* Re-arms at twice the time: the average is noisy around one value. */
@@ -179,10 +177,9 @@ static __always_inline void watermark__report(const struct near_limit *near,
 	emit__submit(mark);
 }
 
-/* Takes a growth sample and reports what levels were reached; NULL if there is no room for its
- * state. */
-static __always_inline struct memcg_state *watermark__look(struct near_limit *near,
-							   __u64 *time_to_limit_ns)
+/* Takes a growth sample and reports the levels reached; NULL if there is no room for its state. */
+static __always_inline struct memcg_state *watermark__measure(struct near_limit *near,
+							      __u64 *time_to_limit_ns)
 {
 	struct memcg_state *state;
 
@@ -197,7 +194,7 @@ static __always_inline struct memcg_state *watermark__look(struct near_limit *ne
 	return state;
 }
 
-/* Returns how many events may pass before the next look.
+/* Returns how many events may pass before the next reading.
  * A global function: the verifier walks it once and not once for each of ten levels (94 k
  * instructions became 17 k), which leaves room for older verifiers. It takes scalars only. */
 __noinline int watermark__check_limit(__u64 memcg_address, __u64 leaf_address)
@@ -210,7 +207,7 @@ __noinline int watermark__check_limit(__u64 memcg_address, __u64 leaf_address)
 	near.cgroup_id = memcg__id(memcg);
 	near.usage_pages = memcg__usage_pages(memcg);
 	near.max_pages = BPF_CORE_READ(memcg, memory.max);
-	state = watermark__look(&near, &time_to_limit_ns);
+	state = watermark__measure(&near, &time_to_limit_ns);
 	if (!state)
 		return 0;
 	if (watermark__cross_time(&near, state, time_to_limit_ns))
@@ -295,7 +292,7 @@ int BPF_PROG(on_rss_stat_raw, struct mm_struct *mm)
 }
 
 /* The level that reclaim is for: a cgroup that lives on page cache reclaims thousands of times a
- * second, so the others above it are left alone, and so is the time to limit, which says nothing
+ * second, so the others above it are left alone, and so is the time to limit, which means nothing
  * where the limit is reached. */
 static __always_inline int watermark__check_reclaimed(void)
 {
@@ -312,7 +309,7 @@ static __always_inline int watermark__check_reclaimed(void)
 	near.cgroup_id = memcg__id(at_limit.memcg);
 	near.usage_pages = at_limit.usage_pages;
 	near.max_pages = at_limit.max_pages;
-	watermark__look(&near, &time_to_limit_ns);
+	watermark__measure(&near, &time_to_limit_ns);
 	return 0;
 }
 

@@ -41,7 +41,7 @@ parse() {
 # Into another root nothing is started, nor where no systemd runs.
 has_systemd() { [[ -z $root && -d /run/systemd/system ]] && command -v systemctl >/dev/null; }
 
-# put MODE FILE TARGET: says what it does, and only when there is something to do.
+# put MODE FILE TARGET: prints a line, and only when there is something to do.
 put() {
   if [[ -f $root$3 ]] && cmp -s "$2" "$root$3" && [[ $(stat -c %a "$root$3") == "$1" ]]; then return 0; fi
   install -D -m "$1" "$2" "$root$3"

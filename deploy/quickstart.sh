@@ -168,7 +168,7 @@ show_result() {
     say "go tool pprof -top $(basename "$capture")"
     PPROF_TMPDIR=$work go tool pprof -top -nodecount=10 "$capture" 2>&1
   else
-    echo "quickstart: the incident has no capture; its report says why" >&2
+    echo "quickstart: the incident has no capture; its report names the reason" >&2
   fi
   say "What Prometheus scrapes"
   fetch /metrics | grep -E "^oomwitness_(oom_kills_total.*quickstart-$$|captures_total\{.*\} [1-9])" || true

@@ -18,10 +18,12 @@ limit_seconds=${OOMW_LIMIT_SECONDS:-4800} # a run that is cut off at 90 minutes 
 build=$tree/build/ci
 results=$(mktemp -d "${TMPDIR:-/tmp}/oomw-results.XXXXXX")
 ahead="" # the process group of build_ahead, while it runs
+systemd="" # and of systemd_ahead
 
 # shellcheck disable=SC2317 # called by the trap
 end_all() {
-  [[ -z $ahead ]] || kill -- -"$ahead" 2>/dev/null || true
+  local group
+  for group in $ahead $systemd; do kill -- -"$group" 2>/dev/null || true; done
   rm -rf "$results"
 }
 trap end_all EXIT
@@ -59,8 +61,8 @@ has_time() {
 }
 
 # With nothing cached the sanitizers' builds take both CPUs some 20 minutes, and the tests of e2e wait for most of their
-# time: so those are built beside these, on CPU time that nobody else wants. Before them the cluster's programs, 5 CPU
-# minutes, which are needed first. A failure is said by the stage that needs it.
+# time: so those are built beside these, on idle CPU time. Before them the cluster's programs, 5 CPU
+# minutes, which are needed first. The stage that needs them reports a failure.
 build_ahead() {
   local presets=() preset
   ! wants fuzz && ! wants sanitizers || presets+=(asan)
@@ -190,12 +192,27 @@ stage_vm() {
 
 # The package on a Debian whose process 1 is systemd.
 stage_systemd() {
+  if [[ -n $systemd ]]; then
+    wait "$systemd" || true
+    systemd=""
+    cat "$results/systemd.log"
+    return
+  fi
   if ((EUID != 0)); then
     record skip systemd "not root: the VM reads files that only root may"
     return
   fi
   has_time systemd 600 && built ci oomwitness || return
   "$tree/tests/systemd/suite.sh" --results "$results"
+}
+
+# In a run with e2e, which mostly waits, its VMs run beside that, on CPU time that nobody else wants.
+systemd_ahead() {
+  ((EUID == 0)) && wants systemd && built ci oomwitness || return 0
+  set -m
+  (chrt --idle --pid 0 "$BASHPID" && exec "$tree/tests/systemd/suite.sh" --results "$results") >"$results/systemd.log" 2>&1 &
+  systemd=$!
+  set +m
 }
 
 # The scripts that judge what comes out of the VMs: no VM needed.
@@ -257,13 +274,16 @@ stage_bench() {
 main() {
   parse "$@"
   mkdir -p "$CCACHE_DIR"
-  # Half a second when everything is there; says what is missing when it may not install it.
+  # Half a second when everything is there; names what is missing when it may not install it.
   "$tree/deploy/install-deps.sh" tests || exit 1
   local stage
   for stage in unit pipeline matrix bpf e2e deploy cluster vm systemd fuzz sanitizers bench; do
     wants "$stage" || continue
     say "$stage"
-    [[ $stage != e2e ]] || build_ahead
+    if [[ $stage == e2e ]]; then
+      build_ahead
+      systemd_ahead
+    fi
     case $stage in
       # A failed stage is in the results; the next one runs all the same.
       unit | pipeline) stage_ctest "$stage" || true ;;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adds up a folder of results: JUnit XML of ctest, gtest and tests/e2e/run.py, and plain.tsv.
 
-Prints skips by their reasons, failures, and last the line "N passed, N failed, N skipped": who sees the end of a long
+Prints skips by their reasons, failures, and last the line "N passed, N failed, N skipped": whoever reads the end of a long
 output only sees what failed.
 """
 import glob
@@ -15,7 +15,7 @@ MAX_NAMES = 4  # of those that share a reason; each was printed when it was skip
 
 
 def skip_reason(case):
-    """gtest and e2e say it in <skipped>; ctest only keeps the output."""
+    """gtest and e2e write it into <skipped>; ctest only keeps the output."""
     for skipped in case.iter("skipped"):
         message = (skipped.get("message") or skipped.text or "").strip()
         if message and "SKIP_REGULAR_EXPRESSION" not in message.upper():

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Layer 2: what the OOM killer decides at this moment, noted at the entry of its functions for the
- * marks that follow. One entry is enough: the kernel decides under one lock (oom_lock), and whoever
- * marks a victim is the thread that decided. Each note names that thread, so one left behind by a
- * decision whose end was not seen is never taken for another thread's.
+ * Layer 2: the OOM killer's present decision, noted at the entry of its functions for the marks
+ * that follow. One entry is enough: the kernel decides under one lock (oom_lock), and the thread
+ * that decided marks the victims. Each note names that thread, so one left behind by a decision
+ * whose end was not seen is never taken for another thread's.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "memcg.h"
 
 struct oom_decision {
-	__u64 pid_tgid; /* who decides; 0 = nobody does */
+	__u64 pid_tgid; /* of the thread that decides; 0 = none */
 	__u64 time_ns;
 	__u64 total_pages;
 	struct memcg_level limit; /* memcg NULL: the node is out of memory */
@@ -64,7 +64,8 @@ static __always_inline void decision__end(void)
 		now->decision.pid_tgid = 0;
 }
 
-/* That of the current thread, or NULL: it came another way, or nobody takes notes here. */
+/* That of the current thread, or NULL: the mark came another way, or decisions are not noted here.
+ */
 static __always_inline const struct oom_decision *decision__of_current(void)
 {
 	struct oom_now *now = decision__now();

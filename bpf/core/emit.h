@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Layer 2: into the ring buffer, or into the count of what did not fit. */
+/* Layer 2: into the ring buffer, or into the count of records that did not fit. */
 #pragma once
 
 #include "maps.h"
@@ -40,27 +40,26 @@ static __always_inline bool emit__leaves_room(void)
 		record_;                                                                           \
 	})
 
-/* Wakes user space. By force, since without it a record behind others that did not wake would not
- * either. */
+/* Wakes user space. By force: behind records that did not wake it, another would not either. */
 static __always_inline void emit__submit(void *record)
 {
 	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
 }
 
-/* For records of which a storm may come and that can wait: a wake-up is an interrupt to this CPU
+/* For records that can wait and may come in storms: a wake-up is an interrupt to this CPU
  * and one to the reader's, 5 to 30 us in a virtual machine; on a quiet machine, where the reader's
  * CPU sleeps, an exit took 85 us and an exec 55 us on average: more than all else a program does.
  */
 static __always_inline void emit__submit_lazily(void *record, __u64 time_ns)
 {
-	__u64 *look_ns = bpf_map_lookup_elem(&next_looks, &(__u32){0});
+	__u64 *read_ns = bpf_map_lookup_elem(&next_reads, &(__u32){0});
 
-	if (look_ns && time_ns < *look_ns) {
+	if (read_ns && time_ns < *read_ns) {
 		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 		return;
 	}
 	/* A reader that is late is not woken by each of them. */
-	if (look_ns)
-		*look_ns = time_ns + OOMW_LAZY_WAKE_NS;
+	if (read_ns)
+		*read_ns = time_ns + OOMW_LAZY_WAKE_NS;
 	emit__submit(record);
 }

@@ -73,7 +73,7 @@ static __noinline void bucket__clear_record(struct oomw_go_slot *slot)
 /*
  * Header and stack are there and only the record is not: its words are 0 then. The runtime takes
  * buckets from fresh pages and writes a record where it counts, so the newest bucket of each of
- * its chunks may reach into a page that nobody has touched (1 in 11 kills with 72,000 stacks).
+ * its chunks may reach into a page that was never touched (1 in 11 kills with 72,000 stacks).
  * Counted, since a page that was swapped out looks the same.
  */
 static __always_inline bool bucket__read_present(struct oomw_go_slot *slot, __u64 record_words)
@@ -116,7 +116,8 @@ static __noinline __u32 bucket__stored_words(struct oomw_go_slot *slot)
 	return stored;
 }
 
-/* As 4-byte offsets, padded to 8; what they left out: any bit above 31 says that they do not fit.
+/* As 4-byte offsets, padded to 8. Returns the bits left out: any above 31 means that they do not
+ * fit.
  */
 static __noinline __u64 bucket__write_offsets(struct oomw_go_slot *slot, __u32 *to)
 {

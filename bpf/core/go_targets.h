@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Layer 2: whom a walk at the kill may look at. Apart from maps.h, as the other maps of the walk
- * are: where its feature is not served, nobody should pay for a pool.
+ * Layer 2: the processes that may be walked at the kill. Apart from maps.h, as the other maps of
+ * the walk are: where its feature is not served, a pool would be memory for nothing.
  */
 #pragma once
 

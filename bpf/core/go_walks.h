@@ -28,7 +28,7 @@ struct {
 	__type(value, struct oomw_go_chunk);
 } go_chunks SEC(".maps");
 
-/* Numbers of the chunks that belong to nobody. User space puts them in, at start and when taken. */
+/* Numbers of the free chunks. User space puts them in, at start and when it has taken them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
 	__uint(max_entries, 1);
@@ -70,7 +70,7 @@ static __always_inline struct oomw_go_slot *go_walks__make(__u32 tgid,
 }
 
 /* A victim's slot, made if there is none: NULL unless it is registered, or if no slot is free.
- * start_boottime_ns 0: not readable here; the walk itself looks again. */
+ * start_boottime_ns 0: not readable here; the walk itself checks again. */
 static __always_inline struct oomw_go_slot *go_walks__slot_of(__u32 tgid, __u64 start_boottime_ns)
 {
 	struct oomw_go_slot *slot = bpf_map_lookup_elem(&go_walks, &tgid);
@@ -84,7 +84,7 @@ static __always_inline struct oomw_go_slot *go_walks__slot_of(__u32 tgid, __u64 
 	return go_walks__make(tgid, target);
 }
 
-/* What does not fit the ring stays in the slot, where user space looks once a second. */
+/* A report that does not fit the ring stays in the slot, which user space reads once a second. */
 static __always_inline void go_walks__report(struct oomw_go_slot *slot)
 {
 	if (!emit__leaves_room() ||

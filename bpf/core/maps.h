@@ -24,14 +24,14 @@ struct {
 	__uint(max_entries, 4096);
 } ring SEC(".maps");
 
-/* Until when records that can wait need not wake user space: it looks by itself then, and says so
- * here. Two CPUs may both find that past: one wake-up too many. CLOCK_MONOTONIC. */
+/* Until this time records that can wait need not wake user space, which will read the ring by
+ * itself. Two CPUs may both find it past: one wake-up too many. CLOCK_MONOTONIC. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u64);
-} next_looks SEC(".maps");
+} next_reads SEC(".maps");
 
 /* enum oomw_lost -> events lost on this CPU. */
 struct {
@@ -47,14 +47,14 @@ struct seen_usage {
 	__u64 mm; /* addresses: only ever compared */
 	__u64 memcg;
 	__u64 usage_pages;
-	__u64 step_pages; /* from there to where the limits are looked at again */
-	__u32 skips;	  /* how many events may go by between two looks */
+	__u64 step_pages; /* from there to where the limits are read again */
+	__u32 skips;	  /* how many events may go by between two readings */
 	__u32 skips_left; /* of them */
 };
 
-/* What the last rss_stat on this CPU saw. The kernel charges 64 pages at a time and CPU, so most
- * events find it where it was or hardly moved and stop there; of one process' faults in a row most
- * need not even look. */
+/* The usage that the last rss_stat on this CPU read. The kernel charges 64 pages at a time and CPU,
+ * so most events find it unchanged or hardly moved and stop there; most consecutive faults of one
+ * process need not even read it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

@@ -11,7 +11,7 @@
 #include "maps.h"
 #include "task.h"
 
-/* Kubernetes nests to 5 or 6, kind to about 10; deeper levels are not looked at. */
+/* Kubernetes nests to 5 or 6, kind to about 10; deeper levels are ignored. */
 #define MEMCG_MAX_DEPTH 10
 /* Pages that one CPU may hold charged in stock (MEMCG_CHARGE_BATCH). */
 #define MEMCG_BATCH_PAGES 64
@@ -60,7 +60,7 @@ static __always_inline struct mem_cgroup *memcg__of_counter(struct page_counter 
 	return BPF_CORE_READ(memcg, css.ss) == BPF_CORE_READ(known, ss) ? memcg : NULL;
 }
 
-/* Whom the task's allocations of this moment are charged to. */
+/* The memcg that the task's allocations of this moment are charged to. */
 static __always_inline struct mem_cgroup *memcg__charged_by(struct task_struct *task)
 {
 	return compat__active_memcg(task) ?: memcg__of_task(task);
@@ -99,7 +99,7 @@ static __always_inline bool memcg__is_limit(__u64 max_pages)
 	return max_pages < (~0ULL >> 1) / cfg_settings.page_size;
 }
 
-/* What other CPUs may give back between a failed charge and a hook: one batch each. */
+/* Other CPUs may give back one batch each between a failed charge and a hook. */
 static __always_inline __u64 memcg__slack_pages(void)
 {
 	return (__u64)MEMCG_BATCH_PAGES * cfg_facts.possible_cpus;
@@ -115,9 +115,8 @@ static __always_inline bool memcg__is_within(struct mem_cgroup *memcg, struct me
 	return false;
 }
 
-/* The topmost with memory.oom.group from `memcg` up to `owner` (NULL: the root), as the kernel
- * looks for whom else to kill; NULL if there is none, or if `memcg` does not live below the owner.
- */
+/* The topmost with memory.oom.group from `memcg` up to `owner` (NULL: the root), by the kernel's
+ * own rule for a group kill; NULL if there is none, or if `memcg` does not live below the owner. */
 static __always_inline struct mem_cgroup *memcg__find_oom_group(struct mem_cgroup *memcg,
 								struct mem_cgroup *owner)
 {
@@ -134,9 +133,9 @@ static __always_inline struct mem_cgroup *memcg__find_oom_group(struct mem_cgrou
 }
 
 /*
- * Whose limit stopped a charge to `memcg`: the kernel does not say, so of the levels within slack
- * of their limit, the one with the least headroom, the lowest where equal. with_high: memory.high
- * counts as a limit too, as it does for reclaim.
+ * The level whose limit stopped a charge to `memcg`. The kernel does not report it, so it is the
+ * one with the least headroom among those within slack of their limit, the lowest where equal.
+ * with_high: memory.high counts as a limit too, as it does for reclaim.
  */
 static __always_inline bool memcg__find_at_limit(struct mem_cgroup *memcg, bool with_high,
 						 struct memcg_level *found)

@@ -5,7 +5,7 @@
 #
 # It is the binary, the libraries it is linked with as Debian packages them (those of the system that built it: the
 # same suite), tar, which `kubectl cp` starts in the container, and nothing else: no shell, no package manager. It runs as root, since loading BPF programs and
-# entering other processes' namespaces are root's; what it may do is the pod's security context to say.
+# entering other processes' namespaces are root's; the pod's security context decides what it may do.
 set -euo pipefail
 
 binary=${1:?usage: root.sh BINARY DIRECTORY} root=${2:?usage: root.sh BINARY DIRECTORY}

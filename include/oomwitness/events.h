@@ -48,7 +48,7 @@ struct oomw_header {
 #define OOMW_KILL_OWNER_FOUND                                                                      \
 	(1u << 2)		      /* a memcg at its limit was found; without it: node-wide     \
 				       */
-#define OOMW_KILL_NODE_WIDE (1u << 3) /* the kernel itself said so: oc->memcg is NULL */
+#define OOMW_KILL_NODE_WIDE (1u << 3) /* by the kernel itself: oc->memcg is NULL */
 
 /* One victim chosen by the OOM killer. `current` is the trigger, not the victim. SIGKILL is
  * already queued when this fires. With memory.oom.group one decision has many of these. */

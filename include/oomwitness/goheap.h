@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The walk of a dying Go process's heap profile, as both sides see it. User space names the
- * addresses of a process (oomw_go_target), the programs copy its bucket list into chunks and say
- * so with one oomw_go_walk. What the bytes mean is for runtimes/go to say.
+ * The walk of an exiting Go process's heap profile, as both sides see it. User space names the
+ * addresses of a process (oomw_go_target), the programs copy its bucket list into chunks and report
+ * it with one oomw_go_walk. runtimes/go knows what the bytes mean.
  *
  * In a chunk the records follow one another without gaps: an oomw_go_bucket, then pc_count program
  * counters of pc_bytes each (4: offsets from the target's text; 8: addresses), padded to 8, then
@@ -14,7 +14,7 @@
 #include <oomwitness/events.h>
 
 /* Program counters kept of a stack; the rest is clipped and counted. Go itself keeps 32 up to
- * 1.22, then 128 unless told otherwise. */
+ * 1.22, then 128 unless configured otherwise. */
 #define OOMW_GO_MAX_PCS 128
 /* Go's hard bound is 1,024; a little above, since a bucket may be padded by the runtime. */
 #define OOMW_GO_MAX_DEPTH 1026
@@ -25,7 +25,7 @@
 
 /* Of the map go_targets, keyed by tgid. */
 struct oomw_go_target {
-	__u64 start_ticks; /* start_boottime / 10 ms: tells a pid's new owner from its old */
+	__u64 start_ticks; /* start_boottime / 10 ms: distinguishes a pid's new owner */
 	__u64 buckets;	   /* where runtime.mbuckets lies: the head, which moves, never its value */
 	__u64 rate;	   /* where runtime.MemProfileRate (8 bytes) lies; 0 = not known */
 	__u64 cycle;	   /* where runtime.mProfCycle (4 bytes) lies; 0 = not known */
@@ -36,7 +36,7 @@ struct oomw_go_target {
 
 struct oomw_go_bucket {
 	__u64 address;
-	__u64 hash; /* as the bucket says; verified in user space */
+	__u64 hash; /* as stored in the bucket; verified in user space */
 	__u64 size;
 	__u16 stack_depth; /* > pc_count: clipped */
 	__u16 pc_count;
@@ -71,8 +71,8 @@ enum oomw_go_stop {
 #define OOMW_GO_WALK_HAS_RATE (1u << 0)
 #define OOMW_GO_WALK_HAS_CYCLE (1u << 1)
 
-/* oomw_go_slot.state. A walk is reported when it is both done and marked, by whoever comes second:
- * the victim may be through before the killer has said that it is one. */
+/* oomw_go_slot.state. A walk is reported when it is both done and marked, by whichever comes
+ * second: the victim may have left before the killer marks it. */
 #define OOMW_GO_SLOT_READY (1u << 0)   /* filled in */
 #define OOMW_GO_SLOT_CLAIMED (1u << 1) /* a thread of the victim walks */
 #define OOMW_GO_SLOT_MARKED (1u << 2)  /* mark_victim named it */

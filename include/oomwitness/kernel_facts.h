@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the daemon found out about the running kernel (its BTF, its CPUs) and fixes before load.
+ * Facts about the running kernel (from its BTF, its CPUs) that the daemon fixes before load.
  * Read-only data to the programs: the verifier walks only the branches that these leave open,
- * so an argument that this kernel's hook lacks is never looked at.
+ * so an argument that this kernel's hook lacks is never read.
  */
 #pragma once
 

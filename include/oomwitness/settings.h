@@ -10,12 +10,12 @@
 #endif
 
 #define OOMW_MAX_LEVELS 8
-/* Records that can wait wake user space at most once in this time, and not at all in a row: user
- * space looks again by itself this long after it took any. */
+/* Records that can wait wake user space at most once in this time. In a storm they need not: user
+ * space reads again by itself this long after it took any. */
 #define OOMW_LAZY_WAKE_NS 10000000ULL
-/* What it promises the programs beyond that: it may be late, by what it does with 10 ms of records
- * (an exec takes it 50 us), and each record that comes meanwhile would wake it. */
-#define OOMW_LOOK_GRACE_NS 10000000ULL
+/* How much later than that the programs still stay silent: handling 10 ms of records may make user
+ * space late (an exec takes it 50 us), and each record that comes meanwhile would wake it. */
+#define OOMW_READ_GRACE_NS 10000000ULL
 
 struct oomw_settings {
 	__u32 page_size;   /* bytes */

@@ -58,7 +58,7 @@ class ClusterSite(Site):
                 or any(uid in (i["container"]["cgroup_path"] or "") for uid in self.uids)]
 
     def kernel_pids(self):
-        """Of the processes that the kernel says it killed here, oldest first. What it left out of its log has a pid alone: then an
+        """The processes that the kernel's log names as killed here, oldest first. What it left out of its log has a pid alone: then an
         incident must have named that one."""
         self.pods()
         known = [v["pid"] for i in self.incidents() for v in i["victims"]]

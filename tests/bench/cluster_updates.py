@@ -96,7 +96,7 @@ def killed_by_kernel(site):
 
 
 def describe_missing(site, kernel, incidents):
-    """A line for each kill of the kernel's log without an incident under its names: what the log says, and where else it is."""
+    """A line for each kill of the kernel's log without an incident under its names: the log's line, and where else it is."""
     known = {v["pid"] for i in incidents for v in i["victims"]}
     paths = {pid: d.victim_path for d in site.kernel_log.decisions("/", kernel) for pid in d.killed}
     everyones = site.witness.incidents()

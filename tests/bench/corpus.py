@@ -106,7 +106,7 @@ def keep(outcomes, folder):
 
 
 def print_matrix(outcomes):
-    """Rows: what a run was made for (the first, where two causes are right); columns: what was said."""
+    """Rows: what a run was made for (the first, where two causes are right); columns: the verdict."""
     said = [c for c in (*CAUSES, HEALTHY, "(none)", "(did not run)") if any(o.called == c for o in outcomes)]
     rows = []
     for cause in (*CAUSES, HEALTHY):

@@ -28,7 +28,7 @@ service:
   pipelines:
     traces: {{receivers: [otlp], processors: [batch], exporters: [otlp_http]}}
 """
-BACKEND = {"alive": 4999, "dead": 4998}  # nobody listens on the second
+BACKEND = {"alive": 4999, "dead": 4998}  # nothing listens on the second
 
 
 def parse(arguments):

@@ -7,7 +7,7 @@ import time
 from bench_support import MIB
 from corpus_runs import Scene
 
-# A killed run is to be seen for so long first: less than it is not enough to tell causes apart by.
+# A killed run must last so long first: less is not enough to distinguish causes.
 SEEN_S = 15.0
 TIMELINE_STEP_S = 5.0
 LOOK_S = 0.1

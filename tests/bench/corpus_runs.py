@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run of the corpus: its cgroups, its programs, what became of it, and what the daemon said."""
+"""One run of the corpus: its cgroups, its programs, its outcome, and the daemon's verdict."""
 import contextlib
 import dataclasses
 import os
@@ -166,7 +166,7 @@ class Runner:
         return outcome
 
     def incident_of(self, scene):
-        """The first: what is killed after it belongs to it, or is the same again. Names tell only the second."""
+        """The first: what is killed after it belongs to it, or is the same again. Names show only the second."""
         found = [i for i in self.witness.incidents() if i["container"]["cgroup_path"] in scene.paths()]
         return min(found, key=lambda incident: incident["time"], default=None)
 

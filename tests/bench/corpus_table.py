@@ -8,9 +8,9 @@ from bench_support import HERE
 LABELS = os.path.join(os.path.dirname(HERE), "corpus/labels.tsv")
 CAUSES = ("leak", "spike", "undersized", "off_heap", "page_cache_or_tmpfs", "sibling", "ancestor_limit")
 HEALTHY = "healthy"
-# held_back rows are run once; whoever looks at how they went makes them `seen`, and others are written in their place.
+# held_back rows are run once; whoever reads their results makes them `seen`, and others are written in their place.
 TUNE, SEEN, HELD_BACK = SPLITS = ("tune", "seen", "held_back")
-# What may be looked at while detector and verdicts change, and all there is.
+# The rows that may be read while detector and verdicts change, and all rows.
 OF_OPTION = {TUNE: (TUNE, SEEN), SEEN: (SEEN,), HELD_BACK: (HELD_BACK,), "all": SPLITS}
 
 
@@ -30,7 +30,7 @@ class Run:
 
     name: str
     split: str
-    expected: tuple  # more than one where two causes are honestly right: `why` says why
+    expected: tuple  # more than one where two causes are honestly right: `why` has the reason
     place: str  # container, or pod: the limit is the pod's, each command has a container
     limit_mib: int
     seconds: float

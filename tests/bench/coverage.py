@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How much of a dying Go process's memory the heap profile taken at its kill explains.
+"""How much of a killed Go process's memory the heap profile taken at its kill explains.
 
 Sections: the matrix of Go x build x rate x limit x stacks (always), --early (killed within 100 ms
 of exec), --peers (side by side with polling the endpoint). Every kill that is not as it should be

@@ -26,7 +26,7 @@ keep_count = 100000
 keep_bytes = 17179869184
 """
 
-# What is left to leak at the rate once the fast start is over, in MiB.
+# Left to leak at the rate once the fast start is over, in MiB.
 _AT_RATE_MIB = {1: 20, 50: 60, 500: 300}
 
 
@@ -90,7 +90,7 @@ def build(go, variant, scratch):
 
 
 class Kill:
-    """What an incident says of one kill. Shares are of the victim's anonymous memory."""
+    """An incident's figures of one kill. Shares are of the victim's anonymous memory."""
 
     def __init__(self, incident, path):
         self.incident, self.path = incident, path
@@ -122,7 +122,7 @@ class Kill:
         return os.path.join(self.incident["_dir"], capture["file"]) if capture and capture["file"] else None
 
     def why_not(self, cell, chunk_kib):
-        """"" for a kill as it should be, else a line that says what is wrong and why."""
+        """"" for a kill as it should be, else a line with the fault and its reason."""
         if not self.incident:
             return "no incident"
         if not self.is_complete():

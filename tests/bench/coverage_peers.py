@@ -30,7 +30,7 @@ def _enter_network_of(pid):
 
 
 def _poll(box, pid, period_s, target):
-    """Asks once when the usage, looked at each period, is at 90 % of the limit."""
+    """Asks once when the usage, read each period, is at 90 % of the limit."""
     _enter_network_of(pid)
     time.sleep(random.random() * period_s)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -24,7 +24,7 @@ def binary():
 
 
 class EndlessLoad:
-    """A load of loads/ in a cgroup on LOAD_CPU until it is ended; tells its progress in `progress`.
+    """A load of loads/ in a cgroup on LOAD_CPU until it is ended; `progress` has its progress.
     Before all else that runs, so that a slot is the load's."""
 
     def __init__(self, argv, procs_file, progress):

@@ -103,7 +103,7 @@ class Hooks {
 class Reader {
  public:
   explicit Reader(const SharedMaps& maps) {
-    auto ring = Ring::make(maps.fd("ring"), maps.fd("next_looks"));
+    auto ring = Ring::make(maps.fd("ring"), maps.fd("next_reads"));
     if (!ring) give_up(ring.error().message);
     ring_ = std::move(*ring);
     thread_ = std::thread([this] { read(); });

@@ -73,7 +73,7 @@ def cpu_seconds(pid, name=""):
 
 
 def wait_idle(pid, deadline_s=10.0):
-    """Until it used less than 1 ms of CPU in 50: its first look at the node is over."""
+    """Until it used less than 1 ms of CPU in 50: its first inspection of the node is over."""
     until = time.monotonic() + deadline_s
     before = cpu_seconds(pid)
     while time.monotonic() < until:

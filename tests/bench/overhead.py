@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the tracer costs those who are traced: the same loads with and without it, in turn.
+"""The cost of the tracer to traced programs: the same loads with and without it, in turn.
 
 Each load runs on a CPU of its own in a container two levels deep, pod and container with a limit
 each. Its CPU time is the kernel's own account of it, user and system. First the daemon as a whole,
@@ -35,7 +35,7 @@ HOLD = "page_fault_hook_hold_seconds = 1\n"  # ten by default: no bench waits fo
 
 
 class Load:
-    """argv, the word of it that says how often, and, if there is one, the bar of its CPU time."""
+    """argv, the word of it that sets how often, and, if there is one, the bar of its CPU time."""
 
     def __init__(self, name, argv, rounds, limit_mib=256, bar=None):
         self.name, self.argv, self.rounds, self.limit_mib, self.bar = name, argv, rounds, limit_mib, bar

@@ -27,7 +27,7 @@ class CannotRun(Exception):
 
 
 class Tool:
-    """A tool of somebody else: its command, and what it says when it listens. {pid}: the load's."""
+    """Another project's tool: its command, and its output once it listens. {pid}: the load's."""
 
     def __init__(self, name, argv, says, package):
         self.name, self.argv, self.says, self.package = name, argv, says, package
@@ -72,7 +72,7 @@ class Tool:
 
 
 def reason_in(text):
-    """Of what a tool that gave up said, the line most like a reason."""
+    """The line most like a reason in the output of a tool that gave up."""
     lines = [l.strip() for l in text.splitlines() if l.strip()]
     telling = [l for l in lines if any(w in l.lower() for w in ("error", "failed", "cannot", "unable", "not permitted"))]
     return (telling or lines or ["ended without a word"])[0].replace("|", "/")[:160]

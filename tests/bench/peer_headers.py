@@ -12,7 +12,7 @@ def _folder(release):
 
 
 def fetch_headers(release):
-    """Into our cache, nothing installed. Without them the tools that need them say so."""
+    """Into our cache, nothing installed. Without them the tools that need them fail with that message."""
     target = _folder(release)
     if os.path.isdir(target):
         return
@@ -28,7 +28,7 @@ def fetch_headers(release):
 
 def use_headers():
     """For tools that compile C for this kernel: Debian's headers, which fetch_headers() unpacked before the VM
-    started, put where they are looked for. In a VM only, where every write is thrown away."""
+    started, put where they are expected. In a VM only, where every write is thrown away."""
     release = platform.release()
     where = f"/lib/modules/{release}"
     source = os.path.join(_folder(release), "usr/src")

@@ -40,7 +40,7 @@ def looker_ns(pid):
 
 
 def settle(pid):
-    """Until the lookers have done nothing for a while (once a second they look for the dead); their time."""
+    """Until the inspectors have been idle for a while (once a second they check for exited processes); their time."""
     last = looker_ns(pid)
     quiet_since = time.monotonic()
     while time.monotonic() - quiet_since < 0.4:

@@ -25,7 +25,7 @@ def config(rung, is_resting):
 
 
 def one_leak(site, daemon, box, rate, is_resting):
-    """{level: seconds before the kill} of what was told."""
+    """{level: seconds before the kill} of the levels reported."""
     start = os.path.join(site.scratch, box.name)
     work = site.start([tools.memhog(), "--hold-mb", str(HELD_MIB), "--rate-mb-s", rate, "--wait-file", start], box)
     if is_resting:

@@ -73,7 +73,7 @@ def appeared_in(site, watch):
 
 
 def accounts(site, witness, boxes, watch):
-    """What the kernel says, what the daemon says, what came to lie on disk, and what still does."""
+    """Counts of the kernel, of the daemon, of incidents written, and of those still on disk."""
     scrape = witness.scrape()
     counted = {labels["container"]: int(value) for labels, value in scrape.values("oomwitness_oom_kills_total")}
     kernel = {box.name: box.kernel_kills() for box in boxes}

@@ -15,7 +15,7 @@ DENSE = "[trend]\nmin_interval_seconds = 1\nmax_interval_seconds = 1\n"
 
 
 def measure(config, options):
-    """Of a daemon beside the heaps that are there: (CPU seconds of the first round, CPU seconds, readings, looks without
+    """Of a daemon beside the heaps that are there: (CPU seconds of the first round, CPU seconds, readings, checks without
     a reading, bytes, seconds), all from its start on."""
     with Site() as site:
         witness = site.daemon(config)

@@ -23,7 +23,7 @@ class HostileHeapTest : public HeapTest {
   // With the programs that forget a process at its exec and exit.
   static KernelConfig config() { return config_of_only({"oom_kill", "process_lifecycle", "heap_at_kill"}); }
 
-  // Kills a child that has `list`, registered as `key_of` says.
+  // Kills a child that has `list`, registered under `key_of`.
   HeapWalked kill_with(FakeList& list) {
     cgroup_->set_limit(mebibytes(48));
     ChildProcess child(cgroup_.get(), leak);
@@ -158,7 +158,7 @@ TEST_F(HostileHeapTest, last_bucket_of_a_mapping_with_the_short_record_is_read) 
   EXPECT_GT(buckets[1].header.stored_words, 0u);
 }
 
-// The newest bucket of a chunk of the runtime's: its record reaches into a page nobody has used.
+// The newest bucket of a chunk of the runtime's: its record reaches into a page that was never used.
 TEST_F(HostileHeapTest, record_in_a_page_never_touched_is_zero_there_and_the_walk_goes_on) {
   OOMW_SHARE_OR_SKIP("best", config(), "heap_at_kill");
   constexpr std::size_t kInPage = (FakeList::kHeader + 3 + 4) * 8;  // header, stack, a quarter of the record

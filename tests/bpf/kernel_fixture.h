@@ -28,7 +28,7 @@ class KernelTest : public ::testing::Test {
   void load(const KernelConfig& config = {}) { take(KernelSource::make(config)); }
 
   // The source that a test of this suite has loaded as `name` before; loading one takes an emulated CPU
-  // up to three seconds. For tests that look at their own processes and cgroups only.
+  // up to three seconds. For tests that check their own processes and cgroups only.
   void share(const std::string& name, const KernelConfig& config) {
     auto& source = shared()[name];
     if (!source) source = KernelSource::make(config);
@@ -59,7 +59,7 @@ class KernelTest : public ::testing::Test {
     return Rung::kNone;
   }
 
-  // Why a rung above the one in force is not; "" where nobody refused it.
+  // Why a rung above the one in force is refused; "" where it is not.
   [[nodiscard]] static std::string refusal_of(const KernelSource& source, const std::string& feature, Rung rung) {
     for (const FeatureStatus& status : source.features()) {
       if (status.feature != feature) continue;
@@ -70,7 +70,7 @@ class KernelTest : public ::testing::Test {
     return {};
   }
 
-  // What came so far and within `patience` of silence.
+  // The events so far and those within `patience` of silence.
   void collect(std::chrono::milliseconds patience = std::chrono::milliseconds(50)) {
     pollfd wait{source_->ring_fd(), POLLIN, 0};
     while (::poll(&wait, 1, static_cast<int>(patience.count())) > 0) {

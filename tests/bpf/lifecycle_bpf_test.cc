@@ -75,7 +75,7 @@ TEST_P(LifecycleTest, thread_that_leaves_is_not_an_exit) {
   OOMW_SHARE_RUNG_OR_SKIP(config(), "process_lifecycle", GetParam());
   ChildProcess child(cgroup_.get(), [] {
     for (int i = 0; i < 8; ++i) std::thread([] {}).join();
-    // Before 6.16 the hook does not say who was the last, and a thread that was joined may not have come to it yet.
+    // Before 6.16 the hook does not mark the last thread, and a thread that was joined may not have come to it yet.
     ::usleep(200'000);
     return 0;
   });

@@ -36,12 +36,12 @@ class OomTest : public KernelTest, public ::testing::WithParamInterface<Rung> {
     return events_where<OomKill>([pid](const OomKill& kill) { return kill.victim.pid == pid; });
   }
 
-  // On the fentry rung mark_oom_victim() has the task.
+  // With fentry mark_oom_victim() has the task.
   [[nodiscard]] bool names_victims_by_pid_only() const {
     return GetParam() != Rung::kFentry && source_->program_stats().front().program.find("_pid_") != std::string::npos;
   }
 
-  // What only oom_kill_process() says.
+  // Known from oom_kill_process() alone.
   void expect_decision(const OomKill& kill, std::uint64_t limit) const {
     EXPECT_FALSE(kill.is_node_wide_said);
     if (GetParam() != Rung::kFentry) {
@@ -216,7 +216,7 @@ TEST_P(OomTest, limit_lowered_below_usage_is_the_limit_that_kills) {
   EXPECT_EQ(kills.front().owner_limit_bytes, mebibytes(16));
 }
 
-// Asks the kernel itself for a kill: where the test is told that it may.
+// Asks the kernel itself for a kill: only where the test's environment allows it.
 TEST_P(OomTest, kill_for_the_node_is_said_to_be_one) {
   if (::getenv("OOMW_MAY_OOM_NODE") == nullptr) GTEST_SKIP() << "kills by sysrq: set OOMW_MAY_OOM_NODE=1 in a VM";
   OOMW_SHARE_RUNG_OR_SKIP(config(), "oom_kill", GetParam());

@@ -19,7 +19,7 @@ inline double time_factor() {
 // How often a test does again what has to come out the same each time: a fifth where each takes ten times as long.
 inline int repetitions(int count) { return time_factor() > 1 ? std::max(count / 5, 1) : count; }
 
-// No programs but those of `features`: one that is not looked at still costs an emulated CPU 0.3 s to
+// No programs but those of `features`: one that is not used still costs an emulated CPU 0.3 s to
 // load, and its events come into the ring.
 inline KernelConfig config_of_only(std::initializer_list<std::string_view> features) {
   KernelConfig config;

@@ -163,7 +163,7 @@ TEST_F(SourceTest, drain_stops_at_its_bound_and_goes_on_where_it_stopped) {
   EXPECT_GE(source_->drain(count, 100), 4u);
 }
 
-// An exec and an exit wake nobody while the reader promised to look by itself: whenever in that time they come, and
+// An exec and an exit do not wake the reader before its next reading by itself: whenever in that time they come, and
 // though nothing comes after them.
 TEST_F(SourceTest, records_that_come_in_silence_are_seen_without_another) {
   OOMW_LOAD_OR_SKIP(only("process_lifecycle"), "process_lifecycle");

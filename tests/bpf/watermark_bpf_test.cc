@@ -45,7 +45,7 @@ char* reserve_memory(std::size_t bytes) {
   return static_cast<char*>(memory);
 }
 
-// From `from` to `to`, at a steady rate where step_delay_us says so.
+// From `from` to `to`, at a steady rate if step_delay_us is set.
 void grow(char* memory, std::size_t from, std::size_t to, int step_delay_us = 0) {
   constexpr std::size_t kStep = 64u << 10;
   for (std::size_t at = from; at < to; at += kStep) {
@@ -143,7 +143,7 @@ int write_unmapped(std::size_t bytes) {
   return 0;
 }
 
-// The victim's own pages go after the kill, and would have it told then.
+// The victim's own pages go after the kill, and would lead to a report then.
 TEST_P(WatermarkTest, memory_that_no_process_maps_is_told_before_the_kill) {
   KernelConfig wanted = config();
   wanted.forced.erase("oom_kill");
@@ -190,7 +190,7 @@ TEST_P(WatermarkTest, steady_growth_is_measured_and_predicts_the_limit) {
   ASSERT_TRUE(times.front().time_to_limit.has_value());
   EXPECT_LT(*times.front().time_to_limit, std::chrono::seconds(2));
   EXPECT_GE(times.front().usage_bytes, mebibytes(64));
-  EXPECT_LE(times.size(), 2 + seconds) << "told once a second";  // a busy VM takes 6 s and more
+  EXPECT_LE(times.size(), 2 + seconds) << "reported once a second";  // a busy VM takes 6 s and more
 }
 
 TEST_P(WatermarkTest, sawtooth_at_the_limit_is_told_once_a_second) {
@@ -224,7 +224,7 @@ std::string name_of(const ::testing::TestParamInfo<Rung>& rung) { return std::st
 
 INSTANTIATE_TEST_SUITE_P(Rungs, WatermarkTest, ::testing::Values(Rung::kFentry, Rung::kTpBtf, Rung::kRawTp), name_of);
 
-// What no page table ever holds changes nobody's resident set: only who sees charges sees it.
+// Memory that no page table holds changes no resident set: only the hook on charges sees it.
 class UnmappedGrowthTest : public WatermarkTest {};
 
 TEST_P(UnmappedGrowthTest, writes_to_shared_memory_report_the_levels) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The API server frozen, gone, and back: kills meanwhile have the names that were known before, or those of the runtime's
-files, and nothing is claimed that only an API server could say."""
+files, and nothing is claimed that only an API server could know."""
 import contextlib
 import json
 import os
@@ -31,7 +31,7 @@ class ApiServerAway(ClusterTest):
         return [labels["state"] for labels, value in self.witness.scrape().values("oomwitness_kubernetes_state") if value]
 
     def create_held(self, *names):
-        """They run, and oomwitness has heard so: it hears of them in turn, and of the last one last."""
+        """They run, and oomwitness knows it: it learns of them in turn, and of the last one last."""
         self.create(*(self.gate.pod(name) for name in names))
         self.wait_pods(lambda pods: len(pods) == len(names) and all(self.is_running(p) for p in pods), "all run")
         self.create(objects.pod("last", objects.idle()))
@@ -49,7 +49,7 @@ class ApiServerAway(ClusterTest):
     @contextlib.contextmanager
     def frozen(self):
         server = self.node.program[_SERVER]
-        self.assertTrue(self.witness.address)  # nobody can be asked for it now
+        self.assertTrue(self.witness.address)  # it cannot be asked for now
         server.send_signal(signal.SIGSTOP)
         try:
             yield
@@ -87,7 +87,7 @@ class ApiServerAway(ClusterTest):
         self.assertIsNone(incident["pod"]["restart_count"], incident["notes"])
 
     def assert_no_disagreement(self, *names):
-        """Once Kubernetes has said its own word of each."""
+        """Once Kubernetes has its own status of each."""
         for name in names:
             eventually(lambda: self.is_oom_killed(name), lambda: f"{name}: {self.pod(name)['status']}")
         claimed = {i["pod"]["name"]: i["pod"]["disagreement"] for i in self.own(self.witness.incidents()) if i["pod"].get("disagreement")}
@@ -117,7 +117,7 @@ class ApiServerAway(ClusterTest):
         self.assertEqual((first["pod"]["restart_count"], carts["pod"]["restart_count"]), (0, 0))
         self.assertIn(second["pod"]["restart_count"], (None, 1), "what the server says of another container is not this one's")
         self.assert_names({**static, "container": {"name": f"proxy-{NODE}"}}, f"proxy-{NODE}")
-        # kubelet tells the server of it up to a minute after the server is back; its cgroup has the file's hash.
+        # kubelet reports it to the server up to a minute after the server is back; its cgroup has the file's hash.
         self.of_this_case(static["pod"]["uid"])
         self.assertEqual((static["container"]["name"], static["pod"]["restart_count"]), ("proxy", None), static["notes"])
         eventually(lambda: self.pod("carts")["status"]["containerStatuses"][0]["restartCount"] == 1 and

@@ -14,7 +14,7 @@ from kube.case import ClusterTest
 from kube.node import NODE_SCRIPT
 
 _CLUSTER = os.path.join(tools.TREE, "tests/cluster")
-# What prints where its node is, and then does not end, or fails before the node is ready.
+# A program that prints where its node is, and then does not end, or fails before the node is ready.
 _RUNNER = f"""
 import sys, time
 sys.path[:0] = {[os.path.join(tools.TREE, "tests/e2e"), _CLUSTER]!r}
@@ -31,7 +31,7 @@ made = Broken()
 print(made.folder, made.cgroup, flush=True)
 time.sleep(600)
 """
-# What kubelet sets on a machine of its own.
+# Set by kubelet on a machine of its own.
 SYSCTLS = ("vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "kernel/keys/root_maxkeys",
            "kernel/keys/root_maxbytes", "net/ipv4/ip_forward")
 

@@ -38,7 +38,7 @@ class Overlays(ClusterTest):
         self.create(objects.pod("orders", objects.leaking()))
         self.wait_incidents_of_pod("orders")
         whole = lambda: {c["method"] for c in self.incidents_of_pod("orders")[0]["captures"] if c["result"] == "ok" and c["complete"]}
-        # What is captured at the kill comes into the incident when it is written already.
+        # A capture at the kill is added to the incident after it was written.
         eventually(lambda: "at_kill" in whole(), lambda: f"a heap at the kill: {self.incidents_of_pod('orders')[0]['captures']}")
         incident = self.incidents_of_pod("orders")[0]
         self.assertEqual(incident["limit"]["bytes"], LIMIT_BYTES)

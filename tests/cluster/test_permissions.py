@@ -15,7 +15,7 @@ from kube.processes import kill_daemon
 from kube.witness import NAMESPACE
 
 TOKEN = "rotating-token"
-# What a kubelet of today mounts for each pod by itself, with a token that can be ended.
+# A present kubelet mounts this for each pod by itself, with a token that can be ended.
 _TOKEN_VOLUME = {"name": "token", "projected": {"sources": [
     {"secret": {"name": TOKEN, "items": [{"key": "token", "path": "token"}]}},
     {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
@@ -27,7 +27,7 @@ _PATCH = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "oo
 
 
 def write_overlay(folder):
-    """The privileged one with Events, as the component's comment says to add it, and with that token."""
+    """The privileged one with Events, added as the component's comment describes, and with that token."""
     def path_of(*names):
         return os.path.relpath(os.path.join(manifest.KUBERNETES, *names), folder)
 
@@ -110,7 +110,7 @@ class Permissions(ClusterTest):
     def test_event_is_posted_and_names_come_from_the_api_with_the_roles_as_shipped(self):
         self.assertEqual(self.rule("oomwitness"), ([""], ["pods"], ["list", "watch"]))
         self.assertEqual(self.rule("oomwitness-events"), ([""], ["events"], ["create"]))
-        self.assertIn("tells of the pods", self.doctor())
+        self.assertIn("lists the pods", self.doctor())
         incident = self.kill_of("orders")
         self.assert_named_by_the_api(incident)
         event, = eventually(lambda: self.events_of("orders"), "an Event on the pod")

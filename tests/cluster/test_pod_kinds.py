@@ -115,7 +115,7 @@ class PodKinds(SharedPodsTest):
         return [(labels["container"], labels["scope"], value) for labels, value in series if value]
 
     def assert_pods_limit(self, incident, limit_mb):
-        """That no container's own limit was hit is said as such, and is not a foreign ancestor's doing."""
+        """No container's own limit was hit: it is reported as such, and not blamed on a foreign ancestor."""
         self.assertEqual((incident["scope"], incident["limit"]["bytes"]), ("pod", limit_mb * MIB), incident["limit"])
         self.assertNotEqual(incident["verdict"]["cause"], "ancestor_limit")
 
@@ -150,7 +150,7 @@ class PodKinds(SharedPodsTest):
                 if i["pod"].get("disagreement")}
 
     def test_pods_limit_that_no_container_fills_alone(self):
-        """60 MiB of a volume in memory, 20 of the one and what is left for the other: 128 in all, and nobody is at 64."""
+        """60 MiB of a volume in memory, 20 of the one and what is left for the other: 128 in all, and neither is at 64."""
         self.assert_pods_limit(self.assert_named("shared-memory")[0], 2 * LIMIT_MB)
 
     def test_ephemeral_container_fills_the_pods_limit(self):

@@ -24,7 +24,7 @@ class Updates(ClusterTest):
         self.wait_pods(lambda pods: len(pods) == len(names) and all(p["status"]["phase"] == "Running" for p in pods), "all run")
 
     def kill(self, names):
-        """Those too, says the kernel."""
+        """Those too, by the kernel's count."""
         before = self.kernel_kills()
         for name in names:
             self.gate.open(name)
@@ -54,7 +54,7 @@ class Updates(ClusterTest):
         self.kill(["before"])
         self.restart()
         eventually(lambda: self.witness.poll() is not None, "the old daemon ended", 60, 0.02)
-        kubelet.send_signal(signal.SIGSTOP)  # nobody starts the new one
+        kubelet.send_signal(signal.SIGSTOP)  # the new one is not started
         try:
             self.kill(["orders", "carts"])
         finally:
@@ -85,7 +85,8 @@ class Updates(ClusterTest):
         eventually(is_ready, lambda: f"{name} is ready: {self.witness.log()[-2000:]}", 60, 0.1)
 
     def daemons_pod(self):
-        return next(p["metadata"]["name"] for p in self.witness.pods() if p["metadata"]["name"] != "oomwitness-surge")
+        """None between the end of the old one and the making of the new one."""
+        return next((p["metadata"]["name"] for p in self.witness.pods() if p["metadata"]["name"] != "oomwitness-surge"), None)
 
     def end(self, name):
         """With its own grace, as an update does."""
@@ -95,11 +96,11 @@ class Updates(ClusterTest):
         names = [f"orders-{n}" for n in range(8)]
         self.create_held(names)
         self.start_second()
-        self.kill(names[:2])  # both look
+        self.kill(names[:2])  # both see them
         old = self.daemons_pod()
         self.end(old)
         self.kill(names[2:4])
-        eventually(lambda: self.daemons_pod() != old, "the DaemonSet's next pod", 60, 0.1)
+        eventually(lambda: self.daemons_pod() not in (None, old), "the DaemonSet's next pod", 60, 0.1)
         self.wait_ready(self.daemons_pod())
         self.kill(names[4:6])
         self.end("oomwitness-surge")

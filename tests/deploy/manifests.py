@@ -16,7 +16,7 @@ def overlay(name):
 
 
 def with_component(name, component):
-    """The overlay with an opt-in component, as its comment says to add it."""
+    """The overlay with an opt-in component, added as its comment describes."""
     folder = tempfile.mkdtemp(prefix=".test-", dir=os.path.join(FOLDER, "overlays"))
     try:
         with open(os.path.join(folder, "kustomization.yaml"), "w") as f:

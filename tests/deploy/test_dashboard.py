@@ -11,7 +11,7 @@ from harness.wait import NotInTime, eventually
 from prometheus_server import Prometheus
 
 DASHBOARD = os.path.join(tools.TREE, "deploy/grafana/oomwitness.json")
-# What a query may rightly have no data for here, and why. Everything else must have some.
+# Queries that may rightly have no data here, and why. Everything else must have some.
 EMPTY = {
     "oomwitness_kubernetes_": "no API server is asked on this machine",
     "label_values(namespace)": "no pods on this machine: containers are plain cgroups, which have no namespace",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""deploy/kubernetes: every overlay builds, offline, and what it says holds together."""
+"""deploy/kubernetes: every overlay builds, offline, and is consistent."""
 import os
 import re
 import subprocess
@@ -157,7 +157,7 @@ class Manifests(unittest.TestCase):
         self.assertNotIn("appArmorProfile", str(template["spec"]))
 
     def test_quantities_are_spelt_as_the_api_server_gives_them_back(self):
-        """Else every apply says "configured"."""
+        """Otherwise every apply prints "configured"."""
         for objects in self.each():
             self.assertEqual(manifests.only(objects, "ResourceQuota")["spec"]["hard"], {"pods": "10k"})
 

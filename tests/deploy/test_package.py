@@ -17,7 +17,7 @@ from harness.daemon import run_program
 
 MAX_BYTES = 4 << 20  # it is 1.4 MB
 CONFIG = "etc/oomwitness/oomwitness.toml"
-# Stand in for systemd's tools: they only say how they were called.
+# Stand-ins for systemd's tools: they only print how they were called.
 RECORDER = '#!/bin/sh\necho "${0##*/} $*" >>/calls\n'
 
 

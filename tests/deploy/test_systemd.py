@@ -10,8 +10,8 @@ import unit_file
 from harness import tools
 from harness.case import E2eTest
 
-MAX_EXPOSURE = 40  # systemd-analyze security says 3.8, nearly all of it the capabilities that are the job
-# What the sandbox of the unit shows it: everything read-only but its own directories, no homes.
+MAX_EXPOSURE = 40  # systemd-analyze security gives 3.8, nearly all of it the capabilities that are the job
+# The unit's sandbox shows it everything read-only but its own directories, no homes.
 VIEW = """set -e
 mount --make-rprivate /
 mkdir -p "$DATA"

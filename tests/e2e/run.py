@@ -16,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Lines(unittest.TestResult):
-    """Results are on disk after each test that ran: who is ended half-way has shown the first half."""
+    """Results are on disk after each test that ran: a run that is ended half-way has shown its first half."""
 
     def __init__(self, junit=None):
         super().__init__()
@@ -79,7 +79,7 @@ def tests_in(suite):
 
 
 def leave_out(path, suite):
-    """Skips what a line "PATTERN<TAB>REASON" names. A pattern that names nothing is an error: it protects nobody."""
+    """Skips what a line "PATTERN<TAB>REASON" names. A pattern that names nothing is an error: it protects nothing."""
     tests = list(tests_in(suite))
     with open(path, encoding="utf-8") as f:
         lines = [line.rstrip("\n").split("\t") for line in f if line.strip()]

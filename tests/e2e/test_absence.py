@@ -103,7 +103,7 @@ class SeenAfterwards(AbsenceTest):
         first = self.daemon(READ_OFTEN, prefix=join)
         with open(f"/proc/{first.pid}/oom_score_adj", "w", encoding="ascii") as f:
             f.write("1000")  # of the two, the daemon
-        # What the daemon takes does not fit beside it; without the daemon it does.
+        # The daemon does not fit beside it; without the daemon it does.
         hog = self.memhog(home, "--hold-mb", "252")
         eventually(lambda: first.process.poll() is not None, "the daemon is killed at its own limit")
         hog.process.kill()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands, and what they say when they cannot."""
+"""Commands, and their errors."""
 import json
 import os
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""diff, render and show: of files, of incidents, and what they say when they cannot. No daemon, no kill."""
+"""diff, render and show: of files, of incidents, and their errors. No daemon, no kill."""
 import fcntl
 import json
 import os

@@ -64,7 +64,7 @@ class Sender:
             return f.read()
 
     def counts(self):
-        """(sent, refused) spans as last told."""
+        """(sent, refused) spans as last printed."""
         found = re.findall(r"sent (\d+) refused (\d+)", self.text())
         return tuple(map(int, found[-1])) if found else (0, 0)
 

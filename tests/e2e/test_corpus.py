@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench of labelled runs: it tells right from wrong, and its programs do what the labels say."""
+"""The bench of labelled runs: it distinguishes right from wrong, and its programs behave as labelled."""
 import collections
 import concurrent.futures
 import os

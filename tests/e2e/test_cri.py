@@ -37,7 +37,7 @@ class CriTest(E2eTest):
         return made.start()
 
     def container(self, pod, name, *args, image=IMAGE, limit_mb=LIMIT_MB, **options):
-        """Named after the test, so that its kills can be told from those of others."""
+        """Named after the test, so that its kills can be distinguished from others."""
         made = pod.container(self.prefix + name, image, args, limit_bytes=limit_mb and limit_mb * MIB, **options)
         self.cgroups.append(made.cgroup)
         return made
@@ -121,7 +121,7 @@ class Cri(CriTest):
                       if labels["pod"] == pod.name and labels["namespace"] == pod.namespace)
 
     def test_sandbox_and_pod_are_no_containers_in_metrics(self):
-        """The sandbox's bundle says what it is; the pod's limit counts only for a container that has none."""
+        """The sandbox's bundle marks it as one; the pod's limit counts only for a container that has none."""
         limited, whole = self.pod(limit_bytes=LIMIT_MB * MIB), self.pod("whole-0", limit_bytes=LIMIT_MB * MIB)
         self.idle(limited, "orders")
         self.idle(whole, "free", limit_mb=None)

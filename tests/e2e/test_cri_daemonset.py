@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The image of deploy/image, run as the DaemonSet's manifests say: in a pod of the node, which it sees through its
+"""The image of deploy/image, run by the DaemonSet's manifests: in a pod of the node, which it sees through its
 mounts only. A neighbouring pod is killed, and the incident is on the node's disk.
 
 Where the image can be built neither from the cache nor from a mirror, these tests are skipped.

@@ -58,7 +58,7 @@ class Restart(E2eTest):
 
 
 class KillWhileDown(E2eTest):
-    loses_incidents = True  # nobody watched: it is counted, not witnessed
+    loses_incidents = True  # no daemon ran: it is counted, not witnessed
 
     def test_kill_while_the_daemon_was_down_is_counted_once(self):
         box = self.cgroup("unseen", 32)
@@ -76,7 +76,7 @@ class KillWhileDown(E2eTest):
 
 class Stop(E2eTest):
     def full_pipe(self):
-        """Its writing end, as a path; nobody reads."""
+        """Its writing end, as a path; there is no reader."""
         ends = os.pipe()
         for end in ends:
             self._stack.callback(os.close, end)

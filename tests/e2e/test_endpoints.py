@@ -97,12 +97,12 @@ class Vanishing(E2eTest):
 
 
 class MemStats(E2eTest):
-    """A Go program's own figures say what its heap profile cannot."""
+    """A Go program's own figures show what its heap profile cannot."""
 
     CAPTURE_AT_60 = CONFIG.replace("[80]", "[60]")
 
     def kill_one(self, witness, name):
-        """The incident of a Go program that told of itself while it idled, and then what it told."""
+        """The incident of a Go program whose MemStats were read while it idled, and those figures."""
         box = self.cgroup(name, 128)
         # Each allocation sampled: an estimate may claim all that the process held.
         work = self.leaky_go(box, "-prefill-mb", "60", "-rate", "60", "-limit-mb", "90", "-profile-rate", "1")

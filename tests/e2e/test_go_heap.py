@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Heaps read in the dying process: what breaks a reader that knows symbols, one victim and small lists."""
+"""Heaps read in the victim: cases that break a reader that knows symbols, one victim and small lists."""
 import os
 import signal
 import subprocess
@@ -9,7 +9,7 @@ from harness import tools
 from harness.daemon import run_cli
 from harness.go_heap import HELD_SHARE, LEAK, GoHeapTest
 
-# More than twice what the daemon's tables hold. Four loops need 8 s for them when nobody watches.
+# More than twice what the daemon's tables hold. Four loops need 8 s for them without a tracer.
 PASSERS_BY = 10000
 
 

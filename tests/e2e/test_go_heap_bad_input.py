@@ -9,7 +9,7 @@ from harness.go_heap import LEAK, GoHeapTest, at_kill
 
 
 class HostileLists(GoHeapTest):
-    """Each mode: the daemon lives, says why the list is no good, and the next honest victim is complete."""
+    """Each mode: the daemon lives, reports why the list is invalid, and the next honest victim is complete."""
 
     def check_mode(self, mode, reasons):
         witness = self.daemon()
@@ -104,7 +104,7 @@ class Files(GoHeapTest):
 
 
 class PidReuse(GoHeapTest):
-    """The next process with the pid of a known Go program is nobody that is known."""
+    """The next process with the pid of a known Go program is not taken for it."""
 
     TRIES = 200  # others on the machine take pids, too
 

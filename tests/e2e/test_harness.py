@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the other tests stand on must tell the truth, above all when they fail."""
+"""The base of the other tests must be right, above all when they fail."""
 from harness.case import E2eTest
 from harness.wait import NotInTime
 

@@ -36,5 +36,5 @@ class HungFile(GoHeapTest):
         for number in range(2):
             self.assert_complete(witness, self.kill_leaker(f"other{number}"))
         self.assertLessEqual(self.lost(witness, "hung_files"), 4)
-        # The kernel lets nobody go, not even killed, who waits for an answer: the daemon is to end after this.
+        # The kernel lets no process that waits for an answer end, not even by SIGKILL: the daemon ends after this.
         self.files.close()

@@ -179,7 +179,7 @@ class KillBecomesIncident(E2eTest):
 class Kills(E2eTest):
     def test_kill_without_endpoint_explains_the_absence(self):
         witness, box = self.daemon(), self.cgroup("mute", 64)
-        # Slowly: who looks for an endpoint at 80 % must find the process alive.
+        # Slowly: the search for an endpoint at 80 % must find the process alive.
         self.memhog(box, "--rate-mb-s", "20").wait_killed()
         incident = self.wait_incidents(witness, 1)[0]
         self.assertIsNone(best_capture(incident))

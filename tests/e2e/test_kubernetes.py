@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pods as the Kubernetes API tells of them. No cluster: a stand-in speaks the documented wire format."""
+"""Pods as the Kubernetes API reports them. No cluster: a stand-in speaks the documented wire format."""
 import datetime
 import hashlib
 import json
@@ -147,7 +147,7 @@ class Incidents(PodTest):
         pod["status"]["containerStatuses"][0]["restartCount"] = 9
         self.api.put(pod)
         self.api.put(self.make_pod("later", uid="u2", container_id="c2"))
-        self.wait_value(witness, 2, "kubernetes_pods")  # what was told before it is known then, too
+        self.wait_value(witness, 2, "kubernetes_pods")  # everything sent before it is known then, too
         self.kill()
         self.assertEqual(self.incident(witness)["pod"]["restart_count"], 9)
         self.assertEqual((self.api.count(limit="500"), self.api.count(watch="1")), (1, 1), "one list and one watch")
@@ -228,7 +228,7 @@ class Annotations(PodTest):
     PORT = 6061  # none that is asked without being named
 
     def captures_of_a_leak(self, annotations, more=""):
-        """{(method, result, reason)} and what was said of them."""
+        """{(method, result, reason)} and their notes."""
         self.box.set_limit(96 * MIB)
         self.api.put(self.make_pod(annotations={"oomwitness.io/" + key: value for key, value in annotations.items()}))
         witness = self.started(more)
@@ -297,7 +297,7 @@ class Disagreements(PodTest):
         return self.value(witness, "kubernetes_disagreements_total", kind=kind)
 
     def assert_counted_once(self, witness, kind):
-        """Incident, log and /metrics tell of it in any order."""
+        """Incident, log and /metrics report it in any order."""
         self.wait_value(witness, 1, "kubernetes_disagreements_total", kind=kind)
         self.assertEqual(self.disagreements(witness, kind), 1)
 

@@ -103,7 +103,7 @@ class Wire(PodTest):
 
         self.assertIn("names come from the runtime's files", line(ok=False))
         self.api.start()
-        self.assertIn("tells of the pods of node node-1", line(ok=True))
+        self.assertIn("lists the pods of node node-1", line(ok=True))
         self.api.list_answer = lambda h, _: h.answer(403, {"kind": "Status", "message": "pods is forbidden"})
         self.assertIn("pods is forbidden", line(ok=False))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Go programs nobody here wrote, driven until the kernel kills them: Debian's own builds and a real Collector.
+"""Go programs from elsewhere, driven until the kernel kills them: Debian's own builds and a real Collector.
 
 Each is fetched or built once (tests/support/fetch_programs.sh, collector_build.sh) and skipped, with the
 reason, where neither a cache nor a mirror has it.
@@ -20,7 +20,7 @@ KILL_DEADLINE_S = 120
 
 
 class Load(threading.Thread):
-    """Calls `step` again and again until stopped; what the dying program refuses is expected."""
+    """Calls `step` again and again until stopped; refusals by the exiting program are expected."""
 
     def __init__(self, step):
         super().__init__(daemon=True)

@@ -41,7 +41,7 @@ class Runc(GoHeapTest):
         return made
 
     def pod_container(self):
-        """Named as containerd names it, in a bundle where the resolver looks for one."""
+        """Named as containerd names it, in a bundle where the resolver expects one."""
         container_id = secrets.token_hex(32)
         annotations = {
             "io.kubernetes.cri.container-type": "container",
@@ -107,7 +107,7 @@ class Runc(GoHeapTest):
         self.assertEqual(container.status(), "stopped")
 
     def test_container_that_no_runtime_knows_has_its_cgroups_name(self):
-        """Plain runc leaves no bundle that anybody could look up; an id of its own choosing is no container id."""
+        """Plain runc leaves no bundle to be found; an id of its own choosing is no container id."""
         witness = self.daemon()
         name = self.prefix + "plain"
         container = self.container(name, os.path.join(self.scratch, "bundle"))

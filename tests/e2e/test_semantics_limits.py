@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose limit it was, who broke it, and who died of it.
+"""The limit's owner, the trigger, and the victim.
 
 On other kernels: tests/vm/run.sh KERNEL tests/e2e/run.py -k semantics."""
 import os
@@ -124,7 +124,7 @@ class ChangedLimits(SemanticsTest):
         self.kill_after(36, 24)
 
     def test_limit_lowered_below_usage_kills_in_the_writer(self):
-        """The kernel kills in the context of who writes memory.max; the container asked for nothing."""
+        """The kernel kills in the context of the writer of memory.max; the container asked for nothing."""
         self.need_v2("kill by the lowering of a limit: the write fails (EBUSY)")
         box = self.cgroup("lowered", 64)
         work = self.hog(box, "--hold-mb", 24)

@@ -37,7 +37,7 @@ class HugePages(SemanticsTest):
         incident = self.assert_decision("container", box, [work.identity], trigger=[work.identity, server])
         levels = {m["level_percent"]: m for m in incident["pressure"]["watermarks"] if m["reason"] == "level"}
         self.assertLessEqual({80, 90}, set(levels), incident["pressure"])
-        # One piece is 2 of 96 MB: no crossing is told later than one piece after it.
+        # One piece is 2 of 96 MB: no crossing is reported later than one piece after it.
         for percent in (80, 90):
             self.assertLessEqual(levels[percent]["usage_bytes"], box.limit_bytes * percent / 100 + 4 * MIB, levels)
         early = [c for c in incident["captures"] if c["result"] == "ok" and c["lead_seconds"] > 0]
@@ -69,8 +69,8 @@ class Files(SemanticsTest):
         self.check_told_by_the_kernel(incident)
 
     def check_told_by_the_kernel(self, incident):
-        """What is written and not mapped changes no resident set: it is told where reclaim begins, at the latest. After
-        the kill the victim's own pages go, and then it would be told as well."""
+        """What is written and not mapped changes no resident set: it is reported where reclaim begins, at the latest. After
+        the kill the victim's own pages go, and then it would be reported as well."""
         if self.witness.rung_of("watermark") == "files":
             self.skipTest("usage is polled here")
         early = [m for m in incident["pressure"]["watermarks"] if m["reason"] == "level" and m["lead_seconds"] > 0]
@@ -86,7 +86,7 @@ class Files(SemanticsTest):
         self.assertEqual(incident["verdict"]["cause"], "page_cache_or_tmpfs")
 
     def big_files(self, wanted_bytes):
-        """Files of this machine, out of its page cache: who reads them next is charged for them."""
+        """Files of this machine, out of its page cache: the next reader is charged for them."""
         found, total = [], 0
         entries = [e for folder in ("/usr/bin", "/usr/lib/x86_64-linux-gnu") for e in os.scandir(folder)]
         for entry in entries:

@@ -5,7 +5,7 @@ import os
 from harness.case import MIB
 from harness.semantics import SemanticsTest
 
-# What tests/vm/run.sh hands to its VM, and no other machine has.
+# Handed by tests/vm/run.sh to its VM; no other machine has it.
 IN_TEST_VM = "/sys/firmware/qemu_fw_cfg/by_name/opt/script"
 MOST_MEMORY = 1024 * MIB
 
@@ -24,7 +24,7 @@ class NodeWide(SemanticsTest):
         super().setUp()
 
     def test_node_without_memory_is_scope_node(self):
-        """And nobody is blamed whose own limit happens to be near."""
+        """And no cgroup is blamed because its own limit happens to be near."""
         box, full = self.cgroup("hungry"), self.cgroup("full", 16)
         holder = self.hog(full, "--hold-mb", 14)
         work = self.hog(box, "--hold-mb", 8, "--rate-mb-s", 0, "--huge", 1, oom_score_adj=1000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The semantics once more on each rung of oom_kill that this kernel has; what a rung cannot know, doctor says.
+"""The semantics once more on each rung of oom_kill that this kernel has; doctor reports what a rung cannot know.
 
 LimitsOnRawTp and so on: the tests of test_semantics_*.py, the daemon held to that rung.
 """

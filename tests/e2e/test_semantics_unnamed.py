@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kills on the files rung of which the kernel's log says too little, or nothing: the count tells that they were.
+"""Kills without BPF of which the kernel's log has too little, or nothing: the count shows that they happened.
 
 The daemon reads a pipe in place of /dev/kmsg, so that a test decides what it is told.
 """
@@ -22,7 +22,7 @@ class Unnamed(SemanticsTest):
 
     @classmethod
     def start_daemon(cls):
-        """The class's own: no other is told what to read."""
+        """The class's own: its log is set for it alone."""
         folder = tempfile.mkdtemp(prefix="oomw-e2e-")
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
         log = os.path.join(folder, "kmsg")
@@ -74,7 +74,7 @@ class Unnamed(SemanticsTest):
         return incident
 
     def assert_every_kill_seen(self):
-        """Here also those that nobody named."""
+        """Here also those without a name."""
         kernel = self.kernel_kills()
         eventually(lambda: self.counted(self.witness) >= kernel, lambda: f"{kernel} kills counted")
         self.assertEqual(self.counted(self.witness), kernel)

@@ -9,7 +9,7 @@ from harness.storm import Storm, victim
 from harness.wait import eventually
 
 LOST = "oomwitness_events_lost_total"
-# Any of these would be a kill that nobody can look at.
+# Any of these would be a kill without evidence.
 STAGES = ("ringbuf_kill", "incidents", "decode")
 
 

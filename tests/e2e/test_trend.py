@@ -21,7 +21,7 @@ SUSPECTED = "oomwitness_container_suspected_leak"
 
 class Trends(GoHeapTest):
     def suspicion(self, witness, box):
-        """1 or 0; None while too few readings were taken to say."""
+        """1 or 0; None while too few readings were taken."""
         name = box.path.rsplit("/", 1)[-1]
         found = [v for l, v in witness.scrape().values(SUSPECTED) if name in l["container"]]
         return found[0] if found else None

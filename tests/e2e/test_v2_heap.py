@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Heaps read in the dying process on cgroup v2, where one kill may have several victims. On other
+"""Heaps read in the victim on cgroup v2, where one kill may have several victims. On other
 kernels: tests/vm/run.sh KERNEL tests/e2e/run.py -k V2Heap."""
 import os
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process answers on the port where a Collector tells of itself, and where Go programs do; and
+// A process's answer on the port of a Collector's own metrics, and on that of Go programs; and
 // function names, which a binary makes up.
 #include <cstdint>
 #include <string_view>

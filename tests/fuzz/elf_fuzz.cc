@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An executable of any shape: looking for Go's heap profile in it must end, within bounds.
+// An executable of any shape: the search for Go's heap profile in it must end, within bounds.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an API server, or somebody in its place, may send.
+// Anything that an API server, or an impostor, may send.
 #include <cstdint>
 #include <string_view>
 

@@ -15,11 +15,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)oomw::ProcStat(text).start_ticks();
   OOMW_CHECK(oomw::ProcStat(text).comm().size() <= text.size());
   (void)oomw::parse_limit(text);
-  (void)oomw::reclaimable_v1(text);
-  (void)oomw::reclaimable_v2(text);
+  (void)oomw::reclaimable(text, oomw::CgroupVersion::kV1);
+  (void)oomw::reclaimable(text, oomw::CgroupVersion::kV2);
   (void)oomw::find_value(text, "oom_kill");
-  OOMW_CHECK(oomw::parse_stat_v1(text).size() <= oomw::kMaxStatKeys);
-  OOMW_CHECK(oomw::parse_stat_v2(text).size() <= oomw::kMaxStatKeys);
+  OOMW_CHECK(oomw::parse_stat(text, oomw::CgroupVersion::kV1).size() <= oomw::kMaxStatKeys);
+  OOMW_CHECK(oomw::parse_stat(text, oomw::CgroupVersion::kV2).size() <= oomw::kMaxStatKeys);
   for (const auto version : {oomw::CgroupVersion::kV1, oomw::CgroupVersion::kV2}) {
     const auto path = oomw::CgroupFs::memory_path_in(text, version);
     if (!path) continue;

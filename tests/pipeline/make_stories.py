@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the recordings of decisions that this host cannot make (cgroup v1 has no memory.oom.group, and nobody runs
-it out of memory): tests/pipeline/make_stories.py. The events are those that each rung sends for them."""
+"""Writes the recordings of decisions that this host cannot make (cgroup v1 has no memory.oom.group, and it must
+not run out of memory): tests/pipeline/make_stories.py. The events are those that each rung sends for them."""
 import json
 import os
 
@@ -53,14 +53,14 @@ class Story:
             f.writelines(json.dumps(event, separators=(",", ":")) + "\n" for event in self.events)
 
 
-def group_kill(name, **told):
+def group_kill(name, **known):
     """memory.oom.group of web: three victims 30 ms apart, the chosen one marked once more in the end."""
     story = Story(name)
     story.sampled(1, WEB, 30, 64)
     story.sampled(2, WEB, 60, 64)
     for number, pid in enumerate((502, 501, 503)):
-        story.killed(2.5 + 0.03 * number, pid, group_cgroup=WEB, **told)
-    story.killed(2.6, 502, group_cgroup=WEB, **told)
+        story.killed(2.5 + 0.03 * number, pid, group_cgroup=WEB, **known)
+    story.killed(2.6, 502, group_cgroup=WEB, **known)
     story.write()
 
 
@@ -74,7 +74,7 @@ def two_decisions():
 
 
 def node_wide():
-    """The kernel says that no limit was hit, though one is near: nobody is blamed."""
+    """By the kernel no limit was hit, though one is near: no cgroup is blamed."""
     story = Story("node_wide")
     story.sampled(1, WEB, 63, 64)
     story.sampled(1, DB, 900)
@@ -84,7 +84,7 @@ def node_wide():
 
 
 def only_counted():
-    """The kernel's count of web rises, and nobody tells who it was."""
+    """The kernel's count of web rises, and nothing names the victim."""
     story = Story("only_counted")
     for seconds, usage, kills in ((1, 30, 0), (2, 62, 0), (2.5, 4, 1), (4, 5, 1)):
         story.add("memory", seconds, cgroup=WEB, usage_bytes=usage * MIB, limit_bytes=64 * MIB,

@@ -73,7 +73,7 @@ def scrape():
 
 
 def dpkg(*args):
-    """As a machine does it that nobody sits at: a changed configuration file is kept."""
+    """As on an unattended machine: a changed configuration file is kept."""
     return run("dpkg", "--force-confdef", "--force-confold", *args, env=dict(os.environ, DEBIAN_FRONTEND="noninteractive"))
 
 
@@ -133,7 +133,7 @@ class GuestTest(unittest.TestCase):
             f.write(text)
         self.addCleanup(os.remove, path)
 
-    # --- what the kernel and the daemon say
+    # --- from the kernel and the daemon
 
     def wait_decision(self, path):
         """What the kernel logged of the one kill below that path."""

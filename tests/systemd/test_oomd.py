@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""systemd-oomd, which kills from user space before the kernel has to: told apart from the kernel's OOM killer."""
+"""systemd-oomd, which kills from user space before the kernel has to: distinguished from the kernel's OOM killer."""
 import os
 
 from guest import DATA, MEMHOG, UNIT, GuestTest, journal, run, scrape, show, systemctl
@@ -48,11 +48,11 @@ class Oomd(GuestTest):
         self.run_unit(unit, ["/usr/bin/python3", "-c", THRASH], properties=[
             "MemoryMax=60M", "MemoryHigh=55M", "ManagedOOMMemoryPressure=kill", "ManagedOOMMemoryPressureLimit=1%"])
         eventually(lambda: show(unit, "ActiveState") == "failed", lambda: run("oomctl", status=None))
-        # The same result as of a kernel's kill: who only asks systemd cannot tell.
+        # The same result as of a kernel's kill: systemd alone cannot distinguish them.
         self.assertEqual(show(unit, "Result"), "oom-kill")
         self.assertIn(f"Killed {path} due to memory pressure", journal("-u", "systemd-oomd.service"))
         self.assertEqual(kernel_kills(), before)
-        # A kill by the kernel after it, so that whatever the daemon had to say of the first has been said.
+        # A kill by the kernel after it, so that any output of the daemon about the first has been written.
         self.run_unit("after.service", [MEMHOG, "--rate-mb-s", "0"], properties=["MemoryMax=40M"])
         self.killed_unit("after.service", "/system.slice/after.service")
         self.assertEqual([i["id"] for i in read_incidents(DATA) if i["container"]["cgroup_path"] == path], [])

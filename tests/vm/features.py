@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""features.py FOLDER [--write] [--table F]: the table of features by kernel, from what `oomwitness doctor --json` said on
+"""features.py FOLDER [--write] [--table F]: the table of features by kernel, from the output of `oomwitness doctor --json` on
 each (FOLDER/KERNEL.doctor.json).
 
 Without --write it compares: exit status 1, with a line for each feature that has a worse rung than in the table, or that
@@ -26,7 +26,7 @@ Each cell is the best rung that works there, as `oomwitness doctor` says: fentry
 
 
 class Column:
-    """What one kernel can do: {feature: (rung, [reasons why it is not a better one])}."""
+    """The features of one kernel: {feature: (rung, [reasons why it is not a better one])}."""
 
     def __init__(self, release, cgroups, features):
         self.release, self.cgroups, self.features = release, cgroups, features

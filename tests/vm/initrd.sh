@@ -20,7 +20,7 @@ unpacked() { # the module in file $1, to standard output
   esac
 }
 
-# There is no modules.dep in a package: what a module needs it says itself.
+# There is no modules.dep in a package: each module names what it needs.
 add_module() {
   local name=$1 file needs
   [[ $added == *" $name "* ]] && return

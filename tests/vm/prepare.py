@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Builds what the e2e tests run on other kernels, where a compiler would take minutes. What cannot be had is said, and
+"""Builds what the e2e tests run on other kernels, where a compiler would take minutes. What cannot be had is reported, and
 its tests skip with the same reason."""
 import os
 import sys

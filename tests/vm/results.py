@@ -64,7 +64,7 @@ class Kernel:
         self.add(f"{suite}.{name}", outcome, reason, case.get("time", "0"))
 
     def left_out_bpf(self):
-        """gtest is silent on what its filter excludes; the e2e runner tells itself."""
+        """gtest is silent on what its filter excludes; the e2e runner reports it."""
         for pattern, reason in choice.left_out("bpf", self.kernel):
             self.add(f"bpf.{pattern}", "skip", reason)
 

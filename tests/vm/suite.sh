@@ -53,7 +53,7 @@ run_kernel() { # in a process of its own: results in $work/KERNEL
   trap 'kill "$vm"; wait; exit 130' TERM
   wait "$vm" || code=$?
   echo "$code" >"$work/$kernel/status"
-  # What passed is in the counts; gtest's lines on it say no more.
+  # Passed tests are in the counts; gtest's lines on them add nothing.
   sed "/^\[ RUN  \|^\[       OK\|^\[-----/d; s/^/$kernel: /" "$work/$kernel/log"
   printf '%s: %s; %d s in all, %s\n' "$kernel" "$(cat "$work/$kernel/release" 2>/dev/null || echo "no VM")" \
     "$((SECONDS - begun))" "$(awk '{printf "%s %d s ", $1, $2}' "$work/$kernel/times.tsv" 2>/dev/null)"

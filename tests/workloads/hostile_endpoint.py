@@ -22,7 +22,7 @@ import zlib
 PORT = 1777
 MIB = 1 << 20
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
-LOOK_S = 0.02  # between two looks for GO_FILE
+LOOK_S = 0.02  # between two checks for GO_FILE
 
 # A mode is a generator: bytes to send, or seconds to wait before the next step. It ends with the
 # connection.

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <ctime>
 
+#include "base/text.h"
+
 namespace oomw {
 namespace {
 
@@ -15,36 +17,15 @@ std::int64_t read_clock_ns(clockid_t id) {
 
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
-// Exactly `digits` decimal digits at the front of text, taken off it; -1 otherwise.
-int take_number(std::string_view& text, std::size_t digits) {
-  if (text.size() < digits) return -1;
-  int value = 0;
-  for (std::size_t i = 0; i < digits; ++i) {
-    if (text[i] < '0' || text[i] > '9') return -1;
-    value = value * 10 + (text[i] - '0');
-  }
-  text.remove_prefix(digits);
-  return value;
-}
-
-bool take(std::string_view& text, char wanted) {
-  if (text.empty() || text.front() != wanted) return false;
-  text.remove_prefix(1);
-  return true;
-}
-
-// ".123456789", absent = 0; -1 if malformed.
-std::int64_t take_fraction(std::string_view& text) {
-  if (!take(text, '.')) return 0;
-  std::int64_t ns = 0;
-  std::int64_t scale = kNanosecondsPerSecond;
-  while (!text.empty() && text.front() != 'Z') {
-    const int digit = take_number(text, 1);
-    if (digit < 0 || scale == 1) return -1;
-    scale /= 10;
-    ns += digit * scale;
-  }
-  return scale == kNanosecondsPerSecond ? -1 : ns;
+// Of "Z", ".5Z" or ".123456789Z".
+std::optional<std::uint64_t> nanoseconds_of(std::string_view fraction) {
+  constexpr std::size_t kDigits = 9;
+  if (fraction == "Z") return 0;
+  if (fraction.size() < 3 || fraction.size() > kDigits + 2) return std::nullopt;
+  if (!fraction.starts_with('.') || !fraction.ends_with('Z')) return std::nullopt;
+  std::string digits(fraction.substr(1, fraction.size() - 2));
+  digits.resize(kDigits, '0');
+  return parse_u64(digits);
 }
 
 }  // namespace
@@ -53,10 +34,10 @@ MonotonicTime SystemClock::now() const { return {read_clock_ns(CLOCK_MONOTONIC)}
 WallTime SystemClock::wall_now() const { return {read_clock_ns(CLOCK_REALTIME)}; }
 
 std::string to_rfc3339(WallTime t) {
-  std::int64_t seconds = t.ns / 1'000'000'000;
-  std::int64_t fraction = t.ns % 1'000'000'000;
+  std::int64_t seconds = t.ns / kNanosecondsPerSecond;
+  std::int64_t fraction = t.ns % kNanosecondsPerSecond;
   if (fraction < 0) {
-    fraction += 1'000'000'000;
+    fraction += kNanosecondsPerSecond;
     --seconds;
   }
   const time_t as_time_t = seconds;
@@ -69,27 +50,17 @@ std::string to_rfc3339(WallTime t) {
 }
 
 std::optional<WallTime> parse_rfc3339(std::string_view text) {
+  constexpr std::size_t kWhole = std::string_view("2026-11-21T03:04:05").size();
+  if (text.size() <= kWhole) return std::nullopt;
+  const std::string whole(text.substr(0, kWhole));
+  const auto fraction = nanoseconds_of(text.substr(kWhole));
   std::tm tm{};
-  tm.tm_year = take_number(text, 4) - 1900;
-  bool ok = take(text, '-');
-  tm.tm_mon = take_number(text, 2) - 1;
-  ok = ok && take(text, '-');
-  tm.tm_mday = take_number(text, 2);
-  ok = ok && take(text, 'T');
-  tm.tm_hour = take_number(text, 2);
-  ok = ok && take(text, ':');
-  tm.tm_min = take_number(text, 2);
-  ok = ok && take(text, ':');
-  tm.tm_sec = take_number(text, 2);
-  const std::int64_t fraction = take_fraction(text);
-  if (!ok || fraction < 0 || text != "Z") return std::nullopt;
-  if (tm.tm_year < 70 || tm.tm_year > 361 || tm.tm_mon < 0 || tm.tm_mday < 1) return std::nullopt;
-  const std::tm asked = tm;
-  const std::int64_t seconds = ::timegm(&tm);  // normalises: 30 February becomes 2 March
-  const bool exact = tm.tm_mon == asked.tm_mon && tm.tm_mday == asked.tm_mday && tm.tm_hour == asked.tm_hour &&
-                     tm.tm_min == asked.tm_min && tm.tm_sec == asked.tm_sec;
-  if (!exact) return std::nullopt;
-  return WallTime{seconds * kNanosecondsPerSecond + fraction};
+  const char* end = ::strptime(whole.c_str(), "%Y-%m-%dT%H:%M:%S", &tm);
+  if (!fraction || end != whole.c_str() + kWhole || tm.tm_year < 70 || tm.tm_year > 361) return std::nullopt;
+  const WallTime seconds{::timegm(&tm) * kNanosecondsPerSecond};
+  // strptime() takes white space and single digits, timegm() a 30 February: the same text comes back of none of them.
+  if (to_rfc3339(seconds).substr(0, kWhole) != whole) return std::nullopt;
+  return WallTime{seconds.ns + static_cast<std::int64_t>(*fraction)};
 }
 
 }  // namespace oomw

@@ -4,10 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
-#include <string>
 
 #include <spdlog/async.h>
 #include <spdlog/async_logger.h>
@@ -48,24 +49,22 @@ std::shared_ptr<const Backend> current() {
   return state().backend;
 }
 
-spdlog::level::level_enum to_spdlog(Level level) {
-  switch (level) {
-    case Level::kDebug:
-      return spdlog::level::debug;
-    case Level::kInfo:
-      return spdlog::level::info;
-    case Level::kWarn:
-      return spdlog::level::warn;
-    case Level::kError:
-      return spdlog::level::err;
-  }
-  return spdlog::level::err;
-}
+struct LevelNames {
+  spdlog::level::level_enum spdlog;
+  std::string_view journal;
+};
+
+// In the order of Level.
+constexpr std::array<LevelNames, 4> kLevels = {{{spdlog::level::debug, "<7>"},
+                                                {spdlog::level::info, "<6>"},
+                                                {spdlog::level::warn, "<4>"},
+                                                {spdlog::level::err, "<3>"}}};
+
+spdlog::level::level_enum to_spdlog(Level level) { return kLevels[static_cast<std::size_t>(level)].spdlog; }
 
 Level from_spdlog(spdlog::level::level_enum level) {
-  if (level <= spdlog::level::debug) return Level::kDebug;
-  if (level == spdlog::level::info) return Level::kInfo;
-  return level == spdlog::level::warn ? Level::kWarn : Level::kError;
+  const auto found = std::ranges::find(kLevels, level, &LevelNames::spdlog);
+  return found == kLevels.end() ? Level::kError : static_cast<Level>(found - kLevels.begin());
 }
 
 // %* of the pattern.
@@ -145,18 +144,7 @@ void write(Level level, std::string_view message) {
 }
 
 std::string_view journal_prefix(Level level, int fd) {
-  if (!is_journal(fd)) return "";
-  switch (level) {
-    case Level::kDebug:
-      return "<7>";
-    case Level::kInfo:
-      return "<6>";
-    case Level::kWarn:
-      return "<4>";
-    case Level::kError:
-      return "<3>";
-  }
-  return "";
+  return is_journal(fd) ? kLevels[static_cast<std::size_t>(level)].journal : "";
 }
 
 std::uint64_t dropped_messages() {

@@ -19,6 +19,7 @@ class RateLimit {
     full_at_ = from + every_;
     return true;
   }
+  [[nodiscard]] MonotonicTime next() const { return full_at_ - slack_; }  // take() is true from then on
 
  private:
   Nanoseconds slack_, every_;

@@ -1,33 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/result.h"
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 
 namespace oomw {
 
 std::string_view to_string(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kNotFound:
-      return "not_found";
-    case ErrorCode::kPermission:
-      return "permission";
-    case ErrorCode::kInvalid:
-      return "invalid";
-    case ErrorCode::kUnsupported:
-      return "unsupported";
-    case ErrorCode::kTimeout:
-      return "timeout";
-    case ErrorCode::kLimit:
-      return "limit";
-    case ErrorCode::kNoSpace:
-      return "no_space";
-    case ErrorCode::kUnavailable:
-      return "unavailable";
-    case ErrorCode::kInternal:
-      return "internal";
-  }
-  return "internal";
+  constexpr std::array<std::string_view, 9> kNames = {
+      "not_found", "permission", "invalid", "unsupported", "timeout", "limit", "no_space", "unavailable", "internal"};
+  return kNames[static_cast<std::size_t>(code)];
 }
 
 namespace {

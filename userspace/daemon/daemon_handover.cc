@@ -125,7 +125,7 @@ void Daemon::Impl::settle_past(const PastReading& reading) {
   }
   for (std::size_t i = 0; i < reading.held.size(); ++i) {
     const OomKill& kill = reading.held[i];
-    const bool is_written = is_stored(kill.victim.pid, clock.wall_of(kill.time), reading.stored);
+    const bool is_written = find_stored(kill.victim.pid, clock.wall_of(kill.time), reading.stored) != nullptr;
     take_known(kill, {reading.is_held_counted[i], is_written});
   }
   take_past_kills(reading);
@@ -143,8 +143,10 @@ void Daemon::Impl::take_past_kills(const PastReading& reading) {
   PastEvents past = maker.make(reading.kills);
   for (const Event& place : past.places) take_quietly(place);
   for (std::size_t i = 0; i < past.events.size(); ++i) {
-    const bool is_written = is_stored(past.events[i].victim.pid, clock.wall_of(past.events[i].time), reading.stored);
-    take_known(past.events[i], {past.kills[i].is_counted, is_written});
+    const OomKill& kill = past.events[i];
+    const StoredVictim* stored = find_stored(kill.victim.pid, clock.wall_of(kill.time), reading.stored);
+    if (stored != nullptr && !past.kills[i].is_counted) name_as_stored(kill.victim_cgroup, *stored);
+    take_known(kill, {past.kills[i].is_counted, stored != nullptr});
     if (i % kPastBatch == kPastBatch - 1) write_ready_incidents();
   }
   write_ready_incidents();
@@ -153,6 +155,15 @@ void Daemon::Impl::take_past_kills(const PastReading& reading) {
   if (!past.events.empty()) {
     log::info("kernel log: {} kills while no daemon watched", past.events.size() + past.unplaced.size());
   }
+}
+
+// A daemon that dies between an incident and the ledger leaves a kill to be counted, of a container that may be gone
+// with all that had its names but the incident.
+void Daemon::Impl::name_as_stored(CgroupId victim, const StoredVictim& stored) {
+  const MemoryModel& model = pipeline->model();
+  const CgroupState* state = model.container_of(victim);
+  if (state == nullptr || state->path != stored.cgroup_path || !state->identity.pod_name.empty()) return;
+  take_quietly(ContainerIdentified{clock.now(), state->id, stored.container, false});
 }
 
 // They wait for a count that none of the others explains, as many as can. Of the rest the counts tell those

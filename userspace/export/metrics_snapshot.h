@@ -18,7 +18,7 @@ struct ContainerMetrics {
   std::string k8s_namespace, pod, container;  // labels; unique together (the builder merges)
   std::optional<std::uint64_t> usage_bytes, limit_bytes, nonreclaimable_bytes;
   std::optional<double> growth_bytes_per_second, seconds_to_limit;
-  std::optional<bool> suspected_leak;  // none: no Go heap in it was read often enough to say
+  std::optional<bool> suspected_leak;  // none: no Go heap in it was read often enough to judge
   std::optional<double> reclaim_stall_seconds;
   std::optional<std::uint64_t> reclaim_calls, reclaim_zero_yield_calls;
 };
@@ -56,7 +56,7 @@ struct GoProcessMetrics {
 // The trends of Go heaps; only where they are switched on.
 struct TrendMetrics {
   std::map<std::string, std::uint64_t> readings;  // by result: ok or one of read_live()'s reasons, few
-  std::uint64_t brought_forward = 0;              // of looks, because a limit had come near
+  std::uint64_t brought_forward = 0;              // readings, because a limit had come near
   std::uint64_t bytes = 0;
   std::map<std::string, std::uint64_t> dropped;  // readings and processes for the budget, asked for and not taken
 };

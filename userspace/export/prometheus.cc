@@ -49,25 +49,19 @@ constexpr const char* kCaptures[][3] = {
 // label set that is there already is not added twice: one duplicate would fail the whole scrape.
 class Family {
  public:
-  // help: plain text; the serializer does not escape it.
-  Family(std::string name, std::string help, MetricType type)
-      : family_{"oomwitness_" + std::move(name), std::move(help), type, {}} {}
+  // help: plain text; the serializer does not escape it. process_* are names that all exporters share.
+  Family(const std::string& name, std::string help, MetricType type)
+      : family_{(name.starts_with("process_") ? "" : "oomwitness_") + name, std::move(help), type, {}} {}
 
-  static Family unprefixed(std::string name, std::string help, MetricType type) {
-    Family family("", std::move(help), type);
-    family.family_.name = std::move(name);
-    return family;
-  }
-
-  void add(Labels labels, double value) {
+  template <typename T>
+  void add(Labels labels, const T& value) {
     ClientMetric metric;
-    metric.counter.value = value;
-    metric.gauge.value = value;
+    metric.counter.value = metric.gauge.value = static_cast<double>(value);
     add_metric(std::move(labels), std::move(metric));
   }
   template <typename T>
-  void add(const Labels& labels, const std::optional<T>& value) {
-    if (value.has_value()) add(labels, static_cast<double>(*value));
+  void add(Labels labels, const std::optional<T>& value) {
+    if (value.has_value()) add(std::move(labels), *value);
   }
   void add(const CaptureMetrics::Histogram& histogram) {
     ClientMetric metric;
@@ -105,10 +99,32 @@ class Family {
   std::set<Labels> seen_;
 };
 
-// A family of one sample without labels.
-std::string single(const char* name, const char* help, MetricType type, double value) {
+// Families of one sample without labels.
+std::string single(const char* name, const char* help, MetricType type, const auto& value) {
   Family family(name, help, type);
   family.add(Labels{}, value);
+  return family.text();
+}
+std::string counter(const char* name, const char* help, const auto& value) {
+  return single(name, help, MetricType::Counter, value);
+}
+std::string gauge(const char* name, const char* help, const auto& value) {
+  return single(name, help, MetricType::Gauge, value);
+}
+
+std::string histogram(const char* name, const char* help, const CaptureMetrics::Histogram& from) {
+  Family family(name, help, MetricType::Histogram);
+  family.add(from);
+  return family.text();
+}
+
+// `known` label values are there from the first scrape on, at 0.
+template <typename T>
+std::string by_label(const char* name, const char* help, const char* label, const std::map<std::string, T>& values,
+                     std::initializer_list<const char*> known, MetricType type = MetricType::Counter) {
+  Family family(name, help, type);
+  for (const auto& [key, value] : values) family.add(Labels{{label, key}}, value);
+  for (const char* key : known) family.add(Labels{{label, key}}, 0);
   return family.text();
 }
 
@@ -129,132 +145,102 @@ std::string kills(const MetricsSnapshot& snapshot) {
                 MetricType::Counter);
   // Counts that begin at 0 and jump to what the other daemon had counted would look like that many kills.
   if (snapshot.is_standing_by) return family.text();
-  for (const auto& [labels, count] : snapshot.kills) family.add(kill_labels(labels), static_cast<double>(count));
+  for (const auto& [labels, count] : snapshot.kills) family.add(kill_labels(labels), count);
   for (const ContainerMetrics& c : snapshot.containers) {
     if (c.container.empty()) continue;  // a pod's own cgroup: its kills are its containers'
-    family.add(kill_labels({c.k8s_namespace, c.pod, c.container, "container"}), 0.0);
+    family.add(kill_labels({c.k8s_namespace, c.pod, c.container, "container"}), 0);
   }
   return family.text();
 }
 
-std::string captures(const CaptureMetrics& metrics, std::uint64_t memstats_left_out) {
+std::string captures(const MetricsSnapshot& s) {
   Family totals("captures_total", "Heap capture attempts by method, result and reason.", MetricType::Counter);
-  const auto add = [&totals](const std::string& method, const std::string& result, const std::string& reason,
-                             double n) {
-    totals.add(Labels{{"method", method}, {"result", result}, {"reason", reason}}, n);
+  const auto labels = [](const auto& key) -> Labels {
+    return {{"method", key[0]}, {"result", key[1]}, {"reason", key[2]}};
   };
-  for (const auto& [key, count] : metrics.totals) add(key[0], key[1], key[2], static_cast<double>(count));
-  for (const auto& known : kCaptures) add(known[0], known[1], known[2], 0);
-  Family duration("capture_duration_seconds", "Time one successful heap capture took.", MetricType::Histogram);
-  duration.add(metrics.duration_seconds);
-  Family lead("capture_lead_seconds", "Time between a heap capture and the kill it belongs to.", MetricType::Histogram);
-  lead.add(metrics.lead_seconds);
-  return totals.text() + duration.text() + lead.text() +
-         single("memstats_left_out_total", "Programs not asked for their MemStats, too many others just were.",
-                MetricType::Counter, static_cast<double>(memstats_left_out));
+  for (const auto& [key, count] : s.captures.totals) totals.add(labels(key), count);
+  for (const auto& known : kCaptures) totals.add(labels(known), 0);
+  return totals.text() +
+         histogram("capture_duration_seconds", "Time one successful heap capture took.", s.captures.duration_seconds) +
+         histogram("capture_lead_seconds", "Time between a heap capture and the kill it belongs to.",
+                   s.captures.lead_seconds) +
+         counter("memstats_left_out_total", "Programs not asked for their MemStats, too many others just were.",
+                 s.memstats_left_out);
 }
 
 std::string go_processes(const GoProcessMetrics& metrics) {
-  Family known("go_processes", "Living Go programs by what is known of their heap profile.", MetricType::Gauge);
-  const auto add = [&known](const char* state, std::uint64_t count) {
-    known.add(Labels{{"profile", state}}, static_cast<double>(count));
-  };
-  add("available", metrics.available);
-  add("linked_out", metrics.linked_out);
-  add("not_found", metrics.not_found);
-  Family delay("go_process_registration_seconds",
-               "Time from a Go program's exec until the kernel knew its heap profile.", MetricType::Histogram);
-  delay.add(metrics.registration_seconds);
-  return known.text() + delay.text();
+  const std::map<std::string, std::uint64_t> counts = {
+      {"available", metrics.available}, {"linked_out", metrics.linked_out}, {"not_found", metrics.not_found}};
+  return by_label("go_processes", "Living Go programs by what is known of their heap profile.", "profile", counts, {},
+                  MetricType::Gauge) +
+         histogram("go_process_registration_seconds",
+                   "Time from a Go program's exec until the kernel knew its heap profile.",
+                   metrics.registration_seconds);
 }
 
-// One family of container_*: `value` picks what it shows, absent = no sample.
-template <typename Value>
-std::string per_container(const MetricsSnapshot& snapshot, const char* name, const char* help, MetricType type,
-                          Value value) {
-  Family family(name, help, type);
-  for (const ContainerMetrics& c : snapshot.containers) {
-    family.add(container_labels(c.k8s_namespace, c.pod, c.container), value(c));
-  }
-  return family.text();
-}
-
-std::string container_memory(const MetricsSnapshot& snapshot) {
-  const auto gauge = [&snapshot](const char* name, const char* help, auto member) {
-    return per_container(snapshot, name, help, MetricType::Gauge,
-                         [member](const ContainerMetrics& c) { return c.*member; });
-  };
+// container_*: a container without a value has no sample.
+std::string containers(const MetricsSnapshot& snapshot) {
   using C = ContainerMetrics;
-  return gauge("container_memory_usage_bytes", "Memory charged to the cgroup.", &C::usage_bytes) +
-         gauge("container_memory_limit_bytes", "The cgroup's own memory limit; absent: none.", &C::limit_bytes) +
-         gauge("container_memory_nonreclaimable_bytes", "Usage without page cache and reclaimable slab.",
-               &C::nonreclaimable_bytes) +
-         gauge("container_memory_growth_bytes_per_second", "Growth of usage, negative when it shrinks.",
-               &C::growth_bytes_per_second) +
-         gauge("container_seconds_to_limit", "Headroom over growth; absent while usage does not grow.",
-               &C::seconds_to_limit);
-}
-
-std::string container_reclaim(const MetricsSnapshot& snapshot) {
-  const auto counter = [&snapshot](const char* name, const char* help, auto member) {
-    return per_container(snapshot, name, help, MetricType::Counter,
-                         [member](const ContainerMetrics& c) { return c.*member; });
+  std::string text;
+  const auto add = [&](MetricType type, const char* name, const char* help, auto member) {
+    Family family(name, help, type);
+    for (const C& c : snapshot.containers) {
+      family.add(container_labels(c.k8s_namespace, c.pod, c.container), c.*member);
+    }
+    text += family.text();
   };
-  using C = ContainerMetrics;
-  return counter("container_reclaim_stall_seconds_total", "Time tasks spent in memcg reclaim, summed over tasks.",
-                 &C::reclaim_stall_seconds) +
-         counter("container_reclaim_calls_total", "Finished memcg reclaim calls.", &C::reclaim_calls) +
-         counter("container_reclaim_zero_yield_calls_total", "Memcg reclaim calls that freed nothing.",
-                 &C::reclaim_zero_yield_calls);
+  constexpr auto kGauge = MetricType::Gauge, kCounter = MetricType::Counter;
+  add(kGauge, "container_memory_usage_bytes", "Memory charged to the cgroup.", &C::usage_bytes);
+  add(kGauge, "container_memory_limit_bytes", "The cgroup's own memory limit; absent: none.", &C::limit_bytes);
+  add(kGauge, "container_memory_nonreclaimable_bytes", "Usage without page cache and reclaimable slab.",
+      &C::nonreclaimable_bytes);
+  add(kGauge, "container_memory_growth_bytes_per_second", "Growth of usage, negative when it shrinks.",
+      &C::growth_bytes_per_second);
+  add(kGauge, "container_seconds_to_limit", "Headroom over growth; absent while usage does not grow.",
+      &C::seconds_to_limit);
+  add(kCounter, "container_reclaim_stall_seconds_total", "Time tasks spent in memcg reclaim, summed over tasks.",
+      &C::reclaim_stall_seconds);
+  add(kCounter, "container_reclaim_calls_total", "Finished memcg reclaim calls.", &C::reclaim_calls);
+  add(kCounter, "container_reclaim_zero_yield_calls_total", "Memcg reclaim calls that freed nothing.",
+      &C::reclaim_zero_yield_calls);
+  if (!snapshot.trend) return text;
+  add(kGauge, "container_suspected_leak",
+      "1 while a Go heap in it keeps growing where it was; absent: too few readings to judge.", &C::suspected_leak);
+  return text;
 }
 
 std::string pod_reclaim(const MetricsSnapshot& snapshot) {
-  const auto counter = [&snapshot](const char* name, const char* help, auto member) {
-    Family family(name, help, MetricType::Counter);
-    for (const PodMetrics& p : snapshot.pods) {
-      family.add(Labels{{"namespace", p.k8s_namespace}, {"pod", p.pod}}, static_cast<double>(p.*member));
-    }
-    return family.text();
-  };
   using P = PodMetrics;
-  return counter("pod_reclaim_stall_seconds_total",
-                 "Time tasks spent in reclaim for the pod's own limit, beside that for its containers' limits.",
-                 &P::reclaim_stall_seconds) +
-         counter("pod_reclaim_calls_total", "Finished reclaim calls for the pod's own limit.", &P::reclaim_calls) +
-         counter("pod_reclaim_zero_yield_calls_total", "Of those, the calls that freed nothing.",
-                 &P::reclaim_zero_yield_calls);
+  std::string text;
+  const auto add = [&](const char* name, const char* help, auto member) {
+    Family family(name, help, MetricType::Counter);
+    for (const P& p : snapshot.pods) family.add({{"namespace", p.k8s_namespace}, {"pod", p.pod}}, p.*member);
+    text += family.text();
+  };
+  add("pod_reclaim_stall_seconds_total",
+      "Time tasks spent in reclaim for the pod's own limit, beside that for its containers' limits.",
+      &P::reclaim_stall_seconds);
+  add("pod_reclaim_calls_total", "Finished reclaim calls for the pod's own limit.", &P::reclaim_calls);
+  add("pod_reclaim_zero_yield_calls_total", "Of those, the calls that freed nothing.", &P::reclaim_zero_yield_calls);
+  return text;
 }
 
 std::string losses(const MetricsSnapshot& snapshot) {
-  Family family("events_lost_total", "Events or evidence that did not fit, by the stage where they fell off.",
+  Family family("events_lost_total", "Events or evidence that did not fit, by the stage where they were dropped.",
                 MetricType::Counter);
-  for (const auto& [stage, total] : snapshot.lost) family.add(Labels{{"stage", stage}}, static_cast<double>(total));
-  for (const std::string_view stage : lost_stage_names()) family.add(Labels{{"stage", std::string(stage)}}, 0.0);
+  for (const auto& [stage, total] : snapshot.lost) family.add(Labels{{"stage", stage}}, total);
+  for (const std::string_view stage : lost_stage_names()) family.add(Labels{{"stage", std::string(stage)}}, 0);
   return family.text();
 }
 
-std::string by_label(const char* name, const char* help, const char* label,
-                     const std::map<std::string, std::uint64_t>& counts, std::initializer_list<const char*> known) {
-  Family family(name, help, MetricType::Counter);
-  for (const auto& [value, count] : counts) family.add(Labels{{label, value}}, static_cast<double>(count));
-  for (const char* value : known) family.add(Labels{{label, value}}, 0.0);
-  return family.text();
-}
-
-std::string trend(const MetricsSnapshot& snapshot) {
-  const auto suspected = [](const ContainerMetrics& c) { return c.suspected_leak; };
-  return by_label("trend_readings_total", "Heaps looked at for their trend, by what came of it.", "result",
-                  snapshot.trend->readings, {"ok", "no_gc", "gone", "timeout"}) +
-         single("trend_readings_brought_forward_total",
-                "Looks at a heap that came before their time, its container being near its limit.", MetricType::Counter,
-                static_cast<double>(snapshot.trend->brought_forward)) +
+std::string trend(const TrendMetrics& metrics) {
+  return by_label("trend_readings_total", "Heaps read for their trend, by result.", "result", metrics.readings,
+                  {"ok", "no_gc", "gone", "timeout"}) +
+         counter("trend_readings_brought_forward_total",
+                 "Readings of a heap ahead of schedule, its container being near its limit.", metrics.brought_forward) +
          by_label("trend_dropped_total", "What trends gave up: for their memory, or because readings were behind.",
-                  "what", snapshot.trend->dropped, {"reading", "process", "due", "incident", "judgement"}) +
-         single("trend_memory_bytes", "Memory that trends take.", MetricType::Gauge,
-                static_cast<double>(snapshot.trend->bytes)) +
-         per_container(snapshot, "container_suspected_leak",
-                       "1 while a Go heap in it keeps growing where it was; absent: too few readings to say.",
-                       MetricType::Gauge, suspected);
+                  "what", metrics.dropped, {"reading", "process", "due", "incident", "judgement"}) +
+         gauge("trend_memory_bytes", "Memory that trends take.", metrics.bytes);
 }
 
 constexpr std::initializer_list<const char*> kDisagreements = {"oom_killed_without_kill", "kill_with_other_reason",
@@ -264,109 +250,84 @@ std::string kubernetes(const KubernetesMetrics& metrics) {
   Family state("kubernetes_state", "What is being asked of the API server: 1 for the state in force.",
                MetricType::Gauge);
   for (const char* name : {"listing", "watching", "waiting"}) {
-    state.add(Labels{{"state", name}}, metrics.state == name ? 1.0 : 0.0);
+    state.add(Labels{{"state", name}}, metrics.state == name);
   }
-  Family contact("kubernetes_last_contact_seconds", "Since the API server last said something; absent: never.",
-                 MetricType::Gauge);
-  contact.add(Labels{}, metrics.last_contact_seconds);
-  return state.text() + contact.text() +
-         single("kubernetes_lists_total", "Lists of this node's pods begun, pages counted.", MetricType::Counter,
-                static_cast<double>(metrics.lists)) +
-         single("kubernetes_watches_total", "Watches of this node's pods begun.", MetricType::Counter,
-                static_cast<double>(metrics.watches)) +
-         single("kubernetes_pods", "Pods of this node that are held.", MetricType::Gauge,
-                static_cast<double>(metrics.pods)) +
-         by_label("kubernetes_errors_total", "Requests to the API server that came to nothing, by kind.", "kind",
-                  metrics.errors, {"connect", "tls", "timeout", "unauthorized", "forbidden", "gone", "malformed"}) +
+  return state.text() +
+         gauge("kubernetes_last_contact_seconds", "Since the API server last sent anything; absent: never.",
+               metrics.last_contact_seconds) +
+         counter("kubernetes_lists_total", "Lists of this node's pods begun, pages counted.", metrics.lists) +
+         counter("kubernetes_watches_total", "Watches of this node's pods begun.", metrics.watches) +
+         gauge("kubernetes_pods", "Pods of this node that are held.", metrics.pods) +
+         by_label("kubernetes_errors_total", "Requests to the API server that failed, by kind.", "kind", metrics.errors,
+                  {"connect", "tls", "timeout", "unauthorized", "forbidden", "gone", "malformed"}) +
          by_label("kubernetes_events_total", "Kubernetes Events about kills, posted or why not.", "result",
                   metrics.events, {"posted", "queue_full", "forbidden", "refused", "given_up"}) +
-         by_label("kubernetes_disagreements_total", "Kills that the kernel and a pod's status tell otherwise, by kind.",
+         by_label("kubernetes_disagreements_total", "Kills on which the kernel and a pod's status disagree, by kind.",
                   "kind", metrics.disagreements, kDisagreements) +
          by_label("kubernetes_disagreements_withdrawn_total",
                   "Of those, the ones that a late status settled: the kernel and Kubernetes agree.", "kind",
                   metrics.disagreements_withdrawn, kDisagreements);
 }
 
-std::string page_fault_hook(const MetricsSnapshot& snapshot) {
-  if (!snapshot.page_fault_hook) return "";
-  return single("page_fault_hook_attached", "Whether the hook on page faults is in place; it rests far below limits.",
-                MetricType::Gauge, snapshot.page_fault_hook->is_attached ? 1 : 0) +
-         single("page_fault_hook_changes_total", "Times it was taken off or put back.", MetricType::Counter,
-                static_cast<double>(snapshot.page_fault_hook->changes));
+std::string page_fault_hook(const PageFaultHookMetrics& hook) {
+  return gauge("page_fault_hook_attached", "Whether the hook on page faults is in place; it rests far below limits.",
+               hook.is_attached) +
+         counter("page_fault_hook_changes_total", "Times it was taken off or put back.", hook.changes);
 }
 
 std::string programs(const MetricsSnapshot& snapshot) {
-  Family seconds("bpf_program_run_seconds_total", "Run time of each BPF program; 0 unless BPF statistics are on.",
-                 MetricType::Counter);
-  for (const auto& [program, value] : snapshot.program_run_seconds) seconds.add(Labels{{"program", program}}, value);
-  Family runs("bpf_program_runs_total", "Runs of each BPF program; 0 unless BPF statistics are on.",
-              MetricType::Counter);
-  for (const auto& [program, n] : snapshot.program_runs) runs.add(Labels{{"program", program}}, static_cast<double>(n));
   Family rungs("feature_rung", "The rung in force for each feature: 1.", MetricType::Gauge);
-  for (const auto& [feature, rung] : snapshot.feature_rung) {
-    rungs.add(Labels{{"feature", feature}, {"rung", rung}}, 1.0);
-  }
-  return seconds.text() + runs.text() + rungs.text() + page_fault_hook(snapshot);
+  for (const auto& [feature, rung] : snapshot.feature_rung) rungs.add({{"feature", feature}, {"rung", rung}}, 1);
+  return by_label("bpf_program_run_seconds_total", "Run time of each BPF program; 0 unless BPF statistics are on.",
+                  "program", snapshot.program_run_seconds, {}) +
+         by_label("bpf_program_runs_total", "Runs of each BPF program; 0 unless BPF statistics are on.", "program",
+                  snapshot.program_runs, {}) +
+         rungs.text() + (snapshot.page_fault_hook ? page_fault_hook(*snapshot.page_fault_hook) : "");
 }
 
-// Written, less pruned, is what lies on disk; merged and waiting are the kills that are not there by
-// themselves, or not yet.
-std::string incident_counts(const MetricsSnapshot& s) {
-  return single("incidents_written_total", "Incident directories written.", MetricType::Counter,
-                static_cast<double>(s.incidents_written)) +
-         single("incidents_pruned_total", "Incident directories removed by retention.", MetricType::Counter,
-                static_cast<double>(s.incidents_pruned)) +
-         single("incidents_waiting", "Incidents and amendments that wait for the disk.", MetricType::Gauge,
-                static_cast<double>(s.incidents_waiting)) +
-         single("oom_kills_merged_total", "Kills in the incident of another decision, too many being open.",
-                MetricType::Counter, static_cast<double>(s.kills_merged));
-}
-
-std::string oomd_kills(const MetricsSnapshot& s) {
-  if (!s.oomd_kills) return "";
-  return single("systemd_oomd_kills_total",
-                "Cgroups that systemd-oomd killed, as they are marked: not kills of the kernel, which have incidents.",
-                MetricType::Counter, static_cast<double>(*s.oomd_kills));
-}
-
+// Incidents on disk are those written less those pruned. Merged and waiting kills have no directory of
+// their own, or none yet.
 std::string incidents(const MetricsSnapshot& s) {
-  return incident_counts(s) + oomd_kills(s) +
-         single("incident_write_errors_total", "Incidents that could not be written.", MetricType::Counter,
-                static_cast<double>(s.incident_write_errors)) +
-         single("incident_write_duration_seconds", "Time the last incident took to write.", MetricType::Gauge,
-                s.incident_write_seconds_last) +
-         single("kernel_oom_kills_unobserved_total", "Kills the kernel counted that no event told of.",
-                MetricType::Counter, static_cast<double>(s.kernel_oom_kills_unobserved)) +
-         single("kills_seen_afterwards_total", "Kills counted afterwards, of a time when no daemon ran.",
-                MetricType::Counter, static_cast<double>(s.kills_seen_afterwards)) +
-         single("standing_by", "1 while another daemon has the data directory, and this one waits to take over.",
-                MetricType::Gauge, s.is_standing_by ? 1 : 0) +
-         single("data_dir_writable", "1 while the data directory takes writes.", MetricType::Gauge,
-                s.data_dir_writable ? 1 : 0);
+  std::string text =
+      counter("incidents_written_total", "Incident directories written.", s.incidents_written) +
+      counter("incidents_pruned_total", "Incident directories removed by retention.", s.incidents_pruned) +
+      gauge("incidents_waiting", "Incidents and amendments that wait for the disk.", s.incidents_waiting) +
+      counter("oom_kills_merged_total", "Kills in the incident of another decision, too many being open.",
+              s.kills_merged);
+  if (s.oomd_kills) {
+    text += counter("systemd_oomd_kills_total",
+                    "Cgroups marked as killed by systemd-oomd: not kills of the kernel, which have incidents.",
+                    *s.oomd_kills);
+  }
+  return text +
+         counter("incident_write_errors_total", "Incidents that could not be written.", s.incident_write_errors) +
+         gauge("incident_write_duration_seconds", "Time the last incident took to write.",
+               s.incident_write_seconds_last) +
+         counter("kernel_oom_kills_unobserved_total", "Kills the kernel counted that no event reported.",
+                 s.kernel_oom_kills_unobserved) +
+         counter("kills_seen_afterwards_total", "Kills counted afterwards, of a time when no daemon ran.",
+                 s.kills_seen_afterwards) +
+         gauge("standing_by", "1 while another daemon has the data directory, and this one waits to take over.",
+               s.is_standing_by) +
+         gauge("data_dir_writable", "1 while the data directory takes writes.", s.data_dir_writable);
 }
 
 std::string self(const MetricsSnapshot& s) {
   Family build("build_info", "Version and compiler of this build: 1.", MetricType::Gauge);
-  build.add(Labels{{"version", std::string(kVersion)}, {"compiler", __VERSION__}}, 1.0);
-  Family cpu =
-      Family::unprefixed("process_cpu_seconds_total", "User and system CPU time of the daemon.", MetricType::Counter);
-  cpu.add(Labels{}, s.process_cpu_seconds);
-  Family resident =
-      Family::unprefixed("process_resident_memory_bytes", "Resident memory of the daemon.", MetricType::Gauge);
-  resident.add(Labels{}, static_cast<double>(s.process_resident_bytes));
-  return single("tracked_cgroups", "Memory cgroups in the model.", MetricType::Gauge, static_cast<double>(s.cgroups)) +
-         single("tracked_processes", "Processes in the model.", MetricType::Gauge, static_cast<double>(s.processes)) +
-         build.text() + cpu.text() + resident.text();
+  build.add({{"version", std::string(kVersion)}, {"compiler", __VERSION__}}, 1);
+  return gauge("tracked_cgroups", "Memory cgroups in the model.", s.cgroups) +
+         gauge("tracked_processes", "Processes in the model.", s.processes) + build.text() +
+         counter("process_cpu_seconds_total", "User and system CPU time of the daemon.", s.process_cpu_seconds) +
+         gauge("process_resident_memory_bytes", "Resident memory of the daemon.", s.process_resident_bytes);
 }
 
 }  // namespace
 
 std::string to_prometheus_text(const MetricsSnapshot& snapshot) {
-  return kills(snapshot) + captures(snapshot.captures, snapshot.memstats_left_out) +
-         go_processes(snapshot.go_processes) + container_memory(snapshot) + container_reclaim(snapshot) +
+  return kills(snapshot) + captures(snapshot) + go_processes(snapshot.go_processes) + containers(snapshot) +
          pod_reclaim(snapshot) + losses(snapshot) + programs(snapshot) + incidents(snapshot) +
-         (snapshot.trend ? trend(snapshot) : "") + (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") +
-         self(snapshot);
+         (snapshot.trend ? trend(*snapshot.trend) : "") +
+         (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") + self(snapshot);
 }
 
 }  // namespace oomw

@@ -30,8 +30,8 @@ bool holds_an_unlimited_container(const CgroupState& pod, const MemoryModel& mod
   });
 }
 
-// What is inside a container counts for the container, also a nested cgroup with its own limit. A sandbox and a pod
-// are no containers.
+// Cgroups inside a container count for the container, also one with its own limit. A sandbox and a pod are no
+// containers.
 bool is_shown(const CgroupState& state, const MemoryModel& model) {
   if (MemoryModel::is_pods_own(state)) {
     return state.limit_bytes && !state.identity.pod_name.empty() && holds_an_unlimited_container(state, model);
@@ -78,7 +78,7 @@ ContainerMetrics metrics_of(const Labels& labels, const CgroupState& state, cons
     metrics.limit_bytes = state.limit_bytes;
     metrics.nonreclaimable_bytes = state.nonreclaimable_bytes;
   }
-  // How fast which of its containers nears a pod's limit is in their own series: one alert for one of them.
+  // The growth towards a pod's limit is in the series of its containers, so that each has one alert.
   if (MemoryModel::is_pods_own(state)) return metrics;
   metrics.growth_bytes_per_second = state.growth_bytes_per_second;
   metrics.seconds_to_limit = seconds_to_limit(state, model);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-
 #include "export/metrics_snapshot.h"
 #include "model/kill_ledger.h"
 #include "model/memory_model.h"

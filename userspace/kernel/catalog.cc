@@ -9,7 +9,7 @@ bool takes_pointer(const std::optional<HookSignature>& signature, std::size_t in
   return signature && signature->size() > index && signature->at(index) == ParameterKind::kPointer;
 }
 
-// The end before the beginning: a decision noted is always forgotten. mark_oom_victim has the task
+// The end is attached before the beginning: a decision noted is always forgotten. mark_oom_victim has the task
 // that mark_victim(int pid) leaves out.
 std::vector<HookSpec> decision_hooks(const HookSpec& mark_victim) {
   std::vector<HookSpec> hooks = {{"oom_kill_process", "on_oom_decided_fexit", HookKind::kFunction},
@@ -26,8 +26,8 @@ FeatureSpec oom_kill(const SignatureOf& signature_of) {
   FeatureSpec spec{"oom_kill",
                    ObjectFile::kOom,
                    {},
-                   "limit owner and scope are resolved from the counters, not said by the kernel; victims of one "
-                   "decision are joined by time; what there was to choose from is not known",
+                   "limit owner and scope are resolved from the counters, not reported by the kernel; victims of one "
+                   "decision are joined by time; the memory that the decision was about is not known",
                    "kills come from the kernel log and counters, some ms late; the trigger's cgroup is not known"};
   if (takes_pointer(signature_of("mark_victim"), 0)) {
     spec.hooks.push_back({"mark_victim", "on_mark_victim_task"});
@@ -44,9 +44,9 @@ FeatureSpec watermark() {
       "watermark",
       ObjectFile::kWatermark,
       {{"rss_stat", "on_rss_stat"}, {"mm_vmscan_memcg_reclaim_begin", "on_watermark_reclaim"}},
-      "growth that maps no page (writes to files and tmpfs) is told where the kernel reclaims for the "
-      "limit; below that the sampler sees it; each page fault pays for being looked at, not each 64th, so the "
-      "hook rests until usage passes a level: a new limit may be noticed 10 s late",
+      "growth that maps no page (writes to files and tmpfs) is reported where the kernel reclaims for the "
+      "limit; below that the sampler sees it; each page fault pays for the hook, not each 64th, so it rests "
+      "until usage passes a level: a new limit may be noticed 10 s late",
       "usage is polled: fast growth may cross levels between two readings"};
   spec.fentry_hooks = {{"page_counter_try_charge", "on_charged_fexit", HookKind::kFunction}};
   return spec;
@@ -68,16 +68,17 @@ FeatureSpec process_lifecycle() {
           "processes are found by scanning /proc: short-lived ones are missed"};
 }
 
-// The end before the beginning: a start noted is always taken.
+// The end is attached before the beginning: a start noted is always taken.
 FeatureSpec reclaim(const SignatureOf& signature_of) {
   bool is_exact = takes_pointer(signature_of("mm_vmscan_memcg_reclaim_end"), 1);
   HookSpec end{"mm_vmscan_memcg_reclaim_end", "on_reclaim_end"};
   FeatureSpec spec{"reclaim",
                    ObjectFile::kReclaim,
                    {end, {"mm_vmscan_memcg_reclaim_begin", "on_reclaim_begin"}},
-                   is_exact ? ""
-                            : "cgroup is resolved from the task and the counters, not said by the kernel: reclaim by "
-                              "writers of a limit counts as theirs",
+                   is_exact
+                       ? ""
+                       : "cgroup is resolved from the task and the counters, not reported by the kernel: reclaim by "
+                         "writers of a limit counts as theirs",
                    "no reclaim calls, zero-yield calls or stall time"};
   spec.fentry_hooks = {end, {"try_to_free_mem_cgroup_pages", "on_reclaim_begin_fentry", HookKind::kFunction}};
   return spec;
@@ -96,7 +97,7 @@ FeatureSpec heap_at_kill(const SignatureOf& signature_of) {
                    : HookSpec{"signal_deliver", "on_heap_deliver"},
        {"signal_generate", "on_heap_expect"},
        {"mark_victim", has_task ? "on_heap_victim_task" : "on_heap_victim_pid"}},
-      exit_has_mm ? "" : "a walk runs with interrupts off on the CPU that the victim dies on",
+      exit_has_mm ? "" : "a walk runs with interrupts off on the victim's CPU",
       "no heap profile of the kill itself: the last one taken before it is what remains",
       false,
       "bpf_loop"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What there is to load: one entry a feature, in order of loading.
+// The BPF programs to load: one entry per feature, in order of loading.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ enum class HookKind { kTracepoint, kFunction };
 
 struct HookSpec {
   std::string name;     // of the tracepoint or of the kernel's function
-  std::string program;  // of a tracepoint: without the rung's suffix; picked for what the hook takes here
+  std::string program;  // of a tracepoint: without the rung's suffix; picked by the hook's arguments on this kernel
   HookKind kind = HookKind::kTracepoint;
   // Tried first on the tp_btf rung: the program's twin for perf's own probe of the tracepoint, which
   // runs with preemption off on every kernel. "" = none.
@@ -33,14 +33,14 @@ struct FeatureSpec {
   bool has_files = true;             // false: below the programs nothing serves it
   std::string needed_function = "";  // a helper of the kernel that all its programs call; "" = none
   // Of the fentry rung, in order of attaching; its tracepoints are taken as tp_btf. Empty: there is
-  // no such rung, since no function would say more than the tracepoints do.
+  // no such rung, since no function has more than the tracepoints do.
   std::vector<HookSpec> fentry_hooks = {};
 };
 
 // The rungs of a feature that are programs, best first.
 [[nodiscard]] std::vector<Rung> program_rungs(const FeatureSpec& spec);
 
-// What a tracepoint of the running kernel takes; nullopt: there is none, or nothing is known.
+// The arguments of a tracepoint of the running kernel; nullopt: there is none, or nothing is known.
 using SignatureOf = std::function<std::optional<HookSignature>(const std::string& tracepoint)>;
 
 // oom_kill comes first: from its attach on no kill is missed.

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/go_heap.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <optional>
-#include <set>
 
 #include <bpf/bpf.h>
 #include <oomwitness/goheap.h>
@@ -24,10 +21,8 @@ namespace {
 constexpr std::uint32_t kMaxFirstChunks = 24;
 // A mark follows its signal, and a take its event, within milliseconds.
 constexpr std::uint64_t kPatienceNs = 1'000'000'000;
-// A victim may be throttled or stuck in a driver for long before it comes to leave.
+// A victim may be throttled or stuck in a driver for long before it exits.
 constexpr std::uint64_t kLongestDyingNs = 120'000'000'000;
-
-UniqueFd copy_fd(int fd) { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
 std::uint32_t tgid_of(ProcessKey process) { return static_cast<std::uint32_t>(process.pid); }
 
@@ -56,7 +51,7 @@ struct GoHeap::Impl {
   UniqueFd targets, walks, chunks, free_chunks, first_chunks;
   std::uint32_t chunk_count = 0;
   std::atomic<std::uint64_t> targets_lost = 0;
-  // Held from looking at a slot or target to deleting it: the pid's next owner has the same key.
+  // Held from reading a slot or target to deleting it: the pid's next owner has the same key.
   std::mutex mutex;
 
   std::optional<oomw_go_slot> slot(std::uint32_t tgid) const;
@@ -100,8 +95,8 @@ bool GoHeap::Impl::give_back(std::uint32_t number) {
   return bpf_map_update_elem((is_first ? first_chunks : free_chunks).get(), nullptr, &number, BPF_ANY) == 0;
 }
 
-// What a chunk says of itself is checked although only our programs write it: a mistake here would
-// put a chunk into the pool twice.
+// A chunk's header is checked although only our programs write it: a mistake here would put a chunk
+// into the pool twice.
 Result<> GoHeap::Impl::hand_over(const HeapWalked& walk, const std::function<void(std::span<const std::byte>)>& chunk) {
   std::vector<std::byte> bytes(OOMW_GO_CHUNK_BYTES);
   std::uint32_t number = walk.first_chunk;
@@ -183,7 +178,7 @@ std::optional<HeapWalked> to_event(const oomw_go_walk& raw) {
 
 }  // namespace
 
-// Not of the OOM killer, or never begun: nobody hears of it, but the chunks come back.
+// Not of the OOM killer, or never begun: it is not reported, but the chunks come back.
 void GoHeap::Impl::drop(std::uint32_t tgid, const oomw_go_slot& slot) {
   auto walk = is_done(slot) ? to_event(slot.walk) : std::nullopt;
   if (walk) {

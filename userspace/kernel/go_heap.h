@@ -24,7 +24,7 @@ struct GoHeapAddresses {
   std::uint32_t record_words = 0;  // 8 or 16 where proved while alive
 };
 
-// The walk at the kill, from user space: says whom to walk and takes what was found. A process
+// The walk at the kill, from user space: registers the processes to walk and takes the results. A process
 // that execs or exits is forgotten by the kernel's programs themselves, so a lost event leaves
 // nothing stale behind. Thread-safe: system calls on maps only.
 class GoHeap {
@@ -42,8 +42,8 @@ class GoHeap {
   // Any thread, once a walk: kNotFound the second time.
   [[nodiscard]] Result<> take_chunks(const HeapWalked& walk,
                                      const std::function<void(std::span<const std::byte> records)>& chunk);
-  // Walks whose event did not fit the ring and those that nobody took within a second, each as
-  // long as its chunks are not taken. Call about once a second.
+  // Walks whose event did not fit the ring and those not taken within a second, each until its chunks
+  // are taken. Call about once a second.
   [[nodiscard]] std::vector<HeapWalked> unreported(MonotonicTime now);
 
   [[nodiscard]] std::uint64_t watched() const;  // entries; exact to within what exits meanwhile

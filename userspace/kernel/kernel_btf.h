@@ -18,7 +18,7 @@ enum class ParameterKind { kPointer, kInteger, kOther };
 // Of a tracepoint's arguments, without the leading context.
 using HookSignature = std::vector<ParameterKind>;
 
-// The running kernel's types: what its tracepoints take. Signatures differ between kernels and
+// The running kernel's types: the arguments of its tracepoints. Signatures differ between kernels and
 // come back in stable releases, so they are read here and never guessed from a version. Holds
 // about 7 MB: drop it once everything is loaded.
 class KernelBtf {

@@ -4,6 +4,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -38,19 +39,8 @@ Rung best_allowed(const KernelConfig& config, const std::string& feature) {
 }  // namespace
 
 std::string_view to_string(Rung rung) {
-  switch (rung) {
-    case Rung::kFentry:
-      return "fentry";
-    case Rung::kTpBtf:
-      return "tp_btf";
-    case Rung::kRawTp:
-      return "raw_tp";
-    case Rung::kFiles:
-      return "files";
-    case Rung::kNone:
-      return "none";
-  }
-  return "none";
+  constexpr std::array<std::string_view, 5> kNames = {"fentry", "tp_btf", "raw_tp", "files", "none"};
+  return kNames[static_cast<std::size_t>(rung)];
 }
 
 struct KernelSource::Impl {
@@ -89,7 +79,7 @@ void KernelSource::Impl::load_all(const KernelConfig& config) {
   }
 }
 
-// Its programs are attached, yet find nobody to walk before go_heap() is handed out.
+// Its programs are attached, but no process is registered before go_heap() is handed out.
 void KernelSource::Impl::start_go_heap(const KernelConfig& config) {
   auto status = std::find_if(features.begin(), features.end(),
                              [](const FeatureStatus& feature) { return feature.feature == "heap_at_kill"; });
@@ -129,13 +119,13 @@ std::unique_ptr<KernelSource> KernelSource::make(const KernelConfig& config) {
   impl.load_all(config);
   if (!impl.programs.empty()) {
     LibbpfLog log;
-    auto ring = Ring::make(impl.maps.fd("ring"), impl.maps.fd("next_looks"));
+    auto ring = Ring::make(impl.maps.fd("ring"), impl.maps.fd("next_reads"));
     if (ring) {
       impl.ring = std::move(*ring);
       impl.start_go_heap(config);
       impl.find_page_fault_hook();
     } else {
-      // Programs whose records nobody can read would only fill the ring.
+      // Programs whose records cannot be read would only fill the ring.
       impl.fall_to_files(config, ring.error().message);
     }
   }

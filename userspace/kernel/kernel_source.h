@@ -64,7 +64,7 @@ struct ProgramStats {
 // links, pumps the ring buffer. One refused program never takes another down. Core thread only.
 class KernelSource {
  public:
-  // Never fails as a whole: features that cannot be served by a program say so in features().
+  // Never fails as a whole: features() lists what no program can serve.
   // Loads oom_kill first: from then on no kill is missed. Shared maps are made once and reused
   // by every object.
   [[nodiscard]] static std::unique_ptr<KernelSource> make(const KernelConfig& config);

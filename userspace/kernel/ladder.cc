@@ -55,7 +55,7 @@ LoadResult load_programs(const FeatureSpec& spec, Rung rung, ProgramLoader& load
   return loader.load(spec.object, programs_of(spec, rung, false));
 }
 
-// The reason with the name of the hook, found by loading one at a time where nothing else says which.
+// The reason with the name of the hook, found by loading one at a time where nothing else names it.
 Error explain(LoadRefusal refusal, const FeatureSpec& spec, Rung rung, ProgramLoader& loader) {
   for (const HookSpec& hook : hooks_of(spec, rung)) {
     std::string program = program_of(hook, rung);

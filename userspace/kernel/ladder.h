@@ -17,7 +17,7 @@ struct LadderResult {
 };
 
 // Tries the rungs of one feature from best_allowed down until every hook of it is served by the
-// same rung; what failed half way is unloaded again.
+// same rung; programs of a rung that failed half way are unloaded again.
 [[nodiscard]] LadderResult descend(const FeatureSpec& spec, Rung best_allowed, const KernelBtf& kernel,
                                    ProgramLoader& loader);
 

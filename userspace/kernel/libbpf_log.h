@@ -6,8 +6,8 @@
 
 namespace oomw {
 
-// While it lives, what libbpf says on this thread is kept here (the last kMaxBytes) instead of
-// printed: it is a refusal's reason, not a message of ours. Not nested.
+// While it lives, libbpf's messages on this thread are kept here (the last kMaxBytes) instead of
+// printed: they are a refusal's reason. Not nested.
 class LibbpfLog {
  public:
   static constexpr std::size_t kMaxBytes = 16384;

@@ -9,9 +9,9 @@
 
 namespace oomw {
 
-// The runs that the kernel left out, over all programs. Asking for one program's takes 3 us, and
-// asking all 16 each second was half of what the daemon did when nothing happened; so each call
-// asks kPerCall of them, in turn. What is missed shows up to programs / kPerCall calls late.
+// The runs that the kernel left out, over all programs. Reading one program's count takes 3 us, and
+// reading all 16 each second was half of the idle daemon's CPU time; so each call reads kPerCall of
+// them, in turn. A missed run shows up to programs / kPerCall calls late.
 class MissedRuns {
  public:
   static constexpr std::size_t kPerCall = 2;

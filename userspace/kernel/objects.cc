@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/objects.h"
 
+#include <array>
+
 // The skeletons name these types without declaring them.
 #include <oomwitness/kernel_facts.h>
 #include <oomwitness/settings.h>
@@ -15,44 +17,26 @@ namespace oomw {
 
 namespace {
 
-std::span<const std::byte> bytes_of(const void* (*elf_bytes)(std::size_t*)) {
-  std::size_t size = 0;
-  const void* data = elf_bytes(&size);
-  return {static_cast<const std::byte*>(data), size};
-}
+struct Object {
+  std::string_view name;
+  const void* (*elf_bytes)(std::size_t* size);
+};
+
+// In the order of ObjectFile.
+constexpr std::array<Object, 5> kObjects = {{{"oom", oom_bpf__elf_bytes},
+                                             {"watermark", watermark_bpf__elf_bytes},
+                                             {"reclaim", reclaim_bpf__elf_bytes},
+                                             {"lifecycle", lifecycle_bpf__elf_bytes},
+                                             {"goheap", goheap_bpf__elf_bytes}}};
 
 }  // namespace
 
 std::span<const std::byte> object_bytes(ObjectFile file) {
-  switch (file) {
-    case ObjectFile::kOom:
-      return bytes_of(oom_bpf__elf_bytes);
-    case ObjectFile::kWatermark:
-      return bytes_of(watermark_bpf__elf_bytes);
-    case ObjectFile::kReclaim:
-      return bytes_of(reclaim_bpf__elf_bytes);
-    case ObjectFile::kLifecycle:
-      return bytes_of(lifecycle_bpf__elf_bytes);
-    case ObjectFile::kGoHeap:
-      return bytes_of(goheap_bpf__elf_bytes);
-  }
-  return {};
+  std::size_t size = 0;
+  const void* data = kObjects[static_cast<std::size_t>(file)].elf_bytes(&size);
+  return {static_cast<const std::byte*>(data), size};
 }
 
-std::string_view to_string(ObjectFile file) {
-  switch (file) {
-    case ObjectFile::kOom:
-      return "oom";
-    case ObjectFile::kWatermark:
-      return "watermark";
-    case ObjectFile::kReclaim:
-      return "reclaim";
-    case ObjectFile::kLifecycle:
-      return "lifecycle";
-    case ObjectFile::kGoHeap:
-      return "goheap";
-  }
-  return "";
-}
+std::string_view to_string(ObjectFile file) { return kObjects[static_cast<std::size_t>(file)].name; }
 
 }  // namespace oomw

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/program_loader.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <memory>
@@ -52,8 +50,6 @@ int set_section(bpf_object& object, const char* section, const T& value) {
   // An object whose programs read none of it has no such section.
   return map == nullptr ? 0 : bpf_map__set_initial_value(map, &value, sizeof(value));
 }
-
-UniqueFd copy_fd(int fd) { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
 // The link; invalid with errno set where refused.
 UniqueFd attach(const bpf_program& program) {

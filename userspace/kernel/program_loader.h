@@ -24,7 +24,7 @@ struct LoadedProgram {
 
 // Why programs are not there.
 struct LoadRefusal {
-  std::string program;  // which one was refused; "" = nothing says which
+  std::string program;  // the one that was refused; "" = not known
   Error error;          // its message is the one-line reason
 };
 using LoadResult = tl::expected<std::vector<LoadedProgram>, LoadRefusal>;

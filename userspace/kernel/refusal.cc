@@ -38,8 +38,8 @@ std::string_view verifier_verdict(std::string_view text) {
   return verdict;
 }
 
-// libbpf's first complaint that is not just about what follows from it: a map, a type, a symbol.
-std::string_view libbpf_complaint(std::string_view log) {
+// libbpf's first warning that is a cause and no consequence: a map, a type, a symbol.
+std::string_view libbpf_warning(std::string_view log) {
   constexpr std::string_view kPrefix = "libbpf: ";
   while (!log.empty()) {
     std::string_view line = take_line(log);
@@ -86,9 +86,9 @@ std::string refusal_reason(const Refusal& refusal, Capabilities held) {
   if (!verdict.empty()) return to_one_line("verifier: " + std::string(verdict));
   std::string reason = errno_error(refusal.error_number, refusal.step).message;
   std::string_view hint = hint_of(refusal, held);
-  std::string_view complaint = libbpf_complaint(refusal.libbpf_log);
+  std::string_view warning = libbpf_warning(refusal.libbpf_log);
   if (!hint.empty()) return to_one_line(reason.append(hint));
-  if (!complaint.empty()) reason.append(" (").append(complaint).append(")");
+  if (!warning.empty()) reason.append(" (").append(warning).append(")");
   return to_one_line(std::move(reason));
 }
 

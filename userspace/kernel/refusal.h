@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why the kernel said no, in the one line that `oomwitness doctor` prints.
+// Why the kernel refused, in the one line that `oomwitness doctor` prints.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ struct Refusal {
   std::string_view libbpf_log;  // with the verifier's log, where there is one
 };
 
-// Names the missing capability, else the verifier's last word, else the errno with what libbpf
-// says about it. No newline, at most 200 bytes.
+// Names the missing capability, else the verifier's last line, else the errno with libbpf's warning
+// about it. No newline, at most 200 bytes.
 [[nodiscard]] std::string refusal_reason(const Refusal& refusal, Capabilities held);
 
-// Which of `programs`, loaded together, it was: the last one that libbpf complains about; "" = none.
+// Which of `programs`, loaded together, was refused: the last one that libbpf warns about; "" = none.
 [[nodiscard]] std::string refused_program(std::string_view libbpf_log, const std::vector<std::string>& programs);
 
 }  // namespace oomw

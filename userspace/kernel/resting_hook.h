@@ -11,18 +11,18 @@ namespace oomw {
 
 struct LoadedProgram;
 
-// A program of a raw tracepoint that may be taken off its hook and put back, because the hook costs whoever
-// passes it even where there is nothing to see. Maps and the loaded program stay. Core thread only.
+// A program of a raw tracepoint that may be taken off its hook and put back, because the hook costs every
+// task that passes it even where there is nothing to see. Maps and the loaded program stay. Core thread only.
 class RestingHook {
  public:
   // program outlives this and is attached.
   RestingHook(LoadedProgram& program, std::string tracepoint) : program_(program), tracepoint_(std::move(tracepoint)) {}
 
   [[nodiscard]] bool is_attached() const;
-  // A ms: the kernel patches its code. Waits for a detach() under way, since a kernel before 6.10 takes no
+  // Takes 1 ms: the kernel patches its code. Waits for a detach() under way, since a kernel before 6.10 takes no
   // program twice.
   [[nodiscard]] Result<> attach();
-  // By a thread of its own: the kernel waits until nobody is in the program, 10 ms and on a busy machine 90.
+  // By a thread of its own: the kernel waits until no CPU runs the program, 10 ms and on a busy machine 90.
   void detach();
 
  private:

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <span>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -19,8 +18,8 @@ namespace oomw {
 
 namespace {
 
-constexpr std::int64_t kLookNs = OOMW_LAZY_WAKE_NS;
-constexpr std::int64_t kGraceNs = OOMW_LOOK_GRACE_NS;
+constexpr std::int64_t kReadNs = OOMW_LAZY_WAKE_NS;
+constexpr std::int64_t kGraceNs = OOMW_READ_GRACE_NS;
 // A record has its time before it is in the ring: 3 us, unless its CPU is taken away meanwhile.
 constexpr std::int64_t kCommitNs = 1'000'000;
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
@@ -34,8 +33,8 @@ bool arm(int timer_fd, MonotonicTime when) {
 
 }  // namespace
 
-Result<std::unique_ptr<Ring>> Ring::make(int map_fd, int next_looks_fd) {
-  std::unique_ptr<Ring> ring(new Ring(next_looks_fd));
+Result<std::unique_ptr<Ring>> Ring::make(int map_fd, int next_reads_fd) {
+  std::unique_ptr<Ring> ring(new Ring(next_reads_fd));
   ring->buffer_ = ring_buffer__new(map_fd, &Ring::on_record, ring.get(), nullptr);
   if (ring->buffer_ == nullptr) return fail_errno(errno, "mapping the ring buffer");
   RETURN_IF_ERROR(ring->watch());
@@ -57,19 +56,19 @@ Result<> Ring::watch() {
 
 int Ring::epoll_fd() const { return epoll_.get(); }
 
-// Set anew by every drain that took a record, so a storm wakes us once, and then we look as often as
-// it would have. A promise that ended with the timer would end before we are here again to renew it.
-void Ring::look_again_later() {
+// Set anew by every drain that took a record, so a storm wakes us once, and then we read as often as
+// it would have woken us. Silence that ended with the timer would end before we are here to renew it.
+void Ring::read_again_later() {
   const MonotonicTime now = SystemClock().now();
-  if (!arm(timer_.get(), {now.ns + kLookNs})) return;
-  silent_until_ = {now.ns + kLookNs + kGraceNs};
-  const auto look_ns = static_cast<std::uint64_t>(silent_until_.ns);
+  if (!arm(timer_.get(), {now.ns + kReadNs})) return;
+  silent_until_ = {now.ns + kReadNs + kGraceNs};
+  const auto read_ns = static_cast<std::uint64_t>(silent_until_.ns);
   const std::uint32_t index = 0;
-  if (next_looks_fd_ >= 0) bpf_map_update_elem(next_looks_fd_, &index, &look_ns, BPF_ANY);
+  if (next_reads_fd_ >= 0) bpf_map_update_elem(next_reads_fd_, &index, &read_ns, BPF_ANY);
 }
 
-// Nothing came, but what still may in silence is to be seen.
-void Ring::look_once_more() const {
+// Nothing came, but records may still come in silence until then.
+void Ring::read_once_more() const {
   if (silent_until_ > SystemClock().now()) (void)arm(timer_.get(), {silent_until_.ns + kCommitNs});
 }
 
@@ -83,9 +82,9 @@ std::size_t Ring::drain(const std::function<void(Event)>& deliver, std::size_t m
   ring_buffer__consume(buffer_);
   deliver_ = nullptr;
   if (taken_ > 0) {
-    look_again_later();
+    read_again_later();
   } else if (was_time) {
-    look_once_more();
+    read_once_more();
   }
   return taken_;
 }

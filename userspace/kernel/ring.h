@@ -17,13 +17,13 @@ namespace oomw {
 
 // The consumer's end of the ring buffer. Core thread only.
 // Records that can wait (execs, exits) do not all wake us: OOMW_LAZY_WAKE_NS after one did, or after
-// a drain() that took any, epoll_fd() becomes readable, and those that come until then, and for
-// OOMW_LOOK_GRACE_NS more, come in silence.
+// a drain() that took any, epoll_fd() becomes readable; records that come until then, and for
+// OOMW_READ_GRACE_NS more, come in silence.
 class Ring {
  public:
-  // Maps the ring; map_fd may be closed afterwards. next_looks_fd, where the programs are told of
-  // the next look, is kept by the caller for as long as this lives; -1: they are not.
-  [[nodiscard]] static Result<std::unique_ptr<Ring>> make(int map_fd, int next_looks_fd);
+  // Maps the ring; map_fd may be closed afterwards. next_reads_fd is the map in which the
+  // programs find the time of the next reading; the caller keeps it open while this lives. -1: none.
+  [[nodiscard]] static Result<std::unique_ptr<Ring>> make(int map_fd, int next_reads_fd);
   ~Ring();
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
@@ -34,18 +34,18 @@ class Ring {
   [[nodiscard]] std::uint64_t undecodable() const { return undecodable_; }
 
  private:
-  explicit Ring(int next_looks_fd) : next_looks_fd_(next_looks_fd) {}
+  explicit Ring(int next_reads_fd) : next_reads_fd_(next_reads_fd) {}
   static int on_record(void* self, void* data, std::size_t size);
   int take(const void* data, std::size_t size);
   Result<> watch();
-  void look_again_later();
-  void look_once_more() const;
+  void read_again_later();
+  void read_once_more() const;
 
-  int next_looks_fd_;
+  int next_reads_fd_;
   ring_buffer* buffer_ = nullptr;
   UniqueFd epoll_;  // readable when either of the two is
   UniqueFd timer_;
-  MonotonicTime silent_until_;                           // as the programs were told
+  MonotonicTime silent_until_;                           // as the programs know it
   const std::function<void(Event)>* deliver_ = nullptr;  // during drain() only
   std::size_t taken_ = 0;
   std::size_t max_records_ = 0;

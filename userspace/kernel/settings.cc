@@ -18,9 +18,9 @@ constexpr std::uint32_t kReclaimStarts = 4096;
 // A gate is held only by levels reached: two per memcg on average is already a node in trouble.
 constexpr std::uint32_t kGatesPerCgroup = 2;
 
-// Victims whose chunks nobody took yet; 1.5 KiB each. memory.oom.group may kill dozens at once.
+// Victims whose chunks were not taken yet; 1.5 KiB each. memory.oom.group may kill dozens at once.
 constexpr std::uint32_t kWalkSlots = 128;
-// What bpf_loop() allows, less the step that finds the list's end.
+// The most that bpf_loop() allows, less the step that finds the list's end.
 constexpr std::uint32_t kMaxLoopSteps = (1u << 23) - 1;
 constexpr std::uint64_t kMaxPoolBytes = 1u << 30;
 

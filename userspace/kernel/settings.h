@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the daemon's configuration to what the programs and maps are loaded with.
+// From the daemon's configuration to the settings that programs and maps are loaded with.
 #pragma once
 
 #include <cstdint>

@@ -10,6 +10,8 @@
 
 namespace oomw {
 
+UniqueFd copy_fd(int fd) { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
+
 SharedMaps::SharedMaps(std::map<std::string, std::uint32_t> entries) : entries_(std::move(entries)) {}
 
 Result<> SharedMaps::prepare(bpf_object& object) const {
@@ -33,7 +35,7 @@ Result<> SharedMaps::adopt(bpf_object& object) {
   bpf_object__for_each_map(map, &object) {
     std::string name = bpf_map__name(map);
     if (bpf_map__is_internal(map) || fd(name) >= 0) continue;
-    UniqueFd copy(::fcntl(bpf_map__fd(map), F_DUPFD_CLOEXEC, 0));
+    UniqueFd copy = copy_fd(bpf_map__fd(map));
     if (!copy.is_valid()) return fail_errno(errno, "map " + name);
     fds_.emplace(std::move(name), std::move(copy));
   }

@@ -12,6 +12,9 @@ struct bpf_object;
 
 namespace oomw {
 
+// Another descriptor of the same file; invalid with errno set on failure.
+[[nodiscard]] UniqueFd copy_fd(int fd);
+
 // The maps of bpf/core/maps.h, one of each for all objects: the first object to load creates
 // them, later ones get them by name. Owns an fd of each.
 class SharedMaps {

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel counts about our programs and maps.
+// The kernel's own counts of our programs and maps.
 #pragma once
-
-#include <cstdint>
-#include <map>
-#include <string>
-#include <vector>
 
 #include "events/lost_stage.h"
 #include "kernel/kernel_source.h"

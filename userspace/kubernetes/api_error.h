@@ -8,7 +8,7 @@
 
 namespace oomw {
 
-// Why a request to the API server came to nothing. The strings are metric labels.
+// Why a request to the API server failed. The strings are metric labels.
 enum class ApiError {
   kNone,
   kConnect,  // no route, refused, no such host
@@ -19,7 +19,7 @@ enum class ApiError {
   kUnauthorized,  // 401
   kForbidden,     // 403
   kConflict,      // 409
-  kGone,          // 410: that version is not kept any more
+  kGone,          // 410: that version is no longer kept
   kRateLimited,   // 429
   kServer,        // 5xx
   kRedirect,

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxErrorBody = 4'096;
 constexpr long kConnectTimeoutMs = 5'000;
-// A watch is silent for a minute between bookmarks; a peer that vanished shows here in 60 s.
+// A watch is silent for a minute between bookmarks; a peer that vanished is noticed within 60 s.
 constexpr long kKeepAliveIdleSeconds = 30;
 constexpr long kKeepAliveIntervalSeconds = 10;
 // curl keeps a parsed CA for a day; the cluster's may be exchanged in place.
@@ -130,7 +130,7 @@ void ApiRequest::Impl::set_tls(const ApiTarget& target) {
   curl_easy_setopt(easy.get(), CURLOPT_SSL_VERIFYHOST, 2L);
   curl_easy_setopt(easy.get(), CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   curl_easy_setopt(easy.get(), CURLOPT_CAINFO, target.ca_file.c_str());
-  curl_easy_setopt(easy.get(), CURLOPT_CAPATH, nullptr);  // the node's own CAs have no say
+  curl_easy_setopt(easy.get(), CURLOPT_CAPATH, nullptr);  // the node's own CAs are not trusted here
   curl_easy_setopt(easy.get(), CURLOPT_CA_CACHE_TIMEOUT, kCaCacheSeconds);
 }
 
@@ -147,7 +147,7 @@ void ApiRequest::Impl::set_limits() {
   curl_easy_setopt(easy.get(), CURLOPT_TCP_KEEPIDLE, kKeepAliveIdleSeconds);
   curl_easy_setopt(easy.get(), CURLOPT_TCP_KEEPINTVL, kKeepAliveIntervalSeconds);
   curl_easy_setopt(easy.get(), CURLOPT_NOSIGNAL, 1L);  // SIGALRM has no place in a threaded daemon
-  curl_easy_setopt(easy.get(), CURLOPT_PROXY, "");     // whatever the environment says
+  curl_easy_setopt(easy.get(), CURLOPT_PROXY, "");     // also where the environment names one
   curl_easy_setopt(easy.get(), CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(easy.get(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   curl_easy_setopt(easy.get(), CURLOPT_HTTP09_ALLOWED, 0L);
@@ -206,9 +206,9 @@ ApiOutcome ApiRequest::outcome(int curl_code) const {
   const long status = impl_->status();
   ApiOutcome outcome{ApiError::kNone, "", impl_->retry_after};
   if (status != 0 && error_of_status(status) != ApiError::kNone) {
-    const std::string said = status_message(impl_->error_body);
+    const std::string message = status_message(impl_->error_body);
     outcome.error = error_of_status(status);
-    outcome.detail = "HTTP status " + std::to_string(status) + (said.empty() ? "" : ": " + said);
+    outcome.detail = "HTTP status " + std::to_string(status) + (message.empty() ? "" : ": " + message);
   } else if (impl_->refused) {
     outcome.error = impl_->refused->code == ErrorCode::kLimit ? ApiError::kTooLarge : ApiError::kMalformed;
     outcome.detail = impl_->refused->message;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,7 +25,7 @@ struct ApiCall {
 
 // One request to the API server and its answer: TLS verified against the cluster's CA and the server's
 // name, no redirect, proxy, cookie or compression. An answer that is not 2xx application/json is an
-// error, of whose body at most 4 KB are kept for its message. Owns a curl handle; one thread.
+// error; at most 4 KB of its body are kept for the message. Owns a curl handle; one thread.
 class ApiRequest {
  public:
   ApiRequest(const ApiTarget& target, const std::string& token, ApiCall call);

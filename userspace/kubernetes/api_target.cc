@@ -13,7 +13,7 @@ constexpr const char* kPort = "KUBERNETES_SERVICE_PORT";
 constexpr const char* kNode = "NODE_NAME";
 constexpr std::string_view kScheme = "https://";
 
-// What a node's name, and the host and port of a URL, may be made of.
+// The characters of a node's name, and of the host and port of a URL.
 constexpr const char* kNodeChars = "abcdefghijklmnopqrstuvwxyz0123456789.-";
 constexpr const char* kHostChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]";
 

@@ -24,7 +24,7 @@ struct KubernetesConfig {
   bool capture_opt_in = false;  // ask and read only pods that are annotated so
 };
 
-// Whom to ask and about which node; all of it checked.
+// The API server to ask, and the node to ask about; all of it checked.
 struct ApiTarget {
   std::string server;  // "https://host:port", no slash at the end
   std::string token_file, ca_file;

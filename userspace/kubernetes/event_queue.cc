@@ -17,18 +17,8 @@ bool EventQueue::add(PodEvent event) {
 
 void EventQueue::drop(const char* reason) { ++counts_[reason]; }
 
-void EventQueue::refill(MonotonicTime now) {
-  if (tokens_ >= kBurst) refilled_at_ = now;
-  while (tokens_ < kBurst && now - refilled_at_ >= kEvery) {
-    ++tokens_;
-    refilled_at_ = refilled_at_ + kEvery;
-  }
-}
-
 std::optional<PodEvent> EventQueue::take(MonotonicTime now) {
-  refill(now);
-  if (waiting_.empty() || tokens_ == 0 || now < paused_until_) return std::nullopt;
-  --tokens_;
+  if (waiting_.empty() || now < paused_until_ || !pace_.take(now)) return std::nullopt;
   PodEvent event = std::move(waiting_.front());
   waiting_.pop_front();
   return event;
@@ -36,8 +26,7 @@ std::optional<PodEvent> EventQueue::take(MonotonicTime now) {
 
 std::optional<MonotonicTime> EventQueue::due(MonotonicTime now) const {
   if (waiting_.empty()) return std::nullopt;
-  const MonotonicTime by_pace = tokens_ > 0 ? now : refilled_at_ + kEvery;
-  return std::max(by_pace, paused_until_);
+  return std::max({now, pace_.next(), paused_until_});
 }
 
 void EventQueue::on_outcome(PodEvent event, const ApiOutcome& outcome, MonotonicTime now, double random) {

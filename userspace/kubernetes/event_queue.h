@@ -8,12 +8,13 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/rate_limit.h"
 #include "kubernetes/api_error.h"
 #include "kubernetes/backoff.h"
 
 namespace oomw {
 
-// A Kubernetes Event about a pod, to be.
+// A Kubernetes Event about a pod, not posted yet.
 struct PodEvent {
   std::string id;  // of the incident; the Event is named after it, so that one posted twice is there once
   WallTime time;
@@ -30,7 +31,7 @@ struct PodEvent {
 class EventQueue {
  public:
   static constexpr std::size_t kMax = 64;
-  static constexpr unsigned kBurst = 10;
+  static constexpr int kBurst = 10;
   static constexpr Nanoseconds kEvery = std::chrono::seconds(6);
   static constexpr unsigned kMaxTries = 5;
   static constexpr Nanoseconds kForbiddenPause = std::chrono::minutes(5);
@@ -47,13 +48,11 @@ class EventQueue {
 
  private:
   void drop(const char* reason);
-  void refill(MonotonicTime now);
 
   std::deque<PodEvent> waiting_;
   unsigned tries_ = 0;  // of the first
   MonotonicTime paused_until_;
-  unsigned tokens_ = kBurst;
-  MonotonicTime refilled_at_;
+  RateLimit pace_{kBurst, kEvery};
   Backoff backoff_;
   std::map<std::string, std::uint64_t> counts_;
 };

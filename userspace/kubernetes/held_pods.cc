@@ -2,7 +2,6 @@
 #include "kubernetes/held_pods.h"
 
 #include <functional>
-#include <utility>
 
 #include "events/record.h"
 
@@ -24,9 +23,9 @@ std::optional<Event> HeldPods::on_pod(PodSeen pod) {
     return std::nullopt;
   }
   const std::size_t content = content_of(pod);
-  const bool is_news = it == pods_.end() || it->second.content != content;
+  const bool has_changed = it == pods_.end() || it->second.content != content;
   pods_[pod.uid] = {content, list_};
-  if (!is_news) return std::nullopt;
+  if (!has_changed) return std::nullopt;
   return pod;
 }
 

@@ -11,11 +11,11 @@
 
 namespace oomw {
 
-// Which pods the model has been told of, and in which state, so that only news goes to the core thread:
-// most changes of a pod's object (probes, conditions) change nothing that we keep.
-//   - a list ends with end_list(), which tells of the pods that are not in it any more; one that broke
-//     off changes nothing but what it said of pods;
-//   - at most max pods; the others are turned away and counted, each time they are told of.
+// The pods that the model knows, and in which state, so that only changes go to the core thread: most
+// changes of a pod's object (probes, conditions) concern nothing that we keep.
+//   - a list ends with end_list(), which returns the pods that are no longer in it; a list that broke off
+//     removes none;
+//   - at most max pods; the others are turned away and counted, each time they appear.
 class HeldPods {
  public:
   explicit HeldPods(std::size_t max) : max_(max) {}
@@ -31,7 +31,7 @@ class HeldPods {
 
  private:
   struct Held {
-    std::size_t content = 0;  // a hash of what was told
+    std::size_t content = 0;  // a hash of the pod as it was passed on
     std::uint64_t list = 0;   // the newest list that has it
   };
   std::unordered_map<std::string, Held> pods_;  // by uid

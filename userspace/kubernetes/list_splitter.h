@@ -10,8 +10,8 @@
 namespace oomw {
 
 // Cuts the elements of "items" out of a list while it arrives, so that 5,000 pods (100 MB of JSON) never
-// lie in memory at once. Looks at quotes and brackets only: each element and the rest, which is the list
-// with "items": [], are for a parser to judge.
+// lie in memory at once. Follows quotes and brackets only: each element and the rest, which is the list
+// with "items": [], go to a parser.
 //   - one element is at most kMaxItemBytes, the rest at most kMaxRestBytes; more is kLimit.
 class ListSplitter {
  public:

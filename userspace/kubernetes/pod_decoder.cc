@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -23,7 +22,7 @@ constexpr std::size_t kMaxImage = 512;
 constexpr std::size_t kMaxReason = 64;
 constexpr std::size_t kMaxLabel = 317;  // prefix/name of a key
 constexpr std::size_t kMaxAnnotation = 256;
-constexpr std::size_t kMaxWish = 15;      // "false", a port
+constexpr std::size_t kMaxSetting = 15;   // "false", a port
 constexpr std::size_t kMaxToken = 4'096;  // continue tokens and versions are opaque
 constexpr std::size_t kMaxMessage = 256;
 constexpr std::string_view kOurAnnotations = "oomwitness.io/";
@@ -113,7 +112,7 @@ std::size_t head_bytes(const PodSeen& pod) {
   return bytes;
 }
 
-// What is left of kMaxPodBytes.
+// The rest of kMaxPodBytes.
 class Budget {
  public:
   explicit Budget(PodSeen& pod) : pod_(pod), left_(kMaxPodBytes - std::min(kMaxPodBytes, head_bytes(pod))) {}
@@ -146,15 +145,15 @@ std::string static_uid_in(const json& annotations) {
   return hash.empty() ? text_in(annotations, "kubernetes.io/config.mirror", kMaxId) : hash;
 }
 
-// What a pod asks of us comes before its containers: a pod of many keeps its word against being captured.
-void read_wishes(const json& annotations, Budget& budget, PodSeen& pod) {
+// A pod's settings for us come before its containers: a pod of many containers can still opt out of captures.
+void read_settings(const json& annotations, Budget& budget, PodSeen& pod) {
   for (const char* key : {"oomwitness.io/capture", "oomwitness.io/pprof-port"}) {
-    std::string text = text_in(annotations, key, kMaxWish);
+    std::string text = text_in(annotations, key, kMaxSetting);
     if (!text.empty() && budget.take(entry_bytes(key, text))) pod.annotations.emplace(key, std::move(text));
   }
 }
 
-// What shows the workload behind a ReplicaSet (model/workload.h) is kept where other labels are cut.
+// Labels that show the workload behind a ReplicaSet (model/workload.h) are kept where others are cut.
 void read_workload_labels(const json& labels, Budget& budget, PodSeen& pod) {
   for (const char* key : {"pod-template-hash", "rollouts-pod-template-hash"}) {
     std::string text = text_in(labels, key, kMaxLabel);
@@ -190,7 +189,7 @@ PodContainer container_of(const json& status) {
   container.name = text_in(status, "name", kMaxName);
   container.id = id_in(status, "containerID");
   container.image = text_in(status, "image", kMaxImage);
-  // Without an id it is the count of a run that cannot be told from the next one.
+  // Without an id it is the count of a run that cannot be distinguished from the next one.
   if (!container.id.empty()) container.restart_count = integer_in<std::uint32_t>(status, "restartCount");
   container.is_running = object_in(object_in(status, "state"), "running").is_object();
   container.last_termination = termination_in(object_in(status, "lastState"));
@@ -258,7 +257,7 @@ Result<PodSeen> pod_of(const json& object) {
   pod.node = text_in(object_in(object, "spec"), "nodeName", kMaxName);
   read_owner(metadata, pod);
   Budget budget(pod);
-  read_wishes(annotations, budget, pod);
+  read_settings(annotations, budget, pod);
   read_workload_labels(object_in(metadata, "labels"), budget, pod);
   read_containers(object, budget, pod);
   read_texts(annotations, kOurAnnotations, kMaxAnnotation, budget, pod.annotations);

@@ -11,9 +11,8 @@
 
 namespace oomw {
 
-// What one pod may take in memory, all told. What it asks of us comes first (oomwitness.io/capture, pprof-port),
-// then its containers, then our other annotations, then labels;
-// what does not fit is left out and PodSeen::is_cut set.
+// The most memory that one pod may take. Its settings for us come first (oomwitness.io/capture, pprof-port),
+// then its containers, then our other annotations, then labels; the rest is left out and PodSeen::is_cut set.
 inline constexpr std::size_t kMaxPodBytes = 3'584;
 
 enum class WatchKind { kAdded, kModified, kDeleted, kBookmark, kError };
@@ -21,12 +20,12 @@ enum class WatchKind { kAdded, kModified, kDeleted, kBookmark, kError };
 struct WatchEvent {
   WatchKind kind = WatchKind::kError;
   PodSeen pod;                   // kAdded, kModified, kDeleted
-  std::string resource_version;  // where a new watch goes on from; "" = not told
+  std::string resource_version;  // where a new watch continues; "" = not known
   int code = 0;                  // kError: the HTTP status it stands for
   std::string message;           // kError: printable
 };
 
-// What a list says beside its items.
+// The fields of a list beside its items.
 struct ListEnd {
   std::string resource_version;
   std::string continue_token;  // "" = that was all
@@ -39,7 +38,7 @@ struct ListEnd {
 // "pods is forbidden: User ..." of a Status object, printable; "" if it is none.
 [[nodiscard]] std::string status_message(std::string_view json);
 
-// What a pod takes in memory, as glibc allocates it.
+// The memory that a pod takes, as glibc allocates it.
 [[nodiscard]] std::size_t memory_bytes(const PodSeen& pod);
 
 }  // namespace oomw

@@ -14,12 +14,12 @@
 #include "base/log.h"
 #include "base/worker_pool.h"
 #include "kubernetes/api_request.h"
-#include "kubernetes/complaints.h"
 #include "kubernetes/held_pods.h"
 #include "kubernetes/line_splitter.h"
 #include "kubernetes/list_splitter.h"
 #include "kubernetes/reflector.h"
 #include "kubernetes/token_file.h"
+#include "kubernetes/warnings.h"
 
 namespace oomw {
 namespace {
@@ -69,11 +69,11 @@ struct PodSource::Impl {
   void on_item(std::string_view json);
   [[nodiscard]] Result<> on_line(std::string_view json);
   void hold(PodSeen pod);
-  void tell(std::optional<Event> event);
-  void tell_current(bool is_current);
+  void pass_on(std::optional<Event> event);
+  void pass_on_current(bool is_current);
   void flush();
   void note_contact();
-  void note_error(const ApiOutcome& outcome, Complaints& said);
+  void note_error(const ApiOutcome& outcome, Warnings& pace);
   void publish();
   double random() { return std::uniform_real_distribution<double>()(generator); }
 
@@ -95,10 +95,10 @@ struct PodSource::Impl {
   std::unique_ptr<ApiRequest> posting;
   std::optional<PodEvent> posted;
   std::vector<Event> batch;
-  std::optional<ApiError> watch_error;  // what an ERROR event stood for
-  std::optional<bool> told_current;
-  PodSourceStats told_stats;
-  Complaints complaints, post_complaints;  // about list and watch; about Events
+  std::optional<ApiError> watch_error;  // of an ERROR event
+  std::optional<bool> last_current;     // as passed on
+  PodSourceStats last_stats;
+  Warnings warnings, post_warnings;  // about list and watch; about Events
 
   mutable std::mutex mutex;
   PodSourceStats shared_stats;  // guarded by mutex
@@ -176,8 +176,8 @@ ApiCall PodSource::Impl::watch_call() {
   lines = LineSplitter();
   const auto answered = [this] {
     note_contact();
-    if (complaints.on_well()) log::info("Kubernetes API: it answers");
-    tell_current(true);
+    if (warnings.on_success()) log::info("Kubernetes API: it answers");
+    pass_on_current(true);
   };
   const auto take = [this](std::string_view bytes) {
     note_contact();
@@ -207,7 +207,7 @@ void PodSource::Impl::finish_request(ApiOutcome outcome) {
   request.reset();
   const bool was_list = reflector.state() == Reflector::State::kListing;
   if (is_answer(outcome.error)) note_contact();
-  if (const auto said = std::exchange(watch_error, std::nullopt)) outcome.error = *said;
+  if (const auto error = std::exchange(watch_error, std::nullopt)) outcome.error = *error;
   if (outcome.error == ApiError::kNone && was_list) finish_list(outcome);
   if (outcome.error != ApiError::kNone) return fail_request(outcome, clock.now());
   if (!was_list) reflector.on_watch_end(clock.now(), random());
@@ -222,33 +222,33 @@ void PodSource::Impl::finish_list(ApiOutcome& outcome) {
     return;
   }
   if (!reflector.on_page(*end)) return;
-  for (Event& gone : held.end_list(clock.now())) tell(std::move(gone));
+  for (Event& gone : held.end_list(clock.now())) pass_on(std::move(gone));
 }
 
 void PodSource::Impl::fail_request(const ApiOutcome& outcome, MonotonicTime now) {
   if (outcome.error == ApiError::kUnauthorized) token.forget();
   reflector.on_failure(outcome.error, outcome.retry_after, now, random());
   // One failure alone is a connection that was closed; the next try is a second away.
-  if (reflector.failures() > 1) tell_current(false);
-  note_error(outcome, complaints);
+  if (reflector.failures() > 1) pass_on_current(false);
+  note_error(outcome, warnings);
 }
 
 void PodSource::Impl::on_item(std::string_view json) {
   Result<PodSeen> pod = decode_pod(json);
-  if (!pod.has_value()) return note_error({ApiError::kMalformed, pod.error().message, {}}, complaints);
+  if (!pod.has_value()) return note_error({ApiError::kMalformed, pod.error().message, {}}, warnings);
   hold(std::move(*pod));
 }
 
 Result<> PodSource::Impl::on_line(std::string_view json) {
   ASSIGN_OR_RETURN(WatchEvent event, decode_watch_line(json));
   if (event.kind == WatchKind::kError) {
-    const ApiError said = error_of_status(event.code);
-    watch_error = said == ApiError::kNone ? ApiError::kMalformed : said;
+    const ApiError error = error_of_status(event.code);
+    watch_error = error == ApiError::kNone ? ApiError::kMalformed : error;
     return fail(ErrorCode::kUnavailable, "the watch was ended: " + std::to_string(event.code) + " " + event.message);
   }
   reflector.on_watch_event(event);
   if (event.kind == WatchKind::kDeleted) {
-    tell(held.on_gone(event.pod.uid, clock.now()));
+    pass_on(held.on_gone(event.pod.uid, clock.now()));
   } else if (event.kind != WatchKind::kBookmark) {
     hold(std::move(event.pod));
   }
@@ -258,27 +258,27 @@ Result<> PodSource::Impl::on_line(std::string_view json) {
 void PodSource::Impl::hold(PodSeen pod) {
   pod.time = clock.now();
   pod.wall_offset_ns = clock.wall_now().ns - pod.time.ns;
-  tell(held.on_pod(std::move(pod)));
+  pass_on(held.on_pod(std::move(pod)));
 }
 
 // --- to the core thread
 
-void PodSource::Impl::tell(std::optional<Event> event) {
+void PodSource::Impl::pass_on(std::optional<Event> event) {
   if (!event) return;
   batch.push_back(std::move(*event));
   if (batch.size() >= kBatch) flush();
 }
 
-void PodSource::Impl::tell_current(bool is_current) {
-  if (told_current == is_current) return;
-  told_current = is_current;
-  tell(PodsCurrent{clock.now(), is_current});
+void PodSource::Impl::pass_on_current(bool is_current) {
+  if (last_current == is_current) return;
+  last_current = is_current;
+  pass_on(PodsCurrent{clock.now(), is_current});
 }
 
 void PodSource::Impl::flush() {
   if (batch.empty()) return;
-  const std::vector<Event> told = std::exchange(batch, {});
-  while (!is_stopping && !post(told)) std::this_thread::sleep_for(kNoRoom);
+  const std::vector<Event> full = std::exchange(batch, {});
+  while (!is_stopping && !post(full)) std::this_thread::sleep_for(kNoRoom);
 }
 
 // --- Events on pods
@@ -304,22 +304,22 @@ void PodSource::Impl::finish_post(const ApiOutcome& outcome) {
     events.on_outcome(std::move(*posted), outcome, clock.now(), chance);
   }
   posted.reset();
-  if (outcome.error != ApiError::kNone) note_error(outcome, post_complaints);
+  if (outcome.error != ApiError::kNone) note_error(outcome, post_warnings);
 }
 
-// --- what others see
+// --- for other threads
 
 void PodSource::Impl::note_contact() {
   const std::lock_guard lock(mutex);
   shared_stats.last_contact = clock.now();
 }
 
-void PodSource::Impl::note_error(const ApiOutcome& outcome, Complaints& said) {
+void PodSource::Impl::note_error(const ApiOutcome& outcome, Warnings& pace) {
   const std::string kind(to_string(outcome.error));
   const std::string text = kind + ": " + outcome.detail;
   const std::lock_guard lock(mutex);
   ++shared_stats.errors[kind];
-  if (said.on_error(outcome.error, clock.now())) log::warn("Kubernetes API: {}", text);
+  if (pace.on_error(outcome.error, clock.now())) log::warn("Kubernetes API: {}", text);
   shared_stats.last_error = text;
   if (!request) shared_stats.state = "waiting";
 }
@@ -333,9 +333,9 @@ void PodSource::Impl::publish() {
     shared_stats.events = events.counts();
     now = shared_stats;
   }
-  now.last_contact = told_stats.last_contact;  // no news by itself
-  if (now == told_stats) return;
-  told_stats = std::move(now);
+  now.last_contact = last_stats.last_contact;  // no change by itself
+  if (now == last_stats) return;
+  last_stats = std::move(now);
   changed();
 }
 
@@ -377,7 +377,7 @@ Result<std::string> check_api(const ApiTarget& target, Nanoseconds timeout, cons
   }
   ASSIGN_OR_RETURN(const std::string_view rest, list.finish());
   RETURN_IF_ERROR(decode_list_end(rest));
-  return target.server + " tells of the pods of node " + target.node;
+  return target.server + " lists the pods of node " + target.node;
 }
 
 }  // namespace oomw

@@ -17,7 +17,7 @@ namespace oomw {
 
 struct PodSourceStats {
   std::string state = "listing";              // listing | watching | waiting (after a failure)
-  std::optional<MonotonicTime> last_contact;  // the server said something; none = never
+  std::optional<MonotonicTime> last_contact;  // the server sent anything; none = never
   std::uint64_t lists = 0, watches = 0;       // begun
   std::map<std::string, std::uint64_t> errors;
   std::string last_error;
@@ -29,11 +29,11 @@ struct PodSourceStats {
 
 // The pods of this node, by one list and one watch of the Kubernetes API; and, if asked to, Events on them.
 //   - an event source: PodSeen, PodGone and PodsCurrent go to `post`, from a thread of its own;
-//   - nobody ever waits for it: a server that is absent, slow or answers garbage delays only what it would
-//     have told, and is tried again after 1 to 60 s;
-//   - of a pod kMaxPodBytes are kept, in all max_pods; the answers are decoded while they come;
-//   - when `post` says that there is no room, it waits and the server with it: nothing is lost;
-//   - what stats() tells is news at once: `changed` is called, at most once for each turn of its loop;
+//   - nothing else ever waits for it: a server that is absent, slow or answers garbage delays only the
+//     names it would have sent, and is tried again after 1 to 60 s;
+//   - at most kMaxPodBytes are kept of a pod, and max_pods in all; answers are decoded as they arrive;
+//   - while `post` returns false it waits, and the server with it: nothing is lost;
+//   - when stats() changed, `changed` is called, at most once for each turn of its loop;
 //   - the destructor takes as long as one decoding, not as a request.
 class PodSource {
  public:
@@ -56,7 +56,7 @@ class PodSource {
   std::unique_ptr<Impl> impl_;
 };
 
-// For doctor: one small question, at most `timeout`. What was answered, or why not.
+// For doctor: one small request, at most `timeout`. The answer in words, or why there was none.
 [[nodiscard]] Result<std::string> check_api(const ApiTarget& target, Nanoseconds timeout, const Clock& clock);
 
 }  // namespace oomw

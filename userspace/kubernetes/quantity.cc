@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/quantity.h"
 
-#include <array>
 #include <charconv>
 #include <cmath>
-#include <utility>
 
 namespace oomw {
 namespace {
@@ -12,24 +10,15 @@ namespace {
 constexpr std::size_t kMaxLength = 32;
 constexpr double kMost = 9.2e18;
 
-constexpr std::array<std::pair<std::string_view, double>, 16> kSuffixes = {{
-    {"", 1.0},
-    {"n", 1e-9},
-    {"u", 1e-6},
-    {"m", 1e-3},
-    {"k", 1e3},
-    {"M", 1e6},
-    {"G", 1e9},
-    {"T", 1e12},
-    {"P", 1e15},
-    {"E", 1e18},
-    {"Ki", 1024.0},
-    {"Mi", 1024.0 * 1024},
-    {"Gi", 1024.0 * 1024 * 1024},
-    {"Ti", 1024.0 * 1024 * 1024 * 1024},
-    {"Pi", 1024.0 * 1024 * 1024 * 1024 * 1024},
-    {"Ei", 1024.0 * 1024 * 1024 * 1024 * 1024 * 1024},
-}};
+// "" and powers of 1000, or of 1024 where an 'i' follows.
+std::optional<double> factor_of(std::string_view suffix) {
+  constexpr std::string_view kDecimal = "num kMGTPE", kBinary = " KMGTPE";
+  if (suffix.empty()) return 1.0;
+  const bool is_binary = suffix.size() == 2 && suffix[1] == 'i';
+  const std::size_t at = (is_binary ? kBinary : kDecimal).find(suffix[0]);
+  if ((suffix.size() != 1 && !is_binary) || suffix[0] == ' ' || at == std::string_view::npos) return std::nullopt;
+  return is_binary ? std::pow(1024.0, static_cast<double>(at)) : std::pow(1000.0, static_cast<double>(at) - 3);
+}
 
 }  // namespace
 
@@ -39,14 +28,9 @@ std::optional<std::uint64_t> parse_quantity(std::string_view text) {
   double value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc()) return std::nullopt;
-  const std::string_view suffix = text.substr(static_cast<std::size_t>(stop - text.data()));
-  for (const auto& [name, factor] : kSuffixes) {
-    if (name != suffix) continue;
-    const double bytes = value * factor;
-    if (!std::isfinite(bytes) || bytes > kMost) return std::nullopt;
-    return static_cast<std::uint64_t>(bytes);
-  }
-  return std::nullopt;
+  const auto factor = factor_of(text.substr(static_cast<std::size_t>(stop - text.data())));
+  if (!factor || !std::isfinite(value * *factor) || value * *factor > kMost) return std::nullopt;
+  return static_cast<std::uint64_t>(value * *factor);
 }
 
 }  // namespace oomw

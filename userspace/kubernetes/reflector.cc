@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/reflector.h"
 
+#include <curl/curl.h>
+
 #include <algorithm>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -12,23 +15,14 @@ constexpr int kPageSize = 500;
 constexpr double kWatchSeconds = 300;
 constexpr double kWatchJitter = 60;
 
-bool is_unreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-         c == '_' || c == '~';
-}
-
 }  // namespace
 
 std::string url_encode(std::string_view text) {
-  std::string encoded;
-  for (const char c : text) {
-    if (is_unreserved(c)) {
-      encoded += c;
-    } else {
-      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return encoded;
+  if (text.empty()) return "";  // a length of 0 stands for strlen() there
+  const std::unique_ptr<char, decltype(&curl_free)> encoded(
+      curl_easy_escape(nullptr, text.data(), static_cast<int>(text.size())), curl_free);
+  OOMW_CHECK(encoded != nullptr);
+  return encoded.get();
 }
 
 std::string pods_path(const std::string& node) {
@@ -77,7 +71,7 @@ void Reflector::list_again() {
 
 void Reflector::on_failure(ApiError error, Nanoseconds retry_after, MonotonicTime now, double random) {
   const bool is_first_failure = backoff_.failures() == 0;
-  // What cannot be read would be there again in a watch from the same place; a list reads past it.
+  // A watch from the same place would bring the unreadable event again; a list reads past it.
   const bool is_unreadable = error == ApiError::kMalformed || error == ApiError::kTooLarge;
   if (state_ == State::kListing || error == ApiError::kGone || is_unreadable) list_again();
   if (error == ApiError::kGone) wants_newest_ = true;

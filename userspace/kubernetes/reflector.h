@@ -10,11 +10,11 @@
 
 namespace oomw {
 
-// What to ask the API server next, and when: one list, page by page, then one watch after the other from
+// The next request to the API server, and its time: one list, page by page, then one watch after the other from
 // where the last one ended. Pure: no clock, file or socket.
 //   - a watch that fails is begun again where it was; 410 begins a new list;
-//   - every failure in a row waits longer (Backoff); only news on a watch, or a watch that ended in
-//     good order after kMinWatch, ends the row, so that a server which answers a list and then fails
+//   - every failure in a row waits longer (Backoff); only an event on a watch, or a watch that ended in
+//     good order after kMinWatch, ends the row, so that a server that answers lists and fails watches
 //     cannot make us list in a loop;
 //   - 401 is tried once more at once, because the token may have been exchanged just now.
 class Reflector {
@@ -22,7 +22,7 @@ class Reflector {
   enum class State { kListing, kWatching };
   static constexpr Nanoseconds kMinWatch = std::chrono::seconds(1);
 
-  // What is to be asked from due() on.
+  // The kind of request that is due at due().
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] MonotonicTime due() const { return due_; }
   [[nodiscard]] bool is_first_page() const { return continue_token_.empty(); }
@@ -47,8 +47,8 @@ class Reflector {
   MonotonicTime begun_;
   std::string resource_version_;
   std::string continue_token_;
-  // Any version will do for the first list: the server's cache answers it. After 410 the cache is what
-  // was too old.
+  // Any version will do for the first list: the server's cache answers it. After 410 that cache was too
+  // old.
   bool wants_newest_ = false;
   bool is_token_retried_ = false;
   Backoff backoff_;

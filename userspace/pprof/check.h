@@ -6,7 +6,7 @@
 
 namespace oomw::pprof {
 
-// What makes decoded fields a profile: it has sample types, every sample one value per type, ids
+// Decoded fields are a profile if it has sample types, every sample one value per type, ids
 // are unique and not 0, and every id that is used exists (0 = none for mapping and function).
 [[nodiscard]] Result<> check(const Profile& profile);
 

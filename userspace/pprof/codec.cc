@@ -21,346 +21,131 @@ using protozero::pbf_wire_type;
 // keeps a body of one-byte ids (8 bytes each once decoded) within bounds.
 constexpr std::size_t kNumbersPerItem = 8;
 
-// Protobuf to Profile in two passes, because strings may come after those who use them. A field
+// Protobuf to Profile in two passes, because strings may come after the fields that use them. A field
 // of an unexpected wire type counts as unknown and is skipped, as protobuf asks.
-//   - the first complaint wins and is returned at the end; decoding goes on with empty values;
-//   - what is allocated is bounded by ReadLimits, also when one string is referred to often.
+//   - the first error wins and is returned at the end; decoding goes on with empty values;
+//   - allocation is bounded by ReadLimits, also when one string is referred to often.
 // protozero throws on malformed input: run() is called inside read()'s try block only.
 class Decoder {
  public:
   explicit Decoder(const ReadLimits& limits) : limits_(limits) {}
 
   Result<Profile> run(std::string_view bytes) {
-    collect(bytes);
-    build();
-    if (!complaint_.message.empty()) return tl::make_unexpected(std::move(complaint_));
-    RETURN_IF_ERROR(check(profile_));
-    return std::move(profile_);
+    const data_view all(bytes.data(), bytes.size());
+    collect_strings(all);
+    // Without strings every reference would be an error, and the first one is known already.
+    Profile profile = strings_.empty() ? Profile() : message<Profile>(all);
+    if (!error_.message.empty()) return tl::make_unexpected(std::move(error_));
+    RETURN_IF_ERROR(check(profile));
+    return profile;
   }
 
  private:
-  void complain(ErrorCode code, std::string message) {
-    if (complaint_.message.empty()) complaint_ = {code, std::move(message)};
+  void note(ErrorCode code, std::string message) {
+    if (error_.message.empty()) error_ = {code, std::move(message)};
   }
 
   // One more item of `count`; false once over the limit.
   bool admit(std::size_t& count, std::size_t max) {
     if (++count <= max) return true;
-    complain(ErrorCode::kLimit, "more than " + std::to_string(max) + " items");
+    note(ErrorCode::kLimit, "more than " + std::to_string(max) + " items");
     return false;
   }
   bool admit_item() { return admit(items_, limits_.max_items); }
 
-  std::int64_t number(pbf_reader& m) {
-    if (m.wire_type() == pbf_wire_type::varint) return static_cast<std::int64_t>(m.get_uint64());
+  void collect_strings(data_view bytes) {
+    for (pbf_reader m(bytes); m.next();) {
+      if (m.tag() != kStringTableField) {
+        m.skip();
+      } else if (const data_view text = view(m); admit_item()) {
+        strings_.push_back(text);
+      }
+    }
+    if (strings_.empty()) return note(ErrorCode::kInvalid, "no string table");
+    if (!strings_.front().empty()) note(ErrorCode::kInvalid, "string 0 is not empty");
+  }
+
+  template <typename Message>
+  Message message(data_view bytes) {
+    Message out;
+    for (pbf_reader m(bytes); m.next();) {
+      bool is_known = false;
+      describe(out, [&](std::uint32_t number, auto& member) {
+        if (m.tag() != number || is_known) return;
+        is_known = true;
+        take(m, member);
+      });
+      if (!is_known) m.skip();
+    }
+    return out;
+  }
+
+  static std::uint64_t number(pbf_reader& m) {
+    if (m.wire_type() == pbf_wire_type::varint) return m.get_uint64();
     m.skip();
     return 0;
   }
-  std::uint64_t id(pbf_reader& m) { return static_cast<std::uint64_t>(number(m)); }
-  bool flag(pbf_reader& m) { return number(m) != 0; }
 
-  data_view view(pbf_reader& m) {
+  static data_view view(pbf_reader& m) {
     if (m.wire_type() == pbf_wire_type::length_delimited) return m.get_view();
     m.skip();
     return {};
   }
 
-  void view_into(std::vector<data_view>& out, pbf_reader& m) {
-    const data_view part = view(m);
-    if (admit_item()) out.push_back(part);
+  void take(pbf_reader& m, std::uint64_t& out) { out = number(m); }
+  void take(pbf_reader& m, std::int64_t& out) { out = static_cast<std::int64_t>(number(m)); }
+  void take(pbf_reader& m, bool& out) { out = number(m) != 0; }
+  void take(pbf_reader& m, std::string& out) { out = text(number(m)); }
+  void take(pbf_reader& m, ValueType& out) { out = message<ValueType>(view(m)); }
+
+  void take(pbf_reader& m, std::vector<std::string>& out) {
+    std::vector<std::uint64_t> indices;
+    take(m, indices);
+    for (const std::uint64_t index : indices) out.push_back(text(index));
+  }
+
+  template <typename Item>
+  void take(pbf_reader& m, std::vector<Item>& out) {
+    if constexpr (std::is_integral_v<Item>) {
+      take_numbers(m, out);
+    } else if (const data_view bytes = view(m); admit_item()) {
+      out.push_back(message<Item>(bytes));
+    }
   }
 
   // A repeated scalar, packed or not.
-  template <typename T>
-  void numbers_into(std::vector<T>& out, pbf_reader& m) {
+  template <typename Number>
+  void take_numbers(pbf_reader& m, std::vector<Number>& out) {
     const std::size_t max = limits_.max_items * kNumbersPerItem;
     if (m.wire_type() != pbf_wire_type::length_delimited) {
-      const std::int64_t value = number(m);
-      if (admit(numbers_, max)) out.push_back(static_cast<T>(value));
+      const std::uint64_t value = number(m);
+      if (admit(numbers_, max)) out.push_back(static_cast<Number>(value));
       return;
     }
     for (const std::uint64_t value : m.get_packed_uint64()) {
       if (!admit(numbers_, max)) return;
-      out.push_back(static_cast<T>(value));
+      out.push_back(static_cast<Number>(value));
     }
   }
 
-  std::string text(std::int64_t index) {
-    if (index < 0 || static_cast<std::uint64_t>(index) >= strings_.size()) {
-      complain(ErrorCode::kInvalid, "no string " + std::to_string(index));
+  std::string text(std::uint64_t index) {
+    if (index >= strings_.size()) {
+      note(ErrorCode::kInvalid, "no string " + std::to_string(static_cast<std::int64_t>(index)));
       return {};
     }
-    const data_view& s = strings_[static_cast<std::size_t>(index)];
+    const data_view& s = strings_[index];
     text_bytes_ += s.size();
     if (text_bytes_ > limits_.max_inflated_bytes) {
-      complain(ErrorCode::kLimit, "strings are repeated to more than " + std::to_string(limits_.max_inflated_bytes));
+      note(ErrorCode::kLimit, "strings are repeated to more than " + std::to_string(limits_.max_inflated_bytes));
       return {};
     }
     return {s.data(), s.size()};
   }
-  std::string text(pbf_reader& m) { return text(number(m)); }
-
-  void collect(std::string_view bytes) {
-    pbf_reader m(bytes.data(), bytes.size());
-    while (m.next()) collect_field(m);
-    if (strings_.empty()) return complain(ErrorCode::kInvalid, "no string table");
-    if (!strings_.front().empty()) complain(ErrorCode::kInvalid, "string 0 is not empty");
-  }
-
-  void collect_field(pbf_reader& m) {
-    namespace f = field::profile;
-    switch (m.tag()) {
-      case f::kSampleType:
-        return view_into(sample_types_, m);
-      case f::kSample:
-        return view_into(samples_, m);
-      case f::kMapping:
-        return view_into(mappings_, m);
-      case f::kLocation:
-        return view_into(locations_, m);
-      case f::kFunction:
-        return view_into(functions_, m);
-      case f::kStringTable:
-        return view_into(strings_, m);
-      case f::kComment:
-        return numbers_into(comments_, m);
-      default:
-        return collect_scalar(m);
-    }
-  }
-
-  void collect_scalar(pbf_reader& m) {
-    namespace f = field::profile;
-    switch (m.tag()) {
-      case f::kDropFrames:
-        drop_frames_ = number(m);
-        break;
-      case f::kKeepFrames:
-        keep_frames_ = number(m);
-        break;
-      case f::kTimeNanos:
-        profile_.time_nanos = number(m);
-        break;
-      case f::kDurationNanos:
-        profile_.duration_nanos = number(m);
-        break;
-      case f::kPeriodType:
-        period_type_ = view(m);
-        break;
-      case f::kPeriod:
-        profile_.period = number(m);
-        break;
-      case f::kDefaultSampleType:
-        default_sample_type_ = number(m);
-        break;
-      case f::kDocUrl:
-        doc_url_ = number(m);
-        break;
-      default:
-        m.skip();
-    }
-  }
-
-  void build() {
-    // With no strings every reference would complain; the first complaint is made already.
-    if (strings_.empty()) return;
-    for (const auto& part : sample_types_) profile_.sample_types.push_back(value_type(part));
-    for (const auto& part : mappings_) profile_.mappings.push_back(mapping(part));
-    for (const auto& part : functions_) profile_.functions.push_back(function(part));
-    for (const auto& part : locations_) profile_.locations.push_back(location(part));
-    for (const auto& part : samples_) profile_.samples.push_back(sample(part));
-    for (const std::int64_t index : comments_) profile_.comments.push_back(text(index));
-    profile_.period_type = value_type(period_type_);
-    profile_.drop_frames = text(drop_frames_);
-    profile_.keep_frames = text(keep_frames_);
-    profile_.default_sample_type = text(default_sample_type_);
-    profile_.doc_url = text(doc_url_);
-  }
-
-  ValueType value_type(data_view part) {
-    namespace f = field::value_type;
-    ValueType out;
-    for (pbf_reader m(part); m.next();) {
-      if (m.tag() == f::kType) {
-        out.type = text(m);
-      } else if (m.tag() == f::kUnit) {
-        out.unit = text(m);
-      } else {
-        m.skip();
-      }
-    }
-    return out;
-  }
-
-  Mapping mapping(data_view part) {
-    namespace f = field::mapping;
-    Mapping out;
-    for (pbf_reader m(part); m.next();) {
-      switch (m.tag()) {
-        case f::kId:
-          out.id = id(m);
-          break;
-        case f::kMemoryStart:
-          out.memory_start = id(m);
-          break;
-        case f::kMemoryLimit:
-          out.memory_limit = id(m);
-          break;
-        case f::kFileOffset:
-          out.file_offset = id(m);
-          break;
-        case f::kFilename:
-          out.filename = text(m);
-          break;
-        case f::kBuildId:
-          out.build_id = text(m);
-          break;
-        default:
-          mapping_flag(out, m);
-      }
-    }
-    return out;
-  }
-
-  void mapping_flag(Mapping& out, pbf_reader& m) {
-    namespace f = field::mapping;
-    switch (m.tag()) {
-      case f::kHasFunctions:
-        out.has_functions = flag(m);
-        break;
-      case f::kHasFilenames:
-        out.has_filenames = flag(m);
-        break;
-      case f::kHasLineNumbers:
-        out.has_line_numbers = flag(m);
-        break;
-      case f::kHasInlineFrames:
-        out.has_inline_frames = flag(m);
-        break;
-      default:
-        m.skip();
-    }
-  }
-
-  Function function(data_view part) {
-    namespace f = field::function;
-    Function out;
-    for (pbf_reader m(part); m.next();) {
-      switch (m.tag()) {
-        case f::kId:
-          out.id = id(m);
-          break;
-        case f::kName:
-          out.name = text(m);
-          break;
-        case f::kSystemName:
-          out.system_name = text(m);
-          break;
-        case f::kFilename:
-          out.filename = text(m);
-          break;
-        case f::kStartLine:
-          out.start_line = number(m);
-          break;
-        default:
-          m.skip();
-      }
-    }
-    return out;
-  }
-
-  Location location(data_view part) {
-    namespace f = field::location;
-    Location out;
-    for (pbf_reader m(part); m.next();) {
-      switch (m.tag()) {
-        case f::kId:
-          out.id = id(m);
-          break;
-        case f::kMappingId:
-          out.mapping_id = id(m);
-          break;
-        case f::kAddress:
-          out.address = id(m);
-          break;
-        case f::kLine:
-          if (const data_view nested = view(m); admit_item()) out.lines.push_back(line(nested));
-          break;
-        default:
-          m.skip();
-      }
-    }
-    return out;
-  }
-
-  Line line(data_view part) {
-    namespace f = field::line;
-    Line out;
-    for (pbf_reader m(part); m.next();) {
-      if (m.tag() == f::kFunctionId) {
-        out.function_id = id(m);
-      } else if (m.tag() == f::kLine) {
-        out.line = number(m);
-      } else {
-        m.skip();
-      }
-    }
-    return out;
-  }
-
-  Sample sample(data_view part) {
-    namespace f = field::sample;
-    Sample out;
-    for (pbf_reader m(part); m.next();) {
-      switch (m.tag()) {
-        case f::kLocationId:
-          numbers_into(out.location_ids, m);
-          break;
-        case f::kValue:
-          numbers_into(out.values, m);
-          break;
-        case f::kLabel:
-          if (const data_view nested = view(m); admit_item()) out.labels.push_back(label(nested));
-          break;
-        default:
-          m.skip();
-      }
-    }
-    return out;
-  }
-
-  Label label(data_view part) {
-    namespace f = field::label;
-    Label out;
-    for (pbf_reader m(part); m.next();) {
-      switch (m.tag()) {
-        case f::kKey:
-          out.key = text(m);
-          break;
-        case f::kText:
-          out.text = text(m);
-          break;
-        case f::kNumber:
-          out.number = number(m);
-          break;
-        case f::kUnit:
-          out.unit = text(m);
-          break;
-        default:
-          m.skip();
-      }
-    }
-    return out;
-  }
 
   const ReadLimits& limits_;
-  Error complaint_;
+  Error error_;
   std::size_t items_ = 0, numbers_ = 0, text_bytes_ = 0;
-  std::vector<data_view> sample_types_, samples_, mappings_, locations_, functions_, strings_;
-  std::vector<std::int64_t> comments_;
-  data_view period_type_;
-  std::int64_t drop_frames_ = 0, keep_frames_ = 0, default_sample_type_ = 0, doc_url_ = 0;
-  Profile profile_;
+  std::vector<data_view> strings_;
 };
 
 // A protobuf has a byte below ' ' within its first few fields, tags and lengths being what they are.

@@ -14,7 +14,7 @@ Result<std::int64_t> count_strings(std::string_view raw) {
   std::int64_t count = 0;
   try {
     for (protozero::pbf_reader m(raw.data(), raw.size()); m.next(); m.skip()) {
-      if (m.tag() == field::profile::kStringTable) ++count;
+      if (m.tag() == kStringTableField) ++count;
     }
   } catch (const protozero::end_of_buffer_exception&) {
     return fail(ErrorCode::kInvalid, "truncated protobuf");
@@ -34,12 +34,12 @@ Result<std::string> append_comments(std::string_view bytes, const std::vector<st
   std::string appended;
   protozero::pbf_writer out(appended);
   for (const auto& comment : comments) {
-    out.add_string(field::profile::kStringTable, comment);
-    out.add_int64(field::profile::kComment, next_index++);
+    out.add_string(kStringTableField, comment);
+    out.add_int64(kCommentField, next_index++);
   }
   if (!is_gzip(bytes)) return gzip(raw + appended);
   // gzip files may have several members (RFC 1952, 2.2), read as one: what is there stays as it is,
-  // and packing 20 MB anew (0.5 s) is not needed to say a line more.
+  // and packing 20 MB anew (0.5 s) is not needed for one more line.
   return std::string(bytes) + gzip(appended);
 }
 

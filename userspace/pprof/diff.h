@@ -24,7 +24,7 @@ namespace oomw::pprof {
 // A sample that diff() took from `before`.
 [[nodiscard]] bool is_base_sample(const Sample& sample);
 
-// What percentages are of: the sum of |value| over the samples of the base, of all samples where
+// The whole that percentages refer to: the sum of |value| over the samples of the base, of all samples where
 // there is no base or it holds nothing. Saturates.
 [[nodiscard]] std::int64_t reference_total(const Profile& profile, int type_index);
 

@@ -1,39 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
-// Field numbers of profile.proto.
+// The messages of profile.proto: each field once, with its number and the member that holds it. Reader and writer
+// both go by this list; strings stand there as indices into the table of field 6.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
-namespace oomw::pprof::field {
+#include "pprof/profile.h"
 
-using Number = std::uint32_t;
+namespace oomw::pprof {
 
-namespace profile {
-inline constexpr Number kSampleType = 1, kSample = 2, kMapping = 3, kLocation = 4, kFunction = 5, kStringTable = 6,
-                        kDropFrames = 7, kKeepFrames = 8, kTimeNanos = 9, kDurationNanos = 10, kPeriodType = 11,
-                        kPeriod = 12, kComment = 13, kDefaultSampleType = 14, kDocUrl = 15;
-}
-namespace value_type {
-inline constexpr Number kType = 1, kUnit = 2;
-}
-namespace sample {
-inline constexpr Number kLocationId = 1, kValue = 2, kLabel = 3;
-}
-namespace label {
-inline constexpr Number kKey = 1, kText = 2, kNumber = 3, kUnit = 4;
-}
-namespace mapping {
-inline constexpr Number kId = 1, kMemoryStart = 2, kMemoryLimit = 3, kFileOffset = 4, kFilename = 5, kBuildId = 6,
-                        kHasFunctions = 7, kHasFilenames = 8, kHasLineNumbers = 9, kHasInlineFrames = 10;
-}
-namespace location {
-inline constexpr Number kId = 1, kMappingId = 2, kAddress = 3, kLine = 4;
-}
-namespace line {
-inline constexpr Number kFunctionId = 1, kLine = 2;
-}
-namespace function {
-inline constexpr Number kId = 1, kName = 2, kSystemName = 3, kFilename = 4, kStartLine = 5;
+inline constexpr std::uint32_t kStringTableField = 6, kCommentField = 13;
+
+template <typename T, typename Message>
+concept IsA = std::same_as<std::remove_const_t<T>, Message>;
+
+void describe(IsA<ValueType> auto& m, auto&& field) {
+  field(1, m.type);
+  field(2, m.unit);
 }
 
-}  // namespace oomw::pprof::field
+void describe(IsA<Label> auto& m, auto&& field) {
+  field(1, m.key);
+  field(2, m.text);
+  field(3, m.number);
+  field(4, m.unit);
+}
+
+void describe(IsA<Sample> auto& m, auto&& field) {
+  field(1, m.location_ids);
+  field(2, m.values);
+  field(3, m.labels);
+}
+
+void describe(IsA<Mapping> auto& m, auto&& field) {
+  field(1, m.id);
+  field(2, m.memory_start);
+  field(3, m.memory_limit);
+  field(4, m.file_offset);
+  field(5, m.filename);
+  field(6, m.build_id);
+  field(7, m.has_functions);
+  field(8, m.has_filenames);
+  field(9, m.has_line_numbers);
+  field(10, m.has_inline_frames);
+}
+
+void describe(IsA<Line> auto& m, auto&& field) {
+  field(1, m.function_id);
+  field(2, m.line);
+}
+
+void describe(IsA<Location> auto& m, auto&& field) {
+  field(1, m.id);
+  field(2, m.mapping_id);
+  field(3, m.address);
+  field(4, m.lines);
+}
+
+void describe(IsA<Function> auto& m, auto&& field) {
+  field(1, m.id);
+  field(2, m.name);
+  field(3, m.system_name);
+  field(4, m.filename);
+  field(5, m.start_line);
+}
+
+void describe(IsA<Profile> auto& m, auto&& field) {
+  field(1, m.sample_types);
+  field(2, m.samples);
+  field(3, m.mappings);
+  field(4, m.locations);
+  field(5, m.functions);
+  field(7, m.drop_frames);
+  field(8, m.keep_frames);
+  field(9, m.time_nanos);
+  field(10, m.duration_nanos);
+  field(11, m.period_type);
+  field(12, m.period);
+  field(kCommentField, m.comments);
+  field(14, m.default_sample_type);
+  field(15, m.doc_url);
+}
+
+}  // namespace oomw::pprof

@@ -38,7 +38,7 @@ bool is_runtime(std::string_view package) {
 
 std::string package_color(std::string_view package) {
   const std::uint32_t hash = hash_of(package);
-  // Three lightnesses tell neighbours in hue apart.
+  // Three lightnesses distinguish neighbours in hue.
   return from_hsl(hash % 360, 0.45, 0.78 + 0.04 * static_cast<double>(hash / 360 % 3));
 }
 

@@ -10,7 +10,7 @@ namespace oomw::pprof {
 // Fills of frames as "#rrggbb", all light enough for black text (contrast 7:1 or better).
 
 // Stable in all versions: the same package, or group of packages, has the same colour in every
-// picture. Groups are the more vivid: they are what one looks for.
+// picture. Groups are more vivid: readers search for them first.
 [[nodiscard]] std::string package_color(std::string_view package);
 [[nodiscard]] std::string group_color(std::string_view group);
 // Grey for the Go runtime's own, the group_color() of `tint` where it is not empty, else of the package.

@@ -2,13 +2,11 @@
 #include "pprof/flame_header.h"
 
 #include <algorithm>
-#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "base/text.h"
 #include "pprof/diff.h"
 #include "pprof/growth_text.h"
 #include "pprof/saturating.h"

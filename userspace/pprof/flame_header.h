@@ -8,7 +8,7 @@
 
 namespace oomw::pprof {
 
-// What a picture says above the frames. Plain text, not yet escaped.
+// The lines above the frames. Plain text, not yet escaped.
 struct FlameHeader {
   std::string title;               // "otelcol (pid 17): in use 188 MiB"
   std::vector<std::string> lines;  // when, how and from where; how to read it

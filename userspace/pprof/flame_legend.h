@@ -8,8 +8,8 @@
 
 namespace oomw::pprof {
 
-// What the colours of a flame graph stand for: a box of each colour with its name, and what else to know of
-// the name as tooltip.
+// The meaning of a flame graph's colours: a box of each colour with its name, and the full name as
+// tooltip.
 struct LegendEntry {
   std::string color, name, tooltip;
 };

@@ -66,7 +66,7 @@ const char* const kFlameScript = R"(//<![CDATA[
   }
   frames.forEach(function (frame) {
     frame.group.addEventListener('click', function () {
-      if (String(window.getSelection()) === '') zoom(frame);  // who marks text does not want to zoom
+      if (String(window.getSelection()) === '') zoom(frame);  // text is being marked
     });
   });
   [['reset', function () { if (frames.length) zoom(frames[0]); }], ['search', search]].forEach(function (control) {

@@ -3,7 +3,7 @@
 
 namespace oomw::pprof {
 
-// The look of a flame graph, and the script that zooms and searches in one. Constants: no name ever
+// The style of a flame graph, and the script that zooms and searches in one. Constants: no name ever
 // becomes part of them.
 extern const char* const kFlameStyle;
 extern const char* const kFlameScript;

@@ -2,7 +2,6 @@
 // Text of a flame graph: made safe for XML, and cut to boxes by counting characters.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 

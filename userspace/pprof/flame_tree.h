@@ -13,7 +13,7 @@ struct FlameLimits {
   double min_ratio = 0.001;           // of the whole: smaller frames are folded into "(n more)"
   std::uint32_t max_depth = 128;      // calls from the root
   std::size_t max_frames = 20'000;    // drawn; the largest stay
-  std::size_t max_nodes = 1'000'000;  // looked at: stacks that differ beyond are cut short
+  std::size_t max_nodes = 1'000'000;  // read: further different stacks are cut short
 };
 
 struct FlameFrame {

@@ -12,7 +12,7 @@ namespace oomw::pprof {
 
 // The functions of stacks by name, as numbers: functions of the same name are one, as in `go tool
 // pprof`'s reports. Several profiles may be added, and then share their numbers.
-//   - a frame that nobody named shows its binary, "[server]", or "<unknown>";
+//   - a frame without a name shows its binary, "[server]", or "<unknown>";
 //   - an inlined call is a frame of its own.
 class FrameNames {
  public:

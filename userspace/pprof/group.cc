@@ -196,7 +196,7 @@ Result<> add_all(Tally& tally, const Pair& pair, bool is_after, Grouping& groupi
   return {};
 }
 
-Result<Growth> growth_of(const Pair& pair, Grouping& grouping) {
+Result<Growth> growth_in(const Pair& pair, Grouping& grouping) {
   Growth out;
   out.type = pair.after.sample_types[static_cast<std::size_t>(pair.column_after)];
   out.before = pair.before.total(pair.column_before);
@@ -228,6 +228,14 @@ Result<Pair> make_pair_of(const Profile& before, const Profile& after, const std
   return pair;
 }
 
+template <typename By, typename... Arguments>
+Result<Growth> growth_of(const Profile& before, const Profile& after, const std::string& type,
+                         const Arguments&... arguments) {
+  ASSIGN_OR_RETURN(const Pair pair, make_pair_of(before, after, type));
+  By grouping(pair.names, arguments...);
+  return growth_in(pair, grouping);
+}
+
 }  // namespace
 
 std::int64_t GroupRow::growth() const { return saturating_add(after, negated(before)); }
@@ -244,28 +252,20 @@ std::string_view package_of(std::string_view function) {
 }
 
 Result<Growth> growth_by_function(const Profile& before, const Profile& after, const std::string& type) {
-  ASSIGN_OR_RETURN(const Pair pair, make_pair_of(before, after, type));
-  ByFunction grouping(pair.names);
-  return growth_of(pair, grouping);
+  return growth_of<ByFunction>(before, after, type);
 }
 
 Result<Growth> growth_by_stack(const Profile& before, const Profile& after, const std::string& type) {
-  ASSIGN_OR_RETURN(const Pair pair, make_pair_of(before, after, type));
-  ByStack grouping(pair.names);
-  return growth_of(pair, grouping);
+  return growth_of<ByStack>(before, after, type);
 }
 
 Result<Growth> growth_by_package(const Profile& before, const Profile& after, const std::string& type) {
-  ASSIGN_OR_RETURN(const Pair pair, make_pair_of(before, after, type));
-  ByPackage grouping(pair.names);
-  return growth_of(pair, grouping);
+  return growth_of<ByPackage>(before, after, type);
 }
 
 Result<Growth> growth_by(const Profile& before, const Profile& after, const std::string& type,
                          const Classifier& classify) {
-  ASSIGN_OR_RETURN(const Pair pair, make_pair_of(before, after, type));
-  ByClassifier grouping(pair.names, classify);
-  return growth_of(pair, grouping);
+  return growth_of<ByClassifier>(before, after, type, classify);
 }
 
 }  // namespace oomw::pprof

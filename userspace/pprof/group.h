@@ -12,7 +12,7 @@
 
 namespace oomw::pprof {
 
-// What a group held in two profiles of a program, in the sample type's unit.
+// A group's bytes (or objects) in two profiles of a program, in the sample type's unit.
 struct GroupRow {
   std::string name;
   std::vector<std::string> stack;              // of a group that is one stack: its functions, leaf first
@@ -25,7 +25,7 @@ struct GroupRow {
 struct Growth {
   ValueType type;
   std::int64_t before = 0, after = 0;  // sums over all samples
-  std::int64_t reference = 0;          // what `go tool pprof -diff_base` gives percentages of
+  std::int64_t reference = 0;          // percentages refer to it, as in `go tool pprof -diff_base`
   // By |growth| descending, then |cum_growth|, then name; none without any growth; at most kMaxGroupRows.
   std::vector<GroupRow> rows;
   std::size_t groups = 0;  // that grew or shrank, also beyond the rows
@@ -45,7 +45,7 @@ using Classifier = std::function<Group(const std::string& function)>;
 // names what stands before the last "::", else "".
 [[nodiscard]] std::string_view package_of(std::string_view function);
 
-// What grew from `before` to `after`, by function (the figures of `go tool pprof -diff_base`), by
+// Growth from `before` to `after`, by function (the figures of `go tool pprof -diff_base`), by
 // whole stack, by package of the function, or by classifier.
 // By classifier a stack belongs, whole, to the innermost frame that has a group, so its flat and cum
 // are the same; what has none is in the row named "".

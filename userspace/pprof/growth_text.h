@@ -16,7 +16,7 @@ namespace oomw::pprof {
 [[nodiscard]] std::string summary_line(const Growth& growth);
 
 struct GrowthView {
-  std::string noun;       // what a row is: "function"
+  std::string noun;       // of one row: "function"
   std::size_t rows = 20;  // at most
   bool has_cum = true;    // a column for cum_growth
 };
@@ -25,7 +25,7 @@ struct GrowthView {
 [[nodiscard]] std::string to_text(const Growth& growth, const GrowthView& view);
 
 // The text of growth-diff.txt: what grew between two profiles by function, package, component (where
-// `components` knows any) and stack. The names are what a reader finds the profiles by.
+// `components` knows any) and stack. A reader finds the profiles by their names.
 struct NamedProfile {
   std::string name;
   const Profile& profile;

@@ -8,7 +8,7 @@
 
 namespace oomw::pprof {
 
-// For what zlib or protozero cannot make sense of.
+// For bytes that neither zlib nor protozero can read.
 inline constexpr const char* kNotAProfile = "not a pprof profile: neither gzip nor a well-formed protobuf";
 
 [[nodiscard]] bool is_gzip(std::string_view bytes);

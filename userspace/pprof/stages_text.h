@@ -8,9 +8,9 @@
 
 namespace oomw::pprof {
 
-// What the functions that grew most from the first profile to the last held in each: a table, one line a
-// function, the most grown first. `stages` are of one process, oldest first. "" with fewer than three of
-// them (growth_text() says it all), or where they have no such type. Names go through printable().
+// The functions that grew most from the first profile to the last, with their size in each: a table, one
+// line a function, the most grown first. `stages` are of one process, oldest first. "" with fewer than three of
+// them (growth_text() has it all), or where they have no such type. Names go through printable().
 [[nodiscard]] std::string stages_text(const std::vector<NamedProfile>& stages, const std::string& type,
                                       std::size_t rows);
 

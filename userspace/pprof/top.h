@@ -16,7 +16,7 @@ struct TopRow {
 
 struct Top {
   ValueType type;
-  std::int64_t total = 0;    // what percentages are of: reference_total()
+  std::int64_t total = 0;    // the whole of all percentages: reference_total()
   std::size_t left_out = 0;  // stacks of a hostile profile beyond a FrameBudget: in the total, in no row
   std::vector<TopRow> rows;  // by |flat| descending, then |cum| descending, then name
 };

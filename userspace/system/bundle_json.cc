@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON that runtimes leave: which of its strings name a container. Pure.
-#include <algorithm>
+// The strings that name a container in the JSON that runtimes leave. Pure.
 #include <utility>
 
 #include "system/json_strings.h"
@@ -23,7 +22,7 @@ void add_label(ContainerIdentity& identity, const std::string& key, const std::s
   identity.labels.emplace(key, value);
 }
 
-// What one document said, kept apart from `identity`: one that breaks off half way changes nothing.
+// The names found in one document, kept apart from `identity`: one that breaks off half way changes nothing.
 struct Found {
   std::string runtime, kube_name, plain_name, image, fallback_image, pod_name, pod_namespace, pod_uid;
   bool is_sandbox = false;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/files.h"
@@ -16,13 +17,14 @@ namespace {
 
 constexpr std::size_t kMaxControllersBytes = 4096;
 
+bool has_part(std::string_view text, char separator, std::string_view wanted) {
+  const auto parts = split(text, separator);
+  return std::ranges::find(parts, wanted) != parts.end();
+}
+
 bool has_memory_controller(const std::string& directory) {
   const auto text = read_file(directory + "/cgroup.controllers", kMaxControllersBytes);
-  if (!text.has_value()) return false;
-  for (const std::string_view name : split(trim(*text), ' ')) {
-    if (name == "memory") return true;
-  }
-  return false;
+  return text.has_value() && has_part(trim(*text), ' ', "memory");
 }
 
 bool is_v1_memory(const std::string& directory) {
@@ -35,22 +37,9 @@ bool is_cgroup2_mount(const std::string& directory) {
   return ::statfs(directory.c_str(), &info) == 0 && info.f_type == CGROUP2_SUPER_MAGIC;
 }
 
-// The controller list of "N:a,b:/path"; "" for v2's "0::/path".
-bool lists_memory(std::string_view controllers) {
-  for (const std::string_view name : split(controllers, ',')) {
-    if (name == "memory") return true;
-  }
-  return false;
-}
-
 // ".." appears when the reader sits in a cgroup namespace of its own: the path is then not from
 // the root that we read below. The kernel refuses it, and '\n', as a cgroup's name.
-bool leaves_root(std::string_view path) {
-  for (const std::string_view part : split(path, '/')) {
-    if (part == "..") return true;
-  }
-  return false;
-}
+bool leaves_root(std::string_view path) { return has_part(path, '/', ".."); }
 
 }  // namespace
 
@@ -123,7 +112,7 @@ std::optional<std::string> CgroupFs::memory_path_in(std::string_view proc_cgroup
     if (second == std::string_view::npos) continue;
     const std::string_view controllers = line.substr(first + 1, second - first - 1);
     const std::string_view path = line.substr(second + 1);
-    const bool is_ours = version == CgroupVersion::kV1 ? lists_memory(controllers) : line.starts_with("0::");
+    const bool is_ours = version == CgroupVersion::kV1 ? has_part(controllers, ',', "memory") : line.starts_with("0::");
     if (!is_ours) continue;
     if (!path.starts_with('/') || leaves_root(path)) return std::nullopt;
     return std::string(path);

@@ -4,7 +4,6 @@
 #include <deque>
 #include <string>
 #include <unordered_map>
-#include <utility>
 
 #include "events/event.h"
 #include "system/cgroup_fs.h"
@@ -12,8 +11,8 @@
 namespace oomw {
 
 // Paths that the kernel's log names, as ids. A container's cgroup may be gone within milliseconds
-// of its kill and its removal known before the log is read, so what CgroupCreated said is kept
-// past CgroupRemoved, for the last kMaxGone of them. Not thread-safe.
+// of its kill and its removal known before the log is read, so a path is kept past CgroupRemoved,
+// for the last kMaxGone cgroups. Not thread-safe.
 class CgroupNames {
  public:
   static constexpr std::size_t kMaxGone = 256;
@@ -27,7 +26,7 @@ class CgroupNames {
     const auto found = paths_.find(id);
     return found == paths_.end() ? nullptr : &found->second;
   }
-  // What has the path now; else what had it last.
+  // The cgroup that has the path now; else the one that had it last.
   [[nodiscard]] CgroupId id_of(const std::string& path, const CgroupFs& cgroups) const {
     if (const auto id = cgroups.id_of(path); id.has_value()) return *id;
     const auto found = ids_.find(path);

@@ -17,7 +17,7 @@ struct DirCloser {
 };
 
 // A leaf needs no opening: kernfs, ext4 and tmpfs keep st_nlink = 2 + subdirectories. File systems
-// that do not count them (overlay, btrfs) say 1. Opening and reading a leaf's ~50 file names would
+// that do not count them (overlay, btrfs) have 1. Opening and reading a leaf's ~50 file names would
 // cost 15 us of the 1 us that a stat costs, on every rescan.
 constexpr nlink_t kLinksOfLeaf = 2;
 
@@ -66,7 +66,7 @@ Result<std::vector<CgroupFs::Entry>> CgroupFs::walk(bool* cut) const {
     if (is_leaf[i]) continue;
     const CgroupId parent = entries[i].id;
     const std::string path = entries[i].path;
-    // A cgroup that vanished between its parent's listing and now has no children to tell.
+    // A cgroup that vanished between its parent's listing and now has no children to list.
     (void)for_each_child(*this, path, [&](Child child) {
       if (entries.size() >= kMaxCgroups) {
         is_cut = true;

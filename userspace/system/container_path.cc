@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "system/container_path.h"
 
-#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -46,7 +45,7 @@ std::optional<std::string> pod_uid_of_segment(std::string_view segment) {
 }
 
 struct Container {
-  std::string_view runtime;  // "": a bare id, the runtime's files will tell
+  std::string_view runtime;  // "": a bare id, the runtime's files name it
   std::string_view id;
   std::string_view name;
 };

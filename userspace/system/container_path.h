@@ -8,7 +8,7 @@
 
 namespace oomw {
 
-// What a memory cgroup's path alone says about its owner. Pure and fuzzed: the path is hostile.
+// A memory cgroup's owner, from its path alone. Pure and fuzzed: the path is hostile.
 // Forms: Kubernetes cgroupfs and systemd drivers, containerd, CRI-O, docker, podman, rootless,
 // kind nesting (the LAST matching segment wins), systemd units, lxc, k3s, static pods, the
 // containerd-with-wrong-driver form "slice:cri-containerd:ID". Helper scopes (conmon) and pod

@@ -45,8 +45,8 @@ struct FileEvents::Impl {
   ProcessReader processes;
   CgroupNames names;
   std::unordered_map<std::int32_t, CgroupId> homes;  // by pid; started afresh at kMaxHomes
-  MonotonicTime decided;                             // when the log told the decision that is being carried out
-  MonotonicTime last_kill;                           // that it told
+  MonotonicTime decided;                             // when the log had the decision that is being carried out
+  MonotonicTime last_kill;                           // in the log
   std::vector<std::string> problems;
   std::unique_ptr<KmsgSource> kmsg;
   std::unique_ptr<KillCountWatch> counts;
@@ -63,8 +63,8 @@ void FileEvents::Impl::start() {
   }
 }
 
-// The log says who was killed, and the counts that somebody was: of a kill that the log told without
-// its cgroup, or not at all, they are all there is.
+// The log names the victim; the counts only show that there was one. For a kill that the log has
+// without its cgroup, or not at all, they are all there is.
 void FileEvents::Impl::start_kills() {
   counts = std::make_unique<KillCountWatch>(loop, cgroups, clock, config.max_watched, deliver);
   auto opened = KmsgSource::open(loop, config.kmsg_path, [this](const KmsgKill& kill) { on_kill(kill); });
@@ -85,9 +85,9 @@ void FileEvents::Impl::on_kill(const KmsgKill& kill) {
   deliver(std::move(event));
 }
 
-// Kills are logged one decision after the other (the kernel's oom_lock), so what the log says of a
-// group holds for the kills right after it that lie in it; any other kill begins a decision. Without
-// the two checks a rate-limited decision would look like more of the group before it.
+// Kills are logged one decision after the other (the kernel's oom_lock), so a group's line in the log
+// holds for the kills right after it that lie in the group; any other kill begins a decision. Without
+// the two checks a rate-limited decision would pass for more of the group before it.
 void FileEvents::Impl::set_decision(const KmsgKill& kill, OomKill& event) {
   constexpr Nanoseconds kGroupGap = std::chrono::seconds(1);
   const bool is_soon = event.time - std::exchange(last_kill, event.time) <= kGroupGap;
@@ -105,7 +105,7 @@ bool FileEvents::Impl::may_be_in(CgroupId id, const std::string& group) const {
   return path->starts_with(group) && (path->size() == group.size() || (*path)[group.size()] == '/');
 }
 
-// The dying process mostly still has its /proc entry; if not, its start time stays unknown.
+// The exiting process mostly still has its /proc entry; if not, its start time stays unknown.
 void FileEvents::Impl::set_victim(const KmsgKill& kill, OomKill& event) const {
   const KmsgKilled& killed = kill.killed;
   const std::int32_t pid = kill.constraint ? kill.process : processes.group_of(kill.process).value_or(kill.process);
@@ -178,7 +178,7 @@ void FileEvents::Impl::on_removed(CgroupId id) {
   if (counts) counts->unwatch(id);
 }
 
-// The sampler's readings tell which cgroups have a limit, and when it changes.
+// The sampler's readings show which cgroups have a limit, and when it changes.
 void FileEvents::Impl::on_sample(const MemorySampled& sample) {
   if (!usage) return;
   const std::string* path = names.path_of(sample.cgroup);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,7 +25,7 @@ struct FileEventsConfig {
   std::string proc_root = "/proc";
 };
 
-// The lowest rung: kills and watermarks without any BPF program, for kernels that refuse it.
+// Kills and watermarks without any BPF program, for kernels that refuse it.
 // Delivers the same events as the programs do; OomKill.source is "kmsg". Core thread.
 class FileEvents {
  public:
@@ -37,8 +36,8 @@ class FileEvents {
   ~FileEvents();
   void on_event(const Event& event);  // CgroupCreated/Removed, MemorySampled: what to watch
   [[nodiscard]] LostCounts lost() const;
-  [[nodiscard]] std::vector<std::string> problems() const;  // what of it could not be had, and why
-  // No limit that it was told of goes unwatched, be it for a moment.
+  [[nodiscard]] std::vector<std::string> problems() const;  // which parts are not available, and why
+  // Every known limit is watched now: none waits to be registered, none was refused.
   [[nodiscard]] bool watches_every_limit() const;
 
  private:

@@ -15,8 +15,8 @@
 namespace oomw {
 
 // Notices that the kernel's own kill count of a cgroup rose, when nothing names the victim (kmsg
-// cannot be read): v1 by an eventfd on memory.oom_control, v2 by inotify on memory.events. Says so
-// with a MemorySampled; the count is missed if the cgroup goes within milliseconds. Core thread.
+// cannot be read): v1 by an eventfd on memory.oom_control, v2 by inotify on memory.events. Delivers a
+// MemorySampled then; the count is missed if the cgroup goes within milliseconds. Core thread.
 class KillCountWatch {
  public:
   KillCountWatch(EventLoop& loop, const CgroupFs& cgroups, const Clock& clock, std::size_t max_watched,

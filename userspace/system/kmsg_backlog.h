@@ -14,7 +14,7 @@
 
 namespace oomw {
 
-// What the kernel prints of the cgroup whose limit was hit.
+// The kernel log's figures of the cgroup whose limit was hit.
 struct KmsgMemory {
   std::uint64_t usage_bytes = 0;
   std::uint64_t limit_bytes = 0;
@@ -53,7 +53,7 @@ class KmsgBacklogParser {
   KmsgBacklog backlog_;
 };
 
-// All that `path` holds now; does not wait for more. A worker's: 1 us a record where it is fast, and
+// All that `path` holds now; does not wait for more. For a worker: 1 us a record where it is fast, and
 // at most kMaxRecords records or kMaxTime.
 inline constexpr std::size_t kMaxBacklogRecords = 1'000'000;  // 64 MiB of log, the largest that kernels are built with
 inline constexpr Nanoseconds kMaxBacklogTime = std::chrono::seconds(5);

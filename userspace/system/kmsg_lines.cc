@@ -65,7 +65,7 @@ void read_memcgs(std::string_view text, KmsgConstraint& line) {
 }
 
 // The number behind `key` in the part of the line that the kernel alone writes; 0 if absent, as in
-// kernels that do not say it.
+// kernels that do not print it.
 std::uint64_t number_after(std::string_view text, std::string_view key) {
   const std::size_t at = text.find(key);
   if (at == std::string_view::npos) return 0;
@@ -88,7 +88,7 @@ std::int32_t score_of(std::string_view text) {
 }
 
 std::optional<std::string_view> after_kill_prefix(std::string_view message) {
-  // The first is how 5.10 to 7.x say it for a cgroup, the others for the node and on request.
+  // 5.10 to 7.x print the first for a cgroup, the others for the node and on request.
   for (const std::string_view prefix :
        {"Memory cgroup out of memory: Killed process ", "Out of memory: Killed process ",
         "Out of memory (oom_kill_allocating_task): Killed process "}) {

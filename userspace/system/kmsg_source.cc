@@ -59,8 +59,8 @@ std::optional<std::string> message_of_record(std::string_view record) {
   return unescape(message.substr(0, message.find('\n')));
 }
 
-// The killer holds a lock from one line to the other, so what comes next is of the same kill; other
-// CPUs may log between, then the pid has to tell.
+// The killer holds a lock from one line to the other, so the next line is of the same kill; other
+// CPUs may log between, then the pid decides.
 bool KmsgJoiner::is_of_constraint(const KmsgKilled& killed, bool is_next) const {
   return constraint_ && (is_next || constraint_->pid == killed.pid);
 }

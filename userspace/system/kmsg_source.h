@@ -15,7 +15,7 @@
 
 namespace oomw {
 
-// One kill as the kernel log tells it.
+// One kill as the kernel log reports it.
 struct KmsgKill {
   // Its pid is that of the first thread that still has memory: not the process's where the leader is dead.
   KmsgKilled killed;
@@ -25,7 +25,7 @@ struct KmsgKill {
   std::optional<KmsgConstraint> constraint;
   // For further victims of a group kill: the cgroup whose limit the first one hit.
   std::optional<std::string> group_owner;
-  // The same: the cgroup that is killed whole (memory.oom.group). The log tells it only after the
+  // The same: the cgroup that is killed whole (memory.oom.group). The log names it only after the
   // first victim.
   std::optional<std::string> group;
 };

@@ -8,7 +8,7 @@
 
 namespace oomw {
 
-// Says each level once on the way up; again only after usage fell rearm_percent below it. Pure.
+// Reports each level once on the way up; again only after usage fell rearm_percent below it. Pure.
 class LevelLatch {
  public:
   // The highest level newly reached. levels: ascending percents of the limit.
@@ -35,7 +35,7 @@ class LevelLatch {
     return highest;
   }
 
-  std::uint32_t latched_ = 0;  // the highest level said; 0 = none
+  std::uint32_t latched_ = 0;  // the highest level reported; 0 = none
 };
 
 }  // namespace oomw

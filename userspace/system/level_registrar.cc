@@ -27,8 +27,8 @@ bool LevelRegistrar::post(CgroupId id, const std::string& path, std::vector<std:
   });
 }
 
-// What waits for an answer would wait for ever without; a core that is behind by a full queue gets
-// time to catch up.
+// Without an answer the cgroup would wait for ever; a core that is behind by a full queue gets time to
+// catch up.
 void LevelRegistrar::answer(const EventLoop::Task& task) const {
   while (!*is_over_ && !loop_.post(task)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }

@@ -63,40 +63,25 @@ std::optional<std::uint64_t> find_value(std::string_view text, std::string_view 
   return std::nullopt;
 }
 
-std::map<std::string, std::uint64_t> parse_stat_v2(std::string_view text) {
-  std::map<std::string, std::uint64_t> stat;
-  while (stat.size() < kMaxStatKeys) {
-    const auto line = next_line(text);
-    if (!line) break;
-    stat.insert_or_assign(std::string(line->key), line->value);
-  }
-  return stat;
-}
-
-std::map<std::string, std::uint64_t> parse_stat_v1(std::string_view text) {
+std::map<std::string, std::uint64_t> parse_stat(std::string_view text, CgroupVersion version) {
   constexpr std::string_view kTotal = "total_";
+  const bool is_v1 = version == CgroupVersion::kV1;
   std::map<std::string, std::uint64_t> stat;
   while (stat.size() < kMaxStatKeys) {
     const auto line = next_line(text);
     if (!line) break;
-    if (!line->key.starts_with(kTotal)) continue;
-    stat.insert_or_assign(std::string(v2_name(line->key.substr(kTotal.size()))), line->value);
+    if (is_v1 && !line->key.starts_with(kTotal)) continue;
+    stat.insert_or_assign(std::string(is_v1 ? v2_name(line->key.substr(kTotal.size())) : line->key), line->value);
   }
   return stat;
 }
 
-std::optional<std::uint64_t> reclaimable_v2(std::string_view stat_text) {
-  const auto active = find_value(stat_text, "active_file");
-  const auto inactive = find_value(stat_text, "inactive_file");
+std::optional<std::uint64_t> reclaimable(std::string_view stat_text, CgroupVersion version) {
+  const bool is_v1 = version == CgroupVersion::kV1;
+  const auto active = find_value(stat_text, is_v1 ? "total_active_file" : "active_file");
+  const auto inactive = find_value(stat_text, is_v1 ? "total_inactive_file" : "inactive_file");
   if (!active || !inactive) return std::nullopt;
-  return *active + *inactive + find_value(stat_text, "slab_reclaimable").value_or(0);
-}
-
-std::optional<std::uint64_t> reclaimable_v1(std::string_view stat_text) {
-  const auto active = find_value(stat_text, "total_active_file");
-  const auto inactive = find_value(stat_text, "total_inactive_file");
-  if (!active || !inactive) return std::nullopt;
-  return *active + *inactive;
+  return *active + *inactive + (is_v1 ? 0 : find_value(stat_text, "slab_reclaimable").value_or(0));
 }
 
 }  // namespace oomw

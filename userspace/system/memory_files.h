@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text of the memory controller's files, both versions, as numbers. Pure and fuzzed: the kernel
-// writes them, but a container may mount anything where we look.
+// writes them, but a container may mount anything in their place.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,9 @@ struct LimitText {
 // memory.stat as a map, at most kMaxStatKeys. v1: the hierarchical total_* values under their v2
 // names, so that what reads the map needs no version.
 inline constexpr std::size_t kMaxStatKeys = 256;
-[[nodiscard]] std::map<std::string, std::uint64_t> parse_stat_v2(std::string_view text);
-[[nodiscard]] std::map<std::string, std::uint64_t> parse_stat_v1(std::string_view text);
+[[nodiscard]] std::map<std::string, std::uint64_t> parse_stat(std::string_view text, CgroupVersion version);
 
-// What reclaim could give back at best: the file LRUs and, where the kernel tells (v2), slab.
-[[nodiscard]] std::optional<std::uint64_t> reclaimable_v2(std::string_view stat_text);
-[[nodiscard]] std::optional<std::uint64_t> reclaimable_v1(std::string_view stat_text);
+// The most that reclaim could give back: the file LRUs and, where the kernel has the figure (v2), slab.
+[[nodiscard]] std::optional<std::uint64_t> reclaimable(std::string_view stat_text, CgroupVersion version);
 
 }  // namespace oomw

@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 
-#include "base/files.h"
 #include "base/text.h"
 #include "system/cgroup_fs.h"
 #include "system/memory_files.h"
@@ -52,11 +51,10 @@ Result<> read_limit(int dir_fd, const char* name, Buffer& buffer, MemorySampled&
 // errs upward, to the side of caution. shmem (tmpfs) sits on the anon LRUs and stays counted:
 // without swap nothing can reclaim it. v1 does not split slab, so all of kmem stays counted.
 void fill_from_stat(std::string_view stat, CgroupVersion version, bool detailed, MemorySampled& sample) {
-  const bool is_v1 = version == CgroupVersion::kV1;
-  if (const auto reclaimable = is_v1 ? reclaimable_v1(stat) : reclaimable_v2(stat)) {
-    sample.nonreclaimable_bytes = sample.usage_bytes > *reclaimable ? sample.usage_bytes - *reclaimable : 0;
+  if (const auto bytes = reclaimable(stat, version)) {
+    sample.nonreclaimable_bytes = sample.usage_bytes > *bytes ? sample.usage_bytes - *bytes : 0;
   }
-  if (detailed) sample.memory_stat = is_v1 ? parse_stat_v1(stat) : parse_stat_v2(stat);
+  if (detailed) sample.memory_stat = parse_stat(stat, version);
 }
 
 // Without memory.events.local, memory.events is still right for leaves, where nearly all kills are.

@@ -7,7 +7,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -67,7 +66,7 @@ void OomdWatch::watch_above(const std::string& path) {
   directories_[watch] = std::move(directory);
 }
 
-// One buffer at a time: the rest is there the next time round, after what else is due.
+// One buffer at a time: the rest is read on the next wake-up, after other work that is due.
 void OomdWatch::on_inotify() {
   alignas(inotify_event) std::array<char, 4'096> buffer;
   const ssize_t n = ::read(inotify_.get(), buffer.data(), buffer.size());
@@ -80,19 +79,10 @@ void OomdWatch::on_inotify() {
     const char* name = buffer.data() + at + sizeof(event);  // padded with NULs
     if ((event.mask & IN_IGNORED) != 0) {
       forget(event.wd);
-    } else if (event.len != 0 && may_check()) {
+    } else if (event.len != 0 && checks_.take(clock_.now())) {
       check(found->second + "/" + std::string(name, ::strnlen(name, event.len)));
     }
   }
-}
-
-bool OomdWatch::may_check() {
-  const MonotonicTime now = clock_.now();
-  checks_left_ = std::min(kBurst, checks_left_ + to_seconds(now - refilled_) * kPerSecond);
-  refilled_ = now;
-  if (checks_left_ < 1) return false;
-  checks_left_ -= 1;
-  return true;
 }
 
 // The directory was removed.

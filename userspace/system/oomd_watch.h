@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/event_loop.h"
+#include "base/rate_limit.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "system/cgroup_fs.h"
@@ -18,20 +19,18 @@ namespace oomw {
 // Notices that systemd-oomd kills all processes of a cgroup. That is no kill of the kernel's: memory.events does not
 // count it and no OOM hook runs, while systemd gives the unit the same result (oom-kill) for both.
 //   - systemd-oomd 252 counts its kills in the cgroup's attribute user.oomd_ooms before it sends SIGKILL. inotify
-//   reports a
-//     changed attribute to who watches the directory above; the cgroup itself is removed 0.2 s later
-//   - one watch for each cgroup that has children, at most kMaxWatches: what lies below a further one is not seen
-//   - a hint, no evidence: whoever owns a cgroup (delegation) can write that attribute too, as often as they like. So
-//   at
-//     most kBurst attributes are read at once and kPerSecond after that, and kMaxKept cgroups are distinguished at a
-//     time
+//     reports a changed attribute to watchers of the directory above; the cgroup is removed 0.2 s later
+//   - one watch for each cgroup that has children, at most kMaxWatches: below a further one nothing is seen
+//   - a hint, no evidence: the owner of a cgroup (delegation) can write that attribute too, as often as they like.
+//     So at most kBurst attributes are read at once, one each kEvery after that, and kMaxKept cgroups are
+//     distinguished at a time
 // For cgroup v2, without which there is no systemd-oomd. Core thread.
 class OomdWatch {
  public:
   static constexpr std::size_t kMaxWatches = 2'048;
   static constexpr std::size_t kMaxKept = 256;
-  static constexpr double kBurst = 128;
-  static constexpr double kPerSecond = 20;  // systemd changes four attributes of each unit it starts
+  static constexpr int kBurst = 128;  // systemd changes four attributes of each unit it starts
+  static constexpr Nanoseconds kEvery = std::chrono::milliseconds(50);
   using Deliver = std::function<void(const std::string& path)>;  // once for each kill
 
   [[nodiscard]] static Result<std::unique_ptr<OomdWatch>> make(EventLoop& loop, const CgroupFs& cgroups,
@@ -40,7 +39,7 @@ class OomdWatch {
   OomdWatch(const OomdWatch&) = delete;
   OomdWatch& operator=(const OomdWatch&) = delete;
 
-  // For each event: those of cgroups that come and go are made use of.
+  // For every event; only CgroupCreated and CgroupRemoved matter here.
   void on_event(const Event& event);
   [[nodiscard]] std::uint64_t kills() const { return kills_; }
 
@@ -51,7 +50,6 @@ class OomdWatch {
   void watch_above(const std::string& path);
   void on_inotify();
   void forget(int watch);
-  bool may_check();
   void check(const std::string& path);
 
   EventLoop& loop_;
@@ -62,10 +60,9 @@ class OomdWatch {
   WatchId inotify_watch_;
   std::unordered_map<std::string, int> watches_;            // directory: watch
   std::unordered_map<int, std::string> directories_;        // and back
-  std::unordered_map<CgroupId, std::uint64_t> last_kills_;  // as the attribute said last
+  std::unordered_map<CgroupId, std::uint64_t> last_kills_;  // the attribute's last value
   std::uint64_t kills_ = 0;
-  double checks_left_ = kBurst;
-  MonotonicTime refilled_;
+  RateLimit checks_{kBurst, kEvery};
 };
 
 }  // namespace oomw

@@ -86,8 +86,8 @@ Result<std::int32_t> ProcessReader::group_of(std::int32_t thread) const {
   return static_cast<std::int32_t>(group);
 }
 
-// What may be missing for a zombie or a process that we may not look into (exe, cmdline) stays
-// empty; a pid that went altogether fails at the directory or stat.
+// exe and cmdline may be missing (a zombie, or a process that we may not inspect) and then stay empty;
+// a pid that is gone fails at the directory or stat.
 Result<ProcessSeen> ProcessReader::read(std::int32_t pid, MonotonicTime now) const {
   ASSIGN_OR_RETURN(const UniqueFd dir, open_process(proc_root_, pid));
   ASSIGN_OR_RETURN(const std::string stat, read_file_at(dir.get(), "stat", ProcStat::kMaxBytes));

@@ -19,8 +19,8 @@ class RoundRobin {
   template <typename IsMember>
   [[nodiscard]] std::vector<CgroupId> take(std::size_t count, const IsMember& is_member) {
     std::vector<CgroupId> taken;
-    std::size_t looks = members_.size();
-    while (taken.size() < count && looks-- > 0) {
+    std::size_t left = members_.size();
+    while (taken.size() < count && left-- > 0) {
       if (next_ >= members_.size()) next_ = 0;
       if (is_member(members_[next_])) {
         taken.push_back(members_[next_++]);

@@ -84,7 +84,7 @@ bool Sampler::Impl::sample(CgroupId id, bool detailed) {
   if (found == tracked.end() || found->second.path.empty()) return false;
   auto sample = cgroups.sample(found->second.path, id, clock, detailed);
   if (sample.has_value()) {
-    if (found->second.calm) found->second.calm->remember(*sample);
+    if (found->second.idle) found->second.idle->remember(*sample);
     judge(id, *sample);
     deliver(std::move(*sample));
     return true;
@@ -95,18 +95,18 @@ bool Sampler::Impl::sample(CgroupId id, bool detailed) {
 
 // Only a cgroup that lived to see the slow schedule is worth its descriptors.
 void Sampler::Impl::read_slow(CgroupId id) {
-  if (sample_calm(id) || !sample(id, false)) return;
+  if (sample_idle(id) || !sample(id, false)) return;
   const auto found = tracked.find(id);
-  if (found == tracked.end() || found->second.is_fast || found->second.calm || calm_count >= config.max_calm) return;
-  auto calm = CalmCgroup::open(cgroups, found->second.path, id);
-  if (!calm.has_value()) return;
-  found->second.calm = std::make_unique<CalmCgroup>(std::move(*calm));
-  ++calm_count;
+  if (found == tracked.end() || found->second.is_fast || found->second.idle || idle_count >= config.max_idle) return;
+  auto idle = IdleCgroup::open(cgroups, found->second.path, id);
+  if (!idle.has_value()) return;
+  found->second.idle = std::make_unique<IdleCgroup>(std::move(*idle));
+  ++idle_count;
 }
 
-bool Sampler::Impl::sample_calm(CgroupId id) {
+bool Sampler::Impl::sample_idle(CgroupId id) {
   const Tracked& state = tracked.at(id);
-  auto sample = state.calm ? state.calm->read(clock) : std::nullopt;
+  auto sample = state.idle ? state.idle->read(clock) : std::nullopt;
   if (!sample) return false;
   judge(id, *sample);
   deliver(std::move(*sample));

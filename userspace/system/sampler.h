@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,7 +22,7 @@ struct SamplerConfig {
   Nanoseconds fast = std::chrono::seconds(1);   // those above fast_ratio of their limit
   double fast_ratio = 0.5;
   std::size_t max_fast = 256;
-  std::size_t max_calm = 256;                                  // of the others, with files kept open: see CalmCgroup
+  std::size_t max_idle = 256;                                  // of the others, with files kept open: see IdleCgroup
   Nanoseconds identify_delay = std::chrono::milliseconds(50);  // exec -> read /proc: short-lived ones never cost
   std::size_t max_pending = 4'096;                             // execs waiting to be read; overflow counted
   BundleConfig bundles;
@@ -34,7 +33,7 @@ struct SamplerConfig {
 //   - start(): walks the tree once and delivers CgroupCreated, ContainerIdentified, MemorySampled
 //     and ProcessSeen for all that is there;
 //   - then on its own timers, and on request from the core when a kernel event asks for fresh
-//     readings. Tracks cgroups by id -> path from the CgroupCreated/Removed it is told about, so
+//     readings. Tracks cgroups by id -> path from CgroupCreated/Removed events, so
 //     it works without any kernel program through rescan().
 class Sampler {
  public:
@@ -50,7 +49,7 @@ class Sampler {
   // Read the cgroup's processes that were not seen yet and deliver ProcessSeen (at most max).
   void read_processes_now(CgroupId cgroup, std::size_t max);
   std::optional<ProcessKey> read_process_now(std::int32_t pid);
-  // Walk the tree and deliver what appeared or vanished (the files rung of cgroup_lifecycle).
+  // Walk the tree and deliver what appeared or vanished (cgroup_lifecycle without a program).
   void rescan();
   // Also rescan every `interval` from now on.
   void keep_rescanning(Nanoseconds interval);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which cgroups there are, and whose they are.
+// The cgroups on this node, and whose they are.
 #include <array>
 #include <unordered_set>
 #include <utility>
@@ -52,7 +52,7 @@ void Sampler::Impl::read_soon(CgroupId id) {
   for (const Nanoseconds delay : kFirstReadings) (void)due.push(delay, [this, id] { sample(id, false); });
 }
 
-// Also hears of what discover() itself delivered, where track() says no.
+// Also called for what discover() itself delivered: track() is false then.
 void Sampler::Impl::on_created(const CgroupCreated& created) {
   if (!created.cgroup || tracked.contains(created.cgroup)) return;
   std::string path = resolve_path(created);
@@ -71,16 +71,16 @@ std::string Sampler::Impl::resolve_path(const CgroupCreated& created) const {
   return cgroups.find_child(parent->second.path, created.cgroup).value_or("");
 }
 
-// Its places in `slow` and `fast` go when the turn comes to them.
+// Its entries in `slow` and `fast` go when their turn comes.
 void Sampler::Impl::drop(CgroupId id) {
   const auto found = tracked.find(id);
   if (found == tracked.end()) return;
   if (found->second.in_fast) --fast_count;
-  if (found->second.calm) --calm_count;
+  if (found->second.idle) --idle_count;
   tracked.erase(found);
 }
 
-// Found gone by ourselves: the kernel's event was lost, is on its way, or there is no program.
+// The sampler itself found it gone: the kernel's event was lost, is on its way, or there is no program.
 void Sampler::Impl::forget_vanished(CgroupId id) {
   if (!tracked.contains(id)) return;
   drop(id);
@@ -118,7 +118,7 @@ void Sampler::Impl::rescan() {
   }
   if (is_cut) {
     ++lost[LostStage::kCgroupWalkCut];
-    return;  // not being in the list says nothing now
+    return;  // the list is cut: absence from it means nothing
   }
   std::vector<CgroupId> gone;
   for (const auto& [id, state] : tracked) {
@@ -127,7 +127,7 @@ void Sampler::Impl::rescan() {
   for (const CgroupId id : gone) forget_vanished(id);
 }
 
-// The files rung sees no exec either: read who lives where a kill is near, while they live.
+// Without programs there are no exec events either: read the processes where a kill is near, while they live.
 void Sampler::Impl::rescan_and_read() {
   constexpr std::size_t kMaxProcesses = 64;
   rescan();

@@ -3,13 +3,11 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
-#include "system/calm_cgroup.h"
 #include "system/due_queue.h"
+#include "system/idle_cgroup.h"
 #include "system/round_robin.h"
 #include "system/sampler.h"
 #include "system/seen_processes.h"
@@ -22,7 +20,7 @@ struct Sampler::Impl {
     std::string path;  // "" until known
     bool is_fast = false;
     bool in_fast = false;              // has a place in `fast`
-    std::unique_ptr<CalmCgroup> calm;  // cheap readings, once the slow schedule has come by
+    std::unique_ptr<IdleCgroup> idle;  // cheap readings, once the slow schedule has come by
   };
 
   Impl(EventLoop& event_loop, const CgroupFs& fs, const Clock& a_clock, SamplerConfig a_config, Deliver a_deliver);
@@ -31,7 +29,7 @@ struct Sampler::Impl {
   // sampler.cc: the schedules
   void start();
   bool sample(CgroupId id, bool detailed);
-  bool sample_calm(CgroupId id);
+  bool sample_idle(CgroupId id);
   void read_slow(CgroupId id);
   void judge(CgroupId id, const MemorySampled& sample);
   void make_fast(CgroupId id);
@@ -73,7 +71,7 @@ struct Sampler::Impl {
   RoundRobin slow;
   RoundRobin fast;
   std::size_t fast_count = 0;
-  std::size_t calm_count = 0;  // cgroups with files kept open
+  std::size_t idle_count = 0;  // cgroups with files kept open
   SeenProcesses seen;
   DueQueue due;
   bool is_started = false;  // the first walk is over: what appears now is new

@@ -62,7 +62,7 @@ void Sampler::Impl::read_all_processes() {
   for (const std::int32_t pid : processes.list(kMaxProcesses)) read_process(pid);
 }
 
-// By path and stat, not by a table: what the path is now is the truth, whatever we were told.
+// By path and stat, not by a table: the present path is the truth, whatever the events said before.
 CgroupId Sampler::Impl::cgroup_of(std::int32_t pid) const {
   const auto path = processes.memory_cgroup_path(pid, cgroups);
   return path.has_value() ? cgroups.id_of(*path).value_or(CgroupId{}) : CgroupId{};

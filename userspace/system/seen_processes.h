@@ -8,8 +8,8 @@
 
 namespace oomw {
 
-// Which processes were read already, so that a watermark need not read a pod's processes again.
-// A hint, not a truth: at kMax it starts afresh, and the cost is a second reading.
+// Processes that were read already, so that a watermark need not read a pod's processes again. Only a
+// hint: at kMax it starts afresh, which costs a second reading.
 class SeenProcesses {
  public:
   static constexpr std::size_t kMax = 16'384;

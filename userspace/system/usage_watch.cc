@@ -165,7 +165,7 @@ WatermarkCrossed UsageWatch::crossing_of(CgroupId id, const Watched& watched, st
   WatermarkCrossed crossed;
   crossed.time = clock_.now();
   crossed.cgroup = id;
-  crossed.leaf_cgroup = id;  // the file does not tell who below it charged
+  crossed.leaf_cgroup = id;  // the file does not name the cgroup below that charged
   crossed.level_percent = level;
   crossed.usage_bytes = watched.usage_bytes;
   crossed.limit_bytes = watched.limit_bytes;

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -50,7 +49,7 @@ class UsageWatch {
     std::optional<double> growth_bytes_per_second;
   };
 
-  // v1: under way at the registrar. Its number tells whether the answer is still wanted.
+  // v1: under way at the registrar. Its number shows whether the answer is still wanted.
   struct Pending {
     std::uint64_t number = 0;
     std::uint64_t limit_bytes = 0;

@@ -70,7 +70,7 @@ HeadResult read_head(int fd, std::string& head, const std::atomic<bool>& cancell
   return HeadResult::kGone;
 }
 
-// What httplib reads from and writes to: a whole head in memory, then nothing; the socket.
+// The stream that httplib uses: it reads a whole head from memory, then nothing; it writes to the socket.
 class ConnectionStream : public httplib::Stream {
  public:
   ConnectionStream(int fd, std::string_view head, const std::atomic<bool>& cancelled)
@@ -91,7 +91,7 @@ class ConnectionStream : public httplib::Stream {
     return ::send(fd_, from, size, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
 
-  // Nobody here asks who called, and nothing is decided by it.
+  // The caller's address decides nothing here.
   void get_remote_ip_and_port(std::string& ip, int& port) const override { forget(ip, port); }
   void get_local_ip_and_port(std::string& ip, int& port) const override { forget(ip, port); }
   [[nodiscard]] socket_t socket() const override { return fd_; }

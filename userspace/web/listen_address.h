@@ -15,7 +15,7 @@ struct ListenAddress {
 };
 
 // "127.0.0.1:9435", "[::1]:9435", "localhost:9435" (IPv4) or ":9435" for all addresses: "::" where
-// the kernel has IPv6, else "0.0.0.0". Names are not looked up. kInvalid says what is wrong.
+// the kernel has IPv6, else "0.0.0.0". Names are not resolved. kInvalid: the message names the fault.
 [[nodiscard]] Result<ListenAddress> parse_listen_address(std::string_view text);
 
 }  // namespace oomw

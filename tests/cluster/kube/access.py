@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What oomwitness's service account may do, and the token by which it says who it is."""
+"""The rights of oomwitness's service account, and the token that identifies it."""
 import contextlib
 import json
 

@@ -34,7 +34,7 @@ class Api:
         self._path = path
 
     def call(self, method, path, body=None, content_type="application/json", timeout_s=30):
-        """The answer's text; raises ApiError, or OSError where nobody answers."""
+        """The answer's text; raises ApiError, or OSError without an answer."""
         connection = _Connection(self._path, timeout_s * TIME_FACTOR)
         try:
             text = body if body is None or isinstance(body, str) else json.dumps(body)

@@ -68,7 +68,7 @@ atexit.register(running.close)
 
 
 class ClusterTest(E2eTest):
-    """`namespace` is this case's alone. What E2eTest says of a test's cgroups holds for the pods in it: the test ends
+    """`namespace` is this case's alone. The rules of E2eTest for a test's cgroups hold for the pods in it: the test ends
     with the kernel's own count = oom_kills_total = victims in incidents."""
 
     overlay = "privileged"
@@ -111,7 +111,7 @@ class ClusterTest(E2eTest):
             made["metadata"]["namespace"] = self.namespace
             self.api.create(made)
 
-    # --- what Kubernetes says
+    # --- from Kubernetes
 
     def pods(self):
         self.kernel_log.catch_up()
@@ -137,7 +137,7 @@ class ClusterTest(E2eTest):
         """A pod of which the API server does not know yet."""
         self._uids.add(uid)
 
-    # --- what oomwitness says of this case's pods: E2eTest asks
+    # --- from oomwitness, of this case's pods: E2eTest asks
 
     def own(self, incidents):
         return [i for i in incidents if (i["pod"] or {}).get("uid") in self._uids
@@ -172,7 +172,7 @@ class ClusterTest(E2eTest):
 
 
 class SharedPodsTest(ClusterTest):
-    """All tests of such a class look at pods that were created at once, by create_all(), before the first of them: a kill
+    """All tests of such a class check pods that were created at once, by create_all(), before the first of them: a kill
     takes seconds, nearly all of it waiting. expected_kills: of all those pods; each test begins when these have been."""
 
     expected_kills = 0
@@ -191,7 +191,7 @@ class SharedPodsTest(ClusterTest):
         self.namespace, self.kernel_log, self._uids = shared._shared
 
     def _wait_all(self):
-        """Or for as long as it may take: then the test of the pod that was not killed says so."""
+        """Or for as long as it may take: then the test of the pod that was not killed fails."""
         try:
             eventually(lambda: self.kernel_kills() >= self.expected_kills, "kills", 2 * KILL_DEADLINE_S, 0.5)
         except NotInTime:

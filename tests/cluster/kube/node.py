@@ -129,7 +129,7 @@ class Node:
         return done.stdout
 
     def http_get(self, address, port, path):
-        """From inside of the node; "" if nobody answers."""
+        """From inside of the node; "" without an answer."""
         done = subprocess.run(["nsenter", f"--net=/proc/{self.holder}/ns/net", "curl", "-s", "-f", "--noproxy", "*",
                                "--max-time", str(5 * TIME_FACTOR), f"http://{address}:{port}{path}"], capture_output=True, text=True)
         return done.stdout

@@ -116,7 +116,7 @@ def kubelet_config(node):
         "tlsCertFile": node.pki.path("kubelet.crt"), "tlsPrivateKeyFile": node.pki.path("kubelet.key"),
         "cgroupDriver": "cgroupfs", "cgroupRoot": node.cgroup,
         "failSwapOn": False, "makeIPTablesUtilChains": False, "resolvConf": "",
-        "clusterDomain": "cluster.local", "clusterDNS": ["10.96.0.10"],  # nobody answers; without it each pod has a warning
+        "clusterDomain": "cluster.local", "clusterDNS": ["10.96.0.10"],  # nothing answers there; without it each pod has a warning
         "nodeStatusUpdateFrequency": f"{TIME_FACTOR:.0f}s", "staticPodPath": node.path("static-pods"),
         "volumePluginDir": node.path("volume-plugins"), "featureGates": {"EphemeralContainers": True},
         "imageGCHighThresholdPercent": 100, "imageGCLowThresholdPercent": 99,

@@ -27,7 +27,7 @@ def _program(name):
 
 
 def targets(node):
-    """Debian's Prometheus cannot ask the API server: what kubectl says, as a list of files has it."""
+    """Debian's Prometheus cannot ask the API server: kubectl's answer, as a list of files has it."""
     pods = json.loads(node.kubectl("get", "pods", "--namespace", NAMESPACE, "--output", "json"))["items"]
     return [{"targets": [f"{pod['status']['podIP']}:{port['containerPort']}"], "labels": {"instance": pod["spec"]["nodeName"]}}
             for pod in pods for c in pod["spec"]["containers"] for port in c["ports"] if port["name"] == "metrics"]

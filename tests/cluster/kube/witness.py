@@ -24,7 +24,7 @@ class Witness:
     def apply(self, overlay):
         """Installs an overlay of deploy/kubernetes as it is shipped, over the one that is there; ready on return.
         What kubectl printed."""
-        self.overlay = None  # if it is applied half-way, nobody knows which it is
+        self.overlay = None  # if it is applied half-way, it is not known
         printed = self.node.kubectl("apply", "-k", os.path.join(manifest.KUBERNETES, "overlays", overlay))
         self.overlay = overlay
         self.wait_rolled_out()
@@ -61,7 +61,7 @@ class Witness:
         return None if self.http_get("/healthz") else 1
 
     def http_get(self, path):
-        """Straight from the pod, whatever the API server does; "" if nobody answers."""
+        """Straight from the pod, whatever the API server does; "" without an answer."""
         return self.node.http_get(self.address, PORT, path)
 
     def scrape(self):

@@ -98,7 +98,7 @@ class E2eTest(unittest.TestCase):
     def data_dir(self):
         return os.path.join(self.scratch, "data")
 
-    # --- what the daemon says of this test's cgroups
+    # --- from the daemon, of this test's cgroups
 
     def own(self, incidents):
         return [i for i in incidents if (i["container"]["cgroup_path"] or "").startswith("/" + self.prefix)]
@@ -132,7 +132,7 @@ class E2eTest(unittest.TestCase):
             time.sleep(0.1)
 
     def kernel_kills(self):
-        """While we looked: not what a test killed before the first daemon started."""
+        """While the test ran: not what a test killed before the first daemon started."""
         return sum(c.kernel_kills() for c in self.cgroups) - self.kills_before
 
     def assert_every_kill_seen(self):

@@ -101,7 +101,7 @@ class MemoryCgroup:
         return self.directory + "/cgroup.procs"
 
     def close(self):
-        """Ends what still runs inside (all started by us: nobody else joins) and removes it."""
+        """Ends what still runs inside (all started by us: nothing else joins) and removes it."""
         if not self.is_open:
             return
         self.kernel_kills()

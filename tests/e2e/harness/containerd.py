@@ -40,7 +40,7 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
     conf_dir = "{directory}/cni/net.d"
 """
 
-# Brings lo up in a pod's network namespace and tells of an address that exists nowhere: pods reach themselves only,
+# Brings lo up in a pod's network namespace and reports an address that exists nowhere: pods reach themselves only,
 # and nothing on the host changes.
 _CNI_PLUGIN = """#!/bin/sh
 if [ "$CNI_COMMAND" = VERSION ]; then
@@ -213,7 +213,7 @@ class Containerd:
 
     @staticmethod
     def _remove_socket_directories():
-        """Where shims listen, whatever the configuration says; empty unless another containerd runs here."""
+        """Where shims listen, whatever the configuration is; empty unless another containerd runs here."""
         for directory in ("/run/containerd/s", "/run/containerd"):
             try:
                 os.rmdir(directory)

@@ -25,7 +25,7 @@ def new_uid():
 
 @dataclass(frozen=True)
 class Status:
-    """What ContainerStatus says."""
+    """The fields of ContainerStatus."""
     state: int
     exit_code: int
     reason: str
@@ -152,7 +152,7 @@ class Container:
         return self.status()
 
     def wait_oom_killed(self, deadline_s=KILL_DEADLINE_S):
-        """Until the runtime says OOMKilled, which also removes the cgroup: the kernel's count is gone with it."""
+        """Until the runtime reports OOMKilled, which also removes the cgroup: the kernel's count is gone with it."""
         status = self.wait_ended(deadline_s)
         if (status.exit_code, status.reason) != (137, "OOMKilled"):
             raise AssertionError(f"container {self.name}: {status}; {self.describe()}")
@@ -165,7 +165,7 @@ class Container:
         return done.stdout
 
     def http_get(self, port, path):
-        """From 127.0.0.1 inside the pod; "" if nobody answers."""
+        """From 127.0.0.1 inside the pod; "" without an answer."""
         return self.in_netns("curl", "-s", "-f", "--noproxy", "*", "--max-time", "5", f"http://127.0.0.1:{port}{path}")
 
     def netns(self):

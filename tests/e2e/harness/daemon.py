@@ -22,7 +22,7 @@ def free_port():
 
 
 def with_patience(config):
-    """A walk at the kill may take as much longer as everything else does where OOMW_TIME_FACTOR says so."""
+    """A walk at the kill may take as much longer as everything else does by OOMW_TIME_FACTOR."""
     if TIME_FACTOR == 1 or "at_kill" in config:
         return config
     return f"{config}\n[capture.at_kill]\nmax_seconds = {min(10, 0.1 * TIME_FACTOR)}\n"
@@ -160,7 +160,7 @@ atexit.register(_running.close)
 
 
 def running_daemon(config=""):
-    """One with --json and that config, shared by tests that look at their own cgroups only and leave it running; a new
+    """One with --json and that config, shared by tests that check their own cgroups only and leave it running; a new
     one where another config is wanted, or a test has cost the last one its life."""
     return _running.get(config)
 
@@ -181,7 +181,7 @@ def read_incidents(data_dir):
     return found
 
 
-_incidents = {}  # folder: (what tells one writing from the next, what was read)
+_incidents = {}  # folder: (the mark of one writing, the content)
 
 
 def _read_incident(folder):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base of the tests of Go heaps: victims, and what their incidents must say of the walk at the kill."""
+"""The base of the tests of Go heaps: victims, and the checks of the walk in their incidents."""
 import os
 
 from . import pprof, tools

@@ -39,7 +39,7 @@ class KernelLog:
         self._fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
         os.lseek(self._fd, 0, os.SEEK_END)
         self._all = []
-        self.process_of = {}  # thread: process, to be told: of a process whose leader is dead a thread is logged
+        self.process_of = {}  # thread: process, given by the test: of a process whose leader is dead a thread is logged
 
     def close(self):
         os.close(self._fd)

@@ -10,7 +10,7 @@ from . import tools
 KUBERNETES = os.environ.get("OOMW_KUBERNETES", os.path.join(tools.TREE, "deploy/kubernetes"))
 PROPAGATION = {"HostToContainer": 1, "Bidirectional": 2}  # CRI's MountPropagation
 SECCOMP = {"RuntimeDefault": 0, "Unconfined": 1}  # CRI's SecurityProfile
-# What a kubelet adds for containers that are not privileged.
+# Added by a kubelet for containers that are not privileged.
 MASKED = ["/proc/asound", "/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list",
           "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/sys/firmware", "/sys/devices/virtual/powercap"]
 READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]

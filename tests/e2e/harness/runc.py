@@ -43,7 +43,7 @@ class RuntimeCgroup(cgroups.MemoryCgroup):
             return self._kills
 
     def note_gone(self, kills):
-        """The runtime was faster than any reader: what its exit status said instead."""
+        """The runtime was faster than any reader: by its exit status instead."""
         self.is_open, self._kills = False, kills
 
 
@@ -130,7 +130,7 @@ class Container:
         return self._pid_from("exec")
 
     def status(self):
-        """created | running | stopped, as runc says."""
+        """created | running | stopped, by runc."""
         done = subprocess.run(self._runc("state", self.id), capture_output=True, text=True, timeout=RUNC_DEADLINE_S)
         return json.loads(done.stdout)["status"] if done.returncode == 0 else done.stderr.strip()
 

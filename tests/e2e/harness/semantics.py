@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base of the tests of what a kill means: one OOM decision, compared with what the kernel says of it."""
+"""The base of the tests of what a kill means: one OOM decision, compared with the kernel's own record."""
 import functools
 import json
 import os
@@ -15,7 +15,7 @@ from .text_time import unix
 from .wait import eventually
 
 RUNGS = ("fentry", "tp_btf", "raw_tp", "files")
-# What a reading may differ from the limit by: pages charged in advance, 64 for each CPU.
+# A reading may differ from the limit by this: pages charged in advance, 64 for each CPU.
 STOCK = 64 * 4096 * os.cpu_count()
 
 
@@ -25,7 +25,7 @@ def config_of(rung):
 
 @functools.lru_cache(maxsize=None)
 def doctor(rung):
-    """What `oomwitness doctor --json` says of the feature oom_kill with that rung as the best allowed."""
+    """The feature oom_kill in `oomwitness doctor --json`, with that rung as the best allowed."""
     with tempfile.TemporaryDirectory(prefix="oomw-e2e-") as folder:
         path = os.path.join(folder, "oomwitness.toml")
         with open(path, "w") as f:
@@ -70,7 +70,7 @@ class SemanticsTest(E2eTest):
             self.skipTest(f"oom_kill on {self.rung}: {'; '.join(refused) or 'not offered'}")
 
     def lost(self):
-        """What doctor says that this rung cannot know."""
+        """What this rung cannot know, by doctor."""
         return doctor(self.rung)["lost"]
 
     # --- workloads

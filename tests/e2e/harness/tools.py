@@ -71,7 +71,7 @@ def supplied(script, *arguments):
 
 @functools.lru_cache(maxsize=None)
 def go_program(version, variant, folder="leaky-go"):
-    """A program of tests/workloads, built by that Go as tests/support/go_build.sh says; skips where it cannot be."""
+    """A program of tests/workloads, built by that Go with tests/support/go_build.sh; skips where it cannot be."""
     return supplied("go_build.sh", version, variant, os.path.join(WORKLOADS, folder))
 
 

@@ -15,7 +15,7 @@ class NotInTime(AssertionError):
 
 def eventually(probe, what, deadline_s=DEADLINE_S, every_s=0.02):
     """Calls probe until it returns something true, which is returned. deadline_s is that of a machine in order; so is
-    every_s: on one emulated CPU who looks 50 times a second is most of the load."""
+    every_s: on one emulated CPU a check 50 times a second is most of the load."""
     deadline_s *= TIME_FACTOR
     every_s *= TIME_FACTOR
     end = time.monotonic() + deadline_s

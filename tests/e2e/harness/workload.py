@@ -20,7 +20,7 @@ def warm(program):
             while f.read(1 << 20):
                 pass
     except OSError:
-        pass  # whoever starts it says so
+        pass  # reported where it is started
 
 
 class Workload:

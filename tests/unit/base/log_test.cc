@@ -95,7 +95,7 @@ TEST(Log, braces_in_a_message_are_text) {
   EXPECT_THAT(GetCapturedStderr(), HasSubstr("hostile {} {0:x}"));
 }
 
-// stderr becomes a pipe that nobody reads, so the log thread blocks in write once it is full.
+// stderr becomes a pipe without a reader, so the log thread blocks in write once it is full.
 class StalledStderr {
  public:
   StalledStderr() : saved_(::dup(STDERR_FILENO)) {

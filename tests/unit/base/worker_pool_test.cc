@@ -121,7 +121,7 @@ TEST(WorkerPool, destructor_does_not_wait_for_one_that_hangs_when_no_spare_is_le
     gate->wait_until_entered();
     ASSERT_TRUE(pool.post([&runs] { ++runs; }));
     pool.relieve(clock.now(), std::chrono::milliseconds(1));
-    EXPECT_EQ(pool.given_up(), 0u) << "nobody to take its place";
+    EXPECT_EQ(pool.given_up(), 0u) << "no thread to take its place";
   }
   EXPECT_EQ(runs, 0);
   gate->open();

@@ -79,7 +79,7 @@ TEST_F(SnapshotBuilderTest, one_suspected_process_makes_its_container_suspected)
   for (const ContainerMetrics& c : snapshot.containers) suspected[c.container] = c.suspected_leak;
   EXPECT_EQ(suspected["app1"], true);
   EXPECT_EQ(suspected["app2"], false);
-  EXPECT_EQ(suspected["app3"], std::nullopt);  // nobody looked
+  EXPECT_EQ(suspected["app3"], std::nullopt);  // never read
 }
 
 TEST_F(SnapshotBuilderTest, plain_cgroup_is_shown_only_with_a_limit_by_its_last_component) {
@@ -171,7 +171,7 @@ TEST_F(PodSnapshotTest, so_it_is_where_only_some_containers_have_one) {
 
 TEST_F(PodSnapshotTest, reclaim_for_the_pods_limit_is_the_pods) {
   model.apply(ReclaimSampled{kNow, {1}, 5, 3, 4096, 2'500'000'000});
-  EXPECT_TRUE(build().pods.empty());  // nobody knows its name
+  EXPECT_TRUE(build().pods.empty());  // its name is not known
   tell_of_pod({});
   const auto pods = build().pods;
   ASSERT_EQ(pods.size(), 1u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An hour without an API server, in no time: what is asked, said, held and dropped meanwhile, and what
+// An hour without an API server, in no time: what is requested, logged, held and dropped meanwhile, and what
 // happens when it is back.
 #include <algorithm>
 #include <random>
@@ -8,10 +8,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kubernetes/complaints.h"
 #include "kubernetes/event_queue.h"
 #include "kubernetes/held_pods.h"
 #include "kubernetes/reflector.h"
+#include "kubernetes/warnings.h"
 
 namespace oomw {
 namespace {
@@ -48,7 +48,7 @@ class AbsentServer : public ::testing::Test {
       now_ = now_ + takes;
       ++tries_;
       reflector_.on_failure(error, {}, now_, random());
-      lines_ += complaints_.on_error(error, now_);
+      lines_ += warnings_.on_error(error, now_);
     }
     now_ = end;
   }
@@ -58,7 +58,7 @@ class AbsentServer : public ::testing::Test {
   std::mt19937 generator_{7};
   Reflector reflector_;
   HeldPods held_{100};
-  Complaints complaints_;
+  Warnings warnings_;
   int tries_ = 0, lines_ = 0, told_ = 0;
   Nanoseconds longest_wait_{};
   std::vector<std::string> gone_;
@@ -86,8 +86,8 @@ TEST_F(AbsentServer, says_so_six_times_an_hour_and_once_that_it_is_over) {
   fail_for(hours(1), ApiError::kConnect, milliseconds(1));
   EXPECT_GE(lines_, 5);
   EXPECT_LE(lines_, 6);
-  EXPECT_TRUE(complaints_.on_well());
-  EXPECT_FALSE(complaints_.on_well());
+  EXPECT_TRUE(warnings_.on_success());
+  EXPECT_FALSE(warnings_.on_success());
 }
 
 TEST_F(AbsentServer, that_fails_in_another_way_each_time_says_each_way_six_times_an_hour) {
@@ -123,7 +123,7 @@ TEST_F(AbsentServer, is_tried_at_once_again_after_it_was_back) {
   EXPECT_EQ(reflector_.due() - now_, Backoff::kFirst);
 }
 
-// A pod that is killed every two seconds for an hour, and nobody to tell.
+// A pod that is killed every two seconds for an hour, without a server to report to.
 TEST_F(AbsentServer, makes_events_wait_within_bounds_and_each_is_accounted_for) {
   constexpr std::uint64_t kKills = 1'800;
   EventQueue queue;

@@ -32,7 +32,7 @@ Profile grown() {
   return p;
 }
 
-// OOMW_UPDATE_GOLDEN=1 writes it anew: look at the picture then.
+// OOMW_UPDATE_GOLDEN=1 writes it anew: inspect the picture then.
 void expect_golden(const std::string& name, const std::string& actual) {
   const std::string path = fixture_path(name);
   if (std::getenv("OOMW_UPDATE_GOLDEN") != nullptr) {

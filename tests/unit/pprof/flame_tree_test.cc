@@ -27,7 +27,7 @@ std::vector<std::string> outline(const FlameTree& tree) {
   return lines;
 }
 
-// One function for each of the sizes, called by nobody.
+// One function for each of the sizes, without a caller.
 Profile flat_profile(const std::vector<std::int64_t>& sizes) {
   Profile p;
   p.sample_types = {{"inuse_space", "bytes"}};

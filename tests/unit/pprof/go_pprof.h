@@ -13,7 +13,7 @@
 
 #include "pprof/top.h"
 
-// What `go tool pprof` says of a profile, to compare with.
+// The output of `go tool pprof` for a profile, to compare with.
 namespace oomw::pprof {
 
 // Function -> flat, cum.
@@ -57,7 +57,7 @@ inline Figures parse_go_top(const std::string& text) {
   return out;
 }
 
-// "Showing nodes accounting for 41945364B, 27.0% of 155257825B total"; -1 if it is not said.
+// "Showing nodes accounting for 41945364B, 27.0% of 155257825B total"; -1 if it is absent.
 inline std::int64_t parse_go_total(const std::string& text) {
   static const std::regex kTotal(R"(of (\d+)B? total)");
   std::smatch match;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/stored_victims.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "base/files.h"
@@ -21,7 +23,7 @@ class StoredVictimsTest : public ::testing::Test {
   }
   [[nodiscard]] WallTime at(std::int64_t seconds) const { return {incident_.time.ns + seconds * 1'000'000'000}; }
   [[nodiscard]] bool is_found(std::int32_t pid, WallTime time) const {
-    return is_stored(pid, time, stored_victims_near(directory_.path(), {time}));
+    return find_stored(pid, time, stored_victims_near(directory_.path(), {time})) != nullptr;
   }
   test::TemporaryDirectory directory_;
   const Incident incident_ = testing::bare_incident();
@@ -34,6 +36,26 @@ TEST_F(StoredVictimsTest, a_victim_is_found_by_pid_and_time) {
   EXPECT_FALSE(is_found(pid_ + 1, at(0)));
   EXPECT_FALSE(is_found(pid_, at(100)));
   EXPECT_FALSE(is_found(pid_, at(-100)));
+}
+
+TEST_F(StoredVictimsTest, a_victim_has_the_names_of_its_incident) {
+  Incident named = incident_;
+  named.id = "20261121T030405Z-00000001";
+  named.cgroup_path = "/kubepods/pod1/c1";
+  named.container.id = named.container.name = "c1";
+  named.container.pod_namespace = "payments";
+  named.container.pod_name = "cart-1";
+  named.container.pod_uid = "1";
+  IncidentStore store(directory_.path());
+  ASSERT_TRUE(
+      store.write(named, [](const IncidentCapture&, const std::string&) -> Result<> { return {}; }).has_value());
+  const auto stored = stored_victims_near(directory_.path(), {at(0)});
+  const auto found = std::ranges::find(stored, "/kubepods/pod1/c1", &StoredVictim::cgroup_path);
+  ASSERT_NE(found, stored.end());
+  EXPECT_EQ(found->container.id, "c1");
+  EXPECT_EQ(found->container.pod_namespace, "payments");
+  EXPECT_EQ(found->container.pod_name, "cart-1");
+  EXPECT_EQ(found->container.pod_uid, "1");
 }
 
 TEST_F(StoredVictimsTest, an_incident_that_cannot_be_read_has_none) {

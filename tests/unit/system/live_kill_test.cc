@@ -79,7 +79,7 @@ TEST_F(LiveFiles, real_kill_is_read_from_the_kernel_log) {
   config.kills = true;
   make(config);
   test::ChildProcess child(box.get(), leak);
-  ProcessSeen seen;  // as the sampler would have told: the log may be rate-limited by other tests' kills
+  ProcessSeen seen;  // as the sampler would have delivered it: the log may be rate-limited by other tests' kills
   seen.process = child.key();
   seen.cgroup = box->id();
   files->on_event(seen);

@@ -34,7 +34,7 @@ TEST(MemoryFiles, find_value_matches_whole_keys) {
 }
 
 TEST(MemoryFiles, stat_skips_lines_that_are_none) {
-  const auto stat = parse_stat_v2("anon 1\n\n x 2\nno_number\nfile -3\nshmem 4");
+  const auto stat = parse_stat("anon 1\n\n x 2\nno_number\nfile -3\nshmem 4", CgroupVersion::kV2);
   EXPECT_EQ(stat.size(), 2u);
   EXPECT_EQ(stat.at("shmem"), 4u);
 }
@@ -42,12 +42,12 @@ TEST(MemoryFiles, stat_skips_lines_that_are_none) {
 TEST(MemoryFiles, stat_keys_are_bounded) {
   std::string text;
   for (int i = 0; i < 10'000; ++i) text += "key" + std::to_string(i) + " 1\n";
-  EXPECT_EQ(parse_stat_v2(text).size(), kMaxStatKeys);
+  EXPECT_EQ(parse_stat(text, CgroupVersion::kV2).size(), kMaxStatKeys);
 }
 
 TEST(MemoryFiles, v1_own_values_are_not_mistaken_for_totals) {
-  EXPECT_EQ(reclaimable_v1("active_file 5\ninactive_file 6\n"), std::nullopt);
-  EXPECT_EQ(reclaimable_v1("total_active_file 5\ntotal_inactive_file 6\n"), 11u);
+  EXPECT_EQ(reclaimable("active_file 5\ninactive_file 6\n", CgroupVersion::kV1), std::nullopt);
+  EXPECT_EQ(reclaimable("total_active_file 5\ntotal_inactive_file 6\n", CgroupVersion::kV1), 11u);
 }
 
 }  // namespace

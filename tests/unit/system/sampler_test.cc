@@ -209,7 +209,7 @@ TEST_F(SamplerTest, calm_cgroup_is_read_on_from_open_files_and_its_moves_are_see
   make();
   sampler->start();
   run_until([&] { return all<MemorySampled>().size() >= 3; });
-  tree.write("cg/calm/memory.stat", "active_file 1\ninactive_file 1\n");  // not looked at while nothing moves
+  tree.write("cg/calm/memory.stat", "active_file 1\ninactive_file 1\n");  // not read while nothing moves
   events.clear();
   run_until([&] { return all<MemorySampled>().size() >= 2; });
   EXPECT_EQ(all<MemorySampled>().back().nonreclaimable_bytes, (100u << 20) - (31u << 20));

@@ -36,7 +36,7 @@ class V1UsageWatch : public ::testing::Test {
     return {tree.inode("memory/" + name)};
   }
   // What the kernel would hear; lets the writers go on. Open until the watch is gone: two registrations of one cgroup
-  // are two workers, and the one whose answer nobody waits for may come to the FIFO after the test's last line.
+  // are two workers, and the one whose answer is not awaited may come to the FIFO after the test's last line.
   int hear(const std::string& name) {
     const std::string control = tree.path("memory/" + name + "/cgroup.event_control");
     return heard.emplace_back(::open(control.c_str(), O_RDONLY | O_CLOEXEC)).get();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// go-heap grows a heap on command and tells what it knows of it itself: the other side of every
+// go-heap grows a heap on command and reports its own figures of it: the other side of every
 // comparison with a heap read from outside. One command a line on standard input, one answer each:
 //
 //	leak N     keep N blocks of 1 MiB

@@ -11,7 +11,7 @@
 //	go-hostile plain     no lie: the list as the runtime made it
 //	go-hostile exec DELAY PROGRAM ARG...   leaks 16 MiB honestly, sleeps, and execs
 //
-// The lists have right hashes where the mode does not say otherwise: whoever can write into the
+// The lists have right hashes unless the mode breaks them: whoever can write into the
 // memory of a process can compute them. Every mode but exec prints "laid out", then fills memory
 // outside Go's heap until it is killed. Needs Go's own linker and a version before 1.23, which
 // still lets a program name a variable of the runtime.

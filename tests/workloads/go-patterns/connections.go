@@ -10,7 +10,7 @@ import (
 )
 
 // connections are accepted from -connection-after on, each with a goroutine and two buffers, both full once it has
-// said something. They are closed after -connection-seconds, or never.
+// sent something. They are closed after -connection-seconds, or never.
 type connections struct {
 	perSecond, after, seconds float64
 	most, bufferKB            int
@@ -27,7 +27,7 @@ func (c *connections) flags() {
 
 func (c *connections) isWanted() bool { return c.perSecond > 0 }
 
-// Reads one request and keeps the answer in its buffer, as who waits for more to send with it.
+// Reads one request and keeps the answer in its buffer, as a server that waits for more to send with it.
 //
 //go:noinline
 func (c *connections) serve(peer net.Conn) {

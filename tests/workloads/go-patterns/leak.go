@@ -54,7 +54,7 @@ func (l *leak) run(random *rand.Rand) {
 
 var sessions = map[string][]byte{}
 
-// A session that nobody ends: the map grows.
+// A session that never ends: the map grows.
 //
 //go:noinline
 func openSession(n int) {

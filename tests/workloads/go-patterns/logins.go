@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// logins are users who come and, after a while, go. A share of them (-login-lost) is gone without having said so, and
-// nobody ends what they have open: the same line allocates what is freed and what is lost.
+// logins are users who come and, after a while, go. A share of them (-login-lost) leaves without a logout, and
+// what they have open is never closed: the same line allocates what is freed and what is lost.
 type logins struct {
 	kbs, seconds, lost float64
 	sizeKB             int
@@ -18,7 +18,7 @@ type logins struct {
 }
 
 func (l *logins) flags() {
-	flag.Float64Var(&l.kbs, "login-kb-s", 0, "that users who come take each second")
+	flag.Float64Var(&l.kbs, "login-kb-s", 0, "that arriving users take each second")
 	flag.Float64Var(&l.seconds, "login-seconds", 6, "mean time until one of them goes")
 	flag.Float64Var(&l.lost, "login-lost", 0, "share of them whose memory is never given back")
 	flag.IntVar(&l.sizeKB, "login-kb", 12, "mean size of what a user has open")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// go-patterns is a Go service whose memory does what the flags say, several things at once if asked: a working set, the
+// go-patterns is a Go service whose memory follows its flags, several things at once if asked: a working set, the
 // garbage of requests, a leak of some kind, a burst, a batch, a cache that fills. The corpus of labelled runs is made of
 // it. Same flags and same seed: the same sizes in the same order, though not the same collections.
 package main
@@ -22,7 +22,7 @@ const (
 	mib = 1 << 20
 	// Untouched memory is not charged.
 	pageSize = 4096
-	// How often a paced part looks whether it is behind.
+	// How often a paced part checks whether it is behind.
 	tick = 10 * time.Millisecond
 )
 
@@ -53,7 +53,7 @@ func about(random *rand.Rand, n int) int {
 	return 1 + n/2 + random.Intn(n+1)
 }
 
-// pace calls step, which tells how much it did, so often that the sum keeps up with what is due after so many seconds.
+// pace calls step, which returns how much it did, so often that the sum keeps up with what is due after so many seconds.
 // Ends when `total` is reached; 0 is never.
 func pace(total float64, due func(seconds float64) float64, step func() int) {
 	start := time.Now()

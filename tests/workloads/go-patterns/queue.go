@@ -6,7 +6,7 @@ import (
 	"math/rand"
 )
 
-// queue is a channel of jobs between who makes them and who does them, each at a rate of its own. What is not done yet
+// queue is a channel of jobs between a producer and a consumer, each at a rate of its own. What is not done yet
 // waits in it: without end where the work is slower.
 type queue struct {
 	madeKBs, doneKBs float64

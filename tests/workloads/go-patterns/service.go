@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a healthy service does: it keeps a working set, answers requests, runs a batch now and then, warms a cache.
+// A healthy service: it keeps a working set, answers requests, runs a batch now and then, warms a cache.
 package main
 
 import (
@@ -111,7 +111,7 @@ func (t *traffic) run(random *rand.Rand) {
 }
 
 // batch takes memory now and then and gives it back: reports, compactions, imports.
-// With -batch-lost a share of each stays, in a list of failures that nobody reads.
+// With -batch-lost a share of each stays, in a list of failures that is never read.
 type batch struct {
 	mb, every, seconds, lost float64
 	failures                 [][]byte

@@ -95,7 +95,7 @@ func leakyCache(n int) {
 	orders = append(orders, order)
 }
 
-// handleOrder is the frame to look for. Its route, read two bits at a time, decides who calls whom
+// handleOrder is the frame to find. Its route, read two bits at a time, decides who calls whom
 // from where, so that each route is a call stack of its own to the profiler.
 //
 //go:noinline

@@ -14,21 +14,21 @@
 namespace oomw {
 
 // A cgroup far from its limit, read in 2 us between its whole readings (25 us, of which opening
-// files is 14 and memory.stat 9): its small files stay open, and what of it is reclaimable is taken
-// to be what it was.
+// files is 14 and memory.stat 9): its small files stay open, and its reclaimable part is taken to be
+// unchanged.
 //   - usage, limit and the kernel's count of kills are read each time;
-//   - read() has nothing, and a whole reading is due, when the last one is kWholeEvery old, when
+//   - read() returns nothing, and a whole reading is due, when the last one is kWholeEvery old, when
 //     usage moved by more than a kMovedPart of it, or when a file cannot be read any more;
 //   - three descriptors, 14 KiB in the kernel. They do not hold up the cgroup's removal.
 // Core thread.
-class CalmCgroup {
+class IdleCgroup {
  public:
   static constexpr Nanoseconds kWholeEvery = std::chrono::seconds(60);
   static constexpr std::uint64_t kMovedPart = 64;
-  static constexpr std::uint64_t kMovedBytes = 256u << 10;  // less is not news, however small the cgroup
+  static constexpr std::uint64_t kMovedBytes = 256u << 10;  // less is no movement, however small the cgroup
 
   // Reads nothing before the first remember().
-  [[nodiscard]] static Result<CalmCgroup> open(const CgroupFs& cgroups, const std::string& path, CgroupId id);
+  [[nodiscard]] static Result<IdleCgroup> open(const CgroupFs& cgroups, const std::string& path, CgroupId id);
   void remember(const MemorySampled& whole);
   [[nodiscard]] std::optional<MemorySampled> read(const Clock& clock) const;
 

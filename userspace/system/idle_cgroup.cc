@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "system/calm_cgroup.h"
+#include "system/idle_cgroup.h"
 
 #include <fcntl.h>
 
@@ -19,31 +19,31 @@ using Buffer = std::array<char, 512>;
 
 }  // namespace
 
-Result<CalmCgroup> CalmCgroup::open(const CgroupFs& cgroups, const std::string& path, CgroupId id) {
+Result<IdleCgroup> IdleCgroup::open(const CgroupFs& cgroups, const std::string& path, CgroupId id) {
   const MemoryFileNames names = memory_file_names(cgroups.version());
   ASSIGN_OR_RETURN(const UniqueFd dir, cgroups.open(path, id));
-  CalmCgroup calm;
-  calm.id_ = id;
-  ASSIGN_OR_RETURN(calm.usage_, open_at(dir.get(), names.usage, O_RDONLY));
-  ASSIGN_OR_RETURN(calm.limit_, open_at(dir.get(), names.limit, O_RDONLY));
+  IdleCgroup idle;
+  idle.id_ = id;
+  ASSIGN_OR_RETURN(idle.usage_, open_at(dir.get(), names.usage, O_RDONLY));
+  ASSIGN_OR_RETURN(idle.limit_, open_at(dir.get(), names.limit, O_RDONLY));
   // Before 5.2 there is none: the whole readings bring the count then.
-  if (auto kills = open_at(dir.get(), names.kills, O_RDONLY); kills.has_value()) calm.kills_ = std::move(*kills);
-  return calm;
+  if (auto kills = open_at(dir.get(), names.kills, O_RDONLY); kills.has_value()) idle.kills_ = std::move(*kills);
+  return idle;
 }
 
-void CalmCgroup::remember(const MemorySampled& whole) {
+void IdleCgroup::remember(const MemorySampled& whole) {
   whole_at_ = whole.time;
   whole_usage_bytes_ = whole.usage_bytes;
   reclaimable_bytes_.reset();
   if (whole.nonreclaimable_bytes) reclaimable_bytes_ = whole.usage_bytes - *whole.nonreclaimable_bytes;
 }
 
-bool CalmCgroup::has_moved(std::uint64_t usage_bytes) const {
+bool IdleCgroup::has_moved(std::uint64_t usage_bytes) const {
   const auto [low, high] = std::minmax(usage_bytes, whole_usage_bytes_);
   return high - low > std::max(kMovedBytes, whole_usage_bytes_ / kMovedPart);
 }
 
-std::optional<MemorySampled> CalmCgroup::read(const Clock& clock) const {
+std::optional<MemorySampled> IdleCgroup::read(const Clock& clock) const {
   if (!whole_at_ || clock.now() - *whole_at_ >= kWholeEvery) return std::nullopt;
   Buffer buffer;
   MemorySampled sample;
