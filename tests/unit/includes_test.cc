@@ -48,12 +48,16 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["correlate"] = {"base", "events", "model", "incident", "verdict"};
     map["report"] = {"base", "events", "incident", "verdict", "pprof"};
     map["store"] = {"base", "events", "model", "incident", "report", "pprof"};
+    map["cli/read"] = {"base", "events", "incident", "store", "pprof"};
     map["export"] = {"base", "events", "model", "triggers", "incident"};
     map["web"] = {"base", "export"};
     return map;
   }();
   return allowed;
 }
+
+// What reads incidents without a daemon: linked into unit_cli_read without libcurl and libbpf.
+const std::set<std::string> kReaders = {"incident", "verdict", "report", "store", "cli/read"};
 
 // What #include names on this line, with its quotes or brackets.
 std::optional<std::string> included_by(std::string_view line) {
@@ -80,6 +84,7 @@ bool may_include(const std::string& from, const std::string& to) {
 // What is wrong with one include of a file in `folder`; "" if nothing.
 std::string fault_of_include(const std::string& folder, const std::string& include) {
   if (include.starts_with("<bpf/") && folder != "kernel") return "includes libbpf: " + include;
+  if (include.starts_with("<curl/") && kReaders.contains(folder)) return "includes libcurl: " + include;
   if (!include.starts_with('"')) return "";
   const auto slash = include.rfind('/');
   const bool is_skeleton = folder == "kernel" && include.ends_with(".skel.h\"");  // generated beside the build
@@ -189,6 +194,8 @@ TEST(IncludeCheck, upward_and_sideward_includes_are_found) {
   EXPECT_EQ(faults("userspace/export/a.cc", "#include \"web/metrics_server.h\""), 1u);
   EXPECT_EQ(faults("userspace/new_folder/a.cc", "#include \"base/log.h\""), 1u);
   EXPECT_EQ(faults("userspace/daemon/a.cc", "#include <bpf/libbpf.h>"), 1u);
+  EXPECT_EQ(faults("userspace/store/a.cc", "#include <curl/curl.h>"), 1u);
+  EXPECT_EQ(faults("userspace/cli/read/a.cc", "#include \"daemon/config.h\""), 1u);
   EXPECT_EQ(faults("userspace/daemon/a.cc", "#include \"oom.skel.h\""), 1u);
   EXPECT_EQ(faults("userspace/base/a.cc", "#include \"log.h\""), 1u);
 }

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/output_file.h"
+#include "cli/read/output_file.h"
 #include "daemon/capture_once.h"
 
 namespace oomw::cli {

@@ -8,13 +8,13 @@ using namespace oomw;
 int dispatch(const cli::CommandLine& line, const Config& config) {
   if (line.command == "run") return cli::run_command(line, config);
   if (line.command == "doctor") return cli::doctor_command(line, config);
-  if (line.command == "incidents") return cli::incidents_command(line, config);
-  if (line.command == "show") return cli::show_command(line, config);
+  if (line.command == "incidents") return cli::incidents_command(line, config.data_dir);
+  if (line.command == "show") return cli::show_command(line, config.data_dir);
   if (line.command == "capture") return cli::capture_command(line, config);
   if (line.command == "trend") return cli::trend_command(line, config);
   if (line.command == "top") return cli::top_command(line);
-  if (line.command == "diff") return cli::diff_command(line, config);
-  if (line.command == "render") return cli::render_command(line, config);
+  if (line.command == "diff") return cli::diff_command(line, config.data_dir);
+  if (line.command == "render") return cli::render_command(line, config.data_dir);
   if (line.command == "replay") return cli::replay_command(line, config);
   return cli::kUsage;
 }

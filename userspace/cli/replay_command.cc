@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/event_line.h"
+#include "cli/read/event_line.h"
 #include "daemon/replay.h"
 #include "events/json_text.h"
 #include "store/incident_store.h"

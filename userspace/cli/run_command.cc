@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/worker_pool.h"
 #include "cli/commands.h"
-#include "cli/event_line.h"
+#include "cli/read/event_line.h"
 #include "daemon/daemon.h"
 #include "events/json_text.h"
 #include "events/record.h"

@@ -12,7 +12,7 @@
 #include "base/signed_bytes.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/output_file.h"
+#include "cli/read/output_file.h"
 #include "daemon/trend_once.h"
 
 namespace oomw::cli {

@@ -2,7 +2,6 @@
 // JSON that leaves us, for files, standard output and other programs. For .cc files.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -15,11 +14,6 @@ namespace oomw {
 template <typename Json>
 [[nodiscard]] std::string to_json_text(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', true, Json::error_handler_t::replace);
-}
-
-template <typename T>
-[[nodiscard]] nlohmann::ordered_json or_null(const std::optional<T>& value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
 }  // namespace oomw

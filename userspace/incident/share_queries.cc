@@ -23,11 +23,11 @@ std::uint64_t counted(const Incident& incident) {
   return incident.usage_bytes.value_or(incident.limit_bytes.value_or(0));
 }
 
+}  // namespace
+
 std::string bytes_or_unknown(const std::optional<std::uint64_t>& bytes) {
   return bytes ? human_bytes(*bytes) : "unknown";
 }
-
-}  // namespace
 
 std::optional<double> victims_share(const Incident& incident) {
   if (incident.limit_shares.size() == 1) return 1;  // nobody else lives there

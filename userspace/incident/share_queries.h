@@ -21,4 +21,6 @@ namespace oomw {
 // memory that an ended container left. 0 = none worth a word.
 [[nodiscard]] std::uint64_t unexplained_bytes(const Incident& incident);
 
+[[nodiscard]] std::string bytes_or_unknown(const std::optional<std::uint64_t>& bytes);
+
 }  // namespace oomw

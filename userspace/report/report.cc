@@ -16,15 +16,11 @@
 #include "report/collector_report.h"
 #include "report/report_story.h"
 #include "report/report_verdict.h"
-#include "report/usage_plot.h"
+#include "report/timeline_svg.h"
 
 namespace oomw {
 
 namespace {
-
-std::string bytes_or_unknown(const std::optional<std::uint64_t>& bytes) {
-  return bytes ? human_bytes(*bytes) : "unknown";
-}
 
 std::string percent_text(std::optional<std::uint64_t> part, const Incident& incident) {
   if (!part || incident.limit_bytes.value_or(0) == 0) return "";
@@ -103,9 +99,9 @@ std::vector<TimelineRow> timeline_of(const Incident& incident) {
 }
 
 std::string timeline_section(const Incident& incident) {
-  const std::string plot = indented(usage_plot(incident));
-  std::string text = "## Timeline\n\n" + (plot.empty() ? "" : plot + "\n") +
-                     "| time (UTC) | to the kill | what | usage | of the limit |\n|---|---|---|---|---|\n";
+  std::string text = "## Timeline\n\n";
+  if (has_timeline(incident)) text += fmt::format("![Memory up to the kill]({})\n\n", kTimelineFile);
+  text += "| time (UTC) | to the kill | what | usage | of the limit |\n|---|---|---|---|---|\n";
   for (const TimelineRow& row : timeline_of(incident)) {
     const double lead = static_cast<double>(incident.time.ns - row.time.ns) / 1e9;
     text += fmt::format("| {} | {} | {} | {} | {} |\n", to_rfc3339(row.time),

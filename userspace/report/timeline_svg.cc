@@ -239,10 +239,12 @@ class Painter {
 
 }  // namespace
 
+bool has_timeline(const Incident& incident) {
+  return incident.limit_bytes.value_or(0) != 0 && !readings_of(incident).empty();
+}
+
 std::string timeline_svg(const Incident& incident) {
-  if (!incident.limit_bytes || *incident.limit_bytes == 0) return "";
-  std::vector<Reading> readings = readings_of(incident);
-  return readings.empty() ? "" : Painter(incident, std::move(readings)).run();
+  return has_timeline(incident) ? Painter(incident, readings_of(incident)).run() : "";
 }
 
 }  // namespace oomw

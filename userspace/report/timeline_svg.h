@@ -12,5 +12,7 @@ namespace oomw {
 // script. The same incident gives the same bytes. "" without a limit, or with fewer than three readings
 // before the kill.
 [[nodiscard]] std::string timeline_svg(const Incident& incident);
+[[nodiscard]] bool has_timeline(const Incident& incident);  // it is not ""
+inline constexpr const char* kTimelineFile = "timeline.svg";
 
 }  // namespace oomw

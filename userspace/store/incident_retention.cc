@@ -20,7 +20,7 @@ namespace {
 // A foreign pid may be alive by reuse alone; nobody writes one incident for an hour.
 constexpr Nanoseconds kTemporaryAge = std::chrono::hours(1);
 
-// Sizes change without a notice when a person edits a file; nothing else is that slow to be seen.
+// A person who edits a file changes the size of a directory that is not new.
 constexpr Nanoseconds kIndexAge = std::chrono::hours(1);
 
 // The newest one stays, whatever its size: it is what someone is about to look at.
@@ -69,16 +69,15 @@ std::size_t IncidentStore::drop_leftovers(WallTime now) {
 }
 
 Result<std::size_t> IncidentStore::prune(const Retention& retention, WallTime now) {
-  if (!index_walked_) index_walked_ = now;
-  if (now.ns - index_walked_->ns > kIndexAge.count()) {
+  if (!sizes_measured_) sizes_measured_ = now;
+  if (now.ns - sizes_measured_->ns > kIndexAge.count()) {
     index_.forget();
-    index_walked_ = now;
+    sizes_measured_ = now;
   }
   if (Result<> refreshed = index_.refresh(); !refreshed) {
     if (refreshed.error().code == ErrorCode::kNotFound) return std::size_t{0};
     return tl::make_unexpected(std::move(refreshed).error());
   }
-  index_.recount();
   std::size_t dropped = 0;
   while (is_over(index_, retention, now)) dropped += drop_oldest() ? 1 : 0;
   return dropped + drop_leftovers(now);

@@ -16,17 +16,16 @@
 #include "report/capture_top.h"
 #include "report/timeline_svg.h"
 #include "store/directory_names.h"
+#include "store/incident_reader.h"
 
 namespace oomw {
 
 namespace {
 
-constexpr std::size_t kMaxIncidents = 10'000;
 constexpr std::size_t kMaxEntries = IncidentIndex::kMaxEntries;
 constexpr const char* kJsonName = "incident.json";
 constexpr const char* kReportName = "report.md";
 constexpr const char* kGrowthName = "growth-diff.txt";
-constexpr const char* kTimelineName = "timeline.svg";
 
 // fsync is left to sync_files(): the files' data is on its way meanwhile.
 Result<> write_new_file(int dir_fd, const std::string& name, std::string_view bytes) {
@@ -91,7 +90,7 @@ void write_extras(const Incident& incident, const ProfileTexts& profiles, const 
     if (!written) log::warn("incident {}: {}", printable(incident.id), printable(written.error().message));
   };
   write(kGrowthName, profiles.growth);
-  write(kTimelineName, timeline_svg(incident));
+  write(kTimelineFile, timeline_svg(incident));
 }
 
 Result<ProfileTexts> fill_directory(Incident& incident, const std::string& directory,
@@ -168,7 +167,7 @@ Result<std::string> IncidentStore::create(Incident incident, const Place& place)
 
 Result<std::string> IncidentStore::amend(Incident incident, const std::string& name, const Place& place) {
   const std::string directory = root_ + "/" + name;
-  if (const auto earlier = load(name)) adopt_files(incident, *earlier);
+  if (const auto earlier = read_incident(directory)) adopt_files(incident, *earlier);
   const std::vector<std::string> known = files_of(incident);
   place_captures(incident, directory, next_capture_number(directory), place);
   const ProfileTexts profiles = read_profiles(incident, directory);
@@ -181,64 +180,6 @@ Result<std::string> IncidentStore::amend(Incident incident, const std::string& n
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kReportName, to_markdown(incident, profiles)));
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kJsonName, to_json(incident)));
   return directory;
-}
-
-Result<Incident> IncidentStore::load(const std::string& name) const {
-  const std::string path = root_ + "/" + name;
-  ASSIGN_OR_RETURN(const UniqueFd dir, open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  struct stat status {};
-  if (::fstatat(dir.get(), kJsonName, &status, AT_SYMLINK_NOFOLLOW) != 0) return fail_errno(errno, path);
-  if (!S_ISREG(status.st_mode)) return fail(ErrorCode::kInvalid, "incident.json is not a plain file");
-  ASSIGN_OR_RETURN(const std::string text, read_file_at(dir.get(), kJsonName, kMaxReadIncidentBytes));
-  ASSIGN_OR_RETURN(Incident incident, incident_from_json(text));
-  if (incident.id != id_of_directory(name)) return fail(ErrorCode::kInvalid, "its id is not that of the directory");
-  return incident;
-}
-
-Result<std::vector<std::string>> IncidentStore::names() const {
-  auto entries = list_directory(root_, kMaxEntries);
-  if (!entries && entries.error().code == ErrorCode::kNotFound) return std::vector<std::string>{};
-  if (!entries) return tl::make_unexpected(std::move(entries).error());
-  std::erase_if(*entries, [](const std::string& name) { return !is_incident_directory(name); });
-  std::sort(entries->begin(), entries->end());
-  if (entries->size() > kMaxIncidents) entries->erase(entries->begin(), entries->end() - kMaxIncidents);
-  return std::move(*entries);
-}
-
-Result<std::vector<IncidentSummary>> IncidentStore::list() const {
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, names());
-  std::vector<IncidentSummary> summaries;
-  for (const std::string& name : all) {
-    auto incident = load(name);
-    if (!incident) {
-      log::warn("incident {} is skipped: {}", printable(name), printable(incident.error().message));
-      continue;
-    }
-    summaries.push_back({incident->id, name, std::move(*incident)});
-  }
-  std::stable_sort(summaries.begin(), summaries.end(),
-                   [](const auto& a, const auto& b) { return a.incident.time < b.incident.time; });
-  return summaries;
-}
-
-Result<IncidentSummary> IncidentStore::find(const std::string& id) const {
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, names());
-  std::vector<std::string> matches;
-  for (const std::string& name : all) {
-    const std::string own_id = id_of_directory(name);
-    const bool is_exact = own_id == id || name == id;
-    if (is_exact) matches.clear();
-    if (is_exact || own_id.starts_with(id) || name.starts_with(id)) matches.push_back(name);
-    if (is_exact) break;
-  }
-  if (matches.empty()) return fail(ErrorCode::kNotFound, "no incident " + printable(id) + " in " + root_);
-  if (matches.size() > 1) {
-    return fail(ErrorCode::kInvalid, printable(id) + " is the start of several incidents, of " +
-                                         id_of_directory(matches[0]) + " and " + id_of_directory(matches[1]));
-  }
-  auto incident = load(matches.front());
-  if (!incident) return tl::make_unexpected(std::move(incident).error().with_context(root_ + "/" + matches.front()));
-  return IncidentSummary{incident->id, matches.front(), std::move(*incident)};
 }
 
 }  // namespace oomw

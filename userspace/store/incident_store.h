@@ -19,18 +19,12 @@ struct Retention {
   Nanoseconds age = std::chrono::hours(24 * 30);
 };
 
-struct IncidentSummary {
-  std::string id;
-  std::string directory;  // name below <data-dir>/incidents
-  Incident incident;
-};
-
-// <data-dir>/incidents. Needs no running daemon. One writer (a worker thread); readers anywhere,
-// also in other processes: a directory is whole (written as .tmp-<id>-<pid>, every file and the
+// <data-dir>/incidents, written. One writer (a worker thread); readers anywhere, also in other processes
+// (IncidentReader): a directory is whole (written as .tmp-<id>-<pid>, every file and the
 // directory fsynced, then renamed) or absent; an amended incident.json or report.md replaces by
 // rename. What is dropped vanishes the same way: renamed first, removed then.
 //   - a refused write (full disk: kNoSpace) leaves nothing behind;
-//   - only directories named like ours with an incident.json inside are ever listed or removed;
+//   - only directories named like ours with an incident.json inside are ever removed;
 //   - a write or a pruning looks at what it writes or drops, not at all that is there: the writer's
 //     IncidentIndex knows that, also what a person adds or deletes meanwhile.
 class IncidentStore {
@@ -42,27 +36,22 @@ class IncidentStore {
   // Fills in captures' file names, writes everything, returns the directory's path. Called again
   // with the same id it amends. A capture that cannot be placed becomes a note, not an error.
   [[nodiscard]] Result<std::string> write(Incident incident, const Place& place);
-  [[nodiscard]] Result<std::vector<IncidentSummary>> list() const;  // oldest first; broken ones skipped and logged
-  // By id, directory name or unique prefix of either; kInvalid when ambiguous.
-  [[nodiscard]] Result<IncidentSummary> find(const std::string& id) const;
   // Drops the oldest beyond the bounds and temporary leftovers of dead writers; returns how many.
   [[nodiscard]] Result<std::size_t> prune(const Retention& retention, WallTime now);
   [[nodiscard]] const std::string& root() const { return root_; }
-  [[nodiscard]] std::uint64_t walks() const { return index_.walks(); }  // over all that is there, for tests
+  [[nodiscard]] std::uint64_t measured() const { return index_.measured(); }  // directories, for tests
 
  private:
   // Where the incident with this id is, by name; "" = nowhere yet.
   [[nodiscard]] std::string existing_directory(const Incident& incident);
   [[nodiscard]] Result<std::string> create(Incident incident, const Place& place);
   [[nodiscard]] Result<std::string> amend(Incident incident, const std::string& name, const Place& place);
-  [[nodiscard]] Result<Incident> load(const std::string& name) const;
-  [[nodiscard]] Result<std::vector<std::string>> names() const;  // ours, oldest first
   [[nodiscard]] bool drop_oldest();
   [[nodiscard]] std::size_t drop_leftovers(WallTime now);
 
   std::string root_;
   IncidentIndex index_;
-  std::optional<WallTime> index_walked_;  // the pruning that last had it built anew, or the first
+  std::optional<WallTime> sizes_measured_;  // the pruning that last had all sizes measured, or the first
 };
 
 }  // namespace oomw

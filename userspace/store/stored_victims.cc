@@ -3,10 +3,7 @@
 
 #include <algorithm>
 
-#include "base/files.h"
-#include "incident/incident.h"
-#include "store/directory_names.h"
-#include "store/incident_index.h"
+#include "store/incident_reader.h"
 
 namespace oomw {
 namespace {
@@ -15,38 +12,23 @@ namespace {
 // an incident, and then there are two.
 constexpr std::int64_t kBeforeNs = 35'000'000'000;
 constexpr std::int64_t kAfterNs = 5'000'000'000;
-constexpr std::size_t kMaxJsonBytes = 4u << 20;
 
 bool is_near(WallTime incident, WallTime kill) {
   return incident.ns >= kill.ns - kBeforeNs && incident.ns <= kill.ns + kAfterNs;
 }
 
-bool is_near_any(WallTime incident, const std::vector<WallTime>& sorted_kills) {
-  const auto first = std::ranges::lower_bound(sorted_kills, WallTime{incident.ns - kAfterNs});
-  return first != sorted_kills.end() && is_near(incident, *first);
-}
-
-void add_victims(const std::string& file, std::vector<StoredVictim>& victims) {
-  const Result<std::string> text = read_file(file, kMaxJsonBytes);
-  if (!text.has_value()) return;
-  const Result<Incident> incident = incident_from_json(*text);
-  if (!incident.has_value()) return;
-  for (const IncidentVictim& victim : incident->victims) {
-    victims.push_back({victim.process.pid, incident->time, incident->cgroup_path, incident->container});
-  }
-}
-
 }  // namespace
 
-std::vector<StoredVictim> stored_victims_near(const std::string& data_dir, std::vector<WallTime> times) {
+std::vector<StoredVictim> stored_victims_near(const std::string& data_dir, const std::vector<WallTime>& times) {
+  if (times.empty()) return {};
+  const auto [first, last] = std::ranges::minmax(times);
+  const auto stored = IncidentReader(data_dir).list({{{first.ns - kBeforeNs}}, {{last.ns + kAfterNs}}});
   std::vector<StoredVictim> victims;
-  if (times.empty()) return victims;
-  std::ranges::sort(times);
-  const std::string root = data_dir + "/incidents";
-  for (const std::string& name :
-       list_directory(root, IncidentIndex::kMaxEntries).value_or(std::vector<std::string>{})) {
-    const auto time = is_incident_directory(name) ? time_of_directory(name) : std::nullopt;
-    if (time && is_near_any(*time, times)) add_victims(root + "/" + name + "/incident.json", victims);
+  if (!stored) return victims;
+  for (const auto& [directory, incident] : *stored) {
+    for (const IncidentVictim& victim : incident.victims) {
+      victims.push_back({victim.process.pid, incident.time, incident.cgroup_path, incident.container});
+    }
   }
   return victims;
 }

@@ -19,9 +19,10 @@ struct StoredVictim {
   ContainerIdentity container;
 };
 
-// Those of incidents below <data_dir>/incidents of about these times; an incident that cannot be read has
-// none. Reads the names, and the incidents that lie near one of the times. A worker's.
-[[nodiscard]] std::vector<StoredVictim> stored_victims_near(const std::string& data_dir, std::vector<WallTime> times);
+// Those of incidents below <data_dir>/incidents from about the first to the last of these times; an incident that
+// cannot be read has none. A worker's.
+[[nodiscard]] std::vector<StoredVictim> stored_victims_near(const std::string& data_dir,
+                                                            const std::vector<WallTime>& times);
 // Null: in none of them. A group kill goes on for CorrelatorConfig::group_span, all of it in one incident.
 [[nodiscard]] const StoredVictim* find_stored(std::int32_t pid, WallTime time, const std::vector<StoredVictim>& stored);
 

@@ -6,11 +6,12 @@
 
 #include "trends/leak_detector.h"
 #include "verdict/causes.h"
+#include "verdict/thresholds.h"
 
 namespace oomw {
 namespace {
 
-constexpr double kLeastSeconds = MemoryCurve::kShortestSeconds;
+using namespace threshold;
 
 double gain(std::uint64_t first, std::uint64_t last) { return last > first ? static_cast<double>(last - first) : 0; }
 double live_gain(const TrendFigures& figures) { return gain(figures.first_live_bytes, figures.last_live_bytes); }
@@ -51,13 +52,13 @@ Called called_sites(const IncidentTrend& trend) {
 }
 
 double confidence_of(double explained, double of_limit) {
-  if (explained >= 0.5 && of_limit >= 0.25) return 0.85;
-  return explained >= 0.25 && of_limit >= 0.1 ? 0.65 : 0.35;
+  if (explained >= kMost && of_limit >= kLarge) return kSiteOfMost;
+  return explained >= kLarge && of_limit >= kMaterial ? kTwoSigns : kBeside;
 }
 
 // What one site gains and others lose is memory that moved: only what the whole heap gained counts.
 std::optional<Finding> detected(const Evidence& evidence) {
-  if (!evidence.incident.trend || observed_seconds(evidence) < kLeastSeconds) return std::nullopt;
+  if (!evidence.incident.trend || observed_seconds(evidence) < kSpikeSeconds) return std::nullopt;
   const IncidentTrend& trend = *evidence.incident.trend;
   const Called called = called_sites(trend);
   if (called.why.empty()) return std::nullopt;
@@ -80,77 +81,66 @@ struct Rise {
   double per_second = 0;
 };
 std::optional<Rise> steady_rise(const MemoryCurve& curve, bool is_collected) {
-  constexpr double kStartUp = 1.0 / 8;
-  constexpr int kQuarters = 4;
-  constexpr double kEvenShare = 1.0 / kQuarters;
   const double total = curve.at(1) - curve.floor_from(kStartUp);
   double before = curve.floor_from(kStartUp);
   int may_stand_still = is_collected ? 0 : 1;
   for (int quarter = 1; quarter <= kQuarters; ++quarter) {
     const double part = kStartUp + (1 - kStartUp) * quarter / kQuarters;
     const double floor = curve.floor_from(part);
-    const bool is_still = floor - before <= total * kEvenShare / 2;
+    const bool is_still = floor - before <= total / kQuarters / 2;
     if (is_still && (quarter > kQuarters / 2 || may_stand_still-- == 0)) return std::nullopt;
     before = floor;
   }
   return Rise{total, curve.floor_slope(kStartUp)};
 }
 
-// The share of a gain that is to lie in the second half of the time: half of it would if it were even.
-constexpr double kLateShare = 0.25;
-
 // Where the memory itself stood still over the second half of the run, as that of a leak does not, the live
 // heap must have risen in that half: collected harder and harder, as with a memory limit of Go's own.
 bool is_quiet_half_explained(const Evidence& evidence) {
-  constexpr double kHalf = 0.5, kStill = 0.1;
   if (!evidence.curve) return true;
   const Readings& live = evidence.live;
-  const double seconds = evidence.curve->seconds() * kHalf;
-  if (evidence.curve->slope_from(kHalf) * seconds >= kStill * evidence.limit()) return true;
-  return live.back().bytes - value_at(live, seconds) >= kLateShare * (live.back().bytes - live.front().bytes);
+  const double seconds = evidence.curve->seconds() * kMost;
+  if (evidence.curve->slope_from(kMost) * seconds >= kMaterial * evidence.limit()) return true;
+  return live.back().bytes - value_at(live, seconds) >= kLarge * (live.back().bytes - live.front().bytes);
 }
 
 // A start-up that went to its working size and stayed there rises too, but not late.
 bool is_live_rising(const Evidence& evidence) {
-  constexpr double kFalling = 0.2, kMaterial = 0.1;
   if (evidence.live.empty()) return false;
   const LiveRise& rise = evidence.rise;
-  return rise.falling_pairs <= kFalling && rise.return_share <= LeakParameters{}.max_return_share &&
-         rise.late_share >= kLateShare && rise.gained >= kMaterial * evidence.limit() &&
-         is_quiet_half_explained(evidence);
+  return rise.falling_pairs <= kFallsOfRise && rise.return_share <= LeakParameters{}.max_return_share &&
+         rise.late_share >= kLarge && rise.gained >= kMaterial * evidence.limit() && is_quiet_half_explained(evidence);
 }
 
 // Nobody knows what came after the last collection, but a leak goes on: the memory then rises at half of the pace
 // until there, or more. What was loaded at the start and stays does not. Asked where that was long ago:
 // right behind a collection the memory stands still, as Go fills what was freed.
 bool goes_on(const Evidence& evidence) {
-  constexpr double kPace = 0.5;
   const Readings& live = evidence.live;
   if (!evidence.curve || live.size() < 2) return true;
   const MemoryCurve& curve = *evidence.curve;
   const double first = curve.part_at(live.front().seconds), last = curve.part_at(live.back().seconds);
   if (!(last > first) || !(last < 1)) return true;
   const double before = (curve.at(last) - curve.at(first)) / (last - first);
-  return (curve.at(1) - curve.at(last)) / (1 - last) >= kPace * before;
+  return (curve.at(1) - curve.at(last)) / (1 - last) >= kHalfPace * before;
 }
 
 // Of few collections each counts for more: a tenth of the time is long ago.
 bool few_go_on(const Evidence& evidence) {
-  constexpr double kOfTime = 0.1;
   const Readings& live = evidence.live;
-  return live.empty() || live.back().seconds < kOfTime * live.front().seconds || goes_on(evidence);
+  return live.empty() || live.back().seconds < kMaterial * live.front().seconds || goes_on(evidence);
 }
 
 std::optional<Finding> curve_rises(const Evidence& evidence) {
   const auto rise = evidence.curve ? steady_rise(*evidence.curve, is_go(evidence.incident)) : std::nullopt;
   if (!rise || !(evidence.limit() > 0)) return std::nullopt;
-  const double needed = is_go(evidence.incident) ? 0.5 : 0.25;
+  const double needed = is_go(evidence.incident) ? kMost : kLarge;
   if (rise->bytes < needed * evidence.limit() || never_collects(evidence)) return std::nullopt;
-  if (evidence.live.size() >= 3 && !is_live_rising(evidence)) return std::nullopt;
+  if (evidence.live.size() >= kReadingsOfRise && !is_live_rising(evidence)) return std::nullopt;
   if (!few_go_on(evidence)) return std::nullopt;
   return Finding{
       "leak",
-      0.5,
+      kEven,
       {fmt::format("memory that is never given back rose all the {:.0f} s, by {} in all, {}/s: {:.0f} % of the "
                    "limit; which code does it is not known",
                    evidence.curve->seconds(), bytes_text(rise->bytes), bytes_text(rise->per_second),
@@ -169,20 +159,18 @@ const TrendSite* main_grower(const IncidentTrend& trend) {
 }
 
 std::optional<Finding> few_collections(const Evidence& evidence, bool does_curve_rise) {
-  constexpr std::size_t kLeast = 3;
-  constexpr double kLatestQuiet = 2.0 / 3;  // a heap that doubles has been quiet for half of the time
   const Readings& live = evidence.live;
-  if (live.size() < kLeast || !is_live_rising(evidence) || observed_seconds(evidence) < kLeastSeconds) {
+  if (live.size() < kReadingsOfRise || !is_live_rising(evidence) || observed_seconds(evidence) < kSpikeSeconds) {
     return std::nullopt;
   }
-  if (live.back().seconds > kLatestQuiet * observed_seconds(evidence)) return std::nullopt;
+  if (live.back().seconds > kTooLongAgo * observed_seconds(evidence)) return std::nullopt;
   if (!few_go_on(evidence)) return std::nullopt;
   const auto& trend = evidence.incident.trend;
   const TrendSite* site = trend ? main_grower(*trend) : nullptr;
   const LiveRise& rise = evidence.rise;
-  const bool is_large = rise.gained >= 0.25 * evidence.limit();
-  Finding leak{"leak", is_large && (site != nullptr || does_curve_rise) ? 0.65 : 0.5};
-  if (is_large && rise.is_chance_small) leak.confidence = 0.75;
+  const bool is_large = rise.gained >= kLarge * evidence.limit();
+  Finding leak{"leak", is_large && (site != nullptr || does_curve_rise) ? kTwoSigns : kEven};
+  if (is_large && rise.is_chance_small) leak.confidence = kRareRise;
   leak.why.push_back(
       fmt::format("what {} collections in the last {:.0f} s left alive rose from {} to {}, {:.0f} % of their "
                   "pairs fell: {}",
@@ -197,21 +185,18 @@ std::optional<Finding> few_collections(const Evidence& evidence, bool does_curve
 // heap gained. Growth of the start or of the last seconds is no leak's. Where Go keeps its memory below a
 // limit of its own that does not grow, but what is live in it does.
 bool lasts(const Evidence& evidence) {
-  constexpr double kAllOfLive = 0.8, kMuchLive = 0.5;
-  constexpr std::size_t kLeast = 4;
   const LiveRise& rise = evidence.rise;
   if (came_at_once(evidence) || (is_long_uncollected(evidence) && !goes_on(evidence))) return false;
   // Of a long life the memory's readings are only the end.
   if (!evidence.curve || evidence.curve->seconds() < observed_seconds(evidence) / 2) return true;
   if (grows_for_long(evidence)) return true;
-  const bool is_collected = evidence.live.size() >= kLeast && !is_long_uncollected(evidence);
-  return is_collected && rise.steady_share >= kAllOfLive && rise.gained >= kMuchLive * evidence.limit();
+  const bool is_collected = evidence.live.size() >= kReadingsOfPace && !is_long_uncollected(evidence);
+  return is_collected && rise.steady_share >= kSteadiestGain && rise.gained >= kMost * evidence.limit();
 }
 
 }  // namespace
 
 std::optional<Finding> judge_leak(const Evidence& evidence) {
-  constexpr double kBeside = 0.35;
   const auto by_curve = curve_rises(evidence);
   std::optional<Finding> best;
   for (auto& leak : {detected(evidence), few_collections(evidence, by_curve.has_value()), by_curve}) {

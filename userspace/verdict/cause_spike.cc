@@ -5,14 +5,14 @@
 
 #include "base/text.h"
 #include "verdict/causes.h"
+#include "verdict/thresholds.h"
 
 namespace oomw {
 namespace {
 
-constexpr double kShare = 0.5;
-constexpr double kWindowSeconds = 10;
+using namespace threshold;
 
-// What was gained in the last kWindowSeconds, and from when on.
+// What was gained in the last kSpikeSeconds, and from when on.
 struct Rise {
   double lowest = 0;         // bytes
   double end = 0;            // bytes, at the kill
@@ -26,7 +26,7 @@ struct Rise {
 std::optional<Reading> young_victim(const Incident& incident) {
   if (incident.victims.size() != 1 || !incident.victims[0].started || !incident.victims[0].rss) return std::nullopt;
   const double age = seconds_before_kill(incident, *incident.victims[0].started);
-  if (age < 0 || age >= kWindowSeconds) return std::nullopt;
+  if (age < 0 || age >= kSpikeSeconds) return std::nullopt;
   const auto used = static_cast<double>(*incident.usage_bytes);
   return Reading{age, std::max(used - static_cast<double>(incident.victims[0].rss->anon_bytes), 0.0)};
 }
@@ -35,10 +35,10 @@ std::optional<Reading> young_victim(const Incident& incident) {
 // 10 s apart, and the first in the window may be the watermark of 50 %.
 Readings in_window(const Incident& incident, const Readings& readings) {
   Readings window;
-  if (!readings.empty() && readings.front().seconds >= kWindowSeconds)
-    window.push_back({kWindowSeconds, value_at(readings, kWindowSeconds)});
+  if (!readings.empty() && readings.front().seconds >= kSpikeSeconds)
+    window.push_back({kSpikeSeconds, value_at(readings, kSpikeSeconds)});
   for (const Reading& reading : readings) {
-    if (reading.seconds < kWindowSeconds) window.push_back(reading);
+    if (reading.seconds < kSpikeSeconds) window.push_back(reading);
   }
   if (const auto young = young_victim(incident)) window.push_back(*young);
   std::ranges::stable_sort(window, std::ranges::greater(), &Reading::seconds);
@@ -54,7 +54,6 @@ Readings of_this_life(const Incident& incident) {
 }
 
 std::optional<Rise> last_rise(const Incident& incident) {
-  constexpr double kStarted = 0.1, kLeastSeconds = 3;
   const Readings readings = of_this_life(incident);
   const Readings window = in_window(incident, readings);
   if (readings.empty() || window.empty()) return std::nullopt;
@@ -63,13 +62,13 @@ std::optional<Rise> last_rise(const Incident& incident) {
   rise.end = readings.back().bytes;
   rise.gained = rise.end - rise.lowest;
   for (const Reading& reading : window) {
-    if (reading.bytes <= rise.lowest + kStarted * rise.gained) rise.since = reading.seconds;
+    if (reading.bytes <= rise.lowest + kMaterial * rise.gained) rise.since = reading.seconds;
   }
   for (const Reading& reading : readings) {
     if (reading.seconds >= rise.since) rise.most_before = std::max(rise.most_before, reading.bytes);
   }
-  if (rise.since > 0 && readings.front().seconds - rise.since >= kLeastSeconds) {
-    rise.grew_before = median_pace(readings, rise.since) >= rise.gained / rise.since / 2;
+  if (rise.since > 0 && readings.front().seconds - rise.since >= kBeforeSpikeSeconds) {
+    rise.grew_before = median_pace(readings, rise.since) >= kHalfPace * rise.gained / rise.since;
   }
   return rise;
 }
@@ -84,21 +83,20 @@ std::string holder_text(const IncidentTrend& trend) {
 }  // namespace
 
 std::optional<Finding> judge_spike(const Evidence& evidence) {
-  constexpr double kNew = 0.25, kOrdinary = 0.45;
   const Incident& incident = evidence.incident;
   if (!incident.usage_bytes || !(evidence.limit() > 0)) return std::nullopt;
   const auto rise = last_rise(incident);
-  if (!rise || rise->gained < kShare * evidence.limit()) return std::nullopt;
-  Finding spike{"spike", 0.8};
+  if (!rise || rise->gained < kMost * evidence.limit()) return std::nullopt;
+  Finding spike{"spike", kMeasured};
   spike.why.push_back(fmt::format("memory rose from {} to {} in the last {:.3g} s: {:.0f} % of the limit",
                                   bytes_text(rise->lowest), bytes_text(rise->end), rise->since,
                                   rise->gained / evidence.limit() * 100));
   if (rise->grew_before) {
-    spike.confidence = kOrdinary;
+    spike.confidence = kDoubtful;
     spike.why.emplace_back("but it had grown at no less than half of that pace before");
   }
-  if (rise->end - rise->most_before < kNew * evidence.limit()) {
-    spike.confidence = kOrdinary;
+  if (rise->end - rise->most_before < kLarge * evidence.limit()) {
+    spike.confidence = kDoubtful;
     spike.why.push_back("but it had used " + bytes_text(rise->most_before) + " before, and come back");
   }
   const std::string holder = incident.trend ? holder_text(*incident.trend) : "";

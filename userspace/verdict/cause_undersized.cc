@@ -6,9 +6,12 @@
 
 #include "trends/leak_detector.h"
 #include "verdict/causes.h"
+#include "verdict/thresholds.h"
 
 namespace oomw {
 namespace {
+
+using namespace threshold;
 
 // The live heap from `seconds` before the kill on, with the collection before: the least and the most of it.
 struct LiveRange {
@@ -28,25 +31,20 @@ LiveRange live_since(const Readings& live, double seconds) {
   return range;
 }
 
-// A fifth: of 50 MiB sampled every 512 KiB a tenth is the standard deviation.
-bool is_flat(const LiveRange& range) { return range.readings > 0 && range.most - range.least <= 0.2 * range.most; }
+bool is_flat(const LiveRange& range) { return range.readings > 0 && range.most - range.least <= kFlat * range.most; }
 
 // It goes up and down, and has no trend: batches, requests that come and go.
 bool is_in_balance(const Readings& live) {
-  constexpr std::size_t kLeast = 5;
-  constexpr double kFalling = 0.3;  // half of all pairs in a heap without any trend, none in one that only grows
-  return live.size() >= kLeast && live_rise(live).falling_pairs >= kFalling;
+  return live.size() >= kReadingsOfBalance && live_rise(live).falling_pairs >= kFallsOfBalance;
 }
 
 // It has none in the second half of the time.
 bool is_late_in_balance(const Readings& live) {
-  constexpr std::size_t kLeast = 4;
-  constexpr double kFalling = 0.3;
   Readings late;
   for (const Reading& reading : live) {
     if (reading.seconds <= live.front().seconds / 2) late.push_back(reading);
   }
-  return late.size() >= kLeast && live_rise(late).falling_pairs >= kFalling;
+  return late.size() >= kReadingsOfPace && live_rise(late).falling_pairs >= kFallsOfBalance;
 }
 
 // Over the second half of what was seen of the heap.
@@ -61,25 +59,23 @@ std::string live_text(const LiveRange& live) {
 // It was loaded, and grew at less than half of that pace from its last collection on: that may be garbage, as no
 // collection was due yet, or became due while the memory ran out.
 bool is_slower_since_collection(const Evidence& evidence) {
-  constexpr double kPace = 0.5;
   if (!is_long_uncollected(evidence)) return false;
   const double last = evidence.curve->part_at(evidence.live.back().seconds);
-  return evidence.curve->slope_from(last) < kPace * evidence.curve->slope_between(0, last);
+  return evidence.curve->slope_from(last) < kHalfPace * evidence.curve->slope_between(0, last);
 }
 
 // Of a Go program the live heap says more of growth than the memory, which garbage moves.
 std::optional<Finding> flat_and_close(const Evidence& evidence) {
-  constexpr double kHalf = 0.5, kClose = 0.8, kNear = 0.7, kFlat = 0.1;
   if (!evidence.curve || !(evidence.limit() > 0)) return std::nullopt;
   const MemoryCurve& curve = *evidence.curve;
-  const double seconds = curve.seconds() * kHalf, median = curve.median_from(kHalf);
-  const bool stood_still = curve.slope_from(kHalf) * seconds < kFlat * evidence.limit();
+  const double seconds = curve.seconds() * kMost, median = curve.median_from(kMost);
+  const bool stood_still = curve.slope_from(kMost) * seconds < kMaterial * evidence.limit();
   const bool is_balanced = is_in_balance(evidence.live);
   const bool is_slower = is_slower_since_collection(evidence);
   const bool is_close = median >= kClose * evidence.limit() && (stood_still || is_balanced || is_slower);
   if (!is_close && !(median >= kNear * evidence.limit() && !grows_for_long(evidence))) return std::nullopt;
-  const bool is_long = seconds >= MemoryCurve::kShortestSeconds && is_close && (stood_still || is_balanced);
-  Finding undersized{"undersized", is_long ? 0.6 : 0.5};
+  const bool is_long = seconds >= kSpikeSeconds && is_close && (stood_still || is_balanced);
+  Finding undersized{"undersized", is_long ? kLikely : kEven};
   undersized.why.push_back(fmt::format(
       "for half of the last {:.0f} s or more it used at least {} = {:.0f} % of the limit{}", seconds,
       bytes_text(median), median / evidence.limit() * 100, stood_still ? ", and did not grow by a tenth of it" : ""));
@@ -90,9 +86,9 @@ std::optional<Finding> flat_and_close(const Evidence& evidence) {
                     evidence.live.back().seconds));
   }
   const LiveRange live = late_live(evidence);
-  const bool is_live_flat = live.readings >= 3 && is_flat(live);
+  const bool is_live_flat = live.readings >= kReadingsOfRise && is_flat(live);
   if (!is_live_flat && !is_balanced) return undersized;
-  if (stood_still) undersized.confidence += 0.1;
+  if (stood_still) undersized.confidence += kStoodStill;
   undersized.why.push_back(is_live_flat ? live_text(live)
                                         : live_text(live_since(evidence.live, evidence.live.front().seconds)) +
                                               " and has no trend");
@@ -118,17 +114,16 @@ std::optional<Peak> peak_that_came_back(const MemoryCurve& curve, double close, 
 // It comes and goes with the work, and at its busiest it takes about the limit. A leak is given back likewise where a
 // collector does that, but not all of it.
 std::optional<Finding> busiest_is_close(const Evidence& evidence) {
-  constexpr double kClose = 0.8, kBack = 0.15, kRising = 0.2, kMaterial = 0.1;
   if (!evidence.curve || !(evidence.limit() > 0)) return std::nullopt;
-  const auto peak = peak_that_came_back(*evidence.curve, kClose * evidence.limit(), kBack * evidence.limit());
+  const auto peak = peak_that_came_back(*evidence.curve, kClose * evidence.limit(), kGivenBack * evidence.limit());
   if (!peak) return std::nullopt;
   const LiveRise& rise = evidence.rise;
-  const bool is_rising = rise.falling_pairs <= kRising && rise.return_share <= LeakParameters{}.max_return_share &&
+  const bool is_rising = rise.falling_pairs <= kFallsOfRise && rise.return_share <= LeakParameters{}.max_return_share &&
                          rise.gained >= kMaterial * evidence.limit();
-  if (evidence.live.size() >= 3 && is_rising) return std::nullopt;
+  if (evidence.live.size() >= kReadingsOfRise && is_rising) return std::nullopt;
   return Finding{
       "undersized",
-      0.5,
+      kEven,
       {fmt::format("it had come to {} = {:.0f} % of the limit before, and back to {}: at its busiest it takes "
                    "about as much as the limit",
                    bytes_text(peak->bytes), peak->bytes / evidence.limit() * 100, bytes_text(peak->back_to))}};
@@ -136,14 +131,13 @@ std::optional<Finding> busiest_is_close(const Evidence& evidence) {
 
 // It died of what no collection had looked at. That may be garbage, and Go would have found out with a memory limit.
 std::optional<Finding> long_uncollected(const Evidence& evidence) {
-  constexpr double kConfidence = 0.45;
   const Readings& live = evidence.live;
   if (!is_long_uncollected(evidence)) return std::nullopt;
-  if (live.front().seconds < MemoryCurve::kShortestSeconds) return std::nullopt;
+  if (live.front().seconds < kSpikeSeconds) return std::nullopt;
   if (go_pace(evidence.incident).memory_limit_bytes.value_or(HUGE_VAL) < evidence.limit()) return std::nullopt;
   return Finding{
       "undersized",
-      kConfidence,
+      kDoubtful,
       {fmt::format("no collection was seen in the last {:.0f} of {:.0f} s ({}): what grew since may be garbage, "
                    "which a GOMEMLIMIT below the limit makes Go collect",
                    live.back().seconds, live.front().seconds, go_pace(evidence.incident).said)}};
@@ -152,7 +146,7 @@ std::optional<Finding> long_uncollected(const Evidence& evidence) {
 std::optional<Finding> uncollected(const Evidence& evidence) {
   if (!is_go(evidence.incident) || !never_collects(evidence)) return std::nullopt;
   return Finding{"undersized",
-                 0.7,
+                 kMeasuredApart,
                  {go_pace(evidence.incident).said +
                   ", and no GOMEMLIMIT below the container's limit: Go never collects, so it comes to any limit"}};
 }
@@ -173,15 +167,14 @@ std::string need_text(const Evidence& evidence, double need) {
 
 // A heap in balance that cannot grow to where Go would collect it.
 std::optional<Finding> no_room_to_collect(const Evidence& evidence) {
-  constexpr double kLeastSeconds = MemoryCurve::kShortestSeconds / 2;
   const auto need = go_need_bytes(evidence);
   const LiveRange live = late_live(evidence);
   if (!need || *need <= evidence.limit() || !(evidence.limit() > 0)) return std::nullopt;
   const bool is_steady = is_flat(live) || is_in_balance(evidence.live);
   if (!is_steady && !came_at_once(evidence) && !is_late_in_balance(evidence.live)) return std::nullopt;
-  if (evidence.live.front().seconds < kLeastSeconds) return std::nullopt;
+  if (evidence.live.front().seconds < kSpikeSeconds / 2) return std::nullopt;
   const bool was_collected = live.readings >= 2;
-  Finding undersized{"undersized", was_collected && is_steady ? 0.65 : 0.5};
+  Finding undersized{"undersized", was_collected && is_steady ? kTwoSigns : kEven};
   undersized.why.push_back(need_text(evidence, *need));
   undersized.why.push_back(was_collected
                                ? live_text(live)

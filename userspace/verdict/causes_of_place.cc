@@ -7,13 +7,13 @@
 #include "base/text.h"
 #include "incident/share_queries.h"
 #include "verdict/causes.h"
+#include "verdict/thresholds.h"
 
 namespace oomw {
 
 namespace {
 
-constexpr double kTmpfsShare = 0.5;
-constexpr double kOffHeapCoverage = 0.5;
+using namespace threshold;
 
 double share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -28,7 +28,7 @@ std::optional<std::uint64_t> charged(const Incident& incident) {
 bool heap_held_it_before(const Incident& incident) {
   const auto anon = static_cast<double>(victims_anon_bytes(incident).value_or(0));
   return incident.trend && std::ranges::any_of(incident.trend->points, [&](const IncidentTrend::Point& point) {
-           return static_cast<double>(point.held_bytes) >= kOffHeapCoverage * anon;
+           return static_cast<double>(point.held_bytes) >= kMost * anon;
          });
 }
 
@@ -46,18 +46,17 @@ double most_held(const Incident& incident, double at_end) {
 
 std::optional<Finding> judge_node(const Evidence& evidence) {
   if (evidence.incident.scope != "node") return std::nullopt;
-  return Finding{"node", 0.9, {"the kernel was out of memory node-wide; no limit of a cgroup was hit"}};
+  return Finding{"node", kFromKernel, {"the kernel was out of memory node-wide; no limit of a cgroup was hit"}};
 }
 
 // With four fifths of it the victim's container would have filled a limit of its own; its own cause is asked for then.
 std::optional<Finding> judge_pod(const Evidence& evidence) {
-  constexpr double kNearlyAll = 0.8, kConfidence = 0.9, kWithoutShares = 0.6;
   constexpr std::size_t kMostNamed = 4;
   const Incident& incident = evidence.incident;
   if (incident.scope != "pod") return std::nullopt;
   const auto held = victims_share(incident);
-  if (held && *held >= kNearlyAll) return std::nullopt;
-  Finding verdict{"pod_limit", held ? kConfidence : kWithoutShares};
+  if (held && *held >= kClose) return std::nullopt;
+  Finding verdict{"pod_limit", held ? kFromKernel : kLikely};
   verdict.why.push_back(fmt::format("the limit{} of the pod was filled by its containers together{}",
                                     incident.limit_bytes ? " of " + human_bytes(*incident.limit_bytes) : "",
                                     held ? ": " + shares_text(incident, kMostNamed) : ""));
@@ -71,7 +70,7 @@ std::optional<Finding> judge_pod(const Evidence& evidence) {
 std::optional<Finding> judge_ancestor(const Evidence& evidence) {
   const Incident& incident = evidence.incident;
   if (incident.scope != "ancestor") return std::nullopt;
-  Finding verdict{"ancestor_limit", 0.9};
+  Finding verdict{"ancestor_limit", kFromKernel};
   verdict.why.push_back(incident.limit_owner_cgroup_path.empty()
                             ? std::string("the limit that was hit belongs to a cgroup above the container")
                             : "the limit that was hit belongs to " + printable(incident.limit_owner_cgroup_path));
@@ -89,9 +88,9 @@ std::optional<Finding> judge_tmpfs(const Evidence& evidence) {
   const auto usage = charged(incident);
   if (!shmem || !usage) return std::nullopt;
   const double ratio = share(*shmem, *usage);
-  if (ratio < kTmpfsShare) return std::nullopt;
+  if (ratio < kMost) return std::nullopt;
   return Finding{"page_cache_or_tmpfs",
-                 0.8,
+                 kMeasured,
                  {fmt::format("tmpfs and shared memory hold {} = {:.0f} % of the usage of {}", human_bytes(*shmem),
                               ratio * 100, human_bytes(*usage))}};
 }
@@ -106,9 +105,9 @@ std::optional<Finding> judge_page_cache(const Evidence& evidence) {
   const auto anon = victims_anon_bytes(incident);
   if (!file || !usage || !anon || *anon > *usage || *file > *usage - *anon) return std::nullopt;
   const double ratio = share(*file, *usage);
-  if (ratio < kTmpfsShare) return std::nullopt;
+  if (ratio < kMost) return std::nullopt;
   return Finding{"page_cache_or_tmpfs",
-                 0.7,
+                 kMeasuredApart,
                  {fmt::format("page cache holds {} = {:.0f} % of the usage of {} and was not reclaimed: dirty, "
                               "locked, or of a file system in memory",
                               human_bytes(*file), ratio * 100, human_bytes(*usage))}};
@@ -117,10 +116,9 @@ std::optional<Finding> judge_page_cache(const Evidence& evidence) {
 // The kernel takes the largest, unless scores prefer another: where nobody scored lower than the victim, the others
 // were no larger, each for itself. Workers that are alike have no sibling to blame.
 bool are_others_alike(const Incident& incident, double victim_bytes, double others_bytes) {
-  constexpr double kAlike = 0.5;
   if (!incident.others || incident.victims.size() != 1 || !incident.victims.front().oom_score_adj) return false;
   if (incident.others->lowest_oom_score_adj < *incident.victims.front().oom_score_adj) return false;
-  return others_bytes >= kAlike * victim_bytes * static_cast<double>(incident.others->count);
+  return others_bytes >= kMost * victim_bytes * static_cast<double>(incident.others->count);
 }
 
 // The victims' anon is exact at the kill; memory.stat is at most seconds old (its note says). In a
@@ -134,7 +132,7 @@ std::optional<Finding> judge_sibling(const Evidence& evidence) {
     return std::nullopt;
   }
   return Finding{"sibling",
-                 0.6,
+                 kLikely,
                  {fmt::format("the victims held {} of the container's {} anonymous memory; the other "
                               "processes held more",
                               human_bytes(*victims), human_bytes(*total))}};
@@ -146,9 +144,9 @@ std::optional<Finding> judge_off_heap(const Evidence& evidence) {
   const IncidentCapture* best = best_capture(incident);
   if (!incident.coverage_ratio || best == nullptr || !best->complete || shows_last_collection(*best))
     return std::nullopt;
-  if (*incident.coverage_ratio >= kOffHeapCoverage || heap_held_it_before(incident)) return std::nullopt;
+  if (*incident.coverage_ratio >= kMost || heap_held_it_before(incident)) return std::nullopt;
   return Finding{"off_heap",
-                 0.7,
+                 kMeasuredApart,
                  {fmt::format("the Go heap explains {:.0f} % of the {} that the victims held: the rest is "
                               "goroutine stacks, memory mapped by cgo or mmap, or freed and not given back",
                               *incident.coverage_ratio * 100, human_bytes(victims_anon_bytes(incident).value_or(0)))}};
@@ -158,7 +156,6 @@ std::optional<Finding> judge_off_heap(const Evidence& evidence) {
 // collections themselves (Go's pacer counts stacks since 1.18, so there may be as much garbage as both): what a
 // collection would leave counts.
 std::optional<Finding> judge_beside_heap(const Evidence& evidence) {
-  constexpr double kMaterial = 0.25;
   const Incident& incident = evidence.incident;
   const IncidentCapture* best = best_capture(incident);
   if (best == nullptr || !best->complete || shows_last_collection(*best) || !best->inuse_bytes || !best->live_bytes ||
@@ -169,10 +166,10 @@ std::optional<Finding> judge_beside_heap(const Evidence& evidence) {
   const auto live = static_cast<double>(*best->live_bytes);
   const double since = std::max(static_cast<double>(*best->inuse_bytes) - live, 0.0);
   const double rest = anon - most_held(incident, static_cast<double>(*best->inuse_bytes));
-  if (rest <= live || rest + live <= since || rest < kMaterial * evidence.limit()) return std::nullopt;
+  if (rest <= live || rest + live <= since || rest < kLarge * evidence.limit()) return std::nullopt;
   return Finding{
       "off_heap",
-      0.55,
+      kBesideHeap,
       {fmt::format("of the {} that it held, {} lie beside the Go heap: stacks, memory mapped by cgo or mmap; a "
                    "collection would have left {} of the heap",
                    bytes_text(anon), bytes_text(rest), bytes_text(live))}};

@@ -6,21 +6,21 @@
 
 #include "trends/robust_slope.h"
 #include "verdict/readings.h"
+#include "verdict/thresholds.h"
 
 namespace oomw {
 
 std::optional<MemoryCurve> MemoryCurve::of(const Incident& incident) {
-  // More than the six watermarks that a climb of milliseconds leaves.
-  constexpr std::ptrdiff_t kLeastReadings = 8;
   const Readings readings = memory_readings(incident);
   if (readings.empty()) return std::nullopt;
   const double start = std::min(readings.front().seconds, start_of_holder(incident).value_or(HUGE_VAL));
   const auto is_in_it = [&](const Reading& reading) { return reading.seconds <= start; };
-  if (std::ranges::count_if(readings, is_in_it) < kLeastReadings) return std::nullopt;
+  if (std::ranges::count_if(readings, is_in_it) < static_cast<std::ptrdiff_t>(threshold::kReadingsOfCurve))
+    return std::nullopt;
   MemoryCurve curve;
   curve.end_ = readings.back().seconds;
   curve.seconds_ = start - curve.end_;
-  if (!(curve.seconds_ >= kShortestSeconds)) return std::nullopt;
+  if (!(curve.seconds_ >= threshold::kSpikeSeconds)) return std::nullopt;
   for (std::size_t i = 0; i <= kSteps; ++i) {
     curve.bytes_.push_back(
         value_at(readings, start - curve.seconds_ * static_cast<double>(i) / static_cast<double>(kSteps)));

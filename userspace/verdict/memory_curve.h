@@ -17,11 +17,8 @@ namespace oomw {
 class MemoryCurve {
  public:
   static constexpr std::size_t kSteps = 32;
-  // Below it a run has no shape that would be worth a word: what fills the limit in so short a time is a
-  // spike (see verdict.h).
-  static constexpr double kShortestSeconds = 10;
 
-  // nullopt: too short, or fewer than eight readings.
+  // nullopt: shorter than threshold::kSpikeSeconds, or too few readings.
   [[nodiscard]] static std::optional<MemoryCurve> of(const Incident& incident);
 
   [[nodiscard]] double seconds() const { return seconds_; }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "verdict/causes.h"
 #include "verdict/suggested_limit.h"
+#include "verdict/thresholds.h"
 
 namespace oomw {
 
@@ -29,8 +30,6 @@ constexpr std::array<Row, 11> kRows = {{{0, judge_node},
                                         {4, judge_spike},
                                         {4, judge_undersized},
                                         {4, judge_beside_heap}}};
-// Below it evidence is worth a mention beside another cause and no verdict of its own.
-constexpr double kLeastConfidence = 0.4;
 
 struct Candidate {
   int rank;
@@ -39,13 +38,12 @@ struct Candidate {
 
 // What came within 10 s, at twice the pace of before, is not what leaked until then, though that went on.
 void put_spike_before_leak(std::vector<Candidate>& all) {
-  constexpr double kSudden = 0.8, kLeakBeside = 0.75;
   const bool is_sudden = std::ranges::any_of(all, [](const Candidate& candidate) {
-    return candidate.finding.cause == "spike" && candidate.finding.confidence >= kSudden;
+    return candidate.finding.cause == "spike" && candidate.finding.confidence >= threshold::kMeasured;
   });
   for (Candidate& candidate : all) {
     if (!is_sudden || candidate.finding.cause != "leak") continue;
-    candidate.finding.confidence = std::min(candidate.finding.confidence, kLeakBeside);
+    candidate.finding.confidence = std::min(candidate.finding.confidence, threshold::kRareRise);
   }
 }
 
@@ -58,7 +56,7 @@ std::vector<Candidate> candidates_of(const Evidence& evidence) {
   return all;
 }
 
-// Of two that are as good, the first.
+// Ties go to the first.
 bool is_better(const Candidate& a, const Candidate& b) {
   return a.rank != b.rank ? a.rank < b.rank : a.finding.confidence > b.finding.confidence;
 }
@@ -88,7 +86,7 @@ std::optional<IncidentVerdict> judge_incident(const Incident& incident) {
   const Evidence evidence(incident);
   std::vector<Candidate> all = candidates_of(evidence);
   const auto best = std::ranges::min_element(all, is_better);
-  if (best == all.end() || best->finding.confidence < kLeastConfidence) return std::nullopt;
+  if (best == all.end() || best->finding.confidence < threshold::kNoVerdict) return std::nullopt;
   IncidentVerdict verdict{best->finding.cause, best->finding.confidence, best->finding.why};
   for (Candidate& other : all) {
     if (other.finding.cause != verdict.cause) verdict.also.push_back(std::move(other.finding));

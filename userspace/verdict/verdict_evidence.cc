@@ -7,19 +7,22 @@
 #include "base/text.h"
 #include "trends/robust_slope.h"
 #include "trends/series_shape.h"
+#include "verdict/thresholds.h"
 #include "verdict/verdict_evidence.h"
 
 namespace oomw {
+
+using namespace threshold;
+
 namespace {
 
 // The baseline leaves out the start-up of a process that lives long; of one that died young it would leave out
 // most of what is known, so it holds where it costs a fifth of the life at most.
 auto first_that_counts(const Incident& incident, const IncidentTrend& trend) {
-  constexpr double kStartUpShare = 0.2;
   const auto baseline = std::ranges::find(trend.points, true, &IncidentTrend::Point::is_baseline);
   if (baseline == trend.points.end()) return trend.points.begin();
   const double life = seconds_before_kill(incident, trend.points.front().time);
-  return seconds_before_kill(incident, baseline->time) < (1 - kStartUpShare) * life ? trend.points.begin() : baseline;
+  return seconds_before_kill(incident, baseline->time) < (1 - kBaselineCost) * life ? trend.points.begin() : baseline;
 }
 
 // Whole lists only; of those between which no collection published its counts the first, as
@@ -55,12 +58,10 @@ Readings live_of_captures(const Incident& incident) {
 // A start may allocate to the limit before anything is collected, and what is told live then is not what stays: where
 // all that follows the first reading rises from below it, it is of the start.
 Readings without_start(Readings live) {
-  constexpr std::size_t kLeast = 6;
-  constexpr double kReturns = 0.5, kSteady = 0.25;
-  if (live.size() < kLeast || live_rise(live).return_share <= kReturns) return live;
+  if (live.size() < kReadingsOfStart || live_rise(live).return_share <= kMost) return live;
   Readings rest(live.begin() + 1, live.end());
   const LiveRise rise = live_rise(rest);
-  return rise.is_chance_small && rise.return_share <= kSteady ? rest : live;
+  return rise.is_chance_small && rise.return_share <= kLarge ? rest : live;
 }
 
 }  // namespace
@@ -74,7 +75,7 @@ LiveRise live_rise(const Readings& live) {
     for (std::size_t j = i + 1; j < live.size(); ++j) falls += live[j].bytes <= live[i].bytes;
   }
   rise.falling_pairs = static_cast<double>(falls) / static_cast<double>(pairs);
-  const auto allowed = max_falls(live.size(), 0.05);
+  const auto allowed = max_falls(live.size(), kSmallChance);
   rise.is_chance_small = allowed && falls <= *allowed;
   std::vector<double> bytes;
   for (const Reading& reading : live) bytes.push_back(reading.bytes);
@@ -96,23 +97,19 @@ Evidence::Evidence(const Incident& of)
 // A quarter of the time, so that nobody's start is a leak: a service may load for as long as that, and where it is near
 // its limit for long the readings of its start are thinned out.
 bool grows_for_long(const Evidence& evidence) {
-  constexpr double kStart = 0.25, kShare = 0.25, kLevel = 0.1, kStays = 0.5;
   const MemoryCurve& curve = *evidence.curve;
   const bool is_live_known = !evidence.live.empty();  // of a Go heap, whose memory grows in steps
-  if (!is_live_known && curve.stay(kStart, kLevel * evidence.limit()) >= kStays) return false;
-  return curve.slope_from(kStart) * curve.seconds() * (1 - kStart) >= kShare * evidence.limit();
+  if (!is_live_known && curve.stay(kLoading, kMaterial * evidence.limit()) >= kMost) return false;
+  return curve.slope_from(kLoading) * curve.seconds() * (1 - kLoading) >= kLarge * evidence.limit();
 }
 
 bool came_at_once(const Evidence& evidence) {
-  constexpr std::size_t kLeast = 4;
-  constexpr double kSteady = 0.6;
-  return evidence.live.size() >= kLeast && evidence.rise.steady_share < kSteady;
+  return evidence.live.size() >= kReadingsOfPace && evidence.rise.steady_share < kSteadyGain;
 }
 
 bool is_long_uncollected(const Evidence& evidence) {
-  constexpr double kOfTime = 1.0 / 3;
   const Readings& live = evidence.live;
-  return !live.empty() && live.back().seconds >= kOfTime * live.front().seconds;
+  return !live.empty() && live.back().seconds >= kLongAgo * live.front().seconds;
 }
 
 bool is_go(const Incident& incident) { return incident.trend || best_capture(incident) != nullptr; }

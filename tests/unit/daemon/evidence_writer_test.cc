@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "store/incident_reader.h"
 #include "unit/base/temporary_directory.h"
 
 namespace oomw {
@@ -72,14 +73,13 @@ TEST_F(EvidenceWriterTest, an_amendment_replaces_in_place) {
   EXPECT_THAT(written_, ElementsAre("20231114T221320Z-0000000a", "20231114T221320Z-0000000a amended"));
   EXPECT_EQ(directories(), 1u);
   EXPECT_EQ(writer_->stats().incidents_written, 1u);
-  EXPECT_EQ(IncidentStore(data_dir_).find("20231114T221320Z-0000000a")->incident.victims.at(0).comm, "renamed");
+  EXPECT_EQ(IncidentReader(data_dir_).get("20231114T221320Z-0000000a")->incident.victims.at(0).comm, "renamed");
 }
 
 TEST_F(EvidenceWriterTest, what_retention_took_does_not_come_back_with_its_amendment) {
   writer_->write(incident("20231114T221320Z-0000000a"));
   run_until(1);
-  std::filesystem::remove_all(data_dir_ + "/incidents/" +
-                              IncidentStore(data_dir_).find("20231114T221320Z-0000000a")->directory);
+  std::filesystem::remove_all(IncidentReader(data_dir_).get("20231114T221320Z-0000000a")->directory);
   writer_->write(incident("20231114T221320Z-0000000a", "renamed"));
   run_until(2);
   EXPECT_EQ(directories(), 0u);

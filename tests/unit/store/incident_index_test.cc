@@ -47,10 +47,11 @@ TEST_F(IncidentIndexTest, refresh_when_first_finds_what_is_there) {
   EXPECT_EQ(index_.find("not an id"), "");
 }
 
-TEST_F(IncidentIndexTest, refresh_when_nothing_changed_walks_no_more) {
+TEST_F(IncidentIndexTest, refresh_when_nothing_changed_measures_nothing) {
   make(name_of(1));
+  make(name_of(2));
   for (int i = 0; i < 100; ++i) refresh();
-  EXPECT_EQ(index_.walks(), 1u);
+  EXPECT_EQ(index_.measured(), 2u);
 }
 
 TEST_F(IncidentIndexTest, refresh_when_a_person_deletes_moves_and_adds_sees_it) {
@@ -67,7 +68,7 @@ TEST_F(IncidentIndexTest, refresh_when_a_person_deletes_moves_and_adds_sees_it) 
   EXPECT_EQ(index_.find("20261121T030405Z-00000003"), name_of(3));
   EXPECT_EQ(index_.oldest()->name, "20251121T030405Z-a-b-c-00000004");
   EXPECT_EQ(index_.bytes(), 17u);
-  EXPECT_EQ(index_.walks(), 1u);
+  EXPECT_EQ(index_.measured(), 4u);
 }
 
 TEST_F(IncidentIndexTest, refresh_when_a_copy_is_under_way_counts_it_once_it_is_whole) {
@@ -77,12 +78,12 @@ TEST_F(IncidentIndexTest, refresh_when_a_copy_is_under_way_counts_it_once_it_is_
   EXPECT_EQ(index_.size(), 0u);
   EXPECT_EQ(index_.find("20261121T030405Z-00000001"), name_of(1)) << "it is amended, not written beside";
   make(name_of(1), 10);
-  index_.recount();
+  refresh();
   EXPECT_EQ(index_.size(), 1u);
   EXPECT_EQ(index_.bytes(), 10u);
 }
 
-TEST_F(IncidentIndexTest, refresh_when_the_directory_was_replaced_walks_the_new_one) {
+TEST_F(IncidentIndexTest, refresh_when_the_directory_was_replaced_knows_the_new_one) {
   make(name_of(1));
   refresh();
   fs::rename(root_, directory_.path() + "/old");
@@ -93,24 +94,16 @@ TEST_F(IncidentIndexTest, refresh_when_the_directory_was_replaced_walks_the_new_
   EXPECT_EQ(index_.find("20261121T030405Z-00000002"), name_of(2));
 }
 
-TEST_F(IncidentIndexTest, refresh_when_the_kernel_dropped_notices_walks) {
-  std::size_t queued = 0;
-  std::ifstream("/proc/sys/fs/inotify/max_queued_events") >> queued;
-  if (queued == 0 || queued > 20'000) GTEST_SKIP() << "inotify queues " << queued << " notices here";
-  make(name_of(1));
+TEST_F(IncidentIndexTest, refresh_when_sizes_are_forgotten_measures_them_anew) {
+  make(name_of(1), 10);
   refresh();
-  fs::remove_all(root_ + "/" + name_of(1));
-  // Alike ones in a row are one notice, so two names take turns.
-  for (std::size_t i = 0; i <= queued; ++i) {
-    const std::string name = root_ + (i % 2 == 0 ? "/x" : "/y");
-    std::ofstream{name};
-    fs::remove(name);
-  }
-  make(name_of(2));
+  std::ofstream(root_ + "/" + name_of(1) + "/notes.txt") << "12345";
   refresh();
-  EXPECT_EQ(index_.walks(), 2u);
+  EXPECT_EQ(index_.bytes(), 10u);
+  index_.forget();
+  refresh();
+  EXPECT_EQ(index_.bytes(), 15u);
   EXPECT_EQ(index_.size(), 1u);
-  EXPECT_EQ(index_.find("20261121T030405Z-00000002"), name_of(2));
 }
 
 TEST_F(IncidentIndexTest, refresh_when_there_is_no_directory_is_not_found) {
@@ -128,7 +121,7 @@ TEST_F(IncidentIndexTest, oldest_within_one_second_is_the_one_that_was_noted_ear
   EXPECT_EQ(index_.oldest()->name, name_of(2));
   index_.forget();
   refresh();
-  EXPECT_EQ(index_.oldest()->name, name_of(2)) << "a walk knows the names, not the times";
+  EXPECT_EQ(index_.oldest()->name, name_of(2)) << "a listing has the names, not the times";
   index_.erase(name_of(2));
   EXPECT_EQ(index_.oldest()->name, name_of(1));
 }

@@ -13,6 +13,7 @@
 
 #include "base/files.h"
 #include "store/directory_names.h"
+#include "store/incident_reader.h"
 #include "unit/base/temporary_directory.h"
 #include "unit/incident/sample_incident.h"
 
@@ -57,6 +58,7 @@ class IncidentStoreTest : public ::testing::Test {
 
   TemporaryDirectory directory_;
   IncidentStore store_{directory_.path() + "/data"};
+  IncidentReader reader_{directory_.path() + "/data"};
 };
 
 TEST_F(IncidentStoreTest, write_when_new_leaves_one_whole_directory) {
@@ -82,7 +84,7 @@ Incident hostile_group_kill() {
 TEST_F(IncidentStoreTest, a_group_kill_with_hostile_command_lines_is_listed_and_found) {
   const std::string path = write(hostile_group_kill());
   EXPECT_LE(fs::file_size(path + "/incident.json"), 4u << 20);
-  const auto listed = store_.list();
+  const auto listed = reader_.list();
   ASSERT_TRUE(listed.has_value());
   ASSERT_EQ(listed->size(), 1u);
   const Incident& back = listed->front().incident;
@@ -90,7 +92,7 @@ TEST_F(IncidentStoreTest, a_group_kill_with_hostile_command_lines_is_listed_and_
   EXPECT_EQ(back.victims.front().cmdline.size(), 4'096u) << "the chosen victim keeps its whole command line";
   EXPECT_LT(back.victims.back().cmdline.size(), 1'000u);
   EXPECT_THAT(back.notes, ::testing::Contains(::testing::HasSubstr("shortened")));
-  EXPECT_TRUE(store_.find(back.id).has_value());
+  EXPECT_TRUE(reader_.get(back.id).has_value());
 }
 
 TEST_F(IncidentStoreTest, one_that_an_earlier_version_wrote_without_a_bound_is_listed) {
@@ -98,7 +100,7 @@ TEST_F(IncidentStoreTest, one_that_an_earlier_version_wrote_without_a_bound_is_l
   const std::string json = to_json(hostile_group_kill());
   ASSERT_GT(json.size(), 6'000'000u);
   std::ofstream(path + "/incident.json") << json;
-  EXPECT_EQ(store_.list().value().size(), 1u);
+  EXPECT_EQ(reader_.list().value().size(), 1u);
 }
 
 TEST_F(IncidentStoreTest, write_is_private_to_the_owner) {
@@ -117,7 +119,7 @@ TEST_F(IncidentStoreTest, write_when_amended_keeps_files_and_adds_new_ones) {
   amended.captures.insert(amended.captures.begin(), sample_capture("watermark_70", 1500, 1, 1));
   EXPECT_EQ(write(amended), path);
   EXPECT_EQ(entries().size(), 1u);
-  const Incident back = store_.find("20261121T030405Z-00000001")->incident;
+  const Incident back = reader_.get("20261121T030405Z-00000001")->incident;
   EXPECT_EQ(back.container.name, "renamed");
   EXPECT_EQ(back.captures[0].file, "capture-03-http.pb.gz");
   EXPECT_EQ(back.captures[1].file, "capture-01-http.pb.gz");
@@ -131,7 +133,7 @@ TEST_F(IncidentStoreTest, write_when_a_profile_cannot_be_placed_notes_it) {
     return fail(ErrorCode::kNotFound, "spool pruned it");
   });
   ASSERT_TRUE(path.has_value());
-  const Incident back = store_.find("20261121")->incident;
+  const Incident back = reader_.get("20261121")->incident;
   EXPECT_EQ(back.captures[0].file, "");
   EXPECT_THAT(back.notes, ::testing::Contains(::testing::HasSubstr("spool pruned it")));
   EXPECT_FALSE(fs::exists(*path + "/capture-01-http.pb.gz"));
@@ -147,7 +149,7 @@ TEST_F(IncidentStoreTest, write_when_names_are_hostile_stays_inside) {
     const std::string path = write(incident);
     EXPECT_EQ(fs::path(path).parent_path(), store_.root());
   }
-  EXPECT_EQ(store_.list()->size(), 6u);
+  EXPECT_EQ(reader_.list()->size(), 6u);
   EXPECT_EQ(list_directory(directory_.path(), 10)->size(), 1u);
 }
 
@@ -158,7 +160,7 @@ TEST_F(IncidentStoreTest, write_when_a_dead_writer_left_its_temporary_replaces_i
   std::ofstream(leftover + "/incident.json") << "half";
   write(incident);
   EXPECT_EQ(entries().size(), 1u);
-  EXPECT_EQ(store_.list()->size(), 1u);
+  EXPECT_EQ(reader_.list()->size(), 1u);
 }
 
 TEST_F(IncidentStoreTest, write_when_the_disk_is_full_is_no_space_and_leaves_nothing) {
@@ -182,21 +184,21 @@ TEST_F(IncidentStoreTest, write_when_the_disk_is_full_is_no_space_and_leaves_not
   EXPECT_EQ(std::system(("umount " + mount).c_str()), 0);
 }
 
-TEST_F(IncidentStoreTest, write_and_prune_when_there_are_many_walk_over_them_once) {
+TEST_F(IncidentStoreTest, write_and_prune_when_there_are_many_measure_only_those_they_change) {
   for (unsigned i = 0; i < 50; ++i) {
     write(fresh_incident(i));
     write(fresh_incident(i));
     ASSERT_TRUE(store_.prune({.count = 10}, kKillTime).has_value());
   }
-  EXPECT_EQ(store_.list()->size(), 10u);
-  EXPECT_EQ(store_.walks(), 1u);
+  EXPECT_EQ(reader_.list()->size(), 10u);
+  EXPECT_LE(store_.measured(), 50u * 3);
 }
 
 TEST_F(IncidentStoreTest, write_when_a_person_deleted_it_writes_it_anew) {
   fs::remove_all(write(fresh_incident()));
   const std::string path = write(fresh_incident());
   EXPECT_TRUE(fs::exists(path + "/incident.json"));
-  EXPECT_EQ(store_.list()->size(), 1u);
+  EXPECT_EQ(reader_.list()->size(), 1u);
 }
 
 TEST_F(IncidentStoreTest, write_when_a_person_renamed_it_amends_it_there) {
@@ -204,7 +206,7 @@ TEST_F(IncidentStoreTest, write_when_a_person_renamed_it_amends_it_there) {
   const std::string renamed = store_.root() + "/20261121T030405Z-kept-for-later-00000001";
   fs::rename(path, renamed);
   EXPECT_EQ(write(fresh_incident()), renamed);
-  EXPECT_EQ(store_.list()->size(), 1u);
+  EXPECT_EQ(reader_.list()->size(), 1u);
 }
 
 TEST_F(IncidentStoreTest, write_when_the_data_dir_was_emptied_goes_on) {
@@ -212,7 +214,7 @@ TEST_F(IncidentStoreTest, write_when_the_data_dir_was_emptied_goes_on) {
   fs::remove_all(directory_.path() + "/data");
   write(fresh_incident(2));
   EXPECT_EQ(*store_.prune({}, kKillTime), 0u);
-  EXPECT_EQ(store_.list()->size(), 1u);
+  EXPECT_EQ(reader_.list()->size(), 1u);
 }
 
 TEST_F(IncidentStoreTest, list_when_others_put_things_there_skips_them) {
@@ -230,31 +232,49 @@ TEST_F(IncidentStoreTest, list_when_others_put_things_there_skips_them) {
   fs::create_directory_symlink(root + "/20261121T030405Z-shop-cart-7d9f-cart-00000002",
                                root + "/20261121T030405Z-a-b-c-0000000f");
   fs::create_directories(root + "/.tmp-20261121T030405Z-00000009-1");
-  const auto all = store_.list();
+  const auto all = reader_.list();
   ASSERT_TRUE(all.has_value());
   ASSERT_EQ(all->size(), 2u);
-  EXPECT_EQ((*all)[0].id, "20261120T030405Z-00000001");
-  EXPECT_EQ((*all)[1].id, "20261121T030405Z-00000002");
+  EXPECT_EQ((*all)[0].incident.id, "20261120T030405Z-00000001");
+  EXPECT_EQ((*all)[1].incident.id, "20261121T030405Z-00000002");
 }
 
-TEST_F(IncidentStoreTest, list_when_nothing_was_written_is_empty) { EXPECT_TRUE(store_.list()->empty()); }
+TEST_F(IncidentStoreTest, list_when_nothing_was_written_is_empty) { EXPECT_TRUE(reader_.list()->empty()); }
 
 TEST_F(IncidentStoreTest, find_when_the_prefix_is_unique_finds_it) {
   write(fresh_incident(0x0a));
   write(fresh_incident(0x0b));
-  EXPECT_EQ(store_.find("20261121T030405Z-0000000a")->id, "20261121T030405Z-0000000a");
-  EXPECT_EQ(store_.find("20261121T030405Z-shop-cart-7d9f-cart-0000000b")->id, "20261121T030405Z-0000000b");
-  EXPECT_EQ(store_.find("2026").error().code, ErrorCode::kInvalid);
-  EXPECT_EQ(store_.find("2027").error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(store_.find("../../etc").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(reader_.get("20261121T030405Z-0000000a")->incident.id, "20261121T030405Z-0000000a");
+  EXPECT_EQ(reader_.get("20261121T030405Z-shop-cart-7d9f-cart-0000000b")->incident.id, "20261121T030405Z-0000000b");
+  EXPECT_EQ(reader_.get("2026").error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(reader_.get("2027").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(reader_.get("../../etc").error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(IncidentStoreTest, get_when_a_directory_is_named_takes_it_wherever_it_lies) {
+  const std::string path = write(fresh_incident(0x0a)), copy = directory_.path() + "/copy";
+  fs::copy(path, copy);
+  EXPECT_EQ(reader_.get(path)->incident.id, "20261121T030405Z-0000000a");
+  EXPECT_EQ(reader_.get(copy)->directory, copy);
+  EXPECT_EQ(reader_.get(directory_.path()).error().code, ErrorCode::kNotFound) << "no incident.json in it";
+}
+
+TEST_F(IncidentStoreTest, list_when_filtered_by_time_has_those_alone) {
+  for (unsigned days = 0; days < 5; ++days) write(fresh_incident(days, days));
+  const WallTime second{kKillTime.ns - kKillTime.ns % 1'000'000'000};
+  const auto days_ago = [&](std::int64_t days) { return WallTime{second.ns - days * 86'400'000'000'000}; };
+  const auto found = reader_.list({days_ago(3), days_ago(1)});
+  ASSERT_EQ(found->size(), 3u);
+  EXPECT_EQ(found->front().incident.id, "20261118T030405Z-00000003");
+  EXPECT_EQ(reader_.list({days_ago(0), {}})->size(), 1u);
 }
 
 TEST_F(IncidentStoreTest, prune_when_beyond_count_drops_the_oldest) {
   for (unsigned i = 0; i < 5; ++i) write(fresh_incident(i, i));
   EXPECT_EQ(*store_.prune({.count = 2}, kKillTime), 3u);
-  const auto left = *store_.list();
+  const auto left = *reader_.list();
   ASSERT_EQ(left.size(), 2u);
-  EXPECT_EQ(left[1].id, "20261121T030405Z-00000000");
+  EXPECT_EQ(left[1].incident.id, "20261121T030405Z-00000000");
 }
 
 TEST_F(IncidentStoreTest, prune_when_another_process_wrote_them_drops_the_oldest) {
@@ -262,19 +282,19 @@ TEST_F(IncidentStoreTest, prune_when_another_process_wrote_them_drops_the_oldest
   IncidentStore restarted(directory_.path() + "/data");
   EXPECT_EQ(*restarted.prune({.count = 2}, kKillTime), 3u);
   EXPECT_EQ(*restarted.prune({.count = 2}, kKillTime), 0u);
-  EXPECT_EQ(store_.list()->size(), 2u);
+  EXPECT_EQ(reader_.list()->size(), 2u);
 }
 
 TEST_F(IncidentStoreTest, prune_when_a_person_deleted_and_added_some_counts_what_is_there) {
   for (unsigned i = 0; i < 4; ++i) write(fresh_incident(i, i));
   ASSERT_EQ(*store_.prune({.count = 10}, kKillTime), 0u);
-  fs::remove_all(*store_.find("20261119").map([&](const auto& s) { return store_.root() + "/" + s.directory; }));
+  fs::remove_all(reader_.get("20261119")->directory);
   const std::string added = store_.root() + "/20251121T030405Z-a-b-c-0000000a";
   fs::create_directories(added);
   std::ofstream(added + "/incident.json") << "{}";
   EXPECT_EQ(*store_.prune({.count = 3}, kKillTime), 1u);
   EXPECT_FALSE(fs::exists(added));
-  EXPECT_EQ(store_.list()->size(), 3u);
+  EXPECT_EQ(reader_.list()->size(), 3u);
 }
 
 TEST_F(IncidentStoreTest, prune_when_it_lost_its_json_leaves_it) {
@@ -302,19 +322,19 @@ TEST_F(IncidentStoreTest, prune_within_one_second_keeps_the_latest) {
   write(first);
   write(second);
   EXPECT_EQ(*store_.prune({.count = 1}, kKillTime), 1u);
-  EXPECT_EQ(store_.list()->front().id, second.id);
+  EXPECT_EQ(reader_.list()->front().incident.id, second.id);
 }
 
 TEST_F(IncidentStoreTest, prune_when_beyond_age_drops_the_old) {
   for (unsigned i = 0; i < 5; ++i) write(fresh_incident(i, i * 10));
   EXPECT_EQ(*store_.prune({.age = std::chrono::hours(24 * 15)}, kKillTime), 3u);
-  EXPECT_EQ(store_.list()->size(), 2u);
+  EXPECT_EQ(reader_.list()->size(), 2u);
 }
 
 TEST_F(IncidentStoreTest, prune_when_beyond_bytes_drops_the_oldest_but_never_the_newest) {
   for (unsigned i = 0; i < 3; ++i) write(fresh_incident(i, i));
   EXPECT_EQ(*store_.prune({.bytes = 1}, kKillTime), 2u);
-  EXPECT_EQ(store_.list()->size(), 1u);
+  EXPECT_EQ(reader_.list()->size(), 1u);
 }
 
 TEST_F(IncidentStoreTest, prune_when_others_put_things_there_leaves_them) {

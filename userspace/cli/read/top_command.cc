@@ -3,7 +3,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "cli/commands.h"
+#include "cli/read/read_commands.h"
 #include "pprof/codec.h"
 #include "pprof/top.h"
 

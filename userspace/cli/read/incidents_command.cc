@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "cli/commands.h"
-#include "cli/event_line.h"
+#include "cli/read/event_line.h"
+#include "cli/read/read_commands.h"
 #include "events/json_text.h"
-#include "store/incident_store.h"
+#include "store/incident_reader.h"
 
 namespace oomw::cli {
 namespace {
@@ -24,11 +24,10 @@ std::size_t good_captures(const Incident& incident) {
   return good;
 }
 
-void print_table(const std::vector<IncidentSummary>& incidents) {
+void print_table(const std::vector<StoredIncident>& incidents) {
   fmt::print("{:<26}{:<22}{:<40}{:<18}{:>10}{:>10}  {}\n", "ID", "TIME", "CONTAINER", "VICTIM", "LIMIT", "PROFILES",
              "COVERAGE");
-  for (const IncidentSummary& summary : incidents) {
-    const Incident& incident = summary.incident;
+  for (const auto& [directory, incident] : incidents) {
     const std::string victim = incident.victims.empty() ? "-" : printable(incident.victims.front().comm, 16);
     fmt::print("{:<26}{:<22}{:<40}{:<18}{:>10}{:>10}  {}\n", incident.id, to_rfc3339(incident.time).substr(0, 19) + "Z",
                name_of(incident.container, incident.cgroup_path), victim,
@@ -37,24 +36,24 @@ void print_table(const std::vector<IncidentSummary>& incidents) {
   }
 }
 
-void print_json(const std::vector<IncidentSummary>& incidents) {
-  for (const IncidentSummary& summary : incidents) {
-    nlohmann::json line = nlohmann::json::parse(to_json(summary.incident), nullptr, false);
-    line["directory"] = summary.directory;
+void print_json(const std::vector<StoredIncident>& incidents) {
+  for (const auto& [directory, incident] : incidents) {
+    nlohmann::json line = nlohmann::json::parse(to_json(incident), nullptr, false);
+    line["directory"] = directory.substr(directory.rfind('/') + 1);
     fmt::print("{}\n", to_json_text(line));
   }
 }
 
 }  // namespace
 
-int incidents_command(const CommandLine& line, const Config& config) {
-  const IncidentStore store(config.data_dir);
-  const Result<std::vector<IncidentSummary>> incidents = store.list();
+int incidents_command(const CommandLine& line, const std::string& data_dir) {
+  const IncidentReader reader(data_dir);
+  const Result<std::vector<StoredIncident>> incidents = reader.list();
   if (!incidents.has_value()) return report(incidents.error());
   if (line.json) {
     print_json(*incidents);
   } else if (incidents->empty()) {
-    fmt::print("no incidents in {}\n", store.root());
+    fmt::print("no incidents in {}\n", reader.root());
   } else {
     print_table(*incidents);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/event_line.h"
+#include "cli/read/event_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

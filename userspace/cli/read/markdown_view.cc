@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/markdown_view.h"
+#include "cli/read/markdown_view.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -252,8 +252,17 @@ std::string heading(std::string_view text, const TerminalView& view) {
   return title + "\n" + std::string(std::min(width_of(title), view.columns), '-') + "\n";
 }
 
+// "![What it shows](file)" as "What it shows: file".
+std::string picture(std::string_view line) {
+  const std::size_t middle = line.find("](");
+  if (middle == line.npos) return std::string(line) + "\n";
+  return std::string(line.substr(2, middle - 2)) + ": " +
+         std::string(line.substr(middle + 2, line.rfind(')') - middle - 2)) + "\n";
+}
+
 std::string line_text(std::string_view line, const TerminalView& view) {
   if (line.empty()) return "\n";
+  if (line.starts_with("![")) return picture(line);
   if (line.starts_with('#')) return heading(line, view);
   if (line.starts_with("    ")) return std::string(line) + "\n";
   return wrapped(line, view, line.starts_with("- ") ? 2 : 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/png_converter.h"
+#include "cli/read/png_converter.h"
 
 #include <fcntl.h>
 #include <spawn.h>

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "cli/commands.h"
-#include "cli/profile_source.h"
+#include "cli/read/profile_source.h"
+#include "cli/read/read_commands.h"
 #include "incident/component_group.h"
 #include "pprof/growth_text.h"
 
@@ -46,17 +46,17 @@ void print_json(const CommandLine& line, const IncidentEnds& ends, const pprof::
   fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-Result<IncidentEnds> load(const CommandLine& line, const Config& config) {
-  if (line.other_path.empty()) return load_ends(line.input_path, config);
-  ASSIGN_OR_RETURN(LoadedProfile before, load_profile(line.input_path, config));
-  ASSIGN_OR_RETURN(LoadedProfile after, load_profile(line.other_path, config));
+Result<IncidentEnds> load(const CommandLine& line, const std::string& data_dir) {
+  if (line.other_path.empty()) return load_ends(line.input_path, data_dir);
+  ASSIGN_OR_RETURN(LoadedProfile before, load_profile(line.input_path, data_dir));
+  ASSIGN_OR_RETURN(LoadedProfile after, load_profile(line.other_path, data_dir));
   return IncidentEnds{std::move(before), std::move(after)};
 }
 
 }  // namespace
 
-int diff_command(const CommandLine& line, const Config& config) {
-  const Result<IncidentEnds> ends = load(line, config);
+int diff_command(const CommandLine& line, const std::string& data_dir) {
+  const Result<IncidentEnds> ends = load(line, data_dir);
   if (!ends.has_value()) return report(ends.error());
   const Result<pprof::Growth> growth = growth_of(line, ends->first.profile, ends->best.profile);
   if (!growth.has_value()) return report(growth.error());

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "cli/commands.h"
+#include "cli/read/read_commands.h"
 
 namespace oomw::cli {
 

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/profile_source.h"
+#include "cli/read/profile_source.h"
 
 #include <filesystem>
 
 #include "base/files.h"
 #include "base/text.h"
-#include "incident/incident_size.h"
 #include "pprof/codec.h"
-#include "store/incident_store.h"
+#include "store/incident_reader.h"
 
 namespace oomw::cli {
 namespace {
 
 constexpr std::size_t kMaxProfileBytes = 256u << 20;
-
-struct FoundIncident {
-  std::string directory;
-  Incident incident;
-};
 
 Result<LoadedProfile> load_file(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string bytes, read_file(path, kMaxProfileBytes));
@@ -26,19 +20,7 @@ Result<LoadedProfile> load_file(const std::string& path) {
   return LoadedProfile{path, std::move(*profile)};
 }
 
-Result<FoundIncident> find_incident(const std::string& what, const Config& config) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(what, ignored)) {
-    ASSIGN_OR_RETURN(const std::string text, read_file(what + "/incident.json", kMaxReadIncidentBytes));
-    ASSIGN_OR_RETURN(Incident incident, incident_from_json(text));
-    return FoundIncident{what, std::move(incident)};
-  }
-  const IncidentStore store(config.data_dir);
-  ASSIGN_OR_RETURN(IncidentSummary found, store.find(what));
-  return FoundIncident{store.root() + "/" + found.directory, std::move(found.incident)};
-}
-
-Result<const IncidentCapture*> best_of(const FoundIncident& found) {
+Result<const IncidentCapture*> best_of(const StoredIncident& found) {
   const IncidentCapture* best = best_capture(found.incident);
   if (best != nullptr && !best->file.empty()) return best;
   return fail(ErrorCode::kNotFound, "incident " + printable(found.incident.id, 64) + " has no profile");
@@ -46,19 +28,19 @@ Result<const IncidentCapture*> best_of(const FoundIncident& found) {
 
 }  // namespace
 
-Result<LoadedProfile> load_profile(const std::string& what, const Config& config) {
+Result<LoadedProfile> load_profile(const std::string& what, const std::string& data_dir) {
   std::error_code ignored;
   const auto kind = std::filesystem::status(what, ignored).type();
   const bool is_file = kind != std::filesystem::file_type::not_found && kind != std::filesystem::file_type::directory;
   // What looks like a path is meant as one: "no such file" says more than "no such incident".
   if (is_file || (what.find(".pb") != std::string::npos)) return load_file(what);
-  ASSIGN_OR_RETURN(const FoundIncident found, find_incident(what, config));
+  ASSIGN_OR_RETURN(const StoredIncident found, IncidentReader(data_dir).get(what));
   ASSIGN_OR_RETURN(const IncidentCapture* best, best_of(found));
   return load_file(found.directory + "/" + best->file);
 }
 
-Result<IncidentEnds> load_ends(const std::string& incident, const Config& config) {
-  ASSIGN_OR_RETURN(const FoundIncident found, find_incident(incident, config));
+Result<IncidentEnds> load_ends(const std::string& incident, const std::string& data_dir) {
+  ASSIGN_OR_RETURN(const StoredIncident found, IncidentReader(data_dir).get(incident));
   ASSIGN_OR_RETURN(const IncidentCapture* best, best_of(found));
   const IncidentCapture* first = first_before(found.incident, *best);
   if (first == nullptr) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one file that includes CLI11 (4.8 s of compile time).
-#include "cli/command_line.h"
+#include "cli/read/command_line.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/markdown_view.h"
+#include "cli/read/markdown_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,6 +45,11 @@ TEST(MarkdownView, a_wide_cell_is_broken_so_that_the_table_fits) {
   const std::string text = plain("| a | b |\n|---|---|\n| " + std::string(90, 'x') + " | \u2588\u2588\u2588 |\n", 40);
   EXPECT_EQ(std::count(text.begin(), text.end(), 'x'), 90) << "nothing is lost";
   EXPECT_LE(widest_line(text), 40u);
+}
+
+TEST(MarkdownView, a_picture_is_named_with_its_file) {
+  EXPECT_EQ(plain("![Memory up to the kill](timeline.svg)\n"), "Memory up to the kill: timeline.svg\n");
+  EXPECT_EQ(plain("![half\n"), "![half\n");
 }
 
 TEST(MarkdownView, a_number_stays_with_its_unit) {

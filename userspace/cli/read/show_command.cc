@@ -2,18 +2,17 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
-#include "cli/commands.h"
-#include "cli/markdown_view.h"
-#include "store/incident_store.h"
+#include "cli/read/markdown_view.h"
+#include "cli/read/read_commands.h"
+#include "store/incident_reader.h"
 
 namespace oomw::cli {
 
-int show_command(const CommandLine& line, const Config& config) {
+int show_command(const CommandLine& line, const std::string& data_dir) {
   constexpr std::size_t kMaxBytes = 16u << 20;
-  const IncidentStore store(config.data_dir);
-  const Result<IncidentSummary> found = store.find(line.incident_id);
+  const Result<StoredIncident> found = IncidentReader(data_dir).get(line.incident_id);
   if (!found.has_value()) return report(found.error());
-  const std::string directory = store.root() + "/" + found->directory;
+  const std::string& directory = found->directory;
   const Result<std::string> text = read_file(directory + (line.json ? "/incident.json" : "/report.md"), kMaxBytes);
   if (!text.has_value()) return report(text.error());
   const TerminalView view = stdout_view();

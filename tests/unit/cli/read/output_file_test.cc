@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/output_file.h"
+#include "cli/read/output_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

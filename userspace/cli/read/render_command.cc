@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
-#include "cli/output_file.h"
-#include "cli/png_converter.h"
-#include "cli/profile_source.h"
+#include "cli/read/output_file.h"
+#include "cli/read/png_converter.h"
+#include "cli/read/profile_source.h"
+#include "cli/read/read_commands.h"
 #include "incident/component_group.h"
 #include "pprof/diff.h"
 #include "pprof/flame_graph.h"
@@ -21,10 +21,10 @@ struct Drawing {
 
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-Result<Drawing> load(const CommandLine& line, const Config& config) {
-  ASSIGN_OR_RETURN(LoadedProfile after, load_profile(line.input_path, config));
+Result<Drawing> load(const CommandLine& line, const std::string& data_dir) {
+  ASSIGN_OR_RETURN(LoadedProfile after, load_profile(line.input_path, data_dir));
   if (line.diff_base_path.empty()) return Drawing{after.name, "", std::move(after.profile)};
-  ASSIGN_OR_RETURN(const LoadedProfile before, load_profile(line.diff_base_path, config));
+  ASSIGN_OR_RETURN(const LoadedProfile before, load_profile(line.diff_base_path, data_dir));
   ASSIGN_OR_RETURN(pprof::Profile profile, pprof::diff(before.profile, after.profile));
   return Drawing{after.name, before.name, std::move(profile)};
 }
@@ -75,8 +75,8 @@ Result<> print_picture(const std::string& svg) {
 
 }  // namespace
 
-int render_command(const CommandLine& line, const Config& config) {
-  const Result<Drawing> drawing = load(line, config);
+int render_command(const CommandLine& line, const std::string& data_dir) {
+  const Result<Drawing> drawing = load(line, data_dir);
   if (!drawing.has_value()) return report(drawing.error());
   const Result<pprof::FlamePicture> picture = draw(line, *drawing);
   if (!picture.has_value()) return report(picture.error());

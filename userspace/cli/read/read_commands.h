@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands that read incidents and profiles, and need neither a daemon nor the kernel: this folder links neither
+// libcurl nor libbpf. One function per command, one file each. They print to stdout, problems to stderr as one line,
+// and return the exit code.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "cli/read/command_line.h"
+
+namespace oomw::cli {
+
+[[nodiscard]] int incidents_command(const CommandLine& line, const std::string& data_dir);
+[[nodiscard]] int show_command(const CommandLine& line, const std::string& data_dir);
+[[nodiscard]] int top_command(const CommandLine& line);
+[[nodiscard]] int diff_command(const CommandLine& line, const std::string& data_dir);
+[[nodiscard]] int render_command(const CommandLine& line, const std::string& data_dir);
+
+// "oomwitness: MESSAGE" on stderr; returns kFailed.
+int report(const Error& error);
+
+}  // namespace oomw::cli
