@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * sched_process_exec, sched_process_exit, cgroup_mkdir, cgroup_rmdir: who is there. User space
- * reads the rest of an identity from /proc while the process lives; after a kill it is gone.
+ * sched_process_exec, sched_process_exit, cgroup_mkdir, cgroup_rmdir: the processes and cgroups.
+ * User space reads the rest of an identity from /proc while the process lives; after a kill it is
+ * gone.
  *
  * Both run in the task itself and by the thousand in a shell script, a millisecond apart, when
- * nothing they touch is in a cache: so they tell what somebody reads and no more.
+ * nothing they touch is in a cache: so they send only fields that are used.
  */
 #include "core/emit.h"
 #include "core/go_targets.h"

@@ -79,7 +79,7 @@ static __always_inline int reclaim__end(unsigned long reclaimed_pages, struct me
 	return 0;
 }
 
-/* ctx is untyped on purpose: the second argument exists only where the facts say so. */
+/* ctx is untyped on purpose: the second argument exists only where the facts have it. */
 static __always_inline struct mem_cgroup *reclaim__end_memcg(__u64 *ctx)
 {
 	return cfg_facts.reclaim_end_has_memcg ? (struct mem_cgroup *)ctx[1] : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Layer 2: one bucket of a Go process's heap profile, from the process to a chunk. The slot's
- * cursor says which; two reads fetch it, what is stored leaves out what is zero or repeats.
+ * cursor is its address; two reads fetch it, and zeros and repetitions are not stored.
  */
 #pragma once
 

@@ -2,8 +2,8 @@
 /*
  * Layer 0: the few kernel fields that we read, declared by hand.
  *
- * Only names and types matter here: CO-RE replaces every offset and size at load by what the
- * running kernel's BTF says, so order and missing members are of no account and the build needs
+ * Only names and types matter here: CO-RE replaces every offset and size at load by those of
+ * the running kernel's BTF, so order and missing members do not matter and the build needs
  * no vmlinux.h. A field that differs between kernels gets a flavour (struct name___suffix: libbpf
  * drops the suffix when matching) and an accessor in compat.h that asks which one exists.
  */

@@ -135,7 +135,7 @@ void EventLoop::Impl::dispatch(std::uint64_t id, std::uint32_t events) {
   if (const auto again = watches.find(id); again != watches.end()) again->second.callback = std::move(callback);
 }
 
-// What the tasks post themselves waits for the next round: fds are not starved.
+// Tasks that these tasks post wait for the next round: fds are not starved.
 void EventLoop::Impl::run_posted() {
   reset_counter(wake.get());
   std::vector<Task> batch;

@@ -33,7 +33,7 @@ struct WorkerPool::Impl : std::enable_shared_from_this<WorkerPool::Impl> {
     bool is_given_up = false;
     bool has_ended = false;
   };
-  // What a thread is started with. It holds the pool's state: a thread that was given up outlives the pool.
+  // A thread's argument. It holds the pool's state: a thread that was given up outlives the pool.
   struct Start {
     std::shared_ptr<Impl> pool;
     Worker* worker;
@@ -53,7 +53,7 @@ struct WorkerPool::Impl : std::enable_shared_from_this<WorkerPool::Impl> {
   std::deque<std::function<void()>> queue;
   unsigned started = 0;  // numbers the threads' names
   std::uint64_t given_up = 0;
-  std::optional<Nanoseconds> patience;  // none: nobody is ever given up
+  std::optional<Nanoseconds> patience;  // none: no thread is ever given up
   bool stopping = false;
 
   static void* enter(void* argument) {
@@ -120,7 +120,7 @@ struct WorkerPool::Impl : std::enable_shared_from_this<WorkerPool::Impl> {
     }
   }
 
-  // At the end nobody is waited for, whether or not there is a spare to run what is queued.
+  // At the end no hanging thread is waited for, whether or not there is a spare to run the queued tasks.
   void give_up_all_locked(MonotonicTime now) {
     for (Worker& worker : workers) {
       if (hangs_locked(worker, now)) give_up_locked(worker);

@@ -146,18 +146,15 @@ std::string static_uid_in(const json& annotations) {
 }
 
 // A pod's settings for us come before its containers: a pod of many containers can still opt out of captures.
-void read_settings(const json& annotations, Budget& budget, PodSeen& pod) {
-  for (const char* key : {"oomwitness.io/capture", "oomwitness.io/pprof-port"}) {
-    std::string text = text_in(annotations, key, kMaxSetting);
-    if (!text.empty() && budget.take(entry_bytes(key, text))) pod.annotations.emplace(key, std::move(text));
-  }
-}
-
+constexpr std::array<const char*, 2> kSettings = {"oomwitness.io/capture", "oomwitness.io/pprof-port"};
 // Labels that show the workload behind a ReplicaSet (model/workload.h) are kept where others are cut.
-void read_workload_labels(const json& labels, Budget& budget, PodSeen& pod) {
-  for (const char* key : {"pod-template-hash", "rollouts-pod-template-hash"}) {
-    std::string text = text_in(labels, key, kMaxLabel);
-    if (!text.empty() && budget.take(entry_bytes(key, text))) pod.labels.emplace(key, std::move(text));
+constexpr std::array<const char*, 2> kWorkloadLabels = {"pod-template-hash", "rollouts-pod-template-hash"};
+
+void read_first(const json& object, const std::array<const char*, 2>& keys, std::size_t max_value, Budget& budget,
+                std::map<std::string, std::string>& texts) {
+  for (const char* key : keys) {
+    std::string text = text_in(object, key, max_value);
+    if (!text.empty() && budget.take(entry_bytes(key, text))) texts.emplace(key, std::move(text));
   }
 }
 
@@ -257,8 +254,8 @@ Result<PodSeen> pod_of(const json& object) {
   pod.node = text_in(object_in(object, "spec"), "nodeName", kMaxName);
   read_owner(metadata, pod);
   Budget budget(pod);
-  read_settings(annotations, budget, pod);
-  read_workload_labels(object_in(metadata, "labels"), budget, pod);
+  read_first(annotations, kSettings, kMaxSetting, budget, pod.annotations);
+  read_first(object_in(metadata, "labels"), kWorkloadLabels, kMaxLabel, budget, pod.labels);
   read_containers(object, budget, pod);
   read_texts(annotations, kOurAnnotations, kMaxAnnotation, budget, pod.annotations);
   read_texts(object_in(metadata, "labels"), "", kMaxLabel, budget, pod.labels);
@@ -266,12 +263,10 @@ Result<PodSeen> pod_of(const json& object) {
 }
 
 std::optional<WatchKind> watch_kind(const std::string& type) {
-  if (type == "ADDED") return WatchKind::kAdded;
-  if (type == "MODIFIED") return WatchKind::kModified;
-  if (type == "DELETED") return WatchKind::kDeleted;
-  if (type == "BOOKMARK") return WatchKind::kBookmark;
-  if (type == "ERROR") return WatchKind::kError;
-  return std::nullopt;
+  // In the order of WatchKind.
+  constexpr std::array<std::string_view, 5> kNames = {"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"};
+  const auto found = std::ranges::find(kNames, type);
+  return found == kNames.end() ? std::nullopt : std::optional(static_cast<WatchKind>(found - kNames.begin()));
 }
 
 }  // namespace

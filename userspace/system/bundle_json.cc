@@ -67,10 +67,9 @@ void take_containerd_key(const std::string& key, const std::string& value, Found
 
 // CRI-O keeps the labels as one annotation, itself JSON.
 void take_nested_labels(const std::string& json, ContainerIdentity& identity) {
-  (void)for_each_json_string(json, {[&](const JsonPath& path, const std::string& value) {
-                                      if (path.size() == 1) add_label(identity, path[0], value);
-                                    },
-                                    {}});
+  (void)for_each_json_string(json, [&](const JsonPath& path, const std::string& value) {
+    if (path.size() == 1) add_label(identity, path[0], value);
+  });
 }
 
 void take_crio_key(const std::string& key, const std::string& value, Found& found, ContainerIdentity& identity) {
@@ -86,10 +85,9 @@ void take_crio_key(const std::string& key, const std::string& value, Found& foun
 
 // The image's name as the user gave it is in the entry's "metadata", itself JSON.
 void take_storage_metadata(const std::string& json, Found& found) {
-  (void)for_each_json_string(json, {[&](const JsonPath& path, const std::string& value) {
-                                      if (path.size() == 1 && path[0] == "image-name") fill(found.image, value);
-                                    },
-                                    {}});
+  (void)for_each_json_string(json, [&](const JsonPath& path, const std::string& value) {
+    if (path.size() == 1 && path[0] == "image-name") fill(found.image, value);
+  });
 }
 
 }  // namespace
@@ -97,13 +95,12 @@ void take_storage_metadata(const std::string& json, Found& found) {
 Result<> apply_oci_config(std::string_view json, ContainerIdentity& identity) {
   Found found;
   ContainerIdentity draft = identity;
-  RETURN_IF_ERROR(for_each_json_string(json, {[&](const JsonPath& path, const std::string& value) {
-                                                if (path.size() != 2 || path[0] != "annotations") return;
-                                                take_kubelet_key(path[1], value, found);
-                                                take_containerd_key(path[1], value, found);
-                                                take_crio_key(path[1], value, found, draft);
-                                              },
-                                              {}}));
+  RETURN_IF_ERROR(for_each_json_string(json, [&](const JsonPath& path, const std::string& value) {
+    if (path.size() != 2 || path[0] != "annotations") return;
+    take_kubelet_key(path[1], value, found);
+    take_containerd_key(path[1], value, found);
+    take_crio_key(path[1], value, found, draft);
+  }));
   std::move(found).merge_into(draft);
   identity = std::move(draft);
   return {};
@@ -120,7 +117,7 @@ Result<> apply_docker_config(std::string_view json, ContainerIdentity& identity)
     take_kubelet_key(path[2], value, found);
     add_label(draft, path[2], value);
   };
-  RETURN_IF_ERROR(for_each_json_string(json, {take, {}}));
+  RETURN_IF_ERROR(for_each_json_string(json, take));
   found.runtime = "docker";
   std::move(found).merge_into(draft);
   identity = std::move(draft);
@@ -147,7 +144,7 @@ Result<> apply_storage_list(std::string_view json, ContainerIdentity& identity) 
     current = {};
     current_id.clear();
   };
-  RETURN_IF_ERROR(for_each_json_string(json, {take, end}));
+  RETURN_IF_ERROR(for_each_json_string(json, take, end));
   if (!is_found) return fail(ErrorCode::kNotFound, "the container is not in its storage's list");
   return {};
 }

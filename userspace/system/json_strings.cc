@@ -13,7 +13,8 @@ using Json = nlohmann::json;
 // the parse.
 class StringSax final : public nlohmann::json_sax<Json> {
  public:
-  explicit StringSax(const JsonStringHandlers& handlers) : handlers_(handlers) {}
+  StringSax(const OnJsonString& on_string, const OnJsonObjectEnd& on_object_end)
+      : on_string_(on_string), on_object_end_(on_object_end) {}
 
   bool null() override { return true; }
   bool boolean(bool /*value*/) override { return true; }
@@ -22,7 +23,7 @@ class StringSax final : public nlohmann::json_sax<Json> {
   bool number_float(number_float_t /*value*/, const string_t& /*text*/) override { return true; }
   bool binary(binary_t& /*value*/) override { return true; }
   bool string(string_t& value) override {
-    handlers_.on_string(path_, value);
+    on_string_(path_, value);
     return true;
   }
   bool start_object(std::size_t /*size*/) override { return enter(""); }
@@ -32,7 +33,7 @@ class StringSax final : public nlohmann::json_sax<Json> {
   }
   bool end_object() override {
     path_.pop_back();
-    if (handlers_.on_object_end) handlers_.on_object_end(path_);
+    if (on_object_end_) on_object_end_(path_);
     return true;
   }
   bool start_array(std::size_t /*size*/) override { return enter("#"); }
@@ -58,7 +59,8 @@ class StringSax final : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  const JsonStringHandlers& handlers_;
+  const OnJsonString& on_string_;
+  const OnJsonObjectEnd& on_object_end_;
   JsonPath path_;
   std::string error_ = "malformed JSON";
 };
@@ -66,8 +68,9 @@ class StringSax final : public nlohmann::json_sax<Json> {
 }  // namespace
 
 // The library reports by sax.parse_error(), yet an allocation or a number may still throw.
-Result<> for_each_json_string(std::string_view json, const JsonStringHandlers& handlers) {
-  StringSax sax(handlers);
+Result<> for_each_json_string(std::string_view json, const OnJsonString& on_string,
+                              const OnJsonObjectEnd& on_object_end) {
+  StringSax sax(on_string, on_object_end);
   try {
     if (Json::sax_parse(json, &sax)) return {};
   } catch (const std::exception& thrown) {

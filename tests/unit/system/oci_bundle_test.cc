@@ -206,7 +206,7 @@ TEST(ApplyStorageList, entry_of_another_id_is_not_ours) {
 }
 
 TEST(JsonStrings, deep_nesting_is_refused) {
-  const JsonStringHandlers nothing{[](const JsonPath&, const std::string&) {}, {}};
+  const OnJsonString nothing = [](const JsonPath&, const std::string&) {};
   EXPECT_FALSE(for_each_json_string(std::string(1u << 20, '['), nothing).has_value());
   EXPECT_TRUE(for_each_json_string(std::string(kMaxJsonDepth, '[') + std::string(kMaxJsonDepth, ']'), nothing));
   const std::string over(kMaxJsonDepth + 1, '[');
@@ -214,7 +214,7 @@ TEST(JsonStrings, deep_nesting_is_refused) {
 }
 
 TEST(JsonStrings, garbage_is_invalid) {
-  const JsonStringHandlers nothing{[](const JsonPath&, const std::string&) {}, {}};
+  const OnJsonString nothing = [](const JsonPath&, const std::string&) {};
   for (const char* json : {"", "{", "nul", "{\"a\":1e999999}", "\"\xff\"", "{}{}"}) {
     const auto result = for_each_json_string(json, nothing);
     ASSERT_FALSE(result.has_value()) << json;
