@@ -1,26 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "captures/http_fetch.h"
 
-#include <curl/curl.h>
+#include <utility>
 
-#include <algorithm>
-#include <memory>
-#include <mutex>
-
+#include "base/bounded_curl.h"
 #include "base/text.h"
 
 namespace oomw {
 namespace {
-
-struct CleanupEasy {
-  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
-};
-using EasyHandle = std::unique_ptr<CURL, CleanupEasy>;
-
-void init_curl_once() {
-  static std::once_flag once;
-  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_NOTHING); });  // plain HTTP: no TLS to set up
-}
 
 // What the callbacks share with fetch(); lives on its stack.
 struct Transfer {
@@ -62,20 +49,6 @@ int on_connected(void* context, char*, char*, int, int) {
   const auto& transfer = *static_cast<const Transfer*>(context);
   if (!transfer.request.before_request || transfer.request.before_request()) return CURL_PREREQFUNC_OK;
   return CURL_PREREQFUNC_ABORT;
-}
-
-void set_limits(CURL* handle, const FetchRequest& request) {
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(request.timeout).count();
-  curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, std::max<long>(ms, 1));
-  curl_easy_setopt(handle, CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(request.max_body_bytes));
-  curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);  // SIGALRM has no place in a threaded daemon
-  curl_easy_setopt(handle, CURLOPT_PROXY, "");     // whatever the environment says
-  curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http");
-  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  curl_easy_setopt(handle, CURLOPT_HTTP09_ALLOWED, 0L);
-  curl_easy_setopt(handle, CURLOPT_FORBID_REUSE, 1L);
-  curl_easy_setopt(handle, CURLOPT_USERAGENT, "oomwitness");
 }
 
 void set_callbacks(CURL* handle, Transfer& transfer) {
@@ -130,14 +103,14 @@ std::string url_of(const std::string& address, std::uint16_t port, const std::st
 }
 
 FetchResult fetch(const FetchRequest& request, const NetworkNamespace& ns) {
-  init_curl_once();
-  const EasyHandle handle(curl_easy_init());
+  const CurlHandle handle = make_bounded_curl("http", request.timeout);
   if (!handle) return {FetchStatus::kInternal, "curl does not start", ""};
   Transfer transfer{request, ns, {}, 0, false, {}};
   char error[CURL_ERROR_SIZE] = "";
   curl_easy_setopt(handle.get(), CURLOPT_ERRORBUFFER, error);
   curl_easy_setopt(handle.get(), CURLOPT_URL, url_of(request.address, request.port, request.path).c_str());
-  set_limits(handle.get(), request);
+  curl_easy_setopt(handle.get(), CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(request.max_body_bytes));
+  curl_easy_setopt(handle.get(), CURLOPT_FORBID_REUSE, 1L);
   set_callbacks(handle.get(), transfer);
   const CURLcode code = curl_easy_perform(handle.get());
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/api_request.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <cctype>
 
+#include "base/bounded_curl.h"
 #include "base/text.h"
 #include "kubernetes/pod_decoder.h"
 
@@ -20,9 +19,6 @@ constexpr long kKeepAliveIntervalSeconds = 10;
 // curl keeps a parsed CA for a day; the cluster's may be exchanged in place.
 constexpr long kCaCacheSeconds = 60;
 
-struct FreeEasy {
-  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
-};
 struct FreeList {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
@@ -80,7 +76,7 @@ bool has_name(std::string_view header, std::string_view name) {
 
 struct ApiRequest::Impl {
   ApiCall call;
-  std::unique_ptr<CURL, FreeEasy> easy;
+  CurlHandle easy;
   Headers headers;
   char error[CURL_ERROR_SIZE] = "";
   std::string error_body;
@@ -119,13 +115,11 @@ void ApiRequest::Impl::set_up(const ApiTarget& target, const std::string& token)
   curl_easy_setopt(easy.get(), CURLOPT_WRITEDATA, this);
   curl_easy_setopt(easy.get(), CURLOPT_HEADERFUNCTION, on_header);
   curl_easy_setopt(easy.get(), CURLOPT_HEADERDATA, this);
-  curl_easy_setopt(easy.get(), CURLOPT_USERAGENT, "oomwitness");
   set_tls(target);
   set_limits();
 }
 
 void ApiRequest::Impl::set_tls(const ApiTarget& target) {
-  curl_easy_setopt(easy.get(), CURLOPT_PROTOCOLS_STR, "https");
   curl_easy_setopt(easy.get(), CURLOPT_SSL_VERIFYPEER, 1L);
   curl_easy_setopt(easy.get(), CURLOPT_SSL_VERIFYHOST, 2L);
   curl_easy_setopt(easy.get(), CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
@@ -137,7 +131,6 @@ void ApiRequest::Impl::set_tls(const ApiTarget& target) {
 void ApiRequest::Impl::set_limits() {
   const auto seconds = [](Nanoseconds d) { return std::chrono::ceil<std::chrono::seconds>(d).count(); };
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(call.timeout).count();
-  curl_easy_setopt(easy.get(), CURLOPT_TIMEOUT_MS, static_cast<long>(ms));
   curl_easy_setopt(easy.get(), CURLOPT_CONNECTTIMEOUT_MS, std::min<long>(kConnectTimeoutMs, ms));
   if (call.silence != Nanoseconds(0)) {
     curl_easy_setopt(easy.get(), CURLOPT_LOW_SPEED_LIMIT, 1L);
@@ -146,11 +139,6 @@ void ApiRequest::Impl::set_limits() {
   curl_easy_setopt(easy.get(), CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(easy.get(), CURLOPT_TCP_KEEPIDLE, kKeepAliveIdleSeconds);
   curl_easy_setopt(easy.get(), CURLOPT_TCP_KEEPINTVL, kKeepAliveIntervalSeconds);
-  curl_easy_setopt(easy.get(), CURLOPT_NOSIGNAL, 1L);  // SIGALRM has no place in a threaded daemon
-  curl_easy_setopt(easy.get(), CURLOPT_PROXY, "");     // also where the environment names one
-  curl_easy_setopt(easy.get(), CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(easy.get(), CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  curl_easy_setopt(easy.get(), CURLOPT_HTTP09_ALLOWED, 0L);
 }
 
 long ApiRequest::Impl::status() const {
@@ -189,7 +177,7 @@ void ApiRequest::Impl::take_header(std::string_view header) {
 ApiRequest::ApiRequest(const ApiTarget& target, const std::string& token, ApiCall call)
     : impl_(std::make_unique<Impl>()) {
   impl_->call = std::move(call);
-  impl_->easy.reset(curl_easy_init());
+  impl_->easy = make_bounded_curl("https", impl_->call.timeout);
   OOMW_CHECK(impl_->easy != nullptr);
   impl_->set_up(target, token);
 }

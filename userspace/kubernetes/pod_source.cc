@@ -365,7 +365,6 @@ PodSourceStats PodSource::stats() const {
 }
 
 Result<std::string> check_api(const ApiTarget& target, Nanoseconds timeout, const Clock& clock) {
-  curl_global_init(CURL_GLOBAL_NOTHING);
   TokenFile token(target.token_file);
   ASSIGN_OR_RETURN(const std::string bearer, token.get(clock.now()));
   ListSplitter list;
