@@ -11,7 +11,7 @@ import time
 
 from bench_support import Bars, Site, arguments, print_conditions, table, tools
 
-LOOKER = "oomw-look"
+INSPECTOR = "oomw-inspect"
 NEW_FILE_BAR_MS, FURTHER_BAR_MS = 5, 0.2
 
 
@@ -29,13 +29,13 @@ def looker_ns(pid):
     total, found = 0, False
     for thread in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{thread}/comm") as f:
-            if not f.read().startswith(LOOKER):
+            if not f.read().startswith(INSPECTOR):
                 continue
         found = True
         with open(f"/proc/{pid}/task/{thread}/schedstat") as f:
             total += int(f.read().split()[0])
     if not found:
-        raise AssertionError(f"the daemon has no thread called {LOOKER}")
+        raise AssertionError(f"the daemon has no thread called {INSPECTOR}")
     return total
 
 

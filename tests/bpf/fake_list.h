@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/result.h"
-#include "kernel/go_heap.h"
+#include "kernel/heap_walks.h"
 
 namespace oomw::test {
 
@@ -48,7 +48,7 @@ class FakeList {
   static std::uint64_t& next_of(std::uint64_t bucket) { return word(bucket, 1); }
 
   [[nodiscard]] std::uint64_t& head() { return *head_; }
-  [[nodiscard]] GoHeapAddresses addresses() const {
+  [[nodiscard]] HeapAddresses addresses() const {
     return {
         .buckets = reinterpret_cast<std::uint64_t>(head_), .rate = 0, .cycle = 0, .text = 0x400000, .record_words = 16};
   }

@@ -111,7 +111,7 @@ TEST_P(GoHeapTest, victim_that_outgrows_its_own_limit_is_walked_whole) {
     std::int64_t held = 0;
     for (const auto& bucket : dead.buckets) {
       auto sampled = in_use(bucket.held_now());
-      held += go::unsample(sampled, static_cast<std::int64_t>(walk.rate)).bytes;
+      held += unsample(sampled, static_cast<std::int64_t>(walk.rate)).bytes;
     }
     EXPECT_GT(held, static_cast<std::int64_t>(mebibytes(96)) / 2);
     EXPECT_EQ(heap().take_chunks(walk, [](auto) {}).error().code, ErrorCode::kNotFound) << "taken already";

@@ -389,7 +389,7 @@ TEST_F(HostileHeapTest, more_processes_than_entries_are_refused_and_counted) {
   KernelConfig config = HostileHeapTest::config();
   config.max_go_processes = 2;
   OOMW_LOAD_OR_SKIP(config, "heap_at_kill");
-  GoHeapAddresses somewhere{.buckets = 4096};
+  HeapAddresses somewhere{.buckets = 4096};
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(heap().watch({(1 << 22) + i, 1}, somewhere).has_value());
   EXPECT_EQ(heap().watch({(1 << 22) + 2, 1}, somewhere).error().code, ErrorCode::kLimit);
   EXPECT_EQ(lost(LostStage::kGoTargets), 1u);
@@ -401,7 +401,7 @@ TEST_F(HostileHeapTest, forced_to_none_there_is_no_go_heap) {
   KernelConfig config = HostileHeapTest::config();
   config.forced["heap_at_kill"] = Rung::kNone;
   OOMW_LOAD_OR_SKIP(config, "oom_kill");
-  EXPECT_EQ(source_->go_heap(), nullptr);
+  EXPECT_EQ(source_->heap_walks(), nullptr);
   EXPECT_EQ(rung_of(*source_, "heap_at_kill"), Rung::kNone);
 }
 

@@ -56,7 +56,7 @@ class HeapTest : public KernelTest {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   }
 
-  [[nodiscard]] GoHeap& heap() { return *source_->go_heap(); }
+  [[nodiscard]] HeapWalks& heap() { return *source_->heap_walks(); }
 
   [[nodiscard]] std::vector<HeapWalked> walks_of(pid_t pid) const {
     return events_where<HeapWalked>([pid](const HeapWalked& walk) { return walk.process.pid == pid; });
@@ -97,13 +97,13 @@ class GoVictim {
   [[nodiscard]] int pid() const { return process_.pid(); }
   std::string ask(const std::string& command) { return process_.ask(command); }
 
-  Result<GoHeapAddresses> addresses() const {
+  Result<HeapAddresses> addresses() const {
     ASSIGN_OR_RETURN(const auto target, go::test::target_of(process_.pid()));
-    return GoHeapAddresses{.buckets = target.variables.buckets.value_or(0),
-                           .rate = target.variables.rate.value_or(0),
-                           .cycle = target.variables.cycle.value_or(0),
-                           .text = 0x400000,
-                           .record_words = 0};
+    return HeapAddresses{.buckets = target.variables.buckets.value_or(0),
+                         .rate = target.variables.rate.value_or(0),
+                         .cycle = target.variables.cycle.value_or(0),
+                         .text = 0x400000,
+                         .record_words = 0};
   }
   Result<go::HeapSnapshot> read() const {
     ASSIGN_OR_RETURN(const auto target, go::test::target_of(process_.pid()));

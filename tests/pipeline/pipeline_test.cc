@@ -98,7 +98,7 @@ class Story {
   std::vector<std::string> captures_ordered() {
     std::vector<std::string> triggers;
     for (const CaptureOrder& order : pipeline.take_orders()) {
-      if (order.decision.action == TriggerAction::kCapture) triggers.push_back(order.decision.trigger);
+      if (order.decision.action == TriggerAction::kCapture) triggers.push_back(to_string(order.decision.trigger));
     }
     return triggers;
   }
@@ -414,7 +414,7 @@ TEST(PipelineTest, capture_before_the_kill_is_in_the_incident_with_its_lead) {
   capture.capture_id = 1;
   capture.cgroup = kContainer;
   capture.process = {4242, 77};
-  capture.trigger = "watermark_90";
+  capture.trigger = CaptureTrigger::watermark(90);
   capture.result = CaptureResult::kOk;
   capture.inuse_bytes = 100 * kMiB;
   capture.complete = true;

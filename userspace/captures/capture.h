@@ -17,14 +17,14 @@ struct CaptureTarget {
   CgroupId cgroup;
   std::string comm;
   std::string exe;
-  std::optional<std::uint16_t> wished_port{};  // where its pod says that it answers; hostile
+  std::optional<std::uint16_t> annotated_port{};  // of its pprof endpoint, by its pod's annotation; hostile
 };
 
 struct CaptureRequest {
   std::uint64_t capture_id = 0;
   CgroupId cgroup;                     // whose limit is near
   std::vector<CaptureTarget> targets;  // tried in order, the likely culprit first; at most 8
-  std::string trigger;
+  CaptureTrigger trigger;
   MonotonicTime requested;
   MonotonicTime deadline;
   std::optional<std::uint64_t> usage_bytes;

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "captures/capture_event.h"
-#include "model/pod_wishes.h"
+#include "model/pod_annotations.h"
 
 namespace oomw {
 namespace {
@@ -17,7 +17,7 @@ constexpr std::size_t kMaxTargets = 8;
 constexpr std::size_t kMaxCandidates = 256;
 
 CaptureTarget target_of(const ProcessState& process, const MemoryModel& model) {
-  return {process.key, process.cgroup, process.comm, process.exe, wished_pprof_port(process.cgroup, model)};
+  return {process.key, process.cgroup, process.comm, process.exe, annotated_pprof_port(process.cgroup, model)};
 }
 
 // Of the processes that share the limit, the likely culprit first: who crossed, who shares its
@@ -30,15 +30,18 @@ std::vector<CaptureTarget> choose_targets(const WatermarkCrossed& crossing, cons
                       p->key.start_ticks, p->key.pid);
   };
   std::sort(candidates.begin(), candidates.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
+  const auto is_left_alone = [&](CgroupId cgroup) {
+    return why_left_alone(cgroup, model, is_opt_in) != CaptureReason::kNone;
+  };
   std::vector<CaptureTarget> targets;
   const bool is_known = !candidates.empty() && candidates.front()->key.pid == crossing.pid;
-  if (crossing.pid != 0 && !is_known && why_left_alone(crossing.leaf_cgroup, model, is_opt_in).empty()) {
-    const auto port = wished_pprof_port(crossing.leaf_cgroup, model);
+  if (crossing.pid != 0 && !is_known && !is_left_alone(crossing.leaf_cgroup)) {
+    const auto port = annotated_pprof_port(crossing.leaf_cgroup, model);
     targets.push_back({{crossing.pid, 0}, crossing.leaf_cgroup, "", "", port});
   }
   for (const ProcessState* process : candidates) {
     if (targets.size() == kMaxTargets) break;
-    if (!why_left_alone(process->cgroup, model, is_opt_in).empty()) continue;
+    if (is_left_alone(process->cgroup)) continue;
     targets.push_back(target_of(*process, model));
   }
   return targets;
@@ -68,7 +71,8 @@ void CaptureScheduler::ask(const CaptureLane& lane, CaptureRequest request, cons
   request.capture_id = next_id_++;
   request.deadline = request.requested + lane.timeout;
   if (decision.action == TriggerAction::kSkip) return skip(lane, request, decision.reason);
-  if (!decision.may_allocate && lane.method == CaptureMethod::kHttp) return skip(lane, request, "headroom");
+  if (!decision.may_allocate && lane.method == CaptureMethod::kHttp)
+    return skip(lane, request, CaptureReason::kHeadroom);
   if (busy_.contains({request.cgroup, &lane})) return wait_for_running(lane, std::move(request));
   start(lane, std::move(request));
 }
@@ -94,25 +98,22 @@ void CaptureScheduler::start(const CaptureLane& lane, CaptureRequest request) {
   busy_[{request.cgroup, &lane}].capture_id = request.capture_id;
   if (lane.workers->post([this, &lane, request] { run(lane, request); })) return;
   busy_.erase({request.cgroup, &lane});
-  skip(lane, request, "queue_full");
+  skip(lane, request, CaptureReason::kQueueFull);
 }
 
 void CaptureScheduler::wait_for_running(const CaptureLane& lane, CaptureRequest request) {
   Running& running = busy_[{request.cgroup, &lane}];
   std::optional<CaptureRequest> overtaken = std::exchange(running.next, std::move(request));
-  if (overtaken) skip(lane, *overtaken, "busy");
+  if (overtaken) skip(lane, *overtaken, CaptureReason::kBusy);
 }
 
 void CaptureScheduler::start_waiting(const CaptureLane& lane, CaptureRequest request) {
-  if (clock_.now() - request.requested > kMaxWait) return skip(lane, request, "busy");
+  if (clock_.now() - request.requested > kMaxWait) return skip(lane, request, CaptureReason::kBusy);
   start(lane, std::move(request));
 }
 
-void CaptureScheduler::skip(const CaptureLane& lane, const CaptureRequest& request, std::string reason) {
-  CaptureFinished event = event_of(request, lane.method, request.requested);
-  event.result = CaptureResult::kSkipped;
-  event.reason = std::move(reason);
-  deliver_(std::move(event));
+void CaptureScheduler::skip(const CaptureLane& lane, const CaptureRequest& request, CaptureReason reason) {
+  deliver_(not_taken(begin_capture(request, lane.method, request.requested), request.requested, {reason, ""}));
 }
 
 void CaptureScheduler::run(const CaptureLane& lane, const CaptureRequest& request) {
@@ -135,7 +136,7 @@ void CaptureScheduler::store(std::uint64_t capture_id, CaptureOutcome outcome) {
       event.spool_file = std::move(*name);
     } else {
       event.result = CaptureResult::kFailed;
-      event.reason = "no_space";
+      event.reason = CaptureReason::kNoSpace;
       event.detail += "; lost: " + name.error().message;
       event.complete = false;
     }
@@ -148,16 +149,14 @@ void CaptureScheduler::store(std::uint64_t capture_id, CaptureOutcome outcome) {
   (void)loop_.post([this] { deliver_done(); });
 }
 
-// Frees the place of a capture that ended; what waited for it.
-std::optional<std::pair<const CaptureLane*, CaptureRequest>> CaptureScheduler::release(std::uint64_t capture_id) {
-  const auto running =
+// Frees the place of a capture that ended, for what waited for it.
+void CaptureScheduler::release(std::uint64_t capture_id) {
+  const auto ended =
       std::find_if(busy_.begin(), busy_.end(), [&](const auto& b) { return b.second.capture_id == capture_id; });
-  if (running == busy_.end()) return std::nullopt;
-  const CaptureLane* lane = running->first.second;
-  std::optional<CaptureRequest> next = std::move(running->second.next);
-  busy_.erase(running);
-  if (!next) return std::nullopt;
-  return std::pair(lane, std::move(*next));
+  if (ended == busy_.end()) return;
+  auto place = busy_.extract(ended);
+  std::optional<CaptureRequest>& next = place.mapped().next;
+  if (next) start_waiting(*place.key().second, std::move(*next));
 }
 
 void CaptureScheduler::deliver_done() {
@@ -167,7 +166,7 @@ void CaptureScheduler::deliver_done() {
     done.swap(done_);
   }
   for (auto& event : done) {
-    if (auto next = release(event.capture_id)) start_waiting(*next->first, std::move(next->second));
+    release(event.capture_id);
     deliver_(std::move(event));
   }
 }

@@ -68,11 +68,11 @@ class CaptureScheduler {
   void start(const CaptureLane& lane, CaptureRequest request);
   void wait_for_running(const CaptureLane& lane, CaptureRequest request);
   void start_waiting(const CaptureLane& lane, CaptureRequest request);
-  void skip(const CaptureLane& lane, const CaptureRequest& request, std::string reason);
+  void skip(const CaptureLane& lane, const CaptureRequest& request, CaptureReason reason);
   void run(const CaptureLane& lane, const CaptureRequest& request);  // worker thread
   void store(std::uint64_t capture_id, CaptureOutcome outcome);      // worker thread
   void deliver_done();
-  [[nodiscard]] std::optional<std::pair<const CaptureLane*, CaptureRequest>> release(std::uint64_t capture_id);
+  void release(std::uint64_t capture_id);
 
   EventLoop& loop_;
   const std::vector<CaptureLane> lanes_;

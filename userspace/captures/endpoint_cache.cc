@@ -6,18 +6,18 @@
 namespace oomw {
 
 std::optional<std::vector<PprofEndpoint>> EndpointCache::find(ProcessKey process, MonotonicTime now,
-                                                              Port wished) const {
+                                                              Port annotated) const {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(process);
-  if (found == entries_.end() || found->second.wished != wished) return std::nullopt;
+  if (found == entries_.end() || found->second.annotated != annotated) return std::nullopt;
   if (found->second.endpoints.empty() && now - found->second.resolved > kNoneLifetime) return std::nullopt;
   return found->second.endpoints;
 }
 
-void EndpointCache::put(ProcessKey process, std::vector<PprofEndpoint> endpoints, MonotonicTime now, Port wished) {
+void EndpointCache::put(ProcessKey process, std::vector<PprofEndpoint> endpoints, MonotonicTime now, Port annotated) {
   const std::lock_guard lock(mutex_);
   if (!entries_.contains(process)) make_room_locked();
-  entries_[process] = {std::move(endpoints), now, wished};
+  entries_[process] = {std::move(endpoints), now, annotated};
 }
 
 void EndpointCache::make_room_locked() {

@@ -15,7 +15,7 @@ namespace oomw {
 // Endpoints by process, so that a capture near the limit is one request. Thread-safe.
 //   - at most kMaxEntries; the one resolved longest ago makes room;
 //   - "has none" is believed for kNoneLifetime only: a server may open its port later;
-//   - what was found for another wished port is not known: its pod's annotation has changed.
+//   - what was found for another annotated port is not known: its pod's annotation has changed.
 class EndpointCache {
  public:
   static constexpr std::size_t kMaxEntries = 4096;
@@ -23,8 +23,8 @@ class EndpointCache {
 
   using Port = std::optional<std::uint16_t>;
   [[nodiscard]] std::optional<std::vector<PprofEndpoint>> find(ProcessKey process, MonotonicTime now,
-                                                               Port wished = {}) const;
-  void put(ProcessKey process, std::vector<PprofEndpoint> endpoints, MonotonicTime now, Port wished = {});
+                                                               Port annotated = {}) const;
+  void put(ProcessKey process, std::vector<PprofEndpoint> endpoints, MonotonicTime now, Port annotated = {});
   void forget(ProcessKey process);
   [[nodiscard]] std::size_t size() const;
 
@@ -32,7 +32,7 @@ class EndpointCache {
   struct Entry {
     std::vector<PprofEndpoint> endpoints;
     MonotonicTime resolved;
-    Port wished;
+    Port annotated;
   };
   void make_room_locked();
   mutable std::mutex mutex_;

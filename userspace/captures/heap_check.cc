@@ -2,6 +2,7 @@
 #include "captures/heap_check.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "pprof/codec.h"
@@ -12,6 +13,18 @@ namespace {
 // 100,000 buckets inflate to about 20 MB. A body that claims more, or so many small things that they
 // would take more than 60 MB once parsed (150 bytes each), is refused rather than survived.
 constexpr pprof::ReadLimits kLimits = {.max_inflated_bytes = 32u << 20, .max_items = 400'000};
+
+// Go writes exactly these; the names of functions and files always come with them.
+bool is_of_go(const pprof::Profile& profile) {
+  constexpr auto kTypes =
+      std::to_array<std::string_view>({"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"});
+  if (!std::ranges::equal(profile.sample_types, kTypes, {}, &pprof::ValueType::type)) return false;
+  const auto is_go_file = [](const pprof::Function& function) {
+    return function.filename.ends_with(".go") || function.filename.ends_with(".s");
+  };
+  const auto named = static_cast<std::size_t>(std::ranges::count_if(profile.functions, is_go_file));
+  return 2 * named > profile.functions.size();
+}
 
 std::string list_types(const pprof::Profile& profile) {
   std::string out;
@@ -34,7 +47,8 @@ Result<HeapFigures> check_heap_profile(std::string_view body) {
   }
   const std::int64_t inuse = profile.total(space);
   if (inuse < 0) return fail(ErrorCode::kInvalid, "not a heap profile: less than nothing in use");
-  return HeapFigures{static_cast<std::uint64_t>(inuse), profile.samples.size()};
+  return HeapFigures{static_cast<std::uint64_t>(inuse), profile.samples.size(),
+                     is_of_go(profile) ? std::optional(RuntimeKind::kGo) : std::nullopt};
 }
 
 }  // namespace oomw

@@ -2,15 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "base/result.h"
+#include "events/capture_terms.h"
 
 namespace oomw {
 
 struct HeapFigures {
   std::uint64_t inuse_bytes = 0;
   std::uint64_t sample_count = 0;
+  // kGo: as runtime/pprof writes it, and most functions lie in Go's sources. What converts the profiles of C++
+  // allocators (jeprof, gperftools) may use the same sample types.
+  std::optional<RuntimeKind> of;
 };
 
 // The body of a heap endpoint, verified: a whole pprof profile with the heap's sample types.

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
 #include "captures/capture_event.h"
@@ -23,12 +22,6 @@
 namespace oomw {
 namespace {
 
-struct Failure {
-  std::string reason;
-  std::string detail;
-  ProcessKey process;
-};
-
 struct Evidence {
   MonotonicTime taken;
   std::string body;
@@ -38,62 +31,49 @@ struct Evidence {
   bool is_memstats_left_out = false;  // they were not asked for: too many others were
 };
 
-using Attempt = tl::expected<Evidence, Failure>;
-using WishedPort = std::optional<std::uint16_t>;
+using Attempt = tl::expected<Evidence, CaptureFailure>;
+using AnnotatedPort = std::optional<std::uint16_t>;
 
-// How far an attempt got, least first: of several failures the furthest tells most.
-std::size_t progress_of(const std::string& reason) {
-  static constexpr std::array<std::string_view, 10> kOrder = {"no_endpoint", "gone",        "netns",    "refused",
-                                                              "timeout",     "http_status", "redirect", "not_a_profile",
-                                                              "truncated",   "too_large"};
-  return static_cast<std::size_t>(std::find(kOrder.begin(), kOrder.end(), reason) - kOrder.begin());
+void keep_most_telling(std::optional<CaptureFailure>& kept, CaptureFailure candidate) {
+  if (!kept || candidate.reason > kept->reason) kept = std::move(candidate);
 }
 
-void keep_most_telling(std::optional<Failure>& kept, Failure candidate) {
-  if (!kept || progress_of(candidate.reason) > progress_of(kept->reason)) kept = std::move(candidate);
-}
-
-std::string reason_of(FetchStatus status) {
+CaptureReason reason_of(FetchStatus status) {
   switch (status) {
     case FetchStatus::kRefused:
-      return "refused";
+      return CaptureReason::kRefused;
     case FetchStatus::kTimeout:
-      return "timeout";
+      return CaptureReason::kTimeout;
     case FetchStatus::kHttpStatus:
-      return "http_status";
+      return CaptureReason::kHttpStatus;
     case FetchStatus::kRedirect:
-      return "redirect";
+      return CaptureReason::kRedirect;
     case FetchStatus::kTooLarge:
-      return "too_large";
+      return CaptureReason::kTooLarge;
     case FetchStatus::kNotHttp:
-      return "not_a_profile";
+      return CaptureReason::kNotAProfile;
     case FetchStatus::kTruncated:
-      return "truncated";
+      return CaptureReason::kTruncated;
     case FetchStatus::kNetns:
-      return "netns";
+      return CaptureReason::kNetns;
     case FetchStatus::kVetoed:
     case FetchStatus::kOk:
     case FetchStatus::kInternal:
       break;
   }
-  return "no_endpoint";
+  return CaptureReason::kNoEndpoint;
 }
 
-std::string reason_of(const Error& bad_profile) {
-  if (bad_profile.code == ErrorCode::kLimit) return "too_large";
-  return bad_profile.message.find("truncated") != std::string::npos ? "truncated" : "not_a_profile";
+CaptureReason reason_of(const Error& bad_profile) {
+  if (bad_profile.code == ErrorCode::kLimit) return CaptureReason::kTooLarge;
+  return bad_profile.message.find("truncated") != std::string::npos ? CaptureReason::kTruncated
+                                                                    : CaptureReason::kNotAProfile;
 }
 
 // Death explains these better than what the socket saw of it.
-bool is_explained_by_death(const std::string& reason) {
-  return reason == "refused" || reason == "truncated" || reason == "netns" || reason == "no_endpoint";
-}
-
-void fill(CaptureFinished& event, Failure failure) {
-  event.result = CaptureResult::kFailed;
-  event.reason = std::move(failure.reason);
-  event.detail = std::move(failure.detail);
-  if (failure.process.pid != 0) event.process = failure.process;
+bool is_explained_by_death(CaptureReason reason) {
+  return reason == CaptureReason::kRefused || reason == CaptureReason::kTruncated || reason == CaptureReason::kNetns ||
+         reason == CaptureReason::kNoEndpoint;
 }
 
 }  // namespace
@@ -116,17 +96,17 @@ struct HttpCapture::Impl {
   }
 
   // Where its pod says that it answers, then where such endpoints mostly are.
-  [[nodiscard]] std::vector<std::uint16_t> ports_of(WishedPort wished) const {
+  [[nodiscard]] std::vector<std::uint16_t> ports_of(AnnotatedPort annotated) const {
     std::vector<std::uint16_t> ports = config.ports;
-    if (!wished) return ports;
-    std::erase(ports, *wished);
-    ports.insert(ports.begin(), *wished);
+    if (!annotated) return ports;
+    std::erase(ports, *annotated);
+    ports.insert(ports.begin(), *annotated);
     return ports;
   }
 
-  Result<std::vector<PprofEndpoint>> resolve(const TargetProcess& process, WishedPort wished) {
-    ASSIGN_OR_RETURN(auto endpoints, find_endpoints(process, ports_of(wished)));
-    cache.put(process.key(), endpoints, clock.now(), wished);
+  Result<std::vector<PprofEndpoint>> resolve(const TargetProcess& process, AnnotatedPort annotated) {
+    ASSIGN_OR_RETURN(auto endpoints, find_endpoints(process, ports_of(annotated)));
+    cache.put(process.key(), endpoints, clock.now(), annotated);
     return endpoints;
   }
 
@@ -140,68 +120,71 @@ struct HttpCapture::Impl {
   }
 
   Attempt try_endpoint(const TargetProcess& process, const PprofEndpoint& endpoint, MonotonicTime deadline) {
-    const auto failed = [&](std::string reason, const std::string& detail) {
-      if (is_explained_by_death(reason) && !process.is_alive()) reason = "gone";
-      return tl::make_unexpected(Failure{std::move(reason), url(endpoint) + ": " + detail, process.key()});
+    const auto failed = [&](CaptureReason reason, const std::string& detail) {
+      if (is_explained_by_death(reason) && !process.is_alive()) reason = CaptureReason::kGone;
+      return tl::make_unexpected(CaptureFailure{reason, url(endpoint) + ": " + detail, process.key()});
     };
     FetchResult answer = fetch_endpoint(process, endpoint, config.path, deadline - clock.now(), config.max_body_bytes);
     const MonotonicTime taken = clock.now();
-    if (answer.status == FetchStatus::kVetoed) return failed("no_endpoint", "the process does not hold this listener");
+    if (answer.status == FetchStatus::kVetoed)
+      return failed(CaptureReason::kNoEndpoint, "the process does not hold this listener");
     if (answer.status != FetchStatus::kOk) return failed(reason_of(answer.status), answer.detail);
     const auto room = room_to_check(answer.body.size(), deadline);
-    if (memory != nullptr && !room) return failed("timeout", "other captures took all the memory that is theirs");
+    if (memory != nullptr && !room)
+      return failed(CaptureReason::kTimeout, "other captures took all the memory that is theirs");
     const auto figures = check_heap_profile(answer.body);
     if (!figures) return failed(reason_of(figures.error()), figures.error().message);
     return Evidence{taken, std::move(answer.body), *figures, endpoint, {}};
   }
 
-  Attempt try_endpoints(const TargetProcess& process, std::vector<PprofEndpoint> endpoints, WishedPort wished,
+  Attempt try_endpoints(const TargetProcess& process, std::vector<PprofEndpoint> endpoints, AnnotatedPort annotated,
                         MonotonicTime deadline) {
-    std::optional<Failure> failure;
+    std::optional<CaptureFailure> failure;
     for (std::size_t i = 0; i < endpoints.size() && clock.now() < deadline; ++i) {
       auto attempt = try_endpoint(process, endpoints[i], share_of(deadline, i + 1 == endpoints.size()));
       if (attempt) {
         std::rotate(endpoints.begin(), endpoints.begin() + static_cast<std::ptrdiff_t>(i),
                     endpoints.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-        cache.put(process.key(), std::move(endpoints), attempt->taken, wished);
+        cache.put(process.key(), std::move(endpoints), attempt->taken, annotated);
         return attempt;
       }
       keep_most_telling(failure, std::move(attempt.error()));
     }
     if (failure) return tl::make_unexpected(std::move(*failure));
-    return tl::make_unexpected(Failure{
-        "no_endpoint",
-        fmt::format("pid {} holds no listener on port {}", process.key().pid, fmt::join(ports_of(wished), ", ")),
+    return tl::make_unexpected(CaptureFailure{
+        CaptureReason::kNoEndpoint,
+        fmt::format("pid {} holds no listener on port {}", process.key().pid, fmt::join(ports_of(annotated), ", ")),
         process.key()});
   }
 
   Attempt try_target(const CaptureTarget& target, MonotonicTime deadline) {
     const auto process = TargetProcess::open(config.proc_root, target.process);
     if (!process) {
-      return tl::make_unexpected(Failure{"gone", printable(process.error().message), target.process});
+      return tl::make_unexpected(
+          CaptureFailure{CaptureReason::kGone, printable(process.error().message), target.process});
     }
-    const WishedPort wished = target.wished_port;
-    if (auto known = cache.find(process->key(), clock.now(), wished)) {
+    const AnnotatedPort annotated = target.annotated_port;
+    if (auto known = cache.find(process->key(), clock.now(), annotated)) {
       const bool is_known_to_have_none = known->empty();
-      auto attempt = try_endpoints(*process, std::move(*known), wished, deadline);
-      if (attempt || is_known_to_have_none || progress_of(attempt.error().reason) > progress_of("refused")) {
+      auto attempt = try_endpoints(*process, std::move(*known), annotated, deadline);
+      if (attempt || is_known_to_have_none || attempt.error().reason > CaptureReason::kRefused) {
         return attempt;
       }
     }
     // Nothing known, or what was known is no longer so: the listener was closed or moved.
-    auto endpoints = resolve(*process, wished);
+    auto endpoints = resolve(*process, annotated);
     if (!endpoints) {
       const bool is_gone = !process->is_alive();
-      return tl::make_unexpected(
-          Failure{is_gone ? "gone" : "no_endpoint", printable(endpoints.error().message), process->key()});
+      return tl::make_unexpected(CaptureFailure{is_gone ? CaptureReason::kGone : CaptureReason::kNoEndpoint,
+                                                printable(endpoints.error().message), process->key()});
     }
-    return try_endpoints(*process, std::move(*endpoints), wished, deadline);
+    return try_endpoints(*process, std::move(*endpoints), annotated, deadline);
   }
 
   // The profile is in already: whatever goes wrong here leaves it as it is.
   void add_memstats(Evidence& evidence, const CaptureRequest& request, const CaptureTarget& target,
                     MonotonicTime deadline) {
-    if (!may_ask_memstats(request, evidence.figures.sample_count)) return;
+    if (evidence.figures.of != RuntimeKind::kGo || !may_ask_memstats(request, evidence.figures.sample_count)) return;
     const auto process = TargetProcess::open(config.proc_root, target.process);
     if (!process) return;
     evidence.is_memstats_left_out = !memstats_budget.take(clock.now());
@@ -215,16 +198,16 @@ struct HttpCapture::Impl {
     const std::string comment =
         provenance_comment(CaptureMethod::kHttp, request, target, clock.wall_of(evidence.taken));
     auto stored = pprof::append_comments(evidence.body, {comment});
-    event.time = evidence.taken;
-    event.process = target.process;
-    event.result = CaptureResult::kOk;
-    event.detail = "heap profile as of the process's last GC, from " + url(evidence.endpoint);
-    if (evidence.is_memstats_left_out) event.detail += "; not asked for MemStats, too many others just were";
+    const bool is_go = evidence.figures.of == RuntimeKind::kGo;
+    std::string detail =
+        (is_go ? "heap profile as of the process's last GC, from " : "heap profile, not of Go, from ") +
+        url(evidence.endpoint);
+    if (evidence.is_memstats_left_out) detail += "; not asked for MemStats, too many others just were";
     // In use at the last GC is all that the endpoint gives, so both series are the same.
-    event.inuse_bytes = event.live_bytes = evidence.figures.inuse_bytes;
-    event.sample_count = evidence.figures.sample_count;
-    event.memstats = std::move(evidence.memstats);
-    event.complete = true;
+    event =
+        taken(std::move(event), evidence.taken,
+              {target.process, evidence.figures.of, evidence.figures.inuse_bytes, evidence.figures.inuse_bytes,
+               evidence.figures.sample_count, CaptureReason::kNone, std::move(detail), std::move(evidence.memstats)});
     // The body was read whole a moment ago, so appending cannot fail; without the comment it is
     // evidence all the same.
     return {std::move(event), stored ? std::move(*stored) : std::move(evidence.body)};
@@ -238,12 +221,12 @@ HttpCapture::~HttpCapture() = default;
 CaptureOutcome HttpCapture::capture(const CaptureRequest& request) {
   const MonotonicTime started = impl_->clock.now();
   const MonotonicTime deadline = std::min(request.deadline, started + impl_->config.timeout);
-  CaptureFinished event = event_of(request, CaptureMethod::kHttp, started);
-  std::optional<Failure> failure;
+  CaptureFinished event = begin_capture(request, CaptureMethod::kHttp, started);
+  std::optional<CaptureFailure> failure;
   for (std::size_t i = 0; i < request.targets.size(); ++i) {
     const CaptureTarget& target = request.targets[i];
     if (impl_->clock.now() >= deadline) {
-      keep_most_telling(failure, {"timeout", "no time left to ask", target.process});
+      keep_most_telling(failure, {CaptureReason::kTimeout, "no time left to ask", target.process});
       break;
     }
     auto attempt = impl_->try_target(target, impl_->share_of(deadline, i + 1 == request.targets.size()));
@@ -251,18 +234,17 @@ CaptureOutcome HttpCapture::capture(const CaptureRequest& request) {
     if (attempt) return impl_->succeed(request, target, std::move(*attempt), std::move(event));
     keep_most_telling(failure, std::move(attempt.error()));
   }
-  event.time = impl_->clock.now();
-  fill(event, failure.value_or(Failure{"no_endpoint", "no process is known in the cgroup", {}}));
-  return {std::move(event), ""};
+  if (!failure) failure = CaptureFailure{CaptureReason::kNoEndpoint, "no process is known in the cgroup", {}};
+  return {not_taken(std::move(event), impl_->clock.now(), std::move(*failure)), ""};
 }
 
 void HttpCapture::prepare(const CaptureRequest& request) {
   for (const auto& target : request.targets) {
     const auto process = TargetProcess::open(impl_->config.proc_root, target.process);
-    if (!process || impl_->cache.find(process->key(), impl_->clock.now(), target.wished_port)) {
+    if (!process || impl_->cache.find(process->key(), impl_->clock.now(), target.annotated_port)) {
       continue;
     }
-    (void)impl_->resolve(*process, target.wished_port);  // capture() resolves again and says why it cannot
+    (void)impl_->resolve(*process, target.annotated_port);  // capture() resolves again and says why it cannot
   }
 }
 

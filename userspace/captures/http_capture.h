@@ -27,9 +27,7 @@ struct HttpCaptureConfig {
 //     namespace; a neighbour must not answer for the victim);
 //   - GET only, no redirect followed, no proxy, connection to the listener's own address only;
 //   - deadline, size cap and cap on the inflated size; the body must be a whole pprof profile
-//     with the heap's sample types, otherwise result failed with a reason:
-//     no_endpoint | refused | timeout | http_status | redirect | too_large | not_a_profile |
-//     truncated | gone | netns
+//     with the heap's sample types, otherwise result failed with a reason;
 //   - the process is alive and still holds that listener once connected, before anything is sent;
 //     a whole answer then counts, also when the process has been killed meanwhile;
 //   - a whole profile is followed by one request for the process's MemStats (memstats_fetch.h), within the

@@ -28,7 +28,7 @@ std::string number(const std::optional<std::uint64_t>& value) { return value ? s
 std::string provenance_comment(CaptureMethod method, const CaptureRequest& request, const CaptureTarget& target,
                                WallTime taken) {
   return fmt::format("oomwitness: method={} trigger={} pid={} comm={} time={} usage_bytes={} limit_bytes={}",
-                     to_string(method), quoted(request.trigger), target.process.pid, quoted(target.comm),
+                     to_string(method), to_string(request.trigger), target.process.pid, quoted(target.comm),
                      to_rfc3339(taken), number(request.usage_bytes), number(request.limit_bytes));
 }
 

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "base/text.h"
-#include "captures/go_evidence.h"
+#include "captures/capture_event.h"
 #include "captures/provenance.h"
+#include "captures/stored_reading.h"
+#include "runtimes/go/go_reading.h"
 #include "runtimes/go/walk_records.h"
 
 namespace oomw {
@@ -20,7 +22,6 @@ constexpr std::uint64_t kMaxRate = std::uint64_t{1} << 40;
 // The process is dead, so only other walks wait. The longest list takes 0.6 s of CPU, which was 7 s of
 // time with 13 threads on 2 cores; what takes longer is a file system that plays for time.
 constexpr Nanoseconds kNamingTime = std::chrono::seconds(15);
-constexpr std::string_view kTrigger = "oom_kill";
 
 GoProcessPtr stand_in(ProcessKey key) {
   auto unknown = std::make_shared<GoProcess>();
@@ -31,15 +32,10 @@ GoProcessPtr stand_in(ProcessKey key) {
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-CaptureFinished event_for(const HeapWalked& walk) {
-  CaptureFinished event;
-  event.time = walk.time;
-  event.started = walk.started;
-  event.cgroup = walk.cgroup;
-  event.process = walk.process;
-  event.method = CaptureMethod::kAtKill;
-  event.trigger = kTrigger;
-  return event;
+CaptureReason reason_of(WalkStop stop) {
+  CaptureReason reason = CaptureReason::kMalformed;
+  (void)read_name(to_string(stop), reason);  // they have the same names
+  return reason;
 }
 
 }  // namespace
@@ -49,8 +45,8 @@ WalkDecoder::WalkDecoder(const HeapWalked& walk, GoProcessPtr process)
 
 void WalkDecoder::add(std::span<const std::byte> records) {
   const auto decoded = go::decode_bucket_records(records, walk_.text_address, decoder_);
-  if (decoded.has_value() || !refused_.empty()) return;
-  refused_ = decoded.error().code == ErrorCode::kLimit ? "limit" : "rejected";
+  if (decoded.has_value() || refused_ != CaptureReason::kNone) return;
+  refused_ = decoded.error().code == ErrorCode::kLimit ? CaptureReason::kLimit : CaptureReason::kRejected;
   detail_ = decoded.error().message;
 }
 
@@ -67,44 +63,45 @@ HeapSnapshot WalkDecoder::take_snapshot() {
   return snapshot;
 }
 
-// Why the snapshot is not the whole list; "" if it is.
-std::string WalkDecoder::shortfall(const HeapSnapshot& snapshot) const {
-  if (walk_.stop != WalkStop::kEnd) return std::string(to_string(walk_.stop));
-  if (!refused_.empty()) return refused_;
-  if (snapshot.counts.rejected_hash > 0) return "rejected";
-  return snapshot.counts.walked < walk_.walked ? "lost" : "";
+// Why the snapshot is not the whole list.
+CaptureReason WalkDecoder::shortfall(const HeapSnapshot& snapshot) const {
+  if (walk_.stop != WalkStop::kEnd) return reason_of(walk_.stop);
+  if (refused_ != CaptureReason::kNone) return refused_;
+  if (snapshot.counts.rejected_hash > 0) return CaptureReason::kRejected;
+  return snapshot.counts.walked < walk_.walked ? CaptureReason::kLost : CaptureReason::kNone;
 }
 
-std::string WalkDecoder::provenance(const CaptureFinished& event, const Clock& clock) const {
-  CaptureRequest request;
-  request.trigger = event.trigger;
-  const std::string name = process_->exe ? file_name(process_->exe->path()) : "";
-  return provenance_comment(event.method, request, {event.process, event.cgroup, name, ""}, clock.wall_of(event.time)) +
+std::string WalkDecoder::provenance(const CaptureRequest& request, const Clock& clock) const {
+  return provenance_comment(CaptureMethod::kAtKill, request, request.targets.front(), clock.wall_of(walk_.time)) +
          fmt::format(" stop={} walk_us={} absent={}", to_string(walk_.stop),
-                     (event.time - event.started).count() / 1000, walk_.absent);
+                     (walk_.time - walk_.started).count() / 1000, walk_.absent);
 }
 
-CaptureOutcome WalkDecoder::finish(const Clock& clock, const SnapshotWatcher& watcher) {
+CaptureOutcome WalkDecoder::finish(const Clock& clock, const ReadingWatcher& watcher) {
   HeapSnapshot snapshot = take_snapshot();
-  CaptureFinished event = event_for(walk_);
-  event.reason = shortfall(snapshot);
-  snapshot.complete = event.reason.empty() && snapshot.layout != go::RecordLayout::kUnknown;
+  const std::string name = process_->exe ? file_name(process_->exe->path()) : "";
+  const CaptureRequest request = request_at_kill({walk_.process, walk_.cgroup, name, ""});
+  CaptureFinished begun = begin_capture(request, CaptureMethod::kAtKill, walk_.started);
+  const CaptureReason why = shortfall(snapshot);
+  snapshot.complete = why == CaptureReason::kNone && snapshot.layout != go::RecordLayout::kUnknown;
   if (walk_.stop == WalkStop::kLoop) snapshot.buckets.clear();  // the runtime's list never loops: this is not one
-  if (auto useless = why_useless(snapshot)) {
+  if (auto useless = go::why_useless(snapshot)) {
     // How a walk ended tells more than that it brought nothing.
-    const bool is_about_data = useless->reason == "layout_unknown" || useless->reason == "rate_zero";
-    if (is_about_data || event.reason.empty()) event.reason = std::move(useless->reason);
-    event.detail = walk_.walked == 0 && walk_.stop != WalkStop::kEnd ? "the walk ended before the first bucket"
-                                                                     : printable(useless->detail);
-    return {std::move(event), ""};
+    const bool is_about_data =
+        useless->reason == CaptureReason::kLayoutUnknown || useless->reason == CaptureReason::kRateZero;
+    if (!is_about_data && why != CaptureReason::kNone) useless->reason = why;
+    const bool has_nothing = walk_.walked == 0 && walk_.stop != WalkStop::kEnd;
+    useless->detail = has_nothing ? "the walk ended before the first bucket" : printable(useless->detail);
+    return {not_taken(std::move(begun), walk_.time, std::move(*useless)), ""};
   }
   if (!snapshot.complete) {
-    snapshot.reason = fmt::format("{} of {} buckets, {}{}", snapshot.buckets.size(), walk_.walked, event.reason,
+    snapshot.reason = fmt::format("{} of {} buckets, {}{}", snapshot.buckets.size(), walk_.walked, to_string(why),
                                   detail_.empty() ? "" : ": " + detail_);
   }
-  if (watcher) watcher(*process_, snapshot, walk_.started);
-  const std::string comment = provenance(event, clock);
-  return store_snapshot(std::move(snapshot), *process_, std::move(event), comment, clock, clock.now() + kNamingTime);
+  HeapReading reading = go::reading_of(std::move(snapshot), walk_.started);
+  if (watcher) watcher(*process_, reading);
+  return store_reading(std::move(reading), *process_, std::move(begun), walk_.time, why, provenance(request, clock),
+                       clock, clock.now() + kNamingTime);
 }
 
 }  // namespace oomw

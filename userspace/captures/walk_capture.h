@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "captures/capture.h"
-#include "captures/live_read.h"
 #include "events/event.h"
 #include "runtimes/go/bucket_decoder.h"
 #include "runtimes/go/go_process.h"
@@ -28,18 +27,18 @@ class WalkDecoder {
   WalkDecoder(const HeapWalked& walk, GoProcessPtr process);
 
   void add(std::span<const std::byte> records);
-  // capture_id and the limit's figures are the caller's to fill in. `watcher`: see live_read.h.
-  [[nodiscard]] CaptureOutcome finish(const Clock& clock, const SnapshotWatcher& watcher = {});
+  // capture_id and the limit's figures are the caller's to fill in. `watcher`: see runtimes/runtime.h.
+  [[nodiscard]] CaptureOutcome finish(const Clock& clock, const ReadingWatcher& watcher = {});
 
  private:
   [[nodiscard]] go::HeapSnapshot take_snapshot();
-  [[nodiscard]] std::string shortfall(const go::HeapSnapshot& snapshot) const;
-  [[nodiscard]] std::string provenance(const CaptureFinished& event, const Clock& clock) const;
+  [[nodiscard]] CaptureReason shortfall(const go::HeapSnapshot& snapshot) const;
+  [[nodiscard]] std::string provenance(const CaptureRequest& request, const Clock& clock) const;
 
   const HeapWalked walk_;
   const GoProcessPtr process_;  // never null: a stand-in where nothing is known
   go::BucketDecoder decoder_;
-  std::string refused_;  // "" | rejected | limit: what decoding ran into first
+  CaptureReason refused_ = CaptureReason::kNone;  // what decoding ran into first: kRejected or kLimit
   std::string detail_;
 };
 

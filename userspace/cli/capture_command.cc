@@ -22,8 +22,9 @@ int capture_command(const CommandLine& line, const Config& config) {
   if (!outcome.has_value()) return report(outcome.error());
   const CaptureFinished& finished = outcome->finished;
   if (finished.result != CaptureResult::kOk) {
-    return report(Error{ErrorCode::kUnavailable, fmt::format("no profile of pid {}: {}: {}", finished.process.pid,
-                                                             finished.reason, printable(finished.detail, 512))});
+    return report(
+        Error{ErrorCode::kUnavailable, fmt::format("no profile of pid {}: {}: {}", finished.process.pid,
+                                                   to_string(finished.reason), printable(finished.detail, 512))});
   }
   const std::string path = line.output_path.empty() ? default_path(finished) : line.output_path;
   if (Result<> written = write_output(path, outcome->profile); !written.has_value()) return report(written.error());

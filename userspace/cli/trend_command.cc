@@ -106,10 +106,10 @@ int trend_command(const CommandLine& line, const Config& config) {
   }
   const Pause pause(line.interval_seconds);
   Printer printer(line.output_path);
-  const TrendWish wish{
+  const TrendRequest request{
       line.count, wants_profiles, [&pause] { return pause.wait(); },
       [&printer](const TrendReading& reading, const std::string& profile) { printer.on_reading(reading, profile); }};
-  const Result<TrendFindings> findings = watch_trend(config, {line.pid, line.container, line.pod}, wish);
+  const Result<TrendFindings> findings = watch_trend(config, {line.pid, line.container, line.pod}, request);
   if (!findings.has_value()) return report(findings.error());
   print(*findings);
   return printer.error() ? report(*printer.error()) : kOk;

@@ -34,7 +34,7 @@ class CaptureMemory {
     CaptureFinished capture;
     std::vector<CgroupId> above;  // its cgroup and those above it, when it was taken
   };
-  using Attempt = std::tuple<CaptureResult, CgroupId, ProcessKey, CaptureMethod, std::string>;
+  using Attempt = std::tuple<CaptureResult, CgroupId, ProcessKey, CaptureMethod, CaptureReason>;
   [[nodiscard]] static Attempt attempt_of(const CaptureFinished& capture);
   void forget(std::uint64_t number);
   void make_room(MonotonicTime now);

@@ -10,7 +10,6 @@
 #include "correlate/container_life.h"
 #include "correlate/decision_notes.h"
 #include "correlate/limit_shares.h"
-#include "incident/capture_reasons.h"
 #include "incident/incident_notes.h"
 
 namespace oomw {
@@ -300,9 +299,10 @@ IncidentCapture Builder::capture_of(const CaptureFinished& capture) const {
   IncidentCapture result;
   result.spool_file = capture.spool_file;
   result.method = to_string(capture.method);
-  result.trigger = capture.trigger;
+  if (capture.of) result.of = to_string(*capture.of);
+  result.trigger = to_string(capture.trigger);
   result.result = to_string(capture.result);
-  result.reason = capture.reason;
+  result.reason = to_string(capture.reason);
   result.detail = capture.detail;
   result.pid = capture.process.pid;
   result.time = wall(capture.time);

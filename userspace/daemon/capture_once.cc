@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "captures/http_capture.h"
 #include "captures/live_capture.h"
-#include "runtimes/go/go_processes.h"
+#include "runtimes/go/go_registry.h"
 #include "system/cgroup_fs.h"
 #include "system/container_path.h"
 #include "system/oci_bundle.h"
@@ -89,7 +89,7 @@ Result<std::vector<std::int32_t>> pids_of(const Config& config, const CaptureSel
 // Reading from outside asks nothing of the process; its endpoint is asked where that gives nothing.
 // Both reasons are told if neither does.
 CaptureOutcome capture_by_best(const Config& config, CaptureRequest request, const Clock& clock) {
-  GoProcesses processes(clock, {.proc_root = config.proc_root}, {});
+  GoRegistry processes(clock, {.proc_root = config.proc_root}, {});
   LiveCapture live(processes, clock);
   request.deadline = clock.now() + config.live_timeout;
   CaptureOutcome from_memory = live.capture(request);
@@ -99,7 +99,8 @@ CaptureOutcome capture_by_best(const Config& config, CaptureRequest request, con
   CaptureOutcome asked = http.capture(request);
   if (asked.finished.result == CaptureResult::kOk) return asked;
   const CaptureFinished& failed = from_memory.finished;
-  asked.finished.detail = "from memory: " + failed.reason + ": " + failed.detail + "; http: " + asked.finished.detail;
+  asked.finished.detail = "from memory: " + std::string(to_string(failed.reason)) + ": " + failed.detail +
+                          "; http: " + asked.finished.detail;
   return asked;
 }
 
@@ -117,7 +118,6 @@ Result<CaptureOutcome> capture_once(const Config& config, const CaptureSelector&
   CaptureRequest request;
   ASSIGN_OR_RETURN(request.targets, find_targets(config, selector));
   request.capture_id = 1;
-  request.trigger = "request";
   request.requested = clock.now();
   return capture_by_best(config, std::move(request), clock);
 }

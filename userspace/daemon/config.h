@@ -10,12 +10,12 @@
 #include "captures/http_capture.h"
 #include "captures/spool.h"
 #include "correlate/correlator.h"
-#include "daemon/heap_trends.h"
 #include "daemon/watermark_gate.h"
 #include "kernel/kernel_source.h"
 #include "kubernetes/api_target.h"
 #include "store/incident_store.h"
 #include "system/sampler.h"
+#include "trends/heap_trends.h"
 #include "triggers/trigger_policy.h"
 
 namespace oomw {

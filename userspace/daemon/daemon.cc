@@ -35,12 +35,12 @@ Daemon::~Daemon() {
   // not begun need not begin: 64 captures that wait for an endpoint that hangs would take minutes.
   if (impl_->http_workers) impl_->http_workers->close();
   if (impl_->live_worker) impl_->live_worker->close();
-  if (impl_->go_heaps) impl_->go_heaps->close();
+  if (impl_->walk_captures) impl_->walk_captures->close();
   impl_->pods.reset();
   impl_->http_workers.reset();
   impl_->live_worker.reset();
   if (impl_->trends) impl_->trends->stop_reading();
-  impl_->go_heaps.reset();
+  impl_->walk_captures.reset();
   impl_->writer_worker.reset();
   if (impl_->lock) impl_->lock->release();  // all is on disk: who stands by may go on
 }
@@ -85,7 +85,7 @@ Result<> Daemon::Impl::start() {
   publisher = std::make_unique<SnapshotPublisher>(*loop, clock, [this] { return build_snapshot(); });
   RETURN_IF_ERROR(start_server());
   start_kernel();
-  start_go_heaps();
+  start_walk_captures();
   start_trends();
   start_captures();
   start_ring();
@@ -136,8 +136,8 @@ void Daemon::Impl::start_captures() {
   };
   collectors =
       std::make_unique<CollectorWatch>(*http, *http_workers, config.collector, clock, deliver, &capture_memory);
-  live = std::make_unique<LiveCapture>(go_heaps->processes(), clock, &capture_memory,
-                                       trends ? trends->watcher(ReadingOrigin::kWatermark) : SnapshotWatcher());
+  live = std::make_unique<LiveCapture>(walk_captures->registry(), clock, &capture_memory,
+                                       trends ? trends->watcher(ReadingOrigin::kWatermark) : ReadingWatcher());
   const std::vector<CaptureLane> lanes = {
       {CaptureMethod::kLive, live.get(), live_worker.get(), config.live_timeout},
       {CaptureMethod::kHttp, collectors.get(), http_workers.get(), config.http.timeout}};
@@ -159,14 +159,14 @@ void Daemon::Impl::start_writer() {
                                        });
 }
 
-void Daemon::Impl::start_go_heaps() {
-  go_heaps = std::make_unique<GoHeaps>(
+void Daemon::Impl::start_walk_captures() {
+  walk_captures = std::make_unique<WalkCaptures>(
       *kernel, clock, capture_memory, config.proc_root,
       [this](CaptureFinished finished) { queue.push(std::move(finished)); },
-      [this](const GoProcess& process, const auto& snapshot, MonotonicTime taken) {
-        if (trends) trends->add(process, snapshot, taken, ReadingOrigin::kAtKill);
+      [this](const RuntimeProcess& process, const HeapReading& heap) {
+        if (trends) trends->add(process, heap, ReadingOrigin::kAtKill);
       });
-  go_heaps->scan();
+  walk_captures->scan();
 }
 
 void Daemon::Impl::start_kernel() {
@@ -268,7 +268,7 @@ void Daemon::Impl::start_timers() {
 void Daemon::Impl::tick() {
   listen();
   pipeline->tick(clock.now());
-  go_heaps->tick(*scheduler);
+  walk_captures->tick(*scheduler);
   if (watermark_gate) watermark_gate->tick();
   collect_losses();
   if (is_standing_by()) return;

@@ -41,9 +41,9 @@ void Daemon::Impl::step(const Event& event) {
   if (options.on_event && !is_standing_by()) options.on_event(event);
   if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) after_watermark(*crossing);
   if (const auto* sample = std::get_if<MemorySampled>(&event)) after_sample(*sample);
-  if (const auto* exec = std::get_if<ProcessExec>(&event)) go_heaps->on_exec(*exec);
-  if (const auto* seen = std::get_if<ProcessSeen>(&event)) go_heaps->on_seen(*seen);
-  if (const auto* walk = std::get_if<HeapWalked>(&event)) go_heaps->on_walked(*walk, *scheduler);
+  if (const auto* exec = std::get_if<ProcessExec>(&event)) walk_captures->on_exec(*exec);
+  if (const auto* seen = std::get_if<ProcessSeen>(&event)) walk_captures->on_seen(*seen);
+  if (const auto* walk = std::get_if<HeapWalked>(&event)) walk_captures->on_walked(*walk, *scheduler);
   if (const auto* exit = std::get_if<ProcessExit>(&event)) after_exit(*exit);
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) after_capture(*capture);
   if (const auto* removed = std::get_if<CgroupRemoved>(&event)) kernel->forget(removed->cgroup);
@@ -98,7 +98,7 @@ void Daemon::Impl::after_kill(const ResolvedKill& resolved) {
     listen();
     sampler->sample_now(cgroup, false);
   });
-  go_heaps->on_kill(kill, victim);
+  walk_captures->on_kill(kill, victim);
 }
 
 // A pod's limit that its containers filled together: how much each of them holds is asked now, not in ten seconds.
@@ -119,7 +119,7 @@ void Daemon::Impl::after_sample(const MemorySampled& sample) {
 
 void Daemon::Impl::after_exit(const ProcessExit& exit) {
   collectors->forget(exit.process);
-  go_heaps->on_exit(exit);
+  walk_captures->on_exit(exit);
   if (trends) trends->on_exit(exit.process);
 }
 
@@ -158,7 +158,7 @@ void Daemon::Impl::settle() {
 void Daemon::Impl::dispatch_orders() {
   for (CaptureOrder& order : pipeline->take_orders()) {
     if (is_standing_by()) continue;  // the other daemon takes it
-    heed_annotations(order);
+    apply_annotations(order);
     if (order.decision.action == TriggerAction::kPrepare && !prepare_budget.take(clock.now())) continue;
     scheduler->on_decision(order.decision, order.crossing, pipeline->model());
   }
@@ -197,7 +197,7 @@ void Daemon::Impl::save_ledger() {
 void Daemon::Impl::collect_losses() {
   LostCounts lost = kernel->lost();
   lost.merge(sampler->lost());
-  lost.merge(go_heaps->lost());
+  lost.merge(walk_captures->lost());
   if (files) lost.merge(files->lost());
   lost[LostStage::kCollectorReadings] = collectors->dropped();
   lost[LostStage::kHungFiles] += live_worker->given_up() + (trends ? trends->given_up() : 0);

@@ -21,13 +21,12 @@
 #include "daemon/daemon.h"
 #include "daemon/data_dir_lock.h"
 #include "daemon/evidence_writer.h"
-#include "daemon/go_heaps.h"
-#include "daemon/heap_trends.h"
 #include "daemon/ledger_pace.h"
 #include "daemon/past_reading.h"
 #include "daemon/pipeline.h"
 #include "daemon/snapshot_publisher.h"
 #include "daemon/step_queue.h"
+#include "daemon/walk_captures.h"
 #include "daemon/watermark_gate.h"
 #include "events/lost_stage.h"
 #include "events/record.h"
@@ -35,6 +34,7 @@
 #include "kubernetes/pod_source.h"
 #include "system/file_events.h"
 #include "system/oomd_watch.h"
+#include "trends/heap_trends.h"
 #include "web/metrics_server.h"
 
 namespace oomw {
@@ -88,8 +88,8 @@ struct Daemon::Impl {
   std::unique_ptr<EvidenceWriter> writer;
   std::unique_ptr<CaptureScheduler> scheduler;
   std::unique_ptr<KernelSource> kernel;
-  std::unique_ptr<HeapTrends> trends;  // null: switched off
-  std::unique_ptr<GoHeaps> go_heaps;   // its workers add to the trends
+  std::unique_ptr<HeapTrends> trends;           // null: switched off
+  std::unique_ptr<WalkCaptures> walk_captures;  // its workers add to the trends
   std::unique_ptr<LiveCapture> live;
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<FileEvents> files;
@@ -108,7 +108,7 @@ struct Daemon::Impl {
   void start_ring();
   void listen();
   std::size_t drain_ring();
-  void start_go_heaps();
+  void start_walk_captures();
   void start_files();
   void start_oomd_watch();
   void start_watermark_gate();
@@ -145,7 +145,7 @@ struct Daemon::Impl {
   void start_pods();
   void post_pod_event(const Incident& incident, const std::string& directory);
   void say_findings();
-  void heed_annotations(CaptureOrder& order) const;
+  void apply_annotations(CaptureOrder& order) const;
   void add_pod_stats(MetricsSnapshot& snapshot) const;
 
   // daemon_events.cc

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "daemon/daemon_impl.h"
 #include "daemon/pod_event.h"
-#include "model/pod_wishes.h"
+#include "model/pod_annotations.h"
 
 namespace oomw {
 
@@ -35,10 +35,10 @@ void Daemon::Impl::post_pod_event(const Incident& incident, const std::string& d
 
 // Whoever runs the pod may keep us from asking its living processes; what the kernel takes of a dying one
 // costs the pod nothing.
-void Daemon::Impl::heed_annotations(CaptureOrder& order) const {
+void Daemon::Impl::apply_annotations(CaptureOrder& order) const {
   const CgroupId leaf = order.crossing.leaf_cgroup ? order.crossing.leaf_cgroup : order.crossing.cgroup;
-  const std::string_view why = why_left_alone(leaf, pipeline->model(), config.kubernetes.capture_opt_in);
-  if (why.empty()) return;
+  const CaptureReason why = why_left_alone(leaf, pipeline->model(), config.kubernetes.capture_opt_in);
+  if (why == CaptureReason::kNone) return;
   if (order.decision.action == TriggerAction::kPrepare) order.decision.action = TriggerAction::kNone;
   if (order.decision.action != TriggerAction::kCapture) return;
   order.decision.action = TriggerAction::kSkip;

@@ -26,7 +26,7 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   snapshot.is_standing_by = pipeline->is_standing_by();
   snapshot.kills_merged = pipeline->merged_kills();
   if (oomd) snapshot.oomd_kills = oomd->kills();
-  if (go_heaps) go_heaps->add_metrics(snapshot.go_processes);
+  if (walk_captures) walk_captures->add_metrics(snapshot.go_processes);
   if (kernel) add_kernel_stats(snapshot);
   if (pods) add_pod_stats(snapshot);
   if (writer) {

@@ -8,7 +8,7 @@ void Daemon::Impl::start_trends() {
   if (!config.trend.enabled) return;
   const auto on_judged = [this](const TrendJudged& judged) { queue.push(judged); };
   trends = std::make_unique<HeapTrends>(
-      *loop, go_heaps->processes(), clock, capture_memory, config.trend,
+      *loop, walk_captures->registry(), clock, capture_memory, config.trend,
       [this](ProcessKey process) { return memory_of(process); }, on_judged);
 }
 

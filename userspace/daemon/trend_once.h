@@ -11,7 +11,7 @@
 
 namespace oomw {
 
-struct TrendWish {
+struct TrendRequest {
   std::size_t readings = 30;
   bool wants_profiles = false;
   // Waits until the next reading is due; false: enough, judge what is there.
@@ -34,6 +34,6 @@ struct TrendFindings {
 // A trend without a daemon: of the selected processes the first whose heap can be read. Ends before
 // all readings are taken when the process does. An Error if not even one reading was.
 [[nodiscard]] Result<TrendFindings> watch_trend(const Config& config, const CaptureSelector& selector,
-                                                const TrendWish& wish);
+                                                const TrendRequest& request);
 
 }  // namespace oomw

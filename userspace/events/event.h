@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "events/capture_terms.h"
 #include "events/ids.h"
 #include "events/trend_judged.h"
 
@@ -65,6 +66,8 @@ struct OomKill {
 };
 
 enum class WatermarkReason { kLevel, kTimeToLimit };
+template <>
+inline constexpr auto kEnumNames<WatermarkReason> = std::to_array<std::string_view>({"level", "time_to_limit"});
 
 struct WatermarkCrossed {
   MonotonicTime time;
@@ -236,10 +239,7 @@ struct PodsCurrent {
 
 // --- from captures ----------------------------------------------------------------------------
 
-enum class CaptureMethod { kAtKill, kLive, kHttp };
-// ok, or why not. The strings of to_string() are metric labels and incident.json values.
-enum class CaptureResult { kOk, kFailed, kSkipped };
-
+// Made by captures/capture_event.h alone.
 struct CaptureFinished {
   MonotonicTime time;  // when the evidence was taken (response complete)
   MonotonicTime started;
@@ -247,9 +247,11 @@ struct CaptureFinished {
   CgroupId cgroup;
   ProcessKey process;
   CaptureMethod method = CaptureMethod::kHttp;
-  std::string trigger;  // "watermark_90", "time_to_limit", "request", "schedule"
+  std::optional<RuntimeKind>
+      of;  // none: not known, so nothing that holds for one runtime alone may be concluded from it
+  CaptureTrigger trigger;
   CaptureResult result = CaptureResult::kFailed;
-  std::string reason;                        // "" when ok; else a token of incident/capture_reasons.cc
+  CaptureReason reason = CaptureReason::kNone;
   std::string detail;                        // for humans: "http://127.0.0.1:1777/debug/pprof/heap in netns 4026532..."
   std::optional<std::uint64_t> usage_bytes;  // of the limiting cgroup, at the trigger
   std::optional<std::uint64_t> limit_bytes;
@@ -257,7 +259,7 @@ struct CaptureFinished {
   std::optional<std::uint64_t> live_bytes;    // live at last GC
   std::optional<std::uint64_t> sample_count;  // buckets or samples
   bool complete = false;
-  std::map<std::string, std::uint64_t> memstats;  // by Go's names (captures/memstats_text.h); empty = not told
+  std::map<std::string, std::uint64_t> memstats;  // by Go's names (captures/memstats_text.h); empty = not known
   std::string spool_file;                         // name below <data-dir>/spool, "" when kept in memory or failed
 };
 
@@ -277,9 +279,12 @@ struct CollectorSampled {
 // --- from the kernel, of a dying Go process ---------------------------------------------------
 
 enum class WalkStop { kEnd, kFault, kMalformed, kLoop, kPoolFull, kBucketLimit, kTimeLimit };
+template <>
+inline constexpr auto kEnumNames<WalkStop> =
+    std::to_array<std::string_view>({"end", "fault", "malformed", "loop", "pool_full", "bucket_limit", "time_limit"});
 
 // An OOM victim's heap profile was copied out of it. The buckets wait in chunks of the pool, which
-// GoHeap::take_chunks() hands over; replayed from a recording there are none.
+// HeapWalks::take_chunks() hands over; replayed from a recording there are none.
 struct HeapWalked {
   MonotonicTime time;  // the walk's end
   MonotonicTime started;
@@ -305,10 +310,5 @@ using Event = std::variant<OomKill, WatermarkCrossed, ProcessExec, ProcessExit, 
                            HeapWalked, CollectorSampled, PodSeen, PodGone, PodsCurrent, TrendJudged>;
 
 [[nodiscard]] MonotonicTime time_of(const Event& event);
-[[nodiscard]] std::string_view to_string(WatermarkReason reason);  // level | time_to_limit
-[[nodiscard]] std::string_view to_string(CaptureMethod method);    // at_kill | live | http
-[[nodiscard]] std::string_view to_string(CaptureResult result);    // ok | failed | skipped
-// end | fault | malformed | loop | pool_full | bucket_limit | time_limit
-[[nodiscard]] std::string_view to_string(WalkStop stop);
 
 }  // namespace oomw

@@ -16,12 +16,6 @@ struct Format {
   static constexpr bool kTimesAsText = false;
 };
 
-// The last name of each closed set.
-inline WatermarkReason last_of(Format, WatermarkReason) { return WatermarkReason::kTimeToLimit; }
-inline CaptureMethod last_of(Format, CaptureMethod) { return CaptureMethod::kHttp; }
-inline CaptureResult last_of(Format, CaptureResult) { return CaptureResult::kSkipped; }
-inline WalkStop last_of(Format, WalkStop) { return WalkStop::kTimeLimit; }
-
 // In the order of Event.
 inline constexpr std::array<const char*, std::variant_size_v<Event>> kTypeNames = {
     "oom_kill",    "watermark", "exec",   "exit",     "cgroup_created", "cgroup_removed",
@@ -157,6 +151,7 @@ void describe(auto& a, Of<CaptureFinished> auto& e) {
   a("pid", e.process.pid);
   a("start_ticks", e.process.start_ticks);
   a("method", e.method);
+  a("of", e.of);
   a("trigger", e.trigger);
   a("result", e.result);
   a("reason", e.reason);

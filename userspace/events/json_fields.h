@@ -22,6 +22,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/enum_names.h"
 #include "base/result.h"
 #include "base/text.h"
 
@@ -63,6 +64,12 @@ template <typename T>
     return true;
   }
 }
+
+// A value of a closed set, or what has a name like one.
+template <typename T>
+concept IsNamed = requires(T& value) {
+  read_name(std::string_view(), value);
+};
 
 enum class Form { kValue, kNull, kNothing };
 
@@ -111,7 +118,7 @@ class JsonWriter {
   [[nodiscard]] static Json json_of(const T& value) {
     if constexpr (std::is_arithmetic_v<T>) {
       return value;
-    } else if constexpr (std::is_enum_v<T>) {
+    } else if constexpr (json_fields::IsNamed<T>) {
       return to_string(value);
     } else if constexpr (std::is_same_v<T, std::string>) {
       return to_valid_utf8(value);
@@ -207,8 +214,8 @@ class JsonReader {
   void read(const Json& from, const std::string& name, T& to) {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       read_integer(from, name, to);
-    } else if constexpr (std::is_enum_v<T>) {
-      read_enum(from, name, to);
+    } else if constexpr (json_fields::IsNamed<T>) {
+      if (!from.is_string() || !read_name(from.get_ref<const std::string&>(), to)) refuse(name, "a name of its set");
     } else if constexpr (std::is_same_v<T, Nanoseconds>) {
       std::int64_t count = 0;
       read_integer(from, name, count);
@@ -259,15 +266,6 @@ class JsonReader {
     if (!fits) return refuse(name, "an integer in range");
     to = from.get<T>();
   }
-  template <typename E>
-  void read_enum(const Json& from, const std::string& name, E& to) {
-    for (int i = 0; from.is_string() && i <= static_cast<int>(last_of(Format{}, to)); ++i) {
-      const E value = static_cast<E>(i);
-      if (from.get_ref<const std::string&>() == to_string(value)) return void(to = value);
-    }
-    refuse(name, "a name of its set");
-  }
-
   const Json& object_;
   const std::string where_;
   std::optional<Error>& error_;

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "incident/capture_reasons.h"
-
 namespace oomw {
 
 void CaptureMetrics::Histogram::observe(double value) {
@@ -15,9 +13,8 @@ void CaptureMetrics::Histogram::observe(double value) {
 }
 
 void CaptureMetrics::count(const CaptureFinished& capture) {
-  const bool is_listed = capture.reason.empty() || !explain_capture_reason(capture.reason).empty();
   ++totals[{std::string(to_string(capture.method)), std::string(to_string(capture.result)),
-            is_listed ? capture.reason : "other"}];
+            std::string(to_string(capture.reason))}];
 }
 
 }  // namespace oomw

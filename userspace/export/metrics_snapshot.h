@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "events/event.h"
 #include "model/kill_ledger.h"
+#include "trends/trend_metrics.h"
 
 namespace oomw {
 
@@ -31,7 +32,7 @@ struct PodMetrics {
 };
 
 struct CaptureMetrics {
-  // {method, result, reason}: few, since count() takes no reason but those of capture_reasons.h.
+  // {method, result, reason}: few, since all are closed sets.
   std::map<std::array<std::string, 3>, std::uint64_t> totals;
   // A reason that is not in that list counts as "other".
   void count(const CaptureFinished& capture);
@@ -51,14 +52,6 @@ struct CaptureMetrics {
 struct GoProcessMetrics {
   std::uint64_t available = 0, linked_out = 0, not_found = 0;
   CaptureMetrics::Histogram registration_seconds;
-};
-
-// The trends of Go heaps; only where they are switched on.
-struct TrendMetrics {
-  std::map<std::string, std::uint64_t> readings;  // by result: ok or one of read_live()'s reasons, few
-  std::uint64_t brought_forward = 0;              // readings, because a limit had come near
-  std::uint64_t bytes = 0;
-  std::map<std::string, std::uint64_t> dropped;  // readings and processes for the budget, asked for and not taken
 };
 
 // Of the hook on page faults; only where it may rest.
@@ -89,7 +82,7 @@ struct MetricsSnapshot {
   CaptureMetrics captures;
   std::uint64_t memstats_left_out = 0;  // programs that were not asked for theirs, too many others just were
   GoProcessMetrics go_processes;
-  std::optional<TrendMetrics> trend;
+  std::optional<TrendMetrics> trend;  // none: switched off
   std::optional<KubernetesMetrics> kubernetes;
   std::map<std::string, std::uint64_t> lost;          // events_lost_total{stage}
   std::map<std::string, double> program_run_seconds;  // bpf_program_run_seconds_total{program}

@@ -43,6 +43,10 @@ const IncidentCapture* best_of(const Incident& incident, Wanted is_wanted) {
 
 bool shows_last_collection(const IncidentCapture& capture) { return capture.method == to_string(CaptureMethod::kHttp); }
 
+bool is_of_go(const IncidentCapture& capture) {
+  return capture.result == to_string(CaptureResult::kOk) && capture.of == to_string(RuntimeKind::kGo);
+}
+
 std::optional<std::uint64_t> stat_of(const Incident& incident, const std::string& name) {
   const auto found = incident.memory_stat.find(name);
   return found == incident.memory_stat.end() ? std::nullopt : std::optional(found->second);

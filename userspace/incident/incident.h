@@ -34,6 +34,7 @@ struct IncidentCapture {
   std::string file;        // capture-NN-<method>.pb.gz in the incident's directory; "" if none
   std::string spool_file;  // where the bytes are until then; not part of the JSON
   std::string method, trigger, result, reason, detail;
+  std::string of;  // "go"; "" = not known: nothing that holds for one runtime alone follows from it
   std::int32_t pid = 0;
   WallTime time;
   std::optional<std::uint64_t> usage_bytes, limit_bytes, inuse_bytes, live_bytes, buckets;
@@ -145,6 +146,8 @@ struct ProfileTexts {
 // What to compare `later` with: the first profile of the same process before it, of the same series (held
 // now, or live at the last collection) where there is one. nullptr: there is no other.
 [[nodiscard]] const IncidentCapture* first_before(const Incident& incident, const IncidentCapture& later);
+// A whole or partial profile of a Go heap.
+[[nodiscard]] bool is_of_go(const IncidentCapture& capture);
 // It lags behind: what it shows was live up to two garbage collections before.
 [[nodiscard]] bool shows_last_collection(const IncidentCapture& capture);
 // A figure of memory.stat by the kernel's name; nullopt: it was not among those read.

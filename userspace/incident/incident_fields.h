@@ -155,6 +155,7 @@ void describe(auto& v, Of<IncidentCapture> auto& capture) {
   v("file", capture.file, kNull);
   v.check(is_plain_file_name(capture.file), "file", "a plain file name");
   v("method", capture.method, kRequired);
+  v("of", capture.of, kOmitted);  // known of a heap that was read
   v("time", capture.time, kRequired);
   v("trigger", capture.trigger);
   v("reason", capture.reason);

@@ -57,8 +57,8 @@ struct KernelSource::Impl {
   int possible_cpus;
   std::vector<FeatureStatus> features;
   std::vector<LoadedProgram> programs;
-  std::unique_ptr<Ring> ring;       // null without programs
-  std::unique_ptr<GoHeap> go_heap;  // null where not served
+  std::unique_ptr<Ring> ring;             // null without programs
+  std::unique_ptr<HeapWalks> heap_walks;  // null where not served
   std::optional<RestingHook> page_fault_hook;
   UniqueFd run_time_stats;
   mutable MissedRuns missed_runs;
@@ -79,14 +79,14 @@ void KernelSource::Impl::load_all(const KernelConfig& config) {
   }
 }
 
-// Its programs are attached, but no process is registered before go_heap() is handed out.
+// Its programs are attached, but no process is registered before heap_walks() is handed out.
 void KernelSource::Impl::start_go_heap(const KernelConfig& config) {
   auto status = std::find_if(features.begin(), features.end(),
                              [](const FeatureStatus& feature) { return feature.feature == "heap_at_kill"; });
   if (status == features.end() || status->rung >= Rung::kFiles) return;
-  auto made = GoHeap::make(maps, walk_chunks(config));
+  auto made = HeapWalks::make(maps, walk_chunks(config));
   if (made) {
-    go_heap = std::move(*made);
+    heap_walks = std::move(*made);
     return;
   }
   status->refused.push_back({status->rung, made.error().message});
@@ -177,11 +177,11 @@ LostCounts KernelSource::lost() const {
   auto lost = read_lost(impl_->maps.fd("lost"), impl_->possible_cpus);
   lost[LostStage::kDecode] = impl_->ring ? impl_->ring->undecodable() : 0;
   lost[LostStage::kProgramMissed] = impl_->missed_runs.total(impl_->programs);
-  lost[LostStage::kGoTargets] = impl_->go_heap ? impl_->go_heap->targets_lost() : 0;
+  lost[LostStage::kGoTargets] = impl_->heap_walks ? impl_->heap_walks->targets_lost() : 0;
   return lost;
 }
 
-GoHeap* KernelSource::go_heap() { return impl_->go_heap.get(); }
+HeapWalks* KernelSource::heap_walks() { return impl_->heap_walks.get(); }
 
 RestingHook* KernelSource::page_fault_hook() { return impl_->page_fault_hook ? &*impl_->page_fault_hook : nullptr; }
 

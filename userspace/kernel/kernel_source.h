@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "events/event.h"
 #include "events/lost_stage.h"
-#include "kernel/go_heap.h"
+#include "kernel/heap_walks.h"
 #include "kernel/resting_hook.h"
 
 namespace oomw {
@@ -84,7 +84,7 @@ class KernelSource {
   // programs missed each call brings only a part up to date, see MissedRuns.
   [[nodiscard]] LostCounts lost() const;
   // The walk at the kill; nullptr where "heap_at_kill" is not served. Lives as long as this.
-  [[nodiscard]] GoHeap* go_heap();
+  [[nodiscard]] HeapWalks* heap_walks();
   // The program that every page fault passes; nullptr where "watermark" is not served by a tracepoint.
   // It is attached, and may rest while no cgroup comes near its limit.
   [[nodiscard]] RestingHook* page_fault_hook();

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "incident/capture_reasons.h"
 #include "incident/incident.h"
 #include "incident/incident_notes.h"
 #include "incident/reconciliation.h"
@@ -157,7 +156,7 @@ std::string captures_section(const Incident& incident) {
   bool has_http = false;
   for (const IncidentCapture& capture : incident.captures) {
     text += capture_row(capture);
-    has_http = has_http || (shows_last_collection(capture) && capture.result == "ok");
+    has_http = has_http || (shows_last_collection(capture) && is_of_go(capture));
   }
   if (has_http) {
     text +=

@@ -3,14 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <iterator>
 #include <limits>
 
 namespace oomw {
 namespace {
-
-using go::HeapSnapshot;
 
 // Ages below this count as one: readings at 80, 90 and 95 % may come within milliseconds.
 constexpr double kYoungSeconds = 10;
@@ -32,21 +29,21 @@ std::uint64_t add_saturating(std::uint64_t a, double bytes) {
   return a + static_cast<std::uint64_t>(bytes);
 }
 
-// Of the snapshot's buckets, those that hold anything.
+// Of the reading's holdings, those that hold anything now.
 struct InUse {
   std::size_t position = 0;
   std::uint32_t live = 0, held = 0;
   double live_bytes = 0, held_bytes = 0;
 };
 
-std::vector<InUse> in_use_of(const HeapSnapshot& snapshot) {
+std::vector<InUse> in_use_of(const HeapReading& heap) {
   std::vector<InUse> found;
-  found.reserve(snapshot.buckets.size());
-  for (std::size_t i = 0; i < snapshot.buckets.size(); ++i) {
-    const go::Bucket& bucket = snapshot.buckets[i];
-    InUse use{i, clamped(go::in_use(bucket.live_at_last_gc()).objects), clamped(go::in_use(bucket.held_now()).objects)};
+  found.reserve(heap.holdings.size());
+  for (std::size_t i = 0; i < heap.holdings.size(); ++i) {
+    const HeapHolding& holding = heap.holdings[i];
+    InUse use{i, clamped(holding.live.objects), clamped(holding.held.objects)};
     if ((use.live | use.held) == 0) continue;
-    const double each = bytes_per_sample(bucket.size, snapshot.rate);
+    const double each = bytes_per_sample(holding.block_bytes, heap.rate);
     use.live_bytes = each * use.live;
     use.held_bytes = each * use.held;
     found.push_back(use);
@@ -61,19 +58,13 @@ std::string_view to_string(ReadingOrigin origin) {
   return kNames[static_cast<std::size_t>(origin)];
 }
 
-double bytes_per_sample(std::uint64_t block_bytes, std::int64_t rate) {
-  const auto size = static_cast<double>(block_bytes);
-  if (rate <= 1 || block_bytes == 0) return size;
-  return size / -std::expm1(-size / static_cast<double>(rate));
-}
-
 bool shows_new_counts(const TrendReading& reading, const TrendReading& previous) {
   if (reading.gc_cycle && previous.gc_cycle) return *reading.gc_cycle != *previous.gc_cycle;
   return reading.live_bytes != previous.live_bytes;
 }
 
-void HeapTrend::add_buckets(const HeapSnapshot& snapshot, TrendReading& reading) {
-  std::vector<InUse> uses = in_use_of(snapshot);
+void HeapTrend::add_buckets(const HeapReading& heap, TrendReading& reading) {
+  std::vector<InUse> uses = in_use_of(heap);
   if (table_.buckets() + uses.size() > SiteTable::kMaxBuckets) {
     // Those that are known keep their numbers whatever the order; of the others the largest come first.
     drop_unused_buckets();
@@ -81,10 +72,10 @@ void HeapTrend::add_buckets(const HeapSnapshot& snapshot, TrendReading& reading)
   }
   reading.buckets.reserve(uses.size());
   for (const InUse& use : uses) {
-    const go::Bucket& bucket = snapshot.buckets[use.position];
+    const HeapHolding& holding = heap.holdings[use.position];
     reading.live_bytes = add_saturating(reading.live_bytes, use.live_bytes);
     reading.held_bytes = add_saturating(reading.held_bytes, use.held_bytes);
-    const std::uint32_t number = table_.find_or_add(snapshot.pcs_of(bucket), snapshot.load_bias, bucket.size);
+    const std::uint32_t number = table_.find_or_add(heap.pcs_of(holding), heap.load_bias, holding.block_bytes);
     if (number == SiteTable::kNone) {
       reading.untracked_bytes = add_saturating(reading.untracked_bytes, use.held_bytes);
     } else {
@@ -94,20 +85,20 @@ void HeapTrend::add_buckets(const HeapSnapshot& snapshot, TrendReading& reading)
   reading.buckets.shrink_to_fit();
 }
 
-TrendReading HeapTrend::make_reading(const HeapSnapshot& snapshot, const ReadingContext& context) {
+TrendReading HeapTrend::make_reading(const HeapReading& heap, const ReadingContext& context) {
   TrendReading reading;
   reading.time = context.time;
   reading.origin = context.origin;
   reading.is_starting_up = context.is_starting_up;
-  reading.is_complete = snapshot.complete;
-  reading.rate = snapshot.rate;
-  if (snapshot.cycle) reading.gc_cycle = snapshot.cycle->cycle();
-  add_buckets(snapshot, reading);
+  reading.is_complete = heap.is_complete;
+  reading.rate = heap.rate;
+  reading.gc_cycle = heap.collection;
+  add_buckets(heap, reading);
   return reading;
 }
 
-void HeapTrend::add(const HeapSnapshot& snapshot, const ReadingContext& context) {
-  TrendReading reading = make_reading(snapshot, context);
+void HeapTrend::add(const HeapReading& heap, const ReadingContext& context) {
+  TrendReading reading = make_reading(heap, context);
   const bool has_baseline = std::ranges::any_of(readings_, &TrendReading::is_baseline);
   reading.is_baseline = !has_baseline && !reading.is_starting_up && reading.is_complete;
   const auto place = std::ranges::upper_bound(readings_, reading.time, {}, &TrendReading::time);

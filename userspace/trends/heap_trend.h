@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "runtimes/go/heap_snapshot.h"
+#include "runtimes/heap_reading.h"
 #include "trends/site_table.h"
 
 namespace oomw {
@@ -16,7 +16,7 @@ namespace oomw {
 enum class ReadingOrigin { kScheduled, kWatermark, kAtKill, kRequest };
 [[nodiscard]] std::string_view to_string(ReadingOrigin origin);
 
-// One look at a heap, without its stacks: they are in the SiteTable.
+// One reading of a heap, without its stacks: they are in the SiteTable.
 struct TrendReading {
   struct Bucket {
     std::uint32_t number = 0;                          // in the SiteTable
@@ -41,7 +41,7 @@ struct ReadingContext {
   bool is_starting_up = false;
 };
 
-// The heap of one Go process over time.
+// The heap of one process over time.
 //
 // - The baseline, the first reading after start-up, stays for good; of the others, kMaxReadings stay,
 //   new ones dense and old ones sparse: distances grow geometrically with age. Which one goes depends
@@ -54,7 +54,7 @@ class HeapTrend {
   static constexpr std::size_t kMaxReadings = 16;
 
   // Readings may come late (a walk at the kill is decoded behind others): they go where they belong.
-  void add(const go::HeapSnapshot& snapshot, const ReadingContext& context);
+  void add(const HeapReading& heap, const ReadingContext& context);
   // One reading less, and the stacks that only it needed; false: nothing is left that may go.
   [[nodiscard]] bool thin();
 
@@ -68,8 +68,8 @@ class HeapTrend {
   [[nodiscard]] std::size_t bytes() const;
 
  private:
-  [[nodiscard]] TrendReading make_reading(const go::HeapSnapshot& snapshot, const ReadingContext& context);
-  void add_buckets(const go::HeapSnapshot& snapshot, TrendReading& reading);
+  [[nodiscard]] TrendReading make_reading(const HeapReading& heap, const ReadingContext& context);
+  void add_buckets(const HeapReading& heap, TrendReading& reading);
   [[nodiscard]] std::optional<std::size_t> least_missed() const;
   [[nodiscard]] double missed_ratio(std::size_t reading) const;
   [[nodiscard]] bool is_one_of_many(std::size_t reading) const;
@@ -83,8 +83,5 @@ class HeapTrend {
 // Whether a collection published its counts between the two; where the cycle is not known, equal to the byte is no
 // news.
 [[nodiscard]] bool shows_new_counts(const TrendReading& reading, const TrendReading& previous);
-
-// What one sampled object of this size stands for, in bytes: runtime/pprof's correction.
-[[nodiscard]] double bytes_per_sample(std::uint64_t block_bytes, std::int64_t rate);
 
 }  // namespace oomw

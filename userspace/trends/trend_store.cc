@@ -6,7 +6,7 @@
 
 namespace oomw {
 
-void TrendStore::add(ProcessKey process, MonotonicTime execution, const go::HeapSnapshot& snapshot,
+void TrendStore::add(ProcessKey process, MonotonicTime execution, const HeapReading& heap,
                      const ReadingContext& context) {
   Entry& entry = trends_[process];
   if (execution < entry.execution) return;
@@ -14,7 +14,7 @@ void TrendStore::add(ProcessKey process, MonotonicTime execution, const go::Heap
     entry.trend = HeapTrend();
     entry.execution = execution;
   }
-  entry.trend.add(snapshot, context);
+  entry.trend.add(heap, context);
   entry.last_read = std::max(entry.last_read, context.time);
   measure(entry);
   keep_budget();

@@ -19,7 +19,7 @@ struct TrendStoreConfig {
   Nanoseconds stale = std::chrono::hours(1);
 };
 
-// The trends of all Go processes, within one budget.
+// The trends of all processes whose heap can be read, within one budget.
 //
 // - Over it, the largest trend loses its least missed readings; once every trend is down to
 //   kLeastReadings, the process that was read longest ago is dropped. Both are counted.
@@ -34,8 +34,7 @@ class TrendStore {
 
   // execution: when this program was first seen in the process; a later one is another program, an
   // earlier one a straggler that is ignored.
-  void add(ProcessKey process, MonotonicTime execution, const go::HeapSnapshot& snapshot,
-           const ReadingContext& context);
+  void add(ProcessKey process, MonotonicTime execution, const HeapReading& heap, const ReadingContext& context);
   void gone(ProcessKey process, MonotonicTime now);
   void expire(MonotonicTime now);
 

@@ -25,11 +25,11 @@ MemoryReading reading_of(const WatermarkCrossed& e, const MemoryModel& model) {
   return {state->usage_bytes, state->limit_bytes.value_or(e.limit_bytes), state->nonreclaimable_bytes};
 }
 
-TriggerDecision skip(std::string trigger, std::string reason) {
-  return {TriggerAction::kSkip, std::move(trigger), std::move(reason), true};
-}
+constexpr CaptureTrigger kTimeToLimit = {CaptureTrigger::Kind::kTimeToLimit};
 
-std::string level_trigger(std::uint32_t level) { return "watermark_" + std::to_string(level); }
+TriggerDecision skip(CaptureTrigger trigger, CaptureReason reason) {
+  return {TriggerAction::kSkip, trigger, reason, true};
+}
 
 }  // namespace
 
@@ -48,7 +48,8 @@ TriggerDecision TriggerPolicy::on_watermark(const WatermarkCrossed& e, const Mem
   const bool predicted = e.reason == WatermarkReason::kTimeToLimit;
   if (!predicted && e.level_percent < config_.prepare_percent && capture_level(e.level_percent) == 0) return {};
   History* history = history_of(counted_for(e.cgroup, e.time, model));
-  if (history == nullptr) return skip(predicted ? "time_to_limit" : level_trigger(e.level_percent), "budget");
+  if (history == nullptr)
+    return skip(predicted ? kTimeToLimit : CaptureTrigger::watermark(e.level_percent), CaptureReason::kBudget);
   return decide(*history, e, model);
 }
 
@@ -56,20 +57,20 @@ TriggerDecision TriggerPolicy::decide(History& history, const WatermarkCrossed& 
   const bool predicted = e.reason == WatermarkReason::kTimeToLimit;
   const std::uint32_t level = capture_level(e.level_percent);
   const bool is_low = !predicted && level == 0;
-  std::string trigger = predicted ? "time_to_limit" : level_trigger(is_low ? e.level_percent : level);
+  const CaptureTrigger trigger = predicted ? kTimeToLimit : CaptureTrigger::watermark(is_low ? e.level_percent : level);
   if (is_second_report(history, trigger, e)) return {};
-  if (is_low) return {TriggerAction::kPrepare, "", "", true};
+  if (is_low) return {TriggerAction::kPrepare};
   const MemoryReading reading = reading_of(e, model);
-  if (predicted && is_prediction_too_early(e, reading)) return {TriggerAction::kPrepare, "", "", true};
+  if (predicted && is_prediction_too_early(e, reading)) return {TriggerAction::kPrepare};
   // 85 % lies between two capture levels: nothing new if 80 % was captured on this climb.
   const bool is_between = !predicted && level != e.level_percent;
   if (is_between && is_cooling_down(history, trigger, e.time)) return {};
   history.waiting_for_nonreclaimable = is_page_cache(reading, predicted ? e.level_percent : level);
-  if (history.waiting_for_nonreclaimable) return skip(std::move(trigger), "page_cache");
-  return judge(history, std::move(trigger), e.time, reading);
+  if (history.waiting_for_nonreclaimable) return skip(trigger, CaptureReason::kPageCache);
+  return judge(history, trigger, e.time, reading);
 }
 
-bool TriggerPolicy::is_second_report(History& history, const std::string& trigger, const WatermarkCrossed& e) const {
+bool TriggerPolicy::is_second_report(History& history, CaptureTrigger trigger, const WatermarkCrossed& e) const {
   const auto known = history.reported.try_emplace(trigger, Report{e.cgroup, e.time}).first;
   const bool is_others = known->second.cgroup != e.cgroup;
   if (is_others && e.time - known->second.time < std::max(config_.cooldown, kSameCrossing)) return true;
@@ -90,7 +91,7 @@ TriggerDecision TriggerPolicy::on_sample(const MemorySampled& e, const MemoryMod
   if (percent + kRearmPoints < history.fired_level) history.fired_level = level;
   if (level <= history.fired_level) return {};
   history.fired_level = level;  // also when skipped below: one decision a level, not one a second
-  return judge(history, level_trigger(level), e.time, {e.usage_bytes, *limit, e.nonreclaimable_bytes});
+  return judge(history, CaptureTrigger::watermark(level), e.time, {e.usage_bytes, *limit, e.nonreclaimable_bytes});
 }
 
 void TriggerPolicy::forget(CgroupId cgroup) { history_.erase(cgroup); }
@@ -115,19 +116,20 @@ bool TriggerPolicy::is_prediction_too_early(const WatermarkCrossed& e, const Mem
   return percent_of(cache, reading.limit_bytes) < kCacheAllowancePoints && is_page_cache(reading, e.level_percent);
 }
 
-bool TriggerPolicy::is_cooling_down(const History& history, const std::string& trigger, MonotonicTime now) const {
+bool TriggerPolicy::is_cooling_down(const History& history, CaptureTrigger trigger, MonotonicTime now) const {
   const auto last = history.last.find(trigger);
   return last != history.last.end() && now - last->second < config_.cooldown;
 }
 
-TriggerDecision TriggerPolicy::judge(History& history, std::string trigger, MonotonicTime now,
+TriggerDecision TriggerPolicy::judge(History& history, CaptureTrigger trigger, MonotonicTime now,
                                      const MemoryReading& reading) const {
-  if (is_cooling_down(history, trigger, now)) return skip(std::move(trigger), "cooldown");
+  if (is_cooling_down(history, trigger, now)) return skip(trigger, CaptureReason::kCooldown);
   std::erase_if(history.captures, [&](MonotonicTime t) { return now - t >= config_.budget_window; });
-  if (history.captures.size() >= config_.budget) return skip(std::move(trigger), "budget");
+  if (history.captures.size() >= config_.budget) return skip(trigger, CaptureReason::kBudget);
   history.captures.push_back(now);
   history.last[trigger] = now;
-  return {TriggerAction::kCapture, std::move(trigger), "", headroom_bytes(reading) >= config_.min_headroom_bytes};
+  return {TriggerAction::kCapture, trigger, CaptureReason::kNone,
+          headroom_bytes(reading) >= config_.min_headroom_bytes};
 }
 
 TriggerPolicy::History* TriggerPolicy::history_of(CgroupId cgroup) {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -18,7 +18,7 @@ struct TriggerConfig {
   Nanoseconds time_to_limit = std::chrono::milliseconds(500);
   std::uint64_t min_headroom_bytes = 2u << 20;           // below it a capture kills (http)
   double nonreclaimable_ratio = 0.5;                     // of the limit; below, it is page cache: leave it alone
-  Nanoseconds cooldown = std::chrono::seconds(30);       // per container and trigger name
+  Nanoseconds cooldown = std::chrono::seconds(30);       // per container and trigger
   std::uint32_t budget = 12;                             // captures per container ...
   Nanoseconds budget_window = std::chrono::minutes(10);  // ... in this time
 };
@@ -27,8 +27,8 @@ enum class TriggerAction { kNone, kPrepare, kCapture, kSkip };
 
 struct TriggerDecision {
   TriggerAction action = TriggerAction::kNone;
-  std::string trigger;       // "watermark_90", "time_to_limit"
-  std::string reason;        // kSkip: "page_cache", "cooldown", "budget"
+  CaptureTrigger trigger{};
+  CaptureReason reason = CaptureReason::kNone;  // kSkip: kPageCache, kCooldown or kBudget
   bool may_allocate = true;  // false: too little headroom for a method that allocates in the container (http)
 };
 
@@ -60,7 +60,7 @@ struct MemoryReading {
 //     prepares: the levels above follow at once and show more;
 //   - too little headroom forbids only what allocates inside the container: reading its memory from
 //     outside goes on;
-//   - cool-down per trigger name, so one climb captures at 80, 90 and 95 and a sawtooth does not;
+//   - cool-down per trigger, so one climb captures at 80, 90 and 95 and a sawtooth does not;
 //   - one crossing, one decision: the limit of a pod with one container is that container's (model/limit_scope.h).
 //     The two report the same crossing, the pod about 1 ms ahead; the second report leads to nothing.
 // History is kept per container, or else cgroup, until forget(), for at most MemoryModel::kMaxCgroups.
@@ -81,23 +81,23 @@ class TriggerPolicy {
     MonotonicTime time;
   };
   struct History {
-    std::vector<MonotonicTime> captures;                  // within budget_window
-    std::unordered_map<std::string, MonotonicTime> last;  // by trigger name
+    std::vector<MonotonicTime> captures;  // within budget_window
+    std::map<CaptureTrigger, MonotonicTime> last;
     bool waiting_for_nonreclaimable = false;
-    std::unordered_map<std::string, Report> reported;  // by trigger name: the newest that was not the second
-    std::uint32_t fired_level = 0;                     // by on_sample(), until the share falls kRearmPoints below it
+    std::map<CaptureTrigger, Report> reported;  // the newest that was not the second
+    std::uint32_t fired_level = 0;              // by on_sample(), until the share falls kRearmPoints below it
   };
   static constexpr std::uint32_t kCacheAllowancePoints = 10;
   static constexpr std::uint32_t kRearmPoints = 5;
   // Also without a cool-down: what pod and container report within this is one crossing.
   static constexpr Nanoseconds kSameCrossing = std::chrono::seconds(1);
   [[nodiscard]] TriggerDecision decide(History& history, const WatermarkCrossed& e, const MemoryModel& model) const;
-  [[nodiscard]] bool is_second_report(History& history, const std::string& trigger, const WatermarkCrossed& e) const;
+  [[nodiscard]] bool is_second_report(History& history, CaptureTrigger trigger, const WatermarkCrossed& e) const;
   [[nodiscard]] std::uint32_t capture_level(std::uint32_t percent) const;  // 0 = below all of them
   [[nodiscard]] bool is_page_cache(const MemoryReading& reading, std::uint32_t level_percent) const;
   [[nodiscard]] bool is_prediction_too_early(const WatermarkCrossed& e, const MemoryReading& reading) const;
-  [[nodiscard]] bool is_cooling_down(const History& history, const std::string& trigger, MonotonicTime now) const;
-  [[nodiscard]] TriggerDecision judge(History& history, std::string trigger, MonotonicTime now,
+  [[nodiscard]] bool is_cooling_down(const History& history, CaptureTrigger trigger, MonotonicTime now) const;
+  [[nodiscard]] TriggerDecision judge(History& history, CaptureTrigger trigger, MonotonicTime now,
                                       const MemoryReading& reading) const;
   [[nodiscard]] History* history_of(CgroupId cgroup);  // nullptr when full
   TriggerConfig config_;

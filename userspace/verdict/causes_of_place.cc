@@ -142,7 +142,8 @@ std::optional<Finding> judge_sibling(const Evidence& evidence) {
 std::optional<Finding> judge_off_heap(const Evidence& evidence) {
   const Incident& incident = evidence.incident;
   const IncidentCapture* best = best_capture(incident);
-  if (!incident.coverage_ratio || best == nullptr || !best->complete || shows_last_collection(*best))
+  if (!incident.coverage_ratio || best == nullptr || !best->complete || !is_of_go(*best) ||
+      shows_last_collection(*best))
     return std::nullopt;
   if (*incident.coverage_ratio >= kMost || heap_held_it_before(incident)) return std::nullopt;
   return Finding{"off_heap",
@@ -158,8 +159,8 @@ std::optional<Finding> judge_off_heap(const Evidence& evidence) {
 std::optional<Finding> judge_beside_heap(const Evidence& evidence) {
   const Incident& incident = evidence.incident;
   const IncidentCapture* best = best_capture(incident);
-  if (best == nullptr || !best->complete || shows_last_collection(*best) || !best->inuse_bytes || !best->live_bytes ||
-      incident.victims.size() != 1) {
+  if (best == nullptr || !best->complete || !is_of_go(*best) || shows_last_collection(*best) || !best->inuse_bytes ||
+      !best->live_bytes || incident.victims.size() != 1) {
     return std::nullopt;
   }
   const auto anon = static_cast<double>(victims_anon_bytes(incident).value_or(0));

@@ -45,7 +45,7 @@ Readings live_of_captures(const Incident& incident) {
   Readings live;
   if (incident.victims.empty()) return live;
   for (const IncidentCapture& capture : incident.captures) {
-    if (capture.result != "ok" || capture.pid != incident.victims.front().process.pid || !capture.complete) continue;
+    if (!is_of_go(capture) || capture.pid != incident.victims.front().process.pid || !capture.complete) continue;
     const auto bytes = shows_last_collection(capture) ? capture.inuse_bytes : capture.live_bytes;
     if (bytes) live.push_back({seconds_before_kill(incident, capture.time), static_cast<double>(*bytes)});
   }
@@ -112,7 +112,7 @@ bool is_long_uncollected(const Evidence& evidence) {
   return !live.empty() && live.back().seconds >= kLongAgo * live.front().seconds;
 }
 
-bool is_go(const Incident& incident) { return incident.trend || best_capture(incident) != nullptr; }
+bool is_go(const Incident& incident) { return incident.trend || std::ranges::any_of(incident.captures, is_of_go); }
 
 GoPace go_pace(const Incident& incident) {
   GoPace pace{2, std::nullopt, "GOGC=100, its default"};

@@ -135,8 +135,8 @@ class SchedulerTest : public ::testing::Test {
     crossing.usage_bytes = 90;
     crossing.limit_bytes = 100;
     crossing.pid = pid;
-    scheduler_->on_decision({action, "watermark_90", action == TriggerAction::kSkip ? "page_cache" : "", may_allocate_},
-                            crossing, model_);
+    const CaptureReason reason = action == TriggerAction::kSkip ? CaptureReason::kPageCache : CaptureReason::kNone;
+    scheduler_->on_decision({action, CaptureTrigger::watermark(90), reason, may_allocate_}, crossing, model_);
   }
   std::vector<std::int32_t> target_pids() const {
     std::vector<std::int32_t> pids;
@@ -173,7 +173,7 @@ TEST_F(SchedulerTest, the_request_carries_the_crossing) {
   decide(TriggerAction::kCapture);
   run_until(1);
   const auto request = backend_.captured().at(0);
-  EXPECT_EQ(request.trigger, "watermark_90");
+  EXPECT_EQ(request.trigger, CaptureTrigger::watermark(90));
   EXPECT_EQ(request.usage_bytes, 90u);
   EXPECT_EQ(request.limit_bytes, 100u);
   EXPECT_GE(request.deadline - request.requested, std::chrono::seconds(5));
@@ -199,7 +199,7 @@ TEST_F(SchedulerTest, a_waiting_decision_that_is_overtaken_is_skipped) {
   decide(TriggerAction::kCapture);
   ASSERT_EQ(events_.size(), 1u);
   EXPECT_EQ(events_[0].result, CaptureResult::kSkipped);
-  EXPECT_EQ(events_[0].reason, "busy");
+  EXPECT_EQ(events_[0].reason, CaptureReason::kBusy);
   EXPECT_EQ(events_[0].capture_id, 2u);
   backend_.open_gate();
   run_until(3);
@@ -213,7 +213,7 @@ TEST_F(SchedulerTest, a_decision_that_waited_too_long_is_skipped) {
   clock_.advance(CaptureScheduler::kMaxWait + std::chrono::milliseconds(10));
   backend_.open_gate();
   run_until(2);
-  EXPECT_EQ(events_[0].reason, "busy");
+  EXPECT_EQ(events_[0].reason, CaptureReason::kBusy);
   EXPECT_EQ(events_[1].result, CaptureResult::kOk);
 }
 
@@ -234,7 +234,7 @@ TEST_F(SchedulerTest, a_full_queue_is_skipped_and_leaves_the_cgroup_free) {
   decide(TriggerAction::kCapture, kPod);                          // fills the queue
   decide(TriggerAction::kCapture, kOther);
   ASSERT_EQ(events_.size(), 1u);
-  EXPECT_EQ(events_[0].reason, "queue_full");
+  EXPECT_EQ(events_[0].reason, CaptureReason::kQueueFull);
   EXPECT_EQ(scheduler_->in_flight(), 2u);
   backend_.open_gate();
   run_until(3);
@@ -244,7 +244,7 @@ TEST_F(SchedulerTest, a_skip_is_one_event_with_the_policys_reason) {
   decide(TriggerAction::kSkip);
   ASSERT_EQ(events_.size(), 1u);
   EXPECT_EQ(events_[0].result, CaptureResult::kSkipped);
-  EXPECT_EQ(events_[0].reason, "page_cache");
+  EXPECT_EQ(events_[0].reason, CaptureReason::kPageCache);
   EXPECT_EQ(events_[0].usage_bytes, 90u);
 }
 
@@ -287,7 +287,7 @@ TEST_F(SchedulerTest, a_profile_that_nobody_can_keep_is_a_failed_capture) {
   decide(TriggerAction::kCapture);
   run_until(1);
   EXPECT_EQ(events_[0].result, CaptureResult::kFailed);
-  EXPECT_EQ(events_[0].reason, "no_space");
+  EXPECT_EQ(events_[0].reason, CaptureReason::kNoSpace);
   EXPECT_EQ(events_[0].spool_file, "");
   EXPECT_FALSE(events_[0].complete);
 }
@@ -315,7 +315,7 @@ TEST_F(TwoLanesTest, a_decision_that_may_not_allocate_skips_http_only) {
   decide(TriggerAction::kCapture);
   run_until(2);
   EXPECT_EQ(events_[0].method, CaptureMethod::kHttp);
-  EXPECT_EQ(events_[0].reason, "headroom");
+  EXPECT_EQ(events_[0].reason, CaptureReason::kHeadroom);
   EXPECT_EQ(events_[1].method, CaptureMethod::kLive);
   EXPECT_EQ(events_[1].result, CaptureResult::kOk);
 }
@@ -335,7 +335,7 @@ TEST_F(SchedulerTest, a_target_brings_the_port_that_its_pod_names) {
   tell_pod(kContainer, "u", {{"oomwitness.io/pprof-port", "6061"}});
   decide(TriggerAction::kCapture);
   run_until(1);
-  EXPECT_EQ(backend_.captured().at(0).targets.at(0).wished_port, 6061);
+  EXPECT_EQ(backend_.captured().at(0).targets.at(0).annotated_port, 6061);
 }
 
 TEST_F(SchedulerTest, under_a_limit_of_several_pods_those_that_opted_out_are_left_alone) {
@@ -393,7 +393,7 @@ TEST_F(SchedulerTest, walks_of_a_storm_are_one_event_each_or_refused) {
       CaptureOutcome outcome;
       outcome.finished.method = CaptureMethod::kAtKill;
       outcome.finished.process = {pid, 1};
-      outcome.finished.reason = "fault";
+      outcome.finished.reason = CaptureReason::kFault;
       return outcome;
     });
   }

@@ -97,7 +97,7 @@ inline std::vector<std::string> differences(const Samples& a, const Samples& b) 
 inline CaptureRequest request_for(std::vector<ProcessKey> processes, const Clock& clock) {
   CaptureRequest request;
   request.capture_id = 7;
-  request.trigger = "watermark_90";
+  request.trigger = CaptureTrigger::watermark(90);
   for (const ProcessKey process : processes) request.targets.push_back({process, CgroupId{5}, "go-heap", ""});
   request.requested = clock.now();
   request.deadline = clock.now() + std::chrono::seconds(20);

@@ -19,9 +19,10 @@ class HttpCaptureAnswersTest : public HttpCaptureTest {};
 TEST_F(HttpCaptureAnswersTest, a_heap_endpoint_gives_a_whole_profile_with_its_provenance) {
   LoopbackServer server(serve_heap);
   const auto event = ask_self(server);
-  ASSERT_EQ(event.result, CaptureResult::kOk) << event.reason << ": " << event.detail;
+  ASSERT_EQ(event.result, CaptureResult::kOk) << to_string(event.reason) << ": " << event.detail;
   EXPECT_TRUE(event.complete);
-  EXPECT_EQ(event.reason, "");
+  EXPECT_EQ(event.reason, CaptureReason::kNone);
+  EXPECT_EQ(event.of, RuntimeKind::kGo);
   EXPECT_EQ(event.inuse_bytes, 42'321'476u);
   EXPECT_EQ(event.live_bytes, 42'321'476u);
   EXPECT_EQ(event.process.pid, ::getpid());
@@ -35,6 +36,21 @@ TEST_F(HttpCaptureAnswersTest, a_heap_endpoint_gives_a_whole_profile_with_its_pr
   EXPECT_THAT(stored->comments[0], HasSubstr("oomwitness: method=http trigger=watermark_90 pid=" +
                                              std::to_string(::getpid()) + " comm=ser\\x0aver time="));
   EXPECT_THAT(stored->comments[0], ::testing::EndsWith("usage_bytes=900 limit_bytes=1000"));
+}
+
+// As jeprof and pprof convert what the allocators of C++ programs write.
+TEST_F(HttpCaptureAnswersTest, a_heap_profile_of_a_cpp_program_is_kept_and_is_not_gos) {
+  auto profile = pprof::read(pprof::fixture()).value();
+  for (pprof::Function& function : profile.functions) function.filename = "src/cache.cc";
+  LoopbackServer server([body = pprof::write(profile)](int client) {
+    read_request(client);
+    send_all(client, response("200 OK", body));
+  });
+  const auto event = ask_self(server);
+  EXPECT_EQ(event.result, CaptureResult::kOk);
+  EXPECT_EQ(event.inuse_bytes, 42'321'476u);
+  EXPECT_EQ(event.of, std::nullopt);
+  EXPECT_THAT(event.detail, HasSubstr("heap profile, not of Go, from "));
 }
 
 TEST_F(HttpCaptureAnswersTest, an_endpoint_that_hangs_is_a_timeout) {
@@ -93,7 +109,7 @@ TEST_F(HttpCaptureAnswersTest, a_redirect_is_not_followed) {
     read_request(client);
     send_all(client, response("302 Found", "", "Location: /elsewhere\r\n"));
   });
-  EXPECT_EQ(ask_self(server).reason, "redirect");
+  EXPECT_EQ(ask_self(server).reason, CaptureReason::kRedirect);
   EXPECT_EQ(server.connections(), 1);
 }
 

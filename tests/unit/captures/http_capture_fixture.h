@@ -34,7 +34,7 @@ inline CaptureRequest request_for(std::vector<CaptureTarget> targets, Nanosecond
   request.capture_id = 3;
   request.cgroup = CgroupId{7};
   request.targets = std::move(targets);
-  request.trigger = "watermark_90";
+  request.trigger = CaptureTrigger::watermark(90);
   request.requested = SystemClock().now();
   request.deadline = request.requested + timeout;
   request.usage_bytes = 900;
@@ -70,7 +70,7 @@ class HttpCaptureTest : public ::testing::Test {
     EXPECT_FALSE(event.complete);
     EXPECT_FALSE(event.inuse_bytes.has_value());
     detail_ = event.detail;
-    return event.reason;
+    return std::string(to_string(event.reason));
   }
 
   SystemClock clock_;

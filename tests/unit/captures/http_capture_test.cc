@@ -47,8 +47,8 @@ TEST_F(HttpCaptureTest, a_v6_only_wildcard_listener_is_reached_on_its_loopback) 
   }
   LoopbackServer server(serve_heap, std::move(fd));
   const auto event = ask_self(server);
-  if (event.reason == "refused") GTEST_SKIP() << "no ::1 here: " << event.detail;
-  EXPECT_EQ(event.result, CaptureResult::kOk) << event.reason << ": " << event.detail;
+  if (event.reason == CaptureReason::kRefused) GTEST_SKIP() << "no ::1 here: " << event.detail;
+  EXPECT_EQ(event.result, CaptureResult::kOk) << to_string(event.reason) << ": " << event.detail;
   EXPECT_THAT(event.detail, HasSubstr("http://[::1]:"));
 }
 
@@ -61,7 +61,7 @@ TEST_F(HttpCaptureTest, a_process_without_listener_has_no_endpoint) {
   HttpCapture http(config_for({closed_port}), clock_);
   const auto outcome = http.capture(request_for({target_of(::getpid())}));
   EXPECT_EQ(outcome.finished.result, CaptureResult::kFailed);
-  EXPECT_EQ(outcome.finished.reason, "no_endpoint");
+  EXPECT_EQ(outcome.finished.reason, CaptureReason::kNoEndpoint);
 }
 
 TEST_F(HttpCaptureTest, a_neighbours_listener_does_not_answer_for_the_target) {
@@ -69,7 +69,7 @@ TEST_F(HttpCaptureTest, a_neighbours_listener_does_not_answer_for_the_target) {
   ASSERT_TRUE(innocent.is_ready());
   LoopbackServer server(serve_heap);
   HttpCapture http(config_for({server.port()}), clock_);
-  EXPECT_EQ(http.capture(request_for({target_of(innocent.pid())})).finished.reason, "no_endpoint");
+  EXPECT_EQ(http.capture(request_for({target_of(innocent.pid())})).finished.reason, CaptureReason::kNoEndpoint);
   EXPECT_EQ(server.connections(), 0);
 }
 
@@ -79,7 +79,7 @@ TEST_F(HttpCaptureTest, an_endpoint_prepared_and_closed_since_is_not_asked_elsew
   HttpCapture http(config_for({port}), clock_);
   http.prepare(request_for({target_of(::getpid())}));
   first.reset();
-  EXPECT_EQ(http.capture(request_for({target_of(::getpid())})).finished.reason, "no_endpoint");
+  EXPECT_EQ(http.capture(request_for({target_of(::getpid())})).finished.reason, CaptureReason::kNoEndpoint);
 }
 
 TEST_F(HttpCaptureTest, an_endpoint_reopened_since_prepare_is_found_again) {
@@ -92,7 +92,7 @@ TEST_F(HttpCaptureTest, an_endpoint_reopened_since_prepare_is_found_again) {
   if (!again.is_valid()) GTEST_SKIP() << "port " << port << " is not free again";
   LoopbackServer second(serve_heap, std::move(again));
   const auto event = http.capture(request_for({target_of(::getpid())})).finished;
-  EXPECT_EQ(event.result, CaptureResult::kOk) << event.reason << ": " << event.detail;
+  EXPECT_EQ(event.result, CaptureResult::kOk) << to_string(event.reason) << ": " << event.detail;
 }
 
 TEST_F(HttpCaptureTest, a_listener_on_the_second_port_is_found_behind_one_that_is_no_pprof) {
@@ -124,7 +124,7 @@ TEST_F(HttpCaptureTest, of_several_failures_the_one_that_got_furthest_is_told) {
   });
   HttpCapture http(config_for({server.port()}), clock_);
   const auto event = http.capture(request_for({target_of(::getpid()), target_of(innocent.pid())})).finished;
-  EXPECT_EQ(event.reason, "http_status");
+  EXPECT_EQ(event.reason, CaptureReason::kHttpStatus);
   EXPECT_EQ(event.process.pid, ::getpid());
 }
 
@@ -133,7 +133,7 @@ TEST_F(HttpCaptureTest, a_process_that_is_no_more_is_gone) {
   const CaptureTarget target = target_of(child.pid());
   child.kill();
   HttpCapture http(config_for({1}), clock_);
-  EXPECT_EQ(http.capture(request_for({target})).finished.reason, "gone");
+  EXPECT_EQ(http.capture(request_for({target})).finished.reason, CaptureReason::kGone);
 }
 
 TEST_F(HttpCaptureTest, a_pid_with_another_start_time_is_gone) {
@@ -141,19 +141,19 @@ TEST_F(HttpCaptureTest, a_pid_with_another_start_time_is_gone) {
   CaptureTarget target = target_of(::getpid());
   target.process.start_ticks += 1;
   HttpCapture http(config_for({server.port()}), clock_);
-  EXPECT_EQ(http.capture(request_for({target})).finished.reason, "gone");
+  EXPECT_EQ(http.capture(request_for({target})).finished.reason, CaptureReason::kGone);
   EXPECT_EQ(server.connections(), 0);
 }
 
 TEST_F(HttpCaptureTest, no_targets_is_no_endpoint) {
   HttpCapture http(config_for({1777}), clock_);
-  EXPECT_EQ(http.capture(request_for({})).finished.reason, "no_endpoint");
+  EXPECT_EQ(http.capture(request_for({})).finished.reason, CaptureReason::kNoEndpoint);
 }
 
 TEST_F(HttpCaptureTest, a_deadline_that_passed_is_a_timeout_and_nobody_is_asked) {
   LoopbackServer server(serve_heap);
   HttpCapture http(config_for({server.port()}), clock_);
-  EXPECT_EQ(http.capture(request_for({target_of(::getpid())}, 0ns)).finished.reason, "timeout");
+  EXPECT_EQ(http.capture(request_for({target_of(::getpid())}, 0ns)).finished.reason, CaptureReason::kTimeout);
   EXPECT_EQ(server.connections(), 0);
 }
 
@@ -161,7 +161,7 @@ TEST_F(HttpCaptureTest, a_missing_proc_is_gone) {
   HttpCaptureConfig config = config_for({1777});
   config.proc_root = "/nonexistent";
   HttpCapture http(config, clock_);
-  EXPECT_EQ(http.capture(request_for({target_of(::getpid())})).finished.reason, "gone");
+  EXPECT_EQ(http.capture(request_for({target_of(::getpid())})).finished.reason, CaptureReason::kGone);
 }
 
 bool bring_loopback_up() {
@@ -197,7 +197,7 @@ TEST_F(HttpCaptureTest, a_process_in_another_network_namespace_is_reached) {
   HttpCapture http(config_for({kPortInNamespace}), clock_);
   http.prepare(request_for({target_of(child.pid())}));
   const auto event = http.capture(request_for({target_of(child.pid())})).finished;
-  EXPECT_EQ(event.result, CaptureResult::kOk) << event.reason << ": " << event.detail;
+  EXPECT_EQ(event.result, CaptureResult::kOk) << to_string(event.reason) << ": " << event.detail;
   EXPECT_THAT(event.detail, HasSubstr("http://127.0.0.1:1777/debug/pprof/heap in netns 40"));
 }
 

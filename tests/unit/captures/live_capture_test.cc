@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "pprof/top.h"
+#include "runtimes/go/go_registry.h"
 #include "unit/captures/child_process.h"
 #include "unit/captures/go_fixture.h"
 
@@ -22,7 +23,7 @@ using testing::IsEmpty;
 struct Fixture {
   SystemClock clock;
   std::vector<std::uint32_t> words;  // record_words of each call of on_ready
-  GoProcesses processes{clock, {}, {[this](const GoProcess& p) { words.push_back(p.record_words); }, {}}};
+  GoRegistry processes{clock, {}, {[this](const GoProcess& p) { words.push_back(p.record_words); }, {}}};
   LiveCapture capture{processes, clock};
 
   CaptureOutcome take_first(std::vector<ProcessKey> keys) {
@@ -49,7 +50,8 @@ void expect_equal_to_own_endpoint(const std::string& version, const std::string&
   Fixture f;
   const auto outcome = f.take(process);
   process.ask("pprof " + folder.file("own"));
-  ASSERT_EQ(outcome.finished.result, CaptureResult::kOk) << outcome.finished.reason << ": " << outcome.finished.detail;
+  ASSERT_EQ(outcome.finished.result, CaptureResult::kOk)
+      << to_string(outcome.finished.reason) << ": " << outcome.finished.detail;
   EXPECT_TRUE(outcome.finished.complete) << outcome.finished.detail;
   const auto ours = pprof::read(outcome.profile);
   const auto own = pprof::read(test::read_bytes(folder.file("own")));
@@ -134,10 +136,10 @@ TEST(LiveCapture, failure_that_got_furthest_is_told) {
   Fixture f;
   const auto outcome = f.take_first({{process.pid(), 0}, {other.pid(), 0}});
   EXPECT_EQ(outcome.finished.result, CaptureResult::kFailed);
-  EXPECT_EQ(outcome.finished.reason, "linked_out");
+  EXPECT_EQ(outcome.finished.reason, CaptureReason::kLinkedOut);
   EXPECT_EQ(outcome.finished.process.pid, process.pid());
-  EXPECT_EQ(f.take_first({{other.pid(), 0}}).finished.reason, "not_go");
-  EXPECT_EQ(f.take_first(std::vector<ProcessKey>{}).finished.reason, "not_go");
+  EXPECT_EQ(f.take_first({{other.pid(), 0}}).finished.reason, CaptureReason::kNotGo);
+  EXPECT_EQ(f.take_first(std::vector<ProcessKey>{}).finished.reason, CaptureReason::kNotGo);
 }
 
 TEST(LiveCapture, rate_zero_is_a_failure_and_not_an_empty_heap) {
@@ -146,7 +148,7 @@ TEST(LiveCapture, rate_zero_is_a_failure_and_not_an_empty_heap) {
   Fixture f;
   const auto outcome = f.take(process);
   EXPECT_EQ(outcome.finished.result, CaptureResult::kFailed);
-  EXPECT_EQ(outcome.finished.reason, "rate_zero");
+  EXPECT_EQ(outcome.finished.reason, CaptureReason::kRateZero);
 }
 
 TEST(LiveCapture, thirty_two_bit_go_program_is_named_and_not_read) {
@@ -157,7 +159,7 @@ TEST(LiveCapture, thirty_two_bit_go_program_is_named_and_not_read) {
   Fixture f;
   const auto outcome = f.take(process);
   EXPECT_EQ(outcome.finished.result, CaptureResult::kFailed);
-  EXPECT_EQ(outcome.finished.reason, "32_bit");
+  EXPECT_EQ(outcome.finished.reason, CaptureReason::kNarrow);
   EXPECT_THAT(outcome.finished.detail, HasSubstr("32-bit Go program"));
   EXPECT_THAT(outcome.profile, IsEmpty());
   EXPECT_THAT(f.words, IsEmpty());  // nobody was told of an address
@@ -169,7 +171,7 @@ TEST(LiveCapture, reused_pid_is_gone) {
   GoHeap process(program.path);
   Fixture f;
   const auto outcome = f.take_first({{process.pid(), 1}});
-  EXPECT_EQ(outcome.finished.reason, "gone");
+  EXPECT_EQ(outcome.finished.reason, CaptureReason::kGone);
 }
 
 TEST(LiveCapture, process_that_ended_after_it_was_known_is_gone) {
@@ -180,7 +182,7 @@ TEST(LiveCapture, process_that_ended_after_it_was_known_is_gone) {
     GoHeap process(program.path);
     key = (*f.processes.add({process.pid(), 0}))->key;
   }
-  EXPECT_EQ(f.take_first({key}).finished.reason, "gone");
+  EXPECT_EQ(f.take_first({key}).finished.reason, CaptureReason::kGone);
 }
 
 TEST(LiveCapture, past_deadline_is_a_timeout) {
@@ -189,7 +191,7 @@ TEST(LiveCapture, past_deadline_is_a_timeout) {
   Fixture f;
   auto request = test::request_for({{process.pid(), 0}}, f.clock);
   request.deadline = f.clock.now();
-  EXPECT_EQ(f.capture.capture(request).finished.reason, "timeout");
+  EXPECT_EQ(f.capture.capture(request).finished.reason, CaptureReason::kTimeout);
 }
 
 TEST(LiveCapture, executable_deleted_before_it_is_known_still_gives_names) {

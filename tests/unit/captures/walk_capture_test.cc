@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "pprof/top.h"
-#include "runtimes/go/go_processes.h"
+#include "runtimes/go/go_registry.h"
 #include "unit/captures/go_fixture.h"
 #include "unit/runtimes/go/walk_records.h"
 
@@ -45,7 +45,7 @@ TEST(WalkCapture, whole_list_is_a_complete_profile) {
   const auto& finished = outcome.finished;
   EXPECT_EQ(finished.result, CaptureResult::kOk) << finished.detail;
   EXPECT_TRUE(finished.complete);
-  EXPECT_EQ(finished.reason, "");
+  EXPECT_EQ(finished.reason, CaptureReason::kNone);
   EXPECT_EQ(finished.method, CaptureMethod::kAtKill);
   EXPECT_EQ(finished.process, (ProcessKey{41, 4100}));
   EXPECT_EQ(finished.cgroup, CgroupId{9});
@@ -75,7 +75,7 @@ TEST(WalkCapture, part_of_the_list_is_kept_with_its_reason) {
   const auto outcome = decode(walk, {bytes_of({})});
   EXPECT_EQ(outcome.finished.result, CaptureResult::kOk);
   EXPECT_FALSE(outcome.finished.complete);
-  EXPECT_EQ(outcome.finished.reason, "pool_full");
+  EXPECT_EQ(outcome.finished.reason, CaptureReason::kPoolFull);
   EXPECT_THAT(outcome.finished.detail, HasSubstr("pool_full"));
   EXPECT_THAT(pprof::read(outcome.profile)->comments, Contains(HasSubstr("complete=no")));
 }
@@ -85,9 +85,9 @@ TEST(WalkCapture, walk_that_got_nothing_fails_with_how_it_ended) {
   walk.stop = WalkStop::kFault;
   const auto outcome = decode(walk, {});
   EXPECT_EQ(outcome.finished.result, CaptureResult::kFailed);
-  EXPECT_EQ(outcome.finished.reason, "fault");
+  EXPECT_EQ(outcome.finished.reason, CaptureReason::kFault);
   EXPECT_EQ(outcome.profile, "");
-  EXPECT_EQ(decode(walk_of(0), {}).finished.reason, "empty");
+  EXPECT_EQ(decode(walk_of(0), {}).finished.reason, CaptureReason::kEmpty);
 }
 
 TEST(WalkCapture, loop_is_never_a_profile) {
@@ -95,14 +95,14 @@ TEST(WalkCapture, loop_is_never_a_profile) {
   walk.stop = WalkStop::kLoop;
   const auto outcome = decode(walk, {bytes_of({}) + bytes_of({})});
   EXPECT_EQ(outcome.finished.result, CaptureResult::kFailed);
-  EXPECT_EQ(outcome.finished.reason, "loop");
+  EXPECT_EQ(outcome.finished.reason, CaptureReason::kLoop);
 }
 
 TEST(WalkCapture, chunk_that_never_arrived_is_not_complete) {
   const auto outcome = decode(walk_of(2), {bytes_of({})});
   EXPECT_EQ(outcome.finished.result, CaptureResult::kOk);
   EXPECT_FALSE(outcome.finished.complete);
-  EXPECT_EQ(outcome.finished.reason, "lost");
+  EXPECT_EQ(outcome.finished.reason, CaptureReason::kLost);
 }
 
 TEST(WalkCapture, wrong_hash_is_left_out_and_not_complete) {
@@ -110,14 +110,14 @@ TEST(WalkCapture, wrong_hash_is_left_out_and_not_complete) {
   wrong[8] ^= 1;
   const auto outcome = decode(walk_of(2), {wrong + bytes_of({.size = 64})});
   EXPECT_FALSE(outcome.finished.complete);
-  EXPECT_EQ(outcome.finished.reason, "rejected");
+  EXPECT_EQ(outcome.finished.reason, CaptureReason::kRejected);
   EXPECT_EQ(outcome.finished.inuse_bytes, 64U);
   EXPECT_EQ(decode(walk_of(1), {wrong}).finished.result, CaptureResult::kFailed);
 }
 
 TEST(WalkCapture, clipped_stack_is_kept_and_counted) {
   const auto outcome = decode(walk_of(1), {bytes_of({.depth = 200})});
-  EXPECT_TRUE(outcome.finished.complete) << outcome.finished.reason;
+  EXPECT_TRUE(outcome.finished.complete) << to_string(outcome.finished.reason);
   EXPECT_THAT(outcome.finished.detail, HasSubstr("1 stacks cut short"));
 }
 
@@ -133,7 +133,7 @@ TEST(WalkCapture, record_of_impossible_lengths_ends_its_chunk_only) {
       bytes_of({}).substr(0, 20)};
   for (const std::string& bytes : hostile) {
     const auto outcome = decode(walk_of(3), {bytes_of({}) + bytes, bytes_of({.size = 64})});
-    EXPECT_EQ(outcome.finished.reason, "rejected");
+    EXPECT_EQ(outcome.finished.reason, CaptureReason::kRejected);
     EXPECT_EQ(outcome.finished.sample_count, 2U);
   }
 }
@@ -143,14 +143,14 @@ TEST(WalkCapture, record_of_no_known_layout_gives_no_numbers) {
   for (std::size_t at = bytes.size() - 24; at < bytes.size(); ++at) bytes[at] = static_cast<char>(0xee);
   const auto outcome = decode(walk_of(1), {bytes});
   EXPECT_EQ(outcome.finished.result, CaptureResult::kFailed);
-  EXPECT_EQ(outcome.finished.reason, "layout_unknown");
+  EXPECT_EQ(outcome.finished.reason, CaptureReason::kLayoutUnknown);
   EXPECT_EQ(outcome.profile, "");
 }
 
 TEST(WalkCapture, rate_zero_is_told_and_an_unknown_rate_assumed) {
   auto walk = walk_of(1);
   walk.rate = 0;
-  EXPECT_EQ(decode(walk, {bytes_of({})}).finished.reason, "rate_zero");
+  EXPECT_EQ(decode(walk, {bytes_of({})}).finished.reason, CaptureReason::kRateZero);
   walk.has_rate = false;
   const auto outcome = decode(walk, {bytes_of({})});
   EXPECT_EQ(pprof::read(outcome.profile)->period, 512 << 10);
@@ -193,7 +193,7 @@ TEST(WalkCapture, names_come_from_the_file_after_process_and_file_are_gone) {
   test::ScratchFolder folder;
   std::filesystem::copy_file(program.path, folder.file("service"));
   const SystemClock clock;
-  GoProcesses processes(clock, {}, {});
+  GoRegistry processes(clock, {}, {});
   auto walk = walk_of(0);
   GoProcessPtr process;
   std::string records;
@@ -206,7 +206,7 @@ TEST(WalkCapture, names_come_from_the_file_after_process_and_file_are_gone) {
   }
   std::filesystem::remove(folder.file("service"));
   const auto outcome = decode(walk, {records}, process);
-  EXPECT_TRUE(outcome.finished.complete) << outcome.finished.reason << ": " << outcome.finished.detail;
+  EXPECT_TRUE(outcome.finished.complete) << to_string(outcome.finished.reason) << ": " << outcome.finished.detail;
   EXPECT_GE(*outcome.finished.inuse_bytes, 20U << 20);
   EXPECT_EQ(pprof::top(*pprof::read(outcome.profile)).rows.at(0).function, "main.leak");
 }

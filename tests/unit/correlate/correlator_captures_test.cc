@@ -146,7 +146,7 @@ TEST_F(CorrelatorCapturesTest, whole_live_read_is_better_than_a_walk_that_ended_
   CaptureFinished walk = capture(1002, 2);
   walk.method = CaptureMethod::kAtKill;
   walk.complete = false;
-  walk.reason = "fault";
+  walk.reason = CaptureReason::kFault;
   walk.inuse_bytes = 10 * kMiB;
   apply(live);
   apply(killed(10, 5, 2, 2, 1000));
@@ -157,7 +157,7 @@ TEST_F(CorrelatorCapturesTest, whole_live_read_is_better_than_a_walk_that_ended_
 }
 
 TEST_F(CorrelatorCapturesTest, failed_attempts_are_listed_and_explained) {
-  apply(refused(400, "no_endpoint"));
+  apply(refused(400, CaptureReason::kNoEndpoint));
   apply(killed(10, 5, 2, 2, 1000));
   const Incident incident = take_one(1005);
   ASSERT_EQ(incident.captures.size(), 1u);
@@ -167,7 +167,7 @@ TEST_F(CorrelatorCapturesTest, failed_attempts_are_listed_and_explained) {
 
 TEST_F(CorrelatorCapturesTest, repeated_refusals_leave_room_for_profiles) {
   apply(capture(1, 1));
-  for (int i = 0; i < 5'000; ++i) apply(refused(2 + i, "cooldown", i));
+  for (int i = 0; i < 5'000; ++i) apply(refused(2 + i, CaptureReason::kCooldown, i));
   apply(killed(10, 5, 2, 2, 6'000));
   const Incident incident = take_one(6'005);
   EXPECT_EQ(incident.captures.size(), 2u);

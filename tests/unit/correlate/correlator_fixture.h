@@ -49,14 +49,14 @@ class PodCorrelatorFixture : public CorrelatorFixture {
     e.capture_id = id;
     e.cgroup = {2};
     e.process = {10, 5};
-    e.trigger = "watermark_90";
+    e.trigger = CaptureTrigger::watermark(90);
     e.result = CaptureResult::kOk;
     e.inuse_bytes = 100 * kMiB;
     e.complete = true;
     e.spool_file = std::to_string(id) + "-http.pb.gz";
     return e;
   }
-  static CaptureFinished refused(std::int64_t ms, const std::string& reason, std::uint64_t id = 1) {
+  static CaptureFinished refused(std::int64_t ms, CaptureReason reason, std::uint64_t id = 1) {
     CaptureFinished e = capture(ms, id);
     e.result = CaptureResult::kFailed;
     e.reason = reason;

@@ -58,9 +58,9 @@ class PodLimitIncidentTest : public CorrelatorFixture {
     e.time = e.started = at_ms(ms);
     e.capture_id = static_cast<std::uint64_t>(ms);
     e.cgroup = {cgroup};
-    e.trigger = "watermark_80";
+    e.trigger = CaptureTrigger::watermark(80);
     e.result = CaptureResult::kSkipped;
-    e.reason = "cooldown";
+    e.reason = CaptureReason::kCooldown;
     return e;
   }
 };

@@ -14,12 +14,6 @@ TEST(TimeOf, is_the_time_of_whatever_is_inside) {
 TEST(ToString, words_are_those_of_labels_and_incident_json) {
   EXPECT_EQ(to_string(WatermarkReason::kLevel), "level");
   EXPECT_EQ(to_string(WatermarkReason::kTimeToLimit), "time_to_limit");
-  EXPECT_EQ(to_string(CaptureMethod::kAtKill), "at_kill");
-  EXPECT_EQ(to_string(CaptureMethod::kLive), "live");
-  EXPECT_EQ(to_string(CaptureMethod::kHttp), "http");
-  EXPECT_EQ(to_string(CaptureResult::kOk), "ok");
-  EXPECT_EQ(to_string(CaptureResult::kFailed), "failed");
-  EXPECT_EQ(to_string(CaptureResult::kSkipped), "skipped");
 }
 
 }  // namespace

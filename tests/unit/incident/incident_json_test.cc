@@ -113,6 +113,15 @@ TEST(IncidentJsonTest, every_null_has_a_note) {
   }
 }
 
+TEST(IncidentJsonTest, whose_heap_a_capture_shows_survives_and_is_absent_where_it_is_not_known) {
+  Incident incident = sample_incident();
+  incident.captures[0].of.clear();
+  const std::string json = to_json(incident);
+  EXPECT_FALSE(Json::parse(json)["captures"][0].contains("of"));
+  EXPECT_EQ(incident_from_json(json)->captures[0].of, "");
+  EXPECT_EQ(incident_from_json(json)->captures[1].of, "go");
+}
+
 TEST(IncidentJsonTest, hostile_bytes_become_valid_utf8) {
   Incident incident = sample_incident();
   incident.victims[0].comm = "a\xff\xfe\"\n\x01";

@@ -27,6 +27,7 @@ inline IncidentCapture sample_capture(const std::string& trigger, std::int64_t m
                                       std::uint64_t inuse) {
   IncidentCapture capture;
   capture.method = "http";
+  capture.of = "go";
   capture.trigger = trigger;
   capture.result = "ok";
   capture.detail = "http://127.0.0.1:1777/debug/pprof/heap";

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "runtimes/go/heap_snapshot.h"
+#include "runtimes/heap_reading.h"
 #include "trends/heap_trend.h"
 
 namespace oomw::test {
@@ -36,23 +36,21 @@ class HeapStory {
   void garbage(std::uint32_t site, double bytes) { sites_[site].pending = sampled(bytes, sites_[site].block_bytes); }
   void collect() { ++cycle_; }
 
-  [[nodiscard]] go::HeapSnapshot read() {
-    go::HeapSnapshot snapshot;
-    snapshot.rate = kRate;
-    snapshot.complete = true;
-    snapshot.layout = go::RecordLayout::kObjects;
-    snapshot.cycle = go::CycleState{cycle_ << 1, cycle_ << 1, 0};
+  [[nodiscard]] HeapReading read() {
+    HeapReading reading;
+    reading.rate = kRate;
+    reading.is_complete = true;
+    reading.collection = cycle_;
     for (const auto& [number, site] : sites_) {
-      go::Bucket bucket;
       const std::vector<std::uint64_t> pcs = stack_of(number);
-      bucket.first_pc = snapshot.pcs.append(pcs);
-      bucket.pc_count = static_cast<std::uint32_t>(pcs.size());
-      bucket.size = site.block_bytes;
-      bucket.active = {site.live, 0, site.live * site.block_bytes, 0};
-      bucket.future = {site.pending, 0, site.pending * site.block_bytes, 0};
-      snapshot.buckets.push_back(bucket);
+      const auto amount = [&](std::uint64_t blocks) {
+        return HeapAmount{static_cast<std::int64_t>(blocks), static_cast<std::int64_t>(blocks * site.block_bytes)};
+      };
+      const HeapAmount held = amount(site.live + site.pending);
+      reading.holdings.push_back({reading.pcs.append(pcs), static_cast<std::uint32_t>(pcs.size()), site.block_bytes,
+                                  held, held, amount(site.live)});
     }
-    return snapshot;
+    return reading;
   }
 
   static std::vector<std::uint64_t> stack_of(std::uint32_t site) { return {0x401000 + site * 16, 0x402000, 0x403000}; }

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "unit/trends/heap_story.h"
+#include "unit/trends/trend_fixture.h"
 
 namespace oomw {
 namespace {
@@ -31,15 +31,15 @@ TEST(HeapTrend, a_reading_has_the_bytes_of_both_series_scaled) {
   HeapStory story;
   story.hold(1, 100.0 * kMiB, kMiB);
   story.garbage(1, 50.0 * kMiB);
-  const go::HeapSnapshot snapshot = story.read();
+  const HeapReading heap = story.read();
   const double each = bytes_per_sample(kMiB, test::kRate);
   HeapTrend trend;
-  trend.add(snapshot, scheduled(20));
+  trend.add(heap, scheduled(20));
   const TrendReading& reading = trend.readings().at(0);
-  const auto bytes = [each](std::uint64_t objects) { return each * static_cast<double>(objects); };
-  const go::Bucket& bucket = snapshot.buckets[0];
-  EXPECT_NEAR(static_cast<double>(reading.live_bytes), bytes(bucket.active.allocs), 1);
-  EXPECT_NEAR(static_cast<double>(reading.held_bytes), bytes(bucket.active.allocs + bucket.future.allocs), 1);
+  const auto bytes = [each](std::int64_t objects) { return each * static_cast<double>(objects); };
+  EXPECT_NEAR(static_cast<double>(reading.live_bytes), bytes(heap.holdings[0].live.objects), 1);
+  EXPECT_NEAR(static_cast<double>(reading.held_bytes), bytes(heap.holdings[0].held.objects), 1);
+  EXPECT_GT(reading.held_bytes, reading.live_bytes);
   EXPECT_EQ(reading.gc_cycle, 1u);
 }
 
@@ -59,7 +59,7 @@ TEST(HeapTrend, a_stack_seen_again_keeps_its_number) {
 TEST(HeapTrend, one_program_loaded_elsewhere_has_the_same_sites) {
   HeapStory story;
   story.hold(1, 64.0 * kMiB);
-  go::HeapSnapshot moved = story.read();
+  HeapReading moved = story.read();
   moved.load_bias = 0x1000;
   HeapTrend trend;
   trend.add(moved, scheduled(20));
@@ -67,16 +67,9 @@ TEST(HeapTrend, one_program_loaded_elsewhere_has_the_same_sites) {
 }
 
 TEST(HeapTrend, addresses_beyond_four_gigabytes_survive) {
-  go::HeapSnapshot snapshot = HeapStory().read();
   const std::vector<std::uint64_t> pcs = {0x401000, 0x7fff'1234'5678, 0x402000};
-  go::Bucket bucket;
-  bucket.first_pc = snapshot.pcs.append(pcs);
-  bucket.pc_count = 3;
-  bucket.size = 64;
-  bucket.active = {1, 0, 64, 0};
-  snapshot.buckets.push_back(bucket);
   HeapTrend trend;
-  trend.add(snapshot, scheduled(20));
+  trend.add(test::one_holding(pcs, 64, 1, 1), scheduled(20));
   EXPECT_EQ(trend.sites().pcs_of(0), pcs);
 }
 
@@ -174,19 +167,14 @@ TEST(HeapTrend, stacks_that_no_reading_needs_any_more_go) {
 
 TEST(HeapTrend, more_buckets_than_there_is_room_for_keep_the_largest_and_tell_the_rest) {
   constexpr std::uint32_t kSites = SiteTable::kMaxBuckets + 100;
-  go::HeapSnapshot snapshot = HeapStory().read();
+  HeapReading heap = HeapStory().read();
   for (std::uint32_t site = 0; site < kSites; ++site) {
-    go::Bucket bucket;
-    const std::vector<std::uint64_t> pcs = HeapStory::stack_of(site);
-    bucket.first_pc = snapshot.pcs.append(pcs);
-    bucket.pc_count = 3;
-    bucket.size = 1;
-    bucket.active = {site + 1, 0, site + 1, 0};
-    snapshot.buckets.push_back(bucket);
+    const HeapAmount amount{site + 1, site + 1};
+    heap.holdings.push_back({heap.pcs.append(HeapStory::stack_of(site)), 3, 1, amount, amount, amount});
   }
-  snapshot.rate = 1;
+  heap.rate = 1;
   HeapTrend trend;
-  trend.add(snapshot, scheduled(20));
+  trend.add(heap, scheduled(20));
   const TrendReading& reading = trend.readings()[0];
   EXPECT_EQ(reading.buckets.size(), std::size_t{SiteTable::kMaxBuckets});
   EXPECT_EQ(reading.untracked_bytes, 100u * 101 / 2);

@@ -56,7 +56,7 @@ TEST_F(PodTriggersTest, crossing_that_only_prepares_does_so_once) {
 }
 
 TEST_F(PodTriggersTest, page_cache_is_skipped_once_and_then_watched_in_both) {
-  EXPECT_EQ(cross(kPod, 80, 0, 300).reason, "page_cache");
+  EXPECT_EQ(cross(kPod, 80, 0, 300).reason, CaptureReason::kPageCache);
   EXPECT_EQ(cross(kWeb, 80, 1, 300).action, TriggerAction::kNone);
   MemorySampled later = sampled(kWeb, 1000, 950, kLimitMib, 900);
   model_.apply(later);

@@ -74,6 +74,15 @@ TEST(NextSteps, a_larger_limit_is_set_at_what_owns_the_pod) {
   EXPECT_THAT(text, HasSubstr("kubectl -n shop set env deployment/cart -c cart GOMEMLIMIT=256MiB"));
 }
 
+TEST(NextSteps, a_program_whose_heap_profile_is_not_gos_gets_no_advice_about_go) {
+  Incident incident = with_cause("undersized");
+  incident.verdict->suggested_limit = SuggestedLimit{320u << 20, true, ""};
+  incident.trend.reset();
+  for (IncidentCapture& capture : incident.captures) capture.of.clear();
+  EXPECT_THAT(text_of(incident), HasSubstr("set resources deployment/cart"));
+  EXPECT_THAT(text_of(incident), Not(HasSubstr("GOMEMLIMIT")));
+}
+
 TEST(NextSteps, a_memory_limit_of_go_that_is_set_is_named) {
   Incident incident = with_cause("undersized");
   incident.victims[0].go.memory_limit_bytes = 300u << 20;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "unit/incident/sample_incident.h"
+#include "verdict/verdict_evidence.h"
 
 namespace oomw {
 namespace {
@@ -51,6 +52,23 @@ TEST(VerdictTest, a_profile_that_may_miss_something_says_nothing_of_the_rest) {
   incident.captures.back().complete = true;
   incident.captures.back().method = "http";
   EXPECT_EQ(cause_of(incident), "");
+}
+
+TEST(VerdictTest, a_profile_that_is_not_known_to_be_gos_is_no_go_heap) {
+  Incident incident = off_heap_incident();
+  incident.captures.back().of.clear();
+  EXPECT_EQ(cause_of(incident), "");
+}
+
+// The same figures as of a heap that a collector of garbage leaves, taken from a C++ program.
+TEST(VerdictTest, readings_of_what_is_not_known_to_be_gos_are_no_live_heap) {
+  Incident incident = sample_incident();
+  incident.trend.reset();
+  EXPECT_FALSE(Evidence(incident).live.empty());
+  EXPECT_TRUE(is_go(incident));
+  for (IncidentCapture& capture : incident.captures) capture.of.clear();
+  EXPECT_TRUE(Evidence(incident).live.empty());
+  EXPECT_FALSE(is_go(incident));
 }
 
 TEST(VerdictTest, node_scope_is_node) {

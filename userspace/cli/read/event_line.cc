@@ -39,8 +39,8 @@ std::string line_of(const WatermarkCrossed& crossing) {
 
 std::string line_of(const CaptureFinished& capture) {
   std::string line = fmt::format("CAPTURE    {} pid {} on {}: {}", to_string(capture.method), capture.process.pid,
-                                 printable(capture.trigger, 32), to_string(capture.result));
-  if (!capture.reason.empty()) line += " (" + printable(capture.reason, 32) + ")";
+                                 to_string(capture.trigger), to_string(capture.result));
+  if (capture.reason != CaptureReason::kNone) line += fmt::format(" ({})", to_string(capture.reason));
   if (capture.inuse_bytes) line += ", in use " + human_bytes(*capture.inuse_bytes);
   return line;
 }

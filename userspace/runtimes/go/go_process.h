@@ -8,23 +8,28 @@
 #include <string>
 
 #include "base/clock.h"
+#include "events/capture_terms.h"
 #include "events/ids.h"
 #include "memory/exe_handles.h"
 #include "runtimes/go/binary.h"
+#include "runtimes/go/go_names.h"
 #include "runtimes/go/heap_reader.h"
+#include "runtimes/runtime.h"
 
 namespace oomw {
 
-// One execution of a Go program and where its heap profile lies. Immutable but for record_words;
-// shared by whoever reads it, also after the process is gone.
-struct GoProcess {
-  ProcessKey key;
-  std::shared_ptr<const ExeHandle> exe;        // null when too many executables are open: no names then
-  std::shared_ptr<const go::GoBinary> binary;  // never null
-  std::optional<go::HeapTarget> target;        // where the list head lies in this process
-  std::string reason;                          // without target: linked_out | not_found | 32_bit
-  std::string detail;                          // the same for humans
-  MonotonicTime registered;                    // when looking at it began: an exec after this is another program
+// One execution of a Go program and where its heap profile lies. Immutable but for record_words.
+struct GoProcess final : RuntimeProcess {
+  [[nodiscard]] RuntimeKind kind() const override { return RuntimeKind::kGo; }
+  [[nodiscard]] std::unique_ptr<ProgramNames> names(const Clock& clock, MonotonicTime deadline) const override {
+    return std::make_unique<go::GoNames>(exe, binary, clock, deadline);
+  }
+
+  std::shared_ptr<const ExeHandle> exe;                // null when too many executables are open: no names then
+  std::shared_ptr<const go::GoBinary> binary;          // never null
+  std::optional<go::HeapTarget> target;                // where the list head lies in this process
+  CaptureReason reason = CaptureReason::kNone;         // without target: kLinkedOut, kNotFound or kNarrow
+  std::string detail;                                  // the same for humans
   mutable std::atomic<std::uint32_t> record_words{0};  // 8 or 16 once a read proved the layout, 0 = not yet
 
   // Where Go's code starts in this process.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtimes/go/binary.h"
+#include "runtimes/heap_reading.h"
 
 namespace oomw::go {
 
@@ -29,17 +30,9 @@ struct Counts {
 // Sums of unsigned words wrap as the runtime's own do.
 [[nodiscard]] Counts operator+(const Counts& a, const Counts& b);
 
-struct Amount {
-  std::int64_t objects = 0, bytes = 0;
-  friend bool operator==(const Amount&, const Amount&) = default;
-};
 // Not freed yet. A torn read can show more frees than allocs: that is 0, not a negative heap.
-[[nodiscard]] Amount in_use(const Counts& counts);
-[[nodiscard]] Amount allocated(const Counts& counts);
-
-// Undoes sampling exactly as runtime/pprof does when it writes a profile: one block of size s is
-// sampled with probability 1-exp(-s/rate). rate 1 and below: every block was sampled.
-[[nodiscard]] Amount unsample(const Amount& sampled, std::int64_t rate);
+[[nodiscard]] HeapAmount in_use(const Counts& counts);
+[[nodiscard]] HeapAmount allocated(const Counts& counts);
 
 // One call stack and block size, all counts as sampled.
 struct Bucket {
@@ -71,25 +64,6 @@ struct WalkCounts {
   std::uint64_t torn = 0;            // bytes and objects disagreed; bytes recomputed
 };
 
-// The stacks of a snapshot. In chunks of 1 MiB, because a vector that grows would for a moment hold
-// three times what it needs, and 60,000 buckets of 40 frames are 19 MB already. The first chunk does
-// grow: most heaps fit a few KiB, and mapping a MiB to read one costs more than the reading.
-class PcPool {
- public:
-  static constexpr std::size_t kChunkPcs = 128U << 10;
-
-  // Where the stack starts, for at(). A stack is never split; kChunkPcs is its longest.
-  [[nodiscard]] std::uint32_t append(std::span<const std::uint64_t> stack);
-  [[nodiscard]] std::span<const std::uint64_t> at(std::uint32_t first, std::uint32_t count) const {
-    return std::span(chunks_[first / kChunkPcs]).subspan(first % kChunkPcs, count);
-  }
-  [[nodiscard]] std::size_t size() const { return size_; }
-
- private:
-  std::vector<std::vector<std::uint64_t>> chunks_;
-  std::size_t size_ = 0;
-};
-
 struct HeapSnapshot {
   std::string go_version;
   std::int64_t rate = 0;            // runtime.MemProfileRate, bytes per sample
@@ -106,7 +80,7 @@ struct HeapSnapshot {
   std::string reason;     // why not complete, or what to know about it
 
   [[nodiscard]] std::span<const std::uint64_t> pcs_of(const Bucket& bucket) const {
-    return bucket.pc_count == 0 ? std::span<const std::uint64_t>() : pcs.at(bucket.first_pc, bucket.pc_count);
+    return pcs.at(bucket.first_pc, bucket.pc_count);
   }
 };
 

@@ -37,9 +37,9 @@ TEST(BucketWalk, both_series_of_a_bucket_are_read_in_either_layout) {
     EXPECT_TRUE(snapshot.complete) << snapshot.reason;
     EXPECT_EQ(snapshot.layout, layout);
     ASSERT_EQ(snapshot.buckets.size(), 1U);
-    EXPECT_EQ(in_use(snapshot.buckets[0].live_at_last_gc()), (Amount{6, 6 * 4096}));
-    EXPECT_EQ(in_use(snapshot.buckets[0].held_now()), (Amount{6, 6 * 4096}));
-    EXPECT_EQ(allocated(snapshot.buckets[0].held_now()), (Amount{13, 13 * 4096}));
+    EXPECT_EQ(in_use(snapshot.buckets[0].live_at_last_gc()), (HeapAmount{6, 6 * 4096}));
+    EXPECT_EQ(in_use(snapshot.buckets[0].held_now()), (HeapAmount{6, 6 * 4096}));
+    EXPECT_EQ(allocated(snapshot.buckets[0].held_now()), (HeapAmount{13, 13 * 4096}));
     EXPECT_THAT(snapshot.pcs_of(snapshot.buckets[0]), testing::ElementsAre(0x401000, 0x402000));
   }
 }

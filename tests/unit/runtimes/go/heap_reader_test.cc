@@ -85,7 +85,7 @@ TEST_P(GoRuntimeMatrixStacks, twenty_thousand_distinct_stacks_are_read_whole) {
   EXPECT_EQ(snapshot->rate, 1);
   // Each of them holds one block of 64 bytes for good.
   const auto held = std::count_if(snapshot->buckets.begin(), snapshot->buckets.end(), [](const Bucket& b) {
-    return b.size == 64 && in_use(b.active) == Amount{1, 64};
+    return b.size == 64 && in_use(b.active) == HeapAmount{1, 64};
   });
   EXPECT_GE(held, 20000);
   process.ask("rate 1000000000");

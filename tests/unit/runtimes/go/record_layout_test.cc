@@ -124,13 +124,15 @@ TEST(PcPool, stacks_are_found_again_across_chunks) {
 
 TEST(Unsample, small_blocks_are_scaled_up_and_large_ones_barely) {
   // runtime/pprof: 1 / (1 - exp(-size / rate)).
-  EXPECT_EQ(unsample({1, 64}, 512 << 10), (Amount{8192, 524320}));
-  EXPECT_EQ(unsample({10, 10 << 20}, 512 << 10), (Amount{11, 12126966}));
-  EXPECT_EQ(unsample({10, 640}, 1), (Amount{10, 640}));
-  EXPECT_EQ(unsample({0, 0}, 512 << 10), (Amount{0, 0}));
+  EXPECT_EQ(unsample({1, 64}, 512 << 10), (HeapAmount{8192, 524320}));
+  EXPECT_EQ(unsample({10, 10 << 20}, 512 << 10), (HeapAmount{11, 12126966}));
+  EXPECT_EQ(unsample({10, 640}, 1), (HeapAmount{10, 640}));
+  EXPECT_EQ(unsample({0, 0}, 512 << 10), (HeapAmount{0, 0}));
 }
 
-TEST(InUse, more_frees_than_allocs_are_no_negative_heap) { EXPECT_EQ(in_use(Counts{1, 2, 64, 128}), (Amount{0, 0})); }
+TEST(InUse, more_frees_than_allocs_are_no_negative_heap) {
+  EXPECT_EQ(in_use(Counts{1, 2, 64, 128}), (HeapAmount{0, 0}));
+}
 
 }  // namespace
 }  // namespace oomw::go

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/walk_captures.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "captures/capture_event.h"
+#include "captures/walk_capture.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kInspectionQueue = 4'096;  // an exec storm of 2 s at 2,000 a second
+constexpr std::size_t kWalkQueue = 256;
+constexpr std::size_t kMaxPids = 65'536;
+constexpr std::size_t kScanBatch = 32;  // so that an exec meanwhile waits for 1 ms, not for all of /proc
+constexpr std::size_t kMaxWalked = 1'024;
+constexpr unsigned kSpares = 4;
+constexpr Nanoseconds kInspectionPatience = std::chrono::seconds(3);
+constexpr Nanoseconds kWalkPatience = std::chrono::seconds(30);  // WalkDecoder takes 15 s at most if files answer
+// Records of 20 frames take 336 bytes; decoded, named and encoded 900.
+constexpr std::uint64_t kDecodedPerRecorded = 3;
+constexpr Nanoseconds kRoomWait = std::chrono::seconds(5);
+
+std::string why_unserved(const KernelSource& kernel) {
+  for (const FeatureStatus& feature : kernel.features()) {
+    if (feature.feature == "heap_at_kill" && !feature.refused.empty()) return feature.refused.back().reason;
+  }
+  return "switched off";
+}
+
+}  // namespace
+
+WalkCaptures::WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, std::string proc_root,
+                           CaptureScheduler::Deliver deliver, ReadingWatcher snapshot_watcher)
+    : kernel_(kernel),
+      clock_(clock),
+      memory_(memory),
+      proc_root_(std::move(proc_root)),
+      deliver_(std::move(deliver)),
+      snapshot_watcher_(std::move(snapshot_watcher)),
+      registry_(clock, {.proc_root = proc_root_}, watcher()),
+      inspectors_("oomw-inspect", 2, kInspectionQueue, kSpares),
+      walkers_("oomw-walk", 1, kWalkQueue, kSpares) {}
+
+GoRegistry::Watcher WalkCaptures::watcher() {
+  return {[this](const GoProcess& process) { report_to_kernel(process); },
+          [this](ProcessKey process) {
+            if (HeapWalks* walks = kernel_.heap_walks()) walks->unwatch(process);
+          }};
+}
+
+// Any worker.
+void WalkCaptures::report_to_kernel(const GoProcess& process) {
+  HeapWalks* walks = kernel_.heap_walks();
+  if (walks == nullptr || !process.target || !process.target->variables.buckets) return;
+  const go::HeapVariables& found = process.target->variables;
+  const HeapAddresses addresses{*found.buckets, found.rate.value_or(0), found.cycle.value_or(0), process.text_address(),
+                                process.record_words};
+  if (const Result<> told = walks->watch(process.key, addresses); !told.has_value()) {
+    log::debug("pid {} is not watched: {}", process.key.pid, told.error().message);
+  }
+}
+
+void WalkCaptures::scan() {
+  const auto names = list_directory(proc_root_, kMaxPids);
+  if (!names.has_value()) return log::error("start-up scan: {}", names.error().message);
+  std::vector<ProcessKey> batch;
+  const auto post = [&] {
+    const bool is_posted = inspectors_.post([this, keys = std::exchange(batch, {})] {
+      for (const ProcessKey key : keys) (void)registry_.add(key);
+    });
+    if (!is_posted) ++lost_inspections_;
+  };
+  for (const std::string& name : *names) {
+    const auto pid = parse_u64(name);
+    if (!pid || *pid == 0 || *pid > INT32_MAX) continue;
+    batch.push_back({static_cast<std::int32_t>(*pid), 0});
+    if (batch.size() == kScanBatch) post();
+  }
+  if (!batch.empty()) post();
+}
+
+void WalkCaptures::inspect(ProcessKey process, std::optional<MonotonicTime> exec_time) {
+  if (!inspectors_.post([this, process, exec_time] { (void)registry_.add(process, exec_time); })) ++lost_inspections_;
+}
+
+void WalkCaptures::on_exec(const ProcessExec& exec) { inspect(exec.process, exec.time); }
+
+void WalkCaptures::on_seen(const ProcessSeen& seen) {
+  if (registry_.find(seen.process) == nullptr) inspect(seen.process, std::nullopt);
+}
+
+void WalkCaptures::on_exit(const ProcessExit& exit) { registry_.forget(exit.process); }
+
+CaptureFinished WalkCaptures::failed(MonotonicTime time, const CaptureTarget& victim, CaptureReason reason,
+                                     std::string detail) {
+  return not_taken(begin_capture(request_at_kill(victim), CaptureMethod::kAtKill, time), time,
+                   {reason, std::move(detail)});
+}
+
+void WalkCaptures::on_kill(const OomKill& kill, ProcessKey victim) {
+  if (awaited_.contains(victim) || was_walked(victim)) return;
+  const GoProcessPtr process = registry_.find(victim);
+  if (process == nullptr) return;  // not Go as far as is known
+  const auto fail = [&](CaptureReason reason, std::string detail) {
+    return failed(kill.time, {victim, kill.victim_cgroup, "", ""}, reason, std::move(detail));
+  };
+  if (!process->target || !process->target->variables.buckets) {
+    const bool is_known_why = process->reason != CaptureReason::kNone;
+    return deliver_(fail(is_known_why ? process->reason : CaptureReason::kNotFound, process->detail));
+  }
+  if (kernel_.heap_walks() == nullptr) return deliver_(fail(CaptureReason::kUnsupported, why_unserved(kernel_)));
+  if (awaited_.size() >= kMaxAwaited) {
+    return deliver_(fail(CaptureReason::kQueueFull, "more victims at once than walks are waited for"));
+  }
+  awaited_.emplace(
+      victim,
+      Awaited{fail(CaptureReason::kNoWalk,
+                   "the dying process was not walked within 2 s: frozen, killed before the kernel knew where to look, "
+                   "or one of more than 128 victims at once"),
+              clock_.now() + kWalkWait});
+}
+
+bool WalkCaptures::was_walked(ProcessKey victim) const {
+  return std::find(walked_.begin(), walked_.end(), victim) != walked_.end();
+}
+
+void WalkCaptures::on_walked(const HeapWalked& walk, CaptureScheduler& scheduler) {
+  awaited_.erase(walk.process);
+  if (was_walked(walk.process)) return;
+  walked_.push_back(walk.process);
+  if (walked_.size() > kMaxWalked) walked_.pop_front();
+  // Looked up now: the registry keeps the dead for 10 s, and a storm's last walk may wait longer.
+  const auto decode_it = [this, walk, taken = take(walk), process = registry_.find(walk.process)] {
+    return decode(walk, taken.get(), process);
+  };
+  if (!scheduler.run_on(walkers_, decode_it)) refuse(walk);
+}
+
+// The walk was done and nobody can decode it: a result all the same, and its chunks go back.
+void WalkCaptures::refuse(const HeapWalked& walk) {
+  (void)kernel_.heap_walks()->take_chunks(walk, [](std::span<const std::byte>) {});
+  deliver_(failed(walk.time, {walk.process, walk.cgroup, "", ""}, CaptureReason::kQueueFull,
+                  "too many walks wait to be decoded"));
+}
+
+struct WalkCaptures::Taken {
+  MemoryBudget::Lease lease;
+  std::vector<std::vector<std::byte>> chunks;
+};
+
+// At once, 3 ms for 20,000 stacks: decoding and naming them takes 100, and the pool holds two such
+// walks (2 of 654 kills found it full while another's was being decoded). Null: no room; the worker
+// takes it when its turn comes.
+std::shared_ptr<WalkCaptures::Taken> WalkCaptures::take(const HeapWalked& walk) {
+  auto lease = memory_.try_take(walk.bytes, kLeftByWalks);
+  if (!lease) return nullptr;
+  auto taken = std::make_shared<Taken>(Taken{std::move(*lease), {}});
+  empty_pool_of(walk, [&taken](std::span<const std::byte> records) {
+    taken->chunks.emplace_back(records.begin(), records.end());
+  });
+  return taken;
+}
+
+void WalkCaptures::empty_pool_of(const HeapWalked& walk, const TakeChunk& take) const {
+  const Result<> done = kernel_.heap_walks()->take_chunks(walk, take);
+  if (!done.has_value()) log::warn("walk of pid {}: {}", walk.process.pid, done.error().message);
+}
+
+// Walker thread. Only a reader that hangs keeps its room for longer than kRoomWait, and it does not
+// grow any more: then this goes on without.
+CaptureOutcome WalkCaptures::decode(const HeapWalked& walk, Taken* taken, const GoProcessPtr& process) {
+  const auto room = memory_.take(walk.bytes * kDecodedPerRecorded, kRoomWait);
+  WalkDecoder decoder(walk, process);
+  const auto add = [&decoder](std::span<const std::byte> records) { decoder.add(records); };
+  if (taken == nullptr) {
+    empty_pool_of(walk, add);
+  } else {
+    for (std::vector<std::byte>& chunk : taken->chunks) {
+      add(chunk);
+      chunk = {};
+    }
+    taken->lease.give_back();
+  }
+  return decoder.finish(clock_, snapshot_watcher_);
+}
+
+void WalkCaptures::tick(CaptureScheduler& scheduler) {
+  const MonotonicTime now = clock_.now();
+  inspectors_.relieve(now, kInspectionPatience);
+  walkers_.relieve(now, kWalkPatience);
+  if (now >= next_sweep_) {
+    next_sweep_ = now + kSweep;
+    (void)inspectors_.post([this, now] { registry_.tick(now); });
+  }
+  if (HeapWalks* walks = kernel_.heap_walks()) {
+    for (const HeapWalked& walk : walks->unreported(now)) on_walked(walk, scheduler);
+  }
+  std::vector<CaptureFinished> overdue;  // delivered last: whoever takes them may bring the next kill
+  for (auto it = awaited_.begin(); it != awaited_.end();) {
+    const auto entry = it++;
+    if (entry->second.due > now) continue;
+    entry->second.failed.time = now;
+    overdue.push_back(std::move(entry->second.failed));
+    awaited_.erase(entry);
+  }
+  for (CaptureFinished& capture : overdue) deliver_(std::move(capture));
+}
+
+void WalkCaptures::close() {
+  inspectors_.close();
+  walkers_.close();
+}
+
+void WalkCaptures::add_metrics(GoProcessMetrics& metrics) const {
+  const GoRegistryCounters counters = registry_.counters();
+  metrics.available = counters.available;
+  metrics.linked_out = counters.linked_out;
+  metrics.not_found = counters.not_found;
+  CaptureMetrics::Histogram& delays = metrics.registration_seconds;
+  for (const Nanoseconds bound : GoRegistryCounters::kDelayBounds) delays.bounds.push_back(to_seconds(bound));
+  delays.counts.assign(counters.delays.begin(), counters.delays.end());
+  delays.sum = to_seconds(counters.delay_sum);
+}
+
+LostCounts WalkCaptures::lost() const {
+  LostCounts lost;
+  lost[LostStage::kGoLooks] = lost_inspections_;
+  lost[LostStage::kHungFiles] = inspectors_.given_up() + walkers_.given_up();
+  lost[LostStage::kGoProcesses] = registry_.counters().dropped;
+  return lost;
+}
+
+}  // namespace oomw

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/event_loop.h"
+#include "base/memory_budget.h"
+#include "base/worker_pool.h"
+#include "captures/capture_scheduler.h"
+#include "events/lost_stage.h"
+#include "export/metrics_snapshot.h"
+#include "kernel/kernel_source.h"
+#include "runtimes/go/go_registry.h"
+
+namespace oomw {
+
+// Keeps the kernel informed where every Go program has its heap profile, and makes captures of the
+// walks that it does at kills. Core thread, its own workers for all that reads files or memory.
+//   - registration at exec, at the start-up scan, and whenever a reading of /proc meets a process;
+//   - every kill of a known Go program ends in exactly one at_kill capture, failed ones included:
+//     no profile in this program, no kernel program, a walk that never came (kWalkWait), or more
+//     of them at once than can be decoded;
+//   - a walk whose event did not fit the ring is found by tick().
+class WalkCaptures {
+ public:
+  // Delivery of the victim's signal takes 30 ms on a busy node; a frozen victim may never come.
+  static constexpr Nanoseconds kWalkWait = std::chrono::seconds(2);
+  // Nothing waits for it but descriptors of programs that are gone.
+  static constexpr Nanoseconds kSweep = std::chrono::seconds(5);
+  // Of the budget, for decoding and for other captures: walks that were taken out of the kernel's pool
+  // and wait to be decoded have the rest.
+  static constexpr std::uint64_t kLeftByWalks = 32u << 20;
+
+  // kernel, clock and memory outlive this, and so does what `deliver` and `watcher` touch.
+  WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, std::string proc_root,
+               CaptureScheduler::Deliver deliver, ReadingWatcher watcher = {});
+
+  [[nodiscard]] GoRegistry& registry() { return registry_; }
+
+  void scan();  // processes that are there already
+  void on_exec(const ProcessExec& exec);
+  void on_seen(const ProcessSeen& seen);
+  void on_exit(const ProcessExit& exit);
+  // `victim`: as the model knows it, with its start time.
+  void on_kill(const OomKill& kill, ProcessKey victim);
+  void on_walked(const HeapWalked& walk, CaptureScheduler& scheduler);
+  void tick(CaptureScheduler& scheduler);  // about once a second
+  // At the end, when the loop has stopped: inspections and walks that have not begun are dropped.
+  void close();
+
+  void add_metrics(GoProcessMetrics& metrics) const;
+  // Cumulative, by stage of events_lost_total.
+  [[nodiscard]] LostCounts lost() const;
+
+ private:
+  struct Awaited {
+    CaptureFinished failed;  // what to deliver if the walk does not come
+    MonotonicTime due;
+  };
+  static constexpr std::size_t kMaxAwaited = 4'096;
+
+  [[nodiscard]] GoRegistry::Watcher watcher();
+  void report_to_kernel(const GoProcess& process);
+  void inspect(ProcessKey process, std::optional<MonotonicTime> exec_time);
+  [[nodiscard]] static CaptureFinished failed(MonotonicTime time, const CaptureTarget& victim, CaptureReason reason,
+                                              std::string detail);
+  void refuse(const HeapWalked& walk);
+  struct Taken;  // a walk's records, out of the pool
+  [[nodiscard]] std::shared_ptr<Taken> take(const HeapWalked& walk);
+  using TakeChunk = std::function<void(std::span<const std::byte> records)>;
+  void empty_pool_of(const HeapWalked& walk, const TakeChunk& take) const;  // of what the kernel keeps of it
+  [[nodiscard]] CaptureOutcome decode(const HeapWalked& walk, Taken* taken, const GoProcessPtr& process);
+  [[nodiscard]] bool was_walked(ProcessKey victim) const;
+
+  KernelSource& kernel_;
+  const Clock& clock_;
+  MemoryBudget& memory_;
+  const std::string proc_root_;
+  CaptureScheduler::Deliver deliver_;
+  const ReadingWatcher snapshot_watcher_;
+  GoRegistry registry_;
+  std::map<ProcessKey, Awaited> awaited_;
+  std::deque<ProcessKey> walked_;  // newest; a walk may overtake the report of its kill
+  std::uint64_t lost_inspections_ = 0;
+  MonotonicTime next_sweep_;
+  // Last: joined before what their tasks touch. One walk at a time, for memory. Both read executables,
+  // whose file systems may hang: see WorkerPool::relieve().
+  WorkerPool inspectors_;
+  WorkerPool walkers_;
+};
+
+}  // namespace oomw

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/heap_walks.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <optional>
+
+#include <bpf/bpf.h>
+#include <oomwitness/goheap.h>
+
+#include "events/decode.h"
+#include "kernel/shared_maps.h"
+
+namespace oomw {
+
+namespace {
+
+constexpr std::uint32_t kMaxFirstChunks = 24;
+// A mark follows its signal, and a take its event, within milliseconds.
+constexpr std::uint64_t kPatienceNs = 1'000'000'000;
+// A victim may be throttled or stuck in a driver for long before it exits.
+constexpr std::uint64_t kLongestDyingNs = 120'000'000'000;
+
+std::uint32_t tgid_of(ProcessKey process) { return static_cast<std::uint32_t>(process.pid); }
+
+bool is_of(const oomw_go_slot& slot, const HeapWalked& walk) {
+  return slot.walk.started_ns == static_cast<std::uint64_t>(walk.started.ns) &&
+         slot.target.start_ticks == walk.process.start_ticks;
+}
+
+bool is_done(const oomw_go_slot& slot) { return (slot.state & OOMW_GO_SLOT_DONE) != 0; }
+bool is_marked(const oomw_go_slot& slot) { return (slot.state & OOMW_GO_SLOT_MARKED) != 0; }
+
+std::uint64_t age_ns(const oomw_go_slot& slot, MonotonicTime now) {
+  auto since = is_done(slot) ? slot.walk.header.time_ns : slot.made_ns;
+  auto at = static_cast<std::uint64_t>(now.ns);
+  return at > since ? at - since : 0;
+}
+
+// Chunks [0, n) are for the beginning of a walk: one an OOM decision's victim, for 24 at once.
+std::uint32_t first_chunk_count(std::uint32_t chunk_count) { return std::min(chunk_count / 2, kMaxFirstChunks); }
+
+constexpr std::size_t kChunkHeaderBytes = OOMW_GO_CHUNK_BYTES - OOMW_GO_CHUNK_DATA_BYTES;
+
+}  // namespace
+
+struct HeapWalks::Impl {
+  UniqueFd targets, walks, chunks, free_chunks, first_chunks;
+  std::uint32_t chunk_count = 0;
+  std::atomic<std::uint64_t> targets_lost = 0;
+  // Held from reading a slot or target to deleting it: the pid's next owner has the same key.
+  std::mutex mutex;
+
+  std::optional<oomw_go_slot> slot(std::uint32_t tgid) const;
+  std::vector<std::uint32_t> slot_keys() const;
+  // True for one caller only: the chunks are its own then.
+  bool release_slot(const HeapWalked& walk);
+  Result<> hand_over(const HeapWalked& walk, const std::function<void(std::span<const std::byte>)>& chunk);
+  bool give_back(std::uint32_t number);
+  void drop(std::uint32_t tgid, const oomw_go_slot& slot);
+};
+
+std::optional<oomw_go_slot> HeapWalks::Impl::slot(std::uint32_t tgid) const {
+  oomw_go_slot slot;
+  if (bpf_map_lookup_elem(walks.get(), &tgid, &slot) != 0) return std::nullopt;
+  return slot;
+}
+
+std::vector<std::uint32_t> HeapWalks::Impl::slot_keys() const {
+  constexpr std::size_t kMost = 1024;  // entries come and go meanwhile; the map has fewer
+  std::vector<std::uint32_t> keys;
+  std::uint32_t key = 0, next = 0;
+  const std::uint32_t* previous = nullptr;
+  while (keys.size() < kMost && bpf_map_get_next_key(walks.get(), previous, &next) == 0) {
+    keys.push_back(next);
+    key = next;
+    previous = &key;
+  }
+  return keys;
+}
+
+bool HeapWalks::Impl::release_slot(const HeapWalked& walk) {
+  std::lock_guard lock(mutex);
+  std::uint32_t tgid = tgid_of(walk.process);
+  auto found = slot(tgid);
+  if (!found || !is_done(*found) || !is_of(*found, walk)) return false;
+  return bpf_map_delete_elem(walks.get(), &tgid) == 0;
+}
+
+bool HeapWalks::Impl::give_back(std::uint32_t number) {
+  const bool is_first = number < first_chunk_count(chunk_count);
+  return bpf_map_update_elem((is_first ? first_chunks : free_chunks).get(), nullptr, &number, BPF_ANY) == 0;
+}
+
+// A chunk's header is checked although only our programs write it: a mistake here would put a chunk
+// into the pool twice.
+Result<> HeapWalks::Impl::hand_over(const HeapWalked& walk,
+                                    const std::function<void(std::span<const std::byte>)>& chunk) {
+  std::vector<std::byte> bytes(OOMW_GO_CHUNK_BYTES);
+  std::uint32_t number = walk.first_chunk;
+  for (std::uint32_t taken = 0; taken < walk.chunk_count; ++taken) {
+    if (number >= chunk_count) return fail(ErrorCode::kInvalid, "chunk " + std::to_string(number) + " of a walk");
+    if (bpf_map_lookup_elem(chunks.get(), &number, bytes.data()) != 0) return fail_errno(errno, "reading a chunk");
+    oomw_go_chunk header;
+    std::memcpy(static_cast<void*>(&header), bytes.data(), kChunkHeaderBytes);
+    if (header.started_ns != static_cast<std::uint64_t>(walk.started.ns) || header.used > OOMW_GO_CHUNK_DATA_BYTES) {
+      return fail(ErrorCode::kInvalid, "chunk " + std::to_string(number) + " is not of this walk");
+    }
+    (void)give_back(number);
+    chunk(std::span(bytes).subspan(kChunkHeaderBytes, header.used));
+    number = header.next;
+  }
+  return {};
+}
+
+HeapWalks::HeapWalks() : impl_(std::make_unique<Impl>()) {}
+HeapWalks::~HeapWalks() = default;
+
+Result<std::unique_ptr<HeapWalks>> HeapWalks::make(const SharedMaps& maps, std::uint32_t chunk_count) {
+  std::unique_ptr<HeapWalks> heap(new HeapWalks());
+  Impl& impl = *heap->impl_;
+  impl.targets = copy_fd(maps.fd("go_targets"));
+  impl.walks = copy_fd(maps.fd("go_walks"));
+  impl.chunks = copy_fd(maps.fd("go_chunks"));
+  impl.free_chunks = copy_fd(maps.fd("go_free_chunks"));
+  impl.first_chunks = copy_fd(maps.fd("go_first_chunks"));
+  for (const UniqueFd* fd : {&impl.targets, &impl.walks, &impl.chunks, &impl.free_chunks, &impl.first_chunks}) {
+    if (!fd->is_valid()) return fail_errno(errno, "maps of the walk");
+  }
+  impl.chunk_count = chunk_count;
+  for (std::uint32_t number = 0; number < chunk_count; ++number) {
+    if (!impl.give_back(number)) return fail_errno(errno, "filling the pool");
+  }
+  return heap;
+}
+
+Result<> HeapWalks::watch(ProcessKey process, const HeapAddresses& addresses) {
+  if (process.pid <= 0 || addresses.buckets == 0) return fail(ErrorCode::kInvalid, "no process or no list");
+  oomw_go_target target{
+      .start_ticks = process.start_ticks,
+      .buckets = addresses.buckets,
+      .rate = addresses.rate,
+      .cycle = addresses.cycle,
+      .text = addresses.text,
+      .record_words = addresses.record_words,
+      .reserved = 0,
+  };
+  std::uint32_t tgid = tgid_of(process);
+  if (bpf_map_update_elem(impl_->targets.get(), &tgid, &target, BPF_ANY) == 0) return {};
+  int error = errno;
+  ++impl_->targets_lost;
+  if (error == E2BIG) return fail(ErrorCode::kLimit, "more Go processes than are watched");
+  return fail_errno(error, "watching a Go process");
+}
+
+void HeapWalks::unwatch(ProcessKey process) {
+  std::lock_guard lock(impl_->mutex);
+  std::uint32_t tgid = tgid_of(process);
+  oomw_go_target target;
+  if (bpf_map_lookup_elem(impl_->targets.get(), &tgid, &target) != 0) return;
+  if (target.start_ticks == process.start_ticks) bpf_map_delete_elem(impl_->targets.get(), &tgid);
+}
+
+Result<> HeapWalks::take_chunks(const HeapWalked& walk, const std::function<void(std::span<const std::byte>)>& chunk) {
+  if (!impl_->release_slot(walk)) return fail(ErrorCode::kNotFound, "no such walk, or taken already");
+  return impl_->hand_over(walk, chunk);
+}
+
+namespace {
+
+std::optional<HeapWalked> to_event(const oomw_go_walk& raw) {
+  auto event = decode(std::as_bytes(std::span(&raw, 1)));
+  if (!event) return std::nullopt;
+  return std::get<HeapWalked>(std::move(*event));
+}
+
+}  // namespace
+
+// Not of the OOM killer, or never begun: it is not reported, but the chunks come back.
+void HeapWalks::Impl::drop(std::uint32_t tgid, const oomw_go_slot& slot) {
+  auto walk = is_done(slot) ? to_event(slot.walk) : std::nullopt;
+  if (walk) {
+    if (release_slot(*walk)) (void)hand_over(*walk, [](std::span<const std::byte>) {});
+    return;
+  }
+  std::lock_guard lock(mutex);
+  auto found = this->slot(tgid);
+  if (found && !is_done(*found) && found->made_ns == slot.made_ns) bpf_map_delete_elem(walks.get(), &tgid);
+}
+
+std::vector<HeapWalked> HeapWalks::unreported(MonotonicTime now) {
+  std::vector<HeapWalked> found;
+  for (std::uint32_t tgid : impl_->slot_keys()) {
+    auto slot = impl_->slot(tgid);
+    if (!slot || age_ns(*slot, now) < kPatienceNs) continue;
+    if (is_done(*slot) && is_marked(*slot)) {
+      if (auto walk = to_event(slot->walk)) found.push_back(std::move(*walk));
+    } else if (is_done(*slot) || age_ns(*slot, now) > kLongestDyingNs) {
+      impl_->drop(tgid, *slot);
+    }
+  }
+  return found;
+}
+
+std::uint64_t HeapWalks::watched() const {
+  std::uint64_t count = 0;
+  std::uint32_t key = 0, next = 0;
+  const std::uint32_t* previous = nullptr;
+  constexpr std::uint64_t kMost = 1u << 20;
+  while (count < kMost && bpf_map_get_next_key(impl_->targets.get(), previous, &next) == 0) {
+    key = next;
+    previous = &key;
+    ++count;
+  }
+  return count;
+}
+
+std::uint64_t HeapWalks::targets_lost() const { return impl_->targets_lost; }
+
+}  // namespace oomw

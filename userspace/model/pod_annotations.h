@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings in a pod's annotations. Everybody who may write a pod may write them, so any value may come: one that
+// is not exactly known counts as absent.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "model/memory_model.h"
+
+namespace oomw {
+
+inline constexpr std::string_view kCaptureAnnotation = "oomwitness.io/capture";       // "true" | "false"
+inline constexpr std::string_view kPprofPortAnnotation = "oomwitness.io/pprof-port";  // "1" to "65535"
+
+// The port of its pprof endpoint; none: the pod does not name one.
+[[nodiscard]] std::optional<std::uint16_t> annotated_pprof_port(const PodSeen& pod);
+
+// Why the living processes of this cgroup's container are left alone: kOptedOut, or with is_opt_in
+// kNotOptedIn, also while the API has not reported the pod yet; kNone: they may be read. is_opt_in means
+// pods only.
+[[nodiscard]] CaptureReason why_left_alone(CgroupId cgroup, const MemoryModel& model, bool is_opt_in);
+
+// The same pod's port.
+[[nodiscard]] std::optional<std::uint16_t> annotated_pprof_port(CgroupId cgroup, const MemoryModel& model);
+
+}  // namespace oomw

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the runtime's own buckets to a reading that knows nothing of Go.
+#pragma once
+
+#include <optional>
+
+#include "events/capture_terms.h"
+#include "runtimes/go/heap_snapshot.h"
+#include "runtimes/heap_reading.h"
+
+namespace oomw::go {
+
+// Why a snapshot says nothing about the heap (kRateZero, kLayoutUnknown, kRejected, kEmpty); nothing if it does. A
+// partial list does.
+[[nodiscard]] std::optional<CaptureFailure> why_useless(const HeapSnapshot& snapshot);
+
+// Its facts, one line each:
+//   oomwitness: go=go1.26.1 rate=524288 layout=objects_and_bytes located_by=code
+//   oomwitness: series=held_now held_bytes=... live_at_last_gc_bytes=... gc_cycle=17 torn=no
+//   oomwitness: buckets=62 walked=62 clipped=0 rejected=0 complete=yes
+[[nodiscard]] HeapReading reading_of(HeapSnapshot snapshot, MonotonicTime as_of);
+
+}  // namespace oomw::go

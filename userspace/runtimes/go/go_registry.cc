@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtimes/go/go_registry.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "memory/deadline_source.h"
+#include "runtimes/go/go_reading.h"
+
+namespace oomw {
+namespace {
+
+using go::GoBinary;
+using go::Profiling;
+
+constexpr int kMaxExecsMeanwhile = 3;
+// 4096 processes are gone through in 20 minutes, at about 15 us each.
+constexpr std::size_t kLivenessChecksPerTick = 16;
+
+std::uint32_t record_words_of(go::RecordLayout layout) {
+  switch (layout) {
+    case go::RecordLayout::kObjectsAndBytes:
+      return 16;
+    case go::RecordLayout::kObjects:
+      return 8;
+    case go::RecordLayout::kNoData:
+    case go::RecordLayout::kUnknown:
+      break;
+  }
+  return 0;
+}
+
+// Links of /proc: their text comes from the kernel alone. Containers share paths, not mount namespaces.
+std::string file_named_by(const TargetProcess& process) {
+  return read_link_at(process.dir_fd(), "exe").value_or("") + " " +
+         read_link_at(process.dir_fd(), "ns/mnt").value_or("");
+}
+
+CaptureReason reason_of(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kUnsupported:
+      return CaptureReason::kNotGo;
+    case ErrorCode::kNotFound:
+      return CaptureReason::kGone;
+    case ErrorCode::kPermission:
+      return CaptureReason::kPermission;
+    case ErrorCode::kTimeout:
+      return CaptureReason::kTimeout;
+    case ErrorCode::kInvalid:
+    case ErrorCode::kLimit:
+    case ErrorCode::kNoSpace:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kInternal:
+      break;
+  }
+  return CaptureReason::kUnreadable;
+}
+
+// Reads what runs there now and then makes sure that it was what had been resolved.
+Result<go::HeapSnapshot> read_until(const go::HeapTarget& target, const Clock& clock, MonotonicTime deadline) {
+  const ProcessMemory memory(target.image.pid, target.image.proc_root);
+  auto snapshot = go::read_heap(DeadlineSource(memory, clock, deadline), target, {});
+  const auto now = read_process_image(target.image.pid, target.image.proc_root);
+  if (!now.has_value() || *now != target.image) {
+    return fail(ErrorCode::kNotFound, "the process ended or runs another program by now");
+  }
+  return snapshot;
+}
+
+}  // namespace
+
+GoRegistry::GoRegistry(const Clock& clock, GoRegistryConfig config, Watcher watcher)
+    : clock_(clock),
+      config_(std::move(config)),
+      watcher_(std::move(watcher)),
+      handles_(config_.max_open_files),
+      inspections_(clock),
+      binaries_(config_.max_binaries) {}
+
+bool GoRegistry::is_settled(const GoProcess& known, std::optional<MonotonicTime> exec_time) const {
+  if (exec_time && *exec_time > known.registered) return false;
+  return known.reason != CaptureReason::kNotFound || clock_.now() - known.registered < config_.retry_after;
+}
+
+Result<GoProcessPtr> GoRegistry::add(ProcessKey process, std::optional<MonotonicTime> exec_time) {
+  if (auto known = find(process); known && is_settled(*known, exec_time)) return known;
+  return measure(process, exec_time);
+}
+
+Result<GoProcessPtr> GoRegistry::inspect_again(ProcessKey process) { return measure(process, std::nullopt); }
+
+// Through one /proc/PID, so that file, addresses and start time belong to one process.
+Result<GoProcessPtr> GoRegistry::measure(ProcessKey key, std::optional<MonotonicTime> exec_time) {
+  handles_.close_unused();
+  for (int attempt = 0; attempt < kMaxExecsMeanwhile; ++attempt) {
+    const MonotonicTime started = clock_.now();
+    ASSIGN_OR_RETURN(const TargetProcess process, TargetProcess::open(config_.proc_root, key));
+    const std::string file = file_named_by(process);
+    if (inspections_.hangs(file)) return fail(ErrorCode::kTimeout, "its executable's file system does not answer");
+    const InspectionsUnderWay::Inspection inspection = inspections_.begin(file);
+    // A failure here may be the process dying: what is known of it stays, for its walk at the kill.
+    ASSIGN_OR_RETURN(Executable exe, open_executable(process));
+    if (!exe.binary->is_go) {
+      drop(process.key());  // it may have been Go before an exec
+      return fail(ErrorCode::kUnsupported, exe.binary->why);
+    }
+    ASSIGN_OR_RETURN(GoProcessPtr joined, join(process, std::move(exe), started));
+    if (joined) return publish(std::move(joined), exec_time);
+  }
+  return fail(ErrorCode::kUnavailable, "process " + std::to_string(key.pid) + " keeps changing its program");
+}
+
+Result<GoRegistry::Executable> GoRegistry::open_executable(const TargetProcess& process) {
+  auto fd = open_at(process.dir_fd(), "exe", O_RDONLY);
+  if (!fd.has_value()) {
+    const bool has_none = fd.error().code == ErrorCode::kNotFound && process.is_alive();
+    if (has_none) return fail(ErrorCode::kUnsupported, "no executable: a kernel thread");
+    return tl::make_unexpected(std::move(fd).error());
+  }
+  Executable exe{std::move(*fd), {}, nullptr};
+  ASSIGN_OR_RETURN(exe.identity, identify_file(exe.fd.get()));
+  exe.binary = binary_of(exe);
+  return exe;
+}
+
+std::shared_ptr<const GoBinary> GoRegistry::binary_of(const Executable& exe) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto known = binaries_.find(exe.identity)) return known;
+  }
+  auto binary = go::BinaryCache::look_at(exe.fd.get());
+  const std::lock_guard lock(mutex_);
+  binaries_.put(exe.identity, binary);
+  return binary;
+}
+
+// Null if the process ran exec since its file was opened.
+Result<GoProcessPtr> GoRegistry::join(const TargetProcess& process, Executable exe, MonotonicTime started) {
+  auto joined = std::make_shared<GoProcess>();
+  joined->key = process.key();
+  joined->registered = started;
+  joined->binary = exe.binary;
+  if (exe.binary->profiling == Profiling::kNarrow) {  // its auxiliary vector is 32-bit as well: no image of it
+    joined->reason = CaptureReason::kNarrow;
+    joined->detail = exe.binary->why;
+    return joined;
+  }
+  ASSIGN_OR_RETURN(const auto image, read_process_image(process.key().pid, config_.proc_root));
+  if (image.start_time_ticks != process.key().start_ticks) {
+    return fail(ErrorCode::kNotFound, "pid " + std::to_string(image.pid) + " is another process by now");
+  }
+  if (image.exe != exe.identity) return GoProcessPtr();
+  auto target = go::resolve_target(image, *exe.binary);
+  if (target.has_value()) {
+    joined->target = std::move(*target);
+  } else {
+    joined->reason =
+        exe.binary->profiling == Profiling::kLinkedOut ? CaptureReason::kLinkedOut : CaptureReason::kNotFound;
+    joined->detail = std::move(target).error().message;
+  }
+  auto path = read_link_at(process.dir_fd(), "exe");
+  joined->exe = handles_.share(std::move(exe.fd), exe.identity, path.has_value() ? std::move(*path) : "");
+  return joined;
+}
+
+// Stores it unless something newer is known. The watcher hears of entries in the order they changed.
+GoProcessPtr GoRegistry::publish(GoProcessPtr process, std::optional<MonotonicTime> exec_time) {
+  const std::lock_guard order(publish_mutex_);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = entries_.find(process->key);
+    if (it != entries_.end() && it->second.process->registered > process->registered) return it->second.process;
+  }
+  if (!store(process)) return process;
+  if (!process->target) return process;
+  if (watcher_.on_ready) watcher_.on_ready(*process);
+  const std::lock_guard lock(mutex_);
+  ++counters_.registrations;
+  if (!process->exe) ++counters_.without_file;
+  if (exec_time) note_delay(clock_.now() - *exec_time);
+  return process;
+}
+
+bool GoRegistry::store(const GoProcessPtr& process) {
+  std::optional<ProcessKey> made_room;
+  GoProcessPtr replaced;  // dropped without the lock
+  {
+    const std::lock_guard lock(mutex_);
+    if (entries_.size() >= config_.max_processes && !entries_.contains(process->key)) {
+      made_room = take_oldest_gone_locked();
+      if (!made_room) {
+        ++counters_.dropped;
+        return false;
+      }
+    }
+    Entry& entry = entries_[process->key];
+    replaced = std::exchange(entry.process, process);
+    entry.gone.reset();
+  }
+  if (made_room && watcher_.on_gone) watcher_.on_gone(*made_room);
+  return true;
+}
+
+std::optional<ProcessKey> GoRegistry::take_oldest_gone_locked() {
+  auto oldest = entries_.end();
+  for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+    if (it->second.gone && (oldest == entries_.end() || *it->second.gone < *oldest->second.gone)) oldest = it;
+  }
+  if (oldest == entries_.end()) return std::nullopt;
+  const ProcessKey key = oldest->first;
+  entries_.erase(oldest);
+  return key;
+}
+
+void GoRegistry::note_delay(Nanoseconds delay) {
+  const auto& bounds = GoRegistryCounters::kDelayBounds;
+  const auto bucket = std::lower_bound(bounds.begin(), bounds.end(), delay) - bounds.begin();
+  ++counters_.delays[static_cast<std::size_t>(bucket)];
+  counters_.delay_sum += delay;
+  counters_.delay_max = std::max(counters_.delay_max, delay);
+}
+
+GoProcessPtr GoRegistry::find(ProcessKey process) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = entries_.find(process);
+  return it == entries_.end() ? nullptr : it->second.process;
+}
+
+std::vector<RuntimeProcessPtr> GoRegistry::readable() const {
+  std::vector<RuntimeProcessPtr> found;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, entry] : entries_) {
+    if (!entry.gone && entry.process->target) found.push_back(entry.process);
+  }
+  return found;
+}
+
+void GoRegistry::forget(ProcessKey process) {
+  const MonotonicTime now = clock_.now();
+  const std::lock_guard lock(mutex_);
+  const auto it = entries_.find(process);
+  if (it != entries_.end() && !it->second.gone) it->second.gone = now;
+}
+
+void GoRegistry::drop(ProcessKey process) {
+  const std::lock_guard order(publish_mutex_);
+  {
+    const std::lock_guard lock(mutex_);
+    if (entries_.erase(process) == 0) return;
+  }
+  if (watcher_.on_gone) watcher_.on_gone(process);
+}
+
+void GoRegistry::tick(MonotonicTime now) {
+  forget_some_dead();
+  for (const ProcessKey process : over_grace(now)) drop(process);
+  handles_.close_unused();
+}
+
+std::vector<ProcessKey> GoRegistry::over_grace(MonotonicTime now) const {
+  std::vector<ProcessKey> keys;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, entry] : entries_) {
+    if (entry.gone && now - *entry.gone >= config_.grace) keys.push_back(key);
+  }
+  return keys;
+}
+
+void GoRegistry::forget_some_dead() {
+  std::vector<ProcessKey> keys;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto it = entries_.upper_bound(swept_); it != entries_.end() && keys.size() < kLivenessChecksPerTick; ++it) {
+      keys.push_back(it->first);
+    }
+    swept_ = keys.size() < kLivenessChecksPerTick ? ProcessKey{} : keys.back();
+  }
+  for (const ProcessKey key : keys) {
+    if (!TargetProcess::open(config_.proc_root, key).has_value()) forget(key);
+  }
+}
+
+void GoRegistry::set_layout(const GoProcess& process, go::RecordLayout layout) {
+  const std::uint32_t words = record_words_of(layout);
+  if (words == 0 || process.record_words.exchange(words) == words) return;
+  const std::lock_guard order(publish_mutex_);
+  const bool is_current = find(process.key).get() == &process;
+  if (is_current && watcher_.on_ready) watcher_.on_ready(process);
+}
+
+HeapRead GoRegistry::read(ProcessKey key, MonotonicTime deadline) {
+  HeapRead read;
+  const auto failed = [&](CaptureReason reason, const std::string& detail) {
+    read.failure = {reason, printable(detail), key};
+    return std::move(read);
+  };
+  auto process = add(key);
+  for (int attempt = 0;; ++attempt) {
+    if (!process.has_value()) return failed(reason_of(process.error()), process.error().message);
+    const GoProcessPtr found = *process;
+    read.process = found;
+    if (!found->target) return failed(found->reason, found->detail);
+    auto snapshot = read_until(*found->target, clock_, deadline);
+    const MonotonicTime taken = clock_.now();
+    if (snapshot.has_value()) {
+      if (auto useless = go::why_useless(*snapshot)) return failed(useless->reason, useless->detail);
+      set_layout(*found, snapshot->layout);
+      read.reading = go::reading_of(std::move(*snapshot), taken);
+      return read;
+    }
+    const bool may_be_replaced = snapshot.error().code == ErrorCode::kNotFound && attempt == 0;
+    if (!may_be_replaced) return failed(reason_of(snapshot.error()), snapshot.error().message);
+    process = inspect_again(key);
+  }
+}
+
+bool GoRegistry::is_still_at(ProcessKey key, std::uint32_t collection) const {
+  const GoProcessPtr process = find(key);
+  if (process == nullptr || !process->target) return false;
+  const auto word = go::read_cycle(ProcessMemory(key.pid, process->target->image.proc_root), *process->target);
+  return word.has_value() && *word && go::CycleState{**word, **word, 0}.cycle() == collection;
+}
+
+GoRegistryCounters GoRegistry::counters() const {
+  const std::lock_guard lock(mutex_);
+  GoRegistryCounters counters = counters_;
+  for (const auto& [key, entry] : entries_) {
+    const GoProcess& process = *entry.process;
+    ++(process.target                                ? counters.available
+       : process.reason == CaptureReason::kLinkedOut ? counters.linked_out
+                                                     : counters.not_found);
+  }
+  counters.open_files = handles_.open_files();
+  counters.files_read = binaries_.misses();
+  return counters;
+}
+
+}  // namespace oomw

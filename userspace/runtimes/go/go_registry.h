@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "memory/inspections_under_way.h"
+#include "memory/target_process.h"
+#include "runtimes/go/binary_cache.h"
+#include "runtimes/go/go_process.h"
+#include "runtimes/runtime.h"
+
+namespace oomw {
+
+struct GoRegistryConfig {
+  std::string proc_root = "/proc";
+  std::size_t max_processes = 4096;
+  std::size_t max_binaries = 1024;                           // looked at and remembered, not Go included
+  std::size_t max_open_files = 256;                          // distinct executables of living Go processes
+  Nanoseconds grace = std::chrono::seconds(10);              // a dead process stays findable: its walk is on the way
+  Nanoseconds retry_after = std::chrono::milliseconds(200);  // for a list head that was not found
+};
+
+struct GoRegistryCounters {
+  std::uint64_t available = 0, linked_out = 0;  // known now, by state
+  std::uint64_t not_found = 0;                  // 32-bit programs included
+  std::uint64_t open_files = 0;
+  std::uint64_t registrations = 0;  // handed to on_ready for the first time
+  std::uint64_t dropped = 0;        // Go processes there was no room for
+  std::uint64_t without_file = 0;   // registered, but their executable could not be held open
+  std::uint64_t files_read = 0;     // executables that were not known yet
+  // exec -> on_ready has returned. Bucket i counts delays <= kDelayBounds[i], the last one the rest.
+  static constexpr std::array<Nanoseconds, 7> kDelayBounds = {
+      std::chrono::milliseconds(1),  std::chrono::milliseconds(5),   std::chrono::milliseconds(10),
+      std::chrono::milliseconds(50), std::chrono::milliseconds(100), std::chrono::milliseconds(500),
+      std::chrono::seconds(2)};
+  std::array<std::uint64_t, kDelayBounds.size() + 1> delays{};
+  Nanoseconds delay_sum{0}, delay_max{0};
+};
+
+// Which processes run Go programs, and where each keeps its heap profile.
+//
+// - A process that is not Go costs one open and one fstat if its file is known, and one inspection of
+//   the ELF header and section names if not; nothing of it is kept but the file's entry in the cache.
+// - A list head that the file does not tell is looked for in the living process, again on every
+//   add() (at most every `retry_after`) until it is found: the list may still be empty.
+// - exec in the same pid replaces the entry; a reused pid is another process.
+// - Bounded: max_processes (those that are gone make room first), max_binaries, max_open_files.
+// - A file system that hangs (FUSE) hangs the worker that called add() or tick(), no lock is held
+//   meanwhile. Its executable takes no second worker: add() is kTimeout for it until the first is back.
+// Thread-safe. add(), inspect_again() and tick() are for worker threads, the rest for any.
+class GoRegistry final : public Runtime {
+ public:
+  struct Watcher {
+    // The target is known, or its record_words became so: tell the kernel. Never for linked-out ones.
+    // One call at a time.
+    std::function<void(const GoProcess&)> on_ready;
+    // No longer known, whatever the reason.
+    std::function<void(ProcessKey)> on_gone;
+  };
+
+  GoRegistry(const Clock& clock, GoRegistryConfig config, Watcher watcher);
+
+  // Reads /proc/PID unless the process is known and `exec_time` is no later than when it was looked
+  // at. start_ticks 0 takes whoever has the pid. Errors: kUnsupported (not Go, kernel thread),
+  // kNotFound (gone, or the pid is another's), kPermission, kTimeout. A Go process without a heap profile is no
+  // error: see GoProcess::reason.
+  [[nodiscard]] Result<GoProcessPtr> add(ProcessKey process, std::optional<MonotonicTime> exec_time = std::nullopt);
+  // The same, whatever is known: it turned out to run another program.
+  [[nodiscard]] Result<GoProcessPtr> inspect_again(ProcessKey process);
+
+  // Null if not known, also for processes that are not Go.
+  [[nodiscard]] GoProcessPtr find(ProcessKey process) const;
+
+  void prepare(ProcessKey process) override { (void)add(process); }  // read() reports why not
+  [[nodiscard]] RuntimeProcessPtr process(ProcessKey process) const override { return find(process); }
+  [[nodiscard]] std::vector<RuntimeProcessPtr> readable() const override;
+  // A process that turns out to run another program by now is inspected once more.
+  [[nodiscard]] HeapRead read(ProcessKey process, MonotonicTime deadline) override;
+  [[nodiscard]] bool is_still_at(ProcessKey process, std::uint32_t collection) const override;
+  // Findable for the grace, then dropped by tick().
+  void forget(ProcessKey process) override;
+  // Each few seconds: drops what is over its grace, closes files, and looks at a few entries whether
+  // their process still lives (an exit event may have been lost).
+  void tick(MonotonicTime now);
+
+  // A read proved how this process lays out its records: on_ready is called once.
+  void set_layout(const GoProcess& process, go::RecordLayout layout);
+
+  [[nodiscard]] GoRegistryCounters counters() const;
+
+ private:
+  struct Entry {
+    GoProcessPtr process;
+    std::optional<MonotonicTime> gone;
+  };
+  struct Executable {
+    UniqueFd fd;
+    FileIdentity identity;
+    std::shared_ptr<const go::GoBinary> binary;
+  };
+
+  [[nodiscard]] bool is_settled(const GoProcess& known, std::optional<MonotonicTime> exec_time) const;
+  [[nodiscard]] Result<GoProcessPtr> measure(ProcessKey process, std::optional<MonotonicTime> exec_time);
+  [[nodiscard]] Result<Executable> open_executable(const TargetProcess& process);
+  [[nodiscard]] std::shared_ptr<const go::GoBinary> binary_of(const Executable& exe);
+  [[nodiscard]] Result<GoProcessPtr> join(const TargetProcess& process, Executable exe, MonotonicTime started);
+  [[nodiscard]] GoProcessPtr publish(GoProcessPtr process, std::optional<MonotonicTime> exec_time);
+  [[nodiscard]] bool store(const GoProcessPtr& process);
+  [[nodiscard]] std::optional<ProcessKey> take_oldest_gone_locked();
+  [[nodiscard]] std::vector<ProcessKey> over_grace(MonotonicTime now) const;
+  void drop(ProcessKey process);
+  void forget_some_dead();
+  void note_delay(Nanoseconds delay);
+
+  const Clock& clock_;
+  const GoRegistryConfig config_;
+  const Watcher watcher_;
+  ExeHandles handles_;
+  InspectionsUnderWay inspections_;
+
+  std::mutex publish_mutex_;  // orders the watcher's calls as the entries changed; taken before mutex_
+  mutable std::mutex mutex_;
+  std::map<ProcessKey, Entry> entries_;
+  go::BinaryCache binaries_;
+  GoRegistryCounters counters_;
+  ProcessKey swept_;  // where forget_some_dead() goes on
+};
+
+}  // namespace oomw

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A heap as read from outside, whatever runtime manages it. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace oomw {
+
+struct HeapAmount {
+  std::int64_t objects = 0, bytes = 0;
+  friend bool operator==(const HeapAmount&, const HeapAmount&) = default;
+};
+
+// Undoes sampling exactly as Go's runtime/pprof does when it writes a profile: one block of size s is sampled with
+// probability 1-exp(-s/rate). rate 1 and below: every block was sampled.
+[[nodiscard]] HeapAmount unsample(const HeapAmount& sampled, std::int64_t rate);
+// What one sampled object of this size stands for, in bytes.
+[[nodiscard]] double bytes_per_sample(std::uint64_t block_bytes, std::int64_t rate);
+
+// The stacks of a reading. In chunks of 1 MiB, because a vector that grows would for a moment hold three times what it
+// needs, and 60,000 stacks of 40 frames are 19 MB already. The first chunk does grow: most heaps fit a few KiB, and
+// mapping a MiB to read one costs more than the reading.
+class PcPool {
+ public:
+  static constexpr std::size_t kChunkPcs = 128U << 10;
+
+  // Where the stack starts, for at(). A stack is never split; kChunkPcs is its longest.
+  [[nodiscard]] std::uint32_t append(std::span<const std::uint64_t> stack);
+  [[nodiscard]] std::span<const std::uint64_t> at(std::uint32_t first, std::uint32_t count) const {
+    if (count == 0) return {};
+    return std::span(chunks_[first / kChunkPcs]).subspan(first % kChunkPcs, count);
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  std::vector<std::vector<std::uint64_t>> chunks_;
+  std::size_t size_ = 0;
+};
+
+// What one stack allocated in blocks of one size. Amounts as sampled.
+struct HeapHolding {
+  std::uint32_t first_pc = 0;  // place in HeapReading::pcs
+  std::uint32_t pc_count = 0;
+  std::uint64_t block_bytes = 0;
+  HeapAmount allocated;  // since the program began
+  HeapAmount held;       // not freed yet
+  HeapAmount live;       // of it, what the last collection left
+};
+
+struct HeapReading {
+  MonotonicTime as_of;
+  bool is_complete = false;                 // the whole heap
+  std::int64_t rate = 0;                    // bytes a sample, which is the sampling error: see unsample()
+  std::optional<std::uint32_t> collection;  // whose outcome `live` is; none: not known
+  std::uint64_t load_bias = 0;              // pcs minus this are addresses in the executable
+  std::vector<HeapHolding> holdings;
+  PcPool pcs;
+  std::string summary;             // for a human, printable
+  std::vector<std::string> facts;  // how it was read, for a profile's comments
+
+  [[nodiscard]] std::span<const std::uint64_t> pcs_of(const HeapHolding& holding) const {
+    return pcs.at(holding.first_pc, holding.pc_count);
+  }
+};
+
+// Sums over all holdings, scaled as in a profile; saturating.
+struct HeapTotals {
+  std::uint64_t held_bytes = 0;
+  std::uint64_t live_bytes = 0;
+};
+[[nodiscard]] HeapTotals totals_of(const HeapReading& reading);
+
+}  // namespace oomw

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam between the runtimes whose heaps can be read from outside and everything that uses such readings:
+// captures, trends, verdicts. Go is its first implementation (runtimes/go).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "events/capture_terms.h"
+#include "pprof/profile.h"
+#include "runtimes/heap_reading.h"
+
+namespace oomw {
+
+// Names of a program's code, as long as its executable is held open; addresses where it does not tell. One thread.
+class ProgramNames {
+ public:
+  virtual ~ProgramNames() = default;
+  // "function file:line" of each frame, the allocating one first; printable. pcs: addresses in the executable.
+  [[nodiscard]] virtual std::vector<std::string> lines_of(std::span<const std::uint64_t> pcs) = 0;
+  // Of the reading's amounts: alloc_objects, alloc_space, inuse_objects and inuse_space. `comments` come first.
+  [[nodiscard]] virtual pprof::Profile profile_of(const HeapReading& reading, WallTime taken,
+                                                  std::vector<std::string> comments) = 0;
+};
+
+// One execution of a program of some runtime; shared, also after the process is gone.
+class RuntimeProcess {
+ public:
+  virtual ~RuntimeProcess() = default;
+  [[nodiscard]] virtual RuntimeKind kind() const = 0;
+  // Never null. The executable is read until `deadline`.
+  [[nodiscard]] virtual std::unique_ptr<ProgramNames> names(const Clock& clock, MonotonicTime deadline) const = 0;
+
+  ProcessKey key;
+  MonotonicTime registered;  // when it was first inspected: an exec after this is another program
+};
+using RuntimeProcessPtr = std::shared_ptr<const RuntimeProcess>;
+
+struct HeapRead {
+  RuntimeProcessPtr process;  // null: not of this runtime, or gone
+  std::optional<HeapReading> reading;
+  CaptureFailure failure;  // why there is none
+};
+
+// Gets every heap that was read, whatever for, before a profile is made of it: on the thread that read it, which
+// waits meanwhile.
+using ReadingWatcher = std::function<void(const RuntimeProcess& process, const HeapReading& reading)>;
+
+// All programs of one runtime. Thread-safe; read() and prepare() are for workers.
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+  // Recognises the program of a process, so that a read finds it known.
+  virtual void prepare(ProcessKey process) = 0;
+  // Null if not known, or not of this runtime. Of one that has just gone too.
+  [[nodiscard]] virtual RuntimeProcessPtr process(ProcessKey process) const = 0;
+  // The living ones whose heap can be read.
+  [[nodiscard]] virtual std::vector<RuntimeProcessPtr> readable() const = 0;
+  // The heap of a living process, neither stopped nor asked; stops at the deadline.
+  [[nodiscard]] virtual HeapRead read(ProcessKey process, MonotonicTime deadline) = 0;
+  // Whether no collection ended since that one: a few bytes instead of a reading.
+  [[nodiscard]] virtual bool is_still_at(ProcessKey process, std::uint32_t collection) const = 0;
+  // It is gone: findable for a while, then dropped.
+  virtual void forget(ProcessKey process) = 0;
+};
+
+}  // namespace oomw

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trends/heap_trends.h"
+
+#include <ctime>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/thread_cpu.h"
+#include "trends/trend_judgement.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kQueue = 32;
+constexpr unsigned kSpares = 2;
+// A leak that takes 20 s to its limit is to be seen from its first seconds on; beside thousands of
+// processes, whose list takes a millisecond, it may wait.
+constexpr Nanoseconds kList = std::chrono::seconds(1), kLongList = std::chrono::seconds(5);
+constexpr std::size_t kLong = 256;
+constexpr Nanoseconds kExpiry = std::chrono::seconds(5);
+constexpr const char* kNoGc = "no_gc";
+// A Go program that loads its configuration and connects is at its working size after this.
+constexpr Nanoseconds kStartUp = std::chrono::seconds(15);
+// Of an executable that answers it takes milliseconds.
+constexpr Nanoseconds kNamingTime = std::chrono::seconds(15);
+
+// Start times are on CLOCK_BOOTTIME, which goes on while the machine sleeps.
+MonotonicTime started_at(ProcessKey process) {
+  timespec boot{}, monotonic{};
+  clock_gettime(CLOCK_BOOTTIME, &boot);
+  clock_gettime(CLOCK_MONOTONIC, &monotonic);
+  const std::int64_t slept_ns = (boot.tv_sec - monotonic.tv_sec) * 1'000'000'000 + boot.tv_nsec - monotonic.tv_nsec;
+  return {static_cast<std::int64_t>(process.start_ticks * kNanosecondsPerTick) - slept_ns};
+}
+
+}  // namespace
+
+HeapTrends::HeapTrends(EventLoop& loop, Runtime& runtime, const Clock& clock, MemoryBudget& memory, TrendConfig config,
+                       MemoryOf memory_of, OnJudged on_judged)
+    : loop_(loop),
+      runtime_(runtime),
+      clock_(clock),
+      memory_(memory),
+      config_(std::move(config)),
+      memory_of_(std::move(memory_of)),
+      on_judged_(std::move(on_judged)),
+      schedule_(config_.schedule),
+      store_(config_.store),
+      worker_(std::make_unique<WorkerPool>("oomw-trend", 1, kQueue, kSpares)) {}
+
+void HeapTrends::tick(bool is_busy) {
+  const MonotonicTime now = clock_.now();
+  worker_->relieve(now, kTimeout + std::chrono::seconds(2));
+  if (now >= next_list_) list_processes(now);
+  note_memory();
+  if (is_busy) return;
+  for (const ProcessKey process : schedule_.take_due(now)) {
+    if (!worker_->post([this, process] { read(process); })) finish(process, {});
+  }
+}
+
+void HeapTrends::list_processes(MonotonicTime now) {
+  std::vector<TrendSchedule::Process> readable;
+  for (const RuntimeProcessPtr& process : runtime_.readable()) {
+    readable.push_back({process->key, started_at(process->key)});
+  }
+  schedule_.set_processes(readable, now);
+  next_list_ = now + (readable.size() > kLong ? kLongList : kList);
+  if (now < next_expiry_) return;
+  next_expiry_ = now + kExpiry;
+  (void)worker_->post([this] {
+    const std::lock_guard lock(store_mutex_);
+    store_.expire(clock_.now());
+    publish_locked();
+  });
+}
+
+void HeapTrends::note_memory() {
+  std::vector<std::pair<ProcessKey, std::uint64_t>> limits;
+  for (const ProcessKey process : schedule_.take_turn(kMemoryLooks)) {
+    const std::optional<ContainerMemory> memory = memory_of_(process);
+    if (!memory) continue;
+    schedule_.note_memory(process, *memory);
+    limits.emplace_back(process, memory->limit_bytes);
+  }
+  const std::lock_guard lock(state_mutex_);
+  metrics_.brought_forward = schedule_.brought_forward();
+  for (const auto& [process, limit] : limits) limits_[process] = limit;
+}
+
+void HeapTrends::on_exit(ProcessKey process) {
+  if (runtime_.process(process) == nullptr) return;  // one that has just gone is still known
+  // A full queue: the store notices by itself, an hour later.
+  (void)worker_->post([this, process, now = clock_.now()] {
+    const std::lock_guard lock(store_mutex_);
+    store_.gone(process, now);
+  });
+}
+
+void HeapTrends::read(ProcessKey process) {
+  const Nanoseconds before = thread_cpu();
+  Look look{read_into_store(process), {}};
+  look.cost = thread_cpu() - before;
+  // A core that is behind forgets this one until the schedule gives it up.
+  (void)loop_.post([this, process, look = std::move(look)] { finish(process, look); });
+}
+
+std::string HeapTrends::read_into_store(ProcessKey process) {
+  if (has_nothing_new(process)) return kNoGc;
+  const auto room = memory_.try_take(kMemoryBytes, kLeftForCaptures);
+  if (!room) return "no_memory";
+  const HeapRead read = runtime_.read(process, clock_.now() + kTimeout);
+  if (!read.reading) return std::string(to_string(read.failure.reason));
+  add(*read.process, *read.reading, ReadingOrigin::kScheduled);
+  return "ok";
+}
+
+// The same program's last reading saw the same collection. Its start-up over, a process is read once
+// more all the same: that is its baseline.
+bool HeapTrends::has_nothing_new(ProcessKey process) {
+  std::optional<std::uint32_t> seen;
+  {
+    const std::lock_guard lock(store_mutex_);
+    const HeapTrend* trend = store_.find(process);
+    if (trend == nullptr || !trend->readings().back().is_complete) return false;
+    const bool is_starting_up = clock_.now() - started_at(process) < kStartUp;
+    if (trend->readings().back().is_starting_up == is_starting_up) seen = trend->readings().back().gc_cycle;
+  }
+  return seen && runtime_.is_still_at(process, *seen);
+}
+
+void HeapTrends::finish(ProcessKey process, const Look& look) {
+  schedule_.done(process, look.cost, clock_.now(), look.result != kNoGc);
+  const std::lock_guard lock(state_mutex_);
+  ++(look.result.empty() ? metrics_.dropped["due"] : metrics_.readings[look.result]);
+}
+
+void HeapTrends::add(const RuntimeProcess& process, const HeapReading& heap, ReadingOrigin origin) {
+  const bool is_starting_up = heap.as_of - started_at(process.key) < kStartUp;
+  const std::lock_guard lock(store_mutex_);
+  store_.add(process.key, process.registered, heap, {heap.as_of, origin, is_starting_up});
+  judge_locked(process.key);
+  publish_locked();
+}
+
+ReadingWatcher HeapTrends::watcher(ReadingOrigin origin) {
+  return [this, origin](const RuntimeProcess& process, const HeapReading& heap) { add(process, heap, origin); };
+}
+
+std::optional<std::uint64_t> HeapTrends::limit_of_locked(ProcessKey process) const {
+  const std::lock_guard lock(state_mutex_);
+  const auto known = limits_.find(process);
+  return known == limits_.end() ? std::nullopt : std::optional(known->second);
+}
+
+void HeapTrends::judge_at_kill(ProcessKey victim) {
+  RuntimeProcessPtr process = runtime_.process(victim);
+  if (process == nullptr) return;
+  const auto judge = [this, process = std::move(process)] {
+    if (const std::optional<Known> known = known_of(process->key)) {
+      report(*known, *process, *process->names(clock_, clock_.now() + kNamingTime), {});
+    }
+  };
+  if (worker_->queued() < kMaxJudgedAtKill && worker_->post(judge)) return;
+  const std::lock_guard lock(state_mutex_);
+  ++metrics_.dropped["judgement"];
+}
+
+void HeapTrends::write_evidence(ProcessKey victim, const std::string& directory) {
+  RuntimeProcessPtr process = runtime_.process(victim);
+  if (process == nullptr) return;
+  if (worker_->post([this, process = std::move(process), directory] { write_evidence_now(*process, directory); }))
+    return;
+  const std::lock_guard lock(state_mutex_);
+  ++metrics_.dropped["incident"];
+}
+
+std::optional<HeapTrends::Known> HeapTrends::known_of(ProcessKey victim) {
+  std::optional<Known> known;
+  std::optional<std::uint64_t> limit;
+  {
+    const std::lock_guard lock(store_mutex_);
+    const HeapTrend* trend = store_.find(victim);
+    if (trend == nullptr || trend->readings().size() < kLeastReadings) return std::nullopt;
+    known = Known{*trend, {}};
+    limit = limit_of_locked(victim);
+  }
+  known->report = find_leaks(known->trend, limit, config_.leak);
+  return known;
+}
+
+void HeapTrends::write_evidence_now(const RuntimeProcess& victim, const std::string& directory) {
+  const std::optional<Known> known = known_of(victim.key);
+  if (!known) return;
+  const auto names = victim.names(clock_, clock_.now() + kNamingTime);
+  auto written = write_trend_evidence(known->trend, known->report, victim.key, *names, clock_, directory);
+  if (!written.has_value()) log::warn("trend of pid {}: {}", victim.key.pid, written.error().message);
+  report(*known, victim, *names, written.value_or(TrendFiles{}));
+}
+
+void HeapTrends::report(const Known& known, const RuntimeProcess& victim, ProgramNames& names,
+                        const TrendFiles& files) {
+  const TrendJudged judged = judged_trend(known.trend, known.report, victim.key, names, files, clock_.now());
+  // A core that is behind does without: trend.json has it.
+  (void)loop_.post([this, judged] {
+    if (on_judged_) on_judged_(judged);
+  });
+}
+
+void HeapTrends::judge_locked(ProcessKey process) {
+  const HeapTrend* trend = store_.find(process);
+  if (trend == nullptr) return;
+  // Start-up growth is not a leak. The verdict after a kill must decide with what it has; the metric can wait for
+  // more readings.
+  const std::optional<std::size_t> first = trend->after_start_up();
+  if (!first) return;
+  const TrendSeries series = series_of(*trend, config_.leak.min_gained_bytes, *first);
+  const LeakReport report = find_leaks(series, limit_of_locked(process), config_.leak);
+  if (report.readings < config_.leak.min_readings) return;
+  const std::lock_guard lock(state_mutex_);
+  Suspicion& suspicion = suspicions_[process];
+  const bool was_raised = suspicion.is_raised();
+  suspicion.add(report.is_alarming, report.span_seconds, to_seconds(config_.suspect_after));
+  if (suspicion.is_raised() && !was_raised) {
+    log::info("pid {}: {} call sites hold more and more, {:.0f} bytes/s in all", process.pid, report.suspects.size(),
+              report.whole.slope);
+  }
+}
+
+void HeapTrends::publish_locked() {
+  const std::lock_guard lock(state_mutex_);
+  metrics_.bytes = store_.bytes();
+  metrics_.dropped["reading"] = store_.thinned_readings();
+  metrics_.dropped["process"] = store_.dropped_processes();
+  const auto is_forgotten = [this](const auto& entry) { return store_.find(entry.first) == nullptr; };
+  std::erase_if(suspicions_, is_forgotten);
+  std::erase_if(limits_, is_forgotten);
+}
+
+std::map<ProcessKey, bool> HeapTrends::suspicions() const {
+  const std::lock_guard lock(state_mutex_);
+  std::map<ProcessKey, bool> raised;
+  for (const auto& [process, suspicion] : suspicions_) raised.emplace(process, suspicion.is_raised());
+  return raised;
+}
+
+TrendMetrics HeapTrends::metrics() const {
+  const std::lock_guard lock(state_mutex_);
+  return metrics_;
+}
+
+}  // namespace oomw

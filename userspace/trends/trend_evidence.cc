@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trends/trend_evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "pprof/codec.h"
+
+namespace oomw {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::size_t kMaxSites = 20, kMaxFrames = 32;
+// Of a profile's four: alloc_objects, alloc_space, inuse_objects, inuse_space.
+constexpr std::ptrdiff_t kAllocTypes = 2;
+
+// Block sizes are the process's word; a product that wraps would show a large site as a small one.
+HeapAmount amount_of(std::uint32_t objects, std::uint64_t block_bytes) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(objects, block_bytes, &bytes)) bytes = kMost;
+  return {objects, std::min(bytes, kMost)};
+}
+
+// As if it had been read from a process loaded where its file says.
+HeapReading heap_of(const HeapTrend& trend, const TrendReading& reading) {
+  HeapReading heap;
+  heap.rate = reading.rate;
+  for (const TrendReading::Bucket& bucket : reading.buckets) {
+    const std::vector<std::uint64_t> pcs = trend.sites().pcs_of(trend.sites().site_of(bucket.number));
+    HeapHolding& holding = heap.holdings.emplace_back();
+    holding.first_pc = heap.pcs.append(pcs);
+    holding.pc_count = static_cast<std::uint32_t>(pcs.size());
+    holding.block_bytes = trend.sites().block_bytes_of(bucket.number);
+    holding.allocated = holding.held = amount_of(bucket.held_objects, holding.block_bytes);
+    holding.live = amount_of(bucket.live_objects, holding.block_bytes);
+  }
+  const HeapTotals totals = totals_of(heap);
+  heap.facts = {
+      fmt::format("oomwitness: series=held_now held_bytes={} live_at_last_gc_bytes={} gc_cycle={}", totals.held_bytes,
+                  totals.live_bytes, reading.gc_cycle ? std::to_string(*reading.gc_cycle) : "unknown"),
+      fmt::format("oomwitness: rate={} buckets={} complete={}", reading.rate, reading.buckets.size(),
+                  reading.is_complete ? "yes" : "no")};
+  return heap;
+}
+
+void keep_only_inuse(pprof::Profile& profile) {
+  profile.sample_types.erase(profile.sample_types.begin(), profile.sample_types.begin() + kAllocTypes);
+  for (pprof::Sample& sample : profile.samples) {
+    sample.values.erase(sample.values.begin(), sample.values.begin() + kAllocTypes);
+  }
+}
+
+// JSON has no infinity: a slope that nothing is known of is null.
+ordered_json number(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr); }
+
+ordered_json json_of(const SiteTrend& site) {
+  return {{"judgement", to_string(site.judgement)},
+          {"readings", site.readings},
+          {"growth_share", site.growth_share},
+          {"pair_share", site.pair_share},
+          {"chance", site.chance},
+          {"slope_bytes_per_second", number(site.slope)},
+          {"slope_low_bytes_per_second", number(site.slope_low)},
+          {"slope_high_bytes_per_second", number(site.slope_high)},
+          {"gained_bytes", number(site.gained_bytes)},
+          {"noise_bytes", number(site.noise_bytes)},
+          {"return_share", site.return_share},
+          {"first_live_bytes", number(site.first_bytes)},
+          {"last_live_bytes", number(site.last_bytes)},
+          {"first_held_bytes", number(site.held_first_bytes)},
+          {"last_held_bytes", number(site.held_last_bytes)}};
+}
+
+// Baseline, the reading nearest to the middle of the time from it to the last, and the last.
+std::vector<std::size_t> chosen_readings(const HeapTrend& trend) {
+  const std::vector<TrendReading>& readings = trend.readings();
+  const std::size_t first = trend.baseline(), last = readings.size() - 1;
+  const MonotonicTime middle = readings[first].time + (readings[last].time - readings[first].time) / 2;
+  std::size_t nearest = first;
+  for (std::size_t i = first; i <= last; ++i) {
+    const auto distance = [&](std::size_t at) { return std::chrono::abs(readings[at].time - middle); };
+    if (distance(i) < distance(nearest)) nearest = i;
+  }
+  std::vector<std::size_t> chosen = {first, nearest, last};
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+  return chosen;
+}
+
+ordered_json json_of(const HeapTrend& trend, const std::map<std::size_t, std::string>& files, const Clock& clock) {
+  ordered_json list = ordered_json::array();
+  for (std::size_t i = 0; i < trend.readings().size(); ++i) {
+    const TrendReading& reading = trend.readings()[i];
+    const auto file = files.find(i);
+    list.push_back({{"time", to_rfc3339(clock.wall_of(reading.time))},
+                    {"origin", to_string(reading.origin)},
+                    {"is_baseline", i == trend.baseline()},
+                    {"gc_cycle", reading.gc_cycle ? ordered_json(*reading.gc_cycle) : ordered_json(nullptr)},
+                    {"live_bytes", reading.live_bytes},
+                    {"held_bytes", reading.held_bytes},
+                    {"buckets", reading.buckets.size()},
+                    {"complete", reading.is_complete},
+                    {"file", file != files.end() ? ordered_json(file->second) : ordered_json(nullptr)}});
+  }
+  return list;
+}
+
+ordered_json json_of(const LeakReport& report, const HeapTrend& trend, ProgramNames& names) {
+  ordered_json sites = ordered_json::array();
+  for (const std::vector<SiteTrend>* found : {&report.suspects, &report.likely}) {
+    for (const SiteTrend& site : *found) {
+      if (sites.size() >= kMaxSites) break;
+      sites.push_back(json_of(site));
+      sites.back()["frames"] = frames_of_site(trend, site.site, names, kMaxFrames);
+    }
+  }
+  return {{"readings_that_count", report.readings}, {"span_seconds", report.span_seconds},
+          {"sites_seen", report.sites_seen},        {"sites_tested", report.sites_tested},
+          {"confidence", report.confidence},        {"whole", json_of(report.whole)},
+          {"suspects", report.suspects.size()},     {"likely", report.likely.size()},
+          {"is_undecided", report.is_undecided},    {"sites", std::move(sites)}};
+}
+
+// Values held then, scaled against sampling.
+std::string profile_of(const HeapTrend& trend, const TrendReading& reading, ProcessKey process, ProgramNames& names,
+                       WallTime time) {
+  const std::string comment =
+      fmt::format("oomwitness: method=trend origin={} pid={} types=inuse only", to_string(reading.origin), process.pid);
+  pprof::Profile profile = names.profile_of(heap_of(trend, reading), time, {comment});
+  keep_only_inuse(profile);
+  return pprof::write(profile);
+}
+
+}  // namespace
+
+std::vector<std::string> frames_of_site(const HeapTrend& trend, std::uint32_t site, ProgramNames& names,
+                                        std::size_t max) {
+  std::vector<std::string> lines = names.lines_of(trend.sites().pcs_of(site));
+  if (lines.size() > max) lines.resize(max);
+  return lines;
+}
+
+Result<TrendFiles> write_trend_evidence(const HeapTrend& trend, const LeakReport& report, ProcessKey process,
+                                        ProgramNames& names, const Clock& clock, const std::string& directory) {
+  TrendFiles files;
+  if (trend.readings().empty()) return files;
+  for (const std::size_t chosen : chosen_readings(trend)) {
+    const TrendReading& reading = trend.readings()[chosen];
+    const std::string name = fmt::format("trend-{:02}.pb.gz", files.size() + 1);
+    RETURN_IF_ERROR(write_file_atomic(directory + "/" + name,
+                                      profile_of(trend, reading, process, names, clock.wall_of(reading.time))));
+    files.emplace(chosen, name);
+  }
+  const ordered_json json = {{"schema_version", 1},
+                             {"process", {{"pid", process.pid}, {"start_ticks", process.start_ticks}}},
+                             {"readings", json_of(trend, files, clock)},
+                             {"judged", json_of(report, trend, names)}};
+  RETURN_IF_ERROR(write_file_atomic(directory + "/trend.json",
+                                    json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n"));
+  return files;
+}
+
+}  // namespace oomw

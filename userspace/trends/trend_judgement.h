@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "events/trend_judged.h"
+#include "trends/trend_evidence.h"
+
+namespace oomw {
+
+// The readings and what the detector makes of them, for the incident: suspects first, then the sites that grew
+// most, so that a heap which was not read often enough names what filled it all the same. `files` as
+// write_trend_evidence() gives them. Any worker: takes milliseconds.
+[[nodiscard]] TrendJudged judged_trend(const HeapTrend& trend, const LeakReport& report, ProcessKey process,
+                                       ProgramNames& names, const TrendFiles& files, MonotonicTime now);
+
+}  // namespace oomw

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace oomw {
+
+struct TrendMetrics {
+  std::map<std::string, std::uint64_t> readings;  // by result: ok, no_gc, no_memory or a CaptureReason
+  std::uint64_t brought_forward = 0;              // of readings, because a limit had come near
+  std::uint64_t bytes = 0;
+  std::map<std::string, std::uint64_t> dropped;  // readings and processes for the budget, asked for and not taken
+};
+
+}  // namespace oomw
