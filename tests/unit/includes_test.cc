@@ -20,9 +20,13 @@
 namespace oomw {
 namespace {
 
+using testing::_;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Le;
+using testing::Pair;
 
 constexpr std::size_t kMaxLines = 450;
 constexpr std::size_t kMaxFileBytes = 1u << 20;
@@ -170,6 +174,12 @@ TEST(Tree, every_source_file_has_its_license_line) { EXPECT_THAT(faults_in(kSign
 
 TEST(Tree, no_source_file_is_too_long) {
   EXPECT_THAT(faults_in({"userspace", "bpf", "include"}, length_faults), IsEmpty());
+}
+
+TEST(Tree, no_folder_is_too_large) {
+  std::map<std::string, std::size_t> sources;
+  for (const SourceFile& file : sources_under("userspace")) sources[folder_of(file)] += file.path.ends_with(".cc");
+  EXPECT_THAT(sources, Each(Pair(_, Le(25u))));
 }
 
 TEST(Tree, the_checks_above_see_the_sources) {
