@@ -15,16 +15,16 @@
 
 namespace oomw {
 
-// The captures that a kill to come may need, of all cgroups. Core thread.
-//   - bounded: what is older than `lookback` goes, and never more than `max` stay: an attempt goes
-//     before a profile, the oldest first;
-//   - of attempts that failed alike only the newest stays: more of them say no more;
-//   - adding one and finding those of a decision costs O(log n) each, not a walk over all.
+// Captures of all cgroups, kept for later kills. Core thread.
+//   - bounded: captures older than `lookback` are dropped, and at most `max` are kept; failed attempts are dropped
+//     before profiles, the oldest first;
+//   - of several attempts that failed in the same way only the newest is kept: the others add nothing;
+//   - adding a capture and finding those of a decision cost O(log n) each; neither walks over all captures.
 class CaptureMemory {
  public:
   CaptureMemory(Nanoseconds lookback, std::size_t max) : lookback_(lookback), max_(max) {}
   void add(const CaptureFinished& capture, const MemoryModel& model);
-  // Of a victim, of the limit's owner, or of the container and below it: in the order they came.
+  // Captures of a victim, of the limit's owner, or of the container and its descendants, in order of arrival.
   // Valid until the next add().
   [[nodiscard]] std::vector<const CaptureFinished*> about(const KillEvidence& evidence) const;
   [[nodiscard]] std::size_t size() const { return captures_.size(); }
@@ -32,7 +32,7 @@ class CaptureMemory {
  private:
   struct Remembered {
     CaptureFinished capture;
-    std::vector<CgroupId> above;  // its cgroup and those above it, when it was taken
+    std::vector<CgroupId> above;  // its cgroup and that cgroup's ancestors at the time of the capture
   };
   using Attempt = std::tuple<CaptureResult, CgroupId, ProcessKey, CaptureMethod, CaptureReason>;
   [[nodiscard]] static Attempt attempt_of(const CaptureFinished& capture);
@@ -42,12 +42,12 @@ class CaptureMemory {
   Nanoseconds lookback_;
   std::size_t max_;
   std::uint64_t next_ = 0;
-  std::map<std::uint64_t, Remembered> captures_;  // by number, in the order they came
+  std::map<std::uint64_t, Remembered> captures_;  // by number, in order of arrival
   std::set<std::uint64_t> failed_;
   std::map<Attempt, std::uint64_t> attempts_;
   NumberIndex<std::int32_t> by_pid_;
   NumberIndex<CgroupId> by_cgroup_;
-  NumberIndex<CgroupId> below_;  // also those of cgroups below
+  NumberIndex<CgroupId> below_;  // also those of descendants
 };
 
 }  // namespace oomw

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which captures an incident carries.
+// Selects the captures that an incident carries.
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -18,12 +18,12 @@ bool is_victim(ProcessKey process, const KillEvidence& evidence) {
 }
 
 bool was_gone_before(ProcessKey process, const KillEvidence& evidence, const MemoryModel& model) {
-  if (process.pid == 0) return false;  // an attempt that found nobody
+  if (process.pid == 0) return false;  // an attempt that found no process
   const ProcessState* state = model.find_process(process);
   return state == nullptr || (state->exited_at && *state->exited_at < evidence.first);
 }
 
-// Of the container itself, or of nobody at a limit above it: an attempt in the time of an earlier container.
+// From before this container began: a capture of its own cgroup, or an attempt at a limit above that found no process.
 bool is_of_earlier_life(const CaptureFinished& capture, const KillEvidence& evidence, const MemoryModel& model) {
   const bool is_before = evidence.container_created && capture.started < *evidence.container_created;
   return is_before && (capture.process.pid == 0 || model.is_under(capture.cgroup, evidence.container));
@@ -35,9 +35,8 @@ void keep_newest(Selected& captures, std::size_t max) {
   if (captures.size() > max) captures.erase(captures.begin(), captures.end() - static_cast<std::ptrdiff_t>(max));
 }
 
-// The newest, a victim's before another's: per method the one that must not be cut away. Walks at
-// the kill are the last word of each victim of a group kill: all of them. A victim's first is what the
-// last one is compared with.
+// Captures that must not be cut: the newest of each method, a victim's preferred; every walk at the kill, because it
+// is the last state of each victim of a group kill; and a victim's first, which the last one is compared with.
 Selected must_keep(const Selected& captures, const KillEvidence& evidence) {
   std::map<CaptureMethod, const CaptureFinished*> best;
   Selected walks;
@@ -75,7 +74,7 @@ bool belongs(const CaptureFinished& capture, const KillEvidence& evidence, const
   const Nanoseconds late = is_walk ? selection.amend_walks : selection.amend;
   if (capture.time < evidence.first - selection.lookback || capture.time > evidence.last + late) return false;
   if (is_of_victim) return true;
-  // Begun after the kill it shows another life of the container, or what came of a survivor.
+  // A capture that began after the kill shows another life of the container, or what a survivor did later.
   if (capture.started > evidence.last) return false;
   const bool is_ours =
       (evidence.owner && capture.cgroup == evidence.owner) || model.is_under(capture.cgroup, evidence.container);

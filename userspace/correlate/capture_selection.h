@@ -7,14 +7,14 @@
 
 namespace oomw {
 
-// Failed and skipped attempts explain a missing profile; a few of the newest do (each decision asks
-// two methods).
+// Failed and skipped attempts explain a missing profile. A few of the newest are enough (each decision asks two
+// methods).
 inline constexpr std::size_t kMaxAttempts = 8;
 // Victims of one decision whose walks are kept beyond max_captures.
 inline constexpr std::size_t kMaxWalks = 64;
 
-// Of the captures that belong(): at most selection.max_captures that are ok, the newest but always
-// the best of each method, every walk at the kill and a victim's first, and the newest kMaxAttempts others. By time.
+// Of the captures that belong(), by time: at most selection.max_captures successful ones (the newest, but always the
+// best of each method, every walk at the kill and a victim's first), and the newest kMaxAttempts others.
 [[nodiscard]] std::vector<CaptureFinished> select_captures(const KillEvidence& evidence,
                                                            const std::vector<const CaptureFinished*>& captures,
                                                            const MemoryModel& model, const CaptureSelection& selection);

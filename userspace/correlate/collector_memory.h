@@ -8,9 +8,9 @@
 
 namespace oomw {
 
-// What Collectors said of themselves, for kills to come. Core thread.
-//   - of each process the first reading and the newest: growth is told over all that was seen;
-//   - bounded: at most kMaxProcesses, the one heard of longest ago makes room; a reading is some KB.
+// The Collectors' reports about themselves, kept for later kills. Core thread.
+//   - of each process the first reading and the newest ones, so that growth covers the whole time observed;
+//   - bounded: at most kMaxProcesses; the least recently updated one makes room. A reading is some KB.
 class CollectorMemory {
  public:
   static constexpr std::size_t kMaxProcesses = 128;
@@ -26,7 +26,7 @@ class CollectorMemory {
     ProcessKey process;
     std::deque<CollectorSampled> readings;
   };
-  std::deque<Known> processes_;  // heard of longest ago first
+  std::deque<Known> processes_;  // least recently updated first
 };
 
 }  // namespace oomw

@@ -16,7 +16,7 @@ bool is_in_life(MonotonicTime time, const KillEvidence& evidence) {
   return !evidence.container_created || time >= *evidence.container_created;
 }
 
-// Of a cgroup above by a container that still lived at the kill.
+// True for a crossing of an ancestor's limit by a container that still existed at the kill.
 bool is_of_survivor(const WatermarkCrossed& mark, const KillEvidence& evidence, const MemoryModel& model) {
   const CgroupState* leaf = model.find_cgroup(mark.leaf_cgroup);
   if (leaf == nullptr || mark.leaf_cgroup == mark.cgroup) return false;
@@ -41,7 +41,7 @@ void add_crossings(CgroupId cgroup, const KillEvidence& evidence, const MemoryMo
   }
 }
 
-// As the model has it of a container whose own limit was hit.
+// Adds the usage at the kill, as the model does for a container whose own limit was hit.
 void add_kill(const KillEvidence& evidence, std::vector<SeriesPoint>& points) {
   const auto usage = evidence.chosen().owner_usage_bytes;
   if (!usage) return;

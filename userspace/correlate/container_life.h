@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a cgroup's history belongs to the life of the victim's container. A pod's cgroup, or a slice, outlives its
-// containers: what it recorded before this one began is of earlier ones. Pure.
+// Selects the part of a cgroup's history that belongs to the life of the victim's container. A pod's cgroup, or a
+// slice, outlives its containers: readings from before this container began belong to earlier ones. Pure.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,19 @@
 
 namespace oomw {
 
-// Crossings of the limit up to the kill, oldest first: since the container began, and of containers that lived on
-// from before. Where the pod's limit counts as the container's, those of the container's own limit as well, but not
-// the same level twice within a second.
+// Crossings of the limit up to the kill, oldest first: since the container began, and by containers that began earlier
+// and still lived. Where the pod's limit counts as the container's, also the crossings of the container's own limit,
+// but not the same level twice within a second.
 [[nodiscard]] std::vector<WatermarkCrossed> crossings_of(const KillEvidence& evidence, const MemoryModel& model);
 
-// `totals` without what was counted before the container began.
+// `totals` minus what was counted before the container began.
 [[nodiscard]] ReclaimSampled since_begin(ReclaimSampled totals, const KillEvidence& evidence, const MemoryModel& model);
 
 struct UsedSeries {
   std::vector<SeriesPoint> points;  // oldest first
-  bool is_pods = false;             // the container itself was read too seldom: the pod's, since it began
+  bool is_pods = false;             // the container was read too seldom: these are its pod's, since it began
 };
-// What the container used until `end`. With what its pod's limit counted at the kill, where that is the container's.
+// The container's usage until `end`. Where its pod's limit counts as its own, also the pod's usage at the kill.
 [[nodiscard]] UsedSeries series_of(const KillEvidence& evidence, const MemoryModel& model, MonotonicTime end);
 
 }  // namespace oomw

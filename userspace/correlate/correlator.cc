@@ -24,8 +24,8 @@ bool fill(std::optional<T>& target, const std::optional<T>& source) {
   return true;
 }
 
-// For a further victim of a decision: below fentry its owner is found by counters, and those fall as soon as the first
-// victim's memory goes.
+// Gives a further victim its decision's owner. Without fentry the owner is found from the memory counters, and those
+// fall as soon as the first victim's memory is freed.
 void take_owner(const OomKill& chosen, OomKill& kill) {
   if (kill.owner_exact || !chosen.owner_known) return;
   if (kill.owner_known && kill.owner_cgroup == chosen.owner_cgroup) return;
@@ -34,10 +34,10 @@ void take_owner(const OomKill& chosen, OomKill& kill) {
   kill.owner_exact = chosen.owner_exact;
   kill.is_node_wide_said = chosen.is_node_wide_said;
   kill.owner_limit_bytes = chosen.owner_limit_bytes;
-  kill.owner_usage_bytes.reset();  // at that moment, not at this one
+  kill.owner_usage_bytes.reset();  // the chosen victim's figure is from another moment
 }
 
-// Windows end together: after a storm each would cost a wake-up, 160 us of the daemon's CPU.
+// Windows end at multiples of this: after a storm, each would otherwise cost a wake-up, 160 us of the daemon's CPU.
 constexpr Nanoseconds kRound = std::chrono::seconds(1);
 
 }  // namespace
@@ -108,13 +108,13 @@ void Correlator::open_decision(KillEvidence evidence) {
   open_.schedule(open, due_of(open));
 }
 
-// A further kill there that is taken for the late report is not lost: the kernel counts it, and then it
-// is the one that nobody named.
+// If a further kill there is mistaken for the late report, it is not lost: the kernel counts it, and it becomes the
+// unnamed one instead.
 OpenIncident* Correlator::lacking_this_name(const OomKill& kill) {
   OpenIncident* open = open_.that_lacks_a_name(kill.victim_cgroup);
   if (open == nullptr || !open->evidence.counted) return nullptr;
   const UnobservedKills& counted = *open->evidence.counted;
-  if (counted.unwatched && kill.time > counted.until) return nullptr;  // it was before anybody watched
+  if (counted.unwatched && kill.time > counted.until) return nullptr;  // the counted kills are older: no daemon watched
   const bool is_after = !counted.after || kill.time + config_.settle >= *counted.after;
   return is_after && kill.time <= counted.until + config_.amend ? open : nullptr;
 }
@@ -159,8 +159,8 @@ bool Correlator::is_same_moment(const KillEvidence& evidence, const OomKill& kil
   return kill.time <= evidence.last + config_.settle && evidence.first <= kill.time + config_.settle;
 }
 
-// A table full of incidents that nobody took yet means that take_ready() was not called while 1 024
-// decisions came in: they are built at its next call, from what the model says then.
+// If the table is full of unwritten incidents, take_ready() was not called while 1 024 decisions came in. They are
+// built at its next call, from the model's state at that time.
 void Correlator::make_room() {
   OpenIncident& oldest = open_.oldest();
   if (oldest.written) {
@@ -206,7 +206,7 @@ void Correlator::amend_those_about(CgroupId cgroup, MonotonicTime now, IsNews is
   }
 }
 
-// Context that came after an incident was written and fills a gap in it.
+// Context that arrived after an incident was written and fills a gap in it.
 void Correlator::on_context(const Event& event, const MemoryModel& model) {
   if (const auto* sample = std::get_if<MemorySampled>(&event); sample != nullptr && sample->detailed) {
     amend_those_about(sample->cgroup, sample->time, [&](const OpenIncident& open) {
@@ -230,7 +230,7 @@ void Correlator::on_context(const Event& event, const MemoryModel& model) {
   }
 }
 
-// Of the pod, and of the run that was killed: what is of another run facts_of() leaves out.
+// Applies to the pod and to the killed run; facts_of() leaves out data of another run.
 void Correlator::on_pod(const PodSeen& pod, const MemoryModel& model) {
   for (const CgroupId cgroup : model.pods().cgroups_of(pod)) learn_about(cgroup, pod.time, model);
 }
@@ -252,8 +252,8 @@ void Correlator::on_status(const StatusFinding& finding, MonotonicTime now) {
   if (open->written) amend_soon(*open, now);
 }
 
-// It is made when an incident is written and told again with each amendment: the same is no news, or one would
-// bring about the next.
+// A trend is judged when an incident is written, and reported again with each amendment. An identical one is no news,
+// or each amendment would cause the next.
 void Correlator::on_trend(const TrendJudged& trend) {
   OpenIncident* open = open_.of_victim(trend.process.pid);
   if (open == nullptr || open->evidence.chosen().victim.pid != trend.process.pid) return;
@@ -273,7 +273,7 @@ void Correlator::on_process(const ProcessSeen& seen) {
   if (is_victim) amend_soon(*open, seen.time);
 }
 
-// The id of a removed cgroup is used again: what the model now says of it is not what died.
+// The id of a removed cgroup is used again: from now on the model describes the new cgroup, not the victim's.
 void Correlator::on_created(const CgroupCreated& created) {
   for (OpenIncident* open : open_.about(created.cgroup)) {
     if (created.existed || !open->written) continue;
@@ -327,7 +327,7 @@ std::vector<Incident> Correlator::take_ready(MonotonicTime now, const MemoryMode
   return ready;
 }
 
-// Of victims and context first, of walks and statuses then.
+// The first window accepts victims and context, the second one walks and statuses.
 void Correlator::end_window(OpenIncident& open) {
   if (open.resting || longest_wait(open.evidence) <= config_.amend) return open_.close(open);
   open_.rest(open);

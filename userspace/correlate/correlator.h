@@ -21,58 +21,57 @@
 namespace oomw {
 
 struct CorrelatorConfig {
-  // Kill to first writing, so that a capture in flight lands. Also what tells decisions apart where
-  // nothing better does: a second one for the same limit takes a failed allocation later.
+  // From the kill to the first writing, so that a capture in progress is included. Also separates decisions where
+  // nothing better does: a second decision for the same limit needs another failed allocation first.
   Nanoseconds settle = std::chrono::milliseconds(5);
   // Captures and samples that arrive this long after the last victim still amend the incident, and up to 1 s more.
   Nanoseconds amend = std::chrono::seconds(5);
-  // Walks of the dying are decoded one after the other: 0.7 s for the largest on a quiet node, 7 s on
-  // a busy one, and 256 may wait. A walk is its victim's alone, so late ones cannot be mistaken.
+  // Walks of exiting processes are decoded one after the other: 0.7 s for the largest on a quiet node, 7 s on a busy
+  // one, and 256 may wait. A walk belongs to its victim alone, so a late one cannot be mistaken for another's.
   Nanoseconds amend_walks = std::chrono::seconds(45);  // < MemoryModel::kLinger
-  // What a pod's status reports of this very run, which it names by its id: more than 20 s late were seen.
+  // For a pod's status about this very run, identified by the run's id: statuses more than 20 s late were seen.
   Nanoseconds amend_statuses = std::chrono::seconds(55);  // < MemoryModel::kLinger, > StatusJudge::kWindow
   Nanoseconds capture_lookback = std::chrono::minutes(30);
   // Between two victims of one group kill; 51 ms were seen in an emulated VM.
   Nanoseconds group_gap = std::chrono::seconds(1);
-  // From its first victim to its last, where only the group tells that they belong together.
+  // From the first victim to the last, where only the group shows that they belong together.
   Nanoseconds group_span = std::chrono::seconds(30);
   std::size_t max_captures = 8;        // per incident: newest, but always the best of each method
-  std::size_t max_remembered = 2'000;  // captures held for kills to come, all cgroups
+  std::size_t max_remembered = 2'000;  // captures kept for later kills, all cgroups
   std::size_t max_open = 1'024;        // incidents open at once; the oldest closes early for more
-  // Of one container, for one limit, open at once: a program that is killed and restarted 13 times
-  // a second. Further kills merge into the newest, counted and explained there.
+  // Incidents of one container and one limit, open at once: reached when a program is killed and restarted 13 times a
+  // second. Further kills are merged into the newest incident, which counts and explains them.
   std::size_t max_open_per_place = 64;
 };
 
-// Joins kills, captures, series and context into incidents. A pure function of events and time:
-// core thread, no clock, no I/O.
-//   - one incident per OOM decision. Victims belong to one decision by what is known of it, the
-//     first of these that is: `decision` (exact, however far apart); the same group (memory.oom.group),
-//     trigger and limit owner, each within `group_gap` of the one before; the same owner and
-//     trigger within `settle`. Where a decision is known, time alone never joins;
-//   - a second report of the same victim (other source, or mark_victim twice) only fills gaps;
-//   - take_ready() gives an incident when it has settled, and again (same id, amended) when
-//     something that belongs to it arrived within `amend` of the last victim, a victim's walk
-//     within `amend_walks`, or a status of the victim's run within `amend_statuses`;
-//   - every kill ends in an incident: of its own decision, or merged (merged_kills(), said in
-//     the incident), or else it is counted in lost_incidents();
-//   - one that only the kernel's count of a cgroup tells of is in an incident without a victim, one for each
-//     rise of the count, and a late report of it gives that incident its victim;
+// Joins kills, captures, series and context into incidents. A pure function of events and time: core thread, no clock,
+// no I/O.
+//   - one incident per OOM decision. A victim joins a decision by the first of these that is known: `decision` (exact,
+//     at any distance in time); the same group (memory.oom.group), trigger and limit owner, each within `group_gap` of
+//     the previous one; the same owner and trigger within `settle`. Where a decision is known, time alone never joins;
+//   - a second report of the same victim (another source, or mark_victim twice) only fills gaps;
+//   - take_ready() returns an incident when it has settled, and again (same id, amended) when something that belongs
+//     to it arrived within `amend` of the last victim, a victim's walk within `amend_walks`, or a status of the
+//     victim's run within `amend_statuses`;
+//   - every kill ends in an incident, its own decision's or one it was merged into (merged_kills(), noted in the
+//     incident), or else it is counted in lost_incidents();
+//   - a kill known only from the kernel's count of a cgroup gets an incident without a victim, one for each rise of
+//     the count. A late report of it adds the victim to that incident;
 //   - no event costs a walk over all open incidents or all remembered captures.
 class Correlator {
  public:
   explicit Correlator(CorrelatorConfig config);
   // After model.apply(event). A kill is resolved first.
   void apply(const Event& event, const MemoryModel& model);
-  // All that anybody asks about the report of a kill, before it is applied anywhere.
+  // Finds out everything needed about the report of a kill, before it is applied anywhere.
   [[nodiscard]] ResolvedKill resolve(OomKill kill, const MemoryModel& model);
   // After model.apply(resolved.kill), with nothing in between.
   void take(const ResolvedKill& resolved, const MemoryModel& model);
-  // What Kubernetes says otherwise about a kill, if its incident still takes in news.
+  // Kubernetes' disagreement about a kill, or its withdrawal; applied if the incident still accepts news.
   void on_status(const StatusFinding& finding, MonotonicTime now);
-  // unplaced: kills told of in that time without a cgroup, any of which it may be.
+  // unplaced: kills reported in that time without a cgroup; any of them may be among the counted ones.
   void on_unobserved(const UnobservedKills& kills, const std::vector<OomKill>& unplaced, const MemoryModel& model);
-  // Where a kill that was told without its cgroup belongs, if one incident alone still lacks a name.
+  // The cgroup for a kill that was reported without one, if exactly one incident still lacks a victim's name.
   [[nodiscard]] CgroupId only_place_that_lacks_a_name() const { return open_.only_place_that_lacks_a_name(); }
   // A kill whose incident an earlier run has written: a further report of it is no news.
   void pass_over(const OomKill& kill) { (void)seen_victims_.add(kill.victim, kill.time); }
@@ -82,18 +81,18 @@ class Correlator {
   // When take_ready() will have something; nullopt = nothing open.
   [[nodiscard]] std::optional<MonotonicTime> next_due() const;
 
-  [[nodiscard]] std::uint64_t decisions() const { return decisions_; }        // that kills were told of
+  [[nodiscard]] std::uint64_t decisions() const { return decisions_; }        // known from reported kills
   [[nodiscard]] std::uint64_t merged_kills() const { return merged_kills_; }  // into another's incident
   [[nodiscard]] std::uint64_t closed_early() const { return closed_early_; }  // written, but not amended to the end
   [[nodiscard]] std::uint64_t lost_incidents() const { return lost_incidents_; }
   [[nodiscard]] std::uint64_t looked_at() const { return open_.looked_at(); }
 
  private:
-  // What arrives together is written together: an amendment rewrites two files. Each waits twice as
+  // Changes that arrive together are written together, because an amendment rewrites two files. Each waits twice as
   // long as the one before, up to kAmendDelay << kMaxDoublings: 9 in 5 s.
   static constexpr Nanoseconds kAmendDelay = std::chrono::milliseconds(20);
   static constexpr unsigned kMaxDoublings = 5;
-  // A group kill of thousands goes on for long; the incident is written meanwhile and amended.
+  // A group kill of thousands takes long; the incident is written meanwhile and amended.
   static constexpr int kMaxSettles = 4;
 
   void open_decision(KillEvidence evidence);

@@ -13,7 +13,7 @@ namespace oomw {
 
 namespace {
 
-// A change longer ago has nothing to do with the kill.
+// An older change has nothing to do with the kill.
 constexpr Nanoseconds kChangeMatters = std::chrono::minutes(10);
 constexpr std::size_t kMaxNamed = 4;
 
@@ -108,7 +108,7 @@ std::string owner_note(const KillEvidence& evidence) {
   return "scope: no cgroup at its limit was found, so the node is taken to have run out; the kernel did not say so";
 }
 
-// What a limit above the container means for the figures.
+// Explains the figures where the limit is above the container.
 std::vector<std::string> place_notes(const KillEvidence& evidence) {
   if (evidence.is_pods_of_one()) {
     return {

@@ -9,11 +9,11 @@
 
 namespace oomw {
 
-// What a reader must be told of how a decision's facts were come by. Notes are "<field>: <why>".
+// Notes on how the facts of a decision were obtained. They have the form "<field>: <why>".
 
 // Victims that are not listed, lived elsewhere, or belong to other decisions.
 [[nodiscard]] std::vector<std::string> victim_notes(const KillEvidence& evidence, const MemoryModel& model);
-// Whose limit it was and how that is known; a limit that was changed at run time; an unnamed group.
+// The limit's owner and how it is known; a limit that was changed at run time; an unnamed group.
 [[nodiscard]] std::vector<std::string> limit_notes(const KillEvidence& evidence, const MemoryModel& model);
 
 }  // namespace oomw

@@ -19,11 +19,11 @@ namespace {
 // Reclaim totals are read right after the kill, before anything else of the cgroup could stall.
 constexpr Nanoseconds kReclaimAfterKill = std::chrono::seconds(1);
 
-// Sampling and memory that is freed but not swept yet bring it to 1.1, seen once with a Collector. A
-// program can lay out a profile of any size in its memory.
+// Sampling, and memory that is freed but not swept yet, bring the ratio to 1.1, seen once with a Collector. Beyond
+// this the profile is not trusted: a program can lay out a profile of any size in its memory.
 constexpr double kMostCoverage = 2.0;
 
-// Of which it is asked how likely the kernel was to choose them.
+// How many other processes have their oom_score_adj, the kernel's preference among victims, compared.
 constexpr std::size_t kMostOthers = 256;
 
 class Builder {
@@ -107,7 +107,7 @@ IncidentPod pod_of(const PodFacts& facts) {
   pod.restart_count = facts.restart_count;
   pod.last_termination = facts.last_termination;
   if (facts.container)
-    pod.memory_limit_bytes = facts.container->memory_limit_bytes;  // the pod's spec, the same in each run
+    pod.memory_limit_bytes = facts.container->memory_limit_bytes;  // from the pod's spec, the same in each run
   return pod;
 }
 
@@ -131,7 +131,7 @@ void Builder::who() {
   if (container == nullptr) return;
   incident_.cgroup_path = container->path;
   incident_.container = container->identity;
-  // Of a cgroup without an identity of its own what is above it is known: at least the pod.
+  // A cgroup without an identity of its own gets the one known above it: at least the pod.
   const ContainerIdentity* who = model_.identity_of(evidence_.container);
   if (who != nullptr && incident_.container == ContainerIdentity{}) incident_.container = *who;
 }
@@ -141,7 +141,7 @@ void Builder::pod() {
   if (!is_pod) return;
   std::optional<PodFacts> facts = evidence_.pod ? evidence_.pod : model_.pods().facts_of(incident_.container);
   if (!facts) {
-    if (!model_.pods().is_told()) return;  // incident_notes.cc says so
+    if (!model_.pods().is_told()) return;  // incident_notes.cc adds the note
     for (const char* field : {"node", "restart_count", "last_termination"}) {
       note(fmt::format("pod.{}: the Kubernetes API has not reported this pod", field));
     }
@@ -187,7 +187,7 @@ IncidentVictim Builder::victim_of(const OomKill& kill) const {
   return victim;
 }
 
-// Of a process that nobody has read the score is not known: a fork that died at once. Who came after the kill is a
+// A process without a score was never read: a fork that exited at once. A process that started after the kill is a
 // restart.
 void Builder::others() {
   const auto is_victim = [this](const ProcessState& process) {
@@ -205,8 +205,8 @@ void Builder::others() {
   if (found.count > 0) incident_.others = found;
 }
 
-// Start times count from CLOCK_BOOTTIME, which is ahead of CLOCK_MONOTONIC by the time spent
-// suspended: nothing on a server. A result after the kill shows a suspension, so it is dropped.
+// Start times count from CLOCK_BOOTTIME, which is ahead of CLOCK_MONOTONIC by the time spent suspended: zero on a
+// server. A start after the kill shows a suspension, so it is dropped.
 std::optional<WallTime> Builder::start_of(ProcessKey process) const {
   const MonotonicTime start{static_cast<std::int64_t>(process.start_ticks * kNanosecondsPerTick)};
   if (process.start_ticks == 0 || start > evidence_.first) return std::nullopt;
@@ -222,7 +222,7 @@ void Builder::trigger() {
   }
 }
 
-// Where only a count tells of the kill, a reading may be from after it: the most before that is told.
+// Where the kill is known only from a count, a reading may be from after it: the highest one before it is used.
 void Builder::usage_before_count() {
   if (source_ == nullptr || !evidence_.counted->after) return;
   for (const SeriesPoint& point : source_->series.points()) {
@@ -248,7 +248,7 @@ void Builder::limit() {
 void Builder::usage_from_model(const CgroupState* owner) {
   if (evidence_.kills.empty()) return usage_before_count();
   if (owner == nullptr || !owner->sampled || incident_.usage_bytes || owner->sampled_at > evidence_.last) return;
-  // An older one of a pod's may be of an earlier container.
+  // An older reading of a pod may belong to an earlier container.
   if (!evidence_.sharers.empty() && evidence_.container_created > owner->sampled_at) return;
   incident_.usage_bytes = owner->usage_bytes;
   note("usage_bytes: read " + ago(owner->sampled_at));
@@ -268,7 +268,7 @@ void Builder::memory_stat(Nanoseconds amend) {
   if (!incident_.memory_stat.empty()) note("memory_stat: read " + ago(read_at));
 }
 
-// Where the limit is, there the pressure was: with a limit above the container, in the cgroup that it belongs to.
+// Pressure belongs to the cgroup whose limit was hit, also where that is above the container.
 void Builder::pressure(Nanoseconds amend) {
   if (evidence_.unwatched) return;
   for (const WatermarkCrossed& mark : crossings_of(evidence_, model_)) {

@@ -17,9 +17,9 @@ struct CaptureSelection {
   std::size_t max_captures;
 };
 
-// True if the capture tells of this decision: of the limit's owner, of the container or of a
-// victim; taken within lookback (a victim's walk: until amend_walks); and not of a process that was gone before (an
-// earlier kill's).
+// True if the capture belongs to this decision: it is of the limit's owner, of the container or of a victim; it was
+// taken within lookback (a victim's walk: until amend_walks); and its process had not exited before (in an earlier
+// kill).
 [[nodiscard]] bool belongs(const CaptureFinished& capture, const KillEvidence& evidence, const MemoryModel& model,
                            const CaptureSelection& selection);
 

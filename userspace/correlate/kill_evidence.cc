@@ -7,10 +7,10 @@ namespace oomw {
 
 namespace {
 
-// A reading of the pod's that is older than the container's by more than this is not the better one.
+// A reading of the pod that is older than the container's by more than this is not preferred.
 constexpr Nanoseconds kStatAge = std::chrono::seconds(1);
 
-// A cgroup that was found by looking for it is older than that, as old as the victim at least.
+// A cgroup that was discovered by a lookup is older than its created_at: at least as old as the victim.
 std::optional<MonotonicTime> creation_of(CgroupId container, const OomKill& kill, const MemoryModel& model) {
   const CgroupState* state = model.find_cgroup(container);
   if (state == nullptr || !state->created_at || kill.victim.start_ticks == 0) {
@@ -31,7 +31,7 @@ void take_place(KillEvidence& evidence, const LimitPlace& place, const MemoryMod
   evidence.stat_source = place.sharers.size() == 1 ? place.owner : evidence.source;
 }
 
-// Nobody said whose limit it was: the owner is a guess, and after the kill no limit looks full. A scope made of a
+// No source named the limit's owner: it is a guess, and after the kill no limit appears full. A scope derived from a
 // guess would be wrong evidence.
 void forget_place(KillEvidence& evidence) {
   evidence.scope.clear();
@@ -39,13 +39,13 @@ void forget_place(KillEvidence& evidence) {
   evidence.pressed = evidence.stat_source = evidence.source;
 }
 
-// A pod's cgroup outlives its containers: what was read of it before may be of an earlier one.
+// A pod's cgroup outlives its containers: an earlier reading of it may belong to an earlier container.
 bool is_of_this_container(const CgroupState* stat, const KillEvidence& evidence) {
   if (stat == nullptr || stat->memory_stat.empty()) return false;
   return !evidence.container_created || stat->memory_stat_at >= *evidence.container_created;
 }
 
-// Of the pod, or of its container where that was read much later: they differ by the sandbox.
+// The pod's reading, or its container's where that is much newer: they differ by the sandbox.
 const CgroupState* best_stat(const KillEvidence& evidence, const MemoryModel& model) {
   const CgroupState* wanted = model.find_cgroup(evidence.stat_source);
   const CgroupState* other = model.find_cgroup(evidence.source);
@@ -71,7 +71,7 @@ void take_figures(KillEvidence& evidence, const MemoryModel& model) {
 
 void KillEvidence::add(const OomKill& kill) {
   last = std::max(last, kill.time);
-  if (!group) group = kill.group;  // the kernel log tells it after the first victim
+  if (!group) group = kill.group;  // the kernel log reports it after the first victim
   if (kills.size() < kMaxVictims) {
     kills.push_back(kill);
   } else {

@@ -16,7 +16,7 @@ std::string name_of(const CgroupState& state) {
   return state.path.substr(state.path.rfind('/') + 1);
 }
 
-// Its processes' own memory, exact at the kill.
+// The victims' own memory, exact at the kill.
 std::uint64_t held_by_victims(CgroupId container, const KillEvidence& evidence, const MemoryModel& model) {
   std::uint64_t bytes = 0;
   for (const OomKill& kill : evidence.kills) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who filled a pod's limit that is not one container's alone. Pure.
+// The usage of each container under a pod's limit that several containers share. Pure.
 #pragma once
 
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace oomw {
 
-// Of each of the pod's containers, the victim's first: its last reading up to the kill, or within a second after it
-// where nobody was killed in it. Never less than what its victims held. Empty: it was no pod's limit, or one
-// container's.
+// One entry for each of the pod's containers, the victim's first: its last reading up to the kill, or within a second
+// after it if it lost no process. Never less than its victims held. Empty unless a pod's limit was hit that is not one
+// container's alone.
 [[nodiscard]] std::vector<LimitShare> shares_of(const KillEvidence& evidence, const MemoryModel& model);
 
 }  // namespace oomw

@@ -8,8 +8,8 @@
 
 namespace oomw {
 
-// From a key to the numbers of what goes by it, newest (largest) last. O(log n) per call; a key
-// without numbers takes no space.
+// Maps a key to the numbers of the entries with that key, newest (largest) last. O(log n) per call; a key without
+// numbers takes no space.
 template <typename Key>
 class NumberIndex {
  public:

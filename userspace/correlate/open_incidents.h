@@ -26,29 +26,28 @@ struct OpenIncident {
   bool lacks_memory_stat = false;  // as last written
   bool lacks_reclaim = false;
   unsigned amendments = 0;
-  // The newest that was merged into it. Decisions come one after the other (the kernel's oom_lock),
-  // so further victims are the newest one's.
+  // The newest decision merged into it. Decisions come one after the other (the kernel's oom_lock), so further victims
+  // belong to the newest.
   std::optional<DecisionKey> merged_decision;
   std::optional<MonotonicTime> amend_due;
   MonotonicTime due;  // its place in the agenda; schedule() sets it
 };
 
-// The incidents that still take in victims, captures and context, by whatever an event names.
-//   - no call walks over all of them: each costs O(log n) for every incident it gives, and gives at
-//     most kMaxGiven (the newest); looked_at() counts those given, for tests;
+// The incidents that still accept victims, captures and context, found by any id that an event names.
+//   - no call walks over all of them: each costs O(log n) for every incident it returns, and returns at most kMaxGiven
+//     (the newest); looked_at() counts those returned, for tests;
 //   - pointers stay valid until close() of that very incident;
-//   - one that rests is found by its victims and its container alone.
+//   - a resting incident is found only by its victims and its container.
 class OpenIncidents {
  public:
-  // Of one cgroup, decisions within one amend window; more are a flood, in which only the newest
-  // are still looked at.
+  // Decisions of one cgroup within one amend window. More are a flood, in which only the newest are considered.
   static constexpr std::size_t kMaxGiven = 16;
 
   OpenIncident& open(KillEvidence evidence);
   void add_victim(OpenIncident& incident, const OomKill& kill);
-  // The newest that counts a victim of this cgroup whom nobody named; nullptr = none.
+  // The newest that counts an unnamed victim of this cgroup; nullptr = none.
   [[nodiscard]] OpenIncident* that_lacks_a_name(CgroupId victim_cgroup);
-  // Where a victim lived whom nobody named, if there is but one such incident.
+  // The cgroup of the unnamed victim, if exactly one incident has any.
   [[nodiscard]] CgroupId only_place_that_lacks_a_name() const;
   void name_victim(OpenIncident& incident, const ResolvedKill& late, const MemoryModel& model);
   void rest(OpenIncident& incident);
@@ -59,13 +58,13 @@ class OpenIncidents {
   // Newest first.
   [[nodiscard]] std::vector<OpenIncident*> of_owner(CgroupId owner) { return given(by_owner_, owner); }
   [[nodiscard]] std::vector<OpenIncident*> of_group(CgroupId group) { return given(by_group_, group); }
-  // Those whose owner, container, victim's cgroup or source of figures it is.
+  // Those with this cgroup as owner, container, victim's cgroup or source of figures.
   [[nodiscard]] std::vector<OpenIncident*> about(CgroupId cgroup) { return given(by_cgroup_, cgroup); }
-  // Those of this very container; also those that rest, for a status of its pod may come late.
+  // Those of this very container; resting ones too, because a status of its pod may come late.
   [[nodiscard]] std::vector<OpenIncident*> of_container(CgroupId container) { return given(by_container_, container); }
   // How many have this owner and this container.
   [[nodiscard]] std::size_t count_at(CgroupId owner, CgroupId container) const;
-  // Lets the newest of those (there is one) stand for another decision too, told by `kill`.
+  // Makes the newest of those (there is one) stand for another decision too, that of `kill`.
   OpenIncident& merge_decision(const OomKill& kill, CgroupId owner, CgroupId container);
 
   void schedule(OpenIncident& incident, MonotonicTime due);
@@ -96,7 +95,7 @@ class OpenIncidents {
   NumberIndex<CgroupId> by_cgroup_;
   NumberIndex<Place> by_place_;
   NumberIndex<CgroupId> by_container_;
-  std::map<std::uint64_t, CgroupId> nameless_;  // those that count a victim whom nobody named
+  std::map<std::uint64_t, CgroupId> nameless_;  // incidents that count an unnamed victim
   std::set<std::pair<MonotonicTime, std::uint64_t>> agenda_;
   std::uint64_t looked_at_ = 0;
 };

@@ -5,7 +5,7 @@
 
 namespace oomw {
 
-// Of a kill long ago the pid may be another's by now.
+// The pid of a kill long ago may belong to another process by now.
 OomKill completed(OomKill kill, const MemoryModel& model) {
   if (kill.unwatched) return kill;
   const ProcessState* process = model.find_process(kill.victim);

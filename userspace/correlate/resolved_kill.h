@@ -10,22 +10,22 @@ namespace oomw {
 
 struct OpenIncident;
 
-// What the report of a kill comes to, found out in one step (Correlator::resolve) before anything counts or keeps it.
+// Everything known about a reported kill, found in one step (Correlator::resolve) before anything counts or keeps it.
 // Ledger, accounting, judge and correlator read it; none of them asks the model or the correlator again.
 struct ResolvedKill {
   enum class Report : std::uint8_t {
     kFirst,
     kLate,   // the kernel's count reported this kill before, and it is in the ledger
-    kAgain,  // of a victim that is known; then `place` and `labels` are empty
+    kAgain,  // of a known victim; then `place` and `labels` are empty
   };
-  // With what the model knows of the victim, and the owner of its decision where an earlier victim named it better.
+  // Includes the model's data on the victim, and its decision's owner where an earlier victim's report was better.
   OomKill kill;
   Report report = Report::kFirst;
   CgroupId container;  // the victim's, else its own cgroup
   LimitPlace place;
   KillLabels labels;
-  // That the kill joins (kFirst), names (kLate) or completes (kAgain); null: it begins one. Until the correlator's
-  // next change.
+  // The incident that the kill joins (kFirst), names (kLate) or completes (kAgain); null: the kill opens one. Valid
+  // until the correlator's next change.
   OpenIncident* incident = nullptr;
 };
 

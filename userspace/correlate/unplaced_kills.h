@@ -11,15 +11,15 @@
 
 namespace oomw {
 
-// Kills that were told without their cgroup: the kernel log is rate-limited to the line that has the
-// pid alone, and nothing is left in /proc. They wait for a count that rose without a report.
-//   - the only one that waits is what the only rise counted; of several each may be any, so none is
-//     taken for it, then or later: they are handed over as what it may have been;
-//   - at most kMax wait, and none longer than the caller lets it.
+// Kills that were reported without their cgroup: the kernel log was rate-limited to the line that has only the pid,
+// and nothing is left in /proc. They wait for a count that rose without a report.
+//   - if one kill waits and one count rose, they are the same kill. Of several, each may be any, so none is assigned,
+//     then or later: they are handed over as candidates;
+//   - at most kMax wait, and none longer than the caller allows.
 class UnplacedKills {
  public:
   static constexpr std::size_t kMax = 64;
-  // From the reading that showed the rise to the reading of the log, or the other way.
+  // Between the reading that showed the rise and the reading of the log, in either order.
   static constexpr Nanoseconds kTogether = std::chrono::seconds(1);
 
   struct Match {
@@ -27,9 +27,9 @@ class UnplacedKills {
     std::vector<OomKill> any_of;  // or: as many of these as were counted
   };
 
-  // The one that had to go for it, if any.
+  // Returns the kill that was dropped to make room, if any.
   [[nodiscard]] std::optional<OomKill> add(OomKill kill);
-  // What waits is taken out: for each counted kill one. is_alone: no other count rose at that time.
+  // Removes one waiting kill for each counted kill. is_alone: no other count rose at that time.
   [[nodiscard]] Match take_for(const UnobservedKills& counted, bool is_alone = true);
   [[nodiscard]] std::vector<OomKill> take_older_than(MonotonicTime time);
   [[nodiscard]] std::vector<OomKill> take_all();
