@@ -66,7 +66,7 @@ UnobservedKills KillAccounting::on_sample(const MemorySampled& sample, Monotonic
   }
   level(sample.cgroup, *account);
   account->level_at = sample.time;
-  // The kernel counted all it will count of what we saw.
+  // By now the kernel has counted all that it will count of the kills we saw.
   if (account->last_seen.ns != 0 && heard - account->last_seen >= kGrace) (void)settle(sample.cgroup, *account);
   return {};
 }
@@ -118,7 +118,7 @@ std::uint64_t KillAccounting::missing() const {
 std::map<std::uint64_t, std::uint64_t> KillAccounting::accounted() const {
   std::map<std::uint64_t, std::uint64_t> result;
   for (const auto& [cgroup, account] : accounts_) {
-    // The next run must not take a second count for a kill that happened while nobody looked.
+    // The next run must not mistake a second count for a kill that happened while no daemon watched.
     const bool is_explained = account.kernel > account.accounted && account.missing() == 0;
     result[cgroup.value] = is_explained ? account.kernel : account.accounted;
   }

@@ -16,10 +16,10 @@ std::string last_component(const std::string& path) {
   return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
-// A nameless container's id is new with every restart; its runtime's name stands in for it.
+// A nameless container's id is new with every restart, so its runtime's name stands in for it.
 std::string container_label(const CgroupState& state) {
   const ContainerIdentity& who = state.identity;
-  if (who.is_sandbox) return "_sandbox";  // the same under every runtime, some of which name it like a container
+  if (who.is_sandbox) return "_sandbox";  // the same under every runtime; some name it like a container
   if (!who.name.empty()) return who.name;
   if (!who.unit.empty()) return who.unit;
   if (is_hex_id(who.id)) return who.runtime.empty() ? "_unnamed" : who.runtime;
@@ -48,7 +48,7 @@ void KillLedger::add(const KillLabels& labels, std::uint64_t count) {
   auto it = counts_.find(labels);
   if (it == counts_.end() && counts_.size() >= kMaxSets) {
     folded_ += count;
-    // One set per scope, so that the sums by scope stay true: at most five beyond kMaxSets.
+    // One set per scope, so that the sums by scope stay correct: at most five beyond kMaxSets.
     it = counts_.try_emplace(KillLabels{"", "", "_other", labels.scope}).first;
   } else if (it == counts_.end()) {
     it = counts_.try_emplace(labels).first;

@@ -24,7 +24,7 @@ struct KillLabels {
 
 [[nodiscard]] KillLabels labels_of(CgroupId victim, LimitScope scope, const MemoryModel& model);
 
-// Kills per label set, since ever: outlives containers and, through LedgerFile, the daemon.
+// Kills per label set, over all time: it outlives containers and, through LedgerFile, the daemon.
 // One count per victim. At most kMaxSets sets; later new ones fold into container="_other".
 class KillLedger {
  public:

@@ -11,14 +11,14 @@ namespace {
 // The kernel keeps limits in whole pages, of 64 KiB at most.
 constexpr std::uint64_t kPage = 64 << 10;
 constexpr std::size_t kMaxSharers = 64;
-constexpr std::size_t kMaxProcesses = 64;  // asked for their age
+constexpr std::size_t kMaxProcesses = 64;  // whose start times are compared
 
 bool is_same(std::uint64_t a, std::uint64_t b) { return (a > b ? a - b : b - a) < kPage; }
 
 bool is_pods_own(const CgroupState* state) { return state != nullptr && MemoryModel::is_pods_own(*state); }
 
-// One that was found by looking for it is as old as its oldest process: a kill that the kernel log names afterwards may
-// be of a container whose place another has taken by now.
+// A cgroup discovered by a lookup is as old as its oldest process. A kill that the kernel log reports afterwards may
+// belong to a container whose place another one has taken by now.
 bool began_after(const CgroupState& state, MonotonicTime at, const MemoryModel& model) {
   const bool is_known_then = state.created_at ? *state.created_at <= at : state.sampled && state.sampled_at <= at;
   if (is_known_then) return false;
@@ -37,7 +37,7 @@ bool lived_at(const CgroupState& state, MonotonicTime at, const MemoryModel& mod
 // CRI-O's and cri-dockerd's sandboxes have names of their own.
 bool is_sandbox_name(const std::string& name) { return name == "POD" || name.starts_with("k8s_POD_"); }
 
-// Where nothing names any of them the sandbox is the first that was made, and it has no limit.
+// Where none of them has a name, the sandbox is the one created first, and it has no limit.
 void leave_out_sandboxes(std::vector<const CgroupState*>& containers, const MemoryModel& model) {
   if (std::erase_if(containers, [&](const CgroupState* state) { return is_sandbox(*state, model); }) != 0) return;
   const auto first = std::ranges::min_element(containers, {}, &CgroupState::id);
@@ -47,7 +47,7 @@ void leave_out_sandboxes(std::vector<const CgroupState*>& containers, const Memo
   if (!is_named && !(*first)->limit_bytes) containers.erase(first);
 }
 
-// The containers of the pod that lived then, but for `except`, by id.
+// The pod's containers that lived at that time, except `except`, by id.
 std::vector<CgroupId> containers_of(CgroupId pod, CgroupId except, MonotonicTime at, const MemoryModel& model) {
   std::vector<const CgroupState*> found;
   for (const CgroupId id : model.children_of(pod)) {
@@ -63,10 +63,10 @@ std::vector<CgroupId> containers_of(CgroupId pod, CgroupId except, MonotonicTime
   return containers;
 }
 
-using Limits = std::vector<std::optional<std::uint64_t>>;  // inside: none = no limit
+using Limits = std::vector<std::optional<std::uint64_t>>;  // an element without a value = no limit
 
-// What is known of the container's own, from its files and from the API. Of one that nothing names or read: what the
-// API has of its pod's containers, one of which it is.
+// The container's own limit, from its files and from the API. If neither is known: the API's limits of all its pod's
+// containers, because it is one of them.
 Limits own_limits(const CgroupState& container, const CgroupState& pod, const MemoryModel& model) {
   Limits limits;
   const bool is_being_made = !container.limit_bytes && container.is_being_made_at(container.sampled_at);
@@ -79,8 +79,8 @@ Limits own_limits(const CgroupState& container, const CgroupState& pod, const Me
   return limits;
 }
 
-// A resize reaches the two one after the other, so any two figures that agree will do. Where none is known it is taken
-// to be the same: a kubelet gives a pod no limit if one of its containers has none.
+// A resize reaches the two one after the other, so any two figures that agree are enough. Where the container's is not
+// known it is taken to be the same: a kubelet gives a pod no limit if one of its containers has none.
 bool is_containers_limit(const CgroupState* container, const CgroupState& pod, const OomKill& kill,
                          const MemoryModel& model) {
   const Limits limits = container == nullptr ? Limits{} : own_limits(*container, pod, model);
@@ -93,7 +93,7 @@ bool is_containers_limit(const CgroupState* container, const CgroupState& pod, c
   });
 }
 
-// The cgroup right below `above` on the way down to `id`; none: it is not below.
+// The child of `above` on the way down to `id`; none: `id` is not below it.
 CgroupId child_towards(CgroupId id, CgroupId above, const MemoryModel& model) {
   const std::vector<CgroupId> path = model.path_up(id);
   const auto found = std::ranges::find(path, above);

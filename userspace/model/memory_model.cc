@@ -10,7 +10,7 @@ namespace {
 
 std::uint64_t saturating_sub(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
 
-// The first limit of a cgroup that was read before it had one is no change.
+// The first limit of a cgroup that was read before it had one is not a change.
 void set_limit(CgroupState& state, MonotonicTime time, std::optional<std::uint64_t> limit) {
   const bool is_first = !state.limit_bytes && !state.limit_change && state.is_being_made_at(state.sampled_at);
   const bool is_change = state.sampled && state.limit_bytes != limit && !is_first;
@@ -18,8 +18,8 @@ void set_limit(CgroupState& state, MonotonicTime time, std::optional<std::uint64
   state.limit_bytes = limit;
 }
 
-// A usage the kernel told with an event. It says nothing of what is reclaimable, and an older
-// figure for that beside a newer usage would be wrong evidence.
+// A usage that the kernel reported with an event. It does not show what is reclaimable, and an older figure for that
+// beside a newer usage would be wrong evidence.
 void note_usage(CgroupState& state, MonotonicTime time, std::uint64_t usage, std::optional<std::uint64_t> limit) {
   state.series.add({time, usage, std::nullopt});
   if (state.sampled && time < state.sampled_at) return;
@@ -30,8 +30,8 @@ void note_usage(CgroupState& state, MonotonicTime time, std::uint64_t usage, std
   state.nonreclaimable_bytes.reset();
 }
 
-// A container that hovers at its limit says once a second that it is near: that must not push out when
-// the levels were crossed.
+// A container that hovers at its limit reports a time to limit once a second. These reports must not push out those of
+// the levels it crossed.
 void remember(std::vector<WatermarkCrossed>& marks, const WatermarkCrossed& mark) {
   if (marks.size() >= CgroupState::kMaxWatermarks) {
     const auto says_little = std::ranges::find(marks, WatermarkReason::kTimeToLimit, &WatermarkCrossed::reason);
@@ -71,7 +71,7 @@ void MemoryModel::on(const ProcessSeen& e) { processes_.on_seen(e); }
 void MemoryModel::on(const CgroupCreated& e) {
   CgroupState* state = cgroup_for(e.cgroup);
   if (state == nullptr) return;
-  if (state->removed_at) {  // its id is used again: nothing of the old one is the new one's
+  if (state->removed_at) {  // its id is used again: nothing of the old cgroup applies to the new one
     leave_parent(*state);
     pods_.on_cgroup_erased(e.cgroup, state->identity);
     *state = CgroupState{};
@@ -123,7 +123,7 @@ void MemoryModel::on(const MemorySampled& e) {
 void MemoryModel::on(const ContainerIdentified& e) {
   CgroupState* state = cgroup_for(e.cgroup);
   if (state == nullptr) return;
-  // The path alone says less than a bundle that was read for the same container.
+  // A path alone gives less than a bundle that was read for the same container.
   if (state->identity_from_bundle && !e.from_bundle && state->identity.id == e.identity.id) return;
   pods_.on_cgroup_erased(e.cgroup, state->identity);
   state->identity = e.identity;
@@ -133,7 +133,7 @@ void MemoryModel::on(const ContainerIdentified& e) {
   name_siblings(e.identity);
 }
 
-// A pod's own cgroup has no bundle: those of its containers know the pod's name also without the API.
+// A pod's own cgroup has no bundle, but the bundles of its containers give the pod's name, also without the API.
 void MemoryModel::name_siblings(const ContainerIdentity& named) {
   if (named.pod_name.empty() || named.pod_uid.empty()) return;
   for (const CgroupId cgroup : pods_.cgroups_of_uid(named.pod_uid)) {
@@ -144,7 +144,7 @@ void MemoryModel::name_siblings(const ContainerIdentity& named) {
   }
 }
 
-// Names that neither path nor bundle has, for cgroups that existed before the API reported their pod: at a start
+// Adds names that neither path nor bundle has, for cgroups that existed before the API reported their pod: at start-up
 // the walk of all cgroups comes before the list of pods.
 void MemoryModel::on(const PodSeen& e) {
   pods_.on(e);
@@ -153,7 +153,7 @@ void MemoryModel::on(const PodSeen& e) {
   }
 }
 
-void MemoryModel::on(const CaptureFinished&) {}  // the correlator's
+void MemoryModel::on(const CaptureFinished&) {}  // handled by the correlator
 
 void MemoryModel::expire(MonotonicTime now) {
   const MonotonicTime oldest_kept = now - kLinger;
@@ -162,7 +162,7 @@ void MemoryModel::expire(MonotonicTime now) {
   while (!removed_.empty() && removed_.front().first < oldest_kept) {
     const auto [time, id] = removed_.front();
     removed_.pop_front();
-    // Another time, or none: the id was used again since.
+    // A different time or none means that the id was used again since.
     if (const CgroupState* state = known(id); state != nullptr && state->removed_at == time) erase_cgroup(id);
   }
 }
@@ -215,8 +215,8 @@ std::vector<const ProcessState*> MemoryModel::processes_under(CgroupId id, std::
                                                               std::optional<MonotonicTime> at) const {
   std::vector<const ProcessState*> result;
   std::vector<CgroupId> queue{id};
-  // A cgroup is queued once per parent link, and a link leads up only one way; the size bound
-  // is for links that a damaged recording closed into a ring.
+  // A cgroup is queued once per parent link, and a link leads up only one way; the size bound is for a damaged
+  // recording whose links form a ring.
   for (std::size_t next = 0; next < queue.size() && queue.size() <= kMaxCgroups && result.size() < max; ++next) {
     processes_.collect(queue[next], max, result, at);
     if (auto it = children_.find(queue[next]); it != children_.end()) {
@@ -283,7 +283,7 @@ bool MemoryModel::is_under(CgroupId id, CgroupId ancestor) const {
 }
 
 CgroupId MemoryModel::cgroup_of(const OomKill& kill) const {
-  // Of a kill long ago the pid may be another's by now.
+  // The pid of a kill long ago may belong to another process by now.
   if (kill.victim_cgroup || kill.unwatched) return kill.victim_cgroup;
   const ProcessState* process = find_process(kill.victim);
   return process != nullptr ? process->cgroup : CgroupId{};

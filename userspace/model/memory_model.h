@@ -18,9 +18,9 @@
 
 namespace oomw {
 
-// A limit that was another one before. None on either side = no limit.
+// A limit that has changed. None on either side = no limit.
 struct LimitChange {
-  MonotonicTime seen_at;  // the change lies between the reading before and this
+  MonotonicTime seen_at;  // the change lies between the previous reading and this time
   std::optional<std::uint64_t> from;
   std::optional<std::uint64_t> to;
 };
@@ -32,7 +32,7 @@ struct CgroupState {
   std::string path;  // from the memory hierarchy's root
   ContainerIdentity identity;
   bool identity_from_bundle = false;
-  std::optional<MonotonicTime> created_at;       // none: it was there before us
+  std::optional<MonotonicTime> created_at;       // none: it existed before the daemon started
   std::optional<ReclaimSampled> parent_reclaim;  // its parent's totals when it was created
 
   bool sampled = false;  // the readings below are valid
@@ -46,16 +46,16 @@ struct CgroupState {
   MonotonicTime memory_stat_at;
 
   std::optional<double> growth_bytes_per_second;
-  MonotonicTime growth_at;  // when the kernel said it; readings take over kGrowthTrust later
+  MonotonicTime growth_at;  // when the kernel reported it; readings take over kGrowthTrust later
   Series series;
-  // Oldest first, kMaxWatermarks at most: a full list gives up its oldest time to limit, else its oldest level.
+  // Oldest first, kMaxWatermarks at most: a full list drops its oldest time to limit, else its oldest level.
   std::vector<WatermarkCrossed> watermarks;
   std::optional<ReclaimSampled> reclaim;  // newest totals
 
   std::optional<MonotonicTime> removed_at;
 
   static constexpr std::size_t kMaxWatermarks = 24;
-  // A runtime makes the cgroup and writes its limit some milliseconds later, on a starved node more.
+  // A runtime makes the cgroup and writes its limit some milliseconds later, on a starved node later still.
   static constexpr Nanoseconds kCreation = std::chrono::seconds(2);
   [[nodiscard]] bool is_being_made_at(MonotonicTime time) const { return created_at && time - *created_at < kCreation; }
 };
@@ -68,23 +68,23 @@ struct EffectiveLimit {
   std::optional<std::uint64_t> nonreclaimable_bytes;
 };
 
-// What is known of every memory cgroup and process, built from events alone: the same events
-// give the same model, live or replayed. Owned by the core thread; no clock, file or lock inside.
-//   - a removed cgroup and an exited process stay for kLinger, because the kill's evidence comes
-//     together after them; expire() drops them;
+// All that is known of every memory cgroup and process, built from events alone: the same events give the same model,
+// live or replayed. Owned by the core thread; no clock, file or lock inside.
+//   - a removed cgroup and an exited process stay for kLinger, because the evidence of a kill is collected after they
+//     are gone; expire() drops them;
 //   - bounded: at most kMaxCgroups and kMaxProcesses; what does not fit is counted in dropped();
-//   - a ProcessExec or ProcessSeen for a known pid with another start time replaces it (reuse), and
-//     so does a CgroupCreated for the id of a cgroup that was removed.
+//   - a ProcessExec or ProcessSeen with another start time for a known pid replaces that process (reuse), and a
+//     CgroupCreated with the id of a removed cgroup replaces that cgroup.
 class MemoryModel {
  public:
   static constexpr Nanoseconds kLinger = std::chrono::seconds(60);
   static constexpr std::size_t kMaxCgroups = 20'000;
   static constexpr std::size_t kMaxProcesses = ProcessTable::kMax;
   static constexpr std::size_t kMaxLostStages = 64;
-  // Deepest hierarchy walked; the kernel's default cgroup.max.depth is none, real ones are < 16.
+  // Deepest hierarchy walked. The kernel's default for cgroup.max.depth is no limit; real hierarchies are < 16 deep.
   static constexpr std::size_t kMaxDepth = 64;
-  // The kernel's growth figure is an average over tens of milliseconds; samples, a second apart
-  // at best, know better only after this long.
+  // The kernel's growth figure is an average over tens of milliseconds; samples, a second apart at best, are more
+  // accurate only after this long.
   static constexpr Nanoseconds kGrowthTrust = std::chrono::seconds(2);
   static constexpr Nanoseconds kGrowthWindow = std::chrono::seconds(5);
 
@@ -101,25 +101,25 @@ class MemoryModel {
   [[nodiscard]] std::optional<EffectiveLimit> effective_limit(CgroupId id) const;
   // `id` itself or its nearest ancestor that has a container identity (id or unit not empty).
   [[nodiscard]] const CgroupState* container_of(CgroupId id) const;
-  // Whose it is: the nearest container's or unit's, or that of the pod whose own cgroup is nearer; nullptr: nobody's.
+  // The identity of the nearest container or unit, or of the pod if its own cgroup is nearer; nullptr: there is none.
   [[nodiscard]] const ContainerIdentity* identity_of(CgroupId id) const;
   // The pod's own cgroup, above its containers'.
   [[nodiscard]] static bool is_pods_own(const CgroupState& state) {
     return !state.identity.pod_uid.empty() && state.identity.id.empty() && state.identity.unit.empty();
   }
-  // Those right below it, lingering ones too.
+  // Its direct children, lingering ones too.
   [[nodiscard]] const std::set<CgroupId>& children_of(CgroupId id) const;
   // `id` itself and the cgroups above it, nearest first; at most kMaxDepth.
   [[nodiscard]] std::vector<CgroupId> path_up(CgroupId id) const;
   // True if `id` is `ancestor` or below it.
   [[nodiscard]] bool is_under(CgroupId id, CgroupId ancestor) const;
-  // Where the victim lived: as reported, else where we knew the process to be; none = not known.
+  // Where the victim lived: as reported, else where the model last saw its process; none = not known.
   [[nodiscard]] CgroupId cgroup_of(const OomKill& kill) const;
 
   [[nodiscard]] const std::unordered_map<CgroupId, CgroupState>& cgroups() const { return cgroups_; }
   [[nodiscard]] const std::map<std::string, std::uint64_t>& lost() const { return lost_; }  // by stage
   [[nodiscard]] const PodTable& pods() const { return pods_; }
-  // Did not fit our bounds.
+  // What did not fit the bounds.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_ + processes_.dropped() + pods_.dropped(); }
   [[nodiscard]] std::size_t process_count() const { return processes_.size(); }  // lingering ones too
 
@@ -136,9 +136,9 @@ class MemoryModel {
   void on(const ProcessSeen& e);
   void on(const ContainerIdentified& e);
   void on(const CaptureFinished& e);
-  void on(const HeapWalked&) {}        // says nothing yet: the capture made of it does
-  void on(const CollectorSampled&) {}  // of no cgroup's memory; the correlator keeps it
-  void on(const TrendJudged&) {}       // nor is this
+  void on(const HeapWalked&) {}        // only the capture made of it counts
+  void on(const CollectorSampled&) {}  // concerns no cgroup's memory; the correlator keeps it
+  void on(const TrendJudged&) {}       // likewise
   void on(const PodSeen& e);
   void on(const PodGone& e) { pods_.on(e); }
   void on(const PodsCurrent& e) { pods_.on(e); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings in a pod's annotations. Everybody who may write a pod may write them, so any value may come: one that
-// is not exactly known counts as absent.
+// Settings in a pod's annotations. Anyone who may write a pod may write them, so any value is possible: one that is
+// not exactly a known value counts as absent.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,14 @@ namespace oomw {
 inline constexpr std::string_view kCaptureAnnotation = "oomwitness.io/capture";       // "true" | "false"
 inline constexpr std::string_view kPprofPortAnnotation = "oomwitness.io/pprof-port";  // "1" to "65535"
 
-// The port of its pprof endpoint; none: the pod does not name one.
+// The pod's pprof port; none: the pod does not name one.
 [[nodiscard]] std::optional<std::uint16_t> annotated_pprof_port(const PodSeen& pod);
 
-// Why the living processes of this cgroup's container are left alone: kOptedOut, or with is_opt_in
-// kNotOptedIn, also while the API has not reported the pod yet; kNone: they may be read. is_opt_in means
-// pods only.
+// Why the living processes of this cgroup's container must not be read: kOptedOut, or with is_opt_in kNotOptedIn, also
+// while the API has not reported the pod yet; kNone: they may be read. is_opt_in applies to pods only.
 [[nodiscard]] CaptureReason why_left_alone(CgroupId cgroup, const MemoryModel& model, bool is_opt_in);
 
-// The same pod's port.
+// The same for the pod of this cgroup.
 [[nodiscard]] std::optional<std::uint16_t> annotated_pprof_port(CgroupId cgroup, const MemoryModel& model);
 
 }  // namespace oomw

@@ -10,7 +10,7 @@ void fill(std::string& field, const std::string& value) {
   if (field.empty()) field = value;
 }
 
-// The end of the run before `container.id`; nullptr: none, or not in this status.
+// The end of the run before `container.id`; nullptr: there was none, or it is not in this status.
 const PodTermination* end_before(const PodContainer& container) {
   const auto& last = container.last_termination;
   if (last && last->container_id != container.id) return &*last;
@@ -22,11 +22,11 @@ bool is_run_before(const PodContainer& container, const std::string& run) {
   return end != nullptr && !run.empty() && !container.id.empty() && end->container_id == run && container.id != run;
 }
 
-// While a container waits for its next run, status goes on naming the last one: then it is found by `id`.
+// While a container waits for its next run, the status still names the last one, which is then found by `id`.
 void add_container(PodFacts& facts, const PodContainer& container, const std::string& run) {
   facts.container = container;
   if (run.empty()) return;
-  // A count without a run is every run's: an ephemeral container is never restarted.
+  // A count without a run's id applies to every run: an ephemeral container is never restarted.
   if (container.id == run || container.id.empty()) {
     facts.restart_count = container.restart_count;
     if (const PodTermination* end = end_before(container)) facts.last_termination = *end;
@@ -70,7 +70,7 @@ void PodTable::unindex(const PodSeen& pod) {
   if (alias != static_uids_.end() && alias->second == pod.uid) static_uids_.erase(alias);
 }
 
-// A uid is never used again, so a pod told of after it was gone is a late word about the same one.
+// A uid is never used again, so a report of a pod after it was gone is a late one about the same pod.
 void PodTable::expire(MonotonicTime oldest_kept) {
   for (; !gone_.empty() && gone_.front().first < oldest_kept; gone_.pop_front()) {
     const auto it = pods_.find(gone_.front().second);
@@ -80,7 +80,7 @@ void PodTable::expire(MonotonicTime oldest_kept) {
   }
 }
 
-// A pod's own cgroup has no container id and wants its names all the same.
+// A pod's own cgroup has no container id but needs its names as well.
 void PodTable::on_container(CgroupId cgroup, const ContainerIdentity& identity) {
   if (identity.pod_uid.empty()) return;
   cgroups_of_uid_[identity.pod_uid].insert(cgroup);

@@ -16,28 +16,28 @@
 
 namespace oomw {
 
-// What the Kubernetes API reported of one run of a container and its pod. A copy: the pod's next status replaces it.
+// The Kubernetes API's report on one run of a container and on its pod. A copy: the pod's next status replaces it.
 struct PodFacts {
   MonotonicTime told_at;
   std::string name_space, name, uid, node, owner_kind, owner_name;
   std::map<std::string, std::string> labels;
-  std::optional<PodContainer> container;  // of this id or else of this name, so maybe of another run; none: not known
+  std::optional<PodContainer> container;  // of this id, else of this name and maybe of another run; none: not known
   bool is_cut = false;
   Workload workload;
-  // Of this very run; none while no status names its id.
+  // Of this very run; none as long as no status names its id.
   std::optional<std::uint32_t> restart_count;
-  std::optional<PodTermination> last_termination;  // how the run before it ended
+  std::optional<PodTermination> last_termination;  // how the previous run ended
 
-  // Adds what `later`, of the same run, knows beyond this. True if it does.
+  // Adds what `later`, a report on the same run, has beyond this one. True if it added anything.
   bool learn(const PodFacts& later);
 };
 
-// The pods of this node, and which of their containers is which cgroup. Part of MemoryModel.
-//   - a container is found by its id, which is new with every run; until its status has reached the API,
-//     by its pod's uid (a static pod's: the one its cgroups bear) and its name;
-//   - what is true of one run only (restart_count, the end before) is never taken from another run's status, but
-//     for one case that is proved: a run that status names as the one before had one restart less;
-//   - a pod that is gone stays until expire(), because a kill may be what ended it;
+// The pods of this node, and the cgroups of their containers. Part of MemoryModel.
+//   - a container is found by its id, which is new with every run; until its status has reached the API, by its pod's
+//     uid (of a static pod: the one that its cgroups bear) and its name;
+//   - data true of one run only (restart_count, the previous end) is never taken from another run's status. The one
+//     exception is proved: a run that the status names as the previous one had one restart less;
+//   - a pod that is gone stays until expire(), because a kill may have ended it;
 //   - at most kMax pods, what does not fit is counted; its reader bounds each to 4 KB.
 class PodTable {
  public:
@@ -46,22 +46,22 @@ class PodTable {
   void on(const PodSeen& e);
   void on(const PodGone& e);
   void on(const PodsCurrent& e);
-  // What a cgroup's path and bundle say of it.
+  // The identity that a cgroup's path and bundle give.
   void on_container(CgroupId cgroup, const ContainerIdentity& identity);
   void on_cgroup_erased(CgroupId cgroup, const ContainerIdentity& identity);
   void expire(MonotonicTime oldest_kept);
 
   [[nodiscard]] CgroupId cgroup_of(const std::string& container_id) const;  // none: not known
-  // Those whose path or bundle names this pod: its own, its sandbox's, its containers'.
+  // Cgroups whose path or bundle names this pod: its own, its sandbox's, its containers'.
   [[nodiscard]] std::set<CgroupId> cgroups_of(const PodSeen& pod) const;
   [[nodiscard]] std::set<CgroupId> cgroups_of_uid(const std::string& uid) const;
   [[nodiscard]] const PodSeen* find_pod(const ContainerIdentity& identity) const;
   [[nodiscard]] const PodContainer* find_container(const std::string& container_id) const;
   [[nodiscard]] std::optional<PodFacts> facts_of(const ContainerIdentity& identity) const;
-  // Names that the path and the bundle did not tell.
+  // Adds the names that the path and the bundle do not have.
   void complete(ContainerIdentity& identity) const;
 
-  // Whether the API was ever heard of, and whether what is here is what it says now.
+  // Whether the API ever reported anything, and whether this table has its current state.
   [[nodiscard]] bool is_told() const { return is_told_; }
   [[nodiscard]] bool is_current() const { return is_current_; }
   [[nodiscard]] std::size_t size() const { return pods_.size(); }

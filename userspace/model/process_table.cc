@@ -17,9 +17,9 @@ void ProcessTable::on_exec(const ProcessExec& e) {
   ProcessState* state = state_for(e.process);
   if (state == nullptr) return;
   move_to(*state, e.cgroup);
-  if (state->seen_at > e.time) return;  // /proc was read after this exec: it knows better
+  if (state->seen_at > e.time) return;  // /proc was read after this exec and is more accurate
   state->comm = e.comm;
-  state->exe.clear();  // another program now; ProcessSeen will tell which
+  state->exe.clear();  // another program now; the next ProcessSeen names it
   state->cmdline.clear();
   state->go = {};
   state->uid = e.uid;

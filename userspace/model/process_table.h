@@ -29,7 +29,7 @@ struct ProcessState {
 
 // Processes by pid, each with the cgroup it was last seen in. Part of MemoryModel, same thread.
 //   - one process per pid: another start time for a known pid replaces it (reuse);
-//   - a report without start time (start_ticks 0) means whoever has the pid;
+//   - a report without start time (start_ticks 0) means the current process with that pid;
 //   - at most kMax; what does not fit is counted in dropped().
 class ProcessTable {
  public:
@@ -38,8 +38,8 @@ class ProcessTable {
   void on_exec(const ProcessExec& e);
   void on_exit(const ProcessExit& e);
   void on_seen(const ProcessSeen& e);
-  // Its processes are gone too: rmdir needs an empty cgroup. One that we still list moved out
-  // unseen or lost its exit event; both are better not known than known wrong.
+  // Its processes are gone too: rmdir needs an empty cgroup. A process still listed there has moved out unseen, or its
+  // exit event was lost; no entry is better than a wrong one.
   void on_cgroup_removed(CgroupId cgroup, MonotonicTime time);
   void expire(MonotonicTime oldest_kept);
 

@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::int64_t kNanosecondsPerMs = 1'000'000;
 constexpr std::int64_t kMinGrowthSpanMs = 10;
-// At a time: sorting 256 points takes 10 us, and is paid once in so many readings.
+// Removed at a time: sorting 256 points takes 10 us, and happens once in so many readings.
 constexpr std::size_t kThinned = 32;
-// Within the last second all is equally old: gaps there would otherwise shrink to nothing.
+// All points of the last second count as equally old: gaps there would otherwise shrink to nothing.
 constexpr double kRecentMs = 1000;
 
 // 32 bits of KiB hold 4 TiB; more than that shows as 4 TiB.
@@ -48,7 +48,7 @@ void Series::add(const SeriesPoint& point, bool force) {
   anchor_ = point.time;
 }
 
-// Of two neighbours only one goes: what is left between them would have a gap twice as wide as was judged.
+// Two neighbours never go together: the gap left between them would be twice as wide as was judged.
 void Series::thin() {
   const auto gap_for_age = [&](std::size_t i) {
     return (packed_[i + 1].ms - packed_[i - 1].ms) / (packed_.back().ms - packed_[i].ms + kRecentMs);

@@ -15,17 +15,16 @@ struct SeriesPoint {
   std::optional<std::uint64_t> nonreclaimable_bytes;
 };
 
-// How one cgroup's memory came to be what it is. Bounded: kCapacity points of 12 bytes (3 KiB), kept
-// as KiB and milliseconds since the first point; grows only while points arrive. When full, points
-// are thinned by age: those go whose neighbours lie closest for how long ago it was. So gaps grow
-// with age: over a minute from 20 ms to a second, over an hour from 50 ms to two or three minutes.
-// The first and the last stay. Not thread-safe.
+// One cgroup's memory over time. Bounded: kCapacity points of 12 bytes (3 KiB), kept as KiB and milliseconds since the
+// first point; grows only while points arrive. When full, points are thinned by age: those are dropped whose
+// neighbours are closest relative to their age. So gaps grow with age: over a minute from 20 ms to a second, over an
+// hour from 50 ms to two or three minutes. The first and the last stay. Not thread-safe.
 class Series {
  public:
   static constexpr std::size_t kCapacity = 256;
 
-  // Points must come in time order; a point older than the last is ignored. Within kMinGap the
-  // newest reading stands for all (so at most one point per kMinGap) unless `force`.
+  // Points must come in time order; a point older than the last is ignored. Within kMinGap the newest reading replaces
+  // the others (so at most one point per kMinGap) unless `force`.
   static constexpr Nanoseconds kMinGap = std::chrono::milliseconds(5);
   void add(const SeriesPoint& point, bool force = false);
   [[nodiscard]] std::vector<SeriesPoint> points() const;  // oldest first
@@ -48,8 +47,8 @@ class Series {
   [[nodiscard]] SeriesPoint unpack(const Packed& packed) const;
   void thin();
   MonotonicTime origin_;
-  // When the last point was first placed; its time moves on as newer readings replace it, and
-  // measuring the gap from there would let a steady stream of readings fill one point for ever.
+  // When the last point was first placed. Its time moves on as newer readings replace it: measuring the gap from there
+  // would let a steady stream of readings fill one point for ever.
   MonotonicTime anchor_;
   std::vector<Packed> packed_;
 };

@@ -50,7 +50,7 @@ std::vector<StatusFinding> StatusJudge::on_pod(const PodSeen& pod) {
   if (!begun_) begun_ = pod.time;
   std::vector<StatusFinding> findings;
   for (const PodContainer& container : pod.containers) {
-    // The older run first: what is said of it may be the withdrawal of a claim.
+    // The older run first: its end may withdraw a claim.
     for (const auto* end : {&container.earlier_termination, &container.last_termination}) {
       if (*end) judge(**end, container, pod, findings);
     }
@@ -84,7 +84,7 @@ bool StatusJudge::is_at_kill(const End& end) const {
          kill->second.time < end.finished + kAfter;
 }
 
-// A runtime may learn of the OOM kill after it reported the end, and then mends its reason.
+// A runtime may detect the OOM kill after it reported the end, and then corrects the reason.
 std::optional<StatusFinding> StatusJudge::withdrawal_of(const End& end) {
   const auto found = claims_.find(end.how.container_id);
   if (found == claims_.end()) return std::nullopt;

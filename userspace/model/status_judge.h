@@ -16,34 +16,33 @@
 
 namespace oomw {
 
-// Where the kernel and a pod's status tell two stories.
+// A contradiction between the kernel and a pod's status.
 struct StatusFinding {
-  // oom_killed_without_kill: status says OOMKilled, and no kill was seen in that run's last seconds;
-  // kill_with_other_reason: a kill was seen, and status gives another reason for the end of that run;
-  // kill_not_in_status: a process was killed, the container goes on, and status shows nothing of it.
+  // oom_killed_without_kill: the status has OOMKilled, but no kill was seen in that run's last seconds;
+  // kill_with_other_reason: a kill was seen, but the status gives another reason for the end of that run;
+  // kill_not_in_status: a process was killed, the container goes on, and its status shows nothing of it.
   std::string kind;
-  std::string text;           // for humans; names of the cluster in it are as the API told them
-  ProcessKey victim;          // of the kill it is about; pid 0: of none
+  std::string text;           // for humans; names of the cluster in it are as the API reported them
+  ProcessKey victim;          // of the kill concerned; pid 0: there is none
   bool is_withdrawn = false;  // claimed before, and a later status agrees with the kernel
 };
 
-// Compares each kill in a pod's container with what Kubernetes makes of it, once for every run of a
-// container. Pure: no clock or file; the same events give the same findings.
-//   - status is some seconds late (more than 20 were seen on a slow node): a kill may precede the end of its run by
-//     kBefore, and what status does not show kWindow after a kill counts only if the container's cgroup is still
-//     there;
+// Compares each kill in a pod's container with the status in Kubernetes, once for every run of a container. Pure: no
+// clock or file; the same events give the same findings.
+//   - the status is some seconds late (more than 20 were seen on a slow node): a kill may precede the end of its run
+//     by kBefore, and a kill missing in the status after kWindow counts only if the container's cgroup still exists;
 //   - a claim that a later status contradicts is withdrawn: a finding of the same kind, is_withdrawn, once;
-//   - no judgement while the API cannot be reached, or about the time before the first event;
-//   - bounded: kMax runs remembered, the oldest forgotten first; past that age nothing is claimed.
+//   - nothing is judged while the API cannot be reached, or about the time before the first event;
+//   - bounded: kMax runs are remembered, the oldest is forgotten first; about earlier ones nothing is claimed.
 class StatusJudge {
  public:
   static constexpr std::size_t kMax = 1'024;
   static constexpr Nanoseconds kBefore = std::chrono::seconds(10);
-  static constexpr Nanoseconds kAfter = std::chrono::seconds(3);  // clocks of whole seconds
+  static constexpr Nanoseconds kAfter = std::chrono::seconds(3);  // status times are whole seconds
   // < CorrelatorConfig::amend_statuses, so that the claim and its withdrawal still reach the incident.
   static constexpr Nanoseconds kWindow = std::chrono::seconds(35);
 
-  void on_kill(const OomKill& kill, const CgroupState* container);  // once for each victim; null: in none
+  void on_kill(const OomKill& kill, const CgroupState* container);  // once for each victim; null: in no container
   [[nodiscard]] std::vector<StatusFinding> on_pod(const PodSeen& pod);
   [[nodiscard]] std::vector<StatusFinding> tick(MonotonicTime now, const MemoryModel& model);
   // Claims made, and how many of them were withdrawn since, by kind.
@@ -74,11 +73,11 @@ class StatusJudge {
   void remember(const std::string& run, const Kill& kill);
   bool is_first_look(const std::string& run);
 
-  std::optional<MonotonicTime> begun_;           // nothing is known of what was before
+  std::optional<MonotonicTime> begun_;           // nothing is known of earlier times
   std::optional<MonotonicTime> forgot_;          // the newest kill that was forgotten
   std::unordered_map<std::string, Kill> kills_;  // by container id: one run of a container
   std::deque<std::string> by_age_;
-  std::deque<std::pair<MonotonicTime, std::string>> waiting_;  // for a word of status; oldest first
+  std::deque<std::pair<MonotonicTime, std::string>> waiting_;  // for a status; oldest first
   std::set<std::string> judged_;
   std::deque<std::string> judged_by_age_;
   std::unordered_map<std::string, StatusFinding> claims_;  // by run; not withdrawn

@@ -25,7 +25,7 @@ void VictimSet::expire(MonotonicTime now) {
   while (!by_age_.empty() && (by_age_.size() >= kMax || now - by_age_.front().first >= kMemory)) {
     const auto [added, key] = by_age_.front();
     by_age_.pop_front();
-    // A pid-only victim may have been added again since; then a newer entry speaks for it.
+    // A pid-only victim may have been added again since; then the newer entry stays.
     if (auto it = by_key_.find(key); it != by_key_.end() && it->second == added) by_key_.erase(it);
   }
 }

@@ -11,15 +11,15 @@
 
 namespace oomw {
 
-// The victims already reported, so that each counts once: two sources (BPF, kernel log) tell of
-// the same kill, and the kernel marks a victim again when it is still dying at the next OOM.
+// The victims already reported, so that each counts once: two sources (BPF, kernel log) report the same kill, and the
+// kernel marks a victim again if it is still exiting at the next OOM.
 //   - one process is one (pid, start_ticks); a report without start_ticks is the same process as
 //     any report of that pid within kPidOnlyWindow;
-//   - bounded: entries older than kMemory go with the next add(), and never more than kMax stay.
+//   - bounded: the next add() drops entries older than kMemory, and at most kMax stay.
 class VictimSet {
  public:
-  // Two reports of one kill are milliseconds apart; pids come round in minutes at the earliest. Either way: what
-  // the kernel log names afterwards may be hours older than a kill of the same pid.
+  // Two reports of one kill are milliseconds apart; pids are reused after minutes at the earliest. It applies in both
+  // directions: a kill that the kernel log reports afterwards may be hours older than one of the same pid.
   static constexpr Nanoseconds kPidOnlyWindow = std::chrono::seconds(60);
   static constexpr Nanoseconds kMemory = std::chrono::minutes(10);
   static constexpr std::size_t kMax = 65'536;

@@ -14,7 +14,7 @@ namespace {
 
 struct Name {
   std::string_view head;
-  std::string_view tail;  // behind the last '-'
+  std::string_view tail;  // after the last '-'
 };
 
 std::optional<Name> split_name(std::string_view name) {
@@ -30,17 +30,17 @@ Workload of_replica_set(const PodSeen& pod) {
   for (const auto& [label, kind] : kHashLabels) {
     const auto hash = pod.labels.find(label);
     if (hash == pod.labels.end()) continue;
-    if (!name || name->tail != hash->second) return {};  // somebody else's label: no proof either way
+    if (!name || name->tail != hash->second) return {};  // another controller's label: no proof either way
     return {kind, std::string(name->head), std::string(kByTemplateHash)};
   }
-  if (pod.is_cut) return {};  // the label may be among what was left out
+  if (pod.is_cut) return {};  // the label may be among those left out
   return {pod.owner_kind, pod.owner_name, std::string(kByOwner)};
 }
 
-// The time in minutes since Kubernetes 1.21, in seconds before. A date ("import-20261122") is no time of either kind.
+// The time is in minutes since Kubernetes 1.21, in seconds before. A date ("import-20261122") is neither.
 bool is_planned_time(std::string_view text, WallTime seen) {
   constexpr std::size_t kMinuteDigits = 8, kSecondDigits = 10;
-  constexpr std::int64_t kOldest = 400LL * 24 * 3600;  // s; the pod of an older one is taken for the Job's own
+  constexpr std::int64_t kOldest = 400LL * 24 * 3600;  // s; with an older time the Job itself counts as the workload
   constexpr std::int64_t kAhead = 3600;                // s; clocks differ
   if (text.size() != kMinuteDigits && text.size() != kSecondDigits) return false;
   const auto number = parse_u64(text);
