@@ -80,8 +80,8 @@ std::vector<ProcessKey> TrendSchedule::take_due(MonotonicTime now) {
   return keys;
 }
 
-// As often as `sharers` such processes can each be looked at within the share. While little is owed it does not
-// matter: few processes, or a node where all has been read, get what their age asks for.
+// The interval at which `sharers` such processes can all be inspected within the share. While little is owed the share
+// does not matter: few processes, or a node where all have been read, get the interval for their age.
 Nanoseconds TrendSchedule::affordable(Nanoseconds cost, std::size_t sharers, double core_share) const {
   if (debt_ < config_.burst / 4) return Nanoseconds(0);
   return std::min(scaled(cost, static_cast<double>(sharers) / core_share), config_.max_interval);

@@ -13,40 +13,39 @@
 namespace oomw {
 
 struct TrendScheduleConfig {
-  // A process that has just started is looked at after this; one that was there before, within first_round.
+  // A process that has just started is inspected after this; one that was there before, within first_round.
   Nanoseconds first_interval = std::chrono::seconds(1);
   Nanoseconds first_round = std::chrono::seconds(10);
-  // Then each eighth of its age: as often in its first hour as in the ten after it, and a dozen times by
+  // After that, at each eighth of its age: as often in its first hour as in the ten after it, and a dozen times within
   // the 20 seconds that a fast leak lives.
   double age_share = 1.0 / 8;
   Nanoseconds min_interval = std::chrono::seconds(2);
   Nanoseconds max_interval = std::chrono::minutes(10);
 
-  // Near its limit, which is: this share of what was left to it at the last reading is gone. A steady leak
-  // is then looked at each eighth of the time that it has left, however fast it is, until that is less than
-  // min_interval: ten times between a minute and 15 seconds before its end, and seven more in those.
+  // A process is near its limit when this share of what was left at its last reading is gone. A steady leak is then
+  // inspected at each eighth of its remaining time, however fast it is, until that is less than min_interval: ten
+  // times between a minute and 15 seconds before its end, and seven times in the last 15 seconds.
   double near_step = 1.0 / 8;
 
-  // Of one core, for all processes together. Once a quarter of the burst is owed, each gets an equal part and is
-  // looked at the less often the more that costs, max_interval permitting. Those near their limit share the second
-  // figure beside it. The bar is 0.001 for both.
+  // Shares of one core, for all processes together. Once a quarter of the burst is owed, each process gets an equal
+  // part, and costlier ones are inspected less often, max_interval permitting. Those near their limit share the second
+  // figure in addition. The bar is 0.001 for both.
   double max_core_share = 0.0004;
   double near_core_share = 0.0002;
-  // What may be spent ahead of both shares: a first round over 40 processes. Past it only those near
-  // their limit are looked at, past twice that nobody, until it is paid off.
+  // May be spent ahead of both shares: a first round over 40 processes. Beyond it only processes near their limit are
+  // inspected, beyond twice that none, until it is paid off.
   Nanoseconds burst = std::chrono::milliseconds(30);
-  std::size_t max_due = 4;  // at one call, that is a second
+  std::size_t max_due = 4;  // per call, which is once a second
 };
 
-// What fills a process's container, against the limit that will stop it.
+// The memory use of a process's container, against the limit that will stop it.
 struct ContainerMemory {
   std::uint64_t used_bytes = 0;
   std::uint64_t limit_bytes = 0;
 };
 
-// When to look at which Go process for its trend. Pure: the same calls give the same schedule; jitter (a
-// tenth) comes from the pid, so that a hundred replicas started at once are not read at once.
-// Core thread.
+// Decides when each Go process is inspected for its trend. Pure: the same calls give the same schedule; jitter (a
+// tenth) comes from the pid, so that a hundred replicas started together are not read together. Core thread.
 class TrendSchedule {
  public:
   struct Process {
@@ -56,27 +55,27 @@ class TrendSchedule {
 
   explicit TrendSchedule(TrendScheduleConfig config) : config_(config) {}
 
-  // All that can be read now: new ones join, missing ones leave.
+  // All processes that can be read now: new ones join, missing ones leave.
   void set_processes(const std::vector<Process>& processes, MonotonicTime now);
-  // Brings the next look forward where the limit has come near.
+  // Brings the next inspection forward where the limit has come near.
   void note_memory(ProcessKey process, ContainerMemory memory);
-  // The next `max` of them in turn, all if they are not more: whose memory to note.
+  // The next `max` processes in turn, or all if there are fewer; the caller notes their memory.
   [[nodiscard]] std::vector<ProcessKey> take_turn(std::size_t max);
-  // Whom to look at now, those near their limit first, then the longest overdue, at most max_due and as the
+  // The processes to inspect now, those near their limit first, then the longest overdue; at most max_due and as the
   // burst allows. Each is under way until done(), or given up after twice the longest interval.
   [[nodiscard]] std::vector<ProcessKey> take_due(MonotonicTime now);
-  // The look ended, whatever came of it; `cost` is the CPU time that it took. was_read: not only looked
-  // at, so what is left to the limit counts from here on.
+  // The inspection ended, with any result; `cost` is the CPU time that it took. was_read: the heap was also read, so
+  // what is left to the limit counts from here on.
   void done(ProcessKey process, Nanoseconds cost, MonotonicTime now, bool was_read = true);
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
-  [[nodiscard]] std::uint64_t brought_forward() const { return brought_forward_; }  // looks, by note_memory()
+  [[nodiscard]] std::uint64_t brought_forward() const { return brought_forward_; }  // inspections, by note_memory()
 
  private:
   struct Entry {
     MonotonicTime started;
-    MonotonicTime due;   // while a look is under way: when it must have been lost
-    MonotonicTime last;  // look's end; none: due is that of the first
-    Nanoseconds cost{};  // of the last look
+    MonotonicTime due;   // while an inspection is under way: when it counts as lost
+    MonotonicTime last;  // end of the last inspection; none: `due` is that of the first
+    Nanoseconds cost{};  // of the last inspection
     bool is_under_way = false;
     bool is_near = false;
     std::optional<std::uint64_t> left_bytes;          // to the limit, as last noted

@@ -16,7 +16,7 @@ std::uint32_t percent_of(std::uint64_t part, std::uint64_t whole) {
   return static_cast<std::uint32_t>(static_cast<double>(part) / static_cast<double>(whole) * 100);
 }
 
-// The sample that followed the crossing, if there is one; else what the crossing says.
+// The sample that followed the crossing, if there is one; else the crossing's own figures.
 MemoryReading reading_of(const WatermarkCrossed& e, const MemoryModel& model) {
   const CgroupState* state = model.find_cgroup(e.cgroup);
   if (state == nullptr || !state->sampled || state->sampled_at < e.time) {
@@ -90,7 +90,7 @@ TriggerDecision TriggerPolicy::on_sample(const MemorySampled& e, const MemoryMod
   const std::uint32_t level = capture_level(percent);
   if (percent + kRearmPoints < history.fired_level) history.fired_level = level;
   if (level <= history.fired_level) return {};
-  history.fired_level = level;  // also when skipped below: one decision a level, not one a second
+  history.fired_level = level;  // also when skipped below: one decision per level, not one per second
   return judge(history, CaptureTrigger::watermark(level), e.time, {e.usage_bytes, *limit, e.nonreclaimable_bytes});
 }
 
@@ -109,7 +109,7 @@ bool TriggerPolicy::is_page_cache(const MemoryReading& reading, std::uint32_t le
   return share < std::max(config_.nonreclaimable_ratio, wanted);
 }
 
-// What grows is not cache, but most of the limit is still free.
+// The growth is not cache, but most of the limit is still free.
 bool TriggerPolicy::is_prediction_too_early(const WatermarkCrossed& e, const MemoryReading& reading) const {
   if (!reading.nonreclaimable_bytes || capture_level(e.level_percent) != 0) return false;
   const std::uint64_t cache = reading.usage_bytes - std::min(*reading.nonreclaimable_bytes, reading.usage_bytes);
