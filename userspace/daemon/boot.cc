@@ -17,7 +17,7 @@ std::string read_boot_id(const std::string& proc_root) {
 std::optional<LedgerState> restore_ledger(const std::string& data_dir, const std::string& boot_id, WallTime now) {
   Result<LedgerState> loaded = load_ledger(data_dir);
   if (loaded.has_value()) {
-    // Another boot: its cgroup ids mean nothing here, and no kill of this boot was looked for.
+    // The ledger is of another boot: its cgroup ids mean nothing here, and it covers no kill of this boot.
     if (loaded->boot_id != boot_id || boot_id.empty()) {
       loaded->counted_by_cgroup.clear();
       loaded->heard = HeardUntil{};

@@ -86,8 +86,8 @@ Result<std::vector<std::int32_t>> pids_of(const Config& config, const CaptureSel
   return pids_of_containers(config, selector);
 }
 
-// Reading from outside asks nothing of the process; its endpoint is asked where that gives nothing.
-// Both reasons are told if neither does.
+// Reading from outside asks nothing of the process; its endpoint is asked if that gives no profile.
+// Both reasons are reported if neither does.
 CaptureOutcome capture_by_best(const Config& config, CaptureRequest request, const Clock& clock) {
   GoRegistry processes(clock, {.proc_root = config.proc_root}, {});
   LiveCapture live(processes, clock);

@@ -12,18 +12,18 @@
 
 namespace oomw {
 
-// Whom `oomwitness capture` asks; exactly one is set.
+// The processes to capture with `oomwitness capture`; exactly one is set.
 struct CaptureSelector {
   std::optional<std::int32_t> pid;
   std::string container;  // id or unique prefix
   std::string pod;        // NAMESPACE/NAME
 };
 
-// Its processes, the largest first, at most 8.
+// The selected processes, the largest first, at most 8.
 [[nodiscard]] Result<std::vector<CaptureTarget>> find_targets(const Config& config, const CaptureSelector& selector);
 
-// One capture without a daemon: finds the processes, tries them in order of size, the largest
-// first. An error only when nothing could be tried; else see outcome.finished.
+// One capture without a daemon: finds the processes and tries them in order of size, the largest first. An error only
+// when nothing could be tried; else see outcome.finished.
 [[nodiscard]] Result<CaptureOutcome> capture_once(const Config& config, const CaptureSelector& selector);
 
 }  // namespace oomw

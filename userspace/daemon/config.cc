@@ -123,7 +123,7 @@ TableReading read_root(const toml::table& root, std::string_view file, Config& c
   return reading;
 }
 
-// What one key says and several parts need.
+// Copies the values of keys that several parts need.
 void spread(Config& config) {
   config.triggers.time_to_limit = config.kernel.time_to_limit;
   config.http.proc_root = config.proc_root;

@@ -49,15 +49,15 @@ inline constexpr const char* kDefaultConfigPath = "/etc/oomwitness/oomwitness.to
 
 struct ConfigValue {
   std::string key;    // "kernel.ring_bytes"
-  std::string value;  // as the file would say it
+  std::string value;  // as the file would write it
   friend bool operator==(const ConfigValue&, const ConfigValue&) = default;
 };
 
 // kInvalid with "file:line:column: what": unknown key, wrong type, value out of range.
 [[nodiscard]] Result<Config> parse_config(std::string_view toml, std::string_view file_name);
-// Every key there is, with the value it has by this text: of "" the defaults.
+// Every key, with the value it has by this text; for "" the defaults.
 [[nodiscard]] Result<std::vector<ConfigValue>> config_values(std::string_view toml, std::string_view file_name);
-// `explicit_path` "" = the default path, whose absence is fine.
+// `explicit_path` "" = the default path, which may be absent.
 [[nodiscard]] Result<Config> load_config(const std::string& explicit_path);
 
 }  // namespace oomw

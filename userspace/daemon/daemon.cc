@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is made, in which order, and how it ends.
+// The order in which the parts are made, and how they end.
 #include "daemon/daemon.h"
 
 #include <sys/epoll.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kMaxDrain = 1'024;  // records per wake-up (0.1 s at worst), then other fds get a turn
 constexpr std::size_t kCaptureQueue = 64;
 constexpr std::size_t kWriterQueue = 16;  // an incident, a ledger, a pruning, and what flush() adds
-constexpr unsigned kLiveSpares = 4;       // for reads that hang in somebody's page fault or file system
+constexpr unsigned kLiveSpares = 4;       // for reads that hang in another process's page fault or file system
 constexpr Nanoseconds kTick = std::chrono::seconds(1);
 constexpr Nanoseconds kPublish = std::chrono::seconds(5);
 constexpr Nanoseconds kRescan = std::chrono::seconds(1);
@@ -31,8 +31,8 @@ constexpr Nanoseconds kRescan = std::chrono::seconds(1);
 
 Daemon::Daemon() : impl_(std::make_unique<Impl>()) {}
 Daemon::~Daemon() {
-  // Captures and writes in flight finish first; what they post back is not run any more, so what has
-  // not begun need not begin: 64 captures that wait for an endpoint that hangs would take minutes.
+  // Captures and writes in flight finish first. What they post back is no longer run, so what has not begun need not
+  // begin: 64 captures that wait for an endpoint that hangs would take minutes.
   if (impl_->http_workers) impl_->http_workers->close();
   if (impl_->live_worker) impl_->live_worker->close();
   if (impl_->walk_captures) impl_->walk_captures->close();
@@ -42,7 +42,7 @@ Daemon::~Daemon() {
   if (impl_->trends) impl_->trends->stop_reading();
   impl_->walk_captures.reset();
   impl_->writer_worker.reset();
-  if (impl_->lock) impl_->lock->release();  // all is on disk: who stands by may go on
+  if (impl_->lock) impl_->lock->release();  // all is on disk: a daemon on standby may go on
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::make(Config config, RunOptions options) {
@@ -130,7 +130,7 @@ void Daemon::Impl::start_captures() {
   live_worker = std::make_unique<WorkerPool>("oomw-live", 1, kCaptureQueue, kLiveSpares);
   if (!is_standing_by()) start_writer();
   http = std::make_unique<HttpCapture>(config.http, clock, &capture_memory);
-  // A core that is behind does without: the next watermark brings another.
+  // A core thread that is behind drops the reading: the next watermark brings another.
   const auto deliver = [this](auto reading) {
     return loop->post([this, reading = std::move(reading)] { queue.push(reading); });
   };
@@ -190,16 +190,16 @@ void Daemon::Impl::start_ring() {
   }
 }
 
-// Without a program nothing waits anywhere, and all is heard.
+// Without BPF programs no event waits anywhere, and all counts as received.
 void Daemon::Impl::listen() {
   const MonotonicTime begun = clock.now();
   if (drain_ring() == kMaxDrain || is_standing_by()) return;
   heard_at = begun;
-  if (is_past_settled) pipeline->heard(begun);  // before, the log may still name what counts tell of
+  if (is_past_settled) pipeline->heard(begun);  // before, the log may still name kills known from counts only
 }
 
-// The ring is a queue as well: its next record is taken when the one before and all that it caused are dealt with,
-// so a cgroup that was made is known, with its names, before the kill in it. Never from within a step.
+// The ring is a queue as well: its next record is taken when the previous one and all that it caused are handled. So a
+// new cgroup is known, with its names, before a kill in it. Never call this from within a step.
 std::size_t Daemon::Impl::drain_ring() {
   queue.run();
   const auto take = [this](Event event) {
@@ -272,13 +272,13 @@ void Daemon::Impl::tick() {
   if (watermark_gate) watermark_gate->tick();
   collect_losses();
   if (is_standing_by()) return;
-  if (!lock->is_held()) (void)lock->try_take();  // a directory that took no writes may do so now
+  if (!lock->is_held()) (void)lock->try_take();  // a directory that was not writable may be now
   if (trends) trends->tick(scheduler->in_flight() > 0);
   live_worker->relieve(clock.now(), config.live_timeout + ReadGate::kPatience);
   say_findings();
 }
 
-// While kills go on the ring is never empty for long: an end is made of it.
+// While kills go on the ring is never empty for long, so the drain ends after kMaxTime.
 void Daemon::Impl::drain_to_the_end() {
   constexpr Nanoseconds kMaxTime = std::chrono::seconds(5);
   const MonotonicTime until = clock.now() + kMaxTime;
@@ -288,10 +288,9 @@ void Daemon::Impl::drain_to_the_end() {
   }
 }
 
-// At the end nothing that was seen may be lost: incidents that have not settled are written as
-// they stand.
+// At the end nothing that was seen may be lost: incidents that have not settled are written as they are.
 void Daemon::Impl::flush() {
-  if (is_standing_by()) return;  // the other daemon's to write
+  if (is_standing_by()) return;  // the other daemon writes
   drain_to_the_end();
   if (is_past_settled) pipeline->heard(clock.now() + KillAccounting::kGrace);  // nothing else will come
   pipeline->finish();

@@ -14,8 +14,8 @@ namespace oomw {
 
 struct RunOptions {
   std::string record_path;  // write every event here; "" = no recording
-  bool standby = false;     // where another daemon has the data directory: wait ready, take over when it ends
-  // Called on the core thread for what a human wants to see (kills, crossings, captures).
+  bool standby = false;     // if another daemon has the data directory: wait ready, take over when it ends
+  // Called on the core thread for events that a human wants to see (kills, crossings, captures).
   std::function<void(const Event&)> on_event;
   // An incident is on disk (amended = again).
   std::function<void(const Incident&, const std::string& directory, bool amended)> on_incident;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to an event, and what a batch of them leads to.
+// How each event is handled, and what follows from a batch of them.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -15,9 +15,9 @@ namespace oomw {
 namespace {
 
 constexpr std::size_t kMaxProcessesRead = 64;  // per cgroup that crossed a level
-constexpr std::size_t kMaxCrossed = 64;        // 0.1 ms each to read: the next kill waits for no more
-// A split of memory younger than this describes the kill better than one read after it, when the
-// victim's pages may be gone already.
+constexpr std::size_t kMaxCrossed = 64;        // 0.1 ms each to read: the next kill waits for no more than this
+// A memory.stat younger than this describes the kill better than one read after it, when the victim's pages may be
+// gone already.
 constexpr Nanoseconds kStatFresh = std::chrono::seconds(3);
 constexpr std::size_t kMaxSharersRead = 16;  // of a pod's limit
 constexpr std::uint64_t kTrimFromSamples = 2'000;
@@ -26,7 +26,7 @@ constexpr Nanoseconds kRecount = std::chrono::milliseconds(600);  // > KillAccou
 
 }  // namespace
 
-// Every event, whatever its source, passes here once, in order. What is read or decided here goes into the queue.
+// Every event of every source passes here once, in order. Whatever is read or decided here goes into the queue.
 void Daemon::Impl::step(const Event& event) {
   if (recorder) recorder->write(event);
   sampler->on_event(event);
@@ -49,14 +49,14 @@ void Daemon::Impl::step(const Event& event) {
   if (const auto* removed = std::get_if<CgroupRemoved>(&event)) kernel->forget(removed->cgroup);
 }
 
-// A container that leaks at full speed crosses six levels in 2 ms, and they come in one batch: its
-// files are read once for all of them.
+// A container that leaks at full speed crosses six levels in 2 ms, and the crossings come in one batch: its files are
+// read once for all of them.
 void Daemon::Impl::after_watermark(const WatermarkCrossed& crossing) {
   crossed.push_back(crossing);
   if (crossed.size() >= kMaxCrossed) read_crossed();
 }
 
-// Those whose memory.stat was read.
+// Returns the cgroups whose memory.stat was read.
 std::set<CgroupId> Daemon::Impl::read_crossed() {
   std::map<CgroupId, bool> readings;  // cgroup -> with memory.stat
   std::set<CgroupId> leaves;
@@ -65,7 +65,7 @@ std::set<CgroupId> Daemon::Impl::read_crossed() {
     const bool may_capture = !levels.empty() && crossing.level_percent >= levels.front();
     leaves.insert(crossing.leaf_cgroup ? crossing.leaf_cgroup : crossing.cgroup);
     readings[crossing.cgroup] |= may_capture;
-    // An ancestor's limit: what the container itself holds belongs to the evidence too.
+    // An ancestor's limit: the container's own usage belongs to the evidence too.
     if (crossing.leaf_cgroup) readings[crossing.leaf_cgroup] |= may_capture;
   }
   for (const CgroupId leaf : leaves) sampler->read_processes_now(leaf, kMaxProcessesRead);
@@ -93,7 +93,7 @@ void Daemon::Impl::after_kill(const ResolvedKill& resolved) {
     if (kill.owner_cgroup == kill.victim_cgroup) break;
   }
   read_sharers(resolved.place);
-  // Once more after the grace, so that the kernel's own count is compared while the cgroup lives.
+  // Once more after the grace, so that the kernel's own count is compared while the cgroup exists.
   (void)loop->add_once(kRecount, [this, cgroup = kill.victim_cgroup] {
     listen();
     sampler->sample_now(cgroup, false);
@@ -101,7 +101,7 @@ void Daemon::Impl::after_kill(const ResolvedKill& resolved) {
   walk_captures->on_kill(kill, victim);
 }
 
-// A pod's limit that its containers filled together: how much each of them holds is asked now, not in ten seconds.
+// For a pod's limit that several containers filled: reads the usage of each now, not in ten seconds.
 void Daemon::Impl::read_sharers(const LimitPlace& place) {
   if (place.scope != LimitScope::kPod) return;
   for (std::size_t i = 1; i < std::min(place.sharers.size(), kMaxSharersRead); ++i) {
@@ -131,8 +131,8 @@ void Daemon::Impl::after_capture(const CaptureFinished& capture) {
   }
 }
 
-// Reading, naming and writing a profile of 20,000 stacks leaves 4 MB of free heap behind, which nobody
-// would give back: eight of them were 30 MB for good. By a worker, since it takes milliseconds.
+// Reading, naming and writing a profile of 20,000 stacks leaves 4 MB of free heap behind that malloc would not give
+// back: eight of them were 30 MB for good. Done by a worker, since it takes milliseconds.
 void Daemon::Impl::trim_soon() {
   if (std::exchange(is_trim_armed, true)) return;
   (void)loop->add_once(kTrimDelay, [this] {
@@ -148,7 +148,7 @@ void Daemon::Impl::end_turn() {
   queue.run_and_settle();
 }
 
-// What events lead to, once none waits.
+// Acts on the results of events, once none waits.
 void Daemon::Impl::settle() {
   dispatch_orders();
   write_ready_incidents();
@@ -177,7 +177,7 @@ void Daemon::Impl::observe_leads(const Incident& incident) {
   }
 }
 
-// A moment later, see LedgerPace. Dying in between does not lose the kill: the next run compares
+// Saved a moment later, see LedgerPace. A daemon that ends in between does not lose the kill: the next run compares
 // with the kernel's counts, and only the kill's scope is forgotten.
 void Daemon::Impl::save_ledger_if_changed() {
   if (!writer || saved_ledger_version == pipeline->ledger_version() || is_ledger_armed) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who has the data directory, and what happened before this run had it.
+// Which daemon has the data directory, and the kills from before this run had it.
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -16,18 +16,18 @@ namespace {
 
 constexpr std::uint64_t kMaxRecordingBytes = 1ull << 30;
 constexpr Nanoseconds kLockPoll = std::chrono::milliseconds(100);
-// Counts that were read at the start are certain by then, and so are kills in the ring.
+// By then the counts read at the start are certain, and so are kills in the ring.
 constexpr Nanoseconds kPastGrace = KillAccounting::kGrace + std::chrono::milliseconds(100);
-// Containers that are gone have their names from the API alone.
+// The names of containers that are gone come from the API alone.
 constexpr Nanoseconds kPodsWait = std::chrono::seconds(5);
 constexpr Nanoseconds kPastPoll = std::chrono::milliseconds(100);
-// Incidents are built from the model as it is, and those of one place beyond
-// CorrelatorConfig::max_open_per_place share one.
+// Kills per batch: incidents are built from the model's current state, and those of one place beyond
+// CorrelatorConfig::max_open_per_place are merged.
 constexpr std::size_t kPastBatch = 16;
 
 }  // namespace
 
-// A data dir that cannot be written is no reason not to count kills: evidence waits in memory.
+// Kills are counted even if the data dir cannot be written: evidence waits in memory.
 Result<> Daemon::Impl::open_data_dir() {
   const Result<> made = make_directories(config.data_dir, 0700);
   if (!made.has_value()) {
@@ -67,8 +67,8 @@ void Daemon::Impl::restore() {
   std::optional<LedgerState> restored = restore_ledger(config.data_dir, boot_id, clock.wall_now());
   const MonotonicTime now = clock.now();
   if (restored) {
-    // What an older version wrote says nothing of the time, and without a boot's id it may be another one's: the
-    // log's kills cannot be told apart.
+    // A ledger of an older version has no time, and without a boot's id it may be of another boot: the log's kills
+    // cannot be matched with it.
     earlier = restored->heard && !boot_id.empty() ? *restored->heard : HeardUntil{now, {}};
   }
   held = pipeline->take_over(std::move(restored), now);
@@ -87,7 +87,7 @@ void Daemon::Impl::wait_for_data_dir() {
   });
 }
 
-// From here on a run that dies hard is known to have been, and since when.
+// From here on the ledger shows that this run existed and since when, even if it ends hard.
 void Daemon::Impl::begin_past() {
   past_begun = clock.now();
   if (!earlier) {  // the first run: kills before it are not ours
@@ -131,7 +131,7 @@ void Daemon::Impl::settle_past(const PastReading& reading) {
   take_past_kills(reading);
   is_past_settled = true;
   listen();
-  pipeline->tick(clock.now());  // what the counts tell beyond it
+  pipeline->tick(clock.now());  // kills that only the counts show
   queue.run_and_settle();
   save_ledger();
 }
@@ -157,8 +157,8 @@ void Daemon::Impl::take_past_kills(const PastReading& reading) {
   }
 }
 
-// A daemon that dies between an incident and the ledger leaves a kill to be counted, of a container that may be gone
-// with all that had its names but the incident.
+// A daemon that ends between an incident and the ledger leaves a kill to be counted. Where its container is gone, only
+// the incident still has the names.
 void Daemon::Impl::name_as_stored(CgroupId victim, const StoredVictim& stored) {
   const MemoryModel& model = pipeline->model();
   const CgroupState* state = model.container_of(victim);
@@ -166,8 +166,8 @@ void Daemon::Impl::name_as_stored(CgroupId victim, const StoredVictim& stored) {
   take_quietly(ContainerIdentified{clock.now(), state->id, stored.container, false});
 }
 
-// They wait for a count that none of the others explains, as many as can. Of the rest the counts tell those
-// that they can, without a name; who is left was in cgroups that are gone.
+// UnplacedKills::kMax of them wait for a count that no other kill explains. Of those beyond, as many are skipped as
+// the counts will show without a name; the others were in cgroups that are gone.
 void Daemon::Impl::take_unplaced(std::vector<OomKill> kills) {
   const std::uint64_t missing = pipeline->missing_kills();
   const std::size_t beyond = kills.size() - std::min(kills.size(), UnplacedKills::kMax);
@@ -182,13 +182,13 @@ void Daemon::Impl::take_known(const OomKill& kill, KillBefore before) {
   if (options.on_event && !(before.is_counted && before.is_written)) options.on_event(kill);
 }
 
-// A cgroup that is gone: of no use to anybody who would read it.
+// For cgroups that are gone: no other part could read anything of them.
 void Daemon::Impl::take_quietly(const Event& event) {
   if (recorder) recorder->write(event);
   pipeline->apply(event);
 }
 
-// Until the past is settled it is still to be read, should this run end before.
+// Until the past is settled the earlier time is kept, so that the next run reads the past if this one ends before.
 HeardUntil Daemon::Impl::heard_until() const {
   const bool is_pending = earlier && !is_past_settled;
   const MonotonicTime until = is_pending ? earlier->until : std::max(heard_at, watching_since);

@@ -53,8 +53,8 @@ struct Daemon::Impl {
   std::unique_ptr<Pipeline> pipeline;
   StepQueue queue{[this](const Event& event) { step(event); }, [this] { settle(); }};
   std::optional<CgroupFs> cgroups;
-  // What all captures of one moment may take. Beside it: the 8 MiB of EvidenceBacklog, the spool's 4 MiB
-  // where the disk refuses, and what the daemon takes without any capture.
+  // The bound for all captures at one moment. In addition: the 8 MiB of EvidenceBacklog, the spool's 4 MiB where the
+  // disk refuses, and the memory of the daemon without any capture.
   MemoryBudget capture_memory{80u << 20};
   std::unique_ptr<HttpCapture> http;
   std::unique_ptr<CollectorWatch> collectors;
@@ -64,21 +64,21 @@ struct Daemon::Impl {
   bool is_ledger_armed = false;
   bool is_trim_armed = false;
   LedgerPace ledger_pace;
-  // How many containers may be prepared for a capture (their endpoints looked up) while many near their
-  // limits at once. A look-up walks the node's whole connection table, 5 ms of CPU: a twentieth of a CPU.
-  // What is not prepared loses those 5 ms at its capture, nothing else, so it is not counted.
+  // How many containers may be prepared for a capture (by an endpoint look-up) when many near their limits at once. A
+  // look-up walks the node's whole connection table, 5 ms of CPU: this allows a twentieth of a CPU. An unprepared
+  // container loses those 5 ms at its capture and nothing else, so it is not counted.
   RateLimit prepare_budget{16, std::chrono::milliseconds(100)};
-  std::vector<WatermarkCrossed> crossed;  // whose cgroups are to be read once the batch is in
+  std::vector<WatermarkCrossed> crossed;  // their cgroups are read once the batch is in
   std::optional<Alarm> correlator_alarm;
   bool is_first_snapshot_ready = false;
   std::string boot_id;
 
   // daemon_handover.cc
   std::optional<DataDirLock> lock;
-  std::optional<HeardUntil> earlier;  // by the run before; none: this is the first
-  std::vector<OomKill> held;          // until the past is read
-  MonotonicTime watching_since;       // programs are in place
-  MonotonicTime past_begun;           // cgroups' counts were read by then
+  std::optional<HeardUntil> earlier;  // of the previous run; none: this is the first
+  std::vector<OomKill> held;          // kills kept until the past is read
+  MonotonicTime watching_since;       // the programs are in place since then
+  MonotonicTime past_begun;           // the cgroups' counts were read by then
   MonotonicTime heard_at;             // every kill until then is counted
   bool is_past_settled = false;
   std::uint64_t lost_past = 0;
@@ -94,9 +94,9 @@ struct Daemon::Impl {
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<FileEvents> files;
   std::unique_ptr<OomdWatch> oomd;                // null: cgroup v1, where there is no systemd-oomd
-  std::unique_ptr<WatermarkGate> watermark_gate;  // null: no hook that could rest
+  std::unique_ptr<WatermarkGate> watermark_gate;  // null: no hook that could be detached
   std::unique_ptr<PodSource> pods;                // null: not in a cluster
-  // Last, so that they are drained and joined before anything their tasks touch goes.
+  // Last, so that they are drained and joined before anything that their tasks use is destroyed.
   std::unique_ptr<WorkerPool> writer_worker;
   std::unique_ptr<WorkerPool> http_workers;
   std::unique_ptr<WorkerPool> live_worker;  // one read at a time is all that memory allows

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Kubernetes API's part in it all.
+// The daemon's use of the Kubernetes API.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -22,7 +22,7 @@ void Daemon::Impl::start_pods() {
       for (const Event& event : events) queue.push(event);
     });
   };
-  // Who cannot be reached is seen at the next scrape, not 5 s later. A full queue: 5 s later.
+  // An API that cannot be reached shows at the next scrape, not 5 s later; with a full queue, 5 s later.
   const auto changed = [this] { (void)loop->post([this] { publisher->request(); }); };
   pods = std::make_unique<PodSource>(std::move(**target), config.kubernetes.max_pods, clock, post, changed);
 }
@@ -33,8 +33,8 @@ void Daemon::Impl::post_pod_event(const Incident& incident, const std::string& d
   if (auto event = pod_event_of(incident, directory, pod)) (void)pods->post_event(std::move(*event));
 }
 
-// Whoever runs the pod may keep us from asking its living processes; what the kernel takes of a dying one
-// costs the pod nothing.
+// The owner of a pod may forbid us to read its living processes. The kernel's reading of an exiting process costs the
+// pod nothing, so it is still done.
 void Daemon::Impl::apply_annotations(CaptureOrder& order) const {
   const CgroupId leaf = order.crossing.leaf_cgroup ? order.crossing.leaf_cgroup : order.crossing.cgroup;
   const CaptureReason why = why_left_alone(leaf, pipeline->model(), config.kubernetes.capture_opt_in);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one scrape will show of it all.
+// Builds the state that one scrape shows.
 #include "daemon/daemon_impl.h"
 #include "daemon/self_protection.h"
 #include "export/snapshot_builder.h"
@@ -49,7 +49,7 @@ void Daemon::Impl::add_kernel_stats(MetricsSnapshot& snapshot) const {
   }
   if (watermark_gate)
     snapshot.page_fault_hook = PageFaultHookMetrics{watermark_gate->is_open(), watermark_gate->changes()};
-  if (!config.run_time_stats) return;  // the kernel's counters stand still then: no series, not a 0
+  if (!config.run_time_stats) return;  // the kernel's counters do not move then: no series, not a 0
   for (const ProgramStats& program : kernel->program_stats()) {
     snapshot.program_runs[program.program] = program.runs;
     snapshot.program_run_seconds[program.program] = static_cast<double>(program.run_ns) / 1e9;

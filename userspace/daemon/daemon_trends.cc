@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the trends of heaps come by what they need to know.
+// Gives the heap trends the data that they need.
 #include "daemon/daemon_impl.h"
 
 namespace oomw {
@@ -12,7 +12,7 @@ void Daemon::Impl::start_trends() {
       [this](ProcessKey process) { return memory_of(process); }, on_judged);
 }
 
-// One trend an incident: of its first victim, the one that the kernel chose.
+// One trend per incident: that of its first victim, which the kernel chose.
 void Daemon::Impl::write_trends(const Incident& incident, const std::string& directory) {
   if (!trends || incident.victims.empty()) return;
   trends->write_evidence(incident.victims.front().process, directory);

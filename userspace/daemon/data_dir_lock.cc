@@ -15,7 +15,7 @@
 namespace oomw {
 
 Result<bool> DataDirLock::try_take() {
-  constexpr int kTries = 3;  // somebody may remove the file between open and flock
+  constexpr int kTries = 3;  // the file may be removed between open and flock
   for (int tries = 0; tries < kTries && !is_held(); ++tries) {
     ASSIGN_OR_RETURN(UniqueFd fd, open());
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -31,7 +31,7 @@ Result<bool> DataDirLock::try_take() {
 Result<UniqueFd> DataDirLock::open() const {
   Result<UniqueFd> fd = open_at(AT_FDCWD, path_, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
   if (fd.has_value()) return fd;
-  // A directory that takes no writes has a lock all the same, if it had one before.
+  // A directory that is not writable can be locked as well, if it has a lock file from before.
   Result<UniqueFd> readable = open_at(AT_FDCWD, path_, O_RDONLY | O_NOFOLLOW);
   return readable.has_value() ? std::move(readable) : std::move(fd);
 }
@@ -43,7 +43,7 @@ bool DataDirLock::is_at_path(int fd) const {
   return open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
 }
 
-// For people and for the error of a second daemon; the lock holds without it.
+// For people and for the error of a second daemon; the lock works without it.
 void DataDirLock::write_pid() const {
   if (::ftruncate(fd_.get(), 0) != 0) return;
   const std::string text = std::to_string(::getpid()) + "\n";

@@ -9,13 +9,13 @@
 
 namespace oomw {
 
-// <data-dir>/lock, which the one daemon that writes below data-dir holds (flock). The kernel lets go of it
-// when that process ends, however it ends; the file stays, and names the last holder. Core thread.
+// <data-dir>/lock, held (flock) by the one daemon that writes below data-dir. The kernel releases it when that process
+// ends in any way; the file stays and names the last holder. Core thread.
 class DataDirLock {
  public:
   explicit DataDirLock(const std::string& data_dir) : path_(data_dir + "/lock") {}
 
-  // True: it is ours, now or since before. False: another process has it. Does not wait. Error: nobody can
+  // True: the lock is ours, now or since before. False: another process has it. Does not wait. Error: no process can
   // lock anything there.
   [[nodiscard]] Result<bool> try_take();
   [[nodiscard]] bool is_held() const { return fd_.is_valid(); }

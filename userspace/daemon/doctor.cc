@@ -50,7 +50,7 @@ DoctorCheck check_data_dir(const Config& config) {
           written.has_value() ? config.data_dir + " is writable" : written.error().message};
 }
 
-// Entering our own namespace asks for the same permission as entering a pod's.
+// Entering our own namespace needs the same permission as entering a pod's.
 DoctorCheck check_netns() {
   const Result<UniqueFd> own = open_at(AT_FDCWD, "/proc/self/ns/net", O_RDONLY);
   const bool ok = own.has_value() && setns(own->get(), CLONE_NEWNET) == 0;
@@ -59,7 +59,7 @@ DoctorCheck check_netns() {
              : errno_error(errno, "setns (needs CAP_SYS_ADMIN)").message};
 }
 
-// Names come from the OCI bundles without it.
+// Not needed: without the API, names come from the OCI bundles.
 DoctorCheck check_kubernetes(const Config& config) {
   constexpr Nanoseconds kPatience = std::chrono::seconds(3);
   const Result<std::optional<ApiTarget>> target = find_api(config.kubernetes, process_environment());
@@ -70,7 +70,7 @@ DoctorCheck check_kubernetes(const Config& config) {
           answer.has_value() ? *answer : answer.error().message + "; names come from the runtime's files"};
 }
 
-// On the files rung kills come from the kernel log.
+// With the files backend, kills come from the kernel log.
 DoctorCheck check_kills(const std::vector<FeatureStatus>& features, bool has_kernel_log) {
   const auto kill = std::find_if(features.begin(), features.end(),
                                  [](const FeatureStatus& feature) { return feature.feature == "oom_kill"; });

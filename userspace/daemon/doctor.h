@@ -25,7 +25,7 @@ struct DoctorReport {
   bool can_do_main_job = false;
 };
 
-// Loads every program as the daemon would, looks, and unloads. Needs root.
+// Loads every program as the daemon would, inspects the result, and unloads. Needs root.
 [[nodiscard]] DoctorReport examine(const Config& config);
 
 }  // namespace oomw

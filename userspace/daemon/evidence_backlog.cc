@@ -9,7 +9,7 @@
 namespace oomw {
 namespace {
 
-// What is left is what a table of kills would show.
+// Keeps what a table of kills would show.
 Incident slimmed_form(Incident incident) {
   constexpr const char* kWhy = ": given up: incidents came faster than the disk took them";
   incident.memory_stat.clear();

@@ -11,26 +11,26 @@
 
 namespace oomw {
 
-// Incidents that wait for the disk. A storm of kills is faster than a slow disk, so they are bounded
-// by their length as JSON, and what is given up is what is least missed:
-//   - first writes go out before amendments, each kind oldest first; of an incident only the newest
-//     form waits, at the place of the first;
-//   - over max_bytes the oldest amendments go: what they amend is whole on disk;
-//   - then first writes are slimmed, oldest first: series, lists and captures without a profile go,
-//     who was killed, when and why stays, with notes that say so;
-//   - only when every one is slim does the oldest go. All three are counted.
+// Incidents that wait for the disk. A storm of kills is faster than a slow disk, so they are bounded by their length
+// as JSON, and the least important data is given up first:
+//   - first writes go out before amendments, each kind oldest first; only the newest form of an incident waits, at the
+//     place of its first form;
+//   - over max_bytes the oldest amendments are dropped: the incidents that they amend are whole on disk;
+//   - then first writes are slimmed, oldest first: series, lists and captures without a profile are dropped; the
+//     victims, the time and the cause stay, with notes on what is missing;
+//   - only when every one is slim is the oldest dropped. All three are counted.
 // No clock, file, thread or lock.
 class EvidenceBacklog {
  public:
-  // A thousand incidents as they come, or 2,500 slim ones, which take 12 MiB of memory.
+  // A thousand full incidents, or 2,500 slim ones, which take 12 MiB of memory.
   static constexpr std::uint64_t kMaxBytes = 8u << 20;
 
   explicit EvidenceBacklog(std::uint64_t max_bytes = kMaxBytes) : max_bytes_(max_bytes) {}
 
   void add_first(Incident incident);
   void add_amendment(Incident incident);
-  // One that was taken and could not be written: behind the others, so that one that never can be
-  // does not hold them up; nothing if a newer form came meanwhile.
+  // One that was taken and could not be written. It goes behind the others, so that one that can never be written does
+  // not hold them up; it is dropped if a newer form came meanwhile.
   void put_back_first(Incident incident);
   void put_back_amendment(Incident incident);
   [[nodiscard]] std::optional<Incident> take();

@@ -14,7 +14,7 @@
 namespace oomw {
 namespace {
 
-// What a profile that was sent on alone must still tell.
+// Facts that a profile must carry even when it is passed on alone.
 std::vector<std::string> comments_of(const Incident& incident, const IncidentCapture& capture) {
   std::vector<std::string> comments{
       fmt::format("oomwitness: incident={} lead_seconds={:.3f}", incident.id, capture.lead_seconds)};
@@ -80,7 +80,7 @@ std::string EvidenceWriter::directory_of(const std::string& id) const {
   return known != directories_.end() ? known->second : "";
 }
 
-// Worker. What retention took meanwhile is not to come back with its amendment.
+// Worker. An incident that retention removed meanwhile must not return with its amendment.
 EvidenceWriter::Outcome EvidenceWriter::store(const Incident& incident, const std::string& known_directory) {
   const MonotonicTime start = clock_.now();
   if (!known_directory.empty() && ::access(known_directory.c_str(), F_OK) != 0 && errno == ENOENT) {
@@ -94,8 +94,8 @@ EvidenceWriter::Outcome EvidenceWriter::store(const Incident& incident, const st
   return outcome;
 }
 
-// Worker. What is in flight must come back, or nothing would ever be written again; a core that
-// is behind by a full queue gets time to catch up.
+// Worker. A write in flight must report back, or nothing would ever be written again; a core thread that is behind by
+// a full queue gets time to catch up.
 void EvidenceWriter::post_back(const EventLoop::Task& task) {
   constexpr int kTries = 10'000;
   for (int tries = 0; tries < kTries && !is_over_ && !loop_.post(task); ++tries) {
@@ -135,7 +135,7 @@ void EvidenceWriter::remember(const std::string& id, const std::string& director
   ids_by_age_.pop_front();
 }
 
-// Reading every incident's size and age is no work for the moment of a kill.
+// Pruning reads every incident's size and age, so it must not run at the moment of a kill.
 void EvidenceWriter::prune_soon() {
   if (std::exchange(is_prune_armed_, true)) return;
   (void)loop_.add_once(kPruneDelay, [this] {
@@ -182,8 +182,8 @@ void EvidenceWriter::handle_ledger(LedgerState state, const Result<>& saved) {
   if (next_ledger_) submit_ledger();
 }
 
-// The loop does not run any more: everything that waits is the worker's, which the owner then
-// drains. The counts first, since they are of all kills.
+// The loop no longer runs: everything that waits goes to the worker, which the owner then drains. The counts go first,
+// since they are of all kills.
 void EvidenceWriter::flush() {
   is_over_ = true;
   if (next_ledger_) (void)worker_.post([this, state = *next_ledger_] { (void)oomw::save_ledger(data_dir_, state); });
@@ -203,7 +203,7 @@ void EvidenceWriter::store_until(MonotonicTime until) {
 
 void EvidenceWriter::handle_refusal(const Error& error) {
   ++stats_.write_errors;
-  if (!std::exchange(stats_.is_data_dir_writable, false)) return;  // said already
+  if (!std::exchange(stats_.is_data_dir_writable, false)) return;  // logged already
   log::error("evidence cannot be written, keeping the newest in memory and counting on: {}", error.message);
 }
 

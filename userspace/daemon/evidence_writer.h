@@ -28,11 +28,11 @@ struct EvidenceStats {
 
 // Puts incidents and kill counts on disk from one worker, so that an fsync never holds up the
 // core thread. Core thread only; the worker gets values and posts back.
-//   - one incident is under way at a time, and a first write goes before every amendment: the next
-//     kill's evidence must not queue behind afterthoughts of the last one. What waits is an
-//     EvidenceBacklog: bounded in bytes, and kills are the last that it gives up;
-//   - a disk that refuses (full, read-only, unreadable) is said once; what waits is tried again
-//     every kRetry until space returns;
+//   - one incident is in flight at a time, and a first write goes before every amendment: the next kill's evidence
+//     must not queue behind amendments of the last one. The others wait in an EvidenceBacklog: bounded in bytes, and
+//     kills are the last that it gives up;
+//   - a disk that refuses (full, read-only, unreadable) is logged once; what waits is tried again every kRetry until
+//     space returns;
 //   - the ledger is coalesced: one save in flight, the newest state next, retried like incidents.
 class EvidenceWriter {
  public:
@@ -50,8 +50,8 @@ class EvidenceWriter {
 
   void write(Incident incident);
   void save_ledger(LedgerState state);
-  // At the end, when the loop has stopped: hands everything that waits to the worker, which writes for
-  // kFlushTime at most. What is left then would be lost to the SIGKILL that follows a SIGTERM.
+  // At the end, when the loop has stopped: hands everything that waits to the worker, which writes for kFlushTime at
+  // most. Anything left after that would be lost to the SIGKILL that follows a SIGTERM.
   void flush();
   [[nodiscard]] const EvidenceStats& stats() const { return stats_; }
   [[nodiscard]] const EvidenceBacklog& backlog() const { return backlog_; }
@@ -92,7 +92,7 @@ class EvidenceWriter {
   std::unordered_map<std::string, std::string> directories_;  // by id; present: the next write is an amendment
   std::deque<std::string> ids_by_age_;                        // the same ids, oldest first
   std::optional<LedgerState> next_ledger_;
-  std::atomic<bool> is_over_ = false;  // nobody takes what is posted back
+  std::atomic<bool> is_over_ = false;  // tasks posted back are no longer run
   bool is_incident_in_flight_ = false;
   bool is_ledger_in_flight_ = false;
   bool is_retry_armed_ = false;

@@ -16,7 +16,7 @@ namespace {
 Result<UniqueFd> open_node_namespace(const std::string& proc_root) {
   Result<UniqueFd> of_init = open_at(AT_FDCWD, proc_root + "/1/ns/cgroup", O_RDONLY);
   if (of_init.has_value()) return of_init;
-  // In a node that is itself a container, process 2 is anybody.
+  // In a node that is itself a container, process 2 may be any process.
   const Result<std::string> name = read_file(proc_root + "/2/comm", 64);
   if (!name.has_value() || trim(*name) != "kthreadd") return of_init;
   return open_at(AT_FDCWD, proc_root + "/2/ns/cgroup", O_RDONLY);

@@ -7,16 +7,16 @@
 
 namespace oomw {
 
-// When to save the ledger after a kill. The file is written whole, so a save for each of 1,000 kills
-// in 1,000 containers would write 80 MB: while kills keep coming, the distance of two saves doubles.
+// Decides when to save the ledger after a kill. The file is written whole, so a save for each of 1,000 kills in 1,000
+// containers would write 80 MB: while kills keep coming, the interval between two saves doubles.
 class LedgerPace {
  public:
-  // Behind the incident in the writer's queue: that is submitted CorrelatorConfig::settle (5 ms)
+  // Puts the save behind the incident in the writer's queue: the incident is submitted CorrelatorConfig::settle (5 ms)
   // after the kill, and its fsyncs go first.
   static constexpr Nanoseconds kShortest = std::chrono::milliseconds(7);
   static constexpr Nanoseconds kLongest = std::chrono::milliseconds(500);
 
-  // Of the save that the newest kill asks for.
+  // The delay of the save for the newest kill.
   [[nodiscard]] Nanoseconds delay(MonotonicTime now) {
     const bool is_quiet = now - last_asked_ > 2 * kLongest;
     last_asked_ = now;

@@ -9,7 +9,7 @@
 namespace oomw {
 namespace {
 
-// Of a kill that this run should have seen; its report and the log's stamp are milliseconds apart.
+// For a kill that this run should have seen: its report and the log's stamp are milliseconds apart.
 constexpr Nanoseconds kOwnSlack = std::chrono::seconds(1);
 // Between two lines of one group kill: see FileEvents.
 constexpr Nanoseconds kGroupGap = std::chrono::seconds(1);
@@ -35,7 +35,7 @@ PastKill past_kill_of(const LoggedKill& logged, MonotonicTime time, const PastKi
   kill.is_further = is_further(logged.kill, before, time);
   if (kill.is_further) {
     kill.decision = before->decision;
-    kill.home = *logged.kill.group;  // or below it, which is not logged
+    kill.home = *logged.kill.group;  // or a cgroup below it, which is not logged
   }
   return kill;
 }
@@ -45,14 +45,14 @@ std::string parent_path(const std::string& path) {
   return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// FNV-1a: one path is one id, however often it is named.
+// FNV-1a: the same path always gives the same id.
 std::uint64_t hash_of(const std::string& path) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (const char c : path) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
 }
 
-// As the sampler names them: a cgroup inside of a container is not named again.
+// Names cgroups as the sampler does: one inside a container gets no identity of its own.
 std::optional<ContainerIdentity> own_identity(const std::string& path) {
   auto identity = identity_from_path(path);
   if (identity && identity == identity_from_path(parent_path(path))) return std::nullopt;
@@ -95,8 +95,8 @@ PastEvents PastEventMaker::make(std::vector<PastKill> kills) {
   return std::move(result_);
 }
 
-// Newest first: what the living cgroup's count does not explain was of one that had its path before. A kill
-// that was counted is in that count no more, and taken for the living one's.
+// Newest first: kills that the living cgroup's count does not explain were in an earlier cgroup of the same path. A
+// kill that was counted is no longer missing in that count, and is attributed to the living cgroup.
 void PastEventMaker::place_victims(const std::vector<PastKill>& kills) {
   homes_.assign(kills.size(), {});
   for (std::size_t i = kills.size(); i-- > 0;) {
@@ -107,7 +107,7 @@ void PastEventMaker::place_victims(const std::vector<PastKill>& kills) {
   }
 }
 
-// Whether the living cgroup's count has room for one more of its kills; where it was not read, it may.
+// Whether the living cgroup's count has room for one more of its kills; true if the count was not read.
 bool PastEventMaker::take_missing(CgroupId cgroup) {
   auto [left, is_first] = missing_.try_emplace(cgroup);
   if (is_first) left->second = missing_in_(cgroup);
@@ -144,7 +144,7 @@ void PastEventMaker::set_owner(const PastKill& kill, OomKill& event) {
   if (!logged.killed.memcg) {
     event.owner_known = event.owner_exact = event.is_node_wide_said = true;
   } else if (owner && !owner->empty()) {
-    // The victim's own cgroup is the one that it died in, not one that has its path now.
+    // The victim's own cgroup is the one that it was killed in, not one that has its path now.
     event.owner_cgroup = *owner == kill.home ? event.victim_cgroup : living_or_gone(*owner);
     event.owner_known = event.owner_exact = true;
   }
@@ -158,7 +158,7 @@ CgroupId PastEventMaker::place_of(const std::string& path) {
   return path.empty() || path.size() > kMaxPath ? CgroupId{} : id_of_(path);
 }
 
-// Parents first. At most kMaxDepth of them: above it a cgroup has no parent that is known.
+// Parents first, at most kMaxDepth of them: above that a cgroup has no known parent.
 CgroupId PastEventMaker::gone_place_of(const std::string& path, MonotonicTime time) {
   const CgroupId id{kGone | hash_of(path)};
   if (!made_.insert(path).second) return id;

@@ -15,41 +15,41 @@
 
 namespace oomw {
 
-// What the kernel log's stamps are compared with.
+// The reference for the kernel log's stamps.
 struct PastWindow {
-  HeardUntil heard;              // by earlier runs of this boot
-  MonotonicTime watching_since;  // this run's programs are in place
-  MonotonicTime measured_at;     // log_ahead, and the log was read
-  Nanoseconds log_ahead{};       // of CLOCK_MONOTONIC: measure_log_clock()
+  HeardUntil heard;              // what earlier runs of this boot counted
+  MonotonicTime watching_since;  // this run's programs are in place since then
+  MonotonicTime measured_at;     // when log_ahead was measured and the log was read
+  Nanoseconds log_ahead{};       // ahead of CLOCK_MONOTONIC: measure_log_clock()
 };
 
-// A kill of the log that is still to be dealt with, in whole or in part.
+// A kill in the log that is not handled yet, or only in part.
 struct PastKill {
   MonotonicTime time;
   MonotonicTime decision;  // the same for every victim of one decision
   LoggedKill logged;
   std::string home;         // the victim's cgroup; "" = the log does not name it
-  bool is_further = false;  // a victim of the group that was killed whole, after the chosen one
+  bool is_further = false;  // a further victim of a group kill, after the chosen one
   bool is_counted = false;
 };
 
-// Those of the backlog that no earlier run has dealt with and that this run did not see happen, oldest
-// first. The chosen one of a group is there twice, as the kernel logs and counts it. Pure.
+// Kills of the backlog that no earlier run has handled and that this run did not see happen, oldest first. The chosen
+// victim of a group is there twice, as the kernel logs and counts it. Pure.
 [[nodiscard]] std::vector<PastKill> past_kills_of(const KmsgBacklog& backlog, const PastWindow& window);
 
-// The events that these kills are.
+// The events made of these kills.
 struct PastEvents {
-  std::vector<Event> places;    // cgroups that are gone, as their paths name them; before the kills
+  std::vector<Event> places;    // cgroups that are gone, as their paths name them; applied before the kills
   std::vector<PastKill> kills;  // kills[i] is the event events[i]
   std::vector<OomKill> events;
-  std::vector<OomKill> unplaced;   // the log is rate-limited to a line that names no cgroup; not counted yet
-  std::vector<Event> places_gone;  // after them
+  std::vector<OomKill> unplaced;   // the rate-limited log has only a line without a cgroup; not counted yet
+  std::vector<Event> places_gone;  // applied after the kills
 };
 
-// Turns kills into events, where the log has paths and the model has ids. Pure but for what it is given.
-//   - a path whose cgroup lives, and whose kill count is ahead by this kill, is that cgroup; the newest
-//     kills are the living one's, older ones were of a cgroup of the same name;
-//   - a cgroup that is gone gets an id of its own (kGone is set), and its parents that are gone too.
+// Turns kills into events: the log has paths, the model has ids. Pure except for the functions it is given.
+//   - a path whose cgroup lives, and whose kill count is ahead by this kill, is that cgroup; the newest kills are the
+//     living one's, older ones were in a cgroup of the same name;
+//   - a cgroup that is gone gets an id of its own (kGone is set), and so do its parents that are gone too.
 class PastEventMaker {
  public:
   static constexpr std::uint64_t kGone = 1ULL << 63;

@@ -21,7 +21,7 @@ MonotonicTime heard_until_of(const std::optional<LedgerState>& restored) {
   return restored && restored->heard ? restored->heard->until : MonotonicTime{};
 }
 
-// What a crossing would have looked like, for a decision that a sample brought about.
+// The crossing that corresponds to a decision made from a sample.
 WatermarkCrossed crossing_of(const MemorySampled& sample) {
   WatermarkCrossed crossing;
   crossing.time = sample.time;
@@ -51,7 +51,7 @@ Pipeline::Pipeline(const TriggerConfig& triggers, const CorrelatorConfig& correl
 Pipeline::Pipeline(const TriggerConfig& triggers, const CorrelatorConfig& correlator, StandBy)
     : triggers_(triggers), correlator_(correlator), accounting_(std::nullopt), is_standing_by_(true) {}
 
-// What the kernel counted so far is known from the model, and is settled once heard() says that all is in.
+// The kernel's counts so far are known from the model. They are settled once heard() confirms that all events are in.
 std::vector<OomKill> Pipeline::take_over(std::optional<LedgerState> restored, MonotonicTime now) {
   is_standing_by_ = false;
   heard_until_ = {};
@@ -86,7 +86,7 @@ void Pipeline::apply(const Event& event) {
   } else if (const auto* sample = std::get_if<MemorySampled>(&event)) {
     on_sample(*sample);
   } else if (const auto* created = std::get_if<CgroupCreated>(&event)) {
-    settle_removed(created->cgroup);  // its id is used again: what waits is of the old one
+    settle_removed(created->cgroup);  // its id is used again: the waiting removal is of the old cgroup
     if (!created->existed && !is_standing_by_) accounting_.on_created(created->cgroup, created->time);
   } else if (const auto* removed = std::get_if<CgroupRemoved>(&event)) {
     on_removed(*removed);
@@ -102,8 +102,8 @@ void Pipeline::add_findings(std::vector<StatusFinding> findings, MonotonicTime n
   }
 }
 
-// A cgroup of a few milliseconds may die before it is identified, and what a pod's own cgroup holds beside its
-// containers never is: its path says all the same whose it was.
+// A cgroup that exists for a few milliseconds may be gone before it is identified, and a pod's cgroups other than
+// its containers never are. Their paths still name the pod.
 void Pipeline::identify_by_path(CgroupId cgroup, MonotonicTime now) {
   const CgroupState* state = model_.find_cgroup(cgroup);
   const CgroupState* container = model_.container_of(cgroup);
@@ -136,7 +136,7 @@ void Pipeline::hold(OomKill kill) {
   held_.push_back(std::move(kill));
 }
 
-// No count rose for it: maybe one did before, and it is the late report of that.
+// No count rose for it. If one rose before, this is the late report of that kill.
 void Pipeline::take_unplaced(OomKill kill) {
   OomKill placed = kill;
   placed.victim_cgroup = correlator_.only_place_that_lacks_a_name();
@@ -158,7 +158,7 @@ void Pipeline::take(const ResolvedKill& resolved, KillBefore before) {
   if (!is_again) remember(resolved, before.is_written);
   if (before.is_written) return correlator_.pass_over(kill);
   correlate(resolved);
-  // The kernel kills the one it chose, then the whole group, that one again: see KillAccounting.
+  // The kernel kills the chosen victim, then the whole group including that one again: see KillAccounting.
   const bool is_chosen_of_group = kill.group && is_first && resolved.incident == nullptr;
   const bool is_told_again = is_again && (kill.group || kill.source == "kmsg");
   if (is_chosen_of_group || is_told_again) accounting_.allow_second_count(kill.victim_cgroup);
@@ -175,7 +175,7 @@ void Pipeline::remember(const ResolvedKill& resolved, bool is_written) {
   judge_kill(resolved);
 }
 
-// Status of a time when nobody watched is not compared with anything.
+// A status from a time when no daemon watched is not compared with anything.
 void Pipeline::judge_kill(const ResolvedKill& resolved) {
   if (!resolved.kill.unwatched) judge_.on_kill(resolved.kill, model_.find_cgroup(resolved.container));
 }
@@ -185,7 +185,7 @@ void Pipeline::correlate(const ResolvedKill& resolved) {
   correlator_.take(resolved, model_);
 }
 
-// Times in an incident are wall time; kTogether is more than the clock is stepped or slewed in its making.
+// Times in an incident are wall time; kBefore is more than the clock is stepped or slewed while it is made.
 void Pipeline::on_written(const Incident& incident, std::int64_t wall_offset_ns) {
   constexpr Nanoseconds kBefore = std::chrono::seconds(5);
   constexpr Nanoseconds kSpan = std::chrono::seconds(35);  // CorrelatorConfig::group_span and some
@@ -222,8 +222,8 @@ void Pipeline::heard(MonotonicTime until) {
   settle_removed_before(until);
 }
 
-// The grace is for the kill whose record is reserved and not yet complete: the kernel counts and
-// signals before it, and where the CPU was taken from it in between, the cgroup can be gone by then.
+// The grace is for a kill whose record is reserved and not yet complete: the kernel counts and signals before it
+// completes the record, and if it loses the CPU in between, the cgroup can be gone by then.
 void Pipeline::settle_removed_before(MonotonicTime until) {
   for (; !removed_.empty() && removed_.front().time <= until - KillAccounting::kGrace; removed_.pop_front()) {
     on_unobserved(accounting_.on_removed(removed_.front().cgroup, removed_.front().time));
@@ -238,7 +238,7 @@ void Pipeline::settle_removed(CgroupId cgroup) {
   on_unobserved(accounting_.on_removed(removed.cgroup, removed.time));
 }
 
-// A kill the kernel counted and nobody reported is still a kill, also one of a time when no daemon ran.
+// A kill that the kernel counted but no source reported is still a kill, also one from a time when no daemon ran.
 void Pipeline::on_unobserved(UnobservedKills unobserved, bool is_alone) {
   if (unobserved.kills == 0) return;
   if (!unobserved.after) unobserved.unwatched = Unwatched{earlier_heard_until_, unobserved.until};
@@ -268,7 +268,7 @@ void Pipeline::judge(const WatermarkCrossed& crossing) {
   if (decision.action != TriggerAction::kNone) order(std::move(decision), crossing);
 }
 
-// A crossing of a pod's limit that counts as its container's leads to that container's captures.
+// A crossing of a pod's limit that counts as its container's leads to captures of that container.
 void Pipeline::order(TriggerDecision decision, WatermarkCrossed crossing) {
   crossing.cgroup = counted_for(crossing.cgroup, crossing.time, model_);
   orders_.push_back({std::move(decision), std::move(crossing)});

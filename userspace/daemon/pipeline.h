@@ -22,14 +22,14 @@
 
 namespace oomw {
 
-// A decision with the crossing that led to it; kSkip ones too, because a capture that was not
-// taken is evidence as well.
+// A decision with the crossing that led to it. kSkip decisions are included, because a capture that was not taken is
+// evidence as well.
 struct CaptureOrder {
   TriggerDecision decision;
   WatermarkCrossed crossing;
 };
 
-// What earlier runs did about a kill that is applied now.
+// How far earlier runs handled a kill that is applied now.
 struct KillBefore {
   bool is_counted = false;  // it is in the restored ledger
   bool is_written = false;  // its incident is on disk
@@ -38,17 +38,16 @@ struct KillBefore {
 // The pure middle of oomwitness: events in, capture orders, incidents and kill counts out. The
 // daemon feeds it live events, replay feeds it recorded ones; the same events give the same
 // output. No clock, file, thread or lock. Core thread.
-//   - a crossing is judged once a newer MemorySampled of the same cgroup is in (the split into
-//     reclaimable and not), or after kSampleWait without one;
-//   - a kill is counted once per victim, whoever reports it;
-//   - one that was told without its cgroup (a rate-limited kernel log, a victim gone from /proc) waits
-//     for kPlaceWait until the kernel's count of one cgroup rises without a report: that is where it
-//     was, if it is the only one that waits. One that nobody told is an incident all the same, of what
-//     is known of the place;
-//   - made with StandBy it only holds kills (kMaxHeld, the newest) and keeps the model, until take_over():
-//     another daemon counts and writes them;
-//   - kills of a time when no daemon watched come as OomKill::unwatched, or only the kernel's count of a
-//     cgroup shows them: they are counted and have their incidents like others, seen afterwards.
+//   - a crossing is judged once a newer MemorySampled of the same cgroup is in (the split into reclaimable and not),
+//     or after kSampleWait without one;
+//   - a kill is counted once per victim, whatever source reports it;
+//   - a kill reported without its cgroup (a rate-limited kernel log, a victim gone from /proc) waits for kPlaceWait
+//     until the kernel's count of one cgroup rises without a report: it was there, if it is the only one that waits. A
+//     kill that no source reported gets an incident as well, of what is known of the place;
+//   - made with StandBy it only holds kills (kMaxHeld, the newest) and keeps the model, until take_over(): another
+//     daemon counts and writes them;
+//   - kills from a time when no daemon watched come as OomKill::unwatched, or only the kernel's count of a cgroup
+//     shows them: they are counted and have their incidents like others, marked as seen afterwards.
 class Pipeline {
  public:
   static constexpr Nanoseconds kSampleWait = std::chrono::milliseconds(50);
@@ -58,25 +57,25 @@ class Pipeline {
   // The grace of the accounting, and the second until the next tick().
   static constexpr Nanoseconds kPlaceWait = std::chrono::seconds(3);
 
-  // restored: what earlier runs left; nullopt = first run.
+  // restored: the state that earlier runs left; nullopt = first run.
   Pipeline(const TriggerConfig& triggers, const CorrelatorConfig& correlator, std::optional<LedgerState> restored);
   Pipeline(const TriggerConfig& triggers, const CorrelatorConfig& correlator, StandBy);
 
   [[nodiscard]] bool is_standing_by() const { return is_standing_by_; }
-  // From here on kills are taken as they come. What was held is given out, for apply(kill, before).
+  // From here on kills are taken as they come. Returns those that were held, for apply(kill, before).
   [[nodiscard]] std::vector<OomKill> take_over(std::optional<LedgerState> restored, MonotonicTime now);
 
   void apply(const Event& event);
-  // A kill is understood once, here; what it was resolved to is for whoever acts on it.
+  // A kill is resolved once, here; the result is for all that act on it.
   ResolvedKill apply(OomKill kill, KillBefore before);
   // An incident is on disk; wall_offset_ns as for take_incidents().
   void on_written(const Incident& incident, std::int64_t wall_offset_ns);
-  // Every event up to `until` has been applied. Until then a kill that the kernel counts may still
-  // be on its way. Never called (replay): events are taken to come in order.
+  // Every event up to `until` has been applied; a kill that the kernel counted later may still be on its way.
+  // Never called in replay: events are taken to come in order.
   void heard(MonotonicTime until);
   // Judges crossings that waited too long and drops what expired; call about once a second.
   void tick(MonotonicTime now);
-  // At the end: what waits is told as it stands.
+  // At the end: kills that still wait are taken as they are.
   void finish();
   [[nodiscard]] std::vector<CaptureOrder> take_orders();
   // wall_offset_ns = CLOCK_REALTIME - CLOCK_MONOTONIC.
@@ -88,7 +87,7 @@ class Pipeline {
   [[nodiscard]] std::map<std::uint64_t, std::uint64_t> accounted() const { return accounting_.accounted(); }
   // Kills that were counted, for the ledger: see HeardKills.
   [[nodiscard]] std::vector<HeardKill> recent_kills(MonotonicTime until) const { return heard_kills_.recent(until); }
-  // By how much the kernel's count is ahead of what is accounted for: of one cgroup, of all.
+  // By how much the kernel's count is ahead of the accounted kills: in one cgroup, in all.
   [[nodiscard]] std::optional<std::uint64_t> missing_in(CgroupId cgroup) const {
     return accounting_.missing_in(cgroup);
   }
@@ -97,13 +96,13 @@ class Pipeline {
   [[nodiscard]] std::uint64_t kills_seen_afterwards() const { return kills_seen_afterwards_; }
   [[nodiscard]] std::uint64_t dropped_held() const { return dropped_held_; }
   [[nodiscard]] std::uint64_t merged_kills() const { return correlator_.merged_kills(); }
-  // Kills' incidents that were never built, and those that were written but not amended to the end.
+  // Incidents that were never built, and those that were written but not amended to the end.
   [[nodiscard]] std::uint64_t lost_incidents() const { return correlator_.lost_incidents(); }
   [[nodiscard]] std::uint64_t closed_early() const { return correlator_.closed_early(); }
   // Grows with every change that a restart must not forget.
   [[nodiscard]] std::uint64_t ledger_version() const { return ledger_version_; }
   [[nodiscard]] std::uint64_t dropped_crossings() const { return dropped_crossings_; }
-  // What Kubernetes says otherwise, since the last call, and how often of each kind.
+  // Disagreements with Kubernetes since the last call, and how often each kind occurred.
   [[nodiscard]] std::vector<StatusFinding> take_findings() { return std::exchange(findings_, {}); }
   [[nodiscard]] const std::map<std::string, std::uint64_t>& disagreements() const { return judge_.counts(); }
   [[nodiscard]] const std::map<std::string, std::uint64_t>& disagreements_withdrawn() const {
@@ -135,11 +134,11 @@ class Pipeline {
   KillLedger ledger_;
   KillAccounting accounting_;
   HeardKills heard_kills_;
-  MonotonicTime earlier_heard_until_;  // by the run before; none: nothing is known of it
+  MonotonicTime earlier_heard_until_;  // by the previous run; none: nothing is known of it
   bool is_standing_by_ = false;
   std::deque<OomKill> held_;  // oldest first
   MonotonicTime heard_until_ = KillAccounting::kAllHeard;
-  std::deque<CgroupRemoved> removed_;  // whose last kills may not have been heard of yet
+  std::deque<CgroupRemoved> removed_;  // their last kills may not have been received yet
   UnplacedKills unplaced_;
   std::deque<WatermarkCrossed> waiting_;  // for their sample; oldest first
   std::vector<CaptureOrder> orders_;

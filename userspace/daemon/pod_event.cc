@@ -21,7 +21,7 @@ std::string limit_text(const Incident& incident) {
                                        : "its limit" + size + " was used up");
 }
 
-// Who reads the Events of a namespace sees pods come and go; the workload stays.
+// A reader of a namespace's Events sees pods come and go; the workload stays.
 std::string workload_text(const Incident& incident) {
   const std::string workload = incident.pod ? to_text(incident.pod->workload) : "";
   return workload.empty() ? "" : " of " + printable(workload, kMaxWhy);

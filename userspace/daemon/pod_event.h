@@ -9,9 +9,9 @@
 
 namespace oomw {
 
-// What `kubectl describe pod` is to show of an incident: the verdict and where the evidence lies. nullopt
-// if it is of no pod. `pod`: as the API knows it, may be null; its uid is the one that kubectl looks for
-// (a static pod's cgroups bear another).
+// The Event that `kubectl describe pod` shows for an incident: the verdict and the place of the evidence. nullopt if
+// the incident is of no pod. `pod`: as the API knows it, may be null; kubectl searches by its uid (a static pod's
+// cgroups bear another).
 [[nodiscard]] std::optional<PodEvent> pod_event_of(const Incident& incident, const std::string& directory,
                                                    const PodSeen* pod);
 

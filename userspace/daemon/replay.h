@@ -11,9 +11,8 @@
 
 namespace oomw {
 
-// A recording through the same pipeline as live events, with the recording's own times. Each
-// incident once, in its last form, in the order of the kills. The same recording gives the same
-// incidents, always.
+// Sends a recording through the same pipeline as live events, with the recording's own times. Returns each incident
+// once, in its last form, in the order of the kills. The same recording always gives the same incidents.
 [[nodiscard]] Result<std::vector<Incident>> replay(const std::string& recording_path, const TriggerConfig& triggers,
                                                    const CorrelatorConfig& correlator);
 

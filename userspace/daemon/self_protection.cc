@@ -20,7 +20,7 @@
 namespace oomw {
 namespace {
 
-// Below -999 only kernel-critical daemons go; at -998 we leave kubelet's -999 before us.
+// Values below -999 are for kernel-critical daemons; -998 leaves kubelet's -999 ahead of us.
 constexpr const char* kOomScoreAdj = "-998";
 constexpr int kNice = -10;
 
@@ -54,7 +54,7 @@ std::size_t allow_open_files() {
   return limit.rlim_cur;
 }
 
-// Said once, the thresholds stay: by itself malloc raises them to the largest block that was freed.
+// Setting the thresholds fixes them: by itself malloc raises them to the largest block that was freed.
 void keep_heap_small() {
   constexpr int kMaxArenas = 2;
   constexpr int kMappedBytes = 48 << 10;
@@ -64,8 +64,8 @@ void keep_heap_small() {
   (void)::mallopt(M_TRIM_THRESHOLD, kFreeBytesAtTop);
 }
 
-// malloc_trim() asks with MADV_DONTNEED, which the kernel refuses for locked memory: eight profiles of
-// 20,000 stacks left 30 MB resident for good.
+// malloc_trim() uses MADV_DONTNEED, which the kernel refuses for locked memory: eight profiles of 20,000 stacks left
+// 30 MB resident for good.
 void give_back_free_heap() {
   const bool was_locked = munlockall() == 0;
   (void)::malloc_trim(0);

@@ -8,20 +8,20 @@
 
 namespace oomw {
 
-// Survive the event being observed: lock what we touch into memory (on fault only: locking all
-// mappings would make 8 MiB thread stacks resident), ask the OOM killer to look elsewhere, run
-// before the workloads. Each is best effort; returns one line per thing that was refused.
+// Helps us survive the event being observed: locks what we touch into memory (on fault only: locking all mappings
+// would make 8 MiB thread stacks resident), asks the OOM killer to prefer others, runs us before the workloads. Each
+// is best effort; returns one line per thing that was refused.
 [[nodiscard]] std::vector<std::string> protect_self();
 
-// Gives back at once what a capture took: fewer arenas, since each keeps its own free memory, and
-// anything of the size of a walk's chunk (64 KiB) in mappings of its own. Before threads are started.
+// Makes malloc give back at once what a capture took: fewer arenas, since each keeps its own free memory, and blocks
+// of the size of a walk's chunk (64 KiB) in mappings of their own. Call before threads are started.
 void keep_heap_small();
 
-// Files that may be open, after asking for as many as allowed up to 65,536: a shell's 1,024 are too few to
-// watch the limits of 1,000 containers.
+// The number of files that may be open, after raising it as far as allowed up to 65,536: a shell's 1,024 are too few
+// to watch the limits of 1,000 containers.
 [[nodiscard]] std::size_t allow_open_files();
 
-// What malloc holds and nobody uses, back to the kernel: milliseconds. Any thread.
+// Returns to the kernel the free memory that malloc holds: milliseconds. Any thread.
 void give_back_free_heap();
 
 struct SelfUsage {

@@ -15,7 +15,7 @@ void StepQueue::push(Event event) {
   waiting_.push_back(std::move(event));
 }
 
-// A step inside a step is a bug: the outer one would go on with iterators and facts that the inner one changed.
+// A step inside a step is a bug: the outer one would continue with iterators and facts that the inner one changed.
 void StepQueue::run() {
   OOMW_CHECK(!std::exchange(is_running_, true));
   for (; !waiting_.empty(); waiting_.pop_front()) step_(waiting_.front());

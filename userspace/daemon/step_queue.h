@@ -10,10 +10,10 @@
 
 namespace oomw {
 
-// The one way through the daemon: whoever has an event pushes it, and one step at a time takes it from here.
-//   - push() never runs anything, so no source and no step is entered again while it is at work. What a step
-//     pushes goes to the end;
-//   - settle() runs when nothing waits: what it decides on (orders, incidents) has all readings that were asked for;
+// The one way through the daemon: all sources push their events here, and one step at a time takes them.
+//   - push() never runs anything, so no source and no step is re-entered while it is at work. Events that a step
+//     pushes go to the end;
+//   - settle() runs when nothing waits: its decisions (orders, incidents) have all readings that were asked for;
 //   - at most kMax events wait, further ones are counted: the walk at the start over 20,000 cgroups and 8,192
 //     processes pushes 68,000, anything later a few dozen.
 // Core thread.
@@ -26,9 +26,9 @@ class StepQueue {
   StepQueue(Step step, Settle settle) : step_(std::move(step)), settle_(std::move(settle)) {}
 
   void push(Event event);
-  // Every waiting event, and what these push. Never from within a step.
+  // Handles every waiting event, and those that they push. Never call it from within a step.
   void run();
-  // The same, then settle(), until that pushes nothing either.
+  // The same, then settle(), repeated until settle() pushes nothing.
   void run_and_settle();
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 

@@ -28,13 +28,13 @@ inline std::string position(const toml::source_region& where, std::string_view f
   return fmt::format("{}:{}:{}", file, where.begin.line, where.begin.column);
 }
 
-// What all tables of one file share.
+// The state that all tables of one file share.
 struct TableReading {
   std::optional<Error> error;         // the first problem
   std::vector<ConfigValue> in_force;  // every key that was asked for, with the value it has now
 };
 
-// Reads the keys of one table, remembers which it was asked for, and calls the rest unknown.
+// Reads the keys of one table, remembers which were asked for, and rejects the rest as unknown.
 // The first problem wins; later calls do nothing, so a parser is a plain list of keys.
 class TableReader {
  public:
@@ -116,7 +116,7 @@ class TableReader {
     note(key, fmt::format("{:g}", target));
   }
 
-  // feature -> best rung allowed; what is not named may have the best there is.
+  // feature -> best backend allowed; a feature that is not named may use the best available.
   void rungs(std::string_view key, std::map<std::string, Rung>& target) {
     if (const toml::node* node = take(key)) read_rungs(*node, key, target);
     for (const char* feature : kFeatures) {
@@ -135,7 +135,7 @@ class TableReader {
     return {inner, file_, qualified(key), reading_};
   }
 
-  // A key of an earlier version: the error for it says what became of it.
+  // A key of an earlier version: the error for it explains what became of it.
   void removed(std::string_view key, std::string_view hint) {
     const toml::node* node = take(key);
     if (node == nullptr) return;

@@ -22,7 +22,7 @@ class Watch {
   Watch(const Config& config, const TrendRequest& request)
       : config_(config), request_(request), runtime_(clock_, {.proc_root = config.proc_root}, {}) {}
 
-  // False: it could not be read; why_not() says so.
+  // False: it could not be read; why_not() has the reason.
   [[nodiscard]] bool read(const CaptureTarget& target) {
     const MonotonicTime deadline = clock_.now() + config_.live_timeout;
     HeapRead read = runtime_.read(target.process, deadline);

@@ -16,7 +16,7 @@ struct TrendRequest {
   bool wants_profiles = false;
   // Waits until the next reading is due; false: enough, judge what is there.
   std::function<bool()> wait;
-  // Each reading as it is taken; `profile` is gzip pprof, "" unless wanted.
+  // Called with each reading as it is taken; `profile` is gzip pprof, "" unless wanted.
   std::function<void(const TrendReading& reading, const std::string& profile)> on_reading;
 };
 
@@ -31,8 +31,8 @@ struct TrendFindings {
   std::vector<NamedSite> suspects, likely;  // the first few of the report's
 };
 
-// A trend without a daemon: of the selected processes the first whose heap can be read. Ends before
-// all readings are taken when the process does. An Error if not even one reading was.
+// A trend without a daemon, of the first selected process whose heap can be read. Ends early if the process ends. An
+// Error if not even one reading was taken.
 [[nodiscard]] Result<TrendFindings> watch_trend(const Config& config, const CaptureSelector& selector,
                                                 const TrendRequest& request);
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kInspectionQueue = 4'096;  // an exec storm of 2 s at 2,000 a second
 constexpr std::size_t kWalkQueue = 256;
 constexpr std::size_t kMaxPids = 65'536;
-constexpr std::size_t kScanBatch = 32;  // so that an exec meanwhile waits for 1 ms, not for all of /proc
+constexpr std::size_t kScanBatch = 32;  // so that a new exec waits for 1 ms, not for all of /proc
 constexpr std::size_t kMaxWalked = 1'024;
 constexpr unsigned kSpares = 4;
 constexpr Nanoseconds kInspectionPatience = std::chrono::seconds(3);
@@ -105,7 +105,7 @@ CaptureFinished WalkCaptures::failed(MonotonicTime time, const CaptureTarget& vi
 void WalkCaptures::on_kill(const OomKill& kill, ProcessKey victim) {
   if (awaited_.contains(victim) || was_walked(victim)) return;
   const GoProcessPtr process = registry_.find(victim);
-  if (process == nullptr) return;  // not Go as far as is known
+  if (process == nullptr) return;  // not Go, as far as is known
   const auto fail = [&](CaptureReason reason, std::string detail) {
     return failed(kill.time, {victim, kill.victim_cgroup, "", ""}, reason, std::move(detail));
   };
@@ -134,14 +134,14 @@ void WalkCaptures::on_walked(const HeapWalked& walk, CaptureScheduler& scheduler
   if (was_walked(walk.process)) return;
   walked_.push_back(walk.process);
   if (walked_.size() > kMaxWalked) walked_.pop_front();
-  // Looked up now: the registry keeps the dead for 10 s, and a storm's last walk may wait longer.
+  // Found now: the registry keeps exited processes for 10 s, and a storm's last walk may wait longer.
   const auto decode_it = [this, walk, taken = take(walk), process = registry_.find(walk.process)] {
     return decode(walk, taken.get(), process);
   };
   if (!scheduler.run_on(walkers_, decode_it)) refuse(walk);
 }
 
-// The walk was done and nobody can decode it: a result all the same, and its chunks go back.
+// The walk was done but cannot be decoded: it still gets a result, and its chunks go back.
 void WalkCaptures::refuse(const HeapWalked& walk) {
   (void)kernel_.heap_walks()->take_chunks(walk, [](std::span<const std::byte>) {});
   deliver_(failed(walk.time, {walk.process, walk.cgroup, "", ""}, CaptureReason::kQueueFull,
@@ -153,9 +153,9 @@ struct WalkCaptures::Taken {
   std::vector<std::vector<std::byte>> chunks;
 };
 
-// At once, 3 ms for 20,000 stacks: decoding and naming them takes 100, and the pool holds two such
-// walks (2 of 654 kills found it full while another's was being decoded). Null: no room; the worker
-// takes it when its turn comes.
+// Done at once, 3 ms for 20,000 stacks: decoding and naming them takes 100 ms, and the pool holds two such walks (2 of
+// 654 kills found it full while another's was being decoded). Null: no room; the worker takes the records when its
+// turn comes.
 std::shared_ptr<WalkCaptures::Taken> WalkCaptures::take(const HeapWalked& walk) {
   auto lease = memory_.try_take(walk.bytes, kLeftByWalks);
   if (!lease) return nullptr;
@@ -171,8 +171,8 @@ void WalkCaptures::empty_pool_of(const HeapWalked& walk, const TakeChunk& take) 
   if (!done.has_value()) log::warn("walk of pid {}: {}", walk.process.pid, done.error().message);
 }
 
-// Walker thread. Only a reader that hangs keeps its room for longer than kRoomWait, and it does not
-// grow any more: then this goes on without.
+// Walker thread. Only a reader that hangs keeps its room for longer than kRoomWait, and it no longer grows: then this
+// goes on without room of its own.
 CaptureOutcome WalkCaptures::decode(const HeapWalked& walk, Taken* taken, const GoProcessPtr& process) {
   const auto room = memory_.take(walk.bytes * kDecodedPerRecorded, kRoomWait);
   WalkDecoder decoder(walk, process);
@@ -200,7 +200,7 @@ void WalkCaptures::tick(CaptureScheduler& scheduler) {
   if (HeapWalks* walks = kernel_.heap_walks()) {
     for (const HeapWalked& walk : walks->unreported(now)) on_walked(walk, scheduler);
   }
-  std::vector<CaptureFinished> overdue;  // delivered last: whoever takes them may bring the next kill
+  std::vector<CaptureFinished> overdue;  // delivered last: their receiver may bring the next kill
   for (auto it = awaited_.begin(); it != awaited_.end();) {
     const auto entry = it++;
     if (entry->second.due > now) continue;

@@ -22,9 +22,9 @@
 
 namespace oomw {
 
-// Keeps the kernel informed where every Go program has its heap profile, and makes captures of the
-// walks that it does at kills. Core thread, its own workers for all that reads files or memory.
-//   - registration at exec, at the start-up scan, and whenever a reading of /proc meets a process;
+// Gives the kernel the address of every Go program's heap profile, and makes captures of the walks that it does at
+// kills. Core thread, with its own workers for all that reads files or memory.
+//   - registration at exec, at the start-up scan, and whenever a reading of /proc finds a process;
 //   - every kill of a known Go program ends in exactly one at_kill capture, failed ones included:
 //     no profile in this program, no kernel program, a walk that never came (kWalkWait), or more
 //     of them at once than can be decoded;
@@ -33,10 +33,10 @@ class WalkCaptures {
  public:
   // Delivery of the victim's signal takes 30 ms on a busy node; a frozen victim may never come.
   static constexpr Nanoseconds kWalkWait = std::chrono::seconds(2);
-  // Nothing waits for it but descriptors of programs that are gone.
+  // Not urgent: only descriptors of programs that have ended wait for it.
   static constexpr Nanoseconds kSweep = std::chrono::seconds(5);
-  // Of the budget, for decoding and for other captures: walks that were taken out of the kernel's pool
-  // and wait to be decoded have the rest.
+  // The part of the budget that is left for decoding and for other captures. Walks that were taken out of the kernel's
+  // pool and wait to be decoded have the rest.
   static constexpr std::uint64_t kLeftByWalks = 32u << 20;
 
   // kernel, clock and memory outlive this, and so does what `deliver` and `watcher` touch.
@@ -45,7 +45,7 @@ class WalkCaptures {
 
   [[nodiscard]] GoRegistry& registry() { return registry_; }
 
-  void scan();  // processes that are there already
+  void scan();  // processes that exist already
   void on_exec(const ProcessExec& exec);
   void on_seen(const ProcessSeen& seen);
   void on_exit(const ProcessExit& exit);
@@ -76,7 +76,7 @@ class WalkCaptures {
   struct Taken;  // a walk's records, out of the pool
   [[nodiscard]] std::shared_ptr<Taken> take(const HeapWalked& walk);
   using TakeChunk = std::function<void(std::span<const std::byte> records)>;
-  void empty_pool_of(const HeapWalked& walk, const TakeChunk& take) const;  // of what the kernel keeps of it
+  void empty_pool_of(const HeapWalked& walk, const TakeChunk& take) const;  // of the kernel's records of this walk
   [[nodiscard]] CaptureOutcome decode(const HeapWalked& walk, Taken* taken, const GoProcessPtr& process);
   [[nodiscard]] bool was_walked(ProcessKey victim) const;
 

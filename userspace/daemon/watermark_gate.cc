@@ -54,7 +54,7 @@ void WatermarkGate::hold_open() {
   set(true);
 }
 
-// A hook that did not come back is tried again with the next that asks for it.
+// A hook that could not be attached is tried again with the next request for it.
 void WatermarkGate::set(bool is_open) {
   if (is_open == is_open_) return;
   if (Result<> done = set_attached_(is_open); !done.has_value()) {

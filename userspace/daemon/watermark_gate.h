@@ -20,20 +20,20 @@ struct WatermarkGateConfig {
   bool enabled = true;
   // Limits, each with two open files on v1; the daemon lowers it to a quarter of the files it may open.
   std::size_t max_watched = 4'096;
-  // A container that grows passes its next level within this, or slowly enough to be told of then.
+  // A container that grows passes its next level within this time, or so slowly that it is reported in time.
   Nanoseconds hold = std::chrono::seconds(10);
 };
 
-// Lets the hook on page faults (KernelSource::page_fault_hook) rest while nobody comes near a limit: on the
-// tracepoint rungs it costs a load of page faults 3 % and one of fork and exec 1 to 2 %, where a program that
-// returns at once costs 1.6.
-//   - Attached from the start; again whenever the usage of a cgroup with a limit passes one of the levels
-//     upwards, or kAhead before the first, and for `hold` after that.
-//   - Told of by FileEvents: on v1 the kernel announces it as it happens, on v2 usage is read each kPoll.
-//   - A new cgroup holds it, too: its limit may not be known before its first slow reading.
+// Detaches the hook on page faults (KernelSource::page_fault_hook) while no cgroup comes near a limit. With the
+// tracepoint backends the hook costs a load of page faults 3 % and one of fork and exec 1 to 2 %; a program that
+// returns at once costs 1.6 %.
+//   - Attached from the start; again whenever the usage of a cgroup with a limit rises past one of the levels, or past
+//     kAheadPercent before the first, and for `hold` after that.
+//   - FileEvents reports this: on v1 the kernel announces it as it happens, on v2 usage is read each kPoll.
+//   - A new cgroup also keeps the hook attached: its limit may not be known before its first slow reading.
 //   - Where a limit cannot be watched it stays attached.
-// Lost by it: a limit of an old cgroup that is lowered is noticed with the sampler's next reading, after 10 s
-// at most; on v2 what fills up from kAhead below the first level within kPoll is told where it stands then.
+// Price: a lowered limit of an old cgroup is noticed with the sampler's next reading, after 10 s at most; on v2, usage
+// that rises from kAheadPercent below the first level within kPoll is reported at the level it has then.
 // Core thread.
 class WatermarkGate {
  public:
@@ -61,7 +61,7 @@ class WatermarkGate {
   MonotonicTime held_until_;
   bool is_open_ = true;
   std::uint64_t changes_ = 0;
-  std::unique_ptr<FileEvents> crossings_;  // null: nothing tells of them
+  std::unique_ptr<FileEvents> crossings_;  // null: no source reports them
 };
 
 }  // namespace oomw
