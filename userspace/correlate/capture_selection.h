@@ -7,7 +7,7 @@
 
 namespace oomw {
 
-// Failed and skipped attempts explain a missing profile. A few of the newest are enough (each decision asks two
+// Failed and skipped attempts explain a missing profile. A few of the newest are enough (each decision tries two
 // methods).
 inline constexpr std::size_t kMaxAttempts = 8;
 // Victims of one decision whose walks are kept beyond max_captures.

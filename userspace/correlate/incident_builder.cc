@@ -19,11 +19,11 @@ namespace {
 // Reclaim totals are read right after the kill, before anything else of the cgroup could stall.
 constexpr Nanoseconds kReclaimAfterKill = std::chrono::seconds(1);
 
-// Sampling, and memory that is freed but not swept yet, bring the ratio to 1.1, seen once with a Collector. Beyond
-// this the profile is not trusted: a program can lay out a profile of any size in its memory.
+// Sampling, and memory that is freed but not swept yet, bring the ratio to 1.1, seen once with a Collector. A program
+// can lay out a profile of any size in its memory, so one above this bound is not trusted.
 constexpr double kMostCoverage = 2.0;
 
-// How many other processes have their oom_score_adj, the kernel's preference among victims, compared.
+// Other processes whose oom_score_adj is read, to show how likely the kernel was to choose them.
 constexpr std::size_t kMostOthers = 256;
 
 class Builder {

@@ -29,7 +29,7 @@ struct KillEvidence {
   std::size_t unnamed = 0;        // victims that were counted but never named
   std::vector<OomKill> unplaced;  // reported in that time without a cgroup: some may be the unnamed ones
   std::size_t victims_not_listed = 0;
-  std::size_t merged_decisions = 0;  // decisions whose victims are listed here, because there were too many incidents
+  std::size_t merged_decisions = 0;  // further decisions whose victims are among these, because incidents were too many
   MonotonicTime first;
   MonotonicTime last;
   CgroupId victim_cgroup;
