@@ -7,7 +7,8 @@
 
 namespace oomw {
 
-// For report.md: who allocated and who keeps, in two sentences and two tables. Names are escaped.
+// For report.md: which component allocated the memory and which keeps it, in two sentences and two tables. Names
+// are escaped.
 [[nodiscard]] std::string collector_section(const IncidentCollector& collector);
 
 }  // namespace oomw
