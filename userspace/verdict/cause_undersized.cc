@@ -129,8 +129,7 @@ std::optional<Finding> busiest_is_close(const Evidence& evidence) {
                    bytes_text(peak->bytes), peak->bytes / evidence.limit() * 100, bytes_text(peak->back_to))}};
 }
 
-// No collection had examined the memory that filled the limit. It may be garbage, which a Go memory limit would have
-// had collected.
+// No collection examined the memory that filled the limit. It may be garbage, which a GOMEMLIMIT makes Go collect.
 std::optional<Finding> long_uncollected(const Evidence& evidence) {
   const Readings& live = evidence.live;
   if (!is_long_uncollected(evidence)) return std::nullopt;

@@ -49,8 +49,7 @@ std::optional<Finding> judge_node(const Evidence& evidence) {
   return Finding{"node", kFromKernel, {"the kernel was out of memory node-wide; no limit of a cgroup was hit"}};
 }
 
-// If the victim's container held four fifths of it, it would have filled a limit of its own; the other rules then judge
-// its own cause.
+// A container with four fifths of it would have filled a limit of its own: the other rules then judge its own cause.
 std::optional<Finding> judge_pod(const Evidence& evidence) {
   constexpr std::size_t kMostNamed = 4;
   const Incident& incident = evidence.incident;

@@ -18,8 +18,8 @@ using Readings = std::vector<Reading>;  // oldest first
 // Interpolated linearly between the neighbouring readings; beyond the ends, the first or the last. Needs one at least.
 [[nodiscard]] double value_at(const Readings& readings, double seconds);
 
-// Bytes per second from the first reading until then: the Theil-Sen slope over even steps, because readings are closer
-// together where more happens.
+// Bytes per second from the first reading until then: the Theil-Sen slope over even steps, because readings come closer
+// together when more happens.
 [[nodiscard]] double median_pace(const Readings& readings, double until_seconds);
 
 // The container's memory that cannot be reclaimed, up to the kill. Readings of usage alone are used only after the last

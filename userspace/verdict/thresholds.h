@@ -9,8 +9,7 @@
 namespace oomw::threshold {
 
 // Shares: of a limit, of a gain, of a time, of readings.
-inline constexpr double kClose =
-    0.8;  // of the limit: the watermarks that trigger captures begin here; elsewhere "nearly all"
+inline constexpr double kClose = 0.8;       // of the limit: watermarks trigger captures from here on; else "nearly all"
 inline constexpr double kMost = 0.5;        // more than all the rest
 inline constexpr double kLarge = 0.25;      // large enough to have caused the kill together with something else
 inline constexpr double kMaterial = 0.1;    // as in trends/leak_detector.h; less is noise
