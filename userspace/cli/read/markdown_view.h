@@ -13,12 +13,11 @@ struct TerminalView {
 
 // Formats a Markdown report for a terminal. Tables are aligned, with cells broken into lines if the table would be
 // wider than `columns`; running text and lists are wrapped; headings stand apart; escapes and marks are removed.
-// Indented blocks stay as they are, because a command that is cut cannot be pasted. Control characters other than
-// line ends are removed. Pure.
+// Indented blocks stay as they are, because a command that is cut cannot be pasted. No control characters but line
+// ends get through. Pure.
 [[nodiscard]] std::string for_terminal(std::string_view markdown, const TerminalView& view);
 
-// The view of stdout; 0 columns if it is not a terminal, so that a report stays Markdown. Applies NO_COLOR and
-// TERM=dumb.
+// The view of stdout; 0 columns if it is not a terminal: a report stays Markdown. Applies NO_COLOR and TERM=dumb.
 [[nodiscard]] TerminalView stdout_view();
 
 }  // namespace oomw::cli
