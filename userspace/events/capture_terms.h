@@ -87,7 +87,7 @@ struct CaptureFailure {
   ProcessKey process{};  // pid 0: no particular one
 };
 
-// What asked for a capture.
+// What triggered a capture.
 struct CaptureTrigger {
   enum class Kind { kRequest, kOomKill, kTimeToLimit, kTrend, kWatermark };
   Kind kind = Kind::kRequest;
