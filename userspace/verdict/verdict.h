@@ -56,7 +56,7 @@ namespace oomw {
 //     first eighth, by more than half of an even share (a program that is not Go may skip one of the first two:
 //     malloc first fills what a burst left behind). In all it rose by a quarter of the limit, or by half of it
 //     in a Go program, whose heap grows until a collection. Not if its live heap is known to be flat, if growth stopped
-//     after the last collection, or if Go never collects. Which code leaks is not known.         0.5
+//     after the last collection, or if Go never collects. The leaking code is not known.         0.5
 //
 //   Each has 0.35 at most if the growth that filled the limit did not last, which any of these shows:
 //     the median pace of the live heap (median_pace() at even steps) explains less than 0.6 of its gain;
