@@ -19,11 +19,11 @@ constexpr std::size_t kMaxCgroupBytes = 64'000;  // v1: one line per hierarchy, 
 constexpr std::size_t kMaxCommBytes = 64;        // the kernel's limit is 15; kernel threads' is 63
 constexpr std::size_t kMaxCmdlineBytes = 4'096;
 constexpr std::size_t kMaxEnvironmentBytes =
-    65'536;  // the variables that Kubernetes sets for 500 services; what lies behind is not seen
+    65'536;  // the variables that Kubernetes sets for 500 services; anything behind them is not read
 constexpr std::uint64_t kKernelThread = 0x0020'0000;  // PF_KTHREAD
 constexpr std::uint64_t kExiting = 0x4;               // PF_EXITING
 
-// Arguments end with NUL each; a process that rewrote its title may leave many at the end.
+// Each argument ends with NUL; a process that rewrote its title may leave many NULs at the end.
 std::string cmdline_text(std::string bytes) {
   const bool is_cut = bytes.size() > kMaxCmdlineBytes;
   if (is_cut) bytes.resize(kMaxCmdlineBytes - 4);
@@ -107,7 +107,7 @@ Result<ProcessSeen> ProcessReader::read(std::int32_t pid, MonotonicTime now) con
   return seen;
 }
 
-// v1 shows "/" for a process that is exiting, wherever it was charged: no answer, not the root.
+// v1 shows "/" for an exiting process, wherever it was charged: this means unknown, not the root.
 Result<std::string> ProcessReader::memory_cgroup_path(std::int32_t pid, const CgroupFs& cgroups) const {
   const std::string directory = proc_root_ + "/" + std::to_string(pid);
   const std::string file = directory + "/cgroup";
