@@ -18,7 +18,7 @@ namespace oomw {
 //   - usage, limit and the kernel's count of kills are read each time;
 //   - read() returns nothing and a whole reading is due when the last one is kWholeEvery old, when usage has moved by
 //     more than 1/kMovedPart of it, or when a file can no longer be read;
-//   - three descriptors, 14 KiB in the kernel. They do not hold up the cgroup's removal.
+//   - three descriptors, 14 KiB in the kernel. They do not delay the cgroup's removal.
 // Core thread.
 class IdleCgroup {
  public:

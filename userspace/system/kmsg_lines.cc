@@ -88,7 +88,7 @@ std::int32_t score_of(std::string_view text) {
 }
 
 std::optional<std::string_view> after_kill_prefix(std::string_view message) {
-  // 5.10 to 7.x print the first for a cgroup, the second for the node, the third if that sysctl asks for it.
+  // 5.10 to 7.x print the first for a cgroup, the second for the node, the third with that sysctl set.
   for (const std::string_view prefix :
        {"Memory cgroup out of memory: Killed process ", "Out of memory: Killed process ",
         "Out of memory (oom_kill_allocating_task): Killed process "}) {

@@ -25,7 +25,7 @@ struct KmsgKill {
   std::optional<KmsgConstraint> constraint;
   // For further victims of a group kill: the cgroup whose limit the first one hit.
   std::optional<std::string> group_owner;
-  // For them too: the cgroup that is killed as a whole (memory.oom.group). The log names it only after
+  // For the same victims: the cgroup that is killed as a whole (memory.oom.group). The log names it only after
   // the first victim.
   std::optional<std::string> group;
 };

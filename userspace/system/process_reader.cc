@@ -62,7 +62,7 @@ Result<std::uint64_t> number_of_status(std::string_view status, std::string_view
 }
 
 // The owner of /proc/PID is the effective uid, or root for processes that are not dumpable: the
-// real uid (first of the Uid line) is what the kernel's kill record names.
+// real uid (first of the Uid line) is the one in the kernel's kill record.
 Result<std::uint32_t> read_uid(int dir_fd) {
   ASSIGN_OR_RETURN(const std::string status, read_prefix_at(dir_fd, "status", kMaxStatusBytes));
   ASSIGN_OR_RETURN(const std::uint64_t uid, number_of_status(status, "Uid:\t"));

@@ -52,7 +52,7 @@ void Sampler::Impl::read_soon(CgroupId id) {
   for (const Nanoseconds delay : kFirstReadings) (void)due.push(delay, [this, id] { sample(id, false); });
 }
 
-// Also called for what discover() itself delivered: track() is false then.
+// Also called for cgroups that discover() itself delivered: they are tracked already.
 void Sampler::Impl::on_created(const CgroupCreated& created) {
   if (!created.cgroup || tracked.contains(created.cgroup)) return;
   std::string path = resolve_path(created);
@@ -63,7 +63,7 @@ void Sampler::Impl::on_created(const CgroupCreated& created) {
   read_soon(created.cgroup);
 }
 
-// A path too long for the kernel's event is looked up below its parent; "" if either is gone.
+// A path too long for the kernel's event is searched for below its parent; "" if either is gone.
 std::string Sampler::Impl::resolve_path(const CgroupCreated& created) const {
   if (created.path_complete) return created.path;
   const auto parent = tracked.find(created.parent);

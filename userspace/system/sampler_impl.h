@@ -74,7 +74,7 @@ struct Sampler::Impl {
   std::size_t idle_count = 0;  // cgroups with files kept open
   SeenProcesses seen;
   DueQueue due;
-  bool is_started = false;  // the first walk is over: what appears now is new
+  bool is_started = false;  // the first walk is over: cgroups that appear now are new
   WatchId slow_timer, fast_timer, rescan_timer;
   LostCounts lost;
 };
