@@ -12,7 +12,7 @@ namespace oomw::pprof {
 //   - functions are equal by name, file and start line; mappings by build id (else file), size and
 //     offset, so that two runs of a program at different addresses match; locations by their place
 //     in the mapping and their lines; samples by locations and labels;
-//   - samples that are 0 throughout are left out;
+//   - samples whose values are all 0 are left out;
 //   - sample types that only one profile has are left out, as `go tool pprof` of Go 1.27 does (that of
 //     1.19 refuses): a trend's profiles have no allocations;
 //   - values are taken as they are: heap profiles are scaled when written, whatever their period.
