@@ -14,7 +14,7 @@ enum class ApiError {
   kConnect,  // no route, refused, no such host
   kTls,      // certificate not of the cluster's CA, or another host's
   kTimeout,
-  kCut,           // closed in the middle
+  kCut,           // connection closed in the middle
   kToken,         // no token to send
   kUnauthorized,  // 401
   kForbidden,     // 403

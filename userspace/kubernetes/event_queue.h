@@ -25,7 +25,7 @@ struct PodEvent {
 // Events that wait to be posted, and the pace at which they may be. No clock, thread or lock.
 //   - at most kMax wait, further ones are dropped;
 //   - kBurst at once, then one each kEvery: a pod that is killed in a loop must not fill etcd;
-//   - 429, 5xx and an unreachable server: tried again later, not before Retry-After, kMaxTries times in all;
+//   - 429, 5xx and an unreachable server: retried later, not before Retry-After, with kMaxTries tries in all;
 //     403: dropped, and nothing is tried for kForbiddenPause; any other refusal: dropped;
 //   - everything dropped is counted by its reason.
 class EventQueue {
