@@ -46,7 +46,7 @@ struct CaptureMetrics {
   Histogram lead_seconds{{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800}, {}, 0};
 };
 
-// Go programs on the node by what is known of their heap profile, and the time from exec until it was registered.
+// Go programs on the node by what is known of their heap profile, and the time from their exec until that was known.
 struct GoProcessMetrics {
   std::uint64_t available = 0, linked_out = 0, not_found = 0;
   CaptureMetrics::Histogram registration_seconds;
