@@ -91,7 +91,7 @@ class ConnectionStream : public httplib::Stream {
     return ::send(fd_, from, size, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
 
-  // The client's address is not used here.
+  // Addresses are not used here.
   void get_remote_ip_and_port(std::string& ip, int& port) const override { forget(ip, port); }
   void get_local_ip_and_port(std::string& ip, int& port) const override { forget(ip, port); }
   [[nodiscard]] socket_t socket() const override { return fd_; }

@@ -58,7 +58,7 @@ struct MetricsServer::Impl {
   const Clock& clock;  // outlives the server
   std::uint16_t port = 0;
   BoundedServer server;
-  std::unique_ptr<ServerThread> thread;  // last: joins before the server goes
+  std::unique_ptr<ServerThread> thread;  // last: joined before the server is destroyed
 
   Result<> bind(const ListenAddress& address);
   void handle(const httplib::Request& request, httplib::Response& response) const;
