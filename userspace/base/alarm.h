@@ -7,9 +7,9 @@
 
 namespace oomw {
 
-// One timer for whatever is due next, however often that changes: add_once() at each change would leave
-// the timers of before behind, each of which sets the next again (1,000 kills: a million timers run).
-// The task asks for what is due and sets the alarm anew. Owner thread of the loop, which outlives it.
+// One timer for whatever is due next, however often that changes. With add_once() at each change, the earlier timers
+// would stay and each would set the next one again (1,000 kills: a million timers run).
+// The task determines what is due and sets the alarm again. Owner thread of the loop, which outlives the alarm.
 class Alarm {
  public:
   Alarm(EventLoop& loop, const Clock& clock, EventLoop::Task task);
@@ -17,7 +17,7 @@ class Alarm {
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;
 
-  // Rings then, at once if that is past; where it is to ring earlier already, then and not again.
+  // Rings at `time`, at once if that is past. If the alarm is already set for earlier, it rings only then.
   void ring_by(MonotonicTime time);
 
  private:

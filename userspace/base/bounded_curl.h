@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bounds of every HTTP request of ours. For .cc files of folders that link libcurl.
+// The bounds of every HTTP request that we send. For .cc files of folders that link libcurl.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ struct CleanupCurl {
 };
 using CurlHandle = std::unique_ptr<CURL, CleanupCurl>;
 
-// Ends after `timeout`; one protocol, no redirect, no proxy whatever the environment says, no HTTP/0.9, no signal
-// (SIGALRM has no place in a threaded daemon). Null: curl does not start.
+// Requests end after `timeout`. One protocol, no redirect, no proxy even if the environment sets one, no HTTP/0.9, no
+// signal (SIGALRM has no place in a threaded daemon). Null: curl does not start.
 [[nodiscard]] inline CurlHandle make_bounded_curl(const char* protocol, Nanoseconds timeout) {
   static std::once_flag once;
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_NOTHING); });

@@ -17,7 +17,7 @@ std::int64_t read_clock_ns(clockid_t id) {
 
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
-// Of "Z", ".5Z" or ".123456789Z".
+// The fraction in "Z", ".5Z" or ".123456789Z".
 std::optional<std::uint64_t> nanoseconds_of(std::string_view fraction) {
   constexpr std::size_t kDigits = 9;
   if (fraction == "Z") return 0;
@@ -58,7 +58,7 @@ std::optional<WallTime> parse_rfc3339(std::string_view text) {
   const char* end = ::strptime(whole.c_str(), "%Y-%m-%dT%H:%M:%S", &tm);
   if (!fraction || end != whole.c_str() + kWhole || tm.tm_year < 70 || tm.tm_year > 361) return std::nullopt;
   const WallTime seconds{::timegm(&tm) * kNanosecondsPerSecond};
-  // strptime() takes white space and single digits, timegm() a 30 February: the same text comes back of none of them.
+  // strptime() accepts white space and single digits, timegm() 30 February: all of these would print differently.
   if (to_rfc3339(seconds).substr(0, kWhole) != whole) return std::nullopt;
   return WallTime{seconds.ns + static_cast<std::int64_t>(*fraction)};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two clocks, two types. Everything inside runs on CLOCK_MONOTONIC, the clock of the kernel's
-// events; wall time appears only where a human or a file meets it.
+// events. Wall time appears only in what people see and in files.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ struct WallTime {
   friend auto operator<=>(const WallTime&, const WallTime&) = default;
 };
 
-// Up to a whole multiple of `step`: what is due within one of them costs one wake-up. Times from 0 on.
+// Rounds up to a multiple of `step`: everything due within one step costs one wake-up. For times from 0 on.
 [[nodiscard]] inline MonotonicTime round_up(MonotonicTime t, Nanoseconds step) {
   return {(t.ns + step.count() - 1) / step.count() * step.count()};
 }
@@ -41,7 +41,7 @@ class Clock {
   virtual ~Clock() = default;
   [[nodiscard]] virtual MonotonicTime now() const = 0;
   [[nodiscard]] virtual WallTime wall_now() const = 0;
-  // The wall time of a monotonic instant, by the offset of this moment.
+  // The wall time of a monotonic instant, by the present offset between the clocks.
   [[nodiscard]] WallTime wall_of(MonotonicTime t) const { return {wall_now().ns - (now().ns - t.ns)}; }
 };
 

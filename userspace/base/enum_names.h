@@ -22,7 +22,7 @@ template <NamedEnum E>
   return kEnumNames<E>[static_cast<std::size_t>(value)];
 }
 
-// False: not one of its names; `value` stays.
+// False: `name` is not one of E's names, and `value` is unchanged.
 template <NamedEnum E>
 [[nodiscard]] constexpr bool read_name(std::string_view name, E& value) {
   const auto found = std::ranges::find(kEnumNames<E>, name);

@@ -10,7 +10,7 @@
 
 namespace oomw {
 
-// Names an fd watch or a timer of one loop; 0 is none.
+// Identifies an fd watch or a timer of one loop; 0 is none.
 struct WatchId {
   std::uint64_t value = 0;
   friend auto operator<=>(const WatchId&, const WatchId&) = default;
@@ -22,7 +22,7 @@ struct WatchId {
 //   - posted tasks run in the order posted; the queue is bounded (kMaxPosted), post() returns
 //     false when it is full and the task is dropped: the caller counts it;
 //   - callbacks may add and remove watches, also their own;
-//   - after each callback and task set_after_each() runs: what they only noted down is dealt with there;
+//   - the task of set_after_each() runs after each callback and task: it handles what they only noted down;
 //   - timers are CLOCK_MONOTONIC; a late periodic timer fires once, it does not catch up.
 // Not a thread pool: a callback that blocks, blocks everything.
 class EventLoop {

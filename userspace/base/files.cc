@@ -55,7 +55,7 @@ struct TemporaryFile {
   std::string path;
 };
 
-// A fresh file beside `path`. A leftover of a crashed process with our pid is stepped over.
+// A new file beside `path`. Skips names that a crashed process with our pid left behind.
 Result<TemporaryFile> make_temporary_beside(const std::string& path, unsigned mode) {
   constexpr int kMaxTries = 100;
   for (int n = 0; n < kMaxTries; ++n) {

@@ -27,11 +27,10 @@ namespace oomw {
 [[nodiscard]] Result<std::string> read_prefix_at(int dir_fd, const std::string& name, std::size_t max_bytes);
 [[nodiscard]] Result<std::string> read_link_at(int dir_fd, const std::string& name);
 
-// What is left of an open file, at most max_bytes of it; `name` is for the error.
+// The rest of an open file, at most max_bytes of it; `name` is for the error message.
 [[nodiscard]] Result<std::string> read_open_file(int fd, const std::string& name, std::size_t max_bytes);
 
-// The front of a kernel file that is kept open, as it reads now: one pread, nothing is allocated.
-// nullopt: empty, or gone.
+// The present start of a kernel file that is kept open: one pread, no allocation. nullopt: empty, or gone.
 [[nodiscard]] std::optional<std::string_view> read_again(int fd, std::span<char> buffer);
 
 // Names of entries without "." and "..", at most max_entries (kLimit if there are more).
@@ -41,10 +40,10 @@ namespace oomw {
 [[nodiscard]] Result<> write_all(int fd, std::string_view bytes);
 [[nodiscard]] Result<> fsync_directory(const std::string& path);
 
-// Writes path.tmp-PID-N beside `path`, fsyncs, renames, fsyncs the directory. Replaces nothing but a
-// regular file (kInvalid): as root it would put a file in the place of /dev/stdout. On any failure the
-// old file is untouched and the temporary one removed; only when the last step fails is the new
-// file in place already, though a power cut may still undo it.
+// Writes path.tmp-PID-N beside `path`, fsyncs, renames, fsyncs the directory. Replaces only a regular file (else
+// kInvalid): root could otherwise replace /dev/stdout with a file. On failure the old file is untouched and the
+// temporary one is removed. Only if the last step fails is the new file already in place, and a power cut may still
+// undo that.
 [[nodiscard]] Result<> write_file_atomic(const std::string& path, std::string_view bytes, unsigned mode = 0600);
 
 // Removes a directory that holds plain files only (our own incidents); never follows links.

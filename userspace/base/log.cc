@@ -24,15 +24,15 @@ constexpr std::size_t kQueueLength = 4096;  // messages, allocated at start: 1.6
 constexpr auto kPattern = "%*%Y-%m-%dT%H:%M:%S.%eZ %l %v";
 
 // The running logger. Writers hold the pool for the length of one enqueue, so stop() in another
-// thread never pulls it from under them.
-// The pool goes first: it joins its thread, whose queued messages own the logger too, so that the
-// logger always ends here and never on a thread that is just ending.
+// thread never destroys it under them.
+// The pool is destroyed first: it joins its thread, whose queued messages own the logger too. So the logger is always
+// destroyed here, never on a thread that is just ending.
 struct Backend {
   std::shared_ptr<spdlog::async_logger> logger;
   std::shared_ptr<spdlog::details::thread_pool> pool;
 };
 
-// The one mutable global of the tree: every layer logs, none should carry a logger for it.
+// The one mutable global of the tree: every layer logs, and none should have to carry a logger for that.
 struct State {
   std::mutex mutex;
   std::shared_ptr<const Backend> backend;      // guarded by mutex; null: write directly
@@ -85,7 +85,7 @@ std::unique_ptr<spdlog::pattern_formatter> make_formatter() {
   return formatter;
 }
 
-// systemd names the journal's socket in the environment; what was redirected since is another file.
+// systemd names the journal's socket in the environment; an fd that was redirected since is another file.
 bool is_journal(int fd) {
   const char* stream = std::getenv("JOURNAL_STREAM");
   struct stat info = {};
@@ -116,7 +116,7 @@ void start(Level level) {
   std::shared_ptr<const Backend> backend;
   try {
     backend = make_backend(level);
-  } catch (const std::exception& e) {  // no thread to be had: stay direct
+  } catch (const std::exception& e) {  // no thread available: keep writing directly
     write(Level::kWarn, fmt::format("cannot start the log thread, logging directly: {}", e.what()));
     return;
   }

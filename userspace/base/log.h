@@ -3,7 +3,7 @@
 // stall, and the core thread must not. When the queue is full the oldest message is dropped and
 // counted (dropped_log_messages).
 //
-// Levels by what the reader should do: error = act; warn = know; info = milestones; debug = us.
+// Levels by what the reader should do: error = act; warn = be aware; info = milestones; debug = for developers.
 // Log once, at the top of the call chain, with the whole context. Text that a workload controls
 // goes through printable() (base/text.h) first.
 #pragma once
@@ -21,8 +21,8 @@ void start(Level level);  // once, before the first message; without it messages
 void stop();              // flush and join
 
 void write(Level level, std::string_view message);
-// "<3>" to "<7>" where `fd` leads to systemd's journal, which takes it off and keeps it as the line's priority
-// (sd-daemon(3)): `journalctl -p warning` then works. "" elsewhere. The log's own lines have it already.
+// "<3>" to "<7>" where `fd` leads to systemd's journal, which removes it and stores it as the line's priority
+// (sd-daemon(3)), so that `journalctl -p warning` works. "" elsewhere. The log's own lines already have it.
 [[nodiscard]] std::string_view journal_prefix(Level level, int fd);
 [[nodiscard]] std::uint64_t dropped_messages();
 

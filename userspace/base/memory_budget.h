@@ -10,11 +10,10 @@
 
 namespace oomw {
 
-// Bytes that a few threads share for what is large and short-lived. Who wants to hold much takes a
-// lease of about that much first, and gives it back with the lease.
-//   - the leases of one moment never exceed `total`; more than that at once is cut down to `total`:
-//     it may go ahead, alone;
-//   - bytes are a promise: nothing is allocated or measured here.
+// A byte budget that a few threads share for large, short-lived data. A caller first takes a lease of about the size
+// that it will hold, and the bytes return with the lease.
+//   - the leases never exceed `total` together; take() cuts a larger request down to `total`, so that it runs alone;
+//   - the bytes are a promise: nothing is allocated or measured here.
 // Thread-safe; outlives its leases.
 class MemoryBudget {
  public:
@@ -24,7 +23,7 @@ class MemoryBudget {
     ~Lease() { give_back(); }
     Lease(Lease&& other) noexcept : budget_(other.budget_), bytes_(other.bytes_) { other.budget_ = nullptr; }
     Lease& operator=(Lease&&) = delete;
-    void give_back();  // early; nothing the second time
+    void give_back();  // early; a second call does nothing
 
    private:
     MemoryBudget* budget_;
@@ -33,9 +32,9 @@ class MemoryBudget {
 
   explicit MemoryBudget(std::uint64_t total_bytes) : total_(total_bytes) {}
 
-  // Nothing if less is free now. `leave_bytes`: of the total, for others.
+  // nullopt if less is free now. `leave_bytes` of the total must stay free for others.
   [[nodiscard]] std::optional<Lease> try_take(std::uint64_t bytes, std::uint64_t leave_bytes = 0);
-  // Waits for others to give back, for `patience` at most.
+  // Waits at most `patience` for others to give bytes back.
   [[nodiscard]] std::optional<Lease> take(std::uint64_t bytes, Nanoseconds patience);
   [[nodiscard]] std::uint64_t taken() const;
   [[nodiscard]] std::uint64_t peak() const;

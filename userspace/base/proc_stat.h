@@ -8,21 +8,21 @@
 
 namespace oomw {
 
-// The text of /proc/PID/stat: "pid (comm) state ...". comm may hold brackets, spaces and newlines, what
-// comes behind it holds none: the last ')' ends it.
+// The text of /proc/PID/stat: "pid (comm) state ...". comm may contain brackets, spaces and newlines. The fields after
+// it contain no brackets, so the last ')' ends comm.
 class ProcStat {
  public:
   static constexpr std::size_t kMaxBytes = 4'096;
 
-  // Borrowed: it outlives this.
+  // `text` is borrowed and outlives this.
   explicit ProcStat(std::string_view text) : text_(text) {}
 
-  // By its number in proc(5), from 3 on; nullopt if it is not there or no number.
+  // By its number in proc(5), from 3 on; nullopt if it is absent or not a number.
   [[nodiscard]] std::optional<std::uint64_t> field(std::size_t number) const;
   [[nodiscard]] std::string_view comm() const;  // "" if there is none
-  // In ticks since boot. With the pid it is who a process is.
+  // In ticks since boot. The pid and this value together identify a process.
   [[nodiscard]] std::optional<std::uint64_t> start_ticks() const { return field(22); }
-  // A zombie, or about to be one; also where the text is no stat.
+  // A zombie, or dead (X); also true where the text is not a stat.
   [[nodiscard]] bool is_dead() const;
   [[nodiscard]] std::optional<std::uint64_t> flags() const { return field(9); }  // PF_*
 

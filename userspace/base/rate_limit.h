@@ -7,7 +7,7 @@
 
 namespace oomw {
 
-// `burst` in a row, then one each `every`; rest saves up no more than the burst. Pure; one thread, or
+// Allows `burst` in a row, then one per `every`; idle time saves up no more than the burst. Pure; for one thread, or
 // under the owner's lock.
 class RateLimit {
  public:
@@ -23,7 +23,7 @@ class RateLimit {
 
  private:
   Nanoseconds slack_, every_;
-  MonotonicTime full_at_{};  // when all that was taken is back
+  MonotonicTime full_at_{};  // when the whole burst is available again
 };
 
 }  // namespace oomw

@@ -5,8 +5,8 @@
 
 namespace oomw {
 
-// Differences and slopes, as human_bytes() of text.h writes sizes: "-1.50 GiB", "0 B". What has no bound is "inf" or
-// "-inf", what is no number "unknown": an interval of few readings has such ends.
+// Differences and slopes, written like the sizes of human_bytes() in text.h: "-1.50 GiB", "0 B". Infinite values are
+// "inf" or "-inf", NaN is "unknown": an interval from few readings has such ends.
 [[nodiscard]] std::string human_signed_bytes(double bytes);
 
 }  // namespace oomw

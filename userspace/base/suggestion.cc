@@ -8,7 +8,7 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxLetters = 64;  // of a word that somebody typed; the work is their product
+constexpr std::size_t kMaxLetters = 64;  // of a typed word; the cost is the product of both lengths
 
 // Levenshtein: insertions, deletions and replacements.
 std::size_t edits_between(std::string_view a, std::string_view b) {

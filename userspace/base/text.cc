@@ -81,7 +81,7 @@ std::string printable_form(const Character& character, std::string_view bytes) {
   return std::string(bytes.substr(0, character.length));
 }
 
-// Characters an output of printable_form() takes on screen: its escapes are ASCII.
+// The number of characters in an output of printable_form(): its escapes are ASCII.
 std::size_t width_of(std::string_view form) {
   return static_cast<std::size_t>(std::count_if(form.begin(), form.end(), [](char c) { return !is_continuation(c); }));
 }
@@ -106,7 +106,7 @@ std::string to_valid_utf8(std::string_view bytes) {
 std::string printable(std::string_view bytes, std::size_t max_chars) {
   std::string text;
   std::size_t width = 0;
-  // Where to cut if the rest turns out not to fit: the last end that leaves room for "...".
+  // Where to cut if the rest does not fit: the end of the last character that leaves room for "...".
   std::size_t cut = 0;
   while (!bytes.empty()) {
     const Character character = first_character(bytes);
@@ -133,7 +133,7 @@ std::string to_file_component(std::string_view bytes, std::size_t max_bytes) {
 }
 
 std::string to_markdown(std::string_view bytes, std::size_t max_chars) {
-  // '&' and '~' too: an entity would bring back what printable() took out, "~~" strikes through.
+  // '&' and '~' too: an entity would restore what printable() removed, and "~~" strikes text through.
   constexpr std::string_view kSpecial = "|`*_<>[]\\&~";
   std::string text;
   for (const char c : printable(bytes, max_chars)) {
@@ -177,7 +177,7 @@ std::string human_bytes(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);
   auto value = static_cast<double>(bytes);
   std::size_t unit = 0;
-  // 1023.5 would be shown as 1024 of its unit: that is 1.00 of the next.
+  // 1023.5 would round to 1024 of its unit, which is 1.00 of the next.
   while (value >= 1023.5 && unit + 1 < kUnits.size()) {
     value /= 1024;
     ++unit;

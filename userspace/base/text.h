@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text that a workload controls (comm, cmdline, cgroup and container names, HTTP answers) is
-// hostile until it went through one of these.
+// hostile until it has passed through one of these.
 #pragma once
 
 #include <cstdint>

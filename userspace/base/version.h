@@ -5,6 +5,6 @@
 
 namespace oomw {
 
-inline constexpr std::string_view kVersion = "0.1.0";  // CMakeLists.txt says the same; a test checks
+inline constexpr std::string_view kVersion = "0.1.0";  // also in CMakeLists.txt; a test compares the two
 
 }  // namespace oomw

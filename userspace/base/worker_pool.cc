@@ -96,7 +96,7 @@ struct WorkerPool::Impl : std::enable_shared_from_this<WorkerPool::Impl> {
   void work(Worker& worker) {
     while (auto task = take(worker)) {
       task();
-      task = nullptr;  // what it holds goes before the thread counts as free
+      task = nullptr;  // destroys what it holds before the thread counts as free
     }
     const std::lock_guard lock(mutex);
     worker.has_ended = true;
@@ -120,7 +120,7 @@ struct WorkerPool::Impl : std::enable_shared_from_this<WorkerPool::Impl> {
     }
   }
 
-  // At the end no hanging thread is waited for, whether or not there is a spare to run the queued tasks.
+  // At the end no hanging thread is waited for, even if there is no spare to run the queued tasks.
   void give_up_all_locked(MonotonicTime now) {
     for (Worker& worker : workers) {
       if (hangs_locked(worker, now)) give_up_locked(worker);
@@ -163,7 +163,7 @@ WorkerPool::WorkerPool(std::string name, unsigned threads, std::size_t capacity,
     : impl_(std::make_shared<Impl>(std::move(name), capacity, max_spares)) {
   const std::lock_guard lock(impl_->mutex);
   for (unsigned i = 0; i < threads; ++i) (void)impl_->start_locked();
-  // Under a pids limit some may be refused; one is enough to make progress.
+  // Under a pids limit some threads may be refused; one is enough to make progress.
   OOMW_CHECK(!impl_->workers.empty());
 }
 
@@ -180,7 +180,7 @@ bool WorkerPool::post(std::function<void()> task) {
 }
 
 void WorkerPool::close() {
-  std::deque<std::function<void()>> dropped;  // what they hold goes without the lock
+  std::deque<std::function<void()>> dropped;  // destroyed after the lock is released
   {
     const std::lock_guard lock(impl_->mutex);
     impl_->stopping = true;

@@ -13,12 +13,12 @@ namespace oomw {
 // A few named threads over one bounded queue, for everything with a long tail (HTTP, disk).
 //   - post() is callable anywhere; false = queue full, the task is dropped, the caller counts it;
 //   - results go back by EventLoop::post(), never by shared state;
-//   - a task may hang for good (a file system that never answers): relieve() gives such a thread up
-//     and starts a spare in its place, max_spares at a time; if its task ends after all, it ends too;
-//   - the destructor stops intake, runs what is queued, and joins. Where relieve() was ever called, a
-//     task that takes longer than its patience is not waited for, and what is queued behind the last
-//     of them is dropped. A thread that was given up has kParting to come back; after that it is left
-//     to die with the process, which its owner should end soon: what its task borrowed is going;
+//   - a task may hang for ever (a file system that never answers): relieve() gives up such a thread and starts a
+//     spare in its place, max_spares at a time; if the task ends after all, its thread ends too;
+//   - the destructor stops intake, runs the queued tasks, and joins. If relieve() was ever called, the destructor does
+//     not wait for tasks that take longer than the `patience` given there; if they hold the last thread, the tasks
+//     queued behind them are dropped. A given-up thread has kParting to return, then it is detached until the process
+//     ends. The owner should end the process soon, because data that the task borrowed is being destroyed;
 //   - thread stacks are 256 KiB: RSS is budgeted.
 class WorkerPool {
  public:
@@ -30,7 +30,7 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   [[nodiscard]] bool post(std::function<void()> task);
-  // For an end that waits for nothing more: nothing is taken, and what is queued is dropped.
+  // For a stop that waits for nothing more: no task is accepted, and the queued ones are dropped.
   void close();
   [[nodiscard]] std::size_t queued() const;
   // Gives up threads whose task takes longer than `patience`. Any thread, about once a second.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that work on this node or by its configuration, as those of read_commands.h.
+// The commands that work on this node or use its configuration; same conventions as in read_commands.h.
 #pragma once
 
 #include "cli/read/read_commands.h"

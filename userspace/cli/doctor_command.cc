@@ -18,7 +18,7 @@ constexpr std::size_t kColumns = 100;
 constexpr std::size_t kIndent = 28;
 constexpr std::size_t kMaxDetail = 4'096;
 
-// Two columns, then text that stays right of them; a word too long for a line is not cut.
+// Two columns, then text wrapped to the right of them; a word longer than a line is not cut.
 void print_row(std::string_view name, std::string_view state, std::string_view detail) {
   const std::string shown = printable(detail, kMaxDetail);
   std::string_view text = shown;

@@ -12,7 +12,7 @@
 namespace oomw::cli {
 namespace {
 
-// The bytes of captures are not part of a recording; an incident replayed to disk says so.
+// A recording does not hold the bytes of captures; an incident replayed to disk has a note about it.
 Result<> place_nothing(const IncidentCapture&, const std::string&) {
   return fail(ErrorCode::kNotFound, "recordings hold no profiles");
 }

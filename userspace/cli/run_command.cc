@@ -22,9 +22,9 @@ log::Level level_of(const std::string& name) {
   return log::Level::kInfo;
 }
 
-// Lines to stdout from a thread of its own: a reader that stops reading (a full pipe) must not
-// stop the core. Beyond kMaxLines waiting they are dropped, and at the end nobody waits for longer
-// than kPatience for one to be read. Without stdio: exit() would wait for what it still holds.
+// Writes lines to stdout from a thread of its own: a reader that stops reading (a full pipe) must not
+// stop the core. Lines beyond kMaxLines waiting are dropped, and shutdown waits at most kPatience for one
+// to be read. Does not use stdio: exit() would wait to flush its buffer.
 class Console {
  public:
   static constexpr std::size_t kMaxLines = 1'024;
@@ -49,7 +49,7 @@ bool is_worth_a_line(const Event& event) {
          std::holds_alternative<CollectorSampled>(event);
 }
 
-// What one looks for in a journal: kills and incidents, and evidence that was lost.
+// Warnings are what people search a journal for: kills, incidents and lost evidence.
 log::Level level_of(const Event& event) {
   const bool matters = std::holds_alternative<OomKill>(event) || std::holds_alternative<EventsLost>(event);
   return matters ? log::Level::kWarn : log::Level::kInfo;

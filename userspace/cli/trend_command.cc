@@ -18,7 +18,7 @@
 namespace oomw::cli {
 namespace {
 
-// Sleeps for the interval; an interrupt ends the command as it ends `run`: with what is known by then.
+// Sleeps for the interval. An interrupt ends the command as it ends `run`: with the results so far.
 class Pause {
  public:
   explicit Pause(double seconds) {
@@ -36,7 +36,7 @@ class Pause {
   sigset_t ends_{};
 };
 
-// Prints each reading, and writes its profile where one is wanted.
+// Prints each reading, and writes its profile if there is one.
 class Printer {
  public:
   explicit Printer(std::string directory) : directory_(std::move(directory)) {}

@@ -18,7 +18,7 @@ enum class CaptureMethod { kAtKill, kLive, kHttp };
 template <>
 inline constexpr auto kEnumNames<CaptureMethod> = std::to_array<std::string_view>({"at_kill", "live", "http"});
 
-// Whose heap it is.
+// The runtime that owns the heap.
 enum class RuntimeKind { kGo };
 template <>
 inline constexpr auto kEnumNames<RuntimeKind> = std::to_array<std::string_view>({"go"});
@@ -27,8 +27,8 @@ enum class CaptureResult { kOk, kFailed, kSkipped };
 template <>
 inline constexpr auto kEnumNames<CaptureResult> = std::to_array<std::string_view>({"ok", "failed", "skipped"});
 
-// Why a capture failed, was skipped or is only a part; kNone: it is whole. Of several failed attempts the greatest is
-// reported: kNoEndpoint to kLayoutUnknown are in the order of how far an attempt got.
+// Why a capture failed, was skipped or is only partial; kNone: it is whole. After several failed attempts the greatest
+// reason is reported: kNoEndpoint to kLayoutUnknown are ordered by how far an attempt got.
 enum class CaptureReason {
   kNone,
   kNoEndpoint,
@@ -60,7 +60,7 @@ enum class CaptureReason {
   kPageCache,
   kBusy,
   kQueueFull,
-  // Of a walk at the kill.
+  // From a walk at the kill.
   kUnsupported,
   kNoWalk,
   kFault,
@@ -70,28 +70,28 @@ enum class CaptureReason {
   kBucketLimit,
   kTimeLimit,
   kLost,
-  // Of what was read.
+  // About the profile that was read.
   kLimit,
   kPartial,
   kNoSpace,
 };
 [[nodiscard]] std::string_view to_string(CaptureReason reason);  // "" = kNone
 [[nodiscard]] bool read_name(std::string_view name, CaptureReason& value);
-// For a human; "" if it is none of these names.
+// For a human; "" for an unknown name.
 [[nodiscard]] std::string_view explain_capture_reason(std::string_view name);
 
-// Why there is no heap of `process`, and what of its kind tells a human more.
+// Why there is no heap of `process`, with details for a human.
 struct CaptureFailure {
   CaptureReason reason = CaptureReason::kNone;
   std::string detail;
-  ProcessKey process{};  // pid 0: none in particular
+  ProcessKey process{};  // pid 0: no particular one
 };
 
-// What asked for a capture.
+// What triggered a capture.
 struct CaptureTrigger {
   enum class Kind { kRequest, kOomKill, kTimeToLimit, kTrend, kWatermark };
   Kind kind = Kind::kRequest;
-  std::uint32_t level_percent = 0;  // of kWatermark
+  std::uint32_t level_percent = 0;  // kWatermark only
   [[nodiscard]] static CaptureTrigger watermark(std::uint32_t level_percent) {
     return {Kind::kWatermark, level_percent};
   }

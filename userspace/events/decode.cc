@@ -13,8 +13,8 @@ namespace {
 
 using Record = std::span<const std::byte>;
 
-// The structs are memcpy'd, never cast in place: the ring buffer aligns to 8, a test or a
-// fuzzer to nothing.
+// The structs are memcpy'd, never cast in place: the ring buffer aligns to 8, but the bytes of a test or a
+// fuzzer may have any alignment.
 template <typename Struct>
 Result<Struct> read_struct(Record record) {
   if (record.size() != sizeof(Struct)) {
@@ -36,8 +36,8 @@ std::optional<std::uint64_t> known(std::uint64_t value) {
   return value;
 }
 
-// Kernel pids end at 2^22. What cannot be one becomes 0, "not known", never a negative number
-// that kill(2) and waitpid(2) would take for a group.
+// Kernel pids end at 2^22. A value that cannot be a pid becomes 0, "not known", never a negative number that
+// kill(2) and waitpid(2) would take for a group.
 std::int32_t to_pid(std::uint32_t pid) {
   constexpr std::uint32_t kLargest = std::numeric_limits<std::int32_t>::max();
   return pid <= kLargest ? static_cast<std::int32_t>(pid) : 0;
@@ -67,14 +67,14 @@ void set_victim(const oomw_kill& raw, OomKill& kill) {
   kill.victim_rss = to_rss(raw);
 }
 
-// 0 is what the programs say for "not known"; after the end of time nothing was decided either.
+// The BPF programs write 0 for "not known". A time beyond MonotonicTime's range is not known either.
 std::optional<MonotonicTime> decision_of(const oomw_kill& raw) {
   constexpr std::uint64_t kLatest = std::numeric_limits<std::int64_t>::max();
   if (raw.decision_ns == 0 || raw.decision_ns > kLatest) return std::nullopt;
   return MonotonicTime{static_cast<std::int64_t>(raw.decision_ns)};
 }
 
-// The program resolves an owner for every kill; finding none means that the node ran out.
+// The program resolves an owner for every kill; if there is none, the node ran out of memory.
 void set_owner(const oomw_kill& raw, OomKill& kill) {
   kill.owner_known = true;
   kill.owner_exact = (raw.flags & OOMW_KILL_OWNER_EXACT) != 0;

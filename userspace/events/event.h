@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything the model, triggers and correlator ever see. Kernel records, /proc and cgroupfs
-// readings, container names and capture results all arrive as one of these, live or replayed.
+// All input of the model, the triggers and the correlator. Kernel records, /proc and cgroupfs readings,
+// container names and capture results all arrive as one of these events, live or replayed.
 //
 // Adding an event touches: its struct here, the variant, decode (if the kernel sends it), the
 // record format (events/record.cc) and one test.
@@ -21,7 +21,7 @@
 
 namespace oomw {
 
-// --- from the kernel (or its files, on the lowest rung) --------------------------------------
+// --- from the kernel (or its files, with the last backend) -----------------------------------
 
 struct RssSplit {  // bytes; approximate by a batch of pages per CPU on kernels >= 6.2
   std::uint64_t anon_bytes = 0;
@@ -30,7 +30,7 @@ struct RssSplit {  // bytes; approximate by a batch of pages per CPU on kernels 
   std::optional<std::uint64_t> pgtables_bytes;  // kmsg gives it too, BPF always
 };
 
-// A time in which no daemon is known to have watched.
+// A period in which no daemon is known to have watched.
 struct Unwatched {
   MonotonicTime from;
   MonotonicTime until;
@@ -48,20 +48,20 @@ struct OomKill {
   std::int32_t trigger_pid = 0;  // thread group that allocated; 0 = not known
   std::string trigger_comm;
   CgroupId trigger_cgroup;
-  CgroupId owner_cgroup;     // whose limit; none: see owner_known
+  CgroupId owner_cgroup;     // owner of the limit; none: see owner_known
   bool owner_known = false;  // true with no owner_cgroup = node-wide
-  bool owner_exact = false;  // said by the kernel, not resolved from counters
+  bool owner_exact = false;  // named by the kernel, not resolved from counters
   std::optional<std::uint64_t> owner_usage_bytes;
   std::optional<std::uint64_t> owner_limit_bytes;
   // "bpf" (mark_victim) or "kmsg" (kernel log): two sources may report the same kill; the
   // model keeps the first per victim.
   std::string source;
-  // When the killer began to act; the same for every victim of one decision. None: a rung below fentry.
+  // When the OOM killer began to act; the same for every victim of one decision. nullopt: a backend below fentry.
   std::optional<MonotonicTime> decision;
-  CgroupId group;                            // topmost with memory.oom.group: all in it is killed; none: no group
+  CgroupId group;                            // topmost with memory.oom.group, killed as a whole; none: no group
   std::optional<std::uint64_t> total_bytes;  // memory and swap that the decision could choose from
-  bool is_node_wide_said = false;            // by the kernel, not for want of a cgroup at its limit
-  // The kernel log named it afterwards, and it happened in this time. None: seen as it happened.
+  bool is_node_wide_said = false;            // by the kernel, not inferred because no cgroup was at its limit
+  // The kernel log reported the kill afterwards; it happened in this period. nullopt: seen as it happened.
   std::optional<Unwatched> unwatched;
 };
 
@@ -71,8 +71,8 @@ inline constexpr auto kEnumNames<WatermarkReason> = std::to_array<std::string_vi
 
 struct WatermarkCrossed {
   MonotonicTime time;
-  CgroupId cgroup;       // whose limit is near: maybe an ancestor (pod) of leaf
-  CgroupId leaf_cgroup;  // where the crossing task lives
+  CgroupId cgroup;       // the one near its limit: maybe an ancestor (pod) of leaf
+  CgroupId leaf_cgroup;  // of the crossing task
   WatermarkReason reason = WatermarkReason::kLevel;
   std::uint32_t level_percent = 0;
   std::uint64_t usage_bytes = 0;
@@ -101,7 +101,7 @@ struct CgroupCreated {
   CgroupId parent;
   std::string path;  // from the memory hierarchy's root; may be cut (path_complete)
   bool path_complete = true;
-  bool existed = false;  // found by the walk at start-up: it may have a past that we did not see
+  bool existed = false;  // found by the walk at start-up; its earlier events may have been missed
 };
 
 struct CgroupRemoved {
@@ -119,7 +119,7 @@ struct ReclaimSampled {
   std::uint64_t stall_ns = 0;
 };
 
-// Cumulative count of what fell off at one stage, a name of LostStage.
+// Cumulative count of the losses at one stage, a name of LostStage.
 struct EventsLost {
   MonotonicTime time;
   std::string stage;
@@ -142,14 +142,14 @@ struct MemorySampled {
   std::map<std::string, std::uint64_t> memory_stat;
 };
 
-// What its environment told a Go program when it began. What it sets itself later (debug.SetGCPercent and
-// SetMemoryLimit) is not seen. Absent: not set, or not to be read.
+// A Go program's settings in its environment at start. Later changes by the program itself (debug.SetGCPercent
+// and SetMemoryLimit) are not seen. Absent: not set, or not readable.
 struct GoConfig {
   std::optional<std::int32_t> gogc_percent;         // GOGC; -1 = off
   std::optional<std::uint64_t> memory_limit_bytes;  // GOMEMLIMIT
 };
 
-// What a process is, read while it lives: all of it is gone at the kill.
+// A process's properties, read while it lives, because all of them are gone at the kill.
 struct ProcessSeen {
   MonotonicTime time;
   ProcessKey process;
@@ -164,7 +164,7 @@ struct ProcessSeen {
 
 // --- identity ---------------------------------------------------------------------------------
 
-// Who a cgroup belongs to. Absent parts are empty strings.
+// The owner of a cgroup. Absent parts are empty strings.
 struct ContainerIdentity {
   std::string runtime;  // containerd | cri-o | docker | podman | systemd | lxc | "" (plain)
   std::string id;       // 64 hex, or the name a plain container has
@@ -175,7 +175,7 @@ struct ContainerIdentity {
   std::string pod_namespace;
   std::string pod_uid;                        // dashes as the API writes it; static pods: 32 hex
   std::map<std::string, std::string> labels;  // bounded by the reader
-  bool is_sandbox = false;                    // holds a pod's namespaces; said by the runtime's own files
+  bool is_sandbox = false;                    // holds a pod's namespaces; from the runtime's own files
   friend bool operator==(const ContainerIdentity&, const ContainerIdentity&) = default;
 };
 
@@ -188,12 +188,12 @@ struct ContainerIdentified {
 
 // --- from the Kubernetes API -------------------------------------------------------------------
 
-// How a run of a container ended, as the kubelet says.
+// How a run of a container ended, as the kubelet reports it.
 struct PodTermination {
   std::string container_id;  // of that run
   std::string reason;        // "OOMKilled", "Error", "Completed", ...
   std::optional<std::int32_t> exit_code;
-  std::optional<WallTime> finished;  // in whole seconds, cut
+  std::optional<WallTime> finished;  // truncated to whole seconds
   friend bool operator==(const PodTermination&, const PodTermination&) = default;
 };
 
@@ -201,7 +201,7 @@ struct PodContainer {
   std::string name;
   std::string id;  // of the newest run, without "containerd://"; "" before the first
   std::string image;
-  std::optional<std::uint32_t> restart_count;  // of the run `id`; none: the pod has no status for it yet
+  std::optional<std::uint32_t> restart_count;  // of the run `id`; nullopt: the pod has no status for it yet
   std::optional<std::uint64_t> memory_limit_bytes;
   bool is_running = false;
   std::optional<PodTermination> last_termination;     // of this run if it ended, else of the one before
@@ -209,11 +209,11 @@ struct PodContainer {
 };
 
 // A pod of this node as the API describes it; replaces what was known of the same uid. Bounded by the
-// reader: is_cut says that containers, labels or annotations are missing.
+// reader; is_cut means that containers, labels or annotations are missing.
 struct PodSeen {
   MonotonicTime time;
   std::string uid;
-  std::string static_uid;  // a static pod's cgroups bear this one, its mirror in the API another
+  std::string static_uid;  // in a static pod's cgroup names; its mirror in the API has another
   std::string name_space;
   std::string name;
   std::string node;
@@ -231,7 +231,7 @@ struct PodGone {
   std::string uid;
 };
 
-// All pods have been told of and changes are being told (true), or the API cannot be reached (false).
+// true: all pods were reported, and changes keep coming; false: the API cannot be reached.
 struct PodsCurrent {
   MonotonicTime time;
   bool is_current = false;
@@ -239,7 +239,7 @@ struct PodsCurrent {
 
 // --- from captures ----------------------------------------------------------------------------
 
-// Made by captures/capture_event.h alone.
+// Made only by captures/capture_event.h.
 struct CaptureFinished {
   MonotonicTime time;  // when the evidence was taken (response complete)
   MonotonicTime started;
@@ -247,15 +247,14 @@ struct CaptureFinished {
   CgroupId cgroup;
   ProcessKey process;
   CaptureMethod method = CaptureMethod::kHttp;
-  std::optional<RuntimeKind>
-      of;  // none: not known, so nothing that holds for one runtime alone may be concluded from it
+  std::optional<RuntimeKind> of;  // nullopt: not known, so no rule that is specific to a runtime may be applied
   CaptureTrigger trigger;
   CaptureResult result = CaptureResult::kFailed;
   CaptureReason reason = CaptureReason::kNone;
   std::string detail;                        // for humans: "http://127.0.0.1:1777/debug/pprof/heap in netns 4026532..."
   std::optional<std::uint64_t> usage_bytes;  // of the limiting cgroup, at the trigger
   std::optional<std::uint64_t> limit_bytes;
-  std::optional<std::uint64_t> inuse_bytes;   // held now, or all the method gives
+  std::optional<std::uint64_t> inuse_bytes;   // held now, or the method's only figure
   std::optional<std::uint64_t> live_bytes;    // live at last GC
   std::optional<std::uint64_t> sample_count;  // buckets or samples
   bool complete = false;
@@ -263,8 +262,8 @@ struct CaptureFinished {
   std::string spool_file;                         // name below <data-dir>/spool, "" when kept in memory or failed
 };
 
-// One reading of an OpenTelemetry Collector's own metrics: who keeps what it holds. By the Collector's
-// names, bounded by the reader; absent = not among its metrics.
+// One reading of an OpenTelemetry Collector's own metrics: which component keeps its memory. Under the
+// Collector's names, bounded by the reader; absent = not among its metrics.
 struct CollectorSampled {
   MonotonicTime time;
   ProcessKey process;
@@ -276,15 +275,15 @@ struct CollectorSampled {
   std::optional<std::uint64_t> limiter_refused;
 };
 
-// --- from the kernel, of a dying Go process ---------------------------------------------------
+// --- from the kernel, of an exiting Go process ------------------------------------------------
 
 enum class WalkStop { kEnd, kFault, kMalformed, kLoop, kPoolFull, kBucketLimit, kTimeLimit };
 template <>
 inline constexpr auto kEnumNames<WalkStop> =
     std::to_array<std::string_view>({"end", "fault", "malformed", "loop", "pool_full", "bucket_limit", "time_limit"});
 
-// An OOM victim's heap profile was copied out of it. The buckets wait in chunks of the pool, which
-// HeapWalks::take_chunks() hands over; replayed from a recording there are none.
+// An OOM victim's heap profile was copied out of it. The buckets wait in chunks of the pool until
+// HeapWalks::take_chunks() hands them over; an event replayed from a recording has none.
 struct HeapWalked {
   MonotonicTime time;  // the walk's end
   MonotonicTime started;
@@ -295,7 +294,7 @@ struct HeapWalked {
   std::uint64_t rate = 0;     // runtime.MemProfileRate, if has_rate
   std::uint64_t walked = 0;   // buckets
   std::uint64_t clipped = 0;  // of those, with a stack deeper than what is kept
-  std::uint64_t absent = 0;   // of those, with counts in a page that was not in memory: taken as 0
+  std::uint64_t absent = 0;   // of those, with counts in a page that was not in memory: counted as 0
   std::uint64_t bytes = 0;    // in the chunks
   bool has_rate = false;
   bool has_cycle = false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON both ways from one description of a type: describe(fields, value) names each member once, and `fields` is a
-// JsonWriter, a JsonReader or another visitor with the same members. For .cc files.
+// Reads and writes JSON by one description of a type: describe(fields, value) names each member once, and `fields` is
+// a JsonWriter, a JsonReader or another visitor with the same members. For .cc files.
 //
 // A Format is a struct beside the describe() functions, which are found by its namespace: one type may have one
-// description for recordings and another for incidents. It says
+// description for recordings and another for incidents. It defines
 //   kWritesNull   whether an optional without a value is written as null, or left out;
 //   kTimesAsText  whether a WallTime is RFC 3339, or nanoseconds.
 #pragma once
@@ -28,8 +28,8 @@
 
 namespace oomw {
 
-// How a member is written while it is not known: no value, "", an empty map or list, the integer 0, a number that is
-// none. kRequired is always written, and a file without it is refused.
+// How an unknown member is written: one with no value, "", an empty map or list, the integer 0, or a number that is not
+// finite. kRequired is always written, and a file without it is refused.
 enum class Presence { kAlways, kNull, kOmitted, kRequired };
 
 // T is U or const U: one describe() serves reading and writing.
@@ -65,7 +65,7 @@ template <typename T>
   }
 }
 
-// A value of a closed set, or what has a name like one.
+// A value of a closed set, or a type that has names like one.
 template <typename T>
 concept IsNamed = requires(T& value) {
   read_name(std::string_view(), value);
@@ -92,7 +92,7 @@ class JsonWriter {
   void operator()(const char* name, const T& value, Presence presence = json_fields::kDefault<Format, T>) {
     put(name, json_fields::form_of(presence, json_fields::is_known(value)), [&] { return json_of(value); });
   }
-  // An object of the file alone: body(fields) describes its members.
+  // An object that exists only in the file: body(fields) describes its members.
   template <typename Body>
   void object(const char* name, const Body& body, Presence presence = Presence::kAlways, bool is_known = true) {
     put(name, json_fields::form_of(presence, is_known), [&] {
@@ -107,7 +107,7 @@ class JsonWriter {
   void group(const char* /*key*/, const std::optional<T>& values, const Body& body) {
     if (values) body(*values);
   }
-  // Follows from the rest: written, not read.
+  // A value that follows from the others: written, not read.
   template <typename Make>
   void derived(const char* name, const Make& make, Presence presence = Presence::kAlways) {
     (*this)(name, make(), presence);
@@ -163,8 +163,8 @@ class JsonWriter {
 };
 
 // Strict about what is there, lenient about what is not: absent and null leave a member as it is, unknown members are
-// ignored, and the first value of a wrong type or out of range is the error, with where it lies. For files that an
-// operator may have edited and a crash may have damaged. Holds references: one expression or block.
+// ignored, and the first value of a wrong type or out of range is the error, with its place. For files that an operator
+// may have edited or a crash may have damaged. Holds references: use it within one expression or block.
 template <typename Format>
 class JsonReader {
  public:
@@ -279,7 +279,7 @@ class JsonReader {
   return json;
 }
 
-// A T as its description has it.
+// Reads a T by its description.
 template <typename Format, typename T>
 [[nodiscard]] Result<T> from_json_text(std::string_view text) {
   ASSIGN_OR_RETURN(const nlohmann::json object, parse_json_object(text));

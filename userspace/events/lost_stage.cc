@@ -51,7 +51,7 @@ constexpr std::array<std::string_view, kLostStages> kNames = {
 };
 static_assert(std::ranges::none_of(kNames, &std::string_view::empty), "a stage without a name");
 
-// The programs index their counts by this order.
+// The BPF programs index their counts in this order.
 static_assert(static_cast<int>(LostStage::kRingbufKill) == OOMW_LOST_RINGBUF_KILL);
 static_assert(static_cast<int>(LostStage::kMemcgStates) == OOMW_LOST_MEMCG_STATES);
 static_assert(static_cast<int>(LostStage::kDecode) == OOMW_LOST_MAX);

@@ -9,9 +9,9 @@
 
 namespace oomw {
 
-// Every place where events or evidence can fall off: the label `stage` of events_lost_total, which
-// shows all of them from 0 on, or the first loss would not be an increase. A producer counts under
-// one of these, so a stage cannot be missing there. Names: lost_stage.cc; meanings: runbook.md.
+// Every place where events or evidence can get lost: the label `stage` of events_lost_total. The metric shows
+// every stage from 0 on; otherwise the first loss would not be an increase. Producers count only under these
+// stages, so none can be missing there. Names: lost_stage.cc; meanings: runbook.md.
 enum class LostStage : std::uint8_t {
   // Counted by the BPF programs, in the order of enum oomw_lost.
   kRingbufKill,
@@ -64,7 +64,7 @@ enum class LostStage : std::uint8_t {
 
 inline constexpr std::size_t kLostStages = static_cast<std::size_t>(LostStage::kEventQueue) + 1;
 
-// Cumulative. What is not in it was not counted here, or is 0.
+// Cumulative. A stage that is not in it was not counted here, or is 0.
 using LostCounts = std::map<LostStage, std::uint64_t>;
 
 [[nodiscard]] std::string_view to_string(LostStage stage);

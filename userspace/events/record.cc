@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recordings as files: see record_json.cc for their lines.
+// Recordings as files; record_json.cc has the format of their lines.
 #include "events/record.h"
 
 #include <fcntl.h>
@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kVersion = 1;
 constexpr std::size_t kBufferBytes = 16u << 10;
-// The longest line we write is a container with its labels, some KiB; the rest is room for
-// hand-made recordings. Beyond it a file is no recording.
+// The longest line we write is a container with its labels, some KiB; the rest is room for hand-made
+// recordings. A file with a longer line is not a recording.
 constexpr std::size_t kMaxLineBytes = 1u << 20;
 
 std::string header_line(std::int64_t wall_minus_monotonic_ns) {
@@ -43,7 +43,7 @@ Result<std::int64_t> read_header(std::string_view line) {
   return offset.get<std::int64_t>();
 }
 
-// The evidence goes to disk at once; the stream between may wait for a full buffer.
+// Evidence goes to disk at once; other events may wait for a full buffer.
 bool is_worth_a_flush(const Event& event) {
   return std::holds_alternative<OomKill>(event) || std::holds_alternative<CaptureFinished>(event) ||
          std::holds_alternative<HeapWalked>(event);
@@ -59,7 +59,7 @@ class LineReader {
 
   explicit LineReader(UniqueFd fd) : fd_(std::move(fd)) {}
 
-  // After an error there is nothing more: a caller that goes on past it comes to the end.
+  // After an error there is nothing more: a caller that continues reaches the end.
   Result<std::optional<Line>> next() {
     if (failed_) return std::nullopt;
     auto line = read_line();
@@ -142,7 +142,7 @@ Result<std::unique_ptr<Recorder>> Recorder::make(const std::string& path, std::u
 void Recorder::write(const Event& event) {
   const std::string line = to_json_line(event) + "\n";
   if (line.size() > impl_->bytes_left) {
-    impl_->bytes_left = 0;  // a smaller event later would leave a hole that nobody sees
+    impl_->bytes_left = 0;  // a smaller event later would leave an invisible gap
     ++impl_->dropped;
     return;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recording is a text file: one JSON object per line, {"type": "...", "time_ns": N, ...},
-// opened by a header line {"type":"recording","version":1,"wall_minus_monotonic_ns":N}. Text,
-// because people attach it to a bug report after reading what is in it.
+// after a header line {"type":"recording","version":1,"wall_minus_monotonic_ns":N}. It is text so that people
+// can read what is in it before they attach it to a bug report.
 #pragma once
 
 #include <cstdint>

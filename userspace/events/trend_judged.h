@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What readings of a Go program's heap over time come to, once it was killed.
+// The result of the readings of a Go program's heap over time, made once it was killed.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 namespace oomw {
 
 // How the live bytes of one call site, or of the whole heap, changed. The names of judgements are those
-// of trends/leak_detector.h; "not_called" = grew, and no leak is claimed of it.
+// of trends/leak_detector.h; "not_called" = grew, but is not reported as a leak.
 struct TrendFigures {
   std::string judgement;
-  std::uint64_t readings = 0;  // that count: a collection published between them
-  double growth_share = 0;     // of consecutive ones, those in which live bytes grew
-  // none: that few readings do not tell.
+  std::uint64_t readings = 0;  // usable ones: a collection published its counts between them
+  double growth_share = 0;     // share of consecutive pairs in which live bytes grew
+  // nullopt: too few readings.
   std::optional<double> slope_bytes_per_second, slope_low_bytes_per_second, slope_high_bytes_per_second;
   std::optional<double> gained_bytes;
   std::uint64_t first_live_bytes = 0, last_live_bytes = 0;
@@ -44,14 +44,14 @@ struct TrendPoint {
   friend bool operator==(const TrendPoint&, const TrendPoint&) = default;
 };
 
-// Bounded by who makes it: kMaxSites, kMaxFrames and kMaxPoints.
+// Its maker bounds it by kMaxSites, kMaxFrames and kMaxPoints.
 struct TrendJudged {
   static constexpr std::size_t kMaxSites = 5, kMaxFrames = 6, kMaxPoints = 32;
 
   MonotonicTime time;
   ProcessKey process;
-  double span_seconds = 0;       // of the readings that count
-  std::uint64_t suspects = 0;    // sites called a leak, listed or not
+  double span_seconds = 0;       // of the usable readings
+  std::uint64_t suspects = 0;    // sites reported as a leak, listed or not
   TrendFigures whole;            // the whole heap
   std::vector<TrendSite> sites;  // suspects first, then what grew most
   std::vector<TrendPoint> points;

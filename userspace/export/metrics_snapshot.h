@@ -24,7 +24,7 @@ struct ContainerMetrics {
   std::optional<std::uint64_t> reclaim_calls, reclaim_zero_yield_calls;
 };
 
-// Of a pod's own cgroup: where its limit is hit first, reclaim for its containers runs there and not in theirs.
+// For a pod's own cgroup: if its limit is hit first, reclaim for its containers runs there and not in their cgroups.
 struct PodMetrics {
   std::string k8s_namespace, pod;  // labels; unique together
   double reclaim_stall_seconds = 0;
@@ -34,7 +34,6 @@ struct PodMetrics {
 struct CaptureMetrics {
   // {method, result, reason}: few, since all are closed sets.
   std::map<std::array<std::string, 3>, std::uint64_t> totals;
-  // A reason that is not in that list counts as "other".
   void count(const CaptureFinished& capture);
   // Histograms: cumulative counts for the upper bounds, plus sum and count.
   struct Histogram {
@@ -47,20 +46,19 @@ struct CaptureMetrics {
   Histogram lead_seconds{{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800}, {}, 0};
 };
 
-// Go programs on the node, by what is known of their heap profile, and how long after their exec
-// that was.
+// Go programs on the node by what is known of their heap profile, and the time from their exec until that was known.
 struct GoProcessMetrics {
   std::uint64_t available = 0, linked_out = 0, not_found = 0;
   CaptureMetrics::Histogram registration_seconds;
 };
 
-// Of the hook on page faults; only where it may rest.
+// The hook on page faults; only where it may be detached while idle.
 struct PageFaultHookMetrics {
   bool is_attached = true;
   std::uint64_t changes = 0;
 };
 
-// Only where the Kubernetes API is asked.
+// Only where the Kubernetes API is used.
 struct KubernetesMetrics {
   std::string state;                           // listing | watching | waiting
   std::optional<double> last_contact_seconds;  // ago; none = never
@@ -80,30 +78,30 @@ struct MetricsSnapshot {
   std::vector<PodMetrics> pods;  // that reclaimed
   std::map<KillLabels, std::uint64_t> kills;
   CaptureMetrics captures;
-  std::uint64_t memstats_left_out = 0;  // programs that were not asked for theirs, too many others just were
+  std::uint64_t memstats_left_out = 0;  // programs not asked for their MemStats, because too many others just were
   GoProcessMetrics go_processes;
   std::optional<TrendMetrics> trend;  // none: switched off
   std::optional<KubernetesMetrics> kubernetes;
   std::map<std::string, std::uint64_t> lost;          // events_lost_total{stage}
   std::map<std::string, double> program_run_seconds;  // bpf_program_run_seconds_total{program}
   std::map<std::string, std::uint64_t> program_runs;  // bpf_program_runs_total{program}
-  std::map<std::string, std::string> feature_rung;    // feature -> rung
+  std::map<std::string, std::string> feature_rung;    // feature -> backend in use
   std::optional<PageFaultHookMetrics> page_fault_hook;
   std::uint64_t incidents_written = 0, incident_write_errors = 0;
   std::uint64_t incidents_pruned = 0;   // by retention
   std::uint64_t incidents_waiting = 0;  // for the disk; amendments too
-  std::uint64_t kills_merged = 0;       // into another decision's incident, too many being open
+  std::uint64_t kills_merged = 0;       // into another decision's incident, because too many were open
   double incident_write_seconds_last = 0;
-  std::uint64_t kernel_oom_kills_unobserved = 0;  // kernel's own counts minus what we saw
-  std::uint64_t kills_seen_afterwards = 0;        // when no daemon ran; also those known from a count alone
+  std::uint64_t kernel_oom_kills_unobserved = 0;  // the kernel's own counts minus the kills that we observed
+  std::uint64_t kills_seen_afterwards = 0;        // while no daemon ran; also kills known only from a count
   bool is_standing_by = false;                    // another daemon counts the kills
-  std::optional<std::uint64_t> oomd_kills;        // of cgroups by systemd-oomd; none: it cannot run here
+  std::optional<std::uint64_t> oomd_kills;        // of cgroups, by systemd-oomd; none: it cannot run here
   std::size_t cgroups = 0, processes = 0;
   double process_cpu_seconds = 0;
   std::uint64_t process_resident_bytes = 0;
   bool data_dir_writable = true;
   bool ready = false;
-  MonotonicTime core_tick;  // liveness: the core loop ran then
+  MonotonicTime core_tick;  // liveness: when the core loop last ran
 };
 
 }  // namespace oomw

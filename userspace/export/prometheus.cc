@@ -26,7 +26,7 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
-// {method, result, reason} that any run can come to.
+// Each {method, result, reason} that any run can end with.
 constexpr const char* kCaptures[][3] = {
     {"at_kill", "ok", ""},
     {"at_kill", "failed", "no_walk"},
@@ -139,15 +139,15 @@ Labels kill_labels(const KillLabels& kill) {
 }
 
 // Living containers are shown at 0 from the start: increase() misses a counter's jump from
-// nothing to 1, and most containers are killed once.
+// nothing to 1, and most containers are killed only once.
 std::string kills(const MetricsSnapshot& snapshot) {
   Family family("oom_kills_total", "Processes the kernel OOM killer chose, by container and scope of the limit.",
                 MetricType::Counter);
-  // Counts that begin at 0 and jump to what the other daemon had counted would look like that many kills.
+  // Counts that begin at 0 and jump to what the other daemon has counted would look like that many new kills.
   if (snapshot.is_standing_by) return family.text();
   for (const auto& [labels, count] : snapshot.kills) family.add(kill_labels(labels), count);
   for (const ContainerMetrics& c : snapshot.containers) {
-    if (c.container.empty()) continue;  // a pod's own cgroup: its kills are its containers'
+    if (c.container.empty()) continue;  // a pod's own cgroup: its kills count for its containers
     family.add(kill_labels({c.k8s_namespace, c.pod, c.container, "container"}), 0);
   }
   return family.text();

@@ -15,14 +15,14 @@ namespace {
 
 using Labels = std::array<std::string, 3>;  // namespace, pod, container
 
-// Seen more than once, since the limit is written moments after the mkdir.
+// Requires more than one reading, since the limit is written moments after the mkdir.
 bool is_known_unlimited(const CgroupState& state, const MemoryModel& model) {
   return !state.identity.id.empty() && !state.removed_at && !is_sandbox(state, model) && !state.limit_bytes &&
          state.series.size() > 1;
 }
 
-// A pod's limit is its containers' over again (kubelet writes their sum), but for a container that has none of its
-// own: for that one the pod's is all there is.
+// A pod's limit only repeats those of its containers (kubelet writes their sum). But for a container without a limit
+// of its own, the pod's is the only one.
 bool holds_an_unlimited_container(const CgroupState& pod, const MemoryModel& model) {
   return std::ranges::any_of(model.children_of(pod.id), [&](CgroupId id) {
     const CgroupState* child = model.find_cgroup(id);
@@ -30,7 +30,7 @@ bool holds_an_unlimited_container(const CgroupState& pod, const MemoryModel& mod
   });
 }
 
-// Cgroups inside a container count for the container, also one with its own limit. A sandbox and a pod are no
+// Cgroups inside a container count for the container, even with a limit of their own. Sandboxes and pods are not
 // containers.
 bool is_shown(const CgroupState& state, const MemoryModel& model) {
   if (MemoryModel::is_pods_own(state)) {
@@ -42,20 +42,20 @@ bool is_shown(const CgroupState& state, const MemoryModel& model) {
   return state.limit_bytes.has_value();
 }
 
-// By the rule of oom_kills_total, so that memory and kills of one container join on their labels.
+// Follows the rule of oom_kills_total, so that memory and kills of one container join on their labels.
 Labels labels_of(const CgroupState& state, const MemoryModel& model) {
   KillLabels labels = labels_of(state.id, LimitScope::kUnknown, model);
   return {std::move(labels.k8s_namespace), std::move(labels.pod), std::move(labels.container)};
 }
 
-// Living before lingering, read before unread, then the newer one: a cgroup id carries the inode
-// number's generation above the number itself, so later ones are larger.
+// Prefers living to lingering, read to unread, then the newer one: a cgroup id carries the inode
+// number's generation above the number itself, so later ids are larger.
 bool is_better(const CgroupState& a, const CgroupState& b) {
   return std::tuple(!a.removed_at.has_value(), a.sampled, a.id) >
          std::tuple(!b.removed_at.has_value(), b.sampled, b.id);
 }
 
-// Headroom below the limit that will stop it first, over its growth; none while it does not grow.
+// The headroom below the limit that will stop it first, divided by its growth; none while it does not grow.
 std::optional<double> seconds_to_limit(const CgroupState& state, const MemoryModel& model) {
   const auto limit = model.effective_limit(state.id);
   if (!limit || !state.growth_bytes_per_second || *state.growth_bytes_per_second <= 0) return std::nullopt;
@@ -98,7 +98,7 @@ Chosen choose_one_per_label_set(const MemoryModel& model) {
   return chosen;
 }
 
-// Living ones that have a name and reclaimed; at most `max`. How many more there are.
+// Adds at most `max` living pods that have a name and reclaimed. Returns how many more there are.
 std::size_t add_pods(const MemoryModel& model, std::size_t max, MetricsSnapshot& snapshot) {
   std::map<std::pair<std::string, std::string>, const CgroupState*> pods;
   for (const auto& [id, state] : model.cgroups()) {
@@ -116,7 +116,7 @@ std::size_t add_pods(const MemoryModel& model, std::size_t max, MetricsSnapshot&
   return 0;
 }
 
-// By the cgroup that is shown for it; one suspected process makes a container suspected.
+// Keyed by the cgroup that is shown for the process; one suspected process makes its container suspected.
 std::map<CgroupId, bool> suspicions_by_cgroup(const MemoryModel& model, const std::map<ProcessKey, bool>& suspicions) {
   std::map<CgroupId, bool> by_cgroup;
   for (const auto& [key, is_suspected] : suspicions) {

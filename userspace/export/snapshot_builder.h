@@ -7,11 +7,11 @@
 
 namespace oomw {
 
-// The model's part of a snapshot: containers (with an identity or a limit of their own), lost
-// stages, counts. No sandbox is among them; a pod's own cgroup only where it limits a container that has no
-// limit, then with container="" and its memory alone. Containers with equal labels (replicas of a unit, restarts
-// lingering) merge: the living newest wins. At most max_containers, largest usage first; the rest is counted in
-// LostStage::kMetricsContainers. O(containers): called when something asks, not per event.
+// The model's part of a snapshot: containers (with an identity or a limit of their own), lost stages, counts.
+// Sandboxes are left out. A pod's own cgroup appears only if it limits a container that has no limit, then with
+// container="" and only its memory. Containers with equal labels (replicas of a unit, lingering restarts) merge: the
+// newest living one wins. At most max_containers, largest usage first; the rest is counted in
+// LostStage::kMetricsContainers. O(containers): called on request, not per event.
 // suspicions: the Go processes whose heaps were judged, and whether a leak is suspected.
 void add_model(const MemoryModel& model, std::size_t max_containers, MetricsSnapshot& snapshot,
                const std::map<ProcessKey, bool>& suspicions = {});

@@ -6,7 +6,7 @@
 namespace oomw {
 namespace {
 
-// Below 2^63 by the reader of the metrics.
+// The reader of the metrics keeps both below 2^63.
 std::int64_t difference(std::uint64_t later, std::uint64_t earlier) {
   return static_cast<std::int64_t>(later) - static_cast<std::int64_t>(earlier);
 }

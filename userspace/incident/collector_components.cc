@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kKinds = {"receiver", "processor", "exporter", "extension", "connector"};
 
-// Below these every folder of a kind holds components, whatever their names.
+// Below these roots every folder of a kind holds components, whatever its name.
 constexpr std::array<std::string_view, 3> kRoots = {"go.opentelemetry.io/collector/",
                                                     "github.com/open-telemetry/opentelemetry-collector-contrib/",
                                                     "github.com/elastic/opentelemetry-collector-components/"};
@@ -61,7 +61,7 @@ std::optional<CollectorComponent> component_at(std::string_view package, std::si
                             printable(package.substr(0, to), 256), 0, 0};
 }
 
-// OTLP over gRPC is decoded by its generated service, before the receiver that registered it is called:
+// The generated gRPC service decodes OTLP before it calls the receiver that registered it:
 // "_TraceService_Export_Handler", since 2025 "traceServiceExportHandler".
 bool is_otlp_service(std::string_view function) {
   if (!function.starts_with("go.opentelemetry.io/collector/pdata/")) return false;
@@ -81,7 +81,7 @@ struct Frame {
   bool is_helper = false;
 };
 
-// The profile's tables as far as they are about components.
+// The components that a profile's tables name.
 class Components {
  public:
   explicit Components(const pprof::Profile& profile) {
@@ -95,7 +95,7 @@ class Components {
       for (const auto& line : location.lines) {
         const auto found = by_function.find(line.function_id);
         if (found == by_function.end()) continue;
-        // Of calls inlined into one another the innermost that is no helper, however many there are.
+        // Among calls inlined into one another, the innermost that is not a helper counts.
         const auto [known, is_first] = by_location_.try_emplace(location.id, found->second);
         if (!is_first && known->second.is_helper && !found->second.is_helper) known->second = found->second;
       }

@@ -12,8 +12,8 @@ bool is_plain_file_name(const std::string& name) {
 
 namespace {
 
-// A walk or read that ended early shows less than the whole one of a moment before; a stale view is
-// the last choice.
+// A walk or read that ended early shows less than a whole one from a moment before. A stale view is the
+// last choice.
 int rank_of_view(const IncidentCapture& capture) {
   if (shows_last_collection(capture)) return 0;
   return 1 + 2 * (capture.complete ? 1 : 0) + (capture.method == to_string(CaptureMethod::kAtKill) ? 1 : 0);
@@ -25,7 +25,7 @@ const IncidentVictim* victim_of(const IncidentCapture& capture, const Incident& 
   return found == incident.victims.end() ? nullptr : &*found;
 }
 
-// The best of those that `is_wanted`.
+// The best capture among those that `is_wanted` accepts.
 template <typename Wanted>
 const IncidentCapture* best_of(const Incident& incident, Wanted is_wanted) {
   const auto merit = [&](const IncidentCapture& capture) {
@@ -61,7 +61,7 @@ const IncidentCapture* best_capture_of(const Incident& incident, std::int32_t pi
 }
 
 const IncidentCapture* first_before(const Incident& incident, const IncidentCapture& later) {
-  // An HTTP profile lags behind: beside one of what is held now, all that is not collected yet looks grown.
+  // An HTTP profile lags behind: compared with one of what is held now, all uncollected memory would look grown.
   const auto merit = [&](const IncidentCapture& capture) {
     return std::tuple(shows_last_collection(capture) != shows_last_collection(later), capture.time);
   };

@@ -26,7 +26,7 @@ struct IncidentVictim {
   std::optional<std::uint32_t> uid;
   std::optional<std::int32_t> oom_score_adj;
   std::optional<RssSplit> rss;
-  std::string cgroup_path;  // where it lived; "" = not known
+  std::string cgroup_path;  // the one it ran in; "" = not known
   GoConfig go;
 };
 
@@ -34,12 +34,12 @@ struct IncidentCapture {
   std::string file;        // capture-NN-<method>.pb.gz in the incident's directory; "" if none
   std::string spool_file;  // where the bytes are until then; not part of the JSON
   std::string method, trigger, result, reason, detail;
-  std::string of;  // "go"; "" = not known: nothing that holds for one runtime alone follows from it
+  std::string of;  // "go"; "" = not known: then no rule that is specific to a runtime applies
   std::int32_t pid = 0;
   WallTime time;
   std::optional<std::uint64_t> usage_bytes, limit_bytes, inuse_bytes, live_bytes, buckets;
   bool complete = false;
-  std::map<std::string, std::uint64_t> memstats;  // by Go's names, bytes; empty = the endpoint told none
+  std::map<std::string, std::uint64_t> memstats;  // bytes by Go's names; empty = the endpoint gave none
   double duration_seconds = 0;
   double lead_seconds = 0;  // capture complete -> first victim marked; negative = after
 };
@@ -52,28 +52,28 @@ struct IncidentWatermark {
   double lead_seconds = 0;
 };
 
-// What the Kubernetes API told of the pod and the container, before the kill where it could.
+// The pod and the container as the Kubernetes API reported them, before the kill if possible.
 struct IncidentPod {
   std::string node, owner_kind, owner_name;
-  Workload workload;                               // behind the owner; kind "" = none, or not known
+  Workload workload;                               // that the owner belongs to; kind "" = none, or not known
   std::optional<std::uint32_t> restart_count;      // of the run that was killed
   std::optional<PodTermination> last_termination;  // of an earlier run
   std::optional<std::uint64_t> memory_limit_bytes;
-  // Where its status says otherwise than the kernel (StatusFinding).
+  // Where the pod's status contradicts the kernel (StatusFinding).
   std::string disagreement_kind, disagreement;
 };
 
-// Who else was in the container at the kill, as far as they were seen.
+// The other processes in the container at the kill, as far as they were seen.
 struct OtherProcesses {
   std::size_t count = 0;
   std::int32_t lowest_oom_score_adj = 0;  // of them
 };
 
-// One container's part of a limit that is its pod's.
+// One container's share of its pod's limit.
 struct LimitShare {
   std::string container;
   std::optional<std::uint64_t> usage_bytes;
-  std::optional<std::uint64_t> limit_bytes;  // its own; none: it has none, or it was not read
+  std::optional<std::uint64_t> limit_bytes;  // its own; nullopt: it has none, or it was not read
 };
 
 struct Incident {
@@ -83,15 +83,15 @@ struct Incident {
   std::string scope;  // container | pod | ancestor | node; "" = not known
   CgroupId cgroup;
   std::string cgroup_path;
-  // Pod parts included. Of the first victim, the one that the kernel chose: a group kill may end other
+  // The container, with its pod, of the first victim, which the kernel chose. A group kill may end other
   // containers too.
   ContainerIdentity container;
-  std::optional<IncidentPod> pod;  // none: the API did not tell, or it is no pod
+  std::optional<IncidentPod> pod;  // nullopt: the API reported none, or it is not a pod
   std::vector<IncidentVictim> victims;
   std::size_t victim_count = 0;          // listed above or not
-  std::optional<OtherProcesses> others;  // none: nobody was seen
-  std::size_t merged_decisions = 0;      // other OOM decisions that this incident stands for; 0 but in a flood
-  CgroupId oom_group;                    // killed whole (memory.oom.group); none = each victim for itself
+  std::optional<OtherProcesses> others;  // nullopt: none was seen
+  std::size_t merged_decisions = 0;      // other OOM decisions that this incident stands for; 0 except in a flood
+  CgroupId oom_group;                    // killed as a whole (memory.oom.group); none = single processes were killed
   std::string oom_group_cgroup_path;     // its path; "" = none, or not known
   std::optional<std::int32_t> trigger_pid;
   std::string trigger_comm;
@@ -113,21 +113,21 @@ struct Incident {
   std::vector<IncidentCapture> captures;
   std::optional<double> coverage_ratio;
   std::string coverage_method;
-  std::optional<IncidentTrend> trend;  // none: no Go heap that was read often enough
+  std::optional<IncidentTrend> trend;  // nullopt: no Go heap was read often enough
   std::optional<IncidentVerdict> verdict;
-  std::optional<IncidentCollector> collector;  // none: the victim is no OpenTelemetry Collector
+  std::optional<IncidentCollector> collector;  // nullopt: the victim is not an OpenTelemetry Collector
   std::map<std::string, std::uint64_t> lost;   // by stage, cumulative at the kill
   std::vector<std::string> notes;
 };
 
-// Pretty, valid UTF-8. Every null gets its line in notes: the incident's own, else a plain one.
+// Indented, valid UTF-8. Every null gets a line in notes: the incident's own, else a generic one.
 [[nodiscard]] std::string to_json(const Incident& incident);
-// Unknown keys are ignored, a wrong type is kInvalid with where. A capture's file name that would
-// lead out of the incident's directory is refused, so that callers may join it to a path.
+// Unknown keys are ignored; a wrong type is kInvalid and names the field. A capture's file name that would
+// lead out of the incident's directory is refused, so callers may join it to a path.
 [[nodiscard]] Result<Incident> incident_from_json(std::string_view text);
 // <UTC>-<namespace|unit>-<pod|cgroup>-<container>-<short id>, safe as a file name, <= 200 bytes.
 [[nodiscard]] std::string directory_name(const Incident& incident);
-// What the profiles say, as text that is printable already.
+// The profiles as text that is already printable.
 struct ProfileTexts {
   std::map<std::string, std::string> tops;  // file -> `oomwitness top` of that capture
   std::string growth;                       // growth-diff.txt; "" = nothing to compare
@@ -135,27 +135,27 @@ struct ProfileTexts {
 // For a human.
 [[nodiscard]] std::string to_markdown(const Incident& incident, const ProfileTexts& profiles);
 
-// Of a file in an incident's directory: leads nowhere else. "" is one.
+// Whether a name stays within an incident's directory. "" does.
 [[nodiscard]] bool is_plain_file_name(const std::string& name);
 
-// The capture that says most: ok, of a victim, whole before partial, by the best method (at_kill,
+// The most informative capture that is ok: of a victim, whole before partial, by the best method (at_kill,
 // live, http), newest. nullptr if none is ok.
 [[nodiscard]] const IncidentCapture* best_capture(const Incident& incident);
 // The same among the captures of one process.
 [[nodiscard]] const IncidentCapture* best_capture_of(const Incident& incident, std::int32_t pid);
-// What to compare `later` with: the first profile of the same process before it, of the same series (held
-// now, or live at the last collection) where there is one. nullptr: there is no other.
+// The profile to compare `later` with: the first one of the same process before it, preferably of the same
+// series (held now, or live at the last collection). nullptr: there is no earlier one.
 [[nodiscard]] const IncidentCapture* first_before(const Incident& incident, const IncidentCapture& later);
 // A whole or partial profile of a Go heap.
 [[nodiscard]] bool is_of_go(const IncidentCapture& capture);
-// It lags behind: what it shows was live up to two garbage collections before.
+// Whether the profile lags behind: it shows what was live up to two garbage collections before.
 [[nodiscard]] bool shows_last_collection(const IncidentCapture& capture);
-// A figure of memory.stat by the kernel's name; nullopt: it was not among those read.
+// A figure of memory.stat by the kernel's name; nullopt: it was not read.
 [[nodiscard]] std::optional<std::uint64_t> stat_of(const Incident& incident, const std::string& name);
-// In-use bytes of a capture over the anonymous memory of the victim it shows; nullopt if it is not
-// of a victim, or one of the two is not known.
+// In-use bytes of a capture divided by the anonymous memory of its victim; nullopt if it is not of a victim,
+// or one of the two is not known.
 [[nodiscard]] std::optional<double> coverage_of(const Incident& incident, const IncidentCapture& capture);
-// The same over all victims: in-use bytes of each one's best capture, over the memory of all.
+// The same for all victims: in-use bytes of each one's best capture, divided by the memory of all.
 [[nodiscard]] std::optional<double> coverage_of_victims(const Incident& incident);
 // Sum over the victims whose memory is known; nullopt if none is.
 [[nodiscard]] std::optional<std::uint64_t> victims_anon_bytes(const Incident& incident);

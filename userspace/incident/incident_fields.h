@@ -27,7 +27,7 @@ void describe_container(auto& v, auto& incident) {
   v("image", who.image, kNull);
   v("cgroup_path", incident.cgroup_path, kNull);
   v("cgroup_id", incident.cgroup.value, kNull);
-  v("unit", who.unit, kOmitted);  // services only; a container has none to know
+  v("unit", who.unit, kOmitted);  // services only; a container has none
 }
 
 void describe(auto& v, Of<PodTermination> auto& end) {
@@ -155,7 +155,7 @@ void describe(auto& v, Of<IncidentCapture> auto& capture) {
   v("file", capture.file, kNull);
   v.check(is_plain_file_name(capture.file), "file", "a plain file name");
   v("method", capture.method, kRequired);
-  v("of", capture.of, kOmitted);  // known of a heap that was read
+  v("of", capture.of, kOmitted);  // known only of a heap that was read
   v("time", capture.time, kRequired);
   v("trigger", capture.trigger);
   v("reason", capture.reason);
@@ -269,7 +269,7 @@ void describe(auto& v, Of<IncidentCollector> auto& collector) {
   };
   v.object("metrics", metrics, kNull, collector.read_at.has_value());
   v("components_since_file", collector.components_since_file, kOmitted);
-  if constexpr (kReads<decltype(v)>) {  // each is known with the other, which an edited file may lack
+  if constexpr (kReads<decltype(v)>) {  // they come in pairs, but an edited file may lack one of a pair
     if (!collector.components_file.empty() && !collector.components) collector.components.emplace();
     if (collector.read_at && !collector.exporters) collector.exporters.emplace();
   }
@@ -304,7 +304,7 @@ void describe_head(auto& v, auto& incident) {
 void describe_limit(auto& v, auto& incident) {
   v("bytes", incident.limit_bytes);
   v("owner_cgroup_path", incident.limit_owner_cgroup_path, kNull);
-  // Of a cgroup it is the limit over again, with swap where that is counted apart: no gap to speak of.
+  // For a cgroup it repeats the limit, plus swap if that is counted separately, so leaving it out is no gap.
   v("total_bytes", incident.total_bytes, incident.scope == "node" ? kNull : kOmitted);
 }
 
@@ -315,7 +315,7 @@ void describe_victims(auto& v, auto& incident) {
   if constexpr (kReads<decltype(v)>) incident.victim_count = std::max(count, incident.victims.size());
 }
 
-// Those that it lacks are written behind its own.
+// The notes that the incident lacks are written after its own.
 void describe_notes(auto& v, auto& incident) {
   if constexpr (kReads<decltype(v)>) {
     v("notes", incident.notes);
@@ -326,9 +326,9 @@ void describe_notes(auto& v, auto& incident) {
   }
 }
 
-// What only some incidents have.
+// Fields that only some incidents have.
 void describe_particulars(auto& v, auto& incident) {
-  // A kill of single processes has no group to know.
+  // A kill of single processes has no group.
   const bool is_group_kill = incident.oom_group || !incident.oom_group_cgroup_path.empty();
   v("oom_group_cgroup_path", incident.oom_group_cgroup_path, is_group_kill ? kNull : kOmitted);
   v("limit_shares", incident.limit_shares, kOmitted);

@@ -8,7 +8,7 @@ namespace {
 
 // Three parts of 48, the time (16), the short id (8) and four dashes: 172 bytes.
 constexpr std::size_t kMaxPart = 48;
-constexpr std::size_t kShortHex = 12;  // as people shorten container ids
+constexpr std::size_t kShortHex = 12;  // the usual length of a short container id
 
 std::string first_known(std::initializer_list<std::string> candidates) {
   for (const std::string& candidate : candidates) {

@@ -69,7 +69,7 @@ std::vector<Gap> context_gaps(const Incident& incident) {
       {!incident.trigger_same_cgroup, "trigger.same_cgroup", "the allocating process's cgroup is not known"},
       {!incident.limit_bytes && incident.scope != "node", "limit.bytes", "not known"},
       {!incident.limit_bytes && incident.scope == "node", "limit.bytes", "no limit of a cgroup was hit"},
-      // Elsewhere it is the limit, and swap where that is counted apart.
+      // Elsewhere it repeats the limit, plus swap if that is counted separately.
       {!incident.total_bytes && incident.scope == "node", "limit.total_bytes", "the kernel's report did not tell it"},
       {incident.limit_owner_cgroup_path.empty() && incident.scope != "node", "limit.owner_cgroup_path", "not known"},
       {incident.limit_owner_cgroup_path.empty() && incident.scope == "node", "limit.owner_cgroup_path",

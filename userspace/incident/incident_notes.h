@@ -9,9 +9,9 @@
 
 namespace oomw {
 
-// A note is "<field>: <why>". Unknown is null with a reason, never 0: these are the notes that an
-// incident still lacks for the fields it does not know. A field (or a part of it, "container" for
-// "container.image") that has a note already keeps its own.
+// A note is "<field>: <why>". An unknown field is null with a reason, never 0; these are the notes that an
+// incident still lacks. A field that has a note already, or whose parent has one ("container" for
+// "container.image"), gets no other.
 [[nodiscard]] std::vector<std::string> missing_notes(const Incident& incident);
 [[nodiscard]] bool has_note(const Incident& incident, std::string_view field);
 

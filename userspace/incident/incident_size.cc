@@ -9,10 +9,10 @@
 namespace oomw {
 namespace {
 
-// A member's or an item's own line: the newline, two blanks a level, the comma.
+// The overhead of a member's or an item's line: newline, two blanks per level, comma.
 constexpr std::uint64_t line_bytes(std::uint64_t depth) { return 2 + 2 * depth; }
 
-// As to_json_text() escapes it, a byte that is no UTF-8 as \ufffd. Of valid UTF-8 it is half or less.
+// As to_json_text() escapes it: an invalid UTF-8 byte as \ufffd. Valid non-ASCII text takes half of this or less.
 std::uint64_t text_bytes(std::string_view text) {
   std::uint64_t bytes = 2;
   for (const char c : text) {
@@ -111,7 +111,7 @@ bool shorten(std::string& text) {
 std::uint64_t serialised_bytes(const Incident& incident) {
   std::uint64_t bytes = 0;
   JsonSize(0, bytes).add(incident);
-  // Until then a capture's bytes are kept beside it by the name of a file, which is not written.
+  // Not written, but an incident in memory carries the spool file's name of each capture.
   for (const IncidentCapture& capture : incident.captures) bytes += capture.spool_file.size();
   return bytes;
 }

@@ -11,7 +11,7 @@
 
 namespace oomw {
 
-// A TrendJudged in an incident: on the clock that people read.
+// A TrendJudged as stored in an incident: with wall-clock times.
 struct IncidentTrend {
   struct Point {
     WallTime time;

@@ -8,7 +8,7 @@
 
 namespace oomw {
 
-// A cause that the evidence supports: one of design.md's, how sure, and the numbers that led to it.
+// A cause that the evidence supports (one of those in design.md), its confidence and the numbers behind it.
 struct Finding {
   std::string cause;
   double confidence = 0;  // see verdict.h
@@ -17,7 +17,7 @@ struct Finding {
 
 struct SuggestedLimit {
   std::uint64_t bytes = 0;
-  bool is_lower_bound = false;  // what the process needed was cut off by the limit
+  bool is_lower_bound = false;  // the limit cut the growth off, so the need may be larger
   std::string why;
 };
 

@@ -19,7 +19,7 @@ constexpr int kBarCells = 30;
 
 std::uint64_t or_none(const Incident& incident, const char* name) { return stat_of(incident, name).value_or(0); }
 
-// 5.18 added the sum; before, its largest parts have to do.
+// Linux 5.18 added the sum; before that, the sum of its largest parts has to do.
 std::uint64_t kernel_bytes(const Incident& incident) {
   if (const std::uint64_t sum = or_none(incident, "kernel")) return sum;
   std::uint64_t bytes = 0;

@@ -13,12 +13,12 @@ namespace oomw {
 
 namespace {
 
-// The sandbox holds half a MiB; a twentieth of a limit is worth a word.
+// The sandbox alone holds half a MiB, which needs no mention; more than a twentieth of a limit does.
 constexpr double kWorthAWord = 0.05;
-// Each limit is kept in whole pages, of 64 KiB at most.
+// The kernel rounds each limit to whole pages, of 64 KiB at most.
 constexpr std::uint64_t kPage = 64 << 10;
 
-// What the limit counted at the kill; where that was not read, it was all of it.
+// The bytes that the limit counted at the kill; if they were not read, the whole limit.
 std::uint64_t counted(const Incident& incident) {
   return incident.usage_bytes.value_or(incident.limit_bytes.value_or(0));
 }
@@ -30,7 +30,7 @@ std::string bytes_or_unknown(const std::optional<std::uint64_t>& bytes) {
 }
 
 std::optional<double> victims_share(const Incident& incident) {
-  if (incident.limit_shares.size() == 1) return 1;  // nobody else lives there
+  if (incident.limit_shares.size() == 1) return 1;  // the pod's only container
   if (incident.limit_shares.empty() || !incident.limit_shares.front().usage_bytes || counted(incident) == 0) {
     return std::nullopt;
   }
@@ -38,7 +38,7 @@ std::optional<double> victims_share(const Incident& incident) {
   return std::min(held / static_cast<double>(counted(incident)), 1.0);
 }
 
-// One without a limit, as kubectl debug adds it, adds nothing to the sum.
+// A container without a limit, such as one from kubectl debug, adds nothing to the sum.
 bool is_sum_of_containers(const Incident& incident) {
   std::uint64_t sum = 0;
   for (const LimitShare& share : incident.limit_shares) sum += share.limit_bytes.value_or(0);

@@ -9,7 +9,7 @@ namespace oomw {
 
 namespace {
 
-// A part cannot be larger than what it is a part of: profiles are sampled, and may say more than there was.
+// A part cannot be larger than the whole; profiles are sampled, so they may show more than there was.
 std::uint64_t take(std::uint64_t wanted, std::uint64_t& left) {
   const std::uint64_t taken = std::min(wanted, left);
   left -= taken;
@@ -31,7 +31,7 @@ const IncidentCapture* newest_memstats_of(const Incident& incident, std::int32_t
   return newest;
 }
 
-// The figures of an incident.json are anyone's: absent is 0, and nothing wraps around.
+// The figures of an incident.json may come from anyone: a missing one is 0, and no sum wraps around.
 class Stats {
  public:
   explicit Stats(const IncidentCapture& capture) : values_(capture.memstats) {}
@@ -52,7 +52,7 @@ void add_heap(VictimMemory& sum, const IncidentCapture& best, const IncidentCapt
   const std::uint64_t inuse = *best.inuse_bytes;
   const bool is_behind = shows_last_collection(best);
   const std::uint64_t live = is_behind ? inuse : std::min(best.live_bytes.value_or(0), inuse);
-  // What was there besides when MemStats were read, since the profile cannot tell.
+  // A lagging profile does not show younger heap; HeapAlloc does, as of the MemStats.
   const std::uint64_t held = is_behind && memstats != nullptr ? Stats(*memstats).of("HeapAlloc") : inuse;
   sum.live += take(live, left);
   sum.dead_or_younger += take(held - std::min(live, held), left);
@@ -65,7 +65,7 @@ void add_memstats(VictimMemory& sum, const Incident& incident, const IncidentCap
   sum.runtime += take(
       stats.of("MSpanSys") + stats.of("MCacheSys") + stats.of("BuckHashSys") + stats.of("GCSys") + stats.of("OtherSys"),
       left);
-  // Last, because what was free then may have been filled since, and is heap already.
+  // Last, because what was free then may have been filled since and already count as heap.
   sum.free += take(stats.difference("HeapIdle", "HeapReleased") + stats.difference("HeapInuse", "HeapAlloc"), left);
   const double age_seconds = static_cast<double>(incident.time.ns - capture.time.ns) / 1e9;
   add_source(sum.memstats, fmt::format("MemStats with {}, {:.1f} s before", name_of(capture), age_seconds));

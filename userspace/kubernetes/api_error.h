@@ -12,9 +12,9 @@ namespace oomw {
 enum class ApiError {
   kNone,
   kConnect,  // no route, refused, no such host
-  kTls,      // not of the cluster's CA, or another host's
+  kTls,      // certificate not of the cluster's CA, or another host's
   kTimeout,
-  kCut,           // closed in the middle
+  kCut,           // connection closed in the middle
   kToken,         // no token to send
   kUnauthorized,  // 401
   kForbidden,     // 403
@@ -37,8 +37,8 @@ inline constexpr int kApiErrors = static_cast<int>(ApiError::kInternal) + 1;
 // How one request ended.
 struct ApiOutcome {
   ApiError error = ApiError::kNone;
-  std::string detail;         // for humans, printable; "" when it was answered
-  Nanoseconds retry_after{};  // as the server asked; 0 = it did not
+  std::string detail;         // for people, printable; "" without an error
+  Nanoseconds retry_after{};  // requested by the server; 0 = it requested none
 };
 
 // Seconds of a Retry-After header, at most an hour; 0 for a date and for anything else.

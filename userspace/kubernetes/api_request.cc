@@ -16,7 +16,7 @@ constexpr long kConnectTimeoutMs = 5'000;
 // A watch is silent for a minute between bookmarks; a peer that vanished is noticed within 60 s.
 constexpr long kKeepAliveIdleSeconds = 30;
 constexpr long kKeepAliveIntervalSeconds = 10;
-// curl keeps a parsed CA for a day; the cluster's may be exchanged in place.
+// curl keeps a parsed CA for a day; the cluster's may be replaced in place.
 constexpr long kCaCacheSeconds = 60;
 
 struct FreeList {
@@ -188,7 +188,7 @@ void* ApiRequest::handle() const { return impl_->easy.get(); }
 
 ApiOutcome ApiRequest::perform() { return outcome(curl_easy_perform(impl_->easy.get())); }
 
-// The answer's status decides before the transfer's end: a 403 cut short is a 403.
+// The answer's status takes precedence over how the transfer ended: a 403 cut short is a 403.
 ApiOutcome ApiRequest::outcome(int curl_code) const {
   const auto code = static_cast<CURLcode>(curl_code);
   const long status = impl_->status();

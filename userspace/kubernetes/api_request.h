@@ -16,9 +16,9 @@ namespace oomw {
 struct ApiCall {
   std::string path;     // and query
   std::string body;     // JSON to POST; "" = GET
-  Nanoseconds timeout;  // for all of it
-  Nanoseconds silence;  // longest without a byte; 0 = any
-  // Of a 2xx answer only: it begins, and its bytes as they come. An error ends the transfer.
+  Nanoseconds timeout;  // for the whole request
+  Nanoseconds silence;  // longest time without a byte; 0 = no bound
+  // For 2xx answers only: called when the answer begins, and with its bytes as they come. An error ends the transfer.
   std::function<void()> on_answer;
   std::function<Result<>(std::string_view bytes)> on_bytes;
 };
@@ -35,7 +35,7 @@ class ApiRequest {
 
   [[nodiscard]] void* handle() const;                     // CURL*, for a curl_multi
   [[nodiscard]] ApiOutcome outcome(int curl_code) const;  // when it has ended
-  [[nodiscard]] ApiOutcome perform();                     // all at once, blocking
+  [[nodiscard]] ApiOutcome perform();                     // the whole request, blocking
 
  private:
   struct Impl;

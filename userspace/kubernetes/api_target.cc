@@ -53,7 +53,7 @@ Result<std::optional<ApiTarget>> find_api(const KubernetesConfig& config, const 
   if (!is_https || !is_made_of(std::string_view(target.server).substr(kScheme.size()), kHostChars)) {
     return fail(ErrorCode::kInvalid, "not https://HOST:PORT: " + printable(target.server));
   }
-  // Without a node's name the list would be of the whole cluster.
+  // Without a node's name the list would cover the whole cluster.
   if (target.node.empty()) {
     return fail(ErrorCode::kInvalid, "no node name: set NODE_NAME (fieldRef spec.nodeName) or kubernetes.node_name");
   }

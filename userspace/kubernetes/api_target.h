@@ -12,7 +12,7 @@ namespace oomw {
 
 enum class KubernetesMode { kAuto, kOn, kOff };
 
-// [kubernetes] of oomwitness.toml. "" = as a pod of the cluster finds it.
+// [kubernetes] of oomwitness.toml. "" = the value that a pod of the cluster has.
 struct KubernetesConfig {
   KubernetesMode mode = KubernetesMode::kAuto;  // auto: on inside a cluster
   std::string api_server;                       // "https://10.96.0.1:443"; "" = KUBERNETES_SERVICE_HOST and _PORT
@@ -21,10 +21,10 @@ struct KubernetesConfig {
   std::string node_name;  // "" = NODE_NAME
   std::uint32_t max_pods = 2'000;
   bool post_events = false;
-  bool capture_opt_in = false;  // ask and read only pods that are annotated so
+  bool capture_opt_in = false;  // capture (request or read) only pods that are annotated for it
 };
 
-// The API server to ask, and the node to ask about; all of it checked.
+// The API server, and the node to list pods of; all fields are checked.
 struct ApiTarget {
   std::string server;  // "https://host:port", no slash at the end
   std::string token_file, ca_file;
@@ -34,7 +34,7 @@ struct ApiTarget {
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 [[nodiscard]] Environment process_environment();
 
-// nullopt: not wanted, or not in a cluster. kInvalid: wanted, and what is missing.
+// nullopt: not wanted, or not in a cluster. kInvalid: wanted; the message names what is missing or wrong.
 [[nodiscard]] Result<std::optional<ApiTarget>> find_api(const KubernetesConfig& config, const Environment& environment);
 
 }  // namespace oomw

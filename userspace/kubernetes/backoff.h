@@ -7,8 +7,8 @@
 
 namespace oomw {
 
-// How long to wait after one more failure in a row: 1, 2, 4 ... 60 s, of which a random half is left
-// out, so that the daemons of 5,000 nodes do not return to a restarted API server all at once.
+// How long to wait after one more failure in a row: 1, 2, 4 ... 60 s, minus a random part of up to half (but at least
+// 1 s), so that the daemons of 5,000 nodes do not return to a restarted API server all at once.
 class Backoff {
  public:
   static constexpr Nanoseconds kFirst = std::chrono::seconds(1);

@@ -13,7 +13,7 @@ constexpr std::size_t kMaxMessage = 1'024;  // the API's bound, in bytes
 constexpr const char* kLabelChars = "abcdefghijklmnopqrstuvwxyz0123456789-";
 constexpr const char* kSubdomainChars = "abcdefghijklmnopqrstuvwxyz0123456789-.";
 
-// It becomes part of a path.
+// The name becomes part of a path.
 bool is_name(const std::string& name, std::size_t max, const char* chars) {
   return !name.empty() && name.size() <= max && name.find_first_not_of(chars) == std::string::npos &&
          name.front() != '.' && name.front() != '-';

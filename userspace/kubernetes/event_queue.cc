@@ -31,7 +31,7 @@ std::optional<MonotonicTime> EventQueue::due(MonotonicTime now) const {
 
 void EventQueue::on_outcome(PodEvent event, const ApiOutcome& outcome, MonotonicTime now, double random) {
   ++tries_;
-  // There already: an answer to the first try was lost.
+  // kConflict: the Event exists already, because the answer to an earlier try was lost.
   if (outcome.error == ApiError::kNone || outcome.error == ApiError::kConflict) {
     ++counts_["posted"];
     backoff_.reset();
@@ -39,7 +39,7 @@ void EventQueue::on_outcome(PodEvent event, const ApiOutcome& outcome, Monotonic
     drop("forbidden");
     paused_until_ = now + kForbiddenPause;
   } else if (outcome.error == ApiError::kHttp || outcome.error == ApiError::kRedirect) {
-    drop("refused");  // 404: its namespace is gone; 422: the server does not like it
+    drop("refused");  // 404: its namespace is gone; 422: the server rejects it
   } else if (tries_ >= kMaxTries) {
     drop("given_up");
   } else {

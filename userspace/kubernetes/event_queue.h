@@ -16,7 +16,7 @@ namespace oomw {
 
 // A Kubernetes Event about a pod, not posted yet.
 struct PodEvent {
-  std::string id;  // of the incident; the Event is named after it, so that one posted twice is there once
+  std::string id;  // of the incident; the Event is named after it, so that posting it twice creates only one
   WallTime time;
   std::string name_space, pod, pod_uid, container;
   std::string message;
@@ -25,7 +25,7 @@ struct PodEvent {
 // Events that wait to be posted, and the pace at which they may be. No clock, thread or lock.
 //   - at most kMax wait, further ones are dropped;
 //   - kBurst at once, then one each kEvery: a pod that is killed in a loop must not fill etcd;
-//   - 429, 5xx and a server that cannot be reached: later, after what Retry-After asks, kMaxTries times;
+//   - 429, 5xx and an unreachable server: retried later, not before Retry-After, with kMaxTries tries in all;
 //     403: dropped, and nothing is tried for kForbiddenPause; any other refusal: dropped;
 //   - everything dropped is counted by its reason.
 class EventQueue {
@@ -50,14 +50,14 @@ class EventQueue {
   void drop(const char* reason);
 
   std::deque<PodEvent> waiting_;
-  unsigned tries_ = 0;  // of the first
+  unsigned tries_ = 0;  // of the first in the queue
   MonotonicTime paused_until_;
   RateLimit pace_{kBurst, kEvery};
   Backoff backoff_;
   std::map<std::string, std::uint64_t> counts_;
 };
 
-// core/v1 Event as JSON; "" if its namespace or pod cannot be one of the API's.
+// core/v1 Event as JSON; "" if its namespace or pod name is not valid in the API.
 [[nodiscard]] std::string event_json(const PodEvent& event, const std::string& node);
 [[nodiscard]] std::string event_path(const PodEvent& event);
 

@@ -11,8 +11,8 @@
 
 namespace oomw {
 
-// The pods that the model knows, and in which state, so that only changes go to the core thread: most
-// changes of a pod's object (probes, conditions) concern nothing that we keep.
+// The pods that the model knows and their state, so that only changes go to the core thread: most
+// changes of a pod's object (probes, conditions) affect nothing that we keep.
 //   - a list ends with end_list(), which returns the pods that are no longer in it; a list that broke off
 //     removes none;
 //   - at most max pods; the others are turned away and counted, each time they appear.

@@ -11,13 +11,13 @@
 
 namespace oomw {
 
-// Lines of a stream that never ends; one without an end is kLimit at kMaxLineBytes.
+// Splits an endless stream into lines. A line without an end is kLimit at kMaxLineBytes.
 class LineSplitter {
  public:
   static constexpr std::size_t kMaxLineBytes = 2u << 20;  // etcd takes 1.5 MiB for an object
   using OnLine = std::function<Result<>(std::string_view line)>;
 
-  // Empty lines are passed over. The first error of on_line ends it.
+  // Skips empty lines. Stops at the first error of on_line and returns it.
   [[nodiscard]] Result<> feed(std::string_view bytes, const OnLine& on_line) {
     while (!bytes.empty()) {
       const std::size_t end = bytes.find('\n');

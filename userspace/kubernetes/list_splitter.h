@@ -9,9 +9,9 @@
 
 namespace oomw {
 
-// Cuts the elements of "items" out of a list while it arrives, so that 5,000 pods (100 MB of JSON) never
-// lie in memory at once. Follows quotes and brackets only: each element and the rest, which is the list
-// with "items": [], go to a parser.
+// Cuts the elements of "items" out of a list while it arrives, so that 5,000 pods (100 MB of JSON) are never
+// in memory at once. It follows only quotes and brackets. A parser then gets each element, and the rest, which
+// is the list with "items": [].
 //   - one element is at most kMaxItemBytes, the rest at most kMaxRestBytes; more is kLimit.
 class ListSplitter {
  public:
@@ -20,7 +20,7 @@ class ListSplitter {
   using OnItem = std::function<void(std::string_view json)>;
 
   [[nodiscard]] Result<> feed(std::string_view bytes, const OnItem& on_item);
-  // The rest, when everything has arrived; kInvalid if it broke off.
+  // The rest, when everything has arrived; kInvalid if the list broke off.
   [[nodiscard]] Result<std::string_view> finish() const;
 
  private:
@@ -31,7 +31,7 @@ class ListSplitter {
 
   std::string item_;
   std::string rest_;
-  std::string last_text_;  // the string begun last on the list's own level: a key, if a bracket follows
+  std::string last_text_;  // the last string that began on the list's own level: a key, if a bracket follows
   int depth_ = 0;
   bool is_in_text_ = false;
   bool is_escaped_ = false;

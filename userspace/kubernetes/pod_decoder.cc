@@ -27,7 +27,7 @@ constexpr std::size_t kMaxToken = 4'096;  // continue tokens and versions are op
 constexpr std::size_t kMaxMessage = 256;
 constexpr std::string_view kOurAnnotations = "oomwitness.io/";
 
-// Most of a pod's bytes, none of which we read: they are not even kept while parsing.
+// These hold most of a pod's bytes, and we read none of them: the parser drops them at once.
 constexpr std::array<std::string_view, 8> kUnread = {"managedFields", "env",      "volumes", "volumeMounts",
                                                      "tolerations",   "affinity", "args",    "command"};
 
@@ -55,7 +55,7 @@ const json& member(const json& object, const char* name, json::value_t type) {
 const json& object_in(const json& object, const char* name) { return member(object, name, json::value_t::object); }
 const json& array_in(const json& object, const char* name) { return member(object, name, json::value_t::array); }
 
-// "" when absent, no string, or longer than anything real.
+// "" when absent, not a string, or longer than anything real.
 std::string text_in(const json& object, const char* name, std::size_t max) {
   const json& value = member(object, name, json::value_t::string);
   if (!value.is_string() || value.get_ref<const std::string&>().size() > max) return "";
@@ -103,7 +103,7 @@ std::size_t entry_bytes(const std::string& key, const std::string& value) {
 }
 
 std::size_t head_bytes(const PodSeen& pod) {
-  // The uid thrice: in the pod, as its key, and with the reader.
+  // The uid counts three times: in the pod, as its key, and with the reader.
   std::size_t bytes = sizeof(PodSeen) + 2 * kMapNode + 3 * heap_bytes(pod.uid);
   for (const std::string* text :
        {&pod.static_uid, &pod.name_space, &pod.name, &pod.node, &pod.owner_kind, &pod.owner_name}) {
@@ -112,7 +112,7 @@ std::size_t head_bytes(const PodSeen& pod) {
   return bytes;
 }
 
-// The rest of kMaxPodBytes.
+// What is left of kMaxPodBytes for one pod.
 class Budget {
  public:
   explicit Budget(PodSeen& pod) : pod_(pod), left_(kMaxPodBytes - std::min(kMaxPodBytes, head_bytes(pod))) {}
@@ -139,7 +139,7 @@ void read_owner(const json& metadata, PodSeen& pod) {
   }
 }
 
-// A static pod's mirror bears its own uid; the cgroups bear the hash of its file.
+// A static pod's mirror has its own uid; the cgroups carry the hash of the pod's file.
 std::string static_uid_in(const json& annotations) {
   std::string hash = text_in(annotations, "kubernetes.io/config.hash", kMaxId);
   return hash.empty() ? text_in(annotations, "kubernetes.io/config.mirror", kMaxId) : hash;
@@ -147,7 +147,7 @@ std::string static_uid_in(const json& annotations) {
 
 // A pod's settings for us come before its containers: a pod of many containers can still opt out of captures.
 constexpr std::array<const char*, 2> kSettings = {"oomwitness.io/capture", "oomwitness.io/pprof-port"};
-// Labels that show the workload behind a ReplicaSet (model/workload.h) are kept where others are cut.
+// Labels that show the workload behind a ReplicaSet (model/workload.h) are kept when others are left out.
 constexpr std::array<const char*, 2> kWorkloadLabels = {"pod-template-hash", "rollouts-pod-template-hash"};
 
 void read_first(const json& object, const std::array<const char*, 2>& keys, std::size_t max_value, Budget& budget,
@@ -164,7 +164,7 @@ void read_texts(const json& object, std::string_view prefix, std::size_t max_val
   for (const auto& [key, value] : object.items()) {
     if (!key.starts_with(prefix) || !value.is_string()) continue;
     const auto& text = value.get_ref<const std::string&>();
-    if (texts.contains(key)) continue;  // paid for
+    if (texts.contains(key)) continue;  // already counted in the budget
     const bool is_too_long = key.size() > kMaxLabel || text.size() > max_value;
     if (budget.take(is_too_long ? kMaxPodBytes : entry_bytes(key, text))) texts.emplace(key, text);
   }
@@ -186,7 +186,7 @@ PodContainer container_of(const json& status) {
   container.name = text_in(status, "name", kMaxName);
   container.id = id_in(status, "containerID");
   container.image = text_in(status, "image", kMaxImage);
-  // Without an id it is the count of a run that cannot be distinguished from the next one.
+  // Without an id the count is that of a run that cannot be distinguished from the next one.
   if (!container.id.empty()) container.restart_count = integer_in<std::uint32_t>(status, "restartCount");
   container.is_running = object_in(object_in(status, "state"), "running").is_object();
   container.last_termination = termination_in(object_in(status, "lastState"));
@@ -208,7 +208,7 @@ bool knows(const PodSeen& pod, const std::string& name) {
   return std::ranges::find(pod.containers, name, &PodContainer::name) != pod.containers.end();
 }
 
-// A container that is killed within about 1 s is not in the status yet; its limit is known all the same.
+// A container that is killed within about 1 s is not in the status yet; its limit is still known, from the spec.
 void read_containers_without_status(const json& pod_spec, Budget& budget, PodSeen& pod) {
   constexpr const char* kEphemeral = "ephemeralContainers";
   for (const char* kind : {"containers", "initContainers", kEphemeral}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The API's JSON becomes types here, once. Its text is hostile: annotations, labels, names and reasons
-// are whatever a user of the cluster wrote. Every bound is here, tests/fuzz/pod_fuzz.cc feeds it anything.
+// are whatever a user of the cluster wrote. All bounds are here, and tests/fuzz/pod_fuzz.cc fuzzes them.
 #pragma once
 
 #include <string>
@@ -28,14 +28,14 @@ struct WatchEvent {
 // The fields of a list beside its items.
 struct ListEnd {
   std::string resource_version;
-  std::string continue_token;  // "" = that was all
+  std::string continue_token;  // "" = this was the last page
 };
 
 // time and wall_offset_ns stay unset.
 [[nodiscard]] Result<PodSeen> decode_pod(std::string_view json);
 [[nodiscard]] Result<WatchEvent> decode_watch_line(std::string_view json);
 [[nodiscard]] Result<ListEnd> decode_list_end(std::string_view json);
-// "pods is forbidden: User ..." of a Status object, printable; "" if it is none.
+// "pods is forbidden: User ..." of a Status object, printable; "" if `json` is not one.
 [[nodiscard]] std::string status_message(std::string_view json);
 
 // The memory that a pod takes, as glibc allocates it.

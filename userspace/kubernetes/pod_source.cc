@@ -83,7 +83,7 @@ struct PodSource::Impl {
   const Changed changed;
   std::atomic<bool> is_stopping = false;
 
-  // Of the source's thread alone.
+  // Used only by the source's thread.
   std::unique_ptr<CURLM, FreeMulti> multi;
   TokenFile token;
   Reflector reflector;
@@ -96,7 +96,7 @@ struct PodSource::Impl {
   std::optional<PodEvent> posted;
   std::vector<Event> batch;
   std::optional<ApiError> watch_error;  // of an ERROR event
-  std::optional<bool> last_current;     // as passed on
+  std::optional<bool> last_current;     // the last one passed on
   PodSourceStats last_stats;
   Warnings warnings, post_warnings;  // about list and watch; about Events
 
@@ -213,7 +213,7 @@ void PodSource::Impl::finish_request(ApiOutcome outcome) {
   if (!was_list) reflector.on_watch_end(clock.now(), random());
 }
 
-// Also for a page: `outcome` turns into an error if it cannot be read.
+// Called for each page of the list. `outcome` becomes an error if the page cannot be read.
 void PodSource::Impl::finish_list(ApiOutcome& outcome) {
   const Result<std::string_view> rest = list.finish();
   const Result<ListEnd> end = rest.has_value() ? decode_list_end(*rest) : tl::make_unexpected(rest.error());
@@ -228,7 +228,7 @@ void PodSource::Impl::finish_list(ApiOutcome& outcome) {
 void PodSource::Impl::fail_request(const ApiOutcome& outcome, MonotonicTime now) {
   if (outcome.error == ApiError::kUnauthorized) token.forget();
   reflector.on_failure(outcome.error, outcome.retry_after, now, random());
-  // One failure alone is a connection that was closed; the next try is a second away.
+  // A single failure is just a connection that was closed; the next try is a second away.
   if (reflector.failures() > 1) pass_on_current(false);
   note_error(outcome, warnings);
 }
@@ -333,7 +333,7 @@ void PodSource::Impl::publish() {
     shared_stats.events = events.counts();
     now = shared_stats;
   }
-  now.last_contact = last_stats.last_contact;  // no change by itself
+  now.last_contact = last_stats.last_contact;  // does not count as a change by itself
   if (now == last_stats) return;
   last_stats = std::move(now);
   changed();

@@ -17,7 +17,7 @@ namespace oomw {
 
 struct PodSourceStats {
   std::string state = "listing";              // listing | watching | waiting (after a failure)
-  std::optional<MonotonicTime> last_contact;  // the server sent anything; none = never
+  std::optional<MonotonicTime> last_contact;  // last time that the server sent anything; none = never
   std::uint64_t lists = 0, watches = 0;       // begun
   std::map<std::string, std::uint64_t> errors;
   std::string last_error;
@@ -27,21 +27,21 @@ struct PodSourceStats {
   friend bool operator==(const PodSourceStats&, const PodSourceStats&) = default;
 };
 
-// The pods of this node, by one list and one watch of the Kubernetes API; and, if asked to, Events on them.
+// The pods of this node, from one list and one watch of the Kubernetes API. Also posts Events on them, if asked to.
 //   - an event source: PodSeen, PodGone and PodsCurrent go to `post`, from a thread of its own;
 //   - nothing else ever waits for it: a server that is absent, slow or answers garbage delays only the
 //     names it would have sent, and is tried again after 1 to 60 s;
 //   - at most kMaxPodBytes are kept of a pod, and max_pods in all; answers are decoded as they arrive;
-//   - while `post` returns false it waits, and the server with it: nothing is lost;
+//   - while `post` returns false it waits and reads nothing from the server, so nothing is lost;
 //   - when stats() changed, `changed` is called, at most once for each turn of its loop;
-//   - the destructor takes as long as one decoding, not as a request.
+//   - the destructor takes at most as long as one decoding; it does not wait for a request.
 class PodSource {
  public:
   using Post = std::function<bool(std::vector<Event> events)>;  // any thread; false = no room, try again
 
   using Changed = std::function<void()>;  // any thread
 
-  // clock outlives this; post() and changed() are not called any more when the destructor returns.
+  // clock outlives this; post() and changed() are no longer called once the destructor has returned.
   PodSource(ApiTarget target, std::size_t max_pods, const Clock& clock, Post post, Changed changed);
   ~PodSource();
   PodSource(const PodSource&) = delete;
@@ -56,7 +56,7 @@ class PodSource {
   std::unique_ptr<Impl> impl_;
 };
 
-// For doctor: one small request, at most `timeout`. The answer in words, or why there was none.
+// For doctor: one small request, at most `timeout`. Returns the answer in words, or why there was none.
 [[nodiscard]] Result<std::string> check_api(const ApiTarget& target, Nanoseconds timeout, const Clock& clock);
 
 }  // namespace oomw

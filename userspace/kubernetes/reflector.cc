@@ -18,7 +18,7 @@ constexpr double kWatchJitter = 60;
 }  // namespace
 
 std::string url_encode(std::string_view text) {
-  if (text.empty()) return "";  // a length of 0 stands for strlen() there
+  if (text.empty()) return "";  // curl_easy_escape() takes a length of 0 as strlen()
   const std::unique_ptr<char, decltype(&curl_free)> encoded(
       curl_easy_escape(nullptr, text.data(), static_cast<int>(text.size())), curl_free);
   OOMW_CHECK(encoded != nullptr);

@@ -12,11 +12,10 @@ namespace oomw {
 
 // The next request to the API server, and its time: one list, page by page, then one watch after the other from
 // where the last one ended. Pure: no clock, file or socket.
-//   - a watch that fails is begun again where it was; 410 begins a new list;
-//   - every failure in a row waits longer (Backoff); only an event on a watch, or a watch that ended in
-//     good order after kMinWatch, ends the row, so that a server that answers lists and fails watches
-//     cannot make us list in a loop;
-//   - 401 is tried once more at once, because the token may have been exchanged just now.
+//   - a failed watch starts again where it was; 410 starts a new list;
+//   - each failure in a row makes the wait longer (Backoff). Only an event on a watch, or a watch that ended normally
+//     after kMinWatch, resets it, so that a server that answers lists and fails watches cannot make us list in a loop;
+//   - 401 is tried once more at once, because the token may have been replaced just now.
 class Reflector {
  public:
   enum class State { kListing, kWatching };
@@ -33,8 +32,8 @@ class Reflector {
   // A page of the list is in. True: that was the last one.
   bool on_page(const ListEnd& end);
   void on_watch_event(const WatchEvent& event);
-  void on_watch_end(MonotonicTime now, double random);  // in good order
-  // now and retry_after: of the server's answer, if there was one.
+  void on_watch_end(MonotonicTime now, double random);  // normally
+  // retry_after: from the server's answer, if there was one; else 0.
   void on_failure(ApiError error, Nanoseconds retry_after, MonotonicTime now, double random);
 
   [[nodiscard]] unsigned failures() const { return backoff_.failures(); }
@@ -47,8 +46,7 @@ class Reflector {
   MonotonicTime begun_;
   std::string resource_version_;
   std::string continue_token_;
-  // Any version will do for the first list: the server's cache answers it. After 410 that cache was too
-  // old.
+  // The first list accepts any version, so the server's cache answers it. After 410 that cache is too old.
   bool wants_newest_ = false;
   bool is_token_retried_ = false;
   Backoff backoff_;
@@ -56,7 +54,7 @@ class Reflector {
 
 // Everything but [A-Za-z0-9._~-] as %XX.
 [[nodiscard]] std::string url_encode(std::string_view text);
-// Of the pods of one node, for more parameters to be added.
+// Path and query for the pods of one node; more parameters may be appended.
 [[nodiscard]] std::string pods_path(const std::string& node);
 
 }  // namespace oomw

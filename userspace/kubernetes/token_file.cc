@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxTokenBytes = 32u << 10;
 
-// A line break in it would be a header of its own.
+// A line break in the token would begin another header.
 bool is_fit_for_a_header(std::string_view token) {
   return std::ranges::all_of(token, [](char c) { return c > 0x20 && c < 0x7f; });
 }

@@ -8,7 +8,7 @@
 
 namespace oomw {
 
-// The service account's token, which the kubelet exchanges in place (a projected one lives an hour).
+// The service account's token, which the kubelet replaces in place (a projected one lives an hour).
 // One thread.
 class TokenFile {
  public:
@@ -17,7 +17,7 @@ class TokenFile {
   explicit TokenFile(std::string path) : path_(std::move(path)) {}
   // At most kMaxAge old.
   [[nodiscard]] Result<std::string> get(MonotonicTime now);
-  // It was refused: the next get() reads the file.
+  // The token was refused: the next get() reads the file.
   void forget() { token_.clear(); }
 
  private:

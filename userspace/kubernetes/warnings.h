@@ -10,11 +10,11 @@
 
 namespace oomw {
 
-// Which failures are worth a line in the log. A server that is away for a day is tried 2,000 times, and
+// Decides which failures are worth a line in the log. A server that is down for a day is tried 2,000 times, and
 // each try has a slightly different message ("after 3 ms").
 //   - each kind of failure is logged at once, and again after kAgain at the earliest: at most 6 lines an
 //     hour and kind, whatever the server does;
-//   - a line that it answers again follows once, if a failure was logged.
+//   - when the server answers again, one line reports that, if a failure was logged.
 class Warnings {
  public:
   static constexpr Nanoseconds kAgain = std::chrono::minutes(10);

@@ -6,8 +6,8 @@
 
 namespace oomw::pprof {
 
-// Decoded fields are a profile if it has sample types, every sample one value per type, ids
-// are unique and not 0, and every id that is used exists (0 = none for mapping and function).
+// Decoded fields are a valid profile if there are sample types, every sample has one value per type,
+// ids are unique and not 0, and every id in use exists (0 = none for mapping and function).
 [[nodiscard]] Result<> check(const Profile& profile);
 
 }  // namespace oomw::pprof

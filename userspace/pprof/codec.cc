@@ -33,7 +33,7 @@ class Decoder {
   Result<Profile> run(std::string_view bytes) {
     const data_view all(bytes.data(), bytes.size());
     collect_strings(all);
-    // Without strings every reference would be an error, and the first one is known already.
+    // Without strings every reference would be an error, and the first error is known already.
     Profile profile = strings_.empty() ? Profile() : message<Profile>(all);
     if (!error_.message.empty()) return tl::make_unexpected(std::move(error_));
     RETURN_IF_ERROR(check(profile));
@@ -45,7 +45,7 @@ class Decoder {
     if (error_.message.empty()) error_ = {code, std::move(message)};
   }
 
-  // One more item of `count`; false once over the limit.
+  // Adds one to `count`; false once it is over the limit.
   bool admit(std::size_t& count, std::size_t max) {
     if (++count <= max) return true;
     note(ErrorCode::kLimit, "more than " + std::to_string(max) + " items");
@@ -148,7 +148,7 @@ class Decoder {
   std::vector<data_view> strings_;
 };
 
-// A protobuf has a byte below ' ' within its first few fields, tags and lengths being what they are.
+// A protobuf has a byte below ' ' within its first few fields, because of its tags and lengths.
 bool is_text(std::string_view bytes) {
   constexpr std::size_t kEnough = 256;
   return std::ranges::all_of(bytes.substr(0, kEnough), [](char c) {

@@ -22,8 +22,8 @@ struct ReadLimits {
 // gzip protobuf; deterministic for equal profiles.
 [[nodiscard]] std::string write(const Profile& profile);
 
-// The profile's bytes with comments appended and nothing else touched (protobuf merges appended
-// fields), gzip again.
+// The profile's bytes with comments appended and nothing else changed (protobuf merges appended
+// fields), as gzip.
 [[nodiscard]] Result<std::string> append_comments(std::string_view bytes, const std::vector<std::string>& comments,
                                                   const ReadLimits& limits = {});
 

@@ -38,8 +38,8 @@ Result<std::string> append_comments(std::string_view bytes, const std::vector<st
     out.add_int64(kCommentField, next_index++);
   }
   if (!is_gzip(bytes)) return gzip(raw + appended);
-  // gzip files may have several members (RFC 1952, 2.2), read as one: what is there stays as it is,
-  // and packing 20 MB anew (0.5 s) is not needed for one more line.
+  // A gzip file may have several members (RFC 1952, 2.2), which are read as one. So the old bytes stay as they
+  // are, and 20 MB need not be packed again (0.5 s) for one more line.
   return std::string(bytes) + gzip(appended);
 }
 

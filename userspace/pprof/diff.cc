@@ -29,7 +29,7 @@ bool is_zero(const Sample& sample) {
   return std::all_of(sample.values.begin(), sample.values.end(), [](std::int64_t value) { return value == 0; });
 }
 
-// Joins samples of several profiles into one: each table's items by what they are, not by their ids.
+// Joins samples of several profiles into one. The items of each table are matched by their content, not by their ids.
 class Joiner {
  public:
   explicit Joiner(Profile& out) : out_(out) {}
@@ -102,7 +102,7 @@ class Joiner {
     return {sample.location_ids, std::move(labels)};
   }
 
-  // The joined id of what the profile calls `id`; 0 = it has none of that id.
+  // The joined id of the profile's function `id`; 0 = the profile has no such function.
   std::uint64_t function_of(std::uint64_t id) {
     const auto source = source_functions_.find(id);
     if (source == source_functions_.end()) return 0;
@@ -124,7 +124,7 @@ class Joiner {
     const auto [known, is_first] = mapping_ids_.try_emplace(id);
     if (!is_first) return known->second;
     const Mapping& m = *source->second;
-    constexpr std::uint64_t kPage = 4096;  // sizes may differ by less
+    constexpr std::uint64_t kPage = 4096;  // sizes may differ by less than a page
     const std::uint64_t size = (m.memory_limit - m.memory_start + kPage - 1) / kPage;
     const auto [entry, is_new] = mappings_.try_emplace(
         MappingKey{m.build_id.empty() ? m.filename : m.build_id, size, m.file_offset}, out_.mappings.size() + 1);
@@ -188,7 +188,7 @@ std::vector<ValueType> common_types(const Profile& before, const Profile& after)
   return types;
 }
 
-// All of `types` are the profile's.
+// The profile has all of `types`.
 Profile with_types(Profile profile, const std::vector<ValueType>& types) {
   std::vector<std::size_t> columns;
   for (const ValueType& type : types) {
@@ -206,7 +206,7 @@ Profile with_types(Profile profile, const std::vector<ValueType>& types) {
   return profile;
 }
 
-// The header that the diff has: the later profile's, as far as the two differ.
+// The diff's header: mostly the later profile's where the two differ.
 Profile joined_header(const Profile& before, const Profile& after) {
   Profile out;
   out.sample_types = after.sample_types;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The messages of profile.proto: each field once, with its number and the member that holds it. Reader and writer
-// both go by this list; strings stand there as indices into the table of field 6.
+// both use this list. In the messages, strings are indices into the table of field 6.
 #pragma once
 
 #include <concepts>

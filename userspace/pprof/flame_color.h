@@ -13,12 +13,12 @@ namespace oomw::pprof {
 // picture. Groups are more vivid: readers search for them first.
 [[nodiscard]] std::string package_color(std::string_view package);
 [[nodiscard]] std::string group_color(std::string_view group);
-// Grey for the Go runtime's own, the group_color() of `tint` where it is not empty, else of the package.
+// The group_color() of `tint` if it is not empty; else grey for the Go runtime, and the package_color() for others.
 [[nodiscard]] std::string function_color(std::string_view function, std::string_view tint);
-// Red where the stacks through a frame grew, blue where they shrank, paler the more of both.
+// Red where the stacks through a frame grew, blue where they shrank; paler the more they did both.
 [[nodiscard]] std::string growth_color(std::int64_t net, std::int64_t size);
 
 inline constexpr const char* kRuntimeColor = "#cfcfcf";
-inline constexpr const char* kPlainColor = "#e4e4e4";  // frames that are no function
+inline constexpr const char* kPlainColor = "#e4e4e4";  // frames that are not functions
 
 }  // namespace oomw::pprof

@@ -98,7 +98,7 @@ class Painter {
   void paint(const FlameFrame& frame) {
     const double x = kMargin + pixels(frame.start);
     const double y = top_ + frame.depth * kRowHeight;
-    // A hairline between neighbours, but never at the price of the frame.
+    // Leaves a hairline between neighbours, but never makes a frame disappear.
     const double width = std::max(0.5, pixels(frame.size) - 0.5);
     const std::string name = name_of(frame);
     out_ += fmt::format(
@@ -149,7 +149,7 @@ class Painter {
     return figures;
   }
 
-  // The longest that fits the box: its value goes before its path, its path before its package.
+  // The longest label that fits the box: the path is dropped first, then the value, then the package.
   [[nodiscard]] std::string label_of(const FlameFrame& frame, const std::string& name, std::size_t room) const {
     const std::string value = " " + value_of(frame);
     const std::string brief(short_name(name));

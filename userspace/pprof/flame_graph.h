@@ -14,8 +14,8 @@ struct FlameOptions {
   std::string type = {};         // "" = the profile's default
   unsigned width_px = 1200;      // at least kMinFlameWidth
   std::string source = {};       // where the profile is from, for the header
-  std::string base_source = {};  // of a diff: what it is compared with
-  // Functions that belong together have one colour: a name for them, "" = go by the package.
+  std::string base_source = {};  // for a diff: the source of the profile compared with
+  // Names the group of functions that share a colour; "" = colour by package.
   std::function<std::string(const std::string& function)> tint = {};
   FlameLimits limits = {};
 };
@@ -27,13 +27,13 @@ struct FlamePicture {
   unsigned width_px = 0, height_px = 0;
 };
 
-// A profile as an SVG flame graph, root at the top: it is read from the header down, and cut off at
-// the bottom it still shows what matters.
-//   - a frame is as wide as the stacks through it; in a diff() as what changed in them, growth plus
-//     shrinkage: red grew, blue shrank, what did not change is not there. Width by the later profile
-//     alone would hide what was freed, and drown a leak in what was always there;
-//   - stands alone: a header, each frame's name as text cut to its box, the whole name and figures
-//     as tooltip; the script (zoom, search) is a comfort, works on what is drawn and loads nothing;
+// A profile as an SVG flame graph, root at the top: it is read from the header down, and if it is cut
+// off at the bottom it still shows what matters.
+//   - a frame is as wide as the stacks through it; in a diff(), as their changes, growth plus shrinkage:
+//     red grew, blue shrank, unchanged stacks are left out. Width by the later profile alone would hide
+//     freed memory, and make a leak disappear among memory that was always there;
+//   - self-contained: a header, each frame's name as text cut to its box, the whole name and figures
+//     as tooltip; the script (zoom, search) is optional, works on what is drawn and loads nothing;
 //   - names are hostile: no control or bidi character, no markup gets through;
 //   - deterministic. kInvalid: no such sample type.
 [[nodiscard]] Result<FlamePicture> flame_graph(const Profile& profile, const FlameOptions& options);

@@ -14,7 +14,7 @@ struct FlameHeader {
   std::vector<std::string> lines;  // when, how and from where; how to read it
 };
 
-// The program and its pid are those of the comment that oomwitness leaves in its profiles, else the
+// The program and its pid come from the comment that oomwitness leaves in its profiles, else from the
 // first mapping's file.
 [[nodiscard]] FlameHeader flame_header(const Profile& profile, int type_index, const FlameTree& tree,
                                        const FlameOptions& options);

@@ -18,14 +18,14 @@ namespace {
 constexpr double kBox = 11, kGap = 5, kCharWidth = 7.3, kBetween = 16;
 constexpr std::size_t kMaxName = 28;  // columns
 
-// The package or group that function_color() goes by.
+// The package or group that decides the colour in function_color().
 std::string owner_of(const std::string& function, const std::string& tint) {
   if (!tint.empty()) return tint;
   const std::string_view package = package_of(function);
   return package.empty() ? "no package" : std::string(package);
 }
 
-// The end of a path is the most telling part: "pdata/internal" of "go.opentelemetry.io/collector/pdata/internal".
+// The end of a path is its most informative part: "pdata/internal" of "go.opentelemetry.io/collector/pdata/internal".
 std::string brief(const std::string& path) {
   const std::size_t last = path.rfind('/');
   if (last == std::string::npos || last == 0) return path;

@@ -14,10 +14,10 @@ struct LegendEntry {
   std::string color, name, tooltip;
 };
 
-// Of a profile: the packages and groups that take most of what is drawn, at most kMaxLegend.
+// For a profile: the packages and groups that take most of the drawn width, at most kMaxLegend.
 inline constexpr std::size_t kMaxLegend = 8;
 [[nodiscard]] std::vector<LegendEntry> legend_of(const FlameTree& tree, const FlameOptions& options);
-// Of a diff: the scale from all grown to all shrunk.
+// For a diff: the scale from all grown to all shrunk.
 [[nodiscard]] std::vector<LegendEntry> growth_scale();
 
 // One line of SVG from `x` on, as many entries as fit into `room`; names are cut and escaped.

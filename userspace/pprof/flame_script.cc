@@ -13,7 +13,7 @@ text { font-family: "DejaVu Sans Mono", Menlo, Consolas, "Liberation Mono", mono
 #frames .found rect { stroke: #c0f; stroke-width: 2; }
 )";
 
-// Reads and writes numbers, texts and classes of what is drawn, never markup.
+// Reads and writes only numbers, texts and classes of what is drawn, never markup.
 const char* const kFlameScript = R"(//<![CDATA[
 (function () {
   'use strict';

@@ -16,7 +16,7 @@ std::size_t length_of_character(char first) {
   return byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
 }
 
-// U+1100 is where scripts of double width begin; it is three bytes from U+0800 on already.
+// Scripts of double width begin at U+1100. Three-byte characters begin a little earlier, at U+0800.
 std::size_t columns_of(std::size_t length) { return length >= 3 ? 2 : 1; }
 
 std::string_view entity_of(char c) {

@@ -7,7 +7,7 @@
 
 namespace oomw::pprof {
 
-// Printable text with XML's own characters and those it forbids (U+FFFE, U+FFFF) replaced.
+// Printable text, with XML's special characters and those it forbids (U+FFFE, U+FFFF) replaced.
 [[nodiscard]] std::string to_xml(std::string_view bytes, std::size_t max_chars = 512);
 // `text` in at most `columns` of a monospaced font, ".." where it was cut; "" below three. Beyond
 // Latin a character counts as two. Valid UTF-8 only.

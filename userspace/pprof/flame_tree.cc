@@ -17,7 +17,7 @@ struct Node {
   std::uint32_t parent = 0;
   std::uint32_t name = 0;
   std::uint32_t depth = 0;
-  std::int64_t net = 0;  // of stacks that end here, until totals()
+  std::int64_t net = 0;  // of stacks that end here, until sum_up()
   std::int64_t size = 0;
 };
 
@@ -41,7 +41,7 @@ class Trie {
     nodes_[at].net = saturating_add(nodes_[at].net, value);
   }
 
-  // From what ends at a node to all that goes through it.
+  // Before: values of the stacks that end at a node. After: of all stacks through it.
   void sum_up() {
     for (Node& node : nodes_) node.size = magnitude(node.net);
     for (std::size_t i = nodes_.size() - 1; i > 0; --i) {
@@ -55,7 +55,7 @@ class Trie {
   [[nodiscard]] std::size_t cut_stacks() const { return cut_stacks_; }
 
  private:
-  // 0: there is none, and no room for it.
+  // 0: it does not exist, and there is no room for it.
   std::uint32_t child_of(std::uint32_t parent, std::uint32_t name) {
     const std::uint64_t key = std::uint64_t{parent} << 32 | name;
     if (const auto known = children_.find(key); known != children_.end()) return known->second;
@@ -72,13 +72,13 @@ class Trie {
   std::size_t cut_stacks_ = 0;
 };
 
-// The least size that is drawn. Parents are as large as their children, so what is drawn hangs
-// together whatever it is.
+// The least size that is drawn. A parent is at least as large as each child, so the drawn frames
+// always form one tree.
 std::int64_t least_size(const std::vector<Node>& nodes, const FlameLimits& limits) {
   const double visible = std::ceil(static_cast<double>(nodes[0].size) * limits.min_ratio);
   const auto least = std::max<std::int64_t>(
       1, visible >= static_cast<double>(kMaxValue) ? kMaxValue : static_cast<std::int64_t>(visible));
-  // Each frame may have one that stands for its folded children, hence the half.
+  // Each frame may have one more frame for its folded children, hence the half.
   const std::size_t room = std::max<std::size_t>(1, limits.max_frames / 2);
   std::vector<std::int64_t> sizes;
   for (const Node& node : nodes) {
@@ -95,7 +95,7 @@ struct Folded {
   std::int64_t net = 0, size = 0;
 };
 
-// Places what is large enough.
+// Places the nodes that are large enough.
 class Layout {
  public:
   Layout(const std::vector<Node>& nodes, const FrameNames& names, std::int64_t least)

@@ -22,14 +22,14 @@ struct FlameFrame {
   std::uint32_t name = 0;   // of a function
   std::uint32_t depth = 0;  // the root's is 0
   std::size_t folded = 0;   // of kMore: how many frames it stands for
-  std::int64_t net = 0;     // what the stacks through it come to
+  std::int64_t net = 0;     // the sum of the stacks through it
   std::int64_t size = 0;    // how wide it is: the sum of |value| of these stacks
   std::int64_t start = 0;   // where it begins, in the unit of size
 };
 
-// The stacks of a profile as one tree of calls, pruned to what can be seen. A stack counts once,
-// with what all its samples come to: the two ends of a diff() meet, and where a stack has not
-// changed it takes no room.
+// The stacks of a profile as one tree of calls, pruned to what can be seen. A stack counts once, with
+// the sum of all its samples: the two sides of a diff() are added up, and an unchanged stack takes no
+// room.
 //   - frames come parents first; siblings by size, then by name; the folded ones last;
 //   - bounded by FlameLimits, and deterministic.
 class FlameTree {

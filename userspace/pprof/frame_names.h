@@ -10,7 +10,7 @@
 
 namespace oomw::pprof {
 
-// The functions of stacks by name, as numbers: functions of the same name are one, as in `go tool
+// The functions of stacks by name, as numbers. Functions of the same name count as one, as in `go tool
 // pprof`'s reports. Several profiles may be added, and then share their numbers.
 //   - a frame without a name shows its binary, "[server]", or "<unknown>";
 //   - an inlined call is a frame of its own.
@@ -29,8 +29,8 @@ class FrameNames {
   [[nodiscard]] const std::string& name(std::uint32_t number) const { return *names_[number]; }
   [[nodiscard]] std::size_t size() const { return names_.size(); }
 
-  // Locations that are not there are left out, and so is the root's end beyond kMaxStackFrames: Go
-  // records 1,024 calls at most, but a file may claim what it likes.
+  // Unknown locations are left out, and so are the frames nearest the root beyond kMaxStackFrames: Go
+  // records 1,024 calls at most, but a file may claim anything.
   static constexpr std::size_t kMaxStackFrames = 4096;
   [[nodiscard]] static Stack stack_of(const Sample& sample, const ByLocation& locations);
 
@@ -41,8 +41,8 @@ class FrameNames {
   std::vector<const std::string*> names_;  // keys of numbers_, whose nodes do not move
 };
 
-// A call may be inlined into thousands, and each of a million stacks may go through it: beyond so many
-// frames in all (about a second's work) a file is not a heap profile but an attack.
+// One location may stand for thousands of inlined calls, and each of a million stacks may contain it. A file
+// with more frames than this in all (about a second's work) is not a heap profile but an attack.
 class FrameBudget {
  public:
   // False: there is no room left for them.

@@ -115,7 +115,7 @@ class ByClassifier final : public Grouping {
  private:
   static constexpr std::uint32_t kNobody = 0;
   GroupNumbers numbers_ = with_nobody();
-  std::vector<std::pair<std::uint32_t, bool>> groups_;  // by number of the function's name; is a helper's
+  std::vector<std::pair<std::uint32_t, bool>> groups_;  // by number of the function's name; true: a helper's
 
   static GroupNumbers with_nobody() {
     GroupNumbers numbers;
@@ -210,7 +210,7 @@ Result<Growth> growth_in(const Pair& pair, Grouping& grouping) {
   return out;
 }
 
-// In `before`; -1: it has none such.
+// The type's index in `before`; -1 if it has no such type.
 int same_type(const Profile& before, const Profile& after, int column_after) {
   const auto& types = before.sample_types;
   const auto found = std::ranges::find(types, after.sample_types[static_cast<std::size_t>(column_after)]);

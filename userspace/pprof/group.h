@@ -33,24 +33,24 @@ struct Growth {
 
 inline constexpr std::size_t kMaxGroupRows = 10'000;
 
-// The group of a function: "" = none. A group that is only a helper's counts where the stack has no
-// other (the Collector's exporterhelper serves every exporter).
+// The group of a function: "" = none. A helper's group counts only if the stack has no other (the
+// Collector's exporterhelper serves every exporter).
 struct Group {
   std::string name;
   bool is_helper = false;
 };
 using Classifier = std::function<Group(const std::string& function)>;
 
-// The import path of a Go function's package, "net/http" of "net/http.(*conn).serve"; of other
-// names what stands before the last "::", else "".
+// The import path of a Go function's package, "net/http" of "net/http.(*conn).serve"; for other
+// names the text before the last "::", else "".
 [[nodiscard]] std::string_view package_of(std::string_view function);
 
 // Growth from `before` to `after`, by function (the figures of `go tool pprof -diff_base`), by
 // whole stack, by package of the function, or by classifier.
-// By classifier a stack belongs, whole, to the innermost frame that has a group, so its flat and cum
-// are the same; what has none is in the row named "".
+// By classifier, a whole stack belongs to the group of the innermost frame that has one, so flat and cum
+// are the same; stacks without a group are in the row named "".
 // type "" = the default of `after`. kInvalid: the profiles cannot be compared (diff()), or no such type;
-// kLimit: stacks beyond any program's.
+// kLimit: more stack frames than any program has (FrameBudget).
 [[nodiscard]] Result<Growth> growth_by_function(const Profile& before, const Profile& after, const std::string& type);
 [[nodiscard]] Result<Growth> growth_by_stack(const Profile& before, const Profile& after, const std::string& type);
 [[nodiscard]] Result<Growth> growth_by_package(const Profile& before, const Profile& after, const std::string& type);

@@ -14,7 +14,7 @@
 namespace oomw::pprof {
 namespace {
 
-constexpr std::size_t kMaxCallers = 12;  // of a stack that are shown: the leaf is what grew
+constexpr std::size_t kMaxCallers = 12;  // shown per stack: the leaf is what grew
 
 std::string sign_of(std::int64_t value) { return value > 0 ? "+" : value < 0 ? "-" : ""; }
 

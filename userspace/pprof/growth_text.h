@@ -21,7 +21,7 @@ struct GrowthView {
   bool has_cum = true;    // a column for cum_growth
 };
 
-// A table, one line a row; rows that are stacks show their callers below. Names go through printable().
+// A table, one line per row; rows that are stacks show their callers below. Names go through printable().
 [[nodiscard]] std::string to_text(const Growth& growth, const GrowthView& view);
 
 // The text of growth-diff.txt: what grew between two profiles by function, package, component (where
@@ -30,7 +30,7 @@ struct NamedProfile {
   std::string name;
   const Profile& profile;
 };
-// between: profiles of the same process in between, oldest first; with any, the functions are shown over time.
+// between: profiles of the same process in between, oldest first; if there are any, functions are shown over time.
 [[nodiscard]] Result<std::string> growth_text(const NamedProfile& before, const NamedProfile& after,
                                               const std::string& type, const Classifier& components,
                                               const std::vector<NamedProfile>& between = {});

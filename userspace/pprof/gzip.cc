@@ -101,7 +101,7 @@ Result<std::string> gunzip(std::string_view bytes, std::size_t max_bytes) {
 
 std::string gzip(std::string_view bytes) {
   z_stream stream{};
-  // Level 6 as everybody; memLevel 8 = 256 KiB of state for the call.
+  // Level 6, as is usual; memLevel 8 = 256 KiB of state for the call.
   OOMW_CHECK(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY) == Z_OK);
   std::string out(deflateBound(&stream, bytes.size()), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));

@@ -12,7 +12,7 @@ namespace oomw::pprof {
 inline constexpr const char* kNotAProfile = "not a pprof profile: neither gzip nor a well-formed protobuf";
 
 [[nodiscard]] bool is_gzip(std::string_view bytes);
-// Profiles travel as gzip by convention; every reader of them takes the bare protobuf as well.
+// Profiles are gzip by convention, but every reader of them accepts the bare protobuf as well.
 [[nodiscard]] Result<std::string> unpack(std::string_view bytes, std::size_t max_bytes);
 
 }  // namespace oomw::pprof

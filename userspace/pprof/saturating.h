@@ -15,7 +15,7 @@ inline constexpr std::int64_t kMaxValue = std::numeric_limits<std::int64_t>::max
   return b > 0 ? kMaxValue : -kMaxValue;
 }
 
-// Also of the smallest number, which has no positive twin.
+// Also defined for the smallest number, which has no positive counterpart.
 [[nodiscard]] inline std::int64_t negated(std::int64_t value) { return value < -kMaxValue ? kMaxValue : -value; }
 
 [[nodiscard]] inline std::int64_t magnitude(std::int64_t value) { return value < 0 ? negated(value) : value; }

@@ -28,7 +28,7 @@ std::int64_t held(const ByFunction& stage, const std::string& function) {
   return found == stage.end() ? 0 : found->second;
 }
 
-// "capture-03-at_kill.pb.gz" is too wide for a column: "at_kill" is enough, and for a trend its number.
+// "capture-03-at_kill.pb.gz" is too wide for a column: "at_kill" is enough; for a trend, its number.
 std::string title_of(const NamedProfile& stage) {
   std::string name = stage.name.substr(0, stage.name.find('.'));
   if (name.starts_with("capture-")) name.erase(0, name.find('-', 8) + 1);

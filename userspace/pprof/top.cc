@@ -22,7 +22,7 @@ class RowTable {
   explicit RowTable(const Profile& profile)
       : frames_(names_.add(profile)), rows_(names_.size()), last_seen_(names_.size()) {}
 
-  // False: there was no time for it.
+  // False: the FrameBudget is used up.
   [[nodiscard]] bool add(const Sample& sample, std::int64_t value) {
     ++generation_;
     const FrameNames::Stack stack = FrameNames::stack_of(sample, frames_);

@@ -16,13 +16,13 @@ struct TopRow {
 
 struct Top {
   ValueType type;
-  std::int64_t total = 0;    // the whole of all percentages: reference_total()
+  std::int64_t total = 0;    // 100 % for all percentages: reference_total()
   std::size_t left_out = 0;  // stacks of a hostile profile beyond a FrameBudget: in the total, in no row
   std::vector<TopRow> rows;  // by |flat| descending, then |cum| descending, then name
 };
 
-// The same figures as `go tool pprof -top -sample_index=TYPE` before its node dropping; of a diff()
-// those of `-diff_base`. Of a stack the first FrameNames::kMaxStackFrames count, the leaf's.
+// The same figures as `go tool pprof -top -sample_index=TYPE` before its node dropping; for a diff()
+// those of `-diff_base`. Only the first FrameNames::kMaxStackFrames frames of a stack count, from the leaf on.
 // type "" = the profile's default.
 [[nodiscard]] Top top(const Profile& profile, const std::string& type = "");
 // Text table like go tool pprof's, at most `rows` rows. Function names go through printable().

@@ -53,7 +53,7 @@ class Encoder {
   }
 
   void nest(pbf_writer& out, std::uint32_t number, const std::string& text) { out.add_int64(number, intern(text)); }
-  // Also when "": protozero drops a message without fields, and each value needs its type.
+  // Written even if "": protozero drops a message without fields, and each value needs its type.
   void nest(pbf_writer& out, std::uint32_t number, const ValueType& type) {
     pbf_writer nested(out, number);
     nested.add_int64(1, intern(type.type));

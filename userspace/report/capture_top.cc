@@ -22,11 +22,11 @@ constexpr std::size_t kRows = 12;
 constexpr int kMaxTrendFiles = 3;
 constexpr pprof::ReadLimits kLimits{.max_inflated_bytes = 16u << 20, .max_items = 400'000};
 
-// An earlier profile of the process that the best capture is of.
+// An earlier profile of the best capture's process.
 struct Stage {
   std::string file;
   pprof::Profile profile;
-  bool is_same_series = false;  // as the best one's: held now, or live at the last collection
+  bool is_same_series = false;  // as the best capture: held now, or live at the last collection
 };
 
 std::optional<pprof::Profile> profile_of(const std::string& path) {
@@ -41,7 +41,7 @@ std::string top_of(const pprof::Profile& profile) {
   return pprof::to_text(pprof::top(profile, has_inuse ? "inuse_space" : ""), kRows);
 }
 
-// Of each component since `first`, which shows the same series as the profile they are from.
+// Sets each component's growth since `first`, which shows the same series as the components' profile.
 void add_growth(IncidentCollector& collector, const Stage& first, const pprof::Profile& after) {
   const auto growth = pprof::growth_by(first.profile, after, "inuse_space", component_group_of);
   if (!growth) return;
@@ -63,7 +63,7 @@ void add_components(Incident& incident, const std::vector<Stage>& stages, const 
   if (!stages.empty() && stages.front().is_same_series) add_growth(*incident.collector, stages.front(), profile);
 }
 
-// By time, so of each method the newest stays; the best one whenever it was taken.
+// The newest file of each method, as captures are in order of time; the best capture replaces that of its method.
 std::map<std::string, std::string> file_by_method(const Incident& incident, const IncidentCapture* best) {
   std::map<std::string, std::string> files;
   for (const IncidentCapture& capture : incident.captures) {
@@ -80,7 +80,7 @@ bool is_of(const pprof::Profile& profile, std::int32_t pid) {
   });
 }
 
-// What the trend of the process kept: its baseline, the middle and the last reading before the kill.
+// The profiles that the process's trend kept: its baseline, the middle and the last reading before the kill.
 std::vector<Stage> trend_of(const IncidentCapture& best, const std::string& directory) {
   std::vector<Stage> stages;
   for (int number = 1; number <= kMaxTrendFiles; ++number) {
@@ -92,8 +92,8 @@ std::vector<Stage> trend_of(const IncidentCapture& best, const std::string& dire
   return stages;
 }
 
-// What the best capture is compared with, oldest first: the trend's profiles, which go back the furthest, or
-// else the first capture of the process.
+// The profiles to compare the best capture with, oldest first: the trend's, which go back furthest, or else
+// the first capture of the process.
 std::vector<Stage> stages_before(const Incident& incident, const IncidentCapture& best, const std::string& directory) {
   std::vector<Stage> stages = trend_of(best, directory);
   const IncidentCapture* first = first_before(incident, best);
@@ -104,7 +104,7 @@ std::vector<Stage> stages_before(const Incident& incident, const IncidentCapture
   return stages;
 }
 
-// "" where they cannot be compared: their types differ, or one is no profile.
+// "" if they cannot be compared: their types differ, or one is not a profile.
 std::string growth_of(const std::vector<Stage>& stages, const pprof::NamedProfile& after) {
   if (stages.empty()) return "";
   std::vector<pprof::NamedProfile> named;

@@ -49,7 +49,7 @@ std::string limiter_text(const IncidentCollector& collector) {
   return fmt::format(" Its memory_limiter had refused {} items, which was not enough.", *collector.limiter_refused);
 }
 
-// Those of which it is not known keep their order, the most bytes first.
+// Components without a known growth keep their order, most bytes first.
 std::vector<CollectorComponent> most_grown_first(std::vector<CollectorComponent> components) {
   std::ranges::stable_sort(components, std::ranges::greater(),
                            [](const CollectorComponent& component) { return component.growth_bytes.value_or(0); });

@@ -7,7 +7,7 @@
 
 namespace oomw {
 
-// For report.md: who allocated and who keeps, in two sentences and two tables. Names are escaped.
+// For report.md: the components that allocated and that keep the memory, in two sentences and two tables. Escaped.
 [[nodiscard]] std::string collector_section(const IncidentCollector& collector);
 
 }  // namespace oomw

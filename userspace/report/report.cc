@@ -26,7 +26,7 @@ std::string percent_text(std::optional<std::uint64_t> part, const Incident& inci
   return fmt::format("{:.0f} %", static_cast<double>(*part) / static_cast<double>(*incident.limit_bytes) * 100);
 }
 
-// What each of the pod's containers had of the limit; "" without shares.
+// Each container's share of the pod's limit; "" without shares.
 std::string shares_section(const Incident& incident) {
   if (incident.limit_shares.empty()) return "";
   std::string text =
@@ -171,7 +171,7 @@ std::string captures_section(const Incident& incident) {
   return text + "\n";
 }
 
-// Functions, and a Collector's components or else packages; stacks stay in the file.
+// Growth by function, and by a Collector's components or else by package; stacks stay in the file.
 std::string growth_section(const std::string& growth) {
   if (growth.empty()) return "";
   const bool has_components = growth.find("\nBy Collector component\n") != std::string::npos;

@@ -33,7 +33,7 @@ std::string victims_text(const Incident& incident) {
   return fmt::format("{} and {} more of its processes", text, others);
 }
 
-// Why processes died that the kernel did not choose.
+// Why processes that the kernel did not choose were killed too.
 std::string group_text(const Incident& incident) {
   const std::size_t count = victim_count(incident);
   if (!is_group_kill(incident) || count < 2) return "";
@@ -108,7 +108,7 @@ std::string place_text(const Incident& incident) {
   return incident.cgroup_path.empty() ? "a cgroup that is not known" : "cgroup " + to_markdown(incident.cgroup_path);
 }
 
-// What the pod belongs to, and how often this container was started before.
+// The workload that the pod belongs to, and how often this container was started before.
 std::string workload_text(const Incident& incident) {
   if (!incident.pod) return "";
   const std::string workload = to_text(incident.pod->workload);

@@ -11,7 +11,7 @@ namespace oomw {
 
 // "container web of pod shop/cart-7d9f", "unit nginx.service", "cgroup /a/b".
 [[nodiscard]] std::string place_text(const Incident& incident);
-// What happened, in one paragraph: who, by whose limit, how fast, and what the memory was.
+// The kill in one paragraph: the victim, the owner of the limit, the pace, and the kinds of memory.
 [[nodiscard]] std::string story_text(const Incident& incident);
 
 }  // namespace oomw

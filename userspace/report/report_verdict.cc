@@ -78,7 +78,7 @@ std::string next_steps_section(const Incident& incident) {
   std::string text = "## Next steps\n\n";
   for (const NextStep& step : next_steps(incident)) {
     text += to_markdown(step.what, 1024) + "\n\n";
-    // One line each, so that none can end the indented block.
+    // Each command is one line, so none can end the indented block.
     for (const std::string& command : step.commands) text += fmt::format("    {}\n", printable(command, 2048));
     if (!step.commands.empty()) text += "\n";
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of report.md that answer "why" and "what now". Every text is fit for Markdown.
+// The parts of report.md that answer "why" and "what now". Every text is escaped for Markdown.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace oomw {
 
-// The cause, how sure, the numbers, the limit that is suggested, and what else the evidence supports.
+// The cause, its confidence, the numbers, the suggested limit, and the other causes that the evidence supports.
 [[nodiscard]] std::string verdict_section(const Incident& incident);
 [[nodiscard]] std::string next_steps_section(const Incident& incident);
-// How the Go heap changed, and which call sites; "" without readings.
+// How the Go heap and its call sites changed; "" without readings.
 [[nodiscard]] std::string trend_section(const Incident& incident);
 
 }  // namespace oomw

@@ -36,7 +36,7 @@ struct Reading {
   std::optional<std::uint64_t> held;
 };
 
-// Up to the kill, whose usage is the last.
+// Up to the kill, whose usage is the last reading.
 std::vector<Reading> readings_of(const Incident& incident) {
   std::vector<Reading> readings;
   for (const Incident::Point& point : incident.series) {
@@ -145,8 +145,8 @@ class Painter {
         kHeld);
   }
 
-  // Their figures stand in two rows, 90 and 95 % being often a few pixels apart; where there is no room in
-  // either the line and its tooltip have to do.
+  // The labels use two rows, because 90 and 95 % are often only a few pixels apart. If neither row has room,
+  // the line and its tooltip have to do.
   void levels() {
     std::array<double, 2> row_ends = {0, 0};
     for (const IncidentWatermark& mark : incident_.watermarks) {
@@ -178,7 +178,7 @@ class Painter {
 
   void kill() { line(kRight, kTop, kRight, kBottom, fmt::format("stroke=\"{}\" stroke-width=\"2\"", kLimit)); }
 
-  // Where the curve was then: a capture tells its usage, else the reading before it.
+  // The curve's value at that time: the capture's own usage if known, else the reading before it.
   [[nodiscard]] std::uint64_t usage_at(const IncidentCapture& capture) const {
     if (capture.usage_bytes) return *capture.usage_bytes;
     std::uint64_t usage = 0;
@@ -200,7 +200,7 @@ class Painter {
     }
   }
 
-  // A ring for HTTP, because the live read is mostly of the same moment.
+  // HTTP gets a ring, because a live read is usually at the same moment.
   static std::string shape_of(std::string_view method) {
     if (method == "http") return fmt::format("r=\"8\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"", kHttp);
     return fmt::format("r=\"5\" fill=\"{}\" stroke=\"#fff\" stroke-width=\"1.5\"",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names below <data-dir>/incidents: how ours are told from what others put there.
+// The names below <data-dir>/incidents: how to distinguish ours from what others put there.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace oomw {
 [[nodiscard]] std::string id_of_directory(std::string_view name);
 [[nodiscard]] std::optional<WallTime> time_of_directory(std::string_view name);
 
-// ".tmp-<id>-<pid>": a directory that is being written, or was when its writer died.
+// ".tmp-<id>-<pid>": a directory that is being written, or that its writer left unfinished when it died.
 [[nodiscard]] std::string temporary_name(const std::string& id, int pid);
 [[nodiscard]] std::optional<int> pid_of_temporary(std::string_view name);
 

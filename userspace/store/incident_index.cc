@@ -43,7 +43,7 @@ void IncidentIndex::forget() {
   incidents_ = bytes_ = 0;
 }
 
-// A name bears the second of its incident; one that a person gave may bear another.
+// A name carries the second of its incident; a name that a person chose may carry another one.
 void IncidentIndex::note(const std::string& name, WallTime time) {
   const auto second = time_of_directory(name);
   if (second) put(name, time >= *second && time.ns - second->ns < 1'000'000'000 ? time : *second);
@@ -75,7 +75,7 @@ std::string IncidentIndex::find(const std::string& id) const {
   return found;
 }
 
-// Of those of one second, which their names leave in any order, by the time.
+// Names order incidents only to the second; within one second their times decide.
 std::optional<IncidentIndex::Stored> IncidentIndex::oldest() const {
   std::optional<Stored> oldest;
   for (const auto& [name, entry] : entries_) {

@@ -20,7 +20,7 @@ struct IncidentFilter {
   std::optional<WallTime> since, until;
 };
 
-// <data-dir>/incidents as anybody reads it, also while a daemon writes there and where none runs.
+// Reads <data-dir>/incidents in any process, whether or not a daemon is running and writing there.
 class IncidentReader {
  public:
   explicit IncidentReader(const std::string& data_dir) : root_(data_dir + "/incidents") {}
@@ -28,7 +28,7 @@ class IncidentReader {
   // Oldest first; one that cannot be read is skipped and logged. 200 incidents take 40 ms.
   [[nodiscard]] Result<std::vector<StoredIncident>> list(const IncidentFilter& filter = {}) const;
   // By id, directory name, unique prefix of either (kInvalid when ambiguous), or the path of a directory, which may
-  // be a copy that lies elsewhere.
+  // be a copy in another place.
   [[nodiscard]] Result<StoredIncident> get(const std::string& what) const;
   [[nodiscard]] const std::string& root() const { return root_; }
 
@@ -39,7 +39,7 @@ class IncidentReader {
   std::string root_;
 };
 
-// Of <directory>/incident.json, a plain file.
+// Reads <directory>/incident.json, which must be a plain file.
 [[nodiscard]] Result<Incident> read_incident(const std::string& directory);
 
 }  // namespace oomw

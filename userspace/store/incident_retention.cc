@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IncidentStore::prune: what goes, and how a reader never sees it half gone.
+// IncidentStore::prune: which incidents are removed, and how readers never see one partly removed.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -17,13 +17,13 @@ namespace oomw {
 
 namespace {
 
-// A foreign pid may be alive by reuse alone; nobody writes one incident for an hour.
+// Another writer's pid may only seem alive because it was reused. No write of an incident takes an hour.
 constexpr Nanoseconds kTemporaryAge = std::chrono::hours(1);
 
-// A person who edits a file changes the size of a directory that is not new.
+// People may edit files, which changes the size of a directory that was measured already.
 constexpr Nanoseconds kIndexAge = std::chrono::hours(1);
 
-// The newest one stays, whatever its size: it is what someone is about to look at.
+// The newest incident stays whatever its size, because a user is likely to open it soon.
 bool is_over(const IncidentIndex& index, const Retention& retention, WallTime now) {
   const auto oldest = index.oldest();
   if (!oldest) return false;
@@ -40,8 +40,8 @@ bool drop(const std::string& root, const std::string& name) {
   return true;
 }
 
-// Left by a writer that died. Our own pid's is one too: this thread is the only writer, and in a
-// container the daemon is pid 1 every time.
+// Left by a writer that died. One with our own pid is a leftover too: this thread is the only writer, and in
+// a container the daemon is pid 1 every time.
 bool is_leftover(const std::string& path, int pid, WallTime now) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
@@ -51,7 +51,7 @@ bool is_leftover(const std::string& path, int pid, WallTime now) {
 
 }  // namespace
 
-// False if it was gone already, or is ours no longer.
+// False if it was gone already, or is no longer an incident of ours.
 bool IncidentStore::drop_oldest() {
   const std::string name = index_.oldest()->name;
   index_.erase(name);

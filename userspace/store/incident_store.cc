@@ -27,20 +27,20 @@ constexpr const char* kJsonName = "incident.json";
 constexpr const char* kReportName = "report.md";
 constexpr const char* kGrowthName = "growth-diff.txt";
 
-// fsync is left to sync_files(): the files' data is on its way meanwhile.
+// sync_files() calls fsync later; meanwhile the kernel writes the files' data out.
 Result<> write_new_file(int dir_fd, const std::string& name, std::string_view bytes) {
   ASSIGN_OR_RETURN(const UniqueFd fd, open_at(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL, 0600));
   return write_all(fd.get(), bytes);
 }
 
-// A hint: where the file system has no such thing, fsync() does it all. O(1) for what is written already.
+// Only a hint: if the file system does not support it, fsync() does all the work. O(1) for data written already.
 void write_out(const std::vector<UniqueFd>& files, unsigned flags) {
   for (const UniqueFd& file : files) (void)::sync_file_range(file.get(), 0, 0, flags);
 }
 
-// Every file and the directory. The data of all goes out first and together, so that the first fsync's
-// commit of the journal has what all of them need: one after the other each waited for a commit of its
-// own where others write too, 8 ms a file and 75 ms for an incident with six profiles.
+// Syncs every file and the directory. All data is written out first and together, so that the journal commit of
+// the first fsync covers all files. One after the other, each file waited for its own commit if others wrote
+// too: 8 ms per file, and 75 ms for an incident with six profiles.
 Result<> sync_files(const std::string& directory, const std::vector<std::string>& names) {
   ASSIGN_OR_RETURN(const UniqueFd dir, open_directory(directory));
   std::vector<UniqueFd> files;
@@ -57,7 +57,7 @@ Result<> sync_files(const std::string& directory, const std::vector<std::string>
   return {};
 }
 
-// Gives each stored profile its file name and place. One that cannot be placed becomes a note.
+// Gives each stored profile its file name and place. A profile that cannot be placed becomes a note.
 void place_captures(Incident& incident, const std::string& directory, unsigned next_number,
                     const IncidentStore::Place& place) {
   for (IncidentCapture& capture : incident.captures) {
@@ -81,8 +81,8 @@ std::vector<std::string> files_of(const Incident& incident) {
   return names;
 }
 
-// What is made of the rest of the incident, for people: nobody waits for it, and the incident is whole
-// without it.
+// Files for people that are derived from the incident. Nothing waits for them, and the incident is complete
+// without them.
 void write_extras(const Incident& incident, const ProfileTexts& profiles, const std::string& directory) {
   const auto write = [&](const char* name, const std::string& text) {
     if (text.empty()) return;
@@ -139,8 +139,8 @@ Result<std::string> IncidentStore::write(Incident incident, const Place& place) 
   return written;
 }
 
-// The name may have been given before the container's was known, so it is the id that counts. With an
-// index that cannot be had it is written as new: better twice than not at all.
+// The directory may have been named before the container's name was known, so the id decides. If the index
+// cannot be read, the incident is written as new: better twice than not at all.
 std::string IncidentStore::existing_directory(const Incident& incident) {
   return index_.refresh() ? index_.find(incident.id) : "";
 }
@@ -149,7 +149,7 @@ Result<std::string> IncidentStore::create(Incident incident, const Place& place)
   const std::string temporary = root_ + "/" + temporary_name(incident.id, ::getpid());
   const std::string target = root_ + "/" + directory_name(incident);
   if (::mkdir(temporary.c_str(), 0700) != 0) {
-    // Only a writer with our pid that died can have left it.
+    // Only a dead writer with our pid can have left it.
     if (errno != EEXIST) return fail_errno(errno, "mkdir " + temporary);
     RETURN_IF_ERROR(remove_flat_directory(temporary));
     if (::mkdir(temporary.c_str(), 0700) != 0) return fail_errno(errno, "mkdir " + temporary);
@@ -171,8 +171,8 @@ Result<std::string> IncidentStore::amend(Incident incident, const std::string& n
   const std::vector<std::string> known = files_of(incident);
   place_captures(incident, directory, next_capture_number(directory), place);
   const ProfileTexts profiles = read_profiles(incident, directory);
-  // Profiles first: incident.json never names a file that a crash could take away. Those it names
-  // already are safe, and an fsync of each is a flush of the disk, 2 to 8 ms beside other writers.
+  // Profiles first: incident.json never names a file that a crash could lose. The files it names already are
+  // safe, and each fsync would flush the disk, 2 to 8 ms while others write.
   std::vector<std::string> files = files_of(incident);
   std::erase_if(files, [&](const std::string& file) { return std::ranges::find(known, file) != known.end(); });
   if (!files.empty()) RETURN_IF_ERROR(sync_files(directory, files));

@@ -19,30 +19,30 @@ struct Retention {
   Nanoseconds age = std::chrono::hours(24 * 30);
 };
 
-// <data-dir>/incidents, written. One writer (a worker thread); readers anywhere, also in other processes
-// (IncidentReader): a directory is whole (written as .tmp-<id>-<pid>, every file and the
-// directory fsynced, then renamed) or absent; an amended incident.json or report.md replaces by
-// rename. What is dropped vanishes the same way: renamed first, removed then.
+// Writes <data-dir>/incidents. One writer (a worker thread); readers anywhere, also in other processes
+// (IncidentReader). A directory is whole (written as .tmp-<id>-<pid>, every file and the directory fsynced,
+// then renamed) or absent. An amended incident.json or report.md replaces the old one by rename. An incident
+// to drop is renamed first and then removed.
 //   - a refused write (full disk: kNoSpace) leaves nothing behind;
 //   - only directories named like ours with an incident.json inside are ever removed;
-//   - a write or a pruning looks at what it writes or drops, not at all that is there: the writer's
-//     IncidentIndex knows that, also what a person adds or deletes meanwhile.
+//   - a write or a pruning reads only what it writes or drops. The writer's IncidentIndex knows the rest,
+//     including what a person adds or deletes meanwhile.
 class IncidentStore {
  public:
   // Places a capture's bytes at a path (Spool::place, or a copy).
   using Place = std::function<Result<>(const IncidentCapture& capture, const std::string& target)>;
 
   explicit IncidentStore(std::string data_dir);
-  // Fills in captures' file names, writes everything, returns the directory's path. Called again
-  // with the same id it amends. A capture that cannot be placed becomes a note, not an error.
+  // Fills in the captures' file names, writes everything and returns the directory's path. A second call with
+  // the same id amends the incident. A capture that cannot be placed becomes a note, not an error.
   [[nodiscard]] Result<std::string> write(Incident incident, const Place& place);
-  // Drops the oldest beyond the bounds and temporary leftovers of dead writers; returns how many.
+  // Drops the oldest incidents beyond the bounds and the temporary leftovers of dead writers; returns how many.
   [[nodiscard]] Result<std::size_t> prune(const Retention& retention, WallTime now);
   [[nodiscard]] const std::string& root() const { return root_; }
   [[nodiscard]] std::uint64_t measured() const { return index_.measured(); }  // directories, for tests
 
  private:
-  // Where the incident with this id is, by name; "" = nowhere yet.
+  // The name of the directory with this id; "" = none yet.
   [[nodiscard]] std::string existing_directory(const Incident& incident);
   [[nodiscard]] Result<std::string> create(Incident incident, const Place& place);
   [[nodiscard]] Result<std::string> amend(Incident incident, const std::string& name, const Place& place);
@@ -51,7 +51,7 @@ class IncidentStore {
 
   std::string root_;
   IncidentIndex index_;
-  std::optional<WallTime> sizes_measured_;  // the pruning that last had all sizes measured, or the first
+  std::optional<WallTime> sizes_measured_;  // when a pruning last had all sizes measured, or the first pruning
 };
 
 }  // namespace oomw

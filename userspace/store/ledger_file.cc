@@ -50,7 +50,7 @@ void describe_kills(auto& v, auto& ledger) {
   }
 }
 
-// JSON's names are text.
+// JSON keys are strings.
 void describe_counted(auto& v, auto& counted) {
   std::map<std::string, std::uint64_t> by_text;
   for (const auto& [cgroup, count] : counted) by_text.emplace(std::to_string(cgroup), count);

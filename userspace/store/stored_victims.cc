@@ -8,8 +8,8 @@
 namespace oomw {
 namespace {
 
-// The two clocks' slack and a second for a name that is cut to it; a clock that was stepped meanwhile hides
-// an incident, and then there are two.
+// Slack between the two clocks, plus a second because names are cut to the second. If a clock was stepped in
+// between, the stored incident is not found, and a second one is written.
 constexpr std::int64_t kBeforeNs = 35'000'000'000;
 constexpr std::int64_t kAfterNs = 5'000'000'000;
 

@@ -19,11 +19,11 @@ struct StoredVictim {
   ContainerIdentity container;
 };
 
-// Those of incidents below <data_dir>/incidents from about the first to the last of these times; an incident that
-// cannot be read has none. A worker's.
+// The victims of incidents below <data_dir>/incidents from about the first to the last of these times. An incident that
+// cannot be read is skipped. For a worker thread.
 [[nodiscard]] std::vector<StoredVictim> stored_victims_near(const std::string& data_dir,
                                                             const std::vector<WallTime>& times);
-// Null: in none of them. A group kill goes on for CorrelatorConfig::group_span, all of it in one incident.
+// nullptr: in none of them. A group kill may last for CorrelatorConfig::group_span, all of it in one incident.
 [[nodiscard]] const StoredVictim* find_stored(std::int32_t pid, WallTime time, const std::vector<StoredVictim>& stored);
 
 }  // namespace oomw

@@ -12,7 +12,7 @@ constexpr std::size_t kMaxLabels = 64;
 constexpr std::size_t kMaxLabelBytes = 256;
 constexpr std::size_t kMaxFieldBytes = 1'024;  // an image reference with registry, path and digest
 
-// The first value wins (JSON may repeat a key); one longer than anything real is no name.
+// The first value wins (JSON may repeat a key); a value longer than any real one is ignored.
 void fill(std::string& field, const std::string& value) {
   if (field.empty() && value.size() <= kMaxFieldBytes) field = value;
 }
@@ -22,7 +22,7 @@ void add_label(ContainerIdentity& identity, const std::string& key, const std::s
   identity.labels.emplace(key, value);
 }
 
-// The names found in one document, kept apart from `identity`: one that breaks off half way changes nothing.
+// The names found in one document, kept apart from `identity`: a document that breaks off changes nothing.
 struct Found {
   std::string runtime, kube_name, plain_name, image, fallback_image, pod_name, pod_namespace, pod_uid;
   bool is_sandbox = false;

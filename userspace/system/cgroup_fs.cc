@@ -37,8 +37,8 @@ bool is_cgroup2_mount(const std::string& directory) {
   return ::statfs(directory.c_str(), &info) == 0 && info.f_type == CGROUP2_SUPER_MAGIC;
 }
 
-// ".." appears when the reader sits in a cgroup namespace of its own: the path is then not from
-// the root that we read below. The kernel refuses it, and '\n', as a cgroup's name.
+// ".." appears when the reader is in a cgroup namespace of its own: the path then does not start at
+// the root that we read below. The kernel refuses ".." and '\n' in a cgroup's name.
 bool leaves_root(std::string_view path) { return has_part(path, '/', ".."); }
 
 }  // namespace
@@ -53,8 +53,8 @@ Result<CgroupFs> CgroupFs::probe(const std::string& mount_root) {
   return fail(ErrorCode::kUnsupported, mount_root + ": " + why);
 }
 
-// In steps below PATH_MAX (4096): names of 255 bytes nest to longer paths, which a workload with
-// a delegated cgroup could use to hide.
+// Opens in steps below PATH_MAX (4096): nested names of 255 bytes make longer paths, which a workload
+// with a delegated cgroup could use to hide.
 Result<UniqueFd> CgroupFs::open(const std::string& path) const {
   constexpr std::size_t kStep = 3'500;
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;

@@ -39,11 +39,11 @@ class CgroupFs {
   };
   // Every memory cgroup, parents before children, at most kMaxCgroups (then kLimit via `cut`).
   [[nodiscard]] Result<std::vector<Entry>> walk(bool* cut = nullptr) const;
-  // The path of the child `id` of the cgroup at `parent_path`: for paths that an event cut.
+  // The path of the child `id` of the cgroup at `parent_path`: for paths cut short in an event.
   [[nodiscard]] Result<std::string> find_child(const std::string& parent_path, CgroupId id) const;
   // Usage, limit, non-reclaimable, kernel_oom_kills; detailed also fills memory_stat. `expected`
-  // guards against a path recycled by another cgroup: kNotFound if the inode differs. Its time is the
-  // reading's end: on a starved node that may be after a kill, and shows what was left then.
+  // guards against a path recycled by another cgroup: kNotFound if the inode differs. The time is the end
+  // of the reading: on a starved node that may be after a kill, and the values then show what was left.
   [[nodiscard]] Result<MemorySampled> sample(const std::string& path, CgroupId expected, const Clock& clock,
                                              bool detailed) const;
   [[nodiscard]] Result<std::vector<std::int32_t>> processes(const std::string& path, std::size_t max) const;
@@ -54,12 +54,12 @@ class CgroupFs {
   // The same, pure and fuzzed.
   [[nodiscard]] static std::optional<std::string> memory_path_in(std::string_view proc_cgroup_text,
                                                                  CgroupVersion version);
-  // v2: the nearest cgroup at or above `path` where the controller is on, whose memory a process
-  // in `path` is charged to. v1: `path`.
+  // v2: the nearest cgroup at or above `path` where the controller is on. The memory of a process in
+  // `path` is charged to it. v1: `path`.
   [[nodiscard]] std::string charged_path_of(std::string path) const;
   // The directory itself, O_DIRECTORY. Paths longer than PATH_MAX work.
   [[nodiscard]] Result<UniqueFd> open(const std::string& path) const;
-  // kNotFound if another cgroup has the path by now; none expects any.
+  // kNotFound if another cgroup has the path by now; an empty `expected` accepts any.
   [[nodiscard]] Result<UniqueFd> open(const std::string& path, CgroupId expected) const;
 
  private:

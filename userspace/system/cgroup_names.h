@@ -10,9 +10,9 @@
 
 namespace oomw {
 
-// Paths that the kernel's log names, as ids. A container's cgroup may be gone within milliseconds
-// of its kill and its removal known before the log is read, so a path is kept past CgroupRemoved,
-// for the last kMaxGone cgroups. Not thread-safe.
+// Turns paths that the kernel's log names into ids. A container's cgroup may be gone within milliseconds of its kill,
+// and its removal may be known before the log is read. So paths are kept past CgroupRemoved, for the last kMaxGone
+// cgroups. Not thread-safe.
 class CgroupNames {
  public:
   static constexpr std::size_t kMaxGone = 256;

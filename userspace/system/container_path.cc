@@ -45,12 +45,12 @@ std::optional<std::string> pod_uid_of_segment(std::string_view segment) {
 }
 
 struct Container {
-  std::string_view runtime;  // "": a bare id, the runtime's files name it
+  std::string_view runtime;  // "" for a bare id: the runtime's files name it
   std::string_view id;
   std::string_view name;
 };
 
-// A prefix that is not listed is no container: "crio-conmon-", "libpod-conmon-" are monitors.
+// A prefix that is not listed is not a container's: "crio-conmon-" and "libpod-conmon-" are monitors.
 std::optional<std::string_view> runtime_of_prefix(std::string_view prefix) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kPrefixes = {{
       {"cri-containerd", "containerd"},
@@ -80,7 +80,7 @@ std::optional<Container> prefixed_container(std::string_view segment) {
   return runtime ? std::optional(Container{*runtime, id, {}}) : std::nullopt;
 }
 
-// A bare id is a container wherever it stands (--cgroup-parent is free), but for podman's pods.
+// A bare id is a container at any place (--cgroup-parent may be anything), except for podman's pods (libpod_parent).
 std::optional<Container> bare_container(std::string_view segment, std::string_view parent) {
   if (!is_id(segment) || parent == "libpod_parent") return std::nullopt;
   return Container{parent == "docker" ? "docker" : "", segment, {}};
@@ -100,7 +100,7 @@ std::optional<Container> container_of_segment(std::string_view segment, std::str
   return lxc_container(segment, parent);
 }
 
-// Units are as systemd names them, escapes such as \x2d kept: that is what systemctl takes.
+// Unit names stay as systemd writes them, with escapes such as \x2d: systemctl takes them in that form.
 std::string_view unit_of(const std::vector<std::string_view>& segments) {
   for (auto i = segments.rbegin(); i != segments.rend(); ++i) {
     const std::size_t dot = i->rfind('.');
@@ -110,7 +110,7 @@ std::string_view unit_of(const std::vector<std::string_view>& segments) {
   return {};
 }
 
-// Talos keeps its services in plain cgroups of these two.
+// Talos keeps its services in plain cgroups directly below these two.
 std::string_view talos_service_of(const std::vector<std::string_view>& segments) {
   const bool is_talos = segments.size() == 2 && (segments[0] == "system" || segments[0] == "podruntime");
   return is_talos ? segments[1] : std::string_view{};
@@ -138,8 +138,8 @@ std::string_view parent_at(const std::vector<std::string_view>& segments, std::s
   return index > 0 ? segments[index - 1] : std::string_view{};
 }
 
-// In a pod the first container below the last pod: what it nests (init.scope, docker in docker)
-// is its own business, while a kind node's pods are pods though the node is a container.
+// In a pod: the first container below the last pod segment. Whatever is nested in it (init.scope, docker in docker)
+// belongs to it. The pods of a kind node count as pods although the node itself is a container.
 std::optional<Container> pod_container(const std::vector<std::string_view>& segments, std::size_t pod_index) {
   for (std::size_t i = pod_index; i < segments.size(); ++i) {
     if (auto container = container_of_segment(segments[i], parent_at(segments, i))) return container;
@@ -147,7 +147,7 @@ std::optional<Container> pod_container(const std::vector<std::string_view>& segm
   return std::nullopt;
 }
 
-// Without pods the innermost one.
+// Without pods: the innermost container.
 std::optional<Container> last_container(const std::vector<std::string_view>& segments) {
   for (std::size_t i = segments.size(); i-- > 0;) {
     if (auto container = container_of_segment(segments[i], parent_at(segments, i))) return container;

@@ -22,7 +22,7 @@ void DueQueue::arm() {
   if (!tasks_.empty()) alarm_.ring_by(tasks_.begin()->first);
 }
 
-// Each task is taken out before it runs: it may push more.
+// Each task is removed before it runs, because it may push more.
 void DueQueue::run_due() {
   const MonotonicTime now = clock_.now();
   while (!tasks_.empty() && tasks_.begin()->first <= now) {

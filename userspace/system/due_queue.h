@@ -9,10 +9,10 @@
 
 namespace oomw {
 
-// Work for a moment later, many pieces on one timer of the loop.
-//   - bounded: push() is false, and dropped() grows, when max_size pieces wait;
+// Tasks that run a little later, many of them on one timer of the loop.
+//   - bounded: when max_size tasks wait, push() returns false and dropped() grows;
 //   - deadlines are rounded up to kSlot, so that a burst of execs costs one wake-up;
-//   - what waits at destruction is never run. Owner thread of the loop only.
+//   - tasks that wait at destruction never run. Owner thread of the loop only.
 class DueQueue {
  public:
   static constexpr Nanoseconds kSlot = std::chrono::milliseconds(10);

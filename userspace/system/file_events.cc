@@ -44,8 +44,8 @@ struct FileEvents::Impl {
   Deliver deliver;
   ProcessReader processes;
   CgroupNames names;
-  std::unordered_map<std::int32_t, CgroupId> homes;  // by pid; started afresh at kMaxHomes
-  MonotonicTime decided;                             // when the log had the decision that is being carried out
+  std::unordered_map<std::int32_t, CgroupId> homes;  // by pid; cleared at kMaxHomes
+  MonotonicTime decided;                             // when the kill decision in progress was logged
   MonotonicTime last_kill;                           // in the log
   std::vector<std::string> problems;
   std::unique_ptr<KmsgSource> kmsg;
@@ -63,8 +63,8 @@ void FileEvents::Impl::start() {
   }
 }
 
-// The log names the victim; the counts only show that there was one. For a kill that the log has
-// without its cgroup, or not at all, they are all there is.
+// The log names the victim; the counts only show that there was one. They are the only source for a
+// kill that the log records without its cgroup, or not at all.
 void FileEvents::Impl::start_kills() {
   counts = std::make_unique<KillCountWatch>(loop, cgroups, clock, config.max_watched, deliver);
   auto opened = KmsgSource::open(loop, config.kmsg_path, [this](const KmsgKill& kill) { on_kill(kill); });
@@ -85,9 +85,9 @@ void FileEvents::Impl::on_kill(const KmsgKill& kill) {
   deliver(std::move(event));
 }
 
-// Kills are logged one decision after the other (the kernel's oom_lock), so a group's line in the log
-// holds for the kills right after it that lie in the group; any other kill begins a decision. Without
-// the two checks a rate-limited decision would pass for more of the group before it.
+// The kernel logs one decision after the other (oom_lock), so a group's line applies to the kills right after it
+// inside that group; any other kill begins a decision. Without the two checks (time and cgroup), the victims of a
+// rate-limited decision would be taken for further victims of the group before it.
 void FileEvents::Impl::set_decision(const KmsgKill& kill, OomKill& event) {
   constexpr Nanoseconds kGroupGap = std::chrono::seconds(1);
   const bool is_soon = event.time - std::exchange(last_kill, event.time) <= kGroupGap;
@@ -101,11 +101,11 @@ void FileEvents::Impl::set_decision(const KmsgKill& kill, OomKill& event) {
 
 bool FileEvents::Impl::may_be_in(CgroupId id, const std::string& group) const {
   const std::string* path = names.path_of(id);
-  if (path == nullptr || group == "/") return true;  // not known where it lived
+  if (path == nullptr || group == "/") return true;  // its cgroup is not known
   return path->starts_with(group) && (path->size() == group.size() || (*path)[group.size()] == '/');
 }
 
-// The exiting process mostly still has its /proc entry; if not, its start time stays unknown.
+// The victim usually still has its /proc entry; if not, its start time stays unknown.
 void FileEvents::Impl::set_victim(const KmsgKill& kill, OomKill& event) const {
   const KmsgKilled& killed = kill.killed;
   const std::int32_t pid = kill.constraint ? kill.process : processes.group_of(kill.process).value_or(kill.process);
@@ -123,8 +123,8 @@ void FileEvents::Impl::set_victim(const KmsgKill& kill, OomKill& event) const {
   }
 }
 
-// Rate-limited kills of a cgroup come without their owner. If only one cgroup at or above the
-// victim's has a limit, it can be no other; among several we do not guess.
+// Rate-limited kills of a cgroup are logged without their owner. If only one cgroup at or above the
+// victim's has a limit, it must be the owner; among several we do not guess.
 void FileEvents::Impl::set_owner(const KmsgKill& kill, OomKill& event) const {
   if (!kill.killed.memcg) {
     event.owner_known = event.owner_exact = true;  // node-wide
@@ -144,7 +144,7 @@ std::optional<std::string> FileEvents::Impl::only_limited_above(CgroupId id) con
   for (std::string path = start == nullptr ? "" : *start; path.size() > 1; path.resize(path.rfind('/'))) {
     const auto sample = cgroups.sample(path, {}, clock, false);
     if (!sample.has_value() && sample.error().code == ErrorCode::kUnsupported) continue;
-    if (!sample.has_value()) return std::nullopt;  // gone: its limit is not known any more
+    if (!sample.has_value()) return std::nullopt;  // gone: its limit is no longer known
     if (!sample->limit_bytes) continue;
     if (found) return std::nullopt;
     found = path;
@@ -152,7 +152,7 @@ std::optional<std::string> FileEvents::Impl::only_limited_above(CgroupId id) con
   return found;
 }
 
-// Not the usage: by now part of the victim's memory may be gone.
+// Does not set the usage: part of the victim's memory may already be freed.
 void FileEvents::Impl::set_owner_cgroup(const std::string& path, OomKill& event) const {
   event.owner_cgroup = names.id_of(path, cgroups);
   event.owner_known = static_cast<bool>(event.owner_cgroup);

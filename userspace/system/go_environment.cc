@@ -46,7 +46,7 @@ std::optional<std::uint64_t> byte_count_of(std::string_view value) {
   }
   constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   const auto number = parse_u64(value);
-  // The largest count is Go's way of saying that there is none.
+  // Go uses the largest count to mean that there is no limit.
   if (!number || *number > kMax >> shift || *number << shift == kMax) return std::nullopt;
   return *number << shift;
 }

@@ -26,7 +26,7 @@ Result<IdleCgroup> IdleCgroup::open(const CgroupFs& cgroups, const std::string& 
   idle.id_ = id;
   ASSIGN_OR_RETURN(idle.usage_, open_at(dir.get(), names.usage, O_RDONLY));
   ASSIGN_OR_RETURN(idle.limit_, open_at(dir.get(), names.limit, O_RDONLY));
-  // Before 5.2 there is none: the whole readings bring the count then.
+  // Before 5.2 the file does not exist; then only the whole readings have the count.
   if (auto kills = open_at(dir.get(), names.kills, O_RDONLY); kills.has_value()) idle.kills_ = std::move(*kills);
   return idle;
 }

@@ -13,19 +13,18 @@
 
 namespace oomw {
 
-// A cgroup far from its limit, read in 2 us between its whole readings (25 us, of which opening
-// files is 14 and memory.stat 9): its small files stay open, and its reclaimable part is taken to be
-// unchanged.
+// Cheap readings (2 us) of a cgroup far from its limit, between its whole readings (25 us, of which opening files takes
+// 14 and memory.stat 9). Its small files stay open, and its reclaimable part is assumed to be unchanged.
 //   - usage, limit and the kernel's count of kills are read each time;
-//   - read() returns nothing, and a whole reading is due, when the last one is kWholeEvery old, when
-//     usage moved by more than a kMovedPart of it, or when a file cannot be read any more;
-//   - three descriptors, 14 KiB in the kernel. They do not hold up the cgroup's removal.
+//   - read() returns nothing and a whole reading is due when the last one is kWholeEvery old, when usage has moved by
+//     more than 1/kMovedPart of it, or when a file can no longer be read;
+//   - three descriptors, 14 KiB in the kernel. They do not delay the cgroup's removal.
 // Core thread.
 class IdleCgroup {
  public:
   static constexpr Nanoseconds kWholeEvery = std::chrono::seconds(60);
   static constexpr std::uint64_t kMovedPart = 64;
-  static constexpr std::uint64_t kMovedBytes = 256u << 10;  // less is no movement, however small the cgroup
+  static constexpr std::uint64_t kMovedBytes = 256u << 10;  // less does not count as movement, however small the cgroup
 
   // Reads nothing before the first remember().
   [[nodiscard]] static Result<IdleCgroup> open(const CgroupFs& cgroups, const std::string& path, CgroupId id);
@@ -35,7 +34,7 @@ class IdleCgroup {
  private:
   [[nodiscard]] bool has_moved(std::uint64_t usage_bytes) const;
 
-  UniqueFd usage_, limit_, kills_;  // kills_: may be none
+  UniqueFd usage_, limit_, kills_;  // kills_ may be invalid
   CgroupId id_;
   std::optional<MonotonicTime> whole_at_;
   std::uint64_t whole_usage_bytes_ = 0;

@@ -120,7 +120,7 @@ void KillCountWatch::on_inotify() {
   }
 }
 
-// Delivers when the count rose; otherwise reads it again a little later, `attempt` times at most.
+// Delivers if the count rose; otherwise reads it again after kRechecks[attempt], as long as there is one.
 void KillCountWatch::check(CgroupId id, std::size_t attempt) {
   const auto found = watched_.find(id);
   if (found == watched_.end()) return;

@@ -14,9 +14,9 @@
 
 namespace oomw {
 
-// Notices that the kernel's own kill count of a cgroup rose, when nothing names the victim (kmsg
-// cannot be read): v1 by an eventfd on memory.oom_control, v2 by inotify on memory.events. Delivers a
-// MemorySampled then; the count is missed if the cgroup goes within milliseconds. Core thread.
+// Notices a rise of the kernel's own kill count of a cgroup, for when nothing names the victim (kmsg
+// cannot be read): v1 by an eventfd on memory.oom_control, v2 by inotify on memory.events. Then delivers
+// a MemorySampled; the rise is missed if the cgroup is removed within milliseconds. Core thread.
 class KillCountWatch {
  public:
   KillCountWatch(EventLoop& loop, const CgroupFs& cgroups, const Clock& clock, std::size_t max_watched,

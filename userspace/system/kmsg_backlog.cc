@@ -20,7 +20,7 @@ constexpr std::size_t kMaxRecord = 8'192;  // CONSOLE_EXT_LOG_MAX; a smaller buf
 constexpr std::size_t kRecordsBetweenLooks = 1'024;
 constexpr std::uint64_t kMaxKib = 1ULL << 50;
 
-// The number that `text` begins with, which is to be followed by `unit`; both are taken off.
+// The number at the start of `text`, which `unit` must follow; removes both from `text`.
 std::optional<std::uint64_t> take_number(std::string_view& text, std::string_view unit) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const auto number = parse_u64(text.substr(0, digits));
@@ -63,7 +63,7 @@ void KmsgBacklogParser::on_record(std::string_view record) {
   auto kill = joiner_.on_message(*message);
   if (!kill) return;
   LoggedKill logged{*stamp, std::move(*kill), std::nullopt};
-  // Printed before the "oom-kill:" line, by whoever holds the kernel's oom_lock.
+  // The memory line precedes the "oom-kill:" line; the holder of the kernel's oom_lock prints both.
   const auto memory = std::exchange(memory_, std::nullopt);
   if (logged.kill.constraint && logged.kill.killed.memcg) logged.memory = memory;
   add(std::move(logged));

@@ -14,7 +14,7 @@
 
 namespace oomw {
 
-// The kernel log's figures of the cgroup whose limit was hit.
+// The kernel log's figures for the cgroup whose limit was hit.
 struct KmsgMemory {
   std::uint64_t usage_bytes = 0;
   std::uint64_t limit_bytes = 0;
@@ -25,7 +25,7 @@ struct KmsgMemory {
 struct LoggedKill {
   Nanoseconds stamp{};
   KmsgKill kill;
-  std::optional<KmsgMemory> memory;  // none: rate-limited, a further victim, or the node's kill
+  std::optional<KmsgMemory> memory;  // none: rate-limited, a group's further victim, or node-wide
 };
 
 struct KmsgBacklog {
@@ -34,14 +34,14 @@ struct KmsgBacklog {
   std::uint64_t lost = 0;            // gaps, kills beyond the bound, and the rest of a log that is too long
 };
 
-// Kills from records of /dev/kmsg, oldest first. Pure: at most kMaxKills, the newest stay.
+// Kills from records of /dev/kmsg, oldest first. Pure. Keeps at most the newest kMaxKills.
 class KmsgBacklogParser {
  public:
   static constexpr std::size_t kMaxKills = 4'096;
 
   void on_record(std::string_view record);
   void on_gap();  // the kernel overwrote records before they were read
-  // The log goes on, and is not read any further.
+  // The log continues but is not read any further.
   void on_cut() { ++backlog_.lost; }
   [[nodiscard]] KmsgBacklog take() { return std::move(backlog_); }
 
@@ -49,12 +49,12 @@ class KmsgBacklogParser {
   void add(LoggedKill kill);
 
   KmsgJoiner joiner_;
-  std::optional<KmsgMemory> memory_;  // of the decision whose other lines follow
+  std::optional<KmsgMemory> memory_;  // of the decision whose other lines are still to come
   KmsgBacklog backlog_;
 };
 
-// All that `path` holds now; does not wait for more. For a worker: 1 us a record where it is fast, and
-// at most kMaxRecords records or kMaxTime.
+// Reads all that `path` holds now, without waiting for more. For a worker: 1 us per record where it is fast, and at
+// most kMaxBacklogRecords or kMaxBacklogTime.
 inline constexpr std::size_t kMaxBacklogRecords = 1'000'000;  // 64 MiB of log, the largest that kernels are built with
 inline constexpr Nanoseconds kMaxBacklogTime = std::chrono::seconds(5);
 [[nodiscard]] Result<KmsgBacklog> read_kmsg_backlog(const std::string& path, const Clock& clock);

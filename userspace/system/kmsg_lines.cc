@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two lines that the kernel logs per kill. comm and cgroup names are the workload's, and may
-// spell the separators around them: anchors are the fixed start and end of a line, and the 15
-// bytes that comm has at most.
+// The two lines that the kernel logs per kill. The workload chooses comm and cgroup names, which may
+// contain the separators around them. So the parsers rely on the fixed start and end of a line, and
+// on comm's maximum of 15 bytes.
 #include <algorithm>
 
 #include "base/text.h"
@@ -64,7 +64,7 @@ void read_memcgs(std::string_view text, KmsgConstraint& line) {
   if (global != std::string_view::npos) line.task_memcg = text.substr(global + kGlobal.size());
 }
 
-// The number behind `key` in the part of the line that the kernel alone writes; 0 if absent, as in
+// The number after `key` in the part of the line that only the kernel writes; 0 if absent, as in
 // kernels that do not print it.
 std::uint64_t number_after(std::string_view text, std::string_view key) {
   const std::size_t at = text.find(key);
@@ -88,7 +88,7 @@ std::int32_t score_of(std::string_view text) {
 }
 
 std::optional<std::string_view> after_kill_prefix(std::string_view message) {
-  // 5.10 to 7.x print the first for a cgroup, the others for the node and on request.
+  // 5.10 to 7.x print the first for a cgroup, the second for the node, the third with that sysctl set.
   for (const std::string_view prefix :
        {"Memory cgroup out of memory: Killed process ", "Out of memory: Killed process ",
         "Out of memory (oom_kill_allocating_task): Killed process "}) {

@@ -36,7 +36,7 @@ std::string unescape(std::string_view text) {
   return out;
 }
 
-// The path may be anything: only the ends are the kernel's.
+// The path may be any text: only the start and end of the line are the kernel's.
 std::optional<std::string> group_of_line(std::string_view message) {
   constexpr std::string_view kStart = "Tasks in ";
   constexpr std::string_view kEnd = " are going to be killed due to memory.oom.group set";
@@ -59,8 +59,8 @@ std::optional<std::string> message_of_record(std::string_view record) {
   return unescape(message.substr(0, message.find('\n')));
 }
 
-// The killer holds a lock from one line to the other, so the next line is of the same kill; other
-// CPUs may log between, then the pid decides.
+// The killing task holds a lock from one line to the other, so the next line belongs to the same kill.
+// Other CPUs may log in between; then the pid decides.
 bool KmsgJoiner::is_of_constraint(const KmsgKilled& killed, bool is_next) const {
   return constraint_ && (is_next || constraint_->pid == killed.pid);
 }
@@ -92,7 +92,7 @@ std::optional<KmsgKill> KmsgJoiner::on_message(std::string_view message) {
     kill.group = group_;
     if (kill.killed.pid == chosen_.first) kill.process = chosen_.second;
   } else {
-    last_owner_.reset();  // rate-limited: the next group would not be the last owner's
+    last_owner_.reset();  // rate-limited: a group that follows is not the last owner's
   }
   return kill;
 }
@@ -101,7 +101,7 @@ void KmsgJoiner::on_gap() { awaits_kill_ = false; }
 
 Result<std::unique_ptr<KmsgSource>> KmsgSource::open(EventLoop& loop, const std::string& path, OnKill on_kill) {
   ASSIGN_OR_RETURN(UniqueFd fd, open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK));
-  // Fails on what is no kmsg (a FIFO in tests), which has nothing old to skip either.
+  // Fails on anything but kmsg (a FIFO in tests), where there is nothing old to skip.
   (void)::lseek(fd.get(), 0, SEEK_END);
   std::unique_ptr<KmsgSource> source(new KmsgSource(loop, std::move(fd), std::move(on_kill)));
   ASSIGN_OR_RETURN(source->watch_,
@@ -114,7 +114,7 @@ KmsgSource::KmsgSource(EventLoop& loop, UniqueFd fd, OnKill on_kill)
 
 KmsgSource::~KmsgSource() { loop_.remove(watch_); }
 
-// One read, one record. A burst longer than the bound goes on at the next wake-up.
+// Each read returns one record. A burst longer than the bound continues at the next wake-up.
 void KmsgSource::drain() {
   std::array<char, kMaxRecord> buffer;
   for (int i = 0; i < kMaxRecordsPerWake; ++i) {

@@ -17,16 +17,16 @@ namespace oomw {
 
 // One kill as the kernel log reports it.
 struct KmsgKill {
-  // Its pid is that of the first thread that still has memory: not the process's where the leader is dead.
+  // Its pid is that of the first thread that still has memory: not the process's id if the group leader is dead.
   KmsgKilled killed;
   std::int32_t process = 0;  // as the "oom-kill:" line names it; without that line killed.pid
-  // The "oom-kill:" line of the same kill. None: the kernel rate-limits it (10 kills in 5 s, its
-  // printk default; the "Killed process" line always comes), or a group kill's further victim.
+  // The "oom-kill:" line of the same kill. None if the kernel rate-limited it (10 kills in 5 s, its
+  // printk default; the "Killed process" line always comes), and for a group kill's further victims.
   std::optional<KmsgConstraint> constraint;
   // For further victims of a group kill: the cgroup whose limit the first one hit.
   std::optional<std::string> group_owner;
-  // The same: the cgroup that is killed whole (memory.oom.group). The log names it only after the
-  // first victim.
+  // For the same victims: the cgroup that is killed as a whole (memory.oom.group). The log names it only after
+  // the first victim.
   std::optional<std::string> group;
 };
 
@@ -40,25 +40,25 @@ class KmsgJoiner {
   [[nodiscard]] bool is_of_constraint(const KmsgKilled& killed, bool is_next) const;
 
   std::optional<KmsgConstraint> constraint_;  // still without its kill
-  bool awaits_kill_ = false;                  // it was the last message
-  // Of the kill before: thread and process. A group kill names the chosen one again.
+  bool awaits_kill_ = false;                  // constraint_ was the last message
+  // Thread and process of the previous kill. A group kill names its chosen victim again.
   std::pair<std::int32_t, std::int32_t> chosen_;
-  std::optional<std::string> last_owner_;  // of the kill before
-  std::optional<std::string> group_;       // whose members are being killed
+  std::optional<std::string> last_owner_;  // of the previous kill
+  std::optional<std::string> group_;       // the cgroup that is being killed as a whole
 };
 
 // The message of one /dev/kmsg record, unescaped; nullopt for anything that is not the kernel's
 // own (user space may write there too, but never with facility 0).
 [[nodiscard]] std::optional<std::string> message_of_record(std::string_view record);
 
-// /dev/kmsg from now on. Core thread.
+// Reads /dev/kmsg from now on. Core thread.
 class KmsgSource {
  public:
   using OnKill = std::function<void(const KmsgKill&)>;
   [[nodiscard]] static Result<std::unique_ptr<KmsgSource>> open(EventLoop& loop, const std::string& path,
                                                                 OnKill on_kill);
   ~KmsgSource();
-  // Times that the kernel overwrote records before they were read.
+  // How often the kernel overwrote records before they were read.
   [[nodiscard]] std::uint64_t overruns() const { return overruns_; }
 
  private:

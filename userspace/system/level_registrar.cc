@@ -27,7 +27,7 @@ bool LevelRegistrar::post(CgroupId id, const std::string& path, std::vector<std:
   });
 }
 
-// Without an answer the cgroup would wait for ever; a core that is behind by a full queue gets time to
+// Retries, because without an answer the cgroup would wait for ever. A core thread with a full queue gets time to
 // catch up.
 void LevelRegistrar::answer(const EventLoop::Task& task) const {
   while (!*is_over_ && !loop_.post(task)) std::this_thread::sleep_for(std::chrono::milliseconds(1));

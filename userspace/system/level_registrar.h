@@ -16,9 +16,9 @@
 
 namespace oomw {
 
-// Asks v1's kernel to announce when a cgroup's usage passes given bytes. Each of them takes the kernel
-// a grace period of RCU (7 ms, 80 ms for a limit's eleven), so 411 cgroups at start-up took 30 s: it is
-// done by workers, and the answer is brought back to the loop. Several at once share grace periods.
+// Asks the kernel (v1) to announce when a cgroup's usage passes given levels. Registering a level takes an RCU grace
+// period (7 ms; 80 ms for a limit's eleven), so 411 cgroups at start-up took 30 s. So workers register them and bring
+// the answer back to the loop. Several registrations at once share grace periods.
 // Core thread; loop and cgroups outlive it. Nothing is called back after its destruction.
 class LevelRegistrar {
  public:
@@ -26,7 +26,7 @@ class LevelRegistrar {
 
   struct Announced {
     UniqueFd usage;
-    UniqueFd event;  // eventfd; closing it takes the levels back
+    UniqueFd event;  // eventfd; closing it unregisters the levels
   };
   using Done = std::function<void(Result<std::shared_ptr<Announced>>)>;
 
@@ -35,7 +35,7 @@ class LevelRegistrar {
   LevelRegistrar(const LevelRegistrar&) = delete;
   LevelRegistrar& operator=(const LevelRegistrar&) = delete;
 
-  // False: too many wait. `done` is called from the loop.
+  // False: too many are waiting. `done` is called from the loop.
   [[nodiscard]] bool post(CgroupId id, const std::string& path, std::vector<std::uint64_t> levels_bytes, Done done);
 
  private:
@@ -46,7 +46,7 @@ class LevelRegistrar {
   EventLoop& loop_;
   const CgroupFs& cgroups_;
   std::shared_ptr<std::atomic<bool>> is_over_ = std::make_shared<std::atomic<bool>>(false);
-  WorkerPool workers_;  // last: joined before what its tasks use
+  WorkerPool workers_;  // last: joined before the members that its tasks use are gone
 };
 
 }  // namespace oomw

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kNameBytes = 16;  // TASK_COMM_LEN
 
-// The pages of one perf event: a header and one of records.
+// The pages of one perf event: a header page and one page of records.
 class PerfPages {
  public:
   explicit PerfPages(int fd)

@@ -18,7 +18,7 @@ struct Line {
   std::uint64_t value;
 };
 
-// Takes the next line off `rest`; lines that are no "key value" are skipped.
+// Takes the next line off `rest`; lines that are not "key value" are skipped.
 std::optional<Line> next_line(std::string_view& rest) {
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');

@@ -16,7 +16,7 @@ namespace oomw {
 struct MemoryFileNames {
   const char* usage;
   const char* limit;
-  // v2: this very cgroup's, from 5.2 on; plain memory.events counts what is below it too.
+  // v2: this cgroup's own kills, from 5.2 on; plain memory.events also counts those in its descendants.
   const char* kills;
 };
 [[nodiscard]] constexpr MemoryFileNames memory_file_names(CgroupVersion version) {
@@ -24,8 +24,8 @@ struct MemoryFileNames {
   return {"memory.current", "memory.max", "memory.events.local"};
 }
 
-// "max", or v1's page-rounded LONG_MAX and anything above it, mean no limit. Not a number: nullopt
-// in `valid` false.
+// "max", or v1's page-rounded LONG_MAX and anything above it, mean no limit: `bytes` is nullopt. Text that is not a
+// number: `valid` is false.
 struct LimitText {
   bool valid = false;
   std::optional<std::uint64_t> bytes;
@@ -36,7 +36,7 @@ struct LimitText {
 [[nodiscard]] std::optional<std::uint64_t> find_value(std::string_view text, std::string_view key);
 
 // memory.stat as a map, at most kMaxStatKeys. v1: the hierarchical total_* values under their v2
-// names, so that what reads the map needs no version.
+// names, so that readers of the map need no version.
 inline constexpr std::size_t kMaxStatKeys = 256;
 [[nodiscard]] std::map<std::string, std::uint64_t> parse_stat(std::string_view text, CgroupVersion version);
 

@@ -25,7 +25,7 @@ Result<std::string_view> read_into(int dir_fd, const char* name, Buffer& buffer)
   while (filled < buffer.size()) {
     const ssize_t n = ::read(fd.get(), buffer.data() + filled, buffer.size() - filled);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail_errno(errno, name);  // ENODEV, the cgroup went since open(), is kNotFound
+    if (n < 0) return fail_errno(errno, name);  // ENODEV (the cgroup is gone since open()) is kNotFound
     if (n == 0) break;
     filled += static_cast<std::size_t>(n);
   }
@@ -48,7 +48,7 @@ Result<> read_limit(int dir_fd, const char* name, Buffer& buffer, MemorySampled&
 
 // nonreclaimable = usage - file LRUs - reclaimable slab. `usage` is exact and of this instant;
 // memory.stat lags it by up to 2 s of kernel flush interval, so for a fast leak the difference
-// errs upward, to the side of caution. shmem (tmpfs) sits on the anon LRUs and stays counted:
+// errs upward, on the safe side. shmem (tmpfs) is on the anon LRUs and stays counted:
 // without swap nothing can reclaim it. v1 does not split slab, so all of kmem stays counted.
 void fill_from_stat(std::string_view stat, CgroupVersion version, bool detailed, MemorySampled& sample) {
   if (const auto bytes = reclaimable(stat, version)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where runtimes keep the files, and opening them with care. The directories belong to root, yet
-// a state dir may hold what a container could write (userdata, shm), so no link is followed.
+// Finds the files that runtimes keep, and opens them with care. The directories belong to root, but a
+// state dir may hold parts that a container can write (userdata, shm), so no link is followed.
 #include "system/oci_bundle.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ constexpr std::array<const char*, 5> kContainerdStateDirs = {"/run/containerd", 
 constexpr std::array<const char*, 2> kStorageDirs = {"/run/containers/storage", "/var/lib/containers/storage"};
 constexpr const char* kDockerDir = "/var/lib/docker/containers";
 
-// Docker's containers have bundles here too, which do not know their names.
+// Docker's containers have bundles here too, but these do not contain their names.
 constexpr std::string_view kDockerNamespace = "moby";
 
 bool is_plain_component(std::string_view name) {
@@ -35,7 +35,7 @@ bool is_plain_component(std::string_view name) {
          name.find('\0') == std::string_view::npos;
 }
 
-// `path` as the host sees it: below host_root its absolute links are the host's, not ours. Kernels
+// `path` as the host sees it: its absolute links start at host_root, not at our own root. Kernels
 // and seccomp profiles without openat2 (before 5.6) get the plain open.
 Result<UniqueFd> open_host_directory(const std::string& host_root, const std::string& path) {
   if (host_root.empty()) return open_directory(path);
@@ -94,7 +94,7 @@ Result<ContainerIdentity> from_containerd(const BundleConfig& config, const Cont
   for (const std::string& state : state_dirs) {
     const auto tasks = open_host_directory(config.host_root, state + "/io.containerd.runtime.v2.task");
     if (!tasks.has_value()) continue;
-    // The listing goes through the directory already opened, wherever its path leads by now.
+    // Lists the directory that is already open, wherever its path leads by now.
     const std::string listed = "/proc/self/fd/" + std::to_string(tasks->get());
     if (auto identity = from_containerd_state(*tasks, listed, from_path); identity.has_value()) return identity;
   }
@@ -142,7 +142,7 @@ Result<ContainerIdentity> read_bundle(const BundleConfig& config, const Containe
   }};
   if (!is_plain_component(from_path.id)) return fail(ErrorCode::kNotFound, "no container id");
   for (const Source& source : kSources) {
-    // A path that names no runtime (cgroupfs driver: a bare id) asks all of them.
+    // If the path names no runtime (cgroupfs driver: a bare id), all of them are tried.
     if (!from_path.runtime.empty() && from_path.runtime != source.runtime) continue;
     if (auto identity = source.read(config, from_path); identity.has_value()) return identity;
   }

@@ -16,15 +16,14 @@
 
 namespace oomw {
 
-// Notices that systemd-oomd kills all processes of a cgroup. That is no kill of the kernel's: memory.events does not
-// count it and no OOM hook runs, while systemd gives the unit the same result (oom-kill) for both.
+// Notices when systemd-oomd kills all processes of a cgroup. The kernel does not decide such a kill: memory.events does
+// not count it and no OOM hook runs. systemd gives the unit the same result (oom-kill) for both.
 //   - systemd-oomd 252 counts its kills in the cgroup's attribute user.oomd_ooms before it sends SIGKILL. inotify
-//     reports a changed attribute to watchers of the directory above; the cgroup is removed 0.2 s later
-//   - one watch for each cgroup that has children, at most kMaxWatches: below a further one nothing is seen
-//   - a hint, no evidence: the owner of a cgroup (delegation) can write that attribute too, as often as they like.
-//     So at most kBurst attributes are read at once, one each kEvery after that, and kMaxKept cgroups are
-//     distinguished at a time
-// For cgroup v2, without which there is no systemd-oomd. Core thread.
+//     reports a changed attribute to watchers of the parent directory; the cgroup is removed 0.2 s later
+//   - one watch for each cgroup that has children, at most kMaxWatches: below any further one kills go unnoticed
+//   - a hint, not evidence: the owner of a cgroup (delegation) can write that attribute too, at any rate. So at most
+//     kBurst attributes are read in a row, then one per kEvery, and kMaxKept cgroups are distinguished at a time
+// For cgroup v2 only: systemd-oomd needs it. Core thread.
 class OomdWatch {
  public:
   static constexpr std::size_t kMaxWatches = 2'048;
@@ -58,8 +57,8 @@ class OomdWatch {
   Deliver deliver_;
   UniqueFd inotify_;
   WatchId inotify_watch_;
-  std::unordered_map<std::string, int> watches_;            // directory: watch
-  std::unordered_map<int, std::string> directories_;        // and back
+  std::unordered_map<std::string, int> watches_;            // directory -> watch
+  std::unordered_map<int, std::string> directories_;        // watch -> directory
   std::unordered_map<CgroupId, std::uint64_t> last_kills_;  // the attribute's last value
   std::uint64_t kills_ = 0;
   RateLimit checks_{kBurst, kEvery};

@@ -19,11 +19,11 @@ constexpr std::size_t kMaxCgroupBytes = 64'000;  // v1: one line per hierarchy, 
 constexpr std::size_t kMaxCommBytes = 64;        // the kernel's limit is 15; kernel threads' is 63
 constexpr std::size_t kMaxCmdlineBytes = 4'096;
 constexpr std::size_t kMaxEnvironmentBytes =
-    65'536;  // the variables that Kubernetes sets for 500 services; what lies behind is not seen
+    65'536;  // the variables that Kubernetes sets for 500 services; anything behind them is not read
 constexpr std::uint64_t kKernelThread = 0x0020'0000;  // PF_KTHREAD
 constexpr std::uint64_t kExiting = 0x4;               // PF_EXITING
 
-// Arguments end with NUL each; a process that rewrote its title may leave many at the end.
+// Each argument ends with NUL; a process that rewrote its title may leave many NULs at the end.
 std::string cmdline_text(std::string bytes) {
   const bool is_cut = bytes.size() > kMaxCmdlineBytes;
   if (is_cut) bytes.resize(kMaxCmdlineBytes - 4);
@@ -62,7 +62,7 @@ Result<std::uint64_t> number_of_status(std::string_view status, std::string_view
 }
 
 // The owner of /proc/PID is the effective uid, or root for processes that are not dumpable: the
-// real uid (first of the Uid line) is what the kernel's kill record names.
+// real uid (first of the Uid line) is the one in the kernel's kill record.
 Result<std::uint32_t> read_uid(int dir_fd) {
   ASSIGN_OR_RETURN(const std::string status, read_prefix_at(dir_fd, "status", kMaxStatusBytes));
   ASSIGN_OR_RETURN(const std::uint64_t uid, number_of_status(status, "Uid:\t"));
@@ -107,7 +107,7 @@ Result<ProcessSeen> ProcessReader::read(std::int32_t pid, MonotonicTime now) con
   return seen;
 }
 
-// v1 shows "/" for a process that is exiting, wherever it was charged: no answer, not the root.
+// v1 shows "/" for an exiting process, wherever it was charged: this means unknown, not the root.
 Result<std::string> ProcessReader::memory_cgroup_path(std::int32_t pid, const CgroupFs& cgroups) const {
   const std::string directory = proc_root_ + "/" + std::to_string(pid);
   const std::string file = directory + "/cgroup";

@@ -9,7 +9,7 @@
 namespace oomw {
 
 // Cgroups taken in turn, a few at a time, so that a schedule's reads spread over its period.
-// Leaving is lazy: take() asks `is_member` and drops the others in O(1). Not thread-safe.
+// Removal is lazy: take() calls `is_member` and drops the others in O(1). Not thread-safe.
 class RoundRobin {
  public:
   void add(CgroupId id) { members_.push_back(id); }

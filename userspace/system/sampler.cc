@@ -9,7 +9,7 @@
 namespace oomw {
 namespace {
 
-// Slow readings come in batches: with few cgroups a wake-up each slow/kMinBatches, with many at
+// Slow readings come in batches: with few cgroups one wake-up per slow/kMinBatches; with many, at
 // most kMaxBatch readings (at most 40 us each) per wake-up, so that no kernel event waits over 3 ms.
 constexpr std::size_t kMinBatches = 16;
 constexpr std::size_t kMaxBatch = 64;
@@ -68,7 +68,7 @@ void Sampler::Impl::arm_fast() {
 void Sampler::Impl::run_fast() {
   const auto stays = [this](CgroupId id) {
     const auto found = tracked.find(id);
-    if (found == tracked.end()) return false;  // drop() has given back its place in fast_count
+    if (found == tracked.end()) return false;  // drop() has already decreased fast_count
     if (!found->second.is_fast) {
       found->second.in_fast = false;
       --fast_count;
@@ -93,7 +93,7 @@ bool Sampler::Impl::sample(CgroupId id, bool detailed) {
   return false;
 }
 
-// Only a cgroup that lived to see the slow schedule is worth its descriptors.
+// Only a cgroup that lives until its turn in the slow schedule is worth the descriptors.
 void Sampler::Impl::read_slow(CgroupId id) {
   if (sample_idle(id) || !sample(id, false)) return;
   const auto found = tracked.find(id);

@@ -22,8 +22,8 @@ struct SamplerConfig {
   Nanoseconds fast = std::chrono::seconds(1);   // those above fast_ratio of their limit
   double fast_ratio = 0.5;
   std::size_t max_fast = 256;
-  std::size_t max_idle = 256;                                  // of the others, with files kept open: see IdleCgroup
-  Nanoseconds identify_delay = std::chrono::milliseconds(50);  // exec -> read /proc: short-lived ones never cost
+  std::size_t max_idle = 256;                                  // how many other cgroups keep files open: see IdleCgroup
+  Nanoseconds identify_delay = std::chrono::milliseconds(50);  // from exec to reading /proc: spares short-lived ones
   std::size_t max_pending = 4'096;                             // execs waiting to be read; overflow counted
   BundleConfig bundles;
   std::string proc_root = "/proc";
@@ -31,10 +31,10 @@ struct SamplerConfig {
 
 // The event source for /proc, cgroupfs and OCI bundles. Core thread: each reading is 5-100 us.
 //   - start(): walks the tree once and delivers CgroupCreated, ContainerIdentified, MemorySampled
-//     and ProcessSeen for all that is there;
+//     and ProcessSeen for everything that exists;
 //   - then on its own timers, and on request from the core when a kernel event asks for fresh
-//     readings. Tracks cgroups by id -> path from CgroupCreated/Removed events, so
-//     it works without any kernel program through rescan().
+//     readings. Tracks cgroups (id -> path) from CgroupCreated/Removed events; rescan()
+//     replaces these events where there is no kernel program.
 class Sampler {
  public:
   using Deliver = std::function<void(Event)>;
@@ -46,7 +46,7 @@ class Sampler {
   void on_event(const Event& event);  // CgroupCreated/Removed, ProcessExec/Exit, WatermarkCrossed
   // Read one cgroup now and deliver it; false if it is gone or unknown.
   bool sample_now(CgroupId cgroup, bool detailed);
-  // Read the cgroup's processes that were not seen yet and deliver ProcessSeen (at most max).
+  // Read the cgroup's processes that were not read yet and deliver ProcessSeen (at most max).
   void read_processes_now(CgroupId cgroup, std::size_t max);
   std::optional<ProcessKey> read_process_now(std::int32_t pid);
   // Walk the tree and deliver what appeared or vanished (cgroup_lifecycle without a program).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cgroups on this node, and whose they are.
+// The cgroups on this node, and their owners.
 #include <array>
 #include <unordered_set>
 #include <utility>
@@ -22,7 +22,7 @@ std::string parent_path(const std::string& path) {
 
 }  // namespace
 
-// False when it is tracked already, with its path.
+// False if the cgroup is tracked already with its path, or if there are too many.
 bool Sampler::Impl::track(CgroupId id, CgroupId parent, std::string path) {
   const auto found = tracked.find(id);
   if (found == tracked.end()) {
@@ -52,7 +52,7 @@ void Sampler::Impl::read_soon(CgroupId id) {
   for (const Nanoseconds delay : kFirstReadings) (void)due.push(delay, [this, id] { sample(id, false); });
 }
 
-// Also called for what discover() itself delivered: track() is false then.
+// Also called for cgroups that discover() itself delivered: they are tracked already.
 void Sampler::Impl::on_created(const CgroupCreated& created) {
   if (!created.cgroup || tracked.contains(created.cgroup)) return;
   std::string path = resolve_path(created);
@@ -63,7 +63,7 @@ void Sampler::Impl::on_created(const CgroupCreated& created) {
   read_soon(created.cgroup);
 }
 
-// A path too long for the kernel's event is looked up below its parent; "" if either is gone.
+// A path too long for the kernel's event is searched for below its parent; "" if either is gone.
 std::string Sampler::Impl::resolve_path(const CgroupCreated& created) const {
   if (created.path_complete) return created.path;
   const auto parent = tracked.find(created.parent);
@@ -71,7 +71,7 @@ std::string Sampler::Impl::resolve_path(const CgroupCreated& created) const {
   return cgroups.find_child(parent->second.path, created.cgroup).value_or("");
 }
 
-// Its entries in `slow` and `fast` go when their turn comes.
+// Its entries in `slow` and `fast` are removed at their next turn.
 void Sampler::Impl::drop(CgroupId id) {
   const auto found = tracked.find(id);
   if (found == tracked.end()) return;
@@ -87,8 +87,8 @@ void Sampler::Impl::forget_vanished(CgroupId id) {
   deliver(CgroupRemoved{clock.now(), id});
 }
 
-// Cgroups inside a container (init.scope, crun's "container") have its identity already through
-// their ancestor: naming them again would read its bundle as often as the workload makes cgroups.
+// Cgroups inside a container (init.scope, crun's "container") already have its identity through their
+// ancestor: identifying them again would read its bundle as often as the workload creates cgroups.
 void Sampler::Impl::identify(CgroupId id) {
   const std::string path = path_of(id);
   auto identity = identity_from_path(path);
@@ -118,7 +118,7 @@ void Sampler::Impl::rescan() {
   }
   if (is_cut) {
     ++lost[LostStage::kCgroupWalkCut];
-    return;  // the list is cut: absence from it means nothing
+    return;  // the list is incomplete: absence from it means nothing
   }
   std::vector<CgroupId> gone;
   for (const auto& [id, state] : tracked) {
@@ -127,7 +127,7 @@ void Sampler::Impl::rescan() {
   for (const CgroupId id : gone) forget_vanished(id);
 }
 
-// Without programs there are no exec events either: read the processes where a kill is near, while they live.
+// Without programs there are no exec events either, so this reads the processes where a kill is near, while they live.
 void Sampler::Impl::rescan_and_read() {
   constexpr std::size_t kMaxProcesses = 64;
   rescan();

@@ -20,7 +20,7 @@ struct Sampler::Impl {
     std::string path;  // "" until known
     bool is_fast = false;
     bool in_fast = false;              // has a place in `fast`
-    std::unique_ptr<IdleCgroup> idle;  // cheap readings, once the slow schedule has come by
+    std::unique_ptr<IdleCgroup> idle;  // cheap readings, from its first turn in `slow` on
   };
 
   Impl(EventLoop& event_loop, const CgroupFs& fs, const Clock& a_clock, SamplerConfig a_config, Deliver a_deliver);
@@ -38,7 +38,7 @@ struct Sampler::Impl {
   void run_slow();
   void run_fast();
 
-  // sampler_cgroups.cc: which cgroups there are, and whose they are
+  // sampler_cgroups.cc: the cgroups that exist, and their owners
   bool track(CgroupId id, CgroupId parent, std::string path);
   void discover(const CgroupFs::Entry& entry);
   void read_soon(CgroupId id);
@@ -74,7 +74,7 @@ struct Sampler::Impl {
   std::size_t idle_count = 0;  // cgroups with files kept open
   SeenProcesses seen;
   DueQueue due;
-  bool is_started = false;  // the first walk is over: what appears now is new
+  bool is_started = false;  // the first walk is over: cgroups that appear now are new
   WatchId slow_timer, fast_timer, rescan_timer;
   LostCounts lost;
 };

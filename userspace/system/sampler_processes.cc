@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes, read while they live.
+// Reads processes while they live.
 #include <time.h>
 
 #include <utility>
@@ -9,8 +9,8 @@
 namespace oomw {
 namespace {
 
-// A process just forked may still exec, which changes what it is but not its start time: without
-// kernel events only a reading at this age is worth remembering as final.
+// A newly forked process may still exec, which changes its program but not its start time. Without
+// kernel events only a reading from this age on is remembered as final.
 constexpr std::uint64_t kSettledTicks = 100;  // 1 s
 
 std::uint64_t boot_ticks() {
@@ -38,7 +38,7 @@ std::optional<ProcessKey> Sampler::Impl::read_process(std::int32_t pid) {
   auto process = processes.read(pid, clock.now());
   if (!process.has_value()) return std::nullopt;
   process->cgroup = cgroup_of(pid);
-  // Read by pid, not through the directory that the rest came from: still the same process?
+  // The cgroup was read by pid, not through the directory of the other values: is it still the same process?
   if (const auto key = processes.key_of(pid); !key.has_value() || *key != process->process) return std::nullopt;
   if (process->process.start_ticks + kSettledTicks <= boot_ticks()) seen.add(process->process);
   const ProcessKey key = process->process;
@@ -62,7 +62,7 @@ void Sampler::Impl::read_all_processes() {
   for (const std::int32_t pid : processes.list(kMaxProcesses)) read_process(pid);
 }
 
-// By path and stat, not by a table: the present path is the truth, whatever the events said before.
+// By path and stat, not from a table: the present path is correct, whatever earlier events reported.
 CgroupId Sampler::Impl::cgroup_of(std::int32_t pid) const {
   const auto path = processes.memory_cgroup_path(pid, cgroups);
   return path.has_value() ? cgroups.id_of(*path).value_or(CgroupId{}) : CgroupId{};

@@ -9,7 +9,7 @@
 namespace oomw {
 
 // Processes that were read already, so that a watermark need not read a pod's processes again. Only a
-// hint: at kMax it starts afresh, which costs a second reading.
+// hint: at kMax it is cleared, which costs a second reading of each.
 class SeenProcesses {
  public:
   static constexpr std::size_t kMax = 16'384;

@@ -16,8 +16,8 @@
 namespace oomw {
 namespace {
 
-// A slope over less than this is noise: the kernel charges in batches of 64 pages per CPU. Half of
-// poll_fast, so that a poll a little early still has a slope.
+// A slope over less time than this is noise: the kernel charges in batches of 64 pages per CPU. It is
+// half of poll_fast, so that a slightly early poll still has a slope.
 constexpr Nanoseconds kMinGrowthInterval = std::chrono::milliseconds(5);
 constexpr double kGrowthWeight = 0.5;
 
@@ -54,7 +54,7 @@ bool UsageWatch::is_known(CgroupId id, std::uint64_t limit_bytes) const {
 
 void UsageWatch::watch(CgroupId id, const std::string& path, std::uint64_t limit_bytes) {
   if (is_known(id, limit_bytes)) return;
-  unwatch(id);  // closing the eventfd takes the old levels back
+  unwatch(id);  // closing the eventfd unregisters the old levels
   if (watched_.size() + pending_.size() >= config_.max_watched) {
     ++refused_;
   } else if (registrar_) {
@@ -89,7 +89,7 @@ void UsageWatch::watch_by_polling(CgroupId id, const std::string& path, std::uin
 }
 
 // Also 5 % below each level, so that falling usage re-arms the latch: the kernel announces both
-// directions. Each once: every one costs a grace period.
+// directions. Duplicates are removed, because every level costs a grace period.
 std::vector<std::uint64_t> UsageWatch::levels_of(std::uint64_t limit_bytes) const {
   std::set<std::uint64_t> levels;
   for (const std::uint32_t level : config_.levels_percent) {
@@ -113,7 +113,7 @@ void UsageWatch::watch_by_event(CgroupId id, const std::string& path, std::uint6
 void UsageWatch::handle_announced(CgroupId id, std::uint64_t number,
                                   Result<std::shared_ptr<LevelRegistrar::Announced>> announced) {
   const auto found = pending_.find(id);
-  if (found == pending_.end() || found->second.number != number) return;  // it went, or has another limit by now
+  if (found == pending_.end() || found->second.number != number) return;  // removed, or has another limit by now
   Watched watched;
   watched.limit_bytes = found->second.limit_bytes;
   pending_.erase(found);
@@ -135,7 +135,7 @@ void UsageWatch::on_event(CgroupId id) {
   check(id);
 }
 
-// v1 also signals the eventfd of a cgroup that goes: the reading fails, and the watch ends.
+// v1 also signals the eventfd when the cgroup is removed: then the reading fails and the watch ends.
 void UsageWatch::check(CgroupId id) {
   Watched& watched = watched_.at(id);
   const auto usage = read_usage(watched.usage.get());
@@ -165,7 +165,7 @@ WatermarkCrossed UsageWatch::crossing_of(CgroupId id, const Watched& watched, st
   WatermarkCrossed crossed;
   crossed.time = clock_.now();
   crossed.cgroup = id;
-  crossed.leaf_cgroup = id;  // the file does not name the cgroup below that charged
+  crossed.leaf_cgroup = id;  // the file does not name the descendant that charged
   crossed.level_percent = level;
   crossed.usage_bytes = watched.usage_bytes;
   crossed.limit_bytes = watched.limit_bytes;

@@ -17,10 +17,10 @@
 
 namespace oomw {
 
-// Watermarks from files. v1: one eventfd per limited cgroup, registered at each level with
-// cgroup.event_control, as early as a kernel program; see LevelRegistrar for why not at once. v2 has no such thing:
-// memory.current is read each poll_slow, and each poll_fast above kFastRatio (about 1 us a reading, fd kept open). An
-// ancestor with a limit is a limited cgroup of its own here. Core thread.
+// Watermarks from files. v1: one eventfd per limited cgroup, registered for each level with cgroup.event_control. It
+// fires as early as a kernel program; LevelRegistrar explains why registering takes time. v2 has no such interface:
+// memory.current is read each poll_slow, and each poll_fast above kFastRatio (about 1 us per reading, fd kept open).
+// An ancestor with a limit counts as a limited cgroup of its own. Core thread.
 class UsageWatch {
  public:
   static constexpr double kFastRatio = 0.6;
@@ -49,7 +49,7 @@ class UsageWatch {
     std::optional<double> growth_bytes_per_second;
   };
 
-  // v1: under way at the registrar. Its number shows whether the answer is still wanted.
+  // v1: in progress at the registrar. The number shows whether the answer is still wanted.
   struct Pending {
     std::uint64_t number = 0;
     std::uint64_t limit_bytes = 0;

@@ -27,10 +27,10 @@ std::string site_text(const TrendSite& site) {
       bytes_text(static_cast<double>(figures.last_live_bytes)), slope > 0 ? ", " + bytes_text(slope) + "/s" : "");
 }
 
-// From the first reading that counts to the kill.
+// From the first usable reading to the kill.
 double observed_seconds(const Evidence& evidence) { return evidence.live.empty() ? 0 : evidence.live.front().seconds; }
 
-// What the detector calls a leak.
+// What the detector reports as a leak.
 struct Called {
   double gained = 0;  // live bytes
   std::vector<std::string> why;
@@ -56,7 +56,7 @@ double confidence_of(double explained, double of_limit) {
   return explained >= kLarge && of_limit >= kMaterial ? kTwoSigns : kBeside;
 }
 
-// What one site gains and others lose is memory that moved: only what the whole heap gained counts.
+// If one site gains what others lose, memory only moved: at most the gain of the whole heap counts.
 std::optional<Finding> detected(const Evidence& evidence) {
   if (!evidence.incident.trend || observed_seconds(evidence) < kSpikeSeconds) return std::nullopt;
   const IncidentTrend& trend = *evidence.incident.trend;
@@ -74,8 +74,8 @@ std::optional<Finding> detected(const Evidence& evidence) {
   return leak;
 }
 
-// The memory that is never given back: see verdict.h. It rises in every quarter of the time; where nothing collects, it
-// may stand still in one of the first two: malloc fills what a burst left behind before it takes more.
+// The memory that is never given back: see verdict.h. It rises in every quarter of the time. Without a collector it may
+// stand still in one of the first two: malloc fills what a burst left behind before it takes more.
 struct Rise {
   double bytes = 0;  // from the first eighth on
   double per_second = 0;
@@ -94,8 +94,8 @@ std::optional<Rise> steady_rise(const MemoryCurve& curve, bool is_collected) {
   return Rise{total, curve.floor_slope(kStartUp)};
 }
 
-// Where the memory itself stood still over the second half of the run, as that of a leak does not, the live
-// heap must have risen in that half: collected harder and harder, as with a memory limit of Go's own.
+// A leak's memory does not stand still over the second half of the run. If it does, the live heap must have
+// risen in that half: Go then collects harder and harder, as below its own memory limit.
 bool is_quiet_half_explained(const Evidence& evidence) {
   if (!evidence.curve) return true;
   const Readings& live = evidence.live;
@@ -104,7 +104,7 @@ bool is_quiet_half_explained(const Evidence& evidence) {
   return live.back().bytes - value_at(live, seconds) >= kLarge * (live.back().bytes - live.front().bytes);
 }
 
-// A start-up that went to its working size and stayed there rises too, but not late.
+// A start-up that reached its working size and stayed there rises too, but not late.
 bool is_live_rising(const Evidence& evidence) {
   if (evidence.live.empty()) return false;
   const LiveRise& rise = evidence.rise;
@@ -112,9 +112,9 @@ bool is_live_rising(const Evidence& evidence) {
          rise.late_share >= kLarge && rise.gained >= kMaterial * evidence.limit() && is_quiet_half_explained(evidence);
 }
 
-// Nobody knows what came after the last collection, but a leak goes on: the memory then rises at half of the pace
-// until there, or more. What was loaded at the start and stays does not. Asked where that was long ago:
-// right behind a collection the memory stands still, as Go fills what was freed.
+// What stayed alive after the last collection is not known, but a leak goes on: the memory then rises at half of
+// its earlier pace or more. Data that was loaded at the start does not. Used only if the last collection was
+// long ago: right after one the memory stands still, because Go fills what was freed.
 bool goes_on(const Evidence& evidence) {
   const Readings& live = evidence.live;
   if (!evidence.curve || live.size() < 2) return true;
@@ -125,7 +125,7 @@ bool goes_on(const Evidence& evidence) {
   return (curve.at(1) - curve.at(last)) / (1 - last) >= kHalfPace * before;
 }
 
-// Of few collections each counts for more: a tenth of the time is long ago.
+// With few collections each one counts for more, so a tenth of the time is already long ago.
 bool few_go_on(const Evidence& evidence) {
   const Readings& live = evidence.live;
   return live.empty() || live.back().seconds < kMaterial * live.front().seconds || goes_on(evidence);
@@ -147,7 +147,7 @@ std::optional<Finding> curve_rises(const Evidence& evidence) {
                    rise->bytes / evidence.limit() * 100)}};
 }
 
-// The site that made most of what the heap gained; nullptr: none made half of it.
+// The site that made most of the heap's gain; nullptr: none made half of it.
 const TrendSite* main_grower(const IncidentTrend& trend) {
   const TrendSite* most = nullptr;
   for (const TrendSite& site : trend.sites) {
@@ -181,13 +181,13 @@ std::optional<Finding> few_collections(const Evidence& evidence, bool does_curve
   return leak;
 }
 
-// What filled the limit went on and on: the median pace explains a quarter of the limit, and most of what the live
-// heap gained. Growth of the start or of the last seconds is no leak's. Where Go keeps its memory below a
-// limit of its own that does not grow, but what is live in it does.
+// The growth that filled the limit was lasting: the median pace explains a quarter of the limit, and most of the
+// live heap's gain. Growth at the start or in the last seconds is not a leak. If Go keeps its memory below its
+// own limit, the memory does not grow, but the live heap does.
 bool lasts(const Evidence& evidence) {
   const LiveRise& rise = evidence.rise;
   if (came_at_once(evidence) || (is_long_uncollected(evidence) && !goes_on(evidence))) return false;
-  // Of a long life the memory's readings are only the end.
+  // For a long life the readings of memory cover only the end.
   if (!evidence.curve || evidence.curve->seconds() < observed_seconds(evidence) / 2) return true;
   if (grows_for_long(evidence)) return true;
   const bool is_collected = evidence.live.size() >= kReadingsOfPace && !is_long_uncollected(evidence);

@@ -12,17 +12,17 @@ namespace {
 
 using namespace threshold;
 
-// What was gained in the last kSpikeSeconds, and from when on.
+// The gain in the last kSpikeSeconds, and when it began.
 struct Rise {
   double lowest = 0;         // bytes
   double end = 0;            // bytes, at the kill
-  double since = 0;          // seconds before the kill: the last time that less than a tenth of it was gained
+  double since = 0;          // seconds before the kill: the last time with at most a tenth of it gained
   double gained = 0;         // bytes
   double most_before = 0;    // bytes
-  bool grew_before = false;  // at half of that pace: then the end was no sudden one
+  bool grew_before = false;  // at half of that pace or more: then the rise was not sudden
 };
 
-// Of a process that was not there before the window: what it holds it has gained in it.
+// A process that started within the window gained in it all that it holds.
 std::optional<Reading> young_victim(const Incident& incident) {
   if (incident.victims.size() != 1 || !incident.victims[0].started || !incident.victims[0].rss) return std::nullopt;
   const double age = seconds_before_kill(incident, *incident.victims[0].started);
@@ -31,8 +31,8 @@ std::optional<Reading> young_victim(const Incident& incident) {
   return Reading{age, std::max(used - static_cast<double>(incident.victims[0].rss->anon_bytes), 0.0)};
 }
 
-// Oldest first, and with one at the window's start where there is an older one: below half of the limit readings are
-// 10 s apart, and the first in the window may be the watermark of 50 %.
+// Oldest first. If there is an older reading, one is interpolated at the window's start: below half of the limit
+// readings are 10 s apart, and the first in the window may be the watermark of 50 %.
 Readings in_window(const Incident& incident, const Readings& readings) {
   Readings window;
   if (!readings.empty() && readings.front().seconds >= kSpikeSeconds)
@@ -45,7 +45,7 @@ Readings in_window(const Incident& incident, const Readings& readings) {
   return window;
 }
 
-// Readings of an earlier life of the same cgroup say nothing of this one.
+// Leaves out the readings of an earlier process in the same cgroup.
 Readings of_this_life(const Incident& incident) {
   Readings readings = memory_readings(incident);
   const auto start = start_of_holder(incident);

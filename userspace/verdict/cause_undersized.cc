@@ -13,7 +13,7 @@ namespace {
 
 using namespace threshold;
 
-// The live heap from `seconds` before the kill on, with the collection before: the least and the most of it.
+// The range of the live heap from `seconds` before the kill on, including the last collection before that.
 struct LiveRange {
   std::size_t readings = 0;
   double least = 0, most = 0;
@@ -33,12 +33,12 @@ LiveRange live_since(const Readings& live, double seconds) {
 
 bool is_flat(const LiveRange& range) { return range.readings > 0 && range.most - range.least <= kFlat * range.most; }
 
-// It goes up and down, and has no trend: batches, requests that come and go.
+// The live heap goes up and down without a trend: batches, requests that come and go.
 bool is_in_balance(const Readings& live) {
   return live.size() >= kReadingsOfBalance && live_rise(live).falling_pairs >= kFallsOfBalance;
 }
 
-// It has none in the second half of the time.
+// There is no trend in the second half of the time.
 bool is_late_in_balance(const Readings& live) {
   Readings late;
   for (const Reading& reading : live) {
@@ -47,7 +47,7 @@ bool is_late_in_balance(const Readings& live) {
   return late.size() >= kReadingsOfPace && live_rise(late).falling_pairs >= kFallsOfBalance;
 }
 
-// Over the second half of what was seen of the heap.
+// Over the second half of the time in which the heap was read.
 LiveRange late_live(const Evidence& evidence) {
   return evidence.live.empty() ? LiveRange{} : live_since(evidence.live, evidence.live.front().seconds / 2);
 }
@@ -56,15 +56,15 @@ std::string live_text(const LiveRange& live) {
   return fmt::format("its live Go heap stayed between {} and {}", bytes_text(live.least), bytes_text(live.most));
 }
 
-// It was loaded, and grew at less than half of that pace from its last collection on: that may be garbage, as no
-// collection was due yet, or became due while the memory ran out.
+// It was loaded, and has grown at less than half of that pace since its last collection. That growth may be garbage:
+// no collection was due yet, or one became due while the memory ran out.
 bool is_slower_since_collection(const Evidence& evidence) {
   if (!is_long_uncollected(evidence)) return false;
   const double last = evidence.curve->part_at(evidence.live.back().seconds);
   return evidence.curve->slope_from(last) < kHalfPace * evidence.curve->slope_between(0, last);
 }
 
-// Of a Go program the live heap says more of growth than the memory, which garbage moves.
+// For a Go program the live heap shows growth better than the memory, which garbage moves.
 std::optional<Finding> flat_and_close(const Evidence& evidence) {
   if (!evidence.curve || !(evidence.limit() > 0)) return std::nullopt;
   const MemoryCurve& curve = *evidence.curve;
@@ -95,7 +95,7 @@ std::optional<Finding> flat_and_close(const Evidence& evidence) {
   return undersized;
 }
 
-// A peak close to the limit that was given back, and what was left at the lowest after it.
+// A peak close to the limit that was given back, and the lowest value after it.
 struct Peak {
   double bytes = 0, back_to = 0;
 };
@@ -111,8 +111,8 @@ std::optional<Peak> peak_that_came_back(const MemoryCurve& curve, double close, 
   return std::nullopt;
 }
 
-// It comes and goes with the work, and at its busiest it takes about the limit. A leak is given back likewise where a
-// collector does that, but not all of it.
+// The memory comes and goes with the work, and at its busiest takes about the limit. With a leak, a collector also
+// gives memory back, but not all of it.
 std::optional<Finding> busiest_is_close(const Evidence& evidence) {
   if (!evidence.curve || !(evidence.limit() > 0)) return std::nullopt;
   const auto peak = peak_that_came_back(*evidence.curve, kClose * evidence.limit(), kGivenBack * evidence.limit());
@@ -129,7 +129,7 @@ std::optional<Finding> busiest_is_close(const Evidence& evidence) {
                    bytes_text(peak->bytes), peak->bytes / evidence.limit() * 100, bytes_text(peak->back_to))}};
 }
 
-// It died of what no collection had looked at. That may be garbage, and Go would have found out with a memory limit.
+// No collection examined the memory that filled the limit. It may be garbage, which a GOMEMLIMIT makes Go collect.
 std::optional<Finding> long_uncollected(const Evidence& evidence) {
   const Readings& live = evidence.live;
   if (!is_long_uncollected(evidence)) return std::nullopt;
@@ -165,7 +165,7 @@ std::string need_text(const Evidence& evidence, double need) {
       live, pace.heap_factor, pace.said, bytes_text(need), limit);
 }
 
-// A heap in balance that cannot grow to where Go would collect it.
+// A heap in balance that has no room to grow to the size at which Go would collect it.
 std::optional<Finding> no_room_to_collect(const Evidence& evidence) {
   const auto need = go_need_bytes(evidence);
   const LiveRange live = late_live(evidence);

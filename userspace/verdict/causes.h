@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each cause takes, see verdict.h. Pure; nullopt: the evidence does not support it.
+// One judge per cause; verdict.h lists what each requires. Pure; nullopt: the evidence does not support the cause.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Causes that are told by whose limit it was and what kind of memory filled it.
+// Causes that follow from whose limit was hit and which kind of memory filled it.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -19,12 +19,12 @@ double share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// What the limit counted at the kill; where that was not read, it was all of the limit.
+// The bytes that the limit counted at the kill; if they were not read, the whole limit.
 std::optional<std::uint64_t> charged(const Incident& incident) {
   return incident.usage_bytes ? incident.usage_bytes : incident.limit_bytes;
 }
 
-// What the heap held once and freed, Go gives back over minutes: memory of the heap all the same.
+// Go gives freed heap memory back only over minutes; until then it still belongs to the heap.
 bool heap_held_it_before(const Incident& incident) {
   const auto anon = static_cast<double>(victims_anon_bytes(incident).value_or(0));
   return incident.trend && std::ranges::any_of(incident.trend->points, [&](const IncidentTrend::Point& point) {
@@ -32,7 +32,7 @@ bool heap_held_it_before(const Incident& incident) {
          });
 }
 
-// The most that the heap ever held, as far as it was seen.
+// The most that the heap held at any reading.
 double most_held(const Incident& incident, double at_end) {
   double most = at_end;
   if (!incident.trend) return most;
@@ -49,7 +49,7 @@ std::optional<Finding> judge_node(const Evidence& evidence) {
   return Finding{"node", kFromKernel, {"the kernel was out of memory node-wide; no limit of a cgroup was hit"}};
 }
 
-// With four fifths of it the victim's container would have filled a limit of its own; its own cause is asked for then.
+// A container with four fifths of it would have filled a limit of its own: the other rules then judge its own cause.
 std::optional<Finding> judge_pod(const Evidence& evidence) {
   constexpr std::size_t kMostNamed = 4;
   const Incident& incident = evidence.incident;
@@ -95,9 +95,9 @@ std::optional<Finding> judge_tmpfs(const Evidence& evidence) {
                               ratio * 100, human_bytes(*usage))}};
 }
 
-// Page cache that could be dropped was, before the kill: what is left cannot (dirty, locked, ramfs).
-// memory.stat may be seconds old; if the victims' memory and that much cache do not fit together
-// into the usage, it tells of another time.
+// The kernel dropped all the page cache it could before the kill; the rest cannot be dropped (dirty, locked,
+// ramfs). memory.stat may be seconds old; if the victims' memory and that much cache do not fit into the
+// usage together, it describes another moment.
 std::optional<Finding> judge_page_cache(const Evidence& evidence) {
   const Incident& incident = evidence.incident;
   const auto file = stat_of(incident, "file");
@@ -113,8 +113,8 @@ std::optional<Finding> judge_page_cache(const Evidence& evidence) {
                               human_bytes(*file), ratio * 100, human_bytes(*usage))}};
 }
 
-// The kernel takes the largest, unless scores prefer another: where nobody scored lower than the victim, the others
-// were no larger, each for itself. Workers that are alike have no sibling to blame.
+// The kernel kills the largest process unless oom_score_adj prefers another: if no process had a lower one than the
+// victim, none was larger. Among workers that are alike no sibling is to blame.
 bool are_others_alike(const Incident& incident, double victim_bytes, double others_bytes) {
   if (!incident.others || incident.victims.size() != 1 || !incident.victims.front().oom_score_adj) return false;
   if (incident.others->lowest_oom_score_adj < *incident.victims.front().oom_score_adj) return false;
@@ -122,7 +122,7 @@ bool are_others_alike(const Incident& incident, double victim_bytes, double othe
 }
 
 // The victims' anon is exact at the kill; memory.stat is at most seconds old (its note says). In a
-// growing container that age can only make the rest look smaller, so a "yes" stands.
+// growing container that age can only make the rest look smaller, so a positive result stands.
 std::optional<Finding> judge_sibling(const Evidence& evidence) {
   const Incident& incident = evidence.incident;
   const auto total = stat_of(incident, "anon");
@@ -138,7 +138,7 @@ std::optional<Finding> judge_sibling(const Evidence& evidence) {
                               human_bytes(*victims), human_bytes(*total))}};
 }
 
-// Only a whole list of what is held now can say what is not heap; an HTTP profile leaves out the youngest.
+// Only a whole list of what is held now can show what is not heap; an HTTP profile leaves out the youngest objects.
 std::optional<Finding> judge_off_heap(const Evidence& evidence) {
   const Incident& incident = evidence.incident;
   const IncidentCapture* best = best_capture(incident);
@@ -153,9 +153,9 @@ std::optional<Finding> judge_off_heap(const Evidence& evidence) {
                               *incident.coverage_ratio * 100, human_bytes(victims_anon_bytes(incident).value_or(0)))}};
 }
 
-// A heap whose garbage nobody collects yet looks large beside stacks and mappings, which call for as rare
-// collections themselves (Go's pacer counts stacks since 1.18, so there may be as much garbage as both): what a
-// collection would leave counts.
+// A heap with uncollected garbage looks large beside stacks and mappings. But large stacks themselves make
+// collections rare (Go's pacer counts stacks since 1.18, so there may be as much garbage as stacks and live heap
+// together). So only what a collection would leave counts.
 std::optional<Finding> judge_beside_heap(const Evidence& evidence) {
   const Incident& incident = evidence.incident;
   const IncidentCapture* best = best_capture(incident);

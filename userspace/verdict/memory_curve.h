@@ -8,9 +8,9 @@
 
 namespace oomw {
 
-// The container's memory that cannot be reclaimed, at even steps up to the kill: from the first reading, or
-// from the victim's start where one process held most of it (a unit that restarts in its cgroup has the
-// readings of its earlier life there).
+// The container's memory that cannot be reclaimed, at even steps up to the kill. It starts at the first reading
+// or, if one process held most of the memory, at that process's start: a unit that restarts in its cgroup also
+// has the readings of its earlier life there.
 //
 // Readings are 10 s apart below half of the limit and 1 s above it, and come with every watermark;
 // between two of them a straight line is assumed: see memory_readings().
@@ -24,20 +24,20 @@ class MemoryCurve {
   [[nodiscard]] double seconds() const { return seconds_; }
   // part: 0 = the first reading, 1 = the kill.
   [[nodiscard]] double at(double part) const;
-  // Of a time, in seconds before the kill.
+  // The part at a time given in seconds before the kill.
   [[nodiscard]] double part_at(double seconds) const;
-  // The least from then on: what the process never gave back. A sawtooth's troughs, not its peaks.
+  // The minimum from there on: what the process never gave back. Follows a sawtooth's troughs, not its peaks.
   [[nodiscard]] double floor_from(double part) const;
-  // Bytes per second of the floor over [part, 1]: Theil and Sen's.
+  // The floor's slope over [part, 1] in bytes per second, by the Theil-Sen estimator.
   [[nodiscard]] double floor_slope(double part) const;
-  // The value that half of the time in [part, 1] was spent below.
+  // The median value over the time in [part, 1].
   [[nodiscard]] double median_from(double part) const;
-  // Bytes per second of the memory itself, likewise.
+  // The same slope for the memory itself.
   [[nodiscard]] double slope_between(double from, double to) const;
   [[nodiscard]] double slope_from(double part) const;
-  // Share of the time in [part, 1] that was spent within `width` bytes of one level, of the level where it is most.
+  // The largest share of the time in [part, 1] that was spent within any one band of `width` bytes.
   [[nodiscard]] double stay(double part, double width) const;
-  // Before the kill itself.
+  // The maximum up to the last reading.
   [[nodiscard]] double peak() const;
 
  private:
@@ -46,7 +46,7 @@ class MemoryCurve {
 
   double seconds_ = 0, end_ = 0;
   std::vector<double> bytes_;   // kSteps + 1
-  std::vector<double> floors_;  // the least from each on
+  std::vector<double> floors_;  // the minimum from each step on
 };
 
 }  // namespace oomw

@@ -17,7 +17,7 @@ namespace {
 
 using Steps = std::vector<NextStep>;
 
-// Two profiles of one process to compare, and the one that says most.
+// Two profiles of one process to compare, and the most informative one.
 struct Profiles {
   std::string first, last, best;
 };
@@ -32,7 +32,7 @@ Profiles profiles_of(const Incident& incident) {
     }
   }
   if (!incident.trend) return profiles;
-  // The trend goes further back than the captures, which begin near the limit.
+  // The trend goes back further than the captures, which begin near the limit.
   std::vector<std::string> files;
   for (const IncidentTrend::Point& point : incident.trend->points) {
     if (!point.file.empty()) files.push_back(point.file);
@@ -65,7 +65,7 @@ NextStep look_at_best(const Incident& incident) {
           {fmt::format("go tool pprof -top {}", file), fmt::format("oomwitness render --png {} -o heap.svg", file)}};
 }
 
-// "deployment/cart": what kubectl changes, not the pod, which the change replaces.
+// "deployment/cart": the object to change with kubectl; the change replaces the pod itself.
 std::string workload_of(const Incident& incident) {
   if (!incident.pod || incident.pod->workload.kind.empty()) return "";
   std::string kind = incident.pod->workload.kind;
@@ -87,7 +87,7 @@ std::string set_pods_limit_command(const Incident& incident, std::uint64_t mib) 
                                        shell_word(patch)));
 }
 
-// A unit below user@1000.service is known to that user's own manager alone.
+// Only the user's own manager knows a unit below user@1000.service.
 std::string systemctl_of(const Incident& incident) {
   constexpr std::string_view kManager = "/user@", kEnd = ".service/";
   const std::string_view path = incident.cgroup_path;
@@ -140,7 +140,7 @@ std::string duration_text(double seconds) {
   return seconds < 48 * 3600 ? fmt::format("{:.0f} h", seconds / 3600) : fmt::format("{:.0f} days", seconds / 86400);
 }
 
-// At the pace of what was not given back.
+// How long a larger limit lasts, at the pace of the memory that was not given back.
 NextStep what_a_limit_buys(const Incident& incident, double bytes_per_second) {
   if (!incident.limit_bytes || *incident.limit_bytes == 0 || !(bytes_per_second > 0)) return {};
   const double seconds = static_cast<double>(*incident.limit_bytes) / bytes_per_second;
@@ -230,7 +230,7 @@ NextStep look_at_left_files(const Incident& incident) {
   return files.front();
 }
 
-// Who holds most first; and what makes the limit larger depends on whose it is.
+// First the containers that hold most. How to raise the limit depends on whether it is the pod's or a container's.
 Steps for_pod(const Incident& incident) {
   const ContainerIdentity& who = incident.container;
   const bool is_named = !who.pod_name.empty();
@@ -262,8 +262,8 @@ Steps for_node(const Incident& incident) {
            {fmt::format("kubectl describe node {}", shell_word(node)), "kubectl top pods -A --sort-by=memory"}}};
 }
 
-// As the Collector's documentation has it: first in each pipeline, 80 % of the limit, a fifth of that for what
-// comes in between two checks.
+// As the Collector's documentation recommends: first in each pipeline, 80 % of the limit, and a fifth of that for
+// what comes in between two checks.
 void add_collector(const Incident& incident, Steps& steps) {
   if (!incident.collector) return;
   const IncidentCollector& collector = *incident.collector;

@@ -13,9 +13,8 @@ struct NextStep {
   std::vector<std::string> commands;  // lines fit for a shell, or for a configuration file
 };
 
-// What to do about the cause, with the incident's own files and names; every name that a workload controls
-// is quoted for the shell. First what the cause asks for, then what a Collector can be told, then
-// where to look further. Pure.
+// Steps to fix the cause, with the incident's own files and names; every name that a workload controls is
+// quoted for the shell. In order: steps for the cause, Collector settings, further places to inspect. Pure.
 [[nodiscard]] std::vector<NextStep> next_steps(const Incident& incident);
 
 }  // namespace oomw

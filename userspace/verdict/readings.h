@@ -15,17 +15,17 @@ struct Reading {
 using Readings = std::vector<Reading>;  // oldest first
 
 [[nodiscard]] double seconds_before_kill(const Incident& incident, WallTime time);
-// On the straight line between the readings around it; the first or the last beyond them. Not of no readings.
+// Interpolated linearly between the neighbouring readings; beyond the ends, the first or the last. Needs one at least.
 [[nodiscard]] double value_at(const Readings& readings, double seconds);
 
-// Bytes per second from the first of them until then: Theil's and Sen's of even steps, as readings are closer together
-// where there is more to see.
+// Bytes per second from the first reading until then: the Theil-Sen slope over even steps, because readings come closer
+// together when more happens.
 [[nodiscard]] double median_pace(const Readings& readings, double until_seconds);
 
-// The container's memory that cannot be reclaimed, up to the kill. Readings that tell usage alone are left out but at
-// the end, where what was reclaimable is taken to be as last read; without any other there was nothing of it.
+// The container's memory that cannot be reclaimed, up to the kill. Readings of usage alone are used only after the last
+// full one, with its reclaimable bytes subtracted; if there is no full one, nothing counts as reclaimable.
 [[nodiscard]] Readings memory_readings(const Incident& incident);
-// The start of the process that held most of the memory, before the kill; nullopt where no single one is known to.
+// When the process that held most of the memory started, in seconds before the kill; nullopt if no single one is known.
 [[nodiscard]] std::optional<double> start_of_holder(const Incident& incident);
 
 }  // namespace oomw

@@ -6,11 +6,10 @@
 
 namespace oomw {
 
-// Text as one word of a POSIX shell command that a human may paste: as it is where no shell would read
-// anything into it, else in single quotes. What could not be pasted safely, control and non-ASCII bytes, and < and >,
-// which a reader of Markdown may take for markup, becomes
-// '?': a name that has it does not exist by that name in Kubernetes or on the command line anyway. Never
-// empty, and never taken for an option: "-x" becomes "./-x".
+// Text as one word of a POSIX shell command that a human may paste: unchanged if no shell treats any of it
+// specially, else in single quotes. Bytes that are unsafe to paste become '?': control and non-ASCII bytes, and
+// < and >, which a Markdown viewer may take for markup. No name in Kubernetes or on a command line has them
+// anyway. The word is never empty and never an option: "-x" becomes "./-x".
 [[nodiscard]] std::string shell_word(std::string_view text);
 
 }  // namespace oomw

@@ -36,7 +36,7 @@ struct Candidate {
   Finding finding;
 };
 
-// What came within 10 s, at twice the pace of before, is not what leaked until then, though that went on.
+// Growth within 10 s, at twice the earlier pace, is not what leaked until then, although the leak went on.
 void put_spike_before_leak(std::vector<Candidate>& all) {
   const bool is_sudden = std::ranges::any_of(all, [](const Candidate& candidate) {
     return candidate.finding.cause == "spike" && candidate.finding.confidence >= threshold::kMeasured;
@@ -61,7 +61,7 @@ bool is_better(const Candidate& a, const Candidate& b) {
   return a.rank != b.rank ? a.rank < b.rank : a.finding.confidence > b.finding.confidence;
 }
 
-// What a Collector says of itself explains growth, whichever of its causes that has.
+// A Collector's own metrics help to explain growth, whichever cause it has.
 void add_collector(const Incident& incident, std::vector<std::string>& why) {
   if (!incident.collector) return;
   const IncidentCollector& collector = *incident.collector;

@@ -16,8 +16,8 @@ using namespace threshold;
 
 namespace {
 
-// The baseline leaves out the start-up of a process that lives long; of one that died young it would leave out
-// most of what is known, so it holds where it costs a fifth of the life at most.
+// The baseline leaves out the start-up of a long-lived process. For a short-lived one it would leave out most of
+// what is known, so it applies only if it costs a fifth of the life at most.
 auto first_that_counts(const Incident& incident, const IncidentTrend& trend) {
   const auto baseline = std::ranges::find(trend.points, true, &IncidentTrend::Point::is_baseline);
   if (baseline == trend.points.end()) return trend.points.begin();
@@ -25,8 +25,8 @@ auto first_that_counts(const Incident& incident, const IncidentTrend& trend) {
   return seconds_before_kill(incident, baseline->time) < (1 - kBaselineCost) * life ? trend.points.begin() : baseline;
 }
 
-// Whole lists only; of those between which no collection published its counts the first, as
-// trends/trend_series.h has it.
+// Whole lists only. If no collection published its counts between several lists, the first of them is used, as
+// in trends/trend_series.h.
 Readings live_of_trend(const Incident& incident, const IncidentTrend& trend) {
   Readings live;
   const IncidentTrend::Point* last = nullptr;
@@ -40,7 +40,7 @@ Readings live_of_trend(const Incident& incident, const IncidentTrend& trend) {
   return live;
 }
 
-// An HTTP profile shows what was live at a collection; the same figure again is the same collection.
+// An HTTP profile shows what was live at a collection; an equal figure means the same collection.
 Readings live_of_captures(const Incident& incident) {
   Readings live;
   if (incident.victims.empty()) return live;
@@ -55,8 +55,8 @@ Readings live_of_captures(const Incident& incident) {
   return live;
 }
 
-// A start may allocate to the limit before anything is collected, and what is told live then is not what stays: where
-// all that follows the first reading rises from below it, it is of the start.
+// A starting process may allocate up to the limit before the first collection, so the first live figure may not be what
+// stays. If all later readings rise from below the first, the first belongs to the start and is left out.
 Readings without_start(Readings live) {
   if (live.size() < kReadingsOfStart || live_rise(live).return_share <= kMost) return live;
   Readings rest(live.begin() + 1, live.end());
@@ -94,11 +94,11 @@ Evidence::Evidence(const Incident& of)
       live(without_start(of.trend ? live_of_trend(of, *of.trend) : live_of_captures(of))),
       rise(live_rise(live)) {}
 
-// A quarter of the time, so that nobody's start is a leak: a service may load for as long as that, and where it is near
-// its limit for long the readings of its start are thinned out.
+// Leaves out a quarter of the time so that no start-up counts as a leak: a service may load for that long, and if it is
+// near its limit for long, the readings of its start are thinned out.
 bool grows_for_long(const Evidence& evidence) {
   const MemoryCurve& curve = *evidence.curve;
-  const bool is_live_known = !evidence.live.empty();  // of a Go heap, whose memory grows in steps
+  const bool is_live_known = !evidence.live.empty();  // a Go heap's memory grows in steps
   if (!is_live_known && curve.stay(kLoading, kMaterial * evidence.limit()) >= kMost) return false;
   return curve.slope_from(kLoading) * curve.seconds() * (1 - kLoading) >= kLarge * evidence.limit();
 }
@@ -135,8 +135,8 @@ bool never_collects(const Evidence& evidence) {
   return pace.heap_factor == 0 && pace.memory_limit_bytes.value_or(HUGE_VAL) >= evidence.limit();
 }
 
-// What the victim holds beside its heap is what the heap's own list does not explain, where that list is whole
-// and of the end.
+// The memory beside the heap is what the heap's own list does not explain, if that list is whole and was taken at
+// the kill.
 std::optional<double> go_need_bytes(const Evidence& evidence) {
   if (evidence.live.empty() || never_collects(evidence)) return std::nullopt;
   const Incident& incident = evidence.incident;

@@ -70,7 +70,7 @@ HeadResult read_head(int fd, std::string& head, const std::atomic<bool>& cancell
   return HeadResult::kGone;
 }
 
-// The stream that httplib uses: it reads a whole head from memory, then nothing; it writes to the socket.
+// The stream that httplib uses. It reads a whole head from memory, then nothing; it writes to the socket.
 class ConnectionStream : public httplib::Stream {
  public:
   ConnectionStream(int fd, std::string_view head, const std::atomic<bool>& cancelled)
@@ -91,7 +91,7 @@ class ConnectionStream : public httplib::Stream {
     return ::send(fd_, from, size, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
 
-  // The caller's address decides nothing here.
+  // Addresses are not used here.
   void get_remote_ip_and_port(std::string& ip, int& port) const override { forget(ip, port); }
   void get_local_ip_and_port(std::string& ip, int& port) const override { forget(ip, port); }
   [[nodiscard]] socket_t socket() const override { return fd_; }
@@ -114,7 +114,7 @@ void send_too_large(int fd) {
   [[maybe_unused]] const ssize_t n = ::send(fd, kAnswer.data(), kAnswer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-// A close with unread bytes resets the connection, and the client may lose the answer: read on
+// A close with unread bytes resets the connection, and the client may lose the answer. So this reads on
 // for a moment, at most 64 KiB.
 void close_gently(UniqueFd fd, const std::atomic<bool>& cancelled) {
   ::shutdown(fd.get(), SHUT_WR);
@@ -136,7 +136,7 @@ void allow_gzip_only(httplib::Request& request) {
 BoundedServer::BoundedServer() {
   new_task_queue = [] { return std::make_unique<BoundedTasks>().release(); };  // httplib deletes it
   set_payload_max_length(0);
-  // Without its default SO_REUSEPORT: with it, a second daemon on the same port would start
+  // Without httplib's default SO_REUSEPORT: with it, a second daemon on the same port would start
   // without an error and take half of the scrapes.
   set_socket_options([](socket_t fd) {
     const int yes = 1, no = 0;

@@ -10,13 +10,13 @@
 namespace oomw {
 
 // httplib's server with bounds for what a stranger can make it spend. As shipped (0.11) it reads
-// a header line of any length into memory: 20 MB sent without a newline are 20 MB of RSS, and a
-// byte every four seconds holds a thread for ever. Here
+// a header line of any length into memory: 20 MB sent without a newline cost 20 MB of RSS, and a
+// byte every four seconds holds a thread for ever. Here:
 //   - a request head has kMaxHeadBytes and kHeadDeadline, its answer kAnswerDeadline;
-//   - one request a connection: an idle keep-alive connection would hold one of two threads;
+//   - one request per connection: an idle keep-alive connection would hold one of two threads;
 //   - request bodies are never read;
-//   - at most kMaxQueued connections wait for a thread; beyond, the accepting thread serves them
-//     itself, so the kernel's backlog holds the rest;
+//   - at most kMaxQueued connections wait for a thread; beyond that, the accepting thread serves
+//     them itself, so the kernel's backlog holds the rest;
 //   - answers are compressed with gzip only: brotli at its default level takes seconds per MB.
 // Configure, bind, then listen_after_bind() on a thread of its own; cancel() before stop().
 class BoundedServer : public httplib::Server {

@@ -25,11 +25,11 @@ void answer(httplib::Response& response, HttpStatus status, const std::string& b
   response.set_content(body, type);
 }
 
-// Stops the loop's thread and joins it, also when start() fails half way.
+// Stops the loop's thread and joins it, even when start() fails half way.
 class ServerThread {
  public:
   explicit ServerThread(BoundedServer& server) : server_(server), thread_([this] { run(); }) {
-    // stop() before the loop has begun would be lost.
+    // A stop() before the loop has begun would be lost.
     while (!server_.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   ~ServerThread() {
@@ -58,7 +58,7 @@ struct MetricsServer::Impl {
   const Clock& clock;  // outlives the server
   std::uint16_t port = 0;
   BoundedServer server;
-  std::unique_ptr<ServerThread> thread;  // last: joins before the server goes
+  std::unique_ptr<ServerThread> thread;  // last: joined before the server is destroyed
 
   Result<> bind(const ListenAddress& address);
   void handle(const httplib::Request& request, httplib::Response& response) const;
@@ -79,7 +79,7 @@ Result<> MetricsServer::Impl::bind(const ListenAddress& address) {
   return {};
 }
 
-// All routes by hand: httplib would match each path against regular expressions, which recurse.
+// Matches all routes by hand: httplib would match each path against regular expressions, which recurse.
 void MetricsServer::Impl::handle(const httplib::Request& request, httplib::Response& response) const {
   response.set_header("X-Content-Type-Options", "nosniff");
   response.set_header("Cache-Control", "no-store");

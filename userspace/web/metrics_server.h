@@ -13,14 +13,13 @@
 namespace oomw {
 
 // GET /metrics (text/plain; version=0.0.4), /healthz (200 while the core loop ticks: 10 s), and
-// /readyz (200 once events flow; 503 with the reason before). Own threads; everything else 404,
-// other methods 405. Nothing private is served here, so it may listen on all addresses.
+// /readyz (200 once events flow; before that 503 with the reason). Other paths get 404, other
+// methods 405. Has its own threads. Serves nothing private, so it may listen on all addresses.
 class MetricsServer {
  public:
   using Snapshot = std::function<std::shared_ptr<const MetricsSnapshot>()>;  // any thread
 
-  // listen: "127.0.0.1:9435", ":9435", "[::1]:9435"; port 0 = any. kInvalid: bad address;
-  // kUnavailable: in use.
+  // listen: "127.0.0.1:9435", ":9435", "[::1]:9435"; port 0 = any. kInvalid: bad address; kUnavailable: in use.
   [[nodiscard]] static Result<std::unique_ptr<MetricsServer>> start(const std::string& listen, Snapshot snapshot,
                                                                     const Clock& clock);
   ~MetricsServer();  // stops and joins

@@ -40,7 +40,7 @@ std::string is_decimal(const std::string& text) {
   return text.find_first_not_of("0123456789.") == std::string::npos ? "" : text + " is no decimal number";
 }
 
-// CLI::PositiveNumber prints its range, of 300 digits.
+// CLI::PositiveNumber would print its range, which has 300 digits.
 std::string is_pid(const std::string& text) {
   constexpr std::uint64_t kMaxPid = 4'194'304;  // the kernel's PID_MAX_LIMIT
   const auto pid = parse_u64(text);
@@ -129,7 +129,7 @@ std::vector<std::string> names_of_options(const CLI::App& command) {
   return names;
 }
 
-// CLI11 says only that a command is required.
+// CLI11 itself reports only that a command is required.
 bool is_unknown_command(const CLI::App& app, const std::string& word) {
   const auto names = names_of_commands(app);
   return !word.starts_with('-') && std::find(names.begin(), names.end(), word) == names.end();

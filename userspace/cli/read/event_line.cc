@@ -65,7 +65,7 @@ std::string short_ids_of(const ContainerIdentity& identity) {
   return id.empty() || identity.runtime.empty() ? id : identity.runtime + " " + id;
 }
 
-// "memhog (pid 240) and 2 more": the first is the one that the kernel chose.
+// "memhog (pid 240) and 2 more": the kernel chose the first.
 std::string victims_of(const Incident& incident) {
   if (incident.victims.empty()) return "nobody named the victim";
   std::string text =

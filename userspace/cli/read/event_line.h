@@ -9,7 +9,7 @@
 
 namespace oomw::cli {
 
-// One line for a human about an event worth a line; nullopt for the rest. `wall` is its time.
+// One line for a human, or nullopt for an event that needs none. `wall` is the event's time.
 [[nodiscard]] std::optional<std::string> event_line(const Event& event, WallTime wall);
 [[nodiscard]] std::string incident_line(const Incident& incident, const std::string& directory);
 // "payments/otelcol-7f/collector", the unit, or the cgroup path: printable.

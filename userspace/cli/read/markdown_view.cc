@@ -19,8 +19,8 @@ namespace {
 constexpr std::size_t kLeastColumns = 40, kMostColumns = 200;
 constexpr std::size_t kLeastCell = 6;
 constexpr std::size_t kMaxLine = 1u << 16;
-constexpr std::size_t kBetween = 2;  // columns of a table; one where it would be too wide
-constexpr char kJoin = '\x1f';       // a space that is no place to break a line
+constexpr std::size_t kBetween = 2;  // between a table's columns; 1 if it would be too wide
+constexpr char kJoin = '\x1f';       // a space at which no line is broken
 constexpr std::string_view kBold = "\x1b[1m", kFaint = "\x1b[2m", kPlain = "\x1b[0m";
 
 std::size_t bytes_of_character(char first) {
@@ -28,7 +28,7 @@ std::size_t bytes_of_character(char first) {
   return byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
 }
 
-// Scripts of double width begin at U+1100; boxes, blocks and arrows (U+2000 to U+2BFF) have one.
+// Scripts of double width begin at U+1100; boxes, blocks and arrows (U+2000 to U+2BFF) take one column.
 std::size_t columns_of_character(std::string_view character) {
   if (character.size() < 3) return 1;
   const auto lead = static_cast<unsigned char>(character[0]);
@@ -57,7 +57,7 @@ std::string_view front_of(std::string_view text, std::size_t columns) {
   return text.substr(0, end);
 }
 
-// Broken between words, and within those that are too long.
+// Breaks text between words, and within words that are too long.
 std::vector<std::string> lines_of(std::string_view text, std::size_t columns) {
   std::vector<std::string> lines(1);
   for (std::string_view word : split(text, ' ')) {
@@ -85,7 +85,7 @@ bool is_escape(std::string_view text, std::size_t at) {
   return text[at] == '\\' && at + 1 < text.size() && std::string_view("|`*_<>[]\\&~").find(text[at + 1]) != text.npos;
 }
 
-// One line without escapes and marks: "**bold**" is bold where there are colours.
+// One line without its escapes and marks; "**bold**" becomes bold if there are colours.
 std::string plain(std::string_view text, bool has_color) {
   std::string out;
   bool is_bold = false;
@@ -115,7 +115,7 @@ std::string join_units(std::string text) {
   return text;
 }
 
-// A time stamp of an incident to the millisecond and without its day, which the first sentence tells.
+// An incident's time stamp to the millisecond and without its day, which the first sentence gives.
 std::string brief_time(std::string text) {
   const bool is_time = text.size() == 30 && text[4] == '-' && text[10] == 'T' && text[19] == '.' && text[29] == 'Z';
   return is_time ? text.substr(11, 12) : text;
@@ -167,8 +167,8 @@ class Table {
     [[nodiscard]] bool can_break() const { return width > longest_word; }
   };
 
-  // What the widest cells need. Where that is too much the widest column is narrowed: first those that can be
-  // broken between words, then, the columns closer together, any.
+  // The widths that the widest cells need. If the table is too wide, the widest column is narrowed: first those
+  // that can be broken between words; then the gaps become narrower, and any column may be narrowed.
   [[nodiscard]] std::vector<std::size_t> widths_within(std::size_t limit, std::size_t& between) const {
     std::vector<Column> columns;
     for (const auto& row : rows_) {
@@ -226,7 +226,7 @@ class Table {
   std::vector<bool> is_right_;
 };
 
-// Words on lines of at most `columns`, those after the first indented.
+// Wraps words into lines of at most `columns`; lines after the first are indented.
 std::string wrapped(std::string_view text, const TerminalView& view, std::size_t indent) {
   std::string out;
   std::size_t used = 0;

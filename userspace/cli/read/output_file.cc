@@ -13,7 +13,7 @@
 namespace oomw::cli {
 namespace {
 
-// Where a link leads, so that the link stays what it is.
+// The target of a symbolic link: the output replaces the target, not the link.
 std::string resolved(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), &std::free);
   return real == nullptr ? path : real.get();
@@ -32,7 +32,7 @@ Result<> write_output(const std::string& path, std::string_view bytes) {
   return write_all(fd.get(), bytes);
 }
 
-// /dev/stdout and its like may be a pipe that somebody reads; a message there would spoil it.
+// /dev/stdout and the like may be a pipe to another program; a message would corrupt its input.
 std::FILE* message_stream(const std::string& path) {
   struct stat status {};
   const bool is_file = ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);

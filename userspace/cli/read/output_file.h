@@ -9,14 +9,14 @@
 
 namespace oomw::cli {
 
-// What -o takes: a file, or "-" for stdout.
+// The argument of -o: a file, or "-" for stdout.
 [[nodiscard]] bool is_stdout(const std::string& path);
 
-// A regular file, or one that is not there yet, is whole or as it was before. Anything else that can be
-// written to (/dev/stdout, a device, a FIFO) is written to, and never replaced.
+// A regular or new file is either written completely or left as it was. Anything else that is writable
+// (/dev/stdout, a device, a FIFO) is written to and never replaced.
 [[nodiscard]] Result<> write_output(const std::string& path, std::string_view bytes);
 
-// Where to say what was written: not among the bytes that went to stdout.
+// The stream for messages about the output: never mixed into bytes that went to stdout.
 [[nodiscard]] std::FILE* message_stream(const std::string& path);
 
 }  // namespace oomw::cli

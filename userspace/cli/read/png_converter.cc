@@ -39,8 +39,8 @@ std::string find_in_path(const std::string& program) {
   return "";
 }
 
-// A folder beside `path` that only we may enter: in a folder that others may write to, as /tmp, a name
-// that can be guessed could be a link of theirs, which the converter would write through as root.
+// A folder beside `path` that only we may enter. In a folder that others may write to, such as /tmp, they could
+// have put a link at a guessable name, and the converter would write through it as root.
 class PrivateFolder {
  public:
   static Result<std::unique_ptr<PrivateFolder>> beside(const std::string& path) {

@@ -32,7 +32,7 @@ Result<LoadedProfile> load_profile(const std::string& what, const std::string& d
   std::error_code ignored;
   const auto kind = std::filesystem::status(what, ignored).type();
   const bool is_file = kind != std::filesystem::file_type::not_found && kind != std::filesystem::file_type::directory;
-  // What looks like a path is meant as one: "no such file" says more than "no such incident".
+  // An argument in the form of a path is one: "no such file" is a better message than "no such incident".
   if (is_file || (what.find(".pb") != std::string::npos)) return load_file(what);
   ASSIGN_OR_RETURN(const StoredIncident found, IncidentReader(data_dir).get(what));
   ASSIGN_OR_RETURN(const IncidentCapture* best, best_of(found));

@@ -9,17 +9,17 @@
 namespace oomw::cli {
 
 struct LoadedProfile {
-  std::string name;  // as a person would look for it: a path, or incident/file
+  std::string name;  // for people: a path, or incident/file
   pprof::Profile profile;
 };
 
-// What a person may name where a profile is wanted: a file, an incident's directory, or an incident
-// as `show` takes it (id, directory name or a unique prefix); an incident stands for the profile
-// that says most of it.
+// Loads the profile that a command's argument names: a file, an incident's directory, or an incident as
+// `show` accepts it (id, directory name or a unique prefix). An incident stands for its most informative
+// profile.
 [[nodiscard]] Result<LoadedProfile> load_profile(const std::string& what, const std::string& data_dir);
 
-// The two ends of one incident: its earliest profile of the process that its best one is of, and
-// that best one. kNotFound if there is only one.
+// The two ends of one incident: its best profile, and its earliest profile of the same process. kNotFound if
+// there is only one.
 struct IncidentEnds {
   LoadedProfile first, best;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands that read incidents and profiles, and need neither a daemon nor the kernel: this folder links neither
-// libcurl nor libbpf. One function per command, one file each. They print to stdout, problems to stderr as one line,
-// and return the exit code.
+// libcurl nor libbpf. One function per command, one file each. They print results to stdout and problems to
+// stderr as one line, and return the exit code.
 #pragma once
 
 #include <string>

@@ -41,7 +41,7 @@ Result<pprof::FlamePicture> draw(const CommandLine& line, const Drawing& drawing
   return pprof::flame_graph(drawing.profile, options);
 }
 
-// "a.svg" and "a.png" of either.
+// Makes "a.svg" or "a.png" of either.
 std::string with_extension(const std::string& path, const char* extension) {
   return std::filesystem::path(path).replace_extension(extension).string();
 }
