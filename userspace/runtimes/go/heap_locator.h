@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ways to the addresses of the heap profile's variables that need the file alone. The
-// third, a scan of a live process, is scan_for_list_head.
+// The two ways to find the addresses of the heap profile's variables from the file alone. The third, a scan of a live
+// process, is scan_for_list_head.
 #pragma once
 
 #include "base/result.h"

@@ -88,7 +88,7 @@ std::optional<InlineTree> InlineTree::find(const ElfFile& elf, const Pclntab& ta
       best_count = std::max(best_count, count);
     }
   }
-  // Chance alone makes few records sensible; the right choice makes nearly all.
+  // By chance few records make sense; with the right choice nearly all do.
   return best_count * 10 >= sample.size() * 9 ? best : std::nullopt;
 }
 

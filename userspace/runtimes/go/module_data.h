@@ -10,11 +10,11 @@
 
 namespace oomw::go {
 
-// The runtime's first moduledata: where Go's text and function data lie. Its layout changes with
-// Go's version, so only words that hold since 1.18 are read by position (pcHeader is word 0,
-// funcnametab word 1, text word 22); what moved is found by checking candidates on the data.
+// The runtime's first moduledata: where Go's text and function data lie. Its layout changes with Go's version, so only
+// words that have not moved since 1.18 are read by position (pcHeader is word 0, funcnametab word 1, text word 22); the
+// others are found by testing candidates against the data.
 //
-// In a PIE file the words are relocations: those of .rela are applied, in memory, to the words asked for.
+// In a PIE file the words are relocations: those of .rela are applied, in memory, to the requested words.
 class ModuleData {
  public:
   static constexpr std::size_t kWords = 64;
@@ -33,8 +33,8 @@ class ModuleData {
   friend class ModuleDataSearch;
 };
 
-// Start of Go's text, to which the function table's offsets belong: with Go's own linker the start
-// of .text, proved by the entry point; with the system's linker the module data tells.
+// Start of Go's text, to which the function table's offsets belong: with Go's own linker the start of .text, proved by
+// the entry point; with the system's linker it comes from the module data.
 [[nodiscard]] Result<std::uint64_t> find_text_start(const ElfFile& elf, const Pclntab& table);
 
 }  // namespace oomw::go
