@@ -248,7 +248,7 @@ int BPF_PROG(on_heap_deliver_raw, int sig)
 	return sig == SIGKILL ? victim__leave(task__current()) : 0;
 }
 
-/* By perf, whose probes run with preemption off. Where those of BPF do not (7.0), a walk may be
+/* Through perf, whose probes run with preemption off. Where BPF's own do not (7.0), a walk may be
  * preempted, and meanwhile the kernel skips the program for any other task that exits on that CPU:
  * of 16 victims at the same time 10 were missed. */
 SEC("tracepoint/sched/sched_process_exit")

@@ -29,7 +29,7 @@ static __always_inline __u64 compat__rss_pages(struct mm_struct *mm, __u32 membe
 	return pages > 0 ? pages : 0;
 }
 
-/* <= 6.1: rss_stat fires for every 64th event of a thread; from 6.2 on for each. */
+/* <= 6.1: rss_stat fires for every 64th event of a thread; from 6.2 on for each event. */
 static __always_inline bool compat__rss_stat_is_batched(void)
 {
 	return bpf_core_field_exists(((struct mm_struct___v6_1 *)0)->rss_stat.count);

@@ -58,7 +58,7 @@ static __always_inline void emit__submit_lazily(void *record, __u64 time_ns)
 		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 		return;
 	}
-	/* A late reader is not woken by each of them. */
+	/* A late reader is not woken by every record. */
 	if (read_ns)
 		*read_ns = time_ns + OOMW_LAZY_WAKE_NS;
 	emit__submit(record);

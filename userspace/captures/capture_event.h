@@ -11,7 +11,7 @@ namespace oomw {
 // What is known of a capture before it is tried: that of the request's first target, until another one answers.
 [[nodiscard]] CaptureFinished begin_capture(const CaptureRequest& request, CaptureMethod method, MonotonicTime started);
 
-// The request of a kill: the victim's heap.
+// The request that a kill makes: the victim's heap.
 [[nodiscard]] CaptureRequest request_at_kill(CaptureTarget victim);
 
 // Failed, or skipped if nothing was tried or nothing could fail (kNotGo).

@@ -8,8 +8,8 @@
 
 namespace oomw {
 
-// By the names of Go's runtime.MemStats, in bytes: HeapAlloc, HeapInuse, HeapIdle, HeapReleased,
-// StackInuse, MSpanSys, MCacheSys, BuckHashSys, GCSys, OtherSys, NextGC.
+// Figures by their names in Go's runtime.MemStats, in bytes: HeapAlloc, HeapInuse, HeapIdle, HeapReleased, StackInuse,
+// MSpanSys, MCacheSys, BuckHashSys, GCSys, OtherSys, NextGC.
 using MemStats = std::map<std::string, std::uint64_t>;
 
 // Reads the comments at the end of a heap profile in text (debug=1). The writer is hostile: numbers are plain decimals

@@ -84,7 +84,7 @@ CaptureOutcome WalkDecoder::finish(const Clock& clock, const ReadingWatcher& wat
   CaptureFinished begun = begin_capture(request, CaptureMethod::kAtKill, walk_.started);
   const CaptureReason why = shortfall(snapshot);
   snapshot.complete = why == CaptureReason::kNone && snapshot.layout != go::RecordLayout::kUnknown;
-  if (walk_.stop == WalkStop::kLoop) snapshot.buckets.clear();  // the runtime's list never loops: this is not one
+  if (walk_.stop == WalkStop::kLoop) snapshot.buckets.clear();  // a list that loops is not the runtime's
   if (auto useless = go::why_useless(snapshot)) {
     // The end of a walk explains more than the fact that it brought nothing.
     const bool is_about_data =

@@ -23,9 +23,9 @@ struct HeapAmount {
 // The bytes that one sampled object of this size stands for.
 [[nodiscard]] double bytes_per_sample(std::uint64_t block_bytes, std::int64_t rate);
 
-// The stacks of a reading. In chunks of 1 MiB, because a vector that grows would for a moment hold three times what it
-// needs, and 60,000 stacks of 40 frames are 19 MB already. The first chunk does grow: most heaps fit a few KiB, and
-// mapping a MiB to read one costs more than the reading.
+// The stacks of a reading, in chunks of 1 MiB: a growing vector would for a moment hold three times what it needs, and
+// 60,000 stacks of 40 frames are 19 MB already. The first chunk does grow: most heaps fit a few KiB, and mapping a MiB
+// to read one costs more than the reading.
 class PcPool {
  public:
   static constexpr std::size_t kChunkPcs = 128U << 10;

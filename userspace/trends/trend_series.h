@@ -33,7 +33,7 @@ struct TrendSeries {
 // readings are left out, but counted in sites_seen. `whole` includes the bytes of sites that found no room in the
 // table.
 [[nodiscard]] TrendSeries series_of(const HeapTrend& trend, double least_range_bytes);
-// From this reading on.
+// From reading `first` on.
 [[nodiscard]] TrendSeries series_of(const HeapTrend& trend, double least_range_bytes, std::size_t first);
 
 }  // namespace oomw

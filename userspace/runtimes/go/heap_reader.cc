@@ -91,7 +91,7 @@ Result<HeapSnapshot> walk_once(const ByteSource& source, const HeapTarget& targe
   snapshot.complete = walk.run(head.value_or(0));
   snapshot.reason = walk.reason();
   decoder.finish(snapshot);
-  if (walk.found_loop()) {  // the runtime's list never loops: this is not one
+  if (walk.found_loop()) {  // a list that loops is not the runtime's
     snapshot.buckets.clear();
     snapshot.pcs = PcPool();
   }

@@ -55,7 +55,7 @@ struct CycleState {
   [[nodiscard]] bool is_torn() const { return before != after; }
 };
 
-// Where buckets went. Everything that is not in the snapshot is counted here.
+// What became of the buckets. Everything that is not in the snapshot is counted here.
 struct WalkCounts {
   std::uint64_t walked = 0;          // links followed
   std::uint64_t rejected_hash = 0;   // stack and size do not give the stored hash

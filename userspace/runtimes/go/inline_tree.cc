@@ -13,7 +13,7 @@ constexpr std::uint32_t kInlTreeIndex = 2;  // pcdata table
 constexpr std::uint32_t kInlTree = 3;       // funcdata table
 constexpr std::size_t kSampleFunctions = 64;
 constexpr std::uint32_t kMaxFunctionsLookedAt = 8192;
-// Where gofunc has been: word 38 in 1.18 and 1.19, 40 in 1.20 to 1.26, 43 in 1.27. Room for more.
+// Words where gofunc has been: 38 in 1.18 and 1.19, 40 in 1.20 to 1.26, 43 in 1.27. Room for more.
 constexpr std::size_t kFirstWord = 34, kLastWord = 52;
 
 struct Record20 {

@@ -19,8 +19,8 @@ class ModuleData {
  public:
   static constexpr std::size_t kWords = 64;
 
-  // By section .go.module (Go 1.26 on), else by searching writable data, or its relocations, for
-  // the address of the function table followed by that of its names. Reads at most those sections.
+  // Found by section .go.module (Go 1.26 on), else by searching writable data, or its relocations, for the address of
+  // the function table followed by that of its names. Reads at most those sections.
   [[nodiscard]] static Result<ModuleData> find(const ElfFile& elf, const Pclntab& table);
 
   [[nodiscard]] std::uint64_t text_start() const { return words_[kTextWord]; }

@@ -38,7 +38,7 @@ class Pclntab {
   static constexpr std::uint32_t kMaxFunctions = 4U << 20;
   static constexpr std::size_t kMaxName = 4096;  // generic names run to hundreds of bytes
 
-  // By section name, else by a bounded search for the magic. kNotFound: not a Go binary.
+  // Found by section name, else by a bounded search for the magic. kNotFound: not a Go binary.
   [[nodiscard]] static Result<Pclntab> find(const ElfFile& elf);
   // The table at a known link-time address; size = what may belong to it.
   [[nodiscard]] static Result<Pclntab> parse(const ElfFile& elf, std::uint64_t address, std::uint64_t size);
