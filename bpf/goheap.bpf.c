@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The heap profile of a Go process that the OOM killer has chosen, copied out of it by itself:
- * these programs run in the victim, between SIGKILL and the end of its memory, and follow the
- * runtime's list of profile buckets. No race: the memory cannot go before the thread that reads.
+ * Copies the heap profile of a Go process that the OOM killer has chosen. These programs run in the
+ * victim itself, between SIGKILL and the end of its memory, and follow the runtime's list of
+ * profile buckets. No race: the memory cannot go before the thread that reads it.
  *
- * Three steps. signal_generate: the kernel itself sends SIGKILL to a registered process; this
- * comes under the victim's siglock, so before any of its threads can see the signal. mark_victim:
- * it was the OOM killer. Then the first thread to leave walks: in sched_process_exit where that
- * still has the mm (from 6.16 on; such a tracepoint carries group_dead), else in signal_deliver,
- * which has it everywhere but holds the siglock with interrupts off. The victim's memory is
- * hostile.
+ * Three steps. signal_generate: the kernel itself sends SIGKILL to a registered process; the hook
+ * runs under the victim's siglock, so before any of its threads can see the signal. mark_victim:
+ * the sender was the OOM killer. Then the first thread to exit walks: in sched_process_exit where
+ * that still has the mm (from 6.16 on; such a tracepoint carries group_dead), else in
+ * signal_deliver, which has it everywhere but holds the siglock with interrupts off. The victim's
+ * memory is hostile.
  */
 #include "core/go_bucket.h"
 #include "core/memcg.h"
@@ -19,7 +19,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define SIGKILL 9
 #define SEND_SIG_PRIV 1 /* struct kernel_siginfo * of a signal that the kernel itself sends */
-/* A clock read every so many buckets: 20 us of walk at 300 ns each. */
+/* One clock read per 64 buckets: 20 us of walk at 300 ns each. */
 #define GO_CLOCK_MASK 63
 
 struct walk_context {
@@ -32,7 +32,7 @@ static __always_inline long walk__stop(struct oomw_go_slot *slot, enum oomw_go_s
 	return 1;
 }
 
-/* Brent's: an address met again after a power of two is a loop. Meets any within three rounds. */
+/* Brent's: an address met again after a power of two is a loop. Finds any within three rounds. */
 static __always_inline bool walk__is_loop(struct oomw_go_slot *slot)
 {
 	if (slot->cursor == slot->tortoise)
@@ -144,7 +144,7 @@ static __always_inline void walk__run(struct oomw_go_slot *slot)
 	bpf_loop(cfg_settings.walk_max_buckets + 1, walk__step, &context, 0);
 }
 
-/* `task` is current and on its way out: the first thread of a victim that has the mm walks. */
+/* `task` is current and exiting: the first thread of a victim that has the mm walks. */
 static __always_inline int victim__leave(struct task_struct *task)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
@@ -165,8 +165,8 @@ static __always_inline int victim__leave(struct task_struct *task)
 	return 0;
 }
 
-/* The kernel sends SIGKILL by itself to victims of the OOM killer and, from an exiting init, to the
- * rest of its pid namespace: those are left alone. Others are rare and cost a walk that is dropped.
+/* The kernel itself sends SIGKILL to victims of the OOM killer and, from an exiting init, to the
+ * rest of its pid namespace: these are left alone. Others are rare and cost a walk that is dropped.
  */
 static __always_inline int victim__expect(int sig, void *info, struct task_struct *victim)
 {
@@ -191,8 +191,8 @@ static __always_inline int victim__mark(__u32 tgid, __u64 start_boottime_ns)
 	return 0;
 }
 
-/* The killer marks the leader unless that has gone already, and a thread that dies anyway marks
- * itself: both are found. */
+/* The killer marks the leader unless that has exited already, and a thread that is exiting anyway
+ * marks itself: both are found. */
 static __always_inline int victim__mark_pid(__u32 pid)
 {
 	__u64 current = bpf_get_current_pid_tgid();
@@ -248,9 +248,9 @@ int BPF_PROG(on_heap_deliver_raw, int sig)
 	return sig == SIGKILL ? victim__leave(task__current()) : 0;
 }
 
-/* By perf, whose probes run with preemption off. Where those of BPF do not (7.0), a walk may be
- * preempted, and meanwhile the kernel leaves the program out for whoever else exits on that CPU: of
- * 16 victims of one moment 10 were missed. */
+/* Through perf, whose probes run with preemption off. Where BPF's own do not (7.0), a walk may be
+ * preempted, and meanwhile the kernel skips the program for any other task that exits on that CPU:
+ * of 16 victims at the same time 10 were missed. */
 SEC("tracepoint/sched/sched_process_exit")
 int on_heap_exit_perf(void *ctx)
 {

@@ -4,8 +4,8 @@
  * User space reads the rest of an identity from /proc while the process lives; after a kill it is
  * gone.
  *
- * Both run in the task itself and by the thousand in a shell script, a millisecond apart, when
- * nothing they touch is in a cache: so they send only fields that are used.
+ * The exec and exit hooks run in the task itself, by the thousand in a shell script, a millisecond
+ * apart, when nothing they touch is in a cache. So they send only fields that are used.
  */
 #include "core/emit.h"
 #include "core/go_targets.h"
@@ -19,14 +19,14 @@ static __always_inline int exec__report(struct task_struct *task)
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
 	struct oomw_exec *exec;
 
-	/* Before the event: what user space registers on seeing it is the new program's. */
+	/* Before the event: what user space registers when it sees the event is the new program. */
 	go_targets__forget(tgid);
 	exec = emit__reserve(struct oomw_exec, OOMW_EVENT_EXEC, OOMW_LOST_RINGBUF_PROCESS);
 	if (!exec)
 		return 0;
 	exec->pid = tgid;
 	exec->uid = (__u32)bpf_get_current_uid_gid(); /* of the init user namespace */
-	/* exec() leaves one thread, and it leads. */
+	/* exec() leaves one thread, which is the leader. */
 	exec->start_boottime_ns = BPF_CORE_READ(task, start_boottime);
 	exec->cgroup_id = memcg__id(memcg__of_task(task));
 	bpf_get_current_comm(exec->comm, sizeof(exec->comm));
@@ -34,8 +34,8 @@ static __always_inline int exec__report(struct task_struct *task)
 	return 0;
 }
 
-/* Two threads that leave at once may both see live == 0, so the kernel's own word is taken where
- * the hook carries it; without it a process may be reported twice. */
+/* Two threads that exit at once may both see live == 0, so the kernel's own flag is used where the
+ * hook carries it; without it a process may be reported twice. */
 static __always_inline bool exit__is_last_thread(__u64 *ctx, struct task_struct *task)
 {
 	if (cfg_facts.exit_has_group_dead)
@@ -51,7 +51,7 @@ static __always_inline int exit__report(__u64 *ctx, struct task_struct *task)
 
 	if (!exit__is_last_thread(ctx, task))
 		return 0;
-	/* A walk under way has a copy of its own. */
+	/* A walk under way has its own copy. */
 	go_targets__forget(tgid);
 	exit = emit__reserve(struct oomw_exit, OOMW_EVENT_EXIT, OOMW_LOST_RINGBUF_PROCESS);
 	if (!exit)

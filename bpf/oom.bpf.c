@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * oom:mark_victim: the OOM killer has chosen, SIGKILL is queued, `current` is the task whose
- * allocation failed. Two signatures are in the field: (int pid) at first, (task, uid) later and in
- * stable backports, so BTF decides which pair of programs is loaded.
+ * allocation failed. Two signatures exist: (int pid) at first, (task, uid) later and in stable
+ * backports, so BTF decides which pair of programs is loaded.
  *
- * oom_kill_process(oc, message), with fentry: one decision, with all the marks it leads to between
- * its entry and its return. Only here the kernel names the limit's owner. A task that the killer
- * finds exiting already is marked without a decision.
+ * oom_kill_process(oc, message), with fentry: one decision, with all its marks between its entry
+ * and its return. Only here does the kernel name the limit's owner. A task that the killer finds
+ * exiting already is marked without a decision.
  */
 #include "core/decision.h"
 #include "core/emit.h"
@@ -15,7 +15,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* A leader that has gone leaves its threads the mm: unknown then, not zero. */
+/* A leader that has exited has no mm, but its threads do: unknown then, not zero. */
 static __always_inline void kill__fill_rss(struct oomw_kill *kill, struct mm_struct *mm)
 {
 	if (!mm) {
@@ -50,8 +50,8 @@ static __always_inline void kill__fill_trigger(struct oomw_kill *kill, struct ta
 	task__read_comm(trigger, kill->trigger_comm);
 }
 
-/* The victim of a memcg's OOM lives below that memcg. One that does not proves that the level at
- * its limit has nothing to do with this kill: then it may be a limit lowered below usage, where the
+/* The victim of a memcg's OOM lives below that memcg. If it does not, the level at its limit has
+ * nothing to do with this kill. The kill may come from a limit lowered below usage, where the
  * trigger is its writer and lives elsewhere. */
 static __always_inline bool kill__find_owner(struct task_struct *trigger,
 					     struct task_struct *victim, struct memcg_level *owner)
@@ -138,9 +138,9 @@ static __always_inline int kill__report(struct task_struct *victim, __u32 pid)
 	return 0;
 }
 
-/* Where mark_oom_victim() is watched too, it named the task. Else the trigger is often the victim
- * itself or another thread of it; else nothing leads from a pid to a task without
- * bpf_task_from_pid (6.2), by when the other signature is there. */
+/* Where mark_oom_victim() is hooked too, it gave the task. Else the trigger is often the victim
+ * itself or another thread of it. Else nothing leads from a pid to a task without bpf_task_from_pid
+ * (6.2), by when the other signature exists. */
 static __always_inline int kill__report_pid(int pid)
 {
 	struct task_struct *current = task__current();

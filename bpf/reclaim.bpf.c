@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * vmscan:mm_vmscan_memcg_reclaim_begin and _end: totals per memory cgroup, read by user space from
- * `reclaims`; no event each, since a container that lives on page cache reclaims thousands of
- * times a second.
+ * vmscan:mm_vmscan_memcg_reclaim_begin and _end: totals per memory cgroup, which user space reads
+ * from `reclaims`; no event per call, since a container that lives on page cache reclaims thousands
+ * of times a second.
  *
- * With fentry try_to_free_mem_cgroup_pages(memcg, ...) takes the place of _begin, which
- * comes some ten instructions later: it names the memcg, and one _end comes in each call of it. All
- * calls are counted, whoever makes them: charges at the limit, memory.high, writers of limits and
- * of memory.reclaim. The soft limit of v1 has hooks of its own and is never counted.
+ * With fentry, try_to_free_mem_cgroup_pages(memcg, ...) replaces _begin, which comes some ten
+ * instructions later: it names the memcg, and each call of it has one _end. All calls are counted,
+ * whatever their cause: charges at the limit, memory.high, writers of limits and of memory.reclaim.
+ * The soft limit of v1 has hooks of its own and is never counted.
  */
 #include "core/emit.h"
 #include "core/memcg.h"
@@ -15,7 +15,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Whom to count this reclaim for: the level that is at its limit, else the task's own. */
+/* The cgroup to count this reclaim for: the level at its limit, else the task's own. */
 static __always_inline __u64 reclaim__cgroup_id(void)
 {
 	struct mem_cgroup *memcg = memcg__charged_by(task__current());

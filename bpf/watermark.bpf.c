@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * page_counter_try_charge(counter), with fentry: a memory cgroup is charged, whatever for, with 64
- * pages at a time and CPU for small pages. A 64th of the events of rss_stat, and all growth.
+ * page_counter_try_charge(counter), with fentry: a memory cgroup is charged, whatever for, small
+ * pages 64 at a time per CPU. A 64th of the events of rss_stat, and all growth.
  *
  * kmem:rss_stat, without it: a process' resident set changed, so its memory cgroup's usage may
- * have. From 6.2 on it fires for every fault, before that for every 64th of a thread. Reads usage
- * against limit up the hierarchy and reports a level once, until usage has fallen well below it.
+ * have. From 6.2 on it fires for every fault, before that for every 64th of a thread. Compares
+ * usage with limits up the hierarchy; reports a level once, until usage is well below it.
  *
- * Hot: as few as one in 16 consecutive events of one process on a CPU read the usage, and one in 64
- * to 512 finds it moved far enough from this CPU's last reading to pay for more than that compare:
- * 1 us or two for each limit on the way up.
+ * Hot: as few as one in 16 consecutive events of one process on a CPU read the usage. One in 64 to
+ * 512 finds that it moved far enough from this CPU's last reading to do more than compare: 1 us or
+ * two for each limit on the way up.
  *
  * vmscan:mm_vmscan_memcg_reclaim_begin: for memory that no process maps (tmpfs filled by write(),
  * page cache), which changes no resident set. At a limit the kernel reclaims before it kills.
@@ -39,14 +39,14 @@ static __always_inline bool watermark__is_at(const struct near_limit *near, __u3
 
 /* 16 small pages are a quarter of what the kernel charges ahead: reading at each finds no more. */
 #define WATERMARK_MAX_SKIPS 15
-/* The most that one event brings: a huge page. */
+/* The most pages that one event brings: a huge page. */
 #define WATERMARK_EVENT_PAGES 512
 
-/* How many events may pass unseen below a limit: what they bring is a 64th of it, were they all
- * huge pages; an eighth while not even a quarter is used. All that is left to the next level would
- * be too many: another CPU may use that up, and a thread that comes back to this one finds what was
- * left then (seen: a 64 MiB container reported at 70 % when it was at 76). Where an event already
- * stands for 64 (<= 6.1) there is nothing to gain. */
+/* How many events may pass unseen below a limit: even if all were huge pages, they bring a 64th of
+ * it, or an eighth while not even a quarter is used. All events up to the next level would be too
+ * many: another CPU may use them up, and a thread that returns to this one still has the old count
+ * (seen: a 64 MiB container reported at 70 % when it was at 76). Where an event already stands for
+ * 64 (<= 6.1) there is nothing to gain. */
 static __always_inline __u32 watermark__skips(__u64 usage_pages, __u64 max_pages)
 {
 	__u64 skips = max_pages / (usage_pages < max_pages / 4 ? 8 : 64) / WATERMARK_EVENT_PAGES;
@@ -68,8 +68,8 @@ static __always_inline bool watermark__may_skip(struct seen_usage *seen, struct 
 	return false;
 }
 
-/* How far usage may move, up or down, before its limit is read again: a 128th of it in the lower
- * half, where no level is near; a 512th above, where 0.2 % matter for the time that is left. */
+/* How far usage may move, up or down, before its limit is read again: a 128th of the limit in the
+ * lower half, where no level is near; a 512th above, where 0.2 % matter for the time left. */
 #define WATERMARK_MAX_STEP_PAGES 512
 
 static __always_inline __u64 watermark__step(__u64 usage_pages, __u64 max_pages)
@@ -109,8 +109,8 @@ static __always_inline struct memcg_state *watermark__state(const struct near_li
 	return bpf_map_lookup_elem(&memcg_states, &near->cgroup_id);
 }
 
-/* Takes the gate of every level reached, re-arms those left well behind. True if one was newly
- * reached: a jump over several is one report. */
+/* Takes the gate of every level reached and re-arms those left well behind. True if a level was
+ * newly reached: a jump over several is one report. */
 static __always_inline bool watermark__cross_levels(struct near_limit *near,
 						    struct memcg_state *state)
 {
@@ -129,8 +129,8 @@ static __always_inline bool watermark__cross_levels(struct near_limit *near,
 	return is_new;
 }
 
-/* A cgroup that reclaims at its limit falls and grows again 20 to 50 times a second: that the limit
- * is near is reported once in this time. */
+/* A cgroup that reclaims at its limit shrinks and grows 20 to 50 times a second: a near limit is
+ * reported once in this time. */
 #define TIME_TO_LIMIT_QUIET_NS 1000000000ULL
 
 /* Re-arms at twice the time: the average is noisy around one value. */
@@ -238,8 +238,8 @@ static __always_inline int watermark__climb(struct seen_usage *seen, struct mem_
 	return 0;
 }
 
-/* At its end, when the charge counts. It may have been refused: then usage is at the limit. The
- * counter's address is probed, so that the verifier takes it and what is made of it for a scalar.
+/* At the return, when the charge counts. It may have been refused: then usage is at the limit. The
+ * counter's address is read by a probe: the verifier takes it and what follows from it for scalars.
  */
 SEC("fexit/page_counter_try_charge")
 int on_charged_fexit(__u64 *ctx)
@@ -253,9 +253,9 @@ int on_charged_fexit(__u64 *ctx)
 	return seen && watermark__usage_moved(seen, memcg) ? watermark__climb(seen, memcg) : 0;
 }
 
-/* The hook may run for somebody else's mm (reclaim, process_vm_writev): the owner counts, not
- * current. Plain loads on the hot path, since the verifier trusts a tp_btf argument and what
- * hangs below it; past it the probe reads again, whose result is a scalar. */
+/* The hook may run for another process's mm (reclaim, process_vm_writev): the owner counts, not
+ * current. Plain loads on the hot path, since the verifier trusts a tp_btf argument and what hangs
+ * below it. Past it, a probe reads the memcg again: its result is a scalar. */
 SEC("tp_btf/rss_stat")
 int BPF_PROG(on_rss_stat_btf, struct mm_struct *mm)
 {
@@ -291,9 +291,9 @@ int BPF_PROG(on_rss_stat_raw, struct mm_struct *mm)
 	return watermark__usage_moved(seen, memcg) ? watermark__climb(seen, memcg) : 0;
 }
 
-/* The level that reclaim is for: a cgroup that lives on page cache reclaims thousands of times a
- * second, so the others above it are left alone, and so is the time to limit, which means nothing
- * where the limit is reached. */
+/* Checks only the level that reclaim is for: a cgroup that lives on page cache reclaims thousands
+ * of times a second. Levels above it are left alone, and so is the time to the limit, which means
+ * nothing where the limit is reached. */
 static __always_inline int watermark__check_reclaimed(void)
 {
 	struct near_limit near = {.leaf = memcg__charged_by(task__current())};
@@ -302,7 +302,7 @@ static __always_inline int watermark__check_reclaimed(void)
 
 	if (bpf_get_current_pid_tgid() >> 32 == cfg_settings.own_tgid)
 		return 0;
-	/* Found by memory.high, it may have no limit that kills. */
+	/* A level found by memory.high may have no limit that kills. */
 	if (!memcg__find_at_limit(near.leaf, true, &at_limit) ||
 	    !memcg__is_limit(at_limit.max_pages))
 		return 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Layer 2: fields that differ between kernels, asked for by existence, never by version.
- * Branches on bpf_core_field_exists() are constants at load: the verifier skips the dead one,
- * whose relocations may then fail without harm.
+ * Layer 2: fields that differ between kernels, tested by existence, never by version. Branches on
+ * bpf_core_field_exists() are constants at load: the verifier skips the dead branch, whose
+ * relocations may then fail without harm.
  */
 #pragma once
 
 #include "kernel_types.h"
 
-/* Pages of one kind. From 6.2 on the shared part of a percpu_counter: what sits in per-CPU
- * batches (32 pages or 2 x CPUs each, the larger) is missing. Unknown on a kernel with neither. */
+/* Pages of one kind. From 6.2 on only the shared part of a percpu_counter: pages in per-CPU batches
+ * (32 pages or 2 x CPUs each, the larger) are missing. Unknown on a kernel with neither. */
 static __always_inline __u64 compat__rss_pages(struct mm_struct *mm, __u32 member)
 {
 	struct mm_struct___v6_1 *old = (void *)mm;
@@ -29,7 +29,7 @@ static __always_inline __u64 compat__rss_pages(struct mm_struct *mm, __u32 membe
 	return pages > 0 ? pages : 0;
 }
 
-/* <= 6.1: rss_stat fires for every 64th event of a thread; from 6.2 on for each. */
+/* <= 6.1: rss_stat fires for every 64th event of a thread; from 6.2 on for each event. */
 static __always_inline bool compat__rss_stat_is_batched(void)
 {
 	return bpf_core_field_exists(((struct mm_struct___v6_1 *)0)->rss_stat.count);
@@ -48,7 +48,7 @@ static __always_inline struct mem_cgroup *compat__active_memcg(struct task_struc
 	return BPF_CORE_READ(task, active_memcg);
 }
 
-/* The memcg whose limit this task waits for: only v1, and there only some kernels and paths. */
+/* The memcg whose limit this task waits for: only v1, and only on some kernels and paths. */
 static __always_inline struct mem_cgroup *compat__memcg_in_oom(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->memcg_in_oom))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Layer 2: the OOM killer's present decision, noted at the entry of its functions for the marks
+ * Layer 2: the OOM killer's current decision, noted at the entry of its functions for the marks
  * that follow. One entry is enough: the kernel decides under one lock (oom_lock), and the thread
- * that decided marks the victims. Each note names that thread, so one left behind by a decision
+ * that decided marks the victims. Each note names that thread, so a note left behind by a decision
  * whose end was not seen is never taken for another thread's.
  */
 #pragma once
@@ -64,8 +64,7 @@ static __always_inline void decision__end(void)
 		now->decision.pid_tgid = 0;
 }
 
-/* That of the current thread, or NULL: the mark came another way, or decisions are not noted here.
- */
+/* The current thread's decision. NULL: the mark came another way, or none are noted here. */
 static __always_inline const struct oom_decision *decision__of_current(void)
 {
 	struct oom_now *now = decision__now();
@@ -83,7 +82,7 @@ static __always_inline void decision__mark(struct task_struct *victim)
 		now->mark = (struct oom_mark){bpf_get_current_pid_tgid(), (__u64)victim};
 }
 
-/* The task of that pid which this thread is about to mark, or NULL. */
+/* The task with that pid which this thread is about to mark, or NULL. */
 static __always_inline struct task_struct *decision__marked(int pid)
 {
 	struct oom_now *now = decision__now();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Layer 2: into the ring buffer, or into the count of records that did not fit. */
+/* Layer 2: puts records into the ring buffer and counts those that did not fit. */
 #pragma once
 
 #include "maps.h"
@@ -12,9 +12,9 @@ static __always_inline void emit__count_lost(__u32 what)
 		*count += 1;
 }
 
-/* Whether the ring may take a record that is no kill. Its last quarter, 600 kills of 512 KiB, is
- * theirs: 1,200 new cgroups while the daemon could not run have pushed every kill out. Two CPUs
- * may both see the last bytes before it free; it is a few records smaller then. */
+/* Whether the ring may take a record that is not a kill. Its last quarter, 600 kills of 512 KiB, is
+ * kept for kills: 1,200 new cgroups while the daemon could not run have pushed every kill out. Two
+ * CPUs may both see the last bytes before it free; it is then a few records smaller. */
 static __always_inline bool emit__leaves_room(void)
 {
 	__u64 taken = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
@@ -22,8 +22,8 @@ static __always_inline bool emit__leaves_room(void)
 	return taken <= bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE) / 4 * 3;
 }
 
-/* Zeroed but for the header; NULL when the ring is full, then counted under `what`. A macro since
- * the verifier wants a constant size. */
+/* Zeroed except for the header; NULL when the ring is full, then counted under `what`. A macro,
+ * since the verifier needs a constant size. */
 #define emit__reserve(record_type, event_type, what)                                               \
 	({                                                                                         \
 		record_type *record_ = NULL;                                                       \
@@ -40,15 +40,15 @@ static __always_inline bool emit__leaves_room(void)
 		record_;                                                                           \
 	})
 
-/* Wakes user space. By force: behind records that did not wake it, another would not either. */
+/* Wakes user space. Forced: behind records that did not wake it, no other record would either. */
 static __always_inline void emit__submit(void *record)
 {
 	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
 }
 
-/* For records that can wait and may come in storms: a wake-up is an interrupt to this CPU
- * and one to the reader's, 5 to 30 us in a virtual machine; on a quiet machine, where the reader's
- * CPU sleeps, an exit took 85 us and an exec 55 us on average: more than all else a program does.
+/* For records that can wait and may come in storms. A wake-up is an interrupt to this CPU and one
+ * to the reader's, 5 to 30 us in a virtual machine. On a quiet machine, where the reader's CPU
+ * sleeps, an exit took 85 us and an exec 55 us on average: more than all else a program does.
  */
 static __always_inline void emit__submit_lazily(void *record, __u64 time_ns)
 {
@@ -58,7 +58,7 @@ static __always_inline void emit__submit_lazily(void *record, __u64 time_ns)
 		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 		return;
 	}
-	/* A reader that is late is not woken by each of them. */
+	/* A late reader is not woken by every record. */
 	if (read_ns)
 		*read_ns = time_ns + OOMW_LAZY_WAKE_NS;
 	emit__submit(record);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Layer 2: one CPU reports a crossing. A level's gate is an entry of level_gates; the CPU that
- * inserts it reports, and the entry is deleted when usage has fallen well below the level.
+ * Layer 2: exactly one CPU reports a crossing. A level's gate is an entry of level_gates: the CPU
+ * that inserts it reports, and it is deleted when usage has fallen well below the level.
  *
- * state->fired only saves lookups and must never stay set without its gate: the level would be mute
- * until usage falls and rises again. Hence both orders: re-arming deletes the gate before it clears
- * the flag, and taking checks the gate again after it set the flag, since another CPU may have
+ * state->fired only saves lookups and must never stay set without its gate: the level would stay
+ * silent until usage falls and rises again. Hence both orders: re-arming deletes the gate before it
+ * clears the flag; taking checks the gate again after it set the flag, since another CPU may have
  * re-armed in between. tests/unit/kernel/gate_test.cc runs these functions in every order of their
  * steps.
  *

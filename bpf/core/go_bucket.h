@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Layer 2: one bucket of a Go process's heap profile, from the process to a chunk. The slot's
+ * Layer 2: copies one bucket of a Go process's heap profile from the process to a chunk. The slot's
  * cursor is its address; two reads fetch it, and zeros and repetitions are not stored.
  */
 #pragma once
@@ -15,7 +15,7 @@
 
 enum go_header { GO_NEXT, GO_ALLNEXT, GO_TYPE, GO_HASH, GO_SIZE, GO_DEPTH };
 
-/* Keeps the compiler from reasoning about a bound that the verifier must see tested. */
+/* Keeps the compiler from reasoning about a bound whose test the verifier must see. */
 #define hide(value) asm volatile("" : "+r"(value))
 
 static __always_inline bool bucket__read_header(struct oomw_go_slot *slot)
@@ -71,9 +71,9 @@ static __noinline void bucket__clear_record(struct oomw_go_slot *slot)
 }
 
 /*
- * Header and stack are there and only the record is not: its words are 0 then. The runtime takes
- * buckets from fresh pages and writes a record where it counts, so the newest bucket of each of
- * its chunks may reach into a page that was never touched (1 in 11 kills with 72,000 stacks).
+ * Header and stack are present and only the record is not: its words are then 0. The runtime takes
+ * buckets from fresh pages and writes a record only where it counts, so the newest bucket of each
+ * of its chunks may reach into a page that was never touched (1 in 11 kills with 72,000 stacks).
  * Counted, since a page that was swapped out looks the same.
  */
 static __always_inline bool bucket__read_present(struct oomw_go_slot *slot, __u64 record_words)
@@ -100,8 +100,8 @@ static __always_inline bool bucket__read_body(struct oomw_go_slot *slot)
 	return bucket__read_words(slot, words) || bucket__read_present(slot, words);
 }
 
-/* Counts in memory, since a scalar that differs between the ways out of a loop would make the
- * verifier follow each of them to the end: 128 times. */
+/* Counts in memory: a scalar that differs between the exits of a loop would make the verifier
+ * follow each of them to the end, 128 times. */
 static __noinline __u32 bucket__stored_words(struct oomw_go_slot *slot)
 {
 	__u32 first = slot->pc_count, stored = 0;
@@ -116,15 +116,15 @@ static __noinline __u32 bucket__stored_words(struct oomw_go_slot *slot)
 	return stored;
 }
 
-/* As 4-byte offsets, padded to 8. Returns the bits left out: any above 31 means that they do not
- * fit.
+/* Writes 4-byte offsets, padded to 8. Returns the bits above 31, which are left out: if any is set,
+ * the offsets do not fit.
  */
 static __noinline __u64 bucket__write_offsets(struct oomw_go_slot *slot, __u32 *to)
 {
 	__u64 text = slot->target.text, high = 0;
 	__u32 count = slot->pc_count;
 
-	/* The padding, where there is any; else written over by the loop or the record. */
+	/* The padding, if there is any; otherwise the loop or the record overwrites it. */
 	to[count & (OOMW_GO_MAX_PCS - 1)] = 0;
 	hide(high);
 	for (__u32 i = 0; i < OOMW_GO_MAX_PCS; i++) {
@@ -152,8 +152,8 @@ static __noinline void bucket__write_words(struct oomw_go_slot *slot, __u64 *to,
 	}
 }
 
-/* A walk's first chunk comes from a pool that only first chunks come from: however much one victim
- * holds, the next has room for some 300 stacks. */
+/* A walk's first chunk comes from a pool of its own: however much one victim holds, the next has
+ * room for some 300 stacks. */
 static __always_inline bool chunk__take(bool is_first, __u32 *number)
 {
 	if (is_first && !bpf_map_pop_elem(&go_first_chunks, number))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Layer 2: the processes that may be walked at the kill. Apart from maps.h, as the other maps of
- * the walk are: where its feature is not served, a pool would be memory for nothing.
+ * Layer 2: the processes that may be walked at the kill. Not in maps.h, like the walk's other maps:
+ * where the feature is not served, a pool would waste memory.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct {
 
 #define GO_TICK_NS 10000000ULL
 
-/* Absent is the common case and costs one failed lookup. */
+/* Most processes have no entry: that costs one failed lookup. */
 static __always_inline void go_targets__forget(__u32 tgid)
 {
 	bpf_map_delete_elem(&go_targets, &tgid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Layer 2: the victims of the moment, and the pool that their buckets are copied into. */
+/* Layer 2: the current victims, and the pool that their buckets are copied into. */
 #pragma once
 
 #include "emit.h"
@@ -13,7 +13,7 @@ struct {
 	__type(value, struct oomw_go_slot);
 } go_walks SEC(".maps");
 
-/* Only ever zero: a new slot is a copy of it, being too large for a stack. */
+/* Always zero: a new slot, which is too large for a stack, is a copy of it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -28,7 +28,7 @@ struct {
 	__type(value, struct oomw_go_chunk);
 } go_chunks SEC(".maps");
 
-/* Numbers of the free chunks. User space puts them in, at start and when it has taken them. */
+/* Numbers of the free chunks. User space adds them, at start and when it has taken them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
 	__uint(max_entries, 1);
@@ -42,7 +42,7 @@ struct {
 	__type(value, __u32);
 } go_first_chunks SEC(".maps");
 
-/* Sets bits for all to see; the state as it was before. Needs 5.12, as bpf_loop needs 5.17. */
+/* Sets bits atomically and returns the state before. Needs 5.12; bpf_loop needs 5.17. */
 static __always_inline __u32 go_walks__set(struct oomw_go_slot *slot, __u32 bits)
 {
 	return __sync_fetch_and_or(&slot->state, bits);
@@ -55,7 +55,7 @@ static __always_inline struct oomw_go_slot *go_walks__make(__u32 tgid,
 	__u32 first = 0;
 	void *zero = bpf_map_lookup_elem(&go_slot_zero, &first);
 
-	/* Fails too where a predecessor that had the pid still waits to be taken: it stays. */
+	/* Also fails while an earlier owner of the pid waits to be taken: its slot stays. */
 	if (!zero || bpf_map_update_elem(&go_walks, &tgid, zero, BPF_NOEXIST)) {
 		emit__count_lost(OOMW_LOST_WALK_SLOTS);
 		return NULL;
@@ -69,7 +69,7 @@ static __always_inline struct oomw_go_slot *go_walks__make(__u32 tgid,
 	return slot;
 }
 
-/* A victim's slot, made if there is none: NULL unless it is registered, or if no slot is free.
+/* A victim's slot, made if there is none. NULL if the victim is not registered or no slot is free.
  * start_boottime_ns 0: not readable here; the walk itself checks again. */
 static __always_inline struct oomw_go_slot *go_walks__slot_of(__u32 tgid, __u64 start_boottime_ns)
 {
@@ -84,7 +84,7 @@ static __always_inline struct oomw_go_slot *go_walks__slot_of(__u32 tgid, __u64 
 	return go_walks__make(tgid, target);
 }
 
-/* A report that does not fit the ring stays in the slot, which user space reads once a second. */
+/* A report that does not fit the ring stays in the slot: user space reads slots once a second. */
 static __always_inline void go_walks__report(struct oomw_go_slot *slot)
 {
 	if (!emit__leaves_room() ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Layer 2: how fast a memcg grows, as an average that forgets over four sampling intervals. */
+/* Layer 2: how fast a memcg grows, as a decaying average over four sampling intervals. */
 #pragma once
 
 #include "maps.h"
@@ -30,8 +30,8 @@ static __always_inline __s64 growth__rate(__u64 from_pages, __u64 to_pages, __u6
 	return falls ? -(__s64)rate : rate;
 }
 
-/* Exponentially weighted by the time a sample covers, so that one after a long pause replaces
- * what was known before it. Two CPUs may sample at once: they store nearly the same. */
+/* Exponentially weighted by the time that a sample covers, so one after a long pause replaces the
+ * earlier average. Two CPUs may sample at once: they store nearly the same. */
 static __always_inline void growth__sample(struct memcg_state *state, __u64 usage_pages, __u64 now)
 {
 	__u64 elapsed_ns = now - state->sampled_ns;
@@ -39,7 +39,7 @@ static __always_inline void growth__sample(struct memcg_state *state, __u64 usag
 	__u64 memory_us = cfg_settings.growth_interval_ns / 1000 * 4;
 	__s64 rate;
 
-	/* The sign bit: another CPU stored a later time than ours. */
+	/* Negative: another CPU stored a later time than ours. */
 	if ((__s64)elapsed_ns < (__s64)cfg_settings.growth_interval_ns || !elapsed_us)
 		return;
 	rate = growth__rate(state->sampled_pages, usage_pages, elapsed_us);

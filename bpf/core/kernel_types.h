@@ -5,7 +5,7 @@
  * Only names and types matter here: CO-RE replaces every offset and size at load by those of
  * the running kernel's BTF, so order and missing members do not matter and the build needs
  * no vmlinux.h. A field that differs between kernels gets a flavour (struct name___suffix: libbpf
- * drops the suffix when matching) and an accessor in compat.h that asks which one exists.
+ * drops the suffix when matching) and an accessor in compat.h that tests which one exists.
  */
 #pragma once
 
@@ -126,7 +126,7 @@ struct task_struct {
 struct linux_binprm;
 
 struct oom_control {
-	struct mem_cgroup *memcg; /* whose limit; NULL: the node's */
+	struct mem_cgroup *memcg; /* whose limit was hit; NULL: the node is out of memory */
 	unsigned long totalpages;
 };
 

@@ -15,7 +15,7 @@
 #include <oomwitness/kernel_facts.h>
 #include <oomwitness/settings.h>
 
-/* A section each, so that the loader sets one struct a section and needs no layout of its own. */
+/* One struct per section: the loader sets a whole section and needs no layout of its own. */
 const volatile struct oomw_settings cfg_settings SEC(".rodata.settings") = {};
 const volatile struct oomw_kernel_facts cfg_facts SEC(".rodata.facts") = {};
 
@@ -24,7 +24,7 @@ struct {
 	__uint(max_entries, 4096);
 } ring SEC(".maps");
 
-/* Until this time records that can wait need not wake user space, which will read the ring by
+/* Until this time, records that can wait need not wake user space, which will read the ring by
  * itself. Two CPUs may both find it past: one wake-up too many. CLOCK_MONOTONIC. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -47,12 +47,12 @@ struct seen_usage {
 	__u64 mm; /* addresses: only ever compared */
 	__u64 memcg;
 	__u64 usage_pages;
-	__u64 step_pages; /* from there to where the limits are read again */
-	__u32 skips;	  /* how many events may go by between two readings */
-	__u32 skips_left; /* of them */
+	__u64 step_pages; /* how far usage may move before the limits are read again */
+	__u32 skips;	  /* events that may pass between two readings */
+	__u32 skips_left; /* how many of them remain */
 };
 
-/* The usage that the last rss_stat on this CPU read. The kernel charges 64 pages at a time and CPU,
+/* The usage that the last rss_stat on this CPU read. The kernel charges 64 pages at a time per CPU,
  * so most events find it unchanged or hardly moved and stop there; most consecutive faults of one
  * process need not even read it. */
 struct {
@@ -68,8 +68,8 @@ struct memcg_state {
 	__s64 growth_pages_per_second;
 	__u64 time_to_limit_ns; /* when "reaches its limit soon" was last reported */
 	__u32 has_growth;
-	/* 1 = the gate of that level is believed taken. A byte each, so that two CPUs cannot undo
-	 * each other's stores; only saves lookups: the gate decides. */
+	/* 1 = the gate of that level is believed taken. One byte each, so that two CPUs cannot undo
+	 * each other's stores. Only saves lookups: the gate decides. */
 	__u8 fired[OOMW_MAX_LEVELS + 1];
 };
 
@@ -81,7 +81,7 @@ struct {
 	__type(value, struct memcg_state);
 } memcg_states SEC(".maps");
 
-/* The gate of time to limit lies behind those of the levels. */
+/* The gate of the time to the limit comes after those of the levels. */
 #define GATE_TIME_TO_LIMIT OOMW_MAX_LEVELS
 
 struct gate_key {
@@ -114,7 +114,7 @@ struct {
 	__type(value, struct reclaim_start);
 } reclaim_starts SEC(".maps");
 
-/* cgroup id -> totals; user space reads and, after rmdir, deletes. */
+/* cgroup id -> totals; user space reads them and, after rmdir, deletes them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);

@@ -3,7 +3,7 @@
  * Layer 2: from tasks to memory cgroups, their ids and their counters.
  *
  * The id is that of the memory css' cgroup. bpf_get_current_cgroup_id() would give the v2
- * hierarchy's, which on a v1 host is the root for everyone.
+ * hierarchy's, which on a v1 host is the root for every task.
  */
 #pragma once
 
@@ -49,8 +49,8 @@ static __always_inline struct mem_cgroup *memcg__of_task(struct task_struct *tas
 	return memcg__of_css(memcg__css_of_task(task));
 }
 
-/* The memcg that counts its memory there; NULL: the counter is one for something else (swap, on v1
- * kernel memory too, huge pages), since no css of the memory controller lies around it. */
+/* The memcg whose memory the counter counts; NULL: it counts something else (swap, on v1 kernel
+ * memory too, huge pages), since the css around it is not the memory controller's. */
 static __always_inline struct mem_cgroup *memcg__of_counter(struct page_counter *counter)
 {
 	struct mem_cgroup *memcg =
@@ -60,7 +60,7 @@ static __always_inline struct mem_cgroup *memcg__of_counter(struct page_counter 
 	return BPF_CORE_READ(memcg, css.ss) == BPF_CORE_READ(known, ss) ? memcg : NULL;
 }
 
-/* The memcg that the task's allocations of this moment are charged to. */
+/* The memcg that the task's current allocations are charged to. */
 static __always_inline struct mem_cgroup *memcg__charged_by(struct task_struct *task)
 {
 	return compat__active_memcg(task) ?: memcg__of_task(task);
@@ -99,7 +99,7 @@ static __always_inline bool memcg__is_limit(__u64 max_pages)
 	return max_pages < (~0ULL >> 1) / cfg_settings.page_size;
 }
 
-/* Other CPUs may give back one batch each between a failed charge and a hook. */
+/* Each other CPU may give back one batch between a failed charge and a hook. */
 static __always_inline __u64 memcg__slack_pages(void)
 {
 	return (__u64)MEMCG_BATCH_PAGES * cfg_facts.possible_cpus;
@@ -115,8 +115,8 @@ static __always_inline bool memcg__is_within(struct mem_cgroup *memcg, struct me
 	return false;
 }
 
-/* The topmost with memory.oom.group from `memcg` up to `owner` (NULL: the root), by the kernel's
- * own rule for a group kill; NULL if there is none, or if `memcg` does not live below the owner. */
+/* The topmost memcg with memory.oom.group from `memcg` up to `owner` (NULL: the root), by the
+ * kernel's own rule for a group kill; NULL if there is none or `memcg` is not below the owner. */
 static __always_inline struct mem_cgroup *memcg__find_oom_group(struct mem_cgroup *memcg,
 								struct mem_cgroup *owner)
 {
@@ -133,8 +133,8 @@ static __always_inline struct mem_cgroup *memcg__find_oom_group(struct mem_cgrou
 }
 
 /*
- * The level whose limit stopped a charge to `memcg`. The kernel does not report it, so it is the
- * one with the least headroom among those within slack of their limit, the lowest where equal.
+ * The level whose limit stopped a charge to `memcg`. The kernel does not report it, so this is the
+ * one with the least headroom among those within slack of their limit; ties go to the lowest.
  * with_high: memory.high counts as a limit too, as it does for reclaim.
  */
 static __always_inline bool memcg__find_at_limit(struct mem_cgroup *memcg, bool with_high,
@@ -159,8 +159,8 @@ static __always_inline bool memcg__find_at_limit(struct mem_cgroup *memcg, bool 
 	return found->memcg != NULL;
 }
 
-/* The lowest level from `memcg` up that uses more than its limit allows, so much more that no
- * charge can have done it: its limit was lowered. */
+/* The lowest level from `memcg` up that is over its limit by more than any charge can have caused:
+ * its limit was lowered. */
 static __always_inline bool memcg__find_over_limit(struct mem_cgroup *memcg,
 						   struct memcg_level *found)
 {

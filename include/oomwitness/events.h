@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What crosses the kernel boundary through the ring buffer: plain C structs, nothing else.
+ * The records that cross the kernel boundary through the ring buffer: plain C structs only.
  *
  * Both sides include this file; neither side includes the other's headers. Rules:
  *   - every record opens with oomw_header; `size` is the size of the whole record;
@@ -21,7 +21,7 @@
 
 #define OOMW_COMM_LEN 16
 /* Longest cgroup path carried in an event. Longer ones are cut and flagged; the daemon then
- * resolves the path from the id. 255-byte components nest to more than this, rarely. */
+ * resolves the path from the id. Nested 255-byte components exceed this, rarely. */
 #define OOMW_PATH_LEN 512
 #define OOMW_UNKNOWN_U64 (~0ULL)
 
@@ -71,14 +71,14 @@ struct oomw_kill {
 	__u32 trigger_tgid;
 	__u32 reserved;
 	__u64 trigger_cgroup_id;
-	__u64 owner_cgroup_id; /* whose limit; 0 = node-wide */
+	__u64 owner_cgroup_id; /* whose limit was hit; 0 = node-wide */
 	__u64 owner_usage_bytes;
 	__u64 owner_limit_bytes; /* OOMW_UNKNOWN_U64 = none */
-	/* CLOCK_MONOTONIC at the entry of oom_kill_process: one decision, one time, however many
+	/* CLOCK_MONOTONIC at the entry of oom_kill_process: one decision has one time, however many
 	 * victims. 0 = not known. */
 	__u64 decision_ns;
-	/* The topmost memcg with memory.oom.group from the victim's up to the owner: all in it is
-	 * killed. 0 = none. */
+	/* The topmost memcg with memory.oom.group from the victim's up to the owner: every process
+	 * in it is killed. 0 = none. */
 	__u64 group_cgroup_id;
 	__u64 total_bytes; /* what the decision had to choose from: oc->totalpages, so swap
 			      included; OOMW_UNKNOWN_U64 = not known */
@@ -115,7 +115,7 @@ struct oomw_exec {
 	char comm[OOMW_COMM_LEN];
 };
 
-/* The last thread of a process leaves. */
+/* The last thread of a process exits. */
 struct oomw_exit {
 	struct oomw_header header;
 	__u32 tgid;
@@ -133,7 +133,7 @@ struct oomw_cgroup {
 	char path[OOMW_PATH_LEN]; /* from the hierarchy's root, starts with '/' */
 };
 
-/* Per-memcg reclaim totals, read from the `reclaims` map; keyed by cgroup id. Only grow. */
+/* Per-memcg reclaim totals, read from the `reclaims` map by cgroup id. They only grow. */
 struct oomw_reclaim {
 	__u64 calls;		/* finished reclaim_begin/end pairs */
 	__u64 zero_yield_calls; /* of those, returned 0 pages */
@@ -142,7 +142,7 @@ struct oomw_reclaim {
 	__u64 last_ns;	/* CLOCK_MONOTONIC of the newest end */
 };
 
-/* Index into the per-CPU `lost` array: where an event fell off, and why. */
+/* Index into the per-CPU `lost` array: where an event was lost, and why. */
 enum oomw_lost {
 	OOMW_LOST_RINGBUF_KILL = 0, /* ring buffer full */
 	OOMW_LOST_RINGBUF_WATERMARK,

@@ -6,8 +6,8 @@
  *
  * In a chunk the records follow one another without gaps: an oomw_go_bucket, then pc_count program
  * counters of pc_bytes each (4: offsets from the target's text; 8: addresses), padded to 8, then
- * stored_words words of the memory record. Words of the record that are not stored are 0. A
- * typical bucket takes some 100 bytes so, where a slot for the largest takes 1,200.
+ * stored_words words of the memory record. Words of the record that are not stored are 0. A typical
+ * bucket thus takes some 100 bytes; a slot for the largest would take 1,200.
  */
 #pragma once
 
@@ -23,14 +23,14 @@
 #define OOMW_GO_CHUNK_BYTES 65536
 #define OOMW_GO_NO_CHUNK (~0U)
 
-/* Of the map go_targets, keyed by tgid. */
+/* An entry of the map go_targets, keyed by tgid. */
 struct oomw_go_target {
 	__u64 start_ticks; /* start_boottime / 10 ms: distinguishes a pid's new owner */
 	__u64 buckets;	   /* where runtime.mbuckets lies: the head, which moves, never its value */
 	__u64 rate;	   /* where runtime.MemProfileRate (8 bytes) lies; 0 = not known */
 	__u64 cycle;	   /* where runtime.mProfCycle (4 bytes) lies; 0 = not known */
 	__u64 text;	   /* start of text in the process */
-	__u32 record_words; /* 8 or 16 where proved while alive; 0 = read 16 */
+	__u32 record_words; /* 8 or 16 if proved while it lived; 0 = read 16 */
 	__u32 reserved;
 };
 
@@ -40,7 +40,7 @@ struct oomw_go_bucket {
 	__u64 size;
 	__u16 stack_depth; /* > pc_count: clipped */
 	__u16 pc_count;
-	__u8 record_words; /* that were readable */
+	__u8 record_words; /* how many were readable */
 	__u8 stored_words; /* <= record_words */
 	__u8 pc_bytes;	   /* 4 or 8 */
 	__u8 reserved;
@@ -59,7 +59,7 @@ struct oomw_go_chunk {
 enum oomw_go_stop {
 	OOMW_GO_STOP_END = 0,	   /* the list's own end: complete */
 	OOMW_GO_STOP_FAULT,	   /* a page that is not there */
-	OOMW_GO_STOP_MALFORMED,	   /* no bucket */
+	OOMW_GO_STOP_MALFORMED,	   /* not a bucket */
 	OOMW_GO_STOP_LOOP,	   /* the list leads back into itself */
 	OOMW_GO_STOP_POOL_FULL,	   /* no free chunk */
 	OOMW_GO_STOP_BUCKET_LIMIT, /* oomw_settings.walk_max_buckets */
@@ -72,7 +72,7 @@ enum oomw_go_stop {
 #define OOMW_GO_WALK_HAS_CYCLE (1u << 1)
 
 /* oomw_go_slot.state. A walk is reported when it is both done and marked, by whichever comes
- * second: the victim may have left before the killer marks it. */
+ * second: the victim may have exited before the killer marks it. */
 #define OOMW_GO_SLOT_READY (1u << 0)   /* filled in */
 #define OOMW_GO_SLOT_CLAIMED (1u << 1) /* a thread of the victim walks */
 #define OOMW_GO_SLOT_MARKED (1u << 2)  /* mark_victim named it */
@@ -103,14 +103,14 @@ struct oomw_go_walk {
 	__u64 bytes;  /* in the chunks */
 };
 
-/* Of the map go_walks, keyed by tgid: a victim, from the kill on until its chunks are taken. The
- * working memory of the walk lies here too: a stack in BPF ends at 512 bytes. */
+/* An entry of the map go_walks, keyed by tgid: a victim, from the kill until its chunks are taken.
+ * The walk's working memory is here too: a BPF stack ends at 512 bytes. */
 struct oomw_go_slot {
 	struct oomw_go_walk walk;
-	struct oomw_go_target target; /* of the moment of the kill: exit forgets the other */
+	struct oomw_go_target target; /* copied at the kill: exit removes the other */
 	__u64 made_ns;		      /* CLOCK_MONOTONIC */
 	__u32 state;		      /* OOMW_GO_SLOT_* */
-	__u32 chunk;		      /* that is being filled */
+	__u32 chunk;		      /* being filled */
 	__u64 cursor;		      /* the next bucket's address */
 	__u64 tortoise;		      /* Brent: an address passed at the last power of two */
 	__u64 steps;		      /* since then */

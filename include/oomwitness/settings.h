@@ -13,8 +13,8 @@
 /* Records that can wait wake user space at most once in this time. In a storm they need not: user
  * space reads again by itself this long after it took any. */
 #define OOMW_LAZY_WAKE_NS 10000000ULL
-/* How much later than that the programs still stay silent: handling 10 ms of records may make user
- * space late (an exec takes it 50 us), and each record that comes meanwhile would wake it. */
+/* How much longer the programs do not wake user space: handling 10 ms of records may make it late
+ * (an exec takes it 50 us), and each record that comes meanwhile would wake it. */
 #define OOMW_READ_GRACE_NS 10000000ULL
 
 struct oomw_settings {

@@ -17,12 +17,12 @@ struct CaptureTarget {
   CgroupId cgroup;
   std::string comm;
   std::string exe;
-  std::optional<std::uint16_t> annotated_port{};  // of its pprof endpoint, by its pod's annotation; hostile
+  std::optional<std::uint16_t> annotated_port{};  // of its pprof endpoint, from its pod's annotation; hostile
 };
 
 struct CaptureRequest {
   std::uint64_t capture_id = 0;
-  CgroupId cgroup;                     // whose limit is near
+  CgroupId cgroup;                     // the cgroup whose limit is near
   std::vector<CaptureTarget> targets;  // tried in order, the likely culprit first; at most 8
   CaptureTrigger trigger;
   MonotonicTime requested;
@@ -42,9 +42,9 @@ class CaptureBackend {
   virtual ~CaptureBackend() = default;
   // Any worker thread; may take until request.deadline; never throws.
   [[nodiscard]] virtual CaptureOutcome capture(const CaptureRequest& request) = 0;
-  // Resolve what capture() will need, ahead of time and cheaply (same threads).
+  // Resolves what capture() will need, ahead of time and cheaply (same threads).
   virtual void prepare(const CaptureRequest& request) = 0;
-  // The process is gone: drop what is cached for it. Any thread.
+  // The process is gone: drops what is cached for it. Any thread.
   virtual void forget(ProcessKey process) = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only place where a CaptureFinished is made: begun, then either taken or not.
+// The only place where a CaptureFinished is made: it is begun, then either taken or not.
 #pragma once
 
 #include <map>
@@ -8,13 +8,13 @@
 
 namespace oomw {
 
-// What is known of a capture before it is tried: of the request's first target, until another one answers.
+// What is known of a capture before it is tried: that of the request's first target, until another one answers.
 [[nodiscard]] CaptureFinished begin_capture(const CaptureRequest& request, CaptureMethod method, MonotonicTime started);
 
-// What a kill asks for: the victim's heap.
+// The request that a kill makes: the victim's heap.
 [[nodiscard]] CaptureRequest request_at_kill(CaptureTarget victim);
 
-// Failed; or skipped, where nothing was tried or there was nothing to fail at (kNotGo).
+// Failed, or skipped if nothing was tried or nothing could fail (kNotGo).
 [[nodiscard]] CaptureFinished not_taken(CaptureFinished begun, MonotonicTime ended, CaptureFailure failure);
 
 struct TakenHeap {
@@ -23,7 +23,7 @@ struct TakenHeap {
   std::uint64_t inuse_bytes = 0;
   std::uint64_t live_bytes = 0;
   std::uint64_t sample_count = 0;
-  CaptureReason shortfall = CaptureReason::kNone;  // why it is not whole
+  CaptureReason shortfall = CaptureReason::kNone;  // why the heap is not whole
   std::string detail{};
   std::map<std::string, std::uint64_t> memstats{};
 };

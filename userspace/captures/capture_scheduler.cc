@@ -13,16 +13,16 @@ namespace oomw {
 namespace {
 
 constexpr std::size_t kMaxTargets = 8;
-// Looked at to choose the targets from; a pod rarely has more processes than this.
+// How many are considered when choosing the targets; a pod rarely has more processes than this.
 constexpr std::size_t kMaxCandidates = 256;
 
 CaptureTarget target_of(const ProcessState& process, const MemoryModel& model) {
   return {process.key, process.cgroup, process.comm, process.exe, annotated_pprof_port(process.cgroup, model)};
 }
 
-// Of the processes that share the limit, the likely culprit first: who crossed, who shares its
-// cgroup, whom the kernel would rather kill, and then the oldest: the service itself, not a probe.
-// A limit above several pods (kubepods') has targets in all of them: each pod speaks for itself.
+// The processes that share the limit, the likely culprit first: the process that crossed, those in its cgroup, those
+// the kernel would rather kill, then the oldest: the service itself, not a probe. A limit above several pods
+// (kubepods') has targets in all of them: the settings of each pod decide for that pod.
 std::vector<CaptureTarget> choose_targets(const WatermarkCrossed& crossing, const MemoryModel& model, bool is_opt_in) {
   auto candidates = model.processes_under(crossing.cgroup, kMaxCandidates);
   const auto rank = [&](const ProcessState* p) {
@@ -90,7 +90,7 @@ CaptureRequest CaptureScheduler::make_request(const TriggerDecision& decision, c
 }
 
 void CaptureScheduler::prepare(const CaptureLane& lane, const CaptureRequest& request) {
-  // A full queue loses nothing but time: capture() resolves what was not prepared.
+  // A full queue only costs time: capture() resolves what was not prepared.
   (void)lane.workers->post([&lane, request] { lane.backend->prepare(request); });
 }
 
@@ -117,7 +117,7 @@ void CaptureScheduler::skip(const CaptureLane& lane, const CaptureRequest& reque
 }
 
 void CaptureScheduler::run(const CaptureLane& lane, const CaptureRequest& request) {
-  // Waiting in the queue is not the target's fault: it gets its whole time from here on.
+  // The wait in the queue is not the target's fault: it gets its whole time from here on.
   CaptureRequest begun = request;
   begun.deadline = clock_.now() + lane.timeout;
   store(request.capture_id, lane.backend->capture(begun));
@@ -145,11 +145,11 @@ void CaptureScheduler::store(std::uint64_t capture_id, CaptureOutcome outcome) {
     const std::lock_guard lock(done_mutex_);
     done_.push_back(std::move(event));
   }
-  // If the loop's queue is full, the next decision or capture brings this one along.
+  // If the loop's queue is full, the next decision or capture delivers this one too.
   (void)loop_.post([this] { deliver_done(); });
 }
 
-// Frees the place of a capture that ended, for what waited for it.
+// Frees the place of a capture that ended, for the request that waited for it.
 void CaptureScheduler::release(std::uint64_t capture_id) {
   const auto ended =
       std::find_if(busy_.begin(), busy_.end(), [&](const auto& b) { return b.second.capture_id == capture_id; });

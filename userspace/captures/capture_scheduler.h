@@ -19,39 +19,38 @@
 
 namespace oomw {
 
-// A method of the way up, in its turn: every decision asks all of them, each with a capture id and
-// an event of its own.
+// One capture method with its workers: every decision asks all lanes, each with its own capture id and event.
 struct CaptureLane {
   CaptureMethod method = CaptureMethod::kHttp;
-  CaptureBackend* backend = nullptr;  // outlives the scheduler, as does
+  CaptureBackend* backend = nullptr;  // outlives the scheduler, as do the workers
   WorkerPool* workers = nullptr;      // its own: an endpoint that hangs must not hold up other methods
   Nanoseconds timeout{};
 };
 
-// Turns decisions into capture requests, runs them on workers and brings back CaptureFinished
-// events. Core thread, except where said.
-//   - one capture in flight per limiting cgroup and lane. The newest decision meanwhile waits for
-//     it (80 % may still be under way when 90 % is crossed, and 90 % is the better evidence); one
-//     that is overtaken, or waits longer than kMaxWait, is "skipped: busy";
-//   - a decision that may not allocate in the container skips the http lane: "headroom";
-//   - a full worker queue is "skipped: queue_full": every decision ends in exactly one event;
-//   - the profile is on disk (Spool) before the event is delivered;
-//   - a prepare decision makes no event and takes no part in these counts.
+// Turns decisions into capture requests, runs them on workers and returns CaptureFinished events. Core thread, except
+// where noted.
+//   - One capture is in flight per limiting cgroup and lane. The newest decision meanwhile waits for it (80 % may still
+//     be under way when 90 % is crossed, and 90 % is the better evidence). One that is overtaken, or waits longer than
+//     kMaxWait, is "skipped: busy".
+//   - A decision that may not allocate in the container skips the http lane: "headroom".
+//   - A full worker queue is "skipped: queue_full": every decision ends in exactly one event.
+//   - The profile is on disk (Spool) before the event is delivered.
+//   - A prepare decision makes no event and is not part of these counts.
 class CaptureScheduler {
  public:
-  // At 500 MB/s a 256 MiB container goes from 80 % to its limit in 100 ms: later than this the
-  // decision is about another moment.
+  // At 500 MB/s a 256 MiB container goes from 80 % to its limit in 100 ms: after this wait, the decision is about
+  // another moment.
   static constexpr Nanoseconds kMaxWait = std::chrono::milliseconds(250);
   using Deliver = std::function<void(CaptureFinished)>;  // called on the core thread
 
-  // All of it outlives this; the lanes' workers must be drained first. lanes: the best method first.
-  // is_opt_in: see why_left_alone().
+  // Everything passed by reference outlives this; the lanes' workers must be drained first. lanes: the best method
+  // first. is_opt_in: see why_left_alone().
   CaptureScheduler(EventLoop& loop, std::vector<CaptureLane> lanes, Spool& spool, const Clock& clock, Deliver deliver,
                    bool is_opt_in = false);
 
   void on_decision(const TriggerDecision& decision, const WatermarkCrossed& crossing, const MemoryModel& model);
-  // Evidence that no watermark asked for (the walk at a kill): `take` runs on `workers`, its outcome
-  // gets a capture id and is stored and delivered like any other. False: the queue is full.
+  // Evidence that no watermark requested (the walk at a kill): `take` runs on `workers`; its outcome gets a capture id
+  // and is stored and delivered like any other. False: the queue is full.
   [[nodiscard]] bool run_on(WorkerPool& workers, std::function<CaptureOutcome()> take);
   [[nodiscard]] std::size_t in_flight() const { return busy_.size(); }
 
@@ -83,7 +82,7 @@ class CaptureScheduler {
   std::uint64_t next_id_ = 1;
   std::map<Place, Running> busy_;
   std::mutex done_mutex_;
-  std::vector<CaptureFinished> done_;  // finished, not delivered yet; at most one a running capture
+  std::vector<CaptureFinished> done_;  // finished, not delivered yet; at most one per running capture
 };
 
 }  // namespace oomw

@@ -33,7 +33,7 @@ void add(ById& sums, const MetricSample& sample, std::string_view label, std::ui
   sum = std::min(sum + amount, static_cast<std::uint64_t>(kMostAmount));
 }
 
-// Older versions count all processors alike, by label; newer ones have names of the limiter's own.
+// Older versions count all processors alike, by label; newer ones have names for the limiter alone.
 bool is_of_limiter(const MetricSample& sample) {
   if (sample.name.starts_with("otelcol_processor_memory_limiter_")) return true;
   const std::string* processor = sample.label("processor");
@@ -72,7 +72,7 @@ std::optional<CollectorSampled> collector_figures_of(std::string_view metrics) {
     is_collector = true;
     take(sample, figures);
   });
-  // A limiter that has refused nothing has not made that counter yet.
+  // A limiter that has not refused anything has not created that counter yet.
   if (figures.limiter_accepted && !figures.limiter_refused) figures.limiter_refused = 0;
   return is_collector ? std::optional(std::move(figures)) : std::nullopt;
 }

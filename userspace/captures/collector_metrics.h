@@ -8,12 +8,12 @@
 
 namespace oomw {
 
-// What a Collector's metrics say of its queues and its limiter; nullopt when they are no Collector's
-// (nothing begins with "otelcol_"). Time, process and cgroup are the caller's to fill in. Pure, fuzzed.
-//   - names are matched by their beginning: with the version and the reader's settings they end in
-//     "_spans", "_spans_total", "_batches" or nothing;
-//   - an exporter's queues of several signals are summed: they are kept by one component;
-//   - at most kMaxCollectorIds exporters and receivers; names are printable and of kMaxCollectorIdBytes.
+// Extracts the figures of a Collector's queues and limiter from its metrics; nullopt when they are not a Collector's
+// (nothing begins with "otelcol_"). The caller fills in time, process and cgroup. Pure, fuzzed.
+//   - Names are matched by their beginning: depending on the version and the reader's settings they end in "_spans",
+//     "_spans_total", "_batches" or nothing.
+//   - An exporter's queues of several signals are summed: one component keeps them.
+//   - At most kMaxCollectorIds exporters and receivers; names are printable, up to kMaxCollectorIdBytes.
 inline constexpr std::size_t kMaxCollectorIds = 64;
 inline constexpr std::size_t kMaxCollectorIdBytes = 128;
 [[nodiscard]] std::optional<CollectorSampled> collector_figures_of(std::string_view metrics);

@@ -38,7 +38,7 @@ void CollectorWatch::read_later(const CaptureRequest& request) {
   if (!workers_.post([this, targets = request.targets] { read(targets); })) ++dropped_;
 }
 
-// The first that is a Collector: of the processes that share a limit rarely more than one is.
+// Reads the first that is a Collector: of the processes that share a limit, rarely more than one is.
 void CollectorWatch::read(const std::vector<CaptureTarget>& targets) {
   if (config_.ports.empty()) return;
   const MonotonicTime deadline = clock_.now() + config_.timeout;
@@ -71,7 +71,7 @@ std::optional<CollectorSampled> CollectorWatch::read_target(const CaptureTarget&
 
 std::optional<CollectorSampled> CollectorWatch::ask(const TargetProcess& process, const PprofEndpoint& endpoint,
                                                     MonotonicTime deadline) {
-  constexpr std::uint64_t kTimesBody = 2;  // a string that grows has its old bytes and its new
+  constexpr std::uint64_t kTimesBody = 2;  // a string that grows holds its old bytes and its new ones
   if (clock_.now() >= deadline) return std::nullopt;
   const std::uint64_t bytes = config_.max_body_bytes * kTimesBody;
   const auto room = memory_ != nullptr ? memory_->take(bytes, deadline - clock_.now()) : std::nullopt;
@@ -81,7 +81,7 @@ std::optional<CollectorSampled> CollectorWatch::ask(const TargetProcess& process
   }
   const Nanoseconds left = deadline - clock_.now();
   const FetchResult answer = fetch_endpoint(process, endpoint, config_.path, left, config_.max_body_bytes);
-  if (answer.status == FetchStatus::kVetoed) cache_.forget(process.key());  // found anew next time
+  if (answer.status == FetchStatus::kVetoed) cache_.forget(process.key());  // resolved again next time
   if (answer.status != FetchStatus::kOk) return std::nullopt;
   auto reading = collector_figures_of(answer.body);
   if (!reading) return std::nullopt;

@@ -17,28 +17,27 @@
 namespace oomw {
 
 struct CollectorConfig {
-  std::vector<std::uint16_t> ports = {8888};  // where a Collector tells of itself; empty = never asked
+  std::vector<std::uint16_t> ports = {8888};  // where a Collector serves its own metrics; empty = never asked
   std::string path = "/metrics";
   Nanoseconds timeout = std::chrono::seconds(1);
   std::uint64_t max_body_bytes = 2u << 20;
   std::string proc_root = "/proc";
 };
 
-// A heap profile names who allocated, not who keeps it. In an OpenTelemetry Collector that is mostly
-// an exporter's sending queue, and the Collector's own metrics say which: so whenever a heap profile
-// is asked for over HTTP, and when a target is prepared for it, its metrics are read as well.
-//   - only a listener that the target itself holds is asked, from inside its network namespace; GET
-//     only, deadline, size cap; text that is no Collector's leads to nothing;
-//   - the profile comes first: the metrics are read by another task of the same workers, and never
-//     hold up its result. A reading that finds no place in a queue, or no room in memory before its
-//     deadline, is counted in dropped();
-//   - what it costs is bounded by the decisions to capture and prepare, which have budgets.
+// A heap profile names the code that allocated memory, not the component that keeps it. In an OpenTelemetry Collector
+// that is mostly an exporter's sending queue, and the Collector's own metrics name it. So they are read as well
+// whenever a heap profile is requested over HTTP or a target is prepared for it.
+//   - Only a listener that the target itself holds is asked, from inside its network namespace; GET only, deadline,
+//     size cap; text that is not a Collector's is ignored.
+//   - The profile comes first: another task of the same workers reads the metrics and never delays its result. A
+//     reading without a place in a queue, or without memory before its deadline, is counted in dropped().
+//   - Its cost is bounded by the decisions to capture and prepare, which have budgets.
 // Thread-safe; `deliver` is called on a worker.
 class CollectorWatch final : public CaptureBackend {
  public:
   using Deliver = std::function<bool(CollectorSampled)>;  // false: no place for it
-  // All of it outlives this; the workers are drained first. memory: what an answer takes is leased from;
-  // null: nobody else wants any.
+  // Everything passed by reference outlives this; the workers are drained first. memory: the budget that an answer's
+  // memory is leased from; null: nothing else needs any.
   CollectorWatch(CaptureBackend& heap, WorkerPool& workers, CollectorConfig config, const Clock& clock, Deliver deliver,
                  MemoryBudget* memory = nullptr);
   [[nodiscard]] CaptureOutcome capture(const CaptureRequest& request) override;

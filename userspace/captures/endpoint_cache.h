@@ -13,9 +13,9 @@
 namespace oomw {
 
 // Endpoints by process, so that a capture near the limit is one request. Thread-safe.
-//   - at most kMaxEntries; the one resolved longest ago makes room;
-//   - "has none" is believed for kNoneLifetime only: a server may open its port later;
-//   - what was found for another annotated port is not known: its pod's annotation has changed.
+//   - At most kMaxEntries; the one resolved longest ago makes room.
+//   - "Has none" is trusted for kNoneLifetime only: a server may open its port later.
+//   - Endpoints found for another annotated port do not count: the pod's annotation has changed.
 class EndpointCache {
  public:
   static constexpr std::size_t kMaxEntries = 4096;

@@ -11,9 +11,9 @@
 
 namespace oomw {
 
-// One GET of a listener from inside the namespace of the process that holds it. The process is alive
-// and still holds it once connected, before anything is sent; otherwise kVetoed. tail_bytes: see FetchRequest.
-// Any thread.
+// One GET to a listener, from inside the namespace of the process that holds it. Once connected, and before anything is
+// sent, the process must be alive and still hold the listener; otherwise kVetoed. tail_bytes: see FetchRequest. Any
+// thread.
 [[nodiscard]] FetchResult fetch_endpoint(const TargetProcess& process, const PprofEndpoint& endpoint,
                                          const std::string& path, Nanoseconds timeout, std::uint64_t max_body_bytes,
                                          std::uint64_t tail_bytes = 0);

@@ -27,7 +27,7 @@ Result<std::vector<Listener>> read_listeners(int pid_dir, const std::vector<std:
   std::vector<Listener> listeners;
   for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     const auto table = read_prefix_at(pid_dir, family == IpFamily::kV4 ? "net/tcp" : "net/tcp6", kMaxTableBytes);
-    // No tcp6 without IPv6 in the kernel.
+    // A kernel without IPv6 has no tcp6.
     if (!table && family == IpFamily::kV6 && table.error().code == ErrorCode::kNotFound) continue;
     if (!table) return tl::make_unexpected(table.error());
     for (auto& listener : parse_listeners(*table, family)) {

@@ -12,17 +12,17 @@ namespace oomw {
 
 // A pprof listener proved to belong to a process: the listening socket's inode is among its fds.
 struct PprofEndpoint {
-  std::string address;  // numeric, as to be connected to: 127.0.0.1, ::1 or the bound address
+  std::string address;  // numeric, the address to connect to: 127.0.0.1, ::1 or the bound address
   std::uint16_t port = 0;
   std::uint64_t netns_inode = 0;
-  int fd = -1;  // the target's own number of the listening socket: proof again for one readlink
+  int fd = -1;  // the target's own number of the listening socket: one readlink proves it again
   std::uint64_t socket_inode = 0;
 };
 
-// The process's listeners on `ports`, in the order of `ports`; none = empty. An address that
-// another process's listener could answer is left out. Costs 4-5 ms on a 24 GB machine, nearly all
-// in the kernel, which walks its whole connection hash for each of the two tables: hence prepare().
-// Bounded: 128 KiB of a table (LISTEN rows come first) and the first 4096 fds.
+// The process's listeners on `ports`, in the order of `ports`; none = empty. Leaves out an address that another
+// process's listener could answer. Costs 4-5 ms on a 24 GB machine, nearly all in the kernel, which walks its whole
+// connection hash for each of the two tables: hence prepare(). Bounded: 128 KiB of a table (LISTEN rows come first) and
+// the first 4096 fds.
 [[nodiscard]] Result<std::vector<PprofEndpoint>> find_endpoints(const TargetProcess& target,
                                                                 const std::vector<std::uint16_t>& ports);
 

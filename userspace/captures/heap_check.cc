@@ -10,11 +10,11 @@
 namespace oomw {
 namespace {
 
-// 100,000 buckets inflate to about 20 MB. A body that claims more, or so many small things that they
-// would take more than 60 MB once parsed (150 bytes each), is refused rather than survived.
+// 100,000 buckets inflate to about 20 MB. A body that claims more, or so many small items that they would take more
+// than 60 MB once parsed (150 bytes each), is refused before it can do harm.
 constexpr pprof::ReadLimits kLimits = {.max_inflated_bytes = 32u << 20, .max_items = 400'000};
 
-// Go writes exactly these; the names of functions and files always come with them.
+// Go writes exactly these; names of functions and files always come with them.
 bool is_of_go(const pprof::Profile& profile) {
   constexpr auto kTypes =
       std::to_array<std::string_view>({"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"});

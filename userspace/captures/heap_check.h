@@ -13,13 +13,13 @@ namespace oomw {
 struct HeapFigures {
   std::uint64_t inuse_bytes = 0;
   std::uint64_t sample_count = 0;
-  // kGo: as runtime/pprof writes it, and most functions lie in Go's sources. What converts the profiles of C++
-  // allocators (jeprof, gperftools) may use the same sample types.
+  // kGo: as runtime/pprof writes it, and most functions lie in Go's sources. Converters of C++ allocators' profiles
+  // (jeprof, gperftools) may use the same sample types.
   std::optional<RuntimeKind> of;
 };
 
-// The body of a heap endpoint, verified: a whole pprof profile with the heap's sample types.
-// kInvalid ("truncated" in the message when it ends early) or kLimit, as pprof::read says.
+// Verifies the body of a heap endpoint: a whole pprof profile with the heap's sample types. kInvalid ("truncated" in
+// the message when it ends early) or kLimit, as returned by pprof::read.
 [[nodiscard]] Result<HeapFigures> check_heap_profile(std::string_view body);
 
 }  // namespace oomw

@@ -28,7 +28,7 @@ struct Evidence {
   HeapFigures figures;
   PprofEndpoint endpoint;
   MemStats memstats = {};
-  bool is_memstats_left_out = false;  // they were not asked for: too many others were
+  bool is_memstats_left_out = false;  // not requested: the budget for all programs was used up
 };
 
 using Attempt = tl::expected<Evidence, CaptureFailure>;
@@ -70,7 +70,7 @@ CaptureReason reason_of(const Error& bad_profile) {
                                                                     : CaptureReason::kNotAProfile;
 }
 
-// Death explains these better than what the socket saw of it.
+// The process's end explains these better than the socket's error does.
 bool is_explained_by_death(CaptureReason reason) {
   return reason == CaptureReason::kRefused || reason == CaptureReason::kTruncated || reason == CaptureReason::kNetns ||
          reason == CaptureReason::kNoEndpoint;
@@ -95,7 +95,7 @@ struct HttpCapture::Impl {
     return fmt::format("{} in netns {}", url_of(endpoint.address, endpoint.port, config.path), endpoint.netns_inode);
   }
 
-  // Where its pod says that it answers, then where such endpoints mostly are.
+  // The port of the pod's annotation first, then those where such endpoints mostly are.
   [[nodiscard]] std::vector<std::uint16_t> ports_of(AnnotatedPort annotated) const {
     std::vector<std::uint16_t> ports = config.ports;
     if (!annotated) return ports;
@@ -110,8 +110,8 @@ struct HttpCapture::Impl {
     return endpoints;
   }
 
-  // A profile inflates to 8 times its size and takes twice that again once parsed; what would take more
-  // than kMostToCheck is refused while it is read (heap_check.cc).
+  // A profile inflates to 8 times its size and takes twice that again once parsed; one that would take more than
+  // kMostToCheck is refused while it is read (heap_check.cc).
   std::optional<MemoryBudget::Lease> room_to_check(std::uint64_t body_bytes, MonotonicTime deadline) const {
     constexpr std::uint64_t kTimesBody = 24;
     constexpr std::uint64_t kMostToCheck = 64u << 20;
@@ -171,7 +171,7 @@ struct HttpCapture::Impl {
         return attempt;
       }
     }
-    // Nothing known, or what was known is no longer so: the listener was closed or moved.
+    // Nothing known, or no longer true: the listener was closed or moved.
     auto endpoints = resolve(*process, annotated);
     if (!endpoints) {
       const bool is_gone = !process->is_alive();
@@ -181,7 +181,7 @@ struct HttpCapture::Impl {
     return try_endpoints(*process, std::move(*endpoints), annotated, deadline);
   }
 
-  // The profile is in already: whatever goes wrong here leaves it as it is.
+  // The profile is already complete: no failure here changes it.
   void add_memstats(Evidence& evidence, const CaptureRequest& request, const CaptureTarget& target,
                     MonotonicTime deadline) {
     if (evidence.figures.of != RuntimeKind::kGo || !may_ask_memstats(request, evidence.figures.sample_count)) return;
@@ -203,13 +203,12 @@ struct HttpCapture::Impl {
         (is_go ? "heap profile as of the process's last GC, from " : "heap profile, not of Go, from ") +
         url(evidence.endpoint);
     if (evidence.is_memstats_left_out) detail += "; not asked for MemStats, too many others just were";
-    // In use at the last GC is all that the endpoint gives, so both series are the same.
+    // The endpoint only gives what was in use at the last GC, so both series are the same.
     event =
         taken(std::move(event), evidence.taken,
               {target.process, evidence.figures.of, evidence.figures.inuse_bytes, evidence.figures.inuse_bytes,
                evidence.figures.sample_count, CaptureReason::kNone, std::move(detail), std::move(evidence.memstats)});
-    // The body was read whole a moment ago, so appending cannot fail; without the comment it is
-    // evidence all the same.
+    // The body was just read whole, so appending cannot fail; without the comment it is still evidence.
     return {std::move(event), stored ? std::move(*stored) : std::move(evidence.body)};
   }
 };
@@ -244,7 +243,7 @@ void HttpCapture::prepare(const CaptureRequest& request) {
     if (!process || impl_->cache.find(process->key(), impl_->clock.now(), target.annotated_port)) {
       continue;
     }
-    (void)impl_->resolve(*process, target.annotated_port);  // capture() resolves again and says why it cannot
+    (void)impl_->resolve(*process, target.annotated_port);  // capture() resolves again and reports why it cannot
   }
 }
 

@@ -20,9 +20,8 @@ struct HttpCaptureConfig {
   std::string proc_root = "/proc";
 };
 
-// Heap profiles over the process's own pprof endpoint, as people fetch them by hand, from inside
-// its network namespace: the socket is made there (setns, socket, setns back: 0.02 ms measured)
-// and used from ours. Guarantees:
+// Heap profiles over the process's own pprof endpoint, as people fetch them by hand, from inside its network namespace:
+// the socket is made there (setns, socket, setns back: 0.02 ms measured) and used from ours. Guarantees:
 //   - only a listener whose socket the target itself holds is asked (containers of a pod share a
 //     namespace; a neighbour must not answer for the victim);
 //   - GET only, no redirect followed, no proxy, connection to the listener's own address only;
@@ -30,19 +29,19 @@ struct HttpCaptureConfig {
 //     with the heap's sample types, otherwise result failed with a reason;
 //   - the process is alive and still holds that listener once connected, before anything is sent;
 //     a whole answer then counts, also when the process has been killed meanwhile;
-//   - a whole profile is followed by one request for the process's MemStats (memstats_fetch.h), within the
-//     same deadline and a budget (memstats_budget.h); without them the capture is whole all the same;
-//   - what is stored = the body's profile with comments appended (method, trigger, process, time);
-//   - with several targets the first whole profile wins; otherwise the failure that got furthest
-//     is reported. One target may use half of the time left, the last one all of it;
-//   - the port that a pod's annotation names comes first and under the same rules: one that another
-//     process of the pod listens on is not asked;
+//   - a whole profile is followed by one request for the process's MemStats (memstats_fetch.h), within the same
+//     deadline and a budget (memstats_budget.h); without them the capture is still whole;
+//   - the stored profile = the body's profile with comments appended (method, trigger, process, time);
+//   - with several targets the first whole profile wins; otherwise the failure that got furthest is reported. One
+//     target may use half of the time left, the last one all of it;
+//   - the port in a pod's annotation comes first and under the same rules: one that another process of the pod listens
+//     on is not asked;
 //   - endpoints are cached per process until forget(); at most 4096 entries.
-// Thread-safe: several workers call it. A thread that fails to return to its own network
-// namespace aborts the daemon: it must never go on in a container's namespace.
+// Thread-safe: several workers call it. A thread that fails to return to its own network namespace aborts the daemon:
+// it must never continue in a container's namespace.
 class HttpCapture final : public CaptureBackend {
  public:
-  // memory: what checking an answer takes is leased from; null: nobody else wants any.
+  // memory: the budget that checking an answer leases from; null: nothing else needs any.
   HttpCapture(HttpCaptureConfig config, const Clock& clock, MemoryBudget* memory = nullptr);
   ~HttpCapture() override;
   [[nodiscard]] CaptureOutcome capture(const CaptureRequest& request) override;

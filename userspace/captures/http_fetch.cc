@@ -9,17 +9,17 @@
 namespace oomw {
 namespace {
 
-// What the callbacks share with fetch(); lives on its stack.
+// State that the callbacks share with fetch(); lives on its stack.
 struct Transfer {
   const FetchRequest& request;
   const NetworkNamespace& ns;
   std::string body;
-  std::uint64_t body_bytes = 0;  // also those not kept
+  std::uint64_t body_bytes = 0;  // includes those not kept
   bool is_too_large = false;
   std::string socket_error;
 };
 
-// Seldom: each time as much again has come.
+// Rarely copies: only when the kept bytes have doubled.
 void keep_tail(std::string& body, std::uint64_t tail_bytes) {
   if (body.size() >= 2 * tail_bytes) body.erase(0, body.size() - tail_bytes);
 }
@@ -88,7 +88,7 @@ FetchStatus status_of(CURLcode code, const Transfer& transfer) {
   }
 }
 
-// The answer's status decides before the transfer's end: a 404 cut short is a 404.
+// The answer's status takes precedence over how the transfer ended: a 404 cut short is a 404.
 void judge_answer(FetchResult& result, long http_status) {
   if (http_status == 0 || http_status == 200 || result.status == FetchStatus::kVetoed) return;
   result.status = http_status / 100 == 3 ? FetchStatus::kRedirect : FetchStatus::kHttpStatus;

@@ -19,7 +19,7 @@ enum class FetchStatus {
   kTooLarge,
   kNotHttp,
   kTruncated,  // closed before the body's end, or before any answer
-  kVetoed,     // `before_request` said no
+  kVetoed,     // `before_request` returned false
   kNetns,      // no socket in the target's namespace
   kInternal,
 };
@@ -30,7 +30,7 @@ struct FetchRequest {
   std::string path;
   Nanoseconds timeout;
   std::uint64_t max_body_bytes = 0;
-  std::uint64_t tail_bytes = 0;  // of the body only so many, its last ones, are kept; 0 = all
+  std::uint64_t tail_bytes = 0;  // only the body's last tail_bytes are kept; 0 = all
   // Called once connected and before anything is sent; false = give up.
   std::function<bool()> before_request;
 };

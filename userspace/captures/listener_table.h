@@ -28,8 +28,8 @@ inline constexpr std::size_t kMaxListeners = 4096;
 // Go listens on [::] there: hence 127.0.0.1 first, then ::1.
 [[nodiscard]] std::vector<std::string> connect_addresses(const Listener& listener);
 
-// Whether a connection to ours at `address` could be taken by `other` (SO_REUSEPORT, or its own
-// socket on that very address). The more specific of two binds wins in the kernel.
+// Whether `other` could take a connection to ours at `address` (SO_REUSEPORT, or its own socket on that very address).
+// The more specific of two binds wins in the kernel.
 [[nodiscard]] bool could_answer(const Listener& other, const Listener& ours, const std::string& address);
 
 }  // namespace oomw

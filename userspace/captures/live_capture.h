@@ -11,8 +11,8 @@
 
 namespace oomw {
 
-// Heap profiles read from the memory of programs: no endpoint, no cooperation, no pause, and what is held now rather
-// than what was at the last collection.
+// Heap profiles read from the memory of programs: no endpoint, no cooperation, no pause, and the heap held now rather
+// than that of the last collection.
 //
 // - The targets are tried in order; the first that gives a reading wins, else the failure that got furthest.
 // - A part of the heap is better than nothing: ok, complete = false, reason "partial".
@@ -20,10 +20,10 @@ namespace oomw {
 // Thread-safe; borrows runtime, clock and budget.
 class LiveCapture final : public CaptureBackend {
  public:
-  // Of 20,000 buckets of 20 frames. Larger lists overdraw: their size is known when they have been read.
+  // For 20,000 buckets of 20 frames. Larger lists overdraw: their size is known only once they have been read.
   static constexpr std::uint64_t kMemoryBytes = 18u << 20;
 
-  // memory: what a read takes is leased from; null: nobody else wants any.
+  // memory: the budget that a read leases from; null: nothing else needs any.
   LiveCapture(Runtime& runtime, const Clock& clock, MemoryBudget* memory = nullptr, ReadingWatcher watcher = {})
       : runtime_(runtime), clock_(clock), memory_(memory), watcher_(std::move(watcher)), gate_(clock) {}
 

@@ -9,12 +9,12 @@
 
 namespace oomw {
 
-// How many programs are asked for their MemStats, whoever they are: one incident may have a thousand victims, and
-// a thousand containers may come near their limits at once. Whoever is left out is counted, and its profile is whole
-// all the same.
-//   - kAtOnce in a row, then one each kRefill. An answer costs the program up to 0.2 s (memstats_fetch.h) and our
-//     worker up to 1 s: 16 are 3 s of a core on the node, and one in 5 s is a 25th of it from then on.
-// Pure but for its lock: any thread.
+// Limits how many programs are asked for their MemStats in all: one incident may have a thousand victims, and a
+// thousand containers may come near their limits at once. A program that is left out is counted, and its profile is
+// still whole.
+//   - kAtOnce in a row, then one per kRefill. An answer costs the program up to 0.2 s (memstats_fetch.h) and our worker
+//     up to 1 s: 16 are 3 s of a core on the node, and one per 5 s is a 25th of it from then on.
+// Pure except for its lock: any thread.
 class MemStatsBudget {
  public:
   static constexpr int kAtOnce = 16;

@@ -12,9 +12,9 @@ namespace oomw {
 namespace {
 
 constexpr std::string_view kTitle = "\n# runtime.MemStats\n";
-constexpr std::uint64_t kMostBytes = 1ull << 53;  // what JSON keeps whole
+constexpr std::uint64_t kMostBytes = 1ull << 53;  // the largest that JSON keeps exact
 
-// What a line is called, and which of its numbers ("Stack = in use / of the system") is wanted by what name.
+// A line's name, which of its numbers is wanted ("Stack = in use / of the system"), and the name to store it by.
 struct Wanted {
   std::string_view line;
   bool is_second;

@@ -11,7 +11,7 @@ bool is_name_byte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':' || c == '.';
 }
 
-// What is left of a line; every step takes from its front.
+// The rest of a line; every step takes from its front.
 class Cursor {
  public:
   explicit Cursor(std::string_view line) : rest_(line) {}
@@ -31,7 +31,7 @@ class Cursor {
     rest_.remove_prefix(length);
     return found;
   }
-  // Up to the closing quote, which it takes; the opening one is gone.
+  // Up to the closing quote, which it takes; the opening one has been taken.
   std::optional<std::string> quoted() {
     std::string value;
     while (!rest_.empty()) {
@@ -42,7 +42,7 @@ class Cursor {
     }
     return std::nullopt;
   }
-  // "NaN" and "+Inf" are numbers of the format; whoever wants an amount refuses them.
+  // "NaN" and "+Inf" are numbers of the format; a caller that needs an amount refuses them.
   std::optional<double> number() {
     if (!rest_.empty() && rest_.front() == '+') rest_.remove_prefix(1);
     double value = 0;

@@ -21,7 +21,7 @@ Result<UniqueFd> plain_socket(int domain, int type, int protocol) {
   return made;
 }
 
-// In another namespace from construction to destruction, at most.
+// Brings the thread back to its own namespace at destruction.
 class NamespaceVisit {
  public:
   explicit NamespaceVisit(int home_fd) : home_fd_(home_fd) {}

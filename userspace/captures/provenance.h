@@ -8,9 +8,9 @@
 
 namespace oomw {
 
-// The comment a stored profile carries, shown by `go tool pprof -comments`:
+// The comment that a stored profile carries, shown by `go tool pprof -comments`:
 //   oomwitness: method=http trigger=watermark_90 pid=17 comm=otelcol time=... usage_bytes=...
-// Sizes that are not known say "unknown". Printable; a value with spaces or quotes is quoted.
+// Unknown sizes are "unknown". Printable; a value with spaces or quotes is quoted.
 [[nodiscard]] std::string provenance_comment(CaptureMethod method, const CaptureRequest& request,
                                              const CaptureTarget& target, WallTime taken);
 

@@ -6,7 +6,7 @@
 namespace oomw {
 
 ReadGate::Pass ReadGate::enter(MonotonicTime deadline) {
-  // Waits in steps, since an overstayed reader wakes nobody.
+  // Waits in steps, since a reader past its deadline does not wake the others.
   constexpr Nanoseconds kStep = std::chrono::milliseconds(50);
   std::unique_lock lock(mutex_);
   while (inside_ != 0 && clock_.now() - inside_deadline_ < kPatience) {

@@ -9,14 +9,14 @@
 
 namespace oomw {
 
-// Lets one big read in at a time, because each may hold 55 MB (60,000 buckets). A reader that has overstayed its
-// deadline by kPatience hangs in somebody's page fault or file system (userfaultfd, FUSE) and will
-// not grow any further: the next one is let in past it.
+// Admits one big read at a time, because each may hold 55 MB (60,000 buckets). A reader that is kPatience past its
+// deadline hangs in a page fault or file system (userfaultfd, FUSE) and will not grow any further: the next one is let
+// in beside it.
 class ReadGate {
  public:
   static constexpr Nanoseconds kPatience = std::chrono::seconds(2);
 
-  // Open while it lives.
+  // The gate is open for its holder while it lives.
   class Pass {
    public:
     Pass(ReadGate& gate, std::uint64_t number) : gate_(&gate), number_(number) {}
@@ -31,7 +31,7 @@ class ReadGate {
   };
 
   explicit ReadGate(const Clock& clock) : clock_(clock) {}
-  // Waits until `deadline` at most; the pass is not in when that was too long.
+  // Waits until `deadline` at most; after that the pass is not in.
   [[nodiscard]] Pass enter(MonotonicTime deadline);
 
  private:

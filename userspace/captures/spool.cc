@@ -39,7 +39,7 @@ std::vector<Found> find_profiles(const std::string& directory) {
     if (name.ends_with(kSuffix)) {
       found.push_back({info.st_mtim, std::move(name), static_cast<std::uint64_t>(info.st_size)});
     } else if (name.find(".tmp-") != std::string::npos) {
-      ::unlink(path.c_str());  // half a write of a run that was killed
+      ::unlink(path.c_str());  // a half-written file of a run that was killed
     }
   }
   std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
@@ -68,7 +68,7 @@ void Spool::use_disk() {
 }
 
 void Spool::adopt_files() {
-  (void)make_directories(directory_, 0700);  // put() says what is wrong with it
+  (void)make_directories(directory_, 0700);  // put() reports what is wrong with it
   const std::lock_guard lock(mutex_);
   for (auto& found : find_profiles(directory_)) {
     on_disk_.push_back({std::move(found.name), found.bytes, true});
@@ -79,7 +79,7 @@ void Spool::adopt_files() {
 
 std::string Spool::new_name(std::uint64_t capture_id, std::string_view method) {
   const std::lock_guard lock(mutex_);
-  // What the directory holds is not known yet.
+  // What the directory holds is not known yet: the pid keeps names unique.
   const std::string mark = is_in_memory_ ? "s" + std::to_string(::getpid()) + "-" : "";
   const std::string base = mark + std::to_string(capture_id) + "-" + to_file_component(method);
   std::string name = base + std::string(kSuffix);
@@ -110,7 +110,7 @@ Result<std::string> Spool::put(std::uint64_t capture_id, std::string_view method
 }
 
 Result<> Spool::store(const std::string& name, const std::string& profile) {
-  // Again each time: somebody may have cleaned up, or mounted the data directory meanwhile.
+  // Repeated each time: the directory may have been removed meanwhile, or the data directory mounted.
   RETURN_IF_ERROR(make_directories(directory_, 0700));
   RETURN_IF_ERROR(write_file_atomic(path_of(name), profile));
   const std::lock_guard lock(mutex_);
@@ -178,7 +178,7 @@ Result<> Spool::place(const std::string& name, const std::string& target, const 
   if (!is_plain_name(name)) return fail(ErrorCode::kInvalid, "not a spool name: " + printable(name));
   RETURN_IF_ERROR(link_or_copy(name, target));
   if (comments.empty()) return {};
-  // The evidence is there; that it does not say whose it is, is no reason to lose it.
+  // The evidence is in place; missing comments are no reason to lose it.
   if (const Result<> said = comment(name, target, comments); !said) {
     log::debug("spool: {} goes without its comments: {}", name, printable(said.error().message));
   }
@@ -230,8 +230,8 @@ std::uint64_t Spool::dropped() const {
   return dropped_;
 }
 
-// What an incident has already goes first: in a storm of kills three profiles each come faster than
-// incidents are written, and theirs must still be there. The newest file stays, however large.
+// Profiles that an incident already has go first: in a storm of kills, profiles come three per kill, faster than
+// incidents are written, and those of the waiting incidents must still be there. The newest file stays, however large.
 void Spool::prune_locked() {
   while (on_disk_.size() > 1 && (on_disk_.size() > limits_.files || disk_bytes_ > limits_.bytes)) {
     const auto newest = std::prev(on_disk_.end());

@@ -13,12 +13,12 @@
 
 namespace oomw {
 
-// Profiles taken on the way up, on disk at once (<data-dir>/spool), so that a kill finds its
-// evidence already written even if it takes the daemon too. An incident hard-links them.
-//   - bounded by files and bytes; those that an incident has go first, then the oldest (counted);
-//   - profiles of an earlier run stay, under the same bounds, and no name is given twice;
-//   - a disk that refuses (full, read-only) keeps the newest profiles in memory, within
-//     memory_bytes, and says so once; the next put() tries the disk again and moves them there.
+// Profiles taken on the way up to the limit, on disk at once (<data-dir>/spool), so that a kill finds its evidence
+// already written even if it takes the daemon too. An incident hard-links them.
+//   - Bounded by files and bytes; those that an incident has go first, then the oldest (counted).
+//   - Profiles of an earlier run stay, under the same bounds, and no name is used twice.
+//   - If the disk refuses (full, read-only), the newest profiles stay in memory, within memory_bytes, with one warning;
+//     the next put() tries the disk again and moves them there.
 // Thread-safe.
 class Spool {
  public:
@@ -27,7 +27,7 @@ class Spool {
     std::uint64_t bytes = 256u << 20;
     std::uint64_t memory_bytes = 4u << 20;
   };
-  // kInMemory: another process has the directory, and nothing there is touched until use_disk().
+  // kInMemory: another process owns the directory, and nothing there is touched until use_disk().
   enum class Start { kOnDisk, kInMemory };
   Spool(std::string directory, Limits limits, Start start = Start::kOnDisk);
   void use_disk();
@@ -35,9 +35,8 @@ class Spool {
   // Stores a profile and returns its name ("17-http.pb.gz"). Never fails: memory is the fallback;
   // only a profile larger than memory_bytes while the disk refuses is lost (kNoSpace).
   [[nodiscard]] Result<std::string> put(std::uint64_t capture_id, std::string_view method, std::string profile);
-  // Makes `name` appear as `target` (hard link, copy across file systems, or a write from memory).
-  // comments: appended to the profile in `target` alone, where the disk has room for a copy and the
-  // file is a profile. The caller fsyncs.
+  // Makes `name` appear as `target` (hard link, copy across file systems, or a write from memory). comments: appended
+  // only to the profile in `target`, if the disk has room for a copy and the file is a profile. The caller fsyncs.
   [[nodiscard]] Result<> place(const std::string& name, const std::string& target,
                                const std::vector<std::string>& comments = {});
   [[nodiscard]] Result<std::string> read(const std::string& name, std::size_t max_bytes);

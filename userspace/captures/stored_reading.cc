@@ -11,7 +11,7 @@
 namespace oomw {
 namespace {
 
-// From here on the allocator holds tens of megabytes that the next capture may need hours later.
+// From this count on, the allocator holds tens of megabytes that the next capture may need hours later.
 constexpr std::size_t kTrimFromHoldings = 5000;
 
 }  // namespace

@@ -19,8 +19,8 @@ using go::HeapSnapshot;
 
 constexpr std::uint64_t kDefaultRate = 512 << 10;
 constexpr std::uint64_t kMaxRate = std::uint64_t{1} << 40;
-// The process is dead, so only other walks wait. The longest list takes 0.6 s of CPU, which was 7 s of
-// time with 13 threads on 2 cores; what takes longer is a file system that plays for time.
+// The process is dead, so only other walks wait. The longest list takes 0.6 s of CPU, which was 7 s of time with 13
+// threads on 2 cores; anything longer is a file system that stalls.
 constexpr Nanoseconds kNamingTime = std::chrono::seconds(15);
 
 GoProcessPtr stand_in(ProcessKey key) {
@@ -34,7 +34,7 @@ std::string file_name(const std::string& path) { return path.substr(path.rfind('
 
 CaptureReason reason_of(WalkStop stop) {
   CaptureReason reason = CaptureReason::kMalformed;
-  (void)read_name(to_string(stop), reason);  // they have the same names
+  (void)read_name(to_string(stop), reason);  // both enums have the same names
   return reason;
 }
 
@@ -84,9 +84,9 @@ CaptureOutcome WalkDecoder::finish(const Clock& clock, const ReadingWatcher& wat
   CaptureFinished begun = begin_capture(request, CaptureMethod::kAtKill, walk_.started);
   const CaptureReason why = shortfall(snapshot);
   snapshot.complete = why == CaptureReason::kNone && snapshot.layout != go::RecordLayout::kUnknown;
-  if (walk_.stop == WalkStop::kLoop) snapshot.buckets.clear();  // the runtime's list never loops: this is not one
+  if (walk_.stop == WalkStop::kLoop) snapshot.buckets.clear();  // a list that loops is not the runtime's
   if (auto useless = go::why_useless(snapshot)) {
-    // How a walk ended tells more than that it brought nothing.
+    // The end of a walk explains more than the fact that it brought nothing.
     const bool is_about_data =
         useless->reason == CaptureReason::kLayoutUnknown || useless->reason == CaptureReason::kRateZero;
     if (!is_about_data && why != CaptureReason::kNone) useless->reason = why;

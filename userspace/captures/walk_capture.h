@@ -13,21 +13,21 @@
 
 namespace oomw {
 
-// From a walk at the kill to a stored profile: give it the chunks in order, then finish(). One walk,
-// one thread (a worker: names come from the executable's file).
+// Turns a walk at the kill into a stored profile: pass the chunks in order, then finish(). One walk, one thread (a
+// worker: names come from the executable's file).
 //
-// - ok and complete: the list's end was reached, every bucket verified, none got lost on the way.
+// - ok and complete: the list's end was reached, every bucket was verified, none was lost on the way.
 // - ok, not complete, reason = end of the walk (fault | malformed | pool_full | bucket_limit |
 //   time_limit), or rejected | lost | limit: part of the list, newest buckets first.
-// - failed: layout_unknown | rejected | rate_zero | empty, the end of a walk that got nothing, or
-//   loop: the runtime's list never is one.
+// - failed: layout_unknown | rejected | rate_zero | empty, the end of a walk that got nothing, or loop: the runtime's
+//   list never has one.
 // - A process that is not known (null) or whose file is gone gives addresses without names.
 class WalkDecoder {
  public:
   WalkDecoder(const HeapWalked& walk, GoProcessPtr process);
 
   void add(std::span<const std::byte> records);
-  // capture_id and the limit's figures are the caller's to fill in. `watcher`: see runtimes/runtime.h.
+  // The caller fills in capture_id and the limit's figures. `watcher`: see runtimes/runtime.h.
   [[nodiscard]] CaptureOutcome finish(const Clock& clock, const ReadingWatcher& watcher = {});
 
  private:
@@ -38,7 +38,7 @@ class WalkDecoder {
   const HeapWalked walk_;
   const GoProcessPtr process_;  // never null: a stand-in where nothing is known
   go::BucketDecoder decoder_;
-  CaptureReason refused_ = CaptureReason::kNone;  // what decoding ran into first: kRejected or kLimit
+  CaptureReason refused_ = CaptureReason::kNone;  // the first problem of decoding: kRejected or kLimit
   std::string detail_;
 };
 

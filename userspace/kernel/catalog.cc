@@ -9,8 +9,8 @@ bool takes_pointer(const std::optional<HookSignature>& signature, std::size_t in
   return signature && signature->size() > index && signature->at(index) == ParameterKind::kPointer;
 }
 
-// The end is attached before the beginning: a decision noted is always forgotten. mark_oom_victim has the task
-// that mark_victim(int pid) leaves out.
+// The hook at a decision's end is attached before the one at its beginning, so a noted decision is always cleared.
+// mark_oom_victim has the task that mark_victim(int pid) leaves out.
 std::vector<HookSpec> decision_hooks(const HookSpec& mark_victim) {
   std::vector<HookSpec> hooks = {{"oom_kill_process", "on_oom_decided_fexit", HookKind::kFunction},
                                  {"oom_kill_process", "on_oom_decide_fentry", HookKind::kFunction}};
@@ -68,7 +68,7 @@ FeatureSpec process_lifecycle() {
           "processes are found by scanning /proc: short-lived ones are missed"};
 }
 
-// The end is attached before the beginning: a start noted is always taken.
+// The hook at the end is attached before the one at the beginning, so every noted start is taken.
 FeatureSpec reclaim(const SignatureOf& signature_of) {
   bool is_exact = takes_pointer(signature_of("mm_vmscan_memcg_reclaim_end"), 1);
   HookSpec end{"mm_vmscan_memcg_reclaim_end", "on_reclaim_end"};
@@ -84,8 +84,8 @@ FeatureSpec reclaim(const SignatureOf& signature_of) {
   return spec;
 }
 
-// From 6.16 on sched_process_exit comes before the mm goes and carries group_dead; it holds no lock
-// there. signal_deliver serves all kernels, but under the victim's siglock with interrupts off.
+// From 6.16 on, sched_process_exit fires before the mm is released, carries group_dead and holds no lock.
+// signal_deliver works on all kernels, but runs under the victim's siglock with interrupts off.
 FeatureSpec heap_at_kill(const SignatureOf& signature_of) {
   auto exit = signature_of("sched_process_exit");
   bool exit_has_mm = exit && exit->size() >= 2;

@@ -19,7 +19,7 @@ namespace oomw {
 namespace {
 
 constexpr std::uint32_t kMaxFirstChunks = 24;
-// A mark follows its signal, and a take its event, within milliseconds.
+// A mark follows its signal, and the taking of chunks follows its event, within milliseconds.
 constexpr std::uint64_t kPatienceNs = 1'000'000'000;
 // A victim may be throttled or stuck in a driver for long before it exits.
 constexpr std::uint64_t kLongestDyingNs = 120'000'000'000;
@@ -40,7 +40,7 @@ std::uint64_t age_ns(const oomw_go_slot& slot, MonotonicTime now) {
   return at > since ? at - since : 0;
 }
 
-// Chunks [0, n) are for the beginning of a walk: one an OOM decision's victim, for 24 at once.
+// Chunks [0, n) are reserved for the beginning of walks: one per victim of an OOM decision, for 24 at once.
 std::uint32_t first_chunk_count(std::uint32_t chunk_count) { return std::min(chunk_count / 2, kMaxFirstChunks); }
 
 constexpr std::size_t kChunkHeaderBytes = OOMW_GO_CHUNK_BYTES - OOMW_GO_CHUNK_DATA_BYTES;
@@ -56,7 +56,7 @@ struct HeapWalks::Impl {
 
   std::optional<oomw_go_slot> slot(std::uint32_t tgid) const;
   std::vector<std::uint32_t> slot_keys() const;
-  // True for one caller only: the chunks are its own then.
+  // True for one caller only, which then owns the chunks.
   bool release_slot(const HeapWalked& walk);
   Result<> hand_over(const HeapWalked& walk, const std::function<void(std::span<const std::byte>)>& chunk);
   bool give_back(std::uint32_t number);
@@ -179,7 +179,7 @@ std::optional<HeapWalked> to_event(const oomw_go_walk& raw) {
 
 }  // namespace
 
-// Not of the OOM killer, or never begun: it is not reported, but the chunks come back.
+// The walk was not of an OOM kill, or never began: it is not reported, but its chunks return to the pool.
 void HeapWalks::Impl::drop(std::uint32_t tgid, const oomw_go_slot& slot) {
   auto walk = is_done(slot) ? to_event(slot.walk) : std::nullopt;
   if (walk) {

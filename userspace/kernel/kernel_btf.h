@@ -15,22 +15,22 @@ struct btf;
 namespace oomw {
 
 enum class ParameterKind { kPointer, kInteger, kOther };
-// Of a tracepoint's arguments, without the leading context.
+// The kinds of a tracepoint's arguments, without the leading context.
 using HookSignature = std::vector<ParameterKind>;
 
-// The running kernel's types: the arguments of its tracepoints. Signatures differ between kernels and
-// come back in stable releases, so they are read here and never guessed from a version. Holds
-// about 7 MB: drop it once everything is loaded.
+// The running kernel's types: the arguments of its tracepoints. Signatures differ between kernels and change even in
+// stable releases through backports, so they are read here and never guessed from a version. Holds about 7 MB: drop it
+// once everything is loaded.
 class KernelBtf {
  public:
   // kUnsupported: the kernel was built without BTF, or it cannot be read.
   [[nodiscard]] static Result<KernelBtf> load();
-  // Types built by a test; takes ownership.
+  // For types built by a test; takes ownership.
   explicit KernelBtf(btf* types);
 
   // nullopt: no such tracepoint in vmlinux.
   [[nodiscard]] std::optional<HookSignature> signature_of(const std::string& tracepoint) const;
-  // Of vmlinux itself; helpers of BPF are there under their own names.
+  // A function of vmlinux itself; BPF helpers are listed there under their own names.
   [[nodiscard]] bool has_function(const std::string& name) const;
   [[nodiscard]] oomw_kernel_facts facts(int possible_cpus) const;
 

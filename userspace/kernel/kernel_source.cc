@@ -24,7 +24,7 @@ namespace oomw {
 
 namespace {
 
-// As in bpf/core/maps.h.
+// Same layout as in bpf/core/maps.h.
 struct GateKey {
   std::uint64_t cgroup_id;
   std::uint32_t level_index;
@@ -129,7 +129,7 @@ std::unique_ptr<KernelSource> KernelSource::make(const KernelConfig& config) {
       impl.fall_to_files(config, ring.error().message);
     }
   }
-  // The kernel's BTF, parsed once more for each object, leaves some 10 MB of free heap behind.
+  // Parsing the kernel's BTF again for each object leaves about 10 MB of free heap behind.
   ::malloc_trim(0);
   return source;
 }

@@ -24,7 +24,7 @@ enum class Rung { kFentry, kTpBtf, kRawTp, kFiles, kNone };
 
 struct RefusedRung {
   Rung rung;
-  std::string reason;  // one line, names the missing capability where that is it
+  std::string reason;  // one line; names the missing capability if that is the cause
 };
 
 // One feature: "oom_kill", "watermark", "reclaim", "process_lifecycle", "cgroup_lifecycle",
@@ -33,7 +33,7 @@ struct FeatureStatus {
   std::string feature;
   Rung rung = Rung::kNone;
   std::vector<RefusedRung> refused;  // better rungs, best first
-  std::string lost;                  // what the rung in force cannot give; "" = nothing
+  std::string lost;                  // what the rung in use cannot provide; "" = nothing
 };
 
 struct KernelConfig {
@@ -44,10 +44,10 @@ struct KernelConfig {
   Nanoseconds growth_interval = std::chrono::milliseconds(10);
   Nanoseconds time_to_limit = std::chrono::milliseconds(500);
   std::uint32_t max_go_processes = 4'096;
-  std::uint64_t walk_pool_bytes = 13u << 20;  // shared by the walks of one moment
+  std::uint64_t walk_pool_bytes = 13u << 20;  // shared by all walks running at the same time
   std::uint32_t walk_max_buckets = 131'072;
   Nanoseconds walk_max_time = std::chrono::milliseconds(100);
-  bool walk_at_delivery = false;       // also where sched_process_exit would do, as on older kernels (tests)
+  bool walk_at_delivery = false;       // even where sched_process_exit would serve, as on older kernels (tests)
   std::map<std::string, Rung> forced;  // feature -> the best rung allowed (tests, workarounds)
 };
 
@@ -55,13 +55,13 @@ struct ProgramStats {
   std::string program;
   std::uint64_t runs = 0;
   std::uint64_t run_ns = 0;  // 0 unless the kernel's bpf stats are on
-  // Calls the kernel left out because the program was running on that CPU already: nested, or in a
-  // task that was preempted (seen on 7.2, where the exit tracepoint may be).
+  // Calls that the kernel skipped because the program was already running on that CPU: nested, or in a task that was
+  // preempted (seen on 7.2, where the exit tracepoint may be preempted).
   std::uint64_t missed = 0;
 };
 
-// The kernel's side of the tracer: loads each feature on its own down the ladder, owns maps and
-// links, pumps the ring buffer. One refused program never takes another down. Core thread only.
+// The kernel side of the tracer: loads each feature separately by the best rung that works, owns maps and links, drains
+// the ring buffer. A refused program never takes down another feature. Core thread only.
 class KernelSource {
  public:
   // Never fails as a whole: features() lists what no program can serve.
@@ -74,19 +74,18 @@ class KernelSource {
   [[nodiscard]] bool serves(const std::string& feature) const;  // by a program
 
   [[nodiscard]] int ring_fd() const;  // epoll fd, readable when records wait; -1 without programs
-  // Decodes what waits, at most max_records; returns how many were taken. Undecodable records
-  // are counted in lost().
+  // Decodes waiting records, at most max_records; returns how many were taken. Undecodable records are counted in
+  // lost().
   std::size_t drain(const std::function<void(Event)>& deliver, std::size_t max_records);
 
   [[nodiscard]] std::optional<ReclaimSampled> reclaim_of(CgroupId cgroup, MonotonicTime now) const;
   void forget(CgroupId cgroup);  // removed: drop its map entries
-  // Cumulative, by stage. To be asked for once a second: of the runs that
-  // programs missed each call brings only a part up to date, see MissedRuns.
+  // Cumulative, by stage. Call it once a second: each call updates only a part of the missed runs, see MissedRuns.
   [[nodiscard]] LostCounts lost() const;
   // The walk at the kill; nullptr where "heap_at_kill" is not served. Lives as long as this.
   [[nodiscard]] HeapWalks* heap_walks();
-  // The program that every page fault passes; nullptr where "watermark" is not served by a tracepoint.
-  // It is attached, and may rest while no cgroup comes near its limit.
+  // The program that every page fault runs; nullptr where "watermark" is not served by a tracepoint. It is attached,
+  // and may rest while no cgroup comes near its limit.
   [[nodiscard]] RestingHook* page_fault_hook();
   [[nodiscard]] std::vector<ProgramStats> program_stats() const;
   // Keeps the kernel's run-time statistics on while this lives (BPF_ENABLE_STATS); costs two

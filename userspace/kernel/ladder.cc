@@ -8,7 +8,7 @@ namespace oomw {
 
 namespace {
 
-// A function's programs come in one kind only and carry it in their name.
+// A function's program exists in one kind only, which its name already contains.
 std::string program_of(const HookSpec& hook, Rung rung) {
   if (hook.kind == HookKind::kFunction) return hook.program;
   return hook.program + (rung == Rung::kRawTp ? "_raw" : "_btf");
@@ -49,13 +49,13 @@ Result<> check_hooks(const FeatureSpec& spec, Rung rung, const KernelBtf& kernel
 LoadResult load_programs(const FeatureSpec& spec, Rung rung, ProgramLoader& loader) {
   const auto& hooks = hooks_of(spec, rung);
   if (rung == Rung::kTpBtf && std::any_of(hooks.begin(), hooks.end(), has_perf_program)) {
-    // Needs a tracefs, which not every container sees; the others need none.
+    // The perf program needs a tracefs, which not every container has; the others do not.
     if (auto programs = loader.load(spec.object, programs_of(spec, rung, true))) return programs;
   }
   return loader.load(spec.object, programs_of(spec, rung, false));
 }
 
-// The reason with the name of the hook, found by loading one at a time where nothing else names it.
+// The reason with the hook's name. If nothing else names the hook, it is found by loading the programs one at a time.
 Error explain(LoadRefusal refusal, const FeatureSpec& spec, Rung rung, ProgramLoader& loader) {
   for (const HookSpec& hook : hooks_of(spec, rung)) {
     std::string program = program_of(hook, rung);

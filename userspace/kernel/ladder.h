@@ -16,8 +16,8 @@ struct LadderResult {
   std::vector<LoadedProgram> programs;  // empty below the tracepoint rungs
 };
 
-// Tries the rungs of one feature from best_allowed down until every hook of it is served by the
-// same rung; programs of a rung that failed half way are unloaded again.
+// Tries the rungs of one feature from best_allowed down until a single rung serves all its hooks. Programs of a rung
+// that failed half way are unloaded again.
 [[nodiscard]] LadderResult descend(const FeatureSpec& spec, Rung best_allowed, const KernelBtf& kernel,
                                    ProgramLoader& loader);
 

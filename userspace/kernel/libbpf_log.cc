@@ -19,7 +19,7 @@ thread_local LibbpfLog* current_log = nullptr;
 
 [[gnu::format(printf, 2, 0)]] int keep(libbpf_print_level level, const char* format, va_list arguments) {
   if (level == LIBBPF_DEBUG || current_log == nullptr) return 0;
-  // A verifier's log comes as one message of up to some MB, whose end matters.
+  // A verifier's log is one message of up to some MB; its end is what matters.
   char* text = nullptr;
   int length = ::vasprintf(&text, format, arguments);
   if (length < 0) return length;

@@ -6,8 +6,8 @@
 
 namespace oomw {
 
-// While it lives, libbpf's messages on this thread are kept here (the last kMaxBytes) instead of
-// printed: they are a refusal's reason. Not nested.
+// While this lives, libbpf's messages on this thread are kept here (the last kMaxBytes) instead of being printed: they
+// give the reason for a refusal. Must not be nested.
 class LibbpfLog {
  public:
   static constexpr std::size_t kMaxBytes = 16384;

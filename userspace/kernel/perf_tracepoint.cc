@@ -25,7 +25,7 @@ std::optional<std::uint64_t> tracepoint_id(const std::string& tracepoint) {
 
 }  // namespace
 
-// libbpf's own link would disable the event when it goes; this one is a plain fd like all others.
+// libbpf's own link would disable the event when it is destroyed; this one is a plain fd like all others.
 UniqueFd attach_by_perf(int program_fd, const std::string& tracepoint) {
   auto id = tracepoint_id(tracepoint);
   if (!id) {
@@ -37,7 +37,7 @@ UniqueFd attach_by_perf(int program_fd, const std::string& tracepoint) {
   attributes.type = PERF_TYPE_TRACEPOINT;
   attributes.config = *id;
   attributes.sample_period = 1;
-  // Of all processes; the program runs on every CPU, whichever the event names.
+  // For all processes. The program runs on every CPU, whichever CPU the event names.
   auto opened = ::syscall(SYS_perf_event_open, &attributes, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
   UniqueFd event(static_cast<int>(opened));
   if (!event.is_valid()) return {};

@@ -7,8 +7,8 @@
 
 namespace oomw {
 
-// Attaches a program of type tracepoint to "category/name" through perf; the link, invalid with errno
-// set where refused. ENOENT: no tracefs here, or no such tracepoint.
+// Attaches a program of type tracepoint to "category/name" through perf. Returns the link; if refused, it is invalid
+// and errno is set. ENOENT: no tracefs here, or no such tracepoint.
 [[nodiscard]] UniqueFd attach_by_perf(int program_fd, const std::string& tracepoint);
 
 }  // namespace oomw

@@ -32,7 +32,7 @@ ObjectPtr open_object(ObjectFile file) {
   return ObjectPtr(bpf_object__open_mem(bytes.data(), bytes.size(), &options));
 }
 
-// Of each name the program, nullptr where the object has none; no others are loaded.
+// The program for each name, nullptr where the object has none; no others are loaded.
 std::vector<bpf_program*> select_programs(bpf_object& object, const std::vector<std::string>& names) {
   std::vector<bpf_program*> selected(names.size(), nullptr);
   bpf_program* program = nullptr;
@@ -47,11 +47,11 @@ std::vector<bpf_program*> select_programs(bpf_object& object, const std::vector<
 template <typename T>
 int set_section(bpf_object& object, const char* section, const T& value) {
   bpf_map* map = bpf_object__find_map_by_name(&object, section);
-  // An object whose programs read none of it has no such section.
+  // An object has no such section if its programs read nothing from it.
   return map == nullptr ? 0 : bpf_map__set_initial_value(map, &value, sizeof(value));
 }
 
-// The link; invalid with errno set where refused.
+// Returns the link; if refused, it is invalid and errno is set.
 UniqueFd attach(const bpf_program& program) {
   constexpr std::string_view kByPerf = "tracepoint/";
   std::string_view section = bpf_program__section_name(&program);
@@ -62,7 +62,7 @@ UniqueFd attach(const bpf_program& program) {
   return link == nullptr ? UniqueFd() : copy_fd(bpf_link__fd(link.get()));
 }
 
-// errno is set where a part of it is invalid.
+// If one of its descriptors is invalid, errno is set.
 LoadedProgram run(const bpf_program& program) {
   LoadedProgram running{bpf_program__name(&program), copy_fd(bpf_program__fd(&program)), UniqueFd()};
   if (running.program.is_valid()) running.link = attach(program);

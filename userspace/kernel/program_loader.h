@@ -22,17 +22,17 @@ struct LoadedProgram {
   UniqueFd link;
 };
 
-// Why programs are not there.
+// Why programs could not be loaded.
 struct LoadRefusal {
   std::string program;  // the one that was refused; "" = not known
   Error error;          // its message is the one-line reason
 };
 using LoadResult = tl::expected<std::vector<LoadedProgram>, LoadRefusal>;
 
-// Loads and attaches programs of one object that are of no use without each other: all or none, from
-// an object of their own, since one refusal rejects a whole object and must not take others along. Not
-// an object each: libbpf parses the kernel's types anew for every one, most of what a start costs.
-// Nothing of the object stays in user space.
+// Loads and attaches programs of one object that are useless without each other: all or none. Each such set gets an
+// object of its own, since one refusal rejects a whole object and must not take others along. Not one object per
+// program: libbpf parses the kernel's types again for each object, which is most of the start-up cost. Nothing of the
+// object stays in user space.
 class ProgramLoader {
  public:
   // maps outlives the loader.

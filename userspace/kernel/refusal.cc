@@ -18,7 +18,7 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-// Between its marks; of a long log only the end is kept, without the first of them.
+// The text between its marks. Of a long log only the end is kept, without the begin mark.
 std::string_view verifier_log(std::string_view log) {
   std::size_t begin = log.rfind(kLogBegin);
   std::size_t end = log.rfind(kLogEnd);
@@ -38,7 +38,7 @@ std::string_view verifier_verdict(std::string_view text) {
   return verdict;
 }
 
-// libbpf's first warning that is a cause and no consequence: a map, a type, a symbol.
+// libbpf's first warning that is a cause and not a consequence: a map, a type, a symbol.
 std::string_view libbpf_warning(std::string_view log) {
   constexpr std::string_view kPrefix = "libbpf: ";
   while (!log.empty()) {

@@ -12,7 +12,7 @@ namespace oomw {
 
 namespace {
 
-// tp_btf (BPF_PROG_TYPE_TRACING) was loaded for its tracepoint and takes no name; raw_tp needs one.
+// A tp_btf program (BPF_PROG_TYPE_TRACING) is bound to its tracepoint at load and takes no name; raw_tp needs one.
 Result<bool> needs_name(int program_fd) {
   bpf_prog_info info{};
   std::uint32_t size = sizeof(info);

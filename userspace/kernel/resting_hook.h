@@ -11,18 +11,18 @@ namespace oomw {
 
 struct LoadedProgram;
 
-// A program of a raw tracepoint that may be taken off its hook and put back, because the hook costs every
-// task that passes it even where there is nothing to see. Maps and the loaded program stay. Core thread only.
+// A program on a raw tracepoint that can be detached and attached again, because the hook costs every task that passes
+// it even where there is nothing to see. Maps and the loaded program stay. Core thread only.
 class RestingHook {
  public:
   // program outlives this and is attached.
   RestingHook(LoadedProgram& program, std::string tracepoint) : program_(program), tracepoint_(std::move(tracepoint)) {}
 
   [[nodiscard]] bool is_attached() const;
-  // Takes 1 ms: the kernel patches its code. Waits for a detach() under way, since a kernel before 6.10 takes no
-  // program twice.
+  // Takes 1 ms: the kernel patches its code. Waits for a detach() under way, since a kernel before 6.10 does not attach
+  // a program twice.
   [[nodiscard]] Result<> attach();
-  // By a thread of its own: the kernel waits until no CPU runs the program, 10 ms and on a busy machine 90.
+  // Runs on its own thread: the kernel waits until no CPU runs the program, 10 ms, or 90 ms on a busy machine.
   void detach();
 
  private:

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kReadNs = OOMW_LAZY_WAKE_NS;
 constexpr std::int64_t kGraceNs = OOMW_READ_GRACE_NS;
-// A record has its time before it is in the ring: 3 us, unless its CPU is taken away meanwhile.
+// A record gets its time before it is in the ring: 3 us earlier, unless it loses its CPU meanwhile.
 constexpr std::int64_t kCommitNs = 1'000'000;
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
@@ -56,8 +56,8 @@ Result<> Ring::watch() {
 
 int Ring::epoll_fd() const { return epoll_.get(); }
 
-// Set anew by every drain that took a record, so a storm wakes us once, and then we read as often as
-// it would have woken us. Silence that ended with the timer would end before we are here to renew it.
+// Rearmed by every drain that took a record: a storm wakes us once, and then we read as often as it would have woken
+// us. The silence outlasts the timer; otherwise it would end before this thread runs to renew it.
 void Ring::read_again_later() {
   const MonotonicTime now = SystemClock().now();
   if (!arm(timer_.get(), {now.ns + kReadNs})) return;
@@ -67,7 +67,7 @@ void Ring::read_again_later() {
   if (next_reads_fd_ >= 0) bpf_map_update_elem(next_reads_fd_, &index, &read_ns, BPF_ANY);
 }
 
-// Nothing came, but records may still come in silence until then.
+// No record came, but until silent_until_ records may still arrive without a wakeup.
 void Ring::read_once_more() const {
   if (silent_until_ > SystemClock().now()) (void)arm(timer_.get(), {silent_until_.ns + kCommitNs});
 }

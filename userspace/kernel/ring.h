@@ -16,9 +16,9 @@ struct ring_buffer;
 namespace oomw {
 
 // The consumer's end of the ring buffer. Core thread only.
-// Records that can wait (execs, exits) do not all wake us: OOMW_LAZY_WAKE_NS after one did, or after
-// a drain() that took any, epoll_fd() becomes readable; records that come until then, and for
-// OOMW_READ_GRACE_NS more, come in silence.
+// Not every record that can wait (execs, exits) wakes us. epoll_fd() becomes readable OOMW_LAZY_WAKE_NS after one that
+// did, or after a drain() that took any. Records that arrive until then, and for OOMW_READ_GRACE_NS more, do not wake
+// us.
 class Ring {
  public:
   // Maps the ring; map_fd may be closed afterwards. next_reads_fd is the map in which the
@@ -43,7 +43,7 @@ class Ring {
 
   int next_reads_fd_;
   ring_buffer* buffer_ = nullptr;
-  UniqueFd epoll_;  // readable when either of the two is
+  UniqueFd epoll_;  // readable when the ring or the timer is
   UniqueFd timer_;
   MonotonicTime silent_until_;                           // as the programs know it
   const std::function<void(Event)>* deliver_ = nullptr;  // during drain() only

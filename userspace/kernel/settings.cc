@@ -13,9 +13,9 @@ namespace oomw {
 
 namespace {
 
-// Tasks inside memcg reclaim at one moment. 24 bytes each.
+// Tasks inside memcg reclaim at the same time. 24 bytes each.
 constexpr std::uint32_t kReclaimStarts = 4096;
-// A gate is held only by levels reached: two per memcg on average is already a node in trouble.
+// Only levels that were reached hold a gate: an average of two per memcg already means a node in trouble.
 constexpr std::uint32_t kGatesPerCgroup = 2;
 
 // Victims whose chunks were not taken yet; 1.5 KiB each. memory.oom.group may kill dozens at once.

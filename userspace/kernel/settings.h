@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the daemon's configuration to the settings that programs and maps are loaded with.
+// Converts the daemon's configuration to the settings that programs and maps are loaded with.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace oomw {
 // lowest level.
 [[nodiscard]] oomw_settings make_settings(const KernelConfig& config);
 
-// Chunks of the pool that walks at the kill fill; at least one.
+// Number of chunks in the pool for walks at a kill; at least one.
 [[nodiscard]] std::uint32_t walk_chunks(const KernelConfig& config);
 
 // max_entries by map name.

@@ -15,8 +15,8 @@ namespace oomw {
 // Another descriptor of the same file; invalid with errno set on failure.
 [[nodiscard]] UniqueFd copy_fd(int fd);
 
-// The maps of bpf/core/maps.h, one of each for all objects: the first object to load creates
-// them, later ones get them by name. Owns an fd of each.
+// The maps of bpf/core/maps.h, each shared by all objects: the first object to load creates them, later objects find
+// them by name. Owns an fd of each.
 class SharedMaps {
  public:
   // entries: map name -> max_entries, for those not fixed in maps.h.

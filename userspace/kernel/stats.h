@@ -10,8 +10,7 @@ namespace oomw {
 
 [[nodiscard]] ProgramStats read_program_stats(const LoadedProgram& program);
 
-// The per-CPU `lost` array summed, by stage name; every stage is there, also at 0. Empty if
-// lost_map_fd is -1.
+// The per-CPU `lost` array summed, by stage name; every stage is present, also at 0. Empty if lost_map_fd is -1.
 [[nodiscard]] LostCounts read_lost(int lost_map_fd, int possible_cpus);
 
 }  // namespace oomw

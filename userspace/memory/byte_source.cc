@@ -38,7 +38,7 @@ ProcessMemory::ProcessMemory(int pid, const std::string& proc_root) : pid_(pid),
   if (file_.get() < 0) open_error_ = errno;
 }
 
-// 0 as well where the process has ended meanwhile; whoever reads compares the image afterwards.
+// Also 0 if the process has ended meanwhile; the caller compares the image afterwards.
 Result<std::size_t> ProcessMemory::read_file(std::uint64_t address, std::span<std::byte> out) const {
   if (file_.get() < 0) return fail_errno(open_error_, "opening process memory");
   if (address > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()) - out.size()) return 0;

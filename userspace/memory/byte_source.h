@@ -44,10 +44,10 @@ class SpanSource final : public ByteSource {
   std::uint64_t base_;
 };
 
-// The memory of a live process through process_vm_readv: the process is not stopped and nothing
-// is allocated in its cgroup, except that a swapped-out page is brought back.
-// A /proc mounted elsewhere may number processes by another pid namespace than ours, whose numbers
-// are all that system calls take: there the memory is read through PROC_ROOT/PID/mem.
+// The memory of a live process through process_vm_readv: the process is not stopped and nothing is allocated in its
+// cgroup, except that a swapped-out page is brought back.
+// A /proc mounted elsewhere may show the numbers of another pid namespace, while system calls accept only ours; there
+// the memory is read through PROC_ROOT/PID/mem.
 class ProcessMemory final : public ByteSource {
  public:
   explicit ProcessMemory(int pid, const std::string& proc_root = "/proc");

@@ -21,7 +21,7 @@ Result<std::size_t> CachedReader::fetch(std::uint64_t offset, std::span<std::byt
 }
 
 Result<const CachedReader::Block*> CachedReader::block_at(std::uint64_t number) {
-  // Most reads hit the block of the one before; a table's index and its records alternate between two.
+  // Most reads hit the previous read's block; a table's index and its records alternate between two.
   if (recent_->is_filled && recent_->number == number) return recent_;
   Block* oldest = &blocks_[0];
   for (Block& block : blocks_) {
@@ -52,7 +52,7 @@ Result<std::size_t> CachedReader::read_some(std::uint64_t offset, std::span<std:
       n = std::min(out.size() - done, block->filled_bytes - within);
       std::memcpy(out.data() + done, block->bytes.data() + within, n);
     } else {
-      // The block begins in, or runs into, a hole of the address space: ask for these bytes alone.
+      // The block begins in, or runs into, a hole of the address space: read only these bytes.
       ASSIGN_OR_RETURN(n, fetch(at, out.subspan(done, std::min(out.size() - done, block_bytes_ - within))));
     }
     if (n == 0) break;

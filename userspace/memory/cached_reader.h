@@ -19,8 +19,8 @@ namespace oomw {
 //
 // - A read is whole or it is an Error; addresses near the end of the range never wrap.
 // - Total bytes fetched are bounded by `max_bytes`: past it every read fails with kLimit.
-// - Neighbours pay: Go lays its profile buckets out one after the other, so 16 KiB blocks turn
-//   100,000 buckets into about 4,000 system calls.
+// - Nearby reads are cheap: Go lays its profile buckets out one after the other, so 16 KiB blocks turn 100,000 buckets
+//   into about 4,000 system calls.
 // Owns its blocks (block_bytes * kBlocks at most), borrows the source. One thread at a time.
 class CachedReader {
  public:

@@ -13,12 +13,12 @@
 
 namespace oomw {
 
-// An executable held open, so that addresses can be named after its process and its container are
-// gone. Shared by everything that runs it.
+// An executable kept open, so that its addresses can still be named once its process and its container are gone. Shared
+// by everything that runs it.
 class ExeHandle {
  public:
-  // Where descriptors wait to be closed. A FUSE file's close() asks its daemon and may hang, so the
-  // thread that happens to drop the last reference must not be the one that closes.
+  // Descriptors that wait to be closed. A FUSE file's close() asks its daemon and may hang, so the thread that happens
+  // to drop the last reference must not close it.
   struct Unused {
     std::mutex mutex;
     std::vector<UniqueFd> fds;
@@ -32,7 +32,7 @@ class ExeHandle {
 
   [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] const FileIdentity& identity() const { return identity_; }
-  // As the process's mount namespace has it, at most 4 KiB; hostile; "" if not readable.
+  // As seen in the process's mount namespace, at most 4 KiB; hostile; "" if not readable.
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
@@ -42,17 +42,16 @@ class ExeHandle {
   std::shared_ptr<Unused> unused_;
 };
 
-// One open file for each distinct executable in use; at most `capacity` at a time. An open file
-// pins its container's root file system, so nothing is held for longer than somebody holds the
-// handle. Thread-safe.
+// One open file per distinct executable in use, at most `capacity` at a time. An open file pins its container's root
+// file system, so it stays open only while its handle is held. Thread-safe.
 class ExeHandles {
  public:
   explicit ExeHandles(std::size_t capacity) : capacity_(capacity) {}
 
-  // The handle of this executable; `fd` becomes it, or is closed if there is one already. Null when
-  // full: the caller does without names.
+  // The handle of this executable; `fd` becomes it, or is closed if there is one already. Null when full: the caller
+  // works without names.
   [[nodiscard]] std::shared_ptr<const ExeHandle> share(UniqueFd fd, const FileIdentity& identity, std::string path);
-  // Closes what nobody uses any more. Worker threads only: it may hang on a hostile file system.
+  // Closes files that are no longer used. Worker threads only: it may hang on a hostile file system.
   void close_unused();
   [[nodiscard]] std::size_t open_files() const;
 

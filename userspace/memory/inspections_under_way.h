@@ -10,9 +10,9 @@
 
 namespace oomw {
 
-// Which executables are being inspected, and since when. A file system that never answers (FUSE, NFS
-// that is gone) takes the thread that opened a file of it; this keeps a container that is started
-// again and again from such a file from taking a thread each time. Thread-safe.
+// Which executables are being inspected, and since when. A file system that never answers (FUSE, NFS that is gone)
+// blocks the thread that opened a file on it. This keeps a container that restarts again and again from such a file
+// from blocking a thread each time. Thread-safe.
 class InspectionsUnderWay {
  public:
   // Opening and reading a binary of 200 MB that is not cached took 0.3 s.
@@ -31,9 +31,9 @@ class InspectionsUnderWay {
   };
 
   explicit InspectionsUnderWay(const Clock& clock) : clock_(clock) {}
-  // file: names it without asking its file system.
+  // file: a name that is known without asking its file system.
   [[nodiscard]] Inspection begin(const std::string& file);
-  // An inspection of it began more than kPatience ago and has not ended.
+  // Whether an inspection of it began more than kPatience ago and has not ended.
   [[nodiscard]] bool hangs(const std::string& file) const;
 
  private:
@@ -45,7 +45,7 @@ class InspectionsUnderWay {
 
   const Clock& clock_;
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, Begun> begun_;  // at most one a thread
+  std::map<std::uint64_t, Begun> begun_;  // at most one per thread
   std::uint64_t next_ = 1;
 };
 

@@ -19,7 +19,7 @@ struct FileIdentity {
 
 // One execution of one program by one process: a pid is reused, and exec replaces the program.
 struct ProcessImage {
-  std::string proc_root = "/proc";  // where it was read, and under which number: another mount may number otherwise
+  std::string proc_root = "/proc";  // where it was read, with `pid` as numbered there: other mounts may differ
   int pid = 0;
   std::uint64_t start_time_ticks = 0;  // field 22 of /proc/PID/stat
   FileIdentity exe;

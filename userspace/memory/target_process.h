@@ -10,12 +10,12 @@
 
 namespace oomw {
 
-// One living process through one open /proc/PID: everything read through it belongs to that very
-// process, also after its pid has been recycled (reads then fail with ESRCH). One thread.
+// One living process through one open /proc/PID: everything read through it belongs to that process, even after its pid
+// has been recycled (reads then fail with ESRCH). One thread.
 class TargetProcess {
  public:
-  // kNotFound when the process is gone, dying, or the pid is another's by now (start_ticks 0
-  // accepts whoever has it).
+  // kNotFound when the process is gone or exiting, or the pid belongs to another process by now (start_ticks 0 accepts
+  // any process).
   [[nodiscard]] static Result<TargetProcess> open(const std::string& proc_root, ProcessKey key);
 
   [[nodiscard]] ProcessKey key() const { return key_; }

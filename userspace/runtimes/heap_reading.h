@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A heap as read from outside, whatever runtime manages it. Plain data.
+// A heap as read from outside, for any runtime. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ struct HeapAmount {
 // Undoes sampling exactly as Go's runtime/pprof does when it writes a profile: one block of size s is sampled with
 // probability 1-exp(-s/rate). rate 1 and below: every block was sampled.
 [[nodiscard]] HeapAmount unsample(const HeapAmount& sampled, std::int64_t rate);
-// What one sampled object of this size stands for, in bytes.
+// The bytes that one sampled object of this size stands for.
 [[nodiscard]] double bytes_per_sample(std::uint64_t block_bytes, std::int64_t rate);
 
-// The stacks of a reading. In chunks of 1 MiB, because a vector that grows would for a moment hold three times what it
-// needs, and 60,000 stacks of 40 frames are 19 MB already. The first chunk does grow: most heaps fit a few KiB, and
-// mapping a MiB to read one costs more than the reading.
+// The stacks of a reading, in chunks of 1 MiB: a growing vector would for a moment hold three times what it needs, and
+// 60,000 stacks of 40 frames are 19 MB already. The first chunk does grow: most heaps fit a few KiB, and mapping a MiB
+// to read one costs more than the reading.
 class PcPool {
  public:
   static constexpr std::size_t kChunkPcs = 128U << 10;
@@ -43,21 +43,21 @@ class PcPool {
   std::size_t size_ = 0;
 };
 
-// What one stack allocated in blocks of one size. Amounts as sampled.
+// The allocations of one stack in blocks of one size. Amounts as sampled.
 struct HeapHolding {
   std::uint32_t first_pc = 0;  // place in HeapReading::pcs
   std::uint32_t pc_count = 0;
   std::uint64_t block_bytes = 0;
   HeapAmount allocated;  // since the program began
   HeapAmount held;       // not freed yet
-  HeapAmount live;       // of it, what the last collection left
+  HeapAmount live;       // the part of it that the last collection left
 };
 
 struct HeapReading {
   MonotonicTime as_of;
   bool is_complete = false;                 // the whole heap
-  std::int64_t rate = 0;                    // bytes a sample, which is the sampling error: see unsample()
-  std::optional<std::uint32_t> collection;  // whose outcome `live` is; none: not known
+  std::int64_t rate = 0;                    // bytes per sample, which is the sampling error: see unsample()
+  std::optional<std::uint32_t> collection;  // the one that `live` is from; none: not known
   std::uint64_t load_bias = 0;              // pcs minus this are addresses in the executable
   std::vector<HeapHolding> holdings;
   PcPool pcs;

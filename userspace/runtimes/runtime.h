@@ -17,13 +17,13 @@
 
 namespace oomw {
 
-// Names of a program's code, as long as its executable is held open; addresses where it does not tell. One thread.
+// Names of a program's code, as long as its executable is held open; addresses where it has no name. One thread.
 class ProgramNames {
  public:
   virtual ~ProgramNames() = default;
   // "function file:line" of each frame, the allocating one first; printable. pcs: addresses in the executable.
   [[nodiscard]] virtual std::vector<std::string> lines_of(std::span<const std::uint64_t> pcs) = 0;
-  // Of the reading's amounts: alloc_objects, alloc_space, inuse_objects and inuse_space. `comments` come first.
+  // A profile of the reading: alloc_objects, alloc_space, inuse_objects and inuse_space. `comments` come first.
   [[nodiscard]] virtual pprof::Profile profile_of(const HeapReading& reading, WallTime taken,
                                                   std::vector<std::string> comments) = 0;
 };
@@ -44,28 +44,28 @@ using RuntimeProcessPtr = std::shared_ptr<const RuntimeProcess>;
 struct HeapRead {
   RuntimeProcessPtr process;  // null: not of this runtime, or gone
   std::optional<HeapReading> reading;
-  CaptureFailure failure;  // why there is none
+  CaptureFailure failure;  // why there is no reading
 };
 
-// Gets every heap that was read, whatever for, before a profile is made of it: on the thread that read it, which
-// waits meanwhile.
+// Receives every heap that was read, for whatever purpose, before a profile is made of it. Called on the thread that
+// read it, which waits meanwhile.
 using ReadingWatcher = std::function<void(const RuntimeProcess& process, const HeapReading& reading)>;
 
 // All programs of one runtime. Thread-safe; read() and prepare() are for workers.
 class Runtime {
  public:
   virtual ~Runtime() = default;
-  // Recognises the program of a process, so that a read finds it known.
+  // Inspects the program of a process ahead of time, so that a read finds it known.
   virtual void prepare(ProcessKey process) = 0;
-  // Null if not known, or not of this runtime. Of one that has just gone too.
+  // Null if not known, or not of this runtime. Also finds a process that has just exited.
   [[nodiscard]] virtual RuntimeProcessPtr process(ProcessKey process) const = 0;
-  // The living ones whose heap can be read.
+  // The living processes whose heap can be read.
   [[nodiscard]] virtual std::vector<RuntimeProcessPtr> readable() const = 0;
-  // The heap of a living process, neither stopped nor asked; stops at the deadline.
+  // The heap of a living process, which is neither stopped nor asked; stops at the deadline.
   [[nodiscard]] virtual HeapRead read(ProcessKey process, MonotonicTime deadline) = 0;
-  // Whether no collection ended since that one: a few bytes instead of a reading.
+  // Whether no collection has ended since that one: reads a few bytes instead of a heap.
   [[nodiscard]] virtual bool is_still_at(ProcessKey process, std::uint32_t collection) const = 0;
-  // It is gone: findable for a while, then dropped.
+  // The process is gone: it stays findable for a while, then it is dropped.
   virtual void forget(ProcessKey process) = 0;
 };
 

@@ -7,9 +7,9 @@
 
 namespace oomw {
 
-// From a hash to the positions of a vector that somebody else keeps: open addressing, 8 bytes a
-// slot, at most three quarters full. A node-based map would take 48 bytes an entry, which for call
-// stacks of 80 bytes is more than half as much again. Nothing is ever removed.
+// Maps a hash to positions in a vector that the caller keeps: open addressing, 8 bytes per slot, at most three quarters
+// full. A node-based map would take 48 bytes per entry, which adds more than half to call stacks of 80 bytes. Nothing
+// is ever removed.
 class HashIndex {
  public:
   static constexpr std::uint32_t kNone = UINT32_MAX;

@@ -9,12 +9,12 @@
 namespace oomw {
 namespace {
 
-// Ages below this count as one: readings at 80, 90 and 95 % may come within milliseconds.
+// Ages below this count as equal: readings at 80, 90 and 95 % may come within milliseconds.
 constexpr double kYoungSeconds = 10;
-// From the baseline on; with fewer, the start-up is most of what there is to see.
+// Readings from the baseline on; with fewer, most of the history is start-up.
 constexpr std::size_t kLeastFromBaseline = 6;
-constexpr int kLeastShare = 4;  // as long after it as the start-up took, so many times
-// A ratio of ages is 1 at least and rarely above 3.
+constexpr int kLeastShare = 4;  // the time after the start-up must be this many times as long
+// Ratios of ages are at least 1 and rarely above 3.
 constexpr double kRedundant = 0.01;
 
 std::uint32_t clamped(std::int64_t objects) {
@@ -29,7 +29,7 @@ std::uint64_t add_saturating(std::uint64_t a, double bytes) {
   return a + static_cast<std::uint64_t>(bytes);
 }
 
-// Of the reading's holdings, those that hold anything now.
+// One of the reading's holdings that hold anything now.
 struct InUse {
   std::size_t position = 0;
   std::uint32_t live = 0, held = 0;
@@ -66,7 +66,7 @@ bool shows_new_counts(const TrendReading& reading, const TrendReading& previous)
 void HeapTrend::add_buckets(const HeapReading& heap, TrendReading& reading) {
   std::vector<InUse> uses = in_use_of(heap);
   if (table_.buckets() + uses.size() > SiteTable::kMaxBuckets) {
-    // Those that are known keep their numbers whatever the order; of the others the largest come first.
+    // Known buckets keep their numbers whatever the order; of the others, the largest come first.
     drop_unused_buckets();
     std::stable_sort(uses.begin(), uses.end(), [](auto& a, auto& b) { return a.held_bytes > b.held_bytes; });
   }
@@ -123,24 +123,24 @@ std::size_t HeapTrend::baseline() const {
   return seen < kLeastFromBaseline || since < kLeastShare * start_up ? 0 : marked;
 }
 
-// Between two others of the same collection: what is live is in those.
+// Between two readings of the same collection, which already have its live bytes.
 bool HeapTrend::is_one_of_many(std::size_t i) const {
   return i > 0 && !shows_new_counts(readings_[i], readings_[i - 1]) &&
          !shows_new_counts(readings_[i + 1], readings_[i]);
 }
 
-// Of the ages of its neighbours; the smaller, the less it is missed.
+// The ratio of its neighbours' ages; the smaller, the less the reading is missed.
 double HeapTrend::missed_ratio(std::size_t i) const {
   const auto age = [this](std::size_t at) {
     return to_seconds(readings_.back().time - readings_[at].time) + kYoungSeconds;
   };
   const double ratio = age(i == 0 ? 0 : i - 1) / age(i + 1);
-  if (i < baseline()) return 0;  // it only tells how the start went: it goes first
+  if (i < baseline()) return 0;  // it only shows the start-up, so it goes first
   return is_one_of_many(i) ? ratio * kRedundant : ratio;
 }
 
-// The reading whose neighbours are closest to each other, measured by the ratio of their ages. Never
-// the baseline, the newest, or the one before the kill; of equals the oldest.
+// The reading whose neighbours are closest to each other, measured by the ratio of their ages. Never the baseline, the
+// newest, or one taken at a kill. Ties go to the oldest.
 std::optional<std::size_t> HeapTrend::least_missed() const {
   std::optional<std::size_t> least;
   double least_ratio = std::numeric_limits<double>::infinity();
@@ -174,7 +174,7 @@ void HeapTrend::drop_unused_buckets() {
     for (const TrendReading::Bucket& bucket : reading.buckets) is_used[bucket.number] = true;
   }
   const auto unused = static_cast<std::size_t>(std::ranges::count(is_used, false));
-  if (unused * 4 < is_used.size() || unused == 0) return;  // not worth building the table again
+  if (unused * 4 < is_used.size() || unused == 0) return;  // not worth rebuilding the table
   std::vector<std::uint32_t> new_numbers;
   table_ = table_.keep(is_used, new_numbers);
   for (TrendReading& reading : readings_) {

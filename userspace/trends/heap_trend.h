@@ -24,17 +24,17 @@ struct TrendReading {
   };
   MonotonicTime time;
   ReadingOrigin origin = ReadingOrigin::kScheduled;
-  bool is_starting_up = false;  // the process was younger than its start-up takes
+  bool is_starting_up = false;  // the process was still within its start-up time
   bool is_baseline = false;     // never thinned
-  bool is_complete = false;     // the whole list of buckets
+  bool is_complete = false;     // the whole list of buckets was read
   std::optional<std::uint32_t> gc_cycle;
-  std::int64_t rate = 0;                         // bytes a sample
+  std::int64_t rate = 0;                         // bytes per sample
   std::uint64_t live_bytes = 0, held_bytes = 0;  // scaled against sampling, all buckets
-  std::uint64_t untracked_bytes = 0;             // of held_bytes, in buckets that found no room
+  std::uint64_t untracked_bytes = 0;             // part of held_bytes, in buckets that found no room
   std::vector<Bucket> buckets;                   // those that hold anything
 };
 
-// What is known of a reading beside the heap itself.
+// What is known about a reading besides the heap itself.
 struct ReadingContext {
   MonotonicTime time;
   ReadingOrigin origin = ReadingOrigin::kScheduled;
@@ -43,24 +43,23 @@ struct ReadingContext {
 
 // The heap of one process over time.
 //
-// - The baseline, the first reading after start-up, stays for good; of the others, kMaxReadings stay,
-//   new ones dense and old ones sparse: distances grow geometrically with age. Which one goes depends
-//   on their times alone.
-// - A reading costs 12 bytes a bucket in use; stacks are held once.
+// - The baseline, the first reading after start-up, stays for good. kMaxReadings stay in all, new ones dense and old
+//   ones sparse: distances grow geometrically with age. Which one goes depends on their times alone.
+// - A reading costs 12 bytes per bucket in use; stacks are held once.
 // Pure: no clock, no file. One thread at a time.
 class HeapTrend {
  public:
-  // Of a day read every 10 minutes, 16 ages of which each is 1.4 times the one before.
+  // For a day read every 10 minutes: 16 ages, each 1.4 times the one before.
   static constexpr std::size_t kMaxReadings = 16;
 
-  // Readings may come late (a walk at the kill is decoded behind others): they go where they belong.
+  // Readings may come late (a walk at the kill is decoded after others); they are inserted in order of time.
   void add(const HeapReading& heap, const ReadingContext& context);
-  // One reading less, and the stacks that only it needed; false: nothing is left that may go.
+  // Drops one reading and the stacks that only it needed; false: no reading is left that may go.
   [[nodiscard]] bool thin();
 
   [[nodiscard]] const std::vector<TrendReading>& readings() const { return readings_; }  // oldest first
-  // Where to judge from: the baseline, unless the start-up is too much of what there is to see. That is until six
-  // collections were seen from it on and four fifths of the time lie behind it; then the oldest. 0 without any.
+  // Where to judge from: the baseline, once six collections were seen from it on and four fifths of the time lie after
+  // it. Until then most of the history is start-up, and this is the oldest reading. 0 without any.
   [[nodiscard]] std::size_t baseline() const;
   // The baseline itself; nothing until the start-up is over.
   [[nodiscard]] std::optional<std::size_t> after_start_up() const;
@@ -80,8 +79,8 @@ class HeapTrend {
   std::vector<TrendReading> readings_;
 };
 
-// Whether a collection published its counts between the two; where the cycle is not known, equal to the byte is no
-// news.
+// Whether a collection published its counts between the two. Where the cycle is not known, equal live bytes mean that
+// none did.
 [[nodiscard]] bool shows_new_counts(const TrendReading& reading, const TrendReading& previous);
 
 }  // namespace oomw

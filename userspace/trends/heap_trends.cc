@@ -14,15 +14,15 @@ namespace {
 
 constexpr std::size_t kQueue = 32;
 constexpr unsigned kSpares = 2;
-// A leak that takes 20 s to its limit is to be seen from its first seconds on; beside thousands of
-// processes, whose list takes a millisecond, it may wait.
+// A leak that reaches its limit in 20 s must be seen from its first seconds on. With thousands of processes, whose list
+// takes a millisecond, it may wait.
 constexpr Nanoseconds kList = std::chrono::seconds(1), kLongList = std::chrono::seconds(5);
 constexpr std::size_t kLong = 256;
 constexpr Nanoseconds kExpiry = std::chrono::seconds(5);
 constexpr const char* kNoGc = "no_gc";
 // A Go program that loads its configuration and connects is at its working size after this.
 constexpr Nanoseconds kStartUp = std::chrono::seconds(15);
-// Of an executable that answers it takes milliseconds.
+// Naming takes milliseconds if the executable's file system answers.
 constexpr Nanoseconds kNamingTime = std::chrono::seconds(15);
 
 // Start times are on CLOCK_BOOTTIME, which goes on while the machine sleeps.
@@ -90,8 +90,8 @@ void HeapTrends::note_memory() {
 }
 
 void HeapTrends::on_exit(ProcessKey process) {
-  if (runtime_.process(process) == nullptr) return;  // one that has just gone is still known
-  // A full queue: the store notices by itself, an hour later.
+  if (runtime_.process(process) == nullptr) return;  // a process that has just exited is still known
+  // If the queue is full, the store notices by itself an hour later.
   (void)worker_->post([this, process, now = clock_.now()] {
     const std::lock_guard lock(store_mutex_);
     store_.gone(process, now);
@@ -102,7 +102,7 @@ void HeapTrends::read(ProcessKey process) {
   const Nanoseconds before = thread_cpu();
   Look look{read_into_store(process), {}};
   look.cost = thread_cpu() - before;
-  // A core that is behind forgets this one until the schedule gives it up.
+  // If the core is behind, this result is lost, and the process waits until the schedule gives it up.
   (void)loop_.post([this, process, look = std::move(look)] { finish(process, look); });
 }
 
@@ -116,8 +116,8 @@ std::string HeapTrends::read_into_store(ProcessKey process) {
   return "ok";
 }
 
-// The same program's last reading saw the same collection. Its start-up over, a process is read once
-// more all the same: that is its baseline.
+// True if the same program's last reading saw the same collection. Once its start-up is over, a process is read once
+// more anyway: that reading is its baseline.
 bool HeapTrends::has_nothing_new(ProcessKey process) {
   std::optional<std::uint32_t> seen;
   {
@@ -202,7 +202,7 @@ void HeapTrends::write_evidence_now(const RuntimeProcess& victim, const std::str
 void HeapTrends::report(const Known& known, const RuntimeProcess& victim, ProgramNames& names,
                         const TrendFiles& files) {
   const TrendJudged judged = judged_trend(known.trend, known.report, victim.key, names, files, clock_.now());
-  // A core that is behind does without: trend.json has it.
+  // If the core is behind, the incident goes without it: trend.json has it.
   (void)loop_.post([this, judged] {
     if (on_judged_) on_judged_(judged);
   });

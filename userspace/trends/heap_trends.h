@@ -32,53 +32,53 @@ struct TrendConfig {
   Nanoseconds suspect_after = std::chrono::minutes(5);
 };
 
-// Reads the heap of every program that can be read now and then, keeps its trend, and judges it after each reading.
-//   - readings by the schedule have a worker of their own, and wait while captures are under way;
-//   - where no collection has published its counts since the last reading, 4 bytes tell that nothing is
-//     new in what is live, and the heap is not read again ("no_gc");
-//   - heaps that were read for another reason (a capture, the walk at a kill) are readings too;
-//   - a reading leases its memory; where captures want all of it, it is left out and counted.
-// Core thread, except where said. The core never waits for a trend: the store's lock is the workers'.
+// Reads the heap of every readable program from time to time, keeps its trend, and judges it after each reading.
+//   - Scheduled readings have a worker of their own, and wait while captures are under way.
+//   - If no collection has published its counts since the last reading, 4 bytes show that the live bytes are unchanged,
+//     and the heap is not read again ("no_gc").
+//   - Heaps that were read for another reason (a capture, the walk at a kill) are readings too.
+//   - A reading leases its memory; if captures want all of it, the reading is left out and counted.
+// Core thread, except where noted. The core never waits for a trend: only workers take the store's lock.
 class HeapTrends {
  public:
-  // Of 20,000 buckets of 20 frames: no profile is made of them.
+  // For 20,000 buckets of 20 frames: no profile is made of them.
   static constexpr std::uint64_t kMemoryBytes = 6u << 20;
-  // Captures find this much left whatever trends take.
+  // Captures find this much left, whatever trends take.
   static constexpr std::uint64_t kLeftForCaptures = 40u << 20;
-  // Fewer readings tell nothing that a capture does not.
+  // Fewer readings show nothing that a capture does not.
   static constexpr std::size_t kLeastReadings = 3;
-  // Of a thousand kills at once the first few are judged before they are written: the worker takes
+  // Of a thousand kills at once, the first few are judged before their incidents are written: the worker takes
   // milliseconds for each, and has room for kQueue tasks, evidence among them.
   static constexpr std::size_t kMaxJudgedAtKill = 8;
   // The longest list, 60,000 buckets, takes 60 ms of CPU.
   static constexpr Nanoseconds kTimeout = std::chrono::milliseconds(500);
   using OnJudged = std::function<void(const TrendJudged&)>;
-  // Whose container's memory is looked at in one tick: a microsecond each.
+  // Processes whose container's memory is read in one tick: a microsecond each.
   static constexpr std::size_t kMemoryLooks = 256;
   using MemoryOf = std::function<std::optional<ContainerMemory>(ProcessKey)>;
 
-  // All of it outlives this, and so does what memory_of touches.
+  // Everything passed by reference outlives this, and so does what memory_of touches.
   HeapTrends(EventLoop& loop, Runtime& runtime, const Clock& clock, MemoryBudget& memory, TrendConfig config,
              MemoryOf memory_of, OnJudged on_judged);
 
   // About once a second. is_busy: captures are under way.
   void tick(bool is_busy);
   void on_exit(ProcessKey process);
-  // Ends what is under way; from here on only add(). Before the registry goes, whose workers call that.
+  // Ends what is under way; from then on only add(). Call it before the registry goes, whose workers call add().
   void stop_reading() { worker_.reset(); }
-  // Any worker: a heap that was read anyway.
+  // Adds a heap that was read for another reason. Any worker.
   void add(const RuntimeProcess& process, const HeapReading& heap, ReadingOrigin origin);
   [[nodiscard]] ReadingWatcher watcher(ReadingOrigin origin);
 
-  // At a kill, before its incident is written for the first time: what the readings so far come to, to on_judged
-  // on the core thread. Where it comes too late, or so much waits that it is left out, that of write_evidence()
-  // amends the incident.
+  // Called at a kill, before its incident is first written: judges the readings so far and gives the result to
+  // on_judged on the core thread. If it comes too late, or is left out because too much is queued, the result of
+  // write_evidence() amends the incident.
   void judge_at_kill(ProcessKey victim);
-  // Beside an incident of this victim: see trend_evidence.h, and to on_judged on the core thread. On the
-  // worker; nothing if there is no trend of it. Again when its walk came later.
+  // Writes files beside an incident of this victim, see trend_evidence.h, and calls on_judged on the core thread. Runs
+  // on the worker; does nothing without a trend. Called again if its walk came later.
   void write_evidence(ProcessKey victim, const std::string& directory);
 
-  // Processes read often enough to say, and whether a leak is suspected. Any thread, as is metrics().
+  // Processes read often enough to judge, and whether a leak is suspected. Any thread, as is metrics().
   [[nodiscard]] std::map<ProcessKey, bool> suspicions() const;
   [[nodiscard]] TrendMetrics metrics() const;
   [[nodiscard]] std::uint64_t given_up() const { return worker_->given_up(); }
@@ -90,7 +90,7 @@ class HeapTrends {
   };
   void list_processes(MonotonicTime now);
   void note_memory();
-  // Of a process that was read often enough; a copy, since naming and writing must not hold up captures that add.
+  // For a process read often enough. A copy, since naming and writing must not hold up captures that add readings.
   struct Known {
     HeapTrend trend;
     LeakReport report;
@@ -120,10 +120,10 @@ class HeapTrends {
   std::mutex store_mutex_;  // taken before state_mutex_
   TrendStore store_;
 
-  mutable std::mutex state_mutex_;  // held for moments only
+  mutable std::mutex state_mutex_;  // held only for moments
   TrendMetrics metrics_;
   std::map<ProcessKey, Suspicion> suspicions_;
-  std::map<ProcessKey, std::uint64_t> limits_;  // as of the last look at its memory
+  std::map<ProcessKey, std::uint64_t> limits_;  // as of the last reading of its memory
 
   std::unique_ptr<WorkerPool> worker_;  // last: joined before what its tasks touch
 };

@@ -19,8 +19,8 @@ struct Test {
   std::span<const double> seconds;
   std::optional<std::size_t> falls;  // see max_falls()
   double reference_bytes = 0;        // the limit, or what is live
-  double sites = 1;                  // that are tested beside each other
-  // What the whole heap's slope is at most.
+  double sites = 1;                  // the number tested together
+  // The upper bound of the whole heap's slope.
   double whole_slope_high = std::numeric_limits<double>::infinity();
 };
 
@@ -35,8 +35,8 @@ double pair_share(std::size_t readings, std::size_t falls) {
   return readings < 2 ? 0 : 1 - static_cast<double>(falls) / pairs;
 }
 
-// The sampled blocks at both ends as if none were the same: what is too careful for a site that holds
-// much for good.
+// Counts the sampled blocks at both ends as if none were the same, which is too careful for a site that holds much for
+// good.
 double noise_of_gain(const SiteSeries& series) { return std::sqrt(series.variance.front() + series.variance.back()); }
 
 bool is_material(const SiteTrend& trend, const Test& test) {
@@ -75,22 +75,22 @@ double range_of(const SiteSeries& series) {
   return highest - lowest;
 }
 
-// What the sites that are tested lose for certain, bytes per second.
+// What the tested sites certainly lose, in bytes per second.
 double certain_losses(const std::vector<SiteTrend>& sites) {
   double lost = 0;
   for (const SiteTrend& site : sites) lost += site.slope_high < 0 ? -site.slope : 0;
   return lost;
 }
 
-// Of few readings the whole heap's range is too wide to say it: where it seems not to grow and others lose for
-// certain what this one gains, it moved all the same.
+// With few readings, the whole heap's interval is too wide to show a move. If the whole seems not to grow and other
+// sites certainly lose what this one gains, it moved all the same.
 bool is_gained_from_others(const SiteTrend& trend, double lost, double whole_slope, const LeakParameters& p) {
   const double needed = p.min_whole_share * trend.slope;
   return whole_slope < needed && lost >= needed;
 }
 
-// What all sites gain and lose for certain, bytes per second. That is said by the order of their readings: a site of
-// which too few blocks are sampled to be called a leak may well be known to shrink.
+// What all sites certainly gain and lose, in bytes per second. The order of their readings decides: a site with too few
+// sampled blocks to be called a leak may still be known to shrink.
 struct CertainSlopes {
   double gained = 0, lost = 0;
 };
@@ -106,14 +106,14 @@ CertainSlopes certain_slopes(const TrendSeries& series, const Test& test) {
   return sum;
 }
 
-// An alarm is for what cannot have moved: nobody lost as much for certain but to others who gained it for certain.
-// A sawtooth beside it may make the whole seem to grow, so only its certain growth counts.
+// An alarm needs growth that cannot have moved: no other sites certainly lost as much, except to sites that certainly
+// gained it. A sawtooth beside it may make the whole seem to grow, so only the whole's certain growth counts.
 bool is_alarming(const SiteTrend& trend, const CertainSlopes& certain, const Slope& whole, const LeakParameters& p) {
   const double gained_by_others = certain.gained - (trend.slope_low > 0 ? trend.slope : 0);
   return !is_gained_from_others(trend, certain.lost - gained_by_others, whole.low, p);
 }
 
-// `doubt`: what it is if nothing but the number of readings speaks against a leak.
+// kLikelyLeak if nothing but the number of readings speaks against a leak, else `doubt`.
 LeakJudgement short_of_proof(const SiteTrend& trend, std::span<const double> values, const Test& test,
                              LeakJudgement doubt) {
   constexpr double kRounding = 1e-9;
@@ -155,7 +155,7 @@ SiteTrend judge(const SiteSeries& series, const Test& test) {
   return trend;
 }
 
-// Whether a site's range could be a leak's gain at all. Does not look at the order of the readings.
+// Whether a site's range could be a leak's gain at all. Ignores the order of the readings.
 bool is_worth_a_test(const SiteSeries& series, const LeakParameters& p) {
   const auto [lowest, highest] = std::ranges::minmax_element(series.live_bytes);
   if (lowest == series.live_bytes.end()) return false;

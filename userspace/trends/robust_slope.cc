@@ -9,7 +9,7 @@
 namespace oomw {
 namespace {
 
-// Chance of each number of inversions among n points: the n-th is before 0 to n-1 of the others.
+// Chance of each number of inversions among n points: the n-th point is before 0 to n-1 of the others.
 std::vector<double> inversion_chances(std::size_t n) {
   std::vector<double> chances = {1};
   for (std::size_t points = 2; points <= n; ++points) {

@@ -6,11 +6,11 @@
 namespace oomw {
 namespace {
 
-// From here on a frame is a position in far_.
+// From this value on, a frame is a position in far_.
 constexpr std::uint32_t kFar = 0xffff'0000;
 constexpr std::size_t kMaxFar = 0xffff;
-// Looked through for an equal one, the newest first. All of them would be a second a heap of a process that
-// puts nothing but such addresses into its stacks; two equal ones cost 8 bytes.
+// How many of the newest are searched for an equal address. Searching all would take a second per heap if a process has
+// only such addresses in its stacks; a duplicate costs 8 bytes.
 constexpr std::ptrdiff_t kFarLooks = 64;
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {

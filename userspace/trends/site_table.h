@@ -16,8 +16,8 @@ namespace oomw {
 //
 // - A frame takes 4 bytes (its distance from where the program was loaded; the few from C libraries
 //   take 8 more), so a bucket of 20 frames takes about 140 bytes with its indexes.
-// - Stacks are told apart by a 64-bit hash of their innermost kMaxFrames. A process that makes two of
-//   them collide deceives nobody but whoever reads its own trend.
+// - Stacks are identified by a 64-bit hash of their innermost kMaxFrames. A process that makes two of them collide only
+//   falsifies its own trend.
 // - Bounded: kMaxBuckets; a bucket for which there is no room has no number.
 class SiteTable {
  public:
@@ -34,7 +34,7 @@ class SiteTable {
   [[nodiscard]] std::uint64_t block_bytes_of(std::uint32_t bucket) const { return buckets_[bucket].block_bytes; }
   // Innermost first; addresses as in the file, that is without the load bias.
   [[nodiscard]] std::vector<std::uint64_t> pcs_of(std::uint32_t site) const;
-  // A table of those that `is_used` only; new_numbers[old] is where a bucket went, or kNone.
+  // A table with only the buckets marked in `is_used`; new_numbers[old] is a bucket's new number, or kNone.
   [[nodiscard]] SiteTable keep(const std::vector<bool>& is_used, std::vector<std::uint32_t>& new_numbers) const;
   [[nodiscard]] std::size_t bytes() const;
 

@@ -5,17 +5,17 @@
 
 namespace oomw {
 
-// Whether a leak is told of while the process lives. It is judged anew at each reading, so what chance brings about
-// once in a hundred judgements it does bring about, and a load that doubles is growth for ten minutes: three of 33
-// healthy runs of half an hour were called. What leaks is called again and again: only growth that was seen by every
-// judgement for a third of the time counts.
+// Whether a leak is reported while the process lives. It is judged anew at each reading, so what chance brings once in
+// a hundred judgements does come up, and a load that doubles is growth for ten minutes: three of 33 healthy runs of
+// half an hour were called. A real leak is called again and again, so growth counts only if every judgement for a third
+// of the time saw it.
 // Pure; the caller locks.
 class Suspicion {
  public:
   static constexpr double kLastingShare = 1.0 / 3;
 
-  // After each judgement; span_seconds: between the first and the last reading that count (LeakReport), of which
-  // least_seconds are needed.
+  // Call after each judgement. span_seconds: between the first and the last reading that count (LeakReport);
+  // least_seconds of it are needed.
   void add(bool is_growing, double span_seconds, double least_seconds) {
     if (!is_growing) growing_since_.reset();
     if (is_growing && !growing_since_) growing_since_ = span_seconds;
@@ -25,7 +25,7 @@ class Suspicion {
   [[nodiscard]] bool is_raised() const { return is_raised_; }
 
  private:
-  std::optional<double> growing_since_;  // the span at the first of the judgements that all saw it
+  std::optional<double> growing_since_;  // the span at the first judgement since which all saw growth
   bool is_raised_ = false;
 };
 

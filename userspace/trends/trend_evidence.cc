@@ -20,10 +20,10 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::size_t kMaxSites = 20, kMaxFrames = 32;
-// Of a profile's four: alloc_objects, alloc_space, inuse_objects, inuse_space.
+// Of a profile's four sample types: alloc_objects, alloc_space, inuse_objects, inuse_space.
 constexpr std::ptrdiff_t kAllocTypes = 2;
 
-// Block sizes are the process's word; a product that wraps would show a large site as a small one.
+// Block sizes are read from the process; a product that wraps would show a large site as a small one.
 HeapAmount amount_of(std::uint32_t objects, std::uint64_t block_bytes) {
   constexpr std::int64_t kMost = std::int64_t{1} << 62;
   std::int64_t bytes = 0;
@@ -31,7 +31,7 @@ HeapAmount amount_of(std::uint32_t objects, std::uint64_t block_bytes) {
   return {objects, std::min(bytes, kMost)};
 }
 
-// As if it had been read from a process loaded where its file says.
+// As if it had been read from a process loaded at the addresses in its file.
 HeapReading heap_of(const HeapTrend& trend, const TrendReading& reading) {
   HeapReading heap;
   heap.rate = reading.rate;
@@ -60,7 +60,7 @@ void keep_only_inuse(pprof::Profile& profile) {
   }
 }
 
-// JSON has no infinity: a slope that nothing is known of is null.
+// JSON has no infinity: an unknown slope is null.
 ordered_json number(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr); }
 
 ordered_json json_of(const SiteTrend& site) {
@@ -130,7 +130,7 @@ ordered_json json_of(const LeakReport& report, const HeapTrend& trend, ProgramNa
           {"is_undecided", report.is_undecided},    {"sites", std::move(sites)}};
 }
 
-// Values held then, scaled against sampling.
+// Values held at that time, scaled against sampling.
 std::string profile_of(const HeapTrend& trend, const TrendReading& reading, ProcessKey process, ProgramNames& names,
                        WallTime time) {
   const std::string comment =

@@ -11,7 +11,7 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxFrames = 32;  // looked at for a component
+constexpr std::size_t kMaxFrames = 32;  // searched for a component
 
 std::optional<double> known(double value) { return std::isfinite(value) ? std::optional(value) : std::nullopt; }
 std::uint64_t whole_bytes(double bytes) {
@@ -32,7 +32,7 @@ TrendFigures figures_of(const SiteTrend& site) {
           whole_bytes(site.held_last_bytes)};
 }
 
-// The last of them where they are too many: what was before those is thinned anyhow.
+// Only the last ones if there are too many: earlier readings are thinned anyway.
 std::vector<TrendPoint> points_of(const HeapTrend& trend, const TrendFiles& files) {
   std::vector<TrendPoint> points;
   const std::vector<TrendReading>& readings = trend.readings();
@@ -59,7 +59,7 @@ std::map<std::uint32_t, std::pair<double, double>> bytes_by_site(const HeapTrend
   return bytes;
 }
 
-// From the baseline to the last reading, those that gained most of what is held now first.
+// Sites that grew from the baseline to the last reading, those with the largest gain in held bytes first.
 std::vector<SiteTrend> grown_sites(const HeapTrend& trend) {
   std::vector<SiteTrend> grown;
   if (trend.readings().empty()) return grown;
@@ -94,7 +94,7 @@ TrendSite judged_site(const HeapTrend& trend, const SiteTrend& site, ProgramName
   if (judged.frames.size() > TrendJudged::kMaxFrames) judged.frames.resize(TrendJudged::kMaxFrames);
   judged.figures = figures_of(site);
   if (site.judgement != LeakJudgement::kLeak) {
-    judged.figures.judgement = "not_called";  // by its first and last reading alone
+    judged.figures.judgement = "not_called";  // known by its first and last reading alone
     judged.figures.slope_bytes_per_second = judged.figures.slope_low_bytes_per_second =
         judged.figures.slope_high_bytes_per_second = judged.figures.gained_bytes = std::nullopt;
   }

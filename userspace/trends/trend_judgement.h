@@ -6,9 +6,9 @@
 
 namespace oomw {
 
-// The readings and what the detector makes of them, for the incident: suspects first, then the sites that grew
-// most, so that a heap which was not read often enough names what filled it all the same. `files` as
-// write_trend_evidence() gives them. Any worker: takes milliseconds.
+// The readings and the detector's result, for the incident: suspects first, then the sites that grew most, so that a
+// heap which was not read often enough still names what filled it. `files` as write_trend_evidence() returns them. Any
+// worker: takes milliseconds.
 [[nodiscard]] TrendJudged judged_trend(const HeapTrend& trend, const LeakReport& report, ProcessKey process,
                                        ProgramNames& names, const TrendFiles& files, MonotonicTime now);
 

@@ -9,9 +9,9 @@ namespace oomw {
 
 struct TrendMetrics {
   std::map<std::string, std::uint64_t> readings;  // by result: ok, no_gc, no_memory or a CaptureReason
-  std::uint64_t brought_forward = 0;              // of readings, because a limit had come near
+  std::uint64_t brought_forward = 0;              // readings taken early because a limit had come near
   std::uint64_t bytes = 0;
-  std::map<std::string, std::uint64_t> dropped;  // readings and processes for the budget, asked for and not taken
+  std::map<std::string, std::uint64_t> dropped;  // readings and processes over the budget; tasks that found no room
 };
 
 }  // namespace oomw

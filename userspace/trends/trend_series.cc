@@ -32,8 +32,8 @@ class SiteSums {
       const double each = bytes_per_sample(size, reading.rate);
       const std::uint32_t site = table_.site_of(bucket.number);
       live_[site] += each * bucket.live_objects;
-      // Each block was sampled with probability size/each; of n sampled ones the estimate n * each
-      // varies by n (1 - p) each^2.
+      // Each block was sampled with probability size/each; the estimate n * each from n sampled blocks has a variance
+      // of n (1 - p) each^2.
       const double missed = each > 0 ? 1 - static_cast<double>(size) / each : 0;
       variance_[site] += bucket.live_objects * missed * each * each;
     }
@@ -46,7 +46,7 @@ class SiteSums {
   std::vector<double> live_, variance_;
 };
 
-// Sites whose live bytes range over `least` or more.
+// Sites whose live bytes vary by `least` or more.
 std::vector<std::uint32_t> sites_that_changed(const SiteTable& table, const Readings& readings, double least) {
   std::vector<double> lowest(table.sites(), HUGE_VAL), highest(table.sites());
   SiteSums sums(table);

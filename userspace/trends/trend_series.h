@@ -20,7 +20,7 @@ struct SiteSeries {
   [[nodiscard]] double most() const;
 };
 
-// Readings of one process as columns, from the baseline on unless said otherwise.
+// Readings of one process as columns, from the baseline on unless noted otherwise.
 struct TrendSeries {
   std::vector<double> seconds;  // since the baseline; ascending
   std::vector<SiteSeries> sites;
@@ -28,12 +28,12 @@ struct TrendSeries {
   std::size_t sites_seen = 0;
 };
 
-// Only readings that are whole lists count, and of those between which no collection published its
-// counts only the first: what is live can not have changed between them. Sites whose live bytes
-// differ by less than `least_range_bytes` over all readings are left out: they are counted in
-// sites_seen. What belongs to sites that found no room in the table is in `whole`.
+// Only readings of whole lists count, and of those between which no collection published its counts only the first: the
+// live bytes cannot have changed between them. Sites whose live bytes differ by less than `least_range_bytes` over all
+// readings are left out, but counted in sites_seen. `whole` includes the bytes of sites that found no room in the
+// table.
 [[nodiscard]] TrendSeries series_of(const HeapTrend& trend, double least_range_bytes);
-// From this reading on.
+// From reading `first` on.
 [[nodiscard]] TrendSeries series_of(const HeapTrend& trend, double least_range_bytes, std::size_t first);
 
 }  // namespace oomw

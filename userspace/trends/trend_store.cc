@@ -60,7 +60,7 @@ void TrendStore::keep_budget() {
   }
 }
 
-// The largest that has a reading to lose.
+// Thins the largest trend that has a reading to lose.
 bool TrendStore::thin_largest() {
   std::vector<Entry*> by_size;
   for (auto& [process, entry] : trends_) by_size.push_back(&entry);

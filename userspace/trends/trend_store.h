@@ -15,7 +15,7 @@ struct TrendStoreConfig {
   std::size_t max_bytes = 8U << 20;
   // A process that is gone stays for its incident: written 5 ms after the kill, amended for seconds.
   Nanoseconds grace = std::chrono::seconds(60);
-  // Not read for this long: gone without anybody saying so.
+  // A process not read for this long is gone, although no exit was reported.
   Nanoseconds stale = std::chrono::hours(1);
 };
 
@@ -27,7 +27,7 @@ struct TrendStoreConfig {
 // Pure. One thread at a time.
 class TrendStore {
  public:
-  // Fewer tell nothing about a leak, see LeakParameters.
+  // Fewer readings show nothing about a leak, see LeakParameters.
   static constexpr std::size_t kLeastReadings = 6;
 
   explicit TrendStore(TrendStoreConfig config) : config_(config) {}

@@ -62,7 +62,7 @@ AddressRange bss_of(const ElfFile& elf) {
   return {};
 }
 
-// Symbols win where both answer: they name the variable, code is inference.
+// Symbols win where both found an address: they name the variable, code is inference.
 void merge(GoBinary& binary, const HeapVariables& symbols, const HeapVariables& code) {
   binary.variables = {symbols.buckets ? symbols.buckets : code.buckets, symbols.rate ? symbols.rate : code.rate,
                       symbols.cycle ? symbols.cycle : code.cycle};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the file of a program tells about its heap profile, before any process is looked at.
+// What the file of a program reveals about its heap profile, before any process is inspected.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ struct HeapVariables {
 };
 
 enum class Profiling {
-  kAvailable,  // addresses known; rate and list are the process's business
+  kAvailable,  // addresses known; rate and list depend on the process
   kLinkedOut,  // nothing reaches runtime.MemProfile: the linker switched profiling off for good
-  kNotFound,   // Go, but no address: `why` tells; a scan of the live process may still find it
+  kNotFound,   // Go, but no address, see `why`; a scan of the live process may still find it
   kNarrow,     // a 32-bit Go program: its heap profile has another layout and is never read
 };
 [[nodiscard]] std::string_view to_string(Profiling profiling);
@@ -37,19 +37,19 @@ struct GoBinary {
   Machine machine = Machine::kAmd64;
   bool is_position_independent = false;
   std::uint64_t entry = 0;
-  AddressRange bss;  // where the list head must lie; empty if the file does not tell
+  AddressRange bss;  // where the list head must lie; empty if not known from the file
   std::uint64_t text_start = 0;
   AddressRange text;
   HeapVariables variables;
   LocateMethod method = LocateMethod::kNone;
   bool cross_checked = false;  // symbols and code gave the same addresses
   Profiling profiling = Profiling::kNotFound;
-  std::string why;  // for all but kAvailable, and for what disagreed
+  std::string why;  // for all but kAvailable, and for a disagreement
 };
 
-// Looks at the file behind an open executable (/proc/PID/exe kept by the caller). Not Go is an
-// answer, not an Error: after the ELF header and section names. Reads what it needs only (about
-// 5 MB of a 50 MB program) and holds no more than 512 KiB of it. An Error: not a readable ELF.
+// Inspects the file behind an open executable (/proc/PID/exe kept by the caller). Not Go is a result, not an Error: it
+// is known after the ELF header and section names. Reads only what it needs (about 5 MB of a 50 MB program) and holds
+// no more than 512 KiB of it. An Error: not a readable ELF.
 [[nodiscard]] Result<GoBinary> inspect_binary(const ByteSource& file);
 [[nodiscard]] Result<GoBinary> inspect_binary(int exe_fd);
 

@@ -12,9 +12,8 @@
 
 namespace oomw::go {
 
-// What each executable was found to be, so that the thousandth process of a program costs one
-// fstat. Failures are kept too: a broken file is not looked at twice. At most `capacity` files,
-// the longest unused goes first. One thread.
+// The results of inspecting executables, so that the thousandth process of a program costs one fstat. Failures are kept
+// too: a broken file is not inspected twice. At most `capacity` files; the longest unused goes first. One thread.
 class BinaryCache {
  public:
   explicit BinaryCache(std::size_t capacity = 1024) : capacity_(capacity) {}
@@ -27,7 +26,7 @@ class BinaryCache {
   // system may be slow, or a hostile FUSE that never answers.
   [[nodiscard]] std::shared_ptr<const GoBinary> find(const FileIdentity& identity);  // null if not known
   void put(const FileIdentity& identity, std::shared_ptr<const GoBinary> binary);    // counts a miss
-  // inspect_binary, with "no readable ELF" as an answer.
+  // inspect_binary(), with "no readable ELF" as a result.
   [[nodiscard]] static std::shared_ptr<const GoBinary> look_at(int exe_fd);
 
   [[nodiscard]] std::size_t size() const { return entries_.size(); }

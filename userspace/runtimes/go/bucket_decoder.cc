@@ -26,8 +26,8 @@ BucketDecoder::Verdict BucketDecoder::add(const RawBucket& bucket) {
   return Verdict::kTaken;
 }
 
-// Distances to the next bucket in memory. Buckets are laid out by a bump allocator, so many are
-// true neighbours; a large gap means another chunk or somebody else's data and proves nothing.
+// Distances to the next bucket in memory. Buckets are laid out by a bump allocator, so many are true neighbours; a
+// large gap means another chunk or foreign data and proves nothing.
 void BucketDecoder::gather_gaps() {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> extents;  // start, end of stack
   extents.reserve(pending_.size());
@@ -65,7 +65,7 @@ void BucketDecoder::decode(const RawBucket& raw, std::uint32_t first_pc) {
 
 void BucketDecoder::finish(HeapSnapshot& snapshot) {
   if (!is_settled_) settle();
-  // The first buckets may carry no counts yet and the later ones may contradict them.
+  // The first buckets may carry no counts yet, and later ones may contradict them.
   const RecordLayout overall = evidence_.decide();
   if (layout_ != overall) layout_ = RecordLayout::kUnknown;
   snapshot.layout = layout_;

@@ -17,9 +17,9 @@ namespace oomw::go {
 //
 // - Every whole bucket is verified by its hash; a mismatch is counted and the bucket left out.
 //   A clipped stack cannot be verified: it is kept and counted.
-// - The layout is decided on the first kProofBuckets and checked on the rest. If it is or becomes
-//   unknown, the snapshot has no buckets and says so: wrong numbers are never handed out.
-// - Bounded: max_buckets and max_pcs; what comes after is refused by add().
+// - The layout is decided on the first kProofBuckets and checked on the rest. If it is or becomes unknown, the snapshot
+//   has no buckets but a reason: wrong numbers are never handed out.
+// - Bounded: max_buckets and max_pcs; add() refuses the rest.
 class BucketDecoder {
  public:
   static constexpr std::size_t kProofBuckets = 2048;
@@ -36,8 +36,8 @@ class BucketDecoder {
   void count_link() { ++counts_.walked; }
   [[nodiscard]] const WalkCounts& counts() const { return counts_; }
 
-  // Moves buckets, pcs, counts and layout into `snapshot`; complete = false with a reason if the
-  // layout is unknown (complete is not set otherwise: the walker knows).
+  // Moves buckets, pcs, counts and layout into `snapshot`; complete = false with a reason if the layout is unknown
+  // (otherwise `complete` is left to the walker, which knows).
   void finish(HeapSnapshot& snapshot);
 
  private:

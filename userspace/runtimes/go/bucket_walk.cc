@@ -25,7 +25,7 @@ Result<BucketHeader> BucketWalk::read_header(std::uint64_t address) {
   return header;
 }
 
-// Reads stack and record and hands the bucket on; false if the walk has to end.
+// Reads stack and record and passes the bucket on; false if the walk has to end.
 bool BucketWalk::take(std::uint64_t address, const BucketHeader& header) {
   pcs_.resize(header.stack_depth);
   RawBucket bucket;
@@ -36,7 +36,7 @@ bool BucketWalk::take(std::uint64_t address, const BucketHeader& header) {
   bucket.pcs = pcs_;
   const std::uint64_t stack = address + sizeof(BucketHeader);
   const auto read = memory_.read(stack, std::as_writable_bytes(std::span(pcs_)));
-  // In the 64-byte layout the 128 bytes may run past the end of the chunk: a prefix will do.
+  // In the 64-byte layout the 128 bytes may run past the end of the chunk: a prefix is enough.
   const auto record = memory_.read_some(stack + pcs_.size() * 8, std::as_writable_bytes(std::span(bucket.record)));
   if (!read.has_value()) return stop("stack of a bucket: " + read.error().message);
   if (!record.has_value()) return stop("record of a bucket: " + record.error().message);

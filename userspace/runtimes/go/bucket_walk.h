@@ -14,8 +14,8 @@ namespace oomw::go {
 //
 // - Bounded by the decoder's limits, the reader's byte limit, and loop detection (Brent: constant
 //   memory, at most three times round).
-// - Stops at the first header that cannot be one: its link is worth nothing. Skips hash mismatches,
-//   up to kMaxRejected.
+// - Stops at the first header that cannot be one: its link cannot be trusted. Skips hash mismatches, up to
+//   kMaxRejected.
 class BucketWalk {
  public:
   static constexpr std::uint64_t kMaxRejected = 16;

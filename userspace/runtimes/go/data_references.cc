@@ -37,7 +37,7 @@ std::int64_t sign_extend(std::uint64_t value, int bits) {
 // What each register is known to hold: the page or address that ADRP and ADD put there.
 class Arm64Registers {
  public:
-  // Applies one instruction; a load of a known address is the answer.
+  // Applies one instruction; returns a load of a known address.
   std::optional<DataReference> step(std::uint32_t word, std::uint64_t pc) {
     const unsigned rd = word & 31, rn = (word >> 5) & 31;
     if ((word & 0x9f000000) == 0x90000000) {  // ADRP

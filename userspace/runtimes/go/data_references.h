@@ -17,9 +17,9 @@ struct DataReference {
 
 // Globals that a piece of code loads, in order of appearance.
 //
-// Not a disassembler. amd64: MOV r32/r64, [RIP+disp32] wherever those bytes stand, so constants
-// inside other instructions may yield false targets: the caller filters by section and alignment.
-// arm64: ADRP of a page, then LDR, LDAR (with the ADD before it) of the same register.
+// Not a disassembler. amd64: MOV r32/r64, [RIP+disp32] wherever those bytes occur, so constants inside other
+// instructions may yield false targets: the caller filters by section and alignment. arm64: ADRP of a page, then LDR,
+// LDAR (with the ADD before it) of the same register.
 [[nodiscard]] std::vector<DataReference> find_loads(Machine machine, std::span<const std::byte> code,
                                                     std::uint64_t code_address);
 

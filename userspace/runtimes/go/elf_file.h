@@ -29,7 +29,7 @@ struct Section {
   std::uint32_t link = 0;
   std::uint64_t entry_size = 0;
   [[nodiscard]] AddressRange addresses() const { return {address, address + size}; }
-  [[nodiscard]] bool has_file_bytes() const;  // false for .bss and its kin
+  [[nodiscard]] bool has_file_bytes() const;  // false for .bss and the like
 };
 
 struct Segment {
@@ -40,8 +40,8 @@ struct Segment {
 // The parts of a 64-bit little-endian ELF file that finding Go's data needs.
 //
 // - Reads the header, program headers, section headers and their names; nothing else until asked.
-// - Every offset and size is checked for overflow; sections and segments that lie about themselves
-//   are dropped (counted in `malformed`), never followed. At most kMaxSections and kMaxSegments.
+// - Every offset and size is checked for overflow; inconsistent sections and segments are dropped (counted in
+//   `malformed`), never followed. At most kMaxSections and kMaxSegments.
 // - 32-bit, big-endian and machines other than amd64 and arm64 are kUnsupported; not ELF is
 //   kInvalid; both after the first 64 bytes.
 // Borrows the reader, which must outlive it.

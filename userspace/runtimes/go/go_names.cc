@@ -76,7 +76,7 @@ class Builder {
   std::uint64_t location(const LocationKey& key) {
     const auto [it, is_new] = locations_.try_emplace(key, profile_.locations.size() + 1);
     if (is_new) {
-      // As runtime/pprof: the call, not the address it returns to.
+      // As in runtime/pprof: the call, not the address it returns to.
       pprof::Location& location = profile_.locations.emplace_back();
       location.id = it->second;
       location.mapping_id = 1;
@@ -114,7 +114,7 @@ GoNames::GoNames(std::shared_ptr<const ExeHandle> exe, std::shared_ptr<const GoB
       source_(file_, clock, deadline),
       why_not_("the executable is not held open") {
   if (!exe_) return;
-  // Whole names, so that the process's own profile compares with this one.
+  // Whole names, so that this profile can be compared with the process's own.
   auto opened = Symbolizer::open(source_, Symbolizer::TypeArguments::kWhole);
   if (opened.has_value()) {
     symbolizer_ = std::move(*opened);

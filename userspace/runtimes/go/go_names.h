@@ -14,15 +14,15 @@
 
 namespace oomw::go {
 
-// Names of a Go program. Its profiles are what `go tool pprof` reads without the binary: the four sample types of
-// runtime/pprof, values held now, scaled against sampling as it does, with function, file and line.
+// Names of a Go program. `go tool pprof` reads its profiles without the binary: the four sample types of runtime/pprof,
+// values held now, scaled against sampling as it does, with function, file and line.
 //
 // - Holdings without any amount are left out; a block size is the label "bytes".
-// - A frame is a location; equal ones are shared. Without names locations are bare addresses, the comments say why,
-//   and the mapping carries what is needed to name them later.
+// - A frame is a location; equal ones are shared. Without names, locations are bare addresses, the comments give the
+//   reason, and the mapping carries what is needed to name them later.
 class GoNames final : public ProgramNames {
  public:
-  // exe: null where it is not held open.
+  // exe: null if it is not held open.
   GoNames(std::shared_ptr<const ExeHandle> exe, std::shared_ptr<const GoBinary> binary, const Clock& clock,
           MonotonicTime deadline);
   [[nodiscard]] std::vector<std::string> lines_of(std::span<const std::uint64_t> pcs) override;
@@ -36,7 +36,7 @@ class GoNames final : public ProgramNames {
   FdSource file_;
   DeadlineSource source_;
   std::unique_ptr<Symbolizer> symbolizer_;
-  std::string why_not_;  // there is none
+  std::string why_not_;  // why there is none
 };
 
 }  // namespace oomw::go

@@ -18,7 +18,7 @@
 
 namespace oomw {
 
-// One execution of a Go program and where its heap profile lies. Immutable but for record_words.
+// One execution of a Go program and where its heap profile lies. Immutable except for record_words.
 struct GoProcess final : RuntimeProcess {
   [[nodiscard]] RuntimeKind kind() const override { return RuntimeKind::kGo; }
   [[nodiscard]] std::unique_ptr<ProgramNames> names(const Clock& clock, MonotonicTime deadline) const override {

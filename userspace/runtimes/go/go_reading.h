@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the runtime's own buckets to a reading that knows nothing of Go.
+// Converts the runtime's own buckets to a reading that does not depend on Go.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace oomw::go {
 
-// Why a snapshot says nothing about the heap (kRateZero, kLayoutUnknown, kRejected, kEmpty); nothing if it does. A
-// partial list does.
+// Why a snapshot is no evidence of the heap (kRateZero, kLayoutUnknown, kRejected, kEmpty); nothing if it is. A partial
+// list is.
 [[nodiscard]] std::optional<CaptureFailure> why_useless(const HeapSnapshot& snapshot);
 
 // Its facts, one line each:

@@ -18,7 +18,7 @@ using go::GoBinary;
 using go::Profiling;
 
 constexpr int kMaxExecsMeanwhile = 3;
-// 4096 processes are gone through in 20 minutes, at about 15 us each.
+// Checks 4096 processes in 20 minutes, at about 15 us each.
 constexpr std::size_t kLivenessChecksPerTick = 16;
 
 std::uint32_t record_words_of(go::RecordLayout layout) {
@@ -60,7 +60,7 @@ CaptureReason reason_of(const Error& error) {
   return CaptureReason::kUnreadable;
 }
 
-// Reads what runs there now and then makes sure that it was what had been resolved.
+// Reads the process and then checks that it still runs the program that was resolved.
 Result<go::HeapSnapshot> read_until(const go::HeapTarget& target, const Clock& clock, MonotonicTime deadline) {
   const ProcessMemory memory(target.image.pid, target.image.proc_root);
   auto snapshot = go::read_heap(DeadlineSource(memory, clock, deadline), target, {});
@@ -93,7 +93,7 @@ Result<GoProcessPtr> GoRegistry::add(ProcessKey process, std::optional<Monotonic
 
 Result<GoProcessPtr> GoRegistry::inspect_again(ProcessKey process) { return measure(process, std::nullopt); }
 
-// Through one /proc/PID, so that file, addresses and start time belong to one process.
+// Uses one /proc/PID throughout, so that file, addresses and start time belong to one process.
 Result<GoProcessPtr> GoRegistry::measure(ProcessKey key, std::optional<MonotonicTime> exec_time) {
   handles_.close_unused();
   for (int attempt = 0; attempt < kMaxExecsMeanwhile; ++attempt) {
@@ -102,7 +102,7 @@ Result<GoProcessPtr> GoRegistry::measure(ProcessKey key, std::optional<Monotonic
     const std::string file = file_named_by(process);
     if (inspections_.hangs(file)) return fail(ErrorCode::kTimeout, "its executable's file system does not answer");
     const InspectionsUnderWay::Inspection inspection = inspections_.begin(file);
-    // A failure here may be the process dying: what is known of it stays, for its walk at the kill.
+    // A failure here may mean that the process is exiting: its entry stays, for its walk at the kill.
     ASSIGN_OR_RETURN(Executable exe, open_executable(process));
     if (!exe.binary->is_go) {
       drop(process.key());  // it may have been Go before an exec
@@ -167,7 +167,7 @@ Result<GoProcessPtr> GoRegistry::join(const TargetProcess& process, Executable e
   return joined;
 }
 
-// Stores it unless something newer is known. The watcher hears of entries in the order they changed.
+// Stores it unless a newer entry is known. The watcher is called in the order in which entries changed.
 GoProcessPtr GoRegistry::publish(GoProcessPtr process, std::optional<MonotonicTime> exec_time) {
   const std::lock_guard order(publish_mutex_);
   {

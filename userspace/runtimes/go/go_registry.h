@@ -23,9 +23,9 @@ namespace oomw {
 struct GoRegistryConfig {
   std::string proc_root = "/proc";
   std::size_t max_processes = 4096;
-  std::size_t max_binaries = 1024;                           // looked at and remembered, not Go included
+  std::size_t max_binaries = 1024;                           // inspected and remembered, those not Go included
   std::size_t max_open_files = 256;                          // distinct executables of living Go processes
-  Nanoseconds grace = std::chrono::seconds(10);              // a dead process stays findable: its walk is on the way
+  Nanoseconds grace = std::chrono::seconds(10);              // a dead process stays findable: its walk is still to come
   Nanoseconds retry_after = std::chrono::milliseconds(200);  // for a list head that was not found
 };
 
@@ -34,10 +34,10 @@ struct GoRegistryCounters {
   std::uint64_t not_found = 0;                  // 32-bit programs included
   std::uint64_t open_files = 0;
   std::uint64_t registrations = 0;  // handed to on_ready for the first time
-  std::uint64_t dropped = 0;        // Go processes there was no room for
+  std::uint64_t dropped = 0;        // Go processes for which there was no room
   std::uint64_t without_file = 0;   // registered, but their executable could not be held open
   std::uint64_t files_read = 0;     // executables that were not known yet
-  // exec -> on_ready has returned. Bucket i counts delays <= kDelayBounds[i], the last one the rest.
+  // From exec until on_ready has returned. Bucket i counts delays <= kDelayBounds[i], the last one the rest.
   static constexpr std::array<Nanoseconds, 7> kDelayBounds = {
       std::chrono::milliseconds(1),  std::chrono::milliseconds(5),   std::chrono::milliseconds(10),
       std::chrono::milliseconds(50), std::chrono::milliseconds(100), std::chrono::milliseconds(500),
@@ -48,33 +48,32 @@ struct GoRegistryCounters {
 
 // Which processes run Go programs, and where each keeps its heap profile.
 //
-// - A process that is not Go costs one open and one fstat if its file is known, and one inspection of
-//   the ELF header and section names if not; nothing of it is kept but the file's entry in the cache.
-// - A list head that the file does not tell is looked for in the living process, again on every
-//   add() (at most every `retry_after`) until it is found: the list may still be empty.
+// - A process that is not Go costs one open and one fstat if its file is known, and one inspection of the ELF header
+//   and section names if not; only the file's entry in the cache is kept.
+// - A list head that is not known from the file is searched for in the living process, again on every add() (at most
+//   every `retry_after`) until it is found: the list may still be empty.
 // - exec in the same pid replaces the entry; a reused pid is another process.
 // - Bounded: max_processes (those that are gone make room first), max_binaries, max_open_files.
-// - A file system that hangs (FUSE) hangs the worker that called add() or tick(), no lock is held
-//   meanwhile. Its executable takes no second worker: add() is kTimeout for it until the first is back.
+// - A file system that hangs (FUSE) blocks the worker that called add() or tick(); no lock is held meanwhile. Its
+//   executable blocks no second worker: add() is kTimeout for it until the first returns.
 // Thread-safe. add(), inspect_again() and tick() are for worker threads, the rest for any.
 class GoRegistry final : public Runtime {
  public:
   struct Watcher {
-    // The target is known, or its record_words became so: tell the kernel. Never for linked-out ones.
-    // One call at a time.
+    // The target, or its record_words, became known: to be registered with the kernel. Never called for linked-out
+    // programs. One call at a time.
     std::function<void(const GoProcess&)> on_ready;
-    // No longer known, whatever the reason.
+    // The process is no longer known, whatever the reason.
     std::function<void(ProcessKey)> on_gone;
   };
 
   GoRegistry(const Clock& clock, GoRegistryConfig config, Watcher watcher);
 
-  // Reads /proc/PID unless the process is known and `exec_time` is no later than when it was looked
-  // at. start_ticks 0 takes whoever has the pid. Errors: kUnsupported (not Go, kernel thread),
-  // kNotFound (gone, or the pid is another's), kPermission, kTimeout. A Go process without a heap profile is no
-  // error: see GoProcess::reason.
+  // Reads /proc/PID unless the process is known and `exec_time` is not later than its inspection. start_ticks 0 accepts
+  // any process with the pid. Errors: kUnsupported (not Go, kernel thread), kNotFound (gone, or the pid is another's),
+  // kPermission, kTimeout. A Go process without a heap profile is no error: see GoProcess::reason.
   [[nodiscard]] Result<GoProcessPtr> add(ProcessKey process, std::optional<MonotonicTime> exec_time = std::nullopt);
-  // The same, whatever is known: it turned out to run another program.
+  // The same, whatever is known: the process turned out to run another program.
   [[nodiscard]] Result<GoProcessPtr> inspect_again(ProcessKey process);
 
   // Null if not known, also for processes that are not Go.
@@ -83,13 +82,13 @@ class GoRegistry final : public Runtime {
   void prepare(ProcessKey process) override { (void)add(process); }  // read() reports why not
   [[nodiscard]] RuntimeProcessPtr process(ProcessKey process) const override { return find(process); }
   [[nodiscard]] std::vector<RuntimeProcessPtr> readable() const override;
-  // A process that turns out to run another program by now is inspected once more.
+  // A process that turns out to run another program is inspected once more.
   [[nodiscard]] HeapRead read(ProcessKey process, MonotonicTime deadline) override;
   [[nodiscard]] bool is_still_at(ProcessKey process, std::uint32_t collection) const override;
-  // Findable for the grace, then dropped by tick().
+  // The process stays findable for the grace, then tick() drops it.
   void forget(ProcessKey process) override;
-  // Each few seconds: drops what is over its grace, closes files, and looks at a few entries whether
-  // their process still lives (an exit event may have been lost).
+  // Every few seconds: drops what is over its grace, closes files, and checks for a few entries whether their process
+  // still lives (an exit event may have been lost).
   void tick(MonotonicTime now);
 
   // A read proved how this process lays out its records: on_ready is called once.
@@ -132,7 +131,7 @@ class GoRegistry final : public Runtime {
   std::map<ProcessKey, Entry> entries_;
   go::BinaryCache binaries_;
   GoRegistryCounters counters_;
-  ProcessKey swept_;  // where forget_some_dead() goes on
+  ProcessKey swept_;  // where forget_some_dead() continues
 };
 
 }  // namespace oomw

@@ -38,7 +38,7 @@ AddressRange addresses_of(const ElfFile& elf, const char* name) {
   return section ? section->addresses() : AddressRange{};
 }
 
-// Sections in which a variable of each kind may lie. Without sections anything writable will do.
+// Sections in which a variable of each kind may lie. Without sections, anything writable is accepted.
 bool is_in(const ElfFile& elf, std::uint64_t address, std::initializer_list<const char*> names) {
   if (elf.sections().empty()) {
     return std::any_of(elf.segments().begin(), elf.segments().end(), [&](const Segment& s) {
@@ -89,7 +89,7 @@ HeapVariables locate_by_symbols(const ElfFile& elf) {
 }
 
 Result<CodeFindings> locate_by_code(const ElfFile& elf, const Pclntab& table, std::uint64_t text_start) {
-  // memProfileInternal is where Go 1.23 and later keep what MemProfile was before.
+  // In Go 1.23 and later, memProfileInternal holds what MemProfile held before.
   static constexpr std::array<std::string_view, 5> kNames = {"runtime.mProf_FlushLocked", "runtime.mProf_PostSweep",
                                                              "runtime.profilealloc", "runtime.MemProfile",
                                                              "runtime.memProfileInternal"};

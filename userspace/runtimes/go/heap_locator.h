@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ways to the addresses of the heap profile's variables that need the file alone. The
-// third, a scan of a live process, is scan_for_list_head.
+// The two ways to find the addresses of the heap profile's variables from the file alone. The third, a scan of a live
+// process, is scan_for_list_head.
 #pragma once
 
 #include "base/result.h"
@@ -9,7 +9,7 @@
 
 namespace oomw::go {
 
-// From .symtab; nothing for stripped files. Stops when all three are found.
+// Reads .symtab; nothing for stripped files. Stops when all three are found.
 [[nodiscard]] HeapVariables locate_by_symbols(const ElfFile& elf);
 
 struct CodeFindings {
@@ -18,10 +18,10 @@ struct CodeFindings {
   std::string why;                   // what was not found
 };
 
-// From the code of the runtime's own users of the variables, found through the function table:
-// the first 8-byte load from .bss in mProf_FlushLocked is the list head, the first 4-byte load of
-// zeroed data in mProf_PostSweep the cycle, the second 8-byte one in profilealloc the rate (the
-// first is mcache0). Checked against symbols for Go 1.19 to 1.27, amd64 and arm64.
+// Finds the variables in the code of the runtime's functions that use them, located through the function table: the
+// first 8-byte load from .bss in mProf_FlushLocked is the list head, the first 4-byte load of zeroed data in
+// mProf_PostSweep the cycle, the second 8-byte one in profilealloc the rate (the first is mcache0). Checked against
+// symbols for Go 1.19 to 1.27, amd64 and arm64.
 [[nodiscard]] Result<CodeFindings> locate_by_code(const ElfFile& elf, const Pclntab& table, std::uint64_t text_start);
 
 }  // namespace oomw::go

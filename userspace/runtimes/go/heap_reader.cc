@@ -16,14 +16,14 @@ constexpr std::int64_t kMaxRate = std::int64_t{1} << 40;
 constexpr std::uint64_t kMaxScanBytes = 64U << 20;
 constexpr std::uint64_t kMaxCandidateBytes = 256U << 20;
 constexpr std::size_t kCandidateBlockBytes = 4096;
-// Below the size from which malloc maps: mapping and unmapping blocks, which interrupts all cores, was
-// half of what reading a heap of 500 buckets cost.
+// Below the size from which malloc maps: mapping and unmapping blocks, which interrupts all cores, was half of the cost
+// of reading a heap of 500 buckets.
 constexpr std::size_t kWalkBlockBytes = 16U << 10;
 constexpr std::uint64_t kPageBytes = 4096;  // load addresses are at least this aligned
 constexpr std::uint64_t kLowestPointer = 0x10000, kPointerLimit = std::uint64_t{1} << 48;
 
-// What to add to the file's addresses. AT_ENTRY gives it in one small read; a hostile process can make its list of
-// mappings 65,530 lines long. An Error if the image cannot be this binary: the program was replaced in between.
+// The offset to add to the file's addresses. AT_ENTRY gives it in one small read; a hostile process can make its list
+// of mappings 65,530 lines long. An Error if the image cannot be this binary: the program was replaced in between.
 Result<std::uint64_t> load_bias(const ProcessImage& image, const GoBinary& binary) {
   const std::uint64_t bias = image.entry - binary.entry;
   const bool fits = binary.is_position_independent ? bias % kPageBytes == 0 : bias == 0;
@@ -50,7 +50,7 @@ HeapVariables in_process(const HeapVariables& file, std::uint64_t bias) {
   return live;
 }
 
-// A variable as it is now, past any cache; nothing if its address is not known.
+// The current value of a variable, past any cache; nothing if its address is not known.
 template <typename T>
 Result<std::optional<T>> read_variable(const ByteSource& memory, std::optional<std::uint64_t> address) {
   if (!address) return std::optional<T>{};
@@ -91,7 +91,7 @@ Result<HeapSnapshot> walk_once(const ByteSource& source, const HeapTarget& targe
   snapshot.complete = walk.run(head.value_or(0));
   snapshot.reason = walk.reason();
   decoder.finish(snapshot);
-  if (walk.found_loop()) {  // the runtime's list never loops: this is not one
+  if (walk.found_loop()) {  // a list that loops is not the runtime's
     snapshot.buckets.clear();
     snapshot.pcs = PcPool();
   }

@@ -27,21 +27,21 @@ struct ReadLimits {
   std::uint32_t max_retries = 3;         // when a collection publishes counts during the walk
 };
 
-// Joins a process with what its file told: load bias, addresses, and if the file gave no list head
-// a scan of the process's .bss. Errors: kUnsupported (profiling linked out, not Go), kNotFound (gone, other program,
-// nothing found).
+// Combines a process with the facts of its file: load bias, addresses, and, if the file gave no list head, a scan of
+// the process's .bss. Errors: kUnsupported (profiling linked out, not Go), kNotFound (gone, other program, nothing
+// found).
 [[nodiscard]] Result<HeapTarget> resolve_target(const ProcessImage& image, const GoBinary& binary);
 
-// The head of the bucket list by structure: the one aligned word of .bss that points to a bucket
-// whose hash verifies. kNotFound while the list is empty (before the first sampled allocation).
+// Finds the head of the bucket list by structure: the one aligned word of .bss that points to a bucket whose hash
+// verifies. kNotFound while the list is empty (before the first sampled allocation).
 [[nodiscard]] Result<std::uint64_t> scan_for_list_head(const ByteSource& memory, AddressRange bss);
 
 // The raw word of runtime.mProfCycle, see CycleState: 4 bytes, a microsecond. Nothing if its address is not known.
 [[nodiscard]] Result<std::optional<std::uint32_t>> read_cycle(const ByteSource& memory, const HeapTarget& target);
 
-// Walks the list. An Error: the process cannot be read or is not the one that was resolved. A
-// snapshot that is not complete says why; one without buckets says so too (rate 0, list empty).
-// Costs about 0.2 ms for tens of buckets and 1 us a bucket above that; never more than the limits.
+// Walks the list. An Error: the process cannot be read or is not the one that was resolved. A snapshot that is not
+// complete has a reason, and so has one without buckets (rate 0, list empty). Costs about 0.2 ms for tens of buckets
+// and 1 us per bucket above that; never more than the limits.
 [[nodiscard]] Result<HeapSnapshot> read_heap(const HeapTarget& target, const ReadLimits& limits = {});
 // The same from any source of the process's bytes.
 [[nodiscard]] Result<HeapSnapshot> read_heap(const ByteSource& memory, const HeapTarget& target,

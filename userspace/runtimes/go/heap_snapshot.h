@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Go heap profile as read from the runtime's own buckets, whoever read them. Plain data.
+// A Go heap profile as read from the runtime's own buckets, by any method. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -49,13 +49,13 @@ struct Bucket {
 // State of runtime.mProfCycle, around the walk.
 struct CycleState {
   std::uint32_t before = 0, after = 0;  // raw words: cycle << 1 | flushed
-  std::uint32_t retries = 0;            // walks thrown away because it moved
+  std::uint32_t retries = 0;            // walks discarded because it moved
   [[nodiscard]] std::uint32_t cycle() const { return after >> 1; }
   // A collection published counts while we read: each bucket may be off by one cycle.
   [[nodiscard]] bool is_torn() const { return before != after; }
 };
 
-// Where buckets went. Everything that is not in the snapshot is counted here.
+// What became of the buckets. Everything that is not in the snapshot is counted here.
 struct WalkCounts {
   std::uint64_t walked = 0;          // links followed
   std::uint64_t rejected_hash = 0;   // stack and size do not give the stored hash

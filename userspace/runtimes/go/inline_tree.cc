@@ -13,7 +13,7 @@ constexpr std::uint32_t kInlTreeIndex = 2;  // pcdata table
 constexpr std::uint32_t kInlTree = 3;       // funcdata table
 constexpr std::size_t kSampleFunctions = 64;
 constexpr std::uint32_t kMaxFunctionsLookedAt = 8192;
-// Where gofunc has been: word 38 in 1.18 and 1.19, 40 in 1.20 to 1.26, 43 in 1.27. Room for more.
+// Words where gofunc has been: 38 in 1.18 and 1.19, 40 in 1.20 to 1.26, 43 in 1.27. Room for more.
 constexpr std::size_t kFirstWord = 34, kLastWord = 52;
 
 struct Record20 {
@@ -88,7 +88,7 @@ std::optional<InlineTree> InlineTree::find(const ElfFile& elf, const Pclntab& ta
       best_count = std::max(best_count, count);
     }
   }
-  // Chance alone makes few records sensible; the right choice makes nearly all.
+  // By chance few records make sense; with the right choice nearly all do.
   return best_count * 10 >= sample.size() * 9 ? best : std::nullopt;
 }
 

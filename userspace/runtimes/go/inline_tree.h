@@ -10,13 +10,12 @@
 
 namespace oomw::go {
 
-// Which calls were inlined where. A function's tree lies at the module's gofunc base plus its
-// FUNCDATA_InlTree offset; PCDATA_InlTreeIndex tells the entry in force at a pc.
+// Which calls were inlined where. A function's tree lies at the module's gofunc base plus its FUNCDATA_InlTree offset;
+// PCDATA_InlTreeIndex gives the entry in force at a pc.
 //
-// The base is a word of moduledata that moved in 1.20 and 1.27, and the records shrank from 20 to
-// 16 bytes in 1.20. Both are chosen by what makes sense of this file's own trees: names that begin
-// where names begin, call sites inside their function. If nothing does, there is no InlineTree and
-// frames carry the name of the function they were inlined into.
+// The base is a word of moduledata that moved in 1.20 and 1.27, and the records shrank from 20 to 16 bytes in 1.20.
+// Both are chosen by a test on this file's own trees: names begin where names begin, call sites lie inside their
+// function. If nothing passes, there is no InlineTree and frames carry the name of the function they were inlined into.
 class InlineTree {
  public:
   struct Call {

@@ -9,7 +9,7 @@
 
 namespace oomw::go {
 
-// One search; sees the words of the file as the dynamic loader would leave them at load bias 0.
+// One search. Reads the words of the file as the dynamic loader would leave them at load bias 0.
 class ModuleDataSearch {
  public:
   ModuleDataSearch(const ElfFile& elf, const Pclntab& table) : elf_(elf), table_(table) {}

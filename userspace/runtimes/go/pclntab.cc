@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kMagic12 = 0xfffffffb, kMagic116 = 0xfffffffa, kMagic118 = 0xfffffff0, kMagic120 = 0xfffffff1;
 constexpr std::uint64_t kNameChunk = 64U << 10;
-constexpr int kMaxPcSteps = 1 << 20;  // a pc-value program moves forward by at least one instruction a step
+constexpr int kMaxPcSteps = 1 << 20;  // a pc-value program moves forward by at least one instruction per step
 
 // On disk at the start of the table (64-bit).
 struct Header {
@@ -96,7 +96,7 @@ Result<> Pclntab::check_offsets() const {
 
 namespace {
 
-// Where a table that no section names may lie: the read-only and relocated data.
+// Where a table without a section of its name may lie: the read-only and relocated data.
 bool may_hold_table(const Segment& segment) { return segment.file_size > sizeof(Header); }
 
 // Searches one segment for a header that parses. Reads at most the segment's file bytes once.
@@ -209,7 +209,7 @@ Result<std::vector<std::optional<std::uint32_t>>> Pclntab::find_name_offsets(
     done += want;
     kept = chunk.size() - tail;
     chunk.erase(0, tail);
-    if (kept > kNameChunk) kept = 0;  // no name is that long: damage
+    if (kept > kNameChunk) kept = 0;  // no name is that long: the table is damaged
   }
   return offsets;
 }

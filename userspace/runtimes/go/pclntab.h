@@ -27,7 +27,7 @@ struct FunctionRecord {
 // Go's function table (.gopclntab), Go 1.18 to the newest: names, files and lines of all functions,
 // present in stripped binaries too.
 //
-// - Nothing is decoded ahead: each question reads what it needs through the file's reader.
+// - Nothing is decoded ahead: each call reads what it needs through the file's reader.
 // - Two record shapes: magic 0xfffffff0 (Go 1.18, 1.19) and 0xfffffff1 (1.20 on, one field more).
 //   Older tables are kUnsupported.
 // - Text start is not part of it: the header's copy is 0 in PIE files and unused from Go 1.26.
@@ -38,7 +38,7 @@ class Pclntab {
   static constexpr std::uint32_t kMaxFunctions = 4U << 20;
   static constexpr std::size_t kMaxName = 4096;  // generic names run to hundreds of bytes
 
-  // By section name, else by a bounded search for the magic. kNotFound: not a Go binary.
+  // Found by section name, else by a bounded search for the magic. kNotFound: not a Go binary.
   [[nodiscard]] static Result<Pclntab> find(const ElfFile& elf);
   // The table at a known link-time address; size = what may belong to it.
   [[nodiscard]] static Result<Pclntab> parse(const ElfFile& elf, std::uint64_t address, std::uint64_t size);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kCycles = 4;  // active and three of the future
 constexpr std::uint64_t kLongBytes = 128, kShortBytes = 64;
-// From here on two buckets without anything between them are a certainty.
+// From this many buckets on, two without anything between them are a certainty.
 constexpr std::uint64_t kManyBuckets = 64;
 // More sampled bytes than any heap: an upper bound for counts of the short layout.
 constexpr std::uint64_t kMaxCounted = std::uint64_t{1} << 60;
@@ -61,7 +61,7 @@ bool prevails(std::uint64_t holds, std::uint64_t broken) { return holds > 0 && h
 }  // namespace
 
 void LayoutEvidence::add(const RawBucket& bucket) {
-  // Before its first count a bucket says nothing; in the short layout words 8 on belong to others.
+  // A bucket without a first count proves nothing; in the short layout, words 8 on belong to others.
   if (bucket.size == 0 || !has_counts(bucket.record, bucket.record_words)) return;
   ++(long_holds(bucket) ? long_holds_ : long_broken_);
   ++(short_holds(bucket) ? short_holds_ : short_broken_);
@@ -76,7 +76,7 @@ void LayoutEvidence::add_gap(std::uint64_t gap) {
 
 RecordLayout LayoutEvidence::decide() const {
   if (long_holds_ + long_broken_ + short_holds_ + short_broken_ == 0) return RecordLayout::kNoData;
-  // Bytes that agree with objects are no accident, even if a neighbour says there is no room for them.
+  // Bytes that agree with objects are no accident, even if a neighbour leaves no room for them.
   if (prevails(long_holds_, long_broken_)) {
     return overlaps_ == 0 ? RecordLayout::kObjectsAndBytes : RecordLayout::kUnknown;
   }

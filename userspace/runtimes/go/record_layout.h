@@ -9,8 +9,8 @@
 
 namespace oomw::go {
 
-// Weighs the two record layouts on real buckets. A reader with the wrong one walks everything,
-// verifies every hash and prints rubbish without an error, so a layout is used only when proved:
+// Weighs the two record layouts on real buckets. With the wrong one, a reader walks everything, verifies every hash and
+// returns garbage without an error, so a layout is used only when proved:
 //
 // - 128 B holds if in every cycle bytes == objects x size, and not all of them are zero.
 // - 128 B is impossible if a neighbour begins before the record would end.

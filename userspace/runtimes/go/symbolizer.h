@@ -28,11 +28,11 @@ struct Frame {
 // Names for the program counters of heap buckets, from the executable's function table: works for
 // stripped and PIE files, and after the process is gone, as long as the file is held open.
 //
-// - Bucket stacks hold one return address a *logical* frame, so each gives one frame, the innermost
-//   at pc-1; only the last is expanded, since the runtime may have cut the stack inside an inlined call.
+// - Bucket stacks hold one return address per *logical* frame, so each gives one frame, the innermost at pc-1; only the
+//   last is expanded, since the runtime may have cut the stack inside an inlined call.
 // - Type arguments are "[...]", as the runtime prints them, or whole, as runtime/pprof writes them.
-// - Texts are valid UTF-8 and interned, at most kMaxTextBytes of them; past that frames are
-//   unknown and counted. Nothing is decoded before it is asked for.
+// - Texts are valid UTF-8 and interned, at most kMaxTextBytes of them; past that, frames are unknown and counted.
+//   Nothing is decoded before it is needed.
 // Borrows the file, which must outlive it. One thread at a time.
 class Symbolizer {
  public:
