@@ -25,7 +25,7 @@ void check(const HeapSnapshot& snapshot) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   constexpr std::uint64_t kBase = 0x1000;
-  const SpanSource memory(bytes, kBase);
+  const oomw::SpanSource memory(bytes, kBase);
   HeapTarget target;
   target.variables = {kBase, kBase + 8, kBase + 16};
   ReadLimits limits;

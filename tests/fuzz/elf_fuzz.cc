@@ -8,7 +8,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace oomw::go;
-  const SpanSource file(std::as_bytes(std::span(data, size)));
+  const oomw::SpanSource file(std::as_bytes(std::span(data, size)));
   const auto binary = inspect_binary(file);
   if (binary.has_value() && binary->profiling == Profiling::kAvailable && !binary->variables.buckets) __builtin_trap();
   if (binary.has_value() && binary->profiling == Profiling::kNarrow && binary->variables.buckets) __builtin_trap();

@@ -44,8 +44,8 @@ std::vector<std::byte> executable_with(std::span<const std::byte> table) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace oomw::go;
   const auto file = executable_with(std::as_bytes(std::span(data, std::min(size, kMaxTable))));
-  const SpanSource source(file);
-  CachedReader reader(source, 64U << 20, 4096);
+  const oomw::SpanSource source(file);
+  oomw::CachedReader reader(source, 64U << 20, 4096);
   const auto elf = ElfFile::open(reader);
   if (!elf.has_value()) __builtin_trap();  // it is ours and sound
   const auto table = Pclntab::parse(*elf, kAddress + kTableAt, size);
