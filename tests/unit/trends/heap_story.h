@@ -43,8 +43,8 @@ class HeapStory {
     reading.collection = cycle_;
     for (const auto& [number, site] : sites_) {
       const std::vector<std::uint64_t> pcs = stack_of(number);
-      const auto amount = [&](std::uint64_t blocks) {
-        return HeapAmount{static_cast<std::int64_t>(blocks), static_cast<std::int64_t>(blocks * site.block_bytes)};
+      const auto amount = [size = site.block_bytes](std::uint64_t blocks) {
+        return HeapAmount{static_cast<std::int64_t>(blocks), static_cast<std::int64_t>(blocks * size)};
       };
       const HeapAmount held = amount(site.live + site.pending);
       reading.holdings.push_back({reading.pcs.append(pcs), static_cast<std::uint32_t>(pcs.size()), site.block_bytes,
