@@ -87,7 +87,10 @@ class JsonSchema {
 
   void add(const char* name, Json member, Presence presence) {
     const bool may_be_null = presence == Presence::kNull || presence == Presence::kOmitted;
-    if (may_be_null && member["type"].is_string()) member["type"] = {member["type"], "null"};
+    if (may_be_null && member["type"].is_string()) {
+      Json types = Json::array({member["type"], "null"});
+      member["type"].swap(types);
+    }
     schema_["properties"][name] = std::move(member);
     if (presence != Presence::kOmitted && !is_group_) schema_["required"].push_back(name);
   }
