@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "captures/collector_metrics.h"
 #include "captures/memstats_text.h"
-#include "incident/collector_components.h"
+#include "facts/collector_components.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "incident/component_group.h"
+#include "facts/component_group.h"
 #include "pprof/codec.h"
 #include "pprof/diff.h"
 #include "pprof/flame_graph.h"
