@@ -51,7 +51,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["captures"] = {"base",   "events", "model", "triggers", "system",
                        "memory", "pprof",  "facts", "runtimes", "runtimes/go"};
     map["incident"] = {"base", "events", "model", "pprof"};
-    map["verdict"] = {"base", "events", "incident", "trends"};
+    map["verdict"] = {"base", "events", "facts", "incident", "trends"};
     map["correlate"] = {"base", "events", "model", "incident", "verdict"};
     map["report"] = {"base", "events", "incident", "verdict", "pprof", "facts"};
     map["store"] = {"base", "events", "model", "incident", "report", "pprof"};

@@ -207,7 +207,7 @@ struct HttpCapture::Impl {
     event = taken(std::move(event), evidence.taken,
                   {target.process, evidence.facts.of, evidence.facts.inuse_bytes, evidence.facts.inuse_bytes,
                    evidence.facts.sample_count, CaptureReason::kNone, std::move(detail), std::move(evidence.memstats),
-                   std::move(evidence.facts.components)});
+                   std::move(evidence.facts.components), std::move(evidence.facts.sites)});
     // The body was just read whole, so appending cannot fail; without the comment it is still evidence.
     return {std::move(event), stored ? std::move(*stored) : std::move(evidence.body)};
   }

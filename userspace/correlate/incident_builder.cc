@@ -9,6 +9,7 @@
 #include "correlate/capture_selection.h"
 #include "correlate/container_life.h"
 #include "correlate/decision_notes.h"
+#include "correlate/heap_fillers.h"
 #include "correlate/limit_shares.h"
 #include "incident/incident_notes.h"
 
@@ -44,6 +45,7 @@ class Builder {
     series(selection.amend);
     for (const CaptureFinished& capture : captures) incident_.captures.push_back(capture_of(capture));
     coverage();
+    add_fillers(incident_, captures);
     explain_no_capture();
     if (evidence_.trend) incident_.trend = trend_of(*evidence_.trend, evidence_.wall_offset_ns.value_or(0));
     return std::move(incident_);

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "events/capture_terms.h"
 #include "events/collector_component.h"
+#include "events/heap_sites.h"
 
 namespace oomw {
 
@@ -21,6 +22,7 @@ struct ProfileFacts {
   // (jeprof, gperftools) may use the same sample types.
   std::optional<RuntimeKind> of;
   std::vector<CollectorComponent> components;  // most bytes first; empty: not of an OpenTelemetry Collector
+  HeapSites sites;                             // empty: not of Go
 };
 
 // Verifies the body of a heap endpoint: a whole pprof profile with the heap's sample types. kInvalid ("truncated" in

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "events/event.h"
 #include "incident/collector.h"
+#include "incident/incident_answer.h"
 #include "incident/incident_trend.h"
 #include "incident/incident_verdict.h"
 #include "model/workload.h"
@@ -115,6 +116,9 @@ struct Incident {
   std::string coverage_method;
   std::optional<IncidentTrend> trend;  // nullopt: no Go heap was read often enough
   std::optional<IncidentVerdict> verdict;
+  std::optional<IncidentAnswer> answer;        // nullopt: written before there were answers
+  std::vector<IncidentFiller> fillers;         // of the best profile, most bytes first
+  std::vector<IncidentOperation> operations;   // likewise
   std::optional<IncidentCollector> collector;  // nullopt: the victim is not an OpenTelemetry Collector
   std::map<std::string, std::uint64_t> lost;   // by stage, cumulative at the kill
   std::vector<std::string> notes;

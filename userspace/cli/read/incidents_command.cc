@@ -24,13 +24,22 @@ std::size_t good_captures(const Incident& incident) {
   return good;
 }
 
+// Names of pods differ in length by far: the widest one sets the column, so that none runs into the next.
 void print_table(const std::vector<StoredIncident>& incidents) {
-  fmt::print("{:<26}{:<22}{:<40}{:<18}{:>10}{:>10}  {}\n", "ID", "TIME", "CONTAINER", "VICTIM", "LIMIT", "PROFILES",
-             "COVERAGE");
+  constexpr std::size_t kLeastWidth = 9;
+  std::vector<std::string> names;
+  std::size_t width = kLeastWidth;
   for (const auto& [directory, incident] : incidents) {
+    width = std::max(width, names.emplace_back(name_of(incident.container, incident.cgroup_path)).size());
+  }
+  fmt::print("{:<26}{:<22}{:<{}}  {:<17}{:<21}{:>9}{:>10}  {}\n", "ID", "TIME", "CONTAINER", width, "VICTIM", "CAUSE",
+             "LIMIT", "PROFILES", "COVERAGE");
+  for (std::size_t i = 0; i < incidents.size(); ++i) {
+    const Incident& incident = incidents[i].incident;
     const std::string victim = incident.victims.empty() ? "-" : printable(incident.victims.front().comm, 16);
-    fmt::print("{:<26}{:<22}{:<40}{:<18}{:>10}{:>10}  {}\n", incident.id, to_rfc3339(incident.time).substr(0, 19) + "Z",
-               name_of(incident.container, incident.cgroup_path), victim,
+    fmt::print("{:<26}{:<22}{:<{}}  {:<17}{:<21}{:>9}{:>10}  {}\n", incident.id,
+               to_rfc3339(incident.time).substr(0, 19) + "Z", names[i], width, victim,
+               incident.verdict ? printable(incident.verdict->cause, 20) : "-",
                incident.limit_bytes ? human_bytes(*incident.limit_bytes) : "-", good_captures(incident),
                coverage_of(incident));
   }
