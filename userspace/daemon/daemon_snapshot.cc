@@ -31,7 +31,11 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   if (pods) add_pod_stats(snapshot);
   if (writer) {
     snapshot.incidents_written = writer->stats().incidents_written;
-    snapshot.incidents_pruned = writer->stats().incidents_pruned;
+    for (const auto& [reason, count] : writer->stats().incidents_pruned) {
+      snapshot.incidents_pruned[std::string(to_string(reason))] = count;
+    }
+    snapshot.clock_jumps = writer->stats().clock_jumps;
+    snapshot.is_age_pruning_held = writer->stats().is_age_held;
     snapshot.incidents_waiting = writer->backlog().firsts() + writer->backlog().amendments();
     snapshot.incident_write_errors = writer->stats().write_errors;
     snapshot.incident_write_seconds_last = writer->stats().last_write_seconds;

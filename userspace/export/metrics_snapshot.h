@@ -88,9 +88,11 @@ struct MetricsSnapshot {
   std::map<std::string, std::string> feature_rung;    // feature -> backend in use
   std::optional<PageFaultHookMetrics> page_fault_hook;
   std::uint64_t incidents_written = 0, incident_write_errors = 0;
-  std::uint64_t incidents_pruned = 0;   // by retention
-  std::uint64_t incidents_waiting = 0;  // for the disk; amendments too
-  std::uint64_t kills_merged = 0;       // into another decision's incident, because too many were open
+  std::map<std::string, std::uint64_t> incidents_pruned;  // by retention, by reason
+  std::uint64_t clock_jumps = 0;                          // of the wall clock
+  bool is_age_pruning_held = false;                       // because the clock is in doubt
+  std::uint64_t incidents_waiting = 0;                    // for the disk; amendments too
+  std::uint64_t kills_merged = 0;  // into another decision's incident, because too many were open
   double incident_write_seconds_last = 0;
   std::uint64_t kernel_oom_kills_unobserved = 0;  // the kernel's own counts minus the kills that we observed
   std::uint64_t kills_seen_afterwards = 0;        // while no daemon ran; also kills known only from a count
