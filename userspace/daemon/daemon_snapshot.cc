@@ -18,7 +18,13 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   add_model(pipeline->model(), kMaxContainerSeries, snapshot,
             trends ? trends->suspicions() : std::map<ProcessKey, bool>());
   if (trends) snapshot.trend = trends->metrics();
-  snapshot.kills = pipeline->ledger().counts();
+  const KillLedger& ledger = pipeline->ledger();
+  snapshot.kills = ledger.counts();
+  snapshot.kills_folded = ledger.folded();
+  snapshot.kills_retired = ledger.retired();
+  for (ContainerMetrics& c : snapshot.containers) {
+    c.has_hidden_kills = !ledger.may_show_zero({c.k8s_namespace, c.pod, c.container, "container"});
+  }
   snapshot.captures = capture_metrics;
   if (http) snapshot.memstats_left_out = http->memstats_left_out();
   snapshot.kernel_oom_kills_unobserved = pipeline->unobserved_kills();

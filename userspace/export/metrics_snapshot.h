@@ -22,6 +22,7 @@ struct ContainerMetrics {
   std::optional<bool> suspected_leak;  // none: no Go heap in it was read often enough to judge
   std::optional<double> reclaim_stall_seconds;
   std::optional<std::uint64_t> reclaim_calls, reclaim_zero_yield_calls;
+  bool has_hidden_kills = false;  // counted elsewhere, for want of room: 0 would be wrong
 };
 
 // For a pod's own cgroup: if its limit is hit first, reclaim for its containers runs there and not in their cgroups.
@@ -77,6 +78,7 @@ struct MetricsSnapshot {
   std::vector<ContainerMetrics> containers;
   std::vector<PodMetrics> pods;  // that reclaimed
   std::map<KillLabels, std::uint64_t> kills;
+  std::uint64_t kills_folded = 0, kills_retired = 0;  // see KillLedger
   CaptureMetrics captures;
   std::uint64_t memstats_left_out = 0;  // programs not asked for their MemStats, because too many others just were
   GoProcessMetrics go_processes;

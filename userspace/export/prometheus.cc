@@ -148,9 +148,13 @@ std::string kills(const MetricsSnapshot& snapshot) {
   for (const auto& [labels, count] : snapshot.kills) family.add(kill_labels(labels), count);
   for (const ContainerMetrics& c : snapshot.containers) {
     if (c.container.empty()) continue;  // a pod's own cgroup: its kills count for its containers
-    family.add(kill_labels({c.k8s_namespace, c.pod, c.container, "container"}), 0);
+    if (!c.has_hidden_kills) family.add(kill_labels({c.k8s_namespace, c.pod, c.container, "container"}), 0);
   }
-  return family.text();
+  return family.text() +
+         counter("oom_kills_folded_total", "Kills counted as container _other, there being no room for another series.",
+                 snapshot.kills_folded) +
+         counter("oom_kills_retired_total", "Kills whose series is gone: their pod is, or others needed the room.",
+                 snapshot.kills_retired);
 }
 
 std::string captures(const MetricsSnapshot& s) {
