@@ -18,7 +18,13 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   add_model(pipeline->model(), kMaxContainerSeries, snapshot,
             trends ? trends->suspicions() : std::map<ProcessKey, bool>());
   if (trends) snapshot.trend = trends->metrics();
-  snapshot.kills = pipeline->ledger().counts();
+  const KillLedger& ledger = pipeline->ledger();
+  snapshot.kills = ledger.counts();
+  snapshot.kills_folded = ledger.folded();
+  snapshot.kills_retired = ledger.retired();
+  for (ContainerMetrics& c : snapshot.containers) {
+    c.has_hidden_kills = !ledger.may_show_zero({c.k8s_namespace, c.pod, c.container, "container"});
+  }
   snapshot.captures = capture_metrics;
   if (http) snapshot.memstats_left_out = http->memstats_left_out();
   snapshot.kernel_oom_kills_unobserved = pipeline->unobserved_kills();
@@ -31,7 +37,11 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   if (pods) add_pod_stats(snapshot);
   if (writer) {
     snapshot.incidents_written = writer->stats().incidents_written;
-    snapshot.incidents_pruned = writer->stats().incidents_pruned;
+    for (const auto& [reason, count] : writer->stats().incidents_pruned) {
+      snapshot.incidents_pruned[std::string(to_string(reason))] = count;
+    }
+    snapshot.clock_jumps = writer->stats().clock_jumps;
+    snapshot.is_age_pruning_held = writer->stats().is_age_held;
     snapshot.incidents_waiting = writer->backlog().firsts() + writer->backlog().amendments();
     snapshot.incident_write_errors = writer->stats().write_errors;
     snapshot.incident_write_seconds_last = writer->stats().last_write_seconds;

@@ -115,6 +115,7 @@ class Pipeline {
   void take_unplaced(OomKill kill);
   void identify_by_path(CgroupId cgroup, MonotonicTime now);
   void count(const ResolvedKill& resolved, std::uint64_t kills = 1);
+  void refresh_ledger(MonotonicTime now);
   void remember(const ResolvedKill& resolved, bool is_written);
   void judge_kill(const ResolvedKill& resolved);
   void correlate(const ResolvedKill& resolved);
@@ -145,6 +146,7 @@ class Pipeline {
   StatusJudge judge_;
   std::vector<StatusFinding> findings_;
   std::uint64_t ledger_version_ = 0;
+  MonotonicTime ledger_refreshed_;
   std::uint64_t dropped_crossings_ = 0;
   std::uint64_t unobserved_kills_ = 0;
   std::uint64_t kills_seen_afterwards_ = 0;

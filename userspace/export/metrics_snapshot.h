@@ -22,6 +22,7 @@ struct ContainerMetrics {
   std::optional<bool> suspected_leak;  // none: no Go heap in it was read often enough to judge
   std::optional<double> reclaim_stall_seconds;
   std::optional<std::uint64_t> reclaim_calls, reclaim_zero_yield_calls;
+  bool has_hidden_kills = false;  // counted elsewhere, for want of room: 0 would be wrong
 };
 
 // For a pod's own cgroup: if its limit is hit first, reclaim for its containers runs there and not in their cgroups.
@@ -77,6 +78,7 @@ struct MetricsSnapshot {
   std::vector<ContainerMetrics> containers;
   std::vector<PodMetrics> pods;  // that reclaimed
   std::map<KillLabels, std::uint64_t> kills;
+  std::uint64_t kills_folded = 0, kills_retired = 0;  // see KillLedger
   CaptureMetrics captures;
   std::uint64_t memstats_left_out = 0;  // programs not asked for their MemStats, because too many others just were
   GoProcessMetrics go_processes;
@@ -88,9 +90,11 @@ struct MetricsSnapshot {
   std::map<std::string, std::string> feature_rung;    // feature -> backend in use
   std::optional<PageFaultHookMetrics> page_fault_hook;
   std::uint64_t incidents_written = 0, incident_write_errors = 0;
-  std::uint64_t incidents_pruned = 0;   // by retention
-  std::uint64_t incidents_waiting = 0;  // for the disk; amendments too
-  std::uint64_t kills_merged = 0;       // into another decision's incident, because too many were open
+  std::map<std::string, std::uint64_t> incidents_pruned;  // by retention, by reason
+  std::uint64_t clock_jumps = 0;                          // of the wall clock
+  bool is_age_pruning_held = false;                       // because the clock is in doubt
+  std::uint64_t incidents_waiting = 0;                    // for the disk; amendments too
+  std::uint64_t kills_merged = 0;  // into another decision's incident, because too many were open
   double incident_write_seconds_last = 0;
   std::uint64_t kernel_oom_kills_unobserved = 0;  // the kernel's own counts minus the kills that we observed
   std::uint64_t kills_seen_afterwards = 0;        // while no daemon ran; also kills known only from a count

@@ -148,9 +148,13 @@ std::string kills(const MetricsSnapshot& snapshot) {
   for (const auto& [labels, count] : snapshot.kills) family.add(kill_labels(labels), count);
   for (const ContainerMetrics& c : snapshot.containers) {
     if (c.container.empty()) continue;  // a pod's own cgroup: its kills count for its containers
-    family.add(kill_labels({c.k8s_namespace, c.pod, c.container, "container"}), 0);
+    if (!c.has_hidden_kills) family.add(kill_labels({c.k8s_namespace, c.pod, c.container, "container"}), 0);
   }
-  return family.text();
+  return family.text() +
+         counter("oom_kills_folded_total", "Kills counted as container _other, there being no room for another series.",
+                 snapshot.kills_folded) +
+         counter("oom_kills_retired_total", "Kills whose series is gone: their pod is, or others needed the room.",
+                 snapshot.kills_retired);
 }
 
 std::string captures(const MetricsSnapshot& s) {
@@ -290,7 +294,11 @@ std::string programs(const MetricsSnapshot& snapshot) {
 std::string incidents(const MetricsSnapshot& s) {
   std::string text =
       counter("incidents_written_total", "Incident directories written.", s.incidents_written) +
-      counter("incidents_pruned_total", "Incident directories removed by retention.", s.incidents_pruned) +
+      by_label("incidents_pruned_total", "Incident directories removed by retention, by the bound they were beyond.",
+               "reason", s.incidents_pruned, {"age", "count", "bytes"}) +
+      gauge("age_pruning_held", "1 while no incident is removed for its age, the wall clock being in doubt.",
+            s.is_age_pruning_held) +
+      counter("clock_jumps_total", "Jumps of the wall clock that retention found.", s.clock_jumps) +
       gauge("incidents_waiting", "Incidents and amendments that wait for the disk.", s.incidents_waiting) +
       counter("oom_kills_merged_total", "Kills in the incident of another decision, too many being open.",
               s.kills_merged);

@@ -37,7 +37,11 @@ constexpr const char* kFamilies[] = {"oomwitness_oom_kills_total",
                                      "oomwitness_bpf_program_runs_total",
                                      "oomwitness_feature_rung",
                                      "oomwitness_incidents_written_total",
+                                     "oomwitness_oom_kills_folded_total",
+                                     "oomwitness_oom_kills_retired_total",
                                      "oomwitness_incidents_pruned_total",
+                                     "oomwitness_age_pruning_held",
+                                     "oomwitness_clock_jumps_total",
                                      "oomwitness_incidents_waiting",
                                      "oomwitness_oom_kills_merged_total",
                                      "oomwitness_incident_write_errors_total",
@@ -88,6 +92,20 @@ TEST(PrometheusText, a_pods_own_cgroup_has_no_kill_counter) {
   EXPECT_TRUE(has_sample(text, R"(oomwitness_container_memory_limit_bytes{namespace="ns",pod="p",container=""})", "7"));
   EXPECT_THAT(text, HasSubstr(R"(oomwitness_oom_kills_total{namespace="ns",pod="p",container="app")"));
   EXPECT_THAT(text, Not(HasSubstr(R"(oomwitness_oom_kills_total{namespace="ns",pod="p",container="")")));
+}
+
+TEST(PrometheusText, a_container_whose_kills_are_counted_elsewhere_is_not_shown_at_zero) {
+  MetricsSnapshot snapshot;
+  snapshot.containers = {make_container("app"), make_container("hidden")};
+  snapshot.containers[1].has_hidden_kills = true;
+  snapshot.kills[{"", "", "_other", "container"}] = 3;
+  snapshot.kills_folded = 3;
+  const std::string text = to_prometheus_text(snapshot);
+  EXPECT_THAT(text, HasSubstr(R"(oomwitness_oom_kills_total{namespace="ns",pod="p",container="app")"));
+  EXPECT_THAT(text, Not(HasSubstr(R"(oomwitness_oom_kills_total{namespace="ns",pod="p",container="hidden")")));
+  EXPECT_TRUE(
+      has_sample(text, R"(oomwitness_oom_kills_total{namespace="",pod="",container="_other",scope="container"})", "3"));
+  EXPECT_TRUE(has_sample(text, "oomwitness_oom_kills_folded_total", "3"));
 }
 
 TEST(PrometheusText, known_label_sets_start_at_zero) {

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "cli/read/event_line.h"
 #include "cli/read/read_commands.h"
 #include "events/json_text.h"
 #include "store/incident_reader.h"
+#include "store/retention_file.h"
 
 namespace oomw::cli {
 namespace {
@@ -53,6 +59,26 @@ void print_json(const std::vector<StoredIncident>& incidents) {
   }
 }
 
+// For whom retention made room, those who lost most first. Without its file there is nothing to tell.
+void print_dropped(const std::string& data_dir) {
+  constexpr std::size_t kMaxLines = 10;
+  const Result<RetentionState> state = load_retention(data_dir);
+  if (!state) return;
+  std::vector<std::pair<std::string, DroppedIncidents>> order(state->dropped.begin(), state->dropped.end());
+  std::ranges::stable_sort(order, std::greater(), [](const auto& entry) { return entry.second.count; });
+  std::uint64_t others = state->dropped_others;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto& [workload, dropped] = order[i];
+    if (i >= kMaxLines) {
+      others += dropped.count;
+    } else {
+      fmt::print("not kept: {} of {}, the last of {}\n", dropped.count, printable(workload, 128),
+                 to_rfc3339(dropped.last).substr(0, 19) + "Z");
+    }
+  }
+  if (others != 0) fmt::print("not kept: {} of others\n", others);
+}
+
 }  // namespace
 
 int incidents_command(const CommandLine& line, const std::string& data_dir) {
@@ -66,6 +92,7 @@ int incidents_command(const CommandLine& line, const std::string& data_dir) {
   } else {
     print_table(*incidents);
   }
+  if (!line.json) print_dropped(data_dir);
   return kOk;
 }
 
