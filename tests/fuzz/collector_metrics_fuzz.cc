@@ -7,9 +7,11 @@
 #include "base/result.h"
 #include "captures/collector_metrics.h"
 #include "captures/memstats_text.h"
+#include "fuzz/cost_oracle.h"
 #include "incident/collector_components.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const oomw::fuzz::CostOracle oracle(size);
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto figures = oomw::collector_figures_of(text)) {
     OOMW_CHECK(figures->queue_sizes.size() <= oomw::kMaxCollectorIds);

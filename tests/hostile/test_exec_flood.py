@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attack: one container starts 12,000 programs with 4 KiB of arguments each.
+
+Seen: +115 MiB, because 65,536 processes of 8 KiB of strings were kept for 60 s.
+Must hold: the bars of hostile_case; the neighbour's process has its name.
+"""
+from hostile_case import HostileTest
+
+
+class ExecFlood(HostileTest):
+    EXECS = 12_000
+
+    def test_strings_of_ended_processes_are_not_kept(self):
+        self.fortress()
+        work = self.attack(self.cgroup("execs", 64), [self.program("exec_flood"), self.EXECS])
+        work.wait_output("done", 120)
+        self.kill_neighbour()
+        self.assert_unhurt()
