@@ -56,6 +56,8 @@ class HexNames final : public ProgramNames {
   }
   pprof::Profile profile_of(const HeapReading&, WallTime, std::vector<std::string> comments) override {
     pprof::Profile profile;
+    profile.sample_types = {
+        {"alloc_objects", "count"}, {"alloc_space", "bytes"}, {"inuse_objects", "count"}, {"inuse_space", "bytes"}};
     profile.comments = std::move(comments);
     return profile;
   }

@@ -41,6 +41,16 @@ def _kib(pid, key):
         return 0
 
 
+def cpu_seconds(pid):
+    """0 for a process that is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as f:
+            words = f.read().rpartition(b")")[2].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return 0.0
+
+
 def _children(pid):
     found = []
     for task in os.listdir(f"/proc/{pid}/task"):
@@ -174,7 +184,7 @@ class HostileTest(GoHeapTest):
         if not self.late_s:
             self.kill_neighbour()
         self.watch.stop()
-        print(f"      daemon {self.watch.peak / MIB:.0f} MiB, its children {self.watch.child_peak / MIB:.0f} MiB, /healthz "
+        print(f"      daemon {self.watch.peak / MIB:.0f} MiB and {cpu_seconds(self.witness.pid):.1f} s of CPU time, its children {self.watch.child_peak / MIB:.0f} MiB, /healthz "
               f"at most {self.watch.worst_s * 1e3:.0f} ms of {self.watch.asked}, neighbour complete after "
               f"{', '.join(f'{s * 1e3:.0f} ms' for s in self.late_s)}", flush=True)
         self.assertIsNone(self.witness.process.poll(), "the daemon has ended")

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import pty
-import resource
 import select
 import shutil
 import signal
@@ -28,11 +27,22 @@ ESCAPES = "a\x1b[31mb\x9b32mc\x00\x1b]0;owned\x07d\x85e\x7ff\u202eg"
 LIMIT_S = 60
 
 
+# A process begins with the peak of the one that forked it: a small one in between, whose own is below any bar.
+MEASURE = """
+import os, resource, sys
+pid = os.fork()
+if pid == 0:
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    os.execv(sys.argv[1], sys.argv[1:])
+_, status, usage = os.wait4(pid, 0)
+print("\\nmeasured", os.waitstatus_to_exitcode(status), usage.ru_maxrss)
+"""
+
+
 def run_measured(*args):
-    """(status, output, peak resident bytes). Ended after LIMIT_S, and never given more than 4 GiB."""
-    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-    process = subprocess.Popen([tools.BINARY, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               preexec_fn=limit, start_new_session=True)
+    """(status, end of the output, peak resident bytes). Ended after LIMIT_S."""
+    process = subprocess.Popen(["/usr/bin/python3", "-S", "-c", MEASURE, tools.BINARY, *args], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
     output, end = b"", time.monotonic() + LIMIT_S
     with process.stdout:
         while select.select([process.stdout], [], [], max(0, end - time.monotonic()))[0]:
@@ -42,9 +52,12 @@ def run_measured(*args):
             output = (output + piece)[-MIB:]
         else:
             os.killpg(process.pid, signal.SIGKILL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, output.decode(errors="replace"), usage.ru_maxrss << 10
+    process.wait()
+    text, _, figures = output.decode(errors="replace").rpartition("\nmeasured ")
+    if not figures:
+        raise AssertionError(f"{args}: not over after {LIMIT_S} s: {output[-300:]}")
+    status, peak = map(int, figures.split())
+    return status, text, peak << 10
 
 
 def on_terminal(*args):

@@ -24,6 +24,9 @@ class SlowCaptures(HostileTest):
     def test_slow_bodies_take_nobody_elses_http_capture(self):
         self.fortress(CONFIG)
         never = os.path.join(self.public, "never")
+        box = self.cgroup("asked", 96)  # below the level until all the slow ones are being read
+        self.leaky_go(box, "-prefill-mb", "60", "-rate", "60", "-limit-mb", "66", "-profile-rate", "65536").wait_output(
+            "limit reached")
         endpoint = self.published(tools.hostile_endpoint())
         slow = []
         for number in range(4):
@@ -32,8 +35,7 @@ class SlowCaptures(HostileTest):
         for work in slow:
             work.wait_output("filled")
         eventually(lambda: sum(is_asked(work.pid) for work in slow) >= 2, "slow bodies are being read")
-        box = self.cgroup("asked", 96)
-        work = self.leaky_go(box, "-prefill-mb", "60", "-rate", "60", "-limit-mb", "76", "-profile-rate", "65536")
+        self.memhog(box, "--rate-mb-s", "100", "--leak-mb", "12")
         eventually(lambda: self.captures(box), lambda: f"an attempt on the neighbour; {work.describe()}")
         print(f"      {self.captures(box)} beside {sum(is_asked(work.pid) for work in slow)} slow bodies", flush=True)
         self.assertIn(("ok", ""), self.captures(box))

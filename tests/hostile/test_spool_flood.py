@@ -27,7 +27,7 @@ class SpoolFlood(HostileTest):
 
     def start_neighbour(self):
         """At 85 % of its limit, where its endpoint has been asked."""
-        box = self.cgroup("neighbour", 96)
+        box = self.cgroup("early", 96)
         work = self.leaky_go(box, "-prefill-mb", "60", "-rate", "60", "-limit-mb", "74", "-profile-rate", "65536")
         eventually(lambda: ("ok", "") in self.captures(box), lambda: f"the neighbour's profile; {work.describe()}")
         return box, work
@@ -50,6 +50,7 @@ class SpoolFlood(HostileTest):
         victim.wait_killed()
         incident, _ = self.at_kill_of(witness, box)
         taken = [c for c in incident["captures"] if c["method"] == "http" and c["result"] == "ok"]
+        print(f"      {[(c['trigger'], c['bytes'] if 'bytes' in c else c['inuse_bytes'], c['file']) for c in taken]}", flush=True)
         self.assertTrue(taken, incident["captures"])
         self.assertTrue(all(c["file"] for c in taken), taken)
         self.assert_unhurt()

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { kArgumentBytes = 4096, kBatch = 128, kLifeUs = 50000 };
+enum { kArgumentBytes = 4096, kBatch = 128, kLifeUs = 150000 };
 
 static int spawn_one(const char* program, long number) {
   static char text[kArgumentBytes];
