@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every overlay of deploy/kubernetes as it is shipped: accepted by a real API server, and it catches a kill."""
-from harness.wait import eventually
 from kube import objects
 from kube.case import ClusterTest
+from kube.pod_assertions import PodAssertions
 from kube.witness import NAMESPACE
 
 LIMIT_BYTES = 64 << 20
@@ -24,7 +24,7 @@ def definition(group, kind):
                      "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]}}
 
 
-class Overlays(ClusterTest):
+class Overlays(PodAssertions, ClusterTest):
     def define(self, group):
         for kind in _CRDS[group]:
             made = definition(group, kind)
@@ -34,15 +34,12 @@ class Overlays(ClusterTest):
             self.node.kubectl("wait", "--for=condition=established", "--timeout=60s", f"crd/{made['metadata']['name']}")
 
     def assert_catches_a_kill(self):
-        """With all that it can do: a complete profile at the kill."""
+        """With all that it can do: a complete profile at the kill. By then its probes have succeeded, too."""
         self.create(objects.pod("orders", objects.leaking()))
-        self.wait_incidents_of_pod("orders")
-        whole = lambda: {c["method"] for c in self.incidents_of_pod("orders")[0]["captures"] if c["result"] == "ok" and c["complete"]}
-        # A capture at the kill is added to the incident after it was written.
-        eventually(lambda: "at_kill" in whole(), lambda: f"a heap at the kill: {self.incidents_of_pod('orders')[0]['captures']}")
-        incident = self.incidents_of_pod("orders")[0]
+        incident = self.wait_heap_at_kill("orders")
         self.assertEqual(incident["limit"]["bytes"], LIMIT_BYTES)
         self.assertEqual(incident["pod"]["labels"], self.pod("orders")["metadata"]["labels"])
+        self.witness.wait_ready()
 
     def names_in(self, path):
         return [o["metadata"]["name"] for o in self.api.get(path)["items"]]
@@ -70,5 +67,6 @@ class Overlays(ClusterTest):
         self.assert_catches_with("least-capability")
 
     def test_applied_again_nothing_changes(self):
+        self.witness.wait_ready()
         printed = self.witness.apply("privileged")
         self.assertEqual([line for line in printed.splitlines() if not line.endswith(" unchanged")], [])

@@ -7,28 +7,25 @@ first, since the sandbox is charged to it too; it counts as the container's own:
 import datetime
 import json
 
-from kube import objects
-from kube.case import ClusterTest, SharedPodsTest, uid_of
+from kube import child_victim, objects, programs
+from kube.case import ClusterTest, SharedPodsTest, running
 from kube.gate import Gate
-from kube.objects import HOG, SHELL, container, idle, leaking, leaking_times
+from kube.objects import SHELL, container, idle, leaking, leaking_times
 from kube.pki import NODE
+from kube.pod_assertions import LIMIT_MB, MIB, PodAssertions
 
 from harness.wait import eventually
 
-MIB = 1 << 20
-LIMIT_MB = 64
 CRON_JOB = "apis/batch/v1beta1/namespaces/{}/cronjobs/report/status"
-# Runs in the container that goes on; its child is killed.
-_CHILD = f"{HOG} --hold-mb 4 --rate-mb-s 40 & wait; while :; do sleep 1; done"
 
 
-class PodKinds(SharedPodsTest):
-    expected_kills = 16
+class PodKinds(PodAssertions, SharedPodsTest):
+    expected_kills = 15
 
     def create_all(self):
+        child_victim.create_once(self)  # asked for by test_unreported_kills.py, half a minute later
         self.create_missed_cron_job()
         self.create(
-            objects.pod("child", container("orders", [SHELL, "-c", _CHILD], LIMIT_MB)),
             objects.pod("single", leaking()),
             objects.pod("all-limited", leaking(), idle(limit_mb=32)),
             objects.pod("some-limited", leaking(), idle()),
@@ -84,36 +81,6 @@ class PodKinds(SharedPodsTest):
 
     # --- what is asked of each
 
-    def assert_named(self, name, container="orders", count=1, owner=None, workload=None):
-        """All that an incident has to know of its pod; the incidents, oldest first."""
-        incidents = self.wait_incidents_of_pod(name, count)
-        pod = self.pod(name)
-        for restarts, incident in enumerate(incidents):
-            named = incident["pod"]
-            self.assertEqual((named["namespace"], named["name"], named["uid"], named["node"]),
-                             (self.namespace, pod["metadata"]["name"], uid_of(pod), NODE))
-            self.assertEqual((incident["container"]["name"], incident["container"]["runtime"]), (container, "containerd"))
-            self.assertEqual(incident["container"]["image"], objects.VICTIM)
-            self.assertEqual(named["labels"], pod["metadata"].get("labels", {}))
-            self.assertEqual(named["restart_count"], restarts, incident["notes"])
-            self.assertEqual(named["owner"] and (named["owner"]["kind"], named["owner"]["name"]), owner)
-            if workload:
-                found = named.get("workload") or {}
-                self.assertEqual((found.get("kind"), found.get("name")), workload)
-        return incidents
-
-    def assert_containers_limit(self, incident, limit_mb=LIMIT_MB):
-        """The container's, whichever of two equal ones was hit: scope, limit and cause are those of a plain container."""
-        self.assertEqual((incident["scope"], incident["limit"]["bytes"]), ("container", limit_mb * MIB), incident["limit"])
-        causes = [incident["verdict"]["cause"], *(a["cause"] for a in incident["verdict"].get("also", []))]
-        self.assertNotIn("ancestor_limit", causes, incident["verdict"])
-        self.assertEqual(self.kills_of(incident), [(incident["container"]["name"], "container", 1)])
-
-    def kills_of(self, incident):
-        """Of its pod, as metrics have them: [(container, scope, kills)]; what never had one has a series, too."""
-        series = self.witness.scrape().values("oomwitness_oom_kills_total", namespace=self.namespace, pod=incident["pod"]["name"])
-        return [(labels["container"], labels["scope"], value) for labels, value in series if value]
-
     def assert_pods_limit(self, incident, limit_mb):
         """No container's own limit was hit: it is reported as such, and not blamed on a foreign ancestor."""
         self.assertEqual((incident["scope"], incident["limit"]["bytes"]), ("pod", limit_mb * MIB), incident["limit"])
@@ -143,11 +110,6 @@ class PodKinds(SharedPodsTest):
 
     def test_host_network(self):
         self.assert_containers_limit(self.assert_named("host-network")[0])
-
-    def disagreements(self):
-        """By pod: what the kernel and Kubernetes do not agree upon."""
-        return {i["pod"]["name"]: i["pod"]["disagreement"]["kind"] for i in self.own(self.witness.incidents())
-                if i["pod"].get("disagreement")}
 
     def test_pods_limit_that_no_container_fills_alone(self):
         """60 MiB of a volume in memory, 20 of the one and what is left for the other: 128 in all, and neither is at 64."""
@@ -202,23 +164,22 @@ class PodKinds(SharedPodsTest):
         for name in names:
             eventually(lambda: "OOMKilled" in reasons(self.pod(name)["status"]["containerStatuses"][0]),
                        lambda: f"{name} is OOMKilled: {self.pod(name)['status']}")
-        self.assertEqual({name: kind for name, kind in self.disagreements().items() if name != "child"}, {})
-
-    def test_victim_that_is_a_child_is_never_in_a_status(self):
-        """Asked last: what Kubernetes never reports is said once its status has had 30 s to come."""
-        incident = self.assert_named("child")[0]
-        self.assert_containers_limit(incident)
-        self.assertEqual([v["comm"] for v in incident["victims"]], [HOG.strip("/")])
-        status = self.pod("child")["status"]["containerStatuses"][0]
-        self.assertEqual((list(status["state"]), status["restartCount"]), (["running"], 0))
-        eventually(lambda: self.disagreements().get("child") == "kill_not_in_status", lambda: f"{self.disagreements()}")
+        self.assertEqual(self.disagreements(), {})
 
 
 class InPlaceResize(ClusterTest):
+    def setUp(self):
+        """Asks before an overlay is rolled out."""
+        if not programs.why_not() and "pods/resize" not in self.resources():
+            self.skipTest("the API server has no pods/resize: no limit of a running container can be changed")
+        super().setUp()
+
+    @staticmethod
+    def resources():
+        return [resource["name"] for resource in running.get().node.api.get("api/v1")["resources"]]
+
     def test_limit_raised_in_place_is_the_limit_that_was_hit(self):
         """On API servers that have pods/resize; no other can change the limit of a container that runs."""
-        if "pods/resize" not in [resource["name"] for resource in self.api.get("api/v1")["resources"]]:
-            self.skipTest("the API server has no pods/resize: no limit of a running container can be changed")
         gate = Gate(self.node, self.namespace)
         self._stack.callback(gate.close)
         self.create(gate.pod("orders"))

@@ -7,8 +7,8 @@
 #include "base/result.h"
 #include "captures/collector_metrics.h"
 #include "captures/memstats_text.h"
+#include "facts/collector_components.h"
 #include "fuzz/cost_oracle.h"
-#include "incident/collector_components.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const oomw::fuzz::CostOracle oracle(size);

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "facts/component_group.h"
 #include "fuzz/cost_oracle.h"
-#include "incident/component_group.h"
 #include "pprof/codec.h"
 #include "pprof/diff.h"
 #include "pprof/flame_graph.h"

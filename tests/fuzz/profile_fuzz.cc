@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "captures/heap_check.h"
+#include "facts/profile_facts.h"
 #include "fuzz/cost_oracle.h"
 #include "pprof/codec.h"
 #include "pprof/top.h"
@@ -21,7 +21,7 @@ constexpr oomw::fuzz::CostBounds kBounds = {.fixed_bytes = 96u << 20, .bytes_per
 void check(std::string_view bytes) {
   const auto commented = oomw::pprof::append_comments(bytes, {"fuzz"}, kLimits);
   const auto profile = oomw::pprof::read(bytes, kLimits);
-  (void)oomw::check_heap_profile(bytes);
+  (void)oomw::facts_of_profile(bytes);
   if (!profile) return;
   OOMW_CHECK(commented.has_value());
   const auto with_comment = oomw::pprof::read(*commented);

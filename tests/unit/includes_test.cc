@@ -42,18 +42,20 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     std::map<std::string, std::set<std::string>> map;
     map["base"] = {};
     map["pprof"] = map["events"] = {"base"};
+    map["facts"] = {"base", "events", "pprof"};
     map["kernel"] = map["system"] = map["kubernetes"] = map["model"] = map["memory"] = {"base", "events"};
     map["triggers"] = {"base", "events", "model"};
     map["runtimes"] = {"base", "events", "pprof"};
     map["runtimes/go"] = {"base", "events", "memory", "pprof", "runtimes"};
-    map["trends"] = {"base", "events", "pprof", "runtimes", "triggers", "incident"};
-    map["captures"] = {"base", "events", "model", "triggers", "system", "memory", "pprof", "runtimes", "runtimes/go"};
+    map["trends"] = {"base", "events", "pprof", "facts", "runtimes", "triggers", "incident"};
+    map["captures"] = {"base",   "events", "model", "triggers", "system",
+                       "memory", "pprof",  "facts", "runtimes", "runtimes/go"};
     map["incident"] = {"base", "events", "model", "pprof"};
     map["verdict"] = {"base", "events", "incident", "trends"};
     map["correlate"] = {"base", "events", "model", "incident", "verdict"};
-    map["report"] = {"base", "events", "incident", "verdict", "pprof"};
+    map["report"] = {"base", "events", "incident", "verdict", "pprof", "facts"};
     map["store"] = {"base", "events", "model", "incident", "report", "pprof"};
-    map["cli/read"] = {"base", "events", "incident", "store", "pprof"};
+    map["cli/read"] = {"base", "events", "incident", "store", "pprof", "facts"};
     map["export"] = {"base", "events", "model", "triggers", "incident", "trends"};
     map["web"] = {"base", "export"};
     return map;
@@ -62,7 +64,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
 }
 
 // What reads incidents without a daemon: linked into unit_cli_read without libcurl and libbpf.
-const std::set<std::string> kReaders = {"incident", "verdict", "report", "store", "cli/read"};
+const std::set<std::string> kReaders = {"facts", "incident", "verdict", "report", "store", "cli/read"};
 
 // What #include names on this line, with its quotes or brackets.
 std::optional<std::string> included_by(std::string_view line) {

@@ -55,6 +55,7 @@ CaptureFinished taken(CaptureFinished begun, MonotonicTime at, TakenHeap heap) {
   begun.live_bytes = heap.live_bytes;
   begun.sample_count = heap.sample_count;
   begun.memstats = std::move(heap.memstats);
+  begun.components = std::move(heap.components);
   return begun;
 }
 

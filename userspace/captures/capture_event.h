@@ -26,6 +26,7 @@ struct TakenHeap {
   CaptureReason shortfall = CaptureReason::kNone;  // why the heap is not whole
   std::string detail{};
   std::map<std::string, std::uint64_t> memstats{};
+  std::vector<CollectorComponent> components{};
 };
 [[nodiscard]] CaptureFinished taken(CaptureFinished begun, MonotonicTime at, TakenHeap heap);
 

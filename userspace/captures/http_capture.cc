@@ -11,11 +11,11 @@
 #include "captures/endpoint_cache.h"
 #include "captures/endpoint_fetch.h"
 #include "captures/endpoint_finder.h"
-#include "captures/heap_check.h"
 #include "captures/http_fetch.h"
 #include "captures/memstats_budget.h"
 #include "captures/memstats_fetch.h"
 #include "captures/provenance.h"
+#include "facts/profile_facts.h"
 #include "memory/target_process.h"
 #include "pprof/codec.h"
 
@@ -25,7 +25,7 @@ namespace {
 struct Evidence {
   MonotonicTime taken;
   std::string body;
-  HeapFigures figures;
+  ProfileFacts facts;
   PprofEndpoint endpoint;
   MemStats memstats = {};
   bool is_memstats_left_out = false;  // not requested: the budget for all programs was used up
@@ -111,7 +111,7 @@ struct HttpCapture::Impl {
   }
 
   // A profile inflates to 8 times its size and takes twice that again once parsed; one that would take more than
-  // kMostToCheck is refused while it is read (heap_check.cc).
+  // kMostToCheck is refused while it is read (facts/profile_facts.cc).
   std::optional<MemoryBudget::Lease> room_to_check(std::uint64_t body_bytes, MonotonicTime deadline) const {
     constexpr std::uint64_t kTimesBody = 24;
     constexpr std::uint64_t kMostToCheck = 64u << 20;
@@ -132,9 +132,9 @@ struct HttpCapture::Impl {
     const auto room = room_to_check(answer.body.size(), deadline);
     if (memory != nullptr && !room)
       return failed(CaptureReason::kTimeout, "other captures took all the memory that is theirs");
-    const auto figures = check_heap_profile(answer.body);
-    if (!figures) return failed(reason_of(figures.error()), figures.error().message);
-    return Evidence{taken, std::move(answer.body), *figures, endpoint, {}};
+    auto facts = facts_of_profile(answer.body);
+    if (!facts) return failed(reason_of(facts.error()), facts.error().message);
+    return Evidence{taken, std::move(answer.body), std::move(*facts), endpoint, {}};
   }
 
   Attempt try_endpoints(const TargetProcess& process, std::vector<PprofEndpoint> endpoints, AnnotatedPort annotated,
@@ -184,7 +184,7 @@ struct HttpCapture::Impl {
   // The profile is already complete: no failure here changes it.
   void add_memstats(Evidence& evidence, const CaptureRequest& request, const CaptureTarget& target,
                     MonotonicTime deadline) {
-    if (evidence.figures.of != RuntimeKind::kGo || !may_ask_memstats(request, evidence.figures.sample_count)) return;
+    if (evidence.facts.of != RuntimeKind::kGo || !may_ask_memstats(request, evidence.facts.sample_count)) return;
     const auto process = TargetProcess::open(config.proc_root, target.process);
     if (!process) return;
     evidence.is_memstats_left_out = !memstats_budget.take(clock.now());
@@ -198,16 +198,16 @@ struct HttpCapture::Impl {
     const std::string comment =
         provenance_comment(CaptureMethod::kHttp, request, target, clock.wall_of(evidence.taken));
     auto stored = pprof::append_comments(evidence.body, {comment});
-    const bool is_go = evidence.figures.of == RuntimeKind::kGo;
+    const bool is_go = evidence.facts.of == RuntimeKind::kGo;
     std::string detail =
         (is_go ? "heap profile as of the process's last GC, from " : "heap profile, not of Go, from ") +
         url(evidence.endpoint);
     if (evidence.is_memstats_left_out) detail += "; not asked for MemStats, too many others just were";
     // The endpoint only gives what was in use at the last GC, so both series are the same.
-    event =
-        taken(std::move(event), evidence.taken,
-              {target.process, evidence.figures.of, evidence.figures.inuse_bytes, evidence.figures.inuse_bytes,
-               evidence.figures.sample_count, CaptureReason::kNone, std::move(detail), std::move(evidence.memstats)});
+    event = taken(std::move(event), evidence.taken,
+                  {target.process, evidence.facts.of, evidence.facts.inuse_bytes, evidence.facts.inuse_bytes,
+                   evidence.facts.sample_count, CaptureReason::kNone, std::move(detail), std::move(evidence.memstats),
+                   std::move(evidence.facts.components)});
     // The body was just read whole, so appending cannot fail; without the comment it is still evidence.
     return {std::move(event), stored ? std::move(*stored) : std::move(evidence.body)};
   }

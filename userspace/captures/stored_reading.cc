@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "captures/capture_event.h"
+#include "facts/collector_components.h"
 #include "pprof/codec.h"
 
 namespace oomw {
@@ -24,14 +25,15 @@ CaptureOutcome store_reading(HeapReading reading, const RuntimeProcess& process,
   if (reading.is_complete) shortfall = CaptureReason::kNone;
   if (!reading.is_complete && shortfall == CaptureReason::kNone) shortfall = CaptureReason::kPartial;
   CaptureOutcome outcome;
-  outcome.finished = taken(std::move(begun), taken_at,
-                           {process.key, process.kind(), totals.held_bytes, totals.live_bytes, count, shortfall,
-                            std::move(reading.summary)});
+  TakenHeap heap{process.key, process.kind(), totals.held_bytes,         totals.live_bytes,
+                 count,       shortfall,      std::move(reading.summary)};
   {
     const auto profile = process.names(clock, deadline)->profile_of(reading, clock.wall_of(taken_at), {provenance});
     reading = HeapReading();
+    heap.components = collector_components_of(profile);
     outcome.profile = pprof::write(profile);
   }
+  outcome.finished = taken(std::move(begun), taken_at, std::move(heap));
   if (count >= kTrimFromHoldings) ::malloc_trim(0);
   return outcome;
 }

@@ -259,6 +259,7 @@ struct CaptureFinished {
   std::optional<std::uint64_t> sample_count;  // buckets or samples
   bool complete = false;
   std::map<std::string, std::uint64_t> memstats;  // by Go's names (captures/memstats_text.h); empty = not known
+  std::vector<CollectorComponent> components;     // by facts/; empty: the profile is not of a Collector
   std::string spool_file;                         // name below <data-dir>/spool, "" when kept in memory or failed
 };
 
@@ -304,9 +305,22 @@ struct HeapWalked {
   std::uint32_t chunk_count = 0;
 };
 
+// --- from the store ---------------------------------------------------------------------------
+
+// Files that an incident names but that could not be put beside it: the next revision names them no more.
+struct FilesUnplaced {
+  struct File {
+    std::string name;  // "capture-01-http.pb.gz"
+    std::string why;   // for humans, printable
+  };
+  MonotonicTime time;
+  std::string incident;  // its id
+  std::vector<File> files;
+};
+
 using Event = std::variant<OomKill, WatermarkCrossed, ProcessExec, ProcessExit, CgroupCreated, CgroupRemoved,
                            ReclaimSampled, EventsLost, MemorySampled, ProcessSeen, ContainerIdentified, CaptureFinished,
-                           HeapWalked, CollectorSampled, PodSeen, PodGone, PodsCurrent, TrendJudged>;
+                           HeapWalked, CollectorSampled, PodSeen, PodGone, PodsCurrent, TrendJudged, FilesUnplaced>;
 
 [[nodiscard]] MonotonicTime time_of(const Event& event);
 

@@ -18,9 +18,9 @@ struct Format {
 
 // In the order of Event.
 inline constexpr std::array<const char*, std::variant_size_v<Event>> kTypeNames = {
-    "oom_kill",    "watermark", "exec",   "exit",     "cgroup_created", "cgroup_removed",
-    "reclaim",     "lost",      "memory", "process",  "container",      "capture",
-    "heap_walked", "collector", "pod",    "pod_gone", "pods_current",   "trend"};
+    "oom_kill", "watermark", "exec",         "exit",      "cgroup_created", "cgroup_removed", "reclaim",
+    "lost",     "memory",    "process",      "container", "capture",        "heap_walked",    "collector",
+    "pod",      "pod_gone",  "pods_current", "trend",     "files_unplaced"};
 
 void describe(auto& a, Of<RssSplit> auto& e) {
   a("anon_bytes", e.anon_bytes);
@@ -144,6 +144,14 @@ void describe(auto& a, Of<ContainerIdentified> auto& e) {
   a("from_bundle", e.from_bundle);
 }
 
+void describe(auto& a, Of<CollectorComponent> auto& e) {
+  a("kind", e.kind);
+  a("id", e.id);
+  a("module", e.module);
+  a("held_bytes", e.held_bytes);
+  a("ratio", e.ratio);
+}
+
 void describe(auto& a, Of<CaptureFinished> auto& e) {
   a("started_ns", e.started.ns);
   a("capture_id", e.capture_id);
@@ -163,6 +171,7 @@ void describe(auto& a, Of<CaptureFinished> auto& e) {
   a("sample_count", e.sample_count);
   a("complete", e.complete);
   a("memstats", e.memstats);
+  a("components", e.components, Presence::kOmitted);
   a("spool_file", e.spool_file);
 }
 
@@ -263,6 +272,7 @@ void describe(auto& a, Of<TrendPoint> auto& e) {
   a("live_bytes", e.live_bytes);
   a("held_bytes", e.held_bytes);
   a("file", e.file);
+  a("spool_file", e.spool_file, Presence::kOmitted);
 }
 
 void describe(auto& a, Of<TrendJudged> auto& e) {
@@ -273,6 +283,18 @@ void describe(auto& a, Of<TrendJudged> auto& e) {
   a("whole", e.whole);
   a("sites", e.sites);
   a("points", e.points);
+  a("components", e.components, Presence::kOmitted);
+  a("spool_file", e.spool_file, Presence::kOmitted);
+}
+
+void describe(auto& a, Of<FilesUnplaced::File> auto& e) {
+  a("name", e.name);
+  a("why", e.why);
+}
+
+void describe(auto& a, Of<FilesUnplaced> auto& e) {
+  a("incident", e.incident);
+  a("files", e.files);
 }
 
 }  // namespace oomw::record

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "events/collector_component.h"
 #include "events/ids.h"
 
 namespace oomw {
@@ -40,7 +41,8 @@ struct TrendPoint {
   bool is_complete = false;
   bool is_baseline = false;
   std::uint64_t live_bytes = 0, held_bytes = 0;
-  std::string file;  // beside the incident; "" = none
+  std::string file;        // beside the incident; "" = none
+  std::string spool_file;  // where its bytes are until then
   friend bool operator==(const TrendPoint&, const TrendPoint&) = default;
 };
 
@@ -55,6 +57,8 @@ struct TrendJudged {
   TrendFigures whole;            // the whole heap
   std::vector<TrendSite> sites;  // suspects first, then what grew most
   std::vector<TrendPoint> points;
+  std::vector<CollectorComponent> components;  // of the baseline reading, if it has a file
+  std::string spool_file;                      // of trend.json; "" = none
   friend bool operator==(const TrendJudged&, const TrendJudged&) = default;
 };
 

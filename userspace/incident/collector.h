@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "events/collector_component.h"
 #include "events/event.h"
-#include "incident/collector_components.h"
 
 namespace oomw {
 

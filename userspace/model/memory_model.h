@@ -139,6 +139,7 @@ class MemoryModel {
   void on(const HeapWalked&) {}        // only the capture made of it counts
   void on(const CollectorSampled&) {}  // concerns no cgroup's memory; the correlator keeps it
   void on(const TrendJudged&) {}       // likewise
+  void on(const FilesUnplaced&) {}     // likewise
   void on(const PodSeen& e);
   void on(const PodGone& e) { pods_.on(e); }
   void on(const PodsCurrent& e) { pods_.on(e); }

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
-#include "incident/component_group.h"
+#include "facts/component_group.h"
 #include "pprof/codec.h"
 #include "pprof/growth_text.h"
 #include "pprof/top.h"

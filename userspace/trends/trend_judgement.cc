@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "incident/collector_components.h"
+#include "facts/collector_components.h"
 
 namespace oomw {
 namespace {
@@ -40,9 +40,15 @@ std::vector<TrendPoint> points_of(const HeapTrend& trend, const TrendFiles& file
   for (std::size_t i = first; i < readings.size(); ++i) {
     const TrendReading& reading = readings[i];
     const auto file = files.find(i);
-    points.push_back({reading.time, std::string(to_string(reading.origin)), reading.gc_cycle, reading.is_complete,
-                      i == trend.baseline(), reading.live_bytes, reading.held_bytes,
-                      file != files.end() ? file->second : ""});
+    points.push_back({reading.time,
+                      std::string(to_string(reading.origin)),
+                      reading.gc_cycle,
+                      reading.is_complete,
+                      i == trend.baseline(),
+                      reading.live_bytes,
+                      reading.held_bytes,
+                      file != files.end() ? file->second : "",
+                      {}});
   }
   return points;
 }

@@ -85,10 +85,17 @@ class ClusterTest(E2eTest):
         self.begin(self._stack.callback)
 
     def begin(self, add_cleanup):
-        self.kernel_log = KernelLog()
-        add_cleanup(self.kernel_log.close)
-        self._uids = set()
-        self.namespace = self.make_namespace(self.prefix.rstrip("-"), add_cleanup)
+        self.enter(self.open_namespace(self.prefix.rstrip("-"), add_cleanup))
+
+    def open_namespace(self, name, add_cleanup):
+        """(its name, the kernel's log from now on, UIDs of its pods): for enter()."""
+        log = KernelLog()
+        add_cleanup(log.close)
+        return self.make_namespace(name, add_cleanup), log, set()
+
+    def enter(self, opened):
+        """From now on this case's pods are those of that namespace."""
+        self.namespace, self.kernel_log, self._uids = opened
 
     def print_logs(self):
         self.node.print_logs(self.node.ended())
@@ -188,7 +195,7 @@ class SharedPodsTest(ClusterTest):
             shared._shared = (self.namespace, self.kernel_log, self._uids)
             self.create_all()
             self._wait_all()
-        self.namespace, self.kernel_log, self._uids = shared._shared
+        self.enter(shared._shared)
 
     def _wait_all(self):
         """Or for as long as it may take: then the test of the pod that was not killed fails."""

@@ -8,6 +8,8 @@ from harness.daemon import read_incidents
 from harness.metrics import Scrape
 from harness.wait import eventually
 
+from .processes import pids_of
+
 IMAGE = "docker.io/library/oomwitness:0.1.0"  # what `image: oomwitness:0.1.0` means to a runtime
 NAMESPACE = "oomwitness"
 PORT = 9435
@@ -22,18 +24,40 @@ class Witness:
         self._address = None
 
     def apply(self, overlay):
-        """Installs an overlay of deploy/kubernetes as it is shipped, over the one that is there; ready on return.
-        What kubectl printed."""
+        """Installs an overlay of deploy/kubernetes as it is shipped, over the one that is there; its daemon is ready on
+        return. What kubectl printed."""
         self.overlay = None  # if it is applied half-way, it is not known
         printed = self.node.kubectl("apply", "-k", os.path.join(manifest.KUBERNETES, "overlays", overlay))
         self.overlay = overlay
-        self.wait_rolled_out()
+        self.wait_rolled_out(is_hurried=True)
         return printed
 
-    def wait_rolled_out(self):
+    def wait_rolled_out(self, is_hurried=False):
+        """The new daemon is alone and answers; kubelet finds out up to 3 s later, for which wait_ready() waits.
+
+        is_hurried: see forget_ended().
+        """
         self._address = None
-        eventually(self._is_rolled_out, lambda: f"the DaemonSet is ready: {self.daemon_set()['status']}\n{self.log()[-2000:]}",
+
+        def is_so():
+            return (not is_hurried or self.forget_ended()) and self._is_rolled_out()
+
+        eventually(is_so, lambda: f"the new daemon answers: {self.daemon_set()['status']}\n{self.log()[-2000:]}",
                    120, 0.1)
+
+    def forget_ended(self):
+        """Takes pods from the API whose daemon was told to end and did. Kubelet of 1.20 tries to every ten seconds only, and
+        the DaemonSet's next pod waits for that. True."""
+        for pod in self.pods():
+            metadata = pod["metadata"]
+            if metadata.get("deletionTimestamp") and not pids_of(metadata["uid"], "oomwitness"):
+                self.node.api.delete(f"api/v1/namespaces/{NAMESPACE}/pods/{metadata['name']}")
+        return True
+
+    def wait_ready(self):
+        """As kubelet reports it by the manifest's own probes."""
+        eventually(lambda: self.daemon_set()["status"].get("numberReady", 0) == 1,
+                   lambda: f"the DaemonSet is ready: {self.daemon_set()['status']}\n{self.log()[-2000:]}", 120, 0.1)
 
     def daemon_set(self):
         return self.node.api.get(_DAEMONSET)
@@ -43,7 +67,7 @@ class Witness:
         status = made["status"]
         return (status.get("observedGeneration") == made["metadata"]["generation"]
                 and status.get("desiredNumberScheduled", 0) == 1 and status.get("updatedNumberScheduled", 0) == 1
-                and status.get("numberReady", 0) == 1 and len(self.pods()) == 1)
+                and len(self.pods()) == 1 and self.address and self.http_get("/readyz"))
 
     def pods(self):
         return self.node.api.pods(NAMESPACE)

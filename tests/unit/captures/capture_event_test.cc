@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "captures/capture_event.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace oomw {
@@ -60,7 +61,11 @@ TEST(CaptureEvent, a_taken_heap_is_whole_unless_something_is_missing) {
   EXPECT_EQ(whole.inuse_bytes, 8u);
   EXPECT_EQ(whole.live_bytes, 6u);
   EXPECT_EQ(whole.sample_count, 4u);
-  const CaptureFinished part = taken(begun, {2}, {{42, 2}, {}, 8, 6, 4, CaptureReason::kPoolFull});
+  EXPECT_THAT(whole.components, testing::IsEmpty());
+  const CaptureFinished part = taken(
+      begun, {2}, {{42, 2}, {}, 8, 6, 4, CaptureReason::kPoolFull, "", {}, {{"receiver", "otlp", "module", 8, 1}}});
+  ASSERT_EQ(part.components.size(), 1u);
+  EXPECT_EQ(part.components[0].id, "otlp");
   EXPECT_EQ(part.result, CaptureResult::kOk);
   EXPECT_FALSE(part.complete);
   EXPECT_EQ(part.of, std::nullopt);

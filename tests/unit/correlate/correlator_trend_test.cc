@@ -17,7 +17,7 @@ class CorrelatorTrendTest : public PodCorrelatorFixture {
     trend.time = at_ms(ms);
     trend.process = {pid, 5};
     trend.whole.last_live_bytes = live_bytes;
-    trend.points = {{at_ms(500), "scheduled", 7, true, true, live_bytes, live_bytes, "trend-01.pb.gz"}};
+    trend.points = {{at_ms(500), "scheduled", 7, true, true, live_bytes, live_bytes, "trend-01.pb.gz", {}}};
     return trend;
   }
 };

@@ -70,6 +70,7 @@ std::vector<Event> make_full_events() {
                       5,
                       true,
                       {{"HeapIdle", kMaxU64}},
+                      {{"exporter", "otlp", "go.opentelemetry.io/collector/exporter/otlpexporter", kMaxU64, 0.5}},
                       "7.pb.gz"},
       HeapWalked{{9}, {8}, {7, 6}, {5}, WalkStop::kPoolFull, kMaxU64, 524288, 4, 3, 1, 2, true, true, 10, 11, 12, 13},
       CollectorSampled{{9}, {8, 7}, {6}, {{"otlp/backend", kMaxU64}}, {{"otlp/backend", 5}}, {{"otlp", 4}}, 3, 2},
@@ -96,7 +97,10 @@ std::vector<Event> make_full_events() {
                   6,
                   {"leak", 7, 0.875, 1.5, -2.0, 3.25, 8.0, 9, 10, 11, kMaxU64},
                   {{{"main.leak /a.go:1", "main.main /a.go:2"}, "exporter/otlp", {}}, {}},
-                  {{{12}, "at_kill", 13, true, true, 14, 15, "trend-01.pb.gz"}, {}}},
+                  {{{12}, "at_kill", 13, true, true, 14, 15, "trend-01.pb.gz", "8-trend.pb.gz"}, {}},
+                  {{"receiver", "otlp", "m", 5, 1}},
+                  "8-trend.json"},
+      FilesUnplaced{{1}, "20261121T030405Z-1a2b3c4d", {{"capture-01-http.pb.gz", "no such file"}}},
   };
 }
 
@@ -104,7 +108,8 @@ std::vector<Event> make_empty_events() {
   return {
       OomKill{},        WatermarkCrossed{}, ProcessExec{},   ProcessExit{}, CgroupCreated{},       CgroupRemoved{},
       ReclaimSampled{}, EventsLost{},       MemorySampled{}, ProcessSeen{}, ContainerIdentified{}, CaptureFinished{},
-      HeapWalked{},     CollectorSampled{}, PodSeen{},       PodGone{},     PodsCurrent{},         TrendJudged{}};
+      HeapWalked{},     CollectorSampled{}, PodSeen{},       PodGone{},     PodsCurrent{},         TrendJudged{},
+      FilesUnplaced{}};
 }
 
 ProcessExec make_exec(std::string comm) { return {{7}, {2, 3}, 5, {6}, std::move(comm)}; }

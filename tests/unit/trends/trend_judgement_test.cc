@@ -128,12 +128,15 @@ TEST_F(TrendJudgementTest, points_are_the_readings_with_the_files_they_went_to) 
   story.trend.add(partial, {test::at_second(500), ReadingOrigin::kAtKill, false});
   const TrendJudged judged = judge(story.trend, {{0, "trend-01.pb.gz"}, {2, "trend-02.pb.gz"}, {9, "no reading"}});
   ASSERT_EQ(judged.points.size(), 3u);
-  EXPECT_EQ(judged.points[0],
-            (TrendPoint{test::at_second(60), "scheduled", 2, true, true, 6 * kBlock, 6 * kBlock, "trend-01.pb.gz"}));
+  EXPECT_EQ(
+      judged.points[0],
+      (TrendPoint{test::at_second(60), "scheduled", 2, true, true, 6 * kBlock, 6 * kBlock, "trend-01.pb.gz", {}}));
   EXPECT_EQ(judged.points[1].file, "");
   EXPECT_FALSE(judged.points[1].is_baseline);
-  EXPECT_EQ(judged.points[2], (TrendPoint{test::at_second(500), "at_kill", std::nullopt, false, false, 5 * kBlock,
-                                          5 * kBlock, "trend-02.pb.gz"}));
+  EXPECT_EQ(
+      judged.points[2],
+      (TrendPoint{
+          test::at_second(500), "at_kill", std::nullopt, false, false, 5 * kBlock, 5 * kBlock, "trend-02.pb.gz", {}}));
 }
 
 TEST_F(TrendJudgementTest, figures_that_are_none_are_not_known_and_bytes_stay_bytes) {

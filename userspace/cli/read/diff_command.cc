@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/read/profile_source.h"
 #include "cli/read/read_commands.h"
-#include "incident/component_group.h"
+#include "facts/component_group.h"
 #include "pprof/growth_text.h"
 
 namespace oomw::cli {

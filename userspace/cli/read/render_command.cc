@@ -7,7 +7,7 @@
 #include "cli/read/png_converter.h"
 #include "cli/read/profile_source.h"
 #include "cli/read/read_commands.h"
-#include "incident/component_group.h"
+#include "facts/component_group.h"
 #include "pprof/diff.h"
 #include "pprof/flame_graph.h"
 

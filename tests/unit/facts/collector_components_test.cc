@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "incident/collector_components.h"
+#include "facts/collector_components.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "incident/component_group.h"
+#include "facts/component_group.h"
 
 namespace oomw {
 namespace {

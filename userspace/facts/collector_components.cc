@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "incident/collector_components.h"
+#include "facts/collector_components.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "incident/component_group.h"
+#include "facts/component_group.h"
 
 namespace oomw {
 namespace {

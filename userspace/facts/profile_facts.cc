@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "captures/heap_check.h"
+#include "facts/profile_facts.h"
 
 #include <algorithm>
 #include <array>
 
 #include "base/text.h"
+#include "facts/collector_components.h"
 #include "pprof/codec.h"
 
 namespace oomw {
@@ -36,7 +37,7 @@ std::string list_types(const pprof::Profile& profile) {
 
 }  // namespace
 
-Result<HeapFigures> check_heap_profile(std::string_view body) {
+Result<ProfileFacts> facts_of_profile(std::string_view body) {
   ASSIGN_OR_RETURN(const pprof::Profile profile, pprof::read(body, kLimits));
   const int space = profile.type_index("inuse_space");
   if (space < 0 || profile.type_index("inuse_objects") < 0) {
@@ -47,8 +48,10 @@ Result<HeapFigures> check_heap_profile(std::string_view body) {
   }
   const std::int64_t inuse = profile.total(space);
   if (inuse < 0) return fail(ErrorCode::kInvalid, "not a heap profile: less than nothing in use");
-  return HeapFigures{static_cast<std::uint64_t>(inuse), profile.samples.size(),
-                     is_of_go(profile) ? std::optional(RuntimeKind::kGo) : std::nullopt};
+  const bool is_go = is_of_go(profile);
+  return ProfileFacts{static_cast<std::uint64_t>(inuse), profile.samples.size(),
+                      is_go ? std::optional(RuntimeKind::kGo) : std::nullopt,
+                      is_go ? collector_components_of(profile) : std::vector<CollectorComponent>{}};
 }
 
 }  // namespace oomw
