@@ -50,7 +50,7 @@ class SpoolFlood(HostileTest):
         victim.wait_killed()
         incident, _ = self.at_kill_of(witness, box)
         taken = [c for c in incident["captures"] if c["method"] == "http" and c["result"] == "ok"]
-        print(f"      {[(c['trigger'], c['bytes'] if 'bytes' in c else c['inuse_bytes'], c['file']) for c in taken]}", flush=True)
-        self.assertTrue(taken, incident["captures"])
-        self.assertTrue(all(c["file"] for c in taken), taken)
+        stored = self.captures(box).count(("ok", ""))
+        print(f"      {stored} profiles of the neighbour, in its incident {[c['file'] for c in taken]}", flush=True)
+        self.assertGreaterEqual(len([c for c in taken if c["file"]]), stored, incident["captures"])
         self.assert_unhurt()
