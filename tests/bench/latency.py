@@ -17,7 +17,7 @@ import time
 
 from bench_support import MIB, Bars, Site, arguments, percentile, print_conditions, table, tools
 from cri_pod import CriPod
-from incident_watch import IncidentWatch
+from harness.incident_watch import IncidentWatch
 
 from harness.api_server import ApiServer
 from harness.text_time import unix

@@ -18,7 +18,7 @@ import types
 from bench_support import MIB, Bars, Site, arguments, percentile, print_conditions, table
 from footprint import resident_bytes
 from daemonset_memory import request_and_limit
-from incident_watch import IncidentWatch
+from harness.incident_watch import IncidentWatch
 from load_runner import cpu_seconds
 from storm_leftovers import entries_of, open_things, peak_resident_bytes, reset_peak, written_bytes
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "fuzz/cost_oracle.h"
 #include "runtimes/go/heap_reader.h"
 
 namespace {
@@ -23,6 +24,7 @@ void check(const HeapSnapshot& snapshot) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const oomw::fuzz::CostOracle oracle(size);
   const auto bytes = std::as_bytes(std::span(data, size));
   constexpr std::uint64_t kBase = 0x1000;
   const oomw::SpanSource memory(bytes, kBase);

@@ -4,9 +4,11 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "fuzz/cost_oracle.h"
 #include "system/container_path.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const oomw::fuzz::CostOracle oracle(size);
   const std::string_view path(reinterpret_cast<const char*>(data), size);
   const auto identity = oomw::identity_from_path(path);
   if (!identity) return 0;

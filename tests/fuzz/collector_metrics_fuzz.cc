@@ -8,8 +8,10 @@
 #include "captures/collector_metrics.h"
 #include "captures/memstats_text.h"
 #include "facts/collector_components.h"
+#include "fuzz/cost_oracle.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const oomw::fuzz::CostOracle oracle(size);
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto figures = oomw::collector_figures_of(text)) {
     OOMW_CHECK(figures->queue_sizes.size() <= oomw::kMaxCollectorIds);

@@ -7,6 +7,7 @@
 
 #include "events/decode.h"
 #include "events/record.h"
+#include "fuzz/cost_oracle.h"
 
 // Any bytes, and the same bytes with a truthful size field so that the fuzzer gets past it. What
 // decodes must also survive being recorded and read back.
@@ -24,6 +25,7 @@ void feed(std::span<const std::byte> record) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const oomw::fuzz::CostOracle oracle(size);
   feed(std::as_bytes(std::span(data, size)));
   std::vector<std::uint8_t> honest(data, data + size);
   const auto claimed = static_cast<std::uint32_t>(size);

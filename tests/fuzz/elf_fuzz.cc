@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <span>
 
+#include "fuzz/cost_oracle.h"
 #include "runtimes/go/binary.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const oomw::fuzz::CostOracle oracle(size);
   using namespace oomw::go;
   const oomw::SpanSource file(std::as_bytes(std::span(data, size)));
   const auto binary = inspect_binary(file);

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "captures/listener_table.h"
+#include "fuzz/cost_oracle.h"
 
 namespace {
 
@@ -19,6 +20,7 @@ bool is_numeric(const std::string& address) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const oomw::fuzz::CostOracle oracle(size);
   const std::string_view table(reinterpret_cast<const char*>(data), size);
   for (const auto family : {oomw::IpFamily::kV4, oomw::IpFamily::kV6}) {
     const auto listeners = oomw::parse_listeners(table, family);

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "facts/component_group.h"
+#include "fuzz/cost_oracle.h"
 #include "pprof/codec.h"
 #include "pprof/diff.h"
 #include "pprof/flame_graph.h"
@@ -19,6 +20,9 @@ namespace {
 using namespace oomw;
 
 constexpr pprof::ReadLimits kLimits = {.max_inflated_bytes = 1u << 20, .max_items = 10'000};
+// A gzip of 1 KiB may be 1 MiB inflated, which kLimits allows: 10,000 items of 100 to 200 bytes, held several times
+// over.
+constexpr oomw::fuzz::CostBounds kBounds = {.fixed_bytes = 96u << 20, .bytes_per_byte = 256, .fixed_us = 2'000'000};
 
 bool is_plain_xml(std::string_view svg) {
   for (const char c : svg) {
@@ -50,6 +54,7 @@ void compare(const pprof::Profile& before, const pprof::Profile& after) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const oomw::fuzz::CostOracle oracle(size, kBounds);
   if (size < 2) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
   const std::size_t cut = (std::size_t{data[0]} << 8 | data[1]) % (bytes.size() + 1);

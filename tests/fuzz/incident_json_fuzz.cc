@@ -6,12 +6,14 @@
 #include <string>
 #include <string_view>
 
+#include "fuzz/cost_oracle.h"
 #include "incident/incident.h"
 #include "report/timeline_svg.h"
 #include "store/directory_names.h"
 #include "verdict/verdict.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const oomw::fuzz::CostOracle oracle(size);
   const auto incident = oomw::incident_from_json({reinterpret_cast<const char*>(data), size});
   if (!incident) return 0;
   const auto again = oomw::incident_from_json(oomw::to_json(*incident));

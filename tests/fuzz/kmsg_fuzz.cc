@@ -5,9 +5,11 @@
 
 #include "base/result.h"
 #include "base/text.h"
+#include "fuzz/cost_oracle.h"
 #include "system/kmsg_backlog.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const oomw::fuzz::CostOracle oracle(size);
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   oomw::KmsgJoiner joiner;
   oomw::KmsgBacklogParser backlog;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "fuzz/cost_oracle.h"
 #include "system/oci_bundle.h"
 
 namespace {
@@ -17,6 +18,7 @@ void check(const oomw::ContainerIdentity& identity) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const oomw::fuzz::CostOracle oracle(size);
   const std::string_view json(reinterpret_cast<const char*>(data), size);
   for (const auto apply : {oomw::apply_oci_config, oomw::apply_docker_config, oomw::apply_storage_list}) {
     oomw::ContainerIdentity identity;

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "fuzz/cost_oracle.h"
 #include "runtimes/go/symbolizer.h"
 
 namespace {
@@ -42,6 +43,7 @@ std::vector<std::byte> executable_with(std::span<const std::byte> table) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const oomw::fuzz::CostOracle oracle(size);
   using namespace oomw::go;
   const auto file = executable_with(std::as_bytes(std::span(data, std::min(size, kMaxTable))));
   const oomw::SpanSource source(file);

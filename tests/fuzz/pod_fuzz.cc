@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "base/text.h"
+#include "fuzz/cost_oracle.h"
 #include "kubernetes/event_queue.h"
 #include "kubernetes/held_pods.h"
 #include "kubernetes/line_splitter.h"
@@ -39,6 +40,7 @@ void check_list(std::string_view bytes, std::size_t piece) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const oomw::fuzz::CostOracle oracle(size);
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   check_list(bytes, 5);
   oomw::LineSplitter lines;

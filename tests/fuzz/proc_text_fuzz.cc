@@ -6,11 +6,13 @@
 
 #include "base/proc_stat.h"
 #include "base/result.h"
+#include "fuzz/cost_oracle.h"
 #include "system/cgroup_fs.h"
 #include "system/go_environment.h"
 #include "system/memory_files.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const oomw::fuzz::CostOracle oracle(size);
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   (void)oomw::ProcStat(text).start_ticks();
   OOMW_CHECK(oomw::ProcStat(text).comm().size() <= text.size());

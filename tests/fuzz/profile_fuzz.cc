@@ -7,12 +7,16 @@
 
 #include "base/result.h"
 #include "facts/profile_facts.h"
+#include "fuzz/cost_oracle.h"
 #include "pprof/codec.h"
 #include "pprof/top.h"
 
 namespace {
 
 constexpr oomw::pprof::ReadLimits kLimits = {.max_inflated_bytes = 1u << 20, .max_items = 10'000};
+// A gzip of 1 KiB may be 1 MiB inflated, which kLimits allows: 10,000 items of 100 to 200 bytes, held several times
+// over.
+constexpr oomw::fuzz::CostBounds kBounds = {.fixed_bytes = 96u << 20, .bytes_per_byte = 256, .fixed_us = 2'000'000};
 
 void check(std::string_view bytes) {
   const auto commented = oomw::pprof::append_comments(bytes, {"fuzz"}, kLimits);
@@ -33,6 +37,7 @@ void check(std::string_view bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const oomw::fuzz::CostOracle oracle(size, kBounds);
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   check(bytes);
   // Mutations seldom pass gzip's CRC: most of the work happens on the bare protobuf.

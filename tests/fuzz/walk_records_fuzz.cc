@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <span>
 
+#include "fuzz/cost_oracle.h"
 #include "runtimes/go/walk_records.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const oomw::fuzz::CostOracle oracle(size);
   using namespace oomw::go;
   constexpr std::uint64_t kText = 0x401000;
   BucketDecoder decoder({1000, 20'000});

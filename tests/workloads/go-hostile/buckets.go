@@ -21,6 +21,8 @@ const (
 	memProfile = 1
 	blockSize  = 1 << 20
 	manyNodes  = 2000000
+	manyPages  = 60000
+	pageBytes  = 4096
 )
 
 var layouts = map[string]func() unsafe.Pointer{
@@ -39,7 +41,8 @@ var layouts = map[string]func() unsafe.Pointer{
 		nodes[0].depth = 1 << 62
 		return unsafe.Pointer(&nodes[0])
 	},
-	"long": func() unsafe.Pointer { return unsafe.Pointer(&chain(manyNodes)[0]) },
+	"long":  func() unsafe.Pointer { return unsafe.Pointer(&chain(manyNodes)[0]) },
+	"pages": spread,
 	"liar": func() unsafe.Pointer {
 		nodes := chain(100)
 		for i := range nodes {
@@ -54,21 +57,37 @@ var layouts = map[string]func() unsafe.Pointer{
 	},
 }
 
+// spread is a list like that of chain, with each bucket on a page of its own.
+func spread() unsafe.Pointer {
+	block := pages(manyPages * pageBytes)
+	var last *bucket
+	for i := 0; i < manyPages; i++ {
+		node := (*bucket)(unsafe.Pointer(&block[i*pageBytes]))
+		node.fill(i)
+		node.allNext, last = last, node
+	}
+	return unsafe.Pointer(last)
+}
+
 // chain lays out so many valid buckets, each with a stack of its own, in one list.
 func chain(count int) []bucket {
 	first := (*bucket)(unsafe.Pointer(&pages(count * int(unsafe.Sizeof(bucket{})))[0]))
 	nodes := unsafe.Slice(first, count)
 	for i := range nodes {
-		node := &nodes[i]
-		node.kind, node.size, node.depth = memProfile, blockSize, 2
-		node.stack = [2]uintptr{0x460000 + uintptr(i), 0x470000}
-		node.hash = hashOf(node.stack[:], node.size)
-		node.active = record{allocs: 1, allocBytes: blockSize}
+		nodes[i].fill(i)
 		if i > 0 {
-			nodes[i-1].allNext = node
+			nodes[i-1].allNext = &nodes[i]
 		}
 	}
 	return nodes
+}
+
+// fill makes a valid bucket with the stack of that number.
+func (b *bucket) fill(number int) {
+	b.kind, b.size, b.depth = memProfile, blockSize, 2
+	b.stack = [2]uintptr{0x460000 + uintptr(number), 0x470000}
+	b.hash = hashOf(b.stack[:], b.size)
+	b.active = record{allocs: 1, allocBytes: blockSize}
 }
 
 // hashOf is what the runtime computes of a bucket's stack and block size.

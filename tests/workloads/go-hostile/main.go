@@ -6,6 +6,7 @@
 //	go-hostile self      a bucket that is its own successor
 //	go-hostile deep      a bucket with 2^62 program counters
 //	go-hostile long      2,000,000 buckets, each of them valid
+//	go-hostile pages     60,000 valid buckets, each on a page of its own
 //	go-hostile liar      buckets whose hash is not that of their stack
 //	go-hostile unmapped  a list that goes on where nothing is mapped
 //	go-hostile plain     no lie: the list as the runtime made it
@@ -84,7 +85,7 @@ func main() {
 		become(os.Args[2], os.Args[3:])
 	}
 	if len(os.Args) != 2 || layouts[os.Args[1]] == nil && os.Args[1] != "plain" {
-		fmt.Fprintln(os.Stderr, "usage: go-hostile loop|self|deep|long|liar|unmapped|plain | exec DELAY PROGRAM ARG...")
+		fmt.Fprintln(os.Stderr, "usage: go-hostile loop|self|deep|long|pages|liar|unmapped|plain | exec DELAY PROGRAM ARG...")
 		os.Exit(2)
 	}
 	// A collection would walk the list, too, and end this process first; a sample would add to it.

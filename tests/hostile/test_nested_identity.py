@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attack: a container makes the directory of another tenant's pod below its own cgroup, and has itself killed there.
+
+Seen: the kill was counted as the other tenant's, because the last pod in the path was taken.
+Must hold: the kill and its incident are the attacker's; the bars of hostile_case.
+"""
+from harness.cgroup import MemoryCgroup
+from hostile_case import MIB, HostileTest
+
+OWN_POD, OWN_ID = "11111111-2222-4333-8444-555555555555", "a1" * 32
+OTHER_POD, OTHER_ID = "99999999-8888-4777-8666-555555555555", "b2" * 32
+
+
+class NestedIdentity(HostileTest):
+    def raw_cgroup(self, name, parent, limit_mb=None):
+        """Without this test's prefix in its name: the name is the point. The outermost has it."""
+        made = MemoryCgroup(name, limit_mb and limit_mb * MIB, parent)
+        self._stack.callback(made.close)
+        self.cgroups.append(made)
+        return made
+
+    def pod(self, parent, uid, container, limit_mb=None):
+        kubepods = self.raw_cgroup("kubepods", parent)
+        burstable = self.raw_cgroup("burstable", kubepods)
+        return self.raw_cgroup(container, self.raw_cgroup("pod" + uid, burstable), limit_mb)
+
+    def counted(self, daemon):
+        """Containers are named by their ids here."""
+        return sum(int(v) for l, v in daemon.scrape().values("oomwitness_oom_kills_total")
+                   if l["container"].startswith(self.prefix) or l["container"][:12] in (OWN_ID[:12], OTHER_ID[:12]))
+
+    def test_a_kill_below_a_forged_pod_is_the_forgers(self):
+        witness = self.fortress()
+        own = self.pod(self.cgroup("node"), OWN_POD, OWN_ID, 64)
+        forged = self.pod(own, OTHER_POD, OTHER_ID, 16)
+        self.memhog(forged, "--rate-mb-s", "100").wait_killed()
+        incident, = self.wait_incidents(witness, 1, forged)
+        said = (incident["container"]["id"], (incident["pod"] or {}).get("uid"))
+        self.assertEqual(said, (OWN_ID, OWN_POD))
+        self.assertNotIn(OTHER_POD, witness.scrape().text)
+        self.assert_unhurt()

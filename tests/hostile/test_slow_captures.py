@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attack: whatever takes a worker's time: bodies that drip, memory that never answers, many programs that claim to be Go.
+
+Seen: slow HTTP bodies in 4 containers, 7 processes whose memory hangs, or 70 fake Go processes took other tenants' http
+and live captures, and the at_kill of a victim that was registered.
+Must hold: the bars of hostile_case; the neighbour has its http capture beside slow bodies.
+"""
+import os
+
+from harness import fuse, tools
+from hostile_case import HostileTest, eventually
+
+CONFIG = "[kernel]\ntime_to_limit_seconds = 0\n[triggers]\ncapture_percents = [80]\n"
+
+
+def is_asked(pid):
+    """A connection to its :1777, in its network namespace."""
+    with open(f"/proc/{pid}/net/tcp", encoding="ascii") as f:
+        rows = [line.split() for line in f.readlines()[1:]]
+    return any(row[1].endswith(":06F1") and row[3] == "01" for row in rows)
+
+
+class SlowCaptures(HostileTest):
+    def test_slow_bodies_take_nobody_elses_http_capture(self):
+        self.fortress(CONFIG)
+        never = os.path.join(self.public, "never")
+        box = self.cgroup("asked", 96)  # below the level until all the slow ones are being read
+        self.leaky_go(box, "-prefill-mb", "60", "-rate", "60", "-limit-mb", "66", "-profile-rate", "65536").wait_output(
+            "limit reached")
+        endpoint = self.published(tools.hostile_endpoint())
+        slow = []
+        for number in range(4):
+            box = self.cgroup(f"slow{number}", 96)
+            slow.append(self.attack(box, ["/usr/bin/python3", endpoint, "drip", 76, 60, never]))
+        for work in slow:
+            work.wait_output("filled")
+        eventually(lambda: sum(is_asked(work.pid) for work in slow) >= 2, "slow bodies are being read")
+        self.memhog(box, "--rate-mb-s", "100", "--leak-mb", "12")
+        eventually(lambda: self.captures(box), lambda: f"an attempt on the neighbour; {work.describe()}")
+        print(f"      {self.captures(box)} beside {sum(is_asked(work.pid) for work in slow)} slow bodies", flush=True)
+        self.assertIn(("ok", ""), self.captures(box))
+        self.assert_unhurt()
+
+    def test_memory_that_hangs(self):
+        if not fuse.is_there():
+            self.skipTest("no /dev/fuse")
+        folder = os.path.join(self.public, "fuse")
+        os.mkdir(folder)
+        try:
+            files = fuse.HangingFileSystem(folder, tools.go_program("1.19", "strip"))
+        except OSError as e:
+            self.skipTest(str(e))
+        # Before the daemon ends: the kernel lets no process that waits for an answer end.
+        self.addCleanup(files.close)
+        self.fortress()
+        for number in range(7):
+            box = self.cgroup(f"hung{number}", 64)
+            self.attack(box, [self.program("fake_go"), "file", files.path]).wait_output("ready")
+        files.hang()  # only mapped so far: what reads their memory waits for the file system
+        try:
+            self.kill_neighbour()
+            self.assert_unhurt()
+        finally:
+            files.close()
+
+    def test_70_programs_that_claim_to_be_go(self):
+        self.fortress()
+        box = self.cgroup("fakes", 64)
+        program = self.program("fake_go")
+        works = [self.attack(box, [program, "idle"], own_netns=False) for _ in range(70)]
+        for work in works:
+            work.wait_output("ready")
+        self.kill_neighbour()
+        self.assert_unhurt()
