@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fair_share.h"
 #include "events/event.h"
 
 namespace oomw {
@@ -29,6 +30,7 @@ struct CaptureRequest {
   MonotonicTime deadline;
   std::optional<std::uint64_t> usage_bytes;
   std::optional<std::uint64_t> limit_bytes;
+  ShareOwner owner{};  // who pays for it
 };
 
 struct CaptureOutcome {

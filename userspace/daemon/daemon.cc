@@ -15,6 +15,7 @@
 #include "daemon/daemon_impl.h"
 #include "daemon/host_cgroup_view.h"
 #include "daemon/self_protection.h"
+#include "model/share_owner.h"
 
 namespace oomw {
 namespace {
@@ -163,6 +164,7 @@ void Daemon::Impl::start_walk_captures() {
   walk_captures = std::make_unique<WalkCaptures>(
       *kernel, clock, capture_memory, config.proc_root,
       [this](CaptureFinished finished) { queue.push(std::move(finished)); },
+      [this](CgroupId cgroup) { return share_owner_of(cgroup, pipeline->model()); },
       [this](const RuntimeProcess& process, const HeapReading& heap) {
         if (trends) trends->add(process, heap, ReadingOrigin::kAtKill);
       });
@@ -271,6 +273,7 @@ void Daemon::Impl::tick() {
   walk_captures->tick(*scheduler);
   if (watermark_gate) watermark_gate->tick();
   collect_losses();
+  report_shares();
   if (is_standing_by()) return;
   if (!lock->is_held()) (void)lock->try_take();  // a directory that was not writable may be now
   if (trends) trends->tick(scheduler->in_flight() > 0);

@@ -30,6 +30,7 @@
 #include "daemon/watermark_gate.h"
 #include "events/lost_stage.h"
 #include "events/record.h"
+#include "events/share_kind.h"
 #include "export/metrics_snapshot.h"
 #include "kubernetes/pod_source.h"
 #include "system/file_events.h"
@@ -60,6 +61,11 @@ struct Daemon::Impl {
   std::unique_ptr<CollectorWatch> collectors;
   CaptureMetrics capture_metrics;
   LostCounts known_lost;
+  struct ReportedShare {
+    std::uint64_t count = 0;
+    RateLimit lines{1, std::chrono::minutes(1)};
+  };
+  std::map<ShareKind, ReportedShare> reported_shares;
   std::uint64_t saved_ledger_version = 0;
   bool is_ledger_armed = false;
   bool is_trim_armed = false;
@@ -169,6 +175,8 @@ struct Daemon::Impl {
   // daemon_snapshot.cc
   MetricsSnapshot build_snapshot();
   void add_kernel_stats(MetricsSnapshot& snapshot) const;
+  [[nodiscard]] ShareExcesses share_excesses() const;
+  void report_shares();
 };
 
 }  // namespace oomw

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the state that one scrape shows.
+#include "base/log.h"
 #include "daemon/daemon_impl.h"
 #include "daemon/self_protection.h"
 #include "export/snapshot_builder.h"
@@ -47,6 +48,7 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
     snapshot.incident_write_seconds_last = writer->stats().last_write_seconds;
     snapshot.data_dir_writable = writer->stats().is_data_dir_writable;
   }
+  for (const auto& [kind, excess] : share_excesses()) snapshot.share_exceeded[kind] = excess.count;
   const SelfUsage usage = self_usage();
   snapshot.process_cpu_seconds = usage.cpu_seconds;
   snapshot.process_resident_bytes = usage.resident_bytes;
@@ -63,6 +65,23 @@ void Daemon::Impl::add_kernel_stats(MetricsSnapshot& snapshot) const {
   for (const ProgramStats& program : kernel->program_stats()) {
     snapshot.program_runs[program.program] = program.runs;
     snapshot.program_run_seconds[program.program] = static_cast<double>(program.run_ns) / 1e9;
+  }
+}
+
+ShareExcesses Daemon::Impl::share_excesses() const {
+  ShareExcesses excesses;
+  if (spool) excesses[ShareKind::kSpool] = spool->over_share();
+  return excesses;
+}
+
+// One line a minute for each kind, with the one that was over its share last.
+void Daemon::Impl::report_shares() {
+  for (const auto& [kind, excess] : share_excesses()) {
+    ReportedShare& reported = reported_shares[kind];
+    if (excess.count == reported.count || !reported.lines.take(clock.now())) continue;
+    log::warn("over its share of {}: {}; {} times in all since the last such line", to_string(kind),
+              to_text(excess.last), excess.count - reported.count);
+    reported.count = excess.count;
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "events/event.h"
+#include "events/share_kind.h"
 #include "model/kill_ledger.h"
 #include "trends/trend_metrics.h"
 
@@ -85,6 +86,7 @@ struct MetricsSnapshot {
   std::optional<TrendMetrics> trend;  // none: switched off
   std::optional<KubernetesMetrics> kubernetes;
   std::map<std::string, std::uint64_t> lost;          // events_lost_total{stage}
+  std::map<ShareKind, std::uint64_t> share_exceeded;  // share_exceeded_total{what}
   std::map<std::string, double> program_run_seconds;  // bpf_program_run_seconds_total{program}
   std::map<std::string, std::uint64_t> program_runs;  // bpf_program_runs_total{program}
   std::map<std::string, std::string> feature_rung;    // feature -> backend in use

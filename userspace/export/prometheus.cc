@@ -237,6 +237,16 @@ std::string losses(const MetricsSnapshot& snapshot) {
   return family.text();
 }
 
+std::string shares(const MetricsSnapshot& snapshot) {
+  Family family("share_exceeded_total",
+                "What containers over their share did not get or lost, by what it is a share of.", MetricType::Counter);
+  for (const auto& [kind, count] : snapshot.share_exceeded) {
+    family.add(Labels{{"what", std::string(to_string(kind))}}, count);
+  }
+  for (const std::string_view what : kEnumNames<ShareKind>) family.add(Labels{{"what", std::string(what)}}, 0);
+  return family.text();
+}
+
 std::string trend(const TrendMetrics& metrics) {
   return by_label("trend_readings_total", "Heaps read for their trend, by result.", "result", metrics.readings,
                   {"ok", "no_gc", "gone", "timeout"}) +
@@ -333,7 +343,7 @@ std::string self(const MetricsSnapshot& s) {
 
 std::string to_prometheus_text(const MetricsSnapshot& snapshot) {
   return kills(snapshot) + captures(snapshot) + go_processes(snapshot.go_processes) + containers(snapshot) +
-         pod_reclaim(snapshot) + losses(snapshot) + programs(snapshot) + incidents(snapshot) +
+         pod_reclaim(snapshot) + losses(snapshot) + shares(snapshot) + programs(snapshot) + incidents(snapshot) +
          (snapshot.trend ? trend(*snapshot.trend) : "") +
          (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") + self(snapshot);
 }

@@ -33,6 +33,7 @@ constexpr const char* kFamilies[] = {"oomwitness_oom_kills_total",
                                      "oomwitness_pod_reclaim_calls_total",
                                      "oomwitness_pod_reclaim_zero_yield_calls_total",
                                      "oomwitness_events_lost_total",
+                                     "oomwitness_share_exceeded_total",
                                      "oomwitness_bpf_program_run_seconds_total",
                                      "oomwitness_bpf_program_runs_total",
                                      "oomwitness_feature_rung",
@@ -114,6 +115,8 @@ TEST(PrometheusText, known_label_sets_start_at_zero) {
   for (const std::string_view stage : lost_stage_names()) {
     EXPECT_TRUE(has_sample(text, R"(oomwitness_events_lost_total{stage=")" + std::string(stage) + "\"}", "0"));
   }
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_share_exceeded_total{what="spool"})", "0"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_share_exceeded_total{what="log_lines"})", "0"));
   EXPECT_TRUE(has_sample(text, "oomwitness_incidents_written_total", "0"));
   EXPECT_TRUE(has_sample(text, "oomwitness_capture_lead_seconds_count", "0"));
 }
@@ -122,10 +125,12 @@ TEST(PrometheusText, what_happened_replaces_the_zero) {
   MetricsSnapshot snapshot;
   snapshot.captures.totals[{"http", "ok", ""}] = 3;
   snapshot.lost["ringbuf_kill"] = 2;
+  snapshot.share_exceeded[ShareKind::kSpool] = 4;
   const std::string text = to_prometheus_text(snapshot);
   EXPECT_TRUE(has_sample(text, R"(oomwitness_captures_total{method="http",result="ok",reason=""})", "3"));
   EXPECT_TRUE(has_sample(text, R"(oomwitness_events_lost_total{stage="ringbuf_kill"})", "2"));
   EXPECT_FALSE(has_sample(text, R"(oomwitness_events_lost_total{stage="ringbuf_kill"})", "0"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_share_exceeded_total{what="spool"})", "4"));
 }
 
 TEST(PrometheusText, kills_by_systemd_oomd_are_shown_where_it_can_run) {
