@@ -34,11 +34,11 @@ class Answers(GoHeapTest):
 
     def test_the_answer_heads_the_report_show_and_the_list_by_go_1_27(self):
         witness, incident = self.check_service("1.27")
-        shown = run_cli("--data-dir", witness.data_dir, "show", incident["id"]).stdout.split("\n")
+        shown = run_cli("show", incident["id"], "--data-dir", witness.data_dir).stdout.split("\n")
         sentence = next(line for line in shown[:4] if line and not line.startswith("#"))
         self.assertIn("cache).put", sentence.replace("\\", ""))
         self.assertIn(incident["verdict"]["cause"] if incident["verdict"] else " - ",
-                      run_cli("--data-dir", witness.data_dir, "incidents").stdout)
+                      run_cli("incidents", "--data-dir", witness.data_dir).stdout)
 
     def test_a_program_that_is_not_go_gets_no_name_and_what_would_tell(self):
         witness = self.daemon()
