@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "captures/heap_check.h"
 #include "pprof/codec.h"
+#include "pprof/gzip.h"
 #include "pprof/top.h"
 
 namespace {
@@ -15,12 +16,12 @@ namespace {
 constexpr oomw::pprof::ReadLimits kLimits = {.max_inflated_bytes = 1u << 20, .max_items = 10'000};
 
 void check(std::string_view bytes) {
-  const auto commented = oomw::pprof::append_comments(bytes, {"fuzz"}, kLimits);
-  const auto profile = oomw::pprof::read(bytes, kLimits);
+  std::uint64_t strings = 0;
+  const auto profile = oomw::pprof::read(bytes, kLimits, &strings);
   (void)oomw::check_heap_profile(bytes);
   if (!profile) return;
-  OOMW_CHECK(commented.has_value());
-  const auto with_comment = oomw::pprof::read(*commented);
+  const std::string packed = oomw::pprof::is_gzip(bytes) ? std::string(bytes) : oomw::pprof::gzip(bytes);
+  const auto with_comment = oomw::pprof::read(packed + oomw::pprof::comment_member(strings, {"fuzz"}));
   OOMW_CHECK(with_comment.has_value() && with_comment->comments.size() == profile->comments.size() + 1);
   const auto again = oomw::pprof::read(oomw::pprof::write(*profile));
   OOMW_CHECK(again.has_value() && again->samples.size() == profile->samples.size());

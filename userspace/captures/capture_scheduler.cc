@@ -130,8 +130,9 @@ bool CaptureScheduler::run_on(WorkerPool& workers, std::function<CaptureOutcome(
 void CaptureScheduler::store(std::uint64_t capture_id, CaptureOutcome outcome) {
   CaptureFinished& event = outcome.finished;
   event.capture_id = capture_id;
-  if (!outcome.profile.empty()) {
-    auto name = spool_.put(capture_id, to_string(event.method), std::move(outcome.profile));
+  if (outcome.has_profile()) {
+    auto name = spool_.put(capture_id, to_string(event.method),
+                           {std::move(outcome.profile), std::move(outcome.profile_file), outcome.string_count});
     if (name) {
       event.spool_file = std::move(*name);
     } else {

@@ -36,8 +36,8 @@ std::string list_types(const pprof::Profile& profile) {
 
 }  // namespace
 
-Result<HeapFigures> check_heap_profile(std::string_view body) {
-  ASSIGN_OR_RETURN(const pprof::Profile profile, pprof::read(body, kLimits));
+Result<HeapFigures> check_heap_profile(std::string_view body, std::uint64_t* string_count) {
+  ASSIGN_OR_RETURN(const pprof::Profile profile, pprof::read(body, kLimits, string_count));
   const int space = profile.type_index("inuse_space");
   if (space < 0 || profile.type_index("inuse_objects") < 0) {
     return fail(ErrorCode::kInvalid, "not a heap profile: its sample types are " + list_types(profile));

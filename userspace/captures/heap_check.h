@@ -20,6 +20,7 @@ struct HeapFigures {
 
 // Verifies the body of a heap endpoint: a whole pprof profile with the heap's sample types. kInvalid ("truncated" in
 // the message when it ends early) or kLimit, as returned by pprof::read.
-[[nodiscard]] Result<HeapFigures> check_heap_profile(std::string_view body);
+// string_count: see pprof::read.
+[[nodiscard]] Result<HeapFigures> check_heap_profile(std::string_view body, std::uint64_t* string_count = nullptr);
 
 }  // namespace oomw

@@ -30,7 +30,7 @@ CaptureOutcome store_reading(HeapReading reading, const RuntimeProcess& process,
   {
     const auto profile = process.names(clock, deadline)->profile_of(reading, clock.wall_of(taken_at), {provenance});
     reading = HeapReading();
-    outcome.profile = pprof::write(profile);
+    outcome.profile = pprof::write(profile, &outcome.string_count);
   }
   if (count >= kTrimFromHoldings) ::malloc_trim(0);
   return outcome;

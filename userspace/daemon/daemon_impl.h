@@ -56,6 +56,7 @@ struct Daemon::Impl {
   // The bound for all captures at one moment. In addition: the 8 MiB of EvidenceBacklog, the spool's 4 MiB where the
   // disk refuses, and the memory of the daemon without any capture.
   MemoryBudget capture_memory{80u << 20};
+  std::unique_ptr<reader::Reader> reader;  // of what containers send and hold
   std::unique_ptr<HttpCapture> http;
   std::unique_ptr<CollectorWatch> collectors;
   CaptureMetrics capture_metrics;
@@ -168,6 +169,7 @@ struct Daemon::Impl {
   void collect_losses();
   // daemon_snapshot.cc
   MetricsSnapshot build_snapshot();
+  void add_reader_stats(MetricsSnapshot& snapshot) const;
   void add_kernel_stats(MetricsSnapshot& snapshot) const;
 };
 

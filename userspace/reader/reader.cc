@@ -71,8 +71,10 @@ struct Reader::Impl {
   tl::expected<std::string, Failure> result_of(Answer answer) {
     switch (answer.status) {
       case Answer::Status::kOk:
+        count(&ReaderCounters::done);
         return std::move(answer.payload);
       case Answer::Status::kError:
+        count(&ReaderCounters::done);
         return fault(Fault::kNone, answer.code, printable(answer.payload, 1024));
       case Answer::Status::kLimit:
         break;
@@ -120,7 +122,6 @@ Reader::~Reader() = default;
 
 tl::expected<std::string, Failure> Reader::run(std::uint32_t kind, std::string parameters, std::span<const int> files,
                                                Nanoseconds time_limit, MonotonicTime deadline) {
-  impl_->count(&ReaderCounters::jobs);
   const std::unique_lock lock(impl_->job_mutex, std::max(deadline - impl_->clock.now(), Nanoseconds::zero()));
   if (!lock.owns_lock() || impl_->clock.now() >= deadline) {
     return fault(Fault::kBusy, ErrorCode::kTimeout, "other readings took all the time");

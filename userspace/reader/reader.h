@@ -29,7 +29,7 @@ struct Failure {
 };
 
 struct ReaderCounters {
-  std::uint64_t jobs = 0, started = 0;                 // started: processes
+  std::uint64_t done = 0, started = 0;                 // done: answered, if only by an error; started: processes
   std::uint64_t failed = 0, timeouts = 0, limits = 0;  // jobs, by Fault
 };
 

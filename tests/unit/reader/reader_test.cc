@@ -54,7 +54,7 @@ TEST_F(ReaderTest, answers_jobs_with_one_process_and_reads_the_files_that_it_is_
   const int files[] = {file.get()};
   EXPECT_EQ(run(test::kEcho, "hello", files).value(), "hello world");
   EXPECT_EQ(reader_.counters().started, 1U);
-  EXPECT_EQ(reader_.counters().jobs, 2U);
+  EXPECT_EQ(reader_.counters().done, 2U);
 }
 
 TEST_F(ReaderTest, is_refused_all_but_reading) {
