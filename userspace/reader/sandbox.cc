@@ -15,7 +15,7 @@
 #include <cstdio>
 
 #include "base/files.h"
-#include "base/text.h"
+#include "base/memory_limit.h"
 
 namespace oomw::reader {
 namespace {
@@ -35,14 +35,6 @@ Result<> drop_capabilities() {
   const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
   if (::syscall(SYS_capset, &header, none) != 0) return fail_errno(errno, "capset");
   return {};
-}
-
-// The address space of the program as it was loaded: 60 to 100 MiB of libraries, most of it never touched.
-Result<std::uint64_t> own_address_space() {
-  ASSIGN_OR_RETURN(const std::string text, read_file("/proc/self/statm", 256));
-  const auto pages = parse_u64(text.substr(0, text.find(' ')));
-  if (!pages) return fail(ErrorCode::kInternal, "/proc/self/statm has no size");
-  return *pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 Result<> limit(decltype(RLIMIT_AS) resource, std::uint64_t value, const char* name) {
