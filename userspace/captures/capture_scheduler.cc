@@ -134,8 +134,9 @@ bool CaptureScheduler::run_on(WorkerPool& workers, ShareOwner owner, std::functi
 void CaptureScheduler::store(std::uint64_t capture_id, const ShareOwner& owner, CaptureOutcome outcome) {
   CaptureFinished& event = outcome.finished;
   event.capture_id = capture_id;
-  if (!outcome.profile.empty()) {
-    auto name = spool_.put(capture_id, to_string(event.method), std::move(outcome.profile), owner);
+  if (outcome.has_profile()) {
+    auto name = spool_.put(capture_id, to_string(event.method),
+                           {std::move(outcome.profile), std::move(outcome.profile_file), outcome.string_count}, owner);
     if (name) {
       event.spool_file = std::move(*name);
     } else {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/copy_file.h"
 #include "base/files.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -92,30 +93,35 @@ std::string Spool::new_name(std::uint64_t capture_id, std::string_view method) {
   return name;
 }
 
-Result<std::string> Spool::put(std::uint64_t capture_id, std::string_view method, std::string profile,
+Result<std::string> Spool::put(std::uint64_t capture_id, std::string_view method, Profile profile,
                                const ShareOwner& owner) {
   std::string name = new_name(capture_id, method);
   if (const std::lock_guard lock(mutex_); is_in_memory_) {
-    RETURN_IF_ERROR(keep_in_memory_locked({name, std::move(profile), owner}));
+    RETURN_IF_ERROR(keep_in_memory_locked(name, std::move(profile), owner));
     return name;
   }
   const auto written = store(name, profile, owner);
   note_disk(written);
   if (!written) {
     const std::lock_guard lock(mutex_);
-    RETURN_IF_ERROR(keep_in_memory_locked({name, std::move(profile), owner}));
+    RETURN_IF_ERROR(keep_in_memory_locked(name, std::move(profile), owner));
     return name;
   }
   drain_memory();
   return name;
 }
 
-Result<> Spool::store(const std::string& name, const std::string& profile, const ShareOwner& owner) {
+Result<> Spool::store(const std::string& name, const Profile& profile, const ShareOwner& owner) {
   // Repeated each time: the directory may have been removed meanwhile, or the data directory mounted.
   RETURN_IF_ERROR(make_directories(directory_, 0700));
-  RETURN_IF_ERROR(write_file_atomic(path_of(name), profile));
+  if (profile.file) {
+    RETURN_IF_ERROR(write_file_atomic_by(
+        path_of(name), [&](int target) { return copy_bytes(profile.file->fd(), target, profile.size()); }));
+  } else {
+    RETURN_IF_ERROR(write_file_atomic(path_of(name), profile.bytes));
+  }
   const std::lock_guard lock(mutex_);
-  on_disk_.push_back({name, profile.size(), false, owner});
+  on_disk_.push_back({name, profile.size(), false, owner, profile.string_count});
   disk_bytes_ += profile.size();
   prune_locked();
   return {};
@@ -135,15 +141,19 @@ void Spool::note_disk(const Result<>& outcome) {
   }
 }
 
-Result<> Spool::keep_in_memory_locked(InMemory entry) {
+Result<> Spool::keep_in_memory_locked(const std::string& name, Profile profile, const ShareOwner& owner) {
   const auto lost = [&](const char* why) {
     ++dropped_;
     return fail(ErrorCode::kNoSpace, why);
   };
-  if (entry.profile.size() > limits_.memory_bytes) {
+  if (profile.size() > limits_.memory_bytes) {
     return lost("the disk refuses and the profile is larger than the memory kept for it");
   }
-  in_memory_.push_back(std::move(entry));
+  if (profile.file) {
+    ASSIGN_OR_RETURN(profile.bytes, profile.file->read(limits_.memory_bytes));
+    profile.file.reset();
+  }
+  in_memory_.push_back({name, std::move(profile.bytes), owner, profile.string_count});
   for (;;) {
     std::vector<ShareEntry> held;
     for (const InMemory& kept : in_memory_) held.push_back({&kept.owner, kept.profile.size()});
@@ -167,7 +177,7 @@ void Spool::drain_memory() {
       if (in_memory_.empty()) return;
       entry = in_memory_.front();
     }
-    if (!store(entry.name, entry.profile, entry.owner)) return;
+    if (!store(entry.name, {entry.profile, {}, entry.string_count}, entry.owner)) return;
     const std::lock_guard lock(mutex_);
     std::erase_if(in_memory_, [&](const InMemory& other) { return other.name == entry.name; });
   }
@@ -192,12 +202,29 @@ Result<> Spool::place(const std::string& name, const std::string& target, const 
   return {};
 }
 
+std::uint64_t Spool::string_count_of(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& entry : on_disk_) {
+    if (entry.name == name) return entry.string_count;
+  }
+  for (const auto& entry : in_memory_) {
+    if (entry.name == name) return entry.string_count;
+  }
+  return 0;
+}
+
+// `target` exists already: a link to the profile that others have too, so a copy takes its place.
 Result<> Spool::comment(const std::string& name, const std::string& target, const std::vector<std::string>& comments) {
-  ASSIGN_OR_RETURN(const std::string profile, read(name, kMaxProfileBytes));
-  ASSIGN_OR_RETURN(const std::string commented, pprof::append_comments(profile, comments));
+  const std::uint64_t string_count = string_count_of(name);
+  if (string_count == 0) return fail(ErrorCode::kUnsupported, "it is of an earlier run");
   const std::string temporary = target + ".tmp";
-  ASSIGN_OR_RETURN(const UniqueFd file, open_at(AT_FDCWD, temporary, O_WRONLY | O_CREAT | O_EXCL, 0600));
-  Result<> written = write_all(file.get(), commented);
+  const auto write = [&]() -> Result<> {
+    ASSIGN_OR_RETURN(const UniqueFd from, open_at(AT_FDCWD, target, O_RDONLY | O_NOFOLLOW));
+    ASSIGN_OR_RETURN(const UniqueFd file, open_at(AT_FDCWD, temporary, O_WRONLY | O_CREAT | O_EXCL, 0600));
+    RETURN_IF_ERROR(copy_bytes(from.get(), file.get(), kMaxProfileBytes));
+    return write_all(file.get(), pprof::comment_member(string_count, comments));
+  };
+  Result<> written = write();
   if (written && ::rename(temporary.c_str(), target.c_str()) != 0) written = fail_errno(errno, "rename " + temporary);
   if (!written) (void)::unlink(temporary.c_str());
   return written;
@@ -208,8 +235,9 @@ Result<> Spool::link_or_copy(const std::string& name, const std::string& target)
   if (::link(path_of(name).c_str(), target.c_str()) != 0) {
     // Another file system, or one without hard links.
     if (errno != EXDEV && errno != EPERM && errno != EMLINK) return fail_errno(errno, "link " + path_of(name));
-    ASSIGN_OR_RETURN(const std::string profile, read_file(path_of(name), kMaxProfileBytes));
-    RETURN_IF_ERROR(write_file_atomic(target, profile));
+    ASSIGN_OR_RETURN(const UniqueFd from, open_at(AT_FDCWD, path_of(name), O_RDONLY | O_NOFOLLOW));
+    RETURN_IF_ERROR(
+        write_file_atomic_by(target, [&](int file) { return copy_bytes(from.get(), file, kMaxProfileBytes); }));
   }
   const std::lock_guard lock(mutex_);
   for (auto& entry : on_disk_) {

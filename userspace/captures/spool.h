@@ -11,6 +11,7 @@
 
 #include "base/fair_share.h"
 #include "base/result.h"
+#include "captures/profile_file.h"
 
 namespace oomw {
 
@@ -35,12 +36,23 @@ class Spool {
   Spool(std::string directory, Limits limits, Start start = Start::kOnDisk);
   void use_disk();
 
+  struct Profile {
+    std::string bytes{};
+    std::optional<ProfileFile> file{};  // instead of bytes
+    std::uint64_t string_count = 0;     // 0: not known, and place() adds no comments
+    [[nodiscard]] std::uint64_t size() const { return file ? file->size() : bytes.size(); }
+  };
   // Stores a profile and returns its name ("17-http.pb.gz"). Memory is the fallback; only a profile that is larger than
   // memory_bytes, or than its owner's share of them, is lost while the disk refuses (kNoSpace).
-  [[nodiscard]] Result<std::string> put(std::uint64_t capture_id, std::string_view method, std::string profile,
+  [[nodiscard]] Result<std::string> put(std::uint64_t capture_id, std::string_view method, Profile profile,
                                         const ShareOwner& owner = {});
+  [[nodiscard]] Result<std::string> put(std::uint64_t capture_id, std::string_view method, std::string profile,
+                                        const ShareOwner& owner = {}) {
+    return put(capture_id, method, Profile{std::move(profile)}, owner);
+  }
   // Makes `name` appear as `target` (hard link, copy across file systems, or a write from memory). comments: appended
-  // only to the profile in `target`, if the disk has room for a copy and the file is a profile. The caller fsyncs.
+  // only to the profile in `target`, if the disk has room for a copy. The profile is never in this process's memory.
+  // The caller fsyncs.
   [[nodiscard]] Result<> place(const std::string& name, const std::string& target,
                                const std::vector<std::string>& comments = {});
   [[nodiscard]] Result<std::string> read(const std::string& name, std::size_t max_bytes);
@@ -54,11 +66,13 @@ class Spool {
     std::uint64_t bytes = 0;
     bool is_used = false;  // an incident has it: pruning it loses nothing
     ShareOwner owner;
+    std::uint64_t string_count = 0;
   };
   struct InMemory {
     std::string name;
     std::string profile;
     ShareOwner owner;
+    std::uint64_t string_count = 0;
   };
   void adopt_files();
   [[nodiscard]] std::string new_name(std::uint64_t capture_id, std::string_view method);
@@ -66,8 +80,9 @@ class Spool {
   [[nodiscard]] Result<> link_or_copy(const std::string& name, const std::string& target);
   [[nodiscard]] Result<> comment(const std::string& name, const std::string& target,
                                  const std::vector<std::string>& comments);
-  [[nodiscard]] Result<> store(const std::string& name, const std::string& profile, const ShareOwner& owner);
-  [[nodiscard]] Result<> keep_in_memory_locked(InMemory entry);
+  [[nodiscard]] Result<> store(const std::string& name, const Profile& profile, const ShareOwner& owner);
+  [[nodiscard]] Result<> keep_in_memory_locked(const std::string& name, Profile profile, const ShareOwner& owner);
+  [[nodiscard]] std::uint64_t string_count_of(const std::string& name) const;
   [[nodiscard]] std::optional<std::string> in_memory_profile(const std::string& name) const;
   void note_disk(const Result<>& outcome);
   void prune_locked();

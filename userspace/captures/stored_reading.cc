@@ -33,7 +33,7 @@ CaptureOutcome store_reading(HeapReading reading, const RuntimeProcess& process,
     reading = HeapReading();
     heap.components = collector_components_of(profile);
     heap.sites = heap_sites_of(profile);
-    outcome.profile = pprof::write(profile);
+    outcome.profile = pprof::write(profile, &outcome.string_count);
   }
   outcome.finished = taken(std::move(begun), taken_at, std::move(heap));
   if (count >= kTrimFromHoldings) ::malloc_trim(0);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <string_view>
+
 #include "cli/commands.h"
 
 namespace {
@@ -22,6 +24,8 @@ int dispatch(const cli::CommandLine& line, const Config& config) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Before anything is read: this process must not have a configuration, a log or a thread.
+  if (argc > 1 && std::string_view(argv[1]) == "reader") return cli::reader_command(argc, argv);
   const auto parsed = cli::parse_command_line(argc, argv);
   if (const int* exit_code = std::get_if<int>(&parsed)) return *exit_code;
   const auto& line = std::get<cli::CommandLine>(parsed);

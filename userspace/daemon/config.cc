@@ -45,6 +45,7 @@ void read_triggers(TableReader table, TriggerConfig& triggers) {
 
 void read_capture(TableReader table, Config& config) {
   table.integer("workers", config.capture_workers, 1, 16);
+  table.seconds("reader_idle_seconds", config.reader_idle, 0, 86400);
   TableReader http = table.table("http");
   http.integers("ports", config.http.ports, 1, 65535, 32, false);
   http.text("path", config.http.path);

@@ -38,6 +38,7 @@ struct Config {
   TriggerConfig triggers;
   HttpCaptureConfig http;
   CollectorConfig collector;
+  Nanoseconds reader_idle = std::chrono::seconds(60);
   Nanoseconds live_timeout = std::chrono::seconds(1);
   TrendConfig trend;
   Spool::Limits spool;

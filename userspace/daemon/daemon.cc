@@ -130,7 +130,8 @@ void Daemon::Impl::start_captures() {
   http_workers = std::make_unique<WorkerPool>("oomw-http", config.capture_workers, kCaptureQueue);
   live_worker = std::make_unique<WorkerPool>("oomw-live", 1, kCaptureQueue, kLiveSpares);
   if (!is_standing_by()) start_writer();
-  http = std::make_unique<HttpCapture>(config.http, clock, &capture_memory);
+  reader = std::make_unique<reader::Reader>(clock, reader::ReaderConfig{.idle = config.reader_idle});
+  http = std::make_unique<HttpCapture>(config.http, clock, &capture_memory, reader.get());
   // A core thread that is behind drops the reading: the next watermark brings another.
   const auto deliver = [this](auto reading) {
     return loop->post([this, reading = std::move(reading)] { queue.push(reading); });
@@ -272,6 +273,7 @@ void Daemon::Impl::tick() {
   pipeline->tick(clock.now());
   walk_captures->tick(*scheduler);
   if (watermark_gate) watermark_gate->tick();
+  reader->tick();
   collect_losses();
   report_shares();
   if (is_standing_by()) return;

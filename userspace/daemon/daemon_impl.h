@@ -57,6 +57,7 @@ struct Daemon::Impl {
   // The bound for all captures at one moment. In addition: the 8 MiB of EvidenceBacklog, the spool's 4 MiB where the
   // disk refuses, and the memory of the daemon without any capture.
   MemoryBudget capture_memory{80u << 20};
+  std::unique_ptr<reader::Reader> reader;  // of what containers send and hold
   std::unique_ptr<HttpCapture> http;
   std::unique_ptr<CollectorWatch> collectors;
   CaptureMetrics capture_metrics;
@@ -174,6 +175,7 @@ struct Daemon::Impl {
   void collect_losses();
   // daemon_snapshot.cc
   MetricsSnapshot build_snapshot();
+  void add_reader_stats(MetricsSnapshot& snapshot) const;
   void add_kernel_stats(MetricsSnapshot& snapshot) const;
   [[nodiscard]] ShareExcesses share_excesses() const;
   void report_shares();

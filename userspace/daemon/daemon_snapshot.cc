@@ -28,6 +28,7 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   }
   snapshot.captures = capture_metrics;
   if (http) snapshot.memstats_left_out = http->memstats_left_out();
+  if (reader) add_reader_stats(snapshot);
   snapshot.kernel_oom_kills_unobserved = pipeline->unobserved_kills();
   snapshot.kills_seen_afterwards = pipeline->kills_seen_afterwards();
   snapshot.is_standing_by = pipeline->is_standing_by();
@@ -53,6 +54,13 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   snapshot.process_cpu_seconds = usage.cpu_seconds;
   snapshot.process_resident_bytes = usage.resident_bytes;
   return snapshot;
+}
+
+void Daemon::Impl::add_reader_stats(MetricsSnapshot& snapshot) const {
+  const reader::ReaderCounters counters = reader->counters();
+  snapshot.reader_jobs = {
+      {"done", counters.done}, {"failed", counters.failed}, {"timeout", counters.timeouts}, {"limit", counters.limits}};
+  snapshot.reader_starts = counters.started;
 }
 
 void Daemon::Impl::add_kernel_stats(MetricsSnapshot& snapshot) const {

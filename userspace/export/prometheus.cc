@@ -169,7 +169,10 @@ std::string captures(const MetricsSnapshot& s) {
          histogram("capture_lead_seconds", "Time between a heap capture and the kill it belongs to.",
                    s.captures.lead_seconds) +
          counter("memstats_left_out_total", "Programs not asked for their MemStats, too many others just were.",
-                 s.memstats_left_out);
+                 s.memstats_left_out) +
+         by_label("reader_jobs_total", "Readings by the sandboxed reader process, by how they ended.", "result",
+                  s.reader_jobs) +
+         counter("reader_starts_total", "Reader processes started.", s.reader_starts);
 }
 
 std::string go_processes(const GoProcessMetrics& metrics) {

@@ -18,7 +18,7 @@ namespace {
 
 using Stack = std::vector<StackReader::Frame>;
 
-constexpr std::size_t kMaxName = 256;
+constexpr std::size_t kMaxName = 160;
 
 std::string printable_name(std::string_view name) { return printable(std::string(name), kMaxName); }
 

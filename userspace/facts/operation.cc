@@ -12,7 +12,7 @@ namespace {
 
 using Frame = StackReader::Frame;
 
-constexpr std::size_t kMaxName = 256;
+constexpr std::size_t kMaxName = 160;
 
 // Functions that call a program's handlers, by the beginning of their names. A module's version is part of its path
 // ("github.com/go-chi/chi/v5"), so a row with a gap names what stands before and after it.

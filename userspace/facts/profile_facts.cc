@@ -38,8 +38,8 @@ std::string list_types(const pprof::Profile& profile) {
 
 }  // namespace
 
-Result<ProfileFacts> facts_of_profile(std::string_view body) {
-  ASSIGN_OR_RETURN(const pprof::Profile profile, pprof::read(body, kLimits));
+Result<ProfileFacts> facts_of_profile(std::string_view body, std::uint64_t* string_count) {
+  ASSIGN_OR_RETURN(const pprof::Profile profile, pprof::read(body, kLimits, string_count));
   const int space = profile.type_index("inuse_space");
   if (space < 0 || profile.type_index("inuse_objects") < 0) {
     return fail(ErrorCode::kInvalid, "not a heap profile: its sample types are " + list_types(profile));

@@ -10,6 +10,8 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "pprof/codec.h"
+#include "unit/pprof/sample_profile.h"
 
 namespace oomw {
 namespace {
@@ -217,6 +219,33 @@ TEST_F(SpoolTest, a_profile_in_memory_is_placed_by_writing_it) {
   EXPECT_TRUE(spool.is_disk_refused());
   ASSERT_TRUE(spool.place(*name, root_ + "/capture-01.pb.gz").has_value());
   EXPECT_EQ(read_file(root_ + "/capture-01.pb.gz", 100).value_or(""), "evidence");
+}
+
+Spool::Profile profile_in_a_file(const std::string& bytes, std::uint64_t string_count) {
+  auto file = ProfileFile::make(nullptr);
+  EXPECT_TRUE(file && file->append(bytes));
+  return {"", std::move(*file), string_count};
+}
+
+TEST_F(SpoolTest, a_profile_from_a_file_in_memory_gets_its_comments_in_the_incident_only) {
+  std::uint64_t strings = 0;
+  const std::string bytes = pprof::write(pprof::sample_profile(), &strings);
+  Spool spool(directory(), {});
+  const auto name = spool.put(17, "http", profile_in_a_file(bytes, strings));
+  ASSERT_TRUE(name.has_value()) << name.error().message;
+  ASSERT_TRUE(spool.place(*name, root_ + "/placed", {"of the incident"}));
+  const auto placed = pprof::read(read_file(root_ + "/placed", 1 << 20).value());
+  ASSERT_TRUE(placed.has_value()) << placed.error().message;
+  EXPECT_EQ(placed->comments.back(), "of the incident");
+  EXPECT_EQ(spool.read(*name, 1 << 20).value(), bytes);
+}
+
+TEST_F(SpoolTest, a_file_in_memory_stays_in_memory_where_the_disk_refuses_within_its_bound) {
+  Spool spool(directory(), {.memory_bytes = 100}, Spool::Start::kInMemory);
+  const auto name = spool.put(17, "http", profile_in_a_file("profile", 1));
+  ASSERT_TRUE(name.has_value()) << name.error().message;
+  EXPECT_EQ(spool.read(*name, 100).value_or(""), "profile");
+  EXPECT_EQ(spool.put(18, "http", profile_in_a_file(std::string(101, 'x'), 1)).error().code, ErrorCode::kNoSpace);
 }
 
 }  // namespace
