@@ -27,7 +27,8 @@ KNOWN = {
 BESIDE_UNIT = {"IPC_LOCK"}  # systemd raises the memlock limit instead
 NOT_IN_POD = {"SYSLOG"}  # the runtime's device rules refuse /dev/kmsg anyway
 KINDS = {
-    "privileged": ["ClusterRole", "ClusterRoleBinding", "ConfigMap", "DaemonSet", "Namespace", "ResourceQuota", "ServiceAccount"],
+    "privileged": ["ClusterRole", "ClusterRoleBinding", "ConfigMap", "DaemonSet", "Namespace", "NetworkPolicy", "ResourceQuota",
+                   "ServiceAccount"],
     "prometheus-operator": ["ConfigMap", "PodMonitor", "PrometheusRule"],
     "openshift": ["Role", "RoleBinding", "SecurityContextConstraints"],
 }
@@ -83,6 +84,22 @@ class Manifests(unittest.TestCase):
                 self.assertLessEqual(monitor["spec"]["selector"]["matchLabels"].items(), labels)
                 ports = {p["name"] for p in manifests.container_of(objects)["ports"]}
                 self.assertLessEqual({e["port"] for e in monitor["spec"]["podMetricsEndpoints"]}, ports)
+
+    def test_only_scrapers_reach_the_metrics_port(self):
+        for objects in self.each():
+            policy = manifests.only(objects, "NetworkPolicy")["spec"]
+            labels = manifests.only(objects, "DaemonSet")["spec"]["template"]["metadata"]["labels"].items()
+            self.assertLessEqual(policy["podSelector"]["matchLabels"].items(), labels)
+            self.assertEqual(policy["policyTypes"], ["Ingress"])
+            rule, = policy["ingress"]
+            self.assertEqual(rule["ports"], [{"protocol": "TCP", "port": "metrics"}])
+            self.assertTrue(rule["from"])
+            for peer in rule["from"]:  # an empty selector would be every namespace
+                self.assertTrue(peer["namespaceSelector"].get("matchLabels") or peer["namespaceSelector"]["matchExpressions"])
+
+    def test_the_pod_listens_where_probes_and_prometheus_come_from(self):
+        for objects in self.each():
+            self.assertRegex(manifests.config_of(objects), r'(?m)^metrics_listen = ":9435"$')
 
     def test_no_key_is_misspelt(self):
         for objects in self.each():
