@@ -109,6 +109,7 @@ TableReading read_root(const toml::table& root, std::string_view file, Config& c
   table.text("data_dir", config.data_dir);
   table.text("metrics_listen", config.metrics_listen);
   table.text("web_listen", config.web_listen);
+  table.seconds("max_core_stall_seconds", config.max_core_stall, 0.1, 3600);
   table.text("log_level", config.log_level);
   table.text("cgroup_root", config.cgroup_root);
   table.text("proc_root", config.proc_root);

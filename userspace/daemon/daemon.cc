@@ -258,7 +258,8 @@ void Daemon::Impl::start_watermark_gate() {
 
 Result<> Daemon::Impl::start_server() {
   ASSIGN_OR_RETURN(server, MetricsServer::start(
-                               config.metrics_listen, [this] { return publisher->current(); }, clock));
+                               config.metrics_listen, [this] { return publisher->current(); }, clock,
+                               CoreWatch{&loop->stalls(), config.max_core_stall}));
   log::info("metrics on port {}", server->port());
   return {};
 }

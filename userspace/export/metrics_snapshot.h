@@ -112,4 +112,10 @@ struct MetricsSnapshot {
   MonotonicTime core_tick;  // liveness: when the core loop last ran
 };
 
+// Read when a scrape comes, because they matter while the core thread is stuck and publishes nothing.
+struct LiveFigures {
+  double core_stall_seconds = 0;           // StallMeter::longest
+  std::uint64_t http_connections_cut = 0;  // of the metrics port, by a limit or a deadline
+};
+
 }  // namespace oomw

@@ -342,13 +342,20 @@ std::string self(const MetricsSnapshot& s) {
          gauge("process_resident_memory_bytes", "Resident memory of the daemon.", s.process_resident_bytes);
 }
 
+std::string live_figures(const LiveFigures& live) {
+  return gauge("core_stall_seconds", "Longest turn of the core thread in the last 5 minutes, the present one included.",
+               live.core_stall_seconds) +
+         counter("http_connections_cut_total", "Connections to the metrics port that a limit or a deadline ended.",
+                 live.http_connections_cut);
+}
+
 }  // namespace
 
-std::string to_prometheus_text(const MetricsSnapshot& snapshot) {
+std::string to_prometheus_text(const MetricsSnapshot& snapshot, const LiveFigures& live) {
   return kills(snapshot) + captures(snapshot) + go_processes(snapshot.go_processes) + containers(snapshot) +
          pod_reclaim(snapshot) + losses(snapshot) + shares(snapshot) + programs(snapshot) + incidents(snapshot) +
          (snapshot.trend ? trend(*snapshot.trend) : "") +
-         (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") + self(snapshot);
+         (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") + self(snapshot) + live_figures(live);
 }
 
 }  // namespace oomw
