@@ -24,6 +24,10 @@ std::string coverage_of(const Incident& incident) {
   return fmt::format("{:.0f} % ({})", *incident.coverage_ratio * 100, printable(incident.coverage_method, 16));
 }
 
+std::string repeats_of(const Incident& incident) {
+  return incident.repeats ? fmt::format("  +{} repeats", incident.repeats->count) : "";
+}
+
 std::size_t good_captures(const Incident& incident) {
   std::size_t good = 0;
   for (const IncidentCapture& capture : incident.captures) good += capture.result == "ok" ? 1 : 0;
@@ -35,10 +39,10 @@ void print_table(const std::vector<StoredIncident>& incidents) {
              "COVERAGE");
   for (const auto& [directory, incident] : incidents) {
     const std::string victim = incident.victims.empty() ? "-" : printable(incident.victims.front().comm, 16);
-    fmt::print("{:<26}{:<22}{:<40}{:<18}{:>10}{:>10}  {}\n", incident.id, to_rfc3339(incident.time).substr(0, 19) + "Z",
-               name_of(incident.container, incident.cgroup_path), victim,
+    fmt::print("{:<26}{:<22}{:<40}{:<18}{:>10}{:>10}  {}{}\n", incident.id,
+               to_rfc3339(incident.time).substr(0, 19) + "Z", name_of(incident.container, incident.cgroup_path), victim,
                incident.limit_bytes ? human_bytes(*incident.limit_bytes) : "-", good_captures(incident),
-               coverage_of(incident));
+               coverage_of(incident), repeats_of(incident));
   }
 }
 
