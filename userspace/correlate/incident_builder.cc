@@ -165,6 +165,13 @@ void Builder::victims() {
   for (const OomKill& kill : evidence_.kills) incident_.victims.push_back(victim_of(kill));
   incident_.victim_count = evidence_.victim_count();
   incident_.merged_decisions = evidence_.merged_decisions;
+  if (const KillEvidence::Repeats& repeats = evidence_.repeats; repeats.count != 0) {
+    incident_.repeats = RepeatedKills{repeats.count, wall(repeats.first), wall(repeats.last)};
+    note(
+        fmt::format("repeats: {} further kills of this container are counted here: they came faster than incidents of "
+                    "their own are kept apart",
+                    repeats.count));
+  }
   note_all(victim_notes(evidence_, model_));
 }
 

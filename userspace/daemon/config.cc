@@ -88,6 +88,8 @@ void read_incidents(TableReader table, Config& config) {
   table.integer("keep_count", config.retention.count, 1, 100000);
   table.integer("keep_bytes", config.retention.bytes, 1 << 20, std::int64_t{1} << 44);
   table.seconds("keep_seconds", config.retention.age, 60, 86400.0 * 3650);
+  table.integer("repeats_per_minute", config.correlator.repeats.per_minute, 0, 6000);
+  table.integer("repeats_burst", config.correlator.repeats.burst, 1, 10000);
   table.reject_unknown();
 }
 

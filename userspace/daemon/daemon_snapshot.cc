@@ -33,6 +33,7 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   snapshot.kills_seen_afterwards = pipeline->kills_seen_afterwards();
   snapshot.is_standing_by = pipeline->is_standing_by();
   snapshot.kills_merged = pipeline->merged_kills();
+  snapshot.kills_repeated = pipeline->repeated_kills();
   if (oomd) snapshot.oomd_kills = oomd->kills();
   if (walk_captures) walk_captures->add_metrics(snapshot.go_processes);
   if (kernel) add_kernel_stats(snapshot);

@@ -157,7 +157,10 @@ void Pipeline::take(const ResolvedKill& resolved, KillBefore before) {
   }
   if (!is_again) remember(resolved, before.is_written);
   if (before.is_written) return correlator_.pass_over(kill);
+  const std::uint64_t repeated = correlator_.repeated_kills();
   correlate(resolved);
+  // No incident will list it: a later run that finds it in the kernel log must not take it for unwritten.
+  if (correlator_.repeated_kills() != repeated) heard_kills_.add({kill.victim.pid, kill.time, true});
   // The kernel kills the chosen victim, then the whole group including that one again: see KillAccounting.
   const bool is_chosen_of_group = kill.group && is_first && resolved.incident == nullptr;
   const bool is_told_again = is_again && (kill.group || kill.source == "kmsg");

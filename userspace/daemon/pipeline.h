@@ -97,6 +97,7 @@ class Pipeline {
   [[nodiscard]] std::uint64_t dropped_held() const { return dropped_held_; }
   [[nodiscard]] std::uint64_t merged_kills() const { return correlator_.merged_kills(); }
   // Incidents that were never built, and those that were written but not amended to the end.
+  [[nodiscard]] std::uint64_t repeated_kills() const { return correlator_.repeated_kills(); }
   [[nodiscard]] std::uint64_t lost_incidents() const { return correlator_.lost_incidents(); }
   [[nodiscard]] std::uint64_t closed_early() const { return correlator_.closed_early(); }
   // Grows with every change that a restart must not forget.

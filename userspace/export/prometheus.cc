@@ -314,7 +314,9 @@ std::string incidents(const MetricsSnapshot& s) {
       counter("clock_jumps_total", "Jumps of the wall clock that retention found.", s.clock_jumps) +
       gauge("incidents_waiting", "Incidents and amendments that wait for the disk.", s.incidents_waiting) +
       counter("oom_kills_merged_total", "Kills in the incident of another decision, too many being open.",
-              s.kills_merged);
+              s.kills_merged) +
+      counter("oom_kills_repeated_total", "Kills counted in the newest incident of their container, being too many.",
+              s.kills_repeated);
   if (s.oomd_kills) {
     text += counter("systemd_oomd_kills_total",
                     "Cgroups marked as killed by systemd-oomd: not kills of the kernel, which have incidents.",

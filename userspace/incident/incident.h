@@ -77,6 +77,12 @@ struct LimitShare {
   std::optional<std::uint64_t> limit_bytes;  // its own; nullopt: it has none, or it was not read
 };
 
+// Kills of the same container that came too fast to have an incident each (RepeatConfig).
+struct RepeatedKills {
+  std::uint64_t count = 0;
+  WallTime first, last;
+};
+
 struct Incident {
   static constexpr int kSchemaVersion = 1;
   std::string id;     // "20261121T030405Z-1a2b3c4d": UTC second of the kill and 8 hex
@@ -92,6 +98,7 @@ struct Incident {
   std::size_t victim_count = 0;          // listed above or not
   std::optional<OtherProcesses> others;  // nullopt: none was seen
   std::size_t merged_decisions = 0;      // other OOM decisions that this incident stands for; 0 except in a flood
+  std::optional<RepeatedKills> repeats;  // nullopt: none, as nearly always
   CgroupId oom_group;                    // killed as a whole (memory.oom.group); none = single processes were killed
   std::string oom_group_cgroup_path;     // its path; "" = none, or not known
   std::optional<std::int32_t> trigger_pid;

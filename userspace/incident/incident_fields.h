@@ -326,6 +326,12 @@ void describe(auto& v, const Reconciliation& reconciliation) {
   v("unexplained_bytes", reconciliation.unexplained_bytes);
 }
 
+void describe(auto& v, Of<RepeatedKills> auto& repeats) {
+  v("count", repeats.count, kRequired);
+  v("first", repeats.first, kRequired);
+  v("last", repeats.last, kRequired);
+}
+
 void describe_head(auto& v, auto& incident) {
   constexpr std::size_t kMaxIdLength = 64;
   constexpr const char* kIdLetters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
@@ -371,6 +377,7 @@ void describe_particulars(auto& v, auto& incident) {
   // A kill of single processes has no group.
   const bool is_group_kill = incident.oom_group || !incident.oom_group_cgroup_path.empty();
   v("oom_group_cgroup_path", incident.oom_group_cgroup_path, is_group_kill ? kNull : kOmitted);
+  v("repeats", incident.repeats, kOmitted);
   v("limit_shares", incident.limit_shares, kOmitted);
   v("other_processes", incident.others, kOmitted);
   v("fillers", incident.fillers, kOmitted);

@@ -24,6 +24,10 @@ std::string coverage_of(const Incident& incident) {
   return fmt::format("{:.0f} % ({})", *incident.coverage_ratio * 100, printable(incident.coverage_method, 16));
 }
 
+std::string repeats_of(const Incident& incident) {
+  return incident.repeats ? fmt::format("  +{} repeats", incident.repeats->count) : "";
+}
+
 std::size_t good_captures(const Incident& incident) {
   std::size_t good = 0;
   for (const IncidentCapture& capture : incident.captures) good += capture.result == "ok" ? 1 : 0;
@@ -43,11 +47,11 @@ void print_table(const std::vector<StoredIncident>& incidents) {
   for (std::size_t i = 0; i < incidents.size(); ++i) {
     const Incident& incident = incidents[i].incident;
     const std::string victim = incident.victims.empty() ? "-" : printable(incident.victims.front().comm, 16);
-    fmt::print("{:<26}{:<22}{:<{}}  {:<17}{:<21}{:>9}{:>10}  {}\n", incident.id,
+    fmt::print("{:<26}{:<22}{:<{}}  {:<17}{:<21}{:>9}{:>10}  {}{}\n", incident.id,
                to_rfc3339(incident.time).substr(0, 19) + "Z", names[i], width, victim,
                incident.verdict ? printable(incident.verdict->cause, 20) : "-",
                incident.limit_bytes ? human_bytes(*incident.limit_bytes) : "-", good_captures(incident),
-               coverage_of(incident));
+               coverage_of(incident), repeats_of(incident));
   }
 }
 
