@@ -47,6 +47,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["triggers"] = {"base", "events", "model"};
     map["runtimes"] = {"base", "events", "pprof"};
     map["runtimes/go"] = {"base", "events", "memory", "pprof", "runtimes"};
+    map["runtimes/go/retention"] = {"base", "memory", "runtimes/go"};
     map["trends"] = {"base", "events", "pprof", "facts", "runtimes", "triggers", "incident"};
     map["captures"] = {"base",  "events", "model",  "triggers", "system",     "memory",
                        "pprof", "facts",  "reader", "runtimes", "runtimes/go"};
