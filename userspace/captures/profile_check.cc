@@ -122,8 +122,7 @@ Result<CheckedProfile> decode_checked_profile(std::string_view answer) {
 }
 
 tl::expected<CheckedProfile, CaptureFailure> check_profile(ProfileFile& profile, MemoryBudget* memory,
-                                                           reader::Reader* reader, const Clock& clock,
-                                                           MonotonicTime deadline) {
+                                                           reader::Reader* reader, MonotonicTime deadline) {
   auto files = files_for(profile, memory);
   if (!files) return tl::make_unexpected(CaptureFailure{CaptureReason::kReaderFailed, files.error().message});
   std::string parameters = reader::WireWriter().number(profile.size()).take();

@@ -36,7 +36,7 @@ inline constexpr std::uint32_t kCheckProfileJob = 0x504b4843;
 // Checks the profile and makes it gzip, if it is none. reader null: in this process, for programs that read one profile
 // and end.
 [[nodiscard]] tl::expected<CheckedProfile, CaptureFailure> check_profile(ProfileFile& profile, MemoryBudget* memory,
-                                                                         reader::Reader* reader, const Clock& clock,
+                                                                         reader::Reader* reader,
                                                                          MonotonicTime deadline);
 
 // The reason of a capture whose reading failed in or because of the reader; kNone: the job's own failure.
