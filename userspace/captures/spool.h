@@ -35,7 +35,8 @@ class Spool {
   // Stores a profile and returns its name ("17-http.pb.gz"). Never fails: memory is the fallback;
   // only a profile larger than memory_bytes while the disk refuses is lost (kNoSpace).
   [[nodiscard]] Result<std::string> put(std::uint64_t capture_id, std::string_view method, std::string profile);
-  // Makes `name` appear as `target` (hard link, copy across file systems, or a write from memory). comments: appended
+  // Makes `name` appear as `target`, in the place of what is there (hard link, copy across file systems, or a write
+  // from memory). comments: appended
   // only to the profile in `target`, if the disk has room for a copy and the file is a profile. The caller fsyncs.
   [[nodiscard]] Result<> place(const std::string& name, const std::string& target,
                                const std::vector<std::string>& comments = {});
