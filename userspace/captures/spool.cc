@@ -54,6 +54,18 @@ bool is_plain_name(const std::string& name) {
   return !name.empty() && name.front() != '.' && name.find('/') == std::string::npos;
 }
 
+// Makes `target` a link to `path`, in the place of what is there; errno, or 0. rename() of two links to one file does
+// nothing, so the second name is removed in any case.
+int link_over(const std::string& path, const std::string& target) {
+  if (::link(path.c_str(), target.c_str()) == 0) return 0;
+  if (errno != EEXIST) return errno;
+  const std::string temporary = target + ".tmp";
+  if (::link(path.c_str(), temporary.c_str()) != 0 && errno != EEXIST) return errno;
+  const int err = ::rename(temporary.c_str(), target.c_str()) == 0 ? 0 : errno;
+  (void)::unlink(temporary.c_str());
+  return err;
+}
+
 }  // namespace
 
 Spool::Spool(std::string directory, Limits limits, Start start)
@@ -232,9 +244,9 @@ Result<> Spool::comment(const std::string& name, const std::string& target, cons
 
 Result<> Spool::link_or_copy(const std::string& name, const std::string& target) {
   if (const auto profile = in_memory_profile(name)) return write_file_atomic(target, *profile);
-  if (::link(path_of(name).c_str(), target.c_str()) != 0) {
+  if (const int err = link_over(path_of(name), target); err != 0) {
     // Another file system, or one without hard links.
-    if (errno != EXDEV && errno != EPERM && errno != EMLINK) return fail_errno(errno, "link " + path_of(name));
+    if (err != EXDEV && err != EPERM && err != EMLINK) return fail_errno(err, "link " + path_of(name));
     ASSIGN_OR_RETURN(const UniqueFd from, open_at(AT_FDCWD, path_of(name), O_RDONLY | O_NOFOLLOW));
     RETURN_IF_ERROR(
         write_file_atomic_by(target, [&](int file) { return copy_bytes(from.get(), file, kMaxProfileBytes); }));

@@ -50,9 +50,9 @@ class Spool {
                                         const ShareOwner& owner = {}) {
     return put(capture_id, method, Profile{std::move(profile)}, owner);
   }
-  // Makes `name` appear as `target` (hard link, copy across file systems, or a write from memory). comments: appended
-  // only to the profile in `target`, if the disk has room for a copy. The profile is never in this process's memory.
-  // The caller fsyncs.
+  // Makes `name` appear as `target`, in the place of what is there (hard link, copy across file systems, or a write
+  // from memory). comments: appended only to the profile in `target`, if the disk has room for a copy. The profile is
+  // never in this process's memory. The caller fsyncs.
   [[nodiscard]] Result<> place(const std::string& name, const std::string& target,
                                const std::vector<std::string>& comments = {});
   [[nodiscard]] Result<std::string> read(const std::string& name, std::size_t max_bytes);

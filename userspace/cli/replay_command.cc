@@ -12,8 +12,7 @@
 namespace oomw::cli {
 namespace {
 
-// A recording does not hold the bytes of captures; an incident replayed to disk has a note about it.
-Result<> place_nothing(const IncidentCapture&, const std::string&) {
+Result<> place_nothing(const EvidenceFile&, const std::string&) {
   return fail(ErrorCode::kNotFound, "recordings hold no profiles");
 }
 
@@ -29,10 +28,10 @@ int replay_command(const CommandLine& line, const Config& config) {
   for (const Incident& incident : *incidents) {
     std::string where = "not stored (no --data-dir)";
     if (line.data_dir) {
-      IncidentStore store(*line.data_dir);
-      Result<std::string> written = store.write(incident, place_nothing);
+      IncidentStore store(*line.data_dir, place_nothing);
+      const Result<WrittenIncident> written = store.write(incident);
       if (!written.has_value()) return report(written.error());
-      where = *written;
+      where = written->directory;
     }
     fmt::print("{}\n", line.json ? one_line(incident) : incident_line(incident, where));
   }

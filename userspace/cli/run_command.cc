@@ -55,11 +55,24 @@ log::Level level_of(const Event& event) {
   return matters ? log::Level::kWarn : log::Level::kInfo;
 }
 
-std::string incident_json_line(const Incident& incident, const std::string& directory, bool amended) {
-  const nlohmann::json line = {
-      {"type", "incident"}, {"id", incident.id}, {"directory", directory}, {"amended", amended}};
-  return to_json_text(line);
-}
+// A line for each incident; with --json for each revision too.
+class LineSink final : public IncidentSink {
+ public:
+  LineSink(Console& console, bool is_json) : console_(console), is_json_(is_json) {}
+  void publish(const Incident& incident, const StoredAt& at) override {
+    if (is_json_) return console_.print(json_line(incident, at));
+    if (!at.is_revision) console_.print(incident_line(incident, at.directory), log::Level::kWarn);
+  }
+
+ private:
+  static std::string json_line(const Incident& incident, const StoredAt& at) {
+    const nlohmann::json line = {
+        {"type", "incident"}, {"id", incident.id}, {"directory", at.directory}, {"amended", at.is_revision}};
+    return to_json_text(line);
+  }
+  Console& console_;
+  const bool is_json_;
+};
 
 RunOptions make_options(const CommandLine& line, Console& console, const Clock& clock) {
   RunOptions options;
@@ -72,11 +85,7 @@ RunOptions make_options(const CommandLine& line, Console& console, const Clock& 
       console.print(std::move(*text), level_of(event));
     }
   };
-  options.on_incident = [json = line.json, &console](const Incident& incident, const std::string& directory,
-                                                     bool amended) {
-    if (json) return console.print(incident_json_line(incident, directory, amended));
-    if (!amended) console.print(incident_line(incident, directory), log::Level::kWarn);
-  };
+  options.sinks.push_back(std::make_unique<LineSink>(console, line.json));
   return options;
 }
 

@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "model/limit_scope.h"
-#include "verdict/verdict.h"
 
 namespace oomw {
 
@@ -60,6 +59,7 @@ void Correlator::apply(const Event& event, const MemoryModel& model) {
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) return on_capture(*capture, model);
   if (const auto* reading = std::get_if<CollectorSampled>(&event)) return collectors_.add(*reading);
   if (const auto* trend = std::get_if<TrendJudged>(&event)) return on_trend(*trend);
+  if (const auto* unplaced = std::get_if<FilesUnplaced>(&event)) return on_unplaced(*unplaced);
   if (open_.size() != 0) on_context(event, model);
 }
 
@@ -277,16 +277,24 @@ void Correlator::on_status(const StatusFinding& finding, MonotonicTime now) {
   if (open->written) amend_soon(*open, now);
 }
 
-// A trend is judged when an incident is written, and reported again with each amendment. An identical one is no news,
-// or each amendment would cause the next.
+// Judged at the kill, and again with its files when the victim was walked or will not be.
 void Correlator::on_trend(const TrendJudged& trend) {
   OpenIncident* open = open_.of_victim(trend.process.pid);
   if (open == nullptr || open->evidence.chosen().victim.pid != trend.process.pid) return;
   const std::optional<TrendJudged>& known = open->evidence.trend;
+  const bool is_outdated = known && !known->spool_file.empty() && trend.spool_file.empty();
   const bool is_news = !known || known->points != trend.points || known->whole != trend.whole;
-  if (!is_news) return;
+  if (is_outdated || !is_news) return;
   open->evidence.trend = trend;
   if (open->written) amend_soon(*open, trend.time);
+}
+
+// The revision that named these files is on disk: the next one takes their names back.
+void Correlator::on_unplaced(const FilesUnplaced& unplaced) {
+  OpenIncident* open = open_.of_id(unplaced.incident);
+  if (open == nullptr) return;
+  for (const FilesUnplaced::File& file : unplaced.files) open->evidence.lost_files.emplace(file.name, file.why);
+  amend_soon(*open, unplaced.time);
 }
 
 void Correlator::on_process(const ProcessSeen& seen) {
@@ -327,11 +335,8 @@ Nanoseconds Correlator::longest_wait(const KillEvidence& evidence) const {
 
 Incident Correlator::build(KillEvidence& evidence, const MemoryModel& model, std::int64_t wall_offset_ns) const {
   if (!evidence.wall_offset_ns) evidence.wall_offset_ns = wall_offset_ns;
-  Incident incident = build_incident(evidence, captures_.about(evidence), model, selection());
-  const std::vector<CollectorSampled> readings = collectors_.of(evidence.chosen().victim, evidence.first);
-  incident.collector = collector_of(readings, evidence.first, *evidence.wall_offset_ns);
-  conclude(incident);
-  return incident;
+  const IncidentSources sources{captures_.about(evidence), collectors_.of(evidence.chosen().victim, evidence.first)};
+  return build_incident(evidence, sources, model, selection());
 }
 
 std::vector<Incident> Correlator::take_ready(MonotonicTime now, const MemoryModel& model, std::int64_t wall_offset_ns) {
@@ -344,6 +349,7 @@ std::vector<Incident> Correlator::take_ready(MonotonicTime now, const MemoryMode
     }
     ready.push_back(build(open->evidence, model, wall_offset_ns));
     if (std::exchange(open->written, true)) ++open->amendments;
+    open_.set_id(*open, ready.back().id);
     open->amend_due.reset();
     open->lacks_memory_stat = ready.back().memory_stat.empty();
     open->lacks_reclaim = !ready.back().reclaim;

@@ -113,6 +113,7 @@ class Correlator {
   void learn_about(CgroupId cgroup, MonotonicTime now, const MemoryModel& model);
   void on_created(const CgroupCreated& created);
   void on_trend(const TrendJudged& trend);
+  void on_unplaced(const FilesUnplaced& unplaced);
   void on_process(const ProcessSeen& seen);
   template <typename IsNews>
   void amend_those_about(CgroupId cgroup, MonotonicTime now, IsNews is_news);

@@ -11,7 +11,10 @@
 #include "correlate/decision_notes.h"
 #include "correlate/heap_fillers.h"
 #include "correlate/limit_shares.h"
+#include "incident/incident_files.h"
 #include "incident/incident_notes.h"
+#include "incident/incident_size.h"
+#include "verdict/verdict.h"
 
 namespace oomw {
 
@@ -32,7 +35,8 @@ class Builder {
   Builder(const KillEvidence& evidence, const MemoryModel& model)
       : evidence_(evidence), model_(model), source_(model.find_cgroup(evidence.source)) {}
 
-  Incident build(const std::vector<CaptureFinished>& captures, const CaptureSelection& selection) {
+  Incident build(const std::vector<CaptureFinished>& captures, const std::vector<CollectorSampled>& readings,
+                 const CaptureSelection& selection) {
     head();
     who();
     pod();
@@ -47,7 +51,10 @@ class Builder {
     coverage();
     add_fillers(incident_, captures);
     explain_no_capture();
-    if (evidence_.trend) incident_.trend = trend_of(*evidence_.trend, evidence_.wall_offset_ns.value_or(0));
+    trend();
+    collector(captures, readings);
+    conclude(incident_);
+    bound_serialised(incident_);
     return std::move(incident_);
   }
 
@@ -78,9 +85,12 @@ class Builder {
   void memory_stat(Nanoseconds amend);
   void pressure(Nanoseconds amend);
   void series(Nanoseconds amend);
-  [[nodiscard]] IncidentCapture capture_of(const CaptureFinished& capture) const;
+  [[nodiscard]] IncidentCapture capture_of(const CaptureFinished& capture);
+  [[nodiscard]] std::string file_unless_lost(const std::string& name, const char* field);
   void coverage();
   void explain_no_capture();
+  void trend();
+  void collector(const std::vector<CaptureFinished>& captures, const std::vector<CollectorSampled>& readings);
 
   const KillEvidence& evidence_;
   const MemoryModel& model_;
@@ -98,6 +108,15 @@ std::uint32_t short_hash(const KillEvidence& evidence) {
     for (int byte = 0; byte < 8; ++byte) hash = (hash ^ ((word >> (8 * byte)) & 0xff)) * 0x100000001b3ULL;
   }
   return static_cast<std::uint32_t>(hash ^ (hash >> 32));
+}
+
+// The reading that the growth of this capture's process counts from; nullptr: none has a file, or it shows another
+// series.
+const TrendPoint* baseline_before(const TrendJudged& trend, const CaptureFinished& capture) {
+  if (trend.process.pid != capture.process.pid || capture.method == CaptureMethod::kHttp) return nullptr;
+  const auto found = std::ranges::find_if(trend.points, &TrendPoint::is_baseline);
+  const bool is_before = found != trend.points.end() && !found->file.empty() && found->time < capture.time;
+  return is_before ? &*found : nullptr;
 }
 
 IncidentPod pod_of(const PodFacts& facts) {
@@ -304,9 +323,19 @@ void Builder::series(Nanoseconds amend) {
   }
 }
 
-IncidentCapture Builder::capture_of(const CaptureFinished& capture) const {
+// "" with a note if the file could not be placed.
+std::string Builder::file_unless_lost(const std::string& name, const char* field) {
+  const auto lost = evidence_.lost_files.find(name);
+  if (lost == evidence_.lost_files.end()) return name;
+  note(fmt::format("{}: a profile could not be kept: {}", field, lost->second));
+  return "";
+}
+
+IncidentCapture Builder::capture_of(const CaptureFinished& capture) {
   IncidentCapture result;
-  result.spool_file = capture.spool_file;
+  const auto named = evidence_.capture_files.find(capture.spool_file);
+  if (named != evidence_.capture_files.end()) result.file = file_unless_lost(named->second, "captures.file");
+  if (!result.file.empty()) result.spool_file = capture.spool_file;
   result.method = to_string(capture.method);
   if (capture.of) result.of = to_string(*capture.of);
   result.trigger = to_string(capture.trigger);
@@ -364,12 +393,55 @@ void Builder::explain_no_capture() {
   }
 }
 
+void Builder::trend() {
+  if (!evidence_.trend) return;
+  incident_.trend = trend_of(*evidence_.trend, evidence_.wall_offset_ns.value_or(0));
+  for (IncidentTrend::Point& point : incident_.trend->points) {
+    if (!point.file.empty()) point.file = file_unless_lost(point.file, "trend.points.file");
+  }
+  if (evidence_.lost_files.contains(kTrendFile)) incident_.trend->spool_file.clear();
+}
+
+// Its components are those of the best profile, and their growth that since the first comparable profile.
+void Builder::collector(const std::vector<CaptureFinished>& captures, const std::vector<CollectorSampled>& readings) {
+  incident_.collector = collector_of(readings, evidence_.first, evidence_.wall_offset_ns.value_or(0));
+  const IncidentCapture* best = best_capture(incident_);
+  const auto event_of = [&](const IncidentCapture* capture) -> const CaptureFinished& {
+    return captures[static_cast<std::size_t>(capture - incident_.captures.data())];
+  };
+  if (best == nullptr || event_of(best).components.empty()) return;
+  if (!incident_.collector) incident_.collector.emplace();
+  IncidentCollector& collector = *incident_.collector;
+  collector.components_file = best->file;
+  const IncidentCapture* first = first_before(incident_, *best);
+  const TrendPoint* baseline = evidence_.trend ? baseline_before(*evidence_.trend, event_of(best)) : nullptr;
+  if (baseline != nullptr && !evidence_.lost_files.contains(baseline->file)) {
+    collector.components = grown_since(evidence_.trend->components, event_of(best).components);
+    collector.components_since_file = baseline->file;
+  } else if (first != nullptr && shows_last_collection(*first) == shows_last_collection(*best)) {
+    collector.components = grown_since(event_of(first).components, event_of(best).components);
+    collector.components_since_file = first->file;
+  } else {
+    collector.components = event_of(best).components;
+  }
+}
+
+void name_files(KillEvidence& evidence, const std::vector<CaptureFinished>& captures) {
+  for (const CaptureFinished& capture : captures) {
+    if (capture.spool_file.empty()) continue;
+    const std::size_t number = evidence.capture_files.size() + 1;
+    evidence.capture_files.try_emplace(capture.spool_file, capture_file_name(number, to_string(capture.method)));
+  }
+}
+
 }  // namespace
 
-Incident build_incident(const KillEvidence& evidence, const std::vector<const CaptureFinished*>& captures,
-                        const MemoryModel& model, const CaptureSelection& selection) {
-  if (evidence.unwatched) return Builder(evidence, model).build({}, selection);
-  return Builder(evidence, model).build(select_captures(evidence, captures, model, selection), selection);
+Incident build_incident(KillEvidence& evidence, const IncidentSources& sources, const MemoryModel& model,
+                        const CaptureSelection& selection) {
+  std::vector<CaptureFinished> captures;
+  if (!evidence.unwatched) captures = select_captures(evidence, sources.captures, model, selection);
+  name_files(evidence, captures);
+  return Builder(evidence, model).build(captures, sources.readings, selection);
 }
 
 }  // namespace oomw

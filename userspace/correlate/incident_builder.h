@@ -23,8 +23,15 @@ struct CaptureSelection {
 [[nodiscard]] bool belongs(const CaptureFinished& capture, const KillEvidence& evidence, const MemoryModel& model,
                            const CaptureSelection& selection);
 
-// Pure. evidence.wall_offset_ns is set; captures: candidates, oldest first.
-[[nodiscard]] Incident build_incident(const KillEvidence& evidence, const std::vector<const CaptureFinished*>& captures,
-                                      const MemoryModel& model, const CaptureSelection& selection);
+// What is joined only when an incident is built; oldest first.
+struct IncidentSources {
+  std::vector<const CaptureFinished*> captures;  // candidates
+  std::vector<CollectorSampled> readings;        // of the first victim, before the kill
+};
+
+// The incident with its verdict, whole and bounded: nothing changes it afterwards. Pure. evidence.wall_offset_ns is
+// set; evidence.capture_files learns the names of captures that are selected for the first time.
+[[nodiscard]] Incident build_incident(KillEvidence& evidence, const IncidentSources& sources, const MemoryModel& model,
+                                      const CaptureSelection& selection);
 
 }  // namespace oomw

@@ -62,6 +62,9 @@ struct KillEvidence {
   std::optional<StatusFinding> disagreement;
   std::optional<StatusFinding> withdrawn;  // the last claim that a late status withdrew
   std::optional<TrendJudged> trend;        // of the first victim's heap
+  // The name beside the incident of each spool file, given when a profile is first selected: later revisions keep it.
+  std::map<std::string, std::string> capture_files;
+  std::map<std::string, std::string> lost_files;  // names that were given in vain, and why
   // Found afterwards: the model's readings are from after the kill, and none of them is evidence.
   std::optional<Unwatched> unwatched;
   // CLOCK_REALTIME - CLOCK_MONOTONIC when first built: a clock step must not change the id.

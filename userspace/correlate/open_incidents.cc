@@ -96,6 +96,9 @@ void OpenIncidents::close(OpenIncident& incident) {
   }
   by_container_.remove(incident.evidence.container, incident.number);
   agenda_.erase({incident.due, incident.number});
+  if (const auto known = by_id_.find(incident.id); known != by_id_.end() && known->second == incident.number) {
+    by_id_.erase(known);
+  }
   open_.erase(incident.number);
 }
 
@@ -121,6 +124,17 @@ OpenIncident* OpenIncidents::of_decision(const OomKill& kill) {
 OpenIncident* OpenIncidents::of_victim(std::int32_t pid) {
   const auto found = by_victim_.find(pid);
   return found == by_victim_.end() ? nullptr : find(found->second);
+}
+
+OpenIncident* OpenIncidents::of_id(const std::string& id) {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : find(found->second);
+}
+
+void OpenIncidents::set_id(OpenIncident& incident, const std::string& id) {
+  if (incident.id == id) return;
+  incident.id = id;
+  by_id_.insert_or_assign(id, incident.number);
 }
 
 std::size_t OpenIncidents::count_at(CgroupId owner, CgroupId container) const {

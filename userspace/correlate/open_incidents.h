@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ using DecisionKey = std::pair<std::int64_t, std::int32_t>;
 
 struct OpenIncident {
   std::uint64_t number = 0;  // in the order of opening
+  std::string id;            // "" until it is built for the first time
   KillEvidence evidence;
   bool written = false;
   bool resting = false;            // see OpenIncidents::rest()
@@ -56,6 +58,8 @@ class OpenIncidents {
 
   [[nodiscard]] OpenIncident* of_decision(const OomKill& kill);  // exact; nullptr without a decision
   [[nodiscard]] OpenIncident* of_victim(std::int32_t pid);       // the newest that lists it
+  [[nodiscard]] OpenIncident* of_id(const std::string& id);      // resting ones too
+  void set_id(OpenIncident& incident, const std::string& id);
   // Newest first.
   [[nodiscard]] std::vector<OpenIncident*> of_owner(CgroupId owner) { return given(by_owner_, owner); }
   [[nodiscard]] std::vector<OpenIncident*> of_group(CgroupId group) { return given(by_group_, group); }
@@ -96,6 +100,7 @@ class OpenIncidents {
   std::uint64_t next_number_ = 0;
   std::map<DecisionKey, std::uint64_t> by_decision_;
   std::unordered_map<std::int32_t, std::uint64_t> by_victim_;
+  std::unordered_map<std::string, std::uint64_t> by_id_;
   NumberIndex<CgroupId> by_owner_;
   NumberIndex<CgroupId> by_group_;
   NumberIndex<CgroupId> by_cgroup_;

@@ -151,14 +151,8 @@ void Daemon::Impl::start_captures() {
 void Daemon::Impl::start_writer() {
   writer =
       std::make_unique<EvidenceWriter>(*loop, *writer_worker, *spool, clock, config.data_dir, config.retention,
-                                       [this](const Incident& incident, const std::string& directory, bool amended) {
-                                         pipeline->on_written(incident, wall_offset_ns(clock));
-                                         if (!amended) observe_leads(incident);
-                                         write_trends(incident, directory);
-                                         if (!amended) post_pod_event(incident, directory);
-                                         if (options.on_incident) options.on_incident(incident, directory, amended);
-                                         publisher->request();
-                                       });
+                                       [this](const Incident& incident, const StoredAt& at,
+                                              const UnplacedFiles& unplaced) { after_write(incident, at, unplaced); });
 }
 
 void Daemon::Impl::start_walk_captures() {

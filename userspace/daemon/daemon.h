@@ -4,11 +4,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "daemon/config.h"
 #include "events/event.h"
-#include "incident/incident.h"
+#include "sinks/incident_sink.h"
 
 namespace oomw {
 
@@ -17,8 +18,8 @@ struct RunOptions {
   bool standby = false;     // if another daemon has the data directory: wait ready, take over when it ends
   // Called on the core thread for events that a human wants to see (kills, crossings, captures).
   std::function<void(const Event&)> on_event;
-  // An incident is on disk (amended = again).
-  std::function<void(const Incident&, const std::string& directory, bool amended)> on_incident;
+  // Every incident that is on disk goes to these, and to those that the configuration asks for.
+  std::vector<std::unique_ptr<IncidentSink>> sinks;
 };
 
 // Wires everything; owns every thread. Members are destroyed in reverse order of construction:

@@ -80,7 +80,9 @@ void Daemon::Impl::after_kill(const ResolvedKill& resolved) {
   const OomKill& kill = resolved.kill;
   ProcessKey victim = kill.victim;
   publisher->request();
-  if (trends) trends->judge_at_kill(victim);
+  // One trend per incident: that of its first victim, which the kernel chose.
+  const bool is_chosen = resolved.incident == nullptr || resolved.report == ResolvedKill::Report::kLate;
+  if (trends && resolved.report != ResolvedKill::Report::kAgain) trends->judge_at_kill(victim, is_chosen);
   const std::set<CgroupId> detailed = read_crossed();
   if (pipeline->model().find_process(victim) == nullptr) {
     victim = sampler->read_process_now(victim.pid).value_or(victim);
@@ -125,6 +127,8 @@ void Daemon::Impl::after_exit(const ProcessExit& exit) {
 
 void Daemon::Impl::after_capture(const CaptureFinished& capture) {
   capture_metrics.count(capture);
+  const bool is_no_walk = capture.method == CaptureMethod::kAtKill && capture.result != CaptureResult::kOk;
+  if (trends && is_no_walk) trends->on_no_more_readings(capture.process);
   if (capture.result == CaptureResult::kOk) {
     capture_metrics.duration_seconds.observe(to_seconds(capture.time - capture.started));
     if (capture.sample_count.value_or(0) >= kTrimFromSamples) trim_soon();
@@ -169,6 +173,14 @@ void Daemon::Impl::write_ready_incidents() {
     writer->write(std::move(incident));
   }
   if (const auto due = pipeline->next_incident_due()) correlator_alarm->ring_by(*due);
+}
+
+void Daemon::Impl::after_write(const Incident& incident, const StoredAt& at, const UnplacedFiles& unplaced) {
+  pipeline->on_written(incident, wall_offset_ns(clock));
+  if (!at.is_revision) observe_leads(incident);
+  if (!unplaced.empty()) queue.push(FilesUnplaced{clock.now(), incident.id, unplaced});
+  for (const auto& sink : options.sinks) sink->publish(incident, at);
+  publisher->request();
 }
 
 void Daemon::Impl::observe_leads(const Incident& incident) {

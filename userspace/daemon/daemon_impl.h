@@ -145,12 +145,10 @@ struct Daemon::Impl {
 
   // daemon_trends.cc
   void start_trends();
-  void write_trends(const Incident& incident, const std::string& directory);
   [[nodiscard]] std::optional<ContainerMemory> memory_of(ProcessKey process) const;
 
   // daemon_kubernetes.cc
   void start_pods();
-  void post_pod_event(const Incident& incident, const std::string& directory);
   void say_findings();
   void apply_annotations(CaptureOrder& order) const;
   void add_pod_stats(MetricsSnapshot& snapshot) const;
@@ -169,6 +167,7 @@ struct Daemon::Impl {
   void settle();
   void dispatch_orders();
   void write_ready_incidents();
+  void after_write(const Incident& incident, const StoredAt& at, const UnplacedFiles& unplaced);
   void observe_leads(const Incident& incident);
   void save_ledger_if_changed();
   void save_ledger();

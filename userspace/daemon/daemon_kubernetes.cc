@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "daemon/daemon_impl.h"
-#include "daemon/pod_event.h"
 #include "model/pod_annotations.h"
+#include "sinks/kubernetes_event.h"
 
 namespace oomw {
 
@@ -25,12 +25,10 @@ void Daemon::Impl::start_pods() {
   // An API that cannot be reached shows at the next scrape, not 5 s later; with a full queue, 5 s later.
   const auto changed = [this] { (void)loop->post([this] { publisher->request(); }); };
   pods = std::make_unique<PodSource>(std::move(**target), config.kubernetes.max_pods, clock, post, changed);
-}
-
-void Daemon::Impl::post_pod_event(const Incident& incident, const std::string& directory) {
-  if (!pods || !config.kubernetes.post_events) return;
-  const PodSeen* pod = pipeline->model().pods().find_pod(incident.container);
-  if (auto event = pod_event_of(incident, directory, pod)) (void)pods->post_event(std::move(*event));
+  if (!config.kubernetes.post_events) return;
+  options.sinks.push_back(std::make_unique<KubernetesEventSink>(
+      [this](const ContainerIdentity& who) { return pipeline->model().pods().find_pod(who); },
+      [this](PodEvent event) { return pods->post_event(std::move(event)); }));
 }
 
 // The owner of a pod may forbid us to read its living processes. The kernel's reading of an exiting process costs the

@@ -7,15 +7,14 @@ namespace oomw {
 void Daemon::Impl::start_trends() {
   if (!config.trend.enabled) return;
   const auto on_judged = [this](const TrendJudged& judged) { queue.push(judged); };
+  // The spool names everything like a profile; the incident has the real name.
+  const auto keep = [this](ProcessKey process, const std::string& name, std::string bytes) {
+    const char* kind = name == kTrendFile ? "trend-json" : "trend";
+    return spool->put(static_cast<std::uint64_t>(process.pid), kind, std::move(bytes));
+  };
   trends = std::make_unique<HeapTrends>(
       *loop, walk_captures->registry(), clock, capture_memory, config.trend,
-      [this](ProcessKey process) { return memory_of(process); }, on_judged);
-}
-
-// One trend per incident: that of its first victim, which the kernel chose.
-void Daemon::Impl::write_trends(const Incident& incident, const std::string& directory) {
-  if (!trends || incident.victims.empty()) return;
-  trends->write_evidence(incident.victims.front().process, directory);
+      [this](ProcessKey process) { return memory_of(process); }, on_judged, keep);
 }
 
 std::optional<ContainerMemory> Daemon::Impl::memory_of(ProcessKey key) const {

@@ -7,27 +7,11 @@
 #include <thread>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/log.h"
+#include "base/text.h"
 #include "daemon/boot.h"
 
 namespace oomw {
-namespace {
-
-// Facts that a profile must carry even when it is passed on alone.
-std::vector<std::string> comments_of(const Incident& incident, const IncidentCapture& capture) {
-  std::vector<std::string> comments{
-      fmt::format("oomwitness: incident={} lead_seconds={:.3f}", incident.id, capture.lead_seconds)};
-  if (const auto ratio = coverage_of(incident, capture)) {
-    comments.push_back(
-        fmt::format("oomwitness: coverage={:.3f} (in use / anonymous memory of pid {})", *ratio, capture.pid));
-  }
-  return comments;
-}
-
-}  // namespace
-
 EvidenceWriter::EvidenceWriter(EventLoop& loop, WorkerPool& worker, Spool& spool, const Clock& clock,
                                std::string data_dir, Retention retention, Written written)
     : loop_(loop),
@@ -36,7 +20,10 @@ EvidenceWriter::EvidenceWriter(EventLoop& loop, WorkerPool& worker, Spool& spool
       clock_(clock),
       data_dir_(std::move(data_dir)),
       retention_(retention),
-      store_(data_dir_),
+      store_(data_dir_,
+             [this](const EvidenceFile& file, const std::string& target) {
+               return spool_.place(file.spool_file, target, file.comments);
+             }),
       written_(std::move(written)) {
   prune_soon();
 }
@@ -85,12 +72,9 @@ std::string EvidenceWriter::directory_of(const std::string& id) const {
 EvidenceWriter::Outcome EvidenceWriter::store(const Incident& incident, const std::string& known_directory) {
   const MonotonicTime start = clock_.now();
   if (!known_directory.empty() && ::access(known_directory.c_str(), F_OK) != 0 && errno == ENOENT) {
-    return {known_directory, 0};
+    return {WrittenIncident{known_directory, {}}, 0};
   }
-  const auto place = [&](const IncidentCapture& capture, const std::string& target) {
-    return spool_.place(capture.spool_file, target, comments_of(incident, capture));
-  };
-  Outcome outcome{store_.write(incident, place), 0};
+  Outcome outcome{store_.write(incident), 0};
   outcome.seconds = to_seconds(clock_.now() - start);
   return outcome;
 }
@@ -106,10 +90,10 @@ void EvidenceWriter::post_back(const EventLoop::Task& task) {
 
 void EvidenceWriter::handle_written(const Incident& incident, const Outcome& outcome) {
   is_incident_in_flight_ = false;
-  if (outcome.directory.has_value()) {
+  if (outcome.written.has_value()) {
     finish(incident, outcome);
   } else {
-    handle_refusal(outcome.directory.error());
+    handle_refusal(outcome.written.error());
     put_back(incident);
     retry_later();
   }
@@ -120,12 +104,16 @@ void EvidenceWriter::finish(const Incident& incident, const Outcome& outcome) {
   handle_success();
   prune_soon();
   stats_.last_write_seconds = outcome.seconds;
-  const bool amended = is_on_disk(incident.id);
-  if (!amended) {
+  const auto& [directory, unplaced] = *outcome.written;
+  const bool is_revision = is_on_disk(incident.id);
+  if (!is_revision) {
     ++stats_.incidents_written;
-    remember(incident.id, *outcome.directory);
+    remember(incident.id, directory);
   }
-  written_(incident, *outcome.directory, amended);
+  for (const FilesUnplaced::File& file : unplaced) {
+    log::warn("incident {}: {} could not be kept: {}", printable(incident.id), file.name, file.why);
+  }
+  written_(incident, {directory, is_revision}, unplaced);
 }
 
 void EvidenceWriter::remember(const std::string& id, const std::string& directory) {

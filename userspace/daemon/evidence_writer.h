@@ -14,6 +14,7 @@
 #include "base/worker_pool.h"
 #include "captures/spool.h"
 #include "daemon/evidence_backlog.h"
+#include "sinks/incident_sink.h"
 #include "store/incident_store.h"
 #include "store/ledger_file.h"
 
@@ -44,8 +45,9 @@ class EvidenceWriter {
   // 400 incidents at 75 ms each, on a disk beside other writers.
   static constexpr Nanoseconds kFlushTime = std::chrono::seconds(30);
   static constexpr Nanoseconds kPruneDelay = std::chrono::seconds(5);
-  // On disk; `amended`: it was there before. Called on the core thread.
-  using Written = std::function<void(const Incident&, const std::string& directory, bool amended)>;
+  // On disk, but for the files in `unplaced`. Called on the core thread; nothing that it does writes this incident
+  // again, except a revision without those files.
+  using Written = std::function<void(const Incident&, const StoredAt&, const UnplacedFiles& unplaced)>;
 
   // Everything passed by reference outlives this. `worker` has one thread: it keeps the order.
   EvidenceWriter(EventLoop& loop, WorkerPool& worker, Spool& spool, const Clock& clock, std::string data_dir,
@@ -61,7 +63,7 @@ class EvidenceWriter {
 
  private:
   struct Outcome {
-    Result<std::string> directory;
+    Result<WrittenIncident> written;
     double seconds = 0;
   };
   void pump();

@@ -9,6 +9,12 @@
 namespace oomw {
 namespace {
 
+// A recording does not hold the bytes of profiles, so its incidents name no files.
+void forget_files(Event& event) {
+  if (auto* capture = std::get_if<CaptureFinished>(&event)) capture->spool_file.clear();
+  if (auto* trend = std::get_if<TrendJudged>(&event)) trend->spool_file.clear();
+}
+
 void keep_last_form(std::vector<Incident> ready, std::vector<Incident>& incidents) {
   for (Incident& incident : ready) {
     const auto same = std::find_if(incidents.begin(), incidents.end(),
@@ -31,8 +37,9 @@ Result<std::vector<Incident>> replay(const std::string& recording_path, const Tr
   std::vector<Incident> incidents;
   MonotonicTime now;
   for (;;) {
-    ASSIGN_OR_RETURN(const auto event, recording->next());
+    ASSIGN_OR_RETURN(auto event, recording->next());
     if (!event) break;
+    forget_files(*event);
     // Events of several sources are recorded in the order they were handled, which may differ
     // from the order of their times by a reading's length; time here never runs backward.
     now = std::max(now, time_of(*event));

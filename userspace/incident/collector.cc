@@ -6,7 +6,7 @@
 namespace oomw {
 namespace {
 
-// The reader of the metrics keeps both below 2^63.
+// Both are below 2^63: what reads metrics and profiles sees to it.
 std::int64_t difference(std::uint64_t later, std::uint64_t earlier) {
   return static_cast<std::int64_t>(later) - static_cast<std::int64_t>(earlier);
 }
@@ -50,6 +50,18 @@ std::optional<IncidentCollector> collector_of(const std::vector<CollectorSampled
   collector.readings = readings.size();
   collector.span_seconds = to_seconds(last.time - readings.front().time);
   return collector;
+}
+
+std::vector<CollectorComponent> grown_since(const std::vector<CollectorComponent>& earlier,
+                                            std::vector<CollectorComponent> later) {
+  for (CollectorComponent& component : later) {
+    const auto is_same = [&](const CollectorComponent& other) {
+      return other.kind == component.kind && other.id == component.id;
+    };
+    const auto before = std::ranges::find_if(earlier, is_same);
+    component.growth_bytes = difference(component.held_bytes, before == earlier.end() ? 0 : before->held_bytes);
+  }
+  return later;
 }
 
 const CollectorComponent* allocator_of(const IncidentCollector& collector) {

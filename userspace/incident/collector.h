@@ -38,6 +38,11 @@ struct IncidentCollector {
 [[nodiscard]] std::optional<IncidentCollector> collector_of(const std::vector<CollectorSampled>& readings,
                                                             MonotonicTime kill, std::int64_t wall_offset_ns);
 
+// The components of a profile with their growth since an earlier one of the same process and series. One that the
+// earlier profile does not have held nothing then.
+[[nodiscard]] std::vector<CollectorComponent> grown_since(const std::vector<CollectorComponent>& earlier,
+                                                          std::vector<CollectorComponent> later);
+
 // The component that allocated most (see collector_components_of for helpers); nullptr: not known.
 [[nodiscard]] const CollectorComponent* allocator_of(const IncidentCollector& collector);
 // The exporter whose sending queue grew most or, with only one reading, is the longest. nullptr: no

@@ -32,7 +32,7 @@ struct IncidentVictim {
 };
 
 struct IncidentCapture {
-  std::string file;        // capture-NN-<method>.pb.gz in the incident's directory; "" if none
+  std::string file;        // capture-NN-<method>.pb.gz in the incident's directory; "" = none, or it was lost
   std::string spool_file;  // where the bytes are until then; not part of the JSON
   std::string method, trigger, result, reason, detail;
   std::string of;  // "go"; "" = not known: then no rule that is specific to a runtime applies
@@ -83,6 +83,7 @@ struct RepeatedKills {
   WallTime first, last;
 };
 
+// Never changed once it is built (correlate/incident_builder.h): later evidence makes a new revision under the same id.
 struct Incident {
   static constexpr int kSchemaVersion = 1;
   std::string id;     // "20261121T030405Z-1a2b3c4d": UTC second of the kill and 8 hex

@@ -4,7 +4,8 @@
 namespace oomw {
 
 IncidentTrend trend_of(const TrendJudged& judged, std::int64_t wall_offset_ns) {
-  IncidentTrend trend{judged.process.pid, judged.span_seconds, judged.suspects, judged.whole, judged.sites, {}};
+  IncidentTrend trend{judged.process.pid, judged.span_seconds, judged.suspects, judged.whole, judged.sites, {},
+                      judged.spool_file};
   for (const TrendPoint& point : judged.points) {
     trend.points.push_back({{point.time.ns + wall_offset_ns},
                             point.origin,
@@ -13,7 +14,8 @@ IncidentTrend trend_of(const TrendJudged& judged, std::int64_t wall_offset_ns) {
                             point.is_baseline,
                             point.live_bytes,
                             point.held_bytes,
-                            point.file});
+                            point.file,
+                            point.spool_file});
   }
   return trend;
 }

@@ -11,6 +11,9 @@
 
 namespace oomw {
 
+// Beside an incident: all readings and what the leak detector made of them.
+inline constexpr const char* kTrendFile = "trend.json";
+
 // A TrendJudged as stored in an incident: with wall-clock times.
 struct IncidentTrend {
   struct Point {
@@ -20,7 +23,8 @@ struct IncidentTrend {
     bool is_complete = false;
     bool is_baseline = false;
     std::uint64_t live_bytes = 0, held_bytes = 0;
-    std::string file;  // in the incident's directory; "" = none
+    std::string file;        // in the incident's directory; "" = none
+    std::string spool_file;  // where its bytes are until then; not part of the JSON
   };
   std::int32_t pid = 0;
   double span_seconds = 0;
@@ -28,6 +32,7 @@ struct IncidentTrend {
   TrendFigures whole;
   std::vector<TrendSite> sites;
   std::vector<Point> points;  // oldest first
+  std::string spool_file;     // of kTrendFile, as with the points; "" = none
 };
 
 [[nodiscard]] IncidentTrend trend_of(const TrendJudged& judged, std::int64_t wall_offset_ns);

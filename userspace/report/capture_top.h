@@ -8,12 +8,10 @@
 namespace oomw {
 
 // Reads each profile in `directory` that a report shows, once: the best capture, the newest of each other
-// method, and those to measure growth from: the same process's trend profiles (trend-NN.pb.gz) if they are
-// there already, else its first capture. Puts the best capture's Collector components into `incident`; this
-// marks the victim as a Collector if its profile has any. Bounded: a profile above kMaxTopBytes is left to
-// the command line, because users wait for the incident while the report is written (a profile usually has
-// 1-8 KB).
+// method, and those to show growth from: the same process's trend profiles if the incident has any, else its
+// first capture. Bounded: a profile above kMaxTopBytes is left to the command line, because users wait for the
+// incident while the report is written (a profile usually has 1-8 KB).
 inline constexpr std::size_t kMaxTopBytes = 1u << 20;
-[[nodiscard]] ProfileTexts read_profiles(Incident& incident, const std::string& directory);
+[[nodiscard]] ProfileTexts read_profiles(const Incident& incident, const std::string& directory);
 
 }  // namespace oomw

@@ -14,7 +14,6 @@ namespace {
 constexpr std::size_t kTimeLength = 16;  // 20261121T030405Z
 constexpr std::size_t kShortIdLength = 8;
 constexpr std::string_view kTemporaryPrefix = ".tmp-";
-constexpr std::string_view kCapturePrefix = "capture-";
 
 }  // namespace
 
@@ -45,18 +44,6 @@ std::optional<int> pid_of_temporary(std::string_view name) {
   const auto pid = parse_u64(name.substr(name.rfind('-') + 1));
   if (!pid || *pid > INT32_MAX) return std::nullopt;
   return static_cast<int>(*pid);
-}
-
-std::string capture_file_name(unsigned number, const std::string& method) {
-  return fmt::format("{}{:02}-{}.pb.gz", kCapturePrefix, number, to_file_component(method, 16));
-}
-
-std::optional<unsigned> number_of_capture_file(std::string_view name) {
-  if (!name.starts_with(kCapturePrefix)) return std::nullopt;
-  const std::string_view rest = name.substr(kCapturePrefix.size());
-  const auto number = parse_u64(rest.substr(0, rest.find('-')));
-  if (!number || *number > 9'999) return std::nullopt;
-  return static_cast<unsigned>(*number);
 }
 
 }  // namespace oomw

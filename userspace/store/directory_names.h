@@ -20,8 +20,4 @@ namespace oomw {
 [[nodiscard]] std::string temporary_name(const std::string& id, int pid);
 [[nodiscard]] std::optional<int> pid_of_temporary(std::string_view name);
 
-// "capture-07-http.pb.gz"
-[[nodiscard]] std::string capture_file_name(unsigned number, const std::string& method);
-[[nodiscard]] std::optional<unsigned> number_of_capture_file(std::string_view name);
-
 }  // namespace oomw

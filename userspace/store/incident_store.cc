@@ -5,24 +5,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include "base/files.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "incident/incident_size.h"
 #include "report/capture_top.h"
 #include "report/timeline_svg.h"
 #include "store/directory_names.h"
-#include "store/incident_reader.h"
 
 namespace oomw {
 
 namespace {
 
-constexpr std::size_t kMaxEntries = IncidentIndex::kMaxEntries;
 constexpr const char* kJsonName = "incident.json";
 constexpr const char* kReportName = "report.md";
 constexpr const char* kGrowthName = "growth-diff.txt";
@@ -57,30 +53,6 @@ Result<> sync_files(const std::string& directory, const std::vector<std::string>
   return {};
 }
 
-// Gives each stored profile its file name and place. A profile that cannot be placed becomes a note.
-void place_captures(Incident& incident, const std::string& directory, unsigned next_number,
-                    const IncidentStore::Place& place) {
-  for (IncidentCapture& capture : incident.captures) {
-    if (!capture.file.empty() || capture.spool_file.empty()) continue;
-    const std::string name = capture_file_name(next_number, capture.method);
-    if (const Result<> placed = place(capture, directory + "/" + name); !placed) {
-      (void)::unlink((directory + "/" + name).c_str());  // a copy may have stopped half way
-      incident.notes.push_back("captures.file: a profile could not be kept: " + printable(placed.error().message));
-      continue;
-    }
-    capture.file = name;
-    ++next_number;
-  }
-}
-
-std::vector<std::string> files_of(const Incident& incident) {
-  std::vector<std::string> names{kJsonName, kReportName};
-  for (const IncidentCapture& capture : incident.captures) {
-    if (!capture.file.empty()) names.push_back(capture.file);
-  }
-  return names;
-}
-
 // Files for people that are derived from the incident. Nothing waits for them, and the incident is complete
 // without them.
 void write_extras(const Incident& incident, const ProfileTexts& profiles, const std::string& directory) {
@@ -93,50 +65,25 @@ void write_extras(const Incident& incident, const ProfileTexts& profiles, const 
   write(kTimelineFile, timeline_svg(incident));
 }
 
-Result<ProfileTexts> fill_directory(Incident& incident, const std::string& directory,
-                                    const IncidentStore::Place& place) {
-  place_captures(incident, directory, 1, place);
-  ProfileTexts profiles = read_profiles(incident, directory);
+Result<> fill_directory(const Incident& incident, const ProfileTexts& profiles, const std::string& directory,
+                        std::vector<std::string> placed) {
   ASSIGN_OR_RETURN(const UniqueFd dir, open_directory(directory));
   RETURN_IF_ERROR(write_new_file(dir.get(), kReportName, to_markdown(incident, profiles)));
   RETURN_IF_ERROR(write_new_file(dir.get(), kJsonName, to_json(incident)));
-  RETURN_IF_ERROR(sync_files(directory, files_of(incident)));
-  return profiles;
-}
-
-bool is_same_capture(const IncidentCapture& a, const IncidentCapture& b) {
-  return a.method == b.method && a.time == b.time && a.pid == b.pid && a.result == b.result;
-}
-
-// Files that an earlier write of this incident already placed.
-void adopt_files(Incident& incident, const Incident& earlier) {
-  for (IncidentCapture& capture : incident.captures) {
-    for (const IncidentCapture& known : earlier.captures) {
-      if (is_same_capture(capture, known)) capture.file = known.file;
-    }
-  }
-}
-
-unsigned next_capture_number(const std::string& directory) {
-  unsigned highest = 0;
-  const auto names = list_directory(directory, kMaxEntries);
-  if (!names) return 1;
-  for (const std::string& name : *names) highest = std::max(highest, number_of_capture_file(name).value_or(0));
-  return highest + 1;
+  placed.insert(placed.end(), {kJsonName, kReportName});
+  return sync_files(directory, placed);
 }
 
 }  // namespace
 
-IncidentStore::IncidentStore(std::string data_dir)
-    : root_(data_dir + "/incidents"), index_(root_), retention_(std::move(data_dir)) {}
+IncidentStore::IncidentStore(std::string data_dir, Place place)
+    : root_(data_dir + "/incidents"), place_(std::move(place)), index_(root_), retention_(std::move(data_dir)) {}
 
-Result<std::string> IncidentStore::write(Incident incident, const Place& place) {
-  bound_serialised(incident);
+Result<WrittenIncident> IncidentStore::write(const Incident& incident) {
   RETURN_IF_ERROR(make_directories(root_, 0700));
   const std::string name = existing_directory(incident);
-  const IncidentFacts facts = facts_of(incident);
-  auto written = name.empty() ? create(std::move(incident), place) : amend(std::move(incident), name, place);
-  if (written) index_.note(written->substr(root_.size() + 1), facts);
+  auto written = name.empty() ? create(incident) : revise(incident, name);
+  if (written) index_.note(written->directory.substr(root_.size() + 1), facts_of(incident));
   return written;
 }
 
@@ -146,7 +93,37 @@ std::string IncidentStore::existing_directory(const Incident& incident) {
   return index_.refresh() ? index_.find(incident.id) : "";
 }
 
-Result<std::string> IncidentStore::create(Incident incident, const Place& place) {
+std::map<std::string, std::string>& IncidentStore::placed_of(const std::string& id) {
+  const auto [entry, is_new] = placed_.try_emplace(id);
+  if (!is_new) return entry->second;
+  placed_by_age_.push_back(id);
+  if (placed_by_age_.size() > kMaxPlaced) {
+    placed_.erase(placed_by_age_.front());
+    placed_by_age_.pop_front();
+  }
+  return entry->second;
+}
+
+IncidentStore::Placement IncidentStore::place_files(const Incident& incident, const std::string& directory) {
+  Placement placement;
+  std::map<std::string, std::string>& placed = placed_of(incident.id);
+  for (const EvidenceFile& file : evidence_files_of(incident)) {
+    const std::string target = directory + "/" + file.name;
+    const auto known = placed.find(file.name);
+    const bool is_there =
+        known != placed.end() ? known->second == file.spool_file : ::access(target.c_str(), F_OK) == 0;
+    if (is_there) continue;
+    if (const Result<> done = place_(file, target); !done) {
+      placement.unplaced.push_back({file.name, printable(done.error().message)});
+      continue;
+    }
+    placed.insert_or_assign(file.name, file.spool_file);
+    placement.names.push_back(file.name);
+  }
+  return placement;
+}
+
+Result<WrittenIncident> IncidentStore::create(const Incident& incident) {
   const std::string temporary = root_ + "/" + temporary_name(incident.id, ::getpid());
   const std::string target = root_ + "/" + directory_name(incident);
   if (::mkdir(temporary.c_str(), 0700) != 0) {
@@ -155,32 +132,31 @@ Result<std::string> IncidentStore::create(Incident incident, const Place& place)
     RETURN_IF_ERROR(remove_flat_directory(temporary));
     if (::mkdir(temporary.c_str(), 0700) != 0) return fail_errno(errno, "mkdir " + temporary);
   }
-  Result<ProfileTexts> written = fill_directory(incident, temporary, place);
+  placed_of(incident.id).clear();  // of a directory that is gone
+  Placement placement = place_files(incident, temporary);
+  const ProfileTexts profiles = read_profiles(incident, temporary);
+  Result<> written = fill_directory(incident, profiles, temporary, placement.names);
   if (written && ::rename(temporary.c_str(), target.c_str()) != 0) written = fail_errno(errno, "rename to " + target);
   if (!written) {
     (void)remove_flat_directory(temporary);
     return tl::make_unexpected(std::move(written.error()).with_context("writing incident " + incident.id));
   }
   RETURN_IF_ERROR(fsync_directory(root_));
-  write_extras(incident, *written, target);
-  return target;
+  write_extras(incident, profiles, target);
+  return WrittenIncident{target, std::move(placement.unplaced)};
 }
 
-Result<std::string> IncidentStore::amend(Incident incident, const std::string& name, const Place& place) {
+Result<WrittenIncident> IncidentStore::revise(const Incident& incident, const std::string& name) {
   const std::string directory = root_ + "/" + name;
-  if (const auto earlier = read_incident(directory)) adopt_files(incident, *earlier);
-  const std::vector<std::string> known = files_of(incident);
-  place_captures(incident, directory, next_capture_number(directory), place);
+  Placement placement = place_files(incident, directory);
   const ProfileTexts profiles = read_profiles(incident, directory);
   // Profiles first: incident.json never names a file that a crash could lose. The files it names already are
   // safe, and each fsync would flush the disk, 2 to 8 ms while others write.
-  std::vector<std::string> files = files_of(incident);
-  std::erase_if(files, [&](const std::string& file) { return std::ranges::find(known, file) != known.end(); });
-  if (!files.empty()) RETURN_IF_ERROR(sync_files(directory, files));
+  if (!placement.names.empty()) RETURN_IF_ERROR(sync_files(directory, placement.names));
   write_extras(incident, profiles, directory);
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kReportName, to_markdown(incident, profiles)));
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kJsonName, to_json(incident)));
-  return directory;
+  return WrittenIncident{directory, std::move(placement.unplaced)};
 }
 
 }  // namespace oomw

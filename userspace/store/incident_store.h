@@ -2,35 +2,47 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "events/event.h"
 #include "incident/incident.h"
+#include "incident/incident_files.h"
 #include "store/incident_index.h"
 #include "store/incident_retention.h"
 
 namespace oomw {
 
+using UnplacedFiles = std::vector<FilesUnplaced::File>;
+
+struct WrittenIncident {
+  std::string directory;
+  UnplacedFiles unplaced;  // that it names and that are not there
+};
+
 // Writes <data-dir>/incidents. One writer (a worker thread); readers anywhere, also in other processes
 // (IncidentReader). A directory is whole (written as .tmp-<id>-<pid>, every file and the directory fsynced,
-// then renamed) or absent. An amended incident.json or report.md replaces the old one by rename. An incident
+// then renamed) or absent. A revision's incident.json and report.md replace the old ones by rename. An incident
 // to drop is renamed first and then removed.
+//   - an incident is written as it was built. Only files that its earlier revisions did not bring are placed;
 //   - a refused write (full disk: kNoSpace) leaves nothing behind;
 //   - only directories named like ours with an incident.json inside are ever removed;
 //   - a write or a pruning reads only what it writes or drops. The writer's IncidentIndex knows the rest,
 //     including what a person adds or deletes meanwhile.
 class IncidentStore {
  public:
-  // Places a capture's bytes at a path (Spool::place, or a copy).
-  using Place = std::function<Result<>(const IncidentCapture& capture, const std::string& target)>;
+  // Places a file's bytes at a path, replacing what may be there (Spool::place, or a copy).
+  using Place = std::function<Result<>(const EvidenceFile& file, const std::string& target)>;
 
-  explicit IncidentStore(std::string data_dir);
-  // Fills in the captures' file names, writes everything and returns the directory's path. A second call with
-  // the same id amends the incident. A capture that cannot be placed becomes a note, not an error.
-  [[nodiscard]] Result<std::string> write(Incident incident, const Place& place);
+  IncidentStore(std::string data_dir, Place place);
+  // Writes everything. A second call with the same id writes a revision in the same directory. A file that cannot be
+  // placed is listed, not an error.
+  [[nodiscard]] Result<WrittenIncident> write(const Incident& incident);
   // Drops incidents beyond the bounds and the temporary leftovers of dead writers: see IncidentRetention.
   [[nodiscard]] Result<Pruned> prune(const Retention& retention, const ClockReading& now) {
     return retention_.prune(index_, retention, now);
@@ -39,12 +51,23 @@ class IncidentStore {
   [[nodiscard]] std::uint64_t measured() const { return index_.measured(); }  // directories, for tests
 
  private:
+  // Incidents whose placed files are remembered. Of others, a file that exists is taken for the one that is named.
+  static constexpr std::size_t kMaxPlaced = 256;
+  struct Placement {
+    std::vector<std::string> names;  // placed now
+    UnplacedFiles unplaced;
+  };
   // The name of the directory with this id; "" = none yet.
   [[nodiscard]] std::string existing_directory(const Incident& incident);
-  [[nodiscard]] Result<std::string> create(Incident incident, const Place& place);
-  [[nodiscard]] Result<std::string> amend(Incident incident, const std::string& name, const Place& place);
+  [[nodiscard]] Result<WrittenIncident> create(const Incident& incident);
+  [[nodiscard]] Result<WrittenIncident> revise(const Incident& incident, const std::string& name);
+  [[nodiscard]] Placement place_files(const Incident& incident, const std::string& directory);
+  [[nodiscard]] std::map<std::string, std::string>& placed_of(const std::string& id);
 
   std::string root_;
+  const Place place_;
+  std::map<std::string, std::map<std::string, std::string>> placed_;  // by id: spool file by name
+  std::deque<std::string> placed_by_age_;
   IncidentIndex index_;
   IncidentRetention retention_;
 };

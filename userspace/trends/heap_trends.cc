@@ -22,6 +22,8 @@ constexpr Nanoseconds kExpiry = std::chrono::seconds(5);
 constexpr const char* kNoGc = "no_gc";
 // A Go program that loads its configuration and connects is at its working size after this.
 constexpr Nanoseconds kStartUp = std::chrono::seconds(15);
+// Decoded one after the other, see CorrelatorConfig::amend_walks; the incident still accepts the evidence then.
+constexpr Nanoseconds kLongestWalk = std::chrono::seconds(30);
 // Naming takes milliseconds if the executable's file system answers.
 constexpr Nanoseconds kNamingTime = std::chrono::seconds(15);
 
@@ -37,7 +39,7 @@ MonotonicTime started_at(ProcessKey process) {
 }  // namespace
 
 HeapTrends::HeapTrends(EventLoop& loop, Runtime& runtime, const Clock& clock, MemoryBudget& memory, TrendConfig config,
-                       MemoryOf memory_of, OnJudged on_judged)
+                       MemoryOf memory_of, OnJudged on_judged, KeepTrendFile keep)
     : loop_(loop),
       runtime_(runtime),
       clock_(clock),
@@ -45,6 +47,7 @@ HeapTrends::HeapTrends(EventLoop& loop, Runtime& runtime, const Clock& clock, Me
       config_(std::move(config)),
       memory_of_(std::move(memory_of)),
       on_judged_(std::move(on_judged)),
+      keep_(std::move(keep)),
       schedule_(config_.schedule),
       store_(config_.store),
       worker_(std::make_unique<WorkerPool>("oomw-trend", 1, kQueue, kSpares)) {}
@@ -53,6 +56,7 @@ void HeapTrends::tick(bool is_busy) {
   const MonotonicTime now = clock_.now();
   worker_->relieve(now, kTimeout + std::chrono::seconds(2));
   if (now >= next_list_) list_processes(now);
+  end_long_waits(now);
   note_memory();
   if (is_busy) return;
   for (const ProcessKey process : schedule_.take_due(now)) {
@@ -138,10 +142,13 @@ void HeapTrends::finish(ProcessKey process, const Look& look) {
 
 void HeapTrends::add(const RuntimeProcess& process, const HeapReading& heap, ReadingOrigin origin) {
   const bool is_starting_up = heap.as_of - started_at(process.key) < kStartUp;
-  const std::lock_guard lock(store_mutex_);
-  store_.add(process.key, process.registered, heap, {heap.as_of, origin, is_starting_up});
-  judge_locked(process.key);
-  publish_locked();
+  {
+    const std::lock_guard lock(store_mutex_);
+    store_.add(process.key, process.registered, heap, {heap.as_of, origin, is_starting_up});
+    judge_locked(process.key);
+    publish_locked();
+  }
+  if (origin == ReadingOrigin::kAtKill) on_no_more_readings(process.key);
 }
 
 ReadingWatcher HeapTrends::watcher(ReadingOrigin origin) {
@@ -154,26 +161,54 @@ std::optional<std::uint64_t> HeapTrends::limit_of_locked(ProcessKey process) con
   return known == limits_.end() ? std::nullopt : std::optional(known->second);
 }
 
-void HeapTrends::judge_at_kill(ProcessKey victim) {
-  RuntimeProcessPtr process = runtime_.process(victim);
+void HeapTrends::stop_reading() {
+  std::unique_ptr<WorkerPool> last;  // joined without the lock, which its tasks take
+  const std::lock_guard lock(state_mutex_);
+  last.swap(worker_);
+}
+
+void HeapTrends::judge_at_kill(ProcessKey victim, bool has_incident) {
+  const RuntimeProcessPtr process = runtime_.process(victim);
   if (process == nullptr) return;
-  const auto judge = [this, process = std::move(process)] {
-    if (const std::optional<Known> known = known_of(process->key)) {
-      report(*known, *process, *process->names(clock_, clock_.now() + kNamingTime), {});
-    }
+  if (has_incident) await_walk(process);
+  const auto judge = [this, process] {
+    const std::optional<Known> known = known_of(process->key);
+    if (!known) return;
+    report(*known, *process, *process->names(clock_, clock_.now() + kNamingTime), {});
+    const bool is_walked = known->trend.readings().back().origin == ReadingOrigin::kAtKill;  // before it was reported
+    if (is_walked) on_no_more_readings(process->key);
   };
   if (worker_->queued() < kMaxJudgedAtKill && worker_->post(judge)) return;
   const std::lock_guard lock(state_mutex_);
   ++metrics_.dropped["judgement"];
 }
 
-void HeapTrends::write_evidence(ProcessKey victim, const std::string& directory) {
-  RuntimeProcessPtr process = runtime_.process(victim);
-  if (process == nullptr) return;
-  if (worker_->post([this, process = std::move(process), directory] { write_evidence_now(*process, directory); }))
-    return;
+void HeapTrends::await_walk(const RuntimeProcessPtr& victim) {
   const std::lock_guard lock(state_mutex_);
-  ++metrics_.dropped["incident"];
+  if (awaited_.size() < kMaxAwaited) {
+    awaited_.insert_or_assign(victim->key.pid, Awaited{victim, clock_.now()});
+  } else {
+    ++metrics_.dropped["incident"];
+  }
+}
+
+void HeapTrends::on_no_more_readings(ProcessKey victim) {
+  const std::lock_guard lock(state_mutex_);
+  const auto awaited = awaited_.extract(victim.pid);
+  if (awaited.empty()) return;
+  const auto keep = [this, process = awaited.mapped().process] { keep_evidence(*process); };
+  if (worker_ == nullptr || !worker_->post(keep)) ++metrics_.dropped["incident"];
+}
+
+void HeapTrends::end_long_waits(MonotonicTime now) {
+  std::vector<ProcessKey> overdue;
+  {
+    const std::lock_guard lock(state_mutex_);
+    for (const auto& [pid, awaited] : awaited_) {
+      if (now - awaited.since > kLongestWalk) overdue.push_back(awaited.process->key);
+    }
+  }
+  for (const ProcessKey victim : overdue) on_no_more_readings(victim);
 }
 
 std::optional<HeapTrends::Known> HeapTrends::known_of(ProcessKey victim) {
@@ -190,19 +225,19 @@ std::optional<HeapTrends::Known> HeapTrends::known_of(ProcessKey victim) {
   return known;
 }
 
-void HeapTrends::write_evidence_now(const RuntimeProcess& victim, const std::string& directory) {
+void HeapTrends::keep_evidence(const RuntimeProcess& victim) {
   const std::optional<Known> known = known_of(victim.key);
   if (!known) return;
   const auto names = victim.names(clock_, clock_.now() + kNamingTime);
-  auto written = write_trend_evidence(known->trend, known->report, victim.key, *names, clock_, directory);
-  if (!written.has_value()) log::warn("trend of pid {}: {}", victim.key.pid, written.error().message);
-  report(*known, victim, *names, written.value_or(TrendFiles{}));
+  auto evidence = keep_trend_evidence(known->trend, known->report, victim.key, *names, clock_, keep_);
+  if (!evidence.has_value()) log::warn("trend of pid {}: {}", victim.key.pid, evidence.error().message);
+  report(*known, victim, *names, evidence.value_or(TrendEvidence{}));
 }
 
 void HeapTrends::report(const Known& known, const RuntimeProcess& victim, ProgramNames& names,
-                        const TrendFiles& files) {
-  const TrendJudged judged = judged_trend(known.trend, known.report, victim.key, names, files, clock_.now());
-  // If the core is behind, the incident goes without it: trend.json has it.
+                        const TrendEvidence& evidence) {
+  const TrendJudged judged = judged_trend(known.trend, known.report, victim.key, names, evidence, clock_.now());
+  // If the core is behind, the incident goes without it.
   (void)loop_.post([this, judged] {
     if (on_judged_) on_judged_(judged);
   });

@@ -50,6 +50,7 @@ class HeapTrends {
   // Of a thousand kills at once, the first few are judged before their incidents are written: the worker takes
   // milliseconds for each, and has room for kQueue tasks, evidence among them.
   static constexpr std::size_t kMaxJudgedAtKill = 8;
+  static constexpr std::size_t kMaxAwaited = 256;  // victims whose walk is awaited; the evidence of more is left out
   // The longest list, 60,000 buckets, takes 60 ms of CPU.
   static constexpr Nanoseconds kTimeout = std::chrono::milliseconds(500);
   using OnJudged = std::function<void(const TrendJudged&)>;
@@ -59,24 +60,23 @@ class HeapTrends {
 
   // Everything passed by reference outlives this, and so does what memory_of touches.
   HeapTrends(EventLoop& loop, Runtime& runtime, const Clock& clock, MemoryBudget& memory, TrendConfig config,
-             MemoryOf memory_of, OnJudged on_judged);
+             MemoryOf memory_of, OnJudged on_judged, KeepTrendFile keep);
 
   // About once a second. is_busy: captures are under way.
   void tick(bool is_busy);
   void on_exit(ProcessKey process);
   // Ends what is under way; from then on only add(). Call it before the registry goes, whose workers call add().
-  void stop_reading() { worker_.reset(); }
+  void stop_reading();
   // Adds a heap that was read for another reason. Any worker.
   void add(const RuntimeProcess& process, const HeapReading& heap, ReadingOrigin origin);
   [[nodiscard]] ReadingWatcher watcher(ReadingOrigin origin);
 
   // Called at a kill, before its incident is first written: judges the readings so far and gives the result to
-  // on_judged on the core thread. If it comes too late, or is left out because too much is queued, the result of
-  // write_evidence() amends the incident.
-  void judge_at_kill(ProcessKey victim);
-  // Writes files beside an incident of this victim, see trend_evidence.h, and calls on_judged on the core thread. Runs
-  // on the worker; does nothing without a trend. Called again if its walk came later.
-  void write_evidence(ProcessKey victim, const std::string& directory);
+  // on_judged on the core thread. Of the victim that an incident is about, the evidence follows: once, as soon as its
+  // walk is a reading too, see trend_evidence.h, and with it the judgement that names the files.
+  void judge_at_kill(ProcessKey victim, bool has_incident);
+  // Its walk was added, failed or never came. Any thread.
+  void on_no_more_readings(ProcessKey victim);
 
   // Processes read often enough to judge, and whether a leak is suspected. Any thread, as is metrics().
   [[nodiscard]] std::map<ProcessKey, bool> suspicions() const;
@@ -88,7 +88,14 @@ class HeapTrends {
     std::string result;  // "": it was not even tried
     Nanoseconds cost{};
   };
+  // Held, because the registry forgets an exited process before the last of many walks is decoded.
+  struct Awaited {
+    RuntimeProcessPtr process;
+    MonotonicTime since;
+  };
   void list_processes(MonotonicTime now);
+  void await_walk(const RuntimeProcessPtr& victim);
+  void end_long_waits(MonotonicTime now);
   void note_memory();
   // For a process read often enough. A copy, since naming and writing must not hold up captures that add readings.
   struct Known {
@@ -97,12 +104,12 @@ class HeapTrends {
   };
   [[nodiscard]] std::optional<Known> known_of(ProcessKey victim);  // worker thread
   void report(const Known& known, const RuntimeProcess& victim, ProgramNames& names,
-              const TrendFiles& files);                                                 // worker thread
-  void write_evidence_now(const RuntimeProcess& victim, const std::string& directory);  // worker thread
-  void read(ProcessKey process);                                                        // worker thread
-  [[nodiscard]] std::string read_into_store(ProcessKey process);                        // worker thread
-  [[nodiscard]] bool has_nothing_new(ProcessKey process);                               // worker thread
-  void judge_locked(ProcessKey process);                                                // any worker, with store_mutex_
+              const TrendEvidence& evidence);                     // worker thread
+  void keep_evidence(const RuntimeProcess& victim);               // worker thread
+  void read(ProcessKey process);                                  // worker thread
+  [[nodiscard]] std::string read_into_store(ProcessKey process);  // worker thread
+  [[nodiscard]] bool has_nothing_new(ProcessKey process);         // worker thread
+  void judge_locked(ProcessKey process);                          // any worker, with store_mutex_
   [[nodiscard]] std::optional<std::uint64_t> limit_of_locked(ProcessKey process) const;
   void finish(ProcessKey process, const Look& look);
   void publish_locked();
@@ -114,6 +121,7 @@ class HeapTrends {
   const TrendConfig config_;
   const MemoryOf memory_of_;
   const OnJudged on_judged_;
+  const KeepTrendFile keep_;
   TrendSchedule schedule_;
   MonotonicTime next_list_, next_expiry_;
 
@@ -124,8 +132,9 @@ class HeapTrends {
   TrendMetrics metrics_;
   std::map<ProcessKey, Suspicion> suspicions_;
   std::map<ProcessKey, std::uint64_t> limits_;  // as of the last reading of its memory
+  std::map<std::int32_t, Awaited> awaited_;     // by pid: victims whose evidence waits for their walk
 
-  std::unique_ptr<WorkerPool> worker_;  // last: joined before what its tasks touch
+  std::unique_ptr<WorkerPool> worker_;  // last: joined before what its tasks touch; reset with state_mutex_
 };
 
 }  // namespace oomw

@@ -10,8 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/files.h"
 #include "base/text.h"
+#include "facts/collector_components.h"
+#include "incident/incident_trend.h"
 #include "pprof/codec.h"
 
 namespace oomw {
@@ -131,13 +132,13 @@ ordered_json json_of(const LeakReport& report, const HeapTrend& trend, ProgramNa
 }
 
 // Values held at that time, scaled against sampling.
-std::string profile_of(const HeapTrend& trend, const TrendReading& reading, ProcessKey process, ProgramNames& names,
-                       WallTime time) {
+pprof::Profile profile_of(const HeapTrend& trend, const TrendReading& reading, ProcessKey process, ProgramNames& names,
+                          WallTime time) {
   const std::string comment =
       fmt::format("oomwitness: method=trend origin={} pid={} types=inuse only", to_string(reading.origin), process.pid);
   pprof::Profile profile = names.profile_of(heap_of(trend, reading), time, {comment});
   keep_only_inuse(profile);
-  return pprof::write(profile);
+  return profile;
 }
 
 }  // namespace
@@ -149,24 +150,25 @@ std::vector<std::string> frames_of_site(const HeapTrend& trend, std::uint32_t si
   return lines;
 }
 
-Result<TrendFiles> write_trend_evidence(const HeapTrend& trend, const LeakReport& report, ProcessKey process,
-                                        ProgramNames& names, const Clock& clock, const std::string& directory) {
-  TrendFiles files;
-  if (trend.readings().empty()) return files;
+Result<TrendEvidence> keep_trend_evidence(const HeapTrend& trend, const LeakReport& report, ProcessKey process,
+                                          ProgramNames& names, const Clock& clock, const KeepTrendFile& keep) {
+  TrendEvidence evidence;
+  if (trend.readings().empty()) return evidence;
   for (const std::size_t chosen : chosen_readings(trend)) {
     const TrendReading& reading = trend.readings()[chosen];
-    const std::string name = fmt::format("trend-{:02}.pb.gz", files.size() + 1);
-    RETURN_IF_ERROR(write_file_atomic(directory + "/" + name,
-                                      profile_of(trend, reading, process, names, clock.wall_of(reading.time))));
-    files.emplace(chosen, name);
+    const std::string name = fmt::format("trend-{:02}.pb.gz", evidence.files.size() + 1);
+    const pprof::Profile profile = profile_of(trend, reading, process, names, clock.wall_of(reading.time));
+    if (chosen == trend.baseline()) evidence.components = collector_components_of(profile);
+    ASSIGN_OR_RETURN(evidence.kept[name], keep(process, name, pprof::write(profile)));
+    evidence.files.emplace(chosen, name);
   }
   const ordered_json json = {{"schema_version", 1},
                              {"process", {{"pid", process.pid}, {"start_ticks", process.start_ticks}}},
-                             {"readings", json_of(trend, files, clock)},
+                             {"readings", json_of(trend, evidence.files, clock)},
                              {"judged", json_of(report, trend, names)}};
-  RETURN_IF_ERROR(write_file_atomic(directory + "/trend.json",
-                                    json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n"));
-  return files;
+  std::string text = json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  ASSIGN_OR_RETURN(evidence.kept[kTrendFile], keep(process, kTrendFile, std::move(text)));
+  return evidence;
 }
 
 }  // namespace oomw

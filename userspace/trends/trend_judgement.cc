@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "facts/collector_components.h"
+#include "incident/incident_trend.h"
 
 namespace oomw {
 namespace {
@@ -32,23 +33,24 @@ TrendFigures figures_of(const SiteTrend& site) {
           whole_bytes(site.held_last_bytes)};
 }
 
+std::string kept_as(const TrendEvidence& evidence, const std::string& file) {
+  const auto kept = evidence.kept.find(file);
+  return kept == evidence.kept.end() ? "" : kept->second;
+}
+
 // Only the last ones if there are too many: earlier readings are thinned anyway.
-std::vector<TrendPoint> points_of(const HeapTrend& trend, const TrendFiles& files) {
+std::vector<TrendPoint> points_of(const HeapTrend& trend, const TrendEvidence& evidence) {
   std::vector<TrendPoint> points;
   const std::vector<TrendReading>& readings = trend.readings();
   const std::size_t first = readings.size() - std::min(readings.size(), TrendJudged::kMaxPoints);
   for (std::size_t i = first; i < readings.size(); ++i) {
     const TrendReading& reading = readings[i];
-    const auto file = files.find(i);
-    points.push_back({reading.time,
-                      std::string(to_string(reading.origin)),
-                      reading.gc_cycle,
-                      reading.is_complete,
-                      i == trend.baseline(),
-                      reading.live_bytes,
-                      reading.held_bytes,
-                      file != files.end() ? file->second : "",
-                      {}});
+    points.push_back({reading.time, std::string(to_string(reading.origin)), reading.gc_cycle, reading.is_complete,
+                      i == trend.baseline(), reading.live_bytes, reading.held_bytes, "", ""});
+    const auto file = evidence.files.find(i);
+    if (file == evidence.files.end()) continue;
+    points.back().file = file->second;
+    points.back().spool_file = kept_as(evidence, file->second);
   }
   return points;
 }
@@ -110,14 +112,16 @@ TrendSite judged_site(const HeapTrend& trend, const SiteTrend& site, ProgramName
 }  // namespace
 
 TrendJudged judged_trend(const HeapTrend& trend, const LeakReport& report, ProcessKey process, ProgramNames& names,
-                         const TrendFiles& files, MonotonicTime now) {
+                         const TrendEvidence& evidence, MonotonicTime now) {
   TrendJudged judged;
   judged.time = now;
   judged.process = process;
   judged.span_seconds = report.span_seconds;
   judged.suspects = report.suspects.size();
   judged.whole = figures_of(report.whole);
-  judged.points = points_of(trend, files);
+  judged.points = points_of(trend, evidence);
+  judged.components = evidence.components;
+  judged.spool_file = kept_as(evidence, kTrendFile);
   const auto add = [&](const SiteTrend& site) {
     if (judged.sites.size() >= TrendJudged::kMaxSites) return;
     judged.sites.push_back(judged_site(trend, site, names));

@@ -7,9 +7,9 @@
 namespace oomw {
 
 // The readings and the detector's result, for the incident: suspects first, then the sites that grew most, so that a
-// heap which was not read often enough still names what filled it. `files` as write_trend_evidence() returns them. Any
-// worker: takes milliseconds.
+// heap which was not read often enough still names what filled it. `evidence` as keep_trend_evidence() returns it;
+// empty: none is kept yet. Any worker: takes milliseconds.
 [[nodiscard]] TrendJudged judged_trend(const HeapTrend& trend, const LeakReport& report, ProcessKey process,
-                                       ProgramNames& names, const TrendFiles& files, MonotonicTime now);
+                                       ProgramNames& names, const TrendEvidence& evidence, MonotonicTime now);
 
 }  // namespace oomw

@@ -211,6 +211,18 @@ TEST_F(SpoolTest, what_is_in_memory_goes_to_disk_when_space_returns) {
   EXPECT_EQ(spool.dropped(), 0u);
 }
 
+TEST_F(SpoolTest, a_file_is_placed_over_an_older_one_of_the_same_name_and_over_itself) {
+  Spool spool(directory(), {});
+  const std::string target = root_ + "/trend-01.pb.gz";
+  const auto first = spool.put(1, "trend", "first"), second = spool.put(1, "trend", "second");
+  ASSERT_TRUE(spool.place(*first, target).has_value());
+  ASSERT_TRUE(spool.place(*second, target).has_value());
+  ASSERT_TRUE(spool.place(*second, target).has_value());
+  EXPECT_EQ(read_file(target, 100).value_or("?"), "second");
+  EXPECT_FALSE(fs::exists(target + ".tmp"));
+  EXPECT_EQ(read_file(directory() + "/" + *first, 100).value_or("?"), "first");
+}
+
 TEST_F(SpoolTest, a_profile_in_memory_is_placed_by_writing_it) {
   ASSERT_TRUE(write_file_atomic(root_ + "/spool", "a file where the directory should be").has_value());
   Spool spool(directory(), {});

@@ -221,5 +221,87 @@ TEST_F(CorrelatorCapturesTest, windows_of_kills_of_one_second_end_with_one_wake_
   EXPECT_FALSE(correlator_.next_due().has_value());
 }
 
+TEST_F(CorrelatorCapturesTest, a_profile_keeps_the_name_that_it_was_given_first) {
+  apply(capture(400, 1));
+  apply(killed(10, 5, 2, 2, 1000));
+  const Incident first = take_one(1005);
+  EXPECT_EQ(first.captures.at(0).file, "capture-01-http.pb.gz");
+  CaptureFinished earlier = capture(300, 2);  // it came late, and is listed before the other
+  apply(earlier);
+  const Incident later = take_one(1100);
+  ASSERT_EQ(later.captures.size(), 2u);
+  EXPECT_EQ(later.captures[0].file, "capture-02-http.pb.gz");
+  EXPECT_EQ(later.captures[1].file, "capture-01-http.pb.gz");
+}
+
+TEST_F(CorrelatorCapturesTest, a_file_that_could_not_be_placed_is_taken_back_by_one_revision) {
+  apply(capture(400));
+  apply(killed(10, 5, 2, 2, 1000));
+  const Incident first = take_one(1005);
+  const FilesUnplaced unplaced{at_ms(1010), first.id, {{"capture-01-http.pb.gz", "the spool dropped it"}}};
+  apply(unplaced);
+  const Incident revision = take_one(1100);
+  EXPECT_EQ(revision.id, first.id);
+  EXPECT_EQ(revision.captures.at(0).file, "");
+  EXPECT_EQ(revision.captures.at(0).spool_file, "");
+  EXPECT_THAT(revision.notes, Contains("captures.file: a profile could not be kept: the spool dropped it"));
+  EXPECT_TRUE(take(2000).empty());
+  apply(FilesUnplaced{at_ms(2000), "20261121T030405Z-00000000", unplaced.files});
+  EXPECT_TRUE(take(3000).empty()) << "of no open incident";
+}
+
+const CollectorComponent kOtlp{"receiver", "otlp", "go.opentelemetry.io/collector/receiver/otlpreceiver", 300, 0.75};
+
+TEST_F(CorrelatorCapturesTest, components_are_those_of_the_best_profile_with_their_growth_since_the_first) {
+  CaptureFinished early = capture(400, 1), last = capture(900, 2);
+  early.components = {kOtlp};
+  early.components[0].held_bytes = 100;
+  last.components = {kOtlp, {"processor", "batch", "m", 5, 0.1}};
+  apply(early);
+  apply(last);
+  apply(killed(10, 5, 2, 2, 1000));
+  const Incident incident = take_one(1005);
+  ASSERT_TRUE(incident.collector && incident.collector->components);
+  EXPECT_EQ(incident.collector->components_file, "capture-02-http.pb.gz");
+  EXPECT_EQ(incident.collector->components_since_file, "capture-01-http.pb.gz");
+  ASSERT_EQ(incident.collector->components->size(), 2u);
+  EXPECT_EQ(incident.collector->components->at(0).growth_bytes, 200);
+  EXPECT_EQ(incident.collector->components->at(1).growth_bytes, 5) << "it held nothing then";
+  EXPECT_THAT(to_markdown(incident, {}), HasSubstr("| receiver otlp | 300 B | 75.0 % | +200 B |"));
+}
+
+TEST_F(CorrelatorCapturesTest, components_of_another_series_have_no_growth_and_those_of_a_lesser_profile_count_not) {
+  CaptureFinished early = capture(400, 1), last = capture(900, 2);
+  early.components = last.components = {kOtlp};
+  last.method = CaptureMethod::kLive;
+  apply(early);
+  apply(last);
+  apply(killed(10, 5, 2, 2, 1000));
+  EXPECT_EQ(take_one(1005).collector->components->at(0).growth_bytes, std::nullopt);
+
+  CaptureFinished plain = capture(950, 3);
+  plain.method = CaptureMethod::kLive;
+  apply(plain);
+  EXPECT_FALSE(take_one(1100).collector.has_value());
+}
+
+TEST_F(CorrelatorCapturesTest, growth_goes_back_to_the_baseline_of_the_trend) {
+  CaptureFinished last = capture(900, 2);
+  last.method = CaptureMethod::kLive;
+  last.components = {kOtlp};
+  apply(last);
+  apply(killed(10, 5, 2, 2, 1000));
+  TrendJudged trend;
+  trend.time = at_ms(1002);
+  trend.process = {10, 5};
+  trend.points = {{at_ms(100), "scheduled", 1, true, true, 20, 20, "trend-01.pb.gz", "1-trend.pb.gz"}};
+  trend.components = {kOtlp};
+  trend.components[0].held_bytes = 20;
+  apply(trend);
+  const Incident incident = take_one(1005);
+  EXPECT_EQ(incident.collector->components_since_file, "trend-01.pb.gz");
+  EXPECT_EQ(incident.collector->components->at(0).growth_bytes, 280);
+}
+
 }  // namespace
 }  // namespace oomw

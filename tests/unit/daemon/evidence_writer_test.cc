@@ -28,11 +28,13 @@ class EvidenceWriterTest : public ::testing::Test {
   void make(const std::string& data_dir) {
     data_dir_ = data_dir;
     spool_ = std::make_unique<Spool>(data_dir + "/spool", Spool::Limits{});
-    writer_ = std::make_unique<EvidenceWriter>(*loop_, *worker_, *spool_, clock_, data_dir, Retention{},
-                                               [this](const Incident& incident, const std::string&, bool amended) {
-                                                 written_.push_back(incident.id + (amended ? " amended" : ""));
-                                                 if (written_.size() >= wanted_) loop_->stop();
-                                               });
+    writer_ = std::make_unique<EvidenceWriter>(
+        *loop_, *worker_, *spool_, clock_, data_dir, Retention{},
+        [this](const Incident& incident, const StoredAt& at, const UnplacedFiles& unplaced) {
+          written_.push_back(incident.id + (at.is_revision ? " amended" : ""));
+          for (const auto& file : unplaced) unplaced_.push_back(file.name);
+          if (written_.size() >= wanted_) loop_->stop();
+        });
   }
   static Incident incident(const std::string& id, const std::string& comm = "app") {
     Incident made;
@@ -61,7 +63,7 @@ class EvidenceWriterTest : public ::testing::Test {
   std::unique_ptr<WorkerPool> worker_;
   std::unique_ptr<Spool> spool_;
   std::unique_ptr<EvidenceWriter> writer_;
-  std::vector<std::string> written_;
+  std::vector<std::string> written_, unplaced_;
   std::size_t wanted_ = 1;
 };
 
@@ -74,6 +76,16 @@ TEST_F(EvidenceWriterTest, an_amendment_replaces_in_place) {
   EXPECT_EQ(directories(), 1u);
   EXPECT_EQ(writer_->stats().incidents_written, 1u);
   EXPECT_EQ(IncidentReader(data_dir_).get("20231114T221320Z-0000000a")->incident.victims.at(0).comm, "renamed");
+}
+
+TEST_F(EvidenceWriterTest, a_file_that_the_spool_no_longer_has_is_reported_with_its_incident) {
+  Incident made = incident("20231114T221320Z-0000000a");
+  made.captures.resize(1);
+  made.captures[0].file = "capture-01-http.pb.gz";
+  made.captures[0].spool_file = "1-http.pb.gz";
+  writer_->write(made);
+  run_until(1);
+  EXPECT_THAT(unplaced_, ElementsAre("capture-01-http.pb.gz"));
 }
 
 TEST_F(EvidenceWriterTest, what_retention_took_does_not_come_back_with_its_amendment) {
@@ -137,7 +149,7 @@ class SlowClock final : public Clock {
 TEST_F(EvidenceWriterTest, a_disk_that_is_too_slow_at_the_end_is_not_waited_for) {
   const SlowClock clock;
   EvidenceWriter writer(*loop_, *worker_, *spool_, clock, data_dir_, Retention{},
-                        [](const Incident&, const std::string&, bool) {});
+                        [](const Incident&, const StoredAt&, const UnplacedFiles&) {});
   for (int i = 0; i < 9; ++i) writer.write(incident("20231114T221320Z-0000000" + std::to_string(i)));
   writer.flush();
   worker_.reset();

@@ -65,8 +65,8 @@ inline IncidentTrend sample_trend() {
   trend.sites = {{{"main.(*Cache).Put /app/cache.go:42", "main.serve /app/main.go:7"},
                   "",
                   {"leak", 5, 1, 1'900'000, 1'400'000, {}, 57'000'000, 1'000'000, 58'000'000, 1'000'000, 70'000'000}}};
-  trend.points = {{before_kill(40'000), "scheduled", 3, true, true, 20'000'000, 21'000'000, "trend-01.pb.gz"},
-                  {before_kill(10), "at_kill", {}, false, false, 80'000'000, 95'000'000, "trend-02.pb.gz"}};
+  trend.points = {{before_kill(40'000), "scheduled", 3, true, true, 20'000'000, 21'000'000, "trend-01.pb.gz", {}},
+                  {before_kill(10), "at_kill", {}, false, false, 80'000'000, 95'000'000, "trend-02.pb.gz", {}}};
   return trend;
 }
 

@@ -54,20 +54,6 @@ TEST_F(ReadProfilesTest, tops_are_of_the_best_and_of_each_other_method) {
   EXPECT_THAT(tops.at("capture-03-live.pb.gz"), HasSubstr("main.live"));
 }
 
-TEST_F(ReadProfilesTest, components_are_those_of_the_best_profile) {
-  (void)read_profiles(incident_, directory_.path());
-  ASSERT_TRUE(incident_.collector && incident_.collector->components);
-  EXPECT_EQ(incident_.collector->components_file, "capture-02-http.pb.gz");
-  EXPECT_EQ(incident_.collector->components->at(0).id, "otlp");
-}
-
-TEST_F(ReadProfilesTest, components_of_another_profile_make_no_collector) {
-  store("capture-02-http.pb.gz", "main.leak");
-  store("capture-03-live.pb.gz", kReceiver);
-  (void)read_profiles(incident_, directory_.path());
-  EXPECT_FALSE(incident_.collector.has_value());
-}
-
 TEST_F(ReadProfilesTest, a_file_that_is_no_profile_has_no_top) {
   OOMW_CHECK(write_file_atomic(directory_ / "capture-02-http.pb.gz", "no profile").has_value());
   EXPECT_THAT(read_profiles(incident_, directory_.path()).tops, UnorderedElementsAre(Key("capture-03-live.pb.gz")));
@@ -81,30 +67,20 @@ TEST_F(ReadProfilesTest, growth_is_told_from_the_first_profile_of_the_process_to
   EXPECT_THAT(growth, HasSubstr("By Collector component"));
 }
 
-TEST_F(ReadProfilesTest, a_component_tells_its_growth_since_the_first_profile_of_the_same_series) {
-  (void)read_profiles(incident_, directory_.path());
-  EXPECT_EQ(incident_.collector->components->at(0).growth_bytes, 100);
-  EXPECT_EQ(incident_.collector->components_since_file, "capture-01-http.pb.gz");
-  EXPECT_THAT(to_markdown(incident_, {}), HasSubstr("| receiver otlp | 100 B | 100.0 % | +100 B |"));
-}
-
-TEST_F(ReadProfilesTest, growth_since_a_profile_of_another_series_is_not_known) {
-  incident_.captures[1].method = "live";
-  (void)read_profiles(incident_, directory_.path());
-  EXPECT_EQ(incident_.collector->components->at(0).growth_bytes, std::nullopt);
-  EXPECT_THAT(to_markdown(incident_, {}), HasSubstr("| receiver otlp | 100 B | 100.0 % | unknown |"));
-}
-
 // What the trend of a process left beside the incident.
 class TrendProfilesTest : public ReadProfilesTest {
  protected:
-  TrendProfilesTest() { incident_.captures[1].method = "live"; }
-  void store_trend(int number, std::int64_t held, std::int32_t pid = 4242) {
+  TrendProfilesTest() {
+    incident_.captures[1].method = "live";
+    incident_.trend.emplace().pid = incident_.captures[1].pid;
+  }
+  void store_trend(int number, std::int64_t held) {
     pprof::Profile profile = pprof::read(profile_of(kReceiver)).value();
     profile.samples[0].values[0] = held;
-    profile.time_nanos = testing::before_kill(60'000 - number).ns;
-    profile.comments = {"oomwitness: method=trend origin=schedule pid=" + std::to_string(pid) + " types=inuse only"};
     const std::string name = "trend-0" + std::to_string(number) + ".pb.gz";
+    IncidentTrend::Point& point = incident_.trend->points.emplace_back();
+    point.time = testing::before_kill(60'000 - number);
+    point.file = name;
     OOMW_CHECK(write_file_atomic(directory_ / name, pprof::write(profile)).has_value());
   }
 };
@@ -116,11 +92,11 @@ TEST_F(TrendProfilesTest, growth_goes_back_to_the_baseline_and_is_shown_over_tim
   EXPECT_THAT(growth, HasSubstr("from trend-01.pb.gz"));
   EXPECT_THAT(growth, HasSubstr("to capture-02-http.pb.gz"));
   EXPECT_THAT(growth, HasSubstr("20 B        50 B       100 B        +80 B  " + kReceiver));
-  EXPECT_EQ(incident_.collector->components->at(0).growth_bytes, 80);
 }
 
 TEST_F(TrendProfilesTest, a_trend_of_another_process_is_not_compared_with) {
-  store_trend(1, 20, 7);
+  store_trend(1, 20);
+  incident_.trend->pid = 7;
   EXPECT_THAT(read_profiles(incident_, directory_.path()).growth, HasSubstr("from capture-01-http.pb.gz"));
 }
 

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "incident/incident_size.h"
 #include "store/directory_names.h"
 #include "store/incident_reader.h"
 #include "unit/base/temporary_directory.h"
@@ -25,7 +26,7 @@ using test::TemporaryDirectory;
 using testing::kKillTime;
 using testing::sample_capture;
 
-// As the correlator hands it over: profiles in the spool, no file names yet.
+// As the correlator hands it over: profiles in the spool.
 Incident fresh_incident(unsigned number = 1, std::int64_t days_ago = 0) {
   Incident incident = testing::sample_incident();
   incident.time.ns -= days_ago * 86'400'000'000'000;
@@ -34,20 +35,19 @@ Incident fresh_incident(unsigned number = 1, std::int64_t days_ago = 0) {
   char short_id[9];
   std::snprintf(short_id, sizeof(short_id), "%08x", number);
   incident.id = day + "Z-" + short_id;
-  for (IncidentCapture& capture : incident.captures) capture.file = "";
   return incident;
 }
 
-Result<> place_text(const IncidentCapture& capture, const std::string& target) {
-  return write_file_atomic(target, "profile " + capture.spool_file);
+Result<> place_text(const EvidenceFile& file, const std::string& target) {
+  return write_file_atomic(target, "profile " + file.spool_file);
 }
 
 class IncidentStoreTest : public ::testing::Test {
  protected:
   std::string write(const Incident& incident) {
-    const auto path = store_.write(incident, place_text);
-    EXPECT_TRUE(path.has_value()) << (path ? "" : path.error().message);
-    return path.value_or("");
+    const auto written = store_.write(incident);
+    EXPECT_TRUE(written.has_value()) << (written ? "" : written.error().message);
+    return written ? written->directory : "";
   }
   std::vector<std::string> entries() const {
     auto names = list_directory(store_.root(), 1000).value();
@@ -63,7 +63,7 @@ class IncidentStoreTest : public ::testing::Test {
   std::string read(const std::string& path) { return read_file(path, 1u << 20).value_or("?"); }
 
   TemporaryDirectory directory_;
-  IncidentStore store_{directory_.path() + "/data"};
+  IncidentStore store_{directory_.path() + "/data", place_text};
   IncidentReader reader_{directory_.path() + "/data"};
 };
 
@@ -88,7 +88,9 @@ Incident hostile_group_kill() {
 }
 
 TEST_F(IncidentStoreTest, a_group_kill_with_hostile_command_lines_is_listed_and_found) {
-  const std::string path = write(hostile_group_kill());
+  Incident bounded = hostile_group_kill();
+  bound_serialised(bounded);
+  const std::string path = write(bounded);
   EXPECT_LE(fs::file_size(path + "/incident.json"), 4u << 20);
   const auto listed = reader_.list();
   ASSERT_TRUE(listed.has_value());
@@ -123,6 +125,7 @@ TEST_F(IncidentStoreTest, write_when_amended_keeps_files_and_adds_new_ones) {
   Incident amended = fresh_incident();
   amended.container.name = "renamed";
   amended.captures.insert(amended.captures.begin(), sample_capture("watermark_70", 1500, 1, 1));
+  amended.captures[0].file = "capture-03-http.pb.gz";
   EXPECT_EQ(write(amended), path);
   EXPECT_EQ(entries().size(), 1u);
   const Incident back = reader_.get("20261121T030405Z-00000001")->incident;
@@ -133,16 +136,47 @@ TEST_F(IncidentStoreTest, write_when_amended_keeps_files_and_adds_new_ones) {
   EXPECT_EQ(list_directory(path, 100)->size(), 6u);  // json, report, timeline, three profiles: no leftovers
 }
 
-TEST_F(IncidentStoreTest, write_when_a_profile_cannot_be_placed_notes_it) {
-  const auto path = store_.write(fresh_incident(), [](const IncidentCapture&, const std::string& target) -> Result<> {
-    (void)write_file_atomic(target, "half");
+// What places each file, and into which directory entry.
+struct Placer {
+  std::vector<std::string> placed;
+  Result<> operator()(const EvidenceFile& file, const std::string& target) {
+    placed.push_back(file.name + " from " + file.spool_file);
+    return place_text(file, target);
+  }
+};
+
+TEST_F(IncidentStoreTest, write_places_each_file_once_and_a_newer_one_of_the_same_name_again) {
+  Placer placer;
+  IncidentStore store(directory_.path() + "/other", std::ref(placer));
+  Incident incident = fresh_incident();
+  incident.trend.emplace().points.emplace_back();
+  incident.trend->points[0].file = "trend-01.pb.gz";
+  incident.trend->points[0].spool_file = "1-trend.pb.gz";
+  incident.trend->spool_file = "1-trend.json";
+  ASSERT_TRUE(store.write(incident).has_value());
+  EXPECT_EQ(placer.placed.size(), 4u);
+  placer.placed.clear();
+  ASSERT_TRUE(store.write(incident).has_value());
+  EXPECT_THAT(placer.placed, ::testing::IsEmpty());
+  incident.trend->points[0].spool_file = "2-trend.pb.gz";
+  const auto written = store.write(incident);
+  ASSERT_TRUE(written.has_value());
+  EXPECT_THAT(placer.placed, ::testing::ElementsAre("trend-01.pb.gz from 2-trend.pb.gz"));
+  EXPECT_EQ(read(written->directory + "/trend-01.pb.gz"), "profile 2-trend.pb.gz");
+  EXPECT_EQ(read(written->directory + "/trend.json"), "profile 1-trend.json");
+}
+
+TEST_F(IncidentStoreTest, write_when_a_profile_cannot_be_placed_reports_it_and_writes_the_incident_as_it_was_built) {
+  IncidentStore store(directory_.path() + "/data", [](const EvidenceFile&, const std::string&) -> Result<> {
     return fail(ErrorCode::kNotFound, "spool pruned it");
   });
-  ASSERT_TRUE(path.has_value());
-  const Incident back = reader_.get("20261121")->incident;
-  EXPECT_EQ(back.captures[0].file, "");
-  EXPECT_THAT(back.notes, ::testing::Contains(::testing::HasSubstr("spool pruned it")));
-  EXPECT_FALSE(fs::exists(*path + "/capture-01-http.pb.gz"));
+  const Incident incident = fresh_incident();
+  const auto written = store.write(incident);
+  ASSERT_TRUE(written.has_value());
+  ASSERT_EQ(written->unplaced.size(), 2u);
+  EXPECT_EQ(written->unplaced[0].name, "capture-01-http.pb.gz");
+  EXPECT_THAT(written->unplaced[0].why, ::testing::HasSubstr("spool pruned it"));
+  EXPECT_EQ(read(written->directory + "/incident.json"), to_json(incident));
 }
 
 TEST_F(IncidentStoreTest, write_when_names_are_hostile_stays_inside) {
@@ -175,17 +209,17 @@ TEST_F(IncidentStoreTest, write_when_the_disk_is_full_is_no_space_and_leaves_not
   const std::string command = "mount -t tmpfs -o size=64k tmpfs " + mount + " 2>/dev/null";
   if (::geteuid() != 0 || std::system(command.c_str()) != 0) GTEST_SKIP() << "needs root and mount() for a small tmpfs";
   {
-    IncidentStore store(mount);
+    IncidentStore store(mount, place_text);
     std::ofstream(mount + "/ballast") << std::string(40'000, 'x');
     Incident incident = fresh_incident();
     incident.victims.resize(200, incident.victims[0]);
-    const auto written = store.write(incident, place_text);
+    const auto written = store.write(incident);
     EXPECT_FALSE(written.has_value());
     EXPECT_EQ(written ? ErrorCode::kInternal : written.error().code, ErrorCode::kNoSpace);
     EXPECT_TRUE(list_directory(store.root(), 10)->empty());
     fs::remove(mount + "/ballast");
     incident.victims.resize(1);
-    EXPECT_TRUE(store.write(incident, place_text).has_value());
+    EXPECT_TRUE(store.write(incident).has_value());
   }
   EXPECT_EQ(std::system(("umount " + mount).c_str()), 0);
 }
@@ -285,7 +319,7 @@ TEST_F(IncidentStoreTest, prune_when_beyond_count_drops_the_oldest) {
 
 TEST_F(IncidentStoreTest, prune_when_another_process_wrote_them_drops_the_oldest) {
   for (unsigned i = 0; i < 5; ++i) write(fresh_incident(i, i));
-  IncidentStore restarted(directory_.path() + "/data");
+  IncidentStore restarted(directory_.path() + "/data", place_text);
   EXPECT_EQ(prune(restarted, {.count = 2}, kKillTime), 3u);
   EXPECT_EQ(prune(restarted, {.count = 2}, kKillTime), 0u);
   EXPECT_EQ(reader_.list()->size(), 2u);

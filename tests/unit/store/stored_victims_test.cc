@@ -13,13 +13,13 @@
 namespace oomw {
 namespace {
 
+Result<> place_nothing(const EvidenceFile&, const std::string&) { return {}; }
+
 class StoredVictimsTest : public ::testing::Test {
  protected:
   StoredVictimsTest() {
-    IncidentStore store(directory_.path());
-    const auto written =
-        store.write(incident_, [](const IncidentCapture&, const std::string&) -> Result<> { return {}; });
-    EXPECT_TRUE(written.has_value());
+    IncidentStore store(directory_.path(), place_nothing);
+    EXPECT_TRUE(store.write(incident_).has_value());
   }
   [[nodiscard]] WallTime at(std::int64_t seconds) const { return {incident_.time.ns + seconds * 1'000'000'000}; }
   [[nodiscard]] bool is_found(std::int32_t pid, WallTime time) const {
@@ -46,9 +46,8 @@ TEST_F(StoredVictimsTest, a_victim_has_the_names_of_its_incident) {
   named.container.pod_namespace = "payments";
   named.container.pod_name = "cart-1";
   named.container.pod_uid = "1";
-  IncidentStore store(directory_.path());
-  ASSERT_TRUE(
-      store.write(named, [](const IncidentCapture&, const std::string&) -> Result<> { return {}; }).has_value());
+  IncidentStore store(directory_.path(), place_nothing);
+  ASSERT_TRUE(store.write(named).has_value());
   const auto stored = stored_victims_near(directory_.path(), {at(0)});
   const auto found = std::ranges::find(stored, "/kubepods/pod1/c1", &StoredVictim::cgroup_path);
   ASSERT_NE(found, stored.end());

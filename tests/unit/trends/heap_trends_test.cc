@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "runtimes/go/go_registry.h"
-#include "unit/base/temporary_directory.h"
 #include "unit/runtimes/go/go_program.h"
 #include "unit/trends/stepping_clock.h"
 
@@ -35,16 +34,17 @@ class HeapTrendsTest : public testing::Test {
         [this](const TrendJudged& judged) {
           judged_.push_back(judged);
           loop_->stop();
-        });
+        },
+        [](ProcessKey, const std::string& name, const std::string&) -> Result<std::string> { return "kept-" + name; });
   }
   // So many readings, a minute and a collection apart.
-  void read(int readings) {
+  void read(int readings, ReadingOrigin origin = ReadingOrigin::kWatermark) {
     for (int i = 0; i < readings; ++i) {
       for (const char* command : {"leak 4", "gc"}) process_->ask(command);
       clock_.advance(std::chrono::minutes(1));
       const HeapRead read = registry_.read(key_, clock_.now() + std::chrono::seconds(60));
       ASSERT_TRUE(read.reading.has_value()) << to_string(read.failure.reason);
-      trends_->add(*read.process, *read.reading, ReadingOrigin::kWatermark);
+      trends_->add(*read.process, *read.reading, origin);
     }
   }
   [[nodiscard]] std::uint64_t looks() const {
@@ -60,6 +60,13 @@ class HeapTrendsTest : public testing::Test {
     });
     loop_->run();
     loop_->remove(stop);
+  }
+
+  // What waits is done.
+  void finish_reading() {
+    trends_->stop_reading();
+    ASSERT_TRUE(loop_->post([this] { loop_->stop(); }));
+    loop_->run();
   }
 
   void run_until_judged(std::size_t wanted) {
@@ -99,9 +106,9 @@ TEST_F(HeapTrendsTest, a_look_is_brought_forward_and_counted_once_its_limit_is_n
   EXPECT_EQ(trends_->metrics().readings["no_gc"], 1u) << "nothing was collected meanwhile";
 }
 
-TEST_F(HeapTrendsTest, at_a_kill_its_trend_is_told_before_anything_is_written) {
+TEST_F(HeapTrendsTest, at_a_kill_its_trend_is_judged_at_once_and_once_more_with_its_files) {
   read(5);
-  trends_->judge_at_kill(key_);
+  trends_->judge_at_kill(key_, true);
   ASSERT_NO_FATAL_FAILURE(run_until_judged(1));
   EXPECT_EQ(judged_[0].process, key_);
   ASSERT_EQ(judged_[0].points.size(), 5u);
@@ -109,20 +116,42 @@ TEST_F(HeapTrendsTest, at_a_kill_its_trend_is_told_before_anything_is_written) {
   ASSERT_FALSE(judged_[0].sites.empty());
   EXPECT_TRUE(judged_[0].sites[0].frames.at(0).starts_with("main.leak ")) << judged_[0].sites[0].frames[0];
 
-  const test::TemporaryDirectory directory;
-  trends_->write_evidence(key_, directory.path());
+  trends_->on_no_more_readings(key_);
+  trends_->on_no_more_readings(key_);  // once is enough
   ASSERT_NO_FATAL_FAILURE(run_until_judged(2));
   EXPECT_EQ(judged_[1].whole, judged_[0].whole);
   EXPECT_EQ(judged_[1].points[4].file, "trend-03.pb.gz");
+  EXPECT_EQ(judged_[1].points[4].spool_file, "kept-trend-03.pb.gz");
+  EXPECT_EQ(judged_[1].spool_file, "kept-trend.json");
+  finish_reading();
+  EXPECT_EQ(judged_.size(), 2u);
+}
+
+TEST_F(HeapTrendsTest, the_walk_is_a_reading_of_the_evidence_that_it_was_awaited_for) {
+  read(4);
+  trends_->judge_at_kill(key_, true);
+  read(1, ReadingOrigin::kAtKill);
+  ASSERT_NO_FATAL_FAILURE(run_until_judged(2));
+  ASSERT_EQ(judged_[1].points.size(), 5u);
+  EXPECT_EQ(judged_[1].points[4].origin, "at_kill");
+  EXPECT_EQ(judged_[1].points[4].file, "trend-03.pb.gz");
+}
+
+TEST_F(HeapTrendsTest, a_victim_that_its_incident_is_not_about_has_no_evidence_of_its_own) {
+  read(4);
+  trends_->judge_at_kill(key_, false);
+  read(1, ReadingOrigin::kAtKill);
+  trends_->on_no_more_readings(key_);
+  ASSERT_NO_FATAL_FAILURE(run_until_judged(1));
+  finish_reading();
+  EXPECT_EQ(judged_.size(), 1u);
 }
 
 TEST_F(HeapTrendsTest, who_was_hardly_read_or_is_unknown_is_not_judged_at_its_kill) {
   read(2);
-  trends_->judge_at_kill(key_);
-  trends_->judge_at_kill({1, 1});
-  trends_->stop_reading();  // what waits is done
-  ASSERT_TRUE(loop_->post([this] { loop_->stop(); }));
-  loop_->run();
+  trends_->judge_at_kill(key_, true);
+  trends_->judge_at_kill({1, 1}, true);
+  finish_reading();
   EXPECT_TRUE(judged_.empty());
 }
 

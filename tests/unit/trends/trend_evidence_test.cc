@@ -34,9 +34,17 @@ class TrendEvidenceTest : public testing::Test {
     test::set_process(process_);
     names_ = process_.names(clock_, {});
   }
+  // Keeps files in the directory, under their names.
+  [[nodiscard]] KeepTrendFile keep_in(const std::string& directory) {
+    return [directory](ProcessKey, const std::string& name, std::string bytes) -> Result<std::string> {
+      RETURN_IF_ERROR(write_file_atomic(directory + "/" + name, bytes));
+      return "kept-" + name;
+    };
+  }
   Result<TrendFiles> write(const HeapTrend& trend) {
-    return write_trend_evidence(trend, find_leaks(trend, std::nullopt), process_.key, *names_, clock_,
-                                directory_.path());
+    ASSIGN_OR_RETURN(evidence_, keep_trend_evidence(trend, find_leaks(trend, std::nullopt), process_.key, *names_,
+                                                    clock_, keep_in(directory_.path())));
+    return evidence_.files;
   }
   std::vector<std::string> written() const {
     std::vector<std::string> names;
@@ -54,6 +62,7 @@ class TrendEvidenceTest : public testing::Test {
 
   test::TemporaryDirectory directory_;
   test::SetClock clock_;
+  TrendEvidence evidence_;
   GoProcess process_;
   std::unique_ptr<ProgramNames> names_;  // has none: addresses
 };
@@ -70,6 +79,10 @@ TEST_F(TrendEvidenceTest, baseline_middle_and_last_become_profiles_beside_trend_
   ASSERT_TRUE(files.has_value());
   EXPECT_THAT(*files, ElementsAre(Pair(0, "trend-01.pb.gz"), Pair(4, "trend-02.pb.gz"), Pair(8, "trend-03.pb.gz")));
   EXPECT_THAT(written(), UnorderedElementsAre("trend-01.pb.gz", "trend-02.pb.gz", "trend-03.pb.gz", "trend.json"));
+  EXPECT_THAT(
+      evidence_.kept,
+      UnorderedElementsAre(Pair("trend-01.pb.gz", "kept-trend-01.pb.gz"), Pair("trend-02.pb.gz", "kept-trend-02.pb.gz"),
+                           Pair("trend-03.pb.gz", "kept-trend-03.pb.gz"), Pair("trend.json", "kept-trend.json")));
 }
 
 TEST_F(TrendEvidenceTest, one_reading_is_written_once_and_of_two_there_is_no_middle) {
@@ -86,9 +99,10 @@ TEST_F(TrendEvidenceTest, written_again_it_is_replaced) {
   EXPECT_EQ(profile("trend-03.pb.gz").total(1), static_cast<std::int64_t>(14 * kBlock));
 }
 
-TEST_F(TrendEvidenceTest, where_nothing_can_be_written_that_is_an_error) {
+TEST_F(TrendEvidenceTest, where_nothing_can_be_kept_that_is_an_error) {
   const auto trend = test::leaking_story({2}).trend;
-  EXPECT_FALSE(write_trend_evidence(trend, {}, process_.key, *names_, clock_, directory_ / "none").has_value());
+  const auto none = keep_in(directory_ / "none");
+  EXPECT_FALSE(keep_trend_evidence(trend, {}, process_.key, *names_, clock_, none).has_value());
 }
 
 TEST_F(TrendEvidenceTest, trend_json_has_each_reading_in_wall_time_and_says_which_file_it_is_in) {

@@ -23,7 +23,8 @@ class TrendJudgementTest : public testing::Test {
     names_ = process_.names(clock_, {});
   }
   TrendJudged judge(const HeapTrend& trend, const TrendFiles& files = {}) const {
-    return judged_trend(trend, find_leaks(trend, std::nullopt), process_.key, *names_, files, MonotonicTime{77});
+    return judged_trend(trend, find_leaks(trend, std::nullopt), process_.key, *names_, {files, {}, {}},
+                        MonotonicTime{77});
   }
   SystemClock clock_;
   GoProcess process_;
@@ -36,7 +37,8 @@ std::string address_of(std::uint32_t story_site) {
 }
 
 TEST_F(TrendJudgementTest, a_trend_without_readings_tells_nothing_but_whose_it_is) {
-  const TrendJudged judged = judged_trend({}, {}, process_.key, *names_, {{0, "trend-01.pb.gz"}}, MonotonicTime{77});
+  const TrendJudged judged =
+      judged_trend({}, {}, process_.key, *names_, {{{0, "trend-01.pb.gz"}}, {}, {}}, MonotonicTime{77});
   EXPECT_EQ(judged.process, process_.key);
   EXPECT_EQ(judged.time, MonotonicTime{77});
   EXPECT_EQ(judged.suspects, 0u);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/pod_event.h"
+#include "sinks/kubernetes_event.h"
+
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -57,6 +59,11 @@ std::optional<PodEvent> pod_event_of(const Incident& incident, const std::string
                               limit_text(incident)) +
                   answer_text(incident) + evidence_text(incident, directory);
   return event;
+}
+
+void KubernetesEventSink::publish(const Incident& incident, const StoredAt& at) {
+  if (at.is_revision) return;
+  if (auto event = pod_event_of(incident, at.directory, find_pod_(incident.container))) (void)post_(std::move(*event));
 }
 
 }  // namespace oomw

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/pod_event.h"
+#include "sinks/kubernetes_event.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -64,6 +64,20 @@ TEST(PodEventOf, what_is_no_pod_has_none) {
   Incident incident = make_incident();
   incident.container.pod_name.clear();
   EXPECT_FALSE(pod_event_of(incident, "/d", nullptr).has_value());
+}
+
+TEST(KubernetesEventSink, an_incident_is_posted_once_whatever_its_revisions) {
+  std::vector<PodEvent> posted;
+  KubernetesEventSink sink([](const ContainerIdentity&) { return nullptr; },
+                           [&posted](PodEvent event) {
+                             posted.push_back(std::move(event));
+                             return true;
+                           });
+  sink.publish(make_incident(), {"/d", false});
+  sink.publish(make_incident(), {"/d", true});
+  ASSERT_EQ(posted.size(), 1u);
+  EXPECT_EQ(posted[0].id, "20261121T030405Z-1a2b3c4d");
+  EXPECT_THAT(posted[0].message, HasSubstr("/d, or `oomwitness show"));
 }
 
 }  // namespace

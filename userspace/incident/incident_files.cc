@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incident/incident_files.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace oomw {
+namespace {
+
+std::vector<std::string> comments_of(const Incident& incident, const IncidentCapture& capture) {
+  std::vector<std::string> comments{
+      fmt::format("oomwitness: incident={} lead_seconds={:.3f}", incident.id, capture.lead_seconds)};
+  if (const auto ratio = coverage_of(incident, capture)) {
+    comments.push_back(
+        fmt::format("oomwitness: coverage={:.3f} (in use / anonymous memory of pid {})", *ratio, capture.pid));
+  }
+  return comments;
+}
+
+}  // namespace
+
+std::string capture_file_name(std::size_t number, std::string_view method) {
+  return fmt::format("capture-{:02}-{}.pb.gz", number, to_file_component(std::string(method), 16));
+}
+
+std::vector<EvidenceFile> evidence_files_of(const Incident& incident) {
+  std::vector<EvidenceFile> files;
+  for (const IncidentCapture& capture : incident.captures) {
+    if (capture.file.empty() || capture.spool_file.empty()) continue;
+    files.push_back({capture.file, capture.spool_file, comments_of(incident, capture)});
+  }
+  if (!incident.trend) return files;
+  for (const IncidentTrend::Point& point : incident.trend->points) {
+    if (!point.file.empty() && !point.spool_file.empty()) files.push_back({point.file, point.spool_file, {}});
+  }
+  if (!incident.trend->spool_file.empty()) files.push_back({kTrendFile, incident.trend->spool_file, {}});
+  return files;
+}
+
+}  // namespace oomw
