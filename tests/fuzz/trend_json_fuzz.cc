@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // trend.json of a process that makes up its heap: any counts, sizes and stacks, read again and again. What is written
 // is JSON, and as large as the readings, not as the process wishes.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -23,7 +19,6 @@
 namespace {
 
 using namespace oomw;
-namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxReadings = 40, kMaxHoldings = 64;
 // Sixteen readings are kept, and three of them are written as profiles: 64 stacks of 8 frames each, whatever the input.
@@ -87,11 +82,6 @@ HeapReading take_reading(Numbers& numbers) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static std::string directory = [] {
-    std::string form = fs::exists("/dev/shm") ? "/dev/shm/oomw-fuzz-XXXXXX" : "/tmp/oomw-fuzz-XXXXXX";
-    OOMW_CHECK(mkdtemp(form.data()) != nullptr);
-    return form;
-  }();
   const fuzz::CostOracle oracle(size, kBounds);
   Numbers numbers(data, size);
   HeapTrend trend;
@@ -101,10 +91,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   HexNames names;
   const SystemClock clock;
-  const auto files = write_trend_evidence(trend, find_leaks(trend, 64u << 20), {1, 1}, names, clock, directory);
-  if (!files || trend.readings().empty()) return 0;  // nothing to write
-  std::ifstream file(directory + "/trend.json", std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text;  // trend.json, the last that is kept
+  const auto keep = [&text](ProcessKey, const std::string& name, std::string bytes) -> Result<std::string> {
+    text = std::move(bytes);
+    return name;
+  };
+  const auto kept = keep_trend_evidence(trend, find_leaks(trend, 64u << 20), {1, 1}, names, clock, keep);
+  if (!kept || trend.readings().empty()) return 0;  // nothing to write
   OOMW_CHECK(nlohmann::json::accept(text));
   OOMW_CHECK(text.find('\x1b') == std::string::npos);
   return 0;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "incident/incident.h"
+#include "incident/incident_files.h"
 #include "store/directory_names.h"
 #include "unit/incident/sample_incident.h"
 
