@@ -171,7 +171,7 @@ std::string captures(const MetricsSnapshot& s) {
          counter("memstats_left_out_total", "Programs not asked for their MemStats, too many others just were.",
                  s.memstats_left_out) +
          by_label("reader_jobs_total", "Readings by the sandboxed reader process, by how they ended.", "result",
-                  s.reader_jobs) +
+                  s.reader_jobs, {"done", "failed", "timeout", "limit"}) +
          counter("reader_starts_total", "Reader processes started.", s.reader_starts);
 }
 

@@ -9,9 +9,9 @@
 
 namespace oomw::cli {
 
-// What a command may take for a file that may be anyone's: 100,000 stacks need a quarter of it.
-inline constexpr std::uint64_t kMaxReadMemory = 512u << 20;
-inline constexpr std::size_t kMaxProfileBytes = 64u << 20;
+// What a command may take for files that may be anyone's: as much as the reader process has for one.
+inline constexpr std::uint64_t kMaxReadMemory = 80u << 20;
+inline constexpr std::size_t kMaxProfileBytes = 32u << 20;
 
 // A file of an incident, which may come from elsewhere, or one that was named: neither a link, nor a device or pipe,
 // which may never end. kLimit: longer than max_bytes.

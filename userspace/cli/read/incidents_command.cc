@@ -11,6 +11,8 @@
 
 #include "base/text.h"
 #include "cli/read/event_line.h"
+#include "cli/read/foreign_file.h"
+#include "cli/read/markdown_view.h"
 #include "cli/read/read_commands.h"
 #include "events/json_text.h"
 #include "store/incident_reader.h"
@@ -56,10 +58,12 @@ void print_table(const std::vector<StoredIncident>& incidents) {
 }
 
 void print_json(const std::vector<StoredIncident>& incidents) {
+  const bool is_terminal = stdout_view().columns > 0;
   for (const auto& [directory, incident] : incidents) {
     nlohmann::json line = nlohmann::json::parse(to_json(incident), nullptr, false);
     line["directory"] = directory.substr(directory.rfind('/') + 1);
-    fmt::print("{}\n", to_json_text(line));
+    const std::string text = to_json_text(line);
+    fmt::print("{}", is_terminal ? for_any_terminal(text) : text + "\n");
   }
 }
 
