@@ -18,9 +18,8 @@ namespace oomw {
 //   - first writes go out before amendments. Within each kind the workloads (IncidentFacts) take turns, and each one's
 //     oldest goes first: a container's flood neither delays nor displaces another's. Only the newest form of an
 //     incident waits, at the place of its first form;
-//   - over max_bytes amendments are dropped: the incidents that they amend are whole on disk. The workload with the
-//   most
-//     bytes loses its oldest;
+//   - over max_bytes amendments are dropped, whose incidents are whole on disk. The workload with the most bytes loses
+//     its oldest one;
 //   - then the workload with the most bytes gives up something of its first writes: its oldest one that is not slim yet
 //     is slimmed (series, lists and captures without a profile are dropped; the victims, the time and the cause stay,
 //     with notes on what is missing), or when all are slim its oldest is dropped;
