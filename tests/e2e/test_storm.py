@@ -109,3 +109,22 @@ class GoPrograms(StormTest):
             return "whole"
         self.assertIn(capture["reason"], self.REASONS, capture)
         return f"{capture['result']} {capture['reason']}"
+
+
+class CrashLoop(StormTest):
+    loses_incidents = True  # its own
+    def test_it_takes_nothing_from_its_neighbour_and_is_counted(self):
+        witness = self.daemon("[incidents]\nkeep_count = 12\nrepeats_burst = 20\n")
+        neighbour, loop = self.containers(2, 4)
+        self.kill_all([neighbour], victim(16))
+        for _ in range(40):
+            self.kill_all([loop], victim(16))
+        self.wait_counted(witness, 41)
+        total = lambda name: witness.scrape().sum(f"oomwitness_{name}_total")
+        eventually(lambda: total("incidents_written") + total("oom_kills_repeated") == 41, "each is in an incident", 60)
+        eventually(lambda: len(witness.incidents()) <= 12, "retention's turn", 60)
+        of = lambda box: [i for i in witness.incidents() if i["container"]["cgroup_path"] == box.path]
+        self.assertEqual(len(of(neighbour)), 1)
+        repeats = lambda: sum(i["repeats"]["count"] for i in of(loop) if i.get("repeats"))
+        eventually(lambda: repeats() > 10, "the repeats are in the newest incident", 60)
+        print(f"      {repeats()} repeats", flush=True)

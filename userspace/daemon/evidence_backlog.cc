@@ -100,32 +100,47 @@ Incident EvidenceBacklog::take(Queue& queue, const Place& place) {
 }
 
 void EvidenceBacklog::make_room() {
-  const auto drop_one = [this](Queue& queue) {
-    const auto most = std::ranges::max_element(queue.shares, {}, [](const auto& share) { return share.second.bytes; });
-    (void)take(queue, Place(*most->second.places.begin()));
-  };
   while (bytes_ > max_bytes_ && firsts() + amendments() > 1) {
     if (!amendments_.by_place.empty()) {
-      drop_one(amendments_);
+      const Share& most = loser_of(amendments_, false)->second;
+      (void)take(amendments_, Place(*most.places.begin()));
       ++dropped_amendments_;
-    } else if (!slim_one()) {
-      drop_one(firsts_);
-      ++dropped_incidents_;
+    } else {
+      give_up_first_write();
     }
   }
 }
 
-bool EvidenceBacklog::slim_one() {
-  const auto most = std::ranges::max_element(
-      firsts_.shares, {}, [](const auto& share) { return share.second.full.empty() ? 0 : share.second.bytes; });
-  if (most == firsts_.shares.end() || most->second.full.empty()) return false;
-  const Place place = *most->second.full.begin();
+// Ties go to the one that has waited longer.
+bool EvidenceBacklog::is_worse(const Share& a, const Share& b) {
+  return a.bytes > b.bytes || (a.bytes == b.bytes && *a.places.begin() < *b.places.begin());
+}
+
+// The workload with the most bytes; is_spared: of those that can give up something and still have an incident.
+EvidenceBacklog::Shares::const_iterator EvidenceBacklog::loser_of(const Queue& queue, bool is_spared) {
+  auto loser = queue.shares.end();
+  for (auto share = queue.shares.begin(); share != queue.shares.end(); ++share) {
+    if (is_spared && share->second.full.empty() && share->second.places.size() < 2) continue;
+    if (loser == queue.shares.end() || is_worse(share->second, loser->second)) loser = share;
+  }
+  return loser;
+}
+
+void EvidenceBacklog::give_up_first_write() {
+  auto loser = loser_of(firsts_, true);
+  if (loser == firsts_.shares.end()) loser = loser_of(firsts_, false);
+  const Share& share = loser->second;
+  if (!share.full.empty()) return slim(Place(*share.full.begin()));
+  (void)take(firsts_, Place(*share.places.begin()));
+  ++dropped_incidents_;
+}
+
+void EvidenceBacklog::slim(const Place& place) {
   Waiting& waiting = firsts_.by_place.at(place);
   waiting.incident = slimmed_form(std::move(waiting.incident));
   waiting.is_slim = true;
   count_bytes(firsts_, place, waiting, serialised_bytes(waiting.incident));
   ++slimmed_;
-  return true;
 }
 
 }  // namespace oomw

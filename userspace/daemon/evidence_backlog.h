@@ -18,12 +18,12 @@ namespace oomw {
 //   - first writes go out before amendments. Within each kind the workloads (IncidentFacts) take turns, and each one's
 //     oldest goes first: a container's flood neither delays nor displaces another's. Only the newest form of an
 //     incident waits, at the place of its first form;
-//   - over max_bytes amendments are dropped: the incidents that they amend are whole on disk. The workload with the
-//   most
-//     bytes loses its oldest;
-//   - then first writes are slimmed, again of the workload with the most bytes: series, lists and captures without a
-//     profile are dropped; the victims, the time and the cause stay, with notes on what is missing;
-//   - only when every one is slim is one dropped, by the same rule. All three are counted.
+//   - over max_bytes amendments are dropped, whose incidents are whole on disk. The workload with the most bytes loses
+//     its oldest one;
+//   - then the workload with the most bytes gives up something of its first writes: its oldest one that is not slim yet
+//     is slimmed (series, lists and captures without a profile are dropped; the victims, the time and the cause stay,
+//     with notes on what is missing), or when all are slim its oldest is dropped;
+//   - a workload's only incident is dropped when no other workload has anything to give up. All three are counted.
 // No clock, file, thread or lock.
 class EvidenceBacklog {
  public:
@@ -60,10 +60,11 @@ class EvidenceBacklog {
     std::uint64_t last_turn = 0;
     std::set<Place> places, full;  // all, and those not slim
   };
+  using Shares = std::unordered_map<std::string, Share>;
   struct Queue {
     std::map<Place, Waiting> by_place;
     std::unordered_map<std::string, Place> places;  // by incident id
-    std::unordered_map<std::string, Share> shares;  // by workload; those with something waiting
+    Shares shares;                                  // by workload; those with something waiting
     std::uint64_t turn = 0;                         // of what was taken last
   };
 
@@ -73,7 +74,10 @@ class EvidenceBacklog {
   void count_bytes(Queue& queue, const Place& place, Waiting& waiting, std::uint64_t bytes);
   Incident take(Queue& queue, const Place& place);
   void make_room();
-  bool slim_one();
+  [[nodiscard]] static bool is_worse(const Share& a, const Share& b);
+  [[nodiscard]] static Shares::const_iterator loser_of(const Queue& queue, bool is_spared);
+  void give_up_first_write();
+  void slim(const Place& place);
 
   const std::uint64_t max_bytes_;
   Queue firsts_, amendments_;

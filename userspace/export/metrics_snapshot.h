@@ -98,8 +98,8 @@ struct MetricsSnapshot {
   std::uint64_t clock_jumps = 0;                          // of the wall clock
   bool is_age_pruning_held = false;                       // because the clock is in doubt
   std::uint64_t incidents_waiting = 0;                    // for the disk; amendments too
-  std::uint64_t kills_merged = 0;  // into another decision's incident, because too many were open
-  std::uint64_t kills_repeated = 0;     // counted in the newest incident of their container
+  std::uint64_t kills_merged = 0;    // into another decision's incident, because too many were open
+  std::uint64_t kills_repeated = 0;  // counted in the newest incident of their container
   double incident_write_seconds_last = 0;
   std::uint64_t kernel_oom_kills_unobserved = 0;  // the kernel's own counts minus the kills that we observed
   std::uint64_t kills_seen_afterwards = 0;        // while no daemon ran; also kills known only from a count
