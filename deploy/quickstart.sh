@@ -181,7 +181,7 @@ say_how_to_go_on() {
 To run for real:
     sudo install -m 755 $binary /usr/local/bin/oomwitness
     sudo oomwitness doctor      # what works on this node, and why not the rest
-    sudo oomwitness run         # incidents in /var/lib/oomwitness, metrics on :9435
+    sudo oomwitness run         # incidents in /var/lib/oomwitness, metrics on 127.0.0.1:9435
 END
 }
 

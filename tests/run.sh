@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Every test, on this machine: sudo tests/run.sh [--only STAGE]...
-#   STAGE: unit | pipeline | matrix | bpf | e2e | hostile | deploy | cluster | vm | systemd | fuzz | sanitizers | bench
+#   STAGE: unit | pipeline | matrix | bpf | e2e | hostile | deploy | cluster | cluster-vm | vm | systemd | fuzz | sanitizers | bench
 # Ends with the skipped tests and their reasons, then what failed, then one line "N passed, N failed, N skipped";
 # exit status 1 if anything failed. OOMW_CACHE holds ccache, Go builds and downloads.
 set -euo pipefail
@@ -11,7 +11,7 @@ export OOMW_CACHE=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
 # Without the working folder in the hash, any clone is served by what another one compiled.
 export CCACHE_DIR=${CCACHE_DIR:-$OOMW_CACHE/ccache} CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-2}
-# On demand: bench, whose bars need a quiet machine.
+# On demand: bench, whose bars need a quiet machine, and cluster-vm, minutes of two emulated CPUs.
 stages=(unit pipeline matrix bpf e2e hostile deploy cluster vm systemd fuzz sanitizers)
 fuzz_seconds=${OOMW_FUZZ_SECONDS:-10}
 limit_seconds=${OOMW_LIMIT_SECONDS:-4800} # a run that is cut off at 90 minutes has no results at all
@@ -38,7 +38,7 @@ parse() {
   while (($# > 0)); do
     [[ $1 == --only && $# -ge 2 ]] || usage
     case $2 in
-      unit | pipeline | matrix | bpf | e2e | hostile | deploy | cluster | vm | systemd | fuzz | sanitizers | bench) only+=("$2") ;;
+      unit | pipeline | matrix | bpf | e2e | hostile | deploy | cluster | cluster-vm | vm | systemd | fuzz | sanitizers | bench) only+=("$2") ;;
       *) usage ;;
     esac
     shift 2
@@ -188,6 +188,22 @@ stage_cluster() {
   fi
 }
 
+# The kills among its cases on a kernel with cgroup v2 and fentry. On demand.
+stage_cluster-vm() {
+  if ((EUID != 0)); then
+    record skip cluster-vm "not root: the VM reads files that only root may"
+    return
+  fi
+  has_time cluster-vm 1800 && built ci oomwitness || return
+  local status=0
+  OOMWITNESS=$build/userspace/oomwitness "$tree/tests/cluster/vm.sh" "$results/cluster-vm.xml" 2>"$results/cluster-vm.log" || status=$?
+  cat "$results/cluster-vm.log"
+  case $status in
+    3) record skip cluster-vm "$(tail -n 1 "$results/cluster-vm.log")" ;;
+    *) [[ -s $results/cluster-vm.xml && $status -le 1 ]] || record fail cluster-vm "the VM ended with $status" ;;
+  esac
+}
+
 # The same binaries on other kernels, with cgroup v2.
 stage_vm() {
   if ((EUID != 0)); then
@@ -286,7 +302,7 @@ main() {
   # Half a second when everything is there; names what is missing when it may not install it.
   "$tree/deploy/install-deps.sh" tests || exit 1
   local stage
-  for stage in unit pipeline matrix bpf e2e hostile deploy cluster vm systemd fuzz sanitizers bench; do
+  for stage in unit pipeline matrix bpf e2e hostile deploy cluster cluster-vm vm systemd fuzz sanitizers bench; do
     wants "$stage" || continue
     say "$stage"
     if [[ $stage == e2e ]]; then

@@ -26,7 +26,7 @@ write_image() {
   created=$(date -u -d "@$epoch" +%Y-%m-%dT%H:%M:%SZ)
   cat >"$image/config.json" <<JSON
 {"architecture": "amd64", "os": "linux", "created": "$created",
- "config": {"Entrypoint": ["/usr/bin/oomwitness"], "Cmd": ["run"], "Env": ["PATH=/usr/bin"], "User": "0:0",
+ "config": {"Entrypoint": ["/usr/bin/oomwitness"], "Cmd": ["run", "--metrics-listen", ":9435"], "Env": ["PATH=/usr/bin"], "User": "0:0",
   "ExposedPorts": {"9435/tcp": {}}, "Volumes": {"/var/lib/oomwitness": {}},
   "Labels": {"org.opencontainers.image.title": "oomwitness", "org.opencontainers.image.version": "$version",
    "org.opencontainers.image.licenses": "Apache-2.0",

@@ -23,6 +23,7 @@ cooldown_seconds = 0
 budget = 1000
 [incidents]
 keep_count = 100000
+repeats_per_minute = 0
 keep_bytes = 17179869184
 """
 

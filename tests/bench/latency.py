@@ -24,7 +24,7 @@ from harness.text_time import unix
 from harness.wait import eventually
 
 LIMIT_MIB = 64
-CONFIG = "[triggers]\ncooldown_seconds = 0\nbudget = 1000\n[incidents]\nkeep_count = 10000\n"
+CONFIG = "[triggers]\ncooldown_seconds = 0\nbudget = 1000\n[incidents]\nkeep_count = 10000\nrepeats_per_minute = 0\n"
 
 
 class CounterWatch(threading.Thread):

@@ -27,7 +27,7 @@ from harness.storm import Storm, victim
 from harness.text_time import unix
 from harness.wait import eventually
 
-KEEP_ALL = "[incidents]\nkeep_count = 100000\n"
+KEEP_ALL = "[incidents]\nkeep_count = 100000\nrepeats_per_minute = 0\n"  # an incident for each kill
 LIMIT_MIB = 4
 LATE_S = 50  # incidents wait 45 s for a walk that is late: what comes due then is part of what a storm costs
 QUIET_S = 12  # incidents are amended for 5 s, retention comes 5 s after the last one, /metrics 5 s after that

@@ -59,7 +59,7 @@ class Updates(ClusterTest):
             self.kill(["orders", "carts"])
         finally:
             kubelet.send_signal(signal.SIGCONT)
-        self.witness.wait_rolled_out()
+        self.witness.wait_rolled_out(is_hurried=True)
         self.kill(["later"])
         incidents = self.assert_counted_once(["before", "orders", "carts", "later"])
         self.assertEqual(self.seen_afterwards(incidents), ["orders", "carts"])

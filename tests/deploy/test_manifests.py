@@ -27,7 +27,8 @@ KNOWN = {
 BESIDE_UNIT = {"IPC_LOCK"}  # systemd raises the memlock limit instead
 NOT_IN_POD = {"SYSLOG"}  # the runtime's device rules refuse /dev/kmsg anyway
 KINDS = {
-    "privileged": ["ClusterRole", "ClusterRoleBinding", "ConfigMap", "DaemonSet", "Namespace", "ResourceQuota", "ServiceAccount"],
+    "privileged": ["ClusterRole", "ClusterRoleBinding", "ConfigMap", "DaemonSet", "Namespace", "NetworkPolicy", "ResourceQuota",
+                   "ServiceAccount"],
     "prometheus-operator": ["ConfigMap", "PodMonitor", "PrometheusRule"],
     "openshift": ["Role", "RoleBinding", "SecurityContextConstraints"],
 }
@@ -83,6 +84,22 @@ class Manifests(unittest.TestCase):
                 self.assertLessEqual(monitor["spec"]["selector"]["matchLabels"].items(), labels)
                 ports = {p["name"] for p in manifests.container_of(objects)["ports"]}
                 self.assertLessEqual({e["port"] for e in monitor["spec"]["podMetricsEndpoints"]}, ports)
+
+    def test_only_scrapers_reach_the_metrics_port(self):
+        for objects in self.each():
+            policy = manifests.only(objects, "NetworkPolicy")["spec"]
+            labels = manifests.only(objects, "DaemonSet")["spec"]["template"]["metadata"]["labels"].items()
+            self.assertLessEqual(policy["podSelector"]["matchLabels"].items(), labels)
+            self.assertEqual(policy["policyTypes"], ["Ingress"])
+            rule, = policy["ingress"]
+            self.assertEqual(rule["ports"], [{"protocol": "TCP", "port": "metrics"}])
+            self.assertTrue(rule["from"])
+            for peer in rule["from"]:  # an empty selector would be every namespace
+                self.assertTrue(peer["namespaceSelector"].get("matchLabels") or peer["namespaceSelector"]["matchExpressions"])
+
+    def test_the_pod_listens_where_probes_and_prometheus_come_from(self):
+        for objects in self.each():
+            self.assertRegex(manifests.config_of(objects), r'(?m)^metrics_listen = ":9435"$')
 
     def test_no_key_is_misspelt(self):
         for objects in self.each():
@@ -141,12 +158,26 @@ class Manifests(unittest.TestCase):
             done = run_cli("incidents", "--config", f.name, "--data-dir", "/nonexistent")
         self.assertNotEqual(done.returncode, 2, done.stderr)
 
-    def test_least_capability_has_the_tested_set(self):
-        context = manifests.container_of(self.overlays["least-capability"])["securityContext"]
-        self.assertEqual(context["capabilities"]["drop"], ["ALL"])
-        self.assertEqual(set(context["capabilities"]["add"]), unit_file.capabilities() - NOT_IN_POD | BESIDE_UNIT)
-        self.assertFalse(context["privileged"])
-        self.assertEqual(context["seccompProfile"], {"type": "RuntimeDefault"})
+    def test_the_default_and_what_is_made_of_it_have_the_tested_set(self):
+        for name in ("least-capability", "prometheus-operator"):
+            context = manifests.container_of(self.overlays[name])["securityContext"]
+            self.assertEqual(context["capabilities"]["drop"], ["ALL"], name)
+            self.assertEqual(set(context["capabilities"]["add"]), unit_file.capabilities() - NOT_IN_POD | BESIDE_UNIT, name)
+            self.assertFalse(context["privileged"], name)
+            self.assertEqual(context["seccompProfile"], {"type": "RuntimeDefault"}, name)
+
+    def test_the_install_commands_are_those_of_the_default(self):
+        for path in ("README.md", "deploy/README.md", "deploy/kubernetes/README.md"):
+            with open(os.path.join(tools.TREE, path), encoding="utf-8") as f:
+                commands = re.findall(r"kubectl apply -k (\S+?)`? ?(?:\(|$|\|)", f.read(), re.M)
+            self.assertEqual(commands, ["deploy/kubernetes/overlays/least-capability"], path)
+
+    def test_the_table_says_what_each_capability_is_for_and_what_is_lost_without_it(self):
+        with open(os.path.join(tools.TREE, "deploy/README.md"), encoding="utf-8") as f:
+            rows = re.findall(r"^\| `([A-Z_]+)` \| (yes|no) \| (yes|no) \| ([^|]+) \| ([^|]+) \|$", f.read(), re.M)
+        pod = set(manifests.container_of(self.overlays["least-capability"])["securityContext"]["capabilities"]["add"])
+        self.assertEqual({row[0] for row in rows if row[1] == "yes"}, pod)
+        self.assertEqual({row[0] for row in rows if row[2] == "yes"}, unit_file.capabilities())
 
     def test_apparmor_is_off_in_the_form_that_every_api_server_takes(self):
         """The field came with 1.30, older ones refuse it; since then API servers make it of the annotation."""
@@ -169,7 +200,7 @@ class Manifests(unittest.TestCase):
         self.assertRegex(readme, "least-capability.{0,400}kernel log")
 
     def test_privileged_overlays_say_so_and_the_scc_admits_them(self):
-        for name in set(manifests.OVERLAYS) - {"least-capability"}:
+        for name in ("privileged", "openshift"):
             self.assertTrue(manifests.container_of(self.overlays[name])["securityContext"]["privileged"], name)
         objects = self.overlays["openshift"]
         scc, pod = manifests.only(objects, "SecurityContextConstraints"), manifests.pod_of(objects)

@@ -9,6 +9,7 @@
 #include "facts/profile_facts.h"
 #include "fuzz/cost_oracle.h"
 #include "pprof/codec.h"
+#include "pprof/gzip.h"
 #include "pprof/top.h"
 
 namespace {
@@ -19,12 +20,12 @@ constexpr oomw::pprof::ReadLimits kLimits = {.max_inflated_bytes = 1u << 20, .ma
 constexpr oomw::fuzz::CostBounds kBounds = {.fixed_bytes = 96u << 20, .bytes_per_byte = 256, .fixed_us = 2'000'000};
 
 void check(std::string_view bytes) {
-  const auto commented = oomw::pprof::append_comments(bytes, {"fuzz"}, kLimits);
-  const auto profile = oomw::pprof::read(bytes, kLimits);
+  std::uint64_t strings = 0;
+  const auto profile = oomw::pprof::read(bytes, kLimits, &strings);
   (void)oomw::facts_of_profile(bytes);
   if (!profile) return;
-  OOMW_CHECK(commented.has_value());
-  const auto with_comment = oomw::pprof::read(*commented);
+  const std::string packed = oomw::pprof::is_gzip(bytes) ? std::string(bytes) : oomw::pprof::gzip(bytes);
+  const auto with_comment = oomw::pprof::read(packed + oomw::pprof::comment_member(strings, {"fuzz"}));
   OOMW_CHECK(with_comment.has_value() && with_comment->comments.size() == profile->comments.size() + 1);
   const auto again = oomw::pprof::read(oomw::pprof::write(*profile));
   OOMW_CHECK(again.has_value() && again->samples.size() == profile->samples.size());

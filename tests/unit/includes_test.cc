@@ -41,23 +41,24 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
   static const std::map<std::string, std::set<std::string>> allowed = [] {
     std::map<std::string, std::set<std::string>> map;
     map["base"] = {};
-    map["pprof"] = map["events"] = {"base"};
+    map["pprof"] = map["events"] = map["reader"] = {"base"};
     map["facts"] = {"base", "events", "pprof"};
     map["kernel"] = map["system"] = map["kubernetes"] = map["model"] = map["memory"] = {"base", "events"};
     map["triggers"] = {"base", "events", "model"};
     map["runtimes"] = {"base", "events", "pprof"};
     map["runtimes/go"] = {"base", "events", "memory", "pprof", "runtimes"};
+    map["runtimes/go/retention"] = {"base", "memory", "runtimes/go"};
     map["trends"] = {"base", "events", "pprof", "facts", "runtimes", "triggers", "incident"};
-    map["captures"] = {"base",   "events", "model", "triggers", "system",
-                       "memory", "pprof",  "facts", "runtimes", "runtimes/go"};
+    map["captures"] = {"base",  "events", "model",  "triggers", "system",     "memory",
+                       "pprof", "facts",  "reader", "runtimes", "runtimes/go"};
     map["incident"] = {"base", "events", "model", "pprof"};
-    map["verdict"] = {"base", "events", "incident", "trends"};
+    map["verdict"] = {"base", "events", "facts", "incident", "trends"};
     map["correlate"] = {"base", "events", "model", "incident", "verdict"};
     map["report"] = {"base", "events", "incident", "verdict", "pprof", "facts"};
     map["store"] = {"base", "events", "model", "incident", "report", "pprof"};
     map["cli/read"] = {"base", "events", "incident", "store", "pprof", "facts"};
     map["export"] = {"base", "events", "model", "triggers", "incident", "trends"};
-    map["web"] = {"base", "export"};
+    map["web"] = {"base", "export", "pprof"};
     return map;
   }();
   return allowed;

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # initrd.sh KERNEL-FOLDER OUT [INIT]: an initial root file system (1.5 MB): busybox, INIT (the one beside this script), and
-# the modules that reach the shared root and a disk, as far as the kernel has not got them built in.
+# the modules that reach the shared root and a disk, and those of $OOMW_VM_MODULES, as far as the kernel has not got them
+# built in.
 set -euo pipefail
 
 folder=${1:?usage: initrd.sh KERNEL-FOLDER OUT [INIT]} out=${2:?out}
 here=$(cd "$(dirname "$0")" && pwd)
 init=${3:-$here/init}
-wanted=(virtio_pci virtio_blk virtiofs overlay ext4 qemu_fw_cfg)
+read -ra more <<<"${OOMW_VM_MODULES-}"
+wanted=(virtio_pci virtio_blk virtiofs overlay ext4 qemu_fw_cfg "${more[@]}")
 root=$(mktemp -d "${TMPDIR:-/tmp}/oomw-initrd.XXXXXX")
 trap 'rm -rf "$root"' EXIT
 added=" " count=10

@@ -3,7 +3,7 @@
 """A process that leaks and lies: its "pprof endpoint" does everything an endpoint should not.
 
 hostile_endpoint.py MODE FILL_MB RATE_MB_S GO_FILE
-  MODE: hang | drip | stream | status | redirect | html | half_gzip | reset | huge_header | bomb
+  MODE: hang | drip | stream | status | redirect | html | half_gzip | reset | huge_header | bomb | heavy | raw
 Fills FILL_MB at RATE_MB_S, prints "filled", and once GO_FILE exists leaks on until it is killed.
 
 One thread on purpose. With one that grows and others that answer, this program once stood still for
@@ -78,6 +78,20 @@ def bomb():
     yield whole(OK, BOMB)
 
 
+def heavy():
+    yield whole(OK, HEAVY)
+
+
+def raw():
+    """A whole heap profile without gzip: 32 MiB, nearly all of it one name, which this process does not hold."""
+    names, name = heap_types(), 31 * MIB
+    head = b"\x32" + varint(name)
+    yield OK + b"Content-Length: %d\r\nConnection: close\r\n\r\n" % (len(names) + len(head) + name)
+    yield names + head
+    for _ in range(31):
+        yield b"x" * MIB
+
+
 def chunk(data):
     return b"%x\r\n%s\r\n" % (len(data), data)
 
@@ -94,8 +108,36 @@ def pack_bomb():
     return b"".join([packer.compress(zeros) for _ in range(400)]) + packer.flush()
 
 
-MODES = {f.__name__: f for f in (hang, drip, stream, status, redirect, html, half_gzip, reset, huge_header, bomb)}
+def varint(number):
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def heap_types():
+    """A profile.proto with the sample types of a heap and no samples."""
+    names = [b"", b"inuse_objects", b"count", b"inuse_space", b"bytes"]
+    table = b"".join(b"\x32" + varint(len(name)) + name for name in names)
+    return b"\x0a\x04\x08\x01\x10\x02" + b"\x0a\x04\x08\x03\x10\x04" + table
+
+
+def pack_heavy():
+    """A profile that is as large as one may be once it is read: 390,000 locations in 1 MB."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    parts = [packer.compress(heap_types())]
+    for n in range(1, 390_000):
+        location = b"\x08" + varint(n)
+        parts.append(packer.compress(b"\x22" + varint(len(location)) + location))
+    return b"".join(parts) + packer.flush()
+
+
+MODES = {f.__name__: f
+         for f in (hang, drip, stream, status, redirect, html, half_gzip, reset, huge_header, bomb, heavy, raw)}
 BOMB = pack_bomb() if sys.argv[1:2] == ["bomb"] else b""
+HEAVY = pack_heavy() if sys.argv[1:2] == ["heavy"] else b""
 
 
 class Connection:

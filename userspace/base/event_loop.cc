@@ -56,6 +56,7 @@ void reset_counter(int fd) {
 struct EventLoop::Impl {
   UniqueFd epoll, wake, timer;
   SystemClock clock;
+  StallMeter stalls;
   std::uint64_t next_id = 1;
   std::unordered_map<std::uint64_t, FdWatch> watches;
   std::unordered_map<std::uint64_t, Timer> timers;
@@ -120,7 +121,9 @@ void EventLoop::Impl::step() {
   std::array<epoll_event, 64> ready;
   const int count = epoll_wait(epoll.get(), ready.data(), static_cast<int>(ready.size()), -1);
   OOMW_CHECK(count >= 0 || errno == EINTR);
+  stalls.begin(clock.now());
   for (int i = 0; i < count; ++i) dispatch(ready[i].data.u64, ready[i].events);
+  stalls.end(clock.now());
 }
 
 void EventLoop::Impl::dispatch(std::uint64_t id, std::uint32_t events) {
@@ -242,6 +245,8 @@ bool EventLoop::post(Task task) {
   if (was_empty) impl_->ring();
   return true;
 }
+
+const StallMeter& EventLoop::stalls() const { return impl_->stalls; }
 
 bool EventLoop::is_owner() const {
   const std::thread::id owner = impl_->owner;

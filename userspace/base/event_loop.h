@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "base/stall_meter.h"
 
 namespace oomw {
 
@@ -51,6 +52,9 @@ class EventLoop {
 
   // True on the thread inside run(), and everywhere before run().
   [[nodiscard]] bool is_owner() const;
+
+  // Of the turns: from what epoll reported to the next wait. Any thread.
+  [[nodiscard]] const StallMeter& stalls() const;
 
  private:
   EventLoop();

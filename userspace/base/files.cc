@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,7 +12,10 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <functional>
 #include <memory>
+
+#include "base/copy_file.h"
 
 namespace oomw {
 namespace {
@@ -67,8 +71,9 @@ Result<TemporaryFile> make_temporary_beside(const std::string& path, unsigned mo
   return fail(ErrorCode::kLimit, "no free temporary name beside " + path);
 }
 
-Result<> fill_and_rename(const TemporaryFile& temporary, std::string_view bytes, const std::string& path) {
-  RETURN_IF_ERROR(write_all(temporary.fd.get(), bytes));
+Result<> fill_and_rename(const TemporaryFile& temporary, const std::function<Result<>(int fd)>& fill,
+                         const std::string& path) {
+  RETURN_IF_ERROR(fill(temporary.fd.get()));
   if (::fsync(temporary.fd.get()) != 0) return fail_errno(errno, "fsync " + temporary.path);
   if (::rename(temporary.path.c_str(), path.c_str()) != 0) return fail_errno(errno, "rename to " + path);
   return {};
@@ -177,13 +182,29 @@ Result<> fsync_directory(const std::string& path) {
   return {};
 }
 
+Result<> copy_bytes(int from, int to, std::uint64_t max_bytes) {
+  off_t offset = 0;
+  for (;;) {
+    const auto left = static_cast<std::size_t>(max_bytes - static_cast<std::uint64_t>(offset));
+    const ssize_t n = ::sendfile(to, from, &offset, left);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail_errno(errno, "copying a file");
+    if (n == 0) return {};
+  }
+}
+
 Result<> write_file_atomic(const std::string& path, std::string_view bytes, unsigned mode) {
+  return write_file_atomic_by(
+      path, [bytes](int fd) { return write_all(fd, bytes); }, mode);
+}
+
+Result<> write_file_atomic_by(const std::string& path, const std::function<Result<>(int fd)>& fill, unsigned mode) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     return fail(ErrorCode::kInvalid, "writing " + path + ": it is there and not a regular file");
   }
   ASSIGN_OR_RETURN(const TemporaryFile temporary, make_temporary_beside(path, mode));
-  if (auto written = fill_and_rename(temporary, bytes, path); !written.has_value()) {
+  if (auto written = fill_and_rename(temporary, fill, path); !written.has_value()) {
     ::unlink(temporary.path.c_str());
     return tl::make_unexpected(std::move(written).error().with_context("writing " + path));
   }

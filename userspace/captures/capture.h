@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/fair_share.h"
+#include "captures/profile_file.h"
 #include "events/event.h"
 
 namespace oomw {
@@ -29,11 +31,17 @@ struct CaptureRequest {
   MonotonicTime deadline;
   std::optional<std::uint64_t> usage_bytes;
   std::optional<std::uint64_t> limit_bytes;
+  ShareOwner owner{};  // who pays for it
 };
 
 struct CaptureOutcome {
   CaptureFinished finished;  // result and reason always set
-  std::string profile;       // gzip pprof as stored, provenance in its comments; "" unless ok
+  // Gzip pprof as stored, provenance in its comments; unless ok "", and no file. What came from a container is in the
+  // file, and not in this process's memory.
+  std::string profile{};
+  std::optional<ProfileFile> profile_file{};
+  std::uint64_t string_count = 0;  // of the profile, for pprof::comment_member()
+  [[nodiscard]] bool has_profile() const { return profile_file.has_value() || !profile.empty(); }
 };
 
 // Virtual so that replay, tests and later methods (live, at_kill) fit in.

@@ -56,6 +56,7 @@ CaptureFinished taken(CaptureFinished begun, MonotonicTime at, TakenHeap heap) {
   begun.sample_count = heap.sample_count;
   begun.memstats = std::move(heap.memstats);
   begun.components = std::move(heap.components);
+  begun.sites = std::move(heap.sites);
   return begun;
 }
 

@@ -27,6 +27,7 @@ struct TakenHeap {
   std::string detail{};
   std::map<std::string, std::uint64_t> memstats{};
   std::vector<CollectorComponent> components{};
+  HeapSites sites{};
 };
 [[nodiscard]] CaptureFinished taken(CaptureFinished begun, MonotonicTime at, TakenHeap heap);
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "captures/capture_event.h"
 #include "model/pod_annotations.h"
+#include "model/share_owner.h"
 
 namespace oomw {
 namespace {
@@ -86,6 +87,7 @@ CaptureRequest CaptureScheduler::make_request(const TriggerDecision& decision, c
   request.requested = clock_.now();
   request.usage_bytes = crossing.usage_bytes;
   request.limit_bytes = crossing.limit_bytes;
+  request.owner = share_owner_of(crossing.leaf_cgroup ? crossing.leaf_cgroup : crossing.cgroup, model);
   return request;
 }
 
@@ -120,18 +122,21 @@ void CaptureScheduler::run(const CaptureLane& lane, const CaptureRequest& reques
   // The wait in the queue is not the target's fault: it gets its whole time from here on.
   CaptureRequest begun = request;
   begun.deadline = clock_.now() + lane.timeout;
-  store(request.capture_id, lane.backend->capture(begun));
+  store(request.capture_id, request.owner, lane.backend->capture(begun));
 }
 
-bool CaptureScheduler::run_on(WorkerPool& workers, std::function<CaptureOutcome()> take) {
-  return workers.post([this, capture_id = next_id_++, take = std::move(take)] { store(capture_id, take()); });
+bool CaptureScheduler::run_on(WorkerPool& workers, ShareOwner owner, std::function<CaptureOutcome()> take) {
+  return workers.post([this, capture_id = next_id_++, owner = std::move(owner), take = std::move(take)] {
+    store(capture_id, owner, take());
+  });
 }
 
-void CaptureScheduler::store(std::uint64_t capture_id, CaptureOutcome outcome) {
+void CaptureScheduler::store(std::uint64_t capture_id, const ShareOwner& owner, CaptureOutcome outcome) {
   CaptureFinished& event = outcome.finished;
   event.capture_id = capture_id;
-  if (!outcome.profile.empty()) {
-    auto name = spool_.put(capture_id, to_string(event.method), std::move(outcome.profile));
+  if (outcome.has_profile()) {
+    auto name = spool_.put(capture_id, to_string(event.method),
+                           {std::move(outcome.profile), std::move(outcome.profile_file), outcome.string_count}, owner);
     if (name) {
       event.spool_file = std::move(*name);
     } else {

@@ -50,8 +50,8 @@ class CaptureScheduler {
 
   void on_decision(const TriggerDecision& decision, const WatermarkCrossed& crossing, const MemoryModel& model);
   // Evidence that no watermark requested (the walk at a kill): `take` runs on `workers`; its outcome gets a capture id
-  // and is stored and delivered like any other. False: the queue is full.
-  [[nodiscard]] bool run_on(WorkerPool& workers, std::function<CaptureOutcome()> take);
+  // and is stored (for `owner`) and delivered like any other. False: the queue is full.
+  [[nodiscard]] bool run_on(WorkerPool& workers, ShareOwner owner, std::function<CaptureOutcome()> take);
   [[nodiscard]] std::size_t in_flight() const { return busy_.size(); }
 
  private:
@@ -68,8 +68,8 @@ class CaptureScheduler {
   void wait_for_running(const CaptureLane& lane, CaptureRequest request);
   void start_waiting(const CaptureLane& lane, CaptureRequest request);
   void skip(const CaptureLane& lane, const CaptureRequest& request, CaptureReason reason);
-  void run(const CaptureLane& lane, const CaptureRequest& request);  // worker thread
-  void store(std::uint64_t capture_id, CaptureOutcome outcome);      // worker thread
+  void run(const CaptureLane& lane, const CaptureRequest& request);                       // worker thread
+  void store(std::uint64_t capture_id, const ShareOwner& owner, CaptureOutcome outcome);  // worker thread
   void deliver_done();
   void release(std::uint64_t capture_id);
 

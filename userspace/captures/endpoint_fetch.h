@@ -12,10 +12,10 @@
 namespace oomw {
 
 // One GET to a listener, from inside the namespace of the process that holds it. Once connected, and before anything is
-// sent, the process must be alive and still hold the listener; otherwise kVetoed. tail_bytes: see FetchRequest. Any
-// thread.
+// sent, the process must be alive and still hold the listener; otherwise kVetoed. Any thread.
+// tail_bytes, sink: see FetchRequest.
 [[nodiscard]] FetchResult fetch_endpoint(const TargetProcess& process, const PprofEndpoint& endpoint,
                                          const std::string& path, Nanoseconds timeout, std::uint64_t max_body_bytes,
-                                         std::uint64_t tail_bytes = 0);
+                                         std::uint64_t tail_bytes = 0, BodySink sink = {});
 
 }  // namespace oomw

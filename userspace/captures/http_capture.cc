@@ -14,6 +14,7 @@
 #include "captures/http_fetch.h"
 #include "captures/memstats_budget.h"
 #include "captures/memstats_fetch.h"
+#include "captures/profile_check.h"
 #include "captures/provenance.h"
 #include "facts/profile_facts.h"
 #include "memory/target_process.h"
@@ -24,8 +25,8 @@ namespace {
 
 struct Evidence {
   MonotonicTime taken;
-  std::string body;
-  ProfileFacts facts;
+  ProfileFile body;
+  CheckedProfile checked;
   PprofEndpoint endpoint;
   MemStats memstats = {};
   bool is_memstats_left_out = false;  // not requested: the budget for all programs was used up
@@ -64,12 +65,6 @@ CaptureReason reason_of(FetchStatus status) {
   return CaptureReason::kNoEndpoint;
 }
 
-CaptureReason reason_of(const Error& bad_profile) {
-  if (bad_profile.code == ErrorCode::kLimit) return CaptureReason::kTooLarge;
-  return bad_profile.message.find("truncated") != std::string::npos ? CaptureReason::kTruncated
-                                                                    : CaptureReason::kNotAProfile;
-}
-
 // The process's end explains these better than the socket's error does.
 bool is_explained_by_death(CaptureReason reason) {
   return reason == CaptureReason::kRefused || reason == CaptureReason::kTruncated || reason == CaptureReason::kNetns ||
@@ -82,6 +77,7 @@ struct HttpCapture::Impl {
   HttpCaptureConfig config;
   const Clock& clock;
   MemoryBudget* memory;
+  reader::Reader* reader;
   EndpointCache cache;
   MemStatsBudget memstats_budget;
 
@@ -110,31 +106,25 @@ struct HttpCapture::Impl {
     return endpoints;
   }
 
-  // A profile inflates to 8 times its size and takes twice that again once parsed; one that would take more than
-  // kMostToCheck is refused while it is read (facts/profile_facts.cc).
-  std::optional<MemoryBudget::Lease> room_to_check(std::uint64_t body_bytes, MonotonicTime deadline) const {
-    constexpr std::uint64_t kTimesBody = 24;
-    constexpr std::uint64_t kMostToCheck = 64u << 20;
-    if (memory == nullptr) return std::nullopt;
-    return memory->take(std::min(body_bytes * kTimesBody, kMostToCheck), deadline - clock.now());
-  }
-
   Attempt try_endpoint(const TargetProcess& process, const PprofEndpoint& endpoint, MonotonicTime deadline) {
     const auto failed = [&](CaptureReason reason, const std::string& detail) {
       if (is_explained_by_death(reason) && !process.is_alive()) reason = CaptureReason::kGone;
       return tl::make_unexpected(CaptureFailure{reason, url(endpoint) + ": " + detail, process.key()});
     };
-    FetchResult answer = fetch_endpoint(process, endpoint, config.path, deadline - clock.now(), config.max_body_bytes);
+    auto body = ProfileFile::make(memory);
+    if (!body) return failed(CaptureReason::kReaderFailed, body.error().message);
+    Result<> stored;
+    const auto store = [&](std::string_view piece) { return (stored = body->append(piece)).has_value(); };
+    const FetchResult answer =
+        fetch_endpoint(process, endpoint, config.path, deadline - clock.now(), config.max_body_bytes, 0, store);
     const MonotonicTime taken = clock.now();
     if (answer.status == FetchStatus::kVetoed)
       return failed(CaptureReason::kNoEndpoint, "the process does not hold this listener");
+    if (!stored) return failed(CaptureReason::kTimeout, stored.error().message);
     if (answer.status != FetchStatus::kOk) return failed(reason_of(answer.status), answer.detail);
-    const auto room = room_to_check(answer.body.size(), deadline);
-    if (memory != nullptr && !room)
-      return failed(CaptureReason::kTimeout, "other captures took all the memory that is theirs");
-    auto facts = facts_of_profile(answer.body);
-    if (!facts) return failed(reason_of(facts.error()), facts.error().message);
-    return Evidence{taken, std::move(answer.body), std::move(*facts), endpoint, {}};
+    const auto checked = check_profile(*body, memory, reader, deadline);
+    if (!checked) return failed(checked.error().reason, checked.error().detail);
+    return Evidence{taken, std::move(*body), *checked, endpoint};
   }
 
   Attempt try_endpoints(const TargetProcess& process, std::vector<PprofEndpoint> endpoints, AnnotatedPort annotated,
@@ -184,7 +174,8 @@ struct HttpCapture::Impl {
   // The profile is already complete: no failure here changes it.
   void add_memstats(Evidence& evidence, const CaptureRequest& request, const CaptureTarget& target,
                     MonotonicTime deadline) {
-    if (evidence.facts.of != RuntimeKind::kGo || !may_ask_memstats(request, evidence.facts.sample_count)) return;
+    const ProfileFacts& facts = evidence.checked.facts;
+    if (facts.of != RuntimeKind::kGo || !may_ask_memstats(request, facts.sample_count)) return;
     const auto process = TargetProcess::open(config.proc_root, target.process);
     if (!process) return;
     evidence.is_memstats_left_out = !memstats_budget.take(clock.now());
@@ -197,24 +188,25 @@ struct HttpCapture::Impl {
                          CaptureFinished event) {
     const std::string comment =
         provenance_comment(CaptureMethod::kHttp, request, target, clock.wall_of(evidence.taken));
-    auto stored = pprof::append_comments(evidence.body, {comment});
-    const bool is_go = evidence.facts.of == RuntimeKind::kGo;
+    ProfileFacts& facts = evidence.checked.facts;
+    const bool is_go = facts.of == RuntimeKind::kGo;
     std::string detail =
         (is_go ? "heap profile as of the process's last GC, from " : "heap profile, not of Go, from ") +
         url(evidence.endpoint);
     if (evidence.is_memstats_left_out) detail += "; not asked for MemStats, too many others just were";
     // The endpoint only gives what was in use at the last GC, so both series are the same.
-    event = taken(std::move(event), evidence.taken,
-                  {target.process, evidence.facts.of, evidence.facts.inuse_bytes, evidence.facts.inuse_bytes,
-                   evidence.facts.sample_count, CaptureReason::kNone, std::move(detail), std::move(evidence.memstats),
-                   std::move(evidence.facts.components)});
-    // The body was just read whole, so appending cannot fail; without the comment it is still evidence.
-    return {std::move(event), stored ? std::move(*stored) : std::move(evidence.body)};
+    event =
+        taken(std::move(event), evidence.taken,
+              {target.process, facts.of, facts.inuse_bytes, facts.inuse_bytes, facts.sample_count, CaptureReason::kNone,
+               std::move(detail), std::move(evidence.memstats), std::move(facts.components), std::move(facts.sites)});
+    // Without the comment it is still evidence.
+    (void)evidence.body.append(pprof::comment_member(evidence.checked.string_count, {comment}));
+    return {std::move(event), "", std::move(evidence.body), evidence.checked.string_count + 1};
   }
 };
 
-HttpCapture::HttpCapture(HttpCaptureConfig config, const Clock& clock, MemoryBudget* memory)
-    : impl_(new Impl{std::move(config), clock, memory, {}, {}}) {}
+HttpCapture::HttpCapture(HttpCaptureConfig config, const Clock& clock, MemoryBudget* memory, reader::Reader* reader)
+    : impl_(new Impl{std::move(config), clock, memory, reader, {}, {}}) {}
 HttpCapture::~HttpCapture() = default;
 
 CaptureOutcome HttpCapture::capture(const CaptureRequest& request) {

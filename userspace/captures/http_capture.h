@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/memory_budget.h"
 #include "captures/capture.h"
+#include "reader/reader.h"
 
 namespace oomw {
 
@@ -25,7 +26,8 @@ struct HttpCaptureConfig {
 //   - only a listener whose socket the target itself holds is asked (containers of a pod share a
 //     namespace; a neighbour must not answer for the victim);
 //   - GET only, no redirect followed, no proxy, connection to the listener's own address only;
-//   - deadline, size cap and cap on the inflated size; the body must be a whole pprof profile
+//   - deadline, size cap and cap on the inflated size; the body never becomes part of this process: it goes to a file
+//     in memory, and the reader process parses it. It must be a whole pprof profile
 //     with the heap's sample types, otherwise result failed with a reason;
 //   - the process is alive and still holds that listener once connected, before anything is sent;
 //     a whole answer then counts, also when the process has been killed meanwhile;
@@ -41,8 +43,10 @@ struct HttpCaptureConfig {
 // it must never continue in a container's namespace.
 class HttpCapture final : public CaptureBackend {
  public:
-  // memory: the budget that checking an answer leases from; null: nothing else needs any.
-  HttpCapture(HttpCaptureConfig config, const Clock& clock, MemoryBudget* memory = nullptr);
+  // memory: the budget that an answer's bytes are leased from; null: nothing else needs any. reader: see
+  // check_profile().
+  HttpCapture(HttpCaptureConfig config, const Clock& clock, MemoryBudget* memory = nullptr,
+              reader::Reader* reader = nullptr);
   ~HttpCapture() override;
   [[nodiscard]] CaptureOutcome capture(const CaptureRequest& request) override;
   void prepare(const CaptureRequest& request) override;

@@ -32,6 +32,10 @@ std::size_t on_body(char* data, std::size_t size, std::size_t count, void* conte
     return 0;  // anything but `bytes` ends the transfer
   }
   transfer.body_bytes += bytes;
+  if (transfer.request.sink) {
+    transfer.is_too_large = !transfer.request.sink({data, bytes});
+    return transfer.is_too_large ? 0 : bytes;
+  }
   transfer.body.append(data, bytes);
   if (transfer.request.tail_bytes != 0) keep_tail(transfer.body, transfer.request.tail_bytes);
   return bytes;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "captures/netns_socket.h"
@@ -24,6 +25,8 @@ enum class FetchStatus {
   kInternal,
 };
 
+using BodySink = std::function<bool(std::string_view)>;
+
 struct FetchRequest {
   std::string address;  // numeric
   std::uint16_t port = 0;
@@ -31,6 +34,8 @@ struct FetchRequest {
   Nanoseconds timeout;
   std::uint64_t max_body_bytes = 0;
   std::uint64_t tail_bytes = 0;  // only the body's last tail_bytes are kept; 0 = all
+  // Takes the body piece by piece instead of FetchResult::body; false = there is no room for more.
+  BodySink sink{};
   // Called once connected and before anything is sent; false = give up.
   std::function<bool()> before_request;
 };

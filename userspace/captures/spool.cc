@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/copy_file.h"
 #include "base/files.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -71,7 +72,7 @@ void Spool::adopt_files() {
   (void)make_directories(directory_, 0700);  // put() reports what is wrong with it
   const std::lock_guard lock(mutex_);
   for (auto& found : find_profiles(directory_)) {
-    on_disk_.push_back({std::move(found.name), found.bytes, true});
+    on_disk_.push_back({std::move(found.name), found.bytes, true, {}});
     disk_bytes_ += found.bytes;
   }
   prune_locked();
@@ -92,29 +93,35 @@ std::string Spool::new_name(std::uint64_t capture_id, std::string_view method) {
   return name;
 }
 
-Result<std::string> Spool::put(std::uint64_t capture_id, std::string_view method, std::string profile) {
+Result<std::string> Spool::put(std::uint64_t capture_id, std::string_view method, Profile profile,
+                               const ShareOwner& owner) {
   std::string name = new_name(capture_id, method);
   if (const std::lock_guard lock(mutex_); is_in_memory_) {
-    RETURN_IF_ERROR(keep_in_memory_locked(name, std::move(profile)));
+    RETURN_IF_ERROR(keep_in_memory_locked(name, std::move(profile), owner));
     return name;
   }
-  const auto written = store(name, profile);
+  const auto written = store(name, profile, owner);
   note_disk(written);
   if (!written) {
     const std::lock_guard lock(mutex_);
-    RETURN_IF_ERROR(keep_in_memory_locked(name, std::move(profile)));
+    RETURN_IF_ERROR(keep_in_memory_locked(name, std::move(profile), owner));
     return name;
   }
   drain_memory();
   return name;
 }
 
-Result<> Spool::store(const std::string& name, const std::string& profile) {
+Result<> Spool::store(const std::string& name, const Profile& profile, const ShareOwner& owner) {
   // Repeated each time: the directory may have been removed meanwhile, or the data directory mounted.
   RETURN_IF_ERROR(make_directories(directory_, 0700));
-  RETURN_IF_ERROR(write_file_atomic(path_of(name), profile));
+  if (profile.file) {
+    RETURN_IF_ERROR(write_file_atomic_by(
+        path_of(name), [&](int target) { return copy_bytes(profile.file->fd(), target, profile.size()); }));
+  } else {
+    RETURN_IF_ERROR(write_file_atomic(path_of(name), profile.bytes));
+  }
   const std::lock_guard lock(mutex_);
-  on_disk_.push_back({name, profile.size(), false});
+  on_disk_.push_back({name, profile.size(), false, owner, profile.string_count});
   disk_bytes_ += profile.size();
   prune_locked();
   return {};
@@ -134,20 +141,30 @@ void Spool::note_disk(const Result<>& outcome) {
   }
 }
 
-Result<> Spool::keep_in_memory_locked(std::string name, std::string profile) {
+Result<> Spool::keep_in_memory_locked(const std::string& name, Profile profile, const ShareOwner& owner) {
+  const auto lost = [&](const char* why) {
+    ++dropped_;
+    return fail(ErrorCode::kNoSpace, why);
+  };
   if (profile.size() > limits_.memory_bytes) {
-    ++dropped_;
-    return fail(ErrorCode::kNoSpace, "the disk refuses and the profile is larger than the memory kept for it");
+    return lost("the disk refuses and the profile is larger than the memory kept for it");
   }
-  std::uint64_t held = profile.size();
-  for (const auto& entry : in_memory_) held += entry.profile.size();
-  while (held > limits_.memory_bytes) {
-    held -= in_memory_.front().profile.size();
-    in_memory_.pop_front();
+  if (profile.file) {
+    ASSIGN_OR_RETURN(profile.bytes, profile.file->read(limits_.memory_bytes));
+    profile.file.reset();
+  }
+  in_memory_.push_back({name, std::move(profile.bytes), owner, profile.string_count});
+  for (;;) {
+    std::vector<ShareEntry> held;
+    for (const InMemory& kept : in_memory_) held.push_back({&kept.owner, kept.profile.size()});
+    const auto loser = entry_to_drop(held, limits_.memory_bytes);
+    if (!loser) return {};
+    over_share_.note(in_memory_[*loser].owner);
+    const bool is_new = *loser + 1 == in_memory_.size();
+    in_memory_.erase(in_memory_.begin() + static_cast<std::ptrdiff_t>(*loser));
+    if (is_new) return lost("the disk refuses and the profile is larger than its container's share of memory");
     ++dropped_;
   }
-  in_memory_.push_back({std::move(name), std::move(profile)});
-  return {};
 }
 
 // Oldest first, until the disk refuses again. An entry leaves memory once it is on disk, so that
@@ -160,7 +177,7 @@ void Spool::drain_memory() {
       if (in_memory_.empty()) return;
       entry = in_memory_.front();
     }
-    if (!store(entry.name, entry.profile)) return;
+    if (!store(entry.name, {entry.profile, {}, entry.string_count}, entry.owner)) return;
     const std::lock_guard lock(mutex_);
     std::erase_if(in_memory_, [&](const InMemory& other) { return other.name == entry.name; });
   }
@@ -185,12 +202,29 @@ Result<> Spool::place(const std::string& name, const std::string& target, const 
   return {};
 }
 
+std::uint64_t Spool::string_count_of(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& entry : on_disk_) {
+    if (entry.name == name) return entry.string_count;
+  }
+  for (const auto& entry : in_memory_) {
+    if (entry.name == name) return entry.string_count;
+  }
+  return 0;
+}
+
+// `target` exists already: a link to the profile that others have too, so a copy takes its place.
 Result<> Spool::comment(const std::string& name, const std::string& target, const std::vector<std::string>& comments) {
-  ASSIGN_OR_RETURN(const std::string profile, read(name, kMaxProfileBytes));
-  ASSIGN_OR_RETURN(const std::string commented, pprof::append_comments(profile, comments));
+  const std::uint64_t string_count = string_count_of(name);
+  if (string_count == 0) return fail(ErrorCode::kUnsupported, "it is of an earlier run");
   const std::string temporary = target + ".tmp";
-  ASSIGN_OR_RETURN(const UniqueFd file, open_at(AT_FDCWD, temporary, O_WRONLY | O_CREAT | O_EXCL, 0600));
-  Result<> written = write_all(file.get(), commented);
+  const auto write = [&]() -> Result<> {
+    ASSIGN_OR_RETURN(const UniqueFd from, open_at(AT_FDCWD, target, O_RDONLY | O_NOFOLLOW));
+    ASSIGN_OR_RETURN(const UniqueFd file, open_at(AT_FDCWD, temporary, O_WRONLY | O_CREAT | O_EXCL, 0600));
+    RETURN_IF_ERROR(copy_bytes(from.get(), file.get(), kMaxProfileBytes));
+    return write_all(file.get(), pprof::comment_member(string_count, comments));
+  };
+  Result<> written = write();
   if (written && ::rename(temporary.c_str(), target.c_str()) != 0) written = fail_errno(errno, "rename " + temporary);
   if (!written) (void)::unlink(temporary.c_str());
   return written;
@@ -201,8 +235,9 @@ Result<> Spool::link_or_copy(const std::string& name, const std::string& target)
   if (::link(path_of(name).c_str(), target.c_str()) != 0) {
     // Another file system, or one without hard links.
     if (errno != EXDEV && errno != EPERM && errno != EMLINK) return fail_errno(errno, "link " + path_of(name));
-    ASSIGN_OR_RETURN(const std::string profile, read_file(path_of(name), kMaxProfileBytes));
-    RETURN_IF_ERROR(write_file_atomic(target, profile));
+    ASSIGN_OR_RETURN(const UniqueFd from, open_at(AT_FDCWD, path_of(name), O_RDONLY | O_NOFOLLOW));
+    RETURN_IF_ERROR(
+        write_file_atomic_by(target, [&](int file) { return copy_bytes(from.get(), file, kMaxProfileBytes); }));
   }
   const std::lock_guard lock(mutex_);
   for (auto& entry : on_disk_) {
@@ -230,15 +265,35 @@ std::uint64_t Spool::dropped() const {
   return dropped_;
 }
 
+ShareExcess Spool::over_share() const {
+  const std::lock_guard lock(mutex_);
+  return over_share_;
+}
+
 // Profiles that an incident already has go first: in a storm of kills, profiles come three per kill, faster than
-// incidents are written, and those of the waiting incidents must still be there. The newest file stays, however large.
+// incidents are written, and those of the waiting incidents must still be there. The end of the list: nothing more.
+std::size_t Spool::to_prune_locked() const {
+  const auto newest = std::prev(on_disk_.end());
+  const auto used = std::find_if(on_disk_.begin(), newest, [](const OnDisk& entry) { return entry.is_used; });
+  if (used != newest) return static_cast<std::size_t>(used - on_disk_.begin());
+  const bool is_too_large = disk_bytes_ > limits_.bytes;
+  std::vector<ShareEntry> kept;
+  kept.reserve(on_disk_.size());
+  for (const OnDisk& entry : on_disk_) kept.push_back({&entry.owner, is_too_large ? entry.bytes : 1});
+  return entry_to_drop(kept, is_too_large ? limits_.bytes : limits_.files).value_or(on_disk_.size());
+}
+
+// The newest file stays, however large.
 void Spool::prune_locked() {
   while (on_disk_.size() > 1 && (on_disk_.size() > limits_.files || disk_bytes_ > limits_.bytes)) {
-    const auto newest = std::prev(on_disk_.end());
-    auto victim = std::find_if(on_disk_.begin(), newest, [](const OnDisk& entry) { return entry.is_used; });
-    if (victim == newest) victim = on_disk_.begin();
+    const std::size_t place = to_prune_locked();
+    if (place + 1 >= on_disk_.size()) return;
+    const auto victim = on_disk_.begin() + static_cast<std::ptrdiff_t>(place);
     ::unlink(path_of(victim->name).c_str());
-    if (!victim->is_used) ++dropped_;
+    if (!victim->is_used) {
+      ++dropped_;
+      over_share_.note(victim->owner);
+    }
     disk_bytes_ -= victim->bytes;
     on_disk_.erase(victim);
   }

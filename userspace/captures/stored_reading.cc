@@ -7,6 +7,7 @@
 
 #include "captures/capture_event.h"
 #include "facts/collector_components.h"
+#include "facts/heap_sites.h"
 #include "pprof/codec.h"
 
 namespace oomw {
@@ -31,7 +32,8 @@ CaptureOutcome store_reading(HeapReading reading, const RuntimeProcess& process,
     const auto profile = process.names(clock, deadline)->profile_of(reading, clock.wall_of(taken_at), {provenance});
     reading = HeapReading();
     heap.components = collector_components_of(profile);
-    outcome.profile = pprof::write(profile);
+    heap.sites = heap_sites_of(profile);
+    outcome.profile = pprof::write(profile, &outcome.string_count);
   }
   outcome.finished = taken(std::move(begun), taken_at, std::move(heap));
   if (count >= kTrimFromHoldings) ::malloc_trim(0);

@@ -27,7 +27,11 @@ int capture_command(const CommandLine& line, const Config& config) {
                                                    to_string(finished.reason), printable(finished.detail, 512))});
   }
   const std::string path = line.output_path.empty() ? default_path(finished) : line.output_path;
-  if (Result<> written = write_output(path, outcome->profile); !written.has_value()) return report(written.error());
+  constexpr std::uint64_t kMaxBytes = 256u << 20;  // the most that the endpoint's configured limit may be
+  const auto& file = outcome->profile_file;
+  const Result<std::string> profile = file ? file->read(kMaxBytes) : outcome->profile;
+  if (!profile) return report(profile.error());
+  if (Result<> written = write_output(path, *profile); !written.has_value()) return report(written.error());
   fmt::print(message_stream(path), "{}: {} heap profile of pid {}, {} in use, {} samples\n{}\ngo tool pprof -top {}\n",
              path, to_string(finished.method), finished.process.pid, human_bytes(finished.inuse_bytes.value_or(0)),
              finished.sample_count.value_or(0), printable(finished.detail, 512), path);

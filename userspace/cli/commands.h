@@ -10,7 +10,10 @@ namespace oomw::cli {
 [[nodiscard]] int run_command(const CommandLine& line, Config config);
 [[nodiscard]] int doctor_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int capture_command(const CommandLine& line, const Config& config);
+// The hidden command of reader/child.h.
+[[nodiscard]] int reader_command(int argc, const char* const* argv);
 [[nodiscard]] int trend_command(const CommandLine& line, const Config& config);
+[[nodiscard]] int holders_command(const CommandLine& line);
 [[nodiscard]] int replay_command(const CommandLine& line, const Config& config);
 
 }  // namespace oomw::cli

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <string_view>
+
 #include "cli/commands.h"
 
 namespace {
@@ -12,6 +14,7 @@ int dispatch(const cli::CommandLine& line, const Config& config) {
   if (line.command == "show") return cli::show_command(line, config.data_dir);
   if (line.command == "capture") return cli::capture_command(line, config);
   if (line.command == "trend") return cli::trend_command(line, config);
+  if (line.command == "holders") return cli::holders_command(line);
   if (line.command == "top") return cli::top_command(line);
   if (line.command == "diff") return cli::diff_command(line, config.data_dir);
   if (line.command == "render") return cli::render_command(line, config.data_dir);
@@ -22,6 +25,8 @@ int dispatch(const cli::CommandLine& line, const Config& config) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Before anything is read: this process must not have a configuration, a log or a thread.
+  if (argc > 1 && std::string_view(argv[1]) == "reader") return cli::reader_command(argc, argv);
   const auto parsed = cli::parse_command_line(argc, argv);
   if (const int* exit_code = std::get_if<int>(&parsed)) return *exit_code;
   const auto& line = std::get<cli::CommandLine>(parsed);

@@ -2,6 +2,7 @@
 #include "correlate/correlator.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -40,10 +41,19 @@ void take_owner(const OomKill& chosen, OomKill& kill) {
 // Windows end at multiples of this: after a storm, each would otherwise cost a wake-up, 160 us of the daemon's CPU.
 constexpr Nanoseconds kRound = std::chrono::seconds(1);
 
+// The same for every run of a container, and no other container's: a path is nobody else's, while the name of a unit
+// may be. With the scope, because a kill for another limit has something else to explain.
+std::string lasting_name(const ResolvedKill& kill, const MemoryModel& model) {
+  const KillLabels& labels = kill.labels;
+  if (!labels.pod.empty()) return labels.scope + " " + labels.k8s_namespace + "/" + labels.pod + "/" + labels.container;
+  const CgroupState* state = model.find_cgroup(kill.container);
+  return state == nullptr || state->path.empty() ? "" : labels.scope + " " + state->path;
+}
+
 }  // namespace
 
 Correlator::Correlator(CorrelatorConfig config)
-    : config_(config), captures_(config.capture_lookback, config.max_remembered) {}
+    : config_(config), captures_(config.capture_lookback, config.max_remembered), repeat_limit_(config.repeats) {}
 
 void Correlator::apply(const Event& event, const MemoryModel& model) {
   if (const auto* kill = std::get_if<OomKill>(&event)) return take(resolve(*kill, model), model);
@@ -79,21 +89,35 @@ void Correlator::take(const ResolvedKill& resolved, const MemoryModel& model) {
     open_.name_victim(*open, resolved, model);
     return reschedule(*open, kill.time);
   }
-  if (open != nullptr) return join(*open, kill);
+  if (open != nullptr) return OpenIncidents::is_repeat(*open, kill) ? repeat(*open, kill) : join(*open, kill);
   ++decisions_;
+  const std::string container = lasting_name(resolved, model);
+  if (!repeat_limit_.take(container, kill.time)) {
+    const auto newest = repeat_limit_.newest(container);
+    if (OpenIncident* of_newest = newest ? open_.of_number(*newest) : nullptr) return repeat(*of_newest, kill);
+  }
   KillEvidence evidence = evidence_of(resolved, model);
   if (open_.count_at(evidence.owner, evidence.container) >= config_.max_open_per_place) {
     ++merged_kills_;
     return join(open_.merge_decision(kill, evidence.owner, evidence.container), kill);
   }
-  open_decision(std::move(evidence));
+  repeat_limit_.set_newest(container, open_decision(std::move(evidence)).number);
+}
+
+void Correlator::repeat(OpenIncident& open, const OomKill& kill) {
+  ++repeated_kills_;
+  open_.repeat_decision(open, kill);
+  if (!open.written || open.amend_due) return;
+  open.amend_due = kill.time + kRepeatDelay;
+  open_.schedule(open, due_of(open));
 }
 
 void Correlator::on_unobserved(const UnobservedKills& kills, const std::vector<OomKill>& unplaced,
                                const MemoryModel& model) {
   KillEvidence evidence = evidence_of(kills, unplaced, model);
   if (open_.count_at(evidence.owner, evidence.container) < config_.max_open_per_place) {
-    return open_decision(std::move(evidence));
+    open_decision(std::move(evidence));
+    return;
   }
   merged_kills_ += kills.kills;
   OpenIncident& open = open_.merge_decision(evidence.nobody, evidence.owner, evidence.container);
@@ -102,10 +126,11 @@ void Correlator::on_unobserved(const UnobservedKills& kills, const std::vector<O
   reschedule(open, kills.until);
 }
 
-void Correlator::open_decision(KillEvidence evidence) {
+OpenIncident& Correlator::open_decision(KillEvidence evidence) {
   if (open_.size() >= config_.max_open) make_room();
   OpenIncident& open = open_.open(std::move(evidence));
   open_.schedule(open, due_of(open));
+  return open;
 }
 
 // If a further kill there is mistaken for the late report, it is not lost: the kernel counts it, and it becomes the

@@ -11,6 +11,7 @@
 #include "correlate/collector_memory.h"
 #include "correlate/incident_builder.h"
 #include "correlate/open_incidents.h"
+#include "correlate/repeat_limit.h"
 #include "correlate/resolved_kill.h"
 #include "events/event.h"
 #include "incident/incident.h"
@@ -42,6 +43,7 @@ struct CorrelatorConfig {
   // Incidents of one container and one limit, open at once: reached when a program is killed and restarted 13 times a
   // second. Further kills are merged into the newest incident, which counts and explains them.
   std::size_t max_open_per_place = 64;
+  RepeatConfig repeats;
 };
 
 // Joins kills, captures, series and context into incidents. A pure function of events and time: core thread, no clock,
@@ -55,6 +57,9 @@ struct CorrelatorConfig {
 //     victim's run within `amend_statuses`;
 //   - every kill ends in an incident, its own decision's or one it was merged into (merged_kills(), noted in the
 //     incident), or else it is counted in lost_incidents();
+//   - kills of a container beyond RepeatConfig are counted in its newest incident (repeated_kills()) while that is
+//   open.
+//     One whose limit is another (scope) is not a repeat, and where nothing is open an incident is;
 //   - a kill known only from the kernel's count of a cgroup gets an incident without a victim, one for each rise of
 //     the count. A late report of it adds the victim to that incident;
 //   - no event costs a walk over all open incidents or all remembered captures.
@@ -83,6 +88,7 @@ class Correlator {
 
   [[nodiscard]] std::uint64_t decisions() const { return decisions_; }        // known from reported kills
   [[nodiscard]] std::uint64_t merged_kills() const { return merged_kills_; }  // into another's incident
+  [[nodiscard]] std::uint64_t repeated_kills() const { return repeated_kills_; }
   [[nodiscard]] std::uint64_t closed_early() const { return closed_early_; }  // written, but not amended to the end
   [[nodiscard]] std::uint64_t lost_incidents() const { return lost_incidents_; }
   [[nodiscard]] std::uint64_t looked_at() const { return open_.looked_at(); }
@@ -95,7 +101,11 @@ class Correlator {
   // A group kill of thousands takes long; the incident is written meanwhile and amended.
   static constexpr int kMaxSettles = 4;
 
-  void open_decision(KillEvidence evidence);
+  // News of a repeat is only one more: it waits longer than other news.
+  static constexpr Nanoseconds kRepeatDelay = std::chrono::seconds(1);
+
+  OpenIncident& open_decision(KillEvidence evidence);
+  void repeat(OpenIncident& open, const OomKill& kill);
   [[nodiscard]] OpenIncident* lacking_this_name(const OomKill& kill);
   void on_capture(const CaptureFinished& capture, const MemoryModel& model);
   void on_context(const Event& event, const MemoryModel& model);
@@ -126,8 +136,10 @@ class Correlator {
   CaptureMemory captures_;
   CollectorMemory collectors_;
   VictimSet seen_victims_;
+  RepeatLimit repeat_limit_;
   std::uint64_t decisions_ = 0;
   std::uint64_t merged_kills_ = 0;
+  std::uint64_t repeated_kills_ = 0;
   std::uint64_t closed_early_ = 0;
   std::uint64_t lost_incidents_ = 0;
 };

@@ -9,6 +9,7 @@
 #include "correlate/capture_selection.h"
 #include "correlate/container_life.h"
 #include "correlate/decision_notes.h"
+#include "correlate/heap_fillers.h"
 #include "correlate/limit_shares.h"
 #include "incident/incident_notes.h"
 
@@ -44,6 +45,7 @@ class Builder {
     series(selection.amend);
     for (const CaptureFinished& capture : captures) incident_.captures.push_back(capture_of(capture));
     coverage();
+    add_fillers(incident_, captures);
     explain_no_capture();
     if (evidence_.trend) incident_.trend = trend_of(*evidence_.trend, evidence_.wall_offset_ns.value_or(0));
     return std::move(incident_);
@@ -163,6 +165,13 @@ void Builder::victims() {
   for (const OomKill& kill : evidence_.kills) incident_.victims.push_back(victim_of(kill));
   incident_.victim_count = evidence_.victim_count();
   incident_.merged_decisions = evidence_.merged_decisions;
+  if (const KillEvidence::Repeats& repeats = evidence_.repeats; repeats.count != 0) {
+    incident_.repeats = RepeatedKills{repeats.count, wall(repeats.first), wall(repeats.last)};
+    note(
+        fmt::format("repeats: {} further kills of this container are counted here: they came faster than incidents of "
+                    "their own are kept apart",
+                    repeats.count));
+  }
   note_all(victim_notes(evidence_, model_));
 }
 

@@ -30,6 +30,11 @@ struct KillEvidence {
   std::vector<OomKill> unplaced;  // reported in that time without a cgroup: some may be the unnamed ones
   std::size_t victims_not_listed = 0;
   std::size_t merged_decisions = 0;  // further decisions whose victims are among these, because incidents were too many
+  // Later kills of the same container that are only counted: see RepeatLimit.
+  struct Repeats {
+    std::uint64_t count = 0;
+    MonotonicTime first, last;
+  } repeats;
   MonotonicTime first;
   MonotonicTime last;
   CgroupId victim_cgroup;

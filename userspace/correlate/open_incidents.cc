@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "correlate/open_incidents.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace oomw {
@@ -129,10 +130,26 @@ std::size_t OpenIncidents::count_at(CgroupId owner, CgroupId container) const {
 OpenIncident& OpenIncidents::merge_decision(const OomKill& kill, CgroupId owner, CgroupId container) {
   OpenIncident& incident = *find(*by_place_.all({owner, container}).rbegin());
   ++incident.evidence.merged_decisions;
+  point_decision(incident, kill, false);
+  return incident;
+}
+
+void OpenIncidents::repeat_decision(OpenIncident& incident, const OomKill& kill) {
+  KillEvidence::Repeats& repeats = incident.evidence.repeats;
+  if (repeats.count++ == 0) repeats.first = kill.time;
+  repeats.last = std::max(repeats.last, kill.time);
+  point_decision(incident, kill, true);
+}
+
+bool OpenIncidents::is_repeat(const OpenIncident& incident, const OomKill& kill) {
+  return incident.is_repeat_merged && kill.decision && incident.merged_decision == decision_of(kill);
+}
+
+void OpenIncidents::point_decision(OpenIncident& incident, const OomKill& kill, bool is_repeat) {
   if (incident.merged_decision) by_decision_.erase(*incident.merged_decision);
   incident.merged_decision = decision_of(kill);
+  incident.is_repeat_merged = is_repeat;
   if (incident.merged_decision) by_decision_.insert_or_assign(*incident.merged_decision, incident.number);
-  return incident;
 }
 
 void OpenIncidents::schedule(OpenIncident& incident, MonotonicTime due) {

@@ -29,6 +29,7 @@ struct OpenIncident {
   // The newest decision merged into it. Decisions come one after the other (the kernel's oom_lock), so further victims
   // belong to the newest.
   std::optional<DecisionKey> merged_decision;
+  bool is_repeat_merged = false;  // that decision is only counted: KillEvidence::repeats
   std::optional<MonotonicTime> amend_due;
   MonotonicTime due;  // its place in the agenda; schedule() sets it
 };
@@ -66,6 +67,10 @@ class OpenIncidents {
   [[nodiscard]] std::size_t count_at(CgroupId owner, CgroupId container) const;
   // Makes the newest of those (there is one) stand for another decision too, that of `kill`.
   OpenIncident& merge_decision(const OomKill& kill, CgroupId owner, CgroupId container);
+  // Further victims of this kill's decision are repeats as well.
+  void repeat_decision(OpenIncident& incident, const OomKill& kill);
+  [[nodiscard]] static bool is_repeat(const OpenIncident& incident, const OomKill& kill);
+  [[nodiscard]] OpenIncident* of_number(std::uint64_t number) { return find(number); }  // nullptr: closed
 
   void schedule(OpenIncident& incident, MonotonicTime due);
   [[nodiscard]] OpenIncident* next_due();
@@ -82,6 +87,7 @@ class OpenIncidents {
   [[nodiscard]] static std::set<CgroupId> cgroups_of(const KillEvidence& evidence);
   [[nodiscard]] OpenIncident* find(std::uint64_t number);
   [[nodiscard]] std::vector<OpenIncident*> given(const NumberIndex<CgroupId>& index, CgroupId key);
+  void point_decision(OpenIncident& incident, const OomKill& kill, bool is_repeat);
   void index_victim(const OpenIncident& incident, const OomKill& kill);
   void index_places(const OpenIncident& incident);
   void unindex_places(const OpenIncident& incident);

@@ -94,7 +94,8 @@ CaptureOutcome capture_by_best(const Config& config, CaptureRequest request, con
   request.deadline = clock.now() + config.live_timeout;
   CaptureOutcome from_memory = live.capture(request);
   if (from_memory.finished.result == CaptureResult::kOk) return from_memory;
-  HttpCapture http(config.http, clock);
+  reader::Reader reader(clock);
+  HttpCapture http(config.http, clock, nullptr, &reader);
   request.deadline = clock.now() + config.http.timeout;
   CaptureOutcome asked = http.capture(request);
   if (asked.finished.result == CaptureResult::kOk) return asked;

@@ -45,6 +45,7 @@ void read_triggers(TableReader table, TriggerConfig& triggers) {
 
 void read_capture(TableReader table, Config& config) {
   table.integer("workers", config.capture_workers, 1, 16);
+  table.seconds("reader_idle_seconds", config.reader_idle, 0, 86400);
   TableReader http = table.table("http");
   http.integers("ports", config.http.ports, 1, 65535, 32, false);
   http.text("path", config.http.path);
@@ -87,6 +88,8 @@ void read_incidents(TableReader table, Config& config) {
   table.integer("keep_count", config.retention.count, 1, 100000);
   table.integer("keep_bytes", config.retention.bytes, 1 << 20, std::int64_t{1} << 44);
   table.seconds("keep_seconds", config.retention.age, 60, 86400.0 * 3650);
+  table.integer("repeats_per_minute", config.correlator.repeats.per_minute, 0, 6000);
+  table.integer("repeats_burst", config.correlator.repeats.burst, 1, 10000);
   table.reject_unknown();
 }
 
@@ -108,6 +111,7 @@ TableReading read_root(const toml::table& root, std::string_view file, Config& c
   table.text("data_dir", config.data_dir);
   table.text("metrics_listen", config.metrics_listen);
   table.text("web_listen", config.web_listen);
+  table.seconds("max_core_stall_seconds", config.max_core_stall, 0.1, 3600);
   table.text("log_level", config.log_level);
   table.text("cgroup_root", config.cgroup_root);
   table.text("proc_root", config.proc_root);

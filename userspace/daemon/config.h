@@ -23,8 +23,9 @@ namespace oomw {
 // /etc/oomwitness/oomwitness.toml; every key has a default, so an absent file is fine.
 struct Config {
   std::string data_dir = "/var/lib/oomwitness";
-  std::string metrics_listen = ":9435";
+  std::string metrics_listen = "127.0.0.1:9435";
   std::string web_listen = "127.0.0.1:9436";
+  Nanoseconds max_core_stall = std::chrono::seconds(5);  // longer: /healthz is not ok
   std::string log_level = "info";
   std::string cgroup_root = "/sys/fs/cgroup";
   std::string proc_root = "/proc";
@@ -38,6 +39,7 @@ struct Config {
   TriggerConfig triggers;
   HttpCaptureConfig http;
   CollectorConfig collector;
+  Nanoseconds reader_idle = std::chrono::seconds(60);
   Nanoseconds live_timeout = std::chrono::seconds(1);
   TrendConfig trend;
   Spool::Limits spool;

@@ -15,6 +15,7 @@
 #include "daemon/daemon_impl.h"
 #include "daemon/host_cgroup_view.h"
 #include "daemon/self_protection.h"
+#include "model/share_owner.h"
 
 namespace oomw {
 namespace {
@@ -129,7 +130,8 @@ void Daemon::Impl::start_captures() {
   http_workers = std::make_unique<WorkerPool>("oomw-http", config.capture_workers, kCaptureQueue);
   live_worker = std::make_unique<WorkerPool>("oomw-live", 1, kCaptureQueue, kLiveSpares);
   if (!is_standing_by()) start_writer();
-  http = std::make_unique<HttpCapture>(config.http, clock, &capture_memory);
+  reader = std::make_unique<reader::Reader>(clock, reader::ReaderConfig{.idle = config.reader_idle});
+  http = std::make_unique<HttpCapture>(config.http, clock, &capture_memory, reader.get());
   // A core thread that is behind drops the reading: the next watermark brings another.
   const auto deliver = [this](auto reading) {
     return loop->post([this, reading = std::move(reading)] { queue.push(reading); });
@@ -163,6 +165,7 @@ void Daemon::Impl::start_walk_captures() {
   walk_captures = std::make_unique<WalkCaptures>(
       *kernel, clock, capture_memory, config.proc_root,
       [this](CaptureFinished finished) { queue.push(std::move(finished)); },
+      [this](CgroupId cgroup) { return share_owner_of(cgroup, pipeline->model()); },
       [this](const RuntimeProcess& process, const HeapReading& heap) {
         if (trends) trends->add(process, heap, ReadingOrigin::kAtKill);
       });
@@ -255,7 +258,8 @@ void Daemon::Impl::start_watermark_gate() {
 
 Result<> Daemon::Impl::start_server() {
   ASSIGN_OR_RETURN(server, MetricsServer::start(
-                               config.metrics_listen, [this] { return publisher->current(); }, clock));
+                               config.metrics_listen, [this] { return publisher->current(); }, clock,
+                               CoreWatch{&loop->stalls(), config.max_core_stall}));
   log::info("metrics on port {}", server->port());
   return {};
 }
@@ -270,7 +274,9 @@ void Daemon::Impl::tick() {
   pipeline->tick(clock.now());
   walk_captures->tick(*scheduler);
   if (watermark_gate) watermark_gate->tick();
+  reader->tick();
   collect_losses();
+  report_shares();
   if (is_standing_by()) return;
   if (!lock->is_held()) (void)lock->try_take();  // a directory that was not writable may be now
   if (trends) trends->tick(scheduler->in_flight() > 0);

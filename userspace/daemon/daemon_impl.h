@@ -30,6 +30,7 @@
 #include "daemon/watermark_gate.h"
 #include "events/lost_stage.h"
 #include "events/record.h"
+#include "events/share_kind.h"
 #include "export/metrics_snapshot.h"
 #include "kubernetes/pod_source.h"
 #include "system/file_events.h"
@@ -56,10 +57,16 @@ struct Daemon::Impl {
   // The bound for all captures at one moment. In addition: the 8 MiB of EvidenceBacklog, the spool's 4 MiB where the
   // disk refuses, and the memory of the daemon without any capture.
   MemoryBudget capture_memory{80u << 20};
+  std::unique_ptr<reader::Reader> reader;  // of what containers send and hold
   std::unique_ptr<HttpCapture> http;
   std::unique_ptr<CollectorWatch> collectors;
   CaptureMetrics capture_metrics;
   LostCounts known_lost;
+  struct ReportedShare {
+    std::uint64_t count = 0;
+    RateLimit lines{1, std::chrono::minutes(1)};
+  };
+  std::map<ShareKind, ReportedShare> reported_shares;
   std::uint64_t saved_ledger_version = 0;
   bool is_ledger_armed = false;
   bool is_trim_armed = false;
@@ -168,7 +175,10 @@ struct Daemon::Impl {
   void collect_losses();
   // daemon_snapshot.cc
   MetricsSnapshot build_snapshot();
+  void add_reader_stats(MetricsSnapshot& snapshot) const;
   void add_kernel_stats(MetricsSnapshot& snapshot) const;
+  [[nodiscard]] ShareExcesses share_excesses() const;
+  void report_shares();
 };
 
 }  // namespace oomw

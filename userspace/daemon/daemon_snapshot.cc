@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the state that one scrape shows.
+#include "base/log.h"
 #include "daemon/daemon_impl.h"
 #include "daemon/self_protection.h"
 #include "export/snapshot_builder.h"
@@ -18,29 +19,49 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   add_model(pipeline->model(), kMaxContainerSeries, snapshot,
             trends ? trends->suspicions() : std::map<ProcessKey, bool>());
   if (trends) snapshot.trend = trends->metrics();
-  snapshot.kills = pipeline->ledger().counts();
+  const KillLedger& ledger = pipeline->ledger();
+  snapshot.kills = ledger.counts();
+  snapshot.kills_folded = ledger.folded();
+  snapshot.kills_retired = ledger.retired();
+  for (ContainerMetrics& c : snapshot.containers) {
+    c.has_hidden_kills = !ledger.may_show_zero({c.k8s_namespace, c.pod, c.container, "container"});
+  }
   snapshot.captures = capture_metrics;
   if (http) snapshot.memstats_left_out = http->memstats_left_out();
+  if (reader) add_reader_stats(snapshot);
   snapshot.kernel_oom_kills_unobserved = pipeline->unobserved_kills();
   snapshot.kills_seen_afterwards = pipeline->kills_seen_afterwards();
   snapshot.is_standing_by = pipeline->is_standing_by();
   snapshot.kills_merged = pipeline->merged_kills();
+  snapshot.kills_repeated = pipeline->repeated_kills();
   if (oomd) snapshot.oomd_kills = oomd->kills();
   if (walk_captures) walk_captures->add_metrics(snapshot.go_processes);
   if (kernel) add_kernel_stats(snapshot);
   if (pods) add_pod_stats(snapshot);
   if (writer) {
     snapshot.incidents_written = writer->stats().incidents_written;
-    snapshot.incidents_pruned = writer->stats().incidents_pruned;
+    for (const auto& [reason, count] : writer->stats().incidents_pruned) {
+      snapshot.incidents_pruned[std::string(to_string(reason))] = count;
+    }
+    snapshot.clock_jumps = writer->stats().clock_jumps;
+    snapshot.is_age_pruning_held = writer->stats().is_age_held;
     snapshot.incidents_waiting = writer->backlog().firsts() + writer->backlog().amendments();
     snapshot.incident_write_errors = writer->stats().write_errors;
     snapshot.incident_write_seconds_last = writer->stats().last_write_seconds;
     snapshot.data_dir_writable = writer->stats().is_data_dir_writable;
   }
+  for (const auto& [kind, excess] : share_excesses()) snapshot.share_exceeded[kind] = excess.count;
   const SelfUsage usage = self_usage();
   snapshot.process_cpu_seconds = usage.cpu_seconds;
   snapshot.process_resident_bytes = usage.resident_bytes;
   return snapshot;
+}
+
+void Daemon::Impl::add_reader_stats(MetricsSnapshot& snapshot) const {
+  const reader::ReaderCounters counters = reader->counters();
+  snapshot.reader_jobs = {
+      {"done", counters.done}, {"failed", counters.failed}, {"timeout", counters.timeouts}, {"limit", counters.limits}};
+  snapshot.reader_starts = counters.started;
 }
 
 void Daemon::Impl::add_kernel_stats(MetricsSnapshot& snapshot) const {
@@ -53,6 +74,23 @@ void Daemon::Impl::add_kernel_stats(MetricsSnapshot& snapshot) const {
   for (const ProgramStats& program : kernel->program_stats()) {
     snapshot.program_runs[program.program] = program.runs;
     snapshot.program_run_seconds[program.program] = static_cast<double>(program.run_ns) / 1e9;
+  }
+}
+
+ShareExcesses Daemon::Impl::share_excesses() const {
+  ShareExcesses excesses;
+  if (spool) excesses[ShareKind::kSpool] = spool->over_share();
+  return excesses;
+}
+
+// One line a minute for each kind, with the one that was over its share last.
+void Daemon::Impl::report_shares() {
+  for (const auto& [kind, excess] : share_excesses()) {
+    ReportedShare& reported = reported_shares[kind];
+    if (excess.count == reported.count || !reported.lines.take(clock.now())) continue;
+    log::warn("over its share of {}: {}; {} times in all since the last such line", to_string(kind),
+              to_text(excess.last), excess.count - reported.count);
+    reported.count = excess.count;
   }
 }
 

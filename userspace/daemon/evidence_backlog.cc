@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "incident/incident_size.h"
+#include "store/incident_facts.h"
 
 namespace oomw {
 namespace {
@@ -37,64 +38,94 @@ void EvidenceBacklog::put_back_first(Incident incident) { put_back(firsts_, std:
 void EvidenceBacklog::put_back_amendment(Incident incident) { put_back(amendments_, std::move(incident)); }
 
 void EvidenceBacklog::add(Queue& queue, Incident incident) {
-  const auto known = queue.arrivals.find(incident.id);
-  place(queue, known != queue.arrivals.end() ? known->second : next_arrival_++, std::move(incident));
+  if (const auto known = queue.places.find(incident.id); known != queue.places.end()) {
+    return put(queue, Place(known->second), std::move(incident));
+  }
+  const auto share = queue.shares.find(facts_of(incident).workload);
+  const std::uint64_t own_next = share == queue.shares.end() ? 0 : share->second.last_turn + 1;
+  put(queue, {std::max(queue.turn, own_next), next_arrival_++}, std::move(incident));
 }
 
 void EvidenceBacklog::put_back(Queue& queue, Incident incident) {
-  if (!queue.arrivals.contains(incident.id)) place(queue, next_arrival_++, std::move(incident));
+  if (queue.places.contains(incident.id)) return;
+  const std::uint64_t last = queue.by_place.empty() ? queue.turn : queue.by_place.rbegin()->first.first;
+  put(queue, {last, next_arrival_++}, std::move(incident));
 }
 
-void EvidenceBacklog::place(Queue& queue, std::uint64_t arrival, Incident incident) {
+void EvidenceBacklog::put(Queue& queue, const Place& place, Incident incident) {
+  queue.places[incident.id] = place;
+  Waiting& waiting = queue.by_place[place];
+  if (waiting.workload.empty()) waiting.workload = facts_of(incident).workload;
   const std::uint64_t bytes = serialised_bytes(incident);
-  queue.arrivals[incident.id] = arrival;
-  Waiting& waiting = queue.by_arrival[arrival];
-  bytes_ += bytes - waiting.bytes;
-  waiting = {std::move(incident), bytes, false};
-  if (&queue == &firsts_) slim_until_ = std::min(slim_until_, arrival);
+  waiting.incident = std::move(incident);
+  waiting.is_slim = false;
+  count_bytes(queue, place, waiting, bytes);
   make_room();
+}
+
+void EvidenceBacklog::count_bytes(Queue& queue, const Place& place, Waiting& waiting, std::uint64_t bytes) {
+  Share& share = queue.shares[waiting.workload];
+  share.bytes += bytes - waiting.bytes;
+  bytes_ += bytes - waiting.bytes;
+  waiting.bytes = bytes;
+  share.last_turn = std::max(share.last_turn, place.first);
+  share.places.insert(place);
+  if (waiting.is_slim) {
+    share.full.erase(place);
+  } else {
+    share.full.insert(place);
+  }
 }
 
 std::optional<Incident> EvidenceBacklog::take() {
   for (Queue* queue : {&firsts_, &amendments_}) {
-    if (!queue->by_arrival.empty()) return take_oldest(*queue);
+    if (queue->by_place.empty()) continue;
+    const Place next = queue->by_place.begin()->first;
+    queue->turn = next.first;
+    return take(*queue, next);
   }
   return std::nullopt;
 }
 
-Incident EvidenceBacklog::take_oldest(Queue& queue) {
-  Waiting oldest = std::move(queue.by_arrival.extract(queue.by_arrival.begin()).mapped());
-  queue.arrivals.erase(oldest.incident.id);
-  bytes_ -= oldest.bytes;
-  return std::move(oldest.incident);
+Incident EvidenceBacklog::take(Queue& queue, const Place& place) {
+  Waiting taken = std::move(queue.by_place.extract(place).mapped());
+  queue.places.erase(taken.incident.id);
+  bytes_ -= taken.bytes;
+  const auto share = queue.shares.find(taken.workload);
+  share->second.bytes -= taken.bytes;
+  share->second.full.erase(place);
+  share->second.places.erase(place);
+  if (share->second.places.empty()) queue.shares.erase(share);
+  return std::move(taken.incident);
 }
 
 void EvidenceBacklog::make_room() {
+  const auto drop_one = [this](Queue& queue) {
+    const auto most = std::ranges::max_element(queue.shares, {}, [](const auto& share) { return share.second.bytes; });
+    (void)take(queue, Place(*most->second.places.begin()));
+  };
   while (bytes_ > max_bytes_ && firsts() + amendments() > 1) {
-    if (!amendments_.by_arrival.empty()) {
-      (void)take_oldest(amendments_);
+    if (!amendments_.by_place.empty()) {
+      drop_one(amendments_);
       ++dropped_amendments_;
     } else if (!slim_one()) {
-      (void)take_oldest(firsts_);
+      drop_one(firsts_);
       ++dropped_incidents_;
     }
   }
 }
 
 bool EvidenceBacklog::slim_one() {
-  for (auto it = firsts_.by_arrival.lower_bound(slim_until_); it != firsts_.by_arrival.end(); ++it) {
-    slim_until_ = it->first + 1;
-    Waiting& waiting = it->second;
-    if (waiting.is_slim) continue;
-    bytes_ -= waiting.bytes;
-    waiting.incident = slimmed_form(std::move(waiting.incident));
-    waiting.bytes = serialised_bytes(waiting.incident);
-    waiting.is_slim = true;
-    bytes_ += waiting.bytes;
-    ++slimmed_;
-    return true;
-  }
-  return false;
+  const auto most = std::ranges::max_element(
+      firsts_.shares, {}, [](const auto& share) { return share.second.full.empty() ? 0 : share.second.bytes; });
+  if (most == firsts_.shares.end() || most->second.full.empty()) return false;
+  const Place place = *most->second.full.begin();
+  Waiting& waiting = firsts_.by_place.at(place);
+  waiting.incident = slimmed_form(std::move(waiting.incident));
+  waiting.is_slim = true;
+  count_bytes(firsts_, place, waiting, serialised_bytes(waiting.incident));
+  ++slimmed_;
+  return true;
 }
 
 }  // namespace oomw

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "incident/incident.h"
 
@@ -13,12 +15,15 @@ namespace oomw {
 
 // Incidents that wait for the disk. A storm of kills is faster than a slow disk, so they are bounded by their length
 // as JSON, and the least important data is given up first:
-//   - first writes go out before amendments, each kind oldest first; only the newest form of an incident waits, at the
-//     place of its first form;
-//   - over max_bytes the oldest amendments are dropped: the incidents that they amend are whole on disk;
-//   - then first writes are slimmed, oldest first: series, lists and captures without a profile are dropped; the
-//     victims, the time and the cause stay, with notes on what is missing;
-//   - only when every one is slim is the oldest dropped. All three are counted.
+//   - first writes go out before amendments. Within each kind the workloads (IncidentFacts) take turns, and each one's
+//     oldest goes first: a container's flood neither delays nor displaces another's. Only the newest form of an
+//     incident waits, at the place of its first form;
+//   - over max_bytes amendments are dropped: the incidents that they amend are whole on disk. The workload with the
+//   most
+//     bytes loses its oldest;
+//   - then first writes are slimmed, again of the workload with the most bytes: series, lists and captures without a
+//     profile are dropped; the victims, the time and the cause stay, with notes on what is missing;
+//   - only when every one is slim is one dropped, by the same rule. All three are counted.
 // No clock, file, thread or lock.
 class EvidenceBacklog {
  public:
@@ -35,35 +40,44 @@ class EvidenceBacklog {
   void put_back_amendment(Incident incident);
   [[nodiscard]] std::optional<Incident> take();
 
-  [[nodiscard]] std::size_t firsts() const { return firsts_.by_arrival.size(); }
-  [[nodiscard]] std::size_t amendments() const { return amendments_.by_arrival.size(); }
+  [[nodiscard]] std::size_t firsts() const { return firsts_.by_place.size(); }
+  [[nodiscard]] std::size_t amendments() const { return amendments_.by_place.size(); }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] std::uint64_t dropped_incidents() const { return dropped_incidents_; }
   [[nodiscard]] std::uint64_t dropped_amendments() const { return dropped_amendments_; }
   [[nodiscard]] std::uint64_t slimmed() const { return slimmed_; }
 
  private:
+  using Place = std::pair<std::uint64_t, std::uint64_t>;  // turn, arrival: the lowest is taken first
   struct Waiting {
     Incident incident;
+    std::string workload;  // of its first form
     std::uint64_t bytes = 0;
     bool is_slim = false;
   };
+  struct Share {
+    std::uint64_t bytes = 0;
+    std::uint64_t last_turn = 0;
+    std::set<Place> places, full;  // all, and those not slim
+  };
   struct Queue {
-    std::map<std::uint64_t, Waiting> by_arrival;
-    std::unordered_map<std::string, std::uint64_t> arrivals;  // by incident id
+    std::map<Place, Waiting> by_place;
+    std::unordered_map<std::string, Place> places;  // by incident id
+    std::unordered_map<std::string, Share> shares;  // by workload; those with something waiting
+    std::uint64_t turn = 0;                         // of what was taken last
   };
 
   void add(Queue& queue, Incident incident);
   void put_back(Queue& queue, Incident incident);
-  void place(Queue& queue, std::uint64_t arrival, Incident incident);
-  Incident take_oldest(Queue& queue);
+  void put(Queue& queue, const Place& place, Incident incident);
+  void count_bytes(Queue& queue, const Place& place, Waiting& waiting, std::uint64_t bytes);
+  Incident take(Queue& queue, const Place& place);
   void make_room();
   bool slim_one();
 
   const std::uint64_t max_bytes_;
   Queue firsts_, amendments_;
   std::uint64_t next_arrival_ = 0;
-  std::uint64_t slim_until_ = 0;  // first writes that arrived before this are slim
   std::uint64_t bytes_ = 0;
   std::uint64_t dropped_incidents_ = 0, dropped_amendments_ = 0, slimmed_ = 0;
 };

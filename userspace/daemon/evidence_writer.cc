@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "daemon/boot.h"
 
 namespace oomw {
 namespace {
@@ -135,7 +136,7 @@ void EvidenceWriter::remember(const std::string& id, const std::string& director
   ids_by_age_.pop_front();
 }
 
-// Pruning reads every incident's size and age, so it must not run at the moment of a kill.
+// Pruning lists all incidents and may read some, so it must not run at the moment of a kill.
 void EvidenceWriter::prune_soon() {
   if (std::exchange(is_prune_armed_, true)) return;
   (void)loop_.add_once(kPruneDelay, [this] {
@@ -145,8 +146,16 @@ void EvidenceWriter::prune_soon() {
 }
 
 void EvidenceWriter::prune() {
-  const auto dropped = store_.prune(retention_, clock_.wall_now());
-  if (dropped.value_or(0) > 0) post_back([this, count = *dropped] { stats_.incidents_pruned += count; });
+  if (boot_id_.empty()) boot_id_ = read_boot_id("/proc");
+  const auto pruned = store_.prune(retention_, {clock_.wall_now(), time_since_boot(), boot_id_});
+  if (pruned) post_back([this, pruned = *pruned] { handle_pruned(pruned); });
+}
+
+void EvidenceWriter::handle_pruned(const Pruned& pruned) {
+  for (const auto& [reason, count] : pruned.incidents) stats_.incidents_pruned[reason] += count;
+  stats_.clock_jumps += pruned.clock_jumps;
+  stats_.is_age_held = pruned.is_age_held;
+  if (pruned.is_more) prune_soon();
 }
 
 void EvidenceWriter::retry_later() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -21,7 +22,9 @@ namespace oomw {
 struct EvidenceStats {
   std::uint64_t incidents_written = 0;
   std::uint64_t write_errors = 0;
-  std::uint64_t incidents_pruned = 0;  // by retention, since the start
+  std::map<LossReason, std::uint64_t> incidents_pruned;  // by retention, since the start
+  std::uint64_t clock_jumps = 0;                         // of the wall clock, found by retention
+  bool is_age_held = false;                              // no incident is dropped for its age: the clock is in doubt
   double last_write_seconds = 0;
   bool is_data_dir_writable = true;
 };
@@ -73,6 +76,7 @@ class EvidenceWriter {
   void retry_later();
   void prune_soon();
   void prune();  // worker
+  void handle_pruned(const Pruned& pruned);
   void store_until(MonotonicTime until);
   [[nodiscard]] bool is_on_disk(const std::string& id) const { return directories_.contains(id); }
   void submit_ledger();
@@ -87,6 +91,7 @@ class EvidenceWriter {
   const std::string data_dir_;
   const Retention retention_;
   IncidentStore store_;  // used by the worker only
+  std::string boot_id_;  // the same; "" = not read yet
   Written written_;
   EvidenceBacklog backlog_;
   std::unordered_map<std::string, std::string> directories_;  // by id; present: the next write is an amendment

@@ -157,7 +157,10 @@ void Pipeline::take(const ResolvedKill& resolved, KillBefore before) {
   }
   if (!is_again) remember(resolved, before.is_written);
   if (before.is_written) return correlator_.pass_over(kill);
+  const std::uint64_t repeated = correlator_.repeated_kills();
   correlate(resolved);
+  // No incident will list it: a later run that finds it in the kernel log must not take it for unwritten.
+  if (correlator_.repeated_kills() != repeated) heard_kills_.add({kill.victim.pid, kill.time, true});
   // The kernel kills the chosen victim, then the whole group including that one again: see KillAccounting.
   const bool is_chosen_of_group = kill.group && is_first && resolved.incident == nullptr;
   const bool is_told_again = is_again && (kill.group || kill.source == "kmsg");
@@ -165,9 +168,17 @@ void Pipeline::take(const ResolvedKill& resolved, KillBefore before) {
 }
 
 void Pipeline::count(const ResolvedKill& resolved, std::uint64_t kills) {
-  ledger_.add(resolved.labels, kills);
+  ledger_.add(resolved.labels, kills, resolved.kill.time);
   ++ledger_version_;
   if (resolved.kill.unwatched) kills_seen_afterwards_ += kills;
+}
+
+// Naming all of 8,192 cgroups takes milliseconds, and sets expire after hours.
+void Pipeline::refresh_ledger(MonotonicTime now) {
+  constexpr Nanoseconds kEvery = std::chrono::minutes(5);
+  if (is_standing_by_ || ledger_.counts().empty() || now - ledger_refreshed_ < kEvery) return;
+  ledger_refreshed_ = now;
+  if (ledger_.refresh(now, living_labels(model_))) ++ledger_version_;
 }
 
 void Pipeline::remember(const ResolvedKill& resolved, bool is_written) {
@@ -284,6 +295,7 @@ void Pipeline::tick(MonotonicTime now) {
   for (OomKill& kill : unplaced_.take_older_than(std::min(now, heard_until_) - kPlaceWait))
     take_unplaced(std::move(kill));
   model_.expire(now);
+  refresh_ledger(now);
   add_findings(judge_.tick(now, model_), now);
 }
 

@@ -97,6 +97,7 @@ class Pipeline {
   [[nodiscard]] std::uint64_t dropped_held() const { return dropped_held_; }
   [[nodiscard]] std::uint64_t merged_kills() const { return correlator_.merged_kills(); }
   // Incidents that were never built, and those that were written but not amended to the end.
+  [[nodiscard]] std::uint64_t repeated_kills() const { return correlator_.repeated_kills(); }
   [[nodiscard]] std::uint64_t lost_incidents() const { return correlator_.lost_incidents(); }
   [[nodiscard]] std::uint64_t closed_early() const { return correlator_.closed_early(); }
   // Grows with every change that a restart must not forget.
@@ -115,6 +116,7 @@ class Pipeline {
   void take_unplaced(OomKill kill);
   void identify_by_path(CgroupId cgroup, MonotonicTime now);
   void count(const ResolvedKill& resolved, std::uint64_t kills = 1);
+  void refresh_ledger(MonotonicTime now);
   void remember(const ResolvedKill& resolved, bool is_written);
   void judge_kill(const ResolvedKill& resolved);
   void correlate(const ResolvedKill& resolved);
@@ -145,6 +147,7 @@ class Pipeline {
   StatusJudge judge_;
   std::vector<StatusFinding> findings_;
   std::uint64_t ledger_version_ = 0;
+  MonotonicTime ledger_refreshed_;
   std::uint64_t dropped_crossings_ = 0;
   std::uint64_t unobserved_kills_ = 0;
   std::uint64_t kills_seen_afterwards_ = 0;

@@ -8,7 +8,7 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxWhy = 256;
+constexpr std::size_t kMaxWhy = 256, kMaxAnswer = 512;
 
 std::string limit_text(const Incident& incident) {
   if (incident.scope == "node") return "the node was out of memory";
@@ -27,10 +27,9 @@ std::string workload_text(const Incident& incident) {
   return workload.empty() ? "" : " of " + printable(workload, kMaxWhy);
 }
 
-std::string verdict_text(const Incident& incident) {
-  if (!incident.verdict) return "";
-  const std::string why = incident.verdict->why.empty() ? "" : ": " + printable(incident.verdict->why.front(), kMaxWhy);
-  return fmt::format(" Likely cause: {}{}.", incident.verdict->cause, why);
+std::string answer_text(const Incident& incident) {
+  if (incident.answer) return " " + printable(incident.answer->sentence, kMaxAnswer);
+  return incident.verdict ? fmt::format(" Likely cause: {}.", incident.verdict->cause) : "";
 }
 
 std::string evidence_text(const Incident& incident, const std::string& directory) {
@@ -56,7 +55,7 @@ std::optional<PodEvent> pod_event_of(const Incident& incident, const std::string
   event.container = who.name;
   event.message = fmt::format("The kernel OOM-killed {} (pid {}){} because {}.", comm, pid, workload_text(incident),
                               limit_text(incident)) +
-                  verdict_text(incident) + evidence_text(incident, directory);
+                  answer_text(incident) + evidence_text(incident, directory);
   return event;
 }
 

@@ -35,12 +35,13 @@ std::string why_unserved(const KernelSource& kernel) {
 }  // namespace
 
 WalkCaptures::WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, std::string proc_root,
-                           CaptureScheduler::Deliver deliver, ReadingWatcher snapshot_watcher)
+                           CaptureScheduler::Deliver deliver, OwnerOf owner_of, ReadingWatcher snapshot_watcher)
     : kernel_(kernel),
       clock_(clock),
       memory_(memory),
       proc_root_(std::move(proc_root)),
       deliver_(std::move(deliver)),
+      owner_of_(std::move(owner_of)),
       snapshot_watcher_(std::move(snapshot_watcher)),
       registry_(clock, {.proc_root = proc_root_}, watcher()),
       inspectors_("oomw-inspect", 2, kInspectionQueue, kSpares),
@@ -138,7 +139,7 @@ void WalkCaptures::on_walked(const HeapWalked& walk, CaptureScheduler& scheduler
   const auto decode_it = [this, walk, taken = take(walk), process = registry_.find(walk.process)] {
     return decode(walk, taken.get(), process);
   };
-  if (!scheduler.run_on(walkers_, decode_it)) refuse(walk);
+  if (!scheduler.run_on(walkers_, owner_of_(walk.cgroup), decode_it)) refuse(walk);
 }
 
 // The walk was done but cannot be decoded: it still gets a result, and its chunks go back.

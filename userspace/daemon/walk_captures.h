@@ -39,9 +39,11 @@ class WalkCaptures {
   // pool and wait to be decoded have the rest.
   static constexpr std::uint64_t kLeftByWalks = 32u << 20;
 
-  // kernel, clock and memory outlive this, and so does what `deliver` and `watcher` touch.
+  using OwnerOf = std::function<ShareOwner(CgroupId)>;  // core thread
+
+  // kernel, clock and memory outlive this, and so does what `deliver`, `owner_of` and `watcher` touch.
   WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, std::string proc_root,
-               CaptureScheduler::Deliver deliver, ReadingWatcher watcher = {});
+               CaptureScheduler::Deliver deliver, OwnerOf owner_of, ReadingWatcher watcher = {});
 
   [[nodiscard]] GoRegistry& registry() { return registry_; }
 
@@ -85,6 +87,7 @@ class WalkCaptures {
   MemoryBudget& memory_;
   const std::string proc_root_;
   CaptureScheduler::Deliver deliver_;
+  const OwnerOf owner_of_;
   const ReadingWatcher snapshot_watcher_;
   GoRegistry registry_;
   std::map<ProcessKey, Awaited> awaited_;

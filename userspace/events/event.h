@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "events/capture_terms.h"
+#include "events/heap_sites.h"
 #include "events/ids.h"
 #include "events/trend_judged.h"
 
@@ -260,6 +261,7 @@ struct CaptureFinished {
   bool complete = false;
   std::map<std::string, std::uint64_t> memstats;  // by Go's names (captures/memstats_text.h); empty = not known
   std::vector<CollectorComponent> components;     // by facts/; empty: the profile is not of a Collector
+  HeapSites sites;                                // by facts/; empty: not of Go
   std::string spool_file;                         // name below <data-dir>/spool, "" when kept in memory or failed
 };
 

@@ -152,6 +152,22 @@ void describe(auto& a, Of<CollectorComponent> auto& e) {
   a("ratio", e.ratio);
 }
 
+void describe(auto& a, Of<HeapSite> auto& e) {
+  a("code", e.code);
+  a("path", e.path);
+  a("bytes", e.bytes);
+  a("share", e.share);
+  a("operation_kind", e.operation_kind);
+  a("operation", e.operation);
+}
+
+void describe(auto& a, Of<HeapOperation> auto& e) {
+  a("kind", e.kind);
+  a("name", e.name);
+  a("bytes", e.bytes);
+  a("share", e.share);
+}
+
 void describe(auto& a, Of<CaptureFinished> auto& e) {
   a("started_ns", e.started.ns);
   a("capture_id", e.capture_id);
@@ -172,6 +188,8 @@ void describe(auto& a, Of<CaptureFinished> auto& e) {
   a("complete", e.complete);
   a("memstats", e.memstats);
   a("components", e.components, Presence::kOmitted);
+  a("sites", e.sites.sites, Presence::kOmitted);
+  a("operations", e.sites.operations, Presence::kOmitted);
   a("spool_file", e.spool_file);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "events/event.h"
+#include "events/share_kind.h"
 #include "model/kill_ledger.h"
 #include "trends/trend_metrics.h"
 
@@ -22,6 +23,7 @@ struct ContainerMetrics {
   std::optional<bool> suspected_leak;  // none: no Go heap in it was read often enough to judge
   std::optional<double> reclaim_stall_seconds;
   std::optional<std::uint64_t> reclaim_calls, reclaim_zero_yield_calls;
+  bool has_hidden_kills = false;  // counted elsewhere, for want of room: 0 would be wrong
 };
 
 // For a pod's own cgroup: if its limit is hit first, reclaim for its containers runs there and not in their cgroups.
@@ -77,20 +79,27 @@ struct MetricsSnapshot {
   std::vector<ContainerMetrics> containers;
   std::vector<PodMetrics> pods;  // that reclaimed
   std::map<KillLabels, std::uint64_t> kills;
+  std::uint64_t kills_folded = 0, kills_retired = 0;  // see KillLedger
   CaptureMetrics captures;
   std::uint64_t memstats_left_out = 0;  // programs not asked for their MemStats, because too many others just were
+  std::map<std::string, std::uint64_t> reader_jobs;  // reader_jobs_total{result}
+  std::uint64_t reader_starts = 0;
   GoProcessMetrics go_processes;
   std::optional<TrendMetrics> trend;  // none: switched off
   std::optional<KubernetesMetrics> kubernetes;
   std::map<std::string, std::uint64_t> lost;          // events_lost_total{stage}
+  std::map<ShareKind, std::uint64_t> share_exceeded;  // share_exceeded_total{what}
   std::map<std::string, double> program_run_seconds;  // bpf_program_run_seconds_total{program}
   std::map<std::string, std::uint64_t> program_runs;  // bpf_program_runs_total{program}
   std::map<std::string, std::string> feature_rung;    // feature -> backend in use
   std::optional<PageFaultHookMetrics> page_fault_hook;
   std::uint64_t incidents_written = 0, incident_write_errors = 0;
-  std::uint64_t incidents_pruned = 0;   // by retention
-  std::uint64_t incidents_waiting = 0;  // for the disk; amendments too
-  std::uint64_t kills_merged = 0;       // into another decision's incident, because too many were open
+  std::map<std::string, std::uint64_t> incidents_pruned;  // by retention, by reason
+  std::uint64_t clock_jumps = 0;                          // of the wall clock
+  bool is_age_pruning_held = false;                       // because the clock is in doubt
+  std::uint64_t incidents_waiting = 0;                    // for the disk; amendments too
+  std::uint64_t kills_merged = 0;  // into another decision's incident, because too many were open
+  std::uint64_t kills_repeated = 0;     // counted in the newest incident of their container
   double incident_write_seconds_last = 0;
   std::uint64_t kernel_oom_kills_unobserved = 0;  // the kernel's own counts minus the kills that we observed
   std::uint64_t kills_seen_afterwards = 0;        // while no daemon ran; also kills known only from a count
@@ -102,6 +111,12 @@ struct MetricsSnapshot {
   bool data_dir_writable = true;
   bool ready = false;
   MonotonicTime core_tick;  // liveness: when the core loop last ran
+};
+
+// Read when a scrape comes, because they matter while the core thread is stuck and publishes nothing.
+struct LiveFigures {
+  double core_stall_seconds = 0;           // StallMeter::longest
+  std::uint64_t http_connections_cut = 0;  // of the metrics port, by a limit or a deadline
 };
 
 }  // namespace oomw

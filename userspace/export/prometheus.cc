@@ -148,9 +148,13 @@ std::string kills(const MetricsSnapshot& snapshot) {
   for (const auto& [labels, count] : snapshot.kills) family.add(kill_labels(labels), count);
   for (const ContainerMetrics& c : snapshot.containers) {
     if (c.container.empty()) continue;  // a pod's own cgroup: its kills count for its containers
-    family.add(kill_labels({c.k8s_namespace, c.pod, c.container, "container"}), 0);
+    if (!c.has_hidden_kills) family.add(kill_labels({c.k8s_namespace, c.pod, c.container, "container"}), 0);
   }
-  return family.text();
+  return family.text() +
+         counter("oom_kills_folded_total", "Kills counted as container _other, there being no room for another series.",
+                 snapshot.kills_folded) +
+         counter("oom_kills_retired_total", "Kills whose series is gone: their pod is, or others needed the room.",
+                 snapshot.kills_retired);
 }
 
 std::string captures(const MetricsSnapshot& s) {
@@ -165,7 +169,10 @@ std::string captures(const MetricsSnapshot& s) {
          histogram("capture_lead_seconds", "Time between a heap capture and the kill it belongs to.",
                    s.captures.lead_seconds) +
          counter("memstats_left_out_total", "Programs not asked for their MemStats, too many others just were.",
-                 s.memstats_left_out);
+                 s.memstats_left_out) +
+         by_label("reader_jobs_total", "Readings by the sandboxed reader process, by how they ended.", "result",
+                  s.reader_jobs) +
+         counter("reader_starts_total", "Reader processes started.", s.reader_starts);
 }
 
 std::string go_processes(const GoProcessMetrics& metrics) {
@@ -233,6 +240,16 @@ std::string losses(const MetricsSnapshot& snapshot) {
   return family.text();
 }
 
+std::string shares(const MetricsSnapshot& snapshot) {
+  Family family("share_exceeded_total",
+                "What containers over their share did not get or lost, by what it is a share of.", MetricType::Counter);
+  for (const auto& [kind, count] : snapshot.share_exceeded) {
+    family.add(Labels{{"what", std::string(to_string(kind))}}, count);
+  }
+  for (const std::string_view what : kEnumNames<ShareKind>) family.add(Labels{{"what", std::string(what)}}, 0);
+  return family.text();
+}
+
 std::string trend(const TrendMetrics& metrics) {
   return by_label("trend_readings_total", "Heaps read for their trend, by result.", "result", metrics.readings,
                   {"ok", "no_gc", "gone", "timeout"}) +
@@ -290,10 +307,16 @@ std::string programs(const MetricsSnapshot& snapshot) {
 std::string incidents(const MetricsSnapshot& s) {
   std::string text =
       counter("incidents_written_total", "Incident directories written.", s.incidents_written) +
-      counter("incidents_pruned_total", "Incident directories removed by retention.", s.incidents_pruned) +
+      by_label("incidents_pruned_total", "Incident directories removed by retention, by the bound they were beyond.",
+               "reason", s.incidents_pruned, {"age", "count", "bytes"}) +
+      gauge("age_pruning_held", "1 while no incident is removed for its age, the wall clock being in doubt.",
+            s.is_age_pruning_held) +
+      counter("clock_jumps_total", "Jumps of the wall clock that retention found.", s.clock_jumps) +
       gauge("incidents_waiting", "Incidents and amendments that wait for the disk.", s.incidents_waiting) +
       counter("oom_kills_merged_total", "Kills in the incident of another decision, too many being open.",
-              s.kills_merged);
+              s.kills_merged) +
+      counter("oom_kills_repeated_total", "Kills counted in the newest incident of their container, being too many.",
+              s.kills_repeated);
   if (s.oomd_kills) {
     text += counter("systemd_oomd_kills_total",
                     "Cgroups marked as killed by systemd-oomd: not kills of the kernel, which have incidents.",
@@ -321,13 +344,20 @@ std::string self(const MetricsSnapshot& s) {
          gauge("process_resident_memory_bytes", "Resident memory of the daemon.", s.process_resident_bytes);
 }
 
+std::string live_figures(const LiveFigures& live) {
+  return gauge("core_stall_seconds", "Longest turn of the core thread in the last 5 minutes, the present one included.",
+               live.core_stall_seconds) +
+         counter("http_connections_cut_total", "Connections to the metrics port that a limit or a deadline ended.",
+                 live.http_connections_cut);
+}
+
 }  // namespace
 
-std::string to_prometheus_text(const MetricsSnapshot& snapshot) {
+std::string to_prometheus_text(const MetricsSnapshot& snapshot, const LiveFigures& live) {
   return kills(snapshot) + captures(snapshot) + go_processes(snapshot.go_processes) + containers(snapshot) +
-         pod_reclaim(snapshot) + losses(snapshot) + programs(snapshot) + incidents(snapshot) +
+         pod_reclaim(snapshot) + losses(snapshot) + shares(snapshot) + programs(snapshot) + incidents(snapshot) +
          (snapshot.trend ? trend(*snapshot.trend) : "") +
-         (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") + self(snapshot);
+         (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") + self(snapshot) + live_figures(live);
 }
 
 }  // namespace oomw

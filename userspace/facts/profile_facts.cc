@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "facts/collector_components.h"
+#include "facts/heap_sites.h"
 #include "pprof/codec.h"
 
 namespace oomw {
@@ -37,8 +38,8 @@ std::string list_types(const pprof::Profile& profile) {
 
 }  // namespace
 
-Result<ProfileFacts> facts_of_profile(std::string_view body) {
-  ASSIGN_OR_RETURN(const pprof::Profile profile, pprof::read(body, kLimits));
+Result<ProfileFacts> facts_of_profile(std::string_view body, std::uint64_t* string_count) {
+  ASSIGN_OR_RETURN(const pprof::Profile profile, pprof::read(body, kLimits, string_count));
   const int space = profile.type_index("inuse_space");
   if (space < 0 || profile.type_index("inuse_objects") < 0) {
     return fail(ErrorCode::kInvalid, "not a heap profile: its sample types are " + list_types(profile));
@@ -51,7 +52,8 @@ Result<ProfileFacts> facts_of_profile(std::string_view body) {
   const bool is_go = is_of_go(profile);
   return ProfileFacts{static_cast<std::uint64_t>(inuse), profile.samples.size(),
                       is_go ? std::optional(RuntimeKind::kGo) : std::nullopt,
-                      is_go ? collector_components_of(profile) : std::vector<CollectorComponent>{}};
+                      is_go ? collector_components_of(profile) : std::vector<CollectorComponent>{},
+                      is_go ? heap_sites_of(profile) : HeapSites{}};
 }
 
 }  // namespace oomw

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "events/capture_terms.h"
 #include "events/collector_component.h"
+#include "events/heap_sites.h"
 
 namespace oomw {
 
@@ -21,11 +22,12 @@ struct ProfileFacts {
   // (jeprof, gperftools) may use the same sample types.
   std::optional<RuntimeKind> of;
   std::vector<CollectorComponent> components;  // most bytes first; empty: not of an OpenTelemetry Collector
+  HeapSites sites;                             // empty: not of Go
 };
 
 // Verifies the body of a heap endpoint: a whole pprof profile with the heap's sample types. kInvalid ("truncated" in
 // the message when it ends early) or kLimit, as returned by pprof::read. Pure: any thread or process; at most 32 MiB
-// inflated and 60 MB parsed.
-[[nodiscard]] Result<ProfileFacts> facts_of_profile(std::string_view body);
+// inflated and 60 MB parsed. string_count: see pprof::read.
+[[nodiscard]] Result<ProfileFacts> facts_of_profile(std::string_view body, std::uint64_t* string_count = nullptr);
 
 }  // namespace oomw

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "events/event.h"
 #include "incident/collector.h"
+#include "incident/incident_answer.h"
 #include "incident/incident_trend.h"
 #include "incident/incident_verdict.h"
 #include "model/workload.h"
@@ -76,6 +77,12 @@ struct LimitShare {
   std::optional<std::uint64_t> limit_bytes;  // its own; nullopt: it has none, or it was not read
 };
 
+// Kills of the same container that came too fast to have an incident each (RepeatConfig).
+struct RepeatedKills {
+  std::uint64_t count = 0;
+  WallTime first, last;
+};
+
 struct Incident {
   static constexpr int kSchemaVersion = 1;
   std::string id;     // "20261121T030405Z-1a2b3c4d": UTC second of the kill and 8 hex
@@ -91,6 +98,7 @@ struct Incident {
   std::size_t victim_count = 0;          // listed above or not
   std::optional<OtherProcesses> others;  // nullopt: none was seen
   std::size_t merged_decisions = 0;      // other OOM decisions that this incident stands for; 0 except in a flood
+  std::optional<RepeatedKills> repeats;  // nullopt: none, as nearly always
   CgroupId oom_group;                    // killed as a whole (memory.oom.group); none = single processes were killed
   std::string oom_group_cgroup_path;     // its path; "" = none, or not known
   std::optional<std::int32_t> trigger_pid;
@@ -115,6 +123,9 @@ struct Incident {
   std::string coverage_method;
   std::optional<IncidentTrend> trend;  // nullopt: no Go heap was read often enough
   std::optional<IncidentVerdict> verdict;
+  std::optional<IncidentAnswer> answer;        // nullopt: written before there were answers
+  std::vector<IncidentFiller> fillers;         // of the best profile, most bytes first
+  std::vector<IncidentOperation> operations;   // likewise
   std::optional<IncidentCollector> collector;  // nullopt: the victim is not an OpenTelemetry Collector
   std::map<std::string, std::uint64_t> lost;   // by stage, cumulative at the kill
   std::vector<std::string> notes;

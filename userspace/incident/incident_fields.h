@@ -191,6 +191,45 @@ void describe(auto& v, Of<IncidentVerdict> auto& verdict) {
   v("also", verdict.also);
 }
 
+void describe(auto& v, Of<AnswerCulprit> auto& culprit) {
+  v("claim", culprit.claim, kRequired);
+  v("code", culprit.code, kRequired);
+  v("path", culprit.path);
+  v("operation_kind", culprit.operation_kind, kOmitted);
+  v("operation", culprit.operation, kNull);
+  v("share", culprit.share);
+  v("bytes", culprit.bytes);
+  v("evidence", culprit.evidence, kNull);
+}
+
+void describe(auto& v, Of<IncidentAnswer> auto& answer) {
+  v("sentence", answer.sentence, kRequired);
+  v("cause", answer.cause, kNull);
+  v("confidence", answer.confidence);
+  v("culprit", answer.culprit);
+  v("action", answer.action);
+}
+
+void describe(auto& v, Of<IncidentFiller> auto& filler) {
+  v("runtime", filler.runtime);
+  v("kind", filler.kind, kRequired);
+  v("name", filler.name, kRequired);
+  v("path", filler.path);
+  v("operation_kind", filler.operation_kind, kOmitted);
+  v("operation", filler.operation, kOmitted);
+  v("bytes", filler.bytes, kRequired);
+  v("share", filler.share);
+  v("evidence", filler.evidence, kOmitted);
+}
+
+void describe(auto& v, Of<IncidentOperation> auto& operation) {
+  v("kind", operation.kind, kRequired);
+  v("name", operation.name, kRequired);
+  v("bytes", operation.bytes, kRequired);
+  v("share", operation.share);
+  v("growth_ratio", operation.growth_ratio, kOmitted);
+}
+
 void describe(auto& v, Of<TrendFigures> auto& figures) {
   v("judgement", figures.judgement);
   v("readings", figures.readings);
@@ -287,6 +326,12 @@ void describe(auto& v, const Reconciliation& reconciliation) {
   v("unexplained_bytes", reconciliation.unexplained_bytes);
 }
 
+void describe(auto& v, Of<RepeatedKills> auto& repeats) {
+  v("count", repeats.count, kRequired);
+  v("first", repeats.first, kRequired);
+  v("last", repeats.last, kRequired);
+}
+
 void describe_head(auto& v, auto& incident) {
   constexpr std::size_t kMaxIdLength = 64;
   constexpr const char* kIdLetters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
@@ -299,6 +344,7 @@ void describe_head(auto& v, auto& incident) {
           "id", "an incident id");
   v("time", incident.time, kRequired);
   v("scope", incident.scope, kNull);
+  v("answer", incident.answer, kOmitted);
 }
 
 void describe_limit(auto& v, auto& incident) {
@@ -331,8 +377,11 @@ void describe_particulars(auto& v, auto& incident) {
   // A kill of single processes has no group.
   const bool is_group_kill = incident.oom_group || !incident.oom_group_cgroup_path.empty();
   v("oom_group_cgroup_path", incident.oom_group_cgroup_path, is_group_kill ? kNull : kOmitted);
+  v("repeats", incident.repeats, kOmitted);
   v("limit_shares", incident.limit_shares, kOmitted);
   v("other_processes", incident.others, kOmitted);
+  v("fillers", incident.fillers, kOmitted);
+  v("operations", incident.operations, kOmitted);
   v("trend", incident.trend, kOmitted);
   v("collector", incident.collector, kOmitted);
   v.derived(

@@ -11,12 +11,14 @@ CachedReader::CachedReader(const ByteSource& source, std::uint64_t max_bytes, st
     : source_(source), max_bytes_(max_bytes), block_bytes_(block_bytes) {}
 
 Result<std::size_t> CachedReader::fetch(std::uint64_t offset, std::span<std::byte> out) {
-  if (bytes_fetched_ + out.size() > max_bytes_) {
+  is_used_up_ = is_used_up_ || cost_ + out.size() > max_bytes_;
+  if (is_used_up_) {
     return fail(ErrorCode::kLimit, "more than " + std::to_string(max_bytes_) + " bytes to read");
   }
   ++fetches_;
   auto n = source_.read_some(offset, out);
   if (n.has_value()) bytes_fetched_ += *n;
+  cost_ += std::max(std::min(kLeastCost, block_bytes_), n.value_or(0));
   return n;
 }
 

@@ -18,7 +18,9 @@ namespace oomw {
 // Typed reads of a ByteSource through a small cache of blocks, least recently used first out.
 //
 // - A read is whole or it is an Error; addresses near the end of the range never wrap.
-// - Total bytes fetched are bounded by `max_bytes`: past it every read fails with kLimit.
+// - Total bytes fetched are bounded by `max_bytes`: past it every read fails with kLimit. A fetch counts as a block,
+//   or kLeastCost bytes of it, even if it brings fewer or fails: foreign memory may consist of pointers to nothing,
+//   and each is a system call.
 // - Nearby reads are cheap: Go lays its profile buckets out one after the other, so 16 KiB blocks turn 100,000 buckets
 //   into about 4,000 system calls.
 // Owns its blocks (block_bytes * kBlocks at most), borrows the source. One thread at a time.
@@ -26,6 +28,7 @@ class CachedReader {
  public:
   static constexpr std::size_t kBlocks = 16;
   static constexpr std::size_t kBlockBytes = 64U << 10;
+  static constexpr std::size_t kLeastCost = 4096;
 
   CachedReader(const ByteSource& source, std::uint64_t max_bytes, std::size_t block_bytes = kBlockBytes);
   CachedReader(const CachedReader&) = delete;
@@ -47,6 +50,8 @@ class CachedReader {
   [[nodiscard]] Result<std::string> c_string(std::uint64_t offset, std::size_t max_bytes);
 
   [[nodiscard]] std::uint64_t bytes_fetched() const { return bytes_fetched_; }
+  // Every further fetch fails.
+  [[nodiscard]] bool is_used_up() const { return is_used_up_; }
   [[nodiscard]] std::uint64_t fetches() const { return fetches_; }
 
  private:
@@ -64,7 +69,8 @@ class CachedReader {
   const ByteSource& source_;
   std::uint64_t max_bytes_;
   std::size_t block_bytes_;
-  std::uint64_t bytes_fetched_ = 0;
+  std::uint64_t bytes_fetched_ = 0, cost_ = 0;
+  bool is_used_up_ = false;
   std::uint64_t fetches_ = 0;
   std::array<Block, kBlocks> blocks_;
   Block* recent_ = &blocks_[0];

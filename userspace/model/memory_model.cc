@@ -47,6 +47,7 @@ void MemoryModel::apply(const Event& event) {
 }
 
 void MemoryModel::on(const OomKill& e) {
+  if (!e.unwatched) processes_.on_kill(e.victim);
   if (!e.owner_cgroup || !e.owner_usage_bytes) return;
   if (CgroupState* owner = cgroup_for(e.owner_cgroup)) {
     note_usage(*owner, e.time, *e.owner_usage_bytes, e.owner_limit_bytes);
@@ -157,7 +158,7 @@ void MemoryModel::on(const CaptureFinished&) {}  // handled by the correlator
 
 void MemoryModel::expire(MonotonicTime now) {
   const MonotonicTime oldest_kept = now - kLinger;
-  processes_.expire(oldest_kept);
+  processes_.expire(now, oldest_kept);
   pods_.expire(oldest_kept);
   while (!removed_.empty() && removed_.front().first < oldest_kept) {
     const auto [time, id] = removed_.front();

@@ -121,6 +121,7 @@ class MemoryModel {
   [[nodiscard]] const PodTable& pods() const { return pods_; }
   // What did not fit the bounds.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_ + processes_.dropped() + pods_.dropped(); }
+  [[nodiscard]] const ProcessTable& processes() const { return processes_; }
   [[nodiscard]] std::size_t process_count() const { return processes_.size(); }  // lingering ones too
 
  private:

@@ -14,7 +14,7 @@ bool is_same(ProcessKey a, ProcessKey b) {
 }  // namespace
 
 void ProcessTable::on_exec(const ProcessExec& e) {
-  ProcessState* state = state_for(e.process);
+  ProcessState* state = state_for(e.process, e.cgroup);
   if (state == nullptr) return;
   move_to(*state, e.cgroup);
   if (state->seen_at > e.time) return;  // /proc was read after this exec and is more accurate
@@ -27,7 +27,7 @@ void ProcessTable::on_exec(const ProcessExec& e) {
 }
 
 void ProcessTable::on_seen(const ProcessSeen& e) {
-  ProcessState* state = state_for(e.process);
+  ProcessState* state = state_for(e.process, e.cgroup);
   if (state == nullptr || state->seen_at > e.time) return;
   move_to(*state, e.cgroup);
   state->comm = e.comm;
@@ -47,21 +47,53 @@ void ProcessTable::on_exit(const ProcessExit& e) {
 void ProcessTable::on_cgroup_removed(CgroupId cgroup, MonotonicTime time) {
   auto it = by_cgroup_.find(cgroup);
   if (it == by_cgroup_.end()) return;
-  for (std::int32_t pid : it->second) mark_exited(processes_.at(pid), time);
+  const std::set<std::int32_t> pids = it->second.pids;  // marking may erase some
+  for (const std::int32_t pid : pids) {
+    if (const auto process = processes_.find(pid); process != processes_.end()) mark_exited(process->second, time);
+  }
+}
+
+void ProcessTable::on_kill(ProcessKey victim) {
+  const auto it = processes_.find(victim.pid);
+  if (it != processes_.end() && is_same(it->second.key, victim)) it->second.was_killed = true;
 }
 
 void ProcessTable::mark_exited(ProcessState& state, MonotonicTime time) {
   if (state.exited_at) return;
   state.exited_at = time;
-  exited_.emplace_back(time, state.key);
+  const ProcessKey key = state.key;
+  exited_.emplace_back(time, key);
+  if (!state.was_killed) exited_with_strings_.emplace_back(time, key);
+  const auto group = by_cgroup_.find(state.cgroup);
+  if (group == by_cgroup_.end()) return;
+  --group->second.living;
+  std::deque<ProcessKey>& exited = group->second.exited;
+  exited.push_back(key);
+  if (exited.size() <= kMaxExited) return;
+  const ProcessKey oldest = exited.front();
+  exited.pop_front();
+  if (const ProcessState* forgotten = exited_state(oldest); forgotten != nullptr && !forgotten->was_killed) {
+    erase(oldest.pid);
+  }
 }
 
-void ProcessTable::expire(MonotonicTime oldest_kept) {
+ProcessState* ProcessTable::exited_state(ProcessKey key) {
+  const auto it = processes_.find(key.pid);
+  return it != processes_.end() && it->second.exited_at && is_same(it->second.key, key) ? &it->second : nullptr;
+}
+
+void ProcessTable::expire(MonotonicTime now, MonotonicTime oldest_kept) {
+  while (!exited_with_strings_.empty() && now - exited_with_strings_.front().first >= kStringsAfterExit) {
+    ProcessState* state = exited_state(exited_with_strings_.front().second);
+    exited_with_strings_.pop_front();
+    if (state == nullptr || state->was_killed) continue;
+    std::string().swap(state->exe);  // clear() would keep the memory
+    std::string().swap(state->cmdline);
+  }
   while (!exited_.empty() && exited_.front().first < oldest_kept) {
     const ProcessKey key = exited_.front().second;
     exited_.pop_front();
-    auto it = processes_.find(key.pid);
-    if (it != processes_.end() && it->second.exited_at && is_same(it->second.key, key)) erase(key.pid);
+    if (exited_state(key) != nullptr) erase(key.pid);
   }
 }
 
@@ -74,14 +106,14 @@ void ProcessTable::collect(CgroupId cgroup, std::size_t max, std::vector<const P
                            std::optional<MonotonicTime> at) const {
   auto it = by_cgroup_.find(cgroup);
   if (it == by_cgroup_.end()) return;
-  for (std::int32_t pid : it->second) {
+  for (std::int32_t pid : it->second.pids) {
     if (result.size() >= max) return;
     const ProcessState& state = processes_.at(pid);
     if (!state.exited_at || (at && *state.exited_at > *at)) result.push_back(&state);
   }
 }
 
-ProcessState* ProcessTable::state_for(ProcessKey key) {
+ProcessState* ProcessTable::state_for(ProcessKey key, CgroupId cgroup) {
   if (auto it = processes_.find(key.pid); it != processes_.end()) {
     ProcessState& state = it->second;
     if (is_same(state.key, key)) {
@@ -90,7 +122,13 @@ ProcessState* ProcessTable::state_for(ProcessKey key) {
     }
     erase(key.pid);
   }
-  if (processes_.size() >= kMax) {
+  const auto group = by_cgroup_.find(cgroup);
+  const bool is_over_share = cgroup && group != by_cgroup_.end() && group->second.living >= kMaxLiving;
+  if (is_over_share) {
+    ++over_share_;
+    last_over_share_ = cgroup;
+  }
+  if (is_over_share || processes_.size() >= kMax) {
     ++dropped_;
     return nullptr;
   }
@@ -99,22 +137,25 @@ ProcessState* ProcessTable::state_for(ProcessKey key) {
   return &state;
 }
 
+void ProcessTable::leave_group(const ProcessState& state) {
+  const auto it = by_cgroup_.find(state.cgroup);
+  if (it == by_cgroup_.end() || it->second.pids.erase(state.key.pid) == 0) return;
+  if (!state.exited_at) --it->second.living;
+  if (it->second.pids.empty()) by_cgroup_.erase(it);
+}
+
 void ProcessTable::move_to(ProcessState& state, CgroupId cgroup) {
   if (!cgroup || state.cgroup == cgroup) return;
-  if (auto it = by_cgroup_.find(state.cgroup); it != by_cgroup_.end()) {
-    it->second.erase(state.key.pid);
-    if (it->second.empty()) by_cgroup_.erase(it);
-  }
+  leave_group(state);
   state.cgroup = cgroup;
-  by_cgroup_[cgroup].insert(state.key.pid);
+  Group& group = by_cgroup_[cgroup];
+  group.pids.insert(state.key.pid);
+  if (!state.exited_at) ++group.living;
 }
 
 void ProcessTable::erase(std::int32_t pid) {
-  auto it = processes_.find(pid);
-  if (auto group = by_cgroup_.find(it->second.cgroup); group != by_cgroup_.end()) {
-    group->second.erase(pid);
-    if (group->second.empty()) by_cgroup_.erase(group);
-  }
+  const auto it = processes_.find(pid);
+  leave_group(it->second);
   processes_.erase(it);
 }
 

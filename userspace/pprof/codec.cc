@@ -39,6 +39,7 @@ class Decoder {
     RETURN_IF_ERROR(check(profile));
     return profile;
   }
+  [[nodiscard]] std::uint64_t string_count() const { return strings_.size(); }
 
  private:
   void note(ErrorCode code, std::string message) {
@@ -159,12 +160,21 @@ bool is_text(std::string_view bytes) {
 
 }  // namespace
 
-Result<Profile> read(std::string_view bytes, const ReadLimits& limits) {
+Result<Profile> read(std::string_view bytes, const ReadLimits& limits, std::uint64_t* string_count) {
   if (bytes.empty()) return fail(ErrorCode::kInvalid, "empty");
   if (is_text(bytes)) return fail(ErrorCode::kInvalid, "is text, not a pprof profile (gzip or protobuf)");
-  ASSIGN_OR_RETURN(const std::string raw, unpack(bytes, limits.max_inflated_bytes));
+  std::string unpacked;
+  if (is_gzip(bytes)) {
+    ASSIGN_OR_RETURN(unpacked, gunzip(bytes, limits.max_inflated_bytes));
+    bytes = unpacked;
+  } else if (bytes.size() > limits.max_inflated_bytes) {
+    return fail(ErrorCode::kLimit, "more than " + std::to_string(limits.max_inflated_bytes) + " bytes");
+  }
   try {
-    return Decoder(limits).run(raw);
+    Decoder decoder(limits);
+    auto profile = decoder.run(bytes);
+    if (string_count != nullptr) *string_count = decoder.string_count();
+    return profile;
   } catch (const protozero::end_of_buffer_exception&) {
     return fail(ErrorCode::kInvalid, "truncated protobuf");
   } catch (const protozero::exception&) {

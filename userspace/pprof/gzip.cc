@@ -99,26 +99,33 @@ Result<std::string> gunzip(std::string_view bytes, std::size_t max_bytes) {
   return out;
 }
 
-std::string gzip(std::string_view bytes) {
+Result<> gzip_into(std::string_view bytes, const std::function<Result<>(std::string_view)>& sink) {
+  constexpr std::size_t kPiece = 64u << 10;
   z_stream stream{};
   // Level 6, as is usual; memLevel 8 = 256 KiB of state for the call.
   OOMW_CHECK(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string out(deflateBound(&stream, bytes.size()), '\0');
+  std::string piece(std::min(kPiece, deflateBound(&stream, bytes.size())), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const int status = deflate(&stream, Z_FINISH);
-  out.resize(out.size() - stream.avail_out);
+  Result<> outcome;
+  for (int status = Z_OK; status == Z_OK && outcome;) {
+    stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+    stream.avail_out = static_cast<uInt>(piece.size());
+    status = deflate(&stream, Z_FINISH);
+    OOMW_CHECK(status == Z_OK || status == Z_STREAM_END);
+    outcome = sink(std::string_view(piece).substr(0, piece.size() - stream.avail_out));
+  }
   deflateEnd(&stream);
-  OOMW_CHECK(status == Z_STREAM_END);
-  return out;
+  return outcome;
 }
 
-Result<std::string> unpack(std::string_view bytes, std::size_t max_bytes) {
-  if (is_gzip(bytes)) return gunzip(bytes, max_bytes);
-  if (bytes.size() > max_bytes) return fail(ErrorCode::kLimit, "more than " + std::to_string(max_bytes) + " bytes");
-  return std::string(bytes);
+std::string gzip(std::string_view bytes) {
+  std::string out;
+  (void)gzip_into(bytes, [&](std::string_view piece) -> Result<> {  // this sink does not fail
+    out.append(piece);
+    return {};
+  });
+  return out;
 }
 
 }  // namespace oomw::pprof

@@ -22,6 +22,7 @@ class Encoder {
     for (const std::string* text : strings_) out.add_string(kStringTableField, *text);
     return std::move(bytes_);
   }
+  [[nodiscard]] std::uint64_t string_count() const { return strings_.size(); }
 
  private:
   std::int64_t intern(const std::string& text) {
@@ -71,6 +72,11 @@ class Encoder {
 
 }  // namespace
 
-std::string write(const Profile& profile) { return gzip(Encoder().run(profile)); }
+std::string write(const Profile& profile, std::uint64_t* string_count) {
+  Encoder encoder;
+  const std::string bytes = encoder.run(profile);
+  if (string_count != nullptr) *string_count = encoder.string_count();
+  return gzip(bytes);
+}
 
 }  // namespace oomw::pprof

@@ -42,6 +42,15 @@ std::string group_text(const Incident& incident) {
                      path.empty() ? "a cgroup that is not known" : to_markdown(path), count);
 }
 
+std::string repeats_text(const Incident& incident) {
+  if (!incident.repeats) return "";
+  return fmt::format(
+      "Since then {} more {} of this container up to {}: they are counted here and have no incidents of "
+      "their own. ",
+      incident.repeats->count, incident.repeats->count == 1 ? "kill" : "kills",
+      to_rfc3339(incident.repeats->last).substr(0, 19) + "Z");
+}
+
 std::string limit_text(const Incident& incident) {
   const std::string size = incident.limit_bytes ? " of " + human_bytes(*incident.limit_bytes) : "";
   if (incident.scope.empty()) return "memory ran out, of which nobody told whose limit it was";
@@ -124,7 +133,7 @@ std::string workload_text(const Incident& incident) {
 std::string story_text(const Incident& incident) {
   return fmt::format("At {} the kernel killed {} in {}{} because {}. {}{} {}", to_rfc3339(incident.time),
                      victims_text(incident), place_text(incident), workload_text(incident), limit_text(incident),
-                     group_text(incident), growth_text(incident), memory_text(incident));
+                     group_text(incident) + repeats_text(incident), growth_text(incident), memory_text(incident));
 }
 
 }  // namespace oomw

@@ -10,7 +10,7 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxWhy = 512;
+constexpr std::size_t kMaxWhy = 512, kMaxAnswer = 1024, kMaxName = 256;
 
 std::string limit_text(const SuggestedLimit& limit) {
   return fmt::format("Suggested limit: **{}{}**, {}.\n\n", limit.is_lower_bound ? "at least " : "",
@@ -61,6 +61,22 @@ std::string points_table(const Incident& incident) {
 }
 
 }  // namespace
+
+// The first two lines of the report: what happened and whose code it was, then what to do.
+std::string answer_section(const Incident& incident) {
+  if (!incident.answer) return "";
+  const IncidentAnswer& answer = *incident.answer;
+  std::string text = fmt::format("**{}**\n\n", to_markdown(answer.sentence, kMaxAnswer));
+  if (!answer.action.empty()) text += fmt::format("What to do: {}\n\n", to_markdown(answer.action, kMaxAnswer));
+  if (answer.culprit && answer.culprit->path.size() > 1) {
+    std::string path;
+    for (const std::string& function : answer.culprit->path) {
+      path += (path.empty() ? "" : " > ") + to_markdown(function, kMaxName);
+    }
+    text += fmt::format("Allocated by: {}\n\n", path);
+  }
+  return text;
+}
 
 std::string verdict_section(const Incident& incident) {
   if (!incident.verdict) return "**Cause: not known.** No single cause is supported by this evidence alone.\n\n";

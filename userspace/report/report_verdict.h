@@ -9,6 +9,7 @@
 namespace oomw {
 
 // The cause, its confidence, the numbers, the suggested limit, and the other causes that the evidence supports.
+[[nodiscard]] std::string answer_section(const Incident& incident);
 [[nodiscard]] std::string verdict_section(const Incident& incident);
 [[nodiscard]] std::string next_steps_section(const Incident& incident);
 // How the Go heap and its call sites changed; "" without readings.

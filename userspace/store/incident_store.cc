@@ -127,15 +127,16 @@ unsigned next_capture_number(const std::string& directory) {
 
 }  // namespace
 
-IncidentStore::IncidentStore(std::string data_dir) : root_(std::move(data_dir) + "/incidents"), index_(root_) {}
+IncidentStore::IncidentStore(std::string data_dir)
+    : root_(data_dir + "/incidents"), index_(root_), retention_(std::move(data_dir)) {}
 
 Result<std::string> IncidentStore::write(Incident incident, const Place& place) {
   bound_serialised(incident);
   RETURN_IF_ERROR(make_directories(root_, 0700));
   const std::string name = existing_directory(incident);
-  const WallTime time = incident.time;
+  const IncidentFacts facts = facts_of(incident);
   auto written = name.empty() ? create(std::move(incident), place) : amend(std::move(incident), name, place);
-  if (written) index_.note(written->substr(root_.size() + 1), time);
+  if (written) index_.note(written->substr(root_.size() + 1), facts);
   return written;
 }
 

@@ -10,14 +10,9 @@
 #include "base/result.h"
 #include "incident/incident.h"
 #include "store/incident_index.h"
+#include "store/incident_retention.h"
 
 namespace oomw {
-
-struct Retention {
-  std::size_t count = 200;
-  std::uint64_t bytes = 2ull << 30;
-  Nanoseconds age = std::chrono::hours(24 * 30);
-};
 
 // Writes <data-dir>/incidents. One writer (a worker thread); readers anywhere, also in other processes
 // (IncidentReader). A directory is whole (written as .tmp-<id>-<pid>, every file and the directory fsynced,
@@ -36,8 +31,10 @@ class IncidentStore {
   // Fills in the captures' file names, writes everything and returns the directory's path. A second call with
   // the same id amends the incident. A capture that cannot be placed becomes a note, not an error.
   [[nodiscard]] Result<std::string> write(Incident incident, const Place& place);
-  // Drops the oldest incidents beyond the bounds and the temporary leftovers of dead writers; returns how many.
-  [[nodiscard]] Result<std::size_t> prune(const Retention& retention, WallTime now);
+  // Drops incidents beyond the bounds and the temporary leftovers of dead writers: see IncidentRetention.
+  [[nodiscard]] Result<Pruned> prune(const Retention& retention, const ClockReading& now) {
+    return retention_.prune(index_, retention, now);
+  }
   [[nodiscard]] const std::string& root() const { return root_; }
   [[nodiscard]] std::uint64_t measured() const { return index_.measured(); }  // directories, for tests
 
@@ -46,12 +43,10 @@ class IncidentStore {
   [[nodiscard]] std::string existing_directory(const Incident& incident);
   [[nodiscard]] Result<std::string> create(Incident incident, const Place& place);
   [[nodiscard]] Result<std::string> amend(Incident incident, const std::string& name, const Place& place);
-  [[nodiscard]] bool drop_oldest();
-  [[nodiscard]] std::size_t drop_leftovers(WallTime now);
 
   std::string root_;
   IncidentIndex index_;
-  std::optional<WallTime> sizes_measured_;  // when a pruning last had all sizes measured, or the first pruning
+  IncidentRetention retention_;
 };
 
 }  // namespace oomw

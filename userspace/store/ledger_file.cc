@@ -20,6 +20,7 @@ constexpr int kVersion = 1;
 struct CountedKills {
   KillLabels labels;
   std::uint64_t count = 0;
+  Nanoseconds unseen{};
 };
 
 void describe(auto& v, Of<CountedKills> auto& kills) {
@@ -28,6 +29,7 @@ void describe(auto& v, Of<CountedKills> auto& kills) {
   v("container", kills.labels.container, Presence::kRequired);
   v("scope", kills.labels.scope, Presence::kRequired);
   v("count", kills.count, Presence::kRequired);
+  v("unseen_ns", kills.unseen);
 }
 
 void describe(auto& v, Of<HeardKill> auto& kill) {
@@ -43,10 +45,18 @@ void describe(auto& v, Of<HeardUntil> auto& heard) {
 
 void describe_kills(auto& v, auto& ledger) {
   std::vector<CountedKills> kills;
-  for (const auto& [labels, count] : ledger.counts()) kills.push_back({labels, count});
+  for (const auto& [labels, count] : ledger.counts()) kills.push_back({labels, count, ledger.unseen(labels)});
+  std::uint64_t folded = ledger.folded(), retired = ledger.retired();
+  std::vector<std::uint64_t> hidden = ledger.hidden();
+  bool is_hidden_full = ledger.is_hidden_full();
   v("kills", kills);
+  v("folded", folded);
+  v("retired", retired);
+  v("hidden", hidden);
+  v("hidden_full", is_hidden_full);
   if constexpr (kReads<decltype(v)>) {
-    for (const auto& [labels, count] : kills) ledger.add(labels, count);
+    for (const auto& [labels, count, unseen] : kills) ledger.restore(labels, count, unseen);
+    ledger.restore_rest(folded, retired, hidden, is_hidden_full);
   }
 }
 
@@ -78,7 +88,7 @@ void describe(auto& v, Of<LedgerState> auto& state) {
 
 namespace {
 
-constexpr std::size_t kMaxBytes = 8u << 20;  // 2 000 sets of four 255-byte names, 20 000 cgroups
+constexpr std::size_t kMaxBytes = 8u << 20;  // 2 000 sets of four 255-byte names, 4 096 hashes, 20 000 cgroups
 
 std::string path_in(const std::string& data_dir) { return data_dir + "/kills.json"; }
 

@@ -17,7 +17,9 @@ namespace {
 constexpr std::size_t kMaxStatusBytes = 4'096;
 constexpr std::size_t kMaxCgroupBytes = 64'000;  // v1: one line per hierarchy, each up to PATH_MAX
 constexpr std::size_t kMaxCommBytes = 64;        // the kernel's limit is 15; kernel threads' is 63
-constexpr std::size_t kMaxCmdlineBytes = 4'096;
+// A process may have 2 MiB of each: 65,536 processes that are remembered with 8 KiB were half a GiB.
+constexpr std::size_t kMaxCmdlineBytes = 256;
+constexpr std::size_t kMaxExeBytes = 512;
 constexpr std::size_t kMaxEnvironmentBytes =
     65'536;  // the variables that Kubernetes sets for 500 services; anything behind them is not read
 constexpr std::uint64_t kKernelThread = 0x0020'0000;  // PF_KTHREAD
@@ -31,6 +33,12 @@ std::string cmdline_text(std::string bytes) {
   std::replace(bytes.begin(), bytes.end(), '\0', ' ');
   if (is_cut) bytes += " ...";
   return bytes;
+}
+
+// The file's name matters more than where it lies.
+std::string exe_text(const std::string& path) {
+  if (path.size() <= kMaxExeBytes) return path;
+  return "..." + path.substr(path.size() - (kMaxExeBytes - 3));
 }
 
 std::optional<std::int32_t> read_score(int dir_fd) {
@@ -99,7 +107,7 @@ Result<ProcessSeen> ProcessReader::read(std::int32_t pid, MonotonicTime now) con
   seen.process.pid = pid;
   ASSIGN_OR_RETURN(seen.process.start_ticks, start_ticks_in(stat));
   seen.comm = ProcStat(stat).comm().substr(0, kMaxCommBytes);
-  seen.exe = read_link_at(dir.get(), "exe").value_or("");
+  seen.exe = exe_text(read_link_at(dir.get(), "exe").value_or(""));
   seen.cmdline = cmdline_text(read_prefix_at(dir.get(), "cmdline", kMaxCmdlineBytes + 1).value_or(""));
   ASSIGN_OR_RETURN(seen.uid, read_uid(dir.get()));
   seen.oom_score_adj = read_score(dir.get());

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "verdict/answer.h"
 #include "verdict/causes.h"
 #include "verdict/suggested_limit.h"
 #include "verdict/thresholds.h"
@@ -97,7 +98,9 @@ std::optional<IncidentVerdict> judge_incident(const Incident& incident) {
   return verdict;
 }
 
-void conclude(Incident& incident) {
+namespace {
+
+void judge(Incident& incident) {
   if (incident.victims.empty()) {
     incident.notes.emplace_back("verdict: who was killed is not known");
     return;
@@ -109,6 +112,13 @@ void conclude(Incident& incident) {
       fmt::format("verdict: nothing sudden or foreign explains this kill, and neither steady growth nor a steady size "
                   "close to the limit was seen (heap profiles: {}, readings of the heap: {}, of memory: {})",
                   profiles, incident.trend ? incident.trend->points.size() : 0, incident.series.size()));
+}
+
+}  // namespace
+
+void conclude(Incident& incident) {
+  judge(incident);
+  incident.answer = answer_of(incident);
 }
 
 }  // namespace oomw

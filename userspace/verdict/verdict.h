@@ -88,7 +88,7 @@ namespace oomw {
 // The watermarks that trigger captures begin at 80 %, a tenth is what leak_detector.h calls material, half and a
 // quarter are plain majorities. The runs of tests/corpus taught which rules there are, not their figures.
 [[nodiscard]] std::optional<IncidentVerdict> judge_incident(const Incident& incident);
-// Stores the verdict in the incident, or a note if there is none.
+// Stores the verdict in the incident, or a note if there is none, and the answer.
 void conclude(Incident& incident);
 
 }  // namespace oomw

@@ -117,7 +117,9 @@ def kubelet_config(node):
         "cgroupDriver": "cgroupfs", "cgroupRoot": node.cgroup,
         "failSwapOn": False, "makeIPTablesUtilChains": False, "resolvConf": "",
         "clusterDomain": "cluster.local", "clusterDNS": ["10.96.0.10"],  # nothing answers there; without it each pod has a warning
-        "nodeStatusUpdateFrequency": f"{TIME_FACTOR:.0f}s", "staticPodPath": node.path("static-pods"),
+        # Also the time after which kubelet gives up such a request, up to the lease's duration, and sends it again.
+        "nodeStatusUpdateFrequency": f"{1 if TIME_FACTOR == 1 else 5 * TIME_FACTOR:.0f}s",
+        "nodeLeaseDurationSeconds": int(40 * TIME_FACTOR), "staticPodPath": node.path("static-pods"),
         "volumePluginDir": node.path("volume-plugins"), "featureGates": {"EphemeralContainers": True},
         "imageGCHighThresholdPercent": 100, "imageGCLowThresholdPercent": 99,
         "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%",

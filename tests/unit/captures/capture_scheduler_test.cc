@@ -374,7 +374,7 @@ TEST_F(SchedulerTest, evidence_from_elsewhere_is_stored_and_delivered_alike) {
     outcome.profile = "walk";
     return outcome;
   };
-  ASSERT_TRUE(scheduler_->run_on(other, take));
+  ASSERT_TRUE(scheduler_->run_on(other, {}, take));
   run_until(1);
   EXPECT_EQ(events_[0].spool_file, "1-at_kill.pb.gz");
   EXPECT_EQ(events_[0].capture_id, 1u);
@@ -388,7 +388,7 @@ TEST_F(SchedulerTest, walks_of_a_storm_are_one_event_each_or_refused) {
   WorkerPool walkers("walkers", 1, kQueue);
   std::size_t taken = 0;
   for (std::int32_t pid = 1; pid <= static_cast<std::int32_t>(kVictims); ++pid) {
-    taken += scheduler_->run_on(walkers, [gate, pid] {
+    taken += scheduler_->run_on(walkers, {}, [gate, pid] {
       gate.wait();
       CaptureOutcome outcome;
       outcome.finished.method = CaptureMethod::kAtKill;

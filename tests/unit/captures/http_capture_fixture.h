@@ -60,8 +60,8 @@ class HttpCaptureTest : public ::testing::Test {
   CaptureFinished ask_self(LoopbackServer& server, Nanoseconds timeout = kLong) {
     HttpCapture http(config_for({server.port()}), clock_);
     auto outcome = http.capture(request_for({target_of(::getpid())}, timeout));
-    EXPECT_EQ(outcome.profile.empty(), outcome.finished.result != CaptureResult::kOk);
-    profile_ = std::move(outcome.profile);
+    EXPECT_EQ(outcome.has_profile(), outcome.finished.result == CaptureResult::kOk);
+    profile_ = outcome.profile_file ? outcome.profile_file->read(64u << 20).value() : "";
     return outcome.finished;
   }
   std::string reason_for(LoopbackServer::Behaviour behaviour, Nanoseconds timeout = kLong) {

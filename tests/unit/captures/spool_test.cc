@@ -10,6 +10,8 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "pprof/codec.h"
+#include "unit/pprof/sample_profile.h"
 
 namespace oomw {
 namespace {
@@ -80,11 +82,11 @@ TEST_F(SpoolTest, the_directory_is_for_the_owner_alone) {
   EXPECT_EQ(info.st_mode & 0777, 0700u);
 }
 
-TEST_F(SpoolTest, the_oldest_go_first_and_are_counted) {
+TEST_F(SpoolTest, of_one_container_the_first_and_the_newest_stay_and_the_rest_is_counted) {
   Spool spool(directory(), {.files = 2});
   for (std::uint64_t id = 1; id <= 4; ++id) ASSERT_TRUE(spool.put(id, "http", "x").has_value());
-  EXPECT_FALSE(fs::exists(directory() + "/2-http.pb.gz"));
-  EXPECT_TRUE(fs::exists(directory() + "/3-http.pb.gz"));
+  EXPECT_TRUE(fs::exists(directory() + "/1-http.pb.gz"));
+  EXPECT_TRUE(fs::exists(directory() + "/4-http.pb.gz"));
   EXPECT_EQ(files_on_disk(), 2u);
   EXPECT_EQ(spool.dropped(), 2u);
 }
@@ -95,6 +97,43 @@ TEST_F(SpoolTest, bytes_are_bounded_too_but_the_newest_stays) {
   ASSERT_TRUE(spool.put(2, "http", "a profile of more than ten bytes").has_value());
   EXPECT_EQ(files_on_disk(), 1u);
   EXPECT_TRUE(fs::exists(directory() + "/2-http.pb.gz"));
+}
+
+TEST_F(SpoolTest, four_containers_that_flood_the_spool_leave_the_neighbours_profiles_alone) {
+  Spool spool(directory(), {.bytes = 10'000});
+  ASSERT_TRUE(spool.put(1, "live", std::string(900, 'a'), {"neighbour", ""}).has_value());
+  ASSERT_TRUE(spool.put(2, "live", std::string(900, 'b'), {"neighbour", ""}).has_value());
+  for (std::uint64_t id = 3; id < 200; ++id) {
+    const ShareOwner flooder{"flooder " + std::to_string(id % 4), ""};
+    ASSERT_TRUE(spool.put(id, "http", std::string(1000, 'x'), flooder).has_value());
+  }
+  EXPECT_EQ(spool.read("1-live.pb.gz", 1000).value_or(""), std::string(900, 'a'));
+  EXPECT_EQ(spool.read("2-live.pb.gz", 1000).value_or(""), std::string(900, 'b'));
+  for (const int first : {3, 4, 5, 6, 196, 197, 198, 199}) {
+    EXPECT_TRUE(fs::exists(directory() + "/" + std::to_string(first) + "-http.pb.gz")) << first;
+  }
+  EXPECT_EQ(spool.over_share().count, 197u - 8u);
+  EXPECT_TRUE(spool.over_share().last.container.starts_with("flooder")) << spool.over_share().last.container;
+}
+
+TEST_F(SpoolTest, many_containers_of_one_namespace_pay_among_themselves) {
+  Spool spool(directory(), {.files = 10});
+  for (std::uint64_t id = 1; id <= 3; ++id) ASSERT_TRUE(spool.put(id, "live", "x", {"one", "quiet"}).has_value());
+  for (std::uint64_t id = 10; id < 100; ++id) {
+    ASSERT_TRUE(spool.put(id, "http", "x", {std::to_string(id), "noisy"}).has_value());
+  }
+  for (const int id : {1, 2, 3}) EXPECT_TRUE(fs::exists(directory() + "/" + std::to_string(id) + "-live.pb.gz")) << id;
+}
+
+TEST_F(SpoolTest, in_memory_too_a_container_over_its_share_loses_its_own) {
+  Spool spool(directory(), {.memory_bytes = 4000}, Spool::Start::kInMemory);
+  const auto neighbours = spool.put(1, "live", std::string(900, 'a'), {"neighbour", ""});
+  for (std::uint64_t id = 2; id < 20; ++id) {
+    ASSERT_TRUE(spool.put(id, "http", std::string(1000, 'x'), {"flooder", ""}).has_value());
+  }
+  EXPECT_TRUE(spool.read(*neighbours, 1000).has_value());
+  EXPECT_FALSE(spool.put(20, "http", std::string(3900, 'x'), {"large", ""}).has_value());
+  EXPECT_TRUE(spool.read(*neighbours, 1000).has_value());
 }
 
 TEST_F(SpoolTest, a_placed_profile_survives_pruning_and_is_not_counted_as_lost) {
@@ -139,7 +178,7 @@ TEST_F(SpoolTest, names_that_leave_the_directory_are_refused) {
   EXPECT_EQ(spool.read("none.pb.gz", 100).error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(SpoolTest, a_full_disk_leaves_the_newest_profiles_in_memory) {
+TEST_F(SpoolTest, a_full_disk_leaves_the_first_and_the_newest_profile_in_memory) {
   if (const std::string why = mount_tiny_disk(); !why.empty()) GTEST_SKIP() << why;
   Spool spool(directory(), {.memory_bytes = 250'000});
   for (std::uint64_t id = 1; id <= 3; ++id) {
@@ -147,7 +186,7 @@ TEST_F(SpoolTest, a_full_disk_leaves_the_newest_profiles_in_memory) {
   }
   EXPECT_TRUE(spool.is_disk_refused());
   EXPECT_EQ(spool.dropped(), 1u);
-  EXPECT_FALSE(spool.read("1-http.pb.gz", 1u << 20).has_value());
+  EXPECT_FALSE(spool.read("2-http.pb.gz", 1u << 20).has_value());
   EXPECT_EQ(spool.read("3-http.pb.gz", 1u << 20).value_or(""), std::string(100'000, 'd'));
   EXPECT_EQ(files_on_disk(), 0u);  // no temporary file left behind
 }
@@ -180,6 +219,33 @@ TEST_F(SpoolTest, a_profile_in_memory_is_placed_by_writing_it) {
   EXPECT_TRUE(spool.is_disk_refused());
   ASSERT_TRUE(spool.place(*name, root_ + "/capture-01.pb.gz").has_value());
   EXPECT_EQ(read_file(root_ + "/capture-01.pb.gz", 100).value_or(""), "evidence");
+}
+
+Spool::Profile profile_in_a_file(const std::string& bytes, std::uint64_t string_count) {
+  auto file = ProfileFile::make(nullptr);
+  EXPECT_TRUE(file && file->append(bytes));
+  return {"", std::move(*file), string_count};
+}
+
+TEST_F(SpoolTest, a_profile_from_a_file_in_memory_gets_its_comments_in_the_incident_only) {
+  std::uint64_t strings = 0;
+  const std::string bytes = pprof::write(pprof::sample_profile(), &strings);
+  Spool spool(directory(), {});
+  const auto name = spool.put(17, "http", profile_in_a_file(bytes, strings));
+  ASSERT_TRUE(name.has_value()) << name.error().message;
+  ASSERT_TRUE(spool.place(*name, root_ + "/placed", {"of the incident"}));
+  const auto placed = pprof::read(read_file(root_ + "/placed", 1 << 20).value());
+  ASSERT_TRUE(placed.has_value()) << placed.error().message;
+  EXPECT_EQ(placed->comments.back(), "of the incident");
+  EXPECT_EQ(spool.read(*name, 1 << 20).value(), bytes);
+}
+
+TEST_F(SpoolTest, a_file_in_memory_stays_in_memory_where_the_disk_refuses_within_its_bound) {
+  Spool spool(directory(), {.memory_bytes = 100}, Spool::Start::kInMemory);
+  const auto name = spool.put(17, "http", profile_in_a_file("profile", 1));
+  ASSERT_TRUE(name.has_value()) << name.error().message;
+  EXPECT_EQ(spool.read(*name, 100).value_or(""), "profile");
+  EXPECT_EQ(spool.put(18, "http", profile_in_a_file(std::string(101, 'x'), 1)).error().code, ErrorCode::kNoSpace);
 }
 
 }  // namespace

@@ -303,6 +303,64 @@ TEST_F(DecisionsTest, flood_in_one_container_merges_into_its_newest_counted_and_
   EXPECT_EQ(ready[2].container.name, "db");
 }
 
+TEST_F(DecisionsTest, repeats_of_one_container_are_counted_in_its_newest_incident) {
+  CorrelatorConfig config;
+  config.repeats = {.per_minute = 6, .burst = 2};
+  Correlator small{config};
+  for (std::int32_t i = 0; i < 5; ++i) small.apply(killed(100 + i, 5, 2, 2, 1000 + 100 * i), model_);
+  small.apply(killed(200, 5, 4, 4, 1500), model_);
+  EXPECT_EQ(small.repeated_kills(), 3u);
+  const auto ready = small.take_ready(at_ms(1510), model_, kWallOffset);
+  ASSERT_EQ(ready.size(), 3u) << "two of the container, one of its neighbour";
+  EXPECT_FALSE(ready[0].repeats.has_value());
+  EXPECT_EQ(ready[1].victim_count, 1u) << "the victims of repeats are not this kill's";
+  ASSERT_TRUE(ready[1].repeats.has_value());
+  EXPECT_EQ(ready[1].repeats->count, 3u);
+  EXPECT_EQ(ready[1].repeats->last.ns - ready[1].repeats->first.ns, 200'000'000);
+  EXPECT_THAT(ready[1].notes, Contains(HasSubstr("repeats: 3 further kills")));
+  EXPECT_EQ(ready[2].container.name, "db");
+}
+
+TEST_F(DecisionsTest, a_repeat_amends_the_written_incident_once_a_second) {
+  CorrelatorConfig config;
+  config.repeats = {.per_minute = 6, .burst = 1};
+  Correlator small{config};
+  small.apply(killed(100, 5, 2, 2, 1000), model_);
+  ASSERT_EQ(small.take_ready(at_ms(1005), model_, kWallOffset).size(), 1u);
+  for (std::int32_t i = 1; i < 40; ++i) small.apply(killed(100 + i, 5, 2, 2, 1000 + 20 * i), model_);
+  EXPECT_TRUE(small.take_ready(at_ms(2019), model_, kWallOffset).empty());
+  const auto ready = small.take_ready(at_ms(2020), model_, kWallOffset);
+  ASSERT_EQ(ready.size(), 1u);
+  EXPECT_EQ(ready[0].repeats->count, 39u);
+}
+
+TEST_F(DecisionsTest, a_repeat_whose_incident_is_closed_has_one_of_its_own) {
+  CorrelatorConfig config;
+  config.repeats = {.per_minute = 1, .burst = 1};
+  config.max_open = 1;
+  Correlator small{config};
+  small.apply(killed(100, 5, 2, 2, 1000), model_);
+  (void)small.take_ready(at_ms(1005), model_, kWallOffset);
+  small.apply(killed(200, 5, 4, 4, 2000), model_);
+  (void)small.take_ready(at_ms(2005), model_, kWallOffset);
+  small.apply(killed(101, 5, 2, 2, 3000), model_);
+  EXPECT_EQ(small.repeated_kills(), 0u);
+  EXPECT_EQ(small.take_ready(at_ms(3005), model_, kWallOffset).size(), 1u);
+}
+
+TEST_F(DecisionsTest, all_victims_of_a_repeated_decision_are_repeats) {
+  CorrelatorConfig config;
+  config.repeats = {.per_minute = 6, .burst = 1};
+  Correlator small{config};
+  small.apply(decided(10, 1000, 1000), model_);
+  small.apply(decided(11, 2000, 2000), model_);
+  small.apply(decided(12, 2001, 2000), model_);
+  EXPECT_EQ(small.repeated_kills(), 2u);
+  const auto ready = small.take_ready(at_ms(2010), model_, kWallOffset);
+  ASSERT_EQ(ready.size(), 1u);
+  EXPECT_EQ(ready[0].victim_count, 1u);
+}
+
 TEST_F(DecisionsTest, further_victims_of_a_merged_decision_are_not_decisions_of_their_own) {
   CorrelatorConfig config;
   config.max_open_per_place = 1;

@@ -124,6 +124,47 @@ TEST(EvidenceBacklogTest, when_all_are_slim_the_oldest_goes_and_is_counted) {
   EXPECT_EQ(take_all(backlog).back(), "49");
 }
 
+Incident of(const std::string& workload, const std::string& id) {
+  Incident made = incident(id);
+  made.cgroup_path = "/" + workload;
+  return made;
+}
+
+TEST(EvidenceBacklogTest, a_flood_of_one_container_does_not_delay_its_neighbour) {
+  EvidenceBacklog backlog;
+  for (int i = 0; i < 400; ++i) backlog.add_first(of("flood", "f" + std::to_string(i)));
+  EXPECT_EQ(backlog.take()->id, "f0");
+  backlog.add_first(of("neighbour", "n0"));
+  backlog.add_first(of("neighbour", "n1"));
+  std::vector<std::string> next;
+  for (int i = 0; i < 4; ++i) next.push_back(backlog.take()->id);
+  EXPECT_THAT(next, ElementsAre("n0", "f1", "n1", "f2"));
+}
+
+TEST(EvidenceBacklogTest, different_containers_keep_the_order_of_their_arrival) {
+  EvidenceBacklog backlog;
+  for (const char* id : {"c", "a", "b"}) backlog.add_first(of(id, id));
+  EXPECT_THAT(take_all(backlog), ElementsAre("c", "a", "b"));
+}
+
+TEST(EvidenceBacklogTest, a_flood_of_one_container_displaces_nothing_of_its_neighbour) {
+  EvidenceBacklog backlog = room_for(4);
+  backlog.add_first(of("neighbour", "n"));
+  for (int i = 0; i < 1'000; ++i) backlog.add_first(of("flood", "f" + std::to_string(i)));
+  EXPECT_GT(backlog.dropped_incidents(), 0u);
+  const Incident kept = *backlog.take();
+  EXPECT_EQ(kept.id, "n");
+  EXPECT_FALSE(kept.series.empty()) << "not even slimmed";
+}
+
+TEST(EvidenceBacklogTest, amendments_of_a_flood_displace_none_of_its_neighbour) {
+  EvidenceBacklog backlog = room_for(3);
+  backlog.add_amendment(of("neighbour", "n"));
+  for (int i = 0; i < 20; ++i) backlog.add_amendment(of("flood", "f" + std::to_string(i)));
+  EXPECT_EQ(backlog.dropped_amendments(), 18u);
+  EXPECT_THAT(take_all(backlog), Contains("n"));
+}
+
 TEST(EvidenceBacklogTest, the_last_one_stays_however_large) {
   EvidenceBacklog backlog(1);
   backlog.add_first(incident("a"));

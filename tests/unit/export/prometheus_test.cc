@@ -21,6 +21,8 @@ constexpr const char* kFamilies[] = {"oomwitness_oom_kills_total",
                                      "oomwitness_capture_duration_seconds",
                                      "oomwitness_capture_lead_seconds",
                                      "oomwitness_memstats_left_out_total",
+                                     "oomwitness_reader_jobs_total",
+                                     "oomwitness_reader_starts_total",
                                      "oomwitness_container_memory_usage_bytes",
                                      "oomwitness_container_memory_limit_bytes",
                                      "oomwitness_container_memory_nonreclaimable_bytes",
@@ -33,13 +35,19 @@ constexpr const char* kFamilies[] = {"oomwitness_oom_kills_total",
                                      "oomwitness_pod_reclaim_calls_total",
                                      "oomwitness_pod_reclaim_zero_yield_calls_total",
                                      "oomwitness_events_lost_total",
+                                     "oomwitness_share_exceeded_total",
                                      "oomwitness_bpf_program_run_seconds_total",
                                      "oomwitness_bpf_program_runs_total",
                                      "oomwitness_feature_rung",
                                      "oomwitness_incidents_written_total",
+                                     "oomwitness_oom_kills_folded_total",
+                                     "oomwitness_oom_kills_retired_total",
                                      "oomwitness_incidents_pruned_total",
+                                     "oomwitness_age_pruning_held",
+                                     "oomwitness_clock_jumps_total",
                                      "oomwitness_incidents_waiting",
                                      "oomwitness_oom_kills_merged_total",
+                                     "oomwitness_oom_kills_repeated_total",
                                      "oomwitness_incident_write_errors_total",
                                      "oomwitness_incident_write_duration_seconds",
                                      "oomwitness_kernel_oom_kills_unobserved_total",
@@ -90,12 +98,28 @@ TEST(PrometheusText, a_pods_own_cgroup_has_no_kill_counter) {
   EXPECT_THAT(text, Not(HasSubstr(R"(oomwitness_oom_kills_total{namespace="ns",pod="p",container="")")));
 }
 
+TEST(PrometheusText, a_container_whose_kills_are_counted_elsewhere_is_not_shown_at_zero) {
+  MetricsSnapshot snapshot;
+  snapshot.containers = {make_container("app"), make_container("hidden")};
+  snapshot.containers[1].has_hidden_kills = true;
+  snapshot.kills[{"", "", "_other", "container"}] = 3;
+  snapshot.kills_folded = 3;
+  const std::string text = to_prometheus_text(snapshot);
+  EXPECT_THAT(text, HasSubstr(R"(oomwitness_oom_kills_total{namespace="ns",pod="p",container="app")"));
+  EXPECT_THAT(text, Not(HasSubstr(R"(oomwitness_oom_kills_total{namespace="ns",pod="p",container="hidden")")));
+  EXPECT_TRUE(
+      has_sample(text, R"(oomwitness_oom_kills_total{namespace="",pod="",container="_other",scope="container"})", "3"));
+  EXPECT_TRUE(has_sample(text, "oomwitness_oom_kills_folded_total", "3"));
+}
+
 TEST(PrometheusText, known_label_sets_start_at_zero) {
   const std::string text = to_prometheus_text({});
   EXPECT_TRUE(has_sample(text, R"(oomwitness_captures_total{method="http",result="ok",reason=""})", "0"));
   for (const std::string_view stage : lost_stage_names()) {
     EXPECT_TRUE(has_sample(text, R"(oomwitness_events_lost_total{stage=")" + std::string(stage) + "\"}", "0"));
   }
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_share_exceeded_total{what="spool"})", "0"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_share_exceeded_total{what="log_lines"})", "0"));
   EXPECT_TRUE(has_sample(text, "oomwitness_incidents_written_total", "0"));
   EXPECT_TRUE(has_sample(text, "oomwitness_capture_lead_seconds_count", "0"));
 }
@@ -104,10 +128,12 @@ TEST(PrometheusText, what_happened_replaces_the_zero) {
   MetricsSnapshot snapshot;
   snapshot.captures.totals[{"http", "ok", ""}] = 3;
   snapshot.lost["ringbuf_kill"] = 2;
+  snapshot.share_exceeded[ShareKind::kSpool] = 4;
   const std::string text = to_prometheus_text(snapshot);
   EXPECT_TRUE(has_sample(text, R"(oomwitness_captures_total{method="http",result="ok",reason=""})", "3"));
   EXPECT_TRUE(has_sample(text, R"(oomwitness_events_lost_total{stage="ringbuf_kill"})", "2"));
   EXPECT_FALSE(has_sample(text, R"(oomwitness_events_lost_total{stage="ringbuf_kill"})", "0"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_share_exceeded_total{what="spool"})", "4"));
 }
 
 TEST(PrometheusText, kills_by_systemd_oomd_are_shown_where_it_can_run) {

@@ -77,6 +77,19 @@ TEST(CachedReader, more_bytes_than_allowed_are_refused) {
   EXPECT_EQ(third.error().code, ErrorCode::kLimit);
 }
 
+TEST(CachedReader, reads_that_fail_cost_as_much_as_others) {
+  const auto bytes = counting(64);
+  const SpanSource source(bytes);
+  CachedReader reader(source, 1 << 20);
+  std::uint64_t tries = 0;
+  while (!reader.is_used_up() && tries < 1000) {
+    EXPECT_FALSE(reader.get<std::uint64_t>(++tries << 32).has_value());
+  }
+  EXPECT_EQ(reader.bytes_fetched(), 0U);
+  EXPECT_LE(reader.fetches(), (1U << 20) / CachedReader::kLeastCost);
+  EXPECT_TRUE(reader.is_used_up());
+}
+
 TEST(CachedReader, text_is_cut_at_the_limit_and_refused_without_an_end) {
   const std::string text = "runtime.mbuckets";
   const SpanSource source(std::as_bytes(std::span(text)));

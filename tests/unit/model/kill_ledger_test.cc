@@ -85,5 +85,101 @@ TEST(KillLedgerTest, add_when_too_many_sets_folds_and_loses_nothing) {
   EXPECT_EQ(ledger.counts().at({"", "", "_other", "container"}), 50u);
 }
 
+constexpr MonotonicTime after(Nanoseconds time) { return {time.count() + 1}; }
+constexpr Nanoseconds kHour = std::chrono::hours(1);
+
+KillLabels of_pod(const std::string& k8s_namespace, const std::string& pod) {
+  return {k8s_namespace, pod, "c", "container"};
+}
+
+std::uint64_t sum_of(const KillLedger& ledger) {
+  std::uint64_t sum = ledger.retired();
+  for (const auto& [labels, count] : ledger.counts()) sum += count;
+  return sum;
+}
+
+// One namespace has all sets that there are.
+KillLedger full_ledger(const std::string& k8s_namespace) {
+  KillLedger ledger;
+  for (std::size_t i = 0; i < KillLedger::kMaxSets; ++i) {
+    ledger.add(of_pod(k8s_namespace, std::to_string(i)), 1, after(std::chrono::milliseconds(i)));
+  }
+  return ledger;
+}
+
+TEST(KillLedgerTest, a_full_ledger_makes_room_for_a_namespace_with_less) {
+  KillLedger ledger = full_ledger("evil");
+  ledger.add(of_pod("bank", "ledger"), 1, after(kHour / 2));
+  EXPECT_EQ(ledger.counts().at(of_pod("bank", "ledger")), 1u);
+  EXPECT_FALSE(ledger.counts().contains(of_pod("evil", "0"))) << "the one not seen for longest";
+  EXPECT_EQ(ledger.retired(), 1u);
+  EXPECT_EQ(ledger.folded(), 0u);
+  EXPECT_EQ(sum_of(ledger), KillLedger::kMaxSets + 1);
+}
+
+TEST(KillLedgerTest, a_full_ledger_makes_room_from_sets_that_no_scrape_needs) {
+  KillLedger ledger = full_ledger("shop");
+  ledger.add(of_pod("shop", "new-1"), 1, after(kHour / 2));
+  EXPECT_FALSE(ledger.counts().contains(of_pod("shop", "new-1"))) << "the others may not have been scraped yet";
+  EXPECT_EQ(ledger.folded(), 1u);
+  ledger.add(of_pod("shop", "new-2"), 1, after(2 * kHour));
+  EXPECT_TRUE(ledger.counts().contains(of_pod("shop", "new-2")));
+  EXPECT_EQ(ledger.retired(), 1u);
+}
+
+TEST(KillLedgerTest, no_zero_is_shown_for_a_container_whose_kills_are_elsewhere) {
+  KillLedger ledger = full_ledger("shop");
+  EXPECT_TRUE(ledger.may_show_zero(of_pod("shop", "new")));
+  ledger.add(of_pod("shop", "new"), 1, after(kHour / 2));
+  EXPECT_FALSE(ledger.may_show_zero(of_pod("shop", "new"))) << "folded";
+  ledger.add(of_pod("bank", "ledger"), 1, after(kHour / 2));
+  EXPECT_FALSE(ledger.may_show_zero(of_pod("shop", "0"))) << "retired for another's sake";
+  ledger.add(of_pod("shop", "new"), 1, after(3 * kHour));
+  EXPECT_EQ(ledger.counts().at(of_pod("shop", "new")), 1u);
+  EXPECT_TRUE(ledger.may_show_zero(of_pod("shop", "new")));
+}
+
+TEST(KillLedgerTest, no_zero_at_all_is_shown_when_too_many_are_hidden) {
+  KillLedger ledger = full_ledger("shop");
+  for (std::size_t i = 0; i <= KillLedger::kMaxHidden; ++i) ledger.add(of_pod("shop", "new-" + std::to_string(i)));
+  EXPECT_FALSE(ledger.may_show_zero(of_pod("bank", "never-killed")));
+}
+
+TEST(KillLedgerTest, a_vanished_pods_set_stays_for_a_day_and_then_goes) {
+  KillLedger ledger;
+  ledger.add(of_pod("shop", "cart-1"), 3, after(kHour));
+  ledger.add({"", "", "nginx.service", "container"}, 1, after(kHour));
+  EXPECT_FALSE(ledger.refresh(after(24 * kHour), {}));
+  EXPECT_TRUE(ledger.refresh(after(26 * kHour), {}));
+  EXPECT_FALSE(ledger.counts().contains(of_pod("shop", "cart-1")));
+  EXPECT_TRUE(ledger.counts().contains({"", "", "nginx.service", "container"})) << "a unit comes back";
+  EXPECT_EQ(ledger.retired(), 3u);
+  EXPECT_EQ(sum_of(ledger), 4u);
+}
+
+TEST(KillLedgerTest, a_living_containers_set_stays) {
+  KillLedger ledger;
+  ledger.add({"shop", "cart-1", "c", "pod"}, 3, after(kHour));
+  EXPECT_FALSE(ledger.refresh(after(100 * kHour), {{"shop", "cart-1", "c", ""}}));
+  EXPECT_FALSE(ledger.refresh(after(123 * kHour), {}));
+  EXPECT_TRUE(ledger.refresh(after(125 * kHour), {}));
+}
+
+TEST(KillLedgerTest, ages_survive_a_restart_and_a_boot) {
+  KillLedger ledger;
+  ledger.restore(of_pod("shop", "cart-1"), 3, 20 * kHour);
+  EXPECT_FALSE(ledger.refresh(after(1'000 * kHour), {})) << "the machine is up for long, the set is 20 h old";
+  EXPECT_EQ(ledger.unseen(of_pod("shop", "cart-1")), 20 * kHour);
+  EXPECT_TRUE(ledger.refresh(after(1'005 * kHour), {}));
+}
+
+TEST(KillLedgerTest, living_labels_are_those_of_containers_that_are_there) {
+  MemoryModel model = pod_with_container();
+  EXPECT_TRUE(living_labels(model).contains({"", "", "web", ""}));
+  model.apply(removed(3, 100));
+  model.apply(removed(2, 101));
+  EXPECT_FALSE(living_labels(model).contains({"", "", "web", ""}));
+}
+
 }  // namespace
 }  // namespace oomw

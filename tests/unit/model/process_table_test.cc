@@ -59,7 +59,7 @@ TEST(ProcessTableTest, on_exit_when_known_lingers_but_does_not_live) {
   EXPECT_TRUE(living_in(table, 7).empty());
   ASSERT_NE(table.find({10, 5}), nullptr);
   EXPECT_EQ(table.find({10, 5})->exited_at, at_ms(100));
-  table.expire(at_ms(101));
+  table.expire(at_ms(101), at_ms(101));
   EXPECT_EQ(table.find({10, 5}), nullptr);
   EXPECT_EQ(table.size(), 0u);
 }
@@ -76,7 +76,7 @@ TEST(ProcessTableTest, expire_when_the_pid_lives_again_leaves_it) {
   table.on_seen(seen(10, 5, 7));
   table.on_exit(exited(10, 5, 100));
   table.on_seen(seen(10, 6, 7, 200));
-  table.expire(at_ms(1000));
+  table.expire(at_ms(1000), at_ms(1000));
   EXPECT_NE(table.find({10, 6}), nullptr);
 }
 
@@ -104,9 +104,55 @@ TEST(ProcessTableTest, collect_when_more_than_max_stops_there) {
 
 TEST(ProcessTableTest, on_seen_when_full_counts_the_drop) {
   ProcessTable table;
-  for (std::size_t i = 1; i <= ProcessTable::kMax + 3; ++i) table.on_seen(seen(static_cast<std::int32_t>(i), 1, 7));
+  for (std::size_t i = 1; i <= ProcessTable::kMax + 3; ++i) {
+    table.on_seen(seen(static_cast<std::int32_t>(i), 1, 7 + i / ProcessTable::kMaxLiving));
+  }
   EXPECT_EQ(table.size(), ProcessTable::kMax);
   EXPECT_EQ(table.dropped(), 3u);
+}
+
+// A container that starts processes without end: the neighbour's are found all the same.
+TEST(ProcessTableTest, on_seen_when_one_cgroup_is_over_its_share_leaves_room_for_others) {
+  ProcessTable table;
+  for (std::size_t i = 1; i <= ProcessTable::kMax; ++i) table.on_seen(seen(static_cast<std::int32_t>(i), 1, 7));
+  EXPECT_EQ(table.size(), ProcessTable::kMaxLiving);
+  EXPECT_EQ(table.over_share(), ProcessTable::kMax - ProcessTable::kMaxLiving);
+  EXPECT_EQ(table.last_over_share(), CgroupId{7});
+  table.on_seen(seen(100'000, 1, 8));
+  EXPECT_NE(table.find({100'000, 1}), nullptr);
+}
+
+TEST(ProcessTableTest, on_exit_when_many_of_a_cgroup_exit_the_newest_linger) {
+  ProcessTable table;
+  const auto count = static_cast<std::int32_t>(3 * ProcessTable::kMaxExited);
+  table.on_seen(seen(count + 1, 1, 8));
+  table.on_exit(exited(count + 1, 1, 0));
+  for (std::int32_t pid = 1; pid <= count; ++pid) {
+    table.on_seen(seen(pid, 1, 7));
+    if (pid == 1) table.on_kill({pid, 1});
+    table.on_exit(exited(pid, 1, 1));
+  }
+  EXPECT_EQ(table.size(), ProcessTable::kMaxExited + 2) << "the victim and the neighbour's process are there too";
+  EXPECT_NE(table.find({count, 1}), nullptr);
+  EXPECT_NE(table.find({1, 1}), nullptr);
+  EXPECT_NE(table.find({count + 1, 1}), nullptr);
+}
+
+TEST(ProcessTableTest, expire_when_an_exit_was_no_kill_drops_the_strings) {
+  ProcessTable table;
+  for (const std::int32_t pid : {1, 2, 3}) {
+    table.on_seen(seen(pid, 1, 7));
+    if (pid == 2) table.on_kill({pid, 1});
+    table.on_exit(exited(pid, 1, 0));
+  }
+  table.on_kill({3, 1});  // reported after the exit
+  table.expire(at_ms(1'000), at_ms(-60'000));
+  EXPECT_EQ(table.find({1, 1})->cmdline, "leaky --fast");
+  table.expire(at_ms(4'000), at_ms(-60'000));
+  EXPECT_EQ(table.find({1, 1})->cmdline, "");
+  EXPECT_EQ(table.find({1, 1})->exe, "");
+  EXPECT_EQ(table.find({2, 1})->cmdline, "leaky --fast");
+  EXPECT_EQ(table.find({3, 1})->cmdline, "leaky --fast");
 }
 
 }  // namespace

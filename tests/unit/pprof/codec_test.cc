@@ -180,25 +180,49 @@ TEST(Gunzip, an_output_of_exactly_the_limit_is_fine_and_one_more_is_not) {
   EXPECT_EQ(gunzip(gzip(""), 0)->size(), 0u);
 }
 
-TEST(AppendComments, adds_comments_and_touches_nothing_else) {
+// Of the profile as it was read; comments come after it.
+std::string commented(const std::string& bytes, const std::vector<std::string>& comments) {
+  std::uint64_t string_count = 0;
+  EXPECT_TRUE(read(bytes, {}, &string_count).has_value());
+  return bytes + comment_member(string_count, comments);
+}
+
+TEST(CommentMember, adds_comments_and_touches_nothing_else) {
   const std::string before = fixture();
-  const auto after = append_comments(before, {"oomwitness: method=http", "second"});
-  ASSERT_TRUE(after.has_value()) << after.error().message;
-  const auto profile = read(*after);
+  const std::string after = commented(before, {"oomwitness: method=http", "second"});
+  const auto profile = read(after);
   ASSERT_TRUE(profile.has_value()) << profile.error().message;
   EXPECT_THAT(profile->comments, ::testing::ElementsAre("oomwitness: method=http", "second"));
-  EXPECT_TRUE(gunzip(*after, 1u << 20)->starts_with(*gunzip(before, 1u << 20)));
+  EXPECT_TRUE(gunzip(after, 1u << 20)->starts_with(*gunzip(before, 1u << 20)));
 }
 
-TEST(AppendComments, keeps_the_comments_that_were_there) {
-  const auto profile = read(*append_comments(write(sample_profile()), {"later"}));
+TEST(CommentMember, keeps_the_comments_that_were_there) {
+  std::uint64_t string_count = 0;
+  const std::string bytes = write(sample_profile(), &string_count);
+  const auto profile = read(bytes + comment_member(string_count, {"later"}));
   EXPECT_THAT(profile->comments, ::testing::ElementsAre("first", "later"));
+  EXPECT_THAT(read(commented(commented(bytes, {"later"}), {"last"}))->comments,
+              ::testing::ElementsAre("first", "later", "last"));
 }
 
-TEST(AppendComments, what_is_no_profile_is_refused) {
-  EXPECT_FALSE(append_comments("<html>", {"x"}).has_value());
-  EXPECT_FALSE(append_comments("", {"x"}).has_value());
-  EXPECT_THAT(append_comments(fixture().substr(0, 400), {"x"}).error().message, HasSubstr("truncated"));
+TEST(GzipInto, the_pieces_are_the_whole_and_stop_when_the_sink_fails) {
+  std::string bytes;
+  for (std::uint32_t n = 1; bytes.size() < 1'000'000; n = n * 1664525 + 1013904223) bytes += std::to_string(n);
+  std::string out;
+  int pieces = 0;
+  ASSERT_TRUE(gzip_into(bytes, [&](std::string_view piece) -> Result<> {
+    out += piece;
+    ++pieces;
+    return {};
+  }));
+  EXPECT_GT(pieces, 1);
+  EXPECT_EQ(gunzip(out, 2'000'000).value(), bytes);
+  int tries = 0;
+  EXPECT_FALSE(gzip_into(bytes, [&](std::string_view) -> Result<> {
+    ++tries;
+    return fail(ErrorCode::kNoSpace, "full");
+  }));
+  EXPECT_EQ(tries, 1);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/incident_index.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -26,6 +27,11 @@ class IncidentIndexTest : public ::testing::Test {
   void make(const std::string& name, std::size_t bytes = 10) {
     fs::create_directories(root_ + "/" + name);
     std::ofstream(root_ + "/" + name + "/incident.json") << std::string(bytes, 'x');
+  }
+  static IncidentFacts facts(std::int64_t after_ns) { return {"a", "a/b", 1, {kTime.ns + after_ns}}; }
+  KeptIncident oldest() {
+    const std::vector<KeptIncident> all = index_.incidents();
+    return *std::ranges::min_element(all, {}, &KeptIncident::time);
   }
   void refresh() { EXPECT_TRUE(index_.refresh().has_value()); }
 
@@ -66,7 +72,7 @@ TEST_F(IncidentIndexTest, refresh_when_a_person_deletes_moves_and_adds_sees_it) 
   EXPECT_EQ(index_.find("20261121T030405Z-00000001"), "");
   EXPECT_EQ(index_.find("20261121T030405Z-00000002"), "");
   EXPECT_EQ(index_.find("20261121T030405Z-00000003"), name_of(3));
-  EXPECT_EQ(index_.oldest()->name, "20251121T030405Z-a-b-c-00000004");
+  EXPECT_EQ(oldest().name, "20251121T030405Z-a-b-c-00000004");
   EXPECT_EQ(index_.bytes(), 17u);
   EXPECT_EQ(index_.measured(), 4u);
 }
@@ -115,33 +121,68 @@ TEST_F(IncidentIndexTest, oldest_within_one_second_is_the_one_that_was_noted_ear
   refresh();
   make(name_of(1));
   make(name_of(2));
-  index_.note(name_of(2), {kTime.ns + 100});
-  index_.note(name_of(1), {kTime.ns + 200});
+  index_.note(name_of(2), facts(100));
+  index_.note(name_of(1), facts(200));
   refresh();
-  EXPECT_EQ(index_.oldest()->name, name_of(2));
+  EXPECT_EQ(oldest().name, name_of(2));
   index_.forget();
   refresh();
-  EXPECT_EQ(index_.oldest()->name, name_of(2)) << "a listing has the names, not the times";
+  EXPECT_EQ(oldest().name, name_of(2)) << "a listing has the names, not the times";
   index_.erase(name_of(2));
-  EXPECT_EQ(index_.oldest()->name, name_of(1));
+  EXPECT_EQ(oldest().name, name_of(1));
 }
 
 TEST_F(IncidentIndexTest, note_when_the_time_is_not_the_names_takes_the_names) {
   refresh();
   make(name_of(1));
-  index_.note(name_of(1), {kTime.ns + 5 * kSecond});
-  EXPECT_EQ(index_.oldest()->time, kTime);
+  index_.note(name_of(1), facts(5 * kSecond));
+  EXPECT_EQ(oldest().time, kTime);
   EXPECT_EQ(index_.find("20261121T030405Z-00000001"), name_of(1));
 }
 
 TEST_F(IncidentIndexTest, note_when_amended_counts_the_new_size) {
   refresh();
   make(name_of(1), 10);
-  index_.note(name_of(1), kTime);
+  index_.note(name_of(1), facts(0));
   make(name_of(1), 50);
-  index_.note(name_of(1), kTime);
+  index_.note(name_of(1), facts(0));
   EXPECT_EQ(index_.bytes(), 50u);
   EXPECT_EQ(index_.size(), 1u);
+}
+
+TEST_F(IncidentIndexTest, facts_when_restored_hold_as_long_as_the_json_is_the_same_file) {
+  make(name_of(1));
+  make(name_of(2));
+  refresh();
+  EXPECT_EQ(index_.without_facts(1), std::vector<std::string>{name_of(1)});
+  index_.set_facts(name_of(1), facts(100));
+  index_.set_facts(name_of(2), facts(200));
+  EXPECT_TRUE(index_.without_facts(9).empty());
+  const auto known = index_.known_facts();
+
+  fs::last_write_time(root_ + "/" + name_of(2) + "/incident.json",
+                      fs::file_time_type::clock::now() + std::chrono::hours(1));
+  IncidentIndex next(root_);
+  next.restore(known);
+  ASSERT_TRUE(next.refresh().has_value());
+  EXPECT_EQ(next.without_facts(9), std::vector<std::string>{name_of(2)}) << "somebody wrote another incident.json";
+  EXPECT_EQ(next.incidents().front().facts, facts(100));
+
+  IncidentIndex late(root_);
+  ASSERT_TRUE(late.refresh().has_value());
+  late.restore(known);
+  EXPECT_EQ(late.without_facts(9), std::vector<std::string>{name_of(2)}) << "a kill came before the first pruning";
+}
+
+TEST_F(IncidentIndexTest, newest_found_is_not_one_that_this_process_wrote) {
+  refresh();
+  EXPECT_FALSE(index_.newest_found().has_value());
+  make(name_of(1));
+  index_.note(name_of(1), facts(0));
+  EXPECT_FALSE(index_.newest_found().has_value());
+  make("20251121T030405Z-a-b-c-00000004");
+  refresh();
+  EXPECT_EQ(to_rfc3339(*index_.newest_found()).substr(0, 4), "2025");
 }
 
 TEST_F(IncidentIndexTest, temporaries_are_known_while_they_are_there) {

@@ -38,6 +38,25 @@ TEST_F(LedgerFileTest, load_when_saved_gives_the_same_counts) {
   EXPECT_EQ(back->counted_by_cgroup, state.counted_by_cgroup);
 }
 
+TEST_F(LedgerFileTest, what_the_ledger_had_no_room_for_comes_back) {
+  LedgerState state;
+  state.boot_id = "b-1";
+  const MonotonicTime start{1};
+  for (std::size_t i = 0; i <= KillLedger::kMaxSets; ++i) {
+    state.ledger.add({"shop", std::to_string(i), "c", "container"}, 1, start);
+  }
+  state.ledger.add({"bank", "ledger", "c", "container"}, 1, start + std::chrono::minutes(30));
+  ASSERT_TRUE(save_ledger(directory_.path(), state).has_value());
+  const auto back = load_ledger(directory_.path());
+  ASSERT_TRUE(back.has_value()) << back.error().message;
+  EXPECT_EQ(back->ledger.counts(), state.ledger.counts());
+  EXPECT_EQ(back->ledger.folded(), 1u);
+  EXPECT_EQ(back->ledger.retired(), 1u);
+  EXPECT_FALSE(back->ledger.may_show_zero({"shop", std::to_string(KillLedger::kMaxSets), "c", "container"}));
+  EXPECT_FALSE(back->ledger.may_show_zero({"shop", "0", "c", "container"}));
+  EXPECT_EQ(back->ledger.unseen({"shop", "1", "c", "container"}), std::chrono::minutes(30));
+}
+
 TEST_F(LedgerFileTest, what_was_heard_comes_back) {
   LedgerState state;
   state.boot_id = "b-1";

@@ -68,8 +68,22 @@ TEST(ProcessReader, long_cmdline_is_cut_and_says_so) {
   tree.write("7/cmdline", std::string(10'000, 'x'));
   const auto seen = ProcessReader(tree.root()).read(7, {});
   ASSERT_TRUE(seen.has_value());
-  EXPECT_EQ(seen->cmdline.size(), 4096u);
+  EXPECT_EQ(seen->cmdline.size(), 256u);
   EXPECT_TRUE(seen->cmdline.ends_with("x ..."));
+}
+
+TEST(ProcessReader, of_a_long_path_the_end_is_kept) {
+  const TempTree tree;
+  tree.write("7/stat", stat_with_flags("0"));
+  tree.write("7/status", "Uid:\t0\t0\t0\t0\n");
+  std::string path;
+  for (int i = 0; i < 20; ++i) path += "/" + std::string(100, 'd');
+  ASSERT_EQ(::symlink((path + "/program").c_str(), (tree.root() + "/7/exe").c_str()), 0);
+  const auto seen = ProcessReader(tree.root()).read(7, {});
+  ASSERT_TRUE(seen.has_value());
+  EXPECT_EQ(seen->exe.size(), 512u);
+  EXPECT_TRUE(seen->exe.starts_with("...d"));
+  EXPECT_TRUE(seen->exe.ends_with("/program"));
 }
 
 TEST(ProcessReader, absent_parts_are_empty_not_made_up) {

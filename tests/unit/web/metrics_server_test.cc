@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "web/metrics_server.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <atomic>
+#include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <httplib.h>
 
-#include "base/unique_fd.h"
+#include "base/stall_meter.h"
+#include "pprof/codec.h"
+#include "support/http_client.h"
+#include "web/peer_limits.h"
 
 namespace oomw {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 class FakeClock final : public Clock {
@@ -30,10 +31,9 @@ class MetricsServerTest : public testing::Test {
  protected:
   void SetUp() override {
     auto started = MetricsServer::start(
-        "127.0.0.1:0", [this] { return snapshot; }, clock);
+        "127.0.0.1:0", [this] { return snapshot; }, clock, CoreWatch{&stalls, std::chrono::seconds(5)});
     ASSERT_TRUE(started.has_value()) << started.error().message;
     server = std::move(*started);
-    client = std::make_unique<httplib::Client>("127.0.0.1", server->port());
   }
   // Before the first request of a test: the server's threads read it without a lock.
   void publish(bool ready, std::int64_t tick_ns) {
@@ -42,89 +42,96 @@ class MetricsServerTest : public testing::Test {
     next->core_tick = {tick_ns};
     snapshot = std::move(next);
   }
-  // Connects and sends `bytes`; what comes back until the server closes.
-  std::string raw(const std::string& bytes) {
-    const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(server->port());
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
-    (void)send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    std::string answer;
-    char buffer[4096];
-    ssize_t n = 0;
-    while ((n = recv(fd.get(), buffer, sizeof(buffer), 0)) > 0) answer.append(buffer, static_cast<std::size_t>(n));
-    return answer;
+  HttpAnswer get(const std::string& path, const std::string& headers = "") {
+    return http_get(server->port(), path, headers);
   }
+  std::string raw(const std::string& bytes) { return http_raw(server->port(), bytes); }
 
   FakeClock clock;
   std::shared_ptr<const MetricsSnapshot> snapshot;
+  StallMeter stalls;
   std::unique_ptr<MetricsServer> server;
-  std::unique_ptr<httplib::Client> client;
 };
 
 TEST_F(MetricsServerTest, metrics_are_served_with_their_content_type) {
   publish(true, clock.now_ns);
-  const auto answer = client->Get("/metrics");
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, 200);
-  EXPECT_EQ(answer->get_header_value("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
-  EXPECT_THAT(answer->body, HasSubstr("\noomwitness_build_info{"));
+  const HttpAnswer answer = get("/metrics");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_THAT(answer.head, HasSubstr("\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+  EXPECT_THAT(answer.head, HasSubstr("\r\nContent-Length: " + std::to_string(answer.body.size()) + "\r\n"));
+  EXPECT_THAT(answer.head, HasSubstr("\r\nX-Content-Type-Options: nosniff\r\n"));
+  EXPECT_THAT(answer.body, HasSubstr("\noomwitness_build_info{"));
 }
 
 TEST_F(MetricsServerTest, gzip_is_used_when_asked_for_and_brotli_never) {
   publish(true, clock.now_ns);
-  const auto answer = client->Get("/metrics", {{"Accept-Encoding", "br, gzip"}});
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->get_header_value("Content-Encoding"), "gzip");
-  EXPECT_THAT(answer->body, HasSubstr("\noomwitness_build_info{"));  // the client has unpacked it
+  const HttpAnswer answer = get("/metrics", "accept-encoding: br, gzip\r\n");
+  EXPECT_THAT(answer.head, HasSubstr("\r\nContent-Encoding: gzip\r\n"));
+  const auto unpacked = pprof::gunzip(answer.body, 1u << 20);
+  ASSERT_TRUE(unpacked.has_value());
+  EXPECT_THAT(*unpacked, HasSubstr("\noomwitness_build_info{"));
+  for (const char* none : {"", "Accept-Encoding: br\r\n", "Accept-Encoding: gzip;q=0\r\n"}) {
+    EXPECT_THAT(get("/metrics", none).head, Not(HasSubstr("Content-Encoding"))) << none;
+  }
 }
 
 TEST_F(MetricsServerTest, before_the_first_snapshot_everything_is_unavailable) {
   for (const char* path : {"/metrics", "/healthz", "/readyz"}) {
-    const auto answer = client->Get(path);
-    ASSERT_TRUE(answer) << path;
-    EXPECT_EQ(answer->status, 503) << path;
-    EXPECT_THAT(answer->body, HasSubstr("starting")) << path;
+    const HttpAnswer answer = get(path);
+    EXPECT_EQ(answer.status, 503) << path;
+    EXPECT_THAT(answer.body, HasSubstr("starting")) << path;
   }
 }
 
 TEST_F(MetricsServerTest, healthy_while_the_core_loop_ticks) {
   publish(false, clock.now_ns);
-  EXPECT_EQ(client->Get("/healthz")->status, 200);
+  EXPECT_EQ(get("/healthz").status, 200);
   clock.now_ns += 10'000'000'000;
-  EXPECT_EQ(client->Get("/healthz")->status, 200);
+  EXPECT_EQ(get("/healthz").status, 200);
   clock.now_ns += 1;
-  const auto answer = client->Get("/healthz");
-  EXPECT_EQ(answer->status, 503);
-  EXPECT_EQ(answer->body, "core loop silent for 10 s\n");
+  const HttpAnswer answer = get("/healthz");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.body, "core loop silent for 10 s\n");
+}
+
+TEST_F(MetricsServerTest, not_healthy_while_one_turn_of_the_core_thread_lasts) {
+  publish(true, clock.now_ns);
+  stalls.begin(clock.now());
+  clock.now_ns += 5'000'000'000;
+  EXPECT_EQ(get("/healthz").status, 200);
+  clock.now_ns += 2'000'000'000;
+  EXPECT_EQ(get("/healthz").status, 503);
+  EXPECT_EQ(get("/healthz").body, "core thread stalled for 7 s\n");
+  EXPECT_THAT(get("/metrics").body, HasSubstr("\noomwitness_core_stall_seconds 7\n"));
+  stalls.end(clock.now());
+  EXPECT_EQ(get("/healthz").status, 200);
+  EXPECT_THAT(get("/metrics").body, HasSubstr("\noomwitness_core_stall_seconds 7\n"));
 }
 
 TEST_F(MetricsServerTest, ready_once_events_flow) {
   publish(false, clock.now_ns);
-  EXPECT_EQ(client->Get("/readyz")->status, 503);
+  EXPECT_EQ(get("/readyz").status, 503);
 }
 
 TEST_F(MetricsServerTest, ready_when_the_snapshot_says_so) {
   publish(true, clock.now_ns);
-  EXPECT_EQ(client->Get("/readyz")->status, 200);
+  EXPECT_EQ(get("/readyz").status, 200);
 }
 
 TEST_F(MetricsServerTest, anything_else_is_not_found) {
   publish(true, clock.now_ns);
   for (const char* path : {"/", "/metrics/", "/metricsx", "/../etc/passwd", "/debug/pprof/heap"}) {
-    EXPECT_EQ(client->Get(path)->status, 404) << path;
+    EXPECT_EQ(get(path).status, 404) << path;
   }
 }
 
 TEST_F(MetricsServerTest, other_methods_are_not_allowed) {
   publish(true, clock.now_ns);
-  EXPECT_EQ(client->Post("/metrics", "body", "text/plain")->status, 405);
-  EXPECT_EQ(client->Delete("/metrics")->status, 405);
-  const auto head = client->Head("/metrics");
-  EXPECT_EQ(head->status, 405);
-  EXPECT_EQ(head->get_header_value("Allow"), "GET");
+  for (const std::string method : {"POST", "DELETE", "HEAD", "OPTIONS"}) {
+    const std::string answer = raw(method + " /metrics HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody");
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 405 ")) << method;
+    EXPECT_THAT(answer, HasSubstr("\r\nAllow: GET\r\n")) << method;
+  }
 }
 
 TEST_F(MetricsServerTest, port_in_use_is_unavailable) {
@@ -137,7 +144,7 @@ TEST_F(MetricsServerTest, port_in_use_is_unavailable) {
 
 TEST_F(MetricsServerTest, port_can_be_taken_again_after_a_stop) {
   publish(true, clock.now_ns);
-  ASSERT_TRUE(client->Get("/metrics"));
+  ASSERT_EQ(get("/metrics").status, 200);
   const std::string address = "127.0.0.1:" + std::to_string(server->port());
   server.reset();
   const auto again = MetricsServer::start(
@@ -150,7 +157,7 @@ TEST_F(MetricsServerTest, all_addresses_include_ipv4_loopback) {
   auto everywhere = MetricsServer::start(
       ":0", [this] { return snapshot; }, clock);
   ASSERT_TRUE(everywhere.has_value()) << everywhere.error().message;
-  EXPECT_EQ(httplib::Client("127.0.0.1", (*everywhere)->port()).Get("/readyz")->status, 200);
+  EXPECT_EQ(http_get((*everywhere)->port(), "/readyz").status, 200);
 }
 
 TEST_F(MetricsServerTest, head_without_end_is_refused_at_its_bound) {
@@ -162,7 +169,7 @@ TEST_F(MetricsServerTest, deeply_nested_range_header_does_not_overflow_a_stack) 
   std::string ranges = "bytes=0-1";
   for (int i = 0; i < 1900; ++i) ranges += ",0-1";
   EXPECT_THAT(raw("GET /readyz HTTP/1.1\r\nRange: " + ranges + "\r\n\r\n"), StartsWith("HTTP/1.1 "));
-  EXPECT_EQ(client->Get("/readyz")->status, 200);
+  EXPECT_EQ(get("/readyz").status, 200);
 }
 
 TEST_F(MetricsServerTest, nonsense_is_answered_or_closed_and_the_server_lives) {
@@ -172,25 +179,59 @@ TEST_F(MetricsServerTest, nonsense_is_answered_or_closed_and_the_server_lives) {
         std::string("GET / HTTP/9\r\n\r\n"), std::string("GET /%zz%00 HTTP/1.1\r\nA\r\n: b\r\n\r\n")}) {
     (void)raw(bytes);
   }
-  EXPECT_EQ(client->Get("/readyz")->status, 200);
+  EXPECT_EQ(get("/readyz").status, 200);
 }
 
-// More slow strangers than threads: they are cut off at the head's deadline of 2 s.
-TEST_F(MetricsServerTest, silent_connections_cannot_hold_the_server) {
+// Eight of them made /healthz time out, six times in a row, and the pod was restarted.
+TEST_F(MetricsServerTest, health_does_not_wait_for_silent_connections) {
   publish(true, clock.now_ns);
   std::vector<UniqueFd> strangers;
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(server->port());
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  for (int i = 0; i < 2; ++i) {
-    strangers.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    ASSERT_EQ(connect(strangers.back().get(), reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+  for (int i = 0; i < 200; ++i) strangers.push_back(http_connect(server->port()));
+  EXPECT_EQ(get("/healthz").status, 200);
+}
+
+// An answer of 4 MiB does not fit into a socket's buffers, so each of these holds an answer that it does not read.
+TEST_F(MetricsServerTest, health_does_not_wait_for_peers_that_read_nothing) {
+  auto large = std::make_shared<MetricsSnapshot>();
+  large->ready = true;
+  large->built = large->core_tick = clock.now();
+  large->containers.resize(10'000);
+  for (std::size_t i = 0; i < large->containers.size(); ++i) {
+    large->containers[i].container = "container-" + std::to_string(i);
+    large->containers[i].usage_bytes = large->containers[i].limit_bytes = i;
   }
-  client->set_read_timeout(10);
-  const auto answer = client->Get("/readyz");
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, 200);
+  snapshot = large;
+  std::vector<UniqueFd> strangers;
+  for (int i = 0; i < 7; ++i) {
+    strangers.push_back(http_connect(server->port()));
+    http_send(strangers.back(), "GET /metrics HTTP/1.1\r\n\r\n");
+  }
+  EXPECT_EQ(get("/healthz").status, 200);
+}
+
+TEST_F(MetricsServerTest, a_peer_over_its_share_loses_its_oldest_connection) {
+  publish(true, clock.now_ns);
+  const UniqueFd oldest = http_connect(server->port());
+  std::vector<UniqueFd> strangers;
+  for (std::size_t i = 0; i < PeerLimits::kMaxPerPeer; ++i) strangers.push_back(http_connect(server->port()));
+  EXPECT_EQ(http_read(oldest), "");  // closed, long before its deadline
+  http_send(strangers.back(), "GET /readyz HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(http_read(strangers.back()), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(get("/metrics").body, Not(HasSubstr("\noomwitness_http_connections_cut_total 0\n")));
+}
+
+TEST_F(MetricsServerTest, a_head_may_come_in_pieces) {
+  publish(true, clock.now_ns);
+  const UniqueFd slow = http_connect(server->port());
+  for (const char piece : std::string("GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n")) {
+    http_send(slow, {&piece, 1});
+    std::this_thread::yield();
+  }
+  EXPECT_THAT(http_read(slow), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(MetricsServerTest, an_idle_connection_is_closed_at_its_deadline) {
+  EXPECT_EQ(http_read(http_connect(server->port())), "");
 }
 
 TEST(MetricsServerStart, bad_address_is_invalid) {

@@ -28,7 +28,7 @@ CLI::App* add_command(CLI::App& app, CommandLine& line, const std::string& name,
 void add_run(CLI::App& app, CommandLine& line) {
   CLI::App* run = add_command(app, line, "run", "Trace this node until interrupted");
   run->add_flag("--json", line.json, "One JSON object per line");
-  run->add_option("--metrics-listen", line.metrics_listen, "ADDRESS:PORT of /metrics and health (default :9435)");
+  run->add_option("--metrics-listen", line.metrics_listen, "ADDRESS:PORT of /metrics and health (default 127.0.0.1:9435)");
   run->add_option("--web-listen", line.web_listen, "Reserved for the web UI, which is not there yet");
   run->add_flag("--standby", line.standby,
                 "Where another run has the data directory: wait, ready to take over when it ends, instead of failing");
@@ -115,6 +115,13 @@ void add_trend(CLI::App& app, CommandLine& line) {
   trend->add_option("-o,--output", line.output_path, "Directory for a profile of each reading");
 }
 
+void add_holders(CLI::App& app, CommandLine& line) {
+  CLI::App* holders =
+      add_command(app, line, "holders", "Who keeps a Go heap: the roots that hold most of it; needs no running daemon");
+  holders->add_option("--pid", line.pid, "Process id")->check(is_pid)->required();
+  holders->add_flag("--json", line.json, "One JSON object; shares are 0 to 1");
+}
+
 std::vector<std::string> names_of_commands(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
@@ -167,6 +174,7 @@ std::variant<CommandLine, int> parse_command_line(int argc, char** argv) {
   add_readers(app, line);
   add_capture(app, line);
   add_trend(app, line);
+  add_holders(app, line);
   if (argc > 1 && is_unknown_command(app, argv[1])) return report_unknown_command(app, argv[1]);
   try {
     app.parse(argc, argv);

@@ -3,7 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/memory_limit.h"
 #include "base/text.h"
+#include "cli/read/foreign_file.h"
 #include "cli/read/profile_source.h"
 #include "cli/read/read_commands.h"
 #include "facts/component_group.h"
@@ -56,6 +58,7 @@ Result<IncidentEnds> load(const CommandLine& line, const std::string& data_dir) 
 }  // namespace
 
 int diff_command(const CommandLine& line, const std::string& data_dir) {
+  const MemoryLimit limit(kMaxReadMemory, "the difference of these profiles");
   const Result<IncidentEnds> ends = load(line, data_dir);
   if (!ends.has_value()) return report(ends.error());
   const Result<pprof::Growth> growth = growth_of(line, ends->first.profile, ends->best.profile);

@@ -99,7 +99,8 @@ std::string incident_line(const Incident& incident, const std::string& directory
   const std::string coverage =
       incident.coverage_ratio ? fmt::format(", heap profile covers {:.0f} %", *incident.coverage_ratio * 100) : "";
   const std::string workload = incident.pod ? to_text(incident.pod->workload) : "";
-  const std::string cause = incident.verdict ? ", likely cause " + incident.verdict->cause : "";
+  std::string cause = incident.verdict ? ", likely cause " + incident.verdict->cause : "";
+  if (incident.answer) cause += ". " + printable(incident.answer->sentence, 512);
   return fmt::format("{}  INCIDENT   {} {}{}: killed {}{}{}; {}", clock_part(incident.time), incident.id,
                      name_of(incident.container, incident.cgroup_path),
                      workload.empty() ? "" : " of " + printable(workload, 80), victims_of(incident), cause, coverage,

@@ -3,18 +3,16 @@
 
 #include <filesystem>
 
-#include "base/files.h"
 #include "base/text.h"
+#include "cli/read/foreign_file.h"
 #include "pprof/codec.h"
 #include "store/incident_reader.h"
 
 namespace oomw::cli {
 namespace {
 
-constexpr std::size_t kMaxProfileBytes = 256u << 20;
-
 Result<LoadedProfile> load_file(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string bytes, read_file(path, kMaxProfileBytes));
+  ASSIGN_OR_RETURN(const std::string bytes, read_plain_file(path, kMaxProfileBytes));
   Result<pprof::Profile> profile = pprof::read(bytes);
   if (!profile) return tl::make_unexpected(std::move(profile).error().with_context(printable(path)));
   return LoadedProfile{path, std::move(*profile)};

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
+#include <memory>
 
 #include <fmt/format.h>
 
+#include "base/memory_limit.h"
+#include "cli/read/foreign_file.h"
 #include "cli/read/output_file.h"
 #include "cli/read/png_converter.h"
 #include "cli/read/profile_source.h"
@@ -76,9 +79,11 @@ Result<> print_picture(const std::string& svg) {
 }  // namespace
 
 int render_command(const CommandLine& line, const std::string& data_dir) {
+  auto limit = std::make_unique<const MemoryLimit>(kMaxReadMemory, "the picture of this profile");
   const Result<Drawing> drawing = load(line, data_dir);
   if (!drawing.has_value()) return report(drawing.error());
   const Result<pprof::FlamePicture> picture = draw(line, *drawing);
+  limit.reset();  // the program that converts to PNG is not ours to limit
   if (!picture.has_value()) return report(picture.error());
   const std::string svg = svg_path(line, *drawing);
   const bool wants_png = line.png || line.output_path.ends_with(".png");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "base/files.h"
+#include "base/memory_limit.h"
 #include "base/text.h"
+#include "cli/read/foreign_file.h"
 #include "cli/read/read_commands.h"
 #include "pprof/codec.h"
 #include "pprof/top.h"
@@ -10,8 +11,8 @@
 namespace oomw::cli {
 
 int top_command(const CommandLine& line) {
-  constexpr std::size_t kMaxBytes = 256u << 20;
-  const Result<std::string> bytes = read_file(line.input_path, kMaxBytes);
+  const MemoryLimit limit(kMaxReadMemory, "the profile");
+  const Result<std::string> bytes = read_plain_file(line.input_path, kMaxProfileBytes);
   if (!bytes.has_value()) return report(bytes.error());
   const Result<pprof::Profile> profile = pprof::read(*bytes);
   if (!profile.has_value()) return report(Error(profile.error()).with_context(line.input_path));

@@ -15,6 +15,8 @@ constexpr std::int64_t kMaxRate = std::int64_t{1} << 40;
 // The largest .bss seen is 0.4 MB; a file may claim anything.
 constexpr std::uint64_t kMaxScanBytes = 64U << 20;
 constexpr std::uint64_t kMaxCandidateBytes = 256U << 20;
+// Words that lead to what has the shape of a bucket: each may cost the hash of a stack. Real programs have one or two.
+constexpr std::uint32_t kMaxShapes = 4096;
 constexpr std::size_t kCandidateBlockBytes = 4096;
 // Below the size from which malloc maps: mapping and unmapping blocks, which interrupts all cores, was half of the cost
 // of reading a heap of 500 buckets.
@@ -31,9 +33,10 @@ Result<std::uint64_t> load_bias(const ProcessImage& image, const GoBinary& binar
   return bias;
 }
 
-bool is_bucket(CachedReader& memory, std::uint64_t address) {
+bool is_bucket(CachedReader& memory, std::uint64_t address, std::uint32_t& shapes) {
   const auto header = memory.get<BucketHeader>(address);
   if (!header.has_value() || !is_plausible(*header) || header->stack_depth == 0) return false;
+  ++shapes;
   std::vector<std::uint64_t> pcs(header->stack_depth);
   const std::uint64_t stack = address + sizeof(BucketHeader);
   if (!memory.read(stack, std::as_writable_bytes(std::span(pcs))).has_value()) return false;
@@ -114,10 +117,14 @@ Result<std::uint64_t> scan_for_list_head(const ByteSource& memory, AddressRange 
   CachedReader candidates(memory, kMaxCandidateBytes, kCandidateBlockBytes);
   std::vector<std::uint64_t> hits;
   const std::uint64_t end = std::min(bss.end, bss.begin + kMaxScanBytes);
+  std::uint32_t shapes = 0;
   for (std::uint64_t at = (bss.begin + 7) / 8 * 8; at + 8 <= end && hits.size() < 2; at += 8) {
     ASSIGN_OR_RETURN(const auto value, words.get<std::uint64_t>(at));
     const bool is_pointer = value % 8 == 0 && value >= kLowestPointer && value < kPointerLimit;
-    if (is_pointer && is_bucket(candidates, value)) hits.push_back(at);
+    if (is_pointer && is_bucket(candidates, value, shapes)) hits.push_back(at);
+    if (candidates.is_used_up() || shapes > kMaxShapes) {
+      return fail(ErrorCode::kLimit, "too much in .bss looks like pointers to buckets");
+    }
   }
   if (hits.empty()) return fail(ErrorCode::kNotFound, "no pointer to a bucket in .bss (the list may still be empty)");
   if (hits.size() > 1) return fail(ErrorCode::kInvalid, "more than one pointer to a bucket in .bss");

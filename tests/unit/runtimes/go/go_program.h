@@ -36,11 +36,12 @@ inline std::string run_shell(const std::string& command, int& status) {
   return out;
 }
 
-// tests/workloads/go-heap by Go `version`; variants in tests/support/go_build.sh.
-inline Built go_program(const std::string& version, const std::string& variant) {
+// tests/workloads/FOLDER by Go `version`; variants in tests/support/go_build.sh.
+inline Built go_program(const std::string& version, const std::string& variant, const std::string& folder = "go-heap") {
   int status = 0;
+  const std::string tests = ::oomw::test::source_tree() + "/tests/";
   std::string out = run_shell(
-      ::oomw::test::source_tree() + "/tests/support/go_build.sh " + version + " " + variant + " 2>&1", status);
+      tests + "support/go_build.sh " + version + " " + variant + " " + tests + "workloads/" + folder + " 2>&1", status);
   while (!out.empty() && out.back() == '\n') out.pop_back();
   const std::size_t line = out.rfind('\n');
   const std::string last = line == std::string::npos ? out : out.substr(line + 1);

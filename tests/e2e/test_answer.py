@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The answer: whose code it was and for which endpoint, in the first lines of everything."""
+from harness import tools
+from harness.daemon import run_cli
+from harness.go_heap import GoHeapTest
+from harness.wait import eventually
+
+
+class Answers(GoHeapTest):
+    def answered(self, witness, box):
+        """The incident once its heap at the kill is in it."""
+        return eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("fillers")), None),
+                          lambda: f"an incident of {box.path} whose profile names code", 30)
+
+    def check_service(self, version):
+        program = tools.go_program(version, "strip", folder="service-go")
+        witness = self.daemon()
+        box = self.cgroup("service", self.LIMIT_MB)
+        self.start([program, "-profile-rate", "65536"], box).wait_killed()
+        incident = self.answered(witness, box)
+        operations = incident["operations"]
+        self.assertEqual((operations[0]["kind"], operations[0]["name"]), ("endpoint", "main.(*server).report"))
+        self.assertGreater(operations[0]["share"], 0.5)
+        answer = incident["answer"]
+        culprit = answer["culprit"]
+        self.assertEqual((culprit["claim"], culprit["operation"]), ("allocates", "main.(*server).report"), answer)
+        self.assertTrue(culprit["code"].startswith("main.(*cache).put (main.go:"), answer)
+        self.assertEqual(culprit["path"][0], "main.(*cache).put")
+        self.assertIn("main.(*cache).put", answer["sentence"])
+        return witness, incident
+
+    def test_the_endpoint_that_never_gives_back_is_named_by_go_1_19(self):
+        self.check_service("1.19")
+
+    def test_the_answer_heads_the_report_show_and_the_list_by_go_1_27(self):
+        witness, incident = self.check_service("1.27")
+        shown = run_cli("show", incident["id"], "--data-dir", witness.data_dir).stdout.split("\n")
+        sentence = next(line for line in shown[:4] if line and not line.startswith("#"))
+        self.assertIn("cache).put", sentence.replace("\\", ""))
+        self.assertIn(incident["verdict"]["cause"] if incident["verdict"] else " - ",
+                      run_cli("incidents", "--data-dir", witness.data_dir).stdout)
+
+    def test_a_program_that_is_not_go_gets_no_name_and_what_would_tell(self):
+        witness = self.daemon()
+        box = self.cgroup("hog", 64)
+        self.start([tools.memhog(), "--rate-mb-s", "50"], box).wait_killed()
+        incident = self.wait_incidents(witness, 1, box)[0]
+        self.assertIsNone(incident["answer"]["culprit"])
+        self.assertTrue(incident["answer"]["sentence"])
+        self.assertTrue(incident["answer"]["action"])

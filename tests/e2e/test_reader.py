@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process that parses what containers send: the daemon's memory does not grow with it, and it breaks alone."""
+import os
+import signal
+
+from harness import tools
+from harness.case import E2eTest
+from harness.wait import eventually
+
+MIB = 1 << 20
+CONFIG = """
+[kernel]
+time_to_limit_seconds = 0
+[triggers]
+capture_percents = [80]
+[capture.http]
+timeout_seconds = 10
+"""
+
+
+def status_bytes(pid, field):
+    with open(f"/proc/{pid}/status") as f:
+        line = next(line for line in f if line.startswith(field + ":"))
+    return int(line.split()[1]) * 1024
+
+
+def readers_of(witness):
+    """Pids of its reader processes."""
+    found = []
+    for thread in os.listdir(f"/proc/{witness.pid}/task"):
+        try:
+            with open(f"/proc/{witness.pid}/task/{thread}/children") as f:
+                found += [int(pid) for pid in f.read().split()]
+        except OSError:
+            pass  # the thread has ended
+    return found
+
+
+class ReaderProcess(E2eTest):
+    LIMIT_MB, FILL_MB = 96, 76
+
+    def captured(self, witness, name, mode):
+        """What became of the capture of a new container whose endpoint does that."""
+        box = self.cgroup(name, self.LIMIT_MB)
+        work = self.start(["/usr/bin/python3", tools.hostile_endpoint(), mode, str(self.FILL_MB), "40",
+                           os.path.join(self.scratch, "never")], box)
+        work.wait_output("filled")
+
+        def result():
+            return [e for e in witness.events("capture") if e["cgroup"] == box.inode and e["method"] == "http"]
+        return box, lambda: eventually(result, lambda: f"a capture of {mode}; {work.describe()}")[0]
+
+    def test_bombs_and_large_bodies_leave_the_daemon_small(self):
+        witness = self.daemon(CONFIG, args=["--json"])
+        before = status_bytes(witness.pid, "VmHWM")
+        waits = [self.captured(witness, f"{mode}{n}", mode)[1] for mode in ("heavy", "raw") for n in range(2)]
+        results = [wait() for wait in waits]
+        daemon, readers = status_bytes(witness.pid, "VmHWM"), readers_of(witness)
+        print(f"daemon {before / MIB:.1f} -> {daemon / MIB:.1f} MiB at most, "
+              f"readers {[status_bytes(pid, 'VmHWM') / MIB for pid in readers]} MiB at most, "
+              f"{[(r['result'], r['reason']) for r in results]}")
+        self.assertLessEqual(daemon, 80 * MIB)
+        self.assertTrue(readers)
+        for pid in readers:
+            self.assertLessEqual(status_bytes(pid, "VmHWM"), 96 * MIB)
+        for result in results:
+            self.assertIn(result["reason"], {"", "too_large", "reader_limit", "reader_timeout", "timeout"})
+        self.assertTrue(witness.is_ready())
+
+    def test_a_killed_reader_costs_nothing_and_an_idle_one_ends(self):
+        witness = self.daemon(CONFIG + "[capture]\nreader_idle_seconds = 2\n", args=["--json"])
+        self.assertEqual(readers_of(witness), [])
+        self.assertEqual(self.captured(witness, "first", "html")[1]()["reason"], "not_a_profile")
+        for pid in readers_of(witness):
+            os.kill(pid, signal.SIGKILL)
+        self.assertEqual(self.captured(witness, "second", "html")[1]()["reason"], "not_a_profile")
+        eventually(lambda: not readers_of(witness), "the idle reader has ended and is reaped")
+        self.assertGreaterEqual(witness.scrape().sum("oomwitness_reader_starts_total"), 1)

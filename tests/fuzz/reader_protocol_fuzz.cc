@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both directions between the daemon and its reader: a reader in foreign hands answers anything.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+#include "captures/profile_check.h"
+#include "reader/protocol.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace oomw;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  if (const auto answer = reader::decode_answer(bytes)) {
+    OOMW_CHECK(reader::encode(*answer).value() == bytes);
+    (void)decode_checked_profile(answer->payload);
+  }
+  if (const auto job = reader::decode_job(bytes)) OOMW_CHECK(job->parameters.size() < size);
+  (void)decode_checked_profile(bytes);
+  return 0;
+}

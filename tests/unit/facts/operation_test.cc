@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "facts/operation.h"
+
+#include <initializer_list>
+
+#include <gtest/gtest.h>
+
+#include "facts/heap_sites.h"
+#include "unit/pprof/sample_profile.h"
+
+namespace oomw {
+namespace {
+
+// A heap profile with one stack for each list of functions, leaf first.
+pprof::Profile profile_of(std::initializer_list<std::pair<std::vector<std::string>, std::int64_t>> stacks) {
+  pprof::Profile profile;
+  profile.sample_types = {{"inuse_space", "bytes"}};
+  std::uint64_t id = 0;
+  for (const auto& [functions, bytes] : stacks) {
+    pprof::Sample sample;
+    for (const std::string& function : functions) {
+      ++id;
+      profile.functions.push_back({id, function, function, "/src/app/file.go", 1});
+      profile.locations.push_back({id, 0, 0x1000 + id, {{id, static_cast<std::int64_t>(10 + id)}}});
+      sample.location_ids.push_back(id);
+    }
+    sample.values = {bytes};
+    profile.samples.push_back(std::move(sample));
+  }
+  return profile;
+}
+
+std::optional<Operation> operation(const std::vector<std::string>& functions) {
+  const pprof::Profile profile = profile_of({{functions, 1}});
+  const StackReader reader(profile);
+  return operation_of(reader.frames_of(profile.samples.front()));
+}
+
+std::string own_code(const std::vector<std::string>& functions) {
+  const pprof::Profile profile = profile_of({{functions, 1}});
+  const StackReader reader(profile);
+  const auto own = own_frame_of(reader.frames_of(profile.samples.front()));
+  return own ? functions[*own] : "";
+}
+
+struct Row {
+  const char* title;
+  std::vector<std::string> stack;  // leaf first
+  const char* kind;                // "" = no operation
+  const char* name;
+};
+
+class OperationOf : public testing::TestWithParam<Row> {};
+
+TEST_P(OperationOf, FindsWhatTheMemoryWasAllocatedFor) {
+  const Row& row = GetParam();
+  const auto found = operation(row.stack);
+  ASSERT_EQ(found.has_value(), row.kind[0] != '\0') << row.title;
+  if (!found) return;
+  EXPECT_EQ(found->kind, row.kind) << row.title;
+  EXPECT_EQ(found->name, row.name) << row.title;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, OperationOf,
+    testing::Values(
+        Row{"net/http, a function",
+            {"bytes.growSlice", "bytes.(*Buffer).Write", "main.report", "net/http.HandlerFunc.ServeHTTP",
+             "net/http.(*ServeMux).ServeHTTP", "net/http.serverHandler.ServeHTTP", "net/http.(*conn).serve"},
+            "endpoint",
+            "main.report"},
+        Row{"net/http, a closure", {"main.routes.func2", "net/http.HandlerFunc.ServeHTTP"}, "endpoint", "main.routes"},
+        Row{"middleware that calls through HandlerFunc",
+            {"main.load", "main.report", "net/http.HandlerFunc.ServeHTTP", "main.logged.func1",
+             "net/http.HandlerFunc.ServeHTTP", "net/http.serverHandler.ServeHTTP"},
+            "endpoint",
+            "main.report"},
+        Row{"middleware with a ServeHTTP of its own",
+            {"main.load", "main.(*api).ServeHTTP", "main.(*auth).ServeHTTP", "net/http.serverHandler.ServeHTTP"},
+            "endpoint",
+            "main.(*api).ServeHTTP"},
+        Row{"chi",
+            {"github.com/acme/shop/cart.(*Store).Put", "github.com/acme/shop/web.(*Server).Add",
+             "net/http.HandlerFunc.ServeHTTP", "github.com/go-chi/chi/v5.(*Mux).routeHTTP",
+             "net/http.HandlerFunc.ServeHTTP", "github.com/go-chi/chi/v5.(*Mux).ServeHTTP",
+             "net/http.serverHandler.ServeHTTP"},
+            "endpoint",
+            "github.com/acme/shop/web.(*Server).Add"},
+        Row{"gorilla",
+            {"main.add", "net/http.HandlerFunc.ServeHTTP", "github.com/gorilla/mux.(*Router).ServeHTTP",
+             "net/http.serverHandler.ServeHTTP"},
+            "endpoint",
+            "main.add"},
+        Row{"gin, with its own middleware in between",
+            {"encoding/json.Marshal", "github.com/gin-gonic/gin/render.WriteJSON",
+             "github.com/gin-gonic/gin.(*Context).JSON", "main.list", "github.com/gin-gonic/gin.(*Context).Next",
+             "github.com/gin-gonic/gin.LoggerWithConfig.func1", "github.com/gin-gonic/gin.(*Context).Next",
+             "github.com/gin-gonic/gin.(*Engine).handleHTTPRequest", "github.com/gin-gonic/gin.(*Engine).ServeHTTP",
+             "net/http.serverHandler.ServeHTTP"},
+            "endpoint",
+            "main.list"},
+        Row{"echo",
+            {"main.list", "github.com/labstack/echo/v4.(*Echo).add.func1",
+             "github.com/labstack/echo/v4.(*Echo).ServeHTTP", "net/http.serverHandler.ServeHTTP"},
+            "endpoint",
+            "main.list"},
+        Row{"fiber",
+            {"main.list", "github.com/gofiber/fiber/v2.(*App).next", "github.com/gofiber/fiber/v2.(*Ctx).Next",
+             "main.mw", "github.com/gofiber/fiber/v2.(*App).next", "github.com/valyala/fasthttp.(*Server).serveConn"},
+            "endpoint",
+            "main.list"},
+        Row{"grpc-go, with an interceptor",
+            {"main.(*server).SayHello", "example.org/pb._Greeter_SayHello_Handler.func1", "main.logCalls",
+             "example.org/pb._Greeter_SayHello_Handler", "google.golang.org/grpc.(*Server).processUnaryRPC"},
+            "method",
+            "Greeter/SayHello"},
+        Row{"connect",
+            {"main.(*server).Greet", "connectrpc.com/connect.NewUnaryHandler[...].func1",
+             "connectrpc.com/connect.(*Handler).ServeHTTP", "net/http.HandlerFunc.ServeHTTP"},
+            "method",
+            "main.(*server).Greet"},
+        Row{"a Collector's processor",
+            {"go.opentelemetry.io/collector/pdata/ptrace.NewTraces",
+             "go.opentelemetry.io/collector/processor/batchprocessor.(*shard).start.func1"},
+            "component",
+            "processor/batch"},
+        Row{"a goroutine of the program's own",
+            {"main.fill", "main.(*worker).run", "main.start.func1"},
+            "job",
+            "main.start"},
+        Row{"errgroup",
+            {"main.fill", "main.load.func2", "golang.org/x/sync/errgroup.(*Group).Go.func1"},
+            "job",
+            "main.load"},
+        Row{"main alone", {"main.fill", "main.main", "runtime.main"}, "", ""},
+        Row{"the runtime alone", {"runtime.malg", "runtime.newproc1"}, "", ""}));
+
+TEST(OwnFrame, IsTheProgramsNearestToTheAllocation) {
+  EXPECT_EQ(own_code({"bytes.growSlice", "main.render", "main.report", "net/http.HandlerFunc.ServeHTTP"}),
+            "main.render");
+  // A module that the program uses is not its own; which is, shows the handler.
+  EXPECT_EQ(
+      own_code({"github.com/other/lru.(*Cache).Add", "github.com/acme/shop/cart.(*Store).Put",
+                "github.com/acme/shop/web.Add", "net/http.HandlerFunc.ServeHTTP", "github.com/go-chi/chi.(*Mux).x"}),
+      "github.com/acme/shop/cart.(*Store).Put");
+  EXPECT_EQ(own_code({"gopkg.in/yaml%2ev3.(*node).append", "main.parse", "main.main", "runtime.main"}), "main.parse");
+  EXPECT_EQ(own_code({"runtime.malg", "runtime.newproc1"}), "");
+}
+
+TEST(ProgramPrefix, IsTheProjectOnAHostOfMany) {
+  EXPECT_EQ(program_prefix("main.(*T).F"), "main");
+  EXPECT_EQ(program_prefix("github.com/acme/shop/cart.(*Store).Put"), "github.com/acme/shop");
+  EXPECT_EQ(program_prefix("example.org/x/y.F[github.com/a/b.T]"), "example.org/x");
+  EXPECT_EQ(program_prefix(""), "");
+}
+
+TEST(RoleOf, HostileNamesAreHarmless) {
+  for (const std::string name :
+       {"", ".", "/", "_._Handler", "a.b/_x_Handler", "x.._a__Handler", "main.func1", "\n.\x1b[2J"}) {
+    (void)role_of(name);
+    (void)operation({name, name});
+    (void)own_code({name});
+  }
+  EXPECT_EQ(operation({"main.\x1b[2Jx", "net/http.HandlerFunc.ServeHTTP"})->name.find('\x1b'), std::string::npos);
+}
+
+TEST(HeapSites, SumsByOwnFunctionWithThePathOfItsLargestStack) {
+  const HeapSites all = heap_sites_of(profile_of({
+      {{"bytes.growSlice", "bytes.(*Buffer).Write", "main.render", "main.report", "net/http.HandlerFunc.ServeHTTP"},
+       60},
+      {{"main.render", "main.preview", "net/http.HandlerFunc.ServeHTTP"}, 20},
+      {{"main.keep", "main.index", "net/http.HandlerFunc.ServeHTTP"}, 15},
+      {{"runtime.malg"}, 5},
+      {{"main.gone", "net/http.HandlerFunc.ServeHTTP"}, -7},
+  }));
+  ASSERT_EQ(all.sites.size(), 2U);
+  EXPECT_EQ(all.sites[0].code, "main.render (file.go:13)");
+  EXPECT_EQ(all.sites[0].path, (std::vector<std::string>{"main.render", "bytes.(*Buffer).Write", "bytes.growSlice"}));
+  EXPECT_EQ(all.sites[0].bytes, 80U);
+  EXPECT_DOUBLE_EQ(all.sites[0].share, 0.8);
+  EXPECT_EQ(all.sites[0].operation, "main.report");
+  ASSERT_EQ(all.operations.size(), 3U);
+  EXPECT_EQ(all.operations[0], (HeapOperation{"endpoint", "main.report", 60, 0.6}));
+  EXPECT_EQ(all.operations[1].name, "main.preview");
+}
+
+TEST(HeapSites, OfARealCollectorAreItsComponents) {
+  const HeapSites all = heap_sites_of(pprof::fixture_profile(pprof::kCollectorKill));
+  ASSERT_FALSE(all.operations.empty());
+  EXPECT_EQ(all.operations.front().kind, "component");
+  EXPECT_LE(all.sites.size(), HeapSites::kMaxSites);
+}
+
+TEST(HeapSites, OfARealProgramAreItsOwnFunctions) {
+  const HeapSites all = heap_sites_of(*pprof::read(pprof::fixture()));
+  ASSERT_FALSE(all.sites.empty());
+  EXPECT_TRUE(all.sites.front().code.starts_with("main.leakyCache (main.go:")) << all.sites.front().code;
+}
+
+TEST(HeapSites, WithoutBytesInUseThereAreNone) {
+  EXPECT_EQ(heap_sites_of({}), HeapSites{});
+  pprof::Profile profile = profile_of({{{"main.f"}, 1}});
+  profile.sample_types = {{"cpu", "nanoseconds"}};
+  EXPECT_EQ(heap_sites_of(profile), HeapSites{});
+}
+
+}  // namespace
+}  // namespace oomw

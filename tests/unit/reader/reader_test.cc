@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/reader.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+#include "reader/protocol.h"
+#include "reader/reader_process.h"
+#include "unit/reader/test_jobs.h"
+
+namespace oomw::reader {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+constexpr Nanoseconds kLong = 20s;
+
+class ReaderTest : public ::testing::Test {
+ protected:
+  tl::expected<std::string, Failure> run(std::uint32_t kind, std::string parameters = "",
+                                         std::span<const int> files = {}, Nanoseconds limit = kLong) {
+    return reader_.run(kind, std::move(parameters), files, limit, clock_.now() + kLong);
+  }
+  Fault fault_of(std::uint32_t kind, Nanoseconds limit = kLong, std::span<const int> files = {}) {
+    const auto result = run(kind, "", files, limit);
+    if (result) return Fault::kNone;
+    message_ = result.error().error.message;
+    return result.error().fault;
+  }
+  std::string attempt(const std::string& call) { return run(test::kAttempt, call).value_or("no answer"); }
+
+  SystemClock clock_;
+  Reader reader_{clock_};
+  std::string message_;
+};
+
+TEST_F(ReaderTest, answers_jobs_with_one_process_and_reads_the_files_that_it_is_given) {
+  EXPECT_EQ(run(test::kEcho, "hello").value(), "hello");
+  const UniqueFd file(::memfd_create("test", MFD_CLOEXEC));
+  ASSERT_TRUE(write_all(file.get(), " world"));
+  ::lseek(file.get(), 0, SEEK_SET);
+  const int files[] = {file.get()};
+  EXPECT_EQ(run(test::kEcho, "hello", files).value(), "hello world");
+  EXPECT_EQ(reader_.counters().started, 1U);
+  EXPECT_EQ(reader_.counters().done, 2U);
+}
+
+TEST_F(ReaderTest, is_refused_all_but_reading) {
+  for (const char* call : {"open", "create", "stat", "unlink", "socket", "fork", "thread", "exec", "ptrace", "kill",
+                           "capset", "prctl", "map_code", "message_elsewhere"}) {
+    EXPECT_EQ(attempt(call), "EPERM") << call;
+  }
+  EXPECT_EQ(reader_.counters().started, 1U) << "an attempt does not cost the process";
+}
+
+// What /proc says of a confined process.
+TEST(ReaderProcessTest, has_no_capabilities_no_new_privileges_and_no_files_but_the_socket) {
+  const auto process = ReaderProcess::start({"/proc/self/exe", "reader"}, 10s, 10s);
+  ASSERT_TRUE(process.has_value()) << process.error().message;
+  const std::string proc = "/proc/" + std::to_string(process->pid());
+  const std::string status = read_file(proc + "/status", 64 << 10).value();
+  for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapAmb"}) {
+    EXPECT_THAT(status, HasSubstr(std::string(set) + ":\t0000000000000000")) << set;
+  }
+  EXPECT_THAT(status, HasSubstr("NoNewPrivs:\t1"));
+  EXPECT_THAT(status, HasSubstr("Seccomp:\t2"));
+  const std::string limits = read_file(proc + "/limits", 64 << 10).value();
+  EXPECT_THAT(limits, testing::ContainsRegex("Max core file size +0 +0"));
+  EXPECT_THAT(limits, testing::ContainsRegex("Max open files +32 +32"));
+  EXPECT_THAT(limits, testing::ContainsRegex("Max cpu time +30 +30"));
+  EXPECT_EQ(read_file(proc + "/environ", 4096).value_or(""), "");
+  EXPECT_EQ(trim(read_file(proc + "/oom_score_adj", 64).value()), "1000");
+  EXPECT_EQ(list_directory(proc + "/fd", 100)->size(), 4U);
+}
+
+TEST_F(ReaderTest, a_crash_is_one_failed_job_and_the_next_works) {
+  EXPECT_EQ(fault_of(test::kCrash), Fault::kFailed);
+  EXPECT_THAT(message_, HasSubstr("signal 11"));
+  EXPECT_EQ(run(test::kEcho, "again").value(), "again");
+  EXPECT_EQ(reader_.counters().failed, 1U);
+  EXPECT_EQ(reader_.counters().started, 2U);
+}
+
+TEST_F(ReaderTest, a_hang_ends_at_the_time_limit_and_the_next_job_works) {
+  EXPECT_EQ(fault_of(test::kHang, 50ms), Fault::kTimeout);
+  EXPECT_EQ(fault_of(test::kSpin, 50ms), Fault::kTimeout);
+  EXPECT_EQ(run(test::kEcho, "again").value(), "again");
+  EXPECT_EQ(reader_.counters().timeouts, 2U);
+}
+
+#if !defined(OOMW_SANITIZED)
+TEST_F(ReaderTest, a_bomb_ends_at_the_memory_limit_and_the_next_job_works) {
+  EXPECT_EQ(fault_of(test::kBomb), Fault::kLimit);
+  EXPECT_EQ(run(test::kEcho, "again").value(), "again");
+  EXPECT_EQ(reader_.counters().limits, 1U);
+}
+#endif
+
+TEST_F(ReaderTest, an_answer_cannot_fill_the_memory_of_the_node) {
+  const UniqueFd file(::memfd_create("test", MFD_CLOEXEC));
+  const int files[] = {file.get()};
+  EXPECT_EQ(fault_of(test::kWrite, kLong, files), Fault::kLimit);
+  struct stat status {};
+  ASSERT_EQ(::fstat(file.get(), &status), 0);
+  EXPECT_LE(status.st_size, 64 << 20);
+}
+
+TEST_F(ReaderTest, a_jobs_own_failure_is_no_fault_of_the_reader) {
+  const auto result = run(test::kFail);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().fault, Fault::kNone);
+  EXPECT_EQ(result.error().error.code, ErrorCode::kInvalid);
+  EXPECT_EQ(result.error().error.message, R"(not a\x0aprofile)");
+  EXPECT_EQ(fault_of(test::kLongAnswer), Fault::kNone);
+  EXPECT_FALSE(run(99).has_value());
+  EXPECT_EQ(reader_.counters().started, 1U);
+}
+
+TEST_F(ReaderTest, faults_do_not_start_processes_without_end) {
+  for (int i = 0; i < 2 * Reader::kMaxFaults; ++i) (void)run(test::kCrash);
+  EXPECT_LE(reader_.counters().started, Reader::kMaxFaults + 5U);
+}
+
+TEST(ReaderLifeTest, ends_itself_when_idle_and_is_started_again) {
+  const SystemClock clock;
+  Reader reader(clock, {.idle = 1ms});
+  for (std::uint64_t i = 1; i < 4; ++i) {
+    EXPECT_EQ(reader.run(test::kEcho, "x", {}, kLong, clock.now() + kLong).value(), "x");
+    std::this_thread::sleep_for(20ms);  // both ways are right: it has ended, or is about to
+  }
+  EXPECT_EQ(reader.counters().failed, 0U);
+}
+
+TEST(ReaderLifeTest, a_program_that_is_not_there_or_answers_nothing_is_a_fault) {
+  const SystemClock clock;
+  for (const char* program : {"/nowhere", "/bin/true", "/bin/cat"}) {
+    Reader reader(clock, {.command = {program}});
+    const auto result = reader.run(test::kEcho, "x", {}, kLong, clock.now() + kLong);
+    ASSERT_FALSE(result.has_value());
+    EXPECT_EQ(result.error().fault, Fault::kFailed) << program;
+  }
+}
+
+TEST(ReaderLifeTest, a_job_waits_for_others_no_longer_than_its_deadline) {
+  const SystemClock clock;
+  Reader reader(clock);
+  std::thread other([&] { (void)reader.run(test::kHang, "", {}, 500ms, clock.now() + kLong); });
+  while (reader.counters().started == 0) std::this_thread::sleep_for(1ms);
+  const auto result = reader.run(test::kEcho, "x", {}, kLong, clock.now() + 10ms);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().fault, Fault::kBusy);
+  other.join();
+}
+
+TEST(ReaderProtocolTest, messages_survive_the_way_and_anything_else_is_refused) {
+  const Job job{3, 7, std::string("a\0b", 3)};
+  const auto decoded = decode_job(*encode(job));
+  ASSERT_TRUE(decoded.has_value());
+  EXPECT_EQ(decoded->parameters, job.parameters);
+  const Answer answer{7, Answer::Status::kError, ErrorCode::kLimit, "why"};
+  EXPECT_EQ(decode_answer(*encode(answer))->code, ErrorCode::kLimit);
+  const std::string bytes = *encode(answer);
+  for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode_answer(bytes.substr(0, size)));
+  EXPECT_FALSE(decode_answer(bytes + "x"));
+  std::string unknown = bytes;
+  unknown[8] = 9;
+  EXPECT_FALSE(decode_answer(unknown));
+  EXPECT_FALSE(encode(Job{1, 1, std::string(kMaxMessage, 'x')}));
+}
+
+}  // namespace
+}  // namespace oomw::reader

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs whose one holder is known, searched from outside while they run.
+#include <fcntl.h>
+
+#include <cstring>
+#include <regex>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "runtimes/go/retention/holders.h"
+#include "unit/runtimes/go/go_program.h"
+
+namespace oomw::go::retention {
+namespace {
+
+using test::GoProcess;
+using testing::HasSubstr;
+
+// What keeps the memory of one mode of tests/workloads/go-holders.
+struct Truth {
+  const char* mode;
+  const char* root;    // pattern of the first holder's root
+  const char* object;  // pattern in the rest of its chain; from Go 1.22 on, whose objects know their types
+};
+
+constexpr Truth kTruths[] = {
+    {"map", "^global (main.sessions|used by .*main.remember)", "map\\[string\\]\\*main.session.* -> main.session.data -> bytes"},
+    {"closure", "^goroutine main.startBatcher.func1", "\\[\\]\\*main.record -> main.record.body -> bytes"},
+    {"channel", "^goroutine main.(holdChannel|main|\\(\\*server\\).work)", "chan \\*main.job -> \\[\\]\\*main.job"},
+    {"list", "^goroutine main.main", "main.queue.head -> main.item"},
+    {"pool", "^global .*(main.buffers|main.holdPool)", "main.buffer.b -> bytes"},
+    {"timer", "^the scheduler", "closure main.remind.func1"},
+    {"goroutines", "^goroutine main.*handle", "bytes"},
+    {"tree", "^global (main.woods|used by main.holdTree)", "main.node"},
+    {"context", "^goroutine main.*serveContext", "context.valueCtx"},
+    {"cache", "^global (main.pages|used by .*main.(holdCache|init))", "main.lru.entries -> map\\[int\\]\\[\\]uint8"},
+    {"syncmap", "^global (main.shared|used by .*main.holdSyncMap)", "main.session"},
+    {"elements", "^global (main.elements|used by .*main.holdElements)", "list.Element"},
+    {"atomic", "^global (main.current|used by .*main.holdAtomic)", "main.snapshot.parts"},
+    {"slice", "^global (main.log|used by main.holdSlice)", "bytes"},
+    {"spokes", "^goroutine main.main in main.holdSpokes", "\\[\\]\\*main.spoke -> main.spoke.data -> bytes"},
+    {"finalizers", "^a finalizer", "closure main.finish.func1"},
+    {"longlist", "^global (main.longest|used by main.holdLongList)", "main.small"},
+};
+
+std::string chain_of(const Holder& holder) {
+  std::string text = holder.root;
+  for (const HolderStep& step : holder.steps) text += step.field + " -> " + step.object;
+  for (const HolderStep& step : holder.branches) text += " | " + step.field + " -> " + step.object;
+  return text;
+}
+
+std::string describe(const Result<Holders>& found) {
+  if (!found.has_value()) return found.error().message;
+  std::string text = found->is_named ? "named" : "not named: " + found->why_not_named;
+  for (const Holder& h : found->holders) text += "\n  " + std::to_string(h.share) + " " + chain_of(h);
+  return text + "\n  rooted " + std::to_string(found->rooted_share) + ", " + std::to_string(found->objects) + " objects, " +
+         std::to_string(found->passes) + " passes, layout " + found->layout;
+}
+
+// A mode of the program, held and ready to be searched.
+class Program {
+ public:
+  Program(const std::string& path, const char* mode) : process_(start(path, mode)) {
+    const auto image = read_process_image(process_.pid());
+    const auto binary = test::inspect_path("/proc/" + std::to_string(process_.pid()) + "/exe");
+    if (image.has_value() && binary.has_value()) load_bias_ = image->entry - binary->entry;
+    const std::string directory = "/proc/" + std::to_string(process_.pid());
+    pagemap_ = UniqueFd(::open((directory + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC));
+    executable_ = UniqueFd(::open((directory + "/exe").c_str(), O_RDONLY | O_CLOEXEC));
+  }
+
+  [[nodiscard]] bool is_ready() const { return process_.is_ready(); }
+  [[nodiscard]] int pid() const { return process_.pid(); }
+
+  Result<Holders> search(const HolderLimits& limits, const ByteSource* memory = nullptr) {
+    const ProcessMemory own(process_.pid());
+    const FdSource pagemap(pagemap_.get()), executable(executable_.get());
+    return find_holders({memory ? *memory : own, pagemap, executable, load_bias_}, SystemClock(), limits);
+  }
+
+ private:
+  static const std::string& start(const std::string& path, const char* mode) {
+    ::setenv("HOLD", mode, 1);
+    return path;
+  }
+  GoProcess process_;
+  std::uint64_t load_bias_ = 0;
+  UniqueFd pagemap_, executable_;
+};
+
+#define OOMW_BUILD_HOLDERS_OR_SKIP(variable)                                \
+  const auto variable = ::oomw::go::test::go_program("1.19", "strip", "go-holders"); \
+  if (variable.path.empty()) GTEST_SKIP() << variable.reason
+
+HolderLimits patient() {
+  HolderLimits limits;
+  limits.budget = std::chrono::seconds(60);  // this machine may be busy with other tests
+  return limits;
+}
+
+// The whole promise: the right holder is named; a reading that came too early may name none, but never a wrong one.
+void expect_right_holder(const std::string& version, const std::string& variant, const Truth& truth) {
+  const auto program = test::go_program(version, variant, "go-holders");
+  if (program.path.empty()) GTEST_SKIP() << program.reason;
+  Program held(program.path, truth.mode);
+  ASSERT_TRUE(held.is_ready());
+  Result<Holders> found = fail(ErrorCode::kInternal, "");
+  for (int attempt = 0; attempt < 3 && !(found.has_value() && found->is_named); ++attempt) {
+    HolderLimits limits = patient();
+    limits.seed = static_cast<std::uint64_t>(attempt) + 1;
+    found = held.search(limits);
+    if (!found.has_value() || !found->is_named) continue;
+    const std::string chain = chain_of(found->holders.front());
+    EXPECT_TRUE(std::regex_search(chain, std::regex(truth.root))) << describe(found);
+  }
+  ASSERT_TRUE(found.has_value() && found->is_named) << describe(found);
+  if (version == "1.19") return;
+  EXPECT_TRUE(std::regex_search(chain_of(found->holders.front()), std::regex(truth.object))) << describe(found);
+}
+
+std::string name_of(const Truth& truth) { return truth.mode; }
+
+class Holder119 : public testing::TestWithParam<Truth> {};
+TEST_P(Holder119, is_named) { expect_right_holder("1.19", "strip", GetParam()); }
+INSTANTIATE_TEST_SUITE_P(All, Holder119, testing::ValuesIn(kTruths), [](const auto& i) { return name_of(i.param); });
+
+class HolderMatrix : public testing::TestWithParam<std::tuple<const char*, Truth>> {};
+TEST_P(HolderMatrix, is_named) { expect_right_holder(std::get<0>(GetParam()), "strip", std::get<1>(GetParam())); }
+INSTANTIATE_TEST_SUITE_P(All, HolderMatrix, testing::Combine(testing::Values("1.26", "1.27"), testing::ValuesIn(kTruths)),
+                         [](const auto& i) {
+                           return std::string("go1_") + (std::get<0>(i.param) + 2) + "_" + name_of(std::get<1>(i.param));
+                         });
+
+TEST(Holders, unstripped_program_names_the_variable) {
+  expect_right_holder("1.19", "plain", {"map", "^global main.sessions", ""});
+}
+TEST(Holders, position_independent_program_is_read_too) { expect_right_holder("1.19", "pie-strip", kTruths[0]); }
+TEST(Holders, without_a_heap_profile_live_objects_are_sampled_at_random) {
+  expect_right_holder("1.19", "strip-nopprof", kTruths[3]);
+}
+
+TEST(Holders, search_that_may_hold_too_few_objects_names_nobody) {
+  OOMW_BUILD_HOLDERS_OR_SKIP(program);
+  Program held(program.path, "list");
+  HolderLimits limits = patient();
+  limits.max_nodes = 1000;
+  const auto found = held.search(limits);
+  ASSERT_TRUE(found.has_value()) << found.error().message;
+  EXPECT_FALSE(found->is_named);
+  EXPECT_THAT(found->why_not_named, HasSubstr("more objects than the search may hold"));
+}
+
+TEST(Holders, search_without_time_names_nobody) {
+  OOMW_BUILD_HOLDERS_OR_SKIP(program);
+  Program held(program.path, "list");
+  HolderLimits limits;
+  limits.budget = Nanoseconds(0);
+  const auto found = held.search(limits);
+  EXPECT_TRUE(!found.has_value() || !found->is_named) << describe(found);
+}
+
+// Memory that changes under the reader, or lies: one word in `one_in` reads as another place of the heap.
+class LyingMemory final : public ByteSource {
+ public:
+  LyingMemory(int pid, std::uint64_t seed, std::uint64_t one_in) : memory_(pid), seed_(seed), one_in_(one_in) {}
+  [[nodiscard]] Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> out) const override {
+    ASSIGN_OR_RETURN(const std::size_t n, memory_.read_some(address, out));
+    for (std::size_t i = (8 - address % 8) % 8; i + 8 <= n; i += 8) {
+      const std::uint64_t hash = ((address + i + seed_) * 0x9e3779b97f4a7c15U) >> 20;
+      if (hash % one_in_ != 0) continue;
+      const std::uint64_t lie = hash % 3 == 0 ? 0xc000000000 + (hash % (24U << 20)) / 8 * 8 : hash;
+      std::memcpy(out.data() + i, &lie, sizeof(lie));
+    }
+    return n;
+  }
+
+ private:
+  ProcessMemory memory_;
+  std::uint64_t seed_, one_in_;
+};
+
+TEST(Holders, forged_and_torn_structures_never_name_a_wrong_one) {
+  OOMW_BUILD_HOLDERS_OR_SKIP(program);
+  Program held(program.path, "list");
+  ASSERT_TRUE(held.is_ready());
+  int named = 0;
+  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+    const std::uint64_t one_in = seed % 3 == 0 ? 50 : seed % 3 == 1 ? 1000 : 100'000;
+    const LyingMemory lying(held.pid(), seed * 7919, one_in);
+    HolderLimits limits = patient();
+    limits.budget = std::chrono::seconds(5);
+    limits.seed = seed;
+    const auto found = held.search(limits, &lying);
+    if (!found.has_value() || !found->is_named) continue;
+    ++named;
+    EXPECT_THAT(found->holders.front().root, HasSubstr("goroutine main.main")) << describe(found);
+  }
+  RecordProperty("named", named);
+}
+
+// Nothing of it is present: neither read nor charged.
+TEST(Holders, pages_that_are_not_present_are_never_read) {
+  class NothingPresent final : public ByteSource {
+    [[nodiscard]] Result<std::size_t> read_some(std::uint64_t, std::span<std::byte> out) const override {
+      std::fill(out.begin(), out.end(), std::byte{0});
+      return out.size();
+    }
+  };
+  class Untouchable final : public ByteSource {
+    [[nodiscard]] Result<std::size_t> read_some(std::uint64_t, std::span<std::byte>) const override {
+      ADD_FAILURE() << "memory was read";
+      return 0;
+    }
+  };
+  OOMW_BUILD_HOLDERS_OR_SKIP(program);
+  const UniqueFd fd(::open(program.path.c_str(), O_RDONLY | O_CLOEXEC));
+  const FdSource executable(fd.get());
+  const auto found = find_holders({Untouchable(), NothingPresent(), executable, 0}, SystemClock(), patient());
+  EXPECT_FALSE(found.has_value());
+}
+
+}  // namespace
+}  // namespace oomw::go::retention

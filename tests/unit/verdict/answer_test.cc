@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verdict/answer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/incident/sample_incident.h"
+
+namespace oomw {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// Killed for a cause, without anything that names code.
+Incident incident_of(const std::string& cause) {
+  Incident incident = testing::sample_incident();
+  incident.trend.reset();
+  incident.collector.reset();
+  incident.captures.clear();
+  incident.limit_bytes = 256u << 20;
+  incident.victims.front().comm = "cart";
+  incident.verdict.reset();
+  if (!cause.empty()) incident.verdict = IncidentVerdict{cause, 0.8, {"memory rose by half of the limit"}};
+  return incident;
+}
+
+IncidentFiller filler() {
+  return {"go",
+          "site",
+          "main.(*Cache).Put (cache.go:44)",
+          {"main.(*Cache).Put", "bytes.growSlice"},
+          "endpoint",
+          "main.report",
+          118u << 20,
+          0.92,
+          "at_kill"};
+}
+
+TEST(Answer, NamesTheCodeThatAllocatedWhatIsHeld) {
+  Incident incident = incident_of("leak");
+  incident.fillers = {filler()};
+  const IncidentAnswer answer = answer_of(incident);
+  EXPECT_EQ(answer.sentence,
+            "Memory leak in cart: main.(*Cache).Put (cache.go:44) allocated 92 % of the heap (118 MiB) for endpoint "
+            "main.report, and it grew until its limit of 256 MiB was reached.");
+  EXPECT_EQ(answer.action, "Free or bound what main.(*Cache).Put keeps; a larger limit only delays the next kill.");
+  ASSERT_TRUE(answer.culprit);
+  EXPECT_EQ(answer.culprit->claim, "allocates");
+  EXPECT_THAT(answer.culprit->path, ElementsAre("main.(*Cache).Put", "bytes.growSlice"));
+  EXPECT_EQ(answer.culprit->evidence, "at_kill");
+  EXPECT_EQ(answer.cause, "leak");
+  EXPECT_DOUBLE_EQ(answer.confidence, 0.8);
+}
+
+TEST(Answer, AHandlerThatAllocatesItselfIsNamedOnce) {
+  Incident incident = incident_of("leak");
+  incident.fillers = {filler()};
+  incident.fillers.front().name = "main.report (report.go:9)";
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("main.report (report.go:9) allocated 92 % of the heap (118 MiB) "
+                                                      "(endpoint handler), and"));
+}
+
+// A share below a quarter could not have caused the kill.
+TEST(Answer, ASmallShareNamesNobody) {
+  Incident incident = incident_of("leak");
+  incident.fillers = {filler()};
+  incident.fillers.front().share = 0.2;
+  const IncidentAnswer answer = answer_of(incident);
+  EXPECT_FALSE(answer.culprit);
+  EXPECT_THAT(answer.sentence, HasSubstr("No single code holds much of the heap; the most is main.(*Cache).Put "
+                                         "(cache.go:44) with 20 %."));
+}
+
+TEST(Answer, WithoutAHeapItSaysWhatWouldTell) {
+  const IncidentAnswer answer = answer_of(incident_of("leak"));
+  EXPECT_FALSE(answer.culprit);
+  EXPECT_THAT(answer.sentence, HasSubstr("no heap of this program could be read"));
+  EXPECT_THAT(answer.action, StartsWith("Raise no limit before the code is known"));
+}
+
+TEST(Answer, AQueueThatGrewKeepsTheMemoryWhoeverAllocatedIt) {
+  Incident incident = incident_of("leak");
+  incident.fillers = {filler()};
+  incident.collector.emplace();
+  incident.collector->exporters = {{{"otlp/backend", 139, 1000, 120}}};
+  const IncidentAnswer answer = answer_of(incident);
+  EXPECT_EQ(answer.sentence,
+            "Kept by exporter otlp/backend: its sending queue holds 139 of 1000, 120 more than at first.");
+  EXPECT_EQ(answer.culprit->claim, "keeps");
+  EXPECT_EQ(answer.action, "Raise no limit: cap the sending queue, or mend the backend it waits for.");
+}
+
+TEST(Answer, TheSiteThatTheDetectorReportsComesBeforeTheLargest) {
+  Incident incident = incident_of("leak");
+  incident.fillers = {filler()};
+  incident.trend = testing::sample_incident().trend;
+  ASSERT_TRUE(incident.trend);
+  TrendSite site;
+  site.frames = {"bytes.growSlice /go/bytes.go:1", "main.slow /src/app/main.go:7", "main.main /src/app/main.go:1"};
+  site.figures.judgement = "leak";
+  site.figures.last_held_bytes = 30u << 20;
+  incident.trend->sites = {site};
+  incident.trend->whole.last_held_bytes = 60u << 20;
+  const IncidentAnswer answer = answer_of(incident);
+  ASSERT_TRUE(answer.culprit);
+  EXPECT_EQ(answer.culprit->code, "main.slow (main.go:7)");
+  EXPECT_THAT(answer.culprit->path, ElementsAre("main.slow", "bytes.growSlice"));
+  EXPECT_DOUBLE_EQ(answer.culprit->share.value_or(0), 0.5);
+}
+
+// What the heap holds is not what filled these limits.
+TEST(Answer, ALimitOfOthersBlamesNoCodeOfTheVictim) {
+  for (const char* cause : {"off_heap", "page_cache_or_tmpfs", "sibling", "pod_limit", "ancestor_limit", "node"}) {
+    Incident incident = incident_of(cause);
+    incident.fillers = {filler()};
+    const IncidentAnswer answer = answer_of(incident);
+    EXPECT_FALSE(answer.culprit) << cause;
+    EXPECT_THAT(answer.sentence, Not(HasSubstr("main."))) << cause;
+    EXPECT_FALSE(answer.action.empty()) << cause;
+  }
+}
+
+TEST(Answer, EachSuggestedLimitIsInTheAction) {
+  Incident incident = incident_of("undersized");
+  incident.verdict->suggested_limit = SuggestedLimit{320u << 20, true, "why"};
+  EXPECT_EQ(answer_of(incident).action, "Raise the limit to at least 320 MiB.");
+}
+
+TEST(Answer, WithoutAVerdictNothingIsClaimed) {
+  const IncidentAnswer answer = answer_of(incident_of(""));
+  EXPECT_EQ(answer.cause, "");
+  EXPECT_THAT(answer.sentence,
+              StartsWith("cart reached its limit of 256 MiB; neither a leak nor a spike could be shown."));
+  Incident nobody = incident_of("");
+  nobody.victims.clear();
+  EXPECT_EQ(answer_of(nobody).sentence, "A process was OOM-killed; which one is not known.");
+}
+
+TEST(Answer, HostileNamesComeOutPrintable) {
+  Incident incident = incident_of("leak");
+  incident.victims.front().comm = "a\x1b[2Jb";
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("\x1b")));
+}
+
+}  // namespace
+}  // namespace oomw

@@ -1,0 +1,3 @@
+module oomwitness.test/goholders
+
+go 1.19

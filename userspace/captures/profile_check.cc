@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "captures/profile_check.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "captures/facts_wire.h"
+#include "pprof/codec.h"
+#include "pprof/gzip.h"
+#include "reader/wire.h"
+
+namespace oomw {
+namespace {
+
+// 20 MB of protobuf, more than any heap's, take 0.4 s on an idle machine.
+constexpr Nanoseconds kTimeLimit = std::chrono::seconds(3);
+constexpr std::uint64_t kMaxPacked = 48u << 20;
+
+// A file's bytes, read where they lie.
+class MappedBytes {
+ public:
+  static Result<MappedBytes> make(int fd, std::uint64_t size) {
+    if (size == 0) return MappedBytes(nullptr, 0);
+    void* start = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+    if (start == MAP_FAILED) return fail(ErrorCode::kLimit, "no room to read it");
+    return MappedBytes(start, size);
+  }
+  MappedBytes(MappedBytes&& other) noexcept : start_(std::exchange(other.start_, nullptr)), size_(other.size_) {}
+  MappedBytes& operator=(MappedBytes&&) = delete;
+  ~MappedBytes() {
+    if (start_ != nullptr) ::munmap(start_, size_);
+  }
+  [[nodiscard]] std::string_view view() const { return {static_cast<const char*>(start_), size_}; }
+
+ private:
+  MappedBytes(void* start, std::uint64_t size) : start_(start), size_(size) {}
+  void* start_;
+  std::size_t size_;
+};
+
+CaptureReason reason_of(const Error& bad_profile) {
+  if (bad_profile.code == ErrorCode::kLimit) return CaptureReason::kTooLarge;
+  return bad_profile.message.find("truncated") != std::string::npos ? CaptureReason::kTruncated
+                                                                    : CaptureReason::kNotAProfile;
+}
+
+tl::unexpected<CaptureFailure> failed(const Error& error) {
+  return tl::make_unexpected(CaptureFailure{reason_of(error), error.message});
+}
+
+struct GivenFiles {
+  UniqueFd profile;  // read-only
+  ProfileFile packed;
+};
+
+Result<GivenFiles> files_for(const ProfileFile& profile, MemoryBudget* memory) {
+  ASSIGN_OR_RETURN(UniqueFd read_only, profile.open_read_only());
+  ASSIGN_OR_RETURN(ProfileFile packed, ProfileFile::make(memory));
+  return GivenFiles{std::move(read_only), std::move(packed)};
+}
+
+Result<std::string> run_here(const std::string& parameters, const GivenFiles& files) {
+  std::vector<UniqueFd> given;
+  given.emplace_back(::dup(files.profile.get()));
+  given.emplace_back(::dup(files.packed.fd()));
+  return check_profile_job(parameters, given);
+}
+
+}  // namespace
+
+CaptureReason reason_of(reader::Fault fault) {
+  switch (fault) {
+    case reader::Fault::kNone:
+      return CaptureReason::kNone;
+    case reader::Fault::kBusy:
+      return CaptureReason::kTimeout;
+    case reader::Fault::kFailed:
+      return CaptureReason::kReaderFailed;
+    case reader::Fault::kTimeout:
+      return CaptureReason::kReaderTimeout;
+    case reader::Fault::kLimit:
+      return CaptureReason::kReaderLimit;
+  }
+  return CaptureReason::kReaderFailed;
+}
+
+Result<std::string> check_profile_job(std::string_view parameters, std::span<const UniqueFd> files) {
+  reader::WireReader in(parameters);
+  const std::uint64_t size = in.number();
+  if (!in.is_complete() || files.size() != 2) return fail(ErrorCode::kInternal, "not what a check needs");
+  ASSIGN_OR_RETURN(const MappedBytes bytes, MappedBytes::make(files[0].get(), size));
+  std::uint64_t string_count = 0;
+  ASSIGN_OR_RETURN(const ProfileFacts facts, facts_of_profile(bytes.view(), &string_count));
+  const bool is_packed_anew = !pprof::is_gzip(bytes.view());
+  if (is_packed_anew) {
+    RETURN_IF_ERROR(
+        pprof::gzip_into(bytes.view(), [&](std::string_view piece) { return write_all(files[1].get(), piece); }));
+  }
+  reader::WireWriter out;
+  out.number(string_count).number(is_packed_anew ? 1 : 0);
+  write_facts(out, facts);
+  return out.take();
+}
+
+Result<CheckedProfile> decode_checked_profile(std::string_view answer) {
+  reader::WireReader in(answer);
+  CheckedProfile checked;
+  checked.string_count = in.number();
+  checked.is_packed_anew = in.number() == 1;
+  checked.facts = read_facts(in);
+  if (!in.is_complete()) return fail(ErrorCode::kInvalid, "the reader answered something else");
+  return checked;
+}
+
+tl::expected<CheckedProfile, CaptureFailure> check_profile(ProfileFile& profile, MemoryBudget* memory,
+                                                           reader::Reader* reader, MonotonicTime deadline) {
+  auto files = files_for(profile, memory);
+  if (!files) return tl::make_unexpected(CaptureFailure{CaptureReason::kReaderFailed, files.error().message});
+  std::string parameters = reader::WireWriter().number(profile.size()).take();
+  Result<std::string> answer;
+  if (reader == nullptr) {
+    answer = run_here(parameters, *files);
+    if (!answer) return failed(answer.error());
+  } else {
+    const int given[] = {files->profile.get(), files->packed.fd()};
+    auto read = reader->run(kCheckProfileJob, std::move(parameters), given, kTimeLimit, deadline);
+    if (!read && read.error().fault == reader::Fault::kNone) return failed(read.error().error);
+    if (!read) {
+      return tl::make_unexpected(CaptureFailure{reason_of(read.error().fault), read.error().error.message});
+    }
+    answer = std::move(*read);
+  }
+  auto checked = decode_checked_profile(*answer);
+  if (!checked) return tl::make_unexpected(CaptureFailure{CaptureReason::kReaderFailed, checked.error().message});
+  if (!checked->is_packed_anew) return *checked;
+  if (const auto adopted = files->packed.adopt_size(kMaxPacked); !adopted) return failed(adopted.error());
+  profile = std::move(files->packed);
+  return *checked;
+}
+
+}  // namespace oomw

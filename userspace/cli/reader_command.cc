@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "captures/profile_check.h"
+#include "cli/commands.h"
+#include "reader/child.h"
+
+namespace oomw::cli {
+
+int reader_command(int argc, const char* const* argv) {
+  static constexpr reader::JobEntry kJobs[] = {{kCheckProfileJob, check_profile_job}};
+  return reader::run_child(argc, argv, kJobs);
+}
+
+}  // namespace oomw::cli

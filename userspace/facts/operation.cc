@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "facts/operation.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "facts/component_group.h"
+
+namespace oomw {
+namespace {
+
+using Frame = StackReader::Frame;
+
+constexpr std::size_t kMaxName = 160;
+
+// Functions that call a program's handlers, by the beginning of their names. A module's version is part of its path
+// ("github.com/go-chi/chi/v5"), so a row with a gap names what stands before and after it.
+struct Dispatcher {
+  std::string_view module;    // the name begins with it
+  std::string_view function;  // what follows the last '/' and the package's name contains it; "" = any
+};
+constexpr std::array<Dispatcher, 22> kDispatchers = {{
+    {"net/http.HandlerFunc.ServeHTTP", ""},
+    {"net/http.serverHandler.ServeHTTP", ""},
+    {"net/http.(*ServeMux).ServeHTTP", ""},
+    {"net/http.(*timeoutHandler).ServeHTTP", ""},
+    {"net/http.StripPrefix", ""},
+    {"net/http/httputil.(*ReverseProxy).ServeHTTP", ""},
+    {"net/rpc.(*service).call", ""},
+    {"github.com/go-chi/chi", ".(*Mux)."},
+    {"github.com/go-chi/chi", ".(*ChainHandler)."},
+    {"github.com/gorilla/mux", ".(*Router)."},
+    {"github.com/gin-gonic/gin", ".(*Context).Next"},
+    {"github.com/gin-gonic/gin", ".(*Engine)."},
+    {"github.com/labstack/echo", ".(*Echo)."},
+    {"github.com/labstack/echo", ".WrapHandler"},
+    {"github.com/gofiber/fiber", ".(*App)."},
+    {"github.com/gofiber/fiber", ".Next"},
+    {"github.com/valyala/fasthttp", ".(*Server)."},
+    {"github.com/julienschmidt/httprouter", ".(*Router)."},
+    {"google.golang.org/grpc", ".(*Server)."},
+    {"connectrpc.com/connect", ".New"},
+    {"golang.org/x/sync/errgroup", ".(*Group)."},
+    {"github.com/robfig/cron", ".(*Cron)."},
+}};
+
+// Modules that many programs use and that no program is named after.
+constexpr std::array<std::string_view, 16> kLibraries = {"golang.org/x/",
+                                                         "google.golang.org/",
+                                                         "github.com/go-chi/",
+                                                         "github.com/gorilla/",
+                                                         "github.com/gin-",
+                                                         "github.com/labstack/",
+                                                         "github.com/gofiber/",
+                                                         "github.com/valyala/",
+                                                         "connectrpc.com/",
+                                                         "github.com/golang/",
+                                                         "github.com/julienschmidt/",
+                                                         "github.com/robfig/",
+                                                         "github.com/sirupsen/",
+                                                         "github.com/prometheus/client_golang/",
+                                                         "go.uber.org/",
+                                                         "gopkg.in/"};
+
+// "net/http" of "net/http.(*conn).serve". Type parameters may hold paths of their own.
+std::string_view package_of(std::string_view function) {
+  const std::string_view plain = function.substr(0, function.find('['));
+  const std::size_t slash = plain.rfind('/');
+  return plain.substr(0, plain.find('.', slash == std::string_view::npos ? 0 : slash));
+}
+
+// Modules have a host's name with a dot in front; the standard library has none.
+bool is_standard(std::string_view package) {
+  if (package == "main" || package.starts_with("main/")) return false;
+  return package.substr(0, package.find('/')).find('.') == std::string_view::npos;
+}
+
+bool is_dispatcher(std::string_view function) {
+  return std::ranges::any_of(kDispatchers, [&](const Dispatcher& row) {
+    return function.starts_with(row.module) &&
+           (row.function.empty() || function.find(row.function, row.module.size()) != std::string_view::npos);
+  });
+}
+
+// "Greeter/SayHello" of "example.org/pb._Greeter_SayHello_Handler" and of closures in it; "" = something else.
+std::string rpc_method_of(std::string_view function) {
+  constexpr std::string_view kEnd = "_Handler";
+  const std::string_view package = package_of(function);
+  std::string_view name = function.substr(std::min(package.size() + 1, function.size()));
+  name = name.substr(0, name.find('.'));
+  if (!name.starts_with('_') || !name.ends_with(kEnd) || name.size() <= kEnd.size() + 1) return "";
+  name = name.substr(1, name.size() - 1 - kEnd.size());
+  const std::size_t gap = name.find('_');
+  if (gap == 0 || gap == std::string_view::npos || gap + 1 == name.size()) return "";
+  return std::string(name.substr(0, gap)) + "/" + std::string(name.substr(gap + 1));
+}
+
+bool is_code(const Frame& frame) { return frame.role == FrameRole::kCode; }
+
+// A closure belongs to the function that it is written in, whose name a reader looks for.
+std::string_view without_closure(std::string_view function) {
+  std::size_t end = function.size();
+  for (;;) {
+    const std::size_t dot = function.substr(0, end).rfind('.');
+    if (dot == std::string_view::npos || dot + 1 >= end) return function.substr(0, end);
+    std::string_view part = function.substr(dot + 1, end - dot - 1);
+    if (part.starts_with("func")) part.remove_prefix(4);
+    if (part.starts_with("gowrap")) part.remove_prefix(6);
+    const bool is_number = !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+    if (!is_number) return function.substr(0, end);
+    end = dot;
+  }
+}
+
+std::string printable_name(std::string_view function) {
+  return printable(std::string(without_closure(function)), kMaxName);
+}
+
+// Middleware with a ServeHTTP of its own calls the next handler's directly.
+std::size_t below_middleware(const std::vector<Frame>& stack, std::size_t at) {
+  while (at > 0 && is_code(stack[at - 1]) && stack[at].function.ends_with(".ServeHTTP") &&
+         stack[at - 1].function.ends_with(".ServeHTTP")) {
+    --at;
+  }
+  return at;
+}
+
+// The index of the handler that a dispatcher called.
+std::optional<std::size_t> handler_of(const std::vector<Frame>& stack) {
+  std::optional<std::size_t> nearest;  // the code frame next to the leaf's side of what was passed
+  for (std::size_t i = 0; i < stack.size(); ++i) {
+    if (is_code(stack[i])) nearest = i;
+    if (stack[i].role == FrameRole::kDispatcher && nearest) return below_middleware(stack, *nearest);
+  }
+  return std::nullopt;
+}
+
+// The code frame next to the root.
+std::optional<std::size_t> first_code_of(const std::vector<Frame>& stack) {
+  for (std::size_t i = stack.size(); i-- > 0;) {
+    if (is_code(stack[i])) return i;
+  }
+  return std::nullopt;
+}
+
+bool is_job_dispatcher(std::string_view function) {
+  return function.starts_with("golang.org/x/sync/errgroup") || function.starts_with("github.com/robfig/cron");
+}
+
+// The kind of a handler: that of the innermost dispatcher above it.
+std::string kind_of_handler(const std::vector<Frame>& stack, std::size_t handler) {
+  for (std::size_t i = handler + 1; i < stack.size(); ++i) {
+    if (stack[i].role != FrameRole::kDispatcher) continue;
+    const std::string_view name = stack[i].function;
+    if (is_job_dispatcher(name)) return "job";
+    return name.starts_with("connectrpc.com/") || name.starts_with("net/rpc.") || name.starts_with("google.golang.org/")
+               ? "method"
+               : "endpoint";
+  }
+  return "endpoint";
+}
+
+}  // namespace
+
+FrameRole role_of(std::string_view function) {
+  if (is_dispatcher(function)) return FrameRole::kDispatcher;
+  const std::string_view package = package_of(function);
+  if (is_standard(package)) return FrameRole::kStandard;
+  if (!rpc_method_of(function).empty()) return FrameRole::kGenerated;
+  const bool is_library =
+      std::ranges::any_of(kLibraries, [&](std::string_view library) { return function.starts_with(library); });
+  return is_library ? FrameRole::kLibrary : FrameRole::kCode;
+}
+
+std::string_view program_prefix(std::string_view function) {
+  const std::string_view package = package_of(function);
+  // The hosts of many owners have the owner's name next and then the project's.
+  constexpr std::array<std::string_view, 4> kShared = {"github.com/", "gitlab.com/", "bitbucket.org/", "codeberg.org/"};
+  const bool is_shared = std::ranges::any_of(kShared, [&](std::string_view host) { return package.starts_with(host); });
+  std::size_t end = 0;
+  for (int part = 0; part < (is_shared ? 3 : 2) && end < package.size(); ++part) {
+    end = std::min(package.find('/', end + 1), package.size());
+  }
+  return package.substr(0, end);
+}
+
+StackReader::StackReader(const pprof::Profile& profile) {
+  for (const pprof::Function& function : profile.functions) {
+    Frame frame{function.name, function.filename, 0, role_of(function.name)};
+    if (pprof::Group component = component_group_of(function.name); !component.name.empty()) {
+      frame.component = &components_.emplace_back(std::move(component));
+    }
+    functions_.try_emplace(function.id, frame);
+  }
+  for (const pprof::Location& location : profile.locations) locations_.try_emplace(location.id, &location);
+}
+
+std::vector<Frame> StackReader::frames_of(const pprof::Sample& sample) const {
+  std::vector<Frame> frames;
+  for (const std::uint64_t id : sample.location_ids) {
+    const auto location = locations_.find(id);
+    if (location == locations_.end()) continue;
+    for (const pprof::Line& line : location->second->lines) {
+      const auto function = functions_.find(line.function_id);
+      if (function == functions_.end()) continue;
+      if (frames.size() >= kMaxFrames) return frames;
+      frames.push_back(function->second);
+      frames.back().line = line.line;
+    }
+  }
+  return frames;
+}
+
+std::optional<Operation> operation_of(const std::vector<Frame>& stack) {
+  const pprof::Group* helper = nullptr;
+  for (const Frame& frame : stack) {
+    if (frame.component == nullptr) continue;
+    if (!frame.component->is_helper) return Operation{"component", frame.component->name};
+    if (helper == nullptr) helper = frame.component;
+  }
+  if (helper != nullptr) return Operation{"component", helper->name};
+  for (const Frame& frame : stack) {
+    if (frame.role == FrameRole::kGenerated)
+      return Operation{"method", printable(rpc_method_of(frame.function), kMaxName)};
+  }
+  if (const auto handler = handler_of(stack)) {
+    return Operation{kind_of_handler(stack, *handler), printable_name(stack[*handler].function)};
+  }
+  const auto first = first_code_of(stack);
+  if (!first || stack[*first].function == "main.main" || stack[*first].function.starts_with("main.init")) {
+    return std::nullopt;
+  }
+  return Operation{"job", printable_name(stack[*first].function)};
+}
+
+std::optional<std::size_t> own_frame_of(const std::vector<Frame>& stack) {
+  auto basis = handler_of(stack);
+  if (!basis) basis = first_code_of(stack);
+  if (!basis) return std::nullopt;
+  const std::string_view prefix = program_prefix(stack[*basis].function);
+  for (std::size_t i = 0; i <= *basis; ++i) {
+    if (!is_code(stack[i])) continue;
+    const std::string_view own = program_prefix(stack[i].function);
+    if (own == prefix || own == "main") return i;
+  }
+  return basis;
+}
+
+}  // namespace oomw

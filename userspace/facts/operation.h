@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "pprof/group.h"
+#include "pprof/profile.h"
+
+namespace oomw {
+
+// What the memory of a stack was allocated for.
+struct Operation {
+  std::string kind;  // endpoint | method | component | job
+  std::string name;  // endpoint, job: a function; method: "Service/Method"; component: "receiver/otlp"
+  friend bool operator==(const Operation&, const Operation&) = default;
+};
+
+// What one Go function's name shows about its place in a program.
+enum class FrameRole : std::uint8_t {
+  kStandard,    // the standard library and the runtime
+  kDispatcher,  // calls the program's handlers: a server's router, a scheduler of jobs
+  kLibrary,     // a well-known module that no program is named after
+  kGenerated,   // a gRPC method's generated handler: "_Greeter_SayHello_Handler"
+  kCode,        // the program's own, or a module that it uses: program_prefix() tells them apart
+};
+[[nodiscard]] FrameRole role_of(std::string_view function);
+
+// The path that a program's own packages begin with: "main" for package main, "github.com/acme/shop" for
+// "github.com/acme/shop/cart.(*Store).Put", "example.org/x" for "example.org/x/y.F".
+[[nodiscard]] std::string_view program_prefix(std::string_view function);
+
+// Reads one profile's stacks; roles are worked out once per function. Pure. Takes names as they are in the profile:
+// hostile, so they go through printable() before they leave.
+class StackReader {
+ public:
+  // The profile outlives this.
+  explicit StackReader(const pprof::Profile& profile);
+
+  struct Frame {
+    std::string_view function;
+    std::string_view file;
+    std::int64_t line = 0;
+    FrameRole role = FrameRole::kCode;
+    const pprof::Group* component = nullptr;  // of a Collector (component_group.h); owned by the reader
+  };
+  // Leaf first, inlined calls as frames of their own; at most kMaxFrames, those next to the root are dropped.
+  static constexpr std::size_t kMaxFrames = 512;
+  [[nodiscard]] std::vector<Frame> frames_of(const pprof::Sample& sample) const;
+
+ private:
+  std::deque<pprof::Group> components_;
+  std::unordered_map<std::uint64_t, Frame> functions_;
+  std::unordered_map<std::uint64_t, const pprof::Location*> locations_;
+};
+
+// The operation of a stack, leaf first:
+//   a Collector's component, innermost first (collector_components.h);
+//   a gRPC method, by its generated handler;
+//   the first frame of other code below the innermost dispatcher that has one; below a chain of ServeHTTP methods, the
+//   last of the chain, because those before it are middleware;
+//   else the function that its goroutine began with, unless that is main.main.
+[[nodiscard]] std::optional<Operation> operation_of(const std::vector<StackReader::Frame>& stack);
+
+// The program's own frame that is nearest to the allocation: the index in `stack`, leaf first. Own code is package main
+// and what shares the prefix of the operation's function, or else of the code nearest the root. nullopt: the stack has
+// no code but the standard library's and well-known modules'.
+[[nodiscard]] std::optional<std::size_t> own_frame_of(const std::vector<StackReader::Frame>& stack);
+
+}  // namespace oomw

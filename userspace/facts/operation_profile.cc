@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "facts/operation_profile.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "facts/operation.h"
+#include "pprof/frame_names.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::array<std::string_view, 4> kKinds = {"endpoint ", "method ", "component ", "job "};
+
+std::vector<std::optional<Operation>> operations_of(const pprof::Profile& profile) {
+  const StackReader reader(profile);
+  pprof::FrameBudget budget;
+  std::vector<std::optional<Operation>> operations;
+  operations.reserve(profile.samples.size());
+  for (const pprof::Sample& sample : profile.samples) {
+    const auto stack = reader.frames_of(sample);
+    operations.push_back(budget.take(stack.size()) ? operation_of(stack) : std::nullopt);
+  }
+  return operations;
+}
+
+std::uint64_t unused_id(const auto& items) {
+  std::uint64_t highest = 0;
+  for (const auto& item : items) highest = std::max(highest, item.id);
+  return highest + 1;  // 0, which pprof leaves out, if the highest is taken
+}
+
+}  // namespace
+
+pprof::Profile rooted_by_operation(pprof::Profile profile) {
+  const auto operations = operations_of(profile);
+  std::uint64_t function = unused_id(profile.functions), location = unused_id(profile.locations);
+  std::map<std::string, std::uint64_t> roots;  // name -> location
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    if (!operations[i]) continue;
+    const auto [root, is_new] = roots.try_emplace(operations[i]->kind + " " + operations[i]->name, location);
+    if (is_new) {
+      profile.functions.push_back({function, root->first, root->first, "", 0});
+      profile.locations.push_back({location++, 0, 0, {{function++, 0}}});
+    }
+    profile.samples[i].location_ids.push_back(root->second);
+  }
+  return profile;
+}
+
+pprof::Group operation_group_of(const std::string& function) {
+  const bool is_operation =
+      std::ranges::any_of(kKinds, [&](std::string_view kind) { return function.starts_with(kind); });
+  return is_operation ? pprof::Group{function, false} : pprof::Group{};
+}
+
+}  // namespace oomw

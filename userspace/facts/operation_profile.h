@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "pprof/group.h"
+#include "pprof/profile.h"
+
+namespace oomw {
+
+// The same profile with each stack's operation (operation.h) as one more frame at its root, "endpoint main.report", so
+// that whatever sums by function or draws stacks shows operations. Stacks without one stay as they are. Pure; the new
+// names are printable.
+[[nodiscard]] pprof::Profile rooted_by_operation(pprof::Profile profile);
+
+// Of such a profile: groups stacks by operation.
+[[nodiscard]] pprof::Group operation_group_of(const std::string& function);
+
+}  // namespace oomw

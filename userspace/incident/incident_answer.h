@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/enum_names.h"
+
+namespace oomw {
+
+// What the evidence shows that a culprit does with the memory; never more than it shows. A heap profile shows who
+// allocated what is held; a queue's length shows who keeps it.
+enum class Claim { kAllocates, kFills, kKeeps, kGrows };
+template <>
+inline constexpr auto kEnumNames<Claim> = std::to_array<std::string_view>({"allocates", "fills", "keeps", "grows"});
+
+// All texts are printable.
+struct AnswerCulprit {
+  std::string claim;              // a name of Claim
+  std::string code;               // "main.(*Cache).Put (cache.go:44)", "exporter otlp/backend"
+  std::vector<std::string> path;  // the functions from there to the allocation; empty = not known
+  std::string operation_kind;     // endpoint | method | component | job; "" = not known
+  std::string operation;
+  std::optional<double> share;         // of what `evidence` shows
+  std::optional<std::uint64_t> bytes;  // of it
+  std::string evidence;                // a file of the incident, or what was read; "" = none
+};
+
+struct IncidentAnswer {
+  std::string sentence;   // what happened and whose code it was, or what would tell
+  std::string cause;      // the verdict's; "" = none
+  double confidence = 0;  // the verdict's
+  std::optional<AnswerCulprit> culprit;
+  std::string action;  // what to do, one sentence
+};
+
+// A part of the memory with a name, from the best profile.
+struct IncidentFiller {
+  std::string runtime;  // "go"
+  std::string kind;     // "site": a place of the program's own code
+  std::string name;     // "main.(*Cache).Put (cache.go:44)"
+  std::vector<std::string> path;
+  std::string operation_kind, operation;
+  std::uint64_t bytes = 0;
+  double share = 0;
+  std::string evidence;  // the profile's method: at_kill | live | http
+};
+
+struct IncidentOperation {
+  std::string kind, name;
+  std::uint64_t bytes = 0;
+  double share = 0;
+  std::optional<double>
+      growth_ratio;  // bytes at the best profile / at the first comparable one; nullopt: there is none
+};
+
+}  // namespace oomw

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reader/reader.h"
+
+#include <algorithm>
+#include <csignal>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "base/rate_limit.h"
+#include "base/text.h"
+#include "reader/protocol.h"
+#include "reader/reader_process.h"
+
+namespace oomw::reader {
+namespace {
+
+constexpr Nanoseconds kStartPatience = std::chrono::seconds(2);
+
+tl::unexpected<Failure> fault(Fault kind, ErrorCode code, std::string message) {
+  return tl::make_unexpected(Failure{kind, {code, std::move(message)}});
+}
+
+}  // namespace
+
+struct Reader::Impl {
+  Impl(const Clock& the_clock, ReaderConfig the_config) : clock(the_clock), config(std::move(the_config)) {}
+
+  const Clock& clock;
+  const ReaderConfig config;
+  std::timed_mutex job_mutex;  // held during a job; protects all but the counters
+  std::optional<ReaderProcess> process;
+  std::uint64_t next_number = 1;
+  RateLimit faults{kMaxFaults, kFaultPace};
+  MonotonicTime next_start{};
+  mutable std::mutex counters_mutex;
+  ReaderCounters counters;
+
+  void count(std::uint64_t ReaderCounters::*counter) {
+    const std::lock_guard lock(counters_mutex);
+    ++(counters.*counter);
+  }
+
+  tl::expected<std::string, Failure> broken(Fault kind, ErrorCode code, std::string message) {
+    process.reset();
+    count(kind == Fault::kTimeout ? &ReaderCounters::timeouts
+          : kind == Fault::kLimit ? &ReaderCounters::limits
+                                  : &ReaderCounters::failed);
+    if (!faults.take(clock.now())) next_start = clock.now() + kFaultPace;
+    return fault(kind, code, std::move(message));
+  }
+
+  Result<> ensure_process(Nanoseconds patience) {
+    if (process && !process->has_ended()) return {};
+    process.reset();
+    if (clock.now() < next_start) return fail(ErrorCode::kUnavailable, "the reader failed too often just now");
+    ASSIGN_OR_RETURN(process, ReaderProcess::start(config.command, config.idle, patience));
+    count(&ReaderCounters::started);
+    return {};
+  }
+
+  // Sends the job. A process that had just decided to end, being idle, is replaced once.
+  Result<> send(const std::string& bytes, std::span<const int> files, Nanoseconds patience) {
+    RETURN_IF_ERROR(ensure_process(patience));
+    auto sent = send_message(process->socket(), bytes, files);
+    if (sent || !process->has_ended()) return sent;
+    RETURN_IF_ERROR(ensure_process(patience));
+    return send_message(process->socket(), bytes, files);
+  }
+
+  tl::expected<std::string, Failure> result_of(Answer answer) {
+    switch (answer.status) {
+      case Answer::Status::kOk:
+        count(&ReaderCounters::done);
+        return std::move(answer.payload);
+      case Answer::Status::kError:
+        count(&ReaderCounters::done);
+        return fault(Fault::kNone, answer.code, printable(answer.payload, 1024));
+      case Answer::Status::kLimit:
+        break;
+    }
+    // It is whole, but its memory is in pieces.
+    return broken(Fault::kLimit, ErrorCode::kLimit, "reading it takes more memory than it may");
+  }
+
+  tl::expected<std::string, Failure> explain_end() {
+    const ProcessEnd end = process->kill();
+    if (end.signal == SIGXCPU || end.signal == SIGXFSZ) {
+      return broken(Fault::kLimit, ErrorCode::kLimit, "reading it takes more than it may: the reader " + end.text());
+    }
+    return broken(Fault::kFailed, ErrorCode::kUnavailable, "the reader " + end.text());
+  }
+
+  tl::expected<std::string, Failure> run(std::uint32_t kind, std::string parameters, std::span<const int> files,
+                                         Nanoseconds time_limit, MonotonicTime deadline, bool may_repeat) {
+    const Job job{kind, next_number++, std::move(parameters)};
+    const auto bytes = encode(job);
+    if (!bytes) return tl::make_unexpected(Failure{Fault::kNone, bytes.error()});
+    if (const auto sent = send(*bytes, files, std::min(kStartPatience, deadline - clock.now())); !sent) {
+      return broken(Fault::kFailed, sent.error().code, sent.error().message);
+    }
+    const Nanoseconds patience = std::min(time_limit, deadline - clock.now());
+    if (!process->wait_for_message(patience)) {
+      return broken(Fault::kTimeout, ErrorCode::kTimeout, "reading it took too long");
+    }
+    const auto message = receive_message(process->socket(), 0);
+    if (!message) {
+      const bool was_idle = message.error().code == ErrorCode::kUnavailable && process->kill().is_by_itself;
+      if (was_idle && may_repeat) return run(kind, job.parameters, files, time_limit, deadline, false);
+      return explain_end();
+    }
+    auto answer = decode_answer(message->bytes);
+    if (!answer || answer->number != job.number) {
+      return broken(Fault::kFailed, ErrorCode::kInternal, "the reader answered something else");
+    }
+    return result_of(std::move(*answer));
+  }
+};
+
+Reader::Reader(const Clock& clock, ReaderConfig config) : impl_(new Impl(clock, std::move(config))) {}
+Reader::~Reader() = default;
+
+tl::expected<std::string, Failure> Reader::run(std::uint32_t kind, std::string parameters, std::span<const int> files,
+                                               Nanoseconds time_limit, MonotonicTime deadline) {
+  const std::unique_lock lock(impl_->job_mutex, std::max(deadline - impl_->clock.now(), Nanoseconds::zero()));
+  if (!lock.owns_lock() || impl_->clock.now() >= deadline) {
+    return fault(Fault::kBusy, ErrorCode::kTimeout, "other readings took all the time");
+  }
+  return impl_->run(kind, std::move(parameters), files, time_limit, deadline, true);
+}
+
+void Reader::warm_up() {
+  const std::unique_lock lock(impl_->job_mutex, std::try_to_lock);
+  if (lock.owns_lock()) (void)impl_->ensure_process(kStartPatience);  // a job reports why it cannot
+}
+
+void Reader::tick() {
+  const std::unique_lock lock(impl_->job_mutex, std::try_to_lock);
+  if (lock.owns_lock() && impl_->process && impl_->process->has_ended()) impl_->process.reset();
+}
+
+ReaderCounters Reader::counters() const {
+  const std::lock_guard lock(impl_->counters_mutex);
+  return impl_->counters;
+}
+
+}  // namespace oomw::reader

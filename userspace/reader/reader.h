@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reader: foreign bytes are parsed in a process that may do nothing else, so that what breaks there breaks alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace oomw::reader {
+
+// Why there is no result of a job.
+enum class Fault {
+  kNone,     // the job ran, and failed by its own judgement
+  kBusy,     // other jobs took all the time
+  kFailed,   // the process ended in the middle of it, could not be started, or answered nonsense
+  kTimeout,  // it took longer than it may, and the process was ended
+  kLimit,    // it wanted more memory or CPU than it may have
+};
+struct Failure {
+  Fault fault = Fault::kNone;
+  Error error;
+};
+
+struct ReaderCounters {
+  std::uint64_t done = 0, started = 0;                 // done: answered, if only by an error; started: processes
+  std::uint64_t failed = 0, timeouts = 0, limits = 0;  // jobs, by Fault
+};
+
+struct ReaderConfig {
+  std::vector<std::string> command = {"/proc/self/exe", "reader"};
+  Nanoseconds idle = std::chrono::seconds(60);  // without a job for so long, the process ends
+};
+
+// One reader process, started for the first job and used for the following ones. Jobs of several threads run one after
+// the other. After a fault the next job gets a new process; kMaxFaults in a row, then one in kFaultPace, so that a
+// container cannot keep the node busy with starting programs.
+// Thread-safe. The process ends with the thread that started it (and is started again): use threads that stay.
+class Reader {
+ public:
+  static constexpr int kMaxFaults = 10;
+  static constexpr Nanoseconds kFaultPace = std::chrono::seconds(1);
+
+  explicit Reader(const Clock& clock, ReaderConfig config = {});
+  ~Reader();
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  // Waits for jobs of others until `deadline`; the job itself gets `time_limit`, or what is left until then.
+  // Starting a process takes 15 ms. files: borrowed; read-only ones, or files in memory that the answer goes into.
+  [[nodiscard]] tl::expected<std::string, Failure> run(std::uint32_t kind, std::string parameters,
+                                                       std::span<const int> files, Nanoseconds time_limit,
+                                                       MonotonicTime deadline);
+  // Starts the process ahead of a job. Any worker.
+  void warm_up();
+  // Reaps a process that ended because it was idle. From time to time, any thread; never waits.
+  void tick();
+  [[nodiscard]] ReaderCounters counters() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace oomw::reader

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace oomw::reader {
+
+// How a reader process ended.
+struct ProcessEnd {
+  bool is_by_itself = false;  // exit code 0
+  int signal = 0;             // that ended it
+  int exit_code = 0;
+  [[nodiscard]] std::string text() const;
+};
+
+// A started reader and the socket to it. The process is a child of ours that nobody else waits for, so its pid is its
+// own until it is reaped here. One thread at a time.
+class ReaderProcess {
+ public:
+  // `command` and the two arguments of run_child(). The process gets no environment, no files but the socket and
+  // /dev/null, and no blocked signals. Waits until it reports that it is confined, at most `patience`.
+  [[nodiscard]] static Result<ReaderProcess> start(const std::vector<std::string>& command, Nanoseconds idle,
+                                                   Nanoseconds patience);
+  ReaderProcess(ReaderProcess&& other) noexcept;
+  ReaderProcess& operator=(ReaderProcess&& other) noexcept;
+  ~ReaderProcess() { (void)kill(); }
+
+  [[nodiscard]] int socket() const { return socket_.get(); }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  // False: the time is over.
+  [[nodiscard]] bool wait_for_message(Nanoseconds patience) const;
+  // Whether it has ended, in which case it is reaped.
+  [[nodiscard]] bool has_ended();
+  // Ends it if it still runs, and reaps it.
+  ProcessEnd kill();
+
+ private:
+  ReaderProcess(pid_t pid, UniqueFd socket) : pid_(pid), socket_(std::move(socket)) {}
+  void note(int status);
+
+  pid_t pid_ = -1;  // -1: reaped
+  UniqueFd socket_;
+  ProcessEnd end_;
+};
+
+}  // namespace oomw::reader

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtimes/go/retention/global_names.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/text.h"
+
+namespace oomw::go::retention {
+
+namespace {
+
+constexpr std::uint64_t kMaxCodeBytes = 96U << 20;
+constexpr std::uint64_t kChunkBytes = 64U << 10;
+constexpr std::uint64_t kMaxSymbolBytes = 32U << 20;
+constexpr std::uint64_t kBack = 64;  // how far before a field its variable may begin, without symbols
+constexpr std::size_t kMaxUsers = 8, kShownUsers = 3;
+
+// The variable that holds each address, by .symtab.
+void name_by_symbols(Image& image, std::span<const std::uint64_t> addresses, std::map<std::uint64_t, std::string>& names) {
+  const ElfFile& elf = image.elf();
+  const Section* table = elf.find_section(".symtab");
+  if (!table || table->entry_size != sizeof(Elf64_Sym) || table->size > kMaxSymbolBytes) return;
+  if (table->link >= elf.sections().size()) return;
+  const Section& strings = elf.sections()[table->link];
+  std::vector<Elf64_Sym> chunk(kChunkBytes / sizeof(Elf64_Sym));
+  for (std::uint64_t done = 0; done + sizeof(Elf64_Sym) <= table->size;) {
+    const std::uint64_t count = std::min<std::uint64_t>(chunk.size(), (table->size - done) / sizeof(Elf64_Sym));
+    const std::span part(chunk.data(), count);
+    if (!elf.reader().read(table->offset + done, std::as_writable_bytes(part)).has_value()) return;
+    for (const Elf64_Sym& symbol : part) {
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || symbol.st_name >= strings.size) continue;
+      for (const std::uint64_t address : addresses) {
+        if (address - image.load_bias() - symbol.st_value >= symbol.st_size) continue;
+        const auto name = elf.reader().c_string(strings.offset + symbol.st_name, Pclntab::kMaxName);
+        if (name.has_value()) names[address] = printable(*name);
+      }
+    }
+    done += count * sizeof(Elf64_Sym);
+  }
+}
+
+// Code that refers to data: {target, function}. Fields are referred to by the beginning of their variable, too.
+class CodeScan {
+ public:
+  CodeScan(Image& image, std::span<const std::uint64_t> addresses) : image_(image) {
+    for (const std::uint64_t a : addresses) {
+      low_ = std::min(low_, a - kBack);
+      high_ = std::max(high_, a);
+    }
+  }
+
+  void run() {
+    const AddressRange text = image_.text();
+    std::vector<std::byte> chunk(kChunkBytes + kOverlap);
+    for (std::uint64_t at = text.begin; at < text.end && at - text.begin < kMaxCodeBytes; at += kChunkBytes) {
+      const std::span part(chunk.data(), std::min<std::uint64_t>(chunk.size(), text.end - at));
+      if (!image_.elf().read_at(at - image_.load_bias(), part).has_value()) return;
+      scan(part, at);
+    }
+  }
+
+  [[nodiscard]] std::string users_of(std::uint64_t address) const {
+    for (std::uint64_t back = 0; back <= kBack; back += 8) {
+      const auto it = users_.find(address - back);
+      if (it == users_.end()) continue;
+      std::string text = "used by ";
+      for (std::size_t i = 0; i < std::min(it->second.size(), kShownUsers); ++i) {
+        text += (i > 0 ? ", " : "") + printable(it->second[i]->name);
+      }
+      if (it->second.size() > kShownUsers) text += ", ...";
+      return text;
+    }
+    return "";
+  }
+
+ private:
+  static constexpr std::size_t kOverlap = 8;
+
+  void scan(std::span<const std::byte> code, std::uint64_t address) {
+    for (std::size_t i = 3; i + 4 <= code.size(); ++i) {
+      if ((code[i - 1] & std::byte{0xc7}) != std::byte{0x05}) continue;  // relative to RIP
+      std::int32_t displacement;
+      std::memcpy(&displacement, code.data() + i, sizeof(displacement));
+      std::uint64_t target = address + i + 4 + static_cast<std::uint64_t>(std::int64_t{displacement});
+      if (target + 4 < low_ || target > high_) continue;
+      // An immediate after the displacement counts too: MOV [m], imm32 and the compares with imm8.
+      const std::byte opcode = code[i - 2];
+      if (opcode == std::byte{0xc7}) target += 4;
+      if (opcode == std::byte{0x80} || opcode == std::byte{0x83}) target += 1;
+      if (target % 8 == 0) add(target, address + i);
+    }
+  }
+
+  void add(std::uint64_t target, std::uint64_t pc) {
+    constexpr std::size_t kMaxTargets = 4096;
+    if (target < low_ || target > high_ || (users_.size() >= kMaxTargets && !users_.contains(target))) return;
+    const Function* function = image_.find(pc);
+    if (!function) return;
+    auto& list = users_[target];
+    if (list.size() < kMaxUsers && std::find(list.begin(), list.end(), function) == list.end()) list.push_back(function);
+  }
+
+  Image& image_;
+  std::uint64_t low_ = ~std::uint64_t{0}, high_ = 0;
+  std::map<std::uint64_t, std::vector<const Function*>> users_;
+};
+
+}  // namespace
+
+std::map<std::uint64_t, std::string> name_globals(Image& image, std::span<const std::uint64_t> addresses) {
+  std::map<std::uint64_t, std::string> names;
+  if (addresses.empty()) return names;
+  name_by_symbols(image, addresses, names);
+  if (names.size() == addresses.size()) return names;
+  CodeScan scan(image, addresses);
+  scan.run();
+  for (const std::uint64_t address : addresses) {
+    std::string users = names.contains(address) ? "" : scan.users_of(address);
+    if (!users.empty()) names[address] = std::move(users);
+  }
+  return names;
+}
+
+}  // namespace oomw::go::retention

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtimes/go/retention/holders.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "memory/deadline_source.h"
+#include "runtimes/go/retention/global_names.h"
+#include "runtimes/go/retention/owners.h"
+
+namespace oomw::go::retention {
+
+namespace {
+
+constexpr std::uint32_t kFewestSamples = 30;
+constexpr double kEnoughRooted = 0.5, kEnoughHeld = 0.5;
+constexpr double kSmallestHolder = 0.05, kSmallestBranch = 0.1, kFollowed = 0.5;
+constexpr std::size_t kMaxHolders = 8, kMaxBranches = 4, kMaxSteps = 24, kMaxNamedGlobals = 32;
+
+class HolderSearch {
+ public:
+  HolderSearch(const Subject& subject, const Clock& clock, const HolderLimits& limits)
+      : subject_(subject), limits_(limits), timed_(subject.memory, clock, clock.now() + limits.budget) {}
+
+  Result<Holders> run() {
+    ASSIGN_OR_RETURN(const auto image, Image::open(subject_.executable, subject_.load_bias));
+    const PresentMemory memory(timed_, subject_.pagemap, image->elf(), subject_.load_bias, limits_.max_bytes_read);
+    // One reader for what lies together and is read again and again, one for small reads all over the heap.
+    CachedReader types_reader(memory, limits_.max_bytes_read), heap_reader(memory, limits_.max_bytes_read, 16U << 10);
+    ASSIGN_OR_RETURN(const auto location, SpanTable::locate(*image, heap_reader));
+    ASSIGN_OR_RETURN(const SpanTable spans, read_spans(location, memory));
+    ASSIGN_OR_RETURN(const auto types, TypeTable::find(*image, types_reader));
+    ASSIGN_OR_RETURN(Goroutines goroutines, Goroutines::locate(*image, heap_reader));
+    SampleLimits sampling;
+    sampling.rate_bytes = subject_.profile_rate_bytes;
+    sampling.seed = limits_.seed;
+    ASSIGN_OR_RETURN(const Samples samples, take_samples(spans, heap_reader, sampling));
+    const auto schedulers = find_schedulers(*image, spans, heap_reader);
+    ReferrerSearch search(*image, spans, *types, goroutines, memory, heap_reader, search_limits());
+    search.run(samples);
+    ASSIGN_OR_RETURN(const SpanTable now, read_spans(location, memory));
+    search.verify(now);
+    const HeapGraph& graph = search.graph();
+    fill(graph, spans, samples, goroutines);
+    name(*image, spans, *types, memory, graph, schedulers);
+    judge(graph);
+    result_.bytes_read = memory.bytes_read();
+    result_.swapped_pages = memory.swapped_pages();
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] SearchLimits search_limits() const {
+    SearchLimits limits;
+    limits.max_nodes = limits_.max_nodes;
+    limits.max_edges = limits_.max_edges;
+    limits.max_passes = limits_.max_passes;
+    return limits;
+  }
+
+  // With a reader of its own: nothing may come from before.
+  [[nodiscard]] Result<SpanTable> read_spans(const SpanTable::Location& location, const PresentMemory& memory) const {
+    CachedReader reader(memory, limits_.max_bytes_read, 16U << 10);
+    return SpanTable::read(location, reader);
+  }
+
+  void fill(const HeapGraph& graph, const SpanTable& spans, const Samples& samples, const Goroutines& goroutines) {
+    result_.samples = static_cast<std::uint32_t>(samples.taken.size());
+    result_.is_from_profile = samples.is_from_profile;
+    result_.layout = spans.layout().name;
+    result_.heap_bytes = spans.bytes_in_use();
+    result_.passes = graph.passes;
+    result_.goroutines = static_cast<std::uint32_t>(goroutines.all().size());
+    result_.objects = graph.nodes.size();
+    result_.references = graph.edges.size();
+    result_.references_gone = graph.edges_gone;
+    sampled_bytes_ = samples.weight_bytes;
+  }
+
+  void name(Image& image, const SpanTable& spans, TypeTable& types, const PresentMemory& memory, const HeapGraph& graph,
+            const std::unordered_set<std::uint64_t>& schedulers) {
+    const Children children(graph);
+    CachedReader reader(memory, limits_.max_bytes_read, 16U << 10);
+    const NodeTypes node_types(image, spans, types, reader, graph, children);
+    const Paths paths(graph, children, spans, schedulers);
+    RetentionTree tree = merge_paths(image, graph, paths, node_types, schedulers, {});
+    const auto globals = name_globals(image, heaviest_globals(tree));
+    if (!globals.empty()) tree = merge_paths(image, graph, paths, node_types, schedulers, globals);
+    result_.rooted_samples = tree.rooted_samples;
+    result_.rooted_share = sampled_bytes_ > 0 ? tree.rooted_bytes / sampled_bytes_ : 0;
+    for (const std::uint32_t top : heaviest_children(tree, 0, kSmallestHolder, kMaxHolders)) {
+      result_.holders.push_back(holder(tree, top));
+    }
+  }
+
+  static std::vector<std::uint64_t> heaviest_globals(const RetentionTree& tree) {
+    std::vector<std::uint64_t> addresses;
+    for (const std::uint32_t b : heaviest_children(tree, 0, 0.001, kMaxNamedGlobals)) {
+      if (tree.branches[b].global != 0) addresses.push_back(tree.branches[b].global);
+    }
+    return addresses;
+  }
+
+  static std::vector<std::uint32_t> heaviest_children(const RetentionTree& tree, std::uint32_t parent, double share,
+                                                      std::size_t count) {
+    std::vector<std::uint32_t> found;
+    for (const auto& [key, child] : tree.branches[parent].children) {
+      if (tree.branches[child].bytes >= share * tree.rooted_bytes) found.push_back(child);
+    }
+    std::stable_sort(found.begin(), found.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return tree.branches[a].bytes > tree.branches[b].bytes;
+    });
+    if (found.size() > count) found.resize(count);
+    return found;
+  }
+
+  static HolderStep step(const RetentionTree& tree, std::uint32_t b) {
+    const RetentionTree::Branch& branch = tree.branches[b];
+    return {branch.field, branch.label, branch.bytes / tree.rooted_bytes, branch.is_list};
+  }
+
+  static Holder holder(const RetentionTree& tree, std::uint32_t top) {
+    const RetentionTree::Branch& branch = tree.branches[top];
+    Holder holder;
+    holder.root = branch.label;
+    holder.share = branch.bytes / tree.rooted_bytes;
+    holder.bytes = branch.bytes;
+    holder.samples = branch.samples;
+    holder.is_running = branch.is_running;
+    std::uint32_t at = top;
+    while (holder.steps.size() < kMaxSteps) {
+      const auto next = heaviest_children(tree, at, 0, 1);
+      if (next.empty() || tree.branches[next.front()].bytes < kFollowed * tree.branches[at].bytes) break;
+      at = next.front();
+      holder.steps.push_back(step(tree, at));
+    }
+    for (const std::uint32_t b : heaviest_children(tree, at, kSmallestBranch, kMaxBranches)) {
+      holder.branches.push_back(step(tree, b));
+    }
+    return holder;
+  }
+
+  void judge(const HeapGraph& graph) {
+    const auto percent = [](double share) { return fmt::format("{:.0f} %", share * 100); };
+    std::string& why = result_.why_not_named;
+    const Holder* top = result_.holders.empty() ? nullptr : &result_.holders.front();
+    if (!graph.is_finished) {
+      why = "the search did not come to its end: " + graph.why_unfinished;
+    } else if (graph.clipped_objects > 0) {
+      why = "objects with more referrers than were followed";
+    } else if (result_.samples < kFewestSamples || !top || result_.rooted_share < kEnoughRooted) {
+      why = fmt::format("rooted {} of {} samples", percent(result_.rooted_share), result_.samples);
+    } else if (top->share < kEnoughHeld) {
+      why = fmt::format("no root keeps half of it; the first keeps {}", percent(top->share));
+    } else if (top->is_running) {
+      why = "its root lies on the stack of a running goroutine, where dead words look alive";
+    }
+    result_.is_named = why.empty();
+  }
+
+  const Subject& subject_;
+  const HolderLimits& limits_;
+  const DeadlineSource timed_;
+  Holders result_;
+  double sampled_bytes_ = 0;
+};
+
+}  // namespace
+
+Result<Holders> find_holders(const Subject& subject, const Clock& clock, const HolderLimits& limits) {
+  return HolderSearch(subject, clock, limits).run();
+}
+
+}  // namespace oomw::go::retention

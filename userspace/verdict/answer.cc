@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verdict/answer.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "facts/operation.h"
+#include "incident/share_queries.h"
+#include "verdict/thresholds.h"
+#include "verdict/verdict_evidence.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxText = 300;
+constexpr std::size_t kMostShares = 3;
+
+std::string size_of_limit(const Incident& incident) {
+  return incident.limit_bytes ? human_bytes(*incident.limit_bytes) : "";
+}
+
+// "its limit of 256 MiB"; "its limit" if the size is not known.
+std::string its_limit(const Incident& incident) {
+  const std::string size = size_of_limit(incident);
+  return size.empty() ? "its limit" : "its limit of " + size;
+}
+
+// The program that was killed, as people call it.
+std::string program(const Incident& incident) {
+  if (incident.victims.empty()) return "a process";
+  const std::string& comm = incident.victims.front().comm;
+  return comm.empty() ? "the victim" : printable(comm, 32);
+}
+
+std::string percent(double share) { return fmt::format("{:.0f} %", share * 100); }
+
+bool is_keeper(const AnswerCulprit& culprit) { return culprit.claim == to_string(Claim::kKeeps); }
+
+std::string operation_text(const AnswerCulprit& culprit) {
+  if (culprit.operation.empty() || culprit.operation_kind == "component") return "";
+  // An endpoint's handler that allocates itself would be named twice.
+  if (culprit.code.starts_with(culprit.operation + " (")) return " (" + culprit.operation_kind + " handler)";
+  return fmt::format(" for {} {}", culprit.operation_kind, culprit.operation);
+}
+
+// Whose code: "main.put (main.go:44) allocated 92 % of the heap (118 MiB) for endpoint main.report".
+std::string allocator_text(const AnswerCulprit& culprit) {
+  std::string what;
+  if (culprit.share) what = percent(*culprit.share) + " of the heap";
+  if (culprit.bytes) what += what.empty() ? human_bytes(*culprit.bytes) : " (" + human_bytes(*culprit.bytes) + ")";
+  return fmt::format("{} allocated {}{}", culprit.code, what.empty() ? "most of what grew" : what,
+                     operation_text(culprit));
+}
+
+// ---- Who
+
+std::string queue_text(const CollectorExporter& exporter) {
+  return fmt::format("its sending queue holds {}{}{}", exporter.queue_size,
+                     exporter.queue_capacity ? fmt::format(" of {}", *exporter.queue_capacity) : "",
+                     exporter.growth ? fmt::format(", {} more than at first", *exporter.growth) : "");
+}
+
+std::optional<AnswerCulprit> keeper(const Incident& incident) {
+  const CollectorExporter* exporter = incident.collector ? keeper_of(*incident.collector) : nullptr;
+  if (exporter == nullptr) return std::nullopt;
+  AnswerCulprit culprit;
+  culprit.claim = to_string(Claim::kKeeps);
+  culprit.code = "exporter " + printable(exporter->id);
+  culprit.operation_kind = "component";
+  culprit.operation = "exporter/" + printable(exporter->id);
+  culprit.evidence = "the Collector's own metrics";
+  return culprit;
+}
+
+double gained(std::uint64_t first, std::uint64_t last) { return last > first ? static_cast<double>(last - first) : 0; }
+
+// "main.put /src/main.go:44" -> "main.put (main.go:44)"
+std::string code_of_frame(const std::string& frame) {
+  const std::size_t gap = frame.find(' ');
+  if (gap == std::string::npos) return frame;
+  const std::string place = frame.substr(gap + 1);
+  return fmt::format("{} ({})", frame.substr(0, gap), place.substr(place.rfind('/') + 1));
+}
+
+std::string function_of_frame(const std::string& frame) { return frame.substr(0, frame.find(' ')); }
+
+// The call site that leaks, or that made half of the growth. Its frames are those next to the allocation.
+const TrendSite* growing_site(const IncidentTrend& trend) {
+  const TrendSite* most = nullptr;
+  const double whole = gained(trend.whole.first_live_bytes, trend.whole.last_live_bytes);
+  for (const TrendSite& site : trend.sites) {
+    const double live = gained(site.figures.first_live_bytes, site.figures.last_live_bytes);
+    if (site.frames.empty() || (site.figures.judgement != "leak" && live < threshold::kMost * whole)) continue;
+    if (most == nullptr || site.figures.last_held_bytes > most->figures.last_held_bytes) most = &site;
+  }
+  return most;
+}
+
+const IncidentFiller* filler_through(const Incident& incident, const TrendSite& site) {
+  const auto found = std::ranges::find_if(incident.fillers, [&](const IncidentFiller& filler) {
+    return !filler.path.empty() && std::ranges::any_of(site.frames, [&](const std::string& frame) {
+      return function_of_frame(frame) == filler.path.front();
+    });
+  });
+  return found == incident.fillers.end() ? nullptr : &*found;
+}
+
+AnswerCulprit culprit_of(const IncidentFiller& filler) {
+  AnswerCulprit culprit;
+  culprit.claim = to_string(Claim::kAllocates);
+  culprit.code = filler.name;
+  culprit.path = filler.path;
+  culprit.operation_kind = filler.operation_kind;
+  culprit.operation = filler.operation;
+  culprit.share = filler.share;
+  culprit.bytes = filler.bytes;
+  culprit.evidence = filler.evidence;
+  return culprit;
+}
+
+std::optional<AnswerCulprit> grower(const Incident& incident) {
+  const TrendSite* site = incident.trend ? growing_site(*incident.trend) : nullptr;
+  if (site == nullptr) return std::nullopt;
+  if (const IncidentFiller* filler = filler_through(incident, *site)) return culprit_of(*filler);
+  AnswerCulprit culprit;
+  culprit.claim = to_string(Claim::kAllocates);
+  const auto own = std::ranges::find_if(
+      site->frames, [](const std::string& frame) { return role_of(function_of_frame(frame)) == FrameRole::kCode; });
+  culprit.code = code_of_frame(own == site->frames.end() ? site->frames.front() : *own);
+  for (auto frame = own == site->frames.end() ? site->frames.begin() : own;; --frame) {
+    culprit.path.push_back(function_of_frame(*frame));
+    if (frame == site->frames.begin()) break;
+  }
+  if (!site->component.empty()) culprit.operation_kind = "component", culprit.operation = site->component;
+  if (const std::uint64_t whole = incident.trend->whole.last_held_bytes; whole > 0) {
+    culprit.share = std::min(static_cast<double>(site->figures.last_held_bytes) / static_cast<double>(whole), 1.0);
+  }
+  culprit.bytes = site->figures.last_held_bytes;
+  culprit.evidence = "trend.json";
+  return culprit;
+}
+
+std::optional<AnswerCulprit> largest_filler(const Incident& incident) {
+  if (incident.fillers.empty() || incident.fillers.front().share < threshold::kLarge) return std::nullopt;
+  return culprit_of(incident.fillers.front());
+}
+
+bool is_growth(const std::string& cause) {
+  return cause.empty() || cause == "leak" || cause == "spike" || cause == "undersized";
+}
+
+std::optional<AnswerCulprit> find_culprit(const Incident& incident, const std::string& cause) {
+  if (!is_growth(cause)) return std::nullopt;
+  if (auto found = keeper(incident)) return found;
+  if (cause == "leak") {
+    if (auto found = grower(incident)) return found;
+  }
+  return largest_filler(incident);
+}
+
+// ---- What happened
+
+using Sentence = std::string (*)(const Incident&, const AnswerCulprit*);
+
+// Why nobody is named, and what would tell.
+std::string nobody(const Incident& incident) {
+  if (!incident.fillers.empty()) {
+    const IncidentFiller& first = incident.fillers.front();
+    return fmt::format("No single code holds much of the heap; the most is {} with {}.", first.name,
+                       percent(first.share));
+  }
+  const bool has_profile = best_capture(incident) != nullptr;
+  if (has_profile) return "The profiles name no code of the program's own.";
+  if (is_go(incident)) return "Which code it was is not known: no heap profile was taken in time.";
+  return "Which code it was is not known: no heap of this program could be read. A heap profile of its own runtime "
+         "would "
+         "tell.";
+}
+
+std::string first_why(const Incident& incident) {
+  return incident.verdict && !incident.verdict->why.empty() ? printable(incident.verdict->why.front(), kMaxText) : "";
+}
+
+std::string keeper_text(const Incident& incident, const AnswerCulprit& culprit) {
+  return fmt::format("Kept by {}: {}.", culprit.code, queue_text(*keeper_of(*incident.collector)));
+}
+
+// What follows the first part of a sentence: whose code, or why nobody is named.
+std::string whose(const Incident& incident, const AnswerCulprit* culprit) {
+  if (culprit == nullptr) return nobody(incident);
+  return is_keeper(*culprit) ? keeper_text(incident, *culprit) : allocator_text(*culprit) + ".";
+}
+
+std::string leak(const Incident& incident, const AnswerCulprit* culprit) {
+  if (culprit != nullptr && is_keeper(*culprit)) return keeper_text(incident, *culprit);
+  if (culprit != nullptr) {
+    return fmt::format("Memory leak in {}: {}, and it grew until {} was reached.", program(incident),
+                       allocator_text(*culprit), its_limit(incident));
+  }
+  return fmt::format("Memory leak in {}: it grew steadily until {} was reached. {}", program(incident),
+                     its_limit(incident), nobody(incident));
+}
+
+std::string spike(const Incident& incident, const AnswerCulprit* culprit) {
+  return fmt::format("Sudden growth in {}: {}. {}", program(incident), first_why(incident), whose(incident, culprit));
+}
+
+std::string undersized(const Incident& incident, const AnswerCulprit* culprit) {
+  const std::string head = fmt::format("The limit{} is too small for what {} needs; no leak was seen.",
+                                       incident.limit_bytes ? " of " + size_of_limit(incident) : "", program(incident));
+  return culprit == nullptr ? head : head + " " + whose(incident, culprit);
+}
+
+std::string off_heap(const Incident& incident, const AnswerCulprit* /*culprit*/) {
+  return fmt::format("The memory of {} is not on its Go heap: {}.", program(incident), first_why(incident));
+}
+
+std::string files(const Incident& incident, const AnswerCulprit* /*culprit*/) {
+  return fmt::format("Files in memory filled {}: {}.", its_limit(incident), first_why(incident));
+}
+
+std::string sibling(const Incident& incident, const AnswerCulprit* /*culprit*/) {
+  return fmt::format("Another process of the container held the memory, not {}: {}.", program(incident),
+                     first_why(incident));
+}
+
+std::string pod(const Incident& incident, const AnswerCulprit* /*culprit*/) {
+  const std::string shares =
+      victims_share(incident) ? ": " + printable(shares_text(incident, kMostShares), kMaxText) : "";
+  return fmt::format("The pod's containers together filled its limit{}{}.",
+                     incident.limit_bytes ? " of " + size_of_limit(incident) : "", shares);
+}
+
+std::string ancestor(const Incident& incident, const AnswerCulprit* /*culprit*/) {
+  const std::string owner = incident.limit_owner_cgroup_path.empty()
+                                ? "a cgroup above the container"
+                                : printable(incident.limit_owner_cgroup_path, kMaxText);
+  return fmt::format("The limit{} of {} was reached, which {} shares with others.",
+                     incident.limit_bytes ? " of " + size_of_limit(incident) : "", owner, program(incident));
+}
+
+std::string node(const Incident& incident, const AnswerCulprit* /*culprit*/) {
+  return fmt::format("The node ran out of memory and the kernel chose {}; no limit of its own was reached.",
+                     program(incident));
+}
+
+std::string unknown(const Incident& incident, const AnswerCulprit* culprit) {
+  if (incident.victims.empty()) return "A process was OOM-killed; which one is not known.";
+  const std::string head =
+      fmt::format("{} reached {}; neither a leak nor a spike could be shown.", program(incident), its_limit(incident));
+  return head + " " + whose(incident, culprit);
+}
+
+// ---- What to do
+
+using Action = std::string (*)(const Incident&, const AnswerCulprit*);
+
+std::string mend(const Incident& /*incident*/, const AnswerCulprit* culprit) {
+  if (culprit == nullptr) return "Raise no limit before the code is known: a larger one only delays the next kill.";
+  if (is_keeper(*culprit)) return "Raise no limit: cap the sending queue, or mend the backend it waits for.";
+  const std::string where = culprit->path.empty() ? culprit->code : culprit->path.front();
+  return fmt::format("Free or bound what {} keeps; a larger limit only delays the next kill.", where);
+}
+
+std::string bound(const Incident& /*incident*/, const AnswerCulprit* culprit) {
+  if (culprit != nullptr && is_keeper(*culprit)) {
+    return "Raise no limit: cap the sending queue, or mend the backend it waits for.";
+  }
+  return "Bound what one moment may ask for (requests at a time, the size of one), or size the limit for the peak.";
+}
+
+std::string raise(const Incident& incident, const AnswerCulprit* culprit) {
+  if (culprit != nullptr && is_keeper(*culprit)) return bound(incident, culprit);
+  if (incident.verdict && incident.verdict->suggested_limit) {
+    const SuggestedLimit& limit = *incident.verdict->suggested_limit;
+    return fmt::format("Raise the limit to {}{}{}.", limit.is_lower_bound ? "at least " : "", human_bytes(limit.bytes),
+                       is_go(incident) ? " and set GOMEMLIMIT to 80 % of it" : "");
+  }
+  return is_go(incident) ? "Set GOMEMLIMIT to 80 % of the limit, or raise it." : "Raise the limit.";
+}
+
+std::string inspect_mappings(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
+  return "Count goroutines and what cgo or mmap holds while it runs.";
+}
+std::string bound_files(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
+  return "Give the tmpfs or emptyDir of medium Memory a sizeLimit, or put it on a disk.";
+}
+std::string inspect_processes(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
+  return "Look at the other processes of the container; the victim was not the large one.";
+}
+std::string share_pod(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
+  return "Give the container that holds most a limit of its own, or the pod more memory.";
+}
+std::string inspect_ancestor(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
+  return "See what else shares that limit before you change this container's.";
+}
+std::string inspect_node(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
+  return "See what the node's pods use against their requests; this container's limit is not the problem.";
+}
+std::string look(const Incident& incident, const AnswerCulprit* /*culprit*/) {
+  return best_capture(incident) != nullptr ? "Look at what was held at the end: the newest profile of this incident."
+                                           : "See what this node can read: oomwitness doctor.";
+}
+
+struct Row {
+  std::string_view cause;
+  Sentence sentence;
+  Action action;
+};
+constexpr std::array<Row, 10> kRows = {{{"leak", leak, mend},
+                                        {"spike", spike, bound},
+                                        {"undersized", undersized, raise},
+                                        {"off_heap", off_heap, inspect_mappings},
+                                        {"page_cache_or_tmpfs", files, bound_files},
+                                        {"sibling", sibling, inspect_processes},
+                                        {"pod_limit", pod, share_pod},
+                                        {"ancestor_limit", ancestor, inspect_ancestor},
+                                        {"node", node, inspect_node},
+                                        {"", unknown, look}}};
+
+}  // namespace
+
+IncidentAnswer answer_of(const Incident& incident) {
+  IncidentAnswer answer;
+  if (incident.verdict) answer.cause = incident.verdict->cause, answer.confidence = incident.verdict->confidence;
+  answer.culprit = find_culprit(incident, answer.cause);
+  const auto found = std::ranges::find(kRows, std::string_view(answer.cause), &Row::cause);
+  const Row& row = found != kRows.end() ? *found : kRows.back();
+  const AnswerCulprit* culprit = answer.culprit ? &*answer.culprit : nullptr;
+  answer.sentence = row.sentence(incident, culprit);
+  answer.action = row.action(incident, culprit);
+  return answer;
+}
+
+}  // namespace oomw
