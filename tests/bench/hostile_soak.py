@@ -126,7 +126,7 @@ class Soak(HostileTest):
     def idle(self, stack, turn):
         for _ in range(32):
             with contextlib.suppress(OSError):
-                sock = stack.enter_context(socket.create_connection(("127.0.0.1", self.witness.port), 1))
+                sock = stack.enter_context(socket.create_connection(("127.0.0.1", self.witness.port), 1, ("127.0.0.2", 0)))
                 sock.sendall((b"", b"GET /metrics HTTP/1.1\r\nX: ")[turn % 2])
 
     def crashes(self, stack, _):

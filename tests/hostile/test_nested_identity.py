@@ -34,7 +34,7 @@ class NestedIdentity(HostileTest):
         own = self.pod(self.cgroup("node"), OWN_POD, OWN_ID, 64)
         forged = self.pod(own, OTHER_POD, OTHER_ID, 16)
         self.memhog(forged, "--rate-mb-s", "100").wait_killed()
-        incident, = self.wait_incidents(witness, 1, forged)
+        incident, = self.wait_incidents(witness, 1)
         said = (incident["container"]["id"], (incident["pod"] or {}).get("uid"))
         self.assertEqual(said, (OWN_ID, OWN_POD))
         self.assertNotIn(OTHER_POD, witness.scrape().text)
