@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "fuzz/cost_oracle.h"
 #include "pprof/codec.h"
+#include "pprof/gzip.h"
 
 namespace {
 
@@ -21,15 +22,16 @@ constexpr fuzz::CostBounds kBounds = {.fixed_bytes = 96u << 20, .bytes_per_byte 
 void check(std::string_view bytes, const std::string& comment) {
   const auto plain = pprof::gunzip(bytes, kLimits.max_inflated_bytes);
   OOMW_CHECK(!plain || plain->size() <= kLimits.max_inflated_bytes);
-  const auto profile = pprof::read(bytes, kLimits);
-  const auto once = pprof::append_comments(bytes, {comment, "fuzz"}, kLimits);
+  std::uint64_t strings = 0;
+  const auto profile = pprof::read(bytes, kLimits, &strings);
   if (!profile) return;
-  OOMW_CHECK(once.has_value());
-  const auto twice = pprof::append_comments(*once, {comment}, {.max_inflated_bytes = 2u << 20, .max_items = 20'000});
-  OOMW_CHECK(twice.has_value());
-  const auto again = pprof::read(*twice);
+  const std::string packed = pprof::is_gzip(bytes) ? std::string(bytes) : pprof::gzip(bytes);
+  const std::string once = packed + pprof::comment_member(strings, {comment, "fuzz"});
+  const std::string twice = once + pprof::comment_member(strings + 2, {comment});
+  const auto again = pprof::read(twice, {.max_inflated_bytes = 2u << 20, .max_items = 20'000});
   OOMW_CHECK(again.has_value());
   OOMW_CHECK(again->comments.size() == profile->comments.size() + 3);
+  OOMW_CHECK(again->comments.back() == comment);
   OOMW_CHECK(again->samples.size() == profile->samples.size());
 }
 

@@ -8,6 +8,7 @@ time, and the neighbour's kill is counted and its incident complete.
 The bars are 1 s. They are checked at MARGIN_S, by the times that the daemon itself wrote: a busy machine must not fail
 a test, and the stalls that these tests are about lasted 9 to 33 s. What was measured is printed.
 """
+import contextlib
 import os
 import shutil
 import tempfile
@@ -103,13 +104,15 @@ class DaemonWatch(threading.Thread):
     def stop(self):
         self.ended.set()
         self.join()
-        self.measure()
+        with contextlib.suppress(OSError):  # it has ended
+            self.measure()
 
 
 class HostileTest(GoHeapTest):
     NEIGHBOUR_MB = 64
     # The neighbour's own way to its limit takes a second.
     NEIGHBOUR_RATE = 100
+    counts_by_name = True  # no: a test whose attack leaves no room for the neighbour's own series
 
     def setUp(self):
         super().setUp()
@@ -178,7 +181,8 @@ class HostileTest(GoHeapTest):
         self.late_s.append(written - unix(incident["time"]))
         self.assertLess(self.late_s[-1], MARGIN_S * TIME_FACTOR,
                         f"{box.name}: complete so long after its kill; its process ended {ended - written:.3f} s after that")
-        eventually(lambda: self.witness.scrape().kills(box.name) == 1, f"the kill of {box.name} is counted", 30)
+        if self.counts_by_name:
+            eventually(lambda: self.witness.scrape().kills(box.name) == 1, f"the kill of {box.name} is counted", 30)
         return box
 
     def assert_unhurt(self):

@@ -10,12 +10,15 @@ import threading
 
 from hostile_case import HostileTest
 
+# Of loopback, but not the address that /healthz is asked from: a container has an address of its own.
+ATTACKER = "127.0.0.2"
+
 
 class IdleConnections(HostileTest):
     COUNT = 64
 
     def connect(self, stack, data=b""):
-        sock = stack.enter_context(socket.create_connection(("127.0.0.1", self.witness.port), 5))
+        sock = stack.enter_context(socket.create_connection(("127.0.0.1", self.witness.port), 5, (ATTACKER, 0)))
         with contextlib.suppress(OSError):  # the daemon may have had enough of us
             sock.sendall(data)
         return sock

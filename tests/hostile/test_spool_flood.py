@@ -3,7 +3,8 @@
 
 Seen: the neighbour's profile was evicted from the spool after 47 s, before its kill.
 Must hold: the bars of hostile_case; the neighbour's incident has the profile that was taken before the flood. The
-spool is small here (6 MiB, bodies of 1 MiB), so that seconds are enough.
+spool is small here (6 MiB, bodies of 1 MiB), so that seconds are enough, and there is no level above that of the captures, so
+that the neighbour is captured once before its kill: an incident keeps eight captures of the many it would have.
 """
 import os
 
@@ -13,6 +14,7 @@ from hostile_case import MIB, HostileTest, eventually
 CONFIG = """
 [kernel]
 time_to_limit_seconds = 0
+levels_percent = [50, 80]
 [triggers]
 capture_percents = [80]
 cooldown_seconds = 0
@@ -48,9 +50,15 @@ class SpoolFlood(HostileTest):
         self.assertGreater(stored, 10, "that was no flood")
         self.memhog(box, "--rate-mb-s", "100", "--leak-mb", "60")
         victim.wait_killed()
-        incident, _ = self.at_kill_of(witness, box)
-        taken = [c for c in incident["captures"] if c["method"] == "http" and c["result"] == "ok"]
+        self.at_kill_of(witness, box)
         stored = self.captures(box).count(("ok", ""))
-        print(f"      {stored} profiles of the neighbour, in its incident {[c['file'] for c in taken]}", flush=True)
-        self.assertGreaterEqual(len([c for c in taken if c["file"]]), stored, incident["captures"])
+
+        def taken():
+            # The kernel may choose again before the memory of its first victim is free.
+            incident = next(i for i in self.incidents_of(witness, box) if i["victims"][0]["pid"] == victim.pid)
+            return [c["file"] for c in incident["captures"] if c["method"] == "http" and c["result"] == "ok"]
+
+        # The last one may come in after the kill: with a later revision.
+        eventually(lambda: len([file for file in taken() if file]) >= stored,
+                   lambda: f"{stored} profiles of the neighbour were stored, its incident has {taken()}", 15)
         self.assert_unhurt()

@@ -108,6 +108,13 @@ class MemoryCgroup:
         eventually(self._try_remove, f"cgroup {self.path!r} empties", 20)
         self.is_open = False
 
+    def try_close(self):
+        """One attempt of close(); whether it is gone."""
+        if self.is_open:
+            self.kernel_kills()
+            self.is_open = not self._try_remove()
+        return not self.is_open
+
     def _try_remove(self):
         for pid in self.pids():
             try:
