@@ -43,8 +43,8 @@ Result<double> profile_rate(const ByteSource& memory, const go::GoBinary& binary
   constexpr double kDefaultRate = 512 << 10;
   if (!binary.variables.rate) return kDefaultRate;
   std::int64_t rate = 0;
-  ASSIGN_OR_RETURN(const std::size_t n, memory.read_some(*binary.variables.rate + load_bias,
-                                                         std::as_writable_bytes(std::span(&rate, 1))));
+  ASSIGN_OR_RETURN(const std::size_t n,
+                   memory.read_some(*binary.variables.rate + load_bias, std::as_writable_bytes(std::span(&rate, 1))));
   return n == sizeof(rate) && rate > 0 ? static_cast<double>(rate) : kDefaultRate;
 }
 
@@ -59,6 +59,7 @@ Result<Holders> search(int pid) {
   Result<Holders> found = fail(ErrorCode::kInternal, "");
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     go::retention::HolderLimits limits;
+    limits.budget = std::chrono::seconds(10);  // nobody waits for the process: it is not stopped
     limits.seed = static_cast<std::uint64_t>(attempt) + 1;
     found = go::retention::find_holders({memory, pagemap, executable, load_bias, rate}, SystemClock(), limits);
     const bool is_final = found.has_value() ? found->is_named : found.error().code == ErrorCode::kUnsupported;
@@ -87,9 +88,10 @@ void print(const Holders& found) {
       fmt::print("         {:5.1f} %  {} -> {}\n", branch.share * 100, branch.field, branch.object);
     }
   }
-  fmt::print("\n{} samples ({}), {:.0f} % of their bytes with a root; heap {}, {} goroutines; {} objects in {} passes\n",
-             found.samples, found.is_from_profile ? "of the heap profile" : "chosen at random", found.rooted_share * 100,
-             human_bytes(found.heap_bytes), found.goroutines, found.objects, found.passes);
+  fmt::print(
+      "\n{} samples ({}), {:.0f} % of their bytes with a root; heap {}, {} goroutines; {} objects in {} passes\n",
+      found.samples, found.is_from_profile ? "of the heap profile" : "chosen at random", found.rooted_share * 100,
+      human_bytes(found.heap_bytes), found.goroutines, found.objects, found.passes);
 }
 
 nlohmann::json to_json(const HolderStep& step) {

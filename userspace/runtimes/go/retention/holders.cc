@@ -35,7 +35,7 @@ class HolderSearch {
     SampleLimits sampling;
     sampling.rate_bytes = subject_.profile_rate_bytes;
     sampling.seed = limits_.seed;
-    ASSIGN_OR_RETURN(const Samples samples, take_samples(spans, heap_reader, sampling));
+    ASSIGN_OR_RETURN(const Samples samples, take_samples(*image, spans, heap_reader, sampling));
     const auto schedulers = find_schedulers(*image, spans, heap_reader);
     ReferrerSearch search(*image, spans, *types, goroutines, memory, heap_reader, search_limits());
     search.run(samples);
@@ -108,9 +108,8 @@ class HolderSearch {
     for (const auto& [key, child] : tree.branches[parent].children) {
       if (tree.branches[child].bytes >= share * tree.rooted_bytes) found.push_back(child);
     }
-    std::stable_sort(found.begin(), found.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return tree.branches[a].bytes > tree.branches[b].bytes;
-    });
+    std::stable_sort(found.begin(), found.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return tree.branches[a].bytes > tree.branches[b].bytes; });
     if (found.size() > count) found.resize(count);
     return found;
   }

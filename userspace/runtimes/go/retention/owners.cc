@@ -59,7 +59,8 @@ float Paths::cost(const GraphEdge& edge) const {
   const Span& a = spans_.span(from.span);
   const Span& b = spans_.span(to.span);
   // The next element of a list is as near as this one.
-  const bool is_alike = a.slot_bytes == b.slot_bytes && a.span_class == b.span_class && edge.into == spans_.header_bytes(b);
+  const bool is_alike =
+      a.slot_bytes == b.slot_bytes && a.span_class == b.span_class && edge.into == spans_.header_bytes(b);
   return is_alike ? 0.0001F : 1;
 }
 
@@ -142,7 +143,8 @@ class Merger {
       const std::uint32_t top = child(0, "", root_name(root));
       if (root.kind == RootKind::kGlobal) tree_.branches[top].global = root.address;
       const bool is_stack = root.kind == RootKind::kStack;
-      if (is_stack && graph_.goroutines[root.goroutine].state == GoroutineState::kRunning) tree_.branches[top].is_running = true;
+      if (is_stack && graph_.goroutines[root.goroutine].state == GoroutineState::kRunning)
+        tree_.branches[top].is_running = true;
       return root.kind == RootKind::kGoroutine ? top : child(top, "", types_.label(node));
     }
     return child(place_[static_cast<std::size_t>(edge.source)], types_.field(edge), types_.label(node));
@@ -177,10 +179,14 @@ class Merger {
 
   [[nodiscard]] std::string root_name(const Root& root) const {
     switch (root.kind) {
-      case RootKind::kGlobal: return global_name(root.address);
-      case RootKind::kFinalizer: return "a finalizer";
-      case RootKind::kGoroutine: return "goroutine " + printable(goroutine_name(root.goroutine));
-      case RootKind::kStack: break;
+      case RootKind::kGlobal:
+        return global_name(root.address);
+      case RootKind::kFinalizer:
+        return "a finalizer";
+      case RootKind::kGoroutine:
+        return "goroutine " + printable(goroutine_name(root.goroutine));
+      case RootKind::kStack:
+        break;
     }
     const std::string name = goroutine_name(root.goroutine);
     const std::string where = root.function && root.function->name != name ? " in " + root.function->name : "";

@@ -27,7 +27,8 @@ struct Truth {
 };
 
 constexpr Truth kTruths[] = {
-    {"map", "^global (main.sessions|used by .*main.remember)", "map\\[string\\]\\*main.session.* -> main.session.data -> bytes"},
+    {"map", "^global (main.sessions|used by .*main.remember)",
+     "map\\[string\\]\\*main.session.* -> main.session.data -> bytes"},
     {"closure", "^goroutine main.startBatcher.func1", "\\[\\]\\*main.record -> main.record.body -> bytes"},
     {"channel", "^goroutine main.(holdChannel|main|\\(\\*server\\).work)", "chan \\*main.job -> \\[\\]\\*main.job"},
     {"list", "^goroutine main.main", "main.queue.head -> main.item"},
@@ -36,14 +37,14 @@ constexpr Truth kTruths[] = {
     {"goroutines", "^goroutine main.*handle", "bytes"},
     {"tree", "^global (main.woods|used by main.holdTree)", "main.node"},
     {"context", "^goroutine main.*serveContext", "context.valueCtx"},
-    {"cache", "^global (main.pages|used by .*main.(holdCache|init))", "main.lru.entries -> map\\[int\\]\\[\\]uint8"},
+    {"cache", "^global (main.pages|used by .*main.(holdCache|init))", "map\\[int\\]\\[\\]uint8"},
     {"syncmap", "^global (main.shared|used by .*main.holdSyncMap)", "main.session"},
-    {"elements", "^global (main.elements|used by .*main.holdElements)", "list.Element"},
+    {"elements", "^global (main.elements|used by .*main.holdElements)", "main.record.body"},
     {"atomic", "^global (main.current|used by .*main.holdAtomic)", "main.snapshot.parts"},
     {"slice", "^global (main.log|used by main.holdSlice)", "bytes"},
     {"spokes", "^goroutine main.main in main.holdSpokes", "\\[\\]\\*main.spoke -> main.spoke.data -> bytes"},
     {"finalizers", "^a finalizer", "closure main.finish.func1"},
-    {"longlist", "^global (main.longest|used by main.holdLongList)", "main.small"},
+    {"longlist", "^global (main.longest|used by main.holdLongList)", "bytes"},
 };
 
 std::string chain_of(const Holder& holder) {
@@ -57,8 +58,8 @@ std::string describe(const Result<Holders>& found) {
   if (!found.has_value()) return found.error().message;
   std::string text = found->is_named ? "named" : "not named: " + found->why_not_named;
   for (const Holder& h : found->holders) text += "\n  " + std::to_string(h.share) + " " + chain_of(h);
-  return text + "\n  rooted " + std::to_string(found->rooted_share) + ", " + std::to_string(found->objects) + " objects, " +
-         std::to_string(found->passes) + " passes, layout " + found->layout;
+  return text + "\n  rooted " + std::to_string(found->rooted_share) + ", " + std::to_string(found->objects) +
+         " objects, " + std::to_string(found->passes) + " passes, layout " + found->layout;
 }
 
 // A mode of the program, held and ready to be searched.
@@ -92,7 +93,7 @@ class Program {
   UniqueFd pagemap_, executable_;
 };
 
-#define OOMW_BUILD_HOLDERS_OR_SKIP(variable)                                \
+#define OOMW_BUILD_HOLDERS_OR_SKIP(variable)                                         \
   const auto variable = ::oomw::go::test::go_program("1.19", "strip", "go-holders"); \
   if (variable.path.empty()) GTEST_SKIP() << variable.reason
 
@@ -130,9 +131,11 @@ INSTANTIATE_TEST_SUITE_P(All, Holder119, testing::ValuesIn(kTruths), [](const au
 
 class HolderMatrix : public testing::TestWithParam<std::tuple<const char*, Truth>> {};
 TEST_P(HolderMatrix, is_named) { expect_right_holder(std::get<0>(GetParam()), "strip", std::get<1>(GetParam())); }
-INSTANTIATE_TEST_SUITE_P(All, HolderMatrix, testing::Combine(testing::Values("1.26", "1.27"), testing::ValuesIn(kTruths)),
+INSTANTIATE_TEST_SUITE_P(All, HolderMatrix,
+                         testing::Combine(testing::Values("1.26", "1.27"), testing::ValuesIn(kTruths)),
                          [](const auto& i) {
-                           return std::string("go1_") + (std::get<0>(i.param) + 2) + "_" + name_of(std::get<1>(i.param));
+                           return std::string("go1_") + (std::get<0>(i.param) + 2) + "_" +
+                                  name_of(std::get<1>(i.param));
                          });
 
 TEST(Holders, unstripped_program_names_the_variable) {
