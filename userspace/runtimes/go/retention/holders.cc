@@ -18,6 +18,14 @@ constexpr double kEnoughRooted = 0.5, kEnoughHeld = 0.5;
 constexpr double kSmallestHolder = 0.05, kSmallestBranch = 0.1, kFollowed = 0.5;
 constexpr std::size_t kMaxHolders = 8, kMaxBranches = 4, kMaxSteps = 24, kMaxNamedGlobals = 32;
 
+// Timers hang on the scheduler's processors; whatever else these seem to hold are dead words.
+bool is_by_dead_words(const Holder& holder) {
+  if (holder.root != kSchedulerRoot) return false;
+  return std::none_of(holder.steps.begin(), holder.steps.end(), [](const HolderStep& step) {
+    return step.field.starts_with(".timers") || step.object.starts_with("closure ");
+  });
+}
+
 class HolderSearch {
  public:
   HolderSearch(const Subject& subject, const Clock& clock, const HolderLimits& limits)
@@ -152,6 +160,8 @@ class HolderSearch {
       why = fmt::format("rooted {} of {} samples", percent(result_.rooted_share), result_.samples);
     } else if (top->share < kEnoughHeld) {
       why = fmt::format("no root keeps half of it; the first keeps {}", percent(top->share));
+    } else if (is_by_dead_words(*top)) {
+      why = "nothing but the scheduler's own structures leads to it";
     } else if (top->is_running) {
       why = "its root lies on the stack of a running goroutine, where dead words look alive";
     }

@@ -137,7 +137,7 @@ class Merger {
 
   std::uint32_t place(std::uint32_t node) {
     const GraphEdge& edge = paths_.edge_to(node);
-    if (schedulers_.contains(graph_.base(graph_.nodes[node]))) return child(0, "", "the scheduler (runtime.p)");
+    if (schedulers_.contains(graph_.base(graph_.nodes[node]))) return child(0, "", std::string(kSchedulerRoot));
     if (edge.source < 0) {
       const Root& root = graph_.roots[static_cast<std::size_t>(~edge.source)];
       const std::uint32_t top = child(0, "", root_name(root));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -67,6 +68,8 @@ class Paths {
 // The processors (p) of the scheduler, by the code of the function that makes them.
 [[nodiscard]] std::unordered_set<std::uint64_t> find_schedulers(Image& image, const SpanTable& spans,
                                                                 CachedReader& memory);
+
+inline constexpr std::string_view kSchedulerRoot = "the scheduler (runtime.p)";
 
 // Paths with equal labels, merged. Element 0 is the top; parents come before their children.
 struct RetentionTree {
