@@ -12,6 +12,7 @@ namespace oomw::cli {
 [[nodiscard]] int capture_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int trend_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int holders_command(const CommandLine& line);
+[[nodiscard]] int goroutines_command(const CommandLine& line);
 [[nodiscard]] int replay_command(const CommandLine& line, const Config& config);
 
 }  // namespace oomw::cli

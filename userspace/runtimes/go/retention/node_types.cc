@@ -11,24 +11,6 @@ namespace {
 
 constexpr int kMapLevels = 3;  // table, directory and header above a block of entries
 
-// "pkg.List[int]" -> "pkg.List": type arguments repeat whole package paths. "map[K]V" and "[]T" stay.
-std::string without_type_arguments(const std::string& name) {
-  std::string out;
-  int depth = 0;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const char c = name[i];
-    const bool follows_name =
-        !out.empty() && (std::isalnum(static_cast<unsigned char>(out.back())) || out.back() == '_');
-    const bool is_map =
-        out.ends_with("map") && (out.size() == 3 || !std::isalnum(static_cast<unsigned char>(out[out.size() - 4])));
-    const bool is_list = c == '[' && (depth > 0 || (follows_name && !is_map));
-    if (is_list) ++depth;
-    if (depth == 0) out += c;
-    if (c == ']' && depth > 0) --depth;
-  }
-  return out;
-}
-
 // One value, or as many as fill the slot.
 Described sized(const Type& type, std::uint64_t slot_bytes) {
   return {type.size > 0 && slot_bytes >= 2 * type.size ? Shape::kArray : Shape::kValue, &type, nullptr};

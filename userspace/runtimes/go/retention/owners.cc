@@ -172,9 +172,9 @@ class Merger {
   }
 
   [[nodiscard]] std::string goroutine_name(std::uint32_t goroutine) const {
-    if (const Function* outermost = graph_.outermost[goroutine]) return outermost->name;
+    if (const Function* outermost = graph_.outermost[goroutine]) return without_type_arguments(outermost->name);
     const Function* start = image_.find(graph_.goroutines[goroutine].start_pc);
-    return start ? start->name : "of an unknown function";
+    return start ? without_type_arguments(start->name) : "of an unknown function";
   }
 
   [[nodiscard]] std::string root_name(const Root& root) const {
@@ -189,7 +189,8 @@ class Merger {
         break;
     }
     const std::string name = goroutine_name(root.goroutine);
-    const std::string where = root.function && root.function->name != name ? " in " + root.function->name : "";
+    const std::string inner = root.function ? without_type_arguments(root.function->name) : name;
+    const std::string where = inner != name ? " in " + inner : "";
     return "goroutine " + printable(name + where);
   }
 

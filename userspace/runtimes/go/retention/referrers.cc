@@ -319,8 +319,7 @@ Root ReferrerSearch::stack_root(const Goroutine& g, const std::vector<StackFrame
   if (own != frames.end()) root.function = own->function;
   const Function*& outermost = graph_.outermost[root.goroutine];
   for (const StackFrame& f : frames) {
-    const bool is_wrapper =
-        f.function->name.find(".gowrap") != std::string::npos;  // made by the compiler for `go f(x)`
+    const bool is_wrapper = is_goroutine_wrapper(f.function->name);
     if (!f.function->is_runtime && (!is_wrapper || !outermost)) outermost = f.function;
   }
   return root;

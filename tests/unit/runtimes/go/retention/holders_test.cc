@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
+#include "runtimes/go/retention/goroutine_counts.h"
 #include "runtimes/go/retention/holders.h"
 #include "unit/runtimes/go/go_program.h"
 
@@ -81,6 +82,14 @@ class Program {
     const ProcessMemory own(process_.pid());
     const FdSource pagemap(pagemap_.get()), executable(executable_.get());
     return find_holders({memory ? *memory : own, pagemap, executable, load_bias_}, SystemClock(), limits);
+  }
+
+  Result<GoroutineCounts> count() {
+    const ProcessMemory memory(process_.pid());
+    const FdSource pagemap(pagemap_.get()), executable(executable_.get());
+    HolderLimits limits;
+    limits.budget = std::chrono::seconds(60);
+    return count_goroutines({memory, pagemap, executable, load_bias_}, SystemClock(), limits);
   }
 
  private:
@@ -203,6 +212,22 @@ TEST(Holders, forged_and_torn_structures_never_name_a_wrong_one) {
     EXPECT_THAT(found->holders.front().root, HasSubstr("goroutine main.main")) << describe(found);
   }
   RecordProperty("named", named);
+}
+
+TEST(GoroutineCounts, leaked_goroutines_are_one_group_with_their_place) {
+  OOMW_BUILD_HOLDERS_OR_SKIP(program);
+  Program held(program.path, "goroutines");
+  ASSERT_TRUE(held.is_ready());
+  const auto counts = held.count();
+  ASSERT_TRUE(counts.has_value()) << counts.error().message;
+  ASSERT_FALSE(counts->groups.empty());
+  const GoroutineGroup& most = counts->groups.front();
+  EXPECT_EQ(most.count, 1500U);
+  EXPECT_EQ(most.state, GoroutineState::kWaiting);
+  EXPECT_THAT(most.blocked_in, HasSubstr("runtime.chansend"));
+  EXPECT_EQ(most.function, "main.handle");
+  EXPECT_EQ(most.created_by, "main.holdGoroutines");
+  EXPECT_GE(counts->total, 1504U);
 }
 
 // Nothing of it is present: neither read nor charged.
