@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -9,8 +8,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "memory/process_image.h"
-#include "runtimes/go/heap_reader.h"
+#include "cli/go_subject.h"
 #include "runtimes/go/retention/holders.h"
 
 namespace oomw::cli {
@@ -22,45 +20,14 @@ using go::retention::HolderStep;
 
 constexpr int kAttempts = 3;  // the process runs on: what was torn once is whole the next time
 
-// A process's files, open: everything read belongs to that process.
-struct OpenProcess {
-  UniqueFd pagemap, executable;
-  ProcessImage image;
-};
-
-Result<OpenProcess> open_process(int pid) {
-  OpenProcess process;
-  ASSIGN_OR_RETURN(process.image, read_process_image(pid));
-  const std::string directory = "/proc/" + std::to_string(pid);
-  process.pagemap = UniqueFd(::open((directory + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC));
-  if (process.pagemap.get() < 0) return fail_errno(errno, "opening " + directory + "/pagemap");
-  process.executable = UniqueFd(::open((directory + "/exe").c_str(), O_RDONLY | O_CLOEXEC));
-  if (process.executable.get() < 0) return fail_errno(errno, "opening " + directory + "/exe");
-  return process;
-}
-
-Result<double> profile_rate(const ByteSource& memory, const go::GoBinary& binary, std::uint64_t load_bias) {
-  constexpr double kDefaultRate = 512 << 10;
-  if (!binary.variables.rate) return kDefaultRate;
-  std::int64_t rate = 0;
-  ASSIGN_OR_RETURN(const std::size_t n, memory.read_some(*binary.variables.rate + load_bias,
-                                                         std::as_writable_bytes(std::span(&rate, 1))));
-  return n == sizeof(rate) && rate > 0 ? static_cast<double>(rate) : kDefaultRate;
-}
-
 Result<Holders> search(int pid) {
-  ASSIGN_OR_RETURN(const OpenProcess process, open_process(pid));
-  ASSIGN_OR_RETURN(const go::GoBinary binary, go::inspect_binary(process.executable.get()));
-  if (!binary.is_go) return fail(ErrorCode::kUnsupported, "not a Go program: " + binary.why);
-  const std::uint64_t load_bias = process.image.entry - binary.entry;
-  const ProcessMemory memory(pid);
-  const FdSource pagemap(process.pagemap.get()), executable(process.executable.get());
-  ASSIGN_OR_RETURN(const double rate, profile_rate(memory, binary, load_bias));
+  ASSIGN_OR_RETURN(const GoSubject subject, GoSubject::open(pid));
   Result<Holders> found = fail(ErrorCode::kInternal, "");
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     go::retention::HolderLimits limits;
+    limits.budget = std::chrono::seconds(10);  // nobody waits for the process: it is not stopped
     limits.seed = static_cast<std::uint64_t>(attempt) + 1;
-    found = go::retention::find_holders({memory, pagemap, executable, load_bias, rate}, SystemClock(), limits);
+    found = go::retention::find_holders(subject.view(), SystemClock(), limits);
     const bool is_final = found.has_value() ? found->is_named : found.error().code == ErrorCode::kUnsupported;
     if (is_final) break;
   }
@@ -68,28 +35,30 @@ Result<Holders> search(int pid) {
 }
 
 std::string chain(const Holder& holder) {
-  std::string text = holder.root;
+  std::string text = without_paths(holder.root);
   for (const HolderStep& step : holder.steps) {
-    text += fmt::format("{} -> {}{}", step.field, step.object, step.is_list ? " (list)" : "");
+    text += fmt::format("{} -> {}{}", step.field, without_paths(step.object), step.is_list ? " (list)" : "");
   }
   return text;
 }
 
 void print(const Holders& found) {
   if (found.is_named) {
-    fmt::print("{} keeps {:.0f} % of the heap\n\n", found.holders.front().root, found.holders.front().share * 100);
+    fmt::print("{} keeps {:.0f} % of the heap\n\n", without_paths(found.holders.front().root),
+               found.holders.front().share * 100);
   } else {
     fmt::print("owner not found ({})\n\n", found.why_not_named);
   }
   for (const Holder& holder : found.holders) {
     fmt::print("{:5.1f} %  {}\n", holder.share * 100, chain(holder));
     for (const HolderStep& branch : holder.branches) {
-      fmt::print("         {:5.1f} %  {} -> {}\n", branch.share * 100, branch.field, branch.object);
+      fmt::print("         {:5.1f} %  {} -> {}\n", branch.share * 100, branch.field, without_paths(branch.object));
     }
   }
-  fmt::print("\n{} samples ({}), {:.0f} % of their bytes with a root; heap {}, {} goroutines; {} objects in {} passes\n",
-             found.samples, found.is_from_profile ? "of the heap profile" : "chosen at random", found.rooted_share * 100,
-             human_bytes(found.heap_bytes), found.goroutines, found.objects, found.passes);
+  fmt::print(
+      "\n{} samples ({}), {:.0f} % of their bytes with a root; heap {}, {} goroutines; {} objects in {} passes\n",
+      found.samples, found.is_from_profile ? "of the heap profile" : "chosen at random", found.rooted_share * 100,
+      human_bytes(found.heap_bytes), found.goroutines, found.objects, found.passes);
 }
 
 nlohmann::json to_json(const HolderStep& step) {

@@ -334,7 +334,7 @@ func holdSpokes() {
 		spokes = append(spokes, &spoke{center, block()})
 	}
 	wait()
-	fmt.Println(len(spokes))
+	fmt.Println(spokes[0], spokes[count-1])
 }
 
 // Memory that nothing but finalizers keeps.

@@ -115,11 +115,16 @@ void add_trend(CLI::App& app, CommandLine& line) {
   trend->add_option("-o,--output", line.output_path, "Directory for a profile of each reading");
 }
 
-void add_holders(CLI::App& app, CommandLine& line) {
+void add_heap_readers(CLI::App& app, CommandLine& line) {
   CLI::App* holders =
       add_command(app, line, "holders", "Who keeps a Go heap: the roots that hold most of it; needs no running daemon");
-  holders->add_option("--pid", line.pid, "Process id")->check(is_pid)->required();
   holders->add_flag("--json", line.json, "One JSON object; shares are 0 to 1");
+  CLI::App* goroutines = add_command(app, line, "goroutines", "What a Go program's goroutines do, counted by place");
+  goroutines->add_option("--rows", line.rows, "How many rows")->check(CLI::Range(1, 10000));
+  goroutines->add_flag("--json", line.json, "One JSON object");
+  for (CLI::App* command : {holders, goroutines}) {
+    command->add_option("--pid", line.pid, "Process id")->check(is_pid)->required();
+  }
 }
 
 std::vector<std::string> names_of_commands(const CLI::App& app) {
@@ -174,7 +179,7 @@ std::variant<CommandLine, int> parse_command_line(int argc, char** argv) {
   add_readers(app, line);
   add_capture(app, line);
   add_trend(app, line);
-  add_holders(app, line);
+  add_heap_readers(app, line);
   if (argc > 1 && is_unknown_command(app, argv[1])) return report_unknown_command(app, argv[1]);
   try {
     app.parse(argc, argv);

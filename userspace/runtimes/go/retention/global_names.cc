@@ -20,7 +20,8 @@ constexpr std::uint64_t kBack = 64;  // how far before a field its variable may 
 constexpr std::size_t kMaxUsers = 8, kShownUsers = 3;
 
 // The variable that holds each address, by .symtab.
-void name_by_symbols(Image& image, std::span<const std::uint64_t> addresses, std::map<std::uint64_t, std::string>& names) {
+void name_by_symbols(Image& image, std::span<const std::uint64_t> addresses,
+                     std::map<std::uint64_t, std::string>& names) {
   const ElfFile& elf = image.elf();
   const Section* table = elf.find_section(".symtab");
   if (!table || table->entry_size != sizeof(Elf64_Sym) || table->size > kMaxSymbolBytes) return;
@@ -101,7 +102,8 @@ class CodeScan {
     const Function* function = image_.find(pc);
     if (!function) return;
     auto& list = users_[target];
-    if (list.size() < kMaxUsers && std::find(list.begin(), list.end(), function) == list.end()) list.push_back(function);
+    if (list.size() < kMaxUsers && std::find(list.begin(), list.end(), function) == list.end())
+      list.push_back(function);
   }
 
   Image& image_;

@@ -10,9 +10,9 @@
 
 namespace oomw::go::retention {
 
-// Names for global variables: "main.sessions" by the symbol table; in a stripped program the functions whose code refers
-// to the variable, "used by main.init, main.remember". Reads at most 96 MiB of code once. Addresses of the process; a
-// variable without either has no entry.
+// Names for global variables: "main.sessions" by the symbol table; in a stripped program the functions whose code
+// refers to the variable, "used by main.init, main.remember". Reads at most 96 MiB of code once. Addresses of the
+// process; a variable without either has no entry.
 [[nodiscard]] std::map<std::uint64_t, std::string> name_globals(Image& image, std::span<const std::uint64_t> addresses);
 
 }  // namespace oomw::go::retention

@@ -11,7 +11,7 @@ namespace oomw::go::retention {
 
 namespace {
 
-constexpr std::size_t kRecordBytes = 384;  // of a g: the fields we need
+constexpr std::size_t kRecordBytes = 384;                                             // of a g: the fields we need
 constexpr std::size_t kStackLow = 0, kStackHigh = 8, kSp = 56, kPc = 64, kSelf = 72;  // in all versions
 constexpr std::uint32_t kScanBit = 0x1000, kDead = 6, kMaxStatus = 9;
 constexpr std::uint64_t kMaxStack = std::uint64_t{1} << 30;
@@ -47,12 +47,18 @@ GoroutineState state_of(std::uint32_t status) {
 
 std::string_view to_string(GoroutineState state) {
   switch (state) {
-    case GoroutineState::kIdle: return "idle";
-    case GoroutineState::kRunnable: return "runnable";
-    case GoroutineState::kRunning: return "running";
-    case GoroutineState::kSyscall: return "in a system call";
-    case GoroutineState::kWaiting: return "waiting";
-    case GoroutineState::kOther: return "other";
+    case GoroutineState::kIdle:
+      return "idle";
+    case GoroutineState::kRunnable:
+      return "runnable";
+    case GoroutineState::kRunning:
+      return "running";
+    case GoroutineState::kSyscall:
+      return "in a system call";
+    case GoroutineState::kWaiting:
+      return "waiting";
+    case GoroutineState::kOther:
+      return "other";
   }
   return "other";
 }
@@ -109,7 +115,8 @@ Result<> Goroutines::find_layout() {
       const std::uint32_t status = at<std::uint32_t>(r, offset) & ~kScanBit;
       const auto id = at<std::uint64_t>(r, offset + 8);
       const bool is_living = status != 0 && status != kDead;
-      fits = fits && status <= kMaxStatus && (!is_living || (id > 0 && id < (std::uint64_t{1} << 48) && ids.insert(id).second));
+      fits = fits && status <= kMaxStatus &&
+             (!is_living || (id > 0 && id < (std::uint64_t{1} << 48) && ids.insert(id).second));
       living += is_living ? 1 : 0;
     }
     if (fits && living >= 1) {

@@ -18,6 +18,14 @@ constexpr double kEnoughRooted = 0.5, kEnoughHeld = 0.5;
 constexpr double kSmallestHolder = 0.05, kSmallestBranch = 0.1, kFollowed = 0.5;
 constexpr std::size_t kMaxHolders = 8, kMaxBranches = 4, kMaxSteps = 24, kMaxNamedGlobals = 32;
 
+// Timers hang on the scheduler's processors; whatever else these seem to hold are dead words.
+bool is_by_dead_words(const Holder& holder) {
+  if (holder.root != kSchedulerRoot) return false;
+  return std::none_of(holder.steps.begin(), holder.steps.end(), [](const HolderStep& step) {
+    return step.field.starts_with(".timers") || step.object.starts_with("closure ");
+  });
+}
+
 class HolderSearch {
  public:
   HolderSearch(const Subject& subject, const Clock& clock, const HolderLimits& limits)
@@ -35,7 +43,7 @@ class HolderSearch {
     SampleLimits sampling;
     sampling.rate_bytes = subject_.profile_rate_bytes;
     sampling.seed = limits_.seed;
-    ASSIGN_OR_RETURN(const Samples samples, take_samples(spans, heap_reader, sampling));
+    ASSIGN_OR_RETURN(const Samples samples, take_samples(*image, spans, heap_reader, sampling));
     const auto schedulers = find_schedulers(*image, spans, heap_reader);
     ReferrerSearch search(*image, spans, *types, goroutines, memory, heap_reader, search_limits());
     search.run(samples);
@@ -108,9 +116,8 @@ class HolderSearch {
     for (const auto& [key, child] : tree.branches[parent].children) {
       if (tree.branches[child].bytes >= share * tree.rooted_bytes) found.push_back(child);
     }
-    std::stable_sort(found.begin(), found.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return tree.branches[a].bytes > tree.branches[b].bytes;
-    });
+    std::stable_sort(found.begin(), found.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return tree.branches[a].bytes > tree.branches[b].bytes; });
     if (found.size() > count) found.resize(count);
     return found;
   }
@@ -153,6 +160,8 @@ class HolderSearch {
       why = fmt::format("rooted {} of {} samples", percent(result_.rooted_share), result_.samples);
     } else if (top->share < kEnoughHeld) {
       why = fmt::format("no root keeps half of it; the first keeps {}", percent(top->share));
+    } else if (is_by_dead_words(*top)) {
+      why = "nothing but the scheduler's own structures leads to it";
     } else if (top->is_running) {
       why = "its root lies on the stack of a running goroutine, where dead words look alive";
     }

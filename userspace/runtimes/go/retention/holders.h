@@ -42,15 +42,15 @@ struct Holder {
   double share = 0;  // of the rooted bytes, 0 to 1
   double bytes = 0;  // of the heap, estimated
   std::uint32_t samples = 0;
-  bool is_running = false;  // on the stack of a goroutine that ran: which of its words live is not known
+  bool is_running = false;           // on the stack of a goroutine that ran: which of its words live is not known
   std::vector<HolderStep> steps;     // as long as one child keeps half of its parent
   std::vector<HolderStep> branches;  // where the chain splits: the next steps with at least 10 %
 };
 
 // Texts are printable; type and function names come from the program and are whatever it says.
 struct Holders {
-  bool is_named = false;     // the first holder may be called the owner
-  std::string why_not_named;  // "rooted 41 % of 60 samples"
+  bool is_named = false;        // the first holder may be called the owner
+  std::string why_not_named;    // "rooted 41 % of 60 samples"
   std::vector<Holder> holders;  // largest first, from 5 % on, at most 8
   double rooted_share = 0;      // of the sampled bytes: the rest has no path from a root and is garbage, or not found
   std::uint32_t samples = 0, rooted_samples = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstring>
 
 namespace oomw::go::retention {
@@ -21,6 +22,28 @@ bool is_runtime_function(std::string_view name) {
     if (name.starts_with(prefix)) return true;
   }
   return false;
+}
+
+bool is_goroutine_wrapper(std::string_view name) {
+  return name.find(".gowrap") != std::string_view::npos || name.starts_with("sync.(*WaitGroup).Go.") ||
+         name.starts_with("golang.org/x/sync/errgroup.(*Group).");
+}
+
+std::string without_type_arguments(std::string_view name) {
+  std::string out;
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    const bool follows_name =
+        !out.empty() && (std::isalnum(static_cast<unsigned char>(out.back())) || out.back() == '_');
+    const bool is_map =
+        out.ends_with("map") && (out.size() == 3 || !std::isalnum(static_cast<unsigned char>(out[out.size() - 4])));
+    const bool is_list = c == '[' && (depth > 0 || (follows_name && !is_map));
+    if (is_list) ++depth;
+    if (depth == 0) out += c;
+    if (c == ']' && depth > 0) --depth;
+  }
+  return out;
 }
 
 Result<std::unique_ptr<Image>> Image::open(const ByteSource& file, std::uint64_t load_bias) {
@@ -107,7 +130,8 @@ std::vector<std::uint64_t> Image::references(const Function& function) const {
 
 std::optional<std::uint32_t> Image::frame_bytes(const Function& function, std::uint64_t pc) const {
   constexpr std::uint64_t kStackTableField = 16;  // pcsp, after entry, name, args and deferreturn
-  const auto program = elf_->get_at<std::uint32_t>(table_->address() + function.record.record_offset + kStackTableField);
+  const auto program =
+      elf_->get_at<std::uint32_t>(table_->address() + function.record.record_offset + kStackTableField);
   if (!program.has_value()) return std::nullopt;
   // All pc-value programs are read alike: this one is put where the lines' would be.
   FunctionRecord record = function.record;

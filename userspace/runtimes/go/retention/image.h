@@ -80,5 +80,9 @@ class Image {
 
 // Part of Go's own machinery, by name: never the owner of anything.
 [[nodiscard]] bool is_runtime_function(std::string_view name);
+// Runs another function as a goroutine: made by the compiler for `go f(x)`, or a library's way to wait for its end.
+[[nodiscard]] bool is_goroutine_wrapper(std::string_view name);
+// "pkg.List[int]" -> "pkg.List": type arguments repeat whole package paths. "map[K]V" and "[]T" stay.
+[[nodiscard]] std::string without_type_arguments(std::string_view name);
 
 }  // namespace oomw::go::retention

@@ -11,22 +11,6 @@ namespace {
 
 constexpr int kMapLevels = 3;  // table, directory and header above a block of entries
 
-// "pkg.List[int]" -> "pkg.List": type arguments repeat whole package paths. "map[K]V" and "[]T" stay.
-std::string without_type_arguments(const std::string& name) {
-  std::string out;
-  int depth = 0;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const char c = name[i];
-    const bool follows_name = !out.empty() && (std::isalnum(static_cast<unsigned char>(out.back())) || out.back() == '_');
-    const bool is_map = out.ends_with("map") && (out.size() == 3 || !std::isalnum(static_cast<unsigned char>(out[out.size() - 4])));
-    const bool is_list = c == '[' && (depth > 0 || (follows_name && !is_map));
-    if (is_list) ++depth;
-    if (depth == 0) out += c;
-    if (c == ']' && depth > 0) --depth;
-  }
-  return out;
-}
-
 // One value, or as many as fill the slot.
 Described sized(const Type& type, std::uint64_t slot_bytes) {
   return {type.size > 0 && slot_bytes >= 2 * type.size ? Shape::kArray : Shape::kValue, &type, nullptr};
@@ -74,14 +58,17 @@ Described NodeTypes::from_interfaces(const GraphNode& node) const {
       const Type* target = types_.element(*type);
       return target ? Described{Shape::kValue, target, nullptr} : Described{};
     }
-    case Kind::kMap: return {Shape::kMap, type, nullptr};
+    case Kind::kMap:
+      return {Shape::kMap, type, nullptr};
     case Kind::kChan: {
       const Type* item = types_.element(*type);
       return item ? Described{Shape::kChan, item, nullptr} : Described{};
     }
     case Kind::kFunc:
-    case Kind::kUnsafePointer: return {};
-    default: return {Shape::kValue, type, nullptr};
+    case Kind::kUnsafePointer:
+      return {};
+    default:
+      return {Shape::kValue, type, nullptr};
   }
 }
 
@@ -155,7 +142,8 @@ std::optional<Step> NodeTypes::step(const GraphEdge& edge) const {
   if (edge.source < 0) return std::nullopt;
   const auto source = static_cast<std::uint32_t>(edge.source);
   const Described& d = of(source);
-  if (d.shape == Shape::kUnknown || (d.type && is_map_block(*d.type) && d.shape == Shape::kMapTable)) return std::nullopt;
+  if (d.shape == Shape::kUnknown || (d.type && is_map_block(*d.type) && d.shape == Shape::kMapTable))
+    return std::nullopt;
   const GraphNode& from = graph_.nodes[source];
   const GraphNode& to = graph_.nodes[edge.target];
   const std::uint64_t header = spans_.header_bytes(spans_.span(from.span));
@@ -212,17 +200,24 @@ std::string NodeTypes::field(const GraphEdge& edge) const {
 
 std::string NodeTypes::label(std::uint32_t node) const {
   const Described& d = of(node);
-  if (d.type && is_map_block(*d.type)) return without_type_arguments("map" + d.type->name.substr(d.type->name.find('[')));
+  if (d.type && is_map_block(*d.type))
+    return without_type_arguments("map" + d.type->name.substr(d.type->name.find('[')));
   switch (d.shape) {
     case Shape::kValue:
     case Shape::kMap:
     case Shape::kMapDirectory:
-    case Shape::kMapTable: return without_type_arguments(d.type->name);
-    case Shape::kArray: return "[]" + without_type_arguments(d.type->name);
-    case Shape::kChan: return "chan " + without_type_arguments(d.type->name);
-    case Shape::kClosure: return "closure " + without_type_arguments(d.function->name);
-    case Shape::kBytes: return "bytes";
-    case Shape::kUnknown: break;
+    case Shape::kMapTable:
+      return without_type_arguments(d.type->name);
+    case Shape::kArray:
+      return "[]" + without_type_arguments(d.type->name);
+    case Shape::kChan:
+      return "chan " + without_type_arguments(d.type->name);
+    case Shape::kClosure:
+      return "closure " + without_type_arguments(d.function->name);
+    case Shape::kBytes:
+      return "bytes";
+    case Shape::kUnknown:
+      break;
   }
   return "?" + std::to_string(spans_.span(graph_.nodes[node].span).slot_bytes);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -39,10 +40,10 @@ class NodeTypes {
   CachedReader& memory_;
   const HeapGraph& graph_;
   const Children& children_;
-  std::vector<Described> known_;           // 0: unknown
-  std::vector<std::uint32_t> of_node_;     // index in known_
+  std::vector<Described> known_;        // 0: unknown
+  std::vector<std::uint32_t> of_node_;  // index in known_
   std::map<std::pair<const void*, int>, std::uint32_t> numbers_;
-  std::vector<std::string> map_names_;     // of maps known from their entries alone
+  std::vector<std::string> map_names_;  // of maps known from their entries alone
 };
 
 // The cheapest way from a root to each object. Costs make a program's own variables win over the runtime's traces of
@@ -68,6 +69,8 @@ class Paths {
 [[nodiscard]] std::unordered_set<std::uint64_t> find_schedulers(Image& image, const SpanTable& spans,
                                                                 CachedReader& memory);
 
+inline constexpr std::string_view kSchedulerRoot = "the scheduler (runtime.p)";
+
 // Paths with equal labels, merged. Element 0 is the top; parents come before their children.
 struct RetentionTree {
   struct Branch {
@@ -76,8 +79,8 @@ struct RetentionTree {
     std::uint64_t global = 0;  // address of the variable, for a root that is one
     double bytes = 0;
     std::uint32_t samples = 0;
-    bool is_running = false;   // a root on the stack of a running goroutine: which of its words live is not known
-    bool is_list = false;      // leads to itself
+    bool is_running = false;  // a root on the stack of a running goroutine: which of its words live is not known
+    bool is_list = false;     // leads to itself
     std::map<std::string, std::uint32_t> children;
   };
   std::vector<Branch> branches;
@@ -85,8 +88,8 @@ struct RetentionTree {
   std::uint32_t rooted_samples = 0;
 };
 // `globals`: names of global variables by address; those without a name are shown by their address.
-[[nodiscard]] RetentionTree merge_paths(Image& image, const HeapGraph& graph, const Paths& paths, const NodeTypes& types,
-                                        const std::unordered_set<std::uint64_t>& schedulers,
+[[nodiscard]] RetentionTree merge_paths(Image& image, const HeapGraph& graph, const Paths& paths,
+                                        const NodeTypes& types, const std::unordered_set<std::uint64_t>& schedulers,
                                         const std::map<std::uint64_t, std::string>& globals);
 
 }  // namespace oomw::go::retention

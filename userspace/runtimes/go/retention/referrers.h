@@ -25,10 +25,10 @@ enum class RootKind : std::uint8_t { kGlobal, kStack, kGoroutine, kFinalizer };
 // A word outside of the heap that keeps an object, or a goroutine itself.
 struct Root {
   RootKind kind = RootKind::kGlobal;
-  std::uint64_t address = 0;            // of the word
-  std::uint32_t goroutine = 0;          // of kStack and kGoroutine: index in HeapGraph::goroutines
-  const Function* function = nullptr;   // of kStack: the innermost function of the program at or above the frame
-  bool is_runtime_frame = false;        // the word lies in a frame of the runtime, or in no known frame
+  std::uint64_t address = 0;           // of the word
+  std::uint32_t goroutine = 0;         // of kStack and kGoroutine: index in HeapGraph::goroutines
+  const Function* function = nullptr;  // of kStack: the innermost function of the program at or above the frame
+  bool is_runtime_frame = false;       // the word lies in a frame of the runtime, or in no known frame
 };
 
 struct GraphNode {
@@ -99,7 +99,8 @@ class Children {
 //
 // - One pass reads all memory that may hold pointers and sorts them by what they point to; the climb then follows that
 //   index, however deep and however many referrers an object has.
-// - A heap of more pointers than the index holds is read level by level: a word that points to a wanted object makes its
+// - A heap of more pointers than the index holds is read level by level: a word that points to a wanted object makes
+// its
 //   own object wanted at once, and directions alternate, so that a list allocated in order is climbed in one pass.
 // - The process runs on meanwhile: `verify` reads every edge again and drops what is no longer true.
 class ReferrerSearch {

@@ -13,7 +13,6 @@ namespace oomw::go::retention {
 
 namespace {
 
-
 constexpr std::size_t kMaxFinalizers = 64U << 10;
 
 // The record of one special: {next, offset in the span, kind, what it is about}. The offset became a word in Go 1.23.
@@ -45,11 +44,12 @@ std::uint64_t bucket_size(CachedReader& memory, std::uint64_t address,
   const auto it = known.find(address);
   if (it != known.end()) return it->second;
   std::uint64_t size = 0;
-  const auto header = address % 8 == 0 && address >= 0x10000 ? memory.get<BucketHeader>(address)
-                                                             : fail(ErrorCode::kInvalid, "");
+  const auto header =
+      address % 8 == 0 && address >= 0x10000 ? memory.get<BucketHeader>(address) : fail(ErrorCode::kInvalid, "");
   if (header.has_value() && is_plausible(*header) && header->type == kMemoryProfile && header->stack_depth > 0) {
     std::vector<std::uint64_t> pcs(header->stack_depth);
-    const bool is_read = memory.read(address + sizeof(BucketHeader), std::as_writable_bytes(std::span(pcs))).has_value();
+    const bool is_read =
+        memory.read(address + sizeof(BucketHeader), std::as_writable_bytes(std::span(pcs))).has_value();
     if (is_read && bucket_hash(pcs, header->size) == header->hash) size = header->size;
   }
   if (known.size() < 100'000) known.emplace(address, size);
@@ -58,8 +58,8 @@ std::uint64_t bucket_size(CachedReader& memory, std::uint64_t address,
 
 class SpecialReader {
  public:
-  SpecialReader(const SpanTable& spans, CachedReader& memory, const SampleLimits& limits)
-      : spans_(spans), memory_(memory), limits_(limits) {}
+  SpecialReader(Image& image, const SpanTable& spans, CachedReader& memory, const SampleLimits& limits)
+      : image_(image), spans_(spans), memory_(memory), limits_(limits) {}
 
   void read(Samples& samples) {
     for (std::uint32_t i = 0; i < spans_.spans().size(); ++i) {
@@ -76,22 +76,14 @@ class SpecialReader {
 
  private:
   void take(std::uint32_t index, const RawSpecial& raw, Samples& samples) {
-    constexpr std::uint8_t kFinalizer = 1;  // in all versions; of the others, buckets prove themselves
     const Span& span = spans_.span(index);
     for (const bool is_wide : {true, false}) {
       const Special special = decode(raw, is_wide);
       const std::uint64_t slot = special.offset / span.slot_bytes;
       if (special.offset >= span.bytes() || slot >= span.slots || special.kind == 0 || special.kind > 16) continue;
       const std::uint64_t base = span.start + slot * span.slot_bytes;
-      if (special.kind == kFinalizer) {
-        if (samples.finalizers.size() < kMaxFinalizers) {
-          samples.finalizers.push_back({special.payload, base});
-        } else {
-          samples.is_cut = true;
-        }
-        return;
-      }
       const std::uint64_t size = bucket_size(memory_, special.payload, sizes_);
+      if (size == 0 && is_function_value(special.payload)) return take_finalizer({special.payload, base}, samples);
       if (size == 0 || size > span.slot_bytes || spans_.is_free(span, base)) continue;
       const auto bytes = static_cast<double>(size);
       samples.taken.push_back({base, index, bytes / (1 - std::exp(-bytes / limits_.rate_bytes))});
@@ -99,6 +91,19 @@ class SpecialReader {
     }
   }
 
+  // Kinds were renumbered in Go 1.23 and 1.26: a bucket proves itself by its hash, a function by its code.
+  bool is_function_value(std::uint64_t address) {
+    if (address % 8 != 0 || address < 0x10000) return false;
+    const auto code = memory_.get<std::uint64_t>(address);
+    return code.has_value() && image_.find_entry(*code) != nullptr;
+  }
+
+  static void take_finalizer(const Samples::Finalizer& finalizer, Samples& samples) {
+    samples.is_cut = samples.is_cut || samples.finalizers.size() >= kMaxFinalizers;
+    if (!samples.is_cut) samples.finalizers.push_back(finalizer);
+  }
+
+  Image& image_;
   const SpanTable& spans_;
   CachedReader& memory_;
   const SampleLimits& limits_;
@@ -128,9 +133,9 @@ void choose_at_random(const SpanTable& spans, const SampleLimits& limits, Sample
 
 }  // namespace
 
-Result<Samples> take_samples(const SpanTable& spans, CachedReader& memory, const SampleLimits& limits) {
+Result<Samples> take_samples(Image& image, const SpanTable& spans, CachedReader& memory, const SampleLimits& limits) {
   Samples samples;
-  SpecialReader(spans, memory, limits).read(samples);
+  SpecialReader(image, spans, memory, limits).read(samples);
   samples.is_from_profile = samples.taken.size() >= limits.fewest_from_profile;
   if (!samples.is_from_profile) {
     samples.taken.clear();

@@ -20,8 +20,8 @@ struct Samples {
   std::vector<Sample> taken;
   bool is_from_profile = false;
   double weight_bytes = 0;
-  // Functions that the runtime calls when an object is no longer reachable: {word that holds it, what it points to}.
-  // They and all they hold stay alive without any other root.
+  // Functions that the runtime calls when an object is no longer reachable. They, the object and all they hold stay
+  // alive without any other root.
   struct Finalizer {
     std::uint64_t function = 0, object = 0;
   };
@@ -39,6 +39,7 @@ struct SampleLimits {
 
 // The objects that the heap profile sampled and that still exist, each weighted by the bytes it stands for; where
 // profiling is linked out or gives too few, slots chosen at random, uniform over bytes.
-[[nodiscard]] Result<Samples> take_samples(const SpanTable& spans, CachedReader& memory, const SampleLimits& limits);
+[[nodiscard]] Result<Samples> take_samples(Image& image, const SpanTable& spans, CachedReader& memory,
+                                           const SampleLimits& limits);
 
 }  // namespace oomw::go::retention

@@ -62,7 +62,8 @@ Parsed parse(const RawSpan& raw, const SpanLayout& layout) {
   s.large_type = layout.large_type != 0 ? at<std::uint64_t>(raw, layout.large_type) : 0;
   p.bits_address = at<std::uint64_t>(raw, layout.alloc_bits);
   if (s.start % kGoPageBytes != 0 || !is_pointer(s.start) || pages == 0 || pages > kMaxSpanPages) return p;
-  if (slots == 0 || slots > kGoPageBytes * 16 || free > slots || s.slot_bytes < 8 || !is_pointer(p.bits_address)) return p;
+  if (slots == 0 || slots > kGoPageBytes * 16 || free > slots || s.slot_bytes < 8 || !is_pointer(p.bits_address))
+    return p;
   s.pages = static_cast<std::uint32_t>(pages);
   s.slots = static_cast<std::uint32_t>(slots);
   s.free_index = static_cast<std::uint32_t>(free);
@@ -114,7 +115,7 @@ struct Slice {
 
 // Whether elements from all over the list verify as spans, some of them in use: the first ones may all have been freed.
 bool verifies(CachedReader& memory, const Slice& slice, const SpanLayout& layout) {
-  constexpr std::uint64_t kProbes = 128, kFewestUsed = 6;
+  constexpr std::uint64_t kProbes = 1024, kFewestUsed = 6;
   std::size_t used = 0;
   const std::uint64_t step = std::max<std::uint64_t>(1, slice.length / kProbes);
   for (std::uint64_t i = 0; i < slice.length; i += step) {

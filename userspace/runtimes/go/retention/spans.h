@@ -43,7 +43,8 @@ struct ObjectAt {
 
 // The heap's spans, sorted, at one moment.
 //
-// - Each has proved itself: alignment, counts and limit agree. A list of which 2 % do not, or of which spans overlap, is
+// - Each has proved itself: alignment, counts and limit agree. A list of which 2 % do not, or of which spans overlap,
+// is
 //   refused: it is not the heap's list, or a forged one.
 // - At most 256 Ki spans, 8 GiB of addresses and 24 MiB of memory.
 class SpanTable {

@@ -123,7 +123,8 @@ std::optional<std::string> TypeTable::name_at(std::uint64_t address) {
   if (!memory_.read(address + prefix, std::as_writable_bytes(std::span(name.data(), name.size()))).has_value()) {
     return std::nullopt;
   }
-  const bool is_text = std::all_of(name.begin(), name.end(), [](char c) { return (c & 0x80) || (c >= 32 && c != 127); });
+  const bool is_text =
+      std::all_of(name.begin(), name.end(), [](char c) { return (c & 0x80) || (c >= 32 && c != 127); });
   return is_text ? std::optional(name) : std::nullopt;
 }
 
@@ -230,12 +231,18 @@ std::optional<Step> TypeTable::leaf(const Type& type, std::uint64_t offset, int 
     return target ? std::optional(Step{{shape, target}, ""}) : std::nullopt;
   };
   switch (type.kind()) {
-    case Kind::kPointer: return to(Shape::kValue, element(type));
-    case Kind::kSlice: return offset == 0 ? to(Shape::kArray, element(type)) : std::nullopt;
-    case Kind::kString: return offset == 0 ? std::optional(Step{{Shape::kBytes}, ""}) : std::nullopt;
-    case Kind::kMap: return to(Shape::kMap, &type);
-    case Kind::kChan: return to(Shape::kChan, element(type));
-    case Kind::kStruct: return leaf_of_struct(type, offset, depth);
+    case Kind::kPointer:
+      return to(Shape::kValue, element(type));
+    case Kind::kSlice:
+      return offset == 0 ? to(Shape::kArray, element(type)) : std::nullopt;
+    case Kind::kString:
+      return offset == 0 ? std::optional(Step{{Shape::kBytes}, ""}) : std::nullopt;
+    case Kind::kMap:
+      return to(Shape::kMap, &type);
+    case Kind::kChan:
+      return to(Shape::kChan, element(type));
+    case Kind::kStruct:
+      return leaf_of_struct(type, offset, depth);
     case Kind::kArray: {
       const Type* item = element(type);
       if (!item || item->size == 0) return std::nullopt;
@@ -243,7 +250,8 @@ std::optional<Step> TypeTable::leaf(const Type& type, std::uint64_t offset, int 
       if (step) step->field.insert(0, "[]");
       return step;
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -267,7 +275,8 @@ std::optional<Step> TypeTable::inside_map(const Described& object, std::uint64_t
 
 std::optional<Step> TypeTable::step(const Described& object, std::uint64_t offset) {
   switch (object.shape) {
-    case Shape::kValue: return leaf(*object.type, offset, 0);
+    case Shape::kValue:
+      return leaf(*object.type, offset, 0);
     case Shape::kArray: {
       if (object.type->size == 0) return std::nullopt;
       auto step = leaf(*object.type, offset % object.type->size, 0);
@@ -276,9 +285,12 @@ std::optional<Step> TypeTable::step(const Described& object, std::uint64_t offse
     }
     case Shape::kMap:
     case Shape::kMapDirectory:
-    case Shape::kMapTable: return inside_map(object, offset);
-    case Shape::kChan: return offset == 16 ? std::optional(Step{{Shape::kArray, object.type}, ""}) : std::nullopt;
-    default: return std::nullopt;
+    case Shape::kMapTable:
+      return inside_map(object, offset);
+    case Shape::kChan:
+      return offset == 16 ? std::optional(Step{{Shape::kArray, object.type}, ""}) : std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -46,9 +46,9 @@ struct Type {
 // What an object or pointer target is.
 enum class Shape : std::uint8_t {
   kUnknown,
-  kValue,    // one value of the type
-  kArray,    // values of the type, one after the other
-  kMap,      // the header of a map; `type` is the map type here and in the next two
+  kValue,  // one value of the type
+  kArray,  // values of the type, one after the other
+  kMap,    // the header of a map; `type` is the map type here and in the next two
   kMapDirectory,
   kMapTable,
   kChan,     // the header of a channel of the element type

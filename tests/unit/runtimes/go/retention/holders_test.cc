@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
+#include "runtimes/go/retention/goroutine_counts.h"
 #include "runtimes/go/retention/holders.h"
 #include "unit/runtimes/go/go_program.h"
 
@@ -27,7 +28,8 @@ struct Truth {
 };
 
 constexpr Truth kTruths[] = {
-    {"map", "^global (main.sessions|used by .*main.remember)", "map\\[string\\]\\*main.session.* -> main.session.data -> bytes"},
+    {"map", "^global (main.sessions|used by .*main.remember)",
+     "map\\[string\\]\\*main.session.* -> main.session.data -> bytes"},
     {"closure", "^goroutine main.startBatcher.func1", "\\[\\]\\*main.record -> main.record.body -> bytes"},
     {"channel", "^goroutine main.(holdChannel|main|\\(\\*server\\).work)", "chan \\*main.job -> \\[\\]\\*main.job"},
     {"list", "^goroutine main.main", "main.queue.head -> main.item"},
@@ -36,14 +38,14 @@ constexpr Truth kTruths[] = {
     {"goroutines", "^goroutine main.*handle", "bytes"},
     {"tree", "^global (main.woods|used by main.holdTree)", "main.node"},
     {"context", "^goroutine main.*serveContext", "context.valueCtx"},
-    {"cache", "^global (main.pages|used by .*main.(holdCache|init))", "main.lru.entries -> map\\[int\\]\\[\\]uint8"},
+    {"cache", "^global (main.pages|used by .*main.(holdCache|init))", "map\\[int\\]\\[\\]uint8"},
     {"syncmap", "^global (main.shared|used by .*main.holdSyncMap)", "main.session"},
-    {"elements", "^global (main.elements|used by .*main.holdElements)", "list.Element"},
+    {"elements", "^global (main.elements|used by .*main.holdElements)", "main.record.body"},
     {"atomic", "^global (main.current|used by .*main.holdAtomic)", "main.snapshot.parts"},
     {"slice", "^global (main.log|used by main.holdSlice)", "bytes"},
     {"spokes", "^goroutine main.main in main.holdSpokes", "\\[\\]\\*main.spoke -> main.spoke.data -> bytes"},
     {"finalizers", "^a finalizer", "closure main.finish.func1"},
-    {"longlist", "^global (main.longest|used by main.holdLongList)", "main.small"},
+    {"longlist", "^global (main.longest|used by main.holdLongList)", "bytes"},
 };
 
 std::string chain_of(const Holder& holder) {
@@ -57,8 +59,8 @@ std::string describe(const Result<Holders>& found) {
   if (!found.has_value()) return found.error().message;
   std::string text = found->is_named ? "named" : "not named: " + found->why_not_named;
   for (const Holder& h : found->holders) text += "\n  " + std::to_string(h.share) + " " + chain_of(h);
-  return text + "\n  rooted " + std::to_string(found->rooted_share) + ", " + std::to_string(found->objects) + " objects, " +
-         std::to_string(found->passes) + " passes, layout " + found->layout;
+  return text + "\n  rooted " + std::to_string(found->rooted_share) + ", " + std::to_string(found->objects) +
+         " objects, " + std::to_string(found->passes) + " passes, layout " + found->layout;
 }
 
 // A mode of the program, held and ready to be searched.
@@ -82,6 +84,14 @@ class Program {
     return find_holders({memory ? *memory : own, pagemap, executable, load_bias_}, SystemClock(), limits);
   }
 
+  Result<GoroutineCounts> count() {
+    const ProcessMemory memory(process_.pid());
+    const FdSource pagemap(pagemap_.get()), executable(executable_.get());
+    HolderLimits limits;
+    limits.budget = std::chrono::seconds(60);
+    return count_goroutines({memory, pagemap, executable, load_bias_}, SystemClock(), limits);
+  }
+
  private:
   static const std::string& start(const std::string& path, const char* mode) {
     ::setenv("HOLD", mode, 1);
@@ -92,7 +102,7 @@ class Program {
   UniqueFd pagemap_, executable_;
 };
 
-#define OOMW_BUILD_HOLDERS_OR_SKIP(variable)                                \
+#define OOMW_BUILD_HOLDERS_OR_SKIP(variable)                                         \
   const auto variable = ::oomw::go::test::go_program("1.19", "strip", "go-holders"); \
   if (variable.path.empty()) GTEST_SKIP() << variable.reason
 
@@ -130,9 +140,11 @@ INSTANTIATE_TEST_SUITE_P(All, Holder119, testing::ValuesIn(kTruths), [](const au
 
 class HolderMatrix : public testing::TestWithParam<std::tuple<const char*, Truth>> {};
 TEST_P(HolderMatrix, is_named) { expect_right_holder(std::get<0>(GetParam()), "strip", std::get<1>(GetParam())); }
-INSTANTIATE_TEST_SUITE_P(All, HolderMatrix, testing::Combine(testing::Values("1.26", "1.27"), testing::ValuesIn(kTruths)),
+INSTANTIATE_TEST_SUITE_P(All, HolderMatrix,
+                         testing::Combine(testing::Values("1.26", "1.27"), testing::ValuesIn(kTruths)),
                          [](const auto& i) {
-                           return std::string("go1_") + (std::get<0>(i.param) + 2) + "_" + name_of(std::get<1>(i.param));
+                           return std::string("go1_") + (std::get<0>(i.param) + 2) + "_" +
+                                  name_of(std::get<1>(i.param));
                          });
 
 TEST(Holders, unstripped_program_names_the_variable) {
@@ -200,6 +212,22 @@ TEST(Holders, forged_and_torn_structures_never_name_a_wrong_one) {
     EXPECT_THAT(found->holders.front().root, HasSubstr("goroutine main.main")) << describe(found);
   }
   RecordProperty("named", named);
+}
+
+TEST(GoroutineCounts, leaked_goroutines_are_one_group_with_their_place) {
+  OOMW_BUILD_HOLDERS_OR_SKIP(program);
+  Program held(program.path, "goroutines");
+  ASSERT_TRUE(held.is_ready());
+  const auto counts = held.count();
+  ASSERT_TRUE(counts.has_value()) << counts.error().message;
+  ASSERT_FALSE(counts->groups.empty());
+  const GoroutineGroup& most = counts->groups.front();
+  EXPECT_EQ(most.count, 1500U);
+  EXPECT_EQ(most.state, GoroutineState::kWaiting);
+  EXPECT_THAT(most.blocked_in, HasSubstr("runtime.chansend"));
+  EXPECT_EQ(most.function, "main.handle");
+  EXPECT_EQ(most.created_by, "main.holdGoroutines");
+  EXPECT_GE(counts->total, 1504U);
 }
 
 // Nothing of it is present: neither read nor charged.

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/go_subject.h"
+
+#include <fcntl.h>
+
+#include <cctype>
+#include <cerrno>
+#include <span>
+#include <string_view>
+
+#include "runtimes/go/binary.h"
+
+namespace oomw::cli {
+
+namespace {
+
+Result<UniqueFd> open_file(int pid, const char* name) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/" + name;
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return fail_errno(errno, "opening " + path);
+  return fd;
+}
+
+}  // namespace
+
+Result<GoSubject> GoSubject::open(int pid) {
+  GoSubject subject;
+  ASSIGN_OR_RETURN(const ProcessImage image, read_process_image(pid));
+  ASSIGN_OR_RETURN(subject.pagemap_fd_, open_file(pid, "pagemap"));
+  ASSIGN_OR_RETURN(subject.executable_fd_, open_file(pid, "exe"));
+  ASSIGN_OR_RETURN(const go::GoBinary binary, go::inspect_binary(subject.executable_fd_.get()));
+  if (!binary.is_go) return fail(ErrorCode::kUnsupported, "not a Go program: " + binary.why);
+  subject.load_bias_ = image.entry - binary.entry;
+  subject.memory_ = std::make_unique<ProcessMemory>(pid);
+  subject.pagemap_ = std::make_unique<FdSource>(subject.pagemap_fd_.get());
+  subject.executable_ = std::make_unique<FdSource>(subject.executable_fd_.get());
+  if (!binary.variables.rate) return subject;
+  std::int64_t rate = 0;
+  const auto bytes = std::as_writable_bytes(std::span(&rate, 1));
+  ASSIGN_OR_RETURN(const std::size_t n, subject.memory_->read_some(*binary.variables.rate + subject.load_bias_, bytes));
+  if (n == sizeof(rate) && rate > 0) subject.rate_ = static_cast<double>(rate);
+  return subject;
+}
+
+std::string without_paths(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c != '/') {
+      out += c;
+      continue;
+    }
+    while (!out.empty() && (std::isalnum(static_cast<unsigned char>(out.back())) ||
+                            std::string_view("._-~%").find(out.back()) != std::string_view::npos)) {
+      out.pop_back();
+    }
+  }
+  return out;
+}
+
+}  // namespace oomw::cli
