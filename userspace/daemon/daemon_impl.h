@@ -176,6 +176,7 @@ struct Daemon::Impl {
   MetricsSnapshot build_snapshot();
   void add_kernel_stats(MetricsSnapshot& snapshot) const;
   [[nodiscard]] ShareExcesses share_excesses() const;
+  [[nodiscard]] ShareOwner owner_of(CgroupId cgroup) const;
   void report_shares();
 };
 
