@@ -109,6 +109,23 @@ static __always_inline struct memcg_state *watermark__state(const struct near_li
 	return bpf_map_lookup_elem(&memcg_states, &near->cgroup_id);
 }
 
+/* A container that swings across its levels, 900 times a second in an 8 MiB one, would have each of
+ * them reported each time. What it does not re-arm now it re-arms once the second is over. */
+#define WATERMARK_MAX_REARMS 8
+#define WATERMARK_REARM_PERIOD_NS 1000000000ULL
+
+static __always_inline bool watermark__may_rearm(struct memcg_state *state, __u64 time_ns)
+{
+	if (time_ns - state->rearms_since_ns >= WATERMARK_REARM_PERIOD_NS) {
+		state->rearms_since_ns = time_ns;
+		state->rearms = 0;
+	}
+	if (state->rearms >= WATERMARK_MAX_REARMS)
+		return false;
+	state->rearms++;
+	return true;
+}
+
 /* Takes the gate of every level reached and re-arms those left well behind. True if a level was
  * newly reached: a jump over several is one report. */
 static __always_inline bool watermark__cross_levels(struct near_limit *near,
@@ -123,7 +140,8 @@ static __always_inline bool watermark__cross_levels(struct near_limit *near,
 			near->level_percent = level;
 			is_new |= gate__take(state, near->cgroup_id, i);
 		} else if (!watermark__is_at(near, level - cfg_settings.rearm_percent)) {
-			gate__rearm(state, near->cgroup_id, i);
+			if (state->fired[i] && watermark__may_rearm(state, near->time_ns))
+				gate__rearm(state, near->cgroup_id, i);
 		}
 	}
 	return is_new;

@@ -42,6 +42,61 @@ struct {
 	__type(value, __u32);
 } go_first_chunks SEC(".maps");
 
+struct go_budget {
+	__u64 since_ns; /* CLOCK_MONOTONIC: when its second began */
+	__u64 used_ns;	/* by walks that ended since then */
+};
+
+/* cgroup id of victims -> what their walks took. A container that has its processes killed all the
+ * time must not take a CPU that cannot be preempted. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, struct go_budget);
+} go_budgets SEC(".maps");
+
+#define GO_BUDGET_PERIOD_NS 1000000000ULL
+
+static __always_inline struct go_budget *go_walks__budget_of(__u64 cgroup_id)
+{
+	struct go_budget none = {};
+	struct go_budget *budget = bpf_map_lookup_elem(&go_budgets, &cgroup_id);
+
+	if (budget)
+		return budget;
+	bpf_map_update_elem(&go_budgets, &cgroup_id, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&go_budgets, &cgroup_id);
+}
+
+/* How long a walk may take. Walks that run on other CPUs meanwhile are not counted yet: each CPU is
+ * held for walk_max_ns at most, and 16 processes of a container that die together are all walked. */
+static __always_inline __u64 go_walks__allowed_ns(__u64 cgroup_id, __u64 now)
+{
+	struct go_budget *budget = go_walks__budget_of(cgroup_id);
+	__u64 most = cfg_settings.walk_max_ns, all = cfg_settings.walk_cgroup_ns;
+	__u64 used;
+
+	if (!budget)
+		return most;
+	if (now - budget->since_ns >= GO_BUDGET_PERIOD_NS) {
+		budget->since_ns = now;
+		budget->used_ns = 0;
+	}
+	used = budget->used_ns;
+	if (used >= all)
+		return 0;
+	return all - used < most ? all - used : most;
+}
+
+static __always_inline void go_walks__charge(__u64 cgroup_id, __u64 duration_ns)
+{
+	struct go_budget *budget = bpf_map_lookup_elem(&go_budgets, &cgroup_id);
+
+	if (budget)
+		__sync_fetch_and_add(&budget->used_ns, duration_ns);
+}
+
 /* Sets bits atomically and returns the state before. Needs 5.12; bpf_loop needs 5.17. */
 static __always_inline __u32 go_walks__set(struct oomw_go_slot *slot, __u32 bits)
 {

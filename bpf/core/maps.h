@@ -67,6 +67,8 @@ struct memcg_state {
 	__u64 sampled_pages;
 	__s64 growth_pages_per_second;
 	__u64 time_to_limit_ns; /* when "reaches its limit soon" was last reported */
+	__u64 rearms_since_ns;
+	__u32 rearms; /* of levels, within the second since then */
 	__u32 has_growth;
 	/* 1 = the gate of that level is believed taken. One byte each, so that two CPUs cannot undo
 	 * each other's stores. Only saves lookups: the gate decides. */

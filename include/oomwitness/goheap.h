@@ -63,7 +63,7 @@ enum oomw_go_stop {
 	OOMW_GO_STOP_LOOP,	   /* the list leads back into itself */
 	OOMW_GO_STOP_POOL_FULL,	   /* no free chunk */
 	OOMW_GO_STOP_BUCKET_LIMIT, /* oomw_settings.walk_max_buckets */
-	OOMW_GO_STOP_TIME_LIMIT,   /* oomw_settings.walk_max_ns */
+	OOMW_GO_STOP_TIME_LIMIT,   /* oomw_settings.walk_max_ns, or walk_cgroup_ns */
 	OOMW_GO_STOP_MAX,
 };
 
@@ -111,6 +111,7 @@ struct oomw_go_slot {
 	__u64 made_ns;		      /* CLOCK_MONOTONIC */
 	__u32 state;		      /* OOMW_GO_SLOT_* */
 	__u32 chunk;		      /* being filled */
+	__u64 allowed_ns;	      /* how long the walk may take */
 	__u64 cursor;		      /* the next bucket's address */
 	__u64 tortoise;		      /* Brent: an address passed at the last power of two */
 	__u64 steps;		      /* since then */

@@ -27,6 +27,7 @@ struct oomw_settings {
 	__u64 growth_interval_ns; /* shortest distance of two growth samples, >= 10 ms */
 	__u64 time_to_limit_ns;	  /* fire OOMW_WATERMARK_TIME_TO_LIMIT below this; 0 = never */
 	__u64 walk_max_ns;	  /* of one walk at the kill */
+	__u64 walk_cgroup_ns;	  /* of all walks of one cgroup's victims within a second */
 	__u32 walk_max_buckets;
 	__u32 reserved;
 };

@@ -39,6 +39,10 @@ class FakeList {
     next_free_ = bucket + kHeader + depth + kRecord;
     return *head_ = reinterpret_cast<std::uint64_t>(bucket);
   }
+  void skip_to_next_page() {
+    const auto at = (reinterpret_cast<std::uint64_t>(next_free_) + 4095) / 4096 * 4096;
+    next_free_ = reinterpret_cast<std::uint64_t*>(at);
+  }
   void fill(std::size_t count) {
     while (count-- > 0) push();
   }

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "bpf/fake_list.h"
@@ -12,6 +13,8 @@
 
 namespace oomw::test {
 namespace {
+
+constexpr Nanoseconds kBudgetPeriod = std::chrono::seconds(1);
 
 class HostileHeapTest : public HeapTest {
  protected:
@@ -207,6 +210,46 @@ TEST_F(HostileHeapTest, millions_of_buckets_end_at_the_limit_or_with_the_pool) {
   EXPECT_EQ(walk.stop, WalkStop::kTimeLimit);
   EXPECT_EQ(walk.walked % 64, 0u);
   take(walk);
+}
+
+// Buckets a page apart, as a program lays them out that wants the walk to take long.
+TEST_F(HostileHeapTest, walks_of_one_cgroup_share_a_budget_of_each_second_and_others_have_their_own) {
+  KernelConfig config = HostileHeapTest::config();
+  config.walk_max_time = config.walk_cgroup_time = std::chrono::milliseconds(1);
+  OOMW_LOAD_OR_SKIP(config, "heap_at_kill");
+  constexpr std::size_t kPages = 10'000;  // 10 ms
+  FakeList list(mebibytes(60));
+  for (std::size_t i = 0; i < kPages; ++i) {
+    list.push();
+    list.skip_to_next_page();
+  }
+  const auto walks_of_two = [&](TestCgroup* cgroup) {
+    std::vector<std::unique_ptr<ChildProcess>> victims;
+    cgroup->set_limit(mebibytes(8));
+    for (int i = 0; i < 2; ++i) {
+      victims.push_back(std::make_unique<ChildProcess>(cgroup, leak));
+      EXPECT_TRUE(heap().watch(victims.back()->key(), list.addresses()).has_value());
+    }
+    for (auto& victim : victims) victim->go();
+    for (auto& victim : victims) victim->wait();
+    std::vector<HeapWalked> walks;
+    for (auto& victim : victims) {
+      walks.push_back(only_walk_of(victim->pid()));
+      EXPECT_EQ(walks.back().stop, WalkStop::kTimeLimit) << walks.back().walked << " buckets";
+      take(walks.back());
+    }
+    std::sort(walks.begin(), walks.end(), [](const auto& a, const auto& b) { return a.started < b.started; });
+    return walks;
+  };
+  auto other = std::move(*TestCgroup::make());
+  for (TestCgroup* cgroup : {cgroup_.get(), other.get()}) {
+    const auto walks = walks_of_two(cgroup);
+    EXPECT_GT(walks[0].walked, 0u);
+    const Nanoseconds apart = walks[1].started - walks[0].time;
+    const bool is_measurable = apart > Nanoseconds::zero() && walks[1].started - walks[0].started < kBudgetPeriod;
+    if (!is_measurable) GTEST_SKIP() << "the second walk began " << apart.count() / 1'000'000 << " ms after the first";
+    EXPECT_EQ(walks[1].walked, 0u) << "nothing is left of this second";
+  }
 }
 
 TEST_F(HostileHeapTest, sixteen_victims_of_one_moment_are_all_walked) {

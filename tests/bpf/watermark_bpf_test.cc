@@ -93,6 +93,28 @@ TEST_P(WatermarkTest, fall_below_rearm_and_growth_again_reports_again) {
   EXPECT_EQ(levels_of(cgroup_->id()), (Levels{50, 70, 50, 70}));
 }
 
+TEST_P(WatermarkTest, swings_across_the_levels_are_reported_a_few_times_a_second) {
+  OOMW_SHARE_RUNG_OR_SKIP(config(), "watermark", GetParam());
+  constexpr std::size_t kSwings = 60, kLevels = 6, kRearmsASecond = 8;
+  cgroup_->set_limit(mebibytes(8));
+  ChildProcess child(cgroup_.get(), [] {
+    char* memory = reserve_memory(mebibytes(6));
+    for (std::size_t i = 0; i < kSwings; ++i) {
+      grow(memory, 0, mebibytes(6));
+      ::madvise(memory, mebibytes(6), MADV_DONTNEED);
+    }
+    return 0;
+  });
+  const MonotonicTime begun = SystemClock().now();
+  child.go();
+  ASSERT_EQ(child.wait(), 0);
+  const auto seconds = static_cast<std::size_t>((SystemClock().now() - begun) / std::chrono::seconds(1)) + 2;
+  collect();
+  const std::size_t reports = levels_of(cgroup_->id()).size();
+  EXPECT_GE(reports, 2u);
+  EXPECT_LE(reports, kLevels + kRearmsASecond * seconds) << "within " << seconds << " s";
+}
+
 TEST_P(WatermarkTest, wobble_within_rearm_distance_stays_silent) {
   OOMW_SHARE_RUNG_OR_SKIP(config(), "watermark", GetParam());
   cgroup_->set_limit(mebibytes(64));

@@ -91,16 +91,63 @@ CaptureRequest CaptureScheduler::make_request(const TriggerDecision& decision, c
   return request;
 }
 
+CaptureScheduler::Work& CaptureScheduler::work_of(const CaptureLane& lane) {
+  const FairQueue::Limits limits{.workers = lane.slots, .patience = lane.timeout + kPatience};
+  return work_.try_emplace(&lane, Work{lane.workers, FairQueue(limits), {}}).first->second;
+}
+
+FairQueue::Added CaptureScheduler::add(Work& work, std::uint64_t job, const ShareOwner& owner, Task task) {
+  const FairQueue::Added added = work.queue.add(job, owner, clock_.now());
+  if (added == FairQueue::Added::kYes) work.waiting[job] = std::move(task);
+  return added;
+}
+
+void CaptureScheduler::run_next(Work& work) {
+  while (const auto job = work.queue.next(clock_.now())) {
+    const auto taken = work.waiting.extract(*job);
+    const bool is_posted = work.workers->post([this, job = *job, run = taken.mapped().run] {
+      const MonotonicTime begun = clock_.now();
+      std::optional<CaptureFinished> event = run();
+      finish({job, clock_.now() - begun, std::move(event)});
+    });
+    if (is_posted) continue;
+    work.queue.ended(*job, {}, clock_.now());
+    if (taken.mapped().refused) taken.mapped().refused();
+  }
+}
+
+void CaptureScheduler::tick() {
+  deliver_done();
+  for (auto& [key, work] : work_) run_next(work);
+}
+
 void CaptureScheduler::prepare(const CaptureLane& lane, const CaptureRequest& request) {
-  // A full queue only costs time: capture() resolves what was not prepared.
-  (void)lane.workers->post([&lane, request] { lane.backend->prepare(request); });
+  Work& work = work_of(lane);
+  if (work.queue.has_any_of(request.owner)) return;
+  const auto run = [&lane, request]() -> std::optional<CaptureFinished> {
+    lane.backend->prepare(request);
+    return std::nullopt;
+  };
+  if (add(work, next_preparation_++, request.owner, {run, {}}) == FairQueue::Added::kYes) run_next(work);
 }
 
 void CaptureScheduler::start(const CaptureLane& lane, CaptureRequest request) {
   busy_[{request.cgroup, &lane}].capture_id = request.capture_id;
-  if (lane.workers->post([this, &lane, request] { run(lane, request); })) return;
-  busy_.erase({request.cgroup, &lane});
-  skip(lane, request, CaptureReason::kQueueFull);
+  const auto refuse = [this, &lane, request](CaptureReason reason) {
+    skip(lane, request, reason);
+    release(request.capture_id);
+  };
+  const Task task{[this, &lane, request] { return std::optional(run(lane, request)); },
+                  [refuse] { refuse(CaptureReason::kQueueFull); }};
+  Work& work = work_of(lane);
+  switch (add(work, request.capture_id, request.owner, task)) {
+    case FairQueue::Added::kYes:
+      return run_next(work);
+    case FairQueue::Added::kRests:
+      return refuse(CaptureReason::kBudget);
+    case FairQueue::Added::kFull:
+      return refuse(CaptureReason::kQueueFull);
+  }
 }
 
 void CaptureScheduler::wait_for_running(const CaptureLane& lane, CaptureRequest request) {
@@ -118,37 +165,50 @@ void CaptureScheduler::skip(const CaptureLane& lane, const CaptureRequest& reque
   deliver_(not_taken(begin_capture(request, lane.method, request.requested), request.requested, {reason, ""}));
 }
 
-void CaptureScheduler::run(const CaptureLane& lane, const CaptureRequest& request) {
+CaptureFinished CaptureScheduler::run(const CaptureLane& lane, const CaptureRequest& request) {
   // The wait in the queue is not the target's fault: it gets its whole time from here on.
   CaptureRequest begun = request;
   begun.deadline = clock_.now() + lane.timeout;
-  store(request.capture_id, request.owner, lane.backend->capture(begun));
+  return store(request.capture_id, request.owner, lane.backend->capture(begun));
 }
 
 bool CaptureScheduler::run_on(WorkerPool& workers, ShareOwner owner, std::function<CaptureOutcome()> take) {
-  return workers.post([this, capture_id = next_id_++, owner = std::move(owner), take = std::move(take)] {
-    store(capture_id, owner, take());
-  });
+  const FairQueue::Limits limits{.workers = 1,
+                                 .allowed = kWalkPatience,
+                                 .patience = kWalkPatience,
+                                 .waiting = kMaxWalks,
+                                 .waiting_of_one = kMaxWalksOfOne};
+  Work& work = work_.try_emplace(&workers, Work{&workers, FairQueue(limits), {}}).first->second;
+  const std::uint64_t capture_id = next_id_++;
+  const auto run = [this, capture_id, owner, take = std::move(take)] {
+    return std::optional(store(capture_id, owner, take()));
+  };
+  if (add(work, capture_id, owner, {run, {}}) != FairQueue::Added::kYes) return false;
+  run_next(work);
+  return true;
 }
 
-void CaptureScheduler::store(std::uint64_t capture_id, const ShareOwner& owner, CaptureOutcome outcome) {
+CaptureFinished CaptureScheduler::store(std::uint64_t capture_id, const ShareOwner& owner, CaptureOutcome outcome) {
   CaptureFinished& event = outcome.finished;
   event.capture_id = capture_id;
-  if (outcome.has_profile()) {
-    auto name = spool_.put(capture_id, to_string(event.method),
-                           {std::move(outcome.profile), std::move(outcome.profile_file), outcome.string_count}, owner);
-    if (name) {
-      event.spool_file = std::move(*name);
-    } else {
-      event.result = CaptureResult::kFailed;
-      event.reason = CaptureReason::kNoSpace;
-      event.detail += "; lost: " + name.error().message;
-      event.complete = false;
-    }
+  if (!outcome.has_profile()) return std::move(event);
+  auto name = spool_.put(capture_id, to_string(event.method),
+                         {std::move(outcome.profile), std::move(outcome.profile_file), outcome.string_count}, owner);
+  if (name) {
+    event.spool_file = std::move(*name);
+  } else {
+    event.result = CaptureResult::kFailed;
+    event.reason = CaptureReason::kNoSpace;
+    event.detail += "; lost: " + name.error().message;
+    event.complete = false;
   }
+  return std::move(event);
+}
+
+void CaptureScheduler::finish(Done done) {
   {
     const std::lock_guard lock(done_mutex_);
-    done_.push_back(std::move(event));
+    done_.push_back(std::move(done));
   }
   // If the loop's queue is full, the next decision or capture delivers this one too.
   (void)loop_.post([this] { deliver_done(); });
@@ -165,14 +225,31 @@ void CaptureScheduler::release(std::uint64_t capture_id) {
 }
 
 void CaptureScheduler::deliver_done() {
-  std::vector<CaptureFinished> done;
+  std::vector<Done> done;
   {
     const std::lock_guard lock(done_mutex_);
     done.swap(done_);
   }
-  for (auto& event : done) {
-    release(event.capture_id);
-    deliver_(std::move(event));
+  if (done.empty()) return;
+  for (const Done& ended : done) {
+    for (auto& [key, work] : work_) work.queue.ended(ended.job, ended.cost, clock_.now());
+  }
+  for (Done& ended : done) {
+    if (!ended.event) continue;
+    release(ended.job);
+    deliver_(std::move(*ended.event));
+  }
+  for (auto& [key, work] : work_) run_next(work);
+}
+
+void CaptureScheduler::add_excesses(ShareExcesses& excesses) const {
+  const auto add = [](ShareExcess& sum, const ShareExcess& one) {
+    sum.count += one.count;
+    if (one.count > 0) sum.last = one.last;
+  };
+  for (const auto& [key, work] : work_) {
+    add(excesses[ShareKind::kCaptures], work.queue.refused());
+    add(excesses[ShareKind::kCaptureSeconds], work.queue.rested());
   }
 }
 

@@ -35,7 +35,38 @@ void CollectorWatch::forget(ProcessKey process) {
 
 void CollectorWatch::read_later(const CaptureRequest& request) {
   if (config_.ports.empty()) return;
-  if (!workers_.post([this, targets = request.targets] { read(targets); })) ++dropped_;
+  if (!begin_reading(request.owner)) {
+    ++dropped_;
+    return;
+  }
+  const bool is_posted = workers_.post([this, targets = request.targets, owner = request.owner] {
+    const MonotonicTime begun = clock_.now();
+    read(targets);
+    end_reading(owner, clock_.now() - begun);
+  });
+  if (is_posted) return;
+  ++dropped_;
+  end_reading(request.owner, Nanoseconds::zero());
+}
+
+bool CollectorWatch::begin_reading(const ShareOwner& owner) {
+  const MonotonicTime now = clock_.now();
+  const std::lock_guard lock(mutex_);
+  if (accounts_.size() >= kMaxAccounts && !accounts_.contains(owner)) {
+    std::erase_if(accounts_,
+                  [&](const auto& entry) { return !entry.second.is_reading && entry.second.cost.is_idle(now); });
+    if (accounts_.size() >= kMaxAccounts) return false;
+  }
+  Account& account = accounts_[owner];
+  if (account.is_reading || !account.cost.may_go(now)) return false;
+  return account.is_reading = true;
+}
+
+void CollectorWatch::end_reading(const ShareOwner& owner, Nanoseconds cost) {
+  const std::lock_guard lock(mutex_);
+  Account& account = accounts_[owner];
+  account.is_reading = false;
+  account.cost.charge(cost, kSecondsOfOne, clock_.now());
 }
 
 // Reads the first that is a Collector: of the processes that share a limit, rarely more than one is.

@@ -4,10 +4,13 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/cost_share.h"
 #include "base/memory_budget.h"
 #include "base/worker_pool.h"
 #include "captures/capture.h"
@@ -31,11 +34,16 @@ struct CollectorConfig {
 //     size cap; text that is not a Collector's is ignored.
 //   - The profile comes first: another task of the same workers reads the metrics and never delays its result. A
 //     reading without a place in a queue, or without memory before its deadline, is counted in dropped().
-//   - Its cost is bounded by the decisions to capture and prepare, which have budgets.
+//   - Its cost is bounded by the decisions to capture and prepare, which have budgets. Beside a capture, one reading of
+//   a
+//     container is under way at a time, and one that takes more than kSecondsOfOne a minute rests (base/cost_share.h):
+//     the workers are everybody's. What is left out for it is counted too.
 // Thread-safe; `deliver` is called on a worker.
 class CollectorWatch final : public CaptureBackend {
  public:
   using Deliver = std::function<bool(CollectorSampled)>;  // false: no place for it
+  static constexpr Nanoseconds kSecondsOfOne = std::chrono::seconds(3);
+  static constexpr std::size_t kMaxAccounts = 1'024;
   // Everything passed by reference outlives this; the workers are drained first. memory: the budget that an answer's
   // memory is leased from; null: nothing else needs any.
   CollectorWatch(CaptureBackend& heap, WorkerPool& workers, CollectorConfig config, const Clock& clock, Deliver deliver,
@@ -47,6 +55,8 @@ class CollectorWatch final : public CaptureBackend {
 
  private:
   void read_later(const CaptureRequest& request);
+  [[nodiscard]] bool begin_reading(const ShareOwner& owner);
+  void end_reading(const ShareOwner& owner, Nanoseconds cost);
   void read(const std::vector<CaptureTarget>& targets);
   [[nodiscard]] std::optional<CollectorSampled> read_target(const CaptureTarget& target, MonotonicTime deadline);
   [[nodiscard]] std::optional<CollectorSampled> ask(const TargetProcess& process, const PprofEndpoint& endpoint,
@@ -60,6 +70,12 @@ class CollectorWatch final : public CaptureBackend {
   MemoryBudget* const memory_;
   EndpointCache cache_;
   std::atomic<std::uint64_t> dropped_ = 0;
+  struct Account {
+    CostShare cost;
+    bool is_reading = false;
+  };
+  std::mutex mutex_;
+  std::map<ShareOwner, Account> accounts_;
 };
 
 }  // namespace oomw

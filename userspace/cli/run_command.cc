@@ -8,6 +8,7 @@
 #include "base/worker_pool.h"
 #include "cli/commands.h"
 #include "cli/read/event_line.h"
+#include "cli/read/line_budget.h"
 #include "daemon/daemon.h"
 #include "events/json_text.h"
 #include "events/record.h"
@@ -74,17 +75,30 @@ class LineSink final : public IncidentSink {
   const bool is_json_;
 };
 
-RunOptions make_options(const CommandLine& line, Console& console, const Clock& clock) {
+// Prints what was left out before, then the event's own line if its container has one left.
+void print_event(const Event& event, LineBudget& lines, Console& console, const Clock& clock) {
+  const MonotonicTime now = clock.now();
+  for (const LineBudget::LeftOut& left_out : lines.left_out(now)) {
+    console.print(left_out_line(left_out.cgroup, left_out.lines, clock.wall_of(now)), log::Level::kWarn);
+  }
+  if (!is_worth_a_line(event)) return;
+  const std::optional<CgroupId> cgroup = cgroup_of_line(event);
+  if (cgroup && !lines.take(*cgroup, std::holds_alternative<OomKill>(event), now)) return;
+  if (auto text = event_line(event, clock.wall_of(time_of(event)))) {
+    console.print(std::move(*text), level_of(event));
+  }
+}
+
+RunOptions make_options(const CommandLine& line, Console& console, LineBudget& lines, const Clock& clock) {
   RunOptions options;
   options.record_path = line.record_path;
   options.standby = line.standby;
-  options.on_event = [json = line.json, &console, &clock](const Event& event) {
-    if (!is_worth_a_line(event)) return;
-    if (json) return console.print(to_json_line(event));
-    if (auto text = event_line(event, clock.wall_of(time_of(event)))) {
-      console.print(std::move(*text), level_of(event));
-    }
+  // The stream of JSON is for programs, which get every event.
+  options.on_event = [json = line.json, &console, &lines, &clock](const Event& event) {
+    if (!json) return print_event(event, lines, console, clock);
+    if (is_worth_a_line(event)) console.print(to_json_line(event));
   };
+  options.lines_left_out = [&lines] { return std::pair(lines.total_left_out(), lines.last_left_out()); };
   options.sinks.push_back(std::make_unique<LineSink>(console, line.json));
   return options;
 }
@@ -96,8 +110,9 @@ int run_command(const CommandLine& line, Config config) {
   if (line.web_listen) config.web_listen = *line.web_listen;
   const SystemClock clock;
   Console console;
+  LineBudget lines;
   Result<std::unique_ptr<Daemon>> daemon = [&] {
-    RunOptions options = make_options(line, console, clock);
+    RunOptions options = make_options(line, console, lines, clock);
     log::start(level_of(config.log_level));
     return Daemon::make(std::move(config), std::move(options));
   }();

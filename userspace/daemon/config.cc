@@ -63,6 +63,7 @@ void read_capture(TableReader table, Config& config) {
   walk.integer("pool_bytes", config.kernel.walk_pool_bytes, 64 << 10, 1 << 30);
   walk.integer("max_buckets", config.kernel.walk_max_buckets, 1, 4 << 20);
   walk.seconds("max_seconds", config.kernel.walk_max_time, 0.001, 10);
+  walk.seconds("container_seconds", config.kernel.walk_cgroup_time, 0.001, 10);
   walk.reject_unknown();
   TableReader spool = table.table("spool");
   spool.integer("files", config.spool.files, 1, 100000);

@@ -15,7 +15,6 @@
 #include "daemon/daemon_impl.h"
 #include "daemon/host_cgroup_view.h"
 #include "daemon/self_protection.h"
-#include "model/share_owner.h"
 
 namespace oomw {
 namespace {
@@ -142,7 +141,7 @@ void Daemon::Impl::start_captures() {
                                        trends ? trends->watcher(ReadingOrigin::kWatermark) : ReadingWatcher());
   const std::vector<CaptureLane> lanes = {
       {CaptureMethod::kLive, live.get(), live_worker.get(), config.live_timeout},
-      {CaptureMethod::kHttp, collectors.get(), http_workers.get(), config.http.timeout}};
+      {CaptureMethod::kHttp, collectors.get(), http_workers.get(), config.http.timeout, config.capture_workers}};
   scheduler = std::make_unique<CaptureScheduler>(
       *loop, lanes, *spool, clock, [this](CaptureFinished finished) { queue.push(std::move(finished)); },
       config.kubernetes.capture_opt_in);
@@ -159,7 +158,7 @@ void Daemon::Impl::start_walk_captures() {
   walk_captures = std::make_unique<WalkCaptures>(
       *kernel, clock, capture_memory, config.proc_root,
       [this](CaptureFinished finished) { queue.push(std::move(finished)); },
-      [this](CgroupId cgroup) { return share_owner_of(cgroup, pipeline->model()); },
+      [this](CgroupId cgroup) { return owner_of(cgroup); },
       [this](const RuntimeProcess& process, const HeapReading& heap) {
         if (trends) trends->add(process, heap, ReadingOrigin::kAtKill);
       });
@@ -267,6 +266,7 @@ void Daemon::Impl::tick() {
   listen();
   pipeline->tick(clock.now());
   walk_captures->tick(*scheduler);
+  scheduler->tick();
   if (watermark_gate) watermark_gate->tick();
   reader->tick();
   collect_losses();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -18,6 +20,8 @@ struct RunOptions {
   bool standby = false;     // if another daemon has the data directory: wait ready, take over when it ends
   // Called on the core thread for events that a human wants to see (kills, crossings, captures).
   std::function<void(const Event&)> on_event;
+  // How many lines of on_event were left out because one container caused too many, and the last such cgroup.
+  std::function<std::pair<std::uint64_t, CgroupId>()> lines_left_out;
   // Every incident that is on disk goes to these, and to those that the configuration asks for.
   std::vector<std::unique_ptr<IncidentSink>> sinks;
 };

@@ -177,6 +177,7 @@ struct Daemon::Impl {
   void add_reader_stats(MetricsSnapshot& snapshot) const;
   void add_kernel_stats(MetricsSnapshot& snapshot) const;
   [[nodiscard]] ShareExcesses share_excesses() const;
+  [[nodiscard]] ShareOwner owner_of(CgroupId cgroup) const;
   void report_shares();
 };
 

@@ -4,6 +4,7 @@
 #include "daemon/daemon_impl.h"
 #include "daemon/self_protection.h"
 #include "export/snapshot_builder.h"
+#include "model/share_owner.h"
 
 namespace oomw {
 namespace {
@@ -80,8 +81,18 @@ void Daemon::Impl::add_kernel_stats(MetricsSnapshot& snapshot) const {
 ShareExcesses Daemon::Impl::share_excesses() const {
   ShareExcesses excesses;
   if (spool) excesses[ShareKind::kSpool] = spool->over_share();
+  const ProcessTable& processes = pipeline->model().processes();
+  excesses[ShareKind::kProcesses] = {processes.over_share(), owner_of(processes.last_over_share())};
+  if (options.lines_left_out) {
+    const auto [count, cgroup] = options.lines_left_out();
+    excesses[ShareKind::kLogLines] = {count, owner_of(cgroup)};
+  }
+  if (scheduler) scheduler->add_excesses(excesses);
+  if (walk_captures) walk_captures->add_excesses(excesses);
   return excesses;
 }
+
+ShareOwner Daemon::Impl::owner_of(CgroupId cgroup) const { return share_owner_of(cgroup, pipeline->model()); }
 
 // One line a minute for each kind, with the one that was over its share last.
 void Daemon::Impl::report_shares() {

@@ -13,7 +13,8 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kInspectionQueue = 4'096;  // an exec storm of 2 s at 2,000 a second
+constexpr unsigned kInspectors = 2;
+constexpr std::size_t kInspectionQueue = 4'096;  // tasks; the start-up scan's too
 constexpr std::size_t kWalkQueue = 256;
 constexpr std::size_t kMaxPids = 65'536;
 constexpr std::size_t kScanBatch = 32;  // so that a new exec waits for 1 ms, not for all of /proc
@@ -44,7 +45,11 @@ WalkCaptures::WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudge
       owner_of_(std::move(owner_of)),
       snapshot_watcher_(std::move(snapshot_watcher)),
       registry_(clock, {.proc_root = proc_root_}, watcher()),
-      inspectors_("oomw-inspect", 2, kInspectionQueue, kSpares),
+      inspectors_("oomw-inspect", kInspectors, kInspectionQueue, kSpares),
+      inspections_(inspectors_, kInspectors, kInspectionPatience, clock,
+                   [this](ProcessKey process, std::optional<MonotonicTime> exec_time) {
+                     (void)registry_.add(process, exec_time);
+                   }),
       walkers_("oomw-walk", 1, kWalkQueue, kSpares) {}
 
 GoRegistry::Watcher WalkCaptures::watcher() {
@@ -85,14 +90,14 @@ void WalkCaptures::scan() {
   if (!batch.empty()) post();
 }
 
-void WalkCaptures::inspect(ProcessKey process, std::optional<MonotonicTime> exec_time) {
-  if (!inspectors_.post([this, process, exec_time] { (void)registry_.add(process, exec_time); })) ++lost_inspections_;
+void WalkCaptures::inspect(ProcessKey process, CgroupId cgroup, std::optional<MonotonicTime> exec_time) {
+  if (!inspections_.add(owner_of_(cgroup), process, exec_time)) ++lost_inspections_;
 }
 
-void WalkCaptures::on_exec(const ProcessExec& exec) { inspect(exec.process, exec.time); }
+void WalkCaptures::on_exec(const ProcessExec& exec) { inspect(exec.process, exec.cgroup, exec.time); }
 
 void WalkCaptures::on_seen(const ProcessSeen& seen) {
-  if (registry_.find(seen.process) == nullptr) inspect(seen.process, std::nullopt);
+  if (registry_.find(seen.process) == nullptr) inspect(seen.process, seen.cgroup, std::nullopt);
 }
 
 void WalkCaptures::on_exit(const ProcessExit& exit) { registry_.forget(exit.process); }
@@ -133,13 +138,15 @@ bool WalkCaptures::was_walked(ProcessKey victim) const {
 void WalkCaptures::on_walked(const HeapWalked& walk, CaptureScheduler& scheduler) {
   awaited_.erase(walk.process);
   if (was_walked(walk.process)) return;
+  const ShareOwner owner = owner_of_(walk.cgroup);
+  if (walk.stop == WalkStop::kTimeLimit) cut_walks_.note(owner);
   walked_.push_back(walk.process);
   if (walked_.size() > kMaxWalked) walked_.pop_front();
   // Found now: the registry keeps exited processes for 10 s, and a storm's last walk may wait longer.
   const auto decode_it = [this, walk, taken = take(walk), process = registry_.find(walk.process)] {
     return decode(walk, taken.get(), process);
   };
-  if (!scheduler.run_on(walkers_, owner_of_(walk.cgroup), decode_it)) refuse(walk);
+  if (!scheduler.run_on(walkers_, owner, decode_it)) refuse(walk);
 }
 
 // The walk was done but cannot be decoded: it still gets a result, and its chunks go back.
@@ -194,6 +201,7 @@ void WalkCaptures::tick(CaptureScheduler& scheduler) {
   const MonotonicTime now = clock_.now();
   inspectors_.relieve(now, kInspectionPatience);
   walkers_.relieve(now, kWalkPatience);
+  inspections_.tick();
   if (now >= next_sweep_) {
     next_sweep_ = now + kSweep;
     (void)inspectors_.post([this, now] { registry_.tick(now); });
@@ -226,6 +234,12 @@ void WalkCaptures::add_metrics(GoProcessMetrics& metrics) const {
   for (const Nanoseconds bound : GoRegistryCounters::kDelayBounds) delays.bounds.push_back(to_seconds(bound));
   delays.counts.assign(counters.delays.begin(), counters.delays.end());
   delays.sum = to_seconds(counters.delay_sum);
+}
+
+void WalkCaptures::add_excesses(ShareExcesses& excesses) const {
+  excesses[ShareKind::kWalks] = cut_walks_;
+  excesses[ShareKind::kInspections] = inspections_.over_share();
+  excesses[ShareKind::kGoProcesses] = registry_.over_share();
 }
 
 LostCounts WalkCaptures::lost() const {

@@ -15,7 +15,9 @@
 #include "base/memory_budget.h"
 #include "base/worker_pool.h"
 #include "captures/capture_scheduler.h"
+#include "captures/inspection_queue.h"
 #include "events/lost_stage.h"
+#include "events/share_kind.h"
 #include "export/metrics_snapshot.h"
 #include "kernel/kernel_source.h"
 #include "runtimes/go/go_registry.h"
@@ -59,6 +61,7 @@ class WalkCaptures {
   void close();
 
   void add_metrics(GoProcessMetrics& metrics) const;
+  void add_excesses(ShareExcesses& excesses) const;
   // Cumulative, by stage of events_lost_total.
   [[nodiscard]] LostCounts lost() const;
 
@@ -71,7 +74,7 @@ class WalkCaptures {
 
   [[nodiscard]] GoRegistry::Watcher watcher();
   void report_to_kernel(const GoProcess& process);
-  void inspect(ProcessKey process, std::optional<MonotonicTime> exec_time);
+  void inspect(ProcessKey process, CgroupId cgroup, std::optional<MonotonicTime> exec_time);
   [[nodiscard]] static CaptureFinished failed(MonotonicTime time, const CaptureTarget& victim, CaptureReason reason,
                                               std::string detail);
   void refuse(const HeapWalked& walk);
@@ -93,10 +96,12 @@ class WalkCaptures {
   std::map<ProcessKey, Awaited> awaited_;
   std::deque<ProcessKey> walked_;  // newest; a walk may overtake the report of its kill
   std::uint64_t lost_inspections_ = 0;
+  ShareExcess cut_walks_;
   MonotonicTime next_sweep_;
   // Last: joined before what their tasks touch. One walk at a time, for memory. Both read executables,
   // whose file systems may hang: see WorkerPool::relieve().
   WorkerPool inspectors_;
+  InspectionQueue inspections_;
   WorkerPool walkers_;
 };
 

@@ -20,6 +20,7 @@ constexpr std::uint32_t kGatesPerCgroup = 2;
 
 // Victims whose chunks were not taken yet; 1.5 KiB each. memory.oom.group may kill dozens at once.
 constexpr std::uint32_t kWalkSlots = 128;
+constexpr std::uint32_t kWalkBudgets = 1024;  // cgroups with victims within a second; the least recent makes room
 // The most that bpf_loop() allows, less the step that finds the list's end.
 constexpr std::uint32_t kMaxLoopSteps = (1u << 23) - 1;
 constexpr std::uint64_t kMaxPoolBytes = 1u << 30;
@@ -46,6 +47,8 @@ oomw_settings make_settings(const KernelConfig& config) {
   settings.growth_interval_ns = static_cast<std::uint64_t>(config.growth_interval.count());
   settings.time_to_limit_ns = static_cast<std::uint64_t>(config.time_to_limit.count());
   settings.walk_max_ns = static_cast<std::uint64_t>(config.walk_max_time.count());
+  const Nanoseconds cgroup_time = std::max(config.walk_cgroup_time, config.walk_max_time);
+  settings.walk_cgroup_ns = static_cast<std::uint64_t>(cgroup_time.count());
   settings.walk_max_buckets = std::min(config.walk_max_buckets, kMaxLoopSteps);
   return settings;
 }
@@ -67,6 +70,7 @@ std::map<std::string, std::uint32_t> make_map_entries(const KernelConfig& config
       {"reclaim_starts", kReclaimStarts},
       {"go_targets", std::max(config.max_go_processes, 1u)},
       {"go_walks", kWalkSlots},
+      {"go_budgets", kWalkBudgets},
       {"go_chunks", walk_chunks(config)},
       {"go_free_chunks", walk_chunks(config)},
       {"go_first_chunks", walk_chunks(config)},

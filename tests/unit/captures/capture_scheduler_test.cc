@@ -95,8 +95,8 @@ class SchedulerTest : public ::testing::Test {
     workers_.reset();
     std::filesystem::remove_all(root_);
   }
-  void make(Spool::Limits limits, std::size_t queue = 8) {
-    workers_ = std::make_unique<WorkerPool>("test", 1, queue);
+  void make(Spool::Limits limits, std::size_t queue = 8, unsigned threads = 1) {
+    workers_ = std::make_unique<WorkerPool>("test", threads, queue);
     spool_ = std::make_unique<Spool>(root_ + "/spool", limits);
     for (CaptureLane& lane : lanes_) lane.workers = workers_.get();
     scheduler_ = std::make_unique<CaptureScheduler>(*loop_, lanes_, *spool_, clock_, [this](CaptureFinished event) {
@@ -128,10 +128,10 @@ class SchedulerTest : public ::testing::Test {
     pod.annotations = std::move(annotations);
     model_.apply(pod);
   }
-  void decide(TriggerAction action, CgroupId cgroup = kContainer, std::int32_t pid = 40) {
+  void decide(TriggerAction action, CgroupId cgroup = kContainer, std::int32_t pid = 40, CgroupId leaf = kContainer) {
     WatermarkCrossed crossing;
     crossing.cgroup = cgroup;
-    crossing.leaf_cgroup = kContainer;
+    crossing.leaf_cgroup = leaf;
     crossing.usage_bytes = 90;
     crossing.limit_bytes = 100;
     crossing.pid = pid;
@@ -226,18 +226,66 @@ TEST_F(SchedulerTest, another_decision_after_the_first_has_finished_is_taken) {
   EXPECT_NE(events_[0].capture_id, events_[1].capture_id);
 }
 
-TEST_F(SchedulerTest, a_full_queue_is_skipped_and_leaves_the_cgroup_free) {
-  make({}, 1);
+TEST_F(SchedulerTest, a_container_without_a_place_to_wait_is_skipped_and_its_cgroup_left_free) {
   backend_.close_gate();
   decide(TriggerAction::kCapture, kContainer);
-  while (backend_.captured().empty()) std::this_thread::yield();  // the worker holds it
-  decide(TriggerAction::kCapture, kPod);                          // fills the queue
-  decide(TriggerAction::kCapture, kOther);
+  for (std::uint64_t id = 10; id < 10 + FairQueue::kMaxWaitingOfOne; ++id) decide(TriggerAction::kCapture, {id});
+  EXPECT_TRUE(events_.empty());
+  decide(TriggerAction::kCapture, kPod);
   ASSERT_EQ(events_.size(), 1u);
   EXPECT_EQ(events_[0].reason, CaptureReason::kQueueFull);
-  EXPECT_EQ(scheduler_->in_flight(), 2u);
+  EXPECT_EQ(scheduler_->in_flight(), 1 + FairQueue::kMaxWaitingOfOne);
+  backend_.open_gate();
+  run_until(2 + FairQueue::kMaxWaitingOfOne);
+  ShareExcesses excesses;
+  scheduler_->add_excesses(excesses);
+  EXPECT_EQ(excesses[ShareKind::kCaptures].count, 1u);
+}
+
+TEST_F(SchedulerTest, a_slow_container_holds_one_worker_and_the_neighbour_is_captured_beside_it) {
+  lanes_[0].slots = 2;
+  make({}, 8, 2);
+  model_.apply(CgroupCreated{{1}, kOther, {}, "/other", true});
+  backend_.close_gate();
+  decide(TriggerAction::kCapture, kContainer);
+  decide(TriggerAction::kCapture, kPod);  // the same container's, at its pod's limit
+  while (backend_.captured().empty()) std::this_thread::yield();
+  decide(TriggerAction::kCapture, kOther, 50, kOther);
+  while (backend_.captured().size() < 2) std::this_thread::yield();
+  EXPECT_EQ(backend_.captured()[1].cgroup, kOther);
   backend_.open_gate();
   run_until(3);
+}
+
+TEST_F(SchedulerTest, a_container_over_its_seconds_is_skipped_for_a_while) {
+  backend_.close_gate();
+  decide(TriggerAction::kCapture);
+  while (backend_.captured().empty()) std::this_thread::yield();
+  clock_.advance(std::chrono::seconds(7));
+  backend_.open_gate();
+  run_until(1);
+  decide(TriggerAction::kCapture);
+  ASSERT_EQ(events_.size(), 2u);
+  EXPECT_EQ(events_[1].result, CaptureResult::kSkipped);
+  EXPECT_EQ(events_[1].reason, CaptureReason::kBudget);
+  EXPECT_EQ(scheduler_->in_flight(), 0u);
+  decide(TriggerAction::kCapture, kOther, 50, kOther);
+  run_until(3);
+  EXPECT_EQ(events_[2].result, CaptureResult::kOk) << "the neighbour's";
+  clock_.advance(CostShare::kRest);
+  decide(TriggerAction::kCapture);
+  run_until(4);
+  EXPECT_EQ(events_[3].result, CaptureResult::kOk);
+}
+
+TEST_F(SchedulerTest, a_preparation_is_dropped_while_its_container_has_something_under_way) {
+  backend_.close_gate();
+  decide(TriggerAction::kCapture);
+  decide(TriggerAction::kPrepare);
+  backend_.open_gate();
+  run_until(1);
+  workers_.reset();
+  EXPECT_TRUE(backend_.prepared().empty());
 }
 
 TEST_F(SchedulerTest, a_skip_is_one_event_with_the_policys_reason) {
@@ -380,12 +428,13 @@ TEST_F(SchedulerTest, evidence_from_elsewhere_is_stored_and_delivered_alike) {
   EXPECT_EQ(events_[0].capture_id, 1u);
 }
 
-// 24 Go programs killed at once: each walk that the queue takes is one event, and who is refused hears of it.
+// Many Go programs of a container killed at once: each walk that has a place is one event, and who is refused hears of
+// it.
 TEST_F(SchedulerTest, walks_of_a_storm_are_one_event_each_or_refused) {
-  constexpr std::size_t kQueue = 20, kVictims = 24;
+  constexpr std::size_t kVictims = CaptureScheduler::kMaxWalksOfOne + 10;
   std::promise<void> opener;
   const std::shared_future<void> gate = opener.get_future().share();
-  WorkerPool walkers("walkers", 1, kQueue);
+  WorkerPool walkers("walkers", 1, 8);
   std::size_t taken = 0;
   for (std::int32_t pid = 1; pid <= static_cast<std::int32_t>(kVictims); ++pid) {
     taken += scheduler_->run_on(walkers, {}, [gate, pid] {
@@ -397,8 +446,7 @@ TEST_F(SchedulerTest, walks_of_a_storm_are_one_event_each_or_refused) {
       return outcome;
     });
   }
-  EXPECT_GE(taken, kQueue);
-  EXPECT_LT(taken, kVictims);  // one may be with the worker already
+  EXPECT_EQ(taken, CaptureScheduler::kMaxWalksOfOne + 1) << "one is with the worker";
   opener.set_value();
   run_until(taken);
   std::set<std::int32_t> pids;
@@ -410,6 +458,28 @@ TEST_F(SchedulerTest, walks_of_a_storm_are_one_event_each_or_refused) {
   EXPECT_EQ(events_.size(), taken);
   EXPECT_EQ(pids.size(), taken);
   EXPECT_EQ(ids.size(), taken);
+}
+
+TEST_F(SchedulerTest, a_neighbours_walk_does_not_wait_for_all_those_of_a_crash_loop) {
+  std::promise<void> opener;
+  const std::shared_future<void> gate = opener.get_future().share();
+  WorkerPool walkers("walkers", 1, 8);
+  const auto take = [this, gate](std::int32_t pid) {
+    return [this, gate, pid] {
+      gate.wait();
+      if (pid == 1) clock_.advance(std::chrono::milliseconds(600));  // the first one took long
+      CaptureOutcome outcome;
+      outcome.finished.method = CaptureMethod::kAtKill;
+      outcome.finished.process = {pid, 1};
+      return outcome;
+    };
+  };
+  for (std::int32_t pid = 1; pid <= 20; ++pid) ASSERT_TRUE(scheduler_->run_on(walkers, {"crash loop", ""}, take(pid)));
+  ASSERT_TRUE(scheduler_->run_on(walkers, {"neighbour", ""}, take(99)));
+  opener.set_value();
+  run_until(21);
+  EXPECT_EQ(events_[0].process.pid, 1);
+  EXPECT_EQ(events_[1].process.pid, 99);
 }
 
 }  // namespace

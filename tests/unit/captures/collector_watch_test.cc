@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <mutex>
 
 #include "system/process_reader.h"
@@ -149,6 +150,25 @@ TEST_F(CollectorWatchTest, reading_that_nobody_takes_is_counted) {
   CollectorWatch watch(heap_, workers, config, clock_, [](const CollectorSampled&) { return false; });
   watch.prepare(request_for(::getpid()));
   EXPECT_EQ(watch.dropped(), 1u);
+}
+
+TEST_F(CollectorWatchTest, a_container_whose_reading_is_under_way_gets_no_second_one) {
+  LoopbackServer server(serve_metrics);
+  std::promise<void> opener;
+  WorkerPool workers("test", 1, 8);
+  ASSERT_TRUE(workers.post([gate = opener.get_future().share()] { gate.wait(); }));
+  CollectorConfig config;
+  config.ports = {server.port()};
+  CollectorWatch watch(heap_, workers, config, clock_, [](const CollectorSampled&) { return true; });
+  CaptureRequest request = request_for(::getpid());
+  request.owner = {"greedy", ""};
+  (void)watch.capture(request);
+  (void)watch.capture(request);
+  EXPECT_EQ(watch.dropped(), 1u);
+  request.owner = {"neighbour", ""};
+  (void)watch.capture(request);
+  EXPECT_EQ(watch.dropped(), 1u);
+  opener.set_value();
 }
 
 TEST_F(CollectorWatchTest, process_that_ended_is_forgotten_by_the_heap_method_as_well) {

@@ -44,7 +44,8 @@ timeout_seconds = 0.5
 [capture.at_kill]
 pool_bytes = 1048576
 max_buckets = 1000
-max_seconds = 0.02
+max_seconds = 0.05
+container_seconds = 0.2
 [capture.http]
 ports = [9000]
 [capture.spool]
@@ -66,7 +67,8 @@ keep_count = 5
   EXPECT_EQ(config->live_timeout, std::chrono::milliseconds(500));
   EXPECT_EQ(config->kernel.walk_pool_bytes, 1u << 20);
   EXPECT_EQ(config->kernel.walk_max_buckets, 1000u);
-  EXPECT_EQ(config->kernel.walk_max_time, std::chrono::milliseconds(20));
+  EXPECT_EQ(config->kernel.walk_max_time, std::chrono::milliseconds(50));
+  EXPECT_EQ(config->kernel.walk_cgroup_time, std::chrono::milliseconds(200));
   EXPECT_EQ(config->http.ports, std::vector<std::uint16_t>{9000});
   EXPECT_EQ(config->spool.files, 7u);
   EXPECT_FALSE(config->trend.enabled);

@@ -54,7 +54,8 @@ TEST(KernelSettingsTest, ring_is_a_power_of_two_of_at_least_a_page) {
 TEST(KernelSettingsTest, walks_are_bounded_as_configured) {
   auto settings = make_settings({});
   EXPECT_EQ(settings.walk_max_buckets, 131'072u);
-  EXPECT_EQ(settings.walk_max_ns, 100'000'000u);
+  EXPECT_EQ(settings.walk_max_ns, 20'000'000u);
+  EXPECT_EQ(settings.walk_cgroup_ns, 100'000'000u);
   KernelConfig config;
   config.walk_max_buckets = 0xffff'ffff;
   EXPECT_EQ(make_settings(config).walk_max_buckets, (1u << 23) - 1) << "bpf_loop() refuses more";

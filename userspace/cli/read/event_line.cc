@@ -87,6 +87,21 @@ std::optional<std::string> event_line(const Event& event, WallTime wall) {
   return line;
 }
 
+std::optional<CgroupId> cgroup_of_line(const Event& event) {
+  if (const auto* kill = std::get_if<OomKill>(&event)) return kill->victim_cgroup;
+  if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) {
+    return crossing->leaf_cgroup ? crossing->leaf_cgroup : crossing->cgroup;
+  }
+  if (const auto* capture = std::get_if<CaptureFinished>(&event)) return capture->cgroup;
+  if (const auto* reading = std::get_if<CollectorSampled>(&event)) return reading->cgroup;
+  return std::nullopt;
+}
+
+std::string left_out_line(CgroupId cgroup, std::uint64_t lines, WallTime wall) {
+  const std::string whose = cgroup ? fmt::format("cgroup {}", cgroup.value) : "several cgroups";
+  return fmt::format("{}  LEFT OUT   {} more lines of {}", clock_part(wall), lines, whose);
+}
+
 std::string name_of(const ContainerIdentity& identity, const std::string& cgroup_path) {
   std::string name = identity.pod_name.empty() ? identity.name
                                                : identity.pod_namespace + "/" + identity.pod_name + "/" + identity.name;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -11,6 +12,9 @@ namespace oomw::cli {
 
 // One line for a human, or nullopt for an event that needs none. `wall` is the event's time.
 [[nodiscard]] std::optional<std::string> event_line(const Event& event, WallTime wall);
+// Whose budget a line is taken from (cli/read/line_budget.h); nullopt: a line that no container causes.
+[[nodiscard]] std::optional<CgroupId> cgroup_of_line(const Event& event);
+[[nodiscard]] std::string left_out_line(CgroupId cgroup, std::uint64_t lines, WallTime wall);
 [[nodiscard]] std::string incident_line(const Incident& incident, const std::string& directory);
 // "payments/otelcol-7f/collector", the unit, or the cgroup path: printable.
 [[nodiscard]] std::string name_of(const ContainerIdentity& identity, const std::string& cgroup_path);

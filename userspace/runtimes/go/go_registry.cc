@@ -4,12 +4,14 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "memory/deadline_source.h"
 #include "runtimes/go/go_reading.h"
+#include "runtimes/go/registry_room.h"
 
 namespace oomw {
 namespace {
@@ -38,6 +40,15 @@ std::uint32_t record_words_of(go::RecordLayout layout) {
 std::string file_named_by(const TargetProcess& process) {
   return read_link_at(process.dir_fd(), "exe").value_or("") + " " +
          read_link_at(process.dir_fd(), "ns/mnt").value_or("");
+}
+
+// "" where it cannot be read: those share one place. Kernel text; paths of many hierarchies are cut from the front.
+std::string cgroups_of(ProcessKey process, const std::string& proc_root) {
+  constexpr std::size_t kMaxRead = 16'384, kMaxKept = 512;
+  const auto text = read_file(proc_root + "/" + std::to_string(process.pid) + "/cgroup", kMaxRead);
+  if (!text.has_value()) return "";
+  const std::string_view trimmed = trim(*text);
+  return std::string(trimmed.substr(trimmed.size() - std::min(trimmed.size(), kMaxKept)));
 }
 
 CaptureReason reason_of(const Error& error) {
@@ -186,34 +197,47 @@ GoProcessPtr GoRegistry::publish(GoProcessPtr process, std::optional<MonotonicTi
 }
 
 bool GoRegistry::store(const GoProcessPtr& process) {
-  std::optional<ProcessKey> made_room;
+  std::optional<ProcessKey> gone;
   GoProcessPtr replaced;  // dropped without the lock
+  std::string home = cgroups_of(process->key, config_.proc_root);
   {
     const std::lock_guard lock(mutex_);
-    if (entries_.size() >= config_.max_processes && !entries_.contains(process->key)) {
-      made_room = take_oldest_gone_locked();
-      if (!made_room) {
-        ++counters_.dropped;
-        return false;
-      }
+    if (!entries_.contains(process->key) && !make_room_locked(home, gone)) {
+      ++counters_.dropped;
+      return false;
     }
     Entry& entry = entries_[process->key];
     replaced = std::exchange(entry.process, process);
+    entry.home = std::move(home);
     entry.gone.reset();
   }
-  if (made_room && watcher_.on_gone) watcher_.on_gone(*made_room);
+  if (gone && watcher_.on_gone) watcher_.on_gone(*gone);
   return true;
 }
 
-std::optional<ProcessKey> GoRegistry::take_oldest_gone_locked() {
-  auto oldest = entries_.end();
-  for (auto it = entries_.begin(); it != entries_.end(); ++it) {
-    if (it->second.gone && (oldest == entries_.end() || *it->second.gone < *oldest->second.gone)) oldest = it;
+bool GoRegistry::make_room_locked(const std::string& home, std::optional<ProcessKey>& made) {
+  std::vector<RegistryPlace> places;
+  std::vector<ProcessKey> keys;
+  for (const auto& [key, entry] : entries_) {
+    places.push_back({entry.home, entry.process->registered, entry.gone});
+    keys.push_back(key);
   }
-  if (oldest == entries_.end()) return std::nullopt;
-  const ProcessKey key = oldest->first;
-  entries_.erase(oldest);
-  return key;
+  const RegistryRoom room = room_for(home, places, config_.max_processes);
+  if (!room.over.empty()) {
+    constexpr std::size_t kShown = 128;  // the end says more than the beginning
+    over_share_.note(
+        {"cgroup " + printable(room.over.substr(room.over.size() - std::min(room.over.size(), kShown))), ""});
+  }
+  if (room.kind == RegistryRoom::Kind::kMade) {
+    made = keys[room.made];
+    entries_.erase(*made);
+  }
+  return room.kind != RegistryRoom::Kind::kNone;
+}
+
+ShareExcess GoRegistry::over_share() const {
+  const std::lock_guard lock(mutex_);
+  return over_share_;
 }
 
 void GoRegistry::note_delay(Nanoseconds delay) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fair_share.h"
 #include "base/result.h"
 #include "memory/inspections_under_way.h"
 #include "memory/target_process.h"
@@ -53,7 +54,8 @@ struct GoRegistryCounters {
 // - A list head that is not known from the file is searched for in the living process, again on every add() (at most
 //   every `retry_after`) until it is found: the list may still be empty.
 // - exec in the same pid replaces the entry; a reused pid is another process.
-// - Bounded: max_processes (those that are gone make room first), max_binaries, max_open_files.
+// - Bounded: max_processes (those that are gone make room first), max_binaries, max_open_files. No cgroup takes all
+//   of them, see registry_room.h.
 // - A file system that hangs (FUSE) blocks the worker that called add() or tick(); no lock is held meanwhile. Its
 //   executable blocks no second worker: add() is kTimeout for it until the first returns.
 // Thread-safe. add(), inspect_again() and tick() are for worker threads, the rest for any.
@@ -95,10 +97,12 @@ class GoRegistry final : public Runtime {
   void set_layout(const GoProcess& process, go::RecordLayout layout);
 
   [[nodiscard]] GoRegistryCounters counters() const;
+  [[nodiscard]] ShareExcess over_share() const;  // processes that a cgroup over its share could not add, or lost
 
  private:
   struct Entry {
     GoProcessPtr process;
+    std::string home;  // its cgroups, as the kernel names them
     std::optional<MonotonicTime> gone;
   };
   struct Executable {
@@ -114,7 +118,8 @@ class GoRegistry final : public Runtime {
   [[nodiscard]] Result<GoProcessPtr> join(const TargetProcess& process, Executable exe, MonotonicTime started);
   [[nodiscard]] GoProcessPtr publish(GoProcessPtr process, std::optional<MonotonicTime> exec_time);
   [[nodiscard]] bool store(const GoProcessPtr& process);
-  [[nodiscard]] std::optional<ProcessKey> take_oldest_gone_locked();
+  // False: no room. made: the process that was dropped for it, if any.
+  [[nodiscard]] bool make_room_locked(const std::string& home, std::optional<ProcessKey>& made);
   [[nodiscard]] std::vector<ProcessKey> over_grace(MonotonicTime now) const;
   void drop(ProcessKey process);
   void forget_some_dead();
@@ -131,6 +136,7 @@ class GoRegistry final : public Runtime {
   std::map<ProcessKey, Entry> entries_;
   go::BinaryCache binaries_;
   GoRegistryCounters counters_;
+  ShareExcess over_share_;
   ProcessKey swept_;  // where forget_some_dead() continues
 };
 
