@@ -225,11 +225,6 @@ bool Spool::is_disk_refused() const {
   return disk_refused_;
 }
 
-std::uint64_t Spool::dropped() const {
-  const std::lock_guard lock(mutex_);
-  return dropped_;
-}
-
 // Profiles that an incident already has go first: in a storm of kills, profiles come three per kill, faster than
 // incidents are written, and those of the waiting incidents must still be there. The newest file stays, however large.
 void Spool::prune_locked() {
