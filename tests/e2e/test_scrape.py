@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """/metrics as others see it: a real Prometheus, and promtool."""
+import contextlib
 import json
 import os
+import socket
 import subprocess
 import urllib.parse
 
@@ -74,3 +76,13 @@ class Scraping(E2eTest):
         self.assertEqual(get(witness.url("/readyz"))[0], 200)
         self.assertEqual(get(witness.url("/debug/pprof/heap"))[0], 404)
         self.assertEqual(get(witness.url("/../etc/passwd"))[0], 404)
+
+    def test_health_answers_beside_peers_that_send_nothing(self):
+        """Eight of them took both threads of an earlier server, and six failed probes restart the pod."""
+        witness = self.daemon()
+        with contextlib.ExitStack() as peers:
+            for _ in range(100):
+                peers.enter_context(socket.create_connection(("127.0.0.1", witness.port)))
+            self.assertEqual(get(witness.url("/healthz"))[0], 200)
+            self.assertIn("oomwitness_core_stall_seconds", witness.scrape().families())
+            self.assertGreater(witness.scrape().sum("oomwitness_http_connections_cut_total"), 0)

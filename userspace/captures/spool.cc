@@ -272,11 +272,6 @@ bool Spool::is_disk_refused() const {
   return disk_refused_;
 }
 
-std::uint64_t Spool::dropped() const {
-  const std::lock_guard lock(mutex_);
-  return dropped_;
-}
-
 ShareExcess Spool::over_share() const {
   const std::lock_guard lock(mutex_);
   return over_share_;

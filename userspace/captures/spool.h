@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -57,7 +58,8 @@ class Spool {
                                const std::vector<std::string>& comments = {});
   [[nodiscard]] Result<std::string> read(const std::string& name, std::size_t max_bytes);
   [[nodiscard]] bool is_disk_refused() const;
-  [[nodiscard]] std::uint64_t dropped() const;   // profiles pruned or lost before use
+  // Profiles pruned or lost before use. Does not wait for the disk: the core thread asks every second.
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
   [[nodiscard]] ShareExcess over_share() const;  // of those, the ones that a container over its share lost
 
  private:
@@ -96,7 +98,7 @@ class Spool {
   std::uint64_t disk_bytes_ = 0;
   bool disk_refused_ = false;
   bool is_in_memory_ = false;
-  std::uint64_t dropped_ = 0;
+  std::atomic<std::uint64_t> dropped_ = 0;  // read without mutex_, which is held while files are removed
   ShareExcess over_share_;
 };
 

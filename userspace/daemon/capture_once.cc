@@ -53,7 +53,7 @@ Result<std::vector<std::int32_t>> pids_of_containers(const Config& config, const
   std::vector<std::int32_t> pids;
   std::set<std::string> containers;
   for (const CgroupFs::Entry& entry : entries) {
-    std::optional<ContainerIdentity> identity = identity_from_path(entry.path);
+    std::optional<ContainerIdentity> identity = identity_from_path(entry.path, config.sampler.nested);
     if (!identity || identity->id.empty()) continue;
     if (!selector.pod.empty()) {
       if (Result<ContainerIdentity> named = read_bundle(config.sampler.bundles, *identity); named.has_value()) {

@@ -117,6 +117,7 @@ TableReading read_root(const toml::table& root, std::string_view file, Config& c
   table.text("cgroup_root", config.cgroup_root);
   table.text("proc_root", config.proc_root);
   table.text("host_root", config.host_root);
+  table.flag("nested_runtimes", config.nested_runtimes);
   read_kernel(table.table("kernel"), config);
   read_sampler(table.table("sampler"), config.sampler);
   read_triggers(table.table("triggers"), config.triggers);
@@ -135,6 +136,7 @@ void spread(Config& config) {
   config.collector.proc_root = config.proc_root;
   config.sampler.proc_root = config.proc_root;
   config.sampler.bundles.host_root = config.host_root;
+  config.sampler.nested = config.nested_runtimes ? NestedRuntimes::kCounted : NestedRuntimes::kNotCounted;
 }
 
 std::optional<Error> check_values(const Config& config, std::string_view file) {

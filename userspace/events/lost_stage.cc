@@ -26,6 +26,8 @@ constexpr std::array<std::string_view, kLostStages> kNames = {
     "cgroup_walk_cut",
     "fast_sampling",
     "identify_queue",
+    "process_arguments",
+    "claimed_container_ids",
     "kmsg_overrun",
     "watched_limits",
     "watched_counts",

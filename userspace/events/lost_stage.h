@@ -33,6 +33,8 @@ enum class LostStage : std::uint8_t {
   kCgroupWalkCut,
   kFastSampling,
   kIdentifyQueue,
+  kArguments,
+  kClaimedIds,
   kKmsgOverrun,
   kWatchedLimits,
   kWatchedCounts,

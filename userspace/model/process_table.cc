@@ -11,6 +11,17 @@ bool is_same(ProcessKey a, ProcessKey b) {
   return a.pid == b.pid && (a.start_ticks == b.start_ticks || a.start_ticks == 0 || b.start_ticks == 0);
 }
 
+// A first reading has no arguments yet, and one of an exiting process has none any more: neither makes the known ones
+// unknown. Another program does.
+void take_program(ProcessState& state, const ProcessSeen& e) {
+  const bool has_arguments = !e.cmdline.empty() || e.go.gogc_percent || e.go.memory_limit_bytes;
+  const bool is_other = !e.exe.empty() && e.exe != state.exe;
+  if (!e.exe.empty()) state.exe = e.exe;
+  if (!has_arguments && !is_other) return;
+  state.cmdline = e.cmdline;
+  state.go = e.go;
+}
+
 }  // namespace
 
 void ProcessTable::on_exec(const ProcessExec& e) {
@@ -31,11 +42,9 @@ void ProcessTable::on_seen(const ProcessSeen& e) {
   if (state == nullptr || state->seen_at > e.time) return;
   move_to(*state, e.cgroup);
   state->comm = e.comm;
-  state->exe = e.exe;
-  state->cmdline = e.cmdline;
   state->uid = e.uid;
   state->oom_score_adj = e.oom_score_adj;
-  state->go = e.go;
+  take_program(*state, e);
   state->seen_at = e.time;
 }
 

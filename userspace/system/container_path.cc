@@ -127,9 +127,14 @@ struct Pod {
   std::size_t index;  // of its segment
 };
 
+std::optional<Pod> pod_at(const std::vector<std::string_view>& segments, std::size_t index) {
+  auto uid = pod_uid_of_segment(segments[index]);
+  return uid ? std::optional(Pod{std::move(*uid), index}) : std::nullopt;
+}
+
 std::optional<Pod> last_pod(const std::vector<std::string_view>& segments) {
   for (std::size_t i = segments.size(); i-- > 0;) {
-    if (auto uid = pod_uid_of_segment(segments[i])) return Pod{std::move(*uid), i};
+    if (auto pod = pod_at(segments, i)) return pod;
   }
   return std::nullopt;
 }
@@ -138,10 +143,9 @@ std::string_view parent_at(const std::vector<std::string_view>& segments, std::s
   return index > 0 ? segments[index - 1] : std::string_view{};
 }
 
-// In a pod: the first container below the last pod segment. Whatever is nested in it (init.scope, docker in docker)
-// belongs to it. The pods of a kind node count as pods although the node itself is a container.
-std::optional<Container> pod_container(const std::vector<std::string_view>& segments, std::size_t pod_index) {
-  for (std::size_t i = pod_index; i < segments.size(); ++i) {
+// The first container at or below `from`. Whatever is nested in it (init.scope, docker in docker) belongs to it.
+std::optional<Container> first_container(const std::vector<std::string_view>& segments, std::size_t from) {
+  for (std::size_t i = from; i < segments.size(); ++i) {
     if (auto container = container_of_segment(segments[i], parent_at(segments, i))) return container;
   }
   return std::nullopt;
@@ -155,12 +159,34 @@ std::optional<Container> last_container(const std::vector<std::string_view>& seg
   return std::nullopt;
 }
 
+struct Owner {
+  std::optional<Pod> pod;
+  std::optional<Container> container;
+};
+
+// The pods of a kind node count as pods although the node itself is a container.
+Owner innermost_owner(const std::vector<std::string_view>& segments) {
+  Owner owner{last_pod(segments), std::nullopt};
+  owner.container = owner.pod ? first_container(segments, owner.pod->index) : last_container(segments);
+  return owner;
+}
+
+Owner outermost_owner(const std::vector<std::string_view>& segments) {
+  const bool is_users = !segments.empty() && segments.front() == "user.slice";
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    auto pod = is_users ? std::nullopt : pod_at(segments, i);
+    if (pod) return {std::move(pod), first_container(segments, i)};
+    if (auto container = container_of_segment(segments[i], parent_at(segments, i))) return {std::nullopt, container};
+  }
+  return {};
+}
+
 }  // namespace
 
-std::optional<ContainerIdentity> identity_from_path(std::string_view path) {
+std::optional<ContainerIdentity> identity_from_path(std::string_view path, NestedRuntimes nested) {
   const std::vector<std::string_view> segments = segments_of(path);
-  const std::optional<Pod> pod = last_pod(segments);
-  const std::optional<Container> container = pod ? pod_container(segments, pod->index) : last_container(segments);
+  const auto [pod, container] =
+      nested == NestedRuntimes::kCounted ? innermost_owner(segments) : outermost_owner(segments);
   ContainerIdentity identity;
   if (pod) identity.pod_uid = pod->uid;
   if (container) {

@@ -77,6 +77,24 @@ Result<std::uint32_t> read_uid(int dir_fd) {
   return static_cast<std::uint32_t>(uid);
 }
 
+// exe may be missing (a zombie, or a process that we may not inspect) and then stays empty; a pid that is gone fails
+// at the directory or stat.
+Result<ProcessSeen> read_plain_files(const UniqueFd& dir, std::int32_t pid, MonotonicTime now) {
+  ASSIGN_OR_RETURN(const std::string stat, read_file_at(dir.get(), "stat", ProcStat::kMaxBytes));
+  if ((ProcStat(stat).flags().value_or(0) & kKernelThread) != 0) {
+    return fail(ErrorCode::kUnsupported, "a kernel thread");
+  }
+  ProcessSeen seen;
+  seen.time = now;
+  seen.process.pid = pid;
+  ASSIGN_OR_RETURN(seen.process.start_ticks, start_ticks_in(stat));
+  seen.comm = ProcStat(stat).comm().substr(0, kMaxCommBytes);
+  seen.exe = exe_text(read_link_at(dir.get(), "exe").value_or(""));
+  ASSIGN_OR_RETURN(seen.uid, read_uid(dir.get()));
+  seen.oom_score_adj = read_score(dir.get());
+  return seen;
+}
+
 }  // namespace
 
 Result<ProcessKey> ProcessReader::key_of(std::int32_t pid) const {
@@ -94,23 +112,15 @@ Result<std::int32_t> ProcessReader::group_of(std::int32_t thread) const {
   return static_cast<std::int32_t>(group);
 }
 
-// exe and cmdline may be missing (a zombie, or a process that we may not inspect) and then stay empty;
-// a pid that is gone fails at the directory or stat.
 Result<ProcessSeen> ProcessReader::read(std::int32_t pid, MonotonicTime now) const {
   ASSIGN_OR_RETURN(const UniqueFd dir, open_process(proc_root_, pid));
-  ASSIGN_OR_RETURN(const std::string stat, read_file_at(dir.get(), "stat", ProcStat::kMaxBytes));
-  if ((ProcStat(stat).flags().value_or(0) & kKernelThread) != 0) {
-    return fail(ErrorCode::kUnsupported, "a kernel thread");
-  }
-  ProcessSeen seen;
-  seen.time = now;
-  seen.process.pid = pid;
-  ASSIGN_OR_RETURN(seen.process.start_ticks, start_ticks_in(stat));
-  seen.comm = ProcStat(stat).comm().substr(0, kMaxCommBytes);
-  seen.exe = exe_text(read_link_at(dir.get(), "exe").value_or(""));
+  return read_plain_files(dir, pid, now);
+}
+
+Result<ProcessSeen> ProcessReader::read_with_arguments(std::int32_t pid, MonotonicTime now) const {
+  ASSIGN_OR_RETURN(const UniqueFd dir, open_process(proc_root_, pid));
+  ASSIGN_OR_RETURN(ProcessSeen seen, read_plain_files(dir, pid, now));
   seen.cmdline = cmdline_text(read_prefix_at(dir.get(), "cmdline", kMaxCmdlineBytes + 1).value_or(""));
-  ASSIGN_OR_RETURN(seen.uid, read_uid(dir.get()));
-  seen.oom_score_adj = read_score(dir.get());
   seen.go = go_config_of(read_prefix_at(dir.get(), "environ", kMaxEnvironmentBytes).value_or(""));
   return seen;
 }

@@ -18,9 +18,11 @@ class ProcessReader {
 
   [[nodiscard]] Result<ProcessKey> key_of(std::int32_t pid) const;         // reads stat
   [[nodiscard]] Result<std::int32_t> group_of(std::int32_t thread) const;  // the process it is a thread of
-  // Everything of ProcessSeen but cgroup, read through one /proc/PID dir fd so that a recycled
-  // pid cannot mix two processes. Kernel threads: kUnsupported.
+  // Everything of ProcessSeen but cgroup, cmdline and go, read through one /proc/PID dir fd so that a recycled
+  // pid cannot mix two processes. Kernel threads: kUnsupported. None of its files takes the process's mmap_lock.
   [[nodiscard]] Result<ProcessSeen> read(std::int32_t pid, MonotonicTime now) const;
+  // The same, and cmdline and go, which lie in the process's memory: this may take for ever. See ArgumentReader.
+  [[nodiscard]] Result<ProcessSeen> read_with_arguments(std::int32_t pid, MonotonicTime now) const;
   [[nodiscard]] Result<std::string> memory_cgroup_path(std::int32_t pid, const CgroupFs& cgroups) const;
   [[nodiscard]] std::vector<std::int32_t> list(std::size_t max) const;  // all thread group leaders
   [[nodiscard]] const std::string& root() const { return proc_root_; }

@@ -31,7 +31,8 @@ Sampler::Impl::Impl(EventLoop& event_loop, const CgroupFs& fs, const Clock& a_cl
       config(std::move(a_config)),
       deliver(std::move(a_deliver)),
       processes(config.proc_root),
-      due(loop, clock, config.max_pending) {}
+      due(loop, clock, config.max_pending),
+      arguments(loop, clock, config.proc_root, deliver) {}
 
 Sampler::Impl::~Impl() {
   for (const WatchId timer : {slow_timer, fast_timer, rescan_timer}) loop.remove(timer);
@@ -163,6 +164,7 @@ std::string Sampler::path_of(CgroupId cgroup) const { return impl_->path_of(cgro
 
 LostCounts Sampler::lost() const {
   auto lost = impl_->lost;
+  lost[LostStage::kArguments] = impl_->arguments.lost();
   if (impl_->due.dropped() > 0) lost[LostStage::kIdentifyQueue] = impl_->due.dropped();
   return lost;
 }

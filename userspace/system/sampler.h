@@ -27,9 +27,11 @@ struct SamplerConfig {
   std::size_t max_pending = 4'096;                             // execs waiting to be read; overflow counted
   BundleConfig bundles;
   std::string proc_root = "/proc";
+  NestedRuntimes nested = NestedRuntimes::kNotCounted;
 };
 
-// The event source for /proc, cgroupfs and OCI bundles. Core thread: each reading is 5-100 us.
+// The event source for /proc, cgroupfs and OCI bundles. Core thread: each reading is 5-100 us. What lies in a process's
+// memory (command line, environment) is read elsewhere and follows as a second ProcessSeen: see ArgumentReader.
 //   - start(): walks the tree once and delivers CgroupCreated, ContainerIdentified, MemorySampled
 //     and ProcessSeen for everything that exists;
 //   - then on its own timers, and on request from the core when a kernel event asks for fresh

@@ -13,6 +13,8 @@ namespace {
 constexpr std::array<Nanoseconds, 3> kBundleRetries = {std::chrono::milliseconds(100), std::chrono::seconds(1),
                                                        std::chrono::seconds(5)};
 
+constexpr std::size_t kContainerIdLength = 64;
+
 constexpr std::array<Nanoseconds, 2> kFirstReadings = {std::chrono::milliseconds(50), std::chrono::milliseconds(500)};
 
 std::string parent_path(const std::string& path) {
@@ -30,7 +32,7 @@ bool Sampler::Impl::track(CgroupId id, CgroupId parent, std::string path) {
       ++lost[LostStage::kTrackedCgroups];
       return false;
     }
-    tracked.emplace(id, Tracked{parent, std::move(path), false, false, nullptr});
+    tracked.emplace(id, Tracked{parent, std::move(path), {}, false, false, nullptr});
     slow.add(id);
     return true;
   }
@@ -77,6 +79,8 @@ void Sampler::Impl::drop(CgroupId id) {
   if (found == tracked.end()) return;
   if (found->second.in_fast) --fast_count;
   if (found->second.idle) --idle_count;
+  const auto home = homes_of_ids.find(found->second.container_id);
+  if (home != homes_of_ids.end() && home->second == found->second.path) homes_of_ids.erase(home);
   tracked.erase(found);
 }
 
@@ -87,12 +91,29 @@ void Sampler::Impl::forget_vanished(CgroupId id) {
   deliver(CgroupRemoved{clock.now(), id});
 }
 
+// A runtime chooses an id at random, so a second cgroup with it is somebody's directory of that name. The first one
+// keeps the id as long as it exists. False: it does, and this is another.
+bool Sampler::Impl::claim(CgroupId id, const std::string& path, const std::string& container_id) {
+  if (container_id.size() != kContainerIdLength) return true;  // lxc's names are chosen
+  const auto [home, is_new] = homes_of_ids.try_emplace(container_id, path);
+  if (!is_new && home->second != path) {
+    if (cgroups.id_of(home->second).has_value()) return false;
+    home->second = path;
+  }
+  tracked.at(id).container_id = container_id;
+  return true;
+}
+
 // Cgroups inside a container (init.scope, crun's "container") already have its identity through their
 // ancestor: identifying them again would read its bundle as often as the workload creates cgroups.
 void Sampler::Impl::identify(CgroupId id) {
   const std::string path = path_of(id);
-  auto identity = identity_from_path(path);
-  if (!identity || identity == identity_from_path(parent_path(path))) return;
+  auto identity = identity_from_path(path, config.nested);
+  if (!identity || identity == identity_from_path(parent_path(path), config.nested)) return;
+  if (!claim(id, path, identity->id)) {
+    ++lost[LostStage::kClaimedIds];
+    return;
+  }
   deliver(ContainerIdentified{clock.now(), id, *identity, false});
   if (!identity->id.empty() && identity->runtime != "lxc") try_bundle(id, *identity, 0);
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "system/argument_reader.h"
 #include "system/due_queue.h"
 #include "system/idle_cgroup.h"
 #include "system/round_robin.h"
@@ -17,7 +18,8 @@ namespace oomw {
 struct Sampler::Impl {
   struct Tracked {
     CgroupId parent;
-    std::string path;  // "" until known
+    std::string path;          // "" until known
+    std::string container_id;  // the one that this cgroup holds in homes_of_ids
     bool is_fast = false;
     bool in_fast = false;              // has a place in `fast`
     std::unique_ptr<IdleCgroup> idle;  // cheap readings, from its first turn in `slow` on
@@ -46,6 +48,7 @@ struct Sampler::Impl {
   void drop(CgroupId id);
   void forget_vanished(CgroupId id);
   void identify(CgroupId id);
+  [[nodiscard]] bool claim(CgroupId id, const std::string& path, const std::string& container_id);
   void try_bundle(CgroupId id, const ContainerIdentity& from_path, std::size_t attempt);
   void rescan();
   void rescan_and_read();
@@ -59,6 +62,7 @@ struct Sampler::Impl {
   void read_processes(CgroupId id, std::size_t max);
   void read_all_processes();
   [[nodiscard]] CgroupId cgroup_of(std::int32_t pid) const;
+  [[nodiscard]] std::string owner_of(CgroupId id) const;
 
   EventLoop& loop;
   const CgroupFs& cgroups;
@@ -68,6 +72,7 @@ struct Sampler::Impl {
   ProcessReader processes;
 
   std::unordered_map<CgroupId, Tracked> tracked;
+  std::unordered_map<std::string, std::string> homes_of_ids;  // container id -> path; no more than are tracked
   RoundRobin slow;
   RoundRobin fast;
   std::size_t fast_count = 0;
@@ -77,6 +82,7 @@ struct Sampler::Impl {
   bool is_started = false;  // the first walk is over: cgroups that appear now are new
   WatchId slow_timer, fast_timer, rescan_timer;
   LostCounts lost;
+  ArgumentReader arguments;
 };
 
 }  // namespace oomw

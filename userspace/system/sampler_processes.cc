@@ -42,7 +42,9 @@ std::optional<ProcessKey> Sampler::Impl::read_process(std::int32_t pid) {
   if (const auto key = processes.key_of(pid); !key.has_value() || *key != process->process) return std::nullopt;
   if (process->process.start_ticks + kSettledTicks <= boot_ticks()) seen.add(process->process);
   const ProcessKey key = process->process;
+  const CgroupId cgroup = process->cgroup;
   deliver(std::move(*process));
+  arguments.read(key, owner_of(cgroup));
   return key;
 }
 
@@ -60,6 +62,13 @@ void Sampler::Impl::read_processes(CgroupId id, std::size_t max) {
 void Sampler::Impl::read_all_processes() {
   constexpr std::size_t kMaxProcesses = 8'192;
   for (const std::int32_t pid : processes.list(kMaxProcesses)) read_process(pid);
+}
+
+// The container, so that no number of cgroups below it makes it several owners.
+std::string Sampler::Impl::owner_of(CgroupId id) const {
+  const std::string path = path_of(id);
+  const auto identity = identity_from_path(path, config.nested);
+  return identity && !identity->id.empty() ? identity->id : path;
 }
 
 // By path and stat, not from a table: the present path is correct, whatever earlier events reported.

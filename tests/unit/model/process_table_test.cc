@@ -52,6 +52,42 @@ TEST(ProcessTableTest, on_exec_when_delivered_after_a_newer_reading_keeps_the_re
   EXPECT_EQ(table.find({10, 5})->exe, "/usr/bin/leaky");
 }
 
+TEST(ProcessTableTest, on_seen_without_arguments_keeps_those_of_the_same_program_only) {
+  ProcessTable table;
+  ProcessSeen full = seen(10, 5, 7, 100);
+  full.cmdline = "leaky --fast";
+  full.go.gogc_percent = 50;
+  table.on_seen(full);
+  ProcessSeen plain = seen(10, 5, 7, 200);
+  plain.cmdline.clear();
+  plain.go = {};
+  table.on_seen(plain);
+  EXPECT_EQ(table.find({10, 5})->cmdline, "leaky --fast");
+  EXPECT_EQ(table.find({10, 5})->go.gogc_percent, 50);
+  plain.exe = "/usr/bin/other";
+  plain.time = at_ms(300);
+  table.on_seen(plain);
+  EXPECT_EQ(table.find({10, 5})->cmdline, "");
+  EXPECT_FALSE(table.find({10, 5})->go.gogc_percent);
+}
+
+TEST(ProcessTableTest, on_seen_of_an_exiting_process_forgets_no_name) {
+  ProcessTable table;
+  table.on_seen(seen(10, 5, 7, 100));
+  ProcessSeen exiting = seen(10, 5, 7, 200);
+  exiting.exe.clear();
+  exiting.cmdline.clear();
+  table.on_seen(exiting);
+  EXPECT_EQ(table.find({10, 5})->exe, "/usr/bin/leaky");
+}
+
+TEST(ProcessTableTest, on_seen_without_a_cgroup_stays_where_it_was) {
+  ProcessTable table;
+  table.on_seen(seen(10, 5, 7, 100));
+  table.on_seen(seen(10, 5, 0, 200));
+  EXPECT_EQ(living_in(table, 7).size(), 1u);
+}
+
 TEST(ProcessTableTest, on_exit_when_known_lingers_but_does_not_live) {
   ProcessTable table;
   table.on_seen(seen(10, 5, 7));

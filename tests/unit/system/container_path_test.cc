@@ -13,6 +13,7 @@ const std::string kN = "4f1d5d9c0b7e8a6f3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d
 const std::string kM = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const std::string kU = "6b2f9f0e-3c1d-4b7a-9d0e-2f6a1c8e5b47";
 const std::string kUs = "6b2f9f0e_3c1d_4b7a_9d0e_2f6a1c8e5b47";
+const std::string kOther = "11111111-2222-4333-8444-555555555555";
 const std::string kStatic = "0123456789abcdef0123456789abcdef";
 const std::string kBurstable = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + kUs + ".slice/";
 
@@ -61,7 +62,7 @@ const std::vector<PathCase> kCases = {
      kU, ""},
     {"docker_cgroupfs", "/docker/" + kN, "docker", kN, "", ""},
     {"docker_systemd", "/system.slice/docker-" + kN + ".scope", "docker", kN, "", ""},
-    {"docker_in_docker", "/docker/" + kN + "/docker/" + kM, "docker", kM, "", ""},
+    {"docker_in_docker", "/docker/" + kN + "/docker/" + kM, "docker", kN, "", ""},
     {"docker_cgroup_parent", "/shop/" + kN, "", kN, "", ""},
     {"nerdctl", "/system.slice/nerdctl-" + kN + ".scope", "containerd", kN, "", ""},
     {"podman_systemd", "/machine.slice/libpod-" + kN + ".scope", "podman", kN, "", ""},
@@ -74,14 +75,6 @@ const std::vector<PathCase> kCases = {
      kN, "", ""},
     {"rootless_docker", "/user.slice/user-1000.slice/user@1000.service/user.slice/docker-" + kN + ".scope", "docker",
      kN, "", ""},
-    {"kind_systemd",
-     "/system.slice/docker-" + kM +
-         ".scope/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice/"
-         "kubelet-kubepods-burstable-pod" +
-         kUs + ".slice/cri-containerd-" + kN + ".scope",
-     "containerd", kN, kU, ""},
-    {"kind_cgroupfs", "/docker/" + kM + "/kubelet/kubepods/burstable/pod" + kU + "/" + kN, "", kN, kU, ""},
-    {"kind_pod_level", "/docker/" + kM + "/kubelet/kubepods/burstable/pod" + kU, "", "", kU, ""},
     {"kind_node_service", "/docker/" + kM + "/system.slice/containerd.service", "docker", kM, "", ""},
     {"lxc", "/lxc/web-1", "lxc", "web-1", "", ""},
     {"lxc_payload", "/lxc.payload.web-1", "lxc", "web-1", "", ""},
@@ -99,8 +92,43 @@ const std::vector<PathCase> kCases = {
     {"aks_daemon", "/azure.slice/walinuxagent.service", "systemd", "", "", "walinuxagent.service"},
     {"talos_system", "/system/apid", "", "", "", "apid"},
     {"talos_podruntime", "/podruntime/kubelet", "", "", "", "kubelet"},
+    // What a tenant makes below its own cgroup to be taken for another.
+    {"claimed_pod", "/kubepods/burstable/pod" + kU + "/" + kN + "/kubepods/pod" + kOther + "/" + kM, "", kN, kU, ""},
+    {"claimed_pod_slice",
+     kBurstable + "cri-containerd-" + kN + ".scope/kubepods.slice/kubepods-pod" + kOther + ".slice/crio-" + kM +
+         ".scope",
+     "containerd", kN, kU, ""},
+    {"claimed_by_docker", "/docker/" + kN + "/kubepods/pod" + kOther + "/" + kM, "docker", kN, "", ""},
+    {"claimed_by_lxc", "/lxc.payload.web-1/kubepods/pod" + kOther + "/" + kM, "lxc", "web-1", "", ""},
+    {"claimed_by_a_user", "/user.slice/user-1000.slice/user@1000.service/kubepods/pod" + kOther, "systemd", "", "",
+     "user@1000.service"},
+    {"kind_seen_from_the_host", "/docker/" + kM + "/kubelet/kubepods/burstable/pod" + kU + "/" + kN, "docker", kM, "",
+     ""},
     {"doubled_slashes", "//docker//" + kN + "//", "docker", kN, "", ""},
 };
+
+const std::vector<PathCase> kNestedCases = {
+    {"kind_systemd",
+     "/system.slice/docker-" + kM +
+         ".scope/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice/"
+         "kubelet-kubepods-burstable-pod" +
+         kUs + ".slice/cri-containerd-" + kN + ".scope",
+     "containerd", kN, kU, ""},
+    {"kind_cgroupfs", "/docker/" + kM + "/kubelet/kubepods/burstable/pod" + kU + "/" + kN, "", kN, kU, ""},
+    {"kind_pod_level", "/docker/" + kM + "/kubelet/kubepods/burstable/pod" + kU, "", "", kU, ""},
+    {"docker_in_docker", "/docker/" + kN + "/docker/" + kM, "docker", kM, "", ""},
+    {"systemd_containerd", kBurstable + "cri-containerd-" + kN + ".scope", "containerd", kN, kU, ""},
+};
+
+TEST(ContainerPath, nested_runtimes_count_when_asked_for) {
+  for (const PathCase& c : kNestedCases) {
+    const auto identity = identity_from_path(c.path, NestedRuntimes::kCounted);
+    ASSERT_TRUE(identity.has_value()) << c.name;
+    EXPECT_EQ(identity->runtime, c.runtime) << c.name;
+    EXPECT_EQ(identity->id, c.id) << c.name;
+    EXPECT_EQ(identity->pod_uid, c.pod_uid) << c.name;
+  }
+}
 
 INSTANTIATE_TEST_SUITE_P(, KnownPath, ::testing::ValuesIn(kCases), [](const auto& c) { return c.param.name; });
 

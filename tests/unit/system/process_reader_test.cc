@@ -34,7 +34,7 @@ TEST(ProcessReader, group_of_a_thread_is_its_process) {
 }
 
 TEST(ProcessReader, reads_a_process_with_a_hostile_comm) {
-  const auto seen = kFixture.read(4211, MonotonicTime{9});
+  const auto seen = kFixture.read_with_arguments(4211, MonotonicTime{9});
   ASSERT_TRUE(seen.has_value()) << seen.error().message;
   EXPECT_EQ(seen->process, (ProcessKey{4211, 474016}));
   EXPECT_EQ(seen->comm, "a) b (c\n) ");
@@ -45,6 +45,14 @@ TEST(ProcessReader, reads_a_process_with_a_hostile_comm) {
   EXPECT_EQ(seen->go.gogc_percent, 75);
   EXPECT_EQ(seen->go.memory_limit_bytes, 200u << 20);
   EXPECT_EQ(seen->time.ns, 9);
+}
+
+TEST(ProcessReader, what_lies_in_the_process_s_memory_is_left_out_unless_asked_for) {
+  const auto seen = kFixture.read(4211, {});
+  ASSERT_TRUE(seen.has_value());
+  EXPECT_EQ(seen->exe, "/otelcol");
+  EXPECT_EQ(seen->cmdline, "");
+  EXPECT_FALSE(seen->go.gogc_percent);
 }
 
 TEST(ProcessReader, kernel_thread_is_unsupported) {
@@ -66,7 +74,7 @@ TEST(ProcessReader, long_cmdline_is_cut_and_says_so) {
   tree.write("7/stat", stat_with_flags("0"));
   tree.write("7/status", "Uid:\t0\t0\t0\t0\n");
   tree.write("7/cmdline", std::string(10'000, 'x'));
-  const auto seen = ProcessReader(tree.root()).read(7, {});
+  const auto seen = ProcessReader(tree.root()).read_with_arguments(7, {});
   ASSERT_TRUE(seen.has_value());
   EXPECT_EQ(seen->cmdline.size(), 256u);
   EXPECT_TRUE(seen->cmdline.ends_with("x ..."));

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "system/sampler.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 
+#include "base/unique_fd.h"
 #include "unit/system/temp_tree.h"
 
 namespace oomw {
@@ -112,6 +115,26 @@ TEST_F(SamplerTest, child_of_a_container_is_not_named_again) {
   make();
   sampler->start();
   EXPECT_EQ(all<ContainerIdentified>().size(), 1u);
+}
+
+TEST_F(SamplerTest, a_second_cgroup_with_a_living_container_s_id_is_nobody_s_and_counted) {
+  V2Cgroup{}.write(tree, "cg/system.slice/" + kScope);
+  make();
+  sampler->start();
+  V2Cgroup{}.write(tree, "cg/user.slice/" + kId);
+  sampler->rescan();
+  EXPECT_EQ(all<ContainerIdentified>().size(), 1u);
+  EXPECT_EQ(sampler->lost().at(LostStage::kClaimedIds), 1u);
+}
+
+TEST_F(SamplerTest, a_container_made_again_elsewhere_has_its_id) {
+  V2Cgroup{}.write(tree, "cg/a/" + kId);
+  make();
+  sampler->start();
+  tree.remove("cg/a/" + kId);
+  V2Cgroup{}.write(tree, "cg/b/" + kId);
+  sampler->rescan();
+  EXPECT_EQ(all<ContainerIdentified>().size(), 2u);
 }
 
 TEST_F(SamplerTest, bundle_written_after_the_cgroup_is_found_on_retry) {
@@ -262,6 +285,44 @@ TEST_F(SamplerTest, exec_is_read_a_moment_later) {
   run_until([&] { return !all<ProcessSeen>().empty(); });
   ASSERT_EQ(all<ProcessSeen>().size(), 1u);
   EXPECT_EQ(all<ProcessSeen>()[0].uid, 3u);
+}
+
+TEST_F(SamplerTest, the_command_line_follows_as_a_second_reading_without_a_cgroup) {
+  V2Cgroup{}.write(tree, "cg/app");
+  process(42, "/app");
+  tree.write("proc/42/cmdline", std::string("app\0-v\0", 7));
+  make();
+  sampler->start();
+  ASSERT_EQ(all<ProcessSeen>().size(), 1u);
+  EXPECT_EQ(all<ProcessSeen>()[0].cmdline, "");
+  run_until([&] { return all<ProcessSeen>().size() == 2; });
+  EXPECT_EQ(all<ProcessSeen>()[1].process, (ProcessKey{42, 4711}));
+  EXPECT_EQ(all<ProcessSeen>()[1].cmdline, "app -v");
+  EXPECT_EQ(all<ProcessSeen>()[1].uid, 3u);
+  EXPECT_FALSE(all<ProcessSeen>()[1].cgroup);
+}
+
+// A FIFO without a writer stands in for a process whose mmap_lock another thread of it holds: open() does not return.
+TEST_F(SamplerTest, a_process_whose_memory_hangs_delays_neither_the_core_thread_nor_other_containers) {
+  for (const char* name : {"hung", "other"}) V2Cgroup{}.write(tree, std::string("cg/") + name);
+  process(41, "/hung");
+  process(42, "/hung");
+  process(43, "/other");
+  for (const char* pid : {"42", "43"}) tree.write("proc/" + std::string(pid) + "/cmdline", "app");
+  const std::string fifo = tree.path("proc/41/cmdline");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  make();
+  EXPECT_TRUE(sampler->read_process_now(41));
+  EXPECT_TRUE(sampler->read_process_now(42));
+  EXPECT_TRUE(sampler->read_process_now(43));
+  run_until([&] { return all<ProcessSeen>().size() == 4; });
+  ASSERT_EQ(all<ProcessSeen>().size(), 4u);
+  EXPECT_EQ(all<ProcessSeen>()[3].process.pid, 43);  // 42 waits for the one of its own container
+  for (int i = 0; i < 200 && sampler->lost().at(LostStage::kArguments) == 0; ++i) run_for(milliseconds(100));
+  EXPECT_EQ(sampler->lost().at(LostStage::kArguments), 1u);
+  const UniqueFd writer(open(fifo.c_str(), O_WRONLY | O_CLOEXEC));  // the reading ends, and with it its thread
+  run_until([&] { return all<ProcessSeen>().size() == 5; });
+  EXPECT_EQ(all<ProcessSeen>().back().process.pid, 42);
 }
 
 TEST_F(SamplerTest, recycled_pid_is_not_taken_for_the_one_that_execed) {
