@@ -70,7 +70,8 @@ static __always_inline struct go_budget *go_walks__budget_of(__u64 cgroup_id)
 }
 
 /* How long a walk may take. Walks that run on other CPUs meanwhile are not counted yet: each CPU is
- * held for walk_max_ns at most, and 16 processes of a container that die together are all walked. */
+ * held for walk_max_ns at most, and 16 processes of a container that die together are all walked.
+ */
 static __always_inline __u64 go_walks__allowed_ns(__u64 cgroup_id, __u64 now)
 {
 	struct go_budget *budget = go_walks__budget_of(cgroup_id);

@@ -29,7 +29,7 @@ struct Config {
   std::string log_level = "info";
   std::string cgroup_root = "/sys/fs/cgroup";
   std::string proc_root = "/proc";
-  std::string host_root;  // where the host's / is mounted, for OCI bundles
+  std::string host_root;         // where the host's / is mounted, for OCI bundles
   bool nested_runtimes = false;  // containers and pods inside a container are containers and pods too
   bool run_time_stats = false;
   unsigned capture_workers = 2;

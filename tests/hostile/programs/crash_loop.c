@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// crash_loop PER_SECOND COUNT [DEPTH]: a child that grows until it is killed, then the next. The children offer themselves
-// to the kernel (oom_score_adj), so that the loop goes on.
+// crash_loop PER_SECOND COUNT [DEPTH]: a child that grows until it is killed, then the next. The children offer
+// themselves to the kernel (oom_score_adj), so that the loop goes on.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // lock_holder GO_FILE: children of idle priority share this process's memory and take its mmap_lock for writing, again
-// and again, for long: each fork copies 45,000 mappings, 100 ms of CPU time. Others of ordinary priority take the CPUs from them, so that
-// a lock once taken is not given back for seconds. When GO_FILE exists, the process grows until it is killed.
+// and again, for long: each fork copies 45,000 mappings, 100 ms of CPU time. Others of ordinary priority take the CPUs
+// from them, so that a lock once taken is not given back for seconds. When GO_FILE exists, the process grows until it
+// is killed.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
@@ -13,7 +14,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { kPage = 4096, kMappings = 45000, kTouchEach = 9, kStackBytes = 64 << 10, kHolders = 2, kSpinners = 4, kSpinMs = 8000 };
+enum {
+  kPage = 4096,
+  kMappings = 45000,
+  kTouchEach = 9,
+  kStackBytes = 64 << 10,
+  kHolders = 2,
+  kSpinners = 4,
+  kSpinMs = 8000
+};
 
 static char* area;
 

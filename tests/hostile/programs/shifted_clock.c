@@ -28,7 +28,8 @@ __attribute__((constructor)) static void map_shift(void) {
 int clock_gettime(clockid_t clock, struct timespec* now) {
   if (real == NULL) map_shift();
   const int result = real(clock, now);
-  if (result == 0 && shift != NULL && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) now->tv_sec += *shift;
+  if (result == 0 && shift != NULL && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+    now->tv_sec += *shift;
   return result;
 }
 

@@ -28,7 +28,8 @@ CLI::App* add_command(CLI::App& app, CommandLine& line, const std::string& name,
 void add_run(CLI::App& app, CommandLine& line) {
   CLI::App* run = add_command(app, line, "run", "Trace this node until interrupted");
   run->add_flag("--json", line.json, "One JSON object per line");
-  run->add_option("--metrics-listen", line.metrics_listen, "ADDRESS:PORT of /metrics and health (default 127.0.0.1:9435)");
+  run->add_option("--metrics-listen", line.metrics_listen,
+                  "ADDRESS:PORT of /metrics and health (default 127.0.0.1:9435)");
   run->add_option("--web-listen", line.web_listen, "Reserved for the web UI, which is not there yet");
   run->add_flag("--standby", line.standby,
                 "Where another run has the data directory: wait, ready to take over when it ends, instead of failing");

@@ -58,7 +58,8 @@ TEST(EventLine, a_container_that_nobody_named_goes_by_its_ids) {
 }
 
 TEST(LeftOutLine, names_the_cgroup_and_how_many) {
-  EXPECT_THAT(left_out_line({1234}, 3720, WallTime{}), ::testing::EndsWith("LEFT OUT   3720 more lines of cgroup 1234"));
+  EXPECT_THAT(left_out_line({1234}, 3720, WallTime{}),
+              ::testing::EndsWith("LEFT OUT   3720 more lines of cgroup 1234"));
   EXPECT_THAT(left_out_line({}, 2, WallTime{}), ::testing::EndsWith("2 more lines of several cgroups"));
 }
 
