@@ -9,19 +9,21 @@ from harness.case import E2eTest
 from harness.metrics import get
 from harness.wait import eventually
 
-# Puts a file over the pages that hold its command line and environment. Whoever reads those through /proc takes the
-# mmap_lock, faults the page in, and waits for the file system with the lock held.
+# One thread reads a page of a file through /proc/self/mem and holds the mmap_lock while the file system is silent;
+# the other wants the lock for itself. From then on every reader of the command line waits behind that one. (A file over
+# the command line itself stops nobody: the kernel shows only anonymous pages there, since 4.17.)
 VICTIM = """
-import ctypes, os, sys, time
-fields = open("/proc/self/stat").read().rsplit(")", 1)[1].split()
-begin, end = int(fields[45]) & ~4095, (int(fields[48]) + 4095) & ~4095
-libc = ctypes.CDLL(None)
-libc.mmap.restype = ctypes.c_void_p
-libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
-fd = os.open(sys.argv[1], os.O_RDONLY)
-ready = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT)
-assert libc.mmap(begin, end - begin, 3, 0x12, fd, 0) == begin  # PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED
-os.write(ready, b"ready")
+import mmap, os, sys, threading, time
+import ctypes
+page = mmap.mmap(os.open(sys.argv[1], os.O_RDONLY), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
+address = ctypes.addressof(ctypes.c_char.from_buffer(page))
+memory = os.open("/proc/self/mem", os.O_RDONLY)
+os.mkdir(sys.argv[3])  # ready
+while not os.path.exists(sys.argv[2]):
+    time.sleep(0.02)
+threading.Thread(target=os.pread, args=(memory, 1, address)).start()
+time.sleep(0.5)
+mmap.mmap(-1, 1 << 20)
 time.sleep(1000)
 """
 
@@ -43,15 +45,27 @@ class HungMemory(E2eTest):
             self.skipTest(str(e))
         self.addCleanup(self.files.close)
 
-    def start_hung(self, name):
+    def start_hung(self, name, go):
         ready = os.path.join(self.scratch, name + ".ready")
-        self.start([sys.executable, "-c", VICTIM, self.files.path, ready], self.cgroup(name, 64))
-        eventually(lambda: os.path.exists(ready) and os.path.getsize(ready) > 0, lambda: f"{name} is ready")
+        victim = self.start([sys.executable, "-c", VICTIM, self.files.path, go, ready], self.cgroup(name, 64))
+        eventually(lambda: os.path.isdir(ready), lambda: f"{name} is ready")
+        return victim
+
+    def hang(self, victims, go):
+        self.files.hang()
+        with open(go, "w"):
+            pass
+
+        def waits():
+            """The first thread, for the lock that the other one holds."""
+            states = [open(f"/proc/{v.pid}/stat").read().rsplit(")", 1)[1].split()[0] for v in victims]
+            return set(states) == {"D"}
+
+        eventually(waits, lambda: "each wants to map memory and cannot")
 
     def test_kills_of_others_have_their_names_and_the_core_thread_goes_on(self):
-        for number in range(3):
-            self.start_hung(f"hung{number}")
-        self.files.hang()
+        go = os.path.join(self.scratch, "go")
+        self.hang([self.start_hung(f"hung{number}", go) for number in range(3)], go)
         witness = self.daemon()  # it reads every process of the node at its start
         lost = lambda: witness.scrape().sum("oomwitness_events_lost_total", stage="process_arguments")
         eventually(lambda: lost() >= 1, lambda: "a reading that hangs is given up")

@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "system/process_reader.h"
-
 namespace oomw {
 namespace {
 
@@ -24,10 +22,10 @@ struct Request {
 }  // namespace
 
 struct ArgumentReader::Shared : std::enable_shared_from_this<Shared> {
-  Shared(std::string proc_root, Deliver a_deliver) : processes(std::move(proc_root)), deliver(std::move(a_deliver)) {}
+  Shared(Read read_them, Deliver a_deliver) : read_process(std::move(read_them)), deliver(std::move(a_deliver)) {}
 
   const SystemClock clock;
-  const ProcessReader processes;
+  const Read read_process;
   const Deliver deliver;  // core thread
   mutable std::mutex mutex;
   // All below is guarded by mutex.
@@ -68,7 +66,7 @@ struct ArgumentReader::Shared : std::enable_shared_from_this<Shared> {
 
   // A worker: may take for ever. nullopt: there is nothing to tell.
   [[nodiscard]] std::optional<ProcessSeen> read(const Request& request) const {
-    auto seen = processes.read_with_arguments(request.process.pid, clock.now());
+    auto seen = read_process(request.process.pid, clock.now());
     if (!seen.has_value() || seen->process != request.process) return std::nullopt;
     if (seen->cmdline.empty() && !seen->go.gogc_percent && !seen->go.memory_limit_bytes) return std::nullopt;
     return std::move(*seen);
@@ -107,10 +105,10 @@ struct ArgumentReader::Shared : std::enable_shared_from_this<Shared> {
   }
 };
 
-ArgumentReader::ArgumentReader(EventLoop& loop, const Clock& clock, std::string proc_root, Deliver deliver)
+ArgumentReader::ArgumentReader(EventLoop& loop, const Clock& clock, Read read, Deliver deliver)
     : loop_(loop),
       clock_(clock),
-      shared_(std::make_shared<Shared>(std::move(proc_root), std::move(deliver))),
+      shared_(std::make_shared<Shared>(std::move(read), std::move(deliver))),
       pool_(std::make_unique<WorkerPool>("oomw-args", kThreads, kMaxWaiting, kSpares)) {
   shared_->loop = &loop;
   shared_->pool = pool_.get();

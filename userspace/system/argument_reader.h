@@ -32,8 +32,10 @@ class ArgumentReader {
   static constexpr Nanoseconds kMaxAge = std::chrono::seconds(10);
 
   using Deliver = std::function<void(Event)>;
+  // ProcessReader::read_with_arguments, on a worker. It may take for ever, and then outlives this object.
+  using Read = std::function<Result<ProcessSeen>(std::int32_t pid, MonotonicTime now)>;
 
-  ArgumentReader(EventLoop& loop, const Clock& clock, std::string proc_root, Deliver deliver);
+  ArgumentReader(EventLoop& loop, const Clock& clock, Read read, Deliver deliver);
   ~ArgumentReader();
   ArgumentReader(const ArgumentReader&) = delete;
   ArgumentReader& operator=(const ArgumentReader&) = delete;

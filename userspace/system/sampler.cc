@@ -32,7 +32,10 @@ Sampler::Impl::Impl(EventLoop& event_loop, const CgroupFs& fs, const Clock& a_cl
       deliver(std::move(a_deliver)),
       processes(config.proc_root),
       due(loop, clock, config.max_pending),
-      arguments(loop, clock, config.proc_root, deliver) {}
+      arguments(
+          loop, clock,
+          [reader = processes](std::int32_t pid, MonotonicTime now) { return reader.read_with_arguments(pid, now); },
+          deliver) {}
 
 Sampler::Impl::~Impl() {
   for (const WatchId timer : {slow_timer, fast_timer, rescan_timer}) loop.remove(timer);

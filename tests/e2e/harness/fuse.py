@@ -2,6 +2,7 @@
 """A FUSE file system of one program, which stops answering on request."""
 import ctypes
 import os
+import select
 import struct
 import threading
 
@@ -38,6 +39,7 @@ class HangingFileSystem(threading.Thread):
             error = ctypes.get_errno()
             os.close(self.fd)
             raise OSError(error, "mounting FUSE: " + os.strerror(error))
+        self._end, self._end_of_it = os.pipe()
         self.start()
 
     def hang(self):
@@ -47,13 +49,16 @@ class HangingFileSystem(threading.Thread):
         """Aborts what waits for an answer. Nothing the second time."""
         if self.fd < 0:
             return
+        os.write(self._end_of_it, b"x")
+        self.join()  # a read() under way would keep the connection open
         _libc.umount2(self.directory.encode(), MNT_DETACH)
         fd, self.fd = self.fd, -1
-        os.close(fd)
+        for each in (fd, self._end, self._end_of_it):
+            os.close(each)
 
     def run(self):
         fd = self.fd
-        while True:
+        while self._end not in select.select([fd, self._end], [], [])[0]:
             try:
                 request = os.read(fd, 1 << 18)
             except OSError:

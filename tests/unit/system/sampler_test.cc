@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "system/sampler.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <chrono>
 
-#include "base/unique_fd.h"
 #include "unit/system/temp_tree.h"
 
 namespace oomw {
@@ -300,29 +297,6 @@ TEST_F(SamplerTest, the_command_line_follows_as_a_second_reading_without_a_cgrou
   EXPECT_EQ(all<ProcessSeen>()[1].cmdline, "app -v");
   EXPECT_EQ(all<ProcessSeen>()[1].uid, 3u);
   EXPECT_FALSE(all<ProcessSeen>()[1].cgroup);
-}
-
-// A FIFO without a writer stands in for a process whose mmap_lock another thread of it holds: open() does not return.
-TEST_F(SamplerTest, a_process_whose_memory_hangs_delays_neither_the_core_thread_nor_other_containers) {
-  for (const char* name : {"hung", "other"}) V2Cgroup{}.write(tree, std::string("cg/") + name);
-  process(41, "/hung");
-  process(42, "/hung");
-  process(43, "/other");
-  for (const char* pid : {"42", "43"}) tree.write("proc/" + std::string(pid) + "/cmdline", "app");
-  const std::string fifo = tree.path("proc/41/cmdline");
-  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  make();
-  EXPECT_TRUE(sampler->read_process_now(41));
-  EXPECT_TRUE(sampler->read_process_now(42));
-  EXPECT_TRUE(sampler->read_process_now(43));
-  run_until([&] { return all<ProcessSeen>().size() == 4; });
-  ASSERT_EQ(all<ProcessSeen>().size(), 4u);
-  EXPECT_EQ(all<ProcessSeen>()[3].process.pid, 43);  // 42 waits for the one of its own container
-  for (int i = 0; i < 200 && sampler->lost().at(LostStage::kArguments) == 0; ++i) run_for(milliseconds(100));
-  EXPECT_EQ(sampler->lost().at(LostStage::kArguments), 1u);
-  const UniqueFd writer(open(fifo.c_str(), O_WRONLY | O_CLOEXEC));  // the reading ends, and with it its thread
-  run_until([&] { return all<ProcessSeen>().size() == 5; });
-  EXPECT_EQ(all<ProcessSeen>().back().process.pid, 42);
 }
 
 TEST_F(SamplerTest, recycled_pid_is_not_taken_for_the_one_that_execed) {
