@@ -173,7 +173,7 @@ std::string nobody(const Incident& incident) {
                        percent(first.share));
   }
   const bool has_profile = best_capture(incident) != nullptr;
-  if (has_profile) return "The profiles name no code of the program's own.";
+  if (has_profile) return "No code could be named from its profiles.";
   if (is_go(incident)) return "Which code it was is not known: no heap profile was taken in time.";
   return "Which code it was is not known: no heap of this program could be read. A heap profile of its own runtime "
          "would "

@@ -70,6 +70,12 @@ TEST(FactsWire, AReaderInForeignHandsStaysWithinBounds) {
   EXPECT_EQ(read.components.front().id.find('\x1b'), std::string::npos);
   EXPECT_EQ(read.sites.operations.size(), HeapSites::kMaxOperations);
   EXPECT_EQ(read.sites.operations.front().share, 0);
+}
+
+TEST(FactsWire, APartOfAMessageIsNone) {
+  WireWriter out;
+  write_facts(out, full_facts());
+  const std::string bytes = out.take();
   for (std::size_t size = 0; size < bytes.size(); size += 7) {
     WireReader part(std::string_view(bytes).substr(0, size));
     (void)read_facts(part);

@@ -29,9 +29,15 @@ TEST(PodEventOf, says_who_why_and_where) {
   const auto event = pod_event_of(make_incident(), "/var/lib/oomwitness/incidents/x", nullptr);
   ASSERT_TRUE(event.has_value());
   EXPECT_THAT(event->message, HasSubstr("OOM-killed web\\x1b[31m (pid 42) because its limit of 512 MiB was used up."));
-  EXPECT_THAT(event->message, HasSubstr("Likely cause: spike: usage rose."));
+  EXPECT_THAT(event->message, HasSubstr("Likely cause: spike."));
   EXPECT_THAT(event->message, HasSubstr("/var/lib/oomwitness/incidents/x"));
   EXPECT_THAT(event->message, HasSubstr("oomwitness show 20261121T030405Z-1a2b3c4d"));
+}
+
+TEST(PodEventOf, has_the_answer) {
+  Incident incident = make_incident();
+  incident.answer = IncidentAnswer{"Sudden growth in web\x1b[31m: usage rose.", "spike", 0.8, {}, "Bound it."};
+  EXPECT_THAT(pod_event_of(incident, "/d", nullptr)->message, HasSubstr("Sudden growth in web\\x1b[31m: usage rose."));
 }
 
 TEST(PodEventOf, names_the_workload_where_it_is_known) {

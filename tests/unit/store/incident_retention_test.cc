@@ -40,21 +40,27 @@ class IncidentRetentionTest : public ::testing::Test {
     incident.container.pod_namespace = k8s_namespace;
     incident.container.pod_name = pod;
     incident.container.name = "web";
-    const auto path = store_->write(incident, [](const auto&, const auto&) { return Result<>{}; });
-    EXPECT_TRUE(path.has_value()) << (path ? "" : path.error().message);
-    return path.value_or("").substr(store_->root().size() + 1);
+    const auto written = store_->write(incident);
+    if (!written) {
+      ADD_FAILURE() << written.error().message;
+      return "";
+    }
+    return written->directory.substr(store_->root().size() + 1);
   }
   Pruned prune(const Retention& retention, Nanoseconds wall = {}, Nanoseconds since_boot = {}) {
     const ClockReading now{{(kStart + seconds_) * kSecond + wall.count()}, kDay + since_boot, "b-1"};
     return store_->prune(retention, now).value();
   }
-  void restart() { store_ = std::make_unique<IncidentStore>(data_dir_); }
+  void restart() { store_ = make_store(); }
+  std::unique_ptr<IncidentStore> make_store() const {
+    return std::make_unique<IncidentStore>(data_dir_, [](const auto&, const auto&) { return Result<>{}; });
+  }
   std::vector<std::string> names() const { return list_directory(store_->root(), 1'000).value(); }
   RetentionState saved() const { return load_retention(data_dir_).value(); }
 
   test::TemporaryDirectory directory_;
   const std::string data_dir_ = directory_.path() + "/data";
-  std::unique_ptr<IncidentStore> store_ = std::make_unique<IncidentStore>(data_dir_);
+  std::unique_ptr<IncidentStore> store_ = make_store();
   std::int64_t seconds_ = 0;
 };
 

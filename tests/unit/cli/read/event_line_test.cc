@@ -34,7 +34,7 @@ TEST(EventLine, an_incident_names_who_was_killed_where_and_why) {
   EXPECT_THAT(line, EndsWith("; /data/i"));
   incident.answer = IncidentAnswer{"Sudden growth in hog\x1b[2J.", "spike", 0.8, {}, ""};
   EXPECT_THAT(incident_line(incident, "/data/i"),
-              HasSubstr(", likely cause spike. Sudden growth in hog\\x1b[2J.; /data/i"));
+              HasSubstr(", likely cause spike. Sudden growth in hog\\x1b[2J., heap profile covers 38 %; /data/i"));
 }
 
 TEST(EventLine, an_incident_without_victims_or_a_verdict_says_what_it_knows) {
