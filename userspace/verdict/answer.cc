@@ -174,6 +174,13 @@ std::string nobody(const Incident& incident) {
   }
   const bool has_profile = best_capture(incident) != nullptr;
   if (has_profile) return "No code could be named from its profiles.";
+  const bool keeps_none = std::ranges::any_of(incident.captures, [](const IncidentCapture& capture) {
+    return capture.reason == to_string(CaptureReason::kLinkedOut);
+  });
+  if (keeps_none) {
+    return "Which code it was is not known: this Go program keeps no heap profile, because it does not import "
+           "runtime/pprof or net/http/pprof.";
+  }
   if (is_go(incident)) return "Which code it was is not known: no heap profile was taken in time.";
   return "Which code it was is not known: no heap of this program could be read. A heap profile of its own runtime "
          "would "

@@ -81,6 +81,14 @@ TEST(Answer, WithoutAHeapItSaysWhatWouldTell) {
   EXPECT_THAT(answer.action, StartsWith("Raise no limit before the code is known"));
 }
 
+TEST(Answer, AGoProgramWithoutHeapProfilesIsToldApart) {
+  Incident incident = incident_of("leak");
+  incident.captures = {testing::sample_incident().captures[0]};
+  incident.captures[0].result = "failed";
+  incident.captures[0].reason = "linked_out";
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("this Go program keeps no heap profile"));
+}
+
 TEST(Answer, AQueueThatGrewKeepsTheMemoryWhoeverAllocatedIt) {
   Incident incident = incident_of("leak");
   incident.fillers = {filler()};

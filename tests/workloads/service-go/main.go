@@ -12,6 +12,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	_ "net/http/pprof" // without it the program keeps no heap profile
 	"runtime"
 	"strings"
 	"sync"
