@@ -21,7 +21,7 @@ namespace oomw {
 //   - One of a container's programs is inspected at a time; what waits is bounded in all and for each container.
 //   - A container over its seconds waits until it has rested; what it starts meanwhile waits too, others do not.
 //   - Workers run at a lower priority than the daemon's captures.
-// Thread-safe. The workers are drained before this is destroyed.
+// Thread-safe. The workers are joined before this is destroyed, so they are declared after it; it keeps a reference.
 class InspectionQueue {
  public:
   static constexpr std::size_t kMaxWaiting = 4'096;  // an exec storm of 2 s at 2,000 a second

@@ -45,11 +45,11 @@ WalkCaptures::WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudge
       owner_of_(std::move(owner_of)),
       snapshot_watcher_(std::move(snapshot_watcher)),
       registry_(clock, {.proc_root = proc_root_}, watcher()),
-      inspectors_("oomw-inspect", kInspectors, kInspectionQueue, kSpares),
       inspections_(inspectors_, kInspectors, kInspectionPatience, clock,
                    [this](ProcessKey process, std::optional<MonotonicTime> exec_time) {
                      (void)registry_.add(process, exec_time);
                    }),
+      inspectors_("oomw-inspect", kInspectors, kInspectionQueue, kSpares),
       walkers_("oomw-walk", 1, kWalkQueue, kSpares) {}
 
 GoRegistry::Watcher WalkCaptures::watcher() {

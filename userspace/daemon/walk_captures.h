@@ -100,8 +100,8 @@ class WalkCaptures {
   MonotonicTime next_sweep_;
   // Last: joined before what their tasks touch. One walk at a time, for memory. Both read executables,
   // whose file systems may hang: see WorkerPool::relieve().
+  InspectionQueue inspections_;  // its workers' tasks touch it
   WorkerPool inspectors_;
-  InspectionQueue inspections_;
   WorkerPool walkers_;
 };
 
