@@ -30,8 +30,8 @@ class SlowCaptures(HostileTest):
         endpoint = self.published(tools.hostile_endpoint())
         slow = []
         for number in range(4):
-            box = self.cgroup(f"slow{number}", 96)
-            slow.append(self.attack(box, ["/usr/bin/python3", endpoint, "drip", 76, 60, never]))
+            slow_box = self.cgroup(f"slow{number}", 96)
+            slow.append(self.attack(slow_box, ["/usr/bin/python3", endpoint, "drip", 76, 60, never]))
         for work in slow:
             work.wait_output("filled")
         eventually(lambda: sum(is_asked(work.pid) for work in slow) >= 2, "slow bodies are being read")

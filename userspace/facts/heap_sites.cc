@@ -39,50 +39,77 @@ std::vector<std::string> path_of(const Stack& stack, std::size_t own) {
   return path;
 }
 
+// A program can lay out a list of a hundred thousand functions; what lies beyond those of a real one is left out.
+constexpr std::size_t kMaxFunctions = 16'384, kMaxOperationNames = 1'024;
+
+// Sums first; the texts of the few that are kept are made at the end.
 class Table {
  public:
-  void add(const Stack& stack, std::uint64_t bytes) {
-    const auto operation = operation_of(stack);
-    if (operation) {
-      std::uint64_t& sum = operations_[{operation->kind, operation->name}];
-      sum = pprof::saturating_add(sum, bytes);
+  explicit Table(const StackReader& reader) : reader_(reader) {}
+
+  void add(const Stack& stack, const pprof::Sample& sample, std::uint64_t bytes) {
+    if (auto operation = operation_of(stack)) {
+      std::pair<std::string, std::string> name(std::move(operation->kind), std::move(operation->name));
+      if (operations_.size() < kMaxOperationNames || operations_.contains(name)) {
+        std::uint64_t& sum = operations_[std::move(name)];
+        sum = pprof::saturating_add(sum, bytes);
+      }
     }
     const auto own = own_frame_of(stack);
     if (!own) return;
-    Entry& entry = sites_[stack[*own].function];
-    entry.site.bytes = pprof::saturating_add(entry.site.bytes, bytes);
+    const std::string_view function = stack[*own].function;
+    if (sites_.size() >= kMaxFunctions && !sites_.contains(function)) return;
+    Entry& entry = sites_[function];
+    entry.bytes = pprof::saturating_add(entry.bytes, bytes);
     if (bytes <= entry.largest) return;
     entry.largest = bytes;
-    entry.site.code = code_of(stack[*own]);
-    entry.site.path = path_of(stack, *own);
-    entry.site.operation_kind = operation ? operation->kind : "";
-    entry.site.operation = operation ? operation->name : "";
+    entry.sample = &sample;
   }
 
-  HeapSites take(std::uint64_t total) && {
-    HeapSites all;
+  [[nodiscard]] HeapSites take(std::uint64_t total) && {
     const auto share = [&](std::uint64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(total); };
-    for (auto& [function, entry] : sites_) {
-      entry.site.share = share(entry.site.bytes);
-      all.sites.push_back(std::move(entry.site));
-    }
+    HeapSites all;
     for (const auto& [name, bytes] : operations_) {
       all.operations.push_back({name.first, name.second, bytes, share(bytes)});
     }
-    const auto keep_largest = [](auto& list, std::size_t most) {
-      std::ranges::stable_sort(list, [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
-      if (list.size() > most) list.resize(most);
-    };
-    keep_largest(all.sites, HeapSites::kMaxSites);
     keep_largest(all.operations, HeapSites::kMaxOperations);
+    std::vector<Entry> largest;
+    for (const auto& [function, entry] : sites_) largest.push_back(entry);
+    keep_largest(largest, HeapSites::kMaxSites);
+    for (const Entry& entry : largest) {
+      all.sites.push_back(site_of(entry));
+      all.sites.back().share = share(entry.bytes);
+    }
     return all;
   }
 
  private:
   struct Entry {
-    HeapSite site;
-    std::uint64_t largest = 0;  // of its stacks
+    std::uint64_t bytes = 0;
+    std::uint64_t largest = 0;              // of its stacks
+    const pprof::Sample* sample = nullptr;  // that one
   };
+
+  static void keep_largest(auto& list, std::size_t most) {
+    std::ranges::stable_sort(list, [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+    if (list.size() > most) list.resize(most);
+  }
+
+  [[nodiscard]] HeapSite site_of(const Entry& entry) const {
+    const Stack stack = reader_.frames_of(*entry.sample);
+    const std::size_t own = *own_frame_of(stack);
+    HeapSite site;
+    site.code = code_of(stack[own]);
+    site.path = path_of(stack, own);
+    site.bytes = entry.bytes;
+    if (auto operation = operation_of(stack)) {
+      site.operation_kind = std::move(operation->kind);
+      site.operation = std::move(operation->name);
+    }
+    return site;
+  }
+
+  const StackReader& reader_;
   std::map<std::string_view, Entry> sites_;  // by the own frame's function
   std::map<std::pair<std::string, std::string>, std::uint64_t> operations_;
 };
@@ -94,7 +121,7 @@ HeapSites heap_sites_of(const pprof::Profile& profile) {
   if (column < 0) return {};
   const StackReader reader(profile);
   pprof::FrameBudget budget;
-  Table table;
+  Table table(reader);
   std::uint64_t total = 0;
   for (const pprof::Sample& sample : profile.samples) {
     const auto index = static_cast<std::size_t>(column);
@@ -102,7 +129,7 @@ HeapSites heap_sites_of(const pprof::Profile& profile) {
     const auto bytes = static_cast<std::uint64_t>(sample.values[index]);
     total = pprof::saturating_add(total, bytes);
     const Stack stack = reader.frames_of(sample);
-    if (budget.take(stack.size())) table.add(stack, bytes);
+    if (budget.take(stack.size())) table.add(stack, sample, bytes);
   }
   return total == 0 ? HeapSites{} : std::move(table).take(total);
 }
