@@ -2,6 +2,7 @@
 #include "reader/reader.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <csignal>
 #include <mutex>
 #include <optional>
@@ -21,6 +22,32 @@ tl::unexpected<Failure> fault(Fault kind, ErrorCode code, std::string message) {
   return tl::make_unexpected(Failure{kind, {code, std::move(message)}});
 }
 
+// A mutex with a time limit. std::timed_mutex would do, but the sanitizer for threads does not know the call that it
+// waits with.
+class TimedTurn {
+ public:
+  [[nodiscard]] bool try_lock() {
+    const std::lock_guard lock(mutex_);
+    return !std::exchange(is_taken_, true);
+  }
+  [[nodiscard]] bool try_lock_for(Nanoseconds patience) {
+    std::unique_lock lock(mutex_);
+    if (!free_.wait_for(lock, patience, [this] { return !is_taken_; })) return false;
+    is_taken_ = true;
+    return true;
+  }
+  void unlock() {
+    const std::lock_guard lock(mutex_);
+    is_taken_ = false;
+    free_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable free_;
+  bool is_taken_ = false;
+};
+
 }  // namespace
 
 struct Reader::Impl {
@@ -28,7 +55,7 @@ struct Reader::Impl {
 
   const Clock& clock;
   const ReaderConfig config;
-  std::timed_mutex job_mutex;  // held during a job; protects all but the counters
+  TimedTurn job_mutex;  // held during a job; protects all but the counters
   std::optional<ReaderProcess> process;
   std::uint64_t next_number = 1;
   RateLimit faults{kMaxFaults, kFaultPace};
