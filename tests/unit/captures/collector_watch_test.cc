@@ -155,11 +155,11 @@ TEST_F(CollectorWatchTest, reading_that_nobody_takes_is_counted) {
 TEST_F(CollectorWatchTest, a_container_whose_reading_is_under_way_gets_no_second_one) {
   LoopbackServer server(serve_metrics);
   std::promise<void> opener;
-  WorkerPool workers("test", 1, 8);
-  ASSERT_TRUE(workers.post([gate = opener.get_future().share()] { gate.wait(); }));
+  auto workers = std::make_unique<WorkerPool>("test", 1, 8);
+  ASSERT_TRUE(workers->post([gate = opener.get_future().share()] { gate.wait(); }));
   CollectorConfig config;
   config.ports = {server.port()};
-  CollectorWatch watch(heap_, workers, config, clock_, [](const CollectorSampled&) { return true; });
+  CollectorWatch watch(heap_, *workers, config, clock_, [](const CollectorSampled&) { return true; });
   CaptureRequest request = request_for(::getpid());
   request.owner = {"greedy", ""};
   (void)watch.capture(request);
@@ -169,6 +169,7 @@ TEST_F(CollectorWatchTest, a_container_whose_reading_is_under_way_gets_no_second
   (void)watch.capture(request);
   EXPECT_EQ(watch.dropped(), 1u);
   opener.set_value();
+  workers.reset();  // what they run touches the watch
 }
 
 TEST_F(CollectorWatchTest, process_that_ended_is_forgotten_by_the_heap_method_as_well) {

@@ -17,6 +17,7 @@ const ShareOwner kGreedy{"greedy", ""}, kNeighbour{"neighbour", ""};
 
 class InspectionQueueTest : public ::testing::Test {
  protected:
+  ~InspectionQueueTest() override { workers_.reset(); }  // before the queue that they take from
   void inspect(ProcessKey process) {
     std::unique_lock lock(mutex_);
     begun_.push_back(process.pid);
@@ -48,8 +49,8 @@ class InspectionQueueTest : public ::testing::Test {
   std::set<std::int32_t> held_;
   std::vector<std::int32_t> begun_, ended_;
   SystemClock clock_;
-  WorkerPool workers_{"inspect", 2, 64};
-  InspectionQueue queue_{workers_, 2, std::chrono::seconds(60), clock_,
+  std::unique_ptr<WorkerPool> workers_ = std::make_unique<WorkerPool>("inspect", 2, 64);
+  InspectionQueue queue_{*workers_, 2, std::chrono::seconds(60), clock_,
                          [this](ProcessKey process, std::optional<MonotonicTime>) { inspect(process); }};
 };
 
