@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // trend.json of a process that makes up its heap: any counts, sizes and stacks, read again and again. What is written
-// is JSON, and as large as the readings, not as the process wishes.
+// is JSON, and its size depends on the number of readings, not on what the process lays out.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "facts/component_group.h"
+#include "facts/go_package.h"
 
 namespace oomw {
 namespace {
@@ -25,14 +26,6 @@ constexpr std::array<std::string_view, 4> kGroups = {"encoding", "storage", "obs
 template <std::size_t N>
 bool is_among(const std::array<std::string_view, N>& all, std::string_view one) {
   return std::find(all.begin(), all.end(), one) != all.end();
-}
-
-// "a/b.(*T[...]).M" -> "a/b". Type parameters may hold paths of their own.
-std::string_view package_of(std::string_view function) {
-  const std::string_view plain = function.substr(0, function.find('['));
-  const std::size_t slash = plain.rfind('/');
-  const std::size_t dot = plain.find('.', slash == std::string_view::npos ? 0 : slash);
-  return plain.substr(0, dot);
 }
 
 std::size_t end_of_folder(std::string_view path, std::size_t at) { return std::min(path.find('/', at), path.size()); }
@@ -149,7 +142,7 @@ std::optional<CollectorComponent> component_of_function(std::string_view functio
   if (is_otlp_service(function)) {
     return CollectorComponent{"receiver", "otlp", "go.opentelemetry.io/collector/receiver/otlpreceiver", 0, 0};
   }
-  const std::string_view package = package_of(function);
+  const std::string_view package = go_package_of(function);
   for (std::size_t at = 0; at < package.size(); at = end_of_folder(package, at) + 1) {
     if (auto component = component_at(package, at)) return component;
   }

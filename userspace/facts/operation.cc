@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "facts/component_group.h"
+#include "facts/go_package.h"
 
 namespace oomw {
 namespace {
@@ -63,13 +64,6 @@ constexpr std::array<std::string_view, 16> kLibraries = {"golang.org/x/",
                                                          "go.uber.org/",
                                                          "gopkg.in/"};
 
-// "net/http" of "net/http.(*conn).serve". Type parameters may hold paths of their own.
-std::string_view package_of(std::string_view function) {
-  const std::string_view plain = function.substr(0, function.find('['));
-  const std::size_t slash = plain.rfind('/');
-  return plain.substr(0, plain.find('.', slash == std::string_view::npos ? 0 : slash));
-}
-
 // Modules have a host's name with a dot in front; the standard library has none.
 bool is_standard(std::string_view package) {
   if (package == "main" || package.starts_with("main/")) return false;
@@ -86,7 +80,7 @@ bool is_dispatcher(std::string_view function) {
 // "Greeter/SayHello" of "example.org/pb._Greeter_SayHello_Handler" and of closures in it; "" = something else.
 std::string rpc_method_of(std::string_view function) {
   constexpr std::string_view kEnd = "_Handler";
-  const std::string_view package = package_of(function);
+  const std::string_view package = go_package_of(function);
   std::string_view name = function.substr(std::min(package.size() + 1, function.size()));
   name = name.substr(0, name.find('.'));
   if (!name.starts_with('_') || !name.ends_with(kEnd) || name.size() <= kEnd.size() + 1) return "";
@@ -165,7 +159,7 @@ std::string kind_of_handler(const std::vector<Frame>& stack, std::size_t handler
 
 FrameRole role_of(std::string_view function) {
   if (is_dispatcher(function)) return FrameRole::kDispatcher;
-  const std::string_view package = package_of(function);
+  const std::string_view package = go_package_of(function);
   if (is_standard(package)) return FrameRole::kStandard;
   if (!rpc_method_of(function).empty()) return FrameRole::kGenerated;
   const bool is_library =
@@ -174,7 +168,7 @@ FrameRole role_of(std::string_view function) {
 }
 
 std::string_view program_prefix(std::string_view function) {
-  const std::string_view package = package_of(function);
+  const std::string_view package = go_package_of(function);
   // The hosts of many owners have the owner's name next and then the project's.
   constexpr std::array<std::string_view, 4> kShared = {"github.com/", "gitlab.com/", "bitbucket.org/", "codeberg.org/"};
   const bool is_shared = std::ranges::any_of(kShared, [&](std::string_view host) { return package.starts_with(host); });
