@@ -171,7 +171,7 @@ Result<> Spool::keep_in_memory_locked(const std::string& name, Profile profile, 
     for (const InMemory& kept : in_memory_) held.push_back({&kept.owner, kept.profile.size()});
     const auto loser = entry_to_drop(held, limits_.memory_bytes);
     if (!loser) return {};
-    over_share_.note(in_memory_[*loser].owner);
+    note_over_share(in_memory_[*loser].owner);
     const bool is_new = *loser + 1 == in_memory_.size();
     in_memory_.erase(in_memory_.begin() + static_cast<std::ptrdiff_t>(*loser));
     if (is_new) return lost("the disk refuses and the profile is larger than its container's share of memory");
@@ -272,8 +272,13 @@ bool Spool::is_disk_refused() const {
   return disk_refused_;
 }
 
+void Spool::note_over_share(const ShareOwner& owner) {
+  const std::lock_guard lock(excess_mutex_);
+  over_share_.note(owner);
+}
+
 ShareExcess Spool::over_share() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(excess_mutex_);
   return over_share_;
 }
 
@@ -299,7 +304,7 @@ void Spool::prune_locked() {
     ::unlink(path_of(victim->name).c_str());
     if (!victim->is_used) {
       ++dropped_;
-      over_share_.note(victim->owner);
+      note_over_share(victim->owner);
     }
     disk_bytes_ -= victim->bytes;
     on_disk_.erase(victim);

@@ -88,6 +88,7 @@ class Spool {
   [[nodiscard]] std::optional<std::string> in_memory_profile(const std::string& name) const;
   void note_disk(const Result<>& outcome);
   void prune_locked();
+  void note_over_share(const ShareOwner& owner);
   [[nodiscard]] std::size_t to_prune_locked() const;
   [[nodiscard]] std::string path_of(const std::string& name) const { return directory_ + "/" + name; }
   const std::string directory_;
@@ -99,6 +100,7 @@ class Spool {
   bool disk_refused_ = false;
   bool is_in_memory_ = false;
   std::atomic<std::uint64_t> dropped_ = 0;  // read without mutex_, which is held while files are removed
+  mutable std::mutex excess_mutex_;         // held for moments, so that over_share() does not wait for the disk either
   ShareExcess over_share_;
 };
 
