@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the end-to-end tests: one line each, details of failures after it, JUnit XML on demand.
 
-run.py [--binary B] [--folder D] [--junit F] [--leave-out F] [-k SUBSTRING ...]
+run.py [--binary B] [--folder D] [--junit F [--resume]] [--leave-out F] [-k SUBSTRING ...]
 """
 import argparse
 import fnmatch
@@ -18,9 +18,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 class Lines(unittest.TestResult):
     """Results are on disk after each test that ran: a run that is ended half-way has shown its first half."""
 
-    def __init__(self, junit=None):
+    def __init__(self, junit=None, earlier=()):
         super().__init__()
         self.junit = junit
+        self.earlier = list(earlier)  # results of a run that was ended half-way, as XML
         self.cases = []
         self.printed = {}
 
@@ -42,7 +43,7 @@ class Lines(unittest.TestResult):
 
     def write(self):
         if self.junit:
-            write_junit(self.junit, self.cases)
+            write_junit(self.junit, self.earlier, self.cases)
 
     def _fail(self, test, err):
         known = self.printed.get(test, ("", ""))[1]
@@ -95,8 +96,19 @@ def replace_by_skip(test, reason):
     test.setUp = lambda: test.skipTest(reason)
 
 
-def write_junit(path, cases):
-    suite = xml.Element("testsuite", name="e2e", tests=str(len(cases)))
+def results_of(path):
+    """The results that a run left which was ended half-way; none if it left no file."""
+    return list(xml.parse(path).iter("testcase")) if os.path.exists(path) else []
+
+
+def without(suite, names):
+    """The suite without the tests that have these names."""
+    return unittest.TestSuite(test for test in tests_in(suite) if name_of(test) not in names)
+
+
+def write_junit(path, earlier, cases):
+    suite = xml.Element("testsuite", name="e2e", tests=str(len(earlier) + len(cases)))
+    suite.extend(earlier)
     for test, outcome, text, seconds in cases:
         case = xml.SubElement(suite, "testcase", name=name_of(test), classname="e2e", time=f"{seconds:.3f}")
         if outcome == "skip":
@@ -116,6 +128,7 @@ def main():
     parser.add_argument("--binary", help="the oomwitness to test")
     parser.add_argument("--folder", default=HERE, help="of other tests to run in the same way")
     parser.add_argument("--junit", help="write results to this file")
+    parser.add_argument("--resume", action="store_true", help="keep the results in --junit's file; run the other tests")
     parser.add_argument("--leave-out", help="a file of lines PATTERN<TAB>REASON: tests to be skipped")
     parser.add_argument("-k", action="append", default=[], help="only tests whose name holds this")
     options = parser.parse_args()
@@ -125,18 +138,20 @@ def main():
     sys.path.insert(0, HERE)
     loader = unittest.TestLoader()
     loader.testNamePatterns = [f"*{k}*" for k in options.k] or None
-    result = Lines(options.junit)
+    result = Lines(options.junit, results_of(options.junit) if options.resume else ())
     suite = loader.discover(options.folder)
     if options.leave_out and not options.k:
         leave_out(options.leave_out, suite)
-    suite.run(result)
+    without(suite, {case.get("name") for case in result.earlier}).run(result)
     result.write()
     failed = [test for test, outcome, _, _ in result.cases if outcome == "fail"] + result.unexpectedSuccesses
-    print(f"e2e: {len(result.cases)} tests, {len(failed)} failed", flush=True)
+    failed += [case for case in result.earlier if case.find("failure") is not None]
+    count = len(result.earlier) + len(result.cases)
+    print(f"e2e: {count} tests, {len(failed)} failed", flush=True)
     broken = [text for test, text in result.errors if not hasattr(test, "_testMethodName") or "_FailedTest" in repr(test)]
     for text in broken:
         print(text)
-    return 1 if failed or broken or not result.cases else 0
+    return 1 if failed or broken or not count else 0
 
 
 if __name__ == "__main__":

@@ -165,5 +165,43 @@ class LeftOut(unittest.TestCase):
         self.assertIn("no test is named vm_scripts.Tabel", done.stderr)
 
 
+class RunnerThatDies(unittest.TestCase):
+    """inside.sh's second start of the runner, for three tests of which the middle one ends the interpreter."""
+
+    TESTS = '''
+import os, signal, unittest
+class Three(unittest.TestCase):
+    def test_a(self): self.fail("as ever")
+    def test_b(self):
+        with open(os.path.join(os.path.dirname(__file__), "starts"), "a") as f: f.write("x")
+        if os.path.getsize(f.name) <= DEATHS: os.kill(os.getpid(), signal.SIGSEGV)
+    def test_c(self): pass
+'''
+
+    def run_tests(self, deaths):
+        folder = tempfile.TemporaryDirectory(prefix="oomw-vm-test-")
+        self.addCleanup(folder.cleanup)
+        with open(os.path.join(folder.name, "test_three.py"), "w", encoding="utf-8") as f:
+            f.write(self.TESTS.replace("DEATHS", str(deaths)))
+        junit = os.path.join(folder.name, "e2e.xml")
+        script = f'source <(sed -n "/^run_again_after_signal/,/^}}/p" {HERE}/inside.sh); run_again_after_signal "$@"'
+        runner = os.path.join(os.path.dirname(HERE), "e2e/run.py")
+        done = subprocess.run(["bash", "-c", script, "bash", sys.executable, "-B", runner, "--folder", folder.name,
+                               "--junit", junit], text=True, capture_output=True)
+        cases = {case.get("name").rpartition(".")[2]: len(case) == 0 for case in xml.parse(junit).iter("testcase")}
+        return done, cases
+
+    def test_one_death_runs_the_tests_without_a_result(self):
+        done, cases = self.run_tests(deaths=1)
+        self.assertEqual(cases, {"test_a": False, "test_b": True, "test_c": True}, done.stdout)
+        self.assertEqual(done.stdout.count("FAIL  three.Three.test_a"), 1, done.stdout)
+        self.assertEqual(done.returncode, 1)  # test_a's
+
+    def test_second_death_is_a_failure(self):
+        done, cases = self.run_tests(deaths=2)
+        self.assertEqual(cases, {"test_a": False})
+        self.assertEqual(done.returncode, 128 + 11)
+
+
 if __name__ == "__main__":
     unittest.main()
