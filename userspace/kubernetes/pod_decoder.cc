@@ -26,6 +26,7 @@ constexpr std::size_t kMaxSetting = 15;   // "false", a port
 constexpr std::size_t kMaxToken = 4'096;  // continue tokens and versions are opaque
 constexpr std::size_t kMaxMessage = 256;
 constexpr std::string_view kOurAnnotations = "oomwitness.io/";
+constexpr const char* kEphemeral = "ephemeralContainers";
 
 // These hold most of a pod's bytes, and we read none of them: the parser drops them at once.
 constexpr std::array<std::string_view, 8> kUnread = {"managedFields", "env",      "volumes", "volumeMounts",
@@ -196,12 +197,23 @@ PodContainer container_of(const json& status) {
   return container;
 }
 
-std::optional<std::uint64_t> memory_limit_of(const std::string& name, const json& specs) {
-  for (const json& spec : specs) {
-    if (!spec.is_object() || text_in(spec, "name", kMaxName) != name) continue;
-    return parse_quantity(text_in(object_in(object_in(spec, "resources"), "limits"), "memory", 32));
+std::optional<std::uint64_t> memory_limit_of(const json& spec) {
+  return parse_quantity(text_in(object_in(object_in(spec, "resources"), "limits"), "memory", 32));
+}
+
+// Whether each of its runs is the first one. Sidecars and newer API servers' containers may have a policy of their own.
+bool is_never_restarted(const json& pod_spec, const json& spec, bool is_ephemeral) {
+  return is_ephemeral || (text_in(pod_spec, "restartPolicy", 16) == "Never" && !spec.contains("restartPolicy"));
+}
+
+// What is true of every run of a container, whatever its status.
+void apply_spec(const json& pod_spec, const char* kind, PodContainer& container) {
+  for (const json& spec : array_in(pod_spec, kind)) {
+    if (!spec.is_object() || text_in(spec, "name", kMaxName) != container.name) continue;
+    container.memory_limit_bytes = memory_limit_of(spec);
+    if (!container.restart_count && is_never_restarted(pod_spec, spec, kind == kEphemeral)) container.restart_count = 0;
+    return;
   }
-  return std::nullopt;
 }
 
 bool knows(const PodSeen& pod, const std::string& name) {
@@ -210,29 +222,26 @@ bool knows(const PodSeen& pod, const std::string& name) {
 
 // A container that is killed within about 1 s is not in the status yet; its limit is still known, from the spec.
 void read_containers_without_status(const json& pod_spec, Budget& budget, PodSeen& pod) {
-  constexpr const char* kEphemeral = "ephemeralContainers";
   for (const char* kind : {"containers", "initContainers", kEphemeral}) {
     for (const json& spec : array_in(pod_spec, kind)) {
       PodContainer container;
       container.name = text_in(spec, "name", kMaxName);
       if (container.name.empty() || knows(pod, container.name)) continue;
-      container.memory_limit_bytes = memory_limit_of(container.name, array_in(pod_spec, kind));
-      if (kind == kEphemeral) container.restart_count = 0;  // kubelet never restarts one
+      apply_spec(pod_spec, kind, container);
       if (budget.take(container_bytes(container))) pod.containers.push_back(std::move(container));
     }
   }
 }
 
 void read_containers(const json& pod_json, Budget& budget, PodSeen& pod) {
-  constexpr std::array<std::pair<const char*, const char*>, 3> kKinds = {
-      {{"containerStatuses", "containers"},
-       {"initContainerStatuses", "initContainers"},
-       {"ephemeralContainerStatuses", "ephemeralContainers"}}};
+  constexpr std::array<std::pair<const char*, const char*>, 3> kKinds = {{{"containerStatuses", "containers"},
+                                                                          {"initContainerStatuses", "initContainers"},
+                                                                          {"ephemeralContainerStatuses", kEphemeral}}};
   for (const auto& [statuses, specs] : kKinds) {
     for (const json& status : array_in(object_in(pod_json, "status"), statuses)) {
       if (!status.is_object()) continue;
       PodContainer container = container_of(status);
-      container.memory_limit_bytes = memory_limit_of(container.name, array_in(object_in(pod_json, "spec"), specs));
+      apply_spec(object_in(pod_json, "spec"), specs, container);
       if (!container.name.empty() && budget.take(container_bytes(container))) {
         pod.containers.push_back(std::move(container));
       }

@@ -94,6 +94,32 @@ TEST(PodDecoder, a_container_without_a_status_has_the_limit_of_its_spec) {
   EXPECT_EQ(pod.containers[1].memory_limit_bytes, std::nullopt);
 }
 
+TEST(PodDecoder, container_without_status_of_a_pod_that_is_never_restarted_was_restarted_zero_times) {
+  const PodSeen pod = decoded(R"({"metadata":{"uid":"u","name":"p"},"spec":{"restartPolicy":"Never",
+      "containers":[{"name":"job"},{"name":"own","restartPolicy":"Always"}],
+      "initContainers":[{"name":"sidecar","restartPolicy":"Always"},{"name":"init"}]}})");
+  ASSERT_EQ(pod.containers.size(), 4u);
+  EXPECT_EQ(pod.containers[0].restart_count, std::uint32_t{0});
+  EXPECT_EQ(pod.containers[1].restart_count, std::nullopt);
+  EXPECT_EQ(pod.containers[2].restart_count, std::nullopt);
+  EXPECT_EQ(pod.containers[3].restart_count, std::uint32_t{0});
+}
+
+TEST(PodDecoder, container_that_is_being_created_in_a_pod_that_is_never_restarted_was_restarted_zero_times) {
+  const PodSeen pod = decoded(R"({"metadata":{"uid":"u","name":"p"},"spec":{"restartPolicy":"Never",
+      "containers":[{"name":"job"}]},"status":{"containerStatuses":[{"name":"job","restartCount":0,
+      "state":{"waiting":{"reason":"ContainerCreating"}}}]}})");
+  ASSERT_EQ(pod.containers.size(), 1u);
+  EXPECT_EQ(pod.containers[0].restart_count, std::uint32_t{0});
+}
+
+TEST(PodDecoder, container_without_status_of_a_pod_that_may_be_restarted_has_no_count) {
+  const PodSeen pod = decoded(R"({"metadata":{"uid":"u","name":"p"},"spec":{"restartPolicy":"OnFailure",
+      "containers":[{"name":"job"}]}})");
+  ASSERT_EQ(pod.containers.size(), 1u);
+  EXPECT_EQ(pod.containers[0].restart_count, std::nullopt);
+}
+
 TEST(PodDecoder, an_ephemeral_container_was_never_restarted_whatever_its_id) {
   const PodSeen pod =
       decoded(R"({"metadata":{"uid":"u","name":"p"},"spec":{"ephemeralContainers":[{"name":"debugger"}]},
