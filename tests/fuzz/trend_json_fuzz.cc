@@ -10,10 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "base/result.h"
 #include "fuzz/cost_oracle.h"
+#include "trends/trend_document.h"
 #include "trends/trend_evidence.h"
 
 namespace {
@@ -98,7 +97,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   const auto kept = keep_trend_evidence(trend, find_leaks(trend, 64u << 20), {1, 1}, names, clock, keep);
   if (!kept || trend.readings().empty()) return 0;  // nothing to write
-  OOMW_CHECK(nlohmann::json::accept(text));
+  const auto read = trend_document_from_json(text);
+  OOMW_CHECK(read && to_json(*read) == text);
   OOMW_CHECK(text.find('\x1b') == std::string::npos);
   return 0;
 }

@@ -7,18 +7,16 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
-#include "base/text.h"
 #include "facts/collector_components.h"
 #include "incident/incident_trend.h"
 #include "pprof/codec.h"
+#include "trends/trend_document.h"
 
 namespace oomw {
 namespace {
-
-using nlohmann::ordered_json;
 
 constexpr std::size_t kMaxSites = 20, kMaxFrames = 32;
 // Of a profile's four sample types: alloc_objects, alloc_space, inuse_objects, inuse_space.
@@ -61,25 +59,23 @@ void keep_only_inuse(pprof::Profile& profile) {
   }
 }
 
-// JSON has no infinity: an unknown slope is null.
-ordered_json number(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr); }
-
-ordered_json json_of(const SiteTrend& site) {
-  return {{"judgement", to_string(site.judgement)},
-          {"readings", site.readings},
-          {"growth_share", site.growth_share},
-          {"pair_share", site.pair_share},
-          {"chance", site.chance},
-          {"slope_bytes_per_second", number(site.slope)},
-          {"slope_low_bytes_per_second", number(site.slope_low)},
-          {"slope_high_bytes_per_second", number(site.slope_high)},
-          {"gained_bytes", number(site.gained_bytes)},
-          {"noise_bytes", number(site.noise_bytes)},
-          {"return_share", site.return_share},
-          {"first_live_bytes", number(site.first_bytes)},
-          {"last_live_bytes", number(site.last_bytes)},
-          {"first_held_bytes", number(site.held_first_bytes)},
-          {"last_held_bytes", number(site.held_last_bytes)}};
+TrendDocument::Site site_of(const SiteTrend& site) {
+  return {.judgement = std::string(to_string(site.judgement)),
+          .readings = site.readings,
+          .growth_share = site.growth_share,
+          .pair_share = site.pair_share,
+          .chance = site.chance,
+          .slope = site.slope,
+          .slope_low = site.slope_low,
+          .slope_high = site.slope_high,
+          .gained_bytes = site.gained_bytes,
+          .noise_bytes = site.noise_bytes,
+          .return_share = site.return_share,
+          .first_bytes = site.first_bytes,
+          .last_bytes = site.last_bytes,
+          .held_first_bytes = site.held_first_bytes,
+          .held_last_bytes = site.held_last_bytes,
+          .frames = std::nullopt};
 }
 
 // Baseline, the reading nearest to the middle of the time from it to the last, and the last.
@@ -97,38 +93,43 @@ std::vector<std::size_t> chosen_readings(const HeapTrend& trend) {
   return chosen;
 }
 
-ordered_json json_of(const HeapTrend& trend, const std::map<std::size_t, std::string>& files, const Clock& clock) {
-  ordered_json list = ordered_json::array();
+std::vector<TrendDocument::Reading> readings_of(const HeapTrend& trend, const TrendFiles& files, const Clock& clock) {
+  std::vector<TrendDocument::Reading> list;
   for (std::size_t i = 0; i < trend.readings().size(); ++i) {
     const TrendReading& reading = trend.readings()[i];
     const auto file = files.find(i);
-    list.push_back({{"time", to_rfc3339(clock.wall_of(reading.time))},
-                    {"origin", to_string(reading.origin)},
-                    {"is_baseline", i == trend.baseline()},
-                    {"gc_cycle", reading.gc_cycle ? ordered_json(*reading.gc_cycle) : ordered_json(nullptr)},
-                    {"live_bytes", reading.live_bytes},
-                    {"held_bytes", reading.held_bytes},
-                    {"buckets", reading.buckets.size()},
-                    {"complete", reading.is_complete},
-                    {"file", file != files.end() ? ordered_json(file->second) : ordered_json(nullptr)}});
+    list.push_back({.time = clock.wall_of(reading.time),
+                    .origin = std::string(to_string(reading.origin)),
+                    .is_baseline = i == trend.baseline(),
+                    .gc_cycle = reading.gc_cycle,
+                    .live_bytes = reading.live_bytes,
+                    .held_bytes = reading.held_bytes,
+                    .buckets = reading.buckets.size(),
+                    .is_complete = reading.is_complete,
+                    .file = file != files.end() ? file->second : std::string()});
   }
   return list;
 }
 
-ordered_json json_of(const LeakReport& report, const HeapTrend& trend, ProgramNames& names) {
-  ordered_json sites = ordered_json::array();
+TrendDocument::Judged judged_of(const LeakReport& report, const HeapTrend& trend, ProgramNames& names) {
+  TrendDocument::Judged judged = {.readings = report.readings,
+                                  .span_seconds = report.span_seconds,
+                                  .sites_seen = report.sites_seen,
+                                  .sites_tested = report.sites_tested,
+                                  .confidence = report.confidence,
+                                  .whole = site_of(report.whole),
+                                  .suspects = report.suspects.size(),
+                                  .likely = report.likely.size(),
+                                  .is_undecided = report.is_undecided,
+                                  .sites = {}};
   for (const std::vector<SiteTrend>* found : {&report.suspects, &report.likely}) {
     for (const SiteTrend& site : *found) {
-      if (sites.size() >= kMaxSites) break;
-      sites.push_back(json_of(site));
-      sites.back()["frames"] = frames_of_site(trend, site.site, names, kMaxFrames);
+      if (judged.sites.size() >= kMaxSites) break;
+      judged.sites.push_back(site_of(site));
+      judged.sites.back().frames = frames_of_site(trend, site.site, names, kMaxFrames);
     }
   }
-  return {{"readings_that_count", report.readings}, {"span_seconds", report.span_seconds},
-          {"sites_seen", report.sites_seen},        {"sites_tested", report.sites_tested},
-          {"confidence", report.confidence},        {"whole", json_of(report.whole)},
-          {"suspects", report.suspects.size()},     {"likely", report.likely.size()},
-          {"is_undecided", report.is_undecided},    {"sites", std::move(sites)}};
+  return judged;
 }
 
 // Values held at that time, scaled against sampling.
@@ -162,11 +163,9 @@ Result<TrendEvidence> keep_trend_evidence(const HeapTrend& trend, const LeakRepo
     ASSIGN_OR_RETURN(evidence.kept[name], keep(process, name, pprof::write(profile)));
     evidence.files.emplace(chosen, name);
   }
-  const ordered_json json = {{"schema_version", 1},
-                             {"process", {{"pid", process.pid}, {"start_ticks", process.start_ticks}}},
-                             {"readings", json_of(trend, evidence.files, clock)},
-                             {"judged", json_of(report, trend, names)}};
-  std::string text = json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  std::string text = to_json(TrendDocument{.process = process,
+                                           .readings = readings_of(trend, evidence.files, clock),
+                                           .judged = judged_of(report, trend, names)});
   ASSIGN_OR_RETURN(evidence.kept[kTrendFile], keep(process, kTrendFile, std::move(text)));
   return evidence;
 }

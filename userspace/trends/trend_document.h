@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// trend.json, schema_version 1, as a struct. Unknown = nullopt, "" or a number that is not finite.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "events/ids.h"
+
+namespace oomw {
+
+struct TrendDocument {
+  static constexpr int kSchemaVersion = 1;
+  struct Reading {
+    WallTime time;
+    std::string origin;
+    bool is_baseline = false;
+    std::optional<std::uint32_t> gc_cycle;
+    std::uint64_t live_bytes = 0, held_bytes = 0, buckets = 0;
+    bool is_complete = false;
+    std::string file;  // in the incident's directory; "" = none
+  };
+  // SiteTrend, with the names of its frames.
+  struct Site {
+    std::string judgement;
+    std::uint64_t readings = 0;
+    double growth_share = 0, pair_share = 0, chance = 1;
+    double slope = 0, slope_low = 0, slope_high = 0;  // bytes per second
+    double gained_bytes = 0, noise_bytes = 0, return_share = 0;
+    double first_bytes = 0, last_bytes = 0, held_first_bytes = 0, held_last_bytes = 0;
+    std::optional<std::vector<std::string>> frames;  // nullopt: the whole heap
+  };
+  // LeakReport.
+  struct Judged {
+    std::uint64_t readings = 0;
+    double span_seconds = 0;
+    std::uint64_t sites_seen = 0, sites_tested = 0;
+    double confidence = 0;
+    Site whole;
+    std::uint64_t suspects = 0, likely = 0;
+    bool is_undecided = false;
+    std::vector<Site> sites;
+  };
+
+  ProcessKey process;
+  std::vector<Reading> readings;  // oldest first
+  Judged judged;
+};
+
+[[nodiscard]] std::string to_json(const TrendDocument& document);
+// Unknown keys are ignored; a wrong type is kInvalid and names the field.
+[[nodiscard]] Result<TrendDocument> trend_document_from_json(std::string_view text);
+
+}  // namespace oomw
