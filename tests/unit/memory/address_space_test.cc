@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/address_space.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "base/unique_fd.h"
+
+namespace oomw {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr std::uint64_t kPage = 4096;
+
+TEST(PresentPages, bytes_of_a_part_are_counted_to_its_edges) {
+  const PresentPages pages({{kPage, 3 * kPage}, {5 * kPage, 6 * kPage}});
+  EXPECT_EQ(pages.bytes(), 3 * kPage);
+  EXPECT_EQ(pages.bytes_in(0, 100 * kPage), 3 * kPage);
+  EXPECT_EQ(pages.bytes_in(2 * kPage + 100, 5 * kPage + 50), kPage - 100 + 50);
+  EXPECT_EQ(pages.bytes_in(3 * kPage, 5 * kPage), 0u);
+  EXPECT_EQ(pages.bytes_in(kPage + 8, kPage + 16), 8u);
+}
+
+// What this process has made for the test: 16 pages, of which some are touched.
+class Pages {
+ public:
+  explicit Pages(int flags)
+      : bytes_(static_cast<char*>(::mmap(nullptr, 16 * kPage, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | flags, -1, 0))) {}
+  ~Pages() { ::munmap(bytes_, 16 * kPage); }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  void write(std::uint64_t page, char value) { std::memset(bytes_ + page * kPage, value, kPage); }
+  [[nodiscard]] char read(std::uint64_t page) const { return *static_cast<volatile char*>(bytes_ + page * kPage); }
+  [[nodiscard]] std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(bytes_); }
+
+ private:
+  char* bytes_;
+};
+
+MemoryMap own_map() {
+  const UniqueFd maps(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+  return MemoryMap::read(FdSource(maps.get())).value();
+}
+
+std::vector<PageRange> present_of(const Pages& pages, bool may_scan) {
+  const UniqueFd pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  const PresentPages present = PageScanner(pagemap.get(), may_scan).scan(own_map()).value();
+  std::vector<PageRange> ranges;
+  for (const PageRange& range : present.ranges_in(pages.address(), pages.address() + 16 * kPage)) {
+    const std::uint64_t begin = std::max(range.begin, pages.address());
+    const std::uint64_t end = std::min(range.end, pages.address() + 16 * kPage);
+    ranges.push_back({(begin - pages.address()) / kPage, (end - pages.address()) / kPage});
+  }
+  return ranges;
+}
+
+class PageScannerTest : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(PageMap, PageScannerTest, testing::Values(true, false));
+
+TEST_P(PageScannerTest, only_touched_pages_of_private_memory_are_present) {
+  Pages pages(MAP_PRIVATE);
+  ::madvise(reinterpret_cast<void*>(pages.address()), 16 * kPage, MADV_NOHUGEPAGE);
+  pages.write(1, 'a');
+  pages.write(2, 'b');
+  pages.write(7, 'c');
+  EXPECT_THAT(present_of(pages, GetParam()), ElementsAre(PageRange{1, 3}, PageRange{7, 8}));
+}
+
+TEST_P(PageScannerTest, shared_memory_is_never_present) {
+  Pages pages(MAP_SHARED);
+  pages.write(3, 'x');
+  EXPECT_THAT(present_of(pages, GetParam()), ElementsAre());
+}
+
+// Memory from 0x10000 on, each page filled with its number.
+class AddressSpaceTest : public testing::Test {
+ protected:
+  AddressSpaceTest() : bytes_(8 * kPage) {
+    for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = static_cast<std::byte>(i / kPage + 1);
+  }
+  [[nodiscard]] AddressSpace space(std::vector<PageRange> present, std::uint64_t max_bytes = 1u << 20) const {
+    return {memory_,
+            MemoryMap::parse("10000-14000 r--p 00000000 00:01 9 /lib/x.so\n14000-18000 rw-p 0 00:00 0\n"),
+            PresentPages(std::move(present)),
+            {{&file_, 1, 9}},
+            max_bytes};
+  }
+  std::vector<std::byte> bytes_;
+  SpanSource memory_{bytes_, 0x10000};
+  std::vector<std::byte> file_bytes_ = std::vector<std::byte>(4 * kPage, std::byte{'f'});
+  SpanSource file_{file_bytes_};
+};
+
+TEST_F(AddressSpaceTest, a_page_that_is_not_present_is_never_asked_of_the_process) {
+  const AddressSpace from = space({{0x14000, 0x15000}, {0x16000, 0x18000}});
+  std::vector<std::byte> out(4 * kPage);
+  EXPECT_EQ(from.read_some(0x14000, out).value(), kPage);
+  EXPECT_EQ(from.read_some(0x15000, out).value(), 0u);
+  EXPECT_EQ(from.bytes_read(), kPage);
+  EXPECT_EQ(from.read_present(0x14000, out).value(), 3 * kPage);
+  EXPECT_EQ(out[0], std::byte{5});
+  EXPECT_EQ(out[kPage], std::byte{0});
+  EXPECT_EQ(out[3 * kPage], std::byte{8});
+}
+
+TEST_F(AddressSpaceTest, unchanged_pages_of_a_file_come_from_the_file) {
+  const AddressSpace from = space({{0x11000, 0x12000}});
+  std::vector<std::byte> out(3 * kPage);
+  EXPECT_EQ(from.read_some(0x10000, out).value(), 3 * kPage);
+  EXPECT_EQ(out[0], std::byte{'f'});
+  EXPECT_EQ(out[kPage], std::byte{2});
+  EXPECT_EQ(out[2 * kPage], std::byte{'f'});
+  EXPECT_EQ(from.bytes_read(), kPage);
+}
+
+TEST_F(AddressSpaceTest, reads_fail_past_the_limit) {
+  const AddressSpace from = space({{0x14000, 0x18000}}, 2 * kPage);
+  std::vector<std::byte> out(2 * kPage);
+  EXPECT_TRUE(from.read_some(0x14000, out).has_value());
+  EXPECT_EQ(from.read_some(0x16000, out).error().code, ErrorCode::kLimit);
+}
+
+TEST_F(AddressSpaceTest, an_address_at_the_end_of_everything_is_not_there) {
+  const AddressSpace from = space({{0x14000, 0x18000}});
+  std::vector<std::byte> out(64);
+  EXPECT_EQ(from.read_some(~std::uint64_t{0} - 8, out).value(), 0u);
+  EXPECT_EQ(from.read_present(~std::uint64_t{0} - 8, out).value(), 0u);
+}
+
+}  // namespace
+}  // namespace oomw
