@@ -9,6 +9,7 @@ import os
 from harness import containerd, cri, tools
 from harness.case import MIB, E2eTest
 from harness.containerd import Containerd
+from harness.revisions import with_walk
 from harness.wait import eventually
 
 IMAGE = "localhost/leaky-go:1.26"
@@ -77,7 +78,8 @@ class Cri(CriTest):
         self.assertNotEqual(netns, os.stat("/proc/self/ns/net").st_ino)
         for capture in fetched:
             self.assertIn(f"http://127.0.0.1:1777/debug/pprof/heap in netns {netns}", capture["detail"])
-        self.assertIn("at_kill", [c["method"] for c in incident["captures"] if c["complete"]])
+        captures = with_walk(incident)["captures"]
+        self.assertIn("at_kill", [c["method"] for c in captures if c["complete"]], captures)
         self.assertEqual(status.reason, "OOMKilled")
 
     def test_of_two_containers_the_killed_one_is_named(self):

@@ -7,12 +7,9 @@ import xml.etree.ElementTree
 from harness import tools
 from harness.case import MIB, E2eTest
 from harness.daemon import run_cli
+from harness.revisions import amended, captures_by, with_walk
 from harness.text_time import unix
 from harness.wait import eventually
-
-
-def captures_by(method, incident):
-    return [c for c in incident["captures"] if c["method"] == method and c["result"] == "ok"]
 
 
 def best_capture(incident):
@@ -21,21 +18,6 @@ def best_capture(incident):
         if captures_by(method, incident):
             return captures_by(method, incident)[-1]
     return None
-
-
-def amended(incident, has_it):
-    """The incident once what came after its first writing is in it."""
-    def read():
-        with open(os.path.join(incident["_dir"], "incident.json"), encoding="utf-8") as f:
-            now = dict(json.load(f), _dir=incident["_dir"])
-        return now if has_it(now) else None
-
-    return eventually(read, lambda: f"{incident['_dir']} is amended")
-
-
-def with_walk(incident):
-    """With the victim's heap as it was at the kill, which may join the incident after its first writing."""
-    return amended(incident, lambda i: captures_by("at_kill", i))
 
 
 class KillBecomesIncident(E2eTest):
