@@ -60,6 +60,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["store"] = {"base", "events", "model", "incident", "report", "pprof"};
     map["cli/read"] = {"base", "events", "incident", "store", "pprof", "facts"};
     map["export"] = {"base", "events", "model", "triggers", "incident", "trends"};
+    map["sinks/s3"] = {"base"};
     map["sinks"] = {"base", "events", "incident", "kubernetes"};
     map["web"] = {"base", "export", "pprof"};
     return map;
