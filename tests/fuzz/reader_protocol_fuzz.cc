@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "captures/profile_check.h"
 #include "reader/protocol.h"
+#include "report/profile_texts.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace oomw;
@@ -17,5 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (const auto job = reader::decode_job(bytes)) OOMW_CHECK(job->parameters.size() < size);
   (void)decode_checked_profile(bytes);
+  static const ReportProfile kProfiles[] = {{"a", ReportProfile::Use::kTop}, {"b", ReportProfile::Use::kBest}};
+  if (const auto texts = decode_profile_texts(bytes, kProfiles)) OOMW_CHECK(texts->tops.size() <= 2);
+  (void)profile_texts_job(bytes, {});
   return 0;
 }

@@ -56,7 +56,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["incident"] = {"base", "events", "model", "pprof"};
     map["verdict"] = {"base", "events", "facts", "incident", "trends"};
     map["correlate"] = {"base", "events", "model", "incident", "verdict"};
-    map["report"] = {"base", "events", "incident", "verdict", "pprof", "facts"};
+    map["report"] = {"base", "events", "incident", "verdict", "pprof", "facts", "reader"};
     map["store"] = {"base", "events", "model", "incident", "report", "pprof"};
     map["cli/read"] = {"base", "events", "incident", "store", "pprof", "facts"};
     map["export"] = {"base", "events", "model", "triggers", "incident", "trends"};

@@ -2,11 +2,13 @@
 #include "captures/profile_check.h"
 #include "cli/commands.h"
 #include "reader/child.h"
+#include "report/profile_texts.h"
 
 namespace oomw::cli {
 
 int reader_command(int argc, const char* const* argv) {
-  static constexpr reader::JobEntry kJobs[] = {{kCheckProfileJob, check_profile_job}};
+  static constexpr reader::JobEntry kJobs[] = {{kCheckProfileJob, check_profile_job},
+                                               {kProfileTextsJob, profile_texts_job}};
   return reader::run_child(argc, argv, kJobs);
 }
 

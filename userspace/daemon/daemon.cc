@@ -15,6 +15,7 @@
 #include "daemon/daemon_impl.h"
 #include "daemon/host_cgroup_view.h"
 #include "daemon/self_protection.h"
+#include "report/profile_texts.h"
 
 namespace oomw {
 namespace {
@@ -128,8 +129,10 @@ void Daemon::Impl::start_captures() {
   writer_worker = std::make_unique<WorkerPool>("oomw-writer", 1, kWriterQueue);
   http_workers = std::make_unique<WorkerPool>("oomw-http", config.capture_workers, kCaptureQueue);
   live_worker = std::make_unique<WorkerPool>("oomw-live", 1, kCaptureQueue, kLiveSpares);
+  const reader::ReaderConfig reader_config{.idle = config.reader_idle};
+  reader = std::make_unique<reader::Reader>(clock, reader_config);
+  kill_reader = std::make_unique<reader::Reader>(clock, reader_config);
   if (!is_standing_by()) start_writer();
-  reader = std::make_unique<reader::Reader>(clock, reader::ReaderConfig{.idle = config.reader_idle});
   http = std::make_unique<HttpCapture>(config.http, clock, &capture_memory, reader.get());
   // A core thread that is behind drops the reading: the next watermark brings another.
   const auto deliver = [this](auto reading) {
@@ -148,10 +151,14 @@ void Daemon::Impl::start_captures() {
 }
 
 void Daemon::Impl::start_writer() {
-  writer =
-      std::make_unique<EvidenceWriter>(*loop, *writer_worker, *spool, clock, config.data_dir, config.retention,
-                                       [this](const Incident& incident, const StoredAt& at,
-                                              const UnplacedFiles& unplaced) { after_write(incident, at, unplaced); });
+  writer = std::make_unique<EvidenceWriter>(
+      *loop, *writer_worker, *spool, clock, config.data_dir, config.retention,
+      [this](const Incident& incident, const StoredAt& at, const UnplacedFiles& unplaced) {
+        after_write(incident, at, unplaced);
+      },
+      [this](const Incident& incident, const std::string& directory) {
+        return read_profiles_apart(incident, directory, *kill_reader, clock);
+      });
 }
 
 void Daemon::Impl::start_walk_captures() {
@@ -269,6 +276,7 @@ void Daemon::Impl::tick() {
   scheduler->tick();
   if (watermark_gate) watermark_gate->tick();
   reader->tick();
+  kill_reader->tick();
   collect_losses();
   report_shares();
   if (is_standing_by()) return;

@@ -46,13 +46,17 @@ void Daemon::Impl::step(const Event& event) {
   if (const auto* walk = std::get_if<HeapWalked>(&event)) walk_captures->on_walked(*walk, *scheduler);
   if (const auto* exit = std::get_if<ProcessExit>(&event)) after_exit(*exit);
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) after_capture(*capture);
-  if (const auto* removed = std::get_if<CgroupRemoved>(&event)) kernel->forget(removed->cgroup);
+  if (const auto* removed = std::get_if<CgroupRemoved>(&event)) {
+    kernel->forget(removed->cgroup);
+    half_full.forget(removed->cgroup);
+  }
 }
 
 // A container that leaks at full speed crosses six levels in 2 ms, and the crossings come in one batch: its files are
 // read once for all of them.
 void Daemon::Impl::after_watermark(const WatermarkCrossed& crossing) {
   crossed.push_back(crossing);
+  warm_up_reader();
   if (crossed.size() >= kMaxCrossed) read_crossed();
 }
 
@@ -111,7 +115,13 @@ void Daemon::Impl::read_sharers(const LimitPlace& place) {
   }
 }
 
+// A job that comes first finds the process started, or starts it itself.
+void Daemon::Impl::warm_up_reader() {
+  if (warm_ups.take(clock.now())) (void)writer_worker->post([this] { kill_reader->warm_up(); });
+}
+
 void Daemon::Impl::after_sample(const MemorySampled& sample) {
+  if (half_full.crosses(sample)) warm_up_reader();
   if (const auto reclaim = kernel->reclaim_of(sample.cgroup, sample.time)) {
     const CgroupState* state = pipeline->model().find_cgroup(sample.cgroup);
     const bool is_news = state != nullptr && (!state->reclaim || state->reclaim->calls != reclaim->calls);

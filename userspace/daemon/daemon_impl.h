@@ -21,6 +21,7 @@
 #include "daemon/daemon.h"
 #include "daemon/data_dir_lock.h"
 #include "daemon/evidence_writer.h"
+#include "daemon/half_full.h"
 #include "daemon/ledger_pace.h"
 #include "daemon/past_reading.h"
 #include "daemon/pipeline.h"
@@ -58,6 +59,10 @@ struct Daemon::Impl {
   // disk refuses, and the memory of the daemon without any capture.
   MemoryBudget capture_memory{80u << 20};
   std::unique_ptr<reader::Reader> reader;  // of what containers send and hold
+  // Of what a kill leaves. One of its own: no incident waits for the answers of endpoints that are long to read.
+  std::unique_ptr<reader::Reader> kill_reader;
+  HalfFull half_full;
+  RateLimit warm_ups{1, std::chrono::seconds(1)};
   std::unique_ptr<HttpCapture> http;
   std::unique_ptr<CollectorWatch> collectors;
   CaptureMetrics capture_metrics;
@@ -160,6 +165,7 @@ struct Daemon::Impl {
   void after_kill(const ResolvedKill& resolved);
   void read_sharers(const LimitPlace& place);
   void after_sample(const MemorySampled& sample);
+  void warm_up_reader();
   void after_exit(const ProcessExit& exit);
   void after_capture(const CaptureFinished& capture);
   void trim_soon();

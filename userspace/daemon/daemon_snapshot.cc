@@ -1,15 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the state that one scrape shows.
 #include "base/log.h"
+#include "captures/profile_check.h"
 #include "daemon/daemon_impl.h"
 #include "daemon/self_protection.h"
 #include "export/snapshot_builder.h"
 #include "model/share_owner.h"
+#include "report/profile_texts.h"
 
 namespace oomw {
 namespace {
 
 constexpr std::size_t kMaxContainerSeries = 4'096;
+
+std::string name_of_job(std::uint32_t kind) {
+  switch (kind) {
+    case kCheckProfileJob:
+      return "profile_check";
+    case kProfileTextsJob:
+      return "report";
+    default:
+      return "other";
+  }
+}
+
+void add_jobs(const std::string& job, const reader::JobCounts& counts, MetricsSnapshot::ReaderJobs& jobs) {
+  jobs[{job, "done"}] += counts.done;
+  jobs[{job, "busy"}] += counts.busy;
+  jobs[{job, "failed"}] += counts.failed;
+  jobs[{job, "timeout"}] += counts.timeouts;
+  jobs[{job, "limit"}] += counts.limits;
+}
 
 }  // namespace
 
@@ -59,10 +80,11 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
 }
 
 void Daemon::Impl::add_reader_stats(MetricsSnapshot& snapshot) const {
-  const reader::ReaderCounters counters = reader->counters();
-  snapshot.reader_jobs = {
-      {"done", counters.done}, {"failed", counters.failed}, {"timeout", counters.timeouts}, {"limit", counters.limits}};
-  snapshot.reader_starts = counters.started;
+  for (const reader::Reader* one : {reader.get(), kill_reader.get()}) {
+    const reader::ReaderCounters counters = one->counters();
+    for (const auto& [kind, counts] : counters.by_kind) add_jobs(name_of_job(kind), counts, snapshot.reader_jobs);
+    snapshot.reader_starts += counters.started;
+  }
 }
 
 void Daemon::Impl::add_kernel_stats(MetricsSnapshot& snapshot) const {

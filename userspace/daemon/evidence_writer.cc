@@ -13,17 +13,20 @@
 
 namespace oomw {
 EvidenceWriter::EvidenceWriter(EventLoop& loop, WorkerPool& worker, Spool& spool, const Clock& clock,
-                               std::string data_dir, Retention retention, Written written)
+                               std::string data_dir, Retention retention, Written written,
+                               IncidentStore::ReadProfiles read_profiles)
     : loop_(loop),
       worker_(worker),
       spool_(spool),
       clock_(clock),
       data_dir_(std::move(data_dir)),
       retention_(retention),
-      store_(data_dir_,
-             [this](const EvidenceFile& file, const std::string& target) {
-               return spool_.place(file.spool_file, target, file.comments);
-             }),
+      store_(
+          data_dir_,
+          [this](const EvidenceFile& file, const std::string& target) {
+            return spool_.place(file.spool_file, target, file.comments);
+          },
+          std::move(read_profiles)),
       written_(std::move(written)) {
   prune_soon();
 }

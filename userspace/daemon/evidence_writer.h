@@ -51,7 +51,7 @@ class EvidenceWriter {
 
   // Everything passed by reference outlives this. `worker` has one thread: it keeps the order.
   EvidenceWriter(EventLoop& loop, WorkerPool& worker, Spool& spool, const Clock& clock, std::string data_dir,
-                 Retention retention, Written written);
+                 Retention retention, Written written, IncidentStore::ReadProfiles read_profiles = oomw::read_profiles);
 
   void write(Incident incident);
   void save_ledger(LedgerState state);

@@ -82,7 +82,8 @@ struct MetricsSnapshot {
   std::uint64_t kills_folded = 0, kills_retired = 0;  // see KillLedger
   CaptureMetrics captures;
   std::uint64_t memstats_left_out = 0;  // programs not asked for their MemStats, because too many others just were
-  std::map<std::string, std::uint64_t> reader_jobs;  // reader_jobs_total{result}
+  using ReaderJobs = std::map<std::pair<std::string, std::string>, std::uint64_t>;
+  ReaderJobs reader_jobs;  // reader_jobs_total{job, result}
   std::uint64_t reader_starts = 0;
   GoProcessMetrics go_processes;
   std::optional<TrendMetrics> trend;  // none: switched off

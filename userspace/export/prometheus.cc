@@ -157,6 +157,18 @@ std::string kills(const MetricsSnapshot& snapshot) {
                  snapshot.kills_retired);
 }
 
+std::string reader_jobs(const MetricsSnapshot::ReaderJobs& jobs) {
+  Family family("reader_jobs_total", "Readings by the sandboxed reader process, by job and how they ended.",
+                MetricType::Counter);
+  for (const auto& [key, count] : jobs) family.add(Labels{{"job", key.first}, {"result", key.second}}, count);
+  for (const char* job : {"profile_check", "report"}) {
+    for (const char* result : {"done", "busy", "failed", "timeout", "limit"}) {
+      family.add(Labels{{"job", job}, {"result", result}}, 0);
+    }
+  }
+  return family.text();
+}
+
 std::string captures(const MetricsSnapshot& s) {
   Family totals("captures_total", "Heap capture attempts by method, result and reason.", MetricType::Counter);
   const auto labels = [](const auto& key) -> Labels {
@@ -170,9 +182,7 @@ std::string captures(const MetricsSnapshot& s) {
                    s.captures.lead_seconds) +
          counter("memstats_left_out_total", "Programs not asked for their MemStats, too many others just were.",
                  s.memstats_left_out) +
-         by_label("reader_jobs_total", "Readings by the sandboxed reader process, by how they ended.", "result",
-                  s.reader_jobs, {"done", "failed", "timeout", "limit"}) +
-         counter("reader_starts_total", "Reader processes started.", s.reader_starts);
+         reader_jobs(s.reader_jobs) + counter("reader_starts_total", "Reader processes started.", s.reader_starts);
 }
 
 std::string go_processes(const GoProcessMetrics& metrics) {

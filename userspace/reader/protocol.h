@@ -18,6 +18,8 @@ namespace oomw::reader {
 inline constexpr std::size_t kMaxMessage = 64u << 10;
 inline constexpr std::size_t kMaxFiles = 16;
 inline constexpr int kSocketFd = 3;  // of the reader
+// A job that every reader knows: it does nothing, and its process is no longer idle.
+inline constexpr std::uint32_t kWakeJob = 0;
 
 struct Job {
   std::uint32_t kind = 0;

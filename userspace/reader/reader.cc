@@ -60,19 +60,22 @@ struct Reader::Impl {
   std::uint64_t next_number = 1;
   RateLimit faults{kMaxFaults, kFaultPace};
   MonotonicTime next_start{};
+  MonotonicTime idle_since{};
   mutable std::mutex counters_mutex;
   ReaderCounters counters;
 
-  void count(std::uint64_t ReaderCounters::*counter) {
+  void count(std::uint32_t job, std::uint64_t JobCounts::*result) {
+    if (job == kWakeJob) return;
     const std::lock_guard lock(counters_mutex);
-    ++(counters.*counter);
+    ++(counters.*result);
+    ++(counters.by_kind[job].*result);
   }
 
-  tl::expected<std::string, Failure> broken(Fault kind, ErrorCode code, std::string message) {
+  tl::expected<std::string, Failure> broken(std::uint32_t job, Fault kind, ErrorCode code, std::string message) {
     process.reset();
-    count(kind == Fault::kTimeout ? &ReaderCounters::timeouts
-          : kind == Fault::kLimit ? &ReaderCounters::limits
-                                  : &ReaderCounters::failed);
+    count(job, kind == Fault::kTimeout ? &JobCounts::timeouts
+               : kind == Fault::kLimit ? &JobCounts::limits
+                                       : &JobCounts::failed);
     if (!faults.take(clock.now())) next_start = clock.now() + kFaultPace;
     return fault(kind, code, std::move(message));
   }
@@ -82,7 +85,9 @@ struct Reader::Impl {
     process.reset();
     if (clock.now() < next_start) return fail(ErrorCode::kUnavailable, "the reader failed too often just now");
     ASSIGN_OR_RETURN(process, ReaderProcess::start(config.command, config.idle, patience));
-    count(&ReaderCounters::started);
+    idle_since = clock.now();
+    const std::lock_guard lock(counters_mutex);
+    ++counters.started;
     return {};
   }
 
@@ -95,27 +100,29 @@ struct Reader::Impl {
     return send_message(process->socket(), bytes, files);
   }
 
-  tl::expected<std::string, Failure> result_of(Answer answer) {
+  tl::expected<std::string, Failure> result_of(std::uint32_t job, Answer answer) {
+    idle_since = clock.now();
     switch (answer.status) {
       case Answer::Status::kOk:
-        count(&ReaderCounters::done);
+        count(job, &JobCounts::done);
         return std::move(answer.payload);
       case Answer::Status::kError:
-        count(&ReaderCounters::done);
+        count(job, &JobCounts::done);
         return fault(Fault::kNone, answer.code, printable(answer.payload, 1024));
       case Answer::Status::kLimit:
         break;
     }
     // It is whole, but its memory is in pieces.
-    return broken(Fault::kLimit, ErrorCode::kLimit, "reading it takes more memory than it may");
+    return broken(job, Fault::kLimit, ErrorCode::kLimit, "reading it takes more memory than it may");
   }
 
-  tl::expected<std::string, Failure> explain_end() {
+  tl::expected<std::string, Failure> explain_end(std::uint32_t job) {
     const ProcessEnd end = process->kill();
     if (end.signal == SIGXCPU || end.signal == SIGXFSZ) {
-      return broken(Fault::kLimit, ErrorCode::kLimit, "reading it takes more than it may: the reader " + end.text());
+      return broken(job, Fault::kLimit, ErrorCode::kLimit,
+                    "reading it takes more than it may: the reader " + end.text());
     }
-    return broken(Fault::kFailed, ErrorCode::kUnavailable, "the reader " + end.text());
+    return broken(job, Fault::kFailed, ErrorCode::kUnavailable, "the reader " + end.text());
   }
 
   tl::expected<std::string, Failure> run(std::uint32_t kind, std::string parameters, std::span<const int> files,
@@ -124,23 +131,23 @@ struct Reader::Impl {
     const auto bytes = encode(job);
     if (!bytes) return tl::make_unexpected(Failure{Fault::kNone, bytes.error()});
     if (const auto sent = send(*bytes, files, std::min(kStartPatience, deadline - clock.now())); !sent) {
-      return broken(Fault::kFailed, sent.error().code, sent.error().message);
+      return broken(kind, Fault::kFailed, sent.error().code, sent.error().message);
     }
     const Nanoseconds patience = std::min(time_limit, deadline - clock.now());
     if (!process->wait_for_message(patience)) {
-      return broken(Fault::kTimeout, ErrorCode::kTimeout, "reading it took too long");
+      return broken(kind, Fault::kTimeout, ErrorCode::kTimeout, "reading it took too long");
     }
     const auto message = receive_message(process->socket(), 0);
     if (!message) {
       const bool was_idle = message.error().code == ErrorCode::kUnavailable && process->kill().is_by_itself;
       if (was_idle && may_repeat) return run(kind, job.parameters, files, time_limit, deadline, false);
-      return explain_end();
+      return explain_end(kind);
     }
     auto answer = decode_answer(message->bytes);
     if (!answer || answer->number != job.number) {
-      return broken(Fault::kFailed, ErrorCode::kInternal, "the reader answered something else");
+      return broken(kind, Fault::kFailed, ErrorCode::kInternal, "the reader answered something else");
     }
-    return result_of(std::move(*answer));
+    return result_of(kind, std::move(*answer));
   }
 };
 
@@ -151,6 +158,7 @@ tl::expected<std::string, Failure> Reader::run(std::uint32_t kind, std::string p
                                                Nanoseconds time_limit, MonotonicTime deadline) {
   const std::unique_lock lock(impl_->job_mutex, std::max(deadline - impl_->clock.now(), Nanoseconds::zero()));
   if (!lock.owns_lock() || impl_->clock.now() >= deadline) {
+    impl_->count(kind, &JobCounts::busy);
     return fault(Fault::kBusy, ErrorCode::kTimeout, "other readings took all the time");
   }
   return impl_->run(kind, std::move(parameters), files, time_limit, deadline, true);
@@ -158,7 +166,10 @@ tl::expected<std::string, Failure> Reader::run(std::uint32_t kind, std::string p
 
 void Reader::warm_up() {
   const std::unique_lock lock(impl_->job_mutex, std::try_to_lock);
-  if (lock.owns_lock()) (void)impl_->ensure_process(kStartPatience);  // a job reports why it cannot
+  if (!lock.owns_lock() || !impl_->ensure_process(kStartPatience)) return;  // a job reports why it cannot
+  const MonotonicTime now = impl_->clock.now();
+  if (now - impl_->idle_since < impl_->config.idle / 2) return;
+  (void)impl_->run(kWakeJob, "", {}, kStartPatience, now + kStartPatience, false);
 }
 
 void Reader::tick() {

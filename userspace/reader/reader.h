@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 #include <tl/expected.hpp>
 
 #include "base/clock.h"
+#include "base/enum_names.h"
 #include "base/result.h"
 
 namespace oomw::reader {
@@ -28,9 +30,13 @@ struct Failure {
   Error error;
 };
 
-struct ReaderCounters {
-  std::uint64_t done = 0, started = 0;                 // done: answered, if only by an error; started: processes
-  std::uint64_t failed = 0, timeouts = 0, limits = 0;  // jobs, by Fault
+struct JobCounts {
+  std::uint64_t done = 0;                                        // answered, if only by an error
+  std::uint64_t busy = 0, failed = 0, timeouts = 0, limits = 0;  // by Fault
+};
+struct ReaderCounters : JobCounts {
+  std::uint64_t started = 0;                   // processes
+  std::map<std::uint32_t, JobCounts> by_kind;  // of job
 };
 
 struct ReaderConfig {
@@ -58,7 +64,8 @@ class Reader {
   [[nodiscard]] tl::expected<std::string, Failure> run(std::uint32_t kind, std::string parameters,
                                                        std::span<const int> files, Nanoseconds time_limit,
                                                        MonotonicTime deadline);
-  // Starts the process ahead of a job. Any worker.
+  // Starts the process ahead of a job, or keeps one that is idle for longer. Any worker; another job's turn is not
+  // waited for.
   void warm_up();
   // Reaps a process that ended because it was idle. From time to time, any thread; never waits.
   void tick();
@@ -70,3 +77,9 @@ class Reader {
 };
 
 }  // namespace oomw::reader
+
+namespace oomw {
+template <>
+inline constexpr auto kEnumNames<reader::Fault> = std::to_array<std::string_view>({"none", "busy", "failed", "timeout",
+                                                                                   "limit"});
+}  // namespace oomw

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/capture_top.h"
 
-#include <fcntl.h>
-
-#include <vector>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "base/files.h"
 #include "facts/component_group.h"
@@ -24,9 +24,8 @@ struct Stage {
   pprof::Profile profile;
 };
 
-std::optional<pprof::Profile> profile_of(const std::string& path) {
-  const auto bytes = read_file(path, kMaxTopBytes);
-  if (!bytes) return std::nullopt;
+std::optional<pprof::Profile> profile_of(const Result<std::string>& bytes) {
+  if (!bytes || bytes->size() > kMaxTopBytes) return std::nullopt;
   auto profile = pprof::read(*bytes, kLimits);
   return profile ? std::optional(std::move(*profile)) : std::nullopt;
 }
@@ -47,26 +46,29 @@ std::map<std::string, std::string> file_by_method(const Incident& incident, cons
 }
 
 // The readings that the process's trend kept as profiles: its baseline, the middle and the last before the kill.
-std::vector<Stage> trend_of(const Incident& incident, const IncidentCapture& best, const std::string& directory) {
-  std::vector<Stage> stages;
-  if (!incident.trend || incident.trend->pid != best.pid) return stages;
+std::vector<ReportProfile> trend_of(const Incident& incident, const IncidentCapture& best) {
+  std::vector<ReportProfile> trend;
+  if (!incident.trend || incident.trend->pid != best.pid) return trend;
   for (const IncidentTrend::Point& point : incident.trend->points) {
     if (point.file.empty() || !(point.time < best.time)) continue;
-    auto profile = profile_of(directory + "/" + point.file);
-    if (!profile) break;
-    stages.push_back({point.file, std::move(*profile)});
+    trend.push_back({point.file, ReportProfile::Use::kTrend});
   }
-  return stages;
+  return trend;
 }
 
 // The profiles to compare the best capture with, oldest first: the trend's, which go back furthest, or else
 // the first capture of the process.
-std::vector<Stage> stages_before(const Incident& incident, const IncidentCapture& best, const std::string& directory) {
-  std::vector<Stage> stages = trend_of(incident, best, directory);
-  const IncidentCapture* first = first_before(incident, best);
-  if (!stages.empty() || first == nullptr) return stages;
-  auto profile = profile_of(directory + "/" + first->file);
-  if (profile) stages.push_back({first->file, std::move(*profile)});
+std::vector<Stage> stages_before(std::span<const ReportProfile> profiles, const ReadProfileBytes& read) {
+  std::vector<Stage> stages;
+  bool is_trend_over = false;
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    const bool is_trend = profiles[i].use == ReportProfile::Use::kTrend && !is_trend_over;
+    const bool is_first = profiles[i].use == ReportProfile::Use::kFirst && stages.empty();
+    if (!is_trend && !is_first) continue;
+    auto profile = profile_of(read(i));
+    is_trend_over |= is_trend && !profile;
+    if (profile) stages.push_back({profiles[i].file, std::move(*profile)});
+  }
   return stages;
 }
 
@@ -81,17 +83,38 @@ std::string growth_of(const std::vector<Stage>& stages, const pprof::NamedProfil
 
 }  // namespace
 
-ProfileTexts read_profiles(const Incident& incident, const std::string& directory) {
+std::vector<ReportProfile> report_profiles(const Incident& incident) {
+  using Use = ReportProfile::Use;
   const IncidentCapture* best = best_capture(incident);
-  ProfileTexts texts;
+  std::vector<ReportProfile> profiles;
   for (const auto& [method, file] : file_by_method(incident, best)) {
-    const auto profile = profile_of(directory + "/" + file);
+    profiles.push_back({file, best != nullptr && file == best->file ? Use::kBest : Use::kTop});
+  }
+  if (best != nullptr && !best->file.empty()) {
+    for (ReportProfile& stage : trend_of(incident, *best)) profiles.push_back(std::move(stage));
+    if (const IncidentCapture* first = first_before(incident, *best)) profiles.push_back({first->file, Use::kFirst});
+  }
+  if (profiles.size() > kMaxReportProfiles) profiles.resize(kMaxReportProfiles);
+  return profiles;
+}
+
+ProfileTexts texts_of(std::span<const ReportProfile> profiles, const ReadProfileBytes& read) {
+  ProfileTexts texts;
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    const auto& [file, use] = profiles[i];
+    if (use != ReportProfile::Use::kTop && use != ReportProfile::Use::kBest) continue;
+    const auto profile = profile_of(read(i));
     if (!profile) continue;
     texts.tops[file] = top_of(*profile);
-    if (best == nullptr || file != best->file) continue;
-    texts.growth = growth_of(stages_before(incident, *best, directory), {file, *profile});
+    if (use == ReportProfile::Use::kBest) texts.growth = growth_of(stages_before(profiles, read), {file, *profile});
   }
   return texts;
+}
+
+ProfileTexts read_profiles(const Incident& incident, const std::string& directory) {
+  const std::vector<ReportProfile> profiles = report_profiles(incident);
+  return texts_of(profiles,
+                  [&](std::size_t index) { return read_file(directory + "/" + profiles[index].file, kMaxTopBytes); });
 }
 
 }  // namespace oomw

@@ -11,7 +11,6 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "report/capture_top.h"
 #include "report/timeline_svg.h"
 #include "store/directory_names.h"
 
@@ -76,8 +75,12 @@ Result<> fill_directory(const Incident& incident, const ProfileTexts& profiles, 
 
 }  // namespace
 
-IncidentStore::IncidentStore(std::string data_dir, Place place)
-    : root_(data_dir + "/incidents"), place_(std::move(place)), index_(root_), retention_(std::move(data_dir)) {}
+IncidentStore::IncidentStore(std::string data_dir, Place place, ReadProfiles read_profiles)
+    : root_(data_dir + "/incidents"),
+      place_(std::move(place)),
+      read_profiles_(std::move(read_profiles)),
+      index_(root_),
+      retention_(std::move(data_dir)) {}
 
 Result<WrittenIncident> IncidentStore::write(const Incident& incident) {
   RETURN_IF_ERROR(make_directories(root_, 0700));
@@ -134,7 +137,7 @@ Result<WrittenIncident> IncidentStore::create(const Incident& incident) {
   }
   placed_of(incident.id).clear();  // of a directory that is gone
   Placement placement = place_files(incident, temporary);
-  const ProfileTexts profiles = read_profiles(incident, temporary);
+  const ProfileTexts profiles = read_profiles_(incident, temporary);
   Result<> written = fill_directory(incident, profiles, temporary, placement.names);
   if (written && ::rename(temporary.c_str(), target.c_str()) != 0) written = fail_errno(errno, "rename to " + target);
   if (!written) {
@@ -149,7 +152,7 @@ Result<WrittenIncident> IncidentStore::create(const Incident& incident) {
 Result<WrittenIncident> IncidentStore::revise(const Incident& incident, const std::string& name) {
   const std::string directory = root_ + "/" + name;
   Placement placement = place_files(incident, directory);
-  const ProfileTexts profiles = read_profiles(incident, directory);
+  const ProfileTexts profiles = read_profiles_(incident, directory);
   // Profiles first: incident.json never names a file that a crash could lose. The files it names already are
   // safe, and each fsync would flush the disk, 2 to 8 ms while others write.
   if (!placement.names.empty()) RETURN_IF_ERROR(sync_files(directory, placement.names));

@@ -13,6 +13,7 @@
 #include "events/event.h"
 #include "incident/incident.h"
 #include "incident/incident_files.h"
+#include "report/capture_top.h"
 #include "store/incident_index.h"
 #include "store/incident_retention.h"
 
@@ -39,7 +40,10 @@ class IncidentStore {
   // Places a file's bytes at a path, replacing what may be there (Spool::place, or a copy).
   using Place = std::function<Result<>(const EvidenceFile& file, const std::string& target)>;
 
-  IncidentStore(std::string data_dir, Place place);
+  // The texts of the profiles in a directory, for its report.
+  using ReadProfiles = std::function<ProfileTexts(const Incident& incident, const std::string& directory)>;
+
+  IncidentStore(std::string data_dir, Place place, ReadProfiles read_profiles = oomw::read_profiles);
   // Writes everything. A second call with the same id writes a revision in the same directory. A file that cannot be
   // placed is listed, not an error.
   [[nodiscard]] Result<WrittenIncident> write(const Incident& incident);
@@ -66,6 +70,7 @@ class IncidentStore {
 
   std::string root_;
   const Place place_;
+  const ReadProfiles read_profiles_;
   std::map<std::string, std::map<std::string, std::string>> placed_;  // by id: spool file by name
   std::deque<std::string> placed_by_age_;
   IncidentIndex index_;

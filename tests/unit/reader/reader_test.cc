@@ -57,6 +57,27 @@ TEST_F(ReaderTest, answers_jobs_with_one_process_and_reads_the_files_that_it_is_
   EXPECT_EQ(reader_.counters().done, 2U);
 }
 
+TEST_F(ReaderTest, counts_each_kind_of_job) {
+  (void)run(test::kEcho);
+  (void)run(test::kFail);
+  (void)run(test::kCrash);
+  const ReaderCounters counters = reader_.counters();
+  EXPECT_EQ(counters.by_kind.size(), 3U);
+  EXPECT_EQ(counters.by_kind.at(test::kEcho).done, 1U);
+  EXPECT_EQ(counters.by_kind.at(test::kFail).done, 1U);
+  EXPECT_EQ(counters.by_kind.at(test::kCrash).failed, 1U);
+  EXPECT_EQ(counters.done, 2U);
+}
+
+TEST_F(ReaderTest, is_started_by_a_warm_up_and_answers_what_keeps_it) {
+  reader_.warm_up();
+  reader_.warm_up();
+  EXPECT_EQ(run(test::kEcho, "hello").value(), "hello");
+  EXPECT_EQ(run(kWakeJob, "").value(), "");
+  EXPECT_EQ(reader_.counters().started, 1U);
+  EXPECT_EQ(reader_.counters().done, 1U) << "what keeps it is no reading";
+}
+
 TEST_F(ReaderTest, is_refused_all_but_reading) {
   for (const char* call : {"open", "create", "stat", "unlink", "socket", "fork", "thread", "exec", "ptrace", "kill",
                            "capset", "prctl", "map_code", "message_elsewhere"}) {
