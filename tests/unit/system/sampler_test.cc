@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <filesystem>
 
 #include <chrono>
 
@@ -128,8 +129,10 @@ TEST_F(SamplerTest, a_container_made_again_elsewhere_has_its_id) {
   V2Cgroup{}.write(tree, "cg/a/" + kId);
   make();
   sampler->start();
-  tree.remove("cg/a/" + kId);
-  V2Cgroup{}.write(tree, "cg/b/" + kId);
+  // Made while the first still exists: a file system may give the number of a removed directory to the next one.
+  V2Cgroup{}.write(tree, "later/" + kId);
+  tree.remove("cg/a");
+  std::filesystem::rename(tree.path("later"), tree.path("cg/b"));
   sampler->rescan();
   EXPECT_EQ(all<ContainerIdentified>().size(), 2u);
 }
