@@ -74,11 +74,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   make_entry(root / kName / "incident.json", data[0], rest.substr(kNameBytes));
   std::error_code ignored;
   fs::create_directories(root / other, ignored);
+  make_entry(root / kName / "summary.json", data[0] / 6u, rest);
   write(root / other / "incident.json", rest.substr(kNameBytes));
 
   const oomw::IncidentReader reader(scratch.path);
   const auto all = reader.list();
   OOMW_CHECK(!all || all->size() <= 2);
+  const auto summaries = reader.summaries();
+  OOMW_CHECK(!summaries || summaries->size() <= 2);
   for (const std::string& what : {std::string(kName), other, std::string("2"), (root / kName).string()}) {
     (void)reader.get(what);
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include "base/files.h"
 #include "base/log.h"
@@ -19,10 +20,59 @@ namespace {
 
 constexpr std::size_t kMaxIncidents = 10'000;
 
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+
+// A name has the second of the kill only; whether a kill lies within that second is matches()' to say.
 bool is_wanted(const std::string& name, const IncidentFilter& filter) {
   if (!is_incident_directory(name)) return false;
   const WallTime time = *time_of_directory(name);
-  return (!filter.since || time >= *filter.since) && (!filter.until || time <= *filter.until);
+  return (!filter.since || time.ns + kSecondNs > filter.since->ns) && (!filter.until || time <= *filter.until);
+}
+
+std::int64_t changed_ns(const struct stat& status) {
+  return status.st_mtim.tv_sec * kSecondNs + status.st_mtim.tv_nsec;
+}
+
+// The summary beside incident.json; an error where there is none, or where it may be that of an earlier revision: a
+// version that knows no summaries has amended the incident.
+Result<IncidentSummary> read_summary(int root, const std::string& name) {
+  constexpr std::int64_t kOneWritingNs = 2 * kSecondNs;
+  struct stat json {
+  }, own{};
+  if (::fstatat(root, (name + "/incident.json").c_str(), &json, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(json.st_mode)) {
+    return fail(ErrorCode::kNotFound, "no incident.json");
+  }
+  const std::string path = name + "/" + kSummaryFile;
+  ASSIGN_OR_RETURN(const UniqueFd fd, open_at(root, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  if (::fstat(fd.get(), &own) != 0 || !S_ISREG(own.st_mode)) return fail(ErrorCode::kInvalid, "no plain file");
+  if (changed_ns(json) - changed_ns(own) > kOneWritingNs) return fail(ErrorCode::kInvalid, "older than the incident");
+  ASSIGN_OR_RETURN(const std::string text, read_open_file(fd.get(), path, kMaxSummaryBytes));
+  ASSIGN_OR_RETURN(IncidentSummary summary, summary_from_json(text));
+  if (summary.id != id_of_directory(name)) return fail(ErrorCode::kInvalid, "of another incident");
+  summary.directory = name;
+  return summary;
+}
+
+void log_skipped(const std::string& name, const Error& error) {
+  log::warn("incident {} is skipped: {}", printable(name), printable(error.message));
+}
+
+// "shop-cart", "./x/", "/var/lib/oomwitness/incidents/x/incident.json": the directory that is meant.
+std::string directory_of(std::string what) {
+  constexpr std::string_view kJson = "/incident.json";
+  if (what.ends_with(kJson)) what.erase(what.size() - kJson.size());
+  while (what.size() > 1 && what.ends_with('/')) what.pop_back();
+  return what;
+}
+
+Error is_ambiguous(const std::string& what, const std::vector<std::string>& matches) {
+  constexpr std::size_t kShown = 3;
+  std::string message =
+      std::to_string(matches.size()) + " incidents have \"" + printable(what, 64) + "\" in their names:";
+  for (std::size_t i = 0; i < std::min(matches.size(), kShown); ++i) {
+    message += (i == 0 ? " " : ", ") + printable(matches[matches.size() - 1 - i]);
+  }
+  return Error{ErrorCode::kInvalid, message + (matches.size() > kShown ? ", ..." : "")};
 }
 
 }  // namespace
@@ -52,43 +102,81 @@ Result<std::vector<std::string>> IncidentReader::names(const IncidentFilter& fil
   return entries;
 }
 
+Result<std::vector<IncidentSummary>> IncidentReader::summaries(const IncidentFilter& filter) const {
+  ASSIGN_OR_RETURN(const std::vector<std::string> wanted, names(filter));
+  std::vector<IncidentSummary> summaries;
+  if (wanted.empty()) return summaries;
+  ASSIGN_OR_RETURN(const UniqueFd root, open_directory(root_));
+  for (auto name = wanted.rbegin(); name != wanted.rend(); ++name) {
+    auto summary = read_summary(root.get(), *name);
+    if (!summary) {
+      auto stored = load(*name);
+      if (!stored) {
+        log_skipped(*name, stored.error());
+        continue;
+      }
+      summary = summary_of(stored->incident);
+      summary->directory = *name;
+    }
+    if (!matches(*summary, filter)) continue;
+    summaries.push_back(std::move(*summary));
+    if (summaries.size() == filter.limit) break;  // never with limit 0
+  }
+  std::ranges::stable_sort(summaries, std::greater(), &IncidentSummary::time);
+  return summaries;
+}
+
 Result<std::vector<StoredIncident>> IncidentReader::list(const IncidentFilter& filter) const {
   ASSIGN_OR_RETURN(const std::vector<std::string> wanted, names(filter));
   std::vector<StoredIncident> incidents;
-  for (const std::string& name : wanted) {
-    auto stored = load(name);
-    if (stored) {
-      incidents.push_back(std::move(*stored));
-    } else {
-      log::warn("incident {} is skipped: {}", printable(name), printable(stored.error().message));
+  for (auto name = wanted.rbegin(); name != wanted.rend(); ++name) {
+    auto stored = load(*name);
+    if (!stored) {
+      log_skipped(*name, stored.error());
+      continue;
     }
+    if (filter.has_words() && !matches(summary_of(stored->incident), filter)) continue;
+    incidents.push_back(std::move(*stored));
+    if (incidents.size() == filter.limit) break;
   }
+  std::ranges::reverse(incidents);
   std::ranges::stable_sort(incidents, {}, [](const StoredIncident& stored) { return stored.incident.time; });
   return incidents;
 }
 
-Result<StoredIncident> IncidentReader::get(const std::string& what) const {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(what, ignored)) {
-    ASSIGN_OR_RETURN(Incident incident, read_incident(what));
-    return StoredIncident{what, std::move(incident)};
-  }
+// An exact name comes first, then what begins with `what`, then what has it anywhere.
+Result<std::string> IncidentReader::find(const std::string& what) const {
   ASSIGN_OR_RETURN(const std::vector<std::string> all, names({}));
-  std::vector<std::string> matches;
+  if (all.empty()) return fail(ErrorCode::kNotFound, "no incidents in " + root_);
+  if (what == "latest") return all.back();
+  std::vector<std::string> starts, parts;
   for (const std::string& name : all) {
-    const std::string own_id = id_of_directory(name);
-    const bool is_exact = own_id == what || name == what;
-    if (is_exact) matches.clear();
-    if (is_exact || own_id.starts_with(what) || name.starts_with(what)) matches.push_back(name);
-    if (is_exact) break;
+    const std::string id = id_of_directory(name);
+    if (id == what || name == what) return name;
+    if (id.starts_with(what) || name.starts_with(what)) starts.push_back(name);
+    if (id.find(what) != std::string::npos || name.find(what) != std::string::npos) parts.push_back(name);
   }
-  if (matches.empty()) return fail(ErrorCode::kNotFound, "no incident " + printable(what) + " in " + root_);
-  if (matches.size() > 1) {
-    return fail(ErrorCode::kInvalid, printable(what) + " is the start of several incidents, of " +
-                                         id_of_directory(matches[0]) + " and " + id_of_directory(matches[1]));
+  const std::vector<std::string>& found = starts.empty() ? parts : starts;
+  if (found.empty() || what.empty()) {
+    return fail(ErrorCode::kNotFound,
+                "no incident " + printable(what) + " in " + root_ + "; \"oomwitness incidents\" lists what is there");
   }
-  auto stored = load(matches.front());
-  if (!stored) return tl::make_unexpected(std::move(stored).error().with_context(root_ + "/" + matches.front()));
+  if (found.size() > 1) return tl::make_unexpected(is_ambiguous(what, found));
+  return found.front();
+}
+
+Result<StoredIncident> IncidentReader::get(const std::string& what) const {
+  const std::string path = directory_of(what);
+  std::error_code ignored;
+  if (what != "latest" && std::filesystem::exists(path + "/incident.json", ignored)) {
+    ASSIGN_OR_RETURN(Incident incident, read_incident(path));
+    return StoredIncident{path, std::move(incident)};
+  }
+  // A directory that this reader has, by a path that leads nowhere here: copied from another machine's output.
+  const std::string last = path.substr(path.rfind('/') + 1);
+  ASSIGN_OR_RETURN(const std::string name, find(is_incident_directory(last) ? last : what));
+  auto stored = load(name);
+  if (!stored) return tl::make_unexpected(std::move(stored).error().with_context(root_ + "/" + name));
   return stored;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "incident/incident.h"
+#include "store/incident_filter.h"
 
 namespace oomw {
 
@@ -15,25 +15,24 @@ struct StoredIncident {
   Incident incident;
 };
 
-// By the second in the directories' names.
-struct IncidentFilter {
-  std::optional<WallTime> since, until;
-};
-
 // Reads <data-dir>/incidents in any process, whether or not a daemon is running and writing there.
 class IncidentReader {
  public:
   explicit IncidentReader(const std::string& data_dir) : root_(data_dir + "/incidents") {}
 
-  // Oldest first; one that cannot be read is skipped and logged. 200 incidents take 40 ms.
+  // Newest first. From summary.json where it is whole, else from incident.json; one that cannot be read is skipped and
+  // logged. 10,000 take about 0.1 s from summaries.
+  [[nodiscard]] Result<std::vector<IncidentSummary>> summaries(const IncidentFilter& filter = {}) const;
+  // Whole incidents, oldest first: 200 take 40 ms.
   [[nodiscard]] Result<std::vector<StoredIncident>> list(const IncidentFilter& filter = {}) const;
-  // By id, directory name, unique prefix of either (kInvalid when ambiguous), or the path of a directory, which may
-  // be a copy in another place.
+  // By "latest", the path of a directory (which may be a copy in another place), an id, a directory's name, or a unique
+  // part of either: kInvalid when several have it, and the error names some of them.
   [[nodiscard]] Result<StoredIncident> get(const std::string& what) const;
   [[nodiscard]] const std::string& root() const { return root_; }
 
  private:
   [[nodiscard]] Result<std::vector<std::string>> names(const IncidentFilter& filter) const;  // ours, oldest first
+  [[nodiscard]] Result<std::string> find(const std::string& what) const;                     // a directory's name
   [[nodiscard]] Result<StoredIncident> load(const std::string& name) const;
 
   std::string root_;

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "report/timeline_svg.h"
 #include "store/directory_names.h"
+#include "store/incident_summary.h"
 
 namespace oomw {
 
@@ -68,8 +69,9 @@ Result<> fill_directory(const Incident& incident, const ProfileTexts& profiles, 
                         std::vector<std::string> placed) {
   ASSIGN_OR_RETURN(const UniqueFd dir, open_directory(directory));
   RETURN_IF_ERROR(write_new_file(dir.get(), kReportName, to_markdown(incident, profiles)));
+  RETURN_IF_ERROR(write_new_file(dir.get(), kSummaryFile, to_summary_json(summary_of(incident))));
   RETURN_IF_ERROR(write_new_file(dir.get(), kJsonName, to_json(incident)));
-  placed.insert(placed.end(), {kJsonName, kReportName});
+  placed.insert(placed.end(), {kJsonName, kReportName, kSummaryFile});
   return sync_files(directory, placed);
 }
 
@@ -158,6 +160,8 @@ Result<WrittenIncident> IncidentStore::revise(const Incident& incident, const st
   if (!placement.names.empty()) RETURN_IF_ERROR(sync_files(directory, placement.names));
   write_extras(incident, profiles, directory);
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kReportName, to_markdown(incident, profiles)));
+  // Before incident.json: a reader ignores a summary that is older by more than one writing takes.
+  RETURN_IF_ERROR(write_file_atomic(directory + "/" + kSummaryFile, to_summary_json(summary_of(incident))));
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kJsonName, to_json(incident)));
   return WrittenIncident{directory, std::move(placement.unplaced)};
 }

