@@ -21,7 +21,7 @@ class IncidentReader {
   explicit IncidentReader(const std::string& data_dir) : root_(data_dir + "/incidents") {}
 
   // Newest first. From summary.json where it is whole, else from incident.json; one that cannot be read is skipped and
-  // logged. 10,000 take about 0.1 s from summaries.
+  // logged. 10,000 take 0.2 s from summaries.
   [[nodiscard]] Result<std::vector<IncidentSummary>> summaries(const IncidentFilter& filter = {}) const;
   // Whole incidents, oldest first: 200 take 40 ms.
   [[nodiscard]] Result<std::vector<StoredIncident>> list(const IncidentFilter& filter = {}) const;

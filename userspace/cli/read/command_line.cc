@@ -72,11 +72,28 @@ void add_render(CLI::App& app, CommandLine& line) {
   render->add_flag("--png", line.png, "Also a picture beside it; needs rsvg-convert");
 }
 
+void add_incidents(CLI::App& app, CommandLine& line) {
+  CLI::App* incidents = add_command(app, line, "incidents", "List the OOM kills on disk, newest first");
+  incidents->add_option("-n,--namespace", line.pod_namespace, "Only those of this namespace");
+  incidents->add_option("--pod", line.pod, "Only pods with this in their names");
+  incidents->add_option("--container", line.container, "Only containers (or units) with this in their names");
+  incidents->add_option("--cause", line.cause, "Only this cause: leak, spike, undersized, ... or unknown");
+  incidents->add_option("--since", line.since, "Only newer ones: 90s, 30m, 2h, 7d, or 2026-11-21T03:04:05Z");
+  incidents->add_option("--limit", line.limit, "How many rows")->check(CLI::Range(1, 10000));
+  incidents->add_flag("--all", line.all, "A row for each kill, repeats of one container and cause too");
+  incidents->add_option("-o,--output", line.output_format, "table (default), wide, or json: one object per line")
+      ->check(CLI::IsMember({"table", "wide", "json"}));
+  incidents->add_flag("--local-time", line.local_time, "Times (-o wide) in the machine's time zone, not in UTC");
+  incidents->add_flag("--json", line.json, "The same as -o json");
+}
+
 void add_readers(CLI::App& app, CommandLine& line) {
   add_command(app, line, "doctor", "What works on this node, and why not the rest")->add_flag("--json", line.json);
-  add_command(app, line, "incidents", "List the incidents on disk")->add_flag("--json", line.json);
-  CLI::App* show = add_command(app, line, "show", "One incident's report");
-  show->add_option("id", line.incident_id, "Incident id, directory name or a unique prefix")->required();
+  add_incidents(app, line);
+  CLI::App* show = add_command(app, line, "show", "Why one container was killed, whose code it was, what to do");
+  show->add_option("id", line.incident_id, "\"latest\", an id or directory name, a unique part of one, or a directory")
+      ->required();
+  show->add_flag("--full", line.full, "The whole report, not only its answer");
   show->add_flag("--json", line.json, "incident.json as stored");
   CLI::App* top = add_command(app, line, "top", "Functions of a heap profile by bytes");
   top->add_option("file", line.input_path, "A pprof profile (.pb.gz)")->required();
@@ -157,6 +174,27 @@ int report_unknown_command(const CLI::App& app, const std::string& word) {
   return kUsage;
 }
 
+// The first word that is neither an option nor an option's value; "" = none.
+std::string first_word(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (!word.starts_with('-')) return word;
+    if (word == "--data-dir" || word == "--config") ++i;
+  }
+  return "";
+}
+
+int print_help(CLI::App& app, const std::string& topic) {
+  if (topic.empty()) {
+    app.clear();  // of "help" itself, whose options it would print
+    std::printf("%s", app.help().c_str());
+    return kOk;
+  }
+  if (is_unknown_command(app, topic)) return report_unknown_command(app, topic);
+  std::printf("%s", app.get_subcommand(topic)->help("oomwitness").c_str());
+  return kOk;
+}
+
 int report_unexpected(const CLI::App& app) {
   const auto commands = app.get_subcommands();
   const CLI::App& command = commands.empty() ? app : *commands.front();
@@ -176,12 +214,17 @@ std::variant<CommandLine, int> parse_command_line(int argc, char** argv) {
   CLI::App app{"oomwitness: the evidence of an OOM kill, on disk before you look for it", "oomwitness"};
   app.set_version_flag("--version", std::string(kVersion));
   app.require_subcommand(1);
+  add_common(app, line);
   add_run(app, line);
   add_readers(app, line);
   add_capture(app, line);
   add_trend(app, line);
   add_heap_readers(app, line);
-  if (argc > 1 && is_unknown_command(app, argv[1])) return report_unknown_command(app, argv[1]);
+  CLI::App* help = app.add_subcommand("help", "What a command does, with its options");
+  help->add_option("command", line.topic, "Its name");
+  help->callback([&line] { line.command = "help"; });
+  const std::string word = first_word(argc, argv);
+  if (!word.empty() && is_unknown_command(app, word)) return report_unknown_command(app, word);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {
@@ -192,6 +235,7 @@ std::variant<CommandLine, int> parse_command_line(int argc, char** argv) {
     (void)app.exit(e);
     return kUsage;
   }
+  if (line.command == "help") return print_help(app, line.topic);
   return line;
 }
 

@@ -23,8 +23,17 @@ struct CommandLine {
   std::optional<std::string> metrics_listen, web_listen;
   std::string record_path;
   bool standby = false;
+  // incidents: with pod and container, of which a part is enough
+  std::string pod_namespace, cause, since;
+  std::size_t limit = 0;                // rows; 0 = all
+  bool all = false;                     // repeats have rows of their own
+  std::string output_format = "table";  // table | wide | json
+  bool local_time = false;
   // show
   std::string incident_id;
+  bool full = false;
+  // help
+  std::string topic;
   // capture
   std::optional<std::int32_t> pid;
   std::string container, pod;

@@ -5,14 +5,17 @@
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
-#include "cli/read/event_line.h"
+#include "cli/read/columns.h"
 #include "cli/read/foreign_file.h"
+#include "cli/read/incident_rows.h"
 #include "cli/read/markdown_view.h"
+#include "cli/read/pager.h"
 #include "cli/read/read_commands.h"
 #include "events/json_text.h"
 #include "store/incident_reader.h"
@@ -21,86 +24,95 @@
 namespace oomw::cli {
 namespace {
 
-std::string coverage_of(const Incident& incident) {
-  if (!incident.coverage_ratio) return "-";
-  return fmt::format("{:.0f} % ({})", *incident.coverage_ratio * 100, printable(incident.coverage_method, 16));
-}
-
-std::string repeats_of(const Incident& incident) {
-  return incident.repeats ? fmt::format("  +{} repeats", incident.repeats->count) : "";
-}
-
-std::size_t good_captures(const Incident& incident) {
-  std::size_t good = 0;
-  for (const IncidentCapture& capture : incident.captures) good += capture.result == "ok" ? 1 : 0;
-  return good;
-}
-
-// Names of pods differ in length by far: the widest one sets the column, so that none runs into the next.
-void print_table(const std::vector<StoredIncident>& incidents) {
-  constexpr std::size_t kLeastWidth = 9;
-  std::vector<std::string> names;
-  std::size_t width = kLeastWidth;
-  for (const auto& [directory, incident] : incidents) {
-    width = std::max(width, names.emplace_back(place_name(incident.container, incident.cgroup_path)).size());
-  }
-  fmt::print("{:<26}{:<22}{:<{}}  {:<17}{:<21}{:>9}{:>10}  {}\n", "ID", "TIME", "CONTAINER", width, "VICTIM", "CAUSE",
-             "LIMIT", "PROFILES", "COVERAGE");
-  for (std::size_t i = 0; i < incidents.size(); ++i) {
-    const Incident& incident = incidents[i].incident;
-    const std::string victim = incident.victims.empty() ? "-" : printable(incident.victims.front().comm, 16);
-    fmt::print("{:<26}{:<22}{:<{}}  {:<17}{:<21}{:>9}{:>10}  {}{}\n", incident.id,
-               to_rfc3339(incident.time).substr(0, 19) + "Z", names[i], width, victim,
-               incident.verdict ? printable(incident.verdict->cause, 20) : "-",
-               incident.limit_bytes ? human_bytes(*incident.limit_bytes) : "-", good_captures(incident),
-               coverage_of(incident), repeats_of(incident));
-  }
-}
-
-void print_json(const std::vector<StoredIncident>& incidents) {
+int print_json(const IncidentReader& reader, const IncidentFilter& filter) {
+  const auto incidents = reader.list(filter);
+  if (!incidents.has_value()) return report(incidents.error());
   const bool is_terminal = stdout_view().columns > 0;
-  for (const auto& [directory, incident] : incidents) {
+  for (const auto& [directory, incident] : *incidents) {
     nlohmann::json line = nlohmann::json::parse(to_json(incident), nullptr, false);
     line["directory"] = directory.substr(directory.rfind('/') + 1);
     const std::string text = to_json_text(line);
     fmt::print("{}", is_terminal ? for_any_terminal(text) : text + "\n");
   }
+  return kOk;
 }
 
-// For whom retention made room, those who lost most first. Without its file there is nothing to tell.
-void print_dropped(const std::string& data_dir) {
+// For whom retention made room, those who lost most first. Without its file nothing is reported.
+std::string dropped_text(const std::string& data_dir) {
   constexpr std::size_t kMaxLines = 10;
   const Result<RetentionState> state = load_retention(data_dir);
-  if (!state) return;
+  if (!state) return "";
   std::vector<std::pair<std::string, DroppedIncidents>> order(state->dropped.begin(), state->dropped.end());
   std::ranges::stable_sort(order, std::greater(), [](const auto& entry) { return entry.second.count; });
   std::uint64_t others = state->dropped_others;
+  std::string text;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const auto& [workload, dropped] = order[i];
     if (i >= kMaxLines) {
       others += dropped.count;
     } else {
-      fmt::print("not kept: {} of {}, the last of {}\n", dropped.count, printable(workload, 128),
-                 to_rfc3339(dropped.last).substr(0, 19) + "Z");
+      text += fmt::format("not kept: {} of {}, the last of {}\n", dropped.count, printable(workload, 128),
+                          to_rfc3339(dropped.last).substr(0, 19) + "Z");
     }
   }
-  if (others != 0) fmt::print("not kept: {} of others\n", others);
+  return others == 0 ? text : text + fmt::format("not kept: {} of others\n", others);
+}
+
+// Why there is nothing to show, and what there is.
+std::string nothing_text(const IncidentReader& reader) {
+  const auto all = reader.summaries();
+  if (!all || all->empty()) {
+    return fmt::format("no incidents in {}\n", printable(reader.root(), 512));
+  }
+  std::set<std::string> causes, namespaces;
+  for (const IncidentSummary& summary : *all) {
+    causes.insert(summary.cause.empty() ? "unknown" : printable(summary.cause, 32));
+    if (namespaces.size() < 10 && !summary.pod_namespace.empty())
+      namespaces.insert(printable(summary.pod_namespace, 64));
+  }
+  return fmt::format("none of {} incidents in {} matches; causes there: {}{}{}\n", all->size(),
+                     printable(reader.root(), 512), fmt::join(causes, ", "),
+                     namespaces.empty() ? "" : "; namespaces: ", fmt::join(namespaces, ", "));
+}
+
+Result<IncidentFilter> filter_of(const CommandLine& line, WallTime now) {
+  IncidentFilter filter{.pod_namespace = line.pod_namespace,
+                        .pod = line.pod,
+                        .container = line.container,
+                        .cause = line.cause,
+                        .limit = line.limit};
+  if (line.since.empty()) return filter;
+  filter.since = parse_since(line.since, now);
+  if (filter.since) return filter;
+  return fail(ErrorCode::kInvalid, "--since: '" + printable(line.since, 64) +
+                                       "' is neither an age (90s, 30m, 2h, 7d) nor a time (2026-11-21T03:04:05Z)");
 }
 
 }  // namespace
 
 int incidents_command(const CommandLine& line, const std::string& data_dir) {
   const IncidentReader reader(data_dir);
-  const Result<std::vector<StoredIncident>> incidents = reader.list();
-  if (!incidents.has_value()) return report(incidents.error());
-  if (line.json) {
-    print_json(*incidents);
-  } else if (incidents->empty()) {
-    fmt::print("no incidents in {}\n", reader.root());
-  } else {
-    print_table(*incidents);
+  const WallTime now = SystemClock().wall_now();
+  Result<IncidentFilter> filter = filter_of(line, now);
+  if (!filter) return report(filter.error()), kUsage;
+  if (line.json || line.output_format == "json") return print_json(reader, *filter);
+  const std::size_t limit = std::exchange(filter->limit, 0);  // of rows: a group is one
+  const auto summaries = reader.summaries(*filter);
+  if (!summaries.has_value()) return report(summaries.error());
+  if (summaries->empty()) {
+    fmt::print("{}", nothing_text(reader));
+    return kOk;
   }
-  if (!line.json) print_dropped(data_dir);
+  const TerminalView view = stdout_view();
+  const RowStyle style{.is_wide = line.output_format == "wide",
+                       .is_grouped = !line.all,
+                       .is_local = line.local_time,
+                       .view = view,
+                       .now = now,
+                       .limit = limit};
+  std::string text = incident_rows(*summaries, style);
+  if (view.columns > 0) text += "\nWhy one was killed: oomwitness show ID (its end is enough, or \"latest\")\n";
+  print_paged(text + dropped_text(data_dir));
   return kOk;
 }
 

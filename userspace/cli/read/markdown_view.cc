@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/read/text_width.h"
 
 namespace oomw::cli {
 namespace {
@@ -22,40 +23,6 @@ constexpr std::size_t kMaxLine = 1u << 16;
 constexpr std::size_t kBetween = 2;  // between a table's columns; 1 if it would be too wide
 constexpr char kJoin = '\x1f';       // a space at which no line is broken
 constexpr std::string_view kBold = "\x1b[1m", kFaint = "\x1b[2m", kPlain = "\x1b[0m";
-
-std::size_t bytes_of_character(char first) {
-  const auto byte = static_cast<unsigned char>(first);
-  return byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
-}
-
-// Scripts of double width begin at U+1100; boxes, blocks and arrows (U+2000 to U+2BFF) take one column.
-std::size_t columns_of_character(std::string_view character) {
-  if (character.size() < 3) return 1;
-  const auto lead = static_cast<unsigned char>(character[0]);
-  const auto next = static_cast<unsigned char>(character[1]);
-  const bool is_symbol = lead == 0xE2 && next <= 0xAF;
-  return is_symbol || (lead == 0xE0) ? 1 : 2;
-}
-
-std::size_t width_of(std::string_view text) {
-  std::size_t width = 0;
-  for (std::size_t i = 0; i < text.size(); i += bytes_of_character(text[i])) {
-    width += columns_of_character(text.substr(i, bytes_of_character(text[i])));
-  }
-  return width;
-}
-
-// As many characters from the front as fit; at least one.
-std::string_view front_of(std::string_view text, std::size_t columns) {
-  std::size_t end = 0, used = 0;
-  while (end < text.size()) {
-    const std::string_view character = text.substr(end, bytes_of_character(text[end]));
-    if (end > 0 && used + columns_of_character(character) > columns) break;
-    used += columns_of_character(character);
-    end += character.size();
-  }
-  return text.substr(0, end);
-}
 
 // Breaks text between words, and within words that are too long.
 std::vector<std::string> lines_of(std::string_view text, std::size_t columns) {

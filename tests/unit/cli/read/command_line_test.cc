@@ -60,5 +60,41 @@ TEST(CommandLine, a_pid_is_taken) {
   EXPECT_EQ(std::get<CommandLine>(parsed.result).pid, 4'194'304);
 }
 
+CommandLine parsed(const std::vector<std::string>& words) {
+  const Parsed result = parse(words);
+  EXPECT_TRUE(std::holds_alternative<CommandLine>(result.result)) << result.error;
+  return std::holds_alternative<CommandLine>(result.result) ? std::get<CommandLine>(result.result) : CommandLine{};
+}
+
+TEST(CommandLine, the_data_dir_stands_before_or_after_the_command) {
+  EXPECT_EQ(parsed({"--data-dir", "/d", "incidents"}).data_dir, "/d");
+  EXPECT_EQ(parsed({"incidents", "--data-dir", "/d"}).data_dir, "/d");
+  EXPECT_EQ(parsed({"--data-dir=/d", "show", "latest"}).incident_id, "latest");
+  EXPECT_THAT(usage_error({"--data-dir", "/d", "shwo"}), HasSubstr("(did you mean 'show'?)"));
+}
+
+TEST(CommandLine, incidents_takes_filters_and_one_of_three_forms) {
+  const CommandLine line = parsed({"incidents", "-n", "shop", "--cause", "leak", "--since", "2h", "-o", "wide"});
+  EXPECT_EQ(line.pod_namespace, "shop");
+  EXPECT_EQ(line.cause, "leak");
+  EXPECT_EQ(line.since, "2h");
+  EXPECT_EQ(line.output_format, "wide");
+  EXPECT_THAT(usage_error({"incidents", "-o", "yaml"}), HasSubstr("yaml"));
+  EXPECT_THAT(usage_error({"incidents", "--limit", "0"}), HasSubstr("--limit"));
+}
+
+std::string help_of(std::vector<std::string> words) {
+  testing::internal::CaptureStdout();
+  EXPECT_TRUE(std::holds_alternative<int>(parse(std::move(words)).result));
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(CommandLine, help_names_every_command_or_explains_one) {
+  EXPECT_THAT(help_of({"help"}), HasSubstr("doctor"));
+  EXPECT_THAT(help_of({"help"}), HasSubstr("incidents"));
+  EXPECT_THAT(help_of({"help", "show"}), HasSubstr("--full"));
+  EXPECT_THAT(usage_error({"help", "shwo"}), HasSubstr("(did you mean 'show'?)"));
+}
+
 }  // namespace
 }  // namespace oomw::cli

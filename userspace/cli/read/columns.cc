@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/read/columns.h"
+
+#include <algorithm>
+
+#include "cli/read/text_width.h"
+
+namespace oomw::cli {
+namespace {
+
+constexpr std::size_t kBetween = 2;
+
+std::string fitted(const std::string& cell, std::size_t columns) {
+  if (width_of(cell) <= columns) return cell;
+  return columns < 2 ? std::string(front_of(cell, columns)) : std::string(front_of(cell, columns - 1)) + "…";
+}
+
+std::string row_text(const std::vector<Column>& columns, const std::vector<std::size_t>& widths,
+                     const std::vector<std::string>& row) {
+  std::string text;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::string cell = fitted(i < row.size() ? row[i] : "", widths[i]);
+    const std::string room(widths[i] - std::min(widths[i], width_of(cell)), ' ');
+    if (i > 0) text += std::string(kBetween, ' ');
+    text += columns[i].is_right ? room + cell : cell + room;
+  }
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text + '\n';
+}
+
+void narrow(const std::vector<Column>& columns, std::vector<std::size_t>& widths, std::size_t most) {
+  std::size_t all = (columns.size() - 1) * kBetween;
+  for (const std::size_t width : widths) all += width;
+  for (; all > most; --all) {
+    std::size_t* widest = nullptr;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].least == 0 || widths[i] <= columns[i].least) continue;
+      if (widest == nullptr || widths[i] > *widest) widest = &widths[i];
+    }
+    if (widest == nullptr) return;
+    --*widest;
+  }
+}
+
+}  // namespace
+
+std::string columns_text(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows,
+                         std::size_t most) {
+  std::vector<std::size_t> widths;
+  std::vector<std::string> titles;
+  for (const Column& column : columns) {
+    titles.push_back(column.title);
+    std::size_t width = width_of(column.title);
+    for (const auto& row : rows)
+      width = std::max(width, titles.size() <= row.size() ? width_of(row[titles.size() - 1]) : 0);
+    widths.push_back(width);
+  }
+  if (most > 0 && !columns.empty()) narrow(columns, widths, most);
+  std::string text = row_text(columns, widths, titles);
+  for (const auto& row : rows) text += row_text(columns, widths, row);
+  return text;
+}
+
+}  // namespace oomw::cli
