@@ -5,7 +5,7 @@
 
 namespace oomw {
 
-AddressSpace::AddressSpace(const ByteSource& memory, MemoryMap map, PresentPages present, std::vector<MappedFile> files,
+AddressSpace::AddressSpace(const ByteSource& memory, MemoryMap map, PresentPages present, std::vector<FileImage> files,
                            std::uint64_t max_bytes)
     : memory_(memory),
       map_(std::move(map)),
@@ -22,7 +22,7 @@ Result<std::size_t> AddressSpace::read_memory(std::uint64_t address, std::span<s
 Result<std::size_t> AddressSpace::read_file(std::uint64_t address, std::span<std::byte> out) const {
   const Mapping* mapping = map_.at(address);
   if (mapping == nullptr || mapping->is_shared || !mapping->has_file()) return 0;
-  const auto file = std::ranges::find_if(files_, [&](const MappedFile& candidate) {
+  const auto file = std::ranges::find_if(files_, [&](const FileImage& candidate) {
     return candidate.device == mapping->device && candidate.inode == mapping->inode;
   });
   if (file == files_.end()) return 0;

@@ -13,7 +13,7 @@
 namespace oomw {
 
 // A file that a process has mapped, held open; borrowed.
-struct MappedFile {
+struct FileImage {
   const ByteSource* bytes = nullptr;
   std::uint64_t device = 0, inode = 0;  // as in the maps
 };
@@ -26,7 +26,7 @@ struct MappedFile {
 // Borrows the sources. One thread.
 class AddressSpace final : public ByteSource {
  public:
-  AddressSpace(const ByteSource& memory, MemoryMap map, PresentPages present, std::vector<MappedFile> files,
+  AddressSpace(const ByteSource& memory, MemoryMap map, PresentPages present, std::vector<FileImage> files,
                std::uint64_t max_bytes);
 
   [[nodiscard]] Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> out) const override;
@@ -45,7 +45,7 @@ class AddressSpace final : public ByteSource {
   const ByteSource& memory_;
   const MemoryMap map_;
   const PresentPages present_;
-  const std::vector<MappedFile> files_;
+  const std::vector<FileImage> files_;
   const std::uint64_t max_bytes_;
   mutable std::uint64_t bytes_read_ = 0;
 };

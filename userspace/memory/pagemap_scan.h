@@ -25,5 +25,6 @@ static_assert(sizeof(ScanArgument) == 96);
 
 inline constexpr std::uint64_t kFile = 1u << 2, kPresent = 1u << 3, kZeroPage = 1u << 5;
 inline constexpr unsigned long kScan = _IOWR('f', 16, ScanArgument);
+static_assert(kScan == 0xc0606610);  // the reader's filter has this number
 
 }  // namespace oomw::pagemap

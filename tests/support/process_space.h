@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of a living child process as the readers of runtimes get it, and sources that lie.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "memory/address_space.h"
+
+namespace oomw::test {
+
+class MemoryFile final : public ByteSource {
+ public:
+  explicit MemoryFile(int fd) : fd_(fd) {}
+  [[nodiscard]] Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> out) const override {
+    const ssize_t n = ::pread(fd_, out.data(), out.size(), static_cast<off_t>(address));
+    return n < 0 ? 0 : static_cast<std::size_t>(n);
+  }
+
+ private:
+  int fd_;
+};
+
+// Of every `one_in` words, one is something else: another number each time that it is read.
+class TornMemory final : public ByteSource {
+ public:
+  TornMemory(const ByteSource& source, std::uint64_t one_in) : source_(source), one_in_(one_in) {}
+  [[nodiscard]] Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> out) const override {
+    ASSIGN_OR_RETURN(const std::size_t n, source_.read_some(address, out));
+    for (std::size_t at = 0; at + 8 <= n; at += 8) {
+      state_ = state_ * 6364136223846793005 + 1442695040888963407;
+      if ((state_ >> 33) % one_in_ != 0) continue;
+      std::uint64_t word = 0;
+      std::memcpy(&word, out.data() + at, 8);
+      word = (state_ >> 40) % 2 == 0 ? word ^ (std::uint64_t{1} << (state_ >> 58)) : word + 16;
+      std::memcpy(out.data() + at, &word, 8);
+    }
+    return n;
+  }
+
+ private:
+  const ByteSource& source_;
+  const std::uint64_t one_in_;
+  mutable std::uint64_t state_ = 1;
+};
+
+// A process by its pid; the files whose names begin with `library` serve for pages that are not in its memory.
+class ProcessSpace {
+ public:
+  ProcessSpace(int pid, std::string_view library, std::uint64_t torn_one_in = 0)
+      : memory_fd_(open(pid, "mem")),
+        pagemap_(open(pid, "pagemap")),
+        maps_(open(pid, "maps")),
+        memory_(memory_fd_.get()),
+        torn_(memory_, std::max<std::uint64_t>(torn_one_in, 1)) {
+    MemoryMap map = MemoryMap::read(FdSource(maps_.get())).value();
+    PresentPages present = PageScanner(pagemap_.get()).scan(map).value();
+    sources_.reserve(8);
+    std::vector<FileImage> files;
+    for (const Mapping& mapping : map.mappings()) {
+      const bool is_wanted = mapping.has_file() && mapping.file_offset == 0 && mapping.file_name().starts_with(library);
+      if (!is_wanted || files.size() == 8) continue;
+      fds_.emplace_back(::open(mapping.name.c_str(), O_RDONLY | O_CLOEXEC));
+      sources_.emplace_back(fds_.back().get());
+      files.push_back({&sources_.back(), mapping.device, mapping.inode});
+    }
+    const ByteSource& source = torn_one_in > 0 ? static_cast<const ByteSource&>(torn_) : memory_;
+    space_ = std::make_unique<AddressSpace>(source, std::move(map), std::move(present), std::move(files), 1u << 30);
+  }
+  [[nodiscard]] const AddressSpace& space() const { return *space_; }
+
+ private:
+  static UniqueFd open(int pid, const char* name) {
+    return UniqueFd(::open(("/proc/" + std::to_string(pid) + "/" + name).c_str(), O_RDONLY | O_CLOEXEC));
+  }
+
+  UniqueFd memory_fd_, pagemap_, maps_;
+  MemoryFile memory_;
+  TornMemory torn_;
+  std::vector<UniqueFd> fds_;
+  std::vector<FdSource> sources_;
+  std::unique_ptr<AddressSpace> space_;
+};
+
+}  // namespace oomw::test

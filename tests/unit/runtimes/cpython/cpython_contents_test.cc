@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtimes/cpython/cpython_contents.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "base/files.h"
+#include "runtimes/cpython/type_table.h"
+#include "support/process_space.h"
+
+namespace oomw::cpython {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const char* const kProgram = R"(
+import mmap, sys, time, types
+app = types.ModuleType('app')
+sys.modules['app'] = app
+untouched = mmap.mmap(-1, 8 << 20)
+class Store:
+    CACHE = {}
+    def __init__(self):
+        self.items = []
+app.REQUEST_LOG = [{'id': i, 'path': '/items/%d' % i, 'at': i * 0.5} for i in range(30000)]
+app.store = Store()
+for i in range(20000):
+    Store.CACHE[i] = (i, 'v%d' % i)
+    app.store.items.append('line %d of a log' % i)
+people = {'alice smith': ['a%d' % i for i in range(15000)], 'bob': ['b%d' % i for i in range(15000)]}
+print('ready', flush=True)
+time.sleep(600)
+)";
+
+// The interpreter of a version, "3" being the system's own.
+std::string interpreter(const std::string& version) {
+  if (version == "3") return ::access("/usr/bin/python3", X_OK) == 0 ? "/usr/bin/python3" : "";
+  glob_t found{};
+  std::string path;
+  const std::string pattern = "/root/.pyenv/versions/" + version + ".*/bin/python3";
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) path = found.gl_pathv[0];
+  ::globfree(&found);
+  return path;
+}
+
+// A Python program that has printed a line, and sleeps.
+class Python {
+ public:
+  explicit Python(const std::string& path) {
+    int ends[2];
+    if (::pipe(ends) != 0) return;
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::dup2(ends[1], 1);
+      ::execl(path.c_str(), path.c_str(), "-c", kProgram, nullptr);
+      ::_exit(1);
+    }
+    ::close(ends[1]);
+    char byte = 0;
+    is_ready_ = ::read(ends[0], &byte, 1) == 1;
+    ::close(ends[0]);
+    // It has written; from its sleep on it touches no more memory.
+    while (is_ready_ && file("stat").find(") S ") == std::string::npos && !file("stat").empty()) ::usleep(1000);
+  }
+  ~Python() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Python(const Python&) = delete;
+  Python& operator=(const Python&) = delete;
+  [[nodiscard]] int pid() const { return pid_; }
+  [[nodiscard]] bool is_ready() const { return is_ready_; }
+  // "" if the file is gone.
+  [[nodiscard]] std::string file(const char* name) const {
+    return read_file("/proc/" + std::to_string(pid_) + "/" + name, 4096).value_or("");
+  }
+
+ private:
+  int pid_ = -1;
+  bool is_ready_ = false;
+};
+
+const ContentFiller* holder(const MemoryContents& contents, const std::string& held_as) {
+  const auto found = std::ranges::find(contents.fillers, held_as, &ContentFiller::held_as);
+  return found == contents.fillers.end() ? nullptr : &*found;
+}
+
+const ContentFiller* type_named(const MemoryContents& contents, const std::string& name) {
+  const auto found = std::ranges::find_if(contents.fillers, [&](const ContentFiller& filler) {
+    return filler.kind == ContentKind::kType && filler.name == name;
+  });
+  return found == contents.fillers.end() ? nullptr : &*found;
+}
+
+class CpythonContents : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const std::string path = interpreter(GetParam());
+    if (path.empty()) GTEST_SKIP() << "no Python " << GetParam() << " here";
+    python_.emplace(path);
+    ASSERT_TRUE(python_->is_ready());
+  }
+  [[nodiscard]] Result<MemoryContents> read(std::uint64_t torn_one_in = 0) const {
+    const test::ProcessSpace process(python_->pid(), "", torn_one_in);
+    return read_contents(process.space());
+  }
+  std::optional<Python> python_;
+};
+const auto kName = [](const auto& version) { return "of_" + std::to_string(version.index); };
+INSTANTIATE_TEST_SUITE_P(System, CpythonContents, testing::Values("3"), kName);
+INSTANTIATE_TEST_SUITE_P(Matrix, CpythonContents, testing::Values("3.9", "3.10", "3.12", "3.13", "3.14"), kName);
+
+TEST_P(CpythonContents, big_containers_are_named_by_what_holds_them) {
+  const auto contents = read();
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  const ContentFiller* log = holder(*contents, "`REQUEST_LOG` in module `app`");
+  ASSERT_NE(log, nullptr);
+  EXPECT_EQ(log->name, "list of dict");
+  EXPECT_EQ(log->count, 30'000u);
+  // A dict of three entries takes 232 to 360 bytes by version, its path and number 100.
+  EXPECT_GT(log->bytes, 30'000u * 250);
+  EXPECT_LT(log->bytes, 30'000u * 550);
+  const ContentFiller* cache = holder(*contents, "`CACHE` of class `Store` in module `__main__`");
+  ASSERT_NE(cache, nullptr);
+  EXPECT_EQ(cache->name, "dict of tuple");
+  const ContentFiller* items = holder(*contents, "`items` of an instance of `Store`, `store` in module `app`");
+  ASSERT_NE(items, nullptr);
+  EXPECT_EQ(items->name, "list of str");
+}
+
+TEST_P(CpythonContents, types_are_counted) {
+  const auto contents = read();
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  const ContentFiller* dicts = type_named(*contents, "dict");
+  ASSERT_NE(dicts, nullptr);
+  EXPECT_NEAR(static_cast<double>(dicts->count), 30'500, 600);
+  EXPECT_GT(contents->named_ratio, 0.85);
+}
+
+TEST_P(CpythonContents, parts_sum_up_to_what_is_there) {
+  const auto contents = read();
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  std::uint64_t sum = 0;
+  for (const ContentPart& part : contents->parts) sum += part.bytes;
+  EXPECT_EQ(sum, contents->anonymous_bytes);
+}
+
+TEST_P(CpythonContents, keys_of_ordinary_dicts_are_never_shown) {
+  const auto contents = read();
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  for (const ContentFiller& filler : contents->fillers) {
+    EXPECT_THAT(filler.held_as, Not(HasSubstr("alice")));
+    EXPECT_THAT(filler.held_as, Not(HasSubstr("bob")));
+  }
+  EXPECT_NE(holder(*contents, "inside `people` in module `__main__`"), nullptr);
+}
+
+TEST_P(CpythonContents, a_reading_touches_no_page_of_the_process) {
+  const std::string before = python_->file("statm");
+  ASSERT_TRUE(read().has_value());
+  EXPECT_EQ(python_->file("statm"), before);
+}
+
+// The names that remain are those of a sound reading; nothing else is made up.
+TEST_P(CpythonContents, torn_memory_gives_no_wrong_name) {
+  const auto sound = read();
+  ASSERT_TRUE(sound.has_value());
+  std::set<std::string> names = {""};
+  for (const ContentFiller& filler : sound->fillers) names.insert(filler.held_as);
+  for (const std::uint64_t one_in : {3, 20, 200, 2000}) {
+    const auto torn = read(one_in);
+    if (!torn.has_value()) continue;
+    for (const ContentFiller& filler : torn->fillers) {
+      EXPECT_TRUE(names.contains(filler.held_as)) << filler.held_as;
+    }
+  }
+}
+
+TEST(CpythonContentsOfOthers, a_program_that_is_no_python_has_none) {
+  const test::ProcessSpace process(::getpid(), "unit_");
+  const auto contents = read_contents(process.space());
+  ASSERT_FALSE(contents.has_value());
+  EXPECT_EQ(contents.error().code, ErrorCode::kNotFound);
+}
+
+TEST(Identifier, only_ascii_letters_digits_and_underscores_are_shown) {
+  EXPECT_TRUE(is_identifier("REQUEST_LOG"));
+  EXPECT_TRUE(is_identifier("collections.deque", true));
+  for (const char* text : {"", "2fast", "a b", "alice@example.com", "caf\xc3\xa9", "a.b"}) {
+    EXPECT_FALSE(is_identifier(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace oomw::cpython

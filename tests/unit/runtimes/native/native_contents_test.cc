@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtimes/native/native_contents.h"
+
+#include <malloc.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "support/process_space.h"
+
+namespace oomw::native {
+namespace {
+
+// A child process that has run `work`, and waits.
+class Child {
+ public:
+  explicit Child(const std::function<void()>& work) {
+    int ends[2];
+    if (::pipe(ends) != 0) return;
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      work();
+      const struct mallinfo2 info = ::mallinfo2();
+      if (::write(ends[1], &info, sizeof info) != sizeof info) ::_exit(1);
+      for (;;) ::pause();
+    }
+    ::close(ends[1]);
+    if (::read(ends[0], &malloc_, sizeof malloc_) != sizeof malloc_) ADD_FAILURE() << "the child ended";
+    ::close(ends[0]);
+  }
+  ~Child() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  [[nodiscard]] int pid() const { return pid_; }
+  [[nodiscard]] const struct mallinfo2& malloc() const { return malloc_; }
+
+ private:
+  int pid_ = -1;
+  struct mallinfo2 malloc_ {};
+};
+
+// Volatile, so that the compiler keeps what nobody uses.
+void* volatile kept = nullptr;
+
+void* make_block(std::size_t bytes) {
+  kept = ::malloc(bytes);
+  std::memset(kept, 1, bytes);
+  return kept;
+}
+
+// 20,000 blocks of 600 bytes, of which one in `stays` stays.
+void scatter(std::size_t stays) {
+  std::vector<void*> blocks;
+  for (int i = 0; i < 20'000; ++i) blocks.push_back(make_block(600));
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (i % stays != 0) ::free(blocks[i]);
+  }
+}
+
+std::uint64_t bytes_of(const MemoryContents& contents, std::string_view part) {
+  const auto found = std::ranges::find(contents.parts, part, &ContentPart::name);
+  return found == contents.parts.end() ? 0 : found->bytes;
+}
+
+class NativeContents : public testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(OOMW_SANITIZED) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "the sanitizer has a malloc of its own";
+#endif
+  }
+};
+
+TEST_F(NativeContents, blocks_that_were_freed_and_kept_by_malloc_are_counted_as_malloc_counts_them) {
+  const Child child([] { scatter(20); });
+  const test::ProcessSpace process(child.pid(), "libc");
+  const auto contents = read_contents(process.space());
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  ASSERT_TRUE(contents->malloc.has_value());
+  const auto unused = static_cast<double>(contents->malloc->free_bytes + contents->malloc->top_bytes);
+  EXPECT_NEAR(unused, static_cast<double>(child.malloc().fordblks), 64 << 10);
+  EXPECT_NEAR(static_cast<double>(contents->malloc->in_use_bytes), static_cast<double>(child.malloc().uordblks),
+              64 << 10);
+  EXPECT_GT(bytes_of(*contents, "malloc: free"), 9u << 20);
+  EXPECT_GT(contents->named_ratio, 0.9);
+}
+
+TEST_F(NativeContents, many_blocks_of_one_size_are_a_filler) {
+  const Child child([] { scatter(1); });
+  const test::ProcessSpace process(child.pid(), "libc");
+  const auto contents = read_contents(process.space());
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  ASSERT_FALSE(contents->fillers.empty());
+  EXPECT_EQ(contents->fillers.front().name, "blocks of 608 B");
+  EXPECT_GE(contents->fillers.front().count, 20'000u);
+}
+
+TEST_F(NativeContents, a_large_block_has_a_mapping_of_its_own) {
+  const Child child([] { make_block(8u << 20); });
+  const test::ProcessSpace process(child.pid(), "libc");
+  const auto contents = read_contents(process.space());
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  EXPECT_GE(bytes_of(*contents, "malloc: large blocks"), 8u << 20);
+}
+
+TEST_F(NativeContents, memory_that_changes_while_it_is_read_has_no_malloc_figures) {
+  const Child child([] { scatter(20); });
+  const test::ProcessSpace process(child.pid(), "libc", 1000);
+  const auto contents = read_contents(process.space());
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  EXPECT_FALSE(contents->malloc.has_value());
+  EXPECT_EQ(bytes_of(*contents, "malloc: free"), 0u);
+  EXPECT_FALSE(contents->notes.empty());
+}
+
+TEST_F(NativeContents, parts_never_sum_up_to_more_than_is_there) {
+  const Child child([] { scatter(3); });
+  const test::ProcessSpace process(child.pid(), "libc");
+  const auto contents = read_contents(process.space());
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  std::uint64_t sum = 0;
+  for (const ContentPart& part : contents->parts) sum += part.bytes;
+  EXPECT_EQ(sum, contents->anonymous_bytes);
+}
+
+}  // namespace
+}  // namespace oomw::native

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtimes/cpython/cpython_contents.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "memory/cached_reader.h"
+#include "runtimes/cpython/name_search.h"
+#include "runtimes/cpython/objects.h"
+#include "runtimes/cpython/pools.h"
+#include "runtimes/cpython/sizes.h"
+#include "runtimes/cpython/type_table.h"
+#include "runtimes/native/composition.h"
+#include "runtimes/native/native_contents.h"
+
+namespace oomw::cpython {
+namespace {
+
+constexpr std::uint64_t kMaxLookupBytes = 96u << 20;
+constexpr std::size_t kLookupBlock = 4096;
+constexpr int kQuickSamples = 4;
+constexpr double kWorthShowing = 0.02;  // of the anonymous memory
+
+void add_parts(native::Composition& parts, const ObjectCensus& census) {
+  const std::uint64_t resident = parts.owned_bytes();
+  const std::string proof =
+      fmt::format("{} pools whose blocks add up, {} that do not", census.pools(), census.bad_pools());
+  const std::uint64_t free = std::min(census.free_bytes(), resident);
+  parts.add("python objects: in use", "cpython", resident - free, proof);
+  parts.add("python objects: free", "cpython", free, proof);
+}
+
+void add_types(MemoryContents& contents, const ObjectCensus& census) {
+  std::vector<ContentFiller> types;
+  for (const auto& [type, amount] : census.amounts()) {
+    types.push_back({ContentKind::kType, type->name, "", amount.bytes, amount.count});
+  }
+  if (census.key_table_count() > 0) {
+    types.push_back(
+        {ContentKind::kType, "key tables of dicts", "", census.key_table_bytes(), census.key_table_count()});
+  }
+  std::ranges::sort(types, std::greater(), &ContentFiller::bytes);
+  if (types.size() > MemoryContents::kMaxFillersOfKind) types.resize(MemoryContents::kMaxFillersOfKind);
+  contents.fillers.insert(contents.fillers.end(), types.begin(), types.end());
+}
+
+// Of the containers with many entries, and of all that have a name, whatever they hold.
+std::set<std::uint64_t> candidates(const ObjectCensus& census, const NameSearch& names) {
+  std::set<std::uint64_t> addresses;
+  for (const BigContainer& container : census.containers()) addresses.insert(container.address);
+  for (const NamedContainer& named : names.named()) addresses.insert(named.address);
+  return addresses;
+}
+
+// One look at all that is reached by references, with a memory of its own.
+struct Inspection {
+  Inspection(const AddressSpace& space, const TypeTable& known, const ObjectCensus& census)
+      : reader(space, kMaxLookupBytes, kLookupBlock),
+        types(known.read_again(reader)),
+        objects(reader, types),
+        names(objects, types) {
+    names.run(census.modules());
+  }
+  CachedReader reader;
+  TypeTable types;
+  ObjectReader objects;
+  NameSearch names;
+};
+
+struct Sized {
+  Object container;
+  ContainerSize size;
+};
+
+// The largest containers, by a few samples of each.
+std::vector<Sized> largest(Inspection& inspection, const ObjectCensus& census, std::uint64_t least) {
+  std::vector<Sized> sized;
+  SizeEstimate estimate(inspection.objects);
+  for (const std::uint64_t address : candidates(census, inspection.names)) {
+    const std::optional<Object> container = inspection.objects.object(address);
+    if (!container || !ObjectReader::is_container(*container->type) || ObjectReader::length(*container) == 0) continue;
+    ContainerSize quick = estimate.of(*container, kQuickSamples);
+    if (quick.bytes >= least / 2) sized.push_back({*container, std::move(quick)});
+  }
+  std::ranges::sort(sized, std::greater(), [](const Sized& one) { return one.size.bytes; });
+  if (sized.size() > MemoryContents::kMaxFillersOfKind) sized.resize(MemoryContents::kMaxFillersOfKind);
+  return sized;
+}
+
+std::string description(const Object& container, const ContainerSize& size) {
+  return container.type->name + (size.element.empty() ? "" : " of " + size.element);
+}
+
+// The process runs on while it is read. What two inspections do not agree on was torn, and is not named.
+void add_holders(MemoryContents& contents, Inspection& first, Inspection& second, const ObjectCensus& census) {
+  const auto least = static_cast<std::uint64_t>(kWorthShowing * static_cast<double>(contents.anonymous_bytes));
+  SizeEstimate estimate(first.objects), again(second.objects);
+  std::vector<ContentFiller> holders;
+  for (const Sized& one : largest(first, census, least)) {
+    const std::uint64_t address = one.container.address;
+    const std::optional<Object> same = second.objects.object(address);
+    if (!same || same->type->name != one.container.type->name) continue;
+    const ContainerSize size = estimate.of(one.container), size_again = again.of(*same);
+    const std::uint64_t bytes = std::min({size.bytes, size_again.bytes, contents.anonymous_bytes});
+    const bool is_same = description(one.container, size) == description(*same, size_again);
+    if (!size.is_measured || !size_again.is_measured || bytes < least || !is_same) continue;
+    const std::string held_as = first.names.name_of(address);
+    const bool is_named = held_as == second.names.name_of(address);
+    holders.push_back(
+        {ContentKind::kHolder, description(*same, size), is_named ? held_as : "", bytes, ObjectReader::length(*same)});
+  }
+  std::ranges::sort(holders, std::greater(), &ContentFiller::bytes);
+  contents.fillers.insert(contents.fillers.end(), holders.begin(), holders.end());
+}
+
+}  // namespace
+
+Result<MemoryContents> read_contents(const AddressSpace& space) {
+  CachedReader reader(space, kMaxLookupBytes, kLookupBlock);
+  ASSIGN_OR_RETURN(TypeTable types, TypeTable::find(space, reader));
+  ASSIGN_OR_RETURN(PoolRegions regions, PoolRegions::find(space));
+  ObjectCensus census(space, types, regions);
+  MemoryContents contents;
+  contents.runtime = "cpython";
+  native::Composition parts(space);
+  RETURN_IF_ERROR(native::add_native(space, parts, contents, &regions, &census));
+  RETURN_IF_ERROR(census.scan_pools());
+  add_parts(parts, census);
+  parts.put_into(contents);
+  add_types(contents, census);
+  Inspection first(space, types, census), second(space, types, census);
+  add_holders(contents, first, second, census);
+  const bool is_used_up = reader.is_used_up() || first.reader.is_used_up() || second.reader.is_used_up();
+  if (is_used_up) contents.notes.push_back("the read limit was reached: not all names and holders are known");
+  if (!space.present().is_complete()) contents.notes.push_back("the page map was too long to be read whole");
+  contents.bytes_read = space.bytes_read();
+  return contents;
+}
+
+}  // namespace oomw::cpython

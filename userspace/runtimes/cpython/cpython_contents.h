@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "memory/address_space.h"
+#include "runtimes/memory_contents.h"
+
+namespace oomw::cpython {
+
+// What fills a Python process: parts, types by count and bytes, and the big containers with the names that hold them.
+// kNotFound: no Python (3.9 to 3.14, the usual build) was found in it.
+[[nodiscard]] Result<MemoryContents> read_contents(const AddressSpace& space);
+
+}  // namespace oomw::cpython

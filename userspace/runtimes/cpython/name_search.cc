@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtimes/cpython/name_search.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace oomw::cpython {
+namespace {
+
+constexpr std::size_t kDictOfModuleAt = 16, kDictOfTypeAt = 264;
+// Where a class made at run time keeps the keys that its instances share: behind the part that every type has.
+constexpr std::size_t kKeysFrom = 400, kKeysTo = 1120;
+constexpr std::uint64_t kMaxAttributes = 30;  // that the instances of a class share
+constexpr unsigned kHasManagedDict = 4, kHasValuesInside = 2;
+
+std::string of_instance(const std::string& type, const std::string& of) {
+  return fmt::format(" of an instance of `{}`, {}", type, of);
+}
+
+bool is_private_to_python(const std::string& name) { return name.starts_with("__"); }
+
+}  // namespace
+
+std::string NameSearch::name_of(std::uint64_t address) const {
+  const auto found = by_address_.find(address);
+  return found == by_address_.end() ? "" : named_[found->second].held_as;
+}
+
+void NameSearch::add_module(std::uint64_t address) {
+  const std::optional<Object> module = objects_.object(address);
+  if (!module || module->type->layout != Layout::kModule) return;
+  const std::uint64_t globals = module->word_at(kDictOfModuleAt);
+  const std::optional<Object> dict = objects_.object(globals);
+  if (!dict || dict->type->layout != Layout::kDict) return;
+  const std::optional<KeyTable> keys = objects_.keys_of(*dict);
+  if (!keys) return;
+  for (std::uint64_t i = 0; i < std::min(keys->count, kFewEntries); ++i) {
+    const auto entry = objects_.entry(*dict, *keys, i);
+    if (!entry || objects_.identifier(entry->key) != "__name__") continue;
+    const std::string name = objects_.identifier(entry->value, true);
+    if (name.empty()) return;
+    ++module_count_;
+    seen_.insert(globals);
+    follow_table(globals, fmt::format(" in module `{}`", name), 0);
+    return;
+  }
+}
+
+void NameSearch::follow_table(std::uint64_t dict_address, const std::string& of, int depth) {
+  const std::optional<Object> dict = objects_.object(dict_address);
+  if (!dict || dict->type->layout != Layout::kDict) return;
+  const std::optional<KeyTable> keys = objects_.keys_of(*dict);
+  if (!keys) return;
+  for (std::uint64_t i = 0; i < std::min(keys->count, kMaxEntries) && !objects_.is_used_up(); ++i) {
+    const auto entry = objects_.entry(*dict, *keys, i);
+    if (!entry || seen_.contains(entry->value)) continue;
+    const std::string name = objects_.identifier(entry->key);
+    if (!name.empty() && !is_private_to_python(name)) add(entry->value, "`" + name + "`" + of, depth);
+  }
+}
+
+void NameSearch::add(std::uint64_t address, const std::string& text, int depth) {
+  if (seen_.size() >= kMaxObjects || !seen_.insert(address).second) return;
+  const std::optional<Object> object = objects_.object(address);
+  if (!object) return;
+  const TypeInfo& type = *object->type;
+  const bool is_container = ObjectReader::is_container(type);
+  if (is_container && named_.size() < kMaxNamed) {
+    by_address_.emplace(address, named_.size());
+    named_.push_back({address, text});
+  }
+  const bool is_followed = (is_container && ObjectReader::length(*object) <= kFewEntries) ||
+                           type.layout == Layout::kType || (type.is_heap_type() && type.layout == Layout::kOther);
+  if (is_followed && depth < kMaxDepth) waiting_.push_back({*object, text, depth + 1});
+}
+
+std::optional<KeyTable> NameSearch::shared_keys(const TypeInfo& type) {
+  const auto known = keys_.find(&type);
+  if (known != keys_.end()) return known->second;
+  std::optional<KeyTable> found;
+  for (std::size_t at = kKeysFrom; at < kKeysTo && !found; at += 8) {
+    found = objects_.key_table(objects_.word(type.address + at));
+    if (found && !found->is_shared) found.reset();
+  }
+  keys_.emplace(&type, found);
+  return found;
+}
+
+void NameSearch::follow_values(const Place& place, std::uint64_t values, std::uint64_t capacity) {
+  const std::optional<KeyTable> keys = shared_keys(*place.object.type);
+  if (!keys) return;
+  for (std::uint64_t i = 0; i < std::min({keys->count, capacity, kMaxAttributes}); ++i) {
+    const std::uint64_t value = objects_.word(values + i * 8);
+    if (value == 0) continue;
+    if (!objects_.object(value)) return;  // not the values after all
+    const auto entry = objects_.entry(*keys, i);
+    const std::string name = entry ? objects_.identifier(entry->key) : "";
+    if (!name.empty()) add(value, "`" + name + "`" + of_instance(place.object.type->name, place.text), place.depth);
+  }
+}
+
+void NameSearch::follow_instance(const Place& place) {
+  const TypeInfo& type = *place.object.type;
+  const std::string of = of_instance(place.object.type->name, place.text);
+  const std::uint64_t body = std::min<std::uint64_t>(type.basic_bytes, 512);
+  for (std::uint64_t at = 16; at + 8 <= body; at += 8) {
+    const std::uint64_t value = objects_.word(place.object.address + at);
+    const std::optional<Object> object = objects_.object(value);
+    if (!object) continue;
+    // Before 3.11 the attributes are a dict in the object; of other dicts the keys are data.
+    const bool is_attributes = object->type->layout == Layout::kDict && at + 16 >= body && object->word_at(40) != 0;
+    is_attributes ? follow_table(value, of, place.depth) : add(value, "an attribute" + of, place.depth);
+  }
+  if (!type.has_flag(kHasManagedDict)) return;
+  if (type.has_flag(kHasValuesInside)) {
+    const std::uint64_t values = place.object.address + (type.basic_bytes + 7) / 8 * 8;
+    follow_values(place, values + 8, objects_.word(values) & 0xff);
+  }
+  for (const std::uint64_t before : {24, 32}) {
+    const std::uint64_t reference = (objects_.word(place.object.address - before) + 7) / 8 * 8;
+    if (reference < 4096) continue;
+    if (objects_.object(reference)) {
+      follow_table(reference, of, place.depth);
+    } else {
+      follow_values(place, reference, kMaxAttributes);
+    }
+  }
+}
+
+void NameSearch::follow(const Place& place) {
+  if (place.object.type->layout == Layout::kType) {
+    const TypeInfo* type = types_.at(place.object.address);
+    if (type == nullptr || !type->is_heap_type()) return;
+    follow_table(objects_.word(type->address + kDictOfTypeAt), " of class " + place.text, place.depth);
+    return;
+  }
+  const std::uint64_t places = objects_.places(place.object);
+  if (places == 0) return follow_instance(place);
+  for (std::uint64_t i = 0; i < std::min(places, kFewEntries * 4); ++i) {
+    const std::vector<std::uint64_t> found = objects_.elements(place.object, i);
+    if (!found.empty()) add(found.front(), "inside " + place.text, place.depth);
+  }
+}
+
+void NameSearch::run(std::span<const std::uint64_t> modules) {
+  for (const std::uint64_t module : modules) add_module(module);
+  while (!waiting_.empty() && !objects_.is_used_up() && seen_.size() < kMaxObjects) {
+    const Place place = std::move(waiting_.front());
+    waiting_.pop_front();
+    follow(place);
+  }
+}
+
+}  // namespace oomw::cpython

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtimes/cpython/sizes.h"
+
+#include <algorithm>
+#include <map>
+
+namespace oomw::cpython {
+namespace {
+
+constexpr std::uint64_t kMostInside = 16;        // entries of a container inside an element: more are sampled
+constexpr std::uint32_t kManyReferences = 1000;  // shared by so many: its own bytes at most
+constexpr int kEnoughSamples = 8;
+
+bool is_followed(const Object& object) {
+  const Layout layout = object.type->layout;
+  const bool is_code = layout == Layout::kType || layout == Layout::kModule;
+  return !is_code && object.references < kManyReferences;
+}
+
+}  // namespace
+
+std::uint64_t SizeEstimate::random(std::uint64_t below) {
+  state_ = state_ * 6364136223846793005 + 1442695040888963407;
+  return below == 0 ? 0 : (state_ >> 20) % below;
+}
+
+double SizeEstimate::shares_inside(const Object& object, int depth) {
+  if (depth >= kMaxDepth) return 0;
+  double sum = 0;
+  const std::uint64_t places = objects_.places(object);
+  if (places == 0) {
+    for (const std::uint64_t address : objects_.attributes(object)) sum += share_of(address, depth + 1);
+    return sum;
+  }
+  const std::uint64_t looked_at = std::min(places, kMostInside);
+  for (std::uint64_t i = 0; i < looked_at; ++i) {
+    const std::uint64_t place = places > kMostInside ? random(places) : i;
+    for (const std::uint64_t address : objects_.elements(object, place)) sum += share_of(address, depth + 1);
+  }
+  return sum * static_cast<double>(places) / static_cast<double>(looked_at);
+}
+
+double SizeEstimate::share_of(std::uint64_t address, int depth) {
+  if (seen_.size() >= static_cast<std::size_t>(kMaxObjects) || !seen_.insert(address).second) return 0;
+  const std::optional<Object> object = objects_.object(address);
+  if (!object) return 0;
+  double bytes = static_cast<double>(objects_.own_bytes(*object));
+  if (is_followed(*object)) bytes += shares_inside(*object, depth);
+  return bytes / std::max<double>(object->references, 1);
+}
+
+ContainerSize SizeEstimate::of(const Object& container, int samples) {
+  ContainerSize size;
+  const std::uint64_t places = objects_.places(container);
+  if (places == 0) return size;
+  samples = static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(samples), places));
+  std::map<const TypeInfo*, int> types;
+  double sum = 0;
+  int sound = 0;
+  for (int i = 0; i < samples; ++i) {
+    const bool is_all = places <= static_cast<std::uint64_t>(samples);
+    const std::vector<std::uint64_t> found =
+        objects_.elements(container, is_all ? static_cast<std::uint64_t>(i) : random(places));
+    seen_ = {container.address};
+    for (const std::uint64_t address : found) sum += share_of(address, 0);
+    const std::optional<Object> first = found.empty() ? std::nullopt : objects_.object(found.front());
+    if (!first) continue;
+    ++sound;
+    ++types[first->type];
+  }
+  size.is_measured = sound >= std::min(kEnoughSamples, samples);
+  size.bytes = objects_.own_bytes(container) + static_cast<std::uint64_t>(sum / samples * static_cast<double>(places));
+  for (const auto& [type, count] : types) {
+    if (count * 2 > sound) size.element = type->name;
+  }
+  return size;
+}
+
+}  // namespace oomw::cpython

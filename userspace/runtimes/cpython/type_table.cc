@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtimes/cpython/type_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+#include <vector>
+
+#include "runtimes/native/words.h"
+
+namespace oomw::cpython {
+namespace {
+
+using native::number_at;
+
+constexpr std::uint64_t kMaxDataBytes = 8u << 20;
+// Places in a type; the same in 3.9 to 3.14.
+constexpr std::size_t kTypeAt = 8, kNameAt = 24, kBasicAt = 32, kItemAt = 40, kFlagsAt = 168, kTypeBytes = 176;
+constexpr unsigned kIsReady = 12, kIsInt = 24, kIsList = 25, kIsTuple = 26, kIsBytes = 27, kIsStr = 28, kIsDict = 29,
+                   kIsType = 31;
+constexpr int kMaxMetatypes = 3;
+
+bool is_python(const Mapping& mapping) {
+  const std::string_view name = mapping.file_name();
+  return name.starts_with("libpython") || name.starts_with("python");
+}
+
+Layout layout_of(const TypeInfo& type) {
+  static constexpr std::array<std::pair<unsigned, Layout>, 7> kByFlag = {{{kIsInt, Layout::kInt},
+                                                                          {kIsList, Layout::kList},
+                                                                          {kIsTuple, Layout::kTuple},
+                                                                          {kIsBytes, Layout::kBytes},
+                                                                          {kIsStr, Layout::kStr},
+                                                                          {kIsDict, Layout::kDict},
+                                                                          {kIsType, Layout::kType}}};
+  for (const auto& [bit, layout] : kByFlag) {
+    if (type.has_flag(bit)) return layout;
+  }
+  if (type.is_heap_type()) return Layout::kOther;
+  if (type.name == "set" || type.name == "frozenset") return Layout::kSet;
+  if (type.name == "bytearray") return Layout::kByteArray;
+  return type.name == "module" ? Layout::kModule : Layout::kOther;
+}
+
+std::vector<std::uint64_t> own_types_in(const AddressSpace& space, CachedReader& reader, const Mapping& data) {
+  std::vector<std::uint64_t> found;
+  if (data.size() > kMaxDataBytes) return found;
+  std::vector<std::byte> bytes(data.size());
+  if (!space.read_present(data.begin, bytes).has_value()) return found;
+  for (std::size_t at = 0; at + kTypeBytes <= bytes.size() && found.size() < 2; at += 8) {
+    const std::uint64_t self = data.begin + at;
+    if (number_at(bytes, at + kTypeAt) != self || (number_at(bytes, at + kFlagsAt) >> kIsType & 1) == 0) continue;
+    const Result<std::string> name = reader.c_string(number_at(bytes, at + kNameAt), 8);
+    if (name.has_value() && *name == "type") found.push_back(self);
+  }
+  return found;
+}
+
+}  // namespace
+
+bool is_identifier(std::string_view text, bool with_dots) {
+  if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front()))) return false;
+  return std::ranges::all_of(text, [&](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x80 && (std::isalnum(byte) || c == '_' || (with_dots && c == '.'));
+  });
+}
+
+Result<TypeTable> TypeTable::find(const AddressSpace& space, CachedReader& reader) {
+  std::vector<std::uint64_t> found;
+  bool is_behind_python = false;  // the .bss is a mapping of its own
+  for (const Mapping& mapping : space.map().mappings()) {
+    const bool is_own = is_python(mapping) || (is_behind_python && !mapping.has_file() && mapping.name.empty());
+    is_behind_python = is_python(mapping);
+    if (!is_own || !mapping.is_writable) continue;
+    const auto more = own_types_in(space, reader, mapping);
+    found.insert(found.end(), more.begin(), more.end());
+  }
+  if (found.size() != 1) return fail(ErrorCode::kNotFound, "no Python whose types could be found");
+  return TypeTable(space, reader, found.front());
+}
+
+bool TypeTable::leads_to_type(std::uint64_t metatype) {
+  for (int i = 0; i < kMaxMetatypes; ++i) {
+    if (metatype == type_type_) return true;
+    const Result<std::uint64_t> next = reader_->get<std::uint64_t>(metatype + kTypeAt);
+    if (!next.has_value() || *next == metatype) return false;
+    metatype = *next;
+  }
+  return false;
+}
+
+std::optional<TypeInfo> TypeTable::read(std::uint64_t address) {
+  if (address % 8 != 0 || space_->map().at(address) == nullptr) return std::nullopt;
+  std::array<std::byte, kTypeBytes> bytes;
+  if (!reader_->read(address, bytes).has_value()) return std::nullopt;
+  TypeInfo type;
+  type.address = address;
+  type.basic_bytes = number_at(bytes, kBasicAt);
+  type.item_bytes = number_at(bytes, kItemAt);
+  type.flags = number_at(bytes, kFlagsAt);
+  const bool is_sound = type.basic_bytes >= 16 && type.basic_bytes <= (1u << 20) && type.item_bytes <= (1u << 16) &&
+                        type.has_flag(kIsReady) && leads_to_type(number_at(bytes, kTypeAt));
+  if (!is_sound) return std::nullopt;
+  const Result<std::string> name = reader_->c_string(number_at(bytes, kNameAt), kMaxName);
+  if (!name.has_value() || !is_identifier(*name, true)) return std::nullopt;
+  type.name = *name;
+  type.layout = layout_of(type);
+  return type;
+}
+
+const TypeInfo* TypeTable::at(std::uint64_t address) {
+  if (address < 4096) return nullptr;
+  const auto found = known_.find(address);
+  if (found != known_.end()) return found->second ? &*found->second : nullptr;
+  if (known_.size() >= kMaxLookups) return nullptr;
+  const auto& stored = known_.emplace(address, read(address)).first->second;
+  return stored ? &*stored : nullptr;
+}
+
+}  // namespace oomw::cpython

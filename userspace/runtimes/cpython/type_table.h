@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "memory/address_space.h"
+#include "memory/cached_reader.h"
+
+namespace oomw::cpython {
+
+// How an object continues behind its head; subclasses have the layout of their base.
+enum class Layout { kOther, kList, kDict, kTuple, kStr, kBytes, kInt, kSet, kByteArray, kModule, kType };
+
+struct TypeInfo {
+  std::uint64_t address = 0;
+  std::string name;  // an identifier, with dots: nothing else is shown
+  std::uint64_t basic_bytes = 0, item_bytes = 0;
+  std::uint64_t flags = 0;
+  Layout layout = Layout::kOther;
+
+  [[nodiscard]] bool has_flag(unsigned bit) const { return (flags >> bit & 1) != 0; }
+  // Written in Python, or made at run time.
+  [[nodiscard]] bool is_heap_type() const { return has_flag(9); }
+  // What lies before an object: the collector's links, and since 3.11 the attributes of instances.
+  [[nodiscard]] std::uint64_t head_bytes() const {
+    return (has_flag(14) ? 16 : 0) + (has_flag(3) || has_flag(4) ? 16 : 0);
+  }
+};
+
+// An identifier of ASCII letters, digits and '_'; with_dots: several of them. Anything else may be a user's data.
+[[nodiscard]] bool is_identifier(std::string_view text, bool with_dots = false);
+
+// The types of a Python process, found by what every type has: its own type leads to `type`, which is its own type.
+// No symbols and no version: 3.9 to 3.14 with the usual build. Bounded; what is no type is remembered, too.
+// Borrows the reader.
+class TypeTable {
+ public:
+  static constexpr std::size_t kMaxLookups = 32u << 10, kMaxName = 100;
+
+  // kNotFound: no Python, or not one of those.
+  [[nodiscard]] static Result<TypeTable> find(const AddressSpace& space, CachedReader& reader);
+
+  // The same process read once more: nothing that was read before is remembered.
+  [[nodiscard]] TypeTable read_again(CachedReader& reader) const { return {*space_, reader, type_type_}; }
+
+  // The type at an address; null if there is none. Pointers stay valid.
+  [[nodiscard]] const TypeInfo* at(std::uint64_t address);
+
+ private:
+  TypeTable(const AddressSpace& space, CachedReader& reader, std::uint64_t type_type)
+      : space_(&space), reader_(&reader), type_type_(type_type) {}
+  [[nodiscard]] std::optional<TypeInfo> read(std::uint64_t address);
+  [[nodiscard]] bool leads_to_type(std::uint64_t metatype);
+
+  const AddressSpace* space_;
+  CachedReader* reader_;
+  std::uint64_t type_type_;
+  std::unordered_map<std::uint64_t, std::optional<TypeInfo>> known_;
+};
+
+}  // namespace oomw::cpython

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtimes/native/glibc_arenas.h"
+
+#include <array>
+#include <optional>
+#include <span>
+
+#include "runtimes/native/words.h"
+
+namespace oomw::native {
+namespace {
+
+constexpr std::uint64_t kPageBytes = 4096;
+constexpr std::size_t kBins = 127, kBinBytes = 16;
+// From the first bin; the same in 2.31 to 2.43.
+constexpr std::uint64_t kTopBefore = 0x10, kNext = 0x800, kSystem = 0x818, kMaxSystem = 0x820, kEnd = 0x828;
+// Where the bins lie in an arena: before 2.43, and without fastbins since.
+constexpr std::array<std::uint64_t, 5> kBinsOffsets = {0x70, 0x18, 0x68, 0x10, 0x20};
+constexpr std::uint64_t kMaxDataBytes = 1u << 20;
+constexpr std::size_t kMinEmptyBins = 32;
+
+bool is_libc(const Mapping& mapping) {
+  const std::string_view name = mapping.file_name();
+  return name == "libc.so.6" || name.starts_with("libc-2.");
+}
+
+bool is_mapped(const MemoryMap& map, std::uint64_t address) { return address % 16 == 0 && map.at(address) != nullptr; }
+
+// bytes: from 16 before the first bin, which lies at `bins`, to its arena's end.
+bool are_bins(const MemoryMap& map, std::span<const std::byte> bytes, std::uint64_t bins) {
+  std::size_t empty = 0;
+  for (std::size_t i = 0; i < kBins; ++i) {
+    const std::uint64_t self = bins + i * kBinBytes - 16;
+    const std::uint64_t forward = number_at(bytes, 16 + i * kBinBytes), back = number_at(bytes, 24 + i * kBinBytes);
+    if ((forward == self) != (back == self)) return false;
+    if (forward == self) {
+      ++empty;
+    } else if (!is_mapped(map, forward) || !is_mapped(map, back)) {
+      return false;
+    }
+  }
+  return empty >= kMinEmptyBins;
+}
+
+std::optional<Arena> parse_arena(const MemoryMap& map, std::span<const std::byte> bytes, std::uint64_t bins) {
+  const std::uint64_t next = number_at(bytes, 16 + kNext);
+  const Arena arena{0, number_at(bytes, 16 - kTopBefore), number_at(bytes, 16 + kSystem), false};
+  const std::uint64_t most = number_at(bytes, 16 + kMaxSystem);
+  const bool is_sound = arena.system_bytes > 0 && arena.system_bytes % kPageBytes == 0 && arena.system_bytes <= most &&
+                        map.at(next) != nullptr && is_mapped(map, arena.top) && are_bins(map, bytes, bins);
+  return is_sound ? std::optional(arena) : std::nullopt;
+}
+
+struct StoredArena {
+  Arena arena;
+  std::uint64_t next = 0;
+};
+
+Result<StoredArena> read_stored(const AddressSpace& space, std::uint64_t bins_offset, std::uint64_t address) {
+  std::array<std::byte, 16 + kEnd> bytes;
+  const std::uint64_t bins = address + bins_offset;
+  ASSIGN_OR_RETURN(const std::size_t n, space.read_some(bins - 16, bytes));
+  if (n < bytes.size()) return fail(ErrorCode::kNotFound, "arena is not in memory");
+  std::optional<Arena> arena = parse_arena(space.map(), bytes, bins);
+  if (!arena) return fail(ErrorCode::kNotFound, "no sound arena");
+  arena->address = address;
+  return StoredArena{*arena, number_at(bytes, 16 + kNext)};
+}
+
+// The layout whose ring of arenas closes.
+std::optional<Arenas> close_ring(const AddressSpace& space, std::uint64_t bins, std::uint64_t bins_offset) {
+  Arenas found{bins_offset, bins_offset + kEnd, {}};
+  const std::uint64_t first = bins - bins_offset;
+  for (std::uint64_t at = first; found.arenas.size() < kMaxArenas;) {
+    Result<StoredArena> stored = read_stored(space, bins_offset, at);
+    if (!stored.has_value()) return std::nullopt;
+    stored->arena.is_main = at == first;
+    found.arenas.push_back(stored->arena);
+    at = stored->next;
+    if (at == first) return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<Arenas> find_in(const AddressSpace& space, const Mapping& data) {
+  if (data.size() > kMaxDataBytes) return std::nullopt;
+  std::vector<std::byte> bytes(data.size());
+  if (!space.read_present(data.begin, bytes).has_value()) return std::nullopt;
+  for (std::size_t at = 16; at + kEnd <= bytes.size(); at += 8) {
+    const std::uint64_t bins = data.begin + at;
+    // The last bins are empty in nearly every arena: a test of one word for each place.
+    const std::uint64_t last = number_at(bytes, at + (kBins - 1) * kBinBytes);
+    if (last < kPageBytes || !are_bins(space.map(), std::span(bytes).subspan(at - 16), bins)) continue;
+    for (const std::uint64_t offset : kBinsOffsets) {
+      if (std::optional<Arenas> found = close_ring(space, bins, offset)) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Arenas> find_arenas(const AddressSpace& space) {
+  bool is_behind_libc = false;  // its .bss is a mapping of its own
+  for (const Mapping& mapping : space.map().mappings()) {
+    const bool is_data = is_libc(mapping) || (is_behind_libc && !mapping.has_file() && mapping.name.empty());
+    is_behind_libc = is_libc(mapping);
+    if (!is_data || !mapping.is_writable) continue;
+    if (std::optional<Arenas> found = find_in(space, mapping)) return *found;
+  }
+  return fail(ErrorCode::kNotFound, "no arenas of glibc's malloc were found");
+}
+
+Result<Arena> read_arena(const AddressSpace& space, const Arenas& layout, std::uint64_t address) {
+  ASSIGN_OR_RETURN(const StoredArena stored, read_stored(space, layout.bins_offset, address));
+  return stored.arena;
+}
+
+}  // namespace oomw::native

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtimes/native/native_contents.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "runtimes/native/glibc_arenas.h"
+#include "runtimes/native/glibc_chunks.h"
+
+namespace oomw::native {
+namespace {
+
+constexpr double kWorthShowing = 0.02;  // of the anonymous memory
+
+void add_sizes(MemoryContents& contents, const SizeCounts& sizes) {
+  std::vector<ContentFiller> fillers;
+  for (const auto& [bytes, count] : sizes.counts()) {
+    const std::uint64_t sum = bytes * count;
+    if (bytes == 0 || static_cast<double>(sum) < kWorthShowing * static_cast<double>(contents.anonymous_bytes))
+      continue;
+    fillers.push_back({ContentKind::kSize, fmt::format("blocks of {} B", bytes), "", sum, count});
+  }
+  std::ranges::sort(fillers, std::greater(), &ContentFiller::bytes);
+  if (fillers.size() > MemoryContents::kMaxFillersOfKind) fillers.resize(MemoryContents::kMaxFillersOfKind);
+  contents.fillers.insert(contents.fillers.end(), fillers.begin(), fillers.end());
+}
+
+Result<std::optional<MallocWalk>> walk_malloc(const AddressSpace& space, MemoryContents& contents, ChunkSink* sink) {
+  const Result<Arenas> arenas = find_arenas(space);
+  if (!arenas.has_value() && arenas.error().code == ErrorCode::kNotFound) {
+    contents.notes.push_back("no malloc of glibc was found: what another allocator holds is not told apart");
+    return std::optional<MallocWalk>();
+  }
+  if (!arenas.has_value()) return tl::unexpected(arenas.error());
+  ASSIGN_OR_RETURN(MallocWalk walk, walk_arenas(space, *arenas, sink));
+  if (walk.broken_arenas > 0) {
+    contents.notes.push_back(fmt::format("malloc's blocks in {} of {} arenas ({}) did not add up", walk.broken_arenas,
+                                         arenas->arenas.size(), human_bytes(walk.broken_bytes)));
+  }
+  return std::optional(std::move(walk));
+}
+
+Result<std::optional<MallocWalk>> add_walk(const AddressSpace& space, Composition& parts, MemoryContents& contents,
+                                           RangeOwner* owner, ChunkSink* sink) {
+  ASSIGN_OR_RETURN(std::optional<MallocWalk> walk, walk_malloc(space, contents, sink));
+  RETURN_IF_ERROR(parts.run(walk ? &*walk : nullptr, owner, sink));
+  if (walk && walk->totals.arenas > 0) contents.malloc = walk->totals;
+  return walk;
+}
+
+}  // namespace
+
+Result<> add_native(const AddressSpace& space, Composition& parts, MemoryContents& contents, RangeOwner* owner,
+                    ChunkSink* sink) {
+  const Result<std::optional<MallocWalk>> walk = add_walk(space, parts, contents, owner, sink);
+  if (!walk.has_value()) return tl::unexpected(walk.error());
+  return {};
+}
+
+Result<MemoryContents> read_contents(const AddressSpace& space) {
+  MemoryContents contents;
+  contents.runtime = "native";
+  Composition parts(space);
+  ASSIGN_OR_RETURN(const std::optional<MallocWalk> walk, add_walk(space, parts, contents, nullptr, nullptr));
+  parts.put_into(contents);
+  if (walk) add_sizes(contents, walk->sizes);
+  contents.bytes_read = space.bytes_read();
+  return contents;
+}
+
+}  // namespace oomw::native
