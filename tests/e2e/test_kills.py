@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real kills, and what becomes of them."""
-import json
 import os
 import xml.etree.ElementTree
 
