@@ -25,6 +25,8 @@ INPUT = "/run/out/input"  # what suite.sh made: old.deb, new.deb, memhog, leaky-
 PROGRAMS = "/usr/local/bin"
 MEMHOG, LEAKY_GO = f"{PROGRAMS}/memhog", f"{PROGRAMS}/leaky-go"
 METRICS = "http://127.0.0.1:9435"
+# For every systemctl and dpkg below: beside compilers an emulated systemd was seen to need more than its 25 s for an answer.
+os.environ["SYSTEMD_BUS_TIMEOUT"] = "300s"
 
 
 def is_here():
