@@ -95,6 +95,9 @@ void add_readers(CLI::App& app, CommandLine& line) {
       ->required();
   show->add_flag("--full", line.full, "The whole report, not only its answer");
   show->add_flag("--json", line.json, "incident.json as stored");
+  CLI::App* exported = add_command(app, line, "export", "One incident's files as a tar");
+  exported->add_option("id", line.incident_id, "Incident id, directory name or a unique prefix")->required();
+  exported->add_option("-o,--output", line.output_path, "File to write, - for stdout (default ID.tar here)");
   CLI::App* top = add_command(app, line, "top", "Functions of a heap profile by bytes");
   top->add_option("file", line.input_path, "A pprof profile (.pb.gz)")->required();
   top->add_option("--sample-type,--type", line.sample_type, kSampleTypes);
