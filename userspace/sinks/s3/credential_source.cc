@@ -51,7 +51,7 @@ bool may_ask(const std::string& url) {
   return url.starts_with("http://") && std::find(kTrusted.begin(), kTrusted.end(), host) != kTrusted.end();
 }
 
-std::optional<CredentialPlan> static_plan(const Environment& environment) {
+std::optional<CredentialPlan> static_plan(const AwsEnvironment& environment) {
   CredentialPlan plan;
   plan.kind = CredentialKind::kStatic;
   plan.fixed = {environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"),
@@ -60,7 +60,7 @@ std::optional<CredentialPlan> static_plan(const Environment& environment) {
   return plan;
 }
 
-std::optional<CredentialPlan> web_identity_plan(const CredentialSettings& settings, const Environment& environment) {
+std::optional<CredentialPlan> web_identity_plan(const CredentialSettings& settings, const AwsEnvironment& environment) {
   CredentialPlan plan;
   plan.kind = CredentialKind::kWebIdentity;
   plan.token_file = environment("AWS_WEB_IDENTITY_TOKEN_FILE");
@@ -72,7 +72,7 @@ std::optional<CredentialPlan> web_identity_plan(const CredentialSettings& settin
   return plan;
 }
 
-CredentialPlan endpoint_plan(const Environment& environment) {
+CredentialPlan endpoint_plan(const AwsEnvironment& environment) {
   CredentialPlan plan;
   plan.endpoint_url = environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
   const std::string relative = environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
@@ -84,7 +84,7 @@ CredentialPlan endpoint_plan(const Environment& environment) {
   return plan;
 }
 
-CredentialPlan file_plan(const CredentialSettings& settings, const Environment& environment) {
+CredentialPlan file_plan(const CredentialSettings& settings, const AwsEnvironment& environment) {
   CredentialPlan plan;
   plan.file = settings.file.empty() ? environment("AWS_SHARED_CREDENTIALS_FILE") : settings.file;
   plan.profile = settings.profile.empty() ? "default" : settings.profile;
@@ -92,7 +92,7 @@ CredentialPlan file_plan(const CredentialSettings& settings, const Environment& 
   return plan;
 }
 
-Result<CredentialPlan> first_of(const CredentialSettings& settings, const Environment& environment) {
+Result<CredentialPlan> first_of(const CredentialSettings& settings, const AwsEnvironment& environment) {
   if (!settings.file.empty()) return file_plan(settings, environment);
   if (const auto plan = static_plan(environment)) return *plan;
   if (const auto plan = web_identity_plan(settings, environment)) {
@@ -114,7 +114,7 @@ std::string text_of(const nlohmann::json& object, const char* key) {
 
 }  // namespace
 
-Result<CredentialPlan> plan_credentials(const CredentialSettings& settings, const Environment& environment) {
+Result<CredentialPlan> plan_credentials(const CredentialSettings& settings, const AwsEnvironment& environment) {
   return first_of(settings, environment);
 }
 

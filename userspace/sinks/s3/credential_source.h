@@ -14,7 +14,7 @@
 
 namespace oomw {
 
-using Environment = std::function<std::string(const char* name)>;  // "" = not set
+using AwsEnvironment = std::function<std::string(const char* name)>;  // "" = not set
 
 enum class CredentialKind { kNone, kStatic, kFile, kWebIdentity, kEndpoint };
 
@@ -36,7 +36,7 @@ struct CredentialSettings {
 // kNone: nothing is configured. kInvalid: what is configured must not be used, such as an endpoint by plain HTTP on
 // another host, which would get the pod's token.
 [[nodiscard]] Result<CredentialPlan> plan_credentials(const CredentialSettings& settings,
-                                                      const Environment& environment);
+                                                      const AwsEnvironment& environment);
 
 struct TimedCredentials {
   AwsCredentials credentials;

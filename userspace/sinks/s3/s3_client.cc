@@ -90,7 +90,7 @@ S3Outcome outcome_of(const S3Answer& answer) {
   return outcome;
 }
 
-Result<S3Client> S3Client::make(const S3Config& config, const Environment& environment, const Clock& clock,
+Result<S3Client> S3Client::make(const S3Config& config, const AwsEnvironment& environment, const Clock& clock,
                                 S3Perform perform, const std::atomic<bool>* stopping) {
   ASSIGN_OR_RETURN(S3Target target, make_s3_target(config));
   ASSIGN_OR_RETURN(CredentialPlan plan,

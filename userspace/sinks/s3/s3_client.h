@@ -37,8 +37,8 @@ struct S3Outcome {
 class S3Client {
  public:
   // kInvalid: the configuration is wrong. `clock` and `perform` outlive this.
-  [[nodiscard]] static Result<S3Client> make(const S3Config& config, const Environment& environment, const Clock& clock,
-                                             S3Perform perform, const std::atomic<bool>* stopping);
+  [[nodiscard]] static Result<S3Client> make(const S3Config& config, const AwsEnvironment& environment,
+                                             const Clock& clock, S3Perform perform, const std::atomic<bool>* stopping);
 
   // The whole of a plain file that is open for reading.
   [[nodiscard]] S3Outcome put_file(const std::string& key, int fd, std::uint64_t bytes);

@@ -20,7 +20,7 @@ using testing::Pair;
 constexpr WallTime kNow{1'800'000'000'000'000'000};
 constexpr std::int64_t kMinute = 60'000'000'000;
 
-Environment environment_of(std::map<std::string, std::string> values) {
+AwsEnvironment environment_of(std::map<std::string, std::string> values) {
   return [values = std::move(values)](const char* name) {
     const auto found = values.find(name);
     return found == values.end() ? std::string() : found->second;
