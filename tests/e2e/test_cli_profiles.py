@@ -172,7 +172,7 @@ class Show(ProfileTest):
         try:
             fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, self.COLUMNS, 0, 0))
             environment = {**os.environ, "TERM": "xterm", **env}
-            done = subprocess.run([tools.BINARY, "show", incident, "--data-dir", data_dir], stdout=terminal,
+            done = subprocess.run([tools.BINARY, "show", incident, "--full", "--data-dir", data_dir], stdout=terminal,
                                   stderr=subprocess.PIPE, env=environment, timeout=60)
             self.assertEqual(done.returncode, 0, done.stderr)
             return os.read(ours, 1 << 16).decode()

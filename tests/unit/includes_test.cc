@@ -58,7 +58,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["correlate"] = {"base", "events", "model", "incident", "verdict"};
     map["report"] = {"base", "events", "incident", "verdict", "pprof", "facts", "reader"};
     map["store"] = {"base", "events", "model", "incident", "report", "pprof"};
-    map["cli/read"] = {"base", "events", "incident", "store", "pprof", "facts"};
+    map["cli/read"] = {"base", "events", "incident", "verdict", "report", "store", "pprof", "facts"};
     map["export"] = {"base", "events", "model", "triggers", "incident", "trends"};
     map["sinks/s3"] = {"base"};
     map["sinks"] = {"base", "events", "incident", "kubernetes"};

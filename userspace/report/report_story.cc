@@ -53,7 +53,7 @@ std::string repeats_text(const Incident& incident) {
 
 std::string limit_text(const Incident& incident) {
   const std::string size = incident.limit_bytes ? " of " + human_bytes(*incident.limit_bytes) : "";
-  if (incident.scope.empty()) return "memory ran out, of which nobody told whose limit it was";
+  if (incident.scope.empty()) return "memory ran out; whose limit it was is not known";
   if (incident.scope == "node") return "the node itself had run out of memory";
   if (incident.scope == "pod") {
     const std::size_t containers = incident.limit_shares.size();
@@ -89,7 +89,7 @@ std::string growth_text(const Incident& incident) {
 std::string memory_text(const Incident& incident) {
   std::string text;
   if (const auto anon = victims_anon_bytes(incident)) {
-    text = fmt::format("The killed held {} of anonymous memory.", human_bytes(*anon));
+    text = fmt::format("The victims held {} of anonymous memory.", human_bytes(*anon));
   }
   std::string parts;
   constexpr std::array<std::pair<const char*, const char*>, 4> kParts = {
@@ -99,7 +99,7 @@ std::string memory_text(const Incident& incident) {
     if (it == incident.memory_stat.end() || it->second == 0) continue;
     parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", human_bytes(it->second), name);
   }
-  if (!parts.empty()) text += fmt::format("{}memory.stat said: {}.", text.empty() ? "" : " ", parts);
+  if (!parts.empty()) text += fmt::format("{}By memory.stat: {}.", text.empty() ? "" : " ", parts);
   return text.empty() ? "What the memory was is not known." : text;
 }
 

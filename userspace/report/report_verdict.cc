@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/report_verdict.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/signed_bytes.h"
@@ -10,7 +12,7 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxWhy = 512, kMaxAnswer = 1024, kMaxName = 256;
+constexpr std::size_t kMaxWhy = 512, kMaxAnswer = 1024, kMaxName = 256, kMaxFunction = 120;
 
 std::string limit_text(const SuggestedLimit& limit) {
   return fmt::format("Suggested limit: **{}{}**, {}.\n\n", limit.is_lower_bound ? "at least " : "",
@@ -60,22 +62,45 @@ std::string points_table(const Incident& incident) {
   return text;
 }
 
+// "main.report > main.put > bytes.Clone": the functions from the user's code to the allocation.
+std::string path_text(const std::vector<std::string>& path) {
+  constexpr std::size_t kFunctions = 6;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(path.size(), kFunctions); ++i) {
+    text += (i == 0 ? "" : " > ") + to_markdown(path[i], kMaxFunction);
+  }
+  return text + (path.size() > kFunctions ? " > ..." : "");
+}
+
+// "main.put (main.go:44) allocates 92 % (118 MiB), for endpoint main.report; path: main.report > main.put"
+std::string code_line(const AnswerCulprit& culprit) {
+  std::string text = to_markdown(culprit.code, kMaxName) + " " + to_markdown(culprit.claim, 16);
+  if (culprit.share) text += fmt::format(" {:.0f} %", *culprit.share * 100);
+  if (culprit.bytes) text += (culprit.share ? " (" : " ") + human_bytes(*culprit.bytes) + (culprit.share ? ")" : "");
+  if (!culprit.share && !culprit.bytes) text += " it";
+  if (!culprit.operation.empty()) {
+    text +=
+        fmt::format(", for {} {}", to_markdown(culprit.operation_kind, 32), to_markdown(culprit.operation, kMaxName));
+  }
+  if (culprit.path.size() > 1) text += "; path: " + path_text(culprit.path);
+  return text;
+}
+
 }  // namespace
 
-// The first two lines of the report: what happened and whose code it was, then what to do.
-std::string answer_section(const Incident& incident) {
+// Two spaces at a line's end break it in Markdown.
+std::string answer_lines(const Incident& incident) {
   if (!incident.answer) return "";
   const IncidentAnswer& answer = *incident.answer;
-  std::string text = fmt::format("**{}**\n\n", to_markdown(answer.sentence, kMaxAnswer));
-  if (!answer.action.empty()) text += fmt::format("What to do: {}\n\n", to_markdown(answer.action, kMaxAnswer));
-  if (answer.culprit && answer.culprit->path.size() > 1) {
-    std::string path;
-    for (const std::string& function : answer.culprit->path) {
-      path += (path.empty() ? "" : " > ") + to_markdown(function, kMaxName);
-    }
-    text += fmt::format("Allocated by: {}\n\n", path);
-  }
+  std::string text = fmt::format("**{}**", to_markdown(answer.sentence, kMaxAnswer));
+  if (answer.culprit) text += "  \nCode: " + code_line(*answer.culprit);
+  if (!answer.action.empty()) text += "  \nWhat to do: " + to_markdown(answer.action, kMaxAnswer);
   return text;
+}
+
+std::string answer_section(const Incident& incident) {
+  const std::string lines = answer_lines(incident);
+  return lines.empty() ? "" : lines + "\n\n";
 }
 
 std::string verdict_section(const Incident& incident) {

@@ -10,7 +10,7 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxWhy = 256, kMaxAnswer = 512;
+constexpr std::size_t kMaxWhy = 256, kMaxAnswer = 400, kMaxAction = 160;
 
 std::string limit_text(const Incident& incident) {
   if (incident.scope == "node") return "the node was out of memory";
@@ -30,7 +30,11 @@ std::string workload_text(const Incident& incident) {
 }
 
 std::string answer_text(const Incident& incident) {
-  if (incident.answer) return " " + printable(incident.answer->sentence, kMaxAnswer);
+  if (incident.answer) {
+    const std::string& action = incident.answer->action;
+    return " " + printable(incident.answer->sentence, kMaxAnswer) +
+           (action.empty() ? "" : " What to do: " + printable(action, kMaxAction));
+  }
   return incident.verdict ? fmt::format(" Likely cause: {}.", incident.verdict->cause) : "";
 }
 

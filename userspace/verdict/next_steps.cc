@@ -11,6 +11,7 @@
 #include "incident/share_queries.h"
 #include "verdict/shell_word.h"
 #include "verdict/verdict_evidence.h"
+#include "verdict/victim_language.h"
 
 namespace oomw {
 namespace {
@@ -52,13 +53,15 @@ NextStep look_at_growth(const Incident& incident) {
            fmt::format("oomwitness render --png --diff-base {} {} -o growth.svg", first, last)}};
 }
 
+constexpr std::string_view kDoctor = "oomwitness doctor";  // what this node can read, and why not more
+
 NextStep look_at_best(const Incident& incident) {
   const std::string best = profiles_of(incident).best;
   if (best.empty()) {
-    return {
-        "No profile was taken before this kill. A Go program is captured over HTTP when it serves net/http/pprof (in "
-        "an OpenTelemetry Collector: the pprof extension) on a port that is looked at. What this node can do:",
-        {"oomwitness doctor"}};
+    const HeapAdvice advice = heap_advice(language_of(incident));
+    NextStep step{std::string(advice.what), {std::string(advice.command)}};
+    if (step.commands.front() != kDoctor) step.commands.emplace_back(kDoctor);
+    return step;
   }
   const std::string file = shell_word(best);
   return {"What was held at the end (in this directory):",

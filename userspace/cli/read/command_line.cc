@@ -93,7 +93,7 @@ void add_readers(CLI::App& app, CommandLine& line) {
   CLI::App* show = add_command(app, line, "show", "Why one container was killed, whose code it was, what to do");
   show->add_option("id", line.incident_id, "\"latest\", an id or directory name, a unique part of one, or a directory")
       ->required();
-  show->add_flag("--full", line.full, "The whole report, not only its answer");
+  show->add_flag("--full", line.full, "The whole report on a terminal too, which gets one screen of it otherwise");
   show->add_flag("--json", line.json, "incident.json as stored");
   CLI::App* exported = add_command(app, line, "export", "One incident's files as a tar");
   exported->add_option("id", line.incident_id, "Incident id, directory name or a unique prefix")->required();

@@ -94,15 +94,20 @@ std::string left_out_line(CgroupId cgroup, std::uint64_t lines, WallTime wall) {
   return fmt::format("{}  LEFT OUT   {} more lines of {}", clock_part(wall), lines, whose);
 }
 
+// The answer is the end of the line: it is what a person reads on.
 std::string incident_line(const Incident& incident, const std::string& directory) {
-  const std::string coverage =
-      incident.coverage_ratio ? fmt::format(", heap profile covers {:.0f} %", *incident.coverage_ratio * 100) : "";
   const std::string workload = incident.pod ? to_text(incident.pod->workload) : "";
-  std::string cause = incident.verdict ? ", likely cause " + incident.verdict->cause : "";
-  if (incident.answer) cause += ". " + printable(incident.answer->sentence, 512);
-  return fmt::format("{}  INCIDENT   {} {}{}: killed {}{}{}; {}", clock_part(incident.time), incident.id,
+  std::string answer = incident.verdict ? fmt::format("cause {} ({:.0f} %)", printable(incident.verdict->cause, 32),
+                                                      incident.verdict->confidence * 100)
+                                        : "cause not known";
+  if (incident.coverage_ratio) answer += fmt::format(", heap profile covers {:.0f} %", *incident.coverage_ratio * 100);
+  if (incident.answer) {
+    answer += ". " + printable(incident.answer->sentence, 512);
+    if (!incident.answer->action.empty()) answer += " " + printable(incident.answer->action, 256);
+  }
+  return fmt::format("{}  INCIDENT   {} {}{}: killed {}, {} [{}]", clock_part(incident.time), incident.id,
                      place_name(incident.container, incident.cgroup_path),
-                     workload.empty() ? "" : " of " + printable(workload, 80), victims_of(incident), cause, coverage,
+                     workload.empty() ? "" : " of " + printable(workload, 80), victims_of(incident), answer,
                      printable(directory, 512));
 }
 

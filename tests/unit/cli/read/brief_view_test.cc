@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/read/brief_view.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "unit/incident/sample_incident.h"
+
+namespace oomw::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+StoredIncident answered() {
+  StoredIncident stored{"/data/incidents/20261121T030405Z-shop-cart-7d9f-cart-1a2b3c4d",
+                        oomw::testing::sample_incident()};
+  IncidentAnswer answer;
+  answer.sentence = "Memory leak in cart: main.(*Cache).Put (cache.go:44) allocated 92 % of the heap.";
+  answer.cause = "leak";
+  answer.culprit = AnswerCulprit{.claim = "allocates",
+                                 .code = "main.(*Cache).Put (cache.go:44)",
+                                 .path = {"main.(*Cache).Put", "bytes.Clone"},
+                                 .operation_kind = "endpoint",
+                                 .operation = "main.report",
+                                 .share = 0.92,
+                                 .bytes = 118u << 20,
+                                 .evidence = "at_kill"};
+  answer.action = "Free or bound what main.(*Cache).Put keeps.";
+  stored.incident.answer = answer;
+  return stored;
+}
+
+std::string brief(const StoredIncident& stored, std::size_t columns = 80) {
+  return brief_text(stored, {stored.incident.time.ns + 240'000'000'000}, {columns, false});
+}
+
+std::size_t lines_of(const std::string& text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
+
+TEST(BriefView, its_first_five_lines_say_what_happened_whose_code_and_what_to_do) {
+  const std::string text = brief(answered(), 160);
+  std::string head;
+  for (const std::string_view line : split(text, '\n')) {
+    if (std::ranges::count(head, '\n') < 5) head += std::string(line) + "\n";
+  }
+  EXPECT_THAT(head, HasSubstr("OOM kill in container cart of pod shop/cart-7d9f, 4 min ago (2026-11-21T03:04:05Z)\n"));
+  EXPECT_THAT(head, HasSubstr("Memory leak in cart: main.(*Cache).Put (cache.go:44) allocated 92 % of the heap."));
+  EXPECT_THAT(head,
+              HasSubstr("Code: main.(*Cache).Put (cache.go:44) allocates 92 % (118 MiB), for endpoint main.report; "
+                        "path: main.(*Cache).Put > bytes.Clone"));
+  EXPECT_THAT(head, HasSubstr("What to do: Free or bound what main.(*Cache).Put keeps.\n"));
+}
+
+TEST(BriefView, it_says_where_the_rest_is) {
+  EXPECT_THAT(brief(answered()), HasSubstr("All of it: oomwitness show 1a2b3c4d --full\n"));
+  EXPECT_THAT(brief(answered()), HasSubstr("Files: /data/incidents/20261121T030405Z-shop-cart-7d9f-cart-1a2b3c4d\n"));
+}
+
+TEST(BriefView, whatever_is_in_it_it_fits_one_screen) {
+  EXPECT_LE(lines_of(brief(answered())), kBriefLines);
+  StoredIncident large = answered();
+  const std::string words = std::string(200, 'w') + " " + std::string(4'000, '*') + " ";
+  large.directory = "/" + std::string(150, 'd');
+  large.incident.container.pod_name = large.incident.container.name = words;
+  large.incident.answer->sentence = large.incident.answer->action = large.incident.answer->culprit->code = words;
+  large.incident.answer->culprit->path.assign(64, words);
+  large.incident.verdict->why.assign(20, words);
+  for (const std::size_t columns : {80u, 120u, 200u})
+    EXPECT_LE(lines_of(brief(large, columns)), kBriefLines) << columns;
+}
+
+TEST(BriefView, without_an_answer_or_a_cause_it_says_so) {
+  StoredIncident stored = answered();
+  stored.incident.answer.reset();
+  stored.incident.verdict.reset();
+  EXPECT_THAT(brief(stored), HasSubstr("No answer is in this incident: an earlier version wrote it.\n"));
+  EXPECT_THAT(brief(stored), HasSubstr("Cause: not known; no single cause is supported by this evidence alone.\n"));
+}
+
+// Escapes of C0 and C1, text that runs the other way, Markdown and HTML: names may hold all of it.
+TEST(BriefView, no_name_steers_the_terminal_or_the_layout) {
+  StoredIncident stored = answered();
+  const std::string name =
+      "a\x1b[31m\xc2\x9b"
+      "32m\xe2\x80\xae\x07\r\n# b<script>`**|";
+  stored.directory = "/" + name;
+  Incident& incident = stored.incident;
+  incident.container.pod_name = incident.container.name = incident.container.pod_namespace = name;
+  incident.victims.front().comm = incident.scope = incident.verdict->cause = name;
+  incident.verdict->why = {name};
+  incident.answer->sentence = incident.answer->action = incident.answer->culprit->code = name;
+  incident.answer->culprit->operation = incident.answer->culprit->claim = name;
+  const std::string text = brief(stored);
+  for (const char* control : {"\x1b", "\xc2\x9b", "\xe2\x80\xae", "\x07", "\r", "\n# b"}) {
+    EXPECT_THAT(text, Not(HasSubstr(control)));
+  }
+  EXPECT_THAT(text, HasSubstr("<script>")) << "what is harmless on a terminal is shown as it is";
+}
+
+}  // namespace
+}  // namespace oomw::cli
