@@ -75,16 +75,25 @@ class LineSink final : public IncidentSink {
   const bool is_json_;
 };
 
+// "" = no one cgroup, or none that the model knows.
+std::string place_text(std::optional<CgroupId> cgroup, const RunOptions::PlaceOf& place_of) {
+  if (!cgroup || !*cgroup) return "";
+  const std::string place = place_of(*cgroup);
+  return place.empty() ? "cgroup " + std::to_string(cgroup->value) : place;
+}
+
 // Prints what was left out before, then the event's own line if its container has one left.
-void print_event(const Event& event, LineBudget& lines, Console& console, const Clock& clock) {
+void print_event(const Event& event, const RunOptions::PlaceOf& place_of, LineBudget& lines, Console& console,
+                 const Clock& clock) {
   const MonotonicTime now = clock.now();
   for (const LineBudget::LeftOut& left_out : lines.left_out(now)) {
-    console.print(left_out_line(left_out.cgroup, left_out.lines, clock.wall_of(now)), log::Level::kWarn);
+    console.print(left_out_line(place_text(left_out.cgroup, place_of), left_out.lines, clock.wall_of(now)),
+                  log::Level::kWarn);
   }
   if (!is_worth_a_line(event)) return;
   const std::optional<CgroupId> cgroup = cgroup_of_line(event);
   if (cgroup && !lines.take(*cgroup, std::holds_alternative<OomKill>(event), now)) return;
-  if (auto text = event_line(event, clock.wall_of(time_of(event)))) {
+  if (auto text = event_line(event, place_text(cgroup, place_of), clock.wall_of(time_of(event)))) {
     console.print(std::move(*text), level_of(event));
   }
 }
@@ -94,8 +103,9 @@ RunOptions make_options(const CommandLine& line, Console& console, LineBudget& l
   options.record_path = line.record_path;
   options.standby = line.standby;
   // The stream of JSON is for programs, which get every event.
-  options.on_event = [json = line.json, &console, &lines, &clock](const Event& event) {
-    if (!json) return print_event(event, lines, console, clock);
+  options.on_event = [json = line.json, &console, &lines, &clock](const Event& event,
+                                                                  const RunOptions::PlaceOf& place_of) {
+    if (!json) return print_event(event, place_of, lines, console, clock);
     if (is_worth_a_line(event)) console.print(to_json_line(event));
   };
   options.lines_left_out = [&lines] { return std::pair(lines.total_left_out(), lines.last_left_out()); };
@@ -111,6 +121,7 @@ int run_command(const CommandLine& line, Config config) {
   const SystemClock clock;
   Console console;
   LineBudget lines;
+  const std::string watching = watching_line(config.data_dir, config.metrics_listen, clock.wall_now());
   Result<std::unique_ptr<Daemon>> daemon = [&] {
     RunOptions options = make_options(line, console, lines, clock);
     log::start(level_of(config.log_level));
@@ -118,6 +129,7 @@ int run_command(const CommandLine& line, Config config) {
   }();
   Result<> result;
   if (daemon.has_value()) {
+    if (!line.json) console.print(watching);
     result = (*daemon)->run();
     daemon->reset();
   }

@@ -18,8 +18,10 @@ namespace oomw {
 struct RunOptions {
   std::string record_path;  // write every event here; "" = no recording
   bool standby = false;     // if another daemon has the data directory: wait ready, take over when it ends
+  // "shop/cart-7d9f/cart", the unit or the path of a cgroup, as a person knows it; printable, "" = not known.
+  using PlaceOf = std::function<std::string(CgroupId)>;
   // Called on the core thread for events that a human wants to see (kills, crossings, captures).
-  std::function<void(const Event&)> on_event;
+  std::function<void(const Event&, const PlaceOf&)> on_event;
   // How many lines of on_event were left out because one container caused too many, and the last such cgroup.
   std::function<std::pair<std::uint64_t, CgroupId>()> lines_left_out;
   // Every incident that is on disk goes to these, and to those that the configuration asks for.

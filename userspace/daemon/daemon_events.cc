@@ -10,6 +10,7 @@
 #include "daemon/daemon_impl.h"
 #include "daemon/self_protection.h"
 #include "model/limit_scope.h"
+#include "store/incident_summary.h"
 
 namespace oomw {
 namespace {
@@ -26,6 +27,13 @@ constexpr Nanoseconds kRecount = std::chrono::milliseconds(600);  // > KillAccou
 
 }  // namespace
 
+std::string Daemon::Impl::name_place(CgroupId cgroup) const {
+  const CgroupState* state = pipeline->model().find_cgroup(cgroup);
+  if (state == nullptr) return "";
+  const ContainerIdentity* identity = pipeline->model().identity_of(cgroup);
+  return place_name(identity == nullptr ? ContainerIdentity{} : *identity, state->path);
+}
+
 // Every event of every source passes here once, in order. Whatever is read or decided here goes into the queue.
 void Daemon::Impl::step(const Event& event) {
   if (recorder) recorder->write(event);
@@ -38,7 +46,7 @@ void Daemon::Impl::step(const Event& event) {
   } else {
     pipeline->apply(event);
   }
-  if (options.on_event && !is_standing_by()) options.on_event(event);
+  if (options.on_event && !is_standing_by()) options.on_event(event, place_of);
   if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) after_watermark(*crossing);
   if (const auto* sample = std::get_if<MemorySampled>(&event)) after_sample(*sample);
   if (const auto* exec = std::get_if<ProcessExec>(&event)) walk_captures->on_exec(*exec);

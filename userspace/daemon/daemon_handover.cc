@@ -179,7 +179,7 @@ void Daemon::Impl::take_unplaced(std::vector<OomKill> kills) {
 void Daemon::Impl::take_known(const OomKill& kill, KillBefore before) {
   if (recorder) recorder->write(kill);
   pipeline->apply(kill, before);
-  if (options.on_event && !(before.is_counted && before.is_written)) options.on_event(kill);
+  if (options.on_event && !(before.is_counted && before.is_written)) options.on_event(kill, place_of);
 }
 
 // For cgroups that are gone: no other part could read anything of them.

@@ -47,6 +47,7 @@ inline std::int64_t wall_offset_ns(const Clock& clock) { return clock.wall_now()
 struct Daemon::Impl {
   Config config;
   RunOptions options;
+  const RunOptions::PlaceOf place_of = [this](CgroupId cgroup) { return name_place(cgroup); };
   SystemClock clock;
   std::unique_ptr<EventLoop> loop;
   UniqueFd signals;
@@ -160,6 +161,7 @@ struct Daemon::Impl {
 
   // daemon_events.cc
   void step(const Event& event);
+  [[nodiscard]] std::string name_place(CgroupId cgroup) const;  // RunOptions::PlaceOf
   void after_watermark(const WatermarkCrossed& crossing);
   std::set<CgroupId> read_crossed();
   void after_kill(const ResolvedKill& resolved);

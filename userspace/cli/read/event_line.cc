@@ -17,18 +17,19 @@ std::string percent_of(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? "?" : fmt::format("{:.0f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-std::string line_of(const OomKill& kill) {
+std::string line_of(const OomKill& kill, const std::string& place) {
   const std::string rss = kill.victim_rss ? ", anon " + human_bytes(kill.victim_rss->anon_bytes) : "";
-  return fmt::format("KILL       {} (pid {}{}), triggered by {} (pid {}), limit {}", printable(kill.victim_comm, 32),
-                     kill.victim.pid, rss, printable(kill.trigger_comm, 32), kill.trigger_pid,
+  return fmt::format("KILL       {}{}{} (pid {}{}), triggered by {} (pid {}), limit {}", place,
+                     place.empty() ? "" : ": ", printable(kill.victim_comm, 32), kill.victim.pid, rss,
+                     printable(kill.trigger_comm, 32), kill.trigger_pid,
                      kill.owner_limit_bytes ? human_bytes(*kill.owner_limit_bytes) : "not known");
 }
 
-std::string line_of(const WatermarkCrossed& crossing) {
+std::string line_of(const WatermarkCrossed& crossing, const std::string& place) {
   std::string line = fmt::format(
-      "{}  cgroup {} at {} of {} ({})", crossing.reason == WatermarkReason::kLevel ? "WATERMARK" : "TIME LEFT",
-      crossing.cgroup.value, human_bytes(crossing.usage_bytes), human_bytes(crossing.limit_bytes),
-      percent_of(crossing.usage_bytes, crossing.limit_bytes));
+      "{}  {} at {} of {} ({})", crossing.reason == WatermarkReason::kLevel ? "WATERMARK" : "TIME LEFT",
+      place.empty() ? fmt::format("cgroup {}", crossing.cgroup.value) : place, human_bytes(crossing.usage_bytes),
+      human_bytes(crossing.limit_bytes), percent_of(crossing.usage_bytes, crossing.limit_bytes));
   if (crossing.growth_bytes_per_second && *crossing.growth_bytes_per_second > 0) {
     line += fmt::format(", growing {}/s", human_bytes(static_cast<std::uint64_t>(*crossing.growth_bytes_per_second)));
   }
@@ -36,16 +37,17 @@ std::string line_of(const WatermarkCrossed& crossing) {
   return line;
 }
 
-std::string line_of(const CaptureFinished& capture) {
-  std::string line = fmt::format("CAPTURE    {} pid {} on {}: {}", to_string(capture.method), capture.process.pid,
-                                 to_string(capture.trigger), to_string(capture.result));
+std::string line_of(const CaptureFinished& capture, const std::string& place) {
+  std::string line =
+      fmt::format("CAPTURE    {}{}{} pid {} on {}: {}", place, place.empty() ? "" : ": ", to_string(capture.method),
+                  capture.process.pid, to_string(capture.trigger), to_string(capture.result));
   if (capture.reason != CaptureReason::kNone) line += fmt::format(" ({})", to_string(capture.reason));
   if (capture.inuse_bytes) line += ", in use " + human_bytes(*capture.inuse_bytes);
   return line;
 }
 
-std::string line_of(const CollectorSampled& reading) {
-  std::string line = fmt::format("COLLECTOR  pid {}", reading.process.pid);
+std::string line_of(const CollectorSampled& reading, const std::string& place) {
+  std::string line = fmt::format("COLLECTOR  {}{}pid {}", place, place.empty() ? "" : ": ", reading.process.pid);
   for (const auto& [exporter, size] : reading.queue_sizes) {
     if (size != 0) line += fmt::format(", {} queued for exporter {}", size, printable(exporter, 64));
   }
@@ -68,12 +70,12 @@ std::string victims_of(const Incident& incident) {
 
 }  // namespace
 
-std::optional<std::string> event_line(const Event& event, WallTime wall) {
+std::optional<std::string> event_line(const Event& event, const std::string& place, WallTime wall) {
   std::optional<std::string> line;
-  if (const auto* kill = std::get_if<OomKill>(&event)) line = line_of(*kill);
-  if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) line = line_of(*crossing);
-  if (const auto* capture = std::get_if<CaptureFinished>(&event)) line = line_of(*capture);
-  if (const auto* reading = std::get_if<CollectorSampled>(&event)) line = line_of(*reading);
+  if (const auto* kill = std::get_if<OomKill>(&event)) line = line_of(*kill, place);
+  if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) line = line_of(*crossing, place);
+  if (const auto* capture = std::get_if<CaptureFinished>(&event)) line = line_of(*capture, place);
+  if (const auto* reading = std::get_if<CollectorSampled>(&event)) line = line_of(*reading, place);
   if (const auto* lost = std::get_if<EventsLost>(&event)) line = line_of(*lost);
   if (line) line->insert(0, clock_part(wall) + "  ");
   return line;
@@ -89,9 +91,17 @@ std::optional<CgroupId> cgroup_of_line(const Event& event) {
   return std::nullopt;
 }
 
-std::string left_out_line(CgroupId cgroup, std::uint64_t lines, WallTime wall) {
-  const std::string whose = cgroup ? fmt::format("cgroup {}", cgroup.value) : "several cgroups";
-  return fmt::format("{}  LEFT OUT   {} more lines of {}", clock_part(wall), lines, whose);
+std::string left_out_line(const std::string& place, std::uint64_t lines, WallTime wall) {
+  return fmt::format("{}  LEFT OUT   {} more lines of {}", clock_part(wall), lines,
+                     place.empty() ? "several cgroups" : place);
+}
+
+std::string watching_line(const std::string& data_dir, const std::string& metrics_listen, WallTime wall) {
+  return fmt::format(
+      "{}  WATCHING   every memory cgroup of this node; incidents go to {}/incidents (oomwitness incidents, oomwitness "
+      "show latest){}{}{}",
+      clock_part(wall), printable(data_dir, 512), metrics_listen.empty() ? "" : "; metrics on http://",
+      printable(metrics_listen, 64), metrics_listen.empty() ? "" : "/metrics");
 }
 
 // The answer is the end of the line: it is what a person reads on.

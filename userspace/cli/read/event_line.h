@@ -10,11 +10,14 @@
 
 namespace oomw::cli {
 
-// One line for a human, or nullopt for an event that needs none. `wall` is the event's time.
-[[nodiscard]] std::optional<std::string> event_line(const Event& event, WallTime wall);
+// One line for a human, or nullopt for an event that needs none. `place` is printable and names whose event it is, ""
+// = nobody's in particular; `wall` is the event's time.
+[[nodiscard]] std::optional<std::string> event_line(const Event& event, const std::string& place, WallTime wall);
 // Whose budget a line is taken from (cli/read/line_budget.h); nullopt: a line that no container causes.
 [[nodiscard]] std::optional<CgroupId> cgroup_of_line(const Event& event);
-[[nodiscard]] std::string left_out_line(CgroupId cgroup, std::uint64_t lines, WallTime wall);
+[[nodiscard]] std::string left_out_line(const std::string& place, std::uint64_t lines, WallTime wall);
+// What `run` watches, where incidents go, and how to read them.
+[[nodiscard]] std::string watching_line(const std::string& data_dir, const std::string& metrics_listen, WallTime wall);
 [[nodiscard]] std::string incident_line(const Incident& incident, const std::string& directory);
 
 }  // namespace oomw::cli

@@ -59,9 +59,32 @@ TEST(EventLine, a_container_that_nobody_named_goes_by_its_ids) {
 }
 
 TEST(LeftOutLine, names_the_cgroup_and_how_many) {
-  EXPECT_THAT(left_out_line({1234}, 3720, WallTime{}),
-              ::testing::EndsWith("LEFT OUT   3720 more lines of cgroup 1234"));
-  EXPECT_THAT(left_out_line({}, 2, WallTime{}), ::testing::EndsWith("2 more lines of several cgroups"));
+  EXPECT_THAT(left_out_line("shop/cart/web", 3720, WallTime{}),
+              ::testing::EndsWith("LEFT OUT   3720 more lines of shop/cart/web"));
+  EXPECT_THAT(left_out_line("", 2, WallTime{}), ::testing::EndsWith("2 more lines of several cgroups"));
+}
+
+TEST(EventLine, an_event_names_whose_it_is) {
+  WatermarkCrossed crossing;
+  crossing.cgroup = CgroupId{8681};
+  crossing.usage_bytes = 200u << 20;
+  crossing.limit_bytes = 256u << 20;
+  EXPECT_THAT(event_line(crossing, "shop/cart-7d9f/cart", {}),
+              ::testing::Optional(HasSubstr("shop/cart-7d9f/cart at 200 MiB of 256 MiB (78 %)")));
+  EXPECT_THAT(event_line(crossing, "", {}), ::testing::Optional(HasSubstr("cgroup 8681 at 200 MiB")));
+  OomKill kill;
+  kill.victim_comm = "cart";
+  EXPECT_THAT(event_line(kill, "shop/cart-7d9f/cart", {}),
+              ::testing::Optional(HasSubstr("KILL       shop/cart-7d9f/cart: cart (pid 0)")));
+  EXPECT_THAT(event_line(kill, "", {}), ::testing::Optional(HasSubstr("KILL       cart (pid 0)")));
+}
+
+TEST(EventLine, a_run_says_what_it_watches_and_where_incidents_go) {
+  EXPECT_THAT(
+      watching_line("/d", "127.0.0.1:9435", {}),
+      HasSubstr("WATCHING   every memory cgroup of this node; incidents go to /d/incidents (oomwitness incidents, "
+                "oomwitness show latest); metrics on http://127.0.0.1:9435/metrics"));
+  EXPECT_THAT(watching_line("/d", "", {}), Not(HasSubstr("metrics")));
 }
 
 }  // namespace
