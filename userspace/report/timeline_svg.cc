@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -22,13 +23,20 @@ using pprof::to_xml;
 
 constexpr double kWidth = 960, kHeight = 380;
 constexpr double kLeft = 84, kRight = 940, kTop = 70, kBottom = 310;
-constexpr double kHeadroom = 1.08;  // of the axis above the limit
-constexpr int kGridLines = 4;
-constexpr std::string_view kUsage = "#2b6cb0", kHeld = "#b7791f", kLimit = "#c53030", kCapture = "#276749",
-                           kHttp = "#805ad5";
+constexpr double kHeadroom = 1.08;                 // of the axis above the limit
+constexpr double kLeastTicks = 6, kMostTicks = 7;  // bytes: 3 to 6 lines
+constexpr std::size_t kMostDots = 240;
+// Colours by class, so that a dark page gets a dark picture. "line" and "dot" say how a mark is drawn, the rest what.
 constexpr std::string_view kStyle =
     "text{font:12px 'DejaVu Sans',Verdana,sans-serif;fill:#1a202c}.title{font-size:16px;font-weight:bold}"
-    ".minor{font-size:11px;fill:#4a5568}";
+    ".minor{font-size:11px;fill:#4a5568}.bg{fill:#fff}.grid{stroke:#e2e8f0}.line{fill:none;stroke-width:2}"
+    ".area{fill:#bee3f8;fill-opacity:.35}.usage{stroke:#2b6cb0}.sample{fill:#2b6cb0}"
+    ".held{stroke:#b7791f;stroke-width:1.5;stroke-dasharray:5 3}.limit{stroke:#c53030;stroke-dasharray:8 4}"
+    ".kill{stroke:#c53030}.level{stroke:#a0aec0;stroke-dasharray:1 3}.dot{stroke:#fff;stroke-width:1.5}"
+    ".live{fill:#276749}.at_kill{fill:#c53030}.http{fill:none;stroke:#805ad5;stroke-width:2}"
+    "@media(prefers-color-scheme:dark){text{fill:#e2e8f0}.minor{fill:#a0aec0}.bg{fill:#171923}.grid{stroke:#2d3748}"
+    ".area{fill:#2c5282}.usage{stroke:#63b3ed}.sample{fill:#63b3ed}.held{stroke:#ecc94b}.limit,.kill{stroke:#fc8181}"
+    ".dot{stroke:#171923}.live{fill:#68d391}.at_kill{fill:#fc8181}.http{stroke:#b794f4}}";
 
 struct Reading {
   std::int64_t time_ns = 0;
@@ -48,6 +56,36 @@ std::vector<Reading> readings_of(const Incident& incident) {
   return readings;
 }
 
+// The smallest of 1, 2 and 5 (or for bytes 1, 2, 4, ...) times a unit that is not below `least`.
+double round_bytes(double least) { return std::exp2(std::ceil(std::log2(std::max(least, 1.0)))); }
+
+double round_seconds(double least) {
+  constexpr std::array<double, 22> kSteps = {0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5,   1,     2,
+                                             5,     10,    15,    30,   60,   120,  300, 600, 1'800, 3'600, 21'600};
+  for (const double step : kSteps) {
+    if (step >= least) return step;
+  }
+  return std::ceil(least / 86'400) * 86'400;
+}
+
+// Of a round number of seconds: "0.5 s", "90 s", "10 min", "2 h".
+std::string duration_text(double seconds) {
+  if (seconds < 120) return fmt::format("{:.3g} s", seconds);
+  if (seconds < 7'200) return fmt::format("{:.3g} min", seconds / 60);
+  return fmt::format("{:.3g} h", seconds / 3'600);
+}
+
+// A pause longer than this is one in which nobody read: idle containers are read each 10 s, or as the configuration
+// has it.
+std::int64_t gap_of(const std::vector<Reading>& readings) {
+  constexpr std::int64_t kIdleNs = 25'000'000'000;
+  std::vector<std::int64_t> pauses;
+  for (std::size_t i = 1; i < readings.size(); ++i) pauses.push_back(readings[i].time_ns - readings[i - 1].time_ns);
+  const auto middle = pauses.begin() + static_cast<std::ptrdiff_t>(pauses.size() / 2);
+  std::ranges::nth_element(pauses, middle);
+  return std::max(kIdleNs, 3 * *middle);
+}
+
 class Painter {
  public:
   Painter(const Incident& incident, std::vector<Reading> readings)
@@ -57,7 +95,7 @@ class Painter {
     out_ = fmt::format(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" "
         "height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n<style>{2}</style>\n"
-        "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
+        "<rect width=\"100%\" height=\"100%\" class=\"bg\"/>\n",
         kWidth, kHeight, kStyle);
     heading();
     grid();
@@ -108,41 +146,62 @@ class Painter {
   }
 
   void grid() {
-    for (int i = 0; i <= kGridLines; ++i) {
-      const double bytes = limit_ * i / kGridLines;
-      line(kLeft, y_of(bytes), kRight, y_of(bytes), "stroke=\"#e2e8f0\"");
+    const double step = round_bytes(limit_ / kLeastTicks);
+    for (double bytes = 0; bytes <= limit_ * kHeadroom; bytes += step) {
+      line(kLeft, y_of(bytes), kRight, y_of(bytes), "class=\"grid\"");
       text(kLeft - 8, y_of(bytes) + 4, human_bytes(static_cast<std::uint64_t>(bytes)),
            " class=\"minor\" text-anchor=\"end\"");
     }
     const double span = ago_seconds(readings_.front().time_ns);
-    for (const double share : {0.0, 0.25, 0.5, 0.75}) {
-      text(kLeft + share * (kRight - kLeft), kBottom + 18, fmt::format("-{:.3g} s", span * (1 - share)),
-           share == 0 ? " class=\"minor\"" : " class=\"minor\" text-anchor=\"middle\"");
+    const double seconds = round_seconds(span / kMostTicks);
+    // The outermost label would lie on the bytes' and the one next to the kill on the kill's.
+    for (double ago = seconds; ago < span * 0.97; ago += seconds) {
+      const double x = kRight - ago / span * (kRight - kLeft);
+      line(x, kBottom, x, kBottom + 4, "class=\"grid\"");
+      text(x, kBottom + 18, "-" + duration_text(ago), " class=\"minor\" text-anchor=\"middle\"");
     }
     text(kRight, kBottom + 18, "kill", " class=\"minor\" text-anchor=\"end\"");
   }
 
-  void usage() {
-    std::string points;
+  // Points of one line, without those between which nothing was read for long.
+  template <typename Y>
+  void curve(std::string_view name, const Y& y_at, bool has_area) {
+    std::vector<std::pair<double, double>> points;
+    std::int64_t last_ns = 0;
+    const auto draw = [&] {
+      std::string text;
+      for (const auto& [x, y] : points) text += fmt::format("{:.1f},{:.1f} ", x, y);
+      if (!text.empty()) text.pop_back();
+      if (has_area && points.size() > 1) {
+        out_ += fmt::format("<polygon points=\"{:.1f},{:.1f} {} {:.1f},{:.1f}\" class=\"area\"/>\n",
+                            points.front().first, kBottom, text, points.back().first, kBottom);
+      }
+      if (points.size() > 1) out_ += fmt::format("<polyline points=\"{}\" class=\"line {}\"/>\n", text, name);
+      points.clear();
+    };
     for (const Reading& reading : readings_) {
-      points += fmt::format("{:.1f},{:.1f} ", x_of(reading.time_ns), y_of(reading.usage));
+      const std::optional<std::uint64_t> bytes = y_at(reading);
+      if (!bytes) continue;
+      if (!points.empty() && reading.time_ns - last_ns > gap_ns_) draw();
+      points.emplace_back(x_of(reading.time_ns), y_of(*bytes));
+      last_ns = reading.time_ns;
     }
-    points.pop_back();
-    out_ += fmt::format("<polygon points=\"{:.1f},{:.1f} {} {:.1f},{:.1f}\" fill=\"#bee3f8\" fill-opacity=\"0.35\"/>\n",
-                        kLeft, kBottom, points, x_of(readings_.back().time_ns), kBottom);
-    out_ += fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n", points, kUsage);
+    draw();
+  }
+
+  void usage() {
+    curve(
+        "usage", [](const Reading& reading) { return std::optional(reading.usage); }, true);
+    if (readings_.size() > kMostDots) return;  // they would be one thick line
+    for (const Reading& reading : readings_) {
+      out_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"1.8\" class=\"sample\"/>\n", x_of(reading.time_ns),
+                          y_of(reading.usage));
+    }
   }
 
   void held() {
-    std::string points;
-    for (const Reading& reading : readings_) {
-      if (reading.held) points += fmt::format("{:.1f},{:.1f} ", x_of(reading.time_ns), y_of(*reading.held));
-    }
-    if (points.empty()) return;
-    points.pop_back();
-    out_ += fmt::format(
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" stroke-dasharray=\"5 3\"/>\n", points,
-        kHeld);
+    curve(
+        "held", [](const Reading& reading) { return reading.held; }, false);
   }
 
   // The labels use two rows, because 90 and 95 % are often only a few pixels apart. If neither row has room,
@@ -156,7 +215,7 @@ class Painter {
       out_ += fmt::format("<g><title>{:.3f} s before the kill: {} {} % of the limit at {}</title>\n", mark.lead_seconds,
                           is_level ? "passed" : "bound for the limit, above", mark.level_percent,
                           human_bytes(mark.usage_bytes));
-      line(x, y_of(mark.usage_bytes), x, kTop + 12, "stroke=\"#a0aec0\" stroke-dasharray=\"1 3\"");
+      line(x, y_of(mark.usage_bytes), x, kTop + 12, "class=\"level\"");
       if (is_level) level_text(x, mark.level_percent, row_ends);
       out_ += "</g>\n";
     }
@@ -171,12 +230,9 @@ class Painter {
          " class=\"minor\" text-anchor=\"middle\"");
   }
 
-  void limit() {
-    line(kLeft, y_of(limit_), kRight, y_of(limit_),
-         fmt::format("stroke=\"{}\" stroke-width=\"1.5\" stroke-dasharray=\"8 4\"", kLimit));
-  }
+  void limit() { line(kLeft, y_of(limit_), kRight, y_of(limit_), "class=\"line limit\""); }
 
-  void kill() { line(kRight, kTop, kRight, kBottom, fmt::format("stroke=\"{}\" stroke-width=\"2\"", kLimit)); }
+  void kill() { line(kRight, kTop, kRight, kBottom, "class=\"line kill\""); }
 
   // The curve's value at that time: the capture's own usage if known, else the reading before it.
   [[nodiscard]] std::uint64_t usage_at(const IncidentCapture& capture) const {
@@ -202,11 +258,17 @@ class Painter {
 
   // HTTP gets a ring, because a live read is usually at the same moment.
   static std::string shape_of(std::string_view method) {
-    if (method == "http") return fmt::format("r=\"8\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"", kHttp);
-    return fmt::format("r=\"5\" fill=\"{}\" stroke=\"#fff\" stroke-width=\"1.5\"",
-                       method == "at_kill" ? kLimit : kCapture);
+    if (method == "http") return "r=\"8\" class=\"http\"";
+    return fmt::format("r=\"5\" class=\"dot {}\"", method == "at_kill" ? "at_kill" : "live");
   }
 
+  [[nodiscard]] bool has_capture(std::string_view method) const {
+    return std::ranges::any_of(incident_.captures, [&](const IncidentCapture& capture) {
+      return capture.result == "ok" && capture.method == method && capture.time.ns >= readings_.front().time_ns;
+    });
+  }
+
+  // Of what is in the picture alone.
   void legend() {
     constexpr double kBaseline = 358;
     double x = kLeft;
@@ -215,25 +277,27 @@ class Painter {
       text(x + 24, kBaseline, label, " class=\"minor\"");
       x += 40 + 6.2 * static_cast<double>(label.size());
     };
-    const auto stroke = [&](std::string_view color, std::string_view dashes) {
-      return fmt::format(
-          "<line x1=\"{0:.1f}\" y1=\"354\" x2=\"{1:.1f}\" y2=\"354\" stroke=\"{2}\" stroke-width=\"2\"{3}/>\n", x,
-          x + 18, color, dashes);
+    const auto stroke = [&](std::string_view name) {
+      return fmt::format("<line x1=\"{:.1f}\" y1=\"354\" x2=\"{:.1f}\" y2=\"354\" class=\"line {}\"/>\n", x, x + 18,
+                         name);
     };
     const auto dot = [&](std::string_view method) {
       return fmt::format("<circle cx=\"{:.1f}\" cy=\"354\" {}/>\n", x + 9, shape_of(method));
     };
-    entry(stroke(kUsage, ""), "usage");
-    entry(stroke(kHeld, " stroke-dasharray=\"5 3\""), "of it not reclaimable");
-    entry(stroke(kLimit, " stroke-dasharray=\"8 4\""), "limit");
-    entry(dot("live"), "live profile");
-    entry(dot("http"), "profile by HTTP");
-    entry(dot("at_kill"), "profile at the kill");
+    entry(stroke("usage"), "usage");
+    const bool has_held =
+        std::ranges::any_of(readings_, [](const Reading& reading) { return reading.held.has_value(); });
+    if (has_held) entry(stroke("held"), "of it not reclaimable");
+    entry(stroke("limit"), "limit");
+    if (has_capture("live")) entry(dot("live"), "live profile");
+    if (has_capture("http")) entry(dot("http"), "profile by HTTP");
+    if (has_capture("at_kill")) entry(dot("at_kill"), "profile at the kill");
   }
 
   const Incident& incident_;
   const std::vector<Reading> readings_;
   const double limit_;
+  const std::int64_t gap_ns_ = gap_of(readings_);
   std::string out_;
 };
 

@@ -50,6 +50,57 @@ TEST(TimelineSvg, levels_passed_together_do_not_write_over_each_other) {
   }
 }
 
+// A reading each second from `first` to `last` seconds before the kill.
+void add_readings(Incident& incident, std::int64_t first, std::int64_t last) {
+  for (std::int64_t ago = first; ago >= last; --ago) {
+    incident.series.push_back({testing::before_kill(ago * 1'000), 100u << 20, std::nullopt});
+  }
+}
+
+std::size_t count(const std::string& text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+TEST(TimelineSvg, a_pause_without_readings_is_a_gap_and_each_reading_a_dot) {
+  Incident incident = testing::sample_incident();
+  incident.series.clear();
+  add_readings(incident, 60, 1);
+  EXPECT_EQ(count(timeline_svg(incident), "class=\"line usage\"/>"), 2u) << "one, and one in the legend";
+  incident.series.clear();
+  add_readings(incident, 200, 160);
+  add_readings(incident, 60, 1);
+  const std::string svg = timeline_svg(incident);
+  EXPECT_EQ(count(svg, "<polyline"), 2u);
+  EXPECT_EQ(count(svg, "class=\"sample\""), 41u + 60u + 1u) << "the kill's is one more";
+}
+
+TEST(TimelineSvg, its_ticks_are_round) {
+  Incident incident = testing::sample_incident();
+  incident.series.clear();
+  incident.limit_bytes = 300u << 20;
+  add_readings(incident, 97, 1);
+  const std::string svg = timeline_svg(incident);
+  for (const char* tick : {">64.0 MiB<", ">256 MiB<", ">-15 s<", ">-90 s<"}) EXPECT_THAT(svg, HasSubstr(tick));
+}
+
+TEST(TimelineSvg, its_legend_has_what_is_there_alone) {
+  Incident incident = testing::sample_incident();
+  incident.series.clear();
+  incident.captures.clear();
+  add_readings(incident, 60, 1);
+  const std::string svg = timeline_svg(incident);
+  for (const char* entry : {"profile at the kill", "profile by HTTP", "live profile", "not reclaimable"}) {
+    EXPECT_THAT(svg, Not(HasSubstr(entry)));
+  }
+  EXPECT_THAT(timeline_svg(testing::sample_incident()), HasSubstr("profile by HTTP"));
+}
+
+TEST(TimelineSvg, a_dark_page_gets_dark_colours) {
+  EXPECT_THAT(timeline_svg(testing::sample_incident()), HasSubstr("@media(prefers-color-scheme:dark)"));
+}
+
 TEST(TimelineSvg, nothing_to_draw_is_no_picture) {
   EXPECT_EQ(timeline_svg(testing::bare_incident()), "");
   Incident incident = testing::sample_incident();
