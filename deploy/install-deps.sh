@@ -13,7 +13,7 @@ build=(g++ cmake ninja-build pkg-config ccache clang llvm bpftool libbpf-dev lib
 # For `cpack -G DEB`, and for tests/deploy.
 package=(dpkg-dev file)
 deploy_tests=(python3-yaml strace systemd)
-quickstart=(golang-go iproute2 procps util-linux curl)
+quickstart=(golang-go python3 iproute2 procps util-linux curl)
 tests=(libgtest-dev libgmock-dev clang-format clang-tidy clang-14 libclang-rt-14-dev
   python3 jq libcap2-bin runc containerd mmdebstrap e2fsprogs qemu-system-x86 busybox-static cpio xz-utils zstd
   librsvg2-bin)

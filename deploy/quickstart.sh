@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# From a fresh Debian 12 to a witnessed OOM kill: installs what is missing, builds, starts the
-# tracer, lets a leaky Go service run into its memory limit, shows the evidence, cleans up.
+# From a fresh Debian 12 to witnessed OOM kills: installs what is missing, builds, starts the
+# tracer, lets a Go service and a Python program leak until they are killed, shows the answers.
 #   sudo deploy/quickstart.sh [--data-dir DIR] [--build-dir DIR] [--binary FILE]
-# --data-dir keeps the result; without it everything goes. --binary skips the build.
+# The incidents stay in the data directory (default /var/tmp/oomwitness-quickstart); all else goes.
+# --binary skips the build.
 set -euo pipefail
 
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
-data_dir='' build_dir=$tree/build/release binary='' work='' cgroup='' daemon_pid='' service_pid=''
-limit_mib=256 rate_mb=50
+data_dir=/var/tmp/oomwitness-quickstart build_dir=$tree/build/release binary='' work='' daemon_pid=''
+cgroups=() programs=() # the programs' process ids
 
 usage() {
-  sed -n '5,6s/^# *//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '5,7s/^# *//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 
@@ -49,15 +50,15 @@ end_pid() {
 cleanup() {
   local status=$?
   trap - EXIT INT TERM
-  end_pid "$service_pid"
-  end_pid "$daemon_pid"
-  if [[ -n $cgroup ]]; then
+  local cgroup pid
+  for pid in "${programs[@]}" $daemon_pid; do end_pid "$pid"; done
+  for cgroup in "${cgroups[@]}"; do
     for _ in {1..50}; do
       rmdir "$cgroup" 2>/dev/null && break
       sleep 0.1
     done
     [[ ! -d $cgroup ]] || echo "quickstart: could not remove $cgroup" >&2
-  fi
+  done
   if ((status != 0)) && [[ -s $work/daemon.log ]]; then
     echo "-- the tracer's log:" >&2
     tail -n 20 "$work/daemon.log" >&2
@@ -92,21 +93,22 @@ build() {
 }
 
 build_service() {
-  mkdir -p "$cache/workloads"
-  (cd "$tree/tests/workloads/leaky-go" &&
-    GOCACHE=$cache/go-build GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local go build -o "$work/leaky-go" .) ||
+  (cd "$tree/tests/workloads/service-go" &&
+    GOCACHE=$cache/go-build GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local go build -o "$work/reports-service" .) ||
     die "the leaky service did not build"
 }
 
+# make_cgroup NAME LIMIT_MIB: its path is in $cgroup.
 make_cgroup() {
-  cgroup=$cgroup_root/oomwitness-quickstart-$$
-  mkdir "$cgroup" || { cgroup=''; die "cannot make a memory cgroup in $cgroup_root"; }
+  cgroup=$cgroup_root/oomwitness-quickstart-$$-$1
+  mkdir "$cgroup" || die "cannot make a memory cgroup in $cgroup_root"
+  cgroups+=("$cgroup")
   if ((cgroup_version == 1)); then
-    echo "${limit_mib}M" >"$cgroup/memory.limit_in_bytes"
+    echo "${2}M" >"$cgroup/memory.limit_in_bytes"
     return
   fi
   [[ -e $cgroup/memory.max ]] || die "cgroup v2 without the memory controller for children of $cgroup_root"
-  echo "${limit_mib}M" >"$cgroup/memory.max"
+  echo "${2}M" >"$cgroup/memory.max"
   [[ ! -e $cgroup/memory.swap.max ]] || echo 0 >"$cgroup/memory.swap.max"
 }
 
@@ -132,51 +134,106 @@ free_port() {
 start_tracer() {
   free_port
   say "oomwitness run --data-dir $data_dir --metrics-listen 127.0.0.1:$port"
-  # Its lines for a human go to this terminal as they come, its log only on failure.
+  # Its lines for a human about our programs go to this terminal as they come, its log only on failure.
   "$binary" run --data-dir "$data_dir" --metrics-listen "127.0.0.1:$port" \
-    > >(sed -u 's/^/    /') 2>"$work/daemon.log" &
+    > >(sed -un "/WATCHING\|oomwitness-quickstart-$$/s/^/    /p") 2>"$work/daemon.log" &
   daemon_pid=$!
   wait_for "the tracer is ready" 30 fetch /readyz
 }
 
-run_service() {
-  say "A leaky Go service: ${rate_mb} MB/s, limit ${limit_mib} MiB, pprof on 127.0.0.1:1777 in its own network namespace"
-  # The single-quoted script is for the inner shell. Every step replaces itself: $! is the service.
+# start COMMAND...: in $cgroup, in a network namespace of its own.
+start() {
+  # The single-quoted script is for the inner shell. Every step replaces itself: $! is the program.
   # shellcheck disable=SC2016
   OOMW_PROCS=$cgroup/cgroup.procs unshare -n sh -c \
-    'ip link set lo up && echo $$ >"$OOMW_PROCS" && exec "$@"' sh "$work/leaky-go" -rate "$rate_mb" >"$work/service.log" 2>&1 &
-  service_pid=$!
-  local status=0
-  wait "$service_pid" 2>/dev/null || status=$?
-  service_pid=''
-  ((status == 137)) || die "the service ended with status $status instead of being killed: $(tail -n 3 "$work/service.log")"
+    'ip link set lo up && echo $$ >"$OOMW_PROCS" && exec "$@"' sh "$@" >>"$work/programs.log" 2>&1 &
+  programs+=($!)
 }
 
-# The incident's directory is named after the cgroup, which is named after this run.
+wait_until_killed() {
+  local pid status
+  say "Each of them grows until the kernel kills it, in half a minute or so"
+  for pid in "${programs[@]}"; do
+    status=0
+    wait "$pid" 2>/dev/null || status=$?
+    ((status == 137)) || die "a program ended with status $status instead of being killed: $(tail -n 3 "$work/programs.log")"
+  done
+  programs=()
+}
+
+start_go() {
+  local limit_mib=128
+  say "A Go web service, limit ${limit_mib} MiB: five endpoints, one of which never gives back what it keeps"
+  make_cgroup go "$limit_mib"
+  # Slow enough for the garbage collections that distinguish a leak from a sudden growth.
+  start "$work/reports-service" -pause 60ms
+}
+
+start_python() {
+  local limit_mib=96
+  say "A Python program, limit ${limit_mib} MiB: a dictionary of sessions that nothing ever leaves"
+  make_cgroup python "$limit_mib"
+  cat >"$work/sessions.py" <<'END'
+import time
+
+sessions = {}
+
+
+def log_in(number):
+    sessions[number] = {"user": f"user-{number}", "history": [f"page-{i}-{number}" for i in range(60)]}
+
+
+number = 0
+while True:
+    for _ in range(20):
+        number += 1
+        log_in(number)
+        "".join(str(i) for i in range(400))  # garbage, as every request leaves some
+    time.sleep(0.02)
+END
+  start python3 "$work/sessions.py"
+}
+
+# find_incident go|python: its directory is named after the cgroup, which is named after this run.
 find_incident() {
-  incident=$(find "$data_dir/incidents" -mindepth 1 -maxdepth 1 -type d -name "*oomwitness-quickstart-$$*" ! -name '.*' 2>/dev/null | head -n 1)
+  incident=$(find "$data_dir/incidents" -mindepth 1 -maxdepth 1 -type d -name "*oomwitness-quickstart-$$-$1*" ! -name '.*' \
+    2>/dev/null | head -n 1)
   [[ -n $incident ]]
 }
 
+show_incident() {
+  wait_for "the incident of the $1 program" 60 find_incident "$1"
+  local id
+  id=$(basename "$incident")
+  say "oomwitness show ${id##*-}"
+  "$binary" show "${id##*-}" --data-dir "$data_dir"
+}
+
 show_result() {
-  wait_for "the incident" 60 find_incident
-  say "oomwitness show $(basename "$incident")"
-  "$binary" show "$(basename "$incident")" --data-dir "$data_dir"
-  local capture
-  capture=$(find "$incident" -name 'capture-*.pb.gz' | sort | tail -n 1)
-  if [[ -n $capture ]]; then
-    say "go tool pprof -top $(basename "$capture")"
-    PPROF_TMPDIR=$work go tool pprof -top -nodecount=10 "$capture" 2>&1
-  else
-    echo "quickstart: the incident has no capture; its report names the reason" >&2
+  sleep 1 # what is read of a victim's memory may join an incident a moment after its first writing
+  show_incident go
+  if ! compgen -G "$incident/capture-*.pb.gz" >/dev/null; then
+    echo "quickstart: this incident has no heap profile; its report names the reason" >&2
   fi
-  say "What Prometheus scrapes"
-  fetch /metrics | grep -E "^oomwitness_(oom_kills_total.*quickstart-$$|captures_total\{.*\} [1-9])" || true
+  show_incident python
+  say "oomwitness incidents"
+  "$binary" incidents --data-dir "$data_dir"
 }
 
 say_how_to_go_on() {
-  say "Done"
-  [[ $data_dir == "$work"/* ]] || echo "The incident is kept in $incident"
+  say "Done: the incidents stay in $data_dir (rm -r removes them)"
+  cat <<END
+Look again:
+    sudo $binary incidents --data-dir $data_dir
+    sudo $binary show latest --data-dir $data_dir --full
+END
+  # Versions without the page have no such command.
+  if "$binary" help web >/dev/null 2>&1; then
+    cat <<END
+In a browser, at the address that it prints:
+    sudo $binary web --data-dir $data_dir
+END
+  fi
   cat <<END
 To run for real:
     sudo install -m 755 $binary /usr/local/bin/oomwitness
@@ -192,7 +249,6 @@ main() {
   trap 'exit 143' TERM
   check_host
   work=$(mktemp -d "${TMPDIR:-/tmp}/oomwitness-quickstart.XXXXXX")
-  if [[ -z $data_dir ]]; then data_dir=$work/data; fi
   mkdir -p "$data_dir"
   data_dir=$(cd "$data_dir" && pwd)
   "$tree/deploy/install-deps.sh" quickstart >"$work/install.log" 2>&1 || {
@@ -202,9 +258,10 @@ main() {
   [[ -n $binary ]] || build
   [[ -x $binary ]] || die "no executable at $binary"
   build_service
-  make_cgroup
   start_tracer
-  run_service
+  start_go
+  start_python
+  wait_until_killed
   show_result
   say_how_to_go_on
 }
