@@ -65,7 +65,7 @@ TEST_F(UnobservedKillsTest, the_report_says_that_nobody_was_named) {
   correlator_.on_unobserved(counted(2), {}, model_);
   const std::string report = to_markdown(take_one(3600), {});
   EXPECT_THAT(report, HasSubstr("the kernel killed 2 processes in container web"));
-  EXPECT_THAT(report, HasSubstr("nobody told whose limit"));
+  EXPECT_THAT(report, HasSubstr("whose limit it was is not known"));
   EXPECT_THAT(report, HasSubstr("## Victims\n\nNot known"));
 }
 
