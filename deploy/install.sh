@@ -68,6 +68,10 @@ do_install() {
   sed "s|^ExecStart=/usr/bin/|ExecStart=$prefix/bin/|" "$tree/deploy/systemd/oomwitness.service" >"$unit"
   put 755 "$binary" "$prefix/bin/oomwitness"
   put 644 "$unit" "$prefix/lib/systemd/system/oomwitness.service"
+  put 644 "$tree/deploy/man/oomwitness.1" "$prefix/share/man/man1/oomwitness.1"
+  put 644 "$tree/deploy/completion/oomwitness.bash" "$prefix/share/bash-completion/completions/oomwitness"
+  put 644 "$tree/deploy/completion/_oomwitness" "$prefix/share/zsh/site-functions/_oomwitness"
+  put 644 "$tree/deploy/completion/oomwitness.fish" "$prefix/share/fish/vendor_completions.d/oomwitness.fish"
   put_configuration
   if has_systemd; then
     systemctl daemon-reload
@@ -81,7 +85,9 @@ do_uninstall() {
     systemctl disable -q --now oomwitness.service
   fi
   local file
-  for file in "$prefix/bin/oomwitness" "$prefix/lib/systemd/system/oomwitness.service"; do
+  for file in "$prefix/bin/oomwitness" "$prefix/lib/systemd/system/oomwitness.service" \
+    "$prefix/share/man/man1/oomwitness.1" "$prefix/share/bash-completion/completions/oomwitness" \
+    "$prefix/share/zsh/site-functions/_oomwitness" "$prefix/share/fish/vendor_completions.d/oomwitness.fish"; do
     [[ ! -e $root$file ]] || { rm -f "$root$file" && echo "removed $root$file"; }
   done
   if has_systemd; then systemctl daemon-reload; fi

@@ -7,6 +7,11 @@ install(FILES ${package_dir}/systemd/oomwitness.service DESTINATION /lib/systemd
 install(FILES ${package_dir}/oomwitness.toml DESTINATION /etc/oomwitness ${in_package})
 install(FILES ${CMAKE_SOURCE_DIR}/README.md ${package_dir}/prometheus/runbook.md
         DESTINATION /usr/share/doc/oomwitness ${in_package})
+install(FILES ${package_dir}/man/oomwitness.1 DESTINATION /usr/share/man/man1 ${in_package})
+install(FILES ${package_dir}/completion/oomwitness.bash DESTINATION /usr/share/bash-completion/completions
+        RENAME oomwitness ${in_package})
+install(FILES ${package_dir}/completion/_oomwitness DESTINATION /usr/share/zsh/vendor-completions ${in_package})
+install(FILES ${package_dir}/completion/oomwitness.fish DESTINATION /usr/share/fish/vendor_completions.d ${in_package})
 install(FILES ${package_dir}/debian/copyright DESTINATION /usr/share/doc/oomwitness ${in_package})
 install(FILES ${package_dir}/prometheus/oomwitness.rules.yml ${package_dir}/prometheus/prometheus.yml
         DESTINATION /usr/share/oomwitness/prometheus ${in_package})

@@ -10,7 +10,10 @@ from harness.daemon import run_program
 
 SCRIPT = os.path.join(tools.TREE, "deploy/install.sh")
 UNIT = "usr/local/lib/systemd/system/oomwitness.service"
-FILES = {"usr/local/bin/oomwitness", UNIT, "etc/oomwitness/oomwitness.toml"}
+SHARE = "usr/local/share"
+FILES = {"usr/local/bin/oomwitness", UNIT, "etc/oomwitness/oomwitness.toml", f"{SHARE}/man/man1/oomwitness.1",
+         f"{SHARE}/bash-completion/completions/oomwitness", f"{SHARE}/zsh/site-functions/_oomwitness",
+         f"{SHARE}/fish/vendor_completions.d/oomwitness.fish"}
 
 
 class Install(unittest.TestCase):
@@ -46,7 +49,7 @@ class Install(unittest.TestCase):
         self.assertIn("\nExecStart=/opt/oomw/bin/oomwitness run\n", self.read("opt/oomw/lib/systemd/system/oomwitness.service"))
 
     def test_a_second_run_changes_nothing(self):
-        self.assertEqual(self.install().count("installed "), 3)
+        self.assertEqual(self.install().count("installed "), len(FILES))
         self.assertEqual(self.install(), "")
 
     def test_an_edited_configuration_is_kept(self):

@@ -117,6 +117,13 @@ class Package(unittest.TestCase):
         with open(os.path.join(tools.TREE, "CMakeLists.txt")) as f:
             self.assertIn(f"VERSION {self.field('Version')} ", f.read())
 
+    # Of the archive: a machine may be set up to leave manual pages out when it unpacks.
+    def test_it_has_the_manual_page_and_completions(self):
+        listing = run_program("dpkg-deb", "-c", self.deb).stdout
+        for name in ("man/man1/oomwitness.1", "bash-completion/completions/oomwitness", "zsh/vendor-completions/_oomwitness",
+                     "fish/vendor_completions.d/oomwitness.fish"):
+            self.assertIn(f" ./usr/share/{name}\n", listing)
+
     def test_installed_removed_and_purged_without_systemd_and_without_a_word(self):
         said = self.dpkg("-i", self.deb)
         own = [line for line in said.splitlines() if not re.match(

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/read/output_file.h"
+#include "cli/read/progress.h"
 #include "daemon/capture_once.h"
 
 namespace oomw::cli {
@@ -18,7 +19,10 @@ std::string default_path(const CaptureFinished& finished) {
 }  // namespace
 
 int capture_command(const CommandLine& line, const Config& config) {
+  Progress progress;
+  progress.show("reading the heap from outside, at most a few seconds ...");
   const Result<CaptureOutcome> outcome = capture_once(config, {line.pid, line.container, line.pod});
+  progress.clear();
   if (!outcome.has_value()) return report(outcome.error());
   const CaptureFinished& finished = outcome->finished;
   if (finished.result != CaptureResult::kOk) {

@@ -29,6 +29,8 @@ int dispatch(const cli::CommandLine& line, const Config& config) {
 int main(int argc, char** argv) {
   // Before anything is read: this process must not have a configuration, a log or a thread.
   if (argc > 1 && std::string_view(argv[1]) == "reader") return cli::reader_command(argc, argv);
+  if (argc > 1 && std::string_view(argv[1]) == "complete") return cli::complete_command({argv + 2, argv + argc});
+  if (argc == 2 && std::string_view(argv[1]) == "man") return cli::man_command();
   const auto parsed = cli::parse_command_line(argc, argv);
   if (const int* exit_code = std::get_if<int>(&parsed)) return *exit_code;
   const auto& line = std::get<cli::CommandLine>(parsed);

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/read/output_file.h"
+#include "cli/read/progress.h"
 #include "daemon/trend_once.h"
 
 namespace oomw::cli {
@@ -39,9 +40,11 @@ class Pause {
 // Prints each reading, and writes its profile if there is one.
 class Printer {
  public:
-  explicit Printer(std::string directory) : directory_(std::move(directory)) {}
+  Printer(std::string directory, std::size_t count, double interval_seconds)
+      : directory_(std::move(directory)), count_(count), interval_seconds_(interval_seconds) {}
 
   void on_reading(const TrendReading& reading, const std::string& profile) {
+    progress_.clear();
     if (!first_) {
       first_ = reading.time;
       fmt::print("{:>8}  {:>6}  {:>10}  {:>10}  {:>9}\n", "seconds", "gc", "live", "held", "buckets");
@@ -51,7 +54,11 @@ class Printer {
                human_bytes(reading.held_bytes), reading.buckets.size(), reading.is_complete ? "" : "  partial");
     std::fflush(stdout);
     if (!profile.empty()) write(profile);
+    ++readings_;
+    const double seconds_left = static_cast<double>(count_ - std::min(readings_, count_)) * interval_seconds_;
+    if (readings_ < count_) progress_.show(progress_text(readings_, count_, seconds_left) + "; Ctrl-C ends it earlier");
   }
+  void end() { progress_.clear(); }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
  private:
@@ -61,6 +68,10 @@ class Printer {
   }
 
   const std::string directory_;
+  const std::size_t count_;
+  const double interval_seconds_;
+  Progress progress_;
+  std::size_t readings_ = 0;
   std::optional<MonotonicTime> first_;
   int written_ = 0;
   std::optional<Error> error_;
@@ -105,11 +116,12 @@ int trend_command(const CommandLine& line, const Config& config) {
     if (Result<> made = make_directories(line.output_path, 0700); !made.has_value()) return report(made.error());
   }
   const Pause pause(line.interval_seconds);
-  Printer printer(line.output_path);
+  Printer printer(line.output_path, line.count, line.interval_seconds);
   const TrendRequest request{
       line.count, wants_profiles, [&pause] { return pause.wait(); },
       [&printer](const TrendReading& reading, const std::string& profile) { printer.on_reading(reading, profile); }};
   const Result<TrendFindings> findings = watch_trend(config, {line.pid, line.container, line.pod}, request);
+  printer.end();
   if (!findings.has_value()) return report(findings.error());
   print(*findings);
   return printer.error() ? report(*printer.error()) : kOk;

@@ -210,11 +210,9 @@ int report_unexpected(const CLI::App& app) {
   return kUsage;
 }
 
-}  // namespace
+constexpr const char* kDescription = "oomwitness: the evidence of an OOM kill, on disk before you look for it";
 
-std::variant<CommandLine, int> parse_command_line(int argc, char** argv) {
-  CommandLine line;
-  CLI::App app{"oomwitness: the evidence of an OOM kill, on disk before you look for it", "oomwitness"};
+void add_all(CLI::App& app, CommandLine& line) {
   app.set_version_flag("--version", std::string(kVersion));
   app.require_subcommand(1);
   add_common(app, line);
@@ -226,6 +224,73 @@ std::variant<CommandLine, int> parse_command_line(int argc, char** argv) {
   CLI::App* help = app.add_subcommand("help", "What a command does, with its options");
   help->add_option("command", line.topic, "Its name");
   help->callback([&line] { line.command = "help"; });
+}
+
+std::vector<std::string> that_start(std::vector<std::string> names, const std::string& start) {
+  std::erase_if(names, [&](const std::string& name) { return !name.starts_with(start); });
+  return names;
+}
+
+// A hyphen is a minus in roff, and a line may not begin with a dot.
+std::string roff(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '-' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out.starts_with('.') ? "\\&" + out : out;
+}
+
+std::string roff_options(const CLI::App& command) {
+  std::string text;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_lnames() == std::vector<std::string>{"help"}) continue;
+    text += ".TP\n.B " + roff(option->get_name(!option->get_positional(), true)) + "\n" +
+            roff(option->get_description()) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> completions_of(const std::vector<std::string>& words) {
+  CommandLine line;
+  CLI::App app{kDescription, "oomwitness"};
+  add_all(app, line);
+  const std::string last = words.empty() ? "" : words.back();
+  const auto commands = names_of_commands(app);
+  const auto given = std::find_first_of(words.begin(), words.empty() ? words.end() : words.end() - 1, commands.begin(),
+                                        commands.end());
+  if (words.size() > 1 && given != words.end() - 1) {
+    if (*given == "help") return that_start(commands, last);
+    return last.starts_with('-') ? that_start(names_of_options(*app.get_subcommand(*given)), last)
+                                 : std::vector<std::string>{};
+  }
+  return that_start(last.starts_with('-') ? names_of_options(app) : commands, last);
+}
+
+std::string man_page() {
+  CommandLine line;
+  CLI::App app{kDescription, "oomwitness"};
+  add_all(app, line);
+  std::string text = std::string(".TH OOMWITNESS 1 \"\" \"oomwitness ") + std::string(kVersion) +
+                     "\"\n.SH NAME\noomwitness \\- the evidence of an OOM kill, on disk before you look for it\n"
+                     ".SH SYNOPSIS\n.B oomwitness\n[OPTIONS] COMMAND [OPTIONS]\n.SH OPTIONS\n" +
+                     roff_options(app);
+  text += ".SH COMMANDS\n";
+  for (const CLI::App* command : app.get_subcommands({})) {
+    text +=
+        ".SS " + roff(command->get_name()) + "\n" + roff(command->get_description()) + ".\n" + roff_options(*command);
+  }
+  return text +
+         ".SH FILES\n/etc/oomwitness/oomwitness.toml, /var/lib/oomwitness\n.SH EXIT STATUS\n"
+         "0: done. 1: it failed. 2: bad usage or configuration.\n";
+}
+
+std::variant<CommandLine, int> parse_command_line(int argc, char** argv) {
+  CommandLine line;
+  CLI::App app{kDescription, "oomwitness"};
+  add_all(app, line);
   const std::string word = first_word(argc, argv);
   if (!word.empty() && is_unknown_command(app, word)) return report_unknown_command(app, word);
   try {

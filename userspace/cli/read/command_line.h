@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace oomw::cli {
 
@@ -56,5 +57,11 @@ struct CommandLine {
 
 // The parsed command, or the exit code after usage or an error was printed.
 [[nodiscard]] std::variant<CommandLine, int> parse_command_line(int argc, char** argv);
+
+// What may stand in the place of the last of `words`, which follow the program's name: commands, else options of the
+// command; those that begin with it.
+[[nodiscard]] std::vector<std::string> completions_of(const std::vector<std::string>& words);
+// oomwitness(1), as roff.
+[[nodiscard]] std::string man_page();
 
 }  // namespace oomw::cli

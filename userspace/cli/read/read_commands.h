@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/read/command_line.h"
@@ -17,6 +18,10 @@ namespace oomw::cli {
 [[nodiscard]] int top_command(const CommandLine& line);
 [[nodiscard]] int diff_command(const CommandLine& line, const std::string& data_dir);
 [[nodiscard]] int render_command(const CommandLine& line, const std::string& data_dir);
+
+// For shells, and for whoever packages: not among the commands that help lists.
+[[nodiscard]] int complete_command(const std::vector<std::string>& words);
+[[nodiscard]] int man_command();
 
 // "oomwitness: MESSAGE" on stderr; returns kFailed.
 int report(const Error& error);

@@ -7,6 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
+#include "base/text.h"
+#include "support/source_tree.h"
+
 namespace oomw::cli {
 namespace {
 
@@ -94,6 +98,33 @@ TEST(CommandLine, help_names_every_command_or_explains_one) {
   EXPECT_THAT(help_of({"help"}), HasSubstr("incidents"));
   EXPECT_THAT(help_of({"help", "show"}), HasSubstr("--full"));
   EXPECT_THAT(usage_error({"help", "shwo"}), HasSubstr("(did you mean 'show'?)"));
+}
+
+TEST(Completion, begins_with_commands_and_goes_on_with_options_of_the_command) {
+  using testing::Contains;
+  EXPECT_EQ(completions_of({"sh"}), std::vector<std::string>{"show"});
+  EXPECT_THAT(completions_of({""}), Contains("incidents"));
+  EXPECT_THAT(completions_of({}), Contains("incidents"));
+  EXPECT_EQ(completions_of({"show", "--fu"}), std::vector<std::string>{"--full"});
+  EXPECT_EQ(completions_of({"--data-dir", "/d", "incidents", "--names"}), std::vector<std::string>{"--namespace"});
+  EXPECT_EQ(completions_of({"help", "sho"}), std::vector<std::string>{"show"});
+  EXPECT_EQ(completions_of({"show", ""}), std::vector<std::string>{}) << "the ids of incidents stand there";
+}
+
+// Each command and option of the page that is installed is one that there is, so a change here needs
+// `oomwitness man > deploy/man/oomwitness.1`.
+TEST(ManPage, has_every_command_and_its_installed_copy_none_that_is_gone) {
+  const std::string page = man_page();
+  for (const std::string& command : completions_of({""})) EXPECT_THAT(page, HasSubstr("\n.SS " + command + "\n"));
+  EXPECT_THAT(page, HasSubstr("\\-\\-local\\-time"));
+  const std::string installed = read_file(test::source_tree() + "/deploy/man/oomwitness.1", 1u << 20).value_or("");
+  std::size_t commands = 0;
+  for (const std::string_view line : split(installed, '\n')) {
+    if (!line.starts_with(".SS ") && !line.starts_with(".B \\-")) continue;
+    ++commands;
+    EXPECT_THAT(page, HasSubstr("\n" + std::string(line) + "\n"));
+  }
+  EXPECT_GT(commands, 30u);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cli/read/columns.h"
+#include "cli/read/progress.h"
 #include "cli/read/text_width.h"
 
 namespace oomw::cli {
@@ -114,6 +115,12 @@ TEST(ColumnsTest, only_columns_that_may_be_narrowed_are) {
             "A         B\n"
             "aaaaaaaa  bbb…\n");
   EXPECT_EQ(columns_text({{.title = "A", .is_right = true}}, {{"1"}, {"22"}}, 0), " A\n 1\n22\n");
+}
+
+TEST(ProgressTest, says_how_much_is_done_and_how_long_the_rest_takes) {
+  EXPECT_EQ(progress_text(3, 30, 270), "3/30, about 4 min left");
+  EXPECT_EQ(progress_text(29, 30, 10), "29/30, about 10 s left");
+  EXPECT_EQ(progress_text(30, 30, 0), "30/30, done");
 }
 
 }  // namespace
