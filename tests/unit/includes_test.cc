@@ -50,6 +50,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["runtimes/go/retention"] = {"base", "memory", "runtimes/go"};
     map["runtimes/native"] = {"base", "events", "memory", "runtimes"};
     map["runtimes/cpython"] = {"base", "events", "memory", "runtimes", "runtimes/native"};
+    map["runtimes/jvm"] = {"base", "memory", "runtimes/go"};
     map["trends"] = {"base", "events", "pprof", "facts", "runtimes", "triggers", "incident"};
     map["captures"] = {"base",  "events", "model",  "triggers", "system",     "memory",
                        "pprof", "facts",  "reader", "runtimes", "runtimes/go"};

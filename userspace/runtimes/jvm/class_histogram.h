@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "memory/address_space.h"
+#include "runtimes/jvm/heap_spaces.h"
+#include "runtimes/jvm/jvm.h"
+
+namespace oomw::jvm {
+
+struct ClassShare {
+  std::string name;  // "byte[]", printable
+  std::uint64_t bytes = 0, count = 0;
+};
+
+// What fills a Java heap: objects by class, also those that are dead and not collected yet.
+struct ClassHistogram {
+  std::vector<ClassShare> classes;   // the largest first, at most kMaxShown
+  std::uint64_t walked_bytes = 0;    // of the heap, in spaces that were walked
+  std::uint64_t used_bytes = 0;      // in all spaces
+  std::uint64_t unparsed_bytes = 0;  // of the walked ones
+  std::uint64_t objects = 0;
+  [[nodiscard]] bool is_sample() const { return walked_bytes < used_bytes; }
+
+  static constexpr std::size_t kMaxShown = 12;
+};
+
+struct HistogramLimits {
+  std::uint64_t max_heap_bytes = 1u << 30;  // 0.3 to 0.4 ms of CPU time for each MiB
+};
+
+// Walks the heap's spaces object by object; of a heap that is larger than allowed, spaces evenly apart. The process
+// runs on, so some of it is torn: if 2 % or more could not be parsed, there is no answer (kInvalid).
+[[nodiscard]] Result<ClassHistogram> read_class_histogram(const Jvm& jvm, const AddressSpace& space,
+                                                          const std::vector<AddressSpan>& gaps,
+                                                          const HistogramLimits& limits = {});
+
+}  // namespace oomw::jvm

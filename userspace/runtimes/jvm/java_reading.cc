@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtimes/jvm/java_reading.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace oomw::jvm {
+namespace {
+
+// The tables and the flags take 2 MiB, 10,000 classes 40 MiB in small blocks.
+constexpr std::uint64_t kMaxStructureBytes = 256u << 20;
+constexpr std::size_t kBlockBytes = 4096;
+
+std::uint64_t present_in(const AddressSpace& space, const std::optional<AddressSpan>& span) {
+  return span ? space.present().bytes_in(span->begin, span->end) : 0;
+}
+
+void read_threads(const Jvm& jvm, const AddressSpace& space, JavaReading& reading, std::vector<AddressSpan>& gaps) {
+  Result<JavaThreads> threads = jvm.threads();
+  if (!threads.has_value()) {
+    reading.notes.push_back("threads: " + threads.error().message);
+    return;
+  }
+  reading.threads = threads->count;
+  std::uint64_t bytes = 0;
+  for (const AddressSpan& stack : threads->stacks) bytes += present_in(space, stack);
+  reading.thread_stack_bytes = std::min(bytes, reading.anonymous_bytes);
+  gaps = std::move(threads->gaps);
+}
+
+void read_classes(const Jvm& jvm, const AddressSpace& space, JavaReading& reading) {
+  const Result<LoadedClasses> classes = read_loaded_classes(jvm);
+  if (!classes.has_value()) {
+    reading.notes.push_back("classes: " + classes.error().message);
+    return;
+  }
+  reading.classes = classes->count;
+  reading.class_loaders = classes->loaders;
+  reading.direct_buffers = classes->direct_buffers;
+  if (!classes->direct_buffers) reading.notes.emplace_back("direct buffers: their counters could not be verified");
+  if (!classes->is_complete) reading.notes.emplace_back("classes: more than are counted");
+  if (classes->metaspace_blocks.empty()) return;
+  std::uint64_t bytes = 0;
+  for (const std::uint64_t block : classes->metaspace_blocks) {
+    bytes += space.present().bytes_in(block, block + LoadedClasses::kMetaspaceBlock);
+  }
+  reading.metaspace_bytes = bytes;
+}
+
+}  // namespace
+
+Result<JavaReading> read_java(const AddressSpace& space, const VmSymbols& symbols, const JavaLimits& limits) {
+  CachedReader memory(space, kMaxStructureBytes, kBlockBytes);
+  ASSIGN_OR_RETURN(const Jvm jvm, Jvm::open(memory, symbols));
+  JavaReading reading;
+  reading.version = jvm.version();
+  reading.flags = jvm.flags();
+  reading.anonymous_bytes = space.present().bytes();
+  reading.heap_bytes = present_in(space, jvm.heap_span());
+  reading.code_cache_bytes = present_in(space, jvm.code_cache());
+  reading.archive_bytes = present_in(space, jvm.class_archive());
+  std::vector<AddressSpan> gaps;
+  read_threads(jvm, space, reading, gaps);
+  read_classes(jvm, space, reading);
+  if (limits.wants_histogram) {
+    Result<ClassHistogram> histogram = read_class_histogram(jvm, space, gaps, limits.histogram);
+    if (histogram.has_value()) {
+      reading.histogram = std::move(*histogram);
+    } else {
+      reading.notes.push_back("what fills the heap: " + histogram.error().message);
+    }
+  }
+  reading.bytes_read = space.bytes_read();
+  return reading;
+}
+
+}  // namespace oomw::jvm

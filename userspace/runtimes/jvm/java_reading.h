@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "runtimes/jvm/class_histogram.h"
+#include "runtimes/jvm/jvm.h"
+#include "runtimes/jvm/loaded_classes.h"
+
+namespace oomw::jvm {
+
+// A Java process from outside: its settings, what it holds where, and what fills its heap. nullopt: not known, and a
+// note says why.
+struct JavaReading {
+  std::optional<std::uint32_t> version;  // 17
+  JvmFlags flags;
+  // Private anonymous memory that is present: of the process, and of its parts.
+  std::uint64_t anonymous_bytes = 0;
+  std::uint64_t heap_bytes = 0, code_cache_bytes = 0, archive_bytes = 0;
+  std::optional<std::uint64_t> metaspace_bytes;  // with the class space
+  std::optional<std::uint64_t> threads, thread_stack_bytes;
+  std::optional<std::uint64_t> classes, class_loaders;
+  std::optional<DirectBuffers> direct_buffers;
+  std::optional<ClassHistogram> histogram;
+  std::vector<std::string> notes;
+  std::uint64_t bytes_read = 0;
+};
+
+struct JavaLimits {
+  HistogramLimits histogram;
+  bool wants_histogram = true;
+};
+
+// kUnsupported: not a JVM that is known. The process is not asked, stopped or signalled.
+[[nodiscard]] Result<JavaReading> read_java(const AddressSpace& space, const VmSymbols& symbols,
+                                            const JavaLimits& limits = {});
+
+}  // namespace oomw::jvm
