@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/java_text.h"
 #include "cli/read/output_file.h"
 #include "cli/read/progress.h"
 #include "daemon/capture_once.h"
@@ -16,9 +17,21 @@ std::string default_path(const CaptureFinished& finished) {
   return fmt::format("oomwitness-{}-{}.pb.gz", finished.process.pid, time);
 }
 
+// nullopt: not a Java process, or nothing can be read of it.
+std::optional<int> capture_java(const CommandLine& line) {
+  if (!line.pid) return std::nullopt;
+  const auto process = read_java_process(*line.pid);
+  if (!process.has_value())
+    return process.error().code == ErrorCode::kNotFound ? std::nullopt : std::optional(report(process.error()));
+  if (!process->has_value()) return std::nullopt;
+  fmt::print("{}", java_text(*line.pid, **process));
+  return kOk;
+}
+
 }  // namespace
 
 int capture_command(const CommandLine& line, const Config& config) {
+  if (const auto done = capture_java(line)) return *done;
   Progress progress;
   progress.show("reading the heap from outside, at most a few seconds ...");
   const Result<CaptureOutcome> outcome = capture_once(config, {line.pid, line.container, line.pod});

@@ -18,11 +18,11 @@ constexpr std::uint64_t kPresent = std::uint64_t{1} << 63, kSwapped = std::uint6
 constexpr std::uint64_t kFileOrShared = std::uint64_t{1} << 61;
 constexpr std::uint64_t kMaxSliceBytes = 1u << 30;
 
-bool is_private_anonymous(std::uint64_t entry) {
+}  // namespace
+
+bool is_private_anonymous_page(std::uint64_t entry) {
   return (entry & kPresent) && !(entry & kSwapped) && !(entry & kFileOrShared);
 }
-
-}  // namespace
 
 PresentPages::PresentPages(std::vector<PageRange> ranges, bool is_complete)
     : ranges_(std::move(ranges)), is_complete_(is_complete) {
@@ -92,7 +92,7 @@ Result<std::uint64_t> PageScanner::pread_slice(std::uint64_t begin, std::uint64_
   if (n == 0) return end;
   entries.resize(static_cast<std::size_t>(n) / 8);
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (is_private_anonymous(entries[i])) add(begin + i * kPageBytes, begin + (i + 1) * kPageBytes);
+    if (is_private_anonymous_page(entries[i])) add(begin + i * kPageBytes, begin + (i + 1) * kPageBytes);
   }
   return begin + std::max<std::uint64_t>(entries.size(), 1) * kPageBytes;
 }

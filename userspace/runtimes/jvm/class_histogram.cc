@@ -27,7 +27,7 @@ struct KlassInfo {
 // One piece of the process's memory at a time; objects are looked at where they begin.
 class Window {
  public:
-  explicit Window(const AddressSpace& space) : space_(space), bytes_(kWindow) {}
+  explicit Window(const FreshMemory& memory) : memory_(memory), bytes_(kWindow) {}
 
   // 0 behind `end`, and where nothing is.
   template <typename T>
@@ -36,7 +36,7 @@ class Window {
     if (address < begin_ || address + sizeof(T) > begin_ + size_) {
       begin_ = address;
       size_ = static_cast<std::size_t>(std::min<std::uint64_t>(kWindow, end_ > address ? end_ - address : 0));
-      RETURN_IF_ERROR(space_.read_present(address, std::span(bytes_).first(size_)));
+      RETURN_IF_ERROR(memory_.read_present(address, std::span(bytes_).first(size_)));
       if (size_ < sizeof(T)) return value;
     }
     std::memcpy(&value, bytes_.data() + (address - begin_), sizeof(T));
@@ -49,7 +49,7 @@ class Window {
   }
 
  private:
-  const AddressSpace& space_;
+  const FreshMemory& memory_;
   std::vector<std::byte> bytes_;
   std::uint64_t begin_ = 0, end_ = 0;
   std::size_t size_ = 0;
@@ -57,8 +57,8 @@ class Window {
 
 class HistogramWalk {
  public:
-  HistogramWalk(const Jvm& jvm, const AddressSpace& space, ClassEncoding encoding, const std::vector<AddressSpan>& gaps)
-      : jvm_(jvm), window_(space), encoding_(encoding), gaps_(gaps) {
+  HistogramWalk(const Jvm& jvm, const FreshMemory& memory, ClassEncoding encoding, const std::vector<AddressSpan>& gaps)
+      : jvm_(jvm), window_(memory), encoding_(encoding), gaps_(gaps) {
     const auto size = jvm.number("java_lang_Class", "_oop_size_offset");
     if (size.has_value() && *size > 0 && *size < 4096) mirror_size_at_ = static_cast<std::uint32_t>(*size);
   }
@@ -127,12 +127,12 @@ class HistogramWalk {
     if (layout < 0) {
       ASSIGN_OR_RETURN(const auto length, window_.get<std::uint32_t>(at + 12));
       const std::uint64_t header = (static_cast<std::uint32_t>(layout) >> 16) & 0xff, log2 = layout & 0xff;
-      if (log2 > 3 || length > 0x7fffffff) return 0;
+      if (header < kLeastObject || log2 > 3 || length > 0x7fffffff) return 0;
       return (header + (std::uint64_t{length} << log2) + 7) / 8 * 8;
     }
     if (!current_->is_mirror || mirror_size_at_ == 0) return static_cast<std::uint64_t>(layout) & ~std::uint64_t{7};
     ASSIGN_OR_RETURN(const auto words, window_.get<std::uint32_t>(at + mirror_size_at_));
-    return words > kMaxMirrorWords ? 0 : std::uint64_t{words} * 8;
+    return words < kLeastObject / 8 || words > kMaxMirrorWords ? 0 : std::uint64_t{words} * 8;
   }
 
   void count(std::uint64_t size) {
@@ -190,12 +190,12 @@ std::vector<HeapSpace> chosen(const std::vector<HeapSpace>& spaces, std::uint64_
 
 }  // namespace
 
-Result<ClassHistogram> read_class_histogram(const Jvm& jvm, const AddressSpace& space,
-                                            const std::vector<AddressSpan>& gaps, const HistogramLimits& limits) {
+Result<ClassHistogram> read_class_histogram(const Jvm& jvm, const FreshMemory& memory,
+                                            const std::vector<HeapSpace>& spaces, const std::vector<AddressSpan>& gaps,
+                                            const HistogramLimits& limits) {
   const auto encoding = jvm.class_encoding();
   if (!encoding) return fail(ErrorCode::kUnsupported, "the objects' headers have a layout that is not known");
-  ASSIGN_OR_RETURN(const std::vector<HeapSpace> spaces, read_heap_spaces(jvm));
-  HistogramWalk walk(jvm, space, *encoding, gaps);
+  HistogramWalk walk(jvm, memory, *encoding, gaps);
   for (const HeapSpace& one : spaces) walk.histogram.used_bytes += one.objects.size();
   for (const HeapSpace& one : chosen(spaces, walk.histogram.used_bytes, limits.max_heap_bytes)) {
     RETURN_IF_ERROR(walk.walk(one));

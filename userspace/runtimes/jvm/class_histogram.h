@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "memory/address_space.h"
+#include "memory/fresh_memory.h"
 #include "runtimes/jvm/heap_spaces.h"
 #include "runtimes/jvm/jvm.h"
 
@@ -32,9 +32,11 @@ struct HistogramLimits {
   std::uint64_t max_heap_bytes = 1u << 30;  // 0.3 to 0.4 ms of CPU time for each MiB
 };
 
-// Walks the heap's spaces object by object; of a heap that is larger than allowed, spaces evenly apart. The process
+// Walks the heap's spaces object by object; gaps have to be read after them, or the buffer that a thread has just taken
+// looks like rubbish. Of a heap that is larger than allowed, spaces evenly apart. The process
 // runs on, so some of it is torn: if 2 % or more could not be parsed, there is no answer (kInvalid).
-[[nodiscard]] Result<ClassHistogram> read_class_histogram(const Jvm& jvm, const AddressSpace& space,
+[[nodiscard]] Result<ClassHistogram> read_class_histogram(const Jvm& jvm, const FreshMemory& memory,
+                                                          const std::vector<HeapSpace>& spaces,
                                                           const std::vector<AddressSpan>& gaps,
                                                           const HistogramLimits& limits = {});
 

@@ -47,10 +47,26 @@ void read_classes(const Jvm& jvm, const AddressSpace& space, JavaReading& readin
   reading.metaspace_bytes = bytes;
 }
 
+void read_histogram(const Jvm& jvm, const FreshMemory& process, const Result<std::vector<HeapSpace>>& spaces,
+                    const std::vector<AddressSpan>& gaps, const JavaLimits& limits, JavaReading& reading) {
+  Result<ClassHistogram> found = fail(ErrorCode::kInternal, "");
+  if (spaces.has_value()) {
+    found = read_class_histogram(jvm, process, *spaces, gaps, limits.histogram);
+  } else {
+    found = tl::make_unexpected(spaces.error());
+  }
+  if (found.has_value()) {
+    reading.histogram = std::move(*found);
+  } else {
+    reading.notes.push_back("what fills the heap: " + found.error().message);
+  }
+}
+
 }  // namespace
 
-Result<JavaReading> read_java(const AddressSpace& space, const VmSymbols& symbols, const JavaLimits& limits) {
-  CachedReader memory(space, kMaxStructureBytes, kBlockBytes);
+Result<JavaReading> read_java(const FreshMemory& process, const VmSymbols& symbols, const JavaLimits& limits) {
+  const AddressSpace& space = process.space();
+  CachedReader memory(process, kMaxStructureBytes, kBlockBytes);
   ASSIGN_OR_RETURN(const Jvm jvm, Jvm::open(memory, symbols));
   JavaReading reading;
   reading.version = jvm.version();
@@ -59,18 +75,15 @@ Result<JavaReading> read_java(const AddressSpace& space, const VmSymbols& symbol
   reading.heap_bytes = present_in(space, jvm.heap_span());
   reading.code_cache_bytes = present_in(space, jvm.code_cache());
   reading.archive_bytes = present_in(space, jvm.class_archive());
-  std::vector<AddressSpan> gaps;
-  read_threads(jvm, space, reading, gaps);
   read_classes(jvm, space, reading);
-  if (limits.wants_histogram) {
-    Result<ClassHistogram> histogram = read_class_histogram(jvm, space, gaps, limits.histogram);
-    if (histogram.has_value()) {
-      reading.histogram = std::move(*histogram);
-    } else {
-      reading.notes.push_back("what fills the heap: " + histogram.error().message);
-    }
-  }
-  reading.bytes_read = space.bytes_read();
+  // A new reader: those pages have changed since the tables were read.
+  CachedReader later(process, kMaxStructureBytes, kBlockBytes);
+  const Jvm jvm_later = jvm.with(later);
+  const Result<std::vector<HeapSpace>> spaces = read_heap_spaces(jvm_later);
+  std::vector<AddressSpan> gaps;
+  read_threads(jvm_later, space, reading, gaps);
+  if (limits.wants_histogram) read_histogram(jvm_later, process, spaces, gaps, limits, reading);
+  reading.bytes_read = process.bytes_read();
   return reading;
 }
 

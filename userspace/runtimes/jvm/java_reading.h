@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "memory/fresh_memory.h"
 #include "runtimes/jvm/class_histogram.h"
 #include "runtimes/jvm/jvm.h"
 #include "runtimes/jvm/loaded_classes.h"
@@ -34,7 +36,7 @@ struct JavaLimits {
 };
 
 // kUnsupported: not a JVM that is known. The process is not asked, stopped or signalled.
-[[nodiscard]] Result<JavaReading> read_java(const AddressSpace& space, const VmSymbols& symbols,
+[[nodiscard]] Result<JavaReading> read_java(const FreshMemory& process, const VmSymbols& symbols,
                                             const JavaLimits& limits = {});
 
 }  // namespace oomw::jvm

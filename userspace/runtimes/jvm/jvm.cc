@@ -13,6 +13,7 @@ constexpr std::uint64_t kMaxFlags = 4'000;  // 1,400 in OpenJDK 17
 constexpr std::size_t kMaxFlagName = 80;
 constexpr std::size_t kMaxClassName = 256;
 constexpr std::int32_t kOriginMask = 15, kOriginErgonomic = 5;  // JVMFlagOrigin: 0 default, 1 to 4 somebody set it
+constexpr std::int32_t kMaxReserveWords = 1'024;                // 72 on amd64
 constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 47;
 
 bool is_sound(const AddressSpan& span) { return span.begin != 0 && span.begin < span.end && span.end < kMaxAddress; }
@@ -189,7 +190,7 @@ Result<JavaThreads> Jvm::threads() const {
   }
   // Behind each buffer there is room for the object that will fill it.
   const auto prefetch = number("ThreadLocalAllocBuffer", "_reserve_for_allocation_prefetch");
-  const std::uint64_t reserve = 8 * static_cast<std::uint64_t>(std::clamp(prefetch.value_or(0), 2, 64));
+  const std::uint64_t reserve = 8 * static_cast<std::uint64_t>(std::clamp(prefetch.value_or(0), 2, kMaxReserveWords));
   JavaThreads threads;
   threads.count = static_cast<std::uint64_t>(count);
   for (std::uint64_t i = 0; i < threads.count; ++i) {

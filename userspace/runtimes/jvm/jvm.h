@@ -56,6 +56,13 @@ class Jvm {
   // kUnsupported: no JVM that is known.
   [[nodiscard]] static Result<Jvm> open(CachedReader& memory, const VmSymbols& symbols);
 
+  // The same JVM through another reader, which has nothing cached.
+  [[nodiscard]] Jvm with(CachedReader& memory) const {
+    Jvm other = *this;
+    other.memory_ = &memory;
+    return other;
+  }
+
   [[nodiscard]] CachedReader& memory() const { return *memory_; }
   [[nodiscard]] const VmStructs& structs() const { return structs_; }
   [[nodiscard]] const JvmFlags& flags() const { return flags_; }

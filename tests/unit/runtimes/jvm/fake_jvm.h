@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// A JVM's memory made by hand: tables, flags, one loader with its classes and a Serial heap with objects. Each part can
+// be forged through `put`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "memory/fresh_memory.h"
+#include "runtimes/jvm/java_reading.h"
+
+namespace oomw::test {
+
+class FakeJvm {
+ public:
+  static constexpr std::uint64_t kBase = 0x10000000, kSize = 512u << 10;
+  static constexpr std::uint64_t kHeap = kBase + (128u << 10), kHeapSize = 256u << 10;
+  static constexpr std::uint64_t kClasses = kBase + (400u << 10);  // where narrow class pointers begin
+
+  FakeJvm() : bytes_(kSize) {
+    declare_fields();
+    make_heap();
+    make_flags();
+    make_threads();
+    make_loader();
+    write_tables();
+  }
+
+  template <typename T>
+  void put(std::uint64_t address, T value) {
+    std::memcpy(bytes_.data() + (address - kBase), &value, sizeof value);
+  }
+  template <typename T>
+  [[nodiscard]] T get(std::uint64_t address) const {
+    T value;
+    std::memcpy(&value, bytes_.data() + (address - kBase), sizeof value);
+    return value;
+  }
+  std::uint64_t take(std::size_t size) {
+    next_ = (next_ + 15) / 16 * 16;
+    return std::exchange(next_, next_ + size);
+  }
+  std::uint64_t text(const std::string& text) {
+    const std::uint64_t at = take(text.size() + 1);
+    std::memcpy(bytes_.data() + (at - kBase), text.c_str(), text.size() + 1);
+    return at;
+  }
+  // Its narrow pointer. layout: the size of an instance, or of an array as HotSpot has it.
+  std::uint32_t add_class(const std::string& name, std::int32_t layout) {
+    const std::uint64_t klass = next_class_;
+    next_class_ += 64;
+    const std::uint64_t symbol = take(8 + name.size());
+    put(symbol + 4, static_cast<std::uint16_t>(name.size()));
+    std::memcpy(bytes_.data() + (symbol + 6 - kBase), name.data(), name.size());
+    put(klass + 8, layout);
+    put(klass + 16, symbol);
+    put(klass + 24, get<std::uint64_t>(loader + 8));  // the list of the loader
+    put(loader + 8, klass);
+    return static_cast<std::uint32_t>((klass - kClasses) / 8);
+  }
+  void add_object(std::uint32_t klass, std::uint64_t size) {
+    put(top_ + 8, klass);
+    top_ += size;
+    put(eden + 8, top_);
+  }
+  void add_array(std::uint32_t klass, std::uint32_t length, std::uint64_t size) {
+    put(top_ + 12, length);
+    add_object(klass, size);
+  }
+  // Bytes in the heap that are no object.
+  void add_rubbish(std::uint64_t size) { add_object(0, size); }
+  // The rest of a thread's buffer, from here on.
+  void add_gap(std::uint64_t size) {
+    put(thread + 16, top_);
+    put(thread + 24, top_ + size - 16);
+    top_ += size;
+    put(eden + 8, top_);
+  }
+
+  [[nodiscard]] Result<jvm::JavaReading> read(std::uint64_t max_bytes = 64u << 20) const {
+    const SpanSource memory(bytes_, kBase), page_map({});
+    MemoryMap map = MemoryMap::parse("10000000-10080000 rw-p 00000000 00:00 0\n");
+    const AddressSpace space(memory, std::move(map), PresentPages({{kBase, kBase + kSize}}), {}, max_bytes);
+    // Every page is one of its own memory.
+    const AllPresent present;
+    return jvm::read_java(FreshMemory(space, memory, present), symbols);
+  }
+
+  jvm::VmSymbols symbols;
+  std::uint64_t loader = 0, eden = 0, thread = 0, records = 0, max_heap = 0, last_name = 0;
+
+ private:
+  class AllPresent final : public ByteSource {
+   public:
+    Result<std::size_t> read_some(std::uint64_t, std::span<std::byte> out) const override {
+      const std::uint64_t entry = std::uint64_t{1} << 63;
+      for (std::size_t i = 0; i + 8 <= out.size(); i += 8) std::memcpy(out.data() + i, &entry, sizeof entry);
+      return out.size();
+    }
+  };
+  struct Field {
+    std::string type, name;
+    bool is_static;
+    std::uint64_t where;
+  };
+
+  void field(const char* type, const char* name, std::uint64_t offset) {
+    fields_.push_back({type, name, false, offset});
+  }
+  // A static one of 8 bytes.
+  std::uint64_t variable(const char* type, const char* name, std::uint64_t value) {
+    const std::uint64_t at = take(8);
+    put(at, value);
+    fields_.push_back({type, name, true, at});
+    return at;
+  }
+
+  void declare_fields() {
+    field("Klass", "_layout_helper", 8);
+    field("Klass", "_name", 16);
+    field("Klass", "_next_link", 24);
+    field("InstanceKlass", "_constants", 32);
+    field("Symbol", "_length", 4);
+    field("Symbol", "_body", 6);
+    field("CollectedHeap", "_reserved", 16);
+    field("SerialHeap", "_young_gen", 0);
+    field("SerialHeap", "_old_gen", 8);
+    field("DefNewGeneration", "_eden_space", 0);
+    field("DefNewGeneration", "_from_space", 8);
+    field("DefNewGeneration", "_to_space", 8);
+    field("TenuredGeneration", "_the_space", 8);
+    field("Space", "_bottom", 0);
+    field("ContiguousSpace", "_top", 8);
+    field("ClassLoaderData", "_klasses", 8);
+    field("ClassLoaderData", "_next", 16);
+    field("JVMFlag", "_name", 0);
+    field("JVMFlag", "_addr", 8);
+    field("JVMFlag", "_flags", 16);
+    field("ThreadsList", "_length", 0);
+    field("ThreadsList", "_threads", 8);
+    field("Thread", "_tlab", 0);
+    field("Thread", "_stack_base", 32);
+    field("Thread", "_stack_size", 40);
+    field("ThreadLocalAllocBuffer", "_top", 16);
+    field("ThreadLocalAllocBuffer", "_end", 24);
+    for (int i = 0; i < 200; ++i) field("Filler", ("f" + std::to_string(i)).c_str(), 0);
+  }
+  void make_heap() {
+    const std::uint64_t heap = take(64), young = take(32);
+    eden = take(32);
+    const std::uint64_t empty = take(32);
+    put(heap, young);
+    put(heap + 8, young);  // its only space is empty
+    put(heap + 16, kHeap);
+    put(heap + 24, kHeapSize / 8);
+    put(young, eden);
+    put(young + 8, empty);
+    for (const std::uint64_t space : {eden, empty}) {
+      put(space, kHeap);
+      put(space + 8, kHeap);
+    }
+    variable("Universe", "_collectedHeap", heap);
+    variable("CompressedKlassPointers", "_base", kClasses);
+    variable("CompressedKlassPointers", "_shift", 3);
+  }
+  void make_flags() {
+    const std::vector<std::pair<std::string, std::uint64_t>> flags = {
+        {"UseSerialGC", 1}, {"UseCompressedClassPointers", 1}, {"MaxHeapSize", 512u << 20}};
+    const std::uint64_t table = take(24 * flags.size());
+    for (std::size_t i = 0; i < flags.size(); ++i) {
+      max_heap = take(8);
+      put(max_heap, flags[i].second);
+      put(table + 24 * i, text(flags[i].first));
+      put(table + 24 * i + 8, max_heap);
+      put(table + 24 * i + 16, std::int32_t{1});
+    }
+    variable("JVMFlag", "flags", table);
+    variable("JVMFlag", "numFlags", flags.size());
+  }
+  void make_threads() {
+    thread = take(64);
+    const std::uint64_t list = take(16), array = take(8);
+    put(array, thread);
+    put(list, std::int32_t{1});
+    put(list + 8, array);
+    variable("ThreadsSMRSupport", "_java_thread_list", list);
+  }
+  void make_loader() {
+    loader = take(32);
+    variable("ClassLoaderDataGraph", "_head", loader);
+  }
+  void symbol(const std::string& name, std::uint64_t value) {
+    symbols[name] = take(8);
+    put(symbols[name], value);
+  }
+  void write_tables() {
+    records = take(48 * (fields_.size() + 1));
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      const std::uint64_t record = records + 48 * i;
+      put(record, text(fields_[i].type));
+      last_name = text(fields_[i].name);
+      put(record + 8, last_name);
+      put(record + 24, std::int32_t{fields_[i].is_static});
+      put(record + 32, fields_[i].is_static ? 0 : fields_[i].where);
+      put(record + 40, fields_[i].is_static ? fields_[i].where : 0);
+    }
+    const std::uint64_t types = take(48);
+    put(types, text("Klass"));
+    put(types + 8, std::uint64_t{64});
+    put(types + 16, text("JVMFlag"));
+    put(types + 24, std::uint64_t{24});
+    symbol("gHotSpotVMStructs", records);
+    const std::pair<const char*, std::uint64_t> columns[] = {{"TypeNameOffset", 0},  {"FieldNameOffset", 8},
+                                                             {"IsStaticOffset", 24}, {"OffsetOffset", 32},
+                                                             {"AddressOffset", 40},  {"ArrayStride", 48}};
+    for (const auto& [name, value] : columns) symbol(std::string("gHotSpotVMStructEntry") + name, value);
+    symbol("gHotSpotVMTypes", types);
+    symbol("gHotSpotVMTypeEntryTypeNameOffset", 0);
+    symbol("gHotSpotVMTypeEntrySizeOffset", 8);
+    symbol("gHotSpotVMTypeEntryArrayStride", 16);
+  }
+
+  std::vector<std::byte> bytes_;
+  std::vector<Field> fields_;
+  std::uint64_t next_ = kBase + 4096, next_class_ = kClasses + 64, top_ = kHeap;
+};
+
+}  // namespace oomw::test

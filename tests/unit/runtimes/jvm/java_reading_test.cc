@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtimes/jvm/java_reading.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/runtimes/jvm/fake_jvm.h"
+
+namespace oomw::jvm {
+namespace {
+
+using test::FakeJvm;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+
+constexpr std::int32_t kByteArray = static_cast<std::int32_t>(0xc0100800);  // header of 16 bytes, elements of 1
+
+std::string notes_of(const JavaReading& reading) {
+  std::string text;
+  for (const std::string& note : reading.notes) text += note + "\n";
+  return text;
+}
+
+TEST(JavaReading, classes_are_counted_with_their_bytes) {
+  FakeJvm fake;
+  const auto session = fake.add_class("com/acme/Session", 32), bytes = fake.add_class("[B", kByteArray);
+  for (int i = 0; i < 100; ++i) fake.add_object(session, 32);
+  fake.add_array(bytes, 1000, 1016);
+  const auto reading = fake.read();
+  ASSERT_TRUE(reading.has_value()) << reading.error().message;
+  ASSERT_TRUE(reading->histogram) << notes_of(*reading);
+  EXPECT_THAT(reading->histogram->classes,
+              ElementsAre(Field(&ClassShare::name, "com.acme.Session"), Field(&ClassShare::name, "byte[]")));
+  EXPECT_EQ(reading->histogram->classes[0].count, 100u);
+  EXPECT_EQ(reading->histogram->classes[0].bytes, 3200u);
+  EXPECT_EQ(reading->histogram->classes[1].bytes, 1016u);
+  EXPECT_EQ(reading->flags.max_heap_bytes, 512u << 20);
+  EXPECT_EQ(reading->flags.collector, Collector::kSerial);
+  EXPECT_EQ(reading->classes, 2u);
+}
+
+TEST(JavaReading, rest_of_a_thread_buffer_is_skipped) {
+  FakeJvm fake;
+  const auto session = fake.add_class("com/acme/Session", 32);
+  fake.add_object(session, 32);
+  fake.add_gap(4096);
+  fake.add_object(session, 32);
+  const auto reading = fake.read();
+  ASSERT_TRUE(reading.has_value() && reading->histogram) << notes_of(*reading);
+  EXPECT_EQ(reading->histogram->objects, 2u);
+  EXPECT_EQ(reading->histogram->unparsed_bytes, 0u);
+}
+
+TEST(JavaReading, heap_that_is_torn_names_nothing) {
+  FakeJvm fake;
+  const auto session = fake.add_class("com/acme/Session", 32);
+  for (int i = 0; i < 100; ++i) fake.add_object(session, 32);
+  fake.add_rubbish(128);
+  const auto reading = fake.read();
+  ASSERT_TRUE(reading.has_value());
+  EXPECT_FALSE(reading->histogram);
+  EXPECT_THAT(notes_of(*reading), HasSubstr("objects moved"));
+}
+
+TEST(JavaReading, class_whose_name_is_none_is_not_a_class) {
+  FakeJvm fake;
+  const auto forged = fake.add_class("a\x01", 32);
+  for (int i = 0; i < 100; ++i) fake.add_object(forged, 32);
+  const auto reading = fake.read();
+  ASSERT_TRUE(reading.has_value());
+  EXPECT_FALSE(reading->histogram);
+  EXPECT_FALSE(reading->classes);
+}
+
+TEST(JavaReading, class_list_in_a_circle_ends) {
+  FakeJvm fake;
+  fake.add_class("com/acme/Session", 32);
+  const auto klass = fake.get<std::uint64_t>(fake.loader + 8);
+  fake.put(klass + 24, klass);
+  const auto reading = fake.read();
+  ASSERT_TRUE(reading.has_value());
+  EXPECT_THAT(notes_of(*reading), HasSubstr("more than are counted"));
+  EXPECT_FALSE(reading->direct_buffers);  // java.nio.Bits may be behind it
+}
+
+TEST(JavaReading, eden_outside_of_the_heap_is_not_walked) {
+  FakeJvm fake;
+  fake.put(fake.eden + 8, FakeJvm::kHeap + FakeJvm::kHeapSize + 8);
+  const auto reading = fake.read();
+  ASSERT_TRUE(reading.has_value());
+  EXPECT_THAT(notes_of(*reading), HasSubstr("outside of the heap"));
+}
+
+TEST(VmStructs, forged_name_makes_the_jvm_unknown) {
+  FakeJvm fake;
+  fake.put(fake.last_name, std::uint8_t{0x07});
+  EXPECT_THAT(fake.read().error().message, HasSubstr("unknown JVM"));
+}
+
+TEST(VmStructs, field_at_an_offset_that_none_can_have_is_missing) {
+  FakeJvm fake;
+  fake.put(fake.records + 32, std::uint64_t{1} << 40);  // Klass._layout_helper
+  EXPECT_THAT(fake.read().error().message, HasSubstr("Klass._layout_helper"));
+}
+
+TEST(VmStructs, table_without_an_end_is_unknown) {
+  FakeJvm fake;
+  const std::uint64_t stride = fake.symbols.at("gHotSpotVMStructEntryArrayStride");
+  fake.put(stride, std::uint64_t{8});
+  EXPECT_EQ(fake.read().error().code, ErrorCode::kUnsupported);
+}
+
+TEST(VmStructs, budget_of_bytes_is_kept) {
+  FakeJvm fake;
+  EXPECT_EQ(fake.read(4096).error().code, ErrorCode::kLimit);
+}
+
+TEST(ReadableClassName, arrays_and_hidden_classes_read_as_in_source) {
+  EXPECT_EQ(readable_class_name("java/util/HashMap$Node"), "java.util.HashMap$Node");
+  EXPECT_EQ(readable_class_name("[[I"), "int[][]");
+  EXPECT_EQ(readable_class_name("[Ljava/lang/Object;"), "java.lang.Object[]");
+  EXPECT_EQ(readable_class_name("Main$$Lambda$1+0x0000000800c03000"), "Main$$Lambda$1");
+}
+
+}  // namespace
+}  // namespace oomw::jvm

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/java_subject.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "memory/fresh_memory.h"
+#include "runtimes/jvm/libjvm.h"
+
+namespace oomw::cli {
+namespace {
+
+constexpr std::uint64_t kMaxBytes = 2ull << 30;
+
+Result<UniqueFd> open_file(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (fd.get() < 0) return fail_errno(errno, "opening " + path);
+  return fd;
+}
+
+Result<UniqueFd> open_mapped(int pid, const Mapping& mapping) {
+  return open_file(fmt::format("/proc/{}/map_files/{:x}-{:x}", pid, mapping.begin, mapping.end));
+}
+
+// Files with structures of the JVM in pages that it has not changed: its library, and the archive of classes.
+bool has_structures(const Mapping& mapping) {
+  return mapping.has_file() && !mapping.is_shared &&
+         (mapping.file_name() == "libjvm.so" || mapping.file_name().ends_with(".jsa"));
+}
+
+struct OpenFiles {
+  std::vector<UniqueFd> fds;
+  std::vector<std::unique_ptr<FdSource>> sources;
+  std::vector<FileImage> files;
+};
+
+Result<OpenFiles> open_files(int pid, const MemoryMap& map) {
+  OpenFiles open;
+  for (const Mapping& mapping : map.mappings()) {
+    if (!has_structures(mapping) || open.fds.size() == 4) continue;
+    const bool is_known = std::ranges::any_of(open.files, [&](const FileImage& file) {
+      return file.device == mapping.device && file.inode == mapping.inode;
+    });
+    if (is_known) continue;
+    ASSIGN_OR_RETURN(UniqueFd fd, open_mapped(pid, mapping));
+    open.sources.push_back(std::make_unique<FdSource>(fd.get()));
+    open.fds.push_back(std::move(fd));
+    open.files.push_back({open.sources.back().get(), mapping.device, mapping.inode});
+  }
+  return open;
+}
+
+// The file is found by its mapping, which exists as long as the JVM does.
+std::optional<jvm::PerfCounters> read_counters(int pid, const MemoryMap& map) {
+  for (const Mapping& mapping : map.mappings()) {
+    if (!mapping.has_file() || mapping.name.find("/hsperfdata_") == std::string::npos) continue;
+    const Result<UniqueFd> fd = open_mapped(pid, mapping);
+    if (!fd.has_value()) return std::nullopt;
+    std::vector<std::byte> bytes(jvm::kMaxPerfData);
+    const Result<std::size_t> n = FdSource(fd->get()).read_some(0, bytes);
+    if (!n.has_value()) return std::nullopt;
+    const auto counters = jvm::parse_perf_data(std::span(bytes).first(*n));
+    return counters.has_value() ? std::optional(*counters) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::optional<JavaProcess>> read_java_process(int pid) {
+  const std::string directory = "/proc/" + std::to_string(pid) + "/";
+  ASSIGN_OR_RETURN(const UniqueFd maps_fd, open_file(directory + "maps"));
+  ASSIGN_OR_RETURN(MemoryMap map, MemoryMap::read(FdSource(maps_fd.get())));
+  const Mapping* library = jvm::find_libjvm(map);
+  if (library == nullptr) return std::optional<JavaProcess>();
+  ASSIGN_OR_RETURN(const UniqueFd library_fd, open_mapped(pid, *library));
+  ASSIGN_OR_RETURN(const jvm::VmSymbols symbols, jvm::read_vm_symbols(FdSource(library_fd.get()), *library));
+  ASSIGN_OR_RETURN(const OpenFiles open, open_files(pid, map));
+  ASSIGN_OR_RETURN(const UniqueFd pagemap, open_file(directory + "pagemap"));
+  ASSIGN_OR_RETURN(PresentPages present, PageScanner(pagemap.get()).scan(map));
+  JavaProcess process;
+  process.counters = read_counters(pid, map);
+  const ProcessMemory memory(pid);
+  const AddressSpace space(memory, std::move(map), std::move(present), open.files, kMaxBytes);
+  const FdSource page_map(pagemap.get());
+  ASSIGN_OR_RETURN(process.reading, jvm::read_java(FreshMemory(space, memory, page_map), symbols));
+  return std::optional(std::move(process));
+}
+
+}  // namespace oomw::cli

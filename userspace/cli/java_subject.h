@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "base/result.h"
+#include "runtimes/jvm/java_reading.h"
+#include "runtimes/jvm/perf_data.h"
+
+namespace oomw::cli {
+
+struct JavaProcess {
+  jvm::JavaReading reading;
+  std::optional<jvm::PerfCounters> counters;
+};
+
+// A running Java process by its pid; nullopt: it has no libjvm.so.
+[[nodiscard]] Result<std::optional<JavaProcess>> read_java_process(int pid);
+
+}  // namespace oomw::cli
