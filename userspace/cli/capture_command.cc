@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -21,8 +23,11 @@ std::string default_path(const CaptureFinished& finished) {
 std::optional<int> capture_java(const CommandLine& line) {
   if (!line.pid) return std::nullopt;
   const auto process = read_java_process(*line.pid);
-  if (!process.has_value())
-    return process.error().code == ErrorCode::kNotFound ? std::nullopt : std::optional(report(process.error()));
+  if (!process.has_value()) {
+    const bool is_of_a_jvm =
+        process.error().code == ErrorCode::kUnsupported || process.error().code == ErrorCode::kInvalid;
+    return is_of_a_jvm ? std::optional(report(process.error())) : std::nullopt;
+  }
   if (!process->has_value()) return std::nullopt;
   fmt::print("{}", java_text(*line.pid, **process));
   return kOk;

@@ -114,3 +114,15 @@ def pprof_comments(profile):
     env = dict(go_env(), PPROF_TMPDIR=os.path.join(CACHE, "pprof"), PPROF_BINARY_PATH="/nonexistent")
     return subprocess.run(["go", "tool", "pprof", "-comments", profile], check=True, capture_output=True, text=True,
                           env=env, timeout=60 * TIME_FACTOR).stdout
+
+
+@functools.lru_cache(maxsize=None)
+def java_workload():
+    """(java, folder with the class Filler); skips where no JDK is installed."""
+    java, javac = shutil.which("java"), shutil.which("javac")
+    if not java or not javac:
+        raise unittest.SkipTest("no java and javac on this machine")
+    source = os.path.join(WORKLOADS, "java/Filler.java")
+    folder = os.path.join(CACHE, "workloads/java")
+    _build(os.path.join(folder, "Filler.class"), [source], [javac, "-d", folder, source])
+    return java, folder

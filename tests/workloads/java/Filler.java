@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Java service that fills its container: Filler MODE MIB_PER_SECOND [STOP_MIB]. With STOP_MIB it stays there.
+// Modes: heap (sessions in a map), direct (direct buffers), threads, metaspace (a class loader for each class).
+
+import java.lang.reflect.Proxy;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+public class Filler {
+  static class Session {
+    final long id;
+    final byte[] body = new byte[1000];
+
+    Session(long id) {
+      this.id = id;
+    }
+  }
+
+  static final Map<Long, Session> SESSIONS = new HashMap<>();
+  static final List<Object> KEPT = new ArrayList<>();
+
+  public static void main(String[] arguments) throws Exception {
+    String mode = arguments[0];
+    long rate = Long.parseLong(arguments[1]);
+    long stop = arguments.length > 2 ? Long.parseLong(arguments[2]) << 20 : Long.MAX_VALUE;
+    System.out.println("filling");
+    long start = System.nanoTime(), filled = 0;
+    while (true) {
+      long due = Math.min(stop, (System.nanoTime() - start) / 1000 * rate);
+      while (filled < due) {
+        filled += fill(mode);
+      }
+      Thread.sleep(5);
+    }
+  }
+
+  static long fill(String mode) throws Exception {
+    switch (mode) {
+      case "heap":
+        for (int i = 0; i < 64; i++) {
+          long id = SESSIONS.size();
+          SESSIONS.put(id, new Session(id));
+        }
+        return 64 * 1100;
+      case "direct":
+        ByteBuffer buffer = ByteBuffer.allocateDirect(1 << 20);
+        for (int at = 0; at < 1 << 20; at += 4096) {
+          buffer.put(at, (byte) 1);
+        }
+        KEPT.add(buffer);
+        return 1 << 20;
+      case "threads":
+        Thread thread = new Thread(() -> deepen(400));
+        thread.setDaemon(true);
+        thread.start();
+        KEPT.add(thread);
+        return 100 << 10;
+      default:
+        ClassLoader loader = new ClassLoader(Filler.class.getClassLoader()) {};
+        Class<?>[] types = {Runnable.class, Comparable.class};
+        KEPT.add(Proxy.newProxyInstance(loader, types, (proxy, method, values) -> null));
+        return 16 << 10;
+    }
+  }
+
+  static int deepen(int depth) {
+    if (depth > 0) {
+      return 1 + deepen(depth - 1);
+    }
+    try {
+      Thread.sleep(1_000_000_000L);
+    } catch (InterruptedException e) {
+      return 0;
+    }
+    return 0;
+  }
+}
