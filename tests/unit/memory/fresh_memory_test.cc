@@ -22,7 +22,7 @@ struct Fixture {
   std::array<std::uint64_t, 4> entries;
   SpanSource memory{bytes};
   SpanSource page_map{std::as_bytes(std::span(entries))};
-  AddressSpace space{memory, MemoryMap::parse("1000-4000 rw-p 00000000 00:00 0\n"), PresentPages({}), {}, 1u << 20};
+  AddressSpace space{memory, MemoryMap::parse("1000-4000 rw-p 00000000 00:00 0\n"), PresentPages(), {}, 1u << 20};
   FreshMemory fresh{space, memory, page_map};
 };
 
