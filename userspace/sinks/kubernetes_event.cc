@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sinks/kubernetes_event.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@ namespace oomw {
 namespace {
 
 constexpr std::size_t kMaxWhy = 256, kMaxAnswer = 400, kMaxAction = 160;
+constexpr std::size_t kMaxMessage = 960;  // an Event takes 1,024 bytes, and a few more are lost when it is escaped
 
 std::string limit_text(const Incident& incident) {
   if (incident.scope == "node") return "the node was out of memory";
@@ -59,9 +61,13 @@ std::optional<PodEvent> pod_event_of(const Incident& incident, const std::string
   event.pod = who.pod_name;
   event.pod_uid = pod != nullptr ? pod->uid : who.pod_uid;
   event.container = who.name;
-  event.message = fmt::format("The kernel OOM-killed {} (pid {}){} because {}.", comm, pid, workload_text(incident),
-                              limit_text(incident)) +
-                  answer_text(incident) + evidence_text(incident, directory);
+  const std::string head = fmt::format("The kernel OOM-killed {} (pid {}){} because {}.", comm, pid,
+                                       workload_text(incident), limit_text(incident));
+  const std::string evidence = evidence_text(incident, directory);
+  // A message that is too long is cut at its end, which names the evidence: the answer gives way instead.
+  const std::size_t taken = std::min(head.size() + evidence.size(), kMaxMessage);
+  const std::string answer = answer_text(incident);
+  event.message = head + (answer.empty() ? "" : " " + printable(answer.substr(1), kMaxMessage - taken)) + evidence;
   return event;
 }
 

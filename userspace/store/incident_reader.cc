@@ -147,7 +147,9 @@ Result<std::vector<StoredIncident>> IncidentReader::list(const IncidentFilter& f
 // An exact name comes first, then what begins with `what`, then what has it anywhere.
 Result<std::string> IncidentReader::find(const std::string& what) const {
   ASSIGN_OR_RETURN(const std::vector<std::string> all, names({}));
-  if (all.empty()) return fail(ErrorCode::kNotFound, "no incidents in " + root_);
+  if (all.empty()) {
+    return fail(ErrorCode::kNotFound, "no incident " + printable(what) + ": there are none in " + root_);
+  }
   if (what == "latest") return all.back();
   std::vector<std::string> starts, parts;
   for (const std::string& name : all) {

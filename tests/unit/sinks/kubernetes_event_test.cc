@@ -59,6 +59,17 @@ TEST(PodEventOf, says_whose_limit_it_was) {
   EXPECT_THAT(message(), HasSubstr("because a limit of 512 MiB above it was used up."));
 }
 
+TEST(PodEventOf, says_what_to_do_and_a_long_answer_leaves_room_for_the_evidence) {
+  Incident incident = make_incident();
+  incident.answer = IncidentAnswer{"Leak in web.", "leak", 0.8, {}, "Bound it."};
+  EXPECT_THAT(pod_event_of(incident, "/d", nullptr)->message, HasSubstr("Leak in web. What to do: Bound it. Evidence"));
+  incident.answer->sentence = incident.answer->action = std::string(5'000, 's');
+  const std::string directory = "/" + std::string(400, 'd');
+  const std::string message = pod_event_of(incident, directory, nullptr)->message;
+  EXPECT_LE(message.size(), 1'024u);
+  EXPECT_THAT(message, HasSubstr(directory + ", or `oomwitness show 20261121T030405Z-1a2b3c4d`."));
+}
+
 TEST(PodEventOf, a_static_pods_event_bears_its_mirrors_uid) {
   PodSeen mirror;
   mirror.uid = "mirror";
