@@ -10,16 +10,24 @@ namespace {
 
 constexpr std::size_t kBetween = 2;
 
-std::string fitted(const std::string& cell, std::size_t columns) {
+// As many characters from the back as fit.
+std::string_view back_of(std::string_view text, std::size_t columns) {
+  while (width_of(text) > columns) text.remove_prefix(front_of(text, 1).size());
+  return text;
+}
+
+std::string fitted(const std::string& cell, std::size_t columns, bool keeps_end) {
   if (width_of(cell) <= columns) return cell;
-  return columns < 2 ? std::string(front_of(cell, columns)) : std::string(front_of(cell, columns - 1)) + "…";
+  if (columns < 2) return std::string(front_of(cell, columns));
+  const std::size_t back = keeps_end ? columns / 2 : 0;
+  return std::string(front_of(cell, columns - 1 - back)) + "…" + std::string(back_of(cell, back));
 }
 
 std::string row_text(const std::vector<Column>& columns, const std::vector<std::size_t>& widths,
                      const std::vector<std::string>& row) {
   std::string text;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    const std::string cell = fitted(i < row.size() ? row[i] : "", widths[i]);
+    const std::string cell = fitted(i < row.size() ? row[i] : "", widths[i], columns[i].keeps_end);
     const std::string room(widths[i] - std::min(widths[i], width_of(cell)), ' ');
     if (i > 0) text += std::string(kBetween, ' ');
     text += columns[i].is_right ? room + cell : cell + room;

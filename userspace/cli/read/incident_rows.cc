@@ -51,7 +51,7 @@ std::vector<Column> columns_of(const RowStyle& style) {
                                  {.title = "KILLED"},
                                  {.title = "CAUSE", .least = 8},
                                  {.title = "LIMIT", .is_right = true},
-                                 {.title = "WHERE", .least = 12},
+                                 {.title = "WHERE", .least = 12, .keeps_end = true},
                                  {.title = "CODE", .least = 12}};
   if (!style.is_wide) return columns;
   for (const char* title : {"OPERATION", "VICTIM"}) columns.push_back({.title = title});

@@ -110,6 +110,11 @@ TEST(TextWidthTest, counts_columns_not_bytes) {
   EXPECT_EQ(front_of("e\xCC\x81x", 1), "e\xCC\x81");
 }
 
+TEST(ColumnsTest, a_place_keeps_its_end) {
+  EXPECT_EQ(columns_text({{.title = "A", .least = 4, .keeps_end = true}}, {{"shop/cart-7d9f/cart"}}, 11),
+            "A\nshop/…/cart\n");
+}
+
 TEST(ColumnsTest, only_columns_that_may_be_narrowed_are) {
   EXPECT_EQ(columns_text({{.title = "A"}, {.title = "B", .least = 4}}, {{"aaaaaaaa", "bbbbbbbb"}}, 14),
             "A         B\n"
