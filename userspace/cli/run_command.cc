@@ -34,10 +34,11 @@ class Console {
   ~Console() { worker_.relieve(SystemClock().now(), kPatience); }
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
-  void print(std::string line, log::Level level = log::Level::kInfo) {
+  // False: the line was dropped.
+  bool print(std::string line, log::Level level = log::Level::kInfo) {
     line.insert(0, log::journal_prefix(level, STDOUT_FILENO));
     line += '\n';
-    (void)worker_.post([line = std::move(line)] { (void)write_all(STDOUT_FILENO, line); });
+    return worker_.post([line = std::move(line)] { (void)write_all(STDOUT_FILENO, line); });
   }
 
  private:
@@ -61,14 +62,34 @@ class LineSink final : public IncidentSink {
  public:
   LineSink(Console& console, bool is_json) : console_(console), is_json_(is_json) {}
   void publish(const Incident& incident, const StoredAt& at) override {
-    if (is_json_) return console_.print(json_line(incident, at));
-    if (!at.is_revision) console_.print(incident_line(incident, at.directory), log::Level::kWarn);
+    if (is_json_) {
+      console_.print(json_line(incident, at));
+    } else if (!at.is_revision) {
+      console_.print(incident_line(incident, at.directory), log::Level::kWarn);
+    }
   }
 
  private:
+  // Who, where, why and what to do: a collector of a DaemonSet's log sees no more of the incident than this.
   static std::string json_line(const Incident& incident, const StoredAt& at) {
-    const nlohmann::json line = {
+    nlohmann::json line = {
         {"type", "incident"}, {"id", incident.id}, {"directory", at.directory}, {"amended", at.is_revision}};
+    const auto add = [&](const char* key, const std::string& text) {
+      if (!text.empty()) line[key] = text;
+    };
+    add("scope", incident.scope);
+    add("namespace", incident.container.pod_namespace);
+    add("pod", incident.container.pod_name);
+    add("container", incident.container.name);
+    add("unit", incident.container.unit);
+    if (incident.pod) add("node", incident.pod->node);
+    if (!incident.victims.empty()) add("comm", incident.victims.front().comm);
+    if (incident.limit_bytes) line["limit_bytes"] = *incident.limit_bytes;
+    if (incident.verdict) add("cause", incident.verdict->cause);
+    if (incident.answer) {
+      add("answer", incident.answer->sentence);
+      add("action", incident.answer->action);
+    }
     return to_json_text(line);
   }
   Console& console_;
@@ -108,6 +129,7 @@ RunOptions make_options(const CommandLine& line, Console& console, LineBudget& l
     if (!json) return print_event(event, place_of, lines, console, clock);
     if (is_worth_a_line(event)) console.print(to_json_line(event));
   };
+  options.print_line = [&console](std::string text) { return console.print(std::move(text)); };
   options.lines_left_out = [&lines] { return std::pair(lines.total_left_out(), lines.last_left_out()); };
   options.sinks.push_back(std::make_unique<LineSink>(console, line.json));
   return options;

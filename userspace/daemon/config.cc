@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "daemon/table_reader.h"
 #include "model/pod_table.h"
+#include "sinks/http_client.h"
 
 namespace oomw {
 namespace {
@@ -106,6 +107,31 @@ void read_kubernetes(TableReader table, KubernetesConfig& kubernetes) {
   table.reject_unknown();
 }
 
+void read_sinks(TableReader table, SinksConfig& sinks) {
+  table.text("cluster_name", sinks.cluster_name);
+  table.seconds("hold_seconds", sinks.budget.age, 60, 86400.0 * 30);
+  table.integer("hold_bytes", sinks.budget.bytes, 1 << 20, std::int64_t{1} << 40);
+  TableReader otlp = table.table("otlp");
+  otlp.text("endpoint", sinks.otlp.endpoint);
+  otlp.text("headers_file", sinks.otlp.headers_file);
+  otlp.text("ca_file", sinks.otlp.ca_file);
+  otlp.flag("command_line", sinks.otlp.has_command_line);
+  otlp.flag("service_from_labels", sinks.otlp.has_service_from_labels);
+  otlp.reject_unknown();
+  TableReader webhook = table.table("webhook");
+  webhook.text("url", sinks.webhook.url);
+  webhook.text("headers_file", sinks.webhook.headers_file);
+  webhook.text("ca_file", sinks.webhook.ca_file);
+  webhook.flag("cloud_events", sinks.webhook.is_cloud_event);
+  webhook.seconds("timeout_seconds", sinks.webhook.timeout, 0.1, 60);
+  webhook.reject_unknown();
+  TableReader file = table.table("file");
+  file.text("path", sinks.file.path);
+  file.integer("max_bytes", sinks.file.max_bytes, 1 << 16, std::int64_t{1} << 40);
+  file.reject_unknown();
+  table.reject_unknown();
+}
+
 TableReading read_root(const toml::table& root, std::string_view file, Config& config) {
   TableReading reading;
   TableReader table(&root, file, "", reading);
@@ -125,6 +151,7 @@ TableReading read_root(const toml::table& root, std::string_view file, Config& c
   read_trend(table.table("trend"), config.trend);
   read_incidents(table.table("incidents"), config);
   read_kubernetes(table.table("kubernetes"), config.kubernetes);
+  read_sinks(table.table("sinks"), config.sinks);
   table.reject_unknown();
   return reading;
 }
@@ -137,6 +164,20 @@ void spread(Config& config) {
   config.sampler.proc_root = config.proc_root;
   config.sampler.bundles.host_root = config.host_root;
   config.sampler.nested = config.nested_runtimes ? NestedRuntimes::kCounted : NestedRuntimes::kNotCounted;
+}
+
+// What is wrong with an address of a sink; "" = nothing.
+std::string sink_fault(const SinksConfig& sinks) {
+  if (!sinks.otlp.endpoint.empty() && !is_http_url(sinks.otlp.endpoint)) {
+    return "'sinks.otlp.endpoint' must be http://HOST:PORT or https://HOST:PORT";
+  }
+  if (!sinks.webhook.url.empty() && !is_http_url(sinks.webhook.url)) {
+    return "'sinks.webhook.url' must be http://HOST or https://HOST, without user and password";
+  }
+  if (!sinks.file.path.empty() && sinks.file.path != "-" && sinks.file.path.front() != '/') {
+    return "'sinks.file.path' must be an absolute path or \"-\"";
+  }
+  return "";
 }
 
 std::optional<Error> check_values(const Config& config, std::string_view file) {
@@ -155,6 +196,7 @@ std::optional<Error> check_values(const Config& config, std::string_view file) {
   if (config.trend.schedule.min_interval > config.trend.schedule.max_interval) {
     return invalid("'trend.min_interval_seconds' must not exceed 'trend.max_interval_seconds'");
   }
+  if (std::string fault = sink_fault(config.sinks); !fault.empty()) return invalid(std::move(fault));
   if ((config.kernel.ring_bytes & (config.kernel.ring_bytes - 1)) != 0) {
     return invalid("'kernel.ring_bytes' must be a power of two");
   }

@@ -13,6 +13,7 @@
 #include "daemon/watermark_gate.h"
 #include "kernel/kernel_source.h"
 #include "kubernetes/api_target.h"
+#include "sinks/sinks_config.h"
 #include "store/incident_store.h"
 #include "system/sampler.h"
 #include "trends/heap_trends.h"
@@ -46,6 +47,7 @@ struct Config {
   Spool::Limits spool;
   CorrelatorConfig correlator;
   Retention retention;
+  SinksConfig sinks;
 };
 
 inline constexpr const char* kDefaultConfigPath = "/etc/oomwitness/oomwitness.toml";

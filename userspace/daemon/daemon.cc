@@ -34,6 +34,7 @@ Daemon::Daemon() : impl_(std::make_unique<Impl>()) {}
 Daemon::~Daemon() {
   // Captures and writes in flight finish first. What they post back is no longer run, so what has not begun need not
   // begin: 64 captures that wait for an endpoint that hangs would take minutes.
+  *impl_->sinks_stopping = true;
   if (impl_->http_workers) impl_->http_workers->close();
   if (impl_->live_worker) impl_->live_worker->close();
   if (impl_->walk_captures) impl_->walk_captures->close();
@@ -43,6 +44,7 @@ Daemon::~Daemon() {
   if (impl_->trends) impl_->trends->stop_reading();
   impl_->walk_captures.reset();
   impl_->writer_worker.reset();
+  impl_->outboxes.clear();
   if (impl_->lock) impl_->lock->release();  // all is on disk: a daemon on standby may go on
 }
 
@@ -159,6 +161,7 @@ void Daemon::Impl::start_writer() {
       [this](const Incident& incident, const std::string& directory) {
         return read_profiles_apart(incident, directory, *kill_reader, clock);
       });
+  start_sinks();
 }
 
 void Daemon::Impl::start_walk_captures() {

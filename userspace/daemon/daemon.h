@@ -24,6 +24,8 @@ struct RunOptions {
   std::function<void(const Event&, const PlaceOf&)> on_event;
   // How many lines of on_event were left out because one container caused too many, and the last such cgroup.
   std::function<std::pair<std::uint64_t, CgroupId>()> lines_left_out;
+  // Puts a line on standard output, for sinks that write there; false: dropped. Any thread.
+  std::function<bool(std::string line)> print_line;
   // Every incident that is on disk goes to these, and to those that the configuration asks for.
   std::vector<std::unique_ptr<IncidentSink>> sinks;
 };

@@ -34,6 +34,7 @@
 #include "events/share_kind.h"
 #include "export/metrics_snapshot.h"
 #include "kubernetes/pod_source.h"
+#include "sinks/outbox.h"
 #include "system/file_events.h"
 #include "system/oomd_watch.h"
 #include "trends/heap_trends.h"
@@ -98,6 +99,8 @@ struct Daemon::Impl {
 
   std::unique_ptr<SnapshotPublisher> publisher;
   std::unique_ptr<MetricsServer> server;
+  std::shared_ptr<std::atomic<bool>> sinks_stopping = std::make_shared<std::atomic<bool>>(false);
+  std::vector<std::unique_ptr<Outbox>> outboxes;
   std::unique_ptr<EvidenceWriter> writer;
   std::unique_ptr<CaptureScheduler> scheduler;
   std::unique_ptr<KernelSource> kernel;
@@ -152,6 +155,10 @@ struct Daemon::Impl {
   // daemon_trends.cc
   void start_trends();
   [[nodiscard]] std::optional<ContainerMemory> memory_of(ProcessKey process) const;
+
+  // daemon_sinks.cc
+  void start_sinks();
+  void add_sink_stats(MetricsSnapshot& snapshot) const;
 
   // daemon_kubernetes.cc
   void start_pods();

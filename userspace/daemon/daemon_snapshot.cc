@@ -60,6 +60,7 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   if (walk_captures) walk_captures->add_metrics(snapshot.go_processes);
   if (kernel) add_kernel_stats(snapshot);
   if (pods) add_pod_stats(snapshot);
+  add_sink_stats(snapshot);
   if (writer) {
     snapshot.incidents_written = writer->stats().incidents_written;
     for (const auto& [reason, count] : writer->stats().incidents_pruned) {

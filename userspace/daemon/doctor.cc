@@ -12,6 +12,8 @@
 #include "base/files.h"
 #include "daemon/self_protection.h"
 #include "kubernetes/pod_source.h"
+#include "sinks/sink_set.h"
+#include "sinks/sink_status.h"
 #include "system/cgroup_fs.h"
 
 namespace oomw {
@@ -70,6 +72,19 @@ DoctorCheck check_kubernetes(const Config& config) {
           answer.has_value() ? *answer : answer.error().message + "; names come from the runtime's files"};
 }
 
+// Not needed: the evidence is on this node in any case. What waits is no fault.
+void check_sinks(const Config& config, std::vector<DoctorCheck>& checks) {
+  const SystemClock clock;
+  const SinkSet set =
+      make_sinks(config.sinks, {process_environment(), {}, std::make_shared<std::atomic<bool>>(), &clock});
+  for (const std::string& problem : set.problems) checks.push_back({"sinks", false, false, problem});
+  for (const NamedDestination& sink : set.sinks) {
+    const SinkSurvey survey = survey_sink(config.data_dir, sink.name);
+    const bool is_failing = survey.status && survey.status->is_failing;
+    checks.push_back({"sink_" + sink.name, !is_failing && survey.dead == 0, false, to_text(survey)});
+  }
+}
+
 // With the files backend, kills come from the kernel log.
 DoctorCheck check_kills(const std::vector<FeatureStatus>& features, bool has_kernel_log) {
   const auto kill = std::find_if(features.begin(), features.end(),
@@ -95,6 +110,7 @@ DoctorReport examine(const Config& config) {
                    kernel_log,
                    check_netns(),
                    check_kubernetes(config)};
+  check_sinks(config, report.checks);
   report.features = KernelSource::make(config.kernel)->features();
   report.checks.push_back(check_kills(report.features, kernel_log.ok));
   report.can_do_main_job = std::all_of(report.checks.begin(), report.checks.end(),

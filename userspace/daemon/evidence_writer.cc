@@ -138,7 +138,7 @@ void EvidenceWriter::prune_soon() {
 
 void EvidenceWriter::prune() {
   if (boot_id_.empty()) boot_id_ = read_boot_id("/proc");
-  const auto pruned = store_.prune(retention_, {clock_.wall_now(), time_since_boot(), boot_id_});
+  const auto pruned = store_.prune(retention_, {clock_.wall_now(), time_since_boot(), boot_id_}, is_held_);
   if (pruned) post_back([this, pruned = *pruned] { handle_pruned(pruned); });
 }
 

@@ -52,6 +52,8 @@ class EvidenceWriter {
   // Everything passed by reference outlives this. `worker` has one thread: it keeps the order.
   EvidenceWriter(EventLoop& loop, WorkerPool& worker, Spool& spool, const Clock& clock, std::string data_dir,
                  Retention retention, Written written, IncidentStore::ReadProfiles read_profiles = oomw::read_profiles);
+  // Which incidents retention must leave alone; called by the worker. Before the first write.
+  void set_held(IsHeld is_held) { is_held_ = std::move(is_held); }
 
   void write(Incident incident);
   void save_ledger(LedgerState state);
@@ -95,6 +97,7 @@ class EvidenceWriter {
   IncidentStore store_;  // used by the worker only
   std::string boot_id_;  // the same; "" = not read yet
   Written written_;
+  IsHeld is_held_;
   EvidenceBacklog backlog_;
   std::unordered_map<std::string, std::string> directories_;  // by id; present: the next write is an amendment
   std::deque<std::string> ids_by_age_;                        // the same ids, oldest first

@@ -72,6 +72,14 @@ struct KubernetesMetrics {
   std::map<std::string, std::uint64_t> disagreements_withdrawn;
 };
 
+// What became of incidents at one sink; the keys are reasons.
+struct SinkMetrics {
+  std::uint64_t sent = 0;
+  std::map<std::string, std::uint64_t> failed, dead_lettered;
+  std::uint64_t waiting = 0;
+  double oldest_unsent_seconds = 0;  // 0: nothing waits
+};
+
 // All that one scrape shows, immutable once published. Built by the core thread, read by the
 // HTTP pool through shared_ptr<const MetricsSnapshot>.
 struct MetricsSnapshot {
@@ -88,6 +96,7 @@ struct MetricsSnapshot {
   GoProcessMetrics go_processes;
   std::optional<TrendMetrics> trend;  // none: switched off
   std::optional<KubernetesMetrics> kubernetes;
+  std::map<std::string, SinkMetrics> sinks;           // by name; only those that are configured
   std::map<std::string, std::uint64_t> lost;          // events_lost_total{stage}
   std::map<ShareKind, std::uint64_t> share_exceeded;  // share_exceeded_total{what}
   std::map<std::string, double> program_run_seconds;  // bpf_program_run_seconds_total{program}

@@ -296,6 +296,29 @@ std::string kubernetes(const KubernetesMetrics& metrics) {
                   metrics.disagreements_withdrawn, kDisagreements);
 }
 
+std::string sinks(const std::map<std::string, SinkMetrics>& all) {
+  Family sent("sink_sent_total", "Incidents and revisions delivered, by sink.", MetricType::Counter);
+  Family failed("sink_failed_total", "Tries to deliver that failed and will be repeated, by sink and reason.",
+                MetricType::Counter);
+  Family dead("sink_dead_lettered_total", "Incidents that will not be delivered, by sink and reason.",
+              MetricType::Counter);
+  Family waiting("sink_waiting", "Incidents that wait to be delivered, by sink.", MetricType::Gauge);
+  Family oldest("sink_oldest_unsent_seconds", "Since the oldest kill that waits to be delivered; 0: none waits.",
+                MetricType::Gauge);
+  for (const auto& [name, sink] : all) {
+    const Labels labels{{"sink", name}};
+    sent.add(labels, sink.sent);
+    waiting.add(labels, sink.waiting);
+    oldest.add(labels, sink.oldest_unsent_seconds);
+    for (const auto& [reason, count] : sink.failed) failed.add({{"sink", name}, {"reason", reason}}, count);
+    for (const auto& [reason, count] : sink.dead_lettered) dead.add({{"sink", name}, {"reason", reason}}, count);
+    for (const char* reason : {"age", "bytes", "refused", "rejected", "too_large"}) {
+      dead.add({{"sink", name}, {"reason", reason}}, 0);
+    }
+  }
+  return sent.text() + failed.text() + dead.text() + waiting.text() + oldest.text();
+}
+
 std::string page_fault_hook(const PageFaultHookMetrics& hook) {
   return gauge("page_fault_hook_attached", "Whether the hook on page faults is in place; it rests far below limits.",
                hook.is_attached) +
@@ -367,7 +390,8 @@ std::string to_prometheus_text(const MetricsSnapshot& snapshot, const LiveFigure
   return kills(snapshot) + captures(snapshot) + go_processes(snapshot.go_processes) + containers(snapshot) +
          pod_reclaim(snapshot) + losses(snapshot) + shares(snapshot) + programs(snapshot) + incidents(snapshot) +
          (snapshot.trend ? trend(*snapshot.trend) : "") +
-         (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") + self(snapshot) + live_figures(live);
+         (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") +
+         (snapshot.sinks.empty() ? "" : sinks(snapshot.sinks)) + self(snapshot) + live_figures(live);
 }
 
 }  // namespace oomw

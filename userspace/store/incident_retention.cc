@@ -79,7 +79,8 @@ std::size_t Pruned::dropped() const {
   return sum;
 }
 
-Result<Pruned> IncidentRetention::prune(IncidentIndex& index, const Retention& retention, const ClockReading& now) {
+Result<Pruned> IncidentRetention::prune(IncidentIndex& index, const Retention& retention, const ClockReading& now,
+                                        const IsHeld& is_held) {
   if (!is_loaded_) load(index);
   if (!sizes_measured_) sizes_measured_ = now.wall;
   if (now.wall.ns - sizes_measured_->ns > kIndexAge.count()) {
@@ -93,7 +94,7 @@ Result<Pruned> IncidentRetention::prune(IncidentIndex& index, const Retention& r
   Pruned pruned;
   read_facts(index);
   judge_clock(index, now, pruned);
-  drop_incidents(index, retention, now, pruned);
+  drop_incidents(index, retention, now, is_held, pruned);
   pruned.leftovers = drop_leftovers(index, now, pruned.is_age_held);
   if (saved_facts_version_ != index.facts_version() || pruned.clock_jumps != 0 ||
       Nanoseconds(std::abs(now.wall.ns - saved_at_.ns)) > kSaveEvery) {
@@ -147,12 +148,13 @@ void IncidentRetention::judge_clock(const IncidentIndex& index, const ClockReadi
 }
 
 void IncidentRetention::drop_incidents(IncidentIndex& index, const Retention& retention, const ClockReading& now,
-                                       Pruned& pruned) {
+                                       const IsHeld& is_held, Pruned& pruned) {
   if (!index.without_facts(1).empty()) {
     pruned.is_more = true;
     return;
   }
-  const std::vector<KeptIncident> incidents = index.incidents();
+  std::vector<KeptIncident> incidents = index.incidents();
+  if (is_held) std::erase_if(incidents, [&](const KeptIncident& incident) { return is_held(incident.name); });
   const auto believed = pruned.is_age_held ? std::nullopt : std::optional(now.wall);
   const std::vector<Loss> losses = choose_losses(incidents, retention, believed, kMaxLosses);
   pruned.is_more = losses.size() == kMaxLosses;

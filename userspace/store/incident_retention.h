@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,6 +25,10 @@ struct Pruned {
   [[nodiscard]] std::size_t dropped() const;
 };
 
+// Whether the incident with this directory name must stay for now, because somebody has yet to deliver it. Such
+// incidents are not among those that are counted and chosen from; who holds them has a bound of its own.
+using IsHeld = std::function<bool(const std::string& name)>;
+
 // Prunes <data-dir>/incidents by choose_losses(), and remembers in retention.json what that needs and what was dropped.
 //   - facts of incidents that an older version or another process wrote are read from incident.json, at most kMaxReads
 //     a call (0.1 s); until all are known nothing is dropped;
@@ -38,14 +43,16 @@ class IncidentRetention {
   explicit IncidentRetention(std::string data_dir) : data_dir_(std::move(data_dir)), root_(data_dir_ + "/incidents") {}
 
   // now.boot_id "" = there is nothing to compare the wall clock with, and it is believed.
-  [[nodiscard]] Result<Pruned> prune(IncidentIndex& index, const Retention& retention, const ClockReading& now);
+  [[nodiscard]] Result<Pruned> prune(IncidentIndex& index, const Retention& retention, const ClockReading& now,
+                                     const IsHeld& is_held = {});
 
  private:
   void load(IncidentIndex& index);
   void save(const IncidentIndex& index, WallTime now);
   void read_facts(IncidentIndex& index) const;
   void judge_clock(const IncidentIndex& index, const ClockReading& now, Pruned& pruned);
-  void drop_incidents(IncidentIndex& index, const Retention& retention, const ClockReading& now, Pruned& pruned);
+  void drop_incidents(IncidentIndex& index, const Retention& retention, const ClockReading& now, const IsHeld& is_held,
+                      Pruned& pruned);
   [[nodiscard]] std::size_t drop_leftovers(const IncidentIndex& index, const ClockReading& now, bool is_age_held) const;
   void log_dropped(const ClockReading& now);
 

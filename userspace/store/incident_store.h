@@ -48,8 +48,8 @@ class IncidentStore {
   // placed is listed, not an error.
   [[nodiscard]] Result<WrittenIncident> write(const Incident& incident);
   // Drops incidents beyond the bounds and the temporary leftovers of dead writers: see IncidentRetention.
-  [[nodiscard]] Result<Pruned> prune(const Retention& retention, const ClockReading& now) {
-    return retention_.prune(index_, retention, now);
+  [[nodiscard]] Result<Pruned> prune(const Retention& retention, const ClockReading& now, const IsHeld& is_held = {}) {
+    return retention_.prune(index_, retention, now, is_held);
   }
   [[nodiscard]] const std::string& root() const { return root_; }
   [[nodiscard]] std::uint64_t measured() const { return index_.measured(); }  // directories, for tests

@@ -50,12 +50,15 @@ def read_varint(data, at):
 
 
 def fields(data):
-    """(number, int or bytes) of each field of a message: bytes where a string or a message stands."""
+    """(number, int or bytes) of each field of a message: bytes where a string or a message stands. A double is the
+    Fixed64 of its bits."""
     at = 0
     while at < len(data):
         key, at = read_varint(data, at)
         if key & 7 == 0:
             value, at = read_varint(data, at)
+        elif key & 7 == 1:
+            value, at = Fixed64(int.from_bytes(data[at:at + 8], "little")), at + 8
         elif key & 7 == 2:
             length, at = read_varint(data, at)
             value, at = data[at:at + length], at + length

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An HTTP server on loopback that incidents are delivered to, and that answers as a test wants it to."""
+import gzip
+import http.server
+import json
+import ssl
+import struct
+import threading
+import time
+
+from . import protobuf
+
+
+def ok(handler):
+    handler.answer(200, b"", "application/x-protobuf")
+
+
+def status(code, body=b"", content_type="text/plain", **headers):
+    return lambda handler: handler.answer(code, body, content_type, headers)
+
+
+def partial_success(rejected, message):
+    return status(200, protobuf.encode({1: {1: rejected, 2: message}}), "application/x-protobuf")
+
+
+def endless(handler):
+    handler.send_response(200)
+    handler.send_header("Content-Type", "application/x-protobuf")
+    handler.end_headers()
+    handler.close_connection = True
+    try:
+        while True:
+            handler.wfile.write(b"x" * 65536)
+    except OSError:
+        pass
+
+
+def hang(handler):
+    handler.server.owner.released.wait(120)
+    handler.close_connection = True
+
+
+class Request:
+    def __init__(self, path, headers, body):
+        self.path, self.headers = path, headers
+        self.at = time.monotonic()
+        self.body = gzip.decompress(body) if headers.get("Content-Encoding") == "gzip" else body
+
+    def json(self):
+        return json.loads(self.body)
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, code, body, content_type, headers=()):
+        self.send_response(code)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in dict(headers).items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.owner.take(Request(self.path, self.headers, body))(self)
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_):
+        pass  # a client that goes away is what some tests are about
+
+
+class SinkServer:
+    """answers: of the next requests, in order; after them `usual`. With `ids`, only incidents with these are requests:
+    others' kills come here too, and get a success."""
+
+    def __init__(self, port=0, usual=ok, answers=(), certificate=None, ids=None):
+        self.requests, self.usual, self.answers = [], usual, list(answers)
+        self._ids = ids and [i.encode() for i in ids]
+        self.released = threading.Event()
+        self._lock = threading.Lock()
+        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server.owner = self
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*certificate)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self.port = self._server.server_address[1]
+        self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
+        self._thread.start()
+
+    def take(self, request):
+        if self._ids and not any(i in request.body for i in self._ids):
+            return ok
+        with self._lock:
+            self.requests.append(request)
+            return self.answers.pop(0) if self.answers else self.usual
+
+    def close(self):
+        self.released.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def _value(data):
+    (kind, value), = protobuf.fields(data)
+    if kind == 4:
+        return struct.unpack("<d", struct.pack("<Q", value))[0]
+    if kind == 5:
+        return [_value(v) for v in protobuf.decode(value).get(1, [])]
+    return {1: lambda: value.decode(), 2: lambda: bool(value), 3: lambda: value}[kind]()
+
+
+def _attributes(pairs):
+    return {p[1][0].decode(): _value(p[2][0]) for p in map(protobuf.decode, pairs)}
+
+
+def log_record(body):
+    """The one record of an ExportLogsServiceRequest: its fields, "resource" and "attributes" as dicts."""
+    def one(message, number):
+        value, = message[number]
+        return value
+
+    resource_logs = protobuf.decode(one(protobuf.decode(body), 1))
+    scope_logs = protobuf.decode(one(resource_logs, 2))
+    log = protobuf.decode(one(scope_logs, 2))
+    return {"resource": _attributes(protobuf.decode(one(resource_logs, 1))[1]),
+            "scope": protobuf.decode(one(scope_logs, 1))[1][0].decode(),
+            "time": int(one(log, 1)), "severity": one(log, 2), "body": _value(one(log, 5)),
+            "attributes": _attributes(log[6]), "observed": int(one(log, 11)), "event_name": one(log, 12).decode()}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "kubernetes/api_target.h"
+#include "sinks/http_client.h"
+#include "sinks/sinks_config.h"
+
+namespace oomw {
+
+struct OtlpSettings {
+  HttpEndpoint endpoint;
+  bool is_gzip = true;
+  bool is_json = false;  // http/json instead of http/protobuf
+};
+
+// Where log records go: by the configuration, else by the variables of the OpenTelemetry specification (ENDPOINT,
+// HEADERS, COMPRESSION, TIMEOUT, PROTOCOL, CERTIFICATE, CLIENT_CERTIFICATE and CLIENT_KEY of OTEL_EXPORTER_OTLP_LOGS_*
+// and then of OTEL_EXPORTER_OTLP_*). nullopt: nowhere, or OTEL_LOGS_EXPORTER is "none". kInvalid: the message names the
+// setting, never its value.
+[[nodiscard]] Result<std::optional<OtlpSettings>> find_otlp_logs(const SinksConfig::Otlp& config,
+                                                                 const Environment& environment);
+
+}  // namespace oomw

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which sinks a configuration asks for.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "kubernetes/api_target.h"
+#include "sinks/delivery.h"
+#include "sinks/sinks_config.h"
+
+namespace oomw {
+
+struct NamedDestination {
+  std::string name;  // "otlp"
+  std::unique_ptr<Destination> destination;
+};
+
+struct SinkContext {
+  Environment environment;
+  std::function<bool(std::string line)> print_line;
+  std::shared_ptr<std::atomic<bool>> stopping;
+  const Clock* clock = nullptr;
+};
+
+struct SinkSet {
+  std::vector<NamedDestination> sinks;
+  std::vector<std::string> problems;  // settings of sinks that are off because of them
+};
+
+[[nodiscard]] SinkSet make_sinks(const SinksConfig& config, const SinkContext& context);
+
+}  // namespace oomw

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+#include "sinks/outbox_queue.h"
+
+namespace oomw {
+
+// [sinks] of oomwitness.toml. A sink without an address is off.
+struct SinksConfig {
+  struct Otlp {
+    std::string endpoint;  // base URL; "" = OTEL_EXPORTER_OTLP_LOGS_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT
+    std::string headers_file, ca_file;
+    bool has_command_line = false, has_service_from_labels = false;
+  };
+  struct Webhook {
+    std::string url, headers_file, ca_file;
+    bool is_cloud_event = false;
+    Nanoseconds timeout = std::chrono::seconds(10);
+  };
+  struct File {
+    std::string path;  // "-" = standard output
+    std::uint64_t max_bytes = 64u << 20;
+  };
+  OutboxBudget budget;  // of each sink
+  std::string cluster_name;
+  Otlp otlp;
+  Webhook webhook;
+  File file;
+};
+
+}  // namespace oomw
