@@ -124,9 +124,16 @@ class ForeignIncident(unittest.TestCase):
             content["victims"][0].update(comm=ESCAPES, cmdline=ESCAPES, exe=ESCAPES)
             content["container"].update(name=ESCAPES, image=ESCAPES)
             content["notes"] = [ESCAPES]
+            content["verdict"] = {"cause": ESCAPES, "confidence": 0.5, "why": [ESCAPES]}
+            content["answer"] = {"sentence": ESCAPES, "cause": ESCAPES, "confidence": 0.5, "action": ESCAPES, "culprit": {
+                "claim": ESCAPES, "code": ESCAPES, "path": [ESCAPES, ESCAPES], "operation_kind": ESCAPES,
+                "operation": ESCAPES}}
 
         self.incident(change)
-        for args in (("show", self.incident_id), ("show", self.incident_id, "--json"), ("incidents",), ("incidents", "--json")):
+        self.assertIn(b"\nCode: ", on_terminal(*self.command("show", self.incident_id)), "the answer is shown")
+        for args in (("show", self.incident_id), ("show", self.incident_id, "--full"), ("show", self.incident_id, "--json"),
+                     ("show", ESCAPES.replace("\0", "")), ("incidents",), ("incidents", "-o", "wide"), ("incidents", "--json"),
+                     ("incidents", "--cause", "none")):
             with self.subTest(args=args):
                 output = on_terminal(*self.command(*args))
                 self.assertIn(b"a", output)

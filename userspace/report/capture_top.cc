@@ -5,11 +5,15 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/files.h"
+#include "base/text.h"
 #include "facts/component_group.h"
 #include "pprof/codec.h"
 #include "pprof/growth_text.h"
 #include "pprof/top.h"
+#include "report/own_captures.h"
 
 namespace oomw {
 
@@ -73,12 +77,20 @@ std::vector<Stage> stages_before(std::span<const ReportProfile> profiles, const 
 }
 
 // "" if they cannot be compared: their types differ, or one is not a profile.
-std::string growth_of(const std::vector<Stage>& stages, const pprof::NamedProfile& after) {
+std::string growth_of(std::vector<Stage> stages, Stage after) {
+  constexpr const char* kType = "inuse_space";
   if (stages.empty()) return "";
+  for (Stage& stage : stages) (void)remove_http_captures(stage.profile, kType);
+  const std::uint64_t own_bytes = remove_http_captures(after.profile, kType);
   std::vector<pprof::NamedProfile> named;
   for (const Stage& stage : stages) named.push_back({stage.file, stage.profile});
   const std::vector<pprof::NamedProfile> between(named.begin() + 1, named.end());
-  return pprof::growth_text(named.front(), after, "inuse_space", component_group_of, between).value_or("");
+  std::string text =
+      pprof::growth_text(named.front(), {after.file, after.profile}, kType, component_group_of, between).value_or("");
+  if (text.empty() || own_bytes == 0) return text;
+  return fmt::format("left out: {} that net/http/pprof allocated in the program to answer captures by HTTP\n",
+                     human_bytes(own_bytes)) +
+         text;
 }
 
 }  // namespace
@@ -103,10 +115,12 @@ ProfileTexts texts_of(std::span<const ReportProfile> profiles, const ReadProfile
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     const auto& [file, use] = profiles[i];
     if (use != ReportProfile::Use::kTop && use != ReportProfile::Use::kBest) continue;
-    const auto profile = profile_of(read(i));
+    auto profile = profile_of(read(i));
     if (!profile) continue;
     texts.tops[file] = top_of(*profile);
-    if (use == ReportProfile::Use::kBest) texts.growth = growth_of(stages_before(profiles, read), {file, *profile});
+    if (use == ReportProfile::Use::kBest) {
+      texts.growth = growth_of(stages_before(profiles, read), {file, std::move(*profile)});
+    }
   }
   return texts;
 }

@@ -59,6 +59,27 @@ TEST_F(ReadProfilesTest, a_file_that_is_no_profile_has_no_top) {
   EXPECT_THAT(read_profiles(incident_, directory_.path()).tops, UnorderedElementsAre(Key("capture-03-live.pb.gz")));
 }
 
+// Of 100 bytes of the program's own and 50 that its HTTP handler for profiles allocated.
+std::string profile_with_handler() {
+  pprof::Profile profile;
+  profile.sample_types = {{"inuse_space", "bytes"}};
+  profile.functions = {{1, "main.put", "main.put", "", 0},
+                       {2, "compress/flate.NewWriter", "compress/flate.NewWriter", "", 0},
+                       {3, "net/http/pprof.handler.ServeHTTP", "net/http/pprof.handler.ServeHTTP", "", 0}};
+  profile.locations = {{1, 0, 1, {{1, 1}}}, {2, 0, 2, {{2, 1}}}, {3, 0, 3, {{3, 1}}}};
+  profile.samples = {{{1}, {100}, {}}, {{2, 3}, {50}, {}}};
+  return pprof::write(profile);
+}
+
+TEST_F(ReadProfilesTest, what_a_capture_by_http_allocates_is_no_growth_and_is_named) {
+  OOMW_CHECK(write_file_atomic(directory_ / "capture-02-http.pb.gz", profile_with_handler()).has_value());
+  const auto texts = read_profiles(incident_, directory_.path());
+  EXPECT_THAT(texts.growth, ::testing::StartsWith("left out: 50 B that net/http/pprof allocated in the program"));
+  EXPECT_THAT(texts.growth, HasSubstr("main.put"));
+  EXPECT_THAT(texts.growth, ::testing::Not(HasSubstr("flate")));
+  EXPECT_THAT(texts.tops.at("capture-02-http.pb.gz"), HasSubstr("flate")) << "what was held is shown as it was";
+}
+
 TEST_F(ReadProfilesTest, growth_is_told_from_the_first_profile_of_the_process_to_the_best) {
   const std::string growth = read_profiles(incident_, directory_.path()).growth;
   EXPECT_THAT(growth, HasSubstr("from capture-01-http.pb.gz"));
