@@ -163,7 +163,7 @@ class Collector(CriTest):
         self.say(incident)
         self.assert_heap_is_whole(incident)
         self.assert_culprits(incident)
-        self.assertRegex(self.daemons[-1].log(), rf"COLLECTOR  pid {container.pid}, \d+ queued for exporter {EXPORTER}")
+        self.assertRegex(self.daemons[-1].log(), rf"COLLECTOR  .*: pid {container.pid}, \d+ queued for exporter {EXPORTER}")
         shown = run_cli("show", incident["id"], "--data-dir", self.daemons[-1].data_dir).stdout
         for text in ("Allocated by receiver otlp", f"Kept by exporter {EXPORTER}", "memory_limiter refused nothing",
                      f"pod {container.pod.namespace}/{container.pod.name}"):
