@@ -79,7 +79,7 @@ void CaptureScheduler::ask(const CaptureLane& lane, CaptureRequest request, cons
 }
 
 CaptureRequest CaptureScheduler::make_request(const TriggerDecision& decision, const WatermarkCrossed& crossing,
-                                              const MemoryModel& model) {
+                                              const MemoryModel& model) const {
   CaptureRequest request;
   request.cgroup = crossing.cgroup;
   if (decision.action != TriggerAction::kSkip) request.targets = choose_targets(crossing, model, is_opt_in_);

@@ -60,6 +60,9 @@ class CaptureScheduler {
                    bool is_opt_in = false);
 
   void on_decision(const TriggerDecision& decision, const WatermarkCrossed& crossing, const MemoryModel& model);
+  // What a decision asks for, without capture id and deadline. The processes of a limit, the likely culprit first.
+  [[nodiscard]] CaptureRequest make_request(const TriggerDecision& decision, const WatermarkCrossed& crossing,
+                                            const MemoryModel& model) const;
   // Evidence that no watermark requested (the walk at a kill): `take` runs on `workers`; its outcome gets a capture id
   // and is stored (for `owner`) and delivered like any other. One at a time, in fair order. False: `owner` has no
   // place.
@@ -69,8 +72,6 @@ class CaptureScheduler {
   void add_excesses(ShareExcesses& excesses) const;
 
  private:
-  [[nodiscard]] CaptureRequest make_request(const TriggerDecision& decision, const WatermarkCrossed& crossing,
-                                            const MemoryModel& model);
   struct Running {
     std::uint64_t capture_id = 0;
     std::optional<CaptureRequest> next;  // the decision that waits

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "analyses/analysis_job.h"
 #include "captures/profile_check.h"
 #include "cli/commands.h"
 #include "reader/child.h"
@@ -8,7 +9,8 @@ namespace oomw::cli {
 
 int reader_command(int argc, const char* const* argv) {
   static constexpr reader::JobEntry kJobs[] = {{kCheckProfileJob, check_profile_job},
-                                               {kProfileTextsJob, profile_texts_job}};
+                                               {kProfileTextsJob, profile_texts_job},
+                                               {kAnalyseHeapJob, analyse_heap_job}};
   return reader::run_child(argc, argv, kJobs);
 }
 

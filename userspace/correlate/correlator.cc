@@ -58,6 +58,7 @@ void Correlator::apply(const Event& event, const MemoryModel& model) {
   if (const auto* kill = std::get_if<OomKill>(&event)) return take(resolve(*kill, model), model);
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) return on_capture(*capture, model);
   if (const auto* reading = std::get_if<CollectorSampled>(&event)) return collectors_.add(*reading);
+  if (const auto* analysed = std::get_if<HeapAnalysed>(&event)) return on_analysis(*analysed);
   if (const auto* trend = std::get_if<TrendJudged>(&event)) return on_trend(*trend);
   if (const auto* unplaced = std::get_if<FilesUnplaced>(&event)) return on_unplaced(*unplaced);
   if (open_.size() != 0) on_context(event, model);
@@ -289,6 +290,14 @@ void Correlator::on_trend(const TrendJudged& trend) {
   if (open->written) amend_soon(*open, trend.time);
 }
 
+// One that ended just before the kill may be delivered after the incident was built.
+void Correlator::on_analysis(const HeapAnalysed& analysed) {
+  analyses_.add(analysed);
+  OpenIncident* open = open_.of_victim(analysed.process.pid);
+  const bool is_news = open != nullptr && open->written && open->evidence.chosen().victim.pid == analysed.process.pid;
+  if (is_news) amend_soon(*open, analysed.time);
+}
+
 // The revision that named these files is on disk: the next one takes their names back.
 void Correlator::on_unplaced(const FilesUnplaced& unplaced) {
   OpenIncident* open = open_.of_id(unplaced.incident);
@@ -335,7 +344,9 @@ Nanoseconds Correlator::longest_wait(const KillEvidence& evidence) const {
 
 Incident Correlator::build(KillEvidence& evidence, const MemoryModel& model, std::int64_t wall_offset_ns) const {
   if (!evidence.wall_offset_ns) evidence.wall_offset_ns = wall_offset_ns;
-  const IncidentSources sources{captures_.about(evidence), collectors_.of(evidence.chosen().victim, evidence.first)};
+  const ProcessKey victim = evidence.chosen().victim;
+  const IncidentSources sources{captures_.about(evidence), collectors_.of(victim, evidence.first),
+                                analyses_.of(victim, evidence.first)};
   return build_incident(evidence, sources, model, selection());
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "correlate/analysis_memory.h"
 #include "correlate/capture_memory.h"
 #include "correlate/collector_memory.h"
 #include "correlate/incident_builder.h"
@@ -113,6 +114,7 @@ class Correlator {
   void learn_about(CgroupId cgroup, MonotonicTime now, const MemoryModel& model);
   void on_created(const CgroupCreated& created);
   void on_trend(const TrendJudged& trend);
+  void on_analysis(const HeapAnalysed& analysed);
   void on_unplaced(const FilesUnplaced& unplaced);
   void on_process(const ProcessSeen& seen);
   template <typename IsNews>
@@ -136,6 +138,7 @@ class Correlator {
   std::deque<KillEvidence> overdue_;  // closed before they were written; at most max_open
   CaptureMemory captures_;
   CollectorMemory collectors_;
+  AnalysisMemory analyses_;
   VictimSet seen_victims_;
   RepeatLimit repeat_limit_;
   std::uint64_t decisions_ = 0;

@@ -6,10 +6,12 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "correlate/analysed_memory.h"
 #include "correlate/capture_selection.h"
 #include "correlate/container_life.h"
 #include "correlate/decision_notes.h"
 #include "correlate/heap_fillers.h"
+#include "correlate/incident_id.h"
 #include "correlate/limit_shares.h"
 #include "incident/incident_files.h"
 #include "incident/incident_notes.h"
@@ -35,7 +37,7 @@ class Builder {
   Builder(const KillEvidence& evidence, const MemoryModel& model)
       : evidence_(evidence), model_(model), source_(model.find_cgroup(evidence.source)) {}
 
-  Incident build(const std::vector<CaptureFinished>& captures, const std::vector<CollectorSampled>& readings,
+  Incident build(const std::vector<CaptureFinished>& captures, const IncidentSources& sources,
                  const CaptureSelection& selection) {
     head();
     who();
@@ -50,9 +52,10 @@ class Builder {
     for (const CaptureFinished& capture : captures) incident_.captures.push_back(capture_of(capture));
     coverage();
     add_fillers(incident_, captures);
+    analyses(sources.analyses);
     explain_no_capture();
     trend();
-    collector(captures, readings);
+    collector(captures, sources.readings);
     conclude(incident_);
     bound_serialised(incident_);
     return std::move(incident_);
@@ -88,6 +91,7 @@ class Builder {
   [[nodiscard]] IncidentCapture capture_of(const CaptureFinished& capture);
   [[nodiscard]] std::string file_unless_lost(const std::string& name, const char* field);
   void coverage();
+  void analyses(const std::vector<HeapAnalysed>& events);
   void explain_no_capture();
   void trend();
   void collector(const std::vector<CaptureFinished>& captures, const std::vector<CollectorSampled>& readings);
@@ -97,18 +101,6 @@ class Builder {
   const CgroupState* source_;  // may be nullptr
   Incident incident_;
 };
-
-// FNV-1a: the same events give the same id, live or replayed.
-std::uint32_t short_hash(const KillEvidence& evidence) {
-  const OomKill& kill = evidence.origin();
-  const CgroupId place = evidence.counted ? evidence.victim_cgroup : evidence.owner;
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (std::uint64_t word : {static_cast<std::uint64_t>(kill.time.ns), place.value,
-                             static_cast<std::uint64_t>(kill.victim.pid), kill.victim.start_ticks}) {
-    for (int byte = 0; byte < 8; ++byte) hash = (hash ^ ((word >> (8 * byte)) & 0xff)) * 0x100000001b3ULL;
-  }
-  return static_cast<std::uint32_t>(hash ^ (hash >> 32));
-}
 
 // The reading that the growth of this capture's process counts from; nullptr: none has a file, or it shows another
 // series.
@@ -132,16 +124,9 @@ IncidentPod pod_of(const PodFacts& facts) {
   return pod;
 }
 
-// "2026-11-21T03:04:05.123456789Z" -> "20261121T030405Z"
-std::string compact_utc(WallTime time) {
-  std::string text = to_rfc3339(time).substr(0, 19) + "Z";
-  std::erase_if(text, [](char c) { return c == '-' || c == ':'; });
-  return text;
-}
-
 void Builder::head() {
   incident_.time = wall(evidence_.first);
-  incident_.id = fmt::format("{}-{:08x}", compact_utc(incident_.time), short_hash(evidence_));
+  incident_.id = incident_id(evidence_, incident_.time);
   incident_.scope = evidence_.scope;
   incident_.lost = evidence_.lost;
 }
@@ -372,6 +357,16 @@ void Builder::coverage() {
   incident_.coverage_method = method;
 }
 
+void Builder::analyses(const std::vector<HeapAnalysed>& events) {
+  if (evidence_.unwatched) return;
+  add_analyses(incident_, events, evidence_.first, evidence_.wall_offset_ns.value_or(0));
+  for (IncidentAnalysis& analysis : incident_.analyses) {
+    std::erase_if(analysis.files, [&](const IncidentAnalysis::File& file) {
+      return file_unless_lost(file.name, "analyses.files").empty();
+    });
+  }
+}
+
 void Builder::explain_no_capture() {
   if (best_capture(incident_) != nullptr) return;
   if (evidence_.unwatched) return note("captures: none: no daemon is known to have watched at the kill");
@@ -441,7 +436,7 @@ Incident build_incident(KillEvidence& evidence, const IncidentSources& sources, 
   std::vector<CaptureFinished> captures;
   if (!evidence.unwatched) captures = select_captures(evidence, sources.captures, model, selection);
   name_files(evidence, captures);
-  return Builder(evidence, model).build(captures, sources.readings, selection);
+  return Builder(evidence, model).build(captures, sources, selection);
 }
 
 }  // namespace oomw

@@ -27,6 +27,7 @@ struct CaptureSelection {
 struct IncidentSources {
   std::vector<const CaptureFinished*> captures;  // candidates
   std::vector<CollectorSampled> readings;        // of the first victim, before the kill
+  std::vector<HeapAnalysed> analyses;            // likewise
 };
 
 // The incident with its verdict, whole and bounded: nothing changes it afterwards. Pure. evidence.wall_offset_ns is

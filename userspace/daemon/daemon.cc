@@ -37,10 +37,12 @@ Daemon::~Daemon() {
   *impl_->sinks_stopping = true;
   if (impl_->http_workers) impl_->http_workers->close();
   if (impl_->live_worker) impl_->live_worker->close();
+  if (impl_->analysis_worker) impl_->analysis_worker->close();
   if (impl_->walk_captures) impl_->walk_captures->close();
   impl_->pods.reset();
   impl_->http_workers.reset();
   impl_->live_worker.reset();
+  impl_->analysis_worker.reset();
   if (impl_->trends) impl_->trends->stop_reading();
   impl_->walk_captures.reset();
   impl_->writer_worker.reset();
@@ -91,6 +93,7 @@ Result<> Daemon::Impl::start() {
   start_walk_captures();
   start_trends();
   start_captures();
+  start_analyses();
   start_ring();
   sampler =
       std::make_unique<Sampler>(*loop, *cgroups, clock, config.sampler, [this](Event e) { queue.push(std::move(e)); });
@@ -150,6 +153,16 @@ void Daemon::Impl::start_captures() {
   scheduler = std::make_unique<CaptureScheduler>(
       *loop, lanes, *spool, clock, [this](CaptureFinished finished) { queue.push(std::move(finished)); },
       config.kubernetes.capture_opt_in);
+}
+
+// A reader that an analysis has filled with the graph of a heap is not kept waiting.
+void Daemon::Impl::start_analyses() {
+  constexpr std::size_t kQueue = 4;  // the fair queue in front of it posts one at a time
+  analysis_worker = std::make_unique<WorkerPool>("oomw-analysis", 1, kQueue, 1);
+  analysis_reader = std::make_unique<reader::Reader>(
+      clock, reader::ReaderConfig{.idle = std::min<Nanoseconds>(config.reader_idle, std::chrono::seconds(10))});
+  analyses = std::make_unique<HeapAnalyses>(*loop, *analysis_worker, *analysis_reader, *spool, capture_memory, clock,
+                                            config.proc_root, [this](HeapAnalysed event) { queue.push(event); });
 }
 
 void Daemon::Impl::start_writer() {
@@ -280,12 +293,15 @@ void Daemon::Impl::tick() {
   if (watermark_gate) watermark_gate->tick();
   reader->tick();
   kill_reader->tick();
+  analysis_reader->tick();
+  analyses->tick();
   collect_losses();
   report_shares();
   if (is_standing_by()) return;
   if (!lock->is_held()) (void)lock->try_take();  // a directory that was not writable may be now
   if (trends) trends->tick(scheduler->in_flight() > 0);
   live_worker->relieve(clock.now(), config.live_timeout + ReadGate::kPatience);
+  analysis_worker->relieve(clock.now(), HeapAnalyses::kPatience);
   say_findings();
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analyses/heap_analyses.h"
 #include "base/alarm.h"
 #include "base/event_loop.h"
 #include "base/memory_budget.h"
@@ -65,6 +66,7 @@ struct Daemon::Impl {
   std::unique_ptr<reader::Reader> kill_reader;
   HalfFull half_full;
   RateLimit warm_ups{1, std::chrono::seconds(1)};
+  std::unique_ptr<reader::Reader> analysis_reader;  // a process of its own: an analysis takes seconds
   std::unique_ptr<HttpCapture> http;
   std::unique_ptr<CollectorWatch> collectors;
   CaptureMetrics capture_metrics;
@@ -107,6 +109,7 @@ struct Daemon::Impl {
   std::unique_ptr<HeapTrends> trends;           // null: switched off
   std::unique_ptr<WalkCaptures> walk_captures;  // its workers add to the trends
   std::unique_ptr<LiveCapture> live;
+  std::unique_ptr<HeapAnalyses> analyses;
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<FileEvents> files;
   std::unique_ptr<OomdWatch> oomd;                // null: cgroup v1, where there is no systemd-oomd
@@ -116,6 +119,7 @@ struct Daemon::Impl {
   std::unique_ptr<WorkerPool> writer_worker;
   std::unique_ptr<WorkerPool> http_workers;
   std::unique_ptr<WorkerPool> live_worker;  // one read at a time is all that memory allows
+  std::unique_ptr<WorkerPool> analysis_worker;
 
   // daemon.cc
   Result<> start();
@@ -129,6 +133,7 @@ struct Daemon::Impl {
   void start_oomd_watch();
   void start_watermark_gate();
   void start_captures();
+  void start_analyses();
   void start_writer();
   Result<> start_server();
   void start_timers();

@@ -112,6 +112,7 @@ ShareExcesses Daemon::Impl::share_excesses() const {
   }
   if (scheduler) scheduler->add_excesses(excesses);
   if (walk_captures) walk_captures->add_excesses(excesses);
+  if (analyses) analyses->add_excesses(excesses);
   return excesses;
 }
 

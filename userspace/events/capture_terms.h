@@ -19,9 +19,10 @@ template <>
 inline constexpr auto kEnumNames<CaptureMethod> = std::to_array<std::string_view>({"at_kill", "live", "http"});
 
 // The runtime that owns the heap.
-enum class RuntimeKind { kGo };
+enum class RuntimeKind { kGo, kCpython, kJvm, kV8, kNative };
 template <>
-inline constexpr auto kEnumNames<RuntimeKind> = std::to_array<std::string_view>({"go"});
+inline constexpr auto kEnumNames<RuntimeKind> = std::to_array<std::string_view>({"go", "cpython", "jvm", "v8",
+                                                                                 "native"});
 
 enum class CaptureResult { kOk, kFailed, kSkipped };
 template <>

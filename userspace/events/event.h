@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "events/capture_terms.h"
+#include "events/heap_analysed.h"
 #include "events/heap_sites.h"
 #include "events/ids.h"
 #include "events/trend_judged.h"
@@ -320,9 +321,10 @@ struct FilesUnplaced {
   std::vector<File> files;
 };
 
-using Event = std::variant<OomKill, WatermarkCrossed, ProcessExec, ProcessExit, CgroupCreated, CgroupRemoved,
-                           ReclaimSampled, EventsLost, MemorySampled, ProcessSeen, ContainerIdentified, CaptureFinished,
-                           HeapWalked, CollectorSampled, PodSeen, PodGone, PodsCurrent, TrendJudged, FilesUnplaced>;
+using Event =
+    std::variant<OomKill, WatermarkCrossed, ProcessExec, ProcessExit, CgroupCreated, CgroupRemoved, ReclaimSampled,
+                 EventsLost, MemorySampled, ProcessSeen, ContainerIdentified, CaptureFinished, HeapWalked,
+                 CollectorSampled, PodSeen, PodGone, PodsCurrent, TrendJudged, FilesUnplaced, HeapAnalysed>;
 
 [[nodiscard]] MonotonicTime time_of(const Event& event);
 

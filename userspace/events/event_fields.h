@@ -20,7 +20,7 @@ struct Format {
 inline constexpr std::array<const char*, std::variant_size_v<Event>> kTypeNames = {
     "oom_kill", "watermark", "exec",         "exit",      "cgroup_created", "cgroup_removed", "reclaim",
     "lost",     "memory",    "process",      "container", "capture",        "heap_walked",    "collector",
-    "pod",      "pod_gone",  "pods_current", "trend",     "files_unplaced"};
+    "pod",      "pod_gone",  "pods_current", "trend",     "files_unplaced", "heap_analysed"};
 
 void describe(auto& a, Of<RssSplit> auto& e) {
   a("anon_bytes", e.anon_bytes);
@@ -313,6 +313,69 @@ void describe(auto& a, Of<FilesUnplaced::File> auto& e) {
 void describe(auto& a, Of<FilesUnplaced> auto& e) {
   a("incident", e.incident);
   a("files", e.files);
+}
+
+void describe(auto& a, Of<HeapHolder> auto& e) {
+  a("share", e.share);
+  a("bytes", e.bytes);
+  a("samples", e.samples);
+  a("is_owner", e.is_owner);
+  a("component", e.component, Presence::kOmitted);
+  a("chain", e.chain);
+}
+
+void describe(auto& a, Of<GoroutineStack> auto& e) {
+  a("count", e.count);
+  a("state", e.state);
+  a("stack", e.stack);
+  a("created_by", e.created_by, Presence::kOmitted);
+  a("component", e.component, Presence::kOmitted);
+}
+
+void describe(auto& a, Of<HeapFiller> auto& e) {
+  a("kind", e.kind);
+  a("name", e.name);
+  a("held_as", e.held_as, Presence::kOmitted);
+  a("bytes", e.bytes);
+  a("count", e.count);
+  a("share", e.share);
+}
+
+void describe(auto& a, Of<MemoryShare> auto& e) {
+  a("name", e.name);
+  a("runtime", e.runtime);
+  a("bytes", e.bytes);
+  a("source", e.source);
+}
+
+void describe(auto& a, Of<HeapAnalysed::File> auto& e) {
+  a("name", e.name);
+  a("spool_file", e.spool_file);
+}
+
+void describe(auto& a, Of<HeapAnalysed> auto& e) {
+  a("started_ns", e.started.ns);
+  a("pid", e.process.pid);
+  a("start_ticks", e.process.start_ticks);
+  a("cgroup", e.cgroup.value);
+  a("of", e.of);
+  a("trigger", e.trigger);
+  a("result", e.result);
+  a("reason", e.reason);
+  a("detail", e.detail);
+  a("usage_bytes", e.usage_bytes);
+  a("limit_bytes", e.limit_bytes);
+  a("holders", e.holders, Presence::kOmitted);
+  a("rooted_ratio", e.rooted_ratio);
+  a("samples", e.samples, Presence::kOmitted);
+  a("why_no_owner", e.why_no_owner, Presence::kOmitted);
+  a("goroutines", e.goroutines, Presence::kOmitted);
+  a("goroutine_count", e.goroutine_count, Presence::kOmitted);
+  a("fillers", e.fillers, Presence::kOmitted);
+  a("parts", e.parts, Presence::kOmitted);
+  a("named_ratio", e.named_ratio);
+  a("notes", e.notes, Presence::kOmitted);
+  a("files", e.files, Presence::kOmitted);
 }
 
 }  // namespace oomw::record

@@ -37,6 +37,7 @@ constexpr std::array<std::string_view, kLostStages> kNames = {
     "go_processes",
     "hung_files",
     "collector_readings",
+    "heap_analyses",
     "spool",
     "crossings",
     "incidents",

@@ -47,6 +47,7 @@ enum class LostStage : std::uint8_t {
   kGoProcesses,
   kHungFiles,
   kCollectorReadings,
+  kHeapAnalyses,
   kSpool,
   // correlate/, store/
   kCrossings,

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "events/event.h"
 #include "incident/collector.h"
+#include "incident/incident_analysis.h"
 #include "incident/incident_answer.h"
 #include "incident/incident_trend.h"
 #include "incident/incident_verdict.h"
@@ -124,11 +125,16 @@ struct Incident {
   std::string coverage_method;
   std::optional<IncidentTrend> trend;  // nullopt: no Go heap was read often enough
   std::optional<IncidentVerdict> verdict;
-  std::optional<IncidentAnswer> answer;        // nullopt: written before there were answers
-  std::vector<IncidentFiller> fillers;         // of the best profile, most bytes first
-  std::vector<IncidentOperation> operations;   // likewise
-  std::optional<IncidentCollector> collector;  // nullopt: the victim is not an OpenTelemetry Collector
-  std::map<std::string, std::uint64_t> lost;   // by stage, cumulative at the kill
+  std::optional<IncidentAnswer> answer;            // nullopt: written before there were answers
+  std::vector<IncidentFiller> fillers;             // of the best profile, then of analyses; most bytes first
+  std::vector<IncidentOperation> operations;       // likewise
+  std::vector<IncidentAnalysis> analyses;          // of the victim that the kernel chose, oldest first
+  std::vector<IncidentHolder> holders;             // of the newest analysis, largest first
+  std::vector<GoroutineStack> goroutines;          // likewise, most first
+  std::optional<std::uint64_t> goroutine_count;    // listed or not; nullopt: not counted
+  std::optional<IncidentComposition> composition;  // nullopt: no analysis told
+  std::optional<IncidentCollector> collector;      // nullopt: the victim is not an OpenTelemetry Collector
+  std::map<std::string, std::uint64_t> lost;       // by stage, cumulative at the kill
   std::vector<std::string> notes;
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/enum_names.h"
 
 namespace oomw {
@@ -36,16 +37,19 @@ struct IncidentAnswer {
   std::string action;  // what to do, one sentence
 };
 
-// A part of the memory with a name, from the best profile.
+// A part of the memory with a name, from the best profile or an analysis.
 struct IncidentFiller {
   std::string runtime;  // "go"
-  std::string kind;     // "site": a place of the program's own code
+  std::string kind;     // "site": a place of the program's own code; type | size | holder: by an analysis
   std::string name;     // "main.(*Cache).Put (cache.go:44)"
   std::vector<std::string> path;
   std::string operation_kind, operation;
   std::uint64_t bytes = 0;
   double share = 0;
-  std::string evidence;  // the profile's method: at_kill | live | http
+  std::string evidence;           // the profile's method: at_kill | live | http; or "analysis"
+  std::string held_as;            // "`REQUEST_LOG` in module `app`"; "" = not known
+  std::uint64_t count = 0;        // of objects; 0 = not counted
+  std::optional<WallTime> as_of;  // of an analysis
 };
 
 struct IncidentOperation {

@@ -6,18 +6,12 @@
 #include <algorithm>
 
 #include "events/json_fields.h"
+#include "incident/found_fields.h"
 #include "incident/incident.h"
 #include "incident/incident_notes.h"
 #include "incident/reconciliation.h"
 
 namespace oomw::incident_json {
-
-struct Format {
-  static constexpr bool kWritesNull = true;
-  static constexpr bool kTimesAsText = true;
-};
-
-using enum Presence;
 
 void describe_container(auto& v, auto& incident) {
   auto& who = incident.container;
@@ -210,26 +204,6 @@ void describe(auto& v, Of<IncidentAnswer> auto& answer) {
   v("action", answer.action);
 }
 
-void describe(auto& v, Of<IncidentFiller> auto& filler) {
-  v("runtime", filler.runtime);
-  v("kind", filler.kind, kRequired);
-  v("name", filler.name, kRequired);
-  v("path", filler.path);
-  v("operation_kind", filler.operation_kind, kOmitted);
-  v("operation", filler.operation, kOmitted);
-  v("bytes", filler.bytes, kRequired);
-  v("share", filler.share);
-  v("evidence", filler.evidence, kOmitted);
-}
-
-void describe(auto& v, Of<IncidentOperation> auto& operation) {
-  v("kind", operation.kind, kRequired);
-  v("name", operation.name, kRequired);
-  v("bytes", operation.bytes, kRequired);
-  v("share", operation.share);
-  v("growth_ratio", operation.growth_ratio, kOmitted);
-}
-
 void describe(auto& v, Of<TrendFigures> auto& figures) {
   v("judgement", figures.judgement);
   v("readings", figures.readings);
@@ -382,6 +356,11 @@ void describe_particulars(auto& v, auto& incident) {
   v("other_processes", incident.others, kOmitted);
   v("fillers", incident.fillers, kOmitted);
   v("operations", incident.operations, kOmitted);
+  v("analyses", incident.analyses, kOmitted);
+  v("holders", incident.holders, kOmitted);
+  v("goroutines", incident.goroutines, kOmitted);
+  v("goroutine_count", incident.goroutine_count, kOmitted);
+  v("composition", incident.composition, kOmitted);
   v("trend", incident.trend, kOmitted);
   v("collector", incident.collector, kOmitted);
   v.derived(

@@ -30,6 +30,11 @@ std::vector<EvidenceFile> evidence_files_of(const Incident& incident) {
     if (capture.file.empty() || capture.spool_file.empty()) continue;
     files.push_back({capture.file, capture.spool_file, comments_of(incident, capture)});
   }
+  for (const IncidentAnalysis& analysis : incident.analyses) {
+    for (const IncidentAnalysis::File& file : analysis.files) {
+      if (!file.name.empty() && !file.spool_file.empty()) files.push_back({file.name, file.spool_file, {}});
+    }
+  }
   if (!incident.trend) return files;
   for (const IncidentTrend::Point& point : incident.trend->points) {
     if (!point.file.empty() && !point.spool_file.empty()) files.push_back({point.file, point.spool_file, {}});

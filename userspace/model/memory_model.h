@@ -141,6 +141,7 @@ class MemoryModel {
   void on(const CollectorSampled&) {}  // concerns no cgroup's memory; the correlator keeps it
   void on(const TrendJudged&) {}       // likewise
   void on(const FilesUnplaced&) {}     // likewise
+  void on(const HeapAnalysed&) {}      // likewise
   void on(const PodSeen& e);
   void on(const PodGone& e) { pods_.on(e); }
   void on(const PodsCurrent& e) { pods_.on(e); }

@@ -13,6 +13,7 @@
 #include "incident/reconciliation.h"
 #include "incident/share_queries.h"
 #include "report/collector_report.h"
+#include "report/report_memory.h"
 #include "report/report_story.h"
 #include "report/report_verdict.h"
 #include "report/timeline_svg.h"
@@ -206,8 +207,8 @@ std::string to_markdown(const Incident& incident, const ProfileTexts& profiles) 
   return fmt::format("# OOM kill in {}\n\n", place_text(incident)) + answer_section(incident) +
          verdict_section(incident) + next_steps_section(incident) +
          fmt::format("## What happened\n\n{}\n\n", story_text(incident)) + shares_section(incident) +
-         timeline_section(incident) + growth_section(profiles.growth) + trend_section(incident) +
-         (incident.collector ? collector_section(*incident.collector) : "") +
+         timeline_section(incident) + memory_sections(incident) + growth_section(profiles.growth) +
+         trend_section(incident) + (incident.collector ? collector_section(*incident.collector) : "") +
          reconciliation_section(reconcile(incident)) + victims_section(incident) + pressure_section(incident) +
          captures_section(incident) + tops_section(profiles.tops) + gaps_section(incident) +
          fmt::format("This report again:\n\n    oomwitness show {}\n", to_file_component(incident.id));

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "facts/operation.h"
 #include "incident/share_queries.h"
+#include "verdict/owner_answer.h"
 #include "verdict/thresholds.h"
 #include "verdict/verdict_evidence.h"
 
@@ -38,6 +39,8 @@ std::string program(const Incident& incident) {
 std::string percent(double share) { return fmt::format("{:.0f} %", share * 100); }
 
 bool is_keeper(const AnswerCulprit& culprit) { return culprit.claim == to_string(Claim::kKeeps); }
+
+bool is_by_metrics(const Incident& incident) { return incident.collector && keeper_of(*incident.collector) != nullptr; }
 
 std::string operation_text(const AnswerCulprit& culprit) {
   if (culprit.operation.empty() || culprit.operation_kind == "component") return "";
@@ -155,10 +158,12 @@ bool is_growth(const std::string& cause) {
 std::optional<AnswerCulprit> find_culprit(const Incident& incident, const std::string& cause) {
   if (!is_growth(cause)) return std::nullopt;
   if (auto found = keeper(incident)) return found;
+  if (auto found = owning_component(incident)) return found;
   if (cause == "leak") {
     if (auto found = grower(incident)) return found;
   }
-  return largest_filler(incident);
+  if (auto found = largest_filler(incident)) return found;
+  return owning_culprit(incident);
 }
 
 // ---- What happened
@@ -191,7 +196,9 @@ std::string first_why(const Incident& incident) {
   return incident.verdict && !incident.verdict->why.empty() ? printable(incident.verdict->why.front(), kMaxText) : "";
 }
 
+// By its queue's length, where the Collector's own metrics show it; else by the search for owners.
 std::string keeper_text(const Incident& incident, const AnswerCulprit& culprit) {
+  if (!is_by_metrics(incident)) return owner_text(*owner_of(incident));
   return fmt::format("Kept by {}: {}.", culprit.code, queue_text(*keeper_of(*incident.collector)));
 }
 
@@ -267,15 +274,13 @@ using Action = std::string (*)(const Incident&, const AnswerCulprit*);
 
 std::string mend(const Incident& /*incident*/, const AnswerCulprit* culprit) {
   if (culprit == nullptr) return "Raise no limit before the code is known: a larger one only delays the next kill.";
-  if (is_keeper(*culprit)) return "Raise no limit: cap the sending queue, or mend the backend it waits for.";
+  if (is_keeper(*culprit)) return owner_action(*culprit);
   const std::string where = culprit->path.empty() ? culprit->code : culprit->path.front();
   return fmt::format("Free or bound what {} keeps; a larger limit only delays the next kill.", where);
 }
 
 std::string bound(const Incident& /*incident*/, const AnswerCulprit* culprit) {
-  if (culprit != nullptr && is_keeper(*culprit)) {
-    return "Raise no limit: cap the sending queue, or mend the backend it waits for.";
-  }
+  if (culprit != nullptr && is_keeper(*culprit)) return owner_action(*culprit);
   return "Bound what one moment may ask for (requests at a time, the size of one), or size the limit for the peak.";
 }
 
@@ -328,6 +333,16 @@ constexpr std::array<Row, 10> kRows = {{{"leak", leak, mend},
                                         {"node", node, inspect_node},
                                         {"", unknown, look}}};
 
+// Who keeps what the sentence's culprit allocated, and goroutines that pile up; "" if neither is known.
+std::string kept_text(const Incident& incident, const IncidentAnswer& answer) {
+  if (!is_growth(answer.cause)) return "";
+  const IncidentHolder* owner = owner_of(incident);
+  const bool is_said = owner == nullptr || !answer.culprit || is_keeper(*answer.culprit);
+  std::string text = is_said ? "" : " " + owner_text(*owner);
+  if (const std::string waiting = waiting_text(incident); !waiting.empty()) text += " " + waiting;
+  return text;
+}
+
 }  // namespace
 
 IncidentAnswer answer_of(const Incident& incident) {
@@ -337,7 +352,7 @@ IncidentAnswer answer_of(const Incident& incident) {
   const auto found = std::ranges::find(kRows, std::string_view(answer.cause), &Row::cause);
   const Row& row = found != kRows.end() ? *found : kRows.back();
   const AnswerCulprit* culprit = answer.culprit ? &*answer.culprit : nullptr;
-  answer.sentence = row.sentence(incident, culprit);
+  answer.sentence = row.sentence(incident, culprit) + kept_text(incident, answer);
   answer.action = row.action(incident, culprit);
   return answer;
 }

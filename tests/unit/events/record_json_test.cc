@@ -104,6 +104,28 @@ std::vector<Event> make_full_events() {
                   {{"receiver", "otlp", "m", 5, 1}},
                   "8-trend.json"},
       FilesUnplaced{{1}, "20261121T030405Z-1a2b3c4d", {{"capture-01-http.pb.gz", "no such file"}}},
+      HeapAnalysed{{9},
+                   {8},
+                   {7, 6},
+                   {5},
+                   RuntimeKind::kJvm,
+                   CaptureTrigger::watermark(80),
+                   CaptureResult::kOk,
+                   CaptureReason::kPartial,
+                   "a detail",
+                   kMaxU64,
+                   2,
+                   {{0.5, kMaxU64, 3, true, "exporter/otlp", {"global main.m", ".a -> main.b"}}},
+                   0.75,
+                   60,
+                   "rooted 41 % of 60 samples",
+                   {{12, "waiting", {"runtime.chansend", "main.f"}, "main.main", "receiver/otlp"}},
+                   13,
+                   {{"type", "dict", "LOG in app", kMaxU64, 14, 0.25}},
+                   {{"Java heap", "jvm", kMaxU64, "hotspot"}},
+                   0.875,
+                   {"a note"},
+                   {{"holders.json", "5-analysis.pb.gz"}}},
   };
 }
 
@@ -112,7 +134,7 @@ std::vector<Event> make_empty_events() {
       OomKill{},        WatermarkCrossed{}, ProcessExec{},   ProcessExit{}, CgroupCreated{},       CgroupRemoved{},
       ReclaimSampled{}, EventsLost{},       MemorySampled{}, ProcessSeen{}, ContainerIdentified{}, CaptureFinished{},
       HeapWalked{},     CollectorSampled{}, PodSeen{},       PodGone{},     PodsCurrent{},         TrendJudged{},
-      FilesUnplaced{}};
+      FilesUnplaced{},  HeapAnalysed{}};
 }
 
 ProcessExec make_exec(std::string comm) { return {{7}, {2, 3}, 5, {6}, std::move(comm)}; }

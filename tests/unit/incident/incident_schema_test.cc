@@ -64,6 +64,12 @@ Incident full_incident() {
   collector.components_file = "capture-01-http.pb.gz";
   collector.exporters = {{"otlp", 5, {}, -3}};
   collector.read_at = testing::before_kill(500);
+  incident.fillers.push_back({"cpython", "type", "dict", {}, "", "", 5, 0.5, "analysis", "LOG in app", 7, WallTime{1}});
+  incident.analyses.push_back({"go", 4242, {1}, 0.1, 2, "watermark_80", "ok", "", "", {{"holders.json", ""}}});
+  incident.holders.push_back({{0.9, 5, 40, true, "", {"global main.m"}}, 0.95, 60, 1.5});
+  incident.goroutines.push_back({3, "waiting", {"main.f"}, "main.main", "exporter/otlp"});
+  incident.goroutine_count = 3;
+  incident.composition = IncidentComposition{0.9, {1}, {{"Java heap", "jvm", 5, "hotspot"}}};
   return incident;
 }
 

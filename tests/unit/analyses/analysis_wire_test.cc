@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyses/analysis_wire.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "events/record.h"
+
+namespace oomw {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+using testing::Le;
+using testing::Not;
+using testing::SizeIs;
+
+HeapAnalysed boundless() {
+  HeapAnalysed analysed;
+  const std::string text(100'000, '\n');
+  analysed.detail = analysed.why_no_owner = text;
+  analysed.rooted_ratio = 7;
+  analysed.named_ratio = -1;
+  analysed.holders.assign(100, {2, 1, 1, false, text, std::vector<std::string>(100, text)});
+  analysed.goroutines.assign(100, {1, text, std::vector<std::string>(100, text), text, text});
+  analysed.fillers.assign(100, {text, text, text, 1, 1, std::nan("")});
+  analysed.parts.assign(100, {text, text, 1, text});
+  analysed.notes.assign(100, text);
+  return analysed;
+}
+
+TEST(AnalysisWire, lists_texts_and_shares_are_bounded) {
+  HeapAnalysed analysed = boundless();
+  bound(analysed);
+  EXPECT_THAT(analysed.holders, SizeIs(HeapAnalysed::kMaxHolders));
+  EXPECT_THAT(analysed.holders[0].chain, SizeIs(HeapAnalysed::kMaxChain));
+  EXPECT_THAT(analysed.holders[0].chain, Each(SizeIs(Le(HeapAnalysed::kMaxText * 4))));
+  EXPECT_THAT(analysed.holders[0].chain[0], Not(HasSubstr("\n")));
+  EXPECT_EQ(analysed.holders[0].share, 1);
+  EXPECT_EQ(analysed.rooted_ratio, 1);
+  EXPECT_EQ(analysed.named_ratio, 0);
+  EXPECT_EQ(analysed.fillers[0].share, 0);
+  EXPECT_THAT(analysed.fillers, SizeIs(HeapAnalysed::kMaxFillers));
+}
+
+TEST(AnalysisWire, what_is_too_long_loses_its_smallest_entries) {
+  const auto text = encode_analysed(boundless());
+  ASSERT_TRUE(text) << text.error().message;
+  EXPECT_LE(text->size(), 60u << 10);
+  const auto back = decode_analysed(*text);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_GE(back->holders.size(), 1u);
+}
+
+TEST(AnalysisWire, anything_else_is_refused) {
+  for (const char* text :
+       {"", "{}", "[]", "\xff", R"({"type":"exit","time_ns":1,"pid":2})", R"({"type":"heap_analysed"})"}) {
+    EXPECT_FALSE(decode_analysed(text)) << text;
+  }
+}
+
+TEST(AnalysisWire, recording_of_a_result_gives_it_back) {
+  HeapAnalysed analysed;
+  analysed.holders.push_back({0.5, 7, 3, true, "exporter/otlp", {"global main.m"}});
+  const auto back = decode_analysed(encode_analysed(analysed).value());
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->holders, analysed.holders);
+}
+
+}  // namespace
+}  // namespace oomw

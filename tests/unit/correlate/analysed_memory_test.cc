@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "correlate/analysed_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "correlate/analysis_memory.h"
+#include "unit/correlate/correlator_fixture.h"
+
+namespace oomw::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+HeapAnalysed analysed(std::int64_t ms, std::uint64_t held, RuntimeKind of = RuntimeKind::kGo) {
+  HeapAnalysed event;
+  event.time = at_ms(ms);
+  event.started = at_ms(ms - 100);
+  event.process = {10, 5};
+  event.cgroup = {2};
+  event.of = of;
+  event.trigger = CaptureTrigger::watermark(80);
+  event.result = CaptureResult::kOk;
+  event.rooted_ratio = 0.9;
+  event.samples = 60;
+  event.holders.push_back({0.95, held, 55, true, "", {"global main.sessions", "[] -> main.session"}});
+  event.goroutines.push_back({300, "waiting", {"runtime.chansend", "main.handle"}, "main.main", ""});
+  event.goroutine_count = 305;
+  event.files.push_back({"holders.json", "2-analysis.pb.gz"});
+  return event;
+}
+
+HeapAnalysed gone(std::int64_t ms) {
+  HeapAnalysed event = analysed(ms, 0);
+  event.result = CaptureResult::kFailed;
+  event.reason = CaptureReason::kGone;
+  event.detail = "the process ended while its memory was read";
+  event.holders.clear();
+  event.files.clear();
+  return event;
+}
+
+constexpr MonotonicTime kKill{10'000'000'000};
+
+TEST(AnalysedMemory, newest_reading_counts_and_growth_is_since_the_one_before) {
+  Incident incident;
+  add_analyses(incident, {analysed(1000, 100), analysed(5000, 250)}, kKill, 0);
+  ASSERT_EQ(incident.holders.size(), 1u);
+  EXPECT_EQ(incident.holders[0].bytes, 250u);
+  EXPECT_TRUE(incident.holders[0].is_owner);
+  EXPECT_DOUBLE_EQ(incident.holders[0].growth_ratio.value_or(0), 2.5);
+  EXPECT_EQ(incident.goroutine_count, 305u);
+  ASSERT_EQ(incident.analyses.size(), 2u);
+  EXPECT_THAT(incident.analyses[0].files, IsEmpty()) << "only the newest brings its files";
+  EXPECT_EQ(incident.analyses[1].files.size(), 1u);
+  EXPECT_DOUBLE_EQ(incident.analyses[1].lead_seconds, 5);
+}
+
+TEST(AnalysedMemory, failed_reading_hides_nothing_and_is_explained) {
+  Incident incident;
+  add_analyses(incident, {analysed(1000, 100), gone(9000)}, kKill, 0);
+  EXPECT_EQ(incident.holders.size(), 1u);
+  EXPECT_THAT(incident.notes, ElementsAre(HasSubstr("the process ended while its memory was read")));
+}
+
+TEST(AnalysedMemory, owner_that_was_not_found_is_a_note) {
+  HeapAnalysed event = analysed(1000, 100);
+  event.holders[0].is_owner = false;
+  event.why_no_owner = "rooted 41 % of 60 samples";
+  Incident incident;
+  add_analyses(incident, {event}, kKill, 0);
+  EXPECT_THAT(incident.notes, ElementsAre("holders: owner not found (rooted 41 % of 60 samples)"));
+}
+
+TEST(AnalysedMemory, fillers_and_parts_of_other_runtimes_are_taken_over) {
+  HeapAnalysed event = analysed(1000, 0, RuntimeKind::kCpython);
+  event.holders.clear();
+  event.fillers.push_back({"type", "dict", "LOG in app", 500, 7, 0.8});
+  event.parts.push_back({"objects", "cpython", 600, "obmalloc"});
+  event.named_ratio = 0.9;
+  Incident incident;
+  add_analyses(incident, {event}, kKill, 0);
+  ASSERT_EQ(incident.fillers.size(), 1u);
+  EXPECT_EQ(incident.fillers[0].runtime, "cpython");
+  EXPECT_EQ(incident.fillers[0].held_as, "LOG in app");
+  EXPECT_EQ(incident.fillers[0].count, 7u);
+  ASSERT_TRUE(incident.composition);
+  EXPECT_EQ(incident.composition->parts.size(), 1u);
+}
+
+TEST(AnalysisMemory, keeps_two_of_a_runtime_and_one_failure) {
+  AnalysisMemory memory;
+  for (std::int64_t ms = 1000; ms < 6000; ms += 1000) memory.add(analysed(ms, 1));
+  memory.add(gone(6000));
+  memory.add(gone(7000));
+  memory.add(analysed(7500, 1, RuntimeKind::kNative));
+  const auto found = memory.of({10, 5}, at_ms(20'000));
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[0].time, at_ms(4000));
+  EXPECT_EQ(found[1].time, at_ms(5000));
+  EXPECT_EQ(found[2].time, at_ms(7000));
+}
+
+TEST(AnalysisMemory, what_ended_after_the_kill_does_not_count_unless_it_failed) {
+  AnalysisMemory memory;
+  memory.add(analysed(1000, 1));
+  memory.add(gone(3000));
+  memory.add(analysed(4000, 1));
+  EXPECT_EQ(memory.of({10, 5}, at_ms(2000)).size(), 2u);
+  EXPECT_TRUE(memory.of({10, 6}, at_ms(2000)).empty()) << "another process with that pid";
+}
+
+TEST(AnalysisMemory, is_bounded_in_processes_and_bytes) {
+  AnalysisMemory memory;
+  HeapAnalysed large = analysed(1000, 1);
+  large.notes.assign(8, std::string(10'000, 'x'));
+  for (std::int32_t pid = 1; pid <= 2'000; ++pid) {
+    large.process = {pid, 1};
+    memory.add(large);
+  }
+  EXPECT_LE(memory.size(), AnalysisMemory::kMaxProcesses);
+  EXPECT_LE(memory.bytes(), AnalysisMemory::kMaxBytes);
+  EXPECT_EQ(memory.of({2'000, 1}, at_ms(2000)).size(), 1u);
+}
+
+TEST_F(PodCorrelatorFixture, analysis_before_the_kill_is_in_the_incident_and_late_one_amends_it) {
+  apply(analysed(1000, 100));
+  apply(killed(10, 5, 2, 2, 5000));
+  const Incident first = take_one(5100);
+  ASSERT_EQ(first.holders.size(), 1u);
+  apply(analysed(4900, 300));
+  const Incident again = take_one(5300);
+  EXPECT_EQ(again.id, first.id);
+  ASSERT_EQ(again.holders.size(), 1u);
+  EXPECT_EQ(again.holders[0].bytes, 300u);
+}
+
+}  // namespace
+}  // namespace oomw::testing

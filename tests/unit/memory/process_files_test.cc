@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/process_files.h"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace oomw {
+namespace {
+
+// A copy of this process that waits until it is killed.
+class Child {
+ public:
+  Child() : pid_(::fork()) {
+    if (pid_ == 0) {
+      while (true) ::pause();
+    }
+  }
+  ~Child() { end(); }
+  void end() {
+    if (pid_ <= 0) return;
+    (void)::kill(pid_, SIGKILL);
+    (void)::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+std::uint64_t known_word() {
+  static const std::uint64_t word = 0x1234'5678'9abc'def0;
+  return reinterpret_cast<std::uint64_t>(&word);
+}
+
+TEST(ProcessFiles, living_process_is_read_through_its_descriptors) {
+  const Child child;
+  const auto files = ProcessFiles::open("/proc", {child.pid(), 0});
+  ASSERT_TRUE(files) << files.error().message;
+  const MemorySource memory(files->memory.get());
+  std::uint64_t word = 0;
+  EXPECT_EQ(memory.read_some(known_word(), std::as_writable_bytes(std::span(&word, 1))).value_or(0), sizeof word);
+  EXPECT_EQ(word, 0x1234'5678'9abc'def0u);
+  EXPECT_TRUE(files->is_still_there());
+}
+
+TEST(ProcessFiles, process_that_ended_gives_nothing) {
+  Child child;
+  const auto files = ProcessFiles::open("/proc", {child.pid(), 0});
+  ASSERT_TRUE(files) << files.error().message;
+  child.end();
+  EXPECT_FALSE(files->is_still_there());
+  const MemorySource memory(files->memory.get());
+  std::uint64_t word = 0;
+  EXPECT_EQ(memory.read_some(known_word(), std::as_writable_bytes(std::span(&word, 1))).value_or(0), 0u);
+}
+
+TEST(ProcessFiles, other_process_with_that_pid_is_refused) {
+  const Child child;
+  EXPECT_FALSE(ProcessFiles::open("/proc", {child.pid(), 1}));
+}
+
+// map_files is readable for root only.
+TEST(ProcessFiles, mapped_library_is_opened_by_what_is_mapped) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root for map_files";
+  const Child child;
+  const std::string_view wanted[] = {"libc.so"};
+  const auto files = ProcessFiles::open("/proc", {child.pid(), 0}, wanted);
+  ASSERT_TRUE(files) << files.error().message;
+  ASSERT_EQ(files->libraries.size(), 1u);
+  EXPECT_EQ(files->libraries[0].name.substr(0, 7), "libc.so");
+  char magic[4] = {};
+  ASSERT_EQ(::pread(files->libraries[0].file.get(), magic, 4, 0), 4);
+  EXPECT_EQ(std::memcmp(magic, "\177ELF", 4), 0);
+}
+
+TEST(MemorySource, address_that_nothing_lies_at_gives_nothing) {
+  const auto files = ProcessFiles::open("/proc", {::getpid(), 0});
+  ASSERT_TRUE(files) << files.error().message;
+  const MemorySource memory(files->memory.get());
+  std::byte byte{};
+  EXPECT_EQ(memory.read_some(0, std::span(&byte, 1)).value_or(9), 0u);
+  EXPECT_EQ(memory.read_some(~std::uint64_t{0}, std::span(&byte, 1)).value_or(9), 0u);
+}
+
+}  // namespace
+}  // namespace oomw

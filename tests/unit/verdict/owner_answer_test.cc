@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verdict/owner_answer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/incident/sample_incident.h"
+#include "verdict/answer.h"
+
+namespace oomw {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+IncidentHolder holder(std::string component = "") {
+  IncidentHolder one;
+  one.share = 0.95;
+  one.bytes = 200u << 20;
+  one.is_owner = true;
+  one.component = std::move(component);
+  one.chain = {"global main.sessions", "[] -> main.session"};
+  return one;
+}
+
+// A leak whose allocating code is known.
+Incident leak_with(IncidentHolder one) {
+  Incident incident = testing::sample_incident();
+  incident.trend.reset();
+  incident.collector.reset();
+  incident.victims.front().comm = "cart";
+  incident.verdict = IncidentVerdict{"leak", 0.8, {"memory rose by half of the limit"}};
+  incident.fillers = {{"go", "site", "main.put (a.go:1)", {"main.put"}, "", "", 100, 0.9, "at_kill"}};
+  incident.holders = {std::move(one)};
+  return incident;
+}
+
+TEST(OwnerAnswer, owner_is_said_beside_the_code_that_allocated) {
+  const IncidentAnswer answer = answer_of(leak_with(holder()));
+  ASSERT_TRUE(answer.culprit);
+  EXPECT_EQ(answer.culprit->claim, "allocates");
+  EXPECT_THAT(answer.sentence, HasSubstr("main.put (a.go:1) allocated 90 % of the heap"));
+  EXPECT_THAT(answer.sentence, HasSubstr("Kept by global main.sessions: 95 % of the heap that could be traced"));
+}
+
+TEST(OwnerAnswer, owner_is_the_culprit_where_no_profile_names_code) {
+  Incident incident = leak_with(holder());
+  incident.fillers.clear();
+  const IncidentAnswer answer = answer_of(incident);
+  ASSERT_TRUE(answer.culprit);
+  EXPECT_EQ(answer.culprit->claim, "keeps");
+  EXPECT_EQ(answer.culprit->code, "global main.sessions");
+  EXPECT_THAT(answer.sentence, StartsWith("Kept by global main.sessions"));
+  EXPECT_EQ(answer.action, "Free or bound what global main.sessions keeps; a larger limit only delays the next kill.");
+}
+
+TEST(OwnerAnswer, component_on_the_path_comes_before_the_receiver_that_allocated) {
+  const IncidentAnswer answer = answer_of(leak_with(holder("processor/batch")));
+  ASSERT_TRUE(answer.culprit);
+  EXPECT_EQ(answer.culprit->claim, "keeps");
+  EXPECT_EQ(answer.culprit->code, "processor batch");
+  EXPECT_EQ(answer.culprit->operation, "processor/batch");
+  EXPECT_THAT(answer.action, HasSubstr("send_batch_size"));
+}
+
+TEST(OwnerAnswer, helper_package_names_the_kind_only) {
+  const IncidentAnswer answer = answer_of(leak_with(holder("exporter/exporterhelper")));
+  EXPECT_THAT(answer.sentence, StartsWith("Kept by an exporter's sending queue or its retries"));
+  EXPECT_THAT(answer.action, HasSubstr("backend"));
+}
+
+TEST(OwnerAnswer, holder_that_is_not_proved_is_not_said) {
+  IncidentHolder one = holder("processor/batch");
+  one.is_owner = false;
+  const IncidentAnswer answer = answer_of(leak_with(one));
+  ASSERT_TRUE(answer.culprit);
+  EXPECT_EQ(answer.culprit->claim, "allocates");
+  EXPECT_THAT(answer.sentence, Not(HasSubstr("Kept by")));
+}
+
+TEST(OwnerAnswer, many_goroutines_at_one_place_are_said) {
+  Incident incident = leak_with(holder());
+  incident.goroutines = {{300, "waiting", {"runtime.chansend", "main.handle"}, "main.main", ""}};
+  incident.goroutine_count = 310;
+  EXPECT_EQ(waiting_text(incident), "300 of 310 goroutines wait in runtime.chansend, called by main.handle.");
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("300 of 310 goroutines wait"));
+}
+
+TEST(OwnerAnswer, pool_of_workers_is_no_leak) {
+  Incident incident = leak_with(holder());
+  incident.goroutines = {{100, "waiting", {"runtime.chanrecv", "main.worker"}, "main.main", ""}};
+  incident.goroutine_count = 110;
+  EXPECT_THAT(waiting_text(incident), IsEmpty());
+  incident.goroutines.front().count = 400;
+  incident.goroutine_count = 1'000;
+  EXPECT_THAT(waiting_text(incident), IsEmpty()) << "not most of them";
+}
+
+}  // namespace
+}  // namespace oomw

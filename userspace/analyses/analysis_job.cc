@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyses/analysis_job.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "analyses/analysis_wire.h"
+#include "base/files.h"
+#include "captures/profile_check.h"
+#include "reader/protocol.h"
+#include "reader/wire.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kProcessFiles = 4;  // memory, pagemap, maps, executable
+static_assert(kProcessFiles + ProcessFiles::kMaxLibraries + HeapAnalysed::kMaxFiles <= reader::kMaxFiles);
+// An analysis ends by itself at its time limit; the reader is ended if it does not.
+constexpr Nanoseconds kGrace = std::chrono::milliseconds(500);
+constexpr std::uint64_t kMaxFileBytes = 4u << 20;
+
+struct Parameters {
+  std::size_t row = 0;
+  std::uint64_t entry = 0;
+  std::vector<SubjectLibrary> libraries;
+};
+
+std::string parameters_for(std::size_t row, const ProcessFiles& process) {
+  reader::WireWriter out;
+  out.number(row).number(process.image.entry).number(process.libraries.size());
+  for (const MappedFile& library : process.libraries) {
+    out.number(library.start).number(library.file_offset).text(library.name.substr(0, HeapAnalysed::kMaxText));
+  }
+  return out.take();
+}
+
+Result<Parameters> parse(std::string_view bytes) {
+  reader::WireReader in(bytes);
+  Parameters parameters;
+  parameters.row = in.number();
+  parameters.entry = in.number();
+  const std::uint64_t count = in.number();
+  if (count > ProcessFiles::kMaxLibraries) return fail(ErrorCode::kInternal, "more libraries than are given");
+  for (std::uint64_t i = 0; i < count; ++i) {
+    SubjectLibrary library;
+    library.start = in.number();
+    library.file_offset = in.number();
+    library.name = in.text();
+    parameters.libraries.push_back(std::move(library));
+  }
+  if (!in.is_complete() || parameters.row >= heap_analyses().size()) {
+    return fail(ErrorCode::kInternal, "not what an analysis needs");
+  }
+  return parameters;
+}
+
+Result<> write_files(const AnalysisResult& result, std::span<const UniqueFd> files) {
+  for (std::size_t i = 0; i < result.files.size(); ++i) RETURN_IF_ERROR(write_all(files[i].get(), result.files[i]));
+  return {};
+}
+
+CaptureReason reason_of_error(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kUnsupported:
+      return CaptureReason::kLayoutUnknown;
+    case ErrorCode::kInvalid:
+      return CaptureReason::kMalformed;
+    case ErrorCode::kLimit:
+      return CaptureReason::kLimit;
+    case ErrorCode::kTimeout:
+      return CaptureReason::kTimeLimit;
+    default:
+      return CaptureReason::kUnreadable;
+  }
+}
+
+tl::unexpected<CaptureFailure> failed(const Error& error) {
+  return tl::make_unexpected(CaptureFailure{reason_of_error(error.code), error.message});
+}
+
+struct Outputs {
+  std::array<std::optional<ProfileFile>, HeapAnalysed::kMaxFiles> files;
+};
+
+Result<Outputs> make_outputs(MemoryBudget* memory) {
+  Outputs outputs;
+  for (auto& file : outputs.files) {
+    ASSIGN_OR_RETURN(file, ProfileFile::make(memory));
+  }
+  return outputs;
+}
+
+std::vector<int> files_of(const ProcessFiles& process, const Outputs& outputs) {
+  std::vector<int> files = {process.memory.get(), process.page_map.get(), process.maps.get(), process.executable.get()};
+  for (const MappedFile& library : process.libraries) files.push_back(library.file.get());
+  for (const auto& file : outputs.files) files.push_back(file->fd());
+  return files;
+}
+
+Result<std::string> run_here(const std::string& parameters, const std::vector<int>& files) {
+  std::vector<UniqueFd> given;
+  for (const int file : files) given.emplace_back(::dup(file));
+  return analyse_heap_job(parameters, given);
+}
+
+tl::expected<std::string, CaptureFailure> run(std::string parameters, const std::vector<int>& files,
+                                              reader::Reader* reader, Nanoseconds time_limit, MonotonicTime deadline) {
+  if (reader == nullptr) {
+    auto answer = run_here(parameters, files);
+    if (!answer) return failed(answer.error());
+    return std::move(*answer);
+  }
+  auto read = reader->run(kAnalyseHeapJob, std::move(parameters), files, time_limit + kGrace, deadline);
+  if (read) return std::move(*read);
+  if (read.error().fault == reader::Fault::kNone) return failed(read.error().error);
+  return tl::make_unexpected(CaptureFailure{reason_of(read.error().fault), read.error().error.message});
+}
+
+}  // namespace
+
+Result<std::string> analyse_heap_job(std::string_view bytes, std::span<const UniqueFd> files) {
+  ASSIGN_OR_RETURN(Parameters parameters, parse(bytes));
+  const std::size_t inputs = kProcessFiles + parameters.libraries.size();
+  if (files.size() != inputs + HeapAnalysed::kMaxFiles) return fail(ErrorCode::kInternal, "not the files it needs");
+  const MemorySource memory(files[0].get());
+  const FdSource page_map(files[1].get()), maps(files[2].get()), executable(files[3].get());
+  std::vector<FdSource> sources;
+  sources.reserve(parameters.libraries.size());
+  for (std::size_t i = 0; i < parameters.libraries.size(); ++i) {
+    sources.emplace_back(files[kProcessFiles + i].get());
+    parameters.libraries[i].file = &sources.back();
+    parameters.libraries[i].fd = files[kProcessFiles + i].get();
+  }
+  const SystemClock clock;
+  const HeapAnalysis& row = heap_analyses()[parameters.row];
+  const AnalysisSubject subject{memory,
+                                page_map,
+                                maps,
+                                executable,
+                                files[0].get(),
+                                files[1].get(),
+                                files[3].get(),
+                                parameters.entry,
+                                parameters.libraries,
+                                clock,
+                                clock.now() + row.time_limit};
+  if (!row.recognises(subject)) return std::string();
+  AnalysisResult result;
+  RETURN_IF_ERROR(row.analyse(subject, result));
+  RETURN_IF_ERROR(write_files(result, files.subspan(inputs)));
+  return encode_analysed(std::move(result.heap));
+}
+
+std::vector<std::string_view> wanted_libraries() {
+  std::vector<std::string_view> wanted;
+  for (const HeapAnalysis& row : heap_analyses()) {
+    if (!row.library.empty()) wanted.push_back(row.library);
+  }
+  return wanted;
+}
+
+tl::expected<std::optional<AnalysisAnswer>, CaptureFailure> analyse_heap(std::size_t row, const ProcessFiles& process,
+                                                                         reader::Reader* reader, MemoryBudget* memory,
+                                                                         MonotonicTime deadline) {
+  const HeapAnalysis& analysis = heap_analyses()[row];
+  auto outputs = make_outputs(memory);
+  if (!outputs) return tl::make_unexpected(CaptureFailure{CaptureReason::kReaderFailed, outputs.error().message});
+  const std::vector<int> files = files_of(process, *outputs);
+  auto text = run(parameters_for(row, process), files, reader, analysis.time_limit, deadline);
+  if (!text) return tl::make_unexpected(std::move(text).error());
+  if (text->empty()) return std::nullopt;
+  auto heap = decode_analysed(*text);
+  if (!heap) return tl::make_unexpected(CaptureFailure{CaptureReason::kReaderFailed, heap.error().message});
+  AnalysisAnswer answer;
+  answer.heap = std::move(*heap);
+  answer.heap.files.clear();
+  for (std::size_t i = 0; i < outputs->files.size(); ++i) {
+    ProfileFile& file = *outputs->files[i];
+    if (analysis.file_names[i] == nullptr || !file.adopt_size(kMaxFileBytes) || file.size() == 0) continue;
+    answer.heap.files.push_back({analysis.file_names[i], ""});
+    answer.files[answer.heap.files.size() - 1] = std::move(file);
+  }
+  return answer;
+}
+
+}  // namespace oomw

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/event_loop.h"
+#include "base/fair_queue.h"
+#include "base/memory_budget.h"
+#include "base/worker_pool.h"
+#include "captures/capture.h"
+#include "captures/spool.h"
+#include "events/heap_analysed.h"
+#include "events/share_kind.h"
+#include "reader/reader.h"
+#include "triggers/analysis_policy.h"
+
+namespace oomw {
+
+// Analyses the memory of living processes whose container nears its limit (analyses/analysis.h), and returns
+// HeapAnalysed events.
+//   - One at a time on a node, on a thread and in a reader process of its own: what a kill needs never waits for it.
+//   - Containers share that thread as base/fair_queue.h describes. What finds no place, waited so long that it would be
+//     about another moment, or could not be delivered is counted in dropped().
+//   - Of a request's targets the largest process is analysed, if it still lives. A process that ended meanwhile makes
+//     events that failed: what was read of it is thrown away, because a part of a heap names wrong holders.
+//   - Files are in the spool before the event is delivered.
+// Core thread, except where noted.
+class HeapAnalyses {
+ public:
+  static constexpr Nanoseconds kMaxWait = std::chrono::seconds(5);
+  static constexpr Nanoseconds kSecondsOfOne = std::chrono::seconds(8);  // a minute
+  static constexpr Nanoseconds kPatience = std::chrono::seconds(20);     // longer, and it hangs
+  using Deliver = std::function<void(HeapAnalysed)>;                     // called on the core thread
+
+  // Everything passed by reference outlives this; the worker (one thread) is drained first.
+  HeapAnalyses(EventLoop& loop, WorkerPool& worker, reader::Reader& reader, Spool& spool, MemoryBudget& memory,
+               const Clock& clock, std::string proc_root, Deliver deliver);
+
+  // A capture was decided on; request.capture_id is not used.
+  void consider(const CaptureRequest& request);
+  void forget(CgroupId cgroup) { policy_.forget(cgroup); }  // a kill there, or removed
+  void tick();                                              // about once a second
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+  void add_excesses(ShareExcesses& excesses) const;
+
+ private:
+  struct Done {
+    std::uint64_t job = 0;
+    Nanoseconds cost{0};
+    std::vector<HeapAnalysed> events;
+  };
+  void run_next();
+  void deliver_done();
+  void finish(Done done);                                                      // worker thread
+  [[nodiscard]] std::vector<HeapAnalysed> run(const CaptureRequest& request);  // worker thread
+  void analyse(const CaptureRequest& request, const CaptureTarget& target, std::vector<HeapAnalysed>& events);
+  [[nodiscard]] const CaptureTarget* largest(const std::vector<CaptureTarget>& targets) const;
+  void keep_files(struct AnalysisAnswer& answer, const CaptureRequest& request);
+
+  EventLoop& loop_;
+  WorkerPool& worker_;
+  reader::Reader& reader_;
+  Spool& spool_;
+  MemoryBudget& memory_;
+  const Clock& clock_;
+  const std::string proc_root_;
+  Deliver deliver_;
+  AnalysisPolicy policy_;
+  FairQueue queue_;
+  std::map<std::uint64_t, CaptureRequest> waiting_;  // by job
+  std::uint64_t next_job_ = 1;
+  std::atomic<std::uint64_t> dropped_ = 0;
+  std::mutex done_mutex_;
+  std::vector<Done> done_;  // not delivered yet; at most one per running job
+};
+
+}  // namespace oomw

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "events/event.h"
+#include "incident/incident.h"
+
+namespace oomw {
+
+// Fills in what analyses of the victim's memory found: analyses, holders, goroutines, composition, and fillers behind
+// those of profiles. analyses: oldest first; the newest successful one of each runtime counts, and how a holder grew
+// counts from the one before. Pure.
+void add_analyses(Incident& incident, const std::vector<HeapAnalysed>& analyses, MonotonicTime kill,
+                  std::int64_t wall_offset_ns);
+
+}  // namespace oomw

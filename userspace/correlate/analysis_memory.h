@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "events/event.h"
+
+namespace oomw {
+
+// Results of analyses, kept for later kills. Core thread.
+//   - of each process and runtime the newest two that succeeded, so that their growth can be seen, and the newest that
+//     failed;
+//   - bounded in processes and bytes; the least recently updated process makes room.
+class AnalysisMemory {
+ public:
+  static constexpr std::size_t kMaxProcesses = 256;
+  static constexpr std::uint64_t kMaxBytes = 4u << 20;
+  static constexpr std::size_t kMaxOfOne = 12;  // three for each runtime; a process has one or two
+
+  void add(const HeapAnalysed& analysed);
+  // Those that ended by `until`, oldest first. Failures also later: the kill itself may be their reason.
+  [[nodiscard]] std::vector<HeapAnalysed> of(ProcessKey process, MonotonicTime until) const;
+  [[nodiscard]] std::size_t size() const { return processes_.size(); }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  struct Known {
+    ProcessKey process;
+    std::vector<HeapAnalysed> analyses;  // oldest first
+    std::uint64_t bytes = 0;
+  };
+  void forget_first();
+
+  std::deque<Known> processes_;  // least recently updated first
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace oomw

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of incident_fields.h about what was found in memory. For .cc files.
+#pragma once
+
+#include "events/json_fields.h"
+#include "incident/incident.h"
+
+namespace oomw::incident_json {
+
+struct Format {
+  static constexpr bool kWritesNull = true;
+  static constexpr bool kTimesAsText = true;
+};
+
+using enum Presence;
+
+void describe(auto& v, Of<IncidentFiller> auto& filler) {
+  v("runtime", filler.runtime);
+  v("kind", filler.kind, kRequired);
+  v("name", filler.name, kRequired);
+  v("path", filler.path);
+  v("operation_kind", filler.operation_kind, kOmitted);
+  v("operation", filler.operation, kOmitted);
+  v("bytes", filler.bytes, kRequired);
+  v("share", filler.share);
+  v("evidence", filler.evidence, kOmitted);
+  v("held_as", filler.held_as, kOmitted);
+  v("count", filler.count, kOmitted);
+  v("as_of", filler.as_of, kOmitted);
+}
+
+void describe(auto& v, Of<IncidentAnalysis::File> auto& file) {
+  v("name", file.name, kRequired);
+  v.check(is_plain_file_name(file.name), "name", "a plain file name");
+}
+
+void describe(auto& v, Of<IncidentAnalysis> auto& analysis) {
+  v("of", analysis.of, kRequired);
+  v("pid", analysis.pid, kRequired);
+  v("time", analysis.time, kRequired);
+  v("trigger", analysis.trigger);
+  v("result", analysis.result, kRequired);
+  v("reason", analysis.reason);
+  v("detail", analysis.detail);
+  v("duration_seconds", analysis.duration_seconds);
+  v("lead_seconds", analysis.lead_seconds);
+  v("files", analysis.files);
+}
+
+void describe(auto& v, Of<IncidentHolder> auto& holder) {
+  v("share", holder.share, kRequired);
+  v("bytes", holder.bytes);
+  v("owner", holder.is_owner);
+  v("component", holder.component, kNull);
+  v("chain", holder.chain, kRequired);
+  v("rooted_ratio", holder.rooted_ratio);
+  v("samples", holder.samples);
+  v("total_samples", holder.total_samples);
+  v("growth_ratio", holder.growth_ratio, kOmitted);
+}
+
+void describe(auto& v, Of<GoroutineStack> auto& one) {
+  v("count", one.count, kRequired);
+  v("state", one.state);
+  v("stack", one.stack);
+  v("created_by", one.created_by, kOmitted);
+  v("component", one.component, kOmitted);
+}
+
+void describe(auto& v, Of<MemoryShare> auto& part) {
+  v("name", part.name, kRequired);
+  v("runtime", part.runtime, kOmitted);
+  v("bytes", part.bytes, kRequired);
+  v("source", part.source);
+}
+
+void describe(auto& v, Of<IncidentComposition> auto& composition) {
+  v("named_ratio", composition.named_ratio);
+  v("as_of", composition.as_of, kRequired);
+  v("parts", composition.parts);
+}
+
+void describe(auto& v, Of<IncidentOperation> auto& operation) {
+  v("kind", operation.kind, kRequired);
+  v("name", operation.name, kRequired);
+  v("bytes", operation.bytes, kRequired);
+  v("share", operation.share);
+  v("growth_ratio", operation.growth_ratio, kOmitted);
+}
+
+}  // namespace oomw::incident_json

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/report_memory.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxRows = 8;
+constexpr std::size_t kMaxName = 200;
+
+std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
+
+std::string files_text(const Incident& incident) {
+  std::string text;
+  for (const IncidentAnalysis& analysis : incident.analyses) {
+    for (const IncidentAnalysis::File& file : analysis.files) {
+      text += fmt::format("{}`{}`", text.empty() ? "More in " : ", ", to_file_component(file.name));
+    }
+  }
+  return text.empty() ? "" : text + ".\n\n";
+}
+
+std::string chain_text(const std::vector<std::string>& chain) {
+  std::string text;
+  for (const std::string& link : chain) text += to_markdown(link, kMaxName);
+  return text;
+}
+
+std::string holders_section(const Incident& incident) {
+  if (incident.holders.empty()) return "";
+  const IncidentHolder& first = incident.holders.front();
+  std::string text = "## Who keeps the memory\n\n";
+  text += fmt::format("{} Of {} sampled objects, {} of the bytes lead to a root.\n\n",
+                      first.is_owner ? "The first row is the owner." : "No owner could be proved.", first.total_samples,
+                      percent(first.rooted_ratio));
+  text += "| share | bytes | since the reading before | component | from the root down |\n|---:|---:|---:|---|---|\n";
+  for (const IncidentHolder& holder : incident.holders) {
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", percent(holder.share), human_bytes(holder.bytes),
+                        holder.growth_ratio ? fmt::format("x {:.2f}", *holder.growth_ratio) : "",
+                        to_markdown(holder.component), chain_text(holder.chain));
+  }
+  return text + "\n" + files_text(incident);
+}
+
+std::string fillers_section(const Incident& incident) {
+  std::string rows;
+  std::size_t count = 0;
+  for (const IncidentFiller& filler : incident.fillers) {
+    if (filler.evidence != "analysis" || ++count > kMaxRows) continue;
+    rows += fmt::format("| {} | {} | {} | {} | {} |\n", percent(filler.share), human_bytes(filler.bytes),
+                        filler.count == 0 ? "" : std::to_string(filler.count), to_markdown(filler.name, kMaxName),
+                        to_markdown(filler.held_as, kMaxName));
+  }
+  if (rows.empty()) return "";
+  return "## What fills the memory\n\n| share | bytes | objects | what | held as |\n|---:|---:|---:|---|---|\n" + rows +
+         "\n";
+}
+
+std::string composition_section(const Incident& incident) {
+  if (!incident.composition || incident.composition->parts.empty()) return "";
+  std::string text = fmt::format("## Parts of the memory\n\nRead {:.1f} s before the kill{}.\n\n",
+                                 static_cast<double>(incident.time.ns - incident.composition->as_of.ns) / 1e9,
+                                 incident.composition->named_ratio
+                                     ? "; " + percent(*incident.composition->named_ratio) + " of it has a name"
+                                     : "");
+  text += "| part | bytes | shown by |\n|---|---:|---|\n";
+  for (const MemoryShare& part : incident.composition->parts) {
+    text += fmt::format("| {} | {} | {} |\n", to_markdown(part.name, kMaxName), human_bytes(part.bytes),
+                        to_markdown(part.source, kMaxName));
+  }
+  return text + "\n";
+}
+
+std::string stack_text(const GoroutineStack& one) {
+  std::string text;
+  for (const std::string& function : one.stack) {
+    text += (text.empty() ? "" : ", called by ") + to_markdown(function, kMaxName);
+  }
+  if (!one.created_by.empty()) text += ", started by " + to_markdown(one.created_by, kMaxName);
+  return text;
+}
+
+std::string goroutines_section(const Incident& incident) {
+  if (incident.goroutines.empty()) return "";
+  std::string text = fmt::format("## Goroutines\n\n{} goroutines; where most of them stood:\n\n",
+                                 incident.goroutine_count.value_or(0));
+  text += "| count | state | where |\n|---:|---|---|\n";
+  for (std::size_t i = 0; i < std::min(kMaxRows, incident.goroutines.size()); ++i) {
+    const GoroutineStack& one = incident.goroutines[i];
+    text += fmt::format("| {} | {} | {} |\n", one.count, to_markdown(one.state), stack_text(one));
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string memory_sections(const Incident& incident) {
+  return holders_section(incident) + fillers_section(incident) + composition_section(incident) +
+         goroutines_section(incident);
+}
+
+}  // namespace oomw

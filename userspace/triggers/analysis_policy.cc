@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "triggers/analysis_policy.h"
+
+#include <algorithm>
+
+namespace oomw {
+
+bool AnalysisPolicy::wants(CgroupId cgroup, std::uint32_t percent, MonotonicTime now) {
+  const auto known = history_.find(cgroup);
+  if (known != history_.end() && now - known->second.last < kRest) {
+    History& history = known->second;
+    if (history.is_second || percent < kSecondPercent || percent < history.percent + kGrownPoints) return false;
+    history = {now, percent, true};
+    return true;
+  }
+  if (known == history_.end() && history_.size() == kMaxCgroups) {
+    history_.erase(std::ranges::min_element(history_, {}, [](const auto& entry) { return entry.second.last; }));
+  }
+  history_[cgroup] = {now, percent, false};
+  return true;
+}
+
+}  // namespace oomw

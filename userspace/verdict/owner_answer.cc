@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verdict/owner_answer.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "verdict/thresholds.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxLinks = 3;  // of a chain, in a sentence
+constexpr std::size_t kMaxLink = 100;
+
+std::string chain_text(const std::vector<std::string>& chain) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(chain.size(), kMaxLinks); ++i) text += printable(chain[i], kMaxLink);
+  return chain.size() > kMaxLinks ? text + " -> ..." : text;
+}
+
+// "exporter/otlp" -> "exporter otlp"; a helper package serves all components of its kind: "an exporter's queue".
+std::string component_text(const std::string& component) {
+  const std::size_t slash = component.find('/');
+  const std::string kind = component.substr(0, slash);
+  const std::string id = slash == std::string::npos ? "" : component.substr(slash + 1);
+  if (id == "internal" || id.ends_with("helper") || id.starts_with("x" + kind)) {
+    return kind == "exporter" ? "an exporter's sending queue or its retries" : "a " + kind;
+  }
+  return kind + " " + printable(id, kMaxLink);
+}
+
+std::string evidence_of(const Incident& incident) {
+  for (const IncidentAnalysis& analysis : incident.analyses) {
+    if (analysis.of == "go" && !analysis.files.empty()) return analysis.files.front().name;
+  }
+  return "search for owners";
+}
+
+std::string code_of(const IncidentHolder& owner) {
+  return owner.component.empty() ? printable(owner.chain.front(), 200) : component_text(owner.component);
+}
+
+}  // namespace
+
+const IncidentHolder* owner_of(const Incident& incident) {
+  if (incident.holders.empty()) return nullptr;
+  const IncidentHolder& first = incident.holders.front();
+  return first.is_owner && !first.chain.empty() ? &first : nullptr;
+}
+
+std::optional<AnswerCulprit> owning_culprit(const Incident& incident) {
+  const IncidentHolder* owner = owner_of(incident);
+  if (owner == nullptr) return std::nullopt;
+  AnswerCulprit culprit;
+  culprit.claim = to_string(Claim::kKeeps);
+  culprit.code = code_of(*owner);
+  culprit.path = owner->chain;
+  if (!owner->component.empty()) {
+    culprit.operation_kind = "component";
+    culprit.operation = owner->component;
+  }
+  culprit.share = owner->share;
+  culprit.bytes = owner->bytes;
+  culprit.evidence = evidence_of(incident);
+  return culprit;
+}
+
+std::optional<AnswerCulprit> owning_component(const Incident& incident) {
+  const IncidentHolder* owner = owner_of(incident);
+  return owner == nullptr || owner->component.empty() ? std::nullopt : owning_culprit(incident);
+}
+
+std::string owner_text(const IncidentHolder& owner) {
+  const std::string grown = owner.growth_ratio && *owner.growth_ratio > 1 + threshold::kMaterial
+                                ? fmt::format(", {:.1f} times what it was at the reading before", *owner.growth_ratio)
+                                : "";
+  return fmt::format("Kept by {}: {:.0f} % of the heap that could be traced ({}{}) hangs on {}.", code_of(owner),
+                     owner.share * 100, human_bytes(owner.bytes), grown, chain_text(owner.chain));
+}
+
+std::string waiting_text(const Incident& incident) {
+  constexpr std::uint64_t kMany = 200;
+  if (incident.goroutines.empty()) return "";
+  const GoroutineStack& most = incident.goroutines.front();
+  const auto all = static_cast<double>(incident.goroutine_count.value_or(most.count));
+  const bool is_most = static_cast<double>(most.count) >= threshold::kMost * all;
+  if (most.count < kMany || !is_most || most.state != "waiting" || most.stack.empty()) return "";
+  std::string where = printable(most.stack.front(), kMaxLink);
+  if (most.stack.size() > 1) where += ", called by " + printable(most.stack[1], kMaxLink);
+  return fmt::format("{} of {} goroutines wait in {}.", most.count, static_cast<std::uint64_t>(all), where);
+}
+
+std::string owner_action(const AnswerCulprit& culprit) {
+  if (culprit.operation.starts_with("exporter/")) {
+    return "Raise no limit: cap the sending queue, or mend the backend it waits for.";
+  }
+  if (culprit.operation.starts_with("processor/")) {
+    return "Raise no limit: lower the processor's send_batch_size or what it keeps, and put memory_limiter first with "
+           "a "
+           "limit below the container's.";
+  }
+  if (!culprit.operation.empty()) {
+    return "Raise no limit: put memory_limiter first, with a limit below the container's, and see why the data is not "
+           "passed on.";
+  }
+  return fmt::format("Free or bound what {} keeps; a larger limit only delays the next kill.", culprit.code);
+}
+
+}  // namespace oomw
