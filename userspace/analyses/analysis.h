@@ -32,8 +32,8 @@ struct AnalysisSubject {
   int memory_fd = -1, page_map_fd = -1, executable_fd = -1;
   std::uint64_t entry = 0;  // where the program's entry point lies
   std::span<const SubjectLibrary> libraries;
-  const Clock& clock;
-  MonotonicTime deadline;
+  const Clock& clock;      // CPU time of this thread: on a busy node an analysis takes longer, not more
+  MonotonicTime deadline;  // by that clock
 };
 
 // What a row fills: the lists of a HeapAnalysed, its notes and texts, and the bytes of its files. They are bounded and
@@ -43,9 +43,12 @@ struct AnalysisResult {
   std::array<std::string, HeapAnalysed::kMaxFiles> files;  // by the row's file_names; "" = none
 };
 
+// After that it is about another moment, and the reader is ended.
+inline constexpr Nanoseconds kMaxAnalysisTime = std::chrono::seconds(10);
+
 struct HeapAnalysis {
   RuntimeKind of;
-  Nanoseconds time_limit;    // for the whole analysis
+  Nanoseconds cpu_limit;     // for the whole analysis; by the wall clock it may take kMaxAnalysisTime
   std::string_view library;  // files whose name begins so are given with the process; "" = none
   std::array<const char*, HeapAnalysed::kMaxFiles> file_names;  // beside an incident; nullptr = none
   // Whether the process is one for this row; by its executable, libraries and maps, cheaply. Another process costs no

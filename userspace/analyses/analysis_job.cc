@@ -7,6 +7,7 @@
 
 #include "analyses/analysis_wire.h"
 #include "base/files.h"
+#include "base/thread_cpu.h"
 #include "captures/profile_check.h"
 #include "reader/protocol.h"
 #include "reader/wire.h"
@@ -16,9 +17,13 @@ namespace {
 
 constexpr std::size_t kProcessFiles = 4;  // memory, pagemap, maps, executable
 static_assert(kProcessFiles + ProcessFiles::kMaxLibraries + HeapAnalysed::kMaxFiles <= reader::kMaxFiles);
-// An analysis ends by itself at its time limit; the reader is ended if it does not.
-constexpr Nanoseconds kGrace = std::chrono::milliseconds(500);
 constexpr std::uint64_t kMaxFileBytes = 4u << 20;
+
+class CpuClock final : public Clock {
+ public:
+  [[nodiscard]] MonotonicTime now() const override { return {thread_cpu().count()}; }
+  [[nodiscard]] WallTime wall_now() const override { return SystemClock().wall_now(); }
+};
 
 struct Parameters {
   std::size_t row = 0;
@@ -105,13 +110,13 @@ Result<std::string> run_here(const std::string& parameters, const std::vector<in
 }
 
 tl::expected<std::string, CaptureFailure> run(std::string parameters, const std::vector<int>& files,
-                                              reader::Reader* reader, Nanoseconds time_limit, MonotonicTime deadline) {
+                                              reader::Reader* reader, MonotonicTime deadline) {
   if (reader == nullptr) {
     auto answer = run_here(parameters, files);
     if (!answer) return failed(answer.error());
     return std::move(*answer);
   }
-  auto read = reader->run(kAnalyseHeapJob, std::move(parameters), files, time_limit + kGrace, deadline);
+  auto read = reader->run(kAnalyseHeapJob, std::move(parameters), files, kMaxAnalysisTime, deadline);
   if (read) return std::move(*read);
   if (read.error().fault == reader::Fault::kNone) return failed(read.error().error);
   return tl::make_unexpected(CaptureFailure{reason_of(read.error().fault), read.error().error.message});
@@ -132,7 +137,7 @@ Result<std::string> analyse_heap_job(std::string_view bytes, std::span<const Uni
     parameters.libraries[i].file = &sources.back();
     parameters.libraries[i].fd = files[kProcessFiles + i].get();
   }
-  const SystemClock clock;
+  const CpuClock clock;
   const HeapAnalysis& row = heap_analyses()[parameters.row];
   const AnalysisSubject subject{memory,
                                 page_map,
@@ -144,7 +149,7 @@ Result<std::string> analyse_heap_job(std::string_view bytes, std::span<const Uni
                                 parameters.entry,
                                 parameters.libraries,
                                 clock,
-                                clock.now() + row.time_limit};
+                                clock.now() + row.cpu_limit};
   if (!row.recognises(subject)) return std::string();
   AnalysisResult result;
   RETURN_IF_ERROR(row.analyse(subject, result));
@@ -167,7 +172,7 @@ tl::expected<std::optional<AnalysisAnswer>, CaptureFailure> analyse_heap(std::si
   auto outputs = make_outputs(memory);
   if (!outputs) return tl::make_unexpected(CaptureFailure{CaptureReason::kReaderFailed, outputs.error().message});
   const std::vector<int> files = files_of(process, *outputs);
-  auto text = run(parameters_for(row, process), files, reader, analysis.time_limit, deadline);
+  auto text = run(parameters_for(row, process), files, reader, deadline);
   if (!text) return tl::make_unexpected(std::move(text).error());
   if (text->empty()) return std::nullopt;
   auto heap = decode_analysed(*text);

@@ -6,7 +6,7 @@ namespace oomw {
 
 std::span<const HeapAnalysis> heap_analyses() {
   static constexpr HeapAnalysis kAnalyses[] = {
-      {RuntimeKind::kGo, kGoAnalysisTime, "", {kHoldersFile, kHoldersProfile}, is_go_program, analyse_go_heap},
+      {RuntimeKind::kGo, kGoCpuLimit, "", {kHoldersFile, kHoldersProfile}, is_go_program, analyse_go_heap},
   };
   return kAnalyses;
 }

@@ -10,7 +10,7 @@
 
 namespace oomw {
 
-inline constexpr Nanoseconds kGoAnalysisTime = std::chrono::seconds(2);
+inline constexpr Nanoseconds kGoCpuLimit = std::chrono::seconds(2);
 inline constexpr const char* kHoldersFile = "holders.json";
 inline constexpr const char* kHoldersProfile = "holders.pb.gz";
 

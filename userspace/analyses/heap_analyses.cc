@@ -157,7 +157,7 @@ void HeapAnalyses::analyse(const CaptureRequest& request, const CaptureTarget& t
   for (std::size_t row = 0; row < heap_analyses().size(); ++row) {
     const HeapAnalysis& analysis = heap_analyses()[row];
     HeapAnalysed event = begun(request, key, analysis.of, clock_.now());
-    auto answer = analyse_heap(row, *process, &reader_, &memory_, clock_.now() + kMaxWait);
+    auto answer = analyse_heap(row, *process, &reader_, &memory_, clock_.now() + kMaxAnalysisTime + kMaxWait);
     const bool is_there = process->is_still_there();
     if (answer && !*answer) continue;
     if (!is_there) {

@@ -33,9 +33,9 @@ namespace oomw {
 // Core thread, except where noted.
 class HeapAnalyses {
  public:
-  static constexpr Nanoseconds kMaxWait = std::chrono::seconds(5);
+  static constexpr Nanoseconds kMaxWait = std::chrono::seconds(10);
   static constexpr Nanoseconds kSecondsOfOne = std::chrono::seconds(8);  // a minute
-  static constexpr Nanoseconds kPatience = std::chrono::seconds(20);     // longer, and it hangs
+  static constexpr Nanoseconds kPatience = std::chrono::seconds(60);     // longer, and it hangs
   using Deliver = std::function<void(HeapAnalysed)>;                     // called on the core thread
 
   // Everything passed by reference outlives this; the worker (one thread) is drained first.

@@ -3,10 +3,8 @@
 
 #include <fcntl.h>
 
-#include <cctype>
 #include <cerrno>
 #include <span>
-#include <string_view>
 
 #include "runtimes/go/binary.h"
 
@@ -40,21 +38,6 @@ Result<GoSubject> GoSubject::open(int pid) {
   ASSIGN_OR_RETURN(const std::size_t n, subject.memory_->read_some(*binary.variables.rate + subject.load_bias_, bytes));
   if (n == sizeof(rate) && rate > 0) subject.rate_ = static_cast<double>(rate);
   return subject;
-}
-
-std::string without_paths(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c != '/') {
-      out += c;
-      continue;
-    }
-    while (!out.empty() && (std::isalnum(static_cast<unsigned char>(out.back())) ||
-                            std::string_view("._-~%").find(out.back()) != std::string_view::npos)) {
-      out.pop_back();
-    }
-  }
-  return out;
 }
 
 }  // namespace oomw::cli

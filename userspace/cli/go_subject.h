@@ -26,7 +26,4 @@ class GoSubject {
   double rate_ = 512 << 10;
 };
 
-// "example.com/a/b/pkg.Type" -> "pkg.Type", for people; JSON keeps whole paths.
-[[nodiscard]] std::string without_paths(const std::string& text);
-
 }  // namespace oomw::cli

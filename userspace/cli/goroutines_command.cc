@@ -2,8 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "analyses/go_analysis.h"
+#include "analyses/holders_document.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -35,23 +36,6 @@ void print(const GoroutineCounts& counts, std::size_t rows) {
   if (counts.not_read > 0) fmt::print("{:8}  not read\n", counts.not_read);
 }
 
-nlohmann::json to_json(const GoroutineCounts& counts) {
-  nlohmann::json groups = nlohmann::json::array();
-  for (const GoroutineGroup& group : counts.groups) {
-    groups.push_back({{"count", group.count},
-                      {"state", to_string(group.state)},
-                      {"blocked_in", group.blocked_in},
-                      {"function", group.function},
-                      {"outermost", group.outermost},
-                      {"created_by", group.created_by},
-                      {"stack_bytes", group.stack_bytes}});
-  }
-  return {{"total", counts.total},
-          {"not_read", counts.not_read},
-          {"stack_bytes", counts.stack_bytes},
-          {"groups", std::move(groups)}};
-}
-
 }  // namespace
 
 int goroutines_command(const CommandLine& line) {
@@ -62,7 +46,7 @@ int goroutines_command(const CommandLine& line) {
   const auto counts = go::retention::count_goroutines(subject->view(), SystemClock(), limits);
   if (!counts.has_value()) return report(counts.error());
   if (line.json) {
-    fmt::print("{}\n", to_json(*counts).dump());
+    fmt::print("{}", goroutines_document(*counts));
   } else {
     print(*counts, line.rows);
   }

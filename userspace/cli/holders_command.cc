@@ -2,9 +2,10 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "analyses/go_analysis.h"
+#include "analyses/holders_document.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -61,47 +62,13 @@ void print(const Holders& found) {
       human_bytes(found.heap_bytes), found.goroutines, found.objects, found.passes);
 }
 
-nlohmann::json to_json(const HolderStep& step) {
-  return {{"field", step.field}, {"object", step.object}, {"share", step.share}, {"list", step.is_list}};
-}
-
-nlohmann::json to_json(const Holders& found) {
-  nlohmann::json holders = nlohmann::json::array();
-  for (const Holder& holder : found.holders) {
-    nlohmann::json steps = nlohmann::json::array(), branches = nlohmann::json::array();
-    for (const HolderStep& step : holder.steps) steps.push_back(to_json(step));
-    for (const HolderStep& step : holder.branches) branches.push_back(to_json(step));
-    holders.push_back({{"root", holder.root},
-                       {"share", holder.share},
-                       {"bytes", static_cast<std::uint64_t>(holder.bytes)},
-                       {"samples", holder.samples},
-                       {"steps", std::move(steps)},
-                       {"branches", std::move(branches)}});
-  }
-  return {{"named", found.is_named},
-          {"why_not_named", found.why_not_named},
-          {"holders", std::move(holders)},
-          {"rooted_share", found.rooted_share},
-          {"samples", found.samples},
-          {"samples_from_profile", found.is_from_profile},
-          {"heap_bytes", found.heap_bytes},
-          {"goroutines", found.goroutines},
-          {"layout", found.layout},
-          {"passes", found.passes},
-          {"objects", found.objects},
-          {"references", found.references},
-          {"references_gone", found.references_gone},
-          {"bytes_read", found.bytes_read},
-          {"swapped_pages", found.swapped_pages}};
-}
-
 }  // namespace
 
 int holders_command(const CommandLine& line) {
   const Result<Holders> found = search(*line.pid);
   if (!found.has_value()) return report(found.error());
   if (line.json) {
-    fmt::print("{}\n", to_json(*found).dump());
+    fmt::print("{}", holders_document(*found, nullptr));
   } else {
     print(*found);
   }

@@ -51,7 +51,7 @@ void describe(auto& v, Of<IncidentHolder> auto& holder) {
   v("share", holder.share, kRequired);
   v("bytes", holder.bytes);
   v("owner", holder.is_owner);
-  v("component", holder.component, kNull);
+  v("component", holder.component, kOmitted);
   v("chain", holder.chain, kRequired);
   v("rooted_ratio", holder.rooted_ratio);
   v("samples", holder.samples);
@@ -75,7 +75,7 @@ void describe(auto& v, Of<MemoryShare> auto& part) {
 }
 
 void describe(auto& v, Of<IncidentComposition> auto& composition) {
-  v("named_ratio", composition.named_ratio);
+  v("named_ratio", composition.named_ratio, kOmitted);
   v("as_of", composition.as_of, kRequired);
   v("parts", composition.parts);
 }

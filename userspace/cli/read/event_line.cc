@@ -55,6 +55,21 @@ std::string line_of(const CollectorSampled& reading, const std::string& place) {
   return line;
 }
 
+std::string line_of(const HeapAnalysed& analysed) {
+  std::string line = fmt::format("ANALYSIS   {} pid {} on {}: {}", to_string(analysed.of), analysed.process.pid,
+                                 to_string(analysed.trigger), to_string(analysed.result));
+  if (analysed.reason != CaptureReason::kNone) line += fmt::format(" ({})", to_string(analysed.reason));
+  if (!analysed.why_no_owner.empty()) return line + ", owner not found: " + printable(analysed.why_no_owner, 80);
+  if (!analysed.holders.empty() && !analysed.holders.front().chain.empty()) {
+    const HeapHolder& first = analysed.holders.front();
+    line += fmt::format(", {:.0f} % kept by {}", first.share * 100, printable(first.chain.front(), 80));
+  } else if (!analysed.fillers.empty()) {
+    const HeapFiller& first = analysed.fillers.front();
+    line += fmt::format(", {} in {}", human_bytes(first.bytes), printable(first.name, 80));
+  }
+  return line;
+}
+
 std::string line_of(const EventsLost& lost) {
   return fmt::format("LOST       {} so far at stage {}", lost.total, printable(lost.stage, 64));
 }
@@ -72,10 +87,18 @@ std::string victims_of(const Incident& incident) {
 
 std::optional<std::string> event_line(const Event& event, const std::string& place, WallTime wall) {
   std::optional<std::string> line;
+<<<<<<< HEAD
   if (const auto* kill = std::get_if<OomKill>(&event)) line = line_of(*kill, place);
   if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) line = line_of(*crossing, place);
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) line = line_of(*capture, place);
   if (const auto* reading = std::get_if<CollectorSampled>(&event)) line = line_of(*reading, place);
+=======
+  if (const auto* kill = std::get_if<OomKill>(&event)) line = line_of(*kill);
+  if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) line = line_of(*crossing);
+  if (const auto* capture = std::get_if<CaptureFinished>(&event)) line = line_of(*capture);
+  if (const auto* reading = std::get_if<CollectorSampled>(&event)) line = line_of(*reading);
+  if (const auto* analysed = std::get_if<HeapAnalysed>(&event)) line = line_of(*analysed);
+>>>>>>> 13c3c85 (analyses: the owner in the answer, the report and the event line; a budget of CPU time)
   if (const auto* lost = std::get_if<EventsLost>(&event)) line = line_of(*lost);
   if (line) line->insert(0, clock_part(wall) + "  ");
   return line;
@@ -88,6 +111,7 @@ std::optional<CgroupId> cgroup_of_line(const Event& event) {
   }
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) return capture->cgroup;
   if (const auto* reading = std::get_if<CollectorSampled>(&event)) return reading->cgroup;
+  if (const auto* analysed = std::get_if<HeapAnalysed>(&event)) return analysed->cgroup;
   return std::nullopt;
 }
 
