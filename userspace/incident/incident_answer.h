@@ -46,10 +46,10 @@ struct IncidentFiller {
   std::string operation_kind, operation;
   std::uint64_t bytes = 0;
   double share = 0;
-  std::string evidence;           // the profile's method: at_kill | live | http; or "analysis"
-  std::string held_as;            // "`REQUEST_LOG` in module `app`"; "" = not known
-  std::uint64_t count = 0;        // of objects; 0 = not counted
-  std::optional<WallTime> as_of;  // of an analysis
+  std::string evidence;             // the profile's method: at_kill | live | http; or "analysis"
+  std::string held_as{};            // "`REQUEST_LOG` in module `app`"; "" = not known
+  std::uint64_t count = 0;          // of objects; 0 = not counted
+  std::optional<WallTime> as_of{};  // of an analysis
 };
 
 struct IncidentOperation {
