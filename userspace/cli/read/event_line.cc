@@ -55,9 +55,10 @@ std::string line_of(const CollectorSampled& reading, const std::string& place) {
   return line;
 }
 
-std::string line_of(const HeapAnalysed& analysed) {
-  std::string line = fmt::format("ANALYSIS   {} pid {} on {}: {}", to_string(analysed.of), analysed.process.pid,
-                                 to_string(analysed.trigger), to_string(analysed.result));
+std::string line_of(const HeapAnalysed& analysed, const std::string& place) {
+  std::string line =
+      fmt::format("ANALYSIS   {}{}{} pid {} on {}: {}", place, place.empty() ? "" : ": ", to_string(analysed.of),
+                  analysed.process.pid, to_string(analysed.trigger), to_string(analysed.result));
   if (analysed.reason != CaptureReason::kNone) line += fmt::format(" ({})", to_string(analysed.reason));
   if (!analysed.why_no_owner.empty()) return line + ", owner not found: " + printable(analysed.why_no_owner, 80);
   if (!analysed.holders.empty() && !analysed.holders.front().chain.empty()) {
@@ -87,18 +88,11 @@ std::string victims_of(const Incident& incident) {
 
 std::optional<std::string> event_line(const Event& event, const std::string& place, WallTime wall) {
   std::optional<std::string> line;
-<<<<<<< HEAD
   if (const auto* kill = std::get_if<OomKill>(&event)) line = line_of(*kill, place);
   if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) line = line_of(*crossing, place);
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) line = line_of(*capture, place);
   if (const auto* reading = std::get_if<CollectorSampled>(&event)) line = line_of(*reading, place);
-=======
-  if (const auto* kill = std::get_if<OomKill>(&event)) line = line_of(*kill);
-  if (const auto* crossing = std::get_if<WatermarkCrossed>(&event)) line = line_of(*crossing);
-  if (const auto* capture = std::get_if<CaptureFinished>(&event)) line = line_of(*capture);
-  if (const auto* reading = std::get_if<CollectorSampled>(&event)) line = line_of(*reading);
-  if (const auto* analysed = std::get_if<HeapAnalysed>(&event)) line = line_of(*analysed);
->>>>>>> 13c3c85 (analyses: the owner in the answer, the report and the event line; a budget of CPU time)
+  if (const auto* analysed = std::get_if<HeapAnalysed>(&event)) line = line_of(*analysed, place);
   if (const auto* lost = std::get_if<EventsLost>(&event)) line = line_of(*lost);
   if (line) line->insert(0, clock_part(wall) + "  ");
   return line;
