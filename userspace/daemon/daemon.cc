@@ -157,6 +157,7 @@ void Daemon::Impl::start_captures() {
 
 // A reader that an analysis has filled with the graph of a heap is not kept waiting.
 void Daemon::Impl::start_analyses() {
+  if (!config.is_analysing) return;
   constexpr std::size_t kQueue = 4;  // the fair queue in front of it posts one at a time
   analysis_worker = std::make_unique<WorkerPool>("oomw-analysis", 1, kQueue, 1);
   analysis_reader = std::make_unique<reader::Reader>(
@@ -293,15 +294,14 @@ void Daemon::Impl::tick() {
   if (watermark_gate) watermark_gate->tick();
   reader->tick();
   kill_reader->tick();
-  analysis_reader->tick();
-  analyses->tick();
+  if (analyses) analysis_reader->tick(), analyses->tick();
   collect_losses();
   report_shares();
   if (is_standing_by()) return;
   if (!lock->is_held()) (void)lock->try_take();  // a directory that was not writable may be now
   if (trends) trends->tick(scheduler->in_flight() > 0);
   live_worker->relieve(clock.now(), config.live_timeout + ReadGate::kPatience);
-  analysis_worker->relieve(clock.now(), HeapAnalyses::kPatience);
+  if (analysis_worker) analysis_worker->relieve(clock.now(), HeapAnalyses::kPatience);
   say_findings();
 }
 

@@ -57,7 +57,7 @@ void Daemon::Impl::step(const Event& event) {
   if (const auto* removed = std::get_if<CgroupRemoved>(&event)) {
     kernel->forget(removed->cgroup);
     half_full.forget(removed->cgroup);
-    analyses->forget(removed->cgroup);
+    if (analyses) analyses->forget(removed->cgroup);
   }
 }
 
@@ -92,7 +92,7 @@ std::set<CgroupId> Daemon::Impl::read_crossed() {
 void Daemon::Impl::after_kill(const ResolvedKill& resolved) {
   const OomKill& kill = resolved.kill;
   ProcessKey victim = kill.victim;
-  analyses->forget(kill.owner_cgroup);
+  if (analyses) analyses->forget(kill.owner_cgroup);
   publisher->request();
   // One trend per incident: that of its first victim, which the kernel chose.
   const bool is_chosen = resolved.incident == nullptr || resolved.report == ResolvedKill::Report::kLate;
@@ -185,7 +185,7 @@ void Daemon::Impl::dispatch_orders() {
     apply_annotations(order);
     if (order.decision.action == TriggerAction::kPrepare && !prepare_budget.take(clock.now())) continue;
     scheduler->on_decision(order.decision, order.crossing, pipeline->model());
-    if (order.decision.action != TriggerAction::kCapture) continue;
+    if (!analyses || order.decision.action != TriggerAction::kCapture) continue;
     analyses->consider(scheduler->make_request(order.decision, order.crossing, pipeline->model()));
   }
 }
@@ -235,9 +235,9 @@ void Daemon::Impl::collect_losses() {
   lost.merge(walk_captures->lost());
   if (files) lost.merge(files->lost());
   lost[LostStage::kCollectorReadings] = collectors->dropped();
-  lost[LostStage::kHeapAnalyses] = analyses->dropped();
+  if (analyses) lost[LostStage::kHeapAnalyses] = analyses->dropped();
   lost[LostStage::kHungFiles] +=
-      live_worker->given_up() + analysis_worker->given_up() + (trends ? trends->given_up() : 0);
+      live_worker->given_up() + (analysis_worker ? analysis_worker->given_up() : 0) + (trends ? trends->given_up() : 0);
   lost[LostStage::kCrossings] = pipeline->dropped_crossings();
   lost[LostStage::kIncidentsUnbuilt] = pipeline->lost_incidents();
   lost[LostStage::kIncidentsClosedEarly] = pipeline->closed_early();

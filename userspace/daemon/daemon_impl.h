@@ -109,7 +109,7 @@ struct Daemon::Impl {
   std::unique_ptr<HeapTrends> trends;           // null: switched off
   std::unique_ptr<WalkCaptures> walk_captures;  // its workers add to the trends
   std::unique_ptr<LiveCapture> live;
-  std::unique_ptr<HeapAnalyses> analyses;
+  std::unique_ptr<HeapAnalyses> analyses;  // null: switched off
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<FileEvents> files;
   std::unique_ptr<OomdWatch> oomd;                // null: cgroup v1, where there is no systemd-oomd
