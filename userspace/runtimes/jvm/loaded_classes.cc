@@ -11,6 +11,23 @@ constexpr std::int32_t kMaxStaticOops = 64;
 constexpr std::uint64_t kFirstField = 16;   // a long behind the header of 12 bytes
 constexpr std::uint32_t kBlocksSince = 16;  // the version whose metaspace has blocks
 
+// Notices that a list leads in a circle, within three times its length (Brent's algorithm): a forged list ends early.
+class CircleGuard {
+ public:
+  [[nodiscard]] bool comes_back_to(std::uint64_t address) {
+    if (address == mark_) return true;
+    if (++steps_ == lap_) {
+      mark_ = address;
+      lap_ *= 2;
+      steps_ = 0;
+    }
+    return false;
+  }
+
+ private:
+  std::uint64_t mark_ = 0, steps_ = 0, lap_ = 1;
+};
+
 class ClassWalk {
  public:
   explicit ClassWalk(const Jvm& jvm) : jvm_(jvm), archive_(jvm.class_archive()) {}
@@ -18,17 +35,12 @@ class ClassWalk {
   Result<> run() {
     ASSIGN_OR_RETURN(constants_at_, jvm_.offset("InstanceKlass", "_constants"));
     ASSIGN_OR_RETURN(std::uint64_t loader, jvm_.word("ClassLoaderDataGraph", "_head"));
-    while (loader != 0) {
-      if (++classes.loaders > LoadedClasses::kMaxLoaders) break;
-      ASSIGN_OR_RETURN(std::uint64_t klass, jvm_.word(loader, "ClassLoaderData", "_klasses"));
-      while (klass != 0) {
-        if (classes.count >= LoadedClasses::kMaxClasses) break;
-        RETURN_IF_ERROR(add(klass));
-        ASSIGN_OR_RETURN(klass, jvm_.word(klass, "Klass", "_next_link"));
-      }
+    CircleGuard circle;
+    while (loader != 0 && classes.is_complete) {
+      if (++classes.loaders > LoadedClasses::kMaxLoaders || circle.comes_back_to(loader)) classes.is_complete = false;
+      RETURN_IF_ERROR(add_classes_of(loader));
       ASSIGN_OR_RETURN(loader, jvm_.word(loader, "ClassLoaderData", "_next"));
     }
-    classes.is_complete = loader == 0 && classes.count < LoadedClasses::kMaxClasses;
     return {};
   }
 
@@ -36,6 +48,20 @@ class ClassWalk {
   std::uint64_t bits = 0, java_class = 0;  // java.nio.Bits and java.lang.Class
 
  private:
+  Result<> add_classes_of(std::uint64_t loader) {
+    ASSIGN_OR_RETURN(std::uint64_t klass, jvm_.word(loader, "ClassLoaderData", "_klasses"));
+    CircleGuard circle;
+    while (klass != 0) {
+      if (classes.count >= LoadedClasses::kMaxClasses || circle.comes_back_to(klass)) {
+        classes.is_complete = false;
+        return {};
+      }
+      RETURN_IF_ERROR(add(klass));
+      ASSIGN_OR_RETURN(klass, jvm_.word(klass, "Klass", "_next_link"));
+    }
+    return {};
+  }
+
   Result<> add(std::uint64_t klass) {
     ++classes.count;
     ASSIGN_OR_RETURN(const std::int32_t layout, jvm_.number(klass, "Klass", "_layout_helper"));
