@@ -68,11 +68,14 @@ class ReaderProcess(E2eTest):
         self.assertTrue(witness.is_ready())
 
     def test_a_killed_reader_costs_nothing_and_an_idle_one_ends(self):
+        # Any container of the node that comes near its limit has a reader started for its report, so there may be others.
         witness = self.daemon(CONFIG + "[capture]\nreader_idle_seconds = 2\n", args=["--json"])
-        self.assertEqual(readers_of(witness), [])
         self.assertEqual(self.captured(witness, "first", "html")[1]()["reason"], "not_a_profile")
         for pid in readers_of(witness):
             os.kill(pid, signal.SIGKILL)
         self.assertEqual(self.captured(witness, "second", "html")[1]()["reason"], "not_a_profile")
-        eventually(lambda: not readers_of(witness), "the idle reader has ended and is reaped")
-        self.assertGreaterEqual(witness.scrape().sum("oomwitness_reader_starts_total"), 1)
+        used = set(readers_of(witness))
+        eventually(lambda: not used or used - set(readers_of(witness)), "the idle reader has ended and is reaped")
+        eventually(lambda: witness.scrape().sum("oomwitness_reader_jobs_total", job="profile_check") >= 2,
+                   "both answers were read")
+        self.assertGreaterEqual(witness.scrape().sum("oomwitness_reader_starts_total"), 2)
