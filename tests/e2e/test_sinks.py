@@ -86,13 +86,19 @@ class Delivered(SinkTest):
         self.assertIn("OOM kill of ", record["body"])
         eventually(lambda: hanging.requests, "the webhook")
         event = hanging.requests[0].json()
-        self.assertEqual((event["specversion"], event["id"], event["source"]),
-                         ("1.0", event["data"]["id"], "/clusters/test"))
-        eventually(lambda: os.path.exists(lines), "the file")
-        with open(lines, encoding="utf-8") as f:
-            log = json.loads(f.readline())["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]
+        self.assertEqual((event["specversion"], event["id"]), ("1.0", event["data"]["id"]))
+        self.assertTrue(event["source"].startswith("/clusters/test"), event["source"])
+        line = eventually(lambda: self.line_of(lines, incident["id"]), "a line in the file")
+        log = json.loads(line)["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]
         self.assertEqual(log["eventName"], "oomwitness.oom_kill")
-        self.assertEqual(log["body"]["stringValue"], record["body"])
+        self.assertIn("OOM kill of memhog", log["body"]["stringValue"])
+
+    def line_of(self, path, incident_id):
+        """Others' kills come here too."""
+        if not os.path.exists(path):
+            return None
+        with open(path, encoding="utf-8") as f:
+            return next((line for line in f if incident_id in line and line.endswith("\n")), None)
 
 
 class Outage(SinkTest):
@@ -100,7 +106,7 @@ class Outage(SinkTest):
         port, expected = free_port(), []
         config = self.otlp(f"http://127.0.0.1:{port}") + "[incidents]\nkeep_count = 3\n"
         for turn in range(5):
-            expected += self.seed(200, turn * 200)
+            expected += self.seed(100, turn * 100)
             witness = self.daemon(config)
             self.wait_value(witness, 1, "failed_total", reason="connect")
             self.wait_value(witness, len(expected), "waiting")
@@ -108,7 +114,7 @@ class Outage(SinkTest):
         last = self.seed(1, 5000)
         server = self.server(port=port, ids=expected + last)
         witness = self.daemon(config)
-        eventually(lambda: len(server.requests) >= 1001, lambda: f"1001 delivered: {len(server.requests)}", 120)
+        eventually(lambda: len(server.requests) >= 501, lambda: f"501 delivered: {len(server.requests)}", 120)
         self.assertEqual(sorted(ids_of(server)), sorted(expected + last))
         eventually(lambda: self.value(witness, "waiting") == 0, "nothing waits")
         # The marker of each is on disk: another start sends nothing of it again.
@@ -116,7 +122,7 @@ class Outage(SinkTest):
         again = self.daemon(config)
         eventually(lambda: self.value(again, "waiting") == 0, "nothing waits after another start")
         again.stop()
-        self.assertEqual(len(server.requests), 1001)
+        self.assertEqual(len(server.requests), 501)
 
 
 class Liars(SinkTest):
