@@ -5,10 +5,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "base/unique_fd.h"
@@ -45,14 +47,24 @@ class Pages {
   char* bytes_;
 };
 
-MemoryMap own_map() {
+// Of this process only the mappings with these pages: a sanitizer has reserved terabytes before them, which pread, page
+// by page, does not get through.
+MemoryMap map_of(const Pages& pages) {
   const UniqueFd maps(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
-  return MemoryMap::read(FdSource(maps.get())).value();
+  const MemoryMap all = MemoryMap::read(FdSource(maps.get())).value();
+  std::string text;
+  for (const Mapping& mapping : all.mappings()) {
+    if (mapping.end <= pages.address() || mapping.begin >= pages.address() + 16 * kPage) continue;
+    const std::uint64_t begin = std::max(mapping.begin, pages.address());
+    const std::uint64_t end = std::min(mapping.end, pages.address() + 16 * kPage);
+    text += fmt::format("{:x}-{:x} rw-{} 0 0:0 0\n", begin, end, mapping.is_shared ? 's' : 'p');
+  }
+  return MemoryMap::parse(text);
 }
 
 std::vector<PageRange> present_of(const Pages& pages, bool may_scan) {
   const UniqueFd pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-  const PresentPages present = PageScanner(pagemap.get(), may_scan).scan(own_map()).value();
+  const PresentPages present = PageScanner(pagemap.get(), may_scan).scan(map_of(pages)).value();
   std::vector<PageRange> ranges;
   for (const PageRange& range : present.ranges_in(pages.address(), pages.address() + 16 * kPage)) {
     const std::uint64_t begin = std::max(range.begin, pages.address());
