@@ -29,6 +29,7 @@
 #include "daemon/step_queue.h"
 #include "daemon/walk_captures.h"
 #include "daemon/watermark_gate.h"
+#include "daemon/web_child.h"
 #include "events/lost_stage.h"
 #include "events/record.h"
 #include "events/share_kind.h"
@@ -101,6 +102,7 @@ struct Daemon::Impl {
   std::unique_ptr<MetricsServer> server;
   std::shared_ptr<std::atomic<bool>> sinks_stopping = std::make_shared<std::atomic<bool>>(false);
   std::vector<std::unique_ptr<Outbox>> outboxes;
+  std::unique_ptr<WebChild> web;  // null: switched off
   std::unique_ptr<EvidenceWriter> writer;
   std::unique_ptr<CaptureScheduler> scheduler;
   std::unique_ptr<KernelSource> kernel;
@@ -131,6 +133,7 @@ struct Daemon::Impl {
   void start_captures();
   void start_writer();
   Result<> start_server();
+  void start_web();
   void start_timers();
   void flush();
   void drain_to_the_end();
