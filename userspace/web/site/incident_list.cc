@@ -9,16 +9,12 @@
 #include <utility>
 
 #include "base/files.h"
-#include "base/text.h"
 #include "store/directory_names.h"
-#include "store/incident_facts.h"
 #include "store/incident_index.h"
 #include "store/incident_reader.h"
 
 namespace oomw {
 namespace {
-
-constexpr std::size_t kMaxText = 200, kMaxSentence = 400;
 
 bool has_plain_json(const std::string& directory) {
   struct stat status {};
@@ -33,44 +29,7 @@ std::optional<std::int64_t> changed_ns(int root, const std::string& name) {
   return status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
 }
 
-std::string name_of(const Incident& incident) {
-  const ContainerIdentity& container = incident.container;
-  if (!container.pod_name.empty()) {
-    const std::string pod = container.pod_namespace + "/" + container.pod_name;
-    return printable(container.name.empty() ? pod : pod + "/" + container.name, kMaxText);
-  }
-  for (const std::string* name : {&container.unit, &container.name}) {
-    if (!name->empty()) return printable(*name, kMaxText);
-  }
-  return printable(incident.cgroup_path.empty() ? "(cgroup not known)" : incident.cgroup_path, kMaxText);
-}
-
 }  // namespace
-
-IncidentSummary summary_of(const Incident& incident, const std::string& directory) {
-  IncidentSummary summary;
-  summary.id = printable(incident.id, 64);
-  summary.directory = directory;
-  summary.time = incident.time;
-  summary.workload = printable(facts_of(incident).workload, 256);
-  summary.k8s_namespace = printable(incident.container.pod_namespace, kMaxText);
-  summary.pod = printable(incident.container.pod_name, kMaxText);
-  summary.container = printable(incident.container.name, kMaxText);
-  summary.name = name_of(incident);
-  summary.cause = printable(incident.verdict ? incident.verdict->cause : "", 64);
-  if (const auto& answer = incident.answer) {
-    summary.sentence = printable(answer->sentence, kMaxSentence);
-    if (answer->culprit) {
-      summary.code = printable(answer->culprit->code, kMaxText);
-      summary.operation = printable(answer->culprit->operation, kMaxText);
-    }
-  }
-  if (!incident.victims.empty()) summary.victim = printable(incident.victims.front().comm, 32);
-  summary.limit_bytes = incident.limit_bytes;
-  if (incident.repeats) summary.repeats = incident.repeats->count;
-  for (const IncidentCapture& capture : incident.captures) summary.profiles += capture.result == "ok" ? 1 : 0;
-  return summary;
-}
 
 IncidentList::IncidentList(const std::string& data_dir) : root_(data_dir + "/incidents") {
   std::error_code ignored;
@@ -118,7 +77,7 @@ Result<> IncidentList::refresh() {
       continue;
     }
     Entry entry{*changed, std::nullopt};
-    if (const auto incident = read_incident(root_ + "/" + name)) entry.summary = summary_of(*incident, name);
+    if (const auto incident = read_incident(root_ + "/" + name)) entry.summary = summary_of(*incident);
     kept.emplace(name, std::move(entry));
   }
   entries_ = std::move(kept);

@@ -11,23 +11,9 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "incident/incident.h"
+#include "store/incident_summary.h"
 
 namespace oomw {
-
-// What a list shows of an incident; texts are bounded and printable.
-struct IncidentSummary {
-  std::string id, directory;
-  WallTime time;
-  std::string workload;  // IncidentFacts::workload
-  std::string k8s_namespace, pod, container;
-  std::string name;  // of the container, or of its cgroup
-  std::string cause, sentence, code, operation, victim;
-  std::optional<std::uint64_t> limit_bytes;
-  std::uint64_t repeats = 0;
-  std::size_t profiles = 0;
-};
-[[nodiscard]] IncidentSummary summary_of(const Incident& incident, const std::string& directory);
 
 // The incidents of a data directory as summaries: each incident.json is read once, and again when it was replaced.
 // Reading 10,000 takes seconds, so refresh() reads for kBudget at most, newest first, and the next call goes on. One

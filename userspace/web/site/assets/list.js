@@ -33,7 +33,7 @@ const columns = [
   { name: 'Cause', cell: (row) => h('span', { class: 'cause' }, words(row.cause)) },
   { name: 'What happened', cell: (row) => [h('span', { class: 'sentence' }, row.sentence || `${row.victim || 'a process'} was killed`), row.code && h('code', { class: 'code' }, row.code)] },
   { name: 'Limit', number: true, cell: (row) => bytes(row.limit_bytes) },
-  { name: 'Kills', number: true, cell: (row) => (row.kills > 1 ? h('span', { title: `${row.incidents} incidents since ${second(row.first)}` }, `×${row.kills}`) : '1') },
+  { name: 'Kills', number: true, cell: (row) => (row.kills > 1 ? h('span', { title: `since ${second(row.first)}` }, `×${row.kills}`) : '1') },
 ];
 
 function fillNamespaces(known) {
