@@ -29,7 +29,6 @@
 #include "daemon/step_queue.h"
 #include "daemon/walk_captures.h"
 #include "daemon/watermark_gate.h"
-#include "daemon/web_child.h"
 #include "events/lost_stage.h"
 #include "events/record.h"
 #include "events/share_kind.h"
@@ -40,6 +39,7 @@
 #include "system/oomd_watch.h"
 #include "trends/heap_trends.h"
 #include "web/metrics_server.h"
+#include "web/site/web_child.h"
 
 namespace oomw {
 

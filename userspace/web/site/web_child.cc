@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/web_child.h"
+#include "web/site/web_child.h"
 
 #include <fcntl.h>
 #include <poll.h>
