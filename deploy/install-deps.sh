@@ -71,7 +71,16 @@ fetch_prometheus() {
   )
 }
 
+# The pages' tests drive it. It is large and only they need it, so without it they are skipped.
+install_browser() {
+  is_installed chromium && is_installed chromium-driver && return 0
+  ((EUID == 0)) || return 1
+  update_once
+  DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium chromium-driver
+}
+
 install_missing
 if [[ $profile == tests ]]; then
   fetch_prometheus || echo "install-deps: no prometheus binary to be had; its tests will be skipped" >&2
+  install_browser || echo "install-deps: no browser to be had; the tests of the pages will be skipped" >&2
 fi

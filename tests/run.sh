@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Every test, on this machine: sudo tests/run.sh [--only STAGE]...
-#   STAGE: unit | pipeline | matrix | bpf | e2e | hostile | deploy | cluster | cluster-vm | vm | systemd | fuzz | sanitizers | bench
+#   STAGE: unit | pipeline | matrix | bpf | e2e | web | hostile | deploy | cluster | cluster-vm | vm | systemd | fuzz | sanitizers | bench
 # Ends with the skipped tests and their reasons, then what failed, then one line "N passed, N failed, N skipped";
 # exit status 1 if anything failed. OOMW_CACHE holds ccache, Go builds and downloads.
 set -euo pipefail
@@ -12,7 +12,7 @@ export OOMW_CACHE=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
 export CCACHE_DIR=${CCACHE_DIR:-$OOMW_CACHE/ccache} CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-2}
 # On demand: bench, whose bars need a quiet machine, and cluster-vm, minutes of two emulated CPUs.
-stages=(unit pipeline matrix bpf e2e hostile deploy cluster vm systemd fuzz sanitizers)
+stages=(unit pipeline matrix bpf e2e web hostile deploy cluster vm systemd fuzz sanitizers)
 fuzz_seconds=${OOMW_FUZZ_SECONDS:-10}
 limit_seconds=${OOMW_LIMIT_SECONDS:-4800} # a run that is cut off at 90 minutes has no results at all
 build=$tree/build/ci
@@ -38,7 +38,7 @@ parse() {
   while (($# > 0)); do
     [[ $1 == --only && $# -ge 2 ]] || usage
     case $2 in
-      unit | pipeline | matrix | bpf | e2e | hostile | deploy | cluster | cluster-vm | vm | systemd | fuzz | sanitizers | bench) only+=("$2") ;;
+      unit | pipeline | matrix | bpf | e2e | web | hostile | deploy | cluster | cluster-vm | vm | systemd | fuzz | sanitizers | bench) only+=("$2") ;;
       *) usage ;;
     esac
     shift 2
@@ -153,6 +153,15 @@ test_quickstart() {
     tail -n 60 "$results/quickstart.log"
     record fail e2e.quickstart "no incident with a capture that is called a leak, or something was left behind"
   fi
+}
+
+# The pages in a real browser. Their screenshots stay in build/web-screenshots.
+stage_web() {
+  built ci oomwitness || return
+  /usr/bin/python3 "$tree/tests/e2e/run.py" --folder "$tree/tests/web" --binary "$build/userspace/oomwitness" \
+    --junit "$results/web.xml"
+  local status=$?
+  [[ -s $results/web.xml && $status -le 1 ]] || record fail web "the runner ended with $status"
 }
 
 # Containers that attack the daemon.
@@ -302,7 +311,7 @@ main() {
   # Half a second when everything is there; names what is missing when it may not install it.
   "$tree/deploy/install-deps.sh" tests || exit 1
   local stage
-  for stage in unit pipeline matrix bpf e2e hostile deploy cluster cluster-vm vm systemd fuzz sanitizers bench; do
+  for stage in unit pipeline matrix bpf e2e web hostile deploy cluster cluster-vm vm systemd fuzz sanitizers bench; do
     wants "$stage" || continue
     say "$stage"
     if [[ $stage == e2e ]]; then

@@ -66,12 +66,16 @@ class Dashboard(unittest.TestCase):
 
     def test_every_query_follows_the_variables(self):
         names = [v["name"] for v in dashboard()["templating"]["list"]]
-        self.assertEqual(names, ["datasource", "node", "namespace", "pod", "container"])
+        self.assertEqual(names, ["datasource", "node", "namespace", "pod", "container", "web"])
         for title, expression in queries():
             self.assertIn('instance=~"$node"', expression, title)
             if "oomwitness_container_" in expression or "oom_kills_total{" in expression.replace("unobserved_", ""):
                 is_of_container = "kernel_oom_kills" not in expression
                 self.assertEqual('container=~"$container"' in expression, is_of_container, title)
+
+    def test_kills_link_to_the_incidents_of_their_container(self):
+        links = [link["url"] for panel in dashboard()["panels"] for link in panel.get("fieldConfig", {}).get("defaults", {}).get("links", [])]
+        self.assertEqual(links, ["${web}/?namespace=${__data.fields.namespace}&pod=${__data.fields.pod}&container=${__data.fields.container}"])
 
     def test_nothing_is_asked_but_of_the_chosen_source(self):
         for panel in dashboard()["panels"]:
@@ -112,7 +116,9 @@ class DashboardData(E2eTest):
         return prometheus
 
     def check_variables(self, prometheus):
-        for variable in dashboard()["templating"]["list"][1:]:
+        for variable in dashboard()["templating"]["list"]:
+            if variable["type"] != "query":
+                continue
             series, label = LABEL_VALUES.fullmatch(variable["definition"]).groups()
             found = [s for s in prometheus.query(as_grafana_asks(series)) if s["metric"].get(label)]
             reason = EMPTY.get(f"label_values({label})")

@@ -66,6 +66,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["sinks/s3"] = {"base"};
     map["sinks"] = {"base", "events", "incident", "kubernetes", "store", "pprof"};
     map["web"] = {"base", "export", "pprof"};
+    map["web/site"] = {"base", "events", "export", "facts", "incident", "model", "pprof", "reader", "store", "web"};
     return map;
   }();
   return allowed;

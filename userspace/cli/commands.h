@@ -12,6 +12,8 @@ namespace oomw::cli {
 [[nodiscard]] int capture_command(const CommandLine& line, const Config& config);
 // The hidden command of reader/child.h.
 [[nodiscard]] int reader_command(int argc, const char* const* argv);
+// The pages and the API of a data directory, until interrupted.
+[[nodiscard]] int web_command(const CommandLine& line, const std::string& data_dir);
 [[nodiscard]] int trend_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int holders_command(const CommandLine& line);
 [[nodiscard]] int goroutines_command(const CommandLine& line);

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "cli/commands.h"
+#include "web/site/web_process.h"
 
 namespace {
 
@@ -20,6 +21,7 @@ int dispatch(const cli::CommandLine& line, const Config& config) {
   if (line.command == "top") return cli::top_command(line);
   if (line.command == "diff") return cli::diff_command(line, config.data_dir);
   if (line.command == "render") return cli::render_command(line, config.data_dir);
+  if (line.command == "web") return cli::web_command(line, config.data_dir);
   if (line.command == "replay") return cli::replay_command(line, config);
   return cli::kUsage;
 }
@@ -31,6 +33,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "reader") return cli::reader_command(argc, argv);
   if (argc > 1 && std::string_view(argv[1]) == "complete") return cli::complete_command({argv + 2, argv + argc});
   if (argc == 2 && std::string_view(argv[1]) == "man") return cli::man_command();
+  if (argc > 1 && std::string_view(argv[1]) == "web-process") return run_web_process(argc, argv);
   const auto parsed = cli::parse_command_line(argc, argv);
   if (const int* exit_code = std::get_if<int>(&parsed)) return *exit_code;
   const auto& line = std::get<cli::CommandLine>(parsed);

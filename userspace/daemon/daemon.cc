@@ -16,6 +16,7 @@
 #include "daemon/host_cgroup_view.h"
 #include "daemon/self_protection.h"
 #include "report/profile_texts.h"
+#include "web/site/live_json.h"
 
 namespace oomw {
 namespace {
@@ -39,6 +40,7 @@ Daemon::~Daemon() {
   if (impl_->live_worker) impl_->live_worker->close();
   if (impl_->analysis_worker) impl_->analysis_worker->close();
   if (impl_->walk_captures) impl_->walk_captures->close();
+  impl_->web.reset();
   impl_->pods.reset();
   impl_->http_workers.reset();
   impl_->live_worker.reset();
@@ -89,6 +91,7 @@ Result<> Daemon::Impl::start() {
   RETURN_IF_ERROR(open_data_dir());
   publisher = std::make_unique<SnapshotPublisher>(*loop, clock, [this] { return build_snapshot(); });
   RETURN_IF_ERROR(start_server());
+  start_web();
   start_kernel();
   start_walk_captures();
   start_trends();
@@ -279,6 +282,15 @@ Result<> Daemon::Impl::start_server() {
                                CoreWatch{&loop->stalls(), config.max_core_stall}));
   log::info("metrics on port {}", server->port());
   return {};
+}
+
+void Daemon::Impl::start_web() {
+  if (config.web_listen.empty() || config.web_listen == "off") return;
+  web = std::make_unique<WebChild>(config.web_listen, config.data_dir, [this](LiveQuestion question) -> std::string {
+    const auto snapshot = publisher->current();
+    if (!snapshot) return "";
+    return question == LiveQuestion::kNow ? now_json(*snapshot) : health_json(*snapshot);
+  });
 }
 
 void Daemon::Impl::start_timers() {

@@ -40,6 +40,7 @@
 #include "system/oomd_watch.h"
 #include "trends/heap_trends.h"
 #include "web/metrics_server.h"
+#include "web/site/web_child.h"
 
 namespace oomw {
 
@@ -103,6 +104,7 @@ struct Daemon::Impl {
   std::unique_ptr<MetricsServer> server;
   std::shared_ptr<std::atomic<bool>> sinks_stopping = std::make_shared<std::atomic<bool>>(false);
   std::vector<std::unique_ptr<Outbox>> outboxes;
+  std::unique_ptr<WebChild> web;  // null: switched off
   std::unique_ptr<EvidenceWriter> writer;
   std::unique_ptr<CaptureScheduler> scheduler;
   std::unique_ptr<KernelSource> kernel;
@@ -136,6 +138,7 @@ struct Daemon::Impl {
   void start_analyses();
   void start_writer();
   Result<> start_server();
+  void start_web();
   void start_timers();
   void flush();
   void drain_to_the_end();

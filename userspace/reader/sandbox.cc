@@ -78,7 +78,22 @@ void step_back() {
   if (::getpriority(PRIO_PROCESS, 0) < 0 && errno == 0) (void)::setpriority(PRIO_PROCESS, 0, 0);
 }
 
+Result<> die_with(int parent) {
+  RETURN_IF_ERROR(set_process_option(PR_SET_PDEATHSIG, SIGKILL, "PR_SET_PDEATHSIG"));
+  if (::getppid() != parent) return fail(ErrorCode::kUnavailable, "its parent is gone already");
+  return {};
+}
+
 }  // namespace
+
+Result<> confine_server(int parent, const SandboxLimits& limits) {
+  step_back();
+  RETURN_IF_ERROR(set_process_option(PR_SET_NO_NEW_PRIVS, 1, "PR_SET_NO_NEW_PRIVS"));
+  RETURN_IF_ERROR(set_limits(limits));
+  RETURN_IF_ERROR(drop_capabilities());
+  RETURN_IF_ERROR(set_process_option(PR_SET_DUMPABLE, 0, "PR_SET_DUMPABLE"));
+  return die_with(parent);
+}
 
 Result<> confine(int socket, int parent, const SandboxLimits& limits) {
   step_back();
@@ -88,8 +103,7 @@ Result<> confine(int socket, int parent, const SandboxLimits& limits) {
   RETURN_IF_ERROR(drop_capabilities());
   RETURN_IF_ERROR(set_process_option(PR_SET_DUMPABLE, 0, "PR_SET_DUMPABLE"));
   leave_file_system();
-  RETURN_IF_ERROR(set_process_option(PR_SET_PDEATHSIG, SIGKILL, "PR_SET_PDEATHSIG"));
-  if (::getppid() != parent) return fail(ErrorCode::kUnavailable, "its parent is gone already");
+  RETURN_IF_ERROR(die_with(parent));
   return allow_reading_only(socket);
 }
 

@@ -21,6 +21,10 @@ struct SandboxLimits {
 // had; the process should exit then.
 [[nodiscard]] Result<> confine(int socket, int parent, const SandboxLimits& limits);
 
+// For a server that parses nothing itself but opens files and starts readers: gives up capabilities and new privileges,
+// and bounds memory, open files and what it may write. `parent` as above; CPU time is not bounded.
+[[nodiscard]] Result<> confine_server(int parent, const SandboxLimits& limits);
+
 // The last step: only the system calls that reading needs, by an allow-list. All others fail with EPERM and do not end
 // the process: a library that tries something it can do without must not cost a capture.
 [[nodiscard]] Result<> allow_reading_only(int socket);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace oomw {
 namespace {
@@ -63,6 +64,14 @@ Result<Listener> Listener::open(const ListenAddress& address) {
   }
   listener.port = port_of(bound.bytes);
   return listener;
+}
+
+Result<Listener> Listener::adopt(UniqueFd fd) {
+  SocketAddress bound{{}, sizeof(sockaddr_storage)};
+  if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&bound.bytes), &bound.size) != 0) {
+    return fail_errno(errno, "the listening socket");
+  }
+  return Listener{std::move(fd), port_of(bound.bytes)};
 }
 
 }  // namespace oomw

@@ -17,6 +17,8 @@ struct Listener {
 
   // kUnavailable: the address is in use.
   [[nodiscard]] static Result<Listener> open(const ListenAddress& address);
+  // One that another process opened.
+  [[nodiscard]] static Result<Listener> adopt(UniqueFd fd);
 };
 
 }  // namespace oomw

@@ -35,8 +35,11 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const std::string& l
   std::vector<Route> routes = {
       health_route(snapshot, clock, core), readiness_route(snapshot),
       metrics_route(snapshot, clock, [&impl, &clock, core] { return impl.figures(clock, core); })};
+  ASSIGN_OR_RETURN(Listener listener, Listener::open(address));
+  ServerPolicy policy;
+  policy.not_found = "see /metrics, /healthz, /readyz\n";
   ASSIGN_OR_RETURN(impl.server,
-                   HttpServer::start("oomw-metrics", address, std::move(routes), "see /metrics, /healthz, /readyz\n"));
+                   HttpServer::start("oomw-metrics", std::move(listener), std::move(routes), std::move(policy)));
   impl.counted = impl.server.get();
   return server;
 }

@@ -51,6 +51,8 @@ class Daemon:
         self._config.flush()
         command = [*prefix, tools.BINARY, "run", "--config", self._config.name, "--data-dir", data_dir,
                    "--metrics-listen", f"127.0.0.1:{self.port}", *args]
+        if "--web-listen" not in args:
+            command += ["--web-listen", "off"]  # daemons of other tests would want the same port
         self._events, self._events_end = [], 0
         self.started_at = time.monotonic()
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log_file,

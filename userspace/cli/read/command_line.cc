@@ -30,7 +30,8 @@ void add_run(CLI::App& app, CommandLine& line) {
   run->add_flag("--json", line.json, "One JSON object per line");
   run->add_option("--metrics-listen", line.metrics_listen,
                   "ADDRESS:PORT of /metrics and health (default 127.0.0.1:9435)");
-  run->add_option("--web-listen", line.web_listen, "Reserved for the web UI, which is not there yet");
+  run->add_option("--web-listen", line.web_listen,
+                  "ADDRESS:PORT of the pages, this machine only (default 127.0.0.1:9436); off = none");
   run->add_flag("--standby", line.standby,
                 "Where another run has the data directory: wait, ready to take over when it ends, instead of failing");
   run->add_option("--record", line.record_path, "Also write every event to this file, for replay");
@@ -98,6 +99,9 @@ void add_readers(CLI::App& app, CommandLine& line) {
   CLI::App* exported = add_command(app, line, "export", "One incident's files as a tar");
   exported->add_option("id", line.incident_id, "Incident id, directory name or a unique prefix")->required();
   exported->add_option("-o,--output", line.output_path, "File to write, - for stdout (default ID.tar here)");
+  CLI::App* web =
+      add_command(app, line, "web", "The incidents of a directory as pages for a browser, until interrupted");
+  web->add_option("--listen", line.web_listen, "ADDRESS:PORT, this machine only (default 127.0.0.1:9436)");
   CLI::App* top = add_command(app, line, "top", "Functions of a heap profile by bytes");
   top->add_option("file", line.input_path, "A pprof profile (.pb.gz)")->required();
   top->add_option("--sample-type,--type", line.sample_type, kSampleTypes);

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A data directory with incidents of every kind, made without a kill: what a page has to show."""
+import copy
+import gzip
+import json
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
+
+from harness import protobuf  # noqa: E402 (the path to it is set above)
+
+MIB = 1 << 20
+FIXTURE = os.path.join(os.path.dirname(HERE), "fixtures/incidents/leak_with_endpoint.json")
+
+# What a pod's owner, or the program in it, may choose as a name.
+PAYLOADS = ["<img src=x onerror=\"window.owned=1\">", "</title><script>window.owned=1</script>", "\"><svg onload=window.owned=1>",
+            "javascript:window.owned=1", "\u202egnp.exe", "\x1b[31mred\x1b]0;owned\x07", "{{constructor.constructor('window.owned=1')()}}",
+            "'-window.owned=1-'"]
+
+
+def profile(stacks, seconds=0):
+    """stacks: {("main.main", "main.leak"): bytes}, root first."""
+    strings = [""]
+
+    def text(value):
+        if value not in strings:
+            strings.append(value)
+        return strings.index(value)
+
+    names = sorted({name for stack in stacks for name in stack})
+    numbers = {name: i + 1 for i, name in enumerate(names)}
+    kind = {1: text("inuse_space"), 2: text("bytes")}
+    samples = [{1: [numbers[name] for name in reversed(stack)], 2: [value]} for stack, value in stacks.items()]
+    message = {1: [kind], 2: samples,
+               4: [{1: number, 4: [{1: number, 2: 7}]} for number in numbers.values()],
+               5: [{1: numbers[name], 2: text(name), 3: text(name), 4: text("main.go")} for name in names],
+               9: 1_700_000_000 * 10 ** 9 + seconds * 10 ** 9, 11: {1: text("space"), 2: text("bytes")}, 12: 524288}
+    message[6] = strings
+    # An empty string is a string, too: the table begins with one.
+    body = protobuf.encode({k: v for k, v in message.items() if k != 6})
+    for value in strings:
+        data = value.encode()
+        body += bytes([6 << 3 | 2]) + _varint(len(data)) + data
+    return gzip.compress(body)
+
+
+def _varint(number):
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes(out + bytes([number]))
+
+
+def shop_stacks(leak, cache=9):
+    handler = ("main.main", "net/http.(*Server).Serve", "net/http.(*conn).serve", "net/http.HandlerFunc.ServeHTTP",
+               "main.(*Shop).checkout")
+    return {handler + ("main.(*Cart).Add", "example.com/shop/store.(*Session).Keep"): leak * MIB,
+            handler + ("encoding/json.Unmarshal",): 3 * MIB,
+            ("main.main", "main.warmCache", "example.com/shop/cache.New"): cache * MIB,
+            ("runtime.main", "runtime.doInit"): MIB}
+
+
+class Site:
+    """The incidents below `folder`; add() returns an id."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        with open(FIXTURE, encoding="utf-8") as file:
+            self._pattern = json.load(file)
+
+    def add(self, second, pod, cause="leak", namespace="shop", leak=80, with_profiles=True, **fields):
+        incident = copy.deepcopy(self._pattern)
+        time = f"2026-11-21T04:{second // 60:02d}:{second % 60:02d}"
+        incident["id"] = f"{time.replace('-', '').replace(':', '')}Z-{second:08x}"
+        incident["time"] = time + ".699924621Z"
+        incident["container"].update(name="web", runtime="containerd", id="0" * 64, image="registry.example/shop:1.4.2")
+        incident["pod"] = {"namespace": namespace, "name": pod, "uid": None, "node": "node-7", "labels": {}, "restart_count": 3}
+        incident["verdict"]["cause"] = cause
+        incident["series"] = self._series(time, incident["limit"]["bytes"])
+        incident["answer"] = {
+            "sentence": f"{pod} was killed at its limit of 128 MiB: sessions of checkout are never removed.",
+            "cause": cause, "confidence": 0.9,
+            "culprit": {"claim": "allocates", "code": "example.com/shop/store.(*Session).Keep (store.go:44)",
+                        "path": ["main.(*Shop).checkout", "main.(*Cart).Add", "example.com/shop/store.(*Session).Keep"],
+                        "operation_kind": "endpoint", "operation": "main.(*Shop).checkout", "share": 0.86, "bytes": leak * MIB,
+                        "evidence": "capture-02-at_kill.pb.gz"},
+            "action": "Give sessions an end: see store.go:44."}
+        incident["operations"] = [{"kind": "endpoint", "name": "main.(*Shop).checkout", "bytes": leak * MIB, "share": 0.86, "growth_ratio": 4.0}]
+        incident["fillers"] = [{"runtime": "go", "kind": "site", "name": "example.com/shop/store.(*Session).Keep (store.go:44)",
+                                "path": [], "operation_kind": "endpoint", "operation": "main.(*Shop).checkout", "bytes": leak * MIB,
+                                "share": 0.86, "evidence": "at_kill"}]
+        incident["captures"] = self._captures(incident, with_profiles)
+        incident.update(fields)
+        place = os.path.join(self.folder, "incidents", f"{incident['id'][:16]}-shop-{second:08x}")
+        os.makedirs(place)
+        self._write(place, "incident.json", json.dumps(incident).encode())
+        self._write(place, "report.md", b"# report\n")
+        if with_profiles:
+            self._write(place, "capture-01-live.pb.gz", profile(shop_stacks(leak // 4)))
+            self._write(place, "capture-02-at_kill.pb.gz", profile(shop_stacks(leak, 6), 30))
+        return incident["id"]
+
+    @staticmethod
+    def _series(time, limit):
+        """A sample each second of the minute before, with a gap, then the kill."""
+        minute = int(time[14:16])
+        ahead = f"{time[:14]}{minute - 1:02d}:"
+        return [{"t": f"{ahead}{s:02d}.000000000Z", "usage_bytes": int(limit * (0.2 + 0.8 * s / 60)),
+                 "nonreclaimable_bytes": int(limit * (0.15 + 0.8 * s / 60))} for s in range(2, 60) if not 20 < s < 32]
+
+    @staticmethod
+    def _captures(incident, with_profiles):
+        pattern, pid = incident["captures"][0], incident["victims"][0]["pid"]
+        made = []
+        for file, method, lead in (("capture-01-live.pb.gz", "live", 25.0), ("capture-02-at_kill.pb.gz", "at_kill", -0.01)):
+            made.append({**pattern, "file": file, "method": method, "result": "ok", "reason": "", "complete": True, "lead_seconds": lead,
+                         "pid": pid, "of": "go", "inuse_bytes": 80 * MIB, "live_bytes": None,
+                         "time": incident["series"][-25]["t"] if lead > 0 else incident["time"]})
+        return made if with_profiles else []
+
+    @staticmethod
+    def _write(place, name, data):
+        with open(os.path.join(place, name), "wb") as file:
+            file.write(data)

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+export async function get(path, query) {
+  const text = new URLSearchParams(Object.entries(query || {}).filter(([, value]) => value)).toString();
+  const response = await fetch(`/api/v1/${path}${text ? `?${text}` : ''}`);
+  const json = await response.json().catch(() => ({ error: `no JSON came (status ${response.status})` }));
+  if (!response.ok) throw new Error(json.error || `status ${response.status}`);
+  return json;
+}
+
+export const incidentPath = (id) => `/i/${encodeURIComponent(id)}`;
+export const apiPath = (id) => `incidents/${encodeURIComponent(id)}`;

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// A flame graph on a canvas: 20,000 frames are drawn in a few milliseconds, because what is narrower than a pixel is
+// left out. Root at the top. Zoom is the rank of each child on the way, "0.2.1", so a link to it stays short.
+import { h } from './dom.js';
+import { amount, percent } from './format.js';
+
+const ROW = 20, LEAST = 0.6, CHAR = 7.0, MOST_ROWS = 256;
+
+// As flame_color.cc: the same module has the same hue in every picture.
+function hueOf(text) {
+  let hash = 2166136261;
+  for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 16777619) >>> 0;
+  return hash % 360;
+}
+
+const shortName = (name) => name.replace(/^[^[(]*\//, '');
+
+export class FlameGraph {
+  constructor(place, flame, onSearch) {
+    this.flame = flame;
+    this.unit = flame.unit;
+    this.isDiff = flame.mode !== 'held';
+    this.onSearch = onSearch;
+    this.build(flame);
+    this.canvas = h('canvas', { tabindex: 0, role: 'img', 'aria-label': `Flame graph: ${flame.title}. The table below has the same figures.` });
+    this.tip = h('div', { class: 'tip', 'aria-live': 'polite' });
+    place.replaceChildren(this.canvas, this.tip);
+    this.found = null;
+    this.selected = this.root = this.frames[0] || null;
+    this.listen();
+    if (!this.root) this.tip.textContent = 'Nothing to draw: no stack holds anything here.';
+    this.fromHash();
+    new ResizeObserver(() => this.draw()).observe(place);
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
+  }
+
+  build(flame) {
+    this.frames = flame.frames.map(([depth, name, start, size, net, folded]) => ({ depth, name, start, size, net, folded, self: size, children: [], parent: null }));
+    const ordered = this.frames.slice().sort((a, b) => a.depth - b.depth || a.start - b.start);
+    const rows = [];
+    for (const frame of ordered) (rows[frame.depth] = rows[frame.depth] || []).push(frame);
+    for (let depth = 1; depth < rows.length; ++depth) {
+      let at = 0;
+      for (const frame of rows[depth]) {
+        while (at + 1 < rows[depth - 1].length && rows[depth - 1][at + 1].start <= frame.start) ++at;
+        frame.parent = rows[depth - 1][at];
+        frame.parent.children.push(frame);
+        frame.parent.self -= frame.size;
+      }
+    }
+    this.rows = rows;
+    this.hues = flame.names.map(([name, module]) => hueOf(module || name));
+  }
+
+  nameOf(frame) {
+    if (frame.name >= 0) return this.flame.names[frame.name][0];
+    return frame.name === -1 ? 'all' : frame.name === -2 ? `(${frame.folded} more)` : '(deeper calls)';
+  }
+
+  textOf(frame) {
+    const total = Math.abs(this.flame.reference) || this.frames[0].size;
+    const value = this.isDiff && frame.net > 0 ? `+${amount(frame.net, this.unit)}` : amount(frame.net, this.unit);
+    return `${this.nameOf(frame)}: ${value}, ${percent(Math.abs(frame.net) / total)}${this.isDiff ? ' of the earlier total' : ''}${frame.self > 0 && frame.self < frame.size ? `, its own ${amount(frame.self, this.unit)}` : ''}`;
+  }
+
+  colour(frame, dark) {
+    if (this.found && !this.found.has(frame)) return dark ? '#3a3f47' : '#e3e6ea';
+    if (this.isDiff && frame.name !== -1) {
+      const share = frame.size ? Math.abs(frame.net) / frame.size : 0;
+      const hue = frame.net < 0 ? 212 : 8;
+      return dark ? `hsl(${hue} 60% ${26 + 16 * share}%)` : `hsl(${hue} 80% ${93 - 19 * share}%)`;
+    }
+    if (frame.name < 0) return dark ? '#4a505a' : '#d9dde2';
+    return dark ? `hsl(${this.hues[frame.name]} 38% 33%)` : `hsl(${this.hues[frame.name]} 60% 80%)`;
+  }
+
+  get dark() { return matchMedia('(prefers-color-scheme: dark)').matches; }
+
+  draw() {
+    if (!this.root) return;
+    const width = this.canvas.parentElement.clientWidth, rows = Math.min(MOST_ROWS, this.rows.length), ratio = devicePixelRatio || 1;
+    if (width < 10) return;
+    this.canvas.width = width * ratio;
+    this.canvas.height = rows * ROW * ratio;
+    this.canvas.style.height = `${rows * ROW}px`;
+    const paint = this.canvas.getContext('2d');
+    paint.scale(ratio, ratio);
+    paint.font = '12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
+    paint.textBaseline = 'middle';
+    const dark = this.dark, scale = width / this.root.size;
+    this.scale = scale;
+    this.drawn = 0;
+    for (let depth = 0; depth < rows; ++depth) {
+      for (const frame of this.rows[depth]) {
+        const isAbove = depth < this.root.depth;
+        if (isAbove ? !this.holds(frame, this.root) : frame.start + frame.size <= this.root.start) continue;
+        if (!isAbove && frame.start >= this.root.start + this.root.size) break;
+        const x = isAbove ? 0 : (frame.start - this.root.start) * scale, wide = isAbove ? width : frame.size * scale;
+        if (wide >= LEAST) this.paint(paint, frame, x, depth * ROW, Math.max(1, wide - 1), dark, isAbove);
+      }
+    }
+    this.canvas.dataset.drawn = this.drawn;
+  }
+
+  holds(outer, inner) { return outer.start <= inner.start && inner.start + inner.size <= outer.start + outer.size; }
+
+  paint(paint, frame, x, y, wide, dark, isAbove) {
+    ++this.drawn;
+    paint.globalAlpha = isAbove ? 0.6 : 1;
+    paint.fillStyle = this.colour(frame, dark);
+    paint.fillRect(x, y, wide, ROW - 1);
+    if (frame.self > 0 && frame.children.length && !isAbove) { // its own bytes, shaded at its right end
+      const own = wide * frame.self / frame.size;
+      paint.fillStyle = dark ? 'rgba(255,255,255,.13)' : 'rgba(0,0,0,.10)';
+      paint.fillRect(x + wide - own, y, own, ROW - 1);
+    }
+    if (frame === this.selected) {
+      paint.strokeStyle = dark ? '#fff' : '#111';
+      paint.lineWidth = 1.5;
+      paint.strokeRect(x + 0.75, y + 0.75, Math.max(1, wide - 1.5), ROW - 2.5);
+    }
+    const room = Math.floor((wide - 8) / CHAR);
+    if (room >= 3) {
+      const name = this.nameOf(frame), brief = name.length <= room ? name : shortName(name);
+      paint.fillStyle = dark ? '#f2f4f7' : '#14171a';
+      paint.fillText(brief.length <= room ? brief : `${brief.slice(0, room - 1)}…`, x + 4, y + ROW / 2);
+    }
+    paint.globalAlpha = 1;
+  }
+
+  at(event) {
+    if (!this.root) return null;
+    const box = this.canvas.getBoundingClientRect(), depth = Math.floor((event.clientY - box.top) / ROW);
+    const value = this.root.start + (event.clientX - box.left) / this.scale;
+    return (this.rows[depth] || []).find((f) => (depth < this.root.depth ? this.holds(f, this.root) : f.start <= value && value < f.start + f.size)) || null;
+  }
+
+  listen() {
+    this.canvas.addEventListener('mousemove', (event) => { const frame = this.at(event); this.tip.textContent = frame ? this.textOf(frame) : ''; });
+    this.canvas.addEventListener('click', (event) => { const frame = this.at(event); if (frame) this.zoom(frame); });
+    this.canvas.addEventListener('keydown', (event) => this.key(event));
+    window.addEventListener('hashchange', () => { if (this.canvas.isConnected) { this.fromHash(); this.draw(); } });
+  }
+
+  key(event) {
+    const frame = this.selected;
+    if (!frame || event.ctrlKey || event.metaKey || event.altKey) return;
+    const siblings = frame.parent ? frame.parent.children : [frame], at = siblings.indexOf(frame);
+    const act = { ArrowUp: () => this.select(frame.parent), ArrowDown: () => this.select(frame.children[0]), ArrowLeft: () => this.select(siblings[at - 1]), ArrowRight: () => this.select(siblings[at + 1]),
+      Enter: () => this.zoom(frame), Escape: () => this.reset(), '/': () => this.onSearch() }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+
+  select(frame) {
+    if (!frame) return;
+    this.selected = frame;
+    if (!this.holds(this.root, frame) && !this.holds(frame, this.root)) this.root = frame.parent || frame;
+    this.tip.textContent = this.textOf(frame);
+    this.draw();
+  }
+
+  zoom(frame) {
+    this.root = this.selected = frame;
+    const ranks = [];
+    for (let f = frame; f.parent; f = f.parent) ranks.unshift(f.parent.children.indexOf(f));
+    history.replaceState(null, '', location.pathname + location.search + (ranks.length ? `#zoom=${ranks.join('.')}` : ''));
+    this.tip.textContent = this.textOf(frame);
+    this.draw();
+  }
+
+  reset() { if (this.frames[0]) this.zoom(this.frames[0]); }
+
+  fromHash() {
+    const wanted = /^#zoom=([0-9]+(?:\.[0-9]+){0,255})$/.exec(location.hash);
+    let frame = this.frames[0];
+    for (const rank of wanted ? wanted[1].split('.') : []) frame = (frame && frame.children[Number(rank)]) || frame;
+    this.root = this.selected = frame || null;
+  }
+
+  // The share of the whole that stacks through a matching frame have; each stack counts once.
+  search(text) {
+    const wanted = text.trim().toLowerCase();
+    this.found = wanted ? new Set(this.frames.filter((f) => f.name >= 0 && this.nameOf(f).toLowerCase().includes(wanted))) : null;
+    let sum = 0;
+    for (const frame of this.found || []) {
+      let above = frame.parent;
+      while (above && !this.found.has(above)) above = above.parent;
+      if (!above) sum += frame.size;
+    }
+    this.draw();
+    return this.frames.length ? sum / this.frames[0].size : 0;
+  }
+
+  top(count) {
+    const sums = new Map();
+    for (const frame of this.frames) {
+      if (frame.name < 0) continue;
+      const row = sums.get(frame.name) || { name: this.nameOf(frame), self: 0, size: 0 };
+      row.self += Math.max(0, frame.self);
+      let above = frame.parent;
+      while (above && above.name !== frame.name) above = above.parent;
+      if (!above) row.size += frame.size;
+      sums.set(frame.name, row);
+    }
+    const whole = this.frames.length ? this.frames[0].size : 1;
+    return [...sums.values()].sort((a, b) => b.self - a.self || b.size - a.size).slice(0, count).map((row) => ({ ...row, share: row.self / whole }));
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// One incident: the answer first, then the evidence.
+import { apiPath, get, incidentPath } from './api.js';
+import { command, h, section, show, table } from './dom.js';
+import { age, amount, bytes, duration, percent, second, words } from './format.js';
+import { timeline } from './timeline.js';
+
+const nameOf = (incident) => {
+  const { pod, container } = incident;
+  if (pod && pod.name) return [pod.namespace, pod.name, container && container.name].filter(Boolean).join('/');
+  return (container && (container.unit || container.name || container.cgroup_path)) || 'an unnamed cgroup';
+};
+
+const bar = (share) => h('meter', { min: 0, max: 1, value: Math.max(0, Math.min(1, share || 0)), 'aria-label': percent(share) });
+
+function answerOf(incident) {
+  const answer = incident.answer, verdict = incident.verdict, culprit = answer && answer.culprit;
+  return h('div', { class: 'answer' },
+    h('p', { class: 'sentence' }, (answer && answer.sentence) || `${words(verdict && verdict.cause)}: the evidence is below.`),
+    h('p', {}, h('span', { class: 'cause' }, words((answer && answer.cause) || (verdict && verdict.cause))),
+      ' ', h('span', { class: 'note' }, verdict && verdict.confidence !== null && verdict.confidence !== undefined && `confidence ${percent(verdict.confidence)}`)),
+    culprit && h('p', {}, `${culprit.claim}: `, h('code', {}, culprit.code), culprit.operation && [' for ', h('code', {}, culprit.operation)],
+      culprit.bytes ? `, ${bytes(culprit.bytes)}` : '', culprit.share ? ` (${percent(culprit.share)})` : ''),
+    culprit && culprit.path && culprit.path.length > 0 && h('ol', { class: 'path', 'aria-label': 'From the code to the allocation' }, culprit.path.map((frame) => h('li', {}, h('code', {}, frame)))),
+    answer && answer.action && h('p', { class: 'action' }, h('strong', {}, 'What to do: '), answer.action));
+}
+
+function figures(incident) {
+  const rows = [['Killed', [h('time', { datetime: incident.time }, second(incident.time)), ` (${age(incident.time)})`]],
+    ['Victim', (incident.victims || []).slice(0, 3).map((v) => `${v.comm || '?'} (pid ${v.pid})`).join(', ') + (incident.victim_count > 3 ? ` and ${incident.victim_count - 3} more` : '')],
+    ['Limit', incident.limit && incident.limit.bytes ? `${bytes(incident.limit.bytes)}, of the ${words(incident.scope)}` : words(incident.scope)],
+    ['Node', incident.pod && incident.pod.node], ['Image', incident.container && incident.container.image],
+    ['Restarts', incident.pod && incident.pod.restart_count], ['Cgroup', incident.container && incident.container.cgroup_path],
+    ['Repeats', incident.repeats && `${incident.repeats.count} more kills until ${second(incident.repeats.last)}`]];
+  return h('dl', {}, rows.filter(([, value]) => value !== null && value !== undefined && value !== '').map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]));
+}
+
+// What the memory is, by the parts that are known: of the composition where there is one, else of the reconciliation.
+function composition(incident) {
+  const known = incident.composition || incident.reconciliation;
+  if (!known || !known.parts || !known.parts.length) return null;
+  const parts = known.parts.map((p) => ({ name: words(p.name || p.part), bytes: p.bytes, source: p.source, runtime: p.runtime }));
+  if (known.unexplained_bytes > 0) parts.push({ name: 'not explained', bytes: known.unexplained_bytes, source: '' });
+  const total = parts.reduce((sum, p) => sum + Math.max(0, p.bytes), 0) || 1;
+  const segments = h('div', { class: 'segments', 'aria-hidden': 'true' }, parts.map((p, i) => {
+    const segment = h('div', { class: `segment c${i % 8}`, title: `${p.name}: ${bytes(p.bytes)}` });
+    segment.style.flexGrow = String(Math.max(0, p.bytes) / total);
+    return segment;
+  }));
+  return [segments, table('Parts of the memory', [
+    { name: 'Part', cell: (p) => [h('span', { class: `dotkey c${parts.indexOf(p) % 8}` }), p.name] }, { name: 'Bytes', number: true, cell: (p) => bytes(p.bytes) },
+    { name: 'Share', number: true, cell: (p) => percent(p.bytes / total) }, { name: 'Known from', cell: (p) => [p.source, p.runtime && ` (${p.runtime})`] }], parts)];
+}
+
+const fillers = (incident) => (incident.fillers || []).length > 0 && table('What fills the memory', [
+  { name: 'Name', cell: (f) => [h('code', {}, f.name), f.held_as && h('span', { class: 'note' }, ` held as ${f.held_as}`)] },
+  { name: 'Kind', cell: (f) => [f.runtime, ' ', words(f.kind)] }, { name: 'For', cell: (f) => f.operation || '–' }, { name: 'Count', number: true, cell: (f) => (f.count ? f.count.toLocaleString('en') : '–') },
+  { name: 'Bytes', number: true, cell: (f) => bytes(f.bytes) }, { name: 'Share', number: true, cell: (f) => percent(f.share) }], incident.fillers);
+
+const operations = (incident) => (incident.operations || []).length > 0 && table('Endpoints and jobs', [
+  { name: 'Operation', cell: (o) => [h('code', {}, o.name), h('span', { class: 'note' }, ` ${words(o.kind)}`)] }, { name: '', cell: (o) => bar(o.share) },
+  { name: 'Bytes', number: true, cell: (o) => bytes(o.bytes) }, { name: 'Growth', number: true, cell: (o) => (o.growth_ratio ? `×${o.growth_ratio.toFixed(1)}` : '–') }], incident.operations);
+
+const holders = (incident) => (incident.holders || []).length > 0 && h('ul', { class: 'holders' }, incident.holders.map((holder) => h('li', {},
+  percent(holder.share), holder.component && [' by ', h('code', {}, holder.component)], h('ol', { class: 'path' }, (holder.chain || []).map((link) => h('li', {}, h('code', {}, typeof link === 'string' ? link : JSON.stringify(link))))))));
+
+const goroutines = (incident) => (incident.goroutines || []).length > 0 && table('Goroutines', [
+  { name: 'Count', number: true, cell: (g) => g.count.toLocaleString('en') }, { name: 'State', cell: (g) => words(g.state) },
+  { name: 'Stack', cell: (g) => h('code', {}, (g.stack || []).slice(0, 6).join(' < ')) }], incident.goroutines);
+
+function captures(incident, path) {
+  const rows = incident.captures || [];
+  const file = (c) => c.file && c.result === 'ok' && [h('a', { href: `${path}/flame?capture=${encodeURIComponent(c.file)}` }, 'flame graph'), ' · ', h('a', { href: `${path}/files/${encodeURIComponent(c.file)}` }, 'download')];
+  return rows.length > 0 && table('Captures', [
+    { name: 'Before the kill', number: true, cell: (c) => (c.lead_seconds === null || c.lead_seconds === undefined ? '–' : duration(Math.abs(c.lead_seconds)) + (c.lead_seconds < 0 ? ' after' : '')) },
+    { name: 'How', cell: (c) => words(c.method) }, { name: 'Why', cell: (c) => words(c.trigger) }, { name: 'Result', cell: (c) => [words(c.result), c.reason && ` (${words(c.reason)})`] },
+    { name: 'Heap in use', number: true, cell: (c) => bytes(c.inuse_bytes) }, { name: 'Profile', cell: (c) => file(c) || '–' }], rows);
+}
+
+const others = (context, id) => context.others.length > 0 && table('Previous kills', [
+  { name: 'When', cell: (o) => h('a', { href: incidentPath(o.id) }, age(o.time)) }, { name: 'Pod', cell: (o) => o.pod || o.name }, { name: 'Cause', cell: (o) => words(o.cause) },
+  { name: 'Limit', number: true, cell: (o) => bytes(o.limit_bytes) },
+  { name: '', cell: (o) => o.profiles > 0 && h('a', { href: `/compare?a=${encodeURIComponent(o.id)}&b=${encodeURIComponent(id)}` }, 'compare') }], context.others);
+
+function why(incident) {
+  const verdict = incident.verdict;
+  if (!verdict) return null;
+  return [h('ul', {}, (verdict.why || []).map((line) => h('li', {}, line))), (verdict.also || []).map((other) => h('p', { class: 'note' }, `Also possible: ${words(other.cause)} (${percent(other.confidence)}). ${(other.why || []).join('; ')}`)),
+    verdict.suggested_limit_bytes && h('p', {}, `A limit that would fit: ${verdict.suggested_limit_is_lower_bound ? 'at least ' : ''}${bytes(verdict.suggested_limit_bytes)}. ${verdict.suggested_limit_why || ''}`)];
+}
+
+const trend = (incident) => incident.trend && (incident.trend.sites || []).length > 0 && table('Call sites over time', [
+  { name: 'Code', cell: (site) => h('code', {}, (site.frames || []).slice(0, 3).join(' < ')) }, { name: 'Judgement', cell: (site) => words(site.judgement) },
+  { name: 'First', number: true, cell: (site) => bytes(site.first_live_bytes) }, { name: 'Last', number: true, cell: (site) => bytes(site.last_live_bytes) },
+  { name: 'Per second', number: true, cell: (site) => amount(site.slope_bytes_per_second || 0, 'bytes') }], incident.trend.sites.slice(0, 20));
+
+export async function start([id]) {
+  const [incident, context] = await Promise.all([get(apiPath(id)), get(`${apiPath(id)}/context`)]);
+  const path = incidentPath(id), name = nameOf(incident), profiles = (incident.captures || []).filter((c) => c.result === 'ok' && c.file);
+  show(name, h('h1', {}, name), answerOf(incident),
+    h('p', { class: 'links' }, profiles.length > 0 && h('a', { class: 'button', href: `${path}/flame` }, 'Flame graph'), profiles.length > 1 && h('a', { class: 'button', href: `${path}/flame?mode=growth` }, 'What grew'),
+      h('a', { class: 'button', href: `${path}.tar.gz` }, 'Download all')),
+    figures(incident), section('Memory before the kill', timeline(incident)), section('What it was made of', composition(incident)),
+    section('Who keeps it', holders(incident)), section('What fills it', fillers(incident)), section('Endpoints and jobs', operations(incident)), section('Goroutines', goroutines(incident)),
+    section('Why we think so', why(incident)), section('Call sites over time', trend(incident)), section('Captures', captures(incident, path)),
+    section('Other kills of this workload', others(context, id)),
+    section('Next steps', command(`oomwitness show ${incident.id}`), profiles.length > 0 && command(`go tool pprof ${context.directory}/${profiles[profiles.length - 1].file}`), profiles.length > 1 && command(`oomwitness diff ${incident.id}`)),
+    section('Files', h('ul', { class: 'files' }, context.files.map((f) => h('li', {}, h('a', { href: `${path}/files/${encodeURIComponent(f.name)}` }, f.name), ` ${bytes(f.bytes)}`)))),
+    (incident.notes || []).length > 0 && h('details', {}, h('summary', {}, `${incident.notes.length} notes on what is not known`), h('ul', {}, incident.notes.map((note) => h('li', {}, note)))));
+}

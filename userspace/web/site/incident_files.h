@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "web/http.h"
+
+namespace oomw {
+
+// A file of an incident's directory, which may come from anywhere: neither a link nor a pipe or device.
+struct PlainFile {
+  UniqueFd fd;
+  std::uint64_t bytes = 0;
+};
+[[nodiscard]] Result<PlainFile> open_plain_file(const std::string& directory, const std::string& name);
+
+struct ListedFile {
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+// Of the incident's plain files, by name, at most 1,000.
+[[nodiscard]] Result<std::vector<ListedFile>> plain_files_of(const std::string& directory);
+
+// A file as it is.
+[[nodiscard]] std::shared_ptr<BodySource> stream_of(PlainFile file);
+
+// Every plain file of the directory as a .tar.gz below one folder, made while it is sent: 128 KiB of memory. kLimit:
+// more than kMaxArchiveBytes.
+inline constexpr std::uint64_t kMaxArchiveBytes = std::uint64_t{1} << 30;
+[[nodiscard]] Result<std::shared_ptr<BodySource>> archive_of(const std::string& directory, const std::string& folder);
+
+}  // namespace oomw

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "web/site/incident_routes.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "incident/incident_size.h"
+#include "store/incident_reader.h"
+#include "web/site/api.h"
+#include "web/site/incident_files.h"
+#include "web/site/incident_query.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxPrevious = 20;
+
+// What a browser may make of a file that came from a node: nothing.
+constexpr const char* kNoPage = "Content-Security-Policy: default-src 'none'; sandbox\r\n";
+
+using Answer = std::function<Result<HttpResponse>(const HttpRequest&)>;
+
+Route route(std::string path, Answer answer) {
+  auto handler = [answer = std::move(answer)](const HttpRequest& request) {
+    auto response = answer(request);
+    return response ? std::move(*response) : error_response(response.error());
+  };
+  return {"GET", std::move(path), std::move(handler), false, RunsOn::kWorker};
+}
+
+Result<HttpResponse> list_answer(IncidentList& list, const HttpRequest& request) {
+  ASSIGN_OR_RETURN(const IncidentQuery query, parse_incident_query(request.query, SystemClock().wall_now()));
+  RETURN_IF_ERROR(list.refresh());
+  nlohmann::json json = answer_of(query, list.newest_first());
+  json["unread"] = list.unread();
+  return json_response(json, request);
+}
+
+Result<HttpResponse> incident_answer(const IncidentList& list, const HttpRequest& request) {
+  const std::string id = parts_of("/api/v1/incidents/*", request.path).front();
+  ASSIGN_OR_RETURN(const std::string directory, list.directory_of(id));
+  ASSIGN_OR_RETURN(const Incident incident, read_incident(directory));
+  return json_text_response(to_json(incident), request);
+}
+
+nlohmann::json files_json(const std::vector<ListedFile>& files) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const ListedFile& file : files) {
+    out.push_back({{"name", to_valid_utf8(file.name)}, {"bytes", file.bytes}});
+  }
+  return out;
+}
+
+// The other incidents of the same workload, newest first.
+nlohmann::json others_of(const IncidentList& list, const std::string& id) {
+  nlohmann::json out = nlohmann::json::array();
+  const auto all = list.newest_first();
+  const auto own = std::ranges::find_if(all, [&](const IncidentSummary* s) { return s->id == id; });
+  if (own == all.end() || (*own)->workload.empty()) return out;
+  for (const IncidentSummary* summary : all) {
+    if (summary == *own || summary->workload != (*own)->workload) continue;
+    out.push_back(to_json(*summary));
+    if (out.size() == kMaxPrevious) break;
+  }
+  return out;
+}
+
+Result<HttpResponse> context_answer(IncidentList& list, const HttpRequest& request) {
+  const std::string id = parts_of("/api/v1/incidents/*/context", request.path).front();
+  ASSIGN_OR_RETURN(const std::string directory, list.directory_of(id));
+  RETURN_IF_ERROR(list.refresh());
+  ASSIGN_OR_RETURN(const std::vector<ListedFile> files, plain_files_of(directory));
+  return json_response(
+      {{"directory", to_valid_utf8(directory)}, {"files", files_json(files)}, {"others", others_of(list, id)}},
+      request);
+}
+
+HttpResponse download(std::shared_ptr<BodySource> stream, const std::string& name) {
+  HttpResponse response{kHttpOk, "application/octet-stream", nullptr, false};
+  response.more_head =
+      "Content-Disposition: attachment; filename=\"" + to_file_component(name, 200) + "\"\r\n" + kNoPage;
+  response.stream = std::move(stream);
+  return response;
+}
+
+Result<HttpResponse> file_answer(const IncidentList& list, const HttpRequest& request) {
+  const auto parts = parts_of("/i/*/files/*", request.path);
+  ASSIGN_OR_RETURN(const std::string directory, list.directory_of(parts[0]));
+  ASSIGN_OR_RETURN(PlainFile file, open_plain_file(directory, parts[1]));
+  HttpResponse response = download(stream_of(std::move(file)), parts[1]);
+  if (parts[1].ends_with(".svg")) response.type = "image/svg+xml";  // for <img>; opened alone it is a download
+  return response;
+}
+
+Result<HttpResponse> archive_answer(const IncidentList& list, const HttpRequest& request) {
+  const std::string id = parts_of("/i/*.tar.gz", request.path).front();
+  ASSIGN_OR_RETURN(const std::string directory, list.directory_of(id));
+  ASSIGN_OR_RETURN(auto archive, archive_of(directory, to_file_component(id)));
+  return download(std::move(archive), id + ".tar.gz");
+}
+
+}  // namespace
+
+std::vector<Route> incident_routes(std::shared_ptr<IncidentList> list) {
+  return {
+      route("/api/v1/incidents", [list](const HttpRequest& r) { return list_answer(*list, r); }),
+      route("/api/v1/incidents/*", [list](const HttpRequest& r) { return incident_answer(*list, r); }),
+      route("/api/v1/incidents/*/context", [list](const HttpRequest& r) { return context_answer(*list, r); }),
+      route("/i/*/files/*", [list](const HttpRequest& r) { return file_answer(*list, r); }),
+      route("/i/*.tar.gz", [list](const HttpRequest& r) { return archive_answer(*list, r); }),
+  };
+}
+
+}  // namespace oomw

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "web/site/live_json.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "events/json_text.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxContainers = 500;
+
+template <typename T>
+nlohmann::json value_of(const std::optional<T>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
+
+double fill_of(const ContainerMetrics& container) {
+  if (!container.limit_bytes || *container.limit_bytes == 0 || !container.usage_bytes) return 0;
+  return static_cast<double>(*container.usage_bytes) / static_cast<double>(*container.limit_bytes);
+}
+
+nlohmann::json to_json(const ContainerMetrics& container) {
+  return {{"namespace", to_valid_utf8(container.k8s_namespace)},
+          {"pod", to_valid_utf8(container.pod)},
+          {"container", to_valid_utf8(container.container)},
+          {"usage_bytes", value_of(container.usage_bytes)},
+          {"limit_bytes", value_of(container.limit_bytes)},
+          {"growth_bytes_per_second", value_of(container.growth_bytes_per_second)},
+          {"seconds_to_limit", value_of(container.seconds_to_limit)},
+          {"suspected_leak", value_of(container.suspected_leak)}};
+}
+
+}  // namespace
+
+std::string now_json(const MetricsSnapshot& snapshot) {
+  std::vector<const ContainerMetrics*> limited;
+  for (const ContainerMetrics& container : snapshot.containers) {
+    if (container.limit_bytes && container.usage_bytes) limited.push_back(&container);
+  }
+  std::ranges::stable_sort(limited, [](const auto* a, const auto* b) { return fill_of(*a) > fill_of(*b); });
+  nlohmann::json out = {{"with_a_limit", limited.size()}, {"containers", nlohmann::json::array()}};
+  for (std::size_t i = 0; i < std::min(kMaxContainers, limited.size()); ++i) {
+    out["containers"].push_back(to_json(*limited[i]));
+  }
+  return to_json_text(out);
+}
+
+std::string health_json(const MetricsSnapshot& snapshot) {
+  nlohmann::json shares = nlohmann::json::object();
+  for (const auto& [kind, count] : snapshot.share_exceeded) shares[std::string(to_string(kind))] = count;
+  std::uint64_t kills = 0;
+  for (const auto& [labels, count] : snapshot.kills) kills += count;
+  const nlohmann::json out = {{"ready", snapshot.ready},
+                              {"is_standing_by", snapshot.is_standing_by},
+                              {"features", snapshot.feature_rung},
+                              {"lost", snapshot.lost},
+                              {"over_share", shares},
+                              {"kills", {{"counted", kills}, {"unobserved", snapshot.kernel_oom_kills_unobserved}}},
+                              {"incidents",
+                               {{"written", snapshot.incidents_written},
+                                {"waiting", snapshot.incidents_waiting},
+                                {"write_errors", snapshot.incident_write_errors},
+                                {"pruned", snapshot.incidents_pruned}}},
+                              {"reader_jobs", snapshot.reader_jobs},
+                              {"data_dir_writable", snapshot.data_dir_writable},
+                              {"cgroups", snapshot.cgroups},
+                              {"processes", snapshot.processes},
+                              {"resident_bytes", snapshot.process_resident_bytes},
+                              {"cpu_seconds", snapshot.process_cpu_seconds}};
+  return to_json_text(out);
+}
+
+}  // namespace oomw

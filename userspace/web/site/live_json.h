@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the running daemon tells its web server, as JSON. Pure.
+#pragma once
+
+#include <string>
+
+#include "export/metrics_snapshot.h"
+
+namespace oomw {
+
+// {containers[{namespace, pod, container, usage_bytes, limit_bytes, growth_bytes_per_second, seconds_to_limit,
+// suspected_leak}]}: those with a limit, fullest first, at most 500.
+[[nodiscard]] std::string now_json(const MetricsSnapshot& snapshot);
+
+// {ready, features{}, lost{}, kills{}, incidents{}, process{}, ...}: what works, what was lost.
+[[nodiscard]] std::string health_json(const MetricsSnapshot& snapshot);
+
+}  // namespace oomw
