@@ -13,6 +13,7 @@ namespace oomw::cli {
 // The hidden command of reader/child.h.
 [[nodiscard]] int reader_command(int argc, const char* const* argv);
 [[nodiscard]] int trend_command(const CommandLine& line, const Config& config);
+[[nodiscard]] int fetch_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int holders_command(const CommandLine& line);
 [[nodiscard]] int goroutines_command(const CommandLine& line);
 [[nodiscard]] int replay_command(const CommandLine& line, const Config& config);

@@ -3,11 +3,13 @@
 #include "cli/commands.h"
 #include "reader/child.h"
 #include "report/profile_texts.h"
+#include "sinks/fold_job.h"
 
 namespace oomw::cli {
 
 int reader_command(int argc, const char* const* argv) {
   static constexpr reader::JobEntry kJobs[] = {{kCheckProfileJob, check_profile_job},
+                                               {kFoldProfileJob, fold_profile_job},
                                                {kProfileTextsJob, profile_texts_job}};
   return reader::run_child(argc, argv, kJobs);
 }
