@@ -15,6 +15,7 @@ namespace oomw::cli {
 // The pages and the API of a data directory, until interrupted.
 [[nodiscard]] int web_command(const CommandLine& line, const std::string& data_dir);
 [[nodiscard]] int trend_command(const CommandLine& line, const Config& config);
+[[nodiscard]] int fetch_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int holders_command(const CommandLine& line);
 [[nodiscard]] int goroutines_command(const CommandLine& line);
 [[nodiscard]] int replay_command(const CommandLine& line, const Config& config);

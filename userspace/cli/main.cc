@@ -14,6 +14,7 @@ int dispatch(const cli::CommandLine& line, const Config& config) {
   if (line.command == "incidents") return cli::incidents_command(line, config.data_dir);
   if (line.command == "show") return cli::show_command(line, config.data_dir);
   if (line.command == "export") return cli::export_command(line, config.data_dir);
+  if (line.command == "fetch") return cli::fetch_command(line, config);
   if (line.command == "capture") return cli::capture_command(line, config);
   if (line.command == "trend") return cli::trend_command(line, config);
   if (line.command == "holders") return cli::holders_command(line);

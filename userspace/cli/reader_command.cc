@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "reader/child.h"
 #include "report/profile_texts.h"
+#include "sinks/fold_job.h"
 #include "web/site/flame_job.h"
 
 namespace oomw::cli {
@@ -12,7 +13,8 @@ int reader_command(int argc, const char* const* argv) {
   static constexpr reader::JobEntry kJobs[] = {{kCheckProfileJob, check_profile_job},
                                                {kProfileTextsJob, profile_texts_job},
                                                {kAnalyseHeapJob, analyse_heap_job},
-                                               {kFlameJob, flame_job}};
+                                               {kFlameJob, flame_job},
+                                               {kFoldProfileJob, fold_profile_job}};
   return reader::run_child(argc, argv, kJobs);
 }
 

@@ -107,6 +107,26 @@ void read_kubernetes(TableReader table, KubernetesConfig& kubernetes) {
   table.reject_unknown();
 }
 
+void read_evidence_sinks(TableReader& table, SinksConfig& sinks) {
+  TableReader s3 = table.table("s3");
+  s3.text("bucket", sinks.s3.bucket);
+  s3.text("endpoint", sinks.s3.endpoint);
+  s3.text("region", sinks.s3.region);
+  s3.text("prefix", sinks.s3.prefix);
+  s3.text("style", sinks.s3.style);
+  s3.text("credentials_file", sinks.s3.credentials_file);
+  s3.text("profile", sinks.s3.profile);
+  s3.text("ca_file", sinks.s3.ca_file);
+  s3.seconds("timeout_seconds", sinks.s3.timeout, 1, 600);
+  s3.reject_unknown();
+  TableReader pyroscope = table.table("pyroscope");
+  pyroscope.text("url", sinks.pyroscope.url);
+  pyroscope.text("headers_file", sinks.pyroscope.headers_file);
+  pyroscope.text("ca_file", sinks.pyroscope.ca_file);
+  pyroscope.flag("parca", sinks.pyroscope.is_parca);
+  pyroscope.reject_unknown();
+}
+
 void read_sinks(TableReader table, SinksConfig& sinks) {
   table.text("cluster_name", sinks.cluster_name);
   table.seconds("hold_seconds", sinks.budget.age, 60, 86400.0 * 30);
@@ -129,6 +149,7 @@ void read_sinks(TableReader table, SinksConfig& sinks) {
   file.text("path", sinks.file.path);
   file.integer("max_bytes", sinks.file.max_bytes, 1 << 16, std::int64_t{1} << 40);
   file.reject_unknown();
+  read_evidence_sinks(table, sinks);
   table.reject_unknown();
 }
 
@@ -178,6 +199,15 @@ std::string sink_fault(const SinksConfig& sinks) {
   if (!sinks.file.path.empty() && sinks.file.path != "-" && sinks.file.path.front() != '/') {
     return "'sinks.file.path' must be an absolute path or \"-\"";
   }
+  if (!sinks.pyroscope.url.empty() && !is_http_url(sinks.pyroscope.url)) {
+    return "'sinks.pyroscope.url' must be http://HOST:PORT or https://HOST:PORT";
+  }
+  const std::string& style = sinks.s3.style;
+  if (style != "auto" && style != "path" && style != "virtual_host") {
+    return "'sinks.s3.style' must be auto, path or virtual_host";
+  }
+  if (sinks.s3.bucket.empty()) return "";
+  if (const auto target = make_s3_target(sinks.s3); !target) return target.error().message;
   return "";
 }
 

@@ -236,6 +236,7 @@ OtlpRecord otlp_record_of(const Incident& incident, const std::string& directory
   attributes.text("oomwitness.incident.id", incident.id);
   attributes.integer("oomwitness.incident.revision", std::optional(nth));
   attributes.text("oomwitness.incident.directory", directory);
+  if (mapping.artifacts_url) attributes.text("oomwitness.artifacts.url", mapping.artifacts_url(incident.id));
   attributes.text("error.type", "oom_kill");
   add_kill(attributes, incident);
   add_victim(attributes, incident, mapping);

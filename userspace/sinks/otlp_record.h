@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -33,6 +34,7 @@ struct OtlpMapping {
   std::string host_name;                 // used where no Kubernetes node is known
   bool has_command_line = false;         // may hold secrets
   bool has_service_from_labels = false;  // app.kubernetes.io/instance and .../name before the workload's name
+  std::function<std::string(const std::string& id)> artifacts_url = {};  // of object storage; empty: none
 };
 
 inline constexpr std::string_view kOomKillEvent = "oomwitness.oom_kill";

@@ -6,8 +6,11 @@
 #include <utility>
 
 #include "base/text.h"
+#include "sinks/fold_job.h"
 #include "sinks/otlp_logs.h"
+#include "sinks/profile_push.h"
 #include "sinks/record_file.h"
+#include "sinks/s3_destination.h"
 #include "sinks/webhook.h"
 
 namespace oomw {
@@ -18,6 +21,11 @@ OtlpMapping mapping_of(const SinksConfig& config) {
   mapping.cluster_name = config.cluster_name;
   mapping.has_command_line = config.otlp.has_command_line;
   mapping.has_service_from_labels = config.otlp.has_service_from_labels;
+  if (!config.s3.bucket.empty()) {
+    mapping.artifacts_url = [s3 = config.s3, cluster = config.cluster_name](const std::string& id) {
+      return object_url(s3.bucket, incident_key(s3.prefix, cluster, id));
+    };
+  }
   utsname name{};
   if (uname(&name) == 0) mapping.host_name = name.nodename;
   return mapping;
@@ -50,6 +58,30 @@ void add_file(const SinksConfig& config, const SinkContext& context, SinkSet& se
                                                             mapping_of(config), *context.clock)});
 }
 
+void add_s3(const SinksConfig& config, const SinkContext& context, SinkSet& set) {
+  if (config.s3.bucket.empty()) return;
+  const auto environment = [&](const char* name) { return context.environment(name).value_or(""); };
+  Result<S3Client> client = S3Client::make(config.s3, environment, *context.clock, perform, context.stopping.get());
+  if (!client) return set.problems.push_back("s3: " + client.error().message);
+  set.sinks.push_back(
+      {"s3", std::make_unique<S3Destination>(std::move(*client), config.s3.prefix, config.cluster_name)});
+}
+
+void add_pyroscope(const SinksConfig& config, const SinkContext& context, SinkSet& set) {
+  if (config.pyroscope.url.empty()) return;
+  HttpEndpoint endpoint;
+  endpoint.url = config.pyroscope.url;
+  endpoint.headers_file = config.pyroscope.headers_file;
+  endpoint.ca_file = config.pyroscope.ca_file;
+  const Clock& clock = *context.clock;
+  // A reader process of its own, used by the sink's thread alone: it lives as long as there is work.
+  const auto fold = [&clock, reader = std::make_shared<reader::Reader>(clock)](const StoredFile& profile) {
+    return fold_profile(profile, *reader, clock.now());
+  };
+  set.sinks.push_back({"pyroscope", std::make_unique<ProfilePush>(std::move(endpoint), config.pyroscope.is_parca,
+                                                                  mapping_of(config), fold, context.stopping, clock)});
+}
+
 }  // namespace
 
 SinkSet make_sinks(const SinksConfig& config, const SinkContext& context) {
@@ -57,6 +89,8 @@ SinkSet make_sinks(const SinksConfig& config, const SinkContext& context) {
   add_otlp(config, context, set);
   add_webhook(config, context, set);
   add_file(config, context, set);
+  add_s3(config, context, set);
+  add_pyroscope(config, context, set);
   return set;
 }
 

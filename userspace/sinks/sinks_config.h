@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "sinks/outbox_queue.h"
+#include "sinks/s3/s3_requests.h"
 
 namespace oomw {
 
@@ -25,11 +26,17 @@ struct SinksConfig {
     std::string path;  // "-" = standard output
     std::uint64_t max_bytes = 64u << 20;
   };
+  struct Pyroscope {
+    std::string url, headers_file, ca_file;
+    bool is_parca = false;
+  };
   OutboxBudget budget;  // of each sink
   std::string cluster_name;
   Otlp otlp;
   Webhook webhook;
   File file;
+  S3Config s3;
+  Pyroscope pyroscope;
 };
 
 }  // namespace oomw

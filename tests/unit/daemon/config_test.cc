@@ -164,7 +164,7 @@ std::vector<std::string> keys_set_in(const std::string& toml) {
   std::istringstream lines(toml);
   std::smatch found;
   for (std::string line; std::getline(lines, line);) {
-    if (std::regex_search(line, found, std::regex("^\\[([a-z._]+)\\]"))) table = found[1].str() + ".";
+    if (std::regex_search(line, found, std::regex("^\\[([a-z0-9._]+)\\]"))) table = found[1].str() + ".";
     if (std::regex_search(line, found, std::regex("^([a-z_]+) = "))) keys.push_back(table + found[1].str());
   }
   return keys;

@@ -88,6 +88,19 @@ void add_incidents(CLI::App& app, CommandLine& line) {
   incidents->add_flag("--json", line.json, "The same as -o json");
 }
 
+void add_fetch(CLI::App& app, CommandLine& line) {
+  CLI::App* fetch =
+      add_command(app, line, "fetch", "Incidents in object storage: lists them, or copies one to this disk");
+  fetch->add_option("id", line.incident_id, "Incident id; left out, they are listed");
+  fetch->add_option("-o,--output", line.output_path, "Data directory to copy to (default oomwitness-fetched here)");
+  fetch->add_option("--bucket", line.bucket, "Instead of [sinks.s3] bucket; keys come from AWS_* or the configuration");
+  fetch->add_option("--endpoint", line.endpoint, "https://HOST[:PORT], where it is not AWS");
+  fetch->add_option("--region", line.region, "Of the bucket");
+  fetch->add_option("--prefix", line.prefix, "Of its keys");
+  fetch->add_option("--cluster", line.cluster, "Whose incidents ([sinks] cluster_name, else \"default\")");
+  fetch->add_flag("--json", line.json, "One JSON object per line");
+}
+
 void add_readers(CLI::App& app, CommandLine& line) {
   add_command(app, line, "doctor", "What works on this node, and why not the rest")->add_flag("--json", line.json);
   add_incidents(app, line);
@@ -99,6 +112,7 @@ void add_readers(CLI::App& app, CommandLine& line) {
   CLI::App* exported = add_command(app, line, "export", "One incident's files as a tar");
   exported->add_option("id", line.incident_id, "Incident id, directory name or a unique prefix")->required();
   exported->add_option("-o,--output", line.output_path, "File to write, - for stdout (default ID.tar here)");
+  add_fetch(app, line);
   CLI::App* web =
       add_command(app, line, "web", "The incidents of a directory as pages for a browser, until interrupted");
   web->add_option("--listen", line.web_listen, "ADDRESS:PORT, this machine only (default 127.0.0.1:9436)");

@@ -35,6 +35,8 @@ struct CommandLine {
   bool full = false;
   // help
   std::string topic;
+  // fetch: with incident_id and output_path; "" = as configured
+  std::string bucket, endpoint, region, prefix, cluster;
   // capture
   std::optional<std::int32_t> pid;
   std::string container, pod;

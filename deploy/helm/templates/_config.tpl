@@ -1,0 +1,64 @@
+{{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
+{{- define "oomwitness.labels" -}}
+app.kubernetes.io/name: oomwitness
+app.kubernetes.io/part-of: oomwitness
+{{- end -}}
+{{- define "oomwitness.config" -}}
+# For the kubelet's probes and Prometheus; the NetworkPolicy says who may connect.
+metrics_listen = ":9435"
+# The container's own /sys/fs/cgroup shows it only itself.
+cgroup_root = "/host/sys/fs/cgroup"
+# Below it the container runtimes' bundles, for the names of containers.
+host_root = "/host"
+{{- if .Values.podEvents }}
+
+[kubernetes]
+post_events = true
+{{- end }}
+{{- if .Values.clusterName }}
+
+[sinks]
+cluster_name = {{ .Values.clusterName | quote }}
+{{- end }}
+{{- with .Values.sinks.otlp }}{{ if .endpoint }}
+
+[sinks.otlp]
+endpoint = {{ .endpoint | quote }}
+{{- if .headersSecret }}
+headers_file = "/etc/oomwitness-secrets/otlp/headers"
+{{- end }}{{ end }}{{ end }}
+{{- with .Values.sinks.webhook }}{{ if .url }}
+
+[sinks.webhook]
+url = {{ .url | quote }}
+cloud_events = {{ .cloudEvents }}
+{{- if .headersSecret }}
+headers_file = "/etc/oomwitness-secrets/webhook/headers"
+{{- end }}{{ end }}{{ end }}
+{{- with .Values.sinks.file }}{{ if .path }}
+
+[sinks.file]
+path = {{ .path | quote }}
+{{- end }}{{ end }}
+{{- with .Values.sinks.s3 }}{{ if .bucket }}
+
+[sinks.s3]
+bucket = {{ .bucket | quote }}
+endpoint = {{ .endpoint | quote }}
+region = {{ .region | quote }}
+prefix = {{ .prefix | quote }}
+{{- if .credentialsSecret }}
+credentials_file = "/etc/oomwitness-secrets/s3/credentials"
+{{- end }}{{ end }}{{ end }}
+{{- with .Values.sinks.pyroscope }}{{ if .url }}
+
+[sinks.pyroscope]
+url = {{ .url | quote }}
+{{- if .headersSecret }}
+headers_file = "/etc/oomwitness-secrets/pyroscope/headers"
+{{- end }}{{ end }}{{ end }}
+{{- if .Values.extraConfig }}
+
+{{ .Values.extraConfig }}
+{{- end }}
+{{ end -}}

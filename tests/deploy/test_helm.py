@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""deploy/helm makes what kustomize makes. Debian has no helm: the chart is rendered by Go's text/template, which is Helm's
+engine, with the few of Helm's functions that the chart uses (support/render_chart.go)."""
+import copy
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import manifests
+from harness import tools
+
+CHART = os.path.join(tools.TREE, "deploy/helm")
+
+
+def merged(base, more):
+    out = copy.deepcopy(base)
+    for key, value in more.items():
+        out[key] = merged(out[key], value) if isinstance(value, dict) and isinstance(out.get(key), dict) else value
+    return out
+
+
+class Helm(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        try:
+            import yaml
+        except ImportError:
+            raise unittest.SkipTest("no python3-yaml") from None
+        if not shutil.which("go"):
+            raise unittest.SkipTest("no go to render the chart with")
+        cls.yaml = yaml
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.renderer = os.path.join(cls.folder.name, "render")
+        subprocess.run(["go", "build", "-o", cls.renderer, os.path.join(tools.TREE, "tests/support/render_chart.go")],
+                       check=True, env={**os.environ, "GO111MODULE": "off", "GOFLAGS": "", "CGO_ENABLED": "0"})
+
+    def rendered(self, values=None):
+        with open(os.path.join(CHART, "values.yaml"), encoding="utf-8") as f:
+            defaults = self.yaml.safe_load(f)
+        templates = {}
+        for name in os.listdir(os.path.join(CHART, "templates")):
+            with open(os.path.join(CHART, "templates", name), encoding="utf-8") as f:
+                templates[name] = f.read()
+        done = subprocess.run([self.renderer], capture_output=True, text=True, input=json.dumps(
+            {"Values": merged(defaults, values or {}), "Release": {"Namespace": "oomwitness", "Name": "o"},
+             "templates": templates}))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [o for o in self.yaml.safe_load_all(done.stdout) if o]
+
+    def comparable(self, objects):
+        """By kind and name. Left out: the namespace (helm makes it), and how a changed configuration restarts the pods (a
+        hash in a name, or in an annotation)."""
+        out = {}
+        for item in copy.deepcopy(objects):
+            if item["kind"] == "Namespace":
+                continue
+            if item["kind"] == "ConfigMap":
+                item["metadata"]["name"] = "oomwitness-config"
+                item["data"] = {name: self.settings(text) for name, text in item["data"].items()}
+            if item["kind"] == "DaemonSet":
+                item["spec"]["template"]["metadata"]["annotations"].pop("checksum/config", None)
+                for volume in item["spec"]["template"]["spec"]["volumes"]:
+                    if "configMap" in volume:
+                        volume["configMap"]["name"] = "oomwitness-config"
+            out[item["kind"], item["metadata"]["name"]] = item
+        return out
+
+    @staticmethod
+    def settings(toml):
+        return [line for line in toml.splitlines() if line.strip() and not line.startswith("#")]
+
+    def assert_same(self, values, objects):
+        ours, theirs = self.comparable(self.rendered(values)), self.comparable(objects)
+        self.assertEqual(sorted(ours), sorted(theirs))
+        for key in theirs:
+            self.assertEqual(ours[key], theirs[key], key)
+
+    def test_the_defaults_are_the_least_capability_overlay(self):
+        self.assert_same({}, manifests.overlay("least-capability"))
+
+    def test_privileged_is_the_privileged_overlay(self):
+        self.assert_same({"privileged": True}, manifests.overlay("privileged"))
+
+    def test_surge_and_events_are_the_components(self):
+        self.assert_same({"surge": True}, manifests.with_component("least-capability", "surge"))
+        self.assert_same({"podEvents": True}, manifests.with_component("least-capability", "pod-events"))
+
+    def test_a_changed_configuration_restarts_the_pods(self):
+        def annotations(values):
+            return manifests.only(self.rendered(values), "DaemonSet")["spec"]["template"]["metadata"]["annotations"]
+        self.assertNotEqual(annotations({}), annotations({"clusterName": "x"}))
+
+
+if __name__ == "__main__":
+    unittest.main()

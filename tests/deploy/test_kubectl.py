@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""deploy/kubectl/kubectl-oomwitness, with a kubectl that knows one cluster and two nodes whose pages have the API's shape.
+The real API server and port-forward are not part of this test."""
+import hashlib
+import http.server
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import unittest
+
+import manifests
+from harness import tools
+
+PLUGIN = os.path.join(tools.TREE, "deploy/kubectl/kubectl-oomwitness")
+# Stands for kubectl: pods from a file, and ports that are open already. Each call is logged.
+KUBECTL = """#!/usr/bin/env python3
+import json, os, sys, time
+cluster = json.load(open(os.environ["FAKE_CLUSTER"]))
+args = sys.argv[1:]
+with open(os.environ["FAKE_LOG"], "a") as f:
+    f.write(" ".join(args) + "\\n")
+if args[0] == "port-forward":
+    port = cluster["ports"].get(args[3])
+    if port is None:
+        sys.exit("error: unable to forward port because pod is not running")
+    print(f"Forwarding from 127.0.0.1:{port} -> 9436", flush=True)
+    time.sleep(60)
+elif args[:2] == ["get", "pod"]:
+    pod = cluster["pods"].get(args[4] + "/" + args[2])
+    if pod is None:
+        sys.exit(f'Error from server (NotFound): pods "{args[2]}" not found')
+    print(json.dumps({"spec": {"nodeName": pod}}))
+elif args[:2] == ["get", "pods"]:
+    node = next((a.split("=")[1] for a in args if a.startswith("spec.nodeName=")), None)
+    print(json.dumps({"items": [p for p in cluster["daemons"] if node in (None, p["spec"]["nodeName"])]}))
+"""
+FILES = {"report.md": b"# Why\n\x1b[31mred\n", "capture-01.pb.gz": bytes(range(256)) * 300, "incident.json": b'{"id": "i"}\n'}
+
+
+def archive(folder, files, kind=tarfile.REGTYPE):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as tar:
+        for name, body in files.items():
+            member = tarfile.TarInfo(f"{folder}/{name}")
+            member.size, member.type = len(body), kind
+            tar.addfile(member, io.BytesIO(body))
+    return out.getvalue()
+
+
+class Node(http.server.ThreadingHTTPServer):
+    """The pages of one node: incidents by id -> (namespace, pod)."""
+
+    daemon_threads = True
+
+    def __init__(self, incidents, archive_of=None):
+        super().__init__(("127.0.0.1", 0), NodeHandler)
+        self.incidents, self.archive_of = incidents, archive_of or (lambda i: archive(i, FILES))
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    def answer(self, path):
+        if path.startswith("/api/v1/incidents?"):
+            rows = [{"id": i, "time": "2026-11-21T03:04:05.000000000Z", "namespace": where[0], "pod": where[1],
+                     "name": "/".join(where), "cause": "leak", "code": "main.grow (a.go:1)\x1b[2J"}
+                    for i, where in sorted(self.incidents.items(), reverse=True)]
+            return json.dumps({"incidents": rows}).encode()
+        if path == "/api/v1/health":
+            return b'{"ok": true}'
+        incident = path.split("/")[2].removesuffix(".tar.gz")
+        if incident not in self.incidents:
+            return None
+        return self.archive_of(incident) if path.endswith(".tar.gz") else FILES[path.rpartition("/")[2]]
+
+
+class NodeHandler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        body = self.server.answer(self.path)
+        self.send_response(200 if body is not None else 404)
+        self.end_headers()
+        self.wfile.write(body or b"")
+
+
+def daemon(name, node, ready="True"):
+    return {"metadata": {"namespace": "oomwitness", "name": name}, "spec": {"nodeName": node},
+            "status": {"conditions": [{"type": "Ready", "status": ready}]}}
+
+
+class Plugin(unittest.TestCase):
+    NEW, OLD, OTHER = "20261121T030405Z-1a2b3c4d", "20261120T030405Z-00000001", "20261121T030406Z-00000002"
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = scratch.name
+        self.first = self.node({self.NEW: ("shop", "cart"), self.OLD: ("shop", "cart"), self.OTHER: ("shop", "pay")})
+        self.second = self.node({})
+        self.cluster = {"pods": {"shop/cart": "n1"}, "daemons": [daemon("o-1", "n1"), daemon("o-2", "n2")],
+                        "ports": {"pod/o-1": self.first.server_port, "pod/o-2": self.second.server_port}}
+        kubectl = os.path.join(self.scratch, "kubectl")
+        with open(kubectl, "w", encoding="utf-8") as f:
+            f.write(KUBECTL)
+        os.chmod(kubectl, 0o755)
+
+    def node(self, incidents, archive_of=None):
+        made = Node(incidents, archive_of)
+        self.addCleanup(made.server_close)
+        self.addCleanup(made.shutdown)
+        return made
+
+    def run_plugin(self, *args):
+        with open(os.path.join(self.scratch, "cluster"), "w", encoding="utf-8") as f:
+            json.dump(self.cluster, f)
+        return subprocess.run([sys.executable, PLUGIN, *args], capture_output=True, text=True, cwd=self.scratch,
+                              stdin=subprocess.DEVNULL, timeout=300, env={
+                                  **os.environ, "PATH": f"{self.scratch}:{os.environ['PATH']}",
+                                  "FAKE_CLUSTER": os.path.join(self.scratch, "cluster"), "FAKE_LOG": self.log_file()})
+
+    def log_file(self):
+        return os.path.join(self.scratch, "calls")
+
+    def test_ls_asks_the_node_of_the_pod_alone_and_shows_its_incidents(self):
+        done = self.run_plugin("ls", "shop/cart")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertEqual([line.split()[0] for line in lines], [self.NEW, self.OLD])
+        self.assertIn("leak", lines[0])
+        self.assertNotIn("\x1b", done.stdout)
+        with open(self.log_file(), encoding="utf-8") as f:
+            calls = f.read()
+        self.assertIn("spec.nodeName=n1", calls)
+        self.assertNotIn("o-2", calls)
+        self.assertNotIn("exec", calls)
+
+    def test_a_pod_that_is_gone_is_found_on_the_node_that_had_it(self):
+        self.cluster["pods"].clear()
+        done = self.run_plugin("show", "shop/cart")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("# Why", done.stdout)
+        self.assertNotIn("\x1b", done.stdout)
+
+    def test_pull_brings_the_nodes_bytes(self):
+        done = self.run_plugin("pull", "shop/cart", "-o", "out")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name, body in FILES.items():
+            with open(os.path.join(self.scratch, "out", self.NEW, name), "rb") as f:
+                self.assertEqual(hashlib.sha256(f.read()).digest(), hashlib.sha256(body).digest(), name)
+        again = self.run_plugin("pull", "shop/cart", "-o", "out")
+        self.assertEqual(again.returncode, 1)
+        self.assertIn("is there already", again.stderr)
+
+    def test_an_archive_that_leads_elsewhere_is_refused(self):
+        for hostile in (lambda i: archive("..", {"evil": b"x"}), lambda i: archive(i, {"../../evil": b"x"}),
+                        lambda i: archive(i, {"link": b""}, tarfile.SYMTYPE)):
+            self.first.archive_of = hostile
+            done = self.run_plugin("pull", "shop/cart", "-o", "out")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("something else than an incident's files", done.stderr)
+            self.assertFalse(os.path.exists(os.path.join(self.scratch, "evil")))
+
+    def test_one_node_that_does_not_answer_hides_no_other(self):
+        del self.cluster["ports"]["pod/o-2"]
+        done = self.run_plugin("ls")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(len(done.stdout.splitlines()), 3)
+        self.assertIn("n2: no port was forwarded to o-2", done.stderr)
+
+    def test_what_is_missing_is_one_line(self):
+        self.cluster["daemons"] = [daemon("o-1", "n1", ready="False")]
+        done = self.run_plugin("doctor", "shop/cart")
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done.stderr)
+        self.assertIn("no ready oomwitness pod on node n1", done.stderr)
+        self.assertEqual(self.run_plugin("ls", "cart").returncode, 2)
+
+    def test_doctor_prints_the_nodes_health(self):
+        done = self.run_plugin("doctor", "shop/cart")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('"ok": true', done.stdout)
+
+
+class Operators(unittest.TestCase):
+    def test_the_role_can_do_what_the_plugin_does_and_no_more(self):
+        objects = manifests.with_component("least-capability", "operators")
+        rules = manifests.only(objects, "Role", "oomwitness-operator")["rules"]
+        self.assertEqual(rules, [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]},
+                                 {"apiGroups": [""], "resources": ["pods/portforward"], "verbs": ["create"]}])
+        pods = manifests.only(objects, "ClusterRole", "oomwitness-operator-pods")["rules"]
+        self.assertEqual(pods, [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}])
+
+
+if __name__ == "__main__":
+    unittest.main()
