@@ -42,7 +42,7 @@ HeapAnalysed gone(std::int64_t ms) {
   return event;
 }
 
-constexpr MonotonicTime kKill{10'000'000'000};
+const MonotonicTime kKill = at_ms(10'000);
 
 TEST(AnalysedMemory, newest_reading_counts_and_growth_is_since_the_one_before) {
   Incident incident;
