@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a Pyroscope takes and refuses, by its documentation (push.v1, default limits): no Pyroscope. Debian has none."""
+import base64
+import gzip
+import http.server
+import json
+import re
+import threading
+import time
+import uuid
+
+from .pprof import Profile
+from .protobuf import decode
+
+MAX_SAMPLES, MAX_BYTES, MAX_LABELS = 16_000, 4 << 20, 30
+LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*$")
+
+
+class Refused(Exception):
+    pass
+
+
+def check_labels(labels):
+    if not {"__name__", "service_name"} <= set(labels) or len(labels) > MAX_LABELS:
+        raise Refused("labels")
+    for name, value in labels.items():
+        if not LABEL.match(name) or not 0 < len(value.encode()) <= 2048 or len(name) > 1024:
+            raise Refused(f"label {name}")
+
+
+def check_profile(raw, now):
+    plain = gzip.decompress(raw)
+    if len(plain) > MAX_BYTES:
+        raise Refused(f"{len(plain)} bytes")
+    message, profile = decode(plain), Profile(raw)
+    if len(profile.samples) > MAX_SAMPLES:
+        raise Refused(f"{len(profile.samples)} samples")
+    at = int(message[9][0]) / 1e9
+    if not now - 3600 < at < now + 600:
+        raise Refused("time")
+    for text in message[6]:
+        text.decode()
+    if any("-" in kind for kind in profile.types) or 0 in profile._lines:
+        raise Refused("profile")
+    return profile
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        server = self.server.owner
+        try:
+            if self.path != "/push.v1.PusherService/Push" or self.headers["Content-Type"] != "application/json":
+                raise Refused("path or type")
+            for series in json.loads(body)["series"]:
+                labels = {pair["name"]: pair["value"] for pair in series["labels"]}
+                check_labels(labels)
+                for sample in series["samples"]:
+                    uuid.UUID(sample["ID"])
+                    raw = base64.b64decode(sample["rawProfile"], validate=True)
+                    server.pushed.append((labels, check_profile(raw, time.time())))
+            status, answer = 200, b"{}"
+        except (Refused, KeyError, ValueError, OSError, EOFError) as error:
+            server.refused.append(repr(error))
+            status, answer = 400, json.dumps({"code": "invalid_argument", "message": str(error)}).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+
+class PyroscopeServer:
+    """pushed: (labels, profile) of what was taken; refused: why, of the rest."""
+
+    def __init__(self):
+        self.pushed, self.refused = [], []
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        self._server.daemon_threads = True
+        self._server.owner = self
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
+        self._thread.start()
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Evidence in object storage: a bucket on loopback that verifies every signature (harness/s3_server.py says what it is)."""
+import glob
+import json
+import os
+import tarfile
+
+from harness.daemon import run_cli, run_program
+from harness import tools
+from harness.s3_server import S3Server
+from harness.wait import eventually
+from test_sinks import SinkTest
+
+ACCESS, SECRET = "AKIATEST", "secret/key+with=signs"
+
+
+class S3Test(SinkTest):
+    def bucket(self, **wanted):
+        made = S3Server(**wanted)
+        self._stack.callback(made.close)
+        return made
+
+    def keys_file(self, secret=SECRET):
+        path = os.path.join(self.scratch, "keys")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"[default]\naws_access_key_id = {ACCESS}\naws_secret_access_key = {secret}\n")
+        return path
+
+    def config(self, bucket, more="", keys=True):
+        return (f'[sinks]\ncluster_name = "test"\n[sinks.s3]\nbucket = "evidence"\nendpoint = "{bucket.url}"\n'
+                f'prefix = "oom"\n{more}' + (f'credentials_file = "{self.keys_file()}"\n' if keys else ""))
+
+    def fetch(self, bucket, *args, access=ACCESS, secret=SECRET):
+        return run_program("env", f"AWS_ACCESS_KEY_ID={access}", f"AWS_SECRET_ACCESS_KEY={secret}", tools.BINARY, "fetch",
+                           "--bucket", "evidence", "--endpoint", bucket.url, "--prefix", "oom", "--cluster", "test",
+                           *map(str, args))
+
+    def folder_of(self, incident_id):
+        path, = glob.glob(os.path.join(self.data_dir(), f"incidents/{incident_id[:16]}-*-{incident_id[-8:]}"))
+        return path
+
+    def files_of(self, folder):
+        """Its evidence: notes of this node begin with a dot."""
+        found = {}
+        for name in os.listdir(folder):
+            if not name.startswith("."):
+                with open(os.path.join(folder, name), "rb") as f:
+                    found[name] = f.read()
+        return found
+
+    def seeded(self, count=1):
+        ids = self.seed(count)
+        for incident_id in ids:
+            with open(os.path.join(self.folder_of(incident_id), "report.md"), "w", encoding="utf-8") as f:
+                f.write(f"# {incident_id}\n")
+        return ids
+
+    @staticmethod
+    def key_of(incident_id):
+        day = f"{incident_id[:4]}-{incident_id[4:6]}-{incident_id[6:8]}"
+        return f"oom/test/{day}/{incident_id}/"
+
+
+class Delivered(S3Test):
+    def test_what_is_fetched_or_exported_is_what_the_node_has(self):
+        bucket = self.bucket(page=2)
+        first, second = self.seeded(2)
+        self.daemon(self.config(bucket))
+        # Kills of other tests come to this bucket too.
+        own = {self.key_of(i) + name for i in (first, second) for name in ("report.md", "incident.json")}
+        eventually(lambda: own <= set(bucket.objects), lambda: f"4 objects: {sorted(bucket.objects)}")
+        bucket.objects["oom/test/2026-11-24/../../etc/passwd"] = b"no"
+        bucket.objects[self.key_of(first) + ".hidden"] = b"no"
+        listed = [json.loads(line) for line in self.fetch(bucket, "--json").stdout.splitlines()]
+        self.assertLessEqual({first, second}, {i["id"] for i in listed if i["whole"]})
+        target = os.path.join(self.scratch, "pulled")
+        done = self.fetch(bucket, first, "-o", target)
+        self.assertEqual(done.returncode, 0, done)
+        pulled = os.path.join(target, "incidents", first)
+        self.assertEqual(self.files_of(pulled), self.files_of(self.folder_of(first)))
+        self.assertEqual(run_cli("show", first, "--data-dir", target).returncode, 0)
+        archive = os.path.join(self.scratch, "one.tar")
+        self.assertEqual(run_cli("export", second, "-o", archive, "--data-dir", self.data_dir()).returncode, 0)
+        with tarfile.open(archive) as tar:
+            files = {m.name.partition("/")[2]: tar.extractfile(m).read() for m in tar.getmembers() if m.isfile()}
+            self.assertEqual(tar.getnames()[-1], f"{second}/incident.json")
+        self.assertEqual(files, self.files_of(self.folder_of(second)))
+        absent = self.fetch(bucket, "20200101T000000Z-00000000")
+        self.assertEqual(absent.returncode, 1)
+        self.assertIn("no incident", absent.stderr)
+
+
+class Credentials(S3Test):
+    def test_a_service_accounts_role_is_assumed(self):
+        bucket = self.bucket()
+        bucket.keys.clear()
+        bucket.tokens["projected-token"] = "arn:aws:iam::1:role/evidence"
+        token = os.path.join(self.scratch, "token")
+        with open(token, "w", encoding="utf-8") as f:
+            f.write("projected-token\n")
+        incident_id, = self.seeded()
+        witness = self.daemon(self.config(bucket, keys=False), prefix=[
+            "env", f"AWS_WEB_IDENTITY_TOKEN_FILE={token}", "AWS_ROLE_ARN=arn:aws:iam::1:role/evidence",
+            f"AWS_ENDPOINT_URL_STS={bucket.url}/sts"])
+        eventually(lambda: self.key_of(incident_id) + "incident.json" in bucket.objects,
+                   lambda: f"the incident; {witness.log()[-2000:]}")
+
+    def test_a_wrong_secret_is_named_and_once_mended_nothing_was_lost(self):
+        bucket = self.bucket()
+        incident_id, = self.seeded()
+        bucket.keys[ACCESS] = ("another", None)
+        config = self.config(bucket)
+        witness = self.daemon(config)
+        self.wait_value(witness, 1, "failed_total", sink="s3", reason="forbidden")
+        report = self.doctor(config)
+        self.assertIn("SignatureDoesNotMatch", report)
+        self.assertNotIn(SECRET, report + witness.log())
+        bucket.keys[ACCESS] = (SECRET, None)
+        eventually(lambda: self.key_of(incident_id) + "incident.json" in bucket.objects,
+                   lambda: f"the incident; {witness.log()[-2000:]}")
+        self.assertEqual(self.value(witness, "dead_lettered_total"), 0)
