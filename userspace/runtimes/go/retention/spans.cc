@@ -21,7 +21,7 @@ constexpr std::uint8_t kInUse = 1, kMaxState = 2;
 constexpr std::array<SpanLayout, 3> kLayouts = {{
     {"Go 1.22 and later", 50, 2, 64, 98, 99, 104, 112, 128, 152, true},
     {"Go 1.19 and 1.20", 56, 8, 72, 98, 99, 104, 112, 128, 0, false},
-    {"Go 1.21", 56, 8, 72, 106, 107, 112, 120, 136, 0, false},  // from the sources: no toolchain here to test it
+    {"Go 1.21", 56, 8, 72, 106, 107, 112, 120, 136, 0, false},
 }};
 
 using RawSpan = std::array<std::byte, kSpanBytes>;
@@ -31,6 +31,17 @@ T at(const RawSpan& raw, std::size_t offset) {
   T value;
   std::memcpy(&value, raw.data() + offset, sizeof(value));
   return value;
+}
+
+// Up to Go 1.24 a span whose end holds the pointer bits of its objects has a limit as if it had none of them:
+// mcentral.grow divides all its bytes, mheap.initSpan those in front of the bits.
+bool has_limit_behind_pointer_bits(const Span& span, std::uint64_t limit, const SpanLayout& layout) {
+  constexpr std::uint64_t kLargestInSpan = 512;
+  if (!layout.has_type_headers || !span.has_pointers() || span.is_large() || span.slot_bytes > kLargestInSpan) {
+    return false;
+  }
+  return span.slots == (span.bytes() - span.bytes() / 64) / span.slot_bytes &&
+         limit == span.start + span.bytes() / span.slot_bytes * span.slot_bytes;
 }
 
 bool is_pointer(std::uint64_t v) { return v % 8 == 0 && v >= kLowest && v < kHighest; }
@@ -70,7 +81,7 @@ Parsed parse(const RawSpan& raw, const SpanLayout& layout) {
   if (s.slot_bytes > s.bytes() || limit > s.end() || (s.specials != 0 && !is_pointer(s.specials))) return p;
   // A large object's limit is where the requested bytes end, not its slot.
   const bool is_large = s.is_large() && slots == 1 && limit > s.start;
-  p.is_valid = is_large || limit == s.start + slots * s.slot_bytes;
+  p.is_valid = is_large || limit == s.start + slots * s.slot_bytes || has_limit_behind_pointer_bits(s, limit, layout);
   return p;
 }
 

@@ -128,7 +128,7 @@ void expect_right_holder(const std::string& version, const std::string& variant,
     EXPECT_TRUE(std::regex_search(chain, std::regex(truth.root))) << describe(found);
   }
   ASSERT_TRUE(found.has_value() && found->is_named) << describe(found);
-  if (version == "1.19") return;
+  if (version == "1.19" || version == "1.21") return;  // objects have no types there before Go 1.22
   EXPECT_TRUE(std::regex_search(chain_of(found->holders.front()), std::regex(truth.object))) << describe(found);
 }
 
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(All, Holder119, testing::ValuesIn(kTruths), [](const au
 class HolderMatrix : public testing::TestWithParam<std::tuple<const char*, Truth>> {};
 TEST_P(HolderMatrix, is_named) { expect_right_holder(std::get<0>(GetParam()), "strip", std::get<1>(GetParam())); }
 INSTANTIATE_TEST_SUITE_P(All, HolderMatrix,
-                         testing::Combine(testing::Values("1.26", "1.27"), testing::ValuesIn(kTruths)),
+                         testing::Combine(testing::Values("1.21", "1.22", "1.24", "1.26", "1.27"), testing::ValuesIn(kTruths)),
                          [](const auto& i) {
                            return std::string("go1_") + (std::get<0>(i.param) + 2) + "_" +
                                   name_of(std::get<1>(i.param));
