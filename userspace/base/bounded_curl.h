@@ -3,8 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cctype>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 
 #include <curl/curl.h>
 
@@ -16,6 +19,26 @@ struct CleanupCurl {
   void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
 };
 using CurlHandle = std::unique_ptr<CURL, CleanupCurl>;
+
+struct FreeCurlHeaders {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using CurlHeaders = std::unique_ptr<curl_slist, FreeCurlHeaders>;
+
+// line: "Name: value"; "Name:" leaves out a header that curl sends by itself. Without memory the header is left out.
+inline void add_header(CurlHeaders& headers, const std::string& line) {
+  curl_slist* longer = curl_slist_append(headers.get(), line.c_str());
+  if (longer == nullptr) return;
+  (void)headers.release();
+  headers.reset(longer);
+}
+
+// Whether a line of an answer's head is that header; name: in lower case.
+[[nodiscard]] inline bool has_name(std::string_view header, std::string_view name) {
+  return header.size() > name.size() && header[name.size()] == ':' &&
+         std::equal(name.begin(), name.end(), header.begin(),
+                    [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
+}
 
 // Requests end after `timeout`. One protocol, no redirect, no proxy even if the environment sets one, no HTTP/0.9, no
 // signal (SIGALRM has no place in a threaded daemon). Null: curl does not start.

@@ -2,7 +2,6 @@
 #include "kubernetes/api_request.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/bounded_curl.h"
 #include "base/text.h"
@@ -18,18 +17,6 @@ constexpr long kKeepAliveIdleSeconds = 30;
 constexpr long kKeepAliveIntervalSeconds = 10;
 // curl keeps a parsed CA for a day; the cluster's may be replaced in place.
 constexpr long kCaCacheSeconds = 60;
-
-struct FreeList {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-using Headers = std::unique_ptr<curl_slist, FreeList>;
-
-void add_header(Headers& headers, const std::string& line) {
-  curl_slist* longer = curl_slist_append(headers.get(), line.c_str());
-  if (longer == nullptr) return;
-  (void)headers.release();
-  headers.reset(longer);
-}
 
 ApiError error_of(CURLcode code) {
   switch (code) {
@@ -66,18 +53,12 @@ bool is_json(const char* content_type) {
   return type == "application/json" || type.starts_with("application/json;");
 }
 
-bool has_name(std::string_view header, std::string_view name) {
-  return header.size() > name.size() && header[name.size()] == ':' &&
-         std::equal(name.begin(), name.end(), header.begin(),
-                    [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
-}
-
 }  // namespace
 
 struct ApiRequest::Impl {
   ApiCall call;
   CurlHandle easy;
-  Headers headers;
+  CurlHeaders headers;
   char error[CURL_ERROR_SIZE] = "";
   std::string error_body;
   Nanoseconds retry_after{};

@@ -19,24 +19,6 @@ constexpr std::size_t kMaxDetail = 256;
 constexpr long kConnectTimeoutMs = 5'000;
 constexpr Nanoseconds kMostRetryAfter = std::chrono::hours(1);
 
-struct FreeList {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-using Headers = std::unique_ptr<curl_slist, FreeList>;
-
-void add_header(Headers& headers, const std::string& line) {
-  curl_slist* longer = curl_slist_append(headers.get(), line.c_str());
-  if (longer == nullptr) return;
-  (void)headers.release();
-  headers.reset(longer);
-}
-
-bool has_name(std::string_view header, std::string_view name) {
-  return header.size() > name.size() && header[name.size()] == ':' &&
-         std::equal(name.begin(), name.end(), header.begin(),
-                    [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
-}
-
 DeliveryReason reason_of(CURLcode code) {
   switch (code) {
     case CURLE_COULDNT_CONNECT:
@@ -92,7 +74,7 @@ struct HttpClient::Impl {
   std::string retry_after;
 
   void set_up();
-  [[nodiscard]] Result<Headers> headers_for(const HttpRequest& request) const;
+  [[nodiscard]] Result<CurlHeaders> headers_for(const HttpRequest& request) const;
   void perform();
 
   static std::size_t on_write(char* data, std::size_t size, std::size_t count, void* self) {
@@ -141,8 +123,8 @@ void HttpClient::Impl::set_up() {
   }
 }
 
-Result<Headers> HttpClient::Impl::headers_for(const HttpRequest& request) const {
-  Headers headers;
+Result<CurlHeaders> HttpClient::Impl::headers_for(const HttpRequest& request) const {
+  CurlHeaders headers;
   add_header(headers, "Content-Type: " + request.content_type);
   add_header(headers, "Expect:");  // curl would wait a second for 100 Continue
   if (request.gzip) add_header(headers, "Content-Encoding: gzip");
@@ -183,7 +165,7 @@ HttpAnswer HttpClient::post(const HttpRequest& request) {
   impl_->answer = HttpAnswer();
   impl_->error[0] = '\0';
   impl_->retry_after.clear();
-  const Result<Headers> headers = impl_->headers_for(request);
+  const Result<CurlHeaders> headers = impl_->headers_for(request);
   if (!headers) {
     impl_->answer.failure = DeliveryReason::kSetup;
     impl_->answer.detail = printable(headers.error().message, kMaxDetail);

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <memory>
 #include <optional>
 
@@ -17,18 +16,6 @@ namespace {
 constexpr long kConnectTimeoutMs = 5'000;
 constexpr long kSilenceSeconds = 15;
 constexpr std::size_t kMaxErrorBytes = 4'096;
-
-struct FreeList {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-using HeaderList = std::unique_ptr<curl_slist, FreeList>;
-
-void add_header(HeaderList& headers, const std::string& line) {
-  curl_slist* longer = curl_slist_append(headers.get(), line.c_str());
-  if (longer == nullptr) return;
-  (void)headers.release();
-  headers.reset(longer);
-}
 
 S3Failure failure_of(CURLcode code) {
   switch (code) {
@@ -142,11 +129,8 @@ class Exchange {
   }
 
   void take_header(std::string_view line) {
-    constexpr std::string_view kName = "retry-after:";
-    if (line.size() < kName.size()) return;
-    const bool is_it = std::equal(kName.begin(), kName.end(), line.begin(),
-                                  [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
-    if (is_it) answer_.retry_after = trim(line.substr(kName.size(), 128));
+    constexpr std::string_view kName = "retry-after";
+    if (has_name(line, kName)) answer_.retry_after = trim(line.substr(kName.size() + 1, 128));
   }
 
   static std::size_t on_read(char* buffer, std::size_t size, std::size_t count, void* self) {
@@ -172,7 +156,7 @@ class Exchange {
 
   const S3Call& call_;
   CurlHandle easy_;
-  HeaderList headers_;
+  CurlHeaders headers_;
   char error_[CURL_ERROR_SIZE] = "";
   std::uint64_t sent_ = 0;
   std::size_t received_ = 0;
