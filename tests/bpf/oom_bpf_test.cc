@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real OOM kills in a cgroup of our own.
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 
 #include "bpf/kernel_fixture.h"
@@ -193,12 +195,18 @@ TEST_P(OomTest, limit_lowered_below_usage_is_the_limit_that_kills) {
   OOMW_SHARE_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
   if (::access((cgroup_->directory() + "/memory.max").c_str(), W_OK) != 0) GTEST_SKIP() << "v1 refuses such a limit";
   cgroup_->set_limit(mebibytes(64));
-  ChildProcess child(cgroup_.get(), [] {
+  // Usage comes to 40 MiB before the last page is touched, and a child that still touches pages triggers the kill
+  // itself.
+  void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  auto* const has_touched = new (page) std::atomic<bool>(false);
+  ChildProcess child(cgroup_.get(), [has_touched] {
     touch_memory(mebibytes(40));
+    *has_touched = true;
     return ::pause();
   });
   child.go();
-  while (cgroup_->usage_bytes() < mebibytes(40)) ::usleep(1000);
+  while (!*has_touched) ::usleep(1000);
   ChildProcess writer(nullptr, [this] {
     cgroup_->set_limit(mebibytes(16));
     return 0;

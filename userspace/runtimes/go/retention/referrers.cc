@@ -279,7 +279,7 @@ Result<> ReferrerSearch::scan_globals() {
       RETURN_IF_ERROR(memory_.read_some(at, bytes));
       for (std::size_t i = 0; i < bytes.size(); i += 8) {
         const std::uint64_t word = word_at(bytes, i);
-        if (word - graph_.low < spans_.size() && is_wanted(word)) {
+        if (word - graph_.low < spans_.size() && is_wanted(word) && !spans_.heap_struct().contains(at + i)) {
           if (const auto target = wanted_target(word)) {
             note_interface(target->node, before);
             link_root(*target, {RootKind::kGlobal, at + i, 0, nullptr, false}, word);

@@ -148,6 +148,7 @@ bool is_plausible_list(const Slice& s) {
 
 Result<SpanTable::Location> SpanTable::locate(Image& image, CachedReader& memory) {
   constexpr std::uint64_t kHeapStructBytes = 128U << 10;  // allspans lies 65 KiB into it
+  constexpr std::uint64_t kBehindList = 1024;             // curArena lies 200 bytes behind allspans
   const auto mheap = find_mheap(image);
   if (!mheap) return fail(ErrorCode::kUnsupported, "the heap's root was not found in the runtime's code");
   for (std::uint64_t offset = 0; offset + sizeof(Slice) <= kHeapStructBytes; offset += 8) {
@@ -155,7 +156,8 @@ Result<SpanTable::Location> SpanTable::locate(Image& image, CachedReader& memory
     if (!slice.has_value()) return tl::make_unexpected(slice.error());
     if (!is_plausible_list(*slice)) continue;
     for (const SpanLayout& layout : kLayouts) {
-      if (verifies(memory, *slice, layout)) return Location{*mheap + offset, &layout};
+      if (!verifies(memory, *slice, layout)) continue;
+      return Location{*mheap + offset, &layout, {*mheap, *mheap + offset + kBehindList}};
     }
   }
   return fail(ErrorCode::kUnsupported, "the list of spans did not verify");
@@ -164,6 +166,7 @@ Result<SpanTable::Location> SpanTable::locate(Image& image, CachedReader& memory
 Result<SpanTable> SpanTable::read(const Location& location, CachedReader& memory) {
   SpanTable table;
   table.layout_ = location.layout;
+  table.heap_struct_ = location.heap_struct;
   ASSIGN_OR_RETURN(const auto slice, memory.get<Slice>(location.list));
   if (!is_plausible_list(slice)) return fail(ErrorCode::kInvalid, "the list of spans changed");
   if (slice.length > kMaxSpans) return fail(ErrorCode::kLimit, std::to_string(slice.length) + " spans are too many");
