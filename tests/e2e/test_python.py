@@ -9,6 +9,7 @@ from harness.daemon import run_cli
 from harness.wait import eventually
 
 PYTHON = "/usr/bin/python3"
+ANALYSING = "[analyses]\nenabled = true\n"
 START = f"import sys; sys.path.insert(0, {os.path.join(tools.WORKLOADS, 'python')!r}); import app; app.main()"
 
 
@@ -24,9 +25,9 @@ class Python(E2eTest):
                           lambda: f"an incident of {box.path} with what filled it", 30)
 
     def test_the_list_that_keeps_all_reports_is_named_with_its_module(self):
-        witness = self.daemon()
+        witness = self.daemon(ANALYSING)
         box = self.cgroup("reports", 96)
-        self.start([PYTHON, "-c", START, "60"], box).wait_killed()
+        self.start([PYTHON, "-c", START, "100"], box).wait_killed()
         incident = self.analysed(witness, box)
         holder = next((f for f in incident["fillers"] if f["kind"] == "holder" and f["held_as"]), None)
         self.assertIsNotNone(holder, incident["fillers"])
@@ -58,7 +59,7 @@ class Python(E2eTest):
 
 class Malloc(E2eTest):
     def test_what_malloc_keeps_free_is_the_cause_when_it_fills_the_limit(self):
-        witness = self.daemon()
+        witness = self.daemon(ANALYSING)
         box = self.cgroup("retention", 96)
         self.start([tools.retention(), "64", "200"], box).wait_killed()
         incident = eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("composition")), None),

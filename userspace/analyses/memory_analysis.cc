@@ -58,8 +58,9 @@ HeapFiller filler_of(const ContentFiller& found, std::uint64_t whole) {
 }
 
 void put(const MemoryContents& contents, HeapAnalysed& heap) {
-  for (const ContentFiller& found : contents.fillers)
+  for (const ContentFiller& found : contents.fillers) {
     heap.fillers.push_back(filler_of(found, contents.anonymous_bytes));
+  }
   std::ranges::stable_sort(heap.fillers, std::greater(), &HeapFiller::bytes);
   for (const ContentPart& part : contents.parts) {
     heap.parts.push_back({part.name, part.runtime, part.bytes, part.source});
@@ -68,12 +69,14 @@ void put(const MemoryContents& contents, HeapAnalysed& heap) {
   heap.notes = contents.notes;
 }
 
+bool is_python(std::string_view name) { return name.starts_with("libpython") || name.starts_with("python"); }
+
+// HotSpot and OpenJ9.
+bool is_java(std::string_view name) { return name.starts_with("libjvm.") || name.starts_with("libj9vm"); }
+
 }  // namespace
 
 bool is_python_program(const AnalysisSubject& subject) {
-  const auto is_python = [](std::string_view name) {
-    return name.starts_with("libpython") || name.starts_with("python");
-  };
   if (std::ranges::any_of(subject.libraries, [&](const SubjectLibrary& library) { return is_python(library.name); })) {
     return true;
   }
@@ -83,16 +86,24 @@ bool is_python_program(const AnalysisSubject& subject) {
 }
 
 Result<> analyse_python(const AnalysisSubject& subject, AnalysisResult& result) {
-  Result<MemoryContents> contents = read(subject, cpython::read_contents);
+  const Result<MemoryContents> contents = read(subject, cpython::read_contents);
+  // A build whose objects are not known: its parts and sizes are, as of any program.
   if (!contents.has_value() && contents.error().code == ErrorCode::kNotFound) {
-    return fail(ErrorCode::kUnsupported, contents.error().message);
+    RETURN_IF_ERROR(analyse_any_program(subject, result));
+    result.heap.notes.push_back("python objects: " + contents.error().message);
+    return {};
   }
   if (!contents.has_value()) return tl::unexpected(contents.error());
   put(*contents, result.heap);
   return {};
 }
 
-bool is_other_program(const AnalysisSubject& subject) { return !is_go_program(subject) && !is_python_program(subject); }
+bool is_other_program(const AnalysisSubject& subject) {
+  if (is_go_program(subject) || is_python_program(subject)) return false;
+  const auto map = MemoryMap::read(subject.maps);
+  if (!map.has_value() || map->mappings().empty()) return false;
+  return std::ranges::none_of(map->mappings(), [](const Mapping& mapping) { return is_java(mapping.file_name()); });
+}
 
 Result<> analyse_any_program(const AnalysisSubject& subject, AnalysisResult& result) {
   const Result<MemoryContents> contents = read(subject, native::read_contents);

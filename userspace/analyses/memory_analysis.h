@@ -12,7 +12,7 @@ inline constexpr Nanoseconds kMemoryCpuLimit = std::chrono::seconds(2);
 [[nodiscard]] bool is_python_program(const AnalysisSubject& subject);
 [[nodiscard]] Result<> analyse_python(const AnalysisSubject& subject, AnalysisResult& result);
 
-// Neither Go nor Python.
+// Neither Go, Python nor Java: of those, the parts by the mappings say little.
 [[nodiscard]] bool is_other_program(const AnalysisSubject& subject);
 [[nodiscard]] Result<> analyse_any_program(const AnalysisSubject& subject, AnalysisResult& result);
 

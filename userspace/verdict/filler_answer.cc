@@ -38,7 +38,8 @@ std::string held(const IncidentFiller& filler) {
 
 std::string age(const Incident& incident, const IncidentFiller& filler) {
   if (!filler.as_of) return "";
-  const double seconds = static_cast<double>(incident.time.ns - filler.as_of->ns) / 1e9;
+  // Of an incident of another node both may be any number, so that their difference may have no room.
+  const double seconds = (static_cast<double>(incident.time.ns) - static_cast<double>(filler.as_of->ns)) / 1e9;
   return fmt::format(", read {:.1f} s before the kill", std::max(seconds, 0.0));
 }
 

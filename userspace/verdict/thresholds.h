@@ -41,6 +41,7 @@ inline constexpr std::size_t kReadingsOfRise = 3;  // in rising order by chance:
 inline constexpr std::size_t kReadingsOfPace = 4;
 inline constexpr std::size_t kReadingsOfBalance = 5;
 inline constexpr std::size_t kReadingsOfStart = 6;  // one of them may be left out as part of the start
+inline constexpr double kFreshReading = 30;         // seconds before the kill; older free memory may be in use again
 inline constexpr std::size_t kReadingsOfCurve = 8;  // more than the six watermarks that a climb of milliseconds leaves
 
 // Seconds.

@@ -81,6 +81,7 @@ Incident with_malloc(std::uint64_t free_mib, std::uint64_t used_mib) {
   Incident incident = python_incident("leak");
   incident.fillers.clear();
   incident.composition.emplace();
+  incident.composition->as_of = {incident.time.ns - 2'000'000'000};
   incident.composition->parts = {{"malloc: free", "native", free_mib << 20, "chunks"},
                                  {"malloc: in use", "native", used_mib << 20, "chunks"}};
   return incident;
@@ -101,6 +102,13 @@ TEST(AllocatorRetention, little_free_memory_or_less_than_is_in_use_is_no_cause) 
     const auto verdict = judge_incident(with_malloc(free, used));
     EXPECT_NE(verdict ? verdict->cause : "", "allocator_retention") << free << " " << used;
   }
+}
+
+TEST(AllocatorRetention, a_reading_of_long_ago_shows_nothing_of_the_kill) {
+  Incident incident = with_malloc(40, 20);
+  incident.composition->as_of = {incident.time.ns - 60'000'000'000};
+  const auto verdict = judge_incident(incident);
+  EXPECT_NE(verdict ? verdict->cause : "", "allocator_retention");
 }
 
 }  // namespace
