@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyses/analysis.h"
 #include "analyses/go_analysis.h"
+#include "analyses/memory_analysis.h"
 
 namespace oomw {
 
 std::span<const HeapAnalysis> heap_analyses() {
   static constexpr HeapAnalysis kAnalyses[] = {
       {RuntimeKind::kGo, kGoCpuLimit, "", {kHoldersFile, kHoldersProfile}, is_go_program, analyse_go_heap},
+      {RuntimeKind::kCpython, kMemoryCpuLimit, "libpython", {}, is_python_program, analyse_python},
+      {RuntimeKind::kNative, kMemoryCpuLimit, "", {}, is_other_program, analyse_any_program},
   };
   return kAnalyses;
 }

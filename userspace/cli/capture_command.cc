@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/java_text.h"
+#include "cli/memory_contents.h"
 #include "cli/read/output_file.h"
 #include "cli/read/progress.h"
 #include "daemon/capture_once.h"
@@ -44,6 +45,9 @@ int capture_command(const CommandLine& line, const Config& config) {
   if (!outcome.has_value()) return report(outcome.error());
   const CaptureFinished& finished = outcome->finished;
   if (finished.result != CaptureResult::kOk) {
+    // A program without a heap profile is read by what fills its memory, unless a file was asked for.
+    const bool wants_text = line.output_path.empty();
+    if (wants_text && print_memory_contents(config, {line.pid, line.container, line.pod}).has_value()) return kOk;
     return report(
         Error{ErrorCode::kUnavailable, fmt::format("no profile of pid {}: {}: {}", finished.process.pid,
                                                    to_string(finished.reason), printable(finished.detail, 512))});

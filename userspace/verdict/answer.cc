@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "facts/operation.h"
 #include "incident/share_queries.h"
+#include "verdict/filler_answer.h"
 #include "verdict/owner_answer.h"
 #include "verdict/thresholds.h"
 #include "verdict/verdict_evidence.h"
@@ -39,6 +40,8 @@ std::string program(const Incident& incident) {
 std::string percent(double share) { return fmt::format("{:.0f} %", share * 100); }
 
 bool is_keeper(const AnswerCulprit& culprit) { return culprit.claim == to_string(Claim::kKeeps); }
+
+bool is_filler(const AnswerCulprit& culprit) { return culprit.claim == to_string(Claim::kFills); }
 
 bool is_by_metrics(const Incident& incident) { return incident.collector && keeper_of(*incident.collector) != nullptr; }
 
@@ -148,6 +151,7 @@ std::optional<AnswerCulprit> grower(const Incident& incident) {
 
 std::optional<AnswerCulprit> largest_filler(const Incident& incident) {
   if (incident.fillers.empty() || incident.fillers.front().share < threshold::kLarge) return std::nullopt;
+  if (incident.fillers.front().kind != "site") return std::nullopt;  // filler_answer.h has those
   return culprit_of(incident.fillers.front());
 }
 
@@ -163,7 +167,8 @@ std::optional<AnswerCulprit> find_culprit(const Incident& incident, const std::s
     if (auto found = grower(incident)) return found;
   }
   if (auto found = largest_filler(incident)) return found;
-  return owning_culprit(incident);
+  if (auto found = owning_culprit(incident)) return found;
+  return filling_culprit(incident);
 }
 
 // ---- What happened
@@ -172,6 +177,7 @@ using Sentence = std::string (*)(const Incident&, const AnswerCulprit*);
 
 // Why nobody is named, and what would tell.
 std::string nobody(const Incident& incident) {
+  if (!incident.fillers.empty() && incident.fillers.front().kind != "site") return no_filler_text(incident);
   if (!incident.fillers.empty()) {
     const IncidentFiller& first = incident.fillers.front();
     return fmt::format("No single code holds much of the heap; the most is {} with {}.", first.name,
@@ -202,17 +208,21 @@ std::string keeper_text(const Incident& incident, const AnswerCulprit& culprit) 
   return fmt::format("Kept by {}: {}.", culprit.code, queue_text(*keeper_of(*incident.collector)));
 }
 
+std::string culprit_text(const Incident& incident, const AnswerCulprit& culprit) {
+  return is_filler(culprit) ? filler_text(incident) : allocator_text(culprit);
+}
+
 // What follows the first part of a sentence: whose code, or why nobody is named.
 std::string whose(const Incident& incident, const AnswerCulprit* culprit) {
   if (culprit == nullptr) return nobody(incident);
-  return is_keeper(*culprit) ? keeper_text(incident, *culprit) : allocator_text(*culprit) + ".";
+  return is_keeper(*culprit) ? keeper_text(incident, *culprit) : culprit_text(incident, *culprit) + ".";
 }
 
 std::string leak(const Incident& incident, const AnswerCulprit* culprit) {
   if (culprit != nullptr && is_keeper(*culprit)) return keeper_text(incident, *culprit);
   if (culprit != nullptr) {
     return fmt::format("Memory leak in {}: {}, and it grew until {} was reached.", program(incident),
-                       allocator_text(*culprit), its_limit(incident));
+                       culprit_text(incident, *culprit), its_limit(incident));
   }
   return fmt::format("Memory leak in {}: it grew steadily until {} was reached. {}", program(incident),
                      its_limit(incident), nobody(incident));
@@ -230,6 +240,11 @@ std::string undersized(const Incident& incident, const AnswerCulprit* culprit) {
 
 std::string off_heap(const Incident& incident, const AnswerCulprit* /*culprit*/) {
   return fmt::format("The memory of {} is not on its Go heap: {}.", program(incident), first_why(incident));
+}
+
+std::string retention(const Incident& incident, const AnswerCulprit* /*culprit*/) {
+  return fmt::format("The C library kept freed memory in {}, which filled {}: {}.", program(incident),
+                     its_limit(incident), first_why(incident));
 }
 
 std::string files(const Incident& incident, const AnswerCulprit* /*culprit*/) {
@@ -272,9 +287,10 @@ std::string unknown(const Incident& incident, const AnswerCulprit* culprit) {
 
 using Action = std::string (*)(const Incident&, const AnswerCulprit*);
 
-std::string mend(const Incident& /*incident*/, const AnswerCulprit* culprit) {
+std::string mend(const Incident& incident, const AnswerCulprit* culprit) {
   if (culprit == nullptr) return "Raise no limit before the code is known: a larger one only delays the next kill.";
   if (is_keeper(*culprit)) return owner_action(*culprit);
+  if (is_filler(*culprit)) return filler_action(incident);
   const std::string where = culprit->path.empty() ? culprit->code : culprit->path.front();
   return fmt::format("Free or bound what {} keeps; a larger limit only delays the next kill.", where);
 }
@@ -297,6 +313,9 @@ std::string raise(const Incident& incident, const AnswerCulprit* culprit) {
 std::string inspect_mappings(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
   return "Count goroutines and what cgo or mmap holds while it runs.";
 }
+std::string trim(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
+  return "Call malloc_trim(0) after peaks, or set MALLOC_ARENA_MAX=2 where many threads allocate; or use jemalloc.";
+}
 std::string bound_files(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
   return "Give the tmpfs or emptyDir of medium Memory a sizeLimit, or put it on a disk.";
 }
@@ -312,7 +331,8 @@ std::string inspect_ancestor(const Incident& /*incident*/, const AnswerCulprit* 
 std::string inspect_node(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
   return "See what the node's pods use against their requests; this container's limit is not the problem.";
 }
-std::string look(const Incident& incident, const AnswerCulprit* /*culprit*/) {
+std::string look(const Incident& incident, const AnswerCulprit* culprit) {
+  if (culprit != nullptr && is_filler(*culprit)) return filler_action(incident);
   return best_capture(incident) != nullptr ? "Look at what was held at the end: the newest profile of this incident."
                                            : "See what this node can read: oomwitness doctor.";
 }
@@ -322,10 +342,11 @@ struct Row {
   Sentence sentence;
   Action action;
 };
-constexpr std::array<Row, 10> kRows = {{{"leak", leak, mend},
+constexpr std::array<Row, 11> kRows = {{{"leak", leak, mend},
                                         {"spike", spike, bound},
                                         {"undersized", undersized, raise},
                                         {"off_heap", off_heap, inspect_mappings},
+                                        {"allocator_retention", retention, trim},
                                         {"page_cache_or_tmpfs", files, bound_files},
                                         {"sibling", sibling, inspect_processes},
                                         {"pod_limit", pod, share_pod},

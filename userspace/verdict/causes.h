@@ -16,6 +16,7 @@ namespace oomw {
 [[nodiscard]] std::optional<Finding> judge_sibling(const Evidence& evidence);
 [[nodiscard]] std::optional<Finding> judge_off_heap(const Evidence& evidence);
 [[nodiscard]] std::optional<Finding> judge_beside_heap(const Evidence& evidence);
+[[nodiscard]] std::optional<Finding> judge_allocator(const Evidence& evidence);
 [[nodiscard]] std::optional<Finding> judge_leak(const Evidence& evidence);
 [[nodiscard]] std::optional<Finding> judge_spike(const Evidence& evidence);
 [[nodiscard]] std::optional<Finding> judge_undersized(const Evidence& evidence);

@@ -57,6 +57,11 @@ constexpr std::string_view kDoctor = "oomwitness doctor";  // what this node can
 
 NextStep look_at_best(const Incident& incident) {
   const std::string best = profiles_of(incident).best;
+  const bool is_analysed = !incident.fillers.empty() && incident.fillers.front().kind != "site";
+  if (best.empty() && is_analysed) {
+    return {"What fills it, by type and holder, while it runs (PID: of the next run):",
+            {"oomwitness capture --pid PID"}};
+  }
   if (best.empty()) {
     const HeapAdvice advice = heap_advice(language_of(incident));
     NextStep step{std::string(advice.what), {std::string(advice.command)}};
@@ -200,6 +205,12 @@ Steps for_off_heap(const Incident& incident) {
   return steps;
 }
 
+Steps for_allocator(const Incident& /*incident*/) {
+  return {{"Give back what malloc keeps, in the container's environment (many threads: fewer arenas):",
+           {"MALLOC_ARENA_MAX=2", "MALLOC_TRIM_THRESHOLD_=131072"}},
+          {"What malloc holds, while it runs (PID: of the next run):", {"oomwitness capture --pid PID"}}};
+}
+
 Steps for_files(const Incident& incident) {
   const bool is_pod = !incident.container.pod_name.empty();
   const std::string what = "df -h -t tmpfs";
@@ -286,11 +297,12 @@ void add_collector(const Incident& incident, Steps& steps) {
   }
 }
 
-constexpr std::array<std::pair<std::string_view, Steps (*)(const Incident&)>, 9> kByCause = {
+constexpr std::array<std::pair<std::string_view, Steps (*)(const Incident&)>, 10> kByCause = {
     {{"leak", for_leak},
      {"spike", for_spike},
      {"undersized", for_undersized},
      {"off_heap", for_off_heap},
+     {"allocator_retention", for_allocator},
      {"page_cache_or_tmpfs", for_files},
      {"sibling", for_sibling},
      {"pod_limit", for_pod},

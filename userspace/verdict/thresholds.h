@@ -14,6 +14,7 @@ inline constexpr double kMost = 0.5;        // more than all the rest
 inline constexpr double kLarge = 0.25;      // large enough to have caused the kill together with something else
 inline constexpr double kMaterial = 0.1;    // as in trends/leak_detector.h; less is noise
 inline constexpr double kNear = 0.7;        // of the limit: for a start-up that stays below kClose
+inline constexpr double kRetained = 0.3;    // of the limit: free in malloc, and in memory all the same
 inline constexpr double kGivenBack = 0.15;  // of the limit: more than a garbage collection of a heap in balance frees
 inline constexpr double kFlat = 0.2;  // of a live heap: for 50 MiB sampled every 512 KiB, 0.1 is one standard deviation
 
@@ -40,6 +41,7 @@ inline constexpr std::size_t kReadingsOfRise = 3;  // in rising order by chance:
 inline constexpr std::size_t kReadingsOfPace = 4;
 inline constexpr std::size_t kReadingsOfBalance = 5;
 inline constexpr std::size_t kReadingsOfStart = 6;  // one of them may be left out as part of the start
+inline constexpr double kFreshReading = 30;         // seconds before the kill; older free memory may be in use again
 inline constexpr std::size_t kReadingsOfCurve = 8;  // more than the six watermarks that a climb of milliseconds leaves
 
 // Seconds.

@@ -20,13 +20,14 @@ struct Row {
   int rank;
   std::optional<Finding> (*judge)(const Evidence&);
 };
-constexpr std::array<Row, 11> kRows = {{{0, judge_node},
+constexpr std::array<Row, 12> kRows = {{{0, judge_node},
                                         {0, judge_pod},
                                         {0, judge_ancestor},
                                         {1, judge_tmpfs},
                                         {1, judge_page_cache},
                                         {2, judge_sibling},
                                         {3, judge_off_heap},
+                                        {3, judge_allocator},
                                         {4, judge_leak},
                                         {4, judge_spike},
                                         {4, judge_undersized},

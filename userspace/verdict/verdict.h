@@ -27,6 +27,8 @@ namespace oomw {
 //                            larger, and on average each held half as much or more               0.6
 //   3    off_heap            a whole profile at the end explains less than half of what the
 //                            victims held, and the heap did not hold more at any reading         0.7
+//   3    allocator_retention  malloc held 0.3 of the limit or more in free blocks that were in memory, as
+//                            read in the 30 s before the kill, and more than was in use in it     0.7
 //   4    off_heap            the victim's memory beside its heap is larger than the live heap; both
 //                            together are larger than what was allocated since the last
 //                            collection; it is a quarter of the limit or more                    0.55

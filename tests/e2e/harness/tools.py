@@ -35,6 +35,13 @@ def memhog():
     return _cc_program("memhog")
 
 
+def retention():
+    """Dynamic: the library's data is where malloc's arenas are looked for."""
+    source = os.path.join(WORKLOADS, "retention.c")
+    return _build(os.path.join(CACHE, "workloads/retention"), [source],
+                  ["gcc", "-O1", "-o", os.path.join(CACHE, "workloads/retention"), source])
+
+
 def threadhog():
     return _cc_program("threadhog")
 

@@ -121,7 +121,8 @@ TEST(Answer, TheSiteThatTheDetectorReportsComesBeforeTheLargest) {
 
 // What the heap holds is not what filled these limits.
 TEST(Answer, ALimitOfOthersBlamesNoCodeOfTheVictim) {
-  for (const char* cause : {"off_heap", "page_cache_or_tmpfs", "sibling", "pod_limit", "ancestor_limit", "node"}) {
+  for (const char* cause :
+       {"off_heap", "allocator_retention", "page_cache_or_tmpfs", "sibling", "pod_limit", "ancestor_limit", "node"}) {
     Incident incident = incident_of(cause);
     incident.fillers = {filler()};
     const IncidentAnswer answer = answer_of(incident);

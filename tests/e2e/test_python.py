@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs without heap profiles: what fills them, by type and the name that holds it, and what malloc keeps."""
+import os
+import unittest
+
+from harness import tools
+from harness.case import E2eTest
+from harness.daemon import run_cli
+from harness.wait import eventually
+
+PYTHON = "/usr/bin/python3"
+ANALYSING = "[analyses]\nenabled = true\n"
+START = f"import sys; sys.path.insert(0, {os.path.join(tools.WORKLOADS, 'python')!r}); import app; app.main()"
+
+
+def resident(pid):
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        return file.read().split()[:3]
+
+
+@unittest.skipUnless(os.path.exists(PYTHON), f"there is no {PYTHON}")
+class Python(E2eTest):
+    def analysed(self, witness, box):
+        return eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("composition")), None),
+                          lambda: f"an incident of {box.path} with what filled it", 30)
+
+    def test_the_list_that_keeps_all_reports_is_named_with_its_module(self):
+        witness = self.daemon(ANALYSING)
+        box = self.cgroup("reports", 96)
+        self.start([PYTHON, "-c", START, "100"], box).wait_killed()
+        incident = self.analysed(witness, box)
+        holder = next((f for f in incident["fillers"] if f["kind"] == "holder" and f["held_as"]), None)
+        self.assertIsNotNone(holder, incident["fillers"])
+        self.assertEqual((holder["name"], holder["held_as"]), ("list of dict", "`REQUEST_LOG` in module `app`"))
+        self.assertGreater(holder["share"], 0.6)
+        self.assertGreater(incident["composition"]["named_ratio"], 0.9)
+        self.assertIn("dict", [f["name"] for f in incident["fillers"] if f["kind"] == "type"])
+        answer = incident["answer"]
+        self.assertEqual(answer["culprit"]["claim"], "fills", answer)
+        self.assertIn("`REQUEST_LOG` in module `app`", answer["sentence"])
+        self.assertIn("`REQUEST_LOG` in module `app`", answer["action"])
+        for text in ("customer-", "/api/reports"):
+            self.assertNotIn(text, str(incident["fillers"]))
+
+    def test_a_service_in_balance_is_read_by_hand_and_loses_nothing_by_it(self):
+        box = self.cgroup("balance", 256)
+        program = self.start([PYTHON, "-c", START, "100", "--healthy"], box)
+        eventually(lambda: box.usage() > 25 << 20, lambda: f"the service holds {box.usage()}", 60)
+        os.kill(program.pid, 19)
+        self.addCleanup(os.kill, program.pid, 18)
+        before = resident(program.pid)
+        usage = box.usage()
+        printed = run_cli("capture", "--pid", program.pid).stdout
+        self.assertIn("held as `REQUEST_LOG` in module `app`", printed)
+        self.assertIn("python objects: in use", printed)
+        self.assertEqual(resident(program.pid), before)
+        self.assertLess(box.usage() - usage, 256 << 10)
+
+
+class Malloc(E2eTest):
+    def test_what_malloc_keeps_free_is_the_cause_when_it_fills_the_limit(self):
+        witness = self.daemon(ANALYSING)
+        box = self.cgroup("retention", 96)
+        self.start([tools.retention(), "64", "200"], box).wait_killed()
+        incident = eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("composition")), None),
+                              lambda: f"an incident of {box.path} with what filled it", 30)
+        free = {part["name"]: part["bytes"] for part in incident["composition"]["parts"]}
+        self.assertGreater(free["malloc: free"], 50 << 20)
+        self.assertEqual(incident["verdict"]["cause"], "allocator_retention", incident["verdict"])
+        self.assertIn("malloc_trim", incident["answer"]["action"])

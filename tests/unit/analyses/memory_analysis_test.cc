@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyses/memory_analysis.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "analyses/analysis_job.h"
+#include "base/clock.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::string_view kProgram = "555500000000-555500001000 r-xp 00000000 08:01 11 /usr/bin/";
+constexpr std::string_view kLibrary = "\n7f0000000000-7f0000001000 r-xp 00000000 08:01 12 /usr/lib/";
+
+enum class Row { kPython, kOther, kNone };
+
+// By which row a program that is no Go program is read, by the names of its executable and of one library.
+Row row_of(const std::string& maps_text) {
+  const SpanSource nothing({});
+  const SpanSource maps(std::as_bytes(std::span(maps_text)));
+  const SystemClock clock;
+  const AnalysisSubject subject{nothing, nothing, maps, nothing, -1, -1, -1, 0x555500000000, {}, clock, clock.now()};
+  const bool is_python = is_python_program(subject), is_other = is_other_program(subject);
+  EXPECT_FALSE(is_python && is_other);
+  return is_python ? Row::kPython : is_other ? Row::kOther : Row::kNone;
+}
+
+Row row_of(std::string_view program, std::string_view library) {
+  return row_of(std::string(kProgram).append(program).append(kLibrary).append(library) + "\n");
+}
+
+TEST(MemoryAnalysis, one_row_at_most_reads_a_program) {
+  EXPECT_EQ(row_of("python3.11", "libc.so.6"), Row::kPython);
+  EXPECT_EQ(row_of("server", "libc.so.6"), Row::kOther);
+  EXPECT_EQ(row_of("server", "libjvm.so"), Row::kNone);
+  EXPECT_EQ(row_of("java", "libj9vm29.so"), Row::kNone);
+  EXPECT_EQ(row_of(""), Row::kNone) << "a process that ended";
+}
+
+// A process without the sanitizers' shadow memory, which waits for input and ends with this one.
+class Cat {
+ public:
+  Cat() {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(ends[1], 0);
+      ::dup2(ends[1], 1);
+      ::execl("/bin/cat", "cat", nullptr);
+      ::_exit(1);
+    }
+    ::close(ends[1]);
+    socket_ = UniqueFd(ends[0]);
+    char byte = 'x';
+    is_ready_ = ::write(socket_.get(), &byte, 1) == 1 && ::read(socket_.get(), &byte, 1) == 1;
+  }
+  ~Cat() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Cat(const Cat&) = delete;
+  Cat& operator=(const Cat&) = delete;
+  [[nodiscard]] int pid() const { return pid_; }
+  [[nodiscard]] bool is_ready() const { return is_ready_; }
+
+ private:
+  int pid_ = -1;
+  UniqueFd socket_;
+  bool is_ready_ = false;
+};
+
+TEST(MemoryAnalysis, parts_of_a_living_program_are_read_by_the_row_for_any) {
+  const Cat cat;
+  ASSERT_TRUE(cat.is_ready());
+  const auto files = ProcessFiles::open("/proc", {cat.pid(), 0});
+  ASSERT_TRUE(files) << files.error().message;
+  const auto row = std::ranges::find(heap_analyses(), RuntimeKind::kNative, &HeapAnalysis::of);
+  ASSERT_NE(row, heap_analyses().end());
+  const auto index = static_cast<std::size_t>(row - heap_analyses().begin());
+  const auto answer = analyse_heap(index, *files, nullptr, nullptr, SystemClock().now() + std::chrono::seconds(60));
+  ASSERT_TRUE(answer) << answer.error().detail;
+  ASSERT_TRUE(*answer) << "not recognised";
+  const HeapAnalysed& heap = (*answer)->heap;
+  EXPECT_TRUE(std::ranges::any_of(heap.parts, [](const MemoryShare& part) { return part.name == "malloc: in use"; }));
+  EXPECT_TRUE(std::ranges::none_of(heap.fillers, [](const HeapFiller& one) { return one.kind == "holder"; }));
+}
+
+}  // namespace
+}  // namespace oomw

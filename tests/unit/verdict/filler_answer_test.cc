@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verdict/filler_answer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/incident/sample_incident.h"
+#include "verdict/answer.h"
+#include "verdict/verdict.h"
+
+namespace oomw {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+IncidentFiller found(const std::string& kind, const std::string& name, const std::string& held_as, double share) {
+  IncidentFiller filler;
+  filler.runtime = "cpython";
+  filler.kind = kind;
+  filler.name = name;
+  filler.held_as = held_as;
+  filler.share = share;
+  filler.bytes = static_cast<std::uint64_t>(share * (96 << 20));
+  filler.count = 500'000;
+  filler.evidence = "analysis";
+  return filler;
+}
+
+Incident python_incident(const std::string& cause) {
+  Incident incident = testing::sample_incident();
+  incident.trend.reset();
+  incident.collector.reset();
+  incident.captures.clear();
+  incident.holders.clear();
+  incident.goroutines.clear();
+  incident.composition.reset();
+  incident.limit_bytes = 96u << 20;
+  incident.victims.front().comm = "python3";
+  incident.verdict = IncidentVerdict{cause, 0.5, {"memory rose in each quarter"}};
+  incident.fillers = {found("holder", "list of dict", "`LOG` in module `app`", 0.86), found("type", "dict", "", 0.6)};
+  return incident;
+}
+
+TEST(FillerAnswer, a_container_with_a_name_is_what_filled_the_memory) {
+  const IncidentAnswer answer = answer_of(python_incident("leak"));
+  EXPECT_EQ(answer.sentence,
+            "Memory leak in python3: a list of 500000 dict held as `LOG` in module `app` filled 86 % of its memory "
+            "(82.6 MiB), and it grew until its limit of 96.0 MiB was reached.");
+  EXPECT_EQ(answer.action, "Bound or empty `LOG` in module `app`; a larger limit only delays the next kill.");
+  ASSERT_TRUE(answer.culprit.has_value());
+  EXPECT_EQ(answer.culprit->claim, "fills");
+}
+
+TEST(FillerAnswer, a_container_comes_before_the_type_that_it_consists_of) {
+  Incident incident = python_incident("spike");
+  std::swap(incident.fillers[0], incident.fillers[1]);
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("held as `LOG` in module `app`"));
+}
+
+TEST(FillerAnswer, without_a_container_the_type_is_said) {
+  Incident incident = python_incident("");
+  incident.verdict.reset();
+  incident.fillers.erase(incident.fillers.begin());
+  const IncidentAnswer answer = answer_of(incident);
+  EXPECT_THAT(answer.sentence, HasSubstr("500000 objects of type dict filled 60 % of its memory"));
+  EXPECT_THAT(answer.action, HasSubstr("tracemalloc"));
+}
+
+TEST(FillerAnswer, small_fillers_and_sizes_of_blocks_are_no_culprits) {
+  Incident incident = python_incident("leak");
+  incident.fillers = {found("holder", "list of dict", "`LOG` in module `app`", 0.2)};
+  EXPECT_FALSE(answer_of(incident).culprit.has_value());
+  incident.fillers = {found("size", "blocks of 288 B", "", 0.9)};
+  const IncidentAnswer answer = answer_of(incident);
+  EXPECT_FALSE(answer.culprit.has_value());
+  EXPECT_THAT(answer.sentence, HasSubstr("500000 blocks of 288 B are 90 % of its memory"));
+}
+
+Incident with_malloc(std::uint64_t free_mib, std::uint64_t used_mib) {
+  Incident incident = python_incident("leak");
+  incident.fillers.clear();
+  incident.composition.emplace();
+  incident.composition->as_of = {incident.time.ns - 2'000'000'000};
+  incident.composition->parts = {{"malloc: free", "native", free_mib << 20, "chunks"},
+                                 {"malloc: in use", "native", used_mib << 20, "chunks"}};
+  return incident;
+}
+
+TEST(AllocatorRetention, free_blocks_that_fill_the_limit_are_the_cause) {
+  const auto verdict = judge_incident(with_malloc(40, 20));
+  ASSERT_TRUE(verdict.has_value());
+  EXPECT_EQ(verdict->cause, "allocator_retention");
+  EXPECT_THAT(verdict->why.front(), HasSubstr("42 % of the limit"));
+  Incident incident = with_malloc(40, 20);
+  incident.verdict = verdict;
+  EXPECT_THAT(answer_of(incident).action, HasSubstr("malloc_trim"));
+}
+
+TEST(AllocatorRetention, little_free_memory_or_less_than_is_in_use_is_no_cause) {
+  for (const auto& [free, used] : {std::pair(25, 10), std::pair(40, 50)}) {
+    const auto verdict = judge_incident(with_malloc(free, used));
+    EXPECT_NE(verdict ? verdict->cause : "", "allocator_retention") << free << " " << used;
+  }
+}
+
+TEST(AllocatorRetention, a_reading_of_long_ago_shows_nothing_of_the_kill) {
+  Incident incident = with_malloc(40, 20);
+  incident.composition->as_of = {incident.time.ns - 60'000'000'000};
+  const auto verdict = judge_incident(incident);
+  EXPECT_NE(verdict ? verdict->cause : "", "allocator_retention");
+}
+
+}  // namespace
+}  // namespace oomw

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyses/memory_analysis.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "analyses/go_analysis.h"
+#include "memory/address_space.h"
+#include "memory/deadline_source.h"
+#include "runtimes/cpython/cpython_contents.h"
+#include "runtimes/native/native_contents.h"
+
+namespace oomw {
+namespace {
+
+// Memory read, of all passes; past it an analysis fails.
+constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 30;
+
+void add_image(const MemoryMap& map, std::uint64_t address, const ByteSource& file, std::vector<FileImage>& images) {
+  const Mapping* mapping = map.at(address);
+  if (mapping != nullptr && mapping->has_file()) images.push_back({&file, mapping->device, mapping->inode});
+}
+
+std::vector<FileImage> images_of(const AnalysisSubject& subject, const MemoryMap& map) {
+  std::vector<FileImage> images;
+  add_image(map, subject.entry, subject.executable, images);
+  for (const SubjectLibrary& library : subject.libraries) {
+    if (library.file != nullptr) add_image(map, library.start, *library.file, images);
+  }
+  return images;
+}
+
+template <typename Read>
+Result<MemoryContents> read(const AnalysisSubject& subject, const Read& read_contents) {
+  ASSIGN_OR_RETURN(MemoryMap map, MemoryMap::read(subject.maps));
+  ASSIGN_OR_RETURN(PresentPages present, PageScanner(subject.page_map_fd).scan(map));
+  std::vector<FileImage> images = images_of(subject, map);
+  const DeadlineSource memory(subject.memory, subject.clock, subject.deadline);
+  const AddressSpace space(memory, std::move(map), std::move(present), std::move(images), kMaxBytes);
+  Result<MemoryContents> contents = read_contents(space);
+  // After the deadline nothing can be read, so holders and names are missing from what looks whole.
+  if (contents.has_value() && subject.clock.now() >= subject.deadline) {
+    return fail(ErrorCode::kTimeout, "the memory could not be read in time");
+  }
+  return contents;
+}
+
+HeapFiller filler_of(const ContentFiller& found, std::uint64_t whole) {
+  HeapFiller filler;
+  filler.kind = found.kind == ContentKind::kHolder ? "holder" : found.kind == ContentKind::kType ? "type" : "size";
+  filler.name = found.name;
+  filler.held_as = found.held_as;
+  filler.bytes = found.bytes;
+  filler.count = found.count;
+  filler.share = whole > 0 ? static_cast<double>(found.bytes) / static_cast<double>(whole) : 0;
+  return filler;
+}
+
+void put(const MemoryContents& contents, HeapAnalysed& heap) {
+  for (const ContentFiller& found : contents.fillers) {
+    heap.fillers.push_back(filler_of(found, contents.anonymous_bytes));
+  }
+  std::ranges::stable_sort(heap.fillers, std::greater(), &HeapFiller::bytes);
+  for (const ContentPart& part : contents.parts) {
+    heap.parts.push_back({part.name, part.runtime, part.bytes, part.source});
+  }
+  heap.named_ratio = contents.named_ratio;
+  heap.notes = contents.notes;
+}
+
+bool is_python(std::string_view name) { return name.starts_with("libpython") || name.starts_with("python"); }
+
+// HotSpot and OpenJ9.
+bool is_java(std::string_view name) { return name.starts_with("libjvm.") || name.starts_with("libj9vm"); }
+
+}  // namespace
+
+bool is_python_program(const AnalysisSubject& subject) {
+  if (std::ranges::any_of(subject.libraries, [&](const SubjectLibrary& library) { return is_python(library.name); })) {
+    return true;
+  }
+  const auto map = MemoryMap::read(subject.maps);
+  const Mapping* program = map.has_value() ? map->at(subject.entry) : nullptr;
+  return program != nullptr && is_python(program->file_name());
+}
+
+Result<> analyse_python(const AnalysisSubject& subject, AnalysisResult& result) {
+  const Result<MemoryContents> contents = read(subject, cpython::read_contents);
+  // A build whose objects are not known: its parts and sizes are, as of any program.
+  if (!contents.has_value() && contents.error().code == ErrorCode::kNotFound) {
+    RETURN_IF_ERROR(analyse_any_program(subject, result));
+    result.heap.notes.push_back("python objects: " + contents.error().message);
+    return {};
+  }
+  if (!contents.has_value()) return tl::unexpected(contents.error());
+  put(*contents, result.heap);
+  return {};
+}
+
+bool is_other_program(const AnalysisSubject& subject) {
+  if (is_go_program(subject) || is_python_program(subject)) return false;
+  const auto map = MemoryMap::read(subject.maps);
+  if (!map.has_value() || map->mappings().empty()) return false;
+  return std::ranges::none_of(map->mappings(), [](const Mapping& mapping) { return is_java(mapping.file_name()); });
+}
+
+Result<> analyse_any_program(const AnalysisSubject& subject, AnalysisResult& result) {
+  const Result<MemoryContents> contents = read(subject, native::read_contents);
+  if (!contents.has_value()) return tl::unexpected(contents.error());
+  put(*contents, result.heap);
+  return {};
+}
+
+}  // namespace oomw

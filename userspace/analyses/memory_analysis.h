@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The analyses of programs without heap profiles: what fills their memory, by type, holder, size and part.
+#pragma once
+
+#include "analyses/analysis.h"
+
+namespace oomw {
+
+// 0.65 ms of CPU a MiB were measured.
+inline constexpr Nanoseconds kMemoryCpuLimit = std::chrono::seconds(2);
+
+[[nodiscard]] bool is_python_program(const AnalysisSubject& subject);
+[[nodiscard]] Result<> analyse_python(const AnalysisSubject& subject, AnalysisResult& result);
+
+// Neither Go, Python nor Java: of those, the parts by the mappings say little.
+[[nodiscard]] bool is_other_program(const AnalysisSubject& subject);
+[[nodiscard]] Result<> analyse_any_program(const AnalysisSubject& subject, AnalysisResult& result);
+
+}  // namespace oomw

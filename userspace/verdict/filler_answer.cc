@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verdict/filler_answer.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "verdict/thresholds.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxName = 160;
+
+bool is_by_analysis(const IncidentFiller& filler) { return filler.evidence == "analysis"; }
+
+// What is in a holder comes before what it consists of.
+int rank_of(const IncidentFiller& filler) {
+  if (filler.kind != "holder") return 2;
+  return filler.held_as.empty() ? 1 : 0;
+}
+
+// "list of dict" -> "a list of 500000 dict"; "dict" of a type -> "500000 objects of type dict".
+std::string what(const IncidentFiller& filler) {
+  const std::string name = printable(filler.name, kMaxName);
+  if (filler.kind == "size") return fmt::format("{} {}", filler.count, name);
+  if (filler.kind != "holder") return fmt::format("{} objects of type {}", filler.count, name);
+  const std::size_t of = name.find(" of ");
+  if (of == std::string::npos) return fmt::format("a {} with {} entries", name, filler.count);
+  return fmt::format("a {} of {} {}", name.substr(0, of), filler.count, name.substr(of + 4));
+}
+
+std::string held(const IncidentFiller& filler) {
+  return filler.held_as.empty() ? "" : " held as " + printable(filler.held_as, kMaxName);
+}
+
+std::string age(const Incident& incident, const IncidentFiller& filler) {
+  if (!filler.as_of) return "";
+  // Of an incident of another node both may be any number, so that their difference may have no room.
+  const double seconds = (static_cast<double>(incident.time.ns) - static_cast<double>(filler.as_of->ns)) / 1e9;
+  return fmt::format(", read {:.1f} s before the kill", std::max(seconds, 0.0));
+}
+
+}  // namespace
+
+const IncidentFiller* named_filler(const Incident& incident) {
+  const IncidentFiller* best = nullptr;
+  for (const IncidentFiller& filler : incident.fillers) {
+    // Sizes of blocks do not show whose they are.
+    if (!is_by_analysis(filler) || filler.kind == "size" || filler.share < threshold::kLarge) continue;
+    if (best == nullptr || rank_of(filler) < rank_of(*best)) best = &filler;
+  }
+  return best;
+}
+
+std::optional<AnswerCulprit> filling_culprit(const Incident& incident) {
+  const IncidentFiller* filler = named_filler(incident);
+  if (filler == nullptr) return std::nullopt;
+  AnswerCulprit culprit;
+  culprit.claim = to_string(Claim::kFills);
+  culprit.code = what(*filler) + held(*filler);
+  culprit.share = filler->share;
+  culprit.bytes = filler->bytes;
+  culprit.evidence = filler->evidence;
+  return culprit;
+}
+
+std::string filler_text(const Incident& incident) {
+  const IncidentFiller* filler = named_filler(incident);
+  if (filler == nullptr) return "";
+  return fmt::format("{}{} filled {:.0f} % of its memory ({}{})", what(*filler), held(*filler), filler->share * 100,
+                     human_bytes(filler->bytes), age(incident, *filler));
+}
+
+std::string no_filler_text(const Incident& incident) {
+  const auto first = std::ranges::find_if(incident.fillers, is_by_analysis);
+  if (first == incident.fillers.end()) return "";
+  const std::string share = fmt::format("{:.0f} %", first->share * 100);
+  if (first->kind == "size" && first->share >= threshold::kLarge) {
+    return fmt::format("Which code it was is not known; {} are {} of its memory.", what(*first), share);
+  }
+  return fmt::format("No single type or container filled much of its memory; the most is {}{} with {}.", what(*first),
+                     held(*first), share);
+}
+
+std::string filler_action(const Incident& incident) {
+  const IncidentFiller* filler = named_filler(incident);
+  if (filler == nullptr) return "";
+  if (filler->kind == "holder" && !filler->held_as.empty()) {
+    return fmt::format("Bound or empty {}; a larger limit only delays the next kill.",
+                       printable(filler->held_as, kMaxName));
+  }
+  return fmt::format(
+      "Find what keeps {} (in Python, tracemalloc shows where they are made); a larger limit only delays "
+      "the next kill.",
+      filler->kind == "holder" ? "that " + printable(filler->name, kMaxName)
+                               : "so many " + printable(filler->name, kMaxName));
+}
+
+}  // namespace oomw

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the answer that comes from reading what fills the memory, where there is no heap profile.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "incident/incident.h"
+
+namespace oomw {
+
+// The filler that an analysis found and that is large enough to be said: a container with a name first, then any
+// container, then a type. Its claim is "fills", never more.
+[[nodiscard]] const IncidentFiller* named_filler(const Incident& incident);
+[[nodiscard]] std::optional<AnswerCulprit> filling_culprit(const Incident& incident);
+// "a list of 500000 dict held as `LOG` in module `app` filled 86 % of its memory (83.1 MiB, read 2 s before the kill)"
+[[nodiscard]] std::string filler_text(const Incident& incident);
+// "" if nothing was read from the memory: what is known of it when no filler is large.
+[[nodiscard]] std::string no_filler_text(const Incident& incident);
+[[nodiscard]] std::string filler_action(const Incident& incident);
+
+}  // namespace oomw
