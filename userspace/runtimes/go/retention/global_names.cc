@@ -2,6 +2,7 @@
 #include "runtimes/go/retention/global_names.h"
 
 #include <elf.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
@@ -18,6 +19,7 @@ constexpr std::uint64_t kChunkBytes = 64U << 10;
 constexpr std::uint64_t kMaxSymbolBytes = 32U << 20;
 constexpr std::uint64_t kBack = 64;  // how far before a field its variable may begin, without symbols
 constexpr std::size_t kMaxUsers = 8, kShownUsers = 3;
+constexpr std::string_view kUsedBy = "used by ", kMoreUsers = "...", kRuntime = "runtime.";
 
 // The variable that holds each address, by .symtab.
 void name_by_symbols(Image& image, std::span<const std::uint64_t> addresses,
@@ -68,11 +70,11 @@ class CodeScan {
     for (std::uint64_t back = 0; back <= kBack; back += 8) {
       const auto it = users_.find(address - back);
       if (it == users_.end()) continue;
-      std::string text = "used by ";
+      std::string text(kUsedBy);
       for (std::size_t i = 0; i < std::min(it->second.size(), kShownUsers); ++i) {
         text += (i > 0 ? ", " : "") + printable(it->second[i]->name);
       }
-      if (it->second.size() > kShownUsers) text += ", ...";
+      if (it->second.size() > kShownUsers) text += fmt::format(", {}", kMoreUsers);
       return text;
     }
     return "";
@@ -125,6 +127,13 @@ std::map<std::uint64_t, std::string> name_globals(Image& image, std::span<const 
     if (!users.empty()) names[address] = std::move(users);
   }
   return names;
+}
+
+bool is_runtime_global(std::string_view name) {
+  if (!name.starts_with(kUsedBy)) return name.starts_with(kRuntime);
+  return std::ranges::all_of(split(name.substr(kUsedBy.size()), ','), [](std::string_view user) {
+    return trim(user).starts_with(kRuntime) || trim(user) == kMoreUsers;
+  });
 }
 
 }  // namespace oomw::go::retention

@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "runtimes/go/retention/image.h"
 
@@ -14,5 +15,8 @@ namespace oomw::go::retention {
 // refers to the variable, "used by main.init, main.remember". Reads at most 96 MiB of code once. Addresses of the
 // process; a variable without either has no entry.
 [[nodiscard]] std::map<std::uint64_t, std::string> name_globals(Image& image, std::span<const std::uint64_t> addresses);
+
+// Whether a name of name_globals is that of a variable of the runtime's own, or of one that only the runtime uses.
+[[nodiscard]] bool is_runtime_global(std::string_view name);
 
 }  // namespace oomw::go::retention

@@ -17,6 +17,7 @@ constexpr std::uint32_t kFewestSamples = 30;
 constexpr double kEnoughRooted = 0.5, kEnoughHeld = 0.5;
 constexpr double kSmallestHolder = 0.05, kSmallestBranch = 0.1, kFollowed = 0.5;
 constexpr std::size_t kMaxHolders = 8, kMaxBranches = 4, kMaxSteps = 24, kMaxNamedGlobals = 32;
+constexpr int kMaxRounds = 4;  // each reads the program's code once
 
 // Timers hang on the scheduler's processors; whatever else these seem to hold are dead words.
 bool is_by_dead_words(const Holder& holder) {
@@ -91,10 +92,20 @@ class HolderSearch {
     const Children children(graph);
     CachedReader reader(memory, limits_.max_bytes_read, 16U << 10);
     const NodeTypes node_types(image, spans, types, reader, graph, children);
-    const Paths paths(graph, children, spans, schedulers);
-    RetentionTree tree = merge_paths(image, graph, paths, node_types, schedulers, {});
-    const auto globals = name_globals(image, heaviest_globals(tree));
-    if (!globals.empty()) tree = merge_paths(image, graph, paths, node_types, schedulers, globals);
+    std::map<std::uint64_t, std::string> globals;
+    std::unordered_set<std::uint64_t> runtime_globals;
+    RetentionTree tree;
+    for (int round = 0; round < kMaxRounds; ++round) {
+      const Paths paths(graph, children, spans, schedulers, runtime_globals);
+      tree = merge_paths(image, graph, paths, node_types, schedulers, globals);
+      globals.merge(name_globals(image, heaviest_globals(tree, globals)));
+      tree = merge_paths(image, graph, paths, node_types, schedulers, globals);
+      const std::size_t known = runtime_globals.size();
+      for (const auto& [address, global] : globals) {
+        if (is_runtime_global(global)) runtime_globals.insert(address);
+      }
+      if (runtime_globals.size() == known) break;
+    }
     result_.rooted_samples = tree.rooted_samples;
     result_.rooted_share = sampled_bytes_ > 0 ? tree.rooted_bytes / sampled_bytes_ : 0;
     for (const std::uint32_t top : heaviest_children(tree, 0, kSmallestHolder, kMaxHolders)) {
@@ -102,10 +113,12 @@ class HolderSearch {
     }
   }
 
-  static std::vector<std::uint64_t> heaviest_globals(const RetentionTree& tree) {
+  static std::vector<std::uint64_t> heaviest_globals(const RetentionTree& tree,
+                                                     const std::map<std::uint64_t, std::string>& named) {
     std::vector<std::uint64_t> addresses;
     for (const std::uint32_t b : heaviest_children(tree, 0, 0.001, kMaxNamedGlobals)) {
-      if (tree.branches[b].global != 0) addresses.push_back(tree.branches[b].global);
+      const std::uint64_t address = tree.branches[b].global;
+      if (address != 0 && !named.contains(address)) addresses.push_back(address);
     }
     return addresses;
   }
@@ -160,6 +173,9 @@ class HolderSearch {
       why = fmt::format("rooted {} of {} samples", percent(result_.rooted_share), result_.samples);
     } else if (top->share < kEnoughHeld) {
       why = fmt::format("no root keeps half of it; the first keeps {}", percent(top->share));
+    } else if (top->root.starts_with(kGlobalRoot) &&
+               is_runtime_global(std::string_view(top->root).substr(kGlobalRoot.size()))) {
+      why = "nothing but the runtime's own variables leads to it";
     } else if (is_by_dead_words(*top)) {
       why = "nothing but the scheduler's own structures leads to it";
     } else if (top->is_running) {

@@ -21,8 +21,13 @@ constexpr int kCycle = 4;  // labels that repeat within so many steps are one st
 }  // namespace
 
 Paths::Paths(const HeapGraph& graph, const Children& children, const SpanTable& spans,
-             const std::unordered_set<std::uint64_t>& schedulers)
-    : graph_(graph), spans_(spans), schedulers_(schedulers), edge_(graph.nodes.size(), GraphNode::kNoEdge) {
+             const std::unordered_set<std::uint64_t>& schedulers,
+             const std::unordered_set<std::uint64_t>& runtime_globals)
+    : graph_(graph),
+      spans_(spans),
+      schedulers_(schedulers),
+      runtime_globals_(runtime_globals),
+      edge_(graph.nodes.size(), GraphNode::kNoEdge) {
   using Entry = std::pair<float, std::uint32_t>;
   std::vector<float> distance(graph.nodes.size() + 1, kUnreached);
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
@@ -46,7 +51,7 @@ Paths::Paths(const HeapGraph& graph, const Children& children, const SpanTable& 
 float Paths::cost(const GraphEdge& edge) const {
   if (edge.source < 0) {
     const Root& root = graph_.roots[static_cast<std::size_t>(~edge.source)];
-    if (root.kind == RootKind::kGlobal) return 1;
+    if (root.kind == RootKind::kGlobal) return runtime_globals_.contains(root.address) ? 30 : 1;
     if (root.kind != RootKind::kStack) return 20;
     const Function* outermost = graph_.outermost[root.goroutine];
     if (graph_.goroutines[root.goroutine].state == GoroutineState::kRunning) return 6;
@@ -197,7 +202,8 @@ class Merger {
 
   [[nodiscard]] std::string global_name(std::uint64_t address) const {
     const auto it = globals_.find(address);
-    return it != globals_.end() ? "global " + it->second : fmt::format("global at {:#x}", address - image_.load_bias());
+    return it != globals_.end() ? fmt::format("{}{}", kGlobalRoot, it->second)
+                                : fmt::format("global at {:#x}", address - image_.load_bias());
   }
 
   Image& image_;

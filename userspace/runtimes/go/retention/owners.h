@@ -48,10 +48,11 @@ class NodeTypes {
 
 // The cheapest way from a root to each object. Costs make a program's own variables win over the runtime's traces of
 // them: a dead word in the scheduler's structures held 17 to 40 % of a list before it cost more.
+// runtime_globals: words of the runtime's own variables, which lead to every goroutine and so to what all of them hold.
 class Paths {
  public:
   Paths(const HeapGraph& graph, const Children& children, const SpanTable& spans,
-        const std::unordered_set<std::uint64_t>& schedulers);
+        const std::unordered_set<std::uint64_t>& schedulers, const std::unordered_set<std::uint64_t>& runtime_globals);
 
   [[nodiscard]] bool is_reached(std::uint32_t node) const { return edge_[node] != GraphNode::kNoEdge; }
   // The edge by which a node is reached.
@@ -62,6 +63,7 @@ class Paths {
   const HeapGraph& graph_;
   const SpanTable& spans_;
   const std::unordered_set<std::uint64_t>& schedulers_;
+  const std::unordered_set<std::uint64_t>& runtime_globals_;
   std::vector<std::uint32_t> edge_;
 };
 
@@ -70,6 +72,7 @@ class Paths {
                                                                 CachedReader& memory);
 
 inline constexpr std::string_view kSchedulerRoot = "the scheduler (runtime.p)";
+inline constexpr std::string_view kGlobalRoot = "global ";  // before the variable's name
 
 // Paths with equal labels, merged. Element 0 is the top; parents come before their children.
 struct RetentionTree {
