@@ -160,10 +160,11 @@ TEST_F(ReaderTest, faults_do_not_start_processes_without_end) {
 
 TEST(ReaderLifeTest, ends_itself_when_idle_and_is_started_again) {
   const SystemClock clock;
-  Reader reader(clock, {.idle = 1ms});
+  // Long enough that a process which has just been started does not end before the job comes, also on a busy machine.
+  Reader reader(clock, {.idle = 50ms});
   for (std::uint64_t i = 1; i < 4; ++i) {
     EXPECT_EQ(reader.run(test::kEcho, "x", {}, kLong, clock.now() + kLong).value(), "x");
-    std::this_thread::sleep_for(20ms);  // both ways are right: it has ended, or is about to
+    std::this_thread::sleep_for(55ms);  // both ways are right: it has ended, or is about to
   }
   EXPECT_EQ(reader.counters().failed, 0U);
 }
