@@ -95,7 +95,9 @@ struct Reader::Impl {
   Result<> send(const std::string& bytes, std::span<const int> files, Nanoseconds patience) {
     RETURN_IF_ERROR(ensure_process(patience));
     auto sent = send_message(process->socket(), bytes, files);
-    if (sent || !process->has_ended()) return sent;
+    // Its socket closes a moment before it has ended: kill() waits for that, and a failure costs the process in any
+    // case.
+    if (sent || !process->kill().is_by_itself) return sent;
     RETURN_IF_ERROR(ensure_process(patience));
     return send_message(process->socket(), bytes, files);
   }

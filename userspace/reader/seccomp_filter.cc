@@ -100,7 +100,9 @@ Result<> allow_reading_only(int socket) {
 #endif
 #if defined(OOMW_SANITIZED)
   // The undefined behaviour sanitizer asks by a write into a pipe whether it may read an object, and takes a refusal
-  // for an object of another type.
+  // for an object of another type. The address sanitizer asks for the signal stack before a function that does not
+  // return.
+  filter.allow(__NR_sigaltstack);
   filter.allow(__NR_pipe2);
 #if defined(__NR_pipe)
   filter.allow(__NR_pipe);

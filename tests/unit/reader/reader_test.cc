@@ -163,8 +163,10 @@ TEST(ReaderLifeTest, ends_itself_when_idle_and_is_started_again) {
   // Long enough that a process which has just been started does not end before the job comes, also on a busy machine.
   Reader reader(clock, {.idle = 50ms});
   for (std::uint64_t i = 1; i < 4; ++i) {
-    EXPECT_EQ(reader.run(test::kEcho, "x", {}, kLong, clock.now() + kLong).value(), "x");
-    std::this_thread::sleep_for(55ms);  // both ways are right: it has ended, or is about to
+    const auto echo = reader.run(test::kEcho, "x", {}, kLong, clock.now() + kLong);
+    ASSERT_TRUE(echo.has_value()) << echo.error().error.message;
+    EXPECT_EQ(*echo, "x");
+    std::this_thread::sleep_for(49ms + i * 1ms);  // all ways are right: it waits, is about to end, or has ended
   }
   EXPECT_EQ(reader.counters().failed, 0U);
 }
