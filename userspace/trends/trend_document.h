@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@ namespace oomw {
 
 struct TrendDocument {
   static constexpr int kSchemaVersion = 1;
+  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();  // null in the file
   struct Reading {
     WallTime time;
     std::string origin;
@@ -29,18 +31,18 @@ struct TrendDocument {
   struct Site {
     std::string judgement;
     std::uint64_t readings = 0;
-    double growth_share = 0, pair_share = 0, chance = 1;
-    double slope = 0, slope_low = 0, slope_high = 0;  // bytes per second
-    double gained_bytes = 0, noise_bytes = 0, return_share = 0;
-    double first_bytes = 0, last_bytes = 0, held_first_bytes = 0, held_last_bytes = 0;
+    double growth_share = kUnknown, pair_share = kUnknown, chance = kUnknown;
+    double slope = kUnknown, slope_low = kUnknown, slope_high = kUnknown;  // bytes per second
+    double gained_bytes = kUnknown, noise_bytes = kUnknown, return_share = kUnknown;
+    double first_bytes = kUnknown, last_bytes = kUnknown, held_first_bytes = kUnknown, held_last_bytes = kUnknown;
     std::optional<std::vector<std::string>> frames;  // nullopt: the whole heap
   };
   // LeakReport.
   struct Judged {
     std::uint64_t readings = 0;
-    double span_seconds = 0;
+    double span_seconds = kUnknown;
     std::uint64_t sites_seen = 0, sites_tested = 0;
-    double confidence = 0;
+    double confidence = kUnknown;
     Site whole;
     std::uint64_t suspects = 0, likely = 0;
     bool is_undecided = false;

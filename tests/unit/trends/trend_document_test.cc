@@ -39,7 +39,11 @@ TEST(TrendDocument, text_read_back_is_what_was_written) {
 TEST(TrendDocument, slope_that_is_not_known_is_null) {
   TrendDocument made = document();
   made.judged.whole.slope = std::numeric_limits<double>::infinity();
-  EXPECT_THAT(to_json(made), testing::HasSubstr("\"slope_bytes_per_second\": null"));
+  const std::string text = to_json(made);
+  EXPECT_THAT(text, testing::HasSubstr("\"slope_bytes_per_second\": null"));
+  const auto read = trend_document_from_json(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(to_json(*read), text) << "unknown stays unknown";
 }
 
 TEST(TrendDocument, member_of_a_wrong_type_is_named) {
