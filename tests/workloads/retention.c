@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// retention BURST_MB HOLD_MB [STEP_MS]: a burst of small blocks is freed, all but one in twenty, so that malloc can give
-// nothing back; then memory for something else is taken, a MiB each STEP_MS.
+// retention BURST_MB HOLD_MB [STEP_MS]: a burst of small blocks is freed, all but one in twenty, so that malloc can
+// give nothing back; then memory for something else is taken, a MiB each STEP_MS.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -141,7 +141,8 @@ INSTANTIATE_TEST_SUITE_P(All, Holder119, testing::ValuesIn(kTruths), [](const au
 class HolderMatrix : public testing::TestWithParam<std::tuple<const char*, Truth>> {};
 TEST_P(HolderMatrix, is_named) { expect_right_holder(std::get<0>(GetParam()), "strip", std::get<1>(GetParam())); }
 INSTANTIATE_TEST_SUITE_P(All, HolderMatrix,
-                         testing::Combine(testing::Values("1.21", "1.22", "1.24", "1.26", "1.27"), testing::ValuesIn(kTruths)),
+                         testing::Combine(testing::Values("1.21", "1.22", "1.24", "1.26", "1.27"),
+                                          testing::ValuesIn(kTruths)),
                          [](const auto& i) {
                            return std::string("go1_") + (std::get<0>(i.param) + 2) + "_" +
                                   name_of(std::get<1>(i.param));
