@@ -33,6 +33,7 @@ enum oomw_event_type {
 	OOMW_EVENT_CGROUP_MKDIR = 5,
 	OOMW_EVENT_CGROUP_RMDIR = 6,
 	OOMW_EVENT_GO_WALK = 7, /* struct oomw_go_walk of goheap.h */
+	OOMW_EVENT_GROWTH = 8,	/* struct oomw_growth_sample of growth.h */
 };
 
 struct oomw_header {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the reader answers for a batch of growth samples.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/memory_budget.h"
+#include "base/result.h"
+#include "events/growth_profile.h"
+#include "memory/target_process.h"
+#include "reader/reader.h"
+
+namespace oomw {
+
+// "GRWS"; every kind of job differs.
+inline constexpr std::uint32_t kUnwindSamplesJob = 0x53575247;
+
+// One sample's stack: indexes into UnwoundSamples::frames, innermost first.
+struct UnwoundStack {
+  bool is_complete = false;
+  std::vector<std::uint32_t> frames;
+};
+
+struct UnwoundSamples {
+  std::vector<GrowthFrame> frames;   // each once
+  std::vector<UnwoundStack> stacks;  // one for each record that has a stack, in their order
+};
+
+// Where CPython keeps what the program for growth samples follows, proved on a living process: offsets in bytes.
+// All zero: not a Python that is known; samples have native frames only.
+struct PythonLayout {
+  std::uint64_t thread_state = 0;  // address that holds the running thread's state, or of a list of them
+  std::uint32_t frame_of_thread = 0, frame_of_cframe = 0;
+  std::uint32_t code_of_frame = 0, previous_of_frame = 0, instruction_of_frame = 0;
+};
+
+// A process that is sampled, opened at its first sample: its memory, its maps, and every executable file that it maps,
+// by /proc/PID/map_files, so that samples can be named after its death. Bounded in files; what found no place is
+// counted in the notes. open() and unwind() belong on a worker thread.
+class SampledProcess {
+ public:
+  [[nodiscard]] static Result<SampledProcess> open(const std::string& proc_root, ProcessKey key);
+  ~SampledProcess();
+  SampledProcess(SampledProcess&&) noexcept;
+  SampledProcess& operator=(SampledProcess&&) noexcept;
+
+  // Names the stacks of samples (oomw_growth_sample records, each with its stack, one after the other). The work is
+  // done in the reader process, which gets this process's files and keeps its parses of executables for the next batch.
+  // Maps are read again while the process lives, since code comes later (dlopen, JIT).
+  [[nodiscard]] Result<UnwoundSamples> unwind(std::span<const std::byte> records, reader::Reader& reader,
+                                              MemoryBudget* memory);
+  // For the program that takes the samples; all zero: none.
+  [[nodiscard]] PythonLayout python() const;
+
+ private:
+  struct Impl;
+  explicit SampledProcess(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace oomw
