@@ -133,10 +133,9 @@ free_port() {
 
 start_tracer() {
   free_port
-  say "oomwitness run --data-dir $data_dir --metrics-listen 127.0.0.1:$port, with [analyses] enabled = true"
-  printf '[analyses]\nenabled = true\n' >"$work/quickstart.toml"
+  say "oomwitness run --data-dir $data_dir --metrics-listen 127.0.0.1:$port"
   # Its lines for a human about our programs go to this terminal as they come, its log only on failure.
-  "$binary" run --config "$work/quickstart.toml" --data-dir "$data_dir" --metrics-listen "127.0.0.1:$port" \
+  "$binary" run --data-dir "$data_dir" --metrics-listen "127.0.0.1:$port" \
     > >(sed -un "/WATCHING\|oomwitness-quickstart-$$/s/^/    /p") 2>"$work/daemon.log" &
   daemon_pid=$!
   wait_for "the tracer is ready" 30 fetch /readyz

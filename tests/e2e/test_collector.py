@@ -48,6 +48,34 @@ service:
 """
 
 
+# Nothing but what the heap itself shows: the Collector's own metrics are off.
+HOARDING = """
+receivers:
+  otlp: {protocols: {http: {endpoint: "127.0.0.1:4318"}}}
+processors:
+  batch/hoard: {timeout: 300s, send_batch_size: 10000000}
+exporters:
+  otlp/backend: {endpoint: 127.0.0.1:4999, tls: {insecure: true}}
+service:
+  telemetry: {logs: {level: error}, metrics: {level: none}}
+  pipelines:
+    traces: {receivers: [otlp], processors: [batch/hoard], exporters: [otlp/backend]}
+"""
+QUEUEING = """
+receivers:
+  otlp: {protocols: {http: {endpoint: "127.0.0.1:4318"}}}
+processors:
+  batch: {timeout: 200ms, send_batch_size: 512}
+exporters:
+  otlp/tempo: {endpoint: 127.0.0.1:4999, tls: {insecure: true}, timeout: 2s,
+    retry_on_failure: {enabled: true, max_elapsed_time: 0s}, sending_queue: {queue_size: 100000, num_consumers: 2}}
+service:
+  telemetry: {logs: {level: error}, metrics: {level: none}}
+  pipelines:
+    traces: {receivers: [otlp], processors: [batch], exporters: [otlp/tempo]}
+"""
+
+
 class Sender:
     """OTLP load from inside the pod's network namespace and outside of its cgroup."""
 
@@ -86,14 +114,17 @@ class Collector(CriTest):
         self.runtime.import_image(IMAGE, {"/otelcol": binary}, ["/otelcol"])
 
     def collector(self, limiter_mib, spike_mib=None, limit_mb=LIMIT_MB):
-        config = os.path.join(self.scratch, "otelcol.yaml")
-        with open(config, "w", encoding="utf-8") as f:
-            f.write(CONFIG.format(limiter_mib=limiter_mib, spike_mib=spike_mib or limiter_mib // 5))
-        pod = self.pod("otelcol-gateway-5d")
-        made = self.container(pod, "otelcol", "--config", "file:/etc/otelcol.yaml", image=IMAGE, limit_mb=limit_mb, env=SAMPLING,
-                              mounts=[(config, "/etc/otelcol.yaml", True)])
+        made = self.configured(CONFIG.format(limiter_mib=limiter_mib, spike_mib=spike_mib or limiter_mib // 5), limit_mb)
         eventually(lambda: self.metrics(made), lambda: f"the Collector's metrics; {made.describe()}", 30, 0.1)
         return made
+
+    def configured(self, text, limit_mb=LIMIT_MB):
+        config = os.path.join(self.scratch, "otelcol.yaml")
+        with open(config, "w", encoding="utf-8") as f:
+            f.write(text)
+        pod = self.pod("otelcol-gateway-5d")
+        return self.container(pod, "otelcol", "--config", "file:/etc/otelcol.yaml", image=IMAGE, limit_mb=limit_mb, env=SAMPLING,
+                              mounts=[(config, "/etc/otelcol.yaml", True)])
 
     def metrics(self, container):
         """The Collector's own, as its pod sees them."""
@@ -195,3 +226,32 @@ class Collector(CriTest):
                                                    self.metrics(container), re.MULTILINE))
         self.assertGreater(refused, 0, self.metrics(container))
         self.assertEqual(self.incidents_of(witness), [])
+
+    def keeper_without_metrics(self, config):
+        """The incident of a Collector whose own metrics are off: its answer names who keeps the memory by the heap alone."""
+        witness, container = self.witness(), self.configured(config, 160)
+        eventually(lambda: self.accepts(container), "the receiver", 30, 0.1)
+        sender = self.load(container)
+        container.wait_oom_killed()
+        sender.close()
+        incident = self.incident_with_heap(witness, container)
+        answer = incident["answer"]
+        self.assertEqual(answer["culprit"]["claim"], "keeps", (answer, incident["holders"], incident["notes"]))
+        print(f"      {answer['sentence']}", flush=True)
+        return answer
+
+    @staticmethod
+    def accepts(container):
+        return "partialSuccess" in container.in_netns("curl", "-s", "--noproxy", "*", "-H", "Content-Type: application/json",
+                                                      "-d", "{}", "http://127.0.0.1:4318/v1/traces")
+
+    def test_a_batch_that_hoards_is_named_without_metrics(self):
+        answer = self.keeper_without_metrics(HOARDING)
+        self.assertIn("Kept by processor batch", answer["sentence"])
+        self.assertEqual(answer["culprit"]["operation"], "processor/batch")
+        self.assertIn("send_batch_size", answer["action"])
+
+    def test_a_queue_before_a_dead_backend_is_named_without_metrics(self):
+        answer = self.keeper_without_metrics(QUEUEING)
+        self.assertIn("Kept by an exporter's sending queue", answer["sentence"])
+        self.assertIn("mend the backend", answer["action"])

@@ -7,7 +7,6 @@ from harness import pprof, tools
 from harness.go_heap import GoHeapTest
 from harness.wait import eventually
 
-ANALYSING = "[analyses]\nenabled = true\n"
 
 
 class Holders(GoHeapTest):
@@ -17,7 +16,7 @@ class Holders(GoHeapTest):
 
     def check_owner(self, version):
         """75 MiB at once, and then slowly on: the search ends long before the kill."""
-        witness = self.daemon(ANALYSING)
+        witness = self.daemon()
         box = self.cgroup("owner", self.LIMIT_MB)
         program = tools.go_program(version, "strip")
         self.leaker(box, "-prefill-mb", 75, program=program, rate=2).wait_killed()
@@ -48,7 +47,7 @@ class Holders(GoHeapTest):
 
     def test_goroutines_that_wait_for_ever_are_counted(self):
         program = tools.go_program("1.26", "strip", folder="go-holders")
-        witness = self.daemon(ANALYSING)
+        witness = self.daemon()
         box = self.cgroup("goroutines", 56)
         victim = self.start([program], box, oom_score_adj=1000, env={"HOLD": "goroutines"})
         victim.wait_output("ready")

@@ -9,7 +9,6 @@ from harness.daemon import run_cli
 from harness.wait import eventually
 
 PYTHON = "/usr/bin/python3"
-ANALYSING = "[analyses]\nenabled = true\n"
 START = f"import sys; sys.path.insert(0, {os.path.join(tools.WORKLOADS, 'python')!r}); import app; app.main()"
 
 
@@ -25,7 +24,7 @@ class Python(E2eTest):
                           lambda: f"an incident of {box.path} with what filled it", 30)
 
     def test_the_list_that_keeps_all_reports_is_named_with_its_module(self):
-        witness = self.daemon(ANALYSING)
+        witness = self.daemon()
         box = self.cgroup("reports", 96)
         self.start([PYTHON, "-c", START, "100"], box).wait_killed()
         incident = self.analysed(witness, box)
@@ -59,7 +58,7 @@ class Python(E2eTest):
 
 class Malloc(E2eTest):
     def test_what_malloc_keeps_free_is_the_cause_when_it_fills_the_limit(self):
-        witness = self.daemon(ANALYSING)
+        witness = self.daemon()
         box = self.cgroup("retention", 96)
         self.start([tools.retention(), "64", "200"], box).wait_killed()
         incident = eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("composition")), None),

@@ -75,10 +75,15 @@ HeapAnalyses::HeapAnalyses(EventLoop& loop, WorkerPool& worker, reader::Reader& 
       deliver_(std::move(deliver)),
       queue_({.workers = 1, .allowed = kSecondsOfOne, .patience = kPatience}) {}
 
-void HeapAnalyses::consider(const CaptureRequest& request) {
+void HeapAnalyses::consider(const CaptureRequest& request, std::optional<Nanoseconds> time_to_limit) {
   deliver_done();
   const bool is_known = !request.targets.empty() && request.limit_bytes.value_or(0) != 0;
-  if (!is_known || !policy_.wants(request.cgroup, percent_of(request), clock_.now())) return;
+  if (!is_known) return;
+  if (!AnalysisPolicy::has_time(request.usage_bytes.value_or(0), time_to_limit)) {
+    ++dropped_;
+    return;
+  }
+  if (!policy_.wants(request.cgroup, percent_of(request), clock_.now())) return;
   const std::uint64_t job = next_job_++;
   if (queue_.add(job, request.owner, clock_.now()) != FairQueue::Added::kYes) {
     ++dropped_;

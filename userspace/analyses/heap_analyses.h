@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ namespace oomw {
 // HeapAnalysed events.
 //   - One at a time on a node, on a thread and in a reader process of its own: what a kill needs never waits for it.
 //   - Containers share that thread as base/fair_queue.h describes. What finds no place, waited so long that it would be
-//     about another moment, or could not be delivered is counted in dropped().
+//     about another moment, or could not end before the limit is counted in dropped().
 //   - Of a request's targets the largest process is analysed, if it still lives. A process that ended meanwhile makes
 //     events that failed: what was read of it is thrown away, because a part of a heap names wrong holders.
 //   - Files are in the spool before the event is delivered.
@@ -42,8 +43,8 @@ class HeapAnalyses {
   HeapAnalyses(EventLoop& loop, WorkerPool& worker, reader::Reader& reader, Spool& spool, MemoryBudget& memory,
                const Clock& clock, std::string proc_root, Deliver deliver);
 
-  // A capture was decided on; request.capture_id is not used.
-  void consider(const CaptureRequest& request);
+  // A capture was decided on; request.capture_id is not used. time_to_limit: at the present growth; nullopt: not known.
+  void consider(const CaptureRequest& request, std::optional<Nanoseconds> time_to_limit);
   void forget(CgroupId cgroup) { policy_.forget(cgroup); }  // a kill there, or removed
   void tick();                                              // about once a second
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }

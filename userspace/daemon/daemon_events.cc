@@ -186,7 +186,8 @@ void Daemon::Impl::dispatch_orders() {
     if (order.decision.action == TriggerAction::kPrepare && !prepare_budget.take(clock.now())) continue;
     scheduler->on_decision(order.decision, order.crossing, pipeline->model());
     if (!analyses || order.decision.action != TriggerAction::kCapture) continue;
-    analyses->consider(scheduler->make_request(order.decision, order.crossing, pipeline->model()));
+    analyses->consider(scheduler->make_request(order.decision, order.crossing, pipeline->model()),
+                       order.crossing.time_to_limit);
   }
 }
 

@@ -49,7 +49,12 @@ Result<std::size_t> ProcessMemory::read_file(std::uint64_t address, std::span<st
 }
 
 Result<std::size_t> ProcessMemory::read_some(std::uint64_t address, std::span<std::byte> out) const {
-  if (is_by_file_) return read_file(address, out);
+  return read_in_pieces(address, out, [this](std::uint64_t at, std::span<std::byte> piece) {
+    return is_by_file_ ? read_file(at, piece) : read_call(at, piece);
+  });
+}
+
+Result<std::size_t> ProcessMemory::read_call(std::uint64_t address, std::span<std::byte> out) const {
   const iovec local{out.data(), out.size()};
   // The kernel only reads from it, the type is shared with process_vm_writev.
   const iovec remote{reinterpret_cast<void*>(address), out.size()};

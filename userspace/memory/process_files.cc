@@ -66,13 +66,16 @@ std::vector<MappedFile> open_libraries(int directory, std::span<const std::strin
 
 Result<std::size_t> MemorySource::read_some(std::uint64_t address, std::span<std::byte> out) const {
   if (address > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()) - out.size()) return 0;
-  ssize_t n = 0;
-  do {
-    n = ::pread(fd_, out.data(), out.size(), static_cast<off_t>(address));
-  } while (n < 0 && errno == EINTR);
-  if (n >= 0) return static_cast<std::size_t>(n);
-  if (errno == EIO || errno == EFAULT) return 0;
-  return fail_errno(errno, "reading process memory");
+  const auto read = [this](std::uint64_t at, std::span<std::byte> piece) -> Result<std::size_t> {
+    ssize_t n = 0;
+    do {
+      n = ::pread(fd_, piece.data(), piece.size(), static_cast<off_t>(at));
+    } while (n < 0 && errno == EINTR);
+    if (n >= 0) return static_cast<std::size_t>(n);
+    if (errno == EIO || errno == EFAULT) return 0;
+    return fail_errno(errno, "reading process memory");
+  };
+  return read_in_pieces(address, out, read);
 }
 
 Result<ProcessFiles> ProcessFiles::open(const std::string& proc_root, ProcessKey key,

@@ -5,6 +5,13 @@
 
 namespace oomw {
 
+bool AnalysisPolicy::has_time(std::uint64_t usage_bytes, std::optional<Nanoseconds> time_to_limit) {
+  if (!time_to_limit) return true;
+  constexpr std::uint64_t kMost = 1u << 20;  // MiB: what is larger takes as long as an analysis may
+  const auto mebibytes = static_cast<std::int64_t>(std::min(usage_bytes >> 20, kMost));
+  return *time_to_limit >= kStart + kEachMebibyte * mebibytes;
+}
+
 bool AnalysisPolicy::wants(CgroupId cgroup, std::uint32_t percent, MonotonicTime now) {
   const auto known = history_.find(cgroup);
   if (known != history_.end() && now - known->second.last < kRest) {

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,6 +50,30 @@ TEST(ProcessFiles, living_process_is_read_through_its_descriptors) {
   EXPECT_EQ(memory.read_some(known_word(), std::as_writable_bytes(std::span(&word, 1))).value_or(0), sizeof word);
   EXPECT_EQ(word, 0x1234'5678'9abc'def0u);
   EXPECT_TRUE(files->is_still_there());
+}
+
+// Of a child's fresh memory, which lies on three pages and ends at one that may not be read.
+TEST(ProcessFiles, a_long_read_crosses_pages_and_ends_where_nothing_is) {
+  constexpr std::size_t kPages = 3;
+  auto* area = static_cast<char*>(
+      ::mmap(nullptr, (kPages + 1) * kReadPiece, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(area, MAP_FAILED);
+  for (std::size_t i = 0; i < kPages * kReadPiece; ++i) area[i] = static_cast<char>(i % 251);
+  ASSERT_EQ(::munmap(area + kPages * kReadPiece, kReadPiece), 0);
+  const Child child;
+  const auto files = ProcessFiles::open("/proc", {child.pid(), 0});
+  ASSERT_TRUE(files) << files.error().message;
+  std::vector<std::byte> bytes(kPages * kReadPiece);
+  const MemorySource by_file(files->memory.get());
+  const ProcessMemory by_call(child.pid());
+  for (const ByteSource* memory :
+       {static_cast<const ByteSource*>(&by_file), static_cast<const ByteSource*>(&by_call)}) {
+    const auto n = memory->read_some(reinterpret_cast<std::uint64_t>(area) + 100, bytes);
+    ASSERT_TRUE(n) << n.error().message;
+    EXPECT_EQ(*n, kPages * kReadPiece - 100);
+    EXPECT_EQ(std::memcmp(bytes.data(), area + 100, *n), 0);
+  }
+  (void)::munmap(area, kPages * kReadPiece);
 }
 
 TEST(ProcessFiles, process_that_ended_gives_nothing) {

@@ -33,6 +33,14 @@ TEST(AnalysisPolicy, rest_and_kill_begin_a_new_climb) {
   EXPECT_TRUE(policy.wants(kCgroup, 80, at_seconds(302)));
 }
 
+TEST(AnalysisPolicy, none_begins_that_could_not_end_before_the_limit) {
+  constexpr std::uint64_t kUsage = 100u << 20;  // 60 ms + 100 * 1.5 ms
+  EXPECT_TRUE(AnalysisPolicy::has_time(kUsage, std::nullopt));
+  EXPECT_TRUE(AnalysisPolicy::has_time(kUsage, std::chrono::milliseconds(210)));
+  EXPECT_FALSE(AnalysisPolicy::has_time(kUsage, std::chrono::milliseconds(209)));
+  EXPECT_FALSE(AnalysisPolicy::has_time(~std::uint64_t{0}, std::chrono::seconds(60)));
+}
+
 TEST(AnalysisPolicy, remembers_a_bounded_number_of_containers) {
   AnalysisPolicy policy;
   for (std::uint64_t id = 1; id <= AnalysisPolicy::kMaxCgroups + 1; ++id) {
