@@ -20,6 +20,7 @@ namespace {
 // half of poll_fast, so that a slightly early poll still has a slope.
 constexpr Nanoseconds kMinGrowthInterval = std::chrono::milliseconds(5);
 constexpr double kGrowthWeight = 0.5;
+constexpr Nanoseconds kAgain = std::chrono::milliseconds(20);
 
 std::optional<std::uint64_t> read_usage(int fd) {
   std::array<char, 32> buffer;
@@ -31,7 +32,12 @@ std::optional<std::uint64_t> read_usage(int fd) {
 
 UsageWatch::UsageWatch(EventLoop& loop, const CgroupFs& cgroups, const Clock& clock, const FileEventsConfig& config,
                        std::function<void(Event)> deliver)
-    : loop_(loop), cgroups_(cgroups), clock_(clock), config_(config), deliver_(std::move(deliver)) {
+    : loop_(loop),
+      cgroups_(cgroups),
+      clock_(clock),
+      config_(config),
+      deliver_(std::move(deliver)),
+      again_alarm_(loop, clock, [this] { check_again(); }) {
   if (cgroups_.version() == CgroupVersion::kV1) {
     registrar_.emplace(loop_, cgroups_, config_.max_watched);
     return;
@@ -132,17 +138,31 @@ void UsageWatch::on_event(CgroupId id) {
   if (found == watched_.end()) return;
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t n = ::read(found->second.event.get(), &count, sizeof(count));
-  check(id);
+  if (check(id) || !watched_.contains(id)) return;
+  again_.insert(id);
+  again_alarm_.ring_by(clock_.now() + kAgain);
+}
+
+// The kernel compares usage that includes what each CPU has charged ahead. That may be given back before we read, and
+// charged again before the kernel looks the next time: it saw no crossing then, and announces none.
+void UsageWatch::check_again() {
+  for (const CgroupId id : std::exchange(again_, {})) {
+    if (watched_.contains(id)) check(id);
+  }
 }
 
 // v1 also signals the eventfd when the cgroup is removed: then the reading fails and the watch ends.
-void UsageWatch::check(CgroupId id) {
+bool UsageWatch::check(CgroupId id) {
   Watched& watched = watched_.at(id);
   const auto usage = read_usage(watched.usage.get());
-  if (!usage) return unwatch(id);
+  if (!usage) {
+    unwatch(id);
+    return false;
+  }
   update_growth(watched, *usage);
   const auto level = watched.latch.on_usage(*usage, watched.limit_bytes, config_.levels_percent, config_.rearm_percent);
   if (level) deliver_(crossing_of(id, watched, *level));
+  return level.has_value();
 }
 
 void UsageWatch::update_growth(Watched& watched, std::uint64_t usage_bytes) {

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/alarm.h"
 #include "base/event_loop.h"
 #include "base/unique_fd.h"
 #include "system/cgroup_fs.h"
@@ -63,7 +65,8 @@ class UsageWatch {
   [[nodiscard]] std::vector<std::uint64_t> levels_of(std::uint64_t limit_bytes) const;
   void refuse(const Error& error);
   void on_event(CgroupId id);
-  void check(CgroupId id);
+  bool check(CgroupId id);  // whether a level was reported
+  void check_again();
   void update_growth(Watched& watched, std::uint64_t usage_bytes);
   [[nodiscard]] WatermarkCrossed crossing_of(CgroupId id, const Watched& watched, std::uint32_t level) const;
   void poll_all();
@@ -81,6 +84,8 @@ class UsageWatch {
   std::unordered_map<CgroupId, Pending> pending_;
   std::uint64_t next_number_ = 1;
   std::optional<LevelRegistrar> registrar_;  // v1
+  std::set<CgroupId> again_;                 // announced, and found below the level
+  Alarm again_alarm_;
 };
 
 }  // namespace oomw

@@ -108,9 +108,10 @@ TEST_F(LiveFiles, real_kill_without_the_log_raises_the_count) {
 }
 
 // Comes close to the limit and stays: a kill right after the last level takes the usage away before a loaded machine
-// lets the test read it.
+// lets the test read it. 99 %, because v1 looks at its thresholds once for 128 pages charged on a CPU, which is more
+// than what lies between 95 and 96 %.
 int fill() {
-  test::touch_memory(kLimit / 100 * 96, 256u << 10, 1'000);
+  test::touch_memory(kLimit / 100 * 99, 256u << 10, 1'000);
   ::pause();
   return 0;
 }
