@@ -48,7 +48,8 @@ class Console {
 bool is_worth_a_line(const Event& event) {
   return std::holds_alternative<OomKill>(event) || std::holds_alternative<WatermarkCrossed>(event) ||
          std::holds_alternative<CaptureFinished>(event) || std::holds_alternative<EventsLost>(event) ||
-         std::holds_alternative<CollectorSampled>(event) || std::holds_alternative<HeapAnalysed>(event);
+         std::holds_alternative<CollectorSampled>(event) || std::holds_alternative<HeapAnalysed>(event) ||
+         std::holds_alternative<GrowthProfile>(event);
 }
 
 // Warnings are what people search a journal for: kills, incidents and lost evidence.

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "events/capture_terms.h"
+#include "events/growth_profile.h"
 #include "events/heap_analysed.h"
 #include "events/heap_sites.h"
 #include "events/ids.h"
@@ -321,10 +322,10 @@ struct FilesUnplaced {
   std::vector<File> files;
 };
 
-using Event =
-    std::variant<OomKill, WatermarkCrossed, ProcessExec, ProcessExit, CgroupCreated, CgroupRemoved, ReclaimSampled,
-                 EventsLost, MemorySampled, ProcessSeen, ContainerIdentified, CaptureFinished, HeapWalked,
-                 CollectorSampled, PodSeen, PodGone, PodsCurrent, TrendJudged, FilesUnplaced, HeapAnalysed>;
+using Event = std::variant<OomKill, WatermarkCrossed, ProcessExec, ProcessExit, CgroupCreated, CgroupRemoved,
+                           ReclaimSampled, EventsLost, MemorySampled, ProcessSeen, ContainerIdentified, CaptureFinished,
+                           HeapWalked, CollectorSampled, PodSeen, PodGone, PodsCurrent, TrendJudged, FilesUnplaced,
+                           HeapAnalysed, GrowthProfile>;
 
 [[nodiscard]] MonotonicTime time_of(const Event& event);
 

@@ -20,7 +20,7 @@ struct Format {
 inline constexpr std::array<const char*, std::variant_size_v<Event>> kTypeNames = {
     "oom_kill", "watermark", "exec",         "exit",      "cgroup_created", "cgroup_removed", "reclaim",
     "lost",     "memory",    "process",      "container", "capture",        "heap_walked",    "collector",
-    "pod",      "pod_gone",  "pods_current", "trend",     "files_unplaced", "heap_analysed"};
+    "pod",      "pod_gone",  "pods_current", "trend",     "files_unplaced", "heap_analysed",  "growth"};
 
 void describe(auto& a, Of<RssSplit> auto& e) {
   a("anon_bytes", e.anon_bytes);
@@ -376,6 +376,35 @@ void describe(auto& a, Of<HeapAnalysed> auto& e) {
   a("named_ratio", e.named_ratio);
   a("notes", e.notes, Presence::kOmitted);
   a("files", e.files, Presence::kOmitted);
+}
+
+void describe(auto& a, Of<GrowthFrame> auto& e) {
+  a("function", e.function);
+  a("file", e.file, Presence::kOmitted);
+  a("module", e.module, Presence::kOmitted);
+  a("line", e.line, Presence::kOmitted);
+  a("managed", e.is_managed);
+  a("allocator", e.is_allocator);
+}
+
+void describe(auto& a, Of<GrowthStack> auto& e) {
+  a("bytes", e.bytes);
+  a("complete", e.is_complete);
+  a("frames", e.frames);
+}
+
+void describe(auto& a, Of<GrowthProfile> auto& e) {
+  a("started_ns", e.started.ns);
+  a("pid", e.process.pid);
+  a("start_ticks", e.process.start_ticks);
+  a("cgroup", e.cgroup.value);
+  a("slot_bytes", e.slot_bytes);
+  a("grown_bytes", e.grown_bytes);
+  a("samples", e.samples);
+  a("lost", e.lost);
+  a("stacks", e.stacks);
+  a("notes", e.notes, Presence::kOmitted);
+  a("spool_file", e.spool_file, Presence::kOmitted);
 }
 
 }  // namespace oomw::record

@@ -142,6 +142,7 @@ class MemoryModel {
   void on(const TrendJudged&) {}       // likewise
   void on(const FilesUnplaced&) {}     // likewise
   void on(const HeapAnalysed&) {}      // likewise
+  void on(const GrowthProfile&) {}     // likewise
   void on(const PodSeen& e);
   void on(const PodGone& e) { pods_.on(e); }
   void on(const PodsCurrent& e) { pods_.on(e); }

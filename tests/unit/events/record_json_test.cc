@@ -126,6 +126,18 @@ std::vector<Event> make_full_events() {
                    0.875,
                    {"a note"},
                    {{"holders.json", "5-analysis.pb.gz"}}},
+      GrowthProfile{
+          {9},
+          {8},
+          {7, 6},
+          {5},
+          262144,
+          kMaxU64,
+          4,
+          3,
+          {{kMaxU64, true, {{"handle", "app.py", "libx.so", 41, true, true}, {"main", "", "", 0, false, false}}}},
+          {"a note"},
+          "5-growth.pb.gz"},
   };
 }
 
@@ -134,7 +146,7 @@ std::vector<Event> make_empty_events() {
       OomKill{},        WatermarkCrossed{}, ProcessExec{},   ProcessExit{}, CgroupCreated{},       CgroupRemoved{},
       ReclaimSampled{}, EventsLost{},       MemorySampled{}, ProcessSeen{}, ContainerIdentified{}, CaptureFinished{},
       HeapWalked{},     CollectorSampled{}, PodSeen{},       PodGone{},     PodsCurrent{},         TrendJudged{},
-      FilesUnplaced{},  HeapAnalysed{}};
+      FilesUnplaced{},  HeapAnalysed{},     GrowthProfile{}};
 }
 
 ProcessExec make_exec(std::string comm) { return {{7}, {2, 3}, 5, {6}, std::move(comm)}; }

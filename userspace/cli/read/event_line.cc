@@ -71,6 +71,11 @@ std::string line_of(const HeapAnalysed& analysed, const std::string& place) {
   return line;
 }
 
+std::string line_of(const GrowthProfile& growth, const std::string& place) {
+  return fmt::format("GROWTH     {}{}pid {} grew by {}: {} samples, {} lost", place, place.empty() ? "" : ": ",
+                     growth.process.pid, human_bytes(growth.grown_bytes), growth.samples, growth.lost);
+}
+
 std::string line_of(const EventsLost& lost) {
   return fmt::format("LOST       {} so far at stage {}", lost.total, printable(lost.stage, 64));
 }
@@ -93,6 +98,7 @@ std::optional<std::string> event_line(const Event& event, const std::string& pla
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) line = line_of(*capture, place);
   if (const auto* reading = std::get_if<CollectorSampled>(&event)) line = line_of(*reading, place);
   if (const auto* analysed = std::get_if<HeapAnalysed>(&event)) line = line_of(*analysed, place);
+  if (const auto* growth = std::get_if<GrowthProfile>(&event)) line = line_of(*growth, place);
   if (const auto* lost = std::get_if<EventsLost>(&event)) line = line_of(*lost);
   if (line) line->insert(0, clock_part(wall) + "  ");
   return line;
@@ -106,6 +112,7 @@ std::optional<CgroupId> cgroup_of_line(const Event& event) {
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) return capture->cgroup;
   if (const auto* reading = std::get_if<CollectorSampled>(&event)) return reading->cgroup;
   if (const auto* analysed = std::get_if<HeapAnalysed>(&event)) return analysed->cgroup;
+  if (const auto* growth = std::get_if<GrowthProfile>(&event)) return growth->cgroup;
   return std::nullopt;
 }
 
