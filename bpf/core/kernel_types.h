@@ -88,6 +88,7 @@ struct mm_struct {
 	struct task_struct *owner;
 	unsigned long total_vm;
 	atomic_long_t pgtables_bytes;
+	unsigned long start_stack;
 	struct percpu_counter rss_stat[4]; /* >= 6.2 */
 };
 
@@ -108,6 +109,11 @@ struct signal_struct {
 	short oom_score_adj;
 };
 
+/* x86 only. */
+struct thread_struct {
+	unsigned long fsbase;
+};
+
 struct task_struct {
 	int pid;
 	int tgid;
@@ -120,6 +126,8 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct css_set *cgroups;
 	struct mem_cgroup *active_memcg; /* a remote charge is under way */
+	void *stack;			 /* the kernel's own */
+	struct thread_struct thread;
 	struct mem_cgroup *memcg_in_oom; /* v1 with oom_kill_disable; not on every kernel */
 };
 

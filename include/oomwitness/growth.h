@@ -5,9 +5,9 @@
  * Slots are levels of a process's anonymous pages at hashed thresholds, thr(k) = k * N + hash(k) %
  * N pages. The slot of a process is the highest k with thr(k) <= pages. When it rises, the thread
  * that touched the page is sampled with its stack, and the sample weighs as many slots as it
- * passed; when it falls, a record without a stack says so. Who holds `slots[k] = last stack through
- * k` and drops what lies above the newest slot has the growth: the sum of the slots is what the
- * process grew by.
+ * passed; when it falls nothing is sent, and slot_before of the next sample shows it. Who holds
+ * `slots[k] = last stack through k` and drops what lies above slot_before has the growth: the sum
+ * of the slots is what the process grew by.
  */
 #pragma once
 
@@ -25,7 +25,7 @@
 
 /* growth_sample.flags */
 #define OOMW_GROWTH_STACK_CUT (1u << 0) /* the stack was longer than what was copied */
-#define OOMW_GROWTH_NO_STACK (1u << 1)	/* the stack could not be read, or the slot fell */
+#define OOMW_GROWTH_NO_STACK (1u << 1)	/* the stack could not be read */
 #define OOMW_GROWTH_PYTHON_CUT                                                                     \
 	(1u << 2) /* more Python frames than were copied, or the chain broke */
 

@@ -116,4 +116,11 @@ std::vector<FeatureSpec> feature_catalog(const SignatureOf& signature_of) {
           process_lifecycle(),    reclaim(signature_of), heap_at_kill(signature_of)};
 }
 
+FeatureSpec growth_feature() {
+  FeatureSpec spec{
+      "growth", ObjectFile::kGrowth, {{"rss_stat", "on_growth"}}, "", "no profile of the code that a process grew by"};
+  spec.has_files = false;
+  return spec;
+}
+
 }  // namespace oomw

@@ -45,5 +45,7 @@ using SignatureOf = std::function<std::optional<HookSignature>(const std::string
 
 // oom_kill comes first: once it is attached, no kill is missed.
 [[nodiscard]] std::vector<FeatureSpec> feature_catalog(const SignatureOf& signature_of);
+// Loaded by GrowthPrograms, apart from the others: only where it is switched on.
+[[nodiscard]] FeatureSpec growth_feature();
 
 }  // namespace oomw

@@ -8,6 +8,7 @@
 #include <oomwitness/settings.h>
 
 #include "goheap.skel.h"
+#include "growth.skel.h"
 #include "lifecycle.skel.h"
 #include "oom.skel.h"
 #include "reclaim.skel.h"
@@ -23,11 +24,12 @@ struct Object {
 };
 
 // In the order of ObjectFile.
-constexpr std::array<Object, 5> kObjects = {{{"oom", oom_bpf__elf_bytes},
+constexpr std::array<Object, 6> kObjects = {{{"oom", oom_bpf__elf_bytes},
                                              {"watermark", watermark_bpf__elf_bytes},
                                              {"reclaim", reclaim_bpf__elf_bytes},
                                              {"lifecycle", lifecycle_bpf__elf_bytes},
-                                             {"goheap", goheap_bpf__elf_bytes}}};
+                                             {"goheap", goheap_bpf__elf_bytes},
+                                             {"growth", growth_bpf__elf_bytes}}};
 
 }  // namespace
 

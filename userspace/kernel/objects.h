@@ -7,7 +7,7 @@
 
 namespace oomw {
 
-enum class ObjectFile { kOom, kWatermark, kReclaim, kLifecycle, kGoHeap };
+enum class ObjectFile { kOom, kWatermark, kReclaim, kLifecycle, kGoHeap, kGrowth };
 
 // The ELF of one compiled bpf/*.bpf.c, embedded at build; static storage.
 [[nodiscard]] std::span<const std::byte> object_bytes(ObjectFile file);
