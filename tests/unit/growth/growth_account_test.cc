@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "growth/growth_account.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace oomw {
+namespace {
+
+constexpr std::uint32_t kLeak = 0, kScratch = 1;
+
+TEST(GrowthSlotsTest, sum_of_the_slots_is_the_growth) {
+  GrowthSlots slots;
+  slots.rise(1, 0, 3, kLeak);
+  slots.rise(2, 3, 5, kScratch);
+  EXPECT_EQ(slots.count(), 5u);
+  EXPECT_EQ(slots.by_stack(), (std::map<std::uint32_t, std::uint64_t>{{kLeak, 3}, {kScratch, 2}}));
+}
+
+// Each round leaks 2 slots and uses 64 more for a while. The last round ends in the middle of its scratch memory.
+TEST(GrowthSlotsTest, leak_below_scratch_memory_holds_the_growth) {
+  GrowthSlots slots;
+  std::uint64_t time = 0;
+  std::uint32_t base = 0;
+  for (int round = 0; round < 220; ++round) {
+    slots.rise(++time, base, base + 2, kLeak);
+    base += 2;
+    for (std::uint32_t slot = base; slot < base + 64; ++slot) slots.rise(++time, slot, slot + 1, kScratch);
+  }
+  auto held = slots.by_stack();
+  EXPECT_EQ(held[kLeak], 440u);
+  EXPECT_EQ(held[kScratch], 64u);
+  EXPECT_EQ(slots.count(), 504u);
+}
+
+TEST(GrowthSlotsTest, slots_of_lost_samples_count_for_nobody) {
+  GrowthSlots slots;
+  slots.rise(1, 0, 2, kLeak);
+  slots.rise(2, 6, 7, kLeak);
+  EXPECT_EQ(slots.count(), 7u);
+  EXPECT_EQ(slots.by_stack()[kLeak], 3u);
+}
+
+TEST(GrowthSlotsTest, sample_out_of_order_fills_what_nobody_holds) {
+  GrowthSlots slots;
+  slots.rise(1, 0, 5, kLeak);
+  slots.rise(3, 6, 7, kLeak);
+  slots.rise(2, 4, 6, kScratch);
+  EXPECT_EQ(slots.count(), 7u);
+  EXPECT_EQ(slots.by_stack(), (std::map<std::uint32_t, std::uint64_t>{{kLeak, 6}, {kScratch, 1}}));
+}
+
+TEST(GrowthSlotsTest, what_was_given_back_at_the_end_is_not_held) {
+  GrowthSlots slots;
+  slots.rise(1, 0, 9, kLeak);
+  slots.stand_at(4);
+  EXPECT_EQ(slots.by_stack()[kLeak], 4u);
+}
+
+TEST(GrowthSlotsTest, more_slots_than_are_kept_count_for_nobody) {
+  GrowthSlots slots;
+  slots.rise(1, 0, 4'000'000'000, kLeak);
+  EXPECT_EQ(slots.count(), 4'000'000'000u);
+  EXPECT_EQ(slots.by_stack()[kLeak], GrowthSlots::kMaxSlots);
+  slots.rise(2, 4'000'000'000, 4'000'000'001, kScratch);
+  EXPECT_EQ(slots.by_stack().count(kScratch), 0u);
+}
+
+oomw_growth_sample sample(std::uint64_t time, std::uint32_t before, std::uint32_t after, bool has_stack = true) {
+  oomw_growth_sample head{};
+  head.time_ns = time;
+  head.slot_before = before;
+  head.slot_after = after;
+  head.slot_bytes = 1000;
+  head.stack_bytes = has_stack ? 64 : 0;
+  return head;
+}
+
+GrowthFrame frame(const std::string& function) {
+  GrowthFrame made;
+  made.function = function;
+  return made;
+}
+
+class GrowthAccountTest : public ::testing::Test {
+ protected:
+  GrowthAccount account_{ProcessKey{7, 8}, CgroupId{9}};
+};
+
+TEST_F(GrowthAccountTest, stacks_are_merged_over_batches_and_most_bytes_come_first) {
+  account_.add({sample(10, 0, 1), sample(11, 1, 4)}, {.frames = {frame("leak"), frame("main"), frame("warm_up")},
+                                                      .stacks = {{true, {2, 1}}, {true, {0, 1}}}});
+  account_.add({sample(12, 4, 6)}, {.frames = {frame("main"), frame("leak")}, .stacks = {{true, {1, 0}}}});
+  const GrowthProfile profile = account_.profile(0);
+  ASSERT_EQ(profile.stacks.size(), 2u);
+  EXPECT_EQ(profile.stacks[0].bytes, 5000u);
+  EXPECT_EQ(profile.stacks[0].frames[0].function, "leak");
+  EXPECT_EQ(profile.stacks[0].frames[1].function, "main");
+  EXPECT_TRUE(profile.stacks[0].is_complete);
+  EXPECT_EQ(profile.stacks[1].bytes, 1000u);
+  EXPECT_EQ(profile.grown_bytes, 6000u);
+  EXPECT_EQ(profile.samples, 3u);
+  EXPECT_EQ(profile.started.ns, 10);
+  EXPECT_EQ(profile.time.ns, 12);
+  EXPECT_EQ(profile.process, (ProcessKey{7, 8}));
+}
+
+TEST_F(GrowthAccountTest, samples_without_a_stack_take_no_other_ones) {
+  account_.add({sample(1, 0, 1, false), sample(2, 1, 2)}, {.frames = {frame("leak")}, .stacks = {{true, {0}}}});
+  const GrowthProfile profile = account_.profile(3);
+  ASSERT_EQ(profile.stacks.size(), 1u);
+  EXPECT_EQ(profile.stacks[0].bytes, 1000u);
+  EXPECT_EQ(profile.grown_bytes, 2000u);
+  EXPECT_EQ(profile.lost, 4u);
+}
+
+TEST_F(GrowthAccountTest, unnamed_samples_count_and_are_lost) {
+  account_.add_unnamed({sample(1, 0, 4)});
+  const GrowthProfile profile = account_.profile(0);
+  EXPECT_EQ(profile.grown_bytes, 4000u);
+  EXPECT_EQ(profile.lost, 1u);
+  EXPECT_TRUE(profile.stacks.empty());
+}
+
+TEST_F(GrowthAccountTest, frames_beyond_the_answer_end_the_stack) {
+  account_.add({sample(1, 0, 1)}, {.frames = {frame("leak")}, .stacks = {{true, {0, 77}}}});
+  const GrowthProfile profile = account_.profile(0);
+  ASSERT_EQ(profile.stacks.size(), 1u);
+  EXPECT_EQ(profile.stacks[0].frames.size(), 1u);
+  EXPECT_FALSE(profile.stacks[0].is_complete);
+}
+
+TEST_F(GrowthAccountTest, more_stacks_than_a_profile_has_are_noted) {
+  std::vector<oomw_growth_sample> heads;
+  UnwoundSamples unwound;
+  for (std::uint32_t i = 0; i < GrowthProfile::kMaxStacks + 5; ++i) {
+    heads.push_back(sample(i + 1, i, i + 1));
+    unwound.frames.push_back(frame("f" + std::to_string(i)));
+    unwound.stacks.push_back({true, {i}});
+  }
+  account_.add(heads, unwound);
+  const GrowthProfile profile = account_.profile(0);
+  EXPECT_EQ(profile.stacks.size(), GrowthProfile::kMaxStacks);
+  EXPECT_EQ(profile.notes, std::vector<std::string>{"5 more stacks, each of fewer bytes"});
+}
+
+}  // namespace
+}  // namespace oomw
