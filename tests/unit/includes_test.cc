@@ -71,7 +71,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
                        "runtimes/go/retention"};
     map["incident"] = {"base", "events", "model", "pprof"};
     map["verdict"] = {"base", "events", "facts", "incident", "trends"};
-    map["correlate"] = {"base", "events", "model", "incident", "verdict"};
+    map["correlate"] = {"base", "events", "facts", "model", "incident", "verdict"};
     map["report"] = {"base", "events", "incident", "verdict", "pprof", "facts", "reader"};
     map["store"] = {"base", "events", "model", "incident", "report", "pprof"};
     map["cli/read"] = {"base", "events", "incident", "verdict", "report", "store", "pprof", "facts"};

@@ -59,6 +59,7 @@ void Correlator::apply(const Event& event, const MemoryModel& model) {
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) return on_capture(*capture, model);
   if (const auto* reading = std::get_if<CollectorSampled>(&event)) return collectors_.add(*reading);
   if (const auto* analysed = std::get_if<HeapAnalysed>(&event)) return on_analysis(*analysed);
+  if (const auto* growth = std::get_if<GrowthProfile>(&event)) return on_growth(*growth);
   if (const auto* trend = std::get_if<TrendJudged>(&event)) return on_trend(*trend);
   if (const auto* unplaced = std::get_if<FilesUnplaced>(&event)) return on_unplaced(*unplaced);
   if (open_.size() != 0) on_context(event, model);
@@ -298,6 +299,14 @@ void Correlator::on_analysis(const HeapAnalysed& analysed) {
   if (is_news) amend_soon(*open, analysed.time);
 }
 
+// Its last samples are named only after the kill.
+void Correlator::on_growth(const GrowthProfile& growth) {
+  growths_.add(growth);
+  OpenIncident* open = open_.of_victim(growth.process.pid);
+  const bool is_news = open != nullptr && open->written && open->evidence.chosen().victim.pid == growth.process.pid;
+  if (is_news) amend_soon(*open, growth.time);
+}
+
 // The revision that named these files is on disk: the next one takes their names back.
 void Correlator::on_unplaced(const FilesUnplaced& unplaced) {
   OpenIncident* open = open_.of_id(unplaced.incident);
@@ -346,7 +355,7 @@ Incident Correlator::build(KillEvidence& evidence, const MemoryModel& model, std
   if (!evidence.wall_offset_ns) evidence.wall_offset_ns = wall_offset_ns;
   const ProcessKey victim = evidence.chosen().victim;
   const IncidentSources sources{captures_.about(evidence), collectors_.of(victim, evidence.first),
-                                analyses_.of(victim, evidence.first)};
+                                analyses_.of(victim, evidence.first), growths_.of(victim, evidence.first)};
   return build_incident(evidence, sources, model, selection());
 }
 

@@ -10,6 +10,7 @@
 #include "correlate/analysis_memory.h"
 #include "correlate/capture_memory.h"
 #include "correlate/collector_memory.h"
+#include "correlate/growth_memory.h"
 #include "correlate/incident_builder.h"
 #include "correlate/open_incidents.h"
 #include "correlate/repeat_limit.h"
@@ -115,6 +116,7 @@ class Correlator {
   void on_created(const CgroupCreated& created);
   void on_trend(const TrendJudged& trend);
   void on_analysis(const HeapAnalysed& analysed);
+  void on_growth(const GrowthProfile& growth);
   void on_unplaced(const FilesUnplaced& unplaced);
   void on_process(const ProcessSeen& seen);
   template <typename IsNews>
@@ -139,6 +141,7 @@ class Correlator {
   CaptureMemory captures_;
   CollectorMemory collectors_;
   AnalysisMemory analyses_;
+  GrowthMemory growths_;
   VictimSet seen_victims_;
   RepeatLimit repeat_limit_;
   std::uint64_t decisions_ = 0;

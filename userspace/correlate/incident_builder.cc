@@ -10,6 +10,7 @@
 #include "correlate/capture_selection.h"
 #include "correlate/container_life.h"
 #include "correlate/decision_notes.h"
+#include "correlate/growth_memory.h"
 #include "correlate/heap_fillers.h"
 #include "correlate/incident_id.h"
 #include "correlate/limit_shares.h"
@@ -28,7 +29,6 @@ constexpr Nanoseconds kReclaimAfterKill = std::chrono::seconds(1);
 // Sampling, and memory that is freed but not swept yet, bring the ratio to 1.1, seen once with a Collector. A program
 // can lay out a profile of any size in its memory, so one above this bound is not trusted.
 constexpr double kMostCoverage = 2.0;
-
 // Other processes whose oom_score_adj is read, to show how likely the kernel was to choose them.
 constexpr std::size_t kMostOthers = 256;
 
@@ -53,6 +53,7 @@ class Builder {
     coverage();
     add_fillers(incident_, captures);
     analyses(sources.analyses);
+    growth(sources.growth);
     explain_no_capture();
     trend();
     collector(captures, sources.readings);
@@ -92,6 +93,7 @@ class Builder {
   [[nodiscard]] std::string file_unless_lost(const std::string& name, const char* field);
   void coverage();
   void analyses(const std::vector<HeapAnalysed>& events);
+  void growth(const GrowthProfile* profile);
   void explain_no_capture();
   void trend();
   void collector(const std::vector<CaptureFinished>& captures, const std::vector<CollectorSampled>& readings);
@@ -365,6 +367,12 @@ void Builder::analyses(const std::vector<HeapAnalysed>& events) {
       return file_unless_lost(file.name, "analyses.files").empty();
     });
   }
+}
+
+void Builder::growth(const GrowthProfile* profile) {
+  if (evidence_.unwatched || profile == nullptr) return;
+  incident_.growth = growth_of(*profile, evidence_.wall_offset_ns.value_or(0));
+  incident_.growth->file = file_unless_lost(incident_.growth->file, "growth.file");
 }
 
 void Builder::explain_no_capture() {

@@ -28,6 +28,7 @@ struct IncidentSources {
   std::vector<const CaptureFinished*> captures;  // candidates
   std::vector<CollectorSampled> readings;        // of the first victim, before the kill
   std::vector<HeapAnalysed> analyses;            // likewise
+  const GrowthProfile* growth = nullptr;         // likewise, of its whole life; nullptr: not sampled
 };
 
 // The incident with its verdict, whole and bounded: nothing changes it afterwards. Pure. evidence.wall_offset_ns is

@@ -385,6 +385,7 @@ void describe(auto& a, Of<GrowthFrame> auto& e) {
   a("line", e.line, Presence::kOmitted);
   a("managed", e.is_managed);
   a("allocator", e.is_allocator);
+  a("library", e.is_library, Presence::kOmitted);
 }
 
 void describe(auto& a, Of<GrowthStack> auto& e) {

@@ -20,6 +20,7 @@ struct GrowthFrame {
   std::uint64_t line = 0;
   bool is_managed = false;    // Python, or code that a runtime made: `function` is the program's own name for it
   bool is_allocator = false;  // malloc, operator new, the interpreter's own: never the code to name
+  bool is_library = false;    // of the language or an installed package, by the path that `file` no longer has
   friend bool operator==(const GrowthFrame&, const GrowthFrame&) = default;
 };
 

@@ -88,4 +88,40 @@ void describe(auto& v, Of<IncidentOperation> auto& operation) {
   v("growth_ratio", operation.growth_ratio, kOmitted);
 }
 
+void describe(auto& v, Of<IncidentGrowth::Place> auto& place) {
+  v("code", place.code, kOmitted);
+  v("operation_kind", place.operation_kind, kOmitted);
+  v("operation", place.operation, kOmitted);
+  v("bytes", place.bytes, kRequired);
+  v("share", place.share);
+  v("collector", place.is_collector);
+}
+
+void describe(auto& v, Of<IncidentGrowth::Stack> auto& stack) {
+  v("bytes", stack.bytes, kRequired);
+  v("share", stack.share);
+  v("complete", stack.is_complete);
+  v("frames", stack.frames, kRequired);
+  v.check(stack.frames.size() <= IncidentGrowth::kMaxFrames, "frames", "an array of bounded size");
+  v("code", stack.code, kOmitted);
+  v("operation_kind", stack.operation_kind, kOmitted);
+  v("operation", stack.operation, kOmitted);
+}
+
+void describe(auto& v, Of<IncidentGrowth> auto& growth) {
+  v("pid", growth.pid, kRequired);
+  v("as_of", growth.as_of, kRequired);
+  v("slot_bytes", growth.slot_bytes);
+  v("grown_bytes", growth.grown_bytes, kRequired);
+  v("samples", growth.samples);
+  v("lost", growth.lost);
+  v("places", growth.places);
+  v.check(growth.places.size() <= IncidentGrowth::kMaxPlaces, "places", "an array of bounded size");
+  v("stacks", growth.stacks);
+  v.check(growth.stacks.size() <= IncidentGrowth::kMaxStacks, "stacks", "an array of bounded size");
+  v("notes", growth.notes);
+  v("file", growth.file, kOmitted);
+  v.check(is_plain_file_name(growth.file), "file", "a plain file name");
+}
+
 }  // namespace oomw::incident_json

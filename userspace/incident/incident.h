@@ -15,6 +15,7 @@
 #include "incident/collector.h"
 #include "incident/incident_analysis.h"
 #include "incident/incident_answer.h"
+#include "incident/incident_growth.h"
 #include "incident/incident_trend.h"
 #include "incident/incident_verdict.h"
 #include "model/workload.h"
@@ -133,6 +134,7 @@ struct Incident {
   std::vector<GoroutineStack> goroutines;          // likewise, most first
   std::optional<std::uint64_t> goroutine_count;    // listed or not; nullopt: not counted
   std::optional<IncidentComposition> composition;  // nullopt: no analysis told
+  std::optional<IncidentGrowth> growth;            // nullopt: the process's growth was not sampled
   std::optional<IncidentCollector> collector;      // nullopt: the victim is not an OpenTelemetry Collector
   std::map<std::string, std::uint64_t> lost;       // by stage, cumulative at the kill
   std::vector<std::string> notes;

@@ -361,6 +361,7 @@ void describe_particulars(auto& v, auto& incident) {
   v("goroutines", incident.goroutines, kOmitted);
   v("goroutine_count", incident.goroutine_count, kOmitted);
   v("composition", incident.composition, kOmitted);
+  v("growth", incident.growth, kOmitted);
   v("trend", incident.trend, kOmitted);
   v("collector", incident.collector, kOmitted);
   v.derived(

@@ -35,6 +35,9 @@ std::vector<EvidenceFile> evidence_files_of(const Incident& incident) {
       if (!file.name.empty() && !file.spool_file.empty()) files.push_back({file.name, file.spool_file, {}});
     }
   }
+  if (incident.growth && !incident.growth->file.empty() && !incident.growth->spool_file.empty()) {
+    files.push_back({incident.growth->file, incident.growth->spool_file, {}});
+  }
   if (!incident.trend) return files;
   for (const IncidentTrend::Point& point : incident.trend->points) {
     if (!point.file.empty() && !point.spool_file.empty()) files.push_back({point.file, point.spool_file, {}});

@@ -77,6 +77,32 @@ std::string composition_section(const Incident& incident) {
   return text + "\n";
 }
 
+std::string operation_text(const IncidentGrowth::Place& place) {
+  return place.operation.empty() ? "" : to_markdown(place.operation_kind + " " + place.operation, kMaxName);
+}
+
+std::string place_text(const IncidentGrowth::Place& place) {
+  if (place.is_collector) return "threads of a garbage collector";
+  return place.code.empty() ? "no code of the program in the stack" : to_markdown(place.code, kMaxName);
+}
+
+std::string growth_section(const Incident& incident) {
+  if (!incident.growth) return "";
+  const IncidentGrowth& growth = *incident.growth;
+  std::string text = fmt::format(
+      "## What grew it, by first touch\n\nIt grew by {} in {} samples of {} each; {} samples were lost. Who touches "
+      "memory first is neither who allocated nor who keeps it.\n\n",
+      human_bytes(growth.grown_bytes), growth.samples, human_bytes(growth.slot_bytes), growth.lost);
+  text += "| share | bytes | code | for |\n|---:|---:|---|---|\n";
+  for (const IncidentGrowth::Place& place : growth.places) {
+    text += fmt::format("| {} | {} | {} | {} |\n", percent(place.share), human_bytes(place.bytes), place_text(place),
+                        operation_text(place));
+  }
+  for (const std::string& note : growth.notes) text += "\n" + to_markdown(note, kMaxName) + "\n";
+  if (!growth.file.empty()) text += fmt::format("\nAll stacks: `{}`.\n", to_file_component(growth.file));
+  return text + "\n";
+}
+
 std::string stack_text(const GoroutineStack& one) {
   std::string text;
   for (const std::string& function : one.stack) {
@@ -102,7 +128,7 @@ std::string goroutines_section(const Incident& incident) {
 
 std::string memory_sections(const Incident& incident) {
   return holders_section(incident) + fillers_section(incident) + composition_section(incident) +
-         goroutines_section(incident);
+         growth_section(incident) + goroutines_section(incident);
 }
 
 }  // namespace oomw

@@ -10,6 +10,7 @@
 #include "facts/operation.h"
 #include "incident/share_queries.h"
 #include "verdict/filler_answer.h"
+#include "verdict/growth_answer.h"
 #include "verdict/owner_answer.h"
 #include "verdict/thresholds.h"
 #include "verdict/verdict_evidence.h"
@@ -42,6 +43,8 @@ std::string percent(double share) { return fmt::format("{:.0f} %", share * 100);
 bool is_keeper(const AnswerCulprit& culprit) { return culprit.claim == to_string(Claim::kKeeps); }
 
 bool is_filler(const AnswerCulprit& culprit) { return culprit.claim == to_string(Claim::kFills); }
+
+bool is_grower(const AnswerCulprit& culprit) { return culprit.claim == to_string(Claim::kGrows); }
 
 bool is_by_metrics(const Incident& incident) { return incident.collector && keeper_of(*incident.collector) != nullptr; }
 
@@ -168,7 +171,9 @@ std::optional<AnswerCulprit> find_culprit(const Incident& incident, const std::s
   }
   if (auto found = largest_filler(incident)) return found;
   if (auto found = owning_culprit(incident)) return found;
-  return filling_culprit(incident);
+  if (auto found = growing_culprit(incident)) return found;
+  auto filler = filling_culprit(incident);
+  return filler ? with_growth(incident, std::move(*filler)) : filler;
 }
 
 // ---- What happened
@@ -209,6 +214,7 @@ std::string keeper_text(const Incident& incident, const AnswerCulprit& culprit) 
 }
 
 std::string culprit_text(const Incident& incident, const AnswerCulprit& culprit) {
+  if (is_grower(culprit)) return grower_text(incident, culprit);
   return is_filler(culprit) ? filler_text(incident) : allocator_text(culprit);
 }
 
@@ -374,6 +380,7 @@ IncidentAnswer answer_of(const Incident& incident) {
   const Row& row = found != kRows.end() ? *found : kRows.back();
   const AnswerCulprit* culprit = answer.culprit ? &*answer.culprit : nullptr;
   answer.sentence = row.sentence(incident, culprit) + kept_text(incident, answer);
+  if (is_growth(answer.cause)) answer.sentence += growth_text(incident, answer.culprit);
   answer.action = row.action(incident, culprit);
   return answer;
 }

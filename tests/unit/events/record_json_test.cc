@@ -135,7 +135,7 @@ std::vector<Event> make_full_events() {
           kMaxU64,
           4,
           3,
-          {{kMaxU64, true, {{"handle", "app.py", "libx.so", 41, true, true}, {"main", "", "", 0, false, false}}}},
+          {{kMaxU64, true, {{"handle", "app.py", "libx.so", 41, true, true, true}, {"main", "", "", 0, false, false}}}},
           {"a note"},
           "5-growth.pb.gz"},
   };

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "correlate/growth_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "incident/incident_files.h"
+#include "unit/correlate/correlator_fixture.h"
+
+namespace oomw::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+GrowthFrame python(const std::string& function, std::uint64_t line) {
+  GrowthFrame frame;
+  frame.function = function;
+  frame.file = "app.py";
+  frame.line = line;
+  frame.is_managed = true;
+  return frame;
+}
+
+GrowthProfile profile(std::int64_t ms, std::int32_t pid = 10) {
+  GrowthProfile growth;
+  growth.time = at_ms(ms);
+  growth.started = at_ms(1);
+  growth.process = {pid, 5};
+  growth.cgroup = {2};
+  growth.slot_bytes = 256u << 10;
+  growth.grown_bytes = 10 * kMiB;
+  growth.samples = 40;
+  growth.stacks = {{6 * kMiB, true, {python("generate", 41), python("view", 60)}},
+                   {3 * kMiB, true, {python("generate", 42), python("view", 61)}}};
+  growth.spool_file = "7-growth.pb.gz";
+  return growth;
+}
+
+TEST(GrowthMemory, the_newest_profile_of_a_process_is_kept) {
+  GrowthMemory memory;
+  memory.add(profile(100));
+  memory.add(profile(50));
+  ASSERT_NE(memory.of({10, 5}, at_ms(60)), nullptr);
+  EXPECT_EQ(memory.of({10, 5}, at_ms(60))->time, at_ms(100));
+  EXPECT_EQ(memory.of({10, 6}, at_ms(60)), nullptr);
+  EXPECT_EQ(memory.of({10, 5}, MonotonicTime{}), nullptr);
+  EXPECT_EQ(memory.size(), 1u);
+}
+
+TEST(GrowthMemory, processes_and_bytes_are_bounded) {
+  GrowthMemory memory;
+  for (std::int32_t pid = 1; pid <= 100; ++pid) memory.add(profile(100, pid));
+  EXPECT_EQ(memory.size(), GrowthMemory::kMaxProcesses);
+  EXPECT_EQ(memory.of({1, 5}, at_ms(200)), nullptr);
+  GrowthProfile large = profile(100, 200);
+  large.stacks.front().frames.front().function = std::string(GrowthMemory::kMaxBytes, 'x');
+  memory.add(large);
+  EXPECT_EQ(memory.size(), 1u);
+  memory.add(profile(100, 1));
+  EXPECT_LT(memory.bytes(), GrowthMemory::kMaxBytes);
+}
+
+TEST(GrowthMemory, stacks_of_one_function_are_one_place) {
+  const IncidentGrowth growth = growth_of(profile(100), 0);
+  ASSERT_THAT(growth.places, SizeIs(1));
+  EXPECT_EQ(growth.places.front().code, "generate (app.py:41)");
+  EXPECT_EQ(growth.places.front().bytes, 9 * kMiB);
+  EXPECT_DOUBLE_EQ(growth.places.front().share, 0.9);
+  ASSERT_THAT(growth.stacks, SizeIs(2));
+  EXPECT_THAT(growth.stacks.back().frames, ElementsAre("generate (app.py:42)", "view (app.py:61)"));
+  EXPECT_EQ(growth.stacks.back().code, growth.places.front().code);
+}
+
+TEST(GrowthMemory, what_an_incident_takes_is_bounded) {
+  GrowthProfile many = profile(100);
+  many.stacks.assign(1000, {1, true, std::vector<GrowthFrame>(1000, python("f", 1))});
+  for (std::size_t i = 0; i < many.stacks.size(); ++i) {
+    many.stacks[i].frames.front().function = "f" + std::to_string(i);
+  }
+  many.notes.assign(100, "note");
+  const IncidentGrowth growth = growth_of(many, 0);
+  EXPECT_THAT(growth.stacks, SizeIs(IncidentGrowth::kMaxStacks));
+  EXPECT_THAT(growth.stacks.front().frames, SizeIs(IncidentGrowth::kMaxFrames));
+  EXPECT_FALSE(growth.stacks.front().is_complete);
+  EXPECT_THAT(growth.places, SizeIs(IncidentGrowth::kMaxPlaces));
+  EXPECT_THAT(growth.notes, SizeIs(GrowthProfile::kMaxNotes));
+}
+
+using GrowthOfKill = PodCorrelatorFixture;
+
+TEST_F(GrowthOfKill, a_profile_that_comes_after_the_incident_was_written_amends_it) {
+  apply(killed(10, 5, 2, 2, 1000));
+  EXPECT_FALSE(take_one(3000).growth);
+  apply(profile(3100));
+  const Incident amended = take_one(4000);
+  ASSERT_TRUE(amended.growth);
+  EXPECT_EQ(amended.growth->pid, 10);
+  EXPECT_EQ(amended.growth->file, "growth.pb.gz");
+  const auto files = evidence_files_of(amended);
+  ASSERT_THAT(files, SizeIs(1));
+  EXPECT_EQ(files.front().name, "growth.pb.gz");
+  const auto read = incident_from_json(to_json(amended));
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(to_json(*read), to_json(amended));
+  EXPECT_THAT(to_markdown(amended, {}), HasSubstr("| 90.0 % | 9.00 MiB | generate"));
+}
+
+TEST_F(GrowthOfKill, a_profile_of_another_process_is_not_the_victims) {
+  apply(profile(900, 20));
+  apply(killed(10, 5, 2, 2, 1000));
+  EXPECT_FALSE(take_one(3000).growth);
+}
+
+}  // namespace
+}  // namespace oomw::testing

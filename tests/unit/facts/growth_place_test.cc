@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "facts/growth_place.h"
+
+#include <gtest/gtest.h>
+
+namespace oomw {
+namespace {
+
+GrowthFrame python(const std::string& function, const std::string& file, std::uint64_t line = 10) {
+  GrowthFrame frame;
+  frame.function = function;
+  frame.file = file;
+  frame.line = line;
+  frame.is_managed = true;
+  return frame;
+}
+
+GrowthFrame managed(const std::string& function) { return python(function, "", 0); }
+
+GrowthFrame native(const std::string& function, const std::string& module, bool is_allocator = false) {
+  GrowthFrame frame;
+  frame.function = function;
+  frame.module = module;
+  frame.is_allocator = is_allocator;
+  return frame;
+}
+
+GrowthPlace place(std::vector<GrowthFrame> frames) { return place_of({1, true, std::move(frames)}); }
+
+std::string operation(std::vector<GrowthFrame> frames) {
+  const GrowthPlace found = place(std::move(frames));
+  return found.operation ? found.operation->kind + " " + found.operation->name : "";
+}
+
+const GrowthFrame kThread = python("Thread.run", "threading.py");
+
+TEST(GrowthPlace, of_a_flask_view_is_the_view_and_the_code_is_what_it_called) {
+  const GrowthPlace found =
+      place({native("malloc", "libc.so.6", true), native("PyObject_Malloc", "python3.11", true),
+             python("generate", "reports.py", 41), python("report_view", "app.py", 12),
+             python("Flask.dispatch_request", "app.py"), python("Flask.wsgi_app", "app.py"), kThread});
+  EXPECT_EQ(found.code, "generate (reports.py:41)");
+  ASSERT_TRUE(found.operation);
+  EXPECT_EQ(*found.operation, (Operation{"endpoint", "report_view"}));
+}
+
+TEST(GrowthPlace, of_pythons_before_3_11_has_names_without_their_class) {
+  EXPECT_EQ(operation({python("report_view", "app.py"), python("dispatch_request", "app.py")}), "endpoint report_view");
+}
+
+TEST(GrowthPlace, of_a_django_view_lies_below_get_response_and_not_in_its_middleware) {
+  EXPECT_EQ(operation({python("build", "models.py"), python("monthly", "views.py"),
+                       python("BaseHandler._get_response", "base.py"), python("audit", "middleware.py"),
+                       python("BaseHandler.get_response", "base.py")}),
+            "endpoint monthly");
+}
+
+TEST(GrowthPlace, of_a_class_based_view_is_its_method) {
+  EXPECT_EQ(
+      operation({python("MonthlyView.get", "reports.py"), python("View.dispatch", "base.py"),
+                 python("View.as_view.<locals>.view", "base.py"), python("BaseHandler._get_response", "base.py")}),
+      "endpoint MonthlyView.get");
+}
+
+TEST(GrowthPlace, of_other_frameworks_is_the_handler) {
+  EXPECT_EQ(operation({python("export", "api.py"), python("run_endpoint_function", "routing.py")}), "endpoint export");
+  EXPECT_EQ(operation({python("export", "api.py"), python("Application._handle", "web_app.py")}), "endpoint export");
+  EXPECT_EQ(
+      operation({python("Api.do_GET", "service.py"), python("BaseHTTPRequestHandler.handle_one_request", "server.py")}),
+      "endpoint Api.do_GET");
+  EXPECT_EQ(operation({python("nightly", "tasks.py"), python("build_tracer.<locals>.trace_task", "trace.py")}),
+            "job nightly");
+}
+
+TEST(GrowthPlace, a_decorator_is_not_the_view) {
+  EXPECT_EQ(operation({python("report", "app.py"), python("timed.<locals>.wrapper", "util.py"),
+                       python("Flask.dispatch_request", "app.py")}),
+            "endpoint report");
+  EXPECT_EQ(operation({python("timed.<locals>.wrapper", "util.py"), python("Flask.dispatch_request", "app.py")}), "");
+}
+
+TEST(GrowthPlace, a_function_that_only_a_thread_or_an_event_loop_called_is_no_operation) {
+  const GrowthPlace found = place({python("pump", "worker.py", 3), kThread});
+  EXPECT_EQ(found.code, "pump (worker.py:3)");
+  EXPECT_FALSE(found.operation);
+  EXPECT_EQ(operation({python("tick", "worker.py"), python("Handle._run", "events.py")}), "");
+}
+
+TEST(GrowthPlace, libraries_are_not_the_programs_own_code) {
+  GrowthFrame installed = python("render", "environment.py");
+  installed.is_library = true;
+  const GrowthPlace found =
+      place({python("JSONDecoder.decode", "decoder.py"), installed,
+             python("load", "/usr/lib/python3/dist-packages/x/y.py"), python("get", "app.py", 7)});
+  EXPECT_EQ(found.code, "get (app.py:7)");
+}
+
+TEST(GrowthPlace, a_users_function_with_a_frameworks_name_in_another_file_is_no_dispatcher) {
+  EXPECT_EQ(operation({python("helper", "tool.py"), python("dispatch_request", "tool.py")}), "");
+}
+
+TEST(GrowthPlace, java_names_lose_their_types_and_libraries) {
+  EXPECT_EQ(operation({managed("byte[] java.util.Arrays.copyOf(byte[], int)"),
+                       managed("void com.acme.Cart.add(com.acme.Item)"),
+                       managed("void com.acme.CartServlet.doPost(jakarta.servlet.http.HttpServletRequest)"),
+                       managed("void jakarta.servlet.http.HttpServlet.service(jakarta.servlet.ServletRequest)")}),
+            "endpoint com.acme.CartServlet.doPost");
+  EXPECT_EQ(
+      place({managed("byte[] java.util.Arrays.copyOf(byte[], int)"), managed("void com.acme.Cart.add(int)")}).code,
+      "com.acme.Cart.add");
+}
+
+TEST(GrowthPlace, a_perf_maps_javascript_is_read) {
+  const GrowthPlace found =
+      place({managed("JS:^fill /srv/app.js:7:12"), managed("LazyCompile:*report /srv/app.js:21:3"),
+             managed("JS:*handle /srv/node_modules/express/lib/router/layer.js:86:3")});
+  EXPECT_EQ(found.code, "fill (app.js:7)");
+  ASSERT_TRUE(found.operation);
+  EXPECT_EQ(found.operation->name, "report");
+}
+
+TEST(GrowthPlace, native_code_is_the_first_function_that_is_no_allocators_and_no_systems) {
+  EXPECT_EQ(place({native("malloc", "libc.so.6", true), native("memcpy", "libc.so.6"), native("Session::put", "shop"),
+                   native("main", "shop")})
+                .code,
+            "Session::put (shop)");
+  EXPECT_EQ(place({native("malloc", "libc.so.6", true), native("shop!fn_1ab0", "shop")}).code, "");
+  EXPECT_EQ(place({native("memcpy", "libc.so.6"), native("_PyEval_EvalFrameDefault", "python3.11"),
+                   python("<module>", "app.py")})
+                .code,
+            "");
+}
+
+TEST(GrowthPlace, a_collectors_thread_names_nobody) {
+  const GrowthPlace found = place({native("G1ParTask::work", "libjvm.so"), native("GangWorker::run", "libjvm.so")});
+  EXPECT_TRUE(found.is_collector);
+  EXPECT_EQ(found.code, "");
+}
+
+TEST(GrowthPlace, hostile_names_are_printable_and_bounded) {
+  const GrowthPlace found = place({python("a\x1b[31m" + std::string(5000, 'x'), "f\n.py", UINT64_MAX)});
+  EXPECT_EQ(found.code.find('\x1b'), std::string::npos);
+  EXPECT_LT(found.code.size(), 500u);
+  EXPECT_EQ(place({managed("JS:*"), managed("JS:"), managed("("), managed("LazyCompile:x :::")}).operation,
+            std::nullopt);
+}
+
+}  // namespace
+}  // namespace oomw

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "facts/growth_pprof.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pprof/codec.h"
+
+namespace oomw {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+GrowthProfile profile() {
+  GrowthProfile growth;
+  growth.time = {9'000};
+  growth.started = {1'000};
+  growth.process = {7, 6};
+  growth.slot_bytes = 262'144;
+  growth.grown_bytes = 100;
+  GrowthFrame malloc{"malloc", "", "libc.so.6", 0, false, true};
+  GrowthFrame generate{"generate", "app.py", "", 41, true, false};
+  GrowthFrame view{"view", "app.py", "", 60, true, false};
+  growth.stacks = {{60, true, {malloc, generate, view}}, {40, false, {malloc, view}}};
+  growth.notes = {"a note"};
+  return growth;
+}
+
+TEST(GrowthPprof, a_profile_comes_back_with_its_stacks_and_what_it_shows) {
+  const auto text = pprof::write(to_pprof(profile(), {5}));
+  const auto read = pprof::read(text);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_THAT(read->sample_types, ::testing::ElementsAre(pprof::ValueType{"growth", "bytes"}));
+  ASSERT_THAT(read->samples, SizeIs(2));
+  EXPECT_THAT(read->samples[0].location_ids, SizeIs(3));
+  EXPECT_EQ(read->total(0), 100);
+  EXPECT_THAT(read->functions, SizeIs(3));
+  EXPECT_THAT(read->mappings, SizeIs(1));
+  EXPECT_EQ(read->time_nanos, 5);
+  ASSERT_THAT(read->comments, SizeIs(3));
+  EXPECT_THAT(read->comments.front(), HasSubstr("growth by first touch"));
+}
+
+TEST(GrowthPprof, figures_and_lists_beyond_the_bounds_are_cut) {
+  GrowthProfile many = profile();
+  many.stacks.assign(1000, {UINT64_MAX, true, std::vector<GrowthFrame>(1000, {"f\x1b", "", "", UINT64_MAX})});
+  const pprof::Profile file = to_pprof(many, {5});
+  ASSERT_THAT(file.samples, SizeIs(GrowthProfile::kMaxStacks));
+  EXPECT_THAT(file.samples.front().location_ids, SizeIs(GrowthProfile::kMaxFrames));
+  EXPECT_EQ(file.samples.front().values.front(), INT64_MAX);
+  EXPECT_EQ(file.functions.front().name.find('\x1b'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace oomw

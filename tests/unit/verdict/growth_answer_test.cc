@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verdict/growth_answer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "unit/incident/sample_incident.h"
+#include "verdict/answer.h"
+
+namespace oomw {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+IncidentFiller filler_of(const std::string& runtime, const std::string& kind, const std::string& name,
+                         const std::string& held_as) {
+  IncidentFiller filler;
+  filler.runtime = runtime;
+  filler.kind = kind;
+  filler.name = name;
+  filler.held_as = held_as;
+  filler.share = 0.86;
+  filler.bytes = 82u << 20;
+  filler.count = 500'000;
+  filler.evidence = "analysis";
+  return filler;
+}
+
+IncidentGrowth growth_through(const std::string& code, const std::vector<std::string>& frames, double share) {
+  IncidentGrowth growth;
+  growth.slot_bytes = 256u << 10;
+  growth.grown_bytes = 80u << 20;
+  growth.samples = 320;
+  const auto bytes = static_cast<std::uint64_t>(share * (80u << 20));
+  growth.places = {{code, "report_view", "endpoint", bytes, share, false}};
+  growth.stacks = {{bytes, share, true, frames, code, "report_view", "endpoint"}};
+  return growth;
+}
+
+// A list in module `app` that app.generate grew for the view report_view.
+Incident python_incident() {
+  Incident incident = testing::sample_incident();
+  incident.trend.reset();
+  incident.collector.reset();
+  incident.captures.clear();
+  incident.holders.clear();
+  incident.goroutines.clear();
+  incident.composition.reset();
+  incident.limit_bytes = 96u << 20;
+  incident.victims.front().comm = "python3";
+  incident.victims.front().cmdline = "/usr/bin/python3 -u /srv/app.py --port 80";
+  incident.verdict = IncidentVerdict{"leak", 0.5, {"memory rose in each quarter"}};
+  incident.fillers = {filler_of("cpython", "holder", "list of dict", "`LOG` in module `app`")};
+  incident.growth = growth_through("generate (app.py:41)",
+                                   {"malloc (libc.so.6)", "generate (app.py:41)", "report_view (app.py:60)"}, 0.92);
+  return incident;
+}
+
+TEST(GrowthAnswer, holder_function_and_endpoint_are_named_together) {
+  const IncidentAnswer answer = answer_of(python_incident());
+  EXPECT_EQ(answer.sentence,
+            "Memory leak in python3: a list of 500000 dict held as `LOG` in module `app` filled 86 % of its memory "
+            "(82.0 MiB), and it grew until its limit of 96.0 MiB was reached. Grown by generate (app.py:41) for "
+            "endpoint report_view (92 % of the growth, 73.6 MiB).");
+  ASSERT_TRUE(answer.culprit);
+  EXPECT_EQ(answer.culprit->claim, "fills");
+  EXPECT_EQ(answer.culprit->operation, "report_view");
+  EXPECT_EQ(answer.culprit->operation_kind, "endpoint");
+  EXPECT_EQ(answer.action, "Bound or empty `LOG` in module `app`; a larger limit only delays the next kill.");
+}
+
+TEST(GrowthAnswer, the_main_module_is_the_script_of_the_command_line) {
+  Incident incident = python_incident();
+  incident.fillers.front().held_as = "`LOG` in module `__main__`";
+  EXPECT_NE(proved_grower(incident), nullptr);
+  incident.victims.front().cmdline = "/usr/bin/python3 -c x";
+  EXPECT_EQ(proved_grower(incident), nullptr);
+}
+
+TEST(GrowthAnswer, code_that_does_not_pass_through_the_holders_module_is_not_called_the_grower) {
+  Incident incident = python_incident();
+  incident.fillers.front().held_as = "`LOG` in module `shop.store`";
+  const IncidentAnswer answer = answer_of(incident);
+  EXPECT_THAT(answer.sentence, Not(HasSubstr("Grown by")));
+  EXPECT_THAT(answer.sentence, HasSubstr("first touched mostly in generate (app.py:41) for endpoint report_view"));
+  EXPECT_THAT(answer.sentence, HasSubstr("may be temporary data"));
+  EXPECT_EQ(answer.culprit->operation, "");
+}
+
+TEST(GrowthAnswer, a_place_with_less_than_half_of_the_growth_is_not_named) {
+  Incident incident = python_incident();
+  incident.growth->places.front().share = 0.4;
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("generate")));
+}
+
+TEST(GrowthAnswer, collectors_hide_whose_code_it_was) {
+  Incident incident = python_incident();
+  incident.growth->places.push_back({"", "", "", 24u << 20, 0.3, true});
+  const std::string sentence = answer_of(incident).sentence;
+  EXPECT_THAT(sentence, Not(HasSubstr("generate")));
+  EXPECT_THAT(sentence, HasSubstr("30 % of the growth was first touched by threads of a garbage collector"));
+}
+
+TEST(GrowthAnswer, lost_samples_hide_whose_code_it_was) {
+  Incident incident = python_incident();
+  incident.growth->lost = 200;
+  const std::string sentence = answer_of(incident).sentence;
+  EXPECT_THAT(sentence, Not(HasSubstr("generate")));
+  EXPECT_THAT(sentence, HasSubstr("200 of 520 growth samples were lost"));
+}
+
+TEST(GrowthAnswer, what_was_freed_again_names_nobody) {
+  Incident incident = python_incident();
+  incident.composition = IncidentComposition{0.9, incident.time, {{"malloc: free", "native", 60u << 20, "glibc"}}};
+  const std::string sentence = answer_of(incident).sentence;
+  EXPECT_THAT(sentence, Not(HasSubstr("generate")));
+  EXPECT_THAT(sentence, HasSubstr("freed again"));
+}
+
+TEST(GrowthAnswer, a_class_that_fills_the_memory_and_whose_method_grew_it_is_the_grower) {
+  Incident incident = python_incident();
+  incident.fillers = {filler_of("native", "type", "Session", "")};
+  incident.growth = growth_through("Session::put (shop)", {"malloc (libc.so.6)", "Session::put (shop)"}, 0.66);
+  const IncidentAnswer answer = answer_of(incident);
+  ASSERT_TRUE(answer.culprit);
+  EXPECT_EQ(answer.culprit->claim, "grows");
+  EXPECT_EQ(answer.culprit->code, "Session::put (shop)");
+  EXPECT_THAT(answer.sentence, HasSubstr("Session::put (shop) grew it by 52.8 MiB (66 % of the growth) for endpoint "
+                                         "report_view; 500000 objects of type Session filled 86 %"));
+}
+
+// A temporary of 2 KiB for each request took 95 to 98 % of the growth of a C++ program and held nothing.
+TEST(GrowthAnswer, blocks_by_size_do_not_make_a_native_function_the_grower) {
+  Incident incident = python_incident();
+  incident.fillers = {filler_of("native", "size", "blocks of 64 bytes", "")};
+  incident.growth = growth_through("format (shop)", {"malloc (libc.so.6)", "format (shop)"}, 0.97);
+  const IncidentAnswer answer = answer_of(incident);
+  EXPECT_FALSE(answer.culprit);
+  EXPECT_THAT(answer.sentence, HasSubstr("may be temporary data"));
+}
+
+TEST(GrowthAnswer, what_a_heap_profile_shows_comes_first) {
+  Incident incident = python_incident();
+  IncidentFiller site = filler_of("go", "site", "main.put (main.go:3)", "");
+  site.evidence = "at_kill";
+  incident.fillers = {site};
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("touched")));
+}
+
+TEST(GrowthAnswer, without_samples_nothing_is_added) {
+  Incident incident = python_incident();
+  incident.growth.reset();
+  EXPECT_THAT(answer_of(incident).sentence, EndsWith("was reached."));
+}
+
+}  // namespace
+}  // namespace oomw

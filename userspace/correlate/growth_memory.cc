@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "correlate/growth_memory.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "facts/growth_place.h"
+
+namespace oomw {
+namespace {
+
+std::uint64_t size_of(const GrowthProfile& profile) {
+  std::uint64_t bytes = sizeof profile;
+  for (const GrowthStack& stack : profile.stacks) {
+    bytes += sizeof stack;
+    for (const GrowthFrame& frame : stack.frames) {
+      bytes += sizeof frame + frame.function.size() + frame.file.size() + frame.module.size();
+    }
+  }
+  for (const std::string& note : profile.notes) bytes += sizeof note + note.size();
+  return bytes;
+}
+
+double share_of(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string operation_of(const GrowthPlace& place) { return place.operation ? place.operation->name : ""; }
+
+std::string kind_of(const GrowthPlace& place) { return place.operation ? place.operation->kind : ""; }
+
+// Stacks that differ by a line, or below the program's own code, are one place: that of the largest.
+struct KnownPlace {
+  GrowthPlace place;
+  std::uint64_t bytes = 0;
+};
+
+KnownPlace& known(std::vector<KnownPlace>& places, const GrowthPlace& place) {
+  const auto file_of = [](const GrowthPlace& one) { return one.code.substr(0, one.code.rfind(':')); };
+  const auto found = std::ranges::find_if(places, [&](const KnownPlace& one) {
+    return one.place.function == place.function && file_of(one.place) == file_of(place) &&
+           one.place.operation == place.operation && one.place.is_collector == place.is_collector;
+  });
+  return found != places.end() ? *found : places.emplace_back(KnownPlace{place, 0});
+}
+
+IncidentGrowth::Stack stack_of(const GrowthStack& from, const GrowthPlace& place, std::uint64_t grown_bytes) {
+  IncidentGrowth::Stack stack;
+  stack.bytes = from.bytes;
+  stack.share = share_of(from.bytes, grown_bytes);
+  stack.is_complete = from.is_complete && from.frames.size() <= IncidentGrowth::kMaxFrames;
+  for (const GrowthFrame& frame : from.frames) {
+    if (stack.frames.size() == IncidentGrowth::kMaxFrames) break;
+    stack.frames.push_back(text_of(frame));
+  }
+  stack.code = place.code;
+  stack.operation = operation_of(place);
+  stack.operation_kind = kind_of(place);
+  return stack;
+}
+
+std::vector<IncidentGrowth::Place> places_of(std::vector<KnownPlace> known, std::uint64_t grown_bytes) {
+  std::ranges::stable_sort(known, std::greater<>(), &KnownPlace::bytes);
+  std::vector<IncidentGrowth::Place> places;
+  for (const KnownPlace& one : known) {
+    if (places.size() == IncidentGrowth::kMaxPlaces) break;
+    places.push_back({one.place.code, operation_of(one.place), kind_of(one.place), one.bytes,
+                      share_of(one.bytes, grown_bytes), one.place.is_collector});
+  }
+  return places;
+}
+
+}  // namespace
+
+void GrowthMemory::erase(std::size_t at) {
+  bytes_ -= size_of(profiles_[at]);
+  profiles_.erase(profiles_.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+void GrowthMemory::add(const GrowthProfile& profile) {
+  const auto known = std::ranges::find(profiles_, profile.process, &GrowthProfile::process);
+  if (known != profiles_.end()) {
+    if (known->time > profile.time) return;
+    erase(static_cast<std::size_t>(known - profiles_.begin()));
+  }
+  bytes_ += size_of(profile);
+  profiles_.push_back(profile);
+  while (profiles_.size() > 1 && (profiles_.size() > kMaxProcesses || bytes_ > kMaxBytes)) erase(0);
+}
+
+const GrowthProfile* GrowthMemory::of(ProcessKey process, MonotonicTime until) const {
+  const auto found = std::ranges::find_if(profiles_, [&](const GrowthProfile& profile) {
+    return profile.process.pid == process.pid &&
+           (process.start_ticks == 0 || profile.process.start_ticks == process.start_ticks) && profile.started <= until;
+  });
+  return found == profiles_.end() ? nullptr : &*found;
+}
+
+IncidentGrowth growth_of(const GrowthProfile& profile, std::int64_t wall_offset_ns) {
+  IncidentGrowth growth;
+  growth.pid = profile.process.pid;
+  growth.as_of = {profile.time.ns + wall_offset_ns};
+  growth.slot_bytes = profile.slot_bytes;
+  growth.grown_bytes = profile.grown_bytes;
+  growth.samples = profile.samples;
+  growth.lost = profile.lost;
+  std::vector<KnownPlace> places;
+  for (std::size_t i = 0; i < std::min(profile.stacks.size(), GrowthProfile::kMaxStacks); ++i) {
+    const GrowthStack& stack = profile.stacks[i];
+    KnownPlace& place = known(places, place_of(stack));
+    place.bytes += stack.bytes;
+    if (i < IncidentGrowth::kMaxStacks) growth.stacks.push_back(stack_of(stack, place.place, profile.grown_bytes));
+  }
+  growth.places = places_of(std::move(places), profile.grown_bytes);
+  for (const std::string& note : profile.notes) {
+    if (growth.notes.size() == GrowthProfile::kMaxNotes) break;
+    growth.notes.push_back(printable(note, GrowthProfile::kMaxText));
+  }
+  if (!profile.spool_file.empty()) growth.file = kGrowthFile, growth.spool_file = profile.spool_file;
+  return growth;
+}
+
+}  // namespace oomw

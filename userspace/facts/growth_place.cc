@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "facts/growth_place.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxName = 160;
+
+// A function of a framework that calls the program's own. Python: the last part of the file's name and of the
+// function's; Java and Node: the end of the function's.
+struct Dispatcher {
+  std::string_view file, function, kind;
+};
+constexpr std::array<Dispatcher, 24> kDispatchers = {{
+    {"app.py", "dispatch_request", "endpoint"},               // Flask
+    {"views.py", "dispatch_request", "endpoint"},             // Flask's MethodView
+    {"views.py", "as_view.<locals>.view", "endpoint"},        // Flask's View
+    {"base.py", "get_response", "endpoint"},                  // Django
+    {"base.py", "_get_response", "endpoint"},                 //
+    {"base.py", "_get_response_async", "endpoint"},           //
+    {"base.py", "dispatch", "endpoint"},                      // its class-based views
+    {"base.py", "as_view.<locals>.view", "endpoint"},         //
+    {"views.py", "dispatch", "endpoint"},                     // Django REST framework
+    {"routing.py", "run_endpoint_function", "endpoint"},      // FastAPI
+    {"routing.py", "<locals>.app", "endpoint"},               // Starlette
+    {"endpoints.py", "dispatch", "endpoint"},                 //
+    {"web_app.py", "_handle", "endpoint"},                    // aiohttp
+    {"web_protocol.py", "_handle_request", "endpoint"},       //
+    {"server.py", "handle_one_request", "endpoint"},          // http.server
+    {"trace.py", "trace_task", "job"},                        // Celery
+    {"trace.py", "__protected_call__", "job"},                //
+    {"", ".HttpServlet.service", "endpoint"},                 // Java servlets
+    {"", ".InvocableHandlerMethod.doInvoke", "endpoint"},     // Spring
+    {"layer.js", "handle", "endpoint"},                       // Express
+    {"layer.js", "handle_request", "endpoint"},               //
+    {"layer.js", "handleRequest", "endpoint"},                //
+    {"handleRequest.js", "preHandlerCallback", "endpoint"},   // Fastify
+    {"handle-request.js", "preHandlerCallback", "endpoint"},  //
+}};
+
+// Files of Python's library that a program's own file seldom shares its name with.
+constexpr std::array<std::string_view, 40> kStandardFiles = {
+    "threading.py",   "socketserver.py", "decoder.py",   "encoder.py",          "copy.py",
+    "pickle.py",      "csv.py",          "re.py",        "sre_parse.py",        "sre_compile.py",
+    "dataclasses.py", "typing.py",       "queue.py",     "selectors.py",        "base_events.py",
+    "events.py",      "runners.py",      "functools.py", "contextlib.py",       "traceback.py",
+    "textwrap.py",    "uuid.py",         "random.py",    "_collections_abc.py", "ast.py",
+    "abc.py",         "enum.py",         "ssl.py",       "socket.py",           "codecs.py",
+    "copyreg.py",     "runpy.py",        "tempfile.py",  "subprocess.py",       "serving.py",
+    "wsgi.py",        "web_protocol.py", "web_app.py",   "proactor_events.py",  "selector_events.py"};
+
+// Packages of Java that no program is named after.
+constexpr std::array<std::string_view, 12> kJavaLibraries = {"java.",
+                                                             "javax.",
+                                                             "jakarta.",
+                                                             "jdk.",
+                                                             "sun.",
+                                                             "com.sun.",
+                                                             "kotlin.",
+                                                             "scala.",
+                                                             "org.springframework.",
+                                                             "org.apache.",
+                                                             "org.eclipse.jetty.",
+                                                             "io.netty."};
+
+// Functions that stand around another because a decorator put them there.
+constexpr std::array<std::string_view, 9> kDecorators = {"wrapper",        "wrapped",       "inner",
+                                                         "_wrapper",       "_wrapped_view", "wrapped_view",
+                                                         "decorated_view", "decorated",     "decorated_function"};
+
+// What runs on a collector's threads: HotSpot's, V8's and CPython's.
+constexpr std::array<std::string_view, 14> kCollectors = {"GCTaskThread",
+                                                          "G1ParTask",
+                                                          "G1Young",
+                                                          "G1ConcurrentMark",
+                                                          "ParallelGC",
+                                                          "PSPromotionManager",
+                                                          "PSScavenge",
+                                                          "DefNew",
+                                                          "GenCollect",
+                                                          "ShenandoahGC",
+                                                          "ZCollectedHeap",
+                                                          "gang_worker",
+                                                          "v8::internal::Scavenger",
+                                                          "v8::internal::MarkCompact"};
+constexpr std::array<std::string_view, 3> kCollectorThreads = {"WorkerThread::run", "GangWorker::run",
+                                                               "G1CollectedHeap::"};
+
+// A frame in parts, whatever its language writes it as.
+struct Parts {
+  std::string function;  // without return type, parameters and V8's marks
+  std::string file;      // its last part
+  std::uint64_t line = 0;
+  bool is_library = false;
+};
+
+std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool is_library_path(std::string_view path) {
+  constexpr std::array<std::string_view, 5> kParts = {"site-packages/", "dist-packages/", "/lib/python",
+                                                      "node_modules/", "node:"};
+  return path.starts_with('<') ? path.starts_with("<frozen") : std::ranges::any_of(kParts, [&](std::string_view part) {
+    return path.find(part) != std::string_view::npos;
+  });
+}
+
+std::uint64_t leading_number(std::string_view text) {
+  std::uint64_t number = 0;
+  for (const char c : text.substr(0, 9)) {
+    if (c < '0' || c > '9') break;
+    number = number * 10 + static_cast<std::uint64_t>(c - '0');
+  }
+  return number;
+}
+
+// "JS:*tick /app/leak.js:7:3" of V8's perf map.
+bool take_v8(std::string_view text, Parts& parts) {
+  constexpr std::array<std::string_view, 4> kKinds = {"JS:", "LazyCompile:", "Function:", "Eval:"};
+  const auto kind = std::ranges::find_if(kKinds, [&](std::string_view start) { return text.starts_with(start); });
+  if (kind == kKinds.end()) return false;
+  text.remove_prefix(kind->size());
+  text.remove_prefix(std::min(text.find_first_not_of("*~^+"), text.size()));
+  const std::size_t gap = text.find(' ');
+  parts.function = text.substr(0, gap);
+  if (gap == std::string_view::npos) return true;
+  const std::string_view place = text.substr(gap + 1);
+  const std::size_t colon = place.find(':', place.starts_with("node:") ? 5 : place.starts_with("file:") ? 5 : 0);
+  parts.file = last_part(place.substr(0, colon));
+  parts.is_library = is_library_path(place);
+  parts.line = colon == std::string_view::npos ? 0 : leading_number(place.substr(colon + 1));
+  return true;
+}
+
+// "void org.acme.Shop.put(java.lang.String)" of HotSpot's perf map is "org.acme.Shop.put".
+std::string_view java_name(std::string_view text) {
+  text = text.substr(0, text.find('('));
+  return text.substr(text.rfind(' ') + 1);
+}
+
+bool is_java(const GrowthFrame& frame) {
+  return frame.is_managed && frame.file.empty() && frame.function.find('(') != std::string::npos;
+}
+
+Parts parts_of(const GrowthFrame& frame) {
+  Parts parts{frame.function, std::string(last_part(frame.file)), frame.line, frame.is_library};
+  if (frame.is_managed && take_v8(frame.function, parts)) return parts;
+  if (is_java(frame)) {
+    parts.function = java_name(frame.function);
+    parts.is_library = parts.is_library || std::ranges::any_of(kJavaLibraries, [&](std::string_view start) {
+                         return parts.function.starts_with(start);
+                       });
+    return parts;
+  }
+  const bool is_standard = std::ranges::find(kStandardFiles, parts.file) != kStandardFiles.end();
+  if (frame.is_managed && (is_standard || is_library_path(frame.file))) parts.is_library = true;
+  return parts;
+}
+
+// "Flask.dispatch_request", from 3.11, or "dispatch_request".
+bool is_named(std::string_view function, std::string_view name) {
+  if (!function.ends_with(name)) return false;
+  return function.size() == name.size() || name.starts_with('.') || function[function.size() - name.size() - 1] == '.';
+}
+
+const Dispatcher* dispatcher_of(const Parts& parts) {
+  const auto found = std::ranges::find_if(kDispatchers, [&](const Dispatcher& row) {
+    return row.file == parts.file && is_named(parts.function, row.function);
+  });
+  return found == kDispatchers.end() ? nullptr : &*found;
+}
+
+bool is_decorator(const Parts& parts) {
+  return std::ranges::any_of(kDecorators, [&](std::string_view name) { return is_named(parts.function, name); });
+}
+
+// A file's own code: "<module>" and lambdas name nothing.
+bool is_name(const Parts& parts) { return !parts.function.empty() && !parts.function.starts_with('<'); }
+
+struct Frame {
+  const GrowthFrame* frame;
+  Parts parts;
+  const Dispatcher* dispatcher;
+};
+
+std::vector<Frame> managed_of(const GrowthStack& stack) {
+  std::vector<Frame> frames;
+  for (const GrowthFrame& frame : stack.frames) {
+    if (!frame.is_managed || frame.is_allocator) continue;
+    Parts parts = parts_of(frame);
+    const Dispatcher* dispatcher = dispatcher_of(parts);
+    frames.push_back({&frame, std::move(parts), dispatcher});
+  }
+  return frames;
+}
+
+// The program's own frame next to the leaf's side of the innermost dispatcher; a decorator's only if nothing is inside.
+std::optional<Operation> operation_of(const std::vector<Frame>& frames) {
+  const auto dispatcher = std::ranges::find_if(frames, [](const Frame& frame) { return frame.dispatcher != nullptr; });
+  if (dispatcher == frames.end()) return std::nullopt;
+  for (auto frame = dispatcher; frame != frames.begin();) {
+    --frame;
+    if (frame->parts.is_library || !is_name(frame->parts) || is_decorator(frame->parts)) continue;
+    return Operation{std::string(dispatcher->dispatcher->kind), printable(frame->parts.function, kMaxName)};
+  }
+  return std::nullopt;
+}
+
+std::string place_text(const Parts& parts, std::string_view module) {
+  const std::string function = printable(parts.function, kMaxName);
+  if (!parts.file.empty()) {
+    const std::string file = printable(parts.file, kMaxName);
+    return parts.line == 0 ? fmt::format("{} ({})", function, file)
+                           : fmt::format("{} ({}:{})", function, file, parts.line);
+  }
+  return module.empty() ? function : fmt::format("{} ({})", function, printable(std::string(module), kMaxName));
+}
+
+// What the C library, the loader and interpreters are made of is nobody's own code.
+bool is_system_module(std::string_view module) {
+  constexpr std::array<std::string_view, 12> kStarts = {"libc.",  "libc-",      "ld-",   "libstdc++",
+                                                        "libgcc", "libpthread", "libm.", "libpython",
+                                                        "python", "libjvm",     "node",  "java"};
+  return std::ranges::any_of(kStarts, [&](std::string_view start) { return module.starts_with(start); });
+}
+
+const GrowthFrame* native_code_of(const GrowthStack& stack) {
+  const auto found = std::ranges::find_if(stack.frames, [](const GrowthFrame& frame) {
+    const bool is_unnamed = frame.function.find("!fn_") != std::string::npos || frame.function.starts_with('[');
+    return !frame.is_allocator && !frame.is_managed && !frame.is_library && !frame.module.empty() && !is_unnamed &&
+           !is_system_module(frame.module);
+  });
+  return found == stack.frames.end() ? nullptr : &*found;
+}
+
+bool contains_any(std::string_view text, const auto& names) {
+  return std::ranges::any_of(names, [&](std::string_view name) { return text.find(name) != std::string_view::npos; });
+}
+
+bool is_collectors(const GrowthStack& stack) {
+  return std::ranges::any_of(stack.frames, [](const GrowthFrame& frame) {
+    return !frame.is_managed &&
+           (contains_any(frame.function, kCollectors) || contains_any(frame.function, kCollectorThreads));
+  });
+}
+
+}  // namespace
+
+std::string text_of(const GrowthFrame& frame) { return place_text(parts_of(frame), frame.module); }
+
+GrowthPlace place_of(const GrowthStack& stack) {
+  GrowthPlace place;
+  place.is_collector = is_collectors(stack);
+  if (place.is_collector) return place;
+  const std::vector<Frame> frames = managed_of(stack);
+  place.operation = operation_of(frames);
+  const auto own = std::ranges::find_if(frames, [](const Frame& frame) {
+    return !frame.parts.is_library && frame.dispatcher == nullptr && is_name(frame.parts);
+  });
+  if (own != frames.end()) {
+    place.function = printable(own->parts.function, kMaxName);
+    place.code = place_text(own->parts, "");
+  } else if (const GrowthFrame* native = frames.empty() ? native_code_of(stack) : nullptr) {
+    place.function = printable(native->function, kMaxName);
+    place.code = text_of(*native);
+  }
+  return place;
+}
+
+}  // namespace oomw

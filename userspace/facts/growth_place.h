@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "events/growth_profile.h"
+#include "facts/operation.h"
+
+namespace oomw {
+
+// Whose code a stack of growth is.
+struct GrowthPlace {
+  std::string function;  // the program's own that is nearest to the allocation; "" = the stack shows none
+  std::string code;      // the same with its place: "generate (app.py:41)"
+  std::optional<Operation> operation;
+  bool is_collector = false;  // a garbage collector's thread: whose code it worked for is not in the stack
+};
+
+// The operation is the program's own frame that a known framework called last: a view, a servlet, a task. Threads and
+// event loops call anything, so a function that only they called is not an operation. Pure; texts are printable.
+[[nodiscard]] GrowthPlace place_of(const GrowthStack& stack);
+// "generate (app.py:41)", "Session::put (shop)".
+[[nodiscard]] std::string text_of(const GrowthFrame& frame);
+
+}  // namespace oomw

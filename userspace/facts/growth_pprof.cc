@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "facts/growth_pprof.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace oomw {
+namespace {
+
+std::int64_t clamped(std::uint64_t value) {
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  return static_cast<std::int64_t>(std::min(value, kMost));
+}
+
+// Each mapped file, function and line once.
+class Encoder {
+ public:
+  void add(const GrowthStack& stack) {
+    pprof::Sample sample;
+    for (std::size_t i = 0; i < std::min(stack.frames.size(), GrowthProfile::kMaxFrames); ++i) {
+      sample.location_ids.push_back(location(stack.frames[i]));
+    }
+    sample.values = {clamped(stack.bytes)};
+    profile.samples.push_back(std::move(sample));
+  }
+
+  pprof::Profile profile;
+
+ private:
+  std::uint64_t mapping(const std::string& module) {
+    if (module.empty()) return 0;
+    const auto [known, is_new] = mappings_.try_emplace(module, mappings_.size() + 1);
+    if (is_new) {
+      pprof::Mapping mapping;
+      mapping.id = known->second;
+      mapping.filename = printable(module, GrowthProfile::kMaxText);
+      mapping.has_functions = mapping.has_filenames = mapping.has_line_numbers = true;  // do not look for symbols
+      profile.mappings.push_back(std::move(mapping));
+    }
+    return known->second;
+  }
+
+  std::uint64_t function(const GrowthFrame& frame) {
+    const auto [known, is_new] = functions_.try_emplace({frame.function, frame.file}, functions_.size() + 1);
+    if (is_new) {
+      const std::string name = printable(frame.function, GrowthProfile::kMaxText);
+      profile.functions.push_back({known->second, name, name, printable(frame.file, GrowthProfile::kMaxText), 0});
+    }
+    return known->second;
+  }
+
+  std::uint64_t location(const GrowthFrame& frame) {
+    const std::uint64_t of = function(frame);
+    const auto [known, is_new] = locations_.try_emplace({of, frame.line, frame.module}, locations_.size() + 1);
+    if (is_new) profile.locations.push_back({known->second, mapping(frame.module), 0, {{of, clamped(frame.line)}}});
+    return known->second;
+  }
+
+  std::map<std::string, std::uint64_t> mappings_;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> functions_;
+  std::map<std::tuple<std::uint64_t, std::uint64_t, std::string>, std::uint64_t> locations_;
+};
+
+}  // namespace
+
+pprof::Profile to_pprof(const GrowthProfile& profile, WallTime time) {
+  Encoder encoder;
+  for (std::size_t i = 0; i < std::min(profile.stacks.size(), GrowthProfile::kMaxStacks); ++i) {
+    encoder.add(profile.stacks[i]);
+  }
+  pprof::Profile file = std::move(encoder.profile);
+  file.sample_types = {{"growth", "bytes"}};
+  file.default_sample_type = "growth";
+  file.period_type = {"growth", "bytes"};
+  file.period = clamped(profile.slot_bytes);
+  file.time_nanos = time.ns;
+  file.duration_nanos = std::max<std::int64_t>((profile.time - profile.started).count(), 0);
+  file.comments = {
+      "growth by first touch: which code touched anonymous memory first that was not given back; neither who allocated "
+      "nor who keeps it",
+      fmt::format("oomwitness: pid={} grown_bytes={} samples={} lost={}", profile.process.pid, profile.grown_bytes,
+                  profile.samples, profile.lost)};
+  for (std::size_t i = 0; i < std::min(profile.notes.size(), GrowthProfile::kMaxNotes); ++i) {
+    file.comments.push_back(printable(profile.notes[i], GrowthProfile::kMaxText));
+  }
+  return file;
+}
+
+}  // namespace oomw

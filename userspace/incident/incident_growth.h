@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Growth by first touch (events/growth_profile.h) as an incident keeps it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace oomw {
+
+inline constexpr char kGrowthFile[] = "growth.pb.gz";
+
+// All texts are printable. Shares are of grown_bytes.
+struct IncidentGrowth {
+  static constexpr std::size_t kMaxStacks = 12, kMaxFrames = 40, kMaxPlaces = 8;
+
+  struct Place {                  // stacks with the same code and operation, together
+    std::string code, operation;  // "" = the stacks show none
+    std::string operation_kind;
+    std::uint64_t bytes = 0;
+    double share = 0;
+    bool is_collector = false;  // threads of a garbage collector
+  };
+  struct Stack {
+    std::uint64_t bytes = 0;
+    double share = 0;
+    bool is_complete = false;
+    std::vector<std::string> frames;  // innermost first; at most kMaxFrames
+    std::string code, operation, operation_kind;
+  };
+  std::int32_t pid = 0;
+  WallTime as_of;  // the newest sample
+  std::uint64_t slot_bytes = 0, grown_bytes = 0, samples = 0, lost = 0;
+  std::vector<Place> places;  // most bytes first
+  std::vector<Stack> stacks;  // likewise
+  std::vector<std::string> notes;
+  std::string file;        // in the incident's directory; "" = none
+  std::string spool_file;  // where its bytes are until then; not part of the JSON
+};
+
+}  // namespace oomw

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verdict/growth_answer.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "verdict/filler_answer.h"
+#include "verdict/thresholds.h"
+
+namespace oomw {
+namespace {
+
+using Place = IncidentGrowth::Place;
+
+constexpr std::size_t kMaxName = 160;
+
+double collectors_share(const IncidentGrowth& growth) {
+  double share = 0;
+  for (const Place& place : growth.places) share += place.is_collector ? place.share : 0;
+  return share;
+}
+
+// Samples that were not taken or could not be read may all be of another place.
+bool is_mostly_sampled(const IncidentGrowth& growth) {
+  const double all = static_cast<double>(growth.samples) + static_cast<double>(growth.lost);
+  return all > 0 && static_cast<double>(growth.lost) <= threshold::kMaterial * all;
+}
+
+// The place with most of the growth, if the profile can be trusted that far.
+const Place* leading(const IncidentGrowth& growth) {
+  if (collectors_share(growth) >= threshold::kLarge || !is_mostly_sampled(growth)) return nullptr;
+  const auto found = std::ranges::find_if(
+      growth.places, [](const Place& place) { return !place.is_collector && !place.code.empty(); });
+  return found == growth.places.end() || found->share < threshold::kMost ? nullptr : &*found;
+}
+
+// "app" of "`REQUEST_LOG` in module `app`"; "" = it names no module.
+std::string_view module_of(std::string_view held_as) {
+  constexpr std::string_view kBefore = "in module `";
+  const std::size_t at = held_as.rfind(kBefore);
+  if (at == std::string_view::npos) return "";
+  held_as.remove_prefix(at + kBefore.size());
+  return held_as.substr(0, held_as.find('`'));
+}
+
+std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// The script of "python3 -u /srv/app.py --port 80", which is module `__main__`; "" = not known.
+std::string main_file_of(const Incident& incident) {
+  if (incident.victims.empty()) return "";
+  std::string_view rest = incident.victims.front().cmdline;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    if (word.ends_with(".py")) return std::string(last_part(word));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+  }
+  return "";
+}
+
+// "app.py" of module `app`, "views.py" of `shop.views`.
+std::string file_of_module(const Incident& incident, std::string_view module) {
+  if (module == "__main__") return main_file_of(incident);
+  return module.empty() ? "" : std::string(module.substr(module.rfind('.') + 1)) + ".py";
+}
+
+bool is_of(const IncidentGrowth::Stack& stack, const Place& place) {
+  return stack.code == place.code && stack.operation == place.operation;
+}
+
+// Whether a stack of the place has a frame that contains the text.
+bool passes_through(const IncidentGrowth& growth, const Place& place, const std::string& text) {
+  return std::ranges::any_of(growth.stacks, [&](const IncidentGrowth::Stack& stack) {
+    return is_of(stack, place) && std::ranges::any_of(stack.frames, [&](const std::string& frame) {
+             return frame.find(text) != std::string::npos;
+           });
+  });
+}
+
+bool agrees(const Incident& incident, const IncidentFiller& filler, const Place& place) {
+  const IncidentGrowth& growth = *incident.growth;
+  const std::string file = file_of_module(incident, module_of(filler.held_as));
+  if (!file.empty()) return passes_through(growth, place, " (" + file + ":");
+  // C++ only: a class that a vtable names. What a Python type is called says nothing about whose it is.
+  const bool is_class = filler.kind == "type" && filler.runtime == "native" && filler.name.size() > 2;
+  return is_class && place.code.starts_with(filler.name + "::");
+}
+
+std::string operation_text(const std::string& kind, const std::string& operation, const std::string& code) {
+  if (operation.empty()) return "";
+  if (code.starts_with(operation + " (")) return " (" + kind + " handler)";
+  return fmt::format(" for {} {}", printable(kind, 32), printable(operation, kMaxName));
+}
+
+std::string amount(const Place& place) {
+  return fmt::format("{:.0f} % of the growth, {}", place.share * 100, human_bytes(place.bytes));
+}
+
+bool is_free_again(const Incident& incident) {
+  if (!incident.composition || incident.growth->grown_bytes == 0) return false;
+  std::uint64_t bytes = 0;
+  for (const MemoryShare& part : incident.composition->parts) bytes += part.name == "malloc: free" ? part.bytes : 0;
+  return static_cast<double>(bytes) >= threshold::kMost * static_cast<double>(incident.growth->grown_bytes);
+}
+
+// Why nobody is named as what grew the memory.
+std::string unproved(const Incident& incident) {
+  const IncidentGrowth& growth = *incident.growth;
+  if (const double share = collectors_share(growth); share >= threshold::kLarge) {
+    return fmt::format(
+        " Who grew it is not known: {:.0f} % of the growth was first touched by threads of a garbage collector.",
+        share * 100);
+  }
+  if (!is_mostly_sampled(growth)) {
+    return fmt::format(" Who grew it is not known: {} of {} growth samples were lost.", growth.lost,
+                       growth.samples + growth.lost);
+  }
+  if (is_free_again(incident)) {
+    return " Who grew it is not named: most of what was touched first had been freed again when memory was read.";
+  }
+  const Place* place = leading(growth);
+  if (place == nullptr) return "";
+  return fmt::format(
+      " Its growth was first touched mostly in {}{} ({}); that may be temporary data, so it does not show who keeps "
+      "it.",
+      printable(place->code, kMaxName), operation_text(place->operation_kind, place->operation, place->code),
+      amount(*place));
+}
+
+}  // namespace
+
+const Place* proved_grower(const Incident& incident) {
+  if (!incident.growth || is_free_again(incident)) return nullptr;
+  const Place* place = leading(*incident.growth);
+  const IncidentFiller* filler = place == nullptr ? nullptr : named_filler(incident);
+  return filler != nullptr && agrees(incident, *filler, *place) ? place : nullptr;
+}
+
+AnswerCulprit with_growth(const Incident& incident, AnswerCulprit filler) {
+  const Place* place = proved_grower(incident);
+  if (place == nullptr) return filler;
+  filler.path = {place->code.substr(0, place->code.find(" ("))};
+  filler.operation_kind = place->operation_kind;
+  filler.operation = place->operation;
+  return filler;
+}
+
+std::optional<AnswerCulprit> growing_culprit(const Incident& incident) {
+  const Place* place = proved_grower(incident);
+  if (place == nullptr || named_filler(incident)->kind == "holder") return std::nullopt;
+  AnswerCulprit culprit;
+  culprit.claim = to_string(Claim::kGrows);
+  culprit.code = place->code;
+  culprit.path = {place->code.substr(0, place->code.find(" ("))};
+  culprit.operation_kind = place->operation_kind;
+  culprit.operation = place->operation;
+  culprit.share = place->share;
+  culprit.bytes = place->bytes;
+  culprit.evidence = incident.growth->file.empty() ? "growth by first touch" : incident.growth->file;
+  return culprit;
+}
+
+std::string grower_text(const Incident& incident, const AnswerCulprit& culprit) {
+  const IncidentFiller* filler = named_filler(incident);
+  return fmt::format("{} grew it by {} ({:.0f} % of the growth){}{}", printable(culprit.code, kMaxName),
+                     human_bytes(culprit.bytes.value_or(0)), culprit.share.value_or(0) * 100,
+                     operation_text(culprit.operation_kind, culprit.operation, culprit.code),
+                     filler == nullptr ? "" : "; " + filler_text(incident));
+}
+
+std::string growth_text(const Incident& incident, const std::optional<AnswerCulprit>& culprit) {
+  if (!incident.growth || (culprit && culprit->claim == to_string(Claim::kGrows))) return "";
+  // A heap profile or a search for owners shows more than a first touch.
+  if (culprit && culprit->claim != to_string(Claim::kFills)) return "";
+  const Place* place = proved_grower(incident);
+  if (place == nullptr) return unproved(incident);
+  return fmt::format(" Grown by {}{} ({}).", printable(place->code, kMaxName),
+                     operation_text(place->operation_kind, place->operation, place->code), amount(*place));
+}
+
+}  // namespace oomw

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the answer that comes from growth by first touch. It shows who needed memory first, which is not who
+// keeps it: temporary data that tops the heap takes the blame of a leak that is carved from its warm pages, and a
+// collector's threads take that of the program. So code is named as what grew the memory only if what fills it agrees:
+//   - the filler is held by a name of a Python module, and stacks of the place pass through that module's file; or
+//   - the filler is a class, and a method of it is in the place's stacks;
+//   - the place has most of the growth, collectors have little, and what was lost is little.
+// Else the sentence says what is known, or why nothing is.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "incident/incident.h"
+
+namespace oomw {
+
+// The place that grew what fills the memory; nullptr: none, or not proved.
+[[nodiscard]] const IncidentGrowth::Place* proved_grower(const Incident& incident);
+// What fills the memory, with the operation that grew it, if that is proved.
+[[nodiscard]] AnswerCulprit with_growth(const Incident& incident, AnswerCulprit filler);
+// As a culprit with the claim "grows".
+[[nodiscard]] std::optional<AnswerCulprit> growing_culprit(const Incident& incident);
+// "generate (app.py:41) grew it by 80.0 MiB (92 % of the growth) for endpoint report; 5000 objects of type ...".
+[[nodiscard]] std::string grower_text(const Incident& incident, const AnswerCulprit& culprit);
+// A sentence to add, beginning with a blank; "" = nothing was sampled, or the culprit is not about it.
+[[nodiscard]] std::string growth_text(const Incident& incident, const std::optional<AnswerCulprit>& culprit);
+
+}  // namespace oomw
