@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyses/analysis_job.h"
 #include "captures/profile_check.h"
+#include "captures/walk_job.h"
 #include "cli/commands.h"
 #include "reader/child.h"
 #include "report/profile_texts.h"
@@ -11,6 +12,7 @@ namespace oomw::cli {
 
 int reader_command(int argc, const char* const* argv) {
   static constexpr reader::JobEntry kJobs[] = {{kCheckProfileJob, check_profile_job},
+                                               {kWalkJob, walk_job},
                                                {kProfileTextsJob, profile_texts_job},
                                                {kAnalyseHeapJob, analyse_heap_job},
                                                {kFlameJob, flame_job},
