@@ -16,6 +16,7 @@ PASSERS_BY = 10000
 class Builds(GoHeapTest):
     """Stripped and position-independent programs have no symbols, externally linked ones start with C's code."""
 
+    JOBS = "oomwitness_reader_jobs_total"
     VARIANTS = [("1.19", "strip"), ("1.19", "pie-strip"), ("1.19", "ext"), ("1.26", "strip"), ("1.26", "pie-strip"),
                 ("1.27", "strip"), ("1.27", "pie-strip")]
 
@@ -26,6 +27,8 @@ class Builds(GoHeapTest):
         self.assertEqual(incident["coverage"]["method"], "at_kill")
         self.assertGreaterEqual(incident["coverage"]["ratio"], HELD_SHARE)
         self.assertEqual(tools.pprof_top(self.profile_of(incident, capture))[0][1], LEAK)
+        jobs = {labels["result"]: value for labels, value in witness.scrape().values(self.JOBS, job="walk")}
+        self.assertEqual(jobs["done"], 1, "decoded by the reader")
 
 
 def _add_builds():

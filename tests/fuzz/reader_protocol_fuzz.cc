@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "captures/profile_check.h"
+#include "captures/walk_job.h"
 #include "reader/protocol.h"
 #include "report/profile_texts.h"
 
@@ -21,5 +22,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const ReportProfile kProfiles[] = {{"a", ReportProfile::Use::kTop}, {"b", ReportProfile::Use::kBest}};
   if (const auto texts = decode_profile_texts(bytes, kProfiles)) OOMW_CHECK(texts->tops.size() <= 2);
   (void)profile_texts_job(bytes, {});
+  std::uint64_t string_count = 0;
+  if (const auto finished = decode_walk_answer(bytes, {}, {}, string_count)) {
+    OOMW_CHECK(finished->result != CaptureResult::kOk ||
+               finished->complete == (finished->reason == CaptureReason::kNone));
+  }
+  (void)walk_job(bytes, {});
   return 0;
 }

@@ -21,8 +21,16 @@ class MemStatsBudget {
   static constexpr Nanoseconds kRefill = std::chrono::seconds(5);
 
   // False: not now; counted.
-  [[nodiscard]] bool take(MonotonicTime now);
-  [[nodiscard]] std::uint64_t left_out() const;
+  [[nodiscard]] bool take(MonotonicTime now) {
+    const std::lock_guard lock(mutex_);
+    const bool is_taken = limit_.take(now);
+    if (!is_taken) ++left_out_;
+    return is_taken;
+  }
+  [[nodiscard]] std::uint64_t left_out() const {
+    const std::lock_guard lock(mutex_);
+    return left_out_;
+  }
 
  private:
   mutable std::mutex mutex_;

@@ -13,8 +13,11 @@
 
 namespace oomw {
 
-// Turns a walk at the kill into a stored profile: pass the chunks in order, then finish(). One walk, one thread (a
-// worker: names come from the executable's file).
+// What stands for a process that is not known.
+[[nodiscard]] GoProcessPtr stand_in_process(ProcessKey key);
+
+// Turns a walk at the kill into a stored profile: pass the chunks in order, then finish(). One walk, one thread (in
+// the reader: names come from the executable's file, see walk_job.h).
 //
 // - ok and complete: the list's end was reached, every bucket was verified, none was lost on the way.
 // - ok, not complete, reason = end of the walk (fault | malformed | pool_full | bucket_limit |

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyses/analysis_job.h"
 #include "captures/profile_check.h"
+#include "captures/walk_job.h"
 #include "cli/commands.h"
 #include "growth/growth_job.h"
 #include "growth/unwound.h"
@@ -12,10 +13,13 @@
 namespace oomw::cli {
 
 int reader_command(int argc, const char* const* argv) {
-  static constexpr reader::JobEntry kJobs[] = {
-      {kCheckProfileJob, check_profile_job}, {kProfileTextsJob, profile_texts_job},
-      {kAnalyseHeapJob, analyse_heap_job},   {kFlameJob, flame_job},
-      {kFoldProfileJob, fold_profile_job},   {kUnwindSamplesJob, unwind_samples_job}};
+  static constexpr reader::JobEntry kJobs[] = {{kCheckProfileJob, check_profile_job},
+                                               {kWalkJob, walk_job},
+                                               {kProfileTextsJob, profile_texts_job},
+                                               {kAnalyseHeapJob, analyse_heap_job},
+                                               {kUnwindSamplesJob, unwind_samples_job},
+                                               {kFlameJob, flame_job},
+                                               {kFoldProfileJob, fold_profile_job}};
   return reader::run_child(argc, argv, kJobs);
 }
 

@@ -93,6 +93,7 @@ Result<> Daemon::Impl::start() {
   RETURN_IF_ERROR(start_server());
   start_web();
   start_kernel();
+  start_readers();
   start_walk_captures();
   start_trends();
   start_captures();
@@ -133,13 +134,17 @@ Result<> Daemon::Impl::watch_signals() {
   return {};
 }
 
+void Daemon::Impl::start_readers() {
+  const reader::ReaderConfig reader_config{.idle = config.reader_idle};
+  for (auto* one : {&reader, &walk_reader, &report_reader}) {
+    *one = std::make_unique<reader::Reader>(clock, reader_config);
+  }
+}
+
 void Daemon::Impl::start_captures() {
   writer_worker = std::make_unique<WorkerPool>("oomw-writer", 1, kWriterQueue);
   http_workers = std::make_unique<WorkerPool>("oomw-http", config.capture_workers, kCaptureQueue);
   live_worker = std::make_unique<WorkerPool>("oomw-live", 1, kCaptureQueue, kLiveSpares);
-  const reader::ReaderConfig reader_config{.idle = config.reader_idle};
-  reader = std::make_unique<reader::Reader>(clock, reader_config);
-  kill_reader = std::make_unique<reader::Reader>(clock, reader_config);
   if (!is_standing_by()) start_writer();
   http = std::make_unique<HttpCapture>(config.http, clock, &capture_memory, reader.get());
   // A core thread that is behind drops the reading: the next watermark brings another.
@@ -176,14 +181,14 @@ void Daemon::Impl::start_writer() {
         after_write(incident, at, unplaced);
       },
       [this](const Incident& incident, const std::string& directory) {
-        return read_profiles_apart(incident, directory, *kill_reader, clock);
+        return read_profiles_apart(incident, directory, *report_reader, clock);
       });
   start_sinks();
 }
 
 void Daemon::Impl::start_walk_captures() {
   walk_captures = std::make_unique<WalkCaptures>(
-      *kernel, clock, capture_memory, config.proc_root,
+      *kernel, clock, capture_memory, *walk_reader, config.proc_root,
       [this](CaptureFinished finished) { queue.push(std::move(finished)); },
       [this](CgroupId cgroup) { return owner_of(cgroup); },
       [this](const RuntimeProcess& process, const HeapReading& heap) {
@@ -305,7 +310,8 @@ void Daemon::Impl::tick() {
   scheduler->tick();
   if (watermark_gate) watermark_gate->tick();
   reader->tick();
-  kill_reader->tick();
+  walk_reader->tick();
+  report_reader->tick();
   if (analyses) analysis_reader->tick(), analyses->tick();
   collect_losses();
   report_shares();

@@ -127,7 +127,11 @@ void Daemon::Impl::read_sharers(const LimitPlace& place) {
 
 // A job that comes first finds the process started, or starts it itself.
 void Daemon::Impl::warm_up_reader() {
-  if (warm_ups.take(clock.now())) (void)writer_worker->post([this] { kill_reader->warm_up(); });
+  if (!warm_ups.take(clock.now())) return;
+  (void)writer_worker->post([this] {
+    walk_reader->warm_up();
+    report_reader->warm_up();
+  });
 }
 
 void Daemon::Impl::after_sample(const MemorySampled& sample) {

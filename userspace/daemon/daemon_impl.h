@@ -64,8 +64,9 @@ struct Daemon::Impl {
   // disk refuses, and the memory of the daemon without any capture.
   MemoryBudget capture_memory{80u << 20};
   std::unique_ptr<reader::Reader> reader;  // of what containers send and hold
-  // Of what a kill leaves. One of its own: no incident waits for the answers of endpoints that are long to read.
-  std::unique_ptr<reader::Reader> kill_reader;
+  // Of what kills leave. Each has its own: neither walks nor incidents wait for the answers of endpoints that are long
+  // to read, and no incident waits for another's walk.
+  std::unique_ptr<reader::Reader> walk_reader, report_reader;
   HalfFull half_full;
   RateLimit warm_ups{1, std::chrono::seconds(1)};
   std::unique_ptr<reader::Reader> analysis_reader;  // a process of its own: an analysis takes seconds
@@ -136,6 +137,7 @@ struct Daemon::Impl {
   void start_files();
   void start_oomd_watch();
   void start_watermark_gate();
+  void start_readers();
   void start_captures();
   void start_analyses();
   void start_writer();

@@ -2,6 +2,7 @@
 // Builds the state that one scrape shows.
 #include "base/log.h"
 #include "captures/profile_check.h"
+#include "captures/walk_job.h"
 #include "daemon/daemon_impl.h"
 #include "daemon/self_protection.h"
 #include "export/snapshot_builder.h"
@@ -17,6 +18,8 @@ std::string name_of_job(std::uint32_t kind) {
   switch (kind) {
     case kCheckProfileJob:
       return "profile_check";
+    case kWalkJob:
+      return "walk";
     case kProfileTextsJob:
       return "report";
     default:
@@ -81,7 +84,7 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
 }
 
 void Daemon::Impl::add_reader_stats(MetricsSnapshot& snapshot) const {
-  for (const reader::Reader* one : {reader.get(), kill_reader.get()}) {
+  for (const reader::Reader* one : {reader.get(), walk_reader.get(), report_reader.get()}) {
     const reader::ReaderCounters counters = one->counters();
     for (const auto& [kind, counts] : counters.by_kind) add_jobs(name_of_job(kind), counts, snapshot.reader_jobs);
     snapshot.reader_starts += counters.started;

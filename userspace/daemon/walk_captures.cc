@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "captures/capture_event.h"
-#include "captures/walk_capture.h"
+#include "captures/walk_job.h"
 
 namespace oomw {
 namespace {
@@ -21,7 +21,8 @@ constexpr std::size_t kScanBatch = 32;  // so that a new exec waits for 1 ms, no
 constexpr std::size_t kMaxWalked = 1'024;
 constexpr unsigned kSpares = 4;
 constexpr Nanoseconds kInspectionPatience = std::chrono::seconds(3);
-constexpr Nanoseconds kWalkPatience = std::chrono::seconds(30);  // WalkDecoder takes 15 s at most if files answer
+constexpr Nanoseconds kWalkPatience =
+    std::chrono::seconds(30);  // decode_walk() takes 20 s at most, and waits 5 s for room
 // Records of 20 frames take 336 bytes; decoded, named and encoded 900.
 constexpr std::uint64_t kDecodedPerRecorded = 3;
 constexpr Nanoseconds kRoomWait = std::chrono::seconds(5);
@@ -35,11 +36,13 @@ std::string why_unserved(const KernelSource& kernel) {
 
 }  // namespace
 
-WalkCaptures::WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, std::string proc_root,
-                           CaptureScheduler::Deliver deliver, OwnerOf owner_of, ReadingWatcher snapshot_watcher)
+WalkCaptures::WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, reader::Reader& reader,
+                           std::string proc_root, CaptureScheduler::Deliver deliver, OwnerOf owner_of,
+                           ReadingWatcher snapshot_watcher)
     : kernel_(kernel),
       clock_(clock),
       memory_(memory),
+      reader_(reader),
       proc_root_(std::move(proc_root)),
       deliver_(std::move(deliver)),
       owner_of_(std::move(owner_of)),
@@ -158,7 +161,7 @@ void WalkCaptures::refuse(const HeapWalked& walk) {
 
 struct WalkCaptures::Taken {
   MemoryBudget::Lease lease;
-  std::vector<std::vector<std::byte>> chunks;
+  WalkRecords records;
 };
 
 // Done at once, 3 ms for 20,000 stacks: decoding and naming them takes 100 ms, and the pool holds two such walks (2 of
@@ -167,10 +170,10 @@ struct WalkCaptures::Taken {
 std::shared_ptr<WalkCaptures::Taken> WalkCaptures::take(const HeapWalked& walk) {
   auto lease = memory_.try_take(walk.bytes, kLeftByWalks);
   if (!lease) return nullptr;
-  auto taken = std::make_shared<Taken>(Taken{std::move(*lease), {}});
-  empty_pool_of(walk, [&taken](std::span<const std::byte> records) {
-    taken->chunks.emplace_back(records.begin(), records.end());
-  });
+  auto records = WalkRecords::make();
+  if (!records) return nullptr;
+  auto taken = std::make_shared<Taken>(Taken{std::move(*lease), std::move(*records)});
+  empty_pool_of(walk, [&taken](std::span<const std::byte> chunk) { taken->records.add(chunk); });
   return taken;
 }
 
@@ -183,18 +186,19 @@ void WalkCaptures::empty_pool_of(const HeapWalked& walk, const TakeChunk& take) 
 // goes on without room of its own.
 CaptureOutcome WalkCaptures::decode(const HeapWalked& walk, Taken* taken, const GoProcessPtr& process) {
   const auto room = memory_.take(walk.bytes * kDecodedPerRecorded, kRoomWait);
-  WalkDecoder decoder(walk, process);
-  const auto add = [&decoder](std::span<const std::byte> records) { decoder.add(records); };
-  if (taken == nullptr) {
-    empty_pool_of(walk, add);
-  } else {
-    for (std::vector<std::byte>& chunk : taken->chunks) {
-      add(chunk);
-      chunk = {};
-    }
-    taken->lease.give_back();
+  const auto decode_it = [&](const WalkRecords& records) {
+    return decode_walk(walk, process, records, reader_, clock_, snapshot_watcher_);
+  };
+  if (taken != nullptr) return decode_it(taken->records);
+  auto records = WalkRecords::make();
+  if (!records) {
+    empty_pool_of(walk, [](std::span<const std::byte>) {});
+    return {
+        failed(walk.time, {walk.process, walk.cgroup, "", ""}, CaptureReason::kReaderFailed, records.error().message),
+        ""};
   }
-  return decoder.finish(clock_, snapshot_watcher_);
+  empty_pool_of(walk, [&records](std::span<const std::byte> chunk) { records->add(chunk); });
+  return decode_it(*records);
 }
 
 void WalkCaptures::tick(CaptureScheduler& scheduler) {

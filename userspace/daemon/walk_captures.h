@@ -20,6 +20,7 @@
 #include "events/share_kind.h"
 #include "export/metrics_snapshot.h"
 #include "kernel/kernel_source.h"
+#include "reader/reader.h"
 #include "runtimes/go/go_registry.h"
 
 namespace oomw {
@@ -43,9 +44,10 @@ class WalkCaptures {
 
   using OwnerOf = std::function<ShareOwner(CgroupId)>;  // core thread
 
-  // kernel, clock and memory outlive this, and so does what `deliver`, `owner_of` and `watcher` touch.
-  WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, std::string proc_root,
-               CaptureScheduler::Deliver deliver, OwnerOf owner_of, ReadingWatcher watcher = {});
+  // reader: of walks only. kernel, clock, memory and reader outlive this, and so does what `deliver`, `owner_of` and
+  // `watcher` touch.
+  WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, reader::Reader& reader,
+               std::string proc_root, CaptureScheduler::Deliver deliver, OwnerOf owner_of, ReadingWatcher watcher = {});
 
   [[nodiscard]] GoRegistry& registry() { return registry_; }
 
@@ -88,6 +90,7 @@ class WalkCaptures {
   KernelSource& kernel_;
   const Clock& clock_;
   MemoryBudget& memory_;
+  reader::Reader& reader_;
   const std::string proc_root_;
   CaptureScheduler::Deliver deliver_;
   const OwnerOf owner_of_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/reader.h"
 
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <csignal>
@@ -16,6 +18,8 @@
 namespace oomw::reader {
 namespace {
 
+// Processes that wait for a file system which does not answer, and that no signal ends.
+constexpr std::size_t kMaxUnreaped = 4;
 constexpr Nanoseconds kStartPatience = std::chrono::seconds(2);
 
 tl::unexpected<Failure> fault(Fault kind, ErrorCode code, std::string message) {
@@ -57,6 +61,7 @@ struct Reader::Impl {
   const ReaderConfig config;
   TimedTurn job_mutex;  // held during a job; protects all but the counters
   std::optional<ReaderProcess> process;
+  std::vector<pid_t> unreaped;
   std::uint64_t next_number = 1;
   RateLimit faults{kMaxFaults, kFaultPace};
   MonotonicTime next_start{};
@@ -71,8 +76,19 @@ struct Reader::Impl {
     ++(counters.by_kind[job].*result);
   }
 
-  tl::expected<std::string, Failure> broken(std::uint32_t job, Fault kind, ErrorCode code, std::string message) {
+  void drop_process() {
+    if (!process) return;
+    (void)process->kill();
+    if (const pid_t left = process->take_unreaped(); left > 0) unreaped.push_back(left);
     process.reset();
+  }
+
+  void reap() {
+    std::erase_if(unreaped, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
+  }
+
+  tl::expected<std::string, Failure> broken(std::uint32_t job, Fault kind, ErrorCode code, std::string message) {
+    drop_process();
     count(job, kind == Fault::kTimeout ? &JobCounts::timeouts
                : kind == Fault::kLimit ? &JobCounts::limits
                                        : &JobCounts::failed);
@@ -83,6 +99,9 @@ struct Reader::Impl {
   Result<> ensure_process(Nanoseconds patience) {
     if (process && !process->has_ended()) return {};
     process.reset();
+    reap();
+    if (unreaped.size() >= kMaxUnreaped)
+      return fail(ErrorCode::kUnavailable, "readers hang in files that do not answer");
     if (clock.now() < next_start) return fail(ErrorCode::kUnavailable, "the reader failed too often just now");
     ASSIGN_OR_RETURN(process, ReaderProcess::start(config.command, config.idle, patience));
     idle_since = clock.now();
@@ -176,7 +195,9 @@ void Reader::warm_up() {
 
 void Reader::tick() {
   const std::unique_lock lock(impl_->job_mutex, std::try_to_lock);
-  if (lock.owns_lock() && impl_->process && impl_->process->has_ended()) impl_->process.reset();
+  if (!lock.owns_lock()) return;
+  if (impl_->process && impl_->process->has_ended()) impl_->process.reset();
+  impl_->reap();
 }
 
 ReaderCounters Reader::counters() const {

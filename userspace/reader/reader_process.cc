@@ -20,6 +20,8 @@
 namespace oomw::reader {
 namespace {
 
+constexpr useconds_t kReapPaceUs = 500;
+
 struct SpawnActions {
   posix_spawn_file_actions_t actions;
   SpawnActions() { posix_spawn_file_actions_init(&actions); }
@@ -140,12 +142,10 @@ bool ReaderProcess::has_ended() {
 ProcessEnd ReaderProcess::kill() {
   if (has_ended()) return end_;
   ::kill(pid_, SIGKILL);
-  int status = 0;
-  pid_t reaped = -1;
-  do {
-    reaped = ::waitpid(pid_, &status, 0);
-  } while (reaped < 0 && errno == EINTR);
-  note(reaped < 0 ? 0 : status);
+  const SystemClock clock;
+  const MonotonicTime until = clock.now() + kReapTime;
+  while (!has_ended() && clock.now() < until) ::usleep(kReapPaceUs);
+  if (pid_ > 0) end_.signal = SIGKILL;
   return end_;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -24,6 +25,8 @@ struct ProcessEnd {
 // own until it is reaped here. One thread at a time.
 class ReaderProcess {
  public:
+  static constexpr Nanoseconds kReapTime = std::chrono::seconds(1);
+
   // `command` and the two arguments of run_child(). The process gets no environment, no files but the socket and
   // /dev/null, and no blocked signals. Waits until it reports that it is confined, at most `patience`.
   [[nodiscard]] static Result<ReaderProcess> start(const std::vector<std::string>& command, Nanoseconds idle,
@@ -38,8 +41,11 @@ class ReaderProcess {
   [[nodiscard]] bool wait_for_message(Nanoseconds patience) const;
   // Whether it has ended, in which case it is reaped.
   [[nodiscard]] bool has_ended();
-  // Ends it if it still runs, and reaps it.
+  // Ends it if it still runs, and reaps it. One that waits for a file system which does not answer cannot be ended:
+  // after kReapTime it is left alone, see take_unreaped().
   ProcessEnd kill();
+  // The pid of a process that kill() could not reap, for the owner to reap later; -1: there is none.
+  [[nodiscard]] pid_t take_unreaped() { return std::exchange(pid_, -1); }
 
  private:
   ReaderProcess(pid_t pid, UniqueFd socket) : pid_(pid), socket_(std::move(socket)) {}

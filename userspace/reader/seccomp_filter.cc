@@ -86,13 +86,13 @@ class Filter {
 Result<> allow_reading_only(int socket) {
   Filter filter;
   for (const long call :
-       {__NR_read,      __NR_pread64,      __NR_readv,          __NR_preadv,          __NR_write,
-        __NR_pwrite64,  __NR_writev,       __NR_lseek,          __NR_fstat,           __NR_ftruncate,
-        __NR_close,     __NR_munmap,       __NR_mremap,         __NR_madvise,         __NR_brk,
-        __NR_ppoll,     __NR_futex,        __NR_clock_gettime,  __NR_clock_nanosleep, __NR_gettimeofday,
-        __NR_getrusage, __NR_rt_sigreturn, __NR_rt_sigprocmask, __NR_rt_sigaction,    __NR_getpid,
-        __NR_gettid,    __NR_getrandom,    __NR_sched_yield,    __NR_restart_syscall, __NR_exit,
-        __NR_exit_group}) {
+       {__NR_read,         __NR_pread64,   __NR_readv,        __NR_preadv,         __NR_write,
+        __NR_pwrite64,     __NR_writev,    __NR_lseek,        __NR_fstat,          __NR_ftruncate,
+        __NR_close,        __NR_dup,       __NR_munmap,       __NR_mremap,         __NR_madvise,
+        __NR_brk,          __NR_ppoll,     __NR_futex,        __NR_clock_gettime,  __NR_clock_nanosleep,
+        __NR_gettimeofday, __NR_getrusage, __NR_rt_sigreturn, __NR_rt_sigprocmask, __NR_rt_sigaction,
+        __NR_getpid,       __NR_gettid,    __NR_getrandom,    __NR_sched_yield,    __NR_restart_syscall,
+        __NR_exit,         __NR_exit_group}) {
     filter.allow(call);
   }
 #if defined(__NR_poll)

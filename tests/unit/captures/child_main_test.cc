@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// main() of the captures' tests: the program is its own reader, as the daemon is.
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "captures/walk_job.h"
+#include "reader/child.h"
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "reader") {
+    static constexpr oomw::reader::JobEntry kJobs[] = {{oomw::kWalkJob, oomw::walk_job}};
+    return oomw::reader::run_child(argc, argv, kJobs);
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
