@@ -2,6 +2,7 @@
 #include "verdict/growth_answer.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -63,19 +64,39 @@ std::string main_file_of(const Incident& incident) {
 // "app.py" of module `app`, "views.py" of `shop.views`.
 std::string file_of_module(const Incident& incident, std::string_view module) {
   if (module == "__main__") return main_file_of(incident);
-  return module.empty() ? "" : std::string(module.substr(module.rfind('.') + 1)) + ".py";
+  if (module.empty()) return "";
+  const std::string_view name = module.substr(module.rfind('.') + 1);
+  // A frame has its file's last part only, and many packages of one program have files of these names.
+  constexpr std::array<std::string_view, 12> kCommon = {"views", "models", "utils",    "tasks", "api",  "app",
+                                                        "main",  "routes", "handlers", "base",  "core", "services"};
+  if (name.size() != module.size() && std::ranges::find(kCommon, name) != kCommon.end()) return "";
+  return std::string(name) + ".py";
 }
 
 bool is_of(const IncidentGrowth::Stack& stack, const Place& place) {
   return stack.code == place.code && stack.operation == place.operation;
 }
 
-// Whether a stack of the place has a frame that contains the text.
+// Flask's own file is called as many a program's is.
+bool is_of_flask(std::string_view frame) {
+  constexpr std::array<std::string_view, 6> kStarts = {"Flask.",     "wsgi_app (",           "full_dispatch_request (",
+                                                       "__call__ (", "preprocess_request (", "dispatch_request ("};
+  return std::ranges::any_of(kStarts, [&](std::string_view start) { return frame.starts_with(start); });
+}
+
+// Whether a frame contains the text, from the innermost to the operation's: what called that is the framework's.
+bool passes_through(const IncidentGrowth::Stack& stack, const std::string& text) {
+  bool is_found = false;
+  for (const std::string& frame : stack.frames) {
+    is_found = is_found || (!is_of_flask(frame) && frame.find(text) != std::string::npos);
+    if (!stack.operation.empty() && frame.starts_with(stack.operation + " (")) return is_found;
+  }
+  return is_found && stack.operation.empty();
+}
+
 bool passes_through(const IncidentGrowth& growth, const Place& place, const std::string& text) {
   return std::ranges::any_of(growth.stacks, [&](const IncidentGrowth::Stack& stack) {
-    return is_of(stack, place) && std::ranges::any_of(stack.frames, [&](const std::string& frame) {
-             return frame.find(text) != std::string::npos;
-           });
+    return is_of(stack, place) && passes_through(stack, text);
   });
 }
 
@@ -108,6 +129,7 @@ bool is_free_again(const Incident& incident) {
 // Why nobody is named as what grew the memory.
 std::string unproved(const Incident& incident) {
   const IncidentGrowth& growth = *incident.growth;
+  if (growth.samples + growth.lost == 0) return "";
   if (const double share = collectors_share(growth); share >= threshold::kLarge) {
     return fmt::format(
         " Who grew it is not known: {:.0f} % of the growth was first touched by threads of a garbage collector.",

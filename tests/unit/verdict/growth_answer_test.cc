@@ -89,6 +89,34 @@ TEST(GrowthAnswer, code_that_does_not_pass_through_the_holders_module_is_not_cal
   EXPECT_EQ(answer.culprit->operation, "");
 }
 
+// Flask's own file is called app.py too.
+TEST(GrowthAnswer, a_frameworks_file_of_the_modules_name_is_not_the_modules) {
+  Incident incident = python_incident();
+  incident.growth =
+      growth_through("fill (store.py:9)",
+                     {"fill (store.py:9)", "report_view (views.py:6)", "Flask.dispatch_request (app.py:1)"}, 0.92);
+  EXPECT_EQ(proved_grower(incident), nullptr);
+  incident.growth->stacks.front().operation = incident.growth->places.front().operation = "";
+  EXPECT_EQ(proved_grower(incident), nullptr);
+  incident.growth->stacks.front().frames.emplace_back("main (app.py:70)");
+  EXPECT_NE(proved_grower(incident), nullptr);
+}
+
+TEST(GrowthAnswer, a_file_name_that_many_packages_have_does_not_show_which_module_it_was) {
+  Incident incident = python_incident();
+  incident.growth = growth_through("report_view (views.py:6)", {"report_view (views.py:6)"}, 0.92);
+  incident.fillers.front().held_as = "`LOG` in module `shop.views`";
+  EXPECT_EQ(proved_grower(incident), nullptr);
+  incident.fillers.front().held_as = "`LOG` in module `views`";
+  EXPECT_NE(proved_grower(incident), nullptr);
+}
+
+TEST(GrowthAnswer, an_empty_profile_adds_nothing) {
+  Incident incident = python_incident();
+  incident.growth = IncidentGrowth{};
+  EXPECT_THAT(answer_of(incident).sentence, EndsWith("was reached."));
+}
+
 TEST(GrowthAnswer, a_place_with_less_than_half_of_the_growth_is_not_named) {
   Incident incident = python_incident();
   incident.growth->places.front().share = 0.4;
