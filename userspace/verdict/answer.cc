@@ -10,6 +10,7 @@
 #include "facts/operation.h"
 #include "incident/share_queries.h"
 #include "verdict/filler_answer.h"
+#include "verdict/memory_parts.h"
 #include "verdict/owner_answer.h"
 #include "verdict/thresholds.h"
 #include "verdict/verdict_evidence.h"
@@ -373,8 +374,10 @@ IncidentAnswer answer_of(const Incident& incident) {
   const auto found = std::ranges::find(kRows, std::string_view(answer.cause), &Row::cause);
   const Row& row = found != kRows.end() ? *found : kRows.back();
   const AnswerCulprit* culprit = answer.culprit ? &*answer.culprit : nullptr;
-  answer.sentence = row.sentence(incident, culprit) + kept_text(incident, answer);
-  answer.action = row.action(incident, culprit);
+  answer.sentence = part_sentence(incident, program(incident));
+  answer.action = part_action(incident);
+  if (answer.sentence.empty()) answer.sentence = row.sentence(incident, culprit) + kept_text(incident, answer);
+  if (answer.action.empty()) answer.action = row.action(incident, culprit);
   return answer;
 }
 
