@@ -105,7 +105,7 @@ class Kills(JavaTest):
                          r"-Xmx\d+m, or raise the limit to \d+ MiB")
         heap_mb = int(re.search(r"-Xmx(\d+)m", incident["answer"]["action"]).group(1))
         self.assertTrue(48 <= heap_mb < 144, incident["answer"])
-        self.assertGreaterEqual(incident["verdict"]["suggested_limit"]["bytes"], 528 << 20)
+        self.assertGreaterEqual(incident["verdict"]["suggested_limit_bytes"], 528 << 20)
         classes = {filler["name"]: filler for filler in incident["fillers"]}
         self.assertGreater(classes["byte[]"]["bytes"], 55 << 20)
         self.assertIn("Filler$Session", incident["answer"]["sentence"])
