@@ -10,6 +10,8 @@ from harness.wait import eventually
 
 
 ANALYSING = "[analyses]\nenabled = true\n"
+# A heap grows by as much at once: no analysis begins that could not end before the limit at such a pace.
+SMALL_YOUNG = "-Xmn4m"
 
 
 def size_of(text):
@@ -100,7 +102,7 @@ class Kills(JavaTest):
         self.assertRegex(incident["answer"]["action"], action)
 
     def check_heap(self, collector):
-        incident = self.killed("heap", 160, 512, "heap", 60, 12, collector=collector)
+        incident = self.killed("heap", 160, 512, "heap", 78, 10, options=(SMALL_YOUNG,), collector=collector)
         self.check_cause(incident, "does_not_fit", r"maximum heap of java does not fit: 512 MiB .* the limit of 160 MiB",
                          r"-Xmx\d+m, or raise the limit to \d+ MiB")
         heap_mb = int(re.search(r"-Xmx(\d+)m", incident["answer"]["action"]).group(1))
@@ -121,14 +123,14 @@ class Kills(JavaTest):
         self.check_heap("G1")
 
     def test_service_in_balance_that_is_given_too_little_is_no_leak(self):
-        incident = self.killed("service", 112, 112, "service", 60, 12)
+        incident = self.killed("service", 112, 112, "service", 60, 10, options=(SMALL_YOUNG,))
         self.check_cause(incident, "does_not_fit", "maximum heap of java does not fit", "raise the limit to")
         self.assertNotIn("leak", incident["answer"]["sentence"])
 
     def test_leak_of_a_class_in_a_heap_that_fits_is_named_by_class(self):
         witness = self.daemon(ANALYSING)
         box = self.cgroup("java-class", 160)
-        victim = self.java(box, 96, "heap", 8, 70, options=("-Dfirst=66",), oom_score_adj=1000)
+        victim = self.java(box, 96, "heap", 8, 70, options=("-Dfirst=66", SMALL_YOUNG), oom_score_adj=1000)
         eventually(lambda: box.usage() > 100 << 20, lambda: f"the service holds {box.usage()}", 60)
         self.memhog(box, "--rate-mb-s", "8")
         victim.wait_killed()
