@@ -123,7 +123,7 @@ class Kills(JavaTest):
         self.check_heap("G1")
 
     def test_service_in_balance_that_is_given_too_little_is_no_leak(self):
-        incident = self.killed("service", 112, 112, "service", 60, 10, options=(SMALL_YOUNG,))
+        incident = self.killed("service", 112, 112, "service", 60, 10, options=("-Xms112m", SMALL_YOUNG))
         self.check_cause(incident, "does_not_fit", "maximum heap of java does not fit", "raise the limit to")
         self.assertNotIn("leak", incident["answer"]["sentence"])
 
@@ -131,7 +131,7 @@ class Kills(JavaTest):
         witness = self.daemon(ANALYSING)
         box = self.cgroup("java-class", 160)
         victim = self.java(box, 96, "heap", 8, 70, options=("-Dfirst=66", SMALL_YOUNG), oom_score_adj=1000)
-        eventually(lambda: box.usage() > 100 << 20, lambda: f"the service holds {box.usage()}", 60)
+        eventually(lambda: box.usage() > 85 << 20, lambda: f"the service holds {box.usage()}", 60)
         self.memhog(box, "--rate-mb-s", "8")
         victim.wait_killed()
         incident = self.incident(witness, box)
