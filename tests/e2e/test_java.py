@@ -9,6 +9,11 @@ from harness.daemon import run_cli
 from harness.wait import eventually
 
 
+ANALYSING = "[analyses]\nenabled = true\n"
+# A heap grows by as much at once: no analysis begins that could not end before the limit at such a pace.
+SMALL_YOUNG = "-Xmn4m"
+
+
 def size_of(text):
     """Bytes of "12.5 MiB"."""
     number, unit = text.split()
@@ -16,12 +21,12 @@ def size_of(text):
 
 
 class JavaTest(E2eTest):
-    def java(self, box, heap_mb, mode, rate, *stop, options=()):
+    def java(self, box, heap_mb, mode, rate, *stop, options=(), collector="Serial", **settings):
         java, classes = tools.java_workload()
         # Serial: the only collector without threads and tables of its own, whose size depends on the machine.
-        command = [java, f"-Xmx{heap_mb}m", "-XX:+UseSerialGC", "-Xshare:auto", *options, "-cp", classes, "Filler", mode,
-                   str(rate), *map(str, stop)]
-        return self.start(command, box)
+        command = [java, f"-Xmx{heap_mb}m", f"-XX:+Use{collector}GC", "-Xshare:auto", *options, "-cp", classes, "Filler",
+                   mode, str(rate), *map(str, stop)]
+        return self.start(command, box, **settings)
 
 
 class Live(JavaTest):
@@ -72,3 +77,78 @@ class Live(JavaTest):
         process = self.java(self.cgroup("java-metaspace", 512), 64, "metaspace", 20, 8)
         text = self.read(process, r"\b5\d\d loaders")
         self.assertGreater(self.part(text, "metaspace"), 3 << 20)
+
+
+class Kills(JavaTest):
+    """Most of the memory comes at once, the rest slowly: the last reading is of the time before the kill."""
+
+    def incident(self, witness, box):
+        found = eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("composition")), None),
+                           lambda: [(i["analyses"], i["notes"]) for i in self.incidents_of(witness, box)], 30)
+        found["parts"] = {part["name"]: part["bytes"] for part in found["composition"]["parts"]}
+        return found
+
+    def killed(self, name, limit_mb, heap_mb, mode, first_mb, rate, options=(), **settings):
+        witness = self.daemon(ANALYSING)
+        box = self.cgroup(f"java-{name}", limit_mb)
+        self.java(box, heap_mb, mode, rate, options=(f"-Dfirst={first_mb}", *options), **settings).wait_killed()
+        incident = self.incident(witness, box)
+        self.assertEqual(incident["analyses"][-1]["of"], "jvm", incident["analyses"])
+        return incident
+
+    def check_cause(self, incident, cause, sentence, action):
+        self.assertEqual(incident["verdict"]["cause"], cause, (incident["verdict"], incident["composition"]))
+        self.assertRegex(incident["answer"]["sentence"], sentence)
+        self.assertRegex(incident["answer"]["action"], action)
+
+    def check_heap(self, collector):
+        incident = self.killed("heap", 160, 512, "heap", 78, 10, options=(SMALL_YOUNG,), collector=collector)
+        self.check_cause(incident, "does_not_fit", r"maximum heap of java does not fit: 512 MiB .* the limit of 160 MiB",
+                         r"-Xmx\d+m, or raise the limit to \d+ MiB")
+        heap_mb = int(re.search(r"-Xmx(\d+)m", incident["answer"]["action"]).group(1))
+        self.assertTrue(48 <= heap_mb < 144, incident["answer"])
+        self.assertGreaterEqual(incident["verdict"]["suggested_limit_bytes"], 528 << 20)
+        classes = {filler["name"]: filler for filler in incident["fillers"]}
+        self.assertGreater(classes["byte[]"]["bytes"], 55 << 20)
+        self.assertIn("Filler$Session", incident["answer"]["sentence"])
+        self.assertIn(f"{collector} collector, maximum heap 512 MiB (set)", str(incident["notes"]))
+
+    def test_maximum_heap_above_the_limit_with_serial(self):
+        self.check_heap("Serial")
+
+    def test_maximum_heap_above_the_limit_with_parallel(self):
+        self.check_heap("Parallel")
+
+    def test_maximum_heap_above_the_limit_with_g1(self):
+        self.check_heap("G1")
+
+    def test_service_in_balance_that_is_given_too_little_is_no_leak(self):
+        incident = self.killed("service", 112, 112, "service", 60, 10, options=("-Xms112m", SMALL_YOUNG))
+        self.check_cause(incident, "does_not_fit", "maximum heap of java does not fit", "raise the limit to")
+        self.assertNotIn("leak", incident["answer"]["sentence"])
+
+    def test_leak_of_a_class_in_a_heap_that_fits_is_named_by_class(self):
+        witness = self.daemon(ANALYSING)
+        box = self.cgroup("java-class", 160)
+        victim = self.java(box, 96, "heap", 8, 70, options=("-Dfirst=66", SMALL_YOUNG), oom_score_adj=1000)
+        eventually(lambda: box.usage() > 85 << 20, lambda: f"the service holds {box.usage()}", 60)
+        self.memhog(box, "--rate-mb-s", "8")
+        victim.wait_killed()
+        incident = self.incident(witness, box)
+        self.assertNotEqual(incident["verdict"] and incident["verdict"]["cause"], "does_not_fit", incident["verdict"])
+        made = {filler["name"]: filler["count"] for filler in incident["fillers"]}["Filler$Session"]
+        self.assertAlmostEqual(made, (70 << 20) / 1100, delta=0.02 * made)
+
+    def test_direct_buffers(self):
+        incident = self.killed("direct", 128, 48, "direct", 60, 6, options=("-XX:MaxDirectMemorySize=1g",))
+        self.check_cause(incident, "direct_buffers", "Direct buffers filled java: .* were direct buffers", "MaxDirectMemorySize")
+        self.assertGreater(incident["parts"]["direct buffers"], 60 << 20)
+
+    def test_threads(self):
+        incident = self.killed("threads", 128, 32, "threads", 60, 12)
+        self.check_cause(incident, "thread_stacks", "Threads filled java: .* were thread stacks", "number of threads")
+        self.assertGreater(incident["parts"]["thread stacks"], 24 << 20)
+
+    def test_metaspace(self):
+        incident = self.killed("metaspace", 112, 32, "metaspace", 40, 6)
+        self.check_cause(incident, "metaspace", "Loaded classes filled java: .* were metaspace", "class loaders")

@@ -67,3 +67,16 @@ class Malloc(E2eTest):
         self.assertGreater(free["malloc: free"], 50 << 20)
         self.assertEqual(incident["verdict"]["cause"], "allocator_retention", incident["verdict"])
         self.assertIn("malloc_trim", incident["answer"]["action"])
+
+
+class Classes(E2eTest):
+    def test_objects_of_a_stripped_c_plus_plus_program_are_counted_by_class(self):
+        witness = self.daemon(ANALYSING)
+        box = self.cgroup("classes", 96)
+        self.start([tools.sessions(), "60000", "20000"], box).wait_killed()
+        incident = eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("composition")), None),
+                              lambda: f"an incident of {box.path} with what filled it", 30)
+        counts = {f["name"]: f["count"] for f in incident["fillers"] if f["kind"] == "type"}
+        self.assertAlmostEqual(counts.get("shop::Session", 0), 60000, delta=1200)
+        self.assertAlmostEqual(counts.get("shop::Invoice", 0), 20000, delta=400)
+        self.assertIn("objects of type shop::Session filled", incident["answer"]["sentence"])

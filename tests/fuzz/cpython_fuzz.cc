@@ -13,6 +13,7 @@
 
 #include "fuzz/cost_oracle.h"
 #include "runtimes/cpython/cpython_contents.h"
+#include "runtimes/native/class_counts.h"
 #include "runtimes/native/native_contents.h"
 
 namespace {
@@ -85,6 +86,7 @@ AddressSpace space_of(const ByteSource& memory, const std::string& map, std::siz
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   // A byte may be read once as memory, and by each of a bounded number of samples.
   const oomw::fuzz::CostOracle oracle(size, {.fixed_bytes = 48U << 20, .fixed_us = 3'000'000});
+  (void)native::readable_type_name({reinterpret_cast<const char*>(data), size});
   static const std::vector<std::byte> kTypeBytes = types();
   std::vector<std::byte> pools(std::clamp<std::size_t>(size, 1, kMaxInput));
   if (size > 0) std::memcpy(pools.data(), data, std::min(size, kMaxInput));

@@ -55,20 +55,9 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["growth"] = {"base", "events", "memory", "reader", "runtimes/go"};
     map["captures"] = {"base",  "events", "model",  "triggers", "system",     "memory",
                        "pprof", "facts",  "reader", "runtimes", "runtimes/go"};
-    map["analyses"] = {"base",
-                       "runtimes/native",
-                       "runtimes/cpython",
-                       "events",
-                       "memory",
-                       "model",
-                       "triggers",
-                       "captures",
-                       "pprof",
-                       "facts",
-                       "runtimes",
-                       "reader",
-                       "runtimes/go",
-                       "runtimes/go/retention"};
+    map["analyses"] = {"base",   "runtimes/native", "runtimes/cpython", "runtimes/jvm", "events",
+                       "memory", "model",           "triggers",         "captures",     "pprof",
+                       "facts",  "runtimes",        "reader",           "runtimes/go",  "runtimes/go/retention"};
     map["incident"] = {"base", "events", "model", "pprof"};
     map["verdict"] = {"base", "events", "facts", "incident", "trends"};
     map["correlate"] = {"base", "events", "facts", "model", "incident", "verdict"};

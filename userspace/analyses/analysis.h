@@ -48,8 +48,9 @@ inline constexpr Nanoseconds kMaxAnalysisTime = std::chrono::seconds(10);
 
 struct HeapAnalysis {
   RuntimeKind of;
-  Nanoseconds cpu_limit;     // for the whole analysis; by the wall clock it may take kMaxAnalysisTime
-  std::string_view library;  // files whose name begins so are given with the process; "" = none
+  Nanoseconds cpu_limit;  // for the whole analysis; by the wall clock it may take kMaxAnalysisTime
+  // Files whose names begin so are given with the process; "" = none.
+  std::array<std::string_view, 2> libraries;
   std::array<const char*, HeapAnalysed::kMaxFiles> file_names;  // beside an incident; nullptr = none
   // Whether the process is one for this row; by its executable, libraries and maps, cheaply. Another process costs no
   // event.

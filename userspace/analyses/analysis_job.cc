@@ -160,7 +160,9 @@ Result<std::string> analyse_heap_job(std::string_view bytes, std::span<const Uni
 std::vector<std::string_view> wanted_libraries() {
   std::vector<std::string_view> wanted;
   for (const HeapAnalysis& row : heap_analyses()) {
-    if (!row.library.empty()) wanted.push_back(row.library);
+    for (const std::string_view library : row.libraries) {
+      if (!library.empty()) wanted.push_back(library);
+    }
   }
   return wanted;
 }

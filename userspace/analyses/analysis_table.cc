@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyses/analysis.h"
 #include "analyses/go_analysis.h"
+#include "analyses/java_analysis.h"
 #include "analyses/memory_analysis.h"
 
 namespace oomw {
 
 std::span<const HeapAnalysis> heap_analyses() {
   static constexpr HeapAnalysis kAnalyses[] = {
-      {RuntimeKind::kGo, kGoCpuLimit, "", {kHoldersFile, kHoldersProfile}, is_go_program, analyse_go_heap},
-      {RuntimeKind::kCpython, kMemoryCpuLimit, "libpython", {}, is_python_program, analyse_python},
-      {RuntimeKind::kNative, kMemoryCpuLimit, "", {}, is_other_program, analyse_any_program},
+      {RuntimeKind::kGo, kGoCpuLimit, {}, {kHoldersFile, kHoldersProfile}, is_go_program, analyse_go_heap},
+      {RuntimeKind::kCpython, kMemoryCpuLimit, {"libpython"}, {}, is_python_program, analyse_python},
+      {RuntimeKind::kJvm, kJavaCpuLimit, {"libjvm.so", "classes"}, {}, is_java_process, analyse_java},
+      {RuntimeKind::kNative, kMemoryCpuLimit, {}, {}, is_other_program, analyse_any_program},
   };
   return kAnalyses;
 }

@@ -61,7 +61,7 @@ void add_newest(Incident& incident, const HeapAnalysed& newest, const HeapAnalys
   for (const std::string& note : newest.notes) incident.notes.push_back("analyses: " + note);
   // A runtime that knows its own parts comes before the mappings of any process.
   if (newest.parts.empty() || incident.composition) return;
-  incident.composition = IncidentComposition{newest.named_ratio, as_of, newest.parts};
+  incident.composition = IncidentComposition{newest.named_ratio, as_of, newest.parts, newest.max_heap_bytes};
 }
 
 }  // namespace

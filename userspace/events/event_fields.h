@@ -374,6 +374,7 @@ void describe(auto& a, Of<HeapAnalysed> auto& e) {
   a("fillers", e.fillers, Presence::kOmitted);
   a("parts", e.parts, Presence::kOmitted);
   a("named_ratio", e.named_ratio);
+  a("max_heap_bytes", e.max_heap_bytes);
   a("notes", e.notes, Presence::kOmitted);
   a("files", e.files, Presence::kOmitted);
 }

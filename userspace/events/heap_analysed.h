@@ -82,11 +82,12 @@ struct HeapAnalysed {
   std::uint64_t samples = 0;
   std::string
       why_no_owner;  // "rooted 41 % of 60 samples"; "" = the first holder is the owner, or none was searched for
-  std::vector<GoroutineStack> goroutines;  // most first
-  std::uint64_t goroutine_count = 0;       // listed or not
-  std::vector<HeapFiller> fillers;         // most bytes first
-  std::vector<MemoryShare> parts;          // most bytes first
-  std::optional<double> named_ratio;       // of the process's memory: what `parts` name; nullopt: no composition
+  std::vector<GoroutineStack> goroutines;       // most first
+  std::uint64_t goroutine_count = 0;            // listed or not
+  std::vector<HeapFiller> fillers;              // most bytes first
+  std::vector<MemoryShare> parts;               // most bytes first
+  std::optional<double> named_ratio;            // of the process's memory: what `parts` name; nullopt: no composition
+  std::optional<std::uint64_t> max_heap_bytes;  // what the runtime lets its heap grow to; nullopt: not known
   std::vector<std::string> notes;
   std::vector<File> files;
 };

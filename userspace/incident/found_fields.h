@@ -77,6 +77,7 @@ void describe(auto& v, Of<MemoryShare> auto& part) {
 void describe(auto& v, Of<IncidentComposition> auto& composition) {
   v("named_ratio", composition.named_ratio, kOmitted);
   v("as_of", composition.as_of, kRequired);
+  v("max_heap_bytes", composition.max_heap_bytes, kOmitted);
   v("parts", composition.parts);
 }
 

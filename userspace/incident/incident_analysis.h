@@ -37,6 +37,7 @@ struct IncidentComposition {
   std::optional<double> named_ratio;
   WallTime as_of;
   std::vector<MemoryShare> parts;
+  std::optional<std::uint64_t> max_heap_bytes = {};  // what the runtime lets its heap grow to
 };
 
 }  // namespace oomw

@@ -11,6 +11,7 @@
 #include "incident/share_queries.h"
 #include "verdict/filler_answer.h"
 #include "verdict/growth_answer.h"
+#include "verdict/memory_parts.h"
 #include "verdict/owner_answer.h"
 #include "verdict/thresholds.h"
 #include "verdict/verdict_evidence.h"
@@ -379,9 +380,13 @@ IncidentAnswer answer_of(const Incident& incident) {
   const auto found = std::ranges::find(kRows, std::string_view(answer.cause), &Row::cause);
   const Row& row = found != kRows.end() ? *found : kRows.back();
   const AnswerCulprit* culprit = answer.culprit ? &*answer.culprit : nullptr;
-  answer.sentence = row.sentence(incident, culprit) + kept_text(incident, answer);
-  if (is_growth(answer.cause)) answer.sentence += growth_text(incident, answer.culprit);
-  answer.action = row.action(incident, culprit);
+  answer.sentence = part_sentence(incident, program(incident));
+  answer.action = part_action(incident);
+  if (answer.sentence.empty()) {
+    answer.sentence = row.sentence(incident, culprit) + kept_text(incident, answer);
+    if (is_growth(answer.cause)) answer.sentence += growth_text(incident, answer.culprit);
+  }
+  if (answer.action.empty()) answer.action = row.action(incident, culprit);
   return answer;
 }
 

@@ -6,6 +6,8 @@
 
 #include "trends/leak_detector.h"
 #include "verdict/causes.h"
+#include "verdict/filler_answer.h"
+#include "verdict/owner_answer.h"
 #include "verdict/thresholds.h"
 
 namespace oomw {
@@ -138,13 +140,13 @@ std::optional<Finding> curve_rises(const Evidence& evidence) {
   if (rise->bytes < needed * evidence.limit() || never_collects(evidence)) return std::nullopt;
   if (evidence.live.size() >= kReadingsOfRise && !is_live_rising(evidence)) return std::nullopt;
   if (!few_go_on(evidence)) return std::nullopt;
+  const bool is_named = owner_of(evidence.incident) != nullptr || named_filler(evidence.incident) != nullptr;
   return Finding{
       "leak",
       kEven,
-      {fmt::format("memory that is never given back rose all the {:.0f} s, by {} in all, {}/s: {:.0f} % of the "
-                   "limit; which code does it is not known",
+      {fmt::format("memory that is never given back rose all the {:.0f} s, by {} in all, {}/s: {:.0f} % of the limit{}",
                    evidence.curve->seconds(), bytes_text(rise->bytes), bytes_text(rise->per_second),
-                   rise->bytes / evidence.limit() * 100)}};
+                   rise->bytes / evidence.limit() * 100, is_named ? "" : "; which code does it is not known")}};
 }
 
 // The site that made most of the heap's gain; nullptr: none made half of it.

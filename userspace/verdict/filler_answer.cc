@@ -36,6 +36,29 @@ std::string held(const IncidentFiller& filler) {
   return filler.held_as.empty() ? "" : " held as " + printable(filler.held_as, kMaxName);
 }
 
+// Classes of Java's own library, and arrays: whose code made them their names do not show.
+bool is_of_platform(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kPackages = {"java.", "javax.", "jdk.", "sun.", "com.sun."};
+  return name.ends_with("[]") ||
+         std::ranges::any_of(kPackages, [&](std::string_view package) { return name.starts_with(package); });
+}
+
+// The program's own class of which most objects were counted; nullptr: none, or another runtime.
+const IncidentFiller* own_class(const Incident& incident) {
+  const IncidentFiller* most = nullptr;
+  for (const IncidentFiller& filler : incident.fillers) {
+    const bool counts = filler.runtime == "jvm" && filler.kind == "type" && !is_of_platform(filler.name);
+    if (counts && (most == nullptr || filler.count > most->count)) most = &filler;
+  }
+  return most;
+}
+
+std::string tool_text(std::string_view runtime) {
+  if (runtime == "cpython") return " (in Python, tracemalloc shows where they are made)";
+  if (runtime == "jvm") return " (-XX:+HeapDumpOnOutOfMemoryError, or jcmd PID GC.heap_dump FILE while it runs)";
+  return "";
+}
+
 std::string age(const Incident& incident, const IncidentFiller& filler) {
   if (!filler.as_of) return "";
   // Of an incident of another node both may be any number, so that their difference may have no room.
@@ -44,6 +67,14 @@ std::string age(const Incident& incident, const IncidentFiller& filler) {
 }
 
 }  // namespace
+
+// Arrays and classes of the library say little.
+std::string own_class_text(const Incident& incident, const IncidentFiller& filler) {
+  const IncidentFiller* own = filler.runtime == "jvm" && is_of_platform(filler.name) ? own_class(incident) : nullptr;
+  if (own == nullptr || own->count < filler.count / 10) return "";
+  return fmt::format("; of its own classes there were most of {}, {} objects", printable(own->name, kMaxName),
+                     own->count);
+}
 
 const IncidentFiller* named_filler(const Incident& incident) {
   const IncidentFiller* best = nullptr;
@@ -70,8 +101,8 @@ std::optional<AnswerCulprit> filling_culprit(const Incident& incident) {
 std::string filler_text(const Incident& incident) {
   const IncidentFiller* filler = named_filler(incident);
   if (filler == nullptr) return "";
-  return fmt::format("{}{} filled {:.0f} % of its memory ({}{})", what(*filler), held(*filler), filler->share * 100,
-                     human_bytes(filler->bytes), age(incident, *filler));
+  return fmt::format("{}{} filled {:.0f} % of its memory ({}{}){}", what(*filler), held(*filler), filler->share * 100,
+                     human_bytes(filler->bytes), age(incident, *filler), own_class_text(incident, *filler));
 }
 
 std::string no_filler_text(const Incident& incident) {
@@ -92,11 +123,12 @@ std::string filler_action(const Incident& incident) {
     return fmt::format("Bound or empty {}; a larger limit only delays the next kill.",
                        printable(filler->held_as, kMaxName));
   }
-  return fmt::format(
-      "Find what keeps {} (in Python, tracemalloc shows where they are made); a larger limit only delays "
-      "the next kill.",
-      filler->kind == "holder" ? "that " + printable(filler->name, kMaxName)
-                               : "so many " + printable(filler->name, kMaxName));
+  const IncidentFiller* own = is_of_platform(filler->name) ? own_class(incident) : nullptr;
+  return fmt::format("Find what keeps {}{}; a larger limit only delays the next kill.",
+                     filler->kind == "holder"
+                         ? "that " + printable(filler->name, kMaxName)
+                         : "so many " + printable(own != nullptr ? own->name : filler->name, kMaxName),
+                     tool_text(filler->runtime));
 }
 
 }  // namespace oomw

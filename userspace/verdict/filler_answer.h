@@ -17,6 +17,9 @@ namespace oomw {
 [[nodiscard]] std::string filler_text(const Incident& incident);
 // "" if nothing was read from the memory: what is known of it when no filler is large.
 [[nodiscard]] std::string no_filler_text(const Incident& incident);
+// Of a Java program, where the largest filler is an array or a class of the library: "; of its own classes there were
+// most of com.acme.Session, 60000 objects".
+[[nodiscard]] std::string own_class_text(const Incident& incident, const IncidentFiller& filler);
 [[nodiscard]] std::string filler_action(const Incident& incident);
 
 }  // namespace oomw

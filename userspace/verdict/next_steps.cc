@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "incident/share_queries.h"
+#include "verdict/memory_parts.h"
 #include "verdict/shell_word.h"
 #include "verdict/verdict_evidence.h"
 #include "verdict/victim_language.h"
@@ -316,7 +317,8 @@ Steps next_steps(const Incident& incident) {
   const std::string cause = incident.verdict ? incident.verdict->cause : "";
   const auto known = std::ranges::find(kByCause, std::string_view(cause), [](const auto& row) { return row.first; });
   if (known != kByCause.end()) steps = known->second(incident);
-  if (known == kByCause.end()) steps = {look_at_best(incident), look_at_growth(incident)};
+  if (known == kByCause.end()) steps = part_steps(incident);
+  if (known == kByCause.end() && steps.empty()) steps = {look_at_best(incident), look_at_growth(incident)};
   add_collector(incident, steps);
   std::erase_if(steps, [](const NextStep& step) { return step.what.empty(); });
   return steps;

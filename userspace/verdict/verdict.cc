@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "verdict/answer.h"
 #include "verdict/causes.h"
+#include "verdict/memory_parts.h"
 #include "verdict/suggested_limit.h"
 #include "verdict/thresholds.h"
 
@@ -20,7 +21,7 @@ struct Row {
   int rank;
   std::optional<Finding> (*judge)(const Evidence&);
 };
-constexpr std::array<Row, 12> kRows = {{{0, judge_node},
+constexpr std::array<Row, 14> kRows = {{{0, judge_node},
                                         {0, judge_pod},
                                         {0, judge_ancestor},
                                         {1, judge_tmpfs},
@@ -28,6 +29,8 @@ constexpr std::array<Row, 12> kRows = {{{0, judge_node},
                                         {2, judge_sibling},
                                         {3, judge_off_heap},
                                         {3, judge_allocator},
+                                        {3, judge_heap_ceiling},
+                                        {3, judge_part},
                                         {4, judge_leak},
                                         {4, judge_spike},
                                         {4, judge_undersized},
@@ -96,6 +99,10 @@ std::optional<IncidentVerdict> judge_incident(const Incident& incident) {
   std::ranges::stable_sort(verdict.also, std::ranges::greater(), &Finding::confidence);
   if (is_growth(verdict.cause)) add_collector(incident, verdict.why);
   if (verdict.cause == "undersized") verdict.suggested_limit = suggest_limit(evidence);
+  if (const auto ceiling = verdict.cause == "does_not_fit" ? misfit_of(incident) : std::nullopt) {
+    verdict.suggested_limit =
+        SuggestedLimit{ceiling->fitting_limit_bytes, false, "the maximum heap, what lies beside it, and 5 % of room"};
+  }
   return verdict;
 }
 

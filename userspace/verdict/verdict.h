@@ -29,6 +29,11 @@ namespace oomw {
 //                            victims held, and the heap did not hold more at any reading         0.7
 //   3    allocator_retention  malloc held 0.3 of the limit or more in free blocks that were in memory, as
 //                            read in the 30 s before the kill, and more than was in use in it     0.7
+//   3    does_not_fit        the maximum heap of the runtime + the memory beside its heap at the last reading is more
+//                            than the limit, and the heap is the largest part (memory_parts.h)    0.8
+//   3    direct_buffers      more than the heap, and half of the memory                           0.8
+//   3    thread_stacks, metaspace    more than the heap, and a quarter of the memory: malloc and the kernel hold
+//                            more for each of them                                                0.6
 //   4    off_heap            the victim's memory beside its heap is larger than the live heap; both
 //                            together are larger than what was allocated since the last
 //                            collection; it is a quarter of the limit or more                    0.55

@@ -44,6 +44,9 @@ Language language_of(const Incident& incident) {
   for (const IncidentCapture& capture : incident.captures) {
     if (const Language language = by_capture(capture.of); language != Language::kUnknown) return language;
   }
+  for (const IncidentAnalysis& analysis : incident.analyses) {
+    if (const Language language = by_capture(analysis.of); language != Language::kUnknown) return language;
+  }
   if (incident.victims.empty()) return Language::kUnknown;
   const IncidentVictim& victim = incident.victims.front();
   const Language by_program = by_name(file_name(victim.exe));

@@ -42,6 +42,13 @@ def retention():
                   ["gcc", "-O1", "-o", os.path.join(CACHE, "workloads/retention"), source])
 
 
+def sessions():
+    """A C++ program without symbols."""
+    source = os.path.join(WORKLOADS, "sessions.cc")
+    return _build(os.path.join(CACHE, "workloads/sessions"), [source],
+                  ["g++", "-std=c++17", "-O1", "-s", "-o", os.path.join(CACHE, "workloads/sessions"), source])
+
+
 def threadhog():
     return _cc_program("threadhog")
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Java service that fills its container: Filler MODE MIB_PER_SECOND [STOP_MIB]. With STOP_MIB it stays there.
-// Modes: heap (sessions in a map), direct (direct buffers), threads, metaspace (a class loader for each class).
+// A Java service that fills its container: Filler MODE MIB_PER_SECOND [STOP_MIB]. With STOP_MIB it stays there; with
+// -Dfirst=MIB so much comes at once.
+// Modes: heap (sessions in a map), service (the same, but of the newest 20,000 only), direct (direct
+// buffers), threads, metaspace (a class loader for each class).
 
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
@@ -19,17 +21,20 @@ public class Filler {
     }
   }
 
+  static final long SESSIONS_OF_SERVICE = 20_000;
   static final Map<Long, Session> SESSIONS = new HashMap<>();
   static final List<Object> KEPT = new ArrayList<>();
+  static long made;
 
   public static void main(String[] arguments) throws Exception {
     String mode = arguments[0];
     long rate = Long.parseLong(arguments[1]);
     long stop = arguments.length > 2 ? Long.parseLong(arguments[2]) << 20 : Long.MAX_VALUE;
+    long first = Long.getLong("first", 0) << 20;
     System.out.println("filling");
     long start = System.nanoTime(), filled = 0;
     while (true) {
-      long due = Math.min(stop, (System.nanoTime() - start) / 1000 * rate);
+      long due = Math.min(stop, first + (System.nanoTime() - start) / 1000 * rate);
       while (filled < due) {
         filled += fill(mode);
       }
@@ -43,6 +48,11 @@ public class Filler {
         for (int i = 0; i < 64; i++) {
           long id = SESSIONS.size();
           SESSIONS.put(id, new Session(id));
+        }
+        return 64 * 1100;
+      case "service":
+        for (int i = 0; i < 64; i++, made++) {
+          SESSIONS.put(made % SESSIONS_OF_SERVICE, new Session(made));
         }
         return 64 * 1100;
       case "direct":

@@ -75,7 +75,7 @@ class HistogramWalk {
         continue;
       }
       ASSIGN_OR_RETURN(const std::uint64_t size, size_of_object(at));
-      if (size != 0 && size <= (space.may_reach_out ? heap_end : objects.end) - at) {
+      if (size != 0 && size <= (space.may_reach_out() ? heap_end : objects.end) - at) {
         count(size);
         if (size > objects.end - at) add_beyond(size - (objects.end - at));
         at += size;

@@ -7,8 +7,15 @@
 namespace oomw::jvm {
 namespace {
 
-constexpr std::uint64_t kMaxRegions = 65'536;                                        // G1 aims at 2,048
-constexpr std::uint32_t kFreeRegion = 0, kHumongousStart = 12, kHumongousRest = 13;  // HeapRegionType::Tag
+constexpr std::uint64_t kMaxRegions = 65'536;  // G1 aims at 2,048
+// HeapRegionType::Tag. Bits that are the same from 17 to 25: a large object begins in a region of tag 12 and goes on in
+// those of 13, later 4 and 5; eden has 2, survivors 3.
+constexpr std::uint32_t kFreeRegion = 0, kYoungBit = 2, kHumongousBit = 4, kRestBit = 1;
+
+Generation generation_of(std::uint32_t tag) {
+  if ((tag & kHumongousBit) != 0) return Generation::kHumongous;
+  return (tag & kYoungBit) != 0 ? Generation::kYoung : Generation::kOld;
+}
 
 class SpaceReader {
  public:
@@ -35,9 +42,9 @@ class SpaceReader {
     ASSIGN_OR_RETURN(const std::uint64_t young, jvm_.word("ParallelScavengeHeap", "_young_gen"));
     ASSIGN_OR_RETURN(const std::uint64_t old, jvm_.word("ParallelScavengeHeap", "_old_gen"));
     for (const char* space : {"_eden_space", "_from_space", "_to_space"}) {
-      RETURN_IF_ERROR(add_space(young, "PSYoungGen", space, "MutableSpace"));
+      RETURN_IF_ERROR(add_space(young, "PSYoungGen", space, "MutableSpace", Generation::kYoung));
     }
-    return add_space(old, "PSOldGen", "_object_space", "MutableSpace");
+    return add_space(old, "PSOldGen", "_object_space", "MutableSpace", Generation::kOld);
   }
 
   Result<> read_serial() {
@@ -45,9 +52,9 @@ class SpaceReader {
     ASSIGN_OR_RETURN(const std::uint64_t young, jvm_.word(jvm_.heap(), heap, "_young_gen"));
     ASSIGN_OR_RETURN(const std::uint64_t old, jvm_.word(jvm_.heap(), heap, "_old_gen"));
     for (const char* space : {"_eden_space", "_from_space", "_to_space"}) {
-      RETURN_IF_ERROR(add_space(young, "DefNewGeneration", space, "ContiguousSpace"));
+      RETURN_IF_ERROR(add_space(young, "DefNewGeneration", space, "ContiguousSpace", Generation::kYoung));
     }
-    return add_space(old, "TenuredGeneration", "_the_space", "ContiguousSpace");
+    return add_space(old, "TenuredGeneration", "_the_space", "ContiguousSpace", Generation::kOld);
   }
 
   std::vector<HeapSpace> spaces;
@@ -58,12 +65,12 @@ class SpaceReader {
     return jvm_.structs().offset(types[0], field) ? types[0] : types[1];
   }
 
-  Result<> add(AddressSpan objects, bool may_reach_out) {
+  Result<> add(AddressSpan objects, Generation generation) {
     const AddressSpan heap = jvm_.heap_span();
     if (objects.begin == objects.end) return {};
     const bool is_sound = objects.begin < objects.end && objects.begin >= heap.begin && objects.end <= heap.end;
     if (!is_sound || objects.begin % 8 != 0) return fail(ErrorCode::kInvalid, "a space outside of the heap");
-    spaces.push_back({objects, may_reach_out});
+    spaces.push_back({objects, generation});
     return {};
   }
 
@@ -71,18 +78,21 @@ class SpaceReader {
     ASSIGN_OR_RETURN(const std::uint64_t type, jvm_.offset(region_type_, "_type"));
     ASSIGN_OR_RETURN(const auto tag, jvm_.number(region + type, tag_type_, "_tag"));
     const auto kind = static_cast<std::uint32_t>(tag);
-    if (kind == kFreeRegion || kind == kHumongousRest) return {};
+    const Generation generation = generation_of(kind);
+    const bool is_rest = generation == Generation::kHumongous && (kind & kRestBit) != 0;
+    if (kind == kFreeRegion || is_rest) return {};
     ASSIGN_OR_RETURN(const std::uint64_t bottom, jvm_.word(region, region_type_, "_bottom"));
     ASSIGN_OR_RETURN(const std::uint64_t top, jvm_.word(region, region_type_, "_top"));
-    return add({bottom, top}, kind == kHumongousStart);
+    return add({bottom, top}, generation);
   }
 
-  Result<> add_space(std::uint64_t owner, const char* owner_type, const char* field, const std::string& type) {
+  Result<> add_space(std::uint64_t owner, const char* owner_type, const char* field, const std::string& type,
+                     Generation generation) {
     ASSIGN_OR_RETURN(const std::uint64_t space, jvm_.word(owner, owner_type, field));
     const std::string bottom_type = jvm_.structs().offset(type, "_bottom") ? type : "Space";
     ASSIGN_OR_RETURN(const std::uint64_t bottom, jvm_.word(space, bottom_type, "_bottom"));
     ASSIGN_OR_RETURN(const std::uint64_t top, jvm_.word(space, type, "_top"));
-    return add({bottom, top}, false);
+    return add({bottom, top}, generation);
   }
 
   const Jvm& jvm_;

@@ -7,10 +7,14 @@
 
 namespace oomw::jvm {
 
+enum class Generation { kYoung, kOld, kHumongous };
+
 // A piece of the heap that is filled with objects from its start to its end, one behind the other.
 struct HeapSpace {
   AddressSpan objects;
-  bool may_reach_out = false;  // one large object that ends in the spaces behind it (G1)
+  Generation generation = Generation::kOld;
+  // One large object that ends in the spaces behind it (G1).
+  [[nodiscard]] bool may_reach_out() const { return generation == Generation::kHumongous; }
 };
 
 // Those of G1, Parallel and Serial; kUnsupported for other collectors.

@@ -15,6 +15,28 @@ std::uint64_t present_in(const AddressSpace& space, const std::optional<AddressS
   return span ? space.present().bytes_in(span->begin, span->end) : 0;
 }
 
+// In order, and without overlap.
+void merge(std::vector<AddressSpan>& spans) {
+  std::erase_if(spans, [](const AddressSpan& span) { return span.begin >= span.end; });
+  std::ranges::sort(spans, {}, &AddressSpan::begin);
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < spans.size(); ++i) {
+    if (spans[i].begin <= spans[kept].end) {
+      spans[kept].end = std::max(spans[kept].end, spans[i].end);
+    } else {
+      spans[++kept] = spans[i];
+    }
+  }
+  if (!spans.empty()) spans.resize(kept + 1);
+}
+
+void read_used(const std::vector<HeapSpace>& spaces, JavaReading& reading) {
+  GenerationBytes& used = reading.used.emplace();
+  for (const HeapSpace& space : spaces) {
+    (space.generation == Generation::kYoung ? used.young : used.old) += space.objects.size();
+  }
+}
+
 void read_threads(const Jvm& jvm, const AddressSpace& space, JavaReading& reading, std::vector<AddressSpan>& gaps) {
   Result<JavaThreads> threads = jvm.threads();
   if (!threads.has_value()) {
@@ -24,6 +46,7 @@ void read_threads(const Jvm& jvm, const AddressSpace& space, JavaReading& readin
   reading.threads = threads->count;
   std::uint64_t bytes = 0;
   for (const AddressSpan& stack : threads->stacks) bytes += present_in(space, stack);
+  reading.owned.insert(reading.owned.end(), threads->stacks.begin(), threads->stacks.end());
   reading.thread_stack_bytes = std::min(bytes, reading.anonymous_bytes);
   gaps = std::move(threads->gaps);
 }
@@ -43,6 +66,7 @@ void read_classes(const Jvm& jvm, const AddressSpace& space, JavaReading& readin
   std::uint64_t bytes = 0;
   for (const std::uint64_t block : classes->metaspace_blocks) {
     bytes += space.present().bytes_in(block, block + LoadedClasses::kMetaspaceBlock);
+    reading.owned.push_back({block, block + LoadedClasses::kMetaspaceBlock});
   }
   reading.metaspace_bytes = bytes;
 }
@@ -75,14 +99,19 @@ Result<JavaReading> read_java(const FreshMemory& process, const VmSymbols& symbo
   reading.heap_bytes = present_in(space, jvm.heap_span());
   reading.code_cache_bytes = present_in(space, jvm.code_cache());
   reading.archive_bytes = present_in(space, jvm.class_archive());
+  reading.owned.push_back(jvm.heap_span());
+  if (const auto span = jvm.code_cache()) reading.owned.push_back(*span);
+  if (const auto span = jvm.class_archive()) reading.owned.push_back(*span);
   read_classes(jvm, space, reading);
   // A new reader: those pages have changed since the tables were read.
   CachedReader later(process, kMaxStructureBytes, kBlockBytes);
   const Jvm jvm_later = jvm.with(later);
   const Result<std::vector<HeapSpace>> spaces = read_heap_spaces(jvm_later);
+  if (spaces.has_value()) read_used(*spaces, reading);
   std::vector<AddressSpan> gaps;
   read_threads(jvm_later, space, reading, gaps);
   if (limits.wants_histogram) read_histogram(jvm_later, process, spaces, gaps, limits, reading);
+  merge(reading.owned);
   reading.bytes_read = process.bytes_read();
   return reading;
 }

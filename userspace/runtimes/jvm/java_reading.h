@@ -13,6 +13,11 @@
 
 namespace oomw::jvm {
 
+// Large objects of G1 are old, too.
+struct GenerationBytes {
+  std::uint64_t young = 0, old = 0;
+};
+
 // A Java process from outside: its settings, what it holds where, and what fills its heap. nullopt: not known, and a
 // note says why.
 struct JavaReading {
@@ -26,6 +31,10 @@ struct JavaReading {
   std::optional<std::uint64_t> classes, class_loaders;
   std::optional<DirectBuffers> direct_buffers;
   std::optional<ClassHistogram> histogram;
+  // Objects in the heap, dead ones with them, by generation; nullopt: the collector has none that are known.
+  std::optional<GenerationBytes> used;
+  // All of that memory but the direct buffers: ranges in order, without overlap.
+  std::vector<AddressSpan> owned;
   std::vector<std::string> notes;
   std::uint64_t bytes_read = 0;
 };

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "runtimes/native/class_counts.h"
 #include "runtimes/native/glibc_arenas.h"
 #include "runtimes/native/glibc_chunks.h"
 
@@ -64,8 +65,11 @@ Result<MemoryContents> read_contents(const AddressSpace& space) {
   MemoryContents contents;
   contents.runtime = "native";
   Composition parts(space);
-  ASSIGN_OR_RETURN(const std::optional<MallocWalk> walk, add_walk(space, parts, contents, nullptr, nullptr));
+  ClassCounts classes(space);
+  ASSIGN_OR_RETURN(const std::optional<MallocWalk> walk, add_walk(space, parts, contents, nullptr, &classes));
   parts.put_into(contents);
+  contents.fillers =
+      classes.named(static_cast<std::uint64_t>(kWorthShowing * static_cast<double>(contents.anonymous_bytes)));
   if (walk) add_sizes(contents, walk->sizes);
   contents.bytes_read = space.bytes_read();
   return contents;

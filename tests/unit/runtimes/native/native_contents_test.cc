@@ -9,6 +9,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -73,6 +76,14 @@ std::uint64_t bytes_of(const MemoryContents& contents, std::string_view part) {
   return found == contents.parts.end() ? 0 : found->bytes;
 }
 
+struct Session {
+  virtual ~Session() = default;
+  char body[200] = {};
+};
+struct Invoice {
+  char text[100] = {};
+};
+
 class NativeContents : public testing::Test {
  protected:
   void SetUp() override {
@@ -112,6 +123,27 @@ TEST_F(NativeContents, a_large_block_has_a_mapping_of_its_own) {
   const auto contents = read_contents(process.space());
   ASSERT_TRUE(contents.has_value()) << contents.error().message;
   EXPECT_GE(bytes_of(*contents, "malloc: large blocks"), 8u << 20);
+}
+
+TEST_F(NativeContents, objects_are_counted_by_class_without_symbols) {
+  const Child child([] {
+    static std::vector<Session*> sessions;
+    static std::vector<std::shared_ptr<Invoice>> invoices;
+    for (int i = 0; i < 20'000; ++i) sessions.push_back(new Session);
+    for (int i = 0; i < 10'000; ++i) invoices.push_back(std::make_shared<Invoice>());
+    for (std::size_t i = 0; i < sessions.size(); i += 2) delete std::exchange(sessions[i], nullptr);
+  });
+  const test::ProcessSpace process(child.pid(), "");
+  const auto contents = read_contents(process.space());
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  const auto count = [&](std::string_view name) {
+    const auto found = std::ranges::find_if(contents->fillers, [&](const ContentFiller& filler) {
+      return filler.kind == ContentKind::kType && filler.name.ends_with(name);
+    });
+    return found == contents->fillers.end() ? 0 : found->count;
+  };
+  EXPECT_NEAR(static_cast<double>(count("::Session")), 10'000, 200) << "deleted ones do not count";
+  EXPECT_NEAR(static_cast<double>(count("::Invoice")), 10'000, 200);
 }
 
 TEST_F(NativeContents, memory_that_changes_while_it_is_read_has_no_malloc_figures) {

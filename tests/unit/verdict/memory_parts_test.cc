@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verdict/memory_parts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "events/memory_part.h"
+#include "unit/incident/sample_incident.h"
+#include "verdict/answer.h"
+#include "verdict/filler_answer.h"
+#include "verdict/next_steps.h"
+#include "verdict/verdict.h"
+
+namespace oomw {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Mebibytes {
+  std::uint64_t heap = 0, direct = 0, stacks = 0, metaspace = 0, rest = 0;
+};
+
+Incident java_incident(std::uint64_t limit, std::uint64_t max_heap, const Mebibytes& parts) {
+  Incident incident = testing::sample_incident();
+  incident.trend.reset();
+  incident.collector.reset();
+  incident.captures.clear();
+  incident.holders.clear();
+  incident.goroutines.clear();
+  incident.fillers.clear();
+  incident.verdict.reset();
+  incident.limit_bytes = limit << 20;
+  incident.victims.front().comm = "java";
+  incident.composition.emplace();
+  incident.composition->as_of = {incident.time.ns - 500'000'000};
+  incident.composition->max_heap_bytes = max_heap << 20;
+  const auto add = [&](std::string_view name, const char* runtime, std::uint64_t mebibytes) {
+    if (mebibytes > 0)
+      incident.composition->parts.push_back({std::string(name), runtime, mebibytes << 20, "its range"});
+  };
+  add(memory_part::kJavaHeap, "jvm", parts.heap);
+  add(memory_part::kDirectBuffers, "jvm", parts.direct);
+  add(memory_part::kThreadStacks, "jvm", parts.stacks);
+  add(memory_part::kMetaspace, "jvm", parts.metaspace);
+  add("malloc: in use", "native", parts.rest);
+  return incident;
+}
+
+IncidentFiller java_class(const std::string& name, std::uint64_t count, std::uint64_t bytes, double share) {
+  IncidentFiller filler;
+  filler.runtime = "jvm";
+  filler.kind = "type";
+  filler.name = name;
+  filler.count = count;
+  filler.bytes = bytes;
+  filler.share = share;
+  filler.evidence = "analysis";
+  return filler;
+}
+
+Incident judged(Incident incident) {
+  conclude(incident);
+  return incident;
+}
+
+std::string cause_of(const Incident& incident) { return incident.verdict ? incident.verdict->cause : ""; }
+
+TEST(MemoryParts, maximum_heap_above_what_the_limit_leaves_does_not_fit) {
+  Incident incident = java_incident(256, 200, {.heap = 160, .direct = 45, .rest = 26});
+  incident.fillers = {java_class("byte[]", 60'000, 58u << 20, 0.25), java_class("Shop$Cart", 60'000, 2u << 20, 0.01)};
+  incident = judged(incident);
+  ASSERT_EQ(cause_of(incident), "does_not_fit");
+  EXPECT_EQ(incident.answer->sentence,
+            "The maximum heap of java does not fit: 200 MiB of heap (-Xmx) and 71.0 MiB beside it are more than the "
+            "limit of 256 MiB, so the kernel came before the collector. Its heap held 60000 x byte[] (58.0 MiB), 60000 "
+            "x Shop$Cart (2.00 MiB); of its own classes there were most of Shop$Cart, 60000 objects.");
+  EXPECT_EQ(incident.answer->action, "Set -Xmx160m, or raise the limit to 288 MiB.");
+  EXPECT_EQ(incident.verdict->suggested_limit->bytes, 288u << 20);
+  EXPECT_THAT(next_steps(incident).front().commands.front(), HasSubstr("-Xmx160m"));
+}
+
+TEST(MemoryParts, maximum_heap_that_fits_is_no_cause) {
+  EXPECT_NE(cause_of(judged(java_incident(256, 200, {.heap = 197, .rest = 32}))), "does_not_fit");
+}
+
+TEST(MemoryParts, heap_that_is_not_the_largest_part_is_not_what_does_not_fit) {
+  EXPECT_NE(cause_of(judged(java_incident(256, 1024, {.heap = 80, .rest = 150}))), "does_not_fit");
+}
+
+TEST(MemoryParts, limit_that_leaves_no_room_for_any_heap_has_to_be_raised) {
+  const Incident incident = judged(java_incident(48, 64, {.heap = 22, .stacks = 10, .rest = 20}));
+  ASSERT_EQ(cause_of(incident), "does_not_fit");
+  EXPECT_EQ(incident.answer->action, "Raise the limit to 112 MiB.");
+}
+
+TEST(MemoryParts, part_that_is_larger_than_the_heap_is_the_cause) {
+  const std::vector<std::pair<std::string, Mebibytes>> cases = {
+      {"direct_buffers", {.heap = 20, .direct = 120, .rest = 20}},
+      {"thread_stacks", {.heap = 20, .stacks = 60, .rest = 40}},
+      {"metaspace", {.heap = 50, .metaspace = 76, .rest = 90}}};
+  for (const auto& [cause, parts] : cases) {
+    const Incident incident = judged(java_incident(256, 64, parts));
+    EXPECT_EQ(cause_of(incident), cause);
+    EXPECT_THAT(incident.answer->action, HasSubstr("a smaller heap does not help"));
+    EXPECT_FALSE(next_steps(incident).empty());
+  }
+}
+
+TEST(MemoryParts, part_that_is_small_or_smaller_than_the_heap_is_no_cause) {
+  for (const Mebibytes parts :
+       {Mebibytes{.heap = 100, .stacks = 60, .rest = 40}, Mebibytes{.heap = 10, .direct = 90, .rest = 120},
+        Mebibytes{.heap = 10, .metaspace = 20, .rest = 120}}) {
+    const std::string cause = cause_of(judged(java_incident(256, 64, parts)));
+    EXPECT_FALSE(cause == "direct_buffers" || cause == "thread_stacks" || cause == "metaspace") << cause;
+  }
+}
+
+TEST(MemoryParts, stacks_of_another_runtime_get_no_advice_for_java) {
+  Incident incident = java_incident(256, 64, {.stacks = 200});
+  incident.composition->parts.front().runtime = "native";
+  EXPECT_NE(cause_of(judged(incident)), "thread_stacks");
+}
+
+TEST(MemoryParts, figures_of_nonsense_are_no_cause) {
+  Incident incident = java_incident(256, 64, {.heap = 200});
+  incident.composition->max_heap_bytes = ~std::uint64_t{0};
+  incident.composition->as_of = {std::numeric_limits<std::int64_t>::min()};
+  EXPECT_NE(cause_of(judged(incident)), "does_not_fit");
+}
+
+TEST(MemoryParts, class_of_the_program_is_said_beside_an_array) {
+  Incident incident = java_incident(256, 64, {.heap = 60, .rest = 150});
+  incident.verdict = IncidentVerdict{"leak", 0.5, {"memory rose in each quarter"}};
+  incident.fillers = {java_class("byte[]", 60'000, 100u << 20, 0.5), java_class("Shop$Cart", 60'000, 2u << 20, 0.01)};
+  const IncidentAnswer answer = answer_of(incident);
+  EXPECT_THAT(answer.sentence, HasSubstr("60000 objects of type byte[] filled 50 % of its memory"));
+  EXPECT_THAT(answer.sentence, HasSubstr("of its own classes there were most of Shop$Cart, 60000 objects"));
+  EXPECT_THAT(answer.action, HasSubstr("what keeps so many Shop$Cart"));
+  EXPECT_THAT(answer.action, HasSubstr("GC.heap_dump"));
+  EXPECT_THAT(answer.action, Not(HasSubstr("tracemalloc")));
+}
+
+TEST(MemoryParts, few_objects_of_a_class_of_the_program_are_not_said) {
+  Incident incident = java_incident(256, 64, {.heap = 60, .rest = 150});
+  incident.fillers = {java_class("byte[]", 60'000, 100u << 20, 0.5), java_class("Shop$Main", 3, 64, 0)};
+  EXPECT_EQ(own_class_text(incident, incident.fillers.front()), "");
+}
+
+}  // namespace
+}  // namespace oomw

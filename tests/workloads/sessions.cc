@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// sessions COUNT INVOICES: objects of two C++ classes, one with virtual functions and one in shared pointers; then
+// memory for something else, a MiB each 50 ms.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace shop {
+
+class Session {
+ public:
+  virtual ~Session() = default;
+  virtual int use() { return body_[0]; }
+
+ private:
+  char body_[500] = {};
+};
+
+struct Invoice {
+  char text[250] = {};
+};
+
+}  // namespace shop
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  std::vector<shop::Session*> sessions;
+  std::vector<std::shared_ptr<shop::Invoice>> invoices;
+  for (long i = 0; i < std::atol(argv[1]); ++i) sessions.push_back(new shop::Session);
+  for (long i = 0; i < std::atol(argv[2]); ++i) invoices.push_back(std::make_shared<shop::Invoice>());
+  std::printf("filled\n");
+  std::fflush(stdout);
+  for (;;) {
+    std::memset(std::malloc(1 << 20), 1, 1 << 20);
+    usleep(50'000);
+  }
+}
