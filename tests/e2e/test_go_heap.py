@@ -28,7 +28,7 @@ class Builds(GoHeapTest):
         self.assertGreaterEqual(incident["coverage"]["ratio"], HELD_SHARE)
         self.assertEqual(tools.pprof_top(self.profile_of(incident, capture))[0][1], LEAK)
         jobs = {labels["result"]: value for labels, value in witness.scrape().values(self.JOBS, job="walk")}
-        self.assertEqual(jobs["done"], 1, "decoded by the reader")
+        self.assertGreaterEqual(jobs["done"], 1, "decoded by the reader")  # others on the node may be killed too
 
 
 def _add_builds():
