@@ -146,7 +146,7 @@ CodeNames run_time_names(const std::vector<NativeStack>& stacks, int perf_map) {
     }
   }
   std::ranges::sort(wanted);
-  wanted.erase(std::ranges::unique(wanted).begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   if (wanted.empty()) return {};
   return names_in_perf_map(FdSource(perf_map), std::move(wanted));
 }

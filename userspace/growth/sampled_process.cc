@@ -22,9 +22,9 @@ namespace {
 
 using namespace growth;
 
-constexpr std::size_t kMaxOpenFiles = 32;  // of one process
-constexpr Nanoseconds kJobTime = std::chrono::seconds(3);
-constexpr Nanoseconds kPatience = std::chrono::seconds(6);  // with a start of the reader
+constexpr std::size_t kMaxOpenFiles = 32;                    // of one process
+constexpr Nanoseconds kJobTime = std::chrono::seconds(8);    // a batch takes milliseconds on an idle machine
+constexpr Nanoseconds kPatience = std::chrono::seconds(12);  // with a start of the reader
 
 using FileKey = std::pair<std::uint64_t, std::uint64_t>;  // device, inode
 FileKey key_of(const Mapping& mapping) { return {mapping.device, mapping.inode}; }
