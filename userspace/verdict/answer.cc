@@ -360,14 +360,14 @@ constexpr std::array<Row, 11> kRows = {{{"leak", leak, mend},
                                         {"node", node, inspect_node},
                                         {"", unknown, look}}};
 
-// Who keeps what the sentence's culprit allocated, and goroutines that pile up; "" if neither is known.
+// Who keeps what the sentence's culprit allocated, goroutines that pile up, and what grew it; "" if none is known.
 std::string kept_text(const Incident& incident, const IncidentAnswer& answer) {
   if (!is_growth(answer.cause)) return "";
   const IncidentHolder* owner = owner_of(incident);
   const bool is_said = owner == nullptr || !answer.culprit || is_keeper(*answer.culprit);
   std::string text = is_said ? "" : " " + owner_text(*owner);
   if (const std::string waiting = waiting_text(incident); !waiting.empty()) text += " " + waiting;
-  return text;
+  return text + growth_text(incident, answer.culprit);
 }
 
 }  // namespace
@@ -380,7 +380,6 @@ IncidentAnswer answer_of(const Incident& incident) {
   const Row& row = found != kRows.end() ? *found : kRows.back();
   const AnswerCulprit* culprit = answer.culprit ? &*answer.culprit : nullptr;
   answer.sentence = row.sentence(incident, culprit) + kept_text(incident, answer);
-  if (is_growth(answer.cause)) answer.sentence += growth_text(incident, answer.culprit);
   answer.action = row.action(incident, culprit);
   return answer;
 }
