@@ -361,14 +361,14 @@ constexpr std::array<Row, 11> kRows = {{{"leak", leak, mend},
                                         {"node", node, inspect_node},
                                         {"", unknown, look}}};
 
-// Who keeps what the sentence's culprit allocated, and goroutines that pile up; "" if neither is known.
+// Who keeps what the sentence's culprit allocated, goroutines that pile up, and what grew it; "" if none is known.
 std::string kept_text(const Incident& incident, const IncidentAnswer& answer) {
   if (!is_growth(answer.cause)) return "";
   const IncidentHolder* owner = owner_of(incident);
   const bool is_said = owner == nullptr || !answer.culprit || is_keeper(*answer.culprit);
   std::string text = is_said ? "" : " " + owner_text(*owner);
   if (const std::string waiting = waiting_text(incident); !waiting.empty()) text += " " + waiting;
-  return text;
+  return text + growth_text(incident, answer.culprit);
 }
 
 }  // namespace
@@ -382,10 +382,7 @@ IncidentAnswer answer_of(const Incident& incident) {
   const AnswerCulprit* culprit = answer.culprit ? &*answer.culprit : nullptr;
   answer.sentence = part_sentence(incident, program(incident));
   answer.action = part_action(incident);
-  if (answer.sentence.empty()) {
-    answer.sentence = row.sentence(incident, culprit) + kept_text(incident, answer);
-    if (is_growth(answer.cause)) answer.sentence += growth_text(incident, answer.culprit);
-  }
+  if (answer.sentence.empty()) answer.sentence = row.sentence(incident, culprit) + kept_text(incident, answer);
   if (answer.action.empty()) answer.action = row.action(incident, culprit);
   return answer;
 }
