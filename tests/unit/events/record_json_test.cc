@@ -124,6 +124,7 @@ std::vector<Event> make_full_events() {
                    {{"type", "dict", "LOG in app", kMaxU64, 14, 0.25}},
                    {{"Java heap", "jvm", kMaxU64, "hotspot"}},
                    0.875,
+                   kMaxU64,
                    {"a note"},
                    {{"holders.json", "5-analysis.pb.gz"}}},
       GrowthProfile{
