@@ -9,7 +9,7 @@ cache=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
 
 build=(g++ cmake ninja-build pkg-config ccache clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev
   libcli11-dev libspdlog-dev libfmt-dev libexpected-dev nlohmann-json3-dev libtomlplusplus-dev
-  libcurl4-openssl-dev libssl-dev prometheus-cpp-dev libprotozero-dev)
+  libcurl4-openssl-dev libssl-dev liblzma-dev prometheus-cpp-dev libprotozero-dev)
 # For `cpack -G DEB`, and for tests/deploy.
 package=(dpkg-dev file)
 deploy_tests=(python3-yaml strace systemd)

@@ -2,6 +2,8 @@
 #include "analyses/analysis_job.h"
 #include "captures/profile_check.h"
 #include "cli/commands.h"
+#include "growth/growth_job.h"
+#include "growth/unwound.h"
 #include "reader/child.h"
 #include "report/profile_texts.h"
 #include "sinks/fold_job.h"
@@ -10,11 +12,10 @@
 namespace oomw::cli {
 
 int reader_command(int argc, const char* const* argv) {
-  static constexpr reader::JobEntry kJobs[] = {{kCheckProfileJob, check_profile_job},
-                                               {kProfileTextsJob, profile_texts_job},
-                                               {kAnalyseHeapJob, analyse_heap_job},
-                                               {kFlameJob, flame_job},
-                                               {kFoldProfileJob, fold_profile_job}};
+  static constexpr reader::JobEntry kJobs[] = {
+      {kCheckProfileJob, check_profile_job}, {kProfileTextsJob, profile_texts_job},
+      {kAnalyseHeapJob, analyse_heap_job},   {kFlameJob, flame_job},
+      {kFoldProfileJob, fold_profile_job},   {kUnwindSamplesJob, unwind_samples_job}};
   return reader::run_child(argc, argv, kJobs);
 }
 

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sample of a real program without the kernel's program: our own child is stopped, its registers and stack copied.
+#pragma once
+
+#include <oomwitness/growth.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+#include "memory/memory_map.h"
+
+namespace oomw::test {
+
+// A directory of its own, removed at the end.
+class ProgramDirectory {
+ public:
+  ProgramDirectory() {
+    std::string name = "/tmp/oomw-growth-XXXXXX";
+    path_ = ::mkdtemp(name.data()) == nullptr ? "" : name;
+  }
+  ~ProgramDirectory() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  ProgramDirectory(const ProgramDirectory&) = delete;
+  ProgramDirectory& operator=(const ProgramDirectory&) = delete;
+
+  [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ + "/" + name) << text;
+    return path_ + "/" + name;
+  }
+  // In this directory; false if the command fails.
+  [[nodiscard]] bool run(const std::string& command) const {
+    return std::system(("cd " + path_ + " && { " + command + "; } >log 2>&1").c_str()) == 0;
+  }
+  [[nodiscard]] std::string log() const { return read_file(path_ + "/log", 1u << 16).value_or(""); }
+  [[nodiscard]] std::string path(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+// A program that writes a line once it is where it should be sampled, and then waits for ever.
+class SampledProgram {
+ public:
+  explicit SampledProgram(const std::string& path) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return;
+    output_.reset(ends[0]);
+    const UniqueFd write_end(ends[1]);
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, write_end.get(), 1);
+    std::string name = path;
+    char* const arguments[] = {name.data(), nullptr};
+    if (::posix_spawn(&pid_, path.c_str(), &actions, nullptr, arguments, environ) != 0) pid_ = -1;
+    ::posix_spawn_file_actions_destroy(&actions);
+  }
+  ~SampledProgram() { end(); }
+  SampledProgram(const SampledProgram&) = delete;
+  SampledProgram& operator=(const SampledProgram&) = delete;
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  // Ends it, as the kernel would at the limit.
+  void end() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+  // Stops it for the moment that a sample takes; empty if it cannot be.
+  [[nodiscard]] std::vector<std::byte> sample(std::size_t most = OOMW_GROWTH_STACK_MAX) {
+    char line = 0;
+    if (pid_ <= 0 || (!is_ready_ && ::read(output_.get(), &line, 1) != 1)) return {};
+    is_ready_ = true;
+    wait_until_asleep();
+    user_regs_struct registers{};
+    if (::ptrace(PTRACE_SEIZE, pid_, nullptr, nullptr) != 0) return {};
+    ::ptrace(PTRACE_INTERRUPT, pid_, nullptr, nullptr);
+    ::waitpid(pid_, nullptr, __WALL);
+    ::ptrace(PTRACE_GETREGS, pid_, nullptr, &registers);
+    std::vector<std::byte> record = record_of(registers, most);
+    ::ptrace(PTRACE_DETACH, pid_, nullptr, nullptr);
+    return record;
+  }
+
+ private:
+  void wait_until_asleep() const {
+    for (int i = 0; i < 2000; ++i) {
+      const std::string stat = read_file("/proc/" + std::to_string(pid_) + "/stat", 4096).value_or("");
+      const auto end = stat.rfind(") ");
+      if (end != std::string::npos && stat[end + 2] == 'S') return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
+  [[nodiscard]] std::vector<std::byte> record_of(const user_regs_struct& r, std::size_t most) const {
+    const std::string proc = "/proc/" + std::to_string(pid_);
+    const MemoryMap map = MemoryMap::parse(read_file(proc + "/maps", MemoryMap::kMaxText).value_or(""));
+    const Mapping* stack = map.at(r.rsp);
+    if (stack == nullptr) return {};
+    oomw_growth_sample head{};
+    const std::size_t whole = stack->end - r.rsp, size = std::min(whole, most);
+    head.size = static_cast<__u32>(sizeof head + size);
+    head.stack_bytes = static_cast<__u32>(size);
+    head.flags = size < whole ? OOMW_GROWTH_STACK_CUT : 0;
+    const std::array<__u64, OOMW_GROWTH_REGISTERS> registers = {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi,
+                                                                r.rbp, r.rsp, r.r8,  r.r9,  r.r10, r.r11,
+                                                                r.r12, r.r13, r.r14, r.r15, r.rip};
+    std::copy(registers.begin(), registers.end(), head.registers);
+    std::vector<std::byte> record(head.size);
+    std::memcpy(record.data(), &head, sizeof head);
+    const UniqueFd memory(::open((proc + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
+    const ssize_t n = ::pread(memory.get(), record.data() + sizeof head, size, static_cast<off_t>(r.rsp));
+    return n == static_cast<ssize_t>(size) ? record : std::vector<std::byte>();
+  }
+
+  pid_t pid_ = -1;
+  UniqueFd output_;
+  bool is_ready_ = false;
+};
+
+}  // namespace oomw::test

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "growth/code_file.h"
+
+#include <elf.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "growth/code_names.h"
+
+namespace oomw::growth {
+namespace {
+
+constexpr std::size_t kCallBytes = 7;  // the longest form that is known: a call through memory
+
+// E8 with an offset, or FF /2 in one of its lengths.
+bool ends_in_call(const std::array<std::uint8_t, kCallBytes>& before) {
+  if (before[2] == 0xe8) return true;
+  for (const std::size_t at : {0u, 1u, 3u, 4u, 5u}) {
+    if (before[at] == 0xff && (before[at + 1] & 0x38) == 0x10) return true;
+  }
+  return false;
+}
+
+// The C library's fstat() is another system call by now, which takes paths and which the reader may not use.
+std::optional<FileIdentity> identity_of(int file) {
+  struct stat status {};
+  if (::syscall(SYS_fstat, file, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return FileIdentity{status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
+                      std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CodeFile>> CodeFile::parse(int file) {
+  std::unique_ptr<CodeFile> code(new CodeFile());
+  code->open(file);
+  ASSIGN_OR_RETURN(code->elf_, go::ElfFile::open(code->reader_));
+  if (code->elf_->machine() != go::Machine::kAmd64) return fail(ErrorCode::kUnsupported, "not x86-64");
+  code->frames_.emplace(*code->elf_);
+  return code;
+}
+
+void CodeFile::close() {
+  source_.file = -1;
+  if (rows_.size() >= kMaxRows / 2) rows_.clear();
+  if (names_.size() >= kMaxNames / 2) names_.clear();
+}
+
+std::optional<std::uint64_t> CodeFile::address_of(std::uint64_t file_offset) const {
+  for (const go::Segment& segment : elf_->segments()) {
+    if ((segment.flags & PF_X) == 0 || file_offset < segment.offset) continue;
+    if (file_offset - segment.offset < segment.file_size) return segment.address + (file_offset - segment.offset);
+  }
+  return std::nullopt;
+}
+
+const CfiRow* CodeFile::row(std::uint64_t address) {
+  const auto known = rows_.find(address);
+  if (known != rows_.end()) return known->second ? &*known->second : nullptr;
+  if (rows_.size() >= kMaxRows) return nullptr;
+  auto found = frames_->row(address);
+  auto& row = rows_[address];
+  if (found) row = std::move(*found);
+  return row ? &*row : nullptr;
+}
+
+bool CodeFile::follows_call(std::uint64_t address) const {
+  const auto before = elf_->get_at<std::array<std::uint8_t, kCallBytes>>(address - kCallBytes);
+  return before.has_value() && ends_in_call(*before);
+}
+
+const std::string& CodeFile::name_of(std::uint64_t address, std::uint64_t function) {
+  static const std::string kNone;
+  const auto known = names_.find(address);
+  if (known != names_.end()) return known->second;
+  if (names_.size() >= kMaxNames) return kNone;
+  if (!symbols_) symbols_.emplace(*elf_);
+  const auto symbol = symbols_->at(address, function);
+  return names_[address] = symbol ? readable_name(symbol->name) : "";
+}
+
+std::uint64_t CodeFile::own_bytes() const {
+  constexpr std::uint64_t kReader = CachedReader::kBlocks * (8u << 10);
+  return kReader + frames_->own_bytes() + (symbols_ ? symbols_->own_bytes() : 0) +
+         rows_.size() * (sizeof(CfiRow) + 64) + names_.size() * 160;
+}
+
+CodeFile* CodeFiles::get(int file) {
+  const auto identity = identity_of(file);
+  if (!identity) return nullptr;
+  const auto known = std::ranges::find(files_, *identity, &Kept::identity);
+  if (known != files_.end()) {
+    files_.splice(files_.begin(), files_, known);
+  } else {
+    auto parsed = CodeFile::parse(file);
+    files_.push_front({*identity, parsed ? std::move(*parsed) : nullptr});
+  }
+  CodeFile* code = files_.front().file.get();
+  if (code != nullptr) code->open(file);
+  return code;
+}
+
+void CodeFiles::trim() {
+  std::uint64_t bytes = 0;
+  std::size_t count = 0;
+  for (auto it = files_.begin(); it != files_.end();) {
+    if (it->file != nullptr) it->file->close();
+    bytes += it->file != nullptr ? it->file->own_bytes() : 0;
+    const bool stays = ++count <= kMaxFiles && bytes <= kMaxBytes && (it->file == nullptr || !it->file->is_used_up());
+    it = stays ? std::next(it) : files_.erase(it);
+  }
+}
+
+}  // namespace oomw::growth

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "growth/eh_frame.h"
+#include "growth/symbol_table.h"
+#include "memory/byte_source.h"
+#include "memory/process_image.h"
+#include "runtimes/go/elf_file.h"
+
+namespace oomw::growth {
+
+// An executable file, parsed as far as samples need it, and kept from one batch to the next: the file itself is open
+// only while a batch is worked on. One thread.
+class CodeFile {
+ public:
+  static constexpr std::uint64_t kMaxRead = 192u << 20;  // in its whole life here
+  static constexpr std::size_t kMaxRows = 8192, kMaxNames = 8192;
+
+  // file: x86-64 ELF; borrowed until close().
+  [[nodiscard]] static Result<std::unique_ptr<CodeFile>> parse(int file);
+  // The same bytes again, in the next batch.
+  void open(int file) { source_.file = file; }
+  // Pointers to rows and names end here.
+  void close();
+
+  // The link-time address of a byte of the file that is code.
+  [[nodiscard]] std::optional<std::uint64_t> address_of(std::uint64_t file_offset) const;
+  // Null: no unwinding entry has it.
+  [[nodiscard]] const CfiRow* row(std::uint64_t address);
+  [[nodiscard]] bool has_tables() const { return !frames_->is_empty(); }
+  // Whether the instruction before this address is a call.
+  [[nodiscard]] bool follows_call(std::uint64_t address) const;
+  // "Session::put"; "" if it has no name.
+  [[nodiscard]] const std::string& name_of(std::uint64_t address, std::uint64_t function);
+  [[nodiscard]] std::uint64_t own_bytes() const;
+  // Cannot be read any more.
+  [[nodiscard]] bool is_used_up() const { return reader_.is_used_up(); }
+
+ private:
+  struct Source final : ByteSource {
+    int file = -1;
+    [[nodiscard]] Result<std::size_t> read_some(std::uint64_t offset, std::span<std::byte> out) const override {
+      return FdSource(file).read_some(offset, out);
+    }
+  };
+  CodeFile() : reader_(source_, kMaxRead, 8u << 10) {}
+
+  Source source_;
+  CachedReader reader_;
+  std::optional<go::ElfFile> elf_;
+  std::optional<EhFrame> frames_;
+  std::optional<SymbolTable> symbols_;  // when the first name is asked for
+  std::unordered_map<std::uint64_t, std::optional<CfiRow>> rows_;
+  std::unordered_map<std::uint64_t, std::string> names_;
+};
+
+// The parsed files of a reader process, those that were used last; at most kMaxBytes of them. One thread.
+class CodeFiles {
+ public:
+  static constexpr std::size_t kMaxFiles = 32;
+  static constexpr std::uint64_t kMaxBytes = 32u << 20;
+
+  // Null: not such a file. Stays valid until trim().
+  [[nodiscard]] CodeFile* get(int file);
+  // After a batch: closes all, drops the oldest over the bounds.
+  void trim();
+
+ private:
+  struct Kept {
+    FileIdentity identity;
+    std::unique_ptr<CodeFile> file;  // null: not to be parsed
+  };
+  std::list<Kept> files_;  // the last used first
+};
+
+}  // namespace oomw::growth

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of functions as a person reads them. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace oomw::growth {
+
+// "Session::put" of "_ZN7Session3putERKSs": C++ and Rust's older mangling, without parameters and hashes. Bounded in
+// time and memory whatever the name is. Rust's v0 names ("_R...") and what is no mangled name stay as they are.
+[[nodiscard]] std::string readable_name(std::string_view symbol);
+
+// Whether a function hands out memory, or belongs to a C library or an interpreter's memory management: never the code
+// that a growth is blamed on. `name`: as readable_name() has it; module: the file's name.
+[[nodiscard]] bool is_allocator(std::string_view name, std::string_view module);
+
+}  // namespace oomw::growth

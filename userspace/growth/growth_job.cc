@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "growth/growth_job.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "base/thread_cpu.h"
+#include "growth/code_names.h"
+#include "growth/growth_wire.h"
+#include "growth/perf_map.h"
+#include "growth/unwinder.h"
+#include "memory/byte_source.h"
+
+namespace oomw {
+namespace growth {
+namespace {
+
+// A deep stack keeps its ends: who allocates, and what the work was begun for.
+constexpr std::size_t kInnermost = 44;
+// CPU time. A batch takes under 5 ms; tables that are made to be slow must not end the reader, which others use, too.
+constexpr Nanoseconds kMaxUnwinding = std::chrono::seconds(1);
+
+std::string hex(std::uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+// The answer, each frame once.
+class FrameTable {
+ public:
+  std::uint32_t add(GrowthFrame frame) {
+    auto key = std::make_tuple(frame.function, frame.module, frame.line, frame.is_managed);
+    const auto known = numbers_.find(key);
+    if (known != numbers_.end()) return known->second;
+    if (frames.size() == kMaxFrames - 1) frame = unnamed("[too many different frames]");
+    if (frames.size() >= kMaxFrames) return static_cast<std::uint32_t>(kMaxFrames - 1);
+    frames.push_back(std::move(frame));
+    return numbers_[std::move(key)] = static_cast<std::uint32_t>(frames.size() - 1);
+  }
+  static GrowthFrame unnamed(std::string text) {
+    GrowthFrame frame;
+    frame.function = std::move(text);
+    return frame;
+  }
+
+  std::vector<GrowthFrame> frames;
+
+ private:
+  std::map<std::tuple<std::string, std::string, std::uint64_t, bool>, std::uint32_t> numbers_;
+};
+
+using CodeNames = std::map<std::uint64_t, std::string>;
+
+GrowthFrame run_time_frame(const NativeFrame& native, const CodeNames& names) {
+  GrowthFrame frame;
+  const auto name = names.find(native.pc);
+  if (name != names.end()) {
+    frame.function = printable(name->second, kMaxText);
+    frame.is_managed = true;
+  }
+  if (frame.function.empty()) {
+    const std::string& range = native.range == nullptr ? "" : native.range->name;
+    frame.function = native.range == nullptr ? "[unknown]" : range.empty() ? "[jit]" : printable(range, kMaxText);
+  }
+  return frame;
+}
+
+GrowthFrame frame_of(const NativeFrame& native, const CodeNames& names) {
+  if (native.range == nullptr || !native.range->has_file) return run_time_frame(native, names);
+  GrowthFrame frame;
+  frame.module = printable(native.range->name, kMaxText);
+  if (native.range->file != nullptr && native.address != 0) {
+    frame.function = printable(native.range->file->name_of(native.address, native.function), kMaxText);
+    frame.is_allocator = is_allocator(frame.function, frame.module);
+    if (frame.function.empty()) {
+      const bool is_known = native.function != 0;
+      frame.function = frame.module + (is_known ? "!fn_" + hex(native.function) : "+0x" + hex(native.address));
+    }
+  } else {
+    frame.function = frame.module + "+0x" + hex(native.pc - native.range->begin + native.range->file_offset);
+  }
+  return frame;
+}
+
+UnwoundStack stack_of(const NativeStack& native, const CodeNames& names, FrameTable& table) {
+  UnwoundStack stack;
+  stack.is_complete = native.is_complete;
+  const std::size_t count = native.frames.size();
+  const bool is_deep = count > kMaxFramesOfStack;
+  const std::size_t left_out = is_deep ? count - (kMaxFramesOfStack - 1) : 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (is_deep && i == kInnermost) {
+      stack.frames.push_back(table.add(FrameTable::unnamed("[frames that are not shown]")));
+      i += left_out;
+    }
+    stack.frames.push_back(table.add(frame_of(native.frames[i], names)));
+  }
+  return stack;
+}
+
+std::vector<CodeRange> code_ranges(std::vector<JobRange> ranges, std::span<const UniqueFd> files, CodeFiles& cache) {
+  std::vector<CodeRange> code;
+  for (JobRange& range : ranges) {
+    CodeRange one{range.begin, range.end, range.file_offset, std::move(range.name), nullptr, false};
+    one.has_file = range.file != JobRange::kNoFile;
+    if (range.file >= JobRange::kFirstFile) {
+      one.file = cache.get(files[kFirstCodeFile + range.file - JobRange::kFirstFile].get());
+    }
+    code.push_back(std::move(one));
+  }
+  return code;
+}
+
+std::vector<NativeStack> unwind_all(const std::vector<Sample>& samples, const CodeMap& map) {
+  std::vector<NativeStack> stacks;
+  const auto begin = thread_cpu();
+  for (const Sample& sample : samples) {
+    if (!sample.has_stack()) continue;
+    if (thread_cpu() - begin > kMaxUnwinding) {
+      stacks.emplace_back();
+      continue;
+    }
+    Registers registers;
+    std::copy_n(sample.head.registers, kRegisters, registers.begin());
+    const StackCopy copy{registers[kSp], sample.stack, (sample.head.flags & OOMW_GROWTH_STACK_CUT) != 0};
+    stacks.push_back(Unwinder(map, copy).unwind(registers));
+  }
+  return stacks;
+}
+
+CodeNames run_time_names(const std::vector<NativeStack>& stacks, int perf_map) {
+  std::vector<std::uint64_t> wanted;
+  for (const NativeStack& stack : stacks) {
+    for (const NativeFrame& frame : stack.frames) {
+      if (frame.range != nullptr && !frame.range->has_file) wanted.push_back(frame.pc);
+    }
+  }
+  std::ranges::sort(wanted);
+  wanted.erase(std::ranges::unique(wanted).begin(), wanted.end());
+  if (wanted.empty()) return {};
+  return names_in_perf_map(FdSource(perf_map), std::move(wanted));
+}
+
+// One for the life of the reader process, which does one job after the other on one thread.
+CodeFiles& kept_files() {
+  static CodeFiles files;
+  return files;
+}
+
+Result<UnwoundSamples> unwind(std::vector<JobRange> ranges, std::span<const std::byte> records,
+                              std::span<const UniqueFd> files) {
+  ASSIGN_OR_RETURN(const std::vector<Sample> samples, parse_samples(records));
+  const CodeMap map(code_ranges(std::move(ranges), files, kept_files()));
+  const std::vector<NativeStack> stacks = unwind_all(samples, map);
+  const CodeNames names = run_time_names(stacks, files[kPerfMapFile].get());
+  FrameTable table;
+  UnwoundSamples unwound;
+  for (const NativeStack& stack : stacks) unwound.stacks.push_back(stack_of(stack, names, table));
+  unwound.frames = std::move(table.frames);
+  return unwound;
+}
+
+}  // namespace
+}  // namespace growth
+
+Result<std::string> unwind_samples_job(std::string_view parameters, std::span<const UniqueFd> files) {
+  using namespace growth;
+  if (files.size() < kFirstCodeFile) return fail(ErrorCode::kInternal, "not the files it needs");
+  ASSIGN_OR_RETURN(auto ranges, decode_ranges(parameters, files.size() - kFirstCodeFile));
+  const off_t end = ::lseek(files[kRecordsFile].get(), 0, SEEK_END);
+  if (end < 0 || static_cast<std::size_t>(end) > kMaxRecordBytes) {
+    return fail(ErrorCode::kLimit, "too many growth samples for one job");
+  }
+  std::vector<std::byte> records(static_cast<std::size_t>(end));
+  ASSIGN_OR_RETURN(const std::size_t size, FdSource(files[kRecordsFile].get()).read_some(0, records));
+  records.resize(size);
+  const auto unwound = growth::unwind(std::move(ranges), records, files);
+  kept_files().trim();
+  if (!unwound) return tl::make_unexpected(unwound.error());
+  const std::string answer = encode_unwound(*unwound);
+  if (answer.size() > kMaxAnswerBytes) return fail(ErrorCode::kLimit, "the frames of the samples are too many");
+  RETURN_IF_ERROR(write_all(files[kAnswerFile].get(), answer));
+  return std::string();
+}
+
+}  // namespace oomw

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "growth/perf_map_file.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace oomw::growth {
+namespace {
+
+constexpr std::size_t kMaxStatus = 16u << 10;
+
+// The last number of "NSpid:\t1234\t7".
+std::optional<std::uint64_t> innermost_pid(int directory) {
+  const auto status = read_file_at(directory, "status", kMaxStatus);
+  if (!status) return std::nullopt;
+  for (const std::string_view line : split(*status, '\n')) {
+    if (line.starts_with("NSpid:")) return parse_u64(line.substr(line.rfind('\t') + 1));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+UniqueFd open_perf_map(int directory) {
+  const auto pid = innermost_pid(directory);
+  auto root = open_at(directory, "root", O_PATH | O_DIRECTORY);
+  if (!pid || !root) return UniqueFd();
+  const std::string name = "tmp/perf-" + std::to_string(*pid) + ".map";
+  open_how how{};
+  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;  // a FIFO must not block
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  UniqueFd file(static_cast<int>(::syscall(SYS_openat2, root->get(), name.c_str(), &how, sizeof how)));
+  struct stat status {};
+  if (!file.is_valid() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return UniqueFd();
+  return file;
+}
+
+}  // namespace oomw::growth

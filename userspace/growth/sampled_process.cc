@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "growth/code_hits.h"
+#include "growth/growth_wire.h"
+#include "growth/perf_map_file.h"
+#include "growth/unwound.h"
+#include "memory/memory_map.h"
+
+namespace oomw {
+namespace {
+
+using namespace growth;
+
+constexpr std::size_t kMaxOpenFiles = 32;  // of one process
+constexpr Nanoseconds kJobTime = std::chrono::seconds(3);
+constexpr Nanoseconds kPatience = std::chrono::seconds(6);  // with a start of the reader
+
+using FileKey = std::pair<std::uint64_t, std::uint64_t>;  // device, inode
+FileKey key_of(const Mapping& mapping) { return {mapping.device, mapping.inode}; }
+
+std::string map_file_of(const Mapping& mapping) {
+  char name[64];
+  std::snprintf(name, sizeof name, "map_files/%llx-%llx", static_cast<unsigned long long>(mapping.begin),
+                static_cast<unsigned long long>(mapping.end));
+  return name;
+}
+
+Result<UniqueFd> memory_file(const char* name) {
+  UniqueFd file(::memfd_create(name, MFD_CLOEXEC));
+  if (!file.is_valid()) return fail_errno(errno, "memfd_create");
+  return file;
+}
+
+Error error_of(const reader::Failure& failure) {
+  if (failure.fault == reader::Fault::kNone) return failure.error;
+  const ErrorCode code = failure.fault == reader::Fault::kTimeout ? ErrorCode::kTimeout
+                         : failure.fault == reader::Fault::kLimit ? ErrorCode::kLimit
+                                                                  : ErrorCode::kUnavailable;
+  return {code, "the reader (" + std::string(to_string(failure.fault)) + "): " + failure.error.message};
+}
+
+}  // namespace
+
+struct SampledProcess::Impl {
+  explicit Impl(TargetProcess target) : process(std::move(target)) {}
+
+  // What is mapped now; the last known if the process is gone.
+  void read_maps() {
+    const auto text = read_file_at(process.dir_fd(), "maps", MemoryMap::kMaxText);
+    if (!text || text->empty()) return;
+    map = MemoryMap::parse(*text);
+    for (const Mapping& mapping : map->mappings()) {
+      if (mapping.is_executable && mapping.has_file()) open_file(mapping);
+    }
+  }
+
+  void open_file(const Mapping& mapping) {
+    if (files.size() >= kMaxOpenFiles || files.contains(key_of(mapping))) return;
+    // The mapped file itself, whatever its path names by now.
+    auto file = open_at(process.dir_fd(), map_file_of(mapping), O_RDONLY);
+    if (file) files.emplace(key_of(mapping), std::move(*file));
+  }
+
+  struct Job {
+    std::vector<JobRange> ranges;
+    std::vector<int> files;  // executables
+    bool has_run_time_code = false;
+  };
+  [[nodiscard]] Job job_for(std::vector<CodeHits> hits) const;
+  [[nodiscard]] Result<UnwoundSamples> run(const Job& job, std::span<const std::byte> records, std::size_t stacks,
+                                           reader::Reader& reader);
+
+  TargetProcess process;
+  std::optional<MemoryMap> map;
+  std::map<FileKey, UniqueFd> files;
+  UniqueFd perf_map;
+};
+
+// The files that most words point into; a job takes kMaxCodeFiles of them.
+SampledProcess::Impl::Job SampledProcess::Impl::job_for(std::vector<CodeHits> hits) const {
+  std::ranges::stable_sort(hits, std::greater(), &CodeHits::hits);
+  if (hits.size() > kMaxRanges) hits.resize(kMaxRanges);
+  Job job;
+  std::map<FileKey, std::uint64_t> numbers;
+  for (const CodeHits& hit : hits) {
+    const Mapping& mapping = *hit.mapping;
+    JobRange range{mapping.begin, mapping.end, mapping.file_offset, JobRange::kNoFile, {}};
+    range.name = mapping.file_name();
+    if (mapping.has_file()) {
+      const auto file = files.find(key_of(mapping));
+      const bool has_place = file != files.end() && (numbers.contains(file->first) || job.files.size() < kMaxCodeFiles);
+      if (has_place && numbers.emplace(file->first, job.files.size()).second) job.files.push_back(file->second.get());
+      range.file = has_place ? JobRange::kFirstFile + numbers[file->first] : JobRange::kUnreadFile;
+    }
+    job.has_run_time_code = job.has_run_time_code || !mapping.has_file();
+    job.ranges.push_back(std::move(range));
+  }
+  std::ranges::sort(job.ranges, {}, &JobRange::begin);
+  return job;
+}
+
+Result<UnwoundSamples> SampledProcess::Impl::run(const Job& job, std::span<const std::byte> records, std::size_t stacks,
+                                                 reader::Reader& reader) {
+  ASSIGN_OR_RETURN(const UniqueFd input, memory_file("growth-samples"));
+  ASSIGN_OR_RETURN(const UniqueFd answer, memory_file("growth-stacks"));
+  ASSIGN_OR_RETURN(const UniqueFd no_perf_map, memory_file("no-perf-map"));
+  RETURN_IF_ERROR(write_all(input.get(), {reinterpret_cast<const char*>(records.data()), records.size()}));
+  std::vector<int> given = {input.get(), answer.get(), perf_map.is_valid() ? perf_map.get() : no_perf_map.get()};
+  given.insert(given.end(), job.files.begin(), job.files.end());
+  const auto done =
+      reader.run(kUnwindSamplesJob, encode_ranges(job.ranges), given, kJobTime, SystemClock().now() + kPatience);
+  if (!done) return tl::make_unexpected(error_of(done.error()));
+  std::string text(kMaxAnswerBytes, '\0');
+  ASSIGN_OR_RETURN(const std::size_t size,
+                   FdSource(answer.get()).read_some(0, std::as_writable_bytes(std::span(text))));
+  return decode_unwound(std::string_view(text).substr(0, size), stacks);
+}
+
+Result<SampledProcess> SampledProcess::open(const std::string& proc_root, ProcessKey key) {
+#if defined(__x86_64__)
+  ASSIGN_OR_RETURN(TargetProcess process, TargetProcess::open(proc_root, key));
+  auto impl = std::make_unique<Impl>(std::move(process));
+  impl->read_maps();
+  // Another program by now, or none: what was read may be of either.
+  if (!impl->map || !impl->process.is_alive()) return fail(ErrorCode::kNotFound, "the process is gone");
+  return SampledProcess(std::move(impl));
+#else
+  (void)proc_root, (void)key;
+  return fail(ErrorCode::kUnsupported, "stacks are unwound on x86-64 only");
+#endif
+}
+
+Result<UnwoundSamples> SampledProcess::unwind(std::span<const std::byte> records, reader::Reader& reader,
+                                              MemoryBudget* memory) {
+  if (records.size() > kMaxRecordBytes) return fail(ErrorCode::kLimit, "too many growth samples for one job");
+  ASSIGN_OR_RETURN(const std::vector<Sample> samples, parse_samples(records));
+  std::optional<MemoryBudget::Lease> lease;
+  if (memory != nullptr) {
+    if (auto taken = memory->try_take(records.size() + 2 * kMaxAnswerBytes)) lease.emplace(std::move(*taken));
+    if (!lease) return fail(ErrorCode::kLimit, "others have all the memory");
+  }
+  impl_->read_maps();
+  const Impl::Job job = impl_->job_for(code_hits(*impl_->map, samples));
+  if (job.has_run_time_code && !impl_->perf_map.is_valid()) impl_->perf_map = open_perf_map(impl_->process.dir_fd());
+  const auto stacks = static_cast<std::size_t>(std::ranges::count_if(samples, &Sample::has_stack));
+  return impl_->run(job, records, stacks, reader);
+}
+
+// Python frames need offsets that were proved on this process; none are yet.
+PythonLayout SampledProcess::python() const { return {}; }
+
+SampledProcess::SampledProcess(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SampledProcess::~SampledProcess() = default;
+SampledProcess::SampledProcess(SampledProcess&&) noexcept = default;
+SampledProcess& SampledProcess::operator=(SampledProcess&&) noexcept = default;
+
+}  // namespace oomw

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "growth/unwinder.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace oomw::growth {
+
+const CodeRange* CodeMap::at(std::uint64_t address) const {
+  const auto after = std::ranges::upper_bound(ranges_, address, {}, &CodeRange::begin);
+  if (after == ranges_.begin()) return nullptr;
+  const CodeRange& range = *std::prev(after);
+  return address < range.end ? &range : nullptr;
+}
+
+NativeFrame Unwinder::frame_at(const Place& place, const CfiRow*& row) const {
+  NativeFrame frame;
+  frame.pc = place.registers[kIp];
+  // A return address may be the first byte of the next function.
+  const std::uint64_t instruction = frame.pc - (place.is_exact ? 0 : 1);
+  row = nullptr;
+  frame.range = map_.at(instruction);
+  if (frame.range == nullptr || frame.range->file == nullptr) return frame;
+  const auto address = frame.range->file->address_of(instruction - frame.range->begin + frame.range->file_offset);
+  if (!address) return frame;
+  frame.address = *address;
+  row = frame.range->file->row(*address);
+  if (row != nullptr) frame.function = row->function;
+  return frame;
+}
+
+std::optional<Unwinder::Place> Unwinder::step(const Place& place, const CfiRow& row) const {
+  const auto caller = caller_of(row, place.registers, stack_);
+  if (!caller) return std::nullopt;
+  // The stack only gets shorter; a signal's handler may run on another one.
+  const bool is_progress = (*caller)[kSp] > place.registers[kSp];
+  if (!is_progress && !row.is_signal_frame) return std::nullopt;
+  return Place{*caller, row.is_signal_frame};
+}
+
+Unwinder::End Unwinder::walk(Place place, int scans, std::vector<NativeFrame>& frames) {
+  while (frames.size() < kMaxFrames && ++steps_ <= kMaxSteps) {
+    if (place.registers[kIp] == 0) return End::kBroken;
+    const CfiRow* row = nullptr;
+    frames.push_back(frame_at(place, row));
+    if (frames.back().range == nullptr) return End::kBroken;
+    if (row == nullptr) return go_on_without(place, scans, frames);
+    if (row->rules[kIp].kind == RuleKind::kUndefined) return End::kOutermost;
+    const auto next = step(place, *row);
+    if (!next) return End::kBroken;
+    place = *next;
+  }
+  return End::kBroken;
+}
+
+std::optional<Unwinder::Place> Unwinder::by_frame_pointer(const Place& place) const {
+  const std::uint64_t bp = place.registers[kBp];
+  if (bp < place.registers[kSp] || (bp & 7) != 0) return std::nullopt;
+  const auto caller_bp = stack_.word(bp), caller_ip = stack_.word(bp + 8);
+  if (!caller_bp || !caller_ip || map_.at(*caller_ip - 1) == nullptr) return std::nullopt;
+  Place next{place.registers, false};
+  next.registers[kBp] = *caller_bp;
+  next.registers[kSp] = bp + 16;
+  next.registers[kIp] = *caller_ip;
+  return next;
+}
+
+// Whether the unwinding from a place that was guessed comes to the first frame; its frames are added then.
+bool Unwinder::accept(const Place& place, int scans, std::vector<NativeFrame>& frames) {
+  std::vector<NativeFrame> tried = frames;
+  const std::size_t before = tried.size();
+  const End end = walk(place, scans, tried);
+  // A C library without tables calls main(), so the outermost frame has none either: the rest of the stack is empty.
+  const bool is_back = end == End::kNothing && tried.size() > before + 1;
+  if (end != End::kOutermost && !is_back) return false;
+  frames = std::move(tried);
+  return true;
+}
+
+Unwinder::End Unwinder::go_on_without(const Place& place, int scans, std::vector<NativeFrame>& frames) {
+  if (scans <= 0) return End::kBroken;
+  const CodeRange& range = *frames.back().range;
+  const bool may_have_frame_pointers = range.file == nullptr || !range.file->has_tables();
+  const auto next = may_have_frame_pointers ? by_frame_pointer(place) : std::nullopt;
+  if (next && accept(*next, scans - 1, frames)) return End::kOutermost;
+  const End end = scan(place, scans - 1, frames);
+  if (end != End::kBroken || !next) return end;
+  // Not proved, so not complete: the callers as far as they go.
+  return walk(*next, 0, frames) == End::kOutermost ? End::kOutermost : End::kBroken;
+}
+
+std::optional<Unwinder::Place> Unwinder::return_at(std::uint64_t address, const Place& place) const {
+  const auto word = stack_.word(address);
+  const CodeRange* range = word ? map_.at(*word - 1) : nullptr;
+  if (range == nullptr || range->file == nullptr) return std::nullopt;
+  const auto target = range->file->address_of(*word - range->begin + range->file_offset);
+  if (!target || !range->file->follows_call(*target) || range->file->row(*target - 1) == nullptr) return std::nullopt;
+  Place next{place.registers, false};
+  next.registers[kIp] = *word;
+  next.registers[kSp] = address + 8;
+  // A function without tables pushes the caller's frame pointer first of all, if it uses the register.
+  const auto below = stack_.word(address - 8);
+  const bool is_frame_pointer = below && *below > address && *below < stack_.end() && (*below & 7) == 0;
+  if (address > place.registers[kSp] && is_frame_pointer) next.registers[kBp] = *below;
+  return next;
+}
+
+Unwinder::End Unwinder::scan(const Place& place, int scans, std::vector<NativeFrame>& frames) {
+  const std::uint64_t begin = place.registers[kSp];
+  bool has_candidate = false;
+  std::size_t i = 0;
+  for (; i < kScannedWords && steps_ < kMaxSteps; ++i) {
+    const std::uint64_t address = begin + 8 * i;
+    if (!stack_.word(address)) break;
+    const auto next = return_at(address, place);
+    if (!next) continue;
+    has_candidate = true;
+    if (accept(*next, scans, frames)) return End::kOutermost;
+  }
+  const bool is_at_end = !stack_.word(begin + 8 * i).has_value() && begin + 8 * i >= stack_.begin && !stack_.is_cut;
+  return is_at_end && !has_candidate ? End::kNothing : End::kBroken;
+}
+
+NativeStack Unwinder::unwind(const Registers& registers) {
+  steps_ = 0;
+  NativeStack stack;
+  stack.is_complete = walk({registers, true}, kMaxScans, stack.frames) == End::kOutermost;
+  return stack;
+}
+
+}  // namespace oomw::growth

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "growth/cfi_row.h"
+#include "growth/code_file.h"
+
+namespace oomw::growth {
+
+// A mapped range of instructions.
+struct CodeRange {
+  std::uint64_t begin = 0, end = 0;
+  std::uint64_t file_offset = 0;
+  std::string name;          // the file's last part, "[vdso]", "" for code that was made at run time; hostile
+  CodeFile* file = nullptr;  // borrowed; null: no file, or none that can be read
+  bool has_file = false;
+};
+
+// Where a process's code lies. Ranges in order, apart.
+class CodeMap {
+ public:
+  explicit CodeMap(std::vector<CodeRange> ranges) : ranges_(std::move(ranges)) {}
+  [[nodiscard]] const CodeRange* at(std::uint64_t address) const;
+
+ private:
+  std::vector<CodeRange> ranges_;
+};
+
+struct NativeFrame {
+  std::uint64_t pc = 0;
+  const CodeRange* range = nullptr;  // null: not code
+  std::uint64_t address = 0;         // in its file, of the instruction that runs or calls; 0: no file
+  std::uint64_t function = 0;        // where it begins by the unwinding tables, 0: not known
+};
+
+struct NativeStack {
+  bool is_complete = false;         // to the thread's first frame
+  std::vector<NativeFrame> frames;  // innermost first
+};
+
+// Finds the callers in a copied stack. By the compiler's tables where there are some; else, for code made at run time
+// and for C libraries without tables, by the frame pointer or by searching the stack for a return address: accepted if
+// it stands behind a call and the unwinding from there comes to the thread's first frame. kMaxSteps bound all of it.
+class Unwinder {
+ public:
+  static constexpr int kMaxSteps = 4000, kMaxScans = 24;
+  static constexpr std::size_t kMaxFrames = 256, kScannedWords = 256;
+
+  Unwinder(const CodeMap& map, const StackCopy& stack) : map_(map), stack_(stack) {}
+  [[nodiscard]] NativeStack unwind(const Registers& registers);
+
+ private:
+  enum class End {
+    kOutermost,  // the tables say so
+    kNothing,    // code without tables, and no return address above it
+    kBroken,
+  };
+  struct Place {
+    Registers registers{};
+    bool is_exact = false;  // the instruction pointer is that of an interrupted instruction, not of a return
+  };
+
+  [[nodiscard]] End walk(Place place, int scans, std::vector<NativeFrame>& frames);
+  [[nodiscard]] NativeFrame frame_at(const Place& place, const CfiRow*& row) const;
+  [[nodiscard]] std::optional<Place> step(const Place& place, const CfiRow& row) const;
+  // Continues at a frame without tables.
+  [[nodiscard]] End go_on_without(const Place& place, int scans, std::vector<NativeFrame>& frames);
+  [[nodiscard]] std::optional<Place> by_frame_pointer(const Place& place) const;
+  [[nodiscard]] End scan(const Place& place, int scans, std::vector<NativeFrame>& frames);
+  [[nodiscard]] std::optional<Place> return_at(std::uint64_t address, const Place& place) const;
+  [[nodiscard]] bool accept(const Place& place, int scans, std::vector<NativeFrame>& frames);
+
+  const CodeMap& map_;
+  const StackCopy& stack_;
+  int steps_ = 0;
+};
+
+}  // namespace oomw::growth
