@@ -42,6 +42,13 @@ def retention():
                   ["gcc", "-O1", "-o", os.path.join(CACHE, "workloads/retention"), source])
 
 
+def growth_paths():
+    """Dynamic and with symbols, as most programs are."""
+    source = os.path.join(WORKLOADS, "growpaths.c")
+    target = os.path.join(CACHE, "workloads/growpaths")
+    return _build(target, [source], ["gcc", "-O1", "-o", target, source])
+
+
 def threadhog():
     return _cc_program("threadhog")
 
