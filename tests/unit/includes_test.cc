@@ -52,7 +52,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["runtimes/cpython"] = {"base", "events", "memory", "runtimes", "runtimes/native"};
     map["runtimes/jvm"] = {"base", "memory", "runtimes/go"};
     map["trends"] = {"base", "events", "pprof", "facts", "runtimes", "triggers", "incident"};
-    map["growth"] = {"base", "events", "memory", "reader", "runtimes/go"};
+    map["growth"] = {"base", "events", "kernel", "memory", "reader", "runtimes/go"};
     map["captures"] = {"base",  "events", "model",  "triggers", "system",     "memory",
                        "pprof", "facts",  "reader", "runtimes", "runtimes/go"};
     map["analyses"] = {"base",   "runtimes/native", "runtimes/cpython", "runtimes/jvm", "events",

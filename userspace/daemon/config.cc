@@ -171,6 +171,7 @@ TableReading read_root(const toml::table& root, std::string_view file, Config& c
   read_capture(table.table("capture"), config);
   read_trend(table.table("trend"), config.trend);
   table.table("analyses").flag("enabled", config.is_analysing);
+  table.table("growth").flag("enabled", config.is_sampling_growth);
   read_incidents(table.table("incidents"), config);
   read_kubernetes(table.table("kubernetes"), config.kubernetes);
   read_sinks(table.table("sinks"), config.sinks);

@@ -98,6 +98,7 @@ Result<> Daemon::Impl::start() {
   start_trends();
   start_captures();
   start_analyses();
+  start_growth();
   start_ring();
   sampler =
       std::make_unique<Sampler>(*loop, *cgroups, clock, config.sampler, [this](Event e) { queue.push(std::move(e)); });
@@ -172,6 +173,15 @@ void Daemon::Impl::start_analyses() {
       clock, reader::ReaderConfig{.idle = std::min<Nanoseconds>(config.reader_idle, std::chrono::seconds(10))});
   analyses = std::make_unique<HeapAnalyses>(*loop, *analysis_worker, *analysis_reader, *spool, capture_memory, clock,
                                             config.proc_root, [this](HeapAnalysed event) { queue.push(event); });
+}
+
+void Daemon::Impl::start_growth() {
+  if (!config.is_sampling_growth) return;
+  growth_reader = std::make_unique<reader::Reader>(clock, reader::ReaderConfig{.idle = config.reader_idle});
+  growth = std::make_unique<GrowthSampler>(
+      *growth_reader, capture_memory, clock, config.proc_root, [this](GrowthProfile profile) {
+        return loop->post([this, profile = std::move(profile)] { queue.push(profile); });
+      });
 }
 
 void Daemon::Impl::start_writer() {

@@ -10,6 +10,7 @@
 #include "daemon/daemon_impl.h"
 #include "daemon/self_protection.h"
 #include "model/limit_scope.h"
+#include "model/pod_annotations.h"
 #include "store/incident_summary.h"
 
 namespace oomw {
@@ -74,6 +75,7 @@ std::set<CgroupId> Daemon::Impl::read_crossed() {
   std::map<CgroupId, bool> readings;  // cgroup -> with memory.stat
   std::set<CgroupId> leaves;
   for (const WatermarkCrossed& crossing : std::exchange(crossed, {})) {
+    if (growth) growing.push_back(crossing);
     const std::vector<std::uint32_t>& levels = config.triggers.capture_percents;
     const bool may_capture = !levels.empty() && crossing.level_percent >= levels.front();
     leaves.insert(crossing.leaf_cgroup ? crossing.leaf_cgroup : crossing.cgroup);
@@ -115,6 +117,7 @@ void Daemon::Impl::after_kill(const ResolvedKill& resolved) {
     sampler->sample_now(cgroup, false);
   });
   walk_captures->on_kill(kill, victim);
+  if (growth) growth->kill(victim);
 }
 
 // For a pod's limit that several containers filled: reads the usage of each now, not in ten seconds.
@@ -147,6 +150,7 @@ void Daemon::Impl::after_exit(const ProcessExit& exit) {
   collectors->forget(exit.process);
   walk_captures->on_exit(exit);
   if (trends) trends->on_exit(exit.process);
+  if (growth) growth->forget(exit.process);
 }
 
 void Daemon::Impl::after_capture(const CaptureFinished& capture) {
@@ -178,9 +182,24 @@ void Daemon::Impl::end_turn() {
 
 // Acts on the results of events, once none waits.
 void Daemon::Impl::settle() {
+  arm_growth();
   dispatch_orders();
   write_ready_incidents();
   save_ledger_if_changed();
+}
+
+// After the processes of the cgroups have been read. Those that were armed before go on.
+void Daemon::Impl::arm_growth() {
+  constexpr std::uint32_t kFromPercent = 50;
+  constexpr std::size_t kMaxEach = 8;
+  for (const WatermarkCrossed& crossing : std::exchange(growing, {})) {
+    const CgroupId leaf = crossing.leaf_cgroup ? crossing.leaf_cgroup : crossing.cgroup;
+    if (is_standing_by() || crossing.level_percent < kFromPercent) continue;
+    if (why_left_alone(leaf, pipeline->model(), config.kubernetes.capture_opt_in) != CaptureReason::kNone) continue;
+    for (const ProcessState* process : pipeline->model().processes_under(leaf, kMaxEach)) {
+      growth->arm(process->key, crossing.cgroup, crossing.limit_bytes);
+    }
+  }
 }
 
 void Daemon::Impl::dispatch_orders() {
@@ -242,6 +261,7 @@ void Daemon::Impl::collect_losses() {
   if (files) lost.merge(files->lost());
   lost[LostStage::kCollectorReadings] = collectors->dropped();
   if (analyses) lost[LostStage::kHeapAnalyses] = analyses->dropped();
+  if (growth) lost[LostStage::kGrowth] = growth->dropped();
   lost[LostStage::kHungFiles] +=
       live_worker->given_up() + (analysis_worker ? analysis_worker->given_up() : 0) + (trends ? trends->given_up() : 0);
   lost[LostStage::kCrossings] = pipeline->dropped_crossings();

@@ -35,6 +35,7 @@
 #include "events/record.h"
 #include "events/share_kind.h"
 #include "export/metrics_snapshot.h"
+#include "growth/growth_sampler.h"
 #include "kubernetes/pod_source.h"
 #include "sinks/outbox.h"
 #include "system/file_events.h"
@@ -125,6 +126,9 @@ struct Daemon::Impl {
   std::unique_ptr<WorkerPool> http_workers;
   std::unique_ptr<WorkerPool> live_worker;  // one read at a time is all that memory allows
   std::unique_ptr<WorkerPool> analysis_worker;
+  std::unique_ptr<reader::Reader> growth_reader;
+  std::unique_ptr<GrowthSampler> growth;  // null: switched off. A thread of its own
+  std::vector<WatermarkCrossed> growing;  // of this turn; their processes are sampled once all are known
 
   // daemon.cc
   Result<> start();
@@ -140,6 +144,7 @@ struct Daemon::Impl {
   void start_readers();
   void start_captures();
   void start_analyses();
+  void start_growth();
   void start_writer();
   Result<> start_server();
   void start_web();
@@ -194,6 +199,7 @@ struct Daemon::Impl {
   void trim_soon();
   void end_turn();
   void settle();
+  void arm_growth();
   void dispatch_orders();
   void write_ready_incidents();
   void after_write(const Incident& incident, const StoredAt& at, const UnplacedFiles& unplaced);

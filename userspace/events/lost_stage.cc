@@ -38,6 +38,7 @@ constexpr std::array<std::string_view, kLostStages> kNames = {
     "hung_files",
     "collector_readings",
     "heap_analyses",
+    "growth",
     "spool",
     "crossings",
     "incidents",

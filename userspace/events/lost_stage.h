@@ -48,6 +48,7 @@ enum class LostStage : std::uint8_t {
   kHungFiles,
   kCollectorReadings,
   kHeapAnalyses,
+  kGrowth,
   kSpool,
   // correlate/, store/
   kCrossings,

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The code that a program without a managed runtime grew by, sampled from half of its limit on."""
+import json
+import os
+import platform
+import unittest
+
+from harness import tools
+from harness.case import E2eTest
+from harness.wait import eventually
+
+MIB = 1 << 20
+GROWTH = "[growth]\nenabled = true\n"
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "growth is sampled on x86-64 only")
+class GrowthNative(E2eTest):
+    def profiles(self, recording, pid):
+        with open(recording, encoding="utf-8") as file:
+            lines = [line for line in file.read().split("\n")[:-1] if '"type":"growth"' in line]
+        return [event for event in map(json.loads, lines) if event["pid"] == pid]
+
+    def test_shares_of_three_call_paths_are_within_ten_points(self):
+        recording = os.path.join(self.scratch, "events.jsonl")
+        witness = self.daemon(GROWTH, args=["--record", recording])
+        victim = self.start([tools.growth_paths()], self.cgroup("paths", 256))
+        victim.wait_killed()
+        self.wait_incidents(witness, 1)
+
+        # The last one comes after the kill.
+        def named():
+            known = self.profiles(recording, victim.pid)
+            return known[-1] if known and known[-1]["grown_bytes"] > 90 * MIB else None
+
+        profile = eventually(named, lambda: f"growth of {victim.pid}: {self.profiles(recording, victim.pid)[-1:]}", 20)
+        bytes_of = {"add_session": 0, "add_report": 0, "add_login": 0}
+        for stack in profile["stacks"]:
+            functions = [frame["function"] for frame in stack["frames"]]
+            for name in bytes_of:
+                if name in functions:
+                    bytes_of[name] += stack["bytes"]
+        named_bytes = sum(bytes_of.values())
+        self.assertGreater(named_bytes, profile["grown_bytes"] * 0.9, profile)
+        # Of 500 slots: one standard error is 2.2 points.
+        for name, truth in {"add_session": 63, "add_report": 28, "add_login": 9}.items():
+            self.assertAlmostEqual(bytes_of[name] * 100 / named_bytes, truth, delta=10, msg=bytes_of)
+        self.assertEqual(profile["lost"], 0)
+
+    def test_switched_off_nothing_is_sampled(self):
+        recording = os.path.join(self.scratch, "events.jsonl")
+        witness = self.daemon(args=["--record", recording])
+        victim = self.start([tools.growth_paths()], self.cgroup("off", 64))
+        victim.wait_killed()
+        self.wait_incidents(witness, 1)
+        witness.stop()
+        self.assertEqual(self.profiles(recording, victim.pid), [])

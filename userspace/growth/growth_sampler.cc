@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "growth/growth_sampler.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+#include "base/thread_setup.h"
+#include "growth/unwound.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::uint64_t kMinSlot = 256u << 10, kMaxSlot = 64u << 20;
+constexpr Nanoseconds kGonePatience = std::chrono::seconds(10);
+constexpr int kPollMs = 200;  // samples behind the first come silently
+
+std::uint64_t slot_bytes_of(std::uint64_t limit_bytes) { return std::clamp(limit_bytes / 1024, kMinSlot, kMaxSlot); }
+
+oomw_growth_python to_raw(const PythonLayout& layout) {
+  return {.thread_state = layout.thread_state,
+          .frame_of_thread = layout.frame_of_thread,
+          .frame_of_cframe = layout.frame_of_cframe,
+          .code_of_frame = layout.code_of_frame,
+          .previous_of_frame = layout.previous_of_frame,
+          .instruction_of_frame = layout.instruction_of_frame,
+          .reserved = 0};
+}
+
+}  // namespace
+
+struct GrowthSampler::Watched {
+  explicit Watched(const GrowthTarget& target) : account(target.process, target.cgroup), process(target.process) {}
+
+  GrowthAccount account;
+  ProcessKey process;
+  std::optional<SampledProcess> files;  // from the first sample on
+  bool is_opened = false;
+  // Of this batch: the heads, and the records one after the other.
+  std::vector<oomw_growth_sample> heads;
+  std::vector<std::byte> records;
+  std::uint64_t delivered_samples = 0;
+  MonotonicTime delivered_at;
+  std::optional<MonotonicTime> gone_since;  // its end was not reported
+};
+
+GrowthSampler::GrowthSampler(reader::Reader& reader, MemoryBudget& memory, const Clock& clock, std::string proc_root,
+                             Deliver deliver)
+    : reader_(reader),
+      memory_(memory),
+      clock_(clock),
+      proc_root_(std::move(proc_root)),
+      deliver_(std::move(deliver)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      thread_([this] { run(); }) {}
+
+GrowthSampler::~GrowthSampler() {
+  is_stopping_ = true;
+  (void)::eventfd_write(wake_.get(), 1);
+  thread_.join();
+}
+
+void GrowthSampler::arm(ProcessKey process, CgroupId cgroup, std::uint64_t limit_bytes) {
+  GrowthTarget target;
+  target.process = process;
+  target.cgroup = cgroup;
+  target.slot_bytes = slot_bytes_of(limit_bytes);
+  push({Order::kArm, target});
+}
+
+void GrowthSampler::kill(ProcessKey process) {
+  Command command{Order::kKill, {}};
+  command.target.process = process;
+  push(command);
+}
+
+void GrowthSampler::forget(ProcessKey process) {
+  Command command{Order::kForget, {}};
+  command.target.process = process;
+  push(command);
+}
+
+void GrowthSampler::push(Command command) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (commands_.size() >= kMaxCommands) {
+      ++dropped_;
+      return;
+    }
+    commands_.push_back(command);
+  }
+  (void)::eventfd_write(wake_.get(), 1);
+}
+
+void GrowthSampler::run() {
+  set_up_thread("oomw-growth");
+  while (!is_stopping_) {
+    wait();
+    std::vector<Command> commands;
+    {
+      const std::lock_guard lock(mutex_);
+      commands.swap(commands_);
+    }
+    take_samples();
+    for (const Command& command : commands) obey(command);
+    deliver_due();
+    forget_gone();
+    reader_.tick();
+  }
+}
+
+void GrowthSampler::wait() {
+  pollfd waits[2] = {{wake_.get(), POLLIN, 0}, {programs_ ? programs_->ring_fd() : -1, POLLIN, 0}};
+  (void)::poll(waits, 2, watched_.empty() ? 1000 : kPollMs);
+  eventfd_t count = 0;
+  (void)::eventfd_read(wake_.get(), &count);
+}
+
+void GrowthSampler::obey(const Command& command) {
+  if (command.order == Order::kArm) return start(command.target);
+  end(command.target.process, command.order == Order::kKill);
+}
+
+void GrowthSampler::start(const GrowthTarget& target) {
+  if (is_refused_ || watched_.contains(target.process)) return;
+  if (!programs_) {
+    auto made = GrowthPrograms::make({.max_processes = kMaxProcesses});
+    if (!made) {
+      is_refused_ = true;
+      return log::warn("growth is not sampled: {}", made.error().message);
+    }
+    programs_ = std::move(*made);
+  }
+  if (watched_.size() >= kMaxProcesses || !programs_->watch(target)) {
+    ++dropped_;
+    return;
+  }
+  auto watched = std::make_unique<Watched>(target);
+  watched->delivered_at = clock_.now();
+  watched_.emplace(target.process, std::move(watched));
+}
+
+void GrowthSampler::end(ProcessKey process, bool is_killed) {
+  const auto found = watched_.find(process);
+  if (found == watched_.end()) return;
+  if (is_killed) {
+    if (const auto state = programs_->state(process); state && state->has_begun) {
+      found->second->account.stand_at(state->slot);
+    }
+    deliver(process, *found->second);
+  }
+  programs_->unwatch(process);
+  watched_.erase(found);
+}
+
+// Bounded: what comes while the ring is read is read in the next turn.
+void GrowthSampler::take_samples() {
+  if (!programs_ || watched_.empty()) return;
+  constexpr int kMaxBatches = 256;
+  const auto keep = [this](GrowthPrograms::Record record) {
+    oomw_growth_sample head;
+    std::memcpy(&head, record.data(), sizeof(head));
+    const ProcessKey key{static_cast<std::int32_t>(head.tgid), head.start_boottime_ns / kNanosecondsPerTick};
+    const auto found = watched_.find(key);
+    if (found == watched_.end()) return;
+    found->second->heads.push_back(head);
+    if (head.stack_bytes == 0) return;
+    found->second->records.insert(found->second->records.end(), record.begin(), record.end());
+  };
+  for (int batch = 0; batch < kMaxBatches && programs_->drain(keep, kMaxBatch) > 0; ++batch) {
+    for (auto& [process, watched] : watched_) name(*watched);
+  }
+}
+
+void GrowthSampler::name(Watched& watched) {
+  if (watched.heads.empty()) return;
+  if (!std::exchange(watched.is_opened, true)) {
+    auto opened = SampledProcess::open(proc_root_, watched.process);
+    if (opened) {
+      watched.files.emplace(std::move(*opened));
+      const PythonLayout layout = watched.files->python();
+      if (layout.thread_state != 0) (void)programs_->set_python(watched.process, to_raw(layout));
+    }
+  }
+  std::optional<UnwoundSamples> unwound;
+  if (watched.files && !watched.records.empty()) {
+    if (auto named = watched.files->unwind(watched.records, reader_, &memory_)) unwound = std::move(*named);
+  }
+  if (unwound) {
+    watched.account.add(watched.heads, *unwound);
+  } else {
+    watched.account.add_unnamed(watched.heads);
+  }
+  watched.heads.clear();
+  watched.records.clear();
+}
+
+void GrowthSampler::deliver(ProcessKey process, Watched& watched) {
+  if (watched.account.samples() == 0) return;
+  const auto state = programs_->state(process);
+  const std::uint64_t unsent = state ? state->over_budget + state->ring_full : 0;
+  watched.delivered_samples = watched.account.samples();
+  watched.delivered_at = clock_.now();
+  if (!deliver_(watched.account.profile(unsent))) ++dropped_;
+}
+
+// Where the event of an end was lost, the process would be watched for ever. A kill may still be on its way.
+void GrowthSampler::forget_gone() {
+  std::vector<ProcessKey> gone;
+  for (auto& [process, watched] : watched_) {
+    const bool is_there = ::kill(process.pid, 0) == 0 || errno != ESRCH;
+    if (!is_there && !watched->gone_since) watched->gone_since = clock_.now();
+    if (!is_there && clock_.now() - *watched->gone_since > kGonePatience) gone.push_back(process);
+  }
+  for (const ProcessKey process : gone) end(process, false);
+}
+
+void GrowthSampler::deliver_due() {
+  for (auto& [process, watched] : watched_) {
+    const bool is_due = clock_.now() - watched->delivered_at >= kDeliverPace;
+    if (is_due && watched->account.samples() != watched->delivered_samples) deliver(process, *watched);
+  }
+}
+
+}  // namespace oomw
