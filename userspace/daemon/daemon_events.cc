@@ -131,10 +131,10 @@ void Daemon::Impl::read_sharers(const LimitPlace& place) {
 // A job that comes first finds the process started, or starts it itself.
 void Daemon::Impl::warm_up_reader() {
   if (!warm_ups.take(clock.now())) return;
-  (void)writer_worker->post([this] {
-    walk_reader->warm_up();
-    report_reader->warm_up();
-  });
+  // Not one after the other by the writer: a start takes 50 ms, on a busy node seconds, and an incident may wait for
+  // it.
+  (void)http_workers->post([this] { walk_reader->warm_up(); });
+  (void)writer_worker->post([this] { report_reader->warm_up(); });
 }
 
 void Daemon::Impl::after_sample(const MemorySampled& sample) {
