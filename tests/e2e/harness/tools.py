@@ -47,6 +47,8 @@ def sessions():
     source = os.path.join(WORKLOADS, "sessions.cc")
     return _build(os.path.join(CACHE, "workloads/sessions"), [source],
                   ["g++", "-std=c++17", "-O1", "-s", "-o", os.path.join(CACHE, "workloads/sessions"), source])
+
+
 def growth_paths():
     """Dynamic and with symbols, as most programs are."""
     source = os.path.join(WORKLOADS, "growpaths.c")
