@@ -52,5 +52,4 @@ class GrowthNative(E2eTest):
         victim = self.start([tools.growth_paths()], self.cgroup("off", 64))
         victim.wait_killed()
         self.wait_incidents(witness, 1)
-        witness.stop()
         self.assertEqual(self.profiles(recording, victim.pid), [])

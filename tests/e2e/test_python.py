@@ -26,7 +26,7 @@ class Python(E2eTest):
     def test_the_list_that_keeps_all_reports_is_named_with_its_module(self):
         witness = self.daemon()
         box = self.cgroup("reports", 96)
-        self.start([PYTHON, "-c", START, "100"], box).wait_killed()
+        self.start([PYTHON, "-c", START, "200"], box).wait_killed()
         incident = self.analysed(witness, box)
         holder = next((f for f in incident["fillers"] if f["kind"] == "holder" and f["held_as"]), None)
         self.assertIsNotNone(holder, incident["fillers"])
@@ -71,7 +71,7 @@ class Malloc(E2eTest):
 
 class Classes(E2eTest):
     def test_objects_of_a_stripped_c_plus_plus_program_are_counted_by_class(self):
-        witness = self.daemon(ANALYSING)
+        witness = self.daemon()
         box = self.cgroup("classes", 96)
         self.start([tools.sessions(), "60000", "20000"], box).wait_killed()
         incident = eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("composition")), None),
