@@ -129,7 +129,7 @@ static __always_inline __u64 growth_record__follow(__u64 address)
 static __always_inline void growth_record__read_python(struct oomw_growth_sample *sample)
 {
 	struct oomw_growth_python *layout = bpf_map_lookup_elem(&growth_python, &sample->tgid);
-	__u64 frame;
+	__u64 frame, above;
 	__u32 count = 0;
 
 	if (!layout || !layout->thread_state)
@@ -137,8 +137,12 @@ static __always_inline void growth_record__read_python(struct oomw_growth_sample
 	frame = growth_record__follow(layout->thread_state);
 	if (frame)
 		frame = growth_record__follow(frame + layout->frame_of_thread);
-	if (frame && layout->frame_of_cframe)
+	if (frame && layout->frame_of_cframe) {
+		above = frame - sample->registers[OOMW_GROWTH_REG_SP];
+		if (above < OOMW_GROWTH_STACK_MAX)
+			sample->python_place = above;
 		frame = growth_record__follow(frame + layout->frame_of_cframe);
+	}
 	for (__u32 i = 0; i < OOMW_GROWTH_PYTHON_MAX && frame; i++) {
 		struct oomw_python_frame *to = &sample->python[i];
 

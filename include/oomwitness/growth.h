@@ -51,7 +51,9 @@ struct oomw_growth_sample {
 	__u32 flags;
 	__u32 stack_bytes;
 	__u32 python_frames;
-	__u32 reserved;
+	/* Bytes from the stack pointer to the interpreter's own cframe, which lies on the stack of
+	 * the thread that runs Python. 0: not on this thread's, so the frames are another's. */
+	__u32 python_place;
 	__u64 registers[OOMW_GROWTH_REGISTERS];
 	struct oomw_python_frame python[OOMW_GROWTH_PYTHON_MAX];
 };

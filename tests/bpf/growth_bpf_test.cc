@@ -272,9 +272,14 @@ void link_fake_frames(std::size_t count) {
 
 class GrowthPythonBpfTest : public GrowthBpfTest {
  protected:
-  void run_with_frames(std::size_t count) {
+  // is_on_stack: the cframe is where the evaluation loop of the sampled thread has it.
+  void run_with_frames(std::size_t count, bool is_on_stack = false) {
     link_fake_frames(count);
-    child_ = std::make_unique<ChildProcess>(nullptr, [] { return touch_through_here(4 * kMiB) == nullptr; });
+    child_ = std::make_unique<ChildProcess>(nullptr, [is_on_stack] {
+      volatile std::uint64_t cframe[2] = {0, reinterpret_cast<std::uint64_t>(&fake_frames[0])};
+      if (is_on_stack) fake_thread[1] = reinterpret_cast<std::uint64_t>(&cframe[0]);
+      return touch_through_here(4 * kMiB) == nullptr || cframe[0] != 0;
+    });
     GrowthTarget target;
     target.process = child_->key();
     ASSERT_TRUE(growth_->watch(target));
@@ -300,6 +305,16 @@ TEST_P(GrowthPythonBpfTest, frames_come_innermost_first) {
     EXPECT_EQ(sample.head.python[4].code, 1004u);
     EXPECT_EQ(sample.head.python[4].instruction, 2004u);
     EXPECT_EQ(sample.head.flags & OOMW_GROWTH_PYTHON_CUT, 0u);
+    EXPECT_EQ(sample.head.python_place, 0u);
+  }
+}
+
+TEST_P(GrowthPythonBpfTest, frames_of_the_sampled_thread_are_known_by_where_their_cframe_is) {
+  run_with_frames(5, true);
+  for (const Sample& sample : samples_) {
+    ASSERT_EQ(sample.head.python_frames, 5u);
+    EXPECT_GT(sample.head.python_place, 0u);
+    EXPECT_LT(sample.head.python_place, 4096u);
   }
 }
 

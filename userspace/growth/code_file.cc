@@ -83,6 +83,11 @@ const std::string& CodeFile::name_of(std::uint64_t address, std::uint64_t functi
   return names_[address] = symbol ? readable_name(symbol->name) : "";
 }
 
+const PythonSymbols& CodeFile::python() {
+  if (!python_) python_ = find_python_symbols(*elf_);
+  return *python_;
+}
+
 std::uint64_t CodeFile::own_bytes() const {
   constexpr std::uint64_t kReader = CachedReader::kBlocks * (8u << 10);
   return kReader + frames_->own_bytes() + (symbols_ ? symbols_->own_bytes() : 0) +

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "growth/eh_frame.h"
+#include "growth/python_symbols.h"
 #include "growth/symbol_table.h"
 #include "memory/byte_source.h"
 #include "memory/process_image.h"
@@ -41,6 +42,8 @@ class CodeFile {
   [[nodiscard]] bool follows_call(std::uint64_t address) const;
   // "Session::put"; "" if it has no name.
   [[nodiscard]] const std::string& name_of(std::uint64_t address, std::uint64_t function);
+  // Link-time addresses.
+  [[nodiscard]] const PythonSymbols& python();
   [[nodiscard]] std::uint64_t own_bytes() const;
   // Cannot be read any more.
   [[nodiscard]] bool is_used_up() const { return reader_.is_used_up(); }
@@ -58,7 +61,8 @@ class CodeFile {
   CachedReader reader_;
   std::optional<go::ElfFile> elf_;
   std::optional<EhFrame> frames_;
-  std::optional<SymbolTable> symbols_;  // when the first name is asked for
+  std::optional<SymbolTable> symbols_;   // when the first name is asked for
+  std::optional<PythonSymbols> python_;  // when it is asked for
   std::unordered_map<std::uint64_t, std::optional<CfiRow>> rows_;
   std::unordered_map<std::uint64_t, std::string> names_;
 };

@@ -17,6 +17,7 @@
 #include "growth/code_names.h"
 #include "growth/growth_wire.h"
 #include "growth/perf_map.h"
+#include "growth/python_stack.h"
 #include "growth/unwinder.h"
 #include "memory/byte_source.h"
 
@@ -39,7 +40,7 @@ std::string hex(std::uint64_t value) {
 class FrameTable {
  public:
   std::uint32_t add(GrowthFrame frame) {
-    auto key = std::make_tuple(frame.function, frame.module, frame.line, frame.is_managed);
+    auto key = std::make_tuple(frame.function, frame.module, frame.file, frame.line, frame.is_managed);
     const auto known = numbers_.find(key);
     if (known != numbers_.end()) return known->second;
     if (frames.size() == kMaxFrames - 1) frame = unnamed("[too many different frames]");
@@ -56,7 +57,7 @@ class FrameTable {
   std::vector<GrowthFrame> frames;
 
  private:
-  std::map<std::tuple<std::string, std::string, std::uint64_t, bool>, std::uint32_t> numbers_;
+  std::map<std::tuple<std::string, std::string, std::string, std::uint64_t, bool>, std::uint32_t> numbers_;
 };
 
 using CodeNames = std::map<std::uint64_t, std::string>;
@@ -92,10 +93,10 @@ GrowthFrame frame_of(const NativeFrame& native, const CodeNames& names) {
   return frame;
 }
 
-UnwoundStack stack_of(const NativeStack& native, const CodeNames& names, FrameTable& table) {
+UnwoundStack stack_of(std::vector<GrowthFrame> frames, bool is_complete, FrameTable& table) {
   UnwoundStack stack;
-  stack.is_complete = native.is_complete;
-  const std::size_t count = native.frames.size();
+  stack.is_complete = is_complete;
+  const std::size_t count = frames.size();
   const bool is_deep = count > kMaxFramesOfStack;
   const std::size_t left_out = is_deep ? count - (kMaxFramesOfStack - 1) : 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -103,7 +104,7 @@ UnwoundStack stack_of(const NativeStack& native, const CodeNames& names, FrameTa
       stack.frames.push_back(table.add(FrameTable::unnamed("[frames that are not shown]")));
       i += left_out;
     }
-    stack.frames.push_back(table.add(frame_of(native.frames[i], names)));
+    stack.frames.push_back(table.add(std::move(frames[i])));
   }
   return stack;
 }
@@ -151,7 +152,11 @@ CodeNames run_time_names(const std::vector<NativeStack>& stacks, int perf_map) {
   return names_in_perf_map(FdSource(perf_map), std::move(wanted));
 }
 
-// One for the life of the reader process, which does one job after the other on one thread.
+// These two for the life of the reader process, which does one job after the other on one thread.
+PythonCodes& kept_codes() {
+  static PythonCodes codes;
+  return codes;
+}
 CodeFiles& kept_files() {
   static CodeFiles files;
   return files;
@@ -160,12 +165,24 @@ CodeFiles& kept_files() {
 Result<UnwoundSamples> unwind(std::vector<JobRange> ranges, std::span<const std::byte> records,
                               std::span<const UniqueFd> files) {
   ASSIGN_OR_RETURN(const std::vector<Sample> samples, parse_samples(records));
-  const CodeMap map(code_ranges(std::move(ranges), files, kept_files()));
+  std::vector<CodeRange> code = code_ranges(std::move(ranges), files, kept_files());
+  const PresentMemory memory(files[kMemoryFile].get(), files[kPageMapFile].get());
+  PythonReader python(find_python(code), memory);
+  const CodeMap map(std::move(code));
   const std::vector<NativeStack> stacks = unwind_all(samples, map);
   const CodeNames names = run_time_names(stacks, files[kPerfMapFile].get());
   FrameTable table;
   UnwoundSamples unwound;
-  for (const NativeStack& stack : stacks) unwound.stacks.push_back(stack_of(stack, names, table));
+  unwound.python = python.layout().value_or(PythonLayout{});
+  auto stack = stacks.begin();
+  for (const Sample& sample : samples) {
+    if (!sample.has_stack()) continue;
+    std::vector<GrowthFrame> frames;
+    for (const NativeFrame& native : stack->frames) frames.push_back(frame_of(native, names));
+    frames = merge_python(std::move(frames), python_frames(sample, kept_codes(), &python));
+    unwound.stacks.push_back(stack_of(std::move(frames), stack->is_complete, table));
+    ++stack;
+  }
   unwound.frames = std::move(table.frames);
   return unwound;
 }

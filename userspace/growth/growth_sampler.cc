@@ -44,6 +44,7 @@ struct GrowthSampler::Watched {
   ProcessKey process;
   std::optional<SampledProcess> files;  // from the first sample on
   bool is_opened = false;
+  bool has_python = false;
   // Of this batch: the heads, and the records one after the other.
   std::vector<oomw_growth_sample> heads;
   std::vector<std::byte> records;
@@ -184,11 +185,7 @@ void GrowthSampler::name(Watched& watched) {
   if (watched.heads.empty()) return;
   if (!std::exchange(watched.is_opened, true)) {
     auto opened = SampledProcess::open(proc_root_, watched.process);
-    if (opened) {
-      watched.files.emplace(std::move(*opened));
-      const PythonLayout layout = watched.files->python();
-      if (layout.thread_state != 0) (void)programs_->set_python(watched.process, to_raw(layout));
-    }
+    if (opened) watched.files.emplace(std::move(*opened));
   }
   std::optional<UnwoundSamples> unwound;
   if (watched.files && !watched.records.empty()) {
@@ -196,6 +193,9 @@ void GrowthSampler::name(Watched& watched) {
   }
   if (unwound) {
     watched.account.add(watched.heads, *unwound);
+    // Where the interpreter keeps its frames is proved while it runs; the samples from then on have them.
+    const bool is_new = unwound->python.thread_state != 0 && !std::exchange(watched.has_python, true);
+    if (is_new) (void)programs_->set_python(watched.process, to_raw(unwound->python));
   } else {
     watched.account.add_unnamed(watched.heads);
   }

@@ -10,7 +10,7 @@
 namespace oomw::growth {
 namespace {
 
-constexpr std::uint64_t kManaged = 1, kAllocator = 2;
+constexpr std::uint64_t kManaged = 1, kAllocator = 2, kLibrary = 4;
 
 GrowthFrame read_frame(reader::WireReader& in) {
   GrowthFrame frame;
@@ -21,6 +21,7 @@ GrowthFrame read_frame(reader::WireReader& in) {
   const std::uint64_t flags = in.number();
   frame.is_managed = (flags & kManaged) != 0;
   frame.is_allocator = (flags & kAllocator) != 0;
+  frame.is_library = (flags & kLibrary) != 0;
   if (frame.function.empty()) frame.function = "[unknown]";
   return frame;
 }
@@ -36,6 +37,16 @@ Result<UnwoundStack> read_stack(reader::WireReader& in, std::size_t frames) {
     stack.frames.push_back(static_cast<std::uint32_t>(frame));
   }
   return stack;
+}
+
+PythonLayout read_layout(reader::WireReader& in) {
+  PythonLayout layout;
+  layout.thread_state = in.number();
+  for (std::uint32_t* offset : {&layout.frame_of_thread, &layout.frame_of_cframe, &layout.code_of_frame,
+                                &layout.previous_of_frame, &layout.instruction_of_frame}) {
+    *offset = static_cast<std::uint32_t>(in.number());
+  }
+  return layout;
 }
 
 }  // namespace
@@ -97,13 +108,17 @@ std::string encode_unwound(const UnwoundSamples& unwound) {
   out.number(unwound.frames.size());
   for (const GrowthFrame& frame : unwound.frames) {
     out.text(frame.function).text(frame.file).text(frame.module).number(frame.line);
-    out.number((frame.is_managed ? kManaged : 0) | (frame.is_allocator ? kAllocator : 0));
+    out.number((frame.is_managed ? kManaged : 0) | (frame.is_allocator ? kAllocator : 0) |
+               (frame.is_library ? kLibrary : 0));
   }
   out.number(unwound.stacks.size());
   for (const UnwoundStack& stack : unwound.stacks) {
     out.number(stack.is_complete ? 1 : 0).number(stack.frames.size());
     for (const std::uint32_t frame : stack.frames) out.number(frame);
   }
+  const PythonLayout& python = unwound.python;
+  out.number(python.thread_state).number(python.frame_of_thread).number(python.frame_of_cframe);
+  out.number(python.code_of_frame).number(python.previous_of_frame).number(python.instruction_of_frame);
   return out.take();
 }
 
@@ -120,6 +135,7 @@ Result<UnwoundSamples> decode_unwound(std::string_view bytes, std::size_t stacks
     ASSIGN_OR_RETURN(UnwoundStack stack, read_stack(in, unwound.frames.size()));
     unwound.stacks.push_back(std::move(stack));
   }
+  unwound.python = read_layout(in);
   if (!in.is_complete()) return fail(ErrorCode::kInvalid, "the reader answered something else");
   return unwound;
 }

@@ -19,8 +19,10 @@
 
 namespace oomw::growth {
 
-// Files of a job: the records, one for the answer, a map of run-time code or an empty file, the executables.
-inline constexpr std::size_t kRecordsFile = 0, kAnswerFile = 1, kPerfMapFile = 2, kFirstCodeFile = 3;
+// Files of a job: the records, one for the answer, a map of run-time code or an empty file, the process's memory and
+// page map or empty files, the executables.
+inline constexpr std::size_t kRecordsFile = 0, kAnswerFile = 1, kPerfMapFile = 2, kMemoryFile = 3, kPageMapFile = 4,
+                             kFirstCodeFile = 5;
 inline constexpr std::size_t kMaxCodeFiles = reader::kMaxFiles - kFirstCodeFile;
 inline constexpr std::size_t kMaxRecordBytes = 4u << 20, kMaxAnswerBytes = 2u << 20;
 inline constexpr std::size_t kMaxSamples = 256, kMaxRanges = 400, kMaxRangeName = 64;

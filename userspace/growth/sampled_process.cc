@@ -85,6 +85,8 @@ struct SampledProcess::Impl {
   std::optional<MemoryMap> map;
   std::map<FileKey, UniqueFd> files;
   UniqueFd perf_map;
+  UniqueFd memory, page_map;  // of the program that ran at the first sample
+  PythonLayout python;
 };
 
 // The files that most words point into; a job takes kMaxCodeFiles of them.
@@ -114,9 +116,10 @@ Result<UnwoundSamples> SampledProcess::Impl::run(const Job& job, std::span<const
                                                  reader::Reader& reader) {
   ASSIGN_OR_RETURN(const UniqueFd input, memory_file("growth-samples"));
   ASSIGN_OR_RETURN(const UniqueFd answer, memory_file("growth-stacks"));
-  ASSIGN_OR_RETURN(const UniqueFd no_perf_map, memory_file("no-perf-map"));
+  ASSIGN_OR_RETURN(const UniqueFd nothing, memory_file("nothing"));
   RETURN_IF_ERROR(write_all(input.get(), {reinterpret_cast<const char*>(records.data()), records.size()}));
-  std::vector<int> given = {input.get(), answer.get(), perf_map.is_valid() ? perf_map.get() : no_perf_map.get()};
+  const auto or_empty = [&](const UniqueFd& file) { return file.is_valid() ? file.get() : nothing.get(); };
+  std::vector<int> given = {input.get(), answer.get(), or_empty(perf_map), or_empty(memory), or_empty(page_map)};
   given.insert(given.end(), job.files.begin(), job.files.end());
   const auto done =
       reader.run(kUnwindSamplesJob, encode_ranges(job.ranges), given, kJobTime, SystemClock().now() + kPatience);
@@ -132,6 +135,8 @@ Result<SampledProcess> SampledProcess::open(const std::string& proc_root, Proces
   ASSIGN_OR_RETURN(TargetProcess process, TargetProcess::open(proc_root, key));
   auto impl = std::make_unique<Impl>(std::move(process));
   impl->read_maps();
+  if (auto file = open_at(impl->process.dir_fd(), "mem", O_RDONLY)) impl->memory = std::move(*file);
+  if (auto file = open_at(impl->process.dir_fd(), "pagemap", O_RDONLY)) impl->page_map = std::move(*file);
   // Another program by now, or none: what was read may be of either.
   if (!impl->map || !impl->process.is_alive()) return fail(ErrorCode::kNotFound, "the process is gone");
   return SampledProcess(std::move(impl));
@@ -154,11 +159,12 @@ Result<UnwoundSamples> SampledProcess::unwind(std::span<const std::byte> records
   const Impl::Job job = impl_->job_for(code_hits(*impl_->map, samples));
   if (job.has_run_time_code && !impl_->perf_map.is_valid()) impl_->perf_map = open_perf_map(impl_->process.dir_fd());
   const auto stacks = static_cast<std::size_t>(std::ranges::count_if(samples, &Sample::has_stack));
-  return impl_->run(job, records, stacks, reader);
+  auto unwound = impl_->run(job, records, stacks, reader);
+  if (unwound && unwound->python.thread_state != 0) impl_->python = unwound->python;
+  return unwound;
 }
 
-// Python frames need offsets that were proved on this process; none are yet.
-PythonLayout SampledProcess::python() const { return {}; }
+PythonLayout SampledProcess::python() const { return impl_->python; }
 
 SampledProcess::SampledProcess(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SampledProcess::~SampledProcess() = default;

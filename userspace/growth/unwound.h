@@ -26,17 +26,18 @@ struct UnwoundStack {
   std::vector<std::uint32_t> frames;
 };
 
-struct UnwoundSamples {
-  std::vector<GrowthFrame> frames;   // each once
-  std::vector<UnwoundStack> stacks;  // one for each record that has a stack, in their order
-};
-
 // Where CPython keeps what the program for growth samples follows, proved on a living process: offsets in bytes.
 // All zero: not a Python that is known; samples have native frames only.
 struct PythonLayout {
-  std::uint64_t thread_state = 0;  // address that holds the running thread's state, or of a list of them
+  std::uint64_t thread_state = 0;  // address that holds the running thread's state
   std::uint32_t frame_of_thread = 0, frame_of_cframe = 0;
   std::uint32_t code_of_frame = 0, previous_of_frame = 0, instruction_of_frame = 0;
+};
+
+struct UnwoundSamples {
+  std::vector<GrowthFrame> frames;   // each once
+  std::vector<UnwoundStack> stacks;  // one for each record that has a stack, in their order
+  PythonLayout python = {};
 };
 
 // A process that is sampled, opened at its first sample: its memory, its maps, and every executable file that it maps,
@@ -54,7 +55,7 @@ class SampledProcess {
   // Maps are read again while the process lives, since code comes later (dlopen, JIT).
   [[nodiscard]] Result<UnwoundSamples> unwind(std::span<const std::byte> records, reader::Reader& reader,
                                               MemoryBudget* memory);
-  // For the program that takes the samples; all zero: none.
+  // For the program that takes the samples, once a call of unwind() has found it; all zero: none.
   [[nodiscard]] PythonLayout python() const;
 
  private:

@@ -62,7 +62,7 @@ class ProgramDirectory {
 // A program that writes a line once it is where it should be sampled, and then waits for ever.
 class SampledProgram {
  public:
-  explicit SampledProgram(const std::string& path) {
+  explicit SampledProgram(const std::string& path, std::string argument = "") {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return;
     output_.reset(ends[0]);
@@ -71,7 +71,7 @@ class SampledProgram {
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, write_end.get(), 1);
     std::string name = path;
-    char* const arguments[] = {name.data(), nullptr};
+    char* const arguments[] = {name.data(), argument.empty() ? nullptr : argument.data(), nullptr};
     if (::posix_spawn(&pid_, path.c_str(), &actions, nullptr, arguments, environ) != 0) pid_ = -1;
     ::posix_spawn_file_actions_destroy(&actions);
   }

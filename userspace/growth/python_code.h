@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "growth/python_symbols.h"
+#include "growth/unwound.h"
+#include "memory/byte_source.h"
+#include "memory/cached_reader.h"
+
+namespace oomw::growth {
+
+// A process's memory, read only where a private anonymous page is present, so that reading charges nothing and brings
+// nothing back. Borrows both files.
+class PresentMemory final : public ByteSource {
+ public:
+  // /proc/PID/mem, /proc/PID/pagemap.
+  PresentMemory(int memory, int page_map) : memory_(memory), page_map_(page_map) {}
+  [[nodiscard]] Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> out) const override;
+
+ private:
+  int memory_, page_map_;
+};
+
+// A code object: what its frames are shown with.
+struct PythonCode {
+  static constexpr std::size_t kMaxName = 160, kMaxPath = 1024, kMaxLineTable = 16u << 10;
+
+  std::string function;  // "Cache.put"
+  std::string file;      // "shop.py"
+  std::uint64_t first_line = 0, first_instruction = 0;
+  std::string line_table;
+  bool is_library = false;
+};
+
+// The line of an instruction; 0: not known.
+[[nodiscard]] std::uint64_t line_of(const PythonCode& code, std::uint64_t instruction);
+// "Cache.put", "main.<locals>.<lambda>": identifiers with dots, and the compiler's own words. Anything else may be a
+// user's data.
+[[nodiscard]] bool is_python_name(std::string_view text);
+
+// Of the language or an installed package.
+[[nodiscard]] bool is_library_path(std::string_view path);
+
+// CPython 3.11. Reads objects of the types that the symbols name, nothing else.
+class PythonReader {
+ public:
+  static constexpr std::uint64_t kMaxRead = 16u << 20;
+  static constexpr std::uint32_t kVersion = 0x030b;
+
+  // symbols: addresses in the process.
+  PythonReader(const PythonSymbols& symbols, const ByteSource& memory)
+      : symbols_(symbols), reader_(memory, kMaxRead, CachedReader::kLeastCost) {}
+
+  // Proved on the frames of a thread: all their code objects are such. Nothing if no thread has frames.
+  [[nodiscard]] std::optional<PythonLayout> layout();
+  // Nothing: no code object, or its name is none.
+  [[nodiscard]] std::optional<PythonCode> code_at(std::uint64_t address);
+
+ private:
+  [[nodiscard]] bool is_known() const { return symbols_.is_complete() && symbols_.version == kVersion; }
+  [[nodiscard]] std::uint64_t word(std::uint64_t address) { return reader_.get<std::uint64_t>(address).value_or(0); }
+  [[nodiscard]] bool is_of(std::uint64_t object, std::uint64_t type) { return object != 0 && word(object + 8) == type; }
+  [[nodiscard]] std::string text_at(std::uint64_t object, std::size_t most);
+  [[nodiscard]] std::string bytes_at(std::uint64_t object, std::size_t most);
+
+  PythonSymbols symbols_;
+  CachedReader reader_;
+};
+
+// Code objects of processes by their addresses, so that samples of a process that died are named by what was read
+// before. Bounded; one thread.
+class PythonCodes {
+ public:
+  static constexpr std::size_t kMaxProcesses = 8, kMaxCodes = 1024;
+  using Process = std::pair<std::uint32_t, std::uint64_t>;  // its number, its start
+
+  // As it is now, if it can be read; else as it was. Null: never read. Valid until the next call.
+  [[nodiscard]] const PythonCode* get(Process process, std::uint64_t address, PythonReader* reader);
+
+ private:
+  std::map<Process, std::map<std::uint64_t, PythonCode>> processes_;
+};
+
+}  // namespace oomw::growth

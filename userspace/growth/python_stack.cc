@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "growth/python_stack.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace oomw::growth {
+namespace {
+
+bool is_evaluation(const GrowthFrame& frame) { return frame.function == "_PyEval_EvalFrameDefault"; }
+
+}  // namespace
+
+PythonSymbols find_python(const std::vector<CodeRange>& code) {
+  for (const CodeRange& range : code) {
+    if (range.file == nullptr) continue;
+    PythonSymbols symbols = range.file->python();
+    const auto address = range.file->address_of(range.file_offset);
+    if (!symbols.is_complete() || !address) continue;
+    const std::uint64_t bias = range.begin - *address;
+    for (std::uint64_t* one : {&symbols.runtime, &symbols.code_type, &symbols.text_type, &symbols.bytes_type}) {
+      *one += bias;
+    }
+    return symbols;
+  }
+  return {};
+}
+
+std::vector<GrowthFrame> python_frames(const Sample& sample, PythonCodes& codes, PythonReader* reader) {
+  std::vector<GrowthFrame> frames;
+  const std::uint32_t count = std::min<std::uint32_t>(sample.head.python_frames, OOMW_GROWTH_PYTHON_MAX);
+  if (sample.head.python_place == 0) return frames;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const oomw_python_frame& at = sample.head.python[i];
+    const PythonCode* code = codes.get({sample.head.tgid, sample.head.start_boottime_ns}, at.code, reader);
+    GrowthFrame frame;
+    frame.is_managed = true;
+    frame.function = "[python]";
+    if (code != nullptr) {
+      frame.function = code->function;
+      frame.file = code->file;
+      frame.is_library = code->is_library;
+      frame.line = line_of(*code, at.instruction);
+    }
+    frames.push_back(std::move(frame));
+  }
+  return frames;
+}
+
+std::vector<GrowthFrame> merge_python(std::vector<GrowthFrame> native, std::vector<GrowthFrame> python) {
+  const auto first = std::ranges::find_if(native, is_evaluation);
+  if (python.empty() || first == native.end()) return native;
+  const auto last = std::find_if(native.rbegin(), native.rend(), is_evaluation).base();
+  std::vector<GrowthFrame> merged(std::make_move_iterator(native.begin()), std::make_move_iterator(first));
+  std::ranges::move(python, std::back_inserter(merged));
+  std::move(last, native.end(), std::back_inserter(merged));
+  return merged;
+}
+
+}  // namespace oomw::growth
