@@ -13,13 +13,11 @@
 namespace oomw::cli {
 
 int reader_command(int argc, const char* const* argv) {
-  static constexpr reader::JobEntry kJobs[] = {{kCheckProfileJob, check_profile_job},
-                                               {kWalkJob, walk_job},
-                                               {kProfileTextsJob, profile_texts_job},
-                                               {kAnalyseHeapJob, analyse_heap_job},
-                                               {kUnwindSamplesJob, unwind_samples_job},
-                                               {kFlameJob, flame_job},
-                                               {kFoldProfileJob, fold_profile_job}};
+  static constexpr reader::JobEntry kJobs[] = {
+      {kCheckProfileJob, check_profile_job},   {kWalkJob, walk_job},
+      {kProfileTextsJob, profile_texts_job},   {kAnalyseHeapJob, analyse_heap_job},
+      {kUnwindSamplesJob, unwind_samples_job}, {kFlameJob, flame_job},
+      {kFoldProfileJob, fold_profile_job}};
   return reader::run_child(argc, argv, kJobs);
 }
 

@@ -60,7 +60,7 @@ class WalkJobTest : public ::testing::Test {
     return pprof::read(outcome.profile_file->read(1u << 20).value()).value();
   }
 
-  const SystemClock clock_;
+  const SystemClock clock_{};
   ProcessKey watched_;
   std::optional<HeapReading> reading_;
   reader::ReaderCounters counters_;
