@@ -74,8 +74,6 @@ class Destination {
   [[nodiscard]] virtual bool takes_revisions() const { return true; }
   // Asked after each delivery: how long none may follow, for a destination with a pace of its own.
   [[nodiscard]] virtual Nanoseconds pause() const { return {}; }
-  // Where what is old is worth less: a backlog must not hold up the incident of now.
-  [[nodiscard]] virtual bool is_newest_first() const { return false; }
 };
 
 }  // namespace oomw

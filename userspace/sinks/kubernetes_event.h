@@ -44,7 +44,6 @@ class KubernetesEvents final : public Destination {
   [[nodiscard]] Delivery deliver(const StoredIncident& stored, unsigned nth) override;
   [[nodiscard]] bool takes_revisions() const override { return false; }
   [[nodiscard]] Nanoseconds pause() const override;
-  [[nodiscard]] bool is_newest_first() const override { return true; }
 
  private:
   [[nodiscard]] ApiOutcome post(const PodEvent& event);

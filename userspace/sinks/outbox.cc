@@ -44,7 +44,7 @@ Outbox::Outbox(std::string name, const std::string& data_dir, OutboxBudget budge
       destination_(std::move(destination)),
       stopping_(std::move(stopping)),
       clock_(clock),
-      queue_(budget, destination_->is_newest_first()),
+      queue_(budget),
       thread_([this] { run(); }) {}
 
 Outbox::~Outbox() {

@@ -29,8 +29,7 @@ class OutboxQueue {
  public:
   static constexpr std::size_t kMax = 10'000;
 
-  explicit OutboxQueue(OutboxBudget budget, bool is_newest_first = false)
-      : budget_(budget), is_newest_first_(is_newest_first) {}
+  explicit OutboxQueue(OutboxBudget budget) : budget_(budget) {}
 
   // `name`: of the incident's directory. `time`: of the kill.
   void add(const std::string& name, WallTime time, MonotonicTime due);
@@ -65,12 +64,10 @@ class OutboxQueue {
     MonotonicTime due;
     std::uint64_t order = 0;  // of waiting
     std::optional<std::uint64_t> bytes;
-    bool was_tried = false;
   };
   [[nodiscard]] std::map<std::string, Entry>::const_iterator first() const;
 
   const OutboxBudget budget_;
-  const bool is_newest_first_;
   std::map<std::string, Entry> waiting_;  // names begin with the time
   std::optional<std::pair<std::string, Entry>> taken_;
   std::uint64_t next_order_ = 0;

@@ -27,20 +27,6 @@ TEST_F(OutboxQueueTest, incidents_come_in_the_order_in_which_they_are_due) {
   EXPECT_EQ(queue_.take(at(3)), "a");
 }
 
-TEST_F(OutboxQueueTest, newest_first_where_a_sink_wants_that_and_one_that_fails_goes_to_the_back) {
-  OutboxQueue queue{OutboxBudget{seconds(100), 1'000}, true};
-  queue.add("a", wall(1), at(0));
-  queue.add("b", wall(2), at(0));
-  queue.add("c", wall(3), at(0));
-  ASSERT_EQ(queue.take(at(0)), "c");
-  queue.on_delivery(Delivery::retry(DeliveryReason::kConnect, "refused"), at(0), 0.5);
-  EXPECT_EQ(queue.take(at(9)), "b");
-  queue.on_delivery(Delivery::sent(), at(9), 0);
-  EXPECT_EQ(queue.take(at(9)), "a");
-  queue.on_delivery(Delivery::sent(), at(9), 0);
-  EXPECT_EQ(queue.take(at(9)), "c");
-}
-
 TEST_F(OutboxQueueTest, one_is_under_way_at_a_time) {
   add("a");
   add("b");
