@@ -26,7 +26,6 @@
 #include "daemon/ledger_pace.h"
 #include "daemon/past_reading.h"
 #include "daemon/pipeline.h"
-#include "daemon/pod_uids.h"
 #include "daemon/snapshot_publisher.h"
 #include "daemon/step_queue.h"
 #include "daemon/walk_captures.h"
@@ -106,7 +105,6 @@ struct Daemon::Impl {
   std::unique_ptr<SnapshotPublisher> publisher;
   std::unique_ptr<MetricsServer> server;
   std::shared_ptr<std::atomic<bool>> sinks_stopping = std::make_shared<std::atomic<bool>>(false);
-  PodUids pod_uids;
   std::vector<std::unique_ptr<Outbox>> outboxes;
   std::unique_ptr<WebChild> web;  // null: switched off
   std::unique_ptr<EvidenceWriter> writer;
@@ -175,9 +173,7 @@ struct Daemon::Impl {
 
   // daemon_sinks.cc
   void start_sinks();
-  void note_pod_uid(const Incident& incident);
   void add_sink_stats(MetricsSnapshot& snapshot) const;
-  void add_event_counts(std::map<std::string, std::uint64_t>& events) const;
 
   // daemon_kubernetes.cc
   void start_pods();

@@ -42,7 +42,7 @@ struct HttpAnswer {
 // thread.
 class HttpClient {
  public:
-  static constexpr std::size_t kMaxAnswer = 64u << 10;  // OTLP's answers are a sentence at most
+  static constexpr std::size_t kMaxAnswer = 1u << 20;
   // Requests end within a second once *stopping is true.
   HttpClient(HttpEndpoint endpoint, std::shared_ptr<const std::atomic<bool>> stopping);
   ~HttpClient();

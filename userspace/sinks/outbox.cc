@@ -176,8 +176,7 @@ Delivery Outbox::deliver(const std::string& directory, const DeliveryMarker& mar
 // The marker first: what is counted as sent is not sent again after a kill -9.
 void Outbox::finish(const std::string& name, const Delivery& delivery, DeliveryMarker marker) {
   if (*stopping_ && delivery.outcome == Delivery::Outcome::kRetry) return;  // given up because this ends
-  const bool is_done = delivery.outcome == Delivery::Outcome::kSent || delivery.outcome == Delivery::Outcome::kNothing;
-  if (is_done) {
+  if (delivery.outcome == Delivery::Outcome::kSent) {
     marker.state = MarkerState::kSent;
     marker.reason = DeliveryReason::kNone;
     marker.detail.clear();
@@ -192,7 +191,6 @@ void Outbox::finish(const std::string& name, const Delivery& delivery, DeliveryM
   if (delivery.outcome == Delivery::Outcome::kSent) ++stats_.sent;
   if (delivery.outcome == Delivery::Outcome::kRetry) ++stats_.failed[delivery.reason];
   queue_.on_delivery(delivery, clock_.now(), random);
-  queue_.pause_until(clock_.now() + destination_->pause());
 }
 
 void Outbox::bury(const std::string& name, DeliveryReason reason, const std::string& detail) {
@@ -214,7 +212,6 @@ void Outbox::bury(const std::string& name, DeliveryReason reason, const std::str
 
 // A line when it begins to fail, fails in another way, or works again. A refusal of one incident is an answer.
 void Outbox::log_outcome(const Delivery& delivery) {
-  if (delivery.outcome == Delivery::Outcome::kNothing) return;
   SinkStatus status;
   status.is_failing = delivery.outcome == Delivery::Outcome::kRetry;
   if (status.is_failing) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -42,8 +41,6 @@ class OutboxQueue {
   // Of the one that was taken.
   void on_delivery(const Delivery& delivery, MonotonicTime now, double random);
   void on_nothing_to_do();
-  // Nothing is tried before.
-  void pause_until(MonotonicTime time) { paused_until_ = std::max(paused_until_, time); }
 
   struct Over {
     std::string name;

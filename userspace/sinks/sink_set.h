@@ -5,9 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -20,13 +18,11 @@ namespace oomw {
 struct NamedDestination {
   std::string name;  // "otlp"
   std::unique_ptr<Destination> destination;
-  std::optional<OutboxBudget> budget = {};  // none: the configured one
 };
 
 struct SinkContext {
   Environment environment;
   std::function<bool(std::string line)> print_line;
-  std::function<std::string(const std::string& incident_id)> find_pod_uid;  // as the API knows it; "" = not known
   std::shared_ptr<std::atomic<bool>> stopping;
   const Clock* clock = nullptr;
 };
@@ -36,9 +32,6 @@ struct SinkSet {
   std::vector<std::string> problems;  // settings of sinks that are off because of them
 };
 
-inline constexpr std::string_view kEventsSink = "kubernetes_events";
-
-[[nodiscard]] SinkSet make_sinks(const SinksConfig& config, const KubernetesConfig& kubernetes,
-                                 const SinkContext& context);
+[[nodiscard]] SinkSet make_sinks(const SinksConfig& config, const SinkContext& context);
 
 }  // namespace oomw

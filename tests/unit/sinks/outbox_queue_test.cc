@@ -72,14 +72,6 @@ TEST_F(OutboxQueueTest, failures_in_a_row_wait_longer_up_to_a_minute_and_a_succe
   EXPECT_LT(*queue_.due() - now, seconds(2));
 }
 
-TEST_F(OutboxQueueTest, a_pause_holds_up_all) {
-  add("a");
-  queue_.pause_until(at(6));
-  queue_.pause_until(at(2));
-  EXPECT_EQ(queue_.take(at(5)), std::nullopt);
-  EXPECT_EQ(queue_.take(at(6)), "a");
-}
-
 TEST_F(OutboxQueueTest, a_revision_that_comes_while_the_first_form_is_sent_waits) {
   add("a");
   ASSERT_EQ(queue_.take(at(0)), "a");
