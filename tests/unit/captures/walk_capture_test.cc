@@ -18,21 +18,9 @@ namespace {
 using test::as_bytes;
 using test::bytes_of;
 using test::Recorded;
+using test::walk_of;
 using testing::Contains;
 using testing::HasSubstr;
-
-HeapWalked walk_of(std::uint64_t buckets) {
-  HeapWalked walk;
-  walk.time = {2'000'000};
-  walk.started = {1'000'000};
-  walk.process = {41, 4100};
-  walk.cgroup = {9};
-  walk.text_address = test::kText;
-  walk.has_rate = true;
-  walk.rate = 1;
-  walk.walked = buckets;
-  return walk;
-}
 
 CaptureOutcome decode(const HeapWalked& walk, const std::vector<std::string>& chunks, GoProcessPtr process = nullptr) {
   WalkDecoder decoder(walk, std::move(process));

@@ -26,16 +26,8 @@ using test::bytes_of;
 using testing::Contains;
 using testing::HasSubstr;
 
-HeapWalked walk_of(std::uint64_t buckets) {
-  HeapWalked walk;
-  walk.time = {2'000'000};
-  walk.started = {1'000'000};
-  walk.process = {41, 4100};
-  walk.cgroup = {9};
-  walk.text_address = test::kText;
-  walk.has_rate = true;
-  walk.rate = 1;
-  walk.walked = buckets;
+HeapWalked walk_in_a_cycle(std::uint64_t buckets) {
+  HeapWalked walk = test::walk_of(buckets);
   walk.has_cycle = true;
   walk.cycle_before = walk.cycle_after = 34;
   return walk;
@@ -67,7 +59,7 @@ class WalkJobTest : public ::testing::Test {
 };
 
 TEST_F(WalkJobTest, reader_makes_the_capture_that_this_process_would_make) {
-  const HeapWalked walk = walk_of(2);
+  const HeapWalked walk = walk_in_a_cycle(2);
   const std::vector<std::string> chunks = {bytes_of({}), bytes_of({.size = 64, .allocs = 3, .cycle = 2})};
   WalkDecoder here(walk, nullptr);
   for (const std::string& chunk : chunks) here.add(as_bytes(chunk));
@@ -102,7 +94,7 @@ TEST_F(WalkJobTest, reader_makes_the_capture_that_this_process_would_make) {
 }
 
 TEST_F(WalkJobTest, walk_that_brought_nothing_fails_with_its_own_reason) {
-  HeapWalked walk = walk_of(0);
+  HeapWalked walk = walk_in_a_cycle(0);
   walk.stop = WalkStop::kFault;
   const CaptureOutcome outcome = decode(walk, {});
   EXPECT_EQ(outcome.finished.reason, CaptureReason::kFault);
@@ -113,13 +105,13 @@ TEST_F(WalkJobTest, walk_that_brought_nothing_fails_with_its_own_reason) {
 TEST_F(WalkJobTest, impossible_record_ends_its_chunk_only) {
   std::string broken = bytes_of({});
   broken[26] = 127;
-  const CaptureOutcome outcome = decode(walk_of(3), {bytes_of({}) + broken, bytes_of({.size = 64})});
+  const CaptureOutcome outcome = decode(walk_in_a_cycle(3), {bytes_of({}) + broken, bytes_of({.size = 64})});
   EXPECT_EQ(outcome.finished.reason, CaptureReason::kRejected);
   EXPECT_EQ(outcome.finished.sample_count, 2U);
 }
 
 TEST_F(WalkJobTest, reader_that_ends_is_tried_twice_and_then_is_the_reason) {
-  const CaptureOutcome outcome = decode(walk_of(1), {bytes_of({})}, nullptr, {.command = {"/bin/false"}});
+  const CaptureOutcome outcome = decode(walk_in_a_cycle(1), {bytes_of({})}, nullptr, {.command = {"/bin/false"}});
   EXPECT_EQ(outcome.finished.result, CaptureResult::kFailed);
   EXPECT_EQ(outcome.finished.reason, CaptureReason::kReaderFailed);
   EXPECT_EQ(outcome.finished.process, (ProcessKey{41, 4100}));
@@ -135,7 +127,7 @@ TEST_F(WalkJobTest, executable_goes_to_the_reader_and_one_of_rubbish_names_nothi
   process->binary = std::make_shared<const go::GoBinary>();
   process->exe =
       handles.share(UniqueFd(::open(folder.file("rubbish").c_str(), O_RDONLY | O_CLOEXEC)), {}, "/a/rubbish");
-  const CaptureOutcome outcome = decode(walk_of(1), {bytes_of({})}, process);
+  const CaptureOutcome outcome = decode(walk_in_a_cycle(1), {bytes_of({})}, process);
   EXPECT_EQ(outcome.finished.result, CaptureResult::kOk);
   const pprof::Profile profile = profile_in(outcome);
   EXPECT_THAT(profile.comments, Contains(HasSubstr("comm=rubbish")));
@@ -154,7 +146,7 @@ TEST_F(WalkJobTest, longest_list_fits_the_reader) {
     recorded.pcs[0] = test::kText + 0x100 + static_cast<std::uint64_t>(i);
     chunks[static_cast<std::size_t>(i / kRecords)] += bytes_of(recorded);
   }
-  const CaptureOutcome outcome = decode(walk_of(kChunks * kRecords), chunks);
+  const CaptureOutcome outcome = decode(walk_in_a_cycle(kChunks * kRecords), chunks);
   EXPECT_EQ(outcome.finished.result, CaptureResult::kOk) << outcome.finished.detail;
   EXPECT_TRUE(outcome.finished.complete) << to_string(outcome.finished.reason);
   EXPECT_EQ(reading_->holdings.size(), 60'000U);
@@ -185,7 +177,7 @@ TEST(ReadHeapReading, what_is_no_reading_is_refused) {
 TEST(DecodeWalkAnswer, anything_else_is_refused) {
   std::uint64_t string_count = 0;
   const auto decodes = [&](std::string answer) {
-    return decode_walk_answer(answer, walk_of(1), {}, string_count).has_value();
+    return decode_walk_answer(answer, walk_in_a_cycle(1), {}, string_count).has_value();
   };
   const auto failure = [](const std::string& reason) {
     return reader::WireWriter().number(0).text(reason).text("x\n").number(0).take();
@@ -194,7 +186,7 @@ TEST(DecodeWalkAnswer, anything_else_is_refused) {
   EXPECT_FALSE(decodes(failure("no such reason")));
   EXPECT_FALSE(decodes(failure("loop") + "more"));
   EXPECT_FALSE(decodes(""));
-  EXPECT_EQ(decode_walk_answer(failure("loop"), walk_of(1), {}, string_count)->detail, "x\\x0a");
+  EXPECT_EQ(decode_walk_answer(failure("loop"), walk_in_a_cycle(1), {}, string_count)->detail, "x\\x0a");
 }
 
 }  // namespace

@@ -130,4 +130,18 @@ inline Incident bare_incident() {
   return incident;
 }
 
+// The sample without what was found out about its memory.
+inline Incident incident_without_findings() {
+  Incident incident = sample_incident();
+  incident.trend.reset();
+  incident.collector.reset();
+  incident.captures.clear();
+  incident.holders.clear();
+  incident.goroutines.clear();
+  incident.composition.reset();
+  incident.fillers.clear();
+  incident.verdict.reset();
+  return incident;
+}
+
 }  // namespace oomw::testing

@@ -28,13 +28,7 @@ IncidentFiller found(const std::string& kind, const std::string& name, const std
 }
 
 Incident python_incident(const std::string& cause) {
-  Incident incident = testing::sample_incident();
-  incident.trend.reset();
-  incident.collector.reset();
-  incident.captures.clear();
-  incident.holders.clear();
-  incident.goroutines.clear();
-  incident.composition.reset();
+  Incident incident = testing::incident_without_findings();
   incident.limit_bytes = 96u << 20;
   incident.victims.front().comm = "python3";
   incident.verdict = IncidentVerdict{cause, 0.5, {"memory rose in each quarter"}};

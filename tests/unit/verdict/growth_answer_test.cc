@@ -41,13 +41,7 @@ IncidentGrowth growth_through(const std::string& code, const std::vector<std::st
 
 // A list in module `app` that app.generate grew for the view report_view.
 Incident python_incident() {
-  Incident incident = testing::sample_incident();
-  incident.trend.reset();
-  incident.collector.reset();
-  incident.captures.clear();
-  incident.holders.clear();
-  incident.goroutines.clear();
-  incident.composition.reset();
+  Incident incident = testing::incident_without_findings();
   incident.limit_bytes = 96u << 20;
   incident.victims.front().comm = "python3";
   incident.victims.front().cmdline = "/usr/bin/python3 -u /srv/app.py --port 80";

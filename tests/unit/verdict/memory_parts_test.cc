@@ -22,14 +22,7 @@ struct Mebibytes {
 };
 
 Incident java_incident(std::uint64_t limit, std::uint64_t max_heap, const Mebibytes& parts) {
-  Incident incident = testing::sample_incident();
-  incident.trend.reset();
-  incident.collector.reset();
-  incident.captures.clear();
-  incident.holders.clear();
-  incident.goroutines.clear();
-  incident.fillers.clear();
-  incident.verdict.reset();
+  Incident incident = testing::incident_without_findings();
   incident.limit_bytes = limit << 20;
   incident.victims.front().comm = "java";
   incident.composition.emplace();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "events/event.h"
 #include "runtimes/go/bucket_bytes.h"
 
 namespace oomw::test {
@@ -47,5 +48,19 @@ inline std::string bytes_of(const Recorded& r) {
 }
 
 inline std::span<const std::byte> as_bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+// The end of a walk over so many buckets, without their records.
+inline HeapWalked walk_of(std::uint64_t buckets) {
+  HeapWalked walk;
+  walk.time = {2'000'000};
+  walk.started = {1'000'000};
+  walk.process = {41, 4100};
+  walk.cgroup = {9};
+  walk.text_address = kText;
+  walk.has_rate = true;
+  walk.rate = 1;
+  walk.walked = buckets;
+  return walk;
+}
 
 }  // namespace oomw::test
