@@ -96,7 +96,7 @@ class PodByItsFiles(E2eTest):
     def test_capture_by_pod_name(self):
         self.check_capture("--pod", "payments/otelcol-7f")
 
-    def test_trend_by_container_id_and_by_pod_name(self):
+    def test_trend_holders_and_goroutines_by_container_id_and_by_pod_name(self):
         work = self.leaky_go(self.box, "-rate", "200", "-limit-mb", "20")
         work.wait_output("limit reached")
         config = os.path.join(self.scratch, "oomwitness.toml")
@@ -106,6 +106,12 @@ class PodByItsFiles(E2eTest):
             done = run_cli("trend", *selector, "--config", config, "--count", 2, "--interval", 0.1)
             self.assertEqual(done.returncode, 0, done)
             self.assertIn("call sites", done.stdout)
+            done = run_cli("holders", *selector, "--config", config)
+            self.assertEqual(done.returncode, 0, done)
+            self.assertRegex(done.stdout, r"leakyCache|main\.")
+            done = run_cli("goroutines", *selector, "--config", config)
+            self.assertEqual(done.returncode, 0, done)
+            self.assertRegex(done.stdout, r"^\d+ goroutines")
 
     def test_capture_of_an_unknown_pod_says_so(self):
         done, _ = self.capture("--pod", "payments/nobody")

@@ -16,8 +16,8 @@ namespace oomw::cli {
 [[nodiscard]] int web_command(const CommandLine& line, const std::string& data_dir);
 [[nodiscard]] int trend_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int fetch_command(const CommandLine& line, const Config& config);
-[[nodiscard]] int holders_command(const CommandLine& line);
-[[nodiscard]] int goroutines_command(const CommandLine& line);
+[[nodiscard]] int holders_command(const CommandLine& line, const Config& config);
+[[nodiscard]] int goroutines_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int replay_command(const CommandLine& line, const Config& config);
 
 }  // namespace oomw::cli

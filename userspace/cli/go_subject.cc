@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <span>
+#include <vector>
 
 #include "runtimes/go/binary.h"
 
@@ -20,6 +21,16 @@ Result<UniqueFd> open_file(int pid, const char* name) {
 }
 
 }  // namespace
+
+Result<GoSubject> GoSubject::open(const Config& config, const CaptureSelector& selector) {
+  ASSIGN_OR_RETURN(const std::vector<CaptureTarget> targets, find_targets(config, selector));
+  Result<GoSubject> subject = fail(ErrorCode::kNotFound, "no process");
+  for (const CaptureTarget& target : targets) {
+    subject = open(target.process.pid);
+    if (subject.has_value()) break;
+  }
+  return subject;
+}
 
 Result<GoSubject> GoSubject::open(int pid) {
   GoSubject subject;

@@ -38,8 +38,8 @@ void print(const GoroutineCounts& counts, std::size_t rows) {
 
 }  // namespace
 
-int goroutines_command(const CommandLine& line) {
-  const Result<GoSubject> subject = GoSubject::open(*line.pid);
+int goroutines_command(const CommandLine& line, const Config& config) {
+  const Result<GoSubject> subject = GoSubject::open(config, {line.pid, line.container, line.pod});
   if (!subject.has_value()) return report(subject.error());
   go::retention::HolderLimits limits;
   limits.budget = std::chrono::seconds(10);

@@ -21,8 +21,7 @@ using go::retention::HolderStep;
 
 constexpr int kAttempts = 3;  // the process runs on: what was torn once is whole the next time
 
-Result<Holders> search(int pid) {
-  ASSIGN_OR_RETURN(const GoSubject subject, GoSubject::open(pid));
+Result<Holders> search(const GoSubject& subject) {
   Result<Holders> found = fail(ErrorCode::kInternal, "");
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     go::retention::HolderLimits limits;
@@ -64,8 +63,10 @@ void print(const Holders& found) {
 
 }  // namespace
 
-int holders_command(const CommandLine& line) {
-  const Result<Holders> found = search(*line.pid);
+int holders_command(const CommandLine& line, const Config& config) {
+  const Result<GoSubject> subject = GoSubject::open(config, {line.pid, line.container, line.pod});
+  if (!subject.has_value()) return report(subject.error());
+  const Result<Holders> found = search(*subject);
   if (!found.has_value()) return report(found.error());
   if (line.json) {
     fmt::print("{}", holders_document(*found, nullptr));

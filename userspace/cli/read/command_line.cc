@@ -127,13 +127,18 @@ void add_readers(CLI::App& app, CommandLine& line) {
   replay->add_flag("--json", line.json, "Whole incidents, one JSON object per line");
 }
 
-void add_capture(CLI::App& app, CommandLine& line) {
-  CLI::App* capture = add_command(app, line, "capture", "Take a heap profile now; needs no running daemon");
-  CLI::Option_group* target = capture->add_option_group("target");
+// Exactly one of them names the process.
+void add_target(CLI::App& command, CommandLine& line) {
+  CLI::Option_group* target = command.add_option_group("target");
   target->add_option("--pid", line.pid, "Process id")->check(is_pid);
   target->add_option("--container", line.container, "Container id or a unique prefix of at least 6 characters");
   target->add_option("--pod", line.pod, "NAMESPACE/NAME");
   target->require_option(1);
+}
+
+void add_capture(CLI::App& app, CommandLine& line) {
+  CLI::App* capture = add_command(app, line, "capture", "Take a heap profile now; needs no running daemon");
+  add_target(*capture, line);
   capture->add_option("-o,--output", line.output_path,
                       "File to write, - for stdout (default oomwitness-PID-TIME.pb.gz here)");
 }
@@ -141,11 +146,7 @@ void add_capture(CLI::App& app, CommandLine& line) {
 void add_trend(CLI::App& app, CommandLine& line) {
   CLI::App* trend =
       add_command(app, line, "trend", "Read a Go heap again and again and tell what grows; needs no daemon");
-  CLI::Option_group* target = trend->add_option_group("target");
-  target->add_option("--pid", line.pid, "Process id")->check(is_pid);
-  target->add_option("--container", line.container, "Container id or a unique prefix of at least 6 characters");
-  target->add_option("--pod", line.pod, "NAMESPACE/NAME");
-  target->require_option(1);
+  add_target(*trend, line);
   trend->add_option("--interval", line.interval_seconds, "Seconds between readings (default 10)")
       ->check(is_decimal)  // Range() lets "nan" pass
       ->check(CLI::Range(0.1, 86400.0));
@@ -161,9 +162,7 @@ void add_heap_readers(CLI::App& app, CommandLine& line) {
   CLI::App* goroutines = add_command(app, line, "goroutines", "What a Go program's goroutines do, counted by place");
   goroutines->add_option("--rows", line.rows, "How many rows")->check(CLI::Range(1, 10000));
   goroutines->add_flag("--json", line.json, "One JSON object");
-  for (CLI::App* command : {holders, goroutines}) {
-    command->add_option("--pid", line.pid, "Process id")->check(is_pid)->required();
-  }
+  for (CLI::App* command : {holders, goroutines}) add_target(*command, line);
 }
 
 std::vector<std::string> names_of_commands(const CLI::App& app) {
