@@ -69,10 +69,12 @@ processors:
 exporters:
   otlp/tempo: {endpoint: 127.0.0.1:4999, tls: {insecure: true}, timeout: 2s,
     retry_on_failure: {enabled: true, max_elapsed_time: 0s}, sending_queue: {queue_size: 100000, num_consumers: 2}}
+  otlp/second: {endpoint: 127.0.0.1:4998, tls: {insecure: true}}
 service:
   telemetry: {logs: {level: error}, metrics: {level: none}}
   pipelines:
     traces: {receivers: [otlp], processors: [batch], exporters: [otlp/tempo]}
+    metrics: {receivers: [otlp], processors: [batch], exporters: [otlp/second]}
 """
 
 
@@ -247,11 +249,13 @@ class Collector(CriTest):
 
     def test_a_batch_that_hoards_is_named_without_metrics(self):
         answer = self.keeper_without_metrics(HOARDING)
-        self.assertIn("Kept by processor batch", answer["sentence"])
-        self.assertEqual(answer["culprit"]["operation"], "processor/batch")
+        self.assertIn("Kept by processor batch/hoard", answer["sentence"])
+        self.assertEqual(answer["culprit"]["operation"], "processor/batch/hoard")
         self.assertIn("send_batch_size", answer["action"])
 
     def test_a_queue_before_a_dead_backend_is_named_without_metrics(self):
         answer = self.keeper_without_metrics(QUEUEING)
-        self.assertIn("Kept by an exporter's sending queue", answer["sentence"])
+        self.assertIn("Kept by exporter otlp/tempo", answer["sentence"])
+        self.assertEqual(answer["culprit"]["operation"], "exporter/otlp/tempo")
+        self.assertIn("senders wait to send again", answer["sentence"])
         self.assertIn("mend the backend", answer["action"])

@@ -53,6 +53,13 @@ std::vector<std::string> names_of(const Holder& holder) {
   return names;
 }
 
+// By the types and functions on the way; the configuration's name for it where one of the same kind lies beside it.
+std::string component_of(const Holder& holder) {
+  std::string by_code = component_in(names_of(holder));
+  const std::string kind = by_code.substr(0, by_code.find('/') + 1);
+  return !kind.empty() && holder.component.starts_with(kind) ? holder.component : by_code;
+}
+
 void add_holders(const Holders& found, HeapAnalysed& heap) {
   heap.rooted_ratio = found.rooted_share;
   heap.samples = found.samples;
@@ -63,7 +70,7 @@ void add_holders(const Holders& found, HeapAnalysed& heap) {
     one.bytes = holder.bytes > 0 ? static_cast<std::uint64_t>(holder.bytes) : 0;
     one.samples = holder.samples;
     one.is_owner = found.is_named && heap.holders.empty();
-    one.component = component_in(names_of(holder));
+    one.component = component_of(holder);
     one.chain = chain_of(holder);
     heap.holders.push_back(std::move(one));
   }

@@ -21,8 +21,14 @@ Json json_of(const Holder& holder) {
   Json steps = Json::array(), branches = Json::array();
   for (const HolderStep& step : holder.steps) steps.push_back(json_of(step));
   for (const HolderStep& step : holder.branches) branches.push_back(json_of(step));
-  return {{"root", holder.root},       {"share", holder.share},     {"bytes", static_cast<std::uint64_t>(holder.bytes)},
-          {"samples", holder.samples}, {"steps", std::move(steps)}, {"branches", std::move(branches)}};
+  Json json = {{"root", holder.root},
+               {"share", holder.share},
+               {"bytes", static_cast<std::uint64_t>(holder.bytes)},
+               {"samples", holder.samples}};
+  if (!holder.component.empty()) json["component"] = holder.component;
+  json["steps"] = std::move(steps);
+  json["branches"] = std::move(branches);
+  return json;
 }
 
 Json json_of(const GoroutineCounts& counts) {

@@ -44,8 +44,9 @@ std::string chain(const Holder& holder) {
 
 void print(const Holders& found) {
   if (found.is_named) {
-    fmt::print("{} keeps {:.0f} % of the heap\n\n", without_paths(found.holders.front().root),
-               found.holders.front().share * 100);
+    const Holder& owner = found.holders.front();
+    fmt::print("{}{} keeps {:.0f} % of the heap\n\n", without_paths(owner.root),
+               owner.component.empty() ? "" : " (" + owner.component + ")", owner.share * 100);
   } else {
     fmt::print("owner not found ({})\n\n", found.why_not_named);
   }

@@ -80,9 +80,27 @@ std::string owner_text(const IncidentHolder& owner) {
                      owner.share * 100, human_bytes(owner.bytes), grown, chain_text(owner.chain));
 }
 
+namespace {
+
+// Of a Collector's exporters: what they sent was not taken, so they wait to send it again.
+std::string retrying_text(const Incident& incident) {
+  std::uint64_t senders = 0;
+  for (const GoroutineStack& one : incident.goroutines) {
+    const bool is_retrying =
+        std::ranges::any_of(one.stack, [](const std::string& frame) { return frame.ends_with("(*retrySender).Send"); });
+    if (is_retrying) senders += one.count;
+  }
+  if (senders == 0) return "";
+  return fmt::format("{} of the exporters' senders wait to send again what a backend did not take.", senders);
+}
+
+}  // namespace
+
 std::string waiting_text(const Incident& incident) {
   constexpr std::uint64_t kMany = 200;
   if (incident.goroutines.empty()) return "";
+  const IncidentHolder* owner = owner_of(incident);
+  if (owner != nullptr && owner->component.starts_with("exporter/")) return retrying_text(incident);
   const GoroutineStack& most = incident.goroutines.front();
   const auto all = static_cast<double>(incident.goroutine_count.value_or(most.count));
   const bool is_most = static_cast<double>(most.count) >= threshold::kMost * all;

@@ -71,6 +71,17 @@ TEST(OwnerAnswer, helper_package_names_the_kind_only) {
   EXPECT_THAT(answer.action, HasSubstr("backend"));
 }
 
+TEST(OwnerAnswer, exporter_by_name_and_senders_that_retry_are_said) {
+  Incident incident = leak_with(holder("exporter/otlp/tempo"));
+  incident.goroutines = {{9, "waiting", {"sync.runtime_notifyListWait"}, "", ""},
+                         {3, "waiting", {"runtime.selectgo", "internal.(*retrySender).Send"}, "", ""}};
+  incident.goroutine_count = 35;
+  const IncidentAnswer answer = answer_of(incident);
+  EXPECT_THAT(answer.sentence, StartsWith("Kept by exporter otlp/tempo: 95 %"));
+  EXPECT_THAT(answer.sentence, HasSubstr("3 of the exporters' senders wait to send again"));
+  EXPECT_EQ(answer.culprit->operation, "exporter/otlp/tempo");
+}
+
 TEST(OwnerAnswer, holder_that_is_not_proved_is_not_said) {
   IncidentHolder one = holder("processor/batch");
   one.is_owner = false;

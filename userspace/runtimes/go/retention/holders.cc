@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "memory/deadline_source.h"
+#include "runtimes/go/retention/component_names.h"
 #include "runtimes/go/retention/global_names.h"
 #include "runtimes/go/retention/owners.h"
 
@@ -17,6 +18,8 @@ constexpr std::uint32_t kFewestSamples = 30;
 constexpr double kEnoughRooted = 0.5, kEnoughHeld = 0.5;
 constexpr double kSmallestHolder = 0.05, kSmallestBranch = 0.1, kFollowed = 0.5;
 constexpr std::size_t kMaxHolders = 8, kMaxBranches = 4, kMaxSteps = 24, kMaxNamedGlobals = 32;
+constexpr std::size_t kMaxWithComponent = 2;
+constexpr double kNearlyAll = 0.9;
 constexpr int kMaxRounds = 4;  // each reads the program's code once
 
 // Timers hang on the scheduler's processors; whatever else these seem to hold are dead words.
@@ -95,11 +98,12 @@ class HolderSearch {
     std::map<std::uint64_t, std::string> globals;
     std::unordered_set<std::uint64_t> runtime_globals;
     RetentionTree tree;
+    std::optional<Paths> paths;
     for (int round = 0; round < kMaxRounds; ++round) {
-      const Paths paths(graph, children, spans, schedulers, runtime_globals);
-      tree = merge_paths(image, graph, paths, node_types, schedulers, globals);
+      paths.emplace(graph, children, spans, schedulers, runtime_globals);
+      tree = merge_paths(image, graph, *paths, node_types, schedulers, globals);
       globals.merge(name_globals(image, heaviest_globals(tree, globals)));
-      tree = merge_paths(image, graph, paths, node_types, schedulers, globals);
+      tree = merge_paths(image, graph, *paths, node_types, schedulers, globals);
       const std::size_t known = runtime_globals.size();
       for (const auto& [address, global] : globals) {
         if (is_runtime_global(global)) runtime_globals.insert(address);
@@ -110,7 +114,28 @@ class HolderSearch {
     result_.rooted_share = sampled_bytes_ > 0 ? tree.rooted_bytes / sampled_bytes_ : 0;
     for (const std::uint32_t top : heaviest_children(tree, 0, kSmallestHolder, kMaxHolders)) {
       result_.holders.push_back(holder(tree, top));
+      if (result_.holders.size() > kMaxWithComponent) continue;
+      result_.holders.back().component = component_of(tree.branches[top], *paths, spans, reader);
     }
+  }
+
+  // What nearly all of its sampled bytes hang on: equal roots may be several components of one kind.
+  static std::string component_of(const RetentionTree::Branch& branch, const Paths& paths, const SpanTable& spans,
+                                  CachedReader& reader) {
+    std::map<std::vector<std::uint64_t>, std::string> components;  // by the objects they were searched from
+    std::map<std::string, double> bytes;
+    double all = 0;
+    for (const auto& [node, weight] : branch.sampled) {
+      const std::vector<std::uint64_t> first = paths.first_objects(node);
+      const auto [it, is_new] = components.try_emplace(first);
+      if (is_new) it->second = component_near(first, spans, reader).value_or("");
+      bytes[it->second] += weight;
+      all += weight;
+    }
+    for (const auto& [name, part] : bytes) {
+      if (part >= kNearlyAll * all) return name;
+    }
+    return "";
   }
 
   static std::vector<std::uint64_t> heaviest_globals(const RetentionTree& tree,

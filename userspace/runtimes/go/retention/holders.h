@@ -43,6 +43,7 @@ struct Holder {
   double bytes = 0;  // of the heap, estimated
   std::uint32_t samples = 0;
   bool is_running = false;           // on the stack of a goroutine that ran: which of its words live is not known
+  std::string component;             // "exporter/otlp/tempo", of a Collector's instrumentation beside it; "" if unknown
   std::vector<HolderStep> steps;     // as long as one child keeps half of its parent
   std::vector<HolderStep> branches;  // where the chain splits: the next steps with at least 10 %
 };

@@ -48,6 +48,22 @@ Paths::Paths(const HeapGraph& graph, const Children& children, const SpanTable& 
   }
 }
 
+std::vector<std::uint64_t> Paths::first_objects(std::uint32_t node) const {
+  std::vector<std::uint64_t> first;
+  std::size_t steps = 0;
+  for (std::uint32_t n = node; is_reached(n) && steps <= graph_.nodes.size(); ++steps) {
+    // The newest kFirst in turn: a list may have 600,000 before them.
+    const std::uint64_t base = graph_.base(graph_.nodes[n]);
+    if (first.size() < kFirst) first.push_back(base);
+    first[steps % kFirst] = base;
+    const GraphEdge& edge = edge_to(n);
+    if (edge.source < 0) break;
+    n = static_cast<std::uint32_t>(edge.source);
+  }
+  std::sort(first.begin(), first.end());
+  return first;
+}
+
 float Paths::cost(const GraphEdge& edge) const {
   if (edge.source < 0) {
     const Root& root = graph_.roots[static_cast<std::size_t>(~edge.source)];
@@ -122,12 +138,19 @@ class Merger {
         tree_.branches[b].bytes += bytes;
         ++tree_.branches[b].samples;
         if (b == 0) break;
+        note_sampled(tree_.branches[b], node, bytes);
       }
     }
     return std::move(tree_);
   }
 
  private:
+  static void note_sampled(RetentionTree::Branch& branch, std::uint32_t node, double bytes) {
+    if (branch.parent == 0 && branch.sampled.size() < RetentionTree::kMaxSampled) {
+      branch.sampled.emplace_back(node, bytes);
+    }
+  }
+
   // The branch of a node; those of its ancestors first, without recursion: a list may have 600,000 of them.
   std::uint32_t place_of(std::uint32_t node) {
     std::vector<std::uint32_t> chain;

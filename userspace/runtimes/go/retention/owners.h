@@ -57,6 +57,9 @@ class Paths {
   [[nodiscard]] bool is_reached(std::uint32_t node) const { return edge_[node] != GraphNode::kNoEdge; }
   // The edge by which a node is reached.
   [[nodiscard]] const GraphEdge& edge_to(std::uint32_t node) const { return graph_.edges[edge_[node]]; }
+  // Addresses of the first objects on the way from the root to a reached node, at most kFirst, sorted.
+  static constexpr std::size_t kFirst = 3;
+  [[nodiscard]] std::vector<std::uint64_t> first_objects(std::uint32_t node) const;
 
  private:
   [[nodiscard]] float cost(const GraphEdge& edge) const;
@@ -76,6 +79,7 @@ inline constexpr std::string_view kGlobalRoot = "global ";  // before the variab
 
 // Paths with equal labels, merged. Element 0 is the top; parents come before their children.
 struct RetentionTree {
+  static constexpr std::size_t kMaxSampled = 256;
   struct Branch {
     std::uint32_t parent = 0;
     std::string field, label;  // field: of the parent
@@ -84,6 +88,7 @@ struct RetentionTree {
     std::uint32_t samples = 0;
     bool is_running = false;  // a root on the stack of a running goroutine: which of its words live is not known
     bool is_list = false;     // leads to itself
+    std::vector<std::pair<std::uint32_t, double>> sampled;  // of a root: nodes and their bytes, the first of them
     std::map<std::string, std::uint32_t> children;
   };
   std::vector<Branch> branches;
