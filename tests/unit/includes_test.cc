@@ -51,13 +51,27 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["runtimes/native"] = {"base", "events", "memory", "runtimes"};
     map["runtimes/cpython"] = {"base", "events", "memory", "runtimes", "runtimes/native"};
     map["runtimes/jvm"] = {"base", "memory", "runtimes/go"};
+    map["runtimes/v8"] = {"base", "memory", "runtimes", "runtimes/go", "runtimes/native"};
     map["trends"] = {"base", "events", "pprof", "facts", "runtimes", "triggers", "incident"};
     map["growth"] = {"base", "events", "kernel", "memory", "reader", "runtimes/go"};
     map["captures"] = {"base",  "events", "model",  "triggers", "system",     "memory",
                        "pprof", "facts",  "reader", "runtimes", "runtimes/go"};
-    map["analyses"] = {"base",   "runtimes/native", "runtimes/cpython", "runtimes/jvm", "events",
-                       "memory", "model",           "triggers",         "captures",     "pprof",
-                       "facts",  "runtimes",        "reader",           "runtimes/go",  "runtimes/go/retention"};
+    map["analyses"] = {"base",
+                       "runtimes/native",
+                       "runtimes/cpython",
+                       "runtimes/jvm",
+                       "runtimes/v8",
+                       "events",
+                       "memory",
+                       "model",
+                       "triggers",
+                       "captures",
+                       "pprof",
+                       "facts",
+                       "runtimes",
+                       "reader",
+                       "runtimes/go",
+                       "runtimes/go/retention"};
     map["incident"] = {"base", "events", "model", "pprof"};
     map["verdict"] = {"base", "events", "facts", "incident", "trends"};
     map["correlate"] = {"base", "events", "facts", "model", "incident", "verdict"};

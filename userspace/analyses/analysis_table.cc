@@ -11,6 +11,7 @@ std::span<const HeapAnalysis> heap_analyses() {
       {RuntimeKind::kGo, kGoCpuLimit, {}, {kHoldersFile, kHoldersProfile}, is_go_program, analyse_go_heap},
       {RuntimeKind::kCpython, kMemoryCpuLimit, {"libpython"}, {}, is_python_program, analyse_python},
       {RuntimeKind::kJvm, kJavaCpuLimit, {"libjvm.so", "classes"}, {}, is_java_process, analyse_java},
+      {RuntimeKind::kV8, kMemoryCpuLimit, {"libnode.so"}, {}, is_node_program, analyse_node},
       {RuntimeKind::kNative, kMemoryCpuLimit, {}, {}, is_other_program, analyse_any_program},
   };
   return kAnalyses;

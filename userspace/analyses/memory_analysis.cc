@@ -10,6 +10,7 @@
 #include "memory/deadline_source.h"
 #include "runtimes/cpython/cpython_contents.h"
 #include "runtimes/native/native_contents.h"
+#include "runtimes/v8/v8_contents.h"
 
 namespace oomw {
 namespace {
@@ -71,6 +72,27 @@ void put(const MemoryContents& contents, HeapAnalysed& heap) {
 
 bool is_python(std::string_view name) { return name.starts_with("libpython") || name.starts_with("python"); }
 
+constexpr std::string_view kNodeLibrary = "libnode.so";
+
+// "node", "nodejs", "node18": not "node_exporter".
+bool is_node(std::string_view name) {
+  if (!name.starts_with("node")) return false;
+  name.remove_prefix(name.starts_with("nodejs") ? 6 : 4);
+  return name.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+const ByteSource& file_of_v8(const AnalysisSubject& subject) {
+  const auto library = std::ranges::find_if(subject.libraries, [](const SubjectLibrary& one) {
+    return one.file != nullptr && one.name.starts_with(kNodeLibrary);
+  });
+  return library == subject.libraries.end() ? subject.executable : *library->file;
+}
+
+Result<MemoryContents> read_node(const AnalysisSubject& subject) {
+  ASSIGN_OR_RETURN(const v8::Constants constants, v8::read_constants(file_of_v8(subject)));
+  return read(subject, [&](const AddressSpace& space) { return v8::read_contents(space, constants); });
+}
+
 // HotSpot and OpenJ9.
 bool is_java(std::string_view name) { return name.starts_with("libjvm.") || name.starts_with("libj9vm"); }
 
@@ -98,8 +120,30 @@ Result<> analyse_python(const AnalysisSubject& subject, AnalysisResult& result) 
   return {};
 }
 
+bool is_node_program(const AnalysisSubject& subject) {
+  const bool has_library = std::ranges::any_of(
+      subject.libraries, [](const SubjectLibrary& library) { return library.name.starts_with(kNodeLibrary); });
+  if (has_library) return true;
+  const auto map = MemoryMap::read(subject.maps);
+  const Mapping* program = map.has_value() ? map->at(subject.entry) : nullptr;
+  return program != nullptr && is_node(program->file_name());
+}
+
+Result<> analyse_node(const AnalysisSubject& subject, AnalysisResult& result) {
+  const Result<MemoryContents> contents = read_node(subject);
+  if (contents.has_value()) {
+    put(*contents, result.heap);
+    return {};
+  }
+  // After a timeout there is no time for the rest either.
+  if (contents.error().code == ErrorCode::kTimeout) return tl::unexpected(contents.error());
+  RETURN_IF_ERROR(analyse_any_program(subject, result));
+  result.heap.notes.push_back("JavaScript objects: " + contents.error().message);
+  return {};
+}
+
 bool is_other_program(const AnalysisSubject& subject) {
-  if (is_go_program(subject) || is_python_program(subject)) return false;
+  if (is_go_program(subject) || is_python_program(subject) || is_node_program(subject)) return false;
   const auto map = MemoryMap::read(subject.maps);
   if (!map.has_value() || map->mappings().empty()) return false;
   return std::ranges::none_of(map->mappings(), [](const Mapping& mapping) { return is_java(mapping.file_name()); });

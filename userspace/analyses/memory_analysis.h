@@ -12,7 +12,11 @@ inline constexpr Nanoseconds kMemoryCpuLimit = std::chrono::seconds(2);
 [[nodiscard]] bool is_python_program(const AnalysisSubject& subject);
 [[nodiscard]] Result<> analyse_python(const AnalysisSubject& subject, AnalysisResult& result);
 
-// Neither Go, Python nor Java: of those, the parts by the mappings say little.
+// Node.js, whose V8 is in the program or in a libnode.so.
+[[nodiscard]] bool is_node_program(const AnalysisSubject& subject);
+[[nodiscard]] Result<> analyse_node(const AnalysisSubject& subject, AnalysisResult& result);
+
+// Neither Go, Python, Java nor Node: of those, the parts by the mappings say little.
 [[nodiscard]] bool is_other_program(const AnalysisSubject& subject);
 [[nodiscard]] Result<> analyse_any_program(const AnalysisSubject& subject, AnalysisResult& result);
 

@@ -13,6 +13,7 @@ namespace oomw {
 namespace {
 
 constexpr std::size_t kMaxName = 160;
+constexpr std::string_view kV8 = "v8";  // its holders are the program's own classes
 
 bool is_by_analysis(const IncidentFiller& filler) { return filler.evidence == "analysis"; }
 
@@ -25,6 +26,9 @@ int rank_of(const IncidentFiller& filler) {
 // "list of dict" -> "a list of 500000 dict"; "dict" of a type -> "500000 objects of type dict".
 std::string what(const IncidentFiller& filler) {
   const std::string name = printable(filler.name, kMaxName);
+  if (filler.runtime == kV8 && filler.kind == "holder") {
+    return fmt::format("{} `{}` objects with what only they hold", filler.count, name);
+  }
   if (filler.kind == "size") return fmt::format("{} {}", filler.count, name);
   if (filler.kind != "holder") return fmt::format("{} objects of type {}", filler.count, name);
   const std::size_t of = name.find(" of ");
@@ -36,8 +40,10 @@ std::string held(const IncidentFiller& filler) {
   return filler.held_as.empty() ? "" : " held as " + printable(filler.held_as, kMaxName);
 }
 
-// Classes of Java's own library, and arrays: whose code made them their names do not show.
-bool is_of_platform(std::string_view name) {
+// Classes of the language's own library, and arrays: whose code made them their names do not show.
+bool is_of_platform(const IncidentFiller& filler) {
+  const std::string_view name = filler.name;
+  if (filler.runtime == kV8) return filler.kind != "holder";
   constexpr std::array<std::string_view, 5> kPackages = {"java.", "javax.", "jdk.", "sun.", "com.sun."};
   return name.ends_with("[]") ||
          std::ranges::any_of(kPackages, [&](std::string_view package) { return name.starts_with(package); });
@@ -47,7 +53,8 @@ bool is_of_platform(std::string_view name) {
 const IncidentFiller* own_class(const Incident& incident) {
   const IncidentFiller* most = nullptr;
   for (const IncidentFiller& filler : incident.fillers) {
-    const bool counts = filler.runtime == "jvm" && filler.kind == "type" && !is_of_platform(filler.name);
+    const bool counts =
+        ((filler.runtime == "jvm" && filler.kind == "type") || filler.runtime == kV8) && !is_of_platform(filler);
     if (counts && (most == nullptr || filler.count > most->count)) most = &filler;
   }
   return most;
@@ -56,6 +63,10 @@ const IncidentFiller* own_class(const Incident& incident) {
 std::string tool_text(std::string_view runtime) {
   if (runtime == "cpython") return " (in Python, tracemalloc shows where they are made)";
   if (runtime == "jvm") return " (-XX:+HeapDumpOnOutOfMemoryError, or jcmd PID GC.heap_dump FILE while it runs)";
+  if (runtime == kV8) {
+    return " (node --heapsnapshot-signal=SIGUSR2 writes a heap snapshot that shows what holds them; "
+           "--max-old-space-size below the limit ends in an error with a stack instead of a kill)";
+  }
   return "";
 }
 
@@ -70,7 +81,8 @@ std::string age(const Incident& incident, const IncidentFiller& filler) {
 
 // Arrays and classes of the library say little.
 std::string own_class_text(const Incident& incident, const IncidentFiller& filler) {
-  const IncidentFiller* own = filler.runtime == "jvm" && is_of_platform(filler.name) ? own_class(incident) : nullptr;
+  const IncidentFiller* own =
+      (filler.runtime == "jvm" || filler.runtime == kV8) && is_of_platform(filler) ? own_class(incident) : nullptr;
   if (own == nullptr || own->count < filler.count / 10) return "";
   return fmt::format("; of its own classes there were most of {}, {} objects", printable(own->name, kMaxName),
                      own->count);
@@ -123,9 +135,10 @@ std::string filler_action(const Incident& incident) {
     return fmt::format("Bound or empty {}; a larger limit only delays the next kill.",
                        printable(filler->held_as, kMaxName));
   }
-  const IncidentFiller* own = is_of_platform(filler->name) ? own_class(incident) : nullptr;
+  const IncidentFiller* own = is_of_platform(*filler) ? own_class(incident) : nullptr;
+  if (own != nullptr && own->runtime == kV8 && own->count < filler->count / 10) own = nullptr;
   return fmt::format("Find what keeps {}{}; a larger limit only delays the next kill.",
-                     filler->kind == "holder"
+                     filler->kind == "holder" && filler->runtime != kV8
                          ? "that " + printable(filler->name, kMaxName)
                          : "so many " + printable(own != nullptr ? own->name : filler->name, kMaxName),
                      tool_text(filler->runtime));

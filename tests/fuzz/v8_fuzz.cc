@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A heap of V8 that somebody has changed anywhere, and a program's file of any shape: reading them ends within bounds,
+// and whatever is named has an identifier's name and no more bytes than there are.
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+
+#include "fuzz/cost_oracle.h"
+#include "runtimes/v8/v8_contents.h"
+#include "unit/runtimes/v8/fake_heap.h"
+
+namespace {
+
+using namespace oomw;
+
+test::FakeHeap small_heap() {
+  test::FakeHeap heap;
+  const std::uint64_t locals[] = {heap.string("request"), heap.string("answer")};
+  const std::uint64_t session = heap.class_named(heap.string("Session"));
+  const std::uint64_t handler = heap.class_named(heap.scope(locals, heap.string("Handler")));
+  (void)heap.buffer(test::FakeHeap::kBase + 0x10000, 0x1000);
+  for (int i = 0; i < 1500; ++i) {
+    const std::uint64_t elements[] = {heap.string("text of one object"), session};
+    heap.set(heap.object(i % 2 == 0 ? session : handler, 32), 24, heap.array(elements));
+  }
+  (void)heap.free_space(4096);
+  heap.fill(session, 32, heap.left() / 32);
+  return heap;
+}
+
+bool is_name(const std::string& name) {
+  return name.starts_with('(') || std::ranges::all_of(name, [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
+         });
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // Tables for a heap of any size, and samples of each shape.
+  const fuzz::CostOracle oracle(size, {.fixed_bytes = 64U << 20, .fixed_us = 3'000'000});
+  static const v8::Constants kConstants = v8::constants_of(test::exported_by_v8()).value();
+  static const test::FakeHeap kWhole = small_heap();
+  (void)v8::read_constants(SpanSource(std::as_bytes(std::span(data, size))));
+  test::FakeHeap heap = kWhole;
+  // Each patch: 4 bytes of where, 8 bytes of what.
+  constexpr std::size_t kPatch = 12, kMaxPatches = 4096;
+  for (std::size_t i = 0; i < std::min(size / kPatch, kMaxPatches); ++i) {
+    std::uint32_t where = 0;
+    std::memcpy(&where, data + i * kPatch, sizeof where);
+    std::memcpy(heap.bytes().data() + where % (v8::kBlockBytes / 8) * 8, data + i * kPatch + 4, 8);
+  }
+  const SpanSource memory(heap.bytes(), test::FakeHeap::kBase);
+  const auto contents = v8::read_contents(heap.space(memory), kConstants);
+  if (!contents.has_value()) return 0;
+  for (const ContentFiller& filler : contents->fillers) {
+    if (filler.kind != ContentKind::kSize && !is_name(filler.name)) __builtin_trap();
+    if (filler.kind == ContentKind::kHolder && filler.bytes > 4 * v8::kBlockBytes) __builtin_trap();
+  }
+  return 0;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Heaps that are small, torn or forged.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "base/unique_fd.h"
+#include "runtimes/v8/v8_contents.h"
+#include "unit/runtimes/v8/fake_heap.h"
+
+namespace oomw::v8 {
+namespace {
+
+using test::FakeHeap;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+MemoryContents contents_of(FakeHeap& heap) {
+  const SpanSource memory(heap.bytes(), FakeHeap::kBase);
+  return read_contents(heap.space(memory), constants_of(test::exported_by_v8()).value()).value();
+}
+
+// Until the block is full.
+MemoryContents contents_with(FakeHeap& heap, std::uint64_t map, std::uint32_t bytes = 32) {
+  heap.fill(map, bytes, heap.left() / bytes);
+  return contents_of(heap);
+}
+
+const ContentFiller* holder(const MemoryContents& contents) {
+  const auto found = std::ranges::find(contents.fillers, ContentKind::kHolder, &ContentFiller::kind);
+  return found == contents.fillers.end() ? nullptr : &*found;
+}
+
+std::string held(const MemoryContents& contents) {
+  const ContentFiller* found = holder(contents);
+  return found == nullptr ? "" : found->name;
+}
+
+TEST(ForgedHeap, objects_are_counted_and_named_by_their_constructor) {
+  FakeHeap heap;
+  const std::uint64_t session = heap.class_named(heap.string("Session"));
+  heap.fill(session, 32, 5000);
+  (void)heap.free_space(heap.left());
+  const MemoryContents contents = contents_of(heap);
+  ASSERT_NE(holder(contents), nullptr);
+  EXPECT_EQ(holder(contents)->name, "Session");
+  EXPECT_EQ(holder(contents)->count, 5000u);
+  EXPECT_EQ(holder(contents)->bytes, 160'000u);
+}
+
+TEST(ForgedHeap, what_only_an_object_holds_is_its_own_and_what_all_hold_is_not) {
+  FakeHeap heap;
+  const std::uint64_t session = heap.class_named(heap.string("Session")), shared = heap.string(std::string(64, 'x'));
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint64_t text = heap.string(std::string(100, 'y'));
+    const std::uint64_t elements[] = {text, shared};
+    const std::uint64_t list = heap.array(elements), object = heap.object(session, 32);
+    heap.set(object, 24, list);
+  }
+  (void)heap.free_space(heap.left());
+  const MemoryContents contents = contents_of(heap);
+  ASSERT_NE(holder(contents), nullptr);
+  EXPECT_EQ(holder(contents)->bytes, 1000u * (32 + 32 + 16 + 104));
+}
+
+TEST(ForgedHeap, local_of_a_constructor_is_not_its_name) {
+  FakeHeap heap;
+  const std::uint64_t locals[] = {heap.string("request"), heap.string("answer")};
+  EXPECT_EQ(held(contents_with(heap, heap.class_named(heap.scope(locals, heap.string("Handler"))))), "Handler");
+}
+
+TEST(ForgedHeap, constructor_whose_locals_are_not_as_many_as_it_counts_has_no_name) {
+  FakeHeap heap;
+  const std::uint64_t locals[] = {heap.string("request"), std::uint64_t{5} << 32};
+  EXPECT_EQ(held(contents_with(heap, heap.class_named(heap.scope(locals, heap.string("Handler"))))), "");
+}
+
+TEST(ForgedHeap, text_that_is_no_identifier_is_not_shown) {
+  for (const char* text : {"alice smith", "", "a\x01", "7up", "se-cret", "../x"}) {
+    FakeHeap heap;
+    const MemoryContents contents = contents_with(heap, heap.class_named(heap.string(text)));
+    EXPECT_EQ(held(contents), "") << text;
+    for (const ContentFiller& one : contents.fillers) EXPECT_NE(one.name, text);
+  }
+}
+
+TEST(ForgedHeap, function_whose_shared_part_is_something_else_has_no_name) {
+  FakeHeap heap;
+  const std::uint64_t name = heap.string("Session"), function = heap.function(name);
+  heap.set(function, 24, name);
+  EXPECT_EQ(held(contents_with(heap, heap.map(FakeHeap::kObject, 32, function))), "");
+}
+
+TEST(ForgedHeap, maps_that_point_back_to_each_other_end) {
+  FakeHeap heap;
+  const std::uint64_t first = heap.map(FakeHeap::kObject, 32, 0), second = heap.map(FakeHeap::kObject, 32, first);
+  heap.set(first, 32, second);
+  EXPECT_EQ(held(contents_with(heap, second)), "");
+}
+
+TEST(ForgedHeap, array_longer_than_its_mapping_is_not_counted) {
+  FakeHeap heap;
+  const std::uint64_t session = heap.class_named(heap.string("Session"));
+  (void)heap.array_of(1u << 20, 16);
+  const MemoryContents contents = contents_with(heap, session);
+  EXPECT_EQ(held(contents), "Session");
+  for (const ContentFiller& one : contents.fillers) EXPECT_LE(one.bytes, kBlockBytes) << one.name;
+}
+
+TEST(ForgedHeap, block_that_is_mostly_something_else_is_not_taken_for_the_heap) {
+  FakeHeap heap;
+  heap.fill(heap.class_named(heap.string("Session")), 32, 100);
+  EXPECT_THAT(contents_of(heap).fillers, IsEmpty());
+}
+
+TEST(ForgedHeap, objects_that_explain_too_little_of_the_pages_are_unknown) {
+  FakeHeap heap;
+  heap.fill(heap.class_named(heap.string("Session")), 32, (heap.left() - 80'000) / 32);
+  const MemoryContents contents = contents_of(heap);
+  EXPECT_THAT(contents.fillers, IsEmpty());
+  ASSERT_FALSE(contents.notes.empty());
+  EXPECT_THAT(testing::PrintToString(contents.notes), HasSubstr("objects are not known"));
+}
+
+TEST(ForgedHeap, memory_without_a_map_of_maps_is_no_heap) {
+  FakeHeap heap;
+  std::ranges::fill(heap.bytes(), std::byte{0x41});
+  const SpanSource memory(heap.bytes(), FakeHeap::kBase);
+  const auto contents = read_contents(heap.space(memory), constants_of(test::exported_by_v8()).value());
+  ASSERT_FALSE(contents.has_value());
+  EXPECT_EQ(contents.error().code, ErrorCode::kNotFound);
+}
+
+TEST(ForgedHeap, buffers_count_by_what_is_present_of_them_and_once) {
+  FakeHeap heap;
+  const std::uint64_t session = heap.class_named(heap.string("Session"));
+  const std::uint64_t inside = FakeHeap::kBase + 0x30000;
+  (void)heap.buffer(inside, 0x1000);
+  (void)heap.buffer(inside, 0x1000);
+  (void)heap.buffer(0x7f0000000000, std::uint64_t{1} << 34);
+  (void)heap.buffer(inside, std::uint64_t{1} << 40);
+  const MemoryContents contents = contents_with(heap, session);
+  for (const ContentPart& part : contents.parts) {
+    if (part.name == "ArrayBuffers") {
+      EXPECT_LE(part.bytes, 0x1000u);
+    }
+  }
+  EXPECT_EQ(held(contents), "Session");
+}
+
+TEST(V8Constants, another_program_has_none) {
+  FakeHeap heap;
+  EXPECT_EQ(read_constants(SpanSource(heap.bytes())).error().code, ErrorCode::kInvalid);
+  const UniqueFd self(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(read_constants(FdSource(self.get())).error().code, ErrorCode::kUnsupported);
+}
+
+TEST(V8Constants, what_is_missing_is_named) {
+  auto values = test::exported_by_v8();
+  values.erase("class_JSFunction__shared__SharedFunctionInfo");
+  EXPECT_THAT(constants_of(values).error().message, HasSubstr("class_JSFunction__shared__"));
+}
+
+TEST(V8Constants, compressed_pointers_are_not_read) {
+  auto values = test::exported_by_v8();
+  values["TaggedSize"] = 4;
+  EXPECT_EQ(constants_of(values).error().code, ErrorCode::kUnsupported);
+}
+
+TEST(V8Constants, free_space_that_is_not_exported_lies_before_the_hole) {
+  auto values = test::exported_by_v8();
+  values.erase("type_FreeSpace__FREE_SPACE_TYPE");
+  EXPECT_FALSE(constants_of(values).has_value());
+  values["type_FeedbackVector__FEEDBACK_VECTOR_TYPE"] = 266;
+  values["type_Hole__HOLE_TYPE"] = 269;
+  EXPECT_EQ(constants_of(values).value().type_free, 268);
+}
+
+TEST(V8Constants, offsets_outside_of_an_object_are_not_taken) {
+  auto values = test::exported_by_v8();
+  for (const int offset : {-8, 1 << 20}) {
+    values["class_Map__instance_type__uint16_t"] = offset;
+    EXPECT_FALSE(constants_of(values).has_value()) << offset;
+  }
+}
+
+}  // namespace
+}  // namespace oomw::v8

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtimes/v8/census.h"
+
+#include <algorithm>
+
+#include "runtimes/native/words.h"
+
+namespace oomw::v8 {
+namespace {
+
+using native::number_at;
+
+constexpr std::uint64_t kHead = 16;               // map, length
+constexpr std::uint64_t kMaxLength = 1u << 27;    // elements of an array, bytes of a string
+constexpr std::uint64_t kLargeStart = 32u << 10;  // a large object lies alone in its pages, behind their head
+constexpr std::uint64_t kMaxBuffer = std::uint64_t{1} << 36, kLeastAddress = 64u << 10,
+                        kMaxAddress = std::uint64_t{1} << 47;
+constexpr std::size_t kHeadWords = 4;
+constexpr std::uint64_t kMaxUnproved = 1024;
+
+std::uint64_t up_to_word(std::uint64_t bytes) { return (bytes + 7) / 8 * 8; }
+
+std::optional<std::uint64_t> string_bytes(const Constants& constants, const Shape& shape,
+                                          std::span<const std::uint64_t> head) {
+  const auto length = number_at<std::uint32_t>(std::as_bytes(head), constants.string_length);
+  if ((shape.type & constants.string_kind_mask) != 0 || length > 2 * kMaxLength) return std::nullopt;
+  const std::uint64_t wide = (shape.type & constants.string_one_byte) != 0 ? 1 : 2;
+  return constants.string_chars + up_to_word(length * wide);
+}
+
+// A number of V8's small ones: in the upper half of the word.
+std::optional<std::uint64_t> small_number(std::uint64_t word) {
+  if ((word & 0xffffffff) != 0 || word >> 32 > kMaxLength) return std::nullopt;
+  return word >> 32;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> object_bytes(const Constants& constants, const Shape& shape,
+                                          std::span<const std::uint64_t> head) {
+  if (shape.bytes != 0) return shape.bytes;
+  if (shape.type < constants.first_non_string) return string_bytes(constants, shape, head);
+  if (head.size() < 2) return std::nullopt;
+  const std::optional<std::uint64_t> number = small_number(head[1]);
+  if (shape.type == constants.type_free) return number && *number >= kHead ? number : std::nullopt;
+  const auto name = constants.type_names.find(shape.type);
+  const std::string_view type = name == constants.type_names.end() ? "" : std::string_view(name->second);
+  if (!number) return kHead;
+  if (type == "ByteArray" || type == "BytecodeArray") return up_to_word(kHead + *number);
+  if (type == "PropertyArray") return kHead + 8 * (*number & 0x3ff);  // the rest is a hash
+  return kHead + 8 * *number;
+}
+
+bool Census::is_trusted() const {
+  const auto known = static_cast<double>(object_bytes_ + free_bytes_);
+  return page_bytes_ > 0 && known >= kTrusted * static_cast<double>(page_bytes_);
+}
+
+std::uint64_t Census::claim(std::uint64_t begin, std::uint64_t end) const {
+  const auto after = std::ranges::upper_bound(ranges_, begin, {}, &PageRange::end);
+  if (after == ranges_.end() || after->begin > begin) return begin;
+  return std::min(after->end, end);
+}
+
+std::uint64_t Census::next(std::uint64_t begin, std::uint64_t end) const {
+  const auto found = std::ranges::upper_bound(ranges_, begin, {}, &PageRange::begin);
+  return found == ranges_.end() ? end : std::min(found->begin, end);
+}
+
+void Census::count(const Found& found) {
+  ShapeAmount& amount = amounts_[found.shape];
+  // Each object has the same chance to be a sample.
+  random_ ^= random_ << 13, random_ ^= random_ >> 7, random_ ^= random_ << 17;
+  const std::uint64_t place = amount.count < ShapeAmount::kSamples ? amount.count : random_ % (amount.count + 1);
+  if (place < ShapeAmount::kSamples) amount.samples[place] = found.address;
+  ++amount.count;
+  amount.bytes += found.bytes;
+  object_bytes_ += found.bytes;
+}
+
+// object: its words, as far as they are in the block.
+void Census::note_buffer(std::span<const std::uint64_t> object) {
+  const std::span<const std::byte> bytes = std::as_bytes(object);
+  const auto length = number_at(bytes, constants_.buffer_length), memory = number_at(bytes, constants_.buffer_memory);
+  const bool is_sound = length > 0 && length < kMaxBuffer && memory >= kLeastAddress && memory < kMaxAddress;
+  if (!is_sound || buffers_list_.size() + pending_buffers_.size() >= kMaxBuffers) return;
+  pending_buffers_.push_back({memory, memory + length});
+}
+
+// An array or a string that has pages of its own. Whether all of it is there: its mapping goes on to its end.
+bool Census::take_large(PageRange block, std::uint64_t address, std::uint64_t bytes, std::uint32_t shape) {
+  const Mapping* mapping = space_.map().at(address);
+  const bool is_alone = address - block.begin < kLargeStart && found_.empty() && block_free_ == 0;
+  if (!is_alone || mapping == nullptr || bytes > mapping->end - address) return false;
+  const std::uint64_t last = (address + bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+  large_ = {block.begin, std::min(last, mapping->end)};
+  ranges_.push_back(large_);
+  page_bytes_ += space_.present().bytes_in(large_.begin, large_.end);
+  count({address, space_.present().bytes_in(address, address + bytes), shape});
+  return true;
+}
+
+// The words to go on by.
+std::size_t Census::take_object(PageRange block, std::span<const std::uint64_t> words, std::size_t at,
+                                std::uint32_t shape_index) {
+  const Shape& shape = shapes_.all()[shape_index];
+  const auto bytes = object_bytes(constants_, shape, words.subspan(at, std::min(kHeadWords, words.size() - at)));
+  if (!bytes || *bytes < 8) return 1;
+  const std::uint64_t address = block.begin + at * 8;
+  if (*bytes > block.end - address) {
+    return shape.bytes == 0 && take_large(block, address, *bytes, shape_index) ? words.size() : 1;
+  }
+  const std::size_t length = *bytes / 8;
+  // Behind an object is another one. A length of its own that does not lead there may be torn.
+  const bool is_followed =
+      at + length >= words.size() || words[at + length] == 0 || shapes_.index_of(words[at + length]) != Shapes::kNone;
+  if (shape.type == constants_.type_free) {
+    if (!is_followed) return 1;
+    block_free_ += space_.present().bytes_in(address, address + *bytes);
+    return length;
+  }
+  if (!is_followed && shape.bytes == 0 && *bytes > kMaxUnproved) return 1;
+  if (shape.type == constants_.type_buffer) note_buffer(words.subspan(at, length));
+  found_.push_back({address, *bytes, shape_index});
+  return is_followed || shape.bytes != 0 ? length : kHead / 8;
+}
+
+void Census::keep(PageRange block) {
+  std::uint64_t sum = block_free_;
+  for (const Found& found : found_) sum += found.bytes;
+  const std::uint64_t present = space_.present().bytes_in(block.begin, block.end);
+  if (sum * 2 < present) return;
+  for (const Found& found : found_) count(found);
+  free_bytes_ += block_free_;
+  page_bytes_ += present;
+  buffers_list_.insert(buffers_list_.end(), pending_buffers_.begin(), pending_buffers_.end());
+  ranges_.push_back(block);
+}
+
+void Census::walk_block(PageRange block, std::span<const std::uint64_t> words) {
+  found_.clear();
+  pending_buffers_.clear();
+  block_free_ = 0;
+  for (std::size_t at = 0; at < words.size();) {
+    const std::uint32_t shape = shapes_.index_of(words[at]);
+    at += shape == Shapes::kNone ? 1 : take_object(block, words, at, shape);
+  }
+  if (large_.begin != block.begin) keep(block);
+}
+
+void Census::sum_buffers() {
+  std::ranges::sort(buffers_list_, {}, &Buffer::begin);
+  std::uint64_t done = 0;
+  for (const Buffer& buffer : buffers_list_) {
+    const std::uint64_t begin = std::max(buffer.begin, done);
+    if (begin >= buffer.end) continue;
+    const std::uint64_t present = space_.present().bytes_in(begin, buffer.end);
+    done = buffer.end;
+    buffer_bytes_ += present;
+    if (present > 0) ++buffer_count_;
+  }
+}
+
+Result<> Census::walk(std::span<const PageRange> blocks) {
+  std::vector<std::uint64_t> words;
+  for (const PageRange& block : blocks) {
+    if (block.begin >= large_.begin && block.begin < large_.end) continue;
+    RETURN_IF_ERROR(read_block(space_, block, words));
+    walk_block(block, words);
+  }
+  std::ranges::sort(ranges_, {}, &PageRange::begin);
+  sum_buffers();
+  return {};
+}
+
+}  // namespace oomw::v8

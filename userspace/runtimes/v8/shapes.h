@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "memory/address_space.h"
+#include "runtimes/v8/constants.h"
+
+namespace oomw::v8 {
+
+// V8 takes its heap in pieces of this size, aligned to it.
+inline constexpr std::uint64_t kBlockBytes = 256u << 10;
+
+// Pieces of mappings that may be V8's heap: private, without a file or a name, aligned as V8 aligns; those that may not
+// be written come first, as V8 keeps what never changes there.
+[[nodiscard]] std::vector<PageRange> candidate_blocks(const AddressSpace& space);
+
+// What one of V8's maps says of the objects that point to it.
+struct Shape {
+  std::uint64_t map = 0;    // tagged, as objects have it in their first word
+  std::uint32_t bytes = 0;  // of an object; 0: its own length says
+  std::uint16_t type = 0;
+};
+
+// All maps of a heap. The map of a map points to itself; whatever points to such a one is a map.
+//
+// - Bounded: kMaxShapes, kMaxMetaMaps. Borrows nothing.
+class Shapes {
+ public:
+  static constexpr std::size_t kMaxShapes = 96u << 10, kMaxMetaMaps = 32;
+
+  // kNotFound: no heap of V8; kLimit: more maps than that.
+  [[nodiscard]] static Result<Shapes> find(const AddressSpace& space, const Constants& constants,
+                                           std::span<const PageRange> blocks);
+
+  // Its number in all(), or kNone. tagged: any word.
+  [[nodiscard]] std::uint32_t index_of(std::uint64_t tagged) const;
+  [[nodiscard]] const Shape* at(std::uint64_t tagged) const;
+  [[nodiscard]] bool is_meta(std::uint64_t tagged) const;
+  [[nodiscard]] const std::vector<Shape>& all() const { return shapes_; }
+
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+ private:
+  Shapes() : near_(std::make_unique<Near>()), slots_(kSlots, kNone) {}
+
+  using Near = std::bitset<1u << 20>;
+  static constexpr std::size_t kSlots = 256u << 10;
+
+  [[nodiscard]] bool scan(std::uint64_t address, std::span<const std::uint64_t> words, const Constants& constants);
+  [[nodiscard]] bool add(const Shape& shape);
+  [[nodiscard]] std::size_t slot_of(std::uint64_t tagged) const;
+
+  std::vector<std::uint64_t> meta_maps_;
+  std::vector<Shape> shapes_;
+  std::unique_ptr<Near>
+      near_;  // blocks in which maps lie, by the low bits of their numbers: most words point elsewhere
+  std::vector<std::uint32_t> slots_;
+  bool is_full_ = false;
+};
+
+// Reads a block, zeros where nothing is present.
+[[nodiscard]] Result<> read_block(const AddressSpace& space, PageRange block, std::vector<std::uint64_t>& words);
+
+}  // namespace oomw::v8
