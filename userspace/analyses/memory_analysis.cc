@@ -72,6 +72,7 @@ void put(const MemoryContents& contents, HeapAnalysed& heap) {
 
 bool is_python(std::string_view name) { return name.starts_with("libpython") || name.starts_with("python"); }
 
+constexpr double kMuchChanged = 0.05;
 constexpr std::string_view kNodeLibrary = "libnode.so";
 
 // "node", "nodejs", "node18": not "node_exporter".
@@ -90,7 +91,16 @@ const ByteSource& file_of_v8(const AnalysisSubject& subject) {
 
 Result<MemoryContents> read_node(const AnalysisSubject& subject) {
   ASSIGN_OR_RETURN(const v8::Constants constants, v8::read_constants(file_of_v8(subject)));
-  return read(subject, [&](const AddressSpace& space) { return v8::read_contents(space, constants); });
+  return read(subject, [&](const AddressSpace& space) -> Result<MemoryContents> {
+    ASSIGN_OR_RETURN(MemoryContents contents, v8::read_contents(space, constants));
+    const auto after = MemoryMap::read(subject.maps);
+    const double changed = after.has_value() ? static_cast<double>(v8::changed_bytes(space.map(), *after)) : 0;
+    if (changed > kMuchChanged * static_cast<double>(contents.anonymous_bytes)) {
+      contents.notes.push_back(
+          "the heap's pages changed while it was read: objects that a collection moved may be missing");
+    }
+    return contents;
+  });
 }
 
 // HotSpot and OpenJ9.

@@ -60,12 +60,17 @@ const IncidentFiller* own_class(const Incident& incident) {
   return most;
 }
 
-std::string tool_text(std::string_view runtime) {
+std::string tool_text(const IncidentFiller& filler) {
+  const std::string_view runtime = filler.runtime;
   if (runtime == "cpython") return " (in Python, tracemalloc shows where they are made)";
   if (runtime == "jvm") return " (-XX:+HeapDumpOnOutOfMemoryError, or jcmd PID GC.heap_dump FILE while it runs)";
   if (runtime == kV8) {
-    return " (node --heapsnapshot-signal=SIGUSR2 writes a heap snapshot that shows what holds them; "
-           "--max-old-space-size below the limit ends in an error with a stack instead of a kill)";
+    // Buffers lie outside of the heap that this option bounds.
+    const std::string_view bound = filler.name == "ArrayBuffer"
+                                       ? ""
+                                       : "; with --max-old-space-size below the limit, Node ends with a stack instead";
+    return fmt::format(" (node --heapsnapshot-signal=SIGUSR2 writes a heap snapshot that shows what holds them{})",
+                       bound);
   }
   return "";
 }
@@ -141,7 +146,7 @@ std::string filler_action(const Incident& incident) {
                      filler->kind == "holder" && filler->runtime != kV8
                          ? "that " + printable(filler->name, kMaxName)
                          : "so many " + printable(own != nullptr ? own->name : filler->name, kMaxName),
-                     tool_text(filler->runtime));
+                     tool_text(*filler));
 }
 
 }  // namespace oomw

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kProgram = "555500000000-555500001000 r-xp 00000000 08:01 11 /usr/bin/";
 constexpr std::string_view kLibrary = "\n7f0000000000-7f0000001000 r-xp 00000000 08:01 12 /usr/lib/";
 
-enum class Row { kPython, kOther, kNone };
+enum class Row { kPython, kNode, kOther, kNone };
 
 // By which row a program that is no Go program is read, by the names of its executable and of one library.
 Row row_of(const std::string& maps_text) {
@@ -30,7 +30,10 @@ Row row_of(const std::string& maps_text) {
   const SystemClock clock;
   const AnalysisSubject subject{nothing, nothing, maps, nothing, -1, -1, -1, 0x555500000000, {}, clock, clock.now()};
   const bool is_python = is_python_program(subject), is_other = is_other_program(subject);
+  const bool is_node = is_node_program(subject);
   EXPECT_FALSE(is_python && is_other);
+  EXPECT_FALSE(is_node && (is_python || is_other));
+  if (is_node) return Row::kNode;
   return is_python ? Row::kPython : is_other ? Row::kOther : Row::kNone;
 }
 
@@ -43,6 +46,9 @@ TEST(MemoryAnalysis, one_row_at_most_reads_a_program) {
   EXPECT_EQ(row_of("server", "libc.so.6"), Row::kOther);
   EXPECT_EQ(row_of("server", "libjvm.so"), Row::kNone);
   EXPECT_EQ(row_of("java", "libj9vm29.so"), Row::kNone);
+  EXPECT_EQ(row_of("node", "libc.so.6"), Row::kNode);
+  EXPECT_EQ(row_of("nodejs", "libc.so.6"), Row::kNode);
+  EXPECT_EQ(row_of("node_exporter", "libc.so.6"), Row::kOther);
   EXPECT_EQ(row_of(""), Row::kNone) << "a process that ended";
 }
 

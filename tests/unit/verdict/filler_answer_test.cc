@@ -71,6 +71,42 @@ TEST(FillerAnswer, small_fillers_and_sizes_of_blocks_are_no_culprits) {
   EXPECT_THAT(answer.sentence, HasSubstr("500000 blocks of 288 B are 90 % of its memory"));
 }
 
+Incident node_incident(std::vector<IncidentFiller> fillers) {
+  Incident incident = python_incident("leak");
+  incident.victims.front().comm = "node";
+  for (IncidentFiller& filler : fillers) filler.runtime = "v8";
+  incident.fillers = std::move(fillers);
+  return incident;
+}
+
+TEST(FillerAnswer, class_of_a_node_program_is_named_with_what_its_objects_hold) {
+  const IncidentAnswer answer =
+      answer_of(node_incident({found("holder", "Session", "", 0.86), found("type", "(string)", "", 0.5)}));
+  EXPECT_EQ(answer.sentence,
+            "Memory leak in node: 500000 `Session` objects with what only they hold filled 86 % of its memory "
+            "(82.6 MiB), and it grew until its limit of 96.0 MiB was reached.");
+  EXPECT_EQ(
+      answer.action,
+      "Find what keeps so many Session (node --heapsnapshot-signal=SIGUSR2 writes a heap snapshot that shows what "
+      "holds them; with --max-old-space-size below the limit, Node ends with a stack instead); a larger limit "
+      "only delays the next kill.");
+}
+
+TEST(FillerAnswer, strings_of_a_node_program_are_said_with_its_class_of_most_objects) {
+  IncidentAnswer answer =
+      answer_of(node_incident({found("type", "(string)", "", 0.7), found("holder", "Session", "", 0.1)}));
+  EXPECT_THAT(answer.sentence, HasSubstr("500000 objects of type (string) filled 70 %"));
+  EXPECT_THAT(answer.sentence, HasSubstr("of its own classes there were most of Session, 500000 objects"));
+  answer = answer_of(node_incident({found("type", "(string)", "", 0.7), found("type", "Array", "", 0.1)}));
+  EXPECT_THAT(answer.sentence, Not(HasSubstr("of its own classes")));
+}
+
+TEST(FillerAnswer, buffers_of_a_node_program_are_not_bounded_by_its_heap) {
+  const IncidentAnswer answer = answer_of(node_incident({found("type", "ArrayBuffer", "", 0.9)}));
+  EXPECT_THAT(answer.action, HasSubstr("heapsnapshot-signal"));
+  EXPECT_THAT(answer.action, Not(HasSubstr("max-old-space-size")));
+}
+
 Incident with_malloc(std::uint64_t free_mib, std::uint64_t used_mib) {
   Incident incident = python_incident("leak");
   incident.fillers.clear();

@@ -52,6 +52,14 @@ std::vector<PageRange> candidate_blocks(const AddressSpace& space) {
   return blocks;
 }
 
+std::vector<PageRange> possible_heap(const MemoryMap& map) {
+  std::vector<PageRange> ranges;
+  for (const Mapping& mapping : map.mappings()) {
+    if (may_hold_heap(mapping)) ranges.push_back({mapping.begin, mapping.end});
+  }
+  return ranges;
+}
+
 Result<> read_block(const AddressSpace& space, PageRange block, std::vector<std::uint64_t>& words) {
   words.resize(block.size() / 8);
   const auto read = space.read_present(block.begin, std::as_writable_bytes(std::span(words)));

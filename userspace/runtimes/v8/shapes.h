@@ -20,6 +20,9 @@ inline constexpr std::uint64_t kBlockBytes = 256u << 10;
 // be written come first, as V8 keeps what never changes there.
 [[nodiscard]] std::vector<PageRange> candidate_blocks(const AddressSpace& space);
 
+// The mappings that may be, in order of address.
+[[nodiscard]] std::vector<PageRange> possible_heap(const MemoryMap& map);
+
 // What one of V8's maps says of the objects that point to it.
 struct Shape {
   std::uint64_t map = 0;    // tagged, as objects have it in their first word

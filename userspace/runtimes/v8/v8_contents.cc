@@ -2,8 +2,8 @@
 #include "runtimes/v8/v8_contents.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -32,8 +32,15 @@ struct Named {
   std::vector<std::uint64_t> samples;
 };
 
+// The process runs on while it is read: a name that two readings do not agree on was torn.
+std::string name_of(ConstructorNames& first, ConstructorNames& second, const Shape& shape) {
+  std::string name = first.name_of(shape);
+  return name == second.name_of(shape) ? name : "(object)";
+}
+
 // By constructor, over all shapes that its objects have.
-std::map<std::string, Named> by_name(ConstructorNames& names, const Shapes& shapes, const Census& census) {
+std::map<std::string, Named> by_name(ConstructorNames& first, ConstructorNames& second, const Shapes& shapes,
+                                     const Census& census) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < census.amounts().size(); ++i) {
     if (census.amounts()[i].count > 0) order.push_back(i);
@@ -44,7 +51,7 @@ std::map<std::string, Named> by_name(ConstructorNames& names, const Shapes& shap
   std::map<std::string, Named> named;
   for (const std::size_t i : order) {
     const ShapeAmount& amount = census.amounts()[i];
-    Named& into = named[names.name_of(shapes.all()[i])];
+    Named& into = named[name_of(first, second, shapes.all()[i])];
     into.count += amount.count;
     into.bytes += amount.bytes;
     const std::size_t samples = std::min<std::size_t>(amount.count, ShapeAmount::kSamples);
@@ -117,6 +124,23 @@ void add_parts(const Census& census, native::Composition& parts) {
 
 }  // namespace
 
+std::uint64_t changed_bytes(const MemoryMap& before, const MemoryMap& after) {
+  const std::vector<PageRange> old = possible_heap(before), now = possible_heap(after);
+  std::uint64_t both = 0;
+  auto other = now.begin();
+  for (const PageRange& range : old) {
+    while (other != now.end() && other->end <= range.begin) ++other;
+    for (auto at = other; at != now.end() && at->begin < range.end; ++at) {
+      both += std::min(range.end, at->end) - std::max(range.begin, at->begin);
+    }
+  }
+  const auto sum = [](const std::vector<PageRange>& ranges) {
+    return std::accumulate(ranges.begin(), ranges.end(), std::uint64_t{0},
+                           [](std::uint64_t bytes, const PageRange& range) { return bytes + range.size(); });
+  };
+  return sum(old) + sum(now) - 2 * both;
+}
+
 Result<MemoryContents> read_contents(const AddressSpace& space, const Constants& constants) {
   const std::vector<PageRange> blocks = candidate_blocks(space);
   std::uint64_t candidates = 0;
@@ -139,16 +163,17 @@ Result<MemoryContents> read_contents(const AddressSpace& space, const Constants&
     return contents;
   }
   const std::uint64_t buffers = take_buffers(census, contents);
-  CachedReader reader(space, kMaxLookupBytes, kLookupBlock);
-  ConstructorNames names(reader, constants, shapes);
-  const std::map<std::string, Named> named = by_name(names, shapes, census);
+  CachedReader reader(space, kMaxLookupBytes, kLookupBlock), again(space, kMaxLookupBytes, kLookupBlock);
+  ConstructorNames first(reader, constants, shapes), second(again, constants, shapes);
+  const std::map<std::string, Named> named = by_name(first, second, shapes, census);
   HeldSizes sizes(reader, space, constants, shapes);
   add_holders(named, sizes, census.object_bytes_sum() + census.buffer_bytes(), contents);
   add_types(named, buffers, contents);
   contents.notes.push_back(
       "objects that are dead and not collected yet are counted; of what an object holds, only what "
       "is found within five steps and is not shared");
-  if (reader.is_used_up()) contents.notes.push_back("the read limit was reached: not all names and holders are known");
+  if (reader.is_used_up() || again.is_used_up())
+    contents.notes.push_back("the read limit was reached: not all names and holders are known");
   contents.bytes_read = space.bytes_read();
   return contents;
 }

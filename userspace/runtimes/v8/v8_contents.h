@@ -12,4 +12,8 @@ namespace oomw::v8 {
 // kNotFound: no heap of V8; kLimit: more of it than is read.
 [[nodiscard]] Result<MemoryContents> read_contents(const AddressSpace& space, const Constants& constants);
 
+// How much memory that may be V8's one map has and the other has not: a collection that moves objects takes new pages
+// and gives back old ones, and what it moved while it was read may have been missed.
+[[nodiscard]] std::uint64_t changed_bytes(const MemoryMap& before, const MemoryMap& after);
+
 }  // namespace oomw::v8

@@ -151,6 +151,18 @@ TEST(ForgedHeap, buffers_count_by_what_is_present_of_them_and_once) {
   EXPECT_EQ(held(contents), "Session");
 }
 
+TEST(ChangedBytes, pages_that_came_and_went_are_counted) {
+  const auto map = [](const std::string& text) { return MemoryMap::parse(text); };
+  const MemoryMap before = map(
+      "40000-80000 rw-p 00000000 00:00 0\n80000-c0000 r-xp 00000000 00:00 0\nc0000-100000 rw-p 00000000 00:01 7 /x\n"
+      "140000-180000 rw-p 00000000 00:00 0\n");
+  EXPECT_EQ(changed_bytes(before, before), 0u);
+  EXPECT_EQ(changed_bytes(before, map("40000-80000 rw-p 00000000 00:00 0\n")), 0x40000u);
+  EXPECT_EQ(changed_bytes(before, map("60000-80000 rw-p 00000000 00:00 0\n140000-190000 rw-p 00000000 00:00 0\n")),
+            0x30000u);
+  EXPECT_EQ(changed_bytes(before, map("")), 0x80000u);
+}
+
 TEST(V8Constants, another_program_has_none) {
   FakeHeap heap;
   EXPECT_EQ(read_constants(SpanSource(heap.bytes())).error().code, ErrorCode::kInvalid);

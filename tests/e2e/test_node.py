@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node.js services: what fills them by constructor, and the memory of their buffers, read from outside."""
+import os
+import re
+import shutil
+import unittest
+
+from harness import tools
+from harness.case import E2eTest
+from harness.daemon import run_cli
+from harness.wait import eventually
+
+NODE = shutil.which("node") or shutil.which("nodejs")
+
+
+@unittest.skipUnless(NODE, "there is no node here")
+class Node(E2eTest):
+    def service(self, box, mode, per_second):
+        # V8 takes a quarter of the container as its heap's maximum otherwise, and ends itself there.
+        return self.start([NODE, "--max-old-space-size=1024", os.path.join(tools.WORKLOADS, "node", "service.js"), mode,
+                           str(per_second)], box)
+
+    def analysed(self, witness, box):
+        incident = eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("composition")), None),
+                              lambda: [(i["analyses"], i["notes"]) for i in self.incidents_of(witness, box)], 30)
+        self.assertEqual(incident["analyses"][-1]["of"], "v8", incident["analyses"])
+        return incident
+
+    def test_class_whose_objects_are_kept_is_named(self):
+        witness = self.daemon()
+        box = self.cgroup("node-sessions", 150)
+        self.service(box, "sessions", 100).wait_killed()
+        incident = self.analysed(witness, box)
+        session = next((f for f in incident["fillers"] if f["name"] == "Session" and f["kind"] == "holder"), None)
+        self.assertIsNotNone(session, incident["fillers"])
+        self.assertGreater(session["share"], 0.5)
+        self.assertGreater(session["count"], 60_000)
+        self.assertRegex(incident["answer"]["sentence"], r"\d+ `Session` objects with what only they hold filled \d+ %")
+        self.assertGreater(incident["composition"]["named_ratio"], 0.8)
+        for text in ("customer-", "reader", "item"):
+            self.assertNotIn(text, str(incident["fillers"]))
+
+    def test_memory_of_kept_buffers_is_named(self):
+        witness = self.daemon()
+        box = self.cgroup("node-buffers", 150)
+        self.service(box, "buffers", 100).wait_killed()
+        incident = self.analysed(witness, box)
+        parts = {part["name"]: part["bytes"] for part in incident["composition"]["parts"]}
+        self.assertGreater(parts["ArrayBuffers"], 50 << 20, parts)
+        self.assertIn("objects of type ArrayBuffer filled", incident["answer"]["sentence"])
+
+    def test_service_in_balance_is_read_by_hand_and_is_no_incident(self):
+        witness = self.daemon()
+        box = self.cgroup("node-balance", 256)
+        program = self.service(box, "healthy", 100)
+
+        def in_balance():
+            text = run_cli("capture", "--pid", program.pid).stdout
+            return text if re.search(r" [45]\d\d\d\d holder +Session", text) else None
+        printed = eventually(in_balance, lambda: run_cli("capture", "--pid", program.pid).stdout, 60)
+        self.assertIn("V8 heap: objects", printed)
+        self.assertEqual(self.incidents_of(witness, box), [])
