@@ -17,6 +17,11 @@ constexpr std::string_view kV8 = "v8";  // its holders are the program's own cla
 
 bool is_by_analysis(const IncidentFiller& filler) { return filler.evidence == "analysis"; }
 
+// Of a literal: whose code made it its name does not show.
+bool is_plain_object(const IncidentFiller& filler) {
+  return filler.runtime == kV8 && filler.kind == "holder" && filler.name == "Object";
+}
+
 // What is in a holder comes before what it consists of.
 int rank_of(const IncidentFiller& filler) {
   if (filler.kind != "holder") return 2;
@@ -26,6 +31,7 @@ int rank_of(const IncidentFiller& filler) {
 // "list of dict" -> "a list of 500000 dict"; "dict" of a type -> "500000 objects of type dict".
 std::string what(const IncidentFiller& filler) {
   const std::string name = printable(filler.name, kMaxName);
+  if (is_plain_object(filler)) return fmt::format("{} plain objects with what only they hold", filler.count);
   if (filler.runtime == kV8 && filler.kind == "holder") {
     return fmt::format("{} `{}` objects with what only they hold", filler.count, name);
   }
@@ -43,7 +49,7 @@ std::string held(const IncidentFiller& filler) {
 // Classes of the language's own library, and arrays: whose code made them their names do not show.
 bool is_of_platform(const IncidentFiller& filler) {
   const std::string_view name = filler.name;
-  if (filler.runtime == kV8) return filler.kind != "holder";
+  if (filler.runtime == kV8) return filler.kind != "holder" || is_plain_object(filler);
   constexpr std::array<std::string_view, 5> kPackages = {"java.", "javax.", "jdk.", "sun.", "com.sun."};
   return name.ends_with("[]") ||
          std::ranges::any_of(kPackages, [&](std::string_view package) { return name.starts_with(package); });
@@ -143,8 +149,9 @@ std::string filler_action(const Incident& incident) {
   const IncidentFiller* own = is_of_platform(*filler) ? own_class(incident) : nullptr;
   if (own != nullptr && own->runtime == kV8 && own->count < filler->count / 10) own = nullptr;
   return fmt::format("Find what keeps {}{}; a larger limit only delays the next kill.",
-                     filler->kind == "holder" && filler->runtime != kV8
-                         ? "that " + printable(filler->name, kMaxName)
+                     filler->kind == "holder" && filler->runtime != kV8 ? "that " + printable(filler->name, kMaxName)
+                     : is_plain_object(*filler) && own == nullptr
+                         ? "so many plain objects"
                          : "so many " + printable(own != nullptr ? own->name : filler->name, kMaxName),
                      tool_text(*filler));
 }

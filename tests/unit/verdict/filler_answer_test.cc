@@ -101,6 +101,12 @@ TEST(FillerAnswer, strings_of_a_node_program_are_said_with_its_class_of_most_obj
   EXPECT_THAT(answer.sentence, Not(HasSubstr("of its own classes")));
 }
 
+TEST(FillerAnswer, plain_objects_of_a_node_program_have_no_class) {
+  const IncidentAnswer answer = answer_of(node_incident({found("holder", "Object", "", 0.8)}));
+  EXPECT_THAT(answer.sentence, HasSubstr("500000 plain objects with what only they hold filled 80 %"));
+  EXPECT_THAT(answer.action, HasSubstr("Find what keeps so many plain objects ("));
+}
+
 TEST(FillerAnswer, buffers_of_a_node_program_are_not_bounded_by_its_heap) {
   const IncidentAnswer answer = answer_of(node_incident({found("type", "ArrayBuffer", "", 0.9)}));
   EXPECT_THAT(answer.action, HasSubstr("heapsnapshot-signal"));

@@ -14,15 +14,15 @@ constexpr std::uint64_t kMaxObject = 1u << 20;
 }  // namespace
 
 // Not of a class of the program's own, which is counted under its own name.
-bool HeldSizes::is_plain(const Shape& shape) {
-  const auto known = plain_.find(shape.map);
-  if (known != plain_.end()) return known->second;
-  const std::string name = ConstructorNames(memory_, constants_, shapes_).name_of(shape);
-  constexpr std::array<std::string_view, 10> kPlain = {"Object", "Array",       "Map",    "Set",        "Date",
-                                                       "Buffer", "ArrayBuffer", "String", "Uint8Array", "FastBuffer"};
-  const bool is = std::ranges::find(kPlain, name) != kPlain.end();
-  plain_.emplace(shape.map, is);
-  return is;
+bool HeldSizes::may_follow(const Shape& shape) {
+  auto known = names_.find(shape.map);
+  if (known == names_.end()) {
+    known = names_.emplace(shape.map, ConstructorNames(memory_, constants_, shapes_).name_of(shape)).first;
+  }
+  constexpr std::array<std::string_view, 9> kPlain = {"Array",       "Map",    "Set",        "Date",      "Buffer",
+                                                      "ArrayBuffer", "String", "Uint8Array", "FastBuffer"};
+  if (known->second == ConstructorNames::kPlainObject) return !is_of_plain_;
+  return std::ranges::find(kPlain, known->second) != kPlain.end();
 }
 
 std::uint64_t HeldSizes::memory_of_buffer(std::uint64_t address) {
@@ -56,7 +56,7 @@ void HeldSizes::visit(const Node& node, std::size_t sample, std::vector<Node>& o
   const Nature nature = nature_of(constants_, *shape);
   const auto bytes = object_bytes(constants_, *shape, head);
   if (nature == Nature::kOther || !bytes || *bytes > kMaxObject) return;
-  if (nature == Nature::kObject && !is_plain(*shape)) return;
+  if (nature == Nature::kObject && !may_follow(*shape)) return;
   at->second.bytes = *bytes;
   if (shape->type == constants_.type_buffer) at->second.bytes += memory_of_buffer(address);
   const bool has_references = nature == Nature::kArray || nature == Nature::kObject ||
@@ -76,8 +76,9 @@ void HeldSizes::follow(std::uint64_t address, std::size_t sample) {
   for (std::size_t done = 0; done < open.size() && done < kMaxNodes; ++done) visit(Node(open[done]), sample, open);
 }
 
-double HeldSizes::average(std::span<const std::uint64_t> samples) {
+double HeldSizes::average(std::span<const std::uint64_t> samples, bool of_plain) {
   reached_.clear();
+  is_of_plain_ = of_plain;
   const std::size_t count = std::min(samples.size(), kMaxSamples);
   if (count == 0) return 0;
   for (std::size_t i = 0; i < count; ++i) follow(samples[i], i);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "memory/cached_reader.h"
@@ -24,7 +25,8 @@ class HeldSizes {
   HeldSizes(CachedReader& memory, const AddressSpace& space, const Constants& constants, const Shapes& shapes)
       : memory_(memory), space_(space), constants_(constants), shapes_(shapes) {}
 
-  [[nodiscard]] double average(std::span<const std::uint64_t> samples);
+  // of_plain: the samples are plain objects, whose number has those in it that they hold.
+  [[nodiscard]] double average(std::span<const std::uint64_t> samples, bool of_plain);
 
  private:
   struct Node {
@@ -41,15 +43,16 @@ class HeldSizes {
   void visit(const Node& node, std::size_t sample, std::vector<Node>& open);
   void open_children(std::uint64_t address, std::uint64_t bytes, std::uint64_t from, int depth,
                      std::vector<Node>& open);
-  [[nodiscard]] bool is_plain(const Shape& shape);
+  [[nodiscard]] bool may_follow(const Shape& shape);
   [[nodiscard]] std::uint64_t memory_of_buffer(std::uint64_t address);
 
   CachedReader& memory_;
   const AddressSpace& space_;
   const Constants& constants_;
   const Shapes& shapes_;
-  std::map<std::uint64_t, Reached> reached_;  // by tagged address
-  std::map<std::uint64_t, bool> plain_;       // by map
+  std::map<std::uint64_t, Reached> reached_;    // by tagged address
+  std::map<std::uint64_t, std::string> names_;  // by map
+  bool is_of_plain_ = false;
 };
 
 }  // namespace oomw::v8

@@ -95,7 +95,9 @@ std::string ConstructorNames::scope_name(std::uint64_t scope) {
   const std::size_t words = 2 * left + kPositionWords + kScopeTail;
   for (std::size_t i = 1; i <= words; ++i) {
     const auto at = word(scope, first + 8 * i);
-    const Shape* shape = at ? shape_of(*at) : nullptr;
+    // The next object begins: a scope's length is not written in it.
+    if (!at || shapes_.index_of(*at) != Shapes::kNone) return "";
+    const Shape* shape = shape_of(*at);
     const bool is_string = shape != nullptr && shape->type < constants_.first_non_string;
     if (left == 0 && is_string) return identifier(*at);
     if (left > 0 && !is_string && (is_in_run || i > kPositionWords + 1)) return "";

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "memory/cached_reader.h"
 #include "runtimes/v8/constants.h"
@@ -27,6 +28,7 @@ class ConstructorNames {
 
   // JavaScript's own constructors, and what is in parentheses: whose code made them their names do not show.
   [[nodiscard]] static bool is_own(std::string_view name);
+  static constexpr std::string_view kPlainObject = "Object";
 
  private:
   [[nodiscard]] std::optional<std::uint64_t> word(std::uint64_t tagged, std::uint64_t offset);

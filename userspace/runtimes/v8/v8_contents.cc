@@ -77,14 +77,15 @@ void add_types(const std::map<std::string, Named>& named, std::uint64_t buffer_b
   keep_largest(types, contents);
 }
 
-// The program's own classes by what their objects hold, which is more than they are.
+// The program's own classes, and plain objects, by what they hold, which is more than they are.
 void add_holders(const std::map<std::string, Named>& named, HeldSizes& sizes, std::uint64_t most,
                  MemoryContents& contents) {
   const double least = kWorthShowing * static_cast<double>(contents.anonymous_bytes);
   std::vector<ContentFiller> holders;
   for (const auto& [name, one] : named) {
-    if (!ConstructorNames::is_own(name) || one.count < kManyObjects) continue;
-    const double held = sizes.average(one.samples) * static_cast<double>(one.count);
+    const bool is_plain = name == ConstructorNames::kPlainObject;
+    if ((!is_plain && !ConstructorNames::is_own(name)) || one.count < kManyObjects) continue;
+    const double held = sizes.average(one.samples, is_plain) * static_cast<double>(one.count);
     const double bytes = std::min(static_cast<double>(one.bytes) + held, static_cast<double>(most));
     if (bytes < least) continue;
     holders.push_back({ContentKind::kHolder, name, "", static_cast<std::uint64_t>(bytes), one.count});

@@ -66,6 +66,25 @@ TEST(ForgedHeap, what_only_an_object_holds_is_its_own_and_what_all_hold_is_not) 
   EXPECT_EQ(holder(contents)->bytes, 1000u * (32 + 32 + 16 + 104));
 }
 
+// Each is one of those that are counted.
+TEST(ForgedHeap, plain_objects_in_plain_objects_count_once) {
+  FakeHeap heap;
+  const std::uint64_t plain = heap.class_named(heap.string("Object"));
+  for (int i = 0; i < 800; ++i) {
+    const std::uint64_t inner = heap.object(plain, 32), text = heap.string(std::string(96, 'y'));
+    const std::uint64_t outer = heap.object(plain, 32);
+    heap.set(outer, 16, inner);
+    heap.set(outer, 24, text);
+    heap.set(inner, 16, heap.string(std::string(96, 'z')));
+  }
+  (void)heap.free_space(heap.left());
+  const MemoryContents contents = contents_of(heap);
+  ASSERT_NE(holder(contents), nullptr);
+  EXPECT_EQ(holder(contents)->name, "Object");
+  EXPECT_EQ(holder(contents)->count, 1600u);
+  EXPECT_EQ(holder(contents)->bytes, 1600u * (32 + 112));
+}
+
 TEST(ForgedHeap, local_of_a_constructor_is_not_its_name) {
   FakeHeap heap;
   const std::uint64_t locals[] = {heap.string("request"), heap.string("answer")};
@@ -76,6 +95,15 @@ TEST(ForgedHeap, constructor_whose_locals_are_not_as_many_as_it_counts_has_no_na
   FakeHeap heap;
   const std::uint64_t locals[] = {heap.string("request"), std::uint64_t{5} << 32};
   EXPECT_EQ(held(contents_with(heap, heap.class_named(heap.scope(locals, heap.string("Handler"))))), "");
+}
+
+// The scope of a class without a name ends, and behind it lies what has a string in it.
+TEST(ForgedHeap, text_behind_a_scope_is_not_its_name) {
+  FakeHeap heap;
+  const std::uint64_t text = heap.string("request"), scope = heap.scope({}, std::uint64_t{7} << 32);
+  const std::uint64_t elements[] = {text};
+  (void)heap.array(elements);
+  EXPECT_EQ(held(contents_with(heap, heap.class_named(scope))), "");
 }
 
 TEST(ForgedHeap, text_that_is_no_identifier_is_not_shown) {

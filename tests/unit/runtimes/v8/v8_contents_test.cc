@@ -28,6 +28,8 @@ const char* const kProgram = R"(
 class Session { constructor(i) { this.id = i; this.user = 'user-' + i; this.roles = ['a', 'b']; this.at = i * 1.5; } }
 class Invoice { constructor(i) { this.total = i + 0.5; this.lines = [i, i + 1, i + 2]; } }
 class Handler { constructor(request, answer) { this.run = () => [request, answer]; this.body = 'x'.repeat(64) + request; } }
+const nameless = (() => class { constructor(i) { this.inside = i; } })(), others = [];
+for (let i = 0; i < 20000; i++) others.push(new nameless(i));
 const sessions = new Map(), invoices = [], handlers = [], buffers = [], people = {};
 for (let i = 0; i < 50000; i++) sessions.set('key' + i, new Session(i));
 for (let i = 0; i < 20000; i++) invoices.push(new Invoice(i));
@@ -165,7 +167,7 @@ TEST_P(V8Contents, objects_and_buffers_are_counted_and_no_text_is_shown) {
   SCOPED_TRACE(text);
   expect_objects(*contents);
   expect_buffers(*contents);
-  for (const char* value : {"user-", "key1", "alice", "xxxx", "request", "answer"}) {
+  for (const char* value : {"user-", "key1", "alice", "inside", "xxxx", "request", "answer"}) {
     EXPECT_THAT(text, testing::Not(HasSubstr(value)));
   }
 }
