@@ -2,6 +2,7 @@
 #include "runtimes/v8/census.h"
 
 #include <algorithm>
+#include <array>
 
 #include "runtimes/native/words.h"
 
@@ -17,6 +18,8 @@ constexpr std::uint64_t kMaxBuffer = std::uint64_t{1} << 36, kLeastAddress = 64u
                         kMaxAddress = std::uint64_t{1} << 47;
 constexpr std::size_t kHeadWords = 4;
 constexpr std::uint64_t kMaxUnproved = 1024;
+constexpr std::size_t kDescription = 12;  // words
+constexpr std::uint64_t kPageBytes = 4096, kMaxPage = 1u << 30;
 
 std::uint64_t up_to_word(std::uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -49,6 +52,16 @@ std::optional<std::uint64_t> object_bytes(const Constants& constants, const Shap
   if (type == "ByteArray" || type == "BytecodeArray") return up_to_word(kHead + *number);
   if (type == "PropertyArray") return kHead + 8 * (*number & 0x3ff);  // the rest is a hash
   return kHead + 8 * *number;
+}
+
+std::uint64_t page_end(std::uint64_t begin, std::span<const std::uint64_t> description) {
+  std::uint64_t first = 0, last = 0;
+  for (const std::uint64_t word : description.first(std::min(description.size(), kDescription))) {
+    const bool is_start = word > begin && word < begin + kLargeStart && word % 8 == 0;
+    if (is_start && first == 0) first = word;
+    if (word > begin + kLargeStart && word - begin <= kMaxPage && word % kPageBytes == 0) last = std::max(last, word);
+  }
+  return first == 0 ? 0 : last;
 }
 
 bool Census::is_trusted() const {
@@ -125,16 +138,32 @@ std::size_t Census::take_object(PageRange block, std::span<const std::uint64_t> 
   return is_followed || shape.bytes != 0 ? length : kHead / 8;
 }
 
-void Census::keep(PageRange block) {
+// Whether it is V8's by what was found in it.
+bool Census::keep(PageRange block) {
   std::uint64_t sum = block_free_;
   for (const Found& found : found_) sum += found.bytes;
   const std::uint64_t present = space_.present().bytes_in(block.begin, block.end);
-  if (sum * 2 < present) return;
+  if (sum * 2 < present) return false;
   for (const Found& found : found_) count(found);
   free_bytes_ += block_free_;
   page_bytes_ += present;
   buffers_list_.insert(buffers_list_.end(), pending_buffers_.begin(), pending_buffers_.end());
   ranges_.push_back(block);
+  return true;
+}
+
+void Census::keep_by_head(PageRange block, std::span<const std::uint64_t> words) {
+  std::uint64_t end = page_end(block.begin, words);
+  std::array<std::uint64_t, kDescription> beside{};
+  if (end == 0 && words.size() > 1) {
+    const auto read = space_.read_some(words[1], std::as_writable_bytes(std::span(beside)));
+    if (read.has_value() && *read == sizeof beside && beside[1] == block.begin) end = page_end(block.begin, beside);
+  }
+  const Mapping* mapping = space_.map().at(block.begin);
+  if (end == 0 || mapping == nullptr || end > mapping->end) return;
+  ranges_.push_back({block.begin, std::max(end, block.end)});
+  other_bytes_ += space_.present().bytes_in(ranges_.back().begin, ranges_.back().end);
+  if (end > block.end) large_ = ranges_.back();
 }
 
 void Census::walk_block(PageRange block, std::span<const std::uint64_t> words) {
@@ -145,7 +174,7 @@ void Census::walk_block(PageRange block, std::span<const std::uint64_t> words) {
     const std::uint32_t shape = shapes_.index_of(words[at]);
     at += shape == Shapes::kNone ? 1 : take_object(block, words, at, shape);
   }
-  if (large_.begin != block.begin) keep(block);
+  if (large_.begin != block.begin && !keep(block)) keep_by_head(block, words);
 }
 
 void Census::sum_buffers() {

@@ -116,11 +116,13 @@ std::uint64_t take_buffers(const Census& census, MemoryContents& contents) {
 }
 
 void add_parts(const Census& census, native::Composition& parts) {
-  const std::uint64_t resident = parts.owned_bytes(), free = std::min(census.free_bytes(), resident);
+  const std::uint64_t owned = parts.owned_bytes(), other = std::min(census.other_bytes(), owned);
+  const std::uint64_t resident = owned - other, free = std::min(census.free_bytes(), resident);
   const std::string proof =
       fmt::format("pages in which V8's objects ({}) and free space lie", human_bytes(census.object_bytes_sum()));
   parts.add("V8 heap: objects", "v8", resident - free, proof);
   parts.add("V8 heap: free", "v8", free, proof);
+  parts.add("V8 heap: other pages", "v8", other, "heads of V8's pages; a collection moved away what was in them");
 }
 
 }  // namespace

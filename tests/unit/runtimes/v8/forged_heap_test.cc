@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 
 #include "base/unique_fd.h"
+#include "runtimes/v8/census.h"
 #include "runtimes/v8/v8_contents.h"
 #include "unit/runtimes/v8/fake_heap.h"
 
@@ -177,6 +179,28 @@ TEST(ForgedHeap, buffers_count_by_what_is_present_of_them_and_once) {
     }
   }
   EXPECT_EQ(held(contents), "Session");
+}
+
+TEST(PageEnd, page_without_objects_is_known_by_its_head) {
+  constexpr std::uint64_t kAt = 0x7f0000040000;
+  using Words = std::vector<std::uint64_t>;
+  // Node 20, 22, and what Node 24 has beside the page.
+  EXPECT_EQ(page_end(kAt, Words{0x40000, 4, 0x2b13eea0, kAt + 0x1130, kAt + 0x40000}), kAt + 0x40000);
+  EXPECT_EQ(page_end(kAt, Words{10, kAt, 0x40000, 0x2b13eea0, kAt + 0x1140, kAt + 0x90000}), kAt + 0x90000);
+  EXPECT_EQ(page_end(kAt, Words{0, kAt, 0, 0, 0, 0, 0, kAt + 0x40000, 0, kAt + 0x10}), kAt + 0x40000);
+  EXPECT_EQ(page_end(kAt, Words{kAt, kAt + 0x40000, kAt + 0x9, 7}), 0u);
+  EXPECT_EQ(page_end(kAt, Words{kAt + 0x1130, kAt + 0x40008, kAt + (1ull << 40)}), 0u);
+  EXPECT_EQ(page_end(kAt, {}), 0u);
+}
+
+TEST(ForgedHeap, page_that_claims_more_than_its_mapping_is_not_taken) {
+  FakeHeap heap;
+  heap.set(FakeHeap::kBase + 1, 24, FakeHeap::kBase + 0x1130);
+  heap.set(FakeHeap::kBase + 1, 32, FakeHeap::kBase + 0x80000);
+  const auto parts = contents_of(heap).parts;
+  for (const ContentPart& part : parts) EXPECT_EQ(part.name, "unexplained");
+  heap.set(FakeHeap::kBase + 1, 32, FakeHeap::kBase + 0x40000);
+  EXPECT_EQ(contents_of(heap).parts.front().name, "V8 heap: other pages");
 }
 
 TEST(ChangedBytes, pages_that_came_and_went_are_counted) {
