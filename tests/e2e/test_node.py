@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import unittest
 
 from harness import tools
@@ -59,4 +60,9 @@ class Node(E2eTest):
             return text if re.search(r" [45]\d\d\d\d holder +Session", text) else None
         printed = eventually(in_balance, lambda: run_cli("capture", "--pid", program.pid).stdout, 60)
         self.assertIn("V8 heap: objects", printed)
+        os.kill(program.pid, signal.SIGSTOP)
+        self.addCleanup(os.kill, program.pid, signal.SIGCONT)
+        before = box.usage()
+        run_cli("capture", "--pid", program.pid)
+        self.assertLess(box.usage() - before, 256 << 10)
         self.assertEqual(self.incidents_of(witness, box), [])
