@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "facts/component_group.h"
 #include "facts/go_package.h"
+#include "pprof/frame_names.h"
 
 namespace oomw {
 namespace {
@@ -21,7 +22,7 @@ struct Dispatcher {
   std::string_view module;    // the name begins with it
   std::string_view function;  // what follows the last '/' and the package's name contains it; "" = any
 };
-constexpr std::array<Dispatcher, 22> kDispatchers = {{
+constexpr std::array<Dispatcher, 23> kDispatchers = {{
     {"net/http.HandlerFunc.ServeHTTP", ""},
     {"net/http.serverHandler.ServeHTTP", ""},
     {"net/http.(*ServeMux).ServeHTTP", ""},
@@ -36,6 +37,7 @@ constexpr std::array<Dispatcher, 22> kDispatchers = {{
     {"github.com/gin-gonic/gin", ".(*Engine)."},
     {"github.com/labstack/echo", ".(*Echo)."},
     {"github.com/labstack/echo", ".WrapHandler"},
+    {"github.com/labstack/echo", "/middleware."},
     {"github.com/gofiber/fiber", ".(*App)."},
     {"github.com/gofiber/fiber", ".Next"},
     {"github.com/valyala/fasthttp", ".(*Server)."},
@@ -92,31 +94,24 @@ std::string rpc_method_of(std::string_view function) {
 
 bool is_code(const Frame& frame) { return frame.role == FrameRole::kCode; }
 
-// A closure belongs to the function that it is written in, whose name a reader looks for.
-std::string_view without_closure(std::string_view function) {
-  std::size_t end = function.size();
-  for (;;) {
-    const std::size_t dot = function.substr(0, end).rfind('.');
-    if (dot == std::string_view::npos || dot + 1 >= end) return function.substr(0, end);
-    std::string_view part = function.substr(dot + 1, end - dot - 1);
-    if (part.starts_with("func")) part.remove_prefix(4);
-    if (part.starts_with("gowrap")) part.remove_prefix(6);
-    const bool is_number = !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
-    if (!is_number) return function.substr(0, end);
-    end = dot;
-  }
+std::string printable_name(std::string_view function) { return printable(without_type_arguments(function), kMaxName); }
+
+bool is_serve_http(std::string_view function) { return function.ends_with(".ServeHTTP"); }
+
+// Code of these shapes may stand between a dispatcher and a handler; a plain function or method is the handler itself.
+bool has_shape_of_middleware(std::string_view function) { return is_literal(function) || is_serve_http(function); }
+
+bool passes_on(const Frame& caller, const Frame& callee) {
+  if (!caller.may_pass_on || !is_code(callee)) return false;
+  if (is_serve_http(callee.function) || caller.calls_by_value) return true;
+  // Nothing stands between two literals of different functions, so the first has the second as a value.
+  return is_literal(caller.function) && is_literal(callee.function) &&
+         outside_literals(caller.function) != outside_literals(callee.function);
 }
 
-std::string printable_name(std::string_view function) {
-  return printable(std::string(without_closure(function)), kMaxName);
-}
-
-// Middleware with a ServeHTTP of its own calls the next handler's directly.
+// Middleware calls the next handler directly, and adapters what they were made for.
 std::size_t below_middleware(const std::vector<Frame>& stack, std::size_t at) {
-  while (at > 0 && is_code(stack[at - 1]) && stack[at].function.ends_with(".ServeHTTP") &&
-         stack[at - 1].function.ends_with(".ServeHTTP")) {
-    --at;
-  }
+  while (at > 0 && passes_on(stack[at], stack[at - 1])) --at;
   return at;
 }
 
@@ -138,6 +133,13 @@ std::optional<std::size_t> first_code_of(const std::vector<Frame>& stack) {
   return std::nullopt;
 }
 
+// The generated handler of a gRPC method: a request's message is allocated below it before any other code runs.
+std::optional<std::size_t> generated_of(const std::vector<Frame>& stack) {
+  const auto found = std::ranges::find(stack, FrameRole::kGenerated, &Frame::role);
+  if (found == stack.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - stack.begin());
+}
+
 bool is_job_dispatcher(std::string_view function) {
   return function.starts_with("golang.org/x/sync/errgroup") || function.starts_with("github.com/robfig/cron");
 }
@@ -154,6 +156,10 @@ std::string kind_of_handler(const std::vector<Frame>& stack, std::size_t handler
   }
   return "endpoint";
 }
+
+// A goroutine's literal belongs to the function that starts it. A handler's keeps its number: routes are often set up
+// in one function, each with a literal of it.
+Operation job_of(const Frame& frame) { return {"job", printable_name(outside_literals(frame.function))}; }
 
 }  // namespace
 
@@ -182,12 +188,33 @@ std::string_view program_prefix(std::string_view function) {
 StackReader::StackReader(const pprof::Profile& profile) {
   for (const pprof::Function& function : profile.functions) {
     Frame frame{function.name, function.filename, 0, role_of(function.name)};
+    frame.may_pass_on = is_code(frame) && has_shape_of_middleware(function.name);
     if (pprof::Group component = component_group_of(function.name); !component.name.empty()) {
       frame.component = &components_.emplace_back(std::move(component));
     }
     functions_.try_emplace(function.id, frame);
   }
   for (const pprof::Location& location : profile.locations) locations_.try_emplace(location.id, &location);
+  note_calls(profile);
+}
+
+void StackReader::note_calls(const pprof::Profile& profile) {
+  pprof::FrameBudget budget;
+  for (const pprof::Sample& sample : profile.samples) {
+    if (!budget.take(sample.location_ids.size())) return;
+    const Frame* callee = nullptr;
+    for (const std::uint64_t id : sample.location_ids) {
+      const auto location = locations_.find(id);
+      if (location == locations_.end() || location->second->lines.empty()) continue;
+      const auto& lines = location->second->lines;
+      const auto caller = functions_.find(lines.front().function_id);
+      if (callee != nullptr && is_code(*callee) && caller != functions_.end() && caller->second.may_pass_on) {
+        calls_.add({id, caller->first, caller->second.function, lines.front().line, callee->function});
+      }
+      const auto next = functions_.find(lines.back().function_id);
+      callee = next == functions_.end() ? nullptr : &next->second;
+    }
+  }
 }
 
 std::vector<Frame> StackReader::frames_of(const pprof::Sample& sample) const {
@@ -199,8 +226,13 @@ std::vector<Frame> StackReader::frames_of(const pprof::Sample& sample) const {
       const auto function = functions_.find(line.function_id);
       if (function == functions_.end()) continue;
       if (frames.size() >= kMaxFrames) return frames;
-      frames.push_back(function->second);
-      frames.back().line = line.line;
+      Frame frame = function->second;
+      frame.line = line.line;
+      if (&line == &location->second->lines.front() && !frames.empty() && frame.may_pass_on && is_code(frames.back())) {
+        frame.calls_by_value =
+            calls_.is_by_value({id, function->first, frame.function, line.line, frames.back().function});
+      }
+      frames.push_back(frame);
     }
   }
   return frames;
@@ -219,19 +251,21 @@ std::optional<Operation> operation_of(const std::vector<Frame>& stack) {
       return Operation{"method", printable(rpc_method_of(frame.function), kMaxName)};
   }
   if (const auto handler = handler_of(stack)) {
-    return Operation{kind_of_handler(stack, *handler), printable_name(stack[*handler].function)};
+    std::string kind = kind_of_handler(stack, *handler);
+    return kind == "job" ? job_of(stack[*handler])
+                         : Operation{std::move(kind), printable_name(stack[*handler].function)};
   }
   const auto first = first_code_of(stack);
   if (!first || stack[*first].function == "main.main" || stack[*first].function.starts_with("main.init")) {
     return std::nullopt;
   }
-  return Operation{"job", printable_name(stack[*first].function)};
+  return job_of(stack[*first]);
 }
 
 std::optional<std::size_t> own_frame_of(const std::vector<Frame>& stack) {
   auto basis = handler_of(stack);
   if (!basis) basis = first_code_of(stack);
-  if (!basis) return std::nullopt;
+  if (!basis) return generated_of(stack);
   const std::string_view prefix = program_prefix(stack[*basis].function);
   for (std::size_t i = 0; i <= *basis; ++i) {
     if (!is_code(stack[i])) continue;

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "facts/call_sites.h"
 #include "pprof/group.h"
 #include "pprof/profile.h"
 
@@ -47,6 +48,8 @@ class StackReader {
     std::string_view file;
     std::int64_t line = 0;
     FrameRole role = FrameRole::kCode;
+    bool may_pass_on = false;                 // code of the shape that middleware and adapters have
+    bool calls_by_value = false;              // the next frame towards the leaf was chosen at run time (call_sites.h)
     const pprof::Group* component = nullptr;  // of a Collector (component_group.h); owned by the reader
   };
   // Leaf first, inlined calls as frames of their own; at most kMaxFrames, those next to the root are dropped.
@@ -54,17 +57,22 @@ class StackReader {
   [[nodiscard]] std::vector<Frame> frames_of(const pprof::Sample& sample) const;
 
  private:
+  // Which calls are made through values: from code that may be middleware only.
+  void note_calls(const pprof::Profile& profile);
+
   std::deque<pprof::Group> components_;
   std::unordered_map<std::uint64_t, Frame> functions_;
   std::unordered_map<std::uint64_t, const pprof::Location*> locations_;
+  CallSites calls_;
 };
 
 // The operation of a stack, leaf first:
 //   a Collector's component, innermost first (collector_components.h);
 //   a gRPC method, by its generated handler;
-//   the first frame of other code below the innermost dispatcher that has one; below a chain of ServeHTTP methods, the
-//   last of the chain, because those before it are middleware;
-//   else the function that its goroutine began with, unless that is main.main.
+//   the first frame of other code below the innermost dispatcher that has one. A function literal or a ServeHTTP method
+//   there may be middleware or an adapter, so it is passed while it calls a ServeHTTP, a literal of another function,
+//   or a function that was chosen at run time; else the function that its goroutine began with, unless that is
+//   main.main.
 [[nodiscard]] std::optional<Operation> operation_of(const std::vector<StackReader::Frame>& stack);
 
 // The program's own frame that is nearest to the allocation: the index in `stack`, leaf first. Own code is package main

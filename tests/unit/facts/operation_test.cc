@@ -2,6 +2,7 @@
 #include "facts/operation.h"
 
 #include <initializer_list>
+#include <map>
 
 #include <gtest/gtest.h>
 
@@ -69,7 +70,34 @@ INSTANTIATE_TEST_SUITE_P(
              "net/http.(*ServeMux).ServeHTTP", "net/http.serverHandler.ServeHTTP", "net/http.(*conn).serve"},
             "endpoint",
             "main.report"},
-        Row{"net/http, a closure", {"main.routes.func2", "net/http.HandlerFunc.ServeHTTP"}, "endpoint", "main.routes"},
+        Row{"net/http, a literal: one of several in that function keeps its number",
+            {"main.routes.func2", "net/http.HandlerFunc.ServeHTTP"},
+            "endpoint",
+            "main.routes.func2"},
+        Row{"a literal that calls the next handler's literal",
+            {"main.handleExport.func1", "main.authorized.func1", "net/http.HandlerFunc.ServeHTTP",
+             "net/http.(*ServeMux).ServeHTTP", "main.logged.func1", "net/http.HandlerFunc.ServeHTTP"},
+            "endpoint",
+            "main.handleExport.func1"},
+        Row{"a literal inside a handler is the handler's",
+            {"main.handleExport.func1.2", "main.handleExport.func1", "net/http.HandlerFunc.ServeHTTP"},
+            "endpoint",
+            "main.handleExport.func1"},
+        Row{"a literal that calls the next handler's ServeHTTP",
+            {"main.decode", "main.(*orders).ServeHTTP", "main.authorized.func1", "net/http.HandlerFunc.ServeHTTP"},
+            "endpoint",
+            "main.(*orders).ServeHTTP"},
+        Row{"a generic handler, as Go prints it",
+            {"main.create[go.shape.struct { ID string \"json:\\\"id\\\"\"; N []example.org/x.T }].func1",
+             "github.com/gofiber/fiber/v3.(*App).next", "github.com/valyala/fasthttp.(*Server).serveConn"},
+            "endpoint",
+            "main.create[...].func1"},
+        Row{"echo, with middleware of its own and the program's",
+            {"main.list", "github.com/labstack/echo/v4/middleware.KeyAuthWithConfig.func1.1", "main.tenant.func1",
+             "github.com/labstack/echo/v4.(*Echo).add.func1", "github.com/labstack/echo/v4.(*Echo).ServeHTTP",
+             "net/http.serverHandler.ServeHTTP"},
+            "endpoint",
+            "main.list"},
         Row{"middleware that calls through HandlerFunc",
             {"main.load", "main.report", "net/http.HandlerFunc.ServeHTTP", "main.logged.func1",
              "net/http.HandlerFunc.ServeHTTP", "net/http.serverHandler.ServeHTTP"},
@@ -145,6 +173,83 @@ TEST(OwnFrame, IsTheProgramsNearestToTheAllocation) {
       "github.com/acme/shop/cart.(*Store).Put");
   EXPECT_EQ(own_code({"gopkg.in/yaml%2ev3.(*node).append", "main.parse", "main.main", "runtime.main"}), "main.parse");
   EXPECT_EQ(own_code({"runtime.malg", "runtime.newproc1"}), "");
+}
+
+TEST(OwnFrame, OfAMessageIsItsGeneratedHandler) {
+  EXPECT_EQ(own_code({"google.golang.org/protobuf/proto.Unmarshal", "example.org/pb._Shop_Place_Handler",
+                      "google.golang.org/grpc.(*Server).processUnaryRPC"}),
+            "example.org/pb._Shop_Place_Handler");
+}
+
+// One frame of a stack: the function, and the call instruction in it.
+struct Called {
+  std::string function;
+  std::uint64_t location;
+  std::int64_t line = 1;
+};
+
+// The operations of stacks in one profile, leaf first each.
+std::vector<std::string> operations_of(const std::vector<std::vector<Called>>& stacks) {
+  pprof::Profile profile;
+  std::map<std::string, std::uint64_t> functions;
+  for (const auto& stack : stacks) {
+    pprof::Sample sample;
+    for (const Called& called : stack) {
+      const std::uint64_t id = functions.try_emplace(called.function, functions.size() + 1).first->second;
+      if (id > profile.functions.size()) profile.functions.push_back({id, called.function, called.function, "", 1});
+      profile.locations.push_back({called.location, 0, called.location, {{id, called.line}}});
+      sample.location_ids.push_back(called.location);
+    }
+    sample.values = {1};
+    profile.samples.push_back(std::move(sample));
+  }
+  const StackReader reader(profile);
+  std::vector<std::string> names;
+  for (const pprof::Sample& sample : profile.samples) names.push_back(operation_of(reader.frames_of(sample))->name);
+  return names;
+}
+
+const Called kRouter{"net/http.HandlerFunc.ServeHTTP", 1};
+
+TEST(OperationsOfAProfile, BelowAnAdapterAreTheFunctionsThatOneInstructionCalls) {
+  const Called adapter{"main.failing.ServeHTTP", 2}, middleware{"main.authenticate.func1", 3};
+  EXPECT_EQ(operations_of({{{"main.order", 10}, adapter, middleware, kRouter},
+                           {{"main.login", 11}, adapter, middleware, kRouter}}),
+            (std::vector<std::string>{"main.order", "main.login"}));
+}
+
+TEST(OperationsOfAProfile, OfALiteralThatCallsTwoFunctionsByNameAreItsOwn) {
+  EXPECT_EQ(operations_of({{{"main.parse", 10}, {"main.routes.func1", 2}, kRouter},
+                           {{"main.store", 11}, {"main.routes.func1", 3}, kRouter}}),
+            (std::vector<std::string>{"main.routes.func1", "main.routes.func1"}));
+}
+
+TEST(OperationsOfAProfile, OfAPlainHandlerThatCallsThroughAnInterfaceAreItsOwn) {
+  const Called handler{"main.export", 2};
+  EXPECT_EQ(
+      operations_of({{{"main.(*csv).Write", 10}, handler, kRouter}, {{"main.(*xml).Write", 11}, handler, kRouter}}),
+      (std::vector<std::string>{"main.export", "main.export"}));
+}
+
+TEST(OperationsOfAProfile, OfAGenericAdapterAreTheFunctionsOfItsInstantiations) {
+  const Called users{"main.handle[go.shape.struct { User string }].func1", 2, 30};
+  const Called texts{"main.handle[go.shape.struct { Text string }].func1", 3, 30};
+  EXPECT_EQ(operations_of({{{"main.open", 10}, users, kRouter}, {{"main.add", 11}, texts, kRouter}}),
+            (std::vector<std::string>{"main.open", "main.add"}));
+}
+
+TEST(OperationsOfAProfile, OfAGenericHandlerAreNotWhatEachInstantiationCallsAlike) {
+  const Called users{"main.handle[go.shape.struct { User string }].func1", 2, 30};
+  const Called texts{"main.handle[go.shape.struct { Text string }].func1", 3, 30};
+  EXPECT_EQ(operations_of({{{"main.decode[go.shape.struct { User string }]", 10}, users, kRouter},
+                           {{"main.decode[go.shape.struct { Text string }]", 11}, texts, kRouter}}),
+            (std::vector<std::string>{"main.handle[...].func1", "main.handle[...].func1"}));
+}
+
+TEST(WithoutTypeArguments, HostileNamesAreHarmless) {
+  EXPECT_EQ(without_type_arguments("main.F[a[b]].func1"), "main.F[...].func1");
+  EXPECT_EQ(without_type_arguments("]main.F["), "]main.F[");
+  EXPECT_EQ(without_type_arguments(""), "");
 }
 
 TEST(ProgramPrefix, IsTheProjectOnAHostOfMany) {
