@@ -16,14 +16,16 @@ class Frameworks(E2eTest):
         witness = self.daemon()
         box = self.cgroup(framework, self.LIMIT_MB)
         self.start([program, "-leak", endpoint, "-rate", "80"], box).wait_killed()
-        incident = eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("operations")), None),
-                              lambda: f"an incident of {box.path} with operations", 30)
-        culprit = incident["answer"]["culprit"]
-        self.assertIsNotNone(culprit, incident["answer"])
-        self.assertEqual(culprit["operation"], handler, [incident["answer"], incident["operations"]])
+
+        def named():
+            culprits = [i["answer"]["culprit"] or {} for i in self.incidents_of(witness, box) if i["answer"]]
+            return [culprit.get("operation") for culprit in culprits]
+
+        # The first writing may know the captures on the way up only.
+        eventually(lambda: named() == [handler], lambda: f"{handler} as the operation; have {named()}", 30)
 
     def test_method_of_a_struct_behind_middlewares_is_named_with_gin(self):
         self.assert_named("gin", "GET /pictures/:id", "main.(*pictures).Get")
 
     def test_handler_inside_an_adapter_of_the_program_is_named_with_gorilla_mux(self):
-        self.assert_named("mux", "POST /orders", "main.(*shop).postOrder")
+        self.assert_named("mux", "POST /reviews", "main.(*shop).postReview")

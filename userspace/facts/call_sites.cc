@@ -2,6 +2,7 @@
 #include "facts/call_sites.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace oomw {
 
@@ -27,33 +28,35 @@ std::string_view outside_literals(std::string_view function) {
 
 bool is_literal(std::string_view function) { return outside_literals(function).size() < function.size(); }
 
+CallSites::Function CallSites::function_of(std::uint64_t id, std::string_view name) {
+  const std::size_t open = name.find('['), close = name.rfind(']');
+  const bool is_generic = open != std::string_view::npos && close != std::string_view::npos && open < close;
+  const std::hash<std::string_view> hash;
+  if (!is_generic) return {id, hash(name), false};
+  return {id, hash(name.substr(0, open)) ^ (3 * hash(name.substr(close))), true};
+}
+
 CallSites::Key CallSites::key_of(const Call& call) {
-  if (call.caller.find('[') == std::string_view::npos) return {"", call.location};
-  return {without_type_arguments(call.caller), static_cast<std::uint64_t>(call.line)};
+  if (!call.caller.is_generic) return {0, call.location};
+  return {call.caller.name, static_cast<std::uint64_t>(call.line)};
 }
 
 void CallSites::add(const Call& call) {
-  Key key = key_of(call);
+  const Key key = key_of(call);
   if (sites_.size() >= kMaxSites && !sites_.contains(key)) return;
-  std::vector<Callee>& callees = sites_[std::move(key)];
-  std::string name = without_type_arguments(call.callee);
-  const bool is_known = std::ranges::any_of(callees, [&](const Callee& known) {
-    return known.caller_function == call.caller_function && known.name == name;
-  });
-  if (!is_known && callees.size() < kMaxCallees) callees.push_back({call.caller_function, std::move(name)});
+  std::vector<Callee>& callees = sites_[key];
+  const Callee callee{call.caller.id, call.callee.name};
+  if (callees.size() < kMaxCallees && std::ranges::find(callees, callee) == callees.end()) callees.push_back(callee);
 }
 
 bool CallSites::is_by_value(const Call& call) const {
-  const Key key = key_of(call);
-  const auto site = sites_.find(key);
+  const auto site = sites_.find(key_of(call));
   if (site == sites_.end()) return false;
-  const std::string name = without_type_arguments(call.callee);
-  const bool is_generic = !key.first.empty();
   bool has_others = false;
   for (const Callee& other : site->second) {
-    const bool is_same_code = other.caller_function == call.caller_function;
-    if (is_generic && is_same_code != (other.name == name)) return false;
-    has_others |= other.name != name;
+    const bool is_same_name = other.name == call.callee.name;
+    if (call.caller.is_generic && (other.caller == call.caller.id) != is_same_name) return false;
+    has_others |= !is_same_name;
   }
   return has_others;
 }

@@ -26,22 +26,29 @@ namespace oomw {
 // Bounded: sites and callees beyond the maximum are left out, and their calls then count as ordinary.
 class CallSites {
  public:
+  // A function as far as calls are concerned. Made once a function: names may be long, and no copy is kept.
+  struct Function {
+    std::uint64_t id = 0;    // in the profile: an instantiation has its own
+    std::uint64_t name = 0;  // a hash, the same for all instantiations
+    bool is_generic = false;
+  };
+  [[nodiscard]] static Function function_of(std::uint64_t id, std::string_view name);
+
   struct Call {
-    std::uint64_t location = 0;         // of the call instruction
-    std::uint64_t caller_function = 0;  // an instantiation has its own
-    std::string_view caller;
+    std::uint64_t location = 0;  // of the call instruction
     std::int64_t line = 0;
-    std::string_view callee;
+    Function caller, callee;
   };
   void add(const Call& call);
   [[nodiscard]] bool is_by_value(const Call& call) const;
 
  private:
   static constexpr std::size_t kMaxSites = 4096, kMaxCallees = 32;
-  using Key = std::pair<std::string, std::uint64_t>;
+  using Key = std::pair<std::uint64_t, std::uint64_t>;  // 0 and the location; of generic code its name and the line
   struct Callee {
-    std::uint64_t caller_function;
-    std::string name;
+    std::uint64_t caller;  // the instantiation
+    std::uint64_t name;
+    friend bool operator==(const Callee&, const Callee&) = default;
   };
   [[nodiscard]] static Key key_of(const Call& call);
 

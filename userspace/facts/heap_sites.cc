@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "facts/call_sites.h"
 #include "facts/operation.h"
 #include "pprof/frame_names.h"
 #include "pprof/saturating.h"
@@ -22,9 +23,11 @@ constexpr std::size_t kMaxName = 160;
 
 std::string printable_name(std::string_view name) { return printable(std::string(name), kMaxName); }
 
+std::string function_name(std::string_view function) { return printable_name(without_type_arguments(function)); }
+
 std::string code_of(const StackReader::Frame& frame) {
-  if (frame.file.empty()) return printable_name(frame.function);
-  return fmt::format("{} ({}:{})", printable_name(frame.function),
+  if (frame.file.empty()) return function_name(frame.function);
+  return fmt::format("{} ({}:{})", function_name(frame.function),
                      printable_name(frame.file.substr(frame.file.rfind('/') + 1)), frame.line);
 }
 
@@ -32,7 +35,7 @@ std::string code_of(const StackReader::Frame& frame) {
 std::vector<std::string> path_of(const Stack& stack, std::size_t own) {
   std::vector<std::string> path;
   for (std::size_t i = own + 1; i-- > 0;) {
-    std::string name = printable_name(stack[i].function);
+    std::string name = function_name(stack[i].function);
     if (path.empty() || path.back() != name) path.push_back(std::move(name));
   }
   if (path.size() > HeapSites::kMaxPath) path.erase(path.begin() + 1, path.end() - HeapSites::kMaxPath + 1);

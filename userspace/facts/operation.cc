@@ -187,7 +187,11 @@ std::string_view program_prefix(std::string_view function) {
 
 StackReader::StackReader(const pprof::Profile& profile) {
   for (const pprof::Function& function : profile.functions) {
-    Frame frame{function.name, function.filename, 0, role_of(function.name)};
+    Frame frame;
+    frame.function = function.name;
+    frame.file = function.filename;
+    frame.role = role_of(function.name);
+    if (is_code(frame)) frame.called = CallSites::function_of(function.id, function.name);
     frame.may_pass_on = is_code(frame) && has_shape_of_middleware(function.name);
     if (pprof::Group component = component_group_of(function.name); !component.name.empty()) {
       frame.component = &components_.emplace_back(std::move(component));
@@ -209,7 +213,7 @@ void StackReader::note_calls(const pprof::Profile& profile) {
       const auto& lines = location->second->lines;
       const auto caller = functions_.find(lines.front().function_id);
       if (callee != nullptr && is_code(*callee) && caller != functions_.end() && caller->second.may_pass_on) {
-        calls_.add({id, caller->first, caller->second.function, lines.front().line, callee->function});
+        calls_.add({id, lines.front().line, caller->second.called, callee->called});
       }
       const auto next = functions_.find(lines.back().function_id);
       callee = next == functions_.end() ? nullptr : &next->second;
@@ -229,8 +233,7 @@ std::vector<Frame> StackReader::frames_of(const pprof::Sample& sample) const {
       Frame frame = function->second;
       frame.line = line.line;
       if (&line == &location->second->lines.front() && !frames.empty() && frame.may_pass_on && is_code(frames.back())) {
-        frame.calls_by_value =
-            calls_.is_by_value({id, function->first, frame.function, line.line, frames.back().function});
+        frame.calls_by_value = calls_.is_by_value({id, line.line, frame.called, frames.back().called});
       }
       frames.push_back(frame);
     }

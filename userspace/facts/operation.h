@@ -50,6 +50,7 @@ class StackReader {
     FrameRole role = FrameRole::kCode;
     bool may_pass_on = false;                 // code of the shape that middleware and adapters have
     bool calls_by_value = false;              // the next frame towards the leaf was chosen at run time (call_sites.h)
+    CallSites::Function called;               // the function again, for call_sites.h
     const pprof::Group* component = nullptr;  // of a Collector (component_group.h); owned by the reader
   };
   // Leaf first, inlined calls as frames of their own; at most kMaxFrames, those next to the root are dropped.

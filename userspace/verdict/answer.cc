@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "facts/call_sites.h"
 #include "facts/operation.h"
 #include "incident/share_queries.h"
 #include "verdict/filler_answer.h"
@@ -87,15 +88,24 @@ std::optional<AnswerCulprit> keeper(const Incident& incident) {
 
 double gained(std::uint64_t first, std::uint64_t last) { return last > first ? static_cast<double>(last - first) : 0; }
 
-// "main.put /src/main.go:44" -> "main.put (main.go:44)"
-std::string code_of_frame(const std::string& frame) {
-  const std::size_t gap = frame.find(' ');
-  if (gap == std::string::npos) return frame;
-  const std::string place = frame.substr(gap + 1);
-  return fmt::format("{} ({})", frame.substr(0, gap), place.substr(place.rfind('/') + 1));
+// Where a frame's function ends and its place begins: type arguments hold spaces of their own.
+std::size_t gap_of_frame(const std::string& frame) {
+  const std::size_t first = frame.find(' '), open = frame.find('[');
+  const std::size_t close = open < first ? frame.rfind(']') : std::string::npos;
+  return close == std::string::npos ? first : frame.find(' ', close);
 }
 
-std::string function_of_frame(const std::string& frame) { return frame.substr(0, frame.find(' ')); }
+std::string function_of_frame(const std::string& frame) {
+  return without_type_arguments(std::string_view(frame).substr(0, gap_of_frame(frame)));
+}
+
+// "main.put /src/main.go:44" -> "main.put (main.go:44)"
+std::string code_of_frame(const std::string& frame) {
+  const std::size_t gap = gap_of_frame(frame);
+  if (gap == std::string::npos) return function_of_frame(frame);
+  const std::string place = frame.substr(gap + 1);
+  return fmt::format("{} ({})", function_of_frame(frame), place.substr(place.rfind('/') + 1));
+}
 
 // The call site that leaks, or that made half of the growth. Its frames are those next to the allocation.
 const TrendSite* growing_site(const IncidentTrend& trend) {

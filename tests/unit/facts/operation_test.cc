@@ -289,6 +289,14 @@ TEST(HeapSites, SumsByOwnFunctionWithThePathOfItsLargestStack) {
   EXPECT_EQ(all.operations[1].name, "main.preview");
 }
 
+TEST(HeapSites, NameGenericCodeWithoutItsTypeArguments) {
+  const HeapSites all = heap_sites_of(profile_of(
+      {{{"main.decoded[go.shape.struct { ID string }]", "main.report", "net/http.HandlerFunc.ServeHTTP"}, 60}}));
+  ASSERT_EQ(all.sites.size(), 1U);
+  EXPECT_EQ(all.sites[0].code, "main.decoded[...] (file.go:11)");
+  EXPECT_EQ(all.sites[0].path, std::vector<std::string>{"main.decoded[...]"});
+}
+
 TEST(HeapSites, OfARealCollectorAreItsComponents) {
   const HeapSites all = heap_sites_of(pprof::fixture_profile(pprof::kCollectorKill));
   ASSERT_FALSE(all.operations.empty());

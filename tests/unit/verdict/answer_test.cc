@@ -119,6 +119,21 @@ TEST(Answer, TheSiteThatTheDetectorReportsComesBeforeTheLargest) {
   EXPECT_DOUBLE_EQ(answer.culprit->share.value_or(0), 0.5);
 }
 
+TEST(Answer, TypeArgumentsOfTheSiteThatLeaksAreNotPrinted) {
+  Incident incident = incident_of("leak");
+  incident.trend = testing::sample_incident().trend;
+  TrendSite site;
+  site.frames = {"bytes.growSlice /go/bytes.go:1", "main.decoded[go.shape.struct { ID string }].func1 /src/main.go:7"};
+  site.figures.judgement = "leak";
+  site.figures.last_held_bytes = 30u << 20;
+  incident.trend->sites = {site};
+  incident.fillers.clear();
+  const IncidentAnswer answer = answer_of(incident);
+  ASSERT_TRUE(answer.culprit);
+  EXPECT_EQ(answer.culprit->code, "main.decoded[...].func1 (main.go:7)");
+  EXPECT_THAT(answer.culprit->path, ElementsAre("main.decoded[...].func1", "bytes.growSlice"));
+}
+
 // What the heap holds is not what filled these limits.
 TEST(Answer, ALimitOfOthersBlamesNoCodeOfTheVictim) {
   for (const char* cause :
