@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Is the endpoint that leaks named? Real kills of services on eight Go frameworks, each endpoint of each leaks in turn.
+"""Is the endpoint that leaks named? Real kills of services on eight Go frameworks: each endpoint of each leaks in turn.
 
 The services are tests/workloads/go-frameworks: no code of theirs is special for a leak, -leak lifts the bound of what
 one endpoint keeps. Each prints which functions its endpoints are; an answer is right that names one of these, or the

@@ -43,7 +43,7 @@ std::vector<std::string> path_of(const Stack& stack, std::size_t own) {
 }
 
 // A program can lay out a list of a hundred thousand functions; what lies beyond those of a real one is left out.
-constexpr std::size_t kMaxFunctions = 16'384, kMaxOperationNames = 1'024;
+constexpr std::size_t kMaxFunctions = 16'384, kMaxOperationNames = 1'024, kMaxParts = 65'536;
 
 // Sums first; the texts of the few that are kept are made at the end.
 class Table {
@@ -51,60 +51,94 @@ class Table {
   explicit Table(const StackReader& reader) : reader_(reader) {}
 
   void add(const Stack& stack, const pprof::Sample& sample, std::uint64_t bytes) {
-    if (auto operation = operation_of(stack)) {
-      std::pair<std::string, std::string> name(std::move(operation->kind), std::move(operation->name));
-      if (operations_.size() < kMaxOperationNames || operations_.contains(name)) {
-        std::uint64_t& sum = operations_[std::move(name)];
-        sum = pprof::saturating_add(sum, bytes);
-      }
-    }
+    const std::size_t operation = add_operation(stack, bytes);
     const auto own = own_frame_of(stack);
     if (!own) return;
     const std::string_view function = stack[*own].function;
     if (sites_.size() >= kMaxFunctions && !sites_.contains(function)) return;
-    Entry& entry = sites_[function];
-    entry.bytes = pprof::saturating_add(entry.bytes, bytes);
-    if (bytes <= entry.largest) return;
-    entry.largest = bytes;
-    entry.sample = &sample;
+    std::uint64_t& sum = sites_[function];
+    sum = pprof::saturating_add(sum, bytes);
+    add_part({function, operation}, sample, bytes);
   }
 
   [[nodiscard]] HeapSites take(std::uint64_t total) && {
     const auto share = [&](std::uint64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(total); };
     HeapSites all;
-    for (const auto& [name, bytes] : operations_) {
-      all.operations.push_back({name.first, name.second, bytes, share(bytes)});
+    for (const auto& [name, sum] : operations_) {
+      all.operations.push_back({name.first, name.second, sum.bytes, share(sum.bytes)});
     }
     keep_largest(all.operations, HeapSites::kMaxOperations);
-    std::vector<Entry> largest;
-    for (const auto& [function, entry] : sites_) largest.push_back(entry);
+    std::vector<Site> largest;
+    for (const auto& [function, bytes] : sites_) largest.push_back({function, bytes});
     keep_largest(largest, HeapSites::kMaxSites);
-    for (const Entry& entry : largest) {
-      all.sites.push_back(site_of(entry));
-      all.sites.back().share = share(entry.bytes);
+    for (const Site& site : largest) {
+      if (const Part* part = largest_part_of(site.function))
+        all.sites.push_back(site_of(site, *part, share(site.bytes)));
     }
     return all;
   }
 
  private:
-  struct Entry {
+  using OperationName = std::pair<std::string, std::string>;  // kind, name
+  using PartKey = std::pair<std::string_view, std::size_t>;   // own function; the operation's number, 0 = none
+  struct OperationSum {
+    std::size_t number;  // in the order of the profile
+    std::uint64_t bytes = 0;
+  };
+  struct Site {
+    std::string_view function;
+    std::uint64_t bytes = 0;
+  };
+  // What a site holds for one operation. A helper that all endpoints call is one site.
+  struct Part {
     std::uint64_t bytes = 0;
     std::uint64_t largest = 0;              // of its stacks
     const pprof::Sample* sample = nullptr;  // that one
   };
+
+  // Its number.
+  std::size_t add_operation(const Stack& stack, std::uint64_t bytes) {
+    auto operation = operation_of(stack);
+    if (!operation) return 0;
+    OperationName name(std::move(operation->kind), std::move(operation->name));
+    if (operations_.size() >= kMaxOperationNames && !operations_.contains(name)) return 0;
+    OperationSum& sum = operations_.try_emplace(std::move(name), OperationSum{operations_.size() + 1}).first->second;
+    sum.bytes = pprof::saturating_add(sum.bytes, bytes);
+    return sum.number;
+  }
+
+  void add_part(const PartKey& key, const pprof::Sample& sample, std::uint64_t bytes) {
+    if (parts_.size() >= kMaxParts && !parts_.contains(key)) return;
+    Part& part = parts_[key];
+    part.bytes = pprof::saturating_add(part.bytes, bytes);
+    if (bytes <= part.largest) return;
+    part.largest = bytes;
+    part.sample = &sample;
+  }
+
+  [[nodiscard]] const Part* largest_part_of(std::string_view function) const {
+    const Part* most = nullptr;
+    for (auto part = parts_.lower_bound({function, 0}); part != parts_.end() && part->first.first == function; ++part) {
+      const auto as_good = [&] { return part->second.bytes == most->bytes && part->second.largest > most->largest; };
+      if (most == nullptr || part->second.bytes > most->bytes || as_good()) most = &part->second;
+    }
+    return most;
+  }
 
   static void keep_largest(auto& list, std::size_t most) {
     std::ranges::stable_sort(list, [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
     if (list.size() > most) list.resize(most);
   }
 
-  [[nodiscard]] HeapSite site_of(const Entry& entry) const {
-    const Stack stack = reader_.frames_of(*entry.sample);
+  // The operation that the most of it was allocated for, and the largest stack of that.
+  [[nodiscard]] HeapSite site_of(const Site& of, const Part& part, double share) const {
+    const Stack stack = reader_.frames_of(*part.sample);
     const std::size_t own = *own_frame_of(stack);
     HeapSite site;
     site.code = code_of(stack[own]);
     site.path = path_of(stack, own);
-    site.bytes = entry.bytes;
+    site.bytes = of.bytes;
+    site.share = share;
     if (auto operation = operation_of(stack)) {
       site.operation_kind = std::move(operation->kind);
       site.operation = std::move(operation->name);
@@ -113,8 +147,9 @@ class Table {
   }
 
   const StackReader& reader_;
-  std::map<std::string_view, Entry> sites_;  // by the own frame's function
-  std::map<std::pair<std::string, std::string>, std::uint64_t> operations_;
+  std::map<std::string_view, std::uint64_t> sites_;  // by the own frame's function
+  std::map<PartKey, Part> parts_;
+  std::map<OperationName, OperationSum> operations_;
 };
 
 }  // namespace

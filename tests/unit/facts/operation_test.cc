@@ -289,6 +289,19 @@ TEST(HeapSites, SumsByOwnFunctionWithThePathOfItsLargestStack) {
   EXPECT_EQ(all.operations[1].name, "main.preview");
 }
 
+TEST(HeapSites, OfAHelperThatAllEndpointsCallNameTheOperationWithTheMostBytes) {
+  const HeapSites all = heap_sites_of(profile_of({
+      {{"reflect.New", "main.decode", "main.order", "net/http.HandlerFunc.ServeHTTP"}, 20},
+      {{"strings.Clone", "main.decode", "main.order", "net/http.HandlerFunc.ServeHTTP"}, 25},
+      {{"reflect.growslice", "main.decode", "main.order", "net/http.HandlerFunc.ServeHTTP"}, 15},
+      {{"strings.Clone", "main.decode", "main.review", "net/http.HandlerFunc.ServeHTTP"}, 40},
+  }));
+  ASSERT_EQ(all.sites.size(), 1U);
+  EXPECT_EQ(all.sites[0].operation, "main.order");
+  EXPECT_EQ(all.sites[0].path, (std::vector<std::string>{"main.decode", "strings.Clone"}));
+  EXPECT_EQ(all.sites[0].bytes, 100U);
+}
+
 TEST(HeapSites, NameGenericCodeWithoutItsTypeArguments) {
   const HeapSites all = heap_sites_of(profile_of(
       {{{"main.decoded[go.shape.struct { ID string }]", "main.report", "net/http.HandlerFunc.ServeHTTP"}, 60}}));
