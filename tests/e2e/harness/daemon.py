@@ -3,6 +3,7 @@
 import atexit
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -16,9 +17,16 @@ from .wait import TIME_FACTOR, eventually
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """Below the ports that the kernel gives to outgoing connections: any test's may take one of those between this
+    check and the bind of the program that is given it. Above 30000 are Kubernetes' node ports."""
+    for _ in range(100):
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", random.randrange(20000, 30000)))
+                return s.getsockname()[1]
+            except OSError:
+                continue  # taken
+    raise AssertionError("no free port in 100 tries")
 
 
 def with_patience(config):
