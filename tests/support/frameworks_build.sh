@@ -41,19 +41,24 @@ link_versions() { # below folder $1
   done
 }
 
+unpack() { # every .deb of folder $1 into $2
+  local deb
+  mkdir "$2"
+  for deb in "$1"/*.deb; do
+    dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$2" --exclude='*/testdata' --exclude='*_test.go' \
+      --exclude='*/usr/share/doc' --exclude='*/github.com/aws' --exclude='*/cloud.google.com' \
+      --exclude='*/google.golang.org/api' || return 1
+  done
+}
+
 fetch_sources() {
-  local work names deb
+  local work names
   find_mirror
   use_suite sid "$own/apt" || give_up "no package list of sid (log: $state/log)"
   mapfile -t names < <(with_dependencies)
   ((${#names[@]} > ${#packages[@]})) || give_up "sid has no packages ${packages[*]} with their dependencies"
   work=$(mktemp -d "$own/unpack.XXXXXX")
-  mkdir "$work/tree"
-  if ! download "$work" "${names[@]}" || ! for deb in "$work"/*.deb; do
-    dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$work/tree" --exclude='*/testdata' --exclude='*_test.go' \
-      --exclude='*/usr/share/doc' --exclude='*/github.com/aws' --exclude='*/cloud.google.com' \
-      --exclude='*/google.golang.org/api' || exit 1
-  done || ! link_versions "$work/tree"; then
+  if ! download "$work" "${names[@]}" || ! unpack "$work" "$work/tree" || ! link_versions "$work/tree"; then
     rm -rf "$work"
     give_up "the sources could not be downloaded and unpacked (log: $state/log)"
   fi
