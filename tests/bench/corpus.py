@@ -19,8 +19,9 @@ import time
 
 from bench_support import Bars, Site, print_conditions, table, tools
 from corpus_dry import DryRunner
+from corpus_programs import answer_argv, is_answer_program
 from corpus_runs import CONFIG, FACTOR, Runner
-from corpus_table import CAUSES, HEALTHY, OF_OPTION, TUNE, read_runs
+from corpus_table import CAUSES, HEALTHY, LANGUAGE_CAUSES, OF_OPTION, TUNE, read_runs
 
 BAR = 0.95
 
@@ -51,6 +52,8 @@ def build(runs):
             tools.go_program(program[2:], "strip", "go-patterns")
         elif program == "collector":
             tools.supplied("collector_build.sh", "1.27", "pprof")
+        elif is_answer_program(program):
+            answer_argv(program)
         else:
             {"cc": tools.patterns, "filehog": tools.filehog}[program]()
 
@@ -107,9 +110,9 @@ def keep(outcomes, folder):
 
 def print_matrix(outcomes):
     """Rows: what a run was made for (the first, where two causes are right); columns: the verdict."""
-    said = [c for c in (*CAUSES, HEALTHY, "(none)", "(did not run)") if any(o.called == c for o in outcomes)]
+    said = [c for c in (*CAUSES, *LANGUAGE_CAUSES, HEALTHY, "(none)", "(did not run)") if any(o.called == c for o in outcomes)]
     rows = []
-    for cause in (*CAUSES, HEALTHY):
+    for cause in (*CAUSES, *LANGUAGE_CAUSES, HEALTHY):
         of_cause = [o for o in outcomes if o.run.expected[0] == cause]
         if of_cause:
             counts = [sum(o.called == c for o in of_cause) or "" for c in said]

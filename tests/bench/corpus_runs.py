@@ -8,6 +8,7 @@ import time
 
 from bench_support import MIB, tools
 from corpus_collector import Collector
+from corpus_programs import answer_argv, is_answer_program
 
 from harness.cgroup import MemoryCgroup
 from harness.wait import NotInTime, eventually
@@ -87,6 +88,8 @@ def argv_of(command, folders, collector):
     arguments = [a.format(**folders) for a in command.arguments]
     if command.program.startswith("go"):
         return [tools.go_program(command.program[2:], "strip", "go-patterns"), *arguments]
+    if is_answer_program(command.program):
+        return answer_argv(command.program, arguments)
     program = {"cc": tools.patterns, "filehog": tools.filehog}[command.program]
     return [program(), *arguments]
 

@@ -24,10 +24,34 @@ bool is_libc(const Mapping& mapping) {
   return name == "libc.so.6" || name.starts_with("libc-2.");
 }
 
-bool is_mapped(const MemoryMap& map, std::uint64_t address) { return address % 16 == 0 && map.at(address) != nullptr; }
+PageRange brk_of(const MemoryMap& map) {
+  PageRange range;
+  for (const Mapping& mapping : map.mappings()) {
+    if (mapping.name != "[heap]") continue;
+    if (range.begin == 0) range.begin = mapping.begin;
+    range.end = mapping.end;
+  }
+  return range;
+}
+
+// Where an arena may point to: what is mapped, and what brk has been raised by since.
+class ChunkPlaces {
+ public:
+  ChunkPlaces(const MemoryMap& map, PageRange brk) : map_(map), brk_(brk) {}
+  [[nodiscard]] const MemoryMap& map() const { return map_; }
+  [[nodiscard]] PageRange brk() const { return brk_; }
+  [[nodiscard]] bool holds(std::uint64_t address) const {
+    const bool is_new_brk = brk_.end != 0 && address >= brk_.end && address - brk_.end < kMaxGrowth;
+    return address % 16 == 0 && (is_new_brk || map_.at(address) != nullptr);
+  }
+
+ private:
+  const MemoryMap& map_;
+  const PageRange brk_;
+};
 
 // bytes: from 16 before the first bin, which lies at `bins`, to its arena's end.
-bool are_bins(const MemoryMap& map, std::span<const std::byte> bytes, std::uint64_t bins) {
+bool are_bins(const ChunkPlaces& places, std::span<const std::byte> bytes, std::uint64_t bins) {
   std::size_t empty = 0;
   for (std::size_t i = 0; i < kBins; ++i) {
     const std::uint64_t self = bins + i * kBinBytes - 16;
@@ -35,19 +59,19 @@ bool are_bins(const MemoryMap& map, std::span<const std::byte> bytes, std::uint6
     if ((forward == self) != (back == self)) return false;
     if (forward == self) {
       ++empty;
-    } else if (!is_mapped(map, forward) || !is_mapped(map, back)) {
+    } else if (!places.holds(forward) || !places.holds(back)) {
       return false;
     }
   }
   return empty >= kMinEmptyBins;
 }
 
-std::optional<Arena> parse_arena(const MemoryMap& map, std::span<const std::byte> bytes, std::uint64_t bins) {
+std::optional<Arena> parse_arena(const ChunkPlaces& places, std::span<const std::byte> bytes, std::uint64_t bins) {
   const std::uint64_t next = number_at(bytes, 16 + kNext);
   const Arena arena{0, number_at(bytes, 16 - kTopBefore), number_at(bytes, 16 + kSystem), false};
   const std::uint64_t most = number_at(bytes, 16 + kMaxSystem);
   const bool is_sound = arena.system_bytes > 0 && arena.system_bytes % kPageBytes == 0 && arena.system_bytes <= most &&
-                        map.at(next) != nullptr && is_mapped(map, arena.top) && are_bins(map, bytes, bins);
+                        places.map().at(next) != nullptr && places.holds(arena.top) && are_bins(places, bytes, bins);
   return is_sound ? std::optional(arena) : std::nullopt;
 }
 
@@ -56,23 +80,25 @@ struct StoredArena {
   std::uint64_t next = 0;
 };
 
-Result<StoredArena> read_stored(const AddressSpace& space, std::uint64_t bins_offset, std::uint64_t address) {
+Result<StoredArena> read_stored(const AddressSpace& space, const ChunkPlaces& places, std::uint64_t bins_offset,
+                                std::uint64_t address) {
   std::array<std::byte, 16 + kEnd> bytes;
   const std::uint64_t bins = address + bins_offset;
   ASSIGN_OR_RETURN(const std::size_t n, space.read_some(bins - 16, bytes));
   if (n < bytes.size()) return fail(ErrorCode::kNotFound, "arena is not in memory");
-  std::optional<Arena> arena = parse_arena(space.map(), bytes, bins);
+  std::optional<Arena> arena = parse_arena(places, bytes, bins);
   if (!arena) return fail(ErrorCode::kNotFound, "no sound arena");
   arena->address = address;
   return StoredArena{*arena, number_at(bytes, 16 + kNext)};
 }
 
 // The layout whose ring of arenas closes.
-std::optional<Arenas> close_ring(const AddressSpace& space, std::uint64_t bins, std::uint64_t bins_offset) {
-  Arenas found{bins_offset, bins_offset + kEnd, {}};
+std::optional<Arenas> close_ring(const AddressSpace& space, const ChunkPlaces& places, std::uint64_t bins,
+                                 std::uint64_t bins_offset) {
+  Arenas found{bins_offset, bins_offset + kEnd, places.brk(), {}};
   const std::uint64_t first = bins - bins_offset;
   for (std::uint64_t at = first; found.arenas.size() < kMaxArenas;) {
-    Result<StoredArena> stored = read_stored(space, bins_offset, at);
+    Result<StoredArena> stored = read_stored(space, places, bins_offset, at);
     if (!stored.has_value()) return std::nullopt;
     stored->arena.is_main = at == first;
     found.arenas.push_back(stored->arena);
@@ -82,7 +108,7 @@ std::optional<Arenas> close_ring(const AddressSpace& space, std::uint64_t bins, 
   return std::nullopt;
 }
 
-std::optional<Arenas> find_in(const AddressSpace& space, const Mapping& data) {
+std::optional<Arenas> find_in(const AddressSpace& space, const ChunkPlaces& places, const Mapping& data) {
   if (data.size() > kMaxDataBytes) return std::nullopt;
   std::vector<std::byte> bytes(data.size());
   if (!space.read_present(data.begin, bytes).has_value()) return std::nullopt;
@@ -90,9 +116,9 @@ std::optional<Arenas> find_in(const AddressSpace& space, const Mapping& data) {
     const std::uint64_t bins = data.begin + at;
     // The last bins are empty in nearly every arena: a test of one word for each place.
     const std::uint64_t last = number_at(bytes, at + (kBins - 1) * kBinBytes);
-    if (last < kPageBytes || !are_bins(space.map(), std::span(bytes).subspan(at - 16), bins)) continue;
+    if (last < kPageBytes || !are_bins(places, std::span(bytes).subspan(at - 16), bins)) continue;
     for (const std::uint64_t offset : kBinsOffsets) {
-      if (std::optional<Arenas> found = close_ring(space, bins, offset)) return found;
+      if (std::optional<Arenas> found = close_ring(space, places, bins, offset)) return found;
     }
   }
   return std::nullopt;
@@ -101,18 +127,20 @@ std::optional<Arenas> find_in(const AddressSpace& space, const Mapping& data) {
 }  // namespace
 
 Result<Arenas> find_arenas(const AddressSpace& space) {
+  const ChunkPlaces places(space.map(), brk_of(space.map()));
   bool is_behind_libc = false;  // its .bss is a mapping of its own
   for (const Mapping& mapping : space.map().mappings()) {
     const bool is_data = is_libc(mapping) || (is_behind_libc && !mapping.has_file() && mapping.name.empty());
     is_behind_libc = is_libc(mapping);
     if (!is_data || !mapping.is_writable) continue;
-    if (std::optional<Arenas> found = find_in(space, mapping)) return *found;
+    if (std::optional<Arenas> found = find_in(space, places, mapping)) return *found;
   }
   return fail(ErrorCode::kNotFound, "no arenas of glibc's malloc were found");
 }
 
 Result<Arena> read_arena(const AddressSpace& space, const Arenas& layout, std::uint64_t address) {
-  ASSIGN_OR_RETURN(const StoredArena stored, read_stored(space, layout.bins_offset, address));
+  ASSIGN_OR_RETURN(const StoredArena stored,
+                   read_stored(space, ChunkPlaces(space.map(), layout.brk), layout.bins_offset, address));
   return stored.arena;
 }
 

@@ -21,10 +21,13 @@ struct Arena {
 struct Arenas {
   std::uint64_t bins_offset = 0;  // in an arena; differs by version
   std::uint64_t state_bytes = 0;  // of the structure
+  PageRange brk;                  // brk's memory in the picture, maybe several mappings; empty: none
   std::vector<Arena> arenas;
 };
 
 constexpr std::size_t kMaxArenas = 1024;
+// What a program may add to an arena's memory between the picture of its mappings and the reading of its arenas.
+constexpr std::uint64_t kMaxGrowth = 64u << 20;
 
 // Finds main_arena without symbols: in libc's data lie 127 bins that point to themselves or into mapped memory, and the
 // ring of arenas closes. kNotFound: no glibc (2.31 to 2.43), or not as expected.

@@ -52,7 +52,8 @@ struct MallocWalk {
 };
 
 // Walks the chunks of all arenas. Each must end exactly at its top, with in use + free + top as large as the arena
-// says; one that does not is tried three times. sink may be null.
+// says; one that does not is tried three times. The top is that of the walk's beginning: a program that leaks takes
+// from it meanwhile, and what it took since the picture of its memory is left out. sink may be null.
 [[nodiscard]] Result<MallocWalk> walk_arenas(const AddressSpace& space, const Arenas& arenas, ChunkSink* sink);
 
 // A block with a mapping of its own that begins there: its length in bytes, 0 if there is none.

@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Does the answer name who did it? Real runs of tests/corpus/answers.tsv, with growth sampled and the default schedule.
+
+Prints cause, answer and culprit of each, and how many name the right code, type or holder, a wrong one, or nobody. Where a
+word of the list is in the answer, a reader must still judge the sentence: this counts, it does not read.
+"""
+import argparse
+import os
+import re
+import signal
+import sys
+
+import corpus
+from bench_support import HERE, Bars, Site, print_conditions, table, tools
+from corpus_runs import Runner
+from corpus_table import read_runs
+
+ANSWERS = os.path.join(os.path.dirname(HERE), "corpus/answers.tsv")
+CONFIG = "[growth]\nenabled = true\n[incidents]\nkeep_count = 1000\n"
+RIGHT, WRONG, NOBODY = "right", "WRONG", "nobody"
+RIGHT_BAR, WRONG_BAR = 0.85, 0.03
+
+
+def read_answers():
+    """{name: (words of a right answer, patterns of a wrong one)}"""
+    with open(ANSWERS, encoding="utf-8") as f:
+        rows = [line.rstrip("\n").split("\t") for line in f if not line.startswith("#")]
+    return {name: (tuple(right.split()) if right != "-" else (), tuple(wrong.split())) for name, right, wrong in rows}
+
+
+def has_word(text, word):
+    return re.search(rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", text) is not None
+
+
+def score(answer, right, wrong):
+    """Of what the first lines say; a culprit that is none of the right ones is wrong."""
+    answer = answer or {}
+    culprit = answer.get("culprit") or {}
+    text = " ".join(str(part) for part in (answer.get("sentence") or "", culprit.get("code") or "", *(culprit.get("path") or ())))
+    if any(has_word(text, word) for word in wrong):
+        return WRONG
+    if any(has_word(text, word) for word in right):
+        return RIGHT
+    return WRONG if culprit else NOBODY
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary")
+    parser.add_argument("-k", action="append", default=[], help="only runs whose name holds this")
+    parser.add_argument("--jobs", type=int, default=2, help="runs side by side")
+    parser.add_argument("--keep", help="where to put the incidents")
+    parser.add_argument("--check", action="store_true", help="exit 1 when a bar is missed")
+    options = parser.parse_args()
+    if options.binary:
+        tools.BINARY = os.path.abspath(options.binary)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    return options
+
+
+def print_one(outcome, named):
+    answer = (outcome.incident or {}).get("answer") or {}
+    print(f"{corpus.line_of(outcome)}\n    named: {named}; {answer.get('sentence')}\n    culprit: {answer.get('culprit')}",
+          flush=True)
+
+
+def run_all(runs, options):
+    """[(outcome, how it named)]"""
+    answers, outcomes = read_answers(), []
+    with Site() as site:
+        witness = site.daemon(CONFIG)
+        for outcome in corpus.each_done(site, Runner(witness, site.scratch, site.prefix), runs, options.jobs):
+            named = score((outcome.incident or {}).get("answer"), *answers[outcome.run.name])
+            outcomes.append((outcome, named))
+            print_one(outcome, named)
+        if options.keep:
+            corpus.keep([outcome for outcome, _ in outcomes], options.keep)
+    return outcomes
+
+
+def judge(outcomes, bars):
+    can_be_known = {name for name, (right, _) in read_answers().items() if right}
+    knowable = [named for outcome, named in outcomes if outcome.run.name in can_be_known]
+    rows = [(outcome.run.name, outcome.called, "yes" if outcome.is_right else "NO", named) for outcome, named in outcomes]
+    table(("run", "cause", "right", "named"), rows)
+    causes = sum(outcome.is_right for outcome, _ in outcomes)
+    right, wrong = knowable.count(RIGHT), [named for _, named in outcomes].count(WRONG)
+    print(f"Causes: {causes} of {len(outcomes)}. Named right: {right} of {len(knowable)} that can be. Wrong: {wrong}.")
+    bars.require(f"right name in >= {100 * RIGHT_BAR:.0f} %", right >= RIGHT_BAR * len(knowable))
+    bars.require(f"wrong name in <= {100 * WRONG_BAR:.0f} %", wrong <= WRONG_BAR * len(outcomes))
+
+
+def main():
+    options = parse()
+    names = set(read_answers())
+    runs = [run for run in read_runs("all", options.k) if run.name in names]
+    if not runs:
+        sys.exit("no such run")
+    corpus.build(runs)
+    print_conditions()
+    bars = Bars()
+    judge(run_all(runs, options), bars)
+    return bars.finish(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

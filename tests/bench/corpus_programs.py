@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of tests/workloads/answers: what the corpus starts as KIND:NAME, built where that is needed."""
+import os
+import shutil
+import threading
+import unittest
+
+from bench_support import tools
+
+FOLDER = os.path.join(tools.WORKLOADS, "answers")
+BUILT = os.path.join(tools.CACHE, "workloads/answers")
+# Without symbols, as the name says; the others keep them, and all are as distributions build: -O2, dynamic.
+COMPILERS = {
+    "cc": ("cc", ["g++", "-std=c++17", "-O2"]),
+    "cc-stripped": ("cc", ["g++", "-std=c++17", "-O2", "-s"]),
+    "c": ("c", ["gcc", "-O2"]),
+}
+_one_builds = threading.Lock()
+
+
+def is_answer_program(program):
+    return ":" in program
+
+
+def _program(name):
+    found = shutil.which(name)
+    if not found:
+        raise unittest.SkipTest(f"no {name} on this machine")
+    return found
+
+
+def _built(kind, name):
+    suffix, compiler = COMPILERS[kind]
+    source = os.path.join(FOLDER, "cc", f"{name}.{suffix}")
+    target = os.path.join(BUILT, f"{name}-{kind}")
+    return tools._build(target, [source, os.path.join(FOLDER, "cc/pace.h")], [*compiler, "-pthread", "-o", target, source])
+
+
+def _java_class(name):
+    target = os.path.join(BUILT, "java", name + ".class")
+    source = os.path.join(FOLDER, "java", name + ".java")
+    tools._build(target, [source], [_program("javac"), "-d", os.path.dirname(target), source])
+    return os.path.dirname(target)
+
+
+def answer_argv(program, arguments=()):
+    """How to start KIND:NAME; arguments are those of java itself. Python is the system's own, no launcher of another."""
+    kind, name = program.split(":")
+    with _one_builds:
+        if kind == "python":
+            return ["/usr/bin/python3", os.path.join(FOLDER, "python", name + ".py")]
+        if kind == "perl":
+            return [_program("perl"), os.path.join(FOLDER, "perl", name + ".pl")]
+        if kind == "java":
+            return [_program("java"), *arguments, "-cp", _java_class(name), name]
+        return [_built(kind, name)]
