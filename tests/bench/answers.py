@@ -37,8 +37,8 @@ def score(answer, right, wrong):
     """Of what the first lines say; a culprit that is none of the right ones is wrong."""
     answer = answer or {}
     culprit = answer.get("culprit") or {}
-    text = " ".join(str(part) for part in (answer.get("sentence") or "", culprit.get("code") or "", *(culprit.get("path") or ())))
-    if any(has_word(text, word) for word in wrong):
+    text = " ".join((answer.get("sentence") or "", culprit.get("code") or "", *(culprit.get("path") or ())))
+    if any(re.search(pattern, text) for pattern in wrong):
         return WRONG
     if any(has_word(text, word) for word in right):
         return RIGHT

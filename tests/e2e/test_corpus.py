@@ -10,7 +10,8 @@ from harness import tools
 from harness.case import E2eTest
 
 sys.path.insert(0, os.path.join(tools.TREE, "tests/bench"))
-import corpus  # noqa: E402 (the path comes first)
+import answers  # noqa: E402 (the path comes first)
+import corpus  # noqa: E402
 from corpus_dry import DryOutcome, DryRunner  # noqa: E402
 from corpus_runs import CONFIG, Outcome, Runner  # noqa: E402
 from corpus_table import CAUSES, HEALTHY, HELD_BACK, SEEN, SPLITS, TUNE, parse_run, read_runs  # noqa: E402
@@ -103,3 +104,30 @@ class Score(unittest.TestCase):
     def test_what_is_seen_runs_with_tune_and_what_is_held_back_does_not(self):
         splits = {option: {run.split for run in read_runs(option)} for option in (TUNE, SEEN, HELD_BACK, "all")}
         self.assertEqual(splits, {TUNE: {TUNE, SEEN}, SEEN: {SEEN}, HELD_BACK: {HELD_BACK}, "all": {*SPLITS}})
+
+
+class Answers(unittest.TestCase):
+    def named(self, sentence, culprit=None, right=("CACHE", "load"), wrong=("Memory.leak",)):
+        answer = {"sentence": sentence, "culprit": culprit and {"code": culprit, "path": []}}
+        return answers.score(answer, right, wrong)
+
+    def test_a_right_word_is_right_in_the_sentence_and_in_the_culprit(self):
+        self.assertEqual(self.named("a dict held as `CACHE` filled it"), answers.RIGHT)
+        self.assertEqual(self.named("It grew.", "app.load"), answers.RIGHT)
+
+    def test_a_part_of_a_word_names_nobody(self):
+        self.assertEqual(self.named("no heap was downloaded, MY_CACHE"), answers.NOBODY)
+
+    def test_another_culprit_and_a_wrong_explanation_are_wrong(self):
+        self.assertEqual(self.named("It grew.", "app.store"), answers.WRONG)
+        self.assertEqual(self.named("Memory leak in app: held as `CACHE`"), answers.WRONG)
+        self.assertEqual(self.named("no leak was seen; held as `CACHE`"), answers.RIGHT)
+
+    def test_who_cannot_be_known_is_wrong_with_any_culprit_and_nobody_without(self):
+        self.assertEqual(self.named("It grew.", "malloc", right=()), answers.WRONG)
+        self.assertEqual(self.named("It grew.", right=()), answers.NOBODY)
+
+    def test_each_line_of_the_list_has_a_run_that_is_killed(self):
+        killed = {run.name for run in read_runs() if not run.is_healthy}
+        self.assertGreaterEqual(len(answers.read_answers()), 16)
+        self.assertEqual(set(answers.read_answers()) - killed, set())

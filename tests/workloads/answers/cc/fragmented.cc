@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing leaks: small blocks for 10 s, then all but every 12th are freed; the allocator keeps their pages, and the large
-// blocks of the second phase do not fit in between.
+// Nothing leaks: small blocks for 10 s, then all but every 12th are freed; the allocator keeps their pages, and the
+// large blocks of the second phase do not fit in between.
 #include <cstdlib>
 #include <cstring>
 #include <vector>
