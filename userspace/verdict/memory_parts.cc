@@ -20,11 +20,17 @@ constexpr std::size_t kShownFillers = 3;
 constexpr std::uint64_t kHeapStep = 16u << 20;  // of an advised -Xmx, and the smallest that is advised
 constexpr double kRoom = 0.05;                  // of the limit, for what is not read: page tables, the kernel's own
 
-std::uint64_t bytes_of(const IncidentComposition& composition, std::string_view name) {
-  // Other programs have thread stacks, too, to which the advice does not apply.
+constexpr std::string_view kJvm = "jvm", kNative = "native";
+
+const MemoryShare* part_of(const IncidentComposition& composition, std::string_view name, std::string_view runtime) {
   const auto found = std::ranges::find_if(
-      composition.parts, [&](const MemoryShare& part) { return part.name == name && part.runtime == "jvm"; });
-  return found == composition.parts.end() ? 0 : found->bytes;
+      composition.parts, [&](const MemoryShare& part) { return part.name == name && part.runtime == runtime; });
+  return found == composition.parts.end() ? nullptr : &*found;
+}
+
+std::uint64_t java_heap_of(const IncidentComposition& composition) {
+  const MemoryShare* heap = part_of(composition, memory_part::kJavaHeap, kJvm);
+  return heap == nullptr ? 0 : heap->bytes;
 }
 
 std::uint64_t sum_of(const IncidentComposition& composition) {
@@ -45,16 +51,17 @@ std::string age_text(const Incident& incident) {
 }
 
 struct PartCause {
-  std::string_view cause, part;
-  double least_share;  // of the memory that was read
+  std::string_view cause, part, runtime;  // the advice is for programs of this runtime
+  double least_share;                     // of the memory that was read
   std::string_view what, action;
   std::array<std::string_view, 2> step;  // what, command
 };
 
 // Stacks and metaspace bring malloc and kernel memory with them, so they are the cause before they are half.
-constexpr std::array<PartCause, 3> kPartCauses = {
+constexpr std::array<PartCause, 4> kPartCauses = {
     {{"direct_buffers",
       memory_part::kDirectBuffers,
+      kJvm,
       kMost,
       "Direct buffers",
       "Free or bound direct buffers (-XX:MaxDirectMemorySize bounds those of the JDK); a smaller heap does not help.",
@@ -62,12 +69,21 @@ constexpr std::array<PartCause, 3> kPartCauses = {
        "JAVA_TOOL_OPTIONS=-XX:MaxDirectMemorySize=64m"}},
      {"thread_stacks",
       memory_part::kThreadStacks,
+      kJvm,
       kLarge,
       "Threads",
       "Bound the number of threads: use a pool, or find who starts them; a smaller heap does not help.",
       {"Who starts threads, while it runs (PID: of the next run):", "jcmd PID Thread.print | grep -c '^\"'"}},
+     {"thread_stacks",
+      memory_part::kThreadStacks,
+      kNative,
+      kMost,
+      "Threads",
+      "Bound the number of threads: use a pool, or find who starts them and why they do not end.",
+      {"How many threads there are, while it runs (PID: of the next run):", "ls /proc/PID/task | wc -l"}},
      {"metaspace",
       memory_part::kMetaspace,
+      kJvm,
       kLarge,
       "Loaded classes",
       "Find who makes classes or class loaders again and again (proxies, scripts, redeployments); a smaller heap does "
@@ -76,15 +92,11 @@ constexpr std::array<PartCause, 3> kPartCauses = {
 
 const PartCause* cause_of(const Incident& incident) {
   const std::string cause = incident.verdict ? incident.verdict->cause : "";
-  const auto found = std::ranges::find(kPartCauses, std::string_view(cause), &PartCause::cause);
-  return found == kPartCauses.end() || !incident.composition ? nullptr : &*found;
-}
-
-std::string source_of(const IncidentComposition& composition, std::string_view name) {
-  for (const MemoryShare& part : composition.parts) {
-    if (part.name == name) return printable(part.source);
-  }
-  return "";
+  if (!incident.composition) return nullptr;
+  const auto found = std::ranges::find_if(kPartCauses, [&](const PartCause& one) {
+    return one.cause == cause && part_of(*incident.composition, one.part, one.runtime) != nullptr;
+  });
+  return found == kPartCauses.end() ? nullptr : &*found;
 }
 
 std::string mib_text(std::uint64_t bytes) { return fmt::format("{}m", bytes >> 20); }
@@ -98,7 +110,7 @@ std::optional<HeapCeiling> misfit_of(const Incident& incident) {
   HeapCeiling ceiling;
   ceiling.limit_bytes = *incident.limit_bytes;
   ceiling.max_heap_bytes = *composition.max_heap_bytes;
-  ceiling.heap_bytes = bytes_of(composition, memory_part::kJavaHeap);
+  ceiling.heap_bytes = java_heap_of(composition);
   ceiling.beside_bytes = sum_of(composition) - ceiling.heap_bytes;
   if (ceiling.max_heap_bytes >> 48 != 0) return std::nullopt;
   const std::uint64_t need = ceiling.max_heap_bytes + ceiling.beside_bytes;
@@ -130,14 +142,15 @@ std::optional<Finding> judge_part(const Evidence& evidence) {
   const Incident& incident = evidence.incident;
   if (!incident.composition) return std::nullopt;
   const IncidentComposition& composition = *incident.composition;
-  const std::uint64_t whole = sum_of(composition), heap = bytes_of(composition, memory_part::kJavaHeap);
+  const std::uint64_t whole = sum_of(composition), heap = java_heap_of(composition);
   for (const PartCause& one : kPartCauses) {
-    const std::uint64_t bytes = bytes_of(composition, one.part);
-    if (bytes <= heap || static_cast<double>(bytes) < one.least_share * static_cast<double>(whole)) continue;
+    const MemoryShare* part = part_of(composition, one.part, one.runtime);
+    if (part == nullptr || part->bytes <= heap) continue;
+    if (static_cast<double>(part->bytes) < one.least_share * static_cast<double>(whole)) continue;
     Finding finding{std::string(one.cause), one.least_share >= kMost ? kMeasured : kLikely};
-    finding.why.push_back(fmt::format("{} of its {} were {} {} ({}); its heap held {}", human_bytes(bytes),
-                                      human_bytes(whole), one.part, age_text(incident),
-                                      source_of(composition, one.part), human_bytes(heap)));
+    finding.why.push_back(fmt::format("{} of its {} were {} {} ({}){}", human_bytes(part->bytes), human_bytes(whole),
+                                      one.part, age_text(incident), printable(part->source),
+                                      one.runtime == kJvm ? "; its heap held " + human_bytes(heap) : ""));
     return finding;
   }
   return std::nullopt;

@@ -34,6 +34,7 @@ namespace oomw {
 //   3    direct_buffers      more than the heap, and half of the memory                           0.8
 //   3    thread_stacks, metaspace    more than the heap, and a quarter of the memory: malloc and the kernel hold
 //                            more for each of them                                                0.6
+//   3    thread_stacks       of a program that is not Java: half of the memory                    0.8
 //   4    off_heap            the victim's memory beside its heap is larger than the live heap; both
 //                            together are larger than what was allocated since the last
 //                            collection; it is a quarter of the limit or more                    0.55

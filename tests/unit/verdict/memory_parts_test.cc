@@ -109,10 +109,25 @@ TEST(MemoryParts, part_that_is_small_or_smaller_than_the_heap_is_no_cause) {
   }
 }
 
-TEST(MemoryParts, stacks_of_another_runtime_get_no_advice_for_java) {
-  Incident incident = java_incident(256, 64, {.stacks = 200});
+Incident native_incident(std::uint64_t stacks, std::uint64_t rest) {
+  Incident incident = java_incident(256, 64, {.stacks = stacks, .rest = rest});
+  incident.composition->max_heap_bytes.reset();
+  incident.victims.front().comm = "server";
   incident.composition->parts.front().runtime = "native";
-  EXPECT_NE(cause_of(judged(incident)), "thread_stacks");
+  return judged(incident);
+}
+
+TEST(MemoryParts, stacks_of_another_runtime_get_no_advice_for_java) {
+  const Incident incident = native_incident(200, 40);
+  EXPECT_EQ(cause_of(incident), "thread_stacks");
+  EXPECT_THAT(incident.answer->sentence, HasSubstr("Threads filled server: 200 MiB of its 240 MiB were thread stacks"));
+  EXPECT_THAT(incident.answer->sentence, Not(HasSubstr("heap")));
+  EXPECT_THAT(incident.answer->action, Not(HasSubstr("heap")));
+  EXPECT_THAT(next_steps(incident).front().commands.front(), Not(HasSubstr("jcmd")));
+}
+
+TEST(MemoryParts, stacks_of_another_runtime_below_half_are_no_cause) {
+  EXPECT_NE(cause_of(native_incident(100, 120)), "thread_stacks");
 }
 
 TEST(MemoryParts, figures_of_nonsense_are_no_cause) {

@@ -71,7 +71,7 @@ bool Composition::add_known(const Mapping& mapping, std::size_t index, const Ran
   if (mapping.has_file() || is_bss) {
     add(kData, "native", bytes, "changed pages of mapped files");
   } else if (mapping.name == "[stack]") {
-    add("thread stacks", "native", bytes, "[stack]");
+    add("main stack", "native", bytes, "[stack]");
   } else if (mapping.name.starts_with("[anon:") && parts_.size() < kMaxNames) {
     add(printable(mapping.name, 64), "native", bytes, "the name that the program gave it");
   } else {
@@ -148,7 +148,8 @@ Result<> Composition::run(MallocWalk* malloc, RangeOwner* owner, ChunkSink* sink
     if (mapping.is_shared || space_.present().bytes_in(mapping.begin, mapping.end) == 0) continue;
     if (add_known(mapping, i, owner)) continue;
     if (is_thread_stack(i)) {
-      add("thread stacks", "native", space_.present().bytes_in(mapping.begin, mapping.end), "thread control blocks");
+      add("thread stacks", "native", space_.present().bytes_in(mapping.begin, mapping.end),
+          fmt::format("control blocks of {} threads", ++threads_));
       continue;
     }
     RETURN_IF_ERROR(add_around_arenas(mapping, owner, sink));

@@ -53,7 +53,7 @@ class Composition {
 
   const AddressSpace& space_;
   MallocWalk* malloc_ = nullptr;
-  std::uint64_t probes_ = 0, owned_bytes_ = 0;
+  std::uint64_t probes_ = 0, owned_bytes_ = 0, threads_ = 0;
   std::map<std::string, Part> parts_;
 };
 

@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -192,6 +194,29 @@ TEST_F(NativeContents, a_large_block_has_a_mapping_of_its_own) {
   const auto contents = read_contents(process.space());
   ASSERT_TRUE(contents.has_value()) << contents.error().message;
   EXPECT_GE(bytes_of(*contents, "malloc: large blocks"), 8u << 20);
+}
+
+// Its threads have each touched 100 KiB of their stacks.
+void start_threads(int count) {
+  static std::atomic<int> started{0};
+  const auto run = [] {
+    char volatile block[100 << 10];
+    for (std::size_t at = 0; at < sizeof block; at += 4096) block[at] = 1;
+    for (++started;;) ::pause();
+  };
+  for (int i = 0; i < count; ++i) std::thread(run).detach();
+  while (started < count) ::usleep(1000);
+}
+
+TEST_F(NativeContents, stacks_of_threads_are_a_part_with_their_number) {
+  const Child child([] { start_threads(30); });
+  const test::ProcessSpace process(child.pid(), "libc");
+  const auto contents = read_contents(process.space());
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  EXPECT_GE(bytes_of(*contents, "thread stacks"), 30u * (100 << 10));
+  const auto part = std::ranges::find(contents->parts, "thread stacks", &ContentPart::name);
+  ASSERT_NE(part, contents->parts.end());
+  EXPECT_EQ(part->source, "control blocks of 30 threads");
 }
 
 TEST_F(NativeContents, objects_are_counted_by_class_without_symbols) {
