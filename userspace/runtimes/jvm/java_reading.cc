@@ -10,6 +10,7 @@ namespace {
 // The tables and the flags take 2 MiB, 10,000 classes 40 MiB in small blocks.
 constexpr std::uint64_t kMaxStructureBytes = 256u << 20;
 constexpr std::size_t kBlockBytes = 4096;
+constexpr int kAttempts = 2;  // a collection that moves objects meanwhile is over soon
 
 std::uint64_t present_in(const AddressSpace& space, const std::optional<AddressSpan>& span) {
   return span ? space.present().bytes_in(span->begin, span->end) : 0;
@@ -71,7 +72,8 @@ void read_classes(const Jvm& jvm, const AddressSpace& space, JavaReading& readin
   reading.metaspace_bytes = bytes;
 }
 
-void read_histogram(const Jvm& jvm, const FreshMemory& process, const Result<std::vector<HeapSpace>>& spaces,
+// True: objects moved meanwhile.
+bool read_histogram(const Jvm& jvm, const FreshMemory& process, const Result<std::vector<HeapSpace>>& spaces,
                     const std::vector<AddressSpan>& gaps, const JavaLimits& limits, JavaReading& reading) {
   Result<ClassHistogram> found = fail(ErrorCode::kInternal, "");
   if (spaces.has_value()) {
@@ -84,6 +86,18 @@ void read_histogram(const Jvm& jvm, const FreshMemory& process, const Result<std
   } else {
     reading.notes.push_back("what fills the heap: " + found.error().message);
   }
+  return !found.has_value() && found.error().code == ErrorCode::kInvalid;
+}
+
+// What a program changes while it runs, with a reader of its own: those pages have changed since the tables were read.
+bool read_changing(const Jvm& jvm, const FreshMemory& process, const JavaLimits& limits, JavaReading& reading) {
+  CachedReader later(process, kMaxStructureBytes, kBlockBytes);
+  const Jvm jvm_later = jvm.with(later);
+  const Result<std::vector<HeapSpace>> spaces = read_heap_spaces(jvm_later);
+  if (spaces.has_value()) read_used(*spaces, reading);
+  std::vector<AddressSpan> gaps;
+  read_threads(jvm_later, process.space(), reading, gaps);
+  return limits.wants_histogram && read_histogram(jvm_later, process, spaces, gaps, limits, reading);
 }
 
 }  // namespace
@@ -103,14 +117,11 @@ Result<JavaReading> read_java(const FreshMemory& process, const VmSymbols& symbo
   if (const auto span = jvm.code_cache()) reading.owned.push_back(*span);
   if (const auto span = jvm.class_archive()) reading.owned.push_back(*span);
   read_classes(jvm, space, reading);
-  // A new reader: those pages have changed since the tables were read.
-  CachedReader later(process, kMaxStructureBytes, kBlockBytes);
-  const Jvm jvm_later = jvm.with(later);
-  const Result<std::vector<HeapSpace>> spaces = read_heap_spaces(jvm_later);
-  if (spaces.has_value()) read_used(*spaces, reading);
-  std::vector<AddressSpan> gaps;
-  read_threads(jvm_later, space, reading, gaps);
-  if (limits.wants_histogram) read_histogram(jvm_later, process, spaces, gaps, limits, reading);
+  const JavaReading fixed = reading;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    reading = fixed;
+    if (!read_changing(jvm, process, limits, reading)) break;
+  }
   merge(reading.owned);
   reading.bytes_read = process.bytes_read();
   return reading;

@@ -83,7 +83,11 @@ class FakeJvm {
   }
 
   [[nodiscard]] Result<jvm::JavaReading> read(std::uint64_t max_bytes = 64u << 20) const {
-    const SpanSource memory(bytes_, kBase), page_map({});
+    const SpanSource memory(bytes_, kBase);
+    return read_from(memory, max_bytes);
+  }
+  [[nodiscard]] Result<jvm::JavaReading> read_from(const ByteSource& memory,
+                                                   std::uint64_t max_bytes = 64u << 20) const {
     MemoryMap map = MemoryMap::parse("10000000-10080000 rw-p 00000000 00:00 0\n");
     const AddressSpace space(memory, std::move(map), PresentPages({{kBase, kBase + kSize}}), {}, max_bytes);
     // Every page is one of its own memory.

@@ -63,6 +63,48 @@ TEST(JavaReading, heap_that_is_torn_names_nothing) {
   EXPECT_THAT(notes_of(*reading), HasSubstr("objects moved"));
 }
 
+// A JVM whose first reads of its heap find no objects behind the fiftieth of 32 bytes, as in a collection.
+class Collecting final : public ByteSource {
+ public:
+  Collecting(const FakeJvm& jvm, int reads) : jvm_(jvm), reads_(reads) {}
+  [[nodiscard]] Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> out) const override {
+    const auto in_heap = [&](std::uint64_t at) {
+      return at >= FakeJvm::kHeap && at < FakeJvm::kHeap + FakeJvm::kHeapSize;
+    };
+    const bool is_moving = in_heap(address) && reads_ > 0 && reads_-- > 0;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const bool is_gone = is_moving && in_heap(address + i) && address + i >= FakeJvm::kHeap + 50 * 32;
+      out[i] = is_gone ? std::byte{0} : jvm_.get<std::byte>(address + i);
+    }
+    return out.size();
+  }
+
+ private:
+  const FakeJvm& jvm_;
+  mutable int reads_;
+};
+
+TEST(JavaReading, heap_whose_objects_moved_once_is_read_again) {
+  FakeJvm fake;
+  const auto session = fake.add_class("com/acme/Session", 32);
+  for (int i = 0; i < 100; ++i) fake.add_object(session, 32);
+  const auto reading = fake.read_from(Collecting(fake, 1));
+  ASSERT_TRUE(reading.has_value() && reading->histogram) << notes_of(*reading);
+  EXPECT_EQ(reading->histogram->objects, 100u);
+  EXPECT_EQ(notes_of(*reading), notes_of(*fake.read()));
+  EXPECT_EQ(reading->owned.size(), fake.read()->owned.size());
+}
+
+TEST(JavaReading, heap_whose_objects_go_on_moving_names_nothing) {
+  FakeJvm fake;
+  const auto session = fake.add_class("com/acme/Session", 32);
+  for (int i = 0; i < 100; ++i) fake.add_object(session, 32);
+  const auto reading = fake.read_from(Collecting(fake, 1000));
+  ASSERT_TRUE(reading.has_value());
+  EXPECT_FALSE(reading->histogram);
+  EXPECT_THAT(notes_of(*reading), HasSubstr("objects moved"));
+}
+
 TEST(JavaReading, class_whose_name_is_none_is_not_a_class) {
   FakeJvm fake;
   const auto forged = fake.add_class("a\x01", 32);
