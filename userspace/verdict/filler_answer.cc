@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxName = 160;
 constexpr std::string_view kV8 = "v8";  // its holders are the program's own classes
+constexpr double kWorthSaying = 0.05;  // of the memory: less explains nothing
 
 bool is_by_analysis(const IncidentFiller& filler) { return filler.evidence == "analysis"; }
 
@@ -135,6 +136,7 @@ std::string no_filler_text(const Incident& incident) {
   if (first->kind == "size" && first->share >= threshold::kLarge) {
     return fmt::format("Which code it was is not known; {} are {} of its memory.", what(*first), share);
   }
+  if (first->share < kWorthSaying) return "No single type or container filled much of its memory.";
   return fmt::format("No single type or container filled much of its memory; the most is {}{} with {}.", what(*first),
                      held(*first), share);
 }

@@ -52,6 +52,14 @@ TEST(FillerAnswer, a_container_comes_before_the_type_that_it_consists_of) {
   EXPECT_THAT(answer_of(incident).sentence, HasSubstr("held as `LOG` in module `app`"));
 }
 
+TEST(FillerAnswer, a_filler_of_next_to_nothing_is_not_said) {
+  Incident incident = python_incident("leak");
+  for (IncidentFiller& filler : incident.fillers) filler.share = 0.004;
+  const std::string sentence = answer_of(incident).sentence;
+  EXPECT_THAT(sentence, HasSubstr("No single type or container filled much of its memory."));
+  EXPECT_THAT(sentence, Not(HasSubstr("the most is")));
+}
+
 TEST(FillerAnswer, without_a_container_the_type_is_said) {
   Incident incident = python_incident("");
   incident.verdict.reset();
