@@ -10,7 +10,8 @@ namespace {
 // The tables and the flags take 2 MiB, 10,000 classes 40 MiB in small blocks.
 constexpr std::uint64_t kMaxStructureBytes = 256u << 20;
 constexpr std::size_t kBlockBytes = 4096;
-constexpr int kAttempts = 2;  // a collection that moves objects meanwhile is over soon
+constexpr int kAttempts = 2;                 // a collection that moves objects meanwhile is over soon
+constexpr std::uint64_t kFewThreads = 4096;  // a list that is worth reading twice
 
 std::uint64_t present_in(const AddressSpace& space, const std::optional<AddressSpan>& span) {
   return span ? space.present().bytes_in(span->begin, span->end) : 0;
@@ -120,7 +121,8 @@ Result<JavaReading> read_java(const FreshMemory& process, const VmSymbols& symbo
   const JavaReading fixed = reading;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     reading = fixed;
-    if (!read_changing(jvm, process, limits, reading)) break;
+    const bool has_moved = read_changing(jvm, process, limits, reading);
+    if (!has_moved || reading.threads.value_or(0) > kFewThreads) break;
   }
   merge(reading.owned);
   reading.bytes_read = process.bytes_read();
