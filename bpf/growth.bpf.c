@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * kmem:rss_stat of the processes in growth_targets: takes a sample of the thread whose page fault
- * lifts the process's anonymous memory above a slot's threshold. Attached only while there are such
- * processes.
+ * lifts the process's anonymous memory above a slot's threshold. Attached only while such processes
+ * climb: the way into a program costs every page fault of the machine 4 %, whatever the program
+ * does.
  *
  * A fall sends nothing: slot_before of the next sample shows it, and user space reads the target
  * when the process ends.
@@ -80,6 +81,19 @@ static __always_inline void growth__sample(struct oomw_growth_target *target, __
 	growth__send(target, record);
 }
 
+/* Nobody was sampled since the program was detached: what was touched meanwhile is no slot. */
+static __always_inline void growth__resume(struct oomw_growth_target *target, __u64 pages)
+{
+	__u32 level = growth_targets__level(pages, target->slot_pages);
+
+	target->is_resumed = 0;
+	if (level <= target->slot)
+		return;
+	target->unseen += level - target->slot;
+	target->base += level - target->slot;
+	target->slot = level;
+}
+
 /* The target that this event is of, with its slots begun. */
 static __always_inline struct oomw_growth_target *growth__target(struct mm_struct *mm, __u64 pages)
 {
@@ -96,7 +110,11 @@ static __always_inline struct oomw_growth_target *growth__target(struct mm_struc
 		target->base = target->slot = growth_targets__level(pages, target->slot_pages);
 		target->mm = (__u64)mm;
 	}
-	return target->mm == (__u64)mm ? target : NULL;
+	if (target->mm != (__u64)mm)
+		return NULL;
+	if (target->is_resumed)
+		growth__resume(target, pages);
+	return target;
 }
 
 /* The kernel's count moves by a batch of pages, on one CPU at a time. A threshold within the batch

@@ -27,6 +27,9 @@ struct oomw_growth_target {
 	__u64 samples;	   /* sent */
 	__u64 over_budget; /* not sent */
 	__u64 ring_full;   /* not sent */
+	__u64 unseen;	   /* levels risen while the program was not attached; not in slots */
+	__u32 is_resumed;  /* user space sets it before it attaches the program again */
+	__u32 reserved;
 };
 
 /* growth_python: tgid -> where CPython keeps its frames, offsets in bytes. */

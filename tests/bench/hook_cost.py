@@ -34,6 +34,7 @@ class EndlessLoad:
         enter = f'echo $$ > "{procs_file}" && exec nice -n -20 taskset -c {LOAD_CPU} "$@"'
         self._process = subprocess.Popen(["sh", "-c", enter, "sh", *argv], env={**os.environ, "OOMW_PROGRESS": progress},
                                          start_new_session=True)
+        self.pid = self._process.pid  # of the load: each program of the command becomes the next
 
     def __enter__(self):
         try:

@@ -5,13 +5,10 @@
 //   hook_cost_bench PROGRESS_FILE PAIRS SLOT_MS [BEST_RUNG [WITHOUT...]]
 // The load writes PROGRESS_FILE (loads/progress.h). Programs whose names begin with one of WITHOUT stay off.
 // Prints one line a slot, "off UNITS CPU_NS" or "on UNITS CPU_NS", off first and last.
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -29,22 +26,14 @@
 #include "kernel/ring.h"
 #include "kernel/settings.h"
 #include "kernel/shared_maps.h"
-#include "loads/progress.h"
+#include "load_slots.h"
 
 namespace {
 
 using namespace oomw;
-using std::chrono::milliseconds;
+using namespace oomw::bench;
 
-// The kernel patches its code at each change; what runs right behind that is not what is asked for.
-constexpr milliseconds kSettle{10};
-constexpr int kMaxSlots = 100;
 constexpr const char* kPerfTracepoint = "sched/sched_process_exit";  // the only one that perf's probe serves
-
-[[noreturn]] void give_up(const std::string& why) {
-  std::fprintf(stderr, "hook_cost_bench: %s\n", why.c_str());
-  std::exit(1);
-}
 
 Rung rung_named(const std::string& name) {
   for (const Rung rung : {Rung::kFentry, Rung::kTpBtf, Rung::kRawTp}) {
@@ -127,46 +116,6 @@ class Reader {
   std::atomic<bool> is_over_ = false;
   std::thread thread_;
 };
-
-struct Sample {
-  std::uint64_t units = 0, cpu_ns = 0;
-};
-
-class Load {
- public:
-  explicit Load(const char* path) {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    void* memory = fd < 0 ? MAP_FAILED : mmap(nullptr, sizeof(Progress::Shared), PROT_READ, MAP_SHARED, fd, 0);
-    if (memory == MAP_FAILED) give_up(std::string("cannot map ") + path);
-    shared_ = static_cast<const Progress::Shared*>(memory);
-  }
-
-  [[nodiscard]] Sample now() const {
-    for (;;) {
-      const std::uint64_t before = shared_->sequence.load();
-      const Sample sample{shared_->units.load(), shared_->cpu_ns.load()};
-      if (before % 2 == 0 && shared_->sequence.load() == before) return sample;
-    }
-  }
-
- private:
-  const Progress::Shared* shared_;
-};
-
-// A slot is over when its time is and some of the work was done in it: on a busy machine the load may
-// wait for its CPU for longer than that.
-void measure(const Load& load, const char* side, milliseconds slot) {
-  std::this_thread::sleep_for(kSettle);
-  const Sample first = load.now();
-  Sample last = first;
-  for (int slots = 0; last.units == first.units; ++slots) {
-    if (slots == kMaxSlots) give_up("the load does not move");
-    std::this_thread::sleep_for(slot);
-    last = load.now();
-  }
-  std::printf("%s %llu %llu\n", side, static_cast<unsigned long long>(last.units - first.units),
-              static_cast<unsigned long long>(last.cpu_ns - first.cpu_ns));
-}
 
 }  // namespace
 

@@ -337,6 +337,46 @@ TEST_P(GrowthBpfTest, program_is_attached_only_while_a_process_is_watched) {
   expect_slots_of(held_slots(), 8 * kMiB);
 }
 
+TEST_P(GrowthBpfTest, growth_during_a_rest_is_unseen_and_in_no_slot) {
+  int orders[2], answers[2];
+  ASSERT_EQ(::pipe(orders), 0);
+  ASSERT_EQ(::pipe(answers), 0);
+  char byte = 0;
+  // A MiB first, which begins the slots, then as many as each order says.
+  ChildProcess child(nullptr, [&] {
+    for (char mib = 1; mib != 0;) {
+      touch_through_here(static_cast<std::size_t>(mib) * kMiB);
+      if (::write(answers[1], &mib, 1) != 1 || ::read(orders[0], &mib, 1) != 1) return 1;
+    }
+    return 0;
+  });
+  const auto touch = [&](char mib) {
+    ASSERT_EQ(::write(orders[1], &mib, 1), 1);
+    if (mib == 0) return;
+    ASSERT_EQ(::read(answers[0], &byte, 1), 1);
+  };
+  GrowthTarget target;
+  target.process = child.key();
+  ASSERT_TRUE(growth_->watch(target));
+  child.go();
+  ASSERT_EQ(::read(answers[0], &byte, 1), 1);
+  touch(8);
+  growth_->rest();
+  EXPECT_FALSE(growth_->is_attached());
+  touch(32);
+  ASSERT_TRUE(growth_->resume());
+  EXPECT_TRUE(growth_->is_attached());
+  touch(8);
+  touch(0);
+  EXPECT_EQ(child.wait(), 0);
+  drain();
+  state_ = growth_->state(target.process).value();
+  expect_slots_of(held_slots(), 17 * kMiB);
+  EXPECT_GE(state_.unseen + 2, 32 * kMiB / kSlot);
+  EXPECT_LE(state_.unseen, 32 * kMiB / kSlot + 2);
+  for (const int fd : {orders[0], orders[1], answers[0], answers[1]}) ::close(fd);
+}
+
 TEST_P(GrowthBpfTest, first_sample_wakes_the_reader) {
   ChildProcess child(nullptr, [] { return touch_through_here(2 * kMiB) == nullptr; });
   GrowthTarget target;

@@ -197,7 +197,7 @@ void Daemon::Impl::arm_growth() {
     if (is_standing_by() || crossing.level_percent < kFromPercent) continue;
     if (why_left_alone(leaf, pipeline->model(), config.kubernetes.capture_opt_in) != CaptureReason::kNone) continue;
     for (const ProcessState* process : pipeline->model().processes_under(leaf, kMaxEach)) {
-      growth->arm(process->key, crossing.cgroup, crossing.limit_bytes);
+      growth->arm(process->key, crossing.cgroup, crossing.limit_bytes, owner_of(leaf));
     }
   }
 }

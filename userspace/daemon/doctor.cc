@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "daemon/self_protection.h"
+#include "kernel/growth_programs.h"
 #include "kubernetes/pod_source.h"
 #include "sinks/sink_set.h"
 #include "sinks/sink_status.h"
@@ -72,6 +73,15 @@ DoctorCheck check_kubernetes(const Config& config) {
           answer.has_value() ? *answer : answer.error().message + "; names come from the runtime's files"};
 }
 
+// Not needed: without it nothing says which native code grew a process.
+DoctorCheck check_growth(const Config& config) {
+  if (!config.is_sampling_growth) return {"growth", false, false, "switched off: [growth] enabled = false"};
+  const auto programs = GrowthPrograms::make({.ring_bytes = 4'096, .max_processes = 1});
+  return {"growth", programs.has_value(), false,
+          programs ? "sampled from half of a limit on, by " + std::string(to_string((*programs)->status().rung))
+                   : "not sampled: " + programs.error().message};
+}
+
 // Not needed: the evidence is on this node in any case. What waits is no fault.
 void check_sinks(const Config& config, std::vector<DoctorCheck>& checks) {
   const SystemClock clock;
@@ -109,7 +119,8 @@ DoctorReport examine(const Config& config) {
                    check_btf(),
                    kernel_log,
                    check_netns(),
-                   check_kubernetes(config)};
+                   check_kubernetes(config),
+                   check_growth(config)};
   check_sinks(config, report.checks);
   report.features = KernelSource::make(config.kernel)->features();
   report.checks.push_back(check_kills(report.features, kernel_log.ok));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
+
 namespace oomw {
 
 std::uint32_t GrowthAccount::frame_id(const GrowthFrame& frame) {
@@ -76,6 +78,9 @@ GrowthProfile GrowthAccount::profile(std::uint64_t lost_before) const {
     profile.notes.push_back(std::to_string(profile.stacks.size() - GrowthProfile::kMaxStacks) +
                             " more stacks, each of fewer bytes");
     profile.stacks.resize(GrowthProfile::kMaxStacks);
+  }
+  if (unseen_ > 0) {
+    profile.notes.push_back(human_bytes(unseen_ * slot_bytes_) + " more grew while nothing was sampled");
   }
   return profile;
 }

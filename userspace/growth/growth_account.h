@@ -30,6 +30,8 @@ class GrowthAccount {
   void add_unnamed(const std::vector<oomw_growth_sample>& heads);
   void stand_at(std::uint32_t slot) { slots_.stand_at(slot); }
 
+  void set_unseen(std::uint64_t slots) { unseen_ = slots; }  // grown by while nobody was sampled
+
   // `lost_before`: samples that the kernel did not send. The stacks with the most bytes.
   [[nodiscard]] GrowthProfile profile(std::uint64_t lost_before) const;
   [[nodiscard]] std::uint64_t samples() const { return samples_; }
@@ -53,7 +55,7 @@ class GrowthAccount {
   std::vector<GrowthFrame> frames_;
   std::map<Stack, std::uint32_t> stack_ids_;
   std::vector<const Stack*> stacks_;  // into stack_ids_
-  std::uint64_t samples_ = 0, unnamed_ = 0, first_ns_ = 0, newest_ns_ = 0, slot_bytes_ = 0;
+  std::uint64_t samples_ = 0, unnamed_ = 0, first_ns_ = 0, newest_ns_ = 0, slot_bytes_ = 0, unseen_ = 0;
 };
 
 }  // namespace oomw

@@ -10,8 +10,10 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <sstream>
 #include <utility>
 
+#include "base/files.h"
 #include "base/log.h"
 #include "base/thread_setup.h"
 #include "growth/unwound.h"
@@ -21,9 +23,20 @@ namespace {
 
 constexpr std::uint64_t kMinSlot = 256u << 10, kMaxSlot = 64u << 20;
 constexpr Nanoseconds kGonePatience = std::chrono::seconds(10);
-constexpr int kPollMs = 200;  // samples behind the first come silently
+constexpr int kPollMs = 200;                                       // samples behind the first come silently
+constexpr Nanoseconds kLookPace = std::chrono::milliseconds(150);  // one statm of each process, 5 us
 
 std::uint64_t slot_bytes_of(std::uint64_t limit_bytes) { return std::clamp(limit_bytes / 1024, kMinSlot, kMaxSlot); }
+
+// Resident and of no file; nullopt: it is gone. The kernel's count, which is off by some pages for each CPU.
+std::optional<std::uint64_t> anon_bytes_of(const std::string& proc_root, ProcessKey process) {
+  const auto text = read_file(proc_root + "/" + std::to_string(process.pid) + "/statm", 4'096);
+  if (!text) return std::nullopt;
+  std::istringstream fields(*text);
+  std::uint64_t size = 0, resident = 0, shared = 0;
+  if (!(fields >> size >> resident >> shared)) return std::nullopt;
+  return (resident - std::min(shared, resident)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
 
 oomw_growth_python to_raw(const PythonLayout& layout) {
   return {.thread_state = layout.thread_state,
@@ -38,13 +51,16 @@ oomw_growth_python to_raw(const PythonLayout& layout) {
 }  // namespace
 
 struct GrowthSampler::Watched {
-  explicit Watched(const GrowthTarget& target) : account(target.process, target.cgroup), process(target.process) {}
+  Watched(const GrowthTarget& target, ShareOwner whose)
+      : account(target.process, target.cgroup), process(target.process), owner(std::move(whose)) {}
 
   GrowthAccount account;
   ProcessKey process;
+  ShareOwner owner;
   std::optional<SampledProcess> files;  // from the first sample on
   bool is_opened = false;
   bool has_python = false;
+  GrowthClimb climb;
   // Of this batch: the heads, and the records one after the other.
   std::vector<oomw_growth_sample> heads;
   std::vector<std::byte> records;
@@ -69,24 +85,24 @@ GrowthSampler::~GrowthSampler() {
   thread_.join();
 }
 
-void GrowthSampler::arm(ProcessKey process, CgroupId cgroup, std::uint64_t limit_bytes) {
+void GrowthSampler::arm(ProcessKey process, CgroupId cgroup, std::uint64_t limit_bytes, const ShareOwner& owner) {
   GrowthTarget target;
   target.process = process;
   target.cgroup = cgroup;
   target.slot_bytes = slot_bytes_of(limit_bytes);
-  push({Order::kArm, target});
+  push({Order::kArm, target, owner});
 }
 
 void GrowthSampler::kill(ProcessKey process) {
-  Command command{Order::kKill, {}};
+  Command command{Order::kKill, {}, {}};
   command.target.process = process;
-  push(command);
+  push(std::move(command));
 }
 
 void GrowthSampler::forget(ProcessKey process) {
-  Command command{Order::kForget, {}};
+  Command command{Order::kForget, {}, {}};
   command.target.process = process;
-  push(command);
+  push(std::move(command));
 }
 
 void GrowthSampler::push(Command command) {
@@ -96,7 +112,7 @@ void GrowthSampler::push(Command command) {
       ++dropped_;
       return;
     }
-    commands_.push_back(command);
+    commands_.push_back(std::move(command));
   }
   (void)::eventfd_write(wake_.get(), 1);
 }
@@ -114,6 +130,7 @@ void GrowthSampler::run() {
     for (const Command& command : commands) obey(command);
     deliver_due();
     forget_gone();
+    rest_or_resume();
     reader_.tick();
   }
 }
@@ -126,11 +143,12 @@ void GrowthSampler::wait() {
 }
 
 void GrowthSampler::obey(const Command& command) {
-  if (command.order == Order::kArm) return start(command.target);
+  if (command.order == Order::kArm) return start(command.target, command.owner);
   end(command.target.process, command.order == Order::kKill);
 }
 
-void GrowthSampler::start(const GrowthTarget& target) {
+void GrowthSampler::start(const GrowthTarget& target, const ShareOwner& owner) {
+  has_new_climb_ = true;
   if (is_refused_ || watched_.contains(target.process)) return;
   if (!programs_) {
     auto made = GrowthPrograms::make({.max_processes = kMaxProcesses});
@@ -144,7 +162,7 @@ void GrowthSampler::start(const GrowthTarget& target) {
     ++dropped_;
     return;
   }
-  auto watched = std::make_unique<Watched>(target);
+  auto watched = std::make_unique<Watched>(target, owner);
   watched->delivered_at = clock_.now();
   watched_.emplace(target.process, std::move(watched));
 }
@@ -156,7 +174,7 @@ void GrowthSampler::end(ProcessKey process, bool is_killed) {
     if (const auto state = programs_->state(process); state && state->has_begun) {
       found->second->account.stand_at(state->slot);
     }
-    deliver(process, *found->second);
+    deliver(process, *found->second, true);
   }
   programs_->unwatch(process);
   watched_.erase(found);
@@ -203,13 +221,14 @@ void GrowthSampler::name(Watched& watched) {
   watched.records.clear();
 }
 
-void GrowthSampler::deliver(ProcessKey process, Watched& watched) {
+void GrowthSampler::deliver(ProcessKey process, Watched& watched, bool is_last) {
   if (watched.account.samples() == 0) return;
   const auto state = programs_->state(process);
   const std::uint64_t unsent = state ? state->over_budget + state->ring_full : 0;
+  if (state) watched.account.set_unseen(state->unseen);
   watched.delivered_samples = watched.account.samples();
   watched.delivered_at = clock_.now();
-  if (!deliver_(watched.account.profile(unsent))) ++dropped_;
+  if (!deliver_(watched.account.profile(unsent), watched.owner, is_last)) ++dropped_;
 }
 
 // Where the event of an end was lost, the process would be watched for ever. A kill may still be on its way.
@@ -223,10 +242,33 @@ void GrowthSampler::forget_gone() {
   for (const ProcessKey process : gone) end(process, false);
 }
 
+// All are read: each remembers how high it was.
+bool GrowthSampler::has_climbed() {
+  bool has_climbed = std::exchange(has_new_climb_, false);
+  for (auto& [process, watched] : watched_) {
+    const auto anon_bytes = anon_bytes_of(proc_root_, process);
+    if (anon_bytes && watched->climb.climbs(*anon_bytes)) has_climbed = true;
+  }
+  return has_climbed;
+}
+
+void GrowthSampler::rest_or_resume() {
+  if (!programs_) return;
+  const MonotonicTime now = clock_.now();
+  if (now - looked_at_ < kLookPace) return;
+  looked_at_ = now;
+  const bool is_attached = programs_->is_attached();
+  const bool is_due = rest_.decide(now, is_attached, has_climbed());
+  if (is_due == is_attached || watched_.empty()) return;
+  log::debug("growth: the program {}", is_due ? "is attached again" : "rests");
+  if (!is_due) return programs_->rest();
+  if (const auto resumed = programs_->resume(); !resumed) log::warn("growth: {}", resumed.error().message);
+}
+
 void GrowthSampler::deliver_due() {
   for (auto& [process, watched] : watched_) {
     const bool is_due = clock_.now() - watched->delivered_at >= kDeliverPace;
-    if (is_due && watched->account.samples() != watched->delivered_samples) deliver(process, *watched);
+    if (is_due && watched->account.samples() != watched->delivered_samples) deliver(process, *watched, false);
   }
 }
 

@@ -80,6 +80,7 @@ struct GrowthPrograms::Impl {
   Result<> update(const char* map, const void* key, const void* value);
   void erase(const char* map, const void* key) { bpf_map_delete_elem(maps.fd(map), key); }
   [[nodiscard]] bool uses(CgroupId cgroup) const;
+  void mark_resumed();
   // Here and now, unlike RestingHook::detach(): a fork meanwhile would keep the link.
   void detach() { programs.front().link = UniqueFd(); }
 
@@ -118,6 +119,17 @@ Result<> GrowthPrograms::Impl::update(const char* map, const void* key, const vo
 
 bool GrowthPrograms::Impl::uses(CgroupId cgroup) const {
   return std::any_of(watched.begin(), watched.end(), [&](const auto& entry) { return entry.second == cgroup; });
+}
+
+// The program is detached: nobody else writes these.
+void GrowthPrograms::Impl::mark_resumed() {
+  for (const auto& [process, cgroup] : watched) {
+    const std::uint32_t tgid = tgid_of(process);
+    oomw_growth_target raw;
+    if (bpf_map_lookup_elem(maps.fd("growth_targets"), &tgid, &raw) != 0 || raw.mm == 0) continue;
+    raw.is_resumed = 1;
+    bpf_map_update_elem(maps.fd("growth_targets"), &tgid, &raw, BPF_EXIST);
+  }
 }
 
 int GrowthPrograms::Impl::on_record(void* self, void* data, std::size_t size) {
@@ -162,6 +174,14 @@ Result<> GrowthPrograms::watch(const GrowthTarget& target) {
     return added;
   }
   impl_->watched[target.process] = target.cgroup;
+  return resume();
+}
+
+void GrowthPrograms::rest() { impl_->detach(); }
+
+Result<> GrowthPrograms::resume() {
+  if (is_attached() || impl_->watched.empty()) return {};
+  impl_->mark_resumed();
   return impl_->hook->attach();
 }
 
@@ -192,7 +212,8 @@ std::optional<GrowthState> GrowthPrograms::state(ProcessKey process) const {
                      .slot = raw.slot > raw.base ? raw.slot - raw.base : 0,
                      .samples = raw.samples,
                      .over_budget = raw.over_budget,
-                     .ring_full = raw.ring_full};
+                     .ring_full = raw.ring_full,
+                     .unseen = raw.unseen};
 }
 
 int GrowthPrograms::ring_fd() const { return ring_buffer__epoll_fd(impl_->ring.get()); }

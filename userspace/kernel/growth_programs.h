@@ -35,10 +35,12 @@ struct GrowthState {
   bool has_begun = false;  // no event yet, so no slot
   std::uint32_t slot = 0;  // counted as records count it
   std::uint64_t samples = 0, over_budget = 0, ring_full = 0;
+  std::uint64_t unseen = 0;  // slots that it grew by while the program was detached, which `slot` leaves out
 };
 
-// The program that samples growing processes, with a ring of its own. It is attached only while a process is watched:
-// at rest no page fault pays for it. Destroying this unloads it. One thread at a time.
+// The program that samples growing processes, with a ring of its own. It is attached only while a process is watched,
+// and not between rest() and resume(): then no page fault pays for it. Destroying this unloads it. One thread at a
+// time.
 class GrowthPrograms {
  public:
   using Record = std::span<const std::byte>;
@@ -48,11 +50,16 @@ class GrowthPrograms {
   [[nodiscard]] static Result<std::unique_ptr<GrowthPrograms>> make(const GrowthConfig& config);
   ~GrowthPrograms();
 
-  // kLimit: as many as there may be are watched. A second call begins anew. Takes 1 ms where none was watched.
+  // kLimit: as many as there may be are watched. A second call begins anew. Takes 1 ms where none was watched. Ends a
+  // rest.
   [[nodiscard]] Result<> watch(const GrowthTarget& target);
   // Nothing happens for one that is not watched. Its records may still lie in the ring. The last one waits until no CPU
   // runs the program, 10 to 90 ms.
   void unwatch(ProcessKey process);
+  // Detaches the program; what is watched stays so. Waits as unwatch() does.
+  void rest();
+  // What the processes grew by meanwhile counts as unseen.
+  [[nodiscard]] Result<> resume();
   [[nodiscard]] Result<> set_python(ProcessKey process, const oomw_growth_python& layout);
   // nullopt: not watched.
   [[nodiscard]] std::optional<GrowthState> state(ProcessKey process) const;

@@ -116,6 +116,16 @@ TEST_F(GrowthAccountTest, samples_without_a_stack_take_no_other_ones) {
   EXPECT_EQ(profile.lost, 4u);
 }
 
+TEST_F(GrowthAccountTest, what_grew_while_nothing_was_sampled_is_in_a_note) {
+  account_.add_unnamed({sample(1, 0, 4)});
+  EXPECT_TRUE(account_.profile(0).notes.empty());
+  account_.set_unseen(2048);
+  const GrowthProfile profile = account_.profile(0);
+  ASSERT_EQ(profile.notes.size(), 1u);
+  EXPECT_EQ(profile.notes.front(), "1.95 MiB more grew while nothing was sampled");
+  EXPECT_EQ(profile.grown_bytes, 4000u);
+}
+
 TEST_F(GrowthAccountTest, unnamed_samples_count_and_are_lost) {
   account_.add_unnamed({sample(1, 0, 4)});
   const GrowthProfile profile = account_.profile(0);
