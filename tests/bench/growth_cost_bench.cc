@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What growth sampling costs a load at work, by watching a process and leaving it alone in turn while the load runs.
-//   growth_cost_bench PROGRESS_FILE PAIRS SLOT_MS nobody|other|PID
-// nobody: "on" is as "off", which shows the noise. other: a process of its own is watched, which grows by a page each
-// 5 ms. PID: the load itself. Prints one line a slot, "off UNITS CPU_NS" or "on UNITS CPU_NS", off first and last.
+//   growth_cost_bench PROGRESS_FILE PAIRS SLOT_MS resting|other|PID
+// other: a process of its own is watched, which grows by a page each 5 ms. resting: likewise, but the program rests, as
+// while it does not climb. PID: the load itself. Prints one line a slot, "off UNITS CPU_NS" or "on UNITS CPU_NS", off
+// first and last.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -84,7 +85,7 @@ void end(GrowthPrograms& programs, ProcessKey process, std::uint64_t& samples, s
 
 int main(int argc, char** argv) {
   if (argc != 5) {
-    std::fputs("usage: growth_cost_bench PROGRESS_FILE PAIRS SLOT_MS nobody|other|PID\n", stderr);
+    std::fputs("usage: growth_cost_bench PROGRESS_FILE PAIRS SLOT_MS resting|other|PID\n", stderr);
     return 2;
   }
   const Load load(argv[1]);
@@ -92,16 +93,16 @@ int main(int argc, char** argv) {
   const std::string who = argv[4];
   auto programs = GrowthPrograms::make({.ring_bytes = 32u << 20});
   if (!programs) give_up(programs.error().message);
-  const std::unique_ptr<Grower> grower = who == "other" ? std::make_unique<Grower>() : nullptr;
-  const bool is_watching = who != "nobody";
-  const GrowthTarget target =
-      is_watching ? target_of(grower ? grower->pid() : static_cast<pid_t>(std::stol(who))) : GrowthTarget{};
+  const bool is_resting = who == "resting";
+  const std::unique_ptr<Grower> grower = is_resting || who == "other" ? std::make_unique<Grower>() : nullptr;
+  const GrowthTarget target = target_of(grower ? grower->pid() : static_cast<pid_t>(std::atol(who.c_str())));
   std::uint64_t samples = 0, unsent = 0;
   measure(load, "off", slot);
   for (long pair = std::atol(argv[2]); pair > 0; --pair) {
-    if (is_watching && !(*programs)->watch(target)) give_up("cannot watch");
+    if (!(*programs)->watch(target)) give_up("cannot watch");
+    if (is_resting) (*programs)->rest();
     measure(load, "on", slot);
-    if (is_watching) end(**programs, target.process, samples, unsent);
+    end(**programs, target.process, samples, unsent);
     measure(load, "off", slot);
   }
   std::fprintf(stderr, "%llu samples, %llu unsent\n", static_cast<unsigned long long>(samples),

@@ -7,6 +7,7 @@ import unittest
 
 from harness import tools
 from harness.case import E2eTest
+from harness.daemon import run_cli
 from harness.wait import eventually
 
 MIB = 1 << 20
@@ -45,6 +46,17 @@ class GrowthNative(E2eTest):
         for name, truth in {"add_session": 63, "add_report": 28, "add_login": 9}.items():
             self.assertAlmostEqual(bytes_of[name] * 100 / named_bytes, truth, delta=10, msg=bytes_of)
         self.assertEqual(profile["lost"], 0)
+        self.check_file(witness, victim.pid)
+
+    def check_file(self, witness, pid):
+        """The stacks lie beside the incident, and `top` reads them as any profile."""
+        with_file = lambda: [i for i in witness.incidents() if i.get("growth", {}).get("file") and i["growth"]["pid"] == pid]
+        incident = eventually(with_file, "an incident with growth.pb.gz", 20)[0]
+        top = run_cli("top", os.path.join(incident["_dir"], incident["growth"]["file"]))
+        self.assertEqual(top.returncode, 0, top.stderr)
+        self.assertIn("add_session", top.stdout)
+        shown = run_cli("show", "--data-dir", witness.data_dir, incident["id"])
+        self.assertIn("growth.pb.gz", shown.stdout)
 
     def test_switched_off_nothing_is_sampled(self):
         recording = os.path.join(self.scratch, "events.jsonl")

@@ -60,6 +60,7 @@ void Correlator::apply(const Event& event, const MemoryModel& model) {
   if (const auto* reading = std::get_if<CollectorSampled>(&event)) return collectors_.add(*reading);
   if (const auto* analysed = std::get_if<HeapAnalysed>(&event)) return on_analysis(*analysed);
   if (const auto* growth = std::get_if<GrowthProfile>(&event)) return on_growth(*growth);
+  if (const auto* exit = std::get_if<ProcessExit>(&event)) growths_.on_exit(exit->process, exit->time);
   if (const auto* trend = std::get_if<TrendJudged>(&event)) return on_trend(*trend);
   if (const auto* unplaced = std::get_if<FilesUnplaced>(&event)) return on_unplaced(*unplaced);
   if (open_.size() != 0) on_context(event, model);

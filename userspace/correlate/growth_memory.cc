@@ -73,27 +73,39 @@ std::vector<IncidentGrowth::Place> places_of(std::vector<KnownPlace> known, std:
 }  // namespace
 
 void GrowthMemory::erase(std::size_t at) {
-  bytes_ -= size_of(profiles_[at]);
+  bytes_ -= size_of(profiles_[at].profile);
   profiles_.erase(profiles_.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
 void GrowthMemory::add(const GrowthProfile& profile) {
-  const auto known = std::ranges::find(profiles_, profile.process, &GrowthProfile::process);
+  std::optional<MonotonicTime> ended;
+  const auto known =
+      std::ranges::find(profiles_, profile.process, [](const Kept& kept) { return kept.profile.process; });
   if (known != profiles_.end()) {
-    if (known->time > profile.time) return;
+    if (known->profile.time > profile.time) return;
+    ended = known->ended;
     erase(static_cast<std::size_t>(known - profiles_.begin()));
   }
   bytes_ += size_of(profile);
-  profiles_.push_back(profile);
+  profiles_.push_back({profile, ended});
   while (profiles_.size() > 1 && (profiles_.size() > kMaxProcesses || bytes_ > kMaxBytes)) erase(0);
 }
 
+void GrowthMemory::on_exit(ProcessKey process, MonotonicTime at) {
+  for (std::size_t i = profiles_.size(); i-- > 0;) {
+    Kept& kept = profiles_[i];
+    if (kept.profile.process == process && !kept.ended) kept.ended = at;
+    if (kept.ended && at - *kept.ended > kKeptAfterEnd) erase(i);
+  }
+}
+
 const GrowthProfile* GrowthMemory::of(ProcessKey process, MonotonicTime until) const {
-  const auto found = std::ranges::find_if(profiles_, [&](const GrowthProfile& profile) {
+  const auto found = std::ranges::find_if(profiles_, [&](const Kept& kept) {
+    const GrowthProfile& profile = kept.profile;
     return profile.process.pid == process.pid &&
            (process.start_ticks == 0 || profile.process.start_ticks == process.start_ticks) && profile.started <= until;
   });
-  return found == profiles_.end() ? nullptr : &*found;
+  return found == profiles_.end() ? nullptr : &found->profile;
 }
 
 IncidentGrowth growth_of(const GrowthProfile& profile, std::int64_t wall_offset_ns) {

@@ -66,7 +66,9 @@ struct GrowthSampler::Watched {
   std::vector<std::byte> records;
   std::uint64_t delivered_samples = 0;
   MonotonicTime delivered_at;
-  std::optional<MonotonicTime> gone_since;  // its end was not reported
+  std::uint64_t unsent = 0;
+  bool is_ended = false;                    // the kernel's half knows it no more
+  std::optional<MonotonicTime> gone_since;  // it has ended, and no kill was reported
 };
 
 GrowthSampler::GrowthSampler(reader::Reader& reader, MemoryBudget& memory, const Clock& clock, std::string proc_root,
@@ -150,6 +152,7 @@ void GrowthSampler::obey(const Command& command) {
 void GrowthSampler::start(const GrowthTarget& target, const ShareOwner& owner) {
   has_new_climb_ = true;
   if (is_refused_ || watched_.contains(target.process)) return;
+  if (watched_.size() >= kMaxProcesses) forget_ended();
   if (!programs_) {
     auto made = GrowthPrograms::make({.max_processes = kMaxProcesses});
     if (!made) {
@@ -170,14 +173,28 @@ void GrowthSampler::start(const GrowthTarget& target, const ShareOwner& owner) {
 void GrowthSampler::end(ProcessKey process, bool is_killed) {
   const auto found = watched_.find(process);
   if (found == watched_.end()) return;
+  stop(process, *found->second);
   if (is_killed) {
-    if (const auto state = programs_->state(process); state && state->has_begun) {
-      found->second->account.stand_at(state->slot);
-    }
     deliver(process, *found->second, true);
+    watched_.erase(found);
+  } else if (!found->second->gone_since) {
+    found->second->gone_since = clock_.now();
+  }
+}
+
+// A kill that is reported later finds what is known here.
+void GrowthSampler::stop(ProcessKey process, Watched& watched) {
+  if (std::exchange(watched.is_ended, true)) return;
+  if (const auto state = programs_->state(process); state && state->has_begun) {
+    watched.account.stand_at(state->slot);
+    watched.account.set_unseen(state->unseen);
+    watched.unsent = state->over_budget + state->ring_full;
   }
   programs_->unwatch(process);
-  watched_.erase(found);
+}
+
+void GrowthSampler::forget_ended() {
+  std::erase_if(watched_, [](const auto& entry) { return entry.second->is_ended; });
 }
 
 // Bounded: what comes while the ring is read is read in the next turn.
@@ -223,29 +240,32 @@ void GrowthSampler::name(Watched& watched) {
 
 void GrowthSampler::deliver(ProcessKey process, Watched& watched, bool is_last) {
   if (watched.account.samples() == 0) return;
-  const auto state = programs_->state(process);
-  const std::uint64_t unsent = state ? state->over_budget + state->ring_full : 0;
-  if (state) watched.account.set_unseen(state->unseen);
+  if (const auto state = programs_->state(process)) {
+    watched.account.set_unseen(state->unseen);
+    watched.unsent = state->over_budget + state->ring_full;
+  }
   watched.delivered_samples = watched.account.samples();
   watched.delivered_at = clock_.now();
-  if (!deliver_(watched.account.profile(unsent), watched.owner, is_last)) ++dropped_;
+  if (!deliver_(watched.account.profile(watched.unsent), watched.owner, is_last)) ++dropped_;
 }
 
 // Where the event of an end was lost, the process would be watched for ever. A kill may still be on its way.
 void GrowthSampler::forget_gone() {
-  std::vector<ProcessKey> gone;
   for (auto& [process, watched] : watched_) {
-    const bool is_there = ::kill(process.pid, 0) == 0 || errno != ESRCH;
+    const bool is_there = watched->is_ended || ::kill(process.pid, 0) == 0 || errno != ESRCH;
     if (!is_there && !watched->gone_since) watched->gone_since = clock_.now();
-    if (!is_there && clock_.now() - *watched->gone_since > kGonePatience) gone.push_back(process);
+    if (watched->gone_since && clock_.now() - *watched->gone_since > kGonePatience) stop(process, *watched);
   }
-  for (const ProcessKey process : gone) end(process, false);
+  std::erase_if(watched_, [this](const auto& entry) {
+    return entry.second->gone_since && clock_.now() - *entry.second->gone_since > kGonePatience;
+  });
 }
 
 // All are read: each remembers how high it was.
 bool GrowthSampler::has_climbed() {
   bool has_climbed = std::exchange(has_new_climb_, false);
   for (auto& [process, watched] : watched_) {
+    if (watched->is_ended) continue;
     const auto anon_bytes = anon_bytes_of(proc_root_, process);
     if (anon_bytes && watched->climb.climbs(*anon_bytes)) has_climbed = true;
   }

@@ -50,7 +50,7 @@ class GrowthSampler {
   // `cgroup`: whose limit of `limit_bytes` is near. A process that is sampled already goes on.
   void arm(ProcessKey process, CgroupId cgroup, std::uint64_t limit_bytes, const ShareOwner& owner);
   void kill(ProcessKey process);    // by the OOM killer
-  void forget(ProcessKey process);  // it has ended otherwise, or runs another program
+  void forget(ProcessKey process);  // it has ended: a kill of it may still be reported, for 10 s
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
  private:
@@ -68,6 +68,8 @@ class GrowthSampler {
   void obey(const Command& command);
   void start(const GrowthTarget& target, const ShareOwner& owner);
   void end(ProcessKey process, bool is_killed);
+  void stop(ProcessKey process, Watched& watched);
+  void forget_ended();
   void take_samples();
   void name(Watched& watched);
   void deliver(ProcessKey process, Watched& watched, bool is_last);

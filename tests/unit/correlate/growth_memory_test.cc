@@ -49,6 +49,20 @@ TEST(GrowthMemory, the_newest_profile_of_a_process_is_kept) {
   EXPECT_EQ(memory.size(), 1u);
 }
 
+TEST(GrowthMemory, profile_of_an_ended_process_waits_for_its_kill_and_then_goes) {
+  GrowthMemory memory;
+  memory.add(profile(100, 1));
+  memory.add(profile(100, 2));
+  memory.on_exit({1, 5}, at_ms(1'000));
+  memory.add(profile(1'001, 1));  // its last, made after its end
+  memory.on_exit({3, 5}, at_ms(1'000) + GrowthMemory::kKeptAfterEnd);
+  EXPECT_NE(memory.of({1, 5}, at_ms(2'000)), nullptr);
+  memory.on_exit({3, 5}, at_ms(1'001) + GrowthMemory::kKeptAfterEnd);
+  EXPECT_EQ(memory.of({1, 5}, at_ms(2'000)), nullptr);
+  EXPECT_NE(memory.of({2, 5}, at_ms(2'000)), nullptr);
+  EXPECT_EQ(memory.size(), 1u);
+}
+
 TEST(GrowthMemory, processes_and_bytes_are_bounded) {
   GrowthMemory memory;
   for (std::int32_t pid = 1; pid <= 100; ++pid) memory.add(profile(100, pid));
