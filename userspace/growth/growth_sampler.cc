@@ -173,9 +173,11 @@ void GrowthSampler::start(const GrowthTarget& target, const ShareOwner& owner) {
 void GrowthSampler::end(ProcessKey process, bool is_killed) {
   const auto found = watched_.find(process);
   if (found == watched_.end()) return;
+  // Delivered first: unwatching may take 90 ms, and the incident is about to be written.
+  stand_at_end(process, *found->second);
+  if (is_killed) deliver(process, *found->second, true);
   stop(process, *found->second);
   if (is_killed) {
-    deliver(process, *found->second, true);
     watched_.erase(found);
   } else if (!found->second->gone_since) {
     found->second->gone_since = clock_.now();
@@ -183,13 +185,16 @@ void GrowthSampler::end(ProcessKey process, bool is_killed) {
 }
 
 // A kill that is reported later finds what is known here.
+void GrowthSampler::stand_at_end(ProcessKey process, Watched& watched) {
+  const auto state = programs_->state(process);
+  if (watched.is_ended || !state || !state->has_begun) return;
+  watched.account.stand_at(state->slot);
+  watched.account.set_unseen(state->unseen);
+  watched.unsent = state->over_budget + state->ring_full;
+}
+
 void GrowthSampler::stop(ProcessKey process, Watched& watched) {
   if (std::exchange(watched.is_ended, true)) return;
-  if (const auto state = programs_->state(process); state && state->has_begun) {
-    watched.account.stand_at(state->slot);
-    watched.account.set_unseen(state->unseen);
-    watched.unsent = state->over_budget + state->ring_full;
-  }
   programs_->unwatch(process);
 }
 

@@ -68,6 +68,7 @@ class GrowthSampler {
   void obey(const Command& command);
   void start(const GrowthTarget& target, const ShareOwner& owner);
   void end(ProcessKey process, bool is_killed);
+  void stand_at_end(ProcessKey process, Watched& watched);
   void stop(ProcessKey process, Watched& watched);
   void forget_ended();
   void take_samples();
