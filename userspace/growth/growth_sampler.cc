@@ -23,6 +23,8 @@ namespace {
 
 constexpr std::uint64_t kMinSlot = 256u << 10, kMaxSlot = 64u << 20;
 constexpr Nanoseconds kGonePatience = std::chrono::seconds(10);
+// Mapped twice, and counted as ours: 4 MiB once anything nears its limit. No sample was lost with half of it.
+constexpr std::size_t kRingBytes = 2u << 20;
 constexpr int kPollMs = 200;                                       // samples behind the first come silently
 constexpr Nanoseconds kLookPace = std::chrono::milliseconds(150);  // one statm of each process, 5 us
 
@@ -154,7 +156,7 @@ void GrowthSampler::start(const GrowthTarget& target, const ShareOwner& owner) {
   if (is_refused_ || watched_.contains(target.process)) return;
   if (watched_.size() >= kMaxProcesses) forget_ended();
   if (!programs_) {
-    auto made = GrowthPrograms::make({.max_processes = kMaxProcesses});
+    auto made = GrowthPrograms::make({.ring_bytes = kRingBytes, .max_processes = kMaxProcesses});
     if (!made) {
       is_refused_ = true;
       return log::warn("growth is not sampled: {}", made.error().message);
