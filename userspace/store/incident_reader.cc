@@ -33,26 +33,6 @@ std::int64_t changed_ns(const struct stat& status) {
   return status.st_mtim.tv_sec * kSecondNs + status.st_mtim.tv_nsec;
 }
 
-// The summary beside incident.json; an error where there is none, or where it may be that of an earlier revision: a
-// version that knows no summaries has amended the incident.
-Result<IncidentSummary> read_summary(int root, const std::string& name) {
-  constexpr std::int64_t kOneWritingNs = 2 * kSecondNs;
-  struct stat json {
-  }, own{};
-  if (::fstatat(root, (name + "/incident.json").c_str(), &json, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(json.st_mode)) {
-    return fail(ErrorCode::kNotFound, "no incident.json");
-  }
-  const std::string path = name + "/" + kSummaryFile;
-  ASSIGN_OR_RETURN(const UniqueFd fd, open_at(root, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-  if (::fstat(fd.get(), &own) != 0 || !S_ISREG(own.st_mode)) return fail(ErrorCode::kInvalid, "no plain file");
-  if (changed_ns(json) - changed_ns(own) > kOneWritingNs) return fail(ErrorCode::kInvalid, "older than the incident");
-  ASSIGN_OR_RETURN(const std::string text, read_open_file(fd.get(), path, kMaxSummaryBytes));
-  ASSIGN_OR_RETURN(IncidentSummary summary, summary_from_json(text));
-  if (summary.id != id_of_directory(name)) return fail(ErrorCode::kInvalid, "of another incident");
-  summary.directory = name;
-  return summary;
-}
-
 void log_skipped(const std::string& name, const Error& error) {
   log::warn("incident {} is skipped: {}", printable(name), printable(error.message));
 }
@@ -84,6 +64,25 @@ Result<Incident> read_incident(const std::string& directory) {
   if (!S_ISREG(status.st_mode)) return fail(ErrorCode::kInvalid, "incident.json is not a plain file");
   ASSIGN_OR_RETURN(const std::string text, read_file_at(dir.get(), "incident.json", kMaxReadIncidentBytes));
   return incident_from_json(text);
+}
+
+Result<IncidentSummary> read_summary(int incidents, const std::string& name) {
+  constexpr std::int64_t kOneWritingNs = 2 * kSecondNs;
+  struct stat json {
+  }, own{};
+  if (::fstatat(incidents, (name + "/incident.json").c_str(), &json, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !S_ISREG(json.st_mode)) {
+    return fail(ErrorCode::kNotFound, "no incident.json");
+  }
+  const std::string path = name + "/" + kSummaryFile;
+  ASSIGN_OR_RETURN(const UniqueFd fd, open_at(incidents, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  if (::fstat(fd.get(), &own) != 0 || !S_ISREG(own.st_mode)) return fail(ErrorCode::kInvalid, "no plain file");
+  if (changed_ns(json) - changed_ns(own) > kOneWritingNs) return fail(ErrorCode::kInvalid, "older than the incident");
+  ASSIGN_OR_RETURN(const std::string text, read_open_file(fd.get(), path, kMaxSummaryBytes));
+  ASSIGN_OR_RETURN(IncidentSummary summary, summary_from_json(text));
+  if (summary.id != id_of_directory(name)) return fail(ErrorCode::kInvalid, "of another incident");
+  summary.directory = name;
+  return summary;
 }
 
 Result<StoredIncident> IncidentReader::load(const std::string& name) const {

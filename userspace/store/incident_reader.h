@@ -41,4 +41,8 @@ class IncidentReader {
 // Reads <directory>/incident.json, which must be a plain file.
 [[nodiscard]] Result<Incident> read_incident(const std::string& directory);
 
+// Reads summary.json of the incident `name` below the open directory `incidents`. An error where there is none, or
+// where it may be that of an earlier revision: a version that knows no summaries has amended the incident.
+[[nodiscard]] Result<IncidentSummary> read_summary(int incidents, const std::string& name);
+
 }  // namespace oomw

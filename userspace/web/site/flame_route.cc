@@ -117,7 +117,8 @@ Result<HttpResponse> flame_answer(const std::string& data_dir, reader::Reader& r
   if (std::string mode = query_value(request.query, "mode"); !mode.empty()) question.mode = std::move(mode);
   question.type = query_value(request.query, "type").substr(0, 64);
   RETURN_IF_ERROR(check(question));
-  const IncidentList list(data_dir);
+  const SystemClock clock;
+  const IncidentList list(data_dir, clock);
   ASSIGN_OR_RETURN(const Sources sources, open_sources(list, request, question));
   ASSIGN_OR_RETURN(const std::string tree, ask(reader, question, sources));
   nlohmann::json envelope = {{"incident", sources.after.incident}, {"capture", to_valid_utf8(sources.after.file)}};

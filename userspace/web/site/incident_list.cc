@@ -31,7 +31,8 @@ std::optional<std::int64_t> changed_ns(int root, const std::string& name) {
 
 }  // namespace
 
-IncidentList::IncidentList(const std::string& data_dir) : root_(data_dir + "/incidents") {
+IncidentList::IncidentList(const std::string& data_dir, const Clock& clock)
+    : clock_(clock), root_(data_dir + "/incidents") {
   std::error_code ignored;
   if (std::filesystem::is_directory(root_, ignored)) return;
   if (has_plain_json(data_dir)) {
@@ -54,11 +55,17 @@ Result<std::vector<std::string>> IncidentList::names() const {
   return entries;
 }
 
+std::optional<IncidentSummary> IncidentList::read(int root, const std::string& name) const {
+  if (auto summary = read_summary(root, name)) return std::move(*summary);
+  if (const auto incident = read_incident(root_ + "/" + name)) return summary_of(*incident);
+  return std::nullopt;
+}
+
 Result<> IncidentList::refresh() {
-  const SystemClock clock;
-  const MonotonicTime end = clock.now() + kBudget;
+  const MonotonicTime end = clock_.now() + kBudget;
   ASSIGN_OR_RETURN(const std::vector<std::string> found, names());
   std::map<std::string, Entry, std::greater<>> kept;
+  std::size_t reads = 0;
   unread_ = 0;
   const auto root = open_directory(root_);
   if (!root && !found.empty()) return tl::make_unexpected(root.error());  // else nothing below uses it
@@ -67,18 +74,14 @@ Result<> IncidentList::refresh() {
     if (!changed) continue;
     const auto known = entries_.find(name);
     const bool is_current = known != entries_.end() && known->second.changed_ns == *changed;
-    if (!is_current && clock.now() > end) {
-      ++unread_;
+    const bool is_late = !is_current && reads >= kLeastReads && clock_.now() > end;
+    if (is_late) ++unread_;
+    if (is_current || is_late) {
       if (known != entries_.end()) kept.insert(entries_.extract(known));  // as it was
       continue;
     }
-    if (is_current) {
-      kept.insert(entries_.extract(known));
-      continue;
-    }
-    Entry entry{*changed, std::nullopt};
-    if (const auto incident = read_incident(root_ + "/" + name)) entry.summary = summary_of(*incident);
-    kept.emplace(name, std::move(entry));
+    ++reads;
+    kept.emplace(name, Entry{*changed, read(root->get(), name)});
   }
   entries_ = std::move(kept);
   return {};

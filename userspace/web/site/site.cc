@@ -25,8 +25,8 @@ bool is_loopback(const std::string& host) { return host.starts_with("127.") || h
 }  // namespace
 
 Result<std::unique_ptr<HttpServer>> start_site(Listener listener, const SiteConfig& config) {
-  static const SystemClock clock;  // outlives the reader, which the routes share
-  const auto list = std::make_shared<IncidentList>(config.data_dir);
+  static const SystemClock clock;  // outlives the reader and the list, which the routes share
+  const auto list = std::make_shared<IncidentList>(config.data_dir, clock);
   std::vector<Route> routes = incident_routes(list);
   const auto add = [&routes](std::vector<Route> more) {
     for (Route& route : more) routes.push_back(std::move(route));
