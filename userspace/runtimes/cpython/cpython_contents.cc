@@ -20,6 +20,9 @@ namespace {
 
 constexpr std::uint64_t kMaxLookupBytes = 96u << 20;
 constexpr std::size_t kLookupBlock = 4096;
+// Names and what they refer to lie apart: of a block little else is used. Django's 900 modules need 100,000 blocks.
+constexpr std::uint64_t kMaxNameBytes = 192u << 20;
+constexpr std::size_t kNameBlock = 1024;
 constexpr int kQuickSamples = 4;
 constexpr double kWorthShowing = 0.02;  // of the anonymous memory
 
@@ -54,18 +57,22 @@ std::set<std::uint64_t> candidates(const ObjectCensus& census, const NameSearch&
   return addresses;
 }
 
-// One look at all that is reached by references, with a memory of its own.
+// One look at all that is reached by references, with a memory of its own. Names have limits of their own: where there
+// are too many, the containers are measured all the same.
 struct Inspection {
   Inspection(const AddressSpace& space, const TypeTable& known, const ObjectCensus& census)
       : reader(space, kMaxLookupBytes, kLookupBlock),
+        name_reader(space, kMaxNameBytes, kNameBlock),
         types(known.read_again(reader)),
         objects(reader, types),
-        names(objects, types) {
+        named_objects(name_reader, types),
+        names(named_objects, types) {
     names.run(census.modules());
   }
-  CachedReader reader;
+  [[nodiscard]] bool is_used_up() const { return reader.is_used_up() || name_reader.is_used_up(); }
+  CachedReader reader, name_reader;
   TypeTable types;
-  ObjectReader objects;
+  ObjectReader objects, named_objects;
   NameSearch names;
 };
 
@@ -132,7 +139,7 @@ Result<MemoryContents> read_contents(const AddressSpace& space) {
   add_types(contents, census);
   Inspection first(space, types, census), second(space, types, census);
   add_holders(contents, first, second, census);
-  const bool is_used_up = reader.is_used_up() || first.reader.is_used_up() || second.reader.is_used_up();
+  const bool is_used_up = reader.is_used_up() || first.is_used_up() || second.is_used_up();
   if (is_used_up) contents.notes.push_back("the read limit was reached: not all names and holders are known");
   if (!space.present().is_complete()) contents.notes.push_back("the page map was too long to be read whole");
   contents.bytes_read = space.bytes_read();

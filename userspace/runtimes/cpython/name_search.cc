@@ -2,6 +2,8 @@
 #include "runtimes/cpython/name_search.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -18,6 +20,14 @@ std::string of_instance(const std::string& type, const std::string& of) {
   return fmt::format(" of an instance of `{}`, {}", type, of);
 }
 
+// Debian's packages, others' and the language's own lie in such folders.
+bool is_own_file(std::string_view path) {
+  constexpr std::array<std::string_view, 4> kLibraries = {"/lib/python3", "/site-packages/", "/dist-packages/", "<"};
+  return !path.empty() && std::ranges::none_of(kLibraries, [&](std::string_view part) {
+    return path.find(part) != std::string_view::npos;
+  });
+}
+
 bool is_private_to_python(const std::string& name) { return name.starts_with("__"); }
 
 }  // namespace
@@ -27,24 +37,26 @@ std::string NameSearch::name_of(std::uint64_t address) const {
   return found == by_address_.end() ? "" : named_[found->second].held_as;
 }
 
-void NameSearch::add_module(std::uint64_t address) {
+std::optional<NameSearch::Module> NameSearch::module_at(std::uint64_t address) {
   const std::optional<Object> module = objects_.object(address);
-  if (!module || module->type->layout != Layout::kModule) return;
+  if (!module || module->type->layout != Layout::kModule) return std::nullopt;
   const std::uint64_t globals = module->word_at(kDictOfModuleAt);
   const std::optional<Object> dict = objects_.object(globals);
-  if (!dict || dict->type->layout != Layout::kDict) return;
+  if (!dict || dict->type->layout != Layout::kDict) return std::nullopt;
   const std::optional<KeyTable> keys = objects_.keys_of(*dict);
-  if (!keys) return;
+  if (!keys) return std::nullopt;
+  Module found{globals, "", false};
   for (std::uint64_t i = 0; i < std::min(keys->count, kFewEntries); ++i) {
     const auto entry = objects_.entry(*dict, *keys, i);
-    if (!entry || objects_.identifier(entry->key) != "__name__") continue;
-    const std::string name = objects_.identifier(entry->value, true);
-    if (name.empty()) return;
-    ++module_count_;
-    seen_.insert(globals);
-    follow_table(globals, fmt::format(" in module `{}`", name), 0);
-    return;
+    if (!entry) continue;
+    const std::string key = objects_.identifier(entry->key);
+    if (key == "__name__") found.name = objects_.identifier(entry->value, true);
+    if (key == "__file__") found.is_own = is_own_file(objects_.ascii(entry->value));
+    if (key == "__file__" && !found.name.empty()) break;
   }
+  if (found.name.empty()) return std::nullopt;
+  if (found.name == "__main__") found.is_own = true;
+  return found;
 }
 
 void NameSearch::follow_table(std::uint64_t dict_address, const std::string& of, int depth) {
@@ -143,12 +155,26 @@ void NameSearch::follow(const Place& place) {
   }
 }
 
-void NameSearch::run(std::span<const std::uint64_t> modules) {
-  for (const std::uint64_t module : modules) add_module(module);
+void NameSearch::follow_all() {
   while (!waiting_.empty() && !objects_.is_used_up() && seen_.size() < kMaxObjects) {
     const Place place = std::move(waiting_.front());
     waiting_.pop_front();
     follow(place);
+  }
+}
+
+void NameSearch::run(std::span<const std::uint64_t> addresses) {
+  std::vector<Module> modules;
+  for (const std::uint64_t address : addresses) {
+    if (auto module = module_at(address)) modules.push_back(std::move(*module));
+  }
+  module_count_ = modules.size();
+  for (const Module& module : modules) seen_.insert(module.globals);
+  for (const bool is_own : {true, false}) {
+    for (const Module& module : modules) {
+      if (module.is_own == is_own) follow_table(module.globals, fmt::format(" in module `{}`", module.name), 0);
+    }
+    follow_all();
   }
 }
 

@@ -21,8 +21,10 @@ struct NamedContainer {
 };
 
 // Names of lists, dicts and sets: follows references from the globals of modules, by the attributes of classes and of
-// instances and through small containers, nearest first. A name consists of identifiers in module, class and instance
-// tables only, whose structure was checked; keys of other dicts are data and never shown. Bounded. Borrows the reader.
+// instances and through small containers, nearest first; from the program's own modules before those of the language
+// and of installed packages, which are so many that the limits may be reached in them. A name consists of identifiers
+// in module, class and instance tables only, whose structure was checked; keys of other dicts are data and never shown.
+// Bounded. Borrows the reader.
 class NameSearch {
  public:
   static constexpr std::size_t kMaxObjects = 60'000, kMaxNamed = 8192;
@@ -44,7 +46,14 @@ class NameSearch {
     int depth = 0;
   };
 
-  void add_module(std::uint64_t address);
+  struct Module {
+    std::uint64_t globals = 0;
+    std::string name;
+    bool is_own = false;  // of the program, by where its file lies
+  };
+
+  [[nodiscard]] std::optional<Module> module_at(std::uint64_t address);
+  void follow_all();
   // What a name refers to.
   void add(std::uint64_t address, const std::string& text, int depth);
   void follow(const Place& place);

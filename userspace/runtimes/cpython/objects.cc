@@ -12,7 +12,7 @@ namespace {
 using native::number_at;
 
 constexpr std::uint64_t kMaxEntries = std::uint64_t{1} << 32;
-constexpr std::size_t kMaxIdentifier = 100;
+constexpr std::size_t kMaxIdentifier = 100, kMaxText = 1024;
 constexpr std::uint64_t kSmallBlock = 512;
 
 // As the allocators round: obmalloc to 16, malloc with a head of 8.
@@ -87,6 +87,22 @@ std::string ObjectReader::identifier(std::uint64_t address, bool with_dots) {
     if (bytes.back() != '\0') continue;
     bytes.pop_back();
     if (is_identifier(bytes, with_dots)) return bytes;
+  }
+  return "";
+}
+
+std::string ObjectReader::ascii(std::uint64_t address) {
+  const std::optional<Object> text = object(address);
+  if (!text || text->type->layout != Layout::kStr) return "";
+  const std::uint64_t length = text->word_at(16);
+  if (length == 0 || length > kMaxText) return "";
+  for (const std::uint64_t offset : {40, 48}) {  // 3.12 and later, before
+    std::string bytes(length + 1, '\0');
+    if (!reader_.read(address + offset, std::as_writable_bytes(std::span(bytes))).has_value()) continue;
+    if (bytes.back() != '\0') continue;
+    bytes.pop_back();
+    const bool is_text = std::ranges::all_of(bytes, [](char c) { return c >= ' ' && c <= '~'; });
+    if (is_text) return bytes;
   }
   return "";
 }

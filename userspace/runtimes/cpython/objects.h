@@ -43,6 +43,8 @@ class ObjectReader {
   [[nodiscard]] std::optional<Object> object(std::uint64_t address);
   // Of a str that is an identifier; "" for anything else, which is never shown.
   [[nodiscard]] std::string identifier(std::uint64_t address, bool with_dots = false);
+  // Of a str of ASCII, whatever it says, to decide by; never to be shown. "" for any other and a long one.
+  [[nodiscard]] std::string ascii(std::uint64_t address);
   // The keys of a dict are sound if used and free places add up to what a table of its size has.
   [[nodiscard]] std::optional<KeyTable> key_table(std::uint64_t address);
   [[nodiscard]] std::optional<KeyTable> keys_of(const Object& dict) { return key_table(dict.word_at(32)); }
