@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxName = 160;
 constexpr std::string_view kV8 = "v8";  // its holders are the program's own classes
-constexpr double kWorthSaying = 0.05;  // of the memory: less explains nothing
+constexpr double kWorthSaying = 0.05;   // of the memory: less explains nothing
 
 bool is_by_analysis(const IncidentFiller& filler) { return filler.evidence == "analysis"; }
 
