@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Java services: what fills them, read from outside while they run, and the answer after the kill."""
+import os
 import re
 import time
 
@@ -23,6 +24,7 @@ def size_of(text):
 class JavaTest(E2eTest):
     def java(self, box, heap_mb, mode, rate, *stop, options=(), collector="Serial", **settings):
         java, classes = tools.java_workload()
+        tools.read_ahead(os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(java))), "lib"))
         # Serial: the only collector without threads and tables of its own, whose size depends on the machine.
         command = [java, f"-Xmx{heap_mb}m", f"-XX:+Use{collector}GC", "-Xshare:auto", *options, "-cp", classes, "Filler",
                    mode, str(rate), *map(str, stop)]

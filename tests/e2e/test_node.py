@@ -18,6 +18,7 @@ NODE = shutil.which("node") or shutil.which("nodejs")
 class Node(E2eTest):
     def service(self, box, mode, per_second):
         # V8 takes a quarter of the container as its heap's maximum otherwise, and ends itself there.
+        tools.read_ahead(os.path.realpath(NODE))
         return self.start([NODE, "--max-old-space-size=1024", os.path.join(tools.WORKLOADS, "node", "service.js"), mode,
                            str(per_second)], box)
 

@@ -137,6 +137,22 @@ def pprof_comments(profile):
                           env=env, timeout=60 * TIME_FACTOR).stdout
 
 
+def read_ahead(path):
+    """A program's file, or all files below a folder: pages that are in memory before belong to no container. Else a
+    container near its limit pays for the code of what runs in it: the kernel drops that, which is read again at once, and for
+    minutes there is neither progress nor a kill (seen with a JVM whose files no one had read since the machine's start)."""
+    paths = [path]
+    if os.path.isdir(path):
+        paths = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
+    for one in paths:
+        try:
+            with open(one, "rb") as f:
+                while f.read(1 << 20):
+                    pass
+        except OSError:
+            pass  # a link to nothing
+
+
 @functools.lru_cache(maxsize=None)
 def java_workload():
     """(java, folder with the class Filler); skips where no JDK is installed."""
