@@ -14,6 +14,7 @@
 #include "core/go_bucket.h"
 #include "core/memcg.h"
 #include "core/task.h"
+#include "core/victims.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -176,6 +177,7 @@ static __always_inline int victim__expect(int sig, void *info, struct task_struc
 		return 0;
 	if (BPF_CORE_READ(task__current(), flags) & PF_EXITING)
 		return 0;
+	victims__note(BPF_CORE_READ(victim, tgid));
 	go_walks__slot_of(BPF_CORE_READ(victim, tgid), task__start_boottime_ns(victim));
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "core/emit.h"
 #include "core/memcg.h"
 #include "core/task.h"
+#include "core/victims.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -126,6 +127,7 @@ static __always_inline int kill__report(struct task_struct *victim, __u32 pid)
 	struct task_struct *trigger = task__current();
 	struct oomw_kill *kill;
 
+	victims__note(victim ? BPF_CORE_READ(victim, tgid) : pid);
 	kill = emit__reserve(struct oomw_kill, OOMW_EVENT_KILL, OOMW_LOST_RINGBUF_KILL);
 	if (!kill)
 		return 0;
@@ -155,6 +157,8 @@ static __always_inline int kill__report_pid(int pid)
 SEC("fentry/oom_kill_process")
 int BPF_PROG(on_oom_decide_fentry, struct oom_control *oc)
 {
+	/* Before SIGKILL: a read that has begun by then is over when the victim leaves. */
+	victims__note(BPF_CORE_READ(oc, chosen, tgid));
 	decision__begin(oc);
 	return 0;
 }

@@ -136,6 +136,7 @@ struct linux_binprm;
 struct oom_control {
 	struct mem_cgroup *memcg; /* whose limit was hit; NULL: the node is out of memory */
 	unsigned long totalpages;
+	struct task_struct *chosen; /* the victim */
 };
 
 #pragma clang attribute pop

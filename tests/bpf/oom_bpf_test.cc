@@ -11,6 +11,7 @@
 
 #include "bpf/kernel_fixture.h"
 #include "bpf/programs.h"
+#include "memory/victim_marks.h"
 
 namespace oomw::test {
 namespace {
@@ -41,6 +42,14 @@ class OomTest : public KernelTest, public ::testing::WithParamInterface<Rung> {
   // With fentry mark_oom_victim() has the task.
   [[nodiscard]] bool names_victims_by_pid_only() const {
     return GetParam() != Rung::kFentry && source_->program_stats().front().program.find("_pid_") != std::string::npos;
+  }
+
+  // For those who would read its memory.
+  [[nodiscard]] bool is_marked(pid_t pid) const {
+    EXPECT_TRUE(VictimMarks::attach(source_->victims_fd()));
+    const bool is = VictimMarks::has(pid);
+    VictimMarks::detach();
+    return is;
   }
 
   // Known from oom_kill_process() alone.
@@ -80,6 +89,8 @@ TEST_P(OomTest, kill_when_limit_reached_carries_every_field) {
   ASSERT_EQ(kills.size(), 1u);
   const OomKill& kill = kills.front();
   EXPECT_EQ(kill.victim, child.key());
+  EXPECT_TRUE(is_marked(child.pid()));
+  EXPECT_FALSE(is_marked(::getpid()));
   EXPECT_EQ(kill.victim_cgroup, cgroup_->id());
   EXPECT_EQ(kill.victim_comm, "bpf_tests");
   EXPECT_EQ(kill.victim_uid, ::getuid());

@@ -29,6 +29,7 @@ struct AnalysisSubject {
   const ByteSource& page_map;    // /proc/PID/pagemap
   const ByteSource& maps;        // /proc/PID/maps
   const ByteSource& executable;  // the file
+  int pid = 0;
   int memory_fd = -1, page_map_fd = -1, executable_fd = -1;
   std::uint64_t entry = 0;  // where the program's entry point lies
   std::span<const SubjectLibrary> libraries;

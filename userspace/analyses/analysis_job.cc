@@ -27,13 +27,17 @@ class CpuClock final : public Clock {
 
 struct Parameters {
   std::size_t row = 0;
+  int pid = 0;
   std::uint64_t entry = 0;
   std::vector<SubjectLibrary> libraries;
 };
 
 std::string parameters_for(std::size_t row, const ProcessFiles& process) {
   reader::WireWriter out;
-  out.number(row).number(process.image.entry).number(process.libraries.size());
+  out.number(row)
+      .number(static_cast<std::uint64_t>(process.image.pid))
+      .number(process.image.entry)
+      .number(process.libraries.size());
   for (const MappedFile& library : process.libraries) {
     out.number(library.start).number(library.file_offset).text(library.name.substr(0, HeapAnalysed::kMaxText));
   }
@@ -44,6 +48,7 @@ Result<Parameters> parse(std::string_view bytes) {
   reader::WireReader in(bytes);
   Parameters parameters;
   parameters.row = in.number();
+  parameters.pid = static_cast<int>(in.number());
   parameters.entry = in.number();
   const std::uint64_t count = in.number();
   if (count > ProcessFiles::kMaxLibraries) return fail(ErrorCode::kInternal, "more libraries than are given");
@@ -128,7 +133,7 @@ Result<std::string> analyse_heap_job(std::string_view bytes, std::span<const Uni
   ASSIGN_OR_RETURN(Parameters parameters, parse(bytes));
   const std::size_t inputs = kProcessFiles + parameters.libraries.size();
   if (files.size() != inputs + HeapAnalysed::kMaxFiles) return fail(ErrorCode::kInternal, "not the files it needs");
-  const MemorySource memory(files[0].get());
+  const MemorySource memory(files[0].get(), parameters.pid);
   const FdSource page_map(files[1].get()), maps(files[2].get()), executable(files[3].get());
   std::vector<FdSource> sources;
   sources.reserve(parameters.libraries.size());
@@ -143,6 +148,7 @@ Result<std::string> analyse_heap_job(std::string_view bytes, std::span<const Uni
                                 page_map,
                                 maps,
                                 executable,
+                                parameters.pid,
                                 files[0].get(),
                                 files[1].get(),
                                 files[3].get(),

@@ -16,6 +16,7 @@
 #include "daemon/host_cgroup_view.h"
 #include "daemon/self_protection.h"
 #include "facts/growth_pprof.h"
+#include "memory/victim_marks.h"
 #include "pprof/codec.h"
 #include "report/profile_texts.h"
 #include "web/site/live_json.h"
@@ -228,6 +229,9 @@ void Daemon::Impl::start_kernel() {
   for (const FeatureStatus& feature : kernel->features()) {
     log::info("{}: {}{}", feature.feature, to_string(feature.rung),
               feature.refused.empty() ? "" : " (" + feature.refused.front().reason + ")");
+  }
+  if (const int victims = kernel->victims_fd(); victims >= 0) {
+    if (Result<> attached = VictimMarks::attach(victims); !attached) log::warn("{}", attached.error().message);
   }
   if (config.run_time_stats) {
     if (Result<> enabled = kernel->enable_run_time_stats(); !enabled.has_value()) {

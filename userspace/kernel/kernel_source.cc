@@ -181,6 +181,8 @@ LostCounts KernelSource::lost() const {
   return lost;
 }
 
+int KernelSource::victims_fd() const { return impl_->maps.fd("victims"); }
+
 HeapWalks* KernelSource::heap_walks() { return impl_->heap_walks.get(); }
 
 RestingHook* KernelSource::page_fault_hook() { return impl_->page_fault_hook ? &*impl_->page_fault_hook : nullptr; }

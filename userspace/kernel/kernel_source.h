@@ -83,6 +83,8 @@ class KernelSource {
   void forget(CgroupId cgroup);  // removed: drop its map entries
   // Cumulative, by stage. Call it once a second: each call updates only a part of the missed runs, see MissedRuns.
   [[nodiscard]] LostCounts lost() const;
+  // The map of bpf/core/victims.h, for VictimMarks; -1 without programs.
+  [[nodiscard]] int victims_fd() const;
   // The walk at the kill; nullptr where "heap_at_kill" is not served. Lives as long as this.
   [[nodiscard]] HeapWalks* heap_walks();
   // The program that every page fault runs; nullptr where "watermark" is not served by a tracepoint. It is attached,

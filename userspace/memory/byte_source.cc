@@ -10,6 +10,8 @@
 #include <cstring>
 #include <limits>
 
+#include "memory/victim_marks.h"
+
 namespace oomw {
 
 Result<std::size_t> FdSource::read_some(std::uint64_t offset, std::span<std::byte> out) const {
@@ -49,7 +51,8 @@ Result<std::size_t> ProcessMemory::read_file(std::uint64_t address, std::span<st
 }
 
 Result<std::size_t> ProcessMemory::read_some(std::uint64_t address, std::span<std::byte> out) const {
-  return read_in_pieces(address, out, [this](std::uint64_t at, std::span<std::byte> piece) {
+  return read_in_pieces(address, out, [this](std::uint64_t at, std::span<std::byte> piece) -> Result<std::size_t> {
+    RETURN_IF_ERROR(may_hold_memory_of(pid_));
     return is_by_file_ ? read_file(at, piece) : read_call(at, piece);
   });
 }

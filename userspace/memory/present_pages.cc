@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "memory/pagemap_scan.h"
+#include "memory/victim_marks.h"
 
 namespace oomw {
 namespace {
@@ -100,6 +101,7 @@ Result<std::uint64_t> PageScanner::pread_slice(std::uint64_t begin, std::uint64_
 Result<> PageScanner::scan_mapping(const Mapping& mapping) {
   std::uint64_t slice = kSliceBytes;
   for (std::uint64_t at = mapping.begin; at < mapping.end;) {
+    RETURN_IF_ERROR(may_hold_memory_of(pid_));
     if (++slices_ > kMaxSlices) return fail(ErrorCode::kLimit, "too many slices");
     const std::uint64_t end = std::min(mapping.end, at + slice);
     const std::size_t ranges_before = ranges_.size();

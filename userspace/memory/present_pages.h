@@ -55,8 +55,8 @@ class PageScanner {
   static constexpr std::uint64_t kMaxPreadPages = 8u << 20;
   static constexpr std::size_t kMaxSlices = 128u << 10;
 
-  // fd: /proc/PID/pagemap, borrowed.
-  explicit PageScanner(int fd, bool may_scan = true) : fd_(fd), may_scan_(may_scan) {}
+  // fd: /proc/PID/pagemap, borrowed. pid: whose, for VictimMarks; 0 where that is not known.
+  explicit PageScanner(int fd, int pid = 0, bool may_scan = true) : fd_(fd), pid_(pid), may_scan_(may_scan) {}
 
   // Of all private mappings.
   [[nodiscard]] Result<PresentPages> scan(const MemoryMap& map);
@@ -67,7 +67,7 @@ class PageScanner {
   [[nodiscard]] Result<std::uint64_t> pread_slice(std::uint64_t begin, std::uint64_t end);
   void add(std::uint64_t begin, std::uint64_t end);
 
-  int fd_;
+  int fd_, pid_;
   bool may_scan_;
   bool is_complete_ = true;
   std::size_t slices_ = 0;

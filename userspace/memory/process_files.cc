@@ -13,6 +13,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "memory/victim_marks.h"
 
 namespace oomw {
 namespace {
@@ -67,6 +68,7 @@ std::vector<MappedFile> open_libraries(int directory, std::span<const std::strin
 Result<std::size_t> MemorySource::read_some(std::uint64_t address, std::span<std::byte> out) const {
   if (address > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()) - out.size()) return 0;
   const auto read = [this](std::uint64_t at, std::span<std::byte> piece) -> Result<std::size_t> {
+    RETURN_IF_ERROR(may_hold_memory_of(pid_));
     ssize_t n = 0;
     do {
       n = ::pread(fd_, piece.data(), piece.size(), static_cast<off_t>(at));

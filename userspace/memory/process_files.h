@@ -19,11 +19,12 @@ namespace oomw {
 // after an exec or the end of the process every read gives nothing. Borrows the descriptor.
 class MemorySource final : public ByteSource {
  public:
-  explicit MemorySource(int fd) : fd_(fd) {}
+  // pid: whose memory it is, for VictimMarks; 0 where that is not known.
+  explicit MemorySource(int fd, int pid = 0) : fd_(fd), pid_(pid) {}
   [[nodiscard]] Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> out) const override;
 
  private:
-  int fd_;
+  int fd_, pid_;
 };
 
 // A file that a process maps besides its executable.

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "memory/victim_marks.h"
 #include "reader/protocol.h"
 
 namespace oomw::reader {
@@ -86,6 +87,8 @@ int run_child(int argc, const char* const* argv, std::span<const JobEntry> jobs,
   // One arena, and large pieces go back to the system at once: a sum that jumps about would need the limit twice.
   ::mallopt(M_ARENA_MAX, 1);
   ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
+  // Fails where the daemon has none.
+  (void)VictimMarks::attach(kVictimsFd);
   const Result<> confined = confine(kSocketFd, static_cast<int>(*parent), limits);
   // The first message says whether it is confined, before it has read anything.
   const Answer hello = confined ? Answer{} : failed(0, confined.error());

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "memory/victim_marks.h"
 #include "reader/protocol.h"
 
 namespace oomw::reader {
@@ -56,7 +57,9 @@ Result<pid_t> spawn(std::vector<std::string> words, int socket) {
     posix_spawn_file_actions_addopen(&files.actions, fd, "/dev/null", O_RDWR, 0);
   }
   posix_spawn_file_actions_adddup2(&files.actions, socket, kSocketFd);
-  posix_spawn_file_actions_addclosefrom_np(&files.actions, kSocketFd + 1);
+  const int victims = VictimMarks::fd();
+  if (victims >= 0) posix_spawn_file_actions_adddup2(&files.actions, victims, kVictimsFd);
+  posix_spawn_file_actions_addclosefrom_np(&files.actions, victims >= 0 ? kVictimsFd + 1 : kSocketFd + 1);
   SpawnAttributes attributes;
   reset_signals(attributes.attributes);
   std::vector<char*> argv;

@@ -18,6 +18,8 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "base/text.h"
+#include "memory/victim_marks.h"
 #include "reader/child.h"
 #include "unit/reader/test_jobs.h"
 
@@ -91,11 +93,14 @@ Result<std::string> write_much(std::string_view, std::span<const UniqueFd> files
 Result<std::string> refuse(std::string_view, std::span<const UniqueFd>) {
   return fail(ErrorCode::kInvalid, "not a\nprofile");
 }
+Result<std::string> is_victim(std::string_view pid, std::span<const UniqueFd>) {
+  return std::string(VictimMarks::has(static_cast<int>(parse_u64(pid).value_or(0))) ? "yes" : "no");
+}
 Result<std::string> answer_at_length(std::string_view, std::span<const UniqueFd>) { return std::string(1 << 20, 'x'); }
 
-constexpr JobEntry kJobs[] = {{kEcho, echo},        {kAttempt, attempt}, {kHang, hang},
-                              {kSpin, spin},        {kCrash, crash},     {kBomb, bomb},
-                              {kWrite, write_much}, {kFail, refuse},     {kLongAnswer, answer_at_length}};
+constexpr JobEntry kJobs[] = {
+    {kEcho, echo}, {kAttempt, attempt},  {kHang, hang},   {kSpin, spin},          {kCrash, crash},
+    {kBomb, bomb}, {kWrite, write_much}, {kFail, refuse}, {kIsVictim, is_victim}, {kLongAnswer, answer_at_length}};
 
 }  // namespace
 }  // namespace oomw::reader::test

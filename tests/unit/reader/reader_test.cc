@@ -12,9 +12,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <oomwitness/victims.h>
+
 #include "base/files.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "memory/victim_marks.h"
 #include "reader/protocol.h"
 #include "reader/reader_process.h"
 #include "unit/reader/test_jobs.h"
@@ -55,6 +58,20 @@ TEST_F(ReaderTest, answers_jobs_with_one_process_and_reads_the_files_that_it_is_
   EXPECT_EQ(run(test::kEcho, "hello", files).value(), "hello world");
   EXPECT_EQ(reader_.counters().started, 1U);
   EXPECT_EQ(reader_.counters().done, 2U);
+}
+
+TEST_F(ReaderTest, knows_at_once_who_is_being_killed) {
+  const UniqueFd file(::memfd_create("victims", MFD_CLOEXEC));
+  ASSERT_EQ(::ftruncate(file.get(), sizeof(oomw_victims)), 0);
+  ASSERT_TRUE(VictimMarks::attach(file.get()));
+  EXPECT_EQ(run(test::kIsVictim, "700").value(), "no");
+  const std::uint64_t now = static_cast<std::uint64_t>(clock_.now().ns) >> OOMW_VICTIM_TIME_SHIFT;
+  const std::uint64_t mark = std::uint64_t{700} << 32 | now;
+  constexpr off_t kSlot = 700 % OOMW_VICTIM_SLOTS * sizeof mark;
+  ASSERT_EQ(::pwrite(file.get(), &mark, sizeof mark, kSlot), static_cast<ssize_t>(sizeof mark));
+  EXPECT_EQ(run(test::kIsVictim, "700").value(), "yes");
+  EXPECT_EQ(reader_.counters().started, 1U);
+  VictimMarks::detach();
 }
 
 TEST_F(ReaderTest, counts_each_kind_of_job) {

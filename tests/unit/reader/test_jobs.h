@@ -15,6 +15,7 @@ enum TestJob : std::uint32_t {
   kBomb,       // allocates and touches all it can get
   kWrite,      // writes 100 MiB into the file
   kFail,       // fails with kInvalid
+  kIsVictim,   // "yes" if the process of that pid is one
   kLongAnswer  // more than a message may have
 };
 
