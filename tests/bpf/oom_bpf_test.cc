@@ -9,9 +9,9 @@
 #include <atomic>
 #include <fstream>
 
+#include "base/victim_marks.h"
 #include "bpf/kernel_fixture.h"
 #include "bpf/programs.h"
-#include "memory/victim_marks.h"
 
 namespace oomw::test {
 namespace {

@@ -41,8 +41,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
   static const std::map<std::string, std::set<std::string>> allowed = [] {
     std::map<std::string, std::set<std::string>> map;
     map["base"] = {};
-    map["pprof"] = map["events"] = {"base"};
-    map["reader"] = {"base", "memory"};
+    map["pprof"] = map["events"] = map["reader"] = {"base"};
     map["facts"] = {"base", "events", "pprof"};
     map["kernel"] = map["system"] = map["kubernetes"] = map["model"] = map["memory"] = {"base", "events"};
     map["triggers"] = {"base", "events", "model"};

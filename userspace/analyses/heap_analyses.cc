@@ -6,6 +6,7 @@
 #include "analyses/analysis_job.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "base/victim_marks.h"
 
 namespace oomw {
 namespace {
@@ -20,6 +21,7 @@ std::uint32_t percent_of(const CaptureRequest& request) {
 
 // Pages in memory, by /proc/PID/statm; 0: gone.
 std::uint64_t resident_pages(const std::string& proc_root, ProcessKey process) {
+  if (VictimMarks::has(process.pid)) return 0;
   const auto text = read_file(proc_root + "/" + std::to_string(process.pid) + "/statm", 256);
   if (!text) return 0;
   const auto fields = split(*text, ' ');

@@ -12,11 +12,11 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "base/victim_marks.h"
 #include "daemon/daemon_impl.h"
 #include "daemon/host_cgroup_view.h"
 #include "daemon/self_protection.h"
 #include "facts/growth_pprof.h"
-#include "memory/victim_marks.h"
 #include "pprof/codec.h"
 #include "report/profile_texts.h"
 #include "web/site/live_json.h"

@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/thread_setup.h"
+#include "base/victim_marks.h"
 #include "growth/unwound.h"
 
 namespace oomw {
@@ -32,6 +33,7 @@ std::uint64_t slot_bytes_of(std::uint64_t limit_bytes) { return std::clamp(limit
 
 // Resident and of no file; nullopt: it is gone. The kernel's count, which is off by some pages for each CPU.
 std::optional<std::uint64_t> anon_bytes_of(const std::string& proc_root, ProcessKey process) {
+  if (VictimMarks::has(process.pid)) return std::nullopt;
   const auto text = read_file(proc_root + "/" + std::to_string(process.pid) + "/statm", 4'096);
   if (!text) return std::nullopt;
   std::istringstream fields(*text);

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/victim_marks.h"
 #include "growth/code_hits.h"
 #include "growth/growth_wire.h"
 #include "growth/perf_map_file.h"
@@ -57,6 +58,7 @@ struct SampledProcess::Impl {
 
   // What is mapped now; the last known if the process is gone.
   void read_maps() {
+    if (VictimMarks::has(process.key().pid)) return;
     const auto text = read_file_at(process.dir_fd(), "maps", MemoryMap::kMaxText);
     if (!text || text->empty()) return;
     map = MemoryMap::parse(*text);

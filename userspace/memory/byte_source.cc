@@ -10,7 +10,7 @@
 #include <cstring>
 #include <limits>
 
-#include "memory/victim_marks.h"
+#include "base/victim_marks.h"
 
 namespace oomw {
 

@@ -8,8 +8,8 @@
 #include <array>
 #include <cerrno>
 
+#include "base/victim_marks.h"
 #include "memory/pagemap_scan.h"
-#include "memory/victim_marks.h"
 
 namespace oomw {
 namespace {

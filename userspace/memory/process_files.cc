@@ -13,7 +13,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "memory/victim_marks.h"
+#include "base/victim_marks.h"
 
 namespace oomw {
 namespace {
@@ -85,10 +85,12 @@ Result<ProcessFiles> ProcessFiles::open(const std::string& proc_root, ProcessKey
   ASSIGN_OR_RETURN(const TargetProcess process, TargetProcess::open(proc_root, key));
   ProcessFiles files;
   ASSIGN_OR_RETURN(files.image, read_process_image(key.pid, proc_root));
+  RETURN_IF_ERROR(may_hold_memory_of(key.pid));  // opening these holds it too
   ASSIGN_OR_RETURN(files.memory, open_at(process.dir_fd(), "mem", O_RDONLY));
   ASSIGN_OR_RETURN(files.page_map, open_at(process.dir_fd(), "pagemap", O_RDONLY));
   ASSIGN_OR_RETURN(files.maps, open_at(process.dir_fd(), "maps", O_RDONLY));
   ASSIGN_OR_RETURN(files.executable, open_at(process.dir_fd(), "exe", O_RDONLY));
+  RETURN_IF_ERROR(may_hold_memory_of(key.pid));
   files.libraries = open_libraries(process.dir_fd(), wanted);
   ASSIGN_OR_RETURN(const FileIdentity opened, identify_file(files.executable.get()));
   const bool is_same = files.image.start_time_ticks == process.key().start_ticks && opened == files.image.exe;

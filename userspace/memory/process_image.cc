@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/proc_stat.h"
+#include "base/victim_marks.h"
 
 namespace oomw {
 
@@ -55,7 +56,9 @@ Result<ProcessImage> read_process_image(int pid, const std::string& proc_root) {
   struct stat st;
   if (::stat((proc + "exe").c_str(), &st) != 0) return fail_errno(errno, "stat of " + proc + "exe");
   image.exe = identity_of(st);
+  RETURN_IF_ERROR(may_hold_memory_of(pid));
   ASSIGN_OR_RETURN(image.start_time_ticks, start_time_of(proc));
+  RETURN_IF_ERROR(may_hold_memory_of(pid));
   ASSIGN_OR_RETURN(image.entry, entry_of(proc));
   return image;
 }

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "memory/victim_marks.h"
+#include "base/victim_marks.h"
 #include "reader/protocol.h"
 
 namespace oomw::reader {

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/proc_stat.h"
 #include "base/text.h"
+#include "base/victim_marks.h"
 #include "system/go_environment.h"
 
 namespace oomw {
@@ -55,6 +56,12 @@ Result<UniqueFd> open_process(const std::string& proc_root, std::int32_t pid) {
   return open_at(AT_FDCWD, proc_root + "/" + std::to_string(pid), O_RDONLY | O_DIRECTORY);
 }
 
+// Files of /proc/PID whose reading holds the memory of the process for a moment.
+Result<std::string> read_holding(int dir_fd, std::int32_t pid, const char* name, std::size_t max) {
+  RETURN_IF_ERROR(may_hold_memory_of(pid));
+  return read_prefix_at(dir_fd, name, max);
+}
+
 Result<std::uint64_t> start_ticks_in(std::string_view stat_text) {
   if (const auto ticks = ProcStat(stat_text).start_ticks()) return *ticks;
   return fail(ErrorCode::kInvalid, "stat: no start time");
@@ -71,8 +78,8 @@ Result<std::uint64_t> number_of_status(std::string_view status, std::string_view
 
 // The owner of /proc/PID is the effective uid, or root for processes that are not dumpable: the
 // real uid (first of the Uid line) is the one in the kernel's kill record.
-Result<std::uint32_t> read_uid(int dir_fd) {
-  ASSIGN_OR_RETURN(const std::string status, read_prefix_at(dir_fd, "status", kMaxStatusBytes));
+Result<std::uint32_t> read_uid(int dir_fd, std::int32_t pid) {
+  ASSIGN_OR_RETURN(const std::string status, read_holding(dir_fd, pid, "status", kMaxStatusBytes));
   ASSIGN_OR_RETURN(const std::uint64_t uid, number_of_status(status, "Uid:\t"));
   return static_cast<std::uint32_t>(uid);
 }
@@ -80,7 +87,7 @@ Result<std::uint32_t> read_uid(int dir_fd) {
 // exe may be missing (a zombie, or a process that we may not inspect) and then stays empty; a pid that is gone fails
 // at the directory or stat.
 Result<ProcessSeen> read_plain_files(const UniqueFd& dir, std::int32_t pid, MonotonicTime now) {
-  ASSIGN_OR_RETURN(const std::string stat, read_file_at(dir.get(), "stat", ProcStat::kMaxBytes));
+  ASSIGN_OR_RETURN(const std::string stat, read_holding(dir.get(), pid, "stat", ProcStat::kMaxBytes));
   if ((ProcStat(stat).flags().value_or(0) & kKernelThread) != 0) {
     return fail(ErrorCode::kUnsupported, "a kernel thread");
   }
@@ -90,7 +97,7 @@ Result<ProcessSeen> read_plain_files(const UniqueFd& dir, std::int32_t pid, Mono
   ASSIGN_OR_RETURN(seen.process.start_ticks, start_ticks_in(stat));
   seen.comm = ProcStat(stat).comm().substr(0, kMaxCommBytes);
   seen.exe = exe_text(read_link_at(dir.get(), "exe").value_or(""));
-  ASSIGN_OR_RETURN(seen.uid, read_uid(dir.get()));
+  ASSIGN_OR_RETURN(seen.uid, read_uid(dir.get(), pid));
   seen.oom_score_adj = read_score(dir.get());
   return seen;
 }
@@ -98,6 +105,7 @@ Result<ProcessSeen> read_plain_files(const UniqueFd& dir, std::int32_t pid, Mono
 }  // namespace
 
 Result<ProcessKey> ProcessReader::key_of(std::int32_t pid) const {
+  RETURN_IF_ERROR(may_hold_memory_of(pid));
   ASSIGN_OR_RETURN(const std::string stat,
                    read_file(proc_root_ + "/" + std::to_string(pid) + "/stat", ProcStat::kMaxBytes));
   ASSIGN_OR_RETURN(const std::uint64_t ticks, start_ticks_in(stat));
@@ -120,8 +128,8 @@ Result<ProcessSeen> ProcessReader::read(std::int32_t pid, MonotonicTime now) con
 Result<ProcessSeen> ProcessReader::read_with_arguments(std::int32_t pid, MonotonicTime now) const {
   ASSIGN_OR_RETURN(const UniqueFd dir, open_process(proc_root_, pid));
   ASSIGN_OR_RETURN(ProcessSeen seen, read_plain_files(dir, pid, now));
-  seen.cmdline = cmdline_text(read_prefix_at(dir.get(), "cmdline", kMaxCmdlineBytes + 1).value_or(""));
-  seen.go = go_config_of(read_prefix_at(dir.get(), "environ", kMaxEnvironmentBytes).value_or(""));
+  seen.cmdline = cmdline_text(read_holding(dir.get(), pid, "cmdline", kMaxCmdlineBytes + 1).value_or(""));
+  seen.go = go_config_of(read_holding(dir.get(), pid, "environ", kMaxEnvironmentBytes).value_or(""));
   return seen;
 }
 
@@ -133,6 +141,7 @@ Result<std::string> ProcessReader::memory_cgroup_path(std::int32_t pid, const Cg
   auto path = cgroups.memory_path_of(text);
   if (!path) return fail(ErrorCode::kUnsupported, file + ": no memory cgroup below our root");
   if (*path == "/" && cgroups.version() == CgroupVersion::kV1) {
+    RETURN_IF_ERROR(may_hold_memory_of(pid));
     ASSIGN_OR_RETURN(const std::string stat, read_file(directory + "/stat", ProcStat::kMaxBytes));
     const std::uint64_t flags = ProcStat(stat).flags().value_or(kExiting);
     if ((flags & kExiting) != 0) return fail(ErrorCode::kNotFound, file + ": exiting");

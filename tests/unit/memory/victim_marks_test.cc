@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory/victim_marks.h"
+#include "base/victim_marks.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -70,7 +70,7 @@ TEST_F(VictimMarksTest, memory_of_who_is_marked_is_not_read) {
   mark(::getpid());
   const auto refused = read();
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(refused.error().code, ErrorCode::kNotFound);
   VictimMarks::detach();
   EXPECT_TRUE(read());
 }

@@ -19,7 +19,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "memory/victim_marks.h"
+#include "base/victim_marks.h"
 #include "reader/child.h"
 #include "unit/reader/test_jobs.h"
 

@@ -17,7 +17,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "memory/victim_marks.h"
+#include "base/victim_marks.h"
 #include "reader/protocol.h"
 #include "reader/reader_process.h"
 #include "unit/reader/test_jobs.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory/victim_marks.h"
+#include "base/victim_marks.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -31,7 +31,7 @@ class VictimMarks {
 
 // An error where `pid` has been chosen: what is to be asked before each call that holds its memory.
 [[nodiscard]] inline Result<> may_hold_memory_of(int pid) {
-  if (VictimMarks::has(pid)) return fail(ErrorCode::kUnavailable, "the process is being killed");
+  if (VictimMarks::has(pid)) return fail(ErrorCode::kNotFound, "the process is being killed");
   return {};
 }
 
