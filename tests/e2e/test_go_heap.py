@@ -29,6 +29,8 @@ class Builds(GoHeapTest):
         self.assertEqual(tools.pprof_top(self.profile_of(incident, capture))[0][1], LEAK)
         jobs = {labels["result"]: value for labels, value in witness.scrape().values(self.JOBS, job="walk")}
         self.assertGreaterEqual(jobs["done"], 1, "decoded by the reader")  # others on the node may be killed too
+        inspected = {labels["result"]: value for labels, value in witness.scrape().values(self.JOBS, job="inspection")}
+        self.assertGreaterEqual(inspected["done"], 1, "its executable was inspected in a reader")
 
 
 def _add_builds():

@@ -9,6 +9,7 @@
 #include "captures/walk_job.h"
 #include "reader/protocol.h"
 #include "report/profile_texts.h"
+#include "runtimes/go/inspection_jobs.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace oomw;
@@ -28,5 +29,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                finished->complete == (finished->reason == CaptureReason::kNone));
   }
   (void)walk_job(bytes, {});
+  if (const auto binary = go::decode_binary(bytes)) {
+    OOMW_CHECK(binary->is_go || binary->profiling == go::Profiling::kNotFound ||
+               binary->profiling == go::Profiling::kLinkedOut);
+    const auto again = go::decode_binary(go::encode_binary(*binary));
+    OOMW_CHECK(again.has_value() && again->variables == binary->variables);
+  }
+  if (const auto head = go::decode_list_head(bytes, {4096, 8192})) OOMW_CHECK(*head >= 4096 && *head < 8192);
+  (void)go::inspect_binary_job(bytes, {});
+  (void)go::find_list_head_job(bytes, {});
   return 0;
 }

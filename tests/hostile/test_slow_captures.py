@@ -41,17 +41,21 @@ class SlowCaptures(HostileTest):
         self.assertIn(("ok", ""), self.captures(box))
         self.assert_unhurt()
 
-    def test_memory_that_hangs(self):
+    def hanging_files(self, program):
         if not fuse.is_there():
             self.skipTest("no /dev/fuse")
         folder = os.path.join(self.public, "fuse")
         os.mkdir(folder)
         try:
-            files = fuse.HangingFileSystem(folder, tools.go_program("1.19", "strip"))
+            files = fuse.HangingFileSystem(folder, program)
         except OSError as e:
             self.skipTest(str(e))
         # Before the daemon ends: the kernel lets no process that waits for an answer end.
         self.addCleanup(files.close)
+        return files
+
+    def test_memory_that_hangs(self):
+        files = self.hanging_files(tools.go_program("1.19", "strip"))
         self.fortress()
         for number in range(7):
             box = self.cgroup(f"hung{number}", 64)
@@ -62,6 +66,33 @@ class SlowCaptures(HostileTest):
             self.assert_unhurt()
         finally:
             files.close()
+
+    def test_executables_that_hang_once_they_are_open(self):
+        files = self.hanging_files(self.program("fake_go"))
+        for number in range(6):
+            box = self.cgroup(f"hung{number}", 64)
+            for _ in range(2):
+                self.attack(box, [files.path, "idle"]).wait_output("ready")
+        files.hang((fuse.READ,))  # what was read is dropped by the next open
+        try:
+            self.fortress()
+            eventually(lambda: sum(self.hung()) >= 1, "a reader or a thread waits for the files")
+            self.kill_neighbour()
+            self.assert_unhurt()
+            timeouts, refused, threads = self.hung()
+            print(f"      {timeouts} readers hung, {refused} programs refused, {threads} threads hung", flush=True)
+            self.assertLessEqual(timeouts, 3, "as many as there are readers")
+        finally:
+            files.close()
+
+    def hung(self):
+        """Readers that were ended, programs that got none, and threads. Whoever reads the files first holds up the rest
+        in open(), be it another daemon of this node."""
+        metrics = self.witness.scrape()
+        inspections = {labels["result"]: int(count) for labels, count in metrics.values(
+            "oomwitness_reader_jobs_total", job="inspection")}
+        threads = int(metrics.sum("oomwitness_events_lost_total", stage="hung_files"))
+        return inspections["timeout"], inspections["refused"], threads
 
     def test_70_programs_that_claim_to_be_go(self):
         self.fortress()

@@ -46,7 +46,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["kernel"] = map["system"] = map["kubernetes"] = map["model"] = map["memory"] = {"base", "events"};
     map["triggers"] = {"base", "events", "model"};
     map["runtimes"] = {"base", "events", "pprof"};
-    map["runtimes/go"] = {"base", "events", "memory", "pprof", "runtimes"};
+    map["runtimes/go"] = {"base", "events", "memory", "pprof", "reader", "runtimes"};
     map["runtimes/go/retention"] = {"base", "memory", "runtimes/go"};
     map["runtimes/native"] = {"base", "events", "memory", "runtimes"};
     map["runtimes/cpython"] = {"base", "events", "memory", "runtimes", "runtimes/native"};

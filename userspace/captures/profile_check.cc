@@ -78,6 +78,7 @@ CaptureReason reason_of(reader::Fault fault) {
     case reader::Fault::kNone:
       return CaptureReason::kNone;
     case reader::Fault::kBusy:
+    case reader::Fault::kRefused:
       return CaptureReason::kTimeout;
     case reader::Fault::kFailed:
       return CaptureReason::kReaderFailed;

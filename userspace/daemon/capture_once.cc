@@ -9,6 +9,7 @@
 #include "captures/http_capture.h"
 #include "captures/live_capture.h"
 #include "runtimes/go/go_registry.h"
+#include "runtimes/go/inspection_jobs.h"
 #include "system/cgroup_fs.h"
 #include "system/container_path.h"
 #include "system/oci_bundle.h"
@@ -89,7 +90,8 @@ Result<std::vector<std::int32_t>> pids_of(const Config& config, const CaptureSel
 // Reading from outside asks nothing of the process; its endpoint is asked if that gives no profile.
 // Both reasons are reported if neither does.
 CaptureOutcome capture_by_best(const Config& config, CaptureRequest request, const Clock& clock) {
-  GoRegistry processes(clock, {.proc_root = config.proc_root}, {});
+  go::SandboxedInspector inspector(clock);
+  GoRegistry processes(clock, {.proc_root = config.proc_root, .inspector = &inspector}, {});
   LiveCapture live(processes, clock);
   request.deadline = clock.now() + config.live_timeout;
   CaptureOutcome from_memory = live.capture(request);

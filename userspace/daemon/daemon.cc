@@ -215,7 +215,7 @@ void Daemon::Impl::start_writer() {
 
 void Daemon::Impl::start_walk_captures() {
   walk_captures = std::make_unique<WalkCaptures>(
-      *kernel, clock, capture_memory, *walk_reader, config.proc_root,
+      *kernel, clock, capture_memory, *walk_reader, config.reader_idle, config.proc_root,
       [this](CaptureFinished finished) { queue.push(std::move(finished)); },
       [this](CgroupId cgroup) { return owner_of(cgroup); },
       [this](const RuntimeProcess& process, const HeapReading& heap) {

@@ -8,6 +8,7 @@
 #include "export/snapshot_builder.h"
 #include "model/share_owner.h"
 #include "report/profile_texts.h"
+#include "runtimes/go/inspection_jobs.h"
 
 namespace oomw {
 namespace {
@@ -22,6 +23,9 @@ std::string name_of_job(std::uint32_t kind) {
       return "walk";
     case kProfileTextsJob:
       return "report";
+    case go::kInspectBinaryJob:
+    case go::kFindListHeadJob:
+      return "inspection";
     default:
       return "other";
   }
@@ -33,6 +37,7 @@ void add_jobs(const std::string& job, const reader::JobCounts& counts, MetricsSn
   jobs[{job, "failed"}] += counts.failed;
   jobs[{job, "timeout"}] += counts.timeouts;
   jobs[{job, "limit"}] += counts.limits;
+  jobs[{job, "refused"}] += counts.refused;
 }
 
 }  // namespace
@@ -84,8 +89,12 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
 }
 
 void Daemon::Impl::add_reader_stats(MetricsSnapshot& snapshot) const {
-  for (const reader::Reader* one : {reader.get(), walk_reader.get(), report_reader.get()}) {
-    const reader::ReaderCounters counters = one->counters();
+  std::vector<reader::ReaderCounters> all = {reader->counters(), walk_reader->counters(), report_reader->counters()};
+  if (walk_captures) {
+    const auto inspections = walk_captures->inspector().counters();
+    all.insert(all.end(), inspections.begin(), inspections.end());
+  }
+  for (const reader::ReaderCounters& counters : all) {
     for (const auto& [kind, counts] : counters.by_kind) add_jobs(name_of_job(kind), counts, snapshot.reader_jobs);
     snapshot.reader_starts += counters.started;
   }

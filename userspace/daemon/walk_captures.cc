@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "captures/capture_event.h"
 #include "captures/walk_job.h"
+#include "system/container_path.h"
 
 namespace oomw {
 namespace {
@@ -34,11 +35,22 @@ std::string why_unserved(const KernelSource& kernel) {
   return "switched off";
 }
 
+// A container may make cgroups below its own, so its directories are not its owners.
+std::string owner_of_cgroups(std::string_view cgroups) {
+  for (const std::string_view line : split(cgroups, '\n')) {
+    const std::size_t path = line.find('/');
+    if (path == std::string_view::npos) continue;
+    const auto identity = identity_from_path(line.substr(path));
+    if (identity) return identity->pod_uid + " " + identity->id + " " + identity->unit;
+  }
+  return std::string(cgroups);
+}
+
 }  // namespace
 
 WalkCaptures::WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, reader::Reader& reader,
-                           std::string proc_root, CaptureScheduler::Deliver deliver, OwnerOf owner_of,
-                           ReadingWatcher snapshot_watcher)
+                           Nanoseconds reader_idle, std::string proc_root, CaptureScheduler::Deliver deliver,
+                           OwnerOf owner_of, ReadingWatcher snapshot_watcher)
     : kernel_(kernel),
       clock_(clock),
       memory_(memory),
@@ -47,7 +59,9 @@ WalkCaptures::WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudge
       deliver_(std::move(deliver)),
       owner_of_(std::move(owner_of)),
       snapshot_watcher_(std::move(snapshot_watcher)),
-      registry_(clock, {.proc_root = proc_root_}, watcher()),
+      inspector_(clock, reader::ReaderConfig{.idle = reader_idle}),
+      registry_(clock, {.proc_root = proc_root_, .inspector = &inspector_, .owner_of_cgroups = owner_of_cgroups},
+                watcher()),
       inspections_(inspectors_, kInspectors, kInspectionPatience, clock,
                    [this](ProcessKey process, std::optional<MonotonicTime> exec_time) {
                      (void)registry_.add(process, exec_time);
@@ -206,6 +220,7 @@ void WalkCaptures::tick(CaptureScheduler& scheduler) {
   inspectors_.relieve(now, kInspectionPatience);
   walkers_.relieve(now, kWalkPatience);
   inspections_.tick();
+  inspector_.tick();
   if (now >= next_sweep_) {
     next_sweep_ = now + kSweep;
     (void)inspectors_.post([this, now] { registry_.tick(now); });

@@ -22,6 +22,7 @@
 #include "kernel/kernel_source.h"
 #include "reader/reader.h"
 #include "runtimes/go/go_registry.h"
+#include "runtimes/go/inspection_jobs.h"
 
 namespace oomw {
 
@@ -44,12 +45,14 @@ class WalkCaptures {
 
   using OwnerOf = std::function<ShareOwner(CgroupId)>;  // core thread
 
-  // reader: of walks only. kernel, clock, memory and reader outlive this, and so does what `deliver`, `owner_of` and
-  // `watcher` touch.
+  // reader: of walks only; inspections have readers of their own, with this idle time. kernel, clock, memory and reader
+  // outlive this, and so does what `deliver`, `owner_of` and `watcher` touch.
   WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, reader::Reader& reader,
-               std::string proc_root, CaptureScheduler::Deliver deliver, OwnerOf owner_of, ReadingWatcher watcher = {});
+               Nanoseconds reader_idle, std::string proc_root, CaptureScheduler::Deliver deliver, OwnerOf owner_of,
+               ReadingWatcher watcher = {});
 
   [[nodiscard]] GoRegistry& registry() { return registry_; }
+  [[nodiscard]] const go::SandboxedInspector& inspector() const { return inspector_; }
 
   void scan();  // processes that exist already
   void on_exec(const ProcessExec& exec);
@@ -95,6 +98,7 @@ class WalkCaptures {
   CaptureScheduler::Deliver deliver_;
   const OwnerOf owner_of_;
   const ReadingWatcher snapshot_watcher_;
+  go::SandboxedInspector inspector_;
   GoRegistry registry_;
   std::map<ProcessKey, Awaited> awaited_;
   std::deque<ProcessKey> walked_;  // newest; a walk may overtake the report of its kill

@@ -25,6 +25,10 @@ bool is_private_anonymous_page(std::uint64_t entry) {
   return (entry & kPresent) && !(entry & kSwapped) && !(entry & kFileOrShared);
 }
 
+bool is_kept_anonymous_page(std::uint64_t entry) {
+  return (entry & (kPresent | kSwapped)) != 0 && (entry & kFileOrShared) == 0;
+}
+
 PresentPages::PresentPages(std::vector<PageRange> ranges, bool is_complete)
     : ranges_(std::move(ranges)), is_complete_(is_complete) {
   bytes_before_.reserve(ranges_.size());

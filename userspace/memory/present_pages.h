@@ -45,6 +45,8 @@ class PresentPages {
 
 // An entry of /proc/PID/pagemap: in memory, neither swapped nor of a file nor shared.
 [[nodiscard]] bool is_private_anonymous_page(std::uint64_t entry);
+// The same, or swapped.
+[[nodiscard]] bool is_kept_anonymous_page(std::uint64_t entry);
 
 // One pass over the page map of a process, in slices, so that nobody waits long for its lock. PAGEMAP_SCAN (Linux 6.7)
 // where an attempt succeeds: 5 ns a page; else pread: 31 to 56 ns a page.

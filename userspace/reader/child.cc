@@ -21,6 +21,7 @@ namespace oomw::reader {
 namespace {
 
 constexpr int kOk = 0, kBroken = 1;
+constexpr int kAheadNice = -5;  // as the threads that ask for inspections; the daemon runs at -10
 constexpr long kMostCpuSeconds = 10;
 
 Answer failed(std::uint64_t number, Error error) {
@@ -84,12 +85,14 @@ int run_child(int argc, const char* const* argv, std::span<const JobEntry> jobs,
   const auto parent = argc > 2 ? parse_u64(argv[2]) : std::nullopt;
   const auto idle_ms = argc > 3 ? parse_u64(argv[3]) : std::nullopt;
   if (!parent || !idle_ms) return kBroken;
+  SandboxLimits own = limits;
+  if (argc > 4 && std::string_view(argv[4]) == kAhead) own.nice = kAheadNice;
   // One arena, and large pieces go back to the system at once: a sum that jumps about would need the limit twice.
   ::mallopt(M_ARENA_MAX, 1);
   ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
   // Fails where the daemon has none.
   (void)VictimMarks::attach(kVictimsFd);
-  const Result<> confined = confine(kSocketFd, static_cast<int>(*parent), limits);
+  const Result<> confined = confine(kSocketFd, static_cast<int>(*parent), own);
   // The first message says whether it is confined, before it has read anything.
   const Answer hello = confined ? Answer{} : failed(0, confined.error());
   if (!send_answer(hello) || !confined) return kBroken;

@@ -23,9 +23,9 @@ struct JobEntry {
   JobFunction run = nullptr;
 };
 
-// The hidden command: `PROGRAM reader PARENT_PID IDLE_MS`, started by reader/reader.h with a socket as its only open
-// file. Confines itself, then answers one job after the other until the socket is closed, no job came for IDLE_MS, or
-// it has used the CPU time of a few jobs (a new process then starts with a clean memory). Returns the exit code.
+// The hidden command: `PROGRAM reader PARENT_PID IDLE_MS [ahead]`, started by reader/reader.h with a socket as its only
+// open file. Confines itself, then answers one job after the other until the socket is closed, no job came for IDLE_MS,
+// or it has used the CPU time of a few jobs (a new process then starts with a clean memory). Returns the exit code.
 [[nodiscard]] int run_child(int argc, const char* const* argv, std::span<const JobEntry> jobs,
                             const SandboxLimits& limits = {});
 

@@ -17,8 +17,9 @@ namespace oomw::reader {
 // What does not fit into a message goes through a file in memory that the daemon made.
 inline constexpr std::size_t kMaxMessage = 64u << 10;
 inline constexpr std::size_t kMaxFiles = 16;
-inline constexpr int kSocketFd = 3;   // of the reader
-inline constexpr int kVictimsFd = 4;  // of the reader as it starts: VictimMarks, if there are any
+inline constexpr std::string_view kAhead = "ahead";  // a word of its command: see ReaderConfig::is_ahead
+inline constexpr int kSocketFd = 3;                  // of the reader
+inline constexpr int kVictimsFd = 4;                 // of the reader as it starts: VictimMarks, if there are any
 // A job that every reader knows: it does nothing, and its process is no longer idle.
 inline constexpr std::uint32_t kWakeJob = 0;
 

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/rate_limit.h"
 #include "base/text.h"
@@ -18,8 +19,6 @@
 namespace oomw::reader {
 namespace {
 
-// Processes that wait for a file system which does not answer, and that no signal ends.
-constexpr std::size_t kMaxUnreaped = 4;
 constexpr Nanoseconds kStartPatience = std::chrono::seconds(2);
 
 tl::unexpected<Failure> fault(Fault kind, ErrorCode code, std::string message) {
@@ -55,13 +54,16 @@ class TimedTurn {
 }  // namespace
 
 struct Reader::Impl {
-  Impl(const Clock& the_clock, ReaderConfig the_config) : clock(the_clock), config(std::move(the_config)) {}
+  Impl(const Clock& the_clock, ReaderConfig the_config) : clock(the_clock), config(std::move(the_config)) {
+    if (config.unreaped == nullptr) config.unreaped = &own_unreaped;
+  }
 
   const Clock& clock;
-  const ReaderConfig config;
+  UnreapedReaders own_unreaped;
+  ReaderConfig config;  // does not change
   TimedTurn job_mutex;  // held during a job; protects all but the counters
   std::optional<ReaderProcess> process;
-  std::vector<pid_t> unreaped;
+  std::vector<std::string> owners;  // of the job
   std::uint64_t next_number = 1;
   RateLimit faults{kMaxFaults, kFaultPace};
   MonotonicTime next_start{};
@@ -79,12 +81,14 @@ struct Reader::Impl {
   void drop_process() {
     if (!process) return;
     (void)process->kill();
-    if (const pid_t left = process->take_unreaped(); left > 0) unreaped.push_back(left);
+    if (const pid_t left = process->take_unreaped(); left > 0) config.unreaped->add(left, owners);
     process.reset();
   }
 
-  void reap() {
-    std::erase_if(unreaped, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
+  tl::unexpected<Failure> refused(std::uint32_t job) {
+    count(job, &JobCounts::refused);
+    return fault(Fault::kRefused, ErrorCode::kTimeout,
+                 "an earlier reading hangs in a file system that does not answer");
   }
 
   tl::expected<std::string, Failure> broken(std::uint32_t job, Fault kind, ErrorCode code, std::string message) {
@@ -99,11 +103,9 @@ struct Reader::Impl {
   Result<> ensure_process(Nanoseconds patience) {
     if (process && !process->has_ended()) return {};
     process.reset();
-    reap();
-    if (unreaped.size() >= kMaxUnreaped)
-      return fail(ErrorCode::kUnavailable, "readers hang in files that do not answer");
+    if (!config.unreaped->has_room()) return fail(ErrorCode::kUnavailable, "readers hang in files that do not answer");
     if (clock.now() < next_start) return fail(ErrorCode::kUnavailable, "the reader failed too often just now");
-    ASSIGN_OR_RETURN(process, ReaderProcess::start(config.command, config.idle, patience));
+    ASSIGN_OR_RETURN(process, ReaderProcess::start(config.command, config.idle, patience, config.is_ahead));
     idle_since = clock.now();
     const std::lock_guard lock(counters_mutex);
     ++counters.started;
@@ -176,12 +178,16 @@ Reader::Reader(const Clock& clock, ReaderConfig config) : impl_(new Impl(clock, 
 Reader::~Reader() = default;
 
 tl::expected<std::string, Failure> Reader::run(std::uint32_t kind, std::string parameters, std::span<const int> files,
-                                               Nanoseconds time_limit, MonotonicTime deadline) {
+                                               Nanoseconds time_limit, MonotonicTime deadline,
+                                               std::span<const std::string> owners) {
+  if (impl_->config.unreaped->holds(owners)) return impl_->refused(kind);
   const std::unique_lock lock(impl_->job_mutex, std::max(deadline - impl_->clock.now(), Nanoseconds::zero()));
   if (!lock.owns_lock() || impl_->clock.now() >= deadline) {
     impl_->count(kind, &JobCounts::busy);
     return fault(Fault::kBusy, ErrorCode::kTimeout, "other readings took all the time");
   }
+  if (impl_->config.unreaped->holds(owners)) return impl_->refused(kind);  // meanwhile
+  impl_->owners.assign(owners.begin(), owners.end());
   return impl_->run(kind, std::move(parameters), files, time_limit, deadline, true);
 }
 
@@ -190,6 +196,7 @@ void Reader::warm_up() {
   if (!lock.owns_lock() || !impl_->ensure_process(kStartPatience)) return;  // a job reports why it cannot
   const MonotonicTime now = impl_->clock.now();
   if (now - impl_->idle_since < impl_->config.idle / 2) return;
+  impl_->owners.clear();
   (void)impl_->run(kWakeJob, "", {}, kStartPatience, now + kStartPatience, false);
 }
 
@@ -197,7 +204,7 @@ void Reader::tick() {
   const std::unique_lock lock(impl_->job_mutex, std::try_to_lock);
   if (!lock.owns_lock()) return;
   if (impl_->process && impl_->process->has_ended()) impl_->process.reset();
-  impl_->reap();
+  impl_->config.unreaped->reap();
 }
 
 ReaderCounters Reader::counters() const {

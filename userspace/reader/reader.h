@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/enum_names.h"
 #include "base/result.h"
+#include "reader/unreaped_readers.h"
 
 namespace oomw::reader {
 
@@ -24,6 +25,7 @@ enum class Fault {
   kFailed,   // the process ended in the middle of it, could not be started, or answered nonsense
   kTimeout,  // it took longer than it may, and the process was ended
   kLimit,    // it wanted more memory or CPU than it may have
+  kRefused,  // an earlier job of the same owners still hangs in a file system that does not answer
 };
 struct Failure {
   Fault fault = Fault::kNone;
@@ -31,8 +33,8 @@ struct Failure {
 };
 
 struct JobCounts {
-  std::uint64_t done = 0;                                        // answered, if only by an error
-  std::uint64_t busy = 0, failed = 0, timeouts = 0, limits = 0;  // by Fault
+  std::uint64_t done = 0;                                                     // answered, if only by an error
+  std::uint64_t busy = 0, failed = 0, timeouts = 0, limits = 0, refused = 0;  // by Fault
 };
 struct ReaderCounters : JobCounts {
   std::uint64_t started = 0;                   // processes
@@ -42,6 +44,9 @@ struct ReaderCounters : JobCounts {
 struct ReaderConfig {
   std::vector<std::string> command = {"/proc/self/exe", "reader"};
   Nanoseconds idle = std::chrono::seconds(60);  // without a job for so long, the process ends
+  // At nice -5 instead of 0, where the daemon may: for jobs that a program near its kill waits for.
+  bool is_ahead = false;
+  UnreapedReaders* unreaped = nullptr;  // shared with other readers, outlives this; null: its own
 };
 
 // One reader process, started for the first job and used for the following ones. Jobs of several threads run one after
@@ -60,10 +65,12 @@ class Reader {
 
   // Waits for jobs of others until `deadline`; the job itself gets `time_limit`, or what is left until then.
   // Starting a process takes 45 to 60 ms on a busy machine. files: borrowed; read-only ones, or files in memory that
-  // the answer goes into.
+  // the answer goes into. owners: whose files they are (a container, a file system). While a process that cannot be
+  // ended hangs in a file of one of them, their further jobs are refused, so that nobody's files take all processes.
   [[nodiscard]] tl::expected<std::string, Failure> run(std::uint32_t kind, std::string parameters,
                                                        std::span<const int> files, Nanoseconds time_limit,
-                                                       MonotonicTime deadline);
+                                                       MonotonicTime deadline,
+                                                       std::span<const std::string> owners = {});
   // Starts the process ahead of a job, or keeps one that is idle for longer. Any worker; another job's turn is not
   // waited for.
   void warm_up();
@@ -81,5 +88,5 @@ class Reader {
 namespace oomw {
 template <>
 inline constexpr auto kEnumNames<reader::Fault> = std::to_array<std::string_view>({"none", "busy", "failed", "timeout",
-                                                                                   "limit"});
+                                                                                   "limit", "refused"});
 }  // namespace oomw

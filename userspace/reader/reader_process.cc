@@ -80,7 +80,7 @@ std::string ProcessEnd::text() const {
 }
 
 Result<ReaderProcess> ReaderProcess::start(const std::vector<std::string>& command, Nanoseconds idle,
-                                           Nanoseconds patience) {
+                                           Nanoseconds patience, bool is_ahead) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return fail_errno(errno, "socketpair");
   UniqueFd ours(ends[0]), theirs(ends[1]);
@@ -92,6 +92,7 @@ Result<ReaderProcess> ReaderProcess::start(const std::vector<std::string>& comma
   std::vector<std::string> words = command;
   words.push_back(std::to_string(::getpid()));
   words.push_back(std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(idle).count()));
+  if (is_ahead) words.emplace_back(kAhead);
   ASSIGN_OR_RETURN(const pid_t pid, spawn(std::move(words), theirs.get()));
   ReaderProcess process(pid, std::move(ours));
   theirs.reset();

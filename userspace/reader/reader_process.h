@@ -27,10 +27,10 @@ class ReaderProcess {
  public:
   static constexpr Nanoseconds kReapTime = std::chrono::seconds(1);
 
-  // `command` and the two arguments of run_child(). The process gets no environment, no files but the socket and
+  // `command` and the arguments of run_child(). The process gets no environment, no files but the socket and
   // /dev/null, and no blocked signals. Waits until it reports that it is confined, at most `patience`.
   [[nodiscard]] static Result<ReaderProcess> start(const std::vector<std::string>& command, Nanoseconds idle,
-                                                   Nanoseconds patience);
+                                                   Nanoseconds patience, bool is_ahead = false);
   ReaderProcess(ReaderProcess&& other) noexcept;
   ReaderProcess& operator=(ReaderProcess&& other) noexcept;
   ~ReaderProcess() { (void)kill(); }

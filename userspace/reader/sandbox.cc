@@ -72,10 +72,10 @@ void leave_file_system() {
 }
 
 // When memory runs short, this one goes before the daemon does. The daemon's priority is not for foreign bytes.
-void step_back() {
+void step_back(int nice) {
   if (const auto file = open_at(AT_FDCWD, "/proc/self/oom_score_adj", O_WRONLY)) (void)write_all(file->get(), "1000");
   errno = 0;
-  if (::getpriority(PRIO_PROCESS, 0) < 0 && errno == 0) (void)::setpriority(PRIO_PROCESS, 0, 0);
+  if (::getpriority(PRIO_PROCESS, 0) < nice && errno == 0) (void)::setpriority(PRIO_PROCESS, 0, nice);
 }
 
 Result<> die_with(int parent) {
@@ -87,7 +87,7 @@ Result<> die_with(int parent) {
 }  // namespace
 
 Result<> confine_server(int parent, const SandboxLimits& limits) {
-  step_back();
+  step_back(limits.nice);
   RETURN_IF_ERROR(set_process_option(PR_SET_NO_NEW_PRIVS, 1, "PR_SET_NO_NEW_PRIVS"));
   RETURN_IF_ERROR(set_limits(limits));
   RETURN_IF_ERROR(drop_capabilities());
@@ -96,7 +96,7 @@ Result<> confine_server(int parent, const SandboxLimits& limits) {
 }
 
 Result<> confine(int socket, int parent, const SandboxLimits& limits) {
-  step_back();
+  step_back(limits.nice);
   (void)::syscall(SYS_close_range, static_cast<unsigned>(socket) + 1, ~0U, 0);
   RETURN_IF_ERROR(set_process_option(PR_SET_NO_NEW_PRIVS, 1, "PR_SET_NO_NEW_PRIVS"));
   RETURN_IF_ERROR(set_limits(limits));

@@ -12,6 +12,7 @@ struct SandboxLimits {
   std::uint64_t cpu_seconds = 30;          // of the process; the kernel ends it then
   std::uint64_t files = 32;                // open at once
   std::uint64_t file_bytes = 64u << 20;    // written into one file
+  int nice = 0;                            // no better priority than this
 };
 
 // Gives up, for good, all that this process could do to others: capabilities, new privileges, the file system (landlock

@@ -23,7 +23,7 @@ def is_there():
 
 
 class HangingFileSystem(threading.Thread):
-    """`program`, mounted below `directory`. After hang() no open or read is answered until close()."""
+    """`program`, mounted below `directory`. After hang() nothing of `opcodes` is answered until close()."""
 
     def __init__(self, directory, program):
         super().__init__(daemon=True)
@@ -31,7 +31,7 @@ class HangingFileSystem(threading.Thread):
         self.path = os.path.join(directory, "program")
         with open(program, "rb") as f:
             self.bytes = f.read()
-        self.is_hanging = False
+        self.unanswerable = ()
         self.unanswered = 0
         self.fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
         options = f"fd={self.fd},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
@@ -42,8 +42,8 @@ class HangingFileSystem(threading.Thread):
         self._end, self._end_of_it = os.pipe()
         self.start()
 
-    def hang(self):
-        self.is_hanging = True
+    def hang(self, opcodes=(OPEN, READ)):
+        self.unanswerable = opcodes
 
     def close(self):
         """Aborts what waits for an answer. Nothing the second time."""
@@ -66,7 +66,7 @@ class HangingFileSystem(threading.Thread):
             _, opcode, unique, node = struct.unpack_from("<IIQQ", request)
             if opcode in NO_REPLY:
                 continue
-            if self.is_hanging and opcode in (OPEN, READ):
+            if opcode in self.unanswerable:
                 self.unanswered += 1
                 continue
             error, body = self.answer(opcode, node, request[40:])

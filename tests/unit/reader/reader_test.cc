@@ -4,10 +4,13 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,6 +23,7 @@
 #include "base/victim_marks.h"
 #include "reader/protocol.h"
 #include "reader/reader_process.h"
+#include "reader/unreaped_readers.h"
 #include "unit/reader/test_jobs.h"
 
 namespace oomw::reader {
@@ -196,6 +200,68 @@ TEST(ReaderLifeTest, a_program_that_is_not_there_or_answers_nothing_is_a_fault) 
     ASSERT_FALSE(result.has_value());
     EXPECT_EQ(result.error().fault, Fault::kFailed) << program;
   }
+}
+
+// A child that does not end until it is told to, as a reader does whose file system does not answer.
+class Lingering {
+ public:
+  Lingering() : pid_(::fork()) {
+    if (pid_ == 0) {
+      for (;;) ::pause();
+    }
+  }
+  ~Lingering() { end(); }
+  Lingering(const Lingering&) = delete;
+  Lingering& operator=(const Lingering&) = delete;
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  // Leaves it to be reaped by whoever was given it.
+  void end() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    siginfo_t info;
+    (void)::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT);
+    pid_ = -1;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+TEST(UnreapedReadersTest, an_owner_gets_no_further_process_until_its_hung_one_ends_and_others_always_do) {
+  SystemClock clock;
+  UnreapedReaders unreaped;
+  Reader reader(clock, {.unreaped = &unreaped});
+  Lingering hung;
+  const std::vector<std::string> mine = {"pod a", "file system 0:40"}, same_files = {"pod b", "file system 0:40"};
+  const std::vector<std::string> others = {"pod c"};
+  unreaped.add(hung.pid(), mine);
+  const auto run = [&](const std::vector<std::string>& owners) {
+    const auto answer = reader.run(test::kEcho, "hello", {}, kLong, clock.now() + kLong, owners);
+    return answer ? Fault::kNone : answer.error().fault;
+  };
+  EXPECT_EQ(run(mine), Fault::kRefused);
+  EXPECT_EQ(run(same_files), Fault::kRefused);
+  EXPECT_EQ(run(others), Fault::kNone);
+  EXPECT_EQ(run({}), Fault::kNone);
+  EXPECT_EQ(reader.counters().refused, 2U);
+  hung.end();
+  EXPECT_EQ(run(mine), Fault::kNone);
+  EXPECT_EQ(unreaped.count(), 0U);
+}
+
+TEST(UnreapedReadersTest, with_as_many_as_may_hang_no_process_is_started) {
+  SystemClock clock;
+  UnreapedReaders unreaped;
+  Reader reader(clock, {.unreaped = &unreaped});
+  std::vector<Lingering> hung(UnreapedReaders::kMax);
+  for (const Lingering& one : hung) unreaped.add(one.pid(), {});
+  EXPECT_FALSE(reader.run(test::kEcho, "hello", {}, kLong, clock.now() + kLong).has_value());
+  EXPECT_EQ(reader.counters().started, 0U);
+  hung.front().end();
+  EXPECT_TRUE(unreaped.has_room());
+  EXPECT_TRUE(reader.run(test::kEcho, "hello", {}, kLong, clock.now() + kLong).has_value());
+  hung.clear();
+  unreaped.reap();
 }
 
 TEST(ReaderLifeTest, a_job_waits_for_others_no_longer_than_its_deadline) {

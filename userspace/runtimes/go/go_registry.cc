@@ -2,6 +2,7 @@
 #include "runtimes/go/go_registry.h"
 
 #include <fcntl.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <string_view>
@@ -49,6 +50,11 @@ std::string cgroups_of(ProcessKey process, const std::string& proc_root) {
   if (!text.has_value()) return "";
   const std::string_view trimmed = trim(*text);
   return std::string(trimmed.substr(trimmed.size() - std::min(trimmed.size(), kMaxKept)));
+}
+
+// One that has no disk (FUSE, NFS): a server that does not answer may serve many containers.
+std::string file_system_named(const FileIdentity& file) {
+  return "file system 0:" + std::to_string(minor(file.device));
 }
 
 CaptureReason reason_of(const Error& error) {
@@ -111,7 +117,9 @@ Result<GoProcessPtr> GoRegistry::measure(ProcessKey key, std::optional<Monotonic
     const MonotonicTime started = clock_.now();
     ASSIGN_OR_RETURN(const TargetProcess process, TargetProcess::open(config_.proc_root, key));
     const std::string file = file_named_by(process);
-    if (inspections_.hangs(file)) return fail(ErrorCode::kTimeout, "its executable's file system does not answer");
+    const bool is_refused = config_.inspector != nullptr && config_.inspector->refuses([&] { return owner_of(key); });
+    if (is_refused || inspections_.hangs(file))
+      return fail(ErrorCode::kTimeout, "its executable's file system does not answer");
     const InspectionsUnderWay::Inspection inspection = inspections_.begin(file);
     // A failure here may mean that the process is exiting: its entry stays, for its walk at the kill.
     ASSIGN_OR_RETURN(Executable exe, open_executable(process));
@@ -134,19 +142,44 @@ Result<GoRegistry::Executable> GoRegistry::open_executable(const TargetProcess& 
   }
   Executable exe{std::move(*fd), {}, nullptr};
   ASSIGN_OR_RETURN(exe.identity, identify_file(exe.fd.get()));
-  exe.binary = binary_of(exe);
+  ASSIGN_OR_RETURN(exe.binary, binary_of(exe, process.key()));
   return exe;
 }
 
-std::shared_ptr<const GoBinary> GoRegistry::binary_of(const Executable& exe) {
+std::string GoRegistry::owner_of(ProcessKey process) const {
+  std::string cgroups = cgroups_of(process, config_.proc_root);
+  return config_.owner_of_cgroups ? config_.owner_of_cgroups(cgroups) : cgroups;
+}
+
+Result<std::shared_ptr<const GoBinary>> GoRegistry::binary_of(const Executable& exe, ProcessKey process) {
   {
     const std::lock_guard lock(mutex_);
     if (auto known = binaries_.find(exe.identity)) return known;
   }
-  auto binary = go::BinaryCache::look_at(exe.fd.get());
+  std::shared_ptr<const GoBinary> binary;
+  if (config_.inspector == nullptr) {
+    binary = go::BinaryCache::look_at(exe.fd.get());
+  } else {
+    std::vector<std::string> owners = {owner_of(process)};
+    if (major(exe.identity.device) == 0) owners.push_back(file_system_named(exe.identity));
+    ASSIGN_OR_RETURN(GoBinary inspected, config_.inspector->inspect(exe.fd.get(), owners));
+    binary = std::make_shared<const GoBinary>(std::move(inspected));
+  }
   const std::lock_guard lock(mutex_);
   binaries_.put(exe.identity, binary);
   return binary;
+}
+
+Result<go::HeapTarget> GoRegistry::locate(const TargetProcess& process, const ProcessImage& image,
+                                          const GoBinary& binary) const {
+  if (config_.inspector == nullptr) return go::resolve_target(image, binary);
+  return go::resolve_target(image, binary, [&](go::AddressRange bss) -> Result<std::uint64_t> {
+    ASSIGN_OR_RETURN(const UniqueFd memory, open_at(process.dir_fd(), "mem", O_RDONLY));
+    const auto page_map = open_at(process.dir_fd(), "pagemap", O_RDONLY);
+    const std::string owner = owner_of(process.key());
+    return config_.inspector->find_list_head({memory.get(), page_map ? page_map->get() : -1}, bss,
+                                             std::span(&owner, 1));
+  });
 }
 
 // Null if the process ran exec since its file was opened.
@@ -165,7 +198,7 @@ Result<GoProcessPtr> GoRegistry::join(const TargetProcess& process, Executable e
     return fail(ErrorCode::kNotFound, "pid " + std::to_string(image.pid) + " is another process by now");
   }
   if (image.exe != exe.identity) return GoProcessPtr();
-  auto target = go::resolve_target(image, *exe.binary);
+  auto target = locate(process, image, *exe.binary);
   if (target.has_value()) {
     joined->target = std::move(*target);
   } else {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -17,6 +18,7 @@
 #include "memory/target_process.h"
 #include "runtimes/go/binary_cache.h"
 #include "runtimes/go/go_process.h"
+#include "runtimes/go/program_inspector.h"
 #include "runtimes/runtime.h"
 
 namespace oomw {
@@ -28,6 +30,9 @@ struct GoRegistryConfig {
   std::size_t max_open_files = 256;                          // distinct executables of living Go processes
   Nanoseconds grace = std::chrono::seconds(10);              // a dead process stays findable: its walk is still to come
   Nanoseconds retry_after = std::chrono::milliseconds(200);  // for a list head that was not found
+  go::ProgramInspector* inspector = nullptr;  // outlives the registry; null: this process parses the files itself
+  // Whose a process is, from the text of its /proc/PID/cgroup; null: the text itself.
+  std::function<std::string(std::string_view cgroups)> owner_of_cgroups = {};
 };
 
 struct GoRegistryCounters {
@@ -114,7 +119,10 @@ class GoRegistry final : public Runtime {
   [[nodiscard]] bool is_settled(const GoProcess& known, std::optional<MonotonicTime> exec_time) const;
   [[nodiscard]] Result<GoProcessPtr> measure(ProcessKey process, std::optional<MonotonicTime> exec_time);
   [[nodiscard]] Result<Executable> open_executable(const TargetProcess& process);
-  [[nodiscard]] std::shared_ptr<const go::GoBinary> binary_of(const Executable& exe);
+  [[nodiscard]] Result<std::shared_ptr<const go::GoBinary>> binary_of(const Executable& exe, ProcessKey process);
+  [[nodiscard]] std::string owner_of(ProcessKey process) const;
+  [[nodiscard]] Result<go::HeapTarget> locate(const TargetProcess& process, const ProcessImage& image,
+                                              const go::GoBinary& binary) const;
   [[nodiscard]] Result<GoProcessPtr> join(const TargetProcess& process, Executable exe, MonotonicTime started);
   [[nodiscard]] GoProcessPtr publish(GoProcessPtr process, std::optional<MonotonicTime> exec_time);
   [[nodiscard]] bool store(const GoProcessPtr& process);

@@ -131,7 +131,7 @@ Result<std::uint64_t> scan_for_list_head(const ByteSource& memory, AddressRange 
   return hits.front();
 }
 
-Result<HeapTarget> resolve_target(const ProcessImage& image, const GoBinary& binary) {
+Result<HeapTarget> resolve_target(const ProcessImage& image, const GoBinary& binary, const ListHeadFinder& find) {
   const bool is_readable = binary.profiling == Profiling::kAvailable || binary.profiling == Profiling::kNotFound;
   if (!binary.is_go || !is_readable) return fail(ErrorCode::kUnsupported, binary.why);
   HeapTarget target;
@@ -142,7 +142,7 @@ Result<HeapTarget> resolve_target(const ProcessImage& image, const GoBinary& bin
   target.variables = in_process(binary.variables, target.load_bias);
   if (!target.variables.buckets) {
     const AddressRange bss{shifted(binary.bss.begin, target.load_bias), shifted(binary.bss.end, target.load_bias)};
-    auto head = scan_for_list_head(ProcessMemory(image.pid, image.proc_root), bss);
+    auto head = find ? find(bss) : scan_for_list_head(ProcessMemory(image.pid, image.proc_root), bss);
     if (!head.has_value()) return tl::make_unexpected(std::move(head).error().with_context(binary.why));
     target.variables.buckets = *head;
     target.method = LocateMethod::kScan;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "base/result.h"
 #include "memory/process_image.h"
@@ -30,7 +31,10 @@ struct ReadLimits {
 // Combines a process with the facts of its file: load bias, addresses, and, if the file gave no list head, a scan of
 // the process's .bss. Errors: kUnsupported (profiling linked out, not Go), kNotFound (gone, other program, nothing
 // found).
-[[nodiscard]] Result<HeapTarget> resolve_target(const ProcessImage& image, const GoBinary& binary);
+// find: searches instead of scan_for_list_head() in this process.
+using ListHeadFinder = std::function<Result<std::uint64_t>(AddressRange bss)>;
+[[nodiscard]] Result<HeapTarget> resolve_target(const ProcessImage& image, const GoBinary& binary,
+                                                const ListHeadFinder& find = {});
 
 // Finds the head of the bucket list by structure: the one aligned word of .bss that points to a bucket whose hash
 // verifies. kNotFound while the list is empty (before the first sampled allocation).

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtimes/go/inspection_jobs.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "memory/deadline_source.h"
+#include "memory/process_files.h"
+#include "memory/resident_source.h"
+#include "reader/wire.h"
+#include "runtimes/go/heap_reader.h"
+
+namespace oomw::go {
+namespace {
+
+using reader::WireReader, reader::WireWriter;
+
+constexpr std::size_t kMaxVersion = 64, kMaxBuildId = 256, kMaxWhy = 512;
+
+void write_address(WireWriter& out, const std::optional<std::uint64_t>& address) {
+  out.number(address.has_value()).number(address.value_or(0));
+}
+
+// Everything that is out of its bounds makes the whole answer worthless.
+class BinaryReader {
+ public:
+  explicit BinaryReader(std::string_view bytes) : in_(bytes) {}
+
+  [[nodiscard]] std::uint64_t number() { return in_.number(); }
+  [[nodiscard]] std::uint64_t number_up_to(std::uint64_t last) {
+    const std::uint64_t value = in_.number();
+    is_good_ = is_good_ && value <= last;
+    return is_good_ ? value : 0;
+  }
+  [[nodiscard]] bool flag() { return number_up_to(1) == 1; }
+  [[nodiscard]] std::optional<std::uint64_t> address() {
+    const bool is_known = flag();
+    const std::uint64_t value = in_.number();
+    return is_known ? std::optional(value) : std::nullopt;
+  }
+  [[nodiscard]] AddressRange range() {
+    AddressRange range;
+    range.begin = in_.number();
+    range.end = in_.number();
+    is_good_ = is_good_ && range.begin <= range.end;
+    return range;
+  }
+  [[nodiscard]] std::string text(std::size_t max_chars) {
+    const std::string_view text = in_.text();
+    is_good_ = is_good_ && text.size() <= max_chars;
+    return is_good_ ? printable(text, max_chars) : std::string();
+  }
+  [[nodiscard]] bool is_complete() const { return is_good_ && in_.is_complete(); }
+
+ private:
+  WireReader in_;
+  bool is_good_ = true;
+};
+
+bool fits_together(const GoBinary& binary) {
+  const bool has_list = binary.variables.buckets.has_value();
+  if (binary.profiling == Profiling::kAvailable) return binary.is_go && has_list;
+  return binary.profiling != Profiling::kNarrow || (binary.is_go && !has_list);
+}
+
+GoBinary not_inspected(const Error& error) {
+  GoBinary binary;
+  binary.why = printable(error.message, kMaxWhy);
+  return binary;
+}
+
+}  // namespace
+
+std::string encode_binary(const GoBinary& binary) {
+  WireWriter out;
+  out.number(binary.is_go).text(binary.go_version.substr(0, kMaxVersion));
+  out.text(binary.build_id.substr(0, kMaxBuildId)).number(static_cast<std::uint64_t>(binary.machine));
+  out.number(binary.is_position_independent).number(binary.entry).number(binary.bss.begin).number(binary.bss.end);
+  out.number(binary.text_start).number(binary.text.begin).number(binary.text.end);
+  write_address(out, binary.variables.buckets);
+  write_address(out, binary.variables.rate);
+  write_address(out, binary.variables.cycle);
+  out.number(static_cast<std::uint64_t>(binary.method)).number(binary.cross_checked);
+  out.number(static_cast<std::uint64_t>(binary.profiling)).text(binary.why.substr(0, kMaxWhy));
+  return out.take();
+}
+
+Result<GoBinary> decode_binary(std::string_view answer) {
+  BinaryReader in(answer);
+  GoBinary binary;
+  binary.is_go = in.flag();
+  binary.go_version = in.text(kMaxVersion);
+  binary.build_id = in.text(kMaxBuildId);
+  binary.machine = static_cast<Machine>(in.number_up_to(static_cast<std::uint64_t>(Machine::kArm64)));
+  binary.is_position_independent = in.flag();
+  binary.entry = in.number();
+  binary.bss = in.range();
+  binary.text_start = in.number();
+  binary.text = in.range();
+  binary.variables.buckets = in.address();
+  binary.variables.rate = in.address();
+  binary.variables.cycle = in.address();
+  binary.method = static_cast<LocateMethod>(in.number_up_to(static_cast<std::uint64_t>(LocateMethod::kScan)));
+  binary.cross_checked = in.flag();
+  binary.profiling = static_cast<Profiling>(in.number_up_to(static_cast<std::uint64_t>(Profiling::kNarrow)));
+  binary.why = in.text(kMaxWhy);
+  if (!in.is_complete() || !fits_together(binary)) {
+    return fail(ErrorCode::kInvalid, "the reader answered something else");
+  }
+  return binary;
+}
+
+Result<std::uint64_t> decode_list_head(std::string_view answer, AddressRange bss) {
+  WireReader in(answer);
+  const std::uint64_t head = in.number();
+  if (!in.is_complete() || head % 8 != 0 || !bss.contains(head)) {
+    return fail(ErrorCode::kInvalid, "the reader answered something else");
+  }
+  return head;
+}
+
+Result<std::string> inspect_binary_job(std::string_view parameters, std::span<const UniqueFd> files) {
+  if (!parameters.empty() || files.size() != 1) return fail(ErrorCode::kInternal, "not what an inspection needs");
+  ASSIGN_OR_RETURN(const GoBinary binary, inspect_binary(files.front().get()));
+  return encode_binary(binary);
+}
+
+Result<std::string> find_list_head_job(std::string_view parameters, std::span<const UniqueFd> files) {
+  WireReader in(parameters);
+  AddressRange bss;
+  bss.begin = in.number();
+  bss.end = in.number();
+  const bool are_files_right = files.size() == 1 || files.size() == 2;
+  if (!in.is_complete() || !are_files_right) return fail(ErrorCode::kInternal, "not what a search needs");
+  const SystemClock clock;
+  const MemorySource memory(files[0].get());
+  const ResidentSource resident(memory, files.back().get(), ResidentSource::Absent::kZeros);
+  const ByteSource& source = files.size() == 2 ? static_cast<const ByteSource&>(resident) : memory;
+  const DeadlineSource bounded(source, clock, clock.now() + SandboxedInspector::kSearchTime);
+  ASSIGN_OR_RETURN(const std::uint64_t head, scan_for_list_head(bounded, bss));
+  return WireWriter().number(head).take();
+}
+
+SandboxedInspector::SandboxedInspector(const Clock& clock, reader::ReaderConfig config) : clock_(clock) {
+  config.unreaped = &unreaped_;
+  config.is_ahead = true;
+  for (auto& reader : readers_) reader = std::make_unique<reader::Reader>(clock, config);
+}
+
+std::size_t SandboxedInspector::enter() {
+  const std::lock_guard lock(mutex_);
+  const auto mine = static_cast<std::size_t>(std::ranges::min_element(users_) - users_.begin());
+  ++users_[mine];
+  return mine;
+}
+
+SandboxedInspector::Answer SandboxedInspector::run(std::uint32_t kind, const std::string& parameters,
+                                                   std::span<const int> files, std::span<const std::string> owners) {
+  const MonotonicTime deadline = clock_.now() + kPatience;
+  const std::size_t mine = enter();
+  auto answer = readers_[mine]->run(kind, parameters, files, kTimeLimit, deadline, owners);
+  // A process that could not be started, or was ended for want of memory on the node, is replaced once.
+  const bool has_failed = !answer && answer.error().fault == reader::Fault::kFailed;
+  if (has_failed) answer = readers_[mine]->run(kind, parameters, files, kTimeLimit, deadline, owners);
+  const std::lock_guard lock(mutex_);
+  --users_[mine];
+  return answer;
+}
+
+bool SandboxedInspector::refuses(const std::function<std::string()>& owner) {
+  if (unreaped_.count() == 0) return false;
+  const std::string name = owner();
+  if (!unreaped_.holds(std::span(&name, 1))) return false;
+  ++refused_;
+  return true;
+}
+
+Result<GoBinary> SandboxedInspector::inspect(int exe_fd, std::span<const std::string> owners) {
+  const auto answer = run(kInspectBinaryJob, "", std::span(&exe_fd, 1), owners);
+  if (answer) return decode_binary(*answer);
+  const reader::Failure& failure = answer.error();
+  // No readable ELF, or one that takes more memory than any program's: both would be the same the next time.
+  const bool is_settled = failure.fault == reader::Fault::kNone || failure.fault == reader::Fault::kLimit;
+  if (is_settled) return not_inspected(failure.error);
+  return fail(failure.error.code == ErrorCode::kTimeout ? ErrorCode::kTimeout : ErrorCode::kUnavailable,
+              "its executable was not inspected: " + failure.error.message);
+}
+
+Result<std::uint64_t> SandboxedInspector::find_list_head(const OpenMemory& memory, AddressRange bss,
+                                                         std::span<const std::string> owners) {
+  const std::string parameters = WireWriter().number(bss.begin).number(bss.end).take();
+  const std::array<int, 2> both = {memory.memory, memory.page_map};
+  const auto answer = run(kFindListHeadJob, parameters, std::span(both).first(memory.page_map < 0 ? 1 : 2), owners);
+  if (!answer) return tl::make_unexpected(answer.error().error);
+  return decode_list_head(*answer, bss);
+}
+
+void SandboxedInspector::tick() {
+  for (auto& reader : readers_) reader->tick();
+}
+
+std::vector<reader::ReaderCounters> SandboxedInspector::counters() const {
+  std::vector<reader::ReaderCounters> all;
+  for (const auto& reader : readers_) all.push_back(reader->counters());
+  all.front().by_kind[kInspectBinaryJob].refused += refused_;
+  return all;
+}
+
+}  // namespace oomw::go

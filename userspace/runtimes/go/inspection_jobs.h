@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inspection of executables by the reader: its two jobs, and who asks for them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/unique_fd.h"
+#include "reader/reader.h"
+#include "runtimes/go/program_inspector.h"
+
+namespace oomw::go {
+
+// "GOBI" and "GOHD"; every kind of job differs.
+inline constexpr std::uint32_t kInspectBinaryJob = 0x49424f47;
+inline constexpr std::uint32_t kFindListHeadJob = 0x44484f47;
+
+// Run in the reader. files: the executable; /proc/PID/mem, and pagemap where there is one.
+[[nodiscard]] Result<std::string> inspect_binary_job(std::string_view parameters, std::span<const UniqueFd> files);
+[[nodiscard]] Result<std::string> find_list_head_job(std::string_view parameters, std::span<const UniqueFd> files);
+
+[[nodiscard]] std::string encode_binary(const GoBinary& binary);
+// What the reader answered, which may be anything: kInvalid unless all parts are in their bounds and fit each other.
+[[nodiscard]] Result<GoBinary> decode_binary(std::string_view answer);
+[[nodiscard]] Result<std::uint64_t> decode_list_head(std::string_view answer, AddressRange bss);
+
+// Readers of their own: no inspection waits for a heap, a walk or an endpoint. Three, so that files that take all of
+// their time do not hold up the programs of other containers; the next starts only while those before it are busy.
+class SandboxedInspector final : public ProgramInspector {
+ public:
+  static constexpr std::size_t kReaders = 3;
+  // Inspecting takes 2 to 60 ms once the file is in the page cache; a slow disk needs more.
+  static constexpr Nanoseconds kTimeLimit = std::chrono::seconds(3);
+  static constexpr Nanoseconds kSearchTime = std::chrono::seconds(1);  // for a list head; 1 to 60 ms
+  static constexpr Nanoseconds kPatience = std::chrono::seconds(12);   // with the wait for other inspections
+
+  explicit SandboxedInspector(const Clock& clock, reader::ReaderConfig config = {});
+
+  [[nodiscard]] bool refuses(const std::function<std::string()>& owner) override;
+  [[nodiscard]] Result<GoBinary> inspect(int exe_fd, std::span<const std::string> owners) override;
+  [[nodiscard]] Result<std::uint64_t> find_list_head(const OpenMemory& memory, AddressRange bss,
+                                                     std::span<const std::string> owners) override;
+  void tick();  // from time to time, any thread
+  [[nodiscard]] std::vector<reader::ReaderCounters> counters() const;
+
+ private:
+  using Answer = tl::expected<std::string, reader::Failure>;
+  [[nodiscard]] Answer run(std::uint32_t kind, const std::string& parameters, std::span<const int> files,
+                           std::span<const std::string> owners);
+  [[nodiscard]] std::size_t enter();
+
+  const Clock& clock_;
+  reader::UnreapedReaders unreaped_;
+  std::array<std::unique_ptr<reader::Reader>, kReaders> readers_;
+  std::mutex mutex_;                           // of users_
+  std::array<std::size_t, kReaders> users_{};  // jobs that run or wait
+  std::atomic<std::uint64_t> refused_ = 0;     // before their files were opened
+};
+
+}  // namespace oomw::go
