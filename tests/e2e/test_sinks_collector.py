@@ -142,3 +142,56 @@ class RealCollector(SinkTest):
         self.assertEqual(record.resource["host.name"], f"Str({os.uname().nodename})")
         self.assertNotIn("k8s.pod.name", record.resource)
         self.assertNotIn("oomwitness.collector.receiver", shown)
+
+
+class RealCollectorMetrics(SinkTest):
+    LIMIT = 64 << 20
+
+    def newest(self, collector, box):
+        """{(name, pid or None): the newest point} of one cgroup, once there are points of processes."""
+        points = [p for p in collector.points() if p.resource.get("oomwitness.cgroup") == f"Str({box.path})"]
+        found = {(p.metric["Name"], p.attributes.get("process.pid")): p for p in points}
+        return found if any(name == "process.memory.virtual" for name, _ in found) else None
+
+    def test_memory_of_a_container_near_its_limit_arrives_with_its_processes(self):
+        collector = OtelCollector(self.scratch)
+        self._stack.callback(collector.close)
+        witness = self.daemon("[sinks]\ncluster_name = \"prod\"\n"
+                              + self.otlp(collector.url, "metrics = true\nmetrics_interval_seconds = 1\n"))
+        box = self.cgroup("near", self.LIMIT >> 20)
+        hog = self.memhog(box, "--hold-mb", "56")
+        found = eventually(lambda: self.newest(collector, box),
+                           lambda: f"metrics of {box.path}; {collector.text()[-3000:]}; {witness.log()[-2000:]}")
+        self.assert_container(found)
+        self.assert_processes(found, hog)
+        eventually(lambda: witness.scrape().sum("oomwitness_otlp_metric_requests_total", result="sent") >= 1,
+                   lambda: f"a request that is counted; {witness.scrape().text[-2000:]}")
+        scrape = witness.scrape()
+        self.assertEqual({labels["what"] for labels, _ in scrape.values("oomwitness_otlp_metric_dropped_total")},
+                         {"container", "process", "report"})
+
+    def assert_container(self, found):
+        usage, limit = found["container.memory.usage", None], found["oomwitness.memory.limit", None]
+        kept = found["oomwitness.memory.nonreclaimable", None]
+        self.assertEqual((usage.metric["Unit"], usage.metric["DataType"], usage.metric["IsMonotonic"],
+                          usage.metric["AggregationTemporality"]), ("By", "Sum", "false", "Cumulative"))
+        self.assertGreaterEqual(int(usage.fields["Value"]), self.LIMIT * 0.8)
+        self.assertEqual((usage.resource["k8s.cluster.name"], usage.resource["host.name"]),
+                         ("Str(prod)", f"Str({os.uname().nodename})"))
+        self.assertEqual(int(limit.fields["Value"]), self.LIMIT)
+        self.assertEqual((kept.metric["DataType"], kept.metric["Unit"]), ("Gauge", "By"))
+        self.assertLessEqual(int(kept.fields["Value"]), int(usage.fields["Value"]))
+        self.assertRegex(usage.scope, r"^oomwitness \d+\.\d+")
+
+    def assert_processes(self, found, hog):
+        resident, everything = (found[name, f"Int({hog.pid})"] for name in ("process.memory.usage", "process.memory.virtual"))
+        self.assertEqual(resident.attributes["process.executable.name"], "Str(memhog)")
+        self.assertGreater(int(resident.fields["Value"]), self.LIMIT * 0.7)
+        self.assertGreaterEqual(int(everything.fields["Value"]), int(resident.fields["Value"]))
+        self.assertEqual((everything.metric["DataType"], everything.metric["Unit"]), ("Sum", "By"))
+
+    def test_metrics_are_off_unless_somebody_asks_for_them(self):
+        collector = OtelCollector(self.scratch)
+        self._stack.callback(collector.close)
+        witness = self.daemon(self.otlp(collector.url))
+        self.assertEqual(witness.scrape().values("oomwitness_otlp_metric_requests_total"), [])
