@@ -80,7 +80,8 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["cli/read"] = {"base", "events", "incident", "verdict", "report", "store", "pprof", "facts"};
     map["export"] = {"base", "events", "model", "triggers", "incident", "trends"};
     map["sinks/s3"] = {"base"};
-    map["sinks"] = {"base", "events", "incident", "kubernetes", "store", "pprof", "reader", "sinks/s3"};
+    map["sinks"] = {"base",       "events", "model", "incident", "correlate",
+                    "kubernetes", "store",  "pprof", "reader",   "sinks/s3"};
     map["web"] = {"base", "export", "pprof"};
     map["web/site"] = {"base", "events", "export", "facts", "incident", "model", "pprof", "reader", "store", "web"};
     return map;

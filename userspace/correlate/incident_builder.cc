@@ -113,19 +113,6 @@ const TrendPoint* baseline_before(const TrendJudged& trend, const CaptureFinishe
   return is_before ? &*found : nullptr;
 }
 
-IncidentPod pod_of(const PodFacts& facts) {
-  IncidentPod pod;
-  pod.node = facts.node;
-  pod.owner_kind = facts.owner_kind;
-  pod.owner_name = facts.owner_name;
-  pod.workload = facts.workload;
-  pod.restart_count = facts.restart_count;
-  pod.last_termination = facts.last_termination;
-  if (facts.container)
-    pod.memory_limit_bytes = facts.container->memory_limit_bytes;  // from the pod's spec, the same in each run
-  return pod;
-}
-
 void Builder::head() {
   incident_.time = wall(evidence_.first);
   incident_.id = incident_id(evidence_, incident_.time);
@@ -438,6 +425,19 @@ void name_files(KillEvidence& evidence, const std::vector<CaptureFinished>& capt
 }
 
 }  // namespace
+
+IncidentPod pod_of(const PodFacts& facts) {
+  IncidentPod pod;
+  pod.node = facts.node;
+  pod.owner_kind = facts.owner_kind;
+  pod.owner_name = facts.owner_name;
+  pod.workload = facts.workload;
+  pod.restart_count = facts.restart_count;
+  pod.last_termination = facts.last_termination;
+  if (facts.container)
+    pod.memory_limit_bytes = facts.container->memory_limit_bytes;  // from the pod's spec, the same in each run
+  return pod;
+}
 
 Incident build_incident(KillEvidence& evidence, const IncidentSources& sources, const MemoryModel& model,
                         const CaptureSelection& selection) {

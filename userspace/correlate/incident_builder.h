@@ -36,4 +36,7 @@ struct IncidentSources {
 [[nodiscard]] Incident build_incident(KillEvidence& evidence, const IncidentSources& sources, const MemoryModel& model,
                                       const CaptureSelection& selection);
 
+// What an incident keeps of the Kubernetes API's report.
+[[nodiscard]] IncidentPod pod_of(const PodFacts& facts);
+
 }  // namespace oomw

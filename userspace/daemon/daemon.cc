@@ -351,6 +351,7 @@ void Daemon::Impl::tick() {
   live_worker->relieve(clock.now(), config.live_timeout + ReadGate::kPatience);
   if (analysis_worker) analysis_worker->relieve(clock.now(), HeapAnalyses::kPatience);
   say_findings();
+  report_memory();
 }
 
 // While kills go on the ring is never empty for long, so the drain ends after kMaxTime.

@@ -36,6 +36,7 @@
 #include "export/metrics_snapshot.h"
 #include "growth/growth_sampler.h"
 #include "kubernetes/pod_source.h"
+#include "sinks/otlp_metrics.h"
 #include "sinks/outbox.h"
 #include "system/file_events.h"
 #include "system/oomd_watch.h"
@@ -106,7 +107,9 @@ struct Daemon::Impl {
   std::unique_ptr<MetricsServer> server;
   std::shared_ptr<std::atomic<bool>> sinks_stopping = std::make_shared<std::atomic<bool>>(false);
   std::vector<std::unique_ptr<Outbox>> outboxes;
-  std::unique_ptr<WebChild> web;  // null: switched off
+  std::unique_ptr<OtlpMetrics> otlp_metrics;  // null: nobody asked for them
+  MonotonicTime otlp_metrics_at;              // the newest report
+  std::unique_ptr<WebChild> web;              // null: switched off
   std::unique_ptr<EvidenceWriter> writer;
   std::unique_ptr<CaptureScheduler> scheduler;
   std::unique_ptr<KernelSource> kernel;
@@ -174,6 +177,8 @@ struct Daemon::Impl {
 
   // daemon_sinks.cc
   void start_sinks();
+  void start_otlp_metrics();
+  void report_memory();
   void add_sink_stats(MetricsSnapshot& snapshot) const;
 
   // daemon_kubernetes.cc

@@ -5,7 +5,9 @@
 
 #include "base/log.h"
 #include "daemon/daemon_impl.h"
+#include "sinks/memory_report.h"
 #include "sinks/sink_set.h"
+#include "system/process_reader.h"
 
 namespace oomw {
 
@@ -20,6 +22,29 @@ void Daemon::Impl::start_sinks() {
   writer->set_held([this](const std::string& name) {
     return std::ranges::any_of(outboxes, [&](const auto& outbox) { return outbox->holds(name); });
   });
+  start_otlp_metrics();
+}
+
+void Daemon::Impl::start_otlp_metrics() {
+  const auto read = [processes = ProcessReader(config.proc_root)](const ContainerUsage::Process& process) {
+    const Result<MappedMemory> memory = processes.memory_of(process.key);
+    return memory ? std::optional(ProcessUsage{process, memory->resident_bytes, memory->virtual_bytes}) : std::nullopt;
+  };
+  auto made =
+      make_otlp_metrics(config.sinks, {process_environment(), options.print_line, sinks_stopping, &clock}, read);
+  if (!made) return log::error("otlp metrics are off: {}", made.error().message);
+  otlp_metrics = std::move(*made);
+  otlp_metrics_at = clock.now();
+  if (otlp_metrics) {
+    log::info("containers' memory is reported by OTLP every {} s",
+              config.sinks.otlp.metrics_interval / std::chrono::seconds(1));
+  }
+}
+
+void Daemon::Impl::report_memory() {
+  if (!otlp_metrics || clock.now() - otlp_metrics_at < config.sinks.otlp.metrics_interval) return;
+  otlp_metrics_at = clock.now();
+  otlp_metrics->offer(memory_report_of(pipeline->model(), wall_offset_ns(clock)));
 }
 
 void Daemon::Impl::add_sink_stats(MetricsSnapshot& snapshot) const {
@@ -37,6 +62,15 @@ void Daemon::Impl::add_sink_stats(MetricsSnapshot& snapshot) const {
           std::max(0.0, static_cast<double>(clock.wall_now().ns - stats.oldest_unsent->ns) / 1e9);
     }
   }
+  if (!otlp_metrics) return;
+  const OtlpMetricsStats stats = otlp_metrics->stats();
+  OtlpExportMetrics& exports = snapshot.otlp_exports.emplace();
+  for (const auto& [reason, count] : stats.requests) {
+    exports.requests[reason == DeliveryReason::kNone ? "sent" : std::string(to_string(reason))] = count;
+  }
+  exports.dropped = {{"container", stats.containers_left_out},
+                     {"process", stats.processes_left_out},
+                     {"report", stats.reports_left_out}};
 }
 
 }  // namespace oomw

@@ -80,6 +80,12 @@ struct SinkMetrics {
   double oldest_unsent_seconds = 0;  // 0: nothing waits
 };
 
+// Containers' memory sent by OTLP.
+struct OtlpExportMetrics {
+  std::map<std::string, std::uint64_t> requests;  // by how they ended: "sent", or why not
+  std::map<std::string, std::uint64_t> dropped;   // container | process | report
+};
+
 // All that one scrape shows, immutable once published. Built by the core thread, read by the
 // HTTP pool through shared_ptr<const MetricsSnapshot>.
 struct MetricsSnapshot {
@@ -97,6 +103,7 @@ struct MetricsSnapshot {
   std::optional<TrendMetrics> trend;  // none: switched off
   std::optional<KubernetesMetrics> kubernetes;
   std::map<std::string, SinkMetrics> sinks;           // by name; only those that are configured
+  std::optional<OtlpExportMetrics> otlp_exports;      // none: switched off
   std::map<std::string, std::uint64_t> lost;          // events_lost_total{stage}
   std::map<ShareKind, std::uint64_t> share_exceeded;  // share_exceeded_total{what}
   std::map<std::string, double> program_run_seconds;  // bpf_program_run_seconds_total{program}

@@ -319,6 +319,15 @@ std::string sinks(const std::map<std::string, SinkMetrics>& all) {
   return sent.text() + failed.text() + dead.text() + waiting.text() + oldest.text();
 }
 
+std::string otlp_exports(const OtlpExportMetrics& metrics) {
+  return by_label("otlp_metric_requests_total", "Requests with containers' memory by OTLP, by how they ended.",
+                  "result", metrics.requests, {"sent", "connect", "timeout", "unavailable", "refused", "rejected"}) +
+         by_label(
+             "otlp_metric_dropped_total",
+             "What was not sent by OTLP: beyond a report's bounds, or whole reports, the one before being on its way.",
+             "what", metrics.dropped, {"container", "process", "report"});
+}
+
 std::string page_fault_hook(const PageFaultHookMetrics& hook) {
   return gauge("page_fault_hook_attached", "Whether the hook on page faults is in place; it rests far below limits.",
                hook.is_attached) +
@@ -391,7 +400,8 @@ std::string to_prometheus_text(const MetricsSnapshot& snapshot, const LiveFigure
          pod_reclaim(snapshot) + losses(snapshot) + shares(snapshot) + programs(snapshot) + incidents(snapshot) +
          (snapshot.trend ? trend(*snapshot.trend) : "") +
          (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") +
-         (snapshot.sinks.empty() ? "" : sinks(snapshot.sinks)) + self(snapshot) + live_figures(live);
+         (snapshot.sinks.empty() ? "" : sinks(snapshot.sinks)) +
+         (snapshot.otlp_exports ? otlp_exports(*snapshot.otlp_exports) : "") + self(snapshot) + live_figures(live);
 }
 
 }  // namespace oomw

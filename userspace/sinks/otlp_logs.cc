@@ -17,8 +17,9 @@ namespace {
 
 constexpr const char* kProtobuf = "application/x-protobuf";
 constexpr const char* kJson = "application/json";
-constexpr unsigned kPartialSuccess = 1;                      // ExportLogsServiceResponse
-constexpr unsigned kRejectedRecords = 1, kErrorMessage = 2;  // ExportLogsPartialSuccess
+// The answers to logs and to metrics have the same fields; in JSON one of them has another name.
+constexpr unsigned kPartialSuccess = 1;                      // Export...ServiceResponse
+constexpr unsigned kRejectedRecords = 1, kErrorMessage = 2;  // Export...PartialSuccess
 
 struct PartialSuccess {
   std::int64_t rejected = 0;
@@ -60,7 +61,8 @@ std::optional<PartialSuccess> partial_success_of_json(const std::string& text) {
     const nlohmann::json partial = response.value("partialSuccess", nlohmann::json::object());
     PartialSuccess found;
     found.message = partial.value("errorMessage", "");
-    const nlohmann::json rejected = partial.value("rejectedLogRecords", nlohmann::json(0));
+    const char* key = partial.contains("rejectedDataPoints") ? "rejectedDataPoints" : "rejectedLogRecords";
+    const nlohmann::json rejected = partial.value(key, nlohmann::json(0));
     found.rejected = rejected.is_string()
                          ? static_cast<std::int64_t>(parse_u64(rejected.get<std::string>()).value_or(0))
                          : rejected.get<std::int64_t>();
@@ -82,6 +84,14 @@ Delivery otlp_delivery_of(const HttpAnswer& answer, bool is_json) {
   if (!partial) return Delivery::retry(DeliveryReason::kBadAnswer, "a success that is not an OTLP answer");
   if (partial->rejected <= 0) return delivery;
   return Delivery::refused(DeliveryReason::kRejected, printable(partial->message, 256));
+}
+
+std::function<Delivery(const std::string& body)> otlp_poster(const OtlpSettings& settings,
+                                                             std::shared_ptr<const std::atomic<bool>> stopping) {
+  auto client = std::make_shared<HttpClient>(settings.endpoint, std::move(stopping));
+  return [client, is_json = settings.is_json, is_gzip = settings.is_gzip](const std::string& body) {
+    return otlp_delivery_of(client->post({body, is_json ? kJson : kProtobuf, is_gzip}), is_json);
+  };
 }
 
 OtlpLogs::OtlpLogs(OtlpSettings settings, OtlpMapping mapping, std::shared_ptr<const std::atomic<bool>> stopping,

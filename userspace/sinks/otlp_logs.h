@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "base/clock.h"
@@ -30,5 +32,9 @@ class OtlpLogs final : public Destination {
 // The answer to an export: a success may still have rejected the record (partial_success), and one of another content
 // type is not a Collector's.
 [[nodiscard]] Delivery otlp_delivery_of(const HttpAnswer& answer, bool is_json);
+
+// POSTs bodies that are encoded already; one thread at a time.
+[[nodiscard]] std::function<Delivery(const std::string& body)> otlp_poster(
+    const OtlpSettings& settings, std::shared_ptr<const std::atomic<bool>> stopping);
 
 }  // namespace oomw

@@ -12,122 +12,10 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxText = 1'024;
-constexpr std::size_t kMaxReasons = 8;
+constexpr std::size_t kMaxText = OtlpAttributes::kMaxText;
 constexpr int kError = 17, kFatal = 21;  // SeverityNumber
 
-class Attributes {
- public:
-  explicit Attributes(std::vector<OtlpRecord::Attribute>& target) : target_(target) {}
-  void text(const char* key, std::string_view value) {
-    if (!value.empty()) target_.push_back({key, printable(value, kMaxText)});
-  }
-  template <typename T>
-  void integer(const char* key, const std::optional<T>& value) {
-    if (value) target_.push_back({key, static_cast<std::int64_t>(*value)});
-  }
-  void number(const char* key, std::optional<double> value) {
-    if (value) target_.push_back({key, *value});
-  }
-  void flag(const char* key, std::optional<bool> value) {
-    if (value) target_.push_back({key, *value});
-  }
-  void texts(const char* key, const std::vector<std::string>& values) {
-    std::vector<std::string> shown;
-    for (std::size_t i = 0; i < values.size() && i < kMaxReasons; ++i) shown.push_back(printable(values[i], kMaxText));
-    if (!shown.empty()) target_.push_back({key, std::move(shown)});
-  }
-
- private:
-  std::vector<OtlpRecord::Attribute>& target_;
-};
-
-std::string label_of(const Incident& incident, const char* key) {
-  const auto found = incident.container.labels.find(key);
-  return found == incident.container.labels.end() ? "" : found->second;
-}
-
-// The order of the semantic conventions; the pod's annotation for it is not read.
-std::string service_name_of(const Incident& incident, const OtlpMapping& mapping) {
-  const ContainerIdentity& who = incident.container;
-  std::vector<std::string> names;
-  if (mapping.has_service_from_labels) {
-    names = {label_of(incident, "app.kubernetes.io/instance"), label_of(incident, "app.kubernetes.io/name")};
-  }
-  if (incident.pod) {
-    names.push_back(incident.pod->workload.name);
-    names.push_back(incident.pod->owner_name);
-  }
-  const std::string unit = who.unit.ends_with(".service") ? who.unit.substr(0, who.unit.size() - 8) : who.unit;
-  names.insert(names.end(), {who.pod_name, who.name, unit});
-  for (const std::string& name : names) {
-    if (!name.empty()) return name;
-  }
-  return incident.victims.empty() ? "" : "unknown_service:" + incident.victims.front().comm;
-}
-
-void add_owner(Attributes& resource, const std::string& kind, const std::string& name) {
-  constexpr std::pair<const char*, const char*> kKeys[] = {{"Deployment", "k8s.deployment.name"},
-                                                           {"ReplicaSet", "k8s.replicaset.name"},
-                                                           {"StatefulSet", "k8s.statefulset.name"},
-                                                           {"DaemonSet", "k8s.daemonset.name"},
-                                                           {"Job", "k8s.job.name"},
-                                                           {"CronJob", "k8s.cronjob.name"}};
-  for (const auto& [known, key] : kKeys) {
-    if (kind == known) resource.text(key, name);
-  }
-}
-
-void add_pod(Attributes& resource, const Incident& incident) {
-  const ContainerIdentity& who = incident.container;
-  resource.text("k8s.namespace.name", who.pod_namespace);
-  resource.text("k8s.pod.name", who.pod_name);
-  resource.text("k8s.pod.uid", who.pod_uid);
-  if (!who.pod_name.empty()) resource.text("k8s.container.name", who.name);
-  if (!incident.pod) return;
-  resource.text("k8s.node.name", incident.pod->node);
-  resource.integer("k8s.container.restart_count", incident.pod->restart_count);
-  add_owner(resource, incident.pod->workload.kind, incident.pod->workload.name);
-  if (incident.pod->owner_kind != incident.pod->workload.kind) {
-    add_owner(resource, incident.pod->owner_kind, incident.pod->owner_name);
-  }
-}
-
-// "registry:5000/a/b:1@sha256:..." into its parts.
-void add_image(Attributes& resource, const std::string& image) {
-  const std::size_t digest = image.find('@');
-  const std::string tagged = image.substr(0, digest);
-  const std::size_t colon = tagged.rfind(':');
-  const bool has_tag = colon != std::string::npos && tagged.find('/', colon) == std::string::npos;
-  const std::string name = has_tag ? tagged.substr(0, colon) : tagged;
-  resource.text("container.image.name", name);
-  if (has_tag) resource.texts("container.image.tags", {tagged.substr(colon + 1)});
-  if (digest != std::string::npos) resource.texts("container.image.repo_digests", {name + image.substr(digest)});
-}
-
-void add_container(Attributes& resource, const Incident& incident) {
-  const ContainerIdentity& who = incident.container;
-  if (who.runtime.empty() || who.runtime == "systemd") return;
-  resource.text("container.id", who.id);
-  resource.text("container.name", who.name);
-  resource.text("container.runtime.name", who.runtime);
-  if (!who.image.empty()) add_image(resource, who.image);
-}
-
-void add_resource(Attributes& resource, const Incident& incident, const OtlpMapping& mapping) {
-  const ContainerIdentity& who = incident.container;
-  resource.text("service.name", service_name_of(incident, mapping));
-  resource.text("service.namespace", who.pod_namespace);
-  if (!who.pod_name.empty() && !who.name.empty()) {
-    resource.text("service.instance.id", who.pod_namespace + "." + who.pod_name + "." + who.name);
-  }
-  resource.text("k8s.cluster.name", mapping.cluster_name);
-  if (!incident.pod || incident.pod->node.empty()) resource.text("host.name", mapping.host_name);
-  add_pod(resource, incident);
-  add_container(resource, incident);
-}
-
-void add_victim(Attributes& attributes, const Incident& incident, const OtlpMapping& mapping) {
+void add_victim(OtlpAttributes& attributes, const Incident& incident, const OtlpMapping& mapping) {
   if (incident.victims.empty()) return;
   const IncidentVictim& victim = incident.victims.front();
   attributes.integer("process.pid", std::optional(victim.process.pid));
@@ -146,7 +34,7 @@ void add_victim(Attributes& attributes, const Incident& incident, const OtlpMapp
   attributes.integer("oomwitness.rss.pgtables", victim.rss->pgtables_bytes);
 }
 
-void add_kill(Attributes& attributes, const Incident& incident) {
+void add_kill(OtlpAttributes& attributes, const Incident& incident) {
   attributes.text("oomwitness.scope", incident.scope);
   attributes.integer("oomwitness.victim.count", std::optional(incident.victim_count));
   attributes.integer("oomwitness.limit", incident.limit_bytes);
@@ -166,7 +54,7 @@ void add_kill(Attributes& attributes, const Incident& incident) {
   }
 }
 
-void add_verdict(Attributes& attributes, const Incident& incident) {
+void add_verdict(OtlpAttributes& attributes, const Incident& incident) {
   if (incident.verdict) {
     attributes.text("oomwitness.verdict.cause", incident.verdict->cause);
     attributes.number("oomwitness.verdict.confidence", incident.verdict->confidence);
@@ -186,7 +74,7 @@ void add_verdict(Attributes& attributes, const Incident& incident) {
   attributes.integer("oomwitness.culprit.bytes", culprit.bytes);
 }
 
-void add_heap(Attributes& attributes, const Incident& incident) {
+void add_heap(OtlpAttributes& attributes, const Incident& incident) {
   if (const IncidentCapture* best = best_capture(incident)) {
     attributes.text("oomwitness.heap.method", best->method);
     attributes.integer("oomwitness.heap.inuse", best->inuse_bytes);
@@ -231,8 +119,9 @@ OtlpRecord otlp_record_of(const Incident& incident, const std::string& directory
   record.event_name = kOomKillEvent;
   record.severity = incident.scope == "node" ? kFatal : kError;
   record.body = body_of(incident);
-  Attributes resource(record.resource), attributes(record.attributes);
-  add_resource(resource, incident, mapping);
+  const std::string comm = incident.victims.empty() ? "" : incident.victims.front().comm;
+  record.resource = otlp_resource_of({incident.container, incident.pod ? &*incident.pod : nullptr, comm}, mapping);
+  OtlpAttributes attributes(record.attributes);
   attributes.text("oomwitness.incident.id", incident.id);
   attributes.integer("oomwitness.incident.revision", std::optional(nth));
   attributes.text("oomwitness.incident.directory", directory);

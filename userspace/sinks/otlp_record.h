@@ -1,40 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "base/clock.h"
 #include "incident/incident.h"
+#include "sinks/otlp_resource.h"
 
 namespace oomw {
 
 // One log record of OpenTelemetry with its resource, in neither of its two encodings yet. Every text is valid UTF-8 and
 // bounded.
 struct OtlpRecord {
-  using Value = std::variant<std::string, std::int64_t, double, bool, std::vector<std::string>>;
-  struct Attribute {
-    std::string key;
-    Value value;
-    friend bool operator==(const Attribute&, const Attribute&) = default;
-  };
+  using Value = OtlpAttribute::Value;
+  using Attribute = OtlpAttribute;
   std::vector<Attribute> resource, attributes;
   WallTime time;      // when it happened
   WallTime observed;  // when it was exported
   std::string event_name, body;
   int severity = 0;
-};
-
-struct OtlpMapping {
-  std::string cluster_name;              // "" = not known
-  std::string host_name;                 // used where no Kubernetes node is known
-  bool has_command_line = false;         // may hold secrets
-  bool has_service_from_labels = false;  // app.kubernetes.io/instance and .../name before the workload's name
-  std::function<std::string(const std::string& id)> artifacts_url = {};  // of object storage; empty: none
 };
 
 inline constexpr std::string_view kOomKillEvent = "oomwitness.oom_kill";

@@ -24,4 +24,9 @@ struct OtlpSettings {
 [[nodiscard]] Result<std::optional<OtlpSettings>> find_otlp_logs(const SinksConfig::Otlp& config,
                                                                  const Environment& environment);
 
+// The same for metrics, by OTEL_EXPORTER_OTLP_METRICS_* and OTEL_METRICS_EXPORTER. They are on only where somebody asks
+// for them: by the configuration, by OTEL_METRICS_EXPORTER=otlp or by an endpoint of their own.
+[[nodiscard]] Result<std::optional<OtlpSettings>> find_otlp_metrics(const SinksConfig::Otlp& config,
+                                                                    const Environment& environment);
+
 }  // namespace oomw

@@ -3,6 +3,7 @@
 
 #include <sys/utsname.h>
 
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -92,6 +93,14 @@ SinkSet make_sinks(const SinksConfig& config, const SinkContext& context) {
   add_s3(config, context, set);
   add_pyroscope(config, context, set);
   return set;
+}
+
+Result<std::unique_ptr<OtlpMetrics>> make_otlp_metrics(const SinksConfig& config, const SinkContext& context,
+                                                       OtlpMetrics::ReadProcess read_process) {
+  ASSIGN_OR_RETURN(const std::optional<OtlpSettings> settings, find_otlp_metrics(config.otlp, context.environment));
+  if (!settings) return std::unique_ptr<OtlpMetrics>();
+  return std::make_unique<OtlpMetrics>(settings->is_json, otlp_poster(*settings, context.stopping), mapping_of(config),
+                                       std::move(read_process), context.stopping, *context.clock);
 }
 
 }  // namespace oomw

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/result.h"
 #include "kubernetes/api_target.h"
 #include "sinks/delivery.h"
+#include "sinks/otlp_metrics.h"
 #include "sinks/sinks_config.h"
 
 namespace oomw {
@@ -33,5 +35,9 @@ struct SinkSet {
 };
 
 [[nodiscard]] SinkSet make_sinks(const SinksConfig& config, const SinkContext& context);
+// nullptr: nobody asks for metrics.
+[[nodiscard]] Result<std::unique_ptr<OtlpMetrics>> make_otlp_metrics(const SinksConfig& config,
+                                                                     const SinkContext& context,
+                                                                     OtlpMetrics::ReadProcess read_process);
 
 }  // namespace oomw

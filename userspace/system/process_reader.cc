@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -17,7 +18,9 @@ namespace {
 
 constexpr std::size_t kMaxStatusBytes = 4'096;
 constexpr std::size_t kMaxCgroupBytes = 64'000;  // v1: one line per hierarchy, each up to PATH_MAX
-constexpr std::size_t kMaxCommBytes = 64;        // the kernel's limit is 15; kernel threads' is 63
+constexpr std::size_t kMaxStatmBytes = 256;
+constexpr std::uint64_t kMostPages = std::uint64_t{1} << 48;
+constexpr std::size_t kMaxCommBytes = 64;  // the kernel's limit is 15; kernel threads' is 63
 // A process may have 2 MiB of each: 65,536 processes that are remembered with 8 KiB were half a GiB.
 constexpr std::size_t kMaxCmdlineBytes = 256;
 constexpr std::size_t kMaxExeBytes = 512;
@@ -131,6 +134,22 @@ Result<ProcessSeen> ProcessReader::read_with_arguments(std::int32_t pid, Monoton
   seen.cmdline = cmdline_text(read_holding(dir.get(), pid, "cmdline", kMaxCmdlineBytes + 1).value_or(""));
   seen.go = go_config_of(read_holding(dir.get(), pid, "environ", kMaxEnvironmentBytes).value_or(""));
   return seen;
+}
+
+Result<MappedMemory> ProcessReader::memory_of(ProcessKey process) const {
+  static const auto kPageBytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  ASSIGN_OR_RETURN(const UniqueFd dir, open_process(proc_root_, process.pid));
+  ASSIGN_OR_RETURN(const std::string stat, read_file_at(dir.get(), "stat", ProcStat::kMaxBytes));
+  ASSIGN_OR_RETURN(const std::uint64_t ticks, start_ticks_in(stat));
+  if (process.start_ticks != 0 && ticks != process.start_ticks) return fail(ErrorCode::kNotFound, "another process");
+  ASSIGN_OR_RETURN(const std::string statm, read_file_at(dir.get(), "statm", kMaxStatmBytes));
+  const std::vector<std::string_view> pages = split(trim(statm), ' ');
+  const auto size = parse_u64(pages.front());
+  const auto resident = pages.size() > 1 ? parse_u64(pages[1]) : std::nullopt;
+  if (!size || !resident || *size > kMostPages || *resident > kMostPages) {
+    return fail(ErrorCode::kInvalid, "statm: not the numbers of pages");
+  }
+  return MappedMemory{*size * kPageBytes, *resident * kPageBytes};
 }
 
 // v1 shows "/" for an exiting process, wherever it was charged: this means unknown, not the root.

@@ -11,6 +11,10 @@
 
 namespace oomw {
 
+struct MappedMemory {
+  std::uint64_t virtual_bytes = 0, resident_bytes = 0;
+};
+
 // Readers of /proc/PID. Stateless; any thread; a vanished pid is kNotFound.
 class ProcessReader {
  public:
@@ -23,6 +27,8 @@ class ProcessReader {
   [[nodiscard]] Result<ProcessSeen> read(std::int32_t pid, MonotonicTime now) const;
   // The same, and cmdline and go, which lie in the process's memory: this may take for ever. See ArgumentReader.
   [[nodiscard]] Result<ProcessSeen> read_with_arguments(std::int32_t pid, MonotonicTime now) const;
+  // Of statm, which takes no lock of the process's memory. kNotFound also where another process has the pid now.
+  [[nodiscard]] Result<MappedMemory> memory_of(ProcessKey process) const;
   [[nodiscard]] Result<std::string> memory_cgroup_path(std::int32_t pid, const CgroupFs& cgroups) const;
   [[nodiscard]] std::vector<std::int32_t> list(std::size_t max) const;  // all thread group leaders
   [[nodiscard]] const std::string& root() const { return proc_root_; }

@@ -71,6 +71,32 @@ TEST(OtlpSettings, the_rest_of_the_environment_is_read) {
   EXPECT_EQ(found->endpoint.key_file, "/key");
 }
 
+std::string metrics_url_of(const Variables& variables, const SinksConfig::Otlp& config = {}) {
+  const auto found = find_otlp_metrics(config, [variables](const char* name) -> std::optional<std::string> {
+    const auto value = variables.find(name);
+    return value == variables.end() ? std::nullopt : std::optional(value->second);
+  });
+  if (!found.has_value()) return found.error().message;
+  return *found ? (*found)->endpoint.url : "";
+}
+
+TEST(OtlpSettings, metrics_are_on_only_where_somebody_asks_for_them) {
+  const std::pair<const char*, const char*> base{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318/"};
+  SinksConfig::Otlp config;
+  config.endpoint = "http://file";
+  EXPECT_EQ(metrics_url_of({base}), "");
+  EXPECT_EQ(metrics_url_of({base}, config), "");
+  EXPECT_EQ(metrics_url_of({base, {"OTEL_METRICS_EXPORTER", "otlp"}}), "http://c:4318/v1/metrics");
+  EXPECT_EQ(metrics_url_of({{"OTEL_METRICS_EXPORTER", "otlp"}}, config), "http://file/v1/metrics");
+  EXPECT_EQ(metrics_url_of({base, {"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://m/x"}}), "http://m/x");
+  EXPECT_EQ(metrics_url_of({{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://m/x"}, {"OTEL_METRICS_EXPORTER", "none"}}),
+            "");
+  config.has_metrics = true;
+  EXPECT_EQ(metrics_url_of({{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://m/x"}}, config), "http://file/v1/metrics");
+  config.endpoint.clear();
+  EXPECT_THAT(metrics_url_of({}, config), HasSubstr("no endpoint"));
+}
+
 TEST(OtlpSettings, what_is_wrong_is_named_without_its_value) {
   const std::pair<const char*, const char*> base{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://c"};
   EXPECT_THAT(error_of({base, {"OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}}), HasSubstr("PROTOCOL"));

@@ -55,6 +55,30 @@ TEST(ProcessReader, what_lies_in_the_process_s_memory_is_left_out_unless_asked_f
   EXPECT_FALSE(seen->go.gogc_percent);
 }
 
+TEST(ProcessReader, memory_is_that_of_the_very_process) {
+  const ProcessReader reader;
+  const ProcessKey self = reader.key_of(::getpid()).value();
+  const auto memory = reader.memory_of(self);
+  ASSERT_TRUE(memory.has_value());
+  EXPECT_GT(memory->resident_bytes, 100'000u);
+  EXPECT_GT(memory->virtual_bytes, memory->resident_bytes);
+  EXPECT_EQ(reader.memory_of({self.pid, self.start_ticks + 1}).error().code, ErrorCode::kNotFound);
+}
+
+TEST(ProcessReader, memory_that_is_no_number_of_pages_is_invalid) {
+  const TempTree tree;
+  tree.write("7/stat", stat_with_flags("0"));
+  const ProcessReader reader(tree.root());
+  const ProcessKey process{7, 0};
+  EXPECT_EQ(reader.memory_of(process).error().code, ErrorCode::kNotFound);
+  for (const char* text : {"", "12", "x 1", "1 x", "18446744073709551615 1"}) {
+    tree.write("7/statm", text);
+    EXPECT_EQ(reader.memory_of(process).error().code, ErrorCode::kInvalid) << text;
+  }
+  tree.write("7/statm", "3 2 1 0 0 0 0\n");
+  EXPECT_EQ(reader.memory_of(process)->resident_bytes, 2u * static_cast<unsigned>(::getpagesize()));
+}
+
 TEST(ProcessReader, kernel_thread_is_unsupported) {
   EXPECT_EQ(kFixture.read(2, {}).error().code, ErrorCode::kUnsupported);
 }

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real OpenTelemetry Collector on loopback that prints what it received, and what it printed as values."""
+import os
+import re
+import subprocess
+
+from . import tools
+from .daemon import free_port
+from .wait import eventually
+
+CONFIG = """
+receivers:
+  otlp: {{protocols: {{http: {{endpoint: "127.0.0.1:{port}"}}}}}}
+exporters:
+  debug: {{verbosity: {verbosity}}}
+service:
+  telemetry: {{logs: {{level: info}}, metrics: {{level: none}}}}
+  pipelines:
+    logs: {{receivers: [otlp], exporters: [debug]}}
+    metrics: {{receivers: [otlp], exporters: [debug]}}
+"""
+ATTRIBUTE = re.compile(r"     -> ([A-Za-z0-9_.]+): (\w+\(.*\))$")
+FIELD = re.compile(r"(ObservedTimestamp|Timestamp|StartTimestamp|SeverityText|SeverityNumber|EventName|Body|Value): (.*)$")
+METRIC = re.compile(r"     -> (Name|Unit|DataType|IsMonotonic|AggregationTemporality): (.*)$")
+
+
+class Received:
+    """A log record or a data point: attributes as the Collector prints them, "Int(5)", "Str(x)"."""
+
+    def __init__(self, resource, scope, metric=None):
+        self.resource, self.scope, self.metric = resource, scope, metric
+        self.attributes, self.fields = {}, {}
+
+
+class _Reader:
+    """One line of the debug exporter's output after the other."""
+
+    def __init__(self):
+        self.resource, self.scope, self.metric, self.current, self.target = {}, "", {}, None, {}
+        self.found = []
+
+    def take(self, line):
+        if line.startswith(("ResourceLog #", "ResourceMetrics #")):
+            self.resource, self.current, self.target = {}, None, {}
+        elif line.startswith("Resource attributes:"):
+            self.target = self.resource
+        elif line.startswith("InstrumentationScope "):
+            self.scope = line.removeprefix("InstrumentationScope ")
+        elif line.startswith("Metric #"):
+            self.metric, self.current = {}, None
+        elif line.startswith(("LogRecord #", "NumberDataPoints #")):
+            self.current = Received(self.resource, self.scope, self.metric if line.startswith("Number") else None)
+            self.target = self.current.attributes
+        else:
+            self.take_value(line)
+
+    def take_value(self, line):
+        if self.current is None and METRIC.match(line):
+            name, value = METRIC.match(line).groups()
+            self.metric[name] = value
+        elif ATTRIBUTE.match(line):
+            key, value = ATTRIBUTE.match(line).groups()
+            assert key not in self.target, f"{key} twice"
+            self.target[key] = value
+        elif self.current is not None and FIELD.match(line):
+            key, value = FIELD.match(line).groups()
+            self.current.fields[key] = value
+        # What stands last in each: one that is printed in part is not found yet.
+        if self.current is not None and line.startswith(("Flags: ", "Value: ")):
+            self.found.append(self.current)
+            self.current, self.target = None, {}
+
+
+class OtelCollector:
+    def __init__(self, scratch, verbosity="detailed"):
+        binary = tools.supplied("collector_build.sh", "1.27", "pprof")
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.output = os.path.join(scratch, "otelcol.log")
+        config = os.path.join(scratch, "otelcol.yaml")
+        with open(config, "w", encoding="utf-8") as f:
+            f.write(CONFIG.format(port=self.port, verbosity=verbosity))
+        with open(self.output, "wb") as output:
+            self.process = subprocess.Popen([binary, "--config", "file:" + config], stdin=subprocess.DEVNULL, stdout=output,
+                                            stderr=output)
+        try:
+            eventually(lambda: "Everything is ready" in self.text(), lambda: f"a Collector; {self.text()[-2000:]}", 30)
+        except BaseException:
+            self.close()
+            raise
+
+    def text(self):
+        with open(self.output, encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    def received(self):
+        """All log records and data points so far, in the order in which they came."""
+        reader = _Reader()
+        for line in self.text().splitlines():
+            reader.take(line.split("\tinfo\t")[-1])  # the first line of each begins with a time
+        return reader.found
+
+    def logs(self):
+        return [r for r in self.received() if r.metric is None]
+
+    def points(self):
+        return [r for r in self.received() if r.metric is not None]
+
+    def close(self):
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sinks/otlp_metrics.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "base/thread_setup.h"
+
+namespace oomw {
+namespace {
+
+// Several containers as one request.
+std::string joined(std::string body, std::string next, bool is_json) {
+  if (is_json && !body.empty()) body += ',';
+  return std::move(body) + std::move(next);
+}
+
+}  // namespace
+
+OtlpMetrics::OtlpMetrics(bool is_json, Post post, OtlpMapping mapping, ReadProcess read_process,
+                         std::shared_ptr<std::atomic<bool>> stopping, const Clock& clock)
+    : is_json_(is_json),
+      post_(std::move(post)),
+      mapping_(std::move(mapping)),
+      read_process_(std::move(read_process)),
+      stopping_(std::move(stopping)),
+      start_(clock.wall_now()),
+      thread_([this] { run(); }) {}
+
+OtlpMetrics::~OtlpMetrics() {
+  {
+    const std::lock_guard lock(mutex_);
+    *stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void OtlpMetrics::offer(MemoryReport report) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_) ++stats_.reports_left_out;
+    stats_.containers_left_out += report.containers_left_out;
+    stats_.processes_left_out += report.processes_left_out;
+    waiting_ = std::move(report);
+  }
+  changed_.notify_all();
+}
+
+OtlpMetricsStats OtlpMetrics::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void OtlpMetrics::run() {
+  set_up_thread("oomw-metrics");
+  while (true) {
+    std::optional<MemoryReport> report;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return *stopping_ || waiting_; });
+      if (*stopping_) return;
+      report.swap(waiting_);
+    }
+    send(*report);
+  }
+}
+
+void OtlpMetrics::send(const MemoryReport& report) {
+  std::string body;
+  for (const ContainerUsage& reading : report.containers) {
+    body = joined(std::move(body), encoded(reading), is_json_);
+    if (body.size() < kMaxRequest) continue;
+    if (!post(std::exchange(body, ""))) return;
+  }
+  if (!body.empty()) (void)post(std::move(body));
+}
+
+std::string OtlpMetrics::encoded(const ContainerUsage& reading) const {
+  std::vector<ProcessUsage> processes;
+  for (const ContainerUsage::Process& process : reading.processes) {
+    if (auto usage = read_process_(process)) processes.push_back(std::move(*usage));
+  }
+  const OtlpContainerMetrics metrics = otlp_metrics_of(reading, processes, start_, mapping_);
+  return is_json_ ? to_otlp_json(metrics) : to_otlp_protobuf(metrics);
+}
+
+bool OtlpMetrics::post(std::string body) {
+  if (is_json_) body = R"({"resourceMetrics":[)" + std::move(body) + "]}";
+  const Delivery delivery = post_(body);
+  if (*stopping_) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    ++stats_.requests[delivery.reason];
+  }
+  log_outcome(delivery);
+  return delivery.outcome == Delivery::Outcome::kSent;
+}
+
+// A line when it begins to fail, fails in another way, or works again.
+void OtlpMetrics::log_outcome(const Delivery& delivery) {
+  if (delivery.reason == std::exchange(last_, delivery.reason)) return;
+  if (delivery.reason == DeliveryReason::kNone) return log::info("otlp metrics: they are accepted again");
+  log::warn("otlp metrics: they are lost ({}): {}", to_string(delivery.reason), printable(delivery.detail, 256));
+}
+
+}  // namespace oomw

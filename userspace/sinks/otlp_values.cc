@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sinks/otlp_values.h"
+
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "base/version.h"
+
+namespace oomw {
+namespace {
+
+using nlohmann::ordered_json;
+using protozero::pbf_writer;
+
+constexpr const char* kScope = "oomwitness";
+
+namespace field {
+constexpr unsigned kName = 1, kVersion = 2;                                    // InstrumentationScope
+constexpr unsigned kKey = 1, kValue = 2;                                       // KeyValue
+constexpr unsigned kString = 1, kBool = 2, kInt = 3, kDouble = 4, kArray = 5;  // AnyValue
+constexpr unsigned kValues = 1;                                                // ArrayValue
+}  // namespace field
+
+void write_string(pbf_writer&& any, const std::string& text) { any.add_string(field::kString, text); }
+
+ordered_json string_json(const std::string& text) { return {{"stringValue", text}}; }
+
+}  // namespace
+
+void write_otlp_value(pbf_writer&& any, const OtlpAttribute::Value& value) {
+  std::visit(
+      [&](const auto& held) {
+        using T = std::decay_t<decltype(held)>;
+        if constexpr (std::is_same_v<T, std::string>) {
+          write_string(std::move(any), held);
+        } else if constexpr (std::is_same_v<T, std::int64_t>) {
+          any.add_int64(field::kInt, held);
+        } else if constexpr (std::is_same_v<T, double>) {
+          any.add_double(field::kDouble, held);
+        } else if constexpr (std::is_same_v<T, bool>) {
+          any.add_bool(field::kBool, held);
+        } else {
+          pbf_writer array(any, field::kArray);
+          for (const std::string& text : held) write_string(pbf_writer(array, field::kValues), text);
+        }
+      },
+      value);
+}
+
+void write_otlp_attributes(pbf_writer& message, unsigned number, const std::vector<OtlpAttribute>& attributes) {
+  for (const OtlpAttribute& attribute : attributes) {
+    pbf_writer pair(message, number);
+    pair.add_string(field::kKey, attribute.key);
+    write_otlp_value(pbf_writer(pair, field::kValue), attribute.value);
+  }
+}
+
+ordered_json otlp_value_json(const OtlpAttribute::Value& value) {
+  return std::visit(
+      [](const auto& held) -> ordered_json {
+        using T = std::decay_t<decltype(held)>;
+        if constexpr (std::is_same_v<T, std::string>) {
+          return string_json(held);
+        } else if constexpr (std::is_same_v<T, std::int64_t>) {
+          return {{"intValue", std::to_string(held)}};
+        } else if constexpr (std::is_same_v<T, double>) {
+          return {{"doubleValue", held}};
+        } else if constexpr (std::is_same_v<T, bool>) {
+          return {{"boolValue", held}};
+        } else {
+          ordered_json values = ordered_json::array();
+          for (const std::string& text : held) values.push_back(string_json(text));
+          return {{"arrayValue", {{"values", std::move(values)}}}};
+        }
+      },
+      value);
+}
+
+ordered_json otlp_attributes_json(const std::vector<OtlpAttribute>& attributes) {
+  ordered_json list = ordered_json::array();
+  for (const OtlpAttribute& attribute : attributes) {
+    list.push_back({{"key", attribute.key}, {"value", otlp_value_json(attribute.value)}});
+  }
+  return list;
+}
+
+void write_otlp_scope(pbf_writer&& scope) {
+  scope.add_string(field::kName, kScope);
+  scope.add_string(field::kVersion, std::string(kVersion));
+}
+
+ordered_json otlp_scope_json() { return {{"name", kScope}, {"version", kVersion}}; }
+
+}  // namespace oomw
