@@ -13,6 +13,7 @@ function hueOf(text) {
   return hash % 360;
 }
 
+const RUNTIME = /^(internal\/)?runtime(\/|$)/; // grey, as in flame_color.cc
 const shortName = (name) => name.replace(/^[^[(]*\//, '');
 
 export class FlameGraph {
@@ -49,7 +50,7 @@ export class FlameGraph {
       }
     }
     this.rows = rows;
-    this.hues = flame.names.map(([name, module]) => hueOf(module || name));
+    this.hues = flame.names.map(([name, module]) => (RUNTIME.test(module) ? null : hueOf(module || name)));
   }
 
   nameOf(frame) {
@@ -70,7 +71,7 @@ export class FlameGraph {
       const hue = frame.net < 0 ? 212 : 8;
       return dark ? `hsl(${hue} 60% ${26 + 16 * share}%)` : `hsl(${hue} 80% ${93 - 19 * share}%)`;
     }
-    if (frame.name < 0) return dark ? '#4a505a' : '#d9dde2';
+    if (frame.name < 0 || this.hues[frame.name] === null) return dark ? '#4a505a' : '#d9dde2';
     return dark ? `hsl(${this.hues[frame.name]} 38% 33%)` : `hsl(${this.hues[frame.name]} 60% 80%)`;
   }
 
