@@ -22,12 +22,10 @@ PAYLOADS = ["<img src=x onerror=\"window.owned=1\">", "</title><script>window.ow
 
 def profile(stacks, seconds=0):
     """stacks: {("main.main", "main.leak"): bytes}, root first."""
-    strings = [""]
+    strings = {"": 0}
 
     def text(value):
-        if value not in strings:
-            strings.append(value)
-        return strings.index(value)
+        return strings.setdefault(value, len(strings))
 
     names = sorted({name for stack in stacks for name in stack})
     numbers = {name: i + 1 for i, name in enumerate(names)}

@@ -186,6 +186,20 @@ class PagesTest(unittest.TestCase):
         self.browser.type("canvas", "\ue00c")
         self.assertEqual(self.browser.run("location.hash"), "")
 
+    def test_a_drag_moves_a_zoomed_flame_graph_and_visits_only_what_is_in_view(self):
+        self.open(f"/i/{self.second}/flame", "document.querySelector('canvas').dataset.drawn > 5")
+        view = "(({ left, visited }) => [Number(left), Number(visited)])(document.querySelector('canvas').dataset)"
+        whole = self.browser.run(view)
+        self.open(f"/i/{self.second}/flame#zoom=0.1", "document.querySelector('canvas').dataset.drawn > 0")  # warmCache: 6 of 90 MiB
+        left, visited = self.browser.run(view)
+        self.assertEqual(left, 83 << 20)
+        self.assertEqual(visited, 4, "all, main.main, warmCache and cache.New")
+        self.assertGreater(whole[1], visited)
+        box = self.browser.run("(({ left, top, width }) => [left, top, width])(document.querySelector('canvas').getBoundingClientRect())")
+        self.browser.drag(box[0] + 100, box[0] + 100 + box[2] / 3, box[1] + 50)
+        self.browser.wait(f"Math.abs(document.querySelector('canvas').dataset.left / {1 << 20} - 81) < 0.1")  # a third of 6 MiB
+        self.assertTrue(self.browser.run("location.href").endswith("#zoom=0.1"), "a drag is no click")
+
     def test_a_flame_graph_groups_and_compares(self):
         for query, wanted in (("by=package", "example.com/shop/store"), ("by=operation", "endpoint main.(*Shop).checkout"), ("mode=growth", "Compared with capture-01-live.pb.gz")):
             with self.subTest(query=query):

@@ -110,6 +110,10 @@ class Browser:
         for kind in ("keyDown", "keyUp"):
             self.command("Input.dispatchKeyEvent", {"type": kind, "key": key, "text": key if kind == "keyDown" and len(key) == 1 else ""})
 
+    def drag(self, x, to_x, y):
+        for kind, at, buttons in (("mousePressed", x, 1), ("mouseMoved", (x + to_x) / 2, 1), ("mouseMoved", to_x, 1), ("mouseReleased", to_x, 0)):
+            self.command("Input.dispatchMouseEvent", {"type": kind, "x": at, "y": y, "button": "left", "buttons": buttons, "clickCount": 1})
+
     def write(self, text):
         self.command("Input.insertText", {"text": text})
 

@@ -9,7 +9,7 @@ const CHOICES = {
   by: [['function', 'functions'], ['package', 'packages'], ['component', 'components'], ['operation', 'operations']],
   mode: [['held', 'what is held'], ['growth', 'what grew'], ['diff', 'growth and shrinkage']],
 };
-const KEYS = 'Arrows move, Enter zooms in, Escape shows all, / searches.';
+const KEYS = 'Arrows move, Enter zooms in, Escape shows all, / searches; a drag moves what is zoomed.';
 
 function topOf(graph) {
   const rows = graph.top(20);
