@@ -61,6 +61,17 @@ def shop_stacks(leak, cache=9):
             ("runtime.main", "runtime.doInit"): MIB}
 
 
+def growth(*codes, note=""):
+    """incident.json's growth{}: places of these functions, largest first, then a garbage collector's."""
+    whole = 64 * MIB
+    places = [{"code": code, "operation_kind": "endpoint", "operation": "main.(*Shop).checkout", "bytes": whole >> i + 1,
+               "share": 0.5 ** (i + 1), "collector": False} for i, code in enumerate(codes)]
+    places.append({"bytes": MIB, "share": 1 / 64, "collector": True})
+    stacks = [{"bytes": whole // 2, "share": 0.5, "complete": True, "frames": [*codes, "main.main"], "code": codes[0]}]
+    return {"pid": 17, "as_of": "2026-11-21T04:02:58.000000000Z", "slot_bytes": 16384, "grown_bytes": whole, "samples": 2048, "lost": 3,
+            "places": places, "stacks": stacks, "notes": [note] if note else [], "file": "growth.pb.gz"}
+
+
 class Site:
     """The incidents below `folder`; add() returns an id."""
 
@@ -96,6 +107,8 @@ class Site:
         os.makedirs(place)
         self._write(place, "incident.json", json.dumps(incident).encode())
         self._write(place, "report.md", b"# report\n")
+        if (incident.get("growth") or {}).get("file"):
+            self._write(place, incident["growth"]["file"], profile(shop_stacks(leak, 5)))
         if with_profiles:
             self._write(place, "capture-01-live.pb.gz", profile(shop_stacks(leak // 4)))
             self._write(place, "capture-02-at_kill.pb.gz", profile(shop_stacks(leak, 6), 30))
