@@ -15,13 +15,13 @@ def overlay(name):
     return build(os.path.join(FOLDER, "overlays", name))
 
 
-def with_component(name, component):
-    """The overlay with an opt-in component, added as its comment describes."""
+def with_component(name, component, more=None):
+    """The overlay with an opt-in component, added as its comment describes; more: further fields of that kustomization."""
     folder = tempfile.mkdtemp(prefix=".test-", dir=os.path.join(FOLDER, "overlays"))
     try:
         with open(os.path.join(folder, "kustomization.yaml"), "w") as f:
             yaml.safe_dump({"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
-                            "resources": [f"../{name}"], "components": [f"../../components/{component}"]}, f)
+                            "resources": [f"../{name}"], "components": [f"../../components/{component}"], **(more or {})}, f)
         return build(folder)
     finally:
         shutil.rmtree(folder)

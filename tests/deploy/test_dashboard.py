@@ -29,6 +29,8 @@ def queries():
     for panel in dashboard()["panels"]:
         for target in panel.get("targets", []):
             yield panel["title"], target["expr"]
+    for annotation in dashboard()["annotations"]["list"]:
+        yield annotation["name"], annotation["expr"]
 
 
 def as_grafana_asks(expression):
@@ -77,7 +79,17 @@ class Dashboard(unittest.TestCase):
         links = [link["url"] for panel in dashboard()["panels"] for link in panel.get("fieldConfig", {}).get("defaults", {}).get("links", [])]
         self.assertEqual(links, ["${web}/?namespace=${__data.fields.namespace}&pod=${__data.fields.pod}&container=${__data.fields.container}"])
 
+    def test_kills_are_marked_in_every_panel(self):
+        mark, = dashboard()["annotations"]["list"]
+        self.assertTrue(mark["enable"])
+        self.assertIn("oomwitness_oom_kills_total{", mark["expr"])
+        for label in ("namespace", "pod", "container"):
+            self.assertIn("{{%s}}" % label, mark["textFormat"])
+            self.assertIn(f'{label}=~"${label}"', mark["expr"])
+
     def test_nothing_is_asked_but_of_the_chosen_source(self):
+        for mark in dashboard()["annotations"]["list"]:
+            self.assertEqual(mark["datasource"], {"type": "prometheus", "uid": "${datasource}"})
         for panel in dashboard()["panels"]:
             for part in [panel, *panel.get("targets", [])] if panel["type"] != "row" else []:
                 self.assertEqual(part["datasource"], {"type": "prometheus", "uid": "${datasource}"}, panel["title"])

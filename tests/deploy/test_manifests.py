@@ -233,6 +233,21 @@ class Manifests(unittest.TestCase):
         self.assertEqual(endpoint["relabelings"][0]["targetLabel"], "instance")
 
 
+class Runbook(unittest.TestCase):
+    """Opt-in: nobody but the operator knows where the runbook is published."""
+
+    def test_every_alert_links_to_the_published_runbook(self):
+        with open(os.path.join(manifests.FOLDER, "components/runbook/kustomization.yaml")) as f:
+            example = yaml.safe_load("".join(line[1:] for line in f.readlines()[3:] if line.startswith("#  ")))
+        self.assertEqual((example.pop("resources"), example.pop("components")), (["../prometheus-operator"], ["../../components/runbook"]))
+        objects = manifests.with_component("prometheus-operator", "runbook", example)
+        alerts = [rule for group in manifests.only(objects, "PrometheusRule")["spec"]["groups"] for rule in group["rules"] if "alert" in rule]
+        self.assertGreater(len(alerts), 5)
+        for alert in alerts:
+            self.assertEqual(alert["annotations"]["runbook_url"], "https://wiki.example/oomwitness#" + alert["alert"].lower())
+        self.assertEqual([o["metadata"]["name"] for o in objects if "runbook" in o["metadata"]["name"]], [])
+
+
 class Surge(unittest.TestCase):
     """Opt-in: an API server before 1.22 does not know maxSurge."""
 

@@ -22,12 +22,10 @@ PAYLOADS = ["<img src=x onerror=\"window.owned=1\">", "</title><script>window.ow
 
 def profile(stacks, seconds=0):
     """stacks: {("main.main", "main.leak"): bytes}, root first."""
-    strings = [""]
+    strings = {"": 0}
 
     def text(value):
-        if value not in strings:
-            strings.append(value)
-        return strings.index(value)
+        return strings.setdefault(value, len(strings))
 
     names = sorted({name for stack in stacks for name in stack})
     numbers = {name: i + 1 for i, name in enumerate(names)}
@@ -61,6 +59,17 @@ def shop_stacks(leak, cache=9):
             handler + ("encoding/json.Unmarshal",): 3 * MIB,
             ("main.main", "main.warmCache", "example.com/shop/cache.New"): cache * MIB,
             ("runtime.main", "runtime.doInit"): MIB}
+
+
+def growth(*codes, note=""):
+    """incident.json's growth{}: places of these functions, largest first, then a garbage collector's."""
+    whole = 64 * MIB
+    places = [{"code": code, "operation_kind": "endpoint", "operation": "main.(*Shop).checkout", "bytes": whole >> i + 1,
+               "share": 0.5 ** (i + 1), "collector": False} for i, code in enumerate(codes)]
+    places.append({"bytes": MIB, "share": 1 / 64, "collector": True})
+    stacks = [{"bytes": whole // 2, "share": 0.5, "complete": True, "frames": [*codes, "main.main"], "code": codes[0]}]
+    return {"pid": 17, "as_of": "2026-11-21T04:02:58.000000000Z", "slot_bytes": 16384, "grown_bytes": whole, "samples": 2048, "lost": 3,
+            "places": places, "stacks": stacks, "notes": [note] if note else [], "file": "growth.pb.gz"}
 
 
 class Site:
@@ -98,6 +107,8 @@ class Site:
         os.makedirs(place)
         self._write(place, "incident.json", json.dumps(incident).encode())
         self._write(place, "report.md", b"# report\n")
+        if (incident.get("growth") or {}).get("file"):
+            self._write(place, incident["growth"]["file"], profile(shop_stacks(leak, 5)))
         if with_profiles:
             self._write(place, "capture-01-live.pb.gz", profile(shop_stacks(leak // 4)))
             self._write(place, "capture-02-at_kill.pb.gz", profile(shop_stacks(leak, 6), 30))

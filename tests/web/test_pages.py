@@ -15,7 +15,7 @@ sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
 
 from harness import tools  # noqa: E402
-from site_data import PAYLOADS, Site  # noqa: E402
+from site_data import PAYLOADS, Site, growth  # noqa: E402
 from webdriver import Browser, need_browser  # noqa: E402
 
 SHOTS = os.path.join(tools.TREE, "build/web-screenshots")
@@ -72,9 +72,9 @@ class PagesTest(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.folder, True)
         site = Site(cls.folder)
         cls.first = site.add(120, "cart-7d9f-abcde", leak=60)
-        cls.second = site.add(180, "cart-7d9f-abcde", leak=80)
+        cls.second = site.add(180, "cart-7d9f-abcde", leak=80, growth=growth("example.com/shop/store.(*Session).Keep (store.go:44)", "main.(*Cart).Add"))
         cls.other = site.add(240, "search-0", cause="spike", namespace="find", with_profiles=False)
-        cls.hostile = [site.add(300 + i, name, cause="unknown", namespace=name, cgroup_path=name) for i, name in enumerate(PAYLOADS)]
+        cls.hostile = [site.add(300 + i, name, cause="unknown", namespace=name, cgroup_path=name, growth=growth(name, note=name)) for i, name in enumerate(PAYLOADS)]
         cls.server = subprocess.Popen([tools.BINARY, "web", "--data-dir", cls.folder, "--listen", "127.0.0.1:0"],
                                       stdout=subprocess.PIPE, text=True)
         cls.addClassCleanup(cls.end, cls.server)
@@ -151,6 +151,20 @@ class PagesTest(unittest.TestCase):
         for part in ("example.com/shop/store.(*Session).Keep", "Give sessions an end", "registry.example/shop:1.4.2", "Other kills of this workload", "capture-02-at_kill.pb.gz"):
             self.assertIn(part, text)
 
+    def test_what_grew_it_is_a_table_with_its_flame_graph(self):
+        self.open(f"/i/{self.second}")
+        rows = self.browser.run("""[...document.querySelectorAll('table')].find((t) => t.caption && t.caption.textContent === 'What grew it')
+          .querySelectorAll('tbody tr').values().map((row) => [...row.cells].map((c) => c.textContent)).toArray()""")
+        self.assertEqual(rows, [["example.com/shop/store.(*Session).Keep (store.go:44)", "main.(*Shop).checkout", "32.0 MiB", "50 %"],
+                                ["main.(*Cart).Add", "main.(*Shop).checkout", "16.0 MiB", "25 %"],
+                                ["threads of a garbage collector", "–", "1.00 MiB", "1.6 %"]])
+        self.assertIn("64.0 MiB in 2048 samples, 3 lost", self.text())
+        self.open(f"/i/{self.second}/flame?capture=growth.pb.gz", "document.querySelector('canvas').dataset.drawn > 5")
+        self.assertEqual(self.browser.run("document.querySelector('#flame-capture').value"), "growth.pb.gz")
+        self.assertEqual(self.browser.run("document.querySelector('canvas').getAttribute('aria-label').includes('89.0 MiB')"), True)
+        self.open(f"/i/{self.first}")
+        self.assertNotIn("What grew it", self.text())
+
     def test_every_link_leads_somewhere(self):
         seen = set()
         for path in (*self.paths().values(), f"/i/{self.other}"):
@@ -185,6 +199,20 @@ class PagesTest(unittest.TestCase):
         self.assertEqual(self.browser.run("document.querySelector('#flame-search').value"), "session")
         self.browser.type("canvas", "\ue00c")
         self.assertEqual(self.browser.run("location.hash"), "")
+
+    def test_a_drag_moves_a_zoomed_flame_graph_and_visits_only_what_is_in_view(self):
+        self.open(f"/i/{self.second}/flame", "document.querySelector('canvas').dataset.drawn > 5")
+        view = "(({ left, visited }) => [Number(left), Number(visited)])(document.querySelector('canvas').dataset)"
+        whole = self.browser.run(view)
+        self.open(f"/i/{self.second}/flame#zoom=0.1", "document.querySelector('canvas').dataset.drawn > 0")  # warmCache: 6 of 90 MiB
+        left, visited = self.browser.run(view)
+        self.assertEqual(left, 83 << 20)
+        self.assertEqual(visited, 4, "all, main.main, warmCache and cache.New")
+        self.assertGreater(whole[1], visited)
+        box = self.browser.run("(({ left, top, width }) => [left, top, width])(document.querySelector('canvas').getBoundingClientRect())")
+        self.browser.drag(box[0] + 100, box[0] + 100 + box[2] / 3, box[1] + 50)
+        self.browser.wait(f"Math.abs(document.querySelector('canvas').dataset.left / {1 << 20} - 81) < 0.1")  # a third of 6 MiB
+        self.assertTrue(self.browser.run("location.href").endswith("#zoom=0.1"), "a drag is no click")
 
     def test_a_flame_graph_groups_and_compares(self):
         for query, wanted in (("by=package", "example.com/shop/store"), ("by=operation", "endpoint main.(*Shop).checkout"), ("mode=growth", "Compared with capture-01-live.pb.gz")):

@@ -79,9 +79,9 @@ class Browser:
         self._driver.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def open(self, url):
+    def open(self, url, ready="document.getElementById('main').dataset.ready === 'yes'"):
         self._in_session("POST", "/url", {"url": url})
-        self.wait("document.getElementById('main').dataset.ready === 'yes'")
+        self.wait(ready)
 
     def run(self, script, *arguments):
         """The value of an expression in the page."""
@@ -93,7 +93,7 @@ class Browser:
             if self.run(condition):
                 return
             time.sleep(0.05)
-        raise AssertionError(f"never true: {condition}\n{self.run('document.body.innerText')[:2000]}")
+        raise AssertionError(f"never true: {condition}\n{self.run('(document.body || document.documentElement).textContent')[:2000]}")
 
     def element(self, selector):
         found = self._in_session("POST", "/element", {"using": "css selector", "value": selector})
@@ -104,6 +104,18 @@ class Browser:
 
     def type(self, selector, text):
         self._in_session("POST", f"/element/{self.element(selector)}/value", {"text": text})
+
+    def press(self, key):
+        """A key for whatever has the focus, as a keyboard sends it; the driver's own way knows no SVG documents."""
+        for kind in ("keyDown", "keyUp"):
+            self.command("Input.dispatchKeyEvent", {"type": kind, "key": key, "text": key if kind == "keyDown" and len(key) == 1 else ""})
+
+    def drag(self, x, to_x, y):
+        for kind, at, buttons in (("mousePressed", x, 1), ("mouseMoved", (x + to_x) / 2, 1), ("mouseMoved", to_x, 1), ("mouseReleased", to_x, 0)):
+            self.command("Input.dispatchMouseEvent", {"type": kind, "x": at, "y": y, "button": "left", "buttons": buttons, "clickCount": 1})
+
+    def write(self, text):
+        self.command("Input.insertText", {"text": text})
 
     def size(self, width, height):
         """Of the page: a window is never as narrow as a phone."""

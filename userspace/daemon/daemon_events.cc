@@ -223,6 +223,7 @@ void Daemon::Impl::write_ready_incidents() {
 
 void Daemon::Impl::after_write(const Incident& incident, const StoredAt& at, const UnplacedFiles& unplaced) {
   pipeline->on_written(incident, wall_offset_ns(clock));
+  causes.note(incident, at.is_revision, clock.now());
   if (!at.is_revision) observe_leads(incident);
   if (!unplaced.empty()) queue.push(FilesUnplaced{clock.now(), incident.id, unplaced});
   for (const auto& sink : options.sinks) sink->publish(incident, at);

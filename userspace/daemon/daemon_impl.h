@@ -33,6 +33,7 @@
 #include "events/lost_stage.h"
 #include "events/record.h"
 #include "events/share_kind.h"
+#include "export/cause_counts.h"
 #include "export/metrics_snapshot.h"
 #include "growth/growth_sampler.h"
 #include "kubernetes/pod_source.h"
@@ -74,6 +75,7 @@ struct Daemon::Impl {
   std::unique_ptr<HttpCapture> http;
   std::unique_ptr<CollectorWatch> collectors;
   CaptureMetrics capture_metrics;
+  CauseCounts causes;
   LostCounts known_lost;
   struct ReportedShare {
     std::uint64_t count = 0;

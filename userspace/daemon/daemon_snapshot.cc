@@ -57,6 +57,7 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
     c.has_hidden_kills = !ledger.may_show_zero({c.k8s_namespace, c.pod, c.container, "container"});
   }
   snapshot.captures = capture_metrics;
+  snapshot.kills_by_cause = causes.settled(snapshot.built);
   if (http) snapshot.memstats_left_out = http->memstats_left_out();
   if (reader) add_reader_stats(snapshot);
   snapshot.kernel_oom_kills_unobserved = pipeline->unobserved_kills();

@@ -112,6 +112,7 @@ struct MetricsSnapshot {
   std::optional<PageFaultHookMetrics> page_fault_hook;
   std::uint64_t incidents_written = 0, incident_write_errors = 0;
   std::map<std::string, std::uint64_t> incidents_pruned;  // by retention, by reason
+  std::map<std::string, std::uint64_t> kills_by_cause;    // oom_kills_by_cause_total{cause}; see CauseCounts
   std::uint64_t clock_jumps = 0;                          // of the wall clock
   bool is_age_pruning_held = false;                       // because the clock is in doubt
   std::uint64_t incidents_waiting = 0;                    // for the disk; amendments too

@@ -18,6 +18,13 @@ namespace oomw::pprof {
 // Red where the stacks through a frame grew, blue where they shrank; paler the more they did both.
 [[nodiscard]] std::string growth_color(std::int64_t net, std::int64_t size);
 
+// The fill for a dark page: the same hue, dark enough for kDarkText (contrast 4.5:1 or better). "#rrggbb" only.
+[[nodiscard]] std::string dark_color(std::string_view color);
+
+// The CSS class of a fill, "cff0000": flame graphs have one rule for each, with its dark_color().
+[[nodiscard]] std::string color_class(std::string_view color);
+
+inline constexpr const char* kDarkText = "#f2f4f7";
 inline constexpr const char* kRuntimeColor = "#cfcfcf";
 inline constexpr const char* kPlainColor = "#e4e4e4";  // frames that are not functions
 

@@ -2,6 +2,7 @@
 #include "pprof/flame_graph.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -22,8 +23,8 @@ constexpr double kMargin = 10;
 constexpr double kRowHeight = 18;
 constexpr double kTitleBaseline = 26, kFirstLineBaseline = 46, kLineHeight = 17;
 constexpr double kCharWidth = 7.3;       // DejaVu Sans Mono at 12 px has 7.22, others less
+constexpr double kLeastShade = 0.5;      // pixels
 constexpr double kTitleCharWidth = 9.7;  // at 16 px
-constexpr double kControlsWidth = 190;   // "reset zoom" and "search" in the upper right corner
 
 // Writes the picture of one tree.
 class Painter {
@@ -49,7 +50,7 @@ class Painter {
     }
     out_ += "<g id=\"frames\">\n";
     for (const FlameFrame& frame : tree_.frames()) paint(frame);
-    out_ += fmt::format("</g>\n<script>{}</script>\n</svg>\n", kFlameScript);
+    out_ += fmt::format("</g>\n<style>{}</style>\n<script>{}</script>\n</svg>\n", dark_style(), kFlameScript);
     return {std::move(out_), static_cast<unsigned>(width_), static_cast<unsigned>(height())};
   }
 
@@ -59,27 +60,26 @@ class Painter {
   void open() {
     out_ += fmt::format(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n"
-        "<style>{2}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
-        width_, height(), kFlameStyle);
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%\" viewBox=\"0 0 {0} {1}\" role=\"group\" "
+        "aria-label=\"Flame graph: {2}\">\n"
+        "<style>{3}</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<g id=\"head\">\n",
+        width_, height(), to_xml(header_.title), kFlameStyle);
   }
 
   void paint_header() {
     const double room = width_ - 2 * kMargin;
     out_ += fmt::format("<text class=\"title\" x=\"{}\" y=\"{}\">{}</text>\n", kMargin, kTitleBaseline,
-                        to_xml(fit(printable(header_.title, 512), columns(room - kControlsWidth, kTitleCharWidth))));
+                        to_xml(fit(printable(header_.title, 512), columns(room, kTitleCharWidth))));
     double baseline = kFirstLineBaseline;
     for (const std::string& line : header_.lines) {
       text(kMargin, baseline, fit(printable(line, 512), columns(room, kCharWidth)));
       baseline += kLineHeight;
     }
-    if (!tree_.frames().empty()) {
-      out_ += to_svg(is_diff_ ? growth_scale() : legend_of(tree_, options_), kMargin, legend_baseline_, room);
-    }
-    out_ += fmt::format("<text class=\"control\" id=\"reset\" x=\"{}\" y=\"{}\">reset zoom</text>\n", width_ - 170,
-                        kTitleBaseline);
-    out_ += fmt::format("<text class=\"control\" id=\"search\" x=\"{}\" y=\"{}\">search</text>\n", width_ - 60,
-                        kTitleBaseline);
+    out_ += "</g>\n";
+    if (tree_.frames().empty()) return;
+    const std::vector<LegendEntry> legend = is_diff_ ? growth_scale() : legend_of(tree_, options_);
+    for (const LegendEntry& entry : legend) colors_.insert(entry.color);
+    out_ += fmt::format("<g id=\"legend\">\n{}</g>\n", to_svg(legend, kMargin, legend_baseline_, room));
   }
 
   void text(double x, double y, const std::string& content) {
@@ -100,15 +100,36 @@ class Painter {
     const double y = top_ + frame.depth * kRowHeight;
     // Leaves a hairline between neighbours, but never makes a frame disappear.
     const double width = std::max(0.5, pixels(frame.size) - 0.5);
-    const std::string name = name_of(frame);
+    const std::string name = name_of(frame), color = color_of(frame);
+    colors_.insert(color);
     out_ += fmt::format(
-        "<g><title>{}\n{}</title><rect x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{:.0f}\" fill=\"{}\"/>",
-        to_xml(name), to_xml(figures_of(frame)), x, y, width, kRowHeight - 1, color_of(frame));
+        "<g data-at=\"{},{},{},{}\"><title>{}\n{}</title><rect x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" "
+        "height=\"{:.0f}\" fill=\"{}\" class=\"{}\"/>",
+        frame.depth, frame.start, frame.size, frame.own, to_xml(name), to_xml(figures_of(frame)), x, y, width,
+        kRowHeight - 1, color, color_class(color));
+    shade_own(frame, x, y, width);
     const std::string label = label_of(frame, printable(name, 512), columns(width - 6, kCharWidth));
     if (!label.empty()) {
       out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.0f}\">{}</text>", x + 3, y + 13, to_xml(label));
     }
     out_ += "</g>\n";
+  }
+
+  // What the stacks that end in a frame hold: at its right end, where no callee is below it.
+  void shade_own(const FlameFrame& frame, double x, double y, double width) {
+    if (frame.own == 0 || frame.own == frame.size) return;
+    const double own = static_cast<double>(frame.own) / static_cast<double>(frame.size) * width;
+    if (own < kLeastShade) return;
+    out_ += fmt::format("<rect x=\"{:.1f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{:.0f}\" class=\"own\"/>",
+                        x + width - own, y, own, kRowHeight - 1);
+  }
+
+  // A rule for each fill. Bounded: a color has 360 hues and few shades, a diff two hues.
+  [[nodiscard]] std::string dark_style() const {
+    std::string style = "@media (prefers-color-scheme: dark) {\n";
+    for (const std::string& color : colors_)
+      style += fmt::format(".{} {{ fill: {}; }}\n", color_class(color), dark_color(color));
+    return style + "}\n";
   }
 
   [[nodiscard]] std::string name_of(const FlameFrame& frame) const {
@@ -146,6 +167,7 @@ class Painter {
       const std::int64_t grown = (frame.size - magnitude(frame.net)) / 2 + std::max<std::int64_t>(frame.net, 0);
       figures += fmt::format(" ({} grown, {} shrunk)", amount(grown, unit_), amount(frame.size - grown, unit_));
     }
+    if (frame.own > 0 && frame.own < frame.size) figures += fmt::format(", its own {}", amount(frame.own, unit_));
     return figures;
   }
 
@@ -168,6 +190,7 @@ class Painter {
   const double width_;
   const double legend_baseline_;
   const double top_;
+  std::set<std::string> colors_;
   std::string out_;
 };
 

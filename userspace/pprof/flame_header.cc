@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -114,11 +115,15 @@ FlameHeader flame_header(const Profile& profile, int type_index, const FlameTree
   const bool compares = is_diff(profile, type_index) || !options.base_source.empty();
   FlameHeader header;
   header.title = fmt::format("{}: {}, {}", program_of(profile), words_of(type.type), total_of(profile, type_index));
+  if (!options.subject.empty()) {
+    header.lines.push_back(std::move(header.title));
+    header.title = options.subject;
+  }
   header.lines.push_back(origin_line(profile, options));
   header.lines.push_back(compares ? "width: growth plus shrinkage of the stacks through a frame; + grew, - shrank; "
                                     "unchanged stacks are not there"
-                                  : fmt::format("width: {} of the stacks through a frame; colour: Go package, vivid: "
-                                                "Collector component",
+                                  : fmt::format("width: {} of the stacks through a frame; colour: package, vivid: "
+                                                "Collector component; shaded: its own",
                                                 words_of(type.type)));
   if (tree.cut_stacks() > 0) {
     header.lines.push_back(fmt::format("{} stacks are cut short: too many different ones", tree.cut_stacks()));

@@ -76,9 +76,9 @@ std::string to_svg(const std::vector<LegendEntry>& legend, double x, double base
     if (x + width > end) break;
     out += fmt::format(
         "<g><title>{}</title><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\" fill=\"{}\" stroke=\"#777\" "
-        "stroke-width=\"0.5\"/><text class=\"note\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n",
-        to_xml(entry.tooltip), x, baseline - kBox + 1.5, kBox, kBox, entry.color, x + kBox + kGap, baseline,
-        to_xml(name));
+        "stroke-width=\"0.5\" class=\"{}\"/><text class=\"note\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>\n",
+        to_xml(entry.tooltip), x, baseline - kBox + 1.5, kBox, kBox, entry.color, color_class(entry.color),
+        x + kBox + kGap, baseline, to_xml(name));
     x += width + kBetween;
   }
   return out;

@@ -19,6 +19,7 @@ struct Node {
   std::uint32_t depth = 0;
   std::int64_t net = 0;  // of stacks that end here, until sum_up()
   std::int64_t size = 0;
+  std::int64_t own = 0;
 };
 
 // Every stack, from the root on. Children come after their parents.
@@ -43,7 +44,7 @@ class Trie {
 
   // Before: values of the stacks that end at a node. After: of all stacks through it.
   void sum_up() {
-    for (Node& node : nodes_) node.size = magnitude(node.net);
+    for (Node& node : nodes_) node.size = node.own = magnitude(node.net);
     for (std::size_t i = nodes_.size() - 1; i > 0; --i) {
       Node& parent = nodes_[nodes_[i].parent];
       parent.net = saturating_add(parent.net, nodes_[i].net);
@@ -62,7 +63,7 @@ class Trie {
     if (nodes_.size() >= limits_.max_nodes) return 0;
     const auto index = static_cast<std::uint32_t>(nodes_.size());
     children_.emplace(key, index);
-    nodes_.push_back({parent, name, nodes_[parent].depth + 1, 0, 0});
+    nodes_.push_back({parent, name, nodes_[parent].depth + 1, 0, 0, 0});
     return index;
   }
 
@@ -104,7 +105,7 @@ class Layout {
   }
 
   std::vector<FlameFrame> run() {
-    frames_.push_back({FlameFrame::Kind::kRoot, 0, 0, 0, nodes_[0].net, nodes_[0].size, 0});
+    frames_.push_back({FlameFrame::Kind::kRoot, 0, 0, 0, nodes_[0].net, nodes_[0].size, 0, nodes_[0].own});
     std::vector<std::pair<std::uint32_t, std::int64_t>> waiting = {{0, 0}};  // node, where it starts
     while (!waiting.empty()) {
       const auto [node, start] = waiting.back();
@@ -156,14 +157,15 @@ class Layout {
             0,
             node.net,
             node.size,
-            start};
+            start,
+            is_deeper ? 0 : node.own};
   }
 
   void add_folded(std::uint32_t node, std::int64_t start) {
     const Folded& folded = folded_[node];
     if (folded.size < least_) return;
     frames_.push_back(
-        {FlameFrame::Kind::kMore, 0, nodes_[node].depth + 1, folded.count, folded.net, folded.size, start});
+        {FlameFrame::Kind::kMore, 0, nodes_[node].depth + 1, folded.count, folded.net, folded.size, start, 0});
   }
 
   const std::vector<Node>& nodes_;

@@ -25,6 +25,7 @@ struct FlameFrame {
   std::int64_t net = 0;     // the sum of the stacks through it
   std::int64_t size = 0;    // how wide it is: the sum of |value| of these stacks
   std::int64_t start = 0;   // where it begins, in the unit of size
+  std::int64_t own = 0;     // of size: the stacks that end here; 0 for kMore and kDeeper
 };
 
 // The stacks of a profile as one tree of calls, pruned to what can be seen. A stack counts once, with

@@ -43,6 +43,7 @@ constexpr const char* kFamilies[] = {"oomwitness_oom_kills_total",
                                      "oomwitness_oom_kills_folded_total",
                                      "oomwitness_oom_kills_retired_total",
                                      "oomwitness_incidents_pruned_total",
+                                     "oomwitness_oom_kills_by_cause_total",
                                      "oomwitness_age_pruning_held",
                                      "oomwitness_clock_jumps_total",
                                      "oomwitness_incidents_waiting",
@@ -121,6 +122,7 @@ TEST(PrometheusText, known_label_sets_start_at_zero) {
   EXPECT_TRUE(has_sample(text, R"(oomwitness_share_exceeded_total{what="spool"})", "0"));
   EXPECT_TRUE(has_sample(text, R"(oomwitness_share_exceeded_total{what="log_lines"})", "0"));
   EXPECT_TRUE(has_sample(text, "oomwitness_incidents_written_total", "0"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_oom_kills_by_cause_total{cause="leak"})", "0"));
   EXPECT_TRUE(has_sample(text, "oomwitness_capture_lead_seconds_count", "0"));
 }
 

@@ -70,11 +70,12 @@ TEST(FlameGraph, hostile_names_add_no_markup_and_no_control_characters) {
   Profile p = sample_profile();
   p.functions[2].name = "a</title><script>alert(1)</script>\x1b\n\xE2\x80\xAE\xEF\xBF\xBF\x80]]>";
   p.mappings[0].filename = "/x/<img src='y'>";
-  const std::string svg = svg_of(p, {.source = "\"><b>"});
+  const std::string svg = svg_of(p, {.subject = "</style><script>a\"b</script>\x1b", .source = "\"><b>"});
   const std::string frames = svg.substr(0, svg.find("<script>//"));
-  EXPECT_THAT(frames, AllOf(Not(HasSubstr("<script")), Not(HasSubstr("<b>")), Not(HasSubstr("<img")),
-                            Not(HasSubstr("\x1b")), Not(HasSubstr("\xE2\x80\xAE")), Not(HasSubstr("\xEF\xBF\xBF")),
-                            HasSubstr("a&lt;/title&gt;&lt;script&gt;")));
+  EXPECT_THAT(frames,
+              AllOf(Not(HasSubstr("<script")), Not(HasSubstr("<b>")), Not(HasSubstr("<img")), Not(HasSubstr("\x1b")),
+                    Not(HasSubstr("\xE2\x80\xAE")), Not(HasSubstr("\xEF\xBF\xBF")),
+                    HasSubstr("a&lt;/title&gt;&lt;script&gt;"), HasSubstr("aria-label=\"Flame graph: &lt;/style")));
 }
 
 TEST(FlameGraph, a_name_too_long_for_its_box_is_cut_there_and_whole_in_the_tooltip) {
@@ -83,6 +84,36 @@ TEST(FlameGraph, a_name_too_long_for_its_box_is_cut_there_and_whole_in_the_toolt
   const std::string svg = svg_of(p, {.width_px = 400});
   EXPECT_THAT(svg,
               AllOf(HasSubstr("<title>" + p.functions[2].name), HasSubstr(">(*Type).xx"), HasSubstr("xx..</text>")));
+}
+
+TEST(FlameGraph, the_title_is_the_subject_where_one_is_known) {
+  const std::string svg = svg_of(sample_profile(), {.subject = "shop/cart, limit 128 MiB, incident 1"});
+  EXPECT_THAT(svg,
+              AllOf(HasSubstr("<text class=\"title\" x=\"10\" y=\"26\">shop/cart, limit 128 MiB, incident 1</text>"),
+                    HasSubstr("<text class=\"note\" x=\"10\" y=\"46\">server: bytes in use, 150 B</text>")));
+}
+
+TEST(FlameGraph, what_a_function_holds_itself_is_shaded_at_its_right_end) {
+  Profile p = sample_profile();
+  p.samples.push_back({{2, 1}, {1, 50}, {}});  // serve's own, of 200 below it
+  const std::string svg = svg_of(p);
+  EXPECT_THAT(svg, HasSubstr("data-at=\"2,0,200,50\""));
+  EXPECT_THAT(svg, HasSubstr("its own 50 B</title>"));
+  EXPECT_THAT(svg, HasSubstr("<rect x=\"894.6\" y=\"133\" width=\"294.9\" height=\"17\" class=\"own\"/>"));
+  EXPECT_EQ(svg.find("class=\"own\""), svg.rfind("class=\"own\"")) << "leaves are not shaded: all of it is their own";
+}
+
+TEST(FlameGraph, every_fill_has_a_rule_for_dark_pages) {
+  for (const std::string& svg : {svg_of(sample_profile()), svg_of(diff(sample_profile(), grown()).value())}) {
+    const std::string rules = svg.substr(svg.rfind("<style>"));
+    std::size_t fills = 0;
+    for (std::size_t at = svg.find("class=\"c"); at != std::string::npos; at = svg.find("class=\"c", at + 1)) {
+      if (svg.compare(at, 15, "class=\"control\"") == 0) continue;
+      EXPECT_THAT(rules, HasSubstr("." + svg.substr(at + 7, 7) + " { fill: #"));
+      ++fills;
+    }
+    EXPECT_GT(fills, 3u);
+  }
 }
 
 TEST(FlameGraph, an_empty_profile_says_so) {
@@ -165,6 +196,28 @@ TEST(FlameColor, near_black_text_is_readable_on_every_fill) {
   for (const std::int64_t net : {-100, -30, 0, 30, 100}) {
     EXPECT_GE((luminance(growth_color(net, 100)) + 0.05) / text, 7) << net;
   }
+}
+
+TEST(FlameColor, pale_text_is_readable_on_every_fill_of_a_dark_page) {
+  const double text = luminance(kDarkText) + 0.05;
+  std::vector<std::string> colors = {kPlainColor, kRuntimeColor};
+  for (int i = 0; i < 2000; ++i) {
+    colors.push_back(package_color("package" + std::to_string(i)));
+    colors.push_back(group_color(std::to_string(i)));
+  }
+  for (const std::int64_t net : {-100, -30, 0, 30, 100}) colors.push_back(growth_color(net, 100));
+  for (const std::string& color : colors) EXPECT_GE(text / (luminance(dark_color(color)) + 0.05), 4.5) << color;
+}
+
+TEST(FlameColor, a_dark_fill_keeps_its_hue) {
+  const auto channel = [](const std::string& color, std::size_t at) {
+    return std::stoi(color.substr(at, 2), nullptr, 16);
+  };
+  const std::string grew = dark_color(growth_color(1, 1)), shrank = dark_color(growth_color(-1, 1)),
+                    grey = dark_color("#cfcfcf");
+  EXPECT_GT(channel(grew, 1), 1.5 * channel(grew, 5));
+  EXPECT_GT(channel(shrank, 5), 1.5 * channel(shrank, 1));
+  EXPECT_EQ(channel(grey, 1), channel(grey, 5));
 }
 
 TEST(FlameColor, the_runtime_is_grey) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/memory_limit.h"
+#include "base/text.h"
 #include "cli/read/foreign_file.h"
 #include "cli/read/output_file.h"
 #include "cli/read/png_converter.h"
@@ -13,6 +14,7 @@
 #include "facts/component_group.h"
 #include "pprof/diff.h"
 #include "pprof/flame_graph.h"
+#include "store/incident_reader.h"
 
 namespace oomw::cli {
 namespace {
@@ -32,12 +34,29 @@ Result<Drawing> load(const CommandLine& line, const std::string& data_dir) {
   return Drawing{after.name, before.name, std::move(profile)};
 }
 
+std::string title_of(const Incident& incident) {
+  const ContainerIdentity& who = incident.container;
+  std::string title = who.pod_name.empty() ? "" : who.pod_namespace + "/" + who.pod_name + ", ";
+  if (!who.name.empty()) title += "container " + who.name + ", ";
+  if (who.pod_name.empty() && who.name.empty()) title += incident.cgroup_path + ", ";
+  if (incident.limit_bytes) title += "limit " + human_bytes(*incident.limit_bytes) + ", ";
+  return title + "incident " + incident.id;
+}
+
+// Of a profile that lies in an incident's directory: whose heap it is.
+std::string subject_of(const std::string& profile) {
+  const std::filesystem::path folder = std::filesystem::absolute(profile).parent_path();
+  const Result<Incident> incident = read_incident(folder.string());
+  return incident ? title_of(*incident) : "";
+}
+
 std::string tint_of(const std::string& function) { return component_group_of(function).name; }
 
 Result<pprof::FlamePicture> draw(const CommandLine& line, const Drawing& drawing) {
   pprof::FlameOptions options;
   options.type = line.sample_type;
   options.width_px = line.width_px;
+  options.subject = subject_of(drawing.source);
   options.source = base_name(drawing.source);
   options.base_source = base_name(drawing.base_source);
   options.tint = tint_of;

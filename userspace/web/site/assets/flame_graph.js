@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A flame graph on a canvas: 20,000 frames are drawn in a few milliseconds, because what is narrower than a pixel is
-// left out. Root at the top. Zoom is the rank of each child on the way, "0.2.1", so a link to it stays short.
+// left out, and what is beside the view is not visited. Root at the top. Zoom is the rank of each child on the way,
+// "0.2.1", so a link to it stays short; a drag or a sideways wheel moves the view to its neighbours.
 import { h } from './dom.js';
 import { amount, percent } from './format.js';
 
-const ROW = 20, LEAST = 0.6, CHAR = 7.0, MOST_ROWS = 256;
+const ROW = 20, LEAST = 0.6, CHAR = 7.0, MOST_ROWS = 256, SLACK = 4;
 
 // As flame_color.cc: the same module has the same hue in every picture.
 function hueOf(text) {
@@ -13,6 +14,7 @@ function hueOf(text) {
   return hash % 360;
 }
 
+const RUNTIME = /^(internal\/)?runtime(\/|$)/; // grey, as in flame_color.cc
 const shortName = (name) => name.replace(/^[^[(]*\//, '');
 
 export class FlameGraph {
@@ -26,7 +28,8 @@ export class FlameGraph {
     this.tip = h('div', { class: 'tip', 'aria-live': 'polite' });
     place.replaceChildren(this.canvas, this.tip);
     this.found = null;
-    this.selected = this.root = this.frames[0] || null;
+    this.look(this.frames[0] || null);
+    this.selected = this.root;
     this.listen();
     if (!this.root) this.tip.textContent = 'Nothing to draw: no stack holds anything here.';
     this.fromHash();
@@ -49,7 +52,7 @@ export class FlameGraph {
       }
     }
     this.rows = rows;
-    this.hues = flame.names.map(([name, module]) => hueOf(module || name));
+    this.hues = flame.names.map(([name, module]) => (RUNTIME.test(module) ? null : hueOf(module || name)));
   }
 
   nameOf(frame) {
@@ -70,7 +73,7 @@ export class FlameGraph {
       const hue = frame.net < 0 ? 212 : 8;
       return dark ? `hsl(${hue} 60% ${26 + 16 * share}%)` : `hsl(${hue} 80% ${93 - 19 * share}%)`;
     }
-    if (frame.name < 0) return dark ? '#4a505a' : '#d9dde2';
+    if (frame.name < 0 || this.hues[frame.name] === null) return dark ? '#4a505a' : '#d9dde2';
     return dark ? `hsl(${this.hues[frame.name]} 38% 33%)` : `hsl(${this.hues[frame.name]} 60% 80%)`;
   }
 
@@ -87,22 +90,44 @@ export class FlameGraph {
     paint.scale(ratio, ratio);
     paint.font = '12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
     paint.textBaseline = 'middle';
-    const dark = this.dark, scale = width / this.root.size;
+    const dark = this.dark, left = this.left, right = left + this.root.size, scale = width / this.root.size;
     this.scale = scale;
-    this.drawn = 0;
+    this.drawn = this.visited = 0;
     for (let depth = 0; depth < rows; ++depth) {
-      for (const frame of this.rows[depth]) {
-        const isAbove = depth < this.root.depth;
-        if (isAbove ? !this.holds(frame, this.root) : frame.start + frame.size <= this.root.start) continue;
-        if (!isAbove && frame.start >= this.root.start + this.root.size) break;
-        const x = isAbove ? 0 : (frame.start - this.root.start) * scale, wide = isAbove ? width : frame.size * scale;
-        if (wide >= LEAST) this.paint(paint, frame, x, depth * ROW, Math.max(1, wide - 1), dark, isAbove);
+      const row = this.rows[depth];
+      for (let i = this.firstAfter(row, left); i < row.length && row[i].start < right; ++i) {
+        const frame = row[i], start = Math.max(frame.start, left), wide = (Math.min(frame.start + frame.size, right) - start) * scale;
+        ++this.visited;
+        if (wide >= LEAST) this.paint(paint, frame, (start - left) * scale, depth * ROW, Math.max(1, wide - 1), dark, depth < this.root.depth);
       }
     }
-    this.canvas.dataset.drawn = this.drawn;
+    Object.assign(this.canvas.dataset, { drawn: this.drawn, visited: this.visited, left });
   }
 
-  holds(outer, inner) { return outer.start <= inner.start && inner.start + inner.size <= outer.start + outer.size; }
+  // The place in a row of the first frame that ends after `value`.
+  firstAfter(row, value) {
+    let low = 0, high = row.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (row[middle].start + row[middle].size <= value) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  pan(pixels) {
+    if (!this.root || !this.scale) return;
+    const whole = this.frames[0];
+    this.left = Math.min(whole.size - this.root.size, Math.max(0, this.left + pixels / this.scale));
+    if (this.waiting) return;
+    this.waiting = requestAnimationFrame(() => { this.waiting = 0; this.draw(); });
+  }
+
+  // What a zoom shows: the frame fills the width.
+  look(frame) {
+    this.root = frame;
+    this.left = frame ? frame.start : 0;
+  }
 
   paint(paint, frame, x, y, wide, dark, isAbove) {
     ++this.drawn;
@@ -110,9 +135,9 @@ export class FlameGraph {
     paint.fillStyle = this.colour(frame, dark);
     paint.fillRect(x, y, wide, ROW - 1);
     if (frame.self > 0 && frame.children.length && !isAbove) { // its own bytes, shaded at its right end
-      const own = wide * frame.self / frame.size;
+      const end = frame.start + frame.size, own = Math.min(wide, (Math.min(end, this.left + this.root.size) - end + frame.self) * this.scale);
       paint.fillStyle = dark ? 'rgba(255,255,255,.13)' : 'rgba(0,0,0,.10)';
-      paint.fillRect(x + wide - own, y, own, ROW - 1);
+      if (own > 0) paint.fillRect(x + wide - own, y, own, ROW - 1);
     }
     if (frame === this.selected) {
       paint.strokeStyle = dark ? '#fff' : '#111';
@@ -131,15 +156,34 @@ export class FlameGraph {
   at(event) {
     if (!this.root) return null;
     const box = this.canvas.getBoundingClientRect(), depth = Math.floor((event.clientY - box.top) / ROW);
-    const value = this.root.start + (event.clientX - box.left) / this.scale;
-    return (this.rows[depth] || []).find((f) => (depth < this.root.depth ? this.holds(f, this.root) : f.start <= value && value < f.start + f.size)) || null;
+    const value = this.left + (event.clientX - box.left) / this.scale, row = this.rows[depth] || [], frame = row[this.firstAfter(row, value)];
+    return frame && frame.start <= value ? frame : null;
   }
 
   listen() {
     this.canvas.addEventListener('mousemove', (event) => { const frame = this.at(event); this.tip.textContent = frame ? this.textOf(frame) : ''; });
-    this.canvas.addEventListener('click', (event) => { const frame = this.at(event); if (frame) this.zoom(frame); });
+    this.canvas.addEventListener('click', (event) => { const frame = this.at(event); if (frame && !this.dragged) this.zoom(frame); });
+    this.canvas.addEventListener('pointerdown', (event) => { this.dragged = false; this.grip = event.button === 0 ? event.clientX : null; });
+    this.canvas.addEventListener('pointermove', (event) => this.drag(event));
+    for (const name of ['pointerup', 'pointercancel']) this.canvas.addEventListener(name, () => { this.grip = null; });
+    this.canvas.addEventListener('wheel', (event) => {
+      const sideways = event.shiftKey ? event.deltaY : event.deltaX;
+      if (Math.abs(sideways) < Math.abs(event.shiftKey ? event.deltaX : event.deltaY) || this.root === this.frames[0]) return;
+      event.preventDefault();
+      this.pan(sideways);
+    }, { passive: false });
     this.canvas.addEventListener('keydown', (event) => this.key(event));
     window.addEventListener('hashchange', () => { if (this.canvas.isConnected) { this.fromHash(); this.draw(); } });
+  }
+
+  drag(event) {
+    if (this.grip === null || this.grip === undefined || !(event.buttons & 1)) return;
+    const moved = this.grip - event.clientX;
+    if (!this.dragged && Math.abs(moved) < SLACK) return;
+    if (!this.dragged) this.canvas.setPointerCapture(event.pointerId); // a click keeps its target
+    this.dragged = true;
+    this.grip = event.clientX;
+    this.pan(moved);
   }
 
   key(event) {
@@ -156,13 +200,15 @@ export class FlameGraph {
   select(frame) {
     if (!frame) return;
     this.selected = frame;
-    if (!this.holds(this.root, frame) && !this.holds(frame, this.root)) this.root = frame.parent || frame;
+    const isSeen = frame.start < this.left + this.root.size && this.left < frame.start + frame.size;
+    if (!isSeen) this.look(frame.size < this.root.size && frame.parent ? frame.parent : frame);
     this.tip.textContent = this.textOf(frame);
     this.draw();
   }
 
   zoom(frame) {
-    this.root = this.selected = frame;
+    this.look(frame);
+    this.selected = frame;
     const ranks = [];
     for (let f = frame; f.parent; f = f.parent) ranks.unshift(f.parent.children.indexOf(f));
     history.replaceState(null, '', location.pathname + location.search + (ranks.length ? `#zoom=${ranks.join('.')}` : ''));
@@ -176,7 +222,8 @@ export class FlameGraph {
     const wanted = /^#zoom=([0-9]+(?:\.[0-9]+){0,255})$/.exec(location.hash);
     let frame = this.frames[0];
     for (const rank of wanted ? wanted[1].split('.') : []) frame = (frame && frame.children[Number(rank)]) || frame;
-    this.root = this.selected = frame || null;
+    this.look(frame || null);
+    this.selected = this.root;
   }
 
   // The share of the whole that stacks through a matching frame have; each stack counts once.

@@ -9,7 +9,7 @@ const CHOICES = {
   by: [['function', 'functions'], ['package', 'packages'], ['component', 'components'], ['operation', 'operations']],
   mode: [['held', 'what is held'], ['growth', 'what grew'], ['diff', 'growth and shrinkage']],
 };
-const KEYS = 'Arrows move, Enter zooms in, Escape shows all, / searches.';
+const KEYS = 'Arrows move, Enter zooms in, Escape shows all, / searches; a drag moves what is zoomed.';
 
 function topOf(graph) {
   const rows = graph.top(20);
@@ -39,6 +39,7 @@ export async function flamePanel(id, wanted, controls, incident) {
     options.map(([value, text]) => h('option', { value, selected: (state[key] || '') === value }, text))));
   function fillSelects(types) {
     const captures = (incident && incident.captures || []).filter((c) => c.file && c.result === 'ok').map((c) => [c.file, `${c.method}, ${bytes(c.inuse_bytes)}`]);
+    if (captures.length > 0 && state.capture && !captures.some(([file]) => file === state.capture)) captures.push([state.capture, state.capture]); // the growth
     selects.replaceChildren(...[controls.includes('mode') && select('mode', 'Show', CHOICES.mode), controls.includes('by') && select('by', 'by', CHOICES.by),
       controls.includes('capture') && captures.length > 1 && select('capture', 'of', captures), controls.includes('type') && types.length > 1 && select('type', 'in', types.map((t) => [t, t]))].filter(Boolean));
   }

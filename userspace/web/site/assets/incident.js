@@ -64,9 +64,11 @@ const operations = (incident) => (incident.operations || []).length > 0 && table
 const holders = (incident) => (incident.holders || []).length > 0 && h('ul', { class: 'holders' }, incident.holders.map((holder) => h('li', {},
   percent(holder.share), holder.component && [' by ', h('code', {}, holder.component)], h('ol', { class: 'path' }, (holder.chain || []).map((link) => h('li', {}, h('code', {}, typeof link === 'string' ? link : JSON.stringify(link))))))));
 
-const growth = (incident) => incident.growth && [h('p', { class: 'note' }, `Growth by first touch: ${bytes(incident.growth.grown_bytes)} in ${incident.growth.samples} samples, ${incident.growth.lost} lost. It shows neither who allocated nor who keeps the memory.`),
-  table('What grew it', [{ name: 'Code', cell: (p) => (p.collector ? 'threads of a garbage collector' : h('code', {}, p.code || 'no code of the program')) }, { name: 'For', cell: (p) => p.operation || '–' },
-    { name: 'Bytes', number: true, cell: (p) => bytes(p.bytes) }, { name: 'Share', number: true, cell: (p) => percent(p.share) }], incident.growth.places || [])];
+const growth = (incident, path) => incident.growth && [h('p', { class: 'note' }, `Growth by first touch: ${bytes(incident.growth.grown_bytes)} in ${incident.growth.samples} samples, ${incident.growth.lost} lost. It shows neither who allocated nor who keeps the memory.`),
+  incident.growth.file && h('p', {}, h('a', { href: `${path}/flame?capture=${encodeURIComponent(incident.growth.file)}` }, 'Its flame graph')),
+  (incident.growth.places || []).length > 0 && table('What grew it', [{ name: 'Code', cell: (p) => (p.collector ? 'threads of a garbage collector' : h('code', {}, p.code || 'no code of the program')) }, { name: 'For', cell: (p) => p.operation || '–' },
+    { name: 'Bytes', number: true, cell: (p) => bytes(p.bytes) }, { name: 'Share', number: true, cell: (p) => percent(p.share) }], incident.growth.places),
+  (incident.growth.notes || []).map((note) => h('p', { class: 'note' }, note))];
 
 const goroutines = (incident) => (incident.goroutines || []).length > 0 && table('Goroutines', [
   { name: 'Count', number: true, cell: (g) => g.count.toLocaleString('en') }, { name: 'State', cell: (g) => words(g.state) },
@@ -105,7 +107,7 @@ export async function start([id]) {
     h('p', { class: 'links' }, profiles.length > 0 && h('a', { class: 'button', href: `${path}/flame` }, 'Flame graph'), profiles.length > 1 && h('a', { class: 'button', href: `${path}/flame?mode=growth` }, 'What grew'),
       h('a', { class: 'button', href: `${path}.tar.gz` }, 'Download all')),
     figures(incident), section('Memory before the kill', timeline(incident)), section('What it was made of', composition(incident)),
-    section('Who keeps it', holders(incident)), section('What fills it', fillers(incident)), section('Endpoints and jobs', operations(incident)), section('What grew it', growth(incident)), section('Goroutines', goroutines(incident)),
+    section('Who keeps it', holders(incident)), section('What fills it', fillers(incident)), section('Endpoints and jobs', operations(incident)), section('What grew it', growth(incident, path)), section('Goroutines', goroutines(incident)),
     section('Why we think so', why(incident)), section('Call sites over time', trend(incident)), section('Captures', captures(incident, path)),
     section('Other kills of this workload', others(context, id)),
     section('Next steps', command(`oomwitness show ${incident.id}`), profiles.length > 0 && command(`go tool pprof ${context.directory}/${profiles[profiles.length - 1].file}`), profiles.length > 1 && command(`oomwitness diff ${incident.id}`)),

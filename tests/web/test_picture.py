@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The flame graph that `render` writes, opened as a file in a real browser."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
+
+from harness import tools  # noqa: E402
+from site_data import MIB, PAYLOADS, Site, profile, shop_stacks  # noqa: E402
+from webdriver import Browser, need_browser  # noqa: E402
+
+SHOTS = os.path.join(tools.TREE, "build/web-screenshots")
+# Frames that are shown, as [left, right, name, fill]; CSS pixels of the window.
+FRAMES = """[...document.querySelectorAll('#frames > g')].filter((g) => g.style.display !== 'none').map((g) => {
+  const r = g.querySelector('rect'), box = r.getBoundingClientRect();
+  return [box.left, box.right, g.querySelector('title').textContent.split('\\n')[0], getComputedStyle(r).fill]; })"""
+TEXT_PIXELS = """[...document.querySelectorAll('#frames text')].filter((t) => t.textContent).map((t) => t.getBoundingClientRect().height)"""
+
+
+class PictureTest(unittest.TestCase):
+    skipped = ""
+
+    @classmethod
+    def setUpClass(cls):
+        try:
+            need_browser()
+            cls.browser = Browser()
+        except unittest.SkipTest as reason:
+            cls.skipped = str(reason)
+            return
+        cls.addClassCleanup(cls.browser.close)
+        cls.folder = tempfile.mkdtemp(prefix="oomw-picture-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder, True)
+        cls.incident = Site(cls.folder).add(120, "cart-7d9f-abcde")
+        cls.picture = cls.render("shop.svg", cls.incident, "--data-dir", cls.folder)
+        os.makedirs(SHOTS, exist_ok=True)
+
+    @classmethod
+    def render(cls, name, *arguments):
+        target = os.path.join(cls.folder, name)
+        subprocess.run([tools.BINARY, "render", *arguments, "-o", target], check=True, stdout=subprocess.DEVNULL)
+        return target
+
+    def setUp(self):
+        if self.skipped:
+            self.skipTest(self.skipped)
+        self.browser.size(1280, 900)
+        self.browser.colours("light")
+
+    def open(self, path, fragment=""):
+        self.browser.log()
+        self.browser.requests()
+        url = f"file://{path}"
+        self.browser.open("about:blank", "true")  # an address that differs by its fragment only is not loaded anew
+        self.browser.open(url + fragment, "document.querySelector('#controls') || !document.querySelector('#frames g')")
+        self.assertEqual(self.browser.log(), [])
+        self.assertEqual({found for found in self.browser.requests() if not found.startswith((url, "about:"))}, set())
+        self.assertIsNone(self.browser.run("window.owned"))
+
+    def shown(self):
+        return self.browser.run(FRAMES)
+
+    def text(self, selector):
+        return self.browser.run("document.querySelector(arguments[0]).textContent", selector)
+
+    def test_it_fills_every_window_with_text_of_one_size(self):
+        for width in (1920, 1280, 390):
+            for scheme in ("light", "dark"):
+                with self.subTest(width=width, scheme=scheme):
+                    self.browser.size(width, 900 if width > 400 else 844)
+                    self.browser.colours(scheme)
+                    self.open(self.picture)
+                    self.browser.screenshot(os.path.join(SHOTS, f"picture-{width}-{scheme}.png"))
+                    frames = self.shown()
+                    shrunk = self.browser.run("innerWidth") / width  # 980 / 390: what a phone does to a picture
+                    self.assertAlmostEqual(frames[0][0] / shrunk, 10, delta=1)
+                    self.assertAlmostEqual(frames[0][1] / shrunk, width - 10, delta=2)
+                    self.assertGreaterEqual(min(self.browser.run(TEXT_PIXELS)) / shrunk, 12)
+                    self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth") / shrunk, width)
+                    words = " ".join(self.text("#head").split())
+                    for part in ("shop/cart-7d9f-abcde", "container web", "limit 128 MiB", self.incident):
+                        self.assertIn(part, words)
+
+    def test_dark_frames_are_dark_and_light_ones_light(self):
+        fills = {}
+        for scheme in ("light", "dark"):
+            self.browser.colours(scheme)
+            self.open(self.picture)
+            fills[scheme] = {sum(int(part) for part in fill[4:-1].split(",")) for *_, fill in self.shown()}
+        self.assertGreater(min(fills["light"]), 3 * 150)
+        self.assertLess(max(fills["dark"]), 3 * 110)
+
+    def test_it_is_searched_zoomed_and_linked_to(self):
+        self.open(self.picture)
+        whole = len(self.shown())
+        self.browser.press("/")
+        self.browser.write("session")
+        self.assertEqual(self.text("#matched"), "matched: 89 %")  # 80 of 90 MiB
+        self.assertEqual(self.browser.run("document.querySelectorAll('#frames .found').length"), 1)
+        self.browser.run("document.querySelector('#frames').focus()")
+        for key in ("ArrowDown", "ArrowDown", "Enter"):
+            self.browser.press(key)
+        zoomed = self.browser.run("location.hash")
+        self.assertEqual(zoomed, "#zoom=0.0")
+        self.assertIn("net/http.(*Server).Serve", self.text("#tip"))
+        names = [name for *_, name, _ in self.shown()]
+        self.assertLess(len(names), whole)
+        self.open(self.picture, zoomed)
+        self.assertEqual([name for *_, name, _ in self.shown()], names)
+        self.assertAlmostEqual(self.shown()[2][1], 1270, delta=2)
+        self.browser.press("Escape")
+        self.assertEqual(self.browser.run("location.hash"), "")
+        self.assertEqual(len(self.shown()), whole)
+
+    def test_a_click_zooms_and_the_button_shows_all(self):
+        self.open(self.picture)
+        whole = len(self.shown())
+        self.browser.click("#frames > g:nth-of-type(4) > rect")
+        self.assertLess(len(self.shown()), whole)
+        self.assertNotEqual(self.browser.run("location.hash"), "")
+        self.browser.click("#all")
+        self.assertEqual(len(self.shown()), whole)
+
+    def test_bytes_of_a_function_itself_are_shaded(self):
+        path = os.path.join(self.folder, "own.pb.gz")
+        with open(path, "wb") as file:
+            file.write(profile({("main.main", "main.keep"): 3 * MIB, ("main.main", "main.keep", "main.deep"): MIB}))
+        self.open(self.render("own.svg", path))
+        own, whole = self.browser.run("""(() => { const shade = document.querySelector('#frames .own');
+          return [shade, shade.parentElement.querySelector('rect')].map((r) => Number(r.getAttribute('width'))); })()""")
+        self.assertAlmostEqual(own / whole, 0.75, delta=0.01)
+
+    def test_names_of_every_kind_stay_text(self):
+        path = os.path.join(self.folder, "hostile.pb.gz")
+        with open(path, "wb") as file:
+            file.write(profile({("main.main", name): MIB for name in PAYLOADS}))
+        self.open(self.render("hostile.svg", path))
+        self.assertEqual(self.browser.run("document.querySelectorAll('script').length"), 1)
+        self.assertEqual(self.browser.run("document.querySelectorAll('img, [onload], [onerror]').length"), 0)
+        self.browser.press("/")
+        self.browser.write("window.owned=1")
+        self.assertGreaterEqual(self.browser.run("document.querySelectorAll('#frames .found').length"), 4)
+        for i, name in enumerate(PAYLOADS):
+            site = os.path.join(self.folder, f"of-payload-{i}")
+            incident = Site(site).add(120, name, namespace=name)
+            self.open(self.render(f"hostile-{i}.svg", incident, "--data-dir", site))
+            self.assertEqual(self.browser.run("document.querySelectorAll('script').length"), 1)
+
+    def test_a_picture_without_its_script_is_read_too(self):
+        with open(self.picture, encoding="utf-8") as file:
+            text = file.read()
+        bare = os.path.join(self.folder, "bare.svg")
+        with open(bare, "w", encoding="utf-8") as file:
+            file.write(text[:text.index("<script>")] + "</svg>\n")
+        for width in (1280, 640):
+            self.browser.size(width, 844)
+            self.browser.open(f"file://{bare}", "document.querySelector('#frames')")
+            self.browser.screenshot(os.path.join(SHOTS, f"picture-bare-{width}.png"))
+            self.assertGreaterEqual(min(self.browser.run(TEXT_PIXELS)), 8)
+            self.assertIn("example.com/shop/store.(*Session).Keep", self.text("#frames"))
+
+    def test_what_grew_and_nothing_at_all(self):
+        for name, stacks in (("before", shop_stacks(20)), ("after", shop_stacks(80, 3))):
+            with open(os.path.join(self.folder, name + ".pb.gz"), "wb") as file:
+                file.write(profile(stacks))
+        before, after = (os.path.join(self.folder, name + ".pb.gz") for name in ("before", "after"))
+        self.browser.colours("dark")
+        self.open(self.render("diff.svg", after, "--diff-base", before))
+        self.browser.screenshot(os.path.join(SHOTS, "picture-diff-dark.png"))
+        self.assertIn("all of it grew", self.text("#legend"))
+        self.open(self.render("none.svg", after, "--diff-base", after))
+        self.assertIn("Nothing changed", self.text("svg"))
+
+
+if __name__ == "__main__":
+    unittest.main()
