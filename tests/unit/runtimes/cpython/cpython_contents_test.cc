@@ -115,7 +115,7 @@ class CpythonContents : public testing::TestWithParam<std::string> {
   }
   [[nodiscard]] Result<MemoryContents> read(std::uint64_t torn_one_in = 0) const {
     const test::ProcessSpace process(python_->pid(), "", torn_one_in);
-    return read_contents(process.space());
+    return read_contents(process.space(), process.space());
   }
   std::optional<Python> python_;
 };
@@ -191,7 +191,7 @@ TEST_P(CpythonContents, torn_memory_gives_no_wrong_name) {
 
 TEST(CpythonContentsOfOthers, a_program_that_is_no_python_has_none) {
   const test::ProcessSpace process(::getpid(), "unit_");
-  const auto contents = read_contents(process.space());
+  const auto contents = read_contents(process.space(), process.space());
   ASSERT_FALSE(contents.has_value());
   EXPECT_EQ(contents.error().code, ErrorCode::kNotFound);
 }
