@@ -49,8 +49,8 @@ class SpanSource final : public ByteSource {
 // meanwhile, the caller tears its memory down, late, and the OOM killer, which finds nobody who is about to free any,
 // takes a second process. Beside continuous reads of 64 KiB a neighbour that went on allocating was killed too in 14 of
 // 25 kills, beside reads of a page in 16 of 75, without a reader in 3 of 75 (6.18, two busy CPUs). So memory is read a
-// page at a time, not once the process has been chosen (victim_marks.h), and what is read for long ends before the limit
-// (triggers/analysis_policy.h).
+// page at a time, not once the process has been chosen (victim_marks.h), and what is read for long ends before the
+// limit (triggers/analysis_policy.h).
 inline constexpr std::uint64_t kReadPiece = 4096;
 
 // Fills a prefix of `out` by read(address, piece), no piece across a page's end. read() is as read_some().

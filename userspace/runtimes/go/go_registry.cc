@@ -177,7 +177,7 @@ Result<go::HeapTarget> GoRegistry::locate(const TargetProcess& process, const Pr
     ASSIGN_OR_RETURN(const UniqueFd memory, open_at(process.dir_fd(), "mem", O_RDONLY));
     const auto page_map = open_at(process.dir_fd(), "pagemap", O_RDONLY);
     const std::string owner = owner_of(process.key());
-    return config_.inspector->find_list_head({memory.get(), page_map ? page_map->get() : -1}, bss,
+    return config_.inspector->find_list_head({memory.get(), page_map ? page_map->get() : -1, image.pid}, bss,
                                              std::span(&owner, 1));
   });
 }

@@ -132,10 +132,11 @@ Result<std::string> find_list_head_job(std::string_view parameters, std::span<co
   AddressRange bss;
   bss.begin = in.number();
   bss.end = in.number();
+  const auto pid = static_cast<int>(in.number());
   const bool are_files_right = files.size() == 1 || files.size() == 2;
   if (!in.is_complete() || !are_files_right) return fail(ErrorCode::kInternal, "not what a search needs");
   const SystemClock clock;
-  const MemorySource memory(files[0].get());
+  const MemorySource memory(files[0].get(), pid);
   const ResidentSource resident(memory, files.back().get(), ResidentSource::Absent::kZeros);
   const ByteSource& source = files.size() == 2 ? static_cast<const ByteSource&>(resident) : memory;
   const DeadlineSource bounded(source, clock, clock.now() + SandboxedInspector::kSearchTime);
@@ -190,7 +191,8 @@ Result<GoBinary> SandboxedInspector::inspect(int exe_fd, std::span<const std::st
 
 Result<std::uint64_t> SandboxedInspector::find_list_head(const OpenMemory& memory, AddressRange bss,
                                                          std::span<const std::string> owners) {
-  const std::string parameters = WireWriter().number(bss.begin).number(bss.end).take();
+  const std::string parameters =
+      WireWriter().number(bss.begin).number(bss.end).number(static_cast<std::uint64_t>(memory.pid)).take();
   const std::array<int, 2> both = {memory.memory, memory.page_map};
   const auto answer = run(kFindListHeadJob, parameters, std::span(both).first(memory.page_map < 0 ? 1 : 2), owners);
   if (!answer) return tl::make_unexpected(answer.error().error);

@@ -15,6 +15,7 @@ namespace oomw::go {
 struct OpenMemory {
   int memory = -1;
   int page_map = -1;  // -1: this kernel has none
+  int pid = 0;        // for VictimMarks; 0: not known
 };
 
 // Parses for the registry what a container wrote: its executables, and the memory in which a list head is searched for.
