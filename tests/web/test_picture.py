@@ -135,6 +135,10 @@ class PictureTest(unittest.TestCase):
         own, whole = self.browser.run("""(() => { const shade = document.querySelector('#frames .own');
           return [shade, shade.parentElement.querySelector('rect')].map((r) => Number(r.getAttribute('width'))); })()""")
         self.assertAlmostEqual(own / whole, 0.75, delta=0.01)
+        self.browser.press("/")
+        self.browser.write("nothing has this name")
+        self.assertEqual(self.text("#matched"), "matched: 0 %")
+        self.assertEqual(self.browser.run("getComputedStyle(document.querySelector('#frames .own')).fillOpacity"), "0.1")
 
     def test_names_of_every_kind_stay_text(self):
         path = os.path.join(self.folder, "hostile.pb.gz")

@@ -14,7 +14,7 @@ text { font-family: "DejaVu Sans Mono", Menlo, Consolas, "Liberation Mono", mono
 #frames g:hover > rect:first-of-type { stroke: #111; stroke-width: 1; }
 #frames .found > rect:first-of-type { stroke: #a0c; stroke-width: 2; }
 #frames .chosen > rect:first-of-type { stroke: #111; stroke-width: 2; }
-#frames.searching g:not(.found) > rect { fill-opacity: 0.35; }
+#frames.searching g:not(.found) > rect:first-of-type { fill-opacity: 0.35; }
 #frames:focus { outline: none; }
 #frames:focus-visible .chosen > rect:first-of-type { stroke: #06c; stroke-width: 3; }
 #controls { font: 14px system-ui, "DejaVu Sans", sans-serif; color: #111; }
