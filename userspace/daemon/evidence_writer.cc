@@ -27,6 +27,7 @@ EvidenceWriter::EvidenceWriter(EventLoop& loop, WorkerPool& worker, Spool& spool
             return spool_.place(file.spool_file, target, file.comments);
           },
           std::move(read_profiles)),
+      start_(ClockReading{clock.wall_now(), time_since_boot(), ""}),
       written_(std::move(written)) {
   prune_soon();
 }
@@ -138,6 +139,9 @@ void EvidenceWriter::prune_soon() {
 
 void EvidenceWriter::prune() {
   if (boot_id_.empty()) boot_id_ = read_boot_id("/proc");
+  if (const auto start = std::exchange(start_, std::nullopt)) {
+    store_.note_start({start->wall, start->since_boot, boot_id_});
+  }
   const auto pruned = store_.prune(retention_, {clock_.wall_now(), time_since_boot(), boot_id_}, is_held_);
   if (pruned) post_back([this, pruned = *pruned] { handle_pruned(pruned); });
 }

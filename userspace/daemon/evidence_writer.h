@@ -94,8 +94,9 @@ class EvidenceWriter {
   const Clock& clock_;
   const std::string data_dir_;
   const Retention retention_;
-  IncidentStore store_;  // used by the worker only
-  std::string boot_id_;  // the same; "" = not read yet
+  IncidentStore store_;                // used by the worker only
+  std::string boot_id_;                // the same; "" = not read yet
+  std::optional<ClockReading> start_;  // the same: when this was made, until the first pruning
   Written written_;
   IsHeld is_held_;
   EvidenceBacklog backlog_;

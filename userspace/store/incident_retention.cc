@@ -137,8 +137,14 @@ void IncidentRetention::read_facts(IncidentIndex& index) const {
 
 void IncidentRetention::judge_clock(const IncidentIndex& index, const ClockReading& now, Pruned& pruned) {
   if (now.boot_id.empty()) return;
-  pruned.is_age_held = !clock_.observe(now, index.newest_found());
-  if (const auto jump = clock_.new_jump()) {
+  std::optional<Nanoseconds> jump;
+  const auto observe = [&](const ClockReading& reading) {
+    pruned.is_age_held = !clock_.observe(reading, index.newest_found());
+    if (clock_.new_jump()) jump = clock_.new_jump();
+  };
+  if (const auto start = std::exchange(start_, std::nullopt)) observe(*start);
+  observe(now);
+  if (jump) {
     pruned.clock_jumps = 1;
     log::warn(
         "the wall clock is {:.0f} s off what was expected: no incident is dropped for its age until the clock has "

@@ -42,6 +42,8 @@ class IncidentRetention {
 
   explicit IncidentRetention(std::string data_dir) : data_dir_(std::move(data_dir)), root_(data_dir_ + "/incidents") {}
 
+  // The clocks when this run began, before its first incident: a jump until the first pruning is found as well. Once.
+  void note_start(const ClockReading& start) { start_ = start; }
   // now.boot_id "" = there is nothing to compare the wall clock with, and it is believed.
   [[nodiscard]] Result<Pruned> prune(IncidentIndex& index, const Retention& retention, const ClockReading& now,
                                      const IsHeld& is_held = {});
@@ -60,6 +62,7 @@ class IncidentRetention {
   bool is_loaded_ = false;
   RetentionState state_;  // its incidents: as saved last
   ClockSteadiness clock_;
+  std::optional<ClockReading> start_;  // until it was observed
   std::uint64_t saved_facts_version_ = 0;
   WallTime saved_at_;
   std::optional<WallTime> sizes_measured_;       // when a pruning last had all sizes measured, or the first pruning

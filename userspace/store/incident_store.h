@@ -51,6 +51,7 @@ class IncidentStore {
   [[nodiscard]] Result<Pruned> prune(const Retention& retention, const ClockReading& now, const IsHeld& is_held = {}) {
     return retention_.prune(index_, retention, now, is_held);
   }
+  void note_start(const ClockReading& start) { retention_.note_start(start); }
   [[nodiscard]] const std::string& root() const { return root_; }
   [[nodiscard]] std::uint64_t measured() const { return index_.measured(); }  // directories, for tests
 

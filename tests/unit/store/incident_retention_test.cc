@@ -142,6 +142,28 @@ TEST_F(IncidentRetentionTest, a_clock_that_jumped_while_no_daemon_ran_deletes_no
   EXPECT_EQ(prune({}, 40 * kDay, std::chrono::seconds(5)).dropped(), 0u);
 }
 
+TEST_F(IncidentRetentionTest, a_jump_between_the_first_start_and_the_first_pruning_deletes_nothing) {
+  const ClockReading start{{kStart * kSecond}, kDay, "b-1"};
+  store_->note_start(start);
+  write("shop", "cart");
+  seconds_ += 40 * 86'400;  // the next incident carries the new time
+  write("shop", "cart");
+  const Pruned pruned = prune({}, {}, std::chrono::seconds(5));
+  EXPECT_EQ(pruned.dropped(), 0u);
+  EXPECT_TRUE(pruned.is_age_held);
+  EXPECT_EQ(pruned.clock_jumps, 1u);
+}
+
+TEST_F(IncidentRetentionTest, a_start_whose_clocks_agree_casts_no_doubt) {
+  write("shop", "cart");
+  store_->note_start({{(kStart + 31 * 86'400) * kSecond}, kDay, "b-1"});
+  (void)prune({}, 31 * kDay, std::chrono::seconds(1));
+  restart();
+  store_->note_start({{(kStart + 32 * 86'400) * kSecond}, 2 * kDay, "b-1"});
+  const Pruned pruned = prune({}, 32 * kDay, kDay + std::chrono::seconds(1));
+  EXPECT_EQ(pruned.clock_jumps, 0u);
+}
+
 TEST_F(IncidentRetentionTest, age_counts_again_once_the_clock_was_steady_for_long) {
   for (int i = 0; i < 4; ++i) write("shop", "cart");
   (void)prune({});
