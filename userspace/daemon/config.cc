@@ -137,6 +137,7 @@ void read_sinks(TableReader table, SinksConfig& sinks) {
   otlp.text("ca_file", sinks.otlp.ca_file);
   otlp.flag("command_line", sinks.otlp.has_command_line);
   otlp.flag("service_from_labels", sinks.otlp.has_service_from_labels);
+  otlp.flag("memory_events", sinks.otlp.has_memory_events);
   otlp.flag("metrics", sinks.otlp.has_metrics);
   otlp.seconds("metrics_interval_seconds", sinks.otlp.metrics_interval, 1, 3600);
   otlp.reject_unknown();

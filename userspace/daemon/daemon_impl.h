@@ -37,8 +37,8 @@
 #include "export/metrics_snapshot.h"
 #include "growth/growth_sampler.h"
 #include "kubernetes/pod_source.h"
-#include "sinks/otlp_metrics.h"
 #include "sinks/outbox.h"
+#include "sinks/sink_set.h"
 #include "system/file_events.h"
 #include "system/oomd_watch.h"
 #include "trends/heap_trends.h"
@@ -109,9 +109,10 @@ struct Daemon::Impl {
   std::unique_ptr<MetricsServer> server;
   std::shared_ptr<std::atomic<bool>> sinks_stopping = std::make_shared<std::atomic<bool>>(false);
   std::vector<std::unique_ptr<Outbox>> outboxes;
-  std::unique_ptr<OtlpMetrics> otlp_metrics;  // null: nobody asked for them
-  MonotonicTime otlp_metrics_at;              // the newest report
-  std::unique_ptr<WebChild> web;              // null: switched off
+  std::unique_ptr<MemoryEventSink> memory_events;  // null: no receiver of log records, or switched off
+  std::unique_ptr<OtlpMetrics> otlp_metrics;       // null: nobody asked for them
+  MonotonicTime otlp_metrics_at;                   // the newest report
+  std::unique_ptr<WebChild> web;                   // null: switched off
   std::unique_ptr<EvidenceWriter> writer;
   std::unique_ptr<CaptureScheduler> scheduler;
   std::unique_ptr<KernelSource> kernel;

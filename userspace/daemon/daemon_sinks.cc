@@ -22,6 +22,7 @@ void Daemon::Impl::start_sinks() {
   writer->set_held([this](const std::string& name) {
     return std::ranges::any_of(outboxes, [&](const auto& outbox) { return outbox->holds(name); });
   });
+  memory_events = make_memory_events(config.sinks, {process_environment(), options.print_line, sinks_stopping, &clock});
   start_otlp_metrics();
 }
 
@@ -42,6 +43,13 @@ void Daemon::Impl::start_otlp_metrics() {
 }
 
 void Daemon::Impl::report_memory() {
+  if (memory_events && clock.now() - memory_events->looked_at >= MemoryEventSink::kEach) {
+    memory_events->looked_at = clock.now();
+    auto records =
+        memory_events->events.observe(pipeline->model(), trends ? trends->suspicions() : std::map<ProcessKey, bool>(),
+                                      clock.now(), wall_offset_ns(clock), memory_events->mapping);
+    for (OtlpRecord& record : records) memory_events->sender->offer(std::move(record));
+  }
   if (!otlp_metrics || clock.now() - otlp_metrics_at < config.sinks.otlp.metrics_interval) return;
   otlp_metrics_at = clock.now();
   otlp_metrics->offer(memory_report_of(pipeline->model(), wall_offset_ns(clock)));
@@ -61,6 +69,13 @@ void Daemon::Impl::add_sink_stats(MetricsSnapshot& snapshot) const {
       metrics.oldest_unsent_seconds =
           std::max(0.0, static_cast<double>(clock.wall_now().ns - stats.oldest_unsent->ns) / 1e9);
     }
+  }
+  if (memory_events) {
+    const OtlpEvents::Stats events = memory_events->sender->stats();
+    MemoryEventMetrics& metrics = snapshot.memory_events.emplace();
+    metrics.sent = events.sent;
+    metrics.dropped = events.dropped;
+    metrics.dropped["too_many"] = memory_events->events.left_out();
   }
   if (!otlp_metrics) return;
   const OtlpMetricsStats stats = otlp_metrics->stats();

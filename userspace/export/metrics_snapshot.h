@@ -80,6 +80,12 @@ struct SinkMetrics {
   double oldest_unsent_seconds = 0;  // 0: nothing waits
 };
 
+// Events about containers' memory sent by OTLP.
+struct MemoryEventMetrics {
+  std::uint64_t sent = 0;
+  std::map<std::string, std::uint64_t> dropped;  // by reason
+};
+
 // Containers' memory sent by OTLP.
 struct OtlpExportMetrics {
   std::map<std::string, std::uint64_t> requests;  // by how they ended: "sent", or why not
@@ -103,6 +109,7 @@ struct MetricsSnapshot {
   std::optional<TrendMetrics> trend;  // none: switched off
   std::optional<KubernetesMetrics> kubernetes;
   std::map<std::string, SinkMetrics> sinks;           // by name; only those that are configured
+  std::optional<MemoryEventMetrics> memory_events;    // none: switched off
   std::optional<OtlpExportMetrics> otlp_exports;      // none: switched off
   std::map<std::string, std::uint64_t> lost;          // events_lost_total{stage}
   std::map<ShareKind, std::uint64_t> share_exceeded;  // share_exceeded_total{what}

@@ -328,6 +328,13 @@ std::string otlp_exports(const OtlpExportMetrics& metrics) {
              "what", metrics.dropped, {"container", "process", "report"});
 }
 
+std::string memory_events(const MemoryEventMetrics& metrics) {
+  return counter("memory_events_sent_total", "Events about containers' memory, accepted by an OTLP receiver.",
+                 metrics.sent) +
+         by_label("memory_events_dropped_total", "Such events that were given up, by reason.", "reason",
+                  metrics.dropped, {"full", "too_many"});
+}
+
 std::string page_fault_hook(const PageFaultHookMetrics& hook) {
   return gauge("page_fault_hook_attached", "Whether the hook on page faults is in place; it rests far below limits.",
                hook.is_attached) +
@@ -406,6 +413,7 @@ std::string to_prometheus_text(const MetricsSnapshot& snapshot, const LiveFigure
          (snapshot.trend ? trend(*snapshot.trend) : "") +
          (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") +
          (snapshot.sinks.empty() ? "" : sinks(snapshot.sinks)) +
+         (snapshot.memory_events ? memory_events(*snapshot.memory_events) : "") +
          (snapshot.otlp_exports ? otlp_exports(*snapshot.otlp_exports) : "") + self(snapshot) + live_figures(live);
 }
 

@@ -34,7 +34,9 @@ void add_processes(const CgroupState& state, const MemoryModel& model, const Mem
   report.processes_left_out += all.size() - kept;
 }
 
-ContainerUsage reading_of(const CgroupState& state, const MemoryModel& model, std::int64_t wall_offset_ns) {
+}  // namespace
+
+ContainerUsage container_usage_of(const CgroupState& state, const MemoryModel& model, std::int64_t wall_offset_ns) {
   ContainerUsage reading;
   reading.container = identity_of(state, model);
   reading.cgroup_path = state.path;
@@ -50,8 +52,6 @@ ContainerUsage reading_of(const CgroupState& state, const MemoryModel& model, st
   return reading;
 }
 
-}  // namespace
-
 MemoryReport memory_report_of(const MemoryModel& model, std::int64_t wall_offset_ns, const MemoryReportBounds& bounds) {
   std::vector<const CgroupState*> order;
   for (const auto& [id, state] : model.cgroups()) {
@@ -65,7 +65,7 @@ MemoryReport memory_report_of(const MemoryModel& model, std::int64_t wall_offset
   MemoryReport report;
   std::size_t room = bounds.processes;
   for (std::size_t i = 0; i < order.size() && i < bounds.containers; ++i) {
-    report.containers.push_back(reading_of(*order[i], model, wall_offset_ns));
+    report.containers.push_back(container_usage_of(*order[i], model, wall_offset_ns));
     if (is_near_its_limit(*order[i], model, bounds.near_percent)) {
       add_processes(*order[i], model, bounds, room, report);
     }

@@ -14,6 +14,10 @@ struct MemoryReportBounds {
   unsigned near_percent = 80;  // of the limit that stops it first: from there on with its processes
 };
 
+// Without its processes.
+[[nodiscard]] ContainerUsage container_usage_of(const CgroupState& state, const MemoryModel& model,
+                                                std::int64_t wall_offset_ns);
+
 // Living containers, as /metrics shows them; each is a resource of its own, so none merge. wall_offset_ns: wall clock
 // less monotonic clock. Pure; O(cgroups).
 [[nodiscard]] MemoryReport memory_report_of(const MemoryModel& model, std::int64_t wall_offset_ns,

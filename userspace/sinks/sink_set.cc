@@ -95,6 +95,17 @@ SinkSet make_sinks(const SinksConfig& config, const SinkContext& context) {
   return set;
 }
 
+std::unique_ptr<MemoryEventSink> make_memory_events(const SinksConfig& config, const SinkContext& context) {
+  if (!config.otlp.has_memory_events) return nullptr;
+  const auto settings = find_otlp_logs(config.otlp, context.environment);
+  if (!settings || !*settings) return nullptr;
+  auto made = std::make_unique<MemoryEventSink>();
+  made->mapping = mapping_of(config);
+  made->sender =
+      std::make_unique<OtlpEvents>((*settings)->is_json, otlp_poster(**settings, context.stopping), context.stopping);
+  return made;
+}
+
 Result<std::unique_ptr<OtlpMetrics>> make_otlp_metrics(const SinksConfig& config, const SinkContext& context,
                                                        OtlpMetrics::ReadProcess read_process) {
   ASSIGN_OR_RETURN(const std::optional<OtlpSettings> settings, find_otlp_metrics(config.otlp, context.environment));

@@ -12,6 +12,8 @@
 #include "base/result.h"
 #include "kubernetes/api_target.h"
 #include "sinks/delivery.h"
+#include "sinks/memory_events.h"
+#include "sinks/otlp_events.h"
 #include "sinks/otlp_metrics.h"
 #include "sinks/sinks_config.h"
 
@@ -35,6 +37,17 @@ struct SinkSet {
 };
 
 [[nodiscard]] SinkSet make_sinks(const SinksConfig& config, const SinkContext& context);
+// What memory events need; nullptr: there is no OTLP receiver, or they are switched off.
+struct MemoryEventSink {
+  static constexpr Nanoseconds kEach = std::chrono::seconds(5);  // containers are looked at
+  MonotonicTime looked_at;
+  MemoryEvents events;
+  OtlpMapping mapping;
+  std::unique_ptr<OtlpEvents> sender;
+};
+// A receiver whose settings are wrong is none here: make_sinks says so.
+[[nodiscard]] std::unique_ptr<MemoryEventSink> make_memory_events(const SinksConfig& config,
+                                                                  const SinkContext& context);
 // nullptr: nobody asks for metrics.
 [[nodiscard]] Result<std::unique_ptr<OtlpMetrics>> make_otlp_metrics(const SinksConfig& config,
                                                                      const SinkContext& context,

@@ -16,6 +16,7 @@ struct SinksConfig {
     std::string endpoint;  // base URL; "" = OTEL_EXPORTER_OTLP_LOGS_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT
     std::string headers_file, ca_file;
     bool has_command_line = false, has_service_from_labels = false;
+    bool has_memory_events = true;
     bool has_metrics = false;  // else only if the environment asks for them
     Nanoseconds metrics_interval = std::chrono::seconds(60);
   };
