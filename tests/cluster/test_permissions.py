@@ -11,6 +11,7 @@ from harness.wait import eventually
 
 from kube import access, objects, programs
 from kube.case import ClusterTest, running
+from kube.gate import Gate
 from kube.processes import kill_daemon
 from kube.witness import NAMESPACE
 
@@ -117,6 +118,19 @@ class Permissions(ClusterTest):
         self.assertIn(incident["id"], event["message"])
         self.assertEqual((event["reason"], event["source"]["host"]), ("OOMKill", incident["pod"]["node"]))
         self.assertEqual((self.errors("forbidden"), self.posted("forbidden")), (0, 0))
+
+    def test_event_for_a_namespace_that_is_being_deleted_delays_no_other(self):
+        """The server answers 403 to it, as to a missing permission, after which none would be tried for five minutes."""
+        gate = Gate(self.node, self.namespace)
+        self._stack.callback(gate.close)
+        self.create(gate.pod("orders", restartPolicy="Never", terminationGracePeriodSeconds=30))
+        self.wait_pods(lambda pods: pods and all(p["status"]["phase"] == "Running" for p in pods), "it runs")
+        refused, forbidden = self.posted("refused"), self.posted("forbidden")
+        self.api.delete(f"api/v1/namespaces/{self.namespace}")
+        gate.open("orders")
+        self.wait_incidents_of_pod("orders")
+        eventually(lambda: self.posted("refused") == refused + 1, lambda: self.witness.scrape().text)
+        self.assertEqual(self.posted("forbidden"), forbidden)
 
     def test_event_without_create_is_missing(self):
         """The last of its class to want an Event: after a refusal none is tried for five minutes."""

@@ -177,6 +177,9 @@ ApiOutcome ApiRequest::outcome(int curl_code) const {
   if (status != 0 && error_of_status(status) != ApiError::kNone) {
     const std::string message = status_message(impl_->error_body);
     outcome.error = error_of_status(status);
+    // Not a permission that is missing: nothing will be created there, and all else goes on.
+    if (outcome.error == ApiError::kForbidden && is_namespace_ending(impl_->error_body))
+      outcome.error = ApiError::kHttp;
     outcome.detail = "HTTP status " + std::to_string(status) + (message.empty() ? "" : ": " + message);
   } else if (impl_->refused) {
     outcome.error = impl_->refused->code == ErrorCode::kLimit ? ApiError::kTooLarge : ApiError::kMalformed;

@@ -39,7 +39,7 @@ void EventQueue::on_outcome(PodEvent event, const ApiOutcome& outcome, Monotonic
     drop("forbidden");
     paused_until_ = now + kForbiddenPause;
   } else if (outcome.error == ApiError::kHttp || outcome.error == ApiError::kRedirect) {
-    drop("refused");  // 404: its namespace is gone; 422: the server rejects it
+    drop("refused");  // 403, 404: its namespace goes or is gone; 422: the server rejects it
   } else if (tries_ >= kMaxTries) {
     drop("given_up");
   } else {

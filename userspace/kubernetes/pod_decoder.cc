@@ -321,6 +321,14 @@ std::string status_message(std::string_view text) {
   return printable(text_in(*document, "message", kMaxToken), kMaxMessage);
 }
 
+bool is_namespace_ending(std::string_view text) {
+  const auto document = parse(text);
+  if (!document || text_in(*document, "kind", kMaxName) != "Status") return false;
+  return std::ranges::any_of(array_in(object_in(*document, "details"), "causes"), [](const json& cause) {
+    return cause.is_object() && text_in(cause, "reason", kMaxName) == "NamespaceTerminating";
+  });
+}
+
 std::size_t memory_bytes(const PodSeen& pod) {
   std::size_t bytes = head_bytes(pod);
   for (const PodContainer& container : pod.containers) bytes += container_bytes(container);

@@ -37,6 +37,9 @@ struct ListEnd {
 [[nodiscard]] Result<ListEnd> decode_list_end(std::string_view json);
 // "pods is forbidden: User ..." of a Status object, printable; "" if `json` is not one.
 [[nodiscard]] std::string status_message(std::string_view json);
+// Whether a Status object refuses to create anything because the namespace is being deleted (403 as a missing
+// permission is). Source: NamespaceTerminatingCause of k8s.io/api/core/v1.
+[[nodiscard]] bool is_namespace_ending(std::string_view json);
 
 // The memory that a pod takes, as glibc allocates it.
 [[nodiscard]] std::size_t memory_bytes(const PodSeen& pod);

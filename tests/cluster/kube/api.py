@@ -51,11 +51,11 @@ class Api:
         return json.loads(self.call("GET", path))
 
     def delete(self, path, grace_s=0):
-        """Nothing where it is not there."""
+        """Nothing where it is not there, or goes already."""
         try:
             self.call("DELETE", f"{path}?gracePeriodSeconds={grace_s}&propagationPolicy=Background")
         except ApiError as e:
-            if e.status != 404:
+            if e.status not in (404, 409):
                 raise
 
     def create(self, made):

@@ -262,6 +262,20 @@ TEST(StatusMessage, a_refusal_says_why) {
   EXPECT_EQ(status_message("<html>"), "");
 }
 
+// As API servers from 1.15 on answer a create.
+TEST(NamespaceEnding, is_told_apart_from_a_missing_permission) {
+  EXPECT_TRUE(is_namespace_ending(
+      R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"events \"a\" is forbidden: unable to create new )"
+      R"(content in namespace shop because it is being terminated","reason":"Forbidden","details":{"name":"a",)"
+      R"("kind":"events","causes":[{"reason":"NamespaceTerminating","message":"namespace shop is being terminated",)"
+      R"("field":"metadata.namespace"}]},"code":403})"));
+  EXPECT_FALSE(is_namespace_ending(fixture("forbidden.json")));
+  EXPECT_FALSE(is_namespace_ending(R"({"kind":"Pod","details":{"causes":[{"reason":"NamespaceTerminating"}]}})"));
+  EXPECT_FALSE(is_namespace_ending(R"({"kind":"Status","details":{"causes":["NamespaceTerminating",7]}})"));
+  EXPECT_FALSE(is_namespace_ending(R"({"kind":"Status","details":[]})"));
+  EXPECT_FALSE(is_namespace_ending("<html>"));
+}
+
 TEST(StatusMessage, its_text_is_made_harmless) {
   EXPECT_EQ(status_message(R"({"kind":"Status","message":"a\u001b[31m\nb"})"), "a\\x1b[31m\\x0ab");
 }
