@@ -40,7 +40,7 @@ class SandboxedInspector final : public ProgramInspector {
  public:
   static constexpr std::size_t kReaders = 3;
   // Inspecting takes 2 to 60 ms once the file is in the page cache; a slow disk needs more.
-  static constexpr Nanoseconds kTimeLimit = std::chrono::seconds(3);
+  static constexpr Nanoseconds kTimeLimit = std::chrono::seconds(5);
   static constexpr Nanoseconds kSearchTime = std::chrono::seconds(1);  // for a list head; 1 to 60 ms
   static constexpr Nanoseconds kPatience = std::chrono::seconds(12);   // with the wait for other inspections
 
