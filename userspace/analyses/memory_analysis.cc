@@ -8,6 +8,7 @@
 #include "analyses/go_analysis.h"
 #include "memory/address_space.h"
 #include "memory/deadline_source.h"
+#include "memory/fresh_memory.h"
 #include "runtimes/cpython/cpython_contents.h"
 #include "runtimes/native/native_contents.h"
 #include "runtimes/v8/v8_contents.h"
@@ -118,7 +119,10 @@ bool is_python_program(const AnalysisSubject& subject) {
 }
 
 Result<> analyse_python(const AnalysisSubject& subject, AnalysisResult& result) {
-  const Result<MemoryContents> contents = read(subject, cpython::read_contents);
+  const Result<MemoryContents> contents = read(subject, [&](const AddressSpace& space) {
+    const DeadlineSource memory(subject.memory, subject.clock, subject.deadline);
+    return cpython::read_contents(space, FreshMemory(space, memory, subject.page_map));
+  });
   // A build whose objects are not known: its parts and sizes are, as of any program.
   if (!contents.has_value() && contents.error().code == ErrorCode::kNotFound) {
     RETURN_IF_ERROR(analyse_any_program(subject, result));

@@ -24,6 +24,9 @@ constexpr std::size_t kLookupBlock = 4096;
 constexpr std::uint64_t kMaxNameBytes = 192u << 20;
 constexpr std::size_t kNameBlock = 1024;
 constexpr int kQuickSamples = 4;
+// A container that grows may be moved between two reads of it.
+constexpr int kLooks = 3;
+constexpr std::uint64_t kMaxLookBytes = 16u << 20;
 constexpr double kWorthShowing = 0.02;  // of the anonymous memory
 
 void add_parts(native::Composition& parts, const ObjectCensus& census) {
@@ -60,9 +63,10 @@ std::set<std::uint64_t> candidates(const ObjectCensus& census, const NameSearch&
 // One look at all that is reached by references, with a memory of its own. Names have limits of their own: where there
 // are too many, the containers are measured all the same.
 struct Inspection {
-  Inspection(const AddressSpace& space, const TypeTable& known, const ObjectCensus& census)
-      : reader(space, kMaxLookupBytes, kLookupBlock),
-        name_reader(space, kMaxNameBytes, kNameBlock),
+  Inspection(const ByteSource& source, const TypeTable& known, const ObjectCensus& census)
+      : memory(source),
+        reader(memory, kMaxLookupBytes, kLookupBlock),
+        name_reader(memory, kMaxNameBytes, kNameBlock),
         types(known.read_again(reader)),
         objects(reader, types),
         named_objects(name_reader, types),
@@ -70,6 +74,7 @@ struct Inspection {
     names.run(census.modules());
   }
   [[nodiscard]] bool is_used_up() const { return reader.is_used_up() || name_reader.is_used_up(); }
+  const ByteSource& memory;
   CachedReader reader, name_reader;
   TypeTable types;
   ObjectReader objects, named_objects;
@@ -100,23 +105,34 @@ std::string description(const Object& container, const ContainerSize& size) {
   return container.type->name + (size.element.empty() ? "" : " of " + size.element);
 }
 
+// As it is now: nothing that was read before is used. A list that is moved meanwhile is looked at once more.
+std::optional<Sized> measured(Inspection& inspection, std::uint64_t address) {
+  for (int i = 0; i < kLooks; ++i) {
+    CachedReader reader(inspection.memory, kMaxLookBytes, kLookupBlock);
+    ObjectReader objects(reader, inspection.types);
+    const std::optional<Object> container = objects.object(address);
+    if (!container || !ObjectReader::is_container(*container->type)) return std::nullopt;
+    ContainerSize size = SizeEstimate(objects).of(*container);
+    if (size.is_measured) return Sized{*container, std::move(size)};
+  }
+  return std::nullopt;
+}
+
 // The process runs on while it is read. What two inspections do not agree on was torn, and is not named.
 void add_holders(MemoryContents& contents, Inspection& first, Inspection& second, const ObjectCensus& census) {
   const auto least = static_cast<std::uint64_t>(kWorthShowing * static_cast<double>(contents.anonymous_bytes));
-  SizeEstimate estimate(first.objects), again(second.objects);
   std::vector<ContentFiller> holders;
   for (const Sized& one : largest(first, census, least)) {
     const std::uint64_t address = one.container.address;
-    const std::optional<Object> same = second.objects.object(address);
-    if (!same || same->type->name != one.container.type->name) continue;
-    const ContainerSize size = estimate.of(one.container), size_again = again.of(*same);
-    const std::uint64_t bytes = std::min({size.bytes, size_again.bytes, contents.anonymous_bytes});
-    const bool is_same = description(one.container, size) == description(*same, size_again);
-    if (!size.is_measured || !size_again.is_measured || bytes < least || !is_same) continue;
+    const std::optional<Sized> now = measured(first, address), again = measured(second, address);
+    if (!now || !again) continue;
+    const std::uint64_t bytes = std::min({now->size.bytes, again->size.bytes, contents.anonymous_bytes});
+    const std::string text = description(again->container, again->size);
+    if (bytes < least || description(now->container, now->size) != text) continue;
     const std::string held_as = first.names.name_of(address);
     const bool is_named = held_as == second.names.name_of(address);
-    holders.push_back(
-        {ContentKind::kHolder, description(*same, size), is_named ? held_as : "", bytes, ObjectReader::length(*same)});
+    const std::uint64_t count = ObjectReader::length(again->container);
+    holders.push_back({ContentKind::kHolder, text, is_named ? held_as : "", bytes, count});
   }
   std::ranges::sort(holders, std::greater(), &ContentFiller::bytes);
   contents.fillers.insert(contents.fillers.end(), holders.begin(), holders.end());
@@ -124,7 +140,7 @@ void add_holders(MemoryContents& contents, Inspection& first, Inspection& second
 
 }  // namespace
 
-Result<MemoryContents> read_contents(const AddressSpace& space) {
+Result<MemoryContents> read_contents(const AddressSpace& space, const ByteSource& now) {
   CachedReader reader(space, kMaxLookupBytes, kLookupBlock);
   ASSIGN_OR_RETURN(TypeTable types, TypeTable::find(space, reader));
   ASSIGN_OR_RETURN(PoolRegions regions, PoolRegions::find(space));
@@ -137,7 +153,7 @@ Result<MemoryContents> read_contents(const AddressSpace& space) {
   add_parts(parts, census);
   parts.put_into(contents);
   add_types(contents, census);
-  Inspection first(space, types, census), second(space, types, census);
+  Inspection first(now, types, census), second(now, types, census);
   add_holders(contents, first, second, census);
   const bool is_used_up = reader.is_used_up() || first.is_used_up() || second.is_used_up();
   if (is_used_up) contents.notes.push_back("the read limit was reached: not all names and holders are known");

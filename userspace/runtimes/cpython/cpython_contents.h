@@ -7,7 +7,8 @@
 namespace oomw::cpython {
 
 // What fills a Python process: parts, types by count and bytes, and the big containers with the names that hold them.
+// now: the same process, also what it has taken since the picture of its memory was made.
 // kNotFound: no Python (3.9 to 3.14, the usual build) was found in it.
-[[nodiscard]] Result<MemoryContents> read_contents(const AddressSpace& space);
+[[nodiscard]] Result<MemoryContents> read_contents(const AddressSpace& space, const ByteSource& now);
 
 }  // namespace oomw::cpython
