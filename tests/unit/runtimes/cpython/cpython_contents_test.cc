@@ -90,7 +90,7 @@ class Python {
   // Its list becomes eleven times as long, which moves it. Then it ignores the signal.
   void grow() const {
     ::kill(pid_, SIGUSR1);
-    while (!ignores(SIGUSR1) && !file("stat").empty()) ::usleep(1000);
+    while (!ignores(SIGUSR1) && file("stat").find(") Z ") == std::string::npos) ::usleep(1000);
   }
   [[nodiscard]] int pid() const { return pid_; }
   [[nodiscard]] bool is_ready() const { return is_ready_; }
