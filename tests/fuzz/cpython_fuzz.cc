@@ -98,7 +98,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string map = "10000-14000 rw-p 00000000 00:01 7 /usr/lib/libpython3.11.so.1.0\n20000-" + end +
                           (has_glibc ? " rw-p 00000000 00:01 8 /usr/lib/libc.so.6\n" : " rw-p 00000000 00:00 0\n");
   (void)native::read_contents(space_of(memory, map, pools.size()));
-  const auto contents = cpython::read_contents(space_of(memory, map, pools.size()));
+  const AddressSpace space = space_of(memory, map, pools.size());
+  const auto contents = cpython::read_contents(space, space);
   if (!contents.has_value()) return 0;
   for (const ContentFiller& filler : contents->fillers) {
     if (filler.bytes > contents->anonymous_bytes && filler.kind == ContentKind::kHolder) __builtin_trap();

@@ -15,6 +15,7 @@ std::uint64_t size_of(const GrowthProfile& profile) {
     bytes += sizeof stack;
     for (const GrowthFrame& frame : stack.frames) {
       bytes += sizeof frame + frame.function.size() + frame.file.size() + frame.module.size();
+      for (const std::string& name : frame.uses) bytes += sizeof name + name.size();
     }
   }
   for (const std::string& note : profile.notes) bytes += sizeof note + note.size();
@@ -41,7 +42,9 @@ KnownPlace& known(std::vector<KnownPlace>& places, const GrowthPlace& place) {
     return one.place.function == place.function && file_of(one.place) == file_of(place) &&
            one.place.operation == place.operation && one.place.is_collector == place.is_collector;
   });
-  return found != places.end() ? *found : places.emplace_back(KnownPlace{place, 0});
+  if (found == places.end()) return places.emplace_back(KnownPlace{place, 0});
+  found->place.uses.insert(place.uses.begin(), place.uses.end());
+  return *found;
 }
 
 IncidentGrowth::Stack stack_of(const GrowthStack& from, const GrowthPlace& place, std::uint64_t grown_bytes) {
@@ -65,7 +68,7 @@ std::vector<IncidentGrowth::Place> places_of(std::vector<KnownPlace> known, std:
   for (const KnownPlace& one : known) {
     if (places.size() == IncidentGrowth::kMaxPlaces) break;
     places.push_back({one.place.code, operation_of(one.place), kind_of(one.place), one.bytes,
-                      share_of(one.bytes, grown_bytes), one.place.is_collector});
+                      share_of(one.bytes, grown_bytes), one.place.is_collector, one.place.uses});
   }
   return places;
 }

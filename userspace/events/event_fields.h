@@ -387,6 +387,7 @@ void describe(auto& a, Of<GrowthFrame> auto& e) {
   a("managed", e.is_managed);
   a("allocator", e.is_allocator);
   a("library", e.is_library, Presence::kOmitted);
+  a("uses", e.uses, Presence::kOmitted);
 }
 
 void describe(auto& a, Of<GrowthStack> auto& e) {

@@ -14,6 +14,8 @@ namespace oomw {
 
 // What a frame is shown with. All texts come from files and memory of the workload: printable and bounded by its maker.
 struct GrowthFrame {
+  static constexpr std::size_t kMaxUses = 48, kMaxUse = 64;
+
   std::string function;  // "Session::put", "handle_report", "libfoo.so!fn_1ab0"; never empty
   std::string file;      // of a managed frame, or ""
   std::string module;    // the mapped file's name, or "" (a managed frame, code without a file)
@@ -21,6 +23,7 @@ struct GrowthFrame {
   bool is_managed = false;    // Python, or code that a runtime made: `function` is the program's own name for it
   bool is_allocator = false;  // malloc, operator new, the interpreter's own: never the code to name
   bool is_library = false;    // of the language or an installed package, by the path that `file` no longer has
+  std::vector<std::string> uses = {};  // Python: names of globals and attributes that the function's code refers to
   friend bool operator==(const GrowthFrame&, const GrowthFrame&) = default;
 };
 

@@ -202,16 +202,48 @@ std::vector<Frame> managed_of(const GrowthStack& stack) {
   return frames;
 }
 
+bool is_own(const Frame& frame) {
+  return !frame.parts.is_library && frame.dispatcher == nullptr && is_name(frame.parts);
+}
+
+// http.server calls one function for all of a method's paths, which calls the endpoint's.
+bool is_router(const Frame& frame, const Frame& dispatcher) {
+  std::string_view name = frame.parts.function;
+  name = name.substr(name.rfind('.') + 1);
+  return dispatcher.parts.file == "server.py" && name.starts_with("do_") &&
+         std::ranges::all_of(name.substr(3), [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
+bool may_be_operation(const Frame& frame) {
+  return !frame.parts.is_library && is_name(frame.parts) && !is_decorator(frame.parts);
+}
+
 // The program's own frame next to the leaf's side of the innermost dispatcher; a decorator's only if nothing is inside.
 std::optional<Operation> operation_of(const std::vector<Frame>& frames) {
   const auto dispatcher = std::ranges::find_if(frames, [](const Frame& frame) { return frame.dispatcher != nullptr; });
   if (dispatcher == frames.end()) return std::nullopt;
   for (auto frame = dispatcher; frame != frames.begin();) {
     --frame;
-    if (frame->parts.is_library || !is_name(frame->parts) || is_decorator(frame->parts)) continue;
+    if (!may_be_operation(*frame)) continue;
+    if (is_router(*frame, *dispatcher) && std::any_of(frames.begin(), frame, may_be_operation)) continue;
     return Operation{std::string(dispatcher->dispatcher->kind), printable(frame->parts.function, kMaxName)};
   }
   return std::nullopt;
+}
+
+constexpr std::size_t kMaxUses = 64;
+
+std::set<std::pair<std::string, std::string>> uses_of(const std::vector<Frame>& frames,
+                                                      const std::optional<Operation>& operation) {
+  std::set<std::pair<std::string, std::string>> uses;
+  for (const Frame& frame : frames) {
+    if (!is_own(frame)) continue;
+    for (const std::string& name : frame.frame->uses) {
+      if (uses.size() < kMaxUses) uses.emplace(name, frame.parts.file);
+    }
+    if (operation && printable(frame.parts.function, kMaxName) == operation->name) break;
+  }
+  return uses;
 }
 
 std::string place_text(const Parts& parts, std::string_view module) {
@@ -226,15 +258,16 @@ std::string place_text(const Parts& parts, std::string_view module) {
 
 // What the C library, the loader and interpreters are made of is nobody's own code.
 bool is_system_module(std::string_view module) {
-  constexpr std::array<std::string_view, 12> kStarts = {"libc.",  "libc-",      "ld-",   "libstdc++",
-                                                        "libgcc", "libpthread", "libm.", "libpython",
-                                                        "python", "libjvm",     "node",  "java"};
+  constexpr std::array<std::string_view, 20> kStarts = {
+      "libc.", "libc-", "ld-",  "libstdc++", "libgcc", "libpthread", "libm.", "libpython", "python", "libjvm",
+      "node",  "java",  "perl", "libperl",   "ruby",   "libruby",    "php",   "libphp",    "lua",    "liblua"};
   return std::ranges::any_of(kStarts, [&](std::string_view start) { return module.starts_with(start); });
 }
 
 const GrowthFrame* native_code_of(const GrowthStack& stack) {
   const auto found = std::ranges::find_if(stack.frames, [](const GrowthFrame& frame) {
-    const bool is_unnamed = frame.function.find("!fn_") != std::string::npos || frame.function.starts_with('[');
+    const bool is_unnamed = frame.function.find("!fn_") != std::string::npos || frame.function.starts_with('[') ||
+                            frame.function.starts_with(frame.module + "+0x");
     return !frame.is_allocator && !frame.is_managed && !frame.is_library && !frame.module.empty() && !is_unnamed &&
            !is_system_module(frame.module);
   });
@@ -262,9 +295,8 @@ GrowthPlace place_of(const GrowthStack& stack) {
   if (place.is_collector) return place;
   const std::vector<Frame> frames = managed_of(stack);
   place.operation = operation_of(frames);
-  const auto own = std::ranges::find_if(frames, [](const Frame& frame) {
-    return !frame.parts.is_library && frame.dispatcher == nullptr && is_name(frame.parts);
-  });
+  place.uses = uses_of(frames, place.operation);
+  const auto own = std::ranges::find_if(frames, is_own);
   if (own != frames.end()) {
     place.function = printable(own->parts.function, kMaxName);
     place.code = place_text(own->parts, "");

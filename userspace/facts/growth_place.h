@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "events/growth_profile.h"
 #include "facts/operation.h"
@@ -14,6 +16,8 @@ struct GrowthPlace {
   std::string function;  // the program's own that is nearest to the allocation; "" = the stack shows none
   std::string code;      // the same with its place: "generate (app.py:41)"
   std::optional<Operation> operation;
+  // What the program's own frames refer to, with their file; up to the operation's frame.
+  std::set<std::pair<std::string, std::string>> uses;
   bool is_collector = false;  // a garbage collector's thread: whose code it worked for is not in the stack
 };
 

@@ -22,6 +22,11 @@ GrowthFrame read_frame(reader::WireReader& in) {
   frame.is_managed = (flags & kManaged) != 0;
   frame.is_allocator = (flags & kAllocator) != 0;
   frame.is_library = (flags & kLibrary) != 0;
+  const std::uint64_t uses = in.number();
+  for (std::uint64_t i = 0; i < uses && in.is_good(); ++i) {
+    std::string name = printable(in.text(), GrowthFrame::kMaxUse);
+    if (i < GrowthFrame::kMaxUses) frame.uses.push_back(std::move(name));
+  }
   if (frame.function.empty()) frame.function = "[unknown]";
   return frame;
 }
@@ -110,6 +115,8 @@ std::string encode_unwound(const UnwoundSamples& unwound) {
     out.text(frame.function).text(frame.file).text(frame.module).number(frame.line);
     out.number((frame.is_managed ? kManaged : 0) | (frame.is_allocator ? kAllocator : 0) |
                (frame.is_library ? kLibrary : 0));
+    out.number(frame.uses.size());
+    for (const std::string& name : frame.uses) out.text(name);
   }
   out.number(unwound.stacks.size());
   for (const UnwoundStack& stack : unwound.stacks) {

@@ -15,6 +15,7 @@ namespace {
 // CPython 3.11.
 constexpr std::uint64_t kThread = 576, kCframe = 56, kFrame = 8;
 constexpr std::uint32_t kCodeOfFrame = 32, kPreviousOfFrame = 48, kInstructionOfFrame = 56;
+constexpr std::uint64_t kUses = 32, kItemsOfTuple = 24;
 constexpr std::uint64_t kFirstLine = 72, kFile = 112, kName = 128, kLineTable = 136, kInstructions = 184;
 constexpr std::uint64_t kTextState = 32, kTextBytes = 48, kBytesBytes = 32;
 constexpr unsigned kCompactAscii = 3u << 5;
@@ -114,6 +115,18 @@ std::string PythonReader::bytes_at(std::uint64_t object, std::size_t most) {
   return bytes;
 }
 
+// Those that are identifiers, of the first so many.
+std::vector<std::string> PythonReader::identifiers_at(std::uint64_t tuple) {
+  std::vector<std::string> found;
+  const std::uint64_t size = tuple == 0 ? 0 : word(tuple + 16);
+  if (size > PythonCode::kMaxTuple) return found;
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(size, GrowthFrame::kMaxUses); ++i) {
+    std::string text = text_at(word(tuple + kItemsOfTuple + i * 8), GrowthFrame::kMaxUse);
+    if (is_identifier(text)) found.push_back(std::move(text));
+  }
+  return found;
+}
+
 std::optional<PythonCode> PythonReader::code_at(std::uint64_t address) {
   if (!is_known() || !is_of(address, symbols_.code_type)) return std::nullopt;
   PythonCode code;
@@ -122,6 +135,7 @@ std::optional<PythonCode> PythonReader::code_at(std::uint64_t address) {
   const std::string path = text_at(word(address + kFile), PythonCode::kMaxPath);
   code.file = printable(path.substr(path.rfind('/') + 1), PythonCode::kMaxName);
   code.is_library = is_library_path(path);
+  if (!code.is_library) code.uses = identifiers_at(word(address + kUses));
   code.first_line = reader_.get<std::uint32_t>(address + kFirstLine).value_or(0);
   code.first_instruction = address + kInstructions;
   code.line_table = bytes_at(word(address + kLineTable), PythonCode::kMaxLineTable);

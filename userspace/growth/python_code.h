@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "growth/python_symbols.h"
 #include "growth/unwound.h"
@@ -30,12 +31,14 @@ class PresentMemory final : public ByteSource {
 // A code object: what its frames are shown with.
 struct PythonCode {
   static constexpr std::size_t kMaxName = 160, kMaxPath = 1024, kMaxLineTable = 16u << 10;
+  static constexpr std::size_t kMaxTuple = 4096;  // a larger one is none
 
   std::string function;  // "Cache.put"
   std::string file;      // "shop.py"
   std::uint64_t first_line = 0, first_instruction = 0;
   std::string line_table;
   bool is_library = false;
+  std::vector<std::string> uses = {};  // globals and attributes that it refers to; not of a library's
 };
 
 // The line of an instruction; 0: not known.
@@ -68,6 +71,7 @@ class PythonReader {
   [[nodiscard]] bool is_of(std::uint64_t object, std::uint64_t type) { return object != 0 && word(object + 8) == type; }
   [[nodiscard]] std::string text_at(std::uint64_t object, std::size_t most);
   [[nodiscard]] std::string bytes_at(std::uint64_t object, std::size_t most);
+  [[nodiscard]] std::vector<std::string> identifiers_at(std::uint64_t tuple);
 
   PythonSymbols symbols_;
   CachedReader reader_;

@@ -41,6 +41,7 @@ std::vector<GrowthFrame> python_frames(const Sample& sample, PythonCodes& codes,
       frame.function = code->function;
       frame.file = code->file;
       frame.is_library = code->is_library;
+      frame.uses = code->uses;
       frame.line = line_of(*code, at.instruction);
     }
     frames.push_back(std::move(frame));

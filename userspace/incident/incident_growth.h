@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -22,6 +24,9 @@ struct IncidentGrowth {
     std::uint64_t bytes = 0;
     double share = 0;
     bool is_collector = false;  // threads of a garbage collector
+    // Names that the program's own code on these stacks refers to, up to the operation's, and the file of that code.
+    // Not part of the JSON.
+    std::set<std::pair<std::string, std::string>> uses = {};
   };
   struct Stack {
     std::uint64_t bytes = 0;

@@ -205,13 +205,11 @@ std::string nobody(const Incident& incident) {
     return capture.reason == to_string(CaptureReason::kLinkedOut);
   });
   if (keeps_none) {
-    return "Which code it was is not known: this Go program keeps no heap profile, because it does not import "
-           "runtime/pprof or net/http/pprof.";
+    return not_known(incident) +
+           ": this Go program keeps no heap profile, because it does not import runtime/pprof or net/http/pprof.";
   }
-  if (is_go(incident)) return "Which code it was is not known: no heap profile was taken in time.";
-  return "Which code it was is not known: no heap of this program could be read. A heap profile of its own runtime "
-         "would "
-         "tell.";
+  if (is_go(incident)) return not_known(incident) + ": no heap profile was taken in time.";
+  return not_known(incident) + ": no heap of this program could be read. A heap profile of its own runtime would tell.";
 }
 
 std::string first_why(const Incident& incident) {

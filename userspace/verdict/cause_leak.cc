@@ -7,6 +7,7 @@
 #include "trends/leak_detector.h"
 #include "verdict/causes.h"
 #include "verdict/filler_answer.h"
+#include "verdict/growth_answer.h"
 #include "verdict/owner_answer.h"
 #include "verdict/thresholds.h"
 
@@ -140,7 +141,8 @@ std::optional<Finding> curve_rises(const Evidence& evidence) {
   if (rise->bytes < needed * evidence.limit() || never_collects(evidence)) return std::nullopt;
   if (evidence.live.size() >= kReadingsOfRise && !is_live_rising(evidence)) return std::nullopt;
   if (!few_go_on(evidence)) return std::nullopt;
-  const bool is_named = owner_of(evidence.incident) != nullptr || named_filler(evidence.incident) != nullptr;
+  const Incident& incident = evidence.incident;
+  const bool is_named = owner_of(incident) != nullptr || named_filler(incident) != nullptr || shows_code(incident);
   return Finding{
       "leak",
       kEven,

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "verdict/growth_answer.h"
 #include "verdict/thresholds.h"
 
 namespace oomw {
@@ -134,7 +135,7 @@ std::string no_filler_text(const Incident& incident) {
   if (first == incident.fillers.end()) return "";
   const std::string share = fmt::format("{:.0f} %", first->share * 100);
   if (first->kind == "size" && first->share >= threshold::kLarge) {
-    return fmt::format("Which code it was is not known; {} are {} of its memory.", what(*first), share);
+    return fmt::format("{}; {} are {} of its memory.", not_known(incident), what(*first), share);
   }
   if (first->share < kWorthSaying) return "No single type or container filled much of its memory.";
   return fmt::format("No single type or container filled much of its memory; the most is {}{} with {}.", what(*first),

@@ -61,6 +61,19 @@ std::string main_file_of(const Incident& incident) {
   return "";
 }
 
+// "views.py" of `shop.views`, also where many packages have such a file.
+std::string any_file_of_module(const Incident& incident, std::string_view module) {
+  if (module == "__main__") return main_file_of(incident);
+  return module.empty() ? "" : std::string(module.substr(module.rfind('.') + 1)) + ".py";
+}
+
+// "REQUEST_LOG" of "`REQUEST_LOG` in module `app`" and of "inside `REQUEST_LOG` in module `app`"; "" = none.
+std::string name_of(std::string_view held_as) {
+  const std::size_t begin = held_as.find('`');
+  const std::size_t end = begin == std::string_view::npos ? begin : held_as.find('`', begin + 1);
+  return end == std::string_view::npos ? "" : std::string(held_as.substr(begin + 1, end - begin - 1));
+}
+
 // "app.py" of module `app`, "views.py" of `shop.views`.
 std::string file_of_module(const Incident& incident, std::string_view module) {
   if (module == "__main__") return main_file_of(incident);
@@ -119,6 +132,24 @@ std::string amount(const Place& place) {
   return fmt::format("{:.0f} % of the growth, {}", place.share * 100, human_bytes(place.bytes));
 }
 
+// Of the endpoints and jobs whose code refers to the holder by its name, the one with most of the growth. What others
+// touched first, be it more, was not put there: it is their temporary data.
+const Place* user_of_holder(const Incident& incident, const IncidentFiller& filler) {
+  const IncidentGrowth& growth = *incident.growth;
+  const std::pair use{name_of(filler.held_as), any_file_of_module(incident, module_of(filler.held_as))};
+  const bool is_trusted = collectors_share(growth) < threshold::kLarge && is_mostly_sampled(growth);
+  if (!is_trusted || filler.share < threshold::kMost || use.first.empty() || use.second.empty()) return nullptr;
+  const Place* most = nullptr;
+  double all = 0;
+  for (const Place& place : growth.places) {
+    if (place.operation.empty() || place.code.empty() || !place.uses.contains(use)) continue;
+    all += place.share;
+    if (most == nullptr || place.share > most->share) most = &place;
+  }
+  const bool is_most = most != nullptr && most->share >= threshold::kMaterial && most->share >= threshold::kMost * all;
+  return is_most ? most : nullptr;
+}
+
 bool is_free_again(const Incident& incident) {
   if (!incident.composition || incident.growth->grown_bytes == 0) return false;
   std::uint64_t bytes = 0;
@@ -153,11 +184,21 @@ std::string unproved(const Incident& incident) {
 
 }  // namespace
 
+bool shows_code(const Incident& incident) {
+  return incident.growth && !is_free_again(incident) && leading(*incident.growth) != nullptr;
+}
+
+std::string not_known(const Incident& incident) {
+  return shows_code(incident) ? "Who keeps it is not known" : "Which code it was is not known";
+}
+
 const Place* proved_grower(const Incident& incident) {
   if (!incident.growth || is_free_again(incident)) return nullptr;
+  const IncidentFiller* filler = named_filler(incident);
+  if (filler == nullptr) return nullptr;
+  if (const Place* user = user_of_holder(incident, *filler)) return user;
   const Place* place = leading(*incident.growth);
-  const IncidentFiller* filler = place == nullptr ? nullptr : named_filler(incident);
-  return filler != nullptr && agrees(incident, *filler, *place) ? place : nullptr;
+  return place != nullptr && agrees(incident, *filler, *place) ? place : nullptr;
 }
 
 AnswerCulprit with_growth(const Incident& incident, AnswerCulprit filler) {

@@ -2,6 +2,10 @@
 // The part of the answer that comes from growth by first touch. It shows who needed memory first, which is not who
 // keeps it: temporary data that tops the heap takes the blame of a leak that is carved from its warm pages, and a
 // collector's threads take that of the program. So code is named as what grew the memory only if what fills it agrees:
+//   - the filler is held by a name of a Python module and has most of the memory, the code of a handler in that
+//   module's
+//     file refers to that name, and this place has most of the growth of all such ones. Others may have more: of what
+//     they touched nothing can be in the holder; or
 //   - the filler is held by a name of a Python module, and stacks of the place pass through that module's file; or
 //   - the filler is a class, and a method of it is in the place's stacks;
 //   - the place has most of the growth, collectors have little, and what was lost is little.
@@ -23,6 +27,10 @@ namespace oomw {
 [[nodiscard]] std::optional<AnswerCulprit> growing_culprit(const Incident& incident);
 // "generate (app.py:41) grew it by 80.0 MiB (92 % of the growth) for endpoint report; 5000 objects of type ...".
 [[nodiscard]] std::string grower_text(const Incident& incident, const AnswerCulprit& culprit);
+// Whether growth_text() may name code: then nobody says that none is known.
+[[nodiscard]] bool shows_code(const Incident& incident);
+// "Which code it was is not known", or only who keeps it.
+[[nodiscard]] std::string not_known(const Incident& incident);
 // A sentence to add, beginning with a blank; "" = nothing was sampled, or the culprit is not about it.
 [[nodiscard]] std::string growth_text(const Incident& incident, const std::optional<AnswerCulprit>& culprit);
 

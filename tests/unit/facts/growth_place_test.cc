@@ -72,6 +72,36 @@ TEST(GrowthPlace, of_other_frameworks_is_the_handler) {
             "job nightly");
 }
 
+TEST(GrowthPlace, of_a_plain_server_is_what_the_function_of_the_http_method_calls) {
+  const GrowthFrame method = python("Api.do_GET", "service.py");
+  const GrowthFrame server = python("BaseHTTPRequestHandler.handle_one_request", "server.py");
+  EXPECT_EQ(operation({python("keep", "service.py"), python("Api.report", "service.py"), method, server}),
+            "endpoint Api.report");
+  EXPECT_EQ(operation({python("dumps", "/usr/lib/python3.11/json/__init__.py"), method, server}),
+            "endpoint Api.do_GET");
+  EXPECT_EQ(operation({python("timed.<locals>.wrapper", "util.py"), method, server}), "endpoint Api.do_GET");
+  EXPECT_EQ(operation({python("keep", "app.py"), python("do_EXPORT", "app.py"), python("dispatch_request", "app.py")}),
+            "endpoint do_EXPORT");
+}
+
+TEST(GrowthPlace, uses_are_those_of_the_programs_frames_up_to_the_operations) {
+  GrowthFrame keep = python("keep", "reports.py"), view = python("report_view", "views.py"),
+              flask = python("Flask.dispatch_request", "app.py"), main = python("main", "views.py"),
+              installed = python("dumps", "encoder.py");
+  keep.uses = {"REQUEST_LOG", "append"};
+  view.uses = {"keep"};
+  flask.uses = main.uses = installed.uses = {"OTHER"};
+  const std::set<std::pair<std::string, std::string>> wanted = {
+      {"REQUEST_LOG", "reports.py"}, {"append", "reports.py"}, {"keep", "views.py"}};
+  EXPECT_EQ(place({installed, keep, view, flask, main}).uses, wanted);
+}
+
+TEST(GrowthPlace, of_code_without_a_name_and_of_an_interpreter_names_nobody) {
+  EXPECT_EQ(place({native("malloc", "libc.so.6", true), native("shop+0x670938", "shop")}).code, "");
+  EXPECT_EQ(place({native("malloc", "libc.so.6", true), native("Perl_safesysmalloc", "perl")}).code, "");
+  EXPECT_EQ(place({native("Perl_sv_grow", "libperl.so.5.36"), native("main", "shop")}).code, "main (shop)");
+}
+
 TEST(GrowthPlace, a_decorator_is_not_the_view) {
   EXPECT_EQ(operation({python("report", "app.py"), python("timed.<locals>.wrapper", "util.py"),
                        python("Flask.dispatch_request", "app.py")}),

@@ -76,6 +76,16 @@ TEST(GrowthWire, answer_when_it_has_terminal_codes_is_printable) {
   EXPECT_FALSE(back->frames[1].function.empty());
 }
 
+TEST(GrowthWire, names_that_code_refers_to_when_too_many_are_cut) {
+  UnwoundSamples unwound;
+  unwound.frames = {frame("keep"), frame("next")};
+  unwound.frames[0].uses.assign(GrowthFrame::kMaxUses + 1, "LOG");
+  const auto back = decode_unwound(encode_unwound(unwound), 0);
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(back->frames[0].uses, std::vector<std::string>(GrowthFrame::kMaxUses, "LOG"));
+  EXPECT_EQ(back->frames[1].function, "next");
+}
+
 TEST(GrowthWire, answer_when_it_names_a_frame_that_is_not_there_or_other_stacks_is_refused) {
   UnwoundSamples unwound;
   unwound.frames = {frame("a")};

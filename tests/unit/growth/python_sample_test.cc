@@ -114,6 +114,9 @@ TEST_F(PythonSampleTest, frames_when_copied_have_the_programs_names_files_and_li
   EXPECT_THAT(names_, Not(Contains("_PyEval_EvalFrameDefault")));
   EXPECT_EQ(names_.front(), "pause");
   EXPECT_TRUE(std::ranges::none_of(unwound_.frames, &GrowthFrame::is_library));
+  const auto handle = std::ranges::find(unwound_.frames, "handle", &GrowthFrame::function);
+  ASSERT_NE(handle, unwound_.frames.end());
+  EXPECT_THAT(handle->uses, ElementsAre("Cache", "store"));
   EXPECT_EQ(names_.back(), "_start");
 }
 

@@ -105,6 +105,70 @@ TEST(GrowthAnswer, a_file_name_that_many_packages_have_does_not_show_which_modul
   EXPECT_NE(proved_grower(incident), nullptr);
 }
 
+// Three endpoints of one file: one lists, with most of the growth, one fills the holder, one counts what is in it.
+Incident incident_of_three_endpoints() {
+  Incident incident = python_incident();
+  incident.fillers.front().held_as = "`LOG` in module `shop.views`";
+  const std::pair<std::string, std::string> use = {"LOG", "views.py"};
+  incident.growth->places = {
+      {"rows_of (views.py:9)", "list_view", "endpoint", 44u << 20, 0.55, false, {{"range", "views.py"}}},
+      {"generate (views.py:41)", "report_view", "endpoint", 32u << 20, 0.4, false, {use}},
+      {"count_view (views.py:50)", "count_view", "endpoint", 1u << 20, 0.01, false, {use}}};
+  incident.growth->stacks = {};
+  return incident;
+}
+
+TEST(GrowthAnswer, the_endpoint_whose_code_refers_to_the_holder_is_the_grower_and_not_one_with_more_temporary_data) {
+  const IncidentAnswer answer = answer_of(incident_of_three_endpoints());
+  EXPECT_THAT(answer.sentence, HasSubstr("held as `LOG` in module `shop.views`"));
+  EXPECT_THAT(answer.sentence, EndsWith("Grown by generate (views.py:41) for endpoint report_view (40 % of the growth, "
+                                        "32.0 MiB)."));
+  EXPECT_EQ(answer.culprit->operation, "report_view");
+}
+
+TEST(GrowthAnswer, code_that_refers_to_a_holder_of_that_name_in_another_file_is_not_the_grower) {
+  Incident incident = incident_of_three_endpoints();
+  incident.fillers.front().held_as = "`LOG` in module `shop.store`";
+  EXPECT_EQ(proved_grower(incident), nullptr);
+  incident.fillers.front().held_as = "`CACHE` in module `shop.views`";
+  EXPECT_EQ(proved_grower(incident), nullptr);
+  incident.fillers.front().held_as = "";
+  EXPECT_EQ(proved_grower(incident), nullptr);
+}
+
+TEST(GrowthAnswer, of_two_endpoints_that_refer_to_the_holder_alike_neither_is_named) {
+  Incident incident = incident_of_three_endpoints();
+  incident.growth->places[2].share = 0.39;
+  EXPECT_NE(proved_grower(incident), nullptr);
+  auto third = incident.growth->places[2];
+  third.share = 0.1;
+  incident.growth->places.push_back(third);
+  EXPECT_EQ(proved_grower(incident), nullptr);
+}
+
+TEST(GrowthAnswer, code_that_refers_to_a_holder_of_little_or_touched_little_is_not_the_grower) {
+  Incident incident = incident_of_three_endpoints();
+  incident.fillers.front().share = 0.4;
+  EXPECT_EQ(proved_grower(incident), nullptr);
+  incident = incident_of_three_endpoints();
+  incident.growth->places[1].share = 0.05;
+  EXPECT_EQ(proved_grower(incident), nullptr);
+}
+
+TEST(GrowthAnswer, code_that_touched_first_and_that_no_code_is_known_are_not_both_said) {
+  Incident incident = python_incident();
+  incident.fillers = {};
+  for (const char* cause : {"leak", "spike", ""}) {
+    incident.verdict->cause = cause;
+    const std::string sentence = answer_of(incident).sentence;
+    EXPECT_THAT(sentence, HasSubstr("first touched mostly in generate (app.py:41)"));
+    EXPECT_THAT(sentence, HasSubstr("Who keeps it is not known: no heap of this program could be read."));
+    EXPECT_THAT(sentence, Not(HasSubstr("Which code")));
+  }
+  incident.growth.reset();
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("Which code it was is not known: no heap"));
+}
+
 TEST(GrowthAnswer, an_empty_profile_adds_nothing) {
   Incident incident = python_incident();
   incident.growth = IncidentGrowth{};

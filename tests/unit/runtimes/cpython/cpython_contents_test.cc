@@ -16,6 +16,8 @@
 #include <gmock/gmock.h>
 
 #include "base/files.h"
+#include "base/unique_fd.h"
+#include "memory/fresh_memory.h"
 #include "runtimes/cpython/type_table.h"
 #include "support/process_space.h"
 
@@ -26,7 +28,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 const char* const kProgram = R"(
-import mmap, sys, time, types
+import mmap, signal, sys, time, types
 app = types.ModuleType('app')
 sys.modules['app'] = app
 untouched = mmap.mmap(-1, 8 << 20)
@@ -40,6 +42,10 @@ for i in range(20000):
     Store.CACHE[i] = (i, 'v%d' % i)
     app.store.items.append('line %d of a log' % i)
 people = {'alice smith': ['a%d' % i for i in range(15000)], 'bob': ['b%d' % i for i in range(15000)]}
+def grow(*_):
+    app.REQUEST_LOG.extend({'id': i, 'path': '/items/%d' % i} for i in range(300000))
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+signal.signal(signal.SIGUSR1, grow)
 print('ready', flush=True)
 time.sleep(600)
 )";
@@ -81,6 +87,11 @@ class Python {
   }
   Python(const Python&) = delete;
   Python& operator=(const Python&) = delete;
+  // Its list becomes eleven times as long, which moves it. Then it ignores the signal.
+  void grow() const {
+    ::kill(pid_, SIGUSR1);
+    while (!ignores(SIGUSR1) && file("stat").find(") Z ") == std::string::npos) ::usleep(1000);
+  }
   [[nodiscard]] int pid() const { return pid_; }
   [[nodiscard]] bool is_ready() const { return is_ready_; }
   // "" if the file is gone.
@@ -89,6 +100,13 @@ class Python {
   }
 
  private:
+  [[nodiscard]] bool ignores(int number) const {
+    const std::string status = file("status"), name = "SigIgn:\t";
+    const std::size_t at = status.find(name);
+    return at != std::string::npos &&
+           (std::stoull(status.substr(at + name.size(), 16), nullptr, 16) >> (number - 1) & 1);
+  }
+
   int pid_ = -1;
   bool is_ready_ = false;
 };
@@ -187,6 +205,21 @@ TEST_P(CpythonContents, torn_memory_gives_no_wrong_name) {
       EXPECT_TRUE(names.contains(filler.held_as)) << filler.held_as;
     }
   }
+}
+
+TEST_P(CpythonContents, a_list_that_moved_after_the_picture_of_the_memory_was_made_is_named) {
+  const test::ProcessSpace process(python_->pid(), "");
+  python_->grow();
+  const std::string path = "/proc/" + std::to_string(python_->pid());
+  const UniqueFd memory(::open((path + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd page_map(::open((path + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC));
+  const test::MemoryFile bytes(memory.get());
+  const FdSource entries(page_map.get());
+  const auto contents = read_contents(process.space(), FreshMemory(process.space(), bytes, entries));
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  const ContentFiller* log = holder(*contents, "`REQUEST_LOG` in module `app`");
+  ASSERT_NE(log, nullptr);
+  EXPECT_EQ(log->count, 330'000u);
 }
 
 TEST(CpythonContentsOfOthers, a_program_that_is_no_python_has_none) {

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Services in Python of whose endpoints one never gives back: its holder, its function and itself are named."""
+import http.client
+import os
+import platform
+import time
+import unittest
+
+from harness import tools
+from harness.case import E2eTest
+from harness.daemon import free_port, run_cli, run_program
+from harness.wait import eventually
+
+PYTHON = "/usr/bin/python3"
+SERVICES = os.path.join(tools.WORKLOADS, "python", "services")
+GROWTH = "[growth]\nenabled = true\n"
+LEAK = "/api/reports/generate"
+OTHERS = ("/api/reports/count", "/api/customers", "/api/totals", "/health")
+
+
+class Client:
+    """Asks one endpoint after the other, each as often, until the service is gone."""
+
+    def __init__(self, port):
+        self.port = port
+
+    def get(self, path):
+        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        try:
+            client.request("GET", path)
+            return client.getresponse().read()
+        except (OSError, http.client.HTTPException):
+            return None
+        finally:
+            client.close()
+
+    def ask_until_gone(self, work, per_second):
+        for turn in range(4000):
+            began = time.monotonic()
+            self.get(OTHERS[turn % len(OTHERS)])
+            self.get(LEAK)
+            if not work.is_alive():
+                return
+            time.sleep(max(0, 1 / per_second + began - time.monotonic()))
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "growth is sampled on x86-64 only")
+@unittest.skipUnless(os.path.exists(PYTHON), f"there is no {PYTHON}")
+class SeedCase(E2eTest):
+    def assert_named(self, script, module, function, endpoint):
+        witness = self.daemon(GROWTH)
+        box = self.cgroup(script.split("_")[0], 96)
+        port = free_port()
+        service = self.start([PYTHON, os.path.join(SERVICES, script), str(port)], box, own_netns=False)
+        client = Client(port)
+        eventually(lambda: client.get("/health"), lambda: f"{script} answers: {service.describe()}", 30)
+        client.ask_until_gone(service, 80)
+        service.wait_killed()
+        wanted = (f"`REQUEST_LOG` in module `{module}`", function, f"endpoint {endpoint}")
+
+        def answers():
+            return [i["answer"]["sentence"] for i in self.incidents_of(witness, box) if i["answer"]]
+
+        # The first writing may be before the growth has come.
+        eventually(lambda: any(all(text in answer for text in wanted) for answer in answers()),
+                   lambda: f"{wanted}; have {answers()}", 20)
+        incident = self.incidents_of(witness, box)[0]
+        shown = run_cli("show", "--data-dir", witness.data_dir, incident["id"]).stdout
+        # The first paragraph below the title; Markdown without its escapes.
+        answer = " ".join(shown.split("\n\n")[1].replace("\\", "").split())
+        for text in wanted:
+            self.assertIn(text, answer, shown)
+
+    def test_list_function_and_endpoint_of_a_plain_http_server_are_named(self):
+        self.assert_named("plain_reports.py", "__main__", "keep_rows (plain_reports.py:", "Reports.generate_report")
+
+    def test_list_function_and_endpoint_of_a_flask_application_are_named(self):
+        self.need("flask")
+        self.assert_named("flask_reports.py", "__main__", "keep_rows (flask_reports.py:", "generate_report")
+
+    def test_list_function_and_endpoint_of_a_django_application_are_named(self):
+        self.need("django")
+        self.assert_named("django_reports.py", "reports.views", "keep_rows (views.py:", "generate_report")
+
+    def need(self, package):
+        if run_program(PYTHON, "-c", f"import {package}").returncode != 0:
+            self.skipTest(f"{PYTHON} has no {package} (Debian: python3-{package})")
