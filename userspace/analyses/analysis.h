@@ -29,12 +29,12 @@ struct AnalysisSubject {
   const ByteSource& page_map;    // /proc/PID/pagemap
   const ByteSource& maps;        // /proc/PID/maps
   const ByteSource& executable;  // the file
-  int pid = 0;
   int memory_fd = -1, page_map_fd = -1, executable_fd = -1;
   std::uint64_t entry = 0;  // where the program's entry point lies
   std::span<const SubjectLibrary> libraries;
   const Clock& clock;      // CPU time of this thread: on a busy node an analysis takes longer, not more
   MonotonicTime deadline;  // by that clock
+  int pid = 0;             // for VictimMarks; 0: not known
 };
 
 // What a row fills: the lists of a HeapAnalysed, its notes and texts, and the bytes of its files. They are bounded and

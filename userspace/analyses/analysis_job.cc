@@ -148,14 +148,14 @@ Result<std::string> analyse_heap_job(std::string_view bytes, std::span<const Uni
                                 page_map,
                                 maps,
                                 executable,
-                                parameters.pid,
                                 files[0].get(),
                                 files[1].get(),
                                 files[3].get(),
                                 parameters.entry,
                                 parameters.libraries,
                                 clock,
-                                clock.now() + row.cpu_limit};
+                                clock.now() + row.cpu_limit,
+                                parameters.pid};
   if (!row.recognises(subject)) return std::string();
   AnalysisResult result;
   RETURN_IF_ERROR(row.analyse(subject, result));
