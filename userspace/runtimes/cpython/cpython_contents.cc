@@ -118,6 +118,15 @@ std::optional<Sized> measured(Inspection& inspection, std::uint64_t address) {
   return std::nullopt;
 }
 
+// A container grows between two looks; of a torn one, each look gives another number.
+bool is_about(std::uint64_t one, std::uint64_t other) { return std::max(one, other) <= 2 * std::min(one, other); }
+
+bool agree(const Sized& one, const Sized& other) {
+  return description(one.container, one.size) == description(other.container, other.size) &&
+         is_about(one.size.bytes, other.size.bytes) &&
+         is_about(ObjectReader::length(one.container), ObjectReader::length(other.container));
+}
+
 // The process runs on while it is read. What two inspections do not agree on was torn, and is not named.
 void add_holders(MemoryContents& contents, Inspection& first, Inspection& second, const ObjectCensus& census) {
   const auto least = static_cast<std::uint64_t>(kWorthShowing * static_cast<double>(contents.anonymous_bytes));
@@ -125,14 +134,14 @@ void add_holders(MemoryContents& contents, Inspection& first, Inspection& second
   for (const Sized& one : largest(first, census, least)) {
     const std::uint64_t address = one.container.address;
     const std::optional<Sized> now = measured(first, address), again = measured(second, address);
-    if (!now || !again) continue;
+    if (!now || !again || !agree(*now, *again)) continue;
     const std::uint64_t bytes = std::min({now->size.bytes, again->size.bytes, contents.anonymous_bytes});
-    const std::string text = description(again->container, again->size);
-    if (bytes < least || description(now->container, now->size) != text) continue;
+    if (bytes < least) continue;
     const std::string held_as = first.names.name_of(address);
     const bool is_named = held_as == second.names.name_of(address);
     const std::uint64_t count = ObjectReader::length(again->container);
-    holders.push_back({ContentKind::kHolder, text, is_named ? held_as : "", bytes, count});
+    holders.push_back(
+        {ContentKind::kHolder, description(again->container, again->size), is_named ? held_as : "", bytes, count});
   }
   std::ranges::sort(holders, std::greater(), &ContentFiller::bytes);
   contents.fillers.insert(contents.fillers.end(), holders.begin(), holders.end());
