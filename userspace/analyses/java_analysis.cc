@@ -196,7 +196,7 @@ Result<> analyse_java(const AnalysisSubject& subject, AnalysisResult& result) {
   const Mapping* mapping = jvm::find_libjvm(map);
   if (mapping == nullptr) return fail(ErrorCode::kUnsupported, "no JVM any more");
   ASSIGN_OR_RETURN(const jvm::VmSymbols symbols, jvm::read_vm_symbols(*library->file, *mapping));
-  ASSIGN_OR_RETURN(PresentPages present, PageScanner(subject.page_map_fd, subject.pid).scan(map));
+  ASSIGN_OR_RETURN(PresentPages present, PageScanner(subject.page_map_fd, true, subject.pid).scan(map));
   const DeadlineSource memory(subject.memory, subject.clock, subject.deadline);
   std::vector<FileImage> files = mapped_files(subject, map);
   const AddressSpace space(memory, std::move(map), std::move(present), std::move(files), kMaxBytes);

@@ -36,7 +36,7 @@ std::vector<FileImage> images_of(const AnalysisSubject& subject, const MemoryMap
 template <typename Read>
 Result<MemoryContents> read(const AnalysisSubject& subject, const Read& read_contents) {
   ASSIGN_OR_RETURN(MemoryMap map, MemoryMap::read(subject.maps));
-  ASSIGN_OR_RETURN(PresentPages present, PageScanner(subject.page_map_fd, subject.pid).scan(map));
+  ASSIGN_OR_RETURN(PresentPages present, PageScanner(subject.page_map_fd, true, subject.pid).scan(map));
   std::vector<FileImage> images = images_of(subject, map);
   const DeadlineSource memory(subject.memory, subject.clock, subject.deadline);
   const AddressSpace space(memory, std::move(map), std::move(present), std::move(images), kMaxBytes);

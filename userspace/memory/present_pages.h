@@ -58,7 +58,7 @@ class PageScanner {
   static constexpr std::size_t kMaxSlices = 128u << 10;
 
   // fd: /proc/PID/pagemap, borrowed. pid: whose, for VictimMarks; 0 where that is not known.
-  explicit PageScanner(int fd, int pid = 0, bool may_scan = true) : fd_(fd), pid_(pid), may_scan_(may_scan) {}
+  explicit PageScanner(int fd, bool may_scan = true, int pid = 0) : fd_(fd), may_scan_(may_scan), pid_(pid) {}
 
   // Of all private mappings.
   [[nodiscard]] Result<PresentPages> scan(const MemoryMap& map);
@@ -69,8 +69,9 @@ class PageScanner {
   [[nodiscard]] Result<std::uint64_t> pread_slice(std::uint64_t begin, std::uint64_t end);
   void add(std::uint64_t begin, std::uint64_t end);
 
-  int fd_, pid_;
+  int fd_;
   bool may_scan_;
+  int pid_;
   bool is_complete_ = true;
   std::size_t slices_ = 0;
   std::uint64_t pread_pages_ = 0;

@@ -202,7 +202,7 @@ TEST(ReaderLifeTest, a_program_that_is_not_there_or_answers_nothing_is_a_fault) 
   }
 }
 
-// A child that does not end until it is told to, as a reader does whose file system does not answer.
+// A child that ends only when the test ends it, like a reader whose file system does not answer.
 class Lingering {
  public:
   Lingering() : pid_(::fork()) {
