@@ -12,6 +12,8 @@ import sys
 import xml.etree.ElementTree as xml
 
 MAX_NAMES = 4  # of those that share a reason; each was printed when it was skipped
+MAX_LINES = 6  # of a failure, its last: the output above may be out of reach
+MAX_LINE = 200
 
 
 def skip_reason(case):
@@ -23,6 +25,14 @@ def skip_reason(case):
     output = case.findtext("system-out") or ""
     match = re.search(r"Skipped\n(.*?)\n*\[  SKIPPED", output, re.S)
     return " ".join(match[1].split()) if match else "no reason given"
+
+
+def failure_reason(case):
+    """The end of what the framework wrote about it; ctest only keeps the output."""
+    texts = [(part.text or part.get("message") or "") for tag in ("failure", "error") for part in case.iter(tag)]
+    text = "\n".join(text for text in texts if text.strip()) or case.findtext("system-out") or ""
+    lines = [line.strip()[:MAX_LINE] for line in text.splitlines() if line.strip()]
+    return " | ".join(lines[-MAX_LINES:])
 
 
 def outcome_of(case):
@@ -39,7 +49,7 @@ def read_junit(path):
         name = case.get("name")
         if case.get("classname") not in (None, name, "e2e"):
             name = f"{case.get('classname')}.{name}"
-        reason = skip_reason(case) if outcome == "skip" else ""
+        reason = {"skip": skip_reason, "fail": failure_reason, "pass": lambda case: ""}[outcome](case)
         yield outcome, f"{stage}: {name}", reason
 
 

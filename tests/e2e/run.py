@@ -114,7 +114,8 @@ def write_junit(path, earlier, cases):
         if outcome == "skip":
             xml.SubElement(case, "skipped", message=text)
         if outcome == "fail":
-            xml.SubElement(case, "failure", message=clean(text.strip().splitlines()[-1]))
+            lines = [clean(line) for line in text.strip().splitlines()]
+            xml.SubElement(case, "failure", message=lines[-1]).text = "\n".join(lines[-20:])
     xml.ElementTree(suite).write(path + ".new", encoding="utf-8", xml_declaration=True)
     os.replace(path + ".new", path)
 
