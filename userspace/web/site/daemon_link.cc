@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string_view>
 
@@ -15,21 +16,37 @@
 namespace oomw {
 namespace {
 
-constexpr int kPatienceMs = 2'000;
 constexpr std::size_t kMaxAnswer = 4u << 20;
+
+tl::unexpected<Error> no_answer() { return fail(ErrorCode::kUnavailable, "the daemon does not answer"); }
+
+bool has_message(int socket, std::chrono::milliseconds patience) {
+  pollfd waiting{socket, POLLIN, 0};
+  return ::poll(&waiting, 1, static_cast<int>(patience.count())) == 1;
+}
 
 }  // namespace
 
+Result<> DaemonLink::drop_late_answers() {
+  for (; owed_ > 0 && has_message(socket_.get(), std::chrono::milliseconds(0)); --owed_) {
+    RETURN_IF_ERROR(reader::receive_message(socket_.get(), 1));
+  }
+  return {};
+}
+
 Result<std::string> DaemonLink::ask(LiveQuestion question) {
-  if (!socket_.is_valid()) return fail(ErrorCode::kUnavailable, "the daemon does not answer");
+  using Steady = std::chrono::steady_clock;
+  RETURN_IF_ERROR(drop_late_answers());
+  if (owed_ >= kMaxOwed) return no_answer();
   const char letter = static_cast<char>(question);
   RETURN_IF_ERROR(reader::send_message(socket_.get(), std::string_view(&letter, 1), {}));
-  pollfd waiting{socket_.get(), POLLIN, 0};
-  if (::poll(&waiting, 1, kPatienceMs) != 1) {
-    socket_.reset();
-    return fail(ErrorCode::kUnavailable, "the daemon does not answer");
+  const auto deadline = Steady::now() + patience_;
+  reader::Message message;
+  for (++owed_; owed_ > 0; --owed_) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Steady::now());
+    if (!has_message(socket_.get(), std::max(left, std::chrono::milliseconds(0)))) return no_answer();
+    ASSIGN_OR_RETURN(message, reader::receive_message(socket_.get(), 1));
   }
-  ASSIGN_OR_RETURN(const reader::Message message, reader::receive_message(socket_.get(), 1));
   if (message.files.size() != 1) return fail(ErrorCode::kUnavailable, "the daemon has no answer yet");
   if (::lseek(message.files[0].get(), 0, SEEK_SET) != 0) return fail_errno(errno, "lseek");
   return read_open_file(message.files[0].get(), "the daemon's answer", kMaxAnswer);
