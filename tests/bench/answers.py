@@ -7,19 +7,18 @@ word of the list is in the answer, a reader must still judge the sentence: this 
 """
 import argparse
 import os
-import re
 import signal
 import sys
 
 import corpus
 from bench_support import HERE, Bars, Site, print_conditions, table, tools
+from corpus_names import require, score
 from corpus_runs import Runner
 from corpus_table import read_runs
 
 ANSWERS = os.path.join(os.path.dirname(HERE), "corpus/answers.tsv")
 CONFIG = "[growth]\nenabled = true\n[incidents]\nkeep_count = 1000\n"
-RIGHT, WRONG, NOBODY = "right", "WRONG", "nobody"
-RIGHT_BAR, WRONG_BAR = 0.85, 0.03
+RIGHT_BAR = 0.85
 
 
 def read_answers():
@@ -27,22 +26,6 @@ def read_answers():
     with open(ANSWERS, encoding="utf-8") as f:
         rows = [line.rstrip("\n").split("\t") for line in f if not line.startswith("#")]
     return {name: (tuple(right.split()) if right != "-" else (), tuple(wrong.split())) for name, right, wrong in rows}
-
-
-def has_word(text, word):
-    return re.search(rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", text) is not None
-
-
-def score(answer, right, wrong):
-    """Of what the first lines say; a culprit that is none of the right ones is wrong."""
-    answer = answer or {}
-    culprit = answer.get("culprit") or {}
-    text = " ".join((answer.get("sentence") or "", culprit.get("code") or "", *(culprit.get("path") or ())))
-    if any(re.search(pattern, text) for pattern in wrong):
-        return WRONG
-    if any(has_word(text, word) for word in right):
-        return RIGHT
-    return WRONG if culprit else NOBODY
 
 
 def parse():
@@ -81,14 +64,11 @@ def run_all(runs, options):
 
 def judge(outcomes, bars):
     can_be_known = {name for name, (right, _) in read_answers().items() if right}
-    knowable = [named for outcome, named in outcomes if outcome.run.name in can_be_known]
     rows = [(outcome.run.name, outcome.called, "yes" if outcome.is_right else "NO", named) for outcome, named in outcomes]
     table(("run", "cause", "right", "named"), rows)
     causes = sum(outcome.is_right for outcome, _ in outcomes)
-    right, wrong = knowable.count(RIGHT), [named for _, named in outcomes].count(WRONG)
-    print(f"Causes: {causes} of {len(outcomes)}. Named right: {right} of {len(knowable)} that can be. Wrong: {wrong}.")
-    bars.require(f"right name in >= {100 * RIGHT_BAR:.0f} %", right >= RIGHT_BAR * len(knowable))
-    bars.require(f"wrong name in <= {100 * WRONG_BAR:.0f} %", wrong <= WRONG_BAR * len(outcomes))
+    print(f"Causes: {causes} of {len(outcomes)}.")
+    require(bars, [(named, outcome.run.name in can_be_known) for outcome, named in outcomes], "Answers", RIGHT_BAR)
 
 
 def main():

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Are the verdicts right? Real runs of tests/corpus/labels.tsv, each with the cause that it was made for.
 
-Prints a line a run, the confusion matrix and the share that is right. Incidents of runs judged wrong are kept.
+Prints a line a run, the confusion matrix and the share that is right, how often a verdict is right by how sure it is, and
+of the killed runs of Go and the Collector alone whether the answer names who did it. Incidents of runs judged wrong are kept.
 The rows that are held back were written by someone who had not read how verdicts are made, and are run once, as the
 final check: --split held_back. Then they are looked at, and so `seen`: they run with `tune` from there on, and prove as
 little as it does, and others are written to be held back. --dry: without the tracer, only whether each run is killed,
@@ -18,6 +19,8 @@ import tempfile
 import time
 
 from bench_support import Bars, Site, print_conditions, table, tools
+import corpus_calibration
+import corpus_names
 from corpus_dry import DryRunner
 from corpus_programs import answer_argv, is_answer_program
 from corpus_runs import CONFIG, FACTOR, Runner
@@ -62,8 +65,9 @@ def line_of(outcome):
     confidence = "" if outcome.confidence is None else f" {outcome.confidence:.2f}"
     mark = "right" if outcome.is_right else "WRONG"
     details = "".join(f"\n       {text}" for text in (outcome.problem, *(() if outcome.is_right else outcome.why)) if text)
+    named = f", named: {outcome.named}" if outcome.named else ""
     return (f"{mark}  {outcome.run.name}: expected {' or '.join(outcome.run.expected)}, "
-            f"{outcome.called}{confidence}, {outcome.seconds:.0f} s{details}")
+            f"{outcome.called}{confidence}{named}, {outcome.seconds:.0f} s{details}")
 
 
 def each_done(site, runner, runs, jobs):
@@ -83,6 +87,10 @@ def run_dry(runs, options, bars):
     bars.require(f"{fitting} of {len(runs)} runs end as their labels need them to", fitting == len(runs))
 
 
+def is_fine(outcome):
+    return outcome.is_right and outcome.named != corpus_names.WRONG
+
+
 def run_all(runs, options):
     outcomes = []
     with Site() as site:
@@ -90,7 +98,7 @@ def run_all(runs, options):
         for outcome in each_done(site, Runner(witness, site.scratch, site.prefix), runs, options.jobs):
             outcomes.append(outcome)
             print(line_of(outcome), flush=True)
-        kept = keep(outcomes if options.keep_all else [o for o in outcomes if not o.is_right], options.keep)
+        kept = keep(outcomes if options.keep_all else [o for o in outcomes if not is_fine(o)], options.keep)
         if kept:
             shutil.copy(witness.log_file.name, os.path.join(kept, "daemon.log"))
             print(f"\nIncidents of runs{'' if options.keep_all else ' judged wrong'}, and the daemon's log: {kept}")
@@ -134,6 +142,16 @@ def judge(outcomes, bars):
         bars.require("no leak called on a healthy run", called == 0 and not any(o.problem for o in healthy))
 
 
+def judge_names(outcomes, bars):
+    """Of the runs whose culprit follows from their flags."""
+    scored = [outcome for outcome in outcomes if outcome.named]
+    for outcome in scored:
+        if outcome.named != corpus_names.RIGHT and corpus_names.words_of(outcome.run):
+            print(f"{outcome.named}  {outcome.run.name}: {(outcome.incident.get('answer') or {}).get('sentence')}")
+    if scored:
+        corpus_names.require(bars, [(o.named, bool(corpus_names.words_of(o.run))) for o in scored], "Go and the Collector")
+
+
 def main():
     options = parse()
     runs = read_runs(options.split, options.k)
@@ -148,6 +166,8 @@ def main():
         outcomes = run_all(runs, options)
         print_matrix(outcomes)
         judge(outcomes, bars)
+        corpus_calibration.judge(outcomes, bars)
+        judge_names(outcomes, bars)
     print(f"{time.monotonic() - start:.0f} s in all.")
     return bars.finish(options)
 

@@ -8,6 +8,7 @@ import time
 
 from bench_support import MIB, tools
 from corpus_collector import Collector
+from corpus_names import score, words_of
 from corpus_programs import answer_argv, is_answer_program
 
 from harness.cgroup import MemoryCgroup
@@ -76,6 +77,12 @@ class Outcome:
         if self.run.is_healthy:
             return "leak" if self.suspected else "healthy"
         return self.verdict or "(none)"
+
+    @property
+    def named(self):
+        """Whether the answer names who did it; "" where nothing says who did."""
+        words = words_of(self.run)
+        return score(self.incident.get("answer"), words) if self.incident and words is not None else ""
 
     @property
     def is_right(self):

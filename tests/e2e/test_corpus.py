@@ -12,6 +12,8 @@ from harness.case import E2eTest
 sys.path.insert(0, os.path.join(tools.TREE, "tests/bench"))
 import answers  # noqa: E402 (the path comes first)
 import corpus  # noqa: E402
+import corpus_calibration  # noqa: E402
+import corpus_names  # noqa: E402
 from corpus_dry import DryOutcome, DryRunner  # noqa: E402
 from corpus_runs import CONFIG, Outcome, Runner  # noqa: E402
 from corpus_table import CAUSES, HEALTHY, HELD_BACK, SEEN, SPLITS, TUNE, parse_run, read_runs  # noqa: E402
@@ -106,26 +108,59 @@ class Score(unittest.TestCase):
         self.assertEqual(splits, {TUNE: {TUNE, SEEN}, SEEN: {SEEN}, HELD_BACK: {HELD_BACK}, "all": {*SPLITS}})
 
 
+class Named(unittest.TestCase):
+    """Of runs of Go and the Collector: the words follow from the flags."""
+
+    def words(self, cause, commands):
+        return corpus_names.words_of(runs_of(f"made-up\ttune\t{cause}\tcontainer\t64\t60\t{commands}\t")[0])
+
+    def test_a_leak_is_that_of_the_part_that_never_gives_back(self):
+        self.assertEqual(self.words("leak", "go1.27 -hold-mb 8 -leak map"), corpus_names.LEAKS["map"])
+        self.assertEqual(self.words("leak", "go1.27 -hold-mb 8 -login-kb-s 9 -login-lost 0.4"), corpus_names.PARTS["login-kb-s"])
+        self.assertEqual(self.words("leak", "go1.27 -queue-kb-s 9 -queue-done-kb-s 5 -cache-mb 3"), corpus_names.PARTS["queue-kb-s"])
+        self.assertEqual(self.words("leak", "go1.27 -cache-mb 3 -cache-broken -queue-kb-s 5 -queue-done-kb-s 9"),
+                         corpus_names.PARTS["cache-mb"])
+
+    def test_a_spike_is_that_of_the_burst_and_a_small_limit_that_of_all_that_stays(self):
+        self.assertEqual(self.words("spike", "go1.27 -hold-mb 8 -burst-mb 90"), corpus_names.PARTS["burst-mb"])
+        self.assertEqual(set(self.words("undersized", "go1.27 -hold-mb 8 -cache-mb 9")),
+                         {*corpus_names.PARTS["hold-mb"], *corpus_names.PARTS["cache-mb"]})
+
+    def test_nobody_is_to_be_named_off_the_heap_and_other_runs_are_not_scored(self):
+        self.assertEqual(self.words("off_heap", "go1.27 -hold-mb 8 -mmap-kb-s 9"), ())
+        for commands in ("cc --leak-kb-s 3", "go1.27 -leak map & cc --hold-mb 9"):
+            self.assertIsNone(self.words("leak", commands))
+        self.assertIsNone(self.words(HEALTHY, "go1.27 -hold-mb 8"))
+
+    def test_each_run_whose_cause_is_its_code_has_words(self):
+        empty = [run.name for run in read_runs() if run.expected[0] in corpus_names.CODE_CAUSES and corpus_names.words_of(run) == ()]
+        self.assertEqual(empty, [])
+
+    def test_confidence_is_compared_with_what_was_right(self):
+        rows = corpus_calibration.rows_of([(0.95, True)] * 9 + [(0.9, False)] + [(0.55, False)])
+        self.assertEqual([(low, count, share) for low, _, count, _, share in rows], [(0.5, 1, 0.0), (0.9, 10, 0.9)])
+
+
 class Answers(unittest.TestCase):
     def named(self, sentence, culprit=None, right=("CACHE", "load"), wrong=("Memory.leak",)):
         answer = {"sentence": sentence, "culprit": culprit and {"code": culprit, "path": []}}
-        return answers.score(answer, right, wrong)
+        return corpus_names.score(answer, right, wrong)
 
     def test_a_right_word_is_right_in_the_sentence_and_in_the_culprit(self):
-        self.assertEqual(self.named("a dict held as `CACHE` filled it"), answers.RIGHT)
-        self.assertEqual(self.named("It grew.", "app.load"), answers.RIGHT)
+        self.assertEqual(self.named("a dict held as `CACHE` filled it"), corpus_names.RIGHT)
+        self.assertEqual(self.named("It grew.", "app.load"), corpus_names.RIGHT)
 
     def test_a_part_of_a_word_names_nobody(self):
-        self.assertEqual(self.named("no heap was downloaded, MY_CACHE"), answers.NOBODY)
+        self.assertEqual(self.named("no heap was downloaded, MY_CACHE"), corpus_names.NOBODY)
 
     def test_another_culprit_and_a_wrong_explanation_are_wrong(self):
-        self.assertEqual(self.named("It grew.", "app.store"), answers.WRONG)
-        self.assertEqual(self.named("Memory leak in app: held as `CACHE`"), answers.WRONG)
-        self.assertEqual(self.named("no leak was seen; held as `CACHE`"), answers.RIGHT)
+        self.assertEqual(self.named("It grew.", "app.store"), corpus_names.WRONG)
+        self.assertEqual(self.named("Memory leak in app: held as `CACHE`"), corpus_names.WRONG)
+        self.assertEqual(self.named("no leak was seen; held as `CACHE`"), corpus_names.RIGHT)
 
     def test_who_cannot_be_known_is_wrong_with_any_culprit_and_nobody_without(self):
-        self.assertEqual(self.named("It grew.", "malloc", right=()), answers.WRONG)
-        self.assertEqual(self.named("It grew.", right=()), answers.NOBODY)
+        self.assertEqual(self.named("It grew.", "malloc", right=()), corpus_names.WRONG)
+        self.assertEqual(self.named("It grew.", right=()), corpus_names.NOBODY)
 
     def test_each_line_of_the_list_has_a_run_that_is_killed(self):
         killed = {run.name for run in read_runs() if not run.is_healthy}

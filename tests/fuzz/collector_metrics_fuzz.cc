@@ -21,6 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       OOMW_CHECK(amount <= 1'000'000'000'000'000'000u);
     }
   }
+  (void)oomw::collector_cpu_seconds(text);
   const oomw::MemStats stats = oomw::memstats_of(text);
   OOMW_CHECK(stats.empty() || stats.at("HeapReleased") <= stats.at("HeapIdle"));
   for (const auto& [name, bytes] : stats) OOMW_CHECK(bytes < 1ull << 53);

@@ -77,4 +77,15 @@ std::optional<CollectorSampled> collector_figures_of(std::string_view metrics) {
   return is_collector ? std::optional(std::move(figures)) : std::nullopt;
 }
 
+std::optional<double> collector_cpu_seconds(std::string_view metrics) {
+  std::optional<double> seconds;
+  std::size_t count = 0;
+  for_each_metric(metrics, [&](const MetricSample& sample) {
+    if (!sample.name.starts_with("otelcol_process_cpu_seconds")) return;
+    ++count;
+    seconds = sample.value;
+  });
+  return count == 1 ? seconds : std::nullopt;
+}
+
 }  // namespace oomw

@@ -18,4 +18,8 @@ inline constexpr std::size_t kMaxCollectorIds = 64;
 inline constexpr std::size_t kMaxCollectorIdBytes = 128;
 [[nodiscard]] std::optional<CollectorSampled> collector_figures_of(std::string_view metrics);
 
+// The CPU time that a Collector reports of its own process; nullopt: none, or several, as where one Collector exports
+// the metrics of others. Pure, fuzzed.
+[[nodiscard]] std::optional<double> collector_cpu_seconds(std::string_view metrics);
+
 }  // namespace oomw

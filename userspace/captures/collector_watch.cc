@@ -1,21 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "captures/collector_watch.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "base/files.h"
+#include "base/text.h"
 #include "captures/collector_metrics.h"
 #include "captures/endpoint_fetch.h"
 
 namespace oomw {
+namespace {
+
+// A process's CPU time as the kernel counts it, in seconds; with what it waited for disks, if the kernel counts that,
+// because Collectors add it.
+struct CpuTime {
+  double used = 0, with_waits = 0;
+};
+
+std::optional<CpuTime> cpu_time_of(const TargetProcess& process) {
+  constexpr std::size_t kUser = 14, kSystem = 15, kDiskWait = 42;  // fields of proc_pid_stat(5), from 1
+  const auto text = read_prefix_at(process.dir_fd(), "stat", 4096);
+  if (!text) return std::nullopt;
+  const std::size_t name_end = text->rfind(')');
+  if (name_end == std::string::npos || name_end + 2 > text->size()) return std::nullopt;
+  const auto fields = split(trim(std::string_view(*text).substr(name_end + 2)), ' ');  // from the third on
+  if (fields.size() <= kDiskWait - 3) return std::nullopt;
+  const auto ticks = [&](std::size_t field) { return static_cast<double>(parse_u64(fields[field - 3]).value_or(0)); };
+  const auto per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const double used = ticks(kUser) + ticks(kSystem);
+  return CpuTime{used / per_second, (used + ticks(kDiskWait)) / per_second};
+}
+
+bool is_its_own(std::string_view metrics, const std::optional<CpuTime>& before, const std::optional<CpuTime>& after) {
+  constexpr double kRounding = 0.02;  // two of the kernel's ticks
+  const auto reported = collector_cpu_seconds(metrics);
+  return reported && before && after && *reported >= before->used - kRounding &&
+         *reported <= after->with_waits + kRounding;
+}
+
+}  // namespace
 
 CollectorWatch::CollectorWatch(CaptureBackend& heap, WorkerPool& workers, CollectorConfig config, const Clock& clock,
-                               Deliver deliver, MemoryBudget* memory)
+                               Deliver deliver, MemoryBudget* memory, IsCollector is_collector)
     : heap_(heap),
       workers_(workers),
       config_(std::move(config)),
       clock_(clock),
       deliver_(std::move(deliver)),
-      memory_(memory) {}
+      memory_(memory),
+      is_collector_(std::move(is_collector)) {}
 
 CaptureOutcome CollectorWatch::capture(const CaptureRequest& request) {
   CaptureOutcome outcome = heap_.capture(request);
@@ -31,6 +68,8 @@ void CollectorWatch::prepare(const CaptureRequest& request) {
 void CollectorWatch::forget(ProcessKey process) {
   cache_.forget(process);
   heap_.forget(process);
+  const std::lock_guard lock(mutex_);
+  in_vain_.erase(process);
 }
 
 void CollectorWatch::read_later(const CaptureRequest& request) {
@@ -85,19 +124,50 @@ void CollectorWatch::read(const std::vector<CaptureTarget>& targets) {
 std::optional<CollectorSampled> CollectorWatch::read_target(const CaptureTarget& target, MonotonicTime deadline) {
   const auto process = TargetProcess::open(config_.proc_root, target.process);
   if (!process) return std::nullopt;
-  auto endpoints = cache_.find(process->key(), clock_.now());
-  if (!endpoints) {
-    const auto found = find_endpoints(*process, config_.ports);
-    endpoints = found.value_or(std::vector<PprofEndpoint>{});
-    cache_.put(process->key(), *endpoints, clock_.now());
-  }
-  for (const PprofEndpoint& endpoint : *endpoints) {
-    auto reading = ask(*process, endpoint, deadline);
+  std::vector<PprofEndpoint> endpoints = endpoints_of(*process);
+  const auto was_in_vain = [&](const PprofEndpoint& endpoint) { return !may_ask(*process, endpoint); };
+  const bool is_used_up = std::erase_if(endpoints, was_in_vain) > 0 && endpoints.empty();
+  if (is_used_up) cache_.put(process->key(), {}, clock_.now());  // it may open another
+  for (const PprofEndpoint& endpoint : endpoints) {
+    const MonotonicTime now = clock_.now();
+    // Half of what is left, so that one that hangs leaves time for the next; the last gets all.
+    const bool is_last = &endpoint == &endpoints.back();
+    auto reading = ask(*process, endpoint, is_last ? deadline : now + (deadline - now) / 2);
     if (!reading) continue;
+    cache_.put(process->key(), {endpoint}, clock_.now());
     reading->cgroup = target.cgroup;
     return reading;
   }
   return std::nullopt;
+}
+
+std::vector<PprofEndpoint> CollectorWatch::endpoints_of(const TargetProcess& process) {
+  if (auto known = cache_.find(process.key(), clock_.now())) return std::move(*known);
+  const bool is_collector = is_collector_ && is_collector_(process.key());
+  const auto found = is_collector ? find_all_endpoints(process, config_.ports) : find_endpoints(process, config_.ports);
+  cache_.put(process.key(), found.value_or(std::vector<PprofEndpoint>{}), clock_.now());
+  return found.value_or(std::vector<PprofEndpoint>{});
+}
+
+bool CollectorWatch::is_configured(const PprofEndpoint& endpoint) const {
+  return std::ranges::find(config_.ports, endpoint.port) != config_.ports.end();
+}
+
+bool CollectorWatch::may_ask(const TargetProcess& process, const PprofEndpoint& endpoint) {
+  if (is_configured(endpoint)) return true;
+  const std::lock_guard lock(mutex_);
+  const auto known = in_vain_.find(process.key());
+  if (known == in_vain_.end()) return true;
+  const auto listener = known->second.find(endpoint.socket_inode);
+  return listener == known->second.end() ? known->second.size() < kMaxListeners : listener->second < kMaxSlowAsks;
+}
+
+void CollectorWatch::note_in_vain(const TargetProcess& process, const PprofEndpoint& endpoint, FetchStatus status) {
+  // Nothing was sent.
+  if (status == FetchStatus::kRefused || status == FetchStatus::kVetoed || status == FetchStatus::kNetns) return;
+  const std::lock_guard lock(mutex_);
+  if (in_vain_.size() >= kMaxAccounts && !in_vain_.contains(process.key())) in_vain_.erase(in_vain_.begin());
+  in_vain_[process.key()][endpoint.socket_inode] += status == FetchStatus::kTimeout ? 1 : kMaxSlowAsks;
 }
 
 std::optional<CollectorSampled> CollectorWatch::ask(const TargetProcess& process, const PprofEndpoint& endpoint,
@@ -111,10 +181,14 @@ std::optional<CollectorSampled> CollectorWatch::ask(const TargetProcess& process
     return std::nullopt;
   }
   const Nanoseconds left = deadline - clock_.now();
+  const std::optional<CpuTime> before = cpu_time_of(process);
   const FetchResult answer = fetch_endpoint(process, endpoint, config_.path, left, config_.max_body_bytes);
   if (answer.status == FetchStatus::kVetoed) cache_.forget(process.key());  // resolved again next time
-  if (answer.status != FetchStatus::kOk) return std::nullopt;
-  auto reading = collector_figures_of(answer.body);
+  auto reading = answer.status == FetchStatus::kOk ? collector_figures_of(answer.body) : std::nullopt;
+  if (!is_configured(endpoint)) {
+    if (reading && !is_its_own(answer.body, before, cpu_time_of(process))) reading.reset();
+    if (!reading) note_in_vain(process, endpoint, answer.status);
+  }
   if (!reading) return std::nullopt;
   reading->time = clock_.now();
   reading->process = process.key();

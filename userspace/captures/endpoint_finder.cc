@@ -10,6 +10,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -20,19 +22,22 @@ namespace {
 
 constexpr std::size_t kMaxTableBytes = 128u << 10;
 constexpr std::size_t kMaxFds = 4096;
+constexpr std::size_t kMaxPorts = 64;  // where all are asked for
 
 using FdByInode = std::map<std::uint64_t, int>;
 
-Result<std::vector<Listener>> read_listeners(int pid_dir, const std::vector<std::uint16_t>& ports) {
+bool is_among(const std::vector<std::uint16_t>& ports, std::uint16_t port) {
+  return std::find(ports.begin(), ports.end(), port) != ports.end();
+}
+
+Result<std::vector<Listener>> read_listeners(int pid_dir) {
   std::vector<Listener> listeners;
   for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     const auto table = read_prefix_at(pid_dir, family == IpFamily::kV4 ? "net/tcp" : "net/tcp6", kMaxTableBytes);
     // A kernel without IPv6 has no tcp6.
     if (!table && family == IpFamily::kV6 && table.error().code == ErrorCode::kNotFound) continue;
     if (!table) return tl::make_unexpected(table.error());
-    for (auto& listener : parse_listeners(*table, family)) {
-      if (std::find(ports.begin(), ports.end(), listener.port) != ports.end()) listeners.push_back(std::move(listener));
-    }
+    for (auto& listener : parse_listeners(*table, family)) listeners.push_back(std::move(listener));
   }
   return listeners;
 }
@@ -73,14 +78,9 @@ bool is_safe(const Listener& ours, const std::string& address, const std::vector
   });
 }
 
-}  // namespace
-
-Result<std::vector<PprofEndpoint>> find_endpoints(const TargetProcess& target,
-                                                  const std::vector<std::uint16_t>& ports) {
+Result<std::vector<PprofEndpoint>> endpoints_on(const std::vector<std::uint16_t>& ports, const TargetProcess& target,
+                                                const std::vector<Listener>& listeners, const FdByInode& sockets) {
   std::vector<PprofEndpoint> endpoints;
-  ASSIGN_OR_RETURN(const auto listeners, read_listeners(target.dir_fd(), ports));
-  if (listeners.empty()) return endpoints;
-  ASSIGN_OR_RETURN(const FdByInode sockets, read_sockets(target.dir_fd()));
   struct stat ns {};
   if (::fstatat(target.dir_fd(), "ns/net", &ns, 0) != 0) return fail_errno(errno, "ns/net");
   for (const std::uint16_t port : ports) {
@@ -94,6 +94,31 @@ Result<std::vector<PprofEndpoint>> find_endpoints(const TargetProcess& target,
     }
   }
   return endpoints;
+}
+
+}  // namespace
+
+Result<std::vector<PprofEndpoint>> find_endpoints(const TargetProcess& target,
+                                                  const std::vector<std::uint16_t>& ports) {
+  ASSIGN_OR_RETURN(auto listeners, read_listeners(target.dir_fd()));
+  std::erase_if(listeners, [&](const Listener& listener) { return !is_among(ports, listener.port); });
+  if (listeners.empty()) return std::vector<PprofEndpoint>{};
+  ASSIGN_OR_RETURN(const FdByInode sockets, read_sockets(target.dir_fd()));
+  return endpoints_on(ports, target, listeners, sockets);
+}
+
+Result<std::vector<PprofEndpoint>> find_all_endpoints(const TargetProcess& target, std::vector<std::uint16_t> first) {
+  ASSIGN_OR_RETURN(const auto listeners, read_listeners(target.dir_fd()));
+  ASSIGN_OR_RETURN(const FdByInode sockets, read_sockets(target.dir_fd()));
+  std::set<std::pair<bool, std::uint16_t>> others;  // reached from elsewhere, port
+  for (const Listener& listener : listeners) {
+    const bool is_local = listener.address == "::1" || listener.address.starts_with("127.");
+    if (sockets.contains(listener.inode) && !is_among(first, listener.port)) others.emplace(!is_local, listener.port);
+  }
+  for (const auto& [is_remote, port] : others) {
+    if (first.size() < kMaxPorts && !is_among(first, port)) first.push_back(port);
+  }
+  return endpoints_on(first, target, listeners, sockets);
 }
 
 }  // namespace oomw

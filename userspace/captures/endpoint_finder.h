@@ -25,5 +25,9 @@ struct PprofEndpoint {
 // the first 4096 fds.
 [[nodiscard]] Result<std::vector<PprofEndpoint>> find_endpoints(const TargetProcess& target,
                                                                 const std::vector<std::uint16_t>& ports);
+// The same for all ports: `first` as above, then those that only this machine reaches, then the others, each by number;
+// 64 ports.
+[[nodiscard]] Result<std::vector<PprofEndpoint>> find_all_endpoints(const TargetProcess& target,
+                                                                    std::vector<std::uint16_t> first);
 
 }  // namespace oomw

@@ -155,8 +155,12 @@ void Daemon::Impl::start_captures() {
   const auto deliver = [this](auto reading) {
     return loop->post([this, reading = std::move(reading)] { queue.push(reading); });
   };
-  collectors =
-      std::make_unique<CollectorWatch>(*http, *http_workers, config.collector, clock, deliver, &capture_memory);
+  const auto is_collector = [this](ProcessKey process) {
+    const GoProcessPtr known = walk_captures->registry().find(process);
+    return known && known->binary->is_collector;
+  };
+  collectors = std::make_unique<CollectorWatch>(*http, *http_workers, config.collector, clock, deliver, &capture_memory,
+                                                is_collector);
   live = std::make_unique<LiveCapture>(walk_captures->registry(), clock, &capture_memory,
                                        trends ? trends->watcher(ReadingOrigin::kWatermark) : ReadingWatcher());
   const std::vector<CaptureLane> lanes = {

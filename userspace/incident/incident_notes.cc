@@ -107,8 +107,8 @@ std::vector<std::string> collector_notes(const IncidentCollector& collector) {
   }
   if (!collector.read_at) {
     notes.emplace_back(
-        "collector.metrics: the Collector's own metrics were not read before the kill: they are asked for on port "
-        "8888 of its own network namespace when its memory passes 50 % of the limit");
+        "collector.metrics: the Collector's own metrics were not read before the kill: they are asked for on the ports "
+        "that it listens on when its memory passes 50 % of the limit");
     return notes;
   }
   if (!collector.limiter_refused) {

@@ -99,6 +99,13 @@ TEST(CollectorMetrics, amounts_that_cannot_be_are_left_out) {
               IsEmpty());
 }
 
+TEST(CollectorMetrics, cpu_time_is_that_of_one_process) {
+  EXPECT_EQ(collector_cpu_seconds("otelcol_process_cpu_seconds_total{a=\"b\"} 12.5\n"), 12.5);
+  EXPECT_EQ(collector_cpu_seconds("otelcol_process_cpu_seconds 1\notelcol_process_cpu_seconds{job=\"x\"} 1\n"),
+            std::nullopt);
+  EXPECT_EQ(collector_cpu_seconds("process_cpu_seconds_total 1\n"), std::nullopt);
+}
+
 TEST(CollectorMetrics, names_are_bounded_in_number_and_length_and_harmless_to_print) {
   std::string text = "otelcol_exporter_queue_size{exporter=\"" + std::string(kMaxCollectorIdBytes + 1, 'x') + "\"} 1\n";
   text += "otelcol_exporter_queue_size{exporter=\"\x1b[31m\"} 1\n";

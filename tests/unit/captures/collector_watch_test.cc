@@ -4,10 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <future>
 #include <mutex>
 
+#include "base/files.h"
+#include "base/text.h"
 #include "system/process_reader.h"
+#include "unit/base/set_clock.h"
 #include "unit/captures/child_process.h"
 #include "unit/captures/loopback_server.h"
 
@@ -48,6 +53,24 @@ class StandingClock final : public Clock {
   [[nodiscard]] MonotonicTime now() const override { return {1}; }
   [[nodiscard]] WallTime wall_now() const override { return {1}; }
 };
+
+// What the kernel counts for this process, as a Collector reports it.
+std::string own_cpu_seconds() {
+  const std::string stat = read_file("/proc/self/stat", 4096).value_or("");
+  const auto fields = split(std::string_view(stat).substr(stat.rfind(')') + 2), ' ');
+  const auto ticks = parse_u64(fields.at(11)).value_or(0) + parse_u64(fields.at(12)).value_or(0);
+  return std::to_string(static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK)));
+}
+
+LoopbackServer::Behaviour serve_metrics_of(std::function<std::string()> cpu_seconds) {
+  return [cpu_seconds](int client) {
+    read_request(client);
+    send_all(client, response("200 OK",
+                              "otelcol_exporter_queue_size{exporter=\"otlp\"} 7\n"
+                              "otelcol_process_cpu_seconds " +
+                                  cpu_seconds() + "\n"));
+  };
+}
 
 class CollectorWatchTest : public ::testing::Test {
  protected:
@@ -140,6 +163,58 @@ TEST_F(CollectorWatchTest, answer_waits_for_room_in_memory_until_the_deadline) {
   EXPECT_EQ(patient.dropped(), 0u);
   EXPECT_EQ(memory.peak(), 8'192u);
   EXPECT_EQ(memory.taken(), 0u);
+}
+
+// The metrics are not where they are looked for in any program.
+class CollectorElsewhere : public ::testing::Test {
+ protected:
+  std::size_t readings_after(int prepares, bool is_collector) {
+    WorkerPool workers("test", 1, 8);
+    CollectorConfig config;
+    config.ports = {1};
+    config.timeout = 20s;
+    config.max_body_bytes = 4096;
+    std::size_t readings = 0;
+    const auto deliver = [&](const CollectorSampled& reading) { return readings += reading.queue_sizes.size(), true; };
+    CollectorWatch watch(heap_, workers, config, clock_, deliver, nullptr,
+                         [&](ProcessKey process) { return is_collector && process.pid == ::getpid(); });
+    for (int i = 0; i < prepares; ++i) {
+      watch.prepare(request_for(::getpid()));
+      clock_.time = clock_.time + EndpointCache::kNoneLifetime + 1s;
+    }
+    return readings;
+  }
+
+  NoHeap heap_;
+  test::SetClock clock_;
+};
+
+TEST_F(CollectorElsewhere, process_whose_program_is_a_collector_is_asked_wherever_it_listens) {
+  LoopbackServer silent([](int client) {
+    read_request(client);
+    send_all(client, response("404 Not Found", ""));
+  });
+  LoopbackServer server(serve_metrics_of(own_cpu_seconds));
+  EXPECT_EQ(readings_after(3, true), 3u);
+  EXPECT_LE(silent.connections(), 1);  // none, if the metrics were found first
+}
+
+TEST_F(CollectorElsewhere, other_programs_are_not_asked_there) {
+  LoopbackServer server(serve_metrics_of(own_cpu_seconds));
+  EXPECT_EQ(readings_after(1, false), 0u);
+  EXPECT_EQ(server.connections(), 0);
+}
+
+TEST_F(CollectorElsewhere, metrics_of_another_collector_do_not_count_and_are_read_once) {
+  LoopbackServer server(serve_metrics_of([] { return "86400.5"; }));
+  EXPECT_EQ(readings_after(3, true), 0u);
+  EXPECT_EQ(server.connections(), 1);
+}
+
+TEST_F(CollectorElsewhere, listener_that_takes_any_text_gets_one_request) {
+  LoopbackServer server(read_request);  // and closes
+  EXPECT_EQ(readings_after(3, true), 0u);
+  EXPECT_EQ(server.connections(), 1);
 }
 
 TEST_F(CollectorWatchTest, reading_that_nobody_takes_is_counted) {

@@ -23,6 +23,7 @@ using testing::HasSubstr;
 GoBinary full_binary() {
   GoBinary binary;
   binary.is_go = true;
+  binary.is_collector = true;
   binary.go_version = "go1.27.1";
   binary.build_id = "abcdef0123";
   binary.machine = go::Machine::kArm64;
@@ -42,6 +43,7 @@ GoBinary full_binary() {
 // Every field, so that a new one that is not sent is noticed by whoever adds it here.
 void expect_equal(const GoBinary& read, const GoBinary& expected) {
   EXPECT_EQ(read.is_go, expected.is_go);
+  EXPECT_EQ(read.is_collector, expected.is_collector);
   EXPECT_EQ(read.go_version, expected.go_version);
   EXPECT_EQ(read.build_id, expected.build_id);
   EXPECT_EQ(read.machine, expected.machine);

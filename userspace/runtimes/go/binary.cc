@@ -81,6 +81,7 @@ void locate(const ElfFile& elf, const Pclntab& table, GoBinary& binary) {
     return locate_by_code(elf, table, binary.text_start);
   }();
   merge(binary, symbols, findings.has_value() ? findings->variables : HeapVariables{});
+  binary.is_collector = findings.has_value() && findings->is_collector;
   if (findings.has_value() && !findings->is_profiling_linked) {
     binary.profiling = Profiling::kLinkedOut;
     binary.why =

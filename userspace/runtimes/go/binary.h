@@ -31,9 +31,10 @@ enum class Profiling {
 [[nodiscard]] std::string_view to_string(Profiling profiling);
 
 struct GoBinary {
-  bool is_go = false;      // if false, only `why` means anything
-  std::string go_version;  // "" if unreadable
-  std::string build_id;    // GNU build id in hex, else Go's own; "" if neither
+  bool is_go = false;         // if false, only `why` means anything
+  std::string go_version;     // "" if unreadable
+  bool is_collector = false;  // an OpenTelemetry Collector is part of the program
+  std::string build_id;       // GNU build id in hex, else Go's own; "" if neither
   Machine machine = Machine::kAmd64;
   bool is_position_independent = false;
   std::uint64_t entry = 0;

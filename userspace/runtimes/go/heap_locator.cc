@@ -89,10 +89,12 @@ HeapVariables locate_by_symbols(const ElfFile& elf) {
 }
 
 Result<CodeFindings> locate_by_code(const ElfFile& elf, const Pclntab& table, std::uint64_t text_start) {
-  // In Go 1.23 and later, memProfileInternal holds what MemProfile held before.
-  static constexpr std::array<std::string_view, 5> kNames = {"runtime.mProf_FlushLocked", "runtime.mProf_PostSweep",
-                                                             "runtime.profilealloc", "runtime.MemProfile",
-                                                             "runtime.memProfileInternal"};
+  // In Go 1.23 and later, memProfileInternal holds what MemProfile held before. The last is what a Collector's main
+  // function calls; all are searched for at once, because reading the names is the costly part.
+  static constexpr std::array<std::string_view, 6> kNames = {
+      "runtime.mProf_FlushLocked",  "runtime.mProf_PostSweep",
+      "runtime.profilealloc",       "runtime.MemProfile",
+      "runtime.memProfileInternal", "go.opentelemetry.io/collector/otelcol.(*Collector).Run"};
   ASSIGN_OR_RETURN(const auto functions, table.find_functions(kNames));
   CodeFindings findings;
   auto& variables = findings.variables;
@@ -101,6 +103,7 @@ Result<CodeFindings> locate_by_code(const ElfFile& elf, const Pclntab& table, st
   variables.rate =
       nth_target(elf, loads_of(elf, functions[2], text_start), 2, 8, {".noptrbss", ".bss", ".noptrdata", ".data"});
   findings.is_profiling_linked = functions[3] || functions[4];
+  findings.is_collector = functions[5].has_value();
   if (!functions[0]) findings.why = "runtime.mProf_FlushLocked is not in the function table";
   if (functions[0] && !variables.buckets) findings.why = "no load of a list head in runtime.mProf_FlushLocked";
   return findings;

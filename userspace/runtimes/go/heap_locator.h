@@ -15,6 +15,7 @@ namespace oomw::go {
 struct CodeFindings {
   HeapVariables variables;
   bool is_profiling_linked = false;  // runtime.MemProfile is part of the program
+  bool is_collector = false;         // so is an OpenTelemetry Collector, 0.66 or newer
   std::string why;                   // what was not found
 };
 

@@ -75,7 +75,7 @@ GoBinary not_inspected(const Error& error) {
 
 std::string encode_binary(const GoBinary& binary) {
   WireWriter out;
-  out.number(binary.is_go).text(binary.go_version.substr(0, kMaxVersion));
+  out.number(binary.is_go).number(binary.is_collector).text(binary.go_version.substr(0, kMaxVersion));
   out.text(binary.build_id.substr(0, kMaxBuildId)).number(static_cast<std::uint64_t>(binary.machine));
   out.number(binary.is_position_independent).number(binary.entry).number(binary.bss.begin).number(binary.bss.end);
   out.number(binary.text_start).number(binary.text.begin).number(binary.text.end);
@@ -91,6 +91,7 @@ Result<GoBinary> decode_binary(std::string_view answer) {
   BinaryReader in(answer);
   GoBinary binary;
   binary.is_go = in.flag();
+  binary.is_collector = in.flag();
   binary.go_version = in.text(kMaxVersion);
   binary.build_id = in.text(kMaxBuildId);
   binary.machine = static_cast<Machine>(in.number_up_to(static_cast<std::uint64_t>(Machine::kArm64)));

@@ -88,6 +88,7 @@ TEST(Binary, stripped_program_is_located_by_its_code) {
   EXPECT_THAT(binary->go_version, testing::StartsWith("go1.19"));
   EXPECT_EQ(binary->method, LocateMethod::kCode);
   EXPECT_EQ(binary->profiling, Profiling::kAvailable) << binary->why;
+  EXPECT_FALSE(binary->is_collector);
 }
 
 TEST(Binary, program_that_is_not_go_costs_its_headers_only) {
