@@ -3,11 +3,13 @@
 
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "base/text.h"
 #include "sinks/fold_job.h"
+#include "sinks/kubernetes_event.h"
 #include "sinks/otlp_logs.h"
 #include "sinks/profile_push.h"
 #include "sinks/record_file.h"
@@ -83,15 +85,30 @@ void add_pyroscope(const SinksConfig& config, const SinkContext& context, SinkSe
                                                                   mapping_of(config), fold, context.stopping, clock)});
 }
 
+// start_pods() reports an API that cannot be used.
+void add_events(const SinksConfig& config, const KubernetesConfig& kubernetes, const SinkContext& context,
+                SinkSet& set) {
+  if (!kubernetes.post_events) return;
+  auto target = find_api(kubernetes, context.environment);
+  if (!target || !*target) return;
+  OutboxBudget budget = config.budget;
+  budget.age = std::min(budget.age, KubernetesEvents::kMaxAge);
+  set.sinks.push_back(
+      {std::string(kEventsSink),
+       std::make_unique<KubernetesEvents>(std::move(**target), context.find_pod_uid, context.stopping, *context.clock),
+       budget});
+}
+
 }  // namespace
 
-SinkSet make_sinks(const SinksConfig& config, const SinkContext& context) {
+SinkSet make_sinks(const SinksConfig& config, const KubernetesConfig& kubernetes, const SinkContext& context) {
   SinkSet set;
   add_otlp(config, context, set);
   add_webhook(config, context, set);
   add_file(config, context, set);
   add_s3(config, context, set);
   add_pyroscope(config, context, set);
+  add_events(config, kubernetes, context, set);
   return set;
 }
 
