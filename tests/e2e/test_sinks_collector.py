@@ -3,6 +3,7 @@
 import datetime
 import json
 import os
+import re
 
 from harness.otel_collector import OtelCollector
 from harness.wait import eventually
@@ -195,3 +196,40 @@ class RealCollectorMetrics(SinkTest):
         self._stack.callback(collector.close)
         witness = self.daemon(self.otlp(collector.url))
         self.assertEqual(witness.scrape().values("oomwitness_otlp_metric_requests_total"), [])
+
+
+class RealCollectorEvents(SinkTest):
+    """What is said before any kill."""
+
+    def events_of(self, collector, *boxes):
+        """{path: its events near the limit}: containers of other tests may have some, too."""
+        found = {box.path: [] for box in boxes}
+        for record in collector.logs():
+            path = record.attributes.get("oomwitness.cgroup", "")[4:-1]
+            if record.fields["EventName"] == "oomwitness.near_limit" and path in found:
+                found[path].append(record)
+        return found
+
+    def test_a_container_near_its_limit_is_reported_once(self):
+        collector = OtelCollector(self.scratch)
+        self._stack.callback(collector.close)
+        witness = self.daemon("[sinks]\ncluster_name = \"prod\"\n" + self.otlp(collector.url, "near_limit_seconds = 1\n"))
+        near, calm, later = (self.cgroup(name, 64) for name in ("near", "calm", "later"))
+        self.memhog(near, "--hold-mb", "60").wait_output("ready")
+        self.memhog(calm, "--hold-mb", "20").wait_output("ready")
+        record, = eventually(lambda: self.events_of(collector, near)[near.path],
+                             lambda: f"its event; {collector.text()[-3000:]}; {witness.log()[-2000:]}", 120)
+        shown = record.attributes
+        self.assertEqual(shown["oomwitness.limit"], f"Int({64 << 20})")
+        self.assertEqual(record.fields["SeverityNumber"], "Warn(13)")
+        self.assertEqual(record.resource["k8s.cluster.name"], "Str(prod)")
+        self.assertRegex(record.fields["Body"], r"near.* was at 90 % of its limit or more for 1 s")
+        share = float(re.fullmatch(r"Double\((.*)\)", shown["oomwitness.memory.held_share"])[1])
+        self.assertTrue(0.9 <= share <= 1.0, share)
+        self.assertGreaterEqual(int(re.fullmatch(r"Int\((.*)\)", shown["oomwitness.usage"])[1]), 0.9 * (64 << 20))
+        # When another one is called, the first was seen near its limit several times more.
+        self.memhog(later, "--hold-mb", "60").wait_output("ready")
+        eventually(lambda: self.events_of(collector, later)[later.path], lambda: f"another; {witness.log()[-2000:]}", 120)
+        self.assertEqual({path: len(events) for path, events in self.events_of(collector, near, calm).items()},
+                         {near.path: 1, calm.path: 0})
+        self.assertGreaterEqual(witness.scrape().sum("oomwitness_memory_events_sent_total"), 1)

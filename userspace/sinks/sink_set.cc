@@ -116,7 +116,7 @@ std::unique_ptr<MemoryEventSink> make_memory_events(const SinksConfig& config, c
   if (!config.otlp.has_memory_events) return nullptr;
   const auto settings = find_otlp_logs(config.otlp, context.environment);
   if (!settings || !*settings) return nullptr;
-  auto made = std::make_unique<MemoryEventSink>();
+  auto made = std::make_unique<MemoryEventSink>(config.otlp.near_limit_for);
   made->mapping = mapping_of(config);
   made->sender =
       std::make_unique<OtlpEvents>((*settings)->is_json, otlp_poster(**settings, context.stopping), context.stopping);

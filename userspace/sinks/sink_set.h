@@ -47,6 +47,7 @@ inline constexpr std::string_view kEventsSink = "kubernetes_events";
 // What memory events need; nullptr: there is no OTLP receiver, or they are switched off.
 struct MemoryEventSink {
   static constexpr Nanoseconds kEach = std::chrono::seconds(5);  // containers are looked at
+  explicit MemoryEventSink(Nanoseconds near_for) : events(near_for) {}
   MonotonicTime looked_at;
   MemoryEvents events;
   OtlpMapping mapping;
