@@ -24,11 +24,7 @@ OtlpMapping mapping_of(const SinksConfig& config) {
   mapping.cluster_name = config.cluster_name;
   mapping.has_command_line = config.otlp.has_command_line;
   mapping.has_service_from_labels = config.otlp.has_service_from_labels;
-  if (!config.s3.bucket.empty()) {
-    mapping.artifacts_url = [s3 = config.s3, cluster = config.cluster_name](const std::string& id) {
-      return object_url(s3.bucket, incident_key(s3.prefix, cluster, id));
-    };
-  }
+  mapping.artifacts_url = artifacts_url_of(config);
   utsname name{};
   if (uname(&name) == 0) mapping.host_name = name.nodename;
   return mapping;
@@ -100,6 +96,13 @@ void add_events(const SinksConfig& config, const KubernetesConfig& kubernetes, c
 }
 
 }  // namespace
+
+std::function<std::string(const std::string& id)> artifacts_url_of(const SinksConfig& config) {
+  if (config.s3.bucket.empty()) return {};
+  return [bucket = config.s3.bucket, prefix = config.s3.prefix, cluster = config.cluster_name](const std::string& id) {
+    return object_url(bucket, incident_key(prefix, cluster, id));
+  };
+}
 
 SinkSet make_sinks(const SinksConfig& config, const KubernetesConfig& kubernetes, const SinkContext& context) {
   SinkSet set;

@@ -42,6 +42,8 @@ struct SinkSet {
 
 inline constexpr std::string_view kEventsSink = "kubernetes_events";
 
+// Where object storage will have an incident's files, by its id; empty: there is none.
+[[nodiscard]] std::function<std::string(const std::string& id)> artifacts_url_of(const SinksConfig& config);
 [[nodiscard]] SinkSet make_sinks(const SinksConfig& config, const KubernetesConfig& kubernetes,
                                  const SinkContext& context);
 // What memory events need; nullptr: there is no OTLP receiver, or they are switched off.
