@@ -4,9 +4,11 @@ import datetime
 import json
 import os
 import re
+import time
 
 from harness.otel_collector import OtelCollector
 from harness.wait import eventually
+from test_pyroscope import ProfileTest, heap
 from test_sinks import FIXTURE, SinkTest
 
 CONTAINER_ID = "a" * 64
@@ -233,3 +235,30 @@ class RealCollectorEvents(SinkTest):
         self.assertEqual({path: len(events) for path, events in self.events_of(collector, near, calm).items()},
                          {near.path: 1, calm.path: 0})
         self.assertGreaterEqual(witness.scrape().sum("oomwitness_memory_events_sent_total"), 1)
+
+
+class RealCollectorProfiles(ProfileTest):
+    STACKS = 200
+
+    def test_an_incidents_profile_arrives_under_the_id_that_its_record_names(self):
+        collector = OtelCollector(self.scratch)
+        self._stack.callback(collector.close)
+        profile, total = heap(self.STACKS, 5, time.time() - 60)
+        incident_id = os.path.basename(self.seed_with_profile(60, profile))[:16] + "-00000000"
+        witness = self.daemon("[sinks]\ncluster_name = \"prod\"\n" + self.otlp(collector.url, "profiles = true\n"))
+
+        def record():
+            return next((r for r in collector.logs() if r.attributes.get("oomwitness.incident.id") == f"Str({incident_id})"), None)
+
+        def whole(profile_id):
+            return next((p for p in collector.profiles() if p.id == profile_id and sum(p.values) == total), None)
+
+        record = eventually(record, lambda: f"a record; {collector.text()[-3000:]}; {witness.log()[-2000:]}")
+        profile_id = re.fullmatch(r'Slice\(\["([0-9a-f]{32})"\]\)', record.attributes["oomwitness.profile.ids"])[1]
+        received = eventually(lambda: whole(profile_id), lambda: f"{profile_id}; {collector.text()[-3000:]}; {witness.log()[-2000:]}")
+        self.assertEqual(len(received.values), self.STACKS)
+        self.assertEqual(received.resource, record.resource)
+        self.assertEqual(received.scope, record.scope)
+        strings = {line.strip() for line in collector.text().splitlines()}
+        self.assertLessEqual({"inuse_space", "bytes", "main.shared0", *(f"main.leaf{i}" for i in range(self.STACKS))}, strings)
+        self.wait_value(witness, 1, "sent_total", sink="otlp_profiles")

@@ -11,6 +11,7 @@
 #include "sinks/fold_job.h"
 #include "sinks/kubernetes_event.h"
 #include "sinks/otlp_logs.h"
+#include "sinks/otlp_profile.h"
 #include "sinks/profile_push.h"
 #include "sinks/record_file.h"
 #include "sinks/s3_destination.h"
@@ -24,6 +25,7 @@ OtlpMapping mapping_of(const SinksConfig& config) {
   mapping.cluster_name = config.cluster_name;
   mapping.has_command_line = config.otlp.has_command_line;
   mapping.has_service_from_labels = config.otlp.has_service_from_labels;
+  mapping.has_profiles = config.otlp.has_profiles;
   mapping.artifacts_url = artifacts_url_of(config);
   utsname name{};
   if (uname(&name) == 0) mapping.host_name = name.nodename;
@@ -66,19 +68,38 @@ void add_s3(const SinksConfig& config, const SinkContext& context, SinkSet& set)
       {"s3", std::make_unique<S3Destination>(std::move(*client), config.s3.prefix, config.cluster_name)});
 }
 
+// A reader process of its own, used by the sink's thread alone: it lives as long as there is work.
+ProfileStore::Fold fold_by_reader(FoldedForm form, const SinkContext& context) {
+  const Clock& clock = *context.clock;
+  return [form, &clock, reader = std::make_shared<reader::Reader>(clock)](const StoredFile& profile) {
+    return fold_profile(profile, form, *reader, clock.now());
+  };
+}
+
+void add_profiles(ProfileStore store, const SinkContext& context, SinkSet& set) {
+  std::string name = store.name;
+  set.sinks.push_back(
+      {std::move(name), std::make_unique<ProfilePush>(std::move(store), context.stopping, *context.clock)});
+}
+
 void add_pyroscope(const SinksConfig& config, const SinkContext& context, SinkSet& set) {
   if (config.pyroscope.url.empty()) return;
   HttpEndpoint endpoint;
   endpoint.url = config.pyroscope.url;
   endpoint.headers_file = config.pyroscope.headers_file;
   endpoint.ca_file = config.pyroscope.ca_file;
-  const Clock& clock = *context.clock;
-  // A reader process of its own, used by the sink's thread alone: it lives as long as there is work.
-  const auto fold = [&clock, reader = std::make_shared<reader::Reader>(clock)](const StoredFile& profile) {
-    return fold_profile(profile, *reader, clock.now());
-  };
-  set.sinks.push_back({"pyroscope", std::make_unique<ProfilePush>(std::move(endpoint), config.pyroscope.is_parca,
-                                                                  mapping_of(config), fold, context.stopping, clock)});
+  add_profiles(pyroscope_store(std::move(endpoint), config.pyroscope.is_parca, mapping_of(config),
+                               fold_by_reader(FoldedForm::kPprof, context), context.stopping),
+               context, set);
+}
+
+void add_otlp_profiles(const SinksConfig& config, const SinkContext& context, SinkSet& set) {
+  auto settings = find_otlp_profiles(config.otlp, context.environment);
+  if (!settings) return set.problems.push_back("otlp_profiles: " + settings.error().message);
+  if (!*settings) return;
+  add_profiles(otlp_profile_store(std::move(**settings), mapping_of(config), fold_by_reader(FoldedForm::kOtlp, context),
+                                  context.stopping),
+               context, set);
 }
 
 // start_pods() reports an API that cannot be used.
@@ -111,6 +132,7 @@ SinkSet make_sinks(const SinksConfig& config, const KubernetesConfig& kubernetes
   add_file(config, context, set);
   add_s3(config, context, set);
   add_pyroscope(config, context, set);
+  add_otlp_profiles(config, context, set);
   add_events(config, kubernetes, context, set);
   return set;
 }
