@@ -2,6 +2,7 @@
 """What goes over the wire to and from the Kubernetes API: refusals, garbage, thousands of pods, Events posted."""
 import json
 import os
+import signal
 import time
 
 from harness.api_server import make_authority
@@ -190,3 +191,17 @@ class PodEvents(PodTest):
         eventually(lambda: self.api.posted, "the second try")
         self.assertGreater(time.monotonic() - refused, 2.5)
         self.wait_value(witness, 1, "kubernetes_events_total", result="posted")
+
+    def test_an_event_outlives_the_daemon_that_could_not_post_it(self):
+        self.api.post_answers = [(503, ())] * 1000
+        witness = self.started("post_events = true\n")
+        self.kill()
+        incident = self.incident(witness)
+        eventually(lambda: self.api.count("POST") > 0, "a try")
+        witness.stop(signal.SIGKILL)
+        self.api.post_answers = []
+        again = self.witness("post_events = true\n")
+        eventually(lambda: self.api.posted, "the Event")
+        self.wait_value(again, 1, "kubernetes_events_total", result="posted")
+        (_, event), = self.api.posted
+        self.assertIn(incident["id"], event["message"])

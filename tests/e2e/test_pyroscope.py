@@ -35,12 +35,7 @@ def heap(stacks, frames, at):
     return gzip.compress(b"".join(pieces)), stacks * (stacks + 1) // 2
 
 
-class Pushed(SinkTest):
-    def server(self, **_):
-        made = PyroscopeServer()
-        self._stack.callback(made.close)
-        return made
-
+class ProfileTest(SinkTest):
     def seed_with_profile(self, age_s, profile):
         """An incident as a daemon left it, with one profile taken so long ago."""
         incident_id, = self.seed(1, len(glob.glob(os.path.join(self.data_dir(), "incidents/*"))))
@@ -57,6 +52,13 @@ class Pushed(SinkTest):
         with open(os.path.join(folder, "capture-01-http.pb.gz"), "wb") as f:
             f.write(profile)
         return folder
+
+
+class Pushed(ProfileTest):
+    def server(self, **_):
+        made = PyroscopeServer()
+        self._stack.callback(made.close)
+        return made
 
     @staticmethod
     def large(server):

@@ -62,6 +62,15 @@ class S3Test(SinkTest):
 
 
 class Delivered(S3Test):
+    def test_a_kills_report_names_where_its_files_are(self):
+        bucket = self.bucket()
+        witness = self.daemon(self.config(bucket))
+        self.memhog(self.cgroup("copied", 32), "--rate-mb-s", "200").wait_killed()
+        incident, = self.wait_incidents(witness, 1)
+        key = self.key_of(incident["id"])
+        eventually(lambda: key + "incident.json" in bucket.objects, lambda: f"{sorted(bucket.objects)}; {witness.log()[-2000:]}")
+        self.assertIn(f"    s3://evidence/{key}\n", bucket.objects[key + "report.md"].decode())
+
     def test_what_is_fetched_or_exported_is_what_the_node_has(self):
         bucket = self.bucket(page=2)
         first, second = self.seeded(2)

@@ -3,9 +3,12 @@
 import datetime
 import json
 import os
+import re
+import time
 
 from harness.otel_collector import OtelCollector
 from harness.wait import eventually
+from test_pyroscope import ProfileTest, heap
 from test_sinks import FIXTURE, SinkTest
 
 CONTAINER_ID = "a" * 64
@@ -195,3 +198,67 @@ class RealCollectorMetrics(SinkTest):
         self._stack.callback(collector.close)
         witness = self.daemon(self.otlp(collector.url))
         self.assertEqual(witness.scrape().values("oomwitness_otlp_metric_requests_total"), [])
+
+
+class RealCollectorEvents(SinkTest):
+    """What is said before any kill."""
+
+    def events_of(self, collector, *boxes):
+        """{path: its events near the limit}: containers of other tests may have some, too."""
+        found = {box.path: [] for box in boxes}
+        for record in collector.logs():
+            path = record.attributes.get("oomwitness.cgroup", "")[4:-1]
+            if record.fields["EventName"] == "oomwitness.near_limit" and path in found:
+                found[path].append(record)
+        return found
+
+    def test_a_container_near_its_limit_is_reported_once(self):
+        collector = OtelCollector(self.scratch)
+        self._stack.callback(collector.close)
+        witness = self.daemon("[sinks]\ncluster_name = \"prod\"\n" + self.otlp(collector.url, "near_limit_seconds = 1\n"))
+        near, calm, later = (self.cgroup(name, 64) for name in ("near", "calm", "later"))
+        self.memhog(near, "--hold-mb", "60").wait_output("ready")
+        self.memhog(calm, "--hold-mb", "20").wait_output("ready")
+        record, = eventually(lambda: self.events_of(collector, near)[near.path],
+                             lambda: f"its event; {collector.text()[-3000:]}; {witness.log()[-2000:]}", 120)
+        shown = record.attributes
+        self.assertEqual(shown["oomwitness.limit"], f"Int({64 << 20})")
+        self.assertEqual(record.fields["SeverityNumber"], "Warn(13)")
+        self.assertEqual(record.resource["k8s.cluster.name"], "Str(prod)")
+        self.assertRegex(record.fields["Body"], r"near.* was at 90 % of its limit or more for 1 s")
+        share = float(re.fullmatch(r"Double\((.*)\)", shown["oomwitness.memory.held_share"])[1])
+        self.assertTrue(0.9 <= share <= 1.0, share)
+        self.assertGreaterEqual(int(re.fullmatch(r"Int\((.*)\)", shown["oomwitness.usage"])[1]), 0.9 * (64 << 20))
+        # When another one is called, the first was seen near its limit several times more.
+        self.memhog(later, "--hold-mb", "60").wait_output("ready")
+        eventually(lambda: self.events_of(collector, later)[later.path], lambda: f"another; {witness.log()[-2000:]}", 120)
+        self.assertEqual({path: len(events) for path, events in self.events_of(collector, near, calm).items()},
+                         {near.path: 1, calm.path: 0})
+        self.assertGreaterEqual(witness.scrape().sum("oomwitness_memory_events_sent_total"), 1)
+
+
+class RealCollectorProfiles(ProfileTest):
+    STACKS = 200
+
+    def test_an_incidents_profile_arrives_under_the_id_that_its_record_names(self):
+        collector = OtelCollector(self.scratch)
+        self._stack.callback(collector.close)
+        profile, total = heap(self.STACKS, 5, time.time() - 60)
+        incident_id = os.path.basename(self.seed_with_profile(60, profile))[:16] + "-00000000"
+        witness = self.daemon("[sinks]\ncluster_name = \"prod\"\n" + self.otlp(collector.url, "profiles = true\n"))
+
+        def record():
+            return next((r for r in collector.logs() if r.attributes.get("oomwitness.incident.id") == f"Str({incident_id})"), None)
+
+        def whole(profile_id):
+            return next((p for p in collector.profiles() if p.id == profile_id and sum(p.values) == total), None)
+
+        record = eventually(record, lambda: f"a record; {collector.text()[-3000:]}; {witness.log()[-2000:]}")
+        profile_id = re.fullmatch(r'Slice\(\["([0-9a-f]{32})"\]\)', record.attributes["oomwitness.profile.ids"])[1]
+        received = eventually(lambda: whole(profile_id), lambda: f"{profile_id}; {collector.text()[-3000:]}; {witness.log()[-2000:]}")
+        self.assertEqual(len(received.values), self.STACKS)
+        self.assertEqual(received.resource, record.resource)
+        self.assertEqual(received.scope, record.scope)
+        strings = {line.strip() for line in collector.text().splitlines()}
+        self.assertLessEqual({"inuse_space", "bytes", "main.shared0", *(f"main.leaf{i}" for i in range(self.STACKS))}, strings)
+        self.wait_value(witness, 1, "sent_total", sink="otlp_profiles")

@@ -7,6 +7,7 @@ import shutil
 from harness import pprof, tools
 from harness.daemon import run_cli
 from harness.go_heap import LEAK, GoHeapTest
+from harness.otel_collector import OtelCollector
 from harness.wait import eventually
 
 # As often as the daemon's tick allows; a real one waits five minutes before it calls anything.
@@ -30,16 +31,26 @@ class Trends(GoHeapTest):
         eventually(lambda: witness.scrape().sum("oomwitness_trend_readings_total", result="ok") >= count,
                    lambda: f"{count} readings; have {witness.scrape().values('oomwitness_trend_readings_total')}", 120)
 
+    def suspicion_events(self, collector, *boxes):
+        """[(cgroup, pid)] of the event oomwitness.suspected_leak, as a real Collector received it."""
+        found = [(r.attributes["oomwitness.cgroup"], r.attributes["process.pid"]) for r in collector.logs()
+                 if r.fields["EventName"] == "oomwitness.suspected_leak"]
+        return [event for event in found if event[0] in [f"Str({box.path})" for box in boxes]]
+
     def test_a_leak_is_suspected_and_a_heap_that_stopped_growing_is_not(self):
-        witness = self.daemon(CONFIG)
+        collector = OtelCollector(self.scratch)
+        self._stack.callback(collector.close)
+        witness = self.daemon(CONFIG + f'[sinks.otlp]\nendpoint = "{collector.url}"\n')
         leak, calm = self.cgroup("trend-leak", 2048), self.cgroup("trend-calm", 2048)
         # A leak without any other garbage is collected at every doubling only; GOGC makes that every tenth.
-        self.leaker(leak, rate=6, env={"GOGC": "10"})
+        work = self.leaker(leak, rate=6, env={"GOGC": "10"})
         self.leaker(calm, "-limit-mb", 24, "-prefill-mb", 24, rate=6, env={"GOGC": "10"})
         eventually(lambda: self.suspicion(witness, leak) == 1, lambda: "the leak to be suspected; have "
                    f"{self.suspicion(witness, leak)}", 240)
+        eventually(lambda: self.suspicion_events(collector, leak), lambda: f"its event; {collector.text()[-3000:]}", 60)
         self.wait_readings(witness, 10)
         self.assertNotEqual(self.suspicion(witness, calm), 1)
+        self.assertEqual(self.suspicion_events(collector, leak, calm), [(f"Str({leak.path})", f"Int({work.pid})")])
         scrape = witness.scrape()
         self.assertGreater(scrape.sum("oomwitness_trend_memory_bytes"), 0)
         self.assertLessEqual(scrape.sum("oomwitness_trend_memory_bytes"), 8 << 20)

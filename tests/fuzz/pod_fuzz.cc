@@ -6,11 +6,11 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "fuzz/cost_oracle.h"
-#include "kubernetes/event_queue.h"
 #include "kubernetes/held_pods.h"
 #include "kubernetes/line_splitter.h"
 #include "kubernetes/list_splitter.h"
 #include "kubernetes/pod_decoder.h"
+#include "kubernetes/pod_event.h"
 
 namespace {
 

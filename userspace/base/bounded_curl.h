@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <memory>
 #include <mutex>
@@ -57,6 +58,16 @@ inline void add_header(CurlHeaders& headers, const std::string& line) {
   curl_easy_setopt(handle.get(), CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(handle.get(), CURLOPT_USERAGENT, "oomwitness");
   return handle;
+}
+
+// Requests of this handle end within a second once `stopping` is true; it outlives them.
+inline void end_requests_when(const std::atomic<bool>& stopping, CURL* handle) {
+  const curl_xferinfo_callback on_progress = [](void* flag, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+    return static_cast<const std::atomic<bool>*>(flag)->load() ? 1 : 0;
+  };
+  curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, on_progress);
+  curl_easy_setopt(handle, CURLOPT_XFERINFODATA, const_cast<std::atomic<bool>*>(&stopping));
 }
 
 }  // namespace oomw

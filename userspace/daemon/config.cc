@@ -138,6 +138,8 @@ void read_sinks(TableReader table, SinksConfig& sinks) {
   otlp.flag("command_line", sinks.otlp.has_command_line);
   otlp.flag("service_from_labels", sinks.otlp.has_service_from_labels);
   otlp.flag("memory_events", sinks.otlp.has_memory_events);
+  otlp.seconds("near_limit_seconds", sinks.otlp.near_limit_for, 1, 86400);
+  otlp.flag("profiles", sinks.otlp.has_profiles);
   otlp.flag("metrics", sinks.otlp.has_metrics);
   otlp.seconds("metrics_interval_seconds", sinks.otlp.metrics_interval, 1, 3600);
   otlp.reject_unknown();

@@ -213,7 +213,8 @@ void Daemon::Impl::start_writer() {
       },
       [this](const Incident& incident, const std::string& directory) {
         return read_profiles_apart(incident, directory, *report_reader, clock);
-      });
+      },
+      artifacts_url_of(config.sinks));
   start_sinks();
 }
 

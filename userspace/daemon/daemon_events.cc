@@ -227,6 +227,7 @@ void Daemon::Impl::after_write(const Incident& incident, const StoredAt& at, con
   if (!at.is_revision) observe_leads(incident);
   if (!unplaced.empty()) queue.push(FilesUnplaced{clock.now(), incident.id, unplaced});
   for (const auto& sink : options.sinks) sink->publish(incident, at);
+  if (!at.is_revision) note_pod_uid(incident);
   for (const auto& outbox : outboxes) outbox->publish(incident, at);
   publisher->request();
 }

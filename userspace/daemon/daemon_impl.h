@@ -27,6 +27,7 @@
 #include "daemon/past_reading.h"
 #include "daemon/pipeline.h"
 #include "daemon/snapshot_publisher.h"
+#include "daemon/static_pod_uids.h"
 #include "daemon/step_queue.h"
 #include "daemon/walk_captures.h"
 #include "daemon/watermark_gate.h"
@@ -108,6 +109,7 @@ struct Daemon::Impl {
   std::unique_ptr<SnapshotPublisher> publisher;
   std::unique_ptr<MetricsServer> server;
   std::shared_ptr<std::atomic<bool>> sinks_stopping = std::make_shared<std::atomic<bool>>(false);
+  StaticPodUids static_pod_uids;  // the outboxes read it
   std::vector<std::unique_ptr<Outbox>> outboxes;
   std::unique_ptr<MemoryEventSink> memory_events;  // null: no receiver of log records, or switched off
   std::unique_ptr<OtlpMetrics> otlp_metrics;       // null: nobody asked for them
@@ -180,9 +182,11 @@ struct Daemon::Impl {
 
   // daemon_sinks.cc
   void start_sinks();
-  void start_otlp_metrics();
+  void start_otlp_metrics(const SinkContext& context);
   void report_memory();
+  void note_pod_uid(const Incident& incident);
   void add_sink_stats(MetricsSnapshot& snapshot) const;
+  void add_event_counts(std::map<std::string, std::uint64_t>& events) const;
 
   // daemon_kubernetes.cc
   void start_pods();

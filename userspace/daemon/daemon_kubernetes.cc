@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "daemon/daemon_impl.h"
 #include "model/pod_annotations.h"
-#include "sinks/kubernetes_event.h"
 
 namespace oomw {
 
@@ -25,10 +24,6 @@ void Daemon::Impl::start_pods() {
   // An API that cannot be reached shows at the next scrape, not 5 s later; with a full queue, 5 s later.
   const auto changed = [this] { (void)loop->post([this] { publisher->request(); }); };
   pods = std::make_unique<PodSource>(std::move(**target), config.kubernetes.max_pods, clock, post, changed);
-  if (!config.kubernetes.post_events) return;
-  options.sinks.push_back(std::make_unique<KubernetesEventSink>(
-      [this](const ContainerIdentity& who) { return pipeline->model().pods().find_pod(who); },
-      [this](PodEvent event) { return pods->post_event(std::move(event)); }));
 }
 
 // The owner of a pod may forbid us to read its living processes. The kernel's reading of an exiting process costs the
@@ -64,7 +59,7 @@ void Daemon::Impl::add_pod_stats(MetricsSnapshot& snapshot) const {
   metrics.watches = stats.watches;
   metrics.pods = stats.pods;
   metrics.errors = std::move(stats.errors);
-  metrics.events = std::move(stats.events);
+  add_event_counts(metrics.events);
   metrics.disagreements = pipeline->disagreements();
   metrics.disagreements_withdrawn = pipeline->disagreements_withdrawn();
 }

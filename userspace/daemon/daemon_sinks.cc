@@ -12,27 +12,29 @@
 namespace oomw {
 
 void Daemon::Impl::start_sinks() {
-  SinkSet set = make_sinks(config.sinks, {process_environment(), options.print_line, sinks_stopping, &clock});
+  const SinkContext context{process_environment(), options.print_line,
+                            [this](const std::string& id) { return static_pod_uids.find(id); }, sinks_stopping, &clock};
+  SinkSet set = make_sinks(config.sinks, config.kubernetes, context);
   for (const std::string& problem : set.problems) log::error("sink is off: {}", problem);
   for (NamedDestination& sink : set.sinks) {
     log::info("incidents are delivered to sink {}", sink.name);
-    outboxes.push_back(std::make_unique<Outbox>(std::move(sink.name), config.data_dir, config.sinks.budget,
-                                                std::move(sink.destination), sinks_stopping, clock));
+    outboxes.push_back(std::make_unique<Outbox>(std::move(sink.name), config.data_dir,
+                                                sink.budget.value_or(config.sinks.budget), std::move(sink.destination),
+                                                sinks_stopping, clock));
   }
   writer->set_held([this](const std::string& name) {
     return std::ranges::any_of(outboxes, [&](const auto& outbox) { return outbox->holds(name); });
   });
-  memory_events = make_memory_events(config.sinks, {process_environment(), options.print_line, sinks_stopping, &clock});
-  start_otlp_metrics();
+  memory_events = make_memory_events(config.sinks, context);
+  start_otlp_metrics(context);
 }
 
-void Daemon::Impl::start_otlp_metrics() {
+void Daemon::Impl::start_otlp_metrics(const SinkContext& context) {
   const auto read = [processes = ProcessReader(config.proc_root)](const ContainerUsage::Process& process) {
     const Result<MappedMemory> memory = processes.memory_of(process.key);
     return memory ? std::optional(ProcessUsage{process, memory->resident_bytes, memory->virtual_bytes}) : std::nullopt;
   };
-  auto made =
-      make_otlp_metrics(config.sinks, {process_environment(), options.print_line, sinks_stopping, &clock}, read);
+  auto made = make_otlp_metrics(config.sinks, context, read);
   if (!made) return log::error("otlp metrics are off: {}", made.error().message);
   otlp_metrics = std::move(*made);
   otlp_metrics_at = clock.now();
@@ -86,6 +88,25 @@ void Daemon::Impl::add_sink_stats(MetricsSnapshot& snapshot) const {
   exports.dropped = {{"container", stats.containers_left_out},
                      {"process", stats.processes_left_out},
                      {"report", stats.reports_left_out}};
+}
+
+void Daemon::Impl::note_pod_uid(const Incident& incident) {
+  if (!config.kubernetes.post_events || incident.container.pod_name.empty()) return;
+  const PodSeen* pod = pipeline->model().pods().find_pod(incident.container);
+  if (pod != nullptr && pod->uid != incident.container.pod_uid) static_pod_uids.note(incident.id, pod->uid);
+}
+
+// What became of Events, in the terms of oomwitness_kubernetes_events_total.
+void Daemon::Impl::add_event_counts(std::map<std::string, std::uint64_t>& events) const {
+  for (const auto& outbox : outboxes) {
+    if (outbox->name() != kEventsSink) continue;
+    const SinkStats stats = outbox->stats();
+    events["posted"] = stats.sent;
+    for (const auto& [reason, count] : stats.dead_lettered) {
+      const bool is_old = reason == DeliveryReason::kAge || reason == DeliveryReason::kBytes;
+      events[reason == DeliveryReason::kForbidden ? "forbidden" : is_old ? "given_up" : "refused"] += count;
+    }
+  }
 }
 
 }  // namespace oomw

@@ -85,8 +85,8 @@ DoctorCheck check_growth(const Config& config) {
 // Not needed: the evidence is on this node in any case. What waits is no fault.
 void check_sinks(const Config& config, std::vector<DoctorCheck>& checks) {
   const SystemClock clock;
-  const SinkSet set =
-      make_sinks(config.sinks, {process_environment(), {}, std::make_shared<std::atomic<bool>>(), &clock});
+  const SinkSet set = make_sinks(config.sinks, config.kubernetes,
+                                 {process_environment(), {}, {}, std::make_shared<std::atomic<bool>>(), &clock});
   for (const std::string& problem : set.problems) checks.push_back({"sinks", false, false, problem});
   for (const NamedDestination& sink : set.sinks) {
     const SinkSurvey survey = survey_sink(config.data_dir, sink.name);

@@ -14,7 +14,7 @@
 namespace oomw {
 EvidenceWriter::EvidenceWriter(EventLoop& loop, WorkerPool& worker, Spool& spool, const Clock& clock,
                                std::string data_dir, Retention retention, Written written,
-                               IncidentStore::ReadProfiles read_profiles)
+                               IncidentStore::ReadProfiles read_profiles, IncidentStore::CopyUrl copy_url)
     : loop_(loop),
       worker_(worker),
       spool_(spool),
@@ -26,7 +26,7 @@ EvidenceWriter::EvidenceWriter(EventLoop& loop, WorkerPool& worker, Spool& spool
           [this](const EvidenceFile& file, const std::string& target) {
             return spool_.place(file.spool_file, target, file.comments);
           },
-          std::move(read_profiles)),
+          std::move(read_profiles), std::move(copy_url)),
       start_(ClockReading{clock.wall_now(), time_since_boot(), ""}),
       written_(std::move(written)) {
   prune_soon();

@@ -51,7 +51,8 @@ class EvidenceWriter {
 
   // Everything passed by reference outlives this. `worker` has one thread: it keeps the order.
   EvidenceWriter(EventLoop& loop, WorkerPool& worker, Spool& spool, const Clock& clock, std::string data_dir,
-                 Retention retention, Written written, IncidentStore::ReadProfiles read_profiles = oomw::read_profiles);
+                 Retention retention, Written written, IncidentStore::ReadProfiles read_profiles = oomw::read_profiles,
+                 IncidentStore::CopyUrl copy_url = {});
   // Which incidents retention must leave alone; called by the worker. Before the first write.
   void set_held(IsHeld is_held) { is_held_ = std::move(is_held); }
 

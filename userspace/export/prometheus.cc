@@ -288,7 +288,7 @@ std::string kubernetes(const KubernetesMetrics& metrics) {
          by_label("kubernetes_errors_total", "Requests to the API server that failed, by kind.", "kind", metrics.errors,
                   {"connect", "tls", "timeout", "unauthorized", "forbidden", "gone", "malformed"}) +
          by_label("kubernetes_events_total", "Kubernetes Events about kills, posted or why not.", "result",
-                  metrics.events, {"posted", "queue_full", "forbidden", "refused", "given_up"}) +
+                  metrics.events, {"posted", "forbidden", "refused", "given_up"}) +
          by_label("kubernetes_disagreements_total", "Kills on which the kernel and a pod's status disagree, by kind.",
                   "kind", metrics.disagreements, kDisagreements) +
          by_label("kubernetes_disagreements_withdrawn_total",

@@ -27,7 +27,6 @@ namespace {
 constexpr Nanoseconds kListTimeout = std::chrono::minutes(2);
 constexpr Nanoseconds kListSilence = std::chrono::seconds(20);
 constexpr Nanoseconds kWatchTimeout = std::chrono::seconds(400);  // the server ends it after 300 to 360
-constexpr Nanoseconds kPostTimeout = std::chrono::seconds(10);
 constexpr Nanoseconds kMaxSleep = std::chrono::seconds(10);
 constexpr std::chrono::milliseconds kNoRoom(20);
 constexpr std::size_t kBatch = 32;  // pods handed over at once
@@ -56,14 +55,12 @@ struct PodSource::Impl {
   void run();
   void start_due(MonotonicTime now);
   void start_request(MonotonicTime now);
-  void start_post(MonotonicTime now);
   [[nodiscard]] ApiCall list_call();
   [[nodiscard]] ApiCall watch_call();
   [[nodiscard]] std::unique_ptr<ApiRequest> begin(ApiCall call, MonotonicTime now, ApiOutcome& refused);
   void collect();
   void finish_request(ApiOutcome outcome);
   void finish_list(ApiOutcome& outcome);
-  void finish_post(const ApiOutcome& outcome);
   void fail_request(const ApiOutcome& outcome, MonotonicTime now);
   [[nodiscard]] Nanoseconds sleep_for(MonotonicTime now);
   void on_item(std::string_view json);
@@ -73,7 +70,7 @@ struct PodSource::Impl {
   void pass_on_current(bool is_current);
   void flush();
   void note_contact();
-  void note_error(const ApiOutcome& outcome, Warnings& pace);
+  void note_error(const ApiOutcome& outcome);
   void publish();
   double random() { return std::uniform_real_distribution<double>()(generator); }
 
@@ -92,17 +89,14 @@ struct PodSource::Impl {
   ListSplitter list;
   LineSplitter lines;
   std::unique_ptr<ApiRequest> request;  // the list or the watch
-  std::unique_ptr<ApiRequest> posting;
-  std::optional<PodEvent> posted;
   std::vector<Event> batch;
   std::optional<ApiError> watch_error;  // of an ERROR event
   std::optional<bool> last_current;     // the last one passed on
   PodSourceStats last_stats;
-  Warnings warnings, post_warnings;  // about list and watch; about Events
+  Warnings warnings;
 
   mutable std::mutex mutex;
   PodSourceStats shared_stats;  // guarded by mutex
-  EventQueue events;            // guarded by mutex
   WorkerPool thread{"oomw-k8s", 1, 1};
 };
 
@@ -120,23 +114,16 @@ void PodSource::Impl::run() {
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(sleep_for(clock.now())).count();
     curl_multi_poll(multi.get(), nullptr, 0, static_cast<int>(ms), nullptr);
   }
-  for (const auto* open : {&request, &posting}) {
-    if (*open) curl_multi_remove_handle(multi.get(), (*open)->handle());
-  }
+  if (request) curl_multi_remove_handle(multi.get(), request->handle());
 }
 
 void PodSource::Impl::start_due(MonotonicTime now) {
   if (!request && reflector.due() <= now) start_request(now);
-  if (!posting) start_post(now);
 }
 
 Nanoseconds PodSource::Impl::sleep_for(MonotonicTime now) {
   Nanoseconds sleep = kMaxSleep;
   if (!request) sleep = std::min(sleep, reflector.due() - now);
-  if (!posting) {
-    const std::lock_guard lock(mutex);
-    if (const auto due = events.due(now)) sleep = std::min(sleep, *due - now);
-  }
   return std::max(sleep, Nanoseconds(0));
 }
 
@@ -193,11 +180,7 @@ void PodSource::Impl::collect() {
     CURL* const easy = message->easy_handle;
     const CURLcode code = message->data.result;
     curl_multi_remove_handle(multi.get(), easy);
-    if (request && request->handle() == easy) {
-      finish_request(request->outcome(code));
-    } else if (posting && posting->handle() == easy) {
-      finish_post(posting->outcome(code));
-    }
+    if (request && request->handle() == easy) finish_request(request->outcome(code));
   }
 }
 
@@ -230,12 +213,12 @@ void PodSource::Impl::fail_request(const ApiOutcome& outcome, MonotonicTime now)
   reflector.on_failure(outcome.error, outcome.retry_after, now, random());
   // A single failure is just a connection that was closed; the next try is a second away.
   if (reflector.failures() > 1) pass_on_current(false);
-  note_error(outcome, warnings);
+  note_error(outcome);
 }
 
 void PodSource::Impl::on_item(std::string_view json) {
   Result<PodSeen> pod = decode_pod(json);
-  if (!pod.has_value()) return note_error({ApiError::kMalformed, pod.error().message, {}}, warnings);
+  if (!pod.has_value()) return note_error({ApiError::kMalformed, pod.error().message, {}});
   hold(std::move(*pod));
 }
 
@@ -281,32 +264,6 @@ void PodSource::Impl::flush() {
   while (!is_stopping && !post(full)) std::this_thread::sleep_for(kNoRoom);
 }
 
-// --- Events on pods
-
-void PodSource::Impl::start_post(MonotonicTime now) {
-  {
-    const std::lock_guard lock(mutex);
-    posted = events.take(now);
-  }
-  if (!posted) return;
-  const std::string json = event_json(*posted, target.node);
-  ApiOutcome refused{ApiError::kHttp, "no name that the API would take", {}};
-  if (!json.empty()) posting = begin({event_path(*posted), json, kPostTimeout, {}, {}, {}}, now, refused);
-  if (!posting) finish_post(refused);
-}
-
-void PodSource::Impl::finish_post(const ApiOutcome& outcome) {
-  posting.reset();
-  if (outcome.error == ApiError::kUnauthorized) token.forget();
-  const double chance = random();
-  {
-    const std::lock_guard lock(mutex);
-    events.on_outcome(std::move(*posted), outcome, clock.now(), chance);
-  }
-  posted.reset();
-  if (outcome.error != ApiError::kNone) note_error(outcome, post_warnings);
-}
-
 // --- for other threads
 
 void PodSource::Impl::note_contact() {
@@ -314,12 +271,12 @@ void PodSource::Impl::note_contact() {
   shared_stats.last_contact = clock.now();
 }
 
-void PodSource::Impl::note_error(const ApiOutcome& outcome, Warnings& pace) {
+void PodSource::Impl::note_error(const ApiOutcome& outcome) {
   const std::string kind(to_string(outcome.error));
   const std::string text = kind + ": " + outcome.detail;
   const std::lock_guard lock(mutex);
   ++shared_stats.errors[kind];
-  if (pace.on_error(outcome.error, clock.now())) log::warn("Kubernetes API: {}", text);
+  if (warnings.on_error(outcome.error, clock.now())) log::warn("Kubernetes API: {}", text);
   shared_stats.last_error = text;
   if (!request) shared_stats.state = "waiting";
 }
@@ -330,7 +287,6 @@ void PodSource::Impl::publish() {
     const std::lock_guard lock(mutex);
     shared_stats.pods = held.size();
     shared_stats.pods_turned_away = held.turned_away();
-    shared_stats.events = events.counts();
     now = shared_stats;
   }
   now.last_contact = last_stats.last_contact;  // does not count as a change by itself
@@ -347,16 +303,6 @@ PodSource::PodSource(ApiTarget target, std::size_t max_pods, const Clock& clock,
 PodSource::~PodSource() {
   impl_->is_stopping = true;
   curl_multi_wakeup(impl_->multi.get());
-}
-
-bool PodSource::post_event(PodEvent event) {
-  bool is_taken = false;
-  {
-    const std::lock_guard lock(impl_->mutex);
-    is_taken = impl_->events.add(std::move(event));
-  }
-  curl_multi_wakeup(impl_->multi.get());
-  return is_taken;
 }
 
 PodSourceStats PodSource::stats() const {

@@ -11,7 +11,6 @@
 
 #include "events/event.h"
 #include "kubernetes/api_target.h"
-#include "kubernetes/event_queue.h"
 
 namespace oomw {
 
@@ -22,12 +21,11 @@ struct PodSourceStats {
   std::map<std::string, std::uint64_t> errors;
   std::string last_error;
   std::size_t pods = 0;
-  std::uint64_t pods_turned_away = 0;           // more than max_pods
-  std::map<std::string, std::uint64_t> events;  // see EventQueue::counts()
+  std::uint64_t pods_turned_away = 0;  // more than max_pods
   friend bool operator==(const PodSourceStats&, const PodSourceStats&) = default;
 };
 
-// The pods of this node, from one list and one watch of the Kubernetes API. Also posts Events on them, if asked to.
+// The pods of this node, from one list and one watch of the Kubernetes API.
 //   - an event source: PodSeen, PodGone and PodsCurrent go to `post`, from a thread of its own;
 //   - nothing else ever waits for it: a server that is absent, slow or answers garbage delays only the
 //     names it would have sent, and is tried again after 1 to 60 s;
@@ -48,7 +46,6 @@ class PodSource {
   PodSource& operator=(const PodSource&) = delete;
 
   // Any thread.
-  bool post_event(PodEvent event);  // false: dropped, and counted
   [[nodiscard]] PodSourceStats stats() const;
 
  private:

@@ -44,6 +44,7 @@ inline constexpr auto kEnumNames<DeliveryReason> = std::to_array<std::string_vie
 struct Delivery {
   enum class Outcome : std::uint8_t {
     kSent,
+    kNothing,  // there is nothing to deliver of this incident here, now or later
     kRetry,    // may work later
     kRefused,  // would fail again: dead-lettered
   };
@@ -53,6 +54,7 @@ struct Delivery {
   Nanoseconds retry_after{};  // requested by the other side; 0 = it requested none
 
   [[nodiscard]] static Delivery sent() { return {}; }
+  [[nodiscard]] static Delivery nothing() { return {Outcome::kNothing, DeliveryReason::kNone, "", {}}; }
   [[nodiscard]] static Delivery retry(DeliveryReason reason, std::string detail, Nanoseconds retry_after = {}) {
     return {Outcome::kRetry, reason, std::move(detail), retry_after};
   }
@@ -70,6 +72,10 @@ class Destination {
   [[nodiscard]] virtual Delivery deliver(const StoredIncident& stored, unsigned nth) = 0;
   // False: only the first form of an incident is delivered.
   [[nodiscard]] virtual bool takes_revisions() const { return true; }
+  // Asked after each delivery: how long none may follow, for a destination with a pace of its own.
+  [[nodiscard]] virtual Nanoseconds pause() const { return {}; }
+  // Where what is old is worth less: a backlog must not hold up the incident of now.
+  [[nodiscard]] virtual bool is_newest_first() const { return false; }
 };
 
 }  // namespace oomw

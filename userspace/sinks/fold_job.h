@@ -17,8 +17,13 @@ namespace oomw {
 
 inline constexpr std::uint32_t kFoldProfileJob = 0x444c4f46;
 
-// Gzip profile, folded (pprof/fold.h). kLimit: too large to read. `now`: of the monotonic clock.
-[[nodiscard]] Result<std::string> fold_profile(const StoredFile& profile, reader::Reader& reader, MonotonicTime now);
+enum class FoldedForm : std::uint8_t {
+  kPprof,  // gzip
+  kOtlp,   // the two texts of an OtlpProfile, by WireWriter
+};
+// The profile, folded (pprof/fold.h). kLimit: too large to read. `now`: of the monotonic clock.
+[[nodiscard]] Result<std::string> fold_profile(const StoredFile& profile, FoldedForm form, reader::Reader& reader,
+                                               MonotonicTime now);
 // The half that runs in the reader. files: the profile; a file in memory for the result.
 [[nodiscard]] Result<std::string> fold_profile_job(std::string_view parameters, std::span<const UniqueFd> files);
 

@@ -67,7 +67,7 @@ bool MemoryEvents::is_near_long_enough(const CgroupState& state, const MemoryMod
   }
   Watched& watched = watched_[state.id];
   if (!watched.near_since) watched.near_since = now;
-  if (now - *watched.near_since < kNearFor) return false;
+  if (now - *watched.near_since < near_for_) return false;
   return !watched.said_near || now - *watched.said_near >= kNearAgain;
 }
 
@@ -109,8 +109,8 @@ std::vector<OtlpRecord> MemoryEvents::observe(const MemoryModel& model, const st
     if (!may_say_one_more(now)) continue;
     OtlpRecord& record = records.emplace_back(record_of(state, model, wall_offset_ns, now, mapping));
     record.event_name = kNearLimitEvent;
-    record.body = fmt::format("{} was at {} % of its limit or more for 5 minutes, page cache not counted.", record.body,
-                              kNearPercent);
+    record.body = fmt::format("{} was at {} % of its limit or more for {} s, page cache not counted.", record.body,
+                              kNearPercent, near_for_ / std::chrono::seconds(1));
     OtlpAttributes(record.attributes).number("oomwitness.memory.held_share", held_share(state, model));
   }
   return records;

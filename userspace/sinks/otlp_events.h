@@ -4,15 +4,14 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 
 #include "base/clock.h"
+#include "base/worker_pool.h"
 #include "sinks/delivery.h"
 #include "sinks/otlp_record.h"
 
@@ -42,9 +41,9 @@ class OtlpEvents {
   [[nodiscard]] Stats stats() const;  // any thread
 
  private:
-  void run();
-  [[nodiscard]] bool send(const OtlpRecord& record);
-  [[nodiscard]] bool rest(Nanoseconds wait);
+  void send(const OtlpRecord& record);
+  void count(const Delivery& delivery);
+  void rest(Nanoseconds wait);
 
   const bool is_json_;
   const Post post_;
@@ -52,11 +51,10 @@ class OtlpEvents {
   const Nanoseconds first_wait_;
 
   mutable std::mutex mutex_;  // of the next ones
-  std::condition_variable changed_;
-  std::deque<OtlpRecord> waiting_;
+  std::condition_variable stopped_;
   Stats stats_;
 
-  std::thread thread_;  // last: it uses all of the above
+  WorkerPool thread_{"oomw-events", 1, kMax};  // last: it uses all of the above
 };
 
 }  // namespace oomw

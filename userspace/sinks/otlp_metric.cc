@@ -20,10 +20,6 @@ using nlohmann::ordered_json;
 using protozero::pbf_writer;
 
 namespace field {
-constexpr unsigned kResourceMetrics = 1;                                           // ExportMetricsServiceRequest
-constexpr unsigned kResource = 1, kScopeMetrics = 2;                               // ResourceMetrics
-constexpr unsigned kResourceAttributes = 1;                                        // Resource
-constexpr unsigned kScope = 1, kMetrics = 2;                                       // ScopeMetrics
 constexpr unsigned kName = 1, kUnit = 3, kGauge = 5, kSum = 7;                     // Metric
 constexpr unsigned kPoints = 1, kTemporality = 2;                                  // Gauge and Sum
 constexpr unsigned kStart = 2, kTime = 3, kDouble = 4, kInt = 6, kAttributes = 7;  // NumberDataPoint
@@ -122,29 +118,15 @@ OtlpContainerMetrics otlp_metrics_of(const ContainerUsage& reading, const std::v
 }
 
 std::string to_otlp_protobuf(const OtlpContainerMetrics& metrics) {
-  std::string bytes;
-  {
-    pbf_writer request(bytes);
-    pbf_writer resource_metrics(request, field::kResourceMetrics);
-    {
-      pbf_writer resource(resource_metrics, field::kResource);
-      write_otlp_attributes(resource, field::kResourceAttributes, metrics.resource);
-    }
-    pbf_writer scope_metrics(resource_metrics, field::kScopeMetrics);
-    write_otlp_scope(pbf_writer(scope_metrics, field::kScope));
-    for (const OtlpMetric& metric : metrics.metrics) {
-      write_metric(pbf_writer(scope_metrics, field::kMetrics), metric, metrics);
-    }
-  }
-  return bytes;
+  return otlp_request(metrics.resource, [&](pbf_writer& scope) {
+    for (const OtlpMetric& metric : metrics.metrics) write_metric(pbf_writer(scope, kOtlpEntries), metric, metrics);
+  });
 }
 
 std::string to_otlp_json(const OtlpContainerMetrics& metrics) {
   ordered_json list = ordered_json::array();
   for (const OtlpMetric& metric : metrics.metrics) list.push_back(metric_json(metric, metrics));
-  const ordered_json scope_metrics = {{"scope", otlp_scope_json()}, {"metrics", std::move(list)}};
-  const ordered_json json = {{"resource", {{"attributes", otlp_attributes_json(metrics.resource)}}},
-                             {"scopeMetrics", ordered_json::array({scope_metrics})}};
+  const ordered_json json = otlp_resource_json(metrics.resource, "scopeMetrics", "metrics", std::move(list));
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "base/thread_setup.h"
 
 namespace oomw {
 namespace {
@@ -25,16 +24,11 @@ OtlpMetrics::OtlpMetrics(bool is_json, Post post, OtlpMapping mapping, ReadProce
       mapping_(std::move(mapping)),
       read_process_(std::move(read_process)),
       stopping_(std::move(stopping)),
-      start_(clock.wall_now()),
-      thread_([this] { run(); }) {}
+      start_(clock.wall_now()) {}
 
 OtlpMetrics::~OtlpMetrics() {
-  {
-    const std::lock_guard lock(mutex_);
-    *stopping_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
+  thread_.close();
+  *stopping_ = true;
 }
 
 void OtlpMetrics::offer(MemoryReport report) {
@@ -45,7 +39,7 @@ void OtlpMetrics::offer(MemoryReport report) {
     stats_.processes_left_out += report.processes_left_out;
     waiting_ = std::move(report);
   }
-  changed_.notify_all();
+  (void)thread_.post([this] { send_newest(); });  // no room: the task that waits will send it
 }
 
 OtlpMetricsStats OtlpMetrics::stats() const {
@@ -53,23 +47,15 @@ OtlpMetricsStats OtlpMetrics::stats() const {
   return stats_;
 }
 
-void OtlpMetrics::run() {
-  set_up_thread("oomw-metrics");
-  while (true) {
-    std::optional<MemoryReport> report;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return *stopping_ || waiting_; });
-      if (*stopping_) return;
-      report.swap(waiting_);
-    }
-    send(*report);
+void OtlpMetrics::send_newest() {
+  std::optional<MemoryReport> report;
+  {
+    const std::lock_guard lock(mutex_);
+    report.swap(waiting_);
   }
-}
-
-void OtlpMetrics::send(const MemoryReport& report) {
+  if (!report) return;
   std::string body;
-  for (const ContainerUsage& reading : report.containers) {
+  for (const ContainerUsage& reading : report->containers) {
     body = joined(std::move(body), encoded(reading), is_json_);
     if (body.size() < kMaxRequest) continue;
     if (!post(std::exchange(body, ""))) return;

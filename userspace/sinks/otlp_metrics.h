@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -10,10 +9,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/worker_pool.h"
 #include "sinks/container_usage.h"
 #include "sinks/delivery.h"
 #include "sinks/otlp_metric.h"
@@ -48,8 +47,7 @@ class OtlpMetrics {
   [[nodiscard]] OtlpMetricsStats stats() const;  // any thread
 
  private:
-  void run();
-  void send(const MemoryReport& report);
+  void send_newest();
   [[nodiscard]] bool post(std::string body);
   [[nodiscard]] std::string encoded(const ContainerUsage& reading) const;
   void log_outcome(const Delivery& delivery);
@@ -62,13 +60,12 @@ class OtlpMetrics {
   const WallTime start_;
 
   mutable std::mutex mutex_;  // of the next ones
-  std::condition_variable changed_;
   std::optional<MemoryReport> waiting_;
   OtlpMetricsStats stats_;
 
   // Of the thread.
   DeliveryReason last_ = DeliveryReason::kNone;
-  std::thread thread_;  // last: it uses all of the above
+  WorkerPool thread_{"oomw-metrics", 1, 1};  // last: it uses all of the above
 };
 
 }  // namespace oomw

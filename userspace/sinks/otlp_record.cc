@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "incident/collector.h"
+#include "sinks/otlp_profile.h"
 
 namespace oomw {
 namespace {
@@ -74,10 +75,12 @@ void add_verdict(OtlpAttributes& attributes, const Incident& incident) {
   attributes.integer("oomwitness.culprit.bytes", culprit.bytes);
 }
 
-void add_heap(OtlpAttributes& attributes, const Incident& incident) {
+void add_heap(OtlpAttributes& attributes, const Incident& incident, const OtlpMapping& mapping) {
   if (const IncidentCapture* best = best_capture(incident)) {
     attributes.text("oomwitness.heap.method", best->method);
     attributes.integer("oomwitness.heap.inuse", best->inuse_bytes);
+    if (mapping.has_profiles && !best->file.empty())
+      attributes.texts("oomwitness.profile.ids", {otlp_profile_id(incident.id)});
   }
   attributes.number("oomwitness.heap.coverage", incident.coverage_ratio);
   if (!incident.collector) return;
@@ -130,7 +133,7 @@ OtlpRecord otlp_record_of(const Incident& incident, const std::string& directory
   add_kill(attributes, incident);
   add_victim(attributes, incident, mapping);
   add_verdict(attributes, incident);
-  add_heap(attributes, incident);
+  add_heap(attributes, incident, mapping);
   return record;
 }
 

@@ -56,6 +56,7 @@ struct OtlpMapping {
   std::string host_name;                 // used where no Kubernetes node is known
   bool has_command_line = false;         // may hold secrets
   bool has_service_from_labels = false;  // app.kubernetes.io/instance and .../name before the workload's name
+  bool has_profiles = false;             // heap profiles are sent by OTLP, too
   std::function<std::string(const std::string& id)> artifacts_url = {};  // of object storage; empty: none
 };
 

@@ -16,6 +16,7 @@ struct Signal {
   const char* path;
 };
 constexpr Signal kLogs{"OTEL_EXPORTER_OTLP_LOGS_", "/v1/logs"};
+constexpr Signal kProfiles{"OTEL_EXPORTER_OTLP_PROFILES_", "/v1development/profiles"};
 constexpr Signal kMetrics{"OTEL_EXPORTER_OTLP_METRICS_", "/v1/metrics"};
 
 // The variables as one signal sees them. An empty one counts as not set.
@@ -135,6 +136,15 @@ Result<std::optional<OtlpSettings>> find_otlp_metrics(const SinksConfig::Otlp& c
   std::string url = url_of(config.has_metrics ? config.endpoint : "", variables, kMetrics);
   if (url.empty()) url = url_of(config.endpoint, variables, kMetrics);
   if (url.empty()) return fail(ErrorCode::kInvalid, "metrics are wanted, and no endpoint is set");
+  return settings_of(config, variables, std::move(url));
+}
+
+Result<std::optional<OtlpSettings>> find_otlp_profiles(const SinksConfig::Otlp& config,
+                                                       const Environment& environment) {
+  if (!config.has_profiles) return std::optional<OtlpSettings>();
+  const Variables variables(environment, kProfiles);
+  std::string url = url_of(config.endpoint, variables, kProfiles);
+  if (url.empty()) return fail(ErrorCode::kInvalid, "profiles are wanted, and no endpoint is set");
   return settings_of(config, variables, std::move(url));
 }
 

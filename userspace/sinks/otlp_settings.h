@@ -29,4 +29,8 @@ struct OtlpSettings {
 [[nodiscard]] Result<std::optional<OtlpSettings>> find_otlp_metrics(const SinksConfig::Otlp& config,
                                                                     const Environment& environment);
 
+// The same for profiles, by OTEL_EXPORTER_OTLP_PROFILES_*; always protobuf. On by the configuration alone.
+[[nodiscard]] Result<std::optional<OtlpSettings>> find_otlp_profiles(const SinksConfig::Otlp& config,
+                                                                     const Environment& environment);
+
 }  // namespace oomw

@@ -13,9 +13,13 @@ namespace {
 using nlohmann::ordered_json;
 using protozero::pbf_writer;
 
-constexpr const char* kScope = "oomwitness";
+constexpr const char* kScopeName = "oomwitness";
 
 namespace field {
+constexpr unsigned kResources = 1;                                             // Export...ServiceRequest
+constexpr unsigned kResource = 1, kScopes = 2;                                 // ResourceLogs, ResourceMetrics, ...
+constexpr unsigned kResourceAttributes = 1;                                    // Resource
+constexpr unsigned kScope = 1;                                                 // ScopeLogs, ScopeMetrics, ...
 constexpr unsigned kName = 1, kVersion = 2;                                    // InstrumentationScope
 constexpr unsigned kKey = 1, kValue = 2;                                       // KeyValue
 constexpr unsigned kString = 1, kBool = 2, kInt = 3, kDouble = 4, kArray = 5;  // AnyValue
@@ -85,11 +89,32 @@ ordered_json otlp_attributes_json(const std::vector<OtlpAttribute>& attributes) 
   return list;
 }
 
-void write_otlp_scope(pbf_writer&& scope) {
-  scope.add_string(field::kName, kScope);
-  scope.add_string(field::kVersion, std::string(kVersion));
+std::string otlp_request(const std::vector<OtlpAttribute>& resource,
+                         const std::function<void(pbf_writer& scope)>& write_entries) {
+  std::string bytes;
+  {
+    pbf_writer request(bytes);
+    pbf_writer of_resource(request, field::kResources);
+    {
+      pbf_writer message(of_resource, field::kResource);
+      write_otlp_attributes(message, field::kResourceAttributes, resource);
+    }
+    pbf_writer of_scope(of_resource, field::kScopes);
+    {
+      pbf_writer scope(of_scope, field::kScope);
+      scope.add_string(field::kName, kScopeName);
+      scope.add_string(field::kVersion, std::string(kVersion));
+    }
+    write_entries(of_scope);
+  }
+  return bytes;
 }
 
-ordered_json otlp_scope_json() { return {{"name", kScope}, {"version", kVersion}}; }
+ordered_json otlp_resource_json(const std::vector<OtlpAttribute>& resource, const char* scopes_key,
+                                const char* entries_key, ordered_json entries) {
+  const ordered_json scope = {{"scope", {{"name", kScopeName}, {"version", kVersion}}},
+                              {entries_key, std::move(entries)}};
+  return {{"resource", {{"attributes", otlp_attributes_json(resource)}}}, {scopes_key, ordered_json::array({scope})}};
+}
 
 }  // namespace oomw

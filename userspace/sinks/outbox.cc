@@ -44,7 +44,7 @@ Outbox::Outbox(std::string name, const std::string& data_dir, OutboxBudget budge
       destination_(std::move(destination)),
       stopping_(std::move(stopping)),
       clock_(clock),
-      queue_(budget),
+      queue_(budget, destination_->is_newest_first()),
       thread_([this] { run(); }) {}
 
 Outbox::~Outbox() {
@@ -94,7 +94,8 @@ void Outbox::run() {
 bool Outbox::is_due(const std::string& directory) const {
   const auto marker = read_marker(directory, name_);
   if (!marker) return true;
-  const bool is_enough = marker->sent > 0 && !destination_->takes_revisions();
+  // A first form that was given up stays so: a revision is not what the destination wanted.
+  const bool is_enough = !destination_->takes_revisions() && (marker->sent > 0 || marker->state == MarkerState::kDead);
   return !is_enough && marker->revision != revision_of(directory);
 }
 
@@ -176,7 +177,8 @@ Delivery Outbox::deliver(const std::string& directory, const DeliveryMarker& mar
 // The marker first: what is counted as sent is not sent again after a kill -9.
 void Outbox::finish(const std::string& name, const Delivery& delivery, DeliveryMarker marker) {
   if (*stopping_ && delivery.outcome == Delivery::Outcome::kRetry) return;  // given up because this ends
-  if (delivery.outcome == Delivery::Outcome::kSent) {
+  const bool is_done = delivery.outcome == Delivery::Outcome::kSent || delivery.outcome == Delivery::Outcome::kNothing;
+  if (is_done) {
     marker.state = MarkerState::kSent;
     marker.reason = DeliveryReason::kNone;
     marker.detail.clear();
@@ -191,6 +193,7 @@ void Outbox::finish(const std::string& name, const Delivery& delivery, DeliveryM
   if (delivery.outcome == Delivery::Outcome::kSent) ++stats_.sent;
   if (delivery.outcome == Delivery::Outcome::kRetry) ++stats_.failed[delivery.reason];
   queue_.on_delivery(delivery, clock_.now(), random);
+  queue_.pause_until(clock_.now() + destination_->pause());
 }
 
 void Outbox::bury(const std::string& name, DeliveryReason reason, const std::string& detail) {
@@ -212,6 +215,7 @@ void Outbox::bury(const std::string& name, DeliveryReason reason, const std::str
 
 // A line when it begins to fail, fails in another way, or works again. A refusal of one incident is an answer.
 void Outbox::log_outcome(const Delivery& delivery) {
+  if (delivery.outcome == Delivery::Outcome::kNothing) return;
   SinkStatus status;
   status.is_failing = delivery.outcome == Delivery::Outcome::kRetry;
   if (status.is_failing) {

@@ -13,7 +13,7 @@ void OutboxQueue::add(const std::string& name, WallTime time, MonotonicTime due)
     is_overfull_ = true;
     return;
   }
-  waiting_.emplace(name, Entry{time, due, next_order_++, std::nullopt});
+  waiting_.emplace(name, Entry{time, due, next_order_++, std::nullopt, false});
 }
 
 std::vector<std::string> OutboxQueue::unmeasured() const {
@@ -29,7 +29,9 @@ void OutboxQueue::set_bytes(const std::string& name, std::uint64_t bytes) {
 }
 
 std::map<std::string, OutboxQueue::Entry>::const_iterator OutboxQueue::first() const {
-  return std::min_element(waiting_.begin(), waiting_.end(), [](const auto& a, const auto& b) {
+  return std::min_element(waiting_.begin(), waiting_.end(), [this](const auto& a, const auto& b) {
+    if (is_newest_first_ && a.second.was_tried != b.second.was_tried) return b.second.was_tried;
+    if (is_newest_first_ && a.second.time != b.second.time) return b.second.time < a.second.time;
     return std::tie(a.second.due, a.second.order) < std::tie(b.second.due, b.second.order);
   });
 }
@@ -54,6 +56,7 @@ void OutboxQueue::on_delivery(const Delivery& delivery, MonotonicTime now, doubl
   paused_until_ = now + std::max(backoff_.next(random), delivery.retry_after);
   entry.due = paused_until_;
   entry.order = next_order_++;
+  entry.was_tried = true;
   waiting_.insert_or_assign(name, entry);  // a revision may have been added meanwhile
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -28,7 +29,8 @@ class OutboxQueue {
  public:
   static constexpr std::size_t kMax = 10'000;
 
-  explicit OutboxQueue(OutboxBudget budget) : budget_(budget) {}
+  explicit OutboxQueue(OutboxBudget budget, bool is_newest_first = false)
+      : budget_(budget), is_newest_first_(is_newest_first) {}
 
   // `name`: of the incident's directory. `time`: of the kill.
   void add(const std::string& name, WallTime time, MonotonicTime due);
@@ -41,6 +43,8 @@ class OutboxQueue {
   // Of the one that was taken.
   void on_delivery(const Delivery& delivery, MonotonicTime now, double random);
   void on_nothing_to_do();
+  // Nothing is tried before.
+  void pause_until(MonotonicTime time) { paused_until_ = std::max(paused_until_, time); }
 
   struct Over {
     std::string name;
@@ -61,10 +65,12 @@ class OutboxQueue {
     MonotonicTime due;
     std::uint64_t order = 0;  // of waiting
     std::optional<std::uint64_t> bytes;
+    bool was_tried = false;
   };
   [[nodiscard]] std::map<std::string, Entry>::const_iterator first() const;
 
   const OutboxBudget budget_;
+  const bool is_newest_first_;
   std::map<std::string, Entry> waiting_;  // names begin with the time
   std::optional<std::pair<std::string, Entry>> taken_;
   std::uint64_t next_order_ = 0;

@@ -13,7 +13,7 @@
 namespace oomw {
 namespace {
 
-constexpr const char* kNote = "/.profile-pyroscope";
+constexpr Nanoseconds kPyroscopeMaxAge = std::chrono::minutes(55);
 constexpr std::size_t kMaxLabel = 200;  // Pyroscope takes 2,048 bytes
 constexpr Nanoseconds kStep = std::chrono::milliseconds(100);
 
@@ -90,14 +90,20 @@ std::string push_body(const ProfileLabels& labels, const std::string& id, std::s
   return nlohmann::json{{"series", nlohmann::json::array({series})}}.dump();
 }
 
-ProfilePush::ProfilePush(HttpEndpoint endpoint, bool is_parca, OtlpMapping mapping, Fold fold,
-                         std::shared_ptr<const std::atomic<bool>> stopping, const Clock& clock)
-    : is_parca_(is_parca),
-      mapping_(std::move(mapping)),
-      fold_(std::move(fold)),
-      stopping_(stopping),
-      clock_(clock),
-      client_(with_path(std::move(endpoint), is_parca), std::move(stopping)) {}
+ProfileStore pyroscope_store(HttpEndpoint endpoint, bool is_parca, OtlpMapping mapping, ProfileStore::Fold fold,
+                             std::shared_ptr<const std::atomic<bool>> stopping) {
+  const auto client = std::make_shared<HttpClient>(with_path(std::move(endpoint), is_parca), std::move(stopping));
+  const auto send = [client, is_parca, mapping = std::move(mapping)](
+                        const Incident& incident, const IncidentCapture& capture, const std::string& folded) {
+    const std::string body =
+        push_body(profile_labels_of(incident, mapping), uuid_of(incident.id + "/" + capture.file), folded, is_parca);
+    return delivery_of(client->post({body, "application/json", false}));
+  };
+  return {"pyroscope", kPyroscopeMaxAge, std::move(fold), send};
+}
+
+ProfilePush::ProfilePush(ProfileStore store, std::shared_ptr<const std::atomic<bool>> stopping, const Clock& clock)
+    : store_(std::move(store)), stopping_(std::move(stopping)), clock_(clock) {}
 
 // False: the daemon ends. A kill "in the future" is not waited for: the clock was set back.
 bool ProfilePush::settle(WallTime kill) const {
@@ -108,14 +114,16 @@ bool ProfilePush::settle(WallTime kill) const {
 }
 
 Delivery ProfilePush::deliver(const StoredIncident& stored, unsigned) {
-  if (read_file(stored.directory + kNote, 4'096).has_value()) return Delivery::sent();
+  if (read_file(stored.directory + "/.profile-" + store_.name, 4'096).has_value()) return Delivery::nothing();
   if (!settle(stored.incident.time)) return Delivery::retry(DeliveryReason::kCut, "the daemon ends");
   const Result<Incident> incident = read_incident(stored.directory);
   if (!incident) return Delivery::refused(DeliveryReason::kUnreadable, printable(incident.error().message));
   const IncidentCapture* best = best_capture(*incident);
-  if (best == nullptr || best->file.empty()) return Delivery::sent();  // there is nothing to send
-  if (clock_.wall_now().ns - best->time.ns > kMaxAge.count()) {
-    return Delivery::refused(DeliveryReason::kAge, "the profile is older than the 55 minutes that a store takes");
+  if (best == nullptr || best->file.empty()) return Delivery::nothing();
+  if (store_.max_age && clock_.wall_now().ns - best->time.ns > store_.max_age->count()) {
+    return Delivery::refused(DeliveryReason::kAge, "the profile is older than the " +
+                                                       std::to_string(*store_.max_age / std::chrono::minutes(1)) +
+                                                       " minutes that a store takes");
   }
   return send(*incident, *best, stored.directory);
 }
@@ -123,12 +131,12 @@ Delivery ProfilePush::deliver(const StoredIncident& stored, unsigned) {
 Delivery ProfilePush::send(const Incident& incident, const IncidentCapture& capture, const std::string& directory) {
   const Result<StoredFile> file = open_stored_file(directory, capture.file);
   if (!file) return Delivery::refused(DeliveryReason::kUnreadable, printable(file.error().message));
-  const Result<std::string> folded = fold_(*file);
+  const Result<std::string> folded = store_.fold(*file);
   if (!folded) return Delivery::refused(DeliveryReason::kUnreadable, printable(folded.error().message));
-  const std::string body =
-      push_body(profile_labels_of(incident, mapping_), uuid_of(incident.id + "/" + capture.file), *folded, is_parca_);
-  Delivery delivery = delivery_of(client_.post({body, "application/json", false}));
-  if (delivery.outcome == Delivery::Outcome::kSent) (void)write_file_atomic(directory + kNote, capture.file + "\n");
+  Delivery delivery = store_.send(incident, capture, *folded);
+  if (delivery.outcome == Delivery::Outcome::kSent) {
+    (void)write_file_atomic(directory + "/.profile-" + store_.name, capture.file + "\n");
+  }
   return delivery;
 }
 

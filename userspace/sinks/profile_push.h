@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,30 +29,38 @@ using ProfileLabels = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] std::string uuid_of(std::string_view text);
 [[nodiscard]] std::string base64(std::string_view bytes);
 
+// A place that profiles are sent to.
+struct ProfileStore {
+  using Fold = std::function<Result<std::string>(const StoredFile& profile)>;
+  using Send =
+      std::function<Delivery(const Incident& incident, const IncidentCapture& capture, const std::string& folded)>;
+  std::string name;                    // of the note
+  std::optional<Nanoseconds> max_age;  // it takes no older ones
+  Fold fold;                           // what Send wants of a profile
+  Send send;
+};
+// It takes none of more than an hour. Pyroscope's push.v1, or Parca's writeraw.
+[[nodiscard]] ProfileStore pyroscope_store(HttpEndpoint endpoint, bool is_parca, OtlpMapping mapping,
+                                           ProfileStore::Fold fold, std::shared_ptr<const std::atomic<bool>> stopping);
+
 // Sends an incident's best heap profile, once: stores add up profiles of the same time, so two of one heap would show
 // twice its size. Waits kSettle after the kill first, within which the walk at the kill joins the incident.
-//   - a store takes no profile that is older than an hour: after kMaxAge it is dead-lettered;
-//   - the note .profile-SINK in the incident's directory names the file that was sent.
+//   - one that is too old for the store is dead-lettered;
+//   - the note .profile-NAME in the incident's directory names the file that was sent.
 class ProfilePush final : public Destination {
  public:
   static constexpr Nanoseconds kSettle = std::chrono::seconds(5);
-  static constexpr Nanoseconds kMaxAge = std::chrono::minutes(55);
-  using Fold = std::function<Result<std::string>(const StoredFile& profile)>;
 
-  ProfilePush(HttpEndpoint endpoint, bool is_parca, OtlpMapping mapping, Fold fold,
-              std::shared_ptr<const std::atomic<bool>> stopping, const Clock& clock);
+  ProfilePush(ProfileStore store, std::shared_ptr<const std::atomic<bool>> stopping, const Clock& clock);
   [[nodiscard]] Delivery deliver(const StoredIncident& stored, unsigned nth) override;
 
  private:
   [[nodiscard]] bool settle(WallTime kill) const;
   [[nodiscard]] Delivery send(const Incident& incident, const IncidentCapture& capture, const std::string& directory);
 
-  const bool is_parca_;
-  const OtlpMapping mapping_;
-  const Fold fold_;
+  const ProfileStore store_;
   const std::shared_ptr<const std::atomic<bool>> stopping_;
   const Clock& clock_;
-  HttpClient client_;
 };
 
 }  // namespace oomw

@@ -3,12 +3,15 @@
 
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "base/text.h"
 #include "sinks/fold_job.h"
+#include "sinks/kubernetes_event.h"
 #include "sinks/otlp_logs.h"
+#include "sinks/otlp_profile.h"
 #include "sinks/profile_push.h"
 #include "sinks/record_file.h"
 #include "sinks/s3_destination.h"
@@ -22,11 +25,8 @@ OtlpMapping mapping_of(const SinksConfig& config) {
   mapping.cluster_name = config.cluster_name;
   mapping.has_command_line = config.otlp.has_command_line;
   mapping.has_service_from_labels = config.otlp.has_service_from_labels;
-  if (!config.s3.bucket.empty()) {
-    mapping.artifacts_url = [s3 = config.s3, cluster = config.cluster_name](const std::string& id) {
-      return object_url(s3.bucket, incident_key(s3.prefix, cluster, id));
-    };
-  }
+  mapping.has_profiles = config.otlp.has_profiles;
+  mapping.artifacts_url = artifacts_url_of(config);
   utsname name{};
   if (uname(&name) == 0) mapping.host_name = name.nodename;
   return mapping;
@@ -68,30 +68,72 @@ void add_s3(const SinksConfig& config, const SinkContext& context, SinkSet& set)
       {"s3", std::make_unique<S3Destination>(std::move(*client), config.s3.prefix, config.cluster_name)});
 }
 
+// A reader process of its own, used by the sink's thread alone: it lives as long as there is work.
+ProfileStore::Fold fold_by_reader(FoldedForm form, const SinkContext& context) {
+  const Clock& clock = *context.clock;
+  return [form, &clock, reader = std::make_shared<reader::Reader>(clock)](const StoredFile& profile) {
+    return fold_profile(profile, form, *reader, clock.now());
+  };
+}
+
+void add_profiles(ProfileStore store, const SinkContext& context, SinkSet& set) {
+  std::string name = store.name;
+  set.sinks.push_back(
+      {std::move(name), std::make_unique<ProfilePush>(std::move(store), context.stopping, *context.clock)});
+}
+
 void add_pyroscope(const SinksConfig& config, const SinkContext& context, SinkSet& set) {
   if (config.pyroscope.url.empty()) return;
   HttpEndpoint endpoint;
   endpoint.url = config.pyroscope.url;
   endpoint.headers_file = config.pyroscope.headers_file;
   endpoint.ca_file = config.pyroscope.ca_file;
-  const Clock& clock = *context.clock;
-  // A reader process of its own, used by the sink's thread alone: it lives as long as there is work.
-  const auto fold = [&clock, reader = std::make_shared<reader::Reader>(clock)](const StoredFile& profile) {
-    return fold_profile(profile, *reader, clock.now());
-  };
-  set.sinks.push_back({"pyroscope", std::make_unique<ProfilePush>(std::move(endpoint), config.pyroscope.is_parca,
-                                                                  mapping_of(config), fold, context.stopping, clock)});
+  add_profiles(pyroscope_store(std::move(endpoint), config.pyroscope.is_parca, mapping_of(config),
+                               fold_by_reader(FoldedForm::kPprof, context), context.stopping),
+               context, set);
+}
+
+void add_otlp_profiles(const SinksConfig& config, const SinkContext& context, SinkSet& set) {
+  auto settings = find_otlp_profiles(config.otlp, context.environment);
+  if (!settings) return set.problems.push_back("otlp_profiles: " + settings.error().message);
+  if (!*settings) return;
+  add_profiles(otlp_profile_store(std::move(**settings), mapping_of(config), fold_by_reader(FoldedForm::kOtlp, context),
+                                  context.stopping),
+               context, set);
+}
+
+// start_pods() reports an API that cannot be used.
+void add_events(const SinksConfig& config, const KubernetesConfig& kubernetes, const SinkContext& context,
+                SinkSet& set) {
+  if (!kubernetes.post_events) return;
+  auto target = find_api(kubernetes, context.environment);
+  if (!target || !*target) return;
+  OutboxBudget budget = config.budget;
+  budget.age = std::min(budget.age, KubernetesEvents::kMaxAge);
+  set.sinks.push_back(
+      {std::string(kEventsSink),
+       std::make_unique<KubernetesEvents>(std::move(**target), context.find_pod_uid, context.stopping, *context.clock),
+       budget});
 }
 
 }  // namespace
 
-SinkSet make_sinks(const SinksConfig& config, const SinkContext& context) {
+std::function<std::string(const std::string& id)> artifacts_url_of(const SinksConfig& config) {
+  if (config.s3.bucket.empty()) return {};
+  return [bucket = config.s3.bucket, prefix = config.s3.prefix, cluster = config.cluster_name](const std::string& id) {
+    return object_url(bucket, incident_key(prefix, cluster, id));
+  };
+}
+
+SinkSet make_sinks(const SinksConfig& config, const KubernetesConfig& kubernetes, const SinkContext& context) {
   SinkSet set;
   add_otlp(config, context, set);
   add_webhook(config, context, set);
   add_file(config, context, set);
   add_s3(config, context, set);
   add_pyroscope(config, context, set);
+  add_otlp_profiles(config, context, set);
+  add_events(config, kubernetes, context, set);
   return set;
 }
 
@@ -99,7 +141,7 @@ std::unique_ptr<MemoryEventSink> make_memory_events(const SinksConfig& config, c
   if (!config.otlp.has_memory_events) return nullptr;
   const auto settings = find_otlp_logs(config.otlp, context.environment);
   if (!settings || !*settings) return nullptr;
-  auto made = std::make_unique<MemoryEventSink>();
+  auto made = std::make_unique<MemoryEventSink>(config.otlp.near_limit_for);
   made->mapping = mapping_of(config);
   made->sender =
       std::make_unique<OtlpEvents>((*settings)->is_json, otlp_poster(**settings, context.stopping), context.stopping);

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -22,11 +24,13 @@ namespace oomw {
 struct NamedDestination {
   std::string name;  // "otlp"
   std::unique_ptr<Destination> destination;
+  std::optional<OutboxBudget> budget = {};  // none: the configured one
 };
 
 struct SinkContext {
   Environment environment;
   std::function<bool(std::string line)> print_line;
+  std::function<std::string(const std::string& incident_id)> find_pod_uid;  // as the API knows it; "" = not known
   std::shared_ptr<std::atomic<bool>> stopping;
   const Clock* clock = nullptr;
 };
@@ -36,10 +40,16 @@ struct SinkSet {
   std::vector<std::string> problems;  // settings of sinks that are off because of them
 };
 
-[[nodiscard]] SinkSet make_sinks(const SinksConfig& config, const SinkContext& context);
+inline constexpr std::string_view kEventsSink = "kubernetes_events";
+
+// Where object storage will have an incident's files, by its id; empty: there is none.
+[[nodiscard]] std::function<std::string(const std::string& id)> artifacts_url_of(const SinksConfig& config);
+[[nodiscard]] SinkSet make_sinks(const SinksConfig& config, const KubernetesConfig& kubernetes,
+                                 const SinkContext& context);
 // What memory events need; nullptr: there is no OTLP receiver, or they are switched off.
 struct MemoryEventSink {
   static constexpr Nanoseconds kEach = std::chrono::seconds(5);  // containers are looked at
+  explicit MemoryEventSink(Nanoseconds near_for) : events(near_for) {}
   MonotonicTime looked_at;
   MemoryEvents events;
   OtlpMapping mapping;

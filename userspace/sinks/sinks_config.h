@@ -17,6 +17,8 @@ struct SinksConfig {
     std::string headers_file, ca_file;
     bool has_command_line = false, has_service_from_labels = false;
     bool has_memory_events = true;
+    Nanoseconds near_limit_for = std::chrono::minutes(5);
+    bool has_profiles = false;
     bool has_metrics = false;  // else only if the environment asks for them
     Nanoseconds metrics_interval = std::chrono::seconds(60);
   };

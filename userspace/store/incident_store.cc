@@ -65,10 +65,10 @@ void write_extras(const Incident& incident, const ProfileTexts& profiles, const 
   write(kTimelineFile, timeline_svg(incident));
 }
 
-Result<> fill_directory(const Incident& incident, const ProfileTexts& profiles, const std::string& directory,
+Result<> fill_directory(const Incident& incident, const std::string& report, const std::string& directory,
                         std::vector<std::string> placed) {
   ASSIGN_OR_RETURN(const UniqueFd dir, open_directory(directory));
-  RETURN_IF_ERROR(write_new_file(dir.get(), kReportName, to_markdown(incident, profiles)));
+  RETURN_IF_ERROR(write_new_file(dir.get(), kReportName, report));
   RETURN_IF_ERROR(write_new_file(dir.get(), kSummaryFile, to_summary_json(summary_of(incident))));
   RETURN_IF_ERROR(write_new_file(dir.get(), kJsonName, to_json(incident)));
   placed.insert(placed.end(), {kJsonName, kReportName, kSummaryFile});
@@ -77,10 +77,11 @@ Result<> fill_directory(const Incident& incident, const ProfileTexts& profiles, 
 
 }  // namespace
 
-IncidentStore::IncidentStore(std::string data_dir, Place place, ReadProfiles read_profiles)
+IncidentStore::IncidentStore(std::string data_dir, Place place, ReadProfiles read_profiles, CopyUrl copy_url)
     : root_(data_dir + "/incidents"),
       place_(std::move(place)),
       read_profiles_(std::move(read_profiles)),
+      copy_url_(std::move(copy_url)),
       index_(root_),
       retention_(std::move(data_dir)) {}
 
@@ -128,6 +129,13 @@ IncidentStore::Placement IncidentStore::place_files(const Incident& incident, co
   return placement;
 }
 
+std::string IncidentStore::report_of(const Incident& incident, const ProfileTexts& profiles) const {
+  const std::string url = copy_url_ ? copy_url_(incident.id) : "";
+  const std::string copy =
+      url.empty() ? "" : "\nIts files in object storage, whole once incident.json is there:\n\n    " + url + "\n";
+  return to_markdown(incident, profiles) + copy;
+}
+
 Result<WrittenIncident> IncidentStore::create(const Incident& incident) {
   const std::string temporary = root_ + "/" + temporary_name(incident.id, ::getpid());
   const std::string target = root_ + "/" + directory_name(incident);
@@ -140,7 +148,7 @@ Result<WrittenIncident> IncidentStore::create(const Incident& incident) {
   placed_of(incident.id).clear();  // of a directory that is gone
   Placement placement = place_files(incident, temporary);
   const ProfileTexts profiles = read_profiles_(incident, temporary);
-  Result<> written = fill_directory(incident, profiles, temporary, placement.names);
+  Result<> written = fill_directory(incident, report_of(incident, profiles), temporary, placement.names);
   if (written && ::rename(temporary.c_str(), target.c_str()) != 0) written = fail_errno(errno, "rename to " + target);
   if (!written) {
     (void)remove_flat_directory(temporary);
@@ -159,7 +167,7 @@ Result<WrittenIncident> IncidentStore::revise(const Incident& incident, const st
   // safe, and each fsync would flush the disk, 2 to 8 ms while others write.
   if (!placement.names.empty()) RETURN_IF_ERROR(sync_files(directory, placement.names));
   write_extras(incident, profiles, directory);
-  RETURN_IF_ERROR(write_file_atomic(directory + "/" + kReportName, to_markdown(incident, profiles)));
+  RETURN_IF_ERROR(write_file_atomic(directory + "/" + kReportName, report_of(incident, profiles)));
   // Before incident.json: a reader ignores a summary that is older by more than one writing takes.
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kSummaryFile, to_summary_json(summary_of(incident))));
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kJsonName, to_json(incident)));

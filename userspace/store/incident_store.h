@@ -43,7 +43,11 @@ class IncidentStore {
   // The texts of the profiles in a directory, for its report.
   using ReadProfiles = std::function<ProfileTexts(const Incident& incident, const std::string& directory)>;
 
-  IncidentStore(std::string data_dir, Place place, ReadProfiles read_profiles = oomw::read_profiles);
+  // Where a sink copies the files of an incident to, for its report; "" = nowhere. Known before anything is copied.
+  using CopyUrl = std::function<std::string(const std::string& id)>;
+
+  IncidentStore(std::string data_dir, Place place, ReadProfiles read_profiles = oomw::read_profiles,
+                CopyUrl copy_url = {});
   // Writes everything. A second call with the same id writes a revision in the same directory. A file that cannot be
   // placed is listed, not an error.
   [[nodiscard]] Result<WrittenIncident> write(const Incident& incident);
@@ -66,12 +70,14 @@ class IncidentStore {
   [[nodiscard]] std::string existing_directory(const Incident& incident);
   [[nodiscard]] Result<WrittenIncident> create(const Incident& incident);
   [[nodiscard]] Result<WrittenIncident> revise(const Incident& incident, const std::string& name);
+  [[nodiscard]] std::string report_of(const Incident& incident, const ProfileTexts& profiles) const;
   [[nodiscard]] Placement place_files(const Incident& incident, const std::string& directory);
   [[nodiscard]] std::map<std::string, std::string>& placed_of(const std::string& id);
 
   std::string root_;
   const Place place_;
   const ReadProfiles read_profiles_;
+  const CopyUrl copy_url_;
   std::map<std::string, std::map<std::string, std::string>> placed_;  // by id: spool file by name
   std::deque<std::string> placed_by_age_;
   IncidentIndex index_;

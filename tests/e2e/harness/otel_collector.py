@@ -18,10 +18,15 @@ service:
   pipelines:
     logs: {{receivers: [otlp], exporters: [debug]}}
     metrics: {{receivers: [otlp], exporters: [debug]}}
+    profiles: {{receivers: [otlp], exporters: [debug]}}
 """
 ATTRIBUTE = re.compile(r"     -> ([A-Za-z0-9_.]+): (\w+\(.*\))$")
 FIELD = re.compile(r"(ObservedTimestamp|Timestamp|StartTimestamp|SeverityText|SeverityNumber|EventName|Body|Value): (.*)$")
 METRIC = re.compile(r"     -> (Name|Unit|DataType|IsMonotonic|AggregationTemporality): (.*)$")
+
+
+PROFILE_ID = re.compile(r"    Profile ID     : ([0-9a-f]*)$")
+VALUES = re.compile(r"        Values: \[(-?[0-9]+)\]$")
 
 
 class Received:
@@ -32,16 +37,29 @@ class Received:
         self.attributes, self.fields = {}, {}
 
 
+class ReceivedProfile:
+    """`values`: one of each sample, as far as it is printed."""
+
+    def __init__(self, resource, scope):
+        self.resource, self.scope, self.id, self.values = resource, scope, None, []
+
+
 class _Reader:
     """One line of the debug exporter's output after the other."""
 
     def __init__(self):
         self.resource, self.scope, self.metric, self.current, self.target = {}, "", {}, None, {}
-        self.found = []
+        self.found, self.profiles = [], []
 
     def take(self, line):
-        if line.startswith(("ResourceLog #", "ResourceMetrics #")):
+        if line.startswith(("ResourceLog #", "ResourceMetrics #", "ResourceProfiles #", "Attribute table:")):
             self.resource, self.current, self.target = {}, None, {}
+        elif line.startswith("Profile #"):
+            self.profiles.append(ReceivedProfile(self.resource, self.scope))
+        elif PROFILE_ID.match(line):
+            self.profiles[-1].id = PROFILE_ID.match(line)[1]
+        elif VALUES.match(line):
+            self.profiles[-1].values.append(int(VALUES.match(line)[1]))
         elif line.startswith("Resource attributes:"):
             self.target = self.resource
         elif line.startswith("InstrumentationScope "):
@@ -81,8 +99,8 @@ class OtelCollector:
         with open(config, "w", encoding="utf-8") as f:
             f.write(CONFIG.format(port=self.port, verbosity=verbosity))
         with open(self.output, "wb") as output:
-            self.process = subprocess.Popen([binary, "--config", "file:" + config], stdin=subprocess.DEVNULL, stdout=output,
-                                            stderr=output)
+            self.process = subprocess.Popen([binary, "--config", "file:" + config, "--feature-gates=service.profilesSupport"],
+                                            stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         try:
             eventually(lambda: "Everything is ready" in self.text(), lambda: f"a Collector; {self.text()[-2000:]}", 30)
         except BaseException:
@@ -93,18 +111,22 @@ class OtelCollector:
         with open(self.output, encoding="utf-8", errors="replace") as f:
             return f.read()
 
-    def received(self):
-        """All log records and data points so far, in the order in which they came."""
+    def _received(self):
         reader = _Reader()
         for line in self.text().splitlines():
             reader.take(line.split("\tinfo\t")[-1])  # the first line of each begins with a time
-        return reader.found
+        return reader
+
+    # All so far, in the order in which they came.
 
     def logs(self):
-        return [r for r in self.received() if r.metric is None]
+        return [r for r in self._received().found if r.metric is None]
 
     def points(self):
-        return [r for r in self.received() if r.metric is not None]
+        return [r for r in self._received().found if r.metric is not None]
+
+    def profiles(self):
+        return self._received().profiles
 
     def close(self):
         self.process.terminate()

@@ -8,7 +8,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kubernetes/event_queue.h"
 #include "kubernetes/held_pods.h"
 #include "kubernetes/reflector.h"
 #include "kubernetes/warnings.h"
@@ -121,30 +120,6 @@ TEST_F(AbsentServer, is_tried_at_once_again_after_it_was_back) {
   EXPECT_EQ(reflector_.failures(), 0u);
   reflector_.on_failure(ApiError::kCut, {}, now_, random());
   EXPECT_EQ(reflector_.due() - now_, Backoff::kFirst);
-}
-
-// A pod that is killed every two seconds for an hour, without a server to report to.
-TEST_F(AbsentServer, makes_events_wait_within_bounds_and_each_is_accounted_for) {
-  constexpr std::uint64_t kKills = 1'800;
-  EventQueue queue;
-  for (std::uint64_t kill = 0; kill < kKills; ++kill, now_ = now_ + seconds(2)) {
-    PodEvent made;
-    made.id = std::to_string(kill);
-    (void)queue.add(std::move(made));
-    while (auto event = queue.take(now_)) {
-      queue.on_outcome(std::move(*event), {ApiError::kConnect, "", {}}, now_, random());
-    }
-    ASSERT_LE(queue.size(), EventQueue::kMax + 1);
-  }
-  std::uint64_t accounted = queue.size();
-  for (const auto& [result, count] : queue.counts()) accounted += count;
-  EXPECT_EQ(accounted, kKills);
-  EXPECT_EQ(queue.counts().count("posted"), 0u);
-  now_ = now_ + minutes(1);
-  auto event = queue.take(now_);
-  ASSERT_TRUE(event.has_value());
-  queue.on_outcome(std::move(*event), {}, now_, random());
-  EXPECT_EQ(queue.counts().at("posted"), 1u);
 }
 
 }  // namespace

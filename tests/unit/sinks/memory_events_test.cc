@@ -56,7 +56,7 @@ class MemoryEventsTest : public ::testing::Test {
 
   MonotonicTime now{1'000'000'000};
   MemoryModel model;
-  MemoryEvents events;
+  MemoryEvents events{5min};
   std::map<ProcessKey, bool> suspicions;
   std::vector<OtlpRecord> records;
 };
@@ -66,7 +66,7 @@ TEST_F(MemoryEventsTest, five_minutes_near_the_limit_are_one_event_an_hour) {
   EXPECT_THAT(pass(5min, {{1, 90}}), IsEmpty());
   EXPECT_THAT(pass(5s, {{1, 90}}), ElementsAre("oomwitness.near_limit"));
   ASSERT_EQ(records.size(), 1u);
-  EXPECT_EQ(records[0].body, "c1 was at 90 % of its limit or more for 5 minutes, page cache not counted.");
+  EXPECT_EQ(records[0].body, "c1 was at 90 % of its limit or more for 300 s, page cache not counted.");
   EXPECT_EQ(records[0].time.ns, now.ns + 5);
   EXPECT_EQ(records[0].severity, 13);
   EXPECT_THAT(records[0].attributes, ::testing::Contains(OtlpAttribute{"oomwitness.limit", std::int64_t{100}}));

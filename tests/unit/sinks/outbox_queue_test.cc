@@ -27,6 +27,20 @@ TEST_F(OutboxQueueTest, incidents_come_in_the_order_in_which_they_are_due) {
   EXPECT_EQ(queue_.take(at(3)), "a");
 }
 
+TEST_F(OutboxQueueTest, newest_first_where_a_sink_wants_that_and_one_that_fails_goes_to_the_back) {
+  OutboxQueue queue{OutboxBudget{seconds(100), 1'000}, true};
+  queue.add("a", wall(1), at(0));
+  queue.add("b", wall(2), at(0));
+  queue.add("c", wall(3), at(0));
+  ASSERT_EQ(queue.take(at(0)), "c");
+  queue.on_delivery(Delivery::retry(DeliveryReason::kConnect, "refused"), at(0), 0.5);
+  EXPECT_EQ(queue.take(at(9)), "b");
+  queue.on_delivery(Delivery::sent(), at(9), 0);
+  EXPECT_EQ(queue.take(at(9)), "a");
+  queue.on_delivery(Delivery::sent(), at(9), 0);
+  EXPECT_EQ(queue.take(at(9)), "c");
+}
+
 TEST_F(OutboxQueueTest, one_is_under_way_at_a_time) {
   add("a");
   add("b");
@@ -70,6 +84,14 @@ TEST_F(OutboxQueueTest, failures_in_a_row_wait_longer_up_to_a_minute_and_a_succe
   ASSERT_TRUE(queue_.take(now));
   queue_.on_delivery(Delivery::retry(DeliveryReason::kConnect, ""), now, 0.99);
   EXPECT_LT(*queue_.due() - now, seconds(2));
+}
+
+TEST_F(OutboxQueueTest, a_pause_holds_up_all) {
+  add("a");
+  queue_.pause_until(at(6));
+  queue_.pause_until(at(2));
+  EXPECT_EQ(queue_.take(at(5)), std::nullopt);
+  EXPECT_EQ(queue_.take(at(6)), "a");
 }
 
 TEST_F(OutboxQueueTest, a_revision_that_comes_while_the_first_form_is_sent_waits) {

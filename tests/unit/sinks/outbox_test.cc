@@ -174,6 +174,27 @@ TEST_F(OutboxTest, a_refusal_is_dead_lettered_with_its_reason) {
   EXPECT_THAT(to_text(survey), HasSubstr(id_ + ": too_large: HTTP status 413"));
 }
 
+TEST_F(OutboxTest, where_there_is_nothing_to_deliver_nothing_is_counted_and_nothing_comes_again) {
+  script_.answers = {Delivery::nothing()};
+  const StoredAt at = write(incident());
+  auto outbox = start();
+  wait_for([&] { return read_marker(at.directory, "test").has_value(); });
+  wait_idle(*outbox);
+  EXPECT_EQ(outbox->stats().sent, 0u);
+  outbox = start();
+  wait_idle(*outbox);
+  EXPECT_EQ(delivered().size(), 1u);
+}
+
+TEST_F(OutboxTest, a_first_form_that_was_refused_stays_so_where_revisions_are_not_wanted) {
+  script_.answers = {Delivery::refused(DeliveryReason::kForbidden, "")};
+  write(incident());
+  wait_idle(*start(false));
+  write(incident("later"), true);
+  wait_idle(*start(false));
+  EXPECT_EQ(delivered().size(), 1u);
+}
+
 TEST_F(OutboxTest, an_incident_beyond_the_budget_is_dead_lettered_without_a_try) {
   Incident old = incident();
   old.time = *parse_rfc3339("2020-01-01T00:00:00Z");

@@ -79,6 +79,16 @@ TEST_F(IncidentStoreTest, write_when_new_leaves_one_whole_directory) {
   EXPECT_THAT(read(path + "/report.md"), ::testing::HasSubstr("go tool pprof -top capture-02-http.pb.gz"));
 }
 
+TEST_F(IncidentStoreTest, the_report_names_the_copy_of_its_files_in_each_form) {
+  EXPECT_THAT(read(write(fresh_incident()) + "/report.md"), ::testing::Not(::testing::HasSubstr("object storage")));
+  IncidentStore copied{directory_.path() + "/copied", place_text, read_profiles,
+                       [](const std::string& id) { return "s3://b/" + id + "/"; }};
+  for (const char* form : {"first", "revision"}) {
+    const std::string report = read(copied.write(fresh_incident())->directory + "/report.md");
+    EXPECT_THAT(report, ::testing::EndsWith("\n    s3://b/20261121T030405Z-00000001/\n")) << form;
+  }
+}
+
 // memory.oom.group kills 256 listed victims and more; each may have chosen its command line to be long in JSON.
 Incident hostile_group_kill() {
   Incident incident = fresh_incident();

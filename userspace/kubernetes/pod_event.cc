@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kubernetes/pod_event.h"
+
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "kubernetes/event_queue.h"
 
 namespace oomw {
 namespace {
