@@ -76,6 +76,16 @@ void add_holders(const Holders& found, HeapAnalysed& heap) {
   }
 }
 
+// What the owner keeps in a row, as one that fills the memory.
+void add_queue(const Holders& found, HeapAnalysed& heap) {
+  if (!found.is_named || !found.holders.front().queue) return;
+  const go::retention::Queue& queue = *found.holders.front().queue;
+  const HeapHolder& owner = heap.holders.front();
+  heap.fillers.push_back(
+      {"holder", fmt::format("{} of {}", queue.is_channel ? "channel" : "list", without_paths(queue.item)),
+       owner.component.empty() ? owner.chain.front() : owner.component, owner.bytes, queue.length, owner.share});
+}
+
 GoroutineStack stack_of(const GoroutineGroup& group) {
   GoroutineStack one;
   one.count = group.count;
@@ -143,6 +153,7 @@ Result<> analyse_go_heap(const AnalysisSubject& subject, AnalysisResult& result)
     return {};
   }
   add_holders(*found, result.heap);
+  add_queue(*found, result.heap);
   result.files[0] = holders_document(*found, counts ? &*counts : nullptr);
   result.files[1] = pprof::write(holders_profile(*found));
   return {};

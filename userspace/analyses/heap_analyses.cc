@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyses/heap_analyses.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "analyses/analysis_job.h"
+#include "analyses/stalled_connections.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "base/victim_marks.h"
@@ -61,6 +63,23 @@ HeapAnalysed succeeded(HeapAnalysed event, HeapAnalysed found, MonotonicTime now
   found.result = CaptureResult::kOk;
   found.reason = CaptureReason::kNone;
   return found;
+}
+
+// What an exporter keeps, and what its senders hold, waits for somebody who does not take it.
+bool is_of_exporter(const HeapAnalysed& heap) {
+  const bool retries = std::ranges::any_of(heap.goroutines, [](const GoroutineStack& one) {
+    return std::ranges::any_of(one.stack, [](const std::string& f) { return f.ends_with("(*retrySender).Send"); });
+  });
+  return retries || (!heap.holders.empty() && heap.holders.front().component.starts_with("exporter/"));
+}
+
+// The kernel's own tables: nothing of it is the container's text.
+void add_connections(const std::string& proc_root, ProcessKey key, HeapAnalysed& heap) {
+  const auto process = TargetProcess::open(proc_root, key);
+  if (!process) return;
+  for (std::string& note : connection_notes(*process)) {
+    if (heap.notes.size() < HeapAnalysed::kMaxNotes) heap.notes.push_back(std::move(note));
+  }
 }
 
 }  // namespace
@@ -177,6 +196,7 @@ void HeapAnalyses::analyse(const CaptureRequest& request, const CaptureTarget& t
       continue;
     }
     keep_files(**answer, request);
+    if (is_of_exporter((*answer)->heap)) add_connections(proc_root_, target.process, (*answer)->heap);
     events.push_back(succeeded(std::move(event), std::move((*answer)->heap), clock_.now()));
   }
 }

@@ -26,6 +26,11 @@ Json json_of(const Holder& holder) {
                {"bytes", static_cast<std::uint64_t>(holder.bytes)},
                {"samples", holder.samples}};
   if (!holder.component.empty()) json["component"] = holder.component;
+  if (holder.queue) {
+    json["queue"] = {{"kind", holder.queue->is_channel ? "channel" : "list"},
+                     {"item", holder.queue->item},
+                     {"length", holder.queue->length}};
+  }
   json["steps"] = std::move(steps);
   json["branches"] = std::move(branches);
   return json;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -23,8 +22,6 @@ namespace {
 constexpr std::size_t kMaxTableBytes = 128u << 10;
 constexpr std::size_t kMaxFds = 4096;
 constexpr std::size_t kMaxPorts = 64;  // where all are asked for
-
-using FdByInode = std::map<std::uint64_t, int>;
 
 bool is_among(const std::vector<std::uint16_t>& ports, std::uint16_t port) {
   return std::find(ports.begin(), ports.end(), port) != ports.end();
@@ -52,8 +49,9 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-// Sockets among the first kMaxFds fds. A listener is opened early, so its number is low.
-Result<FdByInode> read_sockets(int pid_dir) {
+}  // namespace
+
+Result<FdByInode> sockets_of(int pid_dir) {
   ASSIGN_OR_RETURN(UniqueFd fd, open_at(pid_dir, "fd", O_RDONLY | O_DIRECTORY));
   const std::unique_ptr<DIR, CloseDirectory> directory(::fdopendir(fd.get()));
   if (!directory) return fail_errno(errno, "fd");
@@ -70,6 +68,8 @@ Result<FdByInode> read_sockets(int pid_dir) {
   }
   return sockets;
 }
+
+namespace {
 
 bool is_safe(const Listener& ours, const std::string& address, const std::vector<Listener>& listeners,
              const FdByInode& sockets) {
@@ -103,13 +103,13 @@ Result<std::vector<PprofEndpoint>> find_endpoints(const TargetProcess& target,
   ASSIGN_OR_RETURN(auto listeners, read_listeners(target.dir_fd()));
   std::erase_if(listeners, [&](const Listener& listener) { return !is_among(ports, listener.port); });
   if (listeners.empty()) return std::vector<PprofEndpoint>{};
-  ASSIGN_OR_RETURN(const FdByInode sockets, read_sockets(target.dir_fd()));
+  ASSIGN_OR_RETURN(const FdByInode sockets, sockets_of(target.dir_fd()));
   return endpoints_on(ports, target, listeners, sockets);
 }
 
 Result<std::vector<PprofEndpoint>> find_all_endpoints(const TargetProcess& target, std::vector<std::uint16_t> first) {
   ASSIGN_OR_RETURN(const auto listeners, read_listeners(target.dir_fd()));
-  ASSIGN_OR_RETURN(const FdByInode sockets, read_sockets(target.dir_fd()));
+  ASSIGN_OR_RETURN(const FdByInode sockets, sockets_of(target.dir_fd()));
   std::set<std::pair<bool, std::uint16_t>> others;  // reached from elsewhere, port
   for (const Listener& listener : listeners) {
     const bool is_local = listener.address == "::1" || listener.address.starts_with("127.");

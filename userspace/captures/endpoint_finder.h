@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,11 @@ struct PprofEndpoint {
   int fd = -1;  // the target's own number of the listening socket: one readlink proves it again
   std::uint64_t socket_inode = 0;
 };
+
+// Sockets of an open /proc/PID by inode, with one number of each: of its first 4096 fds. A listener is opened early, so
+// its number is low.
+using FdByInode = std::map<std::uint64_t, int>;
+[[nodiscard]] Result<FdByInode> sockets_of(int pid_dir);
 
 // The process's listeners on `ports`, in the order of `ports`; none = empty. Leaves out an address that another
 // process's listener could answer. Costs 4-5 ms on a 24 GB machine, nearly all in the kernel, which walks its whole

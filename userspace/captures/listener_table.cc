@@ -13,9 +13,9 @@
 namespace oomw {
 namespace {
 
-constexpr std::string_view kListenState = "0A";
 // sl local_address rem_address st tx:rx tr:tm->when retrnsmt uid timeout inode
-constexpr std::size_t kLocalColumn = 1, kStateColumn = 3, kInodeColumn = 9;
+constexpr std::size_t kLocalColumn = 1, kPeerColumn = 2, kStateColumn = 3, kQueueColumn = 4, kRetransmitColumn = 6,
+                      kProbeColumn = 8, kInodeColumn = 9;
 
 std::vector<std::string_view> columns_of(std::string_view row) {
   std::vector<std::string_view> columns;
@@ -60,31 +60,59 @@ bool set_address(Listener& out, std::string_view hex) {
   return true;
 }
 
-std::optional<Listener> parse_row(std::string_view row, IpFamily family) {
-  const auto columns = columns_of(row);
-  if (columns.size() <= kInodeColumn || columns[kStateColumn] != kListenState) return std::nullopt;
-  const std::string_view local = columns[kLocalColumn];
-  const std::size_t colon = local.find(':');
+// "0100007F:06F1"
+std::optional<Listener> parse_end(std::string_view text, IpFamily family) {
+  const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
-  const auto port = parse_u64(local.substr(colon + 1), 16);
-  const auto inode = parse_u64(columns[kInodeColumn]);
+  const auto port = parse_u64(text.substr(colon + 1), 16);
   Listener out;
   out.family = family;
-  if (!port || *port > 65535 || !inode || *inode == 0 || !set_address(out, local.substr(0, colon))) return std::nullopt;
+  if (!port || *port > 65535 || !set_address(out, text.substr(0, colon))) return std::nullopt;
   out.port = static_cast<std::uint16_t>(*port);
-  out.inode = *inode;
+  return out;
+}
+
+TcpState state_of(std::string_view text) {
+  for (const TcpState state : {TcpState::kEstablished, TcpState::kSynSent, TcpState::kListen}) {
+    if (parse_u64(text, 16) == static_cast<std::uint64_t>(state)) return state;
+  }
+  return TcpState::kOther;
+}
+
+std::optional<TcpSocket> parse_row(std::string_view row, IpFamily family) {
+  const auto columns = columns_of(row);
+  if (columns.size() <= kInodeColumn) return std::nullopt;
+  auto local = parse_end(columns[kLocalColumn], family), peer = parse_end(columns[kPeerColumn], family);
+  const auto inode = parse_u64(columns[kInodeColumn]);
+  if (!local || !peer || !inode || *inode == 0) return std::nullopt;
+  TcpSocket out;
+  out.state = state_of(columns[kStateColumn]);
+  out.local = std::move(*local);
+  out.local.inode = *inode;
+  out.peer_address = std::move(peer->address);
+  out.peer_port = peer->port;
+  const std::string_view queues = columns[kQueueColumn];
+  out.unacknowledged_bytes = parse_u64(queues.substr(0, queues.find(':')), 16).value_or(0);
+  out.retransmits = parse_u64(columns[kRetransmitColumn], 16).value_or(0);
+  out.probes = parse_u64(columns[kProbeColumn]).value_or(0);
   return out;
 }
 
 }  // namespace
 
-std::vector<Listener> parse_listeners(std::string_view table, IpFamily family) {
-  std::vector<Listener> out;
-  while (!table.empty() && out.size() < kMaxListeners) {
+void for_each_socket(std::string_view table, IpFamily family, const std::function<void(const TcpSocket&)>& visit) {
+  while (!table.empty()) {
     const std::size_t end = std::min(table.find('\n'), table.size());
-    if (auto row = parse_row(table.substr(0, end), family)) out.push_back(std::move(*row));
+    if (const auto row = parse_row(table.substr(0, end), family)) visit(*row);
     table.remove_prefix(std::min(end + 1, table.size()));
   }
+}
+
+std::vector<Listener> parse_listeners(std::string_view table, IpFamily family) {
+  std::vector<Listener> out;
+  for_each_socket(table, family, [&](const TcpSocket& socket) {
+    if (socket.state == TcpState::kListen && out.size() < kMaxListeners) out.push_back(socket.local);
+  });
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,22 @@ struct Listener {
   std::uint16_t port = 0;
   std::uint64_t inode = 0;
 };
+
+// The kernel's numbers of those states that anyone here asks for.
+enum class TcpState : std::uint8_t { kOther = 0, kEstablished = 1, kSynSent = 2, kListen = 10 };
+
+// Any row of the same files.
+struct TcpSocket {
+  TcpState state = TcpState::kOther;
+  Listener local;
+  std::string peer_address;  // numeric, as Listener::address
+  std::uint16_t peer_port = 0;
+  std::uint64_t unacknowledged_bytes = 0;  // written and not acknowledged, sent or not
+  std::uint64_t retransmits = 0;           // of what is sent now, its request to connect included
+  std::uint64_t probes = 0;                // to a peer that has no room
+};
+// Calls `visit` for each row in turn; malformed rows are skipped.
+void for_each_socket(std::string_view table, IpFamily family, const std::function<void(const TcpSocket&)>& visit);
 
 // Rows of other states and malformed rows are skipped; at most kMaxListeners.
 inline constexpr std::size_t kMaxListeners = 4096;

@@ -52,6 +52,10 @@ void print(const Holders& found) {
   }
   for (const Holder& holder : found.holders) {
     fmt::print("{:5.1f} %  {}\n", holder.share * 100, chain(holder));
+    if (holder.queue) {
+      fmt::print("         a {} of {} {}\n", holder.queue->is_channel ? "channel" : "list", holder.queue->length,
+                 without_paths(holder.queue->item));
+    }
     for (const HolderStep& branch : holder.branches) {
       fmt::print("         {:5.1f} %  {} -> {}\n", branch.share * 100, branch.field, without_paths(branch.object));
     }

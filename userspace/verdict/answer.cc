@@ -218,7 +218,7 @@ std::string first_why(const Incident& incident) {
 
 // By its queue's length, where the Collector's own metrics show it; else by the search for owners.
 std::string keeper_text(const Incident& incident, const AnswerCulprit& culprit) {
-  if (!is_by_metrics(incident)) return owner_text(*owner_of(incident));
+  if (!is_by_metrics(incident)) return owner_text(incident);
   return fmt::format("Kept by {}: {}.", culprit.code, queue_text(*keeper_of(*incident.collector)));
 }
 
@@ -304,14 +304,14 @@ using Action = std::string (*)(const Incident&, const AnswerCulprit*);
 
 std::string mend(const Incident& incident, const AnswerCulprit* culprit) {
   if (culprit == nullptr) return "Raise no limit before the code is known: a larger one only delays the next kill.";
-  if (is_keeper(*culprit)) return owner_action(*culprit);
+  if (is_keeper(*culprit)) return owner_action(incident, *culprit);
   if (is_filler(*culprit)) return filler_action(incident);
   const std::string where = culprit->path.empty() ? culprit->code : culprit->path.front();
   return fmt::format("Free or bound what {} keeps; a larger limit only delays the next kill.", where);
 }
 
-std::string bound(const Incident& /*incident*/, const AnswerCulprit* culprit) {
-  if (culprit != nullptr && is_keeper(*culprit)) return owner_action(*culprit);
+std::string bound(const Incident& incident, const AnswerCulprit* culprit) {
+  if (culprit != nullptr && is_keeper(*culprit)) return owner_action(incident, *culprit);
   return "Bound what one moment may ask for (requests at a time, the size of one), or size the limit for the peak.";
 }
 
@@ -374,8 +374,10 @@ std::string kept_text(const Incident& incident, const IncidentAnswer& answer) {
   if (!is_growth(answer.cause)) return "";
   const IncidentHolder* owner = owner_of(incident);
   const bool is_said = owner == nullptr || !answer.culprit || is_keeper(*answer.culprit);
-  std::string text = is_said ? "" : " " + owner_text(*owner);
+  std::string text = is_said ? "" : " " + owner_text(incident);
   if (const std::string waiting = waiting_text(incident); !waiting.empty()) text += " " + waiting;
+  const std::string connections = answer.culprit ? connections_text(incident, *answer.culprit) : "";
+  if (!connections.empty()) text += " " + connections;
   return text + growth_text(incident, answer.culprit);
 }
 

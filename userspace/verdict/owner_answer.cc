@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "events/connection_note.h"
 #include "verdict/thresholds.h"
 
 namespace oomw {
@@ -36,6 +38,21 @@ std::string evidence_of(const Incident& incident) {
     if (analysis.of == "go" && !analysis.files.empty()) return analysis.files.front().name;
   }
   return "search for owners";
+}
+
+// What the owner keeps in a row, counted in its memory. Each of an exporter's requests is a batch that waits to be
+// sent.
+std::string queue_text(const Incident& incident, const IncidentHolder& owner) {
+  const auto queue = std::ranges::find_if(incident.fillers, [](const IncidentFiller& filler) {
+    return filler.runtime == "go" && filler.kind == "holder" && filler.evidence == "analysis" && filler.count > 0;
+  });
+  if (queue == incident.fillers.end()) return "";
+  const std::size_t of = queue->name.find(" of ");
+  if (of == std::string::npos) return "";
+  const std::string kind = queue->name.substr(0, of), item = queue->name.substr(of + 4);
+  const bool is_sending = owner.component.starts_with("exporter/") && item.find("queue") != std::string::npos;
+  if (is_sending) return fmt::format(" Its sending queue holds {} batches.", queue->count);
+  return fmt::format(" That is a {} of {} {}.", kind, queue->count, printable(item, kMaxLink));
 }
 
 std::string code_of(const IncidentHolder& owner) {
@@ -72,12 +89,14 @@ std::optional<AnswerCulprit> owning_component(const Incident& incident) {
   return owner == nullptr || owner->component.empty() ? std::nullopt : owning_culprit(incident);
 }
 
-std::string owner_text(const IncidentHolder& owner) {
+std::string owner_text(const Incident& incident) {
+  const IncidentHolder& owner = *owner_of(incident);
   const std::string grown = owner.growth_ratio && *owner.growth_ratio > 1 + threshold::kMaterial
                                 ? fmt::format(", {:.1f} times what it was at the reading before", *owner.growth_ratio)
                                 : "";
-  return fmt::format("Kept by {}: {:.0f} % of the heap that could be traced ({}{}) hangs on {}.", code_of(owner),
-                     owner.share * 100, human_bytes(owner.bytes), grown, chain_text(owner.chain));
+  return fmt::format("Kept by {}: {:.0f} % of the heap that could be traced ({}{}) hangs on {}.{}", code_of(owner),
+                     owner.share * 100, human_bytes(owner.bytes), grown, chain_text(owner.chain),
+                     queue_text(incident, owner));
 }
 
 namespace {
@@ -110,9 +129,39 @@ std::string waiting_text(const Incident& incident) {
   return fmt::format("{} of {} goroutines wait in {}.", most.count, static_cast<std::uint64_t>(all), where);
 }
 
-std::string owner_action(const AnswerCulprit& culprit) {
+namespace {
+
+// Notes of analyses about connections, without what they begin with.
+std::vector<std::string> connections_of(const Incident& incident) {
+  const std::string begin = "analyses: " + std::string(kConnectionNote);
+  std::vector<std::string> found;
+  for (const std::string& note : incident.notes) {
+    if (note.starts_with(begin)) found.push_back(printable(note.substr(begin.size())));
+  }
+  return found;
+}
+
+// "10.0.0.7:4317" of "to 10.0.0.7:4317: 2 not answered"; "" = it is about no peer.
+std::string peer_of(const std::string& connection) {
+  constexpr std::string_view kTo = "to ";
+  const std::size_t end = connection.find(": ");
+  return connection.starts_with(kTo) && end != std::string::npos ? connection.substr(kTo.size(), end - kTo.size()) : "";
+}
+
+}  // namespace
+
+std::string connections_text(const Incident& incident, const AnswerCulprit& culprit) {
+  const auto connections = connections_of(incident);
+  if (connections.empty() || !culprit.operation.starts_with("exporter/")) return "";
+  return fmt::format("Connections of the process: {}.", fmt::join(connections, "; "));
+}
+
+std::string owner_action(const Incident& incident, const AnswerCulprit& culprit) {
   if (culprit.operation.starts_with("exporter/")) {
-    return "Raise no limit: cap the sending queue, or mend the backend it waits for.";
+    const auto connections = connections_of(incident);
+    const std::string peer = connections.empty() ? "" : peer_of(connections.front());
+    return fmt::format("Raise no limit: cap the sending queue, or mend the backend it waits for{}.",
+                       peer.empty() ? "" : "; see first why " + peer + " takes nothing");
   }
   if (culprit.operation.starts_with("processor/")) {
     return "Raise no limit: lower the processor's send_batch_size or what it keeps, and put memory_limiter first with "

@@ -15,12 +15,16 @@ namespace oomw {
 [[nodiscard]] std::optional<AnswerCulprit> owning_culprit(const Incident& incident);
 // The same if the path from the root leads through a component of a Collector.
 [[nodiscard]] std::optional<AnswerCulprit> owning_component(const Incident& incident);
-// "Kept by processor batch: 93 % of the heap (88.1 MiB) hangs on goroutine main.work -> .queue -> ...".
-[[nodiscard]] std::string owner_text(const IncidentHolder& owner);
+// "Kept by processor batch: 93 % of the heap (88.1 MiB) hangs on goroutine main.work -> .queue -> ...". There is an
+// owner.
+[[nodiscard]] std::string owner_text(const Incident& incident);
 // "300 of 310 goroutines wait in runtime.chansend, called by main.handle."; "" unless most stand at one place and are
 // too many for a pool of workers.
 [[nodiscard]] std::string waiting_text(const Incident& incident);
+// "Connections of the process: to 10.0.0.7:4317: 2 not answered (tried 5 times)."; "" unless the culprit is a
+// Collector's exporter and some were found that do not get on.
+[[nodiscard]] std::string connections_text(const Incident& incident, const AnswerCulprit& culprit);
 // What to do about such a culprit.
-[[nodiscard]] std::string owner_action(const AnswerCulprit& culprit);
+[[nodiscard]] std::string owner_action(const Incident& incident, const AnswerCulprit& culprit);
 
 }  // namespace oomw

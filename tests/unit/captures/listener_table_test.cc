@@ -52,6 +52,23 @@ TEST(Listeners, v6_addresses_are_read_and_mapped_ones_become_v4) {
   EXPECT_EQ(rows[2].family, IpFamily::kV4);
 }
 
+TEST(Listeners, rows_of_all_sockets_have_their_peer_and_what_it_does_not_take) {
+  std::vector<TcpSocket> rows;
+  for_each_socket(
+      "   3: 0100007F:A1B2 0700000A:10DD 02 00000001:00000000 01:00000064 00000003  1000        0 51424 2 0 100\n"
+      "   4: 0100007F:A1B3 0700000A:10DD 01 0002A000:00000000 04:00000064 00000000  1000        5 51425 2 0 20\n",
+      IpFamily::kV4, [&](const TcpSocket& socket) { rows.push_back(socket); });
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].state, TcpState::kSynSent);
+  EXPECT_EQ(rows[0].peer_address, "10.0.0.7");
+  EXPECT_EQ(rows[0].peer_port, 4317);
+  EXPECT_EQ(rows[0].retransmits, 3u);
+  EXPECT_EQ(rows[0].local.inode, 51424u);
+  EXPECT_EQ(rows[1].state, TcpState::kEstablished);
+  EXPECT_EQ(rows[1].unacknowledged_bytes, 0x2a000u);
+  EXPECT_EQ(rows[1].probes, 5u);
+}
+
 TEST(Listeners, malformed_rows_are_skipped) {
   EXPECT_TRUE(parse_listeners("", IpFamily::kV4).empty());
   EXPECT_TRUE(parse_listeners("\n\n 0: ZZ:1 x 0A 1 2 3 4 5 6\n", IpFamily::kV4).empty());

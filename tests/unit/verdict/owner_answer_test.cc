@@ -82,6 +82,30 @@ TEST(OwnerAnswer, exporter_by_name_and_senders_that_retry_are_said) {
   EXPECT_EQ(answer.culprit->operation, "exporter/otlp/tempo");
 }
 
+TEST(OwnerAnswer, what_waits_in_a_queue_is_said) {
+  Incident incident = leak_with(holder("exporter/otlp/tempo"));
+  incident.fillers.push_back({"go", "holder", "list of queuebatch.node", {}, "", "", 100, 0.9, "analysis"});
+  incident.fillers.back().count = 1234;
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr(" Its sending queue holds 1234 batches."));
+  incident.fillers.back().name = "list of main.item";
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr(" That is a list of 1234 main.item."));
+  incident.fillers.back().evidence = "at_kill";
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("1234")));
+}
+
+TEST(OwnerAnswer, connections_of_an_exporter_are_said_and_the_advice_names_the_peer) {
+  Incident incident = leak_with(holder("exporter/otlp/tempo"));
+  incident.notes = {"analyses: connections: to 10.0.0.7:4317: 2 not answered (tried 5 times)",
+                    "analyses: connections: 17 attempts to connect have failed in its network namespace"};
+  const IncidentAnswer answer = answer_of(incident);
+  EXPECT_THAT(answer.sentence,
+              HasSubstr("Connections of the process: to 10.0.0.7:4317: 2 not answered (tried 5 times); "
+                        "17 attempts to connect have failed in its network namespace."));
+  EXPECT_THAT(answer.action, HasSubstr("see first why 10.0.0.7:4317 takes nothing"));
+  incident.holders.front().component = "processor/batch";
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("Connections")));
+}
+
 TEST(OwnerAnswer, holder_that_is_not_proved_is_not_said) {
   IncidentHolder one = holder("processor/batch");
   one.is_owner = false;

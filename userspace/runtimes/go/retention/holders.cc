@@ -9,6 +9,7 @@
 #include "runtimes/go/retention/component_names.h"
 #include "runtimes/go/retention/global_names.h"
 #include "runtimes/go/retention/owners.h"
+#include "runtimes/go/retention/queue_length.h"
 
 namespace oomw::go::retention {
 
@@ -55,7 +56,7 @@ class HolderSearch {
     search.verify(now);
     const HeapGraph& graph = search.graph();
     fill(graph, spans, samples, goroutines);
-    name(*image, spans, *types, memory, graph, schedulers);
+    name(*image, spans, now, *types, memory, graph, schedulers);
     judge(graph);
     result_.bytes_read = memory.bytes_read();
     result_.swapped_pages = memory.swapped_pages();
@@ -90,8 +91,9 @@ class HolderSearch {
     sampled_bytes_ = samples.weight_bytes;
   }
 
-  void name(Image& image, const SpanTable& spans, TypeTable& types, const PresentMemory& memory, const HeapGraph& graph,
-            const std::unordered_set<std::uint64_t>& schedulers) {
+  // now: the spans after the search, for what has come meanwhile.
+  void name(Image& image, const SpanTable& spans, const SpanTable& now, TypeTable& types, const PresentMemory& memory,
+            const HeapGraph& graph, const std::unordered_set<std::uint64_t>& schedulers) {
     const Children children(graph);
     CachedReader reader(memory, limits_.max_bytes_read, 16U << 10);
     const NodeTypes node_types(image, spans, types, reader, graph, children);
@@ -115,7 +117,9 @@ class HolderSearch {
     for (const std::uint32_t top : heaviest_children(tree, 0, kSmallestHolder, kMaxHolders)) {
       result_.holders.push_back(holder(tree, top));
       if (result_.holders.size() > kMaxWithComponent) continue;
-      result_.holders.back().component = component_of(tree.branches[top], *paths, spans, reader);
+      Holder& holder = result_.holders.back();
+      holder.component = component_of(tree.branches[top], *paths, spans, reader);
+      holder.queue = queue_length(tree.branches[top].sampled, graph, *paths, node_types, spans, now, memory);
     }
   }
 

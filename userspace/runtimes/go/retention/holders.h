@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,13 @@ struct HolderStep {
   bool is_list = false;  // leads to more of its kind
 };
 
+// What waits on the way from a root: a list, of which each object refers to the next, or a channel.
+struct Queue {
+  bool is_channel = false;
+  std::string item;  // "queuebatch.node", of a channel its element: "*main.job"
+  std::uint64_t length = 0;
+};
+
 struct Holder {
   std::string root;  // "goroutine main.main in main.(*server).work", "global main.sessions", ...
   double share = 0;  // of the rooted bytes, 0 to 1
@@ -44,6 +52,7 @@ struct Holder {
   std::uint32_t samples = 0;
   bool is_running = false;           // on the stack of a goroutine that ran: which of its words live is not known
   std::string component;             // "exporter/otlp/tempo", of a Collector's instrumentation beside it; "" if unknown
+  std::optional<Queue> queue;        // most of it lies in, counted; nullopt: there is none, or it was not proved
   std::vector<HolderStep> steps;     // as long as one child keeps half of its parent
   std::vector<HolderStep> branches;  // where the chain splits: the next steps with at least 10 %
 };

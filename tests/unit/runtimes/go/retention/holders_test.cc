@@ -148,6 +148,36 @@ INSTANTIATE_TEST_SUITE_P(All, HolderMatrix,
                                   name_of(std::get<1>(i.param));
                          });
 
+// How much waits in a program whose heap lies still, "" where nothing was counted.
+std::string queue_of(const std::string& version, const char* mode) {
+  const auto program = test::go_program(version, "strip", "go-holders");
+  if (program.path.empty()) return "";
+  Program held(program.path, mode);
+  if (!held.is_ready()) return "not ready";
+  const auto found = held.search(patient());
+  if (!found.has_value() || !found->is_named || !found->holders.front().queue) return describe(found);
+  const Queue& queue = *found->holders.front().queue;
+  return std::to_string(queue.length) + (queue.is_channel ? " in a channel of " : " in a list of ") + queue.item;
+}
+
+// A worker has taken one job.
+TEST(Holders, what_waits_in_a_channel_is_counted) {
+  OOMW_BUILD_HOLDERS_OR_SKIP(program);
+  EXPECT_EQ(queue_of("1.19", "channel"), "11999 in a channel of *main.job");
+}
+
+class QueueMatrix : public testing::TestWithParam<const char*> {};
+TEST_P(QueueMatrix, lists_are_counted_to_their_end) {
+  const auto program = test::go_program(GetParam(), "strip", "go-holders");
+  if (program.path.empty()) GTEST_SKIP() << program.reason;
+  EXPECT_EQ(queue_of(GetParam(), "list"), "12000 in a list of main.item");
+  EXPECT_EQ(queue_of(GetParam(), "context"), "12000 in a list of context.valueCtx");
+  EXPECT_EQ(queue_of(GetParam(), "channel"), "11999 in a channel of *main.job");
+  EXPECT_THAT(queue_of(GetParam(), "map"), testing::Not(HasSubstr(" in a ")));
+}
+INSTANTIATE_TEST_SUITE_P(All, QueueMatrix, testing::Values("1.22", "1.24", "1.26", "1.27"),
+                         [](const auto& i) { return std::string("go1_") + (i.param + 2); });
+
 TEST(Holders, unstripped_program_names_the_variable) {
   expect_right_holder("1.19", "plain", {"map", "^global main.sessions", ""});
 }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Real sockets of this process, on loopback.
+#include "analyses/stalled_connections.h"
+
+#include <fcntl.h>
+
+#include <chrono>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "system/process_reader.h"
+#include "unit/captures/child_process.h"
+#include "unit/captures/loopback_server.h"
+
+namespace oomw {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+using namespace std::chrono_literals;
+
+std::vector<StalledPeer> stalled(pid_t pid = ::getpid()) {
+  const auto process = TargetProcess::open("/proc", ProcessReader().key_of(pid).value_or(ProcessKey{pid, 0}));
+  return process ? stalled_peers(*process) : std::vector<StalledPeer>{};
+}
+
+std::vector<StalledPeer> eventually_stalled() {
+  for (int i = 0; i < 600 && stalled().empty(); ++i) std::this_thread::sleep_for(50ms);
+  return stalled();
+}
+
+// Accepts nobody: the kernel takes connections until `backlog` of them wait.
+class Deaf {
+ public:
+  explicit Deaf(int backlog) : listener_(listen_on("127.0.0.1", 0)) { ::listen(listener_.get(), backlog); }
+  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(ntohs(name().sin_port)); }
+  // Not waited for.
+  [[nodiscard]] UniqueFd connect() const {
+    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const sockaddr_in to = name();
+    (void)::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to);
+    return fd;
+  }
+
+ private:
+  [[nodiscard]] sockaddr_in name() const {
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
+    return address;
+  }
+  UniqueFd listener_;
+};
+
+TEST(StalledConnections, request_that_is_not_answered_is_one) {
+  const Deaf full(0);
+  std::vector<UniqueFd> clients;
+  for (int i = 0; i < 4; ++i) clients.push_back(full.connect());
+  const auto peers = eventually_stalled();
+  ASSERT_THAT(peers, SizeIs(1));
+  EXPECT_EQ(peers[0].address, full.address());
+  EXPECT_GE(peers[0].unanswered, 2U);
+  EXPECT_LE(peers[0].unanswered, 3U);
+  EXPECT_EQ(peers[0].stuck, 0U);
+}
+
+TEST(StalledConnections, connection_whose_peer_takes_no_more_is_one) {
+  const Deaf deaf(8);
+  const UniqueFd client = deaf.connect();
+  const std::string block(64 << 10, 'x');
+  for (int i = 0; i < 20; ++i) {  // what fills both buffers is more than what one call takes
+    while (::send(client.get(), block.data(), block.size(), MSG_NOSIGNAL) > 0) {
+    }
+    std::this_thread::sleep_for(10ms);
+  }
+  const auto peers = eventually_stalled();
+  ASSERT_THAT(peers, SizeIs(1));
+  EXPECT_EQ(peers[0].address, deaf.address());
+  EXPECT_EQ(peers[0].stuck, 1U);
+  EXPECT_GT(peers[0].unacknowledged_bytes, 0U);
+}
+
+TEST(StalledConnections, connection_at_rest_is_none_and_other_processes_have_their_own) {
+  const ChildProcess child;  // forked before the sockets
+  const Deaf deaf(8), full(0);
+  const UniqueFd resting = deaf.connect();
+  EXPECT_THAT(stalled(), IsEmpty());
+  std::vector<UniqueFd> clients;
+  for (int i = 0; i < 4; ++i) clients.push_back(full.connect());
+  ASSERT_THAT(eventually_stalled(), SizeIs(1));
+  EXPECT_THAT(stalled(child.pid()), IsEmpty());
+}
+
+TEST(StalledConnections, failures_in_the_node_s_own_namespace_are_nobody_s) {
+  const auto process = TargetProcess::open("/proc", ProcessKey{::getpid(), 0});
+  ASSERT_TRUE(process.has_value());
+  EXPECT_EQ(failed_connects(*process), 0U);
+}
+
+}  // namespace
+}  // namespace oomw
