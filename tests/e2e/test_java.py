@@ -93,6 +93,7 @@ class Kills(JavaTest):
     def killed(self, name, limit_mb, heap_mb, mode, first_mb, rate, options=(), **settings):
         witness = self.daemon(ANALYSING)
         box = self.cgroup(f"java-{name}", limit_mb)
+        self.killed_in = (witness, box)
         self.java(box, heap_mb, mode, rate, options=(f"-Dfirst={first_mb}", *options), **settings).wait_killed()
         incident = self.incident(witness, box)
         self.assertEqual(incident["analyses"][-1]["of"], "jvm", incident["analyses"])
@@ -102,6 +103,14 @@ class Kills(JavaTest):
         self.assertEqual(incident["verdict"]["cause"], cause, (incident["verdict"], incident["composition"]))
         self.assertRegex(incident["answer"]["sentence"], sentence)
         self.assertRegex(incident["answer"]["action"], action)
+
+    def check_last_figures(self):
+        """Read after the kill from the file that the JVM mapped, in a revision of the incident."""
+        wanted = (r"the JVM's own last figures: \d+ threads, \d+ loaded classes; \d+ collections took \d+\.\d of \d+\.\d s; "
+                  r"the last one ended \d+\.\d s before and left ([0-9.]+ [KMG]iB) in the heap, [0-9.]+ [KMG]iB in metaspace")
+        notes = lambda: [note for i in self.incidents_of(*self.killed_in) for note in i["notes"]]
+        found = eventually(lambda: next(filter(None, (re.search(wanted, note) for note in notes())), None), notes, 30)
+        self.assertGreater(size_of(found.group(1)), 40 << 20)
 
     def check_heap(self, collector):
         incident = self.killed("heap", 160, 512, "heap", 78, 10, options=(SMALL_YOUNG,), collector=collector)
@@ -114,6 +123,7 @@ class Kills(JavaTest):
         self.assertGreater(classes["byte[]"]["bytes"], 55 << 20)
         self.assertIn("Filler$Session", incident["answer"]["sentence"])
         self.assertIn(f"{collector} collector, maximum heap 512 MiB (set)", str(incident["notes"]))
+        self.check_last_figures()
 
     def test_maximum_heap_above_the_limit_with_serial(self):
         self.check_heap("Serial")

@@ -2,6 +2,7 @@
 #include "analyses/heap_analyses.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "analyses/analysis_job.h"
@@ -12,6 +13,8 @@
 
 namespace oomw {
 namespace {
+
+constexpr Nanoseconds kCountersTime = std::chrono::seconds(2);  // 32 KiB
 
 std::uint32_t percent_of(const CaptureRequest& request) {
   if (request.trigger.kind == CaptureTrigger::Kind::kWatermark) return request.trigger.level_percent;
@@ -100,28 +103,27 @@ void HeapAnalyses::consider(const CaptureRequest& request, std::optional<Nanosec
   deliver_done();
   const bool is_known = !request.targets.empty() && request.limit_bytes.value_or(0) != 0;
   if (!is_known) return;
-  if (!AnalysisPolicy::has_time(request.usage_bytes.value_or(0), time_to_limit)) {
-    ++dropped_;
-    return;
-  }
-  if (!policy_.wants(request.cgroup, percent_of(request), clock_.now())) return;
+  const bool has_time = AnalysisPolicy::has_time(request.usage_bytes.value_or(0), time_to_limit);
+  if (!has_time) ++dropped_;
+  const bool is_analysed = has_time && policy_.wants(request.cgroup, percent_of(request), clock_.now());
+  if (!is_analysed && counter_files_.knows(request.cgroup)) return;
   const std::uint64_t job = next_job_++;
   if (queue_.add(job, request.owner, clock_.now()) != FairQueue::Added::kYes) {
     ++dropped_;
     return;
   }
-  waiting_[job] = request;
+  waiting_[job] = {request, is_analysed};
   run_next();
 }
 
 void HeapAnalyses::run_next() {
   while (const auto job = queue_.next(clock_.now())) {
     const auto taken = waiting_.extract(*job);
-    const CaptureRequest& request = taken.mapped();
-    const bool is_late = clock_.now() - request.requested > kMaxWait;
-    const bool is_posted = !is_late && worker_.post([this, job = *job, request] {
+    const Waiting& waiting = taken.mapped();
+    const bool is_late = clock_.now() - waiting.request.requested > kMaxWait;
+    const bool is_posted = !is_late && worker_.post([this, job = *job, waiting] {
       const MonotonicTime started = clock_.now();
-      std::vector<HeapAnalysed> events = run(request);
+      std::vector<HeapAnalysed> events = run(waiting);
       finish({job, clock_.now() - started, std::move(events)});
     });
     if (is_posted) continue;
@@ -132,7 +134,35 @@ void HeapAnalyses::run_next() {
 
 void HeapAnalyses::tick() {
   deliver_done();
+  counter_files_.forget_gone(clock_.now());
   run_next();
+}
+
+// A file of 32 KiB, so it does not wait in the queue of analyses.
+void HeapAnalyses::read_counters(ProcessKey victim, CgroupId cgroup) {
+  const auto file = std::make_shared<UniqueFd>(counter_files_.take(victim));
+  if (!file->is_valid()) return;
+  const bool is_posted = worker_.post([this, victim, cgroup, file] {
+    HeapAnalysed event;
+    event.started = clock_.now();
+    event.process = victim;
+    event.cgroup = cgroup;
+    event.of = RuntimeKind::kJvm;
+    event.trigger.kind = CaptureTrigger::Kind::kOomKill;
+    const int files[] = {file->get()};
+    const auto read = reader_.run(kReadJvmCountersJob, "", files, kCountersTime, clock_.now() + kMaxWait);
+    event.time = clock_.now();
+    event.result = read && !read->empty() ? CaptureResult::kOk : CaptureResult::kFailed;
+    if (event.result == CaptureResult::kOk) {
+      event.notes.push_back(printable("the JVM's own last figures: " + *read, HeapAnalysed::kMaxText));
+    } else {
+      event.reason = CaptureReason::kUnreadable;
+      event.detail =
+          printable("its last figures: " + (read ? "none" : read.error().error.message), HeapAnalysed::kMaxText);
+    }
+    if (!loop_.post([this, event = std::move(event)] { deliver_(event); })) ++dropped_;
+  });
+  if (!is_posted) ++dropped_;
 }
 
 void HeapAnalyses::finish(Done done) {
@@ -168,9 +198,13 @@ const CaptureTarget* HeapAnalyses::largest(const std::vector<CaptureTarget>& tar
   return most;
 }
 
-std::vector<HeapAnalysed> HeapAnalyses::run(const CaptureRequest& request) {
+std::vector<HeapAnalysed> HeapAnalyses::run(const Waiting& waiting) {
+  const CaptureRequest& request = waiting.request;
   std::vector<HeapAnalysed> events;
-  if (const CaptureTarget* target = largest(request.targets)) analyse(request, *target, events);
+  const CaptureTarget* target = largest(request.targets);
+  if (target == nullptr) return events;
+  counter_files_.open(proc_root_, request.cgroup, target->process);
+  if (waiting.is_analysed) analyse(request, *target, events);
   return events;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "analyses/jvm_counter_files.h"
 #include "base/event_loop.h"
 #include "base/fair_queue.h"
 #include "base/memory_budget.h"
@@ -24,7 +25,8 @@
 namespace oomw {
 
 // Analyses the memory of living processes whose container nears its limit (analyses/analysis.h), and returns
-// HeapAnalysed events.
+// HeapAnalysed events. Holds the files of JVMs' counters meanwhile; what one of them says after the kill is one more
+// event, whose trigger is the kill.
 //   - One at a time on a node, on a thread and in a reader process of its own: what a kill needs never waits for it.
 //   - Containers share that thread as base/fair_queue.h describes. What finds no place, waited so long that it would be
 //     about another moment, or could not end before the limit is counted in dropped().
@@ -45,9 +47,11 @@ class HeapAnalyses {
 
   // A capture was decided on; request.capture_id is not used. time_to_limit: at the present growth; nullopt: not known.
   void consider(const CaptureRequest& request, std::optional<Nanoseconds> time_to_limit);
+  // It was killed for the limit of `cgroup`: its last counters follow, if it was a JVM.
+  void read_counters(ProcessKey victim, CgroupId cgroup);
   void forget(CgroupId cgroup) { policy_.forget(cgroup); }  // a kill there, or removed
   void tick();                                              // about once a second
-  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_ + counter_files_.dropped(); }
   void add_excesses(ShareExcesses& excesses) const;
 
  private:
@@ -56,10 +60,14 @@ class HeapAnalyses {
     Nanoseconds cost{0};
     std::vector<HeapAnalysed> events;
   };
+  struct Waiting {
+    CaptureRequest request;
+    bool is_analysed = false;  // else only the file of its counters is opened
+  };
   void run_next();
   void deliver_done();
-  void finish(Done done);                                                      // worker thread
-  [[nodiscard]] std::vector<HeapAnalysed> run(const CaptureRequest& request);  // worker thread
+  void finish(Done done);                                               // worker thread
+  [[nodiscard]] std::vector<HeapAnalysed> run(const Waiting& waiting);  // worker thread
   void analyse(const CaptureRequest& request, const CaptureTarget& target, std::vector<HeapAnalysed>& events);
   [[nodiscard]] const CaptureTarget* largest(const std::vector<CaptureTarget>& targets) const;
   void keep_files(struct AnalysisAnswer& answer, const CaptureRequest& request);
@@ -74,9 +82,10 @@ class HeapAnalyses {
   Deliver deliver_;
   AnalysisPolicy policy_;
   FairQueue queue_;
-  std::map<std::uint64_t, CaptureRequest> waiting_;  // by job
+  std::map<std::uint64_t, Waiting> waiting_;  // by job
   std::uint64_t next_job_ = 1;
   std::atomic<std::uint64_t> dropped_ = 0;
+  JvmCounterFiles counter_files_;
   std::mutex done_mutex_;
   std::vector<Done> done_;  // not delivered yet; at most one per running job
 };

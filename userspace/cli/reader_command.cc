@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyses/analysis_job.h"
+#include "analyses/jvm_counter_files.h"
 #include "captures/profile_check.h"
 #include "captures/walk_job.h"
 #include "cli/commands.h"
@@ -14,12 +15,16 @@
 namespace oomw::cli {
 
 int reader_command(int argc, const char* const* argv) {
-  static constexpr reader::JobEntry kJobs[] = {
-      {kCheckProfileJob, check_profile_job},         {kWalkJob, walk_job},
-      {kProfileTextsJob, profile_texts_job},         {kAnalyseHeapJob, analyse_heap_job},
-      {kUnwindSamplesJob, unwind_samples_job},       {kFlameJob, flame_job},
-      {kFoldProfileJob, fold_profile_job},           {go::kInspectBinaryJob, go::inspect_binary_job},
-      {go::kFindListHeadJob, go::find_list_head_job}};
+  static constexpr reader::JobEntry kJobs[] = {{kCheckProfileJob, check_profile_job},
+                                               {kWalkJob, walk_job},
+                                               {kProfileTextsJob, profile_texts_job},
+                                               {kAnalyseHeapJob, analyse_heap_job},
+                                               {kReadJvmCountersJob, read_jvm_counters_job},
+                                               {kUnwindSamplesJob, unwind_samples_job},
+                                               {kFlameJob, flame_job},
+                                               {kFoldProfileJob, fold_profile_job},
+                                               {go::kInspectBinaryJob, go::inspect_binary_job},
+                                               {go::kFindListHeadJob, go::find_list_head_job}};
   return reader::run_child(argc, argv, kJobs);
 }
 

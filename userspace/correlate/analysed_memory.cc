@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "correlate/analysis_memory.h"
 
 namespace oomw {
 namespace {
@@ -70,7 +71,7 @@ void add_analyses(Incident& incident, const std::vector<HeapAnalysed>& analyses,
                   std::int64_t wall_offset_ns) {
   const auto is_newest = [&](const HeapAnalysed& one) {
     return std::ranges::none_of(analyses, [&](const HeapAnalysed& other) {
-      return other.of == one.of && other.result == CaptureResult::kOk && other.time > one.time;
+      return other.of == one.of && other.result == CaptureResult::kOk && other.time > one.time && !is_after_kill(other);
     });
   };
   for (const HeapAnalysed& event : analyses) {

@@ -10,7 +10,8 @@ namespace {
 // Drops the oldest of those like it, so that `most` are left.
 void thin(std::vector<HeapAnalysed>& analyses, const HeapAnalysed& like, std::size_t most) {
   const auto is_alike = [&](const HeapAnalysed& one) {
-    return one.of == like.of && (one.result == CaptureResult::kOk) == (like.result == CaptureResult::kOk);
+    return one.of == like.of && is_after_kill(one) == is_after_kill(like) &&
+           (one.result == CaptureResult::kOk) == (like.result == CaptureResult::kOk);
   };
   while (static_cast<std::size_t>(std::ranges::count_if(analyses, is_alike)) > most) {
     analyses.erase(std::ranges::find_if(analyses, is_alike));
@@ -49,7 +50,7 @@ std::vector<HeapAnalysed> AnalysisMemory::of(ProcessKey process, MonotonicTime u
                          (process.start_ticks == 0 || known.process.start_ticks == process.start_ticks);
     if (!is_same) continue;
     std::ranges::copy_if(known.analyses, std::back_inserter(found), [&](const HeapAnalysed& one) {
-      return one.time <= until || one.result != CaptureResult::kOk;
+      return one.time <= until || one.result != CaptureResult::kOk || is_after_kill(one);
     });
   }
   return found;

@@ -94,7 +94,10 @@ std::set<CgroupId> Daemon::Impl::read_crossed() {
 void Daemon::Impl::after_kill(const ResolvedKill& resolved) {
   const OomKill& kill = resolved.kill;
   ProcessKey victim = kill.victim;
-  if (analyses) analyses->forget(kill.owner_cgroup);
+  if (analyses) {
+    analyses->forget(kill.owner_cgroup);
+    analyses->read_counters(kill.victim, kill.owner_cgroup);
+  }
   publisher->request();
   // One trend per incident: that of its first victim, which the kernel chose.
   const bool is_chosen = resolved.incident == nullptr || resolved.report == ResolvedKill::Report::kLate;

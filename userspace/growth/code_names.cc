@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "growth/rust_names.h"
 
 namespace oomw::growth {
 namespace {
@@ -128,7 +129,9 @@ bool is_c_library(std::string_view module) {
 std::string readable_name(std::string_view symbol) {
   // Versions and the suffixes of compilers: "f@@V1", "f.llvm.123", "f.part.0".
   symbol = symbol.substr(0, std::min({symbol.find('@'), symbol.find(".llvm."), symbol.size()}));
-  if (!symbol.starts_with("_Z") || symbol.size() > kMaxSymbol) return std::string(symbol);
+  if (symbol.size() > kMaxSymbol) return std::string(symbol);
+  if (symbol.starts_with("_R")) return rust_name(symbol).value_or(std::string(symbol));
+  if (!symbol.starts_with("_Z")) return std::string(symbol);
   std::vector<std::string_view> parts = nested_parts(symbol);
   if (parts.size() > 1 && is_rust_hash(parts.back())) {
     parts.pop_back();
@@ -171,7 +174,7 @@ bool is_allocator(std::string_view name, std::string_view module) {
                                                               "__rdl_realloc",
                                                               "__rust_alloc_zeroed",
                                                               "__rdl_alloc_zeroed"};
-  static constexpr std::array<std::string_view, 30> kBeginnings = {"operator new",
+  static constexpr std::array<std::string_view, 38> kBeginnings = {"operator new",
                                                                    "_int_malloc",
                                                                    "_int_realloc",
                                                                    "_int_memalign",
@@ -200,7 +203,15 @@ bool is_allocator(std::string_view name, std::string_view module) {
                                                                    "__gnu_cxx::new_allocator<",
                                                                    "std::__new_allocator<",
                                                                    "alloc::alloc::",
-                                                                   "alloc::raw_vec::"};
+                                                                   "alloc::raw_vec::",
+                                                                   "<alloc::alloc::",
+                                                                   "<alloc::raw_vec::",
+                                                                   "__rustc::__rust_",
+                                                                   "__rustc::__rdl_",
+                                                                   "Perl_safesys",
+                                                                   "Perl_more_bodies",
+                                                                   "Perl_more_sv",
+                                                                   "Perl_sv_grow"};
   return is_c_library(module) || std::ranges::find(kPlain, name) != kPlain.end() || begins_with_any(name, kBeginnings);
 }
 

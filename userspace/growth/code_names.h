@@ -7,8 +7,8 @@
 
 namespace oomw::growth {
 
-// "Session::put" of "_ZN7Session3putERKSs": C++ and Rust's older mangling, without parameters and hashes. Bounded in
-// time and memory whatever the name is. Rust's v0 names ("_R...") and what is no mangled name stay as they are.
+// "Session::put" of "_ZN7Session3putERKSs": C++ without parameters, Rust without hashes. Bounded in time and memory
+// whatever the name is. What is no mangled name stays as it is.
 [[nodiscard]] std::string readable_name(std::string_view symbol);
 
 // Whether a function hands out memory, or belongs to a C library or an interpreter's memory management: never the code

@@ -48,15 +48,25 @@ Result<std::size_t> AddressSpace::read_some(std::uint64_t address, std::span<std
 }
 
 Result<std::size_t> AddressSpace::read_present(std::uint64_t address, std::span<std::byte> out) const {
-  std::fill(out.begin(), out.end(), std::byte{0});
-  std::size_t done = 0;
   const std::uint64_t end = address + out.size();
-  if (end < address) return 0;
+  std::size_t done = 0, filled = 0;
+  const auto fill_until = [&](std::uint64_t place) {
+    std::ranges::fill(out.subspan(filled, place - address - filled), std::byte{0});
+    filled = place - address;
+  };
+  if (end < address) {
+    std::ranges::fill(out, std::byte{0});
+    return 0;
+  }
   for (const PageRange& range : present_.ranges_in(address, end)) {
     const std::uint64_t from = std::max(range.begin, address), to = std::min(range.end, end);
-    ASSIGN_OR_RETURN(const std::size_t n, read_memory(from, out.subspan(from - address, to - from)));
+    fill_until(from);
+    ASSIGN_OR_RETURN(const std::size_t n, read_memory(from, out.subspan(filled, to - from)));
+    filled += n;
+    fill_until(to);
     done += n;
   }
+  fill_until(end);
   return done;
 }
 

@@ -90,6 +90,37 @@ TEST(AnalysedMemory, fillers_and_parts_of_other_runtimes_are_taken_over) {
   EXPECT_EQ(incident.composition->parts.size(), 1u);
 }
 
+// What a JVM left behind says nothing of what fills it.
+HeapAnalysed read_after_kill(std::int64_t ms) {
+  HeapAnalysed event;
+  event.time = event.started = at_ms(ms);
+  event.process = analysed(ms, 0).process;
+  event.of = RuntimeKind::kJvm;
+  event.trigger.kind = CaptureTrigger::Kind::kOomKill;
+  event.result = CaptureResult::kOk;
+  event.notes = {"the JVM's own last figures: 21 threads"};
+  return event;
+}
+
+TEST(AnalysedMemory, what_a_jvm_left_behind_is_a_note_and_hides_no_reading) {
+  HeapAnalysed reading = analysed(5000, 0, RuntimeKind::kJvm);
+  reading.fillers.push_back({"type", "byte[]", "", 500, 7, 0.8});
+  Incident incident;
+  add_analyses(incident, {reading, read_after_kill(10'020)}, kKill, 0);
+  EXPECT_EQ(incident.fillers.size(), 1u);
+  EXPECT_THAT(incident.notes, ElementsAre("analyses: the JVM's own last figures: 21 threads"));
+  ASSERT_EQ(incident.analyses.size(), 2u);
+  EXPECT_EQ(incident.analyses[1].trigger, "oom_kill");
+}
+
+TEST(AnalysisMemory, what_was_read_after_the_kill_is_given_and_takes_no_readings_place) {
+  AnalysisMemory memory;
+  memory.add(analysed(1000, 1, RuntimeKind::kJvm));
+  memory.add(analysed(2000, 2, RuntimeKind::kJvm));
+  memory.add(read_after_kill(10'020));
+  EXPECT_EQ(memory.of(analysed(0, 0).process, kKill).size(), 3u);
+}
+
 TEST(AnalysisMemory, keeps_two_of_a_runtime_and_one_failure) {
   AnalysisMemory memory;
   for (std::int64_t ms = 1000; ms < 6000; ms += 1000) memory.add(analysed(ms, 1));

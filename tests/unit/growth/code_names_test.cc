@@ -22,9 +22,13 @@ TEST(CodeNames, rust_name_when_of_the_older_mangling_loses_its_hash) {
             "<alloc::vec::Vec<T> as X>::grow");
 }
 
+TEST(CodeNames, rust_name_when_of_the_newer_mangling_is_read_too) {
+  EXPECT_EQ(readable_name("_RNvNtCs6xxl1lAjzDf_1a5cache4grow.llvm.17357719884149462883"), "a::cache::grow");
+  EXPECT_EQ(readable_name("_Rnothing"), "_Rnothing");
+}
+
 TEST(CodeNames, name_when_not_mangled_or_unknown_stays) {
   EXPECT_EQ(readable_name("handle_report"), "handle_report");
-  EXPECT_EQ(readable_name("_RNvCs1_5hello4main"), "_RNvCs1_5hello4main");
   EXPECT_EQ(readable_name("malloc@@GLIBC_2.2.5"), "malloc");
   EXPECT_EQ(readable_name(""), "");
 }
@@ -42,12 +46,15 @@ TEST(CodeNames, identifier_when_longer_than_the_name_is_no_name) {
 }
 
 TEST(CodeNames, allocators_are_known_and_the_program_is_none) {
-  for (const char* name : {"malloc", "calloc", "operator new", "PyObject_Malloc", "_PyObject_GC_New", "je_malloc"}) {
+  for (const char* name : {"malloc", "calloc", "operator new", "PyObject_Malloc", "_PyObject_GC_New", "je_malloc",
+                           "Perl_safesysmalloc", "Perl_safesysrealloc", "Perl_sv_grow", "Perl_more_bodies",
+                           "<alloc::raw_vec::RawVec<u8>>::grow_one", "__rustc::__rdl_alloc"}) {
     EXPECT_TRUE(is_allocator(name, "a")) << name;
   }
   EXPECT_TRUE(is_allocator("", "libc.so.6"));
   EXPECT_FALSE(is_allocator("handle_report", "a"));
   EXPECT_FALSE(is_allocator("PyObject_Vectorcall", "python3.11"));
+  EXPECT_FALSE(is_allocator("Perl_pp_push", "perl"));
 }
 
 }  // namespace

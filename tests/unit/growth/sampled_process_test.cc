@@ -132,6 +132,25 @@ TEST_F(SampledProcessTest, static_program_when_it_has_no_search_table_is_unwound
   expect_the_three_callers();
 }
 
+// A C library whose own code has no tables: its frames are passed by a search of the stack.
+TEST_F(SampledProcessTest, program_of_musl_when_unwound_is_complete) {
+  if (!directory_.run("musl-gcc --version")) GTEST_SKIP() << "no musl-gcc";
+  for (const char* flags : {"", "-fomit-frame-pointer", "-static", "-static -s -Wl,--no-eh-frame-hdr"}) {
+    SCOPED_TRACE(flags);
+    (void)directory_.write("a.c", kC);
+    build(std::string("musl-gcc -O2 ") + flags + " -o a a.c");
+    start();
+    ASSERT_NO_FATAL_FAILURE(unwind());
+    if (std::string_view(flags).find("-s ") == std::string_view::npos) {
+      expect_the_three_callers();
+    } else {
+      EXPECT_TRUE(is_complete()) << testing::PrintToString(names_);
+      EXPECT_GE(std::ranges::count_if(names_, [](const std::string& name) { return name.starts_with("a!fn_"); }), 3)
+          << testing::PrintToString(names_);
+    }
+  }
+}
+
 TEST_F(SampledProcessTest, deleted_program_when_unwound_is_read_by_what_was_opened) {
   build_c("");
   start();
@@ -247,6 +266,7 @@ int main() { const std::vector<std::string> v(3); int r = shop::apply(v, shop::S
   EXPECT_THAT(names_, Contains(HasSubstr("shop::apply<")));
 }
 
+// Both manglings: the library of rustc 1.95 has the newer one.
 TEST_F(SampledProcessTest, rust_program_when_unwound_has_its_functions_without_hashes) {
   if (!directory_.run("rustc --version")) GTEST_SKIP() << "no rustc";
   (void)directory_.write("a.rs", R"(
@@ -259,11 +279,15 @@ mod cache {
 fn wait_here() { println!(""); std::io::stdout().flush().unwrap(); loop { std::thread::sleep(std::time::Duration::from_secs(600)); } }
 fn main() { std::process::exit(std::hint::black_box(cache::grow(1)) as i32) }
 )");
-  build("rustc -O -o a a.rs");
-  start();
-  ASSERT_NO_FATAL_FAILURE(unwind());
-  EXPECT_TRUE(is_complete()) << testing::PrintToString(names_);
-  EXPECT_THAT(names_, AllOf(Contains("a::cache::grow"), Contains("a::main"), Not(Contains(HasSubstr("17h")))));
+  for (const char* flags : {"", "-C symbol-mangling-version=v0"}) {
+    SCOPED_TRACE(flags);
+    build(std::string("rustc -O ") + flags + " -o a a.rs");
+    start();
+    ASSERT_NO_FATAL_FAILURE(unwind());
+    EXPECT_TRUE(is_complete()) << testing::PrintToString(names_);
+    EXPECT_THAT(names_, AllOf(Contains("a::cache::grow"), Contains("a::main"), Not(Contains(HasSubstr("17h"))),
+                              Not(Contains(StartsWith("_R")))));
+  }
 }
 
 TEST_F(SampledProcessTest, batch_when_repeated_is_answered_from_what_was_parsed_before) {

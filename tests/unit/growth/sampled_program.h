@@ -113,13 +113,23 @@ class SampledProgram {
     }
   }
 
+  // Of the first thread, by /proc/PID/stat; 0: not known.
+  [[nodiscard]] std::uint64_t start_of_stack() const {
+    const std::string stat = read_file("/proc/" + std::to_string(pid_) + "/stat", 4096).value_or("");
+    const auto fields = split(std::string_view(stat).substr(std::min(stat.rfind(") "), stat.size())), ' ');
+    constexpr std::size_t kStartStack = 28 - 2;  // of proc(5), behind the name
+    return fields.size() > kStartStack ? parse_u64(fields[kStartStack]).value_or(0) : 0;
+  }
+
   [[nodiscard]] std::vector<std::byte> record_of(const user_regs_struct& r, std::size_t most) const {
     const std::string proc = "/proc/" + std::to_string(pid_);
     const MemoryMap map = MemoryMap::parse(read_file(proc + "/maps", MemoryMap::kMaxText).value_or(""));
     const Mapping* stack = map.at(r.rsp);
     if (stack == nullptr) return {};
     oomw_growth_sample head{};
-    const std::size_t whole = stack->end - r.rsp, size = std::min(whole, most);
+    // To where the program's own frames begin, as the kernel's program does: arguments and environment lie above.
+    const std::uint64_t start = start_of_stack(), top = start > r.rsp && start <= stack->end ? start : stack->end;
+    const std::size_t whole = top - r.rsp, size = std::min(whole, most);
     head.size = static_cast<__u32>(sizeof head + size);
     head.stack_bytes = static_cast<__u32>(size);
     head.flags = size < whole ? OOMW_GROWTH_STACK_CUT : 0;

@@ -5,12 +5,17 @@
 #include <cstring>
 #include <string_view>
 
+#include <fmt/format.h>
+
+#include "base/text.h"
+
 namespace oomw::jvm {
 namespace {
 
 constexpr std::uint32_t kMagic = 0xc0c0feca;  // ca fe c0 c0
 constexpr std::size_t kHeaderBytes = 32, kEntryBytes = 20;
-constexpr std::uint64_t kMaxEntries = 4'096;  // 187 in OpenJDK 17
+constexpr std::uint64_t kMaxEntries = 4'096;     // 187 in OpenJDK 17
+constexpr int kNumberBits = 48, kTickBits = 62;  // of sound ones; a negative one is none
 
 struct Header {
   std::uint32_t magic = 0;
@@ -50,17 +55,39 @@ bool is_used_of_space(std::string_view name) {
          name.ends_with(".used");
 }
 
-bool is_count_of_collections(std::string_view name) {
-  return name.starts_with("sun.gc.collector.") && name.ends_with(".invocations");
+bool is_of_collectors(std::string_view name, std::string_view what) {
+  return name.starts_with("sun.gc.collector.") && name.ends_with(what);
 }
 
 void add(std::optional<std::uint64_t>& sum, std::uint64_t value) { sum = sum.value_or(0) + value; }
 
-void take(std::string_view name, std::int64_t value, PerfCounters& counters) {
-  if (value < 0 || value >> 48 != 0) return;
-  const auto number = static_cast<std::uint64_t>(value);
+// In ticks of the JVM's clock since its start.
+struct Times {
+  std::uint64_t now = 0, frequency = 0, collecting = 0, last_collection = 0;
+};
+
+void take_time(std::string_view name, std::uint64_t ticks, Times& times) {
+  if (name == "sun.os.hrt.ticks") times.now = ticks;
+  if (name == "sun.os.hrt.frequency") times.frequency = ticks;
+  if (is_of_collectors(name, ".time")) times.collecting += ticks;
+  if (is_of_collectors(name, ".lastExitTime")) times.last_collection = std::max(times.last_collection, ticks);
+}
+
+void put_times(const Times& times, PerfCounters& counters) {
+  if (times.now == 0 || times.frequency == 0) return;
+  const auto seconds = [&](std::uint64_t ticks) {
+    return static_cast<double>(ticks) / static_cast<double>(times.frequency);
+  };
+  counters.uptime_seconds = seconds(times.now);
+  if (times.collecting <= times.now) counters.collection_seconds = seconds(times.collecting);
+  if (times.last_collection == 0) return;
+  // It writes its clock seldom, so a collection may have ended since.
+  counters.seconds_since_collection = seconds(times.now - std::min(times.now, times.last_collection));
+}
+
+void take(std::string_view name, std::uint64_t number, PerfCounters& counters) {
   if (is_used_of_space(name)) add(counters.heap_used_bytes, number);
-  if (is_count_of_collections(name)) add(counters.collections, number);
+  if (is_of_collectors(name, ".invocations")) add(counters.collections, number);
   using Field = std::optional<std::uint64_t> PerfCounters::*;
   static constexpr std::pair<std::string_view, Field> kFields[] = {
       {"sun.gc.metaspace.used", &PerfCounters::metaspace_used_bytes},
@@ -82,6 +109,7 @@ Result<PerfCounters> parse_perf_data(std::span<const std::byte> file) {
   if (!is_known) return fail(ErrorCode::kUnsupported, "counters in a format that is not known");
   if (header->accessible == 0) return fail(ErrorCode::kUnavailable, "the JVM has not written its counters yet");
   PerfCounters counters;
+  Times times;
   auto at = static_cast<std::size_t>(header->entry_offset);
   const std::uint64_t count = std::min<std::uint64_t>(header->entries < 0 ? 0 : header->entries, kMaxEntries);
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -94,11 +122,34 @@ Result<PerfCounters> parse_perf_data(std::span<const std::byte> file) {
     if (entry->type == 'J' && entry->vector_length == 0 && entry->data_offset >= 0) {
       const auto value = get<std::int64_t>(bytes, static_cast<std::size_t>(entry->data_offset));
       if (!value) return fail(ErrorCode::kInvalid, "an entry without its value");
-      take(name_of(bytes, entry->name_offset), *value, counters);
+      const auto number = static_cast<std::uint64_t>(*value);
+      const std::string_view name = name_of(bytes, entry->name_offset);
+      if (number >> kNumberBits == 0) take(name, number, counters);
+      if (number >> kTickBits == 0) take_time(name, number, times);
     }
     at += bytes.size();
   }
+  put_times(times, counters);
   return counters;
+}
+
+std::string last_words(const PerfCounters& counters) {
+  std::string text;
+  if (counters.threads_live) text += fmt::format("{} threads", *counters.threads_live);
+  if (counters.loaded_classes) {
+    text += fmt::format("{}{} loaded classes", text.empty() ? "" : ", ", *counters.loaded_classes);
+  }
+  if (counters.collections && counters.collection_seconds && counters.uptime_seconds) {
+    text += fmt::format("{}{} collections took {:.1f} of {:.1f} s", text.empty() ? "" : "; ", *counters.collections,
+                        *counters.collection_seconds, *counters.uptime_seconds);
+  }
+  // Before the first one, sizes are 0 whatever there is.
+  if (!counters.seconds_since_collection || !counters.heap_used_bytes) return text;
+  text += fmt::format("{}the last one ended {:.1f} s before and left {} in the heap", text.empty() ? "" : "; ",
+                      *counters.seconds_since_collection, human_bytes(*counters.heap_used_bytes));
+  if (counters.metaspace_used_bytes)
+    text += fmt::format(", {} in metaspace", human_bytes(*counters.metaspace_used_bytes));
+  return text;
 }
 
 }  // namespace oomw::jvm

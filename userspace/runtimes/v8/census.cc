@@ -65,30 +65,31 @@ std::uint64_t page_end(std::uint64_t begin, std::span<const std::uint64_t> descr
 }
 
 bool Census::is_trusted() const {
-  const auto known = static_cast<double>(object_bytes_ + free_bytes_);
-  return page_bytes_ > 0 && known >= kTrusted * static_cast<double>(page_bytes_);
+  const auto known = static_cast<double>(sums_.object_bytes + sums_.free_bytes);
+  return sums_.page_bytes > 0 && known >= kTrusted * static_cast<double>(sums_.page_bytes);
 }
 
 std::uint64_t Census::claim(std::uint64_t begin, std::uint64_t end) const {
-  const auto after = std::ranges::upper_bound(ranges_, begin, {}, &PageRange::end);
-  if (after == ranges_.end() || after->begin > begin) return begin;
+  const auto after = std::ranges::upper_bound(sums_.ranges, begin, {}, &PageRange::end);
+  if (after == sums_.ranges.end() || after->begin > begin) return begin;
   return std::min(after->end, end);
 }
 
 std::uint64_t Census::next(std::uint64_t begin, std::uint64_t end) const {
-  const auto found = std::ranges::upper_bound(ranges_, begin, {}, &PageRange::begin);
-  return found == ranges_.end() ? end : std::min(found->begin, end);
+  const auto found = std::ranges::upper_bound(sums_.ranges, begin, {}, &PageRange::begin);
+  return found == sums_.ranges.end() ? end : std::min(found->begin, end);
 }
 
 void Census::count(const Found& found) {
-  ShapeAmount& amount = amounts_[found.shape];
+  if (found.shape >= sums_.amounts.size()) sums_.amounts.resize(maps_.shapes().all().size());
+  ShapeAmount& amount = sums_.amounts[found.shape];
   // Each object has the same chance to be a sample.
-  random_ ^= random_ << 13, random_ ^= random_ >> 7, random_ ^= random_ << 17;
-  const std::uint64_t place = amount.count < ShapeAmount::kSamples ? amount.count : random_ % (amount.count + 1);
+  sums_.random ^= sums_.random << 13, sums_.random ^= sums_.random >> 7, sums_.random ^= sums_.random << 17;
+  const std::uint64_t place = amount.count < ShapeAmount::kSamples ? amount.count : sums_.random % (amount.count + 1);
   if (place < ShapeAmount::kSamples) amount.samples[place] = found.address;
   ++amount.count;
   amount.bytes += found.bytes;
-  object_bytes_ += found.bytes;
+  sums_.object_bytes += found.bytes;
 }
 
 // object: its words, as far as they are in the block.
@@ -96,7 +97,7 @@ void Census::note_buffer(std::span<const std::uint64_t> object) {
   const std::span<const std::byte> bytes = std::as_bytes(object);
   const auto length = number_at(bytes, constants_.buffer_length), memory = number_at(bytes, constants_.buffer_memory);
   const bool is_sound = length > 0 && length < kMaxBuffer && memory >= kLeastAddress && memory < kMaxAddress;
-  if (!is_sound || buffers_list_.size() + pending_buffers_.size() >= kMaxBuffers) return;
+  if (!is_sound || sums_.buffers.size() + pending_buffers_.size() >= kMaxBuffers) return;
   pending_buffers_.push_back({memory, memory + length});
 }
 
@@ -106,9 +107,9 @@ bool Census::take_large(PageRange block, std::uint64_t address, std::uint64_t by
   const bool is_alone = address - block.begin < kLargeStart && found_.empty() && block_free_ == 0;
   if (!is_alone || mapping == nullptr || bytes > mapping->end - address) return false;
   const std::uint64_t last = (address + bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-  large_ = {block.begin, std::min(last, mapping->end)};
-  ranges_.push_back(large_);
-  page_bytes_ += space_.present().bytes_in(large_.begin, large_.end);
+  sums_.large = {block.begin, std::min(last, mapping->end)};
+  sums_.ranges.push_back(sums_.large);
+  sums_.page_bytes += space_.present().bytes_in(sums_.large.begin, sums_.large.end);
   count({address, space_.present().bytes_in(address, address + bytes), shape});
   return true;
 }
@@ -116,7 +117,7 @@ bool Census::take_large(PageRange block, std::uint64_t address, std::uint64_t by
 // The words to go on by.
 std::size_t Census::take_object(PageRange block, std::span<const std::uint64_t> words, std::size_t at,
                                 std::uint32_t shape_index) {
-  const Shape& shape = shapes_.all()[shape_index];
+  const Shape shape = maps_.shapes().all()[shape_index];  // a copy: more may be found below
   const auto bytes = object_bytes(constants_, shape, words.subspan(at, std::min(kHeadWords, words.size() - at)));
   if (!bytes || *bytes < 8) return 1;
   const std::uint64_t address = block.begin + at * 8;
@@ -126,7 +127,7 @@ std::size_t Census::take_object(PageRange block, std::span<const std::uint64_t> 
   const std::size_t length = *bytes / 8;
   // Behind an object is another one. A length of its own that does not lead there may be torn.
   const bool is_followed =
-      at + length >= words.size() || words[at + length] == 0 || shapes_.index_of(words[at + length]) != Shapes::kNone;
+      at + length >= words.size() || words[at + length] == 0 || maps_.find(words[at + length], true) != Shapes::kNone;
   if (shape.type == constants_.type_free) {
     if (!is_followed) return 1;
     block_free_ += space_.present().bytes_in(address, address + *bytes);
@@ -145,10 +146,10 @@ bool Census::keep(PageRange block) {
   const std::uint64_t present = space_.present().bytes_in(block.begin, block.end);
   if (sum * 2 < present) return false;
   for (const Found& found : found_) count(found);
-  free_bytes_ += block_free_;
-  page_bytes_ += present;
-  buffers_list_.insert(buffers_list_.end(), pending_buffers_.begin(), pending_buffers_.end());
-  ranges_.push_back(block);
+  sums_.free_bytes += block_free_;
+  sums_.page_bytes += present;
+  sums_.buffers.insert(sums_.buffers.end(), pending_buffers_.begin(), pending_buffers_.end());
+  sums_.ranges.push_back(block);
   return true;
 }
 
@@ -161,43 +162,62 @@ void Census::keep_by_head(PageRange block, std::span<const std::uint64_t> words)
   }
   const Mapping* mapping = space_.map().at(block.begin);
   if (end == 0 || mapping == nullptr || end > mapping->end) return;
-  ranges_.push_back({block.begin, std::max(end, block.end)});
-  other_bytes_ += space_.present().bytes_in(ranges_.back().begin, ranges_.back().end);
-  if (end > block.end) large_ = ranges_.back();
+  sums_.ranges.push_back({block.begin, std::max(end, block.end)});
+  sums_.other_bytes += space_.present().bytes_in(sums_.ranges.back().begin, sums_.ranges.back().end);
+  if (end > block.end) sums_.large = sums_.ranges.back();
 }
 
 void Census::walk_block(PageRange block, std::span<const std::uint64_t> words) {
+  maps_.start_block();
   found_.clear();
   pending_buffers_.clear();
   block_free_ = 0;
-  for (std::size_t at = 0; at < words.size();) {
-    const std::uint32_t shape = shapes_.index_of(words[at]);
-    at += shape == Shapes::kNone ? 1 : take_object(block, words, at, shape);
+  std::size_t step = 0;
+  for (std::size_t at = 0; at < words.size(); at += step) {
+    const std::uint32_t shape = maps_.find(words[at], step > 1);
+    step = shape == Shapes::kNone ? 1 : take_object(block, words, at, shape);
   }
-  if (large_.begin != block.begin && !keep(block)) keep_by_head(block, words);
+  if (sums_.large.begin != block.begin && !keep(block)) keep_by_head(block, words);
 }
 
 void Census::sum_buffers() {
-  std::ranges::sort(buffers_list_, {}, &Buffer::begin);
+  std::ranges::sort(sums_.buffers, {}, &Buffer::begin);
   std::uint64_t done = 0;
-  for (const Buffer& buffer : buffers_list_) {
+  for (const Buffer& buffer : sums_.buffers) {
     const std::uint64_t begin = std::max(buffer.begin, done);
     if (begin >= buffer.end) continue;
     const std::uint64_t present = space_.present().bytes_in(begin, buffer.end);
     done = buffer.end;
-    buffer_bytes_ += present;
-    if (present > 0) ++buffer_count_;
+    sums_.buffer_bytes += present;
+    if (present > 0) ++sums_.buffer_count;
   }
 }
 
-Result<> Census::walk(std::span<const PageRange> blocks) {
+Result<bool> Census::walk_all(std::span<const PageRange> blocks) {
+  const std::size_t meta_maps = maps_.shapes().meta_maps();
+  sums_ = {};
   std::vector<std::uint64_t> words;
   for (const PageRange& block : blocks) {
-    if (block.begin >= large_.begin && block.begin < large_.end) continue;
+    if (block.begin >= sums_.large.begin && block.begin < sums_.large.end) continue;
     RETURN_IF_ERROR(read_block(space_, block, words));
     walk_block(block, words);
+    RETURN_IF_ERROR(maps_.status());
+    if (maps_.shapes().meta_maps() != meta_maps) return false;
   }
-  std::ranges::sort(ranges_, {}, &PageRange::begin);
+  return true;
+}
+
+Result<> Census::walk(std::span<const PageRange> blocks) {
+  constexpr int kAttempts = 3;
+  bool is_whole = false;
+  for (int i = 0; i < kAttempts && !is_whole; ++i) {
+    ASSIGN_OR_RETURN(is_whole, walk_all(blocks));
+  }
+  if (!is_whole || !is_trusted()) {
+    RETURN_IF_ERROR(maps_.settle());
+    ASSIGN_OR_RETURN(is_whole, walk_all(blocks));
+  }
+  std::ranges::sort(sums_.ranges, {}, &PageRange::begin);
   sum_buffers();
   return {};
 }

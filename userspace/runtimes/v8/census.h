@@ -11,6 +11,7 @@
 #include "memory/address_space.h"
 #include "runtimes/native/composition.h"
 #include "runtimes/v8/constants.h"
+#include "runtimes/v8/map_search.h"
 #include "runtimes/v8/shapes.h"
 
 namespace oomw::v8 {
@@ -39,23 +40,23 @@ class Census final : public native::RangeOwner {
   static constexpr double kTrusted = 0.85;
   static constexpr std::size_t kMaxBuffers = 128u << 10;
 
-  Census(const AddressSpace& space, const Constants& constants, const Shapes& shapes)
-      : space_(space), constants_(constants), shapes_(shapes), amounts_(shapes.all().size()) {}
+  Census(const AddressSpace& space, const Constants& constants, MapSearch& maps)
+      : space_(space), constants_(constants), maps_(maps) {}
 
   [[nodiscard]] Result<> walk(std::span<const PageRange> blocks);
 
   [[nodiscard]] std::uint64_t claim(std::uint64_t begin, std::uint64_t end) const override;
   [[nodiscard]] std::uint64_t next(std::uint64_t begin, std::uint64_t end) const override;
 
-  [[nodiscard]] const std::vector<ShapeAmount>& amounts() const { return amounts_; }  // by number of the shape
-  [[nodiscard]] std::uint64_t page_bytes() const { return page_bytes_; }              // present, of V8's blocks
-  [[nodiscard]] std::uint64_t object_bytes_sum() const { return object_bytes_; }
-  [[nodiscard]] std::uint64_t free_bytes() const { return free_bytes_; }
-  [[nodiscard]] std::uint64_t other_bytes() const { return other_bytes_; }  // of pages without objects that count
+  [[nodiscard]] const std::vector<ShapeAmount>& amounts() const { return sums_.amounts; }  // by number of the shape
+  [[nodiscard]] std::uint64_t page_bytes() const { return sums_.page_bytes; }              // present, of V8's blocks
+  [[nodiscard]] std::uint64_t object_bytes_sum() const { return sums_.object_bytes; }
+  [[nodiscard]] std::uint64_t free_bytes() const { return sums_.free_bytes; }
+  [[nodiscard]] std::uint64_t other_bytes() const { return sums_.other_bytes; }  // of pages without objects that count
   [[nodiscard]] bool is_trusted() const;
   // Memory of ArrayBuffers outside the heap: what is present of it, each byte once.
-  [[nodiscard]] std::uint64_t buffer_bytes() const { return buffer_bytes_; }
-  [[nodiscard]] std::uint64_t buffers() const { return buffer_count_; }
+  [[nodiscard]] std::uint64_t buffer_bytes() const { return sums_.buffer_bytes; }
+  [[nodiscard]] std::uint64_t buffers() const { return sums_.buffer_count; }
 
  private:
   struct Found {
@@ -66,6 +67,18 @@ class Census final : public native::RangeOwner {
     std::uint64_t begin = 0, end = 0;
   };
 
+  // Of all blocks; a new one for each attempt.
+  struct Sums {
+    std::vector<ShapeAmount> amounts;
+    std::vector<Buffer> buffers;
+    std::vector<PageRange> ranges;
+    PageRange large;
+    std::uint64_t page_bytes = 0, object_bytes = 0, free_bytes = 0, buffer_bytes = 0, buffer_count = 0, other_bytes = 0;
+    std::uint64_t random = 0x9E3779B97F4A7C15ull;
+  };
+
+  // False: a map of maps was found meanwhile.
+  [[nodiscard]] Result<bool> walk_all(std::span<const PageRange> blocks);
   void walk_block(PageRange block, std::span<const std::uint64_t> words);
   [[nodiscard]] std::size_t take_object(PageRange block, std::span<const std::uint64_t> words, std::size_t at,
                                         std::uint32_t shape);
@@ -78,16 +91,11 @@ class Census final : public native::RangeOwner {
 
   const AddressSpace& space_;
   const Constants& constants_;
-  const Shapes& shapes_;
-  std::vector<ShapeAmount> amounts_;
+  MapSearch& maps_;
+  Sums sums_;
   std::vector<Found> found_;  // of the block at hand
-  std::vector<Buffer> pending_buffers_, buffers_list_;
-  std::vector<PageRange> ranges_;
-  PageRange large_;
+  std::vector<Buffer> pending_buffers_;
   std::uint64_t block_free_ = 0;
-  std::uint64_t page_bytes_ = 0, object_bytes_ = 0, free_bytes_ = 0, buffer_bytes_ = 0, buffer_count_ = 0;
-  std::uint64_t other_bytes_ = 0;
-  std::uint64_t random_ = 0x9E3779B97F4A7C15ull;
 };
 
 }  // namespace oomw::v8

@@ -29,6 +29,21 @@ void add_blocks(const AddressSpace& space, const Mapping& mapping, std::vector<P
   }
 }
 
+// Calls take(i) for every i of which differ(i) is 0. That is seldom any, so words are first looked at in groups,
+// without a branch for each: all of a heap goes through here.
+template <typename Differ, typename Take>
+void for_each_place(std::span<const std::uint64_t> words, const Differ& differ, const Take& take) {
+  constexpr std::size_t kGroup = 64;
+  for (std::size_t begin = 0; begin < words.size(); begin += kGroup) {
+    const std::size_t end = std::min(begin + kGroup, words.size());
+    bool is_any = false;
+    for (std::size_t i = begin; i < end; ++i) is_any |= differ(i) == 0;
+    for (std::size_t i = begin; is_any && i < end; ++i) {
+      if (differ(i) == 0) take(i);
+    }
+  }
+}
+
 // Of the map that begins at words[at].
 Shape shape_at(std::uint64_t address, std::span<const std::uint64_t> words, std::size_t at,
                const Constants& constants) {
@@ -68,8 +83,9 @@ Result<> read_block(const AddressSpace& space, PageRange block, std::vector<std:
 }
 
 std::size_t Shapes::slot_of(std::uint64_t tagged) const {
-  std::size_t slot = (tagged >> 3) * 0x9E3779B97F4A7C15ull >> 46;
-  while (slots_[slot] != kNone && shapes_[slots_[slot]].map != tagged) slot = (slot + 1) % kSlots;
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t slot = ((tagged >> 3) * 0x9E3779B97F4A7C15ull >> 32) & mask;
+  while (slots_[slot] != kNone && shapes_[slots_[slot]].map != tagged) slot = (slot + 1) & mask;
   return slot;
 }
 
@@ -85,56 +101,50 @@ const Shape* Shapes::at(std::uint64_t tagged) const {
 
 bool Shapes::is_meta(std::uint64_t tagged) const { return std::ranges::find(meta_maps_, tagged) != meta_maps_.end(); }
 
+void Shapes::put_in_slot(std::uint32_t index) { slots_[slot_of(shapes_[index].map)] = index; }
+
 bool Shapes::add(const Shape& shape) {
-  const std::size_t slot = slot_of(shape.map);
-  if (slots_[slot] != kNone) return true;
+  if (slots_[slot_of(shape.map)] != kNone) return true;
   if (shapes_.size() >= kMaxShapes) return false;
-  slots_[slot] = static_cast<std::uint32_t>(shapes_.size());
-  near_->set(shape.map / kBlockBytes % near_->size());
   shapes_.push_back(shape);
+  near_->set(shape.map / kBlockBytes % near_->size());
+  if (shapes_.size() * kSlotsOfShape <= slots_.size()) {
+    put_in_slot(static_cast<std::uint32_t>(shapes_.size() - 1));
+    return true;
+  }
+  slots_.assign(slots_.size() * 2, kNone);
+  for (std::uint32_t i = 0; i < shapes_.size(); ++i) put_in_slot(i);
   return true;
 }
 
-// Whether a map of maps was found that was not known before.
-bool Shapes::scan(std::uint64_t address, std::span<const std::uint64_t> words, const Constants& constants) {
-  bool is_new = false;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::uint64_t self = address + i * 8 + kTag;
-    if (words[i] != self || is_meta(self) || meta_maps_.size() >= kMaxMetaMaps) continue;
-    const Shape shape = shape_at(address, words, i, constants);
+void Shapes::find_meta_maps(std::uint64_t address, std::span<const std::uint64_t> words, const Constants& constants) {
+  const auto take = [&](std::size_t at) {
+    const std::uint64_t self = address + at * 8 + kTag;
+    if (is_meta(self) || meta_maps_.size() >= kMaxMetaMaps) return;
+    const Shape shape = shape_at(address, words, at, constants);
     const bool is_sound =
         shape.type == constants.type_map && shape.bytes >= kLeastMapBytes && shape.bytes <= kMostMapBytes;
     if (!is_sound ||
         (meta_maps_.empty() && static_cast<std::size_t>(std::ranges::count(words, self)) < kLeastReferences)) {
-      continue;
+      return;
     }
     meta_maps_.push_back(self);
-    is_new = true;
-  }
-  if (meta_maps_.empty()) return false;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if ((words[i] & kTagMask) != kTag || !is_meta(words[i])) continue;
-    if (!add(shape_at(address, words, i, constants))) is_full_ = true;
-  }
-  return is_new;
+  };
+  for_each_place(
+      words, [&](std::size_t at) { return words[at] - (address + at * 8 + kTag); }, take);
 }
 
-Result<Shapes> Shapes::find(const AddressSpace& space, const Constants& constants, std::span<const PageRange> blocks) {
-  Shapes shapes;
-  std::vector<std::uint64_t> words;
-  // Blocks before the last new map of maps are read again, as its maps may lie there.
-  std::size_t again = 0;
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    RETURN_IF_ERROR(read_block(space, blocks[i], words));
-    if (shapes.scan(blocks[i].begin, words, constants)) again = i;
+bool Shapes::scan(std::uint64_t address, std::span<const std::uint64_t> words, const Constants& constants) {
+  const std::size_t known = meta_maps_.size();
+  find_meta_maps(address, words, constants);
+  for (const std::uint64_t meta : meta_maps_) {
+    for_each_place(
+        words, [&](std::size_t at) { return words[at] ^ meta; },
+        [&](std::size_t at) {
+          if (!add(shape_at(address, words, at, constants))) is_full_ = true;
+        });
   }
-  for (std::size_t i = 0; i < again; ++i) {
-    RETURN_IF_ERROR(read_block(space, blocks[i], words));
-    (void)shapes.scan(blocks[i].begin, words, constants);
-  }
-  if (shapes.meta_maps_.empty()) return fail(ErrorCode::kNotFound, "no heap of V8");
-  if (shapes.is_full_) return fail(ErrorCode::kLimit, "more object shapes than are read");
-  return shapes;
+  return meta_maps_.size() > known;
 }
 
 }  // namespace oomw::v8

@@ -30,33 +30,37 @@ struct Shape {
   std::uint16_t type = 0;
 };
 
-// All maps of a heap. The map of a map points to itself; whatever points to such a one is a map.
+// The maps of a heap that were found so far. The map of a map points to itself; whatever points to such a one is a map.
 //
 // - Bounded: kMaxShapes, kMaxMetaMaps. Borrows nothing.
 class Shapes {
  public:
   static constexpr std::size_t kMaxShapes = 96u << 10, kMaxMetaMaps = 32;
 
-  // kNotFound: no heap of V8; kLimit: more maps than that.
-  [[nodiscard]] static Result<Shapes> find(const AddressSpace& space, const Constants& constants,
-                                           std::span<const PageRange> blocks);
+  Shapes() : near_(std::make_unique<Near>()), slots_(kLeastSlots, kNone) {}
+
+  // Takes the maps among the words of a block that begins at `address`. Whether a map of maps was among them that was
+  // not known before: blocks that were searched before may have maps of it.
+  [[nodiscard]] bool scan(std::uint64_t address, std::span<const std::uint64_t> words, const Constants& constants);
 
   // Its number in all(), or kNone. tagged: any word.
   [[nodiscard]] std::uint32_t index_of(std::uint64_t tagged) const;
   [[nodiscard]] const Shape* at(std::uint64_t tagged) const;
   [[nodiscard]] bool is_meta(std::uint64_t tagged) const;
+  [[nodiscard]] std::size_t meta_maps() const { return meta_maps_.size(); }
   [[nodiscard]] const std::vector<Shape>& all() const { return shapes_; }
+  [[nodiscard]] bool is_full() const { return is_full_; }  // more maps than that
 
   static constexpr std::uint32_t kNone = 0xffffffff;
 
  private:
-  Shapes() : near_(std::make_unique<Near>()), slots_(kSlots, kNone) {}
-
   using Near = std::bitset<1u << 20>;
-  static constexpr std::size_t kSlots = 256u << 10;
+  // A heap has some 5,000 maps: a small table stays in the processor's cache while all objects are looked up.
+  static constexpr std::size_t kLeastSlots = 1u << 10, kSlotsOfShape = 4;
 
-  [[nodiscard]] bool scan(std::uint64_t address, std::span<const std::uint64_t> words, const Constants& constants);
+  void find_meta_maps(std::uint64_t address, std::span<const std::uint64_t> words, const Constants& constants);
   [[nodiscard]] bool add(const Shape& shape);
+  void put_in_slot(std::uint32_t index);
   [[nodiscard]] std::size_t slot_of(std::uint64_t tagged) const;
 
   std::vector<std::uint64_t> meta_maps_;

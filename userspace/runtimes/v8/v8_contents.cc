@@ -19,7 +19,7 @@
 namespace oomw::v8 {
 namespace {
 
-constexpr std::uint64_t kMaxHeapBytes = 1u << 30;  // 1.6 s of CPU time
+constexpr std::uint64_t kMaxHeapBytes = 1u << 30;  // 0.7 s of CPU time
 constexpr std::uint64_t kMaxLookupBytes = 96u << 20;
 constexpr std::size_t kLookupBlock = 4096;
 constexpr std::size_t kMaxNamedShapes = 1024;
@@ -149,8 +149,9 @@ Result<MemoryContents> read_contents(const AddressSpace& space, const Constants&
   std::uint64_t candidates = 0;
   for (const PageRange& block : blocks) candidates += space.present().bytes_in(block.begin, block.end);
   if (candidates > kMaxHeapBytes) return fail(ErrorCode::kLimit, "more memory than is searched for V8's heap");
-  ASSIGN_OR_RETURN(const Shapes shapes, Shapes::find(space, constants, blocks));
-  Census census(space, constants, shapes);
+  ASSIGN_OR_RETURN(MapSearch maps, MapSearch::begin(space, constants, blocks));
+  const Shapes& shapes = maps.shapes();
+  Census census(space, constants, maps);
   RETURN_IF_ERROR(census.walk(blocks));
   MemoryContents contents;
   contents.runtime = "v8";

@@ -62,6 +62,45 @@ TEST(PerfData, impossible_values_are_not_known) {
   EXPECT_FALSE(counters->loaded_classes);
 }
 
+TEST(PerfData, times_are_by_the_jvms_own_clock) {
+  PerfFile file;
+  file.add("sun.os.hrt.frequency", 1'000'000'000).add("sun.os.hrt.ticks", 60'200'000'000);
+  file.add("sun.gc.collector.0.time", 200'000'000).add("sun.gc.collector.1.time", 100'000'000);
+  file.add("sun.gc.collector.0.lastExitTime", 59'000'000'000).add("sun.gc.collector.1.lastExitTime", 2'000'000'000);
+  file.add("sun.gc.collector.0.invocations", 13).add("sun.gc.collector.1.invocations", 1);
+  file.add("sun.gc.generation.1.space.0.used", 42 << 20).add("sun.gc.metaspace.used", 12 << 20);
+  file.add("java.threads.live", 21).add("java.cls.loadedClasses", 512);
+  const auto counters = file.parse();
+  ASSERT_TRUE(counters.has_value());
+  EXPECT_DOUBLE_EQ(counters->seconds_since_collection.value_or(0), 1.2);
+  EXPECT_EQ(
+      last_words(*counters),
+      "21 threads, 512 loaded classes; 14 collections took 0.3 of 60.2 s; the last one ended 1.2 s before and left "
+      "42.0 MiB in the heap, 12.0 MiB in metaspace");
+}
+
+// Sizes are written by collections: zeros before the first one are not what is in use.
+TEST(PerfData, jvm_that_never_collected_left_no_sizes) {
+  PerfFile file;
+  file.add("sun.os.hrt.frequency", 1'000'000'000).add("sun.os.hrt.ticks", 5'000'000'000);
+  file.add("sun.gc.collector.0.invocations", 0).add("sun.gc.collector.0.lastExitTime", 0);
+  file.add("sun.gc.collector.0.time", 0).add("sun.gc.generation.1.space.0.used", 0).add("java.threads.live", 21);
+  const auto counters = file.parse();
+  ASSERT_TRUE(counters.has_value());
+  EXPECT_EQ(last_words(*counters), "21 threads; 0 collections took 0.0 of 5.0 s");
+}
+
+TEST(PerfData, times_that_cannot_be_are_not_known) {
+  PerfFile file;
+  file.add("sun.os.hrt.frequency", 0).add("sun.os.hrt.ticks", 5).add("sun.gc.collector.0.lastExitTime", 3);
+  EXPECT_FALSE(file.parse()->uptime_seconds);
+  EXPECT_FALSE(file.parse()->seconds_since_collection);
+  EXPECT_EQ(last_words(*file.parse()), "");
+  PerfFile later;
+  later.add("sun.os.hrt.frequency", 1).add("sun.os.hrt.ticks", 5).add("sun.gc.collector.0.lastExitTime", 30);
+  EXPECT_DOUBLE_EQ(later.parse()->seconds_since_collection.value_or(9), 0);
+}
+
 TEST(PerfData, torn_file_has_no_counters) {
   PerfFile file;
   file.add("java.threads.live", 12).add("java.threads.livePeak", 13);

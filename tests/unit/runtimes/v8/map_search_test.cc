@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Four blocks: one with the map of maps, one with maps, one with a second map of maps and maps of it, one with objects.
+#include "runtimes/v8/map_search.h"
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "unit/runtimes/v8/fake_heap.h"
+
+namespace oomw::v8 {
+namespace {
+
+constexpr std::uint64_t kBase = 0x40000, kMapBytes = 80;
+constexpr std::size_t kBlocks = 4;
+constexpr std::uint16_t kMapType = 255, kObject = 1057;
+
+class MapSearchTest : public testing::Test {
+ protected:
+  MapSearchTest() : words_(kBlocks * kBlockBytes / 8) {
+    meta_ = at(0, 0);
+    put_map(meta_, meta_, kMapType, kMapBytes);
+    for (std::uint64_t i = 1; i < 40; ++i) put_map(at(0, i * kMapBytes), meta_, kObject, 16);
+    map_ = at(1, 0);
+    put_map(map_, meta_, kObject, 24);
+    second_meta_ = at(2, 0);
+    put_map(second_meta_, second_meta_, kMapType, kMapBytes);
+    second_map_ = at(2, kMapBytes);
+    put_map(second_map_, second_meta_, kObject, 32);
+    object_ = at(3, 0);
+    set(object_, 0, map_);
+  }
+
+  [[nodiscard]] static std::uint64_t at(std::size_t block, std::uint64_t offset) {
+    return kBase + block * kBlockBytes + offset + 1;
+  }
+  void set(std::uint64_t tagged, std::uint64_t offset, std::uint64_t value) {
+    words_[(tagged - 1 + offset - kBase) / 8] = value;
+  }
+  void put_map(std::uint64_t tagged, std::uint64_t meta, std::uint16_t type, std::uint64_t bytes) {
+    set(tagged, 0, meta);
+    set(tagged, 8, bytes / 8 | std::uint64_t{type} << 32);
+  }
+  [[nodiscard]] std::vector<PageRange> blocks() const {
+    std::vector<PageRange> blocks;
+    for (std::uint64_t i = 0; i < kBlocks; ++i)
+      blocks.push_back({kBase + i * kBlockBytes, kBase + (i + 1) * kBlockBytes});
+    return blocks;
+  }
+  [[nodiscard]] static std::uint32_t bytes_of(const MapSearch& maps, std::uint32_t index) {
+    return index == Shapes::kNone ? 0 : maps.shapes().all()[index].bytes;
+  }
+
+  std::vector<std::uint64_t> words_;
+  std::uint64_t meta_ = 0, map_ = 0, second_meta_ = 0, second_map_ = 0, object_ = 0;
+  const Constants constants_ = constants_of(test::exported_by_v8()).value();
+  const SpanSource memory_{std::as_bytes(std::span(words_)), kBase};
+  const AddressSpace space_{memory_,
+                            MemoryMap::parse("40000-140000 rw-p 00000000 00:00 0\n"),
+                            PresentPages({{kBase, kBase + kBlocks* kBlockBytes}}),
+                            {},
+                            1u << 28};
+};
+
+TEST_F(MapSearchTest, block_when_only_objects_are_in_it_is_not_read) {
+  auto maps = MapSearch::begin(space_, constants_, blocks());
+  ASSERT_TRUE(maps.has_value());
+  EXPECT_EQ(bytes_of(*maps, maps->find(map_, false)), 24u);
+  EXPECT_EQ(maps->find(object_, false), Shapes::kNone);
+  EXPECT_LT(space_.bytes_read(), 2 * kBlockBytes + 100);  // those of the map of maps and of the map, and some words
+}
+
+TEST_F(MapSearchTest, map_of_a_second_map_of_maps_is_found_by_its_reference) {
+  auto maps = MapSearch::begin(space_, constants_, blocks());
+  ASSERT_TRUE(maps.has_value());
+  EXPECT_EQ(maps->shapes().meta_maps(), 1u);
+  EXPECT_EQ(bytes_of(*maps, maps->find(second_map_, true)), 32u);
+  EXPECT_EQ(maps->shapes().meta_maps(), 2u);  // what tells the census to begin again
+}
+
+TEST_F(MapSearchTest, map_in_a_block_that_was_searched_before_its_map_of_maps_is_found_too) {
+  put_map(at(1, kMapBytes), second_meta_, kObject, 40);
+  auto maps = MapSearch::begin(space_, constants_, blocks());
+  ASSERT_TRUE(maps.has_value());
+  EXPECT_EQ(bytes_of(*maps, maps->find(map_, true)), 24u);
+  EXPECT_EQ(bytes_of(*maps, maps->find(at(1, kMapBytes), true)), 40u);
+}
+
+TEST_F(MapSearchTest, words_that_lead_nowhere_are_followed_a_few_times_and_settling_finds_the_rest) {
+  auto maps = MapSearch::begin(space_, constants_, blocks());
+  ASSERT_TRUE(maps.has_value());
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(maps->find(object_, false), Shapes::kNone);
+  const std::uint64_t read = space_.bytes_read();
+  EXPECT_EQ(maps->find(map_, false), Shapes::kNone);
+  EXPECT_EQ(space_.bytes_read(), read);
+  ASSERT_TRUE(maps->settle().has_value());
+  EXPECT_EQ(bytes_of(*maps, maps->find(map_, false)), 24u);
+  EXPECT_EQ(bytes_of(*maps, maps->find(second_map_, false)), 32u);
+  const std::uint64_t settled = space_.bytes_read();
+  maps->start_block();
+  EXPECT_EQ(maps->find(object_, true), Shapes::kNone);
+  EXPECT_EQ(space_.bytes_read(), settled);
+}
+
+TEST_F(MapSearchTest, memory_when_it_cannot_be_read_is_an_error) {
+  const AddressSpace space(memory_, MemoryMap::parse("40000-140000 rw-p 00000000 00:00 0\n"),
+                           PresentPages({{kBase, kBase + kBlocks * kBlockBytes}}), {}, kBlockBytes + 4096);
+  auto maps = MapSearch::begin(space, constants_, blocks());
+  ASSERT_TRUE(maps.has_value());
+  EXPECT_EQ(maps->find(map_, true), Shapes::kNone);
+  ASSERT_FALSE(maps->status().has_value());
+  EXPECT_EQ(maps->status().error().code, ErrorCode::kLimit);
+}
+
+}  // namespace
+}  // namespace oomw::v8
