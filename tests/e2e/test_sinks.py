@@ -106,7 +106,7 @@ class Outage(SinkTest):
         port, expected = free_port(), []
         config = self.otlp(f"http://127.0.0.1:{port}") + "[incidents]\nkeep_count = 3\n"
         for turn in range(5):
-            expected += self.seed(100, turn * 100)
+            expected += self.seed(200, turn * 200)
             witness = self.daemon(config)
             self.wait_value(witness, 1, "failed_total", reason="connect")
             self.wait_value(witness, len(expected), "waiting")
@@ -114,7 +114,7 @@ class Outage(SinkTest):
         last = self.seed(1, 5000)
         server = self.server(port=port, ids=expected + last)
         witness = self.daemon(config)
-        eventually(lambda: len(server.requests) >= 501, lambda: f"501 delivered: {len(server.requests)}", 120)
+        eventually(lambda: len(server.requests) >= 1001, lambda: f"1,001 delivered: {len(server.requests)}", 120)
         self.assertEqual(sorted(ids_of(server)), sorted(expected + last))
         eventually(lambda: self.value(witness, "waiting") == 0, "nothing waits")
         # The marker of each is on disk: another start sends nothing of it again.
@@ -122,7 +122,7 @@ class Outage(SinkTest):
         again = self.daemon(config)
         eventually(lambda: self.value(again, "waiting") == 0, "nothing waits after another start")
         again.stop()
-        self.assertEqual(len(server.requests), 501)
+        self.assertEqual(len(server.requests), 1001)
 
 
 class Liars(SinkTest):
