@@ -65,9 +65,11 @@ def ids_of(server):
 class Delivered(SinkTest):
     def test_a_kill_comes_to_every_sink_though_one_of_them_hangs(self):
         collector, hanging = self.server(), self.server(usual=hang)
-        lines = os.path.join(self.scratch, "kills.jsonl")
+        lines, headers = os.path.join(self.scratch, "kills.jsonl"), os.path.join(self.scratch, "headers")
+        with open(headers, "w", encoding="utf-8") as f:
+            f.write("X-Incident: {id}, {scope}\nX-Other: {other}\n")
         witness = self.daemon(f'[sinks]\ncluster_name = "test"\n{self.otlp(collector.url)}'
-                              f'[sinks.webhook]\nurl = "{hanging.url}/hook"\ncloud_events = true\n'
+                              f'[sinks.webhook]\nurl = "{hanging.url}/hook"\ncloud_events = true\nheaders_file = "{headers}"\n'
                               f'[sinks.file]\npath = "{lines}"\n')
         box = self.cgroup("sent", 32)
         hog = self.memhog(box, "--rate-mb-s", "200")
@@ -88,6 +90,8 @@ class Delivered(SinkTest):
         event = hanging.requests[0].json()
         self.assertEqual((event["specversion"], event["id"]), ("1.0", event["data"]["id"]))
         self.assertTrue(event["source"].startswith("/clusters/test"), event["source"])
+        sent = hanging.requests[0].headers
+        self.assertEqual((sent["X-Incident"], sent["X-Other"]), (f"{event['id']}, {event['data']['scope']}", "{other}"))
         line = eventually(lambda: self.line_of(lines, incident["id"]), "a line in the file")
         log = json.loads(line)["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]
         self.assertEqual(log["eventName"], "oomwitness.oom_kill")
