@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import tomllib
 import unittest
 
 import manifests
@@ -88,6 +89,24 @@ class Helm(unittest.TestCase):
     def test_surge_and_events_are_the_components(self):
         self.assert_same({"surge": True}, manifests.with_component("least-capability", "surge"))
         self.assert_same({"podEvents": True}, manifests.with_component("least-capability", "pod-events"))
+
+    def test_the_values_of_every_sink_are_in_the_configuration(self):
+        sinks = {"otlp": {"endpoint": "http://c:4318", "headersSecret": "s", "metrics": True, "profiles": True},
+                 "webhook": {"url": "https://w", "headersSecret": "s", "cloudEvents": True}, "file": {"path": "-"},
+                 "s3": {"bucket": "b", "endpoint": "https://m", "region": "r", "prefix": "p", "credentialsSecret": "s"},
+                 "pyroscope": {"url": "http://p", "headersSecret": "s"}}
+        made = manifests.only(self.rendered({"clusterName": "prod", "podEvents": True, "sinks": sinks}), "ConfigMap")
+        config = tomllib.loads(made["data"]["oomwitness.toml"])
+        self.assertEqual(config["kubernetes"], {"post_events": True})
+        self.assertEqual(config["sinks"], {
+            "cluster_name": "prod",
+            "otlp": {"endpoint": "http://c:4318", "headers_file": "/etc/oomwitness-secrets/otlp/headers", "metrics": True,
+                     "profiles": True},
+            "webhook": {"url": "https://w", "headers_file": "/etc/oomwitness-secrets/webhook/headers", "cloud_events": True},
+            "file": {"path": "-"},
+            "s3": {"bucket": "b", "endpoint": "https://m", "region": "r", "prefix": "p",
+                   "credentials_file": "/etc/oomwitness-secrets/s3/credentials"},
+            "pyroscope": {"url": "http://p", "headers_file": "/etc/oomwitness-secrets/pyroscope/headers"}})
 
     def test_a_changed_configuration_restarts_the_pods(self):
         def annotations(values):

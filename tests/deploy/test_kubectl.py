@@ -6,6 +6,7 @@ import http.server
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import tarfile
@@ -114,13 +115,23 @@ class Plugin(unittest.TestCase):
         self.addCleanup(made.shutdown)
         return made
 
-    def run_plugin(self, *args):
+    def started_plugin(self, *args):
         with open(os.path.join(self.scratch, "cluster"), "w", encoding="utf-8") as f:
             json.dump(self.cluster, f)
-        return subprocess.run([sys.executable, PLUGIN, *args], capture_output=True, text=True, cwd=self.scratch,
-                              stdin=subprocess.DEVNULL, timeout=300, env={
-                                  **os.environ, "PATH": f"{self.scratch}:{os.environ['PATH']}",
-                                  "FAKE_CLUSTER": os.path.join(self.scratch, "cluster"), "FAKE_LOG": self.log_file()})
+        # Who runs the tests in the background may have left SIGINT ignored.
+        return subprocess.Popen([sys.executable, PLUGIN, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                cwd=self.scratch, stdin=subprocess.DEVNULL,
+                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), env={
+                                    **os.environ, "PATH": f"{self.scratch}:{os.environ['PATH']}",
+                                    "FAKE_CLUSTER": os.path.join(self.scratch, "cluster"), "FAKE_LOG": self.log_file()})
+
+    def run_plugin(self, *args):
+        with self.started_plugin(*args) as plugin:
+            try:
+                out, err = plugin.communicate(timeout=300)
+            finally:
+                plugin.kill()
+        return subprocess.CompletedProcess(args, plugin.returncode, out, err)
 
     def log_file(self):
         return os.path.join(self.scratch, "calls")
@@ -177,6 +188,17 @@ class Plugin(unittest.TestCase):
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done.stderr)
         self.assertIn("no ready oomwitness pod on node n1", done.stderr)
         self.assertEqual(self.run_plugin("ls", "cart").returncode, 2)
+
+    def test_flame_and_ui_name_their_page_until_ctrl_c(self):
+        for command, path in (("flame", f"/i/{self.NEW}/flame"), ("ui", "/")):
+            with self.subTest(command), self.started_plugin(command, "shop/cart") as plugin:
+                try:
+                    self.assertEqual(plugin.stdout.readline(), f"http://127.0.0.1:{self.first.server_port}{path}\n")
+                    self.assertEqual(plugin.stdout.readline(), "Ctrl-C ends it.\n")
+                    plugin.send_signal(signal.SIGINT)
+                    self.assertEqual(plugin.wait(60), 0)
+                finally:
+                    plugin.kill()
 
     def test_doctor_prints_the_nodes_health(self):
         done = self.run_plugin("doctor", "shop/cart")

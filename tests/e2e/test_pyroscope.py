@@ -84,6 +84,16 @@ class Pushed(ProfileTest):
         eventually(lambda: self.value(again, "waiting", sink="pyroscope") == 0, "nothing waits")
         self.assertEqual(len(self.large(server)), 1)
 
+    def test_parca_gets_the_same_profile_in_its_own_form(self):
+        profile, total = heap(10, 3, time.time() - 60)
+        self.seed_with_profile(60, profile)
+        server = self.server()
+        witness = self.daemon(self.config(server) + "parca = true\n")
+        eventually(lambda: total in [p.total() for _, p in server.pushed], lambda: f"a push; {server.refused}; {witness.log()[-2000:]}")
+        labels, = [labels for labels, pushed in server.pushed if pushed.total() == total]
+        self.assertNotIn("__delta__", labels)
+        self.assertEqual((labels["__name__"], labels["cluster"]), ("memory", "test"))
+
     def test_a_profile_of_an_hour_ago_and_bytes_that_are_none_are_dead_lettered_unsent(self):
         server = self.server()
         self.seed_with_profile(3500, heap(10, 3, time.time() - 3500)[0])

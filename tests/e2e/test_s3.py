@@ -3,7 +3,10 @@
 import glob
 import json
 import os
+import re
+import subprocess
 import tarfile
+import urllib.request
 
 from harness.daemon import run_cli, run_program
 from harness import tools
@@ -62,6 +65,17 @@ class S3Test(SinkTest):
 
 
 class Delivered(S3Test):
+    def ids_on_the_pages_of(self, folder):
+        """What `oomwitness web` lists of a folder that was pulled."""
+        with subprocess.Popen([tools.BINARY, "web", "--data-dir", folder, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, text=True) as web:
+            try:
+                port = re.search(r"localhost:(\d+)/", web.stdout.readline())[1]
+                with urllib.request.urlopen(f"http://localhost:{port}/api/v1/incidents", timeout=60) as answer:
+                    return [incident["id"] for incident in json.load(answer)["incidents"]]
+            finally:
+                web.terminate()
+
     def test_a_kills_report_names_where_its_files_are(self):
         bucket = self.bucket()
         witness = self.daemon(self.config(bucket))
@@ -88,6 +102,7 @@ class Delivered(S3Test):
         pulled = os.path.join(target, "incidents", first)
         self.assertEqual(self.files_of(pulled), self.files_of(self.folder_of(first)))
         self.assertEqual(run_cli("show", first, "--data-dir", target).returncode, 0)
+        self.assertIn(first, self.ids_on_the_pages_of(target))
         archive = os.path.join(self.scratch, "one.tar")
         self.assertEqual(run_cli("export", second, "-o", archive, "--data-dir", self.data_dir()).returncode, 0)
         with tarfile.open(archive) as tar:

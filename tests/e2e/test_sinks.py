@@ -65,9 +65,11 @@ def ids_of(server):
 class Delivered(SinkTest):
     def test_a_kill_comes_to_every_sink_though_one_of_them_hangs(self):
         collector, hanging = self.server(), self.server(usual=hang)
-        lines = os.path.join(self.scratch, "kills.jsonl")
+        lines, headers = os.path.join(self.scratch, "kills.jsonl"), os.path.join(self.scratch, "headers")
+        with open(headers, "w", encoding="utf-8") as f:
+            f.write("X-Incident: {id}, {scope}\nX-Other: {other}\n")
         witness = self.daemon(f'[sinks]\ncluster_name = "test"\n{self.otlp(collector.url)}'
-                              f'[sinks.webhook]\nurl = "{hanging.url}/hook"\ncloud_events = true\n'
+                              f'[sinks.webhook]\nurl = "{hanging.url}/hook"\ncloud_events = true\nheaders_file = "{headers}"\n'
                               f'[sinks.file]\npath = "{lines}"\n')
         box = self.cgroup("sent", 32)
         hog = self.memhog(box, "--rate-mb-s", "200")
@@ -88,6 +90,8 @@ class Delivered(SinkTest):
         event = hanging.requests[0].json()
         self.assertEqual((event["specversion"], event["id"]), ("1.0", event["data"]["id"]))
         self.assertTrue(event["source"].startswith("/clusters/test"), event["source"])
+        sent = hanging.requests[0].headers
+        self.assertEqual((sent["X-Incident"], sent["X-Other"]), (f"{event['id']}, {event['data']['scope']}", "{other}"))
         line = eventually(lambda: self.line_of(lines, incident["id"]), "a line in the file")
         log = json.loads(line)["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]
         self.assertEqual(log["eventName"], "oomwitness.oom_kill")
@@ -106,7 +110,7 @@ class Outage(SinkTest):
         port, expected = free_port(), []
         config = self.otlp(f"http://127.0.0.1:{port}") + "[incidents]\nkeep_count = 3\n"
         for turn in range(5):
-            expected += self.seed(100, turn * 100)
+            expected += self.seed(200, turn * 200)
             witness = self.daemon(config)
             self.wait_value(witness, 1, "failed_total", reason="connect")
             self.wait_value(witness, len(expected), "waiting")
@@ -114,7 +118,7 @@ class Outage(SinkTest):
         last = self.seed(1, 5000)
         server = self.server(port=port, ids=expected + last)
         witness = self.daemon(config)
-        eventually(lambda: len(server.requests) >= 501, lambda: f"501 delivered: {len(server.requests)}", 120)
+        eventually(lambda: len(server.requests) >= 1001, lambda: f"1,001 delivered: {len(server.requests)}", 120)
         self.assertEqual(sorted(ids_of(server)), sorted(expected + last))
         eventually(lambda: self.value(witness, "waiting") == 0, "nothing waits")
         # The marker of each is on disk: another start sends nothing of it again.
@@ -122,7 +126,7 @@ class Outage(SinkTest):
         again = self.daemon(config)
         eventually(lambda: self.value(again, "waiting") == 0, "nothing waits after another start")
         again.stop()
-        self.assertEqual(len(server.requests), 501)
+        self.assertEqual(len(server.requests), 1001)
 
 
 class Liars(SinkTest):

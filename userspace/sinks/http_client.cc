@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kMaxHeaderBytes = 64u << 10;
 constexpr std::size_t kMaxHeaders = 64;
 constexpr std::size_t kMaxDetail = 256;
+constexpr std::size_t kMaxField = 256;
 constexpr long kConnectTimeoutMs = 5'000;
 constexpr Nanoseconds kMostRetryAfter = std::chrono::hours(1);
 
@@ -61,6 +62,13 @@ DeliveryReason reason_of(long status) {
     default:
       return DeliveryReason::kRefused;
   }
+}
+
+std::string header_text(const std::string& value) {
+  std::string text = value.substr(0, kMaxField);
+  std::ranges::replace_if(
+      text, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text;
 }
 
 }  // namespace
@@ -127,7 +135,7 @@ Result<CurlHeaders> HttpClient::Impl::headers_for(const HttpRequest& request) co
   if (endpoint.headers_file.empty()) return headers;
   ASSIGN_OR_RETURN(const std::string text, read_file(endpoint.headers_file, kMaxHeaderBytes));
   ASSIGN_OR_RETURN(const std::vector<std::string> lines, parse_header_lines(text));
-  for (const std::string& line : lines) add_header(headers, line);
+  for (const std::string& line : lines) add_header(headers, filled_header(line, request.header_field));
   return headers;
 }
 
@@ -201,6 +209,22 @@ Result<std::vector<std::string>> parse_header_lines(std::string_view text) {
     lines.emplace_back(line);
   }
   return lines;
+}
+
+std::string filled_header(const std::string& line, const HeaderField& field) {
+  if (!field) return line;
+  std::size_t at = std::min(line.find(':'), line.size());
+  std::string filled = line.substr(0, at);
+  while (at < line.size()) {
+    const std::size_t open = std::min(line.find('{', at), line.size()), end = line.find('}', open);
+    filled += line.substr(at, open - at);
+    if (end == std::string::npos) return filled + line.substr(open);
+    const std::optional<std::string> value = field(std::string_view(line).substr(open + 1, end - open - 1));
+    // Without a value only the brace is passed: what follows may have a field.
+    filled += value ? header_text(*value) : "{";
+    at = value ? end + 1 : open + 1;
+  }
+  return filled;
 }
 
 Delivery delivery_of(const HttpAnswer& answer) {

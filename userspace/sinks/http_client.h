@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,10 +25,14 @@ struct HttpEndpoint {
   Nanoseconds timeout = std::chrono::seconds(10);
 };
 
+// What "{name}" in a header of headers_file stands for; nullopt: nothing, it stays as it is.
+using HeaderField = std::function<std::optional<std::string>(std::string_view name)>;
+
 struct HttpRequest {
   std::string_view body;
   std::string content_type;
   bool gzip = false;
+  HeaderField header_field = {};  // empty: braces mean nothing
 };
 
 struct HttpAnswer {
@@ -60,6 +66,9 @@ class HttpClient {
 [[nodiscard]] bool is_http_url(std::string_view url);
 // Lines "Name: value" of a text; empty lines and those that begin with '#' are left out. kInvalid: another line.
 [[nodiscard]] Result<std::vector<std::string>> parse_header_lines(std::string_view text);
+// A line "Name: value" with its fields filled in. They may be anyone's text: what is not plain ASCII becomes '?', and
+// each has 256 bytes at most.
+[[nodiscard]] std::string filled_header(const std::string& line, const HeaderField& field);
 // What a status means, by the rules of OTLP/HTTP, for every sink: 429, 502, 503 and 504 may work later, as may a
 // failure to connect or an answer cut short. Everything else but 2xx is a refusal.
 [[nodiscard]] Delivery delivery_of(const HttpAnswer& answer);

@@ -38,6 +38,19 @@ std::string cloud_event_of(const Incident& incident, std::string_view json, cons
   return event.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
+std::optional<std::string> header_field_of(const Incident& incident, unsigned nth, std::string_view name) {
+  const ContainerIdentity& who = incident.container;
+  if (name == "id") return incident.id;
+  if (name == "revision") return std::to_string(nth);
+  if (name == "namespace") return who.pod_namespace;
+  if (name == "pod") return who.pod_name;
+  if (name == "container") return who.name;
+  if (name == "node") return incident.pod ? incident.pod->node : "";
+  if (name == "scope") return incident.scope;
+  if (name == "cause") return incident.verdict ? std::string(incident.verdict->cause) : "";
+  return std::nullopt;
+}
+
 std::string event_source_of(const Incident& incident, const std::string& prefix) {
   const bool has_node = incident.pod && !incident.pod->node.empty();
   return prefix + (has_node ? "/nodes/" + to_file_component(incident.pod->node, 253) : "");
@@ -50,9 +63,10 @@ Webhook::Webhook(HttpEndpoint endpoint, bool is_cloud_event, std::string source,
 Delivery Webhook::deliver(const StoredIncident& stored, unsigned nth) {
   const Result<std::string> json = read_file(stored.directory + "/incident.json", kMaxIncidentBytes);
   if (!json) return Delivery::refused(DeliveryReason::kUnreadable, printable(json.error().message));
-  if (!is_cloud_event_) return delivery_of(client_.post({*json, "application/json", false}));
+  const HeaderField field = [&](std::string_view name) { return header_field_of(stored.incident, nth, name); };
+  if (!is_cloud_event_) return delivery_of(client_.post({*json, "application/json", false, field}));
   const std::string event = cloud_event_of(stored.incident, *json, event_source_of(stored.incident, source_), nth);
-  return delivery_of(client_.post({event, "application/cloudevents+json", false}));
+  return delivery_of(client_.post({event, "application/cloudevents+json", false, field}));
 }
 
 }  // namespace oomw

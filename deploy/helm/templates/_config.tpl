@@ -26,7 +26,10 @@ cluster_name = {{ .Values.clusterName | quote }}
 endpoint = {{ .endpoint | quote }}
 {{- if .headersSecret }}
 headers_file = "/etc/oomwitness-secrets/otlp/headers"
-{{- end }}{{ end }}{{ end }}
+{{- end }}
+metrics = {{ .metrics }}
+profiles = {{ .profiles }}
+{{- end }}{{ end }}
 {{- with .Values.sinks.webhook }}{{ if .url }}
 
 [sinks.webhook]

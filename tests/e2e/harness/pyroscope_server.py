@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a Pyroscope takes and refuses, by its documentation (push.v1, default limits): no Pyroscope. Debian has none."""
+"""What a Pyroscope takes and refuses, by its documentation (push.v1, default limits): no Pyroscope. Debian has none. The same
+profiles in the form of Parca's writeraw: no Parca either."""
 import base64
 import gzip
 import http.server
@@ -45,6 +46,26 @@ def check_profile(raw, now):
     return profile
 
 
+def read_push(series):
+    """(labels, raw profile) of each sample."""
+    for one in series:
+        for sample in one["samples"]:
+            uuid.UUID(sample["ID"])
+            yield {pair["name"]: pair["value"] for pair in one["labels"]}, sample["rawProfile"]
+
+
+def read_writeraw(series):
+    for one in series:
+        labels = {pair["name"]: pair["value"] for pair in one["labels"]["labels"]}
+        if any(name.startswith("__") and name != "__name__" for name in labels):
+            raise Refused("a label of Parca's own")
+        for sample in one["samples"]:
+            yield labels, sample["rawProfile"]
+
+
+FORMS = {"/push.v1.PusherService/Push": read_push, "/api/profiles/writeraw": read_writeraw}
+
+
 class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -55,15 +76,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         server = self.server.owner
         try:
-            if self.path != "/push.v1.PusherService/Push" or self.headers["Content-Type"] != "application/json":
+            if self.path not in FORMS or self.headers["Content-Type"] != "application/json":
                 raise Refused("path or type")
-            for series in json.loads(body)["series"]:
-                labels = {pair["name"]: pair["value"] for pair in series["labels"]}
+            for labels, text in FORMS[self.path](json.loads(body)["series"]):
                 check_labels(labels)
-                for sample in series["samples"]:
-                    uuid.UUID(sample["ID"])
-                    raw = base64.b64decode(sample["rawProfile"], validate=True)
-                    server.pushed.append((labels, check_profile(raw, time.time())))
+                server.pushed.append((labels, check_profile(base64.b64decode(text, validate=True), time.time())))
             status, answer = 200, b"{}"
         except (Refused, KeyError, ValueError, OSError, EOFError) as error:
             server.refused.append(repr(error))
