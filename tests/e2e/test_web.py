@@ -22,12 +22,22 @@ class WebPages(E2eTest):
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.load(answer)
 
-    def test_a_kill_is_on_the_page_and_the_daemon_stays_as_it_was(self):
+    def test_an_idle_daemon_hardly_grows_by_being_looked_at(self):
+        """Measured: 0 to 0.13 MiB after 50 requests; between starts with and without pages it differs by less than between two starts."""
+        witness = self.start_site()
+        before = status_bytes(witness.pid, "RssAnon")  # what is its own: pages of its file come and go with the page cache
+        for _ in range(50):
+            self.get("/api/v1/incidents")
+            self.get("/api/v1/now")
+        grown = lambda: status_bytes(witness.pid, "RssAnon") - before
+        print(f"daemon {before / MIB:.1f} MiB, grown by {grown() / MIB:.2f} MiB")
+        eventually(lambda: grown() <= MIB, lambda: f"at most 1 MiB more; it is {grown() / MIB:.2f}")
+
+    def test_a_kill_is_on_the_page(self):
         witness, box = self.start_site(), self.cgroup("web", 64)
         self.assertEqual(self.processes_of(witness), [])  # nobody looked yet
         self.leaky_go(box, "-rate", "100").wait_killed()
         incident, = self.wait_incidents(witness, 1)
-        before = status_bytes(witness.pid, "VmRSS")
         listed = self.get("/api/v1/incidents")["incidents"]
         self.assertIn(incident["id"], [one["id"] for one in listed])  # others may be killed on this machine
         one = self.get(f"/api/v1/incidents/{incident['id']}")
@@ -40,11 +50,6 @@ class WebPages(E2eTest):
         health = self.get("/api/v1/health")
         self.assertGreaterEqual(health["daemon"]["incidents"]["written"], 1)
         self.assertIn("containers", self.get("/api/v1/now"))
-        for _ in range(50):
-            self.get("/api/v1/incidents")
-        grown = status_bytes(witness.pid, "VmRSS") - before
-        print(f"daemon {before / MIB:.1f} MiB, grown by {grown / MIB:.2f} MiB")
-        self.assertLess(grown, 4 * MIB)  # it may write a revision meanwhile
         with self.assertRaises(urllib.error.HTTPError) as refused:
             self.get("/api/v1/incidents", host="evil.example")
         self.assertEqual(refused.exception.code, 403)

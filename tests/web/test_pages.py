@@ -5,12 +5,14 @@ import os
 import re
 import subprocess
 import sys
+import urllib.parse
 import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from browser_case import BrowserCase  # noqa: E402 (which sets the path of the next)
 from harness import tools  # noqa: E402
+from harness.terminal import controls_in, on_terminal  # noqa: E402
 from site_data import PAYLOADS, Site, growth  # noqa: E402
 
 
@@ -25,7 +27,8 @@ class PagesTest(BrowserCase):
         cls.server = subprocess.Popen([tools.BINARY, "web", "--data-dir", cls.folder, "--listen", "127.0.0.1:0"],
                                       stdout=subprocess.PIPE, text=True)
         cls.addClassCleanup(cls.end, cls.server)
-        cls.origin = re.search(r"http://localhost:\d+", cls.server.stdout.readline())[0]
+        line = cls.server.stdout.readline()
+        cls.origin = re.fullmatch(re.escape(f"the incidents of {cls.folder} are on ") + r"(http://localhost:\d+)/ until this is interrupted\n", line)[1]
 
     @staticmethod
     def end(process):
@@ -65,6 +68,14 @@ class PagesTest(BrowserCase):
         self.assertLess(text.index("sessions of checkout are never removed"), text.index("Captures"))
         for part in ("example.com/shop/store.(*Session).Keep", "Give sessions an end", "registry.example/shop:1.4.2", "Other kills of this workload", "capture-02-at_kill.pb.gz"):
             self.assertIn(part, text)
+
+    def test_a_next_step_is_copied(self):
+        self.browser.command("Browser.grantPermissions", {"origin": self.origin, "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
+        self.open(f"/i/{self.second}")
+        self.browser.click(".command button")
+        self.browser.wait("document.querySelector('.command button').textContent === 'Copied'")
+        self.browser.run("navigator.clipboard.readText().then((text) => { document.title = text; })")
+        self.browser.wait(f"document.title === 'oomwitness show {self.second}'")
 
     def test_what_grew_it_is_a_table_with_its_flame_graph(self):
         self.open(f"/i/{self.second}")
@@ -205,6 +216,9 @@ class PagesTest(BrowserCase):
                 self.open(f"/i/{self.second}/flame?{query}", "document.querySelector('canvas').dataset.drawn > 0")
                 self.browser.run("document.querySelector('details').open = true")
                 self.assertIn(wanted, self.text())
+        self.open(f"/i/{self.second}/diff", "document.querySelector('canvas').dataset.drawn > 0")
+        self.assertTrue(self.browser.run("location.href").endswith("/flame?mode=diff"))
+        self.assertEqual(self.browser.run("document.querySelector('#flame-mode').value"), "diff")
         self.open(f"/compare?a={self.first}&b={self.second}", "document.querySelector('canvas').dataset.drawn > 0")
         self.assertIn("store.(*Session).Keep", self.text())
 
@@ -212,8 +226,29 @@ class PagesTest(BrowserCase):
         for incident in self.hostile:
             for path in (f"/i/{incident}", f"/i/{incident}/flame"):
                 self.open(path)
+                self.assertEqual(self.browser.run("document.querySelectorAll('#main :is(script, img, style, iframe, [onerror], [onload])').length"), 0)
         self.open("/", "document.querySelector('#results').dataset.matched")
-        self.assertEqual(self.browser.run("document.querySelectorAll('#main script, #main img, #main svg').length"), 0)
+        self.assertEqual(self.browser.run("document.querySelectorAll('#main :is(script, img, svg)').length"), 0)
+
+    def test_a_filter_holds_names_of_every_kind(self):
+        for name, incident in zip(PAYLOADS, self.hostile):
+            query = urllib.parse.urlencode({"namespace": name})
+            with urllib.request.urlopen(f"{self.origin}/api/v1/incidents?{query}") as answer:
+                self.assertEqual(answer.headers.get_content_type(), "application/json")
+                self.assertIsNone(answer.headers["X-Injected"])
+                listed = json.load(answer)["incidents"]
+            self.assertIn(incident, [one["id"] for one in listed], name)
+            self.open(f"/?{query}", "document.querySelector('#results').dataset.matched >= 1")
+
+    def test_no_name_steers_a_terminal(self):
+        for incident in self.hostile:
+            shown = on_terminal("show", incident, "--data-dir", self.folder)
+            self.assertIn("What to do: ", shown)
+            self.assertEqual(controls_in(shown), [])
+        for form in ("table", "wide", "json"):
+            listed = on_terminal("incidents", "-o", form, "--data-dir", self.folder)
+            self.assertIn(self.hostile[0][-8:], listed)
+            self.assertEqual(controls_in(listed), [])
 
     def test_what_is_not_there_says_so(self):
         for path, wanted in (("/i/20260101T000000Z-00000000", "no such incident"), (f"/i/{self.other}/flame", "no profile"), ("/now", "no daemon runs here")):
