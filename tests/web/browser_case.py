@@ -14,7 +14,8 @@ from webdriver import PAGE_READY, Browser, need_browser  # noqa: E402
 
 SHOTS = os.path.join(tools.TREE, "build/web-screenshots")
 
-# What axe calls "label", "button-name", "link-name", "image-alt", "duplicate-id", "heading-order" and "html-has-lang".
+# What axe calls "label", "button-name", "link-name", "image-alt", "duplicate-id", "heading-order", "html-has-lang", "document-title",
+# "landmark-one-main", "tabindex", "aria-hidden-focus", "scrollable-region-focusable" and "target-size" (of controls, 24 pixels).
 LABELS = """(() => {
   const faults = [], seen = new Set();
   const named = (e) => e.getAttribute('aria-label') || e.textContent.trim() || e.title;
@@ -25,6 +26,24 @@ LABELS = """(() => {
   for (const e of document.querySelectorAll('th')) if (!e.scope) faults.push('no scope: ' + e.textContent);
   if (document.querySelectorAll('h1').length !== 1) faults.push('h1: ' + document.querySelectorAll('h1').length);
   if (!document.documentElement.lang) faults.push('no language');
+  if (!document.title) faults.push('no title');
+  if (document.querySelectorAll('main').length !== 1) faults.push('main: ' + document.querySelectorAll('main').length);
+  for (const e of document.querySelectorAll('img')) if (!e.hasAttribute('alt')) faults.push('no alt: ' + e.outerHTML.slice(0, 80));
+  let level = 0;
+  for (const e of document.querySelectorAll('h1, h2, h3, h4, h5, h6')) {
+    if (Number(e.tagName[1]) > level + 1) faults.push('heading skips a level: ' + e.textContent);
+    level = Number(e.tagName[1]);
+  }
+  for (const e of document.querySelectorAll('[tabindex]')) if (e.tabIndex > 0) faults.push('tab order: ' + e.outerHTML.slice(0, 80));
+  for (const e of document.querySelectorAll('[aria-hidden=true]')) if (e.querySelector('a[href], button, input, select, [tabindex]')) faults.push('hidden focus: ' + e.outerHTML.slice(0, 80));
+  for (const e of document.querySelectorAll('main *')) {
+    const scrolls = /auto|scroll/.test(getComputedStyle(e).overflowX) && e.scrollWidth > e.clientWidth;
+    if (scrolls && e.tabIndex < 0 && !e.querySelector('a[href], button')) faults.push('scrolls without a keyboard: ' + e.outerHTML.slice(0, 80));
+  }
+  for (const e of document.querySelectorAll('button, select, input:not([type=checkbox])')) {
+    const box = e.getBoundingClientRect();
+    if (e.checkVisibility() && Math.min(box.width, box.height) < 24) faults.push('small: ' + e.outerHTML.slice(0, 80));
+  }
   return faults;
 })()"""
 

@@ -10,10 +10,29 @@ import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from browser_case import BrowserCase  # noqa: E402 (which sets the path of the next)
+from browser_case import CONTRAST, LABELS, BrowserCase  # noqa: E402 (which sets the path of the next)
 from harness import tools  # noqa: E402
 from harness.terminal import controls_in, on_terminal  # noqa: E402
 from site_data import PAYLOADS, Site, growth  # noqa: E402
+
+
+FAULTY = """<body style="background: #fff"><h1>One</h1><h3 id="a">Three</h3><img src="data:,"><a href="/"></a><input id="a">
+<table><th>Column</th></table><button style="width: 9px; height: 9px; padding: 0; border: 0">x</button><canvas></canvas><i tabindex="3">i</i>
+<div aria-hidden="true"><button>hidden</button></div><main><div style="overflow: auto; width: 20px">wider than this</div></main>
+<p style="color: #999">pale</p>"""
+
+
+class ChecksTest(BrowserCase):
+    def test_every_fault_is_found(self):
+        path = os.path.join(self.folder, "faulty.html")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(FAULTY)
+        self.browser.open(f"file://{path}", "document.readyState === 'complete'")
+        found = "\n".join(self.browser.run(LABELS) + self.browser.run(CONTRAST))
+        for fault in ("no name: <a", "no label: a", "no label: CANVAS", "twice: a", "no scope: Column", "no language", "no title", "no alt: <img",
+                      "heading skips a level: Three", "tab order: <i", "hidden focus: <div", "scrolls without a keyboard: <div", "small: <button",
+                      "2.85 P.: pale"):
+            self.assertIn(fault, found)
 
 
 class PagesTest(BrowserCase):
@@ -68,6 +87,15 @@ class PagesTest(BrowserCase):
         self.assertLess(text.index("sessions of checkout are never removed"), text.index("Captures"))
         for part in ("example.com/shop/store.(*Session).Keep", "Give sessions an end", "registry.example/shop:1.4.2", "Other kills of this workload", "capture-02-at_kill.pb.gz"):
             self.assertIn(part, text)
+
+    def test_what_the_memory_was_is_a_bar_and_a_table_of_its_parts(self):
+        self.open(f"/i/{self.second}")
+        shares = self.browser.run("[...document.querySelectorAll('.segment')].map((e) => Number(e.style.flexGrow))")
+        self.assertAlmostEqual(sum(shares), 1, delta=0.001)
+        rows = self.browser.run("""[...document.querySelectorAll('table')].find((t) => t.caption.textContent === 'Parts of the memory')
+          .querySelectorAll('tbody tr').values().map((row) => row.cells[0].textContent).toArray()""")
+        self.assertEqual(len(rows), len(shares))
+        self.assertEqual(rows[0], "go heap other")
 
     def test_a_next_step_is_copied(self):
         self.browser.command("Browser.grantPermissions", {"origin": self.origin, "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})

@@ -89,14 +89,17 @@ class PictureTest(BrowserCase):
         self.assertEqual(self.browser.run("location.hash"), "")
         self.assertEqual(len(self.shown()), whole)
 
-    def test_a_click_zooms_and_the_button_shows_all(self):
+    def test_a_click_or_a_tap_zooms_and_the_button_shows_all(self):
         self.open(self.picture)
         whole = len(self.shown())
-        self.browser.click("#frames > g:nth-of-type(4) > rect")
-        self.assertLess(len(self.shown()), whole)
-        self.assertNotEqual(self.browser.run("location.hash"), "")
-        self.browser.click("#all")
-        self.assertEqual(len(self.shown()), whole)
+        fourth = "#frames > g:nth-of-type(4) > rect"
+        left, top, width, height = self.browser.box(fourth)
+        for zoom in (lambda: self.browser.click(fourth), lambda: self.browser.touch([(left + width / 2, top + height / 2)])):
+            zoom()
+            self.browser.wait("location.hash !== ''")
+            self.assertLess(len(self.shown()), whole)
+            self.browser.click("#all")
+            self.assertEqual(len(self.shown()), whole)
 
     def test_bytes_of_a_function_itself_are_shaded(self):
         path = os.path.join(self.folder, "own.pb.gz")
