@@ -6,6 +6,7 @@
 
 #include "incident/incident.h"
 #include "unit/incident/golden.h"
+#include "unit/incident/sample_answer.h"
 #include "unit/incident/sample_incident.h"
 
 namespace oomw {
@@ -33,6 +34,19 @@ TEST(ReportTest, a_collectors_growth_is_told_by_component_and_not_by_package) {
 
 TEST(ReportTest, bare_incident_says_what_is_not_known) {
   testing::expect_golden("bare.md", to_markdown(bare_incident(), {}));
+}
+
+TEST(ReportTest, its_first_five_lines_say_what_happened_whose_code_and_what_to_do) {
+  Incident incident = sample_incident();
+  incident.answer = testing::sample_answer();
+  EXPECT_THAT(
+      to_markdown(incident, {}),
+      ::testing::StartsWith("# OOM kill in container cart of pod shop/cart-7d9f\n"
+                            "\n"
+                            "**Memory leak in cart: main.(\\*Cache).Put (cache.go:44) allocated 92 % of the heap.**  \n"
+                            "Code: main.(\\*Cache).Put (cache.go:44) allocates 92 % (118 MiB), for endpoint "
+                            "main.report; path: main.(\\*Cache).Put > bytes.Clone  \n"
+                            "What to do: Free or bound what main.(\\*Cache).Put keeps.\n"));
 }
 
 TEST(ReportTest, its_picture_and_every_file_beside_it_are_links) {
