@@ -71,16 +71,21 @@ fetch_prometheus() {
   )
 }
 
-# The pages' tests drive it. It is large and only they need it, so without it they are skipped.
-install_browser() {
-  is_installed chromium && is_installed chromium-driver && return 0
+# Packages that a few tests need, which are skipped without.
+install_optional() {
+  local missing=() package
+  for package; do
+    is_installed "$package" || missing+=("$package")
+  done
+  ((${#missing[@]} == 0)) && return 0
   ((EUID == 0)) || return 1
   update_once
-  DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium chromium-driver
+  DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
 }
 
 install_missing
 if [[ $profile == tests ]]; then
   fetch_prometheus || echo "install-deps: no prometheus binary to be had; its tests will be skipped" >&2
-  install_browser || echo "install-deps: no browser to be had; the tests of the pages will be skipped" >&2
+  install_optional chromium chromium-driver || echo "install-deps: no browser to be had; the tests of the pages will be skipped" >&2
+  install_optional zsh fish || echo "install-deps: no zsh or fish to be had; the tests of their completion will be skipped" >&2
 fi

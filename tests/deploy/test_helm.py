@@ -42,15 +42,21 @@ class Helm(unittest.TestCase):
     def rendered(self, values=None):
         with open(os.path.join(CHART, "values.yaml"), encoding="utf-8") as f:
             defaults = self.yaml.safe_load(f)
-        templates = {}
-        for name in os.listdir(os.path.join(CHART, "templates")):
-            with open(os.path.join(CHART, "templates", name), encoding="utf-8") as f:
-                templates[name] = f.read()
+        templates = self.texts_in("templates")
+        files = {f"files/{name}": text for name, text in self.texts_in("files").items()}
         done = subprocess.run([self.renderer], capture_output=True, text=True, input=json.dumps(
             {"Values": merged(defaults, values or {}), "Release": {"Namespace": "oomwitness", "Name": "o"},
-             "templates": templates}))
+             "templates": templates, "files": files}))
         self.assertEqual(done.returncode, 0, done.stderr)
         return [o for o in self.yaml.safe_load_all(done.stdout) if o]
+
+    @staticmethod
+    def texts_in(folder):
+        texts = {}
+        for name in os.listdir(os.path.join(CHART, folder)):
+            with open(os.path.join(CHART, folder, name), encoding="utf-8") as f:
+                texts[name] = f.read()
+        return texts
 
     def comparable(self, objects):
         """By kind and name. Left out: the namespace (helm makes it), and how a changed configuration restarts the pods (a
@@ -59,7 +65,7 @@ class Helm(unittest.TestCase):
         for item in copy.deepcopy(objects):
             if item["kind"] == "Namespace":
                 continue
-            if item["kind"] == "ConfigMap":
+            if item["kind"] == "ConfigMap" and item["metadata"]["name"].startswith("oomwitness-config"):
                 item["metadata"]["name"] = "oomwitness-config"
                 item["data"] = {name: self.settings(text) for name, text in item["data"].items()}
             if item["kind"] == "DaemonSet":
@@ -107,6 +113,20 @@ class Helm(unittest.TestCase):
             "s3": {"bucket": "b", "endpoint": "https://m", "region": "r", "prefix": "p",
                    "credentials_file": "/etc/oomwitness-secrets/s3/credentials"},
             "pyroscope": {"url": "http://p", "headers_file": "/etc/oomwitness-secrets/pyroscope/headers"}})
+
+    def test_the_operator_s_objects_are_those_of_its_overlay(self):
+        self.assert_same({"prometheusOperator": {"enabled": True}}, manifests.overlay("prometheus-operator"))
+
+    def test_every_alert_links_to_the_published_runbook_and_more_labels_can_be_set(self):
+        objects = self.rendered({"prometheusOperator": {"enabled": True, "runbookUrl": "https://wiki.example/oomwitness",
+                                                        "labels": {"release": "prometheus"}}})
+        rule = manifests.only(objects, "PrometheusRule")
+        alerts = [rule for group in rule["spec"]["groups"] for rule in group["rules"] if "alert" in rule]
+        self.assertGreater(len(alerts), 5)
+        for alert in alerts:
+            self.assertEqual(alert["annotations"]["runbook_url"], "https://wiki.example/oomwitness#" + alert["alert"].lower())
+        for item in (rule, manifests.only(objects, "PodMonitor")):
+            self.assertEqual(item["metadata"]["labels"], {"app.kubernetes.io/name": "oomwitness", "release": "prometheus"})
 
     def test_a_changed_configuration_restarts_the_pods(self):
         def annotations(values):

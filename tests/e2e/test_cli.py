@@ -80,7 +80,8 @@ class Capture(E2eTest):
             return done if done.returncode == 0 else None
 
         done = eventually(taken, "a capture by pid", 20)
-        self.assertIn("heap.pb.gz", done.stdout + done.stderr)
+        self.assertRegex(done.stdout, rf"^{target}: \w+ heap profile of pid {work.pid}, [\d.]+ MiB in use, \d+ samples\n"
+                                      rf".+\ngo tool pprof -top {target}\n$")
         self.assertIn("leak", tools.pprof_top(target)[0][1].lower())
         top = run_cli("top", target)
         self.assertEqual(top.returncode, 0, top)

@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """diff, render and show: of files, of incidents, and their errors. No daemon, no kill."""
-import fcntl
 import json
 import os
-import pty
 import shutil
 import stat
-import struct
-import subprocess
-import termios
 import xml.etree.ElementTree as xml
 
 from harness import tools
 from harness.case import E2eTest
 from harness.daemon import run_cli, run_program
+from harness.terminal import on_terminal
 
 DATA = os.path.join(tools.TREE, "tests/unit/pprof/data")
 EARLY = os.path.join(DATA, "collector-early.pb.gz")
@@ -165,23 +161,12 @@ class Show(ProfileTest):
             f.write(REPORT)
         return data_dir, incident
 
-    def show(self, **env):
-        """What a terminal of 80 columns gets."""
+    def show(self, **environment):
         data_dir, incident = self.reported()
-        ours, terminal = pty.openpty()
-        try:
-            fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, self.COLUMNS, 0, 0))
-            environment = {**os.environ, "TERM": "xterm", **env}
-            done = subprocess.run([tools.BINARY, "show", incident, "--full", "--data-dir", data_dir], stdout=terminal,
-                                  stderr=subprocess.PIPE, env=environment, timeout=60)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            return os.read(ours, 1 << 16).decode()
-        finally:
-            os.close(ours)
-            os.close(terminal)
+        return on_terminal("show", incident, "--full", "--data-dir", data_dir, columns=self.COLUMNS, **environment)
 
     def test_a_report_fits_a_terminal(self):
-        text = self.show(NO_COLOR="1")
+        text = self.show()
         self.assertNotIn("\x1b", text)
         lines = text.split("Files: ")[0].splitlines()
         self.assertEqual([line for line in lines if len(line) > self.COLUMNS], [])

@@ -22,12 +22,35 @@ class WebPages(E2eTest):
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.load(answer)
 
-    def test_a_kill_is_on_the_page_and_the_daemon_stays_as_it_was(self):
+    def test_an_idle_daemon_hardly_grows_by_being_looked_at(self):
+        """Measured: 0 to 0.13 MiB; between starts with and without pages it differs by less than between two starts. Others' containers
+        on this machine grow a daemon, too, so one of three must stay within the bar."""
+        grown = []
+        while len(grown) < 3 and min(grown, default=MIB + 1) > MIB:
+            grown.append(self.growth_by_being_looked_at())
+        print("grown by", ", ".join(f"{each / MIB:.2f} MiB" for each in grown))
+        self.assertLessEqual(min(grown), MIB)
+
+    def growth_by_being_looked_at(self):
+        witness = self.start_site()
+        sizes = [0]
+
+        def is_settled():  # a daemon that just started still takes what it needs itself
+            sizes.append(status_bytes(witness.pid, "RssAnon"))  # pages of files come and go with the page cache
+            return sizes[-1] - sizes[-2] < 64 << 10
+        eventually(is_settled, lambda: f"it grows no more: {sizes}", 60, 1)
+        for _ in range(50):
+            self.get("/api/v1/incidents")
+            self.get("/api/v1/health")  # asks the daemon
+        grown = status_bytes(witness.pid, "RssAnon") - sizes[-1]
+        self.assertEqual(witness.stop(), 0)
+        return grown
+
+    def test_a_kill_is_on_the_page(self):
         witness, box = self.start_site(), self.cgroup("web", 64)
         self.assertEqual(self.processes_of(witness), [])  # nobody looked yet
         self.leaky_go(box, "-rate", "100").wait_killed()
         incident, = self.wait_incidents(witness, 1)
-        before = status_bytes(witness.pid, "VmRSS")
         listed = self.get("/api/v1/incidents")["incidents"]
         self.assertIn(incident["id"], [one["id"] for one in listed])  # others may be killed on this machine
         one = self.get(f"/api/v1/incidents/{incident['id']}")
@@ -40,11 +63,6 @@ class WebPages(E2eTest):
         # The incident is on disk before the daemon counts it, and its figures are as old as its last snapshot.
         eventually(lambda: (self.get("/api/v1/health")["daemon"] or {}).get("incidents", {}).get("written"), "counted as written")
         self.assertIn("containers", self.get("/api/v1/now"))
-        for _ in range(50):
-            self.get("/api/v1/incidents")
-        grown = status_bytes(witness.pid, "VmRSS") - before
-        print(f"daemon {before / MIB:.1f} MiB, grown by {grown / MIB:.2f} MiB")
-        self.assertLess(grown, 4 * MIB)  # it may write a revision meanwhile
         with self.assertRaises(urllib.error.HTTPError) as refused:
             self.get("/api/v1/incidents", host="evil.example")
         self.assertEqual(refused.exception.code, 403)

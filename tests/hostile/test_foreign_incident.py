@@ -9,7 +9,6 @@ a reason.
 import contextlib
 import json
 import os
-import pty
 import select
 import shutil
 import signal
@@ -20,6 +19,7 @@ import unittest
 
 import profiles
 from harness import tools
+from harness.terminal import controls_in, on_terminal
 from hostile_case import HERE, MIB, READER_BAR
 
 FIXTURE = os.path.join(os.path.dirname(HERE), "fixtures/incidents/leak_with_endpoint.json")
@@ -58,34 +58,6 @@ def run_measured(*args):
         raise AssertionError(f"{args}: not over after {LIMIT_S} s: {output[-300:]}")
     status, peak = map(int, figures.split())
     return status, text, peak << 10
-
-
-def on_terminal(*args):
-    """What a terminal would get, without colours of our own."""
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.execve(tools.BINARY, [tools.BINARY, *args], dict(os.environ, NO_COLOR="1"))
-    output = b""
-    try:
-        while select.select([fd], [], [], LIMIT_S)[0]:
-            output += os.read(fd, 65536)
-    except OSError:
-        pass  # the other end is closed
-    finally:
-        os.close(fd)
-    os.waitpid(pid, 0)
-    return output
-
-
-def controls_in(data):
-    """Control characters, in UTF-8 or as bytes of their own, each with the text around it."""
-    text = data.decode(errors="surrogateescape")
-    found = []
-    for at, c in enumerate(text):
-        code = ord(c)
-        if code < 0x20 and c not in "\n\r\t" or 0x7F <= code <= 0x9F or 0xDC80 <= code <= 0xDC9F or c == "\u202e":
-            found.append((hex(code), text[max(0, at - 20):at + 10]))
-    return found
 
 
 class ForeignIncident(unittest.TestCase):
@@ -130,14 +102,17 @@ class ForeignIncident(unittest.TestCase):
                 "operation": ESCAPES}}
 
         self.incident(change)
-        self.assertIn(b"\nCode: ", on_terminal(*self.command("show", self.incident_id)), "the answer is shown")
+        self.assertIn("\nCode: ", on_terminal(*self.command("show", self.incident_id)), "the answer is shown")
         for args in (("show", self.incident_id), ("show", self.incident_id, "--full"), ("show", self.incident_id, "--json"),
-                     ("show", ESCAPES.replace("\0", "")), ("incidents",), ("incidents", "-o", "wide"), ("incidents", "--json"),
+                     ("incidents",), ("incidents", "-o", "wide"), ("incidents", "--json"),
                      ("incidents", "--cause", "none")):
             with self.subTest(args=args):
                 output = on_terminal(*self.command(*args))
-                self.assertIn(b"a", output)
+                self.assertIn("a", output)
                 self.assertEqual(controls_in(output), [])
+        refusal = on_terminal(*self.command("show", ESCAPES.replace("\0", "")), status=1)
+        self.assertRegex(refusal, "no incident .* in ")
+        self.assertEqual(controls_in(refusal), [])
 
     def test_a_link_to_dev_zero_is_refused(self):
         for name in ("incident.json", "report.md", "trend.json"):

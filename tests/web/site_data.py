@@ -17,7 +17,9 @@ FIXTURE = os.path.join(os.path.dirname(HERE), "fixtures/incidents/leak_with_endp
 # What a pod's owner, or the program in it, may choose as a name.
 PAYLOADS = ["<img src=x onerror=\"window.owned=1\">", "</title><script>window.owned=1</script>", "\"><svg onload=window.owned=1>",
             "javascript:window.owned=1", "\u202egnp.exe", "\x1b[31mred\x1b]0;owned\x07", "{{constructor.constructor('window.owned=1')()}}",
-            "'-window.owned=1-'"]
+            "'-window.owned=1-'", "[x](javascript:window.owned=1)", "![x](http://elsewhere.invalid/x.png)",
+            "&lt;img src=x onerror=window.owned=1&gt;", "]]></style></text><script>window.owned=1</script>", "..%2F..%2F?cause=x&y#zoom=1",
+            "a\r\nX-Injected: 1", "\x9b32mgreen\x85\u2028next"]
 
 
 def profile(stacks, seconds=0):

@@ -3,73 +3,41 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
-import unittest
+import urllib.parse
 import urllib.request
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+from browser_case import CONTRAST, LABELS, BrowserCase  # noqa: E402 (which sets the path of the next)
 from harness import tools  # noqa: E402
+from harness.terminal import controls_in, on_terminal  # noqa: E402
 from site_data import PAYLOADS, Site, growth  # noqa: E402
-from webdriver import Browser, need_browser  # noqa: E402
-
-SHOTS = os.path.join(tools.TREE, "build/web-screenshots")
-
-# What axe calls "label", "button-name", "link-name", "image-alt", "duplicate-id", "heading-order" and "html-has-lang".
-LABELS = """(() => {
-  const faults = [], seen = new Set();
-  const named = (e) => e.getAttribute('aria-label') || e.textContent.trim() || e.title;
-  for (const e of document.querySelectorAll('a[href], button')) if (!named(e)) faults.push('no name: ' + e.outerHTML.slice(0, 80));
-  for (const e of document.querySelectorAll('input, select')) if (!e.labels.length && !e.getAttribute('aria-label')) faults.push('no label: ' + e.id);
-  for (const e of document.querySelectorAll('canvas, svg.timeline, meter')) if (!e.getAttribute('aria-label')) faults.push('no label: ' + e.tagName);
-  for (const e of document.querySelectorAll('[id]')) { if (seen.has(e.id)) faults.push('twice: ' + e.id); seen.add(e.id); }
-  for (const e of document.querySelectorAll('th')) if (!e.scope) faults.push('no scope: ' + e.textContent);
-  if (document.querySelectorAll('h1').length !== 1) faults.push('h1: ' + document.querySelectorAll('h1').length);
-  if (!document.documentElement.lang) faults.push('no language');
-  return faults;
-})()"""
-
-# WCAG AA: 4.5:1 for every text that is shown, against the first background behind it.
-CONTRAST = """(() => {
-  const rgb = (text) => { const n = text.match(/[\\d.]+/g).map(Number); return { c: n.slice(0, 3), a: n.length > 3 ? n[3] : 1 }; };
-  const light = (c) => { const [r, g, b] = c.map((v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-  const faults = [];
-  for (const e of document.querySelectorAll('body *')) {
-    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
-    if (!own || !e.checkVisibility() || e.closest('svg, noscript, .unseen, .skip, option')) continue;
-    let behind = e;
-    while (behind && rgb(getComputedStyle(behind).backgroundColor).a < 1) behind = behind.parentElement;
-    const back = light(rgb(getComputedStyle(behind || document.body).backgroundColor).c), front = light(rgb(getComputedStyle(e).color).c);
-    const ratio = (Math.max(back, front) + 0.05) / (Math.min(back, front) + 0.05);
-    if (ratio < 4.5) faults.push(ratio.toFixed(2) + ' ' + e.tagName + '.' + e.className + ': ' + e.textContent.slice(0, 40));
-  }
-  return faults;
-})()"""
 
 
-TOO_WIDE = """[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > arguments[0] + 1)
-  .map((e) => e.outerHTML.slice(0, 90))"""
+FAULTY = """<body style="background: #fff"><h1>One</h1><h3 id="a">Three</h3><img src="data:,"><a href="/"></a><input id="a">
+<table><th>Column</th></table><button style="width: 9px; height: 9px; padding: 0; border: 0">x</button><canvas></canvas><i tabindex="3">i</i>
+<div aria-hidden="true"><button>hidden</button></div><main><div style="overflow: auto; width: 20px">wider than this</div></main>
+<p style="color: #999">pale</p>"""
 
 
-class PagesTest(unittest.TestCase):
-    skipped = ""  # why, for every test: the runner knows no skipped class
+class ChecksTest(BrowserCase):
+    def test_every_fault_is_found(self):
+        path = os.path.join(self.folder, "faulty.html")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(FAULTY)
+        self.browser.open(f"file://{path}", "document.readyState === 'complete'")
+        found = "\n".join(self.browser.run(LABELS) + self.browser.run(CONTRAST))
+        for fault in ("no name: <a", "no label: a", "no label: CANVAS", "twice: a", "no scope: Column", "no language", "no title", "no alt: <img",
+                      "heading skips a level: Three", "tab order: <i", "hidden focus: <div", "scrolls without a keyboard: <div", "small: <button",
+                      "2.85 P.: pale"):
+            self.assertIn(fault, found)
 
+
+class PagesTest(BrowserCase):
     @classmethod
-    def setUpClass(cls):
-        try:
-            need_browser()
-            cls.browser = Browser()
-        except unittest.SkipTest as reason:
-            cls.skipped = str(reason)
-            return
-        cls.addClassCleanup(cls.browser.close)
-        cls.folder = tempfile.mkdtemp(prefix="oomw-web-")
-        cls.addClassCleanup(shutil.rmtree, cls.folder, True)
+    def prepare(cls):
         site = Site(cls.folder)
         cls.first = site.add(120, "cart-7d9f-abcde", leak=60)
         cls.second = site.add(180, "cart-7d9f-abcde", leak=80, growth=growth("example.com/shop/store.(*Session).Keep (store.go:44)", "main.(*Cart).Add"))
@@ -78,8 +46,8 @@ class PagesTest(unittest.TestCase):
         cls.server = subprocess.Popen([tools.BINARY, "web", "--data-dir", cls.folder, "--listen", "127.0.0.1:0"],
                                       stdout=subprocess.PIPE, text=True)
         cls.addClassCleanup(cls.end, cls.server)
-        cls.origin = re.search(r"http://localhost:\d+", cls.server.stdout.readline())[0]
-        os.makedirs(SHOTS, exist_ok=True)
+        line = cls.server.stdout.readline()
+        cls.origin = re.fullmatch(re.escape(f"the incidents of {cls.folder} are on ") + r"(http://localhost:\d+)/ until this is interrupted\n", line)[1]
 
     @staticmethod
     def end(process):
@@ -87,32 +55,9 @@ class PagesTest(unittest.TestCase):
         process.wait()
         process.stdout.close()
 
-    def setUp(self):
-        if self.skipped:
-            self.skipTest(self.skipped)
-        self.browser.size(1280, 900)
-        self.browser.colours("light")
-
     def open(self, path, ready="true"):
-        self.browser.log()
-        self.browser.requests()
-        self.browser.open(self.origin + path)
-        self.browser.wait(ready)
-        self.check_page(path)
-
-    def check_page(self, path):
-        self.assertEqual(self.browser.log(), [], path)
-        self.assertEqual(self.browser.run(LABELS), [], path)
-        self.assertEqual(self.browser.run(CONTRAST), [], path)
-        strangers = [url for url in self.browser.requests() if not url.startswith((self.origin + "/", "data:"))]
-        self.assertEqual(strangers, [], path)
-        self.assertIsNone(self.browser.run("window.owned"), path)
-
-    def text(self, selector="#main"):
-        return self.browser.run("document.querySelector(arguments[0]).innerText", selector)
-
-    def shoot(self, name):
-        self.browser.screenshot(os.path.join(SHOTS, name + ".png"))
+        self.load(self.origin + path, self.origin + "/", then=ready)
+        self.assert_readable(path)
 
     def paths(self):
         return {"list": "/", "incident": f"/i/{self.second}", "flame": f"/i/{self.second}/flame", "growth": f"/i/{self.second}/flame?mode=growth",
@@ -120,15 +65,7 @@ class PagesTest(unittest.TestCase):
 
     def test_every_page_loads_in_both_colours_and_on_a_phone(self):
         for name, path in self.paths().items():
-            for width in (1280, 390):
-                for scheme in ("light", "dark"):
-                    with self.subTest(page=name, width=width, scheme=scheme):
-                        self.browser.size(width, 900 if width > 400 else 844)
-                        self.browser.colours(scheme)
-                        self.open(path)
-                        self.shoot(f"{name}-{width}-{scheme}")
-                        wide = self.browser.run("document.documentElement.scrollWidth")
-                        self.assertLessEqual(wide, width, f"the page scrolls sideways: {self.browser.run(TOO_WIDE, width)}")
+            self.check_every_look(name, lambda path=path: self.open(path))
 
     def test_the_list_answers_filters_that_the_address_keeps(self):
         self.open("/", "document.querySelector('#results').dataset.matched")
@@ -150,6 +87,23 @@ class PagesTest(unittest.TestCase):
         self.assertLess(text.index("sessions of checkout are never removed"), text.index("Captures"))
         for part in ("example.com/shop/store.(*Session).Keep", "Give sessions an end", "registry.example/shop:1.4.2", "Other kills of this workload", "capture-02-at_kill.pb.gz"):
             self.assertIn(part, text)
+
+    def test_what_the_memory_was_is_a_bar_and_a_table_of_its_parts(self):
+        self.open(f"/i/{self.second}")
+        shares = self.browser.run("[...document.querySelectorAll('.segment')].map((e) => Number(e.style.flexGrow))")
+        self.assertAlmostEqual(sum(shares), 1, delta=0.001)
+        rows = self.browser.run("""[...document.querySelectorAll('table')].find((t) => t.caption.textContent === 'Parts of the memory')
+          .querySelectorAll('tbody tr').values().map((row) => row.cells[0].textContent).toArray()""")
+        self.assertEqual(len(rows), len(shares))
+        self.assertEqual(rows[0], "go heap other")
+
+    def test_a_next_step_is_copied(self):
+        self.browser.command("Browser.grantPermissions", {"origin": self.origin, "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
+        self.open(f"/i/{self.second}")
+        self.browser.click(".command button")
+        self.browser.wait("document.querySelector('.command button').textContent === 'Copied'")
+        self.browser.run("navigator.clipboard.readText().then((text) => { document.title = text; })")
+        self.browser.wait(f"document.title === 'oomwitness show {self.second}'")
 
     def test_what_grew_it_is_a_table_with_its_flame_graph(self):
         self.open(f"/i/{self.second}")
@@ -214,12 +168,85 @@ class PagesTest(unittest.TestCase):
         self.browser.wait(f"Math.abs(document.querySelector('canvas').dataset.left / {1 << 20} - 81) < 0.1")  # a third of 6 MiB
         self.assertTrue(self.browser.run("location.href").endswith("#zoom=0.1"), "a drag is no click")
 
+    def take_a_phone(self):
+        self.browser.size(390, 844)
+        self.browser.handheld(True)
+        self.addCleanup(self.browser.handheld, False)
+
+    def test_fingers_select_zoom_and_move_a_flame_graph(self):
+        self.take_a_phone()
+        self.open(f"/i/{self.second}/flame", "document.querySelector('canvas').dataset.drawn > 5")
+        self.assertIn("pinch to zoom", self.text())
+        left, top, width, _ = self.browser.box("canvas")
+        row = [(left + width / 2, top + 30)]  # the second: main.main
+        self.browser.touch(row)
+        self.browser.wait("document.querySelector('.tip').textContent.startsWith('main.main: 89.0 MiB')")
+        self.assertEqual(self.browser.run("location.hash"), "", "the first tap only selects")
+        self.browser.touch(row)
+        self.browser.wait("location.hash === '#zoom=0'")
+        self.browser.click(".filters button")
+        self.assertEqual(self.browser.run("location.hash"), "")
+        start, span = self.flame_view()
+        middle = left + width / 2
+        self.browser.touch([(middle - 20, top + 50), (middle - 40, top + 50), (middle - 80, top + 50)],
+                           [(middle + 20, top + 50), (middle + 40, top + 50), (middle + 80, top + 50)])
+        self.browser.wait(f"document.querySelector('canvas').dataset.span < {span} * 0.26")
+        near, closer = self.flame_view()
+        self.assertAlmostEqual(closer / span, 0.25, delta=0.01)
+        self.assertAlmostEqual((near + closer / 2) / span, (start + span / 2) / span, delta=0.01, msg="what was between the fingers stays there")
+        self.assertRegex(self.browser.run("location.hash"), r"^#zoom=0\.0")  # the smallest frame around what is seen
+        self.browser.touch([(middle, top + 50), (middle + 30, top + 50), (middle + width / 4, top + 50)])
+        self.browser.wait(f"document.querySelector('canvas').dataset.left < {near} - {closer} / 5")
+        self.assertAlmostEqual((near - self.flame_view()[0]) / closer, 0.25, delta=0.01)
+        self.shoot("flame-pinched-390-light")
+        self.browser.size(390, 300)  # so that there is something to scroll
+        _, top, _, height = self.browser.box("canvas")
+        before = self.browser.run("scrollY")
+        self.browser.touch([(middle, top + height / 2 - 20 * step) for step in range(5)])
+        self.browser.wait(f"scrollY > {before}")  # up and down stay the page's
+        self.assertEqual(self.flame_view()[1], closer)
+
+    def flame_view(self):
+        return self.browser.run("(({ left, span }) => [Number(left), Number(span)])(document.querySelector('canvas').dataset)")
+
+    def test_fingers_read_zoom_and_move_the_timeline(self):
+        self.take_a_phone()
+        self.open(f"/i/{self.second}")
+        self.assertIn("Pinch to zoom", self.text(".readout"))
+        left, top, width, _ = self.browser.box("svg.timeline")
+        whole = self.time_range()
+        x, y = left + width * 0.7, top + 100
+        self.browser.touch([(x, y)])
+        self.browser.wait("/^[0-9.]+ s before the kill: [0-9.]+ MiB/.test(document.querySelector('.readout').textContent)")
+        self.assertEqual(self.time_range(), whole, "the first tap only reads")
+        self.browser.touch([(x, y)])
+        self.browser.wait(f"document.querySelector('svg.timeline').dataset.range !== '{whole[0]:.3f} {whole[1]:.3f}'")
+        closer = self.time_range()
+        self.assertAlmostEqual((closer[1] - closer[0]) / (whole[1] - whole[0]), 0.4, delta=0.01)
+        self.browser.touch([(x, y), (x + 20, y), (x + 60, y)])
+        self.browser.wait(f"document.querySelector('svg.timeline').dataset.range.split(' ')[0] < {closer[0]} - 1")
+        moved = self.time_range()
+        self.assertAlmostEqual(moved[1] - moved[0], closer[1] - closer[0], delta=0.01)
+        self.browser.touch([(x - 20, y), (x - 40, y)], [(x + 20, y), (x + 40, y)])
+        self.browser.wait(f"((r) => r[1] - r[0])(document.querySelector('svg.timeline').dataset.range.split(' ')) < {moved[1] - moved[0]} * 0.6")
+        self.shoot("timeline-pinched-390-light")
+        smallest = "Math.min(...[...document.querySelectorAll('svg.timeline text')].map((t) => t.getBoundingClientRect().height))"
+        self.assertGreaterEqual(self.browser.run(smallest), 12, "text has its size on a phone, too")
+        self.browser.click("figcaption button")
+        self.assertEqual(self.time_range(), whole)
+
+    def time_range(self):
+        return [float(part) for part in self.browser.run("document.querySelector('svg.timeline').dataset.range").split()]
+
     def test_a_flame_graph_groups_and_compares(self):
         for query, wanted in (("by=package", "example.com/shop/store"), ("by=operation", "endpoint main.(*Shop).checkout"), ("mode=growth", "Compared with capture-01-live.pb.gz")):
             with self.subTest(query=query):
                 self.open(f"/i/{self.second}/flame?{query}", "document.querySelector('canvas').dataset.drawn > 0")
                 self.browser.run("document.querySelector('details').open = true")
                 self.assertIn(wanted, self.text())
+        self.open(f"/i/{self.second}/diff", "document.querySelector('canvas').dataset.drawn > 0")
+        self.assertTrue(self.browser.run("location.href").endswith("/flame?mode=diff"))
+        self.assertEqual(self.browser.run("document.querySelector('#flame-mode').value"), "diff")
         self.open(f"/compare?a={self.first}&b={self.second}", "document.querySelector('canvas').dataset.drawn > 0")
         self.assertIn("store.(*Session).Keep", self.text())
 
@@ -227,8 +254,29 @@ class PagesTest(unittest.TestCase):
         for incident in self.hostile:
             for path in (f"/i/{incident}", f"/i/{incident}/flame"):
                 self.open(path)
+                self.assertEqual(self.browser.run("document.querySelectorAll('#main :is(script, img, style, iframe, [onerror], [onload])').length"), 0)
         self.open("/", "document.querySelector('#results').dataset.matched")
-        self.assertEqual(self.browser.run("document.querySelectorAll('#main script, #main img, #main svg').length"), 0)
+        self.assertEqual(self.browser.run("document.querySelectorAll('#main :is(script, img, svg)').length"), 0)
+
+    def test_a_filter_holds_names_of_every_kind(self):
+        for name, incident in zip(PAYLOADS, self.hostile):
+            query = urllib.parse.urlencode({"namespace": name})
+            with urllib.request.urlopen(f"{self.origin}/api/v1/incidents?{query}") as answer:
+                self.assertEqual(answer.headers.get_content_type(), "application/json")
+                self.assertIsNone(answer.headers["X-Injected"])
+                listed = json.load(answer)["incidents"]
+            self.assertIn(incident, [one["id"] for one in listed], name)
+            self.open(f"/?{query}", "document.querySelector('#results').dataset.matched >= 1")
+
+    def test_no_name_steers_a_terminal(self):
+        for incident in self.hostile:
+            shown = on_terminal("show", incident, "--data-dir", self.folder)
+            self.assertIn("What to do: ", shown)
+            self.assertEqual(controls_in(shown), [])
+        for form in ("table", "wide", "json"):
+            listed = on_terminal("incidents", "-o", form, "--data-dir", self.folder)
+            self.assertIn(self.hostile[0][-8:], listed)
+            self.assertEqual(controls_in(listed), [])
 
     def test_what_is_not_there_says_so(self):
         for path, wanted in (("/i/20260101T000000Z-00000000", "no such incident"), (f"/i/{self.other}/flame", "no profile"), ("/now", "no daemon runs here")):
@@ -240,7 +288,3 @@ class PagesTest(unittest.TestCase):
             flame = json.load(answer)["flame"]
         self.assertEqual(flame["total"], 90 << 20)
         self.assertEqual(flame["frames"][0][:4], [0, -1, 0, 90 << 20])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,21 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The flame graph that `render` writes, opened as a file in a real browser."""
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
-import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+from browser_case import BrowserCase  # noqa: E402 (which sets the path of the next)
 from harness import tools  # noqa: E402
 from site_data import MIB, PAYLOADS, Site, profile, shop_stacks  # noqa: E402
-from webdriver import Browser, need_browser  # noqa: E402
 
-SHOTS = os.path.join(tools.TREE, "build/web-screenshots")
 # Frames that are shown, as [left, right, name, fill]; CSS pixels of the window.
 FRAMES = """[...document.querySelectorAll('#frames > g')].filter((g) => g.style.display !== 'none').map((g) => {
   const r = g.querySelector('rect'), box = r.getBoundingClientRect();
@@ -23,23 +17,11 @@ FRAMES = """[...document.querySelectorAll('#frames > g')].filter((g) => g.style.
 TEXT_PIXELS = """[...document.querySelectorAll('#frames text')].filter((t) => t.textContent).map((t) => t.getBoundingClientRect().height)"""
 
 
-class PictureTest(unittest.TestCase):
-    skipped = ""
-
+class PictureTest(BrowserCase):
     @classmethod
-    def setUpClass(cls):
-        try:
-            need_browser()
-            cls.browser = Browser()
-        except unittest.SkipTest as reason:
-            cls.skipped = str(reason)
-            return
-        cls.addClassCleanup(cls.browser.close)
-        cls.folder = tempfile.mkdtemp(prefix="oomw-picture-")
-        cls.addClassCleanup(shutil.rmtree, cls.folder, True)
+    def prepare(cls):
         cls.incident = Site(cls.folder).add(120, "cart-7d9f-abcde")
         cls.picture = cls.render("shop.svg", cls.incident, "--data-dir", cls.folder)
-        os.makedirs(SHOTS, exist_ok=True)
 
     @classmethod
     def render(cls, name, *arguments):
@@ -47,27 +29,16 @@ class PictureTest(unittest.TestCase):
         subprocess.run([tools.BINARY, "render", *arguments, "-o", target], check=True, stdout=subprocess.DEVNULL)
         return target
 
-    def setUp(self):
-        if self.skipped:
-            self.skipTest(self.skipped)
-        self.browser.size(1280, 900)
-        self.browser.colours("light")
-
     def open(self, path, fragment=""):
-        self.browser.log()
-        self.browser.requests()
         url = f"file://{path}"
         self.browser.open("about:blank", "true")  # an address that differs by its fragment only is not loaded anew
-        self.browser.open(url + fragment, "document.querySelector('#controls') || !document.querySelector('#frames g')")
-        self.assertEqual(self.browser.log(), [])
-        self.assertEqual({found for found in self.browser.requests() if not found.startswith((url, "about:"))}, set())
-        self.assertIsNone(self.browser.run("window.owned"))
+        self.load(url + fragment, url, "document.querySelector('#controls') || !document.querySelector('#frames g')")
 
     def shown(self):
         return self.browser.run(FRAMES)
 
-    def text(self, selector):
-        return self.browser.run("document.querySelector(arguments[0]).textContent", selector)
+    def text(self, selector="svg"):
+        return self.browser.run("document.querySelector(arguments[0]).textContent", selector)  # SVG elements have no innerText
 
     def test_it_fills_every_window_with_text_of_one_size(self):
         for width in (1920, 1280, 390):
@@ -76,7 +47,7 @@ class PictureTest(unittest.TestCase):
                     self.browser.size(width, 900 if width > 400 else 844)
                     self.browser.colours(scheme)
                     self.open(self.picture)
-                    self.browser.screenshot(os.path.join(SHOTS, f"picture-{width}-{scheme}.png"))
+                    self.shoot(f"picture-{width}-{scheme}")
                     frames = self.shown()
                     shrunk = self.browser.run("innerWidth") / width  # 980 / 390: what a phone does to a picture
                     self.assertAlmostEqual(frames[0][0] / shrunk, 10, delta=1)
@@ -118,14 +89,17 @@ class PictureTest(unittest.TestCase):
         self.assertEqual(self.browser.run("location.hash"), "")
         self.assertEqual(len(self.shown()), whole)
 
-    def test_a_click_zooms_and_the_button_shows_all(self):
+    def test_a_click_or_a_tap_zooms_and_the_button_shows_all(self):
         self.open(self.picture)
         whole = len(self.shown())
-        self.browser.click("#frames > g:nth-of-type(4) > rect")
-        self.assertLess(len(self.shown()), whole)
-        self.assertNotEqual(self.browser.run("location.hash"), "")
-        self.browser.click("#all")
-        self.assertEqual(len(self.shown()), whole)
+        fourth = "#frames > g:nth-of-type(4) > rect"
+        left, top, width, height = self.browser.box(fourth)
+        for zoom in (lambda: self.browser.click(fourth), lambda: self.browser.touch([(left + width / 2, top + height / 2)])):
+            zoom()
+            self.browser.wait("location.hash !== ''")
+            self.assertLess(len(self.shown()), whole)
+            self.browser.click("#all")
+            self.assertEqual(len(self.shown()), whole)
 
     def test_bytes_of_a_function_itself_are_shaded(self):
         path = os.path.join(self.folder, "own.pb.gz")
@@ -165,7 +139,7 @@ class PictureTest(unittest.TestCase):
         for width in (1280, 640):
             self.browser.size(width, 844)
             self.browser.open(f"file://{bare}", "document.querySelector('#frames')")
-            self.browser.screenshot(os.path.join(SHOTS, f"picture-bare-{width}.png"))
+            self.shoot(f"picture-bare-{width}")
             self.assertGreaterEqual(min(self.browser.run(TEXT_PIXELS)), 8)
             self.assertIn("example.com/shop/store.(*Session).Keep", self.text("#frames"))
 
@@ -176,11 +150,7 @@ class PictureTest(unittest.TestCase):
         before, after = (os.path.join(self.folder, name + ".pb.gz") for name in ("before", "after"))
         self.browser.colours("dark")
         self.open(self.render("diff.svg", after, "--diff-base", before))
-        self.browser.screenshot(os.path.join(SHOTS, "picture-diff-dark.png"))
+        self.shoot("picture-diff-dark")
         self.assertIn("all of it grew", self.text("#legend"))
         self.open(self.render("none.svg", after, "--diff-base", after))
-        self.assertIn("Nothing changed", self.text("svg"))
-
-
-if __name__ == "__main__":
-    unittest.main()
+        self.assertIn("Nothing changed", self.text())

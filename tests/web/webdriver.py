@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 
 PATIENCE_SECONDS = 60  # a loaded machine starts a browser slowly
+PAGE_READY = "document.getElementById('main').dataset.ready === 'yes'"
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-default-browser-check",
          "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
@@ -79,7 +80,7 @@ class Browser:
         self._driver.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def open(self, url, ready="document.getElementById('main').dataset.ready === 'yes'"):
+    def open(self, url, ready=PAGE_READY):
         self._in_session("POST", "/url", {"url": url})
         self.wait(ready)
 
@@ -113,6 +114,24 @@ class Browser:
     def drag(self, x, to_x, y):
         for kind, at, buttons in (("mousePressed", x, 1), ("mouseMoved", (x + to_x) / 2, 1), ("mouseMoved", to_x, 1), ("mouseReleased", to_x, 0)):
             self.command("Input.dispatchMouseEvent", {"type": kind, "x": at, "y": y, "button": "left", "buttons": buttons, "clickCount": 1})
+
+    def touch(self, *paths):
+        """A finger for each path of points (x, y) of the window: they go down, along their paths together, and up."""
+        def actions(path):
+            def to(point):
+                return {"type": "pointerMove", "duration": 0, "x": round(point[0]), "y": round(point[1])}
+            return [to(path[0]), {"type": "pointerDown", "button": 0}, *map(to, path[1:]), {"type": "pointerUp", "button": 0}]
+        self._in_session("POST", "/actions", {"actions": [
+            {"type": "pointer", "id": f"finger {number}", "parameters": {"pointerType": "touch"}, "actions": actions(path)}
+            for number, path in enumerate(paths)]})
+
+    def handheld(self, is_handheld):
+        self.command("Emulation.setTouchEmulationEnabled", {"enabled": is_handheld, "maxTouchPoints": 5 if is_handheld else 1})
+
+    def box(self, selector):
+        """Its left, top, width and height, once it is scrolled to."""
+        return self.run("((e) => { e.scrollIntoView({ block: 'center' }); const b = e.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })"
+                        "(document.querySelector(arguments[0]))", selector)
 
     def write(self, text):
         self.command("Input.insertText", {"text": text})

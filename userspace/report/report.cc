@@ -13,6 +13,7 @@
 #include "incident/reconciliation.h"
 #include "incident/share_queries.h"
 #include "report/collector_report.h"
+#include "report/file_link.h"
 #include "report/report_memory.h"
 #include "report/report_story.h"
 #include "report/report_verdict.h"
@@ -141,9 +142,8 @@ std::string capture_row(const IncidentCapture& capture) {
   const std::string_view meaning = explain_capture_reason(capture.reason);
   std::string result = to_markdown(capture.result);
   if (!capture.reason.empty()) result += ": " + to_markdown(meaning.empty() ? capture.reason : meaning);
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n",
-                     capture.file.empty() ? "none" : to_markdown(capture.file), to_markdown(capture.method),
-                     to_markdown(capture.trigger), result, lead_text(capture.lead_seconds),
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", capture.file.empty() ? "none" : file_link(capture.file),
+                     to_markdown(capture.method), to_markdown(capture.trigger), result, lead_text(capture.lead_seconds),
                      percent_of(capture.usage_bytes, capture.limit_bytes),
                      capture.inuse_bytes ? human_bytes(*capture.inuse_bytes) : "");
 }
@@ -177,8 +177,8 @@ std::string growth_section(const std::string& growth) {
   if (growth.empty()) return "";
   const bool has_components = growth.find("\nBy Collector component\n") != std::string::npos;
   const char* rest = has_components ? "\nBy package\n" : "\nBy stack, leaf first\n";
-  return fmt::format("## What grew\n\n{}\nMore in `growth-diff.txt`.\n\n",
-                     indented(growth.substr(0, growth.find(rest))));
+  return fmt::format("## What grew\n\n{}\nMore in {}.\n\n", indented(growth.substr(0, growth.find(rest))),
+                     file_link("growth-diff.txt"));
 }
 
 std::string tops_section(const std::map<std::string, std::string>& tops) {
@@ -201,6 +201,22 @@ std::string gaps_section(const Incident& incident) {
   return text + "\n";
 }
 
+// What lies beside the report and no other section links to.
+std::string files_section(const Incident& incident) {
+  std::string text = "Beside this report: " + file_link("incident.json");
+  const auto add = [&](const std::string& name) {
+    if (!name.empty()) text += ", " + file_link(name);
+  };
+  for (const IncidentAnalysis& analysis : incident.analyses) {
+    for (const IncidentAnalysis::File& file : analysis.files) add(file.name);
+  }
+  if (incident.trend) {
+    if (!incident.trend->spool_file.empty()) add(kTrendFile);
+    for (const IncidentTrend::Point& point : incident.trend->points) add(point.file);
+  }
+  return text + "\n\n";
+}
+
 }  // namespace
 
 std::string to_markdown(const Incident& incident, const ProfileTexts& profiles) {
@@ -210,7 +226,7 @@ std::string to_markdown(const Incident& incident, const ProfileTexts& profiles) 
          timeline_section(incident) + memory_sections(incident) + growth_section(profiles.growth) +
          trend_section(incident) + (incident.collector ? collector_section(*incident.collector) : "") +
          reconciliation_section(reconcile(incident)) + victims_section(incident) + pressure_section(incident) +
-         captures_section(incident) + tops_section(profiles.tops) + gaps_section(incident) +
+         captures_section(incident) + tops_section(profiles.tops) + gaps_section(incident) + files_section(incident) +
          fmt::format("This report again:\n\n    oomwitness show {}\n", to_file_component(incident.id));
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "report/file_link.h"
 
 namespace oomw {
 namespace {
@@ -15,16 +16,6 @@ constexpr std::size_t kMaxRows = 8;
 constexpr std::size_t kMaxName = 200;
 
 std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
-
-std::string files_text(const Incident& incident) {
-  std::string text;
-  for (const IncidentAnalysis& analysis : incident.analyses) {
-    for (const IncidentAnalysis::File& file : analysis.files) {
-      text += fmt::format("{}`{}`", text.empty() ? "More in " : ", ", to_file_component(file.name));
-    }
-  }
-  return text.empty() ? "" : text + ".\n\n";
-}
 
 std::string chain_text(const std::vector<std::string>& chain) {
   std::string text;
@@ -45,7 +36,7 @@ std::string holders_section(const Incident& incident) {
                         holder.growth_ratio ? fmt::format("x {:.2f}", *holder.growth_ratio) : "",
                         to_markdown(holder.component), chain_text(holder.chain));
   }
-  return text + "\n" + files_text(incident);
+  return text + "\n";
 }
 
 std::string fillers_section(const Incident& incident) {
@@ -99,7 +90,7 @@ std::string growth_section(const Incident& incident) {
                         operation_text(place));
   }
   for (const std::string& note : growth.notes) text += "\n" + to_markdown(note, kMaxName) + "\n";
-  if (!growth.file.empty()) text += fmt::format("\nAll stacks: `{}`.\n", to_file_component(growth.file));
+  if (!growth.file.empty()) text += fmt::format("\nAll stacks: {}.\n", file_link(growth.file));
   return text + "\n";
 }
 

@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include "incident/incident.h"
 #include "unit/incident/golden.h"
+#include "unit/incident/sample_answer.h"
 #include "unit/incident/sample_incident.h"
 
 namespace oomw {
@@ -33,9 +36,37 @@ TEST(ReportTest, bare_incident_says_what_is_not_known) {
   testing::expect_golden("bare.md", to_markdown(bare_incident(), {}));
 }
 
+TEST(ReportTest, its_first_five_lines_say_what_happened_whose_code_and_what_to_do) {
+  Incident incident = sample_incident();
+  incident.answer = testing::sample_answer();
+  EXPECT_THAT(
+      to_markdown(incident, {}),
+      ::testing::StartsWith("# OOM kill in container cart of pod shop/cart-7d9f\n"
+                            "\n"
+                            "**Memory leak in cart: main.(\\*Cache).Put (cache.go:44) allocated 92 % of the heap.**  \n"
+                            "Code: main.(\\*Cache).Put (cache.go:44) allocates 92 % (118 MiB), for endpoint "
+                            "main.report; path: main.(\\*Cache).Put > bytes.Clone  \n"
+                            "What to do: Free or bound what main.(\\*Cache).Put keeps.\n"));
+}
+
+TEST(ReportTest, its_picture_and_every_file_beside_it_are_links) {
+  Incident incident = sample_incident();
+  IncidentAnalysis& analysis = incident.analyses.emplace_back();
+  analysis.files.push_back({"holders.json", "spool"});
+  incident.growth.emplace().file = "growth.pb.gz";
+  const std::string text = to_markdown(incident, {{}, "By function\n+1 MiB f\n"});
+  EXPECT_THAT(text, HasSubstr("\n![Memory up to the kill](timeline.svg)\n"));
+  for (const char* file : {"incident.json", "holders.json", "growth.pb.gz", "growth-diff.txt", "capture-02-http.pb.gz",
+                           "trend-01.pb.gz"}) {
+    EXPECT_THAT(text, HasSubstr(fmt::format("[{0}]({0})", file)));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("trend.json"))) << "which was not kept";
+}
+
 TEST(ReportTest, hostile_names_break_neither_tables_nor_blocks) {
   Incident incident = sample_incident();
-  incident.container.name = "x|y\n# Heading `code` <script>";
+  incident.container.name = "x|y\n# Heading `code` <script> [a](javascript:b)";
+  incident.container.pod_name = "![a](http://elsewhere.invalid/a.png)";
   incident.victims[0].cmdline = "sh -c 'a|b'\n\n    rm -rf /\n";
   incident.victims[0].comm = "\x1b[31m**bold**\u009b31m\u202e";
   incident.captures[2].reason = "odd|reason\n";
@@ -43,6 +74,8 @@ TEST(ReportTest, hostile_names_break_neither_tables_nor_blocks) {
   const std::string text = to_markdown(incident, {{{"f", "line one\n```\n# not a heading"}}, ""});
   EXPECT_THAT(text, Not(HasSubstr("\n# Heading")));
   EXPECT_THAT(text, Not(HasSubstr("<script>")));
+  EXPECT_THAT(text, Not(HasSubstr("a](javascript")));
+  EXPECT_THAT(text, Not(HasSubstr("a](http")));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, Not(HasSubstr("\u009b")));
   EXPECT_THAT(text, Not(HasSubstr("\u202e")));

@@ -52,7 +52,20 @@ bool is_escape(std::string_view text, std::size_t at) {
   return text[at] == '\\' && at + 1 < text.size() && std::string_view("|`*_<>[]\\&~").find(text[at + 1]) != text.npos;
 }
 
-// One line without its escapes and marks; "**bold**" becomes bold if there are colours.
+// Where the text of a link that begins at `at` ends, such as file_link() writes: "[a](a)". npos = no link begins there.
+std::size_t link_text_end(std::string_view text, std::size_t at) {
+  constexpr std::size_t kMaxText = 256;
+  for (std::size_t i = at + 1; i < std::min(text.size(), at + kMaxText); ++i) {
+    if (is_escape(text, i)) {
+      ++i;
+    } else if (text[i] == ']') {
+      return text.substr(i, 2) == "](" && text.find(')', i) != text.npos ? i : text.npos;
+    }
+  }
+  return text.npos;
+}
+
+// One line without its escapes and marks; "**bold**" becomes bold if there are colours, and a link its text.
 std::string plain(std::string_view text, bool has_color) {
   std::string out;
   bool is_bold = false;
@@ -63,6 +76,9 @@ std::string plain(std::string_view text, bool has_color) {
       is_bold = !is_bold;
       if (has_color) out += is_bold ? kBold : kPlain;
       ++i;
+    } else if (const std::size_t end = text[i] == '[' ? link_text_end(text, i) : text.npos; end != text.npos) {
+      out += plain(text.substr(i + 1, end - i - 1), has_color);
+      i = text.find(')', end);
     } else if (text[i] != '`') {
       out += text[i];
     }

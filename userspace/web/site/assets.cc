@@ -40,7 +40,7 @@ HttpResponse named(std::string_view name, const HttpRequest& request) {
 std::vector<Route> asset_routes() {
   std::vector<Route> routes;
   const auto page = [](const HttpRequest& request) { return named("index.html", request); };
-  for (const char* path : {"/", "/i/*", "/i/*/flame", "/compare", "/now", "/health"}) {
+  for (const char* path : {"/", "/i/*", "/i/*/flame", "/i/*/diff", "/compare", "/now", "/health"}) {
     routes.push_back({"GET", path, page});
   }
   routes.push_back({"GET", "/favicon.ico", [](const HttpRequest& request) { return named("icon.svg", request); }});

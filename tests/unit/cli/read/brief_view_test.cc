@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "unit/incident/sample_answer.h"
 #include "unit/incident/sample_incident.h"
 
 namespace oomw::cli {
@@ -18,19 +19,7 @@ using ::testing::Not;
 StoredIncident answered() {
   StoredIncident stored{"/data/incidents/20261121T030405Z-shop-cart-7d9f-cart-1a2b3c4d",
                         oomw::testing::sample_incident()};
-  IncidentAnswer answer;
-  answer.sentence = "Memory leak in cart: main.(*Cache).Put (cache.go:44) allocated 92 % of the heap.";
-  answer.cause = "leak";
-  answer.culprit = AnswerCulprit{.claim = "allocates",
-                                 .code = "main.(*Cache).Put (cache.go:44)",
-                                 .path = {"main.(*Cache).Put", "bytes.Clone"},
-                                 .operation_kind = "endpoint",
-                                 .operation = "main.report",
-                                 .share = 0.92,
-                                 .bytes = 118u << 20,
-                                 .evidence = "at_kill"};
-  answer.action = "Free or bound what main.(*Cache).Put keeps.";
-  stored.incident.answer = answer;
+  stored.incident.answer = oomw::testing::sample_answer();
   return stored;
 }
 

@@ -10,9 +10,11 @@
 namespace oomw::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 ContainerIdentity only_ids() {
   ContainerIdentity identity;
@@ -77,6 +79,69 @@ TEST(EventLine, an_event_names_whose_it_is) {
   EXPECT_THAT(event_line(kill, "shop/cart-7d9f/cart", {}),
               ::testing::Optional(HasSubstr("KILL       shop/cart-7d9f/cart: cart (pid 0)")));
   EXPECT_THAT(event_line(kill, "", {}), ::testing::Optional(HasSubstr("KILL       cart (pid 0)")));
+}
+
+std::string line_of(const Event& event) {
+  const std::string line = event_line(event, "shop/cart", {}).value_or("");
+  return line.substr(std::min(line.size(), line.find("  ") + 2));  // without the time
+}
+
+TEST(EventLine, a_level_and_time_left_have_growth_and_what_remains) {
+  WatermarkCrossed crossing;
+  crossing.usage_bytes = 200u << 20;
+  crossing.limit_bytes = 256u << 20;
+  EXPECT_EQ(line_of(crossing), "WATERMARK  shop/cart at 200 MiB of 256 MiB (78 %)");
+  crossing.reason = WatermarkReason::kTimeToLimit;
+  crossing.growth_bytes_per_second = 1u << 20;
+  crossing.time_to_limit = std::chrono::seconds(56);
+  EXPECT_EQ(line_of(crossing),
+            "TIME LEFT  shop/cart at 200 MiB of 256 MiB (78 %), growing 1.00 MiB/s, 56.0 s to the limit");
+}
+
+TEST(EventLine, evidence_says_what_was_read_or_why_not) {
+  CaptureFinished capture;
+  capture.process.pid = 7;
+  capture.method = CaptureMethod::kLive;
+  capture.result = CaptureResult::kOk;
+  capture.inuse_bytes = 80u << 20;
+  EXPECT_THAT(line_of(capture),
+              AllOf(StartsWith("CAPTURE    shop/cart: live pid 7 on request"), EndsWith(": ok, in use 80.0 MiB")));
+  capture.result = CaptureResult::kFailed;
+  capture.reason = CaptureReason::kTimeout;
+  capture.inuse_bytes.reset();
+  EXPECT_THAT(line_of(capture), EndsWith(": failed (timeout)"));
+  HeapAnalysed analysed;
+  analysed.process.pid = 7;
+  analysed.result = CaptureResult::kOk;
+  HeapFiller& filler = analysed.fillers.emplace_back();
+  filler.name = "dict\x1b[2J";
+  filler.bytes = 64u << 20;
+  EXPECT_THAT(line_of(analysed), AllOf(StartsWith("ANALYSIS   shop/cart: go pid 7 on request"),
+                                       EndsWith(": ok, 64.0 MiB in dict\\x1b[2J")));
+  HeapHolder& holder = analysed.holders.emplace_back();
+  holder.share = 0.9;
+  holder.chain = {"main.sessions"};
+  EXPECT_THAT(line_of(analysed), EndsWith(": ok, 90 % kept by main.sessions"));
+  analysed.why_no_owner = "rooted 41 % of 60 samples";
+  EXPECT_THAT(line_of(analysed), EndsWith(": ok, owner not found: rooted 41 % of 60 samples"));
+}
+
+TEST(EventLine, a_collector_growth_and_a_loss_have_their_figures) {
+  CollectorSampled reading;
+  reading.process.pid = 7;
+  reading.queue_sizes = {{"debug", 0}, {"otlp", 139}};
+  reading.limiter_refused = 5;
+  EXPECT_EQ(line_of(reading), "COLLECTOR  shop/cart: pid 7, 139 queued for exporter otlp, memory_limiter refused 5");
+  GrowthProfile growth;
+  growth.process.pid = 7;
+  growth.grown_bytes = 64u << 20;
+  growth.samples = 2048;
+  growth.lost = 3;
+  EXPECT_EQ(line_of(growth), "GROWTH     shop/cart: pid 7 grew by 64.0 MiB: 2048 samples, 3 lost");
+  EventsLost lost;
+  lost.stage = "ringbuf_kill";
+  lost.total = 4;
+  EXPECT_EQ(line_of(lost), "LOST       4 so far at stage ringbuf_kill");
 }
 
 TEST(EventLine, a_run_says_what_it_watches_and_where_incidents_go) {

@@ -52,6 +52,15 @@ TEST(MarkdownView, a_picture_is_named_with_its_file) {
   EXPECT_EQ(plain("![half\n"), "![half\n");
 }
 
+TEST(MarkdownView, a_link_is_its_text) {
+  EXPECT_EQ(plain("More in [a\\_b.txt](a_b.txt), and [c](c).\n"), "More in a_b.txt, and c.\n");
+  EXPECT_EQ(plain("| file |\n|---|\n| [a\\]b](x) |\n"), "file\na]b\n");
+  for (const char* none : {"main.(\\*Cart[int]).Add\n", "[a] (b)\n", "[a](b\n", "\\[a](b)\n", "[a\n"}) {
+    EXPECT_THAT(plain(none), HasSubstr("[")) << none;
+  }
+  EXPECT_EQ(plain("[" + std::string(300, 'a') + "](b)\n", 400), "[" + std::string(300, 'a') + "](b)\n");
+}
+
 TEST(MarkdownView, a_number_stays_with_its_unit) {
   const std::string text = plain(
       "| to the kill | in use | file |\n|---|---|---|\n| 2.380 s before | 80.2 MiB | " + std::string(20, 'f') + " |\n",

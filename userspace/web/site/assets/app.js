@@ -12,6 +12,7 @@ const PAGES = [
   [/^\/$/, list],
   [/^\/i\/([^/]+)$/, incident],
   [/^\/i\/([^/]+)\/flame$/, flame],
+  [/^\/i\/([^/]+)\/diff$/, flame.diff],
   [/^\/compare$/, compare],
   [/^\/now$/, now],
   [/^\/health$/, health],

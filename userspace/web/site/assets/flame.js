@@ -10,6 +10,15 @@ function whose({ pod, container, limit }) {
     .filter(Boolean).map((part) => `, ${part}`).join('');
 }
 
+// /i/ID/diff is the flame graph of what grew and shrank.
+export const diff = {
+  start([id], query) {
+    query.set('mode', 'diff');
+    history.replaceState(null, '', `${incidentPath(id)}/flame?${query}${location.hash}`);
+    return start([id], query);
+  },
+};
+
 export async function start([id], query) {
   const incident = await get(apiPath(id));
   const wanted = {};

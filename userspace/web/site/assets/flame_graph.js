@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A flame graph on a canvas: 20,000 frames are drawn in a few milliseconds, because what is narrower than a pixel is
 // left out, and what is beside the view is not visited. Root at the top. Zoom is the rank of each child on the way,
-// "0.2.1", so a link to it stays short; a drag or a sideways wheel moves the view to its neighbours.
+// "0.2.1", so a link to it stays short; a drag or a sideways wheel moves the view to its neighbours. Fingers drag, pinch, and tap
+// to select; a tap on what is selected zooms.
 import { h } from './dom.js';
+import { onFingers } from './fingers.js';
 import { amount, percent } from './format.js';
 
-const ROW = 20, LEAST = 0.6, CHAR = 7.0, MOST_ROWS = 256, SLACK = 4;
+const ROW = 20, LEAST = 0.6, CHAR = 7.0, MOST_ROWS = 256, SLACK = 4, LEAST_SPAN = 1e-5; // of the whole
 
 // As flame_color.cc: the same module has the same hue in every picture.
 function hueOf(text) {
@@ -77,6 +79,8 @@ export class FlameGraph {
     return dark ? `hsl(${this.hues[frame.name]} 38% 33%)` : `hsl(${this.hues[frame.name]} 60% 80%)`;
   }
 
+  get isZoomed() { return this.span < this.frames[0].size; }
+
   get dark() { return matchMedia('(prefers-color-scheme: dark)').matches; }
 
   draw() {
@@ -90,7 +94,7 @@ export class FlameGraph {
     paint.scale(ratio, ratio);
     paint.font = '12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
     paint.textBaseline = 'middle';
-    const dark = this.dark, left = this.left, right = left + this.root.size, scale = width / this.root.size;
+    const dark = this.dark, left = this.left, right = left + this.span, scale = width / this.span;
     this.scale = scale;
     this.drawn = this.visited = 0;
     for (let depth = 0; depth < rows; ++depth) {
@@ -101,7 +105,7 @@ export class FlameGraph {
         if (wide >= LEAST) this.paint(paint, frame, (start - left) * scale, depth * ROW, Math.max(1, wide - 1), dark, depth < this.root.depth);
       }
     }
-    Object.assign(this.canvas.dataset, { drawn: this.drawn, visited: this.visited, left });
+    Object.assign(this.canvas.dataset, { drawn: this.drawn, visited: this.visited, left, span: this.span });
   }
 
   // The place in a row of the first frame that ends after `value`.
@@ -117,8 +121,25 @@ export class FlameGraph {
 
   pan(pixels) {
     if (!this.root || !this.scale) return;
-    const whole = this.frames[0];
-    this.left = Math.min(whole.size - this.root.size, Math.max(0, this.left + pixels / this.scale));
+    this.left = Math.min(this.frames[0].size - this.span, Math.max(0, this.left + pixels / this.scale));
+    this.drawSoon();
+  }
+
+  // Shows `factor` of the width shown now; what is at x, in pixels of the window, stays there. The address names the smallest frame around it.
+  scaleBy(factor, x) {
+    if (!this.root || !this.scale) return;
+    const whole = this.frames[0], at = x - this.canvas.getBoundingClientRect().left, fixed = this.left + at / this.scale;
+    this.scale *= this.span;
+    this.span = Math.min(whole.size, Math.max(whole.size * LEAST_SPAN, this.span * factor));
+    this.scale /= this.span;
+    this.left = Math.min(whole.size - this.span, Math.max(0, fixed - at / this.scale));
+    const isAround = (frame) => frame.start <= this.left && this.left + this.span <= frame.start + frame.size;
+    this.root = whole;
+    for (let inner = whole; inner; inner = inner.children.find(isAround)) if (inner.size < this.root.size) this.root = inner;
+    this.drawSoon();
+  }
+
+  drawSoon() {
     if (this.waiting) return;
     this.waiting = requestAnimationFrame(() => { this.waiting = 0; this.draw(); });
   }
@@ -127,6 +148,7 @@ export class FlameGraph {
   look(frame) {
     this.root = frame;
     this.left = frame ? frame.start : 0;
+    this.span = frame ? frame.size : 0;
   }
 
   paint(paint, frame, x, y, wide, dark, isAbove) {
@@ -135,7 +157,7 @@ export class FlameGraph {
     paint.fillStyle = this.colour(frame, dark);
     paint.fillRect(x, y, wide, ROW - 1);
     if (frame.self > 0 && frame.children.length && !isAbove) { // its own bytes, shaded at its right end
-      const end = frame.start + frame.size, own = Math.min(wide, (Math.min(end, this.left + this.root.size) - end + frame.self) * this.scale);
+      const end = frame.start + frame.size, own = Math.min(wide, (Math.min(end, this.left + this.span) - end + frame.self) * this.scale);
       paint.fillStyle = dark ? 'rgba(255,255,255,.13)' : 'rgba(0,0,0,.10)';
       if (own > 0) paint.fillRect(x + wide - own, y, own, ROW - 1);
     }
@@ -162,16 +184,21 @@ export class FlameGraph {
 
   listen() {
     this.canvas.addEventListener('mousemove', (event) => { const frame = this.at(event); this.tip.textContent = frame ? this.textOf(frame) : ''; });
-    this.canvas.addEventListener('click', (event) => { const frame = this.at(event); if (frame && !this.dragged) this.zoom(frame); });
-    this.canvas.addEventListener('pointerdown', (event) => { this.dragged = false; this.grip = event.button === 0 ? event.clientX : null; });
+    this.canvas.addEventListener('click', (event) => { const frame = this.at(event); if (frame && !this.dragged && !this.touched) this.zoom(frame); });
+    this.canvas.addEventListener('pointerdown', (event) => {
+      this.dragged = false;
+      this.touched = event.pointerType === 'touch';
+      this.grip = event.button === 0 && !this.touched ? event.clientX : null;
+    });
     this.canvas.addEventListener('pointermove', (event) => this.drag(event));
     for (const name of ['pointerup', 'pointercancel']) this.canvas.addEventListener(name, () => { this.grip = null; });
     this.canvas.addEventListener('wheel', (event) => {
       const sideways = event.shiftKey ? event.deltaY : event.deltaX;
-      if (Math.abs(sideways) < Math.abs(event.shiftKey ? event.deltaX : event.deltaY) || this.root === this.frames[0]) return;
+      if (event.ctrlKey || event.metaKey || Math.abs(sideways) < Math.abs(event.shiftKey ? event.deltaX : event.deltaY) || !this.isZoomed) return;
       event.preventDefault();
       this.pan(sideways);
     }, { passive: false });
+    onFingers(this.canvas, { drag: (pixels) => this.pan(-pixels), zoom: (factor, x) => this.scaleBy(factor, x), tap: (event) => this.tap(event), end: () => this.remember() });
     this.canvas.addEventListener('keydown', (event) => this.key(event));
     window.addEventListener('hashchange', () => { if (this.canvas.isConnected) { this.fromHash(); this.draw(); } });
   }
@@ -184,6 +211,12 @@ export class FlameGraph {
     this.dragged = true;
     this.grip = event.clientX;
     this.pan(moved);
+  }
+
+  tap(event) {
+    const frame = this.at(event);
+    if (frame && frame === this.selected) this.zoom(frame);
+    else this.select(frame);
   }
 
   key(event) {
@@ -200,8 +233,8 @@ export class FlameGraph {
   select(frame) {
     if (!frame) return;
     this.selected = frame;
-    const isSeen = frame.start < this.left + this.root.size && this.left < frame.start + frame.size;
-    if (!isSeen) this.look(frame.size < this.root.size && frame.parent ? frame.parent : frame);
+    const isSeen = frame.start < this.left + this.span && this.left < frame.start + frame.size;
+    if (!isSeen) this.look(frame.size < this.span && frame.parent ? frame.parent : frame);
     this.tip.textContent = this.textOf(frame);
     this.draw();
   }
@@ -209,11 +242,15 @@ export class FlameGraph {
   zoom(frame) {
     this.look(frame);
     this.selected = frame;
-    const ranks = [];
-    for (let f = frame; f.parent; f = f.parent) ranks.unshift(f.parent.children.indexOf(f));
-    history.replaceState(null, '', location.pathname + location.search + (ranks.length ? `#zoom=${ranks.join('.')}` : ''));
+    this.remember();
     this.tip.textContent = this.textOf(frame);
     this.draw();
+  }
+
+  remember() {
+    const ranks = [];
+    for (let f = this.root; f && f.parent; f = f.parent) ranks.unshift(f.parent.children.indexOf(f));
+    history.replaceState(null, '', location.pathname + location.search + (ranks.length ? `#zoom=${ranks.join('.')}` : ''));
   }
 
   reset() { if (this.frames[0]) this.zoom(this.frames[0]); }

@@ -2,6 +2,7 @@
 // The controls around a flame graph; their state is in the address, the zoom behind the '#'.
 import { apiPath, get } from './api.js';
 import { failure, h, table } from './dom.js';
+import { isHandheld } from './fingers.js';
 import { FlameGraph } from './flame_graph.js';
 import { amount, bytes, percent } from './format.js';
 
@@ -9,7 +10,8 @@ const CHOICES = {
   by: [['function', 'functions'], ['package', 'packages'], ['component', 'components'], ['operation', 'operations']],
   mode: [['held', 'what is held'], ['growth', 'what grew'], ['diff', 'growth and shrinkage']],
 };
-const KEYS = 'Arrows move, Enter zooms in, Escape shows all, / searches; a drag moves what is zoomed.';
+const HINTS = 'Arrows move, Enter zooms in, Escape shows all, / searches; a drag moves what is zoomed.';
+const FINGER_HINTS = 'A tap selects and a second one zooms in; pinch to zoom, drag to move.';
 
 function topOf(graph) {
   const rows = graph.top(20);
@@ -55,7 +57,7 @@ export async function flamePanel(id, wanted, controls, incident) {
       state.type = controls.includes('type') ? answer.flame.type : state.type;
       fillSelects(answer.flame.types);
       graph = new FlameGraph(place, answer.flame, () => search.focus());
-      status.textContent = `${answer.flame.title}. ${answer.base ? `Compared with ${answer.base_incident === answer.incident ? answer.base : `incident ${answer.base_incident}`}. ` : ''}${KEYS}`;
+      status.textContent = `${answer.flame.title}. ${answer.base ? `Compared with ${answer.base_incident === answer.incident ? answer.base : `incident ${answer.base_incident}`}. ` : ''}${isHandheld() ? FINGER_HINTS : HINTS}`;
       top.replaceChildren(topOf(graph));
       find();
     } catch (error) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory over time as SVG: drag, wheel, or + and - zoom; arrows move; Escape shows all.
+// Memory over time as SVG: drag, wheel, or + and - zoom; arrows move; Escape shows all. Fingers drag, pinch, and tap to read a
+// sample; a second tap on it zooms in.
 import { append, h, s } from './dom.js';
+import { isHandheld, onFingers } from './fingers.js';
 import { bytes, duration } from './format.js';
 
-const WIDTH = 960, HEIGHT = 300, LEFT = 78, RIGHT = 14, TOP = 16, BOTTOM = 34;
+const HEIGHT = 300, LEFT = 78, RIGHT = 14, TOP = 16, BOTTOM = 34;
 const STEPS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 43200, 86400];
 
 const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] || 0;
@@ -39,26 +41,24 @@ export function timeline(incident) {
   if (all[1] - all[0] < 0.1) all[0] = all[1] - 0.1;
   const pad = (all[1] - all[0]) * 0.03;
   const whole = [all[0] - pad, all[1] + pad];
-  let range = whole.slice();
+  let range = whole.slice(), pointed = null, width = 960; // one unit is one pixel, so that text has its size on a phone
 
   const plot = s('g', {}), marked = s('rect', { class: 'marked', y: TOP, height: HEIGHT - TOP - BOTTOM, visibility: 'hidden' });
-  const cross = s('line', { class: 'cross', y1: TOP, y2: HEIGHT - BOTTOM, visibility: 'hidden' });
-  const svg = s('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'timeline', tabindex: 0, role: 'img',
+  const cross = s('line', { class: 'cross', y1: TOP, y2: HEIGHT - BOTTOM, visibility: 'hidden', 'clip-path': 'url(#plot)' });
+  const frame = s('rect', { x: LEFT, y: 0, height: HEIGHT - BOTTOM });
+  const svg = s('svg', { class: 'timeline', tabindex: 0, role: 'img',
     'aria-label': `Memory before the kill: ${usage.length} samples over ${duration(all[1] - all[0])}, at most ${bytes(Math.max(...usage.map((p) => p.usage)))}${limit ? ` of a limit of ${bytes(limit)}` : ''}. Keys: plus and minus zoom, arrows move, Escape shows all.` },
-    s('defs', {}, s('clipPath', { id: 'plot' }, s('rect', { x: LEFT, y: 0, width: WIDTH - LEFT - RIGHT, height: HEIGHT - BOTTOM }))), plot, marked, cross);
-  const readout = h('output', { class: 'readout' }, 'Drag to zoom in; double-click shows all.');
-  const x = (t) => LEFT + (t - range[0]) / (range[1] - range[0]) * (WIDTH - LEFT - RIGHT);
+    s('defs', {}, s('clipPath', { id: 'plot' }, frame)), plot, marked, cross);
+  const readout = h('output', { class: 'readout' }, isHandheld() ? 'Pinch to zoom, drag to move; tap for a value, twice to zoom in.' : 'Drag to zoom in; double-click shows all.');
+  const x = (t) => LEFT + (t - range[0]) / (range[1] - range[0]) * (width - LEFT - RIGHT);
   const y = (value) => HEIGHT - BOTTOM - value / top * (HEIGHT - TOP - BOTTOM);
-  const timeAt = (event) => {
-    const box = svg.getBoundingClientRect();
-    const px = (event.clientX - box.left) / box.width * WIDTH;
-    return range[0] + Math.min(1, Math.max(0, (px - LEFT) / (WIDTH - LEFT - RIGHT))) * (range[1] - range[0]);
-  };
+  const secondsOf = (pixels) => pixels / (width - LEFT - RIGHT) * (range[1] - range[0]);
+  const timeAt = (clientX) => Math.min(range[1], Math.max(range[0], range[0] + secondsOf(clientX - svg.getBoundingClientRect().left - LEFT)));
 
   function axes() {
-    const out = [], unit = byteStep(top), one = step(range[1] - range[0], 8);
+    const out = [], unit = byteStep(top), one = step(range[1] - range[0], Math.max(3, width / 120));
     for (let value = 0; value <= top; value += unit) {
-      out.push(s('line', { class: 'grid', x1: LEFT, x2: WIDTH - RIGHT, y1: y(value), y2: y(value) }), s('text', { x: LEFT - 8, y: y(value) + 4, 'text-anchor': 'end' }, bytes(value)));
+      out.push(s('line', { class: 'grid', x1: LEFT, x2: width - RIGHT, y1: y(value), y2: y(value) }), s('text', { x: LEFT - 8, y: y(value) + 4, 'text-anchor': 'end' }, bytes(value)));
     }
     for (let i = Math.ceil(range[0] / one); i * one <= range[1]; ++i) {
       const t = i * one;
@@ -77,9 +77,10 @@ export function timeline(incident) {
     plot.replaceChildren();
     append(plot, [axes(), s('g', { 'clip-path': 'url(#plot)' }, path('fixed', 'fixed'), path('usage', 'usage'),
       usage.filter((p) => p.t >= range[0] && p.t <= range[1]).slice(0, 600).map((p) => s('circle', { class: 'dot', cx: x(p.t), cy: y(p.usage), r: 2.2 })),
-      limit && s('line', { class: 'limit', x1: LEFT, x2: WIDTH - RIGHT, y1: y(limit), y2: y(limit) }),
+      limit && s('line', { class: 'limit', x1: LEFT, x2: width - RIGHT, y1: y(limit), y2: y(limit) }),
       captures.map((c) => s('path', { class: 'capture', d: `M${x(c.t)},${HEIGHT - BOTTOM}v-12l4,6z` }, s('title', {}, c.name))),
       s('line', { class: 'kill', x1: x(0), x2: x(0), y1: TOP, y2: HEIGHT - BOTTOM }))]);
+    if (pointed) markPointed();
     svg.dataset.range = range.map((t) => t.toFixed(3)).join(' ');
   }
 
@@ -91,27 +92,52 @@ export function timeline(incident) {
   }
   const scale = (factor, centre) => zoom(centre - (centre - range[0]) * factor, centre + (range[1] - centre) * factor);
 
-  let from = null;
-  svg.addEventListener('pointerdown', (event) => { from = timeAt(event); svg.setPointerCapture(event.pointerId); });
-  svg.addEventListener('pointermove', (event) => {
-    const t = timeAt(event), near = usage.reduce((best, p) => (Math.abs(p.t - t) < Math.abs(best.t - t) ? p : best));
+  // The sample nearest to x is marked and read out.
+  function point(clientX) {
+    const t = timeAt(clientX);
+    pointed = usage.reduce((best, p) => (Math.abs(p.t - t) < Math.abs(best.t - t) ? p : best));
     cross.setAttribute('visibility', 'visible');
-    for (const end of ['x1', 'x2']) cross.setAttribute(end, x(near.t));
-    readout.textContent = `${duration(Math.abs(near.t))} ${near.t > 0 ? 'after' : 'before'} the kill: ${bytes(near.usage)}${near.fixed !== null && near.fixed !== undefined ? `, of it ${bytes(near.fixed)} not reclaimable` : ''}`;
+    markPointed();
+    readout.textContent = `${duration(Math.abs(pointed.t))} ${pointed.t > 0 ? 'after' : 'before'} the kill: ${bytes(pointed.usage)}${pointed.fixed !== null && pointed.fixed !== undefined ? `, of it ${bytes(pointed.fixed)} not reclaimable` : ''}`;
+  }
+  function markPointed() {
+    for (const end of ['x1', 'x2']) cross.setAttribute(end, x(pointed.t));
+  }
+
+  let from = null, isTouched = false;
+  svg.addEventListener('pointerdown', (event) => {
+    isTouched = event.pointerType === 'touch';
+    if (isTouched) return;
+    from = timeAt(event.clientX);
+    svg.setPointerCapture(event.pointerId);
+  });
+  svg.addEventListener('pointermove', (event) => {
+    if (event.pointerType === 'touch') return;
+    point(event.clientX);
     if (from === null) return;
+    const t = timeAt(event.clientX);
     marked.setAttribute('visibility', 'visible');
     marked.setAttribute('x', Math.min(x(from), x(t)));
     marked.setAttribute('width', Math.abs(x(t) - x(from)));
   });
   svg.addEventListener('pointerup', (event) => {
-    const to = timeAt(event), begin = from;
+    const to = timeAt(event.clientX), begin = from;
     from = null;
     marked.setAttribute('visibility', 'hidden');
     if (begin !== null && Math.abs(x(to) - x(begin)) > 6) zoom(Math.min(begin, to), Math.max(begin, to));
   });
-  svg.addEventListener('pointerleave', () => cross.setAttribute('visibility', 'hidden'));
-  svg.addEventListener('dblclick', () => zoom(...whole));
-  svg.addEventListener('wheel', (event) => { if (event.ctrlKey || event.metaKey) { event.preventDefault(); scale(event.deltaY < 0 ? 0.8 : 1.25, timeAt(event)); } }, { passive: false });
+  svg.addEventListener('pointerleave', (event) => { if (event.pointerType !== 'touch') cross.setAttribute('visibility', 'hidden'); });
+  svg.addEventListener('dblclick', () => { if (!isTouched) zoom(...whole); });
+  onFingers(svg, {
+    drag: (pixels) => zoom(range[0] - secondsOf(pixels), range[1] - secondsOf(pixels)),
+    zoom: (factor, clientX) => scale(factor, timeAt(clientX)),
+    tap: (event) => {
+      const before = pointed;
+      point(event.clientX);
+      if (pointed === before) scale(0.4, pointed.t);
+    },
+    end: () => {},
+  });
   svg.addEventListener('keydown', (event) => {
     const span = range[1] - range[0], middle = (range[0] + range[1]) / 2;
     const act = { '+': () => scale(0.6, middle), '=': () => scale(0.6, middle), '-': () => scale(1.6, middle), Escape: () => zoom(...whole),
@@ -120,6 +146,12 @@ export function timeline(incident) {
     event.preventDefault();
     act();
   });
+  new ResizeObserver(() => {
+    width = svg.clientWidth || width;
+    svg.setAttribute('viewBox', `0 0 ${width} ${HEIGHT}`);
+    frame.setAttribute('width', width - LEFT - RIGHT);
+    draw();
+  }).observe(svg);
   draw();
   const legend = [['usage', 'memory usage'], usage.some((p) => p.fixed) && ['fixed', 'not reclaimable'], limit && ['limit', `limit, ${bytes(limit)}`], captures.length && ['capture', 'capture'], ['kill', 'the kill']].filter(Boolean);
   return h('figure', {}, svg, h('figcaption', {}, legend.map(([name, text]) => h('span', { class: `key ${name}` }, text)), readout,

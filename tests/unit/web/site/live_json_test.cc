@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "web/site/live_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace oomw {
+namespace {
+
+ContainerMetrics container(const std::string& name, std::uint64_t usage_mib, std::uint64_t limit_mib) {
+  ContainerMetrics made;
+  made.k8s_namespace = "shop";
+  made.pod = name + "-0";
+  made.container = name;
+  made.usage_bytes = usage_mib << 20;
+  made.limit_bytes = limit_mib << 20;
+  return made;
+}
+
+TEST(NowJson, has_the_fullest_first_and_those_without_a_limit_not_at_all) {
+  MetricsSnapshot snapshot;
+  snapshot.containers = {container("half", 50, 100), container("full", 99, 100), container("small", 1, 100)};
+  snapshot.containers.emplace_back().container = "unlimited";
+  const nlohmann::json now = nlohmann::json::parse(now_json(snapshot));
+  EXPECT_EQ(now["with_a_limit"], 3);
+  std::vector<std::string> names;
+  for (const auto& one : now["containers"]) names.push_back(one["container"]);
+  EXPECT_THAT(names, ::testing::ElementsAre("full", "half", "small"));
+}
+
+TEST(NowJson, has_time_left_and_suspicion_and_null_for_what_is_not_known) {
+  MetricsSnapshot snapshot;
+  snapshot.containers = {container("cart", 90, 100), container("search", 80, 100)};
+  snapshot.containers[0].growth_bytes_per_second = 1e6;
+  snapshot.containers[0].seconds_to_limit = 42;
+  snapshot.containers[0].suspected_leak = true;
+  const nlohmann::json now = nlohmann::json::parse(now_json(snapshot))["containers"];
+  EXPECT_EQ(now[0]["namespace"], "shop");
+  EXPECT_EQ(now[0]["pod"], "cart-0");
+  EXPECT_EQ(now[0]["usage_bytes"], 90u << 20);
+  EXPECT_EQ(now[0]["limit_bytes"], 100u << 20);
+  EXPECT_EQ(now[0]["growth_bytes_per_second"], 1e6);
+  EXPECT_EQ(now[0]["seconds_to_limit"], 42);
+  EXPECT_EQ(now[0]["suspected_leak"], true);
+  for (const char* key : {"growth_bytes_per_second", "seconds_to_limit", "suspected_leak"}) {
+    EXPECT_TRUE(now[1][key].is_null()) << key;
+  }
+}
+
+TEST(NowJson, of_a_full_node_is_bounded_and_says_how_many_there_are) {
+  MetricsSnapshot snapshot;
+  for (int i = 0; i < 700; ++i) snapshot.containers.push_back(container("c" + std::to_string(i), 1, 100));
+  const nlohmann::json now = nlohmann::json::parse(now_json(snapshot));
+  EXPECT_EQ(now["with_a_limit"], 700);
+  EXPECT_EQ(now["containers"].size(), 500u);
+}
+
+TEST(NowJson, names_that_are_not_utf8_stay_json) {
+  MetricsSnapshot snapshot;
+  snapshot.containers = {container("\xff\xfe\"}", 1, 2)};
+  EXPECT_FALSE(nlohmann::json::parse(now_json(snapshot), nullptr, false).is_discarded());
+}
+
+TEST(HealthJson, has_what_works_and_what_was_lost) {
+  MetricsSnapshot snapshot;
+  snapshot.ready = true;
+  snapshot.lost["ringbuf_kill"] = 3;
+  snapshot.kernel_oom_kills_unobserved = 2;
+  snapshot.incidents_written = 5;
+  snapshot.process_resident_bytes = 20u << 20;
+  const nlohmann::json health = nlohmann::json::parse(health_json(snapshot));
+  EXPECT_EQ(health["ready"], true);
+  EXPECT_EQ(health["lost"]["ringbuf_kill"], 3);
+  EXPECT_EQ(health["kills"]["unobserved"], 2);
+  EXPECT_EQ(health["incidents"]["written"], 5);
+  EXPECT_EQ(health["resident_bytes"], 20u << 20);
+}
+
+}  // namespace
+}  // namespace oomw
