@@ -23,7 +23,7 @@ PAYLOADS = ["<img src=x onerror=\"window.owned=1\">", "</title><script>window.ow
 
 
 def profile(stacks, seconds=0):
-    """stacks: {("main.main", "main.leak"): bytes}, root first."""
+    """stacks: {("main.main", "main.leak"): bytes}, root first; each byte count is of objects of 1 MiB."""
     strings = {"": 0}
 
     def text(value):
@@ -31,9 +31,9 @@ def profile(stacks, seconds=0):
 
     names = sorted({name for stack in stacks for name in stack})
     numbers = {name: i + 1 for i, name in enumerate(names)}
-    kind = {1: text("inuse_space"), 2: text("bytes")}
-    samples = [{1: [numbers[name] for name in reversed(stack)], 2: [value]} for stack, value in stacks.items()]
-    message = {1: [kind], 2: samples,
+    kinds = [{1: text("inuse_objects"), 2: text("count")}, {1: text("inuse_space"), 2: text("bytes")}]
+    samples = [{1: [numbers[name] for name in reversed(stack)], 2: [value // MIB, value]} for stack, value in stacks.items()]
+    message = {1: kinds, 2: samples,
                4: [{1: number, 4: [{1: number, 2: 7}]} for number in numbers.values()],
                5: [{1: numbers[name], 2: text(name), 3: text(name), 4: text("main.go")} for name in names],
                9: 1_700_000_000 * 10 ** 9 + seconds * 10 ** 9, 11: {1: text("space"), 2: text("bytes")}, 12: 524288}
