@@ -53,11 +53,18 @@ class Diff(ProfileTest):
         self.assertEqual(sum(row["growth"] for row in diff["rows"]), growth)
 
     def test_every_grouping_and_type(self):
-        for by in ("function", "stack", "package", "component"):
+        for by in ("function", "stack", "package", "component", "operation"):
             for kind in ("inuse_space", "alloc_objects"):
                 done = run_cli("diff", EARLY, KILL, "--by", by, "--type", kind)
                 self.assertEqual(done.returncode, 0, done)
                 self.assertIn(kind, done.stdout)
+
+    def test_operations_in_top_diff_and_picture(self):
+        for command in (("top", KILL), ("diff", EARLY, KILL), ("render", KILL, "-o", "-")):
+            done = run_cli(*command, "--by", "operation")
+            self.assertEqual(done.returncode, 0, done)
+            self.assertIn("component receiver/otlp", done.stdout)
+            self.assertEqual("UnmarshalProto" in done.stdout, command[0] == "render", done.stdout[:500])
 
     def test_an_incident_alone_is_compared_from_its_first_profile_to_its_best(self):
         data_dir, incident = self.incident()

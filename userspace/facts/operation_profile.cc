@@ -5,7 +5,9 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "facts/operation.h"
@@ -34,22 +36,37 @@ std::uint64_t unused_id(const auto& items) {
   return highest + 1;  // 0, which pprof leaves out, if the highest is taken
 }
 
-}  // namespace
+std::string name_of(const std::optional<Operation>& operation) {
+  return operation ? operation->kind + " " + operation->name : "(no operation)";
+}
 
-pprof::Profile rooted_by_operation(pprof::Profile profile) {
+enum class Frames { kAllBelow, kNone };  // what is left of a stack beside its operation
+
+pprof::Profile with_operations(pprof::Profile profile, Frames left) {
   const auto operations = operations_of(profile);
   std::uint64_t function = unused_id(profile.functions), location = unused_id(profile.locations);
   std::map<std::string, std::uint64_t> roots;  // name -> location
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (!operations[i]) continue;
-    const auto [root, is_new] = roots.try_emplace(operations[i]->kind + " " + operations[i]->name, location);
+    if (!operations[i] && left == Frames::kAllBelow) continue;
+    const auto [root, is_new] = roots.try_emplace(name_of(operations[i]), location);
     if (is_new) {
       profile.functions.push_back({function, root->first, root->first, "", 0});
       profile.locations.push_back({location++, 0, 0, {{function++, 0}}});
     }
+    if (left == Frames::kNone) profile.samples[i].location_ids.clear();
     profile.samples[i].location_ids.push_back(root->second);
   }
   return profile;
+}
+
+}  // namespace
+
+pprof::Profile rooted_by_operation(pprof::Profile profile) {
+  return with_operations(std::move(profile), Frames::kAllBelow);
+}
+
+pprof::Profile summed_by_operation(pprof::Profile profile) {
+  return with_operations(std::move(profile), Frames::kNone);
 }
 
 pprof::Group operation_group_of(const std::string& function) {

@@ -13,7 +13,10 @@ namespace oomw {
 // names are printable.
 [[nodiscard]] pprof::Profile rooted_by_operation(pprof::Profile profile);
 
-// Of such a profile: groups stacks by operation.
+// The same with nothing but these frames: each stack is its operation alone, or "(no operation)".
+[[nodiscard]] pprof::Profile summed_by_operation(pprof::Profile profile);
+
+// Of a rooted profile: groups stacks by operation.
 [[nodiscard]] pprof::Group operation_group_of(const std::string& function);
 
 }  // namespace oomw

@@ -107,23 +107,51 @@ std::string code_of_frame(const std::string& frame) {
   return fmt::format("{} ({})", function_of_frame(frame), place.substr(place.rfind('/') + 1));
 }
 
+bool is_growing(const TrendSite& site, const IncidentTrend& trend) {
+  const double whole = gained(trend.whole.first_live_bytes, trend.whole.last_live_bytes);
+  const double live = gained(site.figures.first_live_bytes, site.figures.last_live_bytes);
+  return site.figures.judgement == "leak" || live >= threshold::kMost * whole;
+}
+
 // The call site that leaks, or that made half of the growth. Its frames are those next to the allocation.
 const TrendSite* growing_site(const IncidentTrend& trend) {
   const TrendSite* most = nullptr;
-  const double whole = gained(trend.whole.first_live_bytes, trend.whole.last_live_bytes);
   for (const TrendSite& site : trend.sites) {
-    const double live = gained(site.figures.first_live_bytes, site.figures.last_live_bytes);
-    if (site.frames.empty() || (site.figures.judgement != "leak" && live < threshold::kMost * whole)) continue;
+    if (site.frames.empty() || !is_growing(site, trend)) continue;
     if (most == nullptr || site.figures.last_held_bytes > most->figures.last_held_bytes) most = &site;
   }
   return most;
 }
 
+bool goes_through(const TrendSite& site, const std::string& function) {
+  return std::ranges::any_of(site.frames,
+                             [&](const std::string& frame) { return function_of_frame(frame) == function; });
+}
+
+// Whether what does not grow is allocated by this function, too: a helper, whose other callers the heap is full of.
+bool is_helper(const std::string& function, const IncidentTrend& trend) {
+  return std::ranges::any_of(
+      trend.sites, [&](const TrendSite& site) { return !is_growing(site, trend) && goes_through(site, function); });
+}
+
+using Frames = std::vector<std::string>::const_iterator;
+
+// The innermost own code of a growing site, or around helpers the first that is none. The innermost frame if there is
+// no own code, the innermost own code if there are only helpers.
+Frames telling_frame(const TrendSite& site, const IncidentTrend& trend) {
+  const auto is_own = [](const std::string& frame) { return role_of(function_of_frame(frame)) == FrameRole::kCode; };
+  const auto own = std::ranges::find_if(site.frames, is_own);
+  const auto telling = std::find_if(own, site.frames.end(), [&](const std::string& frame) {
+    return is_own(frame) && !is_helper(function_of_frame(frame), trend);
+  });
+  if (telling != site.frames.end()) return telling;
+  return own != site.frames.end() ? own : site.frames.begin();
+}
+
 const IncidentFiller* filler_through(const Incident& incident, const TrendSite& site) {
   const auto found = std::ranges::find_if(incident.fillers, [&](const IncidentFiller& filler) {
-    return !filler.path.empty() && std::ranges::any_of(site.frames, [&](const std::string& frame) {
-      return function_of_frame(frame) == filler.path.front();
-    });
+    return !filler.path.empty() && goes_through(site, filler.path.front()) &&
+           !is_helper(filler.path.front(), *incident.trend);
   });
   return found == incident.fillers.end() ? nullptr : &*found;
 }
@@ -147,10 +175,9 @@ std::optional<AnswerCulprit> grower(const Incident& incident) {
   if (const IncidentFiller* filler = filler_through(incident, *site)) return culprit_of(*filler);
   AnswerCulprit culprit;
   culprit.claim = to_string(Claim::kAllocates);
-  const auto own = std::ranges::find_if(
-      site->frames, [](const std::string& frame) { return role_of(function_of_frame(frame)) == FrameRole::kCode; });
-  culprit.code = code_of_frame(own == site->frames.end() ? site->frames.front() : *own);
-  for (auto frame = own == site->frames.end() ? site->frames.begin() : own;; --frame) {
+  const Frames telling = telling_frame(*site, *incident.trend);
+  culprit.code = code_of_frame(*telling);
+  for (auto frame = telling;; --frame) {
     culprit.path.push_back(function_of_frame(*frame));
     if (frame == site->frames.begin()) break;
   }

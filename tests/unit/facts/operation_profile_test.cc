@@ -33,6 +33,18 @@ TEST(OperationProfile, StacksWithoutAnOperationStayAsTheyAre) {
   EXPECT_EQ(rooted.samples[0].location_ids, profile.samples[0].location_ids);
 }
 
+TEST(OperationProfile, SummedEachStackIsItsOperationAlone) {
+  pprof::Profile profile = pprof::sample_profile();
+  profile.functions[0].name = "net/http.HandlerFunc.ServeHTTP";
+  const pprof::Top served = pprof::top(summed_by_operation(profile), "inuse_space");
+  ASSERT_EQ(served.rows.size(), 1U);
+  EXPECT_EQ(served.rows[0].function, "endpoint main.serve");
+  EXPECT_EQ(served.rows[0].flat, served.total);
+  const pprof::Top none = pprof::top(summed_by_operation(pprof::sample_profile()), "inuse_space");
+  ASSERT_EQ(none.rows.size(), 1U);
+  EXPECT_EQ(none.rows[0].function, "(no operation)");
+}
+
 TEST(OperationProfile, GroupsAreTheNewRoots) {
   EXPECT_EQ(operation_group_of("endpoint main.report").name, "endpoint main.report");
   EXPECT_EQ(operation_group_of("component receiver/otlp").name, "component receiver/otlp");

@@ -119,6 +119,30 @@ TEST(Answer, TheSiteThatTheDetectorReportsComesBeforeTheLargest) {
   EXPECT_DOUBLE_EQ(answer.culprit->share.value_or(0), 0.5);
 }
 
+TEST(Answer, AHelperThatOthersCallWithoutGrowthIsNotWhatLeaks) {
+  Incident incident = incident_of("leak");
+  incident.fillers = {filler()};  // of all its callers; what it is said to work for is that of another
+  incident.fillers.front().name = "main.block (main.go:44)";
+  incident.fillers.front().path = {"main.block"};
+  incident.trend = testing::sample_incident().trend;
+  TrendSite leaking, resting;
+  leaking.frames = {"main.block /src/main.go:44", "main.openSession /src/leak.go:61", "main.pace /src/main.go:65"};
+  leaking.figures.judgement = "leak";
+  leaking.figures.last_held_bytes = 30u << 20;
+  resting.frames = {"main.block /src/main.go:44", "main.loadEntry /src/service.go:36", "main.pace /src/main.go:65"};
+  resting.figures.judgement = "not_called";
+  incident.trend->whole.first_live_bytes = 0;
+  incident.trend->whole.last_live_bytes = incident.trend->whole.last_held_bytes = 60u << 20;
+  incident.trend->sites = {leaking, resting};
+  const IncidentAnswer answer = answer_of(incident);
+  ASSERT_TRUE(answer.culprit);
+  EXPECT_EQ(answer.culprit->code, "main.openSession (leak.go:61)");
+  EXPECT_THAT(answer.culprit->path, ElementsAre("main.openSession", "main.block"));
+  EXPECT_EQ(answer.culprit->operation, "");
+  incident.trend->sites = {leaking};
+  EXPECT_EQ(answer_of(incident).culprit->code, "main.block (main.go:44)");
+}
+
 TEST(Answer, TypeArgumentsOfTheSiteThatLeaksAreNotPrinted) {
   Incident incident = incident_of("leak");
   incident.trend = testing::sample_incident().trend;

@@ -56,11 +56,19 @@ void add_diff(CLI::App& app, CommandLine& line) {
   diff->add_option("before", line.input_path, "A profile (.pb.gz), or an incident: its best profile")->required();
   diff->add_option("after", line.other_path,
                    "The later one; left out, the first profile of the incident is compared with its best");
-  diff->add_option("--by", line.group_by, "function (default), stack, package or component (of a Collector)")
-      ->check(CLI::IsMember({"function", "stack", "package", "component"}));
+  diff->add_option("--by", line.group_by,
+                   "function (default), stack, package, component (of a Collector) or operation (endpoint, job ...)")
+      ->check(CLI::IsMember({"function", "stack", "package", "component", "operation"}));
   diff->add_option("--type,--sample-type", line.sample_type, kSampleTypes);
   diff->add_option("--rows", line.rows, "How many rows")->check(CLI::Range(1, 10000));
   diff->add_flag("--json", line.json, "One JSON object; values are in the sample type's unit");
+}
+
+void add_by_operation(CLI::App& command, CommandLine& line) {
+  command
+      .add_option("--by", line.group_by,
+                  "function (default) or operation: the endpoint, method, job or component it is for")
+      ->check(CLI::IsMember({"function", "operation"}));
 }
 
 void add_render(CLI::App& app, CommandLine& line) {
@@ -69,6 +77,7 @@ void add_render(CLI::App& app, CommandLine& line) {
   render->add_option("-o,--output", line.output_path, "File to write, - for stdout (default PROFILE.svg here)");
   render->add_option("--diff-base", line.diff_base_path, "Draw what grew since this profile or incident");
   render->add_option("--type,--sample-type", line.sample_type, kSampleTypes);
+  add_by_operation(*render, line);
   render->add_option("--width", line.width_px, "Pixels (default 1200)")->check(CLI::Range(400, 10000));
   render->add_flag("--png", line.png, "Also a picture beside it; needs rsvg-convert");
 }
@@ -119,6 +128,7 @@ void add_readers(CLI::App& app, CommandLine& line) {
   CLI::App* top = add_command(app, line, "top", "Functions of a heap profile by bytes");
   top->add_option("file", line.input_path, "A pprof profile (.pb.gz)")->required();
   top->add_option("--sample-type,--type", line.sample_type, kSampleTypes);
+  add_by_operation(*top, line);
   top->add_option("--rows", line.rows, "How many rows")->check(CLI::Range(1, 10000));
   add_diff(app, line);
   add_render(app, line);

@@ -48,9 +48,9 @@ struct CommandLine {
   std::string input_path;
   std::string sample_type;
   std::size_t rows = 20;
+  std::string group_by = "function";  // function | operation; of diff also stack | package | component
   // diff
-  std::string other_path;             // "" = the two ends of the incident that input_path names
-  std::string group_by = "function";  // function | stack | package | component
+  std::string other_path;  // "" = the two ends of the incident that input_path names
   // render
   std::string diff_base_path;
   unsigned width_px = 1200;

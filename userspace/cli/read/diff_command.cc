@@ -9,6 +9,7 @@
 #include "cli/read/profile_source.h"
 #include "cli/read/read_commands.h"
 #include "facts/component_group.h"
+#include "facts/operation_profile.h"
 #include "pprof/growth_text.h"
 
 namespace oomw::cli {
@@ -19,6 +20,9 @@ Result<pprof::Growth> growth_of(const CommandLine& line, const pprof::Profile& b
   if (line.group_by == "stack") return pprof::growth_by_stack(before, after, type);
   if (line.group_by == "package") return pprof::growth_by_package(before, after, type);
   if (line.group_by == "component") return pprof::growth_by(before, after, type, component_group_of);
+  if (line.group_by == "operation") {
+    return pprof::growth_by(rooted_by_operation(before), rooted_by_operation(after), type, operation_group_of);
+  }
   return pprof::growth_by_function(before, after, type);
 }
 

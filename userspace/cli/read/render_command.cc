@@ -12,6 +12,7 @@
 #include "cli/read/profile_source.h"
 #include "cli/read/read_commands.h"
 #include "facts/component_group.h"
+#include "facts/operation_profile.h"
 #include "pprof/diff.h"
 #include "pprof/flame_graph.h"
 #include "store/incident_reader.h"
@@ -27,9 +28,14 @@ struct Drawing {
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 Result<Drawing> load(const CommandLine& line, const std::string& data_dir) {
+  const auto as_asked = [&](pprof::Profile profile) {
+    return line.group_by == "operation" ? rooted_by_operation(std::move(profile)) : std::move(profile);
+  };
   ASSIGN_OR_RETURN(LoadedProfile after, load_profile(line.input_path, data_dir));
+  after.profile = as_asked(std::move(after.profile));
   if (line.diff_base_path.empty()) return Drawing{after.name, "", std::move(after.profile)};
-  ASSIGN_OR_RETURN(const LoadedProfile before, load_profile(line.diff_base_path, data_dir));
+  ASSIGN_OR_RETURN(LoadedProfile before, load_profile(line.diff_base_path, data_dir));
+  before.profile = as_asked(std::move(before.profile));
   ASSIGN_OR_RETURN(pprof::Profile profile, pprof::diff(before.profile, after.profile));
   return Drawing{after.name, before.name, std::move(profile)};
 }
