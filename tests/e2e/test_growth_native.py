@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The code that a program without a managed runtime grew by, sampled from half of its limit on."""
+import gzip
 import json
 import os
 import platform
+import re
+import subprocess
 import unittest
 
 from harness import tools
@@ -55,6 +58,11 @@ class GrowthNative(E2eTest):
         top = run_cli("top", os.path.join(incident["_dir"], incident["growth"]["file"]))
         self.assertEqual(top.returncode, 0, top.stderr)
         self.assertIn("add_session", top.stdout)
+        # The build of the program, by which its symbols are found elsewhere.
+        notes = subprocess.run(["readelf", "-n", tools.growth_paths()], capture_output=True, text=True, check=True).stdout
+        build_id = re.search(r"Build ID: ([0-9a-f]+)", notes).group(1)
+        with gzip.open(os.path.join(incident["_dir"], incident["growth"]["file"])) as file:
+            self.assertIn(build_id.encode(), file.read())
         shown = run_cli("show", "--data-dir", witness.data_dir, incident["id"])
         self.assertIn("growth.pb.gz", shown.stdout)
 

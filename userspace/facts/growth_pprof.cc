@@ -5,7 +5,9 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,6 +24,8 @@ std::int64_t clamped(std::uint64_t value) {
 // Each mapped file, function and line once.
 class Encoder {
  public:
+  explicit Encoder(const std::map<std::string, std::string>& builds) : builds_(builds) {}
+
   void add(const GrowthStack& stack) {
     pprof::Sample sample;
     for (std::size_t i = 0; i < std::min(stack.frames.size(), GrowthProfile::kMaxFrames); ++i) {
@@ -34,17 +38,32 @@ class Encoder {
   pprof::Profile profile;
 
  private:
-  std::uint64_t mapping(const std::string& module) {
-    if (module.empty()) return 0;
-    const auto [known, is_new] = mappings_.try_emplace(module, mappings_.size() + 1);
+  std::uint64_t mapping(const GrowthFrame& frame) {
+    if (frame.module.empty()) return 0;
+    const auto [known, is_new] = mappings_.try_emplace(frame.module, mappings_.size() + 1);
     if (is_new) {
       pprof::Mapping mapping;
       mapping.id = known->second;
-      mapping.filename = printable(module, GrowthProfile::kMaxText);
+      mapping.filename = printable(frame.module, GrowthProfile::kMaxText);
+      if (const auto build = builds_.find(frame.module); build != builds_.end()) mapping.build_id = build->second;
       mapping.has_functions = mapping.has_filenames = mapping.has_line_numbers = true;  // do not look for symbols
       profile.mappings.push_back(std::move(mapping));
     }
+    // Whoever has the symbols of that build finds the name by the address.
+    pprof::Mapping& mapping = profile.mappings[known->second - 1];
+    if (!mapping.build_id.empty() && address_of(frame) != 0) {
+      mapping.has_functions = mapping.has_filenames = mapping.has_line_numbers = false;
+    }
     return known->second;
+  }
+
+  // 0x1ab0 of "libfoo.so!fn_1ab0", which is how a function without a name is called; 0: it has one.
+  static std::uint64_t address_of(const GrowthFrame& frame) {
+    constexpr std::string_view kMark = "!fn_";
+    std::string_view rest = frame.function;
+    if (!rest.starts_with(frame.module)) return 0;
+    rest.remove_prefix(frame.module.size());
+    return rest.starts_with(kMark) ? parse_u64(rest.substr(kMark.size()), 16).value_or(0) : 0;
   }
 
   std::uint64_t function(const GrowthFrame& frame) {
@@ -59,10 +78,13 @@ class Encoder {
   std::uint64_t location(const GrowthFrame& frame) {
     const std::uint64_t of = function(frame);
     const auto [known, is_new] = locations_.try_emplace({of, frame.line, frame.module}, locations_.size() + 1);
-    if (is_new) profile.locations.push_back({known->second, mapping(frame.module), 0, {{of, clamped(frame.line)}}});
+    if (is_new) {
+      profile.locations.push_back({known->second, mapping(frame), address_of(frame), {{of, clamped(frame.line)}}});
+    }
     return known->second;
   }
 
+  const std::map<std::string, std::string>& builds_;
   std::map<std::string, std::uint64_t> mappings_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> functions_;
   std::map<std::tuple<std::uint64_t, std::uint64_t, std::string>, std::uint64_t> locations_;
@@ -70,8 +92,8 @@ class Encoder {
 
 }  // namespace
 
-pprof::Profile to_pprof(const GrowthProfile& profile, WallTime time) {
-  Encoder encoder;
+pprof::Profile to_pprof(const GrowthProfile& profile, const std::map<std::string, std::string>& builds, WallTime time) {
+  Encoder encoder(builds);
   for (std::size_t i = 0; i < std::min(profile.stacks.size(), GrowthProfile::kMaxStacks); ++i) {
     encoder.add(profile.stacks[i]);
   }

@@ -10,6 +10,7 @@
 #include <array>
 
 #include "growth/code_names.h"
+#include "runtimes/go/build_id.h"
 
 namespace oomw::growth {
 namespace {
@@ -41,6 +42,7 @@ Result<std::unique_ptr<CodeFile>> CodeFile::parse(int file) {
   ASSIGN_OR_RETURN(code->elf_, go::ElfFile::open(code->reader_));
   if (code->elf_->machine() != go::Machine::kAmd64) return fail(ErrorCode::kUnsupported, "not x86-64");
   code->frames_.emplace(*code->elf_);
+  code->build_id_ = go::gnu_build_id(*code->elf_);
   return code;
 }
 

@@ -42,6 +42,8 @@ class CodeFile {
   [[nodiscard]] bool follows_call(std::uint64_t address) const;
   // "Session::put"; "" if it has no name.
   [[nodiscard]] const std::string& name_of(std::uint64_t address, std::uint64_t function);
+  // Of its linker, in hex; "": it has none.
+  [[nodiscard]] const std::string& build_id() const { return build_id_; }
   // Link-time addresses.
   [[nodiscard]] const PythonSymbols& python();
   [[nodiscard]] std::uint64_t own_bytes() const;
@@ -61,6 +63,7 @@ class CodeFile {
   CachedReader reader_;
   std::optional<go::ElfFile> elf_;
   std::optional<EhFrame> frames_;
+  std::string build_id_;
   std::optional<SymbolTable> symbols_;   // when the first name is asked for
   std::optional<PythonSymbols> python_;  // when it is asked for
   std::unordered_map<std::uint64_t, std::optional<CfiRow>> rows_;

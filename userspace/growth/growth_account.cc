@@ -46,6 +46,11 @@ void GrowthAccount::count(const oomw_growth_sample& head, std::uint32_t stack) {
 }
 
 void GrowthAccount::add(const std::vector<oomw_growth_sample>& heads, const UnwoundSamples& unwound) {
+  for (const auto& [module, build_id] : unwound.builds) {
+    if (builds_.size() >= kMaxModules && !builds_.contains(module)) continue;
+    const auto [known, is_new] = builds_.emplace(module, build_id);
+    if (!is_new && known->second != build_id) known->second.clear();
+  }
   std::size_t next = 0;
   for (const oomw_growth_sample& head : heads) {
     const bool has_stack = head.stack_bytes != 0 && next < unwound.stacks.size();

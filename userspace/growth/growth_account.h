@@ -20,7 +20,7 @@ namespace oomw {
 // a stack are kept once, at most kMaxFrames and kMaxStacks of them; samples beyond count as lost. Pure.
 class GrowthAccount {
  public:
-  static constexpr std::size_t kMaxFrames = 16'384, kMaxStacks = 8'192;
+  static constexpr std::size_t kMaxFrames = 16'384, kMaxStacks = 8'192, kMaxModules = 128;
 
   GrowthAccount(ProcessKey process, CgroupId cgroup) : process_(process), cgroup_(cgroup) {}
 
@@ -35,6 +35,8 @@ class GrowthAccount {
   // `lost_before`: samples that the kernel did not send. The stacks with the most bytes.
   [[nodiscard]] GrowthProfile profile(std::uint64_t lost_before) const;
   [[nodiscard]] std::uint64_t samples() const { return samples_; }
+  // Of all batches.
+  [[nodiscard]] const ModuleBuilds& builds() const { return builds_; }
 
  private:
   struct Stack {
@@ -53,6 +55,7 @@ class GrowthAccount {
   GrowthSlots slots_;
   std::map<FrameKey, std::uint32_t> frame_ids_;
   std::vector<GrowthFrame> frames_;
+  ModuleBuilds builds_;
   std::map<Stack, std::uint32_t> stack_ids_;
   std::vector<const Stack*> stacks_;  // into stack_ids_
   std::uint64_t samples_ = 0, unnamed_ = 0, first_ns_ = 0, newest_ns_ = 0, slot_bytes_ = 0, unseen_ = 0;

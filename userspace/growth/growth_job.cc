@@ -93,6 +93,16 @@ GrowthFrame frame_of(const NativeFrame& native, const CodeNames& names) {
   return frame;
 }
 
+ModuleBuilds builds_of(const std::vector<CodeRange>& code) {
+  ModuleBuilds builds;
+  for (const CodeRange& range : code) {
+    if (range.file == nullptr) continue;
+    const auto [known, is_new] = builds.emplace(printable(range.name, kMaxText), range.file->build_id());
+    if (!is_new && known->second != range.file->build_id()) known->second.clear();
+  }
+  return builds;
+}
+
 UnwoundStack stack_of(std::vector<GrowthFrame> frames, bool is_complete, FrameTable& table) {
   UnwoundStack stack;
   stack.is_complete = is_complete;
@@ -168,11 +178,12 @@ Result<UnwoundSamples> unwind(std::vector<JobRange> ranges, std::span<const std:
   std::vector<CodeRange> code = code_ranges(std::move(ranges), files, kept_files());
   const PresentMemory memory(files[kMemoryFile].get(), files[kPageMapFile].get());
   PythonReader python(find_python(code), memory);
+  UnwoundSamples unwound;
+  unwound.builds = builds_of(code);
   const CodeMap map(std::move(code));
   const std::vector<NativeStack> stacks = unwind_all(samples, map);
   const CodeNames names = run_time_names(stacks, files[kPerfMapFile].get());
   FrameTable table;
-  UnwoundSamples unwound;
   unwound.python = python.layout().value_or(PythonLayout{});
   auto stack = stacks.begin();
   for (const Sample& sample : samples) {

@@ -54,6 +54,19 @@ PythonLayout read_layout(reader::WireReader& in) {
   return layout;
 }
 
+// A build id that is none is left out.
+ModuleBuilds read_builds(reader::WireReader& in) {
+  ModuleBuilds builds;
+  const std::uint64_t count = in.number();
+  for (std::uint64_t i = 0; i < count && in.is_good(); ++i) {
+    std::string module = printable(in.text(), kMaxText);
+    const std::string_view build_id = in.text();
+    const bool is_sound = build_id.size() <= kMaxBuildId && is_lower_hex(build_id) && builds.size() < kMaxCodeFiles;
+    if (is_sound) builds.emplace(std::move(module), build_id);
+  }
+  return builds;
+}
+
 }  // namespace
 
 std::string encode_ranges(std::span<const JobRange> ranges) {
@@ -126,6 +139,8 @@ std::string encode_unwound(const UnwoundSamples& unwound) {
   const PythonLayout& python = unwound.python;
   out.number(python.thread_state).number(python.frame_of_thread).number(python.frame_of_cframe);
   out.number(python.code_of_frame).number(python.previous_of_frame).number(python.instruction_of_frame);
+  out.number(unwound.builds.size());
+  for (const auto& [module, build_id] : unwound.builds) out.text(module).text(build_id);
   return out.take();
 }
 
@@ -143,6 +158,7 @@ Result<UnwoundSamples> decode_unwound(std::string_view bytes, std::size_t stacks
     unwound.stacks.push_back(std::move(stack));
   }
   unwound.python = read_layout(in);
+  unwound.builds = read_builds(in);
   if (!in.is_complete()) return fail(ErrorCode::kInvalid, "the reader answered something else");
   return unwound;
 }

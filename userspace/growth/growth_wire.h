@@ -26,7 +26,7 @@ inline constexpr std::size_t kRecordsFile = 0, kAnswerFile = 1, kPerfMapFile = 2
 inline constexpr std::size_t kMaxCodeFiles = reader::kMaxFiles - kFirstCodeFile;
 inline constexpr std::size_t kMaxRecordBytes = 4u << 20, kMaxAnswerBytes = 2u << 20;
 inline constexpr std::size_t kMaxSamples = 256, kMaxRanges = 400, kMaxRangeName = 64;
-inline constexpr std::size_t kMaxFrames = 8192, kMaxFramesOfStack = 64, kMaxText = 200;
+inline constexpr std::size_t kMaxFrames = 8192, kMaxFramesOfStack = 64, kMaxText = 200, kMaxBuildId = 64;
 
 // A range of a process's code in a job.
 struct JobRange {

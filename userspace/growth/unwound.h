@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,10 +35,15 @@ struct PythonLayout {
   std::uint32_t code_of_frame = 0, previous_of_frame = 0, instruction_of_frame = 0;
 };
 
+// Which build of each module was sampled: its linker's build id in hex, by the module's name as frames have it. "": it
+// has none, or two files of that name differ.
+using ModuleBuilds = std::map<std::string, std::string>;
+
 struct UnwoundSamples {
   std::vector<GrowthFrame> frames;   // each once
   std::vector<UnwoundStack> stacks;  // one for each record that has a stack, in their order
   PythonLayout python = {};
+  ModuleBuilds builds = {};
 };
 
 // A process that is sampled, opened at its first sample: its memory, its maps, and every executable file that it maps,

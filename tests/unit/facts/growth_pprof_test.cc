@@ -28,7 +28,7 @@ GrowthProfile profile() {
 }
 
 TEST(GrowthPprof, a_profile_comes_back_with_its_stacks_and_what_it_shows) {
-  const auto text = pprof::write(to_pprof(profile(), {5}));
+  const auto text = pprof::write(to_pprof(profile(), {}, {5}));
   const auto read = pprof::read(text);
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_THAT(read->sample_types, ::testing::ElementsAre(pprof::ValueType{"growth", "bytes"}));
@@ -42,10 +42,29 @@ TEST(GrowthPprof, a_profile_comes_back_with_its_stacks_and_what_it_shows) {
   EXPECT_THAT(read->comments.front(), HasSubstr("growth by first touch"));
 }
 
+TEST(GrowthPprof, code_without_a_name_has_its_address_in_its_build) {
+  GrowthProfile growth = profile();
+  const GrowthFrame unnamed{"libx.so!fn_1ab0", "", "libx.so", 0, false, false};
+  const GrowthFrame of_another{"liby.so!fn_30", "", "liby.so", 0, false, false};
+  growth.stacks = {{60, true, {growth.stacks[0].frames[0], unnamed, of_another}}};
+  const pprof::Profile file = to_pprof(growth, {{"libc.so.6", "c0de"}, {"libx.so", "ab12"}, {"liby.so", ""}}, {5});
+  ASSERT_THAT(file.mappings, SizeIs(3));
+  EXPECT_EQ(file.mappings[0].build_id, "c0de");
+  EXPECT_TRUE(file.mappings[0].has_functions);
+  EXPECT_EQ(file.mappings[1].build_id, "ab12");
+  EXPECT_FALSE(file.mappings[1].has_functions);  // a viewer that has the symbols may look for them
+  EXPECT_EQ(file.mappings[2].build_id, "");
+  EXPECT_TRUE(file.mappings[2].has_functions);
+  ASSERT_THAT(file.locations, SizeIs(3));
+  EXPECT_EQ(file.locations[0].address, 0u);
+  EXPECT_EQ(file.locations[1].address, 0x1ab0u);
+  EXPECT_EQ(file.locations[1].mapping_id, 2u);
+}
+
 TEST(GrowthPprof, figures_and_lists_beyond_the_bounds_are_cut) {
   GrowthProfile many = profile();
   many.stacks.assign(1000, {UINT64_MAX, true, std::vector<GrowthFrame>(1000, {"f\x1b", "", "", UINT64_MAX})});
-  const pprof::Profile file = to_pprof(many, {5});
+  const pprof::Profile file = to_pprof(many, {}, {5});
   ASSERT_THAT(file.samples, SizeIs(GrowthProfile::kMaxStacks));
   EXPECT_THAT(file.samples.front().location_ids, SizeIs(GrowthProfile::kMaxFrames));
   EXPECT_EQ(file.samples.front().values.front(), INT64_MAX);

@@ -142,6 +142,17 @@ TEST_F(GrowthAccountTest, frames_beyond_the_answer_end_the_stack) {
   EXPECT_FALSE(profile.stacks[0].is_complete);
 }
 
+TEST_F(GrowthAccountTest, build_of_a_module_when_two_files_have_its_name_is_not_known) {
+  UnwoundSamples unwound;
+  unwound.builds = {{"a", "ab12"}, {"libx.so", "01"}};
+  account_.add({}, unwound);
+  unwound.builds = {{"libx.so", "02"}};
+  account_.add({}, unwound);
+  unwound.builds = {{"libx.so", "01"}};
+  account_.add({}, unwound);
+  EXPECT_EQ(account_.builds(), (ModuleBuilds{{"a", "ab12"}, {"libx.so", ""}}));
+}
+
 TEST_F(GrowthAccountTest, more_stacks_than_a_profile_has_are_noted) {
   std::vector<oomw_growth_sample> heads;
   UnwoundSamples unwound;

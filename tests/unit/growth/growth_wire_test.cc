@@ -86,6 +86,16 @@ TEST(GrowthWire, names_that_code_refers_to_when_too_many_are_cut) {
   EXPECT_EQ(back->frames[1].function, "next");
 }
 
+TEST(GrowthWire, build_id_when_it_is_none_is_left_out) {
+  UnwoundSamples unwound;
+  unwound.builds = {{"a", "ab12"}, {"b", "no hex"}, {"c", std::string(kMaxBuildId + 2, 'a')}, {"d\x1b", ""}};
+  const auto back = decode_unwound(encode_unwound(unwound), 0);
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(back->builds, (ModuleBuilds{{"a", "ab12"}, {"d\\x1b", ""}}));
+  for (int i = 0; i < 100; ++i) unwound.builds["m" + std::to_string(i)] = "ab";
+  EXPECT_EQ(decode_unwound(encode_unwound(unwound), 0)->builds.size(), kMaxCodeFiles);
+}
+
 TEST(GrowthWire, answer_when_it_names_a_frame_that_is_not_there_or_other_stacks_is_refused) {
   UnwoundSamples unwound;
   unwound.frames = {frame("a")};

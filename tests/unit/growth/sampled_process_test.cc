@@ -106,6 +106,8 @@ TEST_F(SampledProcessTest, frames_when_of_the_c_library_are_marked_and_those_of_
   ASSERT_NE(own, unwound_.frames.end());
   EXPECT_FALSE(own->is_allocator);
   EXPECT_EQ(own->module, "a");
+  build("readelf -n a | sed -n 's/.*Build ID: //p'");
+  EXPECT_EQ(unwound_.builds["a"] + "\n", directory_.log());
 }
 
 TEST_F(SampledProcessTest, stripped_program_when_unwound_has_the_beginnings_of_its_functions) {

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "runtimes/go/build_id.h"
 #include "runtimes/go/buildinfo.h"
 #include "runtimes/go/heap_locator.h"
 #include "runtimes/go/module_data.h"
@@ -20,36 +21,11 @@ namespace {
 constexpr std::size_t kFileBlockBytes = 32U << 10;
 // A search of a file without section names reads its segments once; 512 MiB covers what exists.
 constexpr std::uint64_t kMaxFileBytes = 512U << 20;
-constexpr std::size_t kMaxBuildId = 128;
-
-std::string hex(std::span<const std::byte> bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::byte b : bytes) {
-    text += kDigits[static_cast<unsigned>(b) >> 4];
-    text += kDigits[static_cast<unsigned>(b) & 15];
-  }
-  return text;
-}
-
-// The description of a note section that holds one note, at most kMaxBuildId bytes.
-std::optional<std::vector<std::byte>> note_of(const ElfFile& elf, const char* section_name) {
-  const Section* section = elf.find_section(section_name);
-  if (!section) return std::nullopt;
-  const auto header = elf.reader().get<Elf64_Nhdr>(section->offset);
-  if (!header.has_value() || header->n_namesz > 16 || header->n_descsz == 0 || header->n_descsz > kMaxBuildId) {
-    return std::nullopt;
-  }
-  std::vector<std::byte> description(header->n_descsz);
-  const std::uint64_t at = section->offset + sizeof(Elf64_Nhdr) + (header->n_namesz + 3) / 4 * 4;
-  if (!elf.reader().read(at, description).has_value()) return std::nullopt;
-  return description;
-}
 
 std::string build_id_of(const ElfFile& elf) {
-  if (const auto gnu = note_of(elf, ".note.gnu.build-id")) return hex(*gnu);
+  if (std::string gnu = gnu_build_id(elf); !gnu.empty()) return gnu;
   const auto go = note_of(elf, ".note.go.buildid");
-  return go ? printable({reinterpret_cast<const char*>(go->data()), go->size()}, kMaxBuildId) : std::string();
+  return go ? printable({reinterpret_cast<const char*>(go->data()), go->size()}, kMaxNote) : std::string();
 }
 
 AddressRange bss_of(const ElfFile& elf) {
