@@ -48,7 +48,7 @@ struct HttpAnswer {
 // thread.
 class HttpClient {
  public:
-  static constexpr std::size_t kMaxAnswer = 1u << 20;
+  static constexpr std::size_t kMaxAnswer = 64u << 10;  // those of all sinks are a sentence at most
   // Requests end within a second once *stopping is true.
   HttpClient(HttpEndpoint endpoint, std::shared_ptr<const std::atomic<bool>> stopping);
   ~HttpClient();

@@ -55,17 +55,22 @@ std::optional<PartialSuccess> partial_success_of(const std::string& protobuf) {
   }
 }
 
+// Nothing of it is copied but texts and numbers: copying a value calls itself for each level, and an answer may have
+// thousands.
 std::optional<PartialSuccess> partial_success_of_json(const std::string& text) {
   try {
     const nlohmann::json response = nlohmann::json::parse(text);
-    const nlohmann::json partial = response.value("partialSuccess", nlohmann::json::object());
+    if (!response.is_object()) return std::nullopt;
     PartialSuccess found;
-    found.message = partial.value("errorMessage", "");
-    const char* key = partial.contains("rejectedDataPoints") ? "rejectedDataPoints" : "rejectedLogRecords";
-    const nlohmann::json rejected = partial.value(key, nlohmann::json(0));
-    found.rejected = rejected.is_string()
-                         ? static_cast<std::int64_t>(parse_u64(rejected.get<std::string>()).value_or(0))
-                         : rejected.get<std::int64_t>();
+    const auto partial = response.find("partialSuccess");
+    if (partial == response.end()) return found;
+    found.message = partial->value("errorMessage", "");
+    const char* key = partial->contains("rejectedDataPoints") ? "rejectedDataPoints" : "rejectedLogRecords";
+    const auto rejected = partial->find(key);
+    if (rejected == partial->end()) return found;
+    found.rejected = rejected->is_string()
+                         ? static_cast<std::int64_t>(parse_u64(rejected->get<std::string>()).value_or(0))
+                         : rejected->get<std::int64_t>();
     return found;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;

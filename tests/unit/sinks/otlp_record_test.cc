@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <protozero/pbf_reader.hpp>
 
+#include "base/worker_pool.h"
 #include "sinks/otlp_logs.h"
 
 namespace oomw {
@@ -346,6 +347,16 @@ TEST(OtlpAnswer, a_warning_is_a_success) {
   EXPECT_EQ(otlp_delivery_of(success("\x0a\x04\x12\x02hm", "application/x-protobuf"), false).outcome,
             Delivery::Outcome::kSent);
   EXPECT_EQ(otlp_delivery_of(success("{}", "application/json"), true).outcome, Delivery::Outcome::kSent);
+}
+
+TEST(OtlpAnswer, one_that_is_nested_deeply_needs_no_deep_stack) {
+  const std::string body = "{\"partialSuccess\":" + std::string(20'000, '[') + std::string(20'000, ']') + "}";
+  Delivery delivery;
+  {
+    WorkerPool small_stack("oomw-test", 1, 1);
+    ASSERT_TRUE(small_stack.post([&] { delivery = otlp_delivery_of(success(body, "application/json"), true); }));
+  }
+  EXPECT_EQ(delivery.reason, DeliveryReason::kBadAnswer);
 }
 
 TEST(OtlpAnswer, a_success_of_somebody_else_is_none) {
