@@ -52,7 +52,7 @@ def cpu_seconds(pid):
         return 0.0
 
 
-def _children(pid):
+def children(pid):
     found = []
     for task in os.listdir(f"/proc/{pid}/task"):
         try:
@@ -88,7 +88,7 @@ class DaemonWatch(threading.Thread):
     def measure(self):
         pid = self.daemon_.pid
         self.peak = max(self.peak, _kib(pid, "VmHWM"))
-        self.child_peak = max([self.child_peak, *(_kib(child, "VmHWM") for child in _children(pid))])
+        self.child_peak = max([self.child_peak, *(_kib(child, "VmHWM") for child in children(pid))])
 
     def ask(self):
         begin = time.monotonic()
@@ -207,4 +207,4 @@ class HostileTest(GoHeapTest):
                 if e["cgroup"] == box.inode and e["method"] == method]
 
 
-__all__ = ["HostileTest", "MARGIN_S", "MIB", "at_kill", "eventually"]
+__all__ = ["HostileTest", "MARGIN_S", "MIB", "at_kill", "children", "eventually"]

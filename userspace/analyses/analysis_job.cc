@@ -8,9 +8,9 @@
 #include "analyses/analysis_wire.h"
 #include "base/files.h"
 #include "base/thread_cpu.h"
-#include "captures/profile_check.h"
 #include "reader/protocol.h"
 #include "reader/wire.h"
+#include "runtimes/go/fault_reason.h"
 
 namespace oomw {
 namespace {

@@ -13,6 +13,7 @@
 #include "pprof/codec.h"
 #include "pprof/gzip.h"
 #include "reader/wire.h"
+#include "runtimes/go/fault_reason.h"
 
 namespace oomw {
 namespace {
@@ -72,23 +73,6 @@ Result<std::string> run_here(const std::string& parameters, const GivenFiles& fi
 }
 
 }  // namespace
-
-CaptureReason reason_of(reader::Fault fault) {
-  switch (fault) {
-    case reader::Fault::kNone:
-      return CaptureReason::kNone;
-    case reader::Fault::kBusy:
-    case reader::Fault::kRefused:
-      return CaptureReason::kTimeout;
-    case reader::Fault::kFailed:
-      return CaptureReason::kReaderFailed;
-    case reader::Fault::kTimeout:
-      return CaptureReason::kReaderTimeout;
-    case reader::Fault::kLimit:
-      return CaptureReason::kReaderLimit;
-  }
-  return CaptureReason::kReaderFailed;
-}
 
 Result<std::string> check_profile_job(std::string_view parameters, std::span<const UniqueFd> files) {
   reader::WireReader in(parameters);

@@ -39,7 +39,4 @@ inline constexpr std::uint32_t kCheckProfileJob = 0x504b4843;
                                                                          reader::Reader* reader,
                                                                          MonotonicTime deadline);
 
-// The reason of a capture whose reading failed in or because of the reader; kNone: the job's own failure.
-[[nodiscard]] CaptureReason reason_of(reader::Fault fault);
-
 }  // namespace oomw

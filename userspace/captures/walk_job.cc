@@ -4,19 +4,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 #include <vector>
 
+#include "base/file_reader.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "captures/capture_event.h"
 #include "captures/facts_wire.h"
-#include "captures/profile_check.h"
 #include "captures/walk_capture.h"
 #include "reader/wire.h"
+#include "runtimes/go/fault_reason.h"
+#include "runtimes/go/reading_file.h"
 
 namespace oomw {
 namespace {
@@ -26,86 +25,7 @@ using reader::WireReader, reader::WireWriter;
 constexpr Nanoseconds kNamedTime = std::chrono::seconds(12), kUnnamedTime = std::chrono::seconds(5);
 constexpr std::uint64_t kMaxProfile = 48u << 20;
 constexpr std::uint64_t kMaxChunk = 4u << 20;
-constexpr std::uint64_t kMaxHoldings = go::BucketDecoder::Limits{}.max_buckets;
-constexpr std::uint64_t kMaxPcs = go::BucketDecoder::Limits{}.max_pcs;
 constexpr std::size_t kMaxDetail = 1024;
-
-// One after the other from a file that another process may be changing: nothing of it is mapped.
-class FileReader {
- public:
-  explicit FileReader(int fd) : fd_(fd) {}
-
-  // False: the file ends before.
-  [[nodiscard]] bool read(std::span<std::byte> out) {
-    while (!out.empty()) {
-      if (next_ == end_ && !fill()) return false;
-      const std::size_t count = std::min(out.size(), end_ - next_);
-      std::memcpy(out.data(), buffer_.data() + next_, count);
-      next_ += count;
-      out = out.subspan(count);
-    }
-    return true;
-  }
-  template <typename T>
-  [[nodiscard]] bool read_numbers(std::span<T> numbers) {
-    return read(std::as_writable_bytes(numbers));
-  }
-
- private:
-  bool fill() {
-    ssize_t n = -1;
-    do {
-      n = ::pread(fd_, buffer_.data(), buffer_.size(), offset_);
-    } while (n < 0 && errno == EINTR);
-    if (n <= 0) return false;
-    offset_ += n;
-    next_ = 0;
-    end_ = static_cast<std::size_t>(n);
-    return true;
-  }
-
-  const int fd_;
-  off_t offset_ = 0;
-  std::size_t next_ = 0, end_ = 0;
-  std::vector<std::byte> buffer_ = std::vector<std::byte>(64u << 10);
-};
-
-// A reading, as numbers only: what names it are its process's executable and the profile.
-struct ReadingHeader {
-  std::int64_t as_of_ns = 0, rate = 0;
-  std::uint64_t is_complete = 0, has_collection = 0, collection = 0, load_bias = 0, holdings = 0;
-};
-struct HoldingRecord {
-  std::uint64_t pc_count = 0, block_bytes = 0;
-  HeapAmount allocated, held, live;
-};
-
-template <typename T>
-void append(std::string& bytes, std::span<const T> values) {
-  bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
-}
-
-Result<> write_reading(int fd, const HeapReading& reading) {
-  constexpr std::size_t kPiece = 64u << 10;
-  const ReadingHeader header{reading.as_of.ns,
-                             reading.rate,
-                             reading.is_complete,
-                             reading.collection.has_value(),
-                             reading.collection.value_or(0),
-                             reading.load_bias,
-                             reading.holdings.size()};
-  std::string bytes;
-  append(bytes, std::span(&header, 1));
-  for (const HeapHolding& holding : reading.holdings) {
-    const HoldingRecord record{holding.pc_count, holding.block_bytes, holding.allocated, holding.held, holding.live};
-    append(bytes, std::span(&record, 1));
-    append(bytes, reading.pcs_of(holding));
-    if (bytes.size() < kPiece) continue;
-    RETURN_IF_ERROR(write_all(fd, bytes));
-    bytes.clear();
-  }
-  return write_all(fd, bytes);
-}
 
 std::string parameters_of(const HeapWalked& walk, const GoProcess* process, bool is_reading_wanted) {
   WireWriter out;
@@ -230,7 +150,7 @@ struct Tried {
   tl::expected<std::string, reader::Failure> answer;
 };
 
-Tried try_once(const WalkRecords& records, const std::string& parameters, int exe, reader::Reader& reader,
+Tried try_once(const WalkRecords& records, const std::string& parameters, int exe, reader::ReaderGroup& readers,
                const Clock& clock) {
   auto files = files_for(records);
   if (!files) {
@@ -239,19 +159,19 @@ Tried try_once(const WalkRecords& records, const std::string& parameters, int ex
   std::vector<int> given = {files->records.get(), files->profile.fd(), files->reading.fd()};
   if (exe >= 0) given.push_back(exe);
   const Nanoseconds limit = exe >= 0 ? kNamedTime : kUnnamedTime;
-  auto answer = reader.run(kWalkJob, parameters, given, limit, clock.now() + limit);
+  auto answer = readers.run(kWalkJob, parameters, given, limit, clock.now() + limit, {});
   return {std::move(*files), std::move(answer)};
 }
 
 // A process that ended by no fault of the walk, for want of memory on the node, is replaced once. Otherwise the second
 // try is without names.
-Tried try_twice(const WalkRecords& records, const std::string& parameters, int exe, reader::Reader& reader,
+Tried try_twice(const WalkRecords& records, const std::string& parameters, int exe, reader::ReaderGroup& readers,
                 const Clock& clock) {
-  Tried first = try_once(records, parameters, exe, reader, clock);
+  Tried first = try_once(records, parameters, exe, readers, clock);
   if (first.answer || first.answer.error().fault == reader::Fault::kNone) return first;
   const bool was_ended = first.answer.error().fault == reader::Fault::kFailed;
   if (!was_ended && exe < 0) return first;
-  return try_once(records, parameters, was_ended ? exe : -1, reader, clock);
+  return try_once(records, parameters, was_ended ? exe : -1, readers, clock);
 }
 
 CaptureFinished begun_at(const HeapWalked& walk, const GoProcess* process) {
@@ -261,7 +181,7 @@ CaptureFinished begun_at(const HeapWalked& walk, const GoProcess* process) {
 }
 
 void show_reading(int fd, const HeapWalked& walk, const GoProcessPtr& process, const ReadingWatcher& watcher) {
-  const auto reading = read_heap_reading(fd);
+  const auto reading = go::read_reading(fd);
   if (!reading || !watcher) return;
   if (process) return watcher(*process, *reading);
   watcher(*stand_in_process(walk.process), *reading);
@@ -294,39 +214,13 @@ Result<std::string> walk_job(std::string_view parameters, std::span<const Unique
   ReadingWatcher watcher;
   if (given.is_reading_wanted) {
     watcher = [&](const RuntimeProcess&, const HeapReading& reading) {
-      is_written = write_reading(files[2].get(), reading);
+      is_written = go::write_reading(files[2].get(), reading);
     };
   }
   const CaptureOutcome outcome = decoder.finish(SystemClock(), watcher);
   RETURN_IF_ERROR(is_written);
   RETURN_IF_ERROR(write_all(files[1].get(), outcome.profile));
   return answer_of(outcome.finished, outcome.string_count);
-}
-
-Result<HeapReading> read_heap_reading(int fd) {
-  FileReader file(fd);
-  ReadingHeader header;
-  if (!file.read_numbers(std::span(&header, 1)) || header.holdings > kMaxHoldings) {
-    return fail(ErrorCode::kInvalid, "not a reading");
-  }
-  HeapReading reading;
-  reading.as_of.ns = header.as_of_ns;
-  reading.rate = header.rate;
-  reading.is_complete = header.is_complete == 1;
-  if (header.has_collection == 1) reading.collection = static_cast<std::uint32_t>(header.collection);
-  reading.load_bias = header.load_bias;
-  reading.holdings.reserve(header.holdings);
-  std::array<std::uint64_t, go::kMaxStackDepth> stack;
-  for (std::uint64_t i = 0; i < header.holdings; ++i) {
-    HoldingRecord record;
-    const bool is_there = file.read_numbers(std::span(&record, 1)) && record.pc_count <= stack.size() &&
-                          reading.pcs.size() + record.pc_count <= kMaxPcs;
-    const std::span pcs(stack.data(), is_there ? record.pc_count : 0);
-    if (!is_there || !file.read_numbers(pcs)) return fail(ErrorCode::kInvalid, "not a holding");
-    reading.holdings.push_back({reading.pcs.append(pcs), static_cast<std::uint32_t>(pcs.size()), record.block_bytes,
-                                record.allocated, record.held, record.live});
-  }
-  return reading;
 }
 
 Result<CaptureFinished> decode_walk_answer(std::string_view answer, const HeapWalked& walk, CaptureFinished begun,
@@ -352,14 +246,14 @@ Result<CaptureFinished> decode_walk_answer(std::string_view answer, const HeapWa
 }
 
 CaptureOutcome decode_walk(const HeapWalked& walk, const GoProcessPtr& process, const WalkRecords& records,
-                           reader::Reader& reader, const Clock& clock, const ReadingWatcher& watcher) {
+                           reader::ReaderGroup& readers, const Clock& clock, const ReadingWatcher& watcher) {
   CaptureFinished begun = begun_at(walk, process.get());
   const auto failed = [&](CaptureReason reason, const Error& error) {
     return CaptureOutcome{not_taken(begun, walk.time, {reason, printable(error.message)}), ""};
   };
   const std::string parameters = parameters_of(walk, process.get(), static_cast<bool>(watcher));
   const int exe = process && process->exe ? process->exe->fd() : -1;
-  Tried tried = try_twice(records, parameters, exe, reader, clock);
+  Tried tried = try_twice(records, parameters, exe, readers, clock);
   if (!tried.answer) {
     const CaptureReason reason = reason_of(tried.answer.error().fault);
     return failed(reason == CaptureReason::kNone ? CaptureReason::kReaderFailed : reason, tried.answer.error().error);

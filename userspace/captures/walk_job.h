@@ -14,7 +14,7 @@
 #include "captures/capture.h"
 #include "captures/profile_file.h"
 #include "events/event.h"
-#include "reader/reader.h"
+#include "reader/reader_group.h"
 #include "runtimes/go/go_process.h"
 #include "runtimes/runtime.h"
 
@@ -44,11 +44,9 @@ class WalkRecords {
 // time or within the reader's memory, addresses stay without names. Any worker; at most 20 s.
 // process: null if it is not known. watcher: is called on this thread; may be empty.
 [[nodiscard]] CaptureOutcome decode_walk(const HeapWalked& walk, const GoProcessPtr& process,
-                                         const WalkRecords& records, reader::Reader& reader, const Clock& clock,
+                                         const WalkRecords& records, reader::ReaderGroup& readers, const Clock& clock,
                                          const ReadingWatcher& watcher);
 
-// What the reader wrote: kInvalid if it is no reading, or one that is larger than any walk's.
-[[nodiscard]] Result<HeapReading> read_heap_reading(int fd);
 // What it answered, as the capture's end; kInvalid if it is no answer. string_count: of the profile.
 [[nodiscard]] Result<CaptureFinished> decode_walk_answer(std::string_view answer, const HeapWalked& walk,
                                                          CaptureFinished begun, std::uint64_t& string_count);

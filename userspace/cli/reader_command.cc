@@ -8,6 +8,7 @@
 #include "growth/unwound.h"
 #include "reader/child.h"
 #include "report/profile_texts.h"
+#include "runtimes/go/heap_job.h"
 #include "runtimes/go/inspection_jobs.h"
 #include "sinks/fold_job.h"
 #include "web/site/flame_job.h"
@@ -24,7 +25,8 @@ int reader_command(int argc, const char* const* argv) {
                                                {kFlameJob, flame_job},
                                                {kFoldProfileJob, fold_profile_job},
                                                {go::kInspectBinaryJob, go::inspect_binary_job},
-                                               {go::kFindListHeadJob, go::find_list_head_job}};
+                                               {go::kFindListHeadJob, go::find_list_head_job},
+                                               {go::kReadHeapJob, go::read_heap_job}};
   return reader::run_child(argc, argv, kJobs);
 }
 

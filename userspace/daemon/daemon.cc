@@ -140,7 +140,7 @@ Result<> Daemon::Impl::watch_signals() {
 
 void Daemon::Impl::start_readers() {
   const reader::ReaderConfig reader_config{.idle = config.reader_idle};
-  for (auto* one : {&reader, &walk_reader, &report_reader}) {
+  for (auto* one : {&reader, &report_reader}) {
     *one = std::make_unique<reader::Reader>(clock, reader_config);
   }
 }
@@ -220,7 +220,7 @@ void Daemon::Impl::start_writer() {
 
 void Daemon::Impl::start_walk_captures() {
   walk_captures = std::make_unique<WalkCaptures>(
-      *kernel, clock, capture_memory, *walk_reader, config.reader_idle, config.proc_root,
+      *kernel, clock, capture_memory, config.reader_idle, config.proc_root,
       [this](CaptureFinished finished) { queue.push(std::move(finished)); },
       [this](CgroupId cgroup) { return owner_of(cgroup); },
       [this](const RuntimeProcess& process, const HeapReading& heap) {
@@ -345,7 +345,6 @@ void Daemon::Impl::tick() {
   scheduler->tick();
   if (watermark_gate) watermark_gate->tick();
   reader->tick();
-  walk_reader->tick();
   report_reader->tick();
   if (analyses) analysis_reader->tick(), analyses->tick();
   collect_losses();

@@ -136,7 +136,8 @@ void Daemon::Impl::warm_up_reader() {
   if (!warm_ups.take(clock.now())) return;
   // Not one after the other by the writer: a start takes 50 ms, on a busy node seconds, and an incident may wait for
   // it.
-  (void)http_workers->post([this] { walk_reader->warm_up(); });
+  (void)http_workers->post([this] { walk_captures->warm_up_walks(); });
+  (void)live_worker->post([this] { walk_captures->warm_up_heaps(); });
   (void)writer_worker->post([this] { report_reader->warm_up(); });
 }
 

@@ -67,9 +67,9 @@ struct Daemon::Impl {
   // disk refuses, and the memory of the daemon without any capture.
   MemoryBudget capture_memory{80u << 20};
   std::unique_ptr<reader::Reader> reader;  // of what containers send and hold
-  // Of what kills leave. Each has its own: neither walks nor incidents wait for the answers of endpoints that are long
-  // to read, and no incident waits for another's walk.
-  std::unique_ptr<reader::Reader> walk_reader, report_reader;
+  // Of an incident's profiles: no incident waits for the answers of endpoints that are long to read, or for another's
+  // walk. Walks and the heaps of living processes have their own, too (walk_captures).
+  std::unique_ptr<reader::Reader> report_reader;
   HalfFull half_full;
   RateLimit warm_ups{1, std::chrono::seconds(1)};
   std::unique_ptr<reader::Reader> analysis_reader;  // a process of its own: an analysis takes seconds

@@ -8,6 +8,7 @@
 #include "export/snapshot_builder.h"
 #include "model/share_owner.h"
 #include "report/profile_texts.h"
+#include "runtimes/go/heap_job.h"
 #include "runtimes/go/inspection_jobs.h"
 
 namespace oomw {
@@ -26,6 +27,8 @@ std::string name_of_job(std::uint32_t kind) {
     case go::kInspectBinaryJob:
     case go::kFindListHeadJob:
       return "inspection";
+    case go::kReadHeapJob:
+      return "live";
     default:
       return "other";
   }
@@ -90,10 +93,10 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
 }
 
 void Daemon::Impl::add_reader_stats(MetricsSnapshot& snapshot) const {
-  std::vector<reader::ReaderCounters> all = {reader->counters(), walk_reader->counters(), report_reader->counters()};
+  std::vector<reader::ReaderCounters> all = {reader->counters(), report_reader->counters()};
   if (walk_captures) {
-    const auto inspections = walk_captures->inspector().counters();
-    all.insert(all.end(), inspections.begin(), inspections.end());
+    const auto of_go = walk_captures->reader_counters();
+    all.insert(all.end(), of_go.begin(), of_go.end());
   }
   for (const reader::ReaderCounters& counters : all) {
     for (const auto& [kind, counts] : counters.by_kind) add_jobs(name_of_job(kind), counts, snapshot.reader_jobs);

@@ -9,6 +9,7 @@
 #include "captures/provenance.h"
 #include "pprof/codec.h"
 #include "runtimes/go/go_registry.h"
+#include "runtimes/go/inspection_jobs.h"
 #include "trends/trend_evidence.h"
 
 namespace oomw {
@@ -20,7 +21,10 @@ constexpr std::size_t kMaxNamed = 10, kMaxNamedFrames = 12;
 class Watch {
  public:
   Watch(const Config& config, const TrendRequest& request)
-      : config_(config), request_(request), runtime_(clock_, {.proc_root = config.proc_root}, {}) {}
+      : config_(config),
+        request_(request),
+        inspector_(clock_),
+        runtime_(clock_, {.proc_root = config.proc_root, .inspector = &inspector_}, {}) {}
 
   // False: it could not be read; why_not() has the reason.
   [[nodiscard]] bool read(const CaptureTarget& target) {
@@ -68,6 +72,7 @@ class Watch {
   const Config& config_;
   const TrendRequest& request_;
   const SystemClock clock_;
+  go::SandboxedInspector inspector_;
   GoRegistry runtime_;
   RuntimeProcessPtr process_;
   HeapTrend trend_;

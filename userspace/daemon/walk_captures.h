@@ -20,7 +20,7 @@
 #include "events/share_kind.h"
 #include "export/metrics_snapshot.h"
 #include "kernel/kernel_source.h"
-#include "reader/reader.h"
+#include "reader/reader_group.h"
 #include "runtimes/go/go_registry.h"
 #include "runtimes/go/inspection_jobs.h"
 
@@ -45,14 +45,15 @@ class WalkCaptures {
 
   using OwnerOf = std::function<ShareOwner(CgroupId)>;  // core thread
 
-  // reader: of walks only; inspections have readers of their own, with this idle time. kernel, clock, memory and reader
-  // outlive this, and so does what `deliver`, `owner_of` and `watcher` touch.
-  WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, reader::Reader& reader,
-               Nanoseconds reader_idle, std::string proc_root, CaptureScheduler::Deliver deliver, OwnerOf owner_of,
-               ReadingWatcher watcher = {});
+  // kernel, clock and memory outlive this, and so does what `deliver`, `owner_of` and `watcher` touch.
+  WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, Nanoseconds reader_idle,
+               std::string proc_root, CaptureScheduler::Deliver deliver, OwnerOf owner_of, ReadingWatcher watcher = {});
 
   [[nodiscard]] GoRegistry& registry() { return registry_; }
-  [[nodiscard]] const go::SandboxedInspector& inspector() const { return inspector_; }
+  // Start the reader of walks, and of living heaps, ahead; workers that stay.
+  void warm_up_walks() { walk_readers_.warm_up(); }
+  void warm_up_heaps() { inspector_.warm_up(); }
+  [[nodiscard]] std::vector<reader::ReaderCounters> reader_counters() const;
 
   void scan();  // processes that exist already
   void on_exec(const ProcessExec& exec);
@@ -93,11 +94,11 @@ class WalkCaptures {
   KernelSource& kernel_;
   const Clock& clock_;
   MemoryBudget& memory_;
-  reader::Reader& reader_;
   const std::string proc_root_;
   CaptureScheduler::Deliver deliver_;
   const OwnerOf owner_of_;
   const ReadingWatcher snapshot_watcher_;
+  reader::ReaderGroup walk_readers_;
   go::SandboxedInspector inspector_;
   GoRegistry registry_;
   std::map<ProcessKey, Awaited> awaited_;
@@ -105,11 +106,11 @@ class WalkCaptures {
   std::uint64_t lost_inspections_ = 0;
   ShareExcess cut_walks_;
   MonotonicTime next_sweep_;
-  // Last: joined before what their tasks touch. One walk at a time, for memory. Both read executables,
+  // Last: joined before what their tasks touch. One long walk at a time, for memory. All read executables,
   // whose file systems may hang: see WorkerPool::relieve().
   InspectionQueue inspections_;  // its workers' tasks touch it
   WorkerPool inspectors_;
-  WorkerPool walkers_;
+  WorkerPool walkers_, short_walkers_;
 };
 
 }  // namespace oomw

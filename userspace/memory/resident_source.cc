@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/victim_marks.h"
 #include "memory/present_pages.h"
 
 namespace oomw {
@@ -32,6 +33,7 @@ Result<std::size_t> read_entries(int page_map, std::uint64_t page, std::span<std
 }  // namespace
 
 Result<std::size_t> ResidentSource::read_some(std::uint64_t address, std::span<std::byte> out) const {
+  if (page_map_ < 0) return memory_.read_some(address, out);
   // Addresses beyond are no process's, and their offsets in the page map are no file's.
   static constexpr std::uint64_t kAddressLimit = std::uint64_t{1} << 57;
   if (address >= kAddressLimit) return std::size_t{0};
@@ -42,6 +44,7 @@ Result<std::size_t> ResidentSource::read_some(std::uint64_t address, std::span<s
     const std::uint64_t at = address + done, page = at / kPageBytes;
     const std::uint64_t last = (address + out.size() - 1) / kPageBytes;
     const std::size_t wanted = std::min<std::uint64_t>(kEntries, last - page + 1);
+    RETURN_IF_ERROR(may_hold_memory_of(pid_));  // reading its page map holds it, too
     ASSIGN_OR_RETURN(const std::size_t known, read_entries(page_map_, page, std::span(entries).first(wanted)));
     if (known == 0) break;  // beyond the address space, or the process is gone
     const std::size_t bytes = std::min<std::uint64_t>(out.size() - done, (page + known) * kPageBytes - at);

@@ -14,6 +14,10 @@ namespace {
 constexpr std::size_t kMinBatches = 16;
 constexpr std::size_t kMaxBatch = 64;
 
+constexpr std::size_t kMaxBundles = CgroupFs::kMaxCgroups;   // that wait to be read, at 50 us each
+constexpr Nanoseconds kBundleAge = std::chrono::minutes(1);  // a name is true whenever it comes
+constexpr Nanoseconds kStartPatience = std::chrono::seconds(2);
+
 std::size_t batches_for(std::size_t count) { return std::max(kMinBatches, (count + kMaxBatch - 1) / kMaxBatch); }
 
 std::size_t batch_size(std::size_t count) {
@@ -35,7 +39,9 @@ Sampler::Impl::Impl(EventLoop& event_loop, const CgroupFs& fs, const Clock& a_cl
       arguments(
           loop, clock,
           [reader = processes](std::int32_t pid, MonotonicTime now) { return reader.read_with_arguments(pid, now); },
-          deliver) {}
+          deliver),
+      bundles(loop, clock, "oomw-bundles",
+              {.threads = 1, .spares = 2, .max_waiting = kMaxBundles, .max_per_owner = 4, .max_age = kBundleAge}) {}
 
 Sampler::Impl::~Impl() {
   for (const WatchId timer : {slow_timer, fast_timer, rescan_timer}) loop.remove(timer);
@@ -44,6 +50,7 @@ Sampler::Impl::~Impl() {
 void Sampler::Impl::start() {
   rescan();
   read_all_processes();
+  bundles.settle(kStartPatience);  // names of containers whose kills are read from the log of the past
   is_started = true;
   arm_slow();
   arm_fast();
@@ -167,7 +174,7 @@ std::string Sampler::path_of(CgroupId cgroup) const { return impl_->path_of(cgro
 
 LostCounts Sampler::lost() const {
   auto lost = impl_->lost;
-  lost[LostStage::kArguments] = impl_->arguments.lost();
+  lost[LostStage::kArguments] = impl_->arguments.lost() + impl_->bundles.lost();
   if (impl_->due.dropped() > 0) lost[LostStage::kIdentifyQueue] = impl_->due.dropped();
   return lost;
 }

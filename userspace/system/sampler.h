@@ -31,7 +31,8 @@ struct SamplerConfig {
 };
 
 // The event source for /proc, cgroupfs and OCI bundles. Core thread: each reading is 5-100 us. What lies in a process's
-// memory (command line, environment) is read elsewhere and follows as a second ProcessSeen: see ArgumentReader.
+// memory (command line, environment) is read elsewhere and follows as a second ProcessSeen, see ArgumentReader; and so
+// are bundles, which bring a second ContainerIdentified.
 //   - start(): walks the tree once and delivers CgroupCreated, ContainerIdentified, MemorySampled
 //     and ProcessSeen for everything that exists;
 //   - then on its own timers, and on request from the core when a kernel event asks for fresh

@@ -120,10 +120,19 @@ void Sampler::Impl::identify(CgroupId id) {
 
 void Sampler::Impl::try_bundle(CgroupId id, const ContainerIdentity& from_path, std::size_t attempt) {
   if (!tracked.contains(id)) return;
-  if (auto named = read_bundle(config.bundles, from_path); named.has_value()) {
-    deliver(ContainerIdentified{clock.now(), id, std::move(*named), true});
-    return;
-  }
+  // They lie where a runtime keeps its state, which may be a file system that does not answer.
+  bundles.ask(from_path.id, [this, dirs = config.bundles, id, from_path, attempt]() -> SlowReadings::Tell {
+    auto named = read_bundle(dirs, from_path);
+    return [=, this, found = named ? std::optional(std::move(*named)) : std::nullopt] {
+      take_bundle(id, from_path, attempt, found);
+    };
+  });
+}
+
+void Sampler::Impl::take_bundle(CgroupId id, const ContainerIdentity& from_path, std::size_t attempt,
+                                const std::optional<ContainerIdentity>& named) {
+  if (!tracked.contains(id)) return;
+  if (named) return deliver(ContainerIdentified{clock.now(), id, *named, true});
   if (attempt >= kBundleRetries.size()) return;
   due.push(kBundleRetries[attempt], [this, id, from_path, attempt] { try_bundle(id, from_path, attempt + 1); });
 }

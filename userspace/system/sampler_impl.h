@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/slow_readings.h"
 #include "system/argument_reader.h"
 #include "system/due_queue.h"
 #include "system/idle_cgroup.h"
@@ -50,6 +51,8 @@ struct Sampler::Impl {
   void identify(CgroupId id);
   [[nodiscard]] bool claim(CgroupId id, const std::string& path, const std::string& container_id);
   void try_bundle(CgroupId id, const ContainerIdentity& from_path, std::size_t attempt);
+  void take_bundle(CgroupId id, const ContainerIdentity& from_path, std::size_t attempt,
+                   const std::optional<ContainerIdentity>& named);
   void rescan();
   void rescan_and_read();
   [[nodiscard]] std::string path_of(CgroupId id) const;
@@ -83,6 +86,7 @@ struct Sampler::Impl {
   WatchId slow_timer, fast_timer, rescan_timer;
   LostCounts lost;
   ArgumentReader arguments;
+  SlowReadings bundles;  // of container runtimes
 };
 
 }  // namespace oomw

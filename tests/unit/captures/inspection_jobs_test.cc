@@ -169,12 +169,14 @@ TEST(SandboxedInspector, list_head_is_found_through_an_open_memory) {
   ASSERT_TRUE(target.has_value()) << target.error().message;
   SystemClock clock;
   SandboxedInspector inspector(clock);
-  const std::string folder = "/proc/" + std::to_string(process.pid());
-  const UniqueFd memory(::open((folder + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
-  const UniqueFd page_map(::open((folder + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC));
+  auto opened = TargetProcess::open("/proc", {process.pid(), 0});
+  ASSERT_TRUE(opened.has_value());
+  auto memory = OpenMemory::open(*opened);
+  ASSERT_TRUE(memory.has_value()) << memory.error().message;
   const AddressRange bss{binary->bss.begin + target->load_bias, binary->bss.end + target->load_bias};
-  for (const int map : {page_map.get(), -1}) {  // some kernels have no page map
-    const auto head = inspector.find_list_head({memory.get(), map}, bss, {});
+  for (const bool has_map : {true, false}) {  // some kernels have no page map
+    if (!has_map) memory->page_map.reset();
+    const auto head = inspector.find_list_head(*memory, bss, {});
     ASSERT_TRUE(head.has_value()) << head.error().message;
     EXPECT_EQ(*head, target->variables.buckets);
   }

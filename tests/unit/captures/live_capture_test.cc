@@ -10,6 +10,7 @@
 
 #include "pprof/top.h"
 #include "runtimes/go/go_registry.h"
+#include "runtimes/go/inspection_jobs.h"
 #include "unit/captures/child_process.h"
 #include "unit/captures/go_fixture.h"
 
@@ -22,8 +23,10 @@ using testing::IsEmpty;
 
 struct Fixture {
   SystemClock clock;
-  std::vector<std::uint32_t> words;  // record_words of each call of on_ready
-  GoRegistry processes{clock, {}, {[this](const GoProcess& p) { words.push_back(p.record_words); }, {}}};
+  std::vector<std::uint32_t> words;         // record_words of each call of on_ready
+  go::SandboxedInspector inspector{clock};  // as in the daemon
+  GoRegistry processes{
+      clock, {.inspector = &inspector}, {[this](const GoProcess& p) { words.push_back(p.record_words); }, {}}};
   LiveCapture capture{processes, clock};
 
   CaptureOutcome take_first(std::vector<ProcessKey> keys) {

@@ -15,6 +15,7 @@
 #include "captures/walk_capture.h"
 #include "pprof/codec.h"
 #include "reader/wire.h"
+#include "runtimes/go/reading_file.h"
 #include "unit/captures/go_fixture.h"
 #include "unit/runtimes/go/walk_records.h"
 
@@ -37,15 +38,15 @@ class WalkJobTest : public ::testing::Test {
  protected:
   CaptureOutcome decode(const HeapWalked& walk, const std::vector<std::string>& chunks, GoProcessPtr process = nullptr,
                         reader::ReaderConfig config = {}) {
-    reader::Reader reader(clock_, std::move(config));
+    reader::ReaderGroup readers(clock_, config, 1);
     WalkRecords records = WalkRecords::make().value();
     for (const std::string& chunk : chunks) records.add(as_bytes(chunk));
     const ReadingWatcher watcher = [this](const RuntimeProcess& watched, const HeapReading& reading) {
       watched_ = watched.key;
       reading_ = reading;
     };
-    CaptureOutcome outcome = decode_walk(walk, process, records, reader, clock_, watcher);
-    counters_ = reader.counters();
+    CaptureOutcome outcome = decode_walk(walk, process, records, readers, clock_, watcher);
+    counters_ = readers.counters().front();
     return outcome;
   }
   static pprof::Profile profile_in(const CaptureOutcome& outcome) {
@@ -161,7 +162,7 @@ int file_with(const std::string& bytes) {
 TEST(ReadHeapReading, what_is_no_reading_is_refused) {
   const auto reads = [](const std::string& bytes) {
     const UniqueFd fd(file_with(bytes));
-    return read_heap_reading(fd.get()).has_value();
+    return go::read_reading(fd.get()).has_value();
   };
   const auto header = [](std::uint64_t holdings) {
     return std::string(48, '\0') + std::string(reinterpret_cast<const char*>(&holdings), 8);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/victim_marks.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,6 +11,8 @@
 
 #include "memory/byte_source.h"
 #include "memory/present_pages.h"
+#include "memory/process_files.h"
+#include "memory/resident_source.h"
 
 namespace oomw {
 namespace {
@@ -55,7 +58,7 @@ TEST_F(VictimMarksTest, a_mark_ends_when_the_pid_may_be_anothers) {
 }
 
 TEST_F(VictimMarksTest, a_mark_made_just_now_by_a_clock_that_is_ahead_holds) {
-  mark(700, -std::chrono::milliseconds(1100));
+  mark(700, -std::chrono::seconds(1));  // less than a unit of the mark: one ahead at most
   EXPECT_TRUE(VictimMarks::has(700));
 }
 
@@ -73,6 +76,21 @@ TEST_F(VictimMarksTest, memory_of_who_is_marked_is_not_read) {
   EXPECT_EQ(refused.error().code, ErrorCode::kNotFound);
   VictimMarks::detach();
   EXPECT_TRUE(read());
+}
+
+TEST_F(VictimMarksTest, page_map_of_who_is_marked_is_not_read_for_its_resident_pages) {
+  const int word = 7;
+  int copy = 0;
+  const UniqueFd mem(::open("/proc/self/mem", O_RDONLY | O_CLOEXEC));
+  const UniqueFd page_map(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  const MemorySource unmarked(mem.get());  // would be read
+  const ResidentSource resident(unmarked, page_map.get(), ResidentSource::Absent::kNothing, ::getpid());
+  const auto read = [&] {
+    return resident.read_some(reinterpret_cast<std::uint64_t>(&word), std::as_writable_bytes(std::span(&copy, 1)));
+  };
+  ASSERT_EQ(read().value_or(0), sizeof word);
+  mark(::getpid());
+  EXPECT_EQ(read().error().code, ErrorCode::kNotFound);
 }
 
 }  // namespace

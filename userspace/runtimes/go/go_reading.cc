@@ -74,4 +74,15 @@ HeapReading reading_of(HeapSnapshot snapshot, MonotonicTime as_of) {
   return reading;
 }
 
+HeapEvidence evidence_of(HeapSnapshot snapshot, MonotonicTime as_of) {
+  HeapEvidence evidence;
+  evidence.layout = snapshot.layout;
+  if (auto useless = why_useless(snapshot)) {
+    evidence.failure = std::move(*useless);
+  } else {
+    evidence.reading = reading_of(std::move(snapshot), as_of);
+  }
+  return evidence;
+}
+
 }  // namespace oomw::go

@@ -20,4 +20,12 @@ namespace oomw::go {
 //   oomwitness: buckets=62 walked=62 clipped=0 rejected=0 complete=yes
 [[nodiscard]] HeapReading reading_of(HeapSnapshot snapshot, MonotonicTime as_of);
 
+// What a reading of a process's list came to.
+struct HeapEvidence {
+  RecordLayout layout = RecordLayout::kNoData;
+  CaptureFailure failure;  // as why_useless()
+  std::optional<HeapReading> reading;
+};
+[[nodiscard]] HeapEvidence evidence_of(HeapSnapshot snapshot, MonotonicTime as_of);
+
 }  // namespace oomw::go

@@ -10,8 +10,9 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "memory/deadline_source.h"
-#include "runtimes/go/go_reading.h"
+#include "memory/open_memory.h"
+#include "runtimes/go/fault_reason.h"
+#include "runtimes/go/heap_job.h"
 #include "runtimes/go/registry_room.h"
 
 namespace oomw {
@@ -75,17 +76,6 @@ CaptureReason reason_of(const Error& error) {
       break;
   }
   return CaptureReason::kUnreadable;
-}
-
-// Reads the process and then checks that it still runs the program that was resolved.
-Result<go::HeapSnapshot> read_until(const go::HeapTarget& target, const Clock& clock, MonotonicTime deadline) {
-  const ProcessMemory memory(target.image.pid, target.image.proc_root);
-  auto snapshot = go::read_heap(DeadlineSource(memory, clock, deadline), target, {});
-  const auto now = read_process_image(target.image.pid, target.image.proc_root);
-  if (!now.has_value() || *now != target.image) {
-    return fail(ErrorCode::kNotFound, "the process ended or runs another program by now");
-  }
-  return snapshot;
 }
 
 }  // namespace
@@ -174,11 +164,9 @@ Result<go::HeapTarget> GoRegistry::locate(const TargetProcess& process, const Pr
                                           const GoBinary& binary) const {
   if (config_.inspector == nullptr) return go::resolve_target(image, binary);
   return go::resolve_target(image, binary, [&](go::AddressRange bss) -> Result<std::uint64_t> {
-    ASSIGN_OR_RETURN(const UniqueFd memory, open_at(process.dir_fd(), "mem", O_RDONLY));
-    const auto page_map = open_at(process.dir_fd(), "pagemap", O_RDONLY);
+    ASSIGN_OR_RETURN(const OpenMemory memory, OpenMemory::open(process));
     const std::string owner = owner_of(process.key());
-    return config_.inspector->find_list_head({memory.get(), page_map ? page_map->get() : -1, image.pid}, bss,
-                                             std::span(&owner, 1));
+    return config_.inspector->find_list_head(memory, bss, std::span(&owner, 1));
   });
 }
 
@@ -349,6 +337,31 @@ void GoRegistry::set_layout(const GoProcess& process, go::RecordLayout layout) {
   if (is_current && watcher_.on_ready) watcher_.on_ready(process);
 }
 
+// Then checks that the process still runs the program that was resolved.
+tl::expected<go::HeapEvidence, reader::Failure> GoRegistry::read_heap(const GoProcess& known, MonotonicTime deadline) {
+  const auto failed = [](Error error) {
+    return tl::make_unexpected(reader::Failure{reader::Fault::kNone, std::move(error)});
+  };
+  const go::HeapTarget& target = *known.target;
+  const auto process = TargetProcess::open(target.image.proc_root, known.key);
+  if (!process) return failed(process.error());
+  const auto memory = OpenMemory::open(*process);
+  if (!memory) return failed(memory.error());
+  tl::expected<go::HeapEvidence, reader::Failure> evidence;
+  if (config_.inspector == nullptr) {
+    auto here = go::read_evidence(*memory, target, clock_, deadline);
+    evidence = here ? decltype(evidence)(std::move(*here)) : failed(std::move(here).error());
+  } else {
+    const std::string owner = owner_of(known.key);
+    evidence = config_.inspector->read_heap(*memory, target, deadline, std::span(&owner, 1));
+  }
+  const auto now = read_process_image(target.image.pid, target.image.proc_root);
+  if (!now.has_value() || *now != target.image) {
+    return failed({ErrorCode::kNotFound, "the process ended or runs another program by now"});
+  }
+  return evidence;
+}
+
 HeapRead GoRegistry::read(ProcessKey key, MonotonicTime deadline) {
   HeapRead read;
   const auto failed = [&](CaptureReason reason, const std::string& detail) {
@@ -361,24 +374,32 @@ HeapRead GoRegistry::read(ProcessKey key, MonotonicTime deadline) {
     const GoProcessPtr found = *process;
     read.process = found;
     if (!found->target) return failed(found->reason, found->detail);
-    auto snapshot = read_until(*found->target, clock_, deadline);
+    auto evidence = read_heap(*found, deadline);
     const MonotonicTime taken = clock_.now();
-    if (snapshot.has_value()) {
-      if (auto useless = go::why_useless(*snapshot)) return failed(useless->reason, useless->detail);
-      set_layout(*found, snapshot->layout);
-      read.reading = go::reading_of(std::move(*snapshot), taken);
+    if (evidence) {
+      if (!evidence->reading) return failed(evidence->failure.reason, evidence->failure.detail);
+      set_layout(*found, evidence->layout);
+      read.reading = std::move(evidence->reading);
+      read.reading->as_of = taken;
+      read.reading->load_bias = found->target->load_bias;
       return read;
     }
-    const bool may_be_replaced = snapshot.error().code == ErrorCode::kNotFound && attempt == 0;
-    if (!may_be_replaced) return failed(reason_of(snapshot.error()), snapshot.error().message);
+    const auto& [fault, error] = evidence.error();
+    const bool may_be_replaced = error.code == ErrorCode::kNotFound && attempt == 0;
+    if (!may_be_replaced)
+      return failed(fault == reader::Fault::kNone ? reason_of(error) : reason_of(fault), error.message);
     process = inspect_again(key);
   }
 }
 
 bool GoRegistry::is_still_at(ProcessKey key, std::uint32_t collection) const {
-  const GoProcessPtr process = find(key);
-  if (process == nullptr || !process->target) return false;
-  const auto word = go::read_cycle(ProcessMemory(key.pid, process->target->image.proc_root), *process->target);
+  const GoProcessPtr known = find(key);
+  if (known == nullptr || !known->target) return false;
+  const auto process = TargetProcess::open(known->target->image.proc_root, known->key);
+  if (!process) return false;
+  const auto memory = OpenMemory::open(*process);
+  if (!memory) return false;
+  const auto word = go::read_cycle(*memory, *known->target);
   return word.has_value() && *word && go::CycleState{**word, **word, 0}.cycle() == collection;
 }
 

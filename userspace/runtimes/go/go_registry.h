@@ -123,6 +123,8 @@ class GoRegistry final : public Runtime {
   [[nodiscard]] std::string owner_of(ProcessKey process) const;
   [[nodiscard]] Result<go::HeapTarget> locate(const TargetProcess& process, const ProcessImage& image,
                                               const go::GoBinary& binary) const;
+  [[nodiscard]] tl::expected<go::HeapEvidence, reader::Failure> read_heap(const GoProcess& known,
+                                                                          MonotonicTime deadline);
   [[nodiscard]] Result<GoProcessPtr> join(const TargetProcess& process, Executable exe, MonotonicTime started);
   [[nodiscard]] GoProcessPtr publish(GoProcessPtr process, std::optional<MonotonicTime> exec_time);
   [[nodiscard]] bool store(const GoProcessPtr& process);

@@ -66,9 +66,12 @@ Result<std::optional<T>> read_variable(const ByteSource& memory, std::optional<s
 Result<> read_rate(const ByteSource& memory, const HeapTarget& target, HeapSnapshot& snapshot) {
   snapshot.rate = kDefaultRate;
   snapshot.is_rate_assumed = true;
-  ASSIGN_OR_RETURN(const auto rate, read_variable<std::int64_t>(memory, target.variables.rate));
-  if (!rate || *rate < 0 || *rate > kMaxRate) return {};
-  snapshot.rate = *rate;
+  const auto rate = read_variable<std::int64_t>(memory, target.variables.rate);
+  // Initialised data: its page is still the file's, and not read, where nothing on it was ever written to.
+  if (!rate && rate.error().code == ErrorCode::kInvalid) return {};
+  if (!rate) return tl::make_unexpected(rate.error());
+  if (!*rate || **rate < 0 || **rate > kMaxRate) return {};
+  snapshot.rate = **rate;
   snapshot.is_rate_assumed = false;
   return {};
 }

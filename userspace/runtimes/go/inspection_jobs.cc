@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtimes/go/inspection_jobs.h"
 
-#include <algorithm>
+#include <sys/mman.h>
+
+#include <array>
+#include <cerrno>
 #include <optional>
 #include <utility>
 
@@ -10,6 +13,7 @@
 #include "memory/process_files.h"
 #include "memory/resident_source.h"
 #include "reader/wire.h"
+#include "runtimes/go/heap_job.h"
 #include "runtimes/go/heap_reader.h"
 
 namespace oomw::go {
@@ -138,36 +142,36 @@ Result<std::string> find_list_head_job(std::string_view parameters, std::span<co
   if (!in.is_complete() || !are_files_right) return fail(ErrorCode::kInternal, "not what a search needs");
   const SystemClock clock;
   const MemorySource memory(files[0].get(), pid);
-  const ResidentSource resident(memory, files.back().get(), ResidentSource::Absent::kZeros);
-  const ByteSource& source = files.size() == 2 ? static_cast<const ByteSource&>(resident) : memory;
-  const DeadlineSource bounded(source, clock, clock.now() + SandboxedInspector::kSearchTime);
+  const int page_map = files.size() == 2 ? files[1].get() : -1;
+  const ResidentSource resident(memory, page_map, ResidentSource::Absent::kZeros, pid);
+  const DeadlineSource bounded(resident, clock, clock.now() + SandboxedInspector::kSearchTime);
   ASSIGN_OR_RETURN(const std::uint64_t head, scan_for_list_head(bounded, bss));
   return WireWriter().number(head).take();
 }
 
-SandboxedInspector::SandboxedInspector(const Clock& clock, reader::ReaderConfig config) : clock_(clock) {
-  config.unreaped = &unreaped_;
+namespace {
+
+reader::ReaderConfig config_of(reader::ReaderConfig config, reader::UnreapedReaders& unreaped) {
+  config.unreaped = &unreaped;
   config.is_ahead = true;
-  for (auto& reader : readers_) reader = std::make_unique<reader::Reader>(clock, config);
+  return config;
 }
 
-std::size_t SandboxedInspector::enter() {
-  const std::lock_guard lock(mutex_);
-  const auto mine = static_cast<std::size_t>(std::ranges::min_element(users_) - users_.begin());
-  ++users_[mine];
-  return mine;
-}
+}  // namespace
 
-SandboxedInspector::Answer SandboxedInspector::run(std::uint32_t kind, const std::string& parameters,
-                                                   std::span<const int> files, std::span<const std::string> owners) {
+SandboxedInspector::SandboxedInspector(const Clock& clock, reader::ReaderConfig config)
+    : clock_(clock),
+      inspectors_(clock, config_of(config, unreaped_), kReaders),
+      heap_readers_(clock, config_of(config, unreaped_), kHeapReaders) {}
+
+reader::ReaderGroup::Answer SandboxedInspector::inspect_by(std::uint32_t kind, const std::string& parameters,
+                                                           std::span<const int> files,
+                                                           std::span<const std::string> owners) {
   const MonotonicTime deadline = clock_.now() + kPatience;
-  const std::size_t mine = enter();
-  auto answer = readers_[mine]->run(kind, parameters, files, kTimeLimit, deadline, owners);
+  auto answer = inspectors_.run(kind, parameters, files, kTimeLimit, deadline, owners);
   // A process that could not be started, or was ended for want of memory on the node, is replaced once.
   const bool has_failed = !answer && answer.error().fault == reader::Fault::kFailed;
-  if (has_failed) answer = readers_[mine]->run(kind, parameters, files, kTimeLimit, deadline, owners);
-  const std::lock_guard lock(mutex_);
-  --users_[mine];
+  if (has_failed) answer = inspectors_.run(kind, parameters, files, kTimeLimit, deadline, owners);
   return answer;
 }
 
@@ -180,7 +184,7 @@ bool SandboxedInspector::refuses(const std::function<std::string()>& owner) {
 }
 
 Result<GoBinary> SandboxedInspector::inspect(int exe_fd, std::span<const std::string> owners) {
-  const auto answer = run(kInspectBinaryJob, "", std::span(&exe_fd, 1), owners);
+  const auto answer = inspect_by(kInspectBinaryJob, "", std::span(&exe_fd, 1), owners);
   if (answer) return decode_binary(*answer);
   const reader::Failure& failure = answer.error();
   // No readable ELF, or one that takes more memory than any program's: both would be the same the next time.
@@ -194,20 +198,49 @@ Result<std::uint64_t> SandboxedInspector::find_list_head(const OpenMemory& memor
                                                          std::span<const std::string> owners) {
   const std::string parameters =
       WireWriter().number(bss.begin).number(bss.end).number(static_cast<std::uint64_t>(memory.pid)).take();
-  const std::array<int, 2> both = {memory.memory, memory.page_map};
-  const auto answer = run(kFindListHeadJob, parameters, std::span(both).first(memory.page_map < 0 ? 1 : 2), owners);
+  const std::array<int, 2> both = {memory.memory.get(), memory.page_map.get()};
+  const auto files = std::span(both).first(memory.page_map.is_valid() ? 2 : 1);
+  const auto answer = inspect_by(kFindListHeadJob, parameters, files, owners);
   if (!answer) return tl::make_unexpected(answer.error().error);
   return decode_list_head(*answer, bss);
 }
 
+tl::expected<HeapEvidence, reader::Failure> SandboxedInspector::read_heap(const OpenMemory& memory,
+                                                                          const HeapTarget& target,
+                                                                          MonotonicTime deadline,
+                                                                          std::span<const std::string> owners) {
+  const auto failed = [](reader::Fault fault, Error error) {
+    return tl::make_unexpected(reader::Failure{fault, std::move(error)});
+  };
+  const std::string parameters = read_heap_parameters(memory, target, deadline);
+  for (bool is_first = true;; is_first = false) {
+    const UniqueFd reading(::memfd_create("oomw-reading", MFD_CLOEXEC));
+    if (!reading.is_valid()) return failed(reader::Fault::kFailed, errno_error(errno, "memfd_create"));
+    const std::array<int, 3> all = {reading.get(), memory.memory.get(), memory.page_map.get()};
+    const auto files = std::span(all).first(memory.page_map.is_valid() ? 3 : 2);
+    const MonotonicTime until = deadline + kHandOver;
+    auto answer = heap_readers_.run(kReadHeapJob, parameters, files, until - clock_.now(), until, owners);
+    if (answer) {
+      auto evidence = decode_evidence(*answer, reading.get());
+      if (!evidence) return failed(reader::Fault::kFailed, std::move(evidence).error());
+      return std::move(*evidence);
+    }
+    // As for inspections: replaced once.
+    const bool is_final = !is_first || answer.error().fault != reader::Fault::kFailed;
+    if (is_final) return tl::make_unexpected(std::move(answer).error());
+  }
+}
+
 void SandboxedInspector::tick() {
-  for (auto& reader : readers_) reader->tick();
+  inspectors_.tick();
+  heap_readers_.tick();
 }
 
 std::vector<reader::ReaderCounters> SandboxedInspector::counters() const {
-  std::vector<reader::ReaderCounters> all;
-  for (const auto& reader : readers_) all.push_back(reader->counters());
+  std::vector<reader::ReaderCounters> all = inspectors_.counters();
   all.front().by_kind[kInspectBinaryJob].refused += refused_;
+  const auto heaps = heap_readers_.counters();
+  all.insert(all.end(), heaps.begin(), heaps.end());
   return all;
 }
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inspection of executables by the reader: its two jobs, and who asks for them.
+// What the reader does for the registry of Go programs: two jobs that inspect an executable, a third that reads a heap
+// (heap_job.h), and who asks for them.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +15,7 @@
 #include "base/clock.h"
 #include "base/unique_fd.h"
 #include "reader/reader.h"
+#include "reader/reader_group.h"
 #include "runtimes/go/program_inspector.h"
 
 namespace oomw::go {
@@ -34,15 +33,17 @@ inline constexpr std::uint32_t kFindListHeadJob = 0x44484f47;
 [[nodiscard]] Result<GoBinary> decode_binary(std::string_view answer);
 [[nodiscard]] Result<std::uint64_t> decode_list_head(std::string_view answer, AddressRange bss);
 
-// Readers of their own: no inspection waits for a heap, a walk or an endpoint. Three, so that files that take all of
-// their time do not hold up the programs of other containers; the next starts only while those before it are busy.
+// Readers of their own: no inspection waits for a heap, a walk or an endpoint. Three, and two for heaps, so that files
+// and memory that take all of their time do not hold up the programs of other containers.
 class SandboxedInspector final : public ProgramInspector {
  public:
-  static constexpr std::size_t kReaders = 3;
+  static constexpr std::size_t kReaders = 3, kHeapReaders = 2;
   // Inspecting takes 2 to 60 ms once the file is in the page cache; a slow disk needs more.
   static constexpr Nanoseconds kTimeLimit = std::chrono::seconds(5);
   static constexpr Nanoseconds kSearchTime = std::chrono::seconds(1);  // for a list head; 1 to 60 ms
   static constexpr Nanoseconds kPatience = std::chrono::seconds(12);   // with the wait for other inspections
+  // Past the deadline of a heap, to hand over what was read until then: 48 MB at most.
+  static constexpr Nanoseconds kHandOver = std::chrono::seconds(1);
 
   explicit SandboxedInspector(const Clock& clock, reader::ReaderConfig config = {});
 
@@ -50,21 +51,21 @@ class SandboxedInspector final : public ProgramInspector {
   [[nodiscard]] Result<GoBinary> inspect(int exe_fd, std::span<const std::string> owners) override;
   [[nodiscard]] Result<std::uint64_t> find_list_head(const OpenMemory& memory, AddressRange bss,
                                                      std::span<const std::string> owners) override;
-  void tick();  // from time to time, any thread
+  [[nodiscard]] tl::expected<HeapEvidence, reader::Failure> read_heap(const OpenMemory& memory,
+                                                                      const HeapTarget& target, MonotonicTime deadline,
+                                                                      std::span<const std::string> owners) override;
+  void warm_up() { heap_readers_.warm_up(); }  // for heaps; see reader::Reader
+  void tick();                                 // from time to time, any thread
   [[nodiscard]] std::vector<reader::ReaderCounters> counters() const;
 
  private:
-  using Answer = tl::expected<std::string, reader::Failure>;
-  [[nodiscard]] Answer run(std::uint32_t kind, const std::string& parameters, std::span<const int> files,
-                           std::span<const std::string> owners);
-  [[nodiscard]] std::size_t enter();
+  [[nodiscard]] reader::ReaderGroup::Answer inspect_by(std::uint32_t kind, const std::string& parameters,
+                                                       std::span<const int> files, std::span<const std::string> owners);
 
   const Clock& clock_;
   reader::UnreapedReaders unreaped_;
-  std::array<std::unique_ptr<reader::Reader>, kReaders> readers_;
-  std::mutex mutex_;                           // of users_
-  std::array<std::size_t, kReaders> users_{};  // jobs that run or wait
-  std::atomic<std::uint64_t> refused_ = 0;     // before their files were opened
+  reader::ReaderGroup inspectors_, heap_readers_;
+  std::atomic<std::uint64_t> refused_ = 0;  // before their files were opened
 };
 
 }  // namespace oomw::go

@@ -6,20 +6,20 @@
 #include <span>
 #include <string>
 
+#include <tl/expected.hpp>
+
+#include "base/clock.h"
 #include "base/result.h"
+#include "memory/open_memory.h"
+#include "reader/reader.h"
 #include "runtimes/go/binary.h"
+#include "runtimes/go/go_reading.h"
+#include "runtimes/go/heap_reader.h"
 
 namespace oomw::go {
 
-// /proc/PID/mem and /proc/PID/pagemap of one process, borrowed.
-struct OpenMemory {
-  int memory = -1;
-  int page_map = -1;  // -1: this kernel has none
-  int pid = 0;        // for VictimMarks; 0: not known
-};
-
-// Parses for the registry what a container wrote: its executables, and the memory in which a list head is searched for.
-// Thread-safe; blocks as long as the file system or the search takes. owners: of the files, see reader::Reader::run().
+// Parses for the registry what a container wrote: its executables, and its memory. Thread-safe; blocks as long as the
+// file system, the search or the walk takes. owners: of the files, see reader::Reader::run().
 class ProgramInspector {
  public:
   virtual ~ProgramInspector() = default;
@@ -31,6 +31,11 @@ class ProgramInspector {
   // As scan_for_list_head(), in the pages that the process has.
   [[nodiscard]] virtual Result<std::uint64_t> find_list_head(const OpenMemory& memory, AddressRange bss,
                                                              std::span<const std::string> owners) = 0;
+  // As read_evidence().
+  [[nodiscard]] virtual tl::expected<HeapEvidence, reader::Failure> read_heap(const OpenMemory& memory,
+                                                                              const HeapTarget& target,
+                                                                              MonotonicTime deadline,
+                                                                              std::span<const std::string> owners) = 0;
 };
 
 }  // namespace oomw::go
