@@ -30,7 +30,8 @@ LEAKS = {
     "subslice": ("(*leak)", "rememberHeader", "headers"),
     "label": ("(*leak)", "countUser", "histograms"),
 }
-COLLECTOR = {"leak": ("exporter",), "spike": ("receiver otlp", "exporter"), "undersized": ("batch", "receiver otlp")}
+COLLECTOR = {"leak": ("exporter",), "spike": ("receiver otlp", "otlpreceiver", "exporter"),
+             "undersized": ("batch", "batchprocessor", "receiver otlp", "otlpreceiver")}
 CODE_CAUSES = ("leak", "spike", "undersized")  # of the others no code of the victim is to be named
 
 

@@ -130,7 +130,7 @@ class Table {
     if (list.size() > most) list.resize(most);
   }
 
-  // The operation that the most of it was allocated for, and the largest stack of that.
+  // The operation that half of it or more was allocated for, and the largest stack of that which has most.
   [[nodiscard]] HeapSite site_of(const Site& of, const Part& part, double share) const {
     const Stack stack = reader_.frames_of(*part.sample);
     const std::size_t own = *own_frame_of(stack);
@@ -139,7 +139,7 @@ class Table {
     site.path = path_of(stack, own);
     site.bytes = of.bytes;
     site.share = share;
-    if (auto operation = operation_of(stack)) {
+    if (auto operation = part.bytes >= of.bytes / 2 ? operation_of(stack) : std::nullopt) {
       site.operation_kind = std::move(operation->kind);
       site.operation = std::move(operation->name);
     }

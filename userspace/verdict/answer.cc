@@ -123,35 +123,43 @@ const TrendSite* growing_site(const IncidentTrend& trend) {
   return most;
 }
 
-bool goes_through(const TrendSite& site, const std::string& function) {
-  return std::ranges::any_of(site.frames,
-                             [&](const std::string& frame) { return function_of_frame(frame) == function; });
-}
-
-// Whether what does not grow is allocated by this function, too: a helper, whose other callers the heap is full of.
-bool is_helper(const std::string& function, const IncidentTrend& trend) {
-  return std::ranges::any_of(
-      trend.sites, [&](const TrendSite& site) { return !is_growing(site, trend) && goes_through(site, function); });
-}
-
 using Frames = std::vector<std::string>::const_iterator;
+
+Frames frame_of(const TrendSite& site, const std::string& function) {
+  return std::ranges::find_if(site.frames,
+                              [&](const std::string& frame) { return function_of_frame(frame) == function; });
+}
+
+// The function that called that of the frame; "" = not known.
+std::string caller_of(const TrendSite& site, Frames frame) {
+  return std::next(frame) == site.frames.end() ? "" : function_of_frame(*std::next(frame));
+}
+
+// Whether a site's function is called by others as well, for what does not grow: a helper, and the heap is full of what
+// it allocated for them.
+bool is_helper(const TrendSite& site, Frames frame, const IncidentTrend& trend) {
+  const std::string function = function_of_frame(*frame), caller = caller_of(site, frame);
+  return std::ranges::any_of(trend.sites, [&](const TrendSite& other) {
+    const Frames there = frame_of(other, function);
+    return !is_growing(other, trend) && there != other.frames.end() && caller_of(other, there) != caller;
+  });
+}
 
 // The innermost own code of a growing site, or around helpers the first that is none. The innermost frame if there is
 // no own code, the innermost own code if there are only helpers.
 Frames telling_frame(const TrendSite& site, const IncidentTrend& trend) {
   const auto is_own = [](const std::string& frame) { return role_of(function_of_frame(frame)) == FrameRole::kCode; };
   const auto own = std::ranges::find_if(site.frames, is_own);
-  const auto telling = std::find_if(own, site.frames.end(), [&](const std::string& frame) {
-    return is_own(frame) && !is_helper(function_of_frame(frame), trend);
-  });
-  if (telling != site.frames.end()) return telling;
+  for (Frames telling = own; telling != site.frames.end(); ++telling) {
+    if (is_own(*telling) && !is_helper(site, telling, trend)) return telling;
+  }
   return own != site.frames.end() ? own : site.frames.begin();
 }
 
 const IncidentFiller* filler_through(const Incident& incident, const TrendSite& site) {
   const auto found = std::ranges::find_if(incident.fillers, [&](const IncidentFiller& filler) {
-    return !filler.path.empty() && goes_through(site, filler.path.front()) &&
-           !is_helper(filler.path.front(), *incident.trend);
+    const Frames frame = filler.path.empty() ? site.frames.end() : frame_of(site, filler.path.front());
+    return frame != site.frames.end() && !is_helper(site, frame, *incident.trend);
   });
   return found == incident.fillers.end() ? nullptr : &*found;
 }

@@ -302,6 +302,18 @@ TEST(HeapSites, OfAHelperThatAllEndpointsCallNameTheOperationWithTheMostBytes) {
   EXPECT_EQ(all.sites[0].bytes, 100U);
 }
 
+// A sentence that gives all bytes of the helper to one of them would be wrong about most.
+TEST(HeapSites, OfAHelperWithoutAnOperationThatHasHalfNameNone) {
+  const HeapSites all = heap_sites_of(profile_of({
+      {{"main.block", "main.order", "net/http.HandlerFunc.ServeHTTP"}, 40},
+      {{"main.block", "main.review", "net/http.HandlerFunc.ServeHTTP"}, 35},
+      {{"main.block", "main.index", "net/http.HandlerFunc.ServeHTTP"}, 25},
+  }));
+  ASSERT_EQ(all.sites.size(), 1U);
+  EXPECT_EQ(all.sites[0].operation, "");
+  EXPECT_EQ(all.sites[0].operation_kind, "");
+}
+
 TEST(HeapSites, NameGenericCodeWithoutItsTypeArguments) {
   const HeapSites all = heap_sites_of(profile_of(
       {{{"main.decoded[go.shape.struct { ID string }]", "main.report", "net/http.HandlerFunc.ServeHTTP"}, 60}}));

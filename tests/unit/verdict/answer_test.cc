@@ -133,7 +133,9 @@ TEST(Answer, AHelperThatOthersCallWithoutGrowthIsNotWhatLeaks) {
   resting.figures.judgement = "not_called";
   incident.trend->whole.first_live_bytes = 0;
   incident.trend->whole.last_live_bytes = incident.trend->whole.last_held_bytes = 60u << 20;
-  incident.trend->sites = {leaking, resting};
+  TrendSite small = leaking;  // the same way, another size of object
+  small.figures.judgement = "not_called";
+  incident.trend->sites = {leaking, resting, small};
   const IncidentAnswer answer = answer_of(incident);
   ASSERT_TRUE(answer.culprit);
   EXPECT_EQ(answer.culprit->code, "main.openSession (leak.go:61)");
