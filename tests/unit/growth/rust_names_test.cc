@@ -2,6 +2,7 @@
 // The names are those that rustc 1.95 made, and what c++filt writes for them without hashes and types of constants.
 #include "growth/rust_names.h"
 
+#include <ostream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -13,6 +14,7 @@ struct Named {
   const char* symbol;
   const char* text;
 };
+void PrintTo(const Named& named, std::ostream* out) { *out << named.text; }
 
 class RustNames : public testing::TestWithParam<Named> {};
 

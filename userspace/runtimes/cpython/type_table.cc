@@ -110,7 +110,7 @@ std::optional<TypeInfo> TypeTable::read(std::uint64_t address) {
   return type;
 }
 
-const TypeInfo* TypeTable::at(std::uint64_t address) {
+const TypeInfo* TypeTable::look_up(std::uint64_t address) {
   if (address < 4096) return nullptr;
   const auto found = known_.find(address);
   if (found != known_.end()) return found->second ? &*found->second : nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -47,12 +48,26 @@ class TypeTable {
   // The same process read once more: nothing that was read before is remembered.
   [[nodiscard]] TypeTable read_again(CachedReader& reader) const { return {*space_, reader, type_type_}; }
 
+  TypeTable(TypeTable&&) = default;
+  TypeTable& operator=(TypeTable&&) = default;
+
   // The type at an address; null if there is none. Pointers stay valid.
-  [[nodiscard]] const TypeInfo* at(std::uint64_t address);
+  [[nodiscard]] const TypeInfo* at(std::uint64_t address) {
+    Recent& recent = recent_[address / 16 % recent_.size()];
+    if (recent.address != address) recent = {address, look_up(address)};
+    return recent.type;
+  }
 
  private:
+  // Every object asks for its type, and most are of a few types.
+  struct Recent {
+    std::uint64_t address = 0;
+    const TypeInfo* type = nullptr;
+  };
+
   TypeTable(const AddressSpace& space, CachedReader& reader, std::uint64_t type_type)
       : space_(&space), reader_(&reader), type_type_(type_type) {}
+  [[nodiscard]] const TypeInfo* look_up(std::uint64_t address);
   [[nodiscard]] std::optional<TypeInfo> read(std::uint64_t address);
   [[nodiscard]] bool leads_to_type(std::uint64_t metatype);
 
@@ -60,6 +75,7 @@ class TypeTable {
   CachedReader* reader_;
   std::uint64_t type_type_;
   std::unordered_map<std::uint64_t, std::optional<TypeInfo>> known_;
+  std::array<Recent, 1024> recent_{};  // into known_, whose nodes stay where they are
 };
 
 }  // namespace oomw::cpython
