@@ -10,7 +10,7 @@
 #include <array>
 
 #include "growth/code_names.h"
-#include "runtimes/go/build_id.h"
+#include "runtimes/go/elf_file.h"
 
 namespace oomw::growth {
 namespace {

@@ -7,7 +7,6 @@
 #include <array>
 
 #include "base/text.h"
-#include "runtimes/go/build_id.h"
 #include "runtimes/go/buildinfo.h"
 #include "runtimes/go/heap_locator.h"
 #include "runtimes/go/module_data.h"

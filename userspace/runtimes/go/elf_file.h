@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -88,5 +89,13 @@ class ElfFile {
   std::vector<Segment> segments_;
   std::size_t malformed_ = 0;
 };
+
+inline constexpr std::size_t kMaxNote = 128;
+
+// The description of a note section that holds one note, at most kMaxNote bytes.
+[[nodiscard]] std::optional<std::vector<std::byte>> note_of(const ElfFile& elf, const char* section_name);
+// What the linker calls this very build, in lower-case hex, by which debuggers and debuginfod find its symbols; "" if
+// it has none.
+[[nodiscard]] std::string gnu_build_id(const ElfFile& elf);
 
 }  // namespace oomw::go
