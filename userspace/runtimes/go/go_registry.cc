@@ -176,6 +176,7 @@ Result<GoProcessPtr> GoRegistry::join(const TargetProcess& process, Executable e
   joined->key = process.key();
   joined->registered = started;
   joined->binary = exe.binary;
+  if (config_.owner_of_cgroups) joined->owner = owner_of(joined->key);
   if (exe.binary->profiling == Profiling::kNarrow) {  // its auxiliary vector is 32-bit as well: no image of it
     joined->reason = CaptureReason::kNarrow;
     joined->detail = exe.binary->why;
