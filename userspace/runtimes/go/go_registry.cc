@@ -375,8 +375,11 @@ HeapRead GoRegistry::read(ProcessKey key, MonotonicTime deadline) {
     const GoProcessPtr found = *process;
     read.process = found;
     if (!found->target) return failed(found->reason, found->detail);
+    const MonotonicTime begun = clock_.now();
     auto evidence = read_heap(*found, deadline);
     const MonotonicTime taken = clock_.now();
+    const bool is_unanswered = !evidence && evidence.error().fault != reader::Fault::kNone;
+    read.cost_elsewhere += evidence ? evidence->cost : is_unanswered ? taken - begun : Nanoseconds{};
     if (evidence) {
       if (!evidence->reading) return failed(evidence->failure.reason, evidence->failure.detail);
       set_layout(*found, evidence->layout);
