@@ -106,7 +106,7 @@ static __always_inline void walk__begin(struct oomw_go_slot *slot, struct task_s
 	walk->start_boottime_ns = task__start_boottime_ns(task);
 	walk->cgroup_id = memcg__id(memcg__of_task(task));
 	walk->started_ns = bpf_ktime_get_ns();
-	slot->allowed_ns = go_walks__allowed_ns(walk->cgroup_id, walk->started_ns);
+	slot->allowed_ns = go_walks__allowed_ns(go_walks__payer(slot), walk->started_ns);
 	walk->text = slot->target.text;
 	walk->buckets = slot->target.buckets;
 	walk->first_chunk = OOMW_GO_NO_CHUNK;
@@ -125,7 +125,7 @@ static __always_inline void walk__end(struct oomw_go_slot *slot)
 	now = bpf_ktime_get_ns();
 	walk->header.time_ns = now;
 	walk->duration_ns = now - walk->started_ns;
-	go_walks__charge(walk->cgroup_id, walk->duration_ns);
+	go_walks__charge(go_walks__payer(slot), walk->duration_ns);
 	if (go_walks__set(slot, OOMW_GO_SLOT_DONE) & OOMW_GO_SLOT_MARKED)
 		go_walks__report(slot);
 }

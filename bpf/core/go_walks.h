@@ -47,8 +47,8 @@ struct go_budget {
 	__u64 used_ns;	/* by walks that ended since then */
 };
 
-/* cgroup id of victims -> what their walks took. A container that has its processes killed all the
- * time must not take a CPU that cannot be preempted. */
+/* Payer -> what the walks of its victims took. A container that has its processes killed all the
+ * time must not take a CPU that cannot be preempted, whatever cgroups it makes below its own. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);
@@ -58,23 +58,28 @@ struct {
 
 #define GO_BUDGET_PERIOD_NS 1000000000ULL
 
-static __always_inline struct go_budget *go_walks__budget_of(__u64 cgroup_id)
+static __always_inline __u64 go_walks__payer(const struct oomw_go_slot *slot)
+{
+	return slot->target.owner ? slot->target.owner : slot->walk.cgroup_id;
+}
+
+static __always_inline struct go_budget *go_walks__budget_of(__u64 payer)
 {
 	struct go_budget none = {};
-	struct go_budget *budget = bpf_map_lookup_elem(&go_budgets, &cgroup_id);
+	struct go_budget *budget = bpf_map_lookup_elem(&go_budgets, &payer);
 
 	if (budget)
 		return budget;
-	bpf_map_update_elem(&go_budgets, &cgroup_id, &none, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&go_budgets, &cgroup_id);
+	bpf_map_update_elem(&go_budgets, &payer, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&go_budgets, &payer);
 }
 
 /* How long a walk may take. Walks that run on other CPUs meanwhile are not counted yet: each CPU is
  * held for walk_max_ns at most, and 16 processes of a container that die together are all walked.
  */
-static __always_inline __u64 go_walks__allowed_ns(__u64 cgroup_id, __u64 now)
+static __always_inline __u64 go_walks__allowed_ns(__u64 payer, __u64 now)
 {
-	struct go_budget *budget = go_walks__budget_of(cgroup_id);
+	struct go_budget *budget = go_walks__budget_of(payer);
 	__u64 most = cfg_settings.walk_max_ns, all = cfg_settings.walk_cgroup_ns;
 	__u64 used;
 
@@ -90,9 +95,9 @@ static __always_inline __u64 go_walks__allowed_ns(__u64 cgroup_id, __u64 now)
 	return all - used < most ? all - used : most;
 }
 
-static __always_inline void go_walks__charge(__u64 cgroup_id, __u64 duration_ns)
+static __always_inline void go_walks__charge(__u64 payer, __u64 duration_ns)
 {
-	struct go_budget *budget = bpf_map_lookup_elem(&go_budgets, &cgroup_id);
+	struct go_budget *budget = bpf_map_lookup_elem(&go_budgets, &payer);
 
 	if (budget)
 		__sync_fetch_and_add(&budget->used_ns, duration_ns);

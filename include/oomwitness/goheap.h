@@ -23,6 +23,8 @@
 #define OOMW_GO_CHUNK_BYTES 65536
 #define OOMW_GO_NO_CHUNK (~0U)
 
+#define OOMW_GO_OWNER (1ULL << 63) /* no cgroup has such an id */
+
 /* An entry of the map go_targets, keyed by tgid. */
 struct oomw_go_target {
 	__u64 start_ticks; /* start_boottime / 10 ms: distinguishes a pid's new owner */
@@ -30,6 +32,7 @@ struct oomw_go_target {
 	__u64 rate;	   /* where runtime.MemProfileRate (8 bytes) lies; 0 = not known */
 	__u64 cycle;	   /* where runtime.mProfCycle (4 bytes) lies; 0 = not known */
 	__u64 text;	   /* start of text in the process */
+	__u64 owner;	   /* whose walks share a budget, from OOMW_GO_OWNER on; 0 = by cgroup */
 	__u32 record_words; /* 8 or 16 if proved while it lived; 0 = read 16 */
 	__u32 reserved;
 };

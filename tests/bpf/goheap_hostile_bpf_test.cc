@@ -252,6 +252,38 @@ TEST_F(HostileHeapTest, walks_of_one_cgroup_share_a_budget_of_each_second_and_ot
   }
 }
 
+// A container may make cgroups below its own.
+TEST_F(HostileHeapTest, walks_of_one_owner_share_a_budget_though_their_cgroups_differ) {
+  KernelConfig config = HostileHeapTest::config();
+  config.walk_max_time = config.walk_cgroup_time = std::chrono::milliseconds(1);
+  OOMW_LOAD_OR_SKIP(config, "heap_at_kill");
+  constexpr std::size_t kPages = 10'000;  // 10 ms
+  FakeList list(mebibytes(60));
+  for (std::size_t i = 0; i < kPages; ++i) {
+    list.push();
+    list.skip_to_next_page();
+  }
+  const auto walk_of = [&](std::uint64_t owner) {
+    const auto cgroup = std::move(*TestCgroup::make());
+    cgroup->set_limit(mebibytes(8));
+    ChildProcess victim(cgroup.get(), leak);
+    HeapAddresses addresses = list.addresses();
+    addresses.owner = owner;
+    EXPECT_TRUE(heap().watch(victim.key(), addresses).has_value());
+    victim.go();
+    victim.wait();
+    HeapWalked walk = only_walk_of(victim.pid());
+    take(walk);
+    return walk;
+  };
+  const HeapWalked first = walk_of(7), second = walk_of(7), of_another = walk_of(8);
+  EXPECT_GT(first.walked, 0u);
+  EXPECT_GT(of_another.walked, 0u);
+  if (second.started - first.started >= kBudgetPeriod) GTEST_SKIP() << "the second walk began in another second";
+  EXPECT_EQ(second.stop, WalkStop::kTimeLimit);
+  EXPECT_EQ(second.walked, 0u) << "nothing is left of this second";
+}
+
 TEST_F(HostileHeapTest, sixteen_victims_of_one_moment_are_all_walked) {
   KernelConfig patient = config();
   patient.walk_max_time = std::chrono::seconds(10);  // an emulated CPU may stand still for longer than the default

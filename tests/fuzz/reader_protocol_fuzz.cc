@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both directions between the daemon and its reader: a reader in foreign hands answers anything.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -9,7 +12,21 @@
 #include "captures/walk_job.h"
 #include "reader/protocol.h"
 #include "report/profile_texts.h"
+#include "runtimes/go/heap_job.h"
 #include "runtimes/go/inspection_jobs.h"
+#include "runtimes/go/reading_file.h"
+
+namespace {
+
+// As the reader writes into it.
+int file_of(std::string_view bytes) {
+  static const int fd = ::memfd_create("fuzz", MFD_CLOEXEC);
+  OOMW_CHECK(::ftruncate(fd, 0) == 0);
+  OOMW_CHECK(::pwrite(fd, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  return fd;
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace oomw;
@@ -38,5 +55,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto head = go::decode_list_head(bytes, {4096, 8192})) OOMW_CHECK(*head >= 4096 && *head < 8192);
   (void)go::inspect_binary_job(bytes, {});
   (void)go::find_list_head_job(bytes, {});
+  if (const auto evidence = go::decode_evidence(bytes, file_of(bytes))) {
+    OOMW_CHECK(evidence->reading.has_value() == (evidence->failure.reason == CaptureReason::kNone));
+  }
+  if (const auto reading = go::read_reading(file_of(bytes))) OOMW_CHECK(reading->holdings.size() * 64 <= size);
+  (void)go::read_heap_job(bytes, {});
   return 0;
 }

@@ -25,6 +25,7 @@ constexpr std::size_t kMaxPids = 65'536;
 constexpr std::size_t kScanBatch = 32;  // so that a new exec waits for 1 ms, not for all of /proc
 constexpr std::size_t kMaxWalked = 1'024;
 constexpr unsigned kSpares = 4;
+constexpr std::size_t kMaxNumbered = 16'384;  // owners; more than there are Go processes at a time
 constexpr Nanoseconds kInspectionPatience = std::chrono::seconds(3);
 constexpr Nanoseconds kWalkPatience =
     std::chrono::seconds(30);  // decode_walk() takes 20 s at most, and waits 5 s for room
@@ -81,13 +82,24 @@ GoRegistry::Watcher WalkCaptures::watcher() {
           }};
 }
 
+// Any worker. 0: it is not known.
+std::uint64_t WalkCaptures::number_of(const std::string& owner) {
+  if (owner.empty()) return 0;
+  const std::lock_guard lock(numbers_mutex_);
+  // Their budgets begin anew, a second's worth.
+  if (numbers_.size() >= kMaxNumbered && !numbers_.contains(owner)) numbers_.clear();
+  const auto [found, is_new] = numbers_.try_emplace(owner, last_number_ + 1);
+  if (is_new) ++last_number_;
+  return found->second;
+}
+
 // Any worker.
 void WalkCaptures::report_to_kernel(const GoProcess& process) {
   HeapWalks* walks = kernel_.heap_walks();
   if (walks == nullptr || !process.target || !process.target->variables.buckets) return;
   const go::HeapVariables& found = process.target->variables;
-  const HeapAddresses addresses{*found.buckets, found.rate.value_or(0), found.cycle.value_or(0), process.text_address(),
-                                process.record_words};
+  const HeapAddresses addresses{*found.buckets,         found.rate.value_or(0), found.cycle.value_or(0),
+                                process.text_address(), process.record_words,   number_of(process.owner)};
   if (const Result<> told = walks->watch(process.key, addresses); !told.has_value()) {
     log::debug("pid {} is not watched: {}", process.key.pid, told.error().message);
   }

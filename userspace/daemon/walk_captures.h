@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -80,6 +81,7 @@ class WalkCaptures {
 
   [[nodiscard]] GoRegistry::Watcher watcher();
   void report_to_kernel(const GoProcess& process);
+  [[nodiscard]] std::uint64_t number_of(const std::string& owner);
   void inspect(ProcessKey process, CgroupId cgroup, std::optional<MonotonicTime> exec_time);
   [[nodiscard]] static CaptureFinished failed(MonotonicTime time, const CaptureTarget& victim, CaptureReason reason,
                                               std::string detail);
@@ -101,6 +103,9 @@ class WalkCaptures {
   reader::ReaderGroup walk_readers_;
   go::SandboxedInspector inspector_;
   GoRegistry registry_;
+  std::mutex numbers_mutex_;
+  std::map<std::string, std::uint64_t> numbers_;  // of owners, for the kernel
+  std::uint64_t last_number_ = 0;
   std::map<ProcessKey, Awaited> awaited_;
   std::deque<ProcessKey> walked_;  // newest; a walk may overtake the report of its kill
   std::uint64_t lost_inspections_ = 0;

@@ -145,6 +145,7 @@ Result<> HeapWalks::watch(ProcessKey process, const HeapAddresses& addresses) {
       .rate = addresses.rate,
       .cycle = addresses.cycle,
       .text = addresses.text,
+      .owner = addresses.owner == 0 ? 0 : addresses.owner | OOMW_GO_OWNER,
       .record_words = addresses.record_words,
       .reserved = 0,
   };

@@ -47,7 +47,7 @@ struct KernelConfig {
   std::uint64_t walk_pool_bytes = 13u << 20;  // shared by all walks running at the same time
   std::uint32_t walk_max_buckets = 131'072;
   Nanoseconds walk_max_time = std::chrono::milliseconds(20);
-  Nanoseconds walk_cgroup_time = std::chrono::milliseconds(100);  // of all victims of one cgroup within a second
+  Nanoseconds walk_cgroup_time = std::chrono::milliseconds(100);  // of all victims of one container within a second
   bool walk_at_delivery = false;       // even where sched_process_exit would serve, as on older kernels (tests)
   std::map<std::string, Rung> forced;  // feature -> the best rung allowed (tests, workarounds)
 };

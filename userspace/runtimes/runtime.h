@@ -45,6 +45,8 @@ struct HeapRead {
   RuntimeProcessPtr process;  // null: not of this runtime, or gone
   std::optional<HeapReading> reading;
   CaptureFailure failure;  // why there is no reading
+  // CPU time that other processes took for it, their start included; where one did not answer, how long that took.
+  Nanoseconds cost_elsewhere{};
 };
 
 // Receives every heap that was read, for whatever purpose, before a profile is made of it. Called on the thread that

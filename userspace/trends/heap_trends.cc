@@ -104,17 +104,19 @@ void HeapTrends::on_exit(ProcessKey process) {
 
 void HeapTrends::read(ProcessKey process) {
   const Nanoseconds before = thread_cpu();
-  Look look{read_into_store(process), {}};
-  look.cost = thread_cpu() - before;
+  Look look;
+  look.result = read_into_store(process, look.cost);
+  look.cost += thread_cpu() - before;
   // If the core is behind, this result is lost, and the process waits until the schedule gives it up.
   (void)loop_.post([this, process, look = std::move(look)] { finish(process, look); });
 }
 
-std::string HeapTrends::read_into_store(ProcessKey process) {
+std::string HeapTrends::read_into_store(ProcessKey process, Nanoseconds& cost_elsewhere) {
   if (has_nothing_new(process)) return kNoGc;
   const auto room = memory_.try_take(kMemoryBytes, kLeftForCaptures);
   if (!room) return "no_memory";
   const HeapRead read = runtime_.read(process, clock_.now() + kTimeout);
+  cost_elsewhere = read.cost_elsewhere;
   if (!read.reading) return std::string(to_string(read.failure.reason));
   add(*read.process, *read.reading, ReadingOrigin::kScheduled);
   return "ok";

@@ -104,12 +104,12 @@ class HeapTrends {
   };
   [[nodiscard]] std::optional<Known> known_of(ProcessKey victim);  // worker thread
   void report(const Known& known, const RuntimeProcess& victim, ProgramNames& names,
-              const TrendEvidence& evidence);                     // worker thread
-  void keep_evidence(const RuntimeProcess& victim);               // worker thread
-  void read(ProcessKey process);                                  // worker thread
-  [[nodiscard]] std::string read_into_store(ProcessKey process);  // worker thread
-  [[nodiscard]] bool has_nothing_new(ProcessKey process);         // worker thread
-  void judge_locked(ProcessKey process);                          // any worker, with store_mutex_
+              const TrendEvidence& evidence);                                                  // worker thread
+  void keep_evidence(const RuntimeProcess& victim);                                            // worker thread
+  void read(ProcessKey process);                                                               // worker thread
+  [[nodiscard]] std::string read_into_store(ProcessKey process, Nanoseconds& cost_elsewhere);  // worker thread
+  [[nodiscard]] bool has_nothing_new(ProcessKey process);                                      // worker thread
+  void judge_locked(ProcessKey process);  // any worker, with store_mutex_
   [[nodiscard]] std::optional<std::uint64_t> limit_of_locked(ProcessKey process) const;
   void finish(ProcessKey process, const Look& look);
   void publish_locked();

@@ -83,6 +83,8 @@ TEST_P(ReadHeapJobTest, the_reader_reads_what_this_process_would_read) {
   EXPECT_GT(there.reading->holdings.size(), 1u);
   EXPECT_THAT(there.reading->facts, SizeIs(3));
   EXPECT_EQ(live_jobs(inspector), 1u);
+  EXPECT_EQ(here.cost_elsewhere, Nanoseconds(0));
+  EXPECT_GT(there.cost_elsewhere, Nanoseconds(0)) << "a trend pays for it";
   EXPECT_EQ(registry_->find(there.process->key)->record_words, 16u) << "the proved layout goes to the registry";
 }
 INSTANTIATE_TEST_SUITE_P(Variants, ReadHeapJobTest, testing::Values("strip", "pie-strip"));
@@ -120,6 +122,7 @@ TEST_F(ReadHeapFailures, without_a_reader_no_heap_is_read_here) {
   EXPECT_FALSE(read_by.reading);
   ASSERT_NE(read_by.process, nullptr) << read_by.failure.detail;
   EXPECT_EQ(read_by.failure.reason, CaptureReason::kReaderFailed) << read_by.failure.detail;
+  EXPECT_GT(read_by.cost_elsewhere, Nanoseconds(0)) << "as long as it took";
 }
 
 TEST_F(ReadHeapFailures, what_is_no_evidence_keeps_its_reason) {
@@ -142,7 +145,7 @@ TEST_F(ReadHeapFailures, past_its_deadline_it_is_a_timeout) {
 // An answer as the job gives it.
 std::string answer(const std::string& reason, bool has_reading, const std::string& summary = "2 buckets") {
   reader::WireWriter out;
-  out.number(1).text(reason).text("why\n").number(has_reading);
+  out.number(7000).number(1).text(reason).text("why\n").number(has_reading);
   if (has_reading) out.text(summary).number(1).text("oomwitness: fact");
   return out.take();
 }
@@ -164,6 +167,7 @@ TEST_F(DecodeEvidence, an_answer_and_its_file_are_a_reading) {
   ASSERT_TRUE(evidence && evidence->reading);
   EXPECT_EQ(evidence->reading->summary, "a\\x1b[2J") << "printable";
   EXPECT_THAT(evidence->reading->facts, SizeIs(1));
+  EXPECT_EQ(evidence->cost, Nanoseconds(7000));
   EXPECT_EQ(evidence->reading->pcs_of(evidence->reading->holdings.at(0))[0], 0x1000u);
 }
 

@@ -25,6 +25,7 @@ struct HeapEvidence {
   RecordLayout layout = RecordLayout::kNoData;
   CaptureFailure failure;  // as why_useless()
   std::optional<HeapReading> reading;
+  Nanoseconds cost{};  // CPU time of the process that read it, if that was another
 };
 [[nodiscard]] HeapEvidence evidence_of(HeapSnapshot snapshot, MonotonicTime as_of);
 

@@ -176,6 +176,7 @@ Result<GoProcessPtr> GoRegistry::join(const TargetProcess& process, Executable e
   joined->key = process.key();
   joined->registered = started;
   joined->binary = exe.binary;
+  if (config_.owner_of_cgroups) joined->owner = owner_of(joined->key);
   if (exe.binary->profiling == Profiling::kNarrow) {  // its auxiliary vector is 32-bit as well: no image of it
     joined->reason = CaptureReason::kNarrow;
     joined->detail = exe.binary->why;
@@ -374,8 +375,11 @@ HeapRead GoRegistry::read(ProcessKey key, MonotonicTime deadline) {
     const GoProcessPtr found = *process;
     read.process = found;
     if (!found->target) return failed(found->reason, found->detail);
+    const MonotonicTime begun = clock_.now();
     auto evidence = read_heap(*found, deadline);
     const MonotonicTime taken = clock_.now();
+    const bool is_unanswered = !evidence && evidence.error().fault != reader::Fault::kNone;
+    read.cost_elsewhere += evidence ? evidence->cost : is_unanswered ? taken - begun : Nanoseconds{};
     if (evidence) {
       if (!evidence->reading) return failed(evidence->failure.reason, evidence->failure.detail);
       set_layout(*found, evidence->layout);

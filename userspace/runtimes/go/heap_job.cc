@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <optional>
 #include <utility>
 
@@ -20,6 +21,7 @@ namespace {
 using reader::WireReader, reader::WireWriter;
 
 constexpr std::size_t kMaxText = 512, kMaxFacts = 8;
+constexpr std::uint64_t kMaxCostNs = 60'000'000'000;
 
 // Its pages that can be read without waiting.
 class PagesOf final : public ByteSource {
@@ -46,8 +48,18 @@ std::optional<std::uint64_t> read_address(WireReader& in) {
   return is_known ? std::optional(value) : std::nullopt;
 }
 
+// CPU time of this process since it was asked last; the first time, since its start.
+Nanoseconds cpu_since_last() {
+  static Nanoseconds last{};
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  const Nanoseconds total = std::chrono::seconds(now.tv_sec) + Nanoseconds(now.tv_nsec);
+  return total - std::exchange(last, total);
+}
+
 std::string encode(const HeapEvidence& evidence) {
   WireWriter out;
+  out.number(static_cast<std::uint64_t>(cpu_since_last().count()));
   out.number(static_cast<std::uint64_t>(evidence.layout)).text(to_string(evidence.failure.reason));
   out.text(evidence.failure.detail.substr(0, kMaxText)).number(evidence.reading.has_value());
   if (!evidence.reading) return out.take();
@@ -104,6 +116,7 @@ Result<std::string> read_heap_job(std::string_view parameters, std::span<const U
 Result<HeapEvidence> decode_evidence(std::string_view answer, int reading_fd) {
   WireReader in(answer);
   HeapEvidence evidence;
+  evidence.cost = Nanoseconds(std::min(in.number(), kMaxCostNs));
   const std::uint64_t layout = in.number();
   evidence.layout = static_cast<RecordLayout>(std::min(layout, static_cast<std::uint64_t>(RecordLayout::kUnknown)));
   const std::string_view reason = in.text();
