@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """deploy/kubectl/kubectl-oomwitness, with a kubectl that knows one cluster and two nodes whose pages have the API's shape.
-The real API server and port-forward are not part of this test."""
+The real API server and port-forward are in tests/cluster/test_kubectl.py."""
 import hashlib
 import http.server
 import io

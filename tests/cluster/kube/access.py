@@ -53,6 +53,13 @@ def create_if_missing(api, made):
             raise
 
 
+def token_of(api, namespace, account, bound_to=None):
+    """Good for ten minutes, the shortest there is, or until what it is bound to is gone."""
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+             "spec": {"audiences": [], "expirationSeconds": 600, "boundObjectRef": bound_to}}
+    return json.loads(api.call("POST", f"api/v1/namespaces/{namespace}/serviceaccounts/{account}/token", asked))["status"]["token"]
+
+
 def _secret(name, data):
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": NAMESPACE}, "stringData": data}
 
@@ -75,10 +82,7 @@ class RevocableToken:
     def _make(self):
         anchor = json.loads(self._api.call("POST", f"api/v1/namespaces/{NAMESPACE}/secrets", _secret(self._anchor(), {})))
         bound = {"kind": "Secret", "apiVersion": "v1", "name": self._anchor(), "uid": anchor["metadata"]["uid"]}
-        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-                 "spec": {"audiences": [], "expirationSeconds": 600, "boundObjectRef": bound}}
-        path = f"api/v1/namespaces/{NAMESPACE}/serviceaccounts/{ACCOUNT}/token"
-        return json.loads(self._api.call("POST", path, asked))["status"]["token"]
+        return token_of(self._api, NAMESPACE, ACCOUNT, bound)
 
     def rotate(self):
         """Another one is in the secret, and the old one still good; the function that ends the old one."""

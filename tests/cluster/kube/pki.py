@@ -61,7 +61,13 @@ class Pki:
         for file, (user, groups) in USERS.items():
             token = secrets.token_hex(16)
             lines.append(f'{token},{user},{user},"{groups}"\n')
-            with open(self.path(file + ".kubeconfig"), "w", encoding="utf-8") as f:
-                f.write(_KUBECONFIG.format(token=token))
+            self.write_kubeconfig(file, token)
         with open(self.path("tokens.csv"), "w", encoding="utf-8") as f:
             f.writelines(lines)
+
+    def write_kubeconfig(self, name, token):
+        """Its path. It names the authority by a path from its folder."""
+        path = self.path(name + ".kubeconfig")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(_KUBECONFIG.format(token=token))
+        return path

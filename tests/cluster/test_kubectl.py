@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""deploy/kubectl on a real API server and its port-forward, as an operator who has components/operators and nothing else."""
+import json
+import os
+import shutil
+import tempfile
+
+from harness import manifest, tools
+from kube import access, objects, programs
+from kube.case import ClusterTest
+from kube.witness import NAMESPACE
+
+PLUGIN = os.path.join(tools.TREE, "deploy/kubectl/kubectl-oomwitness")
+RULES = os.path.join(manifest.KUBERNETES, "components/operators/rbac.yaml")
+
+
+def files_of(folder):
+    """{name: bytes}; what begins with a dot is the daemon's own."""
+    found = {}
+    for name in os.listdir(folder):
+        if not name.startswith("."):
+            with open(os.path.join(folder, name), "rb") as file:
+                found[name] = file.read()
+    return found
+
+
+class Kubectl(ClusterTest):
+    def setUp(self):
+        super().setUp()
+        self.kubeconfig = self.operator()
+        self.folder = tempfile.mkdtemp(prefix="oomw-kubectl-")
+        self._stack.callback(shutil.rmtree, self.folder)
+
+    def operator(self):
+        """The kubeconfig of this namespace's own account, bound to both roles as their comment says."""
+        name, account = self.namespace, f"--serviceaccount={self.namespace}:default"
+        for made, kind in ((("apply", "--filename", RULES), ("--filename", RULES)),
+                           (("create", "rolebinding", name, "--role=oomwitness-operator", account), ("rolebinding", name)),
+                           (("create", "clusterrolebinding", name, "--clusterrole=oomwitness-operator-pods", account),
+                            ("clusterrolebinding", name))):
+            self.node.kubectl(*made, "--namespace", NAMESPACE)
+            self._stack.callback(self.node.kubectl, "delete", *kind, "--namespace", NAMESPACE)
+        return self.node.pki.write_kubeconfig(name, access.token_of(self.api, self.namespace, "default"))
+
+    def run_plugin(self, *args):
+        done = self.node.run("env", f"PATH={os.path.dirname(programs.path_of('kubectl'))}:/usr/bin:/bin", "/usr/bin/python3", PLUGIN, *args,
+                             "--kubeconfig", self.kubeconfig)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        return done.stdout
+
+    def test_an_operator_gets_the_evidence_of_a_pod_from_its_node_without_exec(self):
+        self.create(objects.pod("orders", objects.leaking()))
+        incident, = self.wait_incidents_of_pod("orders")
+        pod = f"{self.namespace}/orders"
+        row, = [json.loads(line) for line in self.run_plugin("ls", pod, "--json").splitlines()]
+        self.assertEqual((row["id"], row["pod"]), (incident["id"], "orders"))
+        self.assertIn("OOM kill", self.run_plugin("show", pod))
+        self.assertTrue(json.loads(self.run_plugin("doctor", pod).split(":\n", 1)[1])["daemon"])
+        with self.subTest("its files are the node's"):
+            # A late status of the pod makes a revision: what is compared is one and the same state.
+            before = files_of(incident["_dir"])
+            pulled = files_of(self.run_plugin("pull", pod, "-o", self.folder).strip())
+            self.assertIn(pulled, (before, files_of(incident["_dir"])))
+            self.assertIn("incident.json", pulled)
+        with self.subTest("the roles are no more than it needs"):
+            may = self.node.run(programs.path_of("kubectl"), "--kubeconfig", self.kubeconfig, "auth", "can-i", "create", "pods/exec",
+                                "--namespace", NAMESPACE)
+            self.assertEqual(may.stdout.strip(), "no", may.stderr)
