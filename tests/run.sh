@@ -19,11 +19,12 @@ build=$tree/build/ci
 results=$(mktemp -d "${TMPDIR:-/tmp}/oomw-results.XXXXXX")
 ahead="" # the process group of work_ahead, while it runs
 systemd="" # and of systemd_ahead
+pages="" # and of pages_ahead
 
 # shellcheck disable=SC2317 # called by the trap
 end_all() {
   local group
-  for group in $ahead $systemd; do kill -- -"$group" 2>/dev/null || true; done
+  for group in $ahead $systemd $pages; do kill -- -"$group" 2>/dev/null || true; done
   rm -rf "$results"
 }
 trap end_all EXIT
@@ -174,40 +175,50 @@ test_quickstart() {
   fi
 }
 
-# The pages in a real browser. Their screenshots stay in build/web-screenshots.
-stage_web() {
-  built ci oomwitness || return
-  /usr/bin/python3 "$tree/tests/e2e/run.py" --folder "$tree/tests/web" --binary "$build/userspace/oomwitness" \
-    --junit "$results/web.xml"
+# run_folder NAME: the tests of a folder of tests/.
+run_folder() {
+  /usr/bin/python3 "$tree/tests/e2e/run.py" --folder "$tree/tests/$1" --binary "$build/userspace/oomwitness" \
+    --junit "$results/$1.xml"
   local status=$?
-  [[ -s $results/web.xml && $status -le 1 ]] || record fail web "the runner ended with $status"
+  [[ -s $results/$1.xml && $status -le 1 ]] || record fail "$1" "the runner ended with $status"
 }
+
+# In a run with e2e, which mostly waits, the pages and what is shipped are tested beside it.
+pages_ahead() {
+  local folders=() folder
+  for folder in web deploy; do ! wants "$folder" || folders+=("$folder"); done
+  ((${#folders[@]})) && built ci oomwitness || return 0
+  set -m
+  (
+    set +e
+    renice -n 5 -p "$BASHPID" >/dev/null
+    for folder in "${folders[@]}"; do run_folder "$folder" >"$results/$folder.log" 2>&1; done
+  ) &
+  pages=$!
+  set +m
+}
+
+# done_ahead FOLDER: whether pages_ahead has done it, which is waited for; then what it printed.
+done_ahead() {
+  [[ -z $pages ]] || wait "$pages" || true
+  pages=""
+  [[ -e $results/$1.log ]] && cat "$results/$1.log"
+}
+
+# The pages in a real browser. Their screenshots stay in build/web-screenshots.
+stage_web() { done_ahead web || { built ci oomwitness && run_folder web; }; }
 
 # Containers that attack the daemon.
-stage_hostile() {
-  built ci oomwitness || return
-  /usr/bin/python3 "$tree/tests/e2e/run.py" --folder "$tree/tests/hostile" --binary "$build/userspace/oomwitness" \
-    --junit "$results/hostile.xml"
-  local status=$?
-  [[ -s $results/hostile.xml && $status -le 1 ]] || record fail hostile "the runner ended with $status"
-}
+stage_hostile() { built ci oomwitness && run_folder hostile; }
 
 # Rules, dashboard, unit, package and manifests, as they are shipped.
-stage_deploy() {
-  built ci oomwitness || return
-  /usr/bin/python3 "$tree/tests/e2e/run.py" --folder "$tree/tests/deploy" --binary "$build/userspace/oomwitness" \
-    --junit "$results/deploy.xml"
-  local status=$?
-  [[ -s $results/deploy.xml && $status -le 1 ]] || record fail deploy "the runner ended with $status"
-}
+stage_deploy() { done_ahead deploy || { built ci oomwitness && run_folder deploy; }; }
 
 # The manifests as they are shipped, on a real Kubernetes.
 stage_cluster() {
   has_time cluster 600 && built ci oomwitness || return
-  /usr/bin/python3 "$tree/tests/e2e/run.py" --folder "$tree/tests/cluster" --binary "$build/userspace/oomwitness" \
-    --junit "$results/cluster.xml"
-  local status=$? left
-  [[ -s $results/cluster.xml && $status -le 1 ]] || record fail cluster "the runner ended with $status"
+  run_folder cluster
+  local left
   left=$("$tree/tests/cluster/kube/node.sh" leftovers | paste -sd' ')
   if [[ -z $left ]]; then
     record pass cluster.leaves_nothing
@@ -342,6 +353,7 @@ main() {
       touch "$results/beside"
       work_ahead
       systemd_ahead
+      pages_ahead
     fi
     case $stage in
       # A failed stage is in the results; the next one runs all the same.
