@@ -12,6 +12,7 @@ from harness.case import E2eTest
 from harness.daemon import free_port, run_cli
 from harness.sink_server import SinkServer, endless, hang, log_record, partial_success, status
 from harness.wait import eventually
+from test_reader import MIB, status_bytes
 
 FIXTURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../fixtures/incidents/leak_with_endpoint.json")
 
@@ -121,6 +122,7 @@ class Outage(SinkTest):
         eventually(lambda: len(server.requests) >= 1001, lambda: f"1,001 delivered: {len(server.requests)}", 120)
         self.assertEqual(sorted(ids_of(server)), sorted(expected + last))
         eventually(lambda: self.value(witness, "waiting") == 0, "nothing waits")
+        self.assertLess(status_bytes(witness.pid, "VmHWM"), 80 * MIB)  # at its peak, with 1,001 incidents in the queue
         # The marker of each is on disk: another start sends nothing of it again.
         witness.stop(signal.SIGKILL)
         again = self.daemon(config)
