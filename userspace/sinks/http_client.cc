@@ -18,7 +18,7 @@ constexpr std::size_t kMaxHeaders = 64;
 constexpr std::size_t kMaxDetail = 256;
 constexpr std::size_t kMaxField = 256;
 constexpr long kConnectTimeoutMs = 5'000;
-constexpr Nanoseconds kMostRetryAfter = std::chrono::hours(1);
+constexpr std::chrono::seconds kMostRetryAfter = std::chrono::hours(1);
 
 DeliveryReason reason_of(CURLcode code) {
   switch (code) {
@@ -242,12 +242,13 @@ Delivery delivery_of(const HttpAnswer& answer) {
 Nanoseconds retry_after_of(std::string_view value, WallTime now) {
   const std::string text(trim(value));
   if (const auto seconds = parse_u64(text)) {
-    return std::chrono::seconds(std::min<std::uint64_t>(*seconds, 3'600));
+    return std::chrono::seconds(std::min<std::uint64_t>(*seconds, kMostRetryAfter.count()));
   }
   const time_t date = curl_getdate(text.c_str(), nullptr);
   if (date < 0) return {};
-  const Nanoseconds wait = std::chrono::seconds(date) - Nanoseconds(now.ns);
-  return std::clamp(wait, Nanoseconds(0), kMostRetryAfter);
+  // In seconds: a date of the year 6066 has no nanoseconds.
+  const std::chrono::seconds wait(date - now.ns / 1'000'000'000);
+  return std::clamp(wait, std::chrono::seconds(0), kMostRetryAfter);
 }
 
 }  // namespace oomw

@@ -44,6 +44,7 @@ TEST(RetryAfter, is_seconds_or_a_date_and_bounded) {
   EXPECT_EQ(retry_after_of("99999999", now), std::chrono::hours(1));
   EXPECT_EQ(retry_after_of("Sat, 21 Nov 2026 03:04:35 GMT", now), std::chrono::seconds(30));
   EXPECT_EQ(retry_after_of("Sat, 21 Nov 2020 03:04:35 GMT", now), Nanoseconds(0));
+  EXPECT_EQ(retry_after_of("Fri, 01 Jan 6066 00:00:00 GMT", now), std::chrono::hours(1));
   EXPECT_EQ(retry_after_of("soon", now), Nanoseconds(0));
   EXPECT_EQ(retry_after_of("-5", now), Nanoseconds(0));
 }
