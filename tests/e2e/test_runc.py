@@ -10,7 +10,7 @@ import shutil
 from harness import runc, tools
 from harness.case import MIB
 from harness.go_heap import HELD_SHARE, LEAK, SAMPLING, GoHeapTest
-from harness.wait import eventually
+from harness.wait import TIME_FACTOR, eventually
 
 # As containerd's shim lays them out below its state directory.
 BUNDLES = "run/containerd/io.containerd.runtime.v2.task/k8s.io"
@@ -19,7 +19,7 @@ POD_UID = "7b0a4e1c-3f5d-4c7e-9a61-52d8e0b9c3f4"
 
 
 class Runc(GoHeapTest):
-    RATE = 40  # MiB/s: 2 s to the limit, time for what is taken on the way
+    RATE = round(40 / TIME_FACTOR)  # MiB/s: 2 s of a real CPU to the limit, time for what is taken on the way
 
     def setUp(self):
         if runc.why_not():

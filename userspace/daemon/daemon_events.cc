@@ -134,11 +134,17 @@ void Daemon::Impl::read_sharers(const LimitPlace& place) {
 // A job that comes first finds the process started, or starts it itself.
 void Daemon::Impl::warm_up_reader() {
   if (!warm_ups.take(clock.now())) return;
-  // Not one after the other by the writer: a start takes 50 ms, on a busy node seconds, and an incident may wait for
-  // it.
-  (void)http_workers->post([this] { walk_captures->warm_up_walks(); });
-  (void)live_worker->post([this] { walk_captures->warm_up_heaps(); });
-  (void)writer_worker->post([this] { report_reader->warm_up(); });
+  // A start takes 50 ms, on a busy node seconds: first the one that is needed before the kill, then those for what
+  // comes after it. Not by the writer alone: an incident may wait for it.
+  const auto warm_up_others = [this] {
+    (void)http_workers->post([this] { walk_captures->warm_up_walks(); });
+    (void)writer_worker->post([this] { report_reader->warm_up(); });
+  };
+  const auto warm_up_all = [this, warm_up_others] {
+    walk_captures->warm_up_heaps();
+    warm_up_others();
+  };
+  if (!live_worker->post(warm_up_all)) warm_up_others();
 }
 
 void Daemon::Impl::after_sample(const MemorySampled& sample) {
