@@ -6,6 +6,7 @@ import shutil
 import tempfile
 
 from harness import manifest, tools
+from harness.daemon import evidence_files
 from kube import access, objects, programs
 from kube.case import ClusterTest
 from kube.witness import NAMESPACE
@@ -14,19 +15,10 @@ PLUGIN = os.path.join(tools.TREE, "deploy/kubectl/kubectl-oomwitness")
 RULES = os.path.join(manifest.KUBERNETES, "components/operators/rbac.yaml")
 
 
-def files_of(folder):
-    """{name: bytes}; what begins with a dot is the daemon's own."""
-    found = {}
-    for name in os.listdir(folder):
-        if not name.startswith("."):
-            with open(os.path.join(folder, name), "rb") as file:
-                found[name] = file.read()
-    return found
-
-
 class Kubectl(ClusterTest):
     def setUp(self):
         super().setUp()
+        self.witness.wait_ready()  # kubelet is later than the daemon, and the plugin asks pods that are ready
         self.kubeconfig = self.operator()
         self.folder = tempfile.mkdtemp(prefix="oomw-kubectl-")
         self._stack.callback(shutil.rmtree, self.folder)
@@ -58,9 +50,9 @@ class Kubectl(ClusterTest):
         self.assertTrue(json.loads(self.run_plugin("doctor", pod).split(":\n", 1)[1])["daemon"])
         with self.subTest("its files are the node's"):
             # A late status of the pod makes a revision: what is compared is one and the same state.
-            before = files_of(incident["_dir"])
-            pulled = files_of(self.run_plugin("pull", pod, "-o", self.folder).strip())
-            self.assertIn(pulled, (before, files_of(incident["_dir"])))
+            before = evidence_files(incident["_dir"])
+            pulled = evidence_files(self.run_plugin("pull", pod, "-o", self.folder).strip())
+            self.assertIn(pulled, (before, evidence_files(incident["_dir"])))
             self.assertIn("incident.json", pulled)
         with self.subTest("the roles are no more than it needs"):
             may = self.node.run(programs.path_of("kubectl"), "--kubeconfig", self.kubeconfig, "auth", "can-i", "create", "pods/exec",

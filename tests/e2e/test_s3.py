@@ -8,7 +8,7 @@ import subprocess
 import tarfile
 import urllib.request
 
-from harness.daemon import run_cli, run_program
+from harness.daemon import evidence_files, run_cli, run_program
 from harness import tools
 from harness.s3_server import S3Server
 from harness.wait import eventually
@@ -41,15 +41,6 @@ class S3Test(SinkTest):
     def folder_of(self, incident_id):
         path, = glob.glob(os.path.join(self.data_dir(), f"incidents/{incident_id[:16]}-*-{incident_id[-8:]}"))
         return path
-
-    def files_of(self, folder):
-        """Its evidence: notes of this node begin with a dot."""
-        found = {}
-        for name in os.listdir(folder):
-            if not name.startswith("."):
-                with open(os.path.join(folder, name), "rb") as f:
-                    found[name] = f.read()
-        return found
 
     def seeded(self, count=1):
         ids = self.seed(count)
@@ -100,7 +91,7 @@ class Delivered(S3Test):
         done = self.fetch(bucket, first, "-o", target)
         self.assertEqual(done.returncode, 0, done)
         pulled = os.path.join(target, "incidents", first)
-        self.assertEqual(self.files_of(pulled), self.files_of(self.folder_of(first)))
+        self.assertEqual(evidence_files(pulled), evidence_files(self.folder_of(first)))
         self.assertEqual(run_cli("show", first, "--data-dir", target).returncode, 0)
         self.assertIn(first, self.ids_on_the_pages_of(target))
         archive = os.path.join(self.scratch, "one.tar")
@@ -108,7 +99,7 @@ class Delivered(S3Test):
         with tarfile.open(archive) as tar:
             files = {m.name.partition("/")[2]: tar.extractfile(m).read() for m in tar.getmembers() if m.isfile()}
             self.assertEqual(tar.getnames()[-1], f"{second}/incident.json")
-        self.assertEqual(files, self.files_of(self.folder_of(second)))
+        self.assertEqual(files, evidence_files(self.folder_of(second)))
         absent = self.fetch(bucket, "20200101T000000Z-00000000")
         self.assertEqual(absent.returncode, 1)
         self.assertIn("no incident", absent.stderr)

@@ -191,6 +191,16 @@ def read_incidents(data_dir):
     return found
 
 
+def evidence_files(directory):
+    """What an incident has as evidence, {name: bytes}: notes of its node begin with a dot."""
+    found = {}
+    for name in os.listdir(directory):
+        if not name.startswith("."):
+            with open(os.path.join(directory, name), "rb") as f:
+                found[name] = f.read()
+    return found
+
+
 _incidents = {}  # folder: (the mark of one writing, the content)
 
 
