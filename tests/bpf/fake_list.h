@@ -39,12 +39,16 @@ class FakeList {
     next_free_ = bucket + kHeader + depth + kRecord;
     return *head_ = reinterpret_cast<std::uint64_t>(bucket);
   }
-  void skip_to_next_page() {
-    const auto at = (reinterpret_cast<std::uint64_t>(next_free_) + 4095) / 4096 * 4096;
-    next_free_ = reinterpret_cast<std::uint64_t*>(at);
-  }
   void fill(std::size_t count) {
     while (count-- > 0) push();
+  }
+  // A page apart, as a program lays them out that wants the walk to take long.
+  void fill_apart(std::size_t count) {
+    while (count-- > 0) {
+      push();
+      const auto at = (reinterpret_cast<std::uint64_t>(next_free_) + 4095) / 4096 * 4096;
+      next_free_ = reinterpret_cast<std::uint64_t*>(at);
+    }
   }
   static std::uint64_t& word(std::uint64_t bucket, std::size_t index) {
     return reinterpret_cast<std::uint64_t*>(bucket)[index];

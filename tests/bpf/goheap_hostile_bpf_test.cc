@@ -26,6 +26,13 @@ class HostileHeapTest : public HeapTest {
   // With the programs that forget a process at its exec and exit.
   static KernelConfig config() { return config_of_only({"oom_kill", "process_lifecycle", "heap_at_kill"}); }
 
+  // Less than one long walk takes, for all of a container.
+  static KernelConfig config_of_a_small_budget() {
+    KernelConfig small = config();
+    small.walk_max_time = small.walk_cgroup_time = std::chrono::milliseconds(1);
+    return small;
+  }
+
   // Kills a child that has `list`, registered under `key_of`.
   HeapWalked kill_with(FakeList& list) {
     cgroup_->set_limit(mebibytes(48));
@@ -212,17 +219,10 @@ TEST_F(HostileHeapTest, millions_of_buckets_end_at_the_limit_or_with_the_pool) {
   take(walk);
 }
 
-// Buckets a page apart, as a program lays them out that wants the walk to take long.
 TEST_F(HostileHeapTest, walks_of_one_cgroup_share_a_budget_of_each_second_and_others_have_their_own) {
-  KernelConfig config = HostileHeapTest::config();
-  config.walk_max_time = config.walk_cgroup_time = std::chrono::milliseconds(1);
-  OOMW_LOAD_OR_SKIP(config, "heap_at_kill");
-  constexpr std::size_t kPages = 10'000;  // 10 ms
+  OOMW_LOAD_OR_SKIP(config_of_a_small_budget(), "heap_at_kill");
   FakeList list(mebibytes(60));
-  for (std::size_t i = 0; i < kPages; ++i) {
-    list.push();
-    list.skip_to_next_page();
-  }
+  list.fill_apart(10'000);  // 10 ms
   const auto walks_of_two = [&](TestCgroup* cgroup) {
     std::vector<std::unique_ptr<ChildProcess>> victims;
     cgroup->set_limit(mebibytes(8));
@@ -254,15 +254,9 @@ TEST_F(HostileHeapTest, walks_of_one_cgroup_share_a_budget_of_each_second_and_ot
 
 // A container may make cgroups below its own.
 TEST_F(HostileHeapTest, walks_of_one_owner_share_a_budget_though_their_cgroups_differ) {
-  KernelConfig config = HostileHeapTest::config();
-  config.walk_max_time = config.walk_cgroup_time = std::chrono::milliseconds(1);
-  OOMW_LOAD_OR_SKIP(config, "heap_at_kill");
-  constexpr std::size_t kPages = 10'000;  // 10 ms
+  OOMW_LOAD_OR_SKIP(config_of_a_small_budget(), "heap_at_kill");
   FakeList list(mebibytes(60));
-  for (std::size_t i = 0; i < kPages; ++i) {
-    list.push();
-    list.skip_to_next_page();
-  }
+  list.fill_apart(10'000);  // 10 ms
   const auto walk_of = [&](std::uint64_t owner) {
     const auto cgroup = std::move(*TestCgroup::make());
     cgroup->set_limit(mebibytes(8));

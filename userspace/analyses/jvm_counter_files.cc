@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/victim_marks.h"
 #include "memory/byte_source.h"
 #include "memory/memory_map.h"
 #include "memory/target_process.h"
@@ -23,9 +24,9 @@ namespace {
 // Mapped by a JVM as long as it lives, so it is found by its mapping whatever directory the container has for it.
 UniqueFd open_counters(const std::string& proc_root, ProcessKey key) {
   const auto process = TargetProcess::open(proc_root, key);
-  if (!process) return {};
+  if (!process || !may_hold_memory_of(key.pid)) return {};
   const auto maps = read_prefix_at(process->dir_fd(), "maps", JvmCounterFiles::kMaxMaps);
-  if (!maps || !process->is_alive()) return {};
+  if (!maps || !process->is_alive() || !may_hold_memory_of(key.pid)) return {};
   const MemoryMap map = MemoryMap::parse(*maps);
   for (const Mapping& mapping : map.mappings()) {
     const bool is_counters =

@@ -55,8 +55,7 @@ std::vector<StalledPeer> stalled_peers(const TargetProcess& process) {
   if (!held) return {};
   std::map<std::string, StalledPeer> peers;
   for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
-    const auto table =
-        read_prefix_at(process.dir_fd(), family == IpFamily::kV4 ? "net/tcp" : "net/tcp6", kMaxTableBytes);
+    const auto table = read_prefix_at(process.dir_fd(), table_of(family), kMaxTableBytes);
     if (!table) continue;
     for_each_socket(*table, family, [&](const TcpSocket& socket) {
       if (held->contains(socket.local.inode)) add(socket, peers);

@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "base/files.h"
-#include "base/text.h"
+#include "base/proc_stat.h"
+#include "base/victim_marks.h"
 #include "captures/collector_metrics.h"
 #include "captures/endpoint_fetch.h"
 
@@ -22,17 +23,16 @@ struct CpuTime {
 };
 
 std::optional<CpuTime> cpu_time_of(const TargetProcess& process) {
-  constexpr std::size_t kUser = 14, kSystem = 15, kDiskWait = 42;  // fields of proc_pid_stat(5), from 1
-  const auto text = read_prefix_at(process.dir_fd(), "stat", 4096);
+  constexpr std::size_t kUser = 14, kSystem = 15, kDiskWait = 42;  // fields of proc_pid_stat(5)
+  if (!may_hold_memory_of(process.key().pid)) return std::nullopt;
+  const auto text = read_prefix_at(process.dir_fd(), "stat", ProcStat::kMaxBytes);
   if (!text) return std::nullopt;
-  const std::size_t name_end = text->rfind(')');
-  if (name_end == std::string::npos || name_end + 2 > text->size()) return std::nullopt;
-  const auto fields = split(trim(std::string_view(*text).substr(name_end + 2)), ' ');  // from the third on
-  if (fields.size() <= kDiskWait - 3) return std::nullopt;
-  const auto ticks = [&](std::size_t field) { return static_cast<double>(parse_u64(fields[field - 3]).value_or(0)); };
+  const ProcStat stat(*text);
+  const auto user = stat.field(kUser), system = stat.field(kSystem), wait = stat.field(kDiskWait);
+  if (!user || !system || !wait) return std::nullopt;
   const auto per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  const double used = ticks(kUser) + ticks(kSystem);
-  return CpuTime{used / per_second, (used + ticks(kDiskWait)) / per_second};
+  const auto used = static_cast<double>(*user + *system);
+  return CpuTime{used / per_second, (used + static_cast<double>(*wait)) / per_second};
 }
 
 bool is_its_own(std::string_view metrics, const std::optional<CpuTime>& before, const std::optional<CpuTime>& after) {
@@ -181,11 +181,12 @@ std::optional<CollectorSampled> CollectorWatch::ask(const TargetProcess& process
     return std::nullopt;
   }
   const Nanoseconds left = deadline - clock_.now();
-  const std::optional<CpuTime> before = cpu_time_of(process);
+  const bool is_to_be_proved = !is_configured(endpoint);
+  const auto before = is_to_be_proved ? cpu_time_of(process) : std::nullopt;
   const FetchResult answer = fetch_endpoint(process, endpoint, config_.path, left, config_.max_body_bytes);
   if (answer.status == FetchStatus::kVetoed) cache_.forget(process.key());  // resolved again next time
   auto reading = answer.status == FetchStatus::kOk ? collector_figures_of(answer.body) : std::nullopt;
-  if (!is_configured(endpoint)) {
+  if (is_to_be_proved) {
     if (reading && !is_its_own(answer.body, before, cpu_time_of(process))) reading.reset();
     if (!reading) note_in_vain(process, endpoint, answer.status);
   }

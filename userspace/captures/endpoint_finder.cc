@@ -30,7 +30,7 @@ bool is_among(const std::vector<std::uint16_t>& ports, std::uint16_t port) {
 Result<std::vector<Listener>> read_listeners(int pid_dir) {
   std::vector<Listener> listeners;
   for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
-    const auto table = read_prefix_at(pid_dir, family == IpFamily::kV4 ? "net/tcp" : "net/tcp6", kMaxTableBytes);
+    const auto table = read_prefix_at(pid_dir, table_of(family), kMaxTableBytes);
     // A kernel without IPv6 has no tcp6.
     if (!table && family == IpFamily::kV6 && table.error().code == ErrorCode::kNotFound) continue;
     if (!table) return tl::make_unexpected(table.error());

@@ -36,6 +36,11 @@ struct TcpSocket {
 // Calls `visit` for each row in turn; malformed rows are skipped.
 void for_each_socket(std::string_view table, IpFamily family, const std::function<void(const TcpSocket&)>& visit);
 
+// Below /proc/PID. A kernel without IPv6 has only the first.
+[[nodiscard]] constexpr const char* table_of(IpFamily family) {
+  return family == IpFamily::kV4 ? "net/tcp" : "net/tcp6";
+}
+
 // Rows of other states and malformed rows are skipped; at most kMaxListeners.
 inline constexpr std::size_t kMaxListeners = 4096;
 [[nodiscard]] std::vector<Listener> parse_listeners(std::string_view table, IpFamily family);

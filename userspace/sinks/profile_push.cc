@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/hex.h"
 #include "base/text.h"
 #include "sinks/s3/sha256.h"
 

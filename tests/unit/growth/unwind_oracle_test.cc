@@ -95,6 +95,12 @@ __attribute__((noinline)) void stop_here(void) { if (write(1, "\n", 1) != 1) ret
 #define APART __attribute__((noinline))
 )";
 
+constexpr const char* kSorting = R"(
+#include <stdlib.h>
+static int compare(const void* a, const void* b) { stop_here(); return *(const int*)a - *(const int*)b; }
+int main(void) { int a[] = {3, 2, 1}; qsort(a, 3, sizeof *a, compare); return a[0]; }
+)";
+
 const Program kPrograms[] = {
     {"plain", "gcc -O2 -fomit-frame-pointer -x c", R"(
 APART int grow(int n) { stop_here(); __asm__ volatile(""); return n + 1; }
@@ -117,22 +123,14 @@ int main(int c, char** v) { (void)v; int r = grow(c * 300); __asm__ volatile("")
 APART int grow(int n) { char p[512] __attribute__((aligned(64))); p[n] = 1; __asm__ volatile("" ::"r"(p) : "memory"); stop_here(); return p[3]; }
 int main(int c, char** v) { (void)v; int r = grow(c); __asm__ volatile(""); return r; }
 )"},
-    {"called_back_by_the_c_library", "gcc -O2 -x c", R"(
-#include <stdlib.h>
-static int compare(const void* a, const void* b) { stop_here(); return *(const int*)a - *(const int*)b; }
-int main(void) { int a[] = {3, 2, 1}; qsort(a, 3, sizeof *a, compare); return a[0]; }
-)"},
+    {"called_back_by_the_c_library", "gcc -O2 -x c", kSorting},
     {"in_a_signal_handler", "gcc -O2 -w -x c", R"(
 #include <signal.h>
 APART void handler(int n) { stop_here(); __asm__ volatile("" ::"r"(n)); }
 APART int grow(int n) { int r = raise(10); __asm__ volatile(""); return r + n; }
 int main(void) { signal(10, handler); int r = grow(1); __asm__ volatile(""); return r; }
 )"},
-    {"static_program", "gcc -O2 -static -x c", R"(
-#include <stdlib.h>
-static int compare(const void* a, const void* b) { stop_here(); return *(const int*)a - *(const int*)b; }
-int main(void) { int a[] = {3, 2, 1}; qsort(a, 3, sizeof *a, compare); return a[0]; }
-)"},
+    {"static_program", "gcc -O2 -static -x c", kSorting},
     {"cpp_with_virtual_calls_and_containers", "g++ -O2 -x c++", R"(
 #include <algorithm>
 #include <functional>

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "base/hex.h"
+
 namespace oomw::go {
 
 namespace {
@@ -134,13 +136,8 @@ std::optional<std::vector<std::byte>> note_of(const ElfFile& elf, const char* se
 }
 
 std::string gnu_build_id(const ElfFile& elf) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::byte b : note_of(elf, ".note.gnu.build-id").value_or(std::vector<std::byte>())) {
-    text += kDigits[static_cast<unsigned>(b) >> 4];
-    text += kDigits[static_cast<unsigned>(b) & 15];
-  }
-  return text;
+  const auto id = note_of(elf, ".note.gnu.build-id");
+  return id ? to_hex({reinterpret_cast<const char*>(id->data()), id->size()}) : "";
 }
 
 }  // namespace oomw::go

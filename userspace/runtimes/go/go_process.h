@@ -30,7 +30,7 @@ struct GoProcess final : RuntimeProcess {
   std::optional<go::HeapTarget> target;                // where the list head lies in this process
   CaptureReason reason = CaptureReason::kNone;         // without target: kLinkedOut, kNotFound or kNarrow
   std::string detail;                                  // the same for humans
-  std::string owner;                                   // its container, where the registry is told how to find it
+  std::string owner;                                   // its container; "": not known
   mutable std::atomic<std::uint32_t> record_words{0};  // 8 or 16 once a read proved the layout, 0 = not yet
 
   // Where Go's code starts in this process.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/hex.h"
 #include "sinks/s3/sha256.h"
 
 namespace oomw {

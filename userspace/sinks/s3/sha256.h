@@ -26,6 +26,5 @@ class Sha256 {
 
 [[nodiscard]] std::string sha256(std::string_view bytes);                             // 32 bytes
 [[nodiscard]] std::string hmac_sha256(std::string_view key, std::string_view bytes);  // 32 bytes
-[[nodiscard]] std::string to_hex(std::string_view bytes);                             // lower case
 
 }  // namespace oomw

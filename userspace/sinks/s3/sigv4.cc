@@ -5,6 +5,7 @@
 #include <cctype>
 #include <map>
 
+#include "base/hex.h"
 #include "base/text.h"
 #include "sinks/s3/sha256.h"
 

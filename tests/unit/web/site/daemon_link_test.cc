@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A daemon that answers when it is told to.
+// The test is the daemon, and decides when it answers.
 class DaemonLinkTest : public testing::Test {
  protected:
   DaemonLinkTest() {
