@@ -140,11 +140,11 @@ void Daemon::Impl::warm_up_reader() {
     (void)http_workers->post([this] { walk_captures->warm_up_walks(); });
     (void)writer_worker->post([this] { report_reader->warm_up(); });
   };
-  const auto warm_up_all = [this, warm_up_others] {
+  const auto warm_up_first = [this, warm_up_others] {
     walk_captures->warm_up_heaps();
-    warm_up_others();
+    (void)loop->post(warm_up_others);  // at the daemon's end the other workers are gone before this one
   };
-  if (!live_worker->post(warm_up_all)) warm_up_others();
+  if (!live_worker->post(warm_up_first)) warm_up_others();
 }
 
 void Daemon::Impl::after_sample(const MemorySampled& sample) {
