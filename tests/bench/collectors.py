@@ -175,7 +175,10 @@ def require(done, bars):
             o.problem or ((o.incident or {}).get("answer") or {}).get("sentence"), result) for o, judge, result in done])
     results = [result for _, _, result in done if result]
     right, wrong = results.count(RIGHT), results.count(WRONG)
-    print(f"Of {len(results)} killed, {len(done)} run: right {right}, none {results.count(NOBODY)}, wrong {wrong}.")
+    excused = [o.run.name for o, judge, _ in done
+               if o.incident and judge.named(o.incident.get("answer") or {}) in o.run.excused]
+    print(f"Of {len(results)} killed, {len(done)} run: right {right}, none {results.count(NOBODY)}, wrong {wrong}. Counted as none "
+          f"because what they name is excused in collector_cases.py: {', '.join(excused) or 'none'}.")
     bars.require("each was killed and has an incident", len(results) == len(done))
     bars.require(f"right component in >= {100 * RIGHT_BAR:.0f} %", right >= RIGHT_BAR * len(results))
     bars.require(f"wrong component in <= {100 * WRONG_BAR:.0f} %", wrong <= WRONG_BAR * len(results))
