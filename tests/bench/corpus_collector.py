@@ -45,14 +45,41 @@ def parse(arguments):
     return parser.parse_args(arguments)
 
 
+class Companions:
+    """Programs of tests/workloads that run in the network namespace of a process, now or later, until close()."""
+
+    def __init__(self, output):
+        self._output, self._programs, self._timers = output, [], []
+
+    def start(self, work, program, *arguments):
+        with open(self._output, "ab") as output:
+            self._programs.append(subprocess.Popen(
+                ["nsenter", f"--net=/proc/{work.pid}/ns/net", sys.executable, os.path.join(tools.WORKLOADS, program),
+                 *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=output))
+
+    def start_after(self, seconds, work, program, *arguments):
+        timer = threading.Timer(seconds, self.start, (work, program, *arguments))
+        timer.daemon = True
+        self._timers.append(timer)
+        timer.start()
+
+    def close(self):
+        for timer in self._timers:
+            timer.cancel()
+            timer.join()
+        for program in self._programs:
+            program.kill()
+            program.wait()
+
+
 class Collector:
     """What belongs to one Collector: its configuration, and, once it runs, load and backend in its network namespace."""
 
     def __init__(self, arguments, scratch, name):
         self.options = parse(arguments)
         self.config = os.path.join(scratch, f"{name}.yaml")
-        self.output = os.path.join(scratch, f"{name}.load")
-        self._helpers, self._timers = [], []
+        self._companions = Companions(os.path.join(scratch, f"{name}.load"))
+        self.close = self._companions.close
         with open(self.config, "w", encoding="utf-8") as f:
             batch_size = 512 if self.options.batch_seconds < 1 else 1_000_000
             f.write(CONFIG.format(backend=BACKEND[self.options.backend], batch_seconds=self.options.batch_seconds,
@@ -63,33 +90,13 @@ class Collector:
 
     def attach(self, work):
         """Once the process has its network namespace. Senders that are early are refused and go on."""
-        o = self.options
+        o, companions = self.options, self._companions
         work.wait_running()
         if o.backend == "alive":
-            self._help(work, "otlp_sink.py", str(BACKEND["alive"]), str(o.answer_seconds))
-        self._help(work, "otlp_sender.py", "4318", str(o.rate))
+            companions.start(work, "otlp_sink.py", str(BACKEND["alive"]), str(o.answer_seconds))
+        companions.start(work, "otlp_sender.py", "4318", str(o.rate))
         if o.rate_2:
-            self._later(o.rate_2_after, work, "otlp_sender.py", "4318", str(o.rate_2))
+            companions.start_after(o.rate_2_after, work, "otlp_sender.py", "4318", str(o.rate_2))
         for _ in range(o.burst_senders):
-            self._later(o.burst_after, work, "otlp_sender.py", "4318", "1000000",
-                        f"--requests-in-one={o.burst_requests}")
-
-    def _later(self, seconds, work, *command):
-        timer = threading.Timer(seconds, self._help, (work, *command))
-        timer.daemon = True
-        self._timers.append(timer)
-        timer.start()
-
-    def _help(self, work, program, *arguments):
-        with open(self.output, "ab") as output:
-            self._helpers.append(subprocess.Popen(
-                ["nsenter", f"--net=/proc/{work.pid}/ns/net", sys.executable, os.path.join(tools.WORKLOADS, program),
-                 *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=output))
-
-    def close(self):
-        for timer in self._timers:
-            timer.cancel()
-            timer.join()
-        for helper in self._helpers:
-            helper.kill()
-            helper.wait()
+            companions.start_after(o.burst_after, work, "otlp_sender.py", "4318", "1000000",
+                                   f"--requests-in-one={o.burst_requests}")

@@ -42,13 +42,13 @@ class DryOutcome:
 class DryRunner:
     """run() is called by several threads."""
 
-    def __init__(self, scratch, prefix):
-        self.scratch, self.prefix = scratch, prefix
+    def __init__(self, scratch, prefix, scene=Scene):
+        self.scratch, self.prefix, self.scene = scratch, prefix, scene
 
     def run(self, run):
         outcome, start = DryOutcome(run), time.monotonic()
         try:
-            with Scene(run, self.scratch, self.prefix) as scene:
+            with self.scene(run, self.scratch, self.prefix) as scene:
                 scene.start()
                 self._watch(scene, outcome, start)
         except Exception as e:  # the other runs are worth having

@@ -161,13 +161,13 @@ class Scene(contextlib.ExitStack):
 class Runner:
     """Runs against one daemon; run() is called by several threads."""
 
-    def __init__(self, witness, scratch, prefix):
-        self.witness, self.scratch, self.prefix = witness, scratch, prefix
+    def __init__(self, witness, scratch, prefix, scene=Scene):
+        self.witness, self.scratch, self.prefix, self.scene = witness, scratch, prefix, scene
 
     def run(self, run):
         outcome, start = Outcome(run), time.monotonic()
         try:
-            with Scene(run, self.scratch, self.prefix) as scene:
+            with self.scene(run, self.scratch, self.prefix) as scene:
                 scene.start()
                 (self._watch_healthy if run.is_healthy else self._watch_kill)(scene, outcome, start)
         except Exception as e:  # the other runs are worth having

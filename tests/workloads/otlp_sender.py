@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""otlp_sender.py PORT SPANS_PER_SECOND [--grpc] [--requests-in-one=N]: traces to 127.0.0.1:PORT as an instrumented
-service sends them, by OTLP over HTTP or gRPC, until it is ended; N: as many in one body. Refusals are counted and do
-not stop it. Prints "sent N refused N" each second."""
+"""Traces, or logs over HTTP, to 127.0.0.1:PORT as an instrumented service sends them, by OTLP, until it is ended.
+Refusals are counted and do not stop it. Prints "sent N refused N" each second: spans or log records."""
+import argparse
 import http.client
+import itertools
 import os
 import subprocess
 import sys
@@ -32,18 +33,29 @@ def span(index):
             11: [{1: Fixed64(start), 2: "cache miss", 3: [attribute("key", NUMBER)]}]}
 
 
-def request_template():
-    spans = [span(n + 1) for n in range(SPANS_PER_REQUEST)]
-    return encode({1: {1: {1: [attribute("service.name", "orders")]}, 2: {1: {1: "sender"}, 2: spans}}})
+def log_record(index):
+    start = time.time_ns()
+    text = lambda name: attribute(name, f"{NUMBER}-{index:06d}-".ljust(ATTRIBUTE_BYTES, "v"))
+    return {1: Fixed64(start), 2: 9, 3: "INFO", 5: {1: f"order {NUMBER}/{index} was placed by a customer"},
+            6: [text(name) for name in ("http.url", "user.id", "thread", "code.filepath", "http.user_agent")],
+            9: NUMBER.encode() + index.to_bytes(4, "big"), 10: index.to_bytes(8, "big"), 11: Fixed64(start)}
+
+
+def request_template(item):
+    items = [item(n + 1) for n in range(SPANS_PER_REQUEST)]
+    return encode({1: {1: {1: [attribute("service.name", "orders")]}, 2: {1: {1: "sender"}, 2: items}}})
 
 
 class Http:
-    def __init__(self, port):
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    def __init__(self, options):
+        self._connection = http.client.HTTPConnection("127.0.0.1", options.port, timeout=5)
+        self._path = "/v1/logs" if options.logs else "/v1/traces"
+        self._tenants = itertools.cycle(f"tenant-{n}" for n in range(options.tenants))
 
     def send(self, body):
+        headers = {"Content-Type": "application/x-protobuf", "X-Tenant": next(self._tenants)}
         try:
-            self._connection.request("POST", "/v1/traces", body, {"Content-Type": "application/x-protobuf"})
+            self._connection.request("POST", self._path, body, headers)
             answer = self._connection.getresponse()
             answer.read()
             return answer.status == 200
@@ -56,8 +68,8 @@ class Http:
 
 
 class Grpc:
-    def __init__(self, port):
-        self._url = f"http://127.0.0.1:{port}/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+    def __init__(self, options):
+        self._url = f"http://127.0.0.1:{options.port}/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 
     def send(self, body):
         done = subprocess.run(
@@ -67,16 +79,23 @@ class Grpc:
         return b"grpc-status: 0" in done.stdout
 
 
-def requests_in_one():
-    given = [a.partition("=")[2] for a in sys.argv if a.startswith("--requests-in-one=")]
-    return int(given[0]) if given else 1
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("port", type=int)
+    parser.add_argument("per_second", type=float, help="spans or log records")
+    parser.add_argument("--grpc", action="store_true")
+    parser.add_argument("--logs", action="store_true", help="instead of traces, over HTTP")
+    parser.add_argument("--requests-in-one", type=int, default=1, help="as many in one body")
+    parser.add_argument("--tenants", type=int, default=1, help="that take turns in the header X-Tenant, over HTTP")
+    return parser.parse_args()
 
 
 def main():
-    port, rate = int(sys.argv[1]), float(sys.argv[2])
-    client = Grpc(port) if "--grpc" in sys.argv else Http(port)
-    spans = SPANS_PER_REQUEST * requests_in_one()
-    template = request_template() * requests_in_one()  # all of a request is one repeated field: two in a row are one
+    options = parse()
+    client = Grpc(options) if options.grpc else Http(options)
+    spans = SPANS_PER_REQUEST * options.requests_in_one
+    # All of a request is one repeated field: two in a row are one.
+    template = request_template(log_record if options.logs else span) * options.requests_in_one
     sent = refused = 0
     start = said = time.monotonic()
     while True:
@@ -90,7 +109,7 @@ def main():
         if now - said >= 1:
             said = now
             print(f"sent {sent} refused {refused}", flush=True)
-        ahead = (sent + refused) / rate - (now - start)
+        ahead = (sent + refused) / options.per_second - (now - start)
         if ahead > 0:
             time.sleep(ahead)
 
