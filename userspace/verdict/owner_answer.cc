@@ -2,6 +2,7 @@
 #include "verdict/owner_answer.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -148,6 +149,17 @@ std::string peer_of(const std::string& connection) {
   return connection.starts_with(kTo) && end != std::string::npos ? connection.substr(kTo.size(), end - kTo.size()) : "";
 }
 
+// Whether requests that wait on their way keep the heap, and no queue or batch of the component: the chain begins at a
+// goroutine that handed something over, "goroutine http.(*conn).serve in batchprocessor.(*singleShardBatcher).consume".
+bool is_kept_by_requests(const AnswerCulprit& culprit) {
+  if (culprit.path.empty()) return false;
+  const std::string& root = culprit.path.front();
+  if (!root.starts_with("goroutine ") || root.find(" in ") == std::string::npos) return false;
+  const std::string method = root.substr(root.rfind('.') + 1);
+  return std::ranges::any_of(std::array{"consume", "Consume", "export", "Export", "push"},
+                             [&](const char* word) { return method.starts_with(word); });
+}
+
 }  // namespace
 
 std::string connections_text(const Incident& incident, const AnswerCulprit& culprit) {
@@ -157,16 +169,22 @@ std::string connections_text(const Incident& incident, const AnswerCulprit& culp
 }
 
 std::string owner_action(const Incident& incident, const AnswerCulprit& culprit) {
-  if (culprit.operation.starts_with("exporter/")) {
-    const auto connections = connections_of(incident);
-    const std::string peer = connections.empty() ? "" : peer_of(connections.front());
-    return fmt::format("Raise no limit: cap the sending queue, or mend the backend it waits for{}.",
-                       peer.empty() ? "" : "; see first why " + peer + " takes nothing");
+  const bool is_exporter = culprit.operation.starts_with("exporter/");
+  const bool is_processor = culprit.operation.starts_with("processor/");
+  const auto connections = connections_of(incident);
+  const std::string peer = connections.empty() ? "" : peer_of(connections.front());
+  const std::string why = peer.empty() ? "" : "; see first why " + peer + " takes nothing";
+  if ((is_exporter || is_processor) && is_kept_by_requests(culprit)) {
+    return fmt::format(
+        "Raise no limit: requests wait there for what comes after it. Mend the backend{}, and put "
+        "memory_limiter first with a limit below the container's, so that more of them are refused.",
+        why);
   }
-  if (culprit.operation.starts_with("processor/")) {
+  if (is_exporter)
+    return fmt::format("Raise no limit: cap the sending queue, or mend the backend it waits for{}.", why);
+  if (is_processor) {
     return "Raise no limit: lower the processor's send_batch_size or what it keeps, and put memory_limiter first with "
-           "a "
-           "limit below the container's.";
+           "a limit below the container's.";
   }
   if (!culprit.operation.empty()) {
     return "Raise no limit: put memory_limiter first, with a limit below the container's, and see why the data is not "

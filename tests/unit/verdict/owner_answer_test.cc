@@ -82,6 +82,19 @@ TEST(OwnerAnswer, exporter_by_name_and_senders_that_retry_are_said) {
   EXPECT_EQ(answer.culprit->operation, "exporter/otlp/tempo");
 }
 
+TEST(OwnerAnswer, requests_that_wait_are_neither_a_queue_nor_a_batch) {
+  for (const char* component : {"exporter/otlphttp", "processor/batch"}) {
+    IncidentHolder one = holder(component);
+    one.chain = {"goroutine http.(*conn).serve in batchprocessor.(*singleShardBatcher).consume", " -> ?24"};
+    const std::string action = answer_of(leak_with(one)).action;
+    EXPECT_THAT(action, HasSubstr("requests wait there for what comes after it. Mend the backend"));
+    EXPECT_THAT(action, Not(HasSubstr("queue")));
+    EXPECT_THAT(action, Not(HasSubstr("send_batch_size")));
+    one.chain.front() = "goroutine batchprocessor.(*shard).start.func1 in sync.(*WaitGroup).Go.func1";
+    EXPECT_THAT(answer_of(leak_with(one)).action, Not(HasSubstr("requests wait")));
+  }
+}
+
 TEST(OwnerAnswer, what_waits_in_a_queue_is_said) {
   Incident incident = leak_with(holder("exporter/otlp/tempo"));
   incident.fillers.push_back({"go", "holder", "list of queuebatch.node", {}, "", "", 100, 0.9, "analysis"});
