@@ -231,3 +231,20 @@ class ByEnvironment(SinkTest):
         self.assertEqual((request.path, request.headers["x-a"]), ("/v1/logs", "b c"))
         self.assertEqual(request.json()["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]["eventName"],
                          "oomwitness.oom_kill")
+
+    def test_a_signals_own_variables_come_first_and_a_client_certificate_is_shown(self):
+        authority, certificate, key = shared_authority()
+        ids = self.seed(1)
+        server = self.server(certificate=(certificate, key), client_authority=authority, ids=ids)
+        own = [f"OTEL_EXPORTER_OTLP_LOGS_ENDPOINT={server.url}/own/path", "OTEL_EXPORTER_OTLP_LOGS_HEADERS=x-a=own",
+               f"OTEL_EXPORTER_OTLP_LOGS_CERTIFICATE={authority}"]
+        everywhere = ["env", "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_HEADERS=x-a=all",
+                      "OTEL_EXPORTER_OTLP_CERTIFICATE=/nowhere"]
+        anonymous = self.daemon(prefix=everywhere + own)
+        eventually(lambda: self.value(anonymous, "failed_total", sink="otlp") >= 1, lambda: anonymous.log()[-2000:])
+        self.assertEqual(server.requests, [])
+        anonymous.stop()
+        known = self.daemon(prefix=everywhere + own + [f"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE={certificate}",
+                                                       f"OTEL_EXPORTER_OTLP_CLIENT_KEY={key}"])
+        eventually(lambda: server.requests, lambda: f"a request; {known.log()[-2000:]}")
+        self.assertEqual((server.requests[0].path, server.requests[0].headers["x-a"]), ("/own/path", "own"))
