@@ -97,22 +97,37 @@ class Helm(unittest.TestCase):
         self.assert_same({"podEvents": True}, manifests.with_component("least-capability", "pod-events"))
 
     def test_the_values_of_every_sink_are_in_the_configuration(self):
-        sinks = {"otlp": {"endpoint": "http://c:4318", "headersSecret": "s", "metrics": True, "profiles": True},
+        sinks = {"otlp": {"endpoint": "http://c:4318", "headersSecret": "s", "metrics": True, "profiles": True,
+                          "settings": {"command_line": True, "near_limit_seconds": 60}},
                  "webhook": {"url": "https://w", "headersSecret": "s", "cloudEvents": True}, "file": {"path": "-"},
-                 "s3": {"bucket": "b", "endpoint": "https://m", "region": "r", "prefix": "p", "credentialsSecret": "s"},
-                 "pyroscope": {"url": "http://p", "headersSecret": "s"}}
-        made = manifests.only(self.rendered({"clusterName": "prod", "podEvents": True, "sinks": sinks}), "ConfigMap")
+                 "s3": {"bucket": "b", "endpoint": "https://m", "region": "r", "prefix": "p", "credentialsSecret": "s",
+                        "caConfigMap": "private-ca", "settings": {"style": "path"}},
+                 "pyroscope": {"url": "http://p", "headersSecret": "s", "parca": True}}
+        objects = self.rendered({"clusterName": "prod", "podEvents": True, "sinks": sinks})
+        self.assert_files_are_mounted(manifests.only(objects, "DaemonSet")["spec"]["template"]["spec"])
+        made = manifests.only(objects, "ConfigMap")
         config = tomllib.loads(made["data"]["oomwitness.toml"])
         self.assertEqual(config["kubernetes"], {"post_events": True})
         self.assertEqual(config["sinks"], {
             "cluster_name": "prod",
             "otlp": {"endpoint": "http://c:4318", "headers_file": "/etc/oomwitness-secrets/otlp/headers", "metrics": True,
-                     "profiles": True},
+                     "profiles": True, "command_line": True, "near_limit_seconds": 60},
             "webhook": {"url": "https://w", "headers_file": "/etc/oomwitness-secrets/webhook/headers", "cloud_events": True},
             "file": {"path": "-"},
             "s3": {"bucket": "b", "endpoint": "https://m", "region": "r", "prefix": "p",
-                   "credentials_file": "/etc/oomwitness-secrets/s3/credentials"},
-            "pyroscope": {"url": "http://p", "headers_file": "/etc/oomwitness-secrets/pyroscope/headers"}})
+                   "credentials_file": "/etc/oomwitness-secrets/s3/credentials", "ca_file": "/etc/oomwitness-ca/s3/ca.crt",
+                   "style": "path"},
+            "pyroscope": {"url": "http://p", "headers_file": "/etc/oomwitness-secrets/pyroscope/headers", "parca": True}})
+
+    def assert_files_are_mounted(self, pod):
+        mounts = {m["name"]: m["mountPath"] for m in pod["containers"][0]["volumeMounts"]}
+        volumes = {v["name"]: v for v in pod["volumes"]}
+        for sink in ("otlp", "webhook", "s3", "pyroscope"):
+            self.assertEqual(mounts[f"secret-{sink}"], f"/etc/oomwitness-secrets/{sink}")
+            self.assertEqual(volumes[f"secret-{sink}"]["secret"], {"secretName": "s"})
+        self.assertEqual(mounts["ca-s3"], "/etc/oomwitness-ca/s3")
+        self.assertEqual(volumes["ca-s3"]["configMap"], {"name": "private-ca"})
+        self.assertNotIn("ca-otlp", volumes)
 
     def test_the_operator_s_objects_are_those_of_its_overlay(self):
         self.assert_same({"prometheusOperator": {"enabled": True}}, manifests.overlay("prometheus-operator"))

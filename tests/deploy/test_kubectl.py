@@ -6,6 +6,7 @@ import http.server
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -182,6 +183,16 @@ class Plugin(unittest.TestCase):
         self.assertEqual(len(done.stdout.splitlines()), 3)
         self.assertIn("n2: no port was forwarded to o-2", done.stderr)
 
+    def test_one_node_that_does_not_answer_hides_no_incident_of_another(self):
+        self.cluster["pods"].clear()  # so that every node is asked
+        self.cluster["ports"] = {"pod/o-2": self.first.server_port}
+        done = self.run_plugin("show", "shop/cart")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("# Why", done.stdout)
+        done = self.run_plugin("show", "shop/other")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("n1: no port was forwarded to o-1", done.stderr)
+
     def test_what_is_missing_is_one_line(self):
         self.cluster["daemons"] = [daemon("o-1", "n1", ready="False")]
         done = self.run_plugin("doctor", "shop/cart")
@@ -204,6 +215,41 @@ class Plugin(unittest.TestCase):
         done = self.run_plugin("doctor", "shop/cart")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('"ok": true', done.stdout)
+
+
+class Krew(unittest.TestCase):
+    """The manifest and the archive that its comment makes. krew itself is not run."""
+    MANIFEST = os.path.join(tools.TREE, "deploy/kubectl/oomwitness.yaml")
+
+    def setUp(self):
+        try:
+            import yaml
+        except ImportError:
+            self.skipTest("no python3-yaml")
+        with open(self.MANIFEST, encoding="utf-8") as f:
+            self.text = f.read()
+        self.spec = yaml.safe_load(self.text)["spec"]
+
+    def test_it_has_the_version_of_the_tree(self):
+        with open(os.path.join(tools.TREE, "CMakeLists.txt"), encoding="utf-8") as f:
+            version = re.search(r"project\(oomwitness VERSION ([0-9.]+)", f.read())[1]
+        self.assertEqual(self.spec["version"], "v" + version)
+        self.assertIn(f"-{version}.tar.gz", self.spec["platforms"][0]["uri"])
+
+    def test_the_archive_has_what_it_installs_and_that_runs(self):
+        command = re.search(r"#   (tar -czf .*)", self.text)[1].split()
+        with tempfile.TemporaryDirectory() as folder:
+            command[2] = os.path.join(folder, command[2])
+            subprocess.run(command, check=True, cwd=tools.TREE)
+            with tarfile.open(command[2]) as tar:
+                tar.extractall(folder)
+            for platform in self.spec["platforms"]:
+                installed = [f["from"] for f in platform["files"]]
+                self.assertEqual([n for n in installed if not os.path.isfile(os.path.join(folder, n))], [])
+                self.assertIn(platform["bin"], installed)
+            done = subprocess.run([os.path.join(folder, self.spec["platforms"][0]["bin"]), "--help"], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("kubectl oomwitness", done.stdout)
 
 
 class Operators(unittest.TestCase):

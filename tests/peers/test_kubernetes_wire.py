@@ -181,6 +181,19 @@ class PodEvents(PodTest):
         self.wait_value(witness, 1, "kubernetes_events_total", result="forbidden")
         time.sleep(2)
         self.assertEqual(self.api.count("POST"), 1)
+        ok, detail = self.doctor()
+        self.assertFalse(ok)
+        self.assertIn("1 dead-lettered", detail)
+        self.assertIn("forbidden", detail)
+
+    def doctor(self):
+        """(ok, detail) of what it says about Events."""
+        config = os.path.join(self.scratch, "doctor.toml")
+        with open(config, "w", encoding="utf-8") as f:
+            f.write(self.api.config("post_events = true\n"))
+        done = run_cli("doctor", "--json", "--config", config, "--data-dir", self.data_dir())
+        found, = (c for c in json.loads(done.stdout)["checks"] if c["name"] == "sink_kubernetes_events")
+        return found["ok"], found["detail"]
 
     def test_rate_limited_comes_again_when_the_server_asks(self):
         self.api.post_answers = [(429, [("Retry-After", "3")])]
@@ -198,6 +211,12 @@ class PodEvents(PodTest):
         self.kill()
         incident = self.incident(witness)
         eventually(lambda: self.api.count("POST") > 0, "a try")
+        self.api.stop()
+        self.wait_value(witness, 1, "sink_failed_total", sink="kubernetes_events", reason="connect")
+        ok, detail = self.doctor()
+        self.assertFalse(ok)
+        self.assertRegex(detail, "failing since .* connect: ")
+        self.api.start()
         witness.stop(signal.SIGKILL)
         self.api.post_answers = []
         again = self.witness("post_events = true\n")

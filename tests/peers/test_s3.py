@@ -100,6 +100,9 @@ class Delivered(S3Test):
             files = {m.name.partition("/")[2]: tar.extractfile(m).read() for m in tar.getmembers() if m.isfile()}
             self.assertEqual(tar.getnames()[-1], f"{second}/incident.json")
         self.assertEqual(files, evidence_files(self.folder_of(second)))
+        piped = subprocess.run([tools.BINARY, "export", second, "-o", "-", "--data-dir", self.data_dir()], capture_output=True)
+        with open(archive, "rb") as f:
+            self.assertEqual((piped.returncode, piped.stdout), (0, f.read()), piped.stderr)
         absent = self.fetch(bucket, "20200101T000000Z-00000000")
         self.assertEqual(absent.returncode, 1)
         self.assertIn("no incident", absent.stderr)

@@ -64,11 +64,39 @@ class Scraping(E2eTest):
         self.assertEqual({"oomwitness_" + f for f in FAMILIES} - scrape.families(), set())
         for labels, _ in scrape.values("oomwitness_oom_kills_total"):
             self.assertEqual(set(labels), {"namespace", "pod", "container", "scope"})
+        self.assertNotIn("process_memory_usage_bytes", scrape.families())
+        self.assert_promtool_accepts(scrape)
+
+    def assert_promtool_accepts(self, scrape):
         promtool = tools.find_program("promtool")
         if not promtool:
             self.skipTest("no promtool (deploy/install-deps.sh tests fetches it)")
         done = subprocess.run([promtool, "check", "metrics"], input=scrape.text, capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
+    def test_processes_of_a_container_near_its_limit_are_shown_on_request_until_they_end(self):
+        witness = self.daemon("[metrics]\nprocesses = true\n")
+        near, idle = self.cgroup("near", 64), self.cgroup("idle", 64)
+        hog, other = self.memhog(near, "--hold-mb", "56"), self.memhog(idle, "--hold-mb", "8")
+
+        def shown(scrape, name, process):
+            return scrape.values(f"process_memory_{name}_bytes", container=process.cgroup.name, process_pid=str(process.pid),
+                                 process_executable_name="memhog", namespace="", pod="")
+
+        def whole():
+            """It may have been read while it still filled its memory."""
+            scrape = witness.scrape()
+            return scrape if any(value >= 56 << 20 for _, value in shown(scrape, "usage", hog)) else None
+
+        scrape = eventually(whole, lambda: f"{hog.pid}: {witness.scrape().text[-3000:]}")
+        (_, resident), = shown(scrape, "usage", hog)
+        (_, everything), = shown(scrape, "virtual", hog)
+        self.assertGreaterEqual(everything, resident)
+        self.assertEqual(shown(scrape, "usage", other), [])
+        self.assertEqual({labels["what"] for labels, _ in scrape.values("oomwitness_processes_left_out")}, {"container", "process"})
+        hog.close()
+        eventually(lambda: not shown(witness.scrape(), "usage", hog), "its series end with it")
+        self.assert_promtool_accepts(scrape)
 
     def test_health_answers_and_other_paths_do_not(self):
         witness = self.daemon()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Incidents leave the node: real HTTP servers on loopback, healthy ones and others, and a daemon that is killed."""
+import contextlib
 import datetime
 import glob
 import json
@@ -129,6 +130,26 @@ class Outage(SinkTest):
         eventually(lambda: self.value(again, "waiting") == 0, "nothing waits after another start")
         again.stop()
         self.assertEqual(len(server.requests), 1001)
+        self.assert_disk_budget_is_kept()
+
+    def assert_disk_budget_is_kept(self):
+        """The sink is down once more, and more waits for it than may: the oldest are given up and make room on the disk."""
+        budget, kept = 1 << 20, 3 * (16 << 10)
+        self.seed(300, 6000)
+        self.assertGreater(self.incident_bytes(), budget + kept)
+        config = f"[sinks]\nhold_bytes = {budget}\n" + self.otlp(f"http://127.0.0.1:{free_port()}") + "[incidents]\nkeep_count = 3\n"
+        witness = self.daemon(config)
+        self.wait_value(witness, 1, "dead_lettered_total", reason="bytes")
+        eventually(lambda: self.incident_bytes() <= budget + kept, lambda: f"{self.incident_bytes()}; {witness.log()[-2000:]}")
+        self.assertGreater(self.value(witness, "waiting"), 50)  # the newest still wait
+
+    def incident_bytes(self):
+        total = 0
+        for folder, _, names in os.walk(os.path.join(self.data_dir(), "incidents")):
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):  # pruned meanwhile
+                    total += os.lstat(os.path.join(folder, name)).st_size
+        return total
 
 
 class Liars(SinkTest):
@@ -210,3 +231,20 @@ class ByEnvironment(SinkTest):
         self.assertEqual((request.path, request.headers["x-a"]), ("/v1/logs", "b c"))
         self.assertEqual(request.json()["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]["eventName"],
                          "oomwitness.oom_kill")
+
+    def test_a_signals_own_variables_come_first_and_a_client_certificate_is_shown(self):
+        authority, certificate, key = shared_authority()
+        ids = self.seed(1)
+        server = self.server(certificate=(certificate, key), client_authority=authority, ids=ids)
+        own = [f"OTEL_EXPORTER_OTLP_LOGS_ENDPOINT={server.url}/own/path", "OTEL_EXPORTER_OTLP_LOGS_HEADERS=x-a=own",
+               f"OTEL_EXPORTER_OTLP_LOGS_CERTIFICATE={authority}"]
+        everywhere = ["env", "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_HEADERS=x-a=all",
+                      "OTEL_EXPORTER_OTLP_CERTIFICATE=/nowhere"]
+        anonymous = self.daemon(prefix=everywhere + own)
+        eventually(lambda: self.value(anonymous, "failed_total", sink="otlp") >= 1, lambda: anonymous.log()[-2000:])
+        self.assertEqual(server.requests, [])
+        anonymous.stop()
+        known = self.daemon(prefix=everywhere + own + [f"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE={certificate}",
+                                                       f"OTEL_EXPORTER_OTLP_CLIENT_KEY={key}"])
+        eventually(lambda: server.requests, lambda: f"a request; {known.log()[-2000:]}")
+        self.assertEqual((server.requests[0].path, server.requests[0].headers["x-a"]), ("/own/path", "own"))

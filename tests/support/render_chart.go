@@ -42,6 +42,11 @@ func check(err error) {
 	}
 }
 
+func asJSON(value any) (string, error) {
+	text, err := json.Marshal(value)
+	return string(text), err
+}
+
 func main() {
 	var in input
 	check(json.NewDecoder(os.Stdin).Decode(&in))
@@ -54,11 +59,8 @@ func main() {
 			pad := "\n" + strings.Repeat(" ", spaces)
 			return pad + strings.ReplaceAll(text, "\n", pad)
 		},
-		// JSON is YAML too.
-		"toYaml": func(value any) (string, error) {
-			text, err := json.Marshal(value)
-			return string(text), err
-		},
+		"toYaml": asJSON, // JSON is YAML too
+		"toJson": asJSON,
 		"include": func(name string, data any) (string, error) {
 			var out bytes.Buffer
 			err := all.ExecuteTemplate(&out, name, data)

@@ -86,6 +86,11 @@ void read_trend(TableReader table, TrendConfig& trend) {
   table.reject_unknown();
 }
 
+void read_flag(TableReader table, std::string_view key, bool& target) {
+  table.flag(key, target);
+  table.reject_unknown();
+}
+
 void read_incidents(TableReader table, Config& config) {
   table.integer("keep_count", config.retention.count, 1, 100000);
   table.integer("keep_bytes", config.retention.bytes, 1 << 20, std::int64_t{1} << 44);
@@ -175,8 +180,9 @@ TableReading read_root(const toml::table& root, std::string_view file, Config& c
   read_triggers(table.table("triggers"), config.triggers);
   read_capture(table.table("capture"), config);
   read_trend(table.table("trend"), config.trend);
-  table.table("analyses").flag("enabled", config.is_analysing);
-  table.table("growth").flag("enabled", config.is_sampling_growth);
+  read_flag(table.table("analyses"), "enabled", config.is_analysing);
+  read_flag(table.table("growth"), "enabled", config.is_sampling_growth);
+  read_flag(table.table("metrics"), "processes", config.is_showing_processes);
   read_incidents(table.table("incidents"), config);
   read_kubernetes(table.table("kubernetes"), config.kubernetes);
   read_sinks(table.table("sinks"), config.sinks);

@@ -26,6 +26,7 @@ struct Config {
   std::string data_dir = "/var/lib/oomwitness";
   std::string metrics_listen = "127.0.0.1:9435";
   std::string web_listen = "127.0.0.1:9436";
+  bool is_showing_processes = false;                     // on /metrics, those of containers near their limit
   Nanoseconds max_core_stall = std::chrono::seconds(5);  // longer: /healthz is not ok
   std::string log_level = "info";
   std::string cgroup_root = "/sys/fs/cgroup";

@@ -93,6 +93,7 @@ Result<> Daemon::Impl::start() {
   }
   RETURN_IF_ERROR(open_data_dir());
   publisher = std::make_unique<SnapshotPublisher>(*loop, clock, [this] { return build_snapshot(); });
+  start_process_memory();
   RETURN_IF_ERROR(start_server());
   start_web();
   start_kernel();
@@ -349,6 +350,7 @@ void Daemon::Impl::tick() {
   if (analyses) analysis_reader->tick(), analyses->tick();
   collect_losses();
   report_shares();
+  if (process_memory) process_memory->tick(pipeline->model(), clock.now());
   if (is_standing_by()) return;
   if (!lock->is_held()) (void)lock->try_take();  // a directory that was not writable may be now
   if (trends) trends->tick(scheduler->in_flight() > 0);

@@ -36,6 +36,7 @@
 #include "events/share_kind.h"
 #include "export/cause_counts.h"
 #include "export/metrics_snapshot.h"
+#include "export/process_memory.h"
 #include "growth/growth_sampler.h"
 #include "kubernetes/pod_source.h"
 #include "sinks/outbox.h"
@@ -106,6 +107,7 @@ struct Daemon::Impl {
   bool is_past_settled = false;
   std::uint64_t lost_past = 0;
 
+  std::unique_ptr<ProcessGauges> process_memory;  // null: nobody asked for it
   std::unique_ptr<SnapshotPublisher> publisher;
   std::unique_ptr<MetricsServer> server;
   std::shared_ptr<std::atomic<bool>> sinks_stopping = std::make_shared<std::atomic<bool>>(false);
@@ -217,6 +219,7 @@ struct Daemon::Impl {
   void save_ledger();
   void collect_losses();
   // daemon_snapshot.cc
+  void start_process_memory();
   MetricsSnapshot build_snapshot();
   void add_reader_stats(MetricsSnapshot& snapshot) const;
   void add_kernel_stats(MetricsSnapshot& snapshot) const;

@@ -10,6 +10,7 @@
 #include "report/profile_texts.h"
 #include "runtimes/go/heap_job.h"
 #include "runtimes/go/inspection_jobs.h"
+#include "system/process_reader.h"
 
 namespace oomw {
 namespace {
@@ -45,12 +46,25 @@ void add_jobs(const std::string& job, const reader::JobCounts& counts, MetricsSn
 
 }  // namespace
 
+void Daemon::Impl::start_process_memory() {
+  if (!config.is_showing_processes) return;
+  process_memory = std::make_unique<ProcessGauges>(
+      [processes = ProcessReader(config.proc_root)](ProcessMemoryMetrics::Process& process) {
+        const Result<MappedMemory> memory = processes.memory_of(process.key);
+        if (!memory) return false;
+        process.resident_bytes = memory->resident_bytes;
+        process.virtual_bytes = memory->virtual_bytes;
+        return true;
+      });
+}
+
 MetricsSnapshot Daemon::Impl::build_snapshot() {
   MetricsSnapshot snapshot;
   snapshot.built = snapshot.core_tick = clock.now();
   snapshot.ready = is_first_snapshot_ready;
   add_model(pipeline->model(), kMaxContainerSeries, snapshot,
             trends ? trends->suspicions() : std::map<ProcessKey, bool>());
+  if (process_memory) snapshot.process_memory = process_memory->newest(pipeline->model());
   if (trends) snapshot.trend = trends->metrics();
   const KillLedger& ledger = pipeline->ledger();
   snapshot.kills = ledger.counts();

@@ -92,6 +92,17 @@ struct OtlpExportMetrics {
   std::map<std::string, std::uint64_t> dropped;   // container | process | report
 };
 
+// Processes of containers near their limit.
+struct ProcessMemoryMetrics {
+  struct Process {
+    std::string k8s_namespace, pod, container, executable;
+    ProcessKey key;
+    std::uint64_t resident_bytes = 0, virtual_bytes = 0;
+  };
+  std::vector<Process> processes;
+  std::uint64_t containers_left_out = 0, processes_left_out = 0;  // now
+};
+
 // All that one scrape shows, immutable once published. Built by the core thread, read by the
 // HTTP pool through shared_ptr<const MetricsSnapshot>.
 struct MetricsSnapshot {
@@ -108,14 +119,15 @@ struct MetricsSnapshot {
   GoProcessMetrics go_processes;
   std::optional<TrendMetrics> trend;  // none: switched off
   std::optional<KubernetesMetrics> kubernetes;
-  std::map<std::string, SinkMetrics> sinks;           // by name; only those that are configured
-  std::optional<MemoryEventMetrics> memory_events;    // none: switched off
-  std::optional<OtlpExportMetrics> otlp_exports;      // none: switched off
-  std::map<std::string, std::uint64_t> lost;          // events_lost_total{stage}
-  std::map<ShareKind, std::uint64_t> share_exceeded;  // share_exceeded_total{what}
-  std::map<std::string, double> program_run_seconds;  // bpf_program_run_seconds_total{program}
-  std::map<std::string, std::uint64_t> program_runs;  // bpf_program_runs_total{program}
-  std::map<std::string, std::string> feature_rung;    // feature -> backend in use
+  std::map<std::string, SinkMetrics> sinks;            // by name; only those that are configured
+  std::optional<MemoryEventMetrics> memory_events;     // none: switched off
+  std::optional<OtlpExportMetrics> otlp_exports;       // none: switched off
+  std::optional<ProcessMemoryMetrics> process_memory;  // none: switched off
+  std::map<std::string, std::uint64_t> lost;           // events_lost_total{stage}
+  std::map<ShareKind, std::uint64_t> share_exceeded;   // share_exceeded_total{what}
+  std::map<std::string, double> program_run_seconds;   // bpf_program_run_seconds_total{program}
+  std::map<std::string, std::uint64_t> program_runs;   // bpf_program_runs_total{program}
+  std::map<std::string, std::string> feature_rung;     // feature -> backend in use
   std::optional<PageFaultHookMetrics> page_fault_hook;
   std::uint64_t incidents_written = 0, incident_write_errors = 0;
   std::map<std::string, std::uint64_t> incidents_pruned;  // by retention, by reason

@@ -226,6 +226,25 @@ std::string containers(const MetricsSnapshot& snapshot) {
   return text;
 }
 
+// OpenTelemetry's process.memory.usage and process.memory.virtual, spelt as Prometheus spells them.
+std::string process_memory(const ProcessMemoryMetrics& metrics) {
+  constexpr auto kGauge = MetricType::Gauge;
+  Family resident("process_memory_usage_bytes", "Resident memory of processes of containers near their limit.", kGauge);
+  Family all("process_memory_virtual_bytes", "Virtual memory of the same processes.", kGauge);
+  for (const auto& process : metrics.processes) {
+    Labels labels = container_labels(process.k8s_namespace, process.pod, process.container);
+    labels.push_back({"process_pid", std::to_string(process.key.pid)});
+    labels.push_back({"process_executable_name", process.executable});
+    resident.add(labels, process.resident_bytes);
+    all.add(std::move(labels), process.virtual_bytes);
+  }
+  const std::map<std::string, std::uint64_t> left_out = {{"container", metrics.containers_left_out},
+                                                         {"process", metrics.processes_left_out}};
+  return resident.text() + all.text() +
+         by_label("processes_left_out", "Containers near their limit, and processes of others, that are not shown.",
+                  "what", left_out, {}, kGauge);
+}
+
 std::string pod_reclaim(const MetricsSnapshot& snapshot) {
   using P = PodMetrics;
   std::string text;
@@ -409,7 +428,8 @@ std::string live_figures(const LiveFigures& live) {
 
 std::string to_prometheus_text(const MetricsSnapshot& snapshot, const LiveFigures& live) {
   return kills(snapshot) + captures(snapshot) + go_processes(snapshot.go_processes) + containers(snapshot) +
-         pod_reclaim(snapshot) + losses(snapshot) + shares(snapshot) + programs(snapshot) + incidents(snapshot) +
+         (snapshot.process_memory ? process_memory(*snapshot.process_memory) : "") + pod_reclaim(snapshot) +
+         losses(snapshot) + shares(snapshot) + programs(snapshot) + incidents(snapshot) +
          (snapshot.trend ? trend(*snapshot.trend) : "") +
          (snapshot.kubernetes ? kubernetes(*snapshot.kubernetes) : "") +
          (snapshot.sinks.empty() ? "" : sinks(snapshot.sinks)) +

@@ -2,6 +2,7 @@
 #include "model/container_view.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/limit_scope.h"
 
@@ -35,6 +36,24 @@ bool is_shown(const CgroupState& state, const MemoryModel& model) {
     return container->id == state.id && !is_sandbox(state, model);
   }
   return state.limit_bytes.has_value();
+}
+
+std::vector<const CgroupState*> read_containers(const MemoryModel& model) {
+  std::vector<const CgroupState*> order;
+  for (const auto& [id, state] : model.cgroups()) {
+    if (state.sampled && !state.removed_at && !MemoryModel::is_pods_own(state) && is_shown(state, model)) {
+      order.push_back(&state);
+    }
+  }
+  std::sort(order.begin(), order.end(), [](const CgroupState* a, const CgroupState* b) {
+    return std::pair(b->usage_bytes, a->id) < std::pair(a->usage_bytes, b->id);
+  });
+  return order;
+}
+
+bool is_near_limit(const CgroupState& state, const MemoryModel& model) {
+  const auto limit = model.effective_limit(state.id);
+  return limit && limit->usage_bytes / 100.0 >= limit->limit_bytes / 10'000.0 * kNearLimitPercent;
 }
 
 // The headroom below the limit that will stop it first, divided by its growth; none while it does not grow.

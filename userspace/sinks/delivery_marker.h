@@ -22,7 +22,7 @@ inline constexpr auto kEnumNames<MarkerState> = std::to_array<std::string_view>(
 struct DeliveryMarker {
   MarkerState state = MarkerState::kSent;
   std::string revision;  // revision_of() of the incident.json that it is about
-  unsigned sent = 0;     // forms of the incident that were delivered
+  unsigned sent = 0;     // forms of the incident that were delivered; kSent and 0: it had nothing for this sink
   DeliveryReason reason = DeliveryReason::kNone;
   std::string detail;
   WallTime at;

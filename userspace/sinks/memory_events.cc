@@ -102,16 +102,15 @@ std::vector<OtlpRecord> MemoryEvents::observe(const MemoryModel& model, const st
     attributes.integer("process.pid", std::optional(key.pid));
     attributes.text("process.executable.name", process->comm);
   }
-  for (const auto& [id, state] : model.cgroups()) {
-    if (!state.sampled || state.removed_at || MemoryModel::is_pods_own(state) || !is_shown(state, model)) continue;
-    if (!is_near_long_enough(state, model, now)) continue;
-    watched_[id].said_near = now;
+  for (const CgroupState* state : read_containers(model)) {
+    if (!is_near_long_enough(*state, model, now)) continue;
+    watched_[state->id].said_near = now;
     if (!may_say_one_more(now)) continue;
-    OtlpRecord& record = records.emplace_back(record_of(state, model, wall_offset_ns, now, mapping));
+    OtlpRecord& record = records.emplace_back(record_of(*state, model, wall_offset_ns, now, mapping));
     record.event_name = kNearLimitEvent;
     record.body = fmt::format("{} was at {} % of its limit or more for {} s, page cache not counted.", record.body,
                               kNearPercent, near_for_ / std::chrono::seconds(1));
-    OtlpAttributes(record.attributes).number("oomwitness.memory.held_share", held_share(state, model));
+    OtlpAttributes(record.attributes).number("oomwitness.memory.held_share", held_share(*state, model));
   }
   return records;
 }

@@ -19,11 +19,6 @@ ContainerIdentity identity_of(const CgroupState& state, const MemoryModel& model
   return above != nullptr ? *above : ContainerIdentity{};
 }
 
-bool is_near_its_limit(const CgroupState& state, const MemoryModel& model, unsigned percent) {
-  const auto limit = model.effective_limit(state.id);
-  return limit && limit->usage_bytes / 100.0 >= limit->limit_bytes / 10'000.0 * percent;
-}
-
 void add_processes(const CgroupState& state, const MemoryModel& model, const MemoryReportBounds& bounds,
                    std::size_t& room, MemoryReport& report) {
   ContainerUsage& reading = report.containers.back();
@@ -53,22 +48,12 @@ ContainerUsage container_usage_of(const CgroupState& state, const MemoryModel& m
 }
 
 MemoryReport memory_report_of(const MemoryModel& model, std::int64_t wall_offset_ns, const MemoryReportBounds& bounds) {
-  std::vector<const CgroupState*> order;
-  for (const auto& [id, state] : model.cgroups()) {
-    if (state.sampled && !state.removed_at && !MemoryModel::is_pods_own(state) && is_shown(state, model)) {
-      order.push_back(&state);
-    }
-  }
-  std::sort(order.begin(), order.end(), [](const CgroupState* a, const CgroupState* b) {
-    return std::pair(b->usage_bytes, a->id) < std::pair(a->usage_bytes, b->id);
-  });
+  const std::vector<const CgroupState*> order = read_containers(model);
   MemoryReport report;
   std::size_t room = bounds.processes;
   for (std::size_t i = 0; i < order.size() && i < bounds.containers; ++i) {
     report.containers.push_back(container_usage_of(*order[i], model, wall_offset_ns));
-    if (is_near_its_limit(*order[i], model, bounds.near_percent)) {
-      add_processes(*order[i], model, bounds, room, report);
-    }
+    if (is_near_limit(*order[i], model)) add_processes(*order[i], model, bounds, room, report);
   }
   report.containers_left_out = order.size() - report.containers.size();
   return report;

@@ -11,15 +11,14 @@ struct MemoryReportBounds {
   std::size_t containers = 1'000;  // largest usage first
   std::size_t processes = 512;     // of the node
   std::size_t processes_each = 32;
-  unsigned near_percent = 80;  // of the limit that stops it first: from there on with its processes
 };
 
 // Without its processes.
 [[nodiscard]] ContainerUsage container_usage_of(const CgroupState& state, const MemoryModel& model,
                                                 std::int64_t wall_offset_ns);
 
-// Living containers, as /metrics shows them; each is a resource of its own, so none merge. wall_offset_ns: wall clock
-// less monotonic clock. Pure; O(cgroups).
+// Living containers, as /metrics shows them, those near their limit with their processes; each is a resource of its
+// own, so none merge. wall_offset_ns: wall clock less monotonic clock. Pure; O(cgroups).
 [[nodiscard]] MemoryReport memory_report_of(const MemoryModel& model, std::int64_t wall_offset_ns,
                                             const MemoryReportBounds& bounds = {});
 

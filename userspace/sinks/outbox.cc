@@ -95,8 +95,7 @@ bool Outbox::is_due(const std::string& directory) const {
   const auto marker = read_marker(directory, name_);
   if (!marker) return true;
   // A first form that was given up stays so: a revision is not what the destination wanted.
-  const bool is_enough = !destination_->takes_revisions() && (marker->sent > 0 || marker->state == MarkerState::kDead);
-  return !is_enough && marker->revision != revision_of(directory);
+  return destination_->takes_revisions() && marker->revision != revision_of(directory);
 }
 
 void Outbox::scan() {
@@ -182,7 +181,7 @@ void Outbox::finish(const std::string& name, const Delivery& delivery, DeliveryM
     marker.state = MarkerState::kSent;
     marker.reason = DeliveryReason::kNone;
     marker.detail.clear();
-    ++marker.sent;
+    if (delivery.outcome == Delivery::Outcome::kSent) ++marker.sent;
     marker.at = clock_.wall_now();
     (void)write_marker(root_ + "/" + name, name_, marker);
   }

@@ -36,7 +36,7 @@ void add_incident(SinkSurvey& survey, const std::string& directory, const std::s
   if (!marker) {
     ++survey.unsent;
   } else if (marker->state == MarkerState::kSent) {
-    ++survey.sent;
+    ++(marker->sent > 0 ? survey.sent : survey.without);
   } else {
     ++survey.dead;
     survey.last_dead = id_of_directory(name) + ": " + std::string(to_string(marker->reason)) +
@@ -83,6 +83,7 @@ SinkSurvey survey_sink(const std::string& data_dir, const std::string& sink) {
 
 std::string to_text(const SinkSurvey& survey) {
   std::string text = fmt::format("{} delivered, {} not yet, {} dead-lettered", survey.sent, survey.unsent, survey.dead);
+  if (survey.without > 0) text += fmt::format(", {} with nothing for it", survey.without);
   if (survey.status && survey.status->is_failing) {
     text += fmt::format("; failing since {}: {}: {}",
                         to_rfc3339(survey.status->since.value_or(WallTime{})).substr(0, 19) + "Z",

@@ -34,7 +34,8 @@ struct SinkSurvey {
   std::string sink;
   std::optional<SinkStatus> status;
   std::size_t sent = 0, unsent = 0, dead = 0;
-  std::string last_dead;  // "20261121T030405Z-1a2b3c4d: too_large: HTTP status 413"; "" = none
+  std::size_t without = 0;  // incidents that had nothing for it, such as a profile
+  std::string last_dead;    // "20261121T030405Z-1a2b3c4d: too_large: HTTP status 413"; "" = none
 };
 
 // Looks at the incidents below data_dir; O(incidents).

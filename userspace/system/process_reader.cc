@@ -139,10 +139,10 @@ Result<ProcessSeen> ProcessReader::read_with_arguments(std::int32_t pid, Monoton
 Result<MappedMemory> ProcessReader::memory_of(ProcessKey process) const {
   static const auto kPageBytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   ASSIGN_OR_RETURN(const UniqueFd dir, open_process(proc_root_, process.pid));
-  ASSIGN_OR_RETURN(const std::string stat, read_file_at(dir.get(), "stat", ProcStat::kMaxBytes));
+  ASSIGN_OR_RETURN(const std::string stat, read_holding(dir.get(), process.pid, "stat", ProcStat::kMaxBytes));
   ASSIGN_OR_RETURN(const std::uint64_t ticks, start_ticks_in(stat));
   if (process.start_ticks != 0 && ticks != process.start_ticks) return fail(ErrorCode::kNotFound, "another process");
-  ASSIGN_OR_RETURN(const std::string statm, read_file_at(dir.get(), "statm", kMaxStatmBytes));
+  ASSIGN_OR_RETURN(const std::string statm, read_holding(dir.get(), process.pid, "statm", kMaxStatmBytes));
   const std::vector<std::string_view> pages = split(trim(statm), ' ');
   const auto size = parse_u64(pages.front());
   const auto resident = pages.size() > 1 ? parse_u64(pages[1]) : std::nullopt;

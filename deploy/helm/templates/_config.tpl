@@ -3,6 +3,12 @@
 app.kubernetes.io/name: oomwitness
 app.kubernetes.io/part-of: oomwitness
 {{- end -}}
+{{- /* Further keys of one table. JSON's scalars and lists are TOML's. */ -}}
+{{- define "oomwitness.settings" }}
+{{- range $key, $value := . }}
+{{ $key }} = {{ toJson $value }}
+{{- end }}
+{{- end }}
 {{- define "oomwitness.config" -}}
 # For the kubelet's probes and Prometheus; the NetworkPolicy says who may connect.
 metrics_listen = ":9435"
@@ -27,6 +33,10 @@ endpoint = {{ .endpoint | quote }}
 {{- if .headersSecret }}
 headers_file = "/etc/oomwitness-secrets/otlp/headers"
 {{- end }}
+{{- if .caConfigMap }}
+ca_file = "/etc/oomwitness-ca/otlp/ca.crt"
+{{- end }}
+{{- include "oomwitness.settings" .settings }}
 metrics = {{ .metrics }}
 profiles = {{ .profiles }}
 {{- end }}{{ end }}
@@ -37,11 +47,16 @@ url = {{ .url | quote }}
 cloud_events = {{ .cloudEvents }}
 {{- if .headersSecret }}
 headers_file = "/etc/oomwitness-secrets/webhook/headers"
-{{- end }}{{ end }}{{ end }}
+{{- end }}
+{{- if .caConfigMap }}
+ca_file = "/etc/oomwitness-ca/webhook/ca.crt"
+{{- end }}
+{{- include "oomwitness.settings" .settings }}{{ end }}{{ end }}
 {{- with .Values.sinks.file }}{{ if .path }}
 
 [sinks.file]
 path = {{ .path | quote }}
+{{- include "oomwitness.settings" .settings }}
 {{- end }}{{ end }}
 {{- with .Values.sinks.s3 }}{{ if .bucket }}
 
@@ -52,14 +67,23 @@ region = {{ .region | quote }}
 prefix = {{ .prefix | quote }}
 {{- if .credentialsSecret }}
 credentials_file = "/etc/oomwitness-secrets/s3/credentials"
-{{- end }}{{ end }}{{ end }}
+{{- end }}
+{{- if .caConfigMap }}
+ca_file = "/etc/oomwitness-ca/s3/ca.crt"
+{{- end }}
+{{- include "oomwitness.settings" .settings }}{{ end }}{{ end }}
 {{- with .Values.sinks.pyroscope }}{{ if .url }}
 
 [sinks.pyroscope]
 url = {{ .url | quote }}
+parca = {{ .parca }}
 {{- if .headersSecret }}
 headers_file = "/etc/oomwitness-secrets/pyroscope/headers"
-{{- end }}{{ end }}{{ end }}
+{{- end }}
+{{- if .caConfigMap }}
+ca_file = "/etc/oomwitness-ca/pyroscope/ca.crt"
+{{- end }}
+{{- include "oomwitness.settings" .settings }}{{ end }}{{ end }}
 {{- if .Values.extraConfig }}
 
 {{ .Values.extraConfig }}

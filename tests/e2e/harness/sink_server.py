@@ -79,9 +79,9 @@ class _Server(http.server.ThreadingHTTPServer):
 
 class SinkServer:
     """answers: of the next requests, in order; after them `usual`. With `ids`, only incidents with these are requests:
-    others' kills come here too, and get a success."""
+    others' kills come here too, and get a success. With `client_authority` a client must have a certificate of it."""
 
-    def __init__(self, port=0, usual=ok, answers=(), certificate=None, ids=None):
+    def __init__(self, port=0, usual=ok, answers=(), certificate=None, ids=None, client_authority=None):
         self.requests, self.usual, self.answers = [], usual, list(answers)
         self._ids = ids and [i.encode() for i in ids]
         self.released = threading.Event()
@@ -91,6 +91,9 @@ class SinkServer:
         if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(*certificate)
+            if client_authority:
+                context.verify_mode = ssl.CERT_REQUIRED
+                context.load_verify_locations(client_authority)
             self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self.port = self._server.server_address[1]
         self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"

@@ -132,6 +132,14 @@ TEST(ConfigTest, pods_need_not_opt_in_unless_said) {
   EXPECT_TRUE(parse_config("[kubernetes]\ncapture_opt_in = true", "o.toml")->kubernetes.capture_opt_in);
 }
 
+TEST(ConfigTest, no_table_takes_a_key_that_is_not_known) {
+  for (const char* table : {"metrics", "analyses", "growth"}) {
+    EXPECT_THAT(error_of("[" + std::string(table) + "]\nanything = true\n"), testing::HasSubstr("unknown key"));
+  }
+  EXPECT_FALSE(parse_config("", "o.toml")->is_showing_processes);
+  EXPECT_TRUE(parse_config("[metrics]\nprocesses = true", "o.toml")->is_showing_processes);
+}
+
 TEST(ConfigTest, an_unknown_key_that_is_nearly_one_gets_a_suggestion) {
   EXPECT_EQ(error_of("[kernel]\nring_byte = 65536\n"),
             "o.toml:2:1: unknown key 'kernel.ring_byte' (did you mean 'ring_bytes'?)");

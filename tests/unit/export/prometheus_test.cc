@@ -239,6 +239,24 @@ TEST(PrometheusText, no_series_appears_twice_whatever_the_names) {
   EXPECT_EQ(std::set<std::string>(series.begin(), series.end()).size(), series.size());
 }
 
+TEST(PrometheusText, processes_are_shown_where_they_are_asked_for_and_whatever_their_names) {
+  MetricsSnapshot snapshot;
+  EXPECT_THAT(to_prometheus_text(snapshot), Not(HasSubstr("process_memory")));
+  ProcessMemoryMetrics& metrics = snapshot.process_memory.emplace();
+  metrics.processes = {{"ns", "p", "app", "x\"}\n", {42, 7}, 4096, 8192}, {"ns", "p", "app", "y", {43, 7}, 1, 2}};
+  metrics.processes_left_out = 3;
+  const std::string text = to_prometheus_text(snapshot);
+  const std::string labels = R"({namespace="ns",pod="p",container="app",process_pid="43",process_executable_name="y"})";
+  EXPECT_TRUE(has_sample(text, "process_memory_usage_bytes" + labels, "1"));
+  EXPECT_TRUE(has_sample(text, "process_memory_virtual_bytes" + labels, "2"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_processes_left_out{what="container"})", "0"));
+  EXPECT_TRUE(has_sample(text, R"(oomwitness_processes_left_out{what="process"})", "3"));
+  EXPECT_THAT(text, HasSubstr("# TYPE process_memory_usage_bytes gauge\n"));
+  std::size_t hostile = 0;
+  for (const std::string& series : series_in(text)) hostile += series.find("process_pid=\"42\"") != std::string::npos;
+  EXPECT_EQ(hostile, 2u);
+}
+
 TEST(PrometheusText, trends_are_shown_where_they_are_kept_and_a_leak_only_where_it_was_judged) {
   MetricsSnapshot snapshot;
   ContainerMetrics leaky, calm, unknown;

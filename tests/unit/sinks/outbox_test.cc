@@ -184,6 +184,7 @@ TEST_F(OutboxTest, where_there_is_nothing_to_deliver_nothing_is_counted_and_noth
   outbox = start();
   wait_idle(*outbox);
   EXPECT_EQ(delivered().size(), 1u);
+  EXPECT_EQ(to_text(survey_sink(data_dir(), "test")), "0 delivered, 0 not yet, 0 dead-lettered, 1 with nothing for it");
 }
 
 TEST_F(OutboxTest, a_first_form_that_was_refused_stays_so_where_revisions_are_not_wanted) {

@@ -3,10 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <thread>
 
+#include <oomwitness/victims.h>
+
+#include "base/victim_marks.h"
 #include "support/source_tree.h"
 #include "unit/system/temp_tree.h"
 
@@ -63,6 +67,22 @@ TEST(ProcessReader, memory_is_that_of_the_very_process) {
   EXPECT_GT(memory->resident_bytes, 100'000u);
   EXPECT_GT(memory->virtual_bytes, memory->resident_bytes);
   EXPECT_EQ(reader.memory_of({self.pid, self.start_ticks + 1}).error().code, ErrorCode::kNotFound);
+}
+
+// Whoever reads statm of a process that ends may have to free all its memory.
+TEST(ProcessReader, memory_of_one_that_is_being_killed_is_not_read) {
+  const ProcessReader reader;
+  const ProcessKey self = reader.key_of(::getpid()).value();
+  const UniqueFd page(::memfd_create("victims", MFD_CLOEXEC));
+  ASSERT_EQ(::ftruncate(page.get(), sizeof(oomw_victims)), 0);
+  ASSERT_TRUE(VictimMarks::attach(page.get()));
+  EXPECT_TRUE(reader.memory_of(self));
+  const auto pid = static_cast<std::uint64_t>(self.pid);
+  const std::uint64_t mark = pid << 32 | static_cast<std::uint64_t>(SystemClock().now().ns) >> OOMW_VICTIM_TIME_SHIFT;
+  const auto slot = static_cast<off_t>(pid % OOMW_VICTIM_SLOTS * sizeof mark);
+  ASSERT_EQ(::pwrite(page.get(), &mark, sizeof mark, slot), static_cast<ssize_t>(sizeof mark));
+  EXPECT_EQ(reader.memory_of(self).error().code, ErrorCode::kNotFound);
+  VictimMarks::detach();
 }
 
 TEST(ProcessReader, memory_that_is_no_number_of_pages_is_invalid) {
