@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs without heap profiles: what fills them, by type and the name that holds it, and what malloc keeps."""
+import json
 import os
+import signal
 import unittest
 
-from harness import tools
+from harness import pprof, tools
 from harness.case import E2eTest
 from harness.daemon import run_cli
 from harness.wait import eventually
@@ -40,13 +42,27 @@ class Python(E2eTest):
         self.assertIn("`REQUEST_LOG` in module `app`", answer["action"])
         for text in ("customer-", "/api/reports"):
             self.assertNotIn(text, str(incident["fillers"]))
+        self.check_profile(incident)
+
+    def check_profile(self, incident):
+        """What fills it is a profile beside the incident: of types, and of holders from one reading to the next."""
+        contents = pprof.read(os.path.join(incident["_dir"], "contents.pb.gz"))
+        self.assertEqual(contents.types, ["contents", "objects", "held"])
+        self.assertRegex(run_cli("top", incident["_dir"]).stdout, r"(?m)^Type: contents$(?s:.*) dict$")
+        held = "held as `REQUEST_LOG` in module `app`"
+        self.assertIn(held, run_cli("top", incident["_dir"], "--type", "held").stdout)
+        self.assertIn(held, run_cli("render", incident["_dir"], "--type", "held", "-o", "-").stdout)
+        if len([a for a in incident["analyses"] if a["result"] == "ok"]) > 1:  # it may be killed before a second one
+            grown = run_cli("diff", incident["_dir"], "--type", "held", "--json")
+            self.assertEqual(grown.returncode, 0, grown)
+            self.assertEqual(json.loads(grown.stdout)["rows"][0]["name"], held)
 
     def test_a_service_in_balance_is_read_by_hand_and_loses_nothing_by_it(self):
         box = self.cgroup("balance", 256)
         program = self.start([PYTHON, "-c", START, "100", "--healthy"], box)
         eventually(lambda: box.usage() > 25 << 20, lambda: f"the service holds {box.usage()}", 60)
-        os.kill(program.pid, 19)
-        self.addCleanup(os.kill, program.pid, 18)
+        os.kill(program.pid, signal.SIGSTOP)
+        self.addCleanup(os.kill, program.pid, signal.SIGCONT)
         before = resident(program.pid)
         usage = box.usage()
         printed = run_cli("capture", "--pid", program.pid).stdout
@@ -54,6 +70,23 @@ class Python(E2eTest):
         self.assertIn("python objects: in use", printed)
         self.assertEqual(resident(program.pid), before)
         self.assertLess(box.usage() - usage, 256 << 10)
+
+    def test_what_grew_in_a_living_service_is_named_by_its_holder(self):
+        box = self.cgroup("growing", 256)
+        program = self.start([PYTHON, "-c", START, "100"], box)
+
+        def read_at(mb):
+            eventually(lambda: box.usage() > mb << 20, lambda: f"the service holds {box.usage()}", 60)
+            target = os.path.join(self.scratch, f"at-{mb}.pb.gz")
+            os.kill(program.pid, signal.SIGSTOP)  # a list that is moved while it is read has no name
+            done = run_cli("capture", "--pid", program.pid, "-o", target)
+            os.kill(program.pid, signal.SIGCONT)
+            self.assertIn(f"{target}: what fills pid {program.pid} (cpython)", done.stdout)
+            return target
+
+        grown = json.loads(run_cli("diff", read_at(30), read_at(60), "--type", "held", "--json").stdout)
+        self.assertEqual(grown["rows"][0]["name"], "held as `REQUEST_LOG` in module `app`")
+        self.assertGreater(grown["rows"][0]["growth"], 10 << 20)
 
 
 class Malloc(E2eTest):

@@ -74,6 +74,14 @@ def growth(*codes, note=""):
             "places": places, "stacks": stacks, "notes": [note] if note else [], "file": "growth.pb.gz"}
 
 
+def contents(*files):
+    """incident.json's analyses[] and composition{} of a program without a heap profile."""
+    analysis = {"of": "jvm", "pid": 17, "time": "2026-11-21T04:03:58.000000000Z", "trigger": "watermark_95", "result": "ok", "reason": "", "detail": "",
+                "duration_seconds": 0.1, "lead_seconds": 2.0, "files": [{"name": name} for name in files]}
+    parts = [{"name": "Java heap", "runtime": "jvm", "bytes": 90 * MIB, "source": "the range of the G1 collector"}]
+    return {"analyses": [analysis], "composition": {"named_ratio": 0.9, "as_of": analysis["time"], "parts": parts}}
+
+
 class Site:
     """The incidents below `folder`; add() returns an id."""
 
@@ -111,6 +119,8 @@ class Site:
         self._write(place, "report.md", b"# report\n")
         if (incident.get("growth") or {}).get("file"):
             self._write(place, incident["growth"]["file"], profile(shop_stacks(leak, 5)))
+        for n, file in enumerate(file for analysis in incident.get("analyses", []) for file in analysis["files"]):
+            self._write(place, file["name"], profile({("Java heap", "jvm", "com.acme.Session"): (60 - 20 * n) * MIB, ("metaspace",): 9 * MIB}))
         if with_profiles:
             self._write(place, "capture-01-live.pb.gz", profile(shop_stacks(leak // 4)))
             self._write(place, "capture-02-at_kill.pb.gz", profile(shop_stacks(leak, 6), 30))

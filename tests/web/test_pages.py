@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser_case import CONTRAST, LABELS, BrowserCase  # noqa: E402 (which sets the path of the next)
 from harness import tools  # noqa: E402
 from harness.terminal import controls_in, on_terminal  # noqa: E402
-from site_data import PAYLOADS, Site, growth  # noqa: E402
+from site_data import PAYLOADS, Site, contents, growth  # noqa: E402
 
 
 FAULTY = """<body style="background: #fff"><h1>One</h1><h3 id="a">Three</h3><img src="data:,"><a href="/"></a><input id="a">
@@ -39,7 +39,7 @@ class PagesTest(BrowserCase):
     @classmethod
     def prepare(cls):
         site = Site(cls.folder)
-        cls.first = site.add(120, "cart-7d9f-abcde", leak=60)
+        cls.first = site.add(120, "cart-7d9f-abcde", leak=60, **contents("contents.pb.gz", "contents-before.pb.gz"))
         cls.second = site.add(180, "cart-7d9f-abcde", leak=80, growth=growth("example.com/shop/store.(*Session).Keep (store.go:44)", "main.(*Cart).Add"))
         cls.other = site.add(240, "search-0", cause="spike", namespace="find", with_profiles=False)
         cls.hostile = [site.add(300 + i, name, cause="unknown", namespace=name, cgroup_path=name, growth=growth(name, note=name)) for i, name in enumerate(PAYLOADS)]
@@ -118,6 +118,15 @@ class PagesTest(BrowserCase):
         self.assertEqual(self.browser.run("document.querySelector('canvas').getAttribute('aria-label').includes('89.0 MiB')"), True)
         self.open(f"/i/{self.first}")
         self.assertNotIn("What grew it", self.text())
+
+    def test_what_fills_a_program_without_a_heap_profile_is_drawn_by_type_and_compared(self):
+        self.open(f"/i/{self.first}")
+        self.browser.click("a[href$='flame?capture=contents.pb.gz']")
+        self.browser.wait("document.querySelector('canvas') && document.querySelector('canvas').dataset.drawn > 2")
+        self.assertEqual(self.browser.run("document.querySelector('canvas').getAttribute('aria-label').includes('69.0 MiB')"), True)
+        self.open(f"/i/{self.first}")
+        self.browser.click("a[href*='contents.pb.gz&mode=growth']")
+        self.browser.wait("document.querySelector('[role=status]').textContent.includes('Compared with contents-before.pb.gz')")
 
     def test_every_link_leads_somewhere(self):
         seen = set()

@@ -52,7 +52,8 @@ struct HeapAnalysis {
   Nanoseconds cpu_limit;  // for the whole analysis; by the wall clock it may take kMaxAnalysisTime
   // Files whose names begin so are given with the process; "" = none.
   std::array<std::string_view, 2> libraries;
-  std::array<const char*, HeapAnalysed::kMaxFiles> file_names;  // beside an incident; nullptr = none
+  // Beside an incident; nullptr = none. The first may be kContentsFile: that file is made of the lists for every row.
+  std::array<const char*, HeapAnalysed::kMaxFiles> file_names;
   // Whether the process is one for this row; by its executable, libraries and maps, cheaply. Another process costs no
   // event.
   bool (*recognises)(const AnalysisSubject&);

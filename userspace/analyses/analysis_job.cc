@@ -8,6 +8,8 @@
 #include "analyses/analysis_wire.h"
 #include "base/files.h"
 #include "base/thread_cpu.h"
+#include "facts/contents_pprof.h"
+#include "pprof/codec.h"
 #include "reader/protocol.h"
 #include "reader/wire.h"
 #include "runtimes/go/fault_reason.h"
@@ -63,6 +65,12 @@ Result<Parameters> parse(std::string_view bytes) {
     return fail(ErrorCode::kInternal, "not what an analysis needs");
   }
   return parameters;
+}
+
+// A file that follows from the lists, whatever the runtime.
+bool gives_contents(const HeapAnalysis& row) {
+  const char* name = row.file_names.front();
+  return name != nullptr && std::string_view(name) == kContentsFile;
 }
 
 Result<> write_files(const AnalysisResult& result, std::span<const UniqueFd> files) {
@@ -159,6 +167,10 @@ Result<std::string> analyse_heap_job(std::string_view bytes, std::span<const Uni
   if (!row.recognises(subject)) return std::string();
   AnalysisResult result;
   RETURN_IF_ERROR(row.analyse(subject, result));
+  result.heap.of = row.of;
+  if (gives_contents(row)) {
+    result.files.front() = pprof::write(contents_profile(result.heap, clock.wall_now()));
+  }
   RETURN_IF_ERROR(write_files(result, files.subspan(inputs)));
   return encode_analysed(std::move(result.heap));
 }

@@ -3,16 +3,17 @@
 #include "analyses/go_analysis.h"
 #include "analyses/java_analysis.h"
 #include "analyses/memory_analysis.h"
+#include "events/contents_file.h"
 
 namespace oomw {
 
 std::span<const HeapAnalysis> heap_analyses() {
   static constexpr HeapAnalysis kAnalyses[] = {
       {RuntimeKind::kGo, kGoCpuLimit, {}, {kHoldersFile, kHoldersProfile}, is_go_program, analyse_go_heap},
-      {RuntimeKind::kCpython, kMemoryCpuLimit, {"libpython"}, {}, is_python_program, analyse_python},
-      {RuntimeKind::kJvm, kJavaCpuLimit, {"libjvm.so", "classes"}, {}, is_java_process, analyse_java},
-      {RuntimeKind::kV8, kMemoryCpuLimit, {"libnode.so"}, {}, is_node_program, analyse_node},
-      {RuntimeKind::kNative, kMemoryCpuLimit, {}, {}, is_other_program, analyse_any_program},
+      {RuntimeKind::kCpython, kMemoryCpuLimit, {"libpython"}, {kContentsFile}, is_python_program, analyse_python},
+      {RuntimeKind::kJvm, kJavaCpuLimit, {"libjvm.so", "classes"}, {kContentsFile}, is_java_process, analyse_java},
+      {RuntimeKind::kV8, kMemoryCpuLimit, {"libnode.so"}, {kContentsFile}, is_node_program, analyse_node},
+      {RuntimeKind::kNative, kMemoryCpuLimit, {}, {kContentsFile}, is_other_program, analyse_any_program},
   };
   return kAnalyses;
 }

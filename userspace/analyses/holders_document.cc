@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyses/holders_document.h"
 
-#include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
+
+#include "pprof/text_stacks.h"
 
 namespace oomw {
 namespace {
@@ -75,23 +76,6 @@ Json json_of(const Holders& found) {
 
 std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
-// Frames of a profile by their text.
-class Frames {
- public:
-  explicit Frames(pprof::Profile& profile) : profile_(profile) {}
-  std::uint64_t id_of(const std::string& text) {
-    const auto [known, is_new] = ids_.try_emplace(text, ids_.size() + 1);
-    if (!is_new) return known->second;
-    profile_.functions.push_back({known->second, text, text, "", 0});
-    profile_.locations.push_back({known->second, 0, 0, {{known->second, 0}}});
-    return known->second;
-  }
-
- private:
-  pprof::Profile& profile_;
-  std::map<std::string, std::uint64_t> ids_;
-};
-
 std::string frame_of(const HolderStep& step) { return step.field + " -> " + step.object; }
 
 }  // namespace
@@ -108,24 +92,22 @@ pprof::Profile holders_profile(const Holders& found) {
   pprof::Profile profile;
   profile.sample_types = {{"inuse_space", "bytes"}};
   profile.period_type = {"space", "bytes"};
-  Frames frames(profile);
+  pprof::TextStacks stacks(profile);
+  const auto add = [&](const std::vector<std::string>& stack, double bytes) {
+    if (bytes >= 1) stacks.add(stack, {static_cast<std::int64_t>(bytes)});
+  };
   for (const Holder& holder : found.holders) {
-    std::vector<std::uint64_t> chain = {frames.id_of(holder.root)};
-    for (const HolderStep& step : holder.steps) chain.push_back(frames.id_of(frame_of(step)));
+    std::vector<std::string> chain = {holder.root};
+    for (const HolderStep& step : holder.steps) chain.push_back(frame_of(step));
     double rest = holder.bytes;
-    const auto add = [&](std::vector<std::uint64_t> stack, double bytes) {
-      if (bytes < 1) return;
-      std::reverse(stack.begin(), stack.end());
-      profile.samples.push_back({std::move(stack), {static_cast<std::int64_t>(bytes)}, {}});
-    };
     for (const HolderStep& branch : holder.branches) {
-      std::vector<std::uint64_t> stack = chain;
-      stack.push_back(frames.id_of(frame_of(branch)));
+      std::vector<std::string> stack = chain;
+      stack.push_back(frame_of(branch));
       const double bytes = holder.share > 0 ? holder.bytes * branch.share / holder.share : 0;
-      add(std::move(stack), bytes);
+      add(stack, bytes);
       rest -= bytes;
     }
-    add(std::move(chain), rest);
+    add(chain, rest);
   }
   profile.comments = {
       "oomwitness: who keeps the heap: the outermost frame of a stack is the root, the innermost what "

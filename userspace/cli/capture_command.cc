@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/java_text.h"
-#include "cli/memory_contents.h"
+#include "cli/process_contents.h"
 #include "cli/read/output_file.h"
 #include "cli/read/progress.h"
 #include "daemon/capture_once.h"
@@ -20,9 +20,25 @@ std::string default_path(const CaptureFinished& finished) {
   return fmt::format("oomwitness-{}-{}.pb.gz", finished.process.pid, time);
 }
 
+// A program without a heap profile is read by what fills its memory. nullopt: nothing can be read of it either.
+std::optional<int> capture_contents(const CommandLine& line, const Config& config, const std::string& why_no_profile) {
+  const auto contents = read_process_contents(config, {line.pid, line.container, line.pod});
+  if (!contents) return std::nullopt;
+  const std::string& path = line.output_path;
+  if (path.empty()) {
+    fmt::print("{}", to_text(*contents));
+    return kOk;
+  }
+  if (contents->profile.empty()) return std::nullopt;
+  if (Result<> written = write_output(path, contents->profile); !written.has_value()) return report(written.error());
+  fmt::print(message_stream(path), "{}: what fills pid {} ({}), since it has no heap profile ({})\noomwitness top {}\n",
+             path, contents->pid, to_string(contents->found.of), why_no_profile, path);
+  return kOk;
+}
+
 // nullopt: not a Java process, or nothing can be read of it.
 std::optional<int> capture_java(const CommandLine& line) {
-  if (!line.pid) return std::nullopt;
+  if (!line.pid || !line.output_path.empty()) return std::nullopt;
   const auto process = read_java_process(*line.pid);
   if (!process.has_value()) {
     const bool is_of_a_jvm =
@@ -45,12 +61,13 @@ int capture_command(const CommandLine& line, const Config& config) {
   if (!outcome.has_value()) return report(outcome.error());
   const CaptureFinished& finished = outcome->finished;
   if (finished.result != CaptureResult::kOk) {
-    // A program without a heap profile is read by what fills its memory, unless a file was asked for.
-    const bool wants_text = line.output_path.empty();
-    if (wants_text && print_memory_contents(config, {line.pid, line.container, line.pod}).has_value()) return kOk;
-    return report(
-        Error{ErrorCode::kUnavailable, fmt::format("no profile of pid {}: {}: {}", finished.process.pid,
-                                                   to_string(finished.reason), printable(finished.detail, 512))});
+    const std::string why = fmt::format("{}: {}", to_string(finished.reason), printable(finished.detail, 512));
+    // A file of a Go program is to be a heap profile, and nothing else in its place.
+    const bool may_be_contents = line.output_path.empty() || finished.of != RuntimeKind::kGo;
+    if (may_be_contents) {
+      if (const auto done = capture_contents(line, config, why)) return *done;
+    }
+    return report(Error{ErrorCode::kUnavailable, fmt::format("no profile of pid {}: {}", finished.process.pid, why)});
   }
   const std::string path = line.output_path.empty() ? default_path(finished) : line.output_path;
   constexpr std::uint64_t kMaxBytes = 256u << 20;  // the most that the endpoint's configured limit may be

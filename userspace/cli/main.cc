@@ -19,7 +19,7 @@ int dispatch(const cli::CommandLine& line, const Config& config) {
   if (line.command == "trend") return cli::trend_command(line, config);
   if (line.command == "holders") return cli::holders_command(line, config);
   if (line.command == "goroutines") return cli::goroutines_command(line, config);
-  if (line.command == "top") return cli::top_command(line);
+  if (line.command == "top") return cli::top_command(line, config.data_dir);
   if (line.command == "diff") return cli::diff_command(line, config.data_dir);
   if (line.command == "render") return cli::render_command(line, config.data_dir);
   if (line.command == "web") return cli::web_command(line, config.data_dir);

@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 #include "correlate/analysis_memory.h"
+#include "events/contents_file.h"
+#include "incident/incident_files.h"
 
 namespace oomw {
 namespace {
@@ -32,6 +34,16 @@ std::optional<double> growth_of(const HeapHolder& holder, const HeapAnalysed* be
   });
   if (found == before->holders.end() || found->bytes == 0) return std::nullopt;
   return static_cast<double>(holder.bytes) / static_cast<double>(found->bytes);
+}
+
+// The newest reading's, and of the one before it what it is compared with. Of two runtimes in one process the first has
+// the name.
+void add_files(Incident& incident, const HeapAnalysed& event, bool is_newest) {
+  for (const HeapAnalysed::File& file : event.files) {
+    if (!is_newest && file.name != kContentsFile) continue;
+    const std::string name = is_newest ? file.name : kContentsBeforeFile;
+    if (!has_analysis_file(incident, name)) incident.analyses.back().files.push_back({name, file.spool_file});
+  }
 }
 
 void add_newest(Incident& incident, const HeapAnalysed& newest, const HeapAnalysed* before,
@@ -81,13 +93,11 @@ void add_analyses(Incident& incident, const std::vector<HeapAnalysed>& analyses,
                                            event.detail.empty() ? "no details" : event.detail));
     }
     const bool counts = event.result == CaptureResult::kOk && is_newest(event);
+    add_files(incident, event, counts);
     if (!counts) continue;
     const auto before = std::ranges::find_if(analyses, [&](const HeapAnalysed& other) {
       return other.of == event.of && other.result == CaptureResult::kOk && other.time < event.time;
     });
-    for (const HeapAnalysed::File& file : event.files) {
-      incident.analyses.back().files.push_back({file.name, file.spool_file});
-    }
     add_newest(incident, event, before == analyses.end() ? nullptr : &*before, wall_offset_ns);
   }
 }

@@ -102,6 +102,7 @@ CaptureOutcome capture_by_best(const Config& config, CaptureRequest request, con
   CaptureOutcome asked = http.capture(request);
   if (asked.finished.result == CaptureResult::kOk) return asked;
   const CaptureFinished& failed = from_memory.finished;
+  if (failed.reason != CaptureReason::kNotGo) asked.finished.of = RuntimeKind::kGo;
   asked.finished.detail = "from memory: " + std::string(to_string(failed.reason)) + ": " + failed.detail +
                           "; http: " + asked.finished.detail;
   return asked;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "incident/incident_files.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "events/contents_file.h"
 
 namespace oomw {
 namespace {
@@ -19,6 +22,26 @@ std::vector<std::string> comments_of(const Incident& incident, const IncidentCap
 }
 
 }  // namespace
+
+bool has_analysis_file(const Incident& incident, std::string_view name) {
+  return std::ranges::any_of(incident.analyses, [&](const IncidentAnalysis& analysis) {
+    return std::ranges::find(analysis.files, name, &IncidentAnalysis::File::name) != analysis.files.end();
+  });
+}
+
+std::string best_profile_file(const Incident& incident) {
+  const IncidentCapture* best = best_capture(incident);
+  if (best != nullptr && !best->file.empty()) return best->file;
+  return has_analysis_file(incident, kContentsFile) ? kContentsFile : "";
+}
+
+std::string earlier_profile_file(const Incident& incident, const std::string& later) {
+  if (later == kContentsFile && has_analysis_file(incident, kContentsBeforeFile)) return kContentsBeforeFile;
+  const auto capture = std::ranges::find(incident.captures, later, &IncidentCapture::file);
+  if (later.empty() || capture == incident.captures.end()) return "";
+  const IncidentCapture* first = first_before(incident, *capture);
+  return first == nullptr ? "" : first->file;
+}
 
 std::string capture_file_name(std::size_t number, std::string_view method) {
   return fmt::format("capture-{:02}-{}.pb.gz", number, to_file_component(std::string(method), 16));

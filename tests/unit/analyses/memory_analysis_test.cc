@@ -14,6 +14,7 @@
 
 #include "analyses/analysis_job.h"
 #include "base/clock.h"
+#include "pprof/codec.h"
 
 namespace oomw {
 namespace {
@@ -100,6 +101,11 @@ TEST(MemoryAnalysis, parts_of_a_living_program_are_read_by_the_row_for_any) {
   const HeapAnalysed& heap = (*answer)->heap;
   EXPECT_TRUE(std::ranges::any_of(heap.parts, [](const MemoryShare& part) { return part.name == "malloc: in use"; }));
   EXPECT_TRUE(std::ranges::none_of(heap.fillers, [](const HeapFiller& one) { return one.kind == "holder"; }));
+  ASSERT_EQ(heap.files.size(), 1u);
+  EXPECT_EQ(heap.files[0].name, "contents.pb.gz");
+  const auto contents = pprof::read((*answer)->files[0]->read(1u << 20).value_or(""));
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  EXPECT_GT(contents->total(contents->type_index("contents")), 0);
 }
 
 }  // namespace

@@ -58,6 +58,25 @@ TEST(AnalysedMemory, newest_reading_counts_and_growth_is_since_the_one_before) {
   EXPECT_DOUBLE_EQ(incident.analyses[1].lead_seconds, 5);
 }
 
+TEST(AnalysedMemory, what_fills_it_is_kept_of_both_readings_to_compare) {
+  HeapAnalysed before = analysed(1000, 100, RuntimeKind::kCpython), newest = analysed(5000, 250, RuntimeKind::kCpython);
+  before.files = {{"contents.pb.gz", "2-analysis.pb.gz"}};
+  newest.files = {{"contents.pb.gz", "3-analysis.pb.gz"}};
+  HeapAnalysed native = newest;  // of another runtime in the same process
+  native.of = RuntimeKind::kNative;
+  native.files = {{"contents.pb.gz", "4-analysis.pb.gz"}};
+  Incident incident;
+  add_analyses(incident, {before, newest, native}, kKill, 0);
+  ASSERT_EQ(incident.analyses.size(), 3u);
+  ASSERT_EQ(incident.analyses[0].files.size(), 1u);
+  EXPECT_EQ(incident.analyses[0].files[0].name, "contents-before.pb.gz");
+  EXPECT_EQ(incident.analyses[0].files[0].spool_file, "2-analysis.pb.gz");
+  ASSERT_EQ(incident.analyses[1].files.size(), 1u);
+  EXPECT_EQ(incident.analyses[1].files[0].name, "contents.pb.gz");
+  EXPECT_EQ(incident.analyses[1].files[0].spool_file, "3-analysis.pb.gz");
+  EXPECT_THAT(incident.analyses[2].files, IsEmpty());
+}
+
 TEST(AnalysedMemory, failed_reading_hides_nothing_and_is_explained) {
   Incident incident;
   add_analyses(incident, {analysed(1000, 100), gone(9000)}, kKill, 0);

@@ -49,7 +49,9 @@ std::string is_pid(const std::string& text) {
   return pid && *pid > 0 && *pid <= kMaxPid ? "" : "'" + printable(text, 64) + "' is not a process id";
 }
 
-constexpr const char* kSampleTypes = "inuse_space (default), alloc_space, inuse_objects, alloc_objects";
+constexpr const char* kSampleTypes =
+    "inuse_space (default), alloc_space, inuse_objects, alloc_objects; of what fills a process: contents (default), "
+    "objects, held";
 
 void add_diff(CLI::App& app, CommandLine& line) {
   CLI::App* diff = add_command(app, line, "diff", "What grew from one heap profile to another");
@@ -125,8 +127,8 @@ void add_readers(CLI::App& app, CommandLine& line) {
   CLI::App* web =
       add_command(app, line, "web", "The incidents of a directory as pages for a browser, until interrupted");
   web->add_option("--listen", line.web_listen, "ADDRESS:PORT, this machine only (default 127.0.0.1:9436)");
-  CLI::App* top = add_command(app, line, "top", "Functions of a heap profile by bytes");
-  top->add_option("file", line.input_path, "A pprof profile (.pb.gz)")->required();
+  CLI::App* top = add_command(app, line, "top", "Functions of a heap profile by bytes, or what fills a process");
+  top->add_option("profile", line.input_path, "A profile (.pb.gz), or an incident: its best profile")->required();
   top->add_option("--sample-type,--type", line.sample_type, kSampleTypes);
   add_by_operation(*top, line);
   top->add_option("--rows", line.rows, "How many rows")->check(CLI::Range(1, 10000));
@@ -147,7 +149,8 @@ void add_target(CLI::App& command, CommandLine& line) {
 }
 
 void add_capture(CLI::App& app, CommandLine& line) {
-  CLI::App* capture = add_command(app, line, "capture", "Take a heap profile now; needs no running daemon");
+  CLI::App* capture = add_command(
+      app, line, "capture", "Take a heap profile now, or what fills a program without one; needs no running daemon");
   add_target(*capture, line);
   capture->add_option("-o,--output", line.output_path,
                       "File to write, - for stdout (default oomwitness-PID-TIME.pb.gz here)");

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/read/foreign_file.h"
+#include "incident/incident_files.h"
 #include "pprof/codec.h"
 #include "store/incident_reader.h"
 
@@ -18,9 +19,9 @@ Result<LoadedProfile> load_file(const std::string& path) {
   return LoadedProfile{path, std::move(*profile)};
 }
 
-Result<const IncidentCapture*> best_of(const StoredIncident& found) {
-  const IncidentCapture* best = best_capture(found.incident);
-  if (best != nullptr && !best->file.empty()) return best;
+Result<std::string> best_of(const StoredIncident& found) {
+  std::string best = best_profile_file(found.incident);
+  if (!best.empty()) return best;
   return fail(ErrorCode::kNotFound, "incident " + printable(found.incident.id, 64) + " has no profile");
 }
 
@@ -33,20 +34,20 @@ Result<LoadedProfile> load_profile(const std::string& what, const std::string& d
   // An argument in the form of a path is one: "no such file" is a better message than "no such incident".
   if (is_file || (what.find(".pb") != std::string::npos)) return load_file(what);
   ASSIGN_OR_RETURN(const StoredIncident found, IncidentReader(data_dir).get(what));
-  ASSIGN_OR_RETURN(const IncidentCapture* best, best_of(found));
-  return load_file(found.directory + "/" + best->file);
+  ASSIGN_OR_RETURN(const std::string best, best_of(found));
+  return load_file(found.directory + "/" + best);
 }
 
 Result<IncidentEnds> load_ends(const std::string& incident, const std::string& data_dir) {
   ASSIGN_OR_RETURN(const StoredIncident found, IncidentReader(data_dir).get(incident));
-  ASSIGN_OR_RETURN(const IncidentCapture* best, best_of(found));
-  const IncidentCapture* first = first_before(found.incident, *best);
-  if (first == nullptr) {
+  ASSIGN_OR_RETURN(const std::string best, best_of(found));
+  const std::string first = earlier_profile_file(found.incident, best);
+  if (first.empty()) {
     return fail(ErrorCode::kNotFound,
                 "incident " + printable(found.incident.id, 64) + " has one profile only: name another to compare with");
   }
-  ASSIGN_OR_RETURN(LoadedProfile before, load_file(found.directory + "/" + first->file));
-  ASSIGN_OR_RETURN(LoadedProfile after, load_file(found.directory + "/" + best->file));
+  ASSIGN_OR_RETURN(LoadedProfile before, load_file(found.directory + "/" + first));
+  ASSIGN_OR_RETURN(LoadedProfile after, load_file(found.directory + "/" + best));
   return IncidentEnds{std::move(before), std::move(after)};
 }
 

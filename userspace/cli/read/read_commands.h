@@ -15,7 +15,7 @@ namespace oomw::cli {
 [[nodiscard]] int incidents_command(const CommandLine& line, const std::string& data_dir);
 [[nodiscard]] int show_command(const CommandLine& line, const std::string& data_dir);
 [[nodiscard]] int export_command(const CommandLine& line, const std::string& data_dir);
-[[nodiscard]] int top_command(const CommandLine& line);
+[[nodiscard]] int top_command(const CommandLine& line, const std::string& data_dir);
 [[nodiscard]] int diff_command(const CommandLine& line, const std::string& data_dir);
 [[nodiscard]] int render_command(const CommandLine& line, const std::string& data_dir);
 

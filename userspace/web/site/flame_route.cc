@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "events/json_text.h"
+#include "incident/incident_files.h"
 #include "store/incident_reader.h"
 #include "web/site/api.h"
 #include "web/site/flame_job.h"
@@ -45,17 +46,9 @@ Result<Source> open_source(const std::string& directory, const Incident& inciden
 }
 
 Result<std::string> best_file(const Incident& incident) {
-  const IncidentCapture* best = best_capture(incident);
-  if (best != nullptr && !best->file.empty()) return best->file;
-  return fail(ErrorCode::kNotFound, "the incident has no profile");
-}
-
-// The capture with this file; one that is not named in the incident is of no process.
-const IncidentCapture* capture_of(const Incident& incident, const std::string& file) {
-  for (const IncidentCapture& capture : incident.captures) {
-    if (capture.file == file) return &capture;
-  }
-  return nullptr;
+  std::string file = best_profile_file(incident);
+  if (file.empty()) return fail(ErrorCode::kNotFound, "the incident has no profile");
+  return file;
 }
 
 Result<Source> open_base(const IncidentList& list, const HttpRequest& request, const std::string& directory,
@@ -69,11 +62,9 @@ Result<Source> open_base(const IncidentList& list, const HttpRequest& request, c
   if (const std::string base = query_value(request.query, "base"); !base.empty()) {
     return open_source(directory, incident, base);
   }
-  const IncidentCapture* later = capture_of(incident, after);
-  const IncidentCapture* first = later == nullptr ? nullptr : first_before(incident, *later);
-  if (first == nullptr)
-    return fail(ErrorCode::kNotFound, "there is no earlier profile of this process to compare with");
-  return open_source(directory, incident, first->file);
+  const std::string first = earlier_profile_file(incident, after);
+  if (first.empty()) return fail(ErrorCode::kNotFound, "there is no earlier profile of this process to compare with");
+  return open_source(directory, incident, first);
 }
 
 Result<Sources> open_sources(const IncidentList& list, const HttpRequest& request, const FlameQuestion& question) {

@@ -36,7 +36,7 @@ function figures(incident) {
 }
 
 // What the memory is, by the parts that are known: of the composition where there is one, else of the reconciliation.
-function composition(incident) {
+function composition(incident, path) {
   const known = incident.composition || incident.reconciliation;
   if (!known || !known.parts || !known.parts.length) return null;
   const parts = known.parts.map((p) => ({ name: words(p.name || p.part), bytes: p.bytes, source: p.source, runtime: p.runtime }));
@@ -47,7 +47,10 @@ function composition(incident) {
     segment.style.flexGrow = String(Math.max(0, p.bytes) / total);
     return segment;
   }));
-  return [segments, table('Parts of the memory', [
+  const files = (incident.analyses || []).flatMap((a) => (a.files || []).map((f) => f.name)), flame = `${path}/flame?capture=contents.pb.gz`;
+  const links = files.includes('contents.pb.gz') && h('p', {}, h('a', { href: flame }, 'By part and type'), ' · ', h('a', { href: `${flame}&type=held` }, 'by holder'),
+    files.includes('contents-before.pb.gz') && [' · ', h('a', { href: `${flame}&mode=growth` }, 'what grew since the reading before')]);
+  return [segments, links, table('Parts of the memory', [
     { name: 'Part', cell: (p) => [h('span', { class: `dotkey c${parts.indexOf(p) % 8}` }), p.name] }, { name: 'Bytes', number: true, cell: (p) => bytes(p.bytes) },
     { name: 'Share', number: true, cell: (p) => percent(p.bytes / total) }, { name: 'Known from', cell: (p) => [p.source, p.runtime && ` (${p.runtime})`] }], parts)];
 }
@@ -106,7 +109,7 @@ export async function start([id]) {
   show(name, h('h1', {}, name), answerOf(incident),
     h('p', { class: 'links' }, profiles.length > 0 && h('a', { class: 'button', href: `${path}/flame` }, 'Flame graph'), profiles.length > 1 && h('a', { class: 'button', href: `${path}/flame?mode=growth` }, 'What grew'),
       h('a', { class: 'button', href: `${path}.tar.gz` }, 'Download all')),
-    figures(incident), section('Memory before the kill', timeline(incident)), section('What it was made of', composition(incident)),
+    figures(incident), section('Memory before the kill', timeline(incident)), section('What it was made of', composition(incident, path)),
     section('Who keeps it', holders(incident)), section('What fills it', fillers(incident)), section('Endpoints and jobs', operations(incident)), section('What grew it', growth(incident, path)), section('Goroutines', goroutines(incident)),
     section('Why we think so', why(incident)), section('Call sites over time', trend(incident)), section('Captures', captures(incident, path)),
     section('Other kills of this workload', others(context, id)),

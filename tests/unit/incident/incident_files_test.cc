@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "incident/incident_files.h"
+
+#include <gtest/gtest.h>
+
+#include "events/contents_file.h"
+#include "unit/incident/sample_incident.h"
+
+namespace oomw {
+namespace {
+
+IncidentAnalysis analysis(const char* file) {
+  IncidentAnalysis one;
+  one.of = "cpython";
+  one.files = {{file, "7-analysis.pb.gz"}};
+  return one;
+}
+
+TEST(IncidentFiles, a_heap_profile_comes_before_what_fills_the_memory) {
+  Incident incident = testing::sample_incident();
+  incident.analyses = {analysis(kContentsBeforeFile), analysis(kContentsFile)};
+  EXPECT_EQ(best_profile_file(incident), "capture-02-http.pb.gz");
+  EXPECT_EQ(earlier_profile_file(incident, "capture-02-http.pb.gz"), "capture-01-http.pb.gz");
+  incident.captures.clear();
+  EXPECT_EQ(best_profile_file(incident), kContentsFile);
+  EXPECT_EQ(earlier_profile_file(incident, kContentsFile), kContentsBeforeFile);
+}
+
+TEST(IncidentFiles, without_a_profile_there_is_none_and_nothing_to_compare) {
+  Incident incident = testing::bare_incident();
+  EXPECT_EQ(best_profile_file(incident), "");
+  EXPECT_EQ(earlier_profile_file(incident, ""), "");
+  incident.analyses = {analysis(kContentsFile)};
+  EXPECT_EQ(earlier_profile_file(incident, kContentsFile), "");
+  EXPECT_EQ(earlier_profile_file(incident, "growth.pb.gz"), "");
+}
+
+}  // namespace
+}  // namespace oomw

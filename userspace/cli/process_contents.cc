@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/process_contents.h"
+
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analyses/analysis_job.h"
+#include "base/text.h"
+#include "memory/process_files.h"
+#include "reader/reader.h"
+
+namespace oomw::cli {
+namespace {
+
+constexpr Nanoseconds kPatience = std::chrono::seconds(15);
+constexpr std::uint64_t kMaxProfile = 4u << 20;
+
+std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
+
+}  // namespace
+
+Result<ProcessContents> read_process_contents(const Config& config, const CaptureSelector& selector) {
+  const SystemClock clock;
+  ASSIGN_OR_RETURN(const std::vector<CaptureTarget> targets, find_targets(config, selector));
+  ASSIGN_OR_RETURN(const ProcessFiles files,
+                   ProcessFiles::open(config.proc_root, targets.front().process, wanted_libraries()));
+  reader::Reader reader(clock);
+  std::string why = "no analysis knows this program";
+  for (std::size_t row = 0; row < heap_analyses().size(); ++row) {
+    if (heap_analyses()[row].of == RuntimeKind::kGo) continue;
+    auto answer = analyse_heap(row, files, &reader, nullptr, clock.now() + kPatience);
+    if (!answer) why = std::string(to_string(answer.error().reason)) + ": " + answer.error().detail;
+    if (!answer || !*answer) continue;
+    ProcessContents contents{targets.front().process.pid, std::move((*answer)->heap), ""};
+    contents.found.of = heap_analyses()[row].of;
+    if (const auto& file = (*answer)->files.front()) {
+      ASSIGN_OR_RETURN(contents.profile, file->read(kMaxProfile));
+    }
+    return contents;
+  }
+  return fail(ErrorCode::kUnavailable, why);
+}
+
+std::string to_text(const ProcessContents& contents) {
+  const HeapAnalysed& heap = contents.found;
+  std::string text = fmt::format("memory of pid {} ({}){}\n\n", contents.pid, to_string(heap.of),
+                                 heap.named_ratio ? ", " + percent(*heap.named_ratio) + " of it has a name" : "");
+  for (const MemoryShare& part : heap.parts) {
+    text += fmt::format("{:>10}  {}{}\n", human_bytes(part.bytes), part.name,
+                        part.source.empty() ? "" : " (" + part.source + ")");
+  }
+  text += "\n";
+  for (const HeapFiller& filler : heap.fillers) {
+    text +=
+        fmt::format("{:>10}  {:>6}  {:>9} {}  {}{}\n", human_bytes(filler.bytes), percent(filler.share), filler.count,
+                    filler.kind, filler.name, filler.held_as.empty() ? "" : ", held as " + filler.held_as);
+  }
+  for (const std::string& note : heap.notes) text += fmt::format("note: {}\n", note);
+  return text;
+}
+
+}  // namespace oomw::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "daemon/capture_once.h"
+#include "daemon/config.h"
+#include "events/heap_analysed.h"
+
+namespace oomw::cli {
+
+struct ProcessContents {
+  std::int32_t pid = 0;
+  HeapAnalysed found;
+  std::string profile;  // for pprof (facts/contents_pprof.h)
+};
+
+// What fills a living process, read in the sandboxed reader: for programs without heap profiles. kUnavailable: the
+// process could not be read; kNotFound: there is none.
+[[nodiscard]] Result<ProcessContents> read_process_contents(const Config& config, const CaptureSelector& selector);
+// Its largest parts, types and holders, as text.
+[[nodiscard]] std::string to_text(const ProcessContents& contents);
+
+}  // namespace oomw::cli

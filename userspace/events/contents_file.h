@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of the files that show what fills a process's memory (facts/contents_pprof.h), beside an incident.
+#pragma once
+
+namespace oomw {
+
+inline constexpr char kContentsFile[] = "contents.pb.gz";               // by the newest reading
+inline constexpr char kContentsBeforeFile[] = "contents-before.pb.gz";  // by the one before it
+
+}  // namespace oomw
