@@ -7,6 +7,7 @@ import shutil
 from harness import tools
 from harness.case import E2eTest
 from harness.daemon import run_cli, run_program
+from harness.terminal import on_terminal
 from harness.text_time import is_time, unix
 from harness.wait import eventually
 
@@ -95,6 +96,8 @@ class Capture(E2eTest):
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("endpoint", done.stderr)
         self.assertFalse(os.path.exists(target))
+        shown = on_terminal("capture", "--pid", work.pid, "-o", target, status=1)
+        self.assertTrue(shown.startswith("\rreading the heap from outside, at most a few seconds ...\x1b[K\r\x1b[K"), shown)
 
     def test_capture_of_a_dead_pid_says_so(self):
         work = self.memhog(self.cgroup("dead", 64))
