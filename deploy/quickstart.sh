@@ -133,9 +133,11 @@ free_port() {
 
 start_tracer() {
   free_port
-  say "oomwitness run --data-dir $data_dir --metrics-listen 127.0.0.1:$port"
+  # Another daemon of this machine may have the ports of the pages and metrics.
+  local options=(--data-dir "$data_dir" --metrics-listen "127.0.0.1:$port" --web-listen off)
+  say "oomwitness run ${options[*]}"
   # Its lines for a human about our programs go to this terminal as they come, its log only on failure.
-  "$binary" run --data-dir "$data_dir" --metrics-listen "127.0.0.1:$port" \
+  "$binary" run "${options[@]}" \
     > >(sed -un "/WATCHING\|oomwitness-quickstart-$$/s/^/    /p") 2>"$work/daemon.log" &
   daemon_pid=$!
   wait_for "the tracer is ready" 30 fetch /readyz

@@ -167,11 +167,14 @@ test_quickstart() {
   local kept=$results/quickstart
   if "$tree/deploy/quickstart.sh" --binary "$build/userspace/oomwitness" --data-dir "$kept" \
     >"$results/quickstart.log" 2>&1 && compgen -G "$kept/incidents/*/capture-*.pb.gz" >/dev/null &&
-    grep -q 'Memory leak in reports-service' "$results/quickstart.log" && [[ -z $(compgen -G '/sys/fs/cgroup/*/oomwitness-quickstart-*') ]]; then
+    grep -q 'Memory leak in reports-service' "$results/quickstart.log" &&
+    grep -q 'Memory leak in python3: a dict of .* held as .*sessions' "$results/quickstart.log" &&
+    grep -q " web --data-dir $kept\$" "$results/quickstart.log" &&
+    [[ -z $(compgen -G '/sys/fs/cgroup/*/oomwitness-quickstart-*') ]]; then
     record pass e2e.quickstart
   else
     tail -n 60 "$results/quickstart.log"
-    record fail e2e.quickstart "no incident with a capture that is called a leak, or something was left behind"
+    record fail e2e.quickstart "no capture, a leak that is not called one, no word about the pages, or something was left behind"
   fi
 }
 

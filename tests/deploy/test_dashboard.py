@@ -75,9 +75,15 @@ class Dashboard(unittest.TestCase):
                 is_of_container = "kernel_oom_kills" not in expression
                 self.assertEqual('container=~"$container"' in expression, is_of_container, title)
 
-    def test_kills_link_to_the_incidents_of_their_container(self):
-        links = [link["url"] for panel in dashboard()["panels"] for link in panel.get("fieldConfig", {}).get("defaults", {}).get("links", [])]
-        self.assertEqual(links, ["${web}/?namespace=${__data.fields.namespace}&pod=${__data.fields.pod}&container=${__data.fields.container}"])
+    def test_kills_and_leaks_link_to_their_pages(self):
+        links = {panel["title"]: link["url"] for panel in dashboard()["panels"] for link in panel.get("fieldConfig", {}).get("defaults", {}).get("links", [])}
+        self.assertEqual(links, {
+            "Kills": "${web}/?namespace=${__field.labels.namespace}&pod=${__field.labels.pod}&container=${__field.labels.container}",
+            "Kills by container": "${web}/?namespace=${__data.fields.namespace}&pod=${__data.fields.pod}&container=${__data.fields.container}",
+            "Kills by cause": "${web}/?cause=${__field.labels.cause}", "Suspected leaks": "${web}/now"})
+        labels = {title: re.search(r"sum by \(([\w, ]+)\)", expression)[1].split(", ") for title, expression in queries() if title in ("Kills", "Kills by cause")}
+        for title, known in labels.items():  # of each series that the link is made of
+            self.assertLessEqual(set(re.findall(r"__field\.labels\.(\w+)", links[title])), set(known))
 
     def test_kills_are_marked_in_every_panel(self):
         mark, = dashboard()["annotations"]["list"]

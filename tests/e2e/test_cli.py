@@ -7,6 +7,7 @@ import shutil
 from harness import tools
 from harness.case import E2eTest
 from harness.daemon import run_cli, run_program
+from harness.terminal import on_terminal
 from harness.text_time import is_time, unix
 from harness.wait import eventually
 
@@ -95,6 +96,8 @@ class Capture(E2eTest):
         self.assertEqual(done.returncode, 0, done)
         self.assertRegex(done.stdout, rf"^{target}: what fills pid {work.pid} \(native\), since it has no heap profile .*endpoint")
         self.assertRegex(run_cli("top", target).stdout, r"Type: contents\nShowing .* 2\d\.\d\dMB total\n")
+        shown = on_terminal("capture", "--pid", work.pid, "-o", target)
+        self.assertTrue(shown.startswith("\rreading the heap from outside, at most a few seconds ..."), shown)
 
     def test_capture_of_a_dead_pid_says_so(self):
         work = self.memhog(self.cgroup("dead", 64))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """diff, render and show: of files, of incidents, and their errors. No daemon, no kill."""
+import glob
 import json
 import os
 import shutil
@@ -83,6 +84,16 @@ class Diff(ProfileTest):
         self.assert_fails(run_cli("diff", "nope", KILL, "--data-dir", self.data_dir()), 1, "nope")
         self.assert_fails(run_cli("diff", EARLY, KILL, "--type", "cpu"), 1, "cpu")
         self.assert_fails(run_cli("diff", EARLY, __file__), 1, "test_cli_profiles.py")
+
+    def test_an_incident_with_one_profile_is_not_compared_with_itself(self):
+        data_dir, incident = self.incident()
+        path, = glob.glob(f"{data_dir}/incidents/*/incident.json")
+        with open(path, encoding="utf-8") as file:
+            known = json.load(file)
+        known["captures"] = [capture for capture in known["captures"] if capture["file"] == "capture-02-http.pb.gz"]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(known, file)
+        self.assert_fails(run_cli("diff", incident, "--data-dir", data_dir), 1, f"incident {incident} has one profile only: name another to compare with")
 
     def test_bad_use(self):
         self.assertEqual(run_cli("diff").returncode, 2)

@@ -2,6 +2,7 @@
 """A newcomer's walk: from a list to the guilty line in two commands; and what a shell completes. No daemon, no kill."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -30,8 +31,8 @@ class Newcomer(E2eTest):
         listed = on_terminal("--data-dir", data, "incidents")
         short = incident.split("-")[1]
         self.assertIn(short, listed)
-        self.assertIn("Why one was killed: oomwitness show ID (its end is enough, or \"latest\")\n", listed)
-        self.assertEqual([line for line in listed.splitlines() if len(line) > 100], [])
+        self.assertIn(f"Why one was killed: oomwitness show ID --data-dir {data} (its end is enough, or \"latest\")\n", listed)
+        self.assertEqual([line for line in listed.split("\n\n")[0].splitlines() if len(line) > 100], [])
         shown = on_terminal("show", short, "--data-dir", data, columns=80)
         lines = shown.splitlines()
         self.assertLessEqual(len(lines), 25, shown)
@@ -42,8 +43,16 @@ class Newcomer(E2eTest):
                      "What to do: Give sessions an end: see store.go:44."):
             self.assertIn(part, answer)
         self.assertIn("Likely cause: leak (80 % sure), because", shown)
-        self.assertIn(f"All of it: oomwitness show {short} --full", shown)
+        self.assertIn(f"\nAll of it: oomwitness show {short} --data-dir {data} --full\n", shown)
         self.assertEqual(on_terminal("show", "latest", "--data-dir", data, columns=80), shown)
+
+    def test_what_a_screen_advises_works_as_it_is(self):
+        data, _ = self.kept()
+        place, = (entry.path for entry in os.scandir(os.path.join(data, "incidents")))
+        for words in (("latest", "--data-dir", data), (place,)):
+            shown = on_terminal("show", *words, columns=80)
+            advice = re.search(r"All of it: oomwitness (.*)", shown)[1]
+            self.assertEqual(run_cli(*advice.split()).stdout.splitlines()[0], "# report", advice)
 
     def test_repeats_are_one_row_unless_all_are_wanted(self):
         data, newest = self.kept(kills=3)
@@ -69,6 +78,14 @@ class Newcomer(E2eTest):
         self.assertIn(f"no incident nope in {data}/incidents; \"oomwitness incidents\" lists what is there",
                       run_cli("show", "nope", "--data-dir", data).stderr)
 
+    def test_what_cannot_be_had_says_why(self):
+        site = Site(self.data_dir())
+        bare = site.add(120, "cart-7d9f-abcde", with_profiles=False)
+        for command in ("diff", "render"):
+            self.assertIn(f"incident {bare} has no profile\n", run_cli(command, bare, "--data-dir", self.data_dir()).stderr)
+        self.assertIn("an archive is not for a terminal: use -o FILE, or a pipe to tar -xf -\n",
+                      on_terminal("export", bare, "-o", "-", "--data-dir", self.data_dir(), status=1))
+
     def test_incidents_that_made_room_are_counted_below_the_list(self):
         data, _ = self.kept()
         last = "2026-11-20T01:02:03.000000000Z"
@@ -92,7 +109,7 @@ class Newcomer(E2eTest):
         if path is None:
             self.skipTest(f"no {shell} on this machine (deploy/install-deps.sh tests installs it)")
         data, incident = self.kept()
-        lines = ("inc", "show --fu", f"--data-dir {data} show lat", f"--data-dir {data} show {incident[:12]}")
+        lines = ("inc", "show --fu", f"--data-dir {data} show lat", f"--data-dir {data} export {incident[:12]}")
         programs = os.path.join(self.scratch, "programs")
         os.makedirs(programs)
         os.symlink(tools.BINARY, os.path.join(programs, "oomwitness"))

@@ -151,6 +151,9 @@ class Command(GoHeapTest):
             self.assertIn(part, text)
         self.assertNotIn("\x1b", text)
 
+    def test_profiles_of_readings_need_a_directory(self):
+        self.assert_one_line(run_cli("trend", "--pid", os.getpid(), "-o", "-"), 1, "trend -o names a directory: one profile a reading")
+
     def test_a_directory_that_cannot_be_made_is_an_error(self):
         blocked = os.path.join(self.scratch, "file")
         with open(blocked, "w", encoding="ascii"):

@@ -15,7 +15,8 @@ from webdriver import PAGE_READY, Browser, need_browser  # noqa: E402
 SHOTS = os.path.join(tools.TREE, "build/web-screenshots")
 
 # What axe calls "label", "button-name", "link-name", "image-alt", "duplicate-id", "heading-order", "html-has-lang", "document-title",
-# "landmark-one-main", "tabindex", "aria-hidden-focus", "scrollable-region-focusable" and "target-size" (of controls, 24 pixels).
+# "landmark-one-main", "tabindex", "aria-hidden-focus", "scrollable-region-focusable" and "target-size" (of controls, 24 pixels);
+# a table that is read aloud whenever it changes, and a short word in one that is broken in two.
 LABELS = """(() => {
   const faults = [], seen = new Set();
   const named = (e) => e.getAttribute('aria-label') || e.textContent.trim() || e.title;
@@ -43,6 +44,13 @@ LABELS = """(() => {
   for (const e of document.querySelectorAll('button, select, input:not([type=checkbox])')) {
     const box = e.getBoundingClientRect();
     if (e.checkVisibility() && Math.min(box.width, box.height) < 24) faults.push('small: ' + e.outerHTML.slice(0, 80));
+  }
+  for (const e of document.querySelectorAll('[aria-live=polite], [role=status]')) if (e.querySelector('table')) faults.push('a table is read aloud');
+  for (const e of document.querySelectorAll('th, td')) {
+    const range = document.createRange();
+    range.selectNodeContents(e);
+    const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+    if (e.childElementCount === 0 && /^\\w{2,16}$/.test(e.textContent) && lines.size > 1) faults.push('broken word: ' + e.textContent);
   }
   return faults;
 })()"""

@@ -37,7 +37,7 @@ class Live(BrowserCase, E2eTest):
         port = free_port()
         self.origin = f"http://localhost:{port}"
         self.near, far, hostile = self.hold("near", 100, 70), self.hold("far", 400, 8), self.hold(HOSTILE, 64, 48)
-        self.daemon("[sampler]\nslow_seconds = 1\n", args=["--web-listen", f"127.0.0.1:{port}"])
+        self.daemon("[kernel.best_rung]\nreclaim = \"none\"\n[sampler]\nslow_seconds = 1\n", args=["--web-listen", f"127.0.0.1:{port}"])
         row = self.open_now()
         self.assertGreaterEqual(int(row[1].removesuffix(" %")), 70)
         self.assertTrue(row[2].endswith("of 100 MiB"), row)
@@ -55,5 +55,8 @@ class Live(BrowserCase, E2eTest):
         self.open("/health")
         text = self.text()
         self.assertRegex(text, r"Daemon\s+[\d.]+ MiB resident")
+        reclaim = self.row("reclaim")
+        self.assertEqual(reclaim[1], "none")
+        self.assertIn("not tried: set to none", reclaim[2])
         self.assertNotRegex(text, r"(?m)^[a-z][a-z ]+\t0$", "what never happened is not listed")
         self.check_every_look("health-live", lambda: self.open("/health"))

@@ -17,9 +17,12 @@ from site_data import PAYLOADS, Site, contents, growth  # noqa: E402
 
 
 FAULTY = """<body style="background: #fff"><h1>One</h1><h3 id="a">Three</h3><img src="data:,"><a href="/"></a><input id="a">
-<table><th>Column</th></table><button style="width: 9px; height: 9px; padding: 0; border: 0">x</button><canvas></canvas><i tabindex="3">i</i>
+<div role="status"><table><th>Column</th><td style="max-width: 20px; overflow-wrap: anywhere">Explained</table></div><button style="width: 9px; height: 9px; padding: 0; border: 0">x</button><canvas></canvas><i tabindex="3">i</i>
 <div aria-hidden="true"><button>hidden</button></div><main><div style="overflow: auto; width: 20px">wider than this</div></main>
 <p style="color: #999">pale</p>"""
+
+
+CHAIN = ["index.terms", " -> map[string]*term", ".posts -> []post"]
 
 
 class ChecksTest(BrowserCase):
@@ -29,7 +32,7 @@ class ChecksTest(BrowserCase):
             file.write(FAULTY)
         self.browser.open(f"file://{path}", "document.readyState === 'complete'")
         found = "\n".join(self.browser.run(LABELS) + self.browser.run(CONTRAST))
-        for fault in ("no name: <a", "no label: a", "no label: CANVAS", "twice: a", "no scope: Column", "no language", "no title", "no alt: <img",
+        for fault in ("no name: <a", "no label: a", "no label: CANVAS", "twice: a", "no scope: Column", "broken word: Explained", "a table is read aloud", "no language", "no title", "no alt: <img",
                       "heading skips a level: Three", "tab order: <i", "hidden focus: <div", "scrolls without a keyboard: <div", "small: <button",
                       "2.85 P.: pale"):
             self.assertIn(fault, found)
@@ -41,7 +44,10 @@ class PagesTest(BrowserCase):
         site = Site(cls.folder)
         cls.first = site.add(120, "cart-7d9f-abcde", leak=60, **contents("contents.pb.gz", "contents-before.pb.gz"))
         cls.second = site.add(180, "cart-7d9f-abcde", leak=80, growth=growth("example.com/shop/store.(*Session).Keep (store.go:44)", "main.(*Cart).Add"))
-        cls.other = site.add(240, "search-0", cause="spike", namespace="find", with_profiles=False)
+        cls.other = site.add(240, "search-0", cause="spike", namespace="find", with_profiles=False, answer={
+            "sentence": "Kept by index.", "cause": "spike", "confidence": 0.7, "action": "Bound it.",
+            "culprit": {"claim": "keeps", "code": "index.terms", "path": CHAIN, "operation_kind": "", "operation": "", "share": 0.94, "bytes": None, "evidence": "holders"}},
+            holders=[{"share": 0.94, "bytes": 120 << 20, "owner": True, "chain": CHAIN, "rooted_ratio": 0.9, "samples": 90, "total_samples": 100}])
         cls.hostile = [site.add(300 + i, name, cause="unknown", namespace=name, cgroup_path=name, growth=growth(name, note=name)) for i, name in enumerate(PAYLOADS)]
         cls.server = subprocess.Popen([tools.BINARY, "web", "--data-dir", cls.folder, "--listen", "127.0.0.1:0"],
                                       stdout=subprocess.PIPE, text=True)
@@ -81,11 +87,53 @@ class PagesTest(BrowserCase):
         self.browser.click("#results a")
         self.browser.wait(f"location.pathname === '/i/{self.other}'")
 
+    def test_filters_of_a_link_are_seen_and_can_be_taken_away(self):
+        self.open("/?pod=search&container=web&since=20000d&cause=leak", "document.querySelector('#results').dataset.matched === '0'")
+        self.assertEqual(self.browser.run("document.querySelector('#since').value"), "20000d")
+        self.assertEqual(self.browser.run("document.querySelector('.chip[aria-pressed=true]').textContent"), "leak 0")
+        self.assertEqual(self.browser.run("[...document.querySelectorAll('[aria-label=\"Filters of the link\"] button')].map((e) => e.textContent)"), ["pod: search ×", "container: web ×"])
+        self.browser.click(".chip[aria-pressed=true]")
+        self.browser.wait("document.querySelector('#results').dataset.matched === '1'")
+        self.browser.click(".chip[aria-label='Without the filter pod search']")
+        self.browser.wait(f"document.querySelector('#results').dataset.matched === '{3 + len(PAYLOADS)}'")
+        self.assertEqual(self.browser.run("location.search"), "?container=web&since=20000d&group=1")
+
+    def test_a_key_on_a_chip_or_a_choice_leaves_the_focus_there(self):
+        self.open("/", "document.querySelector('.chip')")
+        self.browser.type(".chip[data-key=leak]", "\ue007")  # Enter
+        self.browser.wait("document.activeElement.getAttribute('aria-pressed') === 'true'")
+        self.assertEqual(self.text(":focus"), "leak 2")
+        self.open(f"/i/{self.second}/flame", "document.querySelector('canvas').dataset.drawn > 5")
+        self.browser.run("((e) => { e.focus(); e.value = 'package'; e.dispatchEvent(new Event('change')); })(document.querySelector('#flame-by'))")
+        self.browser.wait("!document.querySelector('p.note[role=status]').textContent.startsWith('Reading')")
+        self.assertEqual(self.browser.run("[document.activeElement.id, document.activeElement.value]"), ["flame-by", "package"])
+
+    def test_more_rows_come_when_asked_for(self):
+        self.open("/?limit=2&group=0", "document.querySelectorAll('#results tbody tr').length === 2")
+        self.assertIn("the newest 2 rows", self.text())
+        self.browser.click("#results > button")
+        self.browser.wait("document.querySelectorAll('#results tbody tr').length === 4")
+        self.assertEqual(self.browser.run("location.search"), "?group=0&limit=4")
+        self.open("/?group=0", f"document.querySelectorAll('#results tbody tr').length === {3 + len(PAYLOADS)}")
+        self.assertFalse(self.browser.run("document.querySelector('#results > button')"))
+
+    def test_an_age_is_that_of_the_command_line(self):
+        self.open("/", "document.querySelector('#results').dataset.matched")
+        for seconds, wanted in ((3, "just now"), (119, "119 s ago"), (7190, "119 min ago"), (172790, "47 h ago"), (5 * 86400 - 60, "4 d ago")):
+            self.browser.run("import('/assets/format.js').then(({ age }) => { document.title = age(new Date(Date.now() - arguments[0] * 1000).toISOString()); })", seconds)
+            self.browser.wait(f"document.title === '{wanted}'")
+
     def test_the_answer_stands_first_on_an_incident(self):
         self.open(f"/i/{self.second}")
         text = self.text()
         self.assertLess(text.index("sessions of checkout are never removed"), text.index("Captures"))
-        for part in ("example.com/shop/store.(*Session).Keep", "Give sessions an end", "registry.example/shop:1.4.2", "Other kills of this workload", "capture-02-at_kill.pb.gz"):
+        for part in ("Code: example.com/shop/store.(*Session).Keep (store.go:44) allocates 86 % (80.0 MiB), for endpoint main.(*Shop).checkout", "Give sessions an end", "registry.example/shop:1.4.2", "Other kills of this workload", "capture-02-at_kill.pb.gz"):
+            self.assertIn(part, text)
+
+    def test_who_keeps_it_is_one_line_of_links(self):
+        self.open(f"/i/{self.other}")
+        text = self.text()
+        for part in ("Code: index.terms keeps 94 %\n", "Path: index.terms -> map[string]*term.posts -> []post\n", "94 %: index.terms -> map[string]*term.posts -> []post"):
             self.assertIn(part, text)
 
     def test_what_the_memory_was_is_a_bar_and_a_table_of_its_parts(self):
@@ -97,13 +145,24 @@ class PagesTest(BrowserCase):
         self.assertEqual(len(rows), len(shares))
         self.assertEqual(rows[0], "go heap other")
 
-    def test_a_next_step_is_copied(self):
+    def test_the_steps_of_the_report_are_copied(self):
         self.browser.command("Browser.grantPermissions", {"origin": self.origin, "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
         self.open(f"/i/{self.second}")
-        self.browser.click(".command button")
-        self.browser.wait("document.querySelector('.command button').textContent === 'Copied'")
-        self.browser.run("navigator.clipboard.readText().then((text) => { document.title = text; })")
-        self.browser.wait(f"document.title === 'oomwitness show {self.second}'")
+        place = self.directory_of(self.second)
+        self.assertIn(f"What grew, by function (in {place}):", self.text())
+        commands = self.browser.run("[...document.querySelectorAll('.command code')].map((e) => e.textContent)")
+        for step in ("oomwitness diff capture-01-live.pb.gz capture-02-at_kill.pb.gz", f"oomwitness show {place}"):
+            number = commands.index(step)
+            self.browser.run("(document.querySelectorAll('.command button')[arguments[0]].id = 'step')", number)
+            self.browser.type("#step", "\ue007")
+            self.browser.wait("document.querySelector('#step').textContent === 'Copied'")
+            self.browser.run("navigator.clipboard.readText().then((text) => { document.title = text; })")
+            self.browser.wait(f"document.title === '{step}'")
+            self.browser.run("document.querySelector('#step').removeAttribute('id')")
+
+    def directory_of(self, incident):
+        with urllib.request.urlopen(f"{self.origin}/api/v1/incidents/{incident}/context") as answer:
+            return json.load(answer)["directory"]
 
     def test_what_grew_it_is_a_table_with_its_flame_graph(self):
         self.open(f"/i/{self.second}")
@@ -260,6 +319,7 @@ class PagesTest(BrowserCase):
         self.open(f"/i/{self.second}/diff", "document.querySelector('canvas').dataset.drawn > 0")
         self.assertTrue(self.browser.run("location.href").endswith("/flame?mode=diff"))
         self.assertEqual(self.browser.run("document.querySelector('#flame-mode').value"), "diff")
+        self.assertIn("Red grew, blue shrank.", self.text())
         self.open(f"/compare?a={self.first}&b={self.second}", "document.querySelector('canvas').dataset.drawn > 0")
         self.assertIn("store.(*Session).Keep", self.text())
 

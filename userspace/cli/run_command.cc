@@ -144,7 +144,8 @@ int run_command(const CommandLine& line, Config config) {
   const SystemClock clock;
   Console console;
   LineBudget lines;
-  const std::string watching = watching_line(config.data_dir, config.metrics_listen, clock.wall_now());
+  const std::string watching =
+      watching_line(config.data_dir, config.metrics_listen, config.web_listen, clock.wall_now());
   Result<std::unique_ptr<Daemon>> daemon = [&] {
     RunOptions options = make_options(line, console, lines, clock);
     log::start(level_of(config.log_level));

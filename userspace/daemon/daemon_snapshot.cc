@@ -17,6 +17,16 @@ namespace {
 
 constexpr std::size_t kMaxContainerSeries = 4'096;
 
+// As the command doctor has it, in one line.
+std::string lost_text(const FeatureStatus& feature) {
+  std::string text = feature.lost;
+  for (const RefusedRung& refused : feature.refused) {
+    if (!text.empty()) text += "; ";
+    text += "no " + std::string(to_string(refused.rung)) + ": " + refused.reason;
+  }
+  return text;
+}
+
 std::string name_of_job(std::uint32_t kind) {
   switch (kind) {
     case kCheckProfileJob:
@@ -121,6 +131,7 @@ void Daemon::Impl::add_reader_stats(MetricsSnapshot& snapshot) const {
 void Daemon::Impl::add_kernel_stats(MetricsSnapshot& snapshot) const {
   for (const FeatureStatus& feature : kernel->features()) {
     snapshot.feature_rung[feature.feature] = to_string(feature.rung);
+    if (std::string lost = lost_text(feature); !lost.empty()) snapshot.feature_lost[feature.feature] = std::move(lost);
   }
   if (watermark_gate)
     snapshot.page_fault_hook = PageFaultHookMetrics{watermark_gate->is_open(), watermark_gate->changes()};

@@ -128,6 +128,7 @@ struct MetricsSnapshot {
   std::map<std::string, double> program_run_seconds;   // bpf_program_run_seconds_total{program}
   std::map<std::string, std::uint64_t> program_runs;   // bpf_program_runs_total{program}
   std::map<std::string, std::string> feature_rung;     // feature -> backend in use
+  std::map<std::string, std::string> feature_lost;     // what it cannot provide, and why there is no better backend
   std::optional<PageFaultHookMetrics> page_fault_hook;
   std::uint64_t incidents_written = 0, incident_write_errors = 0;
   std::map<std::string, std::uint64_t> incidents_pruned;  // by retention, by reason

@@ -62,14 +62,16 @@ std::string points_table(const Incident& incident) {
   return text;
 }
 
-// "main.report > main.put > bytes.Clone": the functions from the user's code to the allocation.
-std::string path_text(const std::vector<std::string>& path) {
-  constexpr std::size_t kFunctions = 6;
+// "main.report > main.put > bytes.Clone": the functions from the user's code to the allocation. The links by which a
+// root keeps the memory, "store.Sessions", " -> map[string]*Session", have their own arrows.
+std::string path_text(const AnswerCulprit& culprit) {
+  constexpr std::size_t kLinks = 6;
+  const bool is_chain = culprit.claim == to_string(Claim::kKeeps);
   std::string text;
-  for (std::size_t i = 0; i < std::min(path.size(), kFunctions); ++i) {
-    text += (i == 0 ? "" : " > ") + to_markdown(path[i], kMaxFunction);
+  for (std::size_t i = 0; i < std::min(culprit.path.size(), kLinks); ++i) {
+    text += (i == 0 || is_chain ? "" : " > ") + to_markdown(culprit.path[i], kMaxFunction);
   }
-  return text + (path.size() > kFunctions ? " > ..." : "");
+  return text + (culprit.path.size() <= kLinks ? "" : is_chain ? " -> ..." : " > ...");
 }
 
 // "main.put (main.go:44) allocates 92 % (118 MiB), for endpoint main.report; path: main.report > main.put"
@@ -82,7 +84,7 @@ std::string code_line(const AnswerCulprit& culprit) {
     text +=
         fmt::format(", for {} {}", to_markdown(culprit.operation_kind, 32), to_markdown(culprit.operation, kMaxName));
   }
-  if (culprit.path.size() > 1) text += "; path: " + path_text(culprit.path);
+  if (culprit.path.size() > 1) text += "; path: " + path_text(culprit);
   return text;
 }
 

@@ -143,19 +143,22 @@ Result<std::vector<StoredIncident>> IncidentReader::list(const IncidentFilter& f
   return incidents;
 }
 
-// An exact name comes first, then what begins with `what`, then what has it anywhere.
+// An exact name comes first, then what begins with `what`, then what has it anywhere. "shop/cart-7d9f/web", as lists
+// show the place, is part of a name too: there its slashes are dashes.
 Result<std::string> IncidentReader::find(const std::string& what) const {
   ASSIGN_OR_RETURN(const std::vector<std::string> all, names({}));
   if (all.empty()) {
     return fail(ErrorCode::kNotFound, "no incident " + printable(what) + ": there are none in " + root_);
   }
   if (what == "latest") return all.back();
+  std::string part = what;
+  std::ranges::replace(part, '/', '-');
   std::vector<std::string> starts, parts;
   for (const std::string& name : all) {
     const std::string id = id_of_directory(name);
     if (id == what || name == what) return name;
-    if (id.starts_with(what) || name.starts_with(what)) starts.push_back(name);
-    if (id.find(what) != std::string::npos || name.find(what) != std::string::npos) parts.push_back(name);
+    if (id.starts_with(part) || name.starts_with(part)) starts.push_back(name);
+    if (id.find(part) != std::string::npos || name.find(part) != std::string::npos) parts.push_back(name);
   }
   const std::vector<std::string>& found = starts.empty() ? parts : starts;
   if (found.empty() || what.empty()) {

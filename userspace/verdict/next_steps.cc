@@ -324,4 +324,13 @@ Steps next_steps(const Incident& incident) {
   return steps;
 }
 
+std::string text_elsewhere(const NextStep& step, std::string_view place) {
+  constexpr std::string_view kHere = "(in this directory)";
+  std::string text = step.what;
+  if (const std::size_t at = text.find(kHere); at != text.npos) {
+    text.replace(at, kHere.size(), fmt::format("(in {})", place));
+  }
+  return text;
+}
+
 }  // namespace oomw

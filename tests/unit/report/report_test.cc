@@ -49,6 +49,15 @@ TEST(ReportTest, its_first_five_lines_say_what_happened_whose_code_and_what_to_d
                             "What to do: Free or bound what main.(\\*Cache).Put keeps.\n"));
 }
 
+TEST(ReportTest, links_of_who_keeps_the_memory_have_their_own_arrows) {
+  Incident incident = sample_incident();
+  incident.answer = testing::sample_answer();
+  incident.answer->culprit->claim = "keeps";
+  incident.answer->culprit->path = {"store.Sessions", " -> map[string]*Session", ".entries -> Session"};
+  EXPECT_THAT(to_markdown(incident, {}),
+              HasSubstr("; path: store.Sessions -\\> map\\[string\\]\\*Session.entries -\\> Session  \n"));
+}
+
 TEST(ReportTest, its_picture_and_every_file_beside_it_are_links) {
   Incident incident = sample_incident();
   IncidentAnalysis& analysis = incident.analyses.emplace_back();

@@ -136,6 +136,12 @@ TEST_F(SummariesTest, get_takes_latest_any_unique_part_and_a_path_of_another_mac
   EXPECT_EQ(reader_.get(first + "/incident.json")->incident.id, "20261121T030405Z-41e732d7");
   EXPECT_EQ(reader_.get("/elsewhere/" + fs::path(first).filename().string())->incident.id, "20261121T030405Z-41e732d7");
   EXPECT_EQ(reader_.get("").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(reader_.get("/nowhere/at/all").error().code, ErrorCode::kNotFound);
+  incident.id = "20261120T030405Z-00000042";
+  incident.container.pod_name = "basket-0", incident.container.name = "web";
+  (void)write(incident);
+  EXPECT_EQ(reader_.get("shop/basket-0/web")->incident.id, "20261120T030405Z-00000042")
+      << "the place, as lists show it";
   const auto both = reader_.get("cart");
   ASSERT_FALSE(both.has_value());
   EXPECT_EQ(both.error().code, ErrorCode::kInvalid);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/read/text_width.h"
 #include "report/report_story.h"
 #include "report/report_verdict.h"
 #include "store/incident_filter.h"
@@ -76,38 +77,42 @@ std::string memory_block(const Incident& incident) {
 
 std::string step_block(const NextStep& step) {
   constexpr std::size_t kCommands = 3, kMaxWhat = 200, kMaxCommand = 400;
-  constexpr std::string_view kHere = "(in this directory)";
-  std::string what = step.what;  // which a person reads elsewhere
-  if (const std::size_t at = what.find(kHere); at != what.npos)
-    what.replace(at, kHere.size(), "(in its directory, below)");
-  std::string text = "\n" + to_markdown(what, kMaxWhat) + "\n";
+  std::string text = "\n" + to_markdown(text_elsewhere(step, "its directory, below"), kMaxWhat) + "\n";
   for (std::size_t i = 0; i < std::min(step.commands.size(), kCommands); ++i) {
     text += "    " + printable(step.commands[i], kMaxCommand) + "\n";
   }
   return text;
 }
 
-std::string tail(const StoredIncident& stored) {
-  const std::string id = to_file_component(stored.incident.id);
-  return fmt::format("\nAll of it: oomwitness show {} --full\n",
-                     id.substr(id.size() - std::min<std::size_t>(id.size(), 8)));
+// Lines of a terminal of that width, which wraps what for_terminal() leaves whole: commands and paths.
+std::size_t rows_of(const std::string& text, std::size_t columns) {
+  std::size_t rows = 0;
+  for (const std::string_view line : split(std::string_view(text).substr(0, text.size() - 1), '\n')) {
+    rows += std::max<std::size_t>(1, (width_of(line) + columns - 1) / columns);
+  }
+  return rows;
 }
 
-std::size_t lines_of(const std::string& text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
+std::string tail(const StoredIncident& stored, const std::string& name, std::size_t most) {
+  return fmt::format("\nAll of it: oomwitness show {} --full\nFiles: {}\n", printable(name, most),
+                     printable(stored.directory, most));
+}
 
 }  // namespace
 
-std::string brief_text(const StoredIncident& stored, WallTime now, const TerminalView& view) {
-  const std::string end = for_terminal(tail(stored), view) +
-                          "Files: " + printable(stored.directory, 2 * std::max<std::size_t>(view.columns, 80)) + "\n";
-  std::string text = for_terminal(head(stored.incident, now), view);
+std::string brief_text(const StoredIncident& stored, const std::string& name, WallTime now, const TerminalView& view) {
+  const std::size_t columns = std::max<std::size_t>(view.columns, 80);
+  const TerminalView plain{view.columns, false};  // escape sequences take no room
+  const std::string begin = head(stored.incident, now), end = tail(stored, name, 2 * columns);
+  std::size_t rows = rows_of(for_terminal(begin, plain), columns) + rows_of(end, columns);
+  std::string text = for_terminal(begin, view);
   std::vector<std::string> blocks = {cause_block(stored.incident), memory_block(stored.incident)};
   for (const NextStep& step : next_steps(stored.incident)) blocks.push_back(step_block(step));
-  // The last line may wrap: a path is not broken by us.
-  const std::size_t end_lines = lines_of(end) + 1;
   for (const std::string& block : blocks) {
-    const std::string shown = for_terminal(block, view);
-    if (lines_of(text) + lines_of(shown) + end_lines <= kBriefLines) text += shown;
+    const std::size_t more = rows_of(for_terminal(block, plain), columns);
+    if (rows + more > kBriefLines) continue;
+    text += for_terminal(block, view);
+    rows += more;
   }
   return text + end;
 }

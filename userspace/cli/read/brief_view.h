@@ -14,7 +14,8 @@ inline constexpr std::size_t kBriefLines = 25;
 
 // One incident on one screen: what happened, whose code, what to do; then as much as fits of the reasons, the memory
 // and the commands to go on with, and where all of it is. At most kBriefLines lines of a terminal of 80 columns or
-// more. Pure.
-[[nodiscard]] std::string brief_text(const StoredIncident& stored, WallTime now, const TerminalView& view);
+// more. `name` is what a further command takes for this incident, with its options. Pure.
+[[nodiscard]] std::string brief_text(const StoredIncident& stored, const std::string& name, WallTime now,
+                                     const TerminalView& view);
 
 }  // namespace oomw::cli

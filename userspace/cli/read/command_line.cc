@@ -49,6 +49,7 @@ std::string is_pid(const std::string& text) {
   return pid && *pid > 0 && *pid <= kMaxPid ? "" : "'" + printable(text, 64) + "' is not a process id";
 }
 
+constexpr const char* kIncidentNames = "\"latest\", an id or directory name, a unique part of one, or a directory";
 constexpr const char* kSampleTypes =
     "inuse_space (default), alloc_space, inuse_objects, alloc_objects; of what fills a process: contents (default), "
     "objects, held";
@@ -116,12 +117,11 @@ void add_readers(CLI::App& app, CommandLine& line) {
   add_command(app, line, "doctor", "What works on this node, and why not the rest")->add_flag("--json", line.json);
   add_incidents(app, line);
   CLI::App* show = add_command(app, line, "show", "Why one container was killed, whose code it was, what to do");
-  show->add_option("id", line.incident_id, "\"latest\", an id or directory name, a unique part of one, or a directory")
-      ->required();
+  show->add_option("id", line.incident_id, kIncidentNames)->required();
   show->add_flag("--full", line.full, "The whole report on a terminal too, which gets one screen of it otherwise");
   show->add_flag("--json", line.json, "incident.json as stored");
   CLI::App* exported = add_command(app, line, "export", "One incident's files as a tar");
-  exported->add_option("id", line.incident_id, "Incident id, directory name or a unique prefix")->required();
+  exported->add_option("id", line.incident_id, kIncidentNames)->required();
   exported->add_option("-o,--output", line.output_path, "File to write, - for stdout (default ID.tar here)");
   add_fetch(app, line);
   CLI::App* web =
@@ -321,6 +321,10 @@ std::variant<CommandLine, int> parse_command_line(int argc, char** argv) {
   CommandLine line;
   CLI::App app{kDescription, "oomwitness"};
   add_all(app, line);
+  if (argc < 2) {
+    std::fprintf(stderr, "%s", app.help().c_str());
+    return kUsage;
+  }
   const std::string word = first_word(argc, argv);
   if (!word.empty() && is_unknown_command(app, word)) return report_unknown_command(app, word);
   try {

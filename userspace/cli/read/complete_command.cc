@@ -22,8 +22,9 @@ std::string data_dir_of(const std::vector<std::string>& words) {
 }
 
 bool takes_an_incident(const std::vector<std::string>& words) {
-  return std::ranges::any_of(
-      words, [](const std::string& word) { return word == "show" || word == "diff" || word == "render"; });
+  return std::ranges::any_of(words, [](const std::string& word) {
+    return word == "show" || word == "export" || word == "diff" || word == "render";
+  });
 }
 
 void print_ids(const std::vector<std::string>& words) {

@@ -121,12 +121,16 @@ std::string left_out_line(const std::string& place, std::uint64_t lines, WallTim
                      place.empty() ? "several cgroups" : place);
 }
 
-std::string watching_line(const std::string& data_dir, const std::string& metrics_listen, WallTime wall) {
-  return fmt::format(
+std::string watching_line(const std::string& data_dir, const std::string& metrics_listen, const std::string& web_listen,
+                          WallTime wall) {
+  std::string line = fmt::format(
       "{}  WATCHING   every memory cgroup of this node; incidents go to {}/incidents (oomwitness incidents, oomwitness "
-      "show latest){}{}{}",
-      clock_part(wall), printable(data_dir, 512), metrics_listen.empty() ? "" : "; metrics on http://",
-      printable(metrics_listen, 64), metrics_listen.empty() ? "" : "/metrics");
+      "show latest)",
+      clock_part(wall), printable(data_dir, 512));
+  if (!web_listen.empty() && web_listen != "off")
+    line += fmt::format("; pages on http://{}/", printable(web_listen, 64));
+  if (!metrics_listen.empty()) line += fmt::format("; metrics on http://{}/metrics", printable(metrics_listen, 64));
+  return line;
 }
 
 // The answer is the end of the line: it is what a person reads on.

@@ -17,7 +17,8 @@ namespace oomw::cli {
 [[nodiscard]] std::optional<CgroupId> cgroup_of_line(const Event& event);
 [[nodiscard]] std::string left_out_line(const std::string& place, std::uint64_t lines, WallTime wall);
 // What `run` watches, where incidents go, and how to read them.
-[[nodiscard]] std::string watching_line(const std::string& data_dir, const std::string& metrics_listen, WallTime wall);
+[[nodiscard]] std::string watching_line(const std::string& data_dir, const std::string& metrics_listen,
+                                        const std::string& web_listen, WallTime wall);
 [[nodiscard]] std::string incident_line(const Incident& incident, const std::string& directory);
 
 }  // namespace oomw::cli

@@ -111,7 +111,10 @@ int incidents_command(const CommandLine& line, const std::string& data_dir) {
                        .now = now,
                        .limit = limit};
   std::string text = incident_rows(*summaries, style);
-  if (view.columns > 0) text += "\nWhy one was killed: oomwitness show ID (its end is enough, or \"latest\")\n";
+  if (view.columns > 0) {
+    text += fmt::format("\nWhy one was killed: oomwitness show ID{} (its end is enough, or \"latest\")\n",
+                        place_options(line));
+  }
   print_paged(text + dropped_text(data_dir));
   return kOk;
 }

@@ -23,6 +23,10 @@ namespace oomw::cli {
 [[nodiscard]] int complete_command(const std::vector<std::string>& words);
 [[nodiscard]] int man_command();
 
+// " --config C --data-dir D" as they were given, "" where they were not: a command that is advised must read the same
+// incidents.
+[[nodiscard]] std::string place_options(const CommandLine& line);
+
 // "oomwitness: MESSAGE" on stderr; returns kFailed.
 int report(const Error& error);
 

@@ -6,8 +6,14 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/read/read_commands.h"
+#include "verdict/shell_word.h"
 
 namespace oomw::cli {
+
+std::string place_options(const CommandLine& line) {
+  const std::string config = line.config_path.empty() ? "" : " --config " + shell_word(line.config_path);
+  return config + (line.data_dir ? " --data-dir " + shell_word(*line.data_dir) : "");
+}
 
 int report(const Error& error) {
   constexpr std::size_t kMaxChars = 4'096;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/memory_limit.h"
 #include "base/text.h"
 #include "cli/read/brief_view.h"
@@ -9,18 +11,31 @@
 #include "cli/read/pager.h"
 #include "cli/read/read_commands.h"
 #include "store/incident_reader.h"
+#include "verdict/shell_word.h"
 
 namespace oomw::cli {
+
+namespace {
+
+// For a further command: the end of its id, which is random, where that is looked for in the same data directory.
+std::string name_of(const StoredIncident& stored, const IncidentReader& reader, const CommandLine& line) {
+  if (!stored.directory.starts_with(reader.root() + "/")) return shell_word(stored.directory);
+  const std::string id = to_file_component(stored.incident.id);
+  return id.substr(id.size() - std::min<std::size_t>(id.size(), 8)) + place_options(line);
+}
+
+}  // namespace
 
 int show_command(const CommandLine& line, const std::string& data_dir) {
   constexpr std::size_t kMaxBytes = 16u << 20;
   const MemoryLimit limit(kMaxReadMemory, "the incident");
-  const Result<StoredIncident> found = IncidentReader(data_dir).get(line.incident_id);
+  const IncidentReader reader(data_dir);
+  const Result<StoredIncident> found = reader.get(line.incident_id);
   if (!found.has_value()) return report(found.error());
   const std::string& directory = found->directory;
   const TerminalView view = stdout_view();
   if (view.columns > 0 && !line.full && !line.json) {
-    fmt::print("{}", brief_text(*found, SystemClock().wall_now(), view));
+    fmt::print("{}", brief_text(*found, name_of(*found, reader, line), SystemClock().wall_now(), view));
     return kOk;
   }
   const Result<std::string> text =

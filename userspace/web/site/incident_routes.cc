@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "incident/incident_size.h"
 #include "store/incident_reader.h"
+#include "verdict/next_steps.h"
 #include "web/site/api.h"
 #include "web/site/incident_files.h"
 #include "web/site/incident_query.h"
@@ -69,14 +70,29 @@ nlohmann::json others_of(const IncidentList& list, const std::string& id) {
   return out;
 }
 
+// What report.md advises, to be copied from a page.
+nlohmann::json steps_json(const Incident& incident, const std::string& directory) {
+  constexpr std::size_t kMaxWhat = 1024, kMaxCommand = 2048;
+  nlohmann::json out = nlohmann::json::array();
+  for (const NextStep& step : next_steps(incident)) {
+    nlohmann::json commands = nlohmann::json::array();
+    for (const std::string& line : step.commands) commands.push_back(printable(line, kMaxCommand));
+    out.push_back({{"what", printable(text_elsewhere(step, directory), kMaxWhat)}, {"commands", std::move(commands)}});
+  }
+  return out;
+}
+
 Result<HttpResponse> context_answer(IncidentList& list, const HttpRequest& request) {
   const std::string id = parts_of("/api/v1/incidents/*/context", request.path).front();
   ASSIGN_OR_RETURN(const std::string directory, list.directory_of(id));
   RETURN_IF_ERROR(list.refresh());
   ASSIGN_OR_RETURN(const std::vector<ListedFile> files, plain_files_of(directory));
-  return json_response(
-      {{"directory", to_valid_utf8(directory)}, {"files", files_json(files)}, {"others", others_of(list, id)}},
-      request);
+  ASSIGN_OR_RETURN(const Incident incident, read_incident(directory));
+  return json_response({{"directory", to_valid_utf8(directory)},
+                        {"files", files_json(files)},
+                        {"next_steps", steps_json(incident, directory)},
+                        {"others", others_of(list, id)}},
+                       request);
 }
 
 HttpResponse download(std::shared_ptr<BodySource> stream, const std::string& name) {

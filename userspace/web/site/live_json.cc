@@ -54,11 +54,17 @@ std::string now_json(const MetricsSnapshot& snapshot) {
 std::string health_json(const MetricsSnapshot& snapshot) {
   nlohmann::json shares = nlohmann::json::object();
   for (const auto& [kind, count] : snapshot.share_exceeded) shares[std::string(to_string(kind))] = count;
+  nlohmann::json features = nlohmann::json::object();
+  for (const auto& [feature, rung] : snapshot.feature_rung) {
+    const auto lost = snapshot.feature_lost.find(feature);
+    features[feature] = {{"rung", rung},
+                         {"lost", lost == snapshot.feature_lost.end() ? "" : printable(lost->second, 512)}};
+  }
   std::uint64_t kills = 0;
   for (const auto& [labels, count] : snapshot.kills) kills += count;
   const nlohmann::json out = {{"ready", snapshot.ready},
                               {"is_standing_by", snapshot.is_standing_by},
-                              {"features", snapshot.feature_rung},
+                              {"features", features},
                               {"lost", snapshot.lost},
                               {"over_share", shares},
                               {"kills", {{"counted", kills}, {"unobserved", snapshot.kernel_oom_kills_unobserved}}},

@@ -12,7 +12,7 @@ namespace oomw {
 // suspected_leak}]}: those with a limit, fullest first, at most 500.
 [[nodiscard]] std::string now_json(const MetricsSnapshot& snapshot);
 
-// {ready, features{}, lost{}, kills{}, incidents{}, process{}, ...}: what works, what was lost.
+// {ready, features{NAME: {rung, lost}}, lost{}, kills{}, incidents{}, process{}, ...}: what works, what was lost.
 [[nodiscard]] std::string health_json(const MetricsSnapshot& snapshot);
 
 }  // namespace oomw

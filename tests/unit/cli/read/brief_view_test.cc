@@ -24,10 +24,17 @@ StoredIncident answered() {
 }
 
 std::string brief(const StoredIncident& stored, std::size_t columns = 80) {
-  return brief_text(stored, {stored.incident.time.ns + 240'000'000'000}, {columns, false});
+  return brief_text(stored, "1a2b3c4d", {stored.incident.time.ns + 240'000'000'000}, {columns, false});
 }
 
-std::size_t lines_of(const std::string& text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
+// On a terminal of that width.
+std::size_t rows_of(const std::string& text, std::size_t columns) {
+  std::size_t rows = 0;
+  for (const std::string_view line : split(text.substr(0, text.size() - 1), '\n')) {
+    rows += std::max<std::size_t>(1, (line.size() + columns - 1) / columns);
+  }
+  return rows;
+}
 
 TEST(BriefView, its_first_five_lines_say_what_happened_whose_code_and_what_to_do) {
   const std::string text = brief(answered(), 160);
@@ -49,7 +56,7 @@ TEST(BriefView, it_says_where_the_rest_is) {
 }
 
 TEST(BriefView, whatever_is_in_it_it_fits_one_screen) {
-  EXPECT_LE(lines_of(brief(answered())), kBriefLines);
+  EXPECT_LE(rows_of(brief(answered()), 80), kBriefLines);
   StoredIncident large = answered();
   const std::string words = std::string(200, 'w') + " " + std::string(4'000, '*') + " ";
   large.directory = "/" + std::string(150, 'd');
@@ -57,8 +64,22 @@ TEST(BriefView, whatever_is_in_it_it_fits_one_screen) {
   large.incident.answer->sentence = large.incident.answer->action = large.incident.answer->culprit->code = words;
   large.incident.answer->culprit->path.assign(64, words);
   large.incident.verdict->why.assign(20, words);
-  for (const std::size_t columns : {80u, 120u, 200u})
-    EXPECT_LE(lines_of(brief(large, columns)), kBriefLines) << columns;
+  for (const std::size_t columns : {80u, 120u, 200u}) {
+    EXPECT_LE(rows_of(brief(large, columns), columns), kBriefLines) << columns;
+    EXPECT_LE(rows_of(brief_text(large, large.directory, large.incident.time, {columns, false}), columns), kBriefLines);
+  }
+}
+
+TEST(BriefView, commands_that_the_terminal_wraps_count_by_their_rows) {
+  StoredIncident stored = answered();
+  std::size_t shown = 0;
+  for (int words = 1; words < 60; ++words) {  // of the sentence, which pushes the commands down
+    stored.incident.answer->sentence += " word";
+    const std::string text = brief(stored);
+    EXPECT_LE(rows_of(text, 80), kBriefLines) << words;
+    shown += text.find("    oomwitness ") != std::string::npos;
+  }
+  EXPECT_GT(shown, 0u);
 }
 
 TEST(BriefView, without_an_answer_or_a_cause_it_says_so) {

@@ -146,10 +146,10 @@ TEST(EventLine, a_collector_growth_and_a_loss_have_their_figures) {
 
 TEST(EventLine, a_run_says_what_it_watches_and_where_incidents_go) {
   EXPECT_THAT(
-      watching_line("/d", "127.0.0.1:9435", {}),
+      watching_line("/d", "127.0.0.1:9435", "127.0.0.1:9436", {}),
       HasSubstr("WATCHING   every memory cgroup of this node; incidents go to /d/incidents (oomwitness incidents, "
-                "oomwitness show latest); metrics on http://127.0.0.1:9435/metrics"));
-  EXPECT_THAT(watching_line("/d", "", {}), Not(HasSubstr("metrics")));
+                "oomwitness show latest); pages on http://127.0.0.1:9436/; metrics on http://127.0.0.1:9435/metrics"));
+  EXPECT_THAT(watching_line("/d", "", "off", {}), ::testing::EndsWith("show latest)"));
 }
 
 }  // namespace

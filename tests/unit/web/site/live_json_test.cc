@@ -66,12 +66,16 @@ TEST(HealthJson, has_what_works_and_what_was_lost) {
   MetricsSnapshot snapshot;
   snapshot.ready = true;
   snapshot.lost["ringbuf_kill"] = 3;
+  snapshot.feature_rung = {{"oom_kill", "fentry"}, {"reclaim", "raw_tp"}};
+  snapshot.feature_lost["reclaim"] = "the cgroup; no tp_btf: CAP_BPF\x1b";
   snapshot.kernel_oom_kills_unobserved = 2;
   snapshot.incidents_written = 5;
   snapshot.process_resident_bytes = 20u << 20;
   const nlohmann::json health = nlohmann::json::parse(health_json(snapshot));
   EXPECT_EQ(health["ready"], true);
   EXPECT_EQ(health["lost"]["ringbuf_kill"], 3);
+  EXPECT_EQ(health["features"]["oom_kill"], nlohmann::json({{"rung", "fentry"}, {"lost", ""}}));
+  EXPECT_EQ(health["features"]["reclaim"]["lost"], "the cgroup; no tp_btf: CAP_BPF\\x1b");
   EXPECT_EQ(health["kills"]["unobserved"], 2);
   EXPECT_EQ(health["incidents"]["written"], 5);
   EXPECT_EQ(health["resident_bytes"], 20u << 20);

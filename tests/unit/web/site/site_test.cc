@@ -188,6 +188,8 @@ TEST_F(SiteTest, an_incident_comes_as_its_json_with_files_and_others) {
   ASSERT_EQ(context["files"].size(), 2u);
   EXPECT_EQ(context["files"][0]["name"], "capture-01-live.pb.gz");
   ASSERT_EQ(context["others"].size(), 1u);
+  ASSERT_FALSE(context["next_steps"].empty());
+  for (const nlohmann::json& step : context["next_steps"]) EXPECT_FALSE(step["what"].get<std::string>().empty());
   EXPECT_EQ(get("/api/v1/incidents/20261124T120009Z-00000001").status, 404);
 }
 

@@ -17,6 +17,6 @@ export async function start(parts, query) {
   const [a, b] = await Promise.all(ids.map((id) => get(apiPath(id))));
   const head = (letter, i) => h('a', { href: incidentPath(i.id) }, `${letter}: ${i.id}`);
   show('Compare', h('h1', {}, 'Two incidents'), h('p', {}, head('A', a), ' and ', head('B', b)),
-    table('Two incidents', [{ name: '', cell: ([name]) => name }, { name: 'A', cell: ([, of]) => of(a) }, { name: 'B', cell: ([, of]) => of(b) }], ROWS),
+    table('Two incidents', [{ name: '', head: true, cell: ([name]) => name }, { name: 'A', cell: ([, of]) => of(a) }, { name: 'B', cell: ([, of]) => of(b) }], ROWS),
     section('What B held more than A', await flamePanel(b.id, { mode: 'diff', against: a.id }, ['by'])));
 }

@@ -29,12 +29,13 @@ export function section(title, ...children) {
   return content.length ? h('section', {}, h('h2', {}, title), content) : null;
 }
 
-// columns: [{name, number?, cell(row)}]
+// columns: [{name, number?, head?, cell(row)}]; a head names its row.
 export function table(caption, columns, rows) {
   return h('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption },
     h('table', {}, h('caption', { class: 'unseen' }, caption),
       h('thead', {}, h('tr', {}, columns.map((c) => h('th', { scope: 'col', class: c.number && 'number' }, c.name)))),
-      h('tbody', {}, rows.map((row) => h('tr', {}, columns.map((c) => h('td', { class: c.number && 'number', 'data-name': c.name }, c.cell(row))))))));
+      h('tbody', {}, rows.map((row) => h('tr', {}, columns.map((c) => (c.head ? h('th', { scope: 'row' }, c.cell(row))
+        : h('td', { class: c.number && 'number', 'data-name': c.name }, c.cell(row)))))))));
 }
 
 // A command to copy; the button says what happened.
@@ -59,6 +60,14 @@ export function show(title, ...children) {
   main.replaceChildren();
   append(main, children);
   main.dataset.ready = 'yes';
+}
+
+// Puts elements in the place of those of before; the focus stays on the one that has the same data-key, or id.
+export function renew(place, elements) {
+  const focused = place.contains(document.activeElement) ? document.activeElement : null;
+  place.replaceChildren(...elements);
+  const same = focused && [...place.querySelectorAll('button, select')].find((e) => (focused.id ? e.id === focused.id : focused.dataset.key && e.dataset.key === focused.dataset.key));
+  if (same) same.focus();
 }
 
 export function failure(error) {

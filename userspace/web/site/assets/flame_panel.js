@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controls around a flame graph; their state is in the address, the zoom behind the '#'.
 import { apiPath, get } from './api.js';
-import { failure, h, table } from './dom.js';
+import { failure, h, renew, table } from './dom.js';
 import { isHandheld } from './fingers.js';
 import { FlameGraph } from './flame_graph.js';
 import { amount, bytes, percent } from './format.js';
@@ -42,7 +42,7 @@ export async function flamePanel(id, wanted, controls, incident) {
   function fillSelects(types) {
     const captures = (incident && incident.captures || []).filter((c) => c.file && c.result === 'ok').map((c) => [c.file, `${c.method}, ${bytes(c.inuse_bytes)}`]);
     if (captures.length > 0 && state.capture && !captures.some(([file]) => file === state.capture)) captures.push([state.capture, state.capture]); // the growth
-    selects.replaceChildren(...[controls.includes('mode') && select('mode', 'Show', CHOICES.mode), controls.includes('by') && select('by', 'by', CHOICES.by),
+    renew(selects, [controls.includes('mode') && select('mode', 'Show', CHOICES.mode), controls.includes('by') && select('by', 'by', CHOICES.by),
       controls.includes('capture') && captures.length > 1 && select('capture', 'of', captures), controls.includes('type') && types.length > 1 && select('type', 'in', types.map((t) => [t, t]))].filter(Boolean));
   }
 
@@ -57,7 +57,7 @@ export async function flamePanel(id, wanted, controls, incident) {
       state.type = controls.includes('type') ? answer.flame.type : state.type;
       fillSelects(answer.flame.types);
       graph = new FlameGraph(place, answer.flame, () => search.focus());
-      status.textContent = `${answer.flame.title}. ${answer.base ? `Compared with ${answer.base_incident === answer.incident ? answer.base : `incident ${answer.base_incident}`}. ` : ''}${isHandheld() ? FINGER_HINTS : HINTS}`;
+      status.textContent = `${answer.flame.title}. ${answer.base ? `Compared with ${answer.base_incident === answer.incident ? answer.base : `incident ${answer.base_incident}`}. ` : ''}${state.mode === 'diff' ? 'Red grew, blue shrank. ' : ''}${isHandheld() ? FINGER_HINTS : HINTS}`;
       top.replaceChildren(topOf(graph));
       find();
     } catch (error) {
@@ -70,6 +70,6 @@ export async function flamePanel(id, wanted, controls, incident) {
     }
   }
   await load();
-  return h('div', {}, h('form', { class: 'filters', onsubmit: (e) => e.preventDefault() }, selects, h('label', { for: 'flame-search' }, 'Search ', search), matched,
+  return h('div', {}, h('form', { class: 'filters', onsubmit: (e) => e.preventDefault() }, selects, h('span', {}, h('label', { for: 'flame-search' }, 'Search ', search), ' ', matched),
     h('button', { type: 'button', onclick: () => graph && graph.reset() }, 'Show all')), status, place, top);
 }

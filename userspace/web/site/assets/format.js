@@ -28,6 +28,16 @@ export function duration(seconds) {
   return `${Math.round(seconds / 86400)} days`;
 }
 
-export const age = (time) => `${duration(Math.max(0, (Date.now() - Date.parse(time)) / 1000))} ago`;
+
+// As the command line's age_text(): what is 4.9 days old is "4 d ago" in both.
+export function age(time) {
+  const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(time)) / 1000));
+  if (seconds < 5) return 'just now';
+  if (seconds < 120) return `${seconds} s ago`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 172800) return `${Math.floor(seconds / 3600)} h ago`;
+  return `${Math.floor(seconds / 86400)} d ago`;
+}
+
 export const second = (time) => `${String(time).slice(0, 19).replace('T', ' ')} UTC`;
 export const words = (name) => (name ? String(name).replaceAll('_', ' ') : 'not known');

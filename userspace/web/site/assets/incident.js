@@ -13,15 +13,24 @@ const nameOf = (incident) => {
 
 const bar = (share) => h('meter', { min: 0, max: 1, value: Math.max(0, Math.min(1, share || 0)), 'aria-label': percent(share) });
 
+// How a root keeps memory: the links have their own arrows.
+const chain = (links) => h('code', {}, (links || []).join(''));
+
+// "86 % (80.0 MiB)", as the report has it.
+function heldBy({ share, bytes: held }) {
+  if (!share && !held) return 'it';
+  return share && held ? `${percent(share)} (${bytes(held)})` : share ? percent(share) : bytes(held);
+}
+
 function answerOf(incident) {
   const answer = incident.answer, verdict = incident.verdict, culprit = answer && answer.culprit;
   return h('div', { class: 'answer' },
     h('p', { class: 'sentence' }, (answer && answer.sentence) || `${words(verdict && verdict.cause)}: the evidence is below.`),
     h('p', {}, h('span', { class: 'cause' }, words((answer && answer.cause) || (verdict && verdict.cause))),
       ' ', h('span', { class: 'note' }, verdict && verdict.confidence !== null && verdict.confidence !== undefined && `confidence ${percent(verdict.confidence)}`)),
-    culprit && h('p', {}, `${culprit.claim}: `, h('code', {}, culprit.code), culprit.operation && [' for ', h('code', {}, culprit.operation)],
-      culprit.bytes ? `, ${bytes(culprit.bytes)}` : '', culprit.share ? ` (${percent(culprit.share)})` : ''),
-    culprit && culprit.path && culprit.path.length > 0 && h('ol', { class: 'path', 'aria-label': 'From the code to the allocation' }, culprit.path.map((frame) => h('li', {}, h('code', {}, frame)))),
+    culprit && h('p', {}, h('strong', {}, 'Code: '), h('code', {}, culprit.code), ` ${culprit.claim} ${heldBy(culprit)}`,
+      culprit.operation && [`, for ${words(culprit.operation_kind)} `, h('code', {}, culprit.operation)]),
+    culprit && culprit.path && culprit.path.length > 1 && h('div', { class: 'note' }, 'Path: ', culprit.claim === 'keeps' ? chain(culprit.path) : h('ol', { class: 'path' }, culprit.path.map((frame) => h('li', {}, h('code', {}, frame))))),
     answer && answer.action && h('p', { class: 'action' }, h('strong', {}, 'What to do: '), answer.action));
 }
 
@@ -65,7 +74,7 @@ const operations = (incident) => (incident.operations || []).length > 0 && table
   { name: 'Bytes', number: true, cell: (o) => bytes(o.bytes) }, { name: 'Growth', number: true, cell: (o) => (o.growth_ratio ? `×${o.growth_ratio.toFixed(1)}` : '–') }], incident.operations);
 
 const holders = (incident) => (incident.holders || []).length > 0 && h('ul', { class: 'holders' }, incident.holders.map((holder) => h('li', {},
-  percent(holder.share), holder.component && [' by ', h('code', {}, holder.component)], h('ol', { class: 'path' }, (holder.chain || []).map((link) => h('li', {}, h('code', {}, typeof link === 'string' ? link : JSON.stringify(link))))))));
+  percent(holder.share), holder.component && [' by ', h('code', {}, holder.component)], ': ', chain(holder.chain))));
 
 const growth = (incident, path) => incident.growth && [h('p', { class: 'note' }, `Growth by first touch: ${bytes(incident.growth.grown_bytes)} in ${incident.growth.samples} samples, ${incident.growth.lost} lost. It shows neither who allocated nor who keeps the memory.`),
   incident.growth.file && h('p', {}, h('a', { href: `${path}/flame?capture=${encodeURIComponent(incident.growth.file)}` }, 'Its flame graph')),
@@ -103,6 +112,9 @@ const trend = (incident) => incident.trend && (incident.trend.sites || []).lengt
   { name: 'First', number: true, cell: (site) => bytes(site.first_live_bytes) }, { name: 'Last', number: true, cell: (site) => bytes(site.last_live_bytes) },
   { name: 'Per second', number: true, cell: (site) => amount(site.slope_bytes_per_second || 0, 'bytes') }], incident.trend.sites.slice(0, 20));
 
+// Lines of a configuration file belong together, commands are copied one by one.
+const steps = (context) => context.next_steps.map(({ what, commands }) => [h('p', {}, what), (commands.some((line) => line.startsWith(' ')) ? [commands.join('\n')] : commands).map(command)]);
+
 export async function start([id]) {
   const [incident, context] = await Promise.all([get(apiPath(id)), get(`${apiPath(id)}/context`)]);
   const path = incidentPath(id), name = nameOf(incident), profiles = (incident.captures || []).filter((c) => c.result === 'ok' && c.file);
@@ -113,7 +125,7 @@ export async function start([id]) {
     section('Who keeps it', holders(incident)), section('What fills it', fillers(incident)), section('Endpoints and jobs', operations(incident)), section('What grew it', growth(incident, path)), section('Goroutines', goroutines(incident)),
     section('Why we think so', why(incident)), section('Call sites over time', trend(incident)), section('Captures', captures(incident, path)),
     section('Other kills of this workload', others(context, id)),
-    section('Next steps', command(`oomwitness show ${incident.id}`), profiles.length > 0 && command(`go tool pprof ${context.directory}/${profiles[profiles.length - 1].file}`), profiles.length > 1 && command(`oomwitness diff ${incident.id}`)),
+    section('Next steps', steps(context), h('p', {}, 'All of it, in a terminal:'), command(`oomwitness show ${context.directory}`)),
     section('Files', h('ul', { class: 'files' }, context.files.map((f) => h('li', {}, h('a', { href: `${path}/files/${encodeURIComponent(f.name)}` }, f.name), ` ${bytes(f.bytes)}`)))),
     (incident.notes || []).length > 0 && h('details', {}, h('summary', {}, `${incident.notes.length} notes on what is not known`), h('ul', {}, incident.notes.map((note) => h('li', {}, note)))));
 }
