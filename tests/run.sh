@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Every test, on this machine: sudo tests/run.sh [--only STAGE]...
-#   STAGE: unit | pipeline | matrix | bpf | e2e | web | hostile | deploy | cluster | cluster-vm | vm | systemd | fuzz | sanitizers | bench
+#   STAGE: unit | pipeline | matrix | bpf | e2e | peers | web | hostile | deploy | cluster | cluster-vm | vm | systemd | fuzz | sanitizers | bench
 # Ends with the skipped tests and their reasons, then what failed, then one line "N passed, N failed, N skipped";
 # exit status 1 if anything failed. OOMW_CACHE holds ccache, Go builds and downloads.
 set -euo pipefail
@@ -12,19 +12,19 @@ export OOMW_CACHE=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
 export CCACHE_DIR=${CCACHE_DIR:-$OOMW_CACHE/ccache} CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-2}
 # On demand: bench, whose bars need a quiet machine, and cluster-vm, minutes of two emulated CPUs.
-stages=(unit pipeline matrix bpf e2e web hostile deploy cluster vm systemd fuzz sanitizers)
+stages=(unit pipeline matrix bpf e2e peers web hostile deploy cluster vm systemd fuzz sanitizers)
 fuzz_seconds=${OOMW_FUZZ_SECONDS:-10}
 limit_seconds=${OOMW_LIMIT_SECONDS:-4800} # a run that is cut off at 90 minutes has no results at all
 build=$tree/build/ci
 results=$(mktemp -d "${TMPDIR:-/tmp}/oomw-results.XXXXXX")
 ahead="" # the process group of work_ahead, while it runs
 systemd="" # and of systemd_ahead
-pages="" # and of pages_ahead
+folders="" # and of folders_ahead
 
 # shellcheck disable=SC2317 # called by the trap
 end_all() {
   local group
-  for group in $ahead $systemd $pages; do kill -- -"$group" 2>/dev/null || true; done
+  for group in $ahead $systemd $folders; do kill -- -"$group" 2>/dev/null || true; done
   rm -rf "$results"
 }
 trap end_all EXIT
@@ -39,7 +39,7 @@ parse() {
   while (($# > 0)); do
     [[ $1 == --only && $# -ge 2 ]] || usage
     case $2 in
-      unit | pipeline | matrix | bpf | e2e | web | hostile | deploy | cluster | cluster-vm | vm | systemd | fuzz | sanitizers | bench) only+=("$2") ;;
+      unit | pipeline | matrix | bpf | e2e | peers | web | hostile | deploy | cluster | cluster-vm | vm | systemd | fuzz | sanitizers | bench) only+=("$2") ;;
       *) usage ;;
     esac
     shift 2
@@ -186,27 +186,30 @@ run_folder() {
   [[ -s $results/$1.xml && $status -le 1 ]] || record fail "$1" "the runner ended with $status"
 }
 
-# In a run with e2e, which mostly waits, the pages and what is shipped are tested beside it.
-pages_ahead() {
-  local folders=() folder
-  for folder in web deploy; do ! wants "$folder" || folders+=("$folder"); done
-  ((${#folders[@]})) && built ci oomwitness || return 0
+# In a run with e2e, which mostly waits, these folders are tested beside it.
+folders_ahead() {
+  local wanted=() folder
+  for folder in web deploy peers; do ! wants "$folder" || wanted+=("$folder"); done
+  ((${#wanted[@]})) && built ci oomwitness || return 0
   set -m
   (
     set +e
     renice -n 5 -p "$BASHPID" >/dev/null
-    for folder in "${folders[@]}"; do run_folder "$folder" >"$results/$folder.log" 2>&1; done
+    for folder in "${wanted[@]}"; do run_folder "$folder" >"$results/$folder.log" 2>&1; done
   ) &
-  pages=$!
+  folders=$!
   set +m
 }
 
-# done_ahead FOLDER: whether pages_ahead has done it, which is waited for; then what it printed.
+# done_ahead FOLDER: whether folders_ahead has done it, which is waited for; then what it printed.
 done_ahead() {
-  [[ -z $pages ]] || wait "$pages" || true
-  pages=""
+  [[ -z $folders ]] || wait "$folders" || true
+  folders=""
   [[ -e $results/$1.log ]] && cat "$results/$1.log"
 }
+
+# Those that the daemon talks to.
+stage_peers() { done_ahead peers || { built ci oomwitness && run_folder peers; }; }
 
 # The pages in a real browser. Their screenshots stay in build/web-screenshots.
 stage_web() { done_ahead web || { built ci oomwitness && run_folder web; }; }
@@ -349,14 +352,14 @@ main() {
   # Half a second when everything is there; names what is missing when it may not install it.
   "$tree/deploy/install-deps.sh" tests || exit 1
   local stage
-  for stage in unit pipeline matrix bpf e2e web hostile deploy cluster cluster-vm vm systemd fuzz sanitizers bench; do
+  for stage in unit pipeline matrix bpf e2e peers web hostile deploy cluster cluster-vm vm systemd fuzz sanitizers bench; do
     wants "$stage" || continue
     say "$stage"
     if [[ $stage == e2e ]]; then
       touch "$results/beside"
       work_ahead
       systemd_ahead
-      pages_ahead
+      folders_ahead
     fi
     case $stage in
       # A failed stage is in the results; the next one runs all the same.

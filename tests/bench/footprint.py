@@ -12,11 +12,7 @@ from load_runner import cpu_seconds, wait_watched
 from program_stats import map_bytes
 
 from harness.daemon import Daemon
-
-
-def resident_bytes(pid):
-    with open(f"/proc/{pid}/status") as f:
-        return {l.split(":")[0]: int(l.split()[1]) << 10 for l in f if l.startswith("VmRSS")}["VmRSS"]
+from harness.process_state import status_bytes
 
 
 def bpf_map_bytes(pid):
@@ -64,7 +60,7 @@ def main():
         before, since = cpu_seconds(witness.pid), time.monotonic()
         time.sleep(options.seconds)
         idle = (cpu_seconds(witness.pid) - before) / (time.monotonic() - since)
-        resident, maps = resident_bytes(witness.pid), bpf_map_bytes(witness.pid)
+        resident, maps = status_bytes(witness.pid, "VmRSS"), bpf_map_bytes(witness.pid)
     attached = max((a for a, _ in starts if a is not None), default=None)
     print(f"{options.cgroups} cgroups with one sleeping process each, idle for {options.seconds} s, 5 starts.\n")
     table(("what", "measured"), (

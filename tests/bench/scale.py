@@ -22,6 +22,7 @@ from program_stats import map_bytes
 from harness.cgroup import MemoryCgroup
 from harness.daemon import Daemon
 from harness.metrics import get
+from harness.process_state import status_bytes
 
 SIZES = (1, 10, 100, 1000)
 PULSE_MS = 1000
@@ -29,11 +30,6 @@ SCRAPE_EACH_S = 15
 LIMIT_MIB = 64
 SCRAPES = 20
 EXECS = 1000
-
-
-def status_bytes(pid, key):
-    with open(f"/proc/{pid}/status") as f:
-        return next(int(line.split()[1]) << 10 for line in f if line.startswith(key + ":"))
 
 
 class Containers:

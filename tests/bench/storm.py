@@ -16,13 +16,13 @@ import time
 import types
 
 from bench_support import MIB, Bars, Site, arguments, percentile, print_conditions, table
-from footprint import resident_bytes
 from daemonset_memory import request_and_limit
 from harness.incident_watch import IncidentWatch
 from load_runner import cpu_seconds
-from storm_leftovers import entries_of, open_things, peak_resident_bytes, reset_peak, written_bytes
+from storm_leftovers import entries_of, open_things, reset_peak, written_bytes
 
 from harness.daemon import Daemon
+from harness.process_state import status_bytes
 from harness.storm import Storm, victim
 from harness.text_time import unix
 from harness.wait import eventually
@@ -99,7 +99,7 @@ def run_storm(site, name, kills, per_second, config, idle_seconds=0):
         watch = IncidentWatch(os.path.join(witness.data_dir, "incidents"))
         time.sleep(6)  # start-up, and retention's first turn: from then on the store watches its directory
         result = types.SimpleNamespace(name=name, kills=kills, idle_before=idle_share(witness, idle_seconds or 0.1),
-                                       open_before=open_things(witness.pid), resident=resident_bytes(witness.pid))
+                                       open_before=open_things(witness.pid), resident=status_bytes(witness.pid, "VmRSS"))
         boxes = [site.cgroup(f"{name}{number}", LIMIT_MIB) for number in range(kills)]
         try:
             with_storm(site, witness, boxes, per_second, result)
@@ -127,7 +127,7 @@ def with_storm(site, witness, boxes, per_second, result):
         wait_written(site, witness, result.killed)
     result.cpu = cpu_seconds(witness.pid) - cpu
     result.written = written_bytes(witness.pid) - written
-    result.peak = peak_resident_bytes(witness.pid)
+    result.peak = status_bytes(witness.pid, "VmHWM")
 
 
 def ms(values, percent):

@@ -25,11 +25,6 @@ def reset_peak(pid):
         f.write("5")
 
 
-def peak_resident_bytes(pid):
-    with open(f"/proc/{pid}/status") as f:
-        return next(int(line.split()[1]) << 10 for line in f if line.startswith("VmHWM"))
-
-
 def written_bytes(pid):
     """To storage, as the kernel accounts it when pages become dirty."""
     with open(f"/proc/{pid}/io") as f:

@@ -4,10 +4,10 @@ import os
 import signal
 
 from harness import tools
-from harness.case import E2eTest
+from harness.case import MIB, E2eTest
+from harness.process_state import status_bytes
 from harness.wait import eventually
 
-MIB = 1 << 20
 CONFIG = """
 [kernel]
 time_to_limit_seconds = 0
@@ -16,12 +16,6 @@ capture_percents = [80]
 [capture.http]
 timeout_seconds = 10
 """
-
-
-def status_bytes(pid, field):
-    with open(f"/proc/{pid}/status") as f:
-        line = next(line for line in f if line.startswith(field + ":"))
-    return int(line.split()[1]) * 1024
 
 
 def readers_of(witness):

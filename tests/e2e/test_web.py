@@ -6,10 +6,11 @@ import re
 import urllib.error
 import urllib.request
 
-from harness.case import E2eTest
+from harness.case import MIB, E2eTest
 from harness.daemon import free_port
+from harness.process_state import status_bytes
 from harness.wait import eventually
-from test_reader import MIB, readers_of, status_bytes
+from test_reader import readers_of
 
 
 class WebPages(E2eTest):

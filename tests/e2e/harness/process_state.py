@@ -16,6 +16,13 @@ def _read(path):
         return f"({e.strerror})"
 
 
+def status_bytes(pid, field):
+    """Of a line of /proc/PID/status that is in kB."""
+    with open(f"/proc/{pid}/status") as f:
+        line = next(line for line in f if line.startswith(field + ":"))
+    return int(line.split()[1]) * 1024
+
+
 def _status(pid):
     lines = _read(f"/proc/{pid}/status").splitlines()
     wanted = [" ".join(line.split()) for line in lines if line.split(":")[0] in _STATUS]

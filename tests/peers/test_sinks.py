@@ -9,11 +9,11 @@ import shutil
 import signal
 
 from harness.api_server import make_authority, shared_authority
-from harness.case import E2eTest
+from harness.case import MIB, E2eTest
 from harness.daemon import free_port, run_cli
+from harness.process_state import status_bytes
 from harness.sink_server import SinkServer, endless, hang, log_record, partial_success, status
 from harness.wait import eventually
-from test_reader import MIB, status_bytes
 
 FIXTURE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../fixtures/incidents/leak_with_endpoint.json")
 
