@@ -84,6 +84,8 @@ class Trends(GoHeapTest):
 
         told = eventually(in_the_incident, lambda: "the incident to be amended with its trend", 60)
         self.assertTrue(any(LEAK in site["frames"][0] for site in told["sites"]), told["sites"])
+        named = witness.scrape().sum("oomwitness_reader_jobs_total", job="names", result="done")
+        self.assertGreaterEqual(named, 1, "its names were looked up in a reader")
         self.assertEqual(trend["process"]["pid"], incident["victims"][0]["pid"])
         self.assertGreaterEqual(len(trend["readings"]), 3)
         held = [r["held_bytes"] for r in trend["readings"]]

@@ -62,7 +62,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)table->funcdata(*function, 3);
     (void)table->function_at(function->entry);
   }
-  const auto symbolizer = Symbolizer::open(source);
-  if (symbolizer.has_value()) (void)(*symbolizer)->inlined_chain(kAddress + 1, 0);
+  const WantedAddress wanted[] = {{kAddress + 1, true}, {kAddress + 9, false}};
+  if (const auto named = name_frames(source, wanted)) {
+    if (named->counts.size() != 2 || named->counts[0] == 0 || named->counts[1] != 1) __builtin_trap();
+  }
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "report/profile_texts.h"
 #include "runtimes/go/heap_job.h"
 #include "runtimes/go/inspection_jobs.h"
+#include "runtimes/go/names_job.h"
 #include "runtimes/go/reading_file.h"
 
 namespace {
@@ -60,5 +62,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (const auto reading = go::read_reading(file_of(bytes))) OOMW_CHECK(reading->holdings.size() * 64 <= size);
   (void)go::read_heap_job(bytes, {});
+  static const go::WantedAddress kWanted[] = {{1, false}, {2, true}};
+  if (const auto named = go::read_named(file_of(bytes), kWanted)) {
+    go::FrameTable table;
+    table.want(std::array<std::uint64_t, 2>{1, 2}, 0);
+    table.add(*named);
+    OOMW_CHECK(!table.stack(std::array<std::uint64_t, 2>{1, 2}, 0).empty() || named->frames.size() <= 2);
+  }
+  (void)go::name_frames_job(bytes, {});
   return 0;
 }

@@ -10,6 +10,7 @@
 #include "report/profile_texts.h"
 #include "runtimes/go/heap_job.h"
 #include "runtimes/go/inspection_jobs.h"
+#include "runtimes/go/names_job.h"
 #include "sinks/fold_job.h"
 #include "web/site/flame_job.h"
 
@@ -26,7 +27,8 @@ int reader_command(int argc, const char* const* argv) {
                                                {kFoldProfileJob, fold_profile_job},
                                                {go::kInspectBinaryJob, go::inspect_binary_job},
                                                {go::kFindListHeadJob, go::find_list_head_job},
-                                               {go::kReadHeapJob, go::read_heap_job}};
+                                               {go::kReadHeapJob, go::read_heap_job},
+                                               {go::kNameFramesJob, go::name_frames_job}};
   return reader::run_child(argc, argv, kJobs);
 }
 

@@ -10,6 +10,7 @@
 #include "report/profile_texts.h"
 #include "runtimes/go/heap_job.h"
 #include "runtimes/go/inspection_jobs.h"
+#include "runtimes/go/names_job.h"
 #include "system/process_reader.h"
 
 namespace oomw {
@@ -40,6 +41,8 @@ std::string name_of_job(std::uint32_t kind) {
       return "inspection";
     case go::kReadHeapJob:
       return "live";
+    case go::kNameFramesJob:
+      return "names";
     default:
       return "other";
   }

@@ -130,7 +130,10 @@ void WalkCaptures::inspect(ProcessKey process, CgroupId cgroup, std::optional<Mo
 
 void WalkCaptures::on_exec(const ProcessExec& exec) { inspect(exec.process, exec.cgroup, exec.time); }
 
+// Without a cgroup it is the answer about a process's arguments, whose plain files were seen before: to inspect it
+// again would be on the account that all share whose container is not known.
 void WalkCaptures::on_seen(const ProcessSeen& seen) {
+  if (!seen.cgroup) return;
   if (registry_.find(seen.process) == nullptr) inspect(seen.process, seen.cgroup, std::nullopt);
 }
 

@@ -161,7 +161,7 @@ std::string reader_jobs(const MetricsSnapshot::ReaderJobs& jobs) {
   Family family("reader_jobs_total", "Readings by the sandboxed reader process, by job and how they ended.",
                 MetricType::Counter);
   for (const auto& [key, count] : jobs) family.add(Labels{{"job", key.first}, {"result", key.second}}, count);
-  for (const char* job : {"profile_check", "walk", "report", "inspection", "live"}) {
+  for (const char* job : {"profile_check", "walk", "report", "inspection", "live", "names"}) {
     for (const char* result : {"done", "busy", "failed", "timeout", "limit", "refused"}) {
       family.add(Labels{{"job", job}, {"result", result}}, 0);
     }

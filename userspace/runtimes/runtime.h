@@ -21,6 +21,8 @@ namespace oomw {
 class ProgramNames {
  public:
   virtual ~ProgramNames() = default;
+  // Before lines_of() of several stacks, where looking all of them up at once is faster.
+  virtual void prepare(std::span<const std::vector<std::uint64_t>> /*stacks*/) {}
   // "function file:line" of each frame, the allocating one first; printable. pcs: addresses in the executable.
   [[nodiscard]] virtual std::vector<std::string> lines_of(std::span<const std::uint64_t> pcs) = 0;
   // A profile of the reading: alloc_objects, alloc_space, inuse_objects and inuse_space. `comments` come first.
@@ -33,7 +35,7 @@ class RuntimeProcess {
  public:
   virtual ~RuntimeProcess() = default;
   [[nodiscard]] virtual RuntimeKind kind() const = 0;
-  // Never null. The executable is read until `deadline`.
+  // Never null. The executable is read until `deadline`; lines_of() and profile_of() may wait for that.
   [[nodiscard]] virtual std::unique_ptr<ProgramNames> names(const Clock& clock, MonotonicTime deadline) const = 0;
 
   ProcessKey key;

@@ -87,6 +87,17 @@ std::vector<SiteTrend> grown_sites(const HeapTrend& trend) {
   return grown;
 }
 
+// The suspects, then those that grew most.
+std::vector<SiteTrend> judged_sites(const HeapTrend& trend, const LeakReport& report) {
+  std::vector<SiteTrend> sites = report.suspects;
+  for (const SiteTrend& site : grown_sites(trend)) {
+    const auto is_same = [&](const SiteTrend& suspect) { return suspect.site == site.site; };
+    if (std::ranges::none_of(report.suspects, is_same)) sites.push_back(site);
+  }
+  if (sites.size() > TrendJudged::kMaxSites) sites.resize(TrendJudged::kMaxSites);
+  return sites;
+}
+
 std::string component_of(const std::vector<std::string>& frames) {
   for (const std::string& frame : frames) {
     const auto component = component_of_function(frame.substr(0, frame.find(' ')));
@@ -122,15 +133,11 @@ TrendJudged judged_trend(const HeapTrend& trend, const LeakReport& report, Proce
   judged.points = points_of(trend, evidence);
   judged.components = evidence.components;
   judged.spool_file = kept_as(evidence, kTrendFile);
-  const auto add = [&](const SiteTrend& site) {
-    if (judged.sites.size() >= TrendJudged::kMaxSites) return;
-    judged.sites.push_back(judged_site(trend, site, names));
-  };
-  for (const SiteTrend& site : report.suspects) add(site);
-  for (const SiteTrend& site : grown_sites(trend)) {
-    const auto is_same = [&](const SiteTrend& suspect) { return suspect.site == site.site; };
-    if (std::ranges::none_of(report.suspects, is_same)) add(site);
-  }
+  const std::vector<SiteTrend> sites = judged_sites(trend, report);
+  std::vector<std::vector<std::uint64_t>> stacks;
+  for (const SiteTrend& site : sites) stacks.push_back(trend.sites().pcs_of(site.site));
+  names.prepare(stacks);
+  for (const SiteTrend& site : sites) judged.sites.push_back(judged_site(trend, site, names));
   return judged;
 }
 

@@ -108,6 +108,10 @@ class NoHeaps final : public go::ProgramInspector {
                                                         std::span<const std::string> owners) override {
     return bad_.read_heap(memory, target, deadline, owners);
   }
+  Result<go::NamedFrames> name_frames(int exe_fd, std::span<const go::WantedAddress> wanted, MonotonicTime deadline,
+                                      std::span<const std::string> owners) override {
+    return bad_.name_frames(exe_fd, wanted, deadline, owners);
+  }
 
  private:
   SandboxedInspector good_, bad_;

@@ -81,5 +81,35 @@ TEST_F(InspectionQueueTest, a_container_that_starts_too_many_loses_its_own_alone
   wait_ended(taken + 2);
 }
 
+// The clock moves with each inspection, as if it took a turn's time.
+TEST(InspectionQueueTurns, slow_programs_of_a_container_take_turns_with_those_of_others) {
+  constexpr std::int32_t kFirst = 200;
+  test::SetClock clock;  // moved by one thread at a time
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_held = true;
+  std::vector<std::int32_t> inspected;
+  auto workers = std::make_unique<WorkerPool>("inspect", 1, 64);
+  InspectionQueue queue(*workers, 1, std::chrono::seconds(60), clock,
+                        [&](ProcessKey process, std::optional<MonotonicTime>) {
+                          std::unique_lock lock(mutex);
+                          changed.wait(lock, [&] { return !is_held; });
+                          clock.time = clock.time + std::chrono::milliseconds(60);
+                          inspected.push_back(process.pid);
+                          changed.notify_all();
+                        });
+  EXPECT_TRUE(queue.add({"third", ""}, {kFirst, 1}, {}));  // the others come while the worker is busy
+  for (const std::int32_t pid : {1, 2, 3}) EXPECT_TRUE(queue.add(kGreedy, {pid, 1}, {}));
+  EXPECT_TRUE(queue.add(kNeighbour, {100, 1}, {}));
+  {
+    std::unique_lock lock(mutex);
+    is_held = false;
+    changed.notify_all();
+    changed.wait(lock, [&] { return inspected.size() == 5; });
+    EXPECT_THAT(inspected, ::testing::ElementsAre(kFirst, 1, 100, 2, 3));
+  }
+  workers.reset();
+}
+
 }  // namespace
 }  // namespace oomw

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "base/text.h"
-#include "runtimes/go/buildinfo.h"
 #include "runtimes/go/heap_locator.h"
 #include "runtimes/go/module_data.h"
 #include "runtimes/go/narrow_elf.h"
@@ -20,6 +20,32 @@ namespace {
 constexpr std::size_t kFileBlockBytes = 32U << 10;
 // A search of a file without section names reads its segments once; 512 MiB covers what exists.
 constexpr std::uint64_t kMaxFileBytes = 512U << 20;
+constexpr char kBuildInfoMagic[] = "\xff Go buildinf:";
+constexpr std::size_t kMagicBytes = sizeof(kBuildInfoMagic) - 1;
+constexpr std::size_t kFlagsAt = 15, kTextAt = 32;
+constexpr std::uint8_t kInlineText = 2;
+constexpr std::size_t kMaxVersion = 64;
+
+// "go1.26.1" from .go.buildinfo, printable. kNotFound where there is none; Go 1.17 and older stored a pointer instead
+// of the text: kUnsupported.
+Result<std::string> read_go_version(const ElfFile& elf) {
+  const Section* section = elf.find_section(".go.buildinfo");
+  if (!section) return fail(ErrorCode::kNotFound, "no .go.buildinfo section");
+  std::array<std::byte, kTextAt + 1 + kMaxVersion> bytes{};
+  ASSIGN_OR_RETURN(const std::size_t n, elf.reader().read_some(section->offset, bytes));
+  if (n < kTextAt + 1 || std::memcmp(bytes.data(), kBuildInfoMagic, kMagicBytes) != 0) {
+    return fail(ErrorCode::kInvalid, ".go.buildinfo without its magic");
+  }
+  if ((static_cast<std::uint8_t>(bytes[kFlagsAt]) & kInlineText) == 0) {
+    return fail(ErrorCode::kUnsupported, "build information of Go 1.17 or older");
+  }
+  // A length above 127 takes two bytes; no version is that long.
+  const auto length = static_cast<std::size_t>(bytes[kTextAt]);
+  if (length == 0 || length > kMaxVersion || kTextAt + 1 + length > n) {
+    return fail(ErrorCode::kInvalid, "length of the Go version");
+  }
+  return printable({reinterpret_cast<const char*>(bytes.data()) + kTextAt + 1, length}, kMaxVersion);
+}
 
 std::string build_id_of(const ElfFile& elf) {
   if (std::string gnu = gnu_build_id(elf); !gnu.empty()) return gnu;

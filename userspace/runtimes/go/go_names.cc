@@ -6,6 +6,8 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "memory/deadline_source.h"
+#include "runtimes/go/symbolizer.h"
 
 namespace oomw::go {
 namespace {
@@ -23,15 +25,20 @@ struct LocationHash {
   }
 };
 
+bool has_amount(const HeapHolding& holding) {
+  return holding.allocated != HeapAmount{} || holding.held != HeapAmount{};
+}
+
 // Fills one Profile; ids are positions plus one.
 class Builder {
  public:
-  Builder(pprof::Profile& profile, Symbolizer* symbolizer) : profile_(profile), symbolizer_(symbolizer) {}
+  // table: null without names.
+  Builder(pprof::Profile& profile, const FrameTable* table) : profile_(profile), table_(table) {}
 
   void add_all(const HeapReading& reading) {
     profile_.samples.reserve(reading.holdings.size());
     for (const HeapHolding& holding : reading.holdings) {
-      if (holding.allocated != HeapAmount{} || holding.held != HeapAmount{}) add(reading, holding);
+      if (has_amount(holding)) add(reading, holding);
     }
   }
 
@@ -50,12 +57,12 @@ class Builder {
   }
 
   void add_stack(pprof::Sample& sample, std::span<const std::uint64_t> pcs, std::uint64_t load_bias) {
-    if (!symbolizer_) {
+    if (table_ == nullptr) {
       sample.location_ids.reserve(pcs.size());
       for (const std::uint64_t pc : pcs) sample.location_ids.push_back(location({pc, 0, 0}));
       return;
     }
-    const auto frames = symbolizer_->stack(pcs, load_bias);
+    const auto frames = table_->stack(pcs, load_bias);
     sample.location_ids.reserve(frames.size());
     for (const Frame& frame : frames) {
       const std::uint64_t id = frame.is_known ? function(frame) : 0;
@@ -67,8 +74,8 @@ class Builder {
     const std::uint64_t key = std::uint64_t{frame.function} << 32 | frame.file;
     const auto [it, is_new] = functions_.try_emplace(key, profile_.functions.size() + 1);
     if (is_new) {
-      const std::string& name = symbolizer_->text(frame.function);
-      profile_.functions.push_back({it->second, name, name, symbolizer_->text(frame.file), 0});
+      const std::string& name = table_->text(frame.function);
+      profile_.functions.push_back({it->second, name, name, table_->text(frame.file), 0});
     }
     return it->second;
   }
@@ -87,7 +94,7 @@ class Builder {
   }
 
   pprof::Profile& profile_;
-  Symbolizer* symbolizer_;
+  const FrameTable* table_;
   std::unordered_map<std::uint64_t, std::uint64_t> functions_;
   std::unordered_map<LocationKey, std::uint64_t, LocationHash> locations_;
 };
@@ -106,38 +113,66 @@ pprof::Mapping mapping_of(std::uint64_t load_bias, const GoBinary& binary, const
 
 }  // namespace
 
-GoNames::GoNames(std::shared_ptr<const ExeHandle> exe, std::shared_ptr<const GoBinary> binary, const Clock& clock,
+GoNames::GoNames(std::shared_ptr<const ExeHandle> exe, std::shared_ptr<const GoBinary> binary,
+                 ProgramInspector* inspector, std::vector<std::string> owners, const Clock& clock,
                  MonotonicTime deadline)
     : exe_(std::move(exe)),
       binary_(std::move(binary)),
-      file_(exe_ ? exe_->fd() : -1),
-      source_(file_, clock, deadline),
-      why_not_("the executable is not held open") {
-  if (!exe_) return;
-  // Whole names, so that this profile can be compared with the process's own.
-  auto opened = Symbolizer::open(source_, Symbolizer::TypeArguments::kWhole);
-  if (opened.has_value()) {
-    symbolizer_ = std::move(*opened);
+      inspector_(inspector),
+      owners_(std::move(owners)),
+      clock_(clock),
+      deadline_(deadline),
+      why_not_(exe_ ? "" : "the executable is not held open") {}
+
+Result<NamedFrames> GoNames::ask() const {
+  if (inspector_ != nullptr) return inspector_->name_frames(exe_->fd(), table_.wanted(), deadline_, owners_);
+  const FdSource file(exe_->fd());
+  return name_frames(DeadlineSource(file, clock_, deadline_), table_.wanted());
+}
+
+void GoNames::want(std::span<const std::uint64_t> pcs, std::uint64_t load_bias) {
+  if (why_not_.empty()) table_.want(pcs, load_bias);
+}
+
+void GoNames::look_up() {
+  const bool is_over = !why_not_.empty() || (is_open_ && table_.wanted().empty());
+  if (is_over) return;
+  const auto named = ask();
+  if (named.has_value()) {
+    table_.add(*named);
+    is_open_ = true;
   } else {
-    why_not_ = opened.error().message;
+    why_not_ = named.error().message;
   }
 }
 
+void GoNames::prepare(std::span<const std::vector<std::uint64_t>> stacks) {
+  for (const std::vector<std::uint64_t>& pcs : stacks) want(pcs, 0);
+  if (!table_.wanted().empty()) look_up();
+}
+
 std::vector<std::string> GoNames::lines_of(std::span<const std::uint64_t> pcs) {
+  want(pcs, 0);
+  look_up();
   std::vector<std::string> lines;
-  if (!symbolizer_) {
+  if (!has_names()) {
     for (const std::uint64_t pc : pcs) lines.push_back(fmt::format("{:#x}", pc));
     return lines;
   }
-  for (const Frame& frame : symbolizer_->stack(pcs, 0)) {
-    lines.push_back(frame.is_known ? fmt::format("{} {}:{}", printable(symbolizer_->text(frame.function)),
-                                                 printable(symbolizer_->text(frame.file)), frame.line)
+  for (const Frame& frame : table_.stack(pcs, 0)) {
+    lines.push_back(frame.is_known ? fmt::format("{} {}:{}", printable(table_.text(frame.function)),
+                                                 printable(table_.text(frame.file)), frame.line)
                                    : fmt::format("{:#x}", frame.pc));
   }
   return lines;
 }
 
 pprof::Profile GoNames::profile_of(const HeapReading& reading, WallTime taken, std::vector<std::string> comments) {
+  const std::uint64_t unknown_before = table_.unknown_frames();
+  for (const HeapHolding& holding : reading.holdings) {
+    if (has_amount(holding)) want(reading.pcs_of(holding), reading.load_bias);
+  }
+  look_up();
   pprof::Profile profile;
   profile.sample_types = {
       {"alloc_objects", "count"}, {"alloc_space", "bytes"}, {"inuse_objects", "count"}, {"inuse_space", "bytes"}};
@@ -147,11 +182,10 @@ pprof::Profile GoNames::profile_of(const HeapReading& reading, WallTime taken, s
   profile.time_nanos = taken.ns;
   profile.mappings = {mapping_of(reading.load_bias, *binary_, exe_.get(), has_names())};
   profile.comments = std::move(comments);
-  if (!symbolizer_) profile.comments.push_back("oomwitness: addresses without names: " + printable(why_not_));
+  if (!has_names()) profile.comments.push_back("oomwitness: addresses without names: " + printable(why_not_));
   profile.comments.insert(profile.comments.end(), reading.facts.begin(), reading.facts.end());
-  const std::uint64_t unknown_before = symbolizer_ ? symbolizer_->unknown_frames() : 0;
-  Builder(profile, symbolizer_.get()).add_all(reading);
-  const std::uint64_t unknown = symbolizer_ ? symbolizer_->unknown_frames() - unknown_before : 0;
+  Builder(profile, has_names() ? &table_ : nullptr).add_all(reading);
+  const std::uint64_t unknown = has_names() ? table_.unknown_frames() - unknown_before : 0;
   if (unknown > 0) profile.comments.push_back(fmt::format("oomwitness: {} frames without a name", unknown));
   return profile;
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "events/capture_terms.h"
@@ -14,6 +15,7 @@
 #include "runtimes/go/binary.h"
 #include "runtimes/go/go_names.h"
 #include "runtimes/go/heap_reader.h"
+#include "runtimes/go/program_inspector.h"
 #include "runtimes/runtime.h"
 
 namespace oomw {
@@ -22,7 +24,7 @@ namespace oomw {
 struct GoProcess final : RuntimeProcess {
   [[nodiscard]] RuntimeKind kind() const override { return RuntimeKind::kGo; }
   [[nodiscard]] std::unique_ptr<ProgramNames> names(const Clock& clock, MonotonicTime deadline) const override {
-    return std::make_unique<go::GoNames>(exe, binary, clock, deadline);
+    return std::make_unique<go::GoNames>(exe, binary, inspector, file_owners, clock, deadline);
   }
 
   std::shared_ptr<const ExeHandle> exe;                // null when too many executables are open: no names then
@@ -31,6 +33,8 @@ struct GoProcess final : RuntimeProcess {
   CaptureReason reason = CaptureReason::kNone;         // without target: kLinkedOut, kNotFound or kNarrow
   std::string detail;                                  // the same for humans
   std::string owner;                                   // its container; "": not known
+  go::ProgramInspector* inspector = nullptr;           // of its executable; outlives this; null: it is parsed here
+  std::vector<std::string> file_owners;                // of its executable, see reader::Reader::run()
   mutable std::atomic<std::uint32_t> record_words{0};  // 8 or 16 once a read proved the layout, 0 = not yet
 
   // Where Go's code starts in this process.

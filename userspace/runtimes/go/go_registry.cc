@@ -141,6 +141,12 @@ std::string GoRegistry::owner_of(ProcessKey process) const {
   return config_.owner_of_cgroups ? config_.owner_of_cgroups(cgroups) : cgroups;
 }
 
+std::vector<std::string> GoRegistry::owners_of(const Executable& exe, ProcessKey process) const {
+  std::vector<std::string> owners = {owner_of(process)};
+  if (major(exe.identity.device) == 0) owners.push_back(file_system_named(exe.identity));
+  return owners;
+}
+
 Result<std::shared_ptr<const GoBinary>> GoRegistry::binary_of(const Executable& exe, ProcessKey process) {
   {
     const std::lock_guard lock(mutex_);
@@ -150,9 +156,7 @@ Result<std::shared_ptr<const GoBinary>> GoRegistry::binary_of(const Executable& 
   if (config_.inspector == nullptr) {
     binary = go::BinaryCache::look_at(exe.fd.get());
   } else {
-    std::vector<std::string> owners = {owner_of(process)};
-    if (major(exe.identity.device) == 0) owners.push_back(file_system_named(exe.identity));
-    ASSIGN_OR_RETURN(GoBinary inspected, config_.inspector->inspect(exe.fd.get(), owners));
+    ASSIGN_OR_RETURN(GoBinary inspected, config_.inspector->inspect(exe.fd.get(), owners_of(exe, process)));
     binary = std::make_shared<const GoBinary>(std::move(inspected));
   }
   const std::lock_guard lock(mutex_);
@@ -176,7 +180,9 @@ Result<GoProcessPtr> GoRegistry::join(const TargetProcess& process, Executable e
   joined->key = process.key();
   joined->registered = started;
   joined->binary = exe.binary;
-  if (config_.owner_of_cgroups) joined->owner = owner_of(joined->key);
+  joined->inspector = config_.inspector;
+  joined->file_owners = owners_of(exe, joined->key);
+  if (config_.owner_of_cgroups) joined->owner = joined->file_owners.front();
   if (exe.binary->profiling == Profiling::kNarrow) {  // its auxiliary vector is 32-bit as well: no image of it
     joined->reason = CaptureReason::kNarrow;
     joined->detail = exe.binary->why;

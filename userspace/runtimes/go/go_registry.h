@@ -121,6 +121,7 @@ class GoRegistry final : public Runtime {
   [[nodiscard]] Result<Executable> open_executable(const TargetProcess& process);
   [[nodiscard]] Result<std::shared_ptr<const go::GoBinary>> binary_of(const Executable& exe, ProcessKey process);
   [[nodiscard]] std::string owner_of(ProcessKey process) const;
+  [[nodiscard]] std::vector<std::string> owners_of(const Executable& exe, ProcessKey process) const;
   [[nodiscard]] Result<go::HeapTarget> locate(const TargetProcess& process, const ProcessImage& image,
                                               const go::GoBinary& binary) const;
   [[nodiscard]] tl::expected<go::HeapEvidence, reader::Failure> read_heap(const GoProcess& known,

@@ -2,10 +2,13 @@
 // A Go heap profile as read from the runtime's own buckets, by any method. Plain data.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtimes/go/binary.h"
@@ -20,7 +23,10 @@ enum class RecordLayout {
   kObjects,          // 4 cycles of {allocs, frees}, 64 B; bytes = objects x size: Go 1.27
   kUnknown,          // neither holds on the data: a newer runtime, or not a runtime's list
 };
-[[nodiscard]] std::string_view to_string(RecordLayout layout);
+[[nodiscard]] constexpr std::string_view to_string(RecordLayout layout) {
+  constexpr std::array<std::string_view, 4> kNames = {"no_data", "objects_and_bytes", "objects", "unknown"};
+  return kNames[static_cast<std::size_t>(layout)];
+}
 
 struct Counts {
   std::uint64_t allocs = 0, frees = 0, alloc_bytes = 0, free_bytes = 0;
@@ -28,11 +34,21 @@ struct Counts {
   friend bool operator==(const Counts&, const Counts&) = default;
 };
 // Sums of unsigned words wrap as the runtime's own do.
-[[nodiscard]] Counts operator+(const Counts& a, const Counts& b);
+[[nodiscard]] constexpr Counts operator+(const Counts& a, const Counts& b) {
+  return {a.allocs + b.allocs, a.frees + b.frees, a.alloc_bytes + b.alloc_bytes, a.free_bytes + b.free_bytes};
+}
 
-// Not freed yet. A torn read can show more frees than allocs: that is 0, not a negative heap.
-[[nodiscard]] HeapAmount in_use(const Counts& counts);
-[[nodiscard]] HeapAmount allocated(const Counts& counts);
+// A torn read can show more frees than allocs: that is 0, not a negative heap.
+[[nodiscard]] constexpr std::int64_t excess(std::uint64_t more, std::uint64_t less) {
+  return std::max<std::int64_t>(static_cast<std::int64_t>(more - less), 0);
+}
+// Not freed yet.
+[[nodiscard]] constexpr HeapAmount in_use(const Counts& counts) {
+  return {excess(counts.allocs, counts.frees), excess(counts.alloc_bytes, counts.free_bytes)};
+}
+[[nodiscard]] constexpr HeapAmount allocated(const Counts& counts) {
+  return {excess(counts.allocs, 0), excess(counts.alloc_bytes, 0)};
+}
 
 // One call stack and block size, all counts as sampled.
 struct Bucket {

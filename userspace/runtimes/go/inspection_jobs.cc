@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "reader/wire.h"
 #include "runtimes/go/heap_job.h"
 #include "runtimes/go/heap_reader.h"
+#include "runtimes/go/names_job.h"
 
 namespace oomw::go {
 namespace {
@@ -205,30 +207,52 @@ Result<std::uint64_t> SandboxedInspector::find_list_head(const OpenMemory& memor
   return decode_list_head(*answer, bss);
 }
 
-tl::expected<HeapEvidence, reader::Failure> SandboxedInspector::read_heap(const OpenMemory& memory,
-                                                                          const HeapTarget& target,
-                                                                          MonotonicTime deadline,
-                                                                          std::span<const std::string> owners) {
+template <typename Decode>
+auto SandboxedInspector::read_by(std::uint32_t kind, const std::string& parameters, std::span<const int> inputs,
+                                 MonotonicTime deadline, std::span<const std::string> owners, const Decode& decode)
+    -> tl::expected<typename std::invoke_result_t<Decode, std::string_view, int>::value_type, reader::Failure> {
   const auto failed = [](reader::Fault fault, Error error) {
     return tl::make_unexpected(reader::Failure{fault, std::move(error)});
   };
-  const std::string parameters = read_heap_parameters(memory, target, deadline);
   for (bool is_first = true;; is_first = false) {
-    const UniqueFd reading(::memfd_create("oomw-reading", MFD_CLOEXEC));
-    if (!reading.is_valid()) return failed(reader::Fault::kFailed, errno_error(errno, "memfd_create"));
-    const std::array<int, 3> all = {reading.get(), memory.memory.get(), memory.page_map.get()};
-    const auto files = std::span(all).first(memory.page_map.is_valid() ? 3 : 2);
+    const UniqueFd output(::memfd_create("oomw-reading", MFD_CLOEXEC));
+    if (!output.is_valid()) return failed(reader::Fault::kFailed, errno_error(errno, "memfd_create"));
+    std::vector<int> files = {output.get()};
+    files.insert(files.end(), inputs.begin(), inputs.end());
     const MonotonicTime until = deadline + kHandOver;
-    auto answer = heap_readers_.run(kReadHeapJob, parameters, files, until - clock_.now(), until, owners);
+    auto answer = heap_readers_.run(kind, parameters, files, until - clock_.now(), until, owners);
     if (answer) {
-      auto evidence = decode_evidence(*answer, reading.get());
-      if (!evidence) return failed(reader::Fault::kFailed, std::move(evidence).error());
-      return std::move(*evidence);
+      auto decoded = decode(*answer, output.get());
+      if (!decoded) return failed(reader::Fault::kFailed, std::move(decoded).error());
+      return std::move(*decoded);
     }
     // As for inspections: replaced once.
     const bool is_final = !is_first || answer.error().fault != reader::Fault::kFailed;
     if (is_final) return tl::make_unexpected(std::move(answer).error());
   }
+}
+
+tl::expected<HeapEvidence, reader::Failure> SandboxedInspector::read_heap(const OpenMemory& memory,
+                                                                          const HeapTarget& target,
+                                                                          MonotonicTime deadline,
+                                                                          std::span<const std::string> owners) {
+  const std::array<int, 2> both = {memory.memory.get(), memory.page_map.get()};
+  const auto inputs = std::span(both).first(memory.page_map.is_valid() ? 2 : 1);
+  return read_by(kReadHeapJob, read_heap_parameters(memory, target, deadline), inputs, deadline, owners,
+                 decode_evidence);
+}
+
+Result<NamedFrames> SandboxedInspector::name_frames(int exe_fd, std::span<const WantedAddress> wanted,
+                                                    MonotonicTime deadline, std::span<const std::string> owners) {
+  const UniqueFd addresses(::memfd_create("oomw-addresses", MFD_CLOEXEC));
+  if (!addresses.is_valid()) return fail_errno(errno, "memfd_create");
+  RETURN_IF_ERROR(write_wanted(addresses.get(), wanted));
+  const MonotonicTime soon = std::min(deadline, clock_.now() + kNamingTime);
+  const std::array<int, 2> inputs = {addresses.get(), exe_fd};
+  auto named = read_by(kNameFramesJob, name_frames_parameters(soon), inputs, soon, owners,
+                       [&](std::string_view, int file) { return read_named(file, wanted); });
+  if (!named) return tl::make_unexpected(std::move(named).error().error);
+  return std::move(*named);
 }
 
 void SandboxedInspector::tick() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reader does for the registry of Go programs: two jobs that inspect an executable, a third that reads a heap
-// (heap_job.h), and who asks for them.
+// What the reader does for the registry of Go programs: two jobs that inspect an executable, one that reads a heap
+// (heap_job.h), one that names its addresses (names_job.h), and who asks for them.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/clock.h"
@@ -33,8 +34,8 @@ inline constexpr std::uint32_t kFindListHeadJob = 0x44484f47;
 [[nodiscard]] Result<GoBinary> decode_binary(std::string_view answer);
 [[nodiscard]] Result<std::uint64_t> decode_list_head(std::string_view answer, AddressRange bss);
 
-// Readers of their own: no inspection waits for a heap, a walk or an endpoint. Three, and two for heaps, so that files
-// and memory that take all of their time do not hold up the programs of other containers.
+// Readers of their own: no inspection waits for a heap, a walk or an endpoint. Three, and two for heaps and their
+// names, so that files and memory that take all of their time do not hold up the programs of other containers.
 class SandboxedInspector final : public ProgramInspector {
  public:
   static constexpr std::size_t kReaders = 3, kHeapReaders = 2;
@@ -44,6 +45,8 @@ class SandboxedInspector final : public ProgramInspector {
   static constexpr Nanoseconds kPatience = std::chrono::seconds(12);   // with the wait for other inspections
   // Past the deadline of a heap, to hand over what was read until then: 48 MB at most.
   static constexpr Nanoseconds kHandOver = std::chrono::seconds(1);
+  // For names, from a function table that is in the page cache: milliseconds.
+  static constexpr Nanoseconds kNamingTime = std::chrono::seconds(2);
 
   explicit SandboxedInspector(const Clock& clock, reader::ReaderConfig config = {});
 
@@ -54,6 +57,8 @@ class SandboxedInspector final : public ProgramInspector {
   [[nodiscard]] tl::expected<HeapEvidence, reader::Failure> read_heap(const OpenMemory& memory,
                                                                       const HeapTarget& target, MonotonicTime deadline,
                                                                       std::span<const std::string> owners) override;
+  [[nodiscard]] Result<NamedFrames> name_frames(int exe_fd, std::span<const WantedAddress> wanted,
+                                                MonotonicTime deadline, std::span<const std::string> owners) override;
   void warm_up() { heap_readers_.warm_up(); }  // for heaps; see reader::Reader
   void tick();                                 // from time to time, any thread
   [[nodiscard]] std::vector<reader::ReaderCounters> counters() const;
@@ -61,6 +66,12 @@ class SandboxedInspector final : public ProgramInspector {
  private:
   [[nodiscard]] reader::ReaderGroup::Answer inspect_by(std::uint32_t kind, const std::string& parameters,
                                                        std::span<const int> files, std::span<const std::string> owners);
+  // By a reader of heaps, until kHandOver after `deadline`: its answer is decode(payload, file), where `file` is one of
+  // memory that it had to write to.
+  template <typename Decode>
+  [[nodiscard]] auto read_by(std::uint32_t kind, const std::string& parameters, std::span<const int> inputs,
+                             MonotonicTime deadline, std::span<const std::string> owners, const Decode& decode)
+      -> tl::expected<typename std::invoke_result_t<Decode, std::string_view, int>::value_type, reader::Failure>;
 
   const Clock& clock_;
   reader::UnreapedReaders unreaped_;

@@ -13,6 +13,7 @@
 #include "memory/open_memory.h"
 #include "reader/reader.h"
 #include "runtimes/go/binary.h"
+#include "runtimes/go/frame_table.h"
 #include "runtimes/go/go_reading.h"
 #include "runtimes/go/heap_reader.h"
 
@@ -36,6 +37,10 @@ class ProgramInspector {
                                                                               const HeapTarget& target,
                                                                               MonotonicTime deadline,
                                                                               std::span<const std::string> owners) = 0;
+  // As go::name_frames(). What was not read by `deadline` has no name.
+  [[nodiscard]] virtual Result<NamedFrames> name_frames(int exe_fd, std::span<const WantedAddress> wanted,
+                                                        MonotonicTime deadline,
+                                                        std::span<const std::string> owners) = 0;
 };
 
 }  // namespace oomw::go

@@ -36,7 +36,7 @@ void use_everything(const Bytes& bytes) {
   (void)inspect_binary(file);
   const auto symbolizer = Symbolizer::open(file);
   if (!symbolizer.has_value()) return;
-  for (std::uint64_t pc = 0x401000; pc < 0x4c0000; pc += 0x1357) (void)(*symbolizer)->inlined_chain(pc, 0);
+  for (std::uint64_t pc = 0x401000; pc < 0x4c0000; pc += 0x1357) (void)(*symbolizer)->inlined_chain(pc);
 }
 
 // Wrong addresses are worse than none.

@@ -40,7 +40,7 @@ pprof::Profile build(const HeapSnapshot& snapshot, const go::GoBinary& binary = 
     exe = std::make_shared<const ExeHandle>(UniqueFd(), FileIdentity{}, path, std::make_shared<ExeHandle::Unused>());
   }
   const SystemClock clock;
-  go::GoNames names(exe, std::make_shared<const go::GoBinary>(binary), clock, {});
+  go::GoNames names(exe, std::make_shared<const go::GoBinary>(binary), nullptr, {}, clock, {});
   return names.profile_of(go::reading_of(snapshot, {}), {1'000'000'007}, {"first"});
 }
 
