@@ -74,15 +74,22 @@ static __always_inline void growth_record__set_registers(struct oomw_growth_samp
 #define GROWTH_RECORD_ABOVE_START 64
 #define GROWTH_RECORD_UNKNOWN_BYTES 4096
 
+/* Where the thread's own data lie, by which it knows itself. 0: not known. */
+static __always_inline __u64 growth_record__thread_pointer(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->thread.fsbase))
+		return BPF_CORE_READ(task, thread.fsbase);
+	return 0;
+}
+
 static __always_inline __u64 growth_record__stack_bytes(struct task_struct *task, __u64 pointer)
 {
 	__u64 start = BPF_CORE_READ(task, mm, start_stack);
-	__u64 descriptor = 0;
+	__u64 descriptor;
 
 	if (start > pointer && start - pointer < GROWTH_RECORD_MAIN_MAX)
 		return start - pointer + GROWTH_RECORD_ABOVE_START;
-	if (bpf_core_field_exists(task->thread.fsbase))
-		descriptor = BPF_CORE_READ(task, thread.fsbase);
+	descriptor = growth_record__thread_pointer(task);
 	if (descriptor > pointer && descriptor - pointer < GROWTH_RECORD_THREAD_MAX)
 		return descriptor - pointer;
 	return 0;
@@ -126,23 +133,30 @@ static __always_inline __u64 growth_record__follow(__u64 address)
 	return value;
 }
 
+/* The innermost frame of this thread. 0: it has none, or another thread runs Python. */
+static __always_inline __u64 growth_record__first_frame(const struct oomw_growth_python *layout)
+{
+	__u64 own = growth_record__thread_pointer(task__current());
+	__u64 thread = growth_record__follow(layout->thread_state);
+	__u64 frame;
+
+	if (!own || !thread || growth_record__follow(thread + layout->id_of_thread) != own)
+		return 0;
+	frame = growth_record__follow(thread + layout->frame_of_thread);
+	if (frame && layout->has_cframe)
+		frame = growth_record__follow(frame + layout->frame_of_cframe);
+	return frame;
+}
+
 static __always_inline void growth_record__read_python(struct oomw_growth_sample *sample)
 {
 	struct oomw_growth_python *layout = bpf_map_lookup_elem(&growth_python, &sample->tgid);
-	__u64 frame, above;
+	__u64 frame;
 	__u32 count = 0;
 
 	if (!layout || !layout->thread_state)
 		return;
-	frame = growth_record__follow(layout->thread_state);
-	if (frame)
-		frame = growth_record__follow(frame + layout->frame_of_thread);
-	if (frame && layout->frame_of_cframe) {
-		above = frame - sample->registers[OOMW_GROWTH_REG_SP];
-		if (above < OOMW_GROWTH_STACK_MAX)
-			sample->python_place = above;
-		frame = growth_record__follow(frame + layout->frame_of_cframe);
-	}
+	frame = growth_record__first_frame(layout);
 	for (__u32 i = 0; i < OOMW_GROWTH_PYTHON_MAX && frame; i++) {
 		struct oomw_python_frame *to = &sample->python[i];
 

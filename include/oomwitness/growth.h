@@ -32,7 +32,7 @@
 /* A frame of CPython's interpreter, innermost first: addresses in the process. */
 struct oomw_python_frame {
 	__u64 code;	   /* the PyCodeObject */
-	__u64 instruction; /* the next instruction, to find the line by */
+	__u64 instruction; /* to find the line by: an address, up to 3.10 the low 32 bits count */
 };
 
 /* One record. `stack_bytes` bytes of stack follow it, from the stack pointer upwards. */
@@ -50,10 +50,9 @@ struct oomw_growth_sample {
 	__u64 anon_bytes; /* of the process, now */
 	__u32 flags;
 	__u32 stack_bytes;
-	__u32 python_frames;
-	/* Bytes from the stack pointer to the interpreter's own cframe, which lies on the stack of
-	 * the thread that runs Python. 0: not on this thread's, so the frames are another's. */
-	__u32 python_place;
+	__u32 python_frames; /* of this thread; 0: it does not run Python, or its layout is not
+				known */
+	__u32 reserved;
 	__u64 registers[OOMW_GROWTH_REGISTERS];
 	struct oomw_python_frame python[OOMW_GROWTH_PYTHON_MAX];
 };

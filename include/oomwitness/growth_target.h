@@ -34,9 +34,12 @@ struct oomw_growth_target {
 
 /* growth_python: tgid -> where CPython keeps its frames, offsets in bytes. */
 struct oomw_growth_python {
-	__u64 thread_state; /* address that holds the running thread's state */
+	__u64 thread_state; /* address that holds the state of the thread that ran Python last */
+	__u32 id_of_thread; /* its thread pointer, which tells whether it is the one that is sampled
+			     */
 	__u32 frame_of_thread;
-	__u32 frame_of_cframe; /* 0: frame_of_thread leads to the frame itself */
+	__u32 has_cframe; /* 0: frame_of_thread leads to the frame itself */
+	__u32 frame_of_cframe;
 	__u32 code_of_frame;
 	__u32 previous_of_frame;
 	__u32 instruction_of_frame;

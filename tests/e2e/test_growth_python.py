@@ -85,3 +85,42 @@ class SeedCase(E2eTest):
     def need(self, package):
         if run_program(PYTHON, "-c", f"import {package}").returncode != 0:
             self.skipTest(f"{PYTHON} has no {package} (Debian: python3-{package})")
+
+
+# 16 MiB a second at most, all of it through one function.
+KEEPER = """import time
+KEPT = []
+def keep_some(count):
+    KEPT.append(b"x" * count)
+def main():
+    while True:
+        keep_some(65536)
+        time.sleep(0.004)
+main()
+"""
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "growth is sampled on x86-64 only")
+class Interpreters(E2eTest):
+    def test_function_is_named_whatever_the_version(self):
+        """All at once: CPython 3.8 to 3.13, as many of them as are here."""
+        pythons = tools.pythons(range(8, 14))
+        if not pythons:
+            self.skipTest("there is no Python of 3.8 to 3.13")
+        witness = self.daemon(GROWTH)
+        script = os.path.join(self.scratch, "keeper.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(KEEPER)
+        boxes = {minor: self.cgroup(f"python3_{minor}", 64) for minor in pythons}
+        for victim in [self.start([pythons[minor], script], boxes[minor]) for minor in pythons]:
+            victim.wait_killed()
+        for minor, box in boxes.items():
+            self.assert_named(witness, minor, box)
+
+    def assert_named(self, witness, minor, box):
+        def places():
+            return [i["growth"]["places"] for i in self.incidents_of(witness, box) if i.get("growth", {}).get("file")]
+
+        found = eventually(places, f"a growth profile of 3.{minor}", 30)[0]
+        share = sum(place["share"] for place in found if place.get("code") == "keep_some (keeper.py:4)")
+        self.assertGreater(share, 0.5, f"3.{minor}: {found}")

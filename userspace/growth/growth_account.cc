@@ -7,6 +7,14 @@
 #include "base/text.h"
 
 namespace oomw {
+namespace {
+
+std::string python_text(std::uint32_t version) {
+  if (version < 0x0308) return "Python before 3.8";
+  return "Python " + std::to_string(version >> 8) + "." + std::to_string(version & 0xff);
+}
+
+}  // namespace
 
 std::uint32_t GrowthAccount::frame_id(const GrowthFrame& frame) {
   FrameKey key(frame.function, frame.file, frame.module, frame.line, frame.is_managed, frame.is_allocator);
@@ -40,6 +48,7 @@ std::uint32_t GrowthAccount::stack_id(const UnwoundStack& stack, const std::vect
 void GrowthAccount::count(const oomw_growth_sample& head, std::uint32_t stack) {
   if (samples_++ == 0) first_ns_ = head.time_ns;
   if (stack == GrowthSlots::kNobody) ++unnamed_;
+  if (head.python_frames != 0) has_python_frames_ = true;
   newest_ns_ = std::max<std::uint64_t>(newest_ns_, head.time_ns);
   slot_bytes_ = head.slot_bytes;
   slots_.rise(head.time_ns, head.slot_before, head.slot_after, stack);
@@ -51,6 +60,7 @@ void GrowthAccount::add(const std::vector<oomw_growth_sample>& heads, const Unwo
     const auto [known, is_new] = builds_.emplace(module, build_id);
     if (!is_new && known->second != build_id) known->second.clear();
   }
+  if (unwound.python_version != 0) python_version_ = unwound.python_version;
   std::size_t next = 0;
   for (const oomw_growth_sample& head : heads) {
     const bool has_stack = head.stack_bytes != 0 && next < unwound.stacks.size();
@@ -86,6 +96,10 @@ GrowthProfile GrowthAccount::profile(std::uint64_t lost_before) const {
   }
   if (unseen_ > 0) {
     profile.notes.push_back(human_bytes(unseen_ * slot_bytes_) + " more grew while nothing was sampled");
+  }
+  if (python_version_ != 0 && !has_python_frames_) {
+    profile.notes.push_back(python_text(python_version_) +
+                            ": its functions are not visible in the stacks, only the interpreter's own");
   }
   return profile;
 }

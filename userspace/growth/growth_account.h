@@ -55,7 +55,9 @@ class GrowthAccount {
   GrowthSlots slots_;
   std::map<FrameKey, std::uint32_t> frame_ids_;
   std::vector<GrowthFrame> frames_;
-  ModuleBuilds builds_;
+  ModuleBuilds builds_;  // of all batches
+  std::uint32_t python_version_ = 0;
+  bool has_python_frames_ = false;
   std::map<Stack, std::uint32_t> stack_ids_;
   std::vector<const Stack*> stacks_;  // into stack_ids_
   std::uint64_t samples_ = 0, unnamed_ = 0, first_ns_ = 0, newest_ns_ = 0, slot_bytes_ = 0, unseen_ = 0;

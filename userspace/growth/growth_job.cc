@@ -177,8 +177,10 @@ Result<UnwoundSamples> unwind(std::vector<JobRange> ranges, std::span<const std:
   ASSIGN_OR_RETURN(const std::vector<Sample> samples, parse_samples(records));
   std::vector<CodeRange> code = code_ranges(std::move(ranges), files, kept_files());
   const PresentMemory memory(files[kMemoryFile].get(), files[kPageMapFile].get());
-  PythonReader python(find_python(code), memory);
+  const PythonSymbols symbols = find_python(code);
+  PythonReader python(symbols, memory);
   UnwoundSamples unwound;
+  unwound.python_version = symbols.version;
   unwound.builds = builds_of(code);
   const CodeMap map(std::move(code));
   const std::vector<NativeStack> stacks = unwind_all(samples, map);

@@ -44,7 +44,9 @@ std::optional<std::uint64_t> anon_bytes_of(const std::string& proc_root, Process
 
 oomw_growth_python to_raw(const PythonLayout& layout) {
   return {.thread_state = layout.thread_state,
+          .id_of_thread = layout.id_of_thread,
           .frame_of_thread = layout.frame_of_thread,
+          .has_cframe = layout.has_cframe,
           .frame_of_cframe = layout.frame_of_cframe,
           .code_of_frame = layout.code_of_frame,
           .previous_of_frame = layout.previous_of_frame,

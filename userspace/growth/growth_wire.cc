@@ -47,10 +47,11 @@ Result<UnwoundStack> read_stack(reader::WireReader& in, std::size_t frames) {
 PythonLayout read_layout(reader::WireReader& in) {
   PythonLayout layout;
   layout.thread_state = in.number();
-  for (std::uint32_t* offset : {&layout.frame_of_thread, &layout.frame_of_cframe, &layout.code_of_frame,
-                                &layout.previous_of_frame, &layout.instruction_of_frame}) {
+  for (std::uint32_t* offset : {&layout.id_of_thread, &layout.frame_of_thread, &layout.frame_of_cframe,
+                                &layout.code_of_frame, &layout.previous_of_frame, &layout.instruction_of_frame}) {
     *offset = static_cast<std::uint32_t>(in.number());
   }
+  layout.has_cframe = in.number() != 0;
   return layout;
 }
 
@@ -137,8 +138,9 @@ std::string encode_unwound(const UnwoundSamples& unwound) {
     for (const std::uint32_t frame : stack.frames) out.number(frame);
   }
   const PythonLayout& python = unwound.python;
-  out.number(python.thread_state).number(python.frame_of_thread).number(python.frame_of_cframe);
-  out.number(python.code_of_frame).number(python.previous_of_frame).number(python.instruction_of_frame);
+  out.number(python.thread_state).number(python.id_of_thread).number(python.frame_of_thread);
+  out.number(python.frame_of_cframe).number(python.code_of_frame).number(python.previous_of_frame);
+  out.number(python.instruction_of_frame).number(python.has_cframe ? 1 : 0).number(unwound.python_version);
   out.number(unwound.builds.size());
   for (const auto& [module, build_id] : unwound.builds) out.text(module).text(build_id);
   return out.take();
@@ -158,6 +160,7 @@ Result<UnwoundSamples> decode_unwound(std::string_view bytes, std::size_t stacks
     unwound.stacks.push_back(std::move(stack));
   }
   unwound.python = read_layout(in);
+  unwound.python_version = static_cast<std::uint32_t>(in.number());
   unwound.builds = read_builds(in);
   if (!in.is_complete()) return fail(ErrorCode::kInvalid, "the reader answered something else");
   return unwound;

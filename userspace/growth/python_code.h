@@ -37,11 +37,13 @@ struct PythonCode {
   std::string file;      // "shop.py"
   std::uint64_t first_line = 0, first_instruction = 0;
   std::string line_table;
+  PythonLines lines = PythonLines::kLocations;
   bool is_library = false;
+  bool is_interpreters = false;        // made by the interpreter for itself: no function of the program
   std::vector<std::string> uses = {};  // globals and attributes that it refers to; not of a library's
 };
 
-// The line of an instruction; 0: not known.
+// The line of an instruction, as a frame has it; 0: not known.
 [[nodiscard]] std::uint64_t line_of(const PythonCode& code, std::uint64_t instruction);
 // "Cache.put", "main.<locals>.<lambda>": identifiers with dots, and the compiler's own words. Anything else may be a
 // user's data.
@@ -50,30 +52,37 @@ struct PythonCode {
 // Of the language or an installed package.
 [[nodiscard]] bool is_library_path(std::string_view path);
 
-// CPython 3.11. Reads objects of the types that the symbols name, nothing else.
+// CPython 3.8 to 3.13. Reads objects of the types that the symbols name, nothing else.
 class PythonReader {
  public:
   static constexpr std::uint64_t kMaxRead = 16u << 20;
-  static constexpr std::uint32_t kVersion = 0x030b;
 
   // symbols: addresses in the process.
   PythonReader(const PythonSymbols& symbols, const ByteSource& memory)
-      : symbols_(symbols), reader_(memory, kMaxRead, CachedReader::kLeastCost) {}
+      : symbols_(symbols),
+        at_(symbols.offsets.value_or(PythonOffsets{})),
+        reader_(memory, kMaxRead, CachedReader::kLeastCost) {}
 
-  // Proved on the frames of a thread: all their code objects are such. Nothing if no thread has frames.
+  // Proved: the thread that ran last is one of the main interpreter's, the id in its state is a thread pointer (which
+  // points to itself), and the frames of a thread have nothing but code objects. Nothing as long as that does not hold.
   [[nodiscard]] std::optional<PythonLayout> layout();
+  // What stands for the code of a frame that the interpreter has for itself.
+  [[nodiscard]] bool is_none(std::uint64_t code) const { return symbols_.none != 0 && code == symbols_.none; }
   // Nothing: no code object, or its name is none.
   [[nodiscard]] std::optional<PythonCode> code_at(std::uint64_t address);
 
  private:
-  [[nodiscard]] bool is_known() const { return symbols_.is_complete() && symbols_.version == kVersion; }
   [[nodiscard]] std::uint64_t word(std::uint64_t address) { return reader_.get<std::uint64_t>(address).value_or(0); }
   [[nodiscard]] bool is_of(std::uint64_t object, std::uint64_t type) { return object != 0 && word(object + 8) == type; }
   [[nodiscard]] std::string text_at(std::uint64_t object, std::size_t most);
   [[nodiscard]] std::string bytes_at(std::uint64_t object, std::size_t most);
   [[nodiscard]] std::vector<std::string> identifiers_at(std::uint64_t tuple);
+  [[nodiscard]] std::uint64_t main_interpreter();
+  [[nodiscard]] bool has_proved_frames(std::uint64_t thread);
+  [[nodiscard]] bool has_proved_threads(std::uint64_t interpreter, std::uint64_t holder);
 
   PythonSymbols symbols_;
+  PythonOffsets at_;
   CachedReader reader_;
 };
 

@@ -17,9 +17,10 @@ PythonSymbols find_python(const std::vector<CodeRange>& code) {
     if (range.file == nullptr) continue;
     PythonSymbols symbols = range.file->python();
     const auto address = range.file->address_of(range.file_offset);
-    if (!symbols.is_complete() || !address) continue;
+    if (symbols.version == 0 || !address) continue;
     const std::uint64_t bias = range.begin - *address;
-    for (std::uint64_t* one : {&symbols.runtime, &symbols.code_type, &symbols.text_type, &symbols.bytes_type}) {
+    for (std::uint64_t* one :
+         {&symbols.runtime, &symbols.code_type, &symbols.text_type, &symbols.bytes_type, &symbols.none}) {
       *one += bias;
     }
     return symbols;
@@ -30,10 +31,11 @@ PythonSymbols find_python(const std::vector<CodeRange>& code) {
 std::vector<GrowthFrame> python_frames(const Sample& sample, PythonCodes& codes, PythonReader* reader) {
   std::vector<GrowthFrame> frames;
   const std::uint32_t count = std::min<std::uint32_t>(sample.head.python_frames, OOMW_GROWTH_PYTHON_MAX);
-  if (sample.head.python_place == 0) return frames;
   for (std::uint32_t i = 0; i < count; ++i) {
     const oomw_python_frame& at = sample.head.python[i];
+    if (reader != nullptr && reader->is_none(at.code)) continue;
     const PythonCode* code = codes.get({sample.head.tgid, sample.head.start_boottime_ns}, at.code, reader);
+    if (code != nullptr && code->is_interpreters) continue;
     GrowthFrame frame;
     frame.is_managed = true;
     frame.function = "[python]";

@@ -9,10 +9,10 @@
 
 namespace oomw::growth {
 
-// Where Python is among the mapped code, as addresses in the process; not complete: nowhere.
+// Where Python is among the mapped code, as addresses in the process; of version 0: nowhere.
 [[nodiscard]] PythonSymbols find_python(const std::vector<CodeRange>& code);
 
-// The Python frames of a sample, innermost first, if they are of the thread that was sampled.
+// The Python frames of a sample, innermost first.
 [[nodiscard]] std::vector<GrowthFrame> python_frames(const Sample& sample, PythonCodes& codes, PythonReader* reader);
 
 // Puts the program's frames in the place of the interpreter's: what an innermost function in C did comes first, and

@@ -30,9 +30,10 @@ struct UnwoundStack {
 // Where CPython keeps what the program for growth samples follows, proved on a living process: offsets in bytes.
 // All zero: not a Python that is known; samples have native frames only.
 struct PythonLayout {
-  std::uint64_t thread_state = 0;  // address that holds the running thread's state
-  std::uint32_t frame_of_thread = 0, frame_of_cframe = 0;
+  std::uint64_t thread_state = 0;  // address that holds the state of the thread that ran Python last
+  std::uint32_t id_of_thread = 0, frame_of_thread = 0, frame_of_cframe = 0;
   std::uint32_t code_of_frame = 0, previous_of_frame = 0, instruction_of_frame = 0;
+  bool has_cframe = false;  // the thread's state leads to a cframe, and that to the frame
 };
 
 // Which build of each module was sampled: its linker's build id in hex, by the module's name as frames have it. "": it
@@ -43,6 +44,7 @@ struct UnwoundSamples {
   std::vector<GrowthFrame> frames;   // each once
   std::vector<UnwoundStack> stacks;  // one for each record that has a stack, in their order
   PythonLayout python = {};
+  std::uint32_t python_version = 0;  // 0x030b for 3.11, 0x0307 for all before 3.8; 0: no Python
   ModuleBuilds builds = {};
 };
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the tested binary and its helpers come from."""
 import functools
+import glob
 import os
 import shutil
 import subprocess
@@ -47,6 +48,15 @@ def sessions():
     source = os.path.join(WORKLOADS, "sessions.cc")
     return _build(os.path.join(CACHE, "workloads/sessions"), [source],
                   ["g++", "-std=c++17", "-O1", "-s", "-o", os.path.join(CACHE, "workloads/sessions"), source])
+
+
+def pythons(minors):
+    """CPython 3.N by its N: the system's, else one that pyenv has installed for root."""
+    found = {}
+    for minor in minors:
+        paths = [f"/usr/bin/python3.{minor}"] + glob.glob(f"/root/.pyenv/versions/3.{minor}.*/bin/python3")
+        found.update({minor: path for path in paths[::-1] if os.access(path, os.X_OK)})
+    return found
 
 
 def growth_paths():

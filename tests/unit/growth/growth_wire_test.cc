@@ -76,6 +76,27 @@ TEST(GrowthWire, answer_when_it_has_terminal_codes_is_printable) {
   EXPECT_FALSE(back->frames[1].function.empty());
 }
 
+TEST(GrowthWire, layout_of_python_comes_back) {
+  UnwoundSamples unwound;
+  unwound.python = {.thread_state = 1,
+                    .id_of_thread = 2,
+                    .frame_of_thread = 3,
+                    .frame_of_cframe = 4,
+                    .code_of_frame = 5,
+                    .previous_of_frame = 6,
+                    .instruction_of_frame = 7,
+                    .has_cframe = true};
+  unwound.python_version = 0x030c;
+  const auto back = decode_unwound(encode_unwound(unwound), 0);
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(back->python.thread_state, 1U);
+  EXPECT_EQ(back->python.id_of_thread, 2U);
+  EXPECT_EQ(back->python.frame_of_cframe, 4U);
+  EXPECT_EQ(back->python.instruction_of_frame, 7U);
+  EXPECT_TRUE(back->python.has_cframe);
+  EXPECT_EQ(back->python_version, 0x030cU);
+}
+
 TEST(GrowthWire, names_that_code_refers_to_when_too_many_are_cut) {
   UnwoundSamples unwound;
   unwound.frames = {frame("keep"), frame("next")};

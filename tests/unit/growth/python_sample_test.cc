@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frames of a real Python 3.11, its names and lines read by a confined reader.
+// The frames of real interpreters of each version that is known, their names and lines read by a confined reader.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "growth/unwound.h"
 #include "memory/process_files.h"
 #include "reader/reader.h"
+#include "support/python_interpreter.h"
 #include "unit/growth/sampled_program.h"
 
 #if defined(__x86_64__)
@@ -27,8 +28,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::Not;
 
-constexpr const char* kPython = "/usr/bin/python3.11";
-// pause() by PyDLL keeps the interpreter's lock, as an allocation does.
+// pause() by PyDLL keeps the interpreter's lock, as an allocation does. map() calls from C.
 constexpr const char* kProgram = R"(import ctypes, os
 class Cache:
     def store(self, n):
@@ -39,7 +39,7 @@ class Cache:
 def handle(n):
     return Cache().store(n)
 
-handle(1)
+list(map(handle, [1]))
 )";
 
 std::uint64_t word_of(int memory, std::uint64_t address) {
@@ -48,11 +48,13 @@ std::uint64_t word_of(int memory, std::uint64_t address) {
   return word;
 }
 
-class PythonSampleTest : public ::testing::Test {
+// The parameter: 11 for Python 3.11.
+class PythonSampleTest : public ::testing::TestWithParam<int> {
  protected:
   void SetUp() override {
-    if (::access(kPython, X_OK) != 0) GTEST_SKIP() << "no " << kPython;
-    program_ = std::make_unique<test::SampledProgram>(kPython, directory_.write("shop.py", kProgram));
+    const std::string python = test::python_interpreter("3." + std::to_string(GetParam()));
+    if (python.empty()) GTEST_SKIP() << "no Python 3." << GetParam() << " here";
+    program_ = std::make_unique<test::SampledProgram>(python, directory_.write("shop.py", kProgram));
     record_ = program_->sample();
     ASSERT_FALSE(record_.empty()) << "no sample could be taken";
     auto process = SampledProcess::open("/proc", {program_->pid(), 0});
@@ -76,11 +78,10 @@ class PythonSampleTest : public ::testing::Test {
     ASSERT_NE(layout.thread_state, 0u);
     oomw_growth_sample head{};
     std::memcpy(&head, record_.data(), sizeof head);
-    const std::uint64_t cframe =
-        word_of(memory_.get(), word_of(memory_.get(), layout.thread_state) + layout.frame_of_thread);
-    head.python_place = static_cast<__u32>(cframe - head.registers[OOMW_GROWTH_REG_SP]);
-    EXPECT_LT(head.python_place, OOMW_GROWTH_STACK_MAX);
-    std::uint64_t frame = word_of(memory_.get(), cframe + layout.frame_of_cframe);
+    const std::uint64_t thread = word_of(memory_.get(), layout.thread_state);
+    EXPECT_EQ(word_of(memory_.get(), thread + layout.id_of_thread), program_->thread_pointer());
+    std::uint64_t frame = word_of(memory_.get(), thread + layout.frame_of_thread);
+    if (layout.has_cframe) frame = word_of(memory_.get(), frame + layout.frame_of_cframe);
     for (; frame != 0 && head.python_frames < OOMW_GROWTH_PYTHON_MAX; ++head.python_frames) {
       head.python[head.python_frames] = {word_of(memory_.get(), frame + layout.code_of_frame),
                                          word_of(memory_.get(), frame + layout.instruction_of_frame)};
@@ -93,6 +94,8 @@ class PythonSampleTest : public ::testing::Test {
     std::erase_if(names, [](const std::string& name) { return name.find('@') == std::string::npos; });
     return names;
   }
+  // Code has its class's name from 3.11 on.
+  [[nodiscard]] static std::string store() { return GetParam() < 11 ? "store@shop.py:5" : "Cache.store@shop.py:5"; }
 
   test::ProgramDirectory directory_;
   SystemClock clock_;
@@ -105,12 +108,13 @@ class PythonSampleTest : public ::testing::Test {
   std::vector<std::string> names_;
 };
 
-TEST_F(PythonSampleTest, frames_when_copied_have_the_programs_names_files_and_lines) {
+TEST_P(PythonSampleTest, frames_when_copied_have_the_programs_names_files_and_lines) {
   ASSERT_NO_FATAL_FAILURE(unwind());
+  EXPECT_EQ(unwound_.python_version, 0x0300u + static_cast<unsigned>(GetParam()));
   EXPECT_THAT(names_, Contains("_PyEval_EvalFrameDefault"));
   ASSERT_NO_FATAL_FAILURE(copy_python_frames());
   ASSERT_NO_FATAL_FAILURE(unwind());
-  EXPECT_THAT(python_names(), ElementsAre("Cache.store@shop.py:5", "handle@shop.py:9", "<module>@shop.py:11"));
+  EXPECT_THAT(python_names(), ElementsAre(store(), "handle@shop.py:9", "<module>@shop.py:11"));
   EXPECT_THAT(names_, Not(Contains("_PyEval_EvalFrameDefault")));
   EXPECT_EQ(names_.front(), "pause");
   EXPECT_TRUE(std::ranges::none_of(unwound_.frames, &GrowthFrame::is_library));
@@ -120,26 +124,22 @@ TEST_F(PythonSampleTest, frames_when_copied_have_the_programs_names_files_and_li
   EXPECT_EQ(names_.back(), "_start");
 }
 
-TEST_F(PythonSampleTest, frames_when_the_process_has_died_are_named_by_what_was_read_before) {
+TEST_P(PythonSampleTest, frames_when_the_process_has_died_are_named_by_what_was_read_before) {
   ASSERT_NO_FATAL_FAILURE(unwind());
   ASSERT_NO_FATAL_FAILURE(copy_python_frames());
   ASSERT_NO_FATAL_FAILURE(unwind());
   program_->end();
   ASSERT_NO_FATAL_FAILURE(unwind());
-  EXPECT_THAT(python_names(), ElementsAre("Cache.store@shop.py:5", "handle@shop.py:9", "<module>@shop.py:11"));
+  EXPECT_THAT(python_names(), ElementsAre(store(), "handle@shop.py:9", "<module>@shop.py:11"));
 }
 
-TEST_F(PythonSampleTest, frames_when_of_another_thread_are_left_out) {
-  ASSERT_NO_FATAL_FAILURE(unwind());
-  ASSERT_NO_FATAL_FAILURE(copy_python_frames());
-  const __u32 elsewhere = 0;
-  std::memcpy(record_.data() + offsetof(oomw_growth_sample, python_place), &elsewhere, sizeof elsewhere);
+TEST_P(PythonSampleTest, frames_when_not_copied_are_the_interpreters_own) {
   ASSERT_NO_FATAL_FAILURE(unwind());
   EXPECT_TRUE(python_names().empty());
   EXPECT_THAT(names_, Contains("_PyEval_EvalFrameDefault"));
 }
 
-TEST_F(PythonSampleTest, code_when_it_is_none_gives_no_name) {
+TEST_P(PythonSampleTest, code_when_it_is_none_gives_no_name) {
   ASSERT_NO_FATAL_FAILURE(unwind());
   ASSERT_NO_FATAL_FAILURE(copy_python_frames());
   oomw_growth_sample head{};
@@ -149,6 +149,10 @@ TEST_F(PythonSampleTest, code_when_it_is_none_gives_no_name) {
   ASSERT_NO_FATAL_FAILURE(unwind());
   EXPECT_THAT(python_names(), ElementsAre("[python]@:0", "handle@shop.py:9", "<module>@shop.py:11"));
 }
+
+const auto kName = [](const auto& version) { return "of_3_" + std::to_string(version.param); };
+INSTANTIATE_TEST_SUITE_P(System, PythonSampleTest, ::testing::Values(11), kName);
+INSTANTIATE_TEST_SUITE_P(Matrix, PythonSampleTest, ::testing::Values(8, 9, 10, 12, 13), kName);
 
 TEST(PythonNames, name_when_no_identifier_is_none) {
   EXPECT_TRUE(is_python_name("main.<locals>.<lambda>"));
@@ -173,6 +177,25 @@ TEST(PythonLines, table_when_cut_or_passed_gives_no_line) {
   EXPECT_EQ(growth::line_of(code, 1006), 5u);
   EXPECT_EQ(growth::line_of(code, 1008), 0u);
   EXPECT_EQ(growth::line_of({"f", "a.py", 7, 1000, "\xe8"}, 1000), 7u);
+}
+
+// Up to 3.10 instructions are counted: 3.8 by bytes, 3.10 by two of them. The high half is the frame's next field.
+TEST(PythonLines, tables_of_older_versions_give_lines_too) {
+  growth::PythonCode code{"f", "a.py", 7, 0, std::string("\x04\x01\x06\xfe", 4)};
+  code.lines = growth::PythonLines::kSteps;  // from byte 4 on line 8, from byte 10 on line 6
+  EXPECT_EQ(growth::line_of(code, 0xffffffff), 7u);
+  EXPECT_EQ(growth::line_of(code, 3), 7u);
+  EXPECT_EQ(growth::line_of(code, 0x2a'00000004), 8u);
+  EXPECT_EQ(growth::line_of(code, 10), 6u);
+  code.lines = growth::PythonLines::kRanges;  // 4 bytes of line 8, 6 bytes of line 6
+  EXPECT_EQ(growth::line_of(code, 0xffffffff), 8u);
+  EXPECT_EQ(growth::line_of(code, 1), 8u);
+  EXPECT_EQ(growth::line_of(code, 2), 6u);
+  EXPECT_EQ(growth::line_of(code, 5), 0u);
+  code.line_table = std::string("\x04\x80\x02\x01\x02", 5);  // 4 bytes without a line
+  EXPECT_EQ(growth::line_of(code, 0), 0u);
+  EXPECT_EQ(growth::line_of(code, 2), 8u);
+  EXPECT_EQ(growth::line_of(code, 3), 0u);
 }
 
 TEST(PythonStack, stack_without_an_evaluation_loop_keeps_its_native_frames) {

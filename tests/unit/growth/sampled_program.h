@@ -80,6 +80,8 @@ class SampledProgram {
   SampledProgram& operator=(const SampledProgram&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
+  // Of the thread that was sampled last.
+  [[nodiscard]] std::uint64_t thread_pointer() const { return thread_pointer_; }
   // Ends it, as the kernel would at the limit.
   void end() {
     if (pid_ <= 0) return;
@@ -99,6 +101,7 @@ class SampledProgram {
     ::waitpid(pid_, nullptr, __WALL);
     ::ptrace(PTRACE_GETREGS, pid_, nullptr, &registers);
     std::vector<std::byte> record = record_of(registers, most);
+    thread_pointer_ = registers.fs_base;
     ::ptrace(PTRACE_DETACH, pid_, nullptr, nullptr);
     return record;
   }
@@ -147,6 +150,7 @@ class SampledProgram {
   pid_t pid_ = -1;
   UniqueFd output_;
   bool is_ready_ = false;
+  std::uint64_t thread_pointer_ = 0;
 };
 
 }  // namespace oomw::test

@@ -2,7 +2,6 @@
 #include "runtimes/cpython/cpython_contents.h"
 
 #include <fcntl.h>
-#include <glob.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -22,6 +21,7 @@
 #include "memory/fresh_memory.h"
 #include "runtimes/cpython/type_table.h"
 #include "support/process_space.h"
+#include "support/python_interpreter.h"
 
 namespace oomw::cpython {
 namespace {
@@ -58,17 +58,6 @@ signal.signal(signal.SIGUSR1, grow)
 print('ready', flush=True)
 time.sleep(600)
 )";
-
-// The interpreter of a version, "3" being the system's own.
-std::string interpreter(const std::string& version) {
-  if (version == "3") return ::access("/usr/bin/python3", X_OK) == 0 ? "/usr/bin/python3" : "";
-  glob_t found{};
-  std::string path;
-  const std::string pattern = "/root/.pyenv/versions/" + version + ".*/bin/python3";
-  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) path = found.gl_pathv[0];
-  ::globfree(&found);
-  return path;
-}
 
 // A Python program that has printed what modules, their classes and instances hold, and sleeps.
 class Python {
@@ -144,7 +133,7 @@ const ContentFiller* type_named(const MemoryContents& contents, const std::strin
 class CpythonContents : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    const std::string path = interpreter(GetParam());
+    const std::string path = test::python_interpreter(GetParam());
     if (path.empty()) GTEST_SKIP() << "no Python " << GetParam() << " here";
     python_.emplace(path);
     ASSERT_TRUE(python_->is_ready());
