@@ -40,6 +40,16 @@ class Answers(GoHeapTest):
         self.assertIn(incident["verdict"]["cause"] if incident["verdict"] else " - ",
                       run_cli("incidents", "--data-dir", witness.data_dir).stdout)
 
+    def test_operations_follow_the_patterns_of_the_configuration(self):
+        """The endpoint calls a cache: named as what is called by it, as a framework would be."""
+        program = tools.go_program("1.27", "strip", folder="service-go")
+        witness = self.daemon('[operations]\npatterns = ["job main.(*server).report"]\n')
+        box = self.cgroup("pattern", self.LIMIT_MB)
+        self.start([program, "-profile-rate", "65536"], box).wait_killed()
+        incident = self.answered(witness, box)
+        first = incident["operations"][0]
+        self.assertEqual((first["kind"], first["name"]), ("job", "main.(*cache).put"), incident["operations"])
+
     def test_a_program_that_is_not_go_gets_no_name_and_what_would_tell(self):
         witness = self.daemon()
         box = self.cgroup("hog", 64)

@@ -355,8 +355,11 @@ Nanoseconds Correlator::longest_wait(const KillEvidence& evidence) const {
 Incident Correlator::build(KillEvidence& evidence, const MemoryModel& model, std::int64_t wall_offset_ns) const {
   if (!evidence.wall_offset_ns) evidence.wall_offset_ns = wall_offset_ns;
   const ProcessKey victim = evidence.chosen().victim;
-  const IncidentSources sources{captures_.about(evidence), collectors_.of(victim, evidence.first),
-                                analyses_.of(victim, evidence.first), growths_.of(victim, evidence.first)};
+  IncidentSources sources{captures_.about(evidence), collectors_.of(victim, evidence.first),
+                          analyses_.of(victim, evidence.first), std::nullopt};
+  if (const GrowthProfile* growth = growths_.of(victim, evidence.first)) {
+    sources.growth = growth_of(*growth, *evidence.wall_offset_ns, config_.patterns);
+  }
   return build_incident(evidence, sources, model, selection());
 }
 

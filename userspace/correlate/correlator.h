@@ -46,6 +46,7 @@ struct CorrelatorConfig {
   // second. Further kills are merged into the newest incident, which counts and explains them.
   std::size_t max_open_per_place = 64;
   RepeatConfig repeats;
+  OperationPatterns patterns;  // of what growth is counted for
 };
 
 // Joins kills, captures, series and context into incidents. A pure function of events and time: core thread, no clock,

@@ -10,7 +10,6 @@
 #include "correlate/capture_selection.h"
 #include "correlate/container_life.h"
 #include "correlate/decision_notes.h"
-#include "correlate/growth_memory.h"
 #include "correlate/heap_fillers.h"
 #include "correlate/incident_id.h"
 #include "correlate/limit_shares.h"
@@ -93,7 +92,7 @@ class Builder {
   [[nodiscard]] std::string file_unless_lost(const std::string& name, const char* field);
   void coverage();
   void analyses(const std::vector<HeapAnalysed>& events);
-  void growth(const GrowthProfile* profile);
+  void growth(const std::optional<IncidentGrowth>& grown);
   void explain_no_capture();
   void trend();
   void collector(const std::vector<CaptureFinished>& captures, const std::vector<CollectorSampled>& readings);
@@ -356,9 +355,9 @@ void Builder::analyses(const std::vector<HeapAnalysed>& events) {
   }
 }
 
-void Builder::growth(const GrowthProfile* profile) {
-  if (evidence_.unwatched || profile == nullptr) return;
-  incident_.growth = growth_of(*profile, evidence_.wall_offset_ns.value_or(0));
+void Builder::growth(const std::optional<IncidentGrowth>& grown) {
+  if (evidence_.unwatched || !grown) return;
+  incident_.growth = grown;
   incident_.growth->file = file_unless_lost(incident_.growth->file, "growth.file");
 }
 

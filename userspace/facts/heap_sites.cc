@@ -52,9 +52,9 @@ class Table {
 
   void add(const Stack& stack, const pprof::Sample& sample, std::uint64_t bytes) {
     const std::size_t operation = add_operation(stack, bytes);
-    const auto own = own_frame_of(stack);
-    if (!own) return;
-    const std::string_view function = stack[*own].function;
+    const auto own = own_frames_of(stack);
+    if (own.empty()) return;
+    const std::string_view function = stack[own.front()].function;
     if (sites_.size() >= kMaxFunctions && !sites_.contains(function)) return;
     std::uint64_t& sum = sites_[function];
     sum = pprof::saturating_add(sum, bytes);
@@ -133,7 +133,7 @@ class Table {
   // The operation that half of it or more was allocated for, and the largest stack of that which has most.
   [[nodiscard]] HeapSite site_of(const Site& of, const Part& part, double share) const {
     const Stack stack = reader_.frames_of(*part.sample);
-    const std::size_t own = *own_frame_of(stack);
+    const std::size_t own = own_frames_of(stack).front();
     HeapSite site;
     site.code = code_of(stack[own]);
     site.path = path_of(stack, own);
@@ -154,10 +154,10 @@ class Table {
 
 }  // namespace
 
-HeapSites heap_sites_of(const pprof::Profile& profile) {
+HeapSites heap_sites_of(const pprof::Profile& profile, const OperationPatterns& patterns) {
   const int column = profile.type_index("inuse_space");
   if (column < 0) return {};
-  const StackReader reader(profile);
+  const StackReader reader(profile, patterns);
   pprof::FrameBudget budget;
   Table table(reader);
   std::uint64_t total = 0;

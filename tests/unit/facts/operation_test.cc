@@ -40,8 +40,8 @@ std::optional<Operation> operation(const std::vector<std::string>& functions) {
 std::string own_code(const std::vector<std::string>& functions) {
   const pprof::Profile profile = profile_of({{functions, 1}});
   const StackReader reader(profile);
-  const auto own = own_frame_of(reader.frames_of(profile.samples.front()));
-  return own ? functions[*own] : "";
+  const auto own = own_frames_of(reader.frames_of(profile.samples.front()));
+  return own.empty() ? "" : functions[own.front()];
 }
 
 struct Row {

@@ -11,7 +11,7 @@
 
 namespace oomw::cli {
 
-int top_command(const CommandLine& line) {
+int top_command(const CommandLine& line, const OperationPatterns& patterns) {
   const MemoryLimit limit(kMaxReadMemory, "the profile");
   const Result<std::string> bytes = read_plain_file(line.input_path, kMaxProfileBytes);
   if (!bytes.has_value()) return report(bytes.error());
@@ -20,7 +20,7 @@ int top_command(const CommandLine& line) {
   if (!line.sample_type.empty() && profile->type_index(line.sample_type) < 0) {
     return report(Error{ErrorCode::kInvalid, line.input_path + ": no sample type '" + line.sample_type + "'"});
   }
-  if (line.group_by == "operation") profile = summed_by_operation(*std::move(profile));
+  if (line.group_by == "operation") profile = summed_by_operation(*std::move(profile), patterns);
   for (const std::string& comment : profile->comments) fmt::print("# {}\n", printable(comment, 512));
   fmt::print("{}", pprof::to_text(pprof::top(*profile, line.sample_type), line.rows));
   return kOk;
