@@ -15,7 +15,6 @@
 #include "correlate/limit_shares.h"
 #include "incident/incident_files.h"
 #include "incident/incident_notes.h"
-#include "incident/incident_size.h"
 #include "verdict/verdict.h"
 
 namespace oomw {
@@ -57,7 +56,6 @@ class Builder {
     trend();
     collector(captures, sources.readings);
     conclude(incident_);
-    bound_serialised(incident_);
     return std::move(incident_);
   }
 

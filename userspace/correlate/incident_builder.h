@@ -32,8 +32,8 @@ struct IncidentSources {
   std::optional<IncidentGrowth> growth;          // likewise, of its whole life; nullopt: not sampled
 };
 
-// The incident with its verdict, whole and bounded: nothing changes it afterwards. Pure. evidence.wall_offset_ns is
-// set; evidence.capture_files learns the names of captures that are selected for the first time.
+// The incident with its verdict; the caller compares it with earlier kills and bounds it. Pure. evidence.wall_offset_ns
+// is set; evidence.capture_files learns the names of captures that are selected for the first time.
 [[nodiscard]] Incident build_incident(KillEvidence& evidence, const IncidentSources& sources, const MemoryModel& model,
                                       const CaptureSelection& selection);
 

@@ -22,7 +22,8 @@ function answerOf(incident) {
     culprit && h('p', {}, `${culprit.claim}: `, h('code', {}, culprit.code), culprit.operation && [' for ', h('code', {}, culprit.operation)],
       culprit.bytes ? `, ${bytes(culprit.bytes)}` : '', culprit.share ? ` (${percent(culprit.share)})` : ''),
     culprit && culprit.path && culprit.path.length > 0 && h('ol', { class: 'path', 'aria-label': 'From the code to the allocation' }, culprit.path.map((frame) => h('li', {}, h('code', {}, frame)))),
-    answer && answer.action && h('p', { class: 'action' }, h('strong', {}, 'What to do: '), answer.action));
+    answer && answer.action && h('p', { class: 'action' }, h('strong', {}, 'What to do: '), answer.action),
+    answer && answer.again && h('p', { class: 'note' }, answer.again));
 }
 
 function figures(incident) {
