@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The answer: whose code it was and for which endpoint, in the first lines of everything."""
+import os
+
 from harness import tools
 from harness.daemon import run_cli
 from harness.go_heap import GoHeapTest
@@ -40,6 +42,16 @@ class Answers(GoHeapTest):
         self.assertIn(incident["verdict"]["cause"] if incident["verdict"] else " - ",
                       run_cli("incidents", "--data-dir", witness.data_dir).stdout)
 
+    def test_operations_follow_the_patterns_of_the_configuration(self):
+        """The endpoint calls a cache: named as what is called by it, as a framework would be."""
+        program = tools.go_program("1.27", "strip", folder="service-go")
+        witness = self.daemon('[operations]\npatterns = ["job main.(*server).report"]\n')
+        box = self.cgroup("pattern", self.LIMIT_MB)
+        self.start([program, "-profile-rate", "65536"], box).wait_killed()
+        incident = self.answered(witness, box)
+        first = incident["operations"][0]
+        self.assertEqual((first["kind"], first["name"]), ("job", "main.(*cache).put"), incident["operations"])
+
     def test_a_program_that_is_not_go_gets_no_name_and_what_would_tell(self):
         witness = self.daemon()
         box = self.cgroup("hog", 64)
@@ -48,3 +60,35 @@ class Answers(GoHeapTest):
         self.assertIsNone(incident["answer"]["culprit"])
         self.assertTrue(incident["answer"]["sentence"])
         self.assertTrue(incident["answer"]["action"])
+
+
+class Again(GoHeapTest):
+    """A workload that is killed again, also by the eyes of the next daemon."""
+
+    def kill(self, box):
+        self.start([tools.go_program("1.27", "strip", folder="service-go"), "-profile-rate", "65536"], box).wait_killed()
+
+    def newest(self, witness, box, kills):
+        """The incident after `kills` others, once it can tell whether the culprit is the same."""
+        def told():
+            found = [i for i in self.incidents_of(witness, box) if (i.get("earlier") or {}).get("kills") == kills]
+            return next((i for i in found if "same_culprit" in i["answer"]), None)
+        return eventually(told, lambda: [(i.get("earlier"), i["answer"]) for i in self.incidents_of(witness, box)], 30)
+
+    def test_the_next_kills_say_so_and_that_the_culprit_is_the_same(self):
+        witness = self.daemon()
+        box = self.cgroup("again", self.LIMIT_MB)
+        self.kill(box)
+        first = self.wait_incidents(witness, 1, box)[0]
+        self.assertNotIn("earlier", first)
+        self.kill(box)
+        second = self.newest(witness, box, 1)
+        self.assertEqual((second["earlier"]["id"], second["answer"]["same_culprit"]), (first["id"], True), second["answer"])
+        with open(os.path.join(second["_dir"], "report.md"), encoding="utf-8") as report:
+            self.assertIn(second["answer"]["again"], report.read())
+        self.assertIn("The culprit is the same", run_cli("show", second["id"], "--data-dir", witness.data_dir).stdout)
+        witness.stop()
+        witness = self.daemon(data_dir=witness.data_dir)
+        self.kill(box)
+        third = self.newest(witness, box, 2)
+        self.assertEqual((third["earlier"]["id"], third["answer"]["same_culprit"]), (second["id"], True), third["answer"])

@@ -67,6 +67,16 @@ class Diff(ProfileTest):
             self.assertIn("component receiver/otlp", done.stdout)
             self.assertEqual("UnmarshalProto" in done.stdout, command[0] == "render", done.stdout[:500])
 
+    def test_operations_below_a_pattern_of_the_configuration(self):
+        config = os.path.join(self.scratch, "o.toml")
+        with open(config, "w", encoding="ascii") as file:
+            file.write('[operations]\npatterns = ["job main.main"]\n')
+        for command in (("top", LEAKY), ("diff", EARLY, LEAKY), ("render", LEAKY, "-o", "-")):
+            done = run_cli(*command, "--by", "operation", "--config", config)
+            self.assertEqual(done.returncode, 0, done)
+            self.assertIn("job main.leak", done.stdout)
+            self.assertNotIn("job main.leak", run_cli(*command, "--by", "operation").stdout)
+
     def test_an_incident_alone_is_compared_from_its_first_profile_to_its_best(self):
         data_dir, incident = self.incident()
         done = run_cli("diff", incident, "--data-dir", data_dir)

@@ -122,7 +122,7 @@ struct HttpCapture::Impl {
       return failed(CaptureReason::kNoEndpoint, "the process does not hold this listener");
     if (!stored) return failed(CaptureReason::kTimeout, stored.error().message);
     if (answer.status != FetchStatus::kOk) return failed(reason_of(answer.status), answer.detail);
-    const auto checked = check_profile(*body, memory, reader, deadline);
+    const auto checked = check_profile(*body, config.patterns, memory, reader, deadline);
     if (!checked) return failed(checked.error().reason, checked.error().detail);
     return Evidence{taken, std::move(*body), *checked, endpoint};
   }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/memory_budget.h"
 #include "captures/capture.h"
+#include "facts/operation_patterns.h"
 #include "reader/reader.h"
 
 namespace oomw {
@@ -19,6 +20,7 @@ struct HttpCaptureConfig {
   Nanoseconds timeout = std::chrono::seconds(5);
   std::uint64_t max_body_bytes = 32u << 20;  // as sent (gzip)
   std::string proc_root = "/proc";
+  OperationPatterns patterns;  // of what a profile is summed by
 };
 
 // Heap profiles over the process's own pprof endpoint, as people fetch them by hand, from inside its network namespace:

@@ -34,7 +34,7 @@ CaptureOutcome LiveCapture::store(const CaptureRequest& request, CaptureFinished
   const MonotonicTime taken = read.reading->as_of;
   const auto comment = provenance_comment(CaptureMethod::kLive, request, target, clock_.wall_of(taken));
   return store_reading(std::move(*read.reading), *read.process, std::move(begun), taken, CaptureReason::kNone, comment,
-                       clock_, request.deadline);
+                       patterns_, clock_, request.deadline);
 }
 
 CaptureOutcome LiveCapture::capture(const CaptureRequest& request) {

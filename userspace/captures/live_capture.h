@@ -7,6 +7,7 @@
 #include "base/memory_budget.h"
 #include "captures/capture.h"
 #include "captures/read_gate.h"
+#include "facts/operation_patterns.h"
 #include "runtimes/runtime.h"
 
 namespace oomw {
@@ -24,8 +25,14 @@ class LiveCapture final : public CaptureBackend {
   static constexpr std::uint64_t kMemoryBytes = 18u << 20;
 
   // memory: the budget that a read leases from; null: nothing else needs any.
-  LiveCapture(Runtime& runtime, const Clock& clock, MemoryBudget* memory = nullptr, ReadingWatcher watcher = {})
-      : runtime_(runtime), clock_(clock), memory_(memory), watcher_(std::move(watcher)), gate_(clock) {}
+  LiveCapture(Runtime& runtime, const Clock& clock, MemoryBudget* memory = nullptr, ReadingWatcher watcher = {},
+              OperationPatterns patterns = {})
+      : runtime_(runtime),
+        clock_(clock),
+        memory_(memory),
+        watcher_(std::move(watcher)),
+        patterns_(std::move(patterns)),
+        gate_(clock) {}
 
   [[nodiscard]] CaptureOutcome capture(const CaptureRequest& request) override;
   void prepare(const CaptureRequest& request) override;
@@ -36,6 +43,7 @@ class LiveCapture final : public CaptureBackend {
   const Clock& clock_;
   MemoryBudget* const memory_;
   const ReadingWatcher watcher_;
+  const OperationPatterns patterns_;
   ReadGate gate_;
 
   [[nodiscard]] std::pair<const CaptureTarget*, HeapRead> try_targets(const CaptureRequest& request);

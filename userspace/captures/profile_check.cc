@@ -77,10 +77,11 @@ Result<std::string> run_here(const std::string& parameters, const GivenFiles& fi
 Result<std::string> check_profile_job(std::string_view parameters, std::span<const UniqueFd> files) {
   reader::WireReader in(parameters);
   const std::uint64_t size = in.number();
+  ASSIGN_OR_RETURN(const OperationPatterns patterns, OperationPatterns::of_text(in.text()));
   if (!in.is_complete() || files.size() != 2) return fail(ErrorCode::kInternal, "not what a check needs");
   ASSIGN_OR_RETURN(const MappedBytes bytes, MappedBytes::make(files[0].get(), size));
   std::uint64_t string_count = 0;
-  ASSIGN_OR_RETURN(const ProfileFacts facts, facts_of_profile(bytes.view(), &string_count));
+  ASSIGN_OR_RETURN(const ProfileFacts facts, facts_of_profile(bytes.view(), patterns, &string_count));
   const bool is_packed_anew = !pprof::is_gzip(bytes.view());
   if (is_packed_anew) {
     RETURN_IF_ERROR(
@@ -102,11 +103,12 @@ Result<CheckedProfile> decode_checked_profile(std::string_view answer) {
   return checked;
 }
 
-tl::expected<CheckedProfile, CaptureFailure> check_profile(ProfileFile& profile, MemoryBudget* memory,
-                                                           reader::Reader* reader, MonotonicTime deadline) {
+tl::expected<CheckedProfile, CaptureFailure> check_profile(ProfileFile& profile, const OperationPatterns& patterns,
+                                                           MemoryBudget* memory, reader::Reader* reader,
+                                                           MonotonicTime deadline) {
   auto files = files_for(profile, memory);
   if (!files) return tl::make_unexpected(CaptureFailure{CaptureReason::kReaderFailed, files.error().message});
-  std::string parameters = reader::WireWriter().number(profile.size()).take();
+  std::string parameters = reader::WireWriter().number(profile.size()).text(patterns.text()).take();
   Result<std::string> answer;
   if (reader == nullptr) {
     answer = run_here(parameters, *files);

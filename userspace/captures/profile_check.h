@@ -35,8 +35,9 @@ inline constexpr std::uint32_t kCheckProfileJob = 0x504b4843;
 
 // Checks the profile and makes it gzip, if it is none. reader null: in this process, for programs that read one profile
 // and end.
-[[nodiscard]] tl::expected<CheckedProfile, CaptureFailure> check_profile(ProfileFile& profile, MemoryBudget* memory,
-                                                                         reader::Reader* reader,
+[[nodiscard]] tl::expected<CheckedProfile, CaptureFailure> check_profile(ProfileFile& profile,
+                                                                         const OperationPatterns& patterns,
+                                                                         MemoryBudget* memory, reader::Reader* reader,
                                                                          MonotonicTime deadline);
 
 }  // namespace oomw

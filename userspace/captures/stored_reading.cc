@@ -20,7 +20,7 @@ constexpr std::size_t kTrimFromHoldings = 5000;
 
 CaptureOutcome store_reading(HeapReading reading, const RuntimeProcess& process, CaptureFinished begun,
                              MonotonicTime taken_at, CaptureReason shortfall, const std::string& provenance,
-                             const Clock& clock, MonotonicTime deadline) {
+                             const OperationPatterns& patterns, const Clock& clock, MonotonicTime deadline) {
   const HeapTotals totals = totals_of(reading);
   const std::size_t count = reading.holdings.size();
   if (reading.is_complete) shortfall = CaptureReason::kNone;
@@ -32,7 +32,7 @@ CaptureOutcome store_reading(HeapReading reading, const RuntimeProcess& process,
     const auto profile = process.names(clock, deadline)->profile_of(reading, clock.wall_of(taken_at), {provenance});
     reading = HeapReading();
     heap.components = collector_components_of(profile);
-    heap.sites = heap_sites_of(profile);
+    heap.sites = heap_sites_of(profile, patterns);
     outcome.profile = pprof::write(profile, &outcome.string_count);
   }
   outcome.finished = taken(std::move(begun), taken_at, std::move(heap));

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "captures/capture.h"
+#include "facts/operation_patterns.h"
 #include "runtimes/runtime.h"
 
 namespace oomw {
@@ -15,6 +16,7 @@ namespace oomw {
 // gives them back.
 [[nodiscard]] CaptureOutcome store_reading(HeapReading reading, const RuntimeProcess& process, CaptureFinished begun,
                                            MonotonicTime taken_at, CaptureReason shortfall,
-                                           const std::string& provenance, const Clock& clock, MonotonicTime deadline);
+                                           const std::string& provenance, const OperationPatterns& patterns,
+                                           const Clock& clock, MonotonicTime deadline);
 
 }  // namespace oomw

@@ -40,8 +40,11 @@ GoProcessPtr stand_in_process(ProcessKey key) {
   return unknown;
 }
 
-WalkDecoder::WalkDecoder(const HeapWalked& walk, GoProcessPtr process)
-    : walk_(walk), process_(process ? std::move(process) : stand_in_process(walk.process)), decoder_({}) {}
+WalkDecoder::WalkDecoder(const HeapWalked& walk, GoProcessPtr process, OperationPatterns patterns)
+    : walk_(walk),
+      patterns_(std::move(patterns)),
+      process_(process ? std::move(process) : stand_in_process(walk.process)),
+      decoder_({}) {}
 
 void WalkDecoder::add(std::span<const std::byte> records) {
   const auto decoded = go::decode_bucket_records(records, walk_.text_address, decoder_);
@@ -101,7 +104,7 @@ CaptureOutcome WalkDecoder::finish(const Clock& clock, const ReadingWatcher& wat
   HeapReading reading = go::reading_of(std::move(snapshot), walk_.started);
   if (watcher) watcher(*process_, reading);
   return store_reading(std::move(reading), *process_, std::move(begun), walk_.time, why, provenance(request, clock),
-                       clock, clock.now() + kNamingTime);
+                       patterns_, clock, clock.now() + kNamingTime);
 }
 
 }  // namespace oomw

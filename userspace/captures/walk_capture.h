@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "captures/capture.h"
 #include "events/event.h"
+#include "facts/operation_patterns.h"
 #include "runtimes/go/bucket_decoder.h"
 #include "runtimes/go/go_process.h"
 
@@ -27,7 +28,7 @@ namespace oomw {
 // - A process that is not known (null) or whose file is gone gives addresses without names.
 class WalkDecoder {
  public:
-  WalkDecoder(const HeapWalked& walk, GoProcessPtr process);
+  WalkDecoder(const HeapWalked& walk, GoProcessPtr process, OperationPatterns patterns = {});
 
   void add(std::span<const std::byte> records);
   // The caller fills in capture_id and the limit's figures. `watcher`: see runtimes/runtime.h.
@@ -39,6 +40,7 @@ class WalkDecoder {
   [[nodiscard]] std::string provenance(const CaptureRequest& request, const Clock& clock) const;
 
   const HeapWalked walk_;
+  const OperationPatterns patterns_;
   const GoProcessPtr process_;  // never null: a stand-in where nothing is known
   go::BucketDecoder decoder_;
   CaptureReason refused_ = CaptureReason::kNone;  // the first problem of decoding: kRejected or kLimit

@@ -27,8 +27,10 @@ constexpr std::uint64_t kMaxProfile = 48u << 20;
 constexpr std::uint64_t kMaxChunk = 4u << 20;
 constexpr std::size_t kMaxDetail = 1024;
 
-std::string parameters_of(const HeapWalked& walk, const GoProcess* process, bool is_reading_wanted) {
+std::string parameters_of(const HeapWalked& walk, const GoProcess* process, const OperationPatterns& patterns,
+                          bool is_reading_wanted) {
   WireWriter out;
+  out.text(patterns.text());
   out.number(static_cast<std::uint64_t>(walk.time.ns)).number(static_cast<std::uint64_t>(walk.started.ns));
   out.number(static_cast<std::uint64_t>(walk.process.pid)).number(walk.process.start_ticks).number(walk.cgroup.value);
   out.text(to_string(walk.stop)).number(walk.text_address).number(walk.rate).number(walk.walked).number(walk.clipped);
@@ -44,6 +46,7 @@ std::string parameters_of(const HeapWalked& walk, const GoProcess* process, bool
 }
 
 struct WalkParameters {
+  OperationPatterns patterns;
   HeapWalked walk;
   bool is_reading_wanted = false;
   std::shared_ptr<GoProcess> process;
@@ -97,6 +100,7 @@ std::shared_ptr<GoProcess> read_process(WireReader& in, ProcessKey key, std::str
 Result<WalkParameters> read_parameters(std::string_view parameters) {
   WireReader in(parameters);
   WalkParameters read;
+  ASSIGN_OR_RETURN(read.patterns, OperationPatterns::of_text(in.text()));
   read_walk(in, read.walk);
   read.is_reading_wanted = in.number() != 0;
   if (in.number() != 0) read.process = read_process(in, read.walk.process, read.exe_path);
@@ -208,7 +212,7 @@ Result<std::string> walk_job(std::string_view parameters, std::span<const Unique
     given.process->exe = std::make_shared<const ExeHandle>(UniqueFd(::dup(files[3].get())), FileIdentity{},
                                                            given.exe_path, std::make_shared<ExeHandle::Unused>());
   }
-  WalkDecoder decoder(given.walk, given.process);
+  WalkDecoder decoder(given.walk, given.process, std::move(given.patterns));
   RETURN_IF_ERROR(add_records(files[0].get(), decoder));
   Result<> is_written;
   ReadingWatcher watcher;
@@ -246,12 +250,13 @@ Result<CaptureFinished> decode_walk_answer(std::string_view answer, const HeapWa
 }
 
 CaptureOutcome decode_walk(const HeapWalked& walk, const GoProcessPtr& process, const WalkRecords& records,
-                           reader::ReaderGroup& readers, const Clock& clock, const ReadingWatcher& watcher) {
+                           reader::ReaderGroup& readers, const Clock& clock, const ReadingWatcher& watcher,
+                           const OperationPatterns& patterns) {
   CaptureFinished begun = begun_at(walk, process.get());
   const auto failed = [&](CaptureReason reason, const Error& error) {
     return CaptureOutcome{not_taken(begun, walk.time, {reason, printable(error.message)}), ""};
   };
-  const std::string parameters = parameters_of(walk, process.get(), static_cast<bool>(watcher));
+  const std::string parameters = parameters_of(walk, process.get(), patterns, static_cast<bool>(watcher));
   const int exe = process && process->exe ? process->exe->fd() : -1;
   Tried tried = try_twice(records, parameters, exe, readers, clock);
   if (!tried.answer) {

@@ -14,6 +14,7 @@
 #include "captures/capture.h"
 #include "captures/profile_file.h"
 #include "events/event.h"
+#include "facts/operation_patterns.h"
 #include "reader/reader_group.h"
 #include "runtimes/go/go_process.h"
 #include "runtimes/runtime.h"
@@ -45,7 +46,7 @@ class WalkRecords {
 // process: null if it is not known. watcher: is called on this thread; may be empty.
 [[nodiscard]] CaptureOutcome decode_walk(const HeapWalked& walk, const GoProcessPtr& process,
                                          const WalkRecords& records, reader::ReaderGroup& readers, const Clock& clock,
-                                         const ReadingWatcher& watcher);
+                                         const ReadingWatcher& watcher, const OperationPatterns& patterns = {});
 
 // What it answered, as the capture's end; kInvalid if it is no answer. string_count: of the profile.
 [[nodiscard]] Result<CaptureFinished> decode_walk_answer(std::string_view answer, const HeapWalked& walk,

@@ -13,7 +13,7 @@ namespace oomw::cli {
 // The hidden command of reader/child.h.
 [[nodiscard]] int reader_command(int argc, const char* const* argv);
 // The pages and the API of a data directory, until interrupted.
-[[nodiscard]] int web_command(const CommandLine& line, const std::string& data_dir);
+[[nodiscard]] int web_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int trend_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int fetch_command(const CommandLine& line, const Config& config);
 [[nodiscard]] int holders_command(const CommandLine& line, const Config& config);

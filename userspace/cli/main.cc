@@ -19,10 +19,10 @@ int dispatch(const cli::CommandLine& line, const Config& config) {
   if (line.command == "trend") return cli::trend_command(line, config);
   if (line.command == "holders") return cli::holders_command(line, config);
   if (line.command == "goroutines") return cli::goroutines_command(line, config);
-  if (line.command == "top") return cli::top_command(line, config.data_dir);
-  if (line.command == "diff") return cli::diff_command(line, config.data_dir);
-  if (line.command == "render") return cli::render_command(line, config.data_dir);
-  if (line.command == "web") return cli::web_command(line, config.data_dir);
+  if (line.command == "top") return cli::top_command(line, config.data_dir, config.patterns);
+  if (line.command == "diff") return cli::diff_command(line, config.data_dir, config.patterns);
+  if (line.command == "render") return cli::render_command(line, config.data_dir, config.patterns);
+  if (line.command == "web") return cli::web_command(line, config);
   if (line.command == "replay") return cli::replay_command(line, config);
   return cli::kUsage;
 }

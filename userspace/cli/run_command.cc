@@ -90,6 +90,7 @@ class LineSink final : public IncidentSink {
     if (incident.answer) {
       add("answer", incident.answer->sentence);
       add("action", incident.answer->action);
+      add("again", incident.answer->again);
     }
     return to_json_text(line);
   }

@@ -6,7 +6,10 @@
 #include <utility>
 #include <variant>
 
+#include "incident/incident_facts.h"
+#include "incident/incident_size.h"
 #include "model/limit_scope.h"
+#include "verdict/again_answer.h"
 
 namespace oomw {
 
@@ -352,12 +355,22 @@ Nanoseconds Correlator::longest_wait(const KillEvidence& evidence) const {
   return evidence.is_in_pod ? std::max(config_.amend_walks, config_.amend_statuses) : config_.amend_walks;
 }
 
-Incident Correlator::build(KillEvidence& evidence, const MemoryModel& model, std::int64_t wall_offset_ns) const {
+Incident Correlator::build(KillEvidence& evidence, const MemoryModel& model, std::int64_t wall_offset_ns) {
   if (!evidence.wall_offset_ns) evidence.wall_offset_ns = wall_offset_ns;
   const ProcessKey victim = evidence.chosen().victim;
-  const IncidentSources sources{captures_.about(evidence), collectors_.of(victim, evidence.first),
-                                analyses_.of(victim, evidence.first), growths_.of(victim, evidence.first)};
-  return build_incident(evidence, sources, model, selection());
+  IncidentSources sources{captures_.about(evidence), collectors_.of(victim, evidence.first),
+                          analyses_.of(victim, evidence.first), std::nullopt};
+  if (const GrowthProfile* growth = growths_.of(victim, evidence.first)) {
+    sources.growth = growth_of(*growth, *evidence.wall_offset_ns, config_.patterns);
+  }
+  Incident incident = build_incident(evidence, sources, model, selection());
+  const std::string workload = facts_of(incident).workload;
+  if (auto earlier = history_.before(workload, incident.id, incident.time)) evidence.earlier = std::move(earlier);
+  incident.earlier = evidence.earlier;
+  compare_with_earlier(incident);
+  history_.add(workload, remembered(incident));
+  bound_serialised(incident);
+  return incident;
 }
 
 std::vector<Incident> Correlator::take_ready(MonotonicTime now, const MemoryModel& model, std::int64_t wall_offset_ns) {

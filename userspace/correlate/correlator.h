@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -12,6 +14,7 @@
 #include "correlate/collector_memory.h"
 #include "correlate/growth_memory.h"
 #include "correlate/incident_builder.h"
+#include "correlate/kill_history.h"
 #include "correlate/open_incidents.h"
 #include "correlate/repeat_limit.h"
 #include "correlate/resolved_kill.h"
@@ -46,6 +49,7 @@ struct CorrelatorConfig {
   // second. Further kills are merged into the newest incident, which counts and explains them.
   std::size_t max_open_per_place = 64;
   RepeatConfig repeats;
+  OperationPatterns patterns;  // of what growth is counted for
 };
 
 // Joins kills, captures, series and context into incidents. A pure function of events and time: core thread, no clock,
@@ -85,6 +89,8 @@ class Correlator {
   // Incidents due at `now`; wall_offset_ns = CLOCK_REALTIME - CLOCK_MONOTONIC.
   [[nodiscard]] std::vector<Incident> take_ready(MonotonicTime now, const MemoryModel& model,
                                                  std::int64_t wall_offset_ns);
+  // A kill of earlier runs, for incidents of the same workload.
+  void remember(const std::string& workload, EarlierKill kill) { history_.add(workload, std::move(kill)); }
   // When take_ready() will have something; nullopt = nothing open.
   [[nodiscard]] std::optional<MonotonicTime> next_due() const;
 
@@ -132,7 +138,7 @@ class Correlator {
   [[nodiscard]] bool is_same_group_kill(const KillEvidence& evidence, const OomKill& kill) const;
   [[nodiscard]] bool is_same_moment(const KillEvidence& evidence, const OomKill& kill) const;
   [[nodiscard]] MonotonicTime due_of(const OpenIncident& open) const;
-  [[nodiscard]] Incident build(KillEvidence& evidence, const MemoryModel& model, std::int64_t wall_offset_ns) const;
+  [[nodiscard]] Incident build(KillEvidence& evidence, const MemoryModel& model, std::int64_t wall_offset_ns);
   [[nodiscard]] CaptureSelection selection() const;
 
   CorrelatorConfig config_;
@@ -142,6 +148,7 @@ class Correlator {
   CollectorMemory collectors_;
   AnalysisMemory analyses_;
   GrowthMemory growths_;
+  KillHistory history_;
   VictimSet seen_victims_;
   RepeatLimit repeat_limit_;
   std::uint64_t decisions_ = 0;

@@ -111,7 +111,7 @@ const GrowthProfile* GrowthMemory::of(ProcessKey process, MonotonicTime until) c
   return found == profiles_.end() ? nullptr : &found->profile;
 }
 
-IncidentGrowth growth_of(const GrowthProfile& profile, std::int64_t wall_offset_ns) {
+IncidentGrowth growth_of(const GrowthProfile& profile, std::int64_t wall_offset_ns, const OperationPatterns& patterns) {
   IncidentGrowth growth;
   growth.pid = profile.process.pid;
   growth.as_of = {profile.time.ns + wall_offset_ns};
@@ -122,7 +122,7 @@ IncidentGrowth growth_of(const GrowthProfile& profile, std::int64_t wall_offset_
   std::vector<KnownPlace> places;
   for (std::size_t i = 0; i < std::min(profile.stacks.size(), GrowthProfile::kMaxStacks); ++i) {
     const GrowthStack& stack = profile.stacks[i];
-    KnownPlace& place = known(places, place_of(stack));
+    KnownPlace& place = known(places, place_of(stack, patterns));
     place.bytes += stack.bytes;
     if (i < IncidentGrowth::kMaxStacks) growth.stacks.push_back(stack_of(stack, place.place, profile.grown_bytes));
   }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "events/growth_profile.h"
+#include "facts/operation_patterns.h"
 #include "incident/incident_growth.h"
 
 namespace oomw {
@@ -38,6 +39,7 @@ class GrowthMemory {
 };
 
 // For the incident: with operations, bounded, its texts printable. Pure.
-[[nodiscard]] IncidentGrowth growth_of(const GrowthProfile& profile, std::int64_t wall_offset_ns);
+[[nodiscard]] IncidentGrowth growth_of(const GrowthProfile& profile, std::int64_t wall_offset_ns,
+                                       const OperationPatterns& patterns = {});
 
 }  // namespace oomw

@@ -10,13 +10,11 @@
 #include "correlate/capture_selection.h"
 #include "correlate/container_life.h"
 #include "correlate/decision_notes.h"
-#include "correlate/growth_memory.h"
 #include "correlate/heap_fillers.h"
 #include "correlate/incident_id.h"
 #include "correlate/limit_shares.h"
 #include "incident/incident_files.h"
 #include "incident/incident_notes.h"
-#include "incident/incident_size.h"
 #include "verdict/verdict.h"
 
 namespace oomw {
@@ -58,7 +56,6 @@ class Builder {
     trend();
     collector(captures, sources.readings);
     conclude(incident_);
-    bound_serialised(incident_);
     return std::move(incident_);
   }
 
@@ -93,7 +90,7 @@ class Builder {
   [[nodiscard]] std::string file_unless_lost(const std::string& name, const char* field);
   void coverage();
   void analyses(const std::vector<HeapAnalysed>& events);
-  void growth(const GrowthProfile* profile);
+  void growth(const std::optional<IncidentGrowth>& grown);
   void explain_no_capture();
   void trend();
   void collector(const std::vector<CaptureFinished>& captures, const std::vector<CollectorSampled>& readings);
@@ -356,9 +353,9 @@ void Builder::analyses(const std::vector<HeapAnalysed>& events) {
   }
 }
 
-void Builder::growth(const GrowthProfile* profile) {
-  if (evidence_.unwatched || profile == nullptr) return;
-  incident_.growth = growth_of(*profile, evidence_.wall_offset_ns.value_or(0));
+void Builder::growth(const std::optional<IncidentGrowth>& grown) {
+  if (evidence_.unwatched || !grown) return;
+  incident_.growth = grown;
   incident_.growth->file = file_unless_lost(incident_.growth->file, "growth.file");
 }
 

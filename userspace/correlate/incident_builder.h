@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "correlate/kill_evidence.h"
@@ -28,11 +29,11 @@ struct IncidentSources {
   std::vector<const CaptureFinished*> captures;  // candidates
   std::vector<CollectorSampled> readings;        // of the first victim, before the kill
   std::vector<HeapAnalysed> analyses;            // likewise
-  const GrowthProfile* growth = nullptr;         // likewise, of its whole life; nullptr: not sampled
+  std::optional<IncidentGrowth> growth;          // likewise, of its whole life; nullopt: not sampled
 };
 
-// The incident with its verdict, whole and bounded: nothing changes it afterwards. Pure. evidence.wall_offset_ns is
-// set; evidence.capture_files learns the names of captures that are selected for the first time.
+// The incident with its verdict; the caller compares it with earlier kills and bounds it. Pure. evidence.wall_offset_ns
+// is set; evidence.capture_files learns the names of captures that are selected for the first time.
 [[nodiscard]] Incident build_incident(KillEvidence& evidence, const IncidentSources& sources, const MemoryModel& model,
                                       const CaptureSelection& selection);
 

@@ -9,6 +9,7 @@
 
 #include "correlate/resolved_kill.h"
 #include "events/event.h"
+#include "incident/incident_answer.h"
 #include "model/kill_accounting.h"
 #include "model/memory_model.h"
 #include "model/status_judge.h"
@@ -62,6 +63,7 @@ struct KillEvidence {
   std::optional<StatusFinding> disagreement;
   std::optional<StatusFinding> withdrawn;  // the last claim that a late status withdrew
   std::optional<TrendJudged> trend;        // of the first victim's heap
+  std::optional<EarlierKill> earlier;      // of the same workload, as last known
   // The name beside the incident of each spool file, given when a profile is first selected: later revisions keep it.
   std::map<std::string, std::string> capture_files;
   std::map<std::string, std::string> lost_files;  // names that were given in vain, and why

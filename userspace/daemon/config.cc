@@ -91,6 +91,13 @@ void read_flag(TableReader table, std::string_view key, bool& target) {
   table.reject_unknown();
 }
 
+void read_operations(TableReader table, OperationPatterns& patterns) {
+  std::vector<std::string> rows;
+  table.texts("patterns", rows, OperationPatterns::kMax, OperationPatterns::fault_of);
+  if (auto made = OperationPatterns::make(rows)) patterns = std::move(*made);
+  table.reject_unknown();
+}
+
 void read_incidents(TableReader table, Config& config) {
   table.integer("keep_count", config.retention.count, 1, 100000);
   table.integer("keep_bytes", config.retention.bytes, 1 << 20, std::int64_t{1} << 44);
@@ -183,6 +190,7 @@ TableReading read_root(const toml::table& root, std::string_view file, Config& c
   read_flag(table.table("analyses"), "enabled", config.is_analysing);
   read_flag(table.table("growth"), "enabled", config.is_sampling_growth);
   read_flag(table.table("metrics"), "processes", config.is_showing_processes);
+  read_operations(table.table("operations"), config.patterns);
   read_incidents(table.table("incidents"), config);
   read_kubernetes(table.table("kubernetes"), config.kubernetes);
   read_sinks(table.table("sinks"), config.sinks);
@@ -194,6 +202,8 @@ TableReading read_root(const toml::table& root, std::string_view file, Config& c
 void spread(Config& config) {
   config.triggers.time_to_limit = config.kernel.time_to_limit;
   config.http.proc_root = config.proc_root;
+  config.http.patterns = config.patterns;
+  config.correlator.patterns = config.patterns;
   config.collector.proc_root = config.proc_root;
   config.sampler.proc_root = config.proc_root;
   config.sampler.bundles.host_root = config.host_root;

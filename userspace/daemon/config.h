@@ -11,6 +11,7 @@
 #include "captures/spool.h"
 #include "correlate/correlator.h"
 #include "daemon/watermark_gate.h"
+#include "facts/operation_patterns.h"
 #include "kernel/kernel_source.h"
 #include "kubernetes/api_target.h"
 #include "sinks/sinks_config.h"
@@ -51,6 +52,7 @@ struct Config {
   CorrelatorConfig correlator;
   Retention retention;
   SinksConfig sinks;
+  OperationPatterns patterns;
 };
 
 inline constexpr const char* kDefaultConfigPath = "/etc/oomwitness/oomwitness.toml";

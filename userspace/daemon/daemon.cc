@@ -163,7 +163,8 @@ void Daemon::Impl::start_captures() {
   collectors = std::make_unique<CollectorWatch>(*http, *http_workers, config.collector, clock, deliver, &capture_memory,
                                                 is_collector);
   live = std::make_unique<LiveCapture>(walk_captures->registry(), clock, &capture_memory,
-                                       trends ? trends->watcher(ReadingOrigin::kWatermark) : ReadingWatcher());
+                                       trends ? trends->watcher(ReadingOrigin::kWatermark) : ReadingWatcher(),
+                                       config.patterns);
   const std::vector<CaptureLane> lanes = {
       {CaptureMethod::kLive, live.get(), live_worker.get(), config.live_timeout},
       {CaptureMethod::kHttp, collectors.get(), http_workers.get(), config.http.timeout, config.capture_workers}};
@@ -226,7 +227,8 @@ void Daemon::Impl::start_walk_captures() {
       [this](CgroupId cgroup) { return owner_of(cgroup); },
       [this](const RuntimeProcess& process, const HeapReading& heap) {
         if (trends) trends->add(process, heap, ReadingOrigin::kAtKill);
-      });
+      },
+      config.patterns);
   walk_captures->scan();
 }
 
@@ -327,7 +329,8 @@ Result<> Daemon::Impl::start_server() {
 
 void Daemon::Impl::start_web() {
   if (config.web_listen.empty() || config.web_listen == "off") return;
-  web = std::make_unique<WebChild>(config.web_listen, config.data_dir, [this](LiveQuestion question) -> std::string {
+  const SiteConfig site{config.data_dir, nullptr, {}, config.patterns};
+  web = std::make_unique<WebChild>(config.web_listen, site, [this](LiveQuestion question) -> std::string {
     const auto snapshot = publisher->current();
     if (!snapshot) return "";
     return question == LiveQuestion::kNow ? now_json(*snapshot) : health_json(*snapshot);

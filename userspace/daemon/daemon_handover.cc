@@ -118,6 +118,10 @@ void Daemon::Impl::settle_past_when_ready(const std::shared_ptr<const PastReadin
 
 void Daemon::Impl::settle_past(const PastReading& reading) {
   listen();
+  for (const IncidentSummary& summary : reading.incidents) {
+    pipeline->remember_incident(
+        summary.workload, {0, summary.id, summary.time, summary.cause, summary.claim, summary.code, summary.operation});
+  }
   lost_past = reading.lost;
   if (!reading.problem.empty()) {
     log::warn("kernel log: {}: of kills before that, while no daemon ran, only the counts of living cgroups tell",

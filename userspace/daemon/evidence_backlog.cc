@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "incident/incident_facts.h"
 #include "incident/incident_size.h"
-#include "store/incident_facts.h"
 
 namespace oomw {
 namespace {

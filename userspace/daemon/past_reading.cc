@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "store/incident_reader.h"
 #include "system/log_clock.h"
 
 namespace oomw {
@@ -42,6 +43,12 @@ void sort_out_held(PastRequest& request, PastReading& reading) {
   }
 }
 
+std::vector<IncidentSummary> newest_incidents(const std::string& data_dir) {
+  IncidentFilter filter;
+  filter.limit = PastReading::kMaxIncidents;
+  return IncidentReader(data_dir).summaries(filter).value_or(std::vector<IncidentSummary>{});
+}
+
 }  // namespace
 
 PastReading read_past(PastRequest request, const Clock& clock) {
@@ -53,6 +60,7 @@ PastReading read_past(PastRequest request, const Clock& clock) {
   for (const PastKill& kill : reading.kills) times.push_back(clock.wall_of(kill.time));
   for (const OomKill& kill : reading.held) times.push_back(clock.wall_of(kill.time));
   reading.stored = stored_victims_near(request.data_dir, std::move(times));
+  reading.incidents = newest_incidents(request.data_dir);
   return reading;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "daemon/past_kills.h"
+#include "store/incident_summary.h"
 #include "store/stored_victims.h"
 
 namespace oomw {
@@ -20,13 +21,15 @@ struct PastRequest {
 };
 
 struct PastReading {
+  static constexpr std::size_t kMaxIncidents = 500;  // 1 MB
   PastWindow window;
   std::vector<PastKill> kills;
   std::vector<OomKill> held;  // without those that the previous run handled
   std::vector<bool> is_held_counted;
   std::vector<StoredVictim> stored;
-  std::uint64_t lost = 0;  // of the kernel log: see KmsgBacklog
-  std::string problem;     // why the kernel log has nothing, or less than it should; "" = it is complete
+  std::vector<IncidentSummary> incidents;  // the newest kMaxIncidents on disk
+  std::uint64_t lost = 0;                  // of the kernel log: see KmsgBacklog
+  std::string problem;  // why the kernel log has nothing, or less than it should; "" = it is complete
 };
 
 // Reads the kernel log and the incidents of those times. Runs on a worker: 1 ms for a log of 1,000 lines, seconds for

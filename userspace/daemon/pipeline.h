@@ -70,6 +70,10 @@ class Pipeline {
   ResolvedKill apply(OomKill kill, KillBefore before);
   // An incident is on disk; wall_offset_ns as for take_incidents().
   void on_written(const Incident& incident, std::int64_t wall_offset_ns);
+  // A kill of an earlier run, for incidents of the same workload. Not part of a recording.
+  void remember_incident(const std::string& workload, EarlierKill kill) {
+    correlator_.remember(workload, std::move(kill));
+  }
   // Every event up to `until` has been applied; a kill that the kernel counted later may still be on its way.
   // Never called in replay: events are taken to come in order.
   void heard(MonotonicTime until);

@@ -92,6 +92,15 @@ class TableReader {
     note(key, fmt::format("[{}]", fmt::join(target, ", ")));
   }
 
+  // fault_of: what an item must do ("begin with ..."); "" = nothing is wrong with it.
+  void texts(std::string_view key, std::vector<std::string>& target, std::size_t max_items,
+             std::string (*fault_of)(std::string_view)) {
+    if (const toml::node* node = take(key)) read_texts(*node, key, target, max_items, fault_of);
+    std::string all;
+    for (const std::string& text : target) all += (all.empty() ? "\"" : ", \"") + text + '"';
+    note(key, "[" + all + "]");
+  }
+
   void seconds(std::string_view key, Nanoseconds& target, double low, double high) {
     if (const toml::node* node = take(key)) {
       const std::optional<double> value = node->value<double>();
@@ -172,6 +181,25 @@ class TableReader {
         return wrong_type(item, key, "in ascending order");
       }
       values.push_back(static_cast<T>(*value));
+    }
+    target = std::move(values);
+  }
+
+  void read_texts(const toml::node& node, std::string_view key, std::vector<std::string>& target, std::size_t max_items,
+                  std::string (*fault_of)(std::string_view)) {
+    const toml::array* array = node.as_array();
+    if (array == nullptr || array->size() > max_items) {
+      return wrong_type(node, key, fmt::format("an array of at most {} strings", max_items));
+    }
+    std::vector<std::string> values;
+    for (const toml::node& item : *array) {
+      const auto* value = item.as_string();
+      if (value == nullptr) return wrong_type(item, key, fmt::format("an array of at most {} strings", max_items));
+      if (const std::string fault = fault_of(value->get()); !fault.empty()) {
+        return fail_at(item.source(),
+                       fmt::format("'{}' in '{}' must {}", printable(value->get()), printable(qualified(key)), fault));
+      }
+      values.push_back(value->get());
     }
     target = std::move(values);
   }

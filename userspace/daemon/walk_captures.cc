@@ -55,7 +55,7 @@ std::string owner_of_cgroups(std::string_view cgroups) {
 
 WalkCaptures::WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, Nanoseconds reader_idle,
                            std::string proc_root, CaptureScheduler::Deliver deliver, OwnerOf owner_of,
-                           ReadingWatcher snapshot_watcher)
+                           ReadingWatcher snapshot_watcher, OperationPatterns patterns)
     : kernel_(kernel),
       clock_(clock),
       memory_(memory),
@@ -63,6 +63,7 @@ WalkCaptures::WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudge
       deliver_(std::move(deliver)),
       owner_of_(std::move(owner_of)),
       snapshot_watcher_(std::move(snapshot_watcher)),
+      patterns_(std::move(patterns)),
       walk_readers_(clock, reader::ReaderConfig{.idle = reader_idle}, kWalkReaders),
       inspector_(clock, reader::ReaderConfig{.idle = reader_idle}),
       registry_(clock, {.proc_root = proc_root_, .inspector = &inspector_, .owner_of_cgroups = owner_of_cgroups},
@@ -222,7 +223,7 @@ void WalkCaptures::empty_pool_of(const HeapWalked& walk, const TakeChunk& take) 
 CaptureOutcome WalkCaptures::decode(const HeapWalked& walk, Taken* taken, const GoProcessPtr& process) {
   const auto room = memory_.take(walk.bytes * kDecodedPerRecorded, kRoomWait);
   const auto decode_it = [&](const WalkRecords& records) {
-    return decode_walk(walk, process, records, walk_readers_, clock_, snapshot_watcher_);
+    return decode_walk(walk, process, records, walk_readers_, clock_, snapshot_watcher_, patterns_);
   };
   if (taken != nullptr) return decode_it(taken->records);
   auto records = WalkRecords::make();

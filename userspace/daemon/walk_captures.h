@@ -19,6 +19,7 @@
 #include "captures/inspection_queue.h"
 #include "events/lost_stage.h"
 #include "events/share_kind.h"
+#include "facts/operation_patterns.h"
 #include "export/metrics_snapshot.h"
 #include "kernel/kernel_source.h"
 #include "reader/reader_group.h"
@@ -48,7 +49,8 @@ class WalkCaptures {
 
   // kernel, clock and memory outlive this, and so does what `deliver`, `owner_of` and `watcher` touch.
   WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, Nanoseconds reader_idle,
-               std::string proc_root, CaptureScheduler::Deliver deliver, OwnerOf owner_of, ReadingWatcher watcher = {});
+               std::string proc_root, CaptureScheduler::Deliver deliver, OwnerOf owner_of, ReadingWatcher watcher = {},
+               OperationPatterns patterns = {});
 
   [[nodiscard]] GoRegistry& registry() { return registry_; }
   // Start the reader of walks, and of living heaps, ahead; workers that stay.
@@ -100,6 +102,7 @@ class WalkCaptures {
   CaptureScheduler::Deliver deliver_;
   const OwnerOf owner_of_;
   const ReadingWatcher snapshot_watcher_;
+  const OperationPatterns patterns_;
   reader::ReaderGroup walk_readers_;
   go::SandboxedInspector inspector_;
   GoRegistry registry_;

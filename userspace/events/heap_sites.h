@@ -12,7 +12,7 @@ namespace oomw {
 struct HeapSite {
   std::string code;               // "main.(*Cache).Put (cache.go:44)"; printable
   std::vector<std::string> path;  // of its largest stack: the functions from there to the allocation; printable
-  std::uint64_t bytes = 0;        // in use, of all stacks whose own frame is in that function
+  std::uint64_t bytes = 0;        // in use, of all stacks that this function tells (facts/heap_sites.h)
   double share = 0;               // of the profile's in-use bytes
   std::string operation_kind;     // of its largest stack (facts/operation.h); "" = not known
   std::string operation;

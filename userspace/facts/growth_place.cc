@@ -15,38 +15,6 @@ namespace {
 
 constexpr std::size_t kMaxName = 160;
 
-// A function of a framework that calls the program's own. Python: the last part of the file's name and of the
-// function's; Java and Node: the end of the function's.
-struct Dispatcher {
-  std::string_view file, function, kind;
-};
-constexpr std::array<Dispatcher, 24> kDispatchers = {{
-    {"app.py", "dispatch_request", "endpoint"},               // Flask
-    {"views.py", "dispatch_request", "endpoint"},             // Flask's MethodView
-    {"views.py", "as_view.<locals>.view", "endpoint"},        // Flask's View
-    {"base.py", "get_response", "endpoint"},                  // Django
-    {"base.py", "_get_response", "endpoint"},                 //
-    {"base.py", "_get_response_async", "endpoint"},           //
-    {"base.py", "dispatch", "endpoint"},                      // its class-based views
-    {"base.py", "as_view.<locals>.view", "endpoint"},         //
-    {"views.py", "dispatch", "endpoint"},                     // Django REST framework
-    {"routing.py", "run_endpoint_function", "endpoint"},      // FastAPI
-    {"routing.py", "<locals>.app", "endpoint"},               // Starlette
-    {"endpoints.py", "dispatch", "endpoint"},                 //
-    {"web_app.py", "_handle", "endpoint"},                    // aiohttp
-    {"web_protocol.py", "_handle_request", "endpoint"},       //
-    {"server.py", "handle_one_request", "endpoint"},          // http.server
-    {"trace.py", "trace_task", "job"},                        // Celery
-    {"trace.py", "__protected_call__", "job"},                //
-    {"", ".HttpServlet.service", "endpoint"},                 // Java servlets
-    {"", ".InvocableHandlerMethod.doInvoke", "endpoint"},     // Spring
-    {"layer.js", "handle", "endpoint"},                       // Express
-    {"layer.js", "handle_request", "endpoint"},               //
-    {"layer.js", "handleRequest", "endpoint"},                //
-    {"handleRequest.js", "preHandlerCallback", "endpoint"},   // Fastify
-    {"handle-request.js", "preHandlerCallback", "endpoint"},  //
-}};
-
 // Files of Python's library that a program's own file seldom shares its name with.
 constexpr std::array<std::string_view, 40> kStandardFiles = {
     "threading.py",   "socketserver.py", "decoder.py",   "encoder.py",          "copy.py",
@@ -57,20 +25,6 @@ constexpr std::array<std::string_view, 40> kStandardFiles = {
     "abc.py",         "enum.py",         "ssl.py",       "socket.py",           "codecs.py",
     "copyreg.py",     "runpy.py",        "tempfile.py",  "subprocess.py",       "serving.py",
     "wsgi.py",        "web_protocol.py", "web_app.py",   "proactor_events.py",  "selector_events.py"};
-
-// Packages of Java that no program is named after.
-constexpr std::array<std::string_view, 12> kJavaLibraries = {"java.",
-                                                             "javax.",
-                                                             "jakarta.",
-                                                             "jdk.",
-                                                             "sun.",
-                                                             "com.sun.",
-                                                             "kotlin.",
-                                                             "scala.",
-                                                             "org.springframework.",
-                                                             "org.apache.",
-                                                             "org.eclipse.jetty.",
-                                                             "io.netty."};
 
 // Functions that stand around another because a decorator put them there.
 constexpr std::array<std::string_view, 9> kDecorators = {"wrapper",        "wrapped",       "inner",
@@ -155,9 +109,6 @@ Parts parts_of(const GrowthFrame& frame) {
   if (frame.is_managed && take_v8(frame.function, parts)) return parts;
   if (is_java(frame)) {
     parts.function = java_name(frame.function);
-    parts.is_library = parts.is_library || std::ranges::any_of(kJavaLibraries, [&](std::string_view start) {
-                         return parts.function.starts_with(start);
-                       });
     return parts;
   }
   const bool is_standard = std::ranges::find(kStandardFiles, parts.file) != kStandardFiles.end();
@@ -165,21 +116,10 @@ Parts parts_of(const GrowthFrame& frame) {
   return parts;
 }
 
-// "Flask.dispatch_request", from 3.11, or "dispatch_request".
-bool is_named(std::string_view function, std::string_view name) {
-  if (!function.ends_with(name)) return false;
-  return function.size() == name.size() || name.starts_with('.') || function[function.size() - name.size() - 1] == '.';
-}
-
-const Dispatcher* dispatcher_of(const Parts& parts) {
-  const auto found = std::ranges::find_if(kDispatchers, [&](const Dispatcher& row) {
-    return row.file == parts.file && is_named(parts.function, row.function);
-  });
-  return found == kDispatchers.end() ? nullptr : &*found;
-}
+std::string_view without_class(std::string_view function) { return function.substr(function.rfind('.') + 1); }
 
 bool is_decorator(const Parts& parts) {
-  return std::ranges::any_of(kDecorators, [&](std::string_view name) { return is_named(parts.function, name); });
+  return std::ranges::find(kDecorators, without_class(parts.function)) != kDecorators.end();
 }
 
 // A file's own code: "<module>" and lambdas name nothing.
@@ -188,28 +128,26 @@ bool is_name(const Parts& parts) { return !parts.function.empty() && !parts.func
 struct Frame {
   const GrowthFrame* frame;
   Parts parts;
-  const Dispatcher* dispatcher;
+  std::string_view calls;  // a dispatcher's: endpoint | method | job
 };
 
-std::vector<Frame> managed_of(const GrowthStack& stack) {
+std::vector<Frame> managed_of(const GrowthStack& stack, const OperationPatterns& patterns) {
   std::vector<Frame> frames;
   for (const GrowthFrame& frame : stack.frames) {
     if (!frame.is_managed || frame.is_allocator) continue;
     Parts parts = parts_of(frame);
-    const Dispatcher* dispatcher = dispatcher_of(parts);
-    frames.push_back({&frame, std::move(parts), dispatcher});
+    parts.is_library |= patterns.is_library(parts.file, parts.function);
+    const std::string_view calls = patterns.called_by(parts.file, parts.function);
+    frames.push_back({&frame, std::move(parts), calls});
   }
   return frames;
 }
 
-bool is_own(const Frame& frame) {
-  return !frame.parts.is_library && frame.dispatcher == nullptr && is_name(frame.parts);
-}
+bool is_own(const Frame& frame) { return !frame.parts.is_library && frame.calls.empty() && is_name(frame.parts); }
 
 // http.server calls one function for all of a method's paths, which calls the endpoint's.
 bool is_router(const Frame& frame, const Frame& dispatcher) {
-  std::string_view name = frame.parts.function;
-  name = name.substr(name.rfind('.') + 1);
+  const std::string_view name = without_class(frame.parts.function);
   return dispatcher.parts.file == "server.py" && name.starts_with("do_") &&
          std::ranges::all_of(name.substr(3), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
@@ -220,13 +158,13 @@ bool may_be_operation(const Frame& frame) {
 
 // The program's own frame next to the leaf's side of the innermost dispatcher; a decorator's only if nothing is inside.
 std::optional<Operation> operation_of(const std::vector<Frame>& frames) {
-  const auto dispatcher = std::ranges::find_if(frames, [](const Frame& frame) { return frame.dispatcher != nullptr; });
+  const auto dispatcher = std::ranges::find_if(frames, [](const Frame& frame) { return !frame.calls.empty(); });
   if (dispatcher == frames.end()) return std::nullopt;
   for (auto frame = dispatcher; frame != frames.begin();) {
     --frame;
     if (!may_be_operation(*frame)) continue;
     if (is_router(*frame, *dispatcher) && std::any_of(frames.begin(), frame, may_be_operation)) continue;
-    return Operation{std::string(dispatcher->dispatcher->kind), printable(frame->parts.function, kMaxName)};
+    return Operation{std::string(dispatcher->calls), printable(frame->parts.function, kMaxName)};
   }
   return std::nullopt;
 }
@@ -289,11 +227,11 @@ bool is_collectors(const GrowthStack& stack) {
 
 std::string text_of(const GrowthFrame& frame) { return place_text(parts_of(frame), frame.module); }
 
-GrowthPlace place_of(const GrowthStack& stack) {
+GrowthPlace place_of(const GrowthStack& stack, const OperationPatterns& patterns) {
   GrowthPlace place;
   place.is_collector = is_collectors(stack);
   if (place.is_collector) return place;
-  const std::vector<Frame> frames = managed_of(stack);
+  const std::vector<Frame> frames = managed_of(stack, patterns);
   place.operation = operation_of(frames);
   place.uses = uses_of(frames, place.operation);
   const auto own = std::ranges::find_if(frames, is_own);

@@ -23,7 +23,7 @@ struct GrowthPlace {
 
 // The operation is the program's own frame that a known framework called last: a view, a servlet, a task. Threads and
 // event loops call anything, so a function that only they called is not an operation. Pure; texts are printable.
-[[nodiscard]] GrowthPlace place_of(const GrowthStack& stack);
+[[nodiscard]] GrowthPlace place_of(const GrowthStack& stack, const OperationPatterns& patterns = {});
 // "generate (app.py:41)", "Session::put (shop)".
 [[nodiscard]] std::string text_of(const GrowthFrame& frame);
 

@@ -2,7 +2,9 @@
 #include "facts/heap_sites.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -44,6 +46,60 @@ std::vector<std::string> path_of(const Stack& stack, std::size_t own) {
 
 // A program can lay out a list of a hundred thousand functions; what lies beyond those of a real one is left out.
 constexpr std::size_t kMaxFunctions = 16'384, kMaxOperationNames = 1'024, kMaxParts = 65'536;
+// An allocator of the program's own, and a constructor that calls it.
+constexpr std::size_t kMaxHelpers = 2;
+
+void add_to(std::uint64_t& sum, std::uint64_t bytes) { sum = pprof::saturating_add(sum, bytes); }
+
+// What the stacks with the same own functions next to the allocation hold for one operation.
+struct Part {
+  std::uint64_t bytes = 0;
+  std::uint64_t largest = 0;              // of its stacks
+  const pprof::Sample* sample = nullptr;  // that one
+  std::size_t helpers = 0;                // own functions that are passed over
+};
+// Own functions, innermost first, "" = there is no further one; the operation's number, 0 = none.
+using PartKey = std::pair<std::array<std::string_view, kMaxHelpers + 1>, std::size_t>;
+using Parts = std::map<PartKey, Part>;
+
+// What a function holds, and for whom it allocated it.
+struct Helped {
+  std::uint64_t bytes = 0;
+  std::map<std::string_view, std::uint64_t> callers;  // own ones; "" = the operation's own function, or none
+};
+
+bool is_helper(const Helped& helped) {
+  constexpr std::size_t kMany = 3;  // two may be how a cache is filled at first and then used
+  return helped.callers.size() >= kMany && std::ranges::any_of(helped.callers, [&](const auto& caller) {
+           return !caller.first.empty() && caller.second >= helped.bytes - helped.bytes / 2;
+         });
+}
+
+// Of the parts that have passed over so many.
+std::set<std::string_view> helpers_of(const Parts& parts, std::size_t passed) {
+  std::map<std::string_view, Helped> functions;
+  for (const auto& [key, part] : parts) {
+    if (part.helpers != passed) continue;
+    Helped& helped = functions[key.first[passed]];
+    add_to(helped.bytes, part.bytes);
+    add_to(helped.callers[key.first[passed + 1]], part.bytes);
+  }
+  std::set<std::string_view> helpers;
+  for (const auto& [function, helped] : functions) {
+    if (is_helper(helped)) helpers.insert(function);
+  }
+  return helpers;
+}
+
+void pass_over_helpers(Parts& parts) {
+  for (std::size_t passed = 0; passed < kMaxHelpers; ++passed) {
+    const auto helpers = helpers_of(parts, passed);
+    for (auto& [key, part] : parts) {
+      const bool has_caller = part.helpers == passed && !key.first[passed + 1].empty();
+      if (has_caller && helpers.contains(key.first[passed])) ++part.helpers;
+    }
+  }
+}
 
 // Sums first; the texts of the few that are kept are made at the end.
 class Table {
@@ -51,14 +107,16 @@ class Table {
   explicit Table(const StackReader& reader) : reader_(reader) {}
 
   void add(const Stack& stack, const pprof::Sample& sample, std::uint64_t bytes) {
-    const std::size_t operation = add_operation(stack, bytes);
-    const auto own = own_frame_of(stack);
-    if (!own) return;
-    const std::string_view function = stack[*own].function;
-    if (sites_.size() >= kMaxFunctions && !sites_.contains(function)) return;
-    std::uint64_t& sum = sites_[function];
-    sum = pprof::saturating_add(sum, bytes);
-    add_part({function, operation}, sample, bytes);
+    PartKey key{{}, add_operation(stack, bytes)};
+    const auto own = own_frames_of(stack);
+    if (own.empty()) return;
+    // The last of them is the operation's function, so it is no caller that a site may be moved to.
+    for (std::size_t i = 0; i < std::min(own.size(), key.first.size()); ++i) {
+      if (i == 0 || i + 1 < own.size()) key.first[i] = stack[own[i]].function;
+    }
+    if (functions_.size() >= kMaxFunctions && !functions_.contains(key.first[0])) return;
+    functions_.insert(key.first[0]);
+    if (parts_.size() < kMaxParts || parts_.contains(key)) add_part(parts_[key], sample, bytes);
   }
 
   [[nodiscard]] HeapSites take(std::uint64_t total) && {
@@ -68,32 +126,21 @@ class Table {
       all.operations.push_back({name.first, name.second, sum.bytes, share(sum.bytes)});
     }
     keep_largest(all.operations, HeapSites::kMaxOperations);
-    std::vector<Site> largest;
-    for (const auto& [function, bytes] : sites_) largest.push_back({function, bytes});
+    std::vector<Site> largest = sites();
     keep_largest(largest, HeapSites::kMaxSites);
-    for (const Site& site : largest) {
-      if (const Part* part = largest_part_of(site.function))
-        all.sites.push_back(site_of(site, *part, share(site.bytes)));
-    }
+    for (const Site& site : largest) all.sites.push_back(site_of(site, share(site.bytes)));
     return all;
   }
 
  private:
   using OperationName = std::pair<std::string, std::string>;  // kind, name
-  using PartKey = std::pair<std::string_view, std::size_t>;   // own function; the operation's number, 0 = none
   struct OperationSum {
     std::size_t number;  // in the order of the profile
     std::uint64_t bytes = 0;
   };
   struct Site {
-    std::string_view function;
     std::uint64_t bytes = 0;
-  };
-  // What a site holds for one operation. A helper that all endpoints call is one site.
-  struct Part {
-    std::uint64_t bytes = 0;
-    std::uint64_t largest = 0;              // of its stacks
-    const pprof::Sample* sample = nullptr;  // that one
+    std::map<std::size_t, Part> parts;  // by operation: a function that all endpoints call is one site
   };
 
   // Its number.
@@ -103,26 +150,32 @@ class Table {
     OperationName name(std::move(operation->kind), std::move(operation->name));
     if (operations_.size() >= kMaxOperationNames && !operations_.contains(name)) return 0;
     OperationSum& sum = operations_.try_emplace(std::move(name), OperationSum{operations_.size() + 1}).first->second;
-    sum.bytes = pprof::saturating_add(sum.bytes, bytes);
+    add_to(sum.bytes, bytes);
     return sum.number;
   }
 
-  void add_part(const PartKey& key, const pprof::Sample& sample, std::uint64_t bytes) {
-    if (parts_.size() >= kMaxParts && !parts_.contains(key)) return;
-    Part& part = parts_[key];
-    part.bytes = pprof::saturating_add(part.bytes, bytes);
+  static void add_part(Part& part, const pprof::Sample& sample, std::uint64_t bytes) {
+    add_to(part.bytes, bytes);
     if (bytes <= part.largest) return;
     part.largest = bytes;
     part.sample = &sample;
   }
 
-  [[nodiscard]] const Part* largest_part_of(std::string_view function) const {
-    const Part* most = nullptr;
-    for (auto part = parts_.lower_bound({function, 0}); part != parts_.end() && part->first.first == function; ++part) {
-      const auto as_good = [&] { return part->second.bytes == most->bytes && part->second.largest > most->largest; };
-      if (most == nullptr || part->second.bytes > most->bytes || as_good()) most = &part->second;
+  // By the function that each part is told by.
+  std::vector<Site> sites() {
+    pass_over_helpers(parts_);
+    std::map<std::string_view, Site> by_function;
+    for (const auto& [key, part] : parts_) {
+      Site& site = by_function[key.first[part.helpers]];
+      add_to(site.bytes, part.bytes);
+      Part& sum = site.parts[key.second];
+      const bool is_larger = part.largest > sum.largest;
+      add_to(sum.bytes, part.bytes);
+      if (is_larger) sum.largest = part.largest, sum.sample = part.sample, sum.helpers = part.helpers;
     }
-    return most;
+    std::vector<Site> sites;
+    for (auto& [function, site] : by_function) sites.push_back(std::move(site));
+    return sites;
   }
 
   static void keep_largest(auto& list, std::size_t most) {
@@ -130,10 +183,18 @@ class Table {
     if (list.size() > most) list.resize(most);
   }
 
+  static const Part& largest_part(const Site& site) {
+    const auto less = [](const auto& a, const auto& b) {
+      return std::pair(a.second.bytes, a.second.largest) < std::pair(b.second.bytes, b.second.largest);
+    };
+    return std::ranges::max_element(site.parts, less)->second;
+  }
+
   // The operation that half of it or more was allocated for, and the largest stack of that which has most.
-  [[nodiscard]] HeapSite site_of(const Site& of, const Part& part, double share) const {
+  [[nodiscard]] HeapSite site_of(const Site& of, double share) const {
+    const Part& part = largest_part(of);
     const Stack stack = reader_.frames_of(*part.sample);
-    const std::size_t own = *own_frame_of(stack);
+    const std::size_t own = own_frames_of(stack)[part.helpers];
     HeapSite site;
     site.code = code_of(stack[own]);
     site.path = path_of(stack, own);
@@ -147,17 +208,17 @@ class Table {
   }
 
   const StackReader& reader_;
-  std::map<std::string_view, std::uint64_t> sites_;  // by the own frame's function
-  std::map<PartKey, Part> parts_;
+  std::set<std::string_view> functions_;  // that are nearest to an allocation
+  Parts parts_;
   std::map<OperationName, OperationSum> operations_;
 };
 
 }  // namespace
 
-HeapSites heap_sites_of(const pprof::Profile& profile) {
+HeapSites heap_sites_of(const pprof::Profile& profile, const OperationPatterns& patterns) {
   const int column = profile.type_index("inuse_space");
   if (column < 0) return {};
-  const StackReader reader(profile);
+  const StackReader reader(profile, patterns);
   pprof::FrameBudget budget;
   Table table(reader);
   std::uint64_t total = 0;

@@ -16,67 +16,10 @@ using Frame = StackReader::Frame;
 
 constexpr std::size_t kMaxName = 160;
 
-// Functions that call a program's handlers, by the beginning of their names. A module's version is part of its path
-// ("github.com/go-chi/chi/v5"), so a row with a gap names what stands before and after it.
-struct Dispatcher {
-  std::string_view module;    // the name begins with it
-  std::string_view function;  // what follows the last '/' and the package's name contains it; "" = any
-};
-constexpr std::array<Dispatcher, 23> kDispatchers = {{
-    {"net/http.HandlerFunc.ServeHTTP", ""},
-    {"net/http.serverHandler.ServeHTTP", ""},
-    {"net/http.(*ServeMux).ServeHTTP", ""},
-    {"net/http.(*timeoutHandler).ServeHTTP", ""},
-    {"net/http.StripPrefix", ""},
-    {"net/http/httputil.(*ReverseProxy).ServeHTTP", ""},
-    {"net/rpc.(*service).call", ""},
-    {"github.com/go-chi/chi", ".(*Mux)."},
-    {"github.com/go-chi/chi", ".(*ChainHandler)."},
-    {"github.com/gorilla/mux", ".(*Router)."},
-    {"github.com/gin-gonic/gin", ".(*Context).Next"},
-    {"github.com/gin-gonic/gin", ".(*Engine)."},
-    {"github.com/labstack/echo", ".(*Echo)."},
-    {"github.com/labstack/echo", ".WrapHandler"},
-    {"github.com/labstack/echo", "/middleware."},
-    {"github.com/gofiber/fiber", ".(*App)."},
-    {"github.com/gofiber/fiber", ".Next"},
-    {"github.com/valyala/fasthttp", ".(*Server)."},
-    {"github.com/julienschmidt/httprouter", ".(*Router)."},
-    {"google.golang.org/grpc", ".(*Server)."},
-    {"connectrpc.com/connect", ".New"},
-    {"golang.org/x/sync/errgroup", ".(*Group)."},
-    {"github.com/robfig/cron", ".(*Cron)."},
-}};
-
-// Modules that many programs use and that no program is named after.
-constexpr std::array<std::string_view, 16> kLibraries = {"golang.org/x/",
-                                                         "google.golang.org/",
-                                                         "github.com/go-chi/",
-                                                         "github.com/gorilla/",
-                                                         "github.com/gin-",
-                                                         "github.com/labstack/",
-                                                         "github.com/gofiber/",
-                                                         "github.com/valyala/",
-                                                         "connectrpc.com/",
-                                                         "github.com/golang/",
-                                                         "github.com/julienschmidt/",
-                                                         "github.com/robfig/",
-                                                         "github.com/sirupsen/",
-                                                         "github.com/prometheus/client_golang/",
-                                                         "go.uber.org/",
-                                                         "gopkg.in/"};
-
 // Modules have a host's name with a dot in front; the standard library has none.
 bool is_standard(std::string_view package) {
   if (package == "main" || package.starts_with("main/")) return false;
   return package.substr(0, package.find('/')).find('.') == std::string_view::npos;
-}
-
-bool is_dispatcher(std::string_view function) {
-  return std::ranges::any_of(kDispatchers, [&](const Dispatcher& row) {
-    return function.starts_with(row.module) &&
-           (row.function.empty() || function.find(row.function, row.module.size()) != std::string_view::npos);
-  });
 }
 
 // "Greeter/SayHello" of "example.org/pb._Greeter_SayHello_Handler" and of closures in it; "" = something else.
@@ -140,21 +83,11 @@ std::optional<std::size_t> generated_of(const std::vector<Frame>& stack) {
   return static_cast<std::size_t>(found - stack.begin());
 }
 
-bool is_job_dispatcher(std::string_view function) {
-  return function.starts_with("golang.org/x/sync/errgroup") || function.starts_with("github.com/robfig/cron");
-}
-
-// The kind of a handler: that of the innermost dispatcher above it.
+// The kind of a handler: what the innermost dispatcher above it calls.
 std::string kind_of_handler(const std::vector<Frame>& stack, std::size_t handler) {
-  for (std::size_t i = handler + 1; i < stack.size(); ++i) {
-    if (stack[i].role != FrameRole::kDispatcher) continue;
-    const std::string_view name = stack[i].function;
-    if (is_job_dispatcher(name)) return "job";
-    return name.starts_with("connectrpc.com/") || name.starts_with("net/rpc.") || name.starts_with("google.golang.org/")
-               ? "method"
-               : "endpoint";
-  }
-  return "endpoint";
+  const auto dispatcher = std::find_if(stack.begin() + static_cast<std::ptrdiff_t>(handler) + 1, stack.end(),
+                                       [](const Frame& frame) { return frame.role == FrameRole::kDispatcher; });
+  return dispatcher == stack.end() ? "endpoint" : std::string(dispatcher->calls);
 }
 
 // A goroutine's literal belongs to the function that starts it. A handler's keeps its number: routes are often set up
@@ -163,14 +96,11 @@ Operation job_of(const Frame& frame) { return {"job", printable_name(outside_lit
 
 }  // namespace
 
-FrameRole role_of(std::string_view function) {
-  if (is_dispatcher(function)) return FrameRole::kDispatcher;
-  const std::string_view package = go_package_of(function);
-  if (is_standard(package)) return FrameRole::kStandard;
+FrameRole role_of(std::string_view function, const OperationPatterns& patterns) {
+  if (!patterns.called_by_go(function).empty()) return FrameRole::kDispatcher;
+  if (is_standard(go_package_of(function))) return FrameRole::kStandard;
   if (!rpc_method_of(function).empty()) return FrameRole::kGenerated;
-  const bool is_library =
-      std::ranges::any_of(kLibraries, [&](std::string_view library) { return function.starts_with(library); });
-  return is_library ? FrameRole::kLibrary : FrameRole::kCode;
+  return patterns.is_go_library(function) ? FrameRole::kLibrary : FrameRole::kCode;
 }
 
 std::string_view program_prefix(std::string_view function) {
@@ -185,12 +115,13 @@ std::string_view program_prefix(std::string_view function) {
   return package.substr(0, end);
 }
 
-StackReader::StackReader(const pprof::Profile& profile) {
+StackReader::StackReader(const pprof::Profile& profile, const OperationPatterns& patterns) {
   for (const pprof::Function& function : profile.functions) {
     Frame frame;
     frame.function = function.name;
     frame.file = function.filename;
-    frame.role = role_of(function.name);
+    frame.role = role_of(function.name, patterns);
+    if (frame.role == FrameRole::kDispatcher) frame.calls = patterns.called_by_go(function.name);
     if (is_code(frame)) frame.called = CallSites::function_of(function.id, function.name);
     frame.may_pass_on = is_code(frame) && has_shape_of_middleware(function.name);
     if (pprof::Group component = component_group_of(function.name); !component.name.empty()) {
@@ -265,17 +196,22 @@ std::optional<Operation> operation_of(const std::vector<Frame>& stack) {
   return job_of(stack[*first]);
 }
 
-std::optional<std::size_t> own_frame_of(const std::vector<Frame>& stack) {
+std::vector<std::size_t> own_frames_of(const std::vector<Frame>& stack) {
   auto basis = handler_of(stack);
   if (!basis) basis = first_code_of(stack);
-  if (!basis) return generated_of(stack);
+  if (!basis) {
+    const auto generated = generated_of(stack);
+    return generated ? std::vector{*generated} : std::vector<std::size_t>{};
+  }
   const std::string_view prefix = program_prefix(stack[*basis].function);
+  std::vector<std::size_t> frames;
   for (std::size_t i = 0; i <= *basis; ++i) {
     if (!is_code(stack[i])) continue;
     const std::string_view own = program_prefix(stack[i].function);
-    if (own == prefix || own == "main") return i;
+    const bool is_own = own == prefix || own == "main";
+    if (is_own && (frames.empty() || stack[frames.back()].function != stack[i].function)) frames.push_back(i);
   }
-  return basis;
+  return frames;
 }
 
 }  // namespace oomw

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "facts/call_sites.h"
+#include "facts/operation_patterns.h"
 #include "pprof/group.h"
 #include "pprof/profile.h"
 
@@ -30,7 +31,7 @@ enum class FrameRole : std::uint8_t {
   kGenerated,   // a gRPC method's generated handler: "_Greeter_SayHello_Handler"
   kCode,        // the program's own, or a module that it uses: program_prefix() tells them apart
 };
-[[nodiscard]] FrameRole role_of(std::string_view function);
+[[nodiscard]] FrameRole role_of(std::string_view function, const OperationPatterns& patterns = {});
 
 // The path that a program's own packages begin with: "main" for package main, "github.com/acme/shop" for
 // "github.com/acme/shop/cart.(*Store).Put", "example.org/x" for "example.org/x/y.F".
@@ -40,14 +41,15 @@ enum class FrameRole : std::uint8_t {
 // hostile, so they go through printable() before they leave.
 class StackReader {
  public:
-  // The profile outlives this.
-  explicit StackReader(const pprof::Profile& profile);
+  // The profile outlives this; the patterns need not.
+  explicit StackReader(const pprof::Profile& profile, const OperationPatterns& patterns = {});
 
   struct Frame {
     std::string_view function;
     std::string_view file;
     std::int64_t line = 0;
     FrameRole role = FrameRole::kCode;
+    std::string_view calls;                   // a dispatcher's: endpoint | method | job
     bool may_pass_on = false;                 // code of the shape that middleware and adapters have
     bool calls_by_value = false;              // the next frame towards the leaf was chosen at run time (call_sites.h)
     CallSites::Function called;               // the function again, for call_sites.h
@@ -76,9 +78,10 @@ class StackReader {
 //   main.main.
 [[nodiscard]] std::optional<Operation> operation_of(const std::vector<StackReader::Frame>& stack);
 
-// The program's own frame that is nearest to the allocation: the index in `stack`, leaf first. Own code is package main
-// and what shares the prefix of the operation's function, or else of the code nearest the root. nullopt: the stack has
-// no code but the standard library's and well-known modules'.
-[[nodiscard]] std::optional<std::size_t> own_frame_of(const std::vector<StackReader::Frame>& stack);
+// The program's own frames as indices in `stack`, from that nearest to the allocation outwards, until the operation's
+// function; a function that calls itself once. Own code is package main and what shares the prefix of the operation's
+// function, or else of the code nearest the root. Empty: the stack has no code but the standard library's and
+// well-known modules'.
+[[nodiscard]] std::vector<std::size_t> own_frames_of(const std::vector<StackReader::Frame>& stack);
 
 }  // namespace oomw

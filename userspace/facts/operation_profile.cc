@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kKinds = {"endpoint ", "method ", "component ", "job "};
 
-std::vector<std::optional<Operation>> operations_of(const pprof::Profile& profile) {
-  const StackReader reader(profile);
+std::vector<std::optional<Operation>> operations_of(const pprof::Profile& profile, const OperationPatterns& patterns) {
+  const StackReader reader(profile, patterns);
   pprof::FrameBudget budget;
   std::vector<std::optional<Operation>> operations;
   operations.reserve(profile.samples.size());
@@ -42,8 +42,8 @@ std::string name_of(const std::optional<Operation>& operation) {
 
 enum class Frames { kAllBelow, kNone };  // what is left of a stack beside its operation
 
-pprof::Profile with_operations(pprof::Profile profile, Frames left) {
-  const auto operations = operations_of(profile);
+pprof::Profile with_operations(pprof::Profile profile, const OperationPatterns& patterns, Frames left) {
+  const auto operations = operations_of(profile, patterns);
   std::uint64_t function = unused_id(profile.functions), location = unused_id(profile.locations);
   std::map<std::string, std::uint64_t> roots;  // name -> location
   for (std::size_t i = 0; i < operations.size(); ++i) {
@@ -61,12 +61,12 @@ pprof::Profile with_operations(pprof::Profile profile, Frames left) {
 
 }  // namespace
 
-pprof::Profile rooted_by_operation(pprof::Profile profile) {
-  return with_operations(std::move(profile), Frames::kAllBelow);
+pprof::Profile rooted_by_operation(pprof::Profile profile, const OperationPatterns& patterns) {
+  return with_operations(std::move(profile), patterns, Frames::kAllBelow);
 }
 
-pprof::Profile summed_by_operation(pprof::Profile profile) {
-  return with_operations(std::move(profile), Frames::kNone);
+pprof::Profile summed_by_operation(pprof::Profile profile, const OperationPatterns& patterns) {
+  return with_operations(std::move(profile), patterns, Frames::kNone);
 }
 
 pprof::Group operation_group_of(const std::string& function) {

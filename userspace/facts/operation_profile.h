@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "facts/operation_patterns.h"
 #include "pprof/group.h"
 #include "pprof/profile.h"
 
@@ -11,10 +12,10 @@ namespace oomw {
 // The same profile with each stack's operation (operation.h) as one more frame at its root, "endpoint main.report", so
 // that whatever sums by function or draws stacks shows operations. Stacks without one stay as they are. Pure; the new
 // names are printable.
-[[nodiscard]] pprof::Profile rooted_by_operation(pprof::Profile profile);
+[[nodiscard]] pprof::Profile rooted_by_operation(pprof::Profile profile, const OperationPatterns& patterns = {});
 
 // The same with nothing but these frames: each stack is its operation alone, or "(no operation)".
-[[nodiscard]] pprof::Profile summed_by_operation(pprof::Profile profile);
+[[nodiscard]] pprof::Profile summed_by_operation(pprof::Profile profile, const OperationPatterns& patterns = {});
 
 // Of a rooted profile: groups stacks by operation.
 [[nodiscard]] pprof::Group operation_group_of(const std::string& function);

@@ -38,7 +38,8 @@ std::string list_types(const pprof::Profile& profile) {
 
 }  // namespace
 
-Result<ProfileFacts> facts_of_profile(std::string_view body, std::uint64_t* string_count) {
+Result<ProfileFacts> facts_of_profile(std::string_view body, const OperationPatterns& patterns,
+                                      std::uint64_t* string_count) {
   ASSIGN_OR_RETURN(const pprof::Profile profile, pprof::read(body, kLimits, string_count));
   const int space = profile.type_index("inuse_space");
   if (space < 0 || profile.type_index("inuse_objects") < 0) {
@@ -53,7 +54,7 @@ Result<ProfileFacts> facts_of_profile(std::string_view body, std::uint64_t* stri
   return ProfileFacts{static_cast<std::uint64_t>(inuse), profile.samples.size(),
                       is_go ? std::optional(RuntimeKind::kGo) : std::nullopt,
                       is_go ? collector_components_of(profile) : std::vector<CollectorComponent>{},
-                      is_go ? heap_sites_of(profile) : HeapSites{}};
+                      is_go ? heap_sites_of(profile, patterns) : HeapSites{}};
 }
 
 }  // namespace oomw

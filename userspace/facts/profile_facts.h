@@ -12,6 +12,7 @@
 #include "events/capture_terms.h"
 #include "events/collector_component.h"
 #include "events/heap_sites.h"
+#include "facts/operation_patterns.h"
 
 namespace oomw {
 
@@ -28,6 +29,7 @@ struct ProfileFacts {
 // Verifies the body of a heap endpoint: a whole pprof profile with the heap's sample types. kInvalid ("truncated" in
 // the message when it ends early) or kLimit, as returned by pprof::read. Pure: any thread or process; at most 32 MiB
 // inflated and 60 MB parsed. string_count: see pprof::read.
-[[nodiscard]] Result<ProfileFacts> facts_of_profile(std::string_view body, std::uint64_t* string_count = nullptr);
+[[nodiscard]] Result<ProfileFacts> facts_of_profile(std::string_view body, const OperationPatterns& patterns = {},
+                                                    std::uint64_t* string_count = nullptr);
 
 }  // namespace oomw

@@ -127,6 +127,7 @@ struct Incident {
   std::optional<IncidentTrend> trend;  // nullopt: no Go heap was read often enough
   std::optional<IncidentVerdict> verdict;
   std::optional<IncidentAnswer> answer;            // nullopt: written before there were answers
+  std::optional<EarlierKill> earlier;              // nullopt: no other kill of its workload is known
   std::vector<IncidentFiller> fillers;             // of the best profile, then of analyses; most bytes first
   std::vector<IncidentOperation> operations;       // likewise
   std::vector<IncidentAnalysis> analyses;          // of the victim that the kernel chose, oldest first

@@ -34,7 +34,18 @@ struct IncidentAnswer {
   std::string cause;      // the verdict's; "" = none
   double confidence = 0;  // the verdict's
   std::optional<AnswerCulprit> culprit;
-  std::string action;  // what to do, one sentence
+  std::string action;   // what to do, one sentence
+  std::string again{};  // that the workload was killed before, and whether the culprit is the same; "" = it was not
+  std::optional<bool> same_culprit{};  // as then; nullopt: it cannot be told, or there is no earlier kill
+};
+
+// The kill before of the same workload, as its answer was when this incident was built.
+struct EarlierKill {
+  std::uint64_t kills = 0;  // of the workload on record before this incident, with that one
+  std::string id;
+  WallTime time;
+  std::string cause;                   // "" = none
+  std::string claim, code, operation;  // of its culprit, bounded; code "" = nobody was named
 };
 
 // A part of the memory with a name, from the best profile or an analysis.

@@ -202,6 +202,18 @@ void describe(auto& v, Of<IncidentAnswer> auto& answer) {
   v("confidence", answer.confidence);
   v("culprit", answer.culprit);
   v("action", answer.action);
+  v("again", answer.again, kOmitted);
+  v("same_culprit", answer.same_culprit, kOmitted);
+}
+
+void describe(auto& v, Of<EarlierKill> auto& earlier) {
+  v("kills", earlier.kills, kRequired);
+  v("id", earlier.id, kRequired);
+  v("time", earlier.time, kRequired);
+  v("cause", earlier.cause, kOmitted);
+  v("claim", earlier.claim, kOmitted);
+  v("code", earlier.code, kOmitted);
+  v("operation", earlier.operation, kOmitted);
 }
 
 void describe(auto& v, Of<TrendFigures> auto& figures) {
@@ -352,6 +364,7 @@ void describe_particulars(auto& v, auto& incident) {
   const bool is_group_kill = incident.oom_group || !incident.oom_group_cgroup_path.empty();
   v("oom_group_cgroup_path", incident.oom_group_cgroup_path, is_group_kill ? kNull : kOmitted);
   v("repeats", incident.repeats, kOmitted);
+  v("earlier", incident.earlier, kOmitted);
   v("limit_shares", incident.limit_shares, kOmitted);
   v("other_processes", incident.others, kOmitted);
   v("fillers", incident.fillers, kOmitted);

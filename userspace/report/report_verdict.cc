@@ -97,6 +97,7 @@ std::string answer_lines(const Incident& incident) {
   std::string text = fmt::format("**{}**", to_markdown(answer.sentence, kMaxAnswer));
   if (answer.culprit) text += "  \nCode: " + code_line(*answer.culprit);
   if (!answer.action.empty()) text += "  \nWhat to do: " + to_markdown(answer.action, kMaxAnswer);
+  if (!answer.again.empty()) text += "  \n" + to_markdown(answer.again, kMaxAnswer);
   return text;
 }
 

@@ -38,7 +38,8 @@ std::string answer_text(const Incident& incident) {
   if (incident.answer) {
     const std::string& action = incident.answer->action;
     return " " + printable(incident.answer->sentence, kMaxAnswer) +
-           (action.empty() ? "" : " What to do: " + printable(action, kMaxAction));
+           (action.empty() ? "" : " What to do: " + printable(action, kMaxAction)) +
+           (incident.answer->again.empty() ? "" : " " + printable(incident.answer->again, kMaxAction));
   }
   return incident.verdict ? fmt::format(" Likely cause: {}.", incident.verdict->cause) : "";
 }

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/enum_names.h"
-#include "store/incident_facts.h"
+#include "incident/incident_facts.h"
 
 namespace oomw {
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/human_duration.h"
 #include "base/text.h"
 
 namespace oomw {
@@ -65,12 +66,8 @@ std::vector<IncidentGroup> group_repeats(const std::vector<IncidentSummary>& sum
 }
 
 std::string age_text(WallTime time, WallTime now) {
-  const std::int64_t seconds = now > time ? (now.ns - time.ns) / kSecondNs : 0;
-  if (seconds < 5) return "just now";
-  if (seconds < 120) return fmt::format("{} s ago", seconds);
-  if (seconds < 2 * 3'600) return fmt::format("{} min ago", seconds / 60);
-  if (seconds < 2 * 86'400) return fmt::format("{} h ago", seconds / 3'600);
-  return fmt::format("{} d ago", seconds / 86'400);
+  const Nanoseconds age(now.ns - time.ns);
+  return age < std::chrono::seconds(5) ? "just now" : human_duration(age) + " ago";
 }
 
 std::optional<WallTime> parse_since(std::string_view text, WallTime now) {

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "events/json_fields.h"
 #include "events/json_text.h"
-#include "store/incident_facts.h"
+#include "incident/incident_facts.h"
 
 namespace oomw {
 

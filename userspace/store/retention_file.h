@@ -8,7 +8,7 @@
 
 #include "base/clock_steadiness.h"
 #include "base/result.h"
-#include "store/incident_facts.h"
+#include "incident/incident_facts.h"
 
 namespace oomw {
 

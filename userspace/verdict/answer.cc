@@ -360,8 +360,9 @@ std::string raise(const Incident& incident, const AnswerCulprit* culprit) {
   return is_go(incident) ? "Set GOMEMLIMIT to 80 % of the limit, or raise it." : "Raise the limit.";
 }
 
-std::string inspect_mappings(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
-  return "Count goroutines and what cgo or mmap holds while it runs.";
+std::string inspect_mappings(const Incident& incident, const AnswerCulprit* /*culprit*/) {
+  return waiting_text(incident).empty() ? "Count goroutines and what cgo or mmap holds while it runs."
+                                        : "See why these goroutines never end: each keeps its stack.";
 }
 std::string trim(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
   return "Call malloc_trim(0) after peaks, or set MALLOC_ARENA_MAX=2 where many threads allocate; or use jemalloc.";
@@ -406,11 +407,12 @@ constexpr std::array<Row, 11> kRows = {{{"leak", leak, mend},
 
 // Who keeps what the sentence's culprit allocated, goroutines that pile up, and what grew it; "" if none is known.
 std::string kept_text(const Incident& incident, const IncidentAnswer& answer) {
+  const std::string waiting = waiting_text(incident).empty() ? "" : " " + waiting_text(incident);
+  if (answer.cause == "off_heap") return waiting;  // their stacks are not on the heap
   if (!is_growth(answer.cause)) return "";
   const IncidentHolder* owner = owner_of(incident);
   const bool is_said = owner == nullptr || !answer.culprit || is_keeper(*answer.culprit);
-  std::string text = is_said ? "" : " " + owner_text(incident);
-  if (const std::string waiting = waiting_text(incident); !waiting.empty()) text += " " + waiting;
+  std::string text = (is_said ? "" : " " + owner_text(incident)) + waiting;
   const std::string connections = answer.culprit ? connections_text(incident, *answer.culprit) : "";
   if (!connections.empty()) text += " " + connections;
   return text + growth_text(incident, answer.culprit);

@@ -112,6 +112,30 @@ TEST(ConfigTest, values_that_no_part_could_use_are_refused) {
   EXPECT_NE(error_of("[kernel.best_rung]\noom_kill = \"best\"").find("one of fentry"), std::string::npos);
 }
 
+TEST(ConfigTest, patterns_of_operations_reach_what_sums_by_them) {
+  const auto config = parse_config(R"([operations]
+patterns = ["job github.com/acme/jobs .(*Runner).", "library github.com/acme/"]
+)",
+                                   "o.toml");
+  ASSERT_TRUE(config.has_value()) << config.error().message;
+  const std::string text = "job github.com/acme/jobs .(*Runner).\nlibrary github.com/acme/";
+  EXPECT_EQ(config->patterns.text(), text);
+  EXPECT_EQ(config->http.patterns.text(), text);
+  EXPECT_EQ(config->correlator.patterns.text(), text);
+}
+
+TEST(ConfigTest, a_pattern_that_is_none_names_the_position_and_what_it_must_be) {
+  EXPECT_EQ(error_of("[operations]\npatterns = [\"endpoint a.\", \"handler b.\"]\n"),
+            "o.toml:2:28: 'handler b.' in 'operations.patterns' must begin with endpoint, method, job or library");
+  EXPECT_EQ(error_of("[operations]\npatterns = [\"endpoint\"]\n"),
+            "o.toml:2:13: 'endpoint' in 'operations.patterns' must be two or three words: KIND WHERE [FUNCTION]");
+  EXPECT_NE(error_of("[operations]\npatterns = [1]\n").find("an array of at most 64 strings"), std::string::npos);
+  EXPECT_NE(error_of("[operations]\npatterns = \"job x\"\n").find("an array of at most 64 strings"), std::string::npos);
+  std::string many = "[operations]\npatterns = [";
+  for (int i = 0; i <= 64; ++i) many += "\"job x\", ";
+  EXPECT_NE(error_of(many + "]\n").find("an array of at most 64 strings"), std::string::npos);
+}
+
 TEST(ConfigTest, absent_explicit_file_is_an_error) {
   const Result<Config> config = load_config("/nonexistent/o.toml");
   ASSERT_FALSE(config.has_value());

@@ -40,8 +40,8 @@ std::optional<Operation> operation(const std::vector<std::string>& functions) {
 std::string own_code(const std::vector<std::string>& functions) {
   const pprof::Profile profile = profile_of({{functions, 1}});
   const StackReader reader(profile);
-  const auto own = own_frame_of(reader.frames_of(profile.samples.front()));
-  return own ? functions[*own] : "";
+  const auto own = own_frames_of(reader.frames_of(profile.samples.front()));
+  return own.empty() ? "" : functions[own.front()];
 }
 
 struct Row {
@@ -312,6 +312,67 @@ TEST(HeapSites, OfAHelperWithoutAnOperationThatHasHalfNameNone) {
   ASSERT_EQ(all.sites.size(), 1U);
   EXPECT_EQ(all.sites[0].operation, "");
   EXPECT_EQ(all.sites[0].operation_kind, "");
+}
+
+// An allocator of the program's own, through which everything goes.
+TEST(HeapSites, OfAHelperOfSeveralAreTheCallersIfOneOfThemAskedForHalfOfIt) {
+  const HeapSites all = heap_sites_of(profile_of({
+      {{"main.block", "main.readUpload", "main.pace", "main.(*burst).run"}, 55},
+      {{"main.block", "main.loadEntry", "main.pace", "main.(*store).run"}, 30},
+      {{"main.block", "main.(*traffic).run"}, 15},
+  }));
+  ASSERT_EQ(all.sites.size(), 3U);
+  EXPECT_EQ(all.sites[0].code, "main.readUpload (file.go:12)");
+  EXPECT_EQ(all.sites[0].path, (std::vector<std::string>{"main.readUpload", "main.block"}));
+  EXPECT_EQ(all.sites[0].bytes, 55U);
+  EXPECT_EQ(all.sites[0].operation, "main.(*burst).run");
+  EXPECT_EQ(all.sites[1].code, "main.loadEntry (file.go:16)");
+  EXPECT_EQ(all.sites[2].code, "main.block (file.go:19)");  // its caller is the operation's function
+}
+
+TEST(HeapSites, OfAHelperThatCallsAHelperAreTheCallersOfBoth) {
+  const HeapSites all = heap_sites_of(profile_of({
+      {{"main.block", "main.newBuffer", "main.readUpload", "main.(*burst).run"}, 50},
+      {{"main.block", "main.newBuffer", "main.loadEntry", "main.(*store).run"}, 20},
+      {{"main.block", "main.newBuffer", "main.(*table).run"}, 12},
+      {{"main.block", "main.openSession", "main.(*logins).run"}, 10},
+      {{"main.block", "main.keepAnswer", "main.(*cache).run"}, 8},
+  }));
+  ASSERT_EQ(all.sites.size(), 5U);
+  EXPECT_EQ(all.sites[0].path, (std::vector<std::string>{"main.readUpload", "main.newBuffer", "main.block"}));
+}
+
+// Everybody puts into a cache: it is what all of them have in common.
+TEST(HeapSites, OfAFunctionThatManyCallAlikeAreItsOwn) {
+  const HeapSites all = heap_sites_of(profile_of({
+      {{"main.(*cache).put", "main.user", "main.users", "net/http.HandlerFunc.ServeHTTP"}, 40},
+      {{"main.(*cache).put", "main.order", "main.orders", "net/http.HandlerFunc.ServeHTTP"}, 35},
+      {{"main.(*cache).put", "main.item", "main.items", "net/http.HandlerFunc.ServeHTTP"}, 25},
+  }));
+  ASSERT_EQ(all.sites.size(), 1U);
+  EXPECT_EQ(all.sites[0].path, std::vector<std::string>{"main.(*cache).put"});
+  EXPECT_EQ(all.sites[0].bytes, 100U);
+}
+
+TEST(HeapSites, OfAFunctionThatOneOrTwoCallAreItsOwn) {
+  const HeapSites all = heap_sites_of(profile_of({
+      {{"main.(*cache).put", "main.report", "main.serve", "net/http.HandlerFunc.ServeHTTP"}, 80},
+      {{"main.(*cache).put", "main.preload", "main.main"}, 10},
+      {{"main.search", "net/http.HandlerFunc.ServeHTTP"}, 10},
+  }));
+  ASSERT_EQ(all.sites.size(), 2U);
+  EXPECT_EQ(all.sites[0].path, std::vector<std::string>{"main.(*cache).put"});
+}
+
+TEST(HeapSites, OfCodeThatCallsItselfInTurnsEnd) {
+  const HeapSites all = heap_sites_of(profile_of({
+      {{"main.a", "main.b", "main.a", "main.b", "main.walk"}, 60},
+      {{"main.b", "main.a", "main.b", "main.walk"}, 40},
+      {{"main.a", "main.a", "main.a"}, 10},
+  }));
+  std::uint64_t sum = 0;
+  for (const HeapSite& site : all.sites) sum += site.bytes;
+  EXPECT_EQ(sum, 110U);
 }
 
 TEST(HeapSites, NameGenericCodeWithoutItsTypeArguments) {

@@ -11,6 +11,7 @@
 #include "incident/incident_fields.h"
 #include "support/source_tree.h"
 #include "unit/incident/json_schema.h"
+#include "unit/incident/sample_answer.h"
 #include "unit/incident/sample_incident.h"
 
 namespace oomw {
@@ -69,6 +70,10 @@ Incident full_incident() {
   incident.holders.push_back({{0.9, 5, 40, true, "", {"global main.m"}}, 0.95, 60, 1.5});
   incident.goroutines.push_back({3, "waiting", {"main.f"}, "main.main", "exporter/otlp"});
   incident.goroutine_count = 3;
+  incident.earlier = EarlierKill{2, "20261121T020405Z-1a2b3c4d", {1}, "leak", "allocates", "main.put", "main.report"};
+  incident.answer = testing::sample_answer();
+  incident.answer->again = "Killed again.";
+  incident.answer->same_culprit = true;
   incident.composition = IncidentComposition{0.9, {1}, {{"Java heap", "jvm", 5, "hotspot"}}};
   return incident;
 }

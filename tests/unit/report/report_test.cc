@@ -58,6 +58,13 @@ TEST(ReportTest, links_of_who_keeps_the_memory_have_their_own_arrows) {
               HasSubstr("; path: store.Sessions -\\> map\\[string\\]\\*Session.entries -\\> Session  \n"));
 }
 
+TEST(ReportTest, a_kill_that_is_not_the_first_is_said_below_the_answer) {
+  Incident incident = sample_incident();
+  incident.answer = testing::sample_answer();
+  incident.answer->again = "Killed again, 12 min after the kill before.";
+  EXPECT_THAT(to_markdown(incident, {}), HasSubstr("keeps.  \nKilled again, 12 min after the kill before.\n"));
+}
+
 TEST(ReportTest, its_picture_and_every_file_beside_it_are_links) {
   Incident incident = sample_incident();
   IncidentAnalysis& analysis = incident.analyses.emplace_back();

@@ -67,6 +67,8 @@ TEST(PodEventOf, says_what_to_do_and_a_long_answer_leaves_room_for_the_evidence)
   Incident incident = make_incident();
   incident.answer = IncidentAnswer{"Leak in web.", "leak", 0.8, {}, "Bound it."};
   EXPECT_THAT(pod_event_of(incident, "/d", "")->message, HasSubstr("Leak in web. What to do: Bound it. Evidence"));
+  incident.answer->again = "Killed again.";
+  EXPECT_THAT(pod_event_of(incident, "/d", "")->message, HasSubstr("Bound it. Killed again. Evidence"));
   incident.answer->sentence = incident.answer->action = std::string(5'000, 's');
   const std::string directory = "/" + std::string(400, 'd');
   const std::string message = pod_event_of(incident, directory, "")->message;

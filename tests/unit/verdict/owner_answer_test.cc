@@ -136,6 +136,18 @@ TEST(OwnerAnswer, many_goroutines_at_one_place_are_said) {
   EXPECT_THAT(answer_of(incident).sentence, HasSubstr("300 of 310 goroutines wait"));
 }
 
+TEST(OwnerAnswer, goroutines_that_pile_up_are_said_where_the_memory_is_not_on_the_heap) {
+  Incident incident = leak_with(holder());
+  incident.verdict->cause = "off_heap";
+  EXPECT_THAT(answer_of(incident).action, HasSubstr("Count goroutines"));
+  incident.goroutines = {{300, "waiting", {"runtime.chansend", "main.handle"}, "main.main", ""}};
+  incident.goroutine_count = 310;
+  const IncidentAnswer answer = answer_of(incident);
+  EXPECT_THAT(answer.sentence, HasSubstr("is not on its Go heap"));
+  EXPECT_THAT(answer.sentence, HasSubstr("300 of 310 goroutines wait in runtime.chansend, called by main.handle."));
+  EXPECT_EQ(answer.action, "See why these goroutines never end: each keeps its stack.");
+}
+
 TEST(OwnerAnswer, pool_of_workers_is_no_leak) {
   Incident incident = leak_with(holder());
   incident.goroutines = {{100, "waiting", {"runtime.chanrecv", "main.worker"}, "main.main", ""}};

@@ -15,13 +15,15 @@
 namespace oomw::cli {
 namespace {
 
-Result<pprof::Growth> growth_of(const CommandLine& line, const pprof::Profile& before, const pprof::Profile& after) {
+Result<pprof::Growth> growth_of(const CommandLine& line, const OperationPatterns& patterns,
+                                const pprof::Profile& before, const pprof::Profile& after) {
   const std::string& type = line.sample_type;
   if (line.group_by == "stack") return pprof::growth_by_stack(before, after, type);
   if (line.group_by == "package") return pprof::growth_by_package(before, after, type);
   if (line.group_by == "component") return pprof::growth_by(before, after, type, component_group_of);
   if (line.group_by == "operation") {
-    return pprof::growth_by(rooted_by_operation(before), rooted_by_operation(after), type, operation_group_of);
+    return pprof::growth_by(rooted_by_operation(before, patterns), rooted_by_operation(after, patterns), type,
+                            operation_group_of);
   }
   return pprof::growth_by_function(before, after, type);
 }
@@ -61,11 +63,11 @@ Result<IncidentEnds> load(const CommandLine& line, const std::string& data_dir) 
 
 }  // namespace
 
-int diff_command(const CommandLine& line, const std::string& data_dir) {
+int diff_command(const CommandLine& line, const std::string& data_dir, const OperationPatterns& patterns) {
   const MemoryLimit limit(kMaxReadMemory, "the difference of these profiles");
   const Result<IncidentEnds> ends = load(line, data_dir);
   if (!ends.has_value()) return report(ends.error());
-  const Result<pprof::Growth> growth = growth_of(line, ends->first.profile, ends->best.profile);
+  const Result<pprof::Growth> growth = growth_of(line, patterns, ends->first.profile, ends->best.profile);
   if (!growth.has_value()) return report(growth.error());
   if (line.json) {
     print_json(line, *ends, *growth);

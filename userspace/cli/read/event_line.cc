@@ -143,6 +143,7 @@ std::string incident_line(const Incident& incident, const std::string& directory
   if (incident.answer) {
     answer += ". " + printable(incident.answer->sentence, 512);
     if (!incident.answer->action.empty()) answer += " " + printable(incident.answer->action, 256);
+    if (!incident.answer->again.empty()) answer += " " + printable(incident.answer->again, 256);
   }
   return fmt::format("{}  INCIDENT   {} {}{}: killed {}, {} [{}]", clock_part(incident.time), incident.id,
                      place_name(incident.container, incident.cgroup_path),

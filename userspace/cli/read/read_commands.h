@@ -9,15 +9,17 @@
 
 #include "base/result.h"
 #include "cli/read/command_line.h"
+#include "facts/operation_patterns.h"
 
 namespace oomw::cli {
 
 [[nodiscard]] int incidents_command(const CommandLine& line, const std::string& data_dir);
 [[nodiscard]] int show_command(const CommandLine& line, const std::string& data_dir);
 [[nodiscard]] int export_command(const CommandLine& line, const std::string& data_dir);
-[[nodiscard]] int top_command(const CommandLine& line, const std::string& data_dir);
-[[nodiscard]] int diff_command(const CommandLine& line, const std::string& data_dir);
-[[nodiscard]] int render_command(const CommandLine& line, const std::string& data_dir);
+[[nodiscard]] int top_command(const CommandLine& line, const std::string& data_dir, const OperationPatterns& patterns);
+[[nodiscard]] int diff_command(const CommandLine& line, const std::string& data_dir, const OperationPatterns& patterns);
+[[nodiscard]] int render_command(const CommandLine& line, const std::string& data_dir,
+                                 const OperationPatterns& patterns);
 
 // For shells, and for whoever packages: not among the commands that help lists.
 [[nodiscard]] int complete_command(const std::vector<std::string>& words);

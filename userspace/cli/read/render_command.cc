@@ -27,9 +27,9 @@ struct Drawing {
 
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-Result<Drawing> load(const CommandLine& line, const std::string& data_dir) {
+Result<Drawing> load(const CommandLine& line, const std::string& data_dir, const OperationPatterns& patterns) {
   const auto as_asked = [&](pprof::Profile profile) {
-    return line.group_by == "operation" ? rooted_by_operation(std::move(profile)) : std::move(profile);
+    return line.group_by == "operation" ? rooted_by_operation(std::move(profile), patterns) : std::move(profile);
   };
   ASSIGN_OR_RETURN(LoadedProfile after, load_profile(line.input_path, data_dir));
   after.profile = as_asked(std::move(after.profile));
@@ -103,9 +103,9 @@ Result<> print_picture(const std::string& svg) {
 
 }  // namespace
 
-int render_command(const CommandLine& line, const std::string& data_dir) {
+int render_command(const CommandLine& line, const std::string& data_dir, const OperationPatterns& patterns) {
   auto limit = std::make_unique<const MemoryLimit>(kMaxReadMemory, "the picture of this profile");
-  const Result<Drawing> drawing = load(line, data_dir);
+  const Result<Drawing> drawing = load(line, data_dir, patterns);
   if (!drawing.has_value()) return report(drawing.error());
   const Result<pprof::FlamePicture> picture = draw(line, *drawing);
   limit.reset();  // the program that converts to PNG is not ours to limit

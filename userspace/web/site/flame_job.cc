@@ -37,13 +37,14 @@ std::string package_group(const std::string& function) {
   return package.empty() ? function : std::string(package);
 }
 
-pprof::Profile arranged(pprof::Profile profile, const std::string& by) {
+pprof::Profile arranged(pprof::Profile profile, const FlameQuestion& question) {
+  const std::string& by = question.by;
   if (by == "package") return pprof::regrouped(profile, package_group, "(no package)");
   if (by == "component") {
     const auto name = [](const std::string& function) { return component_group_of(function).name; };
     return pprof::regrouped(profile, name, "(no component)");
   }
-  return by == "operation" ? rooted_by_operation(std::move(profile)) : std::move(profile);
+  return by == "operation" ? rooted_by_operation(std::move(profile), question.patterns) : std::move(profile);
 }
 
 // Stacks that grew, without those that shrank.
@@ -119,14 +120,19 @@ Result<> check(const FlameQuestion& question) {
 }
 
 std::string encode(const FlameQuestion& question) {
-  return reader::WireWriter().text(question.by).text(question.mode).text(question.type).take();
+  return reader::WireWriter()
+      .text(question.by)
+      .text(question.mode)
+      .text(question.type)
+      .text(question.patterns.text())
+      .take();
 }
 
 Result<std::string> flame_json(const FlameQuestion& question, pprof::Profile after, const pprof::Profile* before) {
   RETURN_IF_ERROR(check(question));
-  pprof::Profile shown = arranged(std::move(after), question.by);
+  pprof::Profile shown = arranged(std::move(after), question);
   if (before != nullptr) {
-    ASSIGN_OR_RETURN(shown, pprof::diff(arranged(*before, question.by), shown));
+    ASSIGN_OR_RETURN(shown, pprof::diff(arranged(*before, question), shown));
   }
   const int column = pprof::chosen_type(shown, question.type);
   if (column < 0) return fail(ErrorCode::kInvalid, "no such sample type");
@@ -148,6 +154,7 @@ Result<std::string> flame_job(std::string_view parameters, std::span<const Uniqu
   question.by = in.text();
   question.mode = in.text();
   question.type = in.text();
+  ASSIGN_OR_RETURN(question.patterns, OperationPatterns::of_text(in.text()));
   const std::size_t wanted = question.mode == "held" ? 2 : 3;
   if (!in.is_complete() || files.size() != wanted) return fail(ErrorCode::kInternal, "not what a flame graph needs");
   const auto load = [&](std::size_t i) -> Result<pprof::Profile> {

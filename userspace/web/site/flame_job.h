@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "facts/operation_patterns.h"
 #include "pprof/profile.h"
 
 namespace oomw {
@@ -17,6 +18,7 @@ struct FlameQuestion {
   std::string by = "function";  // function | package | component | operation
   std::string mode = "held";    // held | growth: what `base` held less is left out | diff: growth and shrinkage
   std::string type;             // a sample type; "" = the profile's default
+  OperationPatterns patterns{};
 };
 
 // "FLAM"; every kind of job differs.

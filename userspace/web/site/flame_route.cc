@@ -102,8 +102,10 @@ Result<std::string> ask(reader::Reader& reader, const FlameQuestion& question, c
   return json;
 }
 
-Result<HttpResponse> flame_answer(const std::string& data_dir, reader::Reader& reader, const HttpRequest& request) {
+Result<HttpResponse> flame_answer(const std::string& data_dir, reader::Reader& reader,
+                                  const OperationPatterns& patterns, const HttpRequest& request) {
   FlameQuestion question;
+  question.patterns = patterns;
   if (std::string by = query_value(request.query, "by"); !by.empty()) question.by = std::move(by);
   if (std::string mode = query_value(request.query, "mode"); !mode.empty()) question.mode = std::move(mode);
   question.type = query_value(request.query, "type").substr(0, 64);
@@ -123,9 +125,10 @@ Result<HttpResponse> flame_answer(const std::string& data_dir, reader::Reader& r
 
 }  // namespace
 
-Route flame_route(std::string data_dir, std::shared_ptr<reader::Reader> reader) {
-  auto handler = [data_dir = std::move(data_dir), reader = std::move(reader)](const HttpRequest& request) {
-    auto response = flame_answer(data_dir, *reader, request);
+Route flame_route(std::string data_dir, std::shared_ptr<reader::Reader> reader, OperationPatterns patterns) {
+  auto handler = [data_dir = std::move(data_dir), reader = std::move(reader),
+                  patterns = std::move(patterns)](const HttpRequest& request) {
+    auto response = flame_answer(data_dir, *reader, patterns, request);
     return response ? std::move(*response) : error_response(response.error());
   };
   return {"GET", kPath, std::move(handler), false, RunsOn::kSlowWorker};

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "facts/operation_patterns.h"
 #include "reader/reader.h"
 #include "web/http.h"
 
@@ -14,6 +15,7 @@ namespace oomw {
 //   capture  a file of the incident; "" = its best profile
 //   base     growth, diff: the earlier file of this incident; "" = the first one of the same process
 //   against  diff: another incident, whose best profile is the earlier one
-[[nodiscard]] Route flame_route(std::string data_dir, std::shared_ptr<reader::Reader> reader);
+[[nodiscard]] Route flame_route(std::string data_dir, std::shared_ptr<reader::Reader> reader,
+                                OperationPatterns patterns = {});
 
 }  // namespace oomw

@@ -31,7 +31,8 @@ Result<std::unique_ptr<HttpServer>> start_site(Listener listener, const SiteConf
   const auto add = [&routes](std::vector<Route> more) {
     for (Route& route : more) routes.push_back(std::move(route));
   };
-  routes.push_back(flame_route(config.data_dir, std::make_shared<reader::Reader>(clock, config.reader)));
+  routes.push_back(
+      flame_route(config.data_dir, std::make_shared<reader::Reader>(clock, config.reader), config.patterns));
   add(live_routes(config.data_dir, config.daemon, list));
   add(asset_routes());
   ServerPolicy policy;

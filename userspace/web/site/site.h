@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "facts/operation_patterns.h"
 #include "reader/reader.h"
 #include "web/http_server.h"
 #include "web/site/daemon_link.h"
@@ -16,6 +17,7 @@ struct SiteConfig {
   std::string data_dir;
   std::shared_ptr<DaemonLink> daemon;  // null: no daemon started this
   reader::ReaderConfig reader;
+  OperationPatterns patterns{};
 };
 
 // The pages and the JSON API on `listener`, for readers on this machine: GET and HEAD, local Host names only, nothing

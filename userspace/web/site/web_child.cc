@@ -20,7 +20,6 @@
 #include "base/text.h"
 #include "base/thread_setup.h"
 #include "base/unique_fd.h"
-#include "web/site/site.h"
 #include "web/site/web_process.h"
 
 namespace oomw {
@@ -58,7 +57,7 @@ Result<UniqueFd> out_of_the_way(int fd) {
   return copy;
 }
 
-Result<pid_t> spawn(const std::string& data_dir, int listener, int socket) {
+Result<pid_t> spawn(const SiteConfig& site, int listener, int socket) {
   ASSIGN_OR_RETURN(const UniqueFd listening, out_of_the_way(listener));
   ASSIGN_OR_RETURN(const UniqueFd link, out_of_the_way(socket));
   SpawnActions files;
@@ -69,7 +68,8 @@ Result<pid_t> spawn(const std::string& data_dir, int listener, int socket) {
   posix_spawn_file_actions_adddup2(&files.actions, link.get(), kWebDaemonFd);
   posix_spawn_file_actions_addclosefrom_np(&files.actions, kWebDaemonFd + 1);
   SpawnAttributes attributes;
-  std::vector<std::string> words = {"/proc/self/exe", "web-process", std::to_string(::getpid()), data_dir};
+  std::vector<std::string> words = {"/proc/self/exe", "web-process", std::to_string(::getpid()), site.data_dir,
+                                    site.patterns.text()};
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -83,7 +83,8 @@ Result<pid_t> spawn(const std::string& data_dir, int listener, int socket) {
 }  // namespace
 
 struct WebChild::Impl {
-  std::string listen, data_dir;
+  std::string listen;
+  SiteConfig site;
   std::function<std::string(LiveQuestion)> answer;
   UniqueFd stop{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   Listener listener;
@@ -147,7 +148,7 @@ void WebChild::Impl::start() {
   }
   link = UniqueFd(ends[0]);
   const UniqueFd theirs(ends[1]);
-  const auto started = spawn(data_dir, listener.fd.get(), theirs.get());
+  const auto started = spawn(site, listener.fd.get(), theirs.get());
   if (started) {
     pid = *started;
     return;
@@ -179,10 +180,10 @@ int WebChild::Impl::end() {
   return reaped > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-WebChild::WebChild(std::string listen, std::string data_dir, std::function<std::string(LiveQuestion)> answer)
+WebChild::WebChild(std::string listen, SiteConfig site, std::function<std::string(LiveQuestion)> answer)
     : impl_(std::make_unique<Impl>()) {
   impl_->listen = std::move(listen);
-  impl_->data_dir = std::move(data_dir);
+  impl_->site = std::move(site);
   impl_->answer = std::move(answer);
   impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "web/site/daemon_link.h"
+#include "web/site/site.h"
 
 namespace oomw {
 
@@ -19,8 +20,9 @@ class WebChild {
  public:
   static constexpr int kRetryMs = 5'000;
 
-  // answer: any thread, never waits; "" = nothing is known yet.
-  WebChild(std::string listen, std::string data_dir, std::function<std::string(LiveQuestion)> answer);
+  // site: what the process serves; its daemon and reader are not used. answer: any thread, never waits; "" = nothing is
+  // known yet.
+  WebChild(std::string listen, SiteConfig site, std::function<std::string(LiveQuestion)> answer);
   ~WebChild();  // ends the process and joins
   WebChild(const WebChild&) = delete;
   WebChild& operator=(const WebChild&) = delete;

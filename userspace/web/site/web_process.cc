@@ -45,7 +45,7 @@ void serve_until_idle(const HttpServer& server) {
 }  // namespace
 
 int run_web_process(int argc, const char* const* argv) {
-  const auto parent = argc == 4 ? parse_u64(argv[2]) : std::nullopt;
+  const auto parent = argc == 5 ? parse_u64(argv[2]) : std::nullopt;
   if (!parent) return kBroken;
   UniqueFd listening(kWebListenerFd), daemon(kWebDaemonFd);
   ::mallopt(M_ARENA_MAX, 1);  // each arena takes 64 MiB of the address space that is limited here
@@ -54,6 +54,9 @@ int run_web_process(int argc, const char* const* argv) {
   if (!listener) return kBroken;
   SiteConfig config;
   config.data_dir = argv[3];
+  auto patterns = OperationPatterns::of_text(argv[4]);
+  if (!patterns) return kBroken;
+  config.patterns = std::move(*patterns);
   config.daemon = std::make_shared<DaemonLink>(std::move(daemon));
   auto server = start_site(std::move(*listener), config);
   if (!server) return kBroken;

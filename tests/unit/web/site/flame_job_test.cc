@@ -54,6 +54,13 @@ TEST(FlameJson, by_package_joins_neighbours) {
   EXPECT_TRUE(frame_of(drawn, "main.keep").is_null());
 }
 
+TEST(FlameJson, by_operation_follows_the_patterns_of_the_question) {
+  FlameQuestion question{"operation", "held", ""};
+  EXPECT_TRUE(frame_of(flame(question, profile_of(300, 100)), "job main.keep").is_null());
+  question.patterns = OperationPatterns::make({"job main.main"}).value();
+  EXPECT_EQ(frame_of(flame(question, profile_of(300, 100)), "job main.keep")[3], 300);
+}
+
 TEST(FlameJson, by_component_shows_what_has_none_as_such) {
   const nlohmann::json drawn = flame({"component", "held", ""}, profile_of(300, 100));
   EXPECT_EQ(frame_of(drawn, "(no component)")[3], 400);

@@ -31,7 +31,8 @@ function answerOf(incident) {
     culprit && h('p', {}, h('strong', {}, 'Code: '), h('code', {}, culprit.code), ` ${culprit.claim} ${heldBy(culprit)}`,
       culprit.operation && [`, for ${words(culprit.operation_kind)} `, h('code', {}, culprit.operation)]),
     culprit && culprit.path && culprit.path.length > 1 && h('div', { class: 'note' }, 'Path: ', culprit.claim === 'keeps' ? chain(culprit.path) : h('ol', { class: 'path' }, culprit.path.map((frame) => h('li', {}, h('code', {}, frame))))),
-    answer && answer.action && h('p', { class: 'action' }, h('strong', {}, 'What to do: '), answer.action));
+    answer && answer.action && h('p', { class: 'action' }, h('strong', {}, 'What to do: '), answer.action),
+    answer && answer.again && h('p', { class: 'note' }, answer.again));
 }
 
 function figures(incident) {

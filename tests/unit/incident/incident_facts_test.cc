@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/incident_facts.h"
+#include "incident/incident_facts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verdict/again_answer.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/incident/sample_answer.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+// Names main.(*Cache).Put, 12 minutes after a kill whose culprit was `code`.
+IncidentAnswer answer_after(const std::string& code, const std::string& claim = "allocates",
+                            const std::string& operation = "") {
+  Incident incident;
+  incident.time = WallTime{10'000 * kSecond};
+  incident.answer = testing::sample_answer();
+  EarlierKill& earlier = incident.earlier.emplace();
+  earlier.kills = 3;
+  earlier.id = "20261121T030405Z-1a2b3c4d";
+  earlier.time = WallTime{(10'000 - 12 * 60 - 5) * kSecond};
+  earlier.code = code;
+  earlier.claim = claim;
+  earlier.operation = operation;
+  compare_with_earlier(incident);
+  return *incident.answer;
+}
+
+TEST(AgainAnswer, the_same_code_is_the_same_culprit_whatever_line_it_stands_on) {
+  const IncidentAnswer answer = answer_after("main.(*Cache).Put (cache.go:51)");
+  EXPECT_EQ(answer.same_culprit, true);
+  EXPECT_EQ(answer.again,
+            "Killed again, 12 min after the kill before: kill 4 of this workload on record. The culprit is the same as "
+            "then.");
+}
+
+TEST(AgainAnswer, other_code_for_another_operation_is_another_culprit) {
+  const IncidentAnswer answer = answer_after("main.keep (keep.go:9)", "allocates", "main.search");
+  EXPECT_EQ(answer.same_culprit, false);
+  EXPECT_TRUE(answer.again.ends_with("The culprit is another; then it was main.keep (keep.go:9).")) << answer.again;
+}
+
+// Who keeps it and who allocated it may be one story, and so may two functions of one endpoint.
+TEST(AgainAnswer, what_cannot_be_compared_is_not) {
+  for (const auto& answer :
+       {answer_after("exporter otlp", "keeps"), answer_after("main.keep (keep.go:9)", "allocates", "main.report")}) {
+    EXPECT_FALSE(answer.same_culprit.has_value());
+    EXPECT_NE(answer.again.find(". Then "), std::string::npos) << answer.again;
+  }
+}
+
+TEST(AgainAnswer, an_earlier_kill_without_a_culprit_says_so) {
+  const IncidentAnswer answer = answer_after("");
+  EXPECT_FALSE(answer.same_culprit.has_value());
+  EXPECT_TRUE(answer.again.ends_with("Nobody was named then.")) << answer.again;
+}
+
+TEST(AgainAnswer, names_of_both_sides_are_cut_alike) {
+  Incident incident;
+  incident.answer = testing::sample_answer();
+  incident.answer->culprit->code = "main." + std::string(400, 'x');
+  incident.earlier.emplace().code = incident.answer->culprit->code.substr(0, 160);
+  incident.earlier->claim = "allocates";
+  compare_with_earlier(incident);
+  EXPECT_EQ(incident.answer->same_culprit, true);
+}
+
+TEST(AgainAnswer, the_first_kill_of_a_workload_says_nothing) {
+  Incident incident;
+  incident.answer = testing::sample_answer();
+  compare_with_earlier(incident);
+  EXPECT_EQ(incident.answer->again, "");
+  EXPECT_FALSE(incident.answer->same_culprit.has_value());
+}
+
+}  // namespace
+}  // namespace oomw

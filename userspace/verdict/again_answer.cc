@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verdict/again_answer.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/human_duration.h"
+#include "base/text.h"
+
+namespace oomw {
+namespace {
+
+constexpr std::size_t kMaxCode = 160;
+
+// "main.put" of "main.put (main.go:44)": the line may be another after the next deployment. What is remembered is cut,
+// so the place may lack its end.
+std::string_view without_place(std::string_view code) { return code.substr(0, std::min(code.rfind(" ("), kMaxCode)); }
+
+std::optional<bool> is_same_culprit(const EarlierKill& earlier, const std::optional<AnswerCulprit>& culprit) {
+  if (!culprit || earlier.code.empty()) return std::nullopt;
+  if (without_place(culprit->code) == without_place(earlier.code)) return true;
+  const bool is_one_operation = !culprit->operation.empty() && culprit->operation == earlier.operation;
+  if (culprit->claim != earlier.claim || is_one_operation) return std::nullopt;
+  return false;
+}
+
+std::string culprit_text(const EarlierKill& earlier, const IncidentAnswer& answer) {
+  if (answer.same_culprit == true) return "The culprit is the same as then.";
+  const std::string code = printable(earlier.code, kMaxCode);
+  if (answer.same_culprit == false) return fmt::format("The culprit is another; then it was {}.", code);
+  if (!earlier.code.empty()) return fmt::format("Then {} was named.", code);
+  return answer.culprit ? "Nobody was named then." : "Nobody was named then, either.";
+}
+
+}  // namespace
+
+void compare_with_earlier(Incident& incident) {
+  if (!incident.earlier || !incident.answer) return;
+  const EarlierKill& earlier = *incident.earlier;
+  IncidentAnswer& answer = *incident.answer;
+  answer.same_culprit = is_same_culprit(earlier, answer.culprit);
+  answer.again = fmt::format("Killed again, {} after the kill before: kill {} of this workload on record. {}",
+                             human_duration(Nanoseconds(incident.time.ns - earlier.time.ns)), earlier.kills + 1,
+                             culprit_text(earlier, answer));
+}
+
+}  // namespace oomw
