@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Every test, on this machine: sudo tests/run.sh [--only STAGE]...
-#   STAGE: unit | pipeline | matrix | bpf | e2e | peers | web | hostile | deploy | cluster | cluster-vm | vm | systemd | fuzz | sanitizers | bench
+#   STAGE: unit | pipeline | matrix | bpf | e2e | living | peers | web | hostile | deploy | cluster | cluster-vm | vm | systemd | fuzz | sanitizers | bench
 # Ends with the skipped tests and their reasons, then what failed, then one line "N passed, N failed, N skipped";
 # exit status 1 if anything failed. OOMW_CACHE holds ccache, Go builds and downloads.
 set -euo pipefail
@@ -12,7 +12,7 @@ export OOMW_CACHE=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
 export CCACHE_DIR=${CCACHE_DIR:-$OOMW_CACHE/ccache} CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-2}
 # On demand: bench, whose bars need a quiet machine, and cluster-vm, minutes of two emulated CPUs.
-stages=(unit pipeline matrix bpf e2e peers web hostile deploy cluster vm systemd fuzz sanitizers)
+stages=(unit pipeline matrix bpf e2e living peers web hostile deploy cluster vm systemd fuzz sanitizers)
 fuzz_seconds=${OOMW_FUZZ_SECONDS:-10}
 limit_seconds=${OOMW_LIMIT_SECONDS:-4800} # a run that is cut off at 90 minutes has no results at all
 build=$tree/build/ci
@@ -39,7 +39,7 @@ parse() {
   while (($# > 0)); do
     [[ $1 == --only && $# -ge 2 ]] || usage
     case $2 in
-      unit | pipeline | matrix | bpf | e2e | peers | web | hostile | deploy | cluster | cluster-vm | vm | systemd | fuzz | sanitizers | bench) only+=("$2") ;;
+      unit | pipeline | matrix | bpf | e2e | living | peers | web | hostile | deploy | cluster | cluster-vm | vm | systemd | fuzz | sanitizers | bench) only+=("$2") ;;
       *) usage ;;
     esac
     shift 2
@@ -189,7 +189,7 @@ run_folder() {
 # In a run with e2e, which mostly waits, these folders are tested beside it.
 folders_ahead() {
   local wanted=() folder
-  for folder in web deploy peers; do ! wants "$folder" || wanted+=("$folder"); done
+  for folder in web deploy living peers; do ! wants "$folder" || wanted+=("$folder"); done
   ((${#wanted[@]})) && built ci oomwitness || return 0
   set -m
   (
@@ -207,6 +207,9 @@ done_ahead() {
   folders=""
   [[ -e $results/$1.log ]] && cat "$results/$1.log"
 }
+
+# Programs that are read while they live.
+stage_living() { done_ahead living || { built ci oomwitness && run_folder living; }; }
 
 # Those that the daemon talks to.
 stage_peers() { done_ahead peers || { built ci oomwitness && run_folder peers; }; }
@@ -352,7 +355,7 @@ main() {
   # Half a second when everything is there; names what is missing when it may not install it.
   "$tree/deploy/install-deps.sh" tests || exit 1
   local stage
-  for stage in unit pipeline matrix bpf e2e peers web hostile deploy cluster cluster-vm vm systemd fuzz sanitizers bench; do
+  for stage in unit pipeline matrix bpf e2e living peers web hostile deploy cluster cluster-vm vm systemd fuzz sanitizers bench; do
     wants "$stage" || continue
     say "$stage"
     if [[ $stage == e2e ]]; then

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole analysis of a living process, without the sandbox; tests/e2e/test_holders.py has it with the sandbox.
+// A whole analysis of a living process, without the sandbox; tests/living/test_holders.py has it with the sandbox.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
