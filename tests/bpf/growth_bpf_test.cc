@@ -176,12 +176,15 @@ TEST_P(GrowthBpfTest, threads_are_sampled_with_their_own_stacks) {
   // Two CPUs that pass a slot at once may leave it out, and each thread has pages that are not counted yet.
   expect_slots_of(state_.slot, 32 * kMiB);
   EXPECT_GE(held_slots(), 32 * kMiB / kSlot * 8 / 10);
-  std::size_t with_marks = 0;
+  // Before 6.2 a thread reports up to 64 pages together: a sample may stand for several slots.
+  std::size_t of_threads = 0, with_marks = 0;
   for (const Sample& sample : samples_) {
     if (sample.head.tid == sample.head.tgid) continue;
+    ++of_threads;
     if (std::count(sample.stack.begin(), sample.stack.end(), kMark) >= 8) ++with_marks;
   }
-  EXPECT_GE(with_marks, 100u);
+  EXPECT_GE(of_threads, 32 * kMiB / kSlot / 2);
+  EXPECT_GE(with_marks + 2, of_threads);  // a thread's own first pages come before its marks
 }
 
 TEST_P(GrowthBpfTest, huge_pages_are_all_in_slots) {
