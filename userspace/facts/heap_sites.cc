@@ -161,7 +161,7 @@ class Table {
     part.sample = &sample;
   }
 
-  // By the function that each part is told by.
+  // One for each function that is named: the allocating one, or the caller that took the place of a helper.
   std::vector<Site> sites() {
     pass_over_helpers(parts_);
     std::map<std::string_view, Site> by_function;

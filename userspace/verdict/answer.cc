@@ -407,7 +407,8 @@ constexpr std::array<Row, 11> kRows = {{{"leak", leak, mend},
 
 // Who keeps what the sentence's culprit allocated, goroutines that pile up, and what grew it; "" if none is known.
 std::string kept_text(const Incident& incident, const IncidentAnswer& answer) {
-  const std::string waiting = waiting_text(incident).empty() ? "" : " " + waiting_text(incident);
+  std::string waiting = waiting_text(incident);
+  if (!waiting.empty()) waiting.insert(0, " ");
   if (answer.cause == "off_heap") return waiting;  // their stacks are not on the heap
   if (!is_growth(answer.cause)) return "";
   const IncidentHolder* owner = owner_of(incident);
