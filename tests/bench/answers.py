@@ -5,13 +5,11 @@
 Prints cause, answer and culprit of each, and how many name the right code, type or holder, a wrong one, or nobody. Where a
 word of the list is in the answer, a reader must still judge the sentence: this counts, it does not read.
 """
-import argparse
 import os
-import signal
 import sys
 
 import corpus
-from bench_support import HERE, Bars, Site, print_conditions, table, tools
+from bench_support import HERE, Bars, Site, parsed, print_conditions, runs_parser, table
 from corpus_names import require, score
 from corpus_runs import Runner
 from corpus_table import read_runs
@@ -26,20 +24,6 @@ def read_answers():
     with open(ANSWERS, encoding="utf-8") as f:
         rows = [line.rstrip("\n").split("\t") for line in f if not line.startswith("#")]
     return {name: (tuple(right.split()) if right != "-" else (), tuple(wrong.split())) for name, right, wrong in rows}
-
-
-def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binary")
-    parser.add_argument("-k", action="append", default=[], help="only runs whose name holds this")
-    parser.add_argument("--jobs", type=int, default=2, help="runs side by side")
-    parser.add_argument("--keep", help="where to put the incidents")
-    parser.add_argument("--check", action="store_true", help="exit 1 when a bar is missed")
-    options = parser.parse_args()
-    if options.binary:
-        tools.BINARY = os.path.abspath(options.binary)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    return options
 
 
 def print_one(outcome, named):
@@ -72,7 +56,7 @@ def judge(outcomes, bars):
 
 
 def main():
-    options = parse()
+    options = parsed(runs_parser(__doc__, jobs=2))
     names = set(read_answers())
     runs = [run for run in read_runs("all", options.k) if run.name in names]
     if not runs:

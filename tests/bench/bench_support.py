@@ -29,6 +29,22 @@ def arguments(description, flags=(), **numbers):
         parser.add_argument("--" + name, action="store_true")
     for name, default in numbers.items():
         parser.add_argument("--" + name.replace("_", "-"), type=type(default), default=default)
+    return parsed(parser)
+
+
+def runs_parser(description, jobs, keep="where to put the incidents"):
+    """For a bench of many runs side by side: --binary, -k, --jobs, --keep and --check."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary")
+    parser.add_argument("-k", action="append", default=[], help="only runs whose name holds this")
+    parser.add_argument("--jobs", type=int, default=jobs, help="runs side by side")
+    parser.add_argument("--keep", help=keep)
+    parser.add_argument("--check", action="store_true", help="exit 1 when a bar is missed")
+    return parser
+
+
+def parsed(parser):
+    """The options, once --binary is in force and SIGTERM ends this process in order."""
     options = parser.parse_args()
     if options.binary:
         tools.BINARY = os.path.abspath(options.binary)

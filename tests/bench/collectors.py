@@ -7,17 +7,15 @@ Written from the Collector's documentation and reports of its users, by someone 
 each answer with what it rests on, a table, and how many name the right component, none, or a wrong one. --dry: without
 the tracer, only whether each is killed in time.
 """
-import argparse
 import os
 import re
-import signal
 import sys
 import time
 
 import yaml
 
 import corpus
-from bench_support import Bars, Site, print_conditions, table, tools
+from bench_support import Bars, Site, parsed, print_conditions, runs_parser, table, tools
 from collector_cases import CASES
 from corpus_collector import Companions
 from corpus_dry import DryRunner
@@ -185,18 +183,9 @@ def require(done, bars):
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binary")
-    parser.add_argument("-k", action="append", default=[], help="only configurations whose name holds this")
-    parser.add_argument("--jobs", type=int, default=1, help="runs side by side")
-    parser.add_argument("--keep", help="where to put the incidents")
+    parser = runs_parser(__doc__, jobs=1)
     parser.add_argument("--dry", action="store_true", help="no tracer, no answers: is each killed in time?")
-    parser.add_argument("--check", action="store_true", help="exit 1 when a bar is missed")
-    options = parser.parse_args()
-    if options.binary:
-        tools.BINARY = os.path.abspath(options.binary)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    return options
+    return parsed(parser)
 
 
 def main():

@@ -9,16 +9,14 @@ final check: --split held_back. Then they are looked at, and so `seen`: they run
 little as it does, and others are written to be held back. --dry: without the tracer, only whether each run is killed,
 or is not, as its label needs it to be.
 """
-import argparse
 import concurrent.futures
 import os
 import shutil
-import signal
 import sys
 import tempfile
 import time
 
-from bench_support import Bars, Site, print_conditions, table, tools
+from bench_support import Bars, Site, parsed, print_conditions, runs_parser, table, tools
 import corpus_calibration
 import corpus_names
 from corpus_dry import DryRunner
@@ -30,21 +28,12 @@ BAR = 0.95
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binary")
+    parser = runs_parser(__doc__, jobs=5, keep="where to put the incidents of wrong runs (default: a new directory)")
     parser.add_argument("--split", choices=tuple(OF_OPTION), default=TUNE,
                         help="tune (the default) runs what is seen, too")
-    parser.add_argument("-k", action="append", default=[], help="only runs whose name holds this")
-    parser.add_argument("--jobs", type=int, default=5, help="runs side by side")
-    parser.add_argument("--keep", help="where to put the incidents of wrong runs (default: a new directory)")
     parser.add_argument("--keep-all", action="store_true", help="those of the other runs, too (for rejudge_bench)")
     parser.add_argument("--dry", action="store_true", help="no tracer, no verdicts: is each killed when it is to be?")
-    parser.add_argument("--check", action="store_true", help="exit 1 when a bar is missed")
-    options = parser.parse_args()
-    if options.binary:
-        tools.BINARY = os.path.abspath(options.binary)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    return options
+    return parsed(parser)
 
 
 def build(runs):

@@ -5,17 +5,11 @@ import signal
 
 from harness import tools
 from harness.case import MIB, E2eTest
+from harness.daemon import CAPTURE_AT_80
 from harness.process_state import status_bytes
 from harness.wait import eventually
 
-CONFIG = """
-[kernel]
-time_to_limit_seconds = 0
-[triggers]
-capture_percents = [80]
-[capture.http]
-timeout_seconds = 10
-"""
+CONFIG = CAPTURE_AT_80 + "[capture.http]\ntimeout_seconds = 10\n"
 
 
 def readers_of(witness):

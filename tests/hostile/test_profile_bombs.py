@@ -9,10 +9,11 @@ Must hold: the bars of hostile_case, while it is fetched and when its process is
 import os
 
 import profiles
+from harness.daemon import CAPTURE_AT_80
 from hostile_case import MIB, HostileTest, eventually
 
 # The first rise is captured; a cooldown must not hide the kill's own turn.
-CONFIG = "[kernel]\ntime_to_limit_seconds = 0\n[triggers]\ncapture_percents = [80]\n"
+CONFIG = CAPTURE_AT_80
 ITEMS = 390_000  # below the daemon's bound on items of a profile
 
 

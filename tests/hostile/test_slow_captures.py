@@ -8,9 +8,10 @@ Must hold: the bars of hostile_case; the neighbour has its http capture beside s
 import os
 
 from harness import fuse, tools
+from harness.daemon import CAPTURE_AT_80
 from hostile_case import HostileTest, eventually
 
-CONFIG = "[kernel]\ntime_to_limit_seconds = 0\n[triggers]\ncapture_percents = [80]\n"
+CONFIG = CAPTURE_AT_80
 
 
 def is_asked(pid):

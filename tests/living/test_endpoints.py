@@ -4,6 +4,7 @@ import os
 
 from harness import tools
 from harness.case import E2eTest
+from harness.daemon import CAPTURE_AT_80
 from harness.wait import eventually
 
 # mode -> the reasons that are true for it
@@ -21,11 +22,7 @@ REASONS = {
 }
 # One attempt each, at 80 %: the rest of the way to the limit must not add "cooldown" noise. 3 s, so that only those
 # endpoints are late that mean to be: the others answer at once, but on a busy machine that is not always within 1 s.
-CONFIG = """
-[kernel]
-time_to_limit_seconds = 0
-[triggers]
-capture_percents = [80]
+CONFIG = CAPTURE_AT_80 + """
 [capture.http]
 timeout_seconds = 3
 max_body_bytes = 4194304

@@ -15,6 +15,9 @@ from . import tools
 from .metrics import Scrape, get
 from .wait import TIME_FACTOR, eventually
 
+# A configuration with one attempt at a capture, at 80 % of the limit, whatever the growth.
+CAPTURE_AT_80 = "[kernel]\ntime_to_limit_seconds = 0\n[triggers]\ncapture_percents = [80]\n"
+
 
 def free_port():
     """Below the ports that the kernel gives to outgoing connections: any test's may take one of those between this
