@@ -56,13 +56,15 @@ class Soak(HostileTest):
     def setUp(self):
         super().setUp()
         self.leftovers = []
+        self.attackers = self.cgroup("attackers")
 
     def runTest(self):
         pass
 
-    def box(self, stack, name, limit_mb, parent=None):
-        made = self.cgroup(name, limit_mb, parent)
-        self.cgroups.remove(made)  # an attacker's: it is closed with its turn
+    def box(self, stack, name, limit_mb):
+        """Below one cgroup, as the containers of one tenant are: siblings of the honest ones would be tenants like them."""
+        made = self.cgroup(name, limit_mb, self.attackers)
+        self.cgroups.remove(made)  # it is closed with its turn
         stack.callback(self.leftovers.append, made)
         return made
 
@@ -218,10 +220,12 @@ def report(soak, boxes, turns, results, bars, options):
     table(("honest kills", "incidents", "whole heap", "on disk p50 (ms)", "p90", "max"),
           [(len(boxes), sum(r[0] for r in results.values()), sum(r[1] == "whole" for r in results.values()), ms(50), ms(90),
             ms(100))])
-    watch = soak.watch
-    table(("daemon's peak (MiB)", "child's peak (MiB)", "daemon's CPU (s)", "/healthz max (ms)", "/healthz bad"),
+    watch, dropped = soak.watch, 0
+    with contextlib.suppress(OSError):
+        dropped = soak.witness.scrape().sum("oomwitness_incidents_pruned_total")
+    table(("daemon's peak (MiB)", "child's peak (MiB)", "daemon's CPU (s)", "/healthz max (ms)", "/healthz bad", "incidents dropped"),
           [(f"{watch.peak / MIB:.1f}", f"{watch.child_peak / MIB:.1f}", f"{cpu_seconds(soak.witness.pid):.0f}",
-            f"{watch.worst_s * 1e3:.0f}", f"{len(watch.bad)} of {watch.asked}")])
+            f"{watch.worst_s * 1e3:.0f}", f"{len(watch.bad)} of {watch.asked}", f"{dropped:.0f}")])
     for name, (count, walk, _) in results.items():
         if (count, walk) != (1, "whole"):
             print(f"- {name}: {count} incidents, {walk}")

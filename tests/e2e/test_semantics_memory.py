@@ -6,7 +6,7 @@ from harness import cgroup as cgroups
 from harness import tools
 from harness.case import MIB
 from harness.semantics import Process, SemanticsTest
-from harness.wait import eventually
+from harness.wait import TIME_FACTOR, eventually
 
 
 def swap_total():
@@ -30,7 +30,8 @@ class HugePages(SemanticsTest):
         served = self.leaky_go(box, "-rate", "10", "-limit-mb", "2")
         served.wait_output("limit reached")
         server = Process(served.pid)
-        work = self.hog(box, "--hold-mb", 40, "--rate-mb-s", 20, "--huge", 1, oom_score_adj=500)
+        rate = round(20 / TIME_FACTOR)  # 1 s of a real CPU from the first level to the limit, for the capture there
+        work = self.hog(box, "--hold-mb", 40, "--rate-mb-s", rate, "--huge", 1, oom_score_adj=500)
         self.assertGreaterEqual(self.huge_bytes(work), 30 * MIB, "the workload has no huge pages")
         self.go()
         work.wait_killed()

@@ -5,6 +5,7 @@ The daemon reads a pipe in place of /dev/kmsg, so that a test decides what it is
 """
 import os
 import shutil
+import signal
 import tempfile
 import threading
 
@@ -29,8 +30,8 @@ class Unnamed(SemanticsTest):
         os.mkfifo(log)
         cls._log = os.open(log, os.O_RDWR)  # a pipe without a writer would be at its end
         cls.addClassCleanup(os.close, cls._log)
-        cls._own = Daemon(os.path.join(folder, "data"), config_of(cls.rung), ["--json"],
-                          ["unshare", "-m", "sh", "-c", _WITH_LOG, log])
+        cls._with_log = ["unshare", "-m", "sh", "-c", _WITH_LOG, log]
+        cls._own = Daemon(os.path.join(folder, "data"), config_of(cls.rung), ["--json"], cls._with_log)
         cls.addClassCleanup(cls._own.close)
 
     def setUp(self):
@@ -129,3 +130,20 @@ class Unnamed(SemanticsTest):
         self.assertEqual(incident["victim_count"], 1)
         self.check_counts(box, "unknown")
         self.assert_stays_counted(self.witness, 1)
+
+    def test_name_that_only_a_later_run_finds_is_no_second_incident(self):
+        box = self.cgroup("later", 24)
+        first = self.daemon(config_of(self.rung), prefix=self._with_log)
+        self.kill_in(box)
+        os.remove(self.go_file)
+        self.assertEqual(self.wait_incidents(first, 1, box)[0]["victims"], [])
+        self.wait_unnamed(box)
+        first.stop(signal.SIGKILL)
+        second = self.daemon(config_of(self.rung))  # the kernel's log names the victim
+        self.wait_counted(second, 1)
+        self.kill_in(box)
+        self.wait_counted(second, 2)
+        self.wait_incidents(second, 2, box)
+        self.assert_stays_counted(second, 2)
+        self.wait_incidents(second, 2, box)
+        eventually(lambda: len(self.incidents_of(self.witness, box)) == 2, "an incident of the other daemon")

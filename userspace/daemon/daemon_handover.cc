@@ -127,12 +127,13 @@ void Daemon::Impl::settle_past(const PastReading& reading) {
     log::warn("kernel log: {}: of kills before that, while no daemon ran, only the counts of living cgroups tell",
               reading.problem);
   }
+  std::vector<StoredVictim> stored = reading.stored;
   for (std::size_t i = 0; i < reading.held.size(); ++i) {
     const OomKill& kill = reading.held[i];
-    const bool is_written = find_stored(kill.victim.pid, clock.wall_of(kill.time), reading.stored) != nullptr;
+    const bool is_written = find_stored(kill.victim.pid, clock.wall_of(kill.time), "", stored) != nullptr;
     take_known(kill, {reading.is_held_counted[i], is_written});
   }
-  take_past_kills(reading);
+  take_past_kills(reading, stored);
   is_past_settled = true;
   listen();
   pipeline->tick(clock.now());  // kills that only the counts show
@@ -140,15 +141,19 @@ void Daemon::Impl::settle_past(const PastReading& reading) {
   save_ledger();
 }
 
-void Daemon::Impl::take_past_kills(const PastReading& reading) {
+void Daemon::Impl::take_past_kills(const PastReading& reading, std::vector<StoredVictim>& victims) {
   PastEventMaker maker(
       reading.window, [this](const std::string& path) { return cgroups->id_of(path).value_or(CgroupId{}); },
       [this](CgroupId id) { return pipeline->missing_in(id); }, clock.now());
-  PastEvents past = maker.make(reading.kills);
+  std::vector<PastKill> kills = reading.kills;
+  for (PastKill& kill : kills) {
+    kill.stored = find_stored(kill.logged.kill.process, clock.wall_of(kill.time), kill.home, victims);
+  }
+  PastEvents past = maker.make(std::move(kills));
   for (const Event& place : past.places) take_quietly(place);
   for (std::size_t i = 0; i < past.events.size(); ++i) {
     const OomKill& kill = past.events[i];
-    const StoredVictim* stored = find_stored(kill.victim.pid, clock.wall_of(kill.time), reading.stored);
+    const StoredVictim* stored = past.kills[i].stored;
     if (stored != nullptr && !past.kills[i].is_counted) name_as_stored(kill.victim_cgroup, *stored);
     take_known(kill, {past.kills[i].is_counted, stored != nullptr});
     if (i % kPastBatch == kPastBatch - 1) write_ready_incidents();

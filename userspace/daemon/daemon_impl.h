@@ -171,7 +171,7 @@ struct Daemon::Impl {
   void begin_past();
   void settle_past_when_ready(const std::shared_ptr<const PastReading>& reading);
   void settle_past(const PastReading& reading);
-  void take_past_kills(const PastReading& reading);
+  void take_past_kills(const PastReading& reading, std::vector<StoredVictim>& victims);
   void name_as_stored(CgroupId victim, const StoredVictim& stored);
   void take_unplaced(std::vector<OomKill> kills);
   void take_known(const OomKill& kill, KillBefore before);

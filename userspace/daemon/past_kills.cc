@@ -97,14 +97,20 @@ PastEvents PastEventMaker::make(std::vector<PastKill> kills) {
 
 // Newest first: kills that the living cgroup's count does not explain were in an earlier cgroup of the same path. A
 // kill that was counted is no longer missing in that count, and is attributed to the living cgroup.
-void PastEventMaker::place_victims(const std::vector<PastKill>& kills) {
+void PastEventMaker::place_victims(std::vector<PastKill>& kills) {
   homes_.assign(kills.size(), {});
   for (std::size_t i = kills.size(); i-- > 0;) {
-    if (kills[i].home.empty()) continue;
-    homes_[i] = place_of(kills[i].home);
-    if (homes_[i] && !kills[i].is_counted && !take_missing(homes_[i])) homes_[i] = {};
-    if (!homes_[i]) homes_[i] = gone_place_of(kills[i].home, kills[i].time);
+    if (!kills[i].home.empty()) place_victim(kills[i], homes_[i]);
   }
+}
+
+void PastEventMaker::place_victim(PastKill& kill, CgroupId& home) {
+  home = place_of(kill.home);
+  const bool is_missing = home && !kill.is_counted && take_missing(home);
+  const bool is_nameless = kill.stored != nullptr && kill.stored->pid == 0;
+  if (is_nameless && !is_missing && (home || kill.time < window_.heard.until)) kill.is_counted = true;
+  if (!is_missing && !kill.is_counted) home = {};
+  if (!home) home = gone_place_of(kill.home, kill.time);
 }
 
 // Whether the living cgroup's count has room for one more of its kills; true if the count was not read.

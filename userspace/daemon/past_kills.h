@@ -11,6 +11,7 @@
 
 #include "events/event.h"
 #include "model/heard_kills.h"
+#include "store/stored_victims.h"
 #include "system/kmsg_backlog.h"
 
 namespace oomw {
@@ -31,6 +32,7 @@ struct PastKill {
   std::string home;         // the victim's cgroup; "" = the log does not name it
   bool is_further = false;  // a further victim of a group kill, after the chosen one
   bool is_counted = false;
+  const StoredVictim* stored = nullptr;  // its incident is on disk
 };
 
 // Kills of the backlog that no earlier run has handled and that this run did not see happen, oldest first. The chosen
@@ -49,6 +51,7 @@ struct PastEvents {
 // Turns kills into events: the log has paths, the model has ids. Pure except for the functions it is given.
 //   - a path whose cgroup lives, and whose kill count is ahead by this kill, is that cgroup; the newest kills are the
 //     living one's, older ones were in a cgroup of the same name;
+//   - a kill whose stored incident has no name was counted, unless the living cgroup's count is still ahead by it;
 //   - a cgroup that is gone gets an id of its own (kGone is set), and so do its parents that are gone too.
 class PastEventMaker {
  public:
@@ -61,7 +64,8 @@ class PastEventMaker {
   [[nodiscard]] PastEvents make(std::vector<PastKill> kills);
 
  private:
-  void place_victims(const std::vector<PastKill>& kills);
+  void place_victims(std::vector<PastKill>& kills);
+  void place_victim(PastKill& kill, CgroupId& home);
   [[nodiscard]] bool take_missing(CgroupId cgroup);
   [[nodiscard]] OomKill event_of(const PastKill& kill, CgroupId home);
   void set_owner(const PastKill& kill, OomKill& event);

@@ -114,7 +114,8 @@ class E2eTest(unittest.TestCase):
             return found if len(found) >= count else None
 
         found = eventually(enough, lambda: f"{count} incidents; have {os.listdir(daemon.data_dir)}")
-        self.assertEqual(len(found), count, [(i["id"], [v["pid"] for v in i["victims"]], i["scope"], i["notes"]) for i in found])
+        brief = [(i["id"], [v["pid"] for v in i["victims"]], i["victim_count"], i["scope"]) for i in found]
+        self.assertEqual(len(found), count, (brief, [i["notes"] for i in found]))
         return found
 
     def counted(self, daemon):

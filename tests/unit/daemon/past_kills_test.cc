@@ -47,12 +47,14 @@ class PastKillsTest : public ::testing::Test {
     for (LoggedKill& kill : kills) backlog.kills.push_back(std::move(kill));
     return past_kills_of(backlog, window_);
   }
-  PastEvents events(std::vector<LoggedKill> kills) {
+  PastEvents events(std::vector<LoggedKill> kills, const StoredVictim* stored = nullptr) {
     PastEventMaker maker(
         window_, [this](const std::string& path) { return living_.contains(path) ? living_.at(path) : CgroupId{}; },
         [this](CgroupId id) { return missing_.contains(id) ? std::optional(missing_.at(id)) : std::nullopt; },
         at(seconds(300)));
-    return maker.make(past_kills(std::move(kills)));
+    std::vector<PastKill> past = past_kills(std::move(kills));
+    for (PastKill& kill : past) kill.stored = stored;
+    return maker.make(std::move(past));
   }
   static std::vector<std::int32_t> pids(const std::vector<PastKill>& kills) {
     std::vector<std::int32_t> result;
@@ -107,6 +109,24 @@ TEST_F(PastKillsTest, kills_before_the_living_cgroup_s_own_were_of_one_of_the_sa
   EXPECT_NE(past.events[0].victim_cgroup.value & PastEventMaker::kGone, 0u);
   EXPECT_EQ(past.events[0].owner_cgroup, past.events[0].victim_cgroup) << "its own limit, not the living one's";
   EXPECT_EQ(past.events[1].victim_cgroup, CgroupId{5});
+}
+
+// The count rose and made an incident before that run heard who it was.
+TEST_F(PastKillsTest, a_kill_whose_stored_incident_has_no_name_is_counted_once) {
+  const StoredVictim nameless{0, {}, "/app", {}};
+  living_ = {{"/app", {5}}};
+  missing_ = {{{5}, 0}};
+  PastEvents past = events({logged(9, seconds(150), "/app")}, &nameless);
+  ASSERT_THAT(past.kills, SizeIs(1));
+  EXPECT_TRUE(past.kills.front().is_counted);
+  EXPECT_EQ(past.events.front().victim_cgroup, CgroupId{5});
+  missing_ = {{{5}, 1}};  // that run ended before it kept the count
+  past = events({logged(9, seconds(150), "/app")}, &nameless);
+  EXPECT_FALSE(past.kills.front().is_counted);
+  EXPECT_EQ(past.events.front().victim_cgroup, CgroupId{5});
+  living_.clear();
+  EXPECT_TRUE(events({logged(9, seconds(99), "/app")}, &nameless).kills.front().is_counted);
+  EXPECT_FALSE(events({logged(9, seconds(150), "/app")}, &nameless).kills.front().is_counted);
 }
 
 TEST_F(PastKillsTest, a_container_that_is_gone_has_the_identity_of_its_path_below_the_pod_that_lives) {

@@ -23,7 +23,8 @@ class StoredVictimsTest : public ::testing::Test {
   }
   [[nodiscard]] WallTime at(std::int64_t seconds) const { return {incident_.time.ns + seconds * 1'000'000'000}; }
   [[nodiscard]] bool is_found(std::int32_t pid, WallTime time) const {
-    return find_stored(pid, time, stored_victims_near(directory_.path(), {time})) != nullptr;
+    auto stored = stored_victims_near(directory_.path(), {time});
+    return find_stored(pid, time, incident_.cgroup_path, stored) != nullptr;
   }
   test::TemporaryDirectory directory_;
   const Incident incident_ = testing::bare_incident();
@@ -55,6 +56,28 @@ TEST_F(StoredVictimsTest, a_victim_has_the_names_of_its_incident) {
   EXPECT_EQ(found->container.pod_namespace, "payments");
   EXPECT_EQ(found->container.pod_name, "cart-1");
   EXPECT_EQ(found->container.pod_uid, "1");
+}
+
+// Its count rose, and the run ended before it heard of the victim; the kernel's log names it to the next one.
+TEST_F(StoredVictimsTest, an_incident_without_a_name_stands_for_as_many_kills_as_it_counts) {
+  Incident nameless = incident_;
+  nameless.id = "20261121T030405Z-00000002";
+  nameless.victims.clear();
+  nameless.victim_count = 2;
+  nameless.cgroup_path = "/shop/cart";
+  IncidentStore store(directory_.path(), place_nothing);
+  ASSERT_TRUE(store.write(nameless).has_value());
+  auto stored = stored_victims_near(directory_.path(), {at(0)});
+  const auto find = [&](std::int32_t pid, WallTime time, const std::string& home) {
+    return find_stored(pid, time, home, stored);
+  };
+  EXPECT_EQ(find(17, at(0), "/shop/cart2"), nullptr);
+  EXPECT_EQ(find(17, at(0), ""), nullptr);
+  EXPECT_EQ(find(17, at(4), "/shop/cart"), nullptr) << "counted before";
+  EXPECT_EQ(find(pid_, at(0), "/shop/cart")->pid, pid_) << "that one has its own";
+  EXPECT_NE(find(17, at(0), "/shop/cart"), nullptr);
+  EXPECT_NE(find(18, at(-1), "/shop/cart/worker"), nullptr);
+  EXPECT_EQ(find(19, at(0), "/shop/cart"), nullptr) << "no third kill was counted";
 }
 
 TEST_F(StoredVictimsTest, an_incident_that_cannot_be_read_has_none) {
