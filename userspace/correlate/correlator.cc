@@ -10,6 +10,7 @@
 #include "incident/incident_size.h"
 #include "model/limit_scope.h"
 #include "verdict/again_answer.h"
+#include "verdict/verdict.h"
 
 namespace oomw {
 
@@ -364,6 +365,7 @@ Incident Correlator::build(KillEvidence& evidence, const MemoryModel& model, std
     sources.growth = growth_of(*growth, *evidence.wall_offset_ns, config_.patterns);
   }
   Incident incident = build_incident(evidence, sources, model, selection());
+  conclude(incident, config_.patterns);
   const std::string workload = facts_of(incident).workload;
   if (auto earlier = history_.before(workload, incident.id, incident.time)) evidence.earlier = std::move(earlier);
   incident.earlier = evidence.earlier;

@@ -15,7 +15,6 @@
 #include "correlate/limit_shares.h"
 #include "incident/incident_files.h"
 #include "incident/incident_notes.h"
-#include "verdict/verdict.h"
 
 namespace oomw {
 
@@ -55,7 +54,6 @@ class Builder {
     explain_no_capture();
     trend();
     collector(captures, sources.readings);
-    conclude(incident_);
     return std::move(incident_);
   }
 

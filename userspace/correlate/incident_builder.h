@@ -32,7 +32,7 @@ struct IncidentSources {
   std::optional<IncidentGrowth> growth;          // likewise, of its whole life; nullopt: not sampled
 };
 
-// The incident with its verdict; the caller compares it with earlier kills and bounds it. Pure. evidence.wall_offset_ns
+// The incident without its verdict; the caller adds that and bounds it. Pure. evidence.wall_offset_ns
 // is set; evidence.capture_files learns the names of captures that are selected for the first time.
 [[nodiscard]] Incident build_incident(KillEvidence& evidence, const IncidentSources& sources, const MemoryModel& model,
                                       const CaptureSelection& selection);

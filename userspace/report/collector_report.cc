@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "incident/queue_text.h"
 #include "pprof/growth_text.h"
 
 namespace oomw {
@@ -25,18 +26,19 @@ std::string allocated_text(const IncidentCollector& collector) {
                      human_bytes(allocator->held_bytes), allocator->ratio * 100);
 }
 
-std::string kept_text(const IncidentCollector& collector) {
+std::string kept_text(const IncidentCollector& collector, std::optional<std::uint64_t> limit_bytes) {
   if (!collector.exporters) return "Who keeps it is not known: the Collector's metrics were not read.";
   const CollectorExporter* keeper = keeper_of(collector);
   if (keeper == nullptr) return "No exporter's sending queue grew before the kill, so none of them keeps it.";
+  const auto amount = [&](auto of) { return queue_amount(*keeper, static_cast<std::int64_t>(of), limit_bytes); };
   std::string text = fmt::format("**Kept by exporter {}**: its sending queue ", to_markdown(keeper->id));
   if (keeper->growth) {
-    text += fmt::format("grew by {} in the {:.1f} s up to its last reading, to {}", *keeper->growth,
-                        collector.span_seconds, keeper->queue_size);
+    text += fmt::format("grew by {} in the {:.1f} s up to its last reading, to {}", amount(*keeper->growth),
+                        collector.span_seconds, amount(keeper->queue_size));
   } else {
-    text += fmt::format("held {} at the one reading", keeper->queue_size);
+    text += fmt::format("held {} at the one reading", amount(keeper->queue_size));
   }
-  if (keeper->queue_capacity) text += fmt::format(" of {}", *keeper->queue_capacity);
+  if (keeper->queue_capacity) text += " of " + amount(*keeper->queue_capacity);
   return text + ", and what waits there to be sent is what the profile shows as held.";
 }
 
@@ -72,7 +74,7 @@ std::string components_table(const IncidentCollector& collector) {
   return text + "\n";
 }
 
-std::string exporters_table(const IncidentCollector& collector) {
+std::string exporters_table(const IncidentCollector& collector, std::optional<std::uint64_t> limit_bytes) {
   if (!collector.exporters || collector.exporters->empty()) return "";
   std::string text =
       fmt::format("| exporter ({:.1f} s before the kill) | queue | capacity | grown by |\n|---|---|---|---|\n",
@@ -80,19 +82,21 @@ std::string exporters_table(const IncidentCollector& collector) {
   std::size_t rows = 0;
   for (const CollectorExporter& exporter : *collector.exporters) {
     if (rows++ == kMaxRows) break;
-    text += fmt::format("| {} | {} | {} | {} |\n", to_markdown(exporter.id), exporter.queue_size,
-                        exporter.queue_capacity ? std::to_string(*exporter.queue_capacity) : "unknown",
-                        exporter.growth ? std::to_string(*exporter.growth) : "unknown");
+    const auto amount = [&](auto of) {
+      return of ? queue_amount(exporter, static_cast<std::int64_t>(*of), limit_bytes) : "unknown";
+    };
+    text += fmt::format("| {} | {} | {} | {} |\n", to_markdown(exporter.id), amount(std::optional(exporter.queue_size)),
+                        amount(exporter.queue_capacity), amount(exporter.growth));
   }
   return text + "\n";
 }
 
 }  // namespace
 
-std::string collector_section(const IncidentCollector& collector) {
-  return fmt::format("## Collector\n\n{} {}{}\n\n", allocated_text(collector), kept_text(collector),
+std::string collector_section(const IncidentCollector& collector, std::optional<std::uint64_t> limit_bytes) {
+  return fmt::format("## Collector\n\n{} {}{}\n\n", allocated_text(collector), kept_text(collector, limit_bytes),
                      limiter_text(collector)) +
-         components_table(collector) + exporters_table(collector);
+         components_table(collector) + exporters_table(collector, limit_bytes);
 }
 
 }  // namespace oomw

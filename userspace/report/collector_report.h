@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "incident/collector.h"
@@ -8,6 +10,7 @@
 namespace oomw {
 
 // For report.md: the components that allocated and that keep the memory, in two sentences and two tables. Escaped.
-[[nodiscard]] std::string collector_section(const IncidentCollector& collector);
+[[nodiscard]] std::string collector_section(const IncidentCollector& collector,
+                                            std::optional<std::uint64_t> limit_bytes = std::nullopt);
 
 }  // namespace oomw

@@ -224,7 +224,8 @@ std::string to_markdown(const Incident& incident, const ProfileTexts& profiles) 
          verdict_section(incident) + next_steps_section(incident) +
          fmt::format("## What happened\n\n{}\n\n", story_text(incident)) + shares_section(incident) +
          timeline_section(incident) + memory_sections(incident) + growth_section(profiles.growth) +
-         trend_section(incident) + (incident.collector ? collector_section(*incident.collector) : "") +
+         trend_section(incident) +
+         (incident.collector ? collector_section(*incident.collector, incident.limit_bytes) : "") +
          reconciliation_section(reconcile(incident)) + victims_section(incident) + pressure_section(incident) +
          captures_section(incident) + tops_section(profiles.tops) + gaps_section(incident) + files_section(incident) +
          fmt::format("This report again:\n\n    oomwitness show {}\n", to_file_component(incident.id));

@@ -28,6 +28,12 @@ std::optional<bool> is_same_culprit(const EarlierKill& earlier, const std::optio
   return false;
 }
 
+// Two limits that are hit at once are two decisions.
+std::string when_text(Nanoseconds since) {
+  if (since < std::chrono::seconds(1)) return "at the same moment as";
+  return human_duration(since) + " after";
+}
+
 std::string culprit_text(const EarlierKill& earlier, const IncidentAnswer& answer) {
   if (answer.same_culprit == true) return "The culprit is the same as then.";
   const std::string code = printable(earlier.code, kMaxCode);
@@ -43,8 +49,8 @@ void compare_with_earlier(Incident& incident) {
   const EarlierKill& earlier = *incident.earlier;
   IncidentAnswer& answer = *incident.answer;
   answer.same_culprit = is_same_culprit(earlier, answer.culprit);
-  answer.again = fmt::format("Killed again, {} after the kill before: kill {} of this workload on record. {}",
-                             human_duration(Nanoseconds(incident.time.ns - earlier.time.ns)), earlier.kills + 1,
+  answer.again = fmt::format("Killed again, {} the kill before: kill {} of this workload on record. {}",
+                             when_text(Nanoseconds(incident.time.ns - earlier.time.ns)), earlier.kills + 1,
                              culprit_text(earlier, answer));
 }
 

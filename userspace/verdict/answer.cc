@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "facts/call_sites.h"
 #include "facts/operation.h"
+#include "incident/queue_text.h"
 #include "incident/share_queries.h"
 #include "verdict/filler_answer.h"
 #include "verdict/growth_answer.h"
@@ -67,12 +68,6 @@ std::string allocator_text(const AnswerCulprit& culprit) {
 }
 
 // ---- Who
-
-std::string queue_text(const CollectorExporter& exporter) {
-  return fmt::format("its sending queue holds {}{}{}", exporter.queue_size,
-                     exporter.queue_capacity ? fmt::format(" of {}", *exporter.queue_capacity) : "",
-                     exporter.growth ? fmt::format(", {} more than at first", *exporter.growth) : "");
-}
 
 std::optional<AnswerCulprit> keeper(const Incident& incident) {
   const CollectorExporter* exporter = incident.collector ? keeper_of(*incident.collector) : nullptr;
@@ -147,8 +142,10 @@ bool is_helper(const TrendSite& site, Frames frame, const IncidentTrend& trend) 
 
 // The innermost own code of a growing site, or around helpers the first that is none. The innermost frame if there is
 // no own code, the innermost own code if there are only helpers.
-Frames telling_frame(const TrendSite& site, const IncidentTrend& trend) {
-  const auto is_own = [](const std::string& frame) { return role_of(function_of_frame(frame)) == FrameRole::kCode; };
+Frames telling_frame(const TrendSite& site, const IncidentTrend& trend, const OperationPatterns& patterns) {
+  const auto is_own = [&](const std::string& frame) {
+    return role_of(function_of_frame(frame), patterns) == FrameRole::kCode;
+  };
   const auto own = std::ranges::find_if(site.frames, is_own);
   for (Frames telling = own; telling != site.frames.end(); ++telling) {
     if (is_own(*telling) && !is_helper(site, telling, trend)) return telling;
@@ -177,13 +174,13 @@ AnswerCulprit culprit_of(const IncidentFiller& filler) {
   return culprit;
 }
 
-std::optional<AnswerCulprit> grower(const Incident& incident) {
+std::optional<AnswerCulprit> grower(const Incident& incident, const OperationPatterns& patterns) {
   const TrendSite* site = incident.trend ? growing_site(*incident.trend) : nullptr;
   if (site == nullptr) return std::nullopt;
   if (const IncidentFiller* filler = filler_through(incident, *site)) return culprit_of(*filler);
   AnswerCulprit culprit;
   culprit.claim = to_string(Claim::kAllocates);
-  const Frames telling = telling_frame(*site, *incident.trend);
+  const Frames telling = telling_frame(*site, *incident.trend, patterns);
   culprit.code = code_of_frame(*telling);
   for (auto frame = telling;; --frame) {
     culprit.path.push_back(function_of_frame(*frame));
@@ -208,12 +205,13 @@ bool is_growth(const std::string& cause) {
   return cause.empty() || cause == "leak" || cause == "spike" || cause == "undersized";
 }
 
-std::optional<AnswerCulprit> find_culprit(const Incident& incident, const std::string& cause) {
+std::optional<AnswerCulprit> find_culprit(const Incident& incident, const std::string& cause,
+                                          const OperationPatterns& patterns) {
   if (!is_growth(cause)) return std::nullopt;
   if (auto found = keeper(incident)) return found;
   if (auto found = owning_component(incident)) return found;
   if (cause == "leak") {
-    if (auto found = grower(incident)) return found;
+    if (auto found = grower(incident, patterns)) return found;
   }
   if (auto found = largest_filler(incident)) return found;
   if (auto found = owning_culprit(incident)) return found;
@@ -254,7 +252,8 @@ std::string first_why(const Incident& incident) {
 // By its queue's length, where the Collector's own metrics show it; else by the search for owners.
 std::string keeper_text(const Incident& incident, const AnswerCulprit& culprit) {
   if (!is_by_metrics(incident)) return owner_text(incident);
-  return fmt::format("Kept by {}: {}.", culprit.code, queue_text(*keeper_of(*incident.collector)));
+  return fmt::format("Kept by {}: its sending queue holds {}.", culprit.code,
+                     queue_text(*keeper_of(*incident.collector), incident.limit_bytes));
 }
 
 std::string culprit_text(const Incident& incident, const AnswerCulprit& culprit) {
@@ -421,10 +420,10 @@ std::string kept_text(const Incident& incident, const IncidentAnswer& answer) {
 
 }  // namespace
 
-IncidentAnswer answer_of(const Incident& incident) {
+IncidentAnswer answer_of(const Incident& incident, const OperationPatterns& patterns) {
   IncidentAnswer answer;
   if (incident.verdict) answer.cause = incident.verdict->cause, answer.confidence = incident.verdict->confidence;
-  answer.culprit = find_culprit(incident, answer.cause);
+  answer.culprit = find_culprit(incident, answer.cause, patterns);
   const auto found = std::ranges::find(kRows, std::string_view(answer.cause), &Row::cause);
   const Row& row = found != kRows.end() ? *found : kRows.back();
   const AnswerCulprit* culprit = answer.culprit ? &*answer.culprit : nullptr;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "incident/queue_text.h"
 #include "verdict/answer.h"
 #include "verdict/causes.h"
 #include "verdict/memory_parts.h"
@@ -71,9 +72,8 @@ void add_collector(const Incident& incident, std::vector<std::string>& why) {
   if (!incident.collector) return;
   const IncidentCollector& collector = *incident.collector;
   if (const CollectorExporter* keeper = keeper_of(collector)) {
-    why.push_back(fmt::format("the sending queue of exporter {} held {}{}{}", printable(keeper->id), keeper->queue_size,
-                              keeper->queue_capacity ? fmt::format(" of {}", *keeper->queue_capacity) : "",
-                              keeper->growth ? fmt::format(", {} more than at first", *keeper->growth) : ""));
+    why.push_back(fmt::format("the sending queue of exporter {} held {}", printable(keeper->id),
+                              queue_text(*keeper, incident.limit_bytes)));
   }
   if (!collector.read_at) return;
   if (!collector.limiter_refused) {
@@ -124,9 +124,9 @@ void judge(Incident& incident) {
 
 }  // namespace
 
-void conclude(Incident& incident) {
+void conclude(Incident& incident, const OperationPatterns& patterns) {
   judge(incident);
-  incident.answer = answer_of(incident);
+  incident.answer = answer_of(incident, patterns);
 }
 
 }  // namespace oomw

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "facts/operation_patterns.h"
 #include "incident/incident.h"
 
 namespace oomw {
@@ -97,6 +98,6 @@ namespace oomw {
 // quarter are plain majorities. The runs of tests/corpus taught which rules there are, not their figures.
 [[nodiscard]] std::optional<IncidentVerdict> judge_incident(const Incident& incident);
 // Stores the verdict in the incident, or a note if there is none, and the answer.
-void conclude(Incident& incident);
+void conclude(Incident& incident, const OperationPatterns& patterns = {});
 
 }  // namespace oomw

@@ -6,6 +6,7 @@
 
 #include "correlate/collector_memory.h"
 #include "incident/incident.h"
+#include "incident/queue_text.h"
 #include "report/collector_report.h"
 #include "unit/incident/sample_incident.h"
 
@@ -131,6 +132,21 @@ TEST(CollectorReport, names_who_allocated_and_who_keeps) {
   EXPECT_THAT(text, HasSubstr("grew by 500 in the 8.0 s up to its last reading, to 600 of 1000"));
   EXPECT_THAT(text, HasSubstr("Its memory_limiter refused nothing"));
   EXPECT_THAT(text, HasSubstr("| otlp/backend | 600 | 1000 | 500 |"));
+}
+
+// With `sizer: bytes`. Where so many requests might fit, the amount stays a bare number.
+TEST(CollectorReport, a_queue_that_must_be_measured_in_bytes_is_printed_with_its_unit) {
+  CollectorExporter exporter{"otlp/backend", 48 << 20, 64 << 20, -(12 << 20)};
+  EXPECT_EQ(queue_text(exporter, 160 << 20), "48.0 MiB of 64.0 MiB, -12.0 MiB more than at first");
+  EXPECT_EQ(queue_text(exporter, std::nullopt), "50331648 of 67108864, -12582912 more than at first");
+  exporter = {"otlp/backend", 139, 100'000'000, std::nullopt};
+  EXPECT_EQ(queue_text(exporter, 160 << 20), "139 of 100000000");
+
+  IncidentCollector collector = collector_at({reading(10, 1)});
+  collector.exporters->front() = {"otlp/backend", 48 << 20, 64 << 20, 12 << 20};
+  const std::string text = collector_section(collector, 160 << 20);
+  EXPECT_THAT(text, HasSubstr("to 48.0 MiB of 64.0 MiB, and"));
+  EXPECT_THAT(text, HasSubstr("| otlp/backend | 48.0 MiB | 64.0 MiB | 12.0 MiB |"));
 }
 
 TEST(CollectorReport, hostile_names_are_escaped) {

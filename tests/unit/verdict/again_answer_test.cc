@@ -12,14 +12,14 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 // Names main.(*Cache).Put, 12 minutes after a kill whose culprit was `code`.
 IncidentAnswer answer_after(const std::string& code, const std::string& claim = "allocates",
-                            const std::string& operation = "") {
+                            const std::string& operation = "", std::int64_t ago_ns = (12 * 60 + 5) * kSecond) {
   Incident incident;
   incident.time = WallTime{10'000 * kSecond};
   incident.answer = testing::sample_answer();
   EarlierKill& earlier = incident.earlier.emplace();
   earlier.kills = 3;
   earlier.id = "20261121T030405Z-1a2b3c4d";
-  earlier.time = WallTime{(10'000 - 12 * 60 - 5) * kSecond};
+  earlier.time = WallTime{10'000 * kSecond - ago_ns};
   earlier.code = code;
   earlier.claim = claim;
   earlier.operation = operation;
@@ -33,6 +33,14 @@ TEST(AgainAnswer, the_same_code_is_the_same_culprit_whatever_line_it_stands_on) 
   EXPECT_EQ(answer.again,
             "Killed again, 12 min after the kill before: kill 4 of this workload on record. The culprit is the same as "
             "then.");
+}
+
+TEST(AgainAnswer, two_decisions_at_once_are_not_0_s_apart) {
+  for (const std::int64_t ago : {std::int64_t{0}, kSecond / 10}) {
+    EXPECT_TRUE(answer_after("main.put", "allocates", "", ago)
+                    .again.starts_with("Killed again, at the same moment as the kill before: kill 4 "));
+  }
+  EXPECT_TRUE(answer_after("main.put", "allocates", "", kSecond).again.starts_with("Killed again, 1 s after the kill"));
 }
 
 TEST(AgainAnswer, other_code_for_another_operation_is_another_culprit) {

@@ -145,6 +145,21 @@ TEST(Answer, AHelperThatOthersCallWithoutGrowthIsNotWhatLeaks) {
   EXPECT_EQ(answer_of(incident).culprit->code, "main.block (main.go:44)");
 }
 
+TEST(Answer, CodeThatTheConfigurationCallsALibraryIsPassedInASiteThatLeaks) {
+  Incident incident = incident_of("leak");
+  incident.fillers.clear();
+  incident.trend = testing::sample_incident().trend;
+  TrendSite site;
+  site.frames = {"github.com/acme/pool.(*Pool).Get /src/pool.go:4", "main.openSession /src/leak.go:61"};
+  site.figures.judgement = "leak";
+  site.figures.last_held_bytes = 30u << 20;
+  incident.trend->sites = {site};
+  EXPECT_EQ(answer_of(incident).culprit->code, "github.com/acme/pool.(*Pool).Get (pool.go:4)");
+  const auto patterns = OperationPatterns::make({"library github.com/acme/pool"});
+  ASSERT_TRUE(patterns.has_value());
+  EXPECT_EQ(answer_of(incident, *patterns).culprit->code, "main.openSession (leak.go:61)");
+}
+
 TEST(Answer, TypeArgumentsOfTheSiteThatLeaksAreNotPrinted) {
   Incident incident = incident_of("leak");
   incident.trend = testing::sample_incident().trend;
