@@ -87,6 +87,8 @@ TEST(S3Client, a_listing_is_parsed_and_its_errors_are_named) {
   ASSERT_EQ(listing.objects.size(), 1u);
   bucket.answer.body = "<html>";
   EXPECT_EQ(bucket.client().list("p", "", "", listing).kind, Kind::kRefused);
+  bucket.answer = {403, "<Error><Code>SignatureDoesNotMatch</Code></Error>", "", S3Failure::kNone, ""};
+  EXPECT_EQ(bucket.client().list("p", "", "", listing).detail, "HTTP status 403 SignatureDoesNotMatch");
 }
 
 TEST(S3Outcome, an_answer_means_one_thing) {
