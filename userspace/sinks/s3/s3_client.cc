@@ -63,9 +63,9 @@ S3Outcome no_credentials(const Error& error) {
 }  // namespace
 
 bool is_about_credentials(std::string_view code) {
-  static constexpr std::array<std::string_view, 6> kCodes = {"ExpiredToken",         "ExpiredTokenException",
-                                                             "InvalidToken",         "InvalidAccessKeyId",
-                                                             "TokenRefreshRequired", "RequestTimeTooSkewed"};
+  static constexpr std::array<std::string_view, 7> kCodes = {
+      "ExpiredToken",         "ExpiredTokenException", "InvalidToken",         "InvalidAccessKeyId",
+      "TokenRefreshRequired", "RequestTimeTooSkewed",  "SignatureDoesNotMatch"};
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
