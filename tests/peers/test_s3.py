@@ -1,40 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence in object storage: a bucket on loopback that verifies every signature (harness/s3_server.py says what it is)."""
+"""Evidence in object storage: buckets on loopback that verify every signature, ours (harness/s3_server.py) and OpenStack
+Swift."""
 import glob
 import json
 import os
 import re
 import subprocess
 import tarfile
+import tempfile
 import urllib.request
 
 from harness.daemon import evidence_files, run_cli, run_program
 from harness import tools
 from harness.s3_server import S3Server
+from harness.swift_server import SwiftServer
 from harness.wait import eventually
 from test_sinks import SinkTest
 
-ACCESS, SECRET = "AKIATEST", "secret/key+with=signs"
-
 
 class S3Test(SinkTest):
+    ACCESS, SECRET = "AKIATEST", "secret/key+with=signs"
+
     def bucket(self, **wanted):
         made = S3Server(**wanted)
         self._stack.callback(made.close)
         return made
 
-    def keys_file(self, secret=SECRET):
+    def keys_file(self, secret=None):
         path = os.path.join(self.scratch, "keys")
         with open(path, "w", encoding="utf-8") as f:
-            f.write(f"[default]\naws_access_key_id = {ACCESS}\naws_secret_access_key = {secret}\n")
+            f.write(f"[default]\naws_access_key_id = {self.ACCESS}\naws_secret_access_key = {secret or self.SECRET}\n")
         return path
 
     def config(self, bucket, more="", keys=True):
         return (f'[sinks]\ncluster_name = "test"\n[sinks.s3]\nbucket = "evidence"\nendpoint = "{bucket.url}"\n'
                 f'prefix = "oom"\n{more}' + (f'credentials_file = "{self.keys_file()}"\n' if keys else ""))
 
-    def fetch(self, bucket, *args, access=ACCESS, secret=SECRET):
-        return run_program("env", f"AWS_ACCESS_KEY_ID={access}", f"AWS_SECRET_ACCESS_KEY={secret}", tools.BINARY, "fetch",
+    def fetch(self, bucket, *args, secret=None):
+        return run_program("env", f"AWS_ACCESS_KEY_ID={self.ACCESS}", f"AWS_SECRET_ACCESS_KEY={secret or self.SECRET}",
+                           tools.BINARY, "fetch",
                            "--bucket", "evidence", "--endpoint", bucket.url, "--prefix", "oom", "--cluster", "test",
                            *map(str, args))
 
@@ -126,14 +130,66 @@ class Credentials(S3Test):
     def test_a_wrong_secret_is_named_and_once_mended_nothing_was_lost(self):
         bucket = self.bucket()
         incident_id, = self.seeded()
-        bucket.keys[ACCESS] = ("another", None)
+        bucket.keys[self.ACCESS] = ("another", None)
         config = self.config(bucket)
         witness = self.daemon(config)
         self.wait_value(witness, 1, "failed_total", sink="s3", reason="forbidden")
         report = self.doctor(config)
         self.assertIn("SignatureDoesNotMatch", report)
-        self.assertNotIn(SECRET, report + witness.log())
-        bucket.keys[ACCESS] = (SECRET, None)
+        self.assertNotIn(self.SECRET, report + witness.log())
+        bucket.keys[self.ACCESS] = (self.SECRET, None)
         eventually(lambda: self.key_of(incident_id) + "incident.json" in bucket.objects,
                    lambda: f"the incident; {witness.log()[-2000:]}")
+        self.assertEqual(self.value(witness, "dead_lettered_total"), 0)
+
+
+class ServerOfOthers(S3Test):
+    """OpenStack Swift, where `max_bucket_listing` makes three incidents several pages."""
+    ACCESS, SECRET = SwiftServer.ACCESS, SwiftServer.SECRET
+
+    def swift(self):
+        made = SwiftServer(self.scratch)
+        self._stack.callback(made.close)
+        return made
+
+    def listed(self, bucket):
+        """What is wholly there; the bucket may have kills of other tests."""
+        return {i["id"] for i in map(json.loads, self.fetch(bucket, "--json").stdout.splitlines()) if i["whole"]}
+
+    def fetched(self, bucket, incident_id):
+        """The files of an incident, copied from the bucket into a folder of its own."""
+        target = tempfile.mkdtemp(dir=self.scratch)
+        self.assertEqual(self.fetch(bucket, incident_id, "-o", target).returncode, 0)
+        return target, evidence_files(os.path.join(target, "incidents", incident_id))
+
+    def test_a_kill_and_stored_incidents_arrive_and_are_fetched_byte_for_byte(self):
+        bucket = self.swift()
+        ids = self.seeded(2)
+        witness = self.daemon(self.config(bucket))
+        self.leaky_go(self.cgroup("copied", 48), "-rate", "100").wait_killed()
+        killed, = self.wait_incidents(witness, 1)
+        ids.append(killed["id"])
+        eventually(lambda: self.listed(bucket) >= set(ids), lambda: f"{self.fetch(bucket)}; {witness.log()[-2000:]}", 60, 1)
+        for incident_id in ids:  # of a kill, until its revisions have come
+            eventually(lambda: self.fetched(bucket, incident_id)[1] == evidence_files(self.folder_of(incident_id)),
+                       lambda: f"{incident_id} as on the node; {witness.log()[-2000:]}", 60, 1)
+        target, files = self.fetched(bucket, killed["id"])
+        self.assertIn("incident.json", files)
+        self.assertTrue(any(name.startswith("capture-") for name in files), sorted(files))
+        self.assertEqual(run_cli("show", killed["id"], "--data-dir", target).returncode, 0)
+        self.assertEqual(self.value(witness, "dead_lettered_total"), 0)
+
+    def test_a_wrong_secret_is_refused_and_named_and_the_right_one_delivers(self):
+        bucket = self.swift()
+        incident_id, = self.seeded()
+        config = self.config(bucket, keys=False) + f'credentials_file = "{self.keys_file("another")}"\n'
+        witness = self.daemon(config)
+        self.wait_value(witness, 1, "failed_total", sink="s3", reason="forbidden")
+        self.assertIn("SignatureDoesNotMatch", self.doctor(config))
+        self.assertEqual(self.listed(bucket) & {incident_id}, set())
+        refused = self.fetch(bucket, secret="another")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("SignatureDoesNotMatch", refused.stderr)
+        self.keys_file()  # the file is read again when it is needed
+        eventually(lambda: incident_id in self.listed(bucket), lambda: f"the incident; {witness.log()[-2000:]}", 90, 1)
         self.assertEqual(self.value(witness, "dead_lettered_total"), 0)

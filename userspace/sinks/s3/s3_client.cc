@@ -63,9 +63,9 @@ S3Outcome no_credentials(const Error& error) {
 }  // namespace
 
 bool is_about_credentials(std::string_view code) {
-  static constexpr std::array<std::string_view, 6> kCodes = {"ExpiredToken",         "ExpiredTokenException",
-                                                             "InvalidToken",         "InvalidAccessKeyId",
-                                                             "TokenRefreshRequired", "RequestTimeTooSkewed"};
+  static constexpr std::array<std::string_view, 7> kCodes = {
+      "ExpiredToken",         "ExpiredTokenException", "InvalidToken",         "InvalidAccessKeyId",
+      "TokenRefreshRequired", "RequestTimeTooSkewed",  "SignatureDoesNotMatch"};
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
@@ -122,8 +122,9 @@ S3Outcome S3Client::send(AwsRequest request, S3Call call, std::string* body) {
   call.stopping = stopping_;
   S3Answer answer = perform_(call);
   if (answer.status >= 400 && is_about_credentials(parse_s3_error(answer.body).code)) credentials_.forget();
+  S3Outcome outcome = outcome_of(answer);  // reads the body
   if (body != nullptr) *body = std::move(answer.body);
-  return outcome_of(answer);
+  return outcome;
 }
 
 S3Outcome S3Client::put_file(const std::string& key, int fd, std::uint64_t bytes) {

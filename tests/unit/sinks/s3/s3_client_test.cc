@@ -33,8 +33,9 @@ struct FakeBucket {
   S3Answer answer{200, "", "", S3Failure::kNone, ""};
   unsigned environment_reads = 0;
 
-  S3Client client() {
+  S3Client client(const std::string& credentials_file = "") {
     S3Config config;
+    config.credentials_file = credentials_file;
     config.bucket = "evidence";
     config.endpoint = "http://bucket.example:9000";
     const auto environment = [](const char* name) -> std::string {
@@ -87,6 +88,26 @@ TEST(S3Client, a_listing_is_parsed_and_its_errors_are_named) {
   ASSERT_EQ(listing.objects.size(), 1u);
   bucket.answer.body = "<html>";
   EXPECT_EQ(bucket.client().list("p", "", "", listing).kind, Kind::kRefused);
+  bucket.answer = refusal(403, "SignatureDoesNotMatch");
+  EXPECT_EQ(bucket.client().list("p", "", "", listing).detail, "HTTP status 403 SignatureDoesNotMatch");
+}
+
+TEST(S3Client, a_secret_that_is_mended_in_its_file_counts_after_the_next_refusal) {
+  const std::string path = testing::TempDir() + "/oomw-s3-keys";
+  const auto write = [&](const char* secret) {
+    std::ofstream(path) << "[default]\naws_access_key_id = AKIA\naws_secret_access_key = " << secret << "\n";
+  };
+  FakeBucket bucket;
+  bucket.answer = refusal(403, "SignatureDoesNotMatch");
+  S3Client client = bucket.client(path);
+  S3Listing listing;
+  for (const char* secret : {"wrong", "wrong", "right"}) {
+    write(secret);
+    EXPECT_EQ(client.list("p", "", "", listing).kind, Kind::kForbidden);
+  }
+  ASSERT_EQ(bucket.calls.size(), 3u);
+  EXPECT_EQ(bucket.calls[0].headers, bucket.calls[1].headers);
+  EXPECT_NE(bucket.calls[1].headers, bucket.calls[2].headers);  // the signature
 }
 
 TEST(S3Outcome, an_answer_means_one_thing) {
