@@ -63,5 +63,9 @@ struct HeapAnalysis {
 
 // All of them, in the order in which they are tried; each that recognises a process makes an event of its own.
 [[nodiscard]] std::span<const HeapAnalysis> heap_analyses();
+// For any process without a heap profile, in place of those above where they have no time: what its mappings are for.
+inline constexpr std::size_t kCompositionRow = 5;
+[[nodiscard]] const HeapAnalysis* analysis_of(
+    std::size_t row);  // of heap_analyses(), or that one; nullptr: no such row
 
 }  // namespace oomw

@@ -61,7 +61,7 @@ Result<Parameters> parse(std::string_view bytes) {
     library.name = in.text();
     parameters.libraries.push_back(std::move(library));
   }
-  if (!in.is_complete() || parameters.row >= heap_analyses().size()) {
+  if (!in.is_complete() || analysis_of(parameters.row) == nullptr) {
     return fail(ErrorCode::kInternal, "not what an analysis needs");
   }
   return parameters;
@@ -151,7 +151,7 @@ Result<std::string> analyse_heap_job(std::string_view bytes, std::span<const Uni
     parameters.libraries[i].fd = files[kProcessFiles + i].get();
   }
   const CpuClock clock;
-  const HeapAnalysis& row = heap_analyses()[parameters.row];
+  const HeapAnalysis& row = *analysis_of(parameters.row);
   const AnalysisSubject subject{memory,
                                 page_map,
                                 maps,
@@ -188,7 +188,7 @@ std::vector<std::string_view> wanted_libraries() {
 tl::expected<std::optional<AnalysisAnswer>, CaptureFailure> analyse_heap(std::size_t row, const ProcessFiles& process,
                                                                          reader::Reader* reader, MemoryBudget* memory,
                                                                          MonotonicTime deadline) {
-  const HeapAnalysis& analysis = heap_analyses()[row];
+  const HeapAnalysis& analysis = *analysis_of(row);
   auto outputs = make_outputs(memory);
   if (!outputs) return tl::make_unexpected(CaptureFailure{CaptureReason::kReaderFailed, outputs.error().message});
   const std::vector<int> files = files_of(process, *outputs);

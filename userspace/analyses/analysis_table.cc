@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+
 #include "analyses/analysis.h"
 #include "analyses/go_analysis.h"
 #include "analyses/java_analysis.h"
@@ -6,16 +8,22 @@
 #include "events/contents_file.h"
 
 namespace oomw {
+namespace {
 
-std::span<const HeapAnalysis> heap_analyses() {
-  static constexpr HeapAnalysis kAnalyses[] = {
-      {RuntimeKind::kGo, kGoCpuLimit, {}, {kHoldersFile, kHoldersProfile}, is_go_program, analyse_go_heap},
-      {RuntimeKind::kCpython, kMemoryCpuLimit, {"libpython"}, {kContentsFile}, is_python_program, analyse_python},
-      {RuntimeKind::kJvm, kJavaCpuLimit, {"libjvm.so", "classes"}, {kContentsFile}, is_java_process, analyse_java},
-      {RuntimeKind::kV8, kMemoryCpuLimit, {"libnode.so"}, {kContentsFile}, is_node_program, analyse_node},
-      {RuntimeKind::kNative, kMemoryCpuLimit, {}, {kContentsFile}, is_other_program, analyse_any_program},
-  };
-  return kAnalyses;
-}
+constexpr auto kRows = std::to_array<HeapAnalysis>({
+    {RuntimeKind::kGo, kGoCpuLimit, {}, {kHoldersFile, kHoldersProfile}, is_go_program, analyse_go_heap},
+    {RuntimeKind::kCpython, kMemoryCpuLimit, {"libpython"}, {kContentsFile}, is_python_program, analyse_python},
+    {RuntimeKind::kJvm, kJavaCpuLimit, {"libjvm.so", "classes"}, {kContentsFile}, is_java_process, analyse_java},
+    {RuntimeKind::kV8, kMemoryCpuLimit, {"libnode.so"}, {kContentsFile}, is_node_program, analyse_node},
+    {RuntimeKind::kNative, kMemoryCpuLimit, {}, {kContentsFile}, is_other_program, analyse_any_program},
+    {RuntimeKind::kNative, kMemoryCpuLimit, {}, {kContentsFile}, is_no_go_program, analyse_composition},
+});
+static_assert(kRows.size() == kCompositionRow + 1);
+
+}  // namespace
+
+std::span<const HeapAnalysis> heap_analyses() { return std::span(kRows).first(kCompositionRow); }
+
+const HeapAnalysis* analysis_of(std::size_t row) { return row < kRows.size() ? &kRows[row] : nullptr; }
 
 }  // namespace oomw

@@ -103,16 +103,16 @@ void HeapAnalyses::consider(const CaptureRequest& request, std::optional<Nanosec
   deliver_done();
   const bool is_known = !request.targets.empty() && request.limit_bytes.value_or(0) != 0;
   if (!is_known) return;
-  const bool has_time = AnalysisPolicy::has_time(request.usage_bytes.value_or(0), time_to_limit);
-  if (!has_time) ++dropped_;
-  const bool is_analysed = has_time && policy_.wants(request.cgroup, percent_of(request), clock_.now());
-  if (!is_analysed && counter_files_.knows(request.cgroup)) return;
+  AnalysisPolicy::Depth depth = AnalysisPolicy::depth_for(request.usage_bytes.value_or(0), time_to_limit);
+  if (depth == AnalysisPolicy::Depth::kNone) ++dropped_;
+  if (!policy_.wants(request.cgroup, depth, percent_of(request), clock_.now())) depth = AnalysisPolicy::Depth::kNone;
+  if (depth == AnalysisPolicy::Depth::kNone && counter_files_.knows(request.cgroup)) return;
   const std::uint64_t job = next_job_++;
   if (queue_.add(job, request.owner, clock_.now()) != FairQueue::Added::kYes) {
     ++dropped_;
     return;
   }
-  waiting_[job] = {request, is_analysed};
+  waiting_[job] = {request, depth};
   run_next();
 }
 
@@ -204,19 +204,23 @@ std::vector<HeapAnalysed> HeapAnalyses::run(const Waiting& waiting) {
   const CaptureTarget* target = largest(request.targets);
   if (target == nullptr) return events;
   counter_files_.open(proc_root_, request.cgroup, target->process);
-  if (waiting.is_analysed) analyse(request, *target, events);
+  if (waiting.depth == AnalysisPolicy::Depth::kNone) return events;
+  if (waiting.depth == AnalysisPolicy::Depth::kWhole) {
+    analyse(request, *target, {0, heap_analyses().size()}, events);
+  } else {
+    analyse(request, *target, {kCompositionRow, kCompositionRow + 1}, events);
+  }
   return events;
 }
 
-void HeapAnalyses::analyse(const CaptureRequest& request, const CaptureTarget& target,
+void HeapAnalyses::analyse(const CaptureRequest& request, const CaptureTarget& target, Rows rows,
                            std::vector<HeapAnalysed>& events) {
   const std::vector<std::string_view> wanted = wanted_libraries();
   const auto process = ProcessFiles::open(proc_root_, target.process, wanted);
   if (!process) return;  // gone, or not ours to read: the captures' own events say so
   const ProcessKey key{process->image.pid, process->image.start_time_ticks};
-  for (std::size_t row = 0; row < heap_analyses().size(); ++row) {
-    const HeapAnalysis& analysis = heap_analyses()[row];
-    HeapAnalysed event = begun(request, key, analysis.of, clock_.now());
+  for (std::size_t row = rows.begin; row < rows.end; ++row) {
+    HeapAnalysed event = begun(request, key, analysis_of(row)->of, clock_.now());
     auto answer = analyse_heap(row, *process, &reader_, &memory_, clock_.now() + kMaxAnalysisTime + kMaxWait);
     const bool is_there = process->is_still_there();
     if (answer && !*answer) continue;

@@ -62,13 +62,17 @@ class HeapAnalyses {
   };
   struct Waiting {
     CaptureRequest request;
-    bool is_analysed = false;  // else only the file of its counters is opened
+    AnalysisPolicy::Depth depth = AnalysisPolicy::Depth::kNone;  // then only the file of its counters is opened
+  };
+  struct Rows {
+    std::size_t begin = 0, end = 0;
   };
   void run_next();
   void deliver_done();
   void finish(Done done);                                               // worker thread
   [[nodiscard]] std::vector<HeapAnalysed> run(const Waiting& waiting);  // worker thread
-  void analyse(const CaptureRequest& request, const CaptureTarget& target, std::vector<HeapAnalysed>& events);
+  void analyse(const CaptureRequest& request, const CaptureTarget& target, Rows rows,
+               std::vector<HeapAnalysed>& events);
   [[nodiscard]] const CaptureTarget* largest(const std::vector<CaptureTarget>& targets) const;
   void keep_files(struct AnalysisAnswer& answer, const CaptureRequest& request);
 

@@ -163,6 +163,19 @@ bool is_other_program(const AnalysisSubject& subject) {
   return std::ranges::none_of(map->mappings(), [](const Mapping& mapping) { return is_java(mapping.file_name()); });
 }
 
+bool is_no_go_program(const AnalysisSubject& subject) {
+  const auto map = MemoryMap::read(subject.maps);
+  return map.has_value() && !map->mappings().empty() && !is_go_program(subject);
+}
+
+Result<> analyse_composition(const AnalysisSubject& subject, AnalysisResult& result) {
+  const Result<MemoryContents> contents = read(subject, native::read_composition);
+  if (!contents.has_value()) return tl::unexpected(contents.error());
+  put(*contents, result.heap);
+  result.heap.notes.push_back("only what its mappings are for was read: at its growth the limit was too near for more");
+  return {};
+}
+
 Result<> analyse_any_program(const AnalysisSubject& subject, AnalysisResult& result) {
   const Result<MemoryContents> contents = read(subject, native::read_contents);
   if (!contents.has_value()) return tl::unexpected(contents.error());

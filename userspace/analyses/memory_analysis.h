@@ -20,4 +20,8 @@ inline constexpr Nanoseconds kMemoryCpuLimit = std::chrono::seconds(2);
 [[nodiscard]] bool is_other_program(const AnalysisSubject& subject);
 [[nodiscard]] Result<> analyse_any_program(const AnalysisSubject& subject, AnalysisResult& result);
 
+// In the time that any of the others takes to begin: no object and no block of malloc is read.
+[[nodiscard]] bool is_no_go_program(const AnalysisSubject& subject);
+[[nodiscard]] Result<> analyse_composition(const AnalysisSubject& subject, AnalysisResult& result);
+
 }  // namespace oomw

@@ -16,8 +16,9 @@ namespace oomw {
 //   - once more from kSecondPercent on, if it has grown by kGrownPoints since;
 //   - and none for kRest after that, unless a kill ended the climb.
 // None begins that could not end before the limit at the present growth: reading memory while its process is killed
-// delays the end of that process, and the kernel may choose a second one meanwhile (memory/byte_source.h).
-// Pure; core thread. At most kMaxCgroups are remembered.
+// delays the end of that process, and the kernel may choose a second one meanwhile (memory/byte_source.h). Where there
+// is no time for a whole one, a climb without any gets one of the composition alone. Pure; core thread. At most
+// kMaxCgroups are remembered.
 class AnalysisPolicy {
  public:
   static constexpr std::uint32_t kSecondPercent = 93;  // the level is 95 by default; usage may be a little less
@@ -29,18 +30,23 @@ class AnalysisPolicy {
   // Go heap took 2.6 ms/MiB, most 0.3 to 1.5.
   static constexpr Nanoseconds kStart = std::chrono::milliseconds(60);
   static constexpr Nanoseconds kEachMebibyte = std::chrono::microseconds(1500);
-  [[nodiscard]] static bool has_time(std::uint64_t usage_bytes, std::optional<Nanoseconds> time_to_limit);
+  // The composition: the maps, and 8 bytes for each page.
+  static constexpr Nanoseconds kEachMebibyteOfPages = std::chrono::microseconds(50);
+  enum class Depth { kNone, kComposition, kWhole };
+  [[nodiscard]] static Depth depth_for(std::uint64_t usage_bytes, std::optional<Nanoseconds> time_to_limit);
 
-  // `percent`: of the limit.
-  [[nodiscard]] bool wants(CgroupId cgroup, std::uint32_t percent, MonotonicTime now);
+  // Whether one of this depth is due. `percent`: of the limit.
+  [[nodiscard]] bool wants(CgroupId cgroup, Depth depth, std::uint32_t percent, MonotonicTime now);
   void forget(CgroupId cgroup) { history_.erase(cgroup); }  // a kill, or removed
 
  private:
   struct History {
     MonotonicTime last;
+    Depth depth = Depth::kNone;
     std::uint32_t percent = 0;
     bool is_second = false;
   };
+  [[nodiscard]] bool is_due(const History& history, Depth depth, std::uint32_t percent, MonotonicTime now) const;
   std::map<CgroupId, History> history_;
 };
 

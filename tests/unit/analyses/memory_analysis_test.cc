@@ -87,25 +87,42 @@ class Cat {
   bool is_ready_ = false;
 };
 
+// An empty answer fails the test.
+AnalysisAnswer answer_of(std::size_t row, const Cat& cat) {
+  const auto files = ProcessFiles::open("/proc", {cat.pid(), 0});
+  EXPECT_TRUE(files) << files.error().message;
+  if (!files) return {};
+  auto answer = analyse_heap(row, *files, nullptr, nullptr, SystemClock().now() + std::chrono::seconds(60));
+  EXPECT_TRUE(answer) << answer.error().detail;
+  if (!answer) return {};
+  EXPECT_TRUE(*answer) << "not recognised";
+  return *answer ? std::move(**answer) : AnalysisAnswer{};
+}
+
 TEST(MemoryAnalysis, parts_of_a_living_program_are_read_by_the_row_for_any) {
   const Cat cat;
   ASSERT_TRUE(cat.is_ready());
-  const auto files = ProcessFiles::open("/proc", {cat.pid(), 0});
-  ASSERT_TRUE(files) << files.error().message;
   const auto row = std::ranges::find(heap_analyses(), RuntimeKind::kNative, &HeapAnalysis::of);
   ASSERT_NE(row, heap_analyses().end());
-  const auto index = static_cast<std::size_t>(row - heap_analyses().begin());
-  const auto answer = analyse_heap(index, *files, nullptr, nullptr, SystemClock().now() + std::chrono::seconds(60));
-  ASSERT_TRUE(answer) << answer.error().detail;
-  ASSERT_TRUE(*answer) << "not recognised";
-  const HeapAnalysed& heap = (*answer)->heap;
+  AnalysisAnswer answer = answer_of(static_cast<std::size_t>(row - heap_analyses().begin()), cat);
+  const HeapAnalysed& heap = answer.heap;
   EXPECT_TRUE(std::ranges::any_of(heap.parts, [](const MemoryShare& part) { return part.name == "malloc: in use"; }));
   EXPECT_TRUE(std::ranges::none_of(heap.fillers, [](const HeapFiller& one) { return one.kind == "holder"; }));
   ASSERT_EQ(heap.files.size(), 1u);
   EXPECT_EQ(heap.files[0].name, "contents.pb.gz");
-  const auto contents = pprof::read((*answer)->files[0]->read(1u << 20).value_or(""));
+  const auto contents = pprof::read(answer.files[0]->read(1u << 20).value_or(""));
   ASSERT_TRUE(contents.has_value()) << contents.error().message;
   EXPECT_GT(contents->total(contents->type_index("contents")), 0);
+}
+
+TEST(MemoryAnalysis, the_composition_alone_has_parts_and_says_why_nothing_else) {
+  const Cat cat;
+  ASSERT_TRUE(cat.is_ready());
+  const HeapAnalysed heap = answer_of(kCompositionRow, cat).heap;
+  EXPECT_FALSE(heap.parts.empty());
+  EXPECT_TRUE(heap.fillers.empty());
+  EXPECT_TRUE(std::ranges::none_of(heap.parts, [](const MemoryShare& part) { return part.name == "malloc: in use"; }));
+  EXPECT_THAT(heap.notes, ::testing::Contains(::testing::HasSubstr("the limit was too near for more")));
 }
 
 }  // namespace

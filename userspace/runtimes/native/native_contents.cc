@@ -61,6 +61,16 @@ Result<> add_native(const AddressSpace& space, Composition& parts, MemoryContent
   return {};
 }
 
+Result<MemoryContents> read_composition(const AddressSpace& space) {
+  MemoryContents contents;
+  contents.runtime = "native";
+  Composition parts(space);
+  RETURN_IF_ERROR(parts.run(nullptr, nullptr, nullptr));
+  parts.put_into(contents);
+  contents.bytes_read = space.bytes_read();
+  return contents;
+}
+
 Result<MemoryContents> read_contents(const AddressSpace& space) {
   MemoryContents contents;
   contents.runtime = "native";

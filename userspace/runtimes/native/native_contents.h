@@ -10,7 +10,11 @@ namespace oomw::native {
 // What fills any process: the parts by its mappings, glibc's blocks in use, free and by size.
 [[nodiscard]] Result<MemoryContents> read_contents(const AddressSpace& space);
 
-// The same for a runtime that knows more: adds parts, malloc's totals and notes. owner, sink: may be null.
+// Its parts by its mappings alone.
+[[nodiscard]] Result<MemoryContents> read_composition(const AddressSpace& space);
+
+// What read_contents() gives, for a runtime that knows more: adds parts, malloc's totals and notes. owner, sink: may be
+// null.
 [[nodiscard]] Result<> add_native(const AddressSpace& space, Composition& parts, MemoryContents& contents,
                                   RangeOwner* owner, ChunkSink* sink);
 
