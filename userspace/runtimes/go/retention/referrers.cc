@@ -273,19 +273,20 @@ void ReferrerSearch::scan_stack(const Goroutine& g, std::span<const std::byte> s
     const auto target = wanted_target(word);
     if (!target) continue;
     if (!frames) frames = goroutines_.unwind(g, stack);
-    if (!goroutines_.is_live(g, *frames, top + i)) {
+    const auto frame = goroutines_.frame_of_live(g, *frames, top + i);
+    if (!frame) {
       ++graph_.dead_slots;
       continue;
     }
     if (i >= 8) note_interface(target->node, word_at(stack, i - 8));
-    link_root(*target, stack_root(g, *frames, top + i), word);
+    link_root(*target, stack_root(g, *frames, *frame, top + i), word);
   }
 }
 
-Root ReferrerSearch::stack_root(const Goroutine& g, const std::vector<StackFrame>& frames, std::uint64_t address) {
+Root ReferrerSearch::stack_root(const Goroutine& g, const std::vector<StackFrame>& frames, std::size_t frame,
+                                std::uint64_t address) {
   Root root{RootKind::kStack, address, goroutine_index(g), nullptr, true};
-  const auto at = std::find_if(frames.begin(), frames.end(),
-                               [&](const StackFrame& f) { return address >= f.low && address < f.high; });
+  const auto at = frames.begin() + static_cast<std::ptrdiff_t>(frame);
   if (at != frames.end()) root.is_runtime_frame = at->function->is_runtime;
   const auto own = std::find_if(at, frames.end(), [](const StackFrame& f) { return !f.function->is_runtime; });
   if (own != frames.end()) root.function = own->function;

@@ -153,7 +153,8 @@ class ReferrerSearch {
   [[nodiscard]] Result<> scan_globals();
   [[nodiscard]] Result<> scan_stacks();
   void scan_stack(const Goroutine& g, std::span<const std::byte> stack);
-  [[nodiscard]] Root stack_root(const Goroutine& g, const std::vector<StackFrame>& frames, std::uint64_t address);
+  [[nodiscard]] Root stack_root(const Goroutine& g, const std::vector<StackFrame>& frames, std::size_t frame,
+                                std::uint64_t address);
   void scan_finalizers(const Samples& samples);
   [[nodiscard]] std::size_t finish_pass();
   [[nodiscard]] std::uint32_t goroutine_index(const Goroutine& g);
