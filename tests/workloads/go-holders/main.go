@@ -375,7 +375,9 @@ func main() {
 	holds := map[string]func(){"map": holdMap, "closure": holdClosure, "channel": holdChannel, "list": holdList,
 		"pool": holdPool, "timer": holdTimer, "goroutines": holdGoroutines, "tree": holdTree, "context": holdContext,
 		"cache": holdCache, "syncmap": holdSyncMap, "elements": holdElements, "atomic": holdAtomic, "slice": holdSlice,
-		"spokes": holdSpokes, "finalizers": holdFinalizers, "longlist": holdLongList}
+		"spokes": holdSpokes, "finalizers": holdFinalizers, "longlist": holdLongList, "mailboxes": holdMailboxes,
+		"recent": holdRecent, "ring": holdRing, "writers": holdWriters, "tenants": holdTenants,
+		"subscribers": holdSubscribers, "retries": holdRetries}
 	go noise()
 	holds[os.Getenv("HOLD")]()
 }

@@ -263,21 +263,10 @@ std::optional<bool> Goroutines::map_bit(const StackFrame& frame, std::uint32_t t
   return byte.has_value() && (*byte & (1U << (bit % 8))) != 0;
 }
 
-bool Goroutines::is_live(const Goroutine& g, const std::vector<StackFrame>& frames, std::uint64_t slot) {
-  constexpr std::uint32_t kArguments = 0, kLocals = 1, kObjects = 2, kStackMapIndex = 1;
-  if (g.state == GoroutineState::kRunning || frames.empty()) return true;
-  const auto it =
-      std::find_if(frames.begin(), frames.end(), [&](const StackFrame& f) { return slot >= f.low && slot < f.high; });
-  if (it == frames.end()) return slot < frames.back().high;  // arguments in the caller's area, or not unwound
-  const bool is_leaf = it == frames.begin() && g.state == GoroutineState::kRunnable;
-  const std::uint64_t pc = !is_leaf && it->pc > it->function->entry ? it->pc - 1 : it->pc;
-  const std::int32_t index = std::max(0, image_->pcdata(*it->function, kStackMapIndex, pc));
-  const std::uint64_t arguments = it->high;
-  const std::uint64_t return_slot = it->high - 8;
-  const std::uint64_t locals = return_slot > it->low ? return_slot - 8 : return_slot;  // below the saved frame pointer
-  if (map_bit(*it, kLocals, index, locals, true, slot).value_or(false)) return true;
-  if (map_bit(*it, kArguments, index, arguments, false, slot).value_or(false)) return true;
-  const auto objects = image_->funcdata(*it->function, kObjects);  // variables whose address is taken
+// Variables whose address is taken.
+bool Goroutines::is_in_stack_object(const StackFrame& frame, std::uint64_t locals, std::uint64_t slot) {
+  constexpr std::uint32_t kObjects = 2;
+  const auto objects = image_->funcdata(*frame.function, kObjects);
   if (!objects) return false;
   const auto count = memory_->get<std::uint64_t>(function_data_ + *objects);
   for (std::uint64_t i = 0; count.has_value() && i < std::min<std::uint64_t>(*count, 1024); ++i) {
@@ -287,10 +276,37 @@ bool Goroutines::is_live(const Goroutine& g, const std::vector<StackFrame>& fram
     const auto object = memory_->get<StackObject>(function_data_ + *objects + 8 + 16 * i);
     if (!object.has_value()) break;
     const std::uint64_t begin =
-        (object->offset >= 0 ? arguments : locals) + static_cast<std::uint64_t>(std::int64_t{object->offset});
+        (object->offset >= 0 ? frame.high : locals) + static_cast<std::uint64_t>(std::int64_t{object->offset});
     if (slot >= begin && slot < begin + static_cast<std::uint32_t>(object->size)) return true;
   }
   return false;
+}
+
+std::optional<std::size_t> Goroutines::frame_of_live(const Goroutine& g, const std::vector<StackFrame>& frames,
+                                                     std::uint64_t slot) {
+  constexpr std::uint32_t kArguments = 0, kLocals = 1, kStackMapIndex = 1;
+  const auto it =
+      std::find_if(frames.begin(), frames.end(), [&](const StackFrame& f) { return slot >= f.low && slot < f.high; });
+  const auto at = static_cast<std::size_t>(it - frames.begin());
+  if (g.state == GoroutineState::kRunning || frames.empty()) return at;
+  if (it == frames.end()) {  // arguments in the caller's area, or not unwound
+    return slot < frames.back().high ? std::optional(at) : std::nullopt;
+  }
+  const auto map_index = [&](const StackFrame& f) {
+    const bool is_leaf = &f == &frames.front() && g.state == GoroutineState::kRunnable;
+    const std::uint64_t pc = !is_leaf && f.pc > f.function->entry ? f.pc - 1 : f.pc;
+    return std::max(0, image_->pcdata(*f.function, kStackMapIndex, pc));
+  };
+  // What a function was called with lies in its caller's frame, and so does what it spills of its registers.
+  if (at > 0) {
+    const StackFrame& callee = frames[at - 1];
+    if (map_bit(callee, kArguments, map_index(callee), callee.high, false, slot).value_or(false)) return at - 1;
+    if (is_in_stack_object(callee, 0, slot)) return at - 1;
+  }
+  const std::uint64_t return_slot = it->high - 8;
+  const std::uint64_t locals = return_slot > it->low ? return_slot - 8 : return_slot;  // below the saved frame pointer
+  if (map_bit(*it, kLocals, map_index(*it), locals, true, slot).value_or(false)) return at;
+  return is_in_stack_object(*it, locals, slot) ? std::optional(at) : std::nullopt;
 }
 
 }  // namespace oomw::go::retention

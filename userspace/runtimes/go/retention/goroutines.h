@@ -61,8 +61,10 @@ class Goroutines {
 
   // `stack`: its bytes from stack_top() on. Empty while it runs.
   [[nodiscard]] std::vector<StackFrame> unwind(const Goroutine& g, std::span<const std::byte> stack);
-  // Whether the slot may hold a live pointer; true where the tables do not say.
-  [[nodiscard]] bool is_live(const Goroutine& g, const std::vector<StackFrame>& frames, std::uint64_t slot);
+  // The frame whose live variable the slot is, if it may hold a live pointer; the end of `frames` where the tables do
+  // not say. nullopt: what it holds is dead.
+  [[nodiscard]] std::optional<std::size_t> frame_of_live(const Goroutine& g, const std::vector<StackFrame>& frames,
+                                                         std::uint64_t slot);
   // Bytes from stack_top() on.
   [[nodiscard]] std::vector<std::byte> read_stack(const Goroutine& g);
 
@@ -74,6 +76,7 @@ class Goroutines {
   [[nodiscard]] bool is_list(std::uint64_t address);
   [[nodiscard]] Result<> find_layout();
   [[nodiscard]] std::optional<std::uint64_t> find_function_data();
+  [[nodiscard]] bool is_in_stack_object(const StackFrame& frame, std::uint64_t locals, std::uint64_t slot);
   [[nodiscard]] std::optional<bool> map_bit(const StackFrame& frame, std::uint32_t table, std::int32_t index,
                                             std::uint64_t base, bool is_below, std::uint64_t slot);
 

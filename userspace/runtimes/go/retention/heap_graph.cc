@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The graph when the search is over: which edges are still true, and what hangs below what.
 #include <algorithm>
+#include <array>
+#include <limits>
 
 #include "runtimes/go/retention/referrers.h"
 
@@ -60,6 +62,21 @@ bool ReferrerSearch::is_root_unchanged(const Root& root) const {
   return is.id == was.id && is.stack_low == was.stack_low && is.stack_high == was.stack_high;
 }
 
+bool ReferrerSearch::reads_true(GraphEdge& e, std::uint64_t address, CachedReader& reader) {
+  const GraphNode& target = graph_.nodes[e.target];
+  const Span& span = spans_.span(target.span);
+  const bool has_before =
+      e.source >= 0 && address - graph_.base(graph_.nodes[static_cast<std::size_t>(e.source)]) >= sizeof(std::uint64_t);
+  std::array<std::uint64_t, 2> words{};  // before, word
+  const std::span wanted = has_before ? std::span(words) : std::span(words).last(1);
+  if (!reader.read(address + 8 - wanted.size_bytes(), std::as_writable_bytes(wanted)).has_value()) return false;
+  const std::uint64_t into = words[1] - graph_.base(target);
+  if (into >= span.slot_bytes) return false;
+  e.into = static_cast<std::uint32_t>(std::min<std::uint64_t>(into, GraphNode::kNoEdge));
+  if (has_before && into == spans_.header_bytes(span)) note_interface(e.target, words[0]);
+  return true;
+}
+
 void ReferrerSearch::verify(const SpanTable& now) {
   wanted_ = {};
   index_ = {};
@@ -75,19 +92,15 @@ void ReferrerSearch::verify(const SpanTable& now) {
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     return address_of(graph_.edges[a]) < address_of(graph_.edges[b]);
   });
-  CachedReader reader(memory_, std::uint64_t{1} << 30, 16U << 10);
+  CachedReader reader(memory_, std::numeric_limits<std::uint64_t>::max(), 16U << 10);  // memory_ has the limit
   for (const std::uint32_t i : order) {
     GraphEdge& e = graph_.edges[i];
-    const GraphNode& target = graph_.nodes[e.target];
     bool is_true = is_unchanged[e.target];
     const Root* root = e.source < 0 ? &graph_.roots[static_cast<std::size_t>(~e.source)] : nullptr;
     if (!root) is_true = is_true && is_unchanged[static_cast<std::size_t>(e.source)];
     if (root) is_true = is_true && is_root_unchanged(*root);
     const bool has_word = !root || root->kind == RootKind::kGlobal || root->kind == RootKind::kStack;
-    if (is_true && has_word) {
-      const auto word = reader.get<std::uint64_t>(address_of(e));
-      is_true = word.has_value() && *word - graph_.base(target) < spans_.span(target.span).slot_bytes;
-    }
+    if (is_true && has_word) is_true = reads_true(e, address_of(e), reader);
     if (is_true) continue;
     e.target = GraphNode::kNoEdge;
     ++graph_.edges_gone;

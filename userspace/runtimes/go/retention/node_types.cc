@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <numeric>
 
 #include "runtimes/go/retention/owners.h"
 
@@ -28,7 +29,10 @@ NodeTypes::NodeTypes(Image& image, const SpanTable& spans, TypeTable& types, Cac
       children_(children),
       known_(1),
       of_node_(graph.nodes.size(), 0) {
-  for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
+  std::vector<std::uint32_t> by_address(graph.nodes.size());  // one read serves many
+  std::iota(by_address.begin(), by_address.end(), 0);
+  std::ranges::sort(by_address, {}, [&](std::uint32_t i) { return graph.nodes[i].at; });
+  for (const std::uint32_t i : by_address) {
     const Described described = from_itself(i);
     if (described.shape != Shape::kUnknown) (void)set(i, described);
   }

@@ -27,10 +27,12 @@ Paths::Paths(const HeapGraph& graph, const Children& children, const SpanTable& 
       spans_(spans),
       schedulers_(schedulers),
       runtime_globals_(runtime_globals),
-      edge_(graph.nodes.size(), GraphNode::kNoEdge) {
+      edge_(graph.nodes.size(), GraphNode::kNoEdge),
+      near_root_(graph.nodes.size()) {
   using Entry = std::pair<float, std::uint32_t>;
   std::vector<float> distance(graph.nodes.size() + 1, kUnreached);
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  std::vector<std::uint8_t> depth(graph.nodes.size() + 1, 0);  // objects on the way, at most kFirst
   distance[children.root()] = 0;
   queue.emplace(0.0F, children.root());
   while (!queue.empty()) {
@@ -43,6 +45,8 @@ Paths::Paths(const HeapGraph& graph, const Children& children, const SpanTable& 
       if (next >= distance[edge.target]) continue;
       distance[edge.target] = next;
       edge_[edge.target] = e;
+      depth[edge.target] = static_cast<std::uint8_t>(std::min<std::size_t>(depth[node] + 1U, kFirst));
+      near_root_[edge.target] = depth[node] < kFirst ? edge.target : near_root_[node];
       queue.emplace(next, edge.target);
     }
   }
@@ -50,15 +54,10 @@ Paths::Paths(const HeapGraph& graph, const Children& children, const SpanTable& 
 
 std::vector<std::uint64_t> Paths::first_objects(std::uint32_t node) const {
   std::vector<std::uint64_t> first;
-  std::size_t steps = 0;
-  for (std::uint32_t n = node; is_reached(n) && steps <= graph_.nodes.size(); ++steps) {
-    // The newest kFirst in turn: a list may have 600,000 before them.
-    const std::uint64_t base = graph_.base(graph_.nodes[n]);
-    if (first.size() < kFirst) first.push_back(base);
-    first[steps % kFirst] = base;
-    const GraphEdge& edge = edge_to(n);
-    if (edge.source < 0) break;
-    n = static_cast<std::uint32_t>(edge.source);
+  if (!is_reached(node)) return first;
+  for (std::uint32_t n = near_root_[node];; n = static_cast<std::uint32_t>(edge_to(n).source)) {
+    first.push_back(graph_.base(graph_.nodes[n]));
+    if (edge_to(n).source < 0 || first.size() == kFirst) break;
   }
   std::sort(first.begin(), first.end());
   return first;

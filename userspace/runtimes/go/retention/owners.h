@@ -68,6 +68,8 @@ class Paths {
   const std::unordered_set<std::uint64_t>& schedulers_;
   const std::unordered_set<std::uint64_t>& runtime_globals_;
   std::vector<std::uint32_t> edge_;
+  // The last of the first kFirst objects on the way to each node: nobody walks 600,000 steps up for it.
+  std::vector<std::uint32_t> near_root_;
 };
 
 // The processors (p) of the scheduler, by the code of the function that makes them.

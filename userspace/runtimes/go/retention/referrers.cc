@@ -117,11 +117,11 @@ void ReferrerSearch::append_edge(std::uint32_t target, std::int32_t source, std:
 }
 
 // Level by level, a word may be met in two passes.
-void ReferrerSearch::link(std::uint32_t target, std::int32_t source, std::uint32_t where, std::uint64_t into) {
+void ReferrerSearch::link(std::uint32_t target, std::int32_t source, std::uint32_t where) {
   for (std::uint32_t e = graph_.nodes[target].first_edge; e != GraphNode::kNoEdge; e = graph_.edges[e].next) {
     if (graph_.edges[e].where == where && graph_.edges[e].source == source) return;
   }
-  append_edge(target, source, where, into);
+  append_edge(target, source, where);
 }
 
 void ReferrerSearch::note_interface(std::uint32_t node, std::uint64_t first_word) {
@@ -148,24 +148,21 @@ bool ReferrerSearch::may_refer(const Block& block, const ObjectAt& source, std::
 }
 
 // The word at `address` may point to a wanted object.
-void ReferrerSearch::hit(const Block& block, std::uint64_t address, std::uint64_t word, std::uint64_t before) {
+void ReferrerSearch::hit(const Block& block, std::uint64_t address, std::uint64_t word) {
   const auto target = wanted_target(word);
   if (!target) return;
   const auto source = spans_.object_at(address);
   if (!source || source->base == target->base || !may_refer(block, *source, address)) return;
-  const std::uint64_t into = word - target->base;
-  const Span& target_span = spans_.span(graph_.nodes[target->node].span);
-  if (into == spans_.header_bytes(target_span) && address - source->base >= 8) note_interface(target->node, before);
   if (graph_.nodes[target->node].referrers >= limits_.max_referrers) {
     ++graph_.clipped_objects;
     return;
   }
   const auto from = add(source->base, source->span);
   const auto where = static_cast<std::uint32_t>((address - graph_.low) / 8);
-  if (from) link(target->node, static_cast<std::int32_t>(*from), where, into);
+  if (from) link(target->node, static_cast<std::int32_t>(*from), where);
 }
 
-void ReferrerSearch::index_pointer(const Block& block, std::uint64_t address, std::uint64_t word, std::uint64_t) {
+void ReferrerSearch::index_pointer(const Block& block, std::uint64_t address, std::uint64_t word) {
   const auto target = spans_.object_at(word);
   const auto source = spans_.object_at(address);
   if (!target || !source || source->base == target->base || is_full_ || !may_refer(block, *source, address)) return;
@@ -176,42 +173,17 @@ void ReferrerSearch::index_pointer(const Block& block, std::uint64_t address, st
   pointers_.push_back((target->base - graph_.low) / 8 << 32 | (address - graph_.low) / 8);
 }
 
-// Reads the word again: the process runs on.
-Result<> ReferrerSearch::link_indexed(std::uint32_t target, std::uint32_t where) {
-  const std::uint64_t address = graph_.low + std::uint64_t{where} * 8;
-  const auto source = spans_.object_at(address);
-  if (!source) return {};
-  std::array<std::uint64_t, 2> words{};  // before, word
-  const bool has_before = address - source->base >= 8;
-  const std::span wanted = has_before ? std::span(words) : std::span(words).last(1);
-  RETURN_IF_ERROR(reader_.read(has_before ? address - 8 : address, std::as_writable_bytes(wanted)));
-  const GraphNode& node = graph_.nodes[target];
-  const std::uint64_t into = words[1] - graph_.base(node);
-  if (into >= spans_.span(node.span).slot_bytes) return {};
-  if (has_before && into == spans_.header_bytes(spans_.span(node.span))) note_interface(target, words[0]);
-  const auto from = add(source->base, source->span);
-  if (from) append_edge(target, static_cast<std::int32_t>(*from), where, into);
-  return {};
-}
-
 Result<> ReferrerSearch::climb_index() {
   std::sort(pointers_.begin(), pointers_.end());
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> level;  // word, target
-  for (std::uint32_t next = 0; next < graph_.nodes.size() && !is_full_;) {
-    const auto end = static_cast<std::uint32_t>(graph_.nodes.size());
-    level.clear();
-    for (; next < end && level.size() < limits_.max_edges; ++next) {
-      if (graph_.nodes[next].is_done) continue;
-      const std::uint64_t key = std::uint64_t{graph_.nodes[next].at} << 32;
-      for (auto it = std::lower_bound(pointers_.begin(), pointers_.end(), key);
-           it != pointers_.end() && *it >> 32 == graph_.nodes[next].at; ++it) {
-        level.emplace_back(static_cast<std::uint32_t>(*it), next);
-      }
-    }
-    std::sort(level.begin(), level.end());  // by address: one read serves many
-    for (const auto& [where, target] : level) {
-      RETURN_IF_ERROR(link_indexed(target, where));
-      if (is_full_) break;
+  for (std::uint32_t next = 0; next < graph_.nodes.size() && !is_full_; ++next) {
+    if (graph_.nodes[next].is_done) continue;
+    const std::uint64_t at = graph_.nodes[next].at;
+    for (auto it = std::lower_bound(pointers_.begin(), pointers_.end(), at << 32);
+         it != pointers_.end() && *it >> 32 == at && !is_full_; ++it) {
+      const auto where = static_cast<std::uint32_t>(*it);
+      const auto source = spans_.object_at(graph_.low + std::uint64_t{where} * 8);
+      const auto from = source ? add(source->base, source->span) : std::nullopt;
+      if (from) append_edge(next, static_cast<std::int32_t>(*from), where);
     }
   }
   pointers_ = {};
@@ -264,7 +236,7 @@ Result<> ReferrerSearch::scan_heap(bool is_descending, Visit visit) {
       const std::size_t i = is_descending ? words - 1 - k : k;
       const std::uint64_t word = word_at(bytes, i * 8);
       if (word - low >= size) continue;
-      (this->*visit)(block, run.address + 8 * i, word, i > 0 ? word_at(bytes, i * 8 - 8) : 0);
+      (this->*visit)(block, run.address + 8 * i, word);
     }
     if (is_full_) return fail(ErrorCode::kLimit, "more objects than the search may hold");
   }
@@ -301,19 +273,20 @@ void ReferrerSearch::scan_stack(const Goroutine& g, std::span<const std::byte> s
     const auto target = wanted_target(word);
     if (!target) continue;
     if (!frames) frames = goroutines_.unwind(g, stack);
-    if (!goroutines_.is_live(g, *frames, top + i)) {
+    const auto frame = goroutines_.frame_of_live(g, *frames, top + i);
+    if (!frame) {
       ++graph_.dead_slots;
       continue;
     }
     if (i >= 8) note_interface(target->node, word_at(stack, i - 8));
-    link_root(*target, stack_root(g, *frames, top + i), word);
+    link_root(*target, stack_root(g, *frames, *frame, top + i), word);
   }
 }
 
-Root ReferrerSearch::stack_root(const Goroutine& g, const std::vector<StackFrame>& frames, std::uint64_t address) {
+Root ReferrerSearch::stack_root(const Goroutine& g, const std::vector<StackFrame>& frames, std::size_t frame,
+                                std::uint64_t address) {
   Root root{RootKind::kStack, address, goroutine_index(g), nullptr, true};
-  const auto at = std::find_if(frames.begin(), frames.end(),
-                               [&](const StackFrame& f) { return address >= f.low && address < f.high; });
+  const auto at = frames.begin() + static_cast<std::ptrdiff_t>(frame);
   if (at != frames.end()) root.is_runtime_frame = at->function->is_runtime;
   const auto own = std::find_if(at, frames.end(), [](const StackFrame& f) { return !f.function->is_runtime; });
   if (own != frames.end()) root.function = own->function;
