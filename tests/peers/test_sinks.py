@@ -50,11 +50,11 @@ class SinkTest(E2eTest):
         eventually(lambda: self.value(witness, name, **labels) >= wanted,
                    lambda: f"{name} {labels} >= {wanted}: {self.value(witness, name, **labels)}; {witness.log()[-2000:]}")
 
-    def doctor(self, config):
+    def doctor(self, config, *flags):
         path = os.path.join(self.scratch, "doctor.toml")
         with open(path, "w", encoding="utf-8") as f:
             f.write(config)
-        return run_cli("doctor", "--config", path, "--data-dir", self.data_dir()).stdout
+        return run_cli("doctor", "--config", path, "--data-dir", self.data_dir(), *flags).stdout
 
 
 def ids_of(server):

@@ -5,7 +5,9 @@ import json
 import os
 import re
 import time
+import urllib.request
 
+from harness.daemon import free_port
 from harness.otel_collector import OtelCollector
 from harness.wait import eventually
 from test_pyroscope import ProfileTest, heap
@@ -258,3 +260,32 @@ class RealCollectorProfiles(ProfileTest):
         strings = {line.strip() for line in collector.text().splitlines()}
         self.assertLessEqual({"inuse_space", "bytes", "main.shared0", *(f"main.leaf{i}" for i in range(self.STACKS))}, strings)
         self.wait_value(witness, 1, "sent_total", sink="otlp_profiles")
+
+
+class NobodyListens(ProfileTest):
+    SIGNALS = {"otlp", "otlp_profiles", "otlp_metrics", "otlp_events"}
+
+    def failing(self, config):
+        """What `doctor` names: why, by sink."""
+        checks = {c["name"].removeprefix("sink_"): c for c in json.loads(self.doctor(config, "--json"))["checks"]}
+        return {name: re.search(r"failing since \S+Z: (\w+): ", c["detail"])[1] for name, c in checks.items()
+                if name in self.SIGNALS and not c["ok"]}
+
+    def test_each_signal_that_fails_is_named_by_doctor_and_on_the_health_page_until_it_works(self):
+        port, web = free_port(), free_port()
+        config = self.otlp(f"http://127.0.0.1:{port}", "metrics = true\nmetrics_interval_seconds = 1\nprofiles = true\n"
+                                                       "near_limit_seconds = 1\n")
+        self.seed_with_profile(60, heap(20, 3, time.time() - 60)[0])
+        witness = self.daemon(config, args=["--web-listen", f"127.0.0.1:{web}"])
+        self.memhog(self.cgroup("near", 64), "--hold-mb", "60").wait_output("ready")  # has events
+        eventually(lambda: self.failing(config) == dict.fromkeys(self.SIGNALS, "connect"),
+                   lambda: f"{self.doctor(config)}; {witness.log()[-2000:]}", 120, 1)
+
+        def on_the_page():
+            with urllib.request.urlopen(f"http://127.0.0.1:{web}/api/v1/health", timeout=30) as answer:
+                return json.load(answer)["daemon"]["failing_sinks"]
+        eventually(lambda: self.SIGNALS == set(on_the_page()), lambda: f"{on_the_page()}", 60, 1)
+        self.server(port=port)
+        eventually(lambda: "otlp_metrics" not in self.failing(config) and "otlp_metrics" not in on_the_page(),
+                   lambda: f"{self.doctor(config)}; {witness.log()[-2000:]}", 60, 1)
+        self.assertIn("sink otlp_metrics works again", witness.log())

@@ -111,7 +111,8 @@ struct Daemon::Impl {
   std::unique_ptr<SnapshotPublisher> publisher;
   std::unique_ptr<MetricsServer> server;
   std::shared_ptr<std::atomic<bool>> sinks_stopping = std::make_shared<std::atomic<bool>>(false);
-  StaticPodUids static_pod_uids;  // the outboxes read it
+  StaticPodUids static_pod_uids;            // the outboxes read it
+  std::unique_ptr<SinkHealth> sink_health;  // the next ones note in it
   std::vector<std::unique_ptr<Outbox>> outboxes;
   std::unique_ptr<MemoryEventSink> memory_events;  // null: no receiver of log records, or switched off
   std::unique_ptr<OtlpMetrics> otlp_metrics;       // null: nobody asked for them

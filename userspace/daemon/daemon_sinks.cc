@@ -12,15 +12,20 @@
 namespace oomw {
 
 void Daemon::Impl::start_sinks() {
-  const SinkContext context{process_environment(), options.print_line,
-                            [this](const std::string& id) { return static_pod_uids.find(id); }, sinks_stopping, &clock};
+  sink_health = std::make_unique<SinkHealth>(config.data_dir, clock);
+  const SinkContext context{process_environment(),
+                            options.print_line,
+                            [this](const std::string& id) { return static_pod_uids.find(id); },
+                            sinks_stopping,
+                            &clock,
+                            sink_health.get()};
   SinkSet set = make_sinks(config.sinks, config.kubernetes, context);
   for (const std::string& problem : set.problems) log::error("sink is off: {}", problem);
   for (NamedDestination& sink : set.sinks) {
     log::info("incidents are delivered to sink {}", sink.name);
     outboxes.push_back(std::make_unique<Outbox>(std::move(sink.name), config.data_dir,
                                                 sink.budget.value_or(config.sinks.budget), std::move(sink.destination),
-                                                sinks_stopping, clock));
+                                                sinks_stopping, *sink_health, clock));
   }
   writer->set_held([this](const std::string& name) {
     return std::ranges::any_of(outboxes, [&](const auto& outbox) { return outbox->holds(name); });
@@ -34,9 +39,7 @@ void Daemon::Impl::start_otlp_metrics(const SinkContext& context) {
     const Result<MappedMemory> memory = processes.memory_of(process.key);
     return memory ? std::optional(ProcessUsage{process, memory->resident_bytes, memory->virtual_bytes}) : std::nullopt;
   };
-  auto made = make_otlp_metrics(config.sinks, context, read);
-  if (!made) return log::error("otlp metrics are off: {}", made.error().message);
-  otlp_metrics = std::move(*made);
+  otlp_metrics = make_otlp_metrics(config.sinks, context, read);
   otlp_metrics_at = clock.now();
   if (otlp_metrics) {
     log::info("containers' memory is reported by OTLP every {} s",
@@ -71,6 +74,9 @@ void Daemon::Impl::add_sink_stats(MetricsSnapshot& snapshot) const {
       metrics.oldest_unsent_seconds =
           std::max(0.0, static_cast<double>(clock.wall_now().ns - stats.oldest_unsent->ns) / 1e9);
     }
+  }
+  if (sink_health) {
+    for (const auto& [sink, status] : sink_health->failing()) snapshot.failing_sinks[sink] = why_failing(status);
   }
   if (memory_events) {
     const OtlpEvents::Stats events = memory_events->sender->stats();

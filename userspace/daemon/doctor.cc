@@ -86,12 +86,16 @@ DoctorCheck check_growth(const Config& config) {
 void check_sinks(const Config& config, std::vector<DoctorCheck>& checks) {
   const SystemClock clock;
   const SinkSet set = make_sinks(config.sinks, config.kubernetes,
-                                 {process_environment(), {}, {}, std::make_shared<std::atomic<bool>>(), &clock});
+                                 {process_environment(), {}, {}, std::make_shared<std::atomic<bool>>(), &clock, {}});
   for (const std::string& problem : set.problems) checks.push_back({"sinks", false, false, problem});
   for (const NamedDestination& sink : set.sinks) {
     const SinkSurvey survey = survey_sink(config.data_dir, sink.name);
     const bool is_failing = survey.status && survey.status->is_failing;
     checks.push_back({"sink_" + sink.name, !is_failing && survey.dead == 0, false, to_text(survey)});
+  }
+  for (const std::string& signal : set.signals) {
+    const SinkStatus status = load_sink_status(config.data_dir, signal).value_or(SinkStatus{});
+    checks.push_back({"sink_" + signal, !status.is_failing, false, to_text(status)});
   }
 }
 

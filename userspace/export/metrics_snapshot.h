@@ -120,6 +120,7 @@ struct MetricsSnapshot {
   std::optional<TrendMetrics> trend;  // none: switched off
   std::optional<KubernetesMetrics> kubernetes;
   std::map<std::string, SinkMetrics> sinks;            // by name; only those that are configured
+  std::map<std::string, std::string> failing_sinks;    // name -> why, for people; not on /metrics
   std::optional<MemoryEventMetrics> memory_events;     // none: switched off
   std::optional<OtlpExportMetrics> otlp_exports;       // none: switched off
   std::optional<ProcessMemoryMetrics> process_memory;  // none: switched off

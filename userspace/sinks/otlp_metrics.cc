@@ -3,9 +3,6 @@
 
 #include <utility>
 
-#include "base/log.h"
-#include "base/text.h"
-
 namespace oomw {
 namespace {
 
@@ -76,19 +73,9 @@ bool OtlpMetrics::post(std::string body) {
   if (is_json_) body = R"({"resourceMetrics":[)" + std::move(body) + "]}";
   const Delivery delivery = post_(body);
   if (*stopping_) return false;
-  {
-    const std::lock_guard lock(mutex_);
-    ++stats_.requests[delivery.reason];
-  }
-  log_outcome(delivery);
+  const std::lock_guard lock(mutex_);
+  ++stats_.requests[delivery.reason];
   return delivery.outcome == Delivery::Outcome::kSent;
-}
-
-// A line when it begins to fail, fails in another way, or works again.
-void OtlpMetrics::log_outcome(const Delivery& delivery) {
-  if (delivery.reason == std::exchange(last_, delivery.reason)) return;
-  if (delivery.reason == DeliveryReason::kNone) return log::info("otlp metrics: they are accepted again");
-  log::warn("otlp metrics: they are lost ({}): {}", to_string(delivery.reason), printable(delivery.detail, 256));
 }
 
 }  // namespace oomw

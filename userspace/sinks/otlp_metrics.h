@@ -50,7 +50,6 @@ class OtlpMetrics {
   void send_newest();
   [[nodiscard]] bool post(std::string body);
   [[nodiscard]] std::string encoded(const ContainerUsage& reading) const;
-  void log_outcome(const Delivery& delivery);
 
   const bool is_json_;
   const Post post_;
@@ -63,8 +62,6 @@ class OtlpMetrics {
   std::optional<MemoryReport> waiting_;
   OtlpMetricsStats stats_;
 
-  // Of the thread.
-  DeliveryReason last_ = DeliveryReason::kNone;
   WorkerPool thread_{"oomw-metrics", 1, 1};  // last: it uses all of the above
 };
 

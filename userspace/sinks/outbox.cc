@@ -37,12 +37,12 @@ std::uint64_t bytes_of(const std::string& directory) {
 
 Outbox::Outbox(std::string name, const std::string& data_dir, OutboxBudget budget,
                std::unique_ptr<Destination> destination, std::shared_ptr<std::atomic<bool>> stopping,
-               const Clock& clock)
+               SinkHealth& health, const Clock& clock)
     : name_(std::move(name)),
-      data_dir_(data_dir),
       root_(data_dir + "/incidents"),
       destination_(std::move(destination)),
       stopping_(std::move(stopping)),
+      health_(health),
       clock_(clock),
       queue_(budget, destination_->is_newest_first()),
       thread_([this] { run(); }) {}
@@ -81,7 +81,6 @@ SinkStats Outbox::stats() const {
 
 void Outbox::run() {
   set_up_thread("oomw-" + name_.substr(0, 10));
-  status_ = load_sink_status(data_dir_, name_).value_or(SinkStatus{});
   scan();
   while (!*stopping_) {
     measure();
@@ -185,7 +184,10 @@ void Outbox::finish(const std::string& name, const Delivery& delivery, DeliveryM
     marker.at = clock_.wall_now();
     (void)write_marker(root_ + "/" + name, name_, marker);
   }
-  log_outcome(delivery);
+  // A refusal of one incident is an answer.
+  if (delivery.outcome != Delivery::Outcome::kNothing) {
+    health_.note(name_, delivery.outcome == Delivery::Outcome::kRetry, delivery);
+  }
   if (delivery.outcome == Delivery::Outcome::kRefused) bury(name, delivery.reason, delivery.detail);
   const double random = std::uniform_real_distribution<double>(0, 1)(random_);
   const std::lock_guard lock(mutex_);
@@ -210,26 +212,6 @@ void Outbox::bury(const std::string& name, DeliveryReason reason, const std::str
   }
   const std::lock_guard lock(mutex_);
   ++stats_.dead_lettered[reason];
-}
-
-// A line when it begins to fail, fails in another way, or works again. A refusal of one incident is an answer.
-void Outbox::log_outcome(const Delivery& delivery) {
-  if (delivery.outcome == Delivery::Outcome::kNothing) return;
-  SinkStatus status;
-  status.is_failing = delivery.outcome == Delivery::Outcome::kRetry;
-  if (status.is_failing) {
-    status.reason = delivery.reason;
-    status.detail = delivery.detail;
-  }
-  if (status == status_) return;
-  status.since = clock_.wall_now();
-  if (status.is_failing) {
-    log::warn("sink {}: incidents wait ({}): {}", name_, to_string(status.reason), printable(status.detail));
-  } else {
-    log::info("sink {}: incidents are delivered again", name_);
-  }
-  status_ = std::move(status);
-  (void)save_sink_status(data_dir_, name_, status_);
 }
 
 }  // namespace oomw

@@ -41,9 +41,9 @@ class Outbox final : public IncidentSink {
  public:
   static constexpr Nanoseconds kRevisionDelay = std::chrono::seconds(3);
 
-  // clock outlives this. `stopping`: what the destination looks at while it waits; set when this ends.
+  // health and clock outlive this. `stopping`: what the destination looks at while it waits; set when this ends.
   Outbox(std::string name, const std::string& data_dir, OutboxBudget budget, std::unique_ptr<Destination> destination,
-         std::shared_ptr<std::atomic<bool>> stopping, const Clock& clock);
+         std::shared_ptr<std::atomic<bool>> stopping, SinkHealth& health, const Clock& clock);
   ~Outbox() override;
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
@@ -65,11 +65,11 @@ class Outbox final : public IncidentSink {
   [[nodiscard]] Delivery deliver(const std::string& directory, const DeliveryMarker& marker);
   void finish(const std::string& name, const Delivery& delivery, DeliveryMarker marker);
   void bury(const std::string& name, DeliveryReason reason, const std::string& detail);
-  void log_outcome(const Delivery& delivery);
 
-  const std::string name_, data_dir_, root_;
+  const std::string name_, root_;
   const std::unique_ptr<Destination> destination_;
   const std::shared_ptr<std::atomic<bool>> stopping_;
+  SinkHealth& health_;
   const Clock& clock_;
 
   mutable std::mutex mutex_;  // of the next ones
@@ -80,7 +80,6 @@ class Outbox final : public IncidentSink {
 
   // Of the thread.
   std::mt19937_64 random_{std::random_device{}()};
-  SinkStatus status_;
   RateLimit dead_lines_{3, std::chrono::minutes(1)};
   std::thread thread_;  // last: it uses all of the above
 };

@@ -116,6 +116,30 @@ void add_events(const SinksConfig& config, const KubernetesConfig& kubernetes, c
        budget});
 }
 
+// nullopt: switched off, or no receiver, or make_sinks says what is wrong with it.
+std::optional<OtlpSettings> find_memory_events(const SinksConfig::Otlp& config, const Environment& environment) {
+  const auto settings = find_otlp_logs(config, environment);
+  return config.has_memory_events && settings ? *settings : std::nullopt;
+}
+
+void add_signals(const SinksConfig& config, const SinkContext& context, SinkSet& set) {
+  if (find_memory_events(config.otlp, context.environment)) set.signals.emplace_back(kMemoryEventsSignal);
+  const auto metrics = find_otlp_metrics(config.otlp, context.environment);
+  if (!metrics) return set.problems.push_back("otlp_metrics: " + metrics.error().message);
+  if (*metrics) set.signals.emplace_back(kMetricsSignal);
+}
+
+// A refusal counts as a failure here: nothing else would say what became of a request that nobody keeps.
+std::function<Delivery(const std::string&)> noted_poster(const char* signal, const OtlpSettings& settings,
+                                                         const SinkContext& context) {
+  return [signal, post = otlp_poster(settings, context.stopping), stopping = context.stopping,
+          health = context.health](const std::string& body) {
+    Delivery delivery = post(body);
+    if (!*stopping) health->note(signal, delivery.outcome != Delivery::Outcome::kSent, delivery);
+    return delivery;
+  };
+}
+
 }  // namespace
 
 std::function<std::string(const std::string& id)> artifacts_url_of(const SinksConfig& config) {
@@ -134,26 +158,26 @@ SinkSet make_sinks(const SinksConfig& config, const KubernetesConfig& kubernetes
   add_pyroscope(config, context, set);
   add_otlp_profiles(config, context, set);
   add_events(config, kubernetes, context, set);
+  add_signals(config, context, set);
   return set;
 }
 
 std::unique_ptr<MemoryEventSink> make_memory_events(const SinksConfig& config, const SinkContext& context) {
-  if (!config.otlp.has_memory_events) return nullptr;
-  const auto settings = find_otlp_logs(config.otlp, context.environment);
-  if (!settings || !*settings) return nullptr;
+  const auto settings = find_memory_events(config.otlp, context.environment);
+  if (!settings) return nullptr;
   auto made = std::make_unique<MemoryEventSink>(config.otlp.near_limit_for);
   made->mapping = mapping_of(config);
-  made->sender =
-      std::make_unique<OtlpEvents>((*settings)->is_json, otlp_poster(**settings, context.stopping), context.stopping);
+  made->sender = std::make_unique<OtlpEvents>(settings->is_json, noted_poster(kMemoryEventsSignal, *settings, context),
+                                              context.stopping);
   return made;
 }
 
-Result<std::unique_ptr<OtlpMetrics>> make_otlp_metrics(const SinksConfig& config, const SinkContext& context,
-                                                       OtlpMetrics::ReadProcess read_process) {
-  ASSIGN_OR_RETURN(const std::optional<OtlpSettings> settings, find_otlp_metrics(config.otlp, context.environment));
-  if (!settings) return std::unique_ptr<OtlpMetrics>();
-  return std::make_unique<OtlpMetrics>(settings->is_json, otlp_poster(*settings, context.stopping), mapping_of(config),
-                                       std::move(read_process), context.stopping, *context.clock);
+std::unique_ptr<OtlpMetrics> make_otlp_metrics(const SinksConfig& config, const SinkContext& context,
+                                               OtlpMetrics::ReadProcess read_process) {
+  const auto settings = find_otlp_metrics(config.otlp, context.environment);
+  if (!settings || !*settings) return nullptr;
+  return std::make_unique<OtlpMetrics>((*settings)->is_json, noted_poster(kMetricsSignal, **settings, context),
+                                       mapping_of(config), std::move(read_process), context.stopping, *context.clock);
 }
 
 }  // namespace oomw

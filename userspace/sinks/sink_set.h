@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/result.h"
 #include "kubernetes/api_target.h"
 #include "sinks/delivery.h"
 #include "sinks/memory_events.h"
 #include "sinks/otlp_events.h"
 #include "sinks/otlp_metrics.h"
+#include "sinks/sink_status.h"
 #include "sinks/sinks_config.h"
 
 namespace oomw {
@@ -33,14 +33,18 @@ struct SinkContext {
   std::function<std::string(const std::string& incident_id)> find_pod_uid;  // as the API knows it; "" = not known
   std::shared_ptr<std::atomic<bool>> stopping;
   const Clock* clock = nullptr;
+  SinkHealth* health = nullptr;  // outlives what is made with it
 };
 
 struct SinkSet {
   std::vector<NamedDestination> sinks;
+  std::vector<std::string> signals;   // that are sent without an outbox: nothing of them is kept on disk
   std::vector<std::string> problems;  // settings of sinks that are off because of them
 };
 
 inline constexpr std::string_view kEventsSink = "kubernetes_events";
+inline constexpr const char* kMemoryEventsSignal = "otlp_events";
+inline constexpr const char* kMetricsSignal = "otlp_metrics";
 
 // Where object storage will have an incident's files, by its id; empty: there is none.
 [[nodiscard]] std::function<std::string(const std::string& id)> artifacts_url_of(const SinksConfig& config);
@@ -58,9 +62,8 @@ struct MemoryEventSink {
 // A receiver whose settings are wrong is none here: make_sinks says so.
 [[nodiscard]] std::unique_ptr<MemoryEventSink> make_memory_events(const SinksConfig& config,
                                                                   const SinkContext& context);
-// nullptr: nobody asks for metrics.
-[[nodiscard]] Result<std::unique_ptr<OtlpMetrics>> make_otlp_metrics(const SinksConfig& config,
-                                                                     const SinkContext& context,
-                                                                     OtlpMetrics::ReadProcess read_process);
+// Likewise; nullptr: nobody asks for metrics.
+[[nodiscard]] std::unique_ptr<OtlpMetrics> make_otlp_metrics(const SinksConfig& config, const SinkContext& context,
+                                                             OtlpMetrics::ReadProcess read_process);
 
 }  // namespace oomw

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "sinks/delivery_marker.h"
 #include "store/directory_names.h"
@@ -68,6 +69,50 @@ Result<> save_sink_status(const std::string& data_dir, const std::string& sink, 
                            json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
+std::string why_failing(const SinkStatus& status) {
+  return std::string(to_string(status.reason)) + ": " + printable(status.detail, kMaxDetail);
+}
+
+std::string to_text(const SinkStatus& status) {
+  if (!status.is_failing) return "no failure is known";
+  return "failing since " + to_rfc3339(status.since.value_or(WallTime{})).substr(0, 19) + "Z: " + why_failing(status);
+}
+
+// What an earlier daemon knew counts until the first try of this one.
+SinkStatus SinkHealth::before(const std::string& sink) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = known_.find(sink); found != known_.end()) return found->second;
+  }
+  return load_sink_status(data_dir_, sink).value_or(SinkStatus{});
+}
+
+void SinkHealth::note(const std::string& sink, bool is_failing, const Delivery& delivery) {
+  SinkStatus status{is_failing, is_failing ? delivery.reason : DeliveryReason::kNone, is_failing ? delivery.detail : "",
+                    clock_.wall_now()};
+  SinkStatus last = before(sink);
+  const bool is_news = status != last;
+  if (!is_news) status = std::move(last);
+  {
+    const std::lock_guard lock(mutex_);
+    known_[sink] = status;
+  }
+  if (!is_news) return;
+  if (is_failing) {
+    log::warn("sink {} fails: {}", sink, why_failing(status));
+  } else {
+    log::info("sink {} works again", sink);
+  }
+  (void)save_sink_status(data_dir_, sink, status);
+}
+
+std::map<std::string, SinkStatus> SinkHealth::failing() const {
+  const std::lock_guard lock(mutex_);
+  std::map<std::string, SinkStatus> found = known_;
+  std::erase_if(found, [](const auto& sink) { return !sink.second.is_failing; });
+  return found;
+}
+
 SinkSurvey survey_sink(const std::string& data_dir, const std::string& sink) {
   SinkSurvey survey;
   survey.sink = sink;
@@ -84,11 +129,7 @@ SinkSurvey survey_sink(const std::string& data_dir, const std::string& sink) {
 std::string to_text(const SinkSurvey& survey) {
   std::string text = fmt::format("{} delivered, {} not yet, {} dead-lettered", survey.sent, survey.unsent, survey.dead);
   if (survey.without > 0) text += fmt::format(", {} with nothing for it", survey.without);
-  if (survey.status && survey.status->is_failing) {
-    text += fmt::format("; failing since {}: {}: {}",
-                        to_rfc3339(survey.status->since.value_or(WallTime{})).substr(0, 19) + "Z",
-                        to_string(survey.status->reason), survey.status->detail);
-  }
+  if (survey.status && survey.status->is_failing) text += "; " + to_text(*survey.status);
   if (!survey.last_dead.empty()) text += "; last dead letter " + survey.last_dead;
   return text;
 }

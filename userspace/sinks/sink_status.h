@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -25,9 +28,32 @@ struct SinkStatus {
   }
 };
 
+// "tls: wrong certificate", printable.
+[[nodiscard]] std::string why_failing(const SinkStatus& status);
+// For what no incident stands behind: "failing since 2026-11-21T03:04:05Z: tls: wrong certificate".
+[[nodiscard]] std::string to_text(const SinkStatus& status);
 [[nodiscard]] std::optional<SinkStatus> parse_sink_status(std::string_view text);
 [[nodiscard]] std::optional<SinkStatus> load_sink_status(const std::string& data_dir, const std::string& sink);
 [[nodiscard]] Result<> save_sink_status(const std::string& data_dir, const std::string& sink, const SinkStatus& status);
+
+// How the sinks of this daemon do. When one begins to fail, fails in another way or works again, that is a line in the
+// log, and in the file for doctor. Any thread, but each sink is noted by one at a time.
+class SinkHealth {
+ public:
+  // clock outlives this.
+  SinkHealth(std::string data_dir, const Clock& clock) : data_dir_(std::move(data_dir)), clock_(clock) {}
+
+  void note(const std::string& sink, bool is_failing, const Delivery& delivery);
+  [[nodiscard]] std::map<std::string, SinkStatus> failing() const;  // by sink
+
+ private:
+  [[nodiscard]] SinkStatus before(const std::string& sink) const;
+
+  const std::string data_dir_;
+  const Clock& clock_;
+  mutable std::mutex mutex_;  // of the next one
+  std::map<std::string, SinkStatus> known_;
+};
 
 // What the disk says about one sink.
 struct SinkSurvey {

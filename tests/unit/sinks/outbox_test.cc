@@ -71,7 +71,7 @@ class OutboxTest : public ::testing::Test {
   }
   std::unique_ptr<Outbox> start(bool takes_revisions = true, OutboxBudget budget = {}) {
     return std::make_unique<Outbox>("test", data_dir(), budget, std::make_unique<Scripted>(script_, takes_revisions),
-                                    std::make_shared<std::atomic<bool>>(false), clock_);
+                                    std::make_shared<std::atomic<bool>>(false), health_, clock_);
   }
   // The test's own time limit ends a wait that never ends.
   static void wait_for(const std::function<bool()>& is_true) {
@@ -87,6 +87,7 @@ class OutboxTest : public ::testing::Test {
 
   test::TemporaryDirectory directory_;
   SystemClock clock_;
+  SinkHealth health_{data_dir(), clock_};
   const WallTime now_ = clock_.wall_now();
   const std::string id_ = id_of(now_, "0000000a");
   Script script_;

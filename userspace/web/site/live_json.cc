@@ -67,6 +67,7 @@ std::string health_json(const MetricsSnapshot& snapshot) {
                               {"features", features},
                               {"lost", snapshot.lost},
                               {"over_share", shares},
+                              {"failing_sinks", snapshot.failing_sinks},
                               {"kills", {{"counted", kills}, {"unobserved", snapshot.kernel_oom_kills_unobserved}}},
                               {"incidents",
                                {{"written", snapshot.incidents_written},

@@ -68,6 +68,7 @@ TEST(HealthJson, has_what_works_and_what_was_lost) {
   snapshot.lost["ringbuf_kill"] = 3;
   snapshot.feature_rung = {{"oom_kill", "fentry"}, {"reclaim", "raw_tp"}};
   snapshot.feature_lost["reclaim"] = "the cgroup; no tp_btf: CAP_BPF\x1b";
+  snapshot.failing_sinks["otlp_metrics"] = "connect: refused";
   snapshot.kernel_oom_kills_unobserved = 2;
   snapshot.incidents_written = 5;
   snapshot.process_resident_bytes = 20u << 20;
@@ -76,6 +77,7 @@ TEST(HealthJson, has_what_works_and_what_was_lost) {
   EXPECT_EQ(health["lost"]["ringbuf_kill"], 3);
   EXPECT_EQ(health["features"]["oom_kill"], nlohmann::json({{"rung", "fentry"}, {"lost", ""}}));
   EXPECT_EQ(health["features"]["reclaim"]["lost"], "the cgroup; no tp_btf: CAP_BPF\\x1b");
+  EXPECT_EQ(health["failing_sinks"]["otlp_metrics"], "connect: refused");
   EXPECT_EQ(health["kills"]["unobserved"], 2);
   EXPECT_EQ(health["incidents"]["written"], 5);
   EXPECT_EQ(health["resident_bytes"], 20u << 20);

@@ -17,6 +17,7 @@ export async function start() {
     daemon && daemon.incidents.write_errors > 0 && `${daemon.incidents.write_errors} incidents could not be written.`,
     daemon && daemon.kills.unobserved > 0 && `The kernel counted ${daemon.kills.unobserved} kills that were not observed.`,
     daemon && Object.keys(counted(daemon.lost)).length > 0 && 'Something was lost: see below.',
+    ...(daemon ? Object.entries(daemon.failing_sinks).map(([sink, why]) => `Sink ${sink} fails: ${why}`) : []),
     health.space && health.space.free_bytes < 0.05 * health.space.total_bytes && 'Less than 5 % of the disk is free.'].filter(Boolean);
   show('Health', h('h1', {}, 'Health'),
     problems.length ? problems.map((text) => failure(text)) : h('p', { class: 'good' }, daemon ? 'All is well.' : 'These are incidents on disk; no daemon runs here.'),
