@@ -61,6 +61,8 @@ struct IncidentFiller {
   std::string held_as{};            // "`REQUEST_LOG` in module `app`"; "" = not known
   std::uint64_t count = 0;          // of objects; 0 = not counted
   std::optional<WallTime> as_of{};  // of an analysis
+  // Bytes now / at the reading before; nullopt: there is none, or it was not among those listed there.
+  std::optional<double> growth_ratio{};
 };
 
 struct IncidentOperation {
