@@ -409,6 +409,7 @@ void describe(auto& a, Of<GrowthProfile> auto& e) {
   a("lost", e.lost);
   a("stacks", e.stacks);
   a("notes", e.notes, Presence::kOmitted);
+  a("builds", e.builds, Presence::kOmitted);
   a("spool_file", e.spool_file, Presence::kOmitted);
 }
 

@@ -100,6 +100,7 @@ void describe(auto& v, Of<IncidentGrowth::Place> auto& place) {
   v("bytes", place.bytes, kRequired);
   v("share", place.share);
   v("collector", place.is_collector);
+  v("build_id", place.build_id, kOmitted);
 }
 
 void describe(auto& v, Of<IncidentGrowth::Stack> auto& stack) {

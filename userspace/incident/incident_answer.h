@@ -27,6 +27,7 @@ struct AnswerCulprit {
   std::optional<double> share;         // of what `evidence` shows
   std::optional<std::uint64_t> bytes;  // of it
   std::string evidence;                // a file of the incident, or what was read; "" = none
+  std::string build_id = {};           // of the native module that `code` is in, in hex; "" = not native, or not known
 };
 
 struct IncidentAnswer {

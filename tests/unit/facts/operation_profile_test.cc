@@ -45,6 +45,17 @@ TEST(OperationProfile, SummedEachStackIsItsOperationAlone) {
   EXPECT_EQ(none.rows[0].function, "(no operation)");
 }
 
+TEST(OperationProfile, LabelOfASampleIsItsOperation) {
+  pprof::Profile profile = pprof::sample_profile();
+  profile.samples[0].labels.push_back({kOperationLabel, "job refill\x1b", 0, ""});
+  profile.samples[1].labels.push_back({kOperationLabel, "no kind of operation", 0, ""});
+  const pprof::Top top = pprof::top(summed_by_operation(profile), "inuse_space");
+  ASSERT_EQ(top.rows.size(), 2U);
+  EXPECT_EQ(top.rows[0].function, "job refill\\x1b");
+  EXPECT_EQ(top.rows[0].flat, 100);
+  EXPECT_EQ(top.rows[1].function, "(no operation)");
+}
+
 TEST(OperationProfile, GroupsAreTheNewRoots) {
   EXPECT_EQ(operation_group_of("endpoint main.report").name, "endpoint main.report");
   EXPECT_EQ(operation_group_of("component receiver/otlp").name, "component receiver/otlp");
