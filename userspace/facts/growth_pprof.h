@@ -8,6 +8,8 @@
 
 namespace oomw {
 
+inline constexpr char kGrowthType[] = "growth";  // its sample type
+
 // The profile as a file for pprof: one sample type, growth/bytes, one sample for each stack, which begins with what
 // called the allocator and has its operation as a label. Code is by name, since the process is gone. Where the build of
 // a module is known, a function without a name has its link-time address, for those who have that build's symbols

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "facts/contents_pprof.h"
+#include "facts/growth_pprof.h"
 #include "facts/operation.h"
 #include "pprof/frame_names.h"
 
@@ -31,17 +33,20 @@ std::optional<Operation> labelled_operation(const pprof::Sample& sample) {
   return Operation{label->text.substr(0, gap), printable(label->text.substr(gap + 1), kMaxLabel)};
 }
 
-// Its maker knew all operations. By the rules for Go's functions the root of any native stack would be a job.
-bool has_labels_only(const pprof::Profile& profile) { return profile.type_index(kGrowthType) == 0; }
+// Their operations are labels, if they have any: by the rules for Go the root of a native stack would be a job, and so
+// would a class.
+bool has_no_go_code(const pprof::Profile& profile) {
+  return profile.type_index(kGrowthType) == 0 || profile.type_index(kContentsType) == 0;
+}
 
 std::vector<std::optional<Operation>> operations_of(const pprof::Profile& profile, const OperationPatterns& patterns) {
   const StackReader reader(profile, patterns);
-  const bool is_labelled = has_labels_only(profile);
+  const bool is_foreign = has_no_go_code(profile);
   pprof::FrameBudget budget;
   std::vector<std::optional<Operation>> operations;
   operations.reserve(profile.samples.size());
   for (const pprof::Sample& sample : profile.samples) {
-    if (auto labelled = labelled_operation(sample); labelled || is_labelled) {
+    if (auto labelled = labelled_operation(sample); labelled || is_foreign) {
       operations.push_back(std::move(labelled));
       continue;
     }

@@ -11,8 +11,6 @@ namespace oomw {
 
 // The label of a sample whose maker knew its operation: "endpoint report".
 inline constexpr char kOperationLabel[] = "operation";
-// The sample type of growth.pb.gz, whose samples have the label if they have an operation.
-inline constexpr char kGrowthType[] = "growth";
 
 // The same profile with each stack's operation, by its label or else by its functions (operation.h), as one more frame
 // at its root, "endpoint main.report", so that whatever sums by function or draws stacks shows operations. Stacks

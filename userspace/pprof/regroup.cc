@@ -77,26 +77,25 @@ Profile regrouped(const Profile& profile, const std::function<std::string(const 
   return out;
 }
 
-Profile regrouped_by_module(const Profile& profile) {
+Profile regrouped_by_module(Profile profile) {
   const auto mapped = files_of(profile.mappings), sources = files_of(profile.functions);
   const auto file_in = [](const auto& files, std::uint64_t id) {
     const auto known = files.find(id);
     return known == files.end() ? "" : known->second;
   };
-  Profile named = profile;
-  named.locations.clear();
-  named.functions.clear();
+  std::vector<Location> locations = std::exchange(profile.locations, {});
+  profile.functions.clear();
   std::unordered_map<std::string, std::uint64_t> ids;
-  for (const Location& location : profile.locations) {
+  for (const Location& location : locations) {
     std::string module = file_in(mapped, location.mapping_id);
     if (module.empty() && !location.lines.empty()) module = file_in(sources, location.lines.front().function_id);
     if (module.empty()) module = kNoModule;
     const auto [known, is_new] = ids.try_emplace(module, ids.size() + 1);
-    if (is_new) named.functions.push_back({known->second, module, module, "", 0});
-    named.locations.push_back({location.id, 0, 0, {{known->second, 0}}});
+    if (is_new) profile.functions.push_back({known->second, module, module, "", 0});
+    profile.locations.push_back({location.id, 0, 0, {{known->second, 0}}});
   }
   return regrouped(
-      named, [](const std::string& module) { return module; }, kNoModule);
+      profile, [](const std::string& module) { return module; }, kNoModule);
 }
 
 }  // namespace oomw::pprof

@@ -16,6 +16,6 @@ namespace oomw::pprof {
 
 // By the mapped file that each frame is in, its last part; of code without one by its source file ("app.py"), else
 // "(no module)". Pure; hostile names stay as they are.
-[[nodiscard]] Profile regrouped_by_module(const Profile& profile);
+[[nodiscard]] Profile regrouped_by_module(Profile profile);
 
 }  // namespace oomw::pprof
