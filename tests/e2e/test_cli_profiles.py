@@ -54,7 +54,7 @@ class Diff(ProfileTest):
         self.assertEqual(sum(row["growth"] for row in diff["rows"]), growth)
 
     def test_every_grouping_and_type(self):
-        for by in ("function", "stack", "package", "component", "operation"):
+        for by in ("function", "stack", "package", "module", "component", "operation"):
             for kind in ("inuse_space", "alloc_objects"):
                 done = run_cli("diff", EARLY, KILL, "--by", by, "--type", kind)
                 self.assertEqual(done.returncode, 0, done)

@@ -55,16 +55,24 @@ class GrowthNative(E2eTest):
         """The stacks lie beside the incident, and `top` reads them as any profile."""
         with_file = lambda: [i for i in witness.incidents() if i.get("growth", {}).get("file") and i["growth"]["pid"] == pid]
         incident = eventually(with_file, "an incident with growth.pb.gz", 20)[0]
-        top = run_cli("top", os.path.join(incident["_dir"], incident["growth"]["file"]))
-        self.assertEqual(top.returncode, 0, top.stderr)
-        self.assertIn("add_session", top.stdout)
+        path = os.path.join(incident["_dir"], incident["growth"]["file"])
         # The build of the program, by which its symbols are found elsewhere.
         notes = subprocess.run(["readelf", "-n", tools.growth_paths()], capture_output=True, text=True, check=True).stdout
         build_id = re.search(r"Build ID: ([0-9a-f]+)", notes).group(1)
-        with gzip.open(os.path.join(incident["_dir"], incident["growth"]["file"])) as file:
+        with gzip.open(path) as file:
             self.assertIn(build_id.encode(), file.read())
+        builds = {place.get("build_id") for place in incident["growth"]["places"] if "(growpaths)" in place.get("code", "")}
+        self.assertEqual(builds, {build_id}, incident["growth"]["places"])
         shown = run_cli("show", "--data-dir", witness.data_dir, incident["id"])
         self.assertIn("growth.pb.gz", shown.stdout)
+        self.check_commands(path)
+
+    def check_commands(self, path):
+        for by, wanted in (("function", "add_session"), ("module", "growpaths"), ("operation", "(no operation)")):
+            self.assertIn(wanted, run_cli("top", path, "--by", by).stdout)
+        self.assertIn("no module grew or shrank", run_cli("diff", path, path, "--by", "module").stdout)
+        picture = run_cli("render", path, "--by", "module", "-o", "-")
+        self.assertIn("growpaths", picture.stdout, picture.stderr)
 
     def test_switched_off_nothing_is_sampled(self):
         recording = os.path.join(self.scratch, "events.jsonl")

@@ -70,6 +70,10 @@ class SeedCase(E2eTest):
         answer = " ".join(shown.split("\n\n")[1].replace("\\", "").split())
         for text in wanted:
             self.assertIn(text, answer, shown)
+        # The first writing may be before the file has come.
+        with_file = lambda: [i for i in self.incidents_of(witness, box) if i.get("growth", {}).get("file")]
+        path = os.path.join(incident["_dir"], eventually(with_file, "growth.pb.gz", 20)[0]["growth"]["file"])
+        self.assertIn(endpoint, run_cli("top", path, "--by", "operation").stdout)
 
     def test_list_function_and_endpoint_of_a_plain_http_server_are_named(self):
         self.assert_named("plain_reports.py", "__main__", "keep_rows (plain_reports.py:", "Reports.generate_report")

@@ -111,6 +111,21 @@ class Kills(JavaTest):
         notes = lambda: [note for i in self.incidents_of(*self.killed_in) for note in i["notes"]]
         found = eventually(lambda: next(filter(None, (re.search(wanted, note) for note in notes())), None), notes, 30)
         self.assertGreater(size_of(found.group(1)), 40 << 20)
+        # The same as fields: of the last reading while it lived, and of the counters it left.
+        analyses = next(i["analyses"] for i in self.incidents_of(*self.killed_in) if i["analyses"][-1]["trigger"] == "oom_kill")
+        living, end = [a["jvm"] for a in analyses if a["result"] == "ok"][-2:]
+        self.assertEqual(living["heap_max_bytes"], 512 << 20)
+        self.assertGreater(living["heap_used_bytes"], 40 << 20)
+        self.assertGreater(living["heap_resident_bytes"], 40 << 20)
+        self.assertGreater(living["metaspace_resident_bytes"], 0)  # most classes are in the archive
+        self.assertGreater(living["code_cache_max_bytes"], living["code_cache_resident_bytes"])
+        self.assertGreater(living["threads"], 1)
+        self.assertAlmostEqual(end["heap_used_bytes"], size_of(found.group(1)), delta=1 << 20)
+        self.assertTrue(end["heap_used_bytes"] <= end["heap_committed_bytes"] < 520 << 20, end)
+        self.assertGreaterEqual(end["metaspace_committed_bytes"], end["metaspace_used_bytes"])
+        self.assertGreater(end["threads"], 1)
+        self.assertGreater(end["loaded_classes"], 100)
+        self.assertLess(end["seconds_since_collection"], end["uptime_seconds"])
 
     def check_heap(self, collector):
         incident = self.killed("heap", 160, 512, "heap", 78, 10, options=(SMALL_YOUNG,), collector=collector)
@@ -155,6 +170,10 @@ class Kills(JavaTest):
         incident = self.killed("direct", 128, 48, "direct", 60, 6, options=("-XX:MaxDirectMemorySize=1g",))
         self.check_cause(incident, "direct_buffers", "Direct buffers filled java: .* were direct buffers", "MaxDirectMemorySize")
         self.assertGreater(incident["parts"]["direct buffers"], 60 << 20)
+        figures = next(a["jvm"] for a in reversed(incident["analyses"]) if a["result"] == "ok" and a["trigger"] != "oom_kill")
+        self.assertEqual(figures["direct_max_bytes"], 1 << 30)
+        self.assertGreater(figures["direct_bytes"], 60 << 20)
+        self.assertGreater(figures["direct_buffers"], 0)
 
     def test_threads(self):
         incident = self.killed("threads", 128, 32, "threads", 60, 12)

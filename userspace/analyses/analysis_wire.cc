@@ -35,6 +35,11 @@ void bound(std::vector<T>& items, std::size_t most, const Each& each) {
   for (T& item : items) each(item);
 }
 
+void bound_seconds(std::optional<double>& seconds) {
+  constexpr double kMost = 1e9;
+  if (seconds && !(*seconds >= 0 && *seconds <= kMost)) seconds.reset();
+}
+
 // Drops from the ends of the lists, the smallest entries first, until the text is short enough.
 bool shed(HeapAnalysed& analysed) {
   if (!analysed.goroutines.empty()) return analysed.goroutines.pop_back(), true;
@@ -73,6 +78,11 @@ void bound(HeapAnalysed& analysed) {
     bound(part.name);
     bound(part.runtime);
     bound(part.source);
+  });
+  bound(analysed.jvm, 1, [](JvmFigures& figures) {
+    bound_seconds(figures.uptime_seconds);
+    bound_seconds(figures.collection_seconds);
+    bound_seconds(figures.seconds_since_collection);
   });
   bound(analysed.files, HeapAnalysed::kMaxFiles, [](HeapAnalysed::File&) {});
 }

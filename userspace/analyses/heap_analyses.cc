@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyses/analysis_job.h"
+#include "analyses/analysis_wire.h"
 #include "analyses/stalled_connections.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -151,14 +152,15 @@ void HeapAnalyses::read_counters(ProcessKey victim, CgroupId cgroup) {
     event.trigger.kind = CaptureTrigger::Kind::kOomKill;
     const int files[] = {file->get()};
     const auto read = reader_.run(kReadJvmCountersJob, "", files, kCountersTime, clock_.now() + kMaxWait);
+    auto found = read ? decode_analysed(*read) : Result<HeapAnalysed>(tl::make_unexpected(read.error().error));
     event.time = clock_.now();
-    event.result = read && !read->empty() ? CaptureResult::kOk : CaptureResult::kFailed;
-    if (event.result == CaptureResult::kOk) {
-      event.notes.push_back(printable("the JVM's own last figures: " + *read, HeapAnalysed::kMaxText));
+    if (found) {
+      event.result = CaptureResult::kOk;
+      event.notes = std::move(found->notes);
+      event.jvm = std::move(found->jvm);
     } else {
       event.reason = CaptureReason::kUnreadable;
-      event.detail =
-          printable("its last figures: " + (read ? "none" : read.error().error.message), HeapAnalysed::kMaxText);
+      event.detail = printable("its last figures: " + found.error().message, HeapAnalysed::kMaxText);
     }
     if (!loop_.post([this, event = std::move(event)] { deliver_(event); })) ++dropped_;
   });

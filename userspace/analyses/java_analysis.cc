@@ -165,6 +165,31 @@ std::string settings_of(const jvm::JavaReading& reading) {
   return text;
 }
 
+JvmFigures figures_of(const jvm::JavaReading& reading) {
+  const jvm::JvmFlags& flags = reading.flags;
+  const auto maximum = [](std::optional<std::uint64_t> bytes) {
+    return bytes.value_or(0) > 0 && *bytes < kNoMaximum ? bytes : std::nullopt;
+  };
+  JvmFigures figures;
+  if (reading.used) figures.heap_used_bytes = reading.used->young + reading.used->old;
+  figures.heap_resident_bytes = reading.heap_bytes;
+  figures.heap_max_bytes = maximum(flags.max_heap_bytes);
+  figures.metaspace_resident_bytes = reading.metaspace_bytes;
+  figures.metaspace_max_bytes = maximum(flags.max_metaspace_bytes);
+  if (reading.code_cache_bytes > 0) figures.code_cache_resident_bytes = reading.code_cache_bytes;
+  figures.code_cache_max_bytes = maximum(flags.code_cache_bytes);
+  if (reading.direct_buffers) {
+    figures.direct_bytes = reading.direct_buffers->reserved_bytes;
+    figures.direct_buffers = reading.direct_buffers->count;
+  }
+  figures.direct_max_bytes = maximum(flags.max_direct_bytes);
+  figures.threads = reading.threads;
+  figures.thread_stack_bytes = reading.thread_stack_bytes;
+  figures.loaded_classes = reading.classes;
+  figures.class_loaders = reading.class_loaders;
+  return figures;
+}
+
 MemoryContents read_native(const AddressSpace& space, const jvm::JavaReading& reading) {
   MemoryContents contents;
   native::Composition parts(space);
@@ -184,6 +209,7 @@ void put_java_reading(const jvm::JavaReading& reading, const MemoryContents& con
   put_parts(reading, contents, heap);
   put_classes(reading, heap);
   heap.max_heap_bytes = reading.flags.max_heap_bytes;
+  heap.jvm = {figures_of(reading)};
   heap.notes.push_back(settings_of(reading));
   for (const std::string& note : reading.notes) heap.notes.push_back("not known: " + note);
   for (const std::string& note : contents.notes) heap.notes.push_back(note);

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "analyses/analysis_wire.h"
 #include "base/files.h"
 #include "base/victim_marks.h"
 #include "memory/byte_source.h"
@@ -46,8 +47,14 @@ Result<std::string> read_jvm_counters_job(std::string_view /*parameters*/, std::
   if (files.size() != 1) return fail(ErrorCode::kInternal, "not the file it needs");
   std::vector<std::byte> bytes(jvm::kMaxPerfData);
   ASSIGN_OR_RETURN(const std::size_t size, FdSource(files[0].get()).read_some(0, bytes));
-  ASSIGN_OR_RETURN(const jvm::PerfCounters counters, jvm::parse_perf_data(std::span(bytes).first(size)));
-  return jvm::last_words(counters);
+  ASSIGN_OR_RETURN(const JvmFigures figures, jvm::parse_perf_data(std::span(bytes).first(size)));
+  const std::string words = jvm::last_words(figures);
+  if (words.empty()) return fail(ErrorCode::kNotFound, "none");
+  HeapAnalysed analysed;
+  analysed.of = RuntimeKind::kJvm;
+  analysed.notes = {"the JVM's own last figures: " + words};
+  analysed.jvm = {figures};
+  return encode_analysed(std::move(analysed));
 }
 
 bool JvmCounterFiles::knows(CgroupId cgroup) const {

@@ -19,7 +19,8 @@ namespace oomw {
 // "JVMC"; every kind of job differs.
 inline constexpr std::uint32_t kReadJvmCountersJob = 0x434d564a;
 
-// Runs in the reader. files: that of one JVM's counters. The answer is a sentence, with the age of what it says.
+// Runs in the reader. files: that of one JVM's counters. The answer is a HeapAnalysed (analysis_wire.h) with the
+// figures, and a note of them for people. kNotFound: none are known.
 [[nodiscard]] Result<std::string> read_jvm_counters_job(std::string_view parameters, std::span<const UniqueFd> files);
 
 // The files in which JVMs publish their counters (/tmp/hsperfdata_USER/PID), held open while their containers are near

@@ -58,7 +58,7 @@ Result<OpenFiles> open_files(int pid, const MemoryMap& map) {
 }
 
 // The file is found by its mapping, which exists as long as the JVM does.
-std::optional<jvm::PerfCounters> read_counters(int pid, const MemoryMap& map) {
+std::optional<JvmFigures> read_counters(int pid, const MemoryMap& map) {
   for (const Mapping& mapping : map.mappings()) {
     if (!mapping.has_file() || mapping.name.find("/hsperfdata_") == std::string::npos) continue;
     const Result<UniqueFd> fd = open_mapped(pid, mapping);

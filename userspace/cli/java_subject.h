@@ -11,7 +11,7 @@ namespace oomw::cli {
 
 struct JavaProcess {
   jvm::JavaReading reading;
-  std::optional<jvm::PerfCounters> counters;
+  std::optional<JvmFigures> counters;
 };
 
 // A running Java process by its pid; nullopt: it has no libjvm.so.

@@ -24,6 +24,7 @@ IncidentAnalysis analysis_of(const HeapAnalysed& event, MonotonicTime kill, std:
   analysis.result = to_string(event.result);
   analysis.reason = to_string(event.reason);
   analysis.detail = event.detail;
+  if (!event.jvm.empty()) analysis.jvm = event.jvm.front();
   return analysis;
 }
 
@@ -34,6 +35,15 @@ std::optional<double> growth_of(const HeapHolder& holder, const HeapAnalysed* be
   });
   if (found == before->holders.end() || found->bytes == 0) return std::nullopt;
   return static_cast<double>(holder.bytes) / static_cast<double>(found->bytes);
+}
+
+std::optional<double> growth_of(const HeapFiller& filler, const HeapAnalysed* before) {
+  if (before == nullptr) return std::nullopt;
+  const auto found = std::ranges::find_if(before->fillers, [&](const HeapFiller& earlier) {
+    return earlier.kind == filler.kind && earlier.name == filler.name && earlier.held_as == filler.held_as;
+  });
+  if (found == before->fillers.end() || found->bytes == 0) return std::nullopt;
+  return static_cast<double>(filler.bytes) / static_cast<double>(found->bytes);
 }
 
 // The newest reading's, and of the one before it what it is compared with. Of two runtimes in one process the first has
@@ -69,6 +79,7 @@ void add_newest(Incident& incident, const HeapAnalysed& newest, const HeapAnalys
     one.share = filler.share;
     one.as_of = as_of;
     one.evidence = "analysis";
+    one.growth_ratio = growth_of(filler, before);
     incident.fillers.push_back(std::move(one));
   }
   for (const std::string& note : newest.notes) incident.notes.push_back("analyses: " + note);

@@ -19,6 +19,8 @@ std::uint64_t size_of(const GrowthProfile& profile) {
     }
   }
   for (const std::string& note : profile.notes) bytes += sizeof note + note.size();
+  for (const auto& [module, build] : profile.builds)
+    bytes += sizeof module + module.size() + sizeof build + build.size();
   return bytes;
 }
 
@@ -62,13 +64,16 @@ IncidentGrowth::Stack stack_of(const GrowthStack& from, const GrowthPlace& place
   return stack;
 }
 
-std::vector<IncidentGrowth::Place> places_of(std::vector<KnownPlace> known, std::uint64_t grown_bytes) {
+std::vector<IncidentGrowth::Place> places_of(std::vector<KnownPlace> known, const GrowthProfile& profile) {
   std::ranges::stable_sort(known, std::greater<>(), &KnownPlace::bytes);
   std::vector<IncidentGrowth::Place> places;
   for (const KnownPlace& one : known) {
     if (places.size() == IncidentGrowth::kMaxPlaces) break;
+    const auto build = profile.builds.find(one.place.module);
     places.push_back({one.place.code, operation_of(one.place), kind_of(one.place), one.bytes,
-                      share_of(one.bytes, grown_bytes), one.place.is_collector, one.place.uses});
+                      share_of(one.bytes, profile.grown_bytes), one.place.is_collector,
+                      build == profile.builds.end() ? "" : printable(build->second, GrowthProfile::kMaxText),
+                      one.place.uses});
   }
   return places;
 }
@@ -126,7 +131,7 @@ IncidentGrowth growth_of(const GrowthProfile& profile, std::int64_t wall_offset_
     place.bytes += stack.bytes;
     if (i < IncidentGrowth::kMaxStacks) growth.stacks.push_back(stack_of(stack, place.place, profile.grown_bytes));
   }
-  growth.places = places_of(std::move(places), profile.grown_bytes);
+  growth.places = places_of(std::move(places), profile);
   for (const std::string& note : profile.notes) {
     if (growth.notes.size() == GrowthProfile::kMaxNotes) break;
     growth.notes.push_back(printable(note, GrowthProfile::kMaxText));

@@ -189,16 +189,17 @@ void Daemon::Impl::start_growth() {
   growth_reader = std::make_unique<reader::Reader>(clock, reader::ReaderConfig{.idle = config.reader_idle});
   growth = std::make_unique<GrowthSampler>(
       *growth_reader, capture_memory, clock, config.proc_root,
-      [this](GrowthProfile profile, const ModuleBuilds& builds, const ShareOwner& owner, bool is_last) {
-        if (is_last) keep_growth_file(profile, builds, owner);
+      [this](GrowthProfile profile, const ShareOwner& owner, bool is_last) {
+        if (is_last) keep_growth_file(profile, owner);
         return loop->post([this, profile = std::move(profile)] { queue.push(profile); });
       });
 }
 
 // On the sampler's thread: some 20 KB, at most 128 stacks of 64 frames.
-void Daemon::Impl::keep_growth_file(GrowthProfile& profile, const ModuleBuilds& builds, const ShareOwner& owner) {
+void Daemon::Impl::keep_growth_file(GrowthProfile& profile, const ShareOwner& owner) {
   std::uint64_t strings = 0;
-  std::string bytes = pprof::write(to_pprof(profile, builds, {profile.time.ns + wall_offset_ns(clock)}), &strings);
+  const pprof::Profile file = to_pprof(profile, {profile.time.ns + wall_offset_ns(clock)}, config.patterns);
+  std::string bytes = pprof::write(file, &strings);
   auto kept = spool->put(profile.cgroup.value, "growth", Spool::Profile{std::move(bytes), {}, strings}, owner);
   if (kept) {
     profile.spool_file = std::move(*kept);

@@ -154,7 +154,7 @@ struct Daemon::Impl {
   void start_captures();
   void start_analyses();
   void start_growth();
-  void keep_growth_file(GrowthProfile& profile, const ModuleBuilds& builds, const ShareOwner& owner);
+  void keep_growth_file(GrowthProfile& profile, const ShareOwner& owner);
   void start_writer();
   Result<> start_server();
   void start_web();

@@ -8,6 +8,7 @@
 
 #include "events/event.h"
 #include "events/json_fields.h"
+#include "events/jvm_figures_fields.h"
 
 namespace oomw::record {
 
@@ -375,6 +376,7 @@ void describe(auto& a, Of<HeapAnalysed> auto& e) {
   a("parts", e.parts, Presence::kOmitted);
   a("named_ratio", e.named_ratio);
   a("max_heap_bytes", e.max_heap_bytes);
+  a("jvm", e.jvm, Presence::kOmitted);
   a("notes", e.notes, Presence::kOmitted);
   a("files", e.files, Presence::kOmitted);
 }
@@ -407,6 +409,7 @@ void describe(auto& a, Of<GrowthProfile> auto& e) {
   a("lost", e.lost);
   a("stacks", e.stacks);
   a("notes", e.notes, Presence::kOmitted);
+  a("builds", e.builds, Presence::kOmitted);
   a("spool_file", e.spool_file, Presence::kOmitted);
 }
 

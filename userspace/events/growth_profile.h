@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,8 @@ struct GrowthProfile {
   std::uint64_t lost = 0;           // not sampled, unread or over a budget
   std::vector<GrowthStack> stacks;  // most bytes first
   std::vector<std::string> notes;
-  std::string spool_file;  // growth.pb.gz; "" = none
+  std::map<std::string, std::string> builds;  // of modules in `stacks`: the linker's build id in hex; none is left out
+  std::string spool_file;                     // growth.pb.gz; "" = none
   friend bool operator==(const GrowthProfile&, const GrowthProfile&) = default;
 };
 

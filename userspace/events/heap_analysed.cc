@@ -22,6 +22,7 @@ std::uint64_t size_of(const HeapAnalysed& analysed) {
     bytes += sizeof filler + filler.name.size() + filler.held_as.size();
   }
   for (const MemoryShare& part : analysed.parts) bytes += sizeof part + part.name.size() + part.source.size();
+  bytes += analysed.jvm.size() * sizeof(JvmFigures);
   return bytes + size_of(analysed.notes) + analysed.files.size() * sizeof(HeapAnalysed::File);
 }
 

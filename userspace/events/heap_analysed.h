@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "events/capture_terms.h"
 #include "events/ids.h"
+#include "events/jvm_figures.h"
 
 namespace oomw {
 
@@ -88,6 +89,7 @@ struct HeapAnalysed {
   std::vector<MemoryShare> parts;               // most bytes first
   std::optional<double> named_ratio;            // of the process's memory: what `parts` name; nullopt: no composition
   std::optional<std::uint64_t> max_heap_bytes;  // what the runtime lets its heap grow to; nullopt: not known
+  std::vector<JvmFigures> jvm;                  // none or one: in place it would make every event 500 bytes larger
   std::vector<std::string> notes;
   std::vector<File> files;
 };

@@ -16,6 +16,7 @@ namespace oomw {
 //   - held/bytes: what each holder holds. It is among the contents, and one holder may be within another.
 // Texts become printable. At most kMaxContents of each list count. Pure.
 inline constexpr std::size_t kMaxContents = 256;
+inline constexpr char kContentsType[] = "contents";
 [[nodiscard]] pprof::Profile contents_profile(const HeapAnalysed& found, WallTime taken);
 
 }  // namespace oomw

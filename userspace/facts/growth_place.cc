@@ -241,6 +241,7 @@ GrowthPlace place_of(const GrowthStack& stack, const OperationPatterns& patterns
   } else if (const GrowthFrame* native = frames.empty() ? native_code_of(stack) : nullptr) {
     place.function = printable(native->function, kMaxName);
     place.code = text_of(*native);
+    place.module = native->module;
   }
   return place;
 }

@@ -15,6 +15,7 @@ namespace oomw {
 struct GrowthPlace {
   std::string function;  // the program's own that is nearest to the allocation; "" = the stack shows none
   std::string code;      // the same with its place: "generate (app.py:41)"
+  std::string module;    // of native code: the mapped file's name
   std::optional<Operation> operation;
   // What the program's own frames refer to, with their file; up to the operation's frame.
   std::set<std::pair<std::string, std::string>> uses;

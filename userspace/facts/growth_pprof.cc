@@ -2,6 +2,7 @@
 #include "facts/growth_pprof.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <string>
@@ -12,6 +13,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "facts/growth_place.h"
+#include "facts/operation_profile.h"
 
 namespace oomw {
 namespace {
@@ -24,14 +27,22 @@ std::int64_t clamped(std::uint64_t value) {
 // Each mapped file, function and line once.
 class Encoder {
  public:
-  explicit Encoder(const std::map<std::string, std::string>& builds) : builds_(builds) {}
+  Encoder(const std::map<std::string, std::string>& builds, const OperationPatterns& patterns)
+      : builds_(builds), patterns_(patterns) {}
 
   void add(const GrowthStack& stack) {
     pprof::Sample sample;
-    for (std::size_t i = 0; i < std::min(stack.frames.size(), GrowthProfile::kMaxFrames); ++i) {
-      sample.location_ids.push_back(location(stack.frames[i]));
+    const std::size_t count = std::min(stack.frames.size(), GrowthProfile::kMaxFrames);
+    const auto end = stack.frames.begin() + static_cast<std::ptrdiff_t>(count);
+    const auto caller = std::find_if(stack.frames.begin(), end, std::not_fn(&GrowthFrame::is_allocator));
+    for (auto frame = caller == end ? stack.frames.begin() : caller; frame != end; ++frame) {
+      sample.location_ids.push_back(location(*frame));
     }
     sample.values = {clamped(stack.bytes)};
+    // What the frames in the file do not show any more: which of them are a library's.
+    if (const auto operation = place_of(stack, patterns_).operation) {
+      sample.labels.push_back({kOperationLabel, operation->kind + " " + operation->name, 0, ""});
+    }
     profile.samples.push_back(std::move(sample));
   }
 
@@ -85,6 +96,7 @@ class Encoder {
   }
 
   const std::map<std::string, std::string>& builds_;
+  const OperationPatterns& patterns_;
   std::map<std::string, std::uint64_t> mappings_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> functions_;
   std::map<std::tuple<std::uint64_t, std::uint64_t, std::string>, std::uint64_t> locations_;
@@ -92,15 +104,15 @@ class Encoder {
 
 }  // namespace
 
-pprof::Profile to_pprof(const GrowthProfile& profile, const std::map<std::string, std::string>& builds, WallTime time) {
-  Encoder encoder(builds);
+pprof::Profile to_pprof(const GrowthProfile& profile, WallTime time, const OperationPatterns& patterns) {
+  Encoder encoder(profile.builds, patterns);
   for (std::size_t i = 0; i < std::min(profile.stacks.size(), GrowthProfile::kMaxStacks); ++i) {
     encoder.add(profile.stacks[i]);
   }
   pprof::Profile file = std::move(encoder.profile);
-  file.sample_types = {{"growth", "bytes"}};
-  file.default_sample_type = "growth";
-  file.period_type = {"growth", "bytes"};
+  file.sample_types = {{kGrowthType, "bytes"}};
+  file.default_sample_type = kGrowthType;
+  file.period_type = {kGrowthType, "bytes"};
   file.period = clamped(profile.slot_bytes);
   file.time_nanos = time.ns;
   file.duration_nanos = std::max<std::int64_t>((profile.time - profile.started).count(), 0);

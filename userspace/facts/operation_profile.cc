@@ -10,20 +10,46 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
+#include "facts/contents_pprof.h"
+#include "facts/growth_pprof.h"
 #include "facts/operation.h"
 #include "pprof/frame_names.h"
 
 namespace oomw {
 namespace {
 
+constexpr std::size_t kMaxLabel = 160;
 constexpr std::array<std::string_view, 4> kKinds = {"endpoint ", "method ", "component ", "job "};
+
+bool is_operation(std::string_view text) {
+  return std::ranges::any_of(kKinds, [&](std::string_view kind) { return text.starts_with(kind); });
+}
+
+std::optional<Operation> labelled_operation(const pprof::Sample& sample) {
+  const auto label = std::ranges::find(sample.labels, kOperationLabel, &pprof::Label::key);
+  if (label == sample.labels.end() || !is_operation(label->text)) return std::nullopt;
+  const std::size_t gap = label->text.find(' ');
+  return Operation{label->text.substr(0, gap), printable(label->text.substr(gap + 1), kMaxLabel)};
+}
+
+// Their operations are labels, if they have any: by the rules for Go the root of a native stack would be a job, and so
+// would a class.
+bool has_no_go_code(const pprof::Profile& profile) {
+  return profile.type_index(kGrowthType) == 0 || profile.type_index(kContentsType) == 0;
+}
 
 std::vector<std::optional<Operation>> operations_of(const pprof::Profile& profile, const OperationPatterns& patterns) {
   const StackReader reader(profile, patterns);
+  const bool is_foreign = has_no_go_code(profile);
   pprof::FrameBudget budget;
   std::vector<std::optional<Operation>> operations;
   operations.reserve(profile.samples.size());
   for (const pprof::Sample& sample : profile.samples) {
+    if (auto labelled = labelled_operation(sample); labelled || is_foreign) {
+      operations.push_back(std::move(labelled));
+      continue;
+    }
     const auto stack = reader.frames_of(sample);
     operations.push_back(budget.take(stack.size()) ? operation_of(stack) : std::nullopt);
   }
@@ -70,9 +96,7 @@ pprof::Profile summed_by_operation(pprof::Profile profile, const OperationPatter
 }
 
 pprof::Group operation_group_of(const std::string& function) {
-  const bool is_operation =
-      std::ranges::any_of(kKinds, [&](std::string_view kind) { return function.starts_with(kind); });
-  return is_operation ? pprof::Group{function, false} : pprof::Group{};
+  return is_operation(function) ? pprof::Group{function, false} : pprof::Group{};
 }
 
 }  // namespace oomw

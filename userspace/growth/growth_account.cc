@@ -72,6 +72,17 @@ void GrowthAccount::add_unnamed(const std::vector<oomw_growth_sample>& heads) {
   for (const oomw_growth_sample& head : heads) count(head, GrowthSlots::kNobody);
 }
 
+std::map<std::string, std::string> GrowthAccount::builds_in(const GrowthProfile& profile) const {
+  std::map<std::string, std::string> builds;
+  for (const GrowthStack& stack : profile.stacks) {
+    for (const GrowthFrame& frame : stack.frames) {
+      const auto known = builds_.find(frame.module);
+      if (known != builds_.end() && !known->second.empty()) builds.insert(*known);
+    }
+  }
+  return builds;
+}
+
 GrowthProfile GrowthAccount::profile(std::uint64_t lost_before) const {
   GrowthProfile profile;
   profile.time = {static_cast<std::int64_t>(newest_ns_)};
@@ -94,6 +105,7 @@ GrowthProfile GrowthAccount::profile(std::uint64_t lost_before) const {
                             " more stacks, each of fewer bytes");
     profile.stacks.resize(GrowthProfile::kMaxStacks);
   }
+  profile.builds = builds_in(profile);
   if (unseen_ > 0) {
     profile.notes.push_back(human_bytes(unseen_ * slot_bytes_) + " more grew while nothing was sampled");
   }

@@ -35,8 +35,6 @@ class GrowthAccount {
   // `lost_before`: samples that the kernel did not send. The stacks with the most bytes.
   [[nodiscard]] GrowthProfile profile(std::uint64_t lost_before) const;
   [[nodiscard]] std::uint64_t samples() const { return samples_; }
-  // Of all batches.
-  [[nodiscard]] const ModuleBuilds& builds() const { return builds_; }
 
  private:
   struct Stack {
@@ -49,6 +47,7 @@ class GrowthAccount {
   std::uint32_t stack_id(const UnwoundStack& stack, const std::vector<GrowthFrame>& frames);
   std::uint32_t frame_id(const GrowthFrame& frame);  // GrowthSlots::kNobody: no room
   void count(const oomw_growth_sample& head, std::uint32_t stack);
+  [[nodiscard]] std::map<std::string, std::string> builds_in(const GrowthProfile& profile) const;
 
   ProcessKey process_;
   CgroupId cgroup_;

@@ -257,7 +257,7 @@ void GrowthSampler::deliver(ProcessKey process, Watched& watched, bool is_last) 
   }
   watched.delivered_samples = watched.account.samples();
   watched.delivered_at = clock_.now();
-  if (!deliver_(watched.account.profile(watched.unsent), watched.account.builds(), watched.owner, is_last)) ++dropped_;
+  if (!deliver_(watched.account.profile(watched.unsent), watched.owner, is_last)) ++dropped_;
 }
 
 // Where the event of an end was lost, the process would be watched for ever. A kill may still be on its way.

@@ -38,8 +38,8 @@ class GrowthSampler {
  public:
   static constexpr std::size_t kMaxProcesses = 32, kMaxCommands = 1'024, kMaxBatch = 64;
   static constexpr Nanoseconds kDeliverPace = std::chrono::seconds(1);
-  // On the sampler's thread; false: not delivered. builds: of its modules. is_last: after the kill.
-  using Deliver = std::function<bool(GrowthProfile, const ModuleBuilds& builds, const ShareOwner& owner, bool is_last)>;
+  // On the sampler's thread; false: not delivered. is_last: after the kill.
+  using Deliver = std::function<bool(GrowthProfile, const ShareOwner& owner, bool is_last)>;
 
   // What is passed by reference outlives this. Only this uses `reader`.
   GrowthSampler(reader::Reader& reader, MemoryBudget& memory, const Clock& clock, std::string proc_root,

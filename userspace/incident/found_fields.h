@@ -3,6 +3,7 @@
 #pragma once
 
 #include "events/json_fields.h"
+#include "events/jvm_figures_fields.h"
 #include "incident/incident.h"
 
 namespace oomw::incident_json {
@@ -13,6 +14,7 @@ struct Format {
 };
 
 using enum Presence;
+using oomw::describe;  // of what recordings describe alike
 
 void describe(auto& v, Of<IncidentFiller> auto& filler) {
   v("runtime", filler.runtime);
@@ -27,6 +29,7 @@ void describe(auto& v, Of<IncidentFiller> auto& filler) {
   v("held_as", filler.held_as, kOmitted);
   v("count", filler.count, kOmitted);
   v("as_of", filler.as_of, kOmitted);
+  v("growth_ratio", filler.growth_ratio, kOmitted);
 }
 
 void describe(auto& v, Of<IncidentAnalysis::File> auto& file) {
@@ -45,6 +48,7 @@ void describe(auto& v, Of<IncidentAnalysis> auto& analysis) {
   v("duration_seconds", analysis.duration_seconds);
   v("lead_seconds", analysis.lead_seconds);
   v("files", analysis.files);
+  v("jvm", analysis.jvm, kOmitted);
 }
 
 void describe(auto& v, Of<IncidentHolder> auto& holder) {
@@ -96,6 +100,7 @@ void describe(auto& v, Of<IncidentGrowth::Place> auto& place) {
   v("bytes", place.bytes, kRequired);
   v("share", place.share);
   v("collector", place.is_collector);
+  v("build_id", place.build_id, kOmitted);
 }
 
 void describe(auto& v, Of<IncidentGrowth::Stack> auto& stack) {

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "events/heap_analysed.h"
+#include "events/jvm_figures.h"
 
 namespace oomw {
 
@@ -25,6 +26,7 @@ struct IncidentAnalysis {
   double lead_seconds = 0;  // its end -> first victim marked
   std::string trigger, result, reason, detail;
   std::vector<File> files;
+  std::optional<JvmFigures> jvm{};  // of a JVM's reading, and of what was read after its end
 };
 
 struct IncidentHolder : HeapHolder {

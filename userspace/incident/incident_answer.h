@@ -27,6 +27,7 @@ struct AnswerCulprit {
   std::optional<double> share;         // of what `evidence` shows
   std::optional<std::uint64_t> bytes;  // of it
   std::string evidence;                // a file of the incident, or what was read; "" = none
+  std::string build_id = {};           // of the native module that `code` is in, in hex; "" = not native, or not known
 };
 
 struct IncidentAnswer {
@@ -61,6 +62,8 @@ struct IncidentFiller {
   std::string held_as{};            // "`REQUEST_LOG` in module `app`"; "" = not known
   std::uint64_t count = 0;          // of objects; 0 = not counted
   std::optional<WallTime> as_of{};  // of an analysis
+  // Bytes now / at the reading before; nullopt: there is none, or it was not among those listed there.
+  std::optional<double> growth_ratio{};
 };
 
 struct IncidentOperation {

@@ -194,6 +194,7 @@ void describe(auto& v, Of<AnswerCulprit> auto& culprit) {
   v("share", culprit.share);
   v("bytes", culprit.bytes);
   v("evidence", culprit.evidence, kNull);
+  v("build_id", culprit.build_id, kOmitted);
 }
 
 void describe(auto& v, Of<IncidentAnswer> auto& answer) {

@@ -32,7 +32,8 @@ bool has_analysis_file(const Incident& incident, std::string_view name) {
 std::string best_profile_file(const Incident& incident) {
   const IncidentCapture* best = best_capture(incident);
   if (best != nullptr && !best->file.empty()) return best->file;
-  return has_analysis_file(incident, kContentsFile) ? kContentsFile : "";
+  if (has_analysis_file(incident, kContentsFile)) return kContentsFile;
+  return incident.growth ? incident.growth->file : "";
 }
 
 std::string earlier_profile_file(const Incident& incident, const std::string& later) {

@@ -24,6 +24,7 @@ struct IncidentGrowth {
     std::uint64_t bytes = 0;
     double share = 0;
     bool is_collector = false;  // threads of a garbage collector
+    std::string build_id = {};  // of the native module that `code` is in, in hex; "" = not native, or not known
     // Names that the program's own code on these stacks refers to, up to the operation's, and the file of that code.
     // Not part of the JSON.
     std::set<std::pair<std::string, std::string>> uses = {};

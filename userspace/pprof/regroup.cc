@@ -29,6 +29,17 @@ class Groups {
   std::unordered_map<std::string, std::uint64_t> ids_;
 };
 
+constexpr char kNoModule[] = "(no module)";
+
+std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// The files of items by their ids.
+std::unordered_map<std::uint64_t, std::string> files_of(const auto& items) {
+  std::unordered_map<std::uint64_t, std::string> files;
+  for (const auto& item : items) files.try_emplace(item.id, last_part(item.filename));
+  return files;
+}
+
 }  // namespace
 
 Profile regrouped(const Profile& profile, const std::function<std::string(const std::string&)>& group_of,
@@ -64,6 +75,27 @@ Profile regrouped(const Profile& profile, const std::function<std::string(const 
     out.samples.push_back(std::move(grouped));
   }
   return out;
+}
+
+Profile regrouped_by_module(Profile profile) {
+  const auto mapped = files_of(profile.mappings), sources = files_of(profile.functions);
+  const auto file_in = [](const auto& files, std::uint64_t id) {
+    const auto known = files.find(id);
+    return known == files.end() ? "" : known->second;
+  };
+  std::vector<Location> locations = std::exchange(profile.locations, {});
+  profile.functions.clear();
+  std::unordered_map<std::string, std::uint64_t> ids;
+  for (const Location& location : locations) {
+    std::string module = file_in(mapped, location.mapping_id);
+    if (module.empty() && !location.lines.empty()) module = file_in(sources, location.lines.front().function_id);
+    if (module.empty()) module = kNoModule;
+    const auto [known, is_new] = ids.try_emplace(module, ids.size() + 1);
+    if (is_new) profile.functions.push_back({known->second, module, module, "", 0});
+    profile.locations.push_back({location.id, 0, 0, {{known->second, 0}}});
+  }
+  return regrouped(
+      profile, [](const std::string& module) { return module; }, kNoModule);
 }
 
 }  // namespace oomw::pprof

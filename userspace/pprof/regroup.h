@@ -14,4 +14,8 @@ namespace oomw::pprof {
 [[nodiscard]] Profile regrouped(const Profile& profile, const std::function<std::string(const std::string&)>& group_of,
                                 const std::string& rest);
 
+// By the mapped file that each frame is in, its last part; of code without one by its source file ("app.py"), else
+// "(no module)". Pure; hostile names stay as they are.
+[[nodiscard]] Profile regrouped_by_module(Profile profile);
+
 }  // namespace oomw::pprof

@@ -23,6 +23,8 @@ std::string chain_text(const std::vector<std::string>& chain) {
   return text;
 }
 
+std::string growth_text(std::optional<double> ratio) { return ratio ? fmt::format("x {:.2f}", *ratio) : ""; }
+
 std::string holders_section(const Incident& incident) {
   if (incident.holders.empty()) return "";
   const IncidentHolder& first = incident.holders.front();
@@ -33,8 +35,7 @@ std::string holders_section(const Incident& incident) {
   text += "| share | bytes | since the reading before | component | from the root down |\n|---:|---:|---:|---|---|\n";
   for (const IncidentHolder& holder : incident.holders) {
     text += fmt::format("| {} | {} | {} | {} | {} |\n", percent(holder.share), human_bytes(holder.bytes),
-                        holder.growth_ratio ? fmt::format("x {:.2f}", *holder.growth_ratio) : "",
-                        to_markdown(holder.component), chain_text(holder.chain));
+                        growth_text(holder.growth_ratio), to_markdown(holder.component), chain_text(holder.chain));
   }
   return text + "\n";
 }
@@ -44,13 +45,14 @@ std::string fillers_section(const Incident& incident) {
   std::size_t count = 0;
   for (const IncidentFiller& filler : incident.fillers) {
     if (filler.evidence != "analysis" || ++count > kMaxRows) continue;
-    rows += fmt::format("| {} | {} | {} | {} | {} |\n", percent(filler.share), human_bytes(filler.bytes),
-                        filler.count == 0 ? "" : std::to_string(filler.count), to_markdown(filler.name, kMaxName),
-                        to_markdown(filler.held_as, kMaxName));
+    rows += fmt::format("| {} | {} | {} | {} | {} | {} |\n", percent(filler.share), human_bytes(filler.bytes),
+                        growth_text(filler.growth_ratio), filler.count == 0 ? "" : std::to_string(filler.count),
+                        to_markdown(filler.name, kMaxName), to_markdown(filler.held_as, kMaxName));
   }
   if (rows.empty()) return "";
-  return "## What fills the memory\n\n| share | bytes | objects | what | held as |\n|---:|---:|---:|---|---|\n" + rows +
-         "\n";
+  return "## What fills the memory\n\n| share | bytes | since the reading before | objects | what | held as |\n"
+         "|---:|---:|---:|---:|---|---|\n" +
+         rows + "\n";
 }
 
 std::string composition_section(const Incident& incident) {

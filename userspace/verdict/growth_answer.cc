@@ -221,6 +221,7 @@ std::optional<AnswerCulprit> growing_culprit(const Incident& incident) {
   culprit.operation = place->operation;
   culprit.share = place->share;
   culprit.bytes = place->bytes;
+  culprit.build_id = place->build_id;
   culprit.evidence = incident.growth->file.empty() ? "growth by first touch" : incident.growth->file;
   return culprit;
 }

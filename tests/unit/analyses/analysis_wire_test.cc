@@ -28,6 +28,9 @@ HeapAnalysed boundless() {
   analysed.fillers.assign(100, {text, text, text, 1, 1, std::nan("")});
   analysed.parts.assign(100, {text, text, 1, text});
   analysed.notes.assign(100, text);
+  analysed.jvm.assign(100, {});
+  analysed.jvm[0].uptime_seconds = -1;
+  analysed.jvm[0].collection_seconds = 1e300;
   return analysed;
 }
 
@@ -43,6 +46,7 @@ TEST(AnalysisWire, lists_texts_and_shares_are_bounded) {
   EXPECT_EQ(analysed.named_ratio, 0);
   EXPECT_EQ(analysed.fillers[0].share, 0);
   EXPECT_THAT(analysed.fillers, SizeIs(HeapAnalysed::kMaxFillers));
+  EXPECT_THAT(analysed.jvm, testing::ElementsAre(JvmFigures{}));
 }
 
 TEST(AnalysisWire, what_is_too_long_loses_its_smallest_entries) {
@@ -64,9 +68,12 @@ TEST(AnalysisWire, anything_else_is_refused) {
 TEST(AnalysisWire, recording_of_a_result_gives_it_back) {
   HeapAnalysed analysed;
   analysed.holders.push_back({0.5, 7, 3, true, "exporter/otlp", {"global main.m"}});
+  analysed.jvm.emplace_back().heap_used_bytes = 5;
+  analysed.jvm[0].seconds_since_collection = 1.5;
   const auto back = decode_analysed(encode_analysed(analysed).value());
   ASSERT_TRUE(back);
   EXPECT_EQ(back->holders, analysed.holders);
+  EXPECT_EQ(back->jvm, analysed.jvm);
 }
 
 }  // namespace

@@ -81,6 +81,28 @@ TEST(JavaAnalysis, classes_of_a_sample_are_scaled_to_the_heap) {
   EXPECT_THAT(heap.notes, testing::Contains(HasSubstr("estimated from 33 % of the heap")));
 }
 
+TEST(JavaAnalysis, figures_are_those_of_the_reading_and_its_settings) {
+  jvm::JavaReading reading = reading_of_service();
+  reading.used = jvm::GenerationBytes{30 * kMiB, 50 * kMiB};
+  reading.flags.max_metaspace_bytes = ~std::uint64_t{0};
+  reading.classes = 9'000;
+  HeapAnalysed heap;
+  put_java_reading(reading, {}, heap);
+  ASSERT_EQ(heap.jvm.size(), 1u);
+  const JvmFigures& figures = heap.jvm[0];
+  EXPECT_EQ(figures.heap_used_bytes, 80 * kMiB);
+  EXPECT_EQ(figures.heap_resident_bytes, 100 * kMiB);
+  EXPECT_EQ(figures.heap_max_bytes, 512 * kMiB);
+  EXPECT_EQ(figures.heap_committed_bytes, std::nullopt);
+  EXPECT_EQ(figures.metaspace_resident_bytes, 10 * kMiB);
+  EXPECT_EQ(figures.metaspace_max_bytes, std::nullopt) << "none is set";
+  EXPECT_EQ(figures.code_cache_resident_bytes, 4 * kMiB);
+  EXPECT_EQ(figures.direct_bytes, 120 * kMiB);
+  EXPECT_EQ(figures.direct_buffers, 120u);
+  EXPECT_EQ(figures.threads, 40u);
+  EXPECT_EQ(figures.loaded_classes, 9'000u);
+}
+
 TEST(JavaAnalysis, settings_are_noted_and_what_is_not_known_too) {
   jvm::JavaReading reading = reading_of_service();
   reading.flags.max_metaspace_bytes = ~std::uint64_t{0};

@@ -15,8 +15,10 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analyses/analysis_wire.h"
 #include "memory/process_image.h"
 
 namespace oomw {
@@ -97,7 +99,11 @@ TEST_F(JvmCounterFilesTest, counters_are_read_when_process_and_name_are_gone) {
   std::vector<UniqueFd> given;
   given.push_back(files_.take(key_));
   ASSERT_TRUE(given[0].is_valid());
-  EXPECT_EQ(read_jvm_counters_job("", given).value_or("nothing"), "21 threads");
+  const auto found = decode_analysed(read_jvm_counters_job("", given).value_or(""));
+  ASSERT_TRUE(found.has_value()) << found.error().message;
+  EXPECT_THAT(found->notes, testing::ElementsAre("the JVM's own last figures: 21 threads"));
+  ASSERT_EQ(found->jvm.size(), 1u);
+  EXPECT_EQ(found->jvm[0].threads, 21u);
   EXPECT_FALSE(files_.take(key_).is_valid()) << "once";
 }
 

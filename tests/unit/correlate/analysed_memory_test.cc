@@ -109,6 +109,20 @@ TEST(AnalysedMemory, fillers_and_parts_of_other_runtimes_are_taken_over) {
   EXPECT_EQ(incident.composition->parts.size(), 1u);
 }
 
+TEST(AnalysedMemory, growth_of_a_filler_is_since_the_reading_before_by_kind_name_and_holder) {
+  HeapAnalysed before = analysed(1000, 100, RuntimeKind::kCpython), newest = analysed(5000, 250, RuntimeKind::kCpython);
+  before.fillers = {{"holder", "list of dict", "LOG in app", 200, 7, 0.8}, {"type", "str", "", 0, 7, 0.1}};
+  newest.fillers = {{"holder", "list of dict", "LOG in app", 500, 7, 0.8},
+                    {"holder", "list of dict", "OTHER in app", 300, 7, 0.5},
+                    {"type", "str", "", 90, 7, 0.1}};
+  Incident incident;
+  add_analyses(incident, {before, newest}, kKill, 0);
+  ASSERT_EQ(incident.fillers.size(), 3u);
+  EXPECT_DOUBLE_EQ(incident.fillers[0].growth_ratio.value_or(0), 2.5);
+  EXPECT_FALSE(incident.fillers[1].growth_ratio);
+  EXPECT_FALSE(incident.fillers[2].growth_ratio);
+}
+
 // What a JVM left behind says nothing of what fills it.
 HeapAnalysed read_after_kill(std::int64_t ms) {
   HeapAnalysed event;
@@ -118,6 +132,7 @@ HeapAnalysed read_after_kill(std::int64_t ms) {
   event.trigger.kind = CaptureTrigger::Kind::kOomKill;
   event.result = CaptureResult::kOk;
   event.notes = {"the JVM's own last figures: 21 threads"};
+  event.jvm.emplace_back().threads = 21;
   return event;
 }
 
@@ -130,6 +145,9 @@ TEST(AnalysedMemory, what_a_jvm_left_behind_is_a_note_and_hides_no_reading) {
   EXPECT_THAT(incident.notes, ElementsAre("analyses: the JVM's own last figures: 21 threads"));
   ASSERT_EQ(incident.analyses.size(), 2u);
   EXPECT_EQ(incident.analyses[1].trigger, "oom_kill");
+  EXPECT_EQ(incident.analyses[0].jvm, std::nullopt);
+  ASSERT_TRUE(incident.analyses[1].jvm);
+  EXPECT_EQ(incident.analyses[1].jvm->threads, 21u);
 }
 
 TEST(AnalysisMemory, what_was_read_after_the_kill_is_given_and_takes_no_readings_place) {

@@ -87,6 +87,20 @@ TEST(GrowthMemory, stacks_of_one_function_are_one_place) {
   EXPECT_EQ(growth.stacks.back().code, growth.places.front().code);
 }
 
+TEST(GrowthMemory, native_code_has_the_build_of_its_module) {
+  GrowthProfile growth = profile(100);
+  GrowthFrame put;
+  put.function = "Session::put";
+  put.module = "shop";
+  growth.stacks[0].frames = {put};
+  growth.builds = {{"shop", "c0de"}, {"libc.so.6", "ab"}};
+  const IncidentGrowth made = growth_of(growth, 0);
+  ASSERT_THAT(made.places, SizeIs(2));
+  EXPECT_EQ(made.places[0].code, "Session::put (shop)");
+  EXPECT_EQ(made.places[0].build_id, "c0de");
+  EXPECT_EQ(made.places[1].build_id, "");  // Python
+}
+
 TEST(GrowthMemory, what_an_incident_takes_is_bounded) {
   GrowthProfile many = profile(100);
   many.stacks.assign(1000, {1, true, std::vector<GrowthFrame>(1000, python("f", 1))});

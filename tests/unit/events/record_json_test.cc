@@ -138,6 +138,7 @@ std::vector<Event> make_full_events() {
           3,
           {{kMaxU64, true, {{"handle", "app.py", "libx.so", 41, true, true, true}, {"main", "", "", 0, false, false}}}},
           {"a note"},
+          {{"libx.so", "ab12"}},
           "5-growth.pb.gz"},
   };
 }

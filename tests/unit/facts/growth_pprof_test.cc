@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "facts/operation_profile.h"
 #include "pprof/codec.h"
+#include "pprof/regroup.h"
+#include "pprof/top.h"
 
 namespace oomw {
 namespace {
@@ -28,26 +31,76 @@ GrowthProfile profile() {
 }
 
 TEST(GrowthPprof, a_profile_comes_back_with_its_stacks_and_what_it_shows) {
-  const auto text = pprof::write(to_pprof(profile(), {}, {5}));
+  const auto text = pprof::write(to_pprof(profile(), {5}));
   const auto read = pprof::read(text);
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_THAT(read->sample_types, ::testing::ElementsAre(pprof::ValueType{"growth", "bytes"}));
   ASSERT_THAT(read->samples, SizeIs(2));
-  EXPECT_THAT(read->samples[0].location_ids, SizeIs(3));
+  EXPECT_THAT(read->samples[0].location_ids, SizeIs(2));  // what called malloc, and its caller
   EXPECT_EQ(read->total(0), 100);
-  EXPECT_THAT(read->functions, SizeIs(3));
-  EXPECT_THAT(read->mappings, SizeIs(1));
+  EXPECT_THAT(read->functions, SizeIs(2));
   EXPECT_EQ(read->time_nanos, 5);
   ASSERT_THAT(read->comments, SizeIs(3));
   EXPECT_THAT(read->comments.front(), HasSubstr("growth by first touch"));
+}
+
+TEST(GrowthPprof, a_stack_of_nothing_but_allocators_stays_whole) {
+  GrowthProfile growth = profile();
+  growth.stacks.front().frames.resize(1);
+  EXPECT_THAT(to_pprof(growth, {5}).samples.front().location_ids, SizeIs(1));
+}
+
+TEST(GrowthPprof, a_stack_has_its_operation_as_a_label) {
+  GrowthProfile growth = profile();
+  growth.stacks[0].frames.push_back({"Flask.dispatch_request", "app.py", "", 9, true, false, true});
+  const pprof::Profile file = to_pprof(growth, {5});
+  ASSERT_THAT(file.samples[0].labels, SizeIs(1));
+  EXPECT_EQ(file.samples[0].labels[0].text, "endpoint view");
+  EXPECT_THAT(file.samples[1].labels, SizeIs(0));
+  const pprof::Top top = pprof::top(summed_by_operation(file));
+  ASSERT_THAT(top.rows, SizeIs(2));
+  EXPECT_EQ(top.rows[0].function, "endpoint view");
+  EXPECT_EQ(top.rows[0].flat, 60);
+  EXPECT_EQ(top.rows[1].function, "(no operation)");
+}
+
+TEST(GrowthPprof, patterns_of_the_configuration_name_operations) {
+  const auto patterns = OperationPatterns::make({"job app.py view"});
+  ASSERT_TRUE(patterns.has_value());
+  const pprof::Profile file = to_pprof(profile(), {5}, *patterns);
+  ASSERT_THAT(file.samples[0].labels, SizeIs(1));
+  EXPECT_EQ(file.samples[0].labels[0].text, "job generate");
+}
+
+// By the rules for Go it would be "job main".
+TEST(GrowthPprof, a_native_stack_has_no_operation) {
+  GrowthProfile growth = profile();
+  growth.stacks = {{60, true, {{"put", "", "shop", 0, false, false}, {"main", "", "shop", 0, false, false}}}};
+  const pprof::Top top = pprof::top(summed_by_operation(to_pprof(growth, {5})));
+  ASSERT_THAT(top.rows, SizeIs(1));
+  EXPECT_EQ(top.rows[0].function, "(no operation)");
+}
+
+TEST(GrowthPprof, its_modules_are_mapped_files_and_source_files) {
+  GrowthProfile growth = profile();
+  const GrowthFrame put{"put", "", "libshop.so", 0, false, false};
+  growth.stacks[0].frames.insert(growth.stacks[0].frames.begin() + 1, put);
+  const pprof::Top top = pprof::top(pprof::regrouped_by_module(to_pprof(growth, {5})));
+  ASSERT_THAT(top.rows, SizeIs(2));
+  EXPECT_EQ(top.rows[0].function, "libshop.so");
+  EXPECT_EQ(top.rows[0].flat, 60);
+  EXPECT_EQ(top.rows[1].function, "app.py");
+  EXPECT_EQ(top.rows[1].cum, 100);
 }
 
 TEST(GrowthPprof, code_without_a_name_has_its_address_in_its_build) {
   GrowthProfile growth = profile();
   const GrowthFrame unnamed{"libx.so!fn_1ab0", "", "libx.so", 0, false, false};
   const GrowthFrame of_another{"liby.so!fn_30", "", "liby.so", 0, false, false};
-  growth.stacks = {{60, true, {growth.stacks[0].frames[0], unnamed, of_another}}};
-  const pprof::Profile file = to_pprof(growth, {{"libc.so.6", "c0de"}, {"libx.so", "ab12"}, {"liby.so", ""}}, {5});
+  const GrowthFrame named{"start", "", "libc.so.6", 0, false, false};
+  growth.stacks = {{60, true, {named, unnamed, of_another}}};
+  growth.builds = {{"libc.so.6", "c0de"}, {"libx.so", "ab12"}};
+  const pprof::Profile file = to_pprof(growth, {5});
   ASSERT_THAT(file.mappings, SizeIs(3));
   EXPECT_EQ(file.mappings[0].build_id, "c0de");
   EXPECT_TRUE(file.mappings[0].has_functions);
@@ -64,7 +117,7 @@ TEST(GrowthPprof, code_without_a_name_has_its_address_in_its_build) {
 TEST(GrowthPprof, figures_and_lists_beyond_the_bounds_are_cut) {
   GrowthProfile many = profile();
   many.stacks.assign(1000, {UINT64_MAX, true, std::vector<GrowthFrame>(1000, {"f\x1b", "", "", UINT64_MAX})});
-  const pprof::Profile file = to_pprof(many, {}, {5});
+  const pprof::Profile file = to_pprof(many, {5});
   ASSERT_THAT(file.samples, SizeIs(GrowthProfile::kMaxStacks));
   EXPECT_THAT(file.samples.front().location_ids, SizeIs(GrowthProfile::kMaxFrames));
   EXPECT_EQ(file.samples.front().values.front(), INT64_MAX);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "events/memory_part.h"
+#include "facts/contents_pprof.h"
 #include "pprof/top.h"
 #include "unit/pprof/sample_profile.h"
 
@@ -43,6 +45,28 @@ TEST(OperationProfile, SummedEachStackIsItsOperationAlone) {
   const pprof::Top none = pprof::top(summed_by_operation(pprof::sample_profile()), "inuse_space");
   ASSERT_EQ(none.rows.size(), 1U);
   EXPECT_EQ(none.rows[0].function, "(no operation)");
+}
+
+TEST(OperationProfile, LabelOfASampleIsItsOperation) {
+  pprof::Profile profile = pprof::sample_profile();
+  profile.samples[0].labels.push_back({kOperationLabel, "job refill\x1b", 0, ""});
+  profile.samples[1].labels.push_back({kOperationLabel, "no kind of operation", 0, ""});
+  const pprof::Top top = pprof::top(summed_by_operation(profile), "inuse_space");
+  ASSERT_EQ(top.rows.size(), 2U);
+  EXPECT_EQ(top.rows[0].function, "job refill\\x1b");
+  EXPECT_EQ(top.rows[0].flat, 100);
+  EXPECT_EQ(top.rows[1].function, "(no operation)");
+}
+
+// By the rules for Go it would be "job main.Session".
+TEST(OperationProfile, ContentsOfAProcessHaveNone) {
+  HeapAnalysed found;
+  found.of = RuntimeKind::kJvm;
+  found.parts = {{std::string(memory_part::kJavaHeap), "jvm", 100, ""}};
+  found.fillers = {{"type", "main.Session", "", 80, 5, 0.8}};
+  const pprof::Top top = pprof::top(summed_by_operation(contents_profile(found, {7})));
+  ASSERT_EQ(top.rows.size(), 1U);
+  EXPECT_EQ(top.rows[0].function, "(no operation)");
 }
 
 TEST(OperationProfile, GroupsAreTheNewRoots) {

@@ -144,13 +144,29 @@ TEST_F(GrowthAccountTest, frames_beyond_the_answer_end_the_stack) {
 
 TEST_F(GrowthAccountTest, build_of_a_module_when_two_files_have_its_name_is_not_known) {
   UnwoundSamples unwound;
-  unwound.builds = {{"a", "ab12"}, {"libx.so", "01"}};
-  account_.add({}, unwound);
+  unwound.frames = {frame("f"), frame("main")};
+  unwound.frames[0].module = "libx.so";
+  unwound.frames[1].module = "a";
+  unwound.stacks = {{true, {0, 1}}};
+  unwound.builds = {{"a", "ab12"}, {"libx.so", "01"}, {"in no stack", "ff"}};
+  account_.add({sample(1, 0, 1)}, unwound);
+  EXPECT_EQ(account_.profile(0).builds, (ModuleBuilds{{"a", "ab12"}, {"libx.so", "01"}}));
   unwound.builds = {{"libx.so", "02"}};
   account_.add({}, unwound);
   unwound.builds = {{"libx.so", "01"}};
   account_.add({}, unwound);
-  EXPECT_EQ(account_.builds(), (ModuleBuilds{{"a", "ab12"}, {"libx.so", ""}}));
+  EXPECT_EQ(account_.profile(0).builds, (ModuleBuilds{{"a", "ab12"}}));
+}
+
+TEST_F(GrowthAccountTest, python_whose_frames_were_never_copied_is_noted) {
+  account_.add({sample(1, 0, 1)}, {.frames = {frame("f")}, .stacks = {{true, {0}}}, .python_version = 0x030e});
+  ASSERT_EQ(account_.profile(0).notes.size(), 1u);
+  EXPECT_EQ(account_.profile(0).notes.front(),
+            "Python 3.14: its functions are not visible in the stacks, only the interpreter's own");
+  oomw_growth_sample with_frames = sample(2, 1, 2);
+  with_frames.python_frames = 1;
+  account_.add({with_frames}, {.frames = {frame("f")}, .stacks = {{true, {0}}}});
+  EXPECT_TRUE(account_.profile(0).notes.empty());
 }
 
 TEST_F(GrowthAccountTest, more_stacks_than_a_profile_has_are_noted) {

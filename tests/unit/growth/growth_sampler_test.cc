@@ -62,7 +62,7 @@ class GrowthSamplerTest : public ::testing::Test {
   }
 
   GrowthSampler::Deliver keep() {
-    return [this](GrowthProfile profile, const ModuleBuilds&, const ShareOwner& owner, bool is_last) {
+    return [this](GrowthProfile profile, const ShareOwner& owner, bool is_last) {
       const std::lock_guard lock(mutex_);
       delivered_.push_back({std::move(profile), owner, is_last});
       news_.notify_all();

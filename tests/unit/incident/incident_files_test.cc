@@ -26,6 +26,16 @@ TEST(IncidentFiles, a_heap_profile_comes_before_what_fills_the_memory) {
   EXPECT_EQ(earlier_profile_file(incident, kContentsFile), kContentsBeforeFile);
 }
 
+TEST(IncidentFiles, growth_stands_for_an_incident_with_nothing_else) {
+  Incident incident = testing::bare_incident();
+  incident.growth.emplace();
+  EXPECT_EQ(best_profile_file(incident), "");
+  incident.growth->file = kGrowthFile;
+  EXPECT_EQ(best_profile_file(incident), kGrowthFile);
+  incident.analyses = {analysis(kContentsFile)};
+  EXPECT_EQ(best_profile_file(incident), kContentsFile);
+}
+
 TEST(IncidentFiles, without_a_profile_there_is_none_and_nothing_to_compare) {
   Incident incident = testing::bare_incident();
   EXPECT_EQ(best_profile_file(incident), "");

@@ -111,9 +111,9 @@ Incident incident_of_three_endpoints() {
   incident.fillers.front().held_as = "`LOG` in module `shop.views`";
   const std::pair<std::string, std::string> use = {"LOG", "views.py"};
   incident.growth->places = {
-      {"rows_of (views.py:9)", "list_view", "endpoint", 44u << 20, 0.55, false, {{"range", "views.py"}}},
-      {"generate (views.py:41)", "report_view", "endpoint", 32u << 20, 0.4, false, {use}},
-      {"count_view (views.py:50)", "count_view", "endpoint", 1u << 20, 0.01, false, {use}}};
+      {"rows_of (views.py:9)", "list_view", "endpoint", 44u << 20, 0.55, false, "", {{"range", "views.py"}}},
+      {"generate (views.py:41)", "report_view", "endpoint", 32u << 20, 0.4, false, "", {use}},
+      {"count_view (views.py:50)", "count_view", "endpoint", 1u << 20, 0.01, false, "", {use}}};
   incident.growth->stacks = {};
   return incident;
 }
@@ -209,10 +209,12 @@ TEST(GrowthAnswer, a_class_that_fills_the_memory_and_whose_method_grew_it_is_the
   Incident incident = python_incident();
   incident.fillers = {filler_of("native", "type", "Session", "")};
   incident.growth = growth_through("Session::put (shop)", {"malloc (libc.so.6)", "Session::put (shop)"}, 0.66);
+  incident.growth->places.front().build_id = "c0de";
   const IncidentAnswer answer = answer_of(incident);
   ASSERT_TRUE(answer.culprit);
   EXPECT_EQ(answer.culprit->claim, "grows");
   EXPECT_EQ(answer.culprit->code, "Session::put (shop)");
+  EXPECT_EQ(answer.culprit->build_id, "c0de");
   EXPECT_THAT(answer.sentence, HasSubstr("Session::put (shop) grew it by 52.8 MiB (66 % of the growth) for endpoint "
                                          "report_view; 500000 objects of type Session filled 86 %"));
 }

@@ -50,37 +50,40 @@ std::string is_pid(const std::string& text) {
 }
 
 constexpr const char* kIncidentNames = "\"latest\", an id or directory name, a unique part of one, or a directory";
+constexpr const char* kProfile =
+    "A profile (.pb.gz), or an incident: its best heap profile, else what filled it, else its growth";
 constexpr const char* kSampleTypes =
     "inuse_space (default), alloc_space, inuse_objects, alloc_objects; of what fills a process: contents (default), "
     "objects, held";
 
 void add_diff(CLI::App& app, CommandLine& line) {
   CLI::App* diff = add_command(app, line, "diff", "What grew from one heap profile to another");
-  diff->add_option("before", line.input_path, "A profile (.pb.gz), or an incident: its best profile")->required();
+  diff->add_option("before", line.input_path, kProfile)->required();
   diff->add_option("after", line.other_path,
                    "The later one; left out, the first profile of the incident is compared with its best");
   diff->add_option("--by", line.group_by,
-                   "function (default), stack, package, component (of a Collector) or operation (endpoint, job ...)")
-      ->check(CLI::IsMember({"function", "stack", "package", "component", "operation"}));
+                   "function (default), stack, package, module (mapped file), component (of a Collector) or operation "
+                   "(endpoint, job ...)")
+      ->check(CLI::IsMember({"function", "stack", "package", "module", "component", "operation"}));
   diff->add_option("--type,--sample-type", line.sample_type, kSampleTypes);
   diff->add_option("--rows", line.rows, "How many rows")->check(CLI::Range(1, 10000));
   diff->add_flag("--json", line.json, "One JSON object; values are in the sample type's unit");
 }
 
-void add_by_operation(CLI::App& command, CommandLine& line) {
-  command
-      .add_option("--by", line.group_by,
-                  "function (default) or operation: the endpoint, method, job or component it is for")
-      ->check(CLI::IsMember({"function", "operation"}));
+void add_by(CLI::App& command, CommandLine& line) {
+  constexpr const char* kMeaning =
+      "function (default), module (mapped file), or operation: the endpoint, method, job or component it is for";
+  command.add_option("--by", line.group_by, kMeaning)
+      ->check(CLI::IsMember({"function", "module", "operation"}));
 }
 
 void add_render(CLI::App& app, CommandLine& line) {
   CLI::App* render = add_command(app, line, "render", "A heap profile, or a diff of two, as an SVG flame graph");
-  render->add_option("profile", line.input_path, "A profile (.pb.gz), or an incident: its best profile")->required();
+  render->add_option("profile", line.input_path, kProfile)->required();
   render->add_option("-o,--output", line.output_path, "File to write, - for stdout (default PROFILE.svg here)");
   render->add_option("--diff-base", line.diff_base_path, "Draw what grew since this profile or incident");
   render->add_option("--type,--sample-type", line.sample_type, kSampleTypes);
-  add_by_operation(*render, line);
+  add_by(*render, line);
   render->add_option("--width", line.width_px, "Pixels (default 1200)")->check(CLI::Range(400, 10000));
   render->add_flag("--png", line.png, "Also a picture beside it; needs rsvg-convert");
 }
@@ -128,9 +131,9 @@ void add_readers(CLI::App& app, CommandLine& line) {
       add_command(app, line, "web", "The incidents of a directory as pages for a browser, until interrupted");
   web->add_option("--listen", line.web_listen, "ADDRESS:PORT, this machine only (default 127.0.0.1:9436)");
   CLI::App* top = add_command(app, line, "top", "Functions of a heap profile by bytes, or what fills a process");
-  top->add_option("profile", line.input_path, "A profile (.pb.gz), or an incident: its best profile")->required();
+  top->add_option("profile", line.input_path, kProfile)->required();
   top->add_option("--sample-type,--type", line.sample_type, kSampleTypes);
-  add_by_operation(*top, line);
+  add_by(*top, line);
   top->add_option("--rows", line.rows, "How many rows")->check(CLI::Range(1, 10000));
   add_diff(app, line);
   add_render(app, line);

@@ -48,7 +48,7 @@ struct CommandLine {
   std::string input_path;
   std::string sample_type;
   std::size_t rows = 20;
-  std::string group_by = "function";  // function | operation; of diff also stack | package | component
+  std::string group_by = "function";  // function | module | operation; of diff also stack | package | component
   // diff
   std::string other_path;  // "" = the two ends of the incident that input_path names
   // render

@@ -11,6 +11,7 @@
 #include "facts/component_group.h"
 #include "facts/operation_profile.h"
 #include "pprof/growth_text.h"
+#include "pprof/regroup.h"
 
 namespace oomw::cli {
 namespace {
@@ -20,6 +21,9 @@ Result<pprof::Growth> growth_of(const CommandLine& line, const OperationPatterns
   const std::string& type = line.sample_type;
   if (line.group_by == "stack") return pprof::growth_by_stack(before, after, type);
   if (line.group_by == "package") return pprof::growth_by_package(before, after, type);
+  if (line.group_by == "module") {
+    return pprof::growth_by_function(pprof::regrouped_by_module(before), pprof::regrouped_by_module(after), type);
+  }
   if (line.group_by == "component") return pprof::growth_by(before, after, type, component_group_of);
   if (line.group_by == "operation") {
     return pprof::growth_by(rooted_by_operation(before, patterns), rooted_by_operation(after, patterns), type,
@@ -73,7 +77,7 @@ int diff_command(const CommandLine& line, const std::string& data_dir, const Ope
     print_json(line, *ends, *growth);
     return kOk;
   }
-  const bool has_cum = line.group_by == "function" || line.group_by == "package";
+  const bool has_cum = line.group_by == "function" || line.group_by == "package" || line.group_by == "module";
   fmt::print("{}{}\n{}",
              pprof::heading_text({ends->first.name, ends->first.profile}, {ends->best.name, ends->best.profile}),
              pprof::summary_line(*growth), pprof::to_text(*growth, {line.group_by, line.rows, has_cum}));

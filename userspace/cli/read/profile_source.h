@@ -15,7 +15,7 @@ struct LoadedProfile {
 
 // Loads the profile that a command's argument names: a file, an incident's directory, or an incident as
 // `show` accepts it (id, directory name or a unique prefix). An incident stands for its most informative
-// profile: of a heap, else of what fills the memory.
+// profile (best_profile_file).
 [[nodiscard]] Result<LoadedProfile> load_profile(const std::string& what, const std::string& data_dir);
 
 // The two ends of one incident: its best profile, and its earliest profile of the same process. kNotFound if

@@ -15,6 +15,7 @@
 #include "facts/operation_profile.h"
 #include "pprof/diff.h"
 #include "pprof/flame_graph.h"
+#include "pprof/regroup.h"
 #include "store/incident_reader.h"
 
 namespace oomw::cli {
@@ -29,6 +30,7 @@ std::string base_name(const std::string& path) { return path.substr(path.find_la
 
 Result<Drawing> load(const CommandLine& line, const std::string& data_dir, const OperationPatterns& patterns) {
   const auto as_asked = [&](pprof::Profile profile) {
+    if (line.group_by == "module") return pprof::regrouped_by_module(std::move(profile));
     return line.group_by == "operation" ? rooted_by_operation(std::move(profile), patterns) : std::move(profile);
   };
   ASSIGN_OR_RETURN(LoadedProfile after, load_profile(line.input_path, data_dir));

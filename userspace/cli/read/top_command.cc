@@ -9,6 +9,7 @@
 #include "cli/read/profile_source.h"
 #include "cli/read/read_commands.h"
 #include "facts/operation_profile.h"
+#include "pprof/regroup.h"
 #include "pprof/top.h"
 
 namespace oomw::cli {
@@ -21,6 +22,7 @@ int top_command(const CommandLine& line, const std::string& data_dir, const Oper
   if (!line.sample_type.empty() && profile.type_index(line.sample_type) < 0) {
     return report(Error{ErrorCode::kInvalid, line.input_path + ": no sample type '" + line.sample_type + "'"});
   }
+  if (line.group_by == "module") profile = pprof::regrouped_by_module(std::move(profile));
   if (line.group_by == "operation") profile = summed_by_operation(std::move(profile), patterns);
   for (const std::string& comment : profile.comments) fmt::print("# {}\n", printable(comment, 512));
   fmt::print("{}", pprof::to_text(pprof::top(profile, line.sample_type), line.rows));

@@ -55,6 +55,12 @@ bool is_used_of_space(std::string_view name) {
          name.ends_with(".used");
 }
 
+// Without its spaces' names: each generation has what it has committed.
+bool is_capacity_of_generation(std::string_view name) {
+  return name.starts_with("sun.gc.generation.") && name.find(".space.") == std::string_view::npos &&
+         name.ends_with(".capacity");
+}
+
 bool is_of_collectors(std::string_view name, std::string_view what) {
   return name.starts_with("sun.gc.collector.") && name.ends_with(what);
 }
@@ -73,42 +79,44 @@ void take_time(std::string_view name, std::uint64_t ticks, Times& times) {
   if (is_of_collectors(name, ".lastExitTime")) times.last_collection = std::max(times.last_collection, ticks);
 }
 
-void put_times(const Times& times, PerfCounters& counters) {
+void put_times(const Times& times, JvmFigures& figures) {
   if (times.now == 0 || times.frequency == 0) return;
   const auto seconds = [&](std::uint64_t ticks) {
     return static_cast<double>(ticks) / static_cast<double>(times.frequency);
   };
-  counters.uptime_seconds = seconds(times.now);
-  if (times.collecting <= times.now) counters.collection_seconds = seconds(times.collecting);
+  figures.uptime_seconds = seconds(times.now);
+  if (times.collecting <= times.now) figures.collection_seconds = seconds(times.collecting);
   if (times.last_collection == 0) return;
   // It writes its clock seldom, so a collection may have ended since.
-  counters.seconds_since_collection = seconds(times.now - std::min(times.now, times.last_collection));
+  figures.seconds_since_collection = seconds(times.now - std::min(times.now, times.last_collection));
 }
 
-void take(std::string_view name, std::uint64_t number, PerfCounters& counters) {
-  if (is_used_of_space(name)) add(counters.heap_used_bytes, number);
-  if (is_of_collectors(name, ".invocations")) add(counters.collections, number);
-  using Field = std::optional<std::uint64_t> PerfCounters::*;
+void take(std::string_view name, std::uint64_t number, JvmFigures& figures) {
+  if (is_used_of_space(name)) add(figures.heap_used_bytes, number);
+  if (is_capacity_of_generation(name)) add(figures.heap_committed_bytes, number);
+  if (is_of_collectors(name, ".invocations")) add(figures.collections, number);
+  // Classes from an archive are counted apart.
+  if (name == "java.cls.loadedClasses" || name == "java.cls.sharedLoadedClasses") add(figures.loaded_classes, number);
+  using Field = std::optional<std::uint64_t> JvmFigures::*;
   static constexpr std::pair<std::string_view, Field> kFields[] = {
-      {"sun.gc.metaspace.used", &PerfCounters::metaspace_used_bytes},
-      {"sun.gc.metaspace.capacity", &PerfCounters::metaspace_capacity_bytes},
-      {"java.threads.live", &PerfCounters::threads_live},
-      {"java.threads.livePeak", &PerfCounters::threads_peak},
-      {"java.cls.loadedClasses", &PerfCounters::loaded_classes}};
+      {"sun.gc.metaspace.used", &JvmFigures::metaspace_used_bytes},
+      {"sun.gc.metaspace.capacity", &JvmFigures::metaspace_committed_bytes},
+      {"java.threads.live", &JvmFigures::threads},
+      {"java.threads.livePeak", &JvmFigures::threads_peak}};
   for (const auto& [wanted, field] : kFields) {
-    if (name == wanted) counters.*field = number;
+    if (name == wanted) figures.*field = number;
   }
 }
 
 }  // namespace
 
-Result<PerfCounters> parse_perf_data(std::span<const std::byte> file) {
+Result<JvmFigures> parse_perf_data(std::span<const std::byte> file) {
   const auto header = get<Header>(file, 0);
   if (!header || header->magic != kMagic) return fail(ErrorCode::kInvalid, "not the counters of a JVM");
   const bool is_known = header->byte_order == 1 && header->major == 2 && header->entry_offset >= 0;
   if (!is_known) return fail(ErrorCode::kUnsupported, "counters in a format that is not known");
   if (header->accessible == 0) return fail(ErrorCode::kUnavailable, "the JVM has not written its counters yet");
-  PerfCounters counters;
+  JvmFigures figures;
   Times times;
   auto at = static_cast<std::size_t>(header->entry_offset);
   const std::uint64_t count = std::min<std::uint64_t>(header->entries < 0 ? 0 : header->entries, kMaxEntries);
@@ -124,31 +132,32 @@ Result<PerfCounters> parse_perf_data(std::span<const std::byte> file) {
       if (!value) return fail(ErrorCode::kInvalid, "an entry without its value");
       const auto number = static_cast<std::uint64_t>(*value);
       const std::string_view name = name_of(bytes, entry->name_offset);
-      if (number >> kNumberBits == 0) take(name, number, counters);
+      if (number >> kNumberBits == 0) take(name, number, figures);
       if (number >> kTickBits == 0) take_time(name, number, times);
     }
     at += bytes.size();
   }
-  put_times(times, counters);
-  return counters;
+  put_times(times, figures);
+  if (figures.collections.value_or(1) == 0) figures.heap_used_bytes.reset(), figures.metaspace_used_bytes.reset();
+  return figures;
 }
 
-std::string last_words(const PerfCounters& counters) {
+std::string last_words(const JvmFigures& figures) {
   std::string text;
-  if (counters.threads_live) text += fmt::format("{} threads", *counters.threads_live);
-  if (counters.loaded_classes) {
-    text += fmt::format("{}{} loaded classes", text.empty() ? "" : ", ", *counters.loaded_classes);
+  if (figures.threads) text += fmt::format("{} threads", *figures.threads);
+  if (figures.loaded_classes) {
+    text += fmt::format("{}{} loaded classes", text.empty() ? "" : ", ", *figures.loaded_classes);
   }
-  if (counters.collections && counters.collection_seconds && counters.uptime_seconds) {
-    text += fmt::format("{}{} collections took {:.1f} of {:.1f} s", text.empty() ? "" : "; ", *counters.collections,
-                        *counters.collection_seconds, *counters.uptime_seconds);
+  if (figures.collections && figures.collection_seconds && figures.uptime_seconds) {
+    text += fmt::format("{}{} collections took {:.1f} of {:.1f} s", text.empty() ? "" : "; ", *figures.collections,
+                        *figures.collection_seconds, *figures.uptime_seconds);
   }
   // Before the first one, sizes are 0 whatever there is.
-  if (!counters.seconds_since_collection || !counters.heap_used_bytes) return text;
+  if (!figures.seconds_since_collection || !figures.heap_used_bytes) return text;
   text += fmt::format("{}the last one ended {:.1f} s before and left {} in the heap", text.empty() ? "" : "; ",
-                      *counters.seconds_since_collection, human_bytes(*counters.heap_used_bytes));
-  if (counters.metaspace_used_bytes)
-    text += fmt::format(", {} in metaspace", human_bytes(*counters.metaspace_used_bytes));
+                      *figures.seconds_since_collection, human_bytes(*figures.heap_used_bytes));
+  if (figures.metaspace_used_bytes)
+    text += fmt::format(", {} in metaspace", human_bytes(*figures.metaspace_used_bytes));
   return text;
 }
 

@@ -33,7 +33,7 @@ class PerfFile {
   void put(std::size_t at, T value) {
     std::memcpy(bytes_.data() + at, &value, sizeof value);
   }
-  [[nodiscard]] Result<PerfCounters> parse() const { return parse_perf_data(bytes_); }
+  [[nodiscard]] Result<JvmFigures> parse() const { return parse_perf_data(bytes_); }
   void cut(std::size_t bytes) { bytes_.resize(bytes_.size() - bytes); }
 
  private:
@@ -49,8 +49,21 @@ TEST(PerfData, spaces_and_collectors_are_summed) {
   ASSERT_TRUE(counters.has_value());
   EXPECT_EQ(counters->heap_used_bytes, 120u);
   EXPECT_EQ(counters->collections, 3u);
-  EXPECT_EQ(counters->threads_live, 12u);
+  EXPECT_EQ(counters->threads, 12u);
   EXPECT_FALSE(counters->loaded_classes);
+}
+
+TEST(PerfData, committed_memory_is_that_of_generations_without_their_spaces) {
+  PerfFile file;
+  file.add("sun.gc.generation.0.capacity", 100).add("sun.gc.generation.0.space.0.capacity", 80);
+  file.add("sun.gc.generation.1.capacity", 300).add("sun.gc.generation.1.maxCapacity", 900);
+  file.add("sun.gc.metaspace.capacity", 50);
+  file.add("java.cls.loadedClasses", 7).add("java.cls.sharedLoadedClasses", 450);
+  const auto counters = file.parse();
+  ASSERT_TRUE(counters.has_value());
+  EXPECT_EQ(counters->heap_committed_bytes, 400u);
+  EXPECT_EQ(counters->metaspace_committed_bytes, 50u);
+  EXPECT_EQ(counters->loaded_classes, 457u);
 }
 
 TEST(PerfData, impossible_values_are_not_known) {
@@ -58,7 +71,7 @@ TEST(PerfData, impossible_values_are_not_known) {
   file.add("java.threads.live", -1).add("java.cls.loadedClasses", std::int64_t{1} << 60);
   const auto counters = file.parse();
   ASSERT_TRUE(counters.has_value());
-  EXPECT_FALSE(counters->threads_live);
+  EXPECT_FALSE(counters->threads);
   EXPECT_FALSE(counters->loaded_classes);
 }
 
@@ -87,6 +100,7 @@ TEST(PerfData, jvm_that_never_collected_left_no_sizes) {
   file.add("sun.gc.collector.0.time", 0).add("sun.gc.generation.1.space.0.used", 0).add("java.threads.live", 21);
   const auto counters = file.parse();
   ASSERT_TRUE(counters.has_value());
+  EXPECT_FALSE(counters->heap_used_bytes);
   EXPECT_EQ(last_words(*counters), "21 threads; 0 collections took 0.0 of 5.0 s");
 }
 

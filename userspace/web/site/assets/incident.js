@@ -68,7 +68,8 @@ function composition(incident, path) {
 const fillers = (incident) => (incident.fillers || []).length > 0 && table('What fills the memory', [
   { name: 'Name', cell: (f) => [h('code', {}, f.name), f.held_as && h('span', { class: 'note' }, ` held as ${f.held_as}`)] },
   { name: 'Kind', cell: (f) => [f.runtime, ' ', words(f.kind)] }, { name: 'For', cell: (f) => f.operation || '–' }, { name: 'Count', number: true, cell: (f) => (f.count ? f.count.toLocaleString('en') : '–') },
-  { name: 'Bytes', number: true, cell: (f) => bytes(f.bytes) }, { name: 'Share', number: true, cell: (f) => percent(f.share) }], incident.fillers);
+  { name: 'Bytes', number: true, cell: (f) => bytes(f.bytes) }, { name: 'Growth', number: true, cell: (f) => (f.growth_ratio ? `×${f.growth_ratio.toFixed(1)}` : '–') },
+  { name: 'Share', number: true, cell: (f) => percent(f.share) }], incident.fillers);
 
 const operations = (incident) => (incident.operations || []).length > 0 && table('Endpoints and jobs', [
   { name: 'Operation', cell: (o) => [h('code', {}, o.name), h('span', { class: 'note' }, ` ${words(o.kind)}`)] }, { name: '', cell: (o) => bar(o.share) },
