@@ -149,7 +149,9 @@ class Table {
     if (!operation) return 0;
     OperationName name(std::move(operation->kind), std::move(operation->name));
     if (operations_.size() >= kMaxOperationNames && !operations_.contains(name)) return 0;
-    OperationSum& sum = operations_.try_emplace(std::move(name), OperationSum{operations_.size() + 1}).first->second;
+    const auto [it, is_new] = operations_.try_emplace(std::move(name), OperationSum{operations_.size() + 1});
+    if (is_new) names_.push_back(&it->first);
+    OperationSum& sum = it->second;
     add_to(sum.bytes, bytes);
     return sum.number;
   }
@@ -190,7 +192,31 @@ class Table {
     return std::ranges::max_element(site.parts, less)->second;
   }
 
-  // The operation that half of it or more was allocated for, and the largest stack of that which has most.
+  // The operation that half of it or more was allocated for, or the largest of several that have half together, most
+  // first: "main.order, main.review and 2 others". Their kind is "" unless they have one in common.
+  [[nodiscard]] Operation operation_for(const Site& of) const {
+    constexpr std::size_t kMost = 3;
+    std::vector<std::pair<std::size_t, std::uint64_t>> largest;  // number, bytes
+    for (const auto& [number, part] : of.parts) {
+      if (number != 0) largest.emplace_back(number, part.bytes);
+    }
+    std::ranges::stable_sort(largest, std::ranges::greater(), [](const auto& one) { return one.second; });
+    Operation sum;
+    std::uint64_t bytes = 0;
+    std::size_t named = 0;
+    for (; named < std::min(largest.size(), kMost) && bytes < of.bytes - of.bytes / 2; ++named) {
+      const OperationName& name = *names_[largest[named].first - 1];
+      add_to(bytes, largest[named].second);
+      sum.kind = named == 0 || sum.kind == name.first ? name.first : "";
+      sum.name += (named == 0 ? "" : ", ") + name.second;
+    }
+    if (bytes < of.bytes / 2) return {};
+    const std::size_t others = of.parts.size() - named;
+    if (named > 1 && others > 0) sum.name += fmt::format(" and {} other{}", others, others == 1 ? "" : "s");
+    return sum;
+  }
+
+  // With the largest stack of the operation that has most.
   [[nodiscard]] HeapSite site_of(const Site& of, double share) const {
     const Part& part = largest_part(of);
     const Stack stack = reader_.frames_of(*part.sample);
@@ -200,10 +226,9 @@ class Table {
     site.path = path_of(stack, own);
     site.bytes = of.bytes;
     site.share = share;
-    if (auto operation = part.bytes >= of.bytes / 2 ? operation_of(stack) : std::nullopt) {
-      site.operation_kind = std::move(operation->kind);
-      site.operation = std::move(operation->name);
-    }
+    Operation operation = operation_for(of);
+    site.operation_kind = std::move(operation.kind);
+    site.operation = std::move(operation.name);
     return site;
   }
 
@@ -211,6 +236,7 @@ class Table {
   std::set<std::string_view> functions_;  // that are nearest to an allocation
   Parts parts_;
   std::map<OperationName, OperationSum> operations_;
+  std::vector<const OperationName*> names_;  // by their number, from 1 on; of operations_
 };
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace oomw {
 // the total alone, which makes shares smaller, never larger.
 // A site is the own function that is nearest to the allocation. One that three own functions or more call, of which
 // one asked for half of it or more, allocates for others and tells nothing: its stacks count for its callers. Not if
-// that caller is the operation's own function, which the site names anyway.
+// that caller is the operation's own function, which the site names anyway. Where no operation has half of a site, up
+// to three that have half together stand in its `operation`: the function may allocate for all of them alike.
 [[nodiscard]] HeapSites heap_sites_of(const pprof::Profile& profile, const OperationPatterns& patterns = {});
 
 }  // namespace oomw

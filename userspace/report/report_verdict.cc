@@ -81,8 +81,8 @@ std::string code_line(const AnswerCulprit& culprit) {
   if (culprit.bytes) text += (culprit.share ? " (" : " ") + human_bytes(*culprit.bytes) + (culprit.share ? ")" : "");
   if (!culprit.share && !culprit.bytes) text += " it";
   if (!culprit.operation.empty()) {
-    text +=
-        fmt::format(", for {} {}", to_markdown(culprit.operation_kind, 32), to_markdown(culprit.operation, kMaxName));
+    const std::string kind = culprit.operation_kind.empty() ? "" : to_markdown(culprit.operation_kind, 32) + " ";
+    text += ", for " + kind + to_markdown(culprit.operation, kMaxName);
   }
   if (culprit.path.size() > 1) text += "; path: " + path_text(culprit);
   return text;

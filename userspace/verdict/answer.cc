@@ -55,7 +55,9 @@ std::string operation_text(const AnswerCulprit& culprit) {
   if (culprit.operation.empty() || culprit.operation_kind == "component") return "";
   // An endpoint's handler that allocates itself would be named twice.
   if (culprit.code.starts_with(culprit.operation + " (")) return " (" + culprit.operation_kind + " handler)";
-  return fmt::format(" for {} {}", culprit.operation_kind, culprit.operation);
+  if (culprit.operation_kind.empty()) return " for " + culprit.operation;  // several of different kinds
+  const bool is_several = culprit.operation.find(", ") != std::string::npos;
+  return fmt::format(" for {}{} {}", culprit.operation_kind, is_several ? "s" : "", culprit.operation);
 }
 
 // Whose code: "main.put (main.go:44) allocated 92 % of the heap (118 MiB) for endpoint main.report".

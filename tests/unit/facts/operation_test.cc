@@ -13,7 +13,7 @@ namespace oomw {
 namespace {
 
 // A heap profile with one stack for each list of functions, leaf first.
-pprof::Profile profile_of(std::initializer_list<std::pair<std::vector<std::string>, std::int64_t>> stacks) {
+pprof::Profile profile_of(const std::vector<std::pair<std::vector<std::string>, std::int64_t>>& stacks) {
   pprof::Profile profile;
   profile.sample_types = {{"inuse_space", "bytes"}};
   std::uint64_t id = 0;
@@ -302,16 +302,32 @@ TEST(HeapSites, OfAHelperThatAllEndpointsCallNameTheOperationWithTheMostBytes) {
   EXPECT_EQ(all.sites[0].bytes, 100U);
 }
 
-// A sentence that gives all bytes of the helper to one of them would be wrong about most.
-TEST(HeapSites, OfAHelperWithoutAnOperationThatHasHalfNameNone) {
-  const HeapSites all = heap_sites_of(profile_of({
+// A sentence that gives all bytes of the helper to one of them would be wrong about most, and the helper's name alone
+// tells nothing.
+TEST(HeapSites, OfAHelperWithoutAnOperationThatHasHalfNameSeveral) {
+  std::vector<std::pair<std::vector<std::string>, std::int64_t>> samples = {
       {{"main.block", "main.order", "net/http.HandlerFunc.ServeHTTP"}, 40},
       {{"main.block", "main.review", "net/http.HandlerFunc.ServeHTTP"}, 35},
       {{"main.block", "main.index", "net/http.HandlerFunc.ServeHTTP"}, 25},
+  };
+  const HeapSites all = heap_sites_of(profile_of(samples));
+  ASSERT_EQ(all.sites.size(), 1U);
+  EXPECT_EQ(all.sites[0].operation, "main.order, main.review and 1 other");
+  EXPECT_EQ(all.sites[0].operation_kind, "endpoint");
+  samples[0] = {{"main.block", "main.(*store).load", "main.(*store).run"}, 40};  // a job
+  const HeapSites mixed = heap_sites_of(profile_of(samples));
+  EXPECT_EQ(mixed.sites[0].operation, "main.(*store).run, main.review and 1 other");
+  EXPECT_EQ(mixed.sites[0].operation_kind, "");
+}
+
+TEST(HeapSites, OfCodeWhoseOperationsHaveLittleOfItNameNone) {
+  const HeapSites all = heap_sites_of(profile_of({
+      {{"main.block", "main.main"}, 60},
+      {{"main.block", "main.review", "net/http.HandlerFunc.ServeHTTP"}, 25},
+      {{"main.block", "main.index", "net/http.HandlerFunc.ServeHTTP"}, 15},
   }));
   ASSERT_EQ(all.sites.size(), 1U);
   EXPECT_EQ(all.sites[0].operation, "");
-  EXPECT_EQ(all.sites[0].operation_kind, "");
 }
 
 // An allocator of the program's own, through which everything goes.

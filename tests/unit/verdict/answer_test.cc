@@ -55,6 +55,17 @@ TEST(Answer, NamesTheCodeThatAllocatedWhatIsHeld) {
   EXPECT_DOUBLE_EQ(answer.confidence, 0.8);
 }
 
+TEST(Answer, CodeThatAllocatesForSeveralNamesThem) {
+  Incident incident = incident_of("undersized");
+  incident.fillers = {filler()};
+  incident.fillers.front().operation_kind = "job";
+  incident.fillers.front().operation = "main.(*store).run, main.(*saw).run and 3 others";
+  EXPECT_THAT(answer_of(incident).sentence,
+              HasSubstr("(118 MiB) for jobs main.(*store).run, main.(*saw).run and 3 others"));
+  incident.fillers.front().operation_kind = "";
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("(118 MiB) for main.(*store).run, main"));
+}
+
 TEST(Answer, AHandlerThatAllocatesItselfIsNamedOnce) {
   Incident incident = incident_of("leak");
   incident.fillers = {filler()};

@@ -9,7 +9,9 @@
 namespace oomw::go::retention {
 namespace {
 
-constexpr std::size_t kMaxPaths = 32;  // that are followed up: a list may have 600,000 objects on each
+constexpr std::size_t kMaxPaths = 32;  // that are followed up
+constexpr std::size_t kMaxSteps =
+    2'000'000;  // on all of them, after which none is begun: a list may have 600,000 on each
 constexpr std::uint64_t kMaxLength = 1U << 20, kMaxBytes = 256U << 20;
 constexpr std::size_t kBlockBytes = 4096;  // objects of a list lie anywhere
 constexpr std::size_t kLongList = 8;       // objects in a row are more than a struct that refers to its like
@@ -37,7 +39,7 @@ class Search {
     std::vector<std::pair<Place, double>> places;
     double all = 0;
     const std::size_t step = std::max<std::size_t>(sampled.size() / kMaxPaths, 1);
-    for (std::size_t i = 0; i < sampled.size(); i += step) {
+    for (std::size_t i = 0; i < sampled.size() && steps_ < kMaxSteps; i += step) {
       const auto& [node, weight] = sampled[i];
       all += weight;
       const auto place = place_on_path(node);
@@ -56,9 +58,10 @@ class Search {
   [[nodiscard]] std::pair<bool, const void*> key_of(const Place& place) const { return {place.is_channel, place.type}; }
 
   // The longest list on the way up, or else the channel that is nearest to the root.
-  [[nodiscard]] std::optional<Place> place_on_path(std::uint32_t node) const {
+  [[nodiscard]] std::optional<Place> place_on_path(std::uint32_t node) {
     Place best, channel, run;
     for (std::size_t steps = 0; paths_.is_reached(node) && steps <= graph_.nodes.size(); ++steps) {
+      ++steps_;
       const GraphEdge& edge = paths_.edge_to(node);
       const std::uint64_t from = word_of(edge);
       const Described& here = types_.of(node);
@@ -149,6 +152,7 @@ class Search {
   const NodeTypes& types_;
   const SpanTable &spans_, &now_;
   const ByteSource& memory_;
+  std::size_t steps_ = 0;
 };
 
 }  // namespace
