@@ -204,14 +204,14 @@ class Table {
     Operation sum;
     std::uint64_t bytes = 0;
     std::size_t named = 0;
-    for (; named < std::min(largest.size(), kMost) && bytes < of.bytes - of.bytes / 2; ++named) {
+    for (; named < std::min(largest.size(), kMost) && bytes < of.bytes / 2; ++named) {
       const OperationName& name = *names_[largest[named].first - 1];
       add_to(bytes, largest[named].second);
       sum.kind = named == 0 || sum.kind == name.first ? name.first : "";
       sum.name += (named == 0 ? "" : ", ") + name.second;
     }
     if (bytes < of.bytes / 2) return {};
-    const std::size_t others = of.parts.size() - named;
+    const std::size_t others = largest.size() - named;
     if (named > 1 && others > 0) sum.name += fmt::format(" and {} other{}", others, others == 1 ? "" : "s");
     return sum;
   }

@@ -314,9 +314,11 @@ TEST(HeapSites, OfAHelperWithoutAnOperationThatHasHalfNameSeveral) {
   ASSERT_EQ(all.sites.size(), 1U);
   EXPECT_EQ(all.sites[0].operation, "main.order, main.review and 1 other");
   EXPECT_EQ(all.sites[0].operation_kind, "endpoint");
+  samples[2].first = {"main.block", "main.main"};  // no operation
+  EXPECT_EQ(heap_sites_of(profile_of(samples)).sites[0].operation, "main.order, main.review");
   samples[0] = {{"main.block", "main.(*store).load", "main.(*store).run"}, 40};  // a job
   const HeapSites mixed = heap_sites_of(profile_of(samples));
-  EXPECT_EQ(mixed.sites[0].operation, "main.(*store).run, main.review and 1 other");
+  EXPECT_EQ(mixed.sites[0].operation, "main.(*store).run, main.review");
   EXPECT_EQ(mixed.sites[0].operation_kind, "");
 }
 
