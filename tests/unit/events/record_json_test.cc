@@ -49,7 +49,7 @@ std::vector<Event> make_full_events() {
       ReclaimSampled{{1}, {2}, 3, 4, 5, kMaxU64},
       EventsLost{{1}, "ringbuf_kill", 2},
       MemorySampled{{1}, {2}, 3, 4, 5, 6, true, {{"anon", kMaxU64}, {"file", 0}}},
-      ProcessSeen{{1}, {2, 3}, {4}, "comm", "/exe (deleted)", "a b c", 5, -6, {75, 8}},
+      ProcessSeen{{1}, {2, 3}, {4}, "comm", "/exe (deleted)", "a b c", 5, true, -6, {75, 8}},
       ContainerIdentified{
           {1}, {2}, {"containerd", "id", "n", "img", "u", "pod", "ns", "uid", {{"app", "x"}, {"", ""}}}, true},
       CaptureFinished{
@@ -125,6 +125,7 @@ std::vector<Event> make_full_events() {
                    {{"Java heap", "jvm", kMaxU64, "hotspot"}},
                    0.875,
                    kMaxU64,
+                   {{1, 2, 3, kMaxU64, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 1.5, 2.5, 0.125}},
                    {"a note"},
                    {{"holders.json", "5-analysis.pb.gz"}}},
       GrowthProfile{
