@@ -107,7 +107,7 @@ std::string code_of_frame(const std::string& frame) {
 bool is_growing(const TrendSite& site, const IncidentTrend& trend) {
   const double whole = gained(trend.whole.first_live_bytes, trend.whole.last_live_bytes);
   const double live = gained(site.figures.first_live_bytes, site.figures.last_live_bytes);
-  return site.figures.judgement == "leak" || live >= threshold::kMost * whole;
+  return site.figures.judgement == "leak" || (live > 0 && live >= threshold::kMost * whole);
 }
 
 // The call site that leaks, or that made half of the growth. Its frames are those next to the allocation.

@@ -171,6 +171,20 @@ TEST(Answer, CodeThatTheConfigurationCallsALibraryIsPassedInASiteThatLeaks) {
   EXPECT_EQ(answer_of(incident, *patterns).culprit->code, "main.openSession (leak.go:61)");
 }
 
+// Before the second collection the live heap has gained nothing, and half of nothing is what every site has.
+TEST(Answer, WhereTheLiveHeapGainedNothingNoSiteGrew) {
+  Incident incident = incident_of("leak");
+  incident.fillers = {filler()};
+  incident.trend = testing::sample_incident().trend;
+  incident.trend->whole.first_live_bytes = incident.trend->whole.last_live_bytes = 28u << 20;
+  TrendSite site;
+  site.frames = {"compress/flate.NewWriter /go/deflate.go:666", "runtime/pprof.(*profileBuilder).build /go/proto.go:1"};
+  site.figures.judgement = "not_called";
+  site.figures.last_held_bytes = 3u << 20;
+  incident.trend->sites = {site};
+  EXPECT_EQ(answer_of(incident).culprit->code, "main.(*Cache).Put (cache.go:44)");
+}
+
 TEST(Answer, TypeArgumentsOfTheSiteThatLeaksAreNotPrinted) {
   Incident incident = incident_of("leak");
   incident.trend = testing::sample_incident().trend;
