@@ -254,7 +254,7 @@ TEST(OtlpRecordOf, a_pods_annotations_do_not_make_it_another_pod) {
   for (int i = 0; i < 50; ++i) incident.pod->resource_attributes["own." + std::to_string(i)] = "x";
   EXPECT_EQ(record_of(incident).resource.size(), before.size() + 16);
   incident.pod->resource_attributes = {{"own.\n", "a\x1b"}};
-  EXPECT_EQ(map_of(record_of(incident).resource)["own.\\n"], text("a\\x1b"));
+  EXPECT_EQ(map_of(record_of(incident).resource)["own.\\x0a"], text("a\\x1b"));
 }
 
 TEST(OtlpRecordOf, a_status_of_another_run_is_not_this_one) {
