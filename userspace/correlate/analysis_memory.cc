@@ -18,6 +18,13 @@ void thin(std::vector<HeapAnalysed>& analyses, const HeapAnalysed& like, std::si
   }
 }
 
+// A process that its runtime's own row reads is not read by that for any program. So one of kNative beside it is of the
+// composition alone, read when there was no time for more.
+void drop_what_is_less(std::vector<HeapAnalysed>& analyses, const HeapAnalysed& than) {
+  if (than.result != CaptureResult::kOk || is_after_kill(than) || than.of == RuntimeKind::kNative) return;
+  std::erase_if(analyses, [](const HeapAnalysed& one) { return one.of == RuntimeKind::kNative; });
+}
+
 }  // namespace
 
 void AnalysisMemory::forget_first() {
@@ -33,6 +40,7 @@ void AnalysisMemory::add(const HeapAnalysed& analysed) {
     bytes_ -= entry.bytes;
     processes_.erase(known);
   }
+  drop_what_is_less(entry.analyses, analysed);
   entry.analyses.push_back(analysed);
   thin(entry.analyses, analysed, analysed.result == CaptureResult::kOk ? 2 : 1);
   if (entry.analyses.size() > kMaxOfOne) entry.analyses.erase(entry.analyses.begin());

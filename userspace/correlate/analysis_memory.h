@@ -15,7 +15,7 @@ namespace oomw {
 
 // Results of analyses, kept for later kills. Core thread.
 //   - of each process and runtime the newest two that succeeded, so that their growth can be seen, the newest that
-//     failed, and what was read after the kill;
+//     failed, and what was read after the kill; no composition alone once a runtime's row has succeeded;
 //   - bounded in processes and bytes; the least recently updated process makes room.
 class AnalysisMemory {
  public:

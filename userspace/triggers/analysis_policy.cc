@@ -15,7 +15,8 @@ AnalysisPolicy::Depth AnalysisPolicy::depth_for(std::uint64_t usage_bytes, std::
 
 bool AnalysisPolicy::is_due(const History& history, Depth depth, std::uint32_t percent, MonotonicTime now) const {
   if (now - history.last >= kRest || depth > history.depth) return true;
-  if (depth == Depth::kComposition || history.is_second) return false;
+  if (depth == Depth::kComposition) return history.depth == depth && percent >= history.percent + kGrownPointsOfParts;
+  if (history.is_second) return false;
   return percent >= kSecondPercent && percent >= history.percent + kGrownPoints;
 }
 

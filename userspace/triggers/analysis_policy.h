@@ -32,6 +32,7 @@ class AnalysisPolicy {
   static constexpr Nanoseconds kEachMebibyte = std::chrono::microseconds(1500);
   // The composition: the maps, and 8 bytes for each page.
   static constexpr Nanoseconds kEachMebibyteOfPages = std::chrono::microseconds(50);
+  static constexpr std::uint32_t kGrownPointsOfParts = 20;
   enum class Depth { kNone, kComposition, kWhole };
   [[nodiscard]] static Depth depth_for(std::uint64_t usage_bytes, std::optional<Nanoseconds> time_to_limit);
 

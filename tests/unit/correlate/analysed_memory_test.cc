@@ -44,6 +44,17 @@ HeapAnalysed gone(std::int64_t ms) {
 
 const MonotonicTime kKill = at_ms(10'000);
 
+TEST(AnalysisMemory, composition_alone_gives_way_to_the_runtimes_own_row) {
+  AnalysisMemory memory;
+  HeapAnalysed composition = analysed(1000, 0, RuntimeKind::kNative), counters = analysed(9000, 0, RuntimeKind::kJvm);
+  counters.trigger.kind = CaptureTrigger::Kind::kOomKill;
+  memory.add(composition);
+  memory.add(counters);
+  EXPECT_EQ(memory.of({10, 5}, kKill).size(), 2u) << "counters read after the kill replace nothing";
+  memory.add(analysed(2000, 100, RuntimeKind::kJvm));
+  for (const HeapAnalysed& one : memory.of({10, 5}, kKill)) EXPECT_EQ(one.of, RuntimeKind::kJvm);
+}
+
 TEST(AnalysedMemory, newest_reading_counts_and_growth_is_since_the_one_before) {
   Incident incident;
   add_analyses(incident, {analysed(1000, 100), analysed(5000, 250)}, kKill, 0);

@@ -50,6 +50,7 @@ TEST(AnalysisPolicy, the_composition_is_for_a_climb_that_has_nothing_else) {
   EXPECT_FALSE(policy.wants(kCgroup, kNone, 80, at_seconds(1)));
   EXPECT_TRUE(policy.wants(kCgroup, kComposition, 80, at_seconds(1)));
   EXPECT_FALSE(policy.wants(kCgroup, kComposition, 95, at_seconds(2)));
+  EXPECT_TRUE(policy.wants(kCgroup, kComposition, 100, at_seconds(2))) << "much has come since";
   EXPECT_TRUE(policy.wants(kCgroup, kWhole, 85, at_seconds(3))) << "it became slower";
   EXPECT_FALSE(policy.wants(kCgroup, kComposition, 99, at_seconds(4)));
   EXPECT_TRUE(policy.wants(kCgroup, kWhole, 95, at_seconds(5)));
