@@ -66,13 +66,13 @@ class Runc(GoHeapTest):
 
         eventually(has_ended, lambda: f"pid {pid} ends; {container.describe()}", KILL_DEADLINE_S)
 
-    def assert_one_complete(self, witness, container, pid):
+    def assert_one_complete(self, witness, container, pid, is_init=True):
         """(incident, capture): one incident of one victim by the host's pid, its whole heap, in one walk."""
         incident, capture = self.assert_complete(witness, container.cgroup)
         self.assertEqual(incident["scope"], "container")
         self.assertEqual(incident["coverage"]["method"], "at_kill")
         self.assertGreaterEqual(incident["coverage"]["ratio"], HELD_SHARE)
-        self.assertEqual([v["pid"] for v in incident["victims"]], [pid])
+        self.assertEqual([(v["pid"], v["is_init"]) for v in incident["victims"]], [(pid, is_init)])
         self.assertEqual((capture["pid"], incident["trigger"]["pid"]), (pid, pid))
         self.assertEqual(incident["limit"]["bytes"], container.cgroup.limit_bytes)
         self.assertEqual(tools.pprof_top(self.profile_of(incident, capture))[0][1], LEAK)
@@ -126,7 +126,7 @@ class Runc(GoHeapTest):
         eventually(lambda: "idle" in container.text(), lambda: f"the first process idles; {container.describe()}")
         second = container.execute(*self.leak())
         self.wait_ended(container, second)
-        incident, _ = self.assert_one_complete(witness, container, second)
+        incident, _ = self.assert_one_complete(witness, container, second, is_init=False)
         self.assert_pod_is_known(incident, container)
         self.assertEqual(container.status(), "running")
         self.assertNotEqual(first, second)

@@ -42,7 +42,8 @@ class PodTest(E2eTest):
         return {
             "metadata": {"name": name, "namespace": self.namespace, "uid": uid or self.uid,
                          "labels": {"app": "otelcol", "pod-template-hash": "7f9c"},
-                         "annotations": {"oomwitness.io/pprof-port": "6061", "other": "x"},
+                         "annotations": {"oomwitness.io/pprof-port": "6061", "other": "x",
+                                         "resource.opentelemetry.io/service.name": "gateway"},
                          "ownerReferences": [{"kind": "ReplicaSet", "name": "otelcol-7f9c", "controller": True}],
                          **metadata},
             "spec": {"nodeName": "node-1",
@@ -135,6 +136,7 @@ class Incidents(PodTest):
         self.assertEqual(pod["owner"], {"kind": "ReplicaSet", "name": "otelcol-7f9c"})
         self.assertEqual(pod["workload"], {"kind": "Deployment", "name": "otelcol", "evidence": "pod_template_hash"})
         self.assertEqual(pod["restart_count"], 3)
+        self.assertEqual(pod["resource_attributes"], {"service.name": "gateway"})
         self.assertEqual(pod["memory_limit_bytes"], 32 * MIB)
         self.assertEqual(pod["last_termination"], {"reason": "Error", "exit_code": 2, "container_id": OLD_ID,
                                                    "finished_at": "2026-11-20T03:04:05.000000000Z"})

@@ -22,6 +22,7 @@ POD = {
     "owner": {"kind": "ReplicaSet", "name": "web-7f9c"},
     "workload": {"kind": "Deployment", "name": "web", "evidence": "pod_template_hash"},
     "disagreement": {"kind": "kill_not_in_status", "text": "the status says nothing of it"},
+    "resource_attributes": {"service.name": "checkout", "deployment.environment.name": "prod", "k8s.pod.name": "another"},
 }
 ANSWER = {
     "sentence": "Leak in web: Cache.Put.", "cause": "leak", "confidence": 0.8, "action": "Bound the cache.",
@@ -37,7 +38,8 @@ COLLECTOR = {
     "metrics": {"time": "2026-11-21T04:40:40.613252017Z", "lead_seconds": 0.1, "readings": 2, "span_seconds": 1.0},
 }
 RESOURCE = {
-    "service.name": "Str(shop-web)", "service.namespace": "Str(shop)", "service.instance.id": "Str(shop.web-7f9c-x.web)",
+    "service.name": "Str(checkout)", "service.namespace": "Str(shop)", "service.instance.id": "Str(shop.web-7f9c-x.web)",
+    "service.version": "Str(1.2@sha256:beef)", "deployment.environment.name": "Str(prod)",
     "k8s.cluster.name": "Str(prod)", "k8s.node.name": "Str(n1)", "k8s.namespace.name": "Str(shop)",
     "k8s.pod.name": "Str(web-7f9c-x)", "k8s.pod.uid": "Str(9f3d)", "k8s.container.name": "Str(web)",
     "k8s.container.restart_count": "Int(3)", "k8s.deployment.name": "Str(web)", "k8s.replicaset.name": "Str(web-7f9c)",
@@ -53,6 +55,7 @@ ATTRIBUTES = {
     "process.linux.cgroup": "Str(/test-leak)", "process.runtime.name": "Str(go)",
     "process.command_line": "Str(/opt/test/workloads/leaky-go -rate 60)",
     "oomwitness.incident.revision": "Int(1)", "oomwitness.scope": "Str(container)", "oomwitness.victim.count": "Int(1)",
+    "oomwitness.victim.is_init": "Bool(true)",
     "oomwitness.limit": "Int(134217728)", "oomwitness.limit.owner": "Str(/test-leak)", "oomwitness.usage": "Int(134217728)",
     "oomwitness.rss.anon": "Int(133562368)", "oomwitness.rss.file": "Int(5824512)", "oomwitness.rss.shmem": "Int(0)",
     "oomwitness.rss.pgtables": "Int(413696)",
@@ -91,6 +94,7 @@ class RealCollector(SinkTest):
         incident["id"], incident["time"] = f"{at:%Y%m%dT%H%M%SZ}-00000001", f"{at:%Y-%m-%dT%H:%M:%S}.000000001Z"
         incident["container"].update(id=CONTAINER_ID, name="web", runtime="containerd", image="registry:5000/shop/web:1.2@sha256:beef")
         incident.update(pod=POD, answer=ANSWER, verdict=VERDICT, collector=COLLECTOR)
+        incident["victims"][0]["is_init"] = True
         for capture in incident["captures"]:
             capture["of"] = "go"
         folder = os.path.join(self.data_dir(), "incidents", f"{at:%Y%m%dT%H%M%SZ}-seeded-00000001")
@@ -142,6 +146,7 @@ class RealCollector(SinkTest):
         self.assertEqual(shown["oomwitness.limit"], f"Int({32 << 20})")
         self.assertEqual(shown["oomwitness.rss.anon"], f"Int({victim['rss']['anon_bytes']})")
         self.assertEqual(shown["oomwitness.scope"], "Str(container)")
+        self.assertEqual(shown["oomwitness.victim.is_init"], "Bool(false)")
         self.assertEqual(timestamp(record.fields["Timestamp"]), incident["time"])
         self.assertEqual(record.resource["k8s.cluster.name"], "Str(prod)")
         self.assertEqual(record.resource["host.name"], f"Str({os.uname().nodename})")

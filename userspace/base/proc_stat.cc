@@ -29,4 +29,12 @@ bool ProcStat::is_dead() const {
   return rest.empty() || rest.front() == 'Z' || rest.front() == 'X' || rest.front() == 'x';
 }
 
+// The last number of "NSpid:\t1234\t7".
+std::optional<std::uint64_t> innermost_pid_of(std::string_view status) {
+  for (const std::string_view line : split(status, '\n')) {
+    if (line.starts_with("NSpid:")) return parse_u64(line.substr(line.rfind('\t') + 1));
+  }
+  return std::nullopt;
+}
+
 }  // namespace oomw

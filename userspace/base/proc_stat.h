@@ -32,4 +32,7 @@ class ProcStat {
   std::string_view text_;
 };
 
+// The text of /proc/PID/status: the process's number in its own pid namespace; nullopt if the kernel does not say it.
+[[nodiscard]] std::optional<std::uint64_t> innermost_pid_of(std::string_view status);
+
 }  // namespace oomw

@@ -18,7 +18,6 @@
 #include "verdict/verdict.h"
 
 namespace oomw {
-
 namespace {
 
 // Reclaim totals are read right after the kill, before anything else of the cgroup could stall.
@@ -180,6 +179,7 @@ IncidentVictim Builder::victim_of(const OomKill& kill) const {
     victim.cmdline = process->cmdline;
     victim.go = process->go;
     if (!victim.uid) victim.uid = process->uid;
+    victim.is_init = process->is_init;
     if (!victim.oom_score_adj) victim.oom_score_adj = process->oom_score_adj;
   }
   victim.started = start_of(victim.process);
@@ -431,8 +431,8 @@ IncidentPod pod_of(const PodFacts& facts) {
   pod.workload = facts.workload;
   pod.restart_count = facts.restart_count;
   pod.last_termination = facts.last_termination;
-  if (facts.container)
-    pod.memory_limit_bytes = facts.container->memory_limit_bytes;  // from the pod's spec, the same in each run
+  if (facts.container) pod.memory_limit_bytes = facts.container->memory_limit_bytes;
+  pod.resource_attributes = facts.resource_attributes;
   return pod;
 }
 

@@ -163,6 +163,7 @@ struct ProcessSeen {
   std::uint32_t uid = 0;
   std::optional<std::int32_t> oom_score_adj;
   GoConfig go;
+  std::optional<bool> is_init;  // process 1 of its pid namespace, whose end ends all others in it
 };
 
 // --- identity ---------------------------------------------------------------------------------
@@ -224,7 +225,7 @@ struct PodSeen {
   std::string owner_name;
   std::vector<PodContainer> containers;  // init and ephemeral ones too
   std::map<std::string, std::string> labels;
-  std::map<std::string, std::string> annotations;  // oomwitness.io/ only
+  std::map<std::string, std::string> annotations;  // oomwitness.io/ and resource.opentelemetry.io/ only
   bool is_cut = false;
   std::int64_t wall_offset_ns = 0;  // CLOCK_REALTIME - CLOCK_MONOTONIC when it was read
 };

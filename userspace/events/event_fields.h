@@ -124,6 +124,7 @@ void describe(auto& a, Of<ProcessSeen> auto& e) {
   a("exe", e.exe);
   a("cmdline", e.cmdline);
   a("uid", e.uid);
+  a("is_init", e.is_init);
   a("oom_score_adj", e.oom_score_adj);
   a("go_gogc_percent", e.go.gogc_percent);
   a("go_memory_limit_bytes", e.go.memory_limit_bytes);

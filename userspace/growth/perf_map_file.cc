@@ -9,24 +9,18 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/files.h"
-#include "base/text.h"
+#include "base/proc_stat.h"
 
 namespace oomw::growth {
 namespace {
 
 constexpr std::size_t kMaxStatus = 16u << 10;
 
-// The last number of "NSpid:\t1234\t7".
 std::optional<std::uint64_t> innermost_pid(int directory) {
   const auto status = read_file_at(directory, "status", kMaxStatus);
-  if (!status) return std::nullopt;
-  for (const std::string_view line : split(*status, '\n')) {
-    if (line.starts_with("NSpid:")) return parse_u64(line.substr(line.rfind('\t') + 1));
-  }
-  return std::nullopt;
+  return status ? innermost_pid_of(*status) : std::nullopt;
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ struct IncidentVictim {
   std::optional<WallTime> started;
   std::string comm, exe, cmdline;
   std::optional<std::uint32_t> uid;
+  std::optional<bool> is_init;  // process 1 of its pid namespace: the container ended with it
   std::optional<std::int32_t> oom_score_adj;
   std::optional<RssSplit> rss;
   std::string cgroup_path;  // the one it ran in; "" = not known
@@ -58,10 +59,11 @@ struct IncidentWatermark {
 // The pod and the container as the Kubernetes API reported them, before the kill if possible.
 struct IncidentPod {
   std::string node, owner_kind, owner_name;
-  Workload workload;                               // that the owner belongs to; kind "" = none, or not known
-  std::optional<std::uint32_t> restart_count;      // of the run that was killed
-  std::optional<PodTermination> last_termination;  // of an earlier run
-  std::optional<std::uint64_t> memory_limit_bytes;
+  Workload workload;                                       // that the owner belongs to; kind "" = none, or not known
+  std::optional<std::uint32_t> restart_count;              // of the run that was killed
+  std::optional<PodTermination> last_termination;          // of an earlier run
+  std::optional<std::uint64_t> memory_limit_bytes;         // from the pod's spec, the same in each run
+  std::map<std::string, std::string> resource_attributes;  // by its annotations resource.opentelemetry.io/NAME; hostile
   // Where the pod's status contradicts the kernel (StatusFinding).
   std::string disagreement_kind, disagreement;
 };

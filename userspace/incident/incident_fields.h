@@ -49,6 +49,7 @@ void describe_status(auto& v, Of<IncidentPod> auto& pod, Presence if_reported) {
   v.object(
       "workload", [&](auto& o) { describe(o, pod.workload); }, if_reported, !pod.workload.kind.empty());
   v("memory_limit_bytes", pod.memory_limit_bytes, kOmitted);
+  v("resource_attributes", pod.resource_attributes, kOmitted);
   const auto disagreement = [&](auto& o) {
     o("kind", pod.disagreement_kind);
     o("text", pod.disagreement);
@@ -86,6 +87,7 @@ void describe(auto& v, Of<IncidentVictim> auto& victim) {
   v("exe", victim.exe, kNull);
   v("cmdline", victim.cmdline, kNull);
   v("uid", victim.uid);
+  v("is_init", victim.is_init, kOmitted);
   v("oom_score_adj", victim.oom_score_adj);
   v("rss", victim.rss);
   v("cgroup_path", victim.cgroup_path, kOmitted);

@@ -25,7 +25,8 @@ constexpr std::size_t kMaxAnnotation = 256;
 constexpr std::size_t kMaxSetting = 15;   // "false", a port
 constexpr std::size_t kMaxToken = 4'096;  // continue tokens and versions are opaque
 constexpr std::size_t kMaxMessage = 256;
-constexpr std::string_view kOurAnnotations = "oomwitness.io/";
+// Those for us, and what OpenTelemetry's users say about their service.
+constexpr std::array<std::string_view, 2> kKeptAnnotations = {"oomwitness.io/", "resource.opentelemetry.io/"};
 constexpr const char* kEphemeral = "ephemeralContainers";
 
 // These hold most of a pod's bytes, and we read none of them: the parser drops them at once.
@@ -266,7 +267,9 @@ Result<PodSeen> pod_of(const json& object) {
   read_first(annotations, kSettings, kMaxSetting, budget, pod.annotations);
   read_first(object_in(metadata, "labels"), kWorkloadLabels, kMaxLabel, budget, pod.labels);
   read_containers(object, budget, pod);
-  read_texts(annotations, kOurAnnotations, kMaxAnnotation, budget, pod.annotations);
+  for (const std::string_view prefix : kKeptAnnotations) {
+    read_texts(annotations, prefix, kMaxAnnotation, budget, pod.annotations);
+  }
   read_texts(object_in(metadata, "labels"), "", kMaxLabel, budget, pod.labels);
   return pod;
 }

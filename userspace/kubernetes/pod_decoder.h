@@ -12,7 +12,8 @@
 namespace oomw {
 
 // The most memory that one pod may take. Its settings for us come first (oomwitness.io/capture, pprof-port),
-// then its containers, then our other annotations, then labels; the rest is left out and PodSeen::is_cut set.
+// then its containers, then the other annotations that are kept, then labels; the rest is left out and
+// PodSeen::is_cut set.
 inline constexpr std::size_t kMaxPodBytes = 3'584;
 
 enum class WatchKind { kAdded, kModified, kDeleted, kBookmark, kError };

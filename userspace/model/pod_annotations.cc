@@ -2,7 +2,6 @@
 #include "model/pod_annotations.h"
 
 #include <limits>
-#include <string>
 
 #include "base/text.h"
 
@@ -34,6 +33,14 @@ std::optional<std::uint16_t> annotated_pprof_port(CgroupId cgroup, const MemoryM
   const ContainerIdentity* identity = identity_of(cgroup, model);
   const PodSeen* pod = identity == nullptr ? nullptr : model.pods().find_pod(*identity);
   return pod == nullptr ? std::nullopt : annotated_pprof_port(*pod);
+}
+
+std::map<std::string, std::string> resource_attributes_of(const PodSeen& pod) {
+  std::map<std::string, std::string> attributes;
+  for (const auto& [key, value] : pod.annotations) {
+    if (key.starts_with(kResourceAnnotations)) attributes.emplace(key.substr(kResourceAnnotations.size()), value);
+  }
+  return attributes;
 }
 
 CaptureReason why_left_alone(CgroupId cgroup, const MemoryModel& model, bool is_opt_in) {

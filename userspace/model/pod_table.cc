@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "model/pod_annotations.h"
+
 namespace oomw {
 namespace {
 
@@ -157,6 +159,7 @@ std::optional<PodFacts> PodTable::facts_of(const ContainerIdentity& identity) co
   facts.owner_kind = pod->owner_kind;
   facts.owner_name = pod->owner_name;
   facts.labels = pod->labels;
+  facts.resource_attributes = resource_attributes_of(*pod);
   facts.is_cut = pod->is_cut;
   facts.workload = workload_of(*pod);
   if (const PodContainer* container = container_in(*pod, identity)) add_container(facts, *container, identity.id);

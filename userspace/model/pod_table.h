@@ -21,6 +21,7 @@ struct PodFacts {
   MonotonicTime told_at;
   std::string name_space, name, uid, node, owner_kind, owner_name;
   std::map<std::string, std::string> labels;
+  std::map<std::string, std::string> resource_attributes;  // of its annotations, without their prefix
   std::optional<PodContainer> container;  // of this id, else of this name and maybe of another run; none: not known
   bool is_cut = false;
   Workload workload;

@@ -43,6 +43,7 @@ void ProcessTable::on_seen(const ProcessSeen& e) {
   move_to(*state, e.cgroup);
   state->comm = e.comm;
   state->uid = e.uid;
+  state->is_init = e.is_init;
   state->oom_score_adj = e.oom_score_adj;
   take_program(*state, e);
   state->seen_at = e.time;

@@ -21,6 +21,7 @@ struct ProcessState {
   std::string exe;  // "" = never read
   std::string cmdline;
   std::uint32_t uid = 0;
+  std::optional<bool> is_init;
   std::optional<std::int32_t> oom_score_adj;
   GoConfig go;
   MonotonicTime seen_at;

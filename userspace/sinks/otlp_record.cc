@@ -19,6 +19,7 @@ constexpr int kError = 17, kFatal = 21;  // SeverityNumber
 void add_victim(OtlpAttributes& attributes, const Incident& incident, const OtlpMapping& mapping) {
   if (incident.victims.empty()) return;
   const IncidentVictim& victim = incident.victims.front();
+  attributes.flag("oomwitness.victim.is_init", victim.is_init);
   attributes.integer("process.pid", std::optional(victim.process.pid));
   attributes.text("process.executable.name", victim.comm);
   attributes.text("process.executable.path", victim.exe);

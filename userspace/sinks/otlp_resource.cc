@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sinks/otlp_resource.h"
 
+#include <algorithm>
+#include <array>
+
 namespace oomw {
 namespace {
 
@@ -9,12 +12,25 @@ std::string label_of(const OtlpSubject& subject, const char* key) {
   return found == subject.container.labels.end() ? "" : found->second;
 }
 
-// The order of the semantic conventions; the pod's annotation for it is not read.
+// By the pod's annotation for it.
+std::string annotated(const OtlpSubject& subject, const char* key) {
+  if (!subject.pod) return "";
+  const auto found = subject.pod->resource_attributes.find(key);
+  return found == subject.pod->resource_attributes.end() ? "" : found->second;
+}
+
+std::string first_known(const std::vector<std::string>& values) {
+  const auto found = std::ranges::find_if(values, [](const std::string& value) { return !value.empty(); });
+  return found == values.end() ? "" : *found;
+}
+
+// The order of the semantic conventions, here and in the next ones.
 std::string service_name_of(const OtlpSubject& subject, const OtlpMapping& mapping) {
   const ContainerIdentity& who = subject.container;
-  std::vector<std::string> names;
+  std::vector<std::string> names = {annotated(subject, "service.name")};
   if (mapping.has_service_from_labels) {
-    names = {label_of(subject, "app.kubernetes.io/instance"), label_of(subject, "app.kubernetes.io/name")};
+    names.push_back(label_of(subject, "app.kubernetes.io/instance"));
+    names.push_back(label_of(subject, "app.kubernetes.io/name"));
   }
   if (subject.pod) {
     names.push_back(subject.pod->workload.name);
@@ -22,10 +38,55 @@ std::string service_name_of(const OtlpSubject& subject, const OtlpMapping& mappi
   }
   const std::string unit = who.unit.ends_with(".service") ? who.unit.substr(0, who.unit.size() - 8) : who.unit;
   names.insert(names.end(), {who.pod_name, who.name, unit});
-  for (const std::string& name : names) {
-    if (!name.empty()) return name;
+  if (!subject.comm.empty()) names.push_back("unknown_service:" + subject.comm);
+  return first_known(names);
+}
+
+// "registry:5000/a/b:1@sha256:..." in its parts, "" = absent.
+struct Image {
+  std::string name, tag, digest;
+};
+
+Image image_of(const std::string& text) {
+  const std::size_t at = text.find('@');
+  const std::string tagged = text.substr(0, at);
+  const std::size_t colon = tagged.rfind(':');
+  const bool has_tag = colon != std::string::npos && tagged.find('/', colon) == std::string::npos;
+  return {has_tag ? tagged.substr(0, colon) : tagged, has_tag ? tagged.substr(colon + 1) : "",
+          at == std::string::npos ? "" : text.substr(at + 1)};
+}
+
+std::string service_version_of(const OtlpSubject& subject, const OtlpMapping& mapping) {
+  const Image image = image_of(subject.container.image);
+  const bool has_both = !image.tag.empty() && !image.digest.empty();
+  const std::string label = mapping.has_service_from_labels ? label_of(subject, "app.kubernetes.io/version") : "";
+  const std::string built = has_both ? image.tag + "@" + image.digest : image.tag + image.digest;
+  return first_known({annotated(subject, "service.version"), label, built});
+}
+
+void add_service(OtlpAttributes& resource, const OtlpSubject& subject, const OtlpMapping& mapping) {
+  const ContainerIdentity& who = subject.container;
+  resource.text("service.name", service_name_of(subject, mapping));
+  resource.text("service.namespace", first_known({annotated(subject, "service.namespace"), who.pod_namespace}));
+  if (who.pod_name.empty()) return;
+  const std::string instance = who.name.empty() ? "" : who.pod_namespace + "." + who.pod_name + "." + who.name;
+  resource.text("service.instance.id", first_known({annotated(subject, "service.instance.id"), instance}));
+  resource.text("service.version", service_version_of(subject, mapping));
+}
+
+// What else the pod's annotations say. They cannot make it another pod's: what this daemon itself knows is not theirs
+// to say.
+void add_annotated(OtlpAttributes& resource, const std::vector<OtlpAttribute>& known, const IncidentPod& pod) {
+  constexpr std::array<std::string_view, 5> kOurs = {"k8s.", "container.", "host.", "process.", "oomwitness."};
+  constexpr std::size_t kMost = 16, kMaxKey = 128;
+  std::size_t added = 0;
+  for (const auto& [name, value] : pod.resource_attributes) {
+    const std::string key = printable(name, kMaxKey);
+    const bool is_ours = std::ranges::any_of(kOurs, [&](std::string_view prefix) { return key.starts_with(prefix); });
+    if (key.empty() || is_ours || std::ranges::find(known, key, &OtlpAttribute::key) != known.end()) continue;
+    if (++added > kMost) return;
+    resource.text(key.c_str(), value);
   }
-  return subject.comm.empty() ? "" : "unknown_service:" + subject.comm;
 }
 
 void add_owner(OtlpAttributes& resource, const std::string& kind, const std::string& name) {
@@ -55,25 +116,16 @@ void add_pod(OtlpAttributes& resource, const OtlpSubject& subject) {
   }
 }
 
-// "registry:5000/a/b:1@sha256:..." into its parts.
-void add_image(OtlpAttributes& resource, const std::string& image) {
-  const std::size_t digest = image.find('@');
-  const std::string tagged = image.substr(0, digest);
-  const std::size_t colon = tagged.rfind(':');
-  const bool has_tag = colon != std::string::npos && tagged.find('/', colon) == std::string::npos;
-  const std::string name = has_tag ? tagged.substr(0, colon) : tagged;
-  resource.text("container.image.name", name);
-  if (has_tag) resource.texts("container.image.tags", {tagged.substr(colon + 1)});
-  if (digest != std::string::npos) resource.texts("container.image.repo_digests", {name + image.substr(digest)});
-}
-
 void add_container(OtlpAttributes& resource, const OtlpSubject& subject) {
   const ContainerIdentity& who = subject.container;
   if (who.runtime.empty() || who.runtime == "systemd") return;
   resource.text("container.id", who.id);
   resource.text("container.name", who.name);
   resource.text("container.runtime.name", who.runtime);
-  if (!who.image.empty()) add_image(resource, who.image);
+  const Image image = image_of(who.image);
+  resource.text("container.image.name", image.name);
+  if (!image.tag.empty()) resource.texts("container.image.tags", {image.tag});
+  if (!image.digest.empty()) resource.texts("container.image.repo_digests", {image.name + "@" + image.digest});
 }
 
 }  // namespace
@@ -81,16 +133,12 @@ void add_container(OtlpAttributes& resource, const OtlpSubject& subject) {
 std::vector<OtlpAttribute> otlp_resource_of(const OtlpSubject& subject, const OtlpMapping& mapping) {
   std::vector<OtlpAttribute> attributes;
   OtlpAttributes resource(attributes);
-  const ContainerIdentity& who = subject.container;
-  resource.text("service.name", service_name_of(subject, mapping));
-  resource.text("service.namespace", who.pod_namespace);
-  if (!who.pod_name.empty() && !who.name.empty()) {
-    resource.text("service.instance.id", who.pod_namespace + "." + who.pod_name + "." + who.name);
-  }
+  add_service(resource, subject, mapping);
   resource.text("k8s.cluster.name", mapping.cluster_name);
   if (!subject.pod || subject.pod->node.empty()) resource.text("host.name", mapping.host_name);
   add_pod(resource, subject);
   add_container(resource, subject);
+  if (subject.pod) add_annotated(resource, attributes, *subject.pod);
   return attributes;
 }
 

@@ -81,10 +81,12 @@ Result<std::uint64_t> number_of_status(std::string_view status, std::string_view
 
 // The owner of /proc/PID is the effective uid, or root for processes that are not dumpable: the
 // real uid (first of the Uid line) is the one in the kernel's kill record.
-Result<std::uint32_t> read_uid(int dir_fd, std::int32_t pid) {
-  ASSIGN_OR_RETURN(const std::string status, read_holding(dir_fd, pid, "status", kMaxStatusBytes));
+Result<> read_status(int dir_fd, ProcessSeen& seen) {
+  ASSIGN_OR_RETURN(const std::string status, read_holding(dir_fd, seen.process.pid, "status", kMaxStatusBytes));
   ASSIGN_OR_RETURN(const std::uint64_t uid, number_of_status(status, "Uid:\t"));
-  return static_cast<std::uint32_t>(uid);
+  seen.uid = static_cast<std::uint32_t>(uid);
+  if (const auto inside = innermost_pid_of(status)) seen.is_init = *inside == 1;
+  return {};
 }
 
 // exe may be missing (a zombie, or a process that we may not inspect) and then stays empty; a pid that is gone fails
@@ -100,7 +102,7 @@ Result<ProcessSeen> read_plain_files(const UniqueFd& dir, std::int32_t pid, Mono
   ASSIGN_OR_RETURN(seen.process.start_ticks, start_ticks_in(stat));
   seen.comm = ProcStat(stat).comm().substr(0, kMaxCommBytes);
   seen.exe = exe_text(read_link_at(dir.get(), "exe").value_or(""));
-  ASSIGN_OR_RETURN(seen.uid, read_uid(dir.get(), pid));
+  RETURN_IF_ERROR(read_status(dir.get(), seen));
   seen.oom_score_adj = read_score(dir.get());
   return seen;
 }

@@ -34,5 +34,12 @@ TEST(ProcStat, fields_count_as_in_the_manual) {
   EXPECT_EQ(stat.field(2), std::nullopt);
 }
 
+TEST(ProcStatus, the_innermost_pid_is_the_last_one) {
+  EXPECT_EQ(innermost_pid_of("Pid:\t42\nNSpid:\t42\t7\t1\nThreads:\t1\n"), 1u);
+  EXPECT_EQ(innermost_pid_of("NSpid:\t42\n"), 42u);
+  EXPECT_EQ(innermost_pid_of("Name:\tNSpid\n"), std::nullopt);  // a kernel without pid namespaces
+  EXPECT_EQ(innermost_pid_of("NSpid:\t42\tx\n"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace oomw

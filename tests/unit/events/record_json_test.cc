@@ -49,7 +49,7 @@ std::vector<Event> make_full_events() {
       ReclaimSampled{{1}, {2}, 3, 4, 5, kMaxU64},
       EventsLost{{1}, "ringbuf_kill", 2},
       MemorySampled{{1}, {2}, 3, 4, 5, 6, true, {{"anon", kMaxU64}, {"file", 0}}},
-      ProcessSeen{{1}, {2, 3}, {4}, "comm", "/exe (deleted)", "a b c", 5, -6, {75, 8}},
+      ProcessSeen{{1}, {2, 3}, {4}, "comm", "/exe (deleted)", "a b c", 5, -6, {75, 8}, true},
       ContainerIdentified{
           {1}, {2}, {"containerd", "id", "n", "img", "u", "pod", "ns", "uid", {{"app", "x"}, {"", ""}}}, true},
       CaptureFinished{

@@ -56,6 +56,8 @@ Incident full_incident() {
   incident.pod->workload = {"Deployment", "cart", "label"};
   incident.pod->last_termination = PodTermination{"c", "OOMKilled", 137, testing::before_kill(900'000)};
   incident.pod->disagreement_kind = incident.pod->disagreement = "x";
+  incident.pod->resource_attributes = {{"service.name", "cart"}};
+  incident.victims.front().is_init = true;
   incident.victims.front().go = {50, 100u << 20};
   incident.oom_group = {7};
   incident.limit_shares = {{"cart", 5, {}}};

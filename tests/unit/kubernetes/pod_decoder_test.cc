@@ -52,8 +52,11 @@ TEST(PodDecoder, a_pod_says_who_it_is) {
   EXPECT_FALSE(pod.is_cut);
 }
 
-TEST(PodDecoder, only_our_own_annotations_are_kept) {
+TEST(PodDecoder, only_annotations_for_us_and_about_its_telemetry_are_kept) {
   EXPECT_THAT(decoded(fixture("pod.json")).annotations, ElementsAre(Pair("oomwitness.io/pprof-port", "6061")));
+  const std::string annotations = R"(,"annotations":{"resource.opentelemetry.io/service.name":"shop","other":"x"})";
+  EXPECT_THAT(decoded(pod_with(annotations)).annotations,
+              ElementsAre(Pair("resource.opentelemetry.io/service.name", "shop")));
 }
 
 TEST(PodDecoder, a_restarted_container_has_its_last_termination) {

@@ -89,5 +89,11 @@ TEST_F(PodAnnotationsTest, opt_in_is_about_pods_alone) {
   EXPECT_EQ(why(true, CgroupId{99}), "");
 }
 
+TEST(PodAnnotations, those_about_its_telemetry_lose_their_prefix) {
+  PodSeen pod;
+  pod.annotations = {{"oomwitness.io/capture", "true"}, {"resource.opentelemetry.io/service.name", "checkout"}};
+  EXPECT_EQ(resource_attributes_of(pod), (std::map<std::string, std::string>{{"service.name", "checkout"}}));
+}
+
 }  // namespace
 }  // namespace oomw

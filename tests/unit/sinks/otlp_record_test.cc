@@ -53,6 +53,7 @@ void add_victim(Incident& incident) {
   victim.cmdline = "/bin/web --token=x";
   victim.started = *parse_rfc3339("2026-11-21T03:00:00Z");
   victim.uid = 1000;
+  victim.is_init = true;
   victim.cgroup_path = "/kubepods/web";
   victim.rss = RssSplit{100, 20, 3, 4};
   incident.victim_count = 2;
@@ -114,6 +115,7 @@ TEST(OtlpRecordOf, the_resource_is_the_victims_container) {
       {"service.name", text("web")},
       {"service.namespace", text("shop")},
       {"service.instance.id", text("shop.web-7f9c-x.web")},
+      {"service.version", text("1.2@sha256:beef")},
       {"k8s.cluster.name", text("prod")},
       {"k8s.node.name", text("n1")},
       {"k8s.namespace.name", text("shop")},
@@ -141,6 +143,7 @@ TEST(OtlpRecordOf, every_field_of_the_mapping_is_there) {
       {"error.type", text("oom_kill")},
       {"oomwitness.scope", text("container")},
       {"oomwitness.victim.count", integer(2)},
+      {"oomwitness.victim.is_init", true},
       {"oomwitness.limit", integer(512 << 20)},
       {"oomwitness.limit.owner", text("/kubepods/web")},
       {"oomwitness.usage", integer(511 << 20)},
@@ -224,6 +227,34 @@ TEST(OtlpRecordOf, service_name_follows_the_conventions) {
   incident.container = {};
   incident.victims[0].comm = "db";
   EXPECT_EQ(name(false), "unknown_service:db");
+}
+
+TEST(OtlpRecordOf, a_pods_annotations_say_what_its_service_is) {
+  Incident incident = whole_incident();
+  incident.container.labels["app.kubernetes.io/version"] = "label";
+  incident.pod->resource_attributes = {{"service.name", "checkout"},
+                                       {"service.namespace", "payments"},
+                                       {"service.instance.id", "checkout-0"},
+                                       {"service.version", "7"},
+                                       {"deployment.environment.name", "prod"}};
+  auto resource = map_of(record_of(incident, {"", "", false, true}).resource);
+  for (const auto& [key, value] : incident.pod->resource_attributes) EXPECT_EQ(resource[key], Value(value)) << key;
+  incident.pod->resource_attributes.clear();
+  resource = map_of(record_of(incident, {"", "", false, true}).resource);
+  EXPECT_EQ(resource["service.version"], text("label"));
+  EXPECT_EQ(resource["service.namespace"], text("shop"));
+}
+
+TEST(OtlpRecordOf, a_pods_annotations_do_not_make_it_another_pod) {
+  Incident incident = whole_incident();
+  const auto before = map_of(record_of(incident).resource);
+  incident.pod->resource_attributes = {
+      {"k8s.pod.name", "other"}, {"k8s.new", "x"}, {"host.name", "x"}, {"oomwitness.cgroup", "/"}, {"", "x"}};
+  EXPECT_EQ(map_of(record_of(incident).resource), before);
+  for (int i = 0; i < 50; ++i) incident.pod->resource_attributes["own." + std::to_string(i)] = "x";
+  EXPECT_EQ(record_of(incident).resource.size(), before.size() + 16);
+  incident.pod->resource_attributes = {{"own.\n", "a\x1b"}};
+  EXPECT_EQ(map_of(record_of(incident).resource)["own.\\x0a"], text("a\\x1b"));
 }
 
 TEST(OtlpRecordOf, a_status_of_another_run_is_not_this_one) {

@@ -45,6 +45,7 @@ TEST(ProcessReader, reads_a_process_with_a_hostile_comm) {
   EXPECT_EQ(seen->exe, "/otelcol");
   EXPECT_EQ(seen->cmdline, "/otelcol --config /etc/otel col.yaml");
   EXPECT_EQ(seen->uid, 1001u);
+  EXPECT_EQ(seen->is_init, true);
   EXPECT_EQ(seen->oom_score_adj, -998);
   EXPECT_EQ(seen->go.gogc_percent, 75);
   EXPECT_EQ(seen->go.memory_limit_bytes, 200u << 20);
@@ -146,6 +147,7 @@ TEST(ProcessReader, absent_parts_are_empty_not_made_up) {
   ASSERT_TRUE(seen.has_value());
   EXPECT_EQ(seen->exe, "");
   EXPECT_EQ(seen->cmdline, "");
+  EXPECT_EQ(seen->is_init, std::nullopt);
   EXPECT_EQ(seen->oom_score_adj, std::nullopt);
 }
 
@@ -171,6 +173,7 @@ TEST(ProcessReader, reads_ourselves) {
   const auto seen = ProcessReader().read(::getpid(), {});
   ASSERT_TRUE(seen.has_value()) << seen.error().message;
   EXPECT_EQ(seen->uid, ::getuid());
+  EXPECT_EQ(seen->is_init, false);
   EXPECT_THAT(seen->exe, ::testing::HasSubstr("unit_system"));
   EXPECT_EQ(ProcessReader().key_of(::getpid()).value(), seen->process);
 }
