@@ -73,8 +73,7 @@ void add_diff(CLI::App& app, CommandLine& line) {
 void add_by(CLI::App& command, CommandLine& line) {
   constexpr const char* kMeaning =
       "function (default), module (mapped file), or operation: the endpoint, method, job or component it is for";
-  command.add_option("--by", line.group_by, kMeaning)
-      ->check(CLI::IsMember({"function", "module", "operation"}));
+  command.add_option("--by", line.group_by, kMeaning)->check(CLI::IsMember({"function", "module", "operation"}));
 }
 
 void add_render(CLI::App& app, CommandLine& line) {
