@@ -282,15 +282,15 @@ bool Goroutines::is_in_stack_object(const StackFrame& frame, std::uint64_t local
   return false;
 }
 
-std::optional<std::size_t> Goroutines::frame_of_live(const Goroutine& g, const std::vector<StackFrame>& frames,
-                                                     std::uint64_t slot) {
+std::optional<Goroutines::LiveSlot> Goroutines::live_slot(const Goroutine& g, const std::vector<StackFrame>& frames,
+                                                          std::uint64_t slot) {
   constexpr std::uint32_t kArguments = 0, kLocals = 1, kStackMapIndex = 1;
   const auto it =
       std::find_if(frames.begin(), frames.end(), [&](const StackFrame& f) { return slot >= f.low && slot < f.high; });
   const auto at = static_cast<std::size_t>(it - frames.begin());
-  if (g.state == GoroutineState::kRunning || frames.empty()) return at;
+  if (g.state == GoroutineState::kRunning || frames.empty()) return LiveSlot{at};
   if (it == frames.end()) {  // arguments in the caller's area, or not unwound
-    return slot < frames.back().high ? std::optional(at) : std::nullopt;
+    return slot < frames.back().high ? std::optional(LiveSlot{at}) : std::nullopt;
   }
   const auto map_index = [&](const StackFrame& f) {
     const bool is_leaf = &f == &frames.front() && g.state == GoroutineState::kRunnable;
@@ -300,13 +300,14 @@ std::optional<std::size_t> Goroutines::frame_of_live(const Goroutine& g, const s
   // What a function was called with lies in its caller's frame, and so does what it spills of its registers.
   if (at > 0) {
     const StackFrame& callee = frames[at - 1];
-    if (map_bit(callee, kArguments, map_index(callee), callee.high, false, slot).value_or(false)) return at - 1;
-    if (is_in_stack_object(callee, 0, slot)) return at - 1;
+    const LiveSlot argument{at - 1, true};
+    if (map_bit(callee, kArguments, map_index(callee), callee.high, false, slot).value_or(false)) return argument;
+    if (is_in_stack_object(callee, 0, slot)) return argument;
   }
   const std::uint64_t return_slot = it->high - 8;
   const std::uint64_t locals = return_slot > it->low ? return_slot - 8 : return_slot;  // below the saved frame pointer
-  if (map_bit(*it, kLocals, map_index(*it), locals, true, slot).value_or(false)) return at;
-  return is_in_stack_object(*it, locals, slot) ? std::optional(at) : std::nullopt;
+  if (map_bit(*it, kLocals, map_index(*it), locals, true, slot).value_or(false)) return LiveSlot{at};
+  return is_in_stack_object(*it, locals, slot) ? std::optional(LiveSlot{at}) : std::nullopt;
 }
 
 }  // namespace oomw::go::retention

@@ -61,10 +61,14 @@ class Goroutines {
 
   // `stack`: its bytes from stack_top() on. Empty while it runs.
   [[nodiscard]] std::vector<StackFrame> unwind(const Goroutine& g, std::span<const std::byte> stack);
-  // The frame whose live variable the slot is, if it may hold a live pointer; the end of `frames` where the tables do
-  // not say. nullopt: what it holds is dead.
-  [[nodiscard]] std::optional<std::size_t> frame_of_live(const Goroutine& g, const std::vector<StackFrame>& frames,
-                                                         std::uint64_t slot);
+  // Whose variable a slot is: of frames[frame], or of none that is known where that is the end.
+  struct LiveSlot {
+    std::size_t frame = 0;
+    bool is_argument = false;  // what it was called with, which another holds, too, as a rule
+  };
+  // nullopt: what the slot holds is dead.
+  [[nodiscard]] std::optional<LiveSlot> live_slot(const Goroutine& g, const std::vector<StackFrame>& frames,
+                                                  std::uint64_t slot);
   // Bytes from stack_top() on.
   [[nodiscard]] std::vector<std::byte> read_stack(const Goroutine& g);
 

@@ -71,7 +71,9 @@ float Paths::cost(const GraphEdge& edge) const {
     const Function* outermost = graph_.outermost[root.goroutine];
     if (graph_.goroutines[root.goroutine].state == GoroutineState::kRunning) return 6;
     if (!outermost) return 30;  // a goroutine of the runtime's own
-    return root.is_runtime_frame ? 8 : 1.5F;
+    if (root.is_runtime_frame) return 8;
+    // Whoever passed it on tells more than a function that was called with a part of it.
+    return root.is_argument ? 5 : 1.5F;
   }
   const GraphNode& from = graph_.nodes[static_cast<std::size_t>(edge.source)];
   const GraphNode& to = graph_.nodes[edge.target];

@@ -273,20 +273,20 @@ void ReferrerSearch::scan_stack(const Goroutine& g, std::span<const std::byte> s
     const auto target = wanted_target(word);
     if (!target) continue;
     if (!frames) frames = goroutines_.unwind(g, stack);
-    const auto frame = goroutines_.frame_of_live(g, *frames, top + i);
-    if (!frame) {
+    const auto slot = goroutines_.live_slot(g, *frames, top + i);
+    if (!slot) {
       ++graph_.dead_slots;
       continue;
     }
     if (i >= 8) note_interface(target->node, word_at(stack, i - 8));
-    link_root(*target, stack_root(g, *frames, *frame, top + i), word);
+    link_root(*target, stack_root(g, *frames, *slot, top + i), word);
   }
 }
 
-Root ReferrerSearch::stack_root(const Goroutine& g, const std::vector<StackFrame>& frames, std::size_t frame,
+Root ReferrerSearch::stack_root(const Goroutine& g, const std::vector<StackFrame>& frames, Goroutines::LiveSlot slot,
                                 std::uint64_t address) {
-  Root root{RootKind::kStack, address, goroutine_index(g), nullptr, true};
-  const auto at = frames.begin() + static_cast<std::ptrdiff_t>(frame);
+  Root root{RootKind::kStack, address, goroutine_index(g), nullptr, true, slot.is_argument};
+  const auto at = frames.begin() + static_cast<std::ptrdiff_t>(slot.frame);
   if (at != frames.end()) root.is_runtime_frame = at->function->is_runtime;
   const auto own = std::find_if(at, frames.end(), [](const StackFrame& f) { return !f.function->is_runtime; });
   if (own != frames.end()) root.function = own->function;

@@ -29,6 +29,7 @@ struct Root {
   std::uint32_t goroutine = 0;         // of kStack and kGoroutine: index in HeapGraph::goroutines
   const Function* function = nullptr;  // of kStack: the innermost function of the program at or above the frame
   bool is_runtime_frame = false;       // the word lies in a frame of the runtime, or in no known frame
+  bool is_argument = false;            // of kStack: what `function` was called with
 };
 
 struct GraphNode {
@@ -153,7 +154,7 @@ class ReferrerSearch {
   [[nodiscard]] Result<> scan_globals();
   [[nodiscard]] Result<> scan_stacks();
   void scan_stack(const Goroutine& g, std::span<const std::byte> stack);
-  [[nodiscard]] Root stack_root(const Goroutine& g, const std::vector<StackFrame>& frames, std::size_t frame,
+  [[nodiscard]] Root stack_root(const Goroutine& g, const std::vector<StackFrame>& frames, Goroutines::LiveSlot slot,
                                 std::uint64_t address);
   void scan_finalizers(const Samples& samples);
   [[nodiscard]] std::size_t finish_pass();
