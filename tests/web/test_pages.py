@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser_case import CONTRAST, LABELS, BrowserCase  # noqa: E402 (which sets the path of the next)
 from harness import tools  # noqa: E402
 from harness.terminal import controls_in, on_terminal  # noqa: E402
+from harness.wait import eventually  # noqa: E402
 from site_data import PAYLOADS, Site, contents, growth  # noqa: E402
 
 
@@ -354,7 +355,7 @@ class PagesTest(BrowserCase):
     def test_what_is_not_there_says_so(self):
         for path, wanted in (("/i/20260101T000000Z-00000000", "no such incident"), (f"/i/{self.other}/flame", "no profile"), ("/now", "no daemon runs here")):
             self.browser.open(self.origin + path)
-            self.assertIn(wanted, self.text())
+            eventually(lambda: wanted in self.text(), lambda: f"{wanted!r} in {self.text()}", 20)
 
     def test_the_api_gives_the_same_as_json(self):
         with urllib.request.urlopen(f"{self.origin}/api/v1/incidents/{self.second}/flame?by=package") as answer:
