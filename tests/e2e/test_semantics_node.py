@@ -25,7 +25,7 @@ class NodeWide(SemanticsTest):
 
     def test_node_without_memory_is_scope_node(self):
         """And no cgroup is blamed because its own limit happens to be near."""
-        box, full = self.cgroup("hungry"), self.cgroup("full", 16)
+        box, full = self.cgroup("hungry"), self.cgroup("full", 18)  # with the pages of its program and the kernel's: 2 MB, seen
         holder = self.hog(full, "--hold-mb", 14)
         work = self.hog(box, "--hold-mb", 8, "--rate-mb-s", 0, "--huge", 1, oom_score_adj=1000)
         self.go()
