@@ -65,7 +65,7 @@ struct HeapAnalysis {
 [[nodiscard]] std::span<const HeapAnalysis> heap_analyses();
 // For any process without a heap profile, in place of those above where they have no time: what its mappings are for.
 inline constexpr std::size_t kCompositionRow = 5;
-[[nodiscard]] const HeapAnalysis* analysis_of(
-    std::size_t row);  // of heap_analyses(), or that one; nullptr: no such row
+// Of heap_analyses(), or that one; nullptr: no such row.
+[[nodiscard]] const HeapAnalysis* analysis_of(std::size_t row);
 
 }  // namespace oomw

@@ -2,11 +2,10 @@
 """A real OpenTelemetry Collector on loopback that prints what it received, and what it printed as values."""
 import os
 import re
-import subprocess
 
 from . import tools
 from .daemon import free_port
-from .wait import eventually
+from .logged_server import LoggedServer
 
 CONFIG = """
 receivers:
@@ -89,27 +88,16 @@ class _Reader:
             self.current, self.target = None, {}
 
 
-class OtelCollector:
+class OtelCollector(LoggedServer):
     def __init__(self, scratch, verbosity="detailed"):
         binary = tools.supplied("collector_build.sh", "1.27", "pprof")
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.output = os.path.join(scratch, "otelcol.log")
         config = os.path.join(scratch, "otelcol.yaml")
         with open(config, "w", encoding="utf-8") as f:
             f.write(CONFIG.format(port=self.port, verbosity=verbosity))
-        with open(self.output, "wb") as output:
-            self.process = subprocess.Popen([binary, "--config", "file:" + config, "--feature-gates=service.profilesSupport"],
-                                            stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-        try:
-            eventually(lambda: "Everything is ready" in self.text(), lambda: f"a Collector; {self.text()[-2000:]}", 30)
-        except BaseException:
-            self.close()
-            raise
-
-    def text(self):
-        with open(self.output, encoding="utf-8", errors="replace") as f:
-            return f.read()
+        super().__init__([binary, "--config", "file:" + config, "--feature-gates=service.profilesSupport"],
+                         os.path.join(scratch, "otelcol.log"), lambda text: "Everything is ready" in text, "a Collector", 30)
 
     def _received(self):
         reader = _Reader()
@@ -127,11 +115,3 @@ class OtelCollector:
 
     def profiles(self):
         return self._received().profiles
-
-    def close(self):
-        self.process.terminate()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()

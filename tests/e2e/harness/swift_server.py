@@ -2,15 +2,14 @@
 """OpenStack Swift on loopback, whose S3 API verifies each request's signature (tests/support/swift_s3.py). Listings have
 two keys a page."""
 import os
-import subprocess
 import tempfile
 
 from . import tools
 from .daemon import free_port
-from .wait import eventually
+from .logged_server import LoggedServer
 
 
-class SwiftServer:
+class SwiftServer(LoggedServer):
     ACCESS, SECRET, BUCKET = "test:node", "secret-of/node+1", "evidence"
 
     def __init__(self, scratch):
@@ -18,24 +17,9 @@ class SwiftServer:
         folder = tempfile.mkdtemp(prefix="swift-", dir=scratch)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.output = os.path.join(folder, "log")
         environment = os.environ | {"PYTHONPATH": f"{tree}/lib/python3/dist-packages", "PYTHONDONTWRITEBYTECODE": "1",
                                     "LD_LIBRARY_PATH": f"{tree}/lib/x86_64-linux-gnu"}
-        with open(self.output, "wb") as output:
-            self.process = subprocess.Popen(
-                ["/usr/bin/python3", os.path.join(tools.TREE, "tests/support/swift_s3.py"), folder, str(self.port),
-                 self.ACCESS.partition(":")[2], self.SECRET, self.BUCKET],
-                env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-        try:
-            eventually(lambda: "ready" in self.text().split(), lambda: f"Swift; {self.text()[-2000:]}", 60)
-        except BaseException:
-            self.close()
-            raise
-
-    def text(self):
-        with open(self.output, encoding="utf-8", errors="replace") as f:
-            return f.read()
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
+        super().__init__(
+            ["/usr/bin/python3", os.path.join(tools.TREE, "tests/support/swift_s3.py"), folder, str(self.port),
+             self.ACCESS.partition(":")[2], self.SECRET, self.BUCKET],
+            os.path.join(folder, "log"), lambda text: "ready" in text.split(), "Swift", 60, environment)

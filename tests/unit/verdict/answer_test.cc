@@ -39,6 +39,14 @@ IncidentFiller filler() {
           "at_kill"};
 }
 
+TrendSite trend_site(std::string judgement, std::uint64_t last_held_bytes, std::vector<std::string> frames) {
+  TrendSite site;
+  site.frames = std::move(frames);
+  site.figures.judgement = std::move(judgement);
+  site.figures.last_held_bytes = last_held_bytes;
+  return site;
+}
+
 TEST(Answer, NamesTheCodeThatAllocatedWhatIsHeld) {
   Incident incident = incident_of("leak");
   incident.fillers = {filler()};
@@ -117,11 +125,9 @@ TEST(Answer, TheSiteThatTheDetectorReportsComesBeforeTheLargest) {
   incident.fillers = {filler()};
   incident.trend = testing::sample_incident().trend;
   ASSERT_TRUE(incident.trend);
-  TrendSite site;
-  site.frames = {"bytes.growSlice /go/bytes.go:1", "main.slow /src/app/main.go:7", "main.main /src/app/main.go:1"};
-  site.figures.judgement = "leak";
-  site.figures.last_held_bytes = 30u << 20;
-  incident.trend->sites = {site};
+  incident.trend->sites = {
+      trend_site("leak", 30u << 20,
+                 {"bytes.growSlice /go/bytes.go:1", "main.slow /src/app/main.go:7", "main.main /src/app/main.go:1"})};
   incident.trend->whole.last_held_bytes = 60u << 20;
   const IncidentAnswer answer = answer_of(incident);
   ASSERT_TRUE(answer.culprit);
@@ -136,12 +142,12 @@ TEST(Answer, AHelperThatOthersCallWithoutGrowthIsNotWhatLeaks) {
   incident.fillers.front().name = "main.block (main.go:44)";
   incident.fillers.front().path = {"main.block"};
   incident.trend = testing::sample_incident().trend;
-  TrendSite leaking, resting;
-  leaking.frames = {"main.block /src/main.go:44", "main.openSession /src/leak.go:61", "main.pace /src/main.go:65"};
-  leaking.figures.judgement = "leak";
-  leaking.figures.last_held_bytes = 30u << 20;
-  resting.frames = {"main.block /src/main.go:44", "main.loadEntry /src/service.go:36", "main.pace /src/main.go:65"};
-  resting.figures.judgement = "not_called";
+  const TrendSite leaking =
+      trend_site("leak", 30u << 20,
+                 {"main.block /src/main.go:44", "main.openSession /src/leak.go:61", "main.pace /src/main.go:65"});
+  const TrendSite resting =
+      trend_site("not_called", 0,
+                 {"main.block /src/main.go:44", "main.loadEntry /src/service.go:36", "main.pace /src/main.go:65"});
   incident.trend->whole.first_live_bytes = 0;
   incident.trend->whole.last_live_bytes = incident.trend->whole.last_held_bytes = 60u << 20;
   TrendSite small = leaking;  // the same way, another size of object
@@ -160,11 +166,8 @@ TEST(Answer, CodeThatTheConfigurationCallsALibraryIsPassedInASiteThatLeaks) {
   Incident incident = incident_of("leak");
   incident.fillers.clear();
   incident.trend = testing::sample_incident().trend;
-  TrendSite site;
-  site.frames = {"github.com/acme/pool.(*Pool).Get /src/pool.go:4", "main.openSession /src/leak.go:61"};
-  site.figures.judgement = "leak";
-  site.figures.last_held_bytes = 30u << 20;
-  incident.trend->sites = {site};
+  incident.trend->sites = {trend_site(
+      "leak", 30u << 20, {"github.com/acme/pool.(*Pool).Get /src/pool.go:4", "main.openSession /src/leak.go:61"})};
   EXPECT_EQ(answer_of(incident).culprit->code, "github.com/acme/pool.(*Pool).Get (pool.go:4)");
   const auto patterns = OperationPatterns::make({"library github.com/acme/pool"});
   ASSERT_TRUE(patterns.has_value());
@@ -177,22 +180,18 @@ TEST(Answer, WhereTheLiveHeapGainedNothingNoSiteGrew) {
   incident.fillers = {filler()};
   incident.trend = testing::sample_incident().trend;
   incident.trend->whole.first_live_bytes = incident.trend->whole.last_live_bytes = 28u << 20;
-  TrendSite site;
-  site.frames = {"compress/flate.NewWriter /go/deflate.go:666", "runtime/pprof.(*profileBuilder).build /go/proto.go:1"};
-  site.figures.judgement = "not_called";
-  site.figures.last_held_bytes = 3u << 20;
-  incident.trend->sites = {site};
+  incident.trend->sites = {trend_site(
+      "not_called", 3u << 20,
+      {"compress/flate.NewWriter /go/deflate.go:666", "runtime/pprof.(*profileBuilder).build /go/proto.go:1"})};
   EXPECT_EQ(answer_of(incident).culprit->code, "main.(*Cache).Put (cache.go:44)");
 }
 
 TEST(Answer, TypeArgumentsOfTheSiteThatLeaksAreNotPrinted) {
   Incident incident = incident_of("leak");
   incident.trend = testing::sample_incident().trend;
-  TrendSite site;
-  site.frames = {"bytes.growSlice /go/bytes.go:1", "main.decoded[go.shape.struct { ID string }].func1 /src/main.go:7"};
-  site.figures.judgement = "leak";
-  site.figures.last_held_bytes = 30u << 20;
-  incident.trend->sites = {site};
+  incident.trend->sites = {trend_site(
+      "leak", 30u << 20,
+      {"bytes.growSlice /go/bytes.go:1", "main.decoded[go.shape.struct { ID string }].func1 /src/main.go:7"})};
   incident.fillers.clear();
   const IncidentAnswer answer = answer_of(incident);
   ASSERT_TRUE(answer.culprit);
