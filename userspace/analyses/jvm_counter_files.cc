@@ -13,6 +13,7 @@
 
 #include "analyses/analysis_wire.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "base/victim_marks.h"
 #include "memory/byte_source.h"
 #include "memory/memory_map.h"
@@ -28,11 +29,11 @@ UniqueFd open_counters(const std::string& proc_root, ProcessKey key) {
   if (!process || !may_hold_memory_of(key.pid)) return {};
   const auto maps = read_prefix_at(process->dir_fd(), "maps", JvmCounterFiles::kMaxMaps);
   if (!maps || !process->is_alive() || !may_hold_memory_of(key.pid)) return {};
-  const MemoryMap map = MemoryMap::parse(*maps);
-  for (const Mapping& mapping : map.mappings()) {
-    const bool is_counters =
-        mapping.has_file() && mapping.is_shared && mapping.name.find("/hsperfdata_") != std::string::npos;
-    if (!is_counters) continue;
+  for (const std::string_view line : split(*maps, '\n')) {
+    if (line.find("/hsperfdata_") == std::string_view::npos) continue;  // a map of 2 MiB, as Mappings, takes 6 more
+    const MemoryMap map = MemoryMap::parse(line);
+    if (map.mappings().empty() || !map.mappings().front().has_file() || !map.mappings().front().is_shared) continue;
+    const Mapping& mapping = map.mappings().front();
     auto file = open_at(process->dir_fd(), fmt::format("map_files/{:x}-{:x}", mapping.begin, mapping.end), O_RDONLY);
     return file ? std::move(*file) : UniqueFd();
   }

@@ -179,7 +179,7 @@ void Daemon::Impl::trim_soon() {
   if (std::exchange(is_trim_armed, true)) return;
   (void)loop->add_once(kTrimDelay, [this] {
     is_trim_armed = false;
-    (void)writer_worker->post([] { give_back_free_heap(); });
+    (void)writer_worker->post([this] { free_heap.give_back(); });
   });
 }
 

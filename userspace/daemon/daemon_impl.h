@@ -26,6 +26,7 @@
 #include "daemon/ledger_pace.h"
 #include "daemon/past_reading.h"
 #include "daemon/pipeline.h"
+#include "daemon/self_protection.h"
 #include "daemon/snapshot_publisher.h"
 #include "daemon/static_pod_uids.h"
 #include "daemon/step_queue.h"
@@ -87,6 +88,7 @@ struct Daemon::Impl {
   std::uint64_t saved_ledger_version = 0;
   bool is_ledger_armed = false;
   bool is_trim_armed = false;
+  FreeHeap free_heap;  // writer's thread
   LedgerPace ledger_pace;
   // How many containers may be prepared for a capture (by an endpoint look-up) when many near their limits at once. A
   // look-up walks the node's whole connection table, 5 ms of CPU: this allows a twentieth of a CPU. An unprepared

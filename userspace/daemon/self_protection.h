@@ -21,8 +21,16 @@ void keep_heap_small();
 // to watch the limits of 1,000 containers.
 [[nodiscard]] std::size_t allow_open_files();
 
-// Returns to the kernel the free memory that malloc holds: milliseconds. Any thread.
-void give_back_free_heap();
+// Returns to the kernel the free memory that malloc holds. One thread.
+class FreeHeap {
+ public:
+  void give_back();  // milliseconds
+  // Only if more is resident than after the last time: a quiet daemon pays for nothing but a look.
+  void give_back_if_grown();
+
+ private:
+  std::uint64_t resident_after_ = 0;
+};
 
 struct SelfUsage {
   double cpu_seconds = 0;

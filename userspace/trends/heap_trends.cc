@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trends/heap_trends.h"
 
+#include <malloc.h>
+
 #include <ctime>
 #include <utility>
 #include <vector>
@@ -26,6 +28,9 @@ constexpr Nanoseconds kStartUp = std::chrono::seconds(15);
 constexpr Nanoseconds kLongestWalk = std::chrono::seconds(30);
 // Naming takes milliseconds if the executable's file system answers.
 constexpr Nanoseconds kNamingTime = std::chrono::seconds(15);
+constexpr Nanoseconds kRoomWait = std::chrono::seconds(5);
+// From this count on, the allocator is left with megabytes that are free.
+constexpr std::size_t kTrimFromBuckets = 5'000;
 
 // Start times are on CLOCK_BOOTTIME, which goes on while the machine sleeps.
 MonotonicTime started_at(ProcessKey process) {
@@ -230,10 +235,17 @@ std::optional<HeapTrends::Known> HeapTrends::known_of(ProcessKey victim) {
 void HeapTrends::keep_evidence(const RuntimeProcess& victim) {
   const std::optional<Known> known = known_of(victim.key);
   if (!known) return;
+  const auto room = memory_.take(kEvidenceBytes, kRoomWait);
+  if (!room) {
+    const std::lock_guard lock(state_mutex_);
+    ++metrics_.dropped["incident"];
+    return;
+  }
   const auto names = victim.names(clock_, clock_.now() + kNamingTime);
   auto evidence = keep_trend_evidence(known->trend, known->report, victim.key, *names, clock_, keep_);
   if (!evidence.has_value()) log::warn("trend of pid {}: {}", victim.key.pid, evidence.error().message);
   report(*known, victim, *names, evidence.value_or(TrendEvidence{}));
+  if (known->trend.sites().buckets() >= kTrimFromBuckets) ::malloc_trim(0);
 }
 
 void HeapTrends::report(const Known& known, const RuntimeProcess& victim, ProgramNames& names,

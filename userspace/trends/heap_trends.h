@@ -43,6 +43,8 @@ class HeapTrends {
  public:
   // For 20,000 buckets of 20 frames: no profile is made of them.
   static constexpr std::uint64_t kMemoryBytes = 6u << 20;
+  // Three profiles of a trend, one after the other.
+  static constexpr std::uint64_t kEvidenceBytes = 20u << 20;
   // Captures find this much left, whatever trends take.
   static constexpr std::uint64_t kLeftForCaptures = 40u << 20;
   // Fewer readings show nothing that a capture does not.

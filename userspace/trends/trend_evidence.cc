@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +20,8 @@ namespace oomw {
 namespace {
 
 constexpr std::size_t kMaxSites = 20, kMaxFrames = 32;
+// A profile is made in memory, from all frames of its buckets: 16,384 buckets of a hostile program took 40 MiB.
+constexpr std::size_t kMaxBucketsWritten = 8'192, kMaxFramesWritten = 256U << 10;
 // Of a profile's four sample types: alloc_objects, alloc_space, inuse_objects, inuse_space.
 constexpr std::ptrdiff_t kAllocTypes = 2;
 
@@ -30,11 +33,39 @@ HeapAmount amount_of(std::uint32_t objects, std::uint64_t block_bytes) {
   return {objects, std::min(bytes, kMost)};
 }
 
+// By bucket number: those that held the most in any of these readings. The same ones in each file, so that what is
+// missing in one of two files has not grown.
+std::vector<bool> largest_buckets(const HeapTrend& trend, const std::vector<std::size_t>& readings) {
+  const SiteTable& sites = trend.sites();
+  std::vector<std::pair<std::int64_t, std::uint32_t>> most(sites.buckets());  // bytes, number
+  for (std::uint32_t number = 0; number < most.size(); ++number) most[number].second = number;
+  for (const std::size_t position : readings) {
+    for (const TrendReading::Bucket& bucket : trend.readings()[position].buckets) {
+      const HeapAmount held = amount_of(bucket.held_objects, sites.block_bytes_of(bucket.number));
+      most[bucket.number].first = std::max(most[bucket.number].first, held.bytes);
+    }
+  }
+  std::ranges::sort(most, std::ranges::greater{});
+  std::vector<bool> is_written(most.size());
+  std::size_t frames = 0;
+  for (std::size_t i = 0; i < most.size() && i < kMaxBucketsWritten; ++i) {
+    frames += sites.pcs_of(sites.site_of(most[i].second)).size();
+    if (frames > kMaxFramesWritten) break;
+    is_written[most[i].second] = true;
+  }
+  return is_written;
+}
+
 // As if it had been read from a process loaded at the addresses in its file.
-HeapReading heap_of(const HeapTrend& trend, const TrendReading& reading) {
+HeapReading heap_of(const HeapTrend& trend, const TrendReading& reading, const std::vector<bool>& is_written) {
   HeapReading heap;
   heap.rate = reading.rate;
+  std::size_t left_out = 0;
   for (const TrendReading::Bucket& bucket : reading.buckets) {
+    if (!is_written[bucket.number]) {
+      ++left_out;
+      continue;
+    }
     const std::vector<std::uint64_t> pcs = trend.sites().pcs_of(trend.sites().site_of(bucket.number));
     HeapHolding& holding = heap.holdings.emplace_back();
     holding.first_pc = heap.pcs.append(pcs);
@@ -47,8 +78,9 @@ HeapReading heap_of(const HeapTrend& trend, const TrendReading& reading) {
   heap.facts = {
       fmt::format("oomwitness: series=held_now held_bytes={} live_at_last_gc_bytes={} gc_cycle={}", totals.held_bytes,
                   totals.live_bytes, reading.gc_cycle ? std::to_string(*reading.gc_cycle) : "unknown"),
-      fmt::format("oomwitness: rate={} buckets={} complete={}", reading.rate, reading.buckets.size(),
-                  reading.is_complete ? "yes" : "no")};
+      fmt::format("oomwitness: rate={} buckets={} complete={}", reading.rate, heap.holdings.size(),
+                  reading.is_complete && left_out == 0 ? "yes" : "no")};
+  if (left_out > 0) heap.facts.push_back(fmt::format("oomwitness: the {} smallest buckets are left out", left_out));
   return heap;
 }
 
@@ -133,11 +165,11 @@ TrendDocument::Judged judged_of(const LeakReport& report, const HeapTrend& trend
 }
 
 // Values held at that time, scaled against sampling.
-pprof::Profile profile_of(const HeapTrend& trend, const TrendReading& reading, ProcessKey process, ProgramNames& names,
-                          WallTime time) {
+pprof::Profile profile_of(const HeapTrend& trend, const TrendReading& reading, const std::vector<bool>& is_written,
+                          ProcessKey process, ProgramNames& names, WallTime time) {
   const std::string comment =
       fmt::format("oomwitness: method=trend origin={} pid={} types=inuse only", to_string(reading.origin), process.pid);
-  pprof::Profile profile = names.profile_of(heap_of(trend, reading), time, {comment});
+  pprof::Profile profile = names.profile_of(heap_of(trend, reading, is_written), time, {comment});
   keep_only_inuse(profile);
   return profile;
 }
@@ -155,10 +187,12 @@ Result<TrendEvidence> keep_trend_evidence(const HeapTrend& trend, const LeakRepo
                                           ProgramNames& names, const Clock& clock, const KeepTrendFile& keep) {
   TrendEvidence evidence;
   if (trend.readings().empty()) return evidence;
-  for (const std::size_t chosen : chosen_readings(trend)) {
+  const std::vector<std::size_t> readings = chosen_readings(trend);
+  const std::vector<bool> is_written = largest_buckets(trend, readings);
+  for (const std::size_t chosen : readings) {
     const TrendReading& reading = trend.readings()[chosen];
     const std::string name = fmt::format("trend-{:02}.pb.gz", evidence.files.size() + 1);
-    const pprof::Profile profile = profile_of(trend, reading, process, names, clock.wall_of(reading.time));
+    const pprof::Profile profile = profile_of(trend, reading, is_written, process, names, clock.wall_of(reading.time));
     if (chosen == trend.baseline()) evidence.components = collector_components_of(profile);
     ASSIGN_OR_RETURN(evidence.kept[name], keep(process, name, pprof::write(profile)));
     evidence.files.emplace(chosen, name);

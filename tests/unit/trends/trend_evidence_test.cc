@@ -23,6 +23,7 @@ namespace {
 
 using nlohmann::json;
 using test::kBlock;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
@@ -202,6 +203,33 @@ TEST_F(TrendEvidenceTest, counts_that_no_memory_holds_make_no_profile_of_less) {
     ASSERT_TRUE(write(trend).has_value());
     EXPECT_GE(profile("trend-01.pb.gz").total(1), std::int64_t{1} << 62) << block;
   }
+}
+
+TEST_F(TrendEvidenceTest, of_more_frames_than_a_profile_is_made_of_the_smallest_buckets_are_left_out_in_each_file) {
+  HeapTrend trend;
+  for (std::uint32_t number = 0; number < 2; ++number) {
+    HeapReading heap;
+    heap.rate = test::kRate;
+    heap.is_complete = true;
+    heap.collection = number;
+    for (std::uint64_t bucket = 0; bucket < 4'000; ++bucket) {
+      std::vector<std::uint64_t> pcs(100, 0x402000);
+      pcs[0] = 0x500000 + bucket * 16;
+      const bool has_grown = bucket >= 3'000 && number == 1;  // not among the largest at first
+      const std::int64_t objects = (bucket < 1'000 ? 9 : 1) + (has_grown ? 5 : 0);
+      const HeapAmount amount{objects, objects * static_cast<std::int64_t>(kBlock)};
+      heap.holdings.push_back({heap.pcs.append(pcs), 100, kBlock, amount, amount, amount});
+    }
+    trend.add(heap, {test::at_second(60.0 * (number + 1)), ReadingOrigin::kScheduled, false});
+  }
+  ASSERT_TRUE(write(trend).has_value());
+  const pprof::Profile first = profile("trend-01.pb.gz"), last = profile("trend-02.pb.gz");
+  constexpr std::int64_t kWritten = (256 << 10) / 100;
+  EXPECT_EQ(std::ssize(first.samples), kWritten);
+  EXPECT_EQ(std::ssize(last.samples), kWritten);
+  EXPECT_EQ(first.total(0), 9 * 1'000 + (kWritten - 1'000));
+  EXPECT_EQ(last.total(0), 9 * 1'000 + 6 * 1'000 + (kWritten - 2'000));
+  EXPECT_THAT(last.comments, Contains(HasSubstr("the 1379 smallest buckets are left out")));
 }
 
 TEST_F(TrendEvidenceTest, without_names_frames_are_addresses_at_most_as_many_as_wanted) {
