@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trends/heap_trends.h"
 
-#include <malloc.h>
-
 #include <ctime>
 #include <utility>
 #include <vector>
@@ -29,8 +27,6 @@ constexpr Nanoseconds kLongestWalk = std::chrono::seconds(30);
 // Naming takes milliseconds if the executable's file system answers.
 constexpr Nanoseconds kNamingTime = std::chrono::seconds(15);
 constexpr Nanoseconds kRoomWait = std::chrono::seconds(5);
-// From this count on, the allocator is left with megabytes that are free.
-constexpr std::size_t kTrimFromBuckets = 5'000;
 
 // Start times are on CLOCK_BOOTTIME, which goes on while the machine sleeps.
 MonotonicTime started_at(ProcessKey process) {
@@ -245,7 +241,6 @@ void HeapTrends::keep_evidence(const RuntimeProcess& victim) {
   auto evidence = keep_trend_evidence(known->trend, known->report, victim.key, *names, clock_, keep_);
   if (!evidence.has_value()) log::warn("trend of pid {}: {}", victim.key.pid, evidence.error().message);
   report(*known, victim, *names, evidence.value_or(TrendEvidence{}));
-  if (known->trend.sites().buckets() >= kTrimFromBuckets) ::malloc_trim(0);
 }
 
 void HeapTrends::report(const Known& known, const RuntimeProcess& victim, ProgramNames& names,
