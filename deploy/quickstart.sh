@@ -227,7 +227,7 @@ say_how_to_go_on() {
   cat <<END
 Look again:
     sudo $binary incidents --data-dir $data_dir
-    sudo $binary show latest --data-dir $data_dir --full
+    sudo $binary show ${incident##*-} --data-dir $data_dir --full
 END
   # Versions without the page have no such command.
   if "$binary" help web >/dev/null 2>&1; then

@@ -68,6 +68,17 @@ class Rules(unittest.TestCase):
 
 
 class RulesAndDaemon(E2eTest):
+    def test_every_cause_is_counted_from_the_start_and_the_runbook_says_what_to_do(self):
+        """increase() does not see the first kill of a series that begins with it."""
+        with open(os.path.join(tools.TREE, "userspace/verdict/verdict.h")) as f:
+            judged = {cause for row in re.findall(r"^//   \d    ([a-z_]+(?:, [a-z_]+)*) ", f.read(), re.M) for cause in row.split(", ")}
+        causes = {labels["cause"] for labels, _ in self.daemon().scrape().values("oomwitness_oom_kills_by_cause_total")}
+        self.assertGreaterEqual(causes, judged | {"unknown"})
+        self.assertGreater(len(judged), 10)
+        with open(os.path.join(FOLDER, "runbook.md")) as f:
+            section = f.read().split("## OomwitnessOomKill\n")[1].split("\n## ")[0]
+        self.assertEqual(sorted(cause for cause in causes if f"`{cause}`" not in section), [])
+
     def test_rules_name_only_metrics_that_the_daemon_exports(self):
         families = self.daemon(ApiServer(self.scratch).config()).scrape().families()  # one that is dead
         used = {name for group in load(RULES)["groups"] for rule in group["rules"] for name in METRIC.findall(rule["expr"])}

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// "Following one kill" in userspace/README.md: every step names one function, and all of them are there.
+// "Following one kill" in userspace/README.md: every step names one function, and all of them are there. The first
+// README is short, and what it links to exists.
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <regex>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -53,6 +58,26 @@ TEST(ReadmeTest, every_step_of_following_one_kill_names_a_function_that_is_defin
                             sources.find("BPF_PROG(" + function + ",") != std::string::npos;
     EXPECT_TRUE(is_defined) << function;
   }
+}
+
+// Table rules and other marks are no words.
+std::size_t words_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::size_t words = 0;
+  for (std::string word; stream >> word;)
+    words += std::ranges::any_of(word, [](unsigned char c) { return std::isalnum(c) != 0; });
+  return words;
+}
+
+TEST(ReadmeTest, the_first_page_is_read_in_minutes_and_leads_to_files_that_exist) {
+  const std::string text = read_file(test::source_tree() + "/README.md", kMaxFileBytes).value_or("");
+  EXPECT_LE(words_of(text), 1'050u) << "figures belong into docs/benchmarks.md, internals into the folders' READMEs";
+  const std::regex link(R"(\]\(([^)#:]+)(#[^)]*)?\))");
+  std::size_t links = 0;
+  for (std::sregex_iterator found(text.begin(), text.end(), link), end; found != end; ++found, ++links) {
+    EXPECT_TRUE(std::filesystem::exists(test::source_tree() + "/" + (*found)[1].str())) << (*found)[1];
+  }
+  EXPECT_GE(links, 10u);
 }
 
 }  // namespace

@@ -63,6 +63,20 @@ def shop_stacks(leak, cache=9):
             ("runtime.main", "runtime.doInit"): MIB}
 
 
+def named_everywhere(name):
+    """incident.json's members that hold what a program is made of, all of this name."""
+    culprit = {"claim": "allocates", "code": name, "path": [name, name], "operation_kind": "endpoint", "operation": name, "share": 0.9, "bytes": 80 * MIB,
+               "evidence": name}
+    container = {"id": None, "name": name, "runtime": None, "image": name, "cgroup_path": name, "cgroup_id": 7}
+    return {"container": container, "answer": {"sentence": name, "cause": "leak", "confidence": 0.9, "action": name, "again": name, "culprit": culprit},
+            "operations": [{"kind": "endpoint", "name": name, "bytes": MIB, "share": 0.5, "growth_ratio": 2.0}],
+            "fillers": [{"runtime": "cpython", "kind": "holder", "name": name, "held_as": name, "path": [name], "operation_kind": "endpoint", "operation": name,
+                         "bytes": MIB, "share": 0.5, "evidence": "analysis"}],
+            "holders": [{"share": 0.9, "bytes": MIB, "owner": True, "component": name, "chain": [name, name], "rooted_ratio": 0.9, "samples": 9, "total_samples": 10}],
+            "goroutines": [{"count": 9, "state": name, "stack": [name, name]}], "goroutine_count": 9, "notes": [name],
+            "growth": growth(name, note=name)}
+
+
 def growth(*codes, note=""):
     """incident.json's growth{}: places of these functions, largest first, then a garbage collector's."""
     whole = 64 * MIB
@@ -90,7 +104,8 @@ class Site:
         with open(FIXTURE, encoding="utf-8") as file:
             self._pattern = json.load(file)
 
-    def add(self, second, pod, cause="leak", namespace="shop", leak=80, with_profiles=True, **fields):
+    def add(self, second, pod, cause="leak", namespace="shop", leak=80, with_profiles=True, stacks=None, **fields):
+        """stacks: of both profiles, in place of a shop's."""
         incident = copy.deepcopy(self._pattern)
         time = f"2026-11-21T04:{second // 60:02d}:{second % 60:02d}"
         incident["id"] = f"{time.replace('-', '').replace(':', '')}Z-{second:08x}"
@@ -122,26 +137,26 @@ class Site:
         for n, file in enumerate(file for analysis in incident.get("analyses", []) for file in analysis["files"]):
             self._write(place, file["name"], profile({("Java heap", "jvm", "com.acme.Session"): (60 - 20 * n) * MIB, ("metaspace",): 9 * MIB}))
         if with_profiles:
-            self._write(place, "capture-01-live.pb.gz", profile(shop_stacks(leak // 4)))
-            self._write(place, "capture-02-at_kill.pb.gz", profile(shop_stacks(leak, 6), 30))
+            self._write(place, "capture-01-live.pb.gz", profile(stacks or shop_stacks(leak // 4)))
+            self._write(place, "capture-02-at_kill.pb.gz", profile(stacks or shop_stacks(leak, 6), 30))
         return incident["id"]
 
     @staticmethod
     def _series(time, limit):
-        """A sample each second of the minute before, with a gap, then the kill."""
+        """A sample each second of the minute before, with a pause of an idle container and a gap, then the kill."""
         minute = int(time[14:16])
         ahead = f"{time[:14]}{minute - 1:02d}:"
         return [{"t": f"{ahead}{s:02d}.000000000Z", "usage_bytes": int(limit * (0.2 + 0.8 * s / 60)),
-                 "nonreclaimable_bytes": int(limit * (0.15 + 0.8 * s / 60))} for s in range(2, 60) if not 20 < s < 32]
+                 "nonreclaimable_bytes": int(limit * (0.15 + 0.8 * s / 60))} for s in range(60) if s == 0 or s in (10, 11) or s > 37]
 
     @staticmethod
     def _captures(incident, with_profiles):
         pattern, pid = incident["captures"][0], incident["victims"][0]["pid"]
         made = []
-        for file, method, lead in (("capture-01-live.pb.gz", "live", 25.0), ("capture-02-at_kill.pb.gz", "at_kill", -0.01)):
+        for file, method, lead in (("capture-01-live.pb.gz", "live", 20.0), ("capture-02-at_kill.pb.gz", "at_kill", -0.01)):
             made.append({**pattern, "file": file, "method": method, "result": "ok", "reason": "", "complete": True, "lead_seconds": lead,
                          "pid": pid, "of": "go", "inuse_bytes": 80 * MIB, "live_bytes": None,
-                         "time": incident["series"][-25]["t"] if lead > 0 else incident["time"]})
+                         "time": incident["series"][-20]["t"] if lead > 0 else incident["time"]})
         return made if with_profiles else []
 
     @staticmethod

@@ -381,7 +381,8 @@ std::string incidents(const MetricsSnapshot& s) {
                "Processes killed, by the cause that their incident had 6 seconds after it was written.", "cause",
                s.kills_by_cause,
                {"leak", "spike", "undersized", "off_heap", "allocator_retention", "page_cache_or_tmpfs", "sibling",
-                "pod_limit", "ancestor_limit", "node", "does_not_fit", "unknown"}) +
+                "pod_limit", "ancestor_limit", "node", "does_not_fit", "direct_buffers", "thread_stacks", "metaspace",
+                "unknown"}) +
       gauge("age_pruning_held", "1 while no incident is removed for its age, the wall clock being in doubt.",
             s.is_age_pruning_held) +
       counter("clock_jumps_total", "Jumps of the wall clock that retention found.", s.clock_jumps) +

@@ -34,8 +34,13 @@ std::string slope_text(const TrendFigures& figures) {
   return text;
 }
 
+// Of a call site, for a person: "not_called" is a name for programs.
+std::string judgement_text(const std::string& judgement) {
+  return judgement == "not_called" ? "not shown to leak" : to_markdown(judgement);
+}
+
 std::string site_row(const std::string& name, const TrendFigures& figures) {
-  return fmt::format("| {} | {} | {} | {} | {} | {} |\n", name, to_markdown(figures.judgement),
+  return fmt::format("| {} | {} | {} | {} | {} | {} |\n", name, judgement_text(figures.judgement),
                      human_bytes(figures.first_live_bytes), human_bytes(figures.last_live_bytes),
                      human_bytes(figures.last_held_bytes), slope_text(figures));
 }

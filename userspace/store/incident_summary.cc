@@ -72,7 +72,7 @@ std::string place_name(const ContainerIdentity& identity, const std::string& cgr
                                                : identity.pod_namespace + "/" + identity.pod_name + "/" + identity.name;
   if (name.empty()) name = identity.unit;
   if (name.empty()) name = short_ids_of(identity);
-  return printable(name.empty() ? cgroup_path : name, 80);
+  return printable(name.empty() ? cgroup_path : name, kMaxName);
 }
 
 IncidentSummary summary_of(const Incident& incident) {

@@ -20,7 +20,7 @@ constexpr std::size_t kMaxLink = 100;
 std::string chain_text(const std::vector<std::string>& chain) {
   std::string text;
   for (std::size_t i = 0; i < std::min(chain.size(), kMaxLinks); ++i) text += printable(chain[i], kMaxLink);
-  return chain.size() > kMaxLinks ? text + " -> ..." : text;
+  return text + (chain.size() > kMaxLinks ? " -> ..." : ".");
 }
 
 // "exporter/otlp" -> "exporter otlp"; a helper package serves all components of its kind: "an exporter's queue".
@@ -95,7 +95,7 @@ std::string owner_text(const Incident& incident) {
   const std::string grown = owner.growth_ratio && *owner.growth_ratio > 1 + threshold::kMaterial
                                 ? fmt::format(", {:.1f} times what it was at the reading before", *owner.growth_ratio)
                                 : "";
-  return fmt::format("Kept by {}: {:.0f} % of the heap that could be traced ({}{}) hangs on {}.{}", code_of(owner),
+  return fmt::format("Kept by {}: {:.0f} % of the heap that could be traced ({}{}) hangs on {}{}", code_of(owner),
                      owner.share * 100, human_bytes(owner.bytes), grown, chain_text(owner.chain),
                      queue_text(incident, owner));
 }

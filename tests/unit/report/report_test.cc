@@ -65,6 +65,13 @@ TEST(ReportTest, a_kill_that_is_not_the_first_is_said_below_the_answer) {
   EXPECT_THAT(to_markdown(incident, {}), HasSubstr("keeps.  \nKilled again, 12 min after the kill before.\n"));
 }
 
+TEST(ReportTest, a_call_site_that_is_no_suspect_is_said_to_show_no_leak) {
+  Incident incident = sample_incident();
+  incident.trend->sites[0].figures.judgement = "not_called";
+  EXPECT_THAT(to_markdown(incident, {}),
+              ::testing::AllOf(HasSubstr("| not shown to leak |"), Not(HasSubstr("called"))));
+}
+
 TEST(ReportTest, its_picture_and_every_file_beside_it_are_links) {
   Incident incident = sample_incident();
   IncidentAnalysis& analysis = incident.analyses.emplace_back();

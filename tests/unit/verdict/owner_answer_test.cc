@@ -56,6 +56,15 @@ TEST(OwnerAnswer, owner_is_the_culprit_where_no_profile_names_code) {
   EXPECT_EQ(answer.action, "Free or bound what global main.sessions keeps; a larger limit only delays the next kill.");
 }
 
+TEST(OwnerAnswer, a_long_way_down_ends_in_dots_alone) {
+  IncidentHolder deep = holder();
+  deep.chain = {"global main.sessions", "[] -> main.session", " -> []uint8", " -> byte"};
+  EXPECT_THAT(answer_of(leak_with(deep)).sentence,
+              HasSubstr("hangs on global main.sessions[] -> main.session -> []uint8 -> ..."));
+  EXPECT_THAT(answer_of(leak_with(deep)).sentence, ::testing::Not(HasSubstr("....")));
+  EXPECT_THAT(answer_of(leak_with(holder())).sentence, HasSubstr("hangs on global main.sessions[] -> main.session."));
+}
+
 TEST(OwnerAnswer, component_on_the_path_comes_before_the_receiver_that_allocated) {
   const IncidentAnswer answer = answer_of(leak_with(holder("processor/batch")));
   ASSERT_TRUE(answer.culprit);

@@ -25,6 +25,17 @@ std::string coverage_cell(const IncidentSummary& summary) {
   return fmt::format("{:.0f} % ({})", *summary.coverage_ratio * 100, printable(summary.coverage_method, 16));
 }
 
+// The part that tells one code from another, for a narrow screen: "store.(*Session).Keep (store.go:44)" without the
+// module's path, and "`sessions` in module `app`" without what it holds.
+std::string short_code(const std::string& code) {
+  constexpr std::string_view kHeld = " held as ";
+  if (const std::size_t held = code.find(kHeld); held != std::string::npos) return code.substr(held + kHeld.size());
+  const std::size_t name_end = code.find_first_of(" ([");  // a file, a receiver or type arguments may have slashes too
+  const std::size_t slash = code.rfind('/', name_end);
+  const bool is_path = slash != std::string::npos && (name_end == std::string::npos || slash < name_end) && slash > 0;
+  return is_path ? code.substr(slash + 1) : code;
+}
+
 // "x37, 4 min ago".
 std::string age_cell(const IncidentGroup& group, WallTime now) {
   const std::string age = age_text(group.last, now);
@@ -37,7 +48,7 @@ std::vector<std::string> row_of(const IncidentGroup& group, const RowStyle& styl
   std::vector<std::string> row = {
       id_cell(newest.id, is_short), age_cell(group, style.now),
       cell(newest.cause),           newest.limit_bytes ? human_bytes(*newest.limit_bytes) : "-",
-      cell(newest.place),           cell(newest.code)};
+      cell(newest.place),           cell(is_short ? short_code(newest.code) : newest.code)};
   if (!style.is_wide) return row;
   for (std::string more : {cell(newest.operation), cell(newest.victim), std::to_string(newest.profiles),
                            coverage_cell(newest), time_text(newest.time, style.is_local)}) {

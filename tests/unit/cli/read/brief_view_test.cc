@@ -2,11 +2,15 @@
 #include "cli/read/brief_view.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "support/source_tree.h"
 #include "unit/incident/sample_answer.h"
 #include "unit/incident/sample_incident.h"
 
@@ -67,6 +71,44 @@ TEST(BriefView, whatever_is_in_it_it_fits_one_screen) {
   for (const std::size_t columns : {80u, 120u, 200u}) {
     EXPECT_LE(rows_of(brief(large, columns), columns), kBriefLines) << columns;
     EXPECT_LE(rows_of(brief_text(large, large.directory, large.incident.time, {columns, false}), columns), kBriefLines);
+  }
+}
+
+// Of the pipeline's goldens and of what earlier versions wrote; a golden may hold several, one after the other.
+std::vector<Incident> known_incidents() {
+  std::vector<Incident> incidents;
+  for (const char* folder : {"/tests/pipeline/golden", "/tests/fixtures/incidents"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(test::source_tree() + folder)) {
+      std::ifstream file(entry.path());
+      for (nlohmann::json json; file >> std::ws && file.peek() == '{';) {
+        file >> json;
+        incidents.push_back(incident_from_json(json.dump()).value());
+      }
+    }
+  }
+  return incidents;
+}
+
+TEST(BriefView, every_recorded_kill_fits_one_screen_and_says_what_to_do) {
+  const std::vector<Incident> incidents = known_incidents();
+  EXPECT_GE(incidents.size(), 15u);
+  for (const Incident& incident : incidents) {
+    const std::string text = brief({"/data/incidents/" + incident.id, incident});
+    EXPECT_LE(rows_of(text, 80), kBriefLines) << text;
+    EXPECT_EQ(text.find("\nWhat to do: ") != text.npos, incident.answer.has_value()) << text;
+    EXPECT_THAT(text, HasSubstr("All of it: oomwitness show"));
+  }
+}
+
+TEST(BriefView, every_cause_fits_one_screen_with_a_next_step) {
+  for (const char* cause :
+       {"leak", "spike", "undersized", "off_heap", "allocator_retention", "page_cache_or_tmpfs", "sibling", "pod_limit",
+        "ancestor_limit", "node", "does_not_fit", "direct_buffers", "thread_stacks", "metaspace", "unknown"}) {
+    StoredIncident stored = answered();
+    stored.incident.verdict->cause = stored.incident.answer->cause = cause;
+    const std::string text = brief(stored);
+    EXPECT_LE(rows_of(text, 80), kBriefLines) << text;
+    EXPECT_THAT(text, ::testing::ContainsRegex("\n    [a-zA-Z_]+")) << cause << "\n" << text;
   }
 }
 

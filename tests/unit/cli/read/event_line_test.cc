@@ -60,6 +60,14 @@ TEST(EventLine, a_container_that_nobody_named_goes_by_its_ids) {
   EXPECT_EQ(place_name({}, "/plain"), "/plain");
 }
 
+TEST(EventLine, a_place_of_long_names_has_its_container_too) {
+  ContainerIdentity identity;
+  identity.pod_namespace = std::string(40, 'n');
+  identity.pod_name = std::string(63, 'p');
+  identity.name = "web";
+  EXPECT_THAT(place_name(identity, ""), EndsWith("p/web"));
+}
+
 TEST(LeftOutLine, names_the_cgroup_and_how_many) {
   EXPECT_THAT(left_out_line("shop/cart/web", 3720, WallTime{}),
               ::testing::EndsWith("LEFT OUT   3720 more lines of shop/cart/web"));

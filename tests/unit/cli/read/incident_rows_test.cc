@@ -73,6 +73,22 @@ TEST(IncidentRowsTest, a_terminal_gets_no_line_that_is_wider) {
   }
 }
 
+TEST(IncidentRowsTest, a_terminal_gets_the_part_of_the_code_that_tells_it_from_others) {
+  const auto code_on = [](const std::string& code, std::size_t columns) {
+    IncidentSummary summary = killed(0);
+    summary.code = code;
+    return incident_rows({summary}, {.view = {columns, false}, .now = kNow});
+  };
+  EXPECT_THAT(code_on("example.com/shop/store.(*Session).Keep (store.go:44)", 120),
+              HasSubstr("cart  store.(*Session).Keep (store.go:44)\n"));
+  EXPECT_THAT(code_on("main.F[example.com/x.Y] (a/b.go:1)", 120),
+              HasSubstr("cart  main.F[example.com/x.Y] (a/b.go:1)\n"));
+  EXPECT_THAT(code_on("exporter otlp/backend", 120), HasSubstr("cart  exporter otlp/backend\n"));
+  EXPECT_THAT(code_on("a dict of 18540 dict held as `sessions` in module `app`", 120),
+              HasSubstr("cart  `sessions` in module `app`\n"));
+  EXPECT_THAT(code_on("example.com/shop/store.Keep", 0), HasSubstr("example.com/shop/store.Keep")) << "for a program";
+}
+
 TEST(IncidentRowsTest, wide_has_time_victim_and_coverage_and_local_time_by_option) {
   IncidentSummary summary = killed(0);
   summary.victim = "cart";

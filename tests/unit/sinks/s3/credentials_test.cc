@@ -7,6 +7,7 @@
 
 #include "sinks/s3/credential_cache.h"
 #include "sinks/s3/credential_source.h"
+#include "unit/base/temporary_directory.h"
 
 namespace oomw {
 namespace {
@@ -39,7 +40,8 @@ std::string sts_answer(const std::string& key, WallTime expires) {
 }
 
 std::string write_temporary(const std::string& name, const std::string& text) {
-  const std::string path = testing::TempDir() + "/oomw-" + name;
+  static const test::TemporaryDirectory directory;  // of this process: others run beside it
+  const std::string path = directory / name;
   std::ofstream(path) << text;
   return path;
 }

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/unique_fd.h"
 #include "sinks/s3/sha256.h"
+#include "unit/base/temporary_directory.h"
 
 namespace oomw {
 namespace {
@@ -55,7 +56,8 @@ S3Answer refusal(long status, const std::string& code) {
 }
 
 TEST(S3Client, a_file_is_put_with_its_own_hash) {
-  const std::string path = testing::TempDir() + "/oomw-s3-file";
+  const test::TemporaryDirectory directory;
+  const std::string path = directory / "file";
   std::ofstream(path) << "Welcome to Amazon S3.";
   const UniqueFd fd = open_at(AT_FDCWD, path, O_RDONLY).value();
   FakeBucket bucket;
@@ -72,7 +74,8 @@ TEST(S3Client, a_file_is_put_with_its_own_hash) {
 }
 
 TEST(S3Client, a_file_that_became_shorter_is_not_sent) {
-  const std::string path = testing::TempDir() + "/oomw-s3-short";
+  const test::TemporaryDirectory directory;
+  const std::string path = directory / "short";
   std::ofstream(path) << "1234";
   const UniqueFd fd = open_at(AT_FDCWD, path, O_RDONLY).value();
   FakeBucket bucket;
@@ -93,7 +96,8 @@ TEST(S3Client, a_listing_is_parsed_and_its_errors_are_named) {
 }
 
 TEST(S3Client, a_secret_that_is_mended_in_its_file_counts_after_the_next_refusal) {
-  const std::string path = testing::TempDir() + "/oomw-s3-keys";
+  const test::TemporaryDirectory directory;
+  const std::string path = directory / "keys";
   const auto write = [&](const char* secret) {
     std::ofstream(path) << "[default]\naws_access_key_id = AKIA\naws_secret_access_key = " << secret << "\n";
   };

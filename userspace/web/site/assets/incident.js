@@ -110,7 +110,7 @@ function why(incident) {
 }
 
 const trend = (incident) => incident.trend && (incident.trend.sites || []).length > 0 && table('Call sites over time', [
-  { name: 'Code', cell: (site) => h('code', {}, (site.frames || []).slice(0, 3).join(' < ')) }, { name: 'Judgement', cell: (site) => words(site.judgement) },
+  { name: 'Code', cell: (site) => h('code', {}, (site.frames || []).slice(0, 3).join(' < ')) }, { name: 'Judgement', cell: (site) => (site.judgement === 'not_called' ? 'not shown to leak' : words(site.judgement)) },
   { name: 'First', number: true, cell: (site) => bytes(site.first_live_bytes) }, { name: 'Last', number: true, cell: (site) => bytes(site.last_live_bytes) },
   { name: 'Per second', number: true, cell: (site) => amount(site.slope_bytes_per_second || 0, 'bytes') }], incident.trend.sites.slice(0, 20));
 

@@ -18,9 +18,9 @@ function byteStep(most) {
   return one;
 }
 
-// Runs of points without a gap; a point alone is a run too.
+// Runs of points without a gap; a point alone is a run too. As in timeline.svg: idle containers are read each 10 s.
 function runs(points) {
-  const gap = Math.max(3, 4 * median(points.slice(1).map((p, i) => p.t - points[i].t)));
+  const gap = Math.max(25, 3 * median(points.slice(1).map((p, i) => p.t - points[i].t)));
   const out = [];
   points.forEach((point, i) => {
     if (i === 0 || point.t - points[i - 1].t > gap) out.push([]);
