@@ -49,11 +49,9 @@ void name_by_symbols(Image& image, std::span<const std::uint64_t> addresses,
 // Code that refers to data: {target, function}. Fields are referred to by the beginning of their variable, too.
 class CodeScan {
  public:
-  CodeScan(Image& image, std::span<const std::uint64_t> addresses) : image_(image) {
-    for (const std::uint64_t a : addresses) {
-      low_ = std::min(low_, a - kBack);
-      high_ = std::max(high_, a);
-    }
+  CodeScan(Image& image, std::span<const std::uint64_t> addresses)
+      : image_(image), wanted_(addresses.begin(), addresses.end()) {
+    std::ranges::sort(wanted_);
   }
 
   void run() {
@@ -89,7 +87,7 @@ class CodeScan {
       std::int32_t displacement;
       std::memcpy(&displacement, code.data() + i, sizeof(displacement));
       std::uint64_t target = address + i + 4 + static_cast<std::uint64_t>(std::int64_t{displacement});
-      if (target + 4 < low_ || target > high_) continue;
+      if (target + 4 < wanted_.front() - kBack || target > wanted_.back()) continue;
       // An immediate after the displacement counts too: MOV [m], imm32 and the compares with imm8.
       const std::byte opcode = code[i - 2];
       if (opcode == std::byte{0xc7}) target += 4;
@@ -99,8 +97,8 @@ class CodeScan {
   }
 
   void add(std::uint64_t target, std::uint64_t pc) {
-    constexpr std::size_t kMaxTargets = 4096;
-    if (target < low_ || target > high_ || (users_.size() >= kMaxTargets && !users_.contains(target))) return;
+    const auto next = std::ranges::lower_bound(wanted_, target);
+    if (next == wanted_.end() || *next - target > kBack) return;  // nothing that is asked about lies there
     const Function* function = image_.find(pc);
     if (!function) return;
     auto& list = users_[target];
@@ -109,7 +107,7 @@ class CodeScan {
   }
 
   Image& image_;
-  std::uint64_t low_ = ~std::uint64_t{0}, high_ = 0;
+  std::vector<std::uint64_t> wanted_;  // never empty
   std::map<std::uint64_t, std::vector<const Function*>> users_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "memory/deadline_source.h"
 #include "runtimes/go/retention/component_names.h"
+#include "runtimes/go/retention/doubts.h"
 #include "runtimes/go/retention/global_names.h"
 #include "runtimes/go/retention/owners.h"
 #include "runtimes/go/retention/queue_length.h"
@@ -98,23 +99,28 @@ class HolderSearch {
     CachedReader reader(memory, limits_.max_bytes_read, 16U << 10);
     const NodeTypes node_types(image, spans, types, reader, graph, children);
     std::map<std::uint64_t, std::string> globals;
-    std::unordered_set<std::uint64_t> runtime_globals;
     RetentionTree tree;
     std::optional<Paths> paths;
     for (int round = 0; round < kMaxRounds; ++round) {
-      paths.emplace(graph, children, spans, schedulers, runtime_globals);
+      paths.emplace(graph, children, spans, schedulers, doubtful_);
       tree = merge_paths(image, graph, *paths, node_types, schedulers, globals);
-      globals.merge(name_globals(image, heaviest_globals(tree, globals)));
+      const std::vector<std::uint64_t> heaviest = heaviest_globals(tree, globals);
+      globals.merge(name_globals(image, heaviest));
       tree = merge_paths(image, graph, *paths, node_types, schedulers, globals);
-      const std::size_t known = runtime_globals.size();
-      for (const auto& [address, global] : globals) {
-        if (is_runtime_global(global)) runtime_globals.insert(address);
+      const std::size_t known = doubtful_.size();
+      for (const std::uint64_t address : heaviest) {
+        const auto named = globals.find(address);
+        const std::string_view name = named != globals.end() ? std::string_view(named->second) : "";
+        const std::string_view doubt = doubt_about(address, name, graph, children, spans, *paths);
+        if (!doubt.empty()) doubtful_.emplace(address, doubt);
       }
-      if (runtime_globals.size() == known) break;
+      if (doubtful_.size() == known) break;
     }
     result_.rooted_samples = tree.rooted_samples;
     result_.rooted_share = sampled_bytes_ > 0 ? tree.rooted_bytes / sampled_bytes_ : 0;
     for (const std::uint32_t top : heaviest_children(tree, 0, kSmallestHolder, kMaxHolders)) {
+      const auto doubt = doubtful_.find(tree.branches[top].global);
+      if (result_.holders.empty() && doubt != doubtful_.end()) doubt_ = doubt->second;
       result_.holders.push_back(holder(tree, top));
       if (result_.holders.size() > kMaxWithComponent) continue;
       Holder& holder = result_.holders.back();
@@ -142,12 +148,12 @@ class HolderSearch {
     return "";
   }
 
-  static std::vector<std::uint64_t> heaviest_globals(const RetentionTree& tree,
-                                                     const std::map<std::uint64_t, std::string>& named) {
+  [[nodiscard]] std::vector<std::uint64_t> heaviest_globals(const RetentionTree& tree,
+                                                            const std::map<std::uint64_t, std::string>& named) const {
     std::vector<std::uint64_t> addresses;
     for (const std::uint32_t b : heaviest_children(tree, 0, 0.001, kMaxNamedGlobals)) {
       const std::uint64_t address = tree.branches[b].global;
-      if (address != 0 && !named.contains(address)) addresses.push_back(address);
+      if (address != 0 && !named.contains(address) && !doubtful_.contains(address)) addresses.push_back(address);
     }
     return addresses;
   }
@@ -202,9 +208,8 @@ class HolderSearch {
       why = fmt::format("rooted {} of {} samples", percent(result_.rooted_share), result_.samples);
     } else if (top->share < kEnoughHeld) {
       why = fmt::format("no root keeps half of it; the first keeps {}", percent(top->share));
-    } else if (top->root.starts_with(kGlobalRoot) &&
-               is_runtime_global(std::string_view(top->root).substr(kGlobalRoot.size()))) {
-      why = "nothing but the runtime's own variables leads to it";
+    } else if (!doubt_.empty()) {
+      why = doubt_;
     } else if (is_by_dead_words(*top)) {
       why = "nothing but the scheduler's own structures leads to it";
     } else if (top->is_running) {
@@ -218,6 +223,8 @@ class HolderSearch {
   const DeadlineSource timed_;
   Holders result_;
   double sampled_bytes_ = 0;
+  DoubtfulGlobals doubtful_;
+  std::string_view doubt_;  // about the first holder
 };
 
 }  // namespace

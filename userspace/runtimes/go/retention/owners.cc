@@ -20,13 +20,18 @@ constexpr int kCycle = 4;  // labels that repeat within so many steps are one st
 
 }  // namespace
 
+bool is_list_edge(const GraphEdge& edge, const HeapGraph& graph, const SpanTable& spans) {
+  const Span& from = spans.span(graph.nodes[static_cast<std::size_t>(edge.source)].span);
+  const Span& to = spans.span(graph.nodes[edge.target].span);
+  return from.slot_bytes == to.slot_bytes && from.span_class == to.span_class && edge.into == spans.header_bytes(to);
+}
+
 Paths::Paths(const HeapGraph& graph, const Children& children, const SpanTable& spans,
-             const std::unordered_set<std::uint64_t>& schedulers,
-             const std::unordered_set<std::uint64_t>& runtime_globals)
+             const std::unordered_set<std::uint64_t>& schedulers, const DoubtfulGlobals& doubtful)
     : graph_(graph),
       spans_(spans),
       schedulers_(schedulers),
-      runtime_globals_(runtime_globals),
+      doubtful_(doubtful),
       edge_(graph.nodes.size(), GraphNode::kNoEdge),
       near_root_(graph.nodes.size()) {
   using Entry = std::pair<float, std::uint32_t>;
@@ -66,7 +71,7 @@ std::vector<std::uint64_t> Paths::first_objects(std::uint32_t node) const {
 float Paths::cost(const GraphEdge& edge) const {
   if (edge.source < 0) {
     const Root& root = graph_.roots[static_cast<std::size_t>(~edge.source)];
-    if (root.kind == RootKind::kGlobal) return runtime_globals_.contains(root.address) ? 30 : 1;
+    if (root.kind == RootKind::kGlobal) return doubtful_.contains(root.address) ? 30 : 1;
     if (root.kind != RootKind::kStack) return 20;
     const Function* outermost = graph_.outermost[root.goroutine];
     if (graph_.goroutines[root.goroutine].state == GoroutineState::kRunning) return 6;
@@ -75,16 +80,10 @@ float Paths::cost(const GraphEdge& edge) const {
     // Whoever passed it on tells more than a function that was called with a part of it.
     return root.is_argument ? 5 : 1.5F;
   }
-  const GraphNode& from = graph_.nodes[static_cast<std::size_t>(edge.source)];
-  const GraphNode& to = graph_.nodes[edge.target];
-  if (schedulers_.contains(graph_.base(from))) return 50;
-  const Span& a = spans_.span(from.span);
-  const Span& b = spans_.span(to.span);
+  if (schedulers_.contains(graph_.base(graph_.nodes[static_cast<std::size_t>(edge.source)]))) return 50;
   // The next element of a list is as near as this one: 600,000 of them must cost less than a dead word on a stack of
   // the runtime, which would otherwise take over the far end.
-  const bool is_alike =
-      a.slot_bytes == b.slot_bytes && a.span_class == b.span_class && edge.into == spans_.header_bytes(b);
-  return is_alike ? 0.000001F : 1;
+  return is_list_edge(edge, graph_, spans_) ? 0.000001F : 1;
 }
 
 std::unordered_set<std::uint64_t> find_schedulers(Image& image, const SpanTable& spans, CachedReader& memory) {

@@ -46,13 +46,18 @@ class NodeTypes {
   std::vector<std::string> map_names_;  // of maps known from their entries alone
 };
 
+// Whether an edge leads from an element of a list to the next: objects of one size, and to its beginning.
+[[nodiscard]] bool is_list_edge(const GraphEdge& edge, const HeapGraph& graph, const SpanTable& spans);
+
 // The cheapest way from a root to each object. Costs make a program's own variables win over the runtime's traces of
 // them: a dead word in the scheduler's structures held 17 to 40 % of a list before it cost more.
-// runtime_globals: words of the runtime's own variables, which lead to every goroutine and so to what all of them hold.
+// doubtful: words of global variables that lead to memory and may not be called its owners, with the reason. The
+// runtime's own lead to every goroutine and so to what all of them hold.
+using DoubtfulGlobals = std::map<std::uint64_t, std::string_view>;
 class Paths {
  public:
   Paths(const HeapGraph& graph, const Children& children, const SpanTable& spans,
-        const std::unordered_set<std::uint64_t>& schedulers, const std::unordered_set<std::uint64_t>& runtime_globals);
+        const std::unordered_set<std::uint64_t>& schedulers, const DoubtfulGlobals& doubtful);
 
   [[nodiscard]] bool is_reached(std::uint32_t node) const { return edge_[node] != GraphNode::kNoEdge; }
   // The edge by which a node is reached.
@@ -66,7 +71,7 @@ class Paths {
   const HeapGraph& graph_;
   const SpanTable& spans_;
   const std::unordered_set<std::uint64_t>& schedulers_;
-  const std::unordered_set<std::uint64_t>& runtime_globals_;
+  const DoubtfulGlobals& doubtful_;
   std::vector<std::uint32_t> edge_;
   // The last of the first kFirst objects on the way to each node: nobody walks 600,000 steps up for it.
   std::vector<std::uint32_t> near_root_;

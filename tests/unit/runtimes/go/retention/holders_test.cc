@@ -5,6 +5,7 @@
 #include <cstring>
 #include <regex>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "runtimes/go/retention/goroutine_counts.h"
 #include "runtimes/go/retention/holders.h"
+#include "runtimes/go/retention/image.h"
 #include "unit/runtimes/go/go_program.h"
 
 namespace oomw::go::retention {
@@ -254,6 +256,74 @@ TEST(Holders, forged_and_torn_structures_never_name_a_wrong_one) {
     EXPECT_THAT(found->holders.front().root, HasSubstr("goroutine main.main")) << describe(found);
   }
   RecordProperty("named", named);
+}
+
+// One word that reads as `value`: a global variable that never was. The same each time, so verification sees nothing.
+class ForgedWord final : public ByteSource {
+ public:
+  ForgedWord(int pid, std::uint64_t address, std::uint64_t value) : memory_(pid), address_(address), value_(value) {}
+  [[nodiscard]] Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> out) const override {
+    ASSIGN_OR_RETURN(const std::size_t n, memory_.read_some(address, out));
+    const auto forged = std::as_bytes(std::span(&value_, 1));
+    for (std::size_t i = 0; i < forged.size(); ++i) {
+      if (address_ + i - address < n) out[address_ + i - address] = forged[i];
+    }
+    return n;
+  }
+
+ private:
+  ProcessMemory memory_;
+  std::uint64_t address_, value_;
+};
+
+// An element of the mode "list" with thousands before and behind it, 0 if none was found. Its elements are
+// {value, next}, 16 bytes each, and nothing else in the program is a chain as long.
+std::uint64_t middle_of_list(int pid) {
+  constexpr std::uint64_t kArena = 0xc000000000, kBytes = 64U << 20, kElement = 16;
+  constexpr std::size_t kBefore = 2000, kFewest = 8000, kMost = 12'000;
+  std::vector<std::uint64_t> words(kBytes / 8);
+  const ProcessMemory memory(pid);
+  for (std::uint64_t at = 0; at < kBytes; at += 1U << 20) {  // up to where the heap ends
+    const auto part = std::as_writable_bytes(std::span(words)).subspan(at, 1U << 20);
+    if (!memory.read_some(kArena + at, part).has_value()) break;
+  }
+  for (std::uint64_t start = 0; start < kBytes; start += kElement) {
+    std::uint64_t at = start, middle = 0;
+    std::size_t length = 0;
+    for (; at < kBytes && at % kElement == 0 && length <= kMost; ++length) {
+      if (length == kBefore) middle = kArena + at;
+      at = words[at / 8 + 1] - kArena;
+    }
+    if (length >= kFewest && length <= kMost) return middle;
+  }
+  return 0;
+}
+
+// Variables of the program and of the runtime, and words that no code uses.
+TEST(Holders, forged_global_into_the_middle_of_a_list_is_not_its_owner) {
+  OOMW_BUILD_HOLDERS_OR_SKIP(program);
+  Program held(program.path, "list");
+  ASSERT_TRUE(held.is_ready());
+  const std::uint64_t middle = middle_of_list(held.pid());
+  ASSERT_NE(middle, 0U);
+  const UniqueFd fd(::open(program.path.c_str(), O_RDONLY | O_CLOEXEC));
+  const FdSource executable(fd.get());
+  const auto image = Image::open(executable, 0);
+  ASSERT_TRUE(image.has_value());
+  constexpr std::uint64_t kWords = 12;
+  int named = 0;
+  for (const AddressRange& range : {(*image)->data(), (*image)->bss()}) {
+    for (std::uint64_t i = 0; i < kWords; ++i) {
+      const std::uint64_t address = (range.begin + (range.end - range.begin) * i / kWords) / 8 * 8;
+      const ForgedWord forged(held.pid(), address, middle);
+      const auto found = held.search(patient(), &forged);
+      if (!found.has_value() || !found->is_named) continue;
+      ++named;
+      EXPECT_THAT(found->holders.front().root, HasSubstr("goroutine main.main"))
+          << std::hex << address << ": " << describe(found);
+    }
+  }
+  EXPECT_GT(named, 0);
 }
 
 TEST(GoroutineCounts, leaked_goroutines_are_one_group_with_their_place) {
