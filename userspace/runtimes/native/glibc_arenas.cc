@@ -17,7 +17,7 @@ constexpr std::uint64_t kTopBefore = 0x10, kNext = 0x800, kSystem = 0x818, kMaxS
 // Where the bins lie in an arena: before 2.43, and without fastbins since.
 constexpr std::array<std::uint64_t, 5> kBinsOffsets = {0x70, 0x18, 0x68, 0x10, 0x20};
 constexpr std::uint64_t kMaxDataBytes = 1u << 20;
-constexpr std::size_t kMinEmptyBins = 32;
+constexpr std::size_t kMinProvedBins = 32;
 
 bool is_libc(const Mapping& mapping) {
   const std::string_view name = mapping.file_name();
@@ -50,28 +50,43 @@ class ChunkPlaces {
   const PageRange brk_;
 };
 
-// bytes: from 16 before the first bin, which lies at `bins`, to its arena's end.
-bool are_bins(const ChunkPlaces& places, std::span<const std::byte> bytes, std::uint64_t bins) {
-  std::size_t empty = 0;
+// Whether the first chunk in a bin knows the bin's head as the one before it.
+bool is_linked(const AddressSpace& space, std::uint64_t chunk, std::uint64_t head) {
+  std::array<std::byte, 8> before;
+  const Result<std::size_t> n = space.read_some(chunk + 24, before);
+  return n.has_value() && *n == before.size() && number_at(before, 0) == head;
+}
+
+// bytes: from 16 before the first bin, which lies at `bins`, to its arena's end. An empty bin points to itself. In a
+// heap that is full of gaps few are empty: then the chunks in the others must point back.
+bool are_bins(const AddressSpace& space, const ChunkPlaces& places, std::span<const std::byte> bytes,
+              std::uint64_t bins) {
+  std::size_t proved = 0;
   for (std::size_t i = 0; i < kBins; ++i) {
     const std::uint64_t self = bins + i * kBinBytes - 16;
     const std::uint64_t forward = number_at(bytes, 16 + i * kBinBytes), back = number_at(bytes, 24 + i * kBinBytes);
     if ((forward == self) != (back == self)) return false;
     if (forward == self) {
-      ++empty;
+      ++proved;
     } else if (!places.holds(forward) || !places.holds(back)) {
       return false;
     }
   }
-  return empty >= kMinEmptyBins;
+  for (std::size_t i = 0; i < kBins && proved < kMinProvedBins; ++i) {
+    const std::uint64_t self = bins + i * kBinBytes - 16, forward = number_at(bytes, 16 + i * kBinBytes);
+    if (forward != self && is_linked(space, forward, self)) ++proved;
+  }
+  return proved >= kMinProvedBins;
 }
 
-std::optional<Arena> parse_arena(const ChunkPlaces& places, std::span<const std::byte> bytes, std::uint64_t bins) {
+std::optional<Arena> parse_arena(const AddressSpace& space, const ChunkPlaces& places, std::span<const std::byte> bytes,
+                                 std::uint64_t bins) {
   const std::uint64_t next = number_at(bytes, 16 + kNext);
   const Arena arena{0, number_at(bytes, 16 - kTopBefore), number_at(bytes, 16 + kSystem), false};
   const std::uint64_t most = number_at(bytes, 16 + kMaxSystem);
   const bool is_sound = arena.system_bytes > 0 && arena.system_bytes % kPageBytes == 0 && arena.system_bytes <= most &&
-                        places.map().at(next) != nullptr && places.holds(arena.top) && are_bins(places, bytes, bins);
+                        places.map().at(next) != nullptr && places.holds(arena.top) &&
+                        are_bins(space, places, bytes, bins);
   return is_sound ? std::optional(arena) : std::nullopt;
 }
 
@@ -86,7 +101,7 @@ Result<StoredArena> read_stored(const AddressSpace& space, const ChunkPlaces& pl
   const std::uint64_t bins = address + bins_offset;
   ASSIGN_OR_RETURN(const std::size_t n, space.read_some(bins - 16, bytes));
   if (n < bytes.size()) return fail(ErrorCode::kNotFound, "arena is not in memory");
-  std::optional<Arena> arena = parse_arena(places, bytes, bins);
+  std::optional<Arena> arena = parse_arena(space, places, bytes, bins);
   if (!arena) return fail(ErrorCode::kNotFound, "no sound arena");
   arena->address = address;
   return StoredArena{*arena, number_at(bytes, 16 + kNext)};
@@ -114,9 +129,9 @@ std::optional<Arenas> find_in(const AddressSpace& space, const ChunkPlaces& plac
   if (!space.read_present(data.begin, bytes).has_value()) return std::nullopt;
   for (std::size_t at = 16; at + kEnd <= bytes.size(); at += 8) {
     const std::uint64_t bins = data.begin + at;
-    // The last bins are empty in nearly every arena: a test of one word for each place.
+    // A test of one word for each place: bins point to themselves or to chunks.
     const std::uint64_t last = number_at(bytes, at + (kBins - 1) * kBinBytes);
-    if (last < kPageBytes || !are_bins(places, std::span(bytes).subspan(at - 16), bins)) continue;
+    if (last < kPageBytes || !are_bins(space, places, std::span(bytes).subspan(at - 16), bins)) continue;
     for (const std::uint64_t offset : kBinsOffsets) {
       if (std::optional<Arenas> found = close_ring(space, places, bins, offset)) return found;
     }

@@ -29,8 +29,9 @@ constexpr std::size_t kMaxArenas = 1024;
 // What a program may add to an arena's memory between the picture of its mappings and the reading of its arenas.
 constexpr std::uint64_t kMaxGrowth = 64u << 20;
 
-// Finds main_arena without symbols: in libc's data lie 127 bins that point to themselves or into mapped memory, and the
-// ring of arenas closes. kNotFound: no glibc (2.31 to 2.43), or not as expected.
+// Finds main_arena without symbols: in libc's data lie 127 bins that point to themselves or into mapped memory, 32 of
+// them to themselves or to chunks that point back, and the ring of arenas closes. kNotFound: no glibc (2.31 to 2.43),
+// or not as expected.
 [[nodiscard]] Result<Arenas> find_arenas(const AddressSpace& space);
 // Reads one again; kNotFound if it is not sound.
 [[nodiscard]] Result<Arena> read_arena(const AddressSpace& space, const Arenas& layout, std::uint64_t address);

@@ -73,6 +73,21 @@ void scatter(std::size_t stays) {
   }
 }
 
+// Freed blocks of every size up to 1 MiB, each between two that stay: hardly a bin of malloc's is empty then.
+void fill_bins() {
+  constexpr std::size_t kCachedBytes = 1032, kLargest = 1 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  std::vector<void*> freed;
+  for (std::size_t bytes = 24; bytes<kLargest; bytes += bytes> kCachedBytes ? bytes / 24 : 16) {
+    for (int i = 0; i < (bytes > kCachedBytes ? 1 : 9); ++i) {  // a thread's cache takes seven
+      freed.push_back(make_block(bytes));
+      make_block(24);
+    }
+  }
+  for (void* block : freed) ::free(block);
+  make_block(4 * kLargest);  // sorts them
+}
+
 // A child that has 20,000 blocks of 600 bytes, and takes 5,000 more, 3 MB, each time that it is asked.
 class GrowingChild {
  public:
@@ -175,6 +190,16 @@ TEST_F(NativeContents, blocks_that_were_freed_and_kept_by_malloc_are_counted_as_
               64 << 10);
   EXPECT_GT(bytes_of(*contents, "malloc: free"), 9u << 20);
   EXPECT_GT(contents->named_ratio, 0.9);
+}
+
+TEST_F(NativeContents, a_heap_that_is_full_of_gaps_is_known_for_what_it_is) {
+  const Child child(fill_bins);
+  const test::ProcessSpace process(child.pid(), "libc");
+  const auto contents = read_contents(process.space());
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  ASSERT_TRUE(contents->malloc.has_value());
+  const auto unused = static_cast<double>(contents->malloc->free_bytes + contents->malloc->top_bytes);
+  EXPECT_NEAR(unused, static_cast<double>(child.malloc().fordblks), 64 << 10);
 }
 
 TEST_F(NativeContents, many_blocks_of_one_size_are_a_filler) {
