@@ -26,6 +26,9 @@ namespace {
 
 constexpr std::size_t kMaxDrain = 1'024;  // records per wake-up (0.1 s at worst), then other fds get a turn
 constexpr std::size_t kCaptureQueue = 64;
+constexpr std::size_t kWriterThreads = 2;  // for first writes and for amendments
+// For the texts of an incident's profiles. The next kill's first write waits for one, not for the other.
+constexpr Nanoseconds kFirstTexts = std::chrono::milliseconds(500), kTexts = std::chrono::seconds(2);
 constexpr std::size_t kWriterQueue = 16;  // an incident, a ledger, a pruning, and what flush() adds
 constexpr unsigned kLiveSpares = 4;       // for reads that hang in another process's page fault or file system
 constexpr Nanoseconds kTick = std::chrono::seconds(1);
@@ -142,13 +145,12 @@ Result<> Daemon::Impl::watch_signals() {
 
 void Daemon::Impl::start_readers() {
   const reader::ReaderConfig reader_config{.idle = config.reader_idle};
-  for (auto* one : {&reader, &report_reader}) {
-    *one = std::make_unique<reader::Reader>(clock, reader_config);
-  }
+  reader = std::make_unique<reader::Reader>(clock, reader_config);
+  report_readers = std::make_unique<reader::ReaderGroup>(clock, reader_config, kWriterThreads);
 }
 
 void Daemon::Impl::start_captures() {
-  writer_worker = std::make_unique<WorkerPool>("oomw-writer", 1, kWriterQueue);
+  writer_worker = std::make_unique<WorkerPool>("oomw-writer", kWriterThreads, kWriterQueue);
   http_workers = std::make_unique<WorkerPool>("oomw-http", config.capture_workers, kCaptureQueue);
   live_worker = std::make_unique<WorkerPool>("oomw-live", 1, kCaptureQueue, kLiveSpares);
   if (!is_standing_by()) start_writer();
@@ -215,8 +217,8 @@ void Daemon::Impl::start_writer() {
       [this](const Incident& incident, const StoredAt& at, const UnplacedFiles& unplaced) {
         after_write(incident, at, unplaced);
       },
-      [this](const Incident& incident, const std::string& directory) {
-        return read_profiles_apart(incident, directory, *report_reader, clock);
+      [this](const Incident& incident, const std::string& directory, bool is_first) {
+        return read_profiles_apart(incident, directory, *report_readers, clock, is_first ? kFirstTexts : kTexts);
       },
       artifacts_url_of(config.sinks));
   start_sinks();
@@ -354,7 +356,7 @@ void Daemon::Impl::tick() {
   scheduler->tick();
   if (watermark_gate) watermark_gate->tick();
   reader->tick();
-  report_reader->tick();
+  report_readers->tick();
   if (analyses) analysis_reader->tick(), analyses->tick();
   collect_losses();
   report_shares();

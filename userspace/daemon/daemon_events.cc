@@ -138,7 +138,7 @@ void Daemon::Impl::warm_up_reader() {
   // comes after it. Not by the writer alone: an incident may wait for it.
   const auto warm_up_others = [this] {
     (void)http_workers->post([this] { walk_captures->warm_up_walks(); });
-    (void)writer_worker->post([this] { report_reader->warm_up(); });
+    (void)writer_worker->post([this] { report_readers->warm_up(); });
   };
   const auto warm_up_first = [this, warm_up_others] {
     walk_captures->warm_up_heaps();

@@ -71,7 +71,7 @@ struct Daemon::Impl {
   std::unique_ptr<reader::Reader> reader;  // of what containers send and hold
   // Of an incident's profiles: no incident waits for the answers of endpoints that are long to read, or for another's
   // walk. Walks and the heaps of living processes have their own, too (walk_captures).
-  std::unique_ptr<reader::Reader> report_reader;
+  std::unique_ptr<reader::ReaderGroup> report_readers;  // one for each thread of the writer's
   HalfFull half_full;
   RateLimit warm_ups{1, std::chrono::seconds(1)};
   std::unique_ptr<reader::Reader> analysis_reader;  // a process of its own: an analysis takes seconds
@@ -88,7 +88,7 @@ struct Daemon::Impl {
   std::uint64_t saved_ledger_version = 0;
   bool is_ledger_armed = false;
   bool is_trim_armed = false;
-  FreeHeap free_heap;  // writer's thread
+  FreeHeap free_heap;
   LedgerPace ledger_pace;
   // How many containers may be prepared for a capture (by an endpoint look-up) when many near their limits at once. A
   // look-up walks the node's whole connection table, 5 ms of CPU: this allows a twentieth of a CPU. An unprepared

@@ -120,7 +120,8 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
 }
 
 void Daemon::Impl::add_reader_stats(MetricsSnapshot& snapshot) const {
-  std::vector<reader::ReaderCounters> all = {reader->counters(), report_reader->counters()};
+  std::vector<reader::ReaderCounters> all = report_readers->counters();
+  all.push_back(reader->counters());
   if (walk_captures) {
     const auto of_go = walk_captures->reader_counters();
     all.insert(all.end(), of_go.begin(), of_go.end());

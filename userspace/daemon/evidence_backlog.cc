@@ -34,6 +34,10 @@ Incident slimmed_form(Incident incident) {
 
 void EvidenceBacklog::add_first(Incident incident) { add(firsts_, std::move(incident)); }
 void EvidenceBacklog::add_amendment(Incident incident) { add(amendments_, std::move(incident)); }
+void EvidenceBacklog::make_amendment(const std::string& id) {
+  const auto known = firsts_.places.find(id);
+  if (known != firsts_.places.end()) add(amendments_, take(firsts_, Place(known->second)));
+}
 void EvidenceBacklog::put_back_first(Incident incident) { put_back(firsts_, std::move(incident)); }
 void EvidenceBacklog::put_back_amendment(Incident incident) { put_back(amendments_, std::move(incident)); }
 
@@ -77,14 +81,11 @@ void EvidenceBacklog::count_bytes(Queue& queue, const Place& place, Waiting& wai
   }
 }
 
-std::optional<Incident> EvidenceBacklog::take() {
-  for (Queue* queue : {&firsts_, &amendments_}) {
-    if (queue->by_place.empty()) continue;
-    const Place next = queue->by_place.begin()->first;
-    queue->turn = next.first;
-    return take(*queue, next);
-  }
-  return std::nullopt;
+std::optional<Incident> EvidenceBacklog::take(Queue& queue) {
+  if (queue.by_place.empty()) return std::nullopt;
+  const Place next = queue.by_place.begin()->first;
+  queue.turn = next.first;
+  return take(queue, next);
 }
 
 Incident EvidenceBacklog::take(Queue& queue, const Place& place) {

@@ -15,8 +15,8 @@ namespace oomw {
 
 // Incidents that wait for the disk. A storm of kills is faster than a slow disk, so they are bounded by their length
 // as JSON, and the least important data is given up first:
-//   - first writes go out before amendments. Within each kind the workloads (IncidentFacts) take turns, and each one's
-//     oldest goes first: a container's flood neither delays nor displaces another's. Only the newest form of an
+//   - first writes and amendments are taken apart. Within each kind the workloads (IncidentFacts) take turns, and each
+//     one's oldest goes first: a container's flood neither delays nor displaces another's. Only the newest form of an
 //     incident waits, at the place of its first form;
 //   - over max_bytes amendments are dropped, whose incidents are whole on disk. The workload with the most bytes loses
 //     its oldest one;
@@ -34,11 +34,14 @@ class EvidenceBacklog {
 
   void add_first(Incident incident);
   void add_amendment(Incident incident);
+  // Its first form is on disk: what waits to be written at first is an amendment now.
+  void make_amendment(const std::string& id);
   // One that was taken and could not be written. It goes behind the others, so that one that can never be written does
   // not hold them up; it is dropped if a newer form came meanwhile.
   void put_back_first(Incident incident);
   void put_back_amendment(Incident incident);
-  [[nodiscard]] std::optional<Incident> take();
+  [[nodiscard]] std::optional<Incident> take_first() { return take(firsts_); }
+  [[nodiscard]] std::optional<Incident> take_amendment() { return take(amendments_); }
 
   [[nodiscard]] std::size_t firsts() const { return firsts_.by_place.size(); }
   [[nodiscard]] std::size_t amendments() const { return amendments_.by_place.size(); }
@@ -72,6 +75,7 @@ class EvidenceBacklog {
   void put_back(Queue& queue, Incident incident);
   void put(Queue& queue, const Place& place, Incident incident);
   void count_bytes(Queue& queue, const Place& place, Waiting& waiting, std::uint64_t bytes);
+  [[nodiscard]] std::optional<Incident> take(Queue& queue);
   Incident take(Queue& queue, const Place& place);
   void make_room();
   [[nodiscard]] static bool is_worse(const Share& a, const Share& b);

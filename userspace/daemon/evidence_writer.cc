@@ -41,20 +41,30 @@ void EvidenceWriter::write(Incident incident) {
   pump();
 }
 
+// No incident is in both queues: the first write is of what is not on disk.
 void EvidenceWriter::pump() {
-  if (is_incident_in_flight_ || is_retry_armed_) return;
-  if (auto next = backlog_.take()) submit(std::move(*next));
+  if (is_retry_armed_) return;
+  if (!is_first_in_flight_) {
+    if (auto next = backlog_.take_first()) submit(std::move(*next), true);
+  }
+  if (!is_amendment_in_flight_ && !is_retry_armed_ && backlog_.firsts() == 0) {
+    if (auto next = backlog_.take_amendment()) submit(std::move(*next), false);
+  }
 }
 
-void EvidenceWriter::submit(Incident incident) {
-  is_incident_in_flight_ = true;
-  auto task = [this, incident, directory = directory_of(incident.id)]() mutable {
+void EvidenceWriter::submit(Incident incident, bool is_first) {
+  in_flight(is_first) = true;
+  ++storing_;
+  auto task = [this, incident, is_first, directory = directory_of(incident.id)]() mutable {
     Outcome outcome = store(incident, directory);
-    post_back(
-        [this, incident = std::move(incident), outcome = std::move(outcome)] { handle_written(incident, outcome); });
+    --storing_;
+    post_back([this, incident = std::move(incident), is_first, outcome = std::move(outcome)] {
+      handle_written(incident, is_first, outcome);
+    });
   };
   if (worker_.post(std::move(task))) return;
-  is_incident_in_flight_ = false;
+  --storing_;
+  in_flight(is_first) = false;
   put_back(std::move(incident));
   retry_later();
 }
@@ -76,7 +86,7 @@ std::string EvidenceWriter::directory_of(const std::string& id) const {
 EvidenceWriter::Outcome EvidenceWriter::store(const Incident& incident, const std::string& known_directory) {
   const MonotonicTime start = clock_.now();
   if (!known_directory.empty() && ::access(known_directory.c_str(), F_OK) != 0 && errno == ENOENT) {
-    return {WrittenIncident{known_directory, {}}, 0};
+    return {WrittenIncident{known_directory, {}, false}, 0};
   }
   Outcome outcome{store_.write(incident), 0};
   outcome.seconds = to_seconds(clock_.now() - start);
@@ -92,8 +102,8 @@ void EvidenceWriter::post_back(const EventLoop::Task& task) {
   }
 }
 
-void EvidenceWriter::handle_written(const Incident& incident, const Outcome& outcome) {
-  is_incident_in_flight_ = false;
+void EvidenceWriter::handle_written(const Incident& incident, bool is_first, const Outcome& outcome) {
+  in_flight(is_first) = false;
   if (outcome.written.has_value()) {
     finish(incident, outcome);
   } else {
@@ -108,11 +118,13 @@ void EvidenceWriter::finish(const Incident& incident, const Outcome& outcome) {
   handle_success();
   prune_soon();
   stats_.last_write_seconds = outcome.seconds;
-  const auto& [directory, unplaced] = *outcome.written;
+  const auto& [directory, unplaced, has_unread] = *outcome.written;
   const bool is_revision = is_on_disk(incident.id);
   if (!is_revision) {
     ++stats_.incidents_written;
     remember(incident.id, directory);
+    backlog_.make_amendment(incident.id);
+    if (has_unread) backlog_.put_back_amendment(incident);  // unless a newer form waits
   }
   for (const FilesUnplaced::File& file : unplaced) {
     log::warn("incident {}: {} could not be kept: {}", printable(incident.id), file.name, file.why);
@@ -138,6 +150,7 @@ void EvidenceWriter::prune_soon() {
 }
 
 void EvidenceWriter::prune() {
+  const std::lock_guard lock(prune_mutex_);
   if (boot_id_.empty()) boot_id_ = read_boot_id("/proc");
   if (const auto start = std::exchange(start_, std::nullopt)) {
     store_.note_start({start->wall, start->since_boot, boot_id_});
@@ -194,10 +207,11 @@ void EvidenceWriter::flush() {
   (void)worker_.post([this, until = clock_.now() + kFlushTime] { store_until(until); });
 }
 
-// Worker.
+// Worker. What was in flight first: of two forms of an incident the newer one stays.
 void EvidenceWriter::store_until(MonotonicTime until) {
+  while (storing_ > 0 && clock_.now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   while (backlog_.firsts() + backlog_.amendments() > 0 && clock_.now() < until) {
-    const auto incident = backlog_.take();
+    const auto incident = backlog_.firsts() > 0 ? backlog_.take_first() : backlog_.take_amendment();
     (void)store(*incident, directory_of(incident->id));
   }
   if (backlog_.firsts() + backlog_.amendments() == 0) return;

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -30,11 +31,12 @@ struct EvidenceStats {
   bool is_data_dir_writable = true;
 };
 
-// Puts incidents and kill counts on disk from one worker, so that an fsync never holds up the
-// core thread. Core thread only; the worker gets values and posts back.
-//   - one incident is in flight at a time, and a first write goes before every amendment: the next kill's evidence
-//     must not queue behind amendments of the last one. The others wait in an EvidenceBacklog: bounded in bytes, and
-//     kills are the last that it gives up;
+// Puts incidents and kill counts on disk from workers, so that an fsync never holds up the core thread. Core thread
+// only; the workers get values and post back.
+//   - one first write and one amendment are in flight at a time, and an amendment begins only while no first write
+//     waits: the next kill's evidence must not wait for amendments of the last one, whose profiles may take seconds to
+//     read. What a first write's report had no time for, an amendment brings. The others wait in an EvidenceBacklog:
+//     bounded in bytes, and kills are the last that it gives up;
 //   - a disk that refuses (full, read-only, unreadable) is logged once; what waits is tried again every kRetry until
 //     space returns;
 //   - the ledger is coalesced: one save in flight, the newest state next, retried like incidents.
@@ -49,9 +51,10 @@ class EvidenceWriter {
   // again, except a revision without those files.
   using Written = std::function<void(const Incident&, const StoredAt&, const UnplacedFiles& unplaced)>;
 
-  // Everything passed by reference outlives this. `worker` has one thread: it keeps the order.
+  // Everything passed by reference outlives this. `worker` has two threads, or one where nothing is to run beside.
   EvidenceWriter(EventLoop& loop, WorkerPool& worker, Spool& spool, const Clock& clock, std::string data_dir,
-                 Retention retention, Written written, IncidentStore::ReadProfiles read_profiles = oomw::read_profiles,
+                 Retention retention, Written written,
+                 IncidentStore::ReadProfiles read_profiles = IncidentStore::read_profiles_here,
                  IncidentStore::CopyUrl copy_url = {});
   // Which incidents retention must leave alone; called by the worker. Before the first write.
   void set_held(IsHeld is_held) { is_held_ = std::move(is_held); }
@@ -70,11 +73,12 @@ class EvidenceWriter {
     double seconds = 0;
   };
   void pump();
-  void submit(Incident incident);
+  void submit(Incident incident, bool is_first);
   [[nodiscard]] Outcome store(const Incident& incident, const std::string& known_directory);
   [[nodiscard]] std::string directory_of(const std::string& id) const;
   void post_back(const EventLoop::Task& task);
-  void handle_written(const Incident& incident, const Outcome& outcome);
+  [[nodiscard]] bool& in_flight(bool is_first) { return is_first ? is_first_in_flight_ : is_amendment_in_flight_; }
+  void handle_written(const Incident& incident, bool is_first, const Outcome& outcome);
   void finish(const Incident& incident, const Outcome& outcome);
   void put_back(Incident incident);
   void remember(const std::string& id, const std::string& directory);
@@ -95,9 +99,10 @@ class EvidenceWriter {
   const Clock& clock_;
   const std::string data_dir_;
   const Retention retention_;
-  IncidentStore store_;                // used by the worker only
-  std::string boot_id_;                // the same; "" = not read yet
-  std::optional<ClockReading> start_;  // the same: when this was made, until the first pruning
+  IncidentStore store_;                // used by workers only
+  std::mutex prune_mutex_;             // of the next two
+  std::string boot_id_;                // "" = not read yet
+  std::optional<ClockReading> start_;  // when this was made, until the first pruning
   Written written_;
   IsHeld is_held_;
   EvidenceBacklog backlog_;
@@ -105,7 +110,8 @@ class EvidenceWriter {
   std::deque<std::string> ids_by_age_;                        // the same ids, oldest first
   std::optional<LedgerState> next_ledger_;
   std::atomic<bool> is_over_ = false;  // tasks posted back are no longer run
-  bool is_incident_in_flight_ = false;
+  std::atomic<int> storing_ = 0;       // incidents that workers have
+  bool is_first_in_flight_ = false, is_amendment_in_flight_ = false;
   bool is_ledger_in_flight_ = false;
   bool is_retry_armed_ = false;
   bool is_prune_armed_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,7 +22,7 @@ void keep_heap_small();
 // to watch the limits of 1,000 containers.
 [[nodiscard]] std::size_t allow_open_files();
 
-// Returns to the kernel the free memory that malloc holds. One thread.
+// Returns to the kernel the free memory that malloc holds. Any thread.
 class FreeHeap {
  public:
   void give_back();  // milliseconds
@@ -29,7 +30,7 @@ class FreeHeap {
   void give_back_if_grown();
 
  private:
-  std::uint64_t resident_after_ = 0;
+  std::atomic<std::uint64_t> resident_after_ = 0;
 };
 
 struct SelfUsage {

@@ -37,6 +37,11 @@ using ReadProfileBytes = std::function<Result<std::string>(std::size_t)>;
 // A profile that cannot be read or is none has no text.
 [[nodiscard]] ProfileTexts texts_of(std::span<const ReportProfile> profiles, const ReadProfileBytes& read);
 
+struct ReadTexts {
+  ProfileTexts texts;
+  bool has_unread = false;  // there was no time, or what reads them failed
+};
+
 // The texts of an incident's profiles in `directory`, by this process. The daemon has its reader do that:
 // report/profile_texts.h.
 [[nodiscard]] ProfileTexts read_profiles(const Incident& incident, const std::string& directory);

@@ -25,7 +25,7 @@ using Use = ReportProfile::Use;
 constexpr std::size_t kMaxTop = 32u << 10;
 constexpr std::size_t kMaxGrowth = 512u << 10;
 constexpr std::size_t kMaxTexts = 1u << 20;
-constexpr Nanoseconds kTimeLimit = std::chrono::seconds(2), kPatience = std::chrono::seconds(3);
+constexpr Nanoseconds kPatience = std::chrono::seconds(1);
 
 // The profiles that are there, each with an open file.
 struct GivenProfiles {
@@ -95,14 +95,14 @@ std::string printable_lines(std::string_view text, std::size_t max_bytes) {
   return lines;
 }
 
-ProfileTexts excuse(std::span<const ReportProfile> profiles, std::string_view why, const std::string& detail) {
+ReadTexts excuse(std::span<const ReportProfile> profiles, std::string_view why, const std::string& detail) {
   ProfileTexts texts;
   for (const ReportProfile& profile : profiles) {
     if (!has_top({&profile, 1}, profile.file)) continue;
     texts.tops[profile.file] =
         "(not read for this report: " + std::string(why) + ": " + printable(detail) + "; `oomwitness top` reads it)\n";
   }
-  return texts;
+  return {std::move(texts), true};
 }
 
 Result<std::string> content_of(int fd) {
@@ -136,8 +136,8 @@ Result<ProfileTexts> decode_profile_texts(std::string_view bytes, std::span<cons
   return texts;
 }
 
-ProfileTexts read_profiles_apart(const Incident& incident, const std::string& directory, reader::Reader& reader,
-                                 const Clock& clock) {
+ReadTexts read_profiles_apart(const Incident& incident, const std::string& directory, reader::ReaderGroup& readers,
+                              const Clock& clock, Nanoseconds limit) {
   const auto [profiles, files] = open_profiles(incident, directory);
   if (profiles.empty()) return {};
   const UniqueFd written(::memfd_create("oomw-report", MFD_CLOEXEC));
@@ -145,12 +145,13 @@ ProfileTexts read_profiles_apart(const Incident& incident, const std::string& di
   std::vector<int> given;
   for (const UniqueFd& file : files) given.push_back(file.get());
   given.push_back(written.get());
-  const auto answer = reader.run(kProfileTextsJob, parameters_of(profiles), given, kTimeLimit, clock.now() + kPatience);
+  const MonotonicTime deadline = clock.now() + limit + kPatience;
+  const auto answer = readers.run(kProfileTextsJob, parameters_of(profiles), given, limit, deadline, {});
   if (!answer) return excuse(profiles, to_string(answer.error().fault), answer.error().error.message);
   const auto bytes = content_of(written.get());
   if (!bytes) return excuse(profiles, "failed", bytes.error().message);
   auto texts = decode_profile_texts(*bytes, profiles);
-  return texts ? std::move(*texts) : excuse(profiles, "failed", texts.error().message);
+  return texts ? ReadTexts{std::move(*texts)} : excuse(profiles, "failed", texts.error().message);
 }
 
 }  // namespace oomw

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "incident/incident.h"
-#include "reader/reader.h"
+#include "reader/reader_group.h"
 #include "report/capture_top.h"
 
 namespace oomw {
@@ -28,8 +28,9 @@ inline constexpr std::uint32_t kProfileTextsJob = 0x54584554;
                                                         std::span<const ReportProfile> profiles);
 
 // As read_profiles(), by the reader. If that fails, the text of the best profile says why: an incident is written
-// all the same. Any worker; takes 1 ms of a reader that is warm, and never more than 3 s.
-[[nodiscard]] ProfileTexts read_profiles_apart(const Incident& incident, const std::string& directory,
-                                               reader::Reader& reader, const Clock& clock);
+// all the same. Any worker; takes 1 ms of a reader that is warm, and never more than `limit` and a second to wait for
+// it.
+[[nodiscard]] ReadTexts read_profiles_apart(const Incident& incident, const std::string& directory,
+                                            reader::ReaderGroup& readers, const Clock& clock, Nanoseconds limit);
 
 }  // namespace oomw

@@ -87,8 +87,9 @@ IncidentStore::IncidentStore(std::string data_dir, Place place, ReadProfiles rea
 
 Result<WrittenIncident> IncidentStore::write(const Incident& incident) {
   RETURN_IF_ERROR(make_directories(root_, 0700));
+  Lock lock(mutex_);
   const std::string name = existing_directory(incident);
-  auto written = name.empty() ? create(incident) : revise(incident, name);
+  auto written = name.empty() ? create(incident) : revise(incident, name, lock);
   if (written) index_.note(written->directory.substr(root_.size() + 1), facts_of(incident));
   return written;
 }
@@ -136,6 +137,10 @@ std::string IncidentStore::report_of(const Incident& incident, const ProfileText
   return to_markdown(incident, profiles) + copy;
 }
 
+ReadTexts IncidentStore::read_profiles_here(const Incident& incident, const std::string& directory, bool) {
+  return {read_profiles(incident, directory)};
+}
+
 Result<WrittenIncident> IncidentStore::create(const Incident& incident) {
   const std::string temporary = root_ + "/" + temporary_name(incident.id, ::getpid());
   const std::string target = root_ + "/" + directory_name(incident);
@@ -147,7 +152,7 @@ Result<WrittenIncident> IncidentStore::create(const Incident& incident) {
   }
   placed_of(incident.id).clear();  // of a directory that is gone
   Placement placement = place_files(incident, temporary);
-  const ProfileTexts profiles = read_profiles_(incident, temporary);
+  const auto [profiles, has_unread] = read_profiles_(incident, temporary, true);
   Result<> written = fill_directory(incident, report_of(incident, profiles), temporary, placement.names);
   if (written && ::rename(temporary.c_str(), target.c_str()) != 0) written = fail_errno(errno, "rename to " + target);
   if (!written) {
@@ -156,13 +161,17 @@ Result<WrittenIncident> IncidentStore::create(const Incident& incident) {
   }
   RETURN_IF_ERROR(fsync_directory(root_));
   write_extras(incident, profiles, target);
-  return WrittenIncident{target, std::move(placement.unplaced)};
+  return WrittenIncident{target, std::move(placement.unplaced), has_unread};
 }
 
-Result<WrittenIncident> IncidentStore::revise(const Incident& incident, const std::string& name) {
+// If retention removes the incident meanwhile, that is no error: it must not return.
+Result<WrittenIncident> IncidentStore::revise(const Incident& incident, const std::string& name, Lock& lock) {
   const std::string directory = root_ + "/" + name;
   Placement placement = place_files(incident, directory);
-  const ProfileTexts profiles = read_profiles_(incident, directory);
+  lock.unlock();
+  const auto [profiles, has_unread] = read_profiles_(incident, directory, false);
+  lock.lock();
+  if (::access(directory.c_str(), F_OK) != 0 && errno == ENOENT) return WrittenIncident{directory, {}, false};
   // Profiles first: incident.json never names a file that a crash could lose. The files it names already are
   // safe, and each fsync would flush the disk, 2 to 8 ms while others write.
   if (!placement.names.empty()) RETURN_IF_ERROR(sync_files(directory, placement.names));
@@ -171,7 +180,7 @@ Result<WrittenIncident> IncidentStore::revise(const Incident& incident, const st
   // Before incident.json: a reader ignores a summary that is older by more than one writing takes.
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kSummaryFile, to_summary_json(summary_of(incident))));
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kJsonName, to_json(incident)));
-  return WrittenIncident{directory, std::move(placement.unplaced)};
+  return WrittenIncident{directory, std::move(placement.unplaced), has_unread};
 }
 
 }  // namespace oomw

@@ -34,10 +34,28 @@ EvidenceBacklog room_for(std::uint64_t incidents) {
   return EvidenceBacklog(incidents * serialised_bytes(incident("0")));
 }
 
+// As a writer with one thread does.
+std::optional<Incident> take(EvidenceBacklog& backlog) {
+  return backlog.firsts() > 0 ? backlog.take_first() : backlog.take_amendment();
+}
+
 std::vector<std::string> take_all(EvidenceBacklog& backlog) {
   std::vector<std::string> ids;
-  while (const auto next = backlog.take()) ids.push_back(next->id);
+  while (const auto next = take(backlog)) ids.push_back(next->id);
   return ids;
+}
+
+TEST(EvidenceBacklogTest, what_waits_of_an_incident_that_is_on_disk_is_an_amendment) {
+  EvidenceBacklog backlog;
+  backlog.add_first(incident("a", "newer"));
+  backlog.add_first(incident("b"));
+  backlog.make_amendment("a");
+  backlog.make_amendment("c");
+  EXPECT_EQ(backlog.firsts(), 1u);
+  EXPECT_EQ(backlog.take_amendment()->victims.at(0).comm, "newer");
+  EXPECT_EQ(backlog.take_amendment(), std::nullopt);
+  EXPECT_EQ(backlog.take_first()->id, "b");
+  EXPECT_EQ(backlog.bytes(), 0u);
 }
 
 TEST(EvidenceBacklogTest, first_writes_go_before_amendments) {
@@ -55,25 +73,25 @@ TEST(EvidenceBacklogTest, only_the_newest_form_waits_at_the_place_of_the_first) 
   backlog.add_first(incident("b"));
   backlog.add_first(incident("a", "renamed"));
   EXPECT_EQ(backlog.firsts(), 2u);
-  EXPECT_EQ(backlog.take()->victims.at(0).comm, "renamed");
+  EXPECT_EQ(take(backlog)->victims.at(0).comm, "renamed");
 }
 
 TEST(EvidenceBacklogTest, what_could_not_be_written_goes_behind_the_others) {
   EvidenceBacklog backlog;
   backlog.add_first(incident("a"));
   backlog.add_first(incident("b"));
-  backlog.put_back_first(*backlog.take());
+  backlog.put_back_first(*take(backlog));
   EXPECT_THAT(take_all(backlog), ElementsAre("b", "a"));
 }
 
 TEST(EvidenceBacklogTest, a_newer_form_is_not_replaced_by_one_put_back) {
   EvidenceBacklog backlog;
   backlog.add_first(incident("a"));
-  const Incident under_way = *backlog.take();
+  const Incident under_way = *take(backlog);
   backlog.add_first(incident("a", "newer"));
   backlog.put_back_first(under_way);
   EXPECT_EQ(backlog.firsts(), 1u);
-  EXPECT_EQ(backlog.take()->victims.at(0).comm, "newer");
+  EXPECT_EQ(take(backlog)->victims.at(0).comm, "newer");
 }
 
 TEST(EvidenceBacklogTest, amendments_are_given_up_before_anything_of_a_first_write) {
@@ -92,7 +110,7 @@ TEST(EvidenceBacklogTest, first_writes_are_slimmed_before_one_is_dropped) {
   EXPECT_EQ(backlog.firsts(), 3u);
   EXPECT_EQ(backlog.slimmed(), 2u);
   EXPECT_EQ(backlog.dropped_incidents(), 0u);
-  const Incident oldest = *backlog.take();
+  const Incident oldest = *take(backlog);
   EXPECT_EQ(oldest.id, "a");
   EXPECT_EQ(oldest.victims.size(), 1u);
   EXPECT_TRUE(oldest.series.empty());
@@ -111,7 +129,7 @@ TEST(EvidenceBacklogTest, the_newest_form_of_a_slim_one_is_whole_and_may_be_slim
   backlog.add_first(incident("a", "newer"));
   EXPECT_LE(backlog.bytes(), 2 * serialised_bytes(incident("0")));
   EXPECT_EQ(backlog.dropped_incidents(), 0u);
-  EXPECT_EQ(backlog.take()->victims.at(0).comm, "newer");
+  EXPECT_EQ(take(backlog)->victims.at(0).comm, "newer");
 }
 
 TEST(EvidenceBacklogTest, when_all_are_slim_the_oldest_goes_and_is_counted) {
@@ -133,11 +151,11 @@ Incident of(const std::string& workload, const std::string& id) {
 TEST(EvidenceBacklogTest, a_flood_of_one_container_does_not_delay_its_neighbour) {
   EvidenceBacklog backlog;
   for (int i = 0; i < 400; ++i) backlog.add_first(of("flood", "f" + std::to_string(i)));
-  EXPECT_EQ(backlog.take()->id, "f0");
+  EXPECT_EQ(take(backlog)->id, "f0");
   backlog.add_first(of("neighbour", "n0"));
   backlog.add_first(of("neighbour", "n1"));
   std::vector<std::string> next;
-  for (int i = 0; i < 4; ++i) next.push_back(backlog.take()->id);
+  for (int i = 0; i < 4; ++i) next.push_back(take(backlog)->id);
   EXPECT_THAT(next, ElementsAre("n0", "f1", "n1", "f2"));
 }
 
@@ -152,7 +170,7 @@ TEST(EvidenceBacklogTest, a_flood_of_one_container_displaces_nothing_of_its_neig
   backlog.add_first(of("neighbour", "n"));
   for (int i = 0; i < 1'000; ++i) backlog.add_first(of("flood", "f" + std::to_string(i)));
   EXPECT_GT(backlog.dropped_incidents(), 0u);
-  const Incident kept = *backlog.take();
+  const Incident kept = *take(backlog);
   EXPECT_EQ(kept.id, "n");
   EXPECT_FALSE(kept.series.empty()) << "not even slimmed";
 }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 #include "store/incident_reader.h"
 #include "unit/base/temporary_directory.h"
@@ -25,7 +26,8 @@ class EvidenceWriterTest : public ::testing::Test {
   }
   void TearDown() override { worker_.reset(); }
 
-  void make(const std::string& data_dir) {
+  void make(const std::string& data_dir,
+            IncidentStore::ReadProfiles read_profiles = IncidentStore::read_profiles_here) {
     data_dir_ = data_dir;
     spool_ = std::make_unique<Spool>(data_dir + "/spool", Spool::Limits{});
     writer_ = std::make_unique<EvidenceWriter>(
@@ -34,7 +36,8 @@ class EvidenceWriterTest : public ::testing::Test {
           written_.push_back(incident.id + (at.is_revision ? " amended" : ""));
           for (const auto& file : unplaced) unplaced_.push_back(file.name);
           if (written_.size() >= wanted_) loop_->stop();
-        });
+        },
+        std::move(read_profiles));
   }
   static Incident incident(const std::string& id, const std::string& comm = "app") {
     Incident made;
@@ -97,12 +100,12 @@ TEST_F(EvidenceWriterTest, what_retention_took_does_not_come_back_with_its_amend
   EXPECT_EQ(directories(), 0u);
 }
 
-TEST_F(EvidenceWriterTest, first_writes_go_before_amendments) {
+TEST_F(EvidenceWriterTest, first_writes_that_wait_go_before_amendments) {
   writer_->write(incident("20231114T221320Z-0000000a"));
   run_until(1);
   writer_->write(incident("20231114T221320Z-0000000b"));  // under way
-  writer_->write(incident("20231114T221320Z-0000000a"));
   writer_->write(incident("20231114T221320Z-0000000c"));
+  writer_->write(incident("20231114T221320Z-0000000a"));
   run_until(4);
   EXPECT_THAT(written_, ElementsAre("20231114T221320Z-0000000a", "20231114T221320Z-0000000b",
                                     "20231114T221320Z-0000000c", "20231114T221320Z-0000000a amended"));
@@ -137,6 +140,46 @@ TEST_F(EvidenceWriterTest, what_waits_at_the_end_is_flushed) {
 }
 
 // Each look at it takes as long as the whole end may.
+TEST_F(EvidenceWriterTest, a_profile_that_takes_seconds_to_read_for_an_amendment_holds_up_no_first_write) {
+  worker_ = std::make_unique<WorkerPool>("test", 2, 1'024);
+  std::promise<void> end;
+  make(directory_.path() + "/data",
+       [read = end.get_future().share()](const Incident&, const std::string&, bool is_first) {
+         if (!is_first) read.wait();
+         return ReadTexts{};
+       });
+  const std::string slow = "20231114T221320Z-0000000a", next = "20231114T221320Z-0000000b";
+  writer_->write(incident(slow));
+  run_until(1);
+  writer_->write(incident(slow, "renamed"));
+  writer_->write(incident(next));
+  run_until(2);
+  EXPECT_THAT(written_, ElementsAre(slow, next));
+  end.set_value();
+  run_until(3);
+  EXPECT_EQ(written_.back(), slow + " amended");
+}
+
+TEST_F(EvidenceWriterTest, what_a_first_write_had_no_time_to_read_is_brought_by_an_amendment) {
+  make(directory_.path() + "/data", [](const Incident&, const std::string&, bool is_first) {
+    return ReadTexts{{{}, is_first ? "" : "grown"}, is_first};
+  });
+  writer_->write(incident("20231114T221320Z-0000000a"));
+  run_until(2);
+  EXPECT_THAT(written_, ElementsAre("20231114T221320Z-0000000a", "20231114T221320Z-0000000a amended"));
+}
+
+TEST_F(EvidenceWriterTest, of_an_incident_that_changes_while_it_is_first_written_the_newest_form_stays) {
+  worker_ = std::make_unique<WorkerPool>("test", 2, 1'024);
+  make(directory_.path() + "/data");
+  const std::string id = "20231114T221320Z-0000000a";
+  writer_->write(incident(id));
+  for (const char* comm : {"second", "third", "last"}) writer_->write(incident(id, comm));
+  run_until(2);
+  EXPECT_THAT(written_, ElementsAre(id, id + " amended"));
+  EXPECT_EQ(IncidentReader(data_dir_).get(id)->incident.victims.at(0).comm, "last");
+}
+
 class SlowClock final : public Clock {
  public:
   [[nodiscard]] MonotonicTime now() const override { return MonotonicTime{} + EvidenceWriter::kFlushTime * looks_++; }

@@ -39,17 +39,19 @@ class ProfileTextsTest : public ::testing::Test {
     profile.samples = {{{1}, {100}, {}}};
     OOMW_CHECK(write_file_atomic(directory_ / file, pprof::write(profile)).has_value());
   }
-  ProfileTexts read(reader::ReaderConfig config = {}) {
-    reader::Reader reader(clock_, std::move(config));
-    ProfileTexts texts = read_profiles_apart(incident_, directory_.path(), reader, clock_);
-    counters_ = reader.counters();
-    return texts;
+  ProfileTexts read(const reader::ReaderConfig& config = {}) {
+    reader::ReaderGroup readers(clock_, config, 1);
+    ReadTexts read = read_profiles_apart(incident_, directory_.path(), readers, clock_, std::chrono::seconds(2));
+    counters_ = readers.counters().front();
+    has_unread_ = read.has_unread;
+    return read.texts;
   }
 
   const SystemClock clock_;
   test::TemporaryDirectory directory_;
   Incident incident_ = testing::sample_incident();
   reader::ReaderCounters counters_;
+  bool has_unread_ = false;
 };
 
 TEST_F(ProfileTextsTest, reader_gives_the_texts_that_this_process_would_make) {
@@ -58,6 +60,7 @@ TEST_F(ProfileTextsTest, reader_gives_the_texts_that_this_process_would_make) {
   EXPECT_EQ(apart.growth, here.growth);
   EXPECT_EQ(apart.tops, here.tops);
   EXPECT_EQ(counters_.by_kind.at(kProfileTextsJob).done, 1U);
+  EXPECT_FALSE(has_unread_);
 }
 
 TEST_F(ProfileTextsTest, without_a_reader_the_text_of_the_best_profile_gives_the_reason) {
@@ -65,6 +68,7 @@ TEST_F(ProfileTextsTest, without_a_reader_the_text_of_the_best_profile_gives_the
   EXPECT_THAT(texts.tops, ElementsAre(Pair(kBest, HasSubstr("not read for this report: failed: the reader"))));
   EXPECT_THAT(texts.growth, IsEmpty());
   EXPECT_EQ(counters_.by_kind.at(kProfileTextsJob).failed, 1U);
+  EXPECT_TRUE(has_unread_);
 }
 
 TEST_F(ProfileTextsTest, links_and_large_files_are_not_opened) {

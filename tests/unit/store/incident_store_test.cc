@@ -81,7 +81,7 @@ TEST_F(IncidentStoreTest, write_when_new_leaves_one_whole_directory) {
 
 TEST_F(IncidentStoreTest, the_report_names_the_copy_of_its_files_in_each_form) {
   EXPECT_THAT(read(write(fresh_incident()) + "/report.md"), ::testing::Not(::testing::HasSubstr("object storage")));
-  IncidentStore copied{directory_.path() + "/copied", place_text, read_profiles,
+  IncidentStore copied{directory_.path() + "/copied", place_text, IncidentStore::read_profiles_here,
                        [](const std::string& id) { return "s3://b/" + id + "/"; }};
   for (const char* form : {"first", "revision"}) {
     const std::string report = read(copied.write(fresh_incident())->directory + "/report.md");
