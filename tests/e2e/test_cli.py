@@ -96,15 +96,19 @@ class Capture(E2eTest):
         self.assertEqual(done.returncode, 0, done)
         self.assertRegex(done.stdout, rf"^{target}: what fills pid {work.pid} \(native\), since it has no heap profile .*endpoint")
         self.assertRegex(run_cli("top", target).stdout, r"Type: contents\nShowing .* 2\d\.\d\dMB total\n")
+        for command in ("trend", "holders", "goroutines"):
+            done = run_cli(command, "--pid", work.pid)
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done)
+            self.assertRegex(done.stderr, rf"pid {work.pid}\b.* not a Go program")
         shown = on_terminal("capture", "--pid", work.pid, "-o", target)
         self.assertTrue(shown.startswith("\rreading the heap from outside, at most a few seconds ..."), shown)
 
-    def test_capture_of_a_dead_pid_says_so(self):
+    def test_a_pid_that_no_process_has_is_one_clear_line(self):
         work = self.memhog(self.cgroup("dead", 64))
         work.close()
-        done = run_cli("capture", "--pid", work.pid)
-        self.assertEqual(done.returncode, 1, done)
-        self.assertIn(str(work.pid), done.stderr)
+        for command in ("capture", "trend", "holders", "goroutines"):
+            done = run_cli(command, "--pid", work.pid)
+            self.assertEqual((done.returncode, done.stderr), (1, f"oomwitness: no process has pid {work.pid}\n"), command)
 
 
 class Replay(E2eTest):

@@ -22,7 +22,7 @@ PAYLOADS = ["<img src=x onerror=\"window.owned=1\">", "</title><script>window.ow
             "a\r\nX-Injected: 1", "\x9b32mgreen\x85\u2028next"]
 
 
-def profile(stacks, seconds=0):
+def profile(stacks, seconds=0, objects="inuse_objects", space="inuse_space"):
     """stacks: {("main.main", "main.leak"): bytes}, root first; each byte count is of objects of 1 MiB."""
     strings = {"": 0}
 
@@ -31,7 +31,7 @@ def profile(stacks, seconds=0):
 
     names = sorted({name for stack in stacks for name in stack})
     numbers = {name: i + 1 for i, name in enumerate(names)}
-    kinds = [{1: text("inuse_objects"), 2: text("count")}, {1: text("inuse_space"), 2: text("bytes")}]
+    kinds = [{1: text(objects), 2: text("count")}, {1: text(space), 2: text("bytes")}]
     samples = [{1: [numbers[name] for name in reversed(stack)], 2: [value // MIB, value]} for stack, value in stacks.items()]
     message = {1: kinds, 2: samples,
                4: [{1: number, 4: [{1: number, 2: 7}]} for number in numbers.values()],
@@ -135,7 +135,7 @@ class Site:
         if (incident.get("growth") or {}).get("file"):
             self._write(place, incident["growth"]["file"], profile(shop_stacks(leak, 5)))
         for n, file in enumerate(file for analysis in incident.get("analyses", []) for file in analysis["files"]):
-            self._write(place, file["name"], profile({("Java heap", "jvm", "com.acme.Session"): (60 - 20 * n) * MIB, ("metaspace",): 9 * MIB}))
+            self._write(place, file["name"], profile({("Java heap", "jvm", "com.acme.Session"): (60 - 20 * n) * MIB, ("metaspace",): 9 * MIB}, objects="objects", space="contents"))
         if with_profiles:
             self._write(place, "capture-01-live.pb.gz", profile(stacks or shop_stacks(leak // 4)))
             self._write(place, "capture-02-at_kill.pb.gz", profile(stacks or shop_stacks(leak, 6), 30))

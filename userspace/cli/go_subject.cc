@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "runtimes/go/binary.h"
 
 namespace oomw::cli {
@@ -38,7 +40,11 @@ Result<GoSubject> GoSubject::open(int pid) {
   ASSIGN_OR_RETURN(subject.pagemap_fd_, open_file(pid, "pagemap"));
   ASSIGN_OR_RETURN(subject.executable_fd_, open_file(pid, "exe"));
   ASSIGN_OR_RETURN(const go::GoBinary binary, go::inspect_binary(subject.executable_fd_.get()));
-  if (!binary.is_go) return fail(ErrorCode::kUnsupported, "not a Go program: " + binary.why);
+  if (!binary.is_go) {
+    return fail(ErrorCode::kUnsupported, fmt::format("pid {0} is not a Go program; what fills it: oomwitness capture "
+                                                     "--pid {0}",
+                                                     pid));
+  }
   subject.load_bias_ = image.entry - binary.entry;
   subject.memory_ = std::make_unique<ProcessMemory>(pid);
   subject.pagemap_ = std::make_unique<FdSource>(subject.pagemap_fd_.get());

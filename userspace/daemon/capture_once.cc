@@ -78,7 +78,11 @@ Result<std::vector<std::int32_t>> pids_of_containers(const Config& config, const
 
 Result<std::vector<std::int32_t>> pids_of(const Config& config, const CaptureSelector& selector) {
   if (selector.pid) {
-    RETURN_IF_ERROR(ProcessReader(config.proc_root).key_of(*selector.pid));
+    const auto key = ProcessReader(config.proc_root).key_of(*selector.pid);
+    if (!key && key.error().code == ErrorCode::kNotFound) {
+      return fail(ErrorCode::kNotFound, "no process has pid " + std::to_string(*selector.pid));
+    }
+    RETURN_IF_ERROR(key);
     return std::vector<std::int32_t>{*selector.pid};
   }
   if (!selector.container.empty() && selector.container.size() < kMinPrefix) {

@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "captures/provenance.h"
 #include "pprof/codec.h"
 #include "runtimes/go/go_registry.h"
@@ -85,7 +87,10 @@ Result<TrendFindings> watch_trend(const Config& config, const CaptureSelector& s
   ASSIGN_OR_RETURN(const std::vector<CaptureTarget> targets, find_targets(config, selector));
   Watch watch(config, request);
   const auto target = std::ranges::find_if(targets, [&](const CaptureTarget& t) { return watch.read(t); });
-  if (target == targets.end()) return fail(ErrorCode::kUnavailable, watch.why_not());
+  if (target == targets.end()) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("no Go heap of pid {} could be read: {}", targets.front().process.pid, watch.why_not()));
+  }
   for (std::size_t taken = 1; taken < request.readings && request.wait(); ++taken) {
     if (!watch.read(*target)) break;
   }

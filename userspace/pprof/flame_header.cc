@@ -38,14 +38,15 @@ std::string_view provenance_of(const Profile& profile) {
   return {};
 }
 
+// "cart (pid 17): "; "" if the profile does not name its program.
 std::string program_of(const Profile& profile) {
   const std::string_view provenance = provenance_of(profile);
   const std::string comm = value_of(provenance, "comm");
   const std::string pid = value_of(provenance, "pid");
-  if (!comm.empty() && !pid.empty()) return fmt::format("{} (pid {})", comm, pid);
-  if (profile.mappings.empty() || profile.mappings.front().filename.empty()) return "unknown program";
+  if (!comm.empty() && !pid.empty()) return fmt::format("{} (pid {}): ", comm, pid);
+  if (profile.mappings.empty() || profile.mappings.front().filename.empty()) return "";
   const std::string& path = profile.mappings.front().filename;
-  return path.substr(path.find_last_of('/') + 1);
+  return path.substr(path.find_last_of('/') + 1) + ": ";
 }
 
 std::string words_of(const std::string& type) {
@@ -53,6 +54,8 @@ std::string words_of(const std::string& type) {
   if (type == "inuse_objects") return "objects in use";
   if (type == "alloc_space") return "bytes allocated so far";
   if (type == "alloc_objects") return "objects allocated so far";
+  if (type == "contents") return "bytes by type";
+  if (type == "held") return "bytes by holder";
   return type;
 }
 
@@ -114,7 +117,7 @@ FlameHeader flame_header(const Profile& profile, int type_index, const FlameTree
   const ValueType& type = profile.sample_types[static_cast<std::size_t>(type_index)];
   const bool compares = is_diff(profile, type_index) || !options.base_source.empty();
   FlameHeader header;
-  header.title = fmt::format("{}: {}, {}", program_of(profile), words_of(type.type), total_of(profile, type_index));
+  header.title = fmt::format("{}{}, {}", program_of(profile), words_of(type.type), total_of(profile, type_index));
   if (!options.subject.empty()) {
     header.lines.push_back(std::move(header.title));
     header.title = options.subject;

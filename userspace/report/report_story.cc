@@ -47,8 +47,7 @@ std::string repeats_text(const Incident& incident) {
   return fmt::format(
       "Since then {} more {} of this container up to {}: they are counted here and have no incidents of "
       "their own. ",
-      incident.repeats->count, incident.repeats->count == 1 ? "kill" : "kills",
-      to_rfc3339(incident.repeats->last).substr(0, 19) + "Z");
+      incident.repeats->count, incident.repeats->count == 1 ? "kill" : "kills", second_text(incident.repeats->last));
 }
 
 std::string limit_text(const Incident& incident) {
@@ -130,8 +129,10 @@ std::string workload_text(const Incident& incident) {
   return text;
 }
 
+std::string second_text(WallTime time) { return to_rfc3339(time).substr(0, 19) + "Z"; }
+
 std::string story_text(const Incident& incident) {
-  return fmt::format("At {} the kernel killed {} in {}{} because {}. {}{} {}", to_rfc3339(incident.time),
+  return fmt::format("At {} the kernel killed {} in {}{} because {}. {}{} {}", second_text(incident.time),
                      victims_text(incident), place_text(incident), workload_text(incident), limit_text(incident),
                      group_text(incident) + repeats_text(incident), growth_text(incident), memory_text(incident));
 }

@@ -86,6 +86,16 @@ TEST(FlameGraph, a_name_too_long_for_its_box_is_cut_there_and_whole_in_the_toolt
               AllOf(HasSubstr("<title>" + p.functions[2].name), HasSubstr(">(*Type).xx"), HasSubstr("xx..</text>")));
 }
 
+TEST(FlameGraph, a_program_that_the_profile_does_not_name_is_not_in_the_header) {
+  Profile p = sample_profile();
+  p.comments.clear();
+  p.mappings.clear();
+  p.sample_types[1].type = "contents";
+  FlameOptions options;
+  options.type = "contents";
+  EXPECT_THAT(svg_of(p, options), AllOf(HasSubstr(">bytes by type, "), Not(HasSubstr("unknown"))));
+}
+
 TEST(FlameGraph, the_title_is_the_subject_where_one_is_known) {
   const std::string svg = svg_of(sample_profile(), {.subject = "shop/cart, limit 128 MiB, incident 1"});
   EXPECT_THAT(svg,

@@ -70,14 +70,18 @@ Result<> IncidentList::refresh() {
   const auto root = open_directory(root_);
   if (!root && !found.empty()) return tl::make_unexpected(root.error());  // else nothing below uses it
   for (const std::string& name : found) {
+    const auto known = entries_.find(name);
+    const bool is_late = reads >= kLeastReads && clock_.now() > end;
+    if (is_late && known == entries_.end()) {  // not even looked at: each is a read of the disk where nothing is cached
+      ++unread_;
+      continue;
+    }
     const auto changed = changed_ns(root->get(), name);
     if (!changed) continue;
-    const auto known = entries_.find(name);
     const bool is_current = known != entries_.end() && known->second.changed_ns == *changed;
-    const bool is_late = !is_current && reads >= kLeastReads && clock_.now() > end;
-    if (is_late) ++unread_;
-    if (is_current || is_late) {
-      if (known != entries_.end()) kept.insert(entries_.extract(known));  // as it was
+    if (is_late && !is_current) ++unread_;
+    if (is_late || is_current) {
+      kept.insert(entries_.extract(known));  // as it was
       continue;
     }
     ++reads;

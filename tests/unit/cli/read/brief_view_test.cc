@@ -132,6 +132,24 @@ TEST(BriefView, without_an_answer_or_a_cause_it_says_so) {
   EXPECT_THAT(brief(stored), HasSubstr("Cause: not known; no single cause is supported by this evidence alone.\n"));
 }
 
+TEST(BriefView, the_memory_is_said_in_one_line_and_what_grew_it_in_another) {
+  StoredIncident stored = answered();
+  stored.incident.victim_count = 3;
+  EXPECT_THAT(brief(stored, 160),
+              HasSubstr("\nLimit 256 MiB, the container's; killed: cart (pid 4242, 238 MiB anonymous) and 2 more.\n"));
+  IncidentGrowth& growth = stored.incident.growth.emplace();
+  growth.grown_bytes = 64u << 20;
+  growth.places = {{"generate (app.py:41)", "report_view", "endpoint", 32u << 20, 0.5}};
+  EXPECT_THAT(brief(stored, 160),
+              HasSubstr("\nGrown by 64.0 MiB, by first touch 50 % in generate (app.py:41), for report_view.\n"));
+  stored.incident.limit_bytes.reset();
+  stored.incident.victims.clear();
+  growth.places = {{"", "", "", 32u << 20, 0.5, true}};
+  EXPECT_THAT(brief(stored, 160),
+              HasSubstr("\nLimit not known, the container's.\nGrown by 64.0 MiB, by first touch 50 % in threads of a "
+                        "garbage collector.\n"));
+}
+
 // Escapes of C0 and C1, text that runs the other way, Markdown and HTML: names may hold all of it.
 TEST(BriefView, no_name_steers_the_terminal_or_the_layout) {
   StoredIncident stored = answered();

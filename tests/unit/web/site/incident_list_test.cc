@@ -79,6 +79,17 @@ TEST_F(IncidentListTest, what_is_not_read_yet_is_counted_and_comes_with_the_next
   EXPECT_EQ(list.newest_first().size(), kIncidents);
 }
 
+TEST_F(IncidentListTest, beyond_the_time_no_directory_is_looked_into) {
+  for (std::size_t i = 0; i < IncidentList::kLeastReads; ++i) write(incident(i + 1));
+  place(incident(0));  // the oldest, and nothing in it
+  IncidentList list(directory, slow);
+  ASSERT_TRUE(list.refresh().has_value());
+  EXPECT_EQ(list.unread(), 1u);
+  ASSERT_TRUE(list.refresh().has_value());
+  EXPECT_EQ(list.unread(), 0u);
+  EXPECT_EQ(list.newest_first().size(), IncidentList::kLeastReads);
+}
+
 TEST_F(IncidentListTest, a_summary_serves_without_a_look_into_the_incident) {
   write_with_summary(incident(1), "no JSON at all");
   IncidentList list(directory, slow);

@@ -6,6 +6,7 @@ import { isHandheld } from './fingers.js';
 import { FlameGraph } from './flame_graph.js';
 import { amount, bytes, percent } from './format.js';
 
+const TYPES = { inuse_space: 'bytes in use', inuse_objects: 'objects in use', alloc_space: 'bytes allocated so far', alloc_objects: 'objects allocated so far', contents: 'bytes by type', held: 'bytes by holder' };
 const CHOICES = {
   by: [['function', 'functions'], ['package', 'packages'], ['component', 'components'], ['operation', 'operations']],
   mode: [['held', 'what is held'], ['growth', 'what grew'], ['diff', 'growth and shrinkage']],
@@ -43,7 +44,7 @@ export async function flamePanel(id, wanted, controls, incident) {
     const captures = (incident && incident.captures || []).filter((c) => c.file && c.result === 'ok').map((c) => [c.file, `${c.method}, ${bytes(c.inuse_bytes)}`]);
     if (captures.length > 0 && state.capture && !captures.some(([file]) => file === state.capture)) captures.push([state.capture, state.capture]); // the growth
     renew(selects, [controls.includes('mode') && select('mode', 'Show', CHOICES.mode), controls.includes('by') && select('by', 'by', CHOICES.by),
-      controls.includes('capture') && captures.length > 1 && select('capture', 'of', captures), controls.includes('type') && types.length > 1 && select('type', 'in', types.map((t) => [t, t]))].filter(Boolean));
+      controls.includes('capture') && captures.length > 1 && select('capture', 'of', captures), controls.includes('type') && types.length > 1 && select('type', 'in', types.map((t) => [t, TYPES[t] || t]))].filter(Boolean));
   }
 
   async function load() {
