@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 
-from bench_support import MIB, tools
+from bench_support import MIB, first_incident, settled_incident, tools
 from corpus_collector import Collector
 from corpus_names import score, words_of
 from corpus_programs import answer_argv, is_answer_program
@@ -32,8 +32,6 @@ cooldown_seconds = {30 / FACTOR:g}
 keep_count = 1000
 """
 SUSPECTED = "oomwitness_container_suspected_leak"
-# An incident is written again while evidence comes in; it is whole when nothing came for so long.
-QUIET_S = 4.0
 INCIDENT_DEADLINE_S = 60.0
 TMPFS_MIB = 512
 # A healthy run goes on until it was judged at all: readings wait for a busy machine.
@@ -175,11 +173,6 @@ class Runner:
         outcome.seconds = outcome.seconds or time.monotonic() - start
         return outcome
 
-    def incident_of(self, scene):
-        """The first: what is killed after it belongs to it, or is the same again. Names show only the second."""
-        found = [i for i in self.witness.incidents() if i["container"]["cgroup_path"] in scene.paths()]
-        return min(found, key=lambda incident: incident["time"], default=None)
-
     def _watch_kill(self, scene, outcome, start):
         try:
             eventually(lambda: scene.kills() > 0, "a kill", scene.run.seconds, 0.1)
@@ -187,21 +180,11 @@ class Runner:
             outcome.problem = f"nobody was killed in {scene.run.seconds:.0f} s: {scene.output()}"
             return
         outcome.seconds = time.monotonic() - start
-        if not eventually_or_none(lambda: self.incident_of(scene), INCIDENT_DEADLINE_S):
+        if not eventually_or_none(lambda: first_incident(self.witness, scene.paths()), INCIDENT_DEADLINE_S):
             outcome.problem = "the kill has no incident"
             return
-        outcome.incident = eventually(lambda: self._settled(scene), "an incident that is whole", INCIDENT_DEADLINE_S, 0.5)
-
-    def _settled(self, scene):
-        """The incident, once no file in its directory changed for QUIET_S."""
-        incident = self.incident_of(scene)
-        if incident is None:
-            return None
-        try:
-            changed = max(entry.stat().st_mtime for entry in os.scandir(incident["_dir"]))
-        except FileNotFoundError:  # a file got its name just now
-            return None
-        return incident if time.time() - changed > QUIET_S else None
+        outcome.incident = eventually(lambda: settled_incident(self.witness, scene.paths()), "an incident that is whole",
+                                      INCIDENT_DEADLINE_S, 0.5)
 
     def _watch_healthy(self, scene, outcome, start):
         """For as long as it is to last, and until it was judged at all."""
@@ -227,7 +210,7 @@ class Runner:
         box = scene.boxes[0]
         box.set_limit(box.usage() + MIB)
         killed = eventually_or_none(lambda: scene.kills() > 0, FORCE_S)
-        return eventually_or_none(lambda: self._settled(scene), INCIDENT_DEADLINE_S) if killed else None
+        return eventually_or_none(lambda: settled_incident(self.witness, scene.paths()), INCIDENT_DEADLINE_S) if killed else None
 
 
 def eventually_or_none(probe, deadline_s):
