@@ -68,12 +68,17 @@ class Outcome:
         return [*(self._of_verdict("why") or []), *also]
 
     @property
+    def is_trend_known(self):
+        """A trend can be called a leak while the program lives: of a Go heap alone."""
+        return any(command.program.startswith(("go", "collector")) for command in self.run.commands)
+
+    @property
     def called(self):
         """What the matrix counts."""
         if self.problem:
             return "(did not run)"
         if self.run.is_healthy:
-            return "leak" if self.suspected else "healthy"
+            return "leak" if self.suspected or self.verdict == "leak" else "healthy"
         return self.verdict or "(none)"
 
     @property
@@ -188,6 +193,7 @@ class Runner:
 
     def _watch_healthy(self, scene, outcome, start):
         """For as long as it is to last, and until it was judged at all."""
+        outcome.judged = not outcome.is_trend_known
         is_over = lambda: time.monotonic() - start > (scene.run.seconds if outcome.judged else JUDGED_DEADLINE_S)
         while not (is_over() or scene.kills() or outcome.suspected):
             for labels, value in self.witness.scrape().values(SUSPECTED):
@@ -196,17 +202,18 @@ class Runner:
                     outcome.suspected |= value == 1
             time.sleep(0.5)
         outcome.seconds = time.monotonic() - start
-        if outcome.suspected:
-            outcome.incident = self._force_incident(scene)
-        elif scene.kills():
+        if scene.kills() and not outcome.suspected:
             outcome.problem = "was killed: the limit is wrong"
-        elif not all(work.is_alive() for work in scene.works):
+        elif not outcome.suspected and not all(work.is_alive() for work in scene.works):
             outcome.problem = f"ended by itself: {scene.output()}"
         elif not outcome.judged:
             outcome.problem = "was never judged"
+        elif outcome.suspected or not outcome.is_trend_known:
+            outcome.incident = self._force_incident(scene)
 
     def _force_incident(self, scene):
-        """Of a run called a leak: what was read of it comes with an incident only, so its limit is taken away."""
+        """Its limit is taken away: what was read of a run called a leak comes with an incident only, and one without a Go
+        heap is judged by its incident. None where nothing but page cache is in the way."""
         box = scene.boxes[0]
         box.set_limit(box.usage() + MIB)
         killed = eventually_or_none(lambda: scene.kills() > 0, FORCE_S)
