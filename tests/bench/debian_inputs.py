@@ -114,7 +114,7 @@ def equations(folder, count=20000):
     _write(folder, "products.smt2", "".join(text) + "(check-sat)\n")
 
 
-def statements(folder, count=20000):
+def statements(folder, count=30000):
     """For MariaDB's bootstrap mode: a table in memory that is filled until it may not grow any more."""
     row = ", ".join(f"({{}}, 'customer {k}', REPEAT('x', 120))" for k in range(50))
     text = ["CREATE DATABASE shop;\nSET max_heap_table_size = 4294967296;\n"

@@ -132,7 +132,7 @@ def programs(port):
     yield Program("clang", "cxx", "native", 256,
                   ("/usr/lib/llvm-14/bin/clang++", "-O2", "-c", "/mnt/big.cc", "-o", "/tmp/big.o"), inputs.cxx_source)
     yield Program("z3", "cxx", "native", 80, ("/usr/bin/z3", "/mnt/products.smt2"), inputs.equations)
-    yield Program("mariadb", "cxx", "native", 512,
+    yield Program("mariadb", "cxx", "native", 384,
                   ("/usr/sbin/mariadbd", "--no-defaults", "--user=root", "--datadir=/tmp", "--socket=/tmp/socket",
                    "--skip-networking", "--skip-grant-tables", "--innodb-buffer-pool-size=8M", "--innodb-log-file-size=4M",
                    "--init-file=/mnt/fill.sql"), inputs.statements)

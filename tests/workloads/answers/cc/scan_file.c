@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Healthy: a file twice as large as the container is read from front to back, over and over: the page cache fills all that
-// there is, and gives way. scan_file FOLDER.
+// Healthy: a file twice as large as the container is read from front to back, over and over: the page cache fills all
+// that there is, and gives way. scan_file FOLDER.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
