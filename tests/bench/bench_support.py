@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "e2e"))
@@ -18,6 +19,8 @@ from harness.daemon import Daemon  # noqa: E402
 from harness.workload import Workload  # noqa: E402
 
 MIB = 1 << 20
+# An incident is written again while evidence comes in; it is whole when nothing came for so long.
+QUIET_S = 4.0
 
 
 def arguments(description, flags=(), **numbers):
@@ -57,6 +60,24 @@ def print_conditions():
         model = next((l.split(":")[1].strip() for l in f if l.startswith("model name")), "unknown CPU")
     print(f"Conditions: Linux {platform.release()}, {os.cpu_count()} x {model}, cgroup v{cgroup.VERSION}, "
           f"load {os.getloadavg()[0]:.1f} at the start.\n")
+
+
+def first_incident(witness, paths):
+    """The first of those cgroups: what is killed after it belongs to it, or is the same again."""
+    found = [i for i in witness.incidents() if i["container"]["cgroup_path"] in paths]
+    return min(found, key=lambda incident: incident["time"], default=None)
+
+
+def settled_incident(witness, paths):
+    """The same, once no file in its directory changed for QUIET_S."""
+    incident = first_incident(witness, paths)
+    if incident is None:
+        return None
+    try:
+        changed = max(entry.stat().st_mtime for entry in os.scandir(incident["_dir"]))
+    except FileNotFoundError:  # a file got its name just now
+        return None
+    return incident if time.time() - changed > QUIET_S else None
 
 
 def percentile(values, percent):

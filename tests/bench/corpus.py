@@ -7,7 +7,8 @@ of the killed runs of Go and the Collector alone whether the answer names who di
 The rows that are held back were written by someone who had not read how verdicts are made, and are run once, as the
 final check: --split held_back. Then they are looked at, and so `seen`: they run with `tune` from there on, and prove as
 little as it does, and others are written to be held back. --dry: without the tracer, only whether each run is killed,
-or is not, as its label needs it to be.
+or is not, as its label needs it to be. A healthy run without a Go heap is judged by the verdict on what happens when
+its limit is taken away at its end.
 """
 import concurrent.futures
 import os

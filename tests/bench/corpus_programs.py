@@ -10,10 +10,11 @@ from bench_support import tools
 FOLDER = os.path.join(tools.WORKLOADS, "answers")
 BUILT = os.path.join(tools.CACHE, "workloads/answers")
 # Without symbols, as the name says; the others keep them, and all are as distributions build: -O2, dynamic.
-COMPILERS = {
-    "cc": ("cc", ["g++", "-std=c++17", "-O2"]),
-    "cc-stripped": ("cc", ["g++", "-std=c++17", "-O2", "-s"]),
-    "c": ("c", ["gcc", "-O2"]),
+COMPILERS = {  # folder, suffix, what all programs of the folder include, command
+    "cc": ("cc", "cc", "pace.h", ["g++", "-std=c++17", "-O2", "-pthread"]),
+    "cc-stripped": ("cc", "cc", "pace.h", ["g++", "-std=c++17", "-O2", "-pthread", "-s"]),
+    "c": ("cc", "c", "pace.h", ["gcc", "-O2", "-pthread"]),
+    "rust": ("rust", "rs", "pace.rs", ["rustc", "--edition=2021", "-O"]),
 }
 _one_builds = threading.Lock()
 
@@ -30,10 +31,11 @@ def _program(name):
 
 
 def _built(kind, name):
-    suffix, compiler = COMPILERS[kind]
-    source = os.path.join(FOLDER, "cc", f"{name}.{suffix}")
+    folder, suffix, common, (compiler, *options) = COMPILERS[kind]
+    source = os.path.join(FOLDER, folder, f"{name}.{suffix}")
     target = os.path.join(BUILT, f"{name}-{kind}")
-    return tools._build(target, [source, os.path.join(FOLDER, "cc/pace.h")], [*compiler, "-pthread", "-o", target, source])
+    return tools._build(target, [source, os.path.join(FOLDER, folder, common)],
+                        [_program(compiler), *options, "-o", target, source])
 
 
 def _java_class(name):
@@ -44,13 +46,18 @@ def _java_class(name):
 
 
 def answer_argv(program, arguments=()):
-    """How to start KIND:NAME; arguments are those of java itself. Python is the system's own, no launcher of another."""
+    """How to start KIND:NAME. Options are those of java or node, all else is the program's. Python is the system's own, no
+    launcher of another."""
     kind, name = program.split(":")
+    options = [a for a in arguments if a.startswith("-")]
+    arguments = [a for a in arguments if not a.startswith("-")]
     with _one_builds:
         if kind == "python":
-            return ["/usr/bin/python3", os.path.join(FOLDER, "python", name + ".py")]
+            return ["/usr/bin/python3", os.path.join(FOLDER, "python", name + ".py"), *arguments]
         if kind == "perl":
             return [_program("perl"), os.path.join(FOLDER, "perl", name + ".pl")]
         if kind == "java":
-            return [_program("java"), *arguments, "-cp", _java_class(name), name]
-        return [_built(kind, name)]
+            return [_program("java"), *options, "-cp", _java_class(name), name]
+        if kind == "node":
+            return [_program("node"), *options, os.path.join(FOLDER, "node", name + ".js")]
+        return [_built(kind, name), *arguments]

@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 
-from bench_support import MIB, tools
+from bench_support import MIB, first_incident, settled_incident, tools
 from corpus_collector import Collector
 from corpus_names import score, words_of
 from corpus_programs import answer_argv, is_answer_program
@@ -32,8 +32,6 @@ cooldown_seconds = {30 / FACTOR:g}
 keep_count = 1000
 """
 SUSPECTED = "oomwitness_container_suspected_leak"
-# An incident is written again while evidence comes in; it is whole when nothing came for so long.
-QUIET_S = 4.0
 INCIDENT_DEADLINE_S = 60.0
 TMPFS_MIB = 512
 # A healthy run goes on until it was judged at all: readings wait for a busy machine.
@@ -70,12 +68,17 @@ class Outcome:
         return [*(self._of_verdict("why") or []), *also]
 
     @property
+    def is_trend_known(self):
+        """A trend can be called a leak while the program lives: of a Go heap alone."""
+        return any(command.program.startswith(("go", "collector")) for command in self.run.commands)
+
+    @property
     def called(self):
         """What the matrix counts."""
         if self.problem:
             return "(did not run)"
         if self.run.is_healthy:
-            return "leak" if self.suspected else "healthy"
+            return "leak" if self.suspected or self.verdict == "leak" else "healthy"
         return self.verdict or "(none)"
 
     @property
@@ -175,11 +178,6 @@ class Runner:
         outcome.seconds = outcome.seconds or time.monotonic() - start
         return outcome
 
-    def incident_of(self, scene):
-        """The first: what is killed after it belongs to it, or is the same again. Names show only the second."""
-        found = [i for i in self.witness.incidents() if i["container"]["cgroup_path"] in scene.paths()]
-        return min(found, key=lambda incident: incident["time"], default=None)
-
     def _watch_kill(self, scene, outcome, start):
         try:
             eventually(lambda: scene.kills() > 0, "a kill", scene.run.seconds, 0.1)
@@ -187,24 +185,15 @@ class Runner:
             outcome.problem = f"nobody was killed in {scene.run.seconds:.0f} s: {scene.output()}"
             return
         outcome.seconds = time.monotonic() - start
-        if not eventually_or_none(lambda: self.incident_of(scene), INCIDENT_DEADLINE_S):
+        if not eventually_or_none(lambda: first_incident(self.witness, scene.paths()), INCIDENT_DEADLINE_S):
             outcome.problem = "the kill has no incident"
             return
-        outcome.incident = eventually(lambda: self._settled(scene), "an incident that is whole", INCIDENT_DEADLINE_S, 0.5)
-
-    def _settled(self, scene):
-        """The incident, once no file in its directory changed for QUIET_S."""
-        incident = self.incident_of(scene)
-        if incident is None:
-            return None
-        try:
-            changed = max(entry.stat().st_mtime for entry in os.scandir(incident["_dir"]))
-        except FileNotFoundError:  # a file got its name just now
-            return None
-        return incident if time.time() - changed > QUIET_S else None
+        outcome.incident = eventually(lambda: settled_incident(self.witness, scene.paths()), "an incident that is whole",
+                                      INCIDENT_DEADLINE_S, 0.5)
 
     def _watch_healthy(self, scene, outcome, start):
         """For as long as it is to last, and until it was judged at all."""
+        outcome.judged = not outcome.is_trend_known
         is_over = lambda: time.monotonic() - start > (scene.run.seconds if outcome.judged else JUDGED_DEADLINE_S)
         while not (is_over() or scene.kills() or outcome.suspected):
             for labels, value in self.witness.scrape().values(SUSPECTED):
@@ -213,21 +202,22 @@ class Runner:
                     outcome.suspected |= value == 1
             time.sleep(0.5)
         outcome.seconds = time.monotonic() - start
-        if outcome.suspected:
-            outcome.incident = self._force_incident(scene)
-        elif scene.kills():
+        if scene.kills() and not outcome.suspected:
             outcome.problem = "was killed: the limit is wrong"
-        elif not all(work.is_alive() for work in scene.works):
+        elif not outcome.suspected and not all(work.is_alive() for work in scene.works):
             outcome.problem = f"ended by itself: {scene.output()}"
         elif not outcome.judged:
             outcome.problem = "was never judged"
+        elif outcome.suspected or not outcome.is_trend_known:
+            outcome.incident = self._force_incident(scene)
 
     def _force_incident(self, scene):
-        """Of a run called a leak: what was read of it comes with an incident only, so its limit is taken away."""
+        """Its limit is taken away: what was read of a run called a leak comes with an incident only, and one without a Go
+        heap is judged by its incident. None where nothing but page cache is in the way."""
         box = scene.boxes[0]
         box.set_limit(box.usage() + MIB)
         killed = eventually_or_none(lambda: scene.kills() > 0, FORCE_S)
-        return eventually_or_none(lambda: self._settled(scene), INCIDENT_DEADLINE_S) if killed else None
+        return eventually_or_none(lambda: settled_incident(self.witness, scene.paths()), INCIDENT_DEADLINE_S) if killed else None
 
 
 def eventually_or_none(probe, deadline_s):

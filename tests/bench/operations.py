@@ -16,13 +16,14 @@ import tempfile
 import time
 import unittest
 
-from bench_support import MIB, Bars, MemoryCgroup, Site, Workload, arguments, print_conditions, table, tools
+from bench_support import (MIB, Bars, MemoryCgroup, Site, Workload, arguments, print_conditions, settled_incident, table,
+                           tools)
 
 from harness.wait import eventually
 
 BAR = 0.95
 GO = "1.27"
-LIMIT_MIB, JOBS, QUIET_S = 80, 2, 4.0
+LIMIT_MIB, JOBS = 80, 2
 # Its client is in the same process, and messages of maps are large: 50 MiB before anything leaks.
 LIMITS_MIB = {"grpc": 96}
 
@@ -68,16 +69,6 @@ def read_runs(folder, quick):
     return runs
 
 
-def settled(witness, box):
-    """The incident of that cgroup, once nothing changed in it for QUIET_S."""
-    found = [i for i in witness.incidents() if i["container"]["cgroup_path"] == box.path]
-    try:
-        changed = max((e.stat().st_mtime for i in found for e in os.scandir(i["_dir"])), default=time.time())
-    except FileNotFoundError:  # a file got its name just now
-        return None
-    return min(found, key=lambda i: i["time"]) if found and time.time() - changed > QUIET_S else None
-
-
 def carry_out(site, witness, folder, run, number):
     start = time.monotonic()
     try:
@@ -86,7 +77,7 @@ def carry_out(site, witness, folder, run, number):
                 Workload([os.path.join(folder, run.framework), "-leak", run.endpoint], box) as work:
             work.wait_killed()
             run.seconds = time.monotonic() - start
-            incident = eventually(lambda: settled(witness, box), "an incident that is whole", 60, 0.5)
+            incident = eventually(lambda: settled_incident(witness, {box.path}), "an incident that is whole", 60, 0.5)
     except Exception as e:  # the other runs are worth having
         run.problem = f"{type(e).__name__}: {e}"
         return run

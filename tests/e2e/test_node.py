@@ -51,6 +51,17 @@ class Node(E2eTest):
         self.assertGreater(parts["ArrayBuffers"], 50 << 20, parts)
         self.assertIn("objects of type ArrayBuffer filled", incident["answer"]["sentence"])
 
+    def test_heap_of_more_shapes_than_are_counted_is_still_a_heap_of_v8(self):
+        """As a bundler of thousands of modules has: 1024 MiB hold a million."""
+        program = self.service(self.cgroup("node-shapes", 1024), "shapes", 1000)
+        self.daemon()
+
+        def shown():
+            text = run_cli("capture", "--pid", program.pid).stdout
+            return text if "those of other shapes are not counted" in text else None
+        text = eventually(shown, lambda: run_cli("capture", "--pid", program.pid).stdout, 60)
+        self.assertGreater(float(re.search(r"([\d.]+) % of it has a name", text)[1]), 80, text)
+
     def test_service_in_balance_is_read_by_hand_and_is_no_incident(self):
         witness = self.daemon()
         box = self.cgroup("node-balance", 256)

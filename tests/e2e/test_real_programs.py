@@ -15,29 +15,9 @@ from harness import pprof, tools
 from harness.case import E2eTest
 from harness.daemon import free_port
 from harness.wait import eventually
+from harness.workload import Load
 
 KILL_DEADLINE_S = 120
-
-
-class Load(threading.Thread):
-    """Calls `step` again and again until stopped; refusals by the exiting program are expected."""
-
-    def __init__(self, step):
-        super().__init__(daemon=True)
-        self._step, self._is_over, self.steps, self.last_error = step, threading.Event(), 0, None
-
-    def run(self):
-        while not self._is_over.is_set():
-            try:
-                self._step(self.steps)
-                self.steps += 1
-            except OSError as e:
-                self.last_error = e
-                time.sleep(0.02)
-
-    def stop(self):
-        self._is_over.set()
-        self.join(30)
 
 
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -79,12 +59,8 @@ class RealProgramTest(E2eTest):
         work = self.start(argv, box, own_netns=False)
         if is_up:
             eventually(lambda: self.answers(is_up, work), lambda: f"{argv[0]} answers: {work.text()[-2000:]}", 30, 0.05)
-        load = Load(step or (lambda _: time.sleep(0.1)))
-        load.start()
-        try:
+        with Load(step or (lambda _: time.sleep(0.1))):
             work.wait_killed(KILL_DEADLINE_S)
-        finally:
-            load.stop()
         incident = self.wait_incidents(witness, 1, box)[0]
         return eventually(lambda: self.at_kill_of(witness, box), lambda: f"a capture at the kill in {incident['_dir']}", 20)
 

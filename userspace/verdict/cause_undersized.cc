@@ -129,6 +129,22 @@ std::optional<Finding> busiest_is_close(const Evidence& evidence) {
                    bytes_text(peak->bytes), peak->bytes / evidence.limit() * 100, bytes_text(peak->back_to))}};
 }
 
+// It took less than half of the limit at the end, which is no spike, above a level of at least half that it held for
+// three quarters of the time after a start-up. A Go program's live heap shows more.
+std::optional<Finding> steady_and_then_more(const Evidence& evidence) {
+  if (!evidence.curve || !(evidence.limit() > 0) || is_go(evidence.incident)) return std::nullopt;
+  const MemoryCurve& curve = *evidence.curve;
+  const double level = curve.median_from(kLoading);
+  if (level < kMost * evidence.limit()) return std::nullopt;
+  if (curve.stay(kLoading, kMaterial * evidence.limit()) < 1 - kLarge) return std::nullopt;
+  return Finding{
+      "undersized",
+      kDoubtful,
+      {fmt::format("for most of the last {:.0f} s it stayed near {} = {:.0f} % of the limit, and what it needed "
+                   "at the end was more than the rest",
+                   curve.seconds(), bytes_text(level), level / evidence.limit() * 100)}};
+}
+
 // No collection examined the memory that filled the limit. It may be garbage, which a GOMEMLIMIT makes Go collect.
 std::optional<Finding> long_uncollected(const Evidence& evidence) {
   const Readings& live = evidence.live;
@@ -193,7 +209,7 @@ std::optional<Finding> judge_undersized(const Evidence& evidence) {
   if (auto off = uncollected(evidence)) return off;
   std::vector<Finding> found;
   for (auto& finding : {flat_and_close(evidence), no_room_to_collect(evidence), busiest_is_close(evidence),
-                        long_uncollected(evidence)}) {
+                        long_uncollected(evidence), steady_and_then_more(evidence)}) {
     if (finding) found.push_back(*finding);
   }
   if (found.empty()) return std::nullopt;

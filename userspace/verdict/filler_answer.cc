@@ -90,6 +90,22 @@ std::string age(const Incident& incident, const IncidentFiller& filler) {
   return fmt::format(", read {:.1f} s before the kill", std::max(seconds, 0.0));
 }
 
+// Where a runtime's own objects are little beside what native code took from malloc; "" otherwise.
+std::string native_blocks_text(const Incident& incident, const IncidentFiller& first) {
+  if (!incident.composition || first.runtime == "native") return "";
+  std::uint64_t whole = 0, blocks = 0;
+  for (const MemoryShare& part : incident.composition->parts) {
+    whole += part.bytes;
+    if (part.name == "malloc: in use" || part.name == "malloc: large blocks") blocks += part.bytes;
+  }
+  const double share = static_cast<double>(blocks) / static_cast<double>(std::max<std::uint64_t>(whole, 1));
+  if (share < threshold::kMost) return "";
+  return fmt::format(
+      "{:.0f} % of its memory ({}{}) are blocks that native code took from malloc; its own objects are "
+      "little beside them.",
+      share * 100, human_bytes(blocks), age(incident, first));
+}
+
 }  // namespace
 
 // Arrays and classes of the library say little.
@@ -137,6 +153,7 @@ std::string no_filler_text(const Incident& incident) {
   if (first->kind == "size" && first->share >= threshold::kLarge) {
     return fmt::format("{}; {} are {} of its memory.", not_known(incident), what(*first), share);
   }
+  if (std::string text = native_blocks_text(incident, *first); !text.empty()) return text;
   if (first->share < kWorthSaying) return "No single type or container filled much of its memory.";
   return fmt::format("No single type or container filled much of its memory; the most is {}{} with {}.", what(*first),
                      held(*first), share);

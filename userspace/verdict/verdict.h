@@ -43,7 +43,7 @@ namespace oomw {
 //   4    spike               half of the limit was gained within 10 s                            0.8
 //                            ... at no more than twice the pace before, or ending less than a
 //                            quarter of the limit above what was used before                     0.45
-//   4    undersized          see below                                                           0.5 - 0.7
+//   4    undersized          see below                                                           0.45 - 0.7
 //
 // leak, the strongest rule that holds. All need 10 s of growth: faster growth to the limit is a spike.
 //   The detector of trends/leak_detector.h reports sites, or the whole heap, as a leak. Of the whole live
@@ -92,6 +92,8 @@ namespace oomw {
 //     does not rise                                                                              0.5
 //   A Go program's last collection was a third of the time ago, or more, and it has no GOMEMLIMIT below the
 //     limit: what filled the limit may be garbage                                                0.45
+//   Not in a Go program: for three quarters of the time after its first quarter the memory stayed within 10 % of
+//     the limit, at half of the limit or more, and what it took at the end filled the rest       0.45
 //   GOGC=off, and no GOMEMLIMIT below the limit                                                  0.7
 //
 // The watermarks that trigger captures begin at 80 %, a tenth is what leak_detector.h calls material, half and a

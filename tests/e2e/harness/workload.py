@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 from .process_state import describe
@@ -21,6 +22,30 @@ def warm(program):
                 pass
     except OSError:
         pass  # reported where it is started
+
+
+class Load(threading.Thread):
+    """Calls `step` with 0, 1, 2, ... until stopped; refusals by a program that starts or ends are expected."""
+
+    def __init__(self, step):
+        super().__init__(daemon=True)
+        self._step, self._is_over, self._steps = step, threading.Event(), 0
+
+    def run(self):
+        while not self._is_over.is_set():
+            try:
+                self._step(self._steps)
+                self._steps += 1
+            except OSError:
+                time.sleep(0.02)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self._is_over.set()
+        self.join(30)
 
 
 class Workload:

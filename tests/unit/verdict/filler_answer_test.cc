@@ -131,6 +131,15 @@ Incident with_malloc(std::uint64_t free_mib, std::uint64_t used_mib) {
   return incident;
 }
 
+TEST(FillerAnswer, what_native_code_took_is_said_where_the_runtimes_own_objects_are_little) {
+  Incident incident = with_malloc(2, 80);
+  incident.fillers = {found("type", "str", "", 0.02)};
+  EXPECT_THAT(answer_of(incident).sentence,
+              HasSubstr("98 % of its memory (80.0 MiB) are blocks that native code took from malloc; its own objects"));
+  incident.composition->parts.push_back({"python objects: in use", "cpython", 90u << 20, "pools"});
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("native code")));
+}
+
 TEST(AllocatorRetention, free_blocks_that_fill_the_limit_are_the_cause) {
   const auto verdict = judge_incident(with_malloc(40, 20));
   ASSERT_TRUE(verdict.has_value());

@@ -183,6 +183,10 @@ std::vector<Pattern> patterns() {
            return t < 0.4 ? 0.52 + 2.2 * (t - 0.3) : t < 0.6 ? 0.74 : 0.74 + 0.65 * (t - 0.6);
          });
        }},
+      {"a level of most of its time, and a step that is less than half of the limit", "undersized", 0.45,
+       [] { return with_memory(60, [](double t) { return t < 0.1    ? 5.5 * t
+                                                         : t < 0.97 ? 0.55
+                                                                    : 1.0; }); }},
       {"one that stands still in the second half", "", 0,
        [] {
          return with_memory(61, [](double t) { return t < 0.6 ? 0.1 + t : t < 0.9 ? 0.7 : 0.7 + 2 * (t - 0.9); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A service that asks itself for reports. MODE sessions: each request keeps a Session for ever; buffers: a Buffer;
-// healthy: of the sessions the last 40,000. PER_SECOND requests.
+// shapes: objects of 200 new classes; healthy: of the sessions the last 40,000. PER_SECOND requests.
 'use strict';
 const http = require('node:http');
 
@@ -21,6 +21,10 @@ class Session {
 function report() {
   requests++;
   if (mode === 'buffers') return void buffers.push(Buffer.alloc(128 << 10, 1));
+  if (mode === 'shapes') {
+    for (let i = 0; i < 200; i++) kept.set(requests * 200 + i, new (class { value = i; })());
+    return;
+  }
   for (let i = 0; i < 200; i++) kept.set(requests * 200 + i, new Session(requests * 200 + i));
   if (mode === 'healthy' && kept.size > 40000) {
     for (const key of kept.keys()) {

@@ -18,6 +18,9 @@ constexpr std::uint64_t kStackTopBytes = 16u << 10;
 constexpr std::uint64_t kMaxProbes = 64u << 10;  // pages whose beginning is read in search of a block
 constexpr std::size_t kMaxNames = 32;            // that a program gave its mappings itself
 
+// Their statistics cannot be read from outside.
+constexpr std::array<std::string_view, 3> kAllocators = {"jemalloc", "tcmalloc", "mimalloc"};
+
 const char* const kData = "program and library data";
 const char* const kUnexplained = "unexplained";
 
@@ -30,6 +33,25 @@ void Composition::add(const std::string& name, const std::string& runtime, std::
   part.runtime = runtime;
   part.source = source;
   part.bytes += bytes;
+}
+
+void Composition::name_allocator() {
+  for (const Mapping& mapping : space_.map().mappings()) {
+    if (!mapping.has_file()) continue;
+    const std::string_view file = mapping.file_name();
+    const auto found = std::ranges::find_if(kAllocators, [&](std::string_view name) {
+      return file.starts_with("lib") && file.substr(3).starts_with(name);
+    });
+    if (found == kAllocators.end()) continue;
+    allocator_ = *found;
+    allocator_file_ = printable(file, 64);
+    return;
+  }
+}
+
+void Composition::add_unexplained(std::uint64_t bytes) {
+  if (allocator_.empty()) return add(kUnexplained, "", bytes, "");
+  add("held by " + allocator_, "native", bytes, allocator_file_ + " is mapped, and nothing else shows its use");
 }
 
 void Composition::add_malloc(const MallocWalk& malloc) {
@@ -110,7 +132,7 @@ Result<> Composition::add_nameless(PageRange memory, RangeOwner* owner, ChunkSin
       end = std::min(memory.end, at + kStepBytes);
       if (owner != nullptr) end = owner->next(at, end);
       end = next_mapped_chunk(at, end, memory.end);
-      add(kUnexplained, "", space_.present().bytes_in(at, end), "");
+      add_unexplained(space_.present().bytes_in(at, end));
     }
     at = std::min(end, memory.end);
   }

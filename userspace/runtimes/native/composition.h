@@ -27,6 +27,9 @@ class Composition {
  public:
   explicit Composition(const AddressSpace& space) : space_(space) {}
 
+  // For a program without a runtime of its own: if another malloc than glibc's is mapped, it has what nothing else
+  // shows the use of.
+  void name_allocator();
   // malloc: that of glibc, if its arenas were walked; its large blocks are added to it. owner, sink: may be null.
   [[nodiscard]] Result<> run(MallocWalk* malloc, RangeOwner* owner, ChunkSink* sink);
 
@@ -49,10 +52,12 @@ class Composition {
   [[nodiscard]] Result<> add_around_arenas(const Mapping& mapping, RangeOwner* owner, ChunkSink* sink);
   [[nodiscard]] Result<> add_unwalked(const Mapping& mapping, PageRange memory, RangeOwner* owner, ChunkSink* sink);
   [[nodiscard]] std::uint64_t next_mapped_chunk(std::uint64_t at, std::uint64_t end, std::uint64_t memory_end);
+  void add_unexplained(std::uint64_t bytes);
   [[nodiscard]] Result<> add_nameless(PageRange memory, RangeOwner* owner, ChunkSink* sink);
 
   const AddressSpace& space_;
   MallocWalk* malloc_ = nullptr;
+  std::string allocator_, allocator_file_;  // "jemalloc", "libjemalloc.so.2"; "" = glibc's, or not known
   std::uint64_t probes_ = 0, owned_bytes_ = 0, threads_ = 0;
   std::map<std::string, Part> parts_;
 };

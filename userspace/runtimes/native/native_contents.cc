@@ -75,6 +75,7 @@ Result<MemoryContents> read_contents(const AddressSpace& space) {
   MemoryContents contents;
   contents.runtime = "native";
   Composition parts(space);
+  parts.name_allocator();
   ClassCounts classes(space);
   ASSIGN_OR_RETURN(const std::optional<MallocWalk> walk, add_walk(space, parts, contents, nullptr, &classes));
   parts.put_into(contents);

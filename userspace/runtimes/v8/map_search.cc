@@ -60,6 +60,7 @@ std::uint64_t MapSearch::word_at(std::uint64_t tagged) const {
 }
 
 std::uint32_t MapSearch::search(std::uint64_t tagged) {
+  if (shapes_.is_full()) return Shapes::kNone;
   // An object's first word points to a map that is known, or will be when the object is counted.
   const std::uint64_t map = word_at(tagged);
   if (!shapes_.is_meta(map)) {
@@ -79,11 +80,7 @@ Result<> MapSearch::settle() {
   return status();
 }
 
-Result<> MapSearch::status() const {
-  if (!read_.has_value()) return read_;
-  if (shapes_.is_full()) return fail(ErrorCode::kLimit, "more object shapes than are read");
-  return {};
-}
+Result<> MapSearch::status() const { return read_; }
 
 Result<MapSearch> MapSearch::begin(const AddressSpace& space, const Constants& constants,
                                    std::span<const PageRange> blocks) {

@@ -35,7 +35,7 @@ struct Shape {
 // - Bounded: kMaxShapes, kMaxMetaMaps. Borrows nothing.
 class Shapes {
  public:
-  static constexpr std::size_t kMaxShapes = 96u << 10, kMaxMetaMaps = 32;
+  static constexpr std::size_t kMaxShapes = 256u << 10, kMaxMetaMaps = 32;
 
   Shapes() : near_(std::make_unique<Near>()), slots_(kLeastSlots, kNone) {}
 
@@ -49,7 +49,7 @@ class Shapes {
   [[nodiscard]] bool is_meta(std::uint64_t tagged) const;
   [[nodiscard]] std::size_t meta_maps() const { return meta_maps_.size(); }
   [[nodiscard]] const std::vector<Shape>& all() const { return shapes_; }
-  [[nodiscard]] bool is_full() const { return is_full_; }  // more maps than that
+  [[nodiscard]] bool is_full() const { return is_full_; }  // there are more maps, which are not known then
 
   static constexpr std::uint32_t kNone = 0xffffffff;
 

@@ -160,6 +160,10 @@ Result<MemoryContents> read_contents(const AddressSpace& space, const Constants&
   add_parts(census, parts);
   parts.put_into(contents);
   contents.bytes_read = space.bytes_read();
+  if (shapes.is_full()) {
+    contents.notes.push_back(
+        fmt::format("objects of more than {} shapes: those of other shapes are not counted", Shapes::kMaxShapes));
+  }
   if (!census.is_trusted()) {
     contents.notes.push_back(
         fmt::format("objects are not known: they account for {} of the {} of V8's pages (a collection may have run)",
