@@ -8,10 +8,10 @@
  * runs under the victim's siglock, so before any of its threads can see the signal. mark_victim:
  * the sender was the OOM killer. Then the first thread to exit walks: in sched_process_exit where
  * that still has the mm (from 6.16 on; such a tracepoint carries group_dead), else in
- * signal_deliver, which has it everywhere but holds the siglock with interrupts off. The victim's
- * memory is hostile.
+ * signal_deliver, which has it everywhere but holds the siglock with interrupts off. What is left
+ * of the walk's time goes to its goroutines. The victim's memory is hostile.
  */
-#include "core/go_bucket.h"
+#include "core/go_goroutines.h"
 #include "core/memcg.h"
 #include "core/task.h"
 #include "core/victims.h"
@@ -79,6 +79,53 @@ static long walk__step(__u32 index, struct walk_context *context)
 	return 0;
 }
 
+static __always_inline long goroutines__stop(struct oomw_go_slot *slot, enum oomw_go_stop why)
+{
+	slot->walk.goroutines_stop = why;
+	return 1;
+}
+
+/* One goroutine of the list; 1 ends it. */
+static long goroutines__step(__u32 index, struct walk_context *context)
+{
+	struct oomw_go_slot *slot = context->slot;
+
+	if (index >= slot->walk.goroutines)
+		return goroutines__stop(slot, OOMW_GO_STOP_END);
+	if (walk__is_out_of_time(slot, index))
+		return goroutines__stop(slot, OOMW_GO_STOP_TIME_LIMIT);
+	if (!(index & (GO_G_BATCH - 1)) && !goroutine__read_batch(slot, index))
+		return goroutines__stop(slot, OOMW_GO_STOP_FAULT);
+	slot->cursor = slot->body[index & (GO_G_BATCH - 1)];
+	if (!slot->cursor || slot->cursor & 7)
+		return goroutines__stop(slot, OOMW_GO_STOP_MALFORMED);
+	/* None is in the list twice. */
+	if (walk__is_loop(slot))
+		return goroutines__stop(slot, OOMW_GO_STOP_LOOP);
+	if (!goroutine__read(slot, slot->cursor))
+		slot->walk.goroutines_absent++;
+	else if (!goroutine__count(slot, slot->cursor))
+		return goroutines__stop(slot, OOMW_GO_STOP_MALFORMED);
+	return 0;
+}
+
+static __always_inline void goroutines__run(struct oomw_go_slot *slot)
+{
+	struct walk_context context = {.slot = slot};
+	__u64 slice[2];
+
+	if (!slot->target.goroutines ||
+	    bpf_probe_read_user(slice, sizeof(slice), (void *)slot->target.goroutines))
+		return;
+	slot->list = slice[0];
+	slot->walk.goroutines = slice[1];
+	slot->walk.flags |= OOMW_GO_WALK_HAS_GOROUTINES;
+	slot->walk.goroutines_stop = OOMW_GO_STOP_BUCKET_LIMIT;
+	slot->tortoise = slot->steps = 0;
+	slot->lap = 1;
+	bpf_loop(OOMW_GO_MAX_GOROUTINES, goroutines__step, &context, 0);
+}
+
 static __always_inline void walk__read_cycle(struct oomw_go_slot *slot, __u32 *cycle, __u32 flag)
 {
 	__u64 address = slot->target.cycle;
@@ -121,7 +168,6 @@ static __always_inline void walk__end(struct oomw_go_slot *slot)
 	struct oomw_go_walk *walk = &slot->walk;
 	__u64 now;
 
-	walk__read_cycle(slot, &walk->cycle_after, OOMW_GO_WALK_HAS_CYCLE);
 	now = bpf_ktime_get_ns();
 	walk->header.time_ns = now;
 	walk->duration_ns = now - walk->started_ns;
@@ -162,6 +208,8 @@ static __always_inline int victim__leave(struct task_struct *task)
 		return 0;
 	walk__begin(slot, task);
 	walk__run(slot);
+	walk__read_cycle(slot, &slot->walk.cycle_after, OOMW_GO_WALK_HAS_CYCLE);
+	goroutines__run(slot);
 	walk__end(slot);
 	/* Its threads may still be marked, one by one, but it is walked once. */
 	go_targets__forget(tgid);

@@ -33,9 +33,18 @@ struct oomw_go_target {
 	__u64 cycle;	   /* where runtime.mProfCycle (4 bytes) lies; 0 = not known */
 	__u64 text;	   /* start of text in the process */
 	__u64 owner;	   /* whose walks share a budget, from OOMW_GO_OWNER on; 0 = by cgroup */
-	__u32 record_words; /* 8 or 16 if proved while it lived; 0 = read 16 */
-	__u32 reserved;
+	__u32 record_words;	/* 8 or 16 if proved while it lived; 0 = read 16 */
+	__u16 goroutine_status; /* in a g: where its status lies, 4 bytes; a multiple of 4 */
+	__u16 goroutine_reason; /* behind it: what it waits for, 1 byte; below OOMW_GO_G_BYTES */
+	__u64 goroutines; /* where runtime.allgs lies: a pointer and a length; 0 = not known */
 };
+
+/* Of a g, which is larger in all versions: status and reason lie in it. */
+#define OOMW_GO_G_BYTES 256
+#define OOMW_GO_STATES 16
+#define OOMW_GO_REASONS 64
+/* More than the longest walk has time for, at 100 to 340 ns each. */
+#define OOMW_GO_MAX_GOROUTINES 131072
 
 struct oomw_go_bucket {
 	__u64 address;
@@ -73,6 +82,7 @@ enum oomw_go_stop {
 /* oomw_go_walk.flags */
 #define OOMW_GO_WALK_HAS_RATE (1u << 0)
 #define OOMW_GO_WALK_HAS_CYCLE (1u << 1)
+#define OOMW_GO_WALK_HAS_GOROUTINES (1u << 2) /* the list was begun */
 
 /* oomw_go_slot.state. A walk is reported when it is both done and marked, by whichever comes
  * second: the victim may have exited before the killer marks it. */
@@ -91,7 +101,7 @@ struct oomw_go_walk {
 	__u32 first_chunk; /* OOMW_GO_NO_CHUNK: none */
 	__u32 cycle_before;
 	__u32 cycle_after;
-	__u32 reserved;
+	__u32 goroutines_stop; /* enum oomw_go_stop, if the list was begun */
 	__u64 start_boottime_ns;
 	__u64 cgroup_id;
 	__u64 started_ns; /* CLOCK_MONOTONIC */
@@ -104,6 +114,10 @@ struct oomw_go_walk {
 	__u64 clipped; /* of those, with a stack deeper than OOMW_GO_MAX_PCS */
 	__u64 absent; /* of those, with a record (partly) in a page that is not there: taken as 0 */
 	__u64 bytes;  /* in the chunks */
+	__u64 goroutines;	      /* in the runtime's list */
+	__u64 goroutines_absent;      /* of those, in a page that is not there: not counted */
+	__u32 states[OOMW_GO_STATES]; /* goroutines by their status */
+	__u32 waits[OOMW_GO_REASONS]; /* those that wait, by the reason; the last: and above */
 };
 
 /* An entry of the map go_walks, keyed by tgid: a victim, from the kill until its chunks are taken.
@@ -115,6 +129,7 @@ struct oomw_go_slot {
 	__u32 state;		      /* OOMW_GO_SLOT_* */
 	__u32 chunk;		      /* being filled */
 	__u64 allowed_ns;	      /* how long the walk may take */
+	__u64 list;		      /* of goroutines: where its pointers lie */
 	__u64 cursor;		      /* the next bucket's address */
 	__u64 tortoise;		      /* Brent: an address passed at the last power of two */
 	__u64 steps;		      /* since then */

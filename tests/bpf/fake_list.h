@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include <oomwitness/goheap.h>
+
 #include "base/result.h"
 #include "kernel/heap_walks.h"
 
@@ -67,6 +69,50 @@ class FakeList {
   void* memory_;
   std::uint64_t* head_;
   std::uint64_t* next_free_;
+};
+
+// A list of goroutines as the runtime has it, likewise. Behind its pointers nothing can be read.
+class FakeGoroutines {
+ public:
+  static constexpr std::size_t kBytes = OOMW_GO_G_BYTES, kSelf = 72, kStatus = 144, kReason = 176;
+  static constexpr std::uint32_t kRunnable = 1, kWaiting = 4, kScanBit = 0x1000;
+
+  explicit FakeGoroutines(std::size_t count) : bytes_((count * (kBytes + 8) + 16 + 4095) / 4096 * 4096) {
+    memory_ = ::mmap(nullptr, bytes_ + kGuardBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    OOMW_CHECK(memory_ != MAP_FAILED);
+    OOMW_CHECK(::mprotect(static_cast<char*>(memory_) + bytes_, kGuardBytes, PROT_NONE) == 0);
+    slice_ = static_cast<std::uint64_t*>(memory_);
+    slice_[0] = reinterpret_cast<std::uint64_t>(memory_) + bytes_ - 8 * count;
+    slice_[1] = count;
+    for (std::size_t i = 0; i < count; ++i) {
+      pointer(i) = reinterpret_cast<std::uint64_t>(memory_) + 16 + kBytes * i;
+      std::memcpy(of(i) + kSelf, &pointer(i), 8);
+      set(i, kWaiting, 1);
+    }
+  }
+  ~FakeGoroutines() { ::munmap(memory_, bytes_ + kGuardBytes); }
+  FakeGoroutines(const FakeGoroutines&) = delete;
+  FakeGoroutines& operator=(const FakeGoroutines&) = delete;
+
+  [[nodiscard]] std::uint64_t& length() { return slice_[1]; }
+  [[nodiscard]] std::uint64_t& pointer(std::size_t i) { return reinterpret_cast<std::uint64_t*>(slice_[0])[i]; }
+  [[nodiscard]] std::uint8_t* of(std::size_t i) { return reinterpret_cast<std::uint8_t*>(pointer(i)); }
+  void set(std::size_t i, std::uint32_t status, std::uint8_t reason) {
+    std::memcpy(of(i) + kStatus, &status, sizeof status);
+    of(i)[kReason] = reason;
+  }
+  [[nodiscard]] HeapAddresses beside(HeapAddresses addresses) const {
+    addresses.goroutines = reinterpret_cast<std::uint64_t>(slice_);
+    addresses.status_offset = kStatus;
+    addresses.reason_offset = kReason;
+    return addresses;
+  }
+
+ private:
+  static constexpr std::size_t kGuardBytes = 4096;
+  std::size_t bytes_;
+  void* memory_;
+  std::uint64_t* slice_;
 };
 
 }  // namespace oomw::test

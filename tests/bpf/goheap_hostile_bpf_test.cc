@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
+#include <numeric>
 
 #include "bpf/fake_list.h"
 #include "bpf/heap_fixture.h"
@@ -34,10 +36,11 @@ class HostileHeapTest : public HeapTest {
   }
 
   // Kills a child that has `list`, registered under `key_of`.
-  HeapWalked kill_with(FakeList& list) {
+  HeapWalked kill_with(FakeList& list) { return kill_at(list.addresses()); }
+  HeapWalked kill_at(const HeapAddresses& addresses) {
     cgroup_->set_limit(mebibytes(48));
     ChildProcess child(cgroup_.get(), leak);
-    EXPECT_TRUE(heap().watch(child.key(), list.addresses()).has_value());
+    EXPECT_TRUE(heap().watch(child.key(), addresses).has_value());
     child.go();
     EXPECT_TRUE(WIFSIGNALED(child.wait()));
     return only_walk_of(child.pid());
@@ -83,6 +86,85 @@ TEST_F(HostileHeapTest, buckets_arrive_as_they_were_laid_out) {
     EXPECT_EQ(bucket.record[0], 7u);
     EXPECT_EQ(bucket.header.stored_words, 1u);
   }
+}
+
+std::uint64_t sum(const std::vector<std::uint64_t>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+TEST_F(HostileHeapTest, goroutines_are_counted_by_state_and_reason) {
+  OOMW_SHARE_OR_SKIP("best", config(), "heap_at_kill");
+  FakeList list(mebibytes(1));
+  list.fill(10);
+  FakeGoroutines goroutines(1000);
+  for (std::size_t i = 0; i < 100; ++i) goroutines.set(i, FakeGoroutines::kRunnable, 14);
+  for (std::size_t i = 100; i < 400; ++i) goroutines.set(i, FakeGoroutines::kWaiting | FakeGoroutines::kScanBit, 14);
+  for (std::size_t i = 400; i < 405; ++i) goroutines.set(i, FakeGoroutines::kWaiting, 200);
+  auto walk = kill_at(goroutines.beside(list.addresses()));
+  EXPECT_EQ(walk.stop, WalkStop::kEnd);
+  EXPECT_EQ(take(walk).size(), 10u);
+  EXPECT_EQ(walk.goroutines_stop, WalkStop::kEnd);
+  EXPECT_EQ(walk.goroutines, 1000u);
+  EXPECT_EQ(walk.goroutines_absent, 0u);
+  ASSERT_EQ(walk.goroutine_states.size(), OOMW_GO_STATES);
+  EXPECT_EQ(walk.goroutine_states[1], 100u);
+  EXPECT_EQ(walk.goroutine_states[4], 900u);
+  EXPECT_EQ(sum(walk.goroutine_states), 1000u);
+  EXPECT_EQ(walk.goroutine_waits[14], 300u);
+  EXPECT_EQ(walk.goroutine_waits[1], 595u);
+  EXPECT_EQ(walk.goroutine_waits[OOMW_GO_REASONS - 1], 5u) << "reasons above go into the last";
+}
+
+TEST_F(HostileHeapTest, list_of_goroutines_that_lies_is_bounded_and_ends_with_its_reason) {
+  OOMW_SHARE_OR_SKIP("best", config(), "heap_at_kill");
+  struct Case {
+    const char* name;
+    std::function<void(FakeGoroutines&)> forge;
+    WalkStop stop;
+    std::uint64_t counted, absent;
+  };
+  const Case kCases[] = {
+      {"2^60 long", [](auto& list) { list.length() = std::uint64_t{1} << 60; }, WalkStop::kFault, 1024, 0},
+      {"one goroutine again and again",
+       [](auto& list) {
+         for (std::size_t i = 1; i < list.length(); ++i) list.pointer(i) = list.pointer(0);
+       },
+       WalkStop::kLoop, 1, 0},
+      {"null", [](auto& list) { list.pointer(200) = 0; }, WalkStop::kMalformed, 200, 0},
+      {"not aligned", [](auto& list) { list.pointer(200) += 1; }, WalkStop::kMalformed, 200, 0},
+      {"another's self", [](auto& list) { list.of(200)[FakeGoroutines::kSelf] ^= 8; }, WalkStop::kMalformed, 200, 0},
+      {"no status", [](auto& list) { list.set(200, 77, 0); }, WalkStop::kMalformed, 200, 0},
+      {"a page that is not there", [](auto& list) { list.pointer(200) = 4096; }, WalkStop::kEnd, 1023, 1},
+      {"the kernel's", [](auto& list) { list.pointer(200) = ~std::uint64_t{7}; }, WalkStop::kEnd, 1023, 1},
+  };
+  for (const Case& forged : kCases) {
+    FakeList list(mebibytes(1));
+    list.fill(10);
+    FakeGoroutines goroutines(1024);
+    forged.forge(goroutines);
+    auto walk = kill_at(goroutines.beside(list.addresses()));
+    EXPECT_EQ(walk.goroutines_stop, forged.stop) << forged.name << ": " << to_string(walk.goroutines_stop);
+    EXPECT_EQ(sum(walk.goroutine_states), forged.counted) << forged.name;
+    EXPECT_EQ(walk.goroutines_absent, forged.absent) << forged.name;
+    EXPECT_EQ(walk.stop, WalkStop::kEnd) << forged.name;
+    EXPECT_EQ(take(walk).size(), 10u) << forged.name;
+  }
+}
+
+TEST_F(HostileHeapTest, goroutines_get_what_is_left_of_the_time) {
+  KernelConfig small = config();
+  small.walk_max_time = std::chrono::milliseconds(1);
+  OOMW_SHARE_OR_SKIP("small budget", small, "heap_at_kill");
+  FakeList list(mebibytes(1));
+  list.fill(10);
+  FakeGoroutines goroutines(100'000);
+  auto walk = kill_at(goroutines.beside(list.addresses()));
+  EXPECT_EQ(walk.stop, WalkStop::kEnd);
+  EXPECT_EQ(walk.goroutines_stop, WalkStop::kTimeLimit);
+  EXPECT_GT(sum(walk.goroutine_states), 0u);
+  EXPECT_LT(sum(walk.goroutine_states), 100'000u);
+  std::cout << sum(walk.goroutine_states) << " goroutines in " << (walk.time - walk.started).count() / 1000 << " us\n";
+  EXPECT_EQ(take(walk).size(), 10u);
 }
 
 TEST_F(HostileHeapTest, list_that_leads_back_into_itself_is_a_loop) {

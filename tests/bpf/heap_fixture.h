@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bpf/kernel_fixture.h"
+#include "runtimes/go/retention/goroutine_counts.h"
 #include "unit/runtimes/go/go_program.h"
 
 namespace oomw::test {
@@ -104,6 +105,14 @@ class GoVictim {
                          .cycle = target.variables.cycle.value_or(0),
                          .text = 0x400000,
                          .record_words = 0};
+  }
+  Result<go::retention::GoroutineCounts> goroutines() const {
+    const std::string directory = "/proc/" + std::to_string(process_.pid());
+    const UniqueFd page_map(::open((directory + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC));
+    const UniqueFd exe(::open((directory + "/exe").c_str(), O_RDONLY | O_CLOEXEC));
+    const ProcessMemory memory(process_.pid());
+    const FdSource pages(page_map.get()), executable(exe.get());
+    return go::retention::count_goroutines({memory, pages, executable, 0}, SystemClock(), {});
   }
   Result<go::HeapSnapshot> read() const {
     ASSIGN_OR_RETURN(const auto target, go::test::target_of(process_.pid()));

@@ -58,3 +58,14 @@ class Holders(GoHeapTest):
         self.assertGreaterEqual(first["count"], 1500, incident["goroutines"])
         self.assertIn("main.handle", " ".join(first["stack"]))
         self.assertEqual(first["state"], "waiting")
+        self.check_counted_at_the_kill(witness, box, "chan send", 1500)
+
+    def check_counted_at_the_kill(self, witness, box, reason, count):
+        """By the kernel, at the place that the reading before had proved."""
+        incident = self.analysed(witness, box, lambda i: any(c.get("goroutines") for c in i["captures"]))
+        capture = next(c for c in incident["captures"] if c.get("goroutines"))
+        self.assertEqual((capture["method"], capture.get("goroutines_cut", "")), ("at_kill", ""), capture)
+        counted = {(one["state"], one.get("reason", "")): one["count"] for one in capture["goroutines"]}
+        self.assertEqual(counted[("waiting", reason)], count, counted)
+        with open(os.path.join(incident["_dir"], "report.md"), encoding="utf-8") as file:
+            self.assertIn(f"At the kill: {count} waiting for {reason}", file.read())

@@ -47,7 +47,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["triggers"] = {"base", "events", "model"};
     map["runtimes"] = {"base", "events", "pprof"};
     map["runtimes/go"] = {"base", "events", "memory", "pprof", "reader", "runtimes"};
-    map["runtimes/go/retention"] = {"base", "memory", "runtimes/go"};
+    map["runtimes/go/retention"] = {"base", "events", "memory", "runtimes/go"};
     map["runtimes/native"] = {"base", "events", "memory", "runtimes"};
     map["runtimes/cpython"] = {"base", "events", "memory", "runtimes", "runtimes/native"};
     map["runtimes/jvm"] = {"base", "events", "memory", "runtimes/go"};

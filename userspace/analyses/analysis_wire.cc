@@ -68,6 +68,10 @@ void bound(HeapAnalysed& analysed) {
     bound(one.component);
     bound(one.stack, HeapAnalysed::kMaxStack);
   });
+  bound(analysed.goroutine_list, 1, [](GoroutineList& list) {
+    bound(list.wait_reasons, GoroutineList::kMaxReasons,
+          [](std::string& reason) { reason = printable(reason, GoroutineList::kMaxReasonChars); });
+  });
   bound(analysed.fillers, HeapAnalysed::kMaxFillers, [](HeapFiller& filler) {
     bound(filler.kind);
     bound(filler.name);

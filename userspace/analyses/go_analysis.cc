@@ -102,6 +102,7 @@ GoroutineStack stack_of(const GoroutineGroup& group) {
 
 void add_goroutines(const GoroutineCounts& counts, HeapAnalysed& heap) {
   heap.goroutine_count = counts.total + counts.not_read;
+  if (counts.list) heap.goroutine_list = {*counts.list};
   for (const GoroutineGroup& group : counts.groups) {
     if (heap.goroutines.size() == HeapAnalysed::kMaxGoroutines) break;
     heap.goroutines.push_back(stack_of(group));

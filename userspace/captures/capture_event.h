@@ -31,4 +31,8 @@ struct TakenHeap {
 };
 [[nodiscard]] CaptureFinished taken(CaptureFinished begun, MonotonicTime at, TakenHeap heap);
 
+// What the kernel counted at the kill. At most kMaxTallies kinds; those that are left out are said to be cut.
+constexpr std::size_t kMaxTallies = 16;
+void add_goroutines(CaptureFinished& capture, const HeapWalked& walk, const GoroutineList& list);
+
 }  // namespace oomw

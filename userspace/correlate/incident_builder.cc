@@ -321,6 +321,8 @@ IncidentCapture Builder::capture_of(const CaptureFinished& capture) {
   result.buckets = capture.sample_count;
   result.complete = capture.complete;
   result.memstats = capture.memstats;
+  result.goroutines = capture.goroutines;
+  result.goroutines_cut = capture.goroutines_cut;
   result.duration_seconds = to_seconds(capture.time - capture.started);
   result.lead_seconds = lead_of(capture.time);
   return result;

@@ -53,6 +53,7 @@ void Daemon::Impl::step(const Event& event) {
   if (const auto* exec = std::get_if<ProcessExec>(&event)) walk_captures->on_exec(*exec);
   if (const auto* seen = std::get_if<ProcessSeen>(&event)) walk_captures->on_seen(*seen);
   if (const auto* walk = std::get_if<HeapWalked>(&event)) walk_captures->on_walked(*walk, *scheduler);
+  if (const auto* analysed = std::get_if<HeapAnalysed>(&event)) walk_captures->on_analysed(*analysed);
   if (const auto* exit = std::get_if<ProcessExit>(&event)) after_exit(*exit);
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) after_capture(*capture);
   if (const auto* removed = std::get_if<CgroupRemoved>(&event)) {

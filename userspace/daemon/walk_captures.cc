@@ -99,8 +99,17 @@ void WalkCaptures::report_to_kernel(const GoProcess& process) {
   HeapWalks* walks = kernel_.heap_walks();
   if (walks == nullptr || !process.target || !process.target->variables.buckets) return;
   const go::HeapVariables& found = process.target->variables;
-  const HeapAddresses addresses{*found.buckets,         found.rate.value_or(0), found.cycle.value_or(0),
-                                process.text_address(), process.record_words,   number_of(process.owner)};
+  HeapAddresses addresses{.buckets = *found.buckets,
+                          .rate = found.rate.value_or(0),
+                          .cycle = found.cycle.value_or(0),
+                          .text = process.text_address(),
+                          .record_words = process.record_words,
+                          .owner = number_of(process.owner)};
+  if (const auto list = process.goroutines.load()) {
+    addresses.goroutines = list->address;
+    addresses.status_offset = list->status_offset;
+    addresses.reason_offset = list->reason_offset;
+  }
   if (const Result<> told = walks->watch(process.key, addresses); !told.has_value()) {
     log::debug("pid {} is not watched: {}", process.key.pid, told.error().message);
   }
@@ -136,6 +145,10 @@ void WalkCaptures::on_exec(const ProcessExec& exec) { inspect(exec.process, exec
 void WalkCaptures::on_seen(const ProcessSeen& seen) {
   if (!seen.cgroup) return;
   if (registry_.find(seen.process) == nullptr) inspect(seen.process, seen.cgroup, std::nullopt);
+}
+
+void WalkCaptures::on_analysed(const HeapAnalysed& analysed) {
+  if (!analysed.goroutine_list.empty()) registry_.set_goroutines(analysed.process, analysed.goroutine_list.front());
 }
 
 void WalkCaptures::on_exit(const ProcessExit& exit) { registry_.forget(exit.process); }
@@ -182,7 +195,10 @@ void WalkCaptures::on_walked(const HeapWalked& walk, CaptureScheduler& scheduler
   if (walked_.size() > kMaxWalked) walked_.pop_front();
   // Found now: the registry keeps exited processes for 10 s, and a storm's last walk may wait longer.
   const auto decode_it = [this, walk, taken = take(walk), process = registry_.find(walk.process)] {
-    return decode(walk, taken.get(), process);
+    CaptureOutcome outcome = decode(walk, taken.get(), process);
+    const auto list = process ? process->goroutines.load() : nullptr;
+    if (list) add_goroutines(outcome.finished, walk, *list);
+    return outcome;
   };
   WorkerPool& walkers = walk.bytes > kShortWalk ? walkers_ : short_walkers_;
   if (!scheduler.run_on(walkers, owner, decode_it)) refuse(walk);

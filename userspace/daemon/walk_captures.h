@@ -30,7 +30,8 @@ namespace oomw {
 
 // Gives the kernel the address of every Go program's heap profile, and makes captures of the walks that it does at
 // kills. Core thread, with its own workers for all that reads files or memory.
-//   - registration at exec, at the start-up scan, and whenever a reading of /proc finds a process;
+//   - registration at exec, at the start-up scan, and whenever a reading of /proc finds a process; once more when an
+//     analysis has proved where its goroutines are;
 //   - every kill of a known Go program ends in exactly one at_kill capture, failed ones included:
 //     no profile in this program, no kernel program, a walk that never came (kWalkWait), or more
 //     of them at once than can be decoded;
@@ -62,6 +63,8 @@ class WalkCaptures {
   void on_exec(const ProcessExec& exec);
   void on_seen(const ProcessSeen& seen);
   void on_exit(const ProcessExit& exit);
+  // Its goroutines can be counted at the kill, if the reading proved where they are.
+  void on_analysed(const HeapAnalysed& analysed);
   // `victim`: as the model knows it, with its start time.
   void on_kill(const OomKill& kill, ProcessKey victim);
   void on_walked(const HeapWalked& walk, CaptureScheduler& scheduler);

@@ -175,6 +175,13 @@ Result<Event> to_event(const oomw_go_walk& raw) {
   walk.bytes = raw.bytes;
   walk.first_chunk = raw.first_chunk;
   walk.chunk_count = raw.chunk_count;
+  if ((raw.flags & OOMW_GO_WALK_HAS_GOROUTINES) != 0) {
+    ASSIGN_OR_RETURN(walk.goroutines_stop, to_stop(raw.goroutines_stop));
+    walk.goroutine_states.assign(std::begin(raw.states), std::end(raw.states));
+    walk.goroutine_waits.assign(std::begin(raw.waits), std::end(raw.waits));
+    walk.goroutines = raw.goroutines;
+    walk.goroutines_absent = raw.goroutines_absent;
+  }
   return walk;
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "events/capture_terms.h"
+#include "events/goroutines_at_kill.h"
 #include "events/growth_profile.h"
 #include "events/heap_analysed.h"
 #include "events/heap_sites.h"
@@ -266,6 +267,8 @@ struct CaptureFinished {
   std::vector<CollectorComponent> components;     // by facts/; empty: the profile is not of a Collector
   HeapSites sites;                                // by facts/; empty: not of Go
   std::string spool_file;                         // name below <data-dir>/spool, "" when kept in memory or failed
+  std::vector<GoroutineTally> goroutines;         // at the kill, most first; empty: not counted
+  std::string goroutines_cut;                     // why not all of them were counted; "" = they were
 };
 
 // One reading of an OpenTelemetry Collector's own metrics: which component keeps its memory. Under the
@@ -308,6 +311,11 @@ struct HeapWalked {
   std::uint32_t cycle_after = 0;
   std::uint32_t first_chunk = 0;
   std::uint32_t chunk_count = 0;
+  std::vector<std::uint64_t> goroutine_states;  // goroutines by the runtime's status; empty: not counted
+  std::vector<std::uint64_t> goroutine_waits;   // of those, the waiting ones by the runtime's number of the reason
+  std::uint64_t goroutines = 0;                 // in the runtime's list
+  std::uint64_t goroutines_absent = 0;          // of those, in a page that was not in memory: not counted
+  WalkStop goroutines_stop = WalkStop::kEnd;    // kBucketLimit: more than are counted
 };
 
 // --- from the store ---------------------------------------------------------------------------

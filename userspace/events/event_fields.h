@@ -170,6 +170,12 @@ void describe(auto& a, Of<HeapOperation> auto& e) {
   a("share", e.share);
 }
 
+void describe(auto& a, Of<GoroutineTally> auto& e) {
+  a("count", e.count);
+  a("state", e.state);
+  a("reason", e.reason, Presence::kOmitted);
+}
+
 void describe(auto& a, Of<CaptureFinished> auto& e) {
   a("started_ns", e.started.ns);
   a("capture_id", e.capture_id);
@@ -193,6 +199,8 @@ void describe(auto& a, Of<CaptureFinished> auto& e) {
   a("sites", e.sites.sites, Presence::kOmitted);
   a("operations", e.sites.operations, Presence::kOmitted);
   a("spool_file", e.spool_file);
+  a("goroutines", e.goroutines, Presence::kOmitted);
+  a("goroutines_cut", e.goroutines_cut, Presence::kOmitted);
 }
 
 void describe(auto& a, Of<HeapWalked> auto& e) {
@@ -213,6 +221,13 @@ void describe(auto& a, Of<HeapWalked> auto& e) {
   a("cycle_after", e.cycle_after);
   a("first_chunk", e.first_chunk);
   a("chunk_count", e.chunk_count);
+  if (kReads<decltype(a)> || !e.goroutine_states.empty()) {
+    a("goroutine_states", e.goroutine_states, Presence::kOmitted);
+    a("goroutine_waits", e.goroutine_waits, Presence::kOmitted);
+    a("goroutines", e.goroutines, Presence::kOmitted);
+    a("goroutines_absent", e.goroutines_absent, Presence::kOmitted);
+    a("goroutines_stop", e.goroutines_stop);
+  }
 }
 
 void describe(auto& a, Of<CollectorSampled> auto& e) {
@@ -350,6 +365,13 @@ void describe(auto& a, Of<MemoryShare> auto& e) {
   a("source", e.source);
 }
 
+void describe(auto& a, Of<GoroutineList> auto& e) {
+  a("address", e.address);
+  a("status_offset", e.status_offset);
+  a("reason_offset", e.reason_offset);
+  a("wait_reasons", e.wait_reasons);
+}
+
 void describe(auto& a, Of<HeapAnalysed::File> auto& e) {
   a("name", e.name);
   a("spool_file", e.spool_file);
@@ -373,6 +395,7 @@ void describe(auto& a, Of<HeapAnalysed> auto& e) {
   a("why_no_owner", e.why_no_owner, Presence::kOmitted);
   a("goroutines", e.goroutines, Presence::kOmitted);
   a("goroutine_count", e.goroutine_count, Presence::kOmitted);
+  a("goroutine_list", e.goroutine_list, Presence::kOmitted);
   a("fillers", e.fillers, Presence::kOmitted);
   a("parts", e.parts, Presence::kOmitted);
   a("named_ratio", e.named_ratio);

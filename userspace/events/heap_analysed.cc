@@ -18,6 +18,7 @@ std::uint64_t size_of(const HeapAnalysed& analysed) {
     bytes += sizeof holder + holder.component.size() + size_of(holder.chain);
   }
   for (const GoroutineStack& stack : analysed.goroutines) bytes += sizeof stack + size_of(stack.stack);
+  for (const GoroutineList& list : analysed.goroutine_list) bytes += sizeof list + size_of(list.wait_reasons);
   for (const HeapFiller& filler : analysed.fillers) {
     bytes += sizeof filler + filler.name.size() + filler.held_as.size();
   }

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "events/capture_terms.h"
+#include "events/goroutines_at_kill.h"
 #include "events/ids.h"
 #include "events/jvm_figures.h"
 
@@ -85,6 +86,7 @@ struct HeapAnalysed {
       why_no_owner;  // "rooted 41 % of 60 samples"; "" = the first holder is the owner, or none was searched for
   std::vector<GoroutineStack> goroutines;       // most first
   std::uint64_t goroutine_count = 0;            // listed or not
+  std::vector<GoroutineList> goroutine_list;    // none or one: for the kernel, which counts them at the kill
   std::vector<HeapFiller> fillers;              // most bytes first
   std::vector<MemoryShare> parts;               // most bytes first
   std::optional<double> named_ratio;            // of the process's memory: what `parts` name; nullopt: no composition

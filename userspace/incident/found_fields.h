@@ -71,6 +71,12 @@ void describe(auto& v, Of<GoroutineStack> auto& one) {
   v("component", one.component, kOmitted);
 }
 
+void describe(auto& v, Of<GoroutineTally> auto& one) {
+  v("count", one.count, kRequired);
+  v("state", one.state);
+  v("reason", one.reason, kOmitted);
+}
+
 void describe(auto& v, Of<MemoryShare> auto& part) {
   v("name", part.name, kRequired);
   v("runtime", part.runtime, kOmitted);

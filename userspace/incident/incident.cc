@@ -60,6 +60,14 @@ const IncidentCapture* best_capture_of(const Incident& incident, std::int32_t pi
   return best_of(incident, [pid](const IncidentCapture& capture) { return capture.pid == pid; });
 }
 
+const IncidentCapture* goroutines_at_kill(const Incident& incident) {
+  if (incident.victims.empty()) return nullptr;
+  const auto counted = std::ranges::find_if(incident.captures, [&](const IncidentCapture& capture) {
+    return !capture.goroutines.empty() && capture.pid == incident.victims.front().process.pid;
+  });
+  return counted != incident.captures.end() ? &*counted : nullptr;
+}
+
 const IncidentCapture* first_before(const Incident& incident, const IncidentCapture& later) {
   // An HTTP profile lags behind: compared with one of what is held now, all uncollected memory would look grown.
   const auto merit = [&](const IncidentCapture& capture) {

@@ -45,7 +45,9 @@ struct IncidentCapture {
   bool complete = false;
   std::map<std::string, std::uint64_t> memstats;  // bytes by Go's names; empty = the endpoint gave none
   double duration_seconds = 0;
-  double lead_seconds = 0;  // capture complete -> first victim marked; negative = after
+  double lead_seconds = 0;                 // capture complete -> first victim marked; negative = after
+  std::vector<GoroutineTally> goroutines;  // at the kill, most first; empty = not counted
+  std::string goroutines_cut;              // why not all of them were counted; "" = they were
 };
 
 struct IncidentWatermark {
@@ -166,6 +168,8 @@ struct ProfileTexts {
 [[nodiscard]] const IncidentCapture* best_capture(const Incident& incident);
 // The same among the captures of one process.
 [[nodiscard]] const IncidentCapture* best_capture_of(const Incident& incident, std::int32_t pid);
+// The capture at the kill of the victim that the kernel chose whose goroutines were counted; nullptr: none.
+[[nodiscard]] const IncidentCapture* goroutines_at_kill(const Incident& incident);
 // The profile to compare `later` with: the first one of the same process before it, preferably of the same
 // series (held now, or live at the last collection). nullptr: there is no earlier one.
 [[nodiscard]] const IncidentCapture* first_before(const Incident& incident, const IncidentCapture& later);

@@ -167,6 +167,8 @@ void describe(auto& v, Of<IncidentCapture> auto& capture) {
   v("duration_seconds", capture.duration_seconds);
   v("lead_seconds", capture.lead_seconds);
   v("memstats", capture.memstats, kOmitted);  // most methods and programs have none
+  v("goroutines", capture.goroutines, kOmitted);
+  v("goroutines_cut", capture.goroutines_cut, kOmitted);
 }
 
 void describe(auto& v, Of<Finding> auto& finding) {

@@ -43,6 +43,13 @@ std::uint64_t age_ns(const oomw_go_slot& slot, MonotonicTime now) {
 // Chunks [0, n) are reserved for the beginning of walks: one per victim of an OOM decision, for 24 at once.
 std::uint32_t first_chunk_count(std::uint32_t chunk_count) { return std::min(chunk_count / 2, kMaxFirstChunks); }
 
+// What the programs rely on: they mask offsets, and read a goroutine from its own address in it up to its reason.
+bool are_readable(const HeapAddresses& addresses) {
+  constexpr std::uint32_t kOwnAddressEnds = 80;
+  return addresses.status_offset % 4 == 0 && addresses.status_offset >= kOwnAddressEnds &&
+         addresses.reason_offset >= addresses.status_offset + 4 && addresses.reason_offset < OOMW_GO_G_BYTES;
+}
+
 constexpr std::size_t kChunkHeaderBytes = OOMW_GO_CHUNK_BYTES - OOMW_GO_CHUNK_DATA_BYTES;
 
 }  // namespace
@@ -147,7 +154,9 @@ Result<> HeapWalks::watch(ProcessKey process, const HeapAddresses& addresses) {
       .text = addresses.text,
       .owner = addresses.owner == 0 ? 0 : addresses.owner | OOMW_GO_OWNER,
       .record_words = addresses.record_words,
-      .reserved = 0,
+      .goroutine_status = static_cast<std::uint16_t>(addresses.status_offset),
+      .goroutine_reason = static_cast<std::uint16_t>(addresses.reason_offset),
+      .goroutines = are_readable(addresses) ? addresses.goroutines : 0,
   };
   std::uint32_t tgid = tgid_of(process);
   if (bpf_map_update_elem(impl_->targets.get(), &tgid, &target, BPF_ANY) == 0) return {};

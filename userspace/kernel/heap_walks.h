@@ -23,6 +23,8 @@ struct HeapAddresses {
   std::uint64_t text = 0;
   std::uint32_t record_words = 0;  // 8 or 16 if proved while the process was alive
   std::uint64_t owner = 0;         // processes with the same number share a budget; 0: with their cgroup
+  std::uint64_t goroutines = 0;    // address of runtime.allgs
+  std::uint32_t status_offset = 0, reason_offset = 0;  // in a g
 };
 
 // The user-space side of the walk at the kill: registers the processes to walk and takes the results. The BPF programs

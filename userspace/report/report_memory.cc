@@ -105,8 +105,25 @@ std::string stack_text(const GoroutineStack& one) {
   return text;
 }
 
+std::string at_kill_text(const Incident& incident) {
+  const IncidentCapture* counted = goroutines_at_kill(incident);
+  if (counted == nullptr) return "";
+  std::string text = "At the kill";
+  if (!counted->goroutines_cut.empty())
+    text += fmt::format(", a part of them ({})", to_markdown(counted->goroutines_cut));
+  for (std::size_t i = 0; i < std::min(kMaxRows, counted->goroutines.size()); ++i) {
+    const GoroutineTally& one = counted->goroutines[i];
+    text += fmt::format("{} {} {}", i == 0 ? ":" : ",", one.count, to_markdown(one.state));
+    if (!one.reason.empty()) text += " for " + to_markdown(one.reason);
+  }
+  return text + ".\n\n";
+}
+
 std::string goroutines_section(const Incident& incident) {
-  if (incident.goroutines.empty()) return "";
+  if (incident.goroutines.empty()) {
+    const std::string at_kill = at_kill_text(incident);
+    return at_kill.empty() ? "" : "## Goroutines\n\n" + at_kill;
+  }
   std::string text = fmt::format("## Goroutines\n\n{} goroutines; where most of them stood:\n\n",
                                  incident.goroutine_count.value_or(0));
   text += "| count | state | where |\n|---:|---|---|\n";
@@ -114,7 +131,7 @@ std::string goroutines_section(const Incident& incident) {
     const GoroutineStack& one = incident.goroutines[i];
     text += fmt::format("| {} | {} | {} |\n", one.count, to_markdown(one.state), stack_text(one));
   }
-  return text + "\n";
+  return text + "\n" + at_kill_text(incident);
 }
 
 }  // namespace

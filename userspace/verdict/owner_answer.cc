@@ -114,20 +114,38 @@ std::string retrying_text(const Incident& incident) {
   return fmt::format("{} of the exporters' senders wait to send again what a backend did not take.", senders);
 }
 
-}  // namespace
+constexpr std::uint64_t kManyGoroutines = 200;
 
-std::string waiting_text(const Incident& incident) {
-  constexpr std::uint64_t kMany = 200;
+std::string places_text(const Incident& incident) {
   if (incident.goroutines.empty()) return "";
-  const IncidentHolder* owner = owner_of(incident);
-  if (owner != nullptr && owner->component.starts_with("exporter/")) return retrying_text(incident);
   const GoroutineStack& most = incident.goroutines.front();
   const auto all = static_cast<double>(incident.goroutine_count.value_or(most.count));
   const bool is_most = static_cast<double>(most.count) >= threshold::kMost * all;
-  if (most.count < kMany || !is_most || most.state != "waiting" || most.stack.empty()) return "";
+  if (most.count < kManyGoroutines || !is_most || most.state != "waiting" || most.stack.empty()) return "";
   std::string where = printable(most.stack.front(), kMaxLink);
   if (most.stack.size() > 1) where += ", called by " + printable(most.stack[1], kMaxLink);
   return fmt::format("{} of {} goroutines wait in {}.", most.count, static_cast<std::uint64_t>(all), where);
+}
+
+std::string waited_at_kill_text(const Incident& incident) {
+  const IncidentCapture* counted = goroutines_at_kill(incident);
+  if (counted == nullptr) return "";
+  std::uint64_t all = 0;
+  for (const GoroutineTally& one : counted->goroutines) all += one.count;
+  const GoroutineTally& most = counted->goroutines.front();
+  const bool is_most = static_cast<double>(most.count) >= threshold::kMost * static_cast<double>(all);
+  if (most.count < kManyGoroutines || !is_most || most.reason.empty()) return "";
+  return fmt::format("{}{} goroutines waited for {} at the kill.", counted->goroutines_cut.empty() ? "" : "At least ",
+                     most.count, printable(most.reason, GoroutineList::kMaxReasonChars));
+}
+
+}  // namespace
+
+std::string waiting_text(const Incident& incident) {
+  const IncidentHolder* owner = owner_of(incident);
+  if (owner != nullptr && owner->component.starts_with("exporter/")) return retrying_text(incident);
+  const std::string places = places_text(incident), at_kill = waited_at_kill_text(incident);
+  return places + (places.empty() || at_kill.empty() ? "" : " ") + at_kill;
 }
 
 namespace {

@@ -47,6 +47,8 @@ TEST(AnalyseHeap, go_program_gets_its_owner_goroutines_and_files) {
   EXPECT_TRUE(heap.holders[0].is_owner) << heap.why_no_owner;
   EXPECT_THAT(heap.holders[0].chain[0], ContainsRegex("^global .*main.remember"));
   EXPECT_GT(heap.goroutine_count, 2u);
+  ASSERT_EQ(heap.goroutine_list.size(), 1u) << testing::PrintToString(heap.notes);
+  EXPECT_THAT(heap.goroutine_list[0].wait_reasons, testing::Contains("chan receive"));
   ASSERT_EQ(heap.files.size(), 2u);
   EXPECT_EQ(heap.files[0].name, "holders.json");
   EXPECT_THAT((*answer)->files[0]->read(1u << 20).value_or(""), HasSubstr("\"named\": true"));

@@ -25,6 +25,7 @@ HeapAnalysed boundless() {
   analysed.named_ratio = -1;
   analysed.holders.assign(100, {2, 1, 1, false, text, std::vector<std::string>(100, text)});
   analysed.goroutines.assign(100, {1, text, std::vector<std::string>(100, text), text, text});
+  analysed.goroutine_list.assign(100, {1, 2, 3, std::vector<std::string>(100, text)});
   analysed.fillers.assign(100, {text, text, text, 1, 1, std::nan("")});
   analysed.parts.assign(100, {text, text, 1, text});
   analysed.notes.assign(100, text);
@@ -44,6 +45,9 @@ TEST(AnalysisWire, lists_texts_and_shares_are_bounded) {
   EXPECT_EQ(analysed.holders[0].share, 1);
   EXPECT_EQ(analysed.rooted_ratio, 1);
   EXPECT_EQ(analysed.named_ratio, 0);
+  ASSERT_THAT(analysed.goroutine_list, SizeIs(1));
+  EXPECT_THAT(analysed.goroutine_list[0].wait_reasons, SizeIs(GoroutineList::kMaxReasons));
+  EXPECT_THAT(analysed.goroutine_list[0].wait_reasons, Each(SizeIs(Le(GoroutineList::kMaxReasonChars * 4))));
   EXPECT_EQ(analysed.fillers[0].share, 0);
   EXPECT_THAT(analysed.fillers, SizeIs(HeapAnalysed::kMaxFillers));
   EXPECT_THAT(analysed.jvm, testing::ElementsAre(JvmFigures{}));

@@ -79,5 +79,52 @@ TEST(CaptureEvent, at_a_kill_the_victim_s_heap_is_asked_for) {
   EXPECT_EQ(to_string(request.trigger), "oom_kill");
 }
 
+HeapWalked walk_with(std::vector<std::uint64_t> states, std::vector<std::uint64_t> waits) {
+  HeapWalked walk;
+  walk.goroutine_states = std::move(states);
+  walk.goroutine_waits = std::move(waits);
+  return walk;
+}
+
+const GoroutineList kList = {1, 144, 176, {"", "chan receive", "select"}};
+
+CaptureFinished counted(const HeapWalked& walk) {
+  CaptureFinished capture;
+  add_goroutines(capture, walk, kList);
+  return capture;
+}
+
+TEST(CaptureEvent, goroutines_at_the_kill_are_told_by_state_and_reason_and_dead_ones_are_none) {
+  const CaptureFinished capture = counted(walk_with({7, 2, 1, 0, 905, 0, 40}, {0, 900, 4, 1}));
+  EXPECT_THAT(capture.goroutines,
+              testing::ElementsAre(GoroutineTally{900, "waiting", "chan receive"},
+                                   GoroutineTally{4, "waiting", "select"}, GoroutineTally{2, "runnable", ""},
+                                   GoroutineTally{1, "running", ""}, GoroutineTally{1, "waiting", ""}));
+  EXPECT_EQ(capture.goroutines_cut, "");
+}
+
+TEST(CaptureEvent, part_of_the_goroutines_is_said_to_be_one) {
+  HeapWalked walk = walk_with({0, 0, 0, 0, 5}, {0, 5});
+  walk.goroutines_stop = WalkStop::kTimeLimit;
+  EXPECT_EQ(counted(walk).goroutines_cut, "time_limit");
+  EXPECT_EQ(counted(walk).goroutines.size(), 1u);
+  walk.goroutines_stop = WalkStop::kEnd;
+  walk.goroutines_absent = 1;
+  EXPECT_EQ(counted(walk).goroutines_cut, "absent");
+  const CaptureFinished many = counted(walk_with({}, std::vector<std::uint64_t>(64, 1)));
+  EXPECT_TRUE(many.goroutines.empty()) << "without states nothing was counted";
+  const CaptureFinished cut = counted(walk_with({0, 0, 0, 0, 64}, std::vector<std::uint64_t>(64, 1)));
+  EXPECT_EQ(cut.goroutines.size(), kMaxTallies);
+  EXPECT_EQ(cut.goroutines_cut, "limit");
+}
+
+TEST(CaptureEvent, list_that_is_none_of_the_runtimes_tells_nothing) {
+  for (const WalkStop stop : {WalkStop::kLoop, WalkStop::kMalformed}) {
+    HeapWalked walk = walk_with({0, 0, 0, 0, 5}, {0, 5});
+    walk.goroutines_stop = stop;
+    EXPECT_TRUE(counted(walk).goroutines.empty());
+  }
+}
+
 }  // namespace
 }  // namespace oomw

@@ -310,6 +310,25 @@ TEST(DecodeWalk, what_could_not_be_read_is_not_there) {
   EXPECT_FALSE(walk.has_cycle);
 }
 
+TEST(DecodeWalk, goroutines_arrive_where_they_were_counted) {
+  auto raw = make_walk();
+  EXPECT_TRUE(decoded<HeapWalked>(raw).goroutine_states.empty());
+  raw.flags |= OOMW_GO_WALK_HAS_GOROUTINES;
+  raw.goroutines_stop = OOMW_GO_STOP_TIME_LIMIT;
+  raw.goroutines = 5000;
+  raw.goroutines_absent = 3;
+  raw.states[4] = 4000;
+  raw.waits[14] = 3990;
+  const auto walk = decoded<HeapWalked>(raw);
+  EXPECT_EQ(walk.goroutines_stop, WalkStop::kTimeLimit);
+  EXPECT_EQ(walk.goroutines, 5000u);
+  EXPECT_EQ(walk.goroutines_absent, 3u);
+  EXPECT_EQ(walk.goroutine_states.at(4), 4000u);
+  EXPECT_EQ(walk.goroutine_waits.at(14), 3990u);
+  raw.goroutines_stop = OOMW_GO_STOP_MAX;
+  EXPECT_FALSE(decode(bytes_of(raw)).has_value());
+}
+
 TEST(DecodeWalk, every_stop_has_its_word_and_others_are_invalid) {
   const std::vector<std::string> words = {"end",       "fault",        "malformed", "loop",
                                           "pool_full", "bucket_limit", "time_limit"};

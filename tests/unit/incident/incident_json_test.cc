@@ -122,6 +122,18 @@ TEST(IncidentJsonTest, whose_heap_a_capture_shows_survives_and_is_absent_where_i
   EXPECT_EQ(incident_from_json(json)->captures[1].of, "go");
 }
 
+TEST(IncidentJsonTest, goroutines_of_the_kill_survive_and_are_absent_where_none_were_counted) {
+  Incident incident = sample_incident();
+  incident.captures[0].goroutines = {{6390, "waiting", "chan receive"}, {10, "runnable", ""}};
+  incident.captures[0].goroutines_cut = "time_limit";
+  const std::string json = to_json(incident);
+  EXPECT_FALSE(Json::parse(json)["captures"][1].contains("goroutines"));
+  const auto read = incident_from_json(json);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read->captures[0].goroutines, incident.captures[0].goroutines);
+  EXPECT_EQ(read->captures[0].goroutines_cut, "time_limit");
+}
+
 TEST(IncidentJsonTest, hostile_bytes_become_valid_utf8) {
   Incident incident = sample_incident();
   incident.victims[0].comm = "a\xff\xfe\"\n\x01";

@@ -74,6 +74,8 @@ Incident full_incident() {
   incident.holders.push_back({{0.9, 5, 40, true, "", {"global main.m"}}, 0.95, 60, 1.5});
   incident.goroutines.push_back({3, "waiting", {"main.f"}, "main.main", "exporter/otlp"});
   incident.goroutine_count = 3;
+  incident.captures.front().goroutines.push_back({3, "waiting", "chan receive"});
+  incident.captures.front().goroutines_cut = "time_limit";
   incident.earlier = EarlierKill{2, "20261121T020405Z-1a2b3c4d", {1}, "leak", "allocates", "main.put", "main.report"};
   incident.answer = testing::sample_answer();
   incident.answer->again = "Killed again.";

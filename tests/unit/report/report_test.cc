@@ -32,6 +32,19 @@ TEST(ReportTest, a_collectors_growth_is_told_by_component_and_not_by_package) {
   EXPECT_THAT(report, ::testing::AllOf(HasSubstr("receiver/otlp"), Not(HasSubstr("not here"))));
 }
 
+TEST(ReportTest, goroutines_of_the_kill_are_told_and_where_only_a_part_was_counted) {
+  Incident incident = sample_incident();
+  EXPECT_THAT(to_markdown(incident, {}), Not(HasSubstr("## Goroutines")));
+  incident.captures[1].pid = incident.victims.front().process.pid;
+  incident.captures[1].goroutines = {{6390, "waiting", "chan receive"}, {10, "runnable", ""}};
+  EXPECT_THAT(to_markdown(incident, {}),
+              HasSubstr("## Goroutines\n\nAt the kill: 6390 waiting for chan receive, 10 runnable.\n"));
+  incident.captures[1].goroutines_cut = "time_limit";
+  incident.goroutines = {{3, "waiting", {"main.f"}, "", ""}};
+  EXPECT_THAT(to_markdown(incident, {}),
+              HasSubstr("| 3 | waiting | main.f |\n\nAt the kill, a part of them (time\\_limit): 6390 waiting"));
+}
+
 TEST(ReportTest, bare_incident_says_what_is_not_known) {
   testing::expect_golden("bare.md", to_markdown(bare_incident(), {}));
 }

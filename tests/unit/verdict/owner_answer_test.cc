@@ -157,6 +157,39 @@ TEST(OwnerAnswer, goroutines_that_pile_up_are_said_where_the_memory_is_not_on_th
   EXPECT_EQ(answer.action, "See why these goroutines never end: each keeps its stack.");
 }
 
+TEST(OwnerAnswer, goroutines_that_waited_at_the_kill_are_said) {
+  Incident incident = leak_with(holder());
+  IncidentCapture at_kill;
+  at_kill.pid = incident.victims.front().process.pid;
+  at_kill.goroutines = {{6390, "waiting", "chan receive"}, {10, "runnable", ""}};
+  incident.captures.push_back(at_kill);
+  EXPECT_EQ(waiting_text(incident), "6390 goroutines waited for chan receive at the kill.");
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("6390 goroutines waited for chan receive at the kill."));
+  incident.captures.back().goroutines_cut = "time_limit";
+  incident.goroutines = {{300, "waiting", {"runtime.chanrecv", "main.handle"}, "main.main", ""}};
+  incident.goroutine_count = 310;
+  EXPECT_EQ(
+      waiting_text(incident),
+      "300 of 310 goroutines wait in runtime.chanrecv, called by main.handle. At least 6390 goroutines waited for "
+      "chan receive at the kill.");
+}
+
+TEST(OwnerAnswer, few_goroutines_at_the_kill_or_of_many_kinds_or_of_another_victim_are_not_said) {
+  Incident incident = leak_with(holder());
+  IncidentCapture at_kill;
+  at_kill.pid = incident.victims.front().process.pid;
+  at_kill.goroutines = {{150, "waiting", "select"}};
+  incident.captures.push_back(at_kill);
+  EXPECT_THAT(waiting_text(incident), IsEmpty());
+  incident.captures.back().goroutines = {{400, "waiting", "select"}, {390, "waiting", "sleep"}, {380, "runnable", ""}};
+  EXPECT_THAT(waiting_text(incident), IsEmpty()) << "not most of them";
+  incident.captures.back().goroutines = {{400, "runnable", ""}};
+  EXPECT_THAT(waiting_text(incident), IsEmpty()) << "they did not wait";
+  incident.captures.back().goroutines = {{400, "waiting", "select"}};
+  ++incident.captures.back().pid;
+  EXPECT_THAT(waiting_text(incident), IsEmpty());
+}
+
 TEST(OwnerAnswer, pool_of_workers_is_no_leak) {
   Incident incident = leak_with(holder());
   incident.goroutines = {{100, "waiting", {"runtime.chanrecv", "main.worker"}, "main.main", ""}};

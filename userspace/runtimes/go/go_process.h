@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "events/capture_terms.h"
+#include "events/goroutines_at_kill.h"
 #include "events/ids.h"
 #include "memory/exe_handles.h"
 #include "runtimes/go/binary.h"
@@ -36,6 +37,9 @@ struct GoProcess final : RuntimeProcess {
   go::ProgramInspector* inspector = nullptr;           // of its executable; outlives this; null: it is parsed here
   std::vector<std::string> file_owners;                // of its executable, see reader::Reader::run()
   mutable std::atomic<std::uint32_t> record_words{0};  // 8 or 16 once a read proved the layout, 0 = not yet
+
+  // Once a reading proved it, for the kernel.
+  mutable std::atomic<std::shared_ptr<const GoroutineList>> goroutines;
 
   // Where Go's code starts in this process.
   [[nodiscard]] std::uint64_t text_address() const { return binary->text_start + (target ? target->load_bias : 0); }

@@ -344,6 +344,16 @@ void GoRegistry::set_layout(const GoProcess& process, go::RecordLayout layout) {
   if (is_current && watcher_.on_ready) watcher_.on_ready(process);
 }
 
+void GoRegistry::set_goroutines(ProcessKey key, GoroutineList list) {
+  const std::lock_guard order(publish_mutex_);
+  const GoProcessPtr process = find(key);
+  if (process == nullptr) return;
+  const auto known = process->goroutines.load();
+  if (known && *known == list) return;
+  process->goroutines = std::make_shared<const GoroutineList>(std::move(list));
+  if (process->target && watcher_.on_ready) watcher_.on_ready(*process);
+}
+
 // Then checks that the process still runs the program that was resolved.
 tl::expected<go::HeapEvidence, reader::Failure> GoRegistry::read_heap(const GoProcess& known, MonotonicTime deadline) {
   const auto failed = [](Error error) {

@@ -67,8 +67,8 @@ struct GoRegistryCounters {
 class GoRegistry final : public Runtime {
  public:
   struct Watcher {
-    // The target, or its record_words, became known: to be registered with the kernel. Never called for linked-out
-    // programs. One call at a time.
+    // The target, its record_words or its goroutines became known: to be registered with the kernel. Never called for
+    // linked-out programs. One call at a time.
     std::function<void(const GoProcess&)> on_ready;
     // The process is no longer known, whatever the reason.
     std::function<void(ProcessKey)> on_gone;
@@ -100,6 +100,8 @@ class GoRegistry final : public Runtime {
 
   // A read proved how this process lays out its records: on_ready is called once.
   void set_layout(const GoProcess& process, go::RecordLayout layout);
+  // The same for its goroutines. Any thread.
+  void set_goroutines(ProcessKey process, GoroutineList list);
 
   [[nodiscard]] GoRegistryCounters counters() const;
   [[nodiscard]] ShareExcess over_share() const;  // processes that a cgroup over its share could not add, or lost

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "memory/deadline_source.h"
+#include "runtimes/go/retention/countable_list.h"
 #include "runtimes/go/retention/present_memory.h"
 
 namespace oomw::go::retention {
@@ -68,6 +69,9 @@ Result<GoroutineCounts> count_goroutines(const Subject& subject, const Clock& cl
     group.stack_bytes += g.stack_high - g.stack_low;
     counts.stack_bytes += g.stack_high - g.stack_low;
   }
+  auto list = find_countable_list(*image, goroutines, reader);
+  if (list) counts.list = std::move(*list);
+  if (!list) counts.why_no_list = list.error().message;
   counts.total = goroutines.all().size();
   counts.not_read = goroutines.not_read();
   for (auto& [place, group] : groups) {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "events/goroutines_at_kill.h"
 #include "runtimes/go/retention/goroutines.h"
 #include "runtimes/go/retention/holders.h"
 
@@ -29,6 +31,8 @@ struct GoroutineCounts {
   std::uint64_t total = 0;
   std::uint64_t not_read = 0;  // above 200,000
   std::uint64_t stack_bytes = 0;
+  std::optional<GoroutineList> list;  // nullopt: not proved, see why_no_list
+  std::string why_no_list;
 };
 
 // Bounds and errors as find_holders. The process is not stopped: a goroutine that moves meanwhile may be counted at

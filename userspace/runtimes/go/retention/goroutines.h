@@ -58,6 +58,8 @@ class Goroutines {
   [[nodiscard]] const std::vector<Goroutine>& all() const { return all_; }
   [[nodiscard]] std::optional<std::uint32_t> find(std::uint64_t g_address) const;
   [[nodiscard]] std::uint64_t not_read() const { return not_read_; }
+  [[nodiscard]] std::uint64_t list_address() const { return list_; }
+  [[nodiscard]] std::size_t status_offset() const { return layout_.status; }
 
   // `stack`: its bytes from stack_top() on. Empty while it runs.
   [[nodiscard]] std::vector<StackFrame> unwind(const Goroutine& g, std::span<const std::byte> stack);
