@@ -93,7 +93,9 @@ std::uint64_t sum(const std::vector<std::uint64_t>& counts) {
 }
 
 TEST_F(HostileHeapTest, goroutines_are_counted_by_state_and_reason) {
-  OOMW_SHARE_OR_SKIP("best", config(), "heap_at_kill");
+  KernelConfig patient = config();
+  patient.walk_max_time = patient.walk_cgroup_time = std::chrono::seconds(10);
+  OOMW_SHARE_OR_SKIP("patient", patient, "heap_at_kill");
   FakeList list(mebibytes(1));
   list.fill(10);
   FakeGoroutines goroutines(1000);
@@ -116,7 +118,9 @@ TEST_F(HostileHeapTest, goroutines_are_counted_by_state_and_reason) {
 }
 
 TEST_F(HostileHeapTest, list_of_goroutines_that_lies_is_bounded_and_ends_with_its_reason) {
-  OOMW_SHARE_OR_SKIP("best", config(), "heap_at_kill");
+  KernelConfig patient = config();
+  patient.walk_max_time = patient.walk_cgroup_time = std::chrono::seconds(10);
+  OOMW_SHARE_OR_SKIP("patient", patient, "heap_at_kill");
   struct Case {
     const char* name;
     std::function<void(FakeGoroutines&)> forge;
@@ -153,7 +157,7 @@ TEST_F(HostileHeapTest, list_of_goroutines_that_lies_is_bounded_and_ends_with_it
 
 TEST_F(HostileHeapTest, goroutines_get_what_is_left_of_the_time) {
   KernelConfig small = config();
-  small.walk_max_time = std::chrono::milliseconds(1);
+  small.walk_max_time = Nanoseconds(static_cast<std::int64_t>(time_factor() * 1e6));
   OOMW_SHARE_OR_SKIP("small budget", small, "heap_at_kill");
   FakeList list(mebibytes(1));
   list.fill(10);
@@ -161,8 +165,7 @@ TEST_F(HostileHeapTest, goroutines_get_what_is_left_of_the_time) {
   auto walk = kill_at(goroutines.beside(list.addresses()));
   EXPECT_EQ(walk.stop, WalkStop::kEnd);
   EXPECT_EQ(walk.goroutines_stop, WalkStop::kTimeLimit);
-  EXPECT_GT(sum(walk.goroutine_states), 0u);
-  EXPECT_LT(sum(walk.goroutine_states), 100'000u);
+  EXPECT_LT(sum(walk.goroutine_states), 100'000u);  // 0 where the CPU was taken away meanwhile
   std::cout << sum(walk.goroutine_states) << " goroutines in " << (walk.time - walk.started).count() / 1000 << " us\n";
   EXPECT_EQ(take(walk).size(), 10u);
 }
