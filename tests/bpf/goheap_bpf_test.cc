@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "bpf/heap_fixture.h"
@@ -168,6 +169,53 @@ TEST_P(GoHeapTest, list_that_does_not_fit_the_pool_is_kept_as_far_as_it_goes_and
     EXPECT_EQ(take(walk).size(), walk.walked);
   }
   EXPECT_EQ(lost(LostStage::kWalkPool), 2u);
+}
+
+// 1,500 senders to a channel that nobody receives from: the count is known, and so is what they wait for.
+TEST_P(GoHeapTest, goroutines_are_counted_where_the_living_process_proved_them) {
+  KernelConfig patient = config();  // the list, not the clock, ends the count
+  patient.walk_max_time = patient.walk_cgroup_time = std::chrono::seconds(10);
+  OOMW_SHARE_OR_SKIP(std::string(GetParam().name) + " patient", patient, "heap_at_kill");
+  ::setenv("HOLD", "goroutines", 1);
+  for (const char* version : {"1.19", "1.22", "1.27"}) {
+    const auto program = go::test::go_program(version, "strip", "go-holders");
+    if (program.path.empty()) continue;
+    GoVictim victim(*cgroup_, program.path);
+    auto counts = victim.goroutines();
+    for (int i = 0; i < 300 && counts && counts->groups.front().count < 1500; ++i) {  // some are on their way
+      ::usleep(100'000);
+      counts = victim.goroutines();
+    }
+    ASSERT_TRUE(counts.has_value()) << version << ": " << counts.error().message;
+    ::kill(victim.pid(), SIGSTOP);
+    const auto& list = counts->list;
+    ASSERT_TRUE(list.has_value()) << version << ": " << counts->why_no_list;
+    auto addresses = victim.addresses();
+    ASSERT_TRUE(addresses.has_value());
+    addresses->goroutines = list->address;
+    addresses->status_offset = list->status_offset;
+    addresses->reason_offset = list->reason_offset;
+    ASSERT_TRUE(heap().watch(victim.key(), *addresses).has_value());
+    victim.set_oom_score_adj(1000);
+    cgroup_->set_limit(cgroup_->usage_bytes() + mebibytes(24));
+    ChildProcess grower(cgroup_.get(), [] {
+      write_oom_score_adj(-500);     // the other's 1000 weighs as much as so small a limit, which this one fills
+      touch_memory(mebibytes(256));  // what the victim before still has of the limit comes free
+      return 0;
+    });
+    grower.go();
+    grower.wait();
+    for (int i = 0; i < 400 && walks_of(victim.pid()).empty(); ++i) collect();  // it dies in its own time
+    auto walk = only_walk_of(victim.pid());
+    ASSERT_FALSE(walk.goroutine_waits.empty());
+    EXPECT_EQ(walk.goroutines_stop, WalkStop::kEnd) << version;
+    const auto sending = std::ranges::find(list->wait_reasons, "chan send") - list->wait_reasons.begin();
+    EXPECT_EQ(walk.goroutine_waits.at(static_cast<std::size_t>(sending)), 1500u) << version;
+    EXPECT_GE(walk.goroutines, 1504u) << version;
+    (void)heap().take_chunks(walk, [](auto) {});
+    cgroup_->set_limit(mebibytes(512));
+  }
+  ::unsetenv("HOLD");
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, GoHeapTest,
