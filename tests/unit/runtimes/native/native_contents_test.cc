@@ -172,6 +172,8 @@ struct Invoice {
   char text[100] = {};
 };
 
+double unused_bytes(const MallocTotals& malloc) { return static_cast<double>(malloc.free_bytes + malloc.top_bytes); }
+
 class NativeContents : public testing::Test {
  protected:
   void SetUp() override {
@@ -187,8 +189,7 @@ TEST_F(NativeContents, blocks_that_were_freed_and_kept_by_malloc_are_counted_as_
   const auto contents = read_contents(process.space());
   ASSERT_TRUE(contents.has_value()) << contents.error().message;
   ASSERT_TRUE(contents->malloc.has_value());
-  const auto unused = static_cast<double>(contents->malloc->free_bytes + contents->malloc->top_bytes);
-  EXPECT_NEAR(unused, static_cast<double>(child.malloc().fordblks), 64 << 10);
+  EXPECT_NEAR(unused_bytes(*contents->malloc), static_cast<double>(child.malloc().fordblks), 64 << 10);
   EXPECT_NEAR(static_cast<double>(contents->malloc->in_use_bytes), static_cast<double>(child.malloc().uordblks),
               64 << 10);
   EXPECT_GT(bytes_of(*contents, "malloc: free"), 9u << 20);
@@ -201,8 +202,7 @@ TEST_F(NativeContents, a_heap_that_is_full_of_gaps_is_known_for_what_it_is) {
   const auto contents = read_contents(process.space());
   ASSERT_TRUE(contents.has_value()) << contents.error().message;
   ASSERT_TRUE(contents->malloc.has_value());
-  const auto unused = static_cast<double>(contents->malloc->free_bytes + contents->malloc->top_bytes);
-  EXPECT_NEAR(unused, static_cast<double>(child.malloc().fordblks), 64 << 10);
+  EXPECT_NEAR(unused_bytes(*contents->malloc), static_cast<double>(child.malloc().fordblks), 64 << 10);
 }
 
 TEST_F(NativeContents, many_blocks_of_one_size_are_a_filler) {
