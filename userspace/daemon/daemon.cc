@@ -33,7 +33,7 @@ constexpr std::size_t kWriterQueue = 16;  // an incident, a ledger, a pruning, a
 constexpr unsigned kLiveSpares = 4;       // for reads that hang in another process's page fault or file system
 constexpr Nanoseconds kTick = std::chrono::seconds(1);
 constexpr Nanoseconds kPublish = std::chrono::seconds(5);
-constexpr Nanoseconds kTrimCheck = std::chrono::seconds(30);
+constexpr Nanoseconds kTrimCheck = std::chrono::seconds(5);
 constexpr Nanoseconds kRescan = std::chrono::seconds(1);
 
 }  // namespace
@@ -344,7 +344,9 @@ void Daemon::Impl::start_web() {
 void Daemon::Impl::start_timers() {
   (void)loop->add_periodic(kTick, [this] { tick(); });
   (void)loop->add_periodic(kPublish, [this] { publisher->publish(); });
-  // Thousands of incidents and containers leave gaps: 8 of 17 MB in a quarter of an hour of attacks.
+  // A profile of 20,000 stacks leaves 4 MB of free heap behind that malloc would not give back, and thousands of
+  // incidents and containers leave gaps: 8 of 17 MB in a quarter of an hour of attacks. By a worker: it takes
+  // milliseconds.
   (void)loop->add_periodic(kTrimCheck,
                            [this] { (void)writer_worker->post([this] { free_heap.give_back_if_grown(); }); });
 }

@@ -21,9 +21,7 @@ constexpr std::size_t kMaxCrossed = 64;        // 0.1 ms each to read: the next 
 // A memory.stat younger than this describes the kill better than one read after it, when the victim's pages may be
 // gone already.
 constexpr Nanoseconds kStatFresh = std::chrono::seconds(3);
-constexpr std::size_t kMaxSharersRead = 16;  // of a pod's limit
-constexpr std::uint64_t kTrimFromSamples = 2'000;
-constexpr Nanoseconds kTrimDelay = std::chrono::seconds(5);       // its incident is on disk and amended by then
+constexpr std::size_t kMaxSharersRead = 16;                       // of a pod's limit
 constexpr Nanoseconds kRecount = std::chrono::milliseconds(600);  // > KillAccounting::kGrace
 
 }  // namespace
@@ -170,18 +168,7 @@ void Daemon::Impl::after_capture(const CaptureFinished& capture) {
   if (trends && is_no_walk) trends->on_no_more_readings(capture.process);
   if (capture.result == CaptureResult::kOk) {
     capture_metrics.duration_seconds.observe(to_seconds(capture.time - capture.started));
-    if (capture.sample_count.value_or(0) >= kTrimFromSamples) trim_soon();
   }
-}
-
-// Reading, naming and writing a profile of 20,000 stacks leaves 4 MB of free heap behind that malloc would not give
-// back: eight of them were 30 MB for good. Done by a worker, since it takes milliseconds.
-void Daemon::Impl::trim_soon() {
-  if (std::exchange(is_trim_armed, true)) return;
-  (void)loop->add_once(kTrimDelay, [this] {
-    is_trim_armed = false;
-    (void)writer_worker->post([this] { free_heap.give_back(); });
-  });
 }
 
 // After every callback of the loop. Cgroups that crossed a level are read first: orders and incidents need that.

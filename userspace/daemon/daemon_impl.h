@@ -87,7 +87,6 @@ struct Daemon::Impl {
   std::map<ShareKind, ReportedShare> reported_shares;
   std::uint64_t saved_ledger_version = 0;
   bool is_ledger_armed = false;
-  bool is_trim_armed = false;
   FreeHeap free_heap;
   LedgerPace ledger_pace;
   // How many containers may be prepared for a capture (by an endpoint look-up) when many near their limits at once. A
@@ -210,7 +209,6 @@ struct Daemon::Impl {
   void warm_up_reader();
   void after_exit(const ProcessExit& exit);
   void after_capture(const CaptureFinished& capture);
-  void trim_soon();
   void end_turn();
   void settle();
   void arm_growth();

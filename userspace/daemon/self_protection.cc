@@ -68,16 +68,13 @@ void keep_heap_small() {
 
 // malloc_trim() uses MADV_DONTNEED, which the kernel refuses for locked memory: eight profiles of 20,000 stacks left
 // 30 MB resident for good.
-void FreeHeap::give_back() {
+void FreeHeap::give_back_if_grown() {
+  constexpr std::uint64_t kWorthIt = 2u << 20;
+  if (self_usage().resident_bytes <= resident_after_ + kWorthIt) return;
   const bool was_locked = munlockall() == 0;
   (void)::malloc_trim(0);
   if (was_locked) (void)lock_memory();
   resident_after_ = self_usage().resident_bytes;
-}
-
-void FreeHeap::give_back_if_grown() {
-  constexpr std::uint64_t kWorthIt = 2u << 20;
-  if (self_usage().resident_bytes > resident_after_ + kWorthIt) give_back();
 }
 
 SelfUsage self_usage() {

@@ -22,11 +22,10 @@ void keep_heap_small();
 // to watch the limits of 1,000 containers.
 [[nodiscard]] std::size_t allow_open_files();
 
-// Returns to the kernel the free memory that malloc holds. Any thread.
+// Returns to the kernel the free memory that malloc holds, if more is resident than after the last time: milliseconds
+// then, and a quiet daemon pays for nothing but a look. Any thread.
 class FreeHeap {
  public:
-  void give_back();  // milliseconds
-  // Only if more is resident than after the last time: a quiet daemon pays for nothing but a look.
   void give_back_if_grown();
 
  private:
