@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <iostream>
+#include <memory>
+#include <vector>
 
 #include "bpf/heap_fixture.h"
 #include "bpf/programs.h"
@@ -198,13 +200,16 @@ TEST_P(GoHeapTest, goroutines_are_counted_where_the_living_process_proved_them) 
     ASSERT_TRUE(heap().watch(victim.key(), *addresses).has_value());
     victim.set_oom_score_adj(1000);
     cgroup_->set_limit(cgroup_->usage_bytes() + mebibytes(24));
-    ChildProcess grower(cgroup_.get(), [] {
-      write_oom_score_adj(-500);     // the other's 1000 weighs as much as so small a limit, which this one fills
-      touch_memory(mebibytes(256));  // what the victim before still has of the limit comes free
-      return 0;
-    });
-    grower.go();
-    grower.wait();
+    // Several that are small: 1000 weighs as much as so small a limit, and one that fills it would be chosen. More of
+    // them than fit, since what the victim before had of the limit comes free.
+    std::vector<std::unique_ptr<ChildProcess>> growers;
+    for (int i = 0; i < 8; ++i) {
+      growers.push_back(std::make_unique<ChildProcess>(cgroup_.get(), [] {
+        touch_memory(mebibytes(12));
+        return ::pause();
+      }));
+      growers.back()->go();
+    }
     for (int i = 0; i < 400 && walks_of(victim.pid()).empty(); ++i) collect();  // it dies in its own time
     auto walk = only_walk_of(victim.pid());
     ASSERT_FALSE(walk.goroutine_waits.empty());
