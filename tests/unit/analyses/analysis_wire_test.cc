@@ -19,7 +19,7 @@ using testing::SizeIs;
 
 HeapAnalysed boundless() {
   HeapAnalysed analysed;
-  const std::string text(100'000, '\n');
+  const std::string text(5 * HeapAnalysed::kMaxText, '\n');
   analysed.detail = analysed.why_no_owner = text;
   analysed.rooted_ratio = 7;
   analysed.named_ratio = -1;
