@@ -22,7 +22,7 @@ constexpr std::size_t kMaxTableBytes = 512u << 10, kMaxCounterBytes = 16u << 10;
 void add(const TcpSocket& socket, std::map<std::string, StalledPeer>& peers) {
   const bool is_unanswered = socket.state == TcpState::kSynSent;
   const bool is_stuck = socket.state == TcpState::kEstablished && socket.unacknowledged_bytes > 0 &&
-                        socket.retransmits + socket.probes > 0;
+                        (socket.retransmits > 0 || socket.is_refused_room);
   if (!is_unanswered && !is_stuck) return;
   const bool is_v6 = socket.peer_address.find(':') != std::string::npos;
   std::string address =

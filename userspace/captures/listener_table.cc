@@ -13,16 +13,18 @@
 namespace oomw {
 namespace {
 
-// sl local_address rem_address st tx:rx tr:tm->when retrnsmt uid timeout inode
-constexpr std::size_t kLocalColumn = 1, kPeerColumn = 2, kStateColumn = 3, kQueueColumn = 4, kRetransmitColumn = 6,
-                      kProbeColumn = 8, kInodeColumn = 9;
+// get_tcp4_sock() in the kernel's net/ipv4/tcp_ipv4.c:
+// sl local_address rem_address st tx:rx tr:tm->when retrnsmt uid timeout inode references socket rto
+constexpr std::size_t kLocalColumn = 1, kPeerColumn = 2, kStateColumn = 3, kQueueColumn = 4, kTimerColumn = 5,
+                      kRetransmitColumn = 6, kProbeColumn = 8, kInodeColumn = 9, kRtoColumn = 12;
+constexpr std::uint64_t kProbeTimer = 4;
 
 std::vector<std::string_view> columns_of(std::string_view row) {
   std::vector<std::string_view> columns;
   for (const std::string_view part : split(row, ' ')) {
     if (part.empty()) continue;
     columns.push_back(part);
-    if (columns.size() > kInodeColumn) break;
+    if (columns.size() > kRtoColumn) break;
   }
   return columns;
 }
@@ -79,6 +81,18 @@ TcpState state_of(std::string_view text) {
   return TcpState::kOther;
 }
 
+// Probes are counted until their answer comes, which on a healthy network is at once and says that there is no room
+// still. What stays is the time until the next one: from the second on longer than the timeout.
+bool is_refused_room(const std::vector<std::string_view>& columns) {
+  if (parse_u64(columns[kProbeColumn]).value_or(0) > 0) return true;
+  const std::string_view timer = columns[kTimerColumn];
+  const std::size_t colon = timer.find(':');
+  if (colon == std::string_view::npos || parse_u64(timer.substr(0, colon), 16) != kProbeTimer) return false;
+  if (columns.size() <= kRtoColumn) return false;  // the kernel leaves it out of rows that are no connections
+  const auto left = parse_u64(timer.substr(colon + 1), 16), timeout = parse_u64(columns[kRtoColumn]);
+  return left && timeout && *left > *timeout;
+}
+
 std::optional<TcpSocket> parse_row(std::string_view row, IpFamily family) {
   const auto columns = columns_of(row);
   if (columns.size() <= kInodeColumn) return std::nullopt;
@@ -94,7 +108,7 @@ std::optional<TcpSocket> parse_row(std::string_view row, IpFamily family) {
   const std::string_view queues = columns[kQueueColumn];
   out.unacknowledged_bytes = parse_u64(queues.substr(0, queues.find(':')), 16).value_or(0);
   out.retransmits = parse_u64(columns[kRetransmitColumn], 16).value_or(0);
-  out.probes = parse_u64(columns[kProbeColumn]).value_or(0);
+  out.is_refused_room = is_refused_room(columns);
   return out;
 }
 

@@ -31,7 +31,7 @@ struct TcpSocket {
   std::uint16_t peer_port = 0;
   std::uint64_t unacknowledged_bytes = 0;  // written and not acknowledged, sent or not
   std::uint64_t retransmits = 0;           // of what is sent now, its request to connect included
-  std::uint64_t probes = 0;                // to a peer that has no room
+  bool is_refused_room = false;            // its peer had no room, was asked again and had none still
 };
 // Calls `visit` for each row in turn; malformed rows are skipped.
 void for_each_socket(std::string_view table, IpFamily family, const std::function<void(const TcpSocket&)>& visit);

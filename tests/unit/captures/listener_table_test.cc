@@ -56,9 +56,13 @@ TEST(Listeners, rows_of_all_sockets_have_their_peer_and_what_it_does_not_take) {
   std::vector<TcpSocket> rows;
   for_each_socket(
       "   3: 0100007F:A1B2 0700000A:10DD 02 00000001:00000000 01:00000064 00000003  1000        0 51424 2 0 100\n"
-      "   4: 0100007F:A1B3 0700000A:10DD 01 0002A000:00000000 04:00000064 00000000  1000        5 51425 2 0 20\n",
+      "   4: 0100007F:A1B3 0700000A:10DD 01 0002A000:00000000 04:00000064 00000000  1000        5 51425 2 0 200 20\n"
+      "   5: 0100007F:A1B4 0700000A:10DD 01 003ECC00:00000000 04:0000009D 00000000  1000        0 51426 2 0 20 0 0 16\n"
+      "   6: 0100007F:A1B5 0700000A:10DD 01 003ECC00:00000000 04:00000014 00000000  1000        0 51427 2 0 20 0 0 16\n"
+      "   7: 0100007F:A1B6 0700000A:10DD 01 003ECC00:00000000 01:0000009D 00000000  1000        0 51428 2 0 20 0 0 16\n"
+      "   8: 0100007F:A1B7 0700000A:10DD 01 003ECC00:00000000 04:0000009D 00000000  1000        0 51429 2 0\n",
       IpFamily::kV4, [&](const TcpSocket& socket) { rows.push_back(socket); });
-  ASSERT_EQ(rows.size(), 2u);
+  ASSERT_EQ(rows.size(), 6u);
   EXPECT_EQ(rows[0].state, TcpState::kSynSent);
   EXPECT_EQ(rows[0].peer_address, "10.0.0.7");
   EXPECT_EQ(rows[0].peer_port, 4317);
@@ -66,7 +70,12 @@ TEST(Listeners, rows_of_all_sockets_have_their_peer_and_what_it_does_not_take) {
   EXPECT_EQ(rows[0].local.inode, 51424u);
   EXPECT_EQ(rows[1].state, TcpState::kEstablished);
   EXPECT_EQ(rows[1].unacknowledged_bytes, 0x2a000u);
-  EXPECT_EQ(rows[1].probes, 5u);
+  EXPECT_FALSE(rows[0].is_refused_room);
+  EXPECT_TRUE(rows[1].is_refused_room);   // a probe has no answer
+  EXPECT_TRUE(rows[2].is_refused_room);   // the next one comes later than the first did
+  EXPECT_FALSE(rows[3].is_refused_room);  // none was sent yet
+  EXPECT_FALSE(rows[4].is_refused_room);  // waits for an acknowledgement
+  EXPECT_FALSE(rows[5].is_refused_room);  // cut
 }
 
 TEST(Listeners, malformed_rows_are_skipped) {
