@@ -29,7 +29,7 @@ constexpr std::size_t kCaptureQueue = 64;
 constexpr std::size_t kWriterThreads = 2;  // for first writes and for amendments
 // For the texts of an incident's profiles. The next kill's first write waits for one, not for the other.
 constexpr Nanoseconds kFirstTexts = std::chrono::milliseconds(500), kTexts = std::chrono::seconds(2);
-constexpr std::size_t kWriterQueue = 16;  // an incident, a ledger, a pruning, and what flush() adds
+constexpr std::size_t kWriterQueue = 16;  // two incidents, a ledger, a pruning; more while a disk hangs
 constexpr unsigned kLiveSpares = 4;       // for reads that hang in another process's page fault or file system
 constexpr Nanoseconds kTick = std::chrono::seconds(1);
 constexpr Nanoseconds kPublish = std::chrono::seconds(5);

@@ -36,7 +36,12 @@ void EvidenceBacklog::add_first(Incident incident) { add(firsts_, std::move(inci
 void EvidenceBacklog::add_amendment(Incident incident) { add(amendments_, std::move(incident)); }
 void EvidenceBacklog::make_amendment(const std::string& id) {
   const auto known = firsts_.places.find(id);
-  if (known != firsts_.places.end()) add(amendments_, take(firsts_, Place(known->second)));
+  if (known == firsts_.places.end()) return;
+  const Place place = known->second;
+  const bool is_slim = firsts_.by_place.at(place).is_slim;
+  Incident newer = take(firsts_, place);
+  if (!is_slim) return add(amendments_, std::move(newer));
+  ++dropped_amendments_;
 }
 void EvidenceBacklog::put_back_first(Incident incident) { put_back(firsts_, std::move(incident)); }
 void EvidenceBacklog::put_back_amendment(Incident incident) { put_back(amendments_, std::move(incident)); }

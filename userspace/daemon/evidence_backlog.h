@@ -34,7 +34,8 @@ class EvidenceBacklog {
 
   void add_first(Incident incident);
   void add_amendment(Incident incident);
-  // Its first form is on disk: what waits to be written at first is an amendment now.
+  // Its first form is on disk: what waits to be written at first is an amendment now. One that was slimmed meanwhile is
+  // dropped, since it would replace what is whole.
   void make_amendment(const std::string& id);
   // One that was taken and could not be written. It goes behind the others, so that one that can never be written does
   // not hold them up; it is dropped if a newer form came meanwhile.

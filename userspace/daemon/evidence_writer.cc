@@ -54,16 +54,16 @@ void EvidenceWriter::pump() {
 
 void EvidenceWriter::submit(Incident incident, bool is_first) {
   in_flight(is_first) = true;
-  ++storing_;
+  ++under_way_;
   auto task = [this, incident, is_first, directory = directory_of(incident.id)]() mutable {
     Outcome outcome = store(incident, directory);
-    --storing_;
+    --under_way_;
     post_back([this, incident = std::move(incident), is_first, outcome = std::move(outcome)] {
       handle_written(incident, is_first, outcome);
     });
   };
   if (worker_.post(std::move(task))) return;
-  --storing_;
+  --under_way_;
   in_flight(is_first) = false;
   put_back(std::move(incident));
   retry_later();
@@ -182,11 +182,16 @@ void EvidenceWriter::save_ledger(LedgerState state) {
 
 void EvidenceWriter::submit_ledger() {
   is_ledger_in_flight_ = true;
+  ++under_way_;
   LedgerState state = std::move(*std::exchange(next_ledger_, std::nullopt));
   auto task = [this, state] {
-    post_back([this, state, saved = oomw::save_ledger(data_dir_, state)] { handle_ledger(state, saved); });
+    const Result<> saved = oomw::save_ledger(data_dir_, state);
+    --under_way_;
+    post_back([this, state, saved] { handle_ledger(state, saved); });
   };
-  if (!worker_.post(std::move(task))) handle_ledger(std::move(state), fail(ErrorCode::kLimit, "writer queue full"));
+  if (worker_.post(std::move(task))) return;
+  --under_way_;
+  handle_ledger(std::move(state), fail(ErrorCode::kLimit, "writer queue full"));
 }
 
 void EvidenceWriter::handle_ledger(LedgerState state, const Result<>& saved) {
@@ -199,17 +204,19 @@ void EvidenceWriter::handle_ledger(LedgerState state, const Result<>& saved) {
   if (next_ledger_) submit_ledger();
 }
 
-// The loop no longer runs: everything that waits goes to the worker, which the owner then drains. The counts go first,
-// since they are of all kills.
+// The loop no longer runs: everything that waits goes to the worker, which the owner then drains. Where a disk that
+// hung has let the queue fill, this thread does it.
 void EvidenceWriter::flush() {
   is_over_ = true;
-  if (next_ledger_) (void)worker_.post([this, state = *next_ledger_] { (void)oomw::save_ledger(data_dir_, state); });
-  (void)worker_.post([this, until = clock_.now() + kFlushTime] { store_until(until); });
+  const auto store_rest = [this, until = clock_.now() + kFlushTime] { store_until(until); };
+  if (!worker_.post(store_rest)) store_rest();
 }
 
-// Worker. What was in flight first: of two forms of an incident the newer one stays.
+// Worker, or the core thread at its end. What is under way comes first: of two ledgers, or forms of an incident, the
+// newer one stays. The counts go before the incidents, since they are of all kills.
 void EvidenceWriter::store_until(MonotonicTime until) {
-  while (storing_ > 0 && clock_.now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (under_way_ > 0 && clock_.now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (next_ledger_) (void)oomw::save_ledger(data_dir_, *next_ledger_);
   while (backlog_.firsts() + backlog_.amendments() > 0 && clock_.now() < until) {
     const auto incident = backlog_.firsts() > 0 ? backlog_.take_first() : backlog_.take_amendment();
     (void)store(*incident, directory_of(incident->id));

@@ -62,7 +62,8 @@ class EvidenceWriter {
   void write(Incident incident);
   void save_ledger(LedgerState state);
   // At the end, when the loop has stopped: hands everything that waits to the worker, which writes for kFlushTime at
-  // most. Anything left after that would be lost to the SIGKILL that follows a SIGTERM.
+  // most, or writes it itself where the worker's queue is full. Anything left after that would be lost to the SIGKILL
+  // that follows a SIGTERM.
   void flush();
   [[nodiscard]] const EvidenceStats& stats() const { return stats_; }
   [[nodiscard]] const EvidenceBacklog& backlog() const { return backlog_; }
@@ -110,7 +111,7 @@ class EvidenceWriter {
   std::deque<std::string> ids_by_age_;                        // the same ids, oldest first
   std::optional<LedgerState> next_ledger_;
   std::atomic<bool> is_over_ = false;  // tasks posted back are no longer run
-  std::atomic<int> storing_ = 0;       // incidents that workers have
+  std::atomic<int> under_way_ = 0;     // incidents and ledgers that workers have
   bool is_first_in_flight_ = false, is_amendment_in_flight_ = false;
   bool is_ledger_in_flight_ = false;
   bool is_retry_armed_ = false;

@@ -83,7 +83,7 @@ GoRegistry::Watcher WalkCaptures::watcher() {
           }};
 }
 
-// Any worker. 0: it is not known.
+// Any thread. 0: it is not known.
 std::uint64_t WalkCaptures::number_of(const std::string& owner) {
   if (owner.empty()) return 0;
   const std::lock_guard lock(numbers_mutex_);
@@ -94,7 +94,7 @@ std::uint64_t WalkCaptures::number_of(const std::string& owner) {
   return found->second;
 }
 
-// Any worker.
+// Any thread.
 void WalkCaptures::report_to_kernel(const GoProcess& process) {
   HeapWalks* walks = kernel_.heap_walks();
   if (walks == nullptr || !process.target || !process.target->variables.buckets) return;

@@ -23,7 +23,7 @@ namespace oomw {
 //   - facts are those noted with a write or restored from an earlier run, while incident.json is the file they were
 //     taken from; for the others the caller reads it, see without_facts();
 //   - bounded: a directory of more than kMaxEntries is an error, as it is for readers.
-// For the single writer's thread only.
+// Not thread-safe: the store calls it under its lock.
 class IncidentIndex {
  public:
   static constexpr std::size_t kMaxEntries = 100'000;

@@ -44,8 +44,8 @@ bool drop(const std::string& root, const std::string& name) {
   return true;
 }
 
-// Left by a writer that died. One with our own pid is a leftover too: this thread is the only writer, and in
-// a container the daemon is pid 1 every time.
+// Left by a writer that died. One with our own pid is a leftover too: the store's lock is held, so that nobody makes
+// one now, and in a container the daemon is pid 1 every time.
 bool is_leftover(const std::string& path, int pid, WallTime now, bool is_age_held) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;

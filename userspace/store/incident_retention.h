@@ -34,7 +34,7 @@ using IsHeld = std::function<bool(const std::string& name)>;
 //     a call (0.1 s); until all are known nothing is dropped;
 //   - nothing is dropped for its age while the wall clock is in doubt (ClockSteadiness). Count and bytes still hold;
 //   - what was dropped is logged, one line a minute at most, which names the workloads that lost most.
-// For the single writer's thread only. An incident to drop is renamed first and then removed.
+// Not thread-safe: the store calls it under its lock. An incident to drop is renamed first and then removed.
 class IncidentRetention {
  public:
   static constexpr std::size_t kMaxReads = 500;

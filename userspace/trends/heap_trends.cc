@@ -26,7 +26,8 @@ constexpr Nanoseconds kStartUp = std::chrono::seconds(15);
 constexpr Nanoseconds kLongestWalk = std::chrono::seconds(30);
 // Naming takes milliseconds if the executable's file system answers.
 constexpr Nanoseconds kNamingTime = std::chrono::seconds(15);
-constexpr Nanoseconds kRoomWait = std::chrono::seconds(5);
+// A thread that takes longer counts as hanging, see tick().
+constexpr Nanoseconds kRoomWait = std::chrono::seconds(2);
 
 // Start times are on CLOCK_BOOTTIME, which goes on while the machine sleeps.
 MonotonicTime started_at(ProcessKey process) {
@@ -232,15 +233,16 @@ void HeapTrends::keep_evidence(const RuntimeProcess& victim) {
   const std::optional<Known> known = known_of(victim.key);
   if (!known) return;
   const auto room = memory_.take(kEvidenceBytes, kRoomWait);
-  if (!room) {
+  const auto names = victim.names(clock_, clock_.now() + kNamingTime);
+  if (!room) {  // the walk is judged all the same
     const std::lock_guard lock(state_mutex_);
     ++metrics_.dropped["incident"];
-    return;
+  } else {
+    auto evidence = keep_trend_evidence(known->trend, known->report, victim.key, *names, clock_, keep_);
+    if (evidence) return report(*known, victim, *names, *evidence);
+    log::warn("trend of pid {}: {}", victim.key.pid, evidence.error().message);
   }
-  const auto names = victim.names(clock_, clock_.now() + kNamingTime);
-  auto evidence = keep_trend_evidence(known->trend, known->report, victim.key, *names, clock_, keep_);
-  if (!evidence.has_value()) log::warn("trend of pid {}: {}", victim.key.pid, evidence.error().message);
-  report(*known, victim, *names, evidence.value_or(TrendEvidence{}));
+  report(*known, victim, *names, {});
 }
 
 void HeapTrends::report(const Known& known, const RuntimeProcess& victim, ProgramNames& names,

@@ -362,8 +362,8 @@ std::string raise(const Incident& incident, const AnswerCulprit* culprit) {
 }
 
 std::string inspect_mappings(const Incident& incident, const AnswerCulprit* /*culprit*/) {
-  return waiting_text(incident).empty() ? "Count goroutines and what cgo or mmap holds while it runs."
-                                        : "See why these goroutines never end: each keeps its stack.";
+  return standing_text(incident).empty() ? "Count goroutines and what cgo or mmap holds while it runs."
+                                         : "See why these goroutines never end: each keeps its stack.";
 }
 std::string trim(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
   return "Call malloc_trim(0) after peaks, or set MALLOC_ARENA_MAX=2 where many threads allocate; or use jemalloc.";

@@ -90,7 +90,8 @@ std::string age(const Incident& incident, const IncidentFiller& filler) {
   return fmt::format(", read {:.1f} s before the kill", std::max(seconds, 0.0));
 }
 
-// Where a runtime's own objects are little beside what native code took from malloc; "" otherwise.
+// Where a runtime's own objects are little beside what native code took from malloc; "" otherwise. Python takes its
+// objects above 512 bytes from malloc, too.
 std::string native_blocks_text(const Incident& incident, const IncidentFiller& first) {
   if (!incident.composition || first.runtime == "native") return "";
   std::uint64_t whole = 0, blocks = 0;
@@ -99,7 +100,12 @@ std::string native_blocks_text(const Incident& incident, const IncidentFiller& f
     if (part.name == "malloc: in use" || part.name == "malloc: large blocks") blocks += part.bytes;
   }
   const double share = static_cast<double>(blocks) / static_cast<double>(std::max<std::uint64_t>(whole, 1));
-  if (share < threshold::kMost) return "";
+  std::uint64_t own = 0;
+  for (const IncidentFiller& filler : incident.fillers) {
+    if (is_by_analysis(filler) && filler.kind == "type" && filler.runtime == first.runtime) own += filler.bytes;
+  }
+  const bool is_little = static_cast<double>(own) < threshold::kLarge * static_cast<double>(blocks);
+  if (share < threshold::kMost || !is_little) return "";
   return fmt::format(
       "{:.0f} % of its memory ({}{}) are blocks that native code took from malloc; its own objects are "
       "little beside them.",

@@ -139,13 +139,22 @@ std::string waited_at_kill_text(const Incident& incident) {
                      most.count, printable(most.reason, GoroutineList::kMaxReasonChars));
 }
 
+// Its goroutines wait for the backend: what they wait for adds nothing.
+bool is_kept_by_exporter(const Incident& incident) {
+  const IncidentHolder* owner = owner_of(incident);
+  return owner != nullptr && owner->component.starts_with("exporter/");
+}
+
 }  // namespace
 
+std::string standing_text(const Incident& incident) {
+  return is_kept_by_exporter(incident) ? retrying_text(incident) : places_text(incident);
+}
+
 std::string waiting_text(const Incident& incident) {
-  const IncidentHolder* owner = owner_of(incident);
-  if (owner != nullptr && owner->component.starts_with("exporter/")) return retrying_text(incident);
-  const std::string places = places_text(incident), at_kill = waited_at_kill_text(incident);
-  return places + (places.empty() || at_kill.empty() ? "" : " ") + at_kill;
+  const std::string standing = standing_text(incident);
+  const std::string at_kill = is_kept_by_exporter(incident) ? "" : waited_at_kill_text(incident);
+  return standing + (standing.empty() || at_kill.empty() ? "" : " ") + at_kill;
 }
 
 namespace {

@@ -18,8 +18,11 @@ namespace oomw {
 // "Kept by processor batch: 93 % of the heap (88.1 MiB) hangs on goroutine main.work -> .queue -> ...". There is an
 // owner.
 [[nodiscard]] std::string owner_text(const Incident& incident);
-// "300 of 310 goroutines wait in runtime.chansend, called by main.handle. 340 goroutines waited for chan send at the
-// kill."; each of the two only where most do the same and are too many for a pool of workers.
+// "300 of 310 goroutines wait in runtime.chansend, called by main.handle."; "" unless most stand at one place and are
+// too many for a pool of workers.
+[[nodiscard]] std::string standing_text(const Incident& incident);
+// The same, and "340 goroutines waited for chan send at the kill." where most did: idle connections all wait for one
+// thing.
 [[nodiscard]] std::string waiting_text(const Incident& incident);
 // "Connections of the process: to 10.0.0.7:4317: 2 not answered (tried 5 times)."; "" unless the culprit is a
 // Collector's exporter and some were found that do not get on.

@@ -132,6 +132,19 @@ TEST(EvidenceBacklogTest, the_newest_form_of_a_slim_one_is_whole_and_may_be_slim
   EXPECT_EQ(take(backlog)->victims.at(0).comm, "newer");
 }
 
+TEST(EvidenceBacklogTest, a_slim_form_does_not_replace_a_whole_one_that_is_on_disk) {
+  EvidenceBacklog backlog = room_for(2);
+  for (const char* id : {"a", "b", "c"}) backlog.add_first(incident(id));
+  ASSERT_EQ(backlog.slimmed(), 2u);
+  backlog.make_amendment("a");
+  EXPECT_EQ(backlog.take_amendment(), std::nullopt);
+  EXPECT_EQ(backlog.dropped_amendments(), 1u);
+  backlog.make_amendment("c");
+  EXPECT_FALSE(backlog.take_amendment()->series.empty());
+  EXPECT_THAT(take_all(backlog), ElementsAre("b"));
+  EXPECT_EQ(backlog.bytes(), 0u);
+}
+
 TEST(EvidenceBacklogTest, when_all_are_slim_the_oldest_goes_and_is_counted) {
   EvidenceBacklog backlog = room_for(1);
   constexpr int kMade = 50;

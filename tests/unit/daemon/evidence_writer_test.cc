@@ -139,7 +139,44 @@ TEST_F(EvidenceWriterTest, what_waits_at_the_end_is_flushed) {
   EXPECT_EQ(directories(), 9u);
 }
 
-// Each look at it takes as long as the whole end may.
+TEST_F(EvidenceWriterTest, a_queue_that_is_full_at_the_end_loses_nothing) {
+  worker_ = std::make_unique<WorkerPool>("test", 1, 1);
+  make(directory_.path() + "/data");
+  std::promise<void> disk, is_hanging;
+  ASSERT_TRUE(worker_->post([&] {
+    is_hanging.set_value();
+    disk.get_future().wait();
+  }));
+  is_hanging.get_future().wait();
+  ASSERT_TRUE(worker_->post([] {}));
+  writer_->write(incident("20231114T221320Z-0000000a"));
+  writer_->save_ledger({});
+  writer_->flush();
+  disk.set_value();
+  worker_.reset();
+  EXPECT_EQ(directories(), 1u);
+  EXPECT_TRUE(std::filesystem::exists(data_dir_ + "/kills.json"));
+}
+
+LedgerState ledger_of(std::size_t cgroups) {
+  LedgerState state;
+  for (std::size_t i = 1; i <= cgroups; ++i) state.counted_by_cgroup[i] = 1;
+  return state;
+}
+
+// The older one is 5,000 times as large.
+TEST_F(EvidenceWriterTest, of_two_ledgers_at_the_end_the_newer_one_stays) {
+  worker_ = std::make_unique<WorkerPool>("test", 2, 1'024);
+  make(directory_.path() + "/data");
+  writer_->save_ledger(ledger_of(5'000));
+  writer_->save_ledger(ledger_of(1));
+  writer_->flush();
+  worker_.reset();
+  const auto saved = load_ledger(data_dir_);
+  ASSERT_TRUE(saved.has_value()) << saved.error().message;
+  EXPECT_EQ(saved->counted_by_cgroup.size(), 1u);
+}
+
 TEST_F(EvidenceWriterTest, a_profile_that_takes_seconds_to_read_for_an_amendment_holds_up_no_first_write) {
   worker_ = std::make_unique<WorkerPool>("test", 2, 1'024);
   std::promise<void> end;
@@ -180,6 +217,7 @@ TEST_F(EvidenceWriterTest, of_an_incident_that_changes_while_it_is_first_written
   EXPECT_EQ(IncidentReader(data_dir_).get(id)->incident.victims.at(0).comm, "last");
 }
 
+// Each look at it takes as long as the whole end may.
 class SlowClock final : public Clock {
  public:
   [[nodiscard]] MonotonicTime now() const override { return MonotonicTime{} + EvidenceWriter::kFlushTime * looks_++; }

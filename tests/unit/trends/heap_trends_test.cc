@@ -137,6 +137,21 @@ TEST_F(HeapTrendsTest, the_walk_is_a_reading_of_the_evidence_that_it_was_awaited
   EXPECT_EQ(judged_[1].points[4].file, "trend-03.pb.gz");
 }
 
+TEST_F(HeapTrendsTest, without_room_for_its_files_the_walk_is_judged_all_the_same) {
+  read(4);
+  trends_->judge_at_kill(key_, true);
+  ASSERT_NO_FATAL_FAILURE(run_until_judged(1));
+  const auto taken = memory_.try_take(80u << 20);
+  ASSERT_TRUE(taken.has_value());
+  read(1, ReadingOrigin::kAtKill);
+  ASSERT_NO_FATAL_FAILURE(run_until_judged(2));
+  ASSERT_EQ(judged_[1].points.size(), 5u);
+  EXPECT_EQ(judged_[1].points[4].origin, "at_kill");
+  EXPECT_EQ(judged_[1].points[4].file, "");
+  EXPECT_EQ(judged_[1].spool_file, "");
+  EXPECT_EQ(trends_->metrics().dropped["incident"], 1u);
+}
+
 TEST_F(HeapTrendsTest, a_victim_that_its_incident_is_not_about_has_no_evidence_of_its_own) {
   read(4);
   trends_->judge_at_kill(key_, false);

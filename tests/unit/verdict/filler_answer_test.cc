@@ -140,6 +140,14 @@ TEST(FillerAnswer, what_native_code_took_is_said_where_the_runtimes_own_objects_
   EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("native code")));
 }
 
+TEST(FillerAnswer, objects_that_lie_in_blocks_of_malloc_are_not_said_to_be_native_codes) {
+  Incident incident = with_malloc(2, 80);
+  incident.fillers = {found("type", "bytes", "", 0.24), found("type", "str", "", 0.23),
+                      found("type", "list", "", 0.22)};
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("native code")));
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("the most is 500000 objects of type bytes with 24 %"));
+}
+
 TEST(AllocatorRetention, free_blocks_that_fill_the_limit_are_the_cause) {
   const auto verdict = judge_incident(with_malloc(40, 20));
   ASSERT_TRUE(verdict.has_value());

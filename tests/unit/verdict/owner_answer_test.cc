@@ -157,6 +157,19 @@ TEST(OwnerAnswer, goroutines_that_pile_up_are_said_where_the_memory_is_not_on_th
   EXPECT_EQ(answer.action, "See why these goroutines never end: each keeps its stack.");
 }
 
+TEST(OwnerAnswer, connections_that_are_idle_at_the_kill_are_no_goroutines_that_never_end) {
+  Incident incident = leak_with(holder());
+  incident.holders.clear();
+  incident.verdict->cause = "off_heap";
+  IncidentCapture at_kill;
+  at_kill.pid = incident.victims.front().process.pid;
+  at_kill.goroutines = {{250, "waiting", "IO wait"}, {100, "waiting", "select"}};
+  incident.captures.push_back(at_kill);
+  const IncidentAnswer answer = answer_of(incident);
+  EXPECT_THAT(answer.sentence, HasSubstr("250 goroutines waited for IO wait at the kill."));
+  EXPECT_EQ(answer.action, "Count goroutines and what cgo or mmap holds while it runs.");
+}
+
 TEST(OwnerAnswer, goroutines_that_waited_at_the_kill_are_said) {
   Incident incident = leak_with(holder());
   IncidentCapture at_kill;

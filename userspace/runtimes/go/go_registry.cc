@@ -336,12 +336,18 @@ void GoRegistry::forget_some_dead() {
   }
 }
 
+// One that has exited is not to be registered again: its pid may be another's, whose place the kernel would give away.
+bool GoRegistry::is_running(const GoProcess& process) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = entries_.find(process.key);
+  return it != entries_.end() && it->second.process.get() == &process && !it->second.gone;
+}
+
 void GoRegistry::set_layout(const GoProcess& process, go::RecordLayout layout) {
   const std::uint32_t words = record_words_of(layout);
   if (words == 0 || process.record_words.exchange(words) == words) return;
   const std::lock_guard order(publish_mutex_);
-  const bool is_current = find(process.key).get() == &process;
-  if (is_current && watcher_.on_ready) watcher_.on_ready(process);
+  if (is_running(process) && watcher_.on_ready) watcher_.on_ready(process);
 }
 
 void GoRegistry::set_goroutines(ProcessKey key, GoroutineList list) {
@@ -351,7 +357,7 @@ void GoRegistry::set_goroutines(ProcessKey key, GoroutineList list) {
   const auto known = process->goroutines.load();
   if (known && *known == list) return;
   process->goroutines = std::make_shared<const GoroutineList>(std::move(list));
-  if (process->target && watcher_.on_ready) watcher_.on_ready(*process);
+  if (process->target && is_running(*process) && watcher_.on_ready) watcher_.on_ready(*process);
 }
 
 // Then checks that the process still runs the program that was resolved.

@@ -118,6 +118,7 @@ class GoRegistry final : public Runtime {
     std::shared_ptr<const go::GoBinary> binary;
   };
 
+  [[nodiscard]] bool is_running(const GoProcess& process) const;
   [[nodiscard]] bool is_settled(const GoProcess& known, std::optional<MonotonicTime> exec_time) const;
   [[nodiscard]] Result<GoProcessPtr> measure(ProcessKey process, std::optional<MonotonicTime> exec_time);
   [[nodiscard]] Result<Executable> open_executable(const TargetProcess& process);

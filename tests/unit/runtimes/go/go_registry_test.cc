@@ -244,5 +244,19 @@ TEST(GoRegistry, layout_is_passed_on_for_the_current_entry_only) {
   EXPECT_EQ(second->record_words, 8U);
 }
 
+TEST(GoRegistry, what_is_learnt_of_a_process_is_passed_on_until_it_exits) {
+  OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
+  GoHeap process(program.path);
+  Fixture f;
+  const auto known = *f.processes.add({process.pid(), 0});
+  f.processes.set_goroutines(known->key, {1, 144, 176, {}});
+  f.processes.set_goroutines(known->key, {1, 144, 176, {}});
+  EXPECT_EQ(f.ready.size(), 2U) << "once";
+  f.processes.forget(known->key);
+  f.processes.set_goroutines(known->key, {2, 144, 176, {}});
+  f.processes.set_layout(*known, go::RecordLayout::kObjects);
+  EXPECT_EQ(f.ready.size(), 2U) << "its pid may be another's by now";
+}
+
 }  // namespace
 }  // namespace oomw

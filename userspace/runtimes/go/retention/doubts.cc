@@ -59,8 +59,10 @@ bool leads_into_the_middle(std::uint32_t target, const HeapGraph& graph, const C
   const Held held = held_from(target, graph, children);
   if (held.nodes[*before]) return false;  // linked both ways: it holds all of the list
   std::uint32_t first = *before;
-  for (std::size_t steps = 0; before && steps < graph.nodes.size(); ++steps) {
+  std::vector<bool> passed(graph.nodes.size());  // a list may begin with a ring
+  while (before && !passed[*before]) {
     first = *before;
+    passed[first] = true;
     before = element_before(first, graph, spans, paths);
   }
   double rooted = 0;
