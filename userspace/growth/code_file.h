@@ -58,6 +58,8 @@ class CodeFile {
     }
   };
   CodeFile() : reader_(source_, kMaxRead, 8u << 10) {}
+  // Of a function that no symbol names: whether it is a part of Python's evaluation loop.
+  [[nodiscard]] bool is_python_evaluation(std::uint64_t function);
 
   Source source_;
   CachedReader reader_;
