@@ -8,7 +8,7 @@
 
 namespace oomw::growth {
 
-inline constexpr std::uint64_t kMaxJumpingCode = 1u << 20;  // bytes
+inline constexpr std::uint64_t kMaxJumpingCode = 256u << 10;  // bytes
 
 // Where jumps lead to that leave a piece of code, by link-time addresses, each once: jumps with an offset of four
 // bytes, and whatever looks like one. Parts of one function jump into the middle of each other, which functions do not.
