@@ -21,6 +21,7 @@ from bench_support import (MIB, Bars, MemoryCgroup, Site, Workload, parsed, prin
                            table, tools)
 
 from harness.daemon import free_port
+from harness.debian_root import entering, make_folder
 from harness.wait import NotInTime, eventually
 from harness.workload import Load
 
@@ -148,15 +149,6 @@ def programs(port):
                   inputs.lines)
 
 
-# Its own mounts end with it. The root stays as it is; files that the program writes are pages of ours, not of a tmpfs.
-_ENTER = """set -e
-mount --bind "$ROOT" "$ROOT" && mount -o remount,bind,ro "$ROOT"
-mount -t proc proc "$ROOT/proc" && mount --bind /dev "$ROOT/dev"
-mount --bind "$WORK/mnt" "$ROOT/mnt" && mount --bind "$WORK/tmp" "$ROOT/tmp"
-exec env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/tmp LANG=C.UTF-8 chroot "$ROOT" "$@"
-"""
-
-
 class Run:
     """What one program came to."""
 
@@ -192,11 +184,8 @@ class Run:
 def carry_out(site, witness, root, run, port):
     program, start = run.program, time.monotonic()
     folder = os.path.join(site.scratch, program.name)
-    for name in ("mnt", "tmp"):
-        os.makedirs(os.path.join(folder, name))
-    program.prepare(os.path.join(folder, "mnt"))
-    environment = {"ROOT": root, "WORK": folder}
-    argv = ["unshare", "--mount", "sh", "-c", _ENTER, "sh", *program.argv]
+    program.prepare(make_folder(folder))
+    argv, environment = entering(root, folder, program.argv)
     with MemoryCgroup(site.prefix + program.name, program.limit_mib * MIB) as box, \
             Workload(argv, box, own_netns=False, env=environment) as work, \
             Load(lambda number: program.step(Place(port, os.path.join(folder, "mnt")), number)):

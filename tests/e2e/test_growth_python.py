@@ -9,6 +9,7 @@ import unittest
 from harness import tools
 from harness.case import E2eTest
 from harness.daemon import free_port, run_cli, run_program
+from harness.debian_root import entering, make_folder, root_of
 from harness.wait import eventually
 
 PYTHON = "/usr/bin/python3"
@@ -117,6 +118,25 @@ class Interpreters(E2eTest):
             file.write(KEEPER)
         boxes = {minor: self.cgroup(f"python3_{minor}", 64) for minor in pythons}
         for victim in [self.start([pythons[minor], script], boxes[minor]) for minor in pythons]:
+            victim.wait_killed()
+        for minor, box in boxes.items():
+            self.assert_named(witness, minor, box)
+
+    def test_function_is_named_in_the_pythons_of_debians_next_releases(self):
+        """Stripped as Debian ships them: of 3.14, all of the evaluation loop lies in a part without a symbol."""
+        roots = {13: root_of("trixie"), 14: root_of("sid")}
+        witness = self.daemon(GROWTH)
+        boxes = {minor: self.cgroup(f"debian3_{minor}", 64) for minor in roots}
+        victims = []
+        for minor, root in roots.items():
+            tools.read_ahead(os.path.join(root, f"usr/lib/python3.{minor}"))
+            tools.read_ahead(os.path.join(root, f"usr/bin/python3.{minor}"))
+            folder = os.path.join(self.scratch, f"3.{minor}")
+            with open(os.path.join(make_folder(folder), "keeper.py"), "w", encoding="utf-8") as file:
+                file.write(KEEPER)
+            command, env = entering(root, folder, [f"/usr/bin/python3.{minor}", "/mnt/keeper.py"])
+            victims.append(self.start(command, boxes[minor], env=env))
+        for victim in victims:
             victim.wait_killed()
         for minor, box in boxes.items():
             self.assert_named(witness, minor, box)

@@ -39,3 +39,25 @@ apt_private() { # COMMAND...: an apt-get or apt-cache that keeps everything belo
 download() { # FOLDER PACKAGE...
   (cd "$1" && shift && apt_private apt-get download "$@" >>"$state/log" 2>&1)
 }
+
+# For what is made of a root by mmdebstrap: prints TARGET and ends the script where it is there. Else this process holds
+# the lock of TARGET's folder afterwards, $mirror is set, and $work is an empty folder there that goes with the script.
+begin_root() { # TARGET TOOL...
+  local tool
+  print_if_made "$1"
+  for tool in mmdebstrap "${@:2}"; do
+    command -v "$tool" >/dev/null || give_up "not cached, and no $tool on this machine"
+  done
+  ((EUID == 0)) || give_up "not cached, and not root"
+  find_mirror
+  take_lock "$(dirname "$1")" 900
+  print_if_made "$1"
+  work=$(mktemp -d "$(dirname "$1")/make.XXXXXX")
+  trap 'rm -rf "$work"' EXIT
+}
+
+print_if_made() { # PATH
+  [[ -e $1 ]] || return 0
+  echo "$1"
+  exit 0
+}

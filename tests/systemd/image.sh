@@ -65,17 +65,7 @@ make_disk() { # FOLDER FILE
 
 key=$(cat "$0" <(packages) | sha256sum | cut -c1-16)
 target=$cache/$key.ext4
-[[ -s $target ]] && echo "$target" && exit 0
-for tool in mmdebstrap mke2fs; do
-  command -v "$tool" >/dev/null || give_up "not cached, and no $tool on this machine"
-done
-((EUID == 0)) || give_up "not cached, and not root"
-find_mirror
-take_lock "$cache" 900
-[[ -s $target ]] && echo "$target" && exit 0
-
-work=$(mktemp -d "$cache/make.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+begin_root "$target" mke2fs
 make_root "$work/root" >"$cache/log" 2>&1 || give_up "not cached, and no mirror gives its packages (log: $cache/log)"
 settle "$work/root" >>"$cache/log" 2>&1
 make_disk "$work/root" "$work/disk" >>"$cache/log" 2>&1

@@ -9,6 +9,9 @@
 #include <memory>
 #include <vector>
 
+// C++'s headers refer to it where the machine's C library has it; the ones before 2.32, which it may run with, do not.
+extern "C" __attribute__((weak)) char __libc_single_threaded = 0;
+
 namespace shop {
 
 class Session {

@@ -43,6 +43,7 @@ struct CfiRow {
   std::vector<std::uint8_t> expressions;
   bool is_signal_frame = false;
   std::uint64_t function = 0;  // address of its first instruction
+  std::uint64_t function_bytes = 0;
 
   [[nodiscard]] std::span<const std::uint8_t> expression(const RegisterRule& rule) const {
     return std::span(expressions).subspan(static_cast<std::size_t>(rule.value), rule.size);

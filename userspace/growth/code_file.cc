@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "growth/code_jumps.h"
 #include "growth/code_names.h"
 #include "runtimes/go/elf_file.h"
 
@@ -82,7 +84,29 @@ const std::string& CodeFile::name_of(std::uint64_t address, std::uint64_t functi
   if (names_.size() >= kMaxNames) return kNone;
   if (!symbols_) symbols_.emplace(*elf_);
   const auto symbol = symbols_->at(address, function);
-  return names_[address] = symbol ? readable_name(symbol->name) : "";
+  std::string name = symbol ? readable_name(symbol->name) : "";
+  if (name.empty() && is_python_evaluation(function)) name = kPythonEvaluation;
+  return names_[address] = std::move(name);
+}
+
+// A compiler may move the better part of a function elsewhere (seen: 84 of 85 KiB, in Debian's 3.14), and only the
+// function itself is exported.
+bool CodeFile::is_python_evaluation(std::uint64_t function) {
+  if (function == 0 || jumps_ > kMaxJumps || python().version == 0) return false;
+  const auto part = frames_->row(function);
+  if (!part) return false;
+  const go::AddressRange own{function, function + part->function_bytes};
+  jumps_ += std::min(own.size(), kMaxJumpingCode) / 1024;  // a scan costs, too
+  for (const std::uint64_t target : jumps_out_of(*elf_, own)) {
+    if (++jumps_ > kMaxJumps) return false;
+    const auto symbol = symbols_->at(target, 0);
+    if (!symbol || symbol->name != kPythonEvaluation || target == symbol->begin) continue;
+    const auto whole = frames_->row(target);
+    if (!whole || whole->function != symbol->begin) return false;
+    const go::AddressRange other{symbol->begin, symbol->begin + whole->function_bytes};
+    return std::ranges::any_of(jumps_out_of(*elf_, other), [&](std::uint64_t back) { return own.contains(back); });
+  }
+  return false;
 }
 
 const PythonSymbols& CodeFile::python() {

@@ -25,6 +25,7 @@ class CodeFile {
  public:
   static constexpr std::uint64_t kMaxRead = 192u << 20;  // in its whole life here
   static constexpr std::size_t kMaxRows = 8192, kMaxNames = 8192;
+  static constexpr std::uint64_t kMaxJumps = 16u << 10;  // looked at; 90 leave the evaluation loop of Debian's 3.14
 
   // file: x86-64 ELF; borrowed until close().
   [[nodiscard]] static Result<std::unique_ptr<CodeFile>> parse(int file);
@@ -58,6 +59,8 @@ class CodeFile {
     }
   };
   CodeFile() : reader_(source_, kMaxRead, 8u << 10) {}
+  // Of a function that no symbol names: whether it is a part of Python's evaluation loop.
+  [[nodiscard]] bool is_python_evaluation(std::uint64_t function);
 
   Source source_;
   CachedReader reader_;
@@ -68,6 +71,7 @@ class CodeFile {
   std::optional<PythonSymbols> python_;  // when it is asked for
   std::unordered_map<std::uint64_t, std::optional<CfiRow>> rows_;
   std::unordered_map<std::uint64_t, std::string> names_;
+  std::uint64_t jumps_ = 0;
 };
 
 // The parsed files of a reader process, those that were used last; at most kMaxBytes of them. One thread.

@@ -192,6 +192,7 @@ Result<CfiRow> EhFrame::row(std::uint64_t address) const {
     return fail(ErrorCode::kInvalid, "unwinding instructions");
   }
   program.row.function = begin;
+  program.row.function_bytes = size;
   program.row.is_signal_frame = common.is_signal_frame;
   return std::move(program.row);
 }

@@ -13,7 +13,7 @@ namespace oomw::growth {
 namespace {
 
 // The same in all of these versions.
-constexpr std::uint64_t kItemsOfTuple = 24, kTextState = 32, kBytesBytes = 32;
+constexpr std::uint64_t kTextState = 32, kBytesBytes = 32;
 constexpr std::string_view kOwnFile = "<shim>";  // from 3.12 on
 constexpr unsigned kCompactAscii = 3u << 5;
 constexpr int kMaxProof = 512;  // frames
@@ -157,7 +157,7 @@ std::vector<std::string> PythonReader::identifiers_at(std::uint64_t tuple) {
   const std::uint64_t size = tuple == 0 ? 0 : word(tuple + 16);
   if (size > PythonCode::kMaxTuple) return found;
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(size, GrowthFrame::kMaxUses); ++i) {
-    std::string text = text_at(word(tuple + kItemsOfTuple + i * 8), GrowthFrame::kMaxUse);
+    std::string text = text_at(word(tuple + at_.items_of_tuple + i * 8), GrowthFrame::kMaxUse);
     if (is_identifier(text)) found.push_back(std::move(text));
   }
   return found;
@@ -197,7 +197,7 @@ bool PythonReader::has_proved_frames(std::uint64_t thread) {
   if (at_.has_cframe && frame != 0) frame = word(frame + at_.frame_of_cframe);
   bool is_proved = false;
   for (int i = 0; i < kMaxProof && frame != 0; ++i) {
-    const std::uint64_t code = word(frame + at_.code_of_frame);
+    const std::uint64_t code = address_of(word(frame + at_.code_of_frame));
     const auto type = reader_.get<std::uint64_t>(code + 8);
     if (code == 0 || (type && *type != symbols_.code_type && !is_none(code))) return false;
     is_proved = is_proved || (type && *type == symbols_.code_type);

@@ -52,7 +52,7 @@ struct PythonCode {
 // Of the language or an installed package.
 [[nodiscard]] bool is_library_path(std::string_view path);
 
-// CPython 3.8 to 3.13. Reads objects of the types that the symbols name, nothing else.
+// CPython 3.8 to 3.14. Reads objects of the types that the symbols name, nothing else.
 class PythonReader {
  public:
   static constexpr std::uint64_t kMaxRead = 16u << 20;
@@ -66,6 +66,8 @@ class PythonReader {
   // Proved: the thread that ran last is one of the main interpreter's, the id in its state is a thread pointer (which
   // points to itself), and the frames of a thread have nothing but code objects. Nothing as long as that does not hold.
   [[nodiscard]] std::optional<PythonLayout> layout();
+  // A frame's reference to its code, as an address: since 3.14 the lowest bits say who owns it.
+  [[nodiscard]] static std::uint64_t address_of(std::uint64_t code) { return code & ~std::uint64_t{7}; }
   // What stands for the code of a frame that the interpreter has for itself.
   [[nodiscard]] bool is_none(std::uint64_t code) const { return symbols_.none != 0 && code == symbols_.none; }
   // Nothing: no code object, or its name is none.

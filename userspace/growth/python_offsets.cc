@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 namespace oomw::growth {
 namespace {
@@ -80,42 +81,50 @@ constexpr PythonOffsets kPython312 = {.interpreters = 40,
                                       .instructions = 192,
                                       .text = 40};
 
-// What 3.13 says of itself at the beginning of _PyRuntime, as words of 8 bytes.
-constexpr std::size_t kDebugWords = 71;
-using DebugWords = std::array<std::uint64_t, kDebugWords>;
+// What Python says of itself from 3.13 on, at the beginning of _PyRuntime: words of 8 bytes. Which of them says what.
+struct DebugWords {
+  std::size_t count;
+  std::size_t interpreters, next_interpreter, threads, holder;
+  std::size_t next_thread, frame_of_thread, id_of_thread;
+  std::size_t previous_of_frame, code_of_frame, instruction_of_frame;
+  std::size_t file, function, line_table, first_line, instructions;
+  std::size_t type_of_object, items_of_tuple, bytes_of_bytes, state_of_text, length_of_text, text;
+};
+constexpr std::size_t kVersion = 1, kIsFreeThreaded = 2, kFirstOffset = 3, kMaxDebugWords = 81;
+constexpr DebugWords kWords313 = {71, 5, 8, 9, 18, 21, 23, 24, 29, 30, 31, 35, 37, 38, 39, 43, 45, 51, 66, 68, 69, 70};
+constexpr DebugWords kWords314 = {81, 5, 8, 9, 19, 24, 26, 27, 32, 33, 34, 40, 42, 43, 44, 48, 51, 57, 76, 78, 79, 80};
 constexpr std::uint64_t kMostOffset = 1u << 20;
 
-bool is_usual_build(const DebugWords& words, std::uint32_t version) {
-  constexpr std::size_t kVersion = 1, kIsFreeThreaded = 2, kTypeOfObject = 45, kItemsOfTuple = 51, kBytesOfBytes = 66,
-                        kStateOfText = 68, kLengthOfText = 69;
-  return std::memcmp(words.data(), "xdebugpy", 8) == 0 && words[kVersion] >> 16 == version &&
-         words[kIsFreeThreaded] == 0 && words[kTypeOfObject] == 8 && words[kItemsOfTuple] == 24 &&
-         words[kBytesOfBytes] == 32 && words[kStateOfText] == 32 && words[kLengthOfText] == 16;
-}
-
-std::optional<PythonOffsets> python313(const go::ElfFile& file, std::uint64_t runtime) {
-  const auto words = file.get_at<DebugWords>(runtime);
-  if (!words || !is_usual_build(*words, 0x030d)) return std::nullopt;
+std::optional<PythonOffsets> own_offsets(std::uint32_t version, const DebugWords& places, const go::ElfFile& file,
+                                         std::uint64_t runtime) {
+  std::array<std::uint64_t, kMaxDebugWords> words{};
+  const auto said = std::span(words).first(places.count);
+  if (!file.read_at(runtime, std::as_writable_bytes(said))) return std::nullopt;
+  const bool is_usual_build = std::memcmp(words.data(), "xdebugpy", 8) == 0 && words[kVersion] >> 16 == version &&
+                              words[kIsFreeThreaded] == 0 && words[places.type_of_object] == 8 &&
+                              words[places.bytes_of_bytes] == 32 && words[places.state_of_text] == 32 &&
+                              words[places.length_of_text] == 16;
   const auto is_offset = [](std::uint64_t word) { return word < kMostOffset; };
-  if (!std::all_of(words->begin() + 3, words->end(), is_offset)) return std::nullopt;
-  const auto at = [&](std::size_t word) { return static_cast<std::uint32_t>((*words)[word]); };
+  if (!is_usual_build || !std::ranges::all_of(said.subspan(kFirstOffset), is_offset)) return std::nullopt;
+  const auto at = [&](std::size_t word) { return static_cast<std::uint32_t>(words[word]); };
   PythonOffsets offsets;
-  offsets.interpreters = at(5);
-  offsets.next_interpreter = at(8);
-  offsets.threads = at(9);
-  offsets.holder_of_interpreter = at(18);
-  offsets.next_thread = at(21);
-  offsets.frame_of_thread = at(23);
-  offsets.id_of_thread = at(24);
-  offsets.previous_of_frame = at(29);
-  offsets.code_of_frame = at(30);
-  offsets.instruction_of_frame = at(31);
-  offsets.file = at(35);
-  offsets.function = at(37);
-  offsets.line_table = at(38);
-  offsets.first_line = at(39);
-  offsets.instructions = at(43);
-  offsets.text = at(70);
+  offsets.interpreters = at(places.interpreters);
+  offsets.next_interpreter = at(places.next_interpreter);
+  offsets.threads = at(places.threads);
+  offsets.holder_of_interpreter = at(places.holder);
+  offsets.next_thread = at(places.next_thread);
+  offsets.frame_of_thread = at(places.frame_of_thread);
+  offsets.id_of_thread = at(places.id_of_thread);
+  offsets.previous_of_frame = at(places.previous_of_frame);
+  offsets.code_of_frame = at(places.code_of_frame);
+  offsets.instruction_of_frame = at(places.instruction_of_frame);
+  offsets.file = at(places.file);
+  offsets.function = at(places.function);
+  offsets.line_table = at(places.line_table);
+  offsets.first_line = at(places.first_line);
+  offsets.instructions = at(places.instructions);
+  offsets.items_of_tuple = at(places.items_of_tuple);
+  offsets.text = at(places.text);
   offsets.names = kPython312.names;  // the only one that is not among them
   return offsets;
 }
@@ -135,7 +144,9 @@ std::optional<PythonOffsets> python_offsets(std::uint32_t version, const go::Elf
     case 0x030c:
       return kPython312;
     case 0x030d:
-      return python313(file, runtime);
+      return own_offsets(version, kWords313, file, runtime);
+    case 0x030e:
+      return own_offsets(version, kWords314, file, runtime);
     default:
       return std::nullopt;
   }

@@ -30,6 +30,7 @@ struct PythonOffsets {
   std::uint32_t instructions = 0;  // of a code object; 0: frames count theirs from 0
   PythonLines lines = PythonLines::kLocations;
   std::uint32_t text = 0;  // of a str of ASCII: its characters
+  std::uint32_t items_of_tuple = 24;
 };
 
 // version: 0x030b for 3.11. From 3.13 on they are what the file itself says of them, at _PyRuntime's link-time address.

@@ -8,7 +8,10 @@
 namespace oomw::growth {
 namespace {
 
-bool is_evaluation(const GrowthFrame& frame) { return frame.function == "_PyEval_EvalFrameDefault"; }
+// The compiler's name for a part that it moved elsewhere has a suffix.
+bool is_evaluation(const GrowthFrame& frame) {
+  return frame.function == kPythonEvaluation || frame.function == std::string(kPythonEvaluation) + ".cold";
+}
 
 }  // namespace
 
@@ -33,8 +36,9 @@ std::vector<GrowthFrame> python_frames(const Sample& sample, PythonCodes& codes,
   const std::uint32_t count = std::min<std::uint32_t>(sample.head.python_frames, OOMW_GROWTH_PYTHON_MAX);
   for (std::uint32_t i = 0; i < count; ++i) {
     const oomw_python_frame& at = sample.head.python[i];
-    if (reader != nullptr && reader->is_none(at.code)) continue;
-    const PythonCode* code = codes.get({sample.head.tgid, sample.head.start_boottime_ns}, at.code, reader);
+    const std::uint64_t address = PythonReader::address_of(at.code);
+    if (reader != nullptr && reader->is_none(address)) continue;
+    const PythonCode* code = codes.get({sample.head.tgid, sample.head.start_boottime_ns}, address, reader);
     if (code != nullptr && code->is_interpreters) continue;
     GrowthFrame frame;
     frame.is_managed = true;

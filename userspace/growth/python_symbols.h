@@ -3,11 +3,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "growth/python_offsets.h"
 #include "runtimes/go/elf_file.h"
 
 namespace oomw::growth {
+
+// The function that runs Python's bytecode.
+inline constexpr std::string_view kPythonEvaluation = "_PyEval_EvalFrameDefault";
 
 // What CPython exports for its own libraries: addresses, link-time of a file or those of a process. 0: not there.
 struct PythonSymbols {

@@ -50,6 +50,15 @@ def sessions():
                   ["g++", "-std=c++17", "-O1", "-s", "-o", os.path.join(CACHE, "workloads/sessions"), source])
 
 
+def sessions_of(root):
+    """The same program for the C and C++ libraries of a root and all later ones."""
+    source = os.path.join(WORKLOADS, "sessions.cc")
+    target = os.path.join(CACHE, "workloads/sessions-" + os.path.basename(root))
+    libraries = [os.path.join(root, folder, "x86_64-linux-gnu", name) for folder, name in (
+        ("usr/lib", "libstdc++.so.6"), ("lib", "libgcc_s.so.1"), ("lib", "libm.so.6"), ("lib", "libc.so.6"))]
+    return _build(target, [source], ["g++", "-std=c++17", "-O1", "-s", "-nodefaultlibs", "-o", target, source, *libraries])
+
+
 def pythons(minors):
     """CPython 3.N by its N: the system's, else one that pyenv has installed for root."""
     found = {}
@@ -165,11 +174,11 @@ def read_ahead(path):
 
 @functools.lru_cache(maxsize=None)
 def java_workload():
-    """(java, folder with the class Filler); skips where no JDK is installed."""
+    """(java, folder with the class Filler for Java 8 and later); skips where no JDK is installed."""
     java, javac = shutil.which("java"), shutil.which("javac")
     if not java or not javac:
         raise unittest.SkipTest("no java and javac on this machine")
     source = os.path.join(WORKLOADS, "java/Filler.java")
-    folder = os.path.join(CACHE, "workloads/java")
-    _build(os.path.join(folder, "Filler.class"), [source], [javac, "-d", folder, source])
+    folder = os.path.join(CACHE, "workloads/java-8")
+    _build(os.path.join(folder, "Filler.class"), [source], [javac, "-Xlint:-options", "--release", "8", "-d", folder, source])
     return java, folder

@@ -146,7 +146,7 @@ std::uint64_t ObjectReader::places(const Object& container) {
     case Layout::kList:
       return size <= container.word_at(32) && size < kMaxEntries ? size : 0;
     case Layout::kTuple:
-      return size < kMaxEntries ? size : 0;
+      return size < kMaxEntries && types_.tuple_items_at() != 0 ? size : 0;
     case Layout::kDict: {
       const std::optional<KeyTable> table = keys_of(container);
       return table && size <= table->count ? table->count : 0;
@@ -166,7 +166,7 @@ std::vector<std::uint64_t> ObjectReader::elements(const Object& container, std::
     case Layout::kList:
       return {word(container.word_at(24) + place * 8)};
     case Layout::kTuple:
-      return {word(container.address + 24 + place * 8)};
+      return {word(container.address + types_.tuple_items_at() + place * 8)};
     case Layout::kDict: {
       const std::optional<KeyTable> table = keys_of(container);
       const std::optional<DictEntry> found = table ? entry(container, *table, place) : std::nullopt;

@@ -16,7 +16,8 @@ using native::number_at;
 
 constexpr std::uint64_t kMaxDataBytes = 8u << 20;
 // Places in a type; the same in 3.9 to 3.14.
-constexpr std::size_t kTypeAt = 8, kNameAt = 24, kBasicAt = 32, kItemAt = 40, kFlagsAt = 168, kTypeBytes = 176;
+constexpr std::size_t kTypeAt = 8, kNameAt = 24, kBasicAt = 32, kItemAt = 40, kFlagsAt = 168, kTypeBytes = 176,
+                      kBasesAt = 344;
 constexpr unsigned kIsReady = 12, kIsInt = 24, kIsList = 25, kIsTuple = 26, kIsBytes = 27, kIsStr = 28, kIsDict = 29,
                    kIsType = 31;
 constexpr int kMaxMetatypes = 3;
@@ -57,6 +58,15 @@ std::vector<std::uint64_t> own_types_in(const AddressSpace& space, CachedReader&
   return found;
 }
 
+// Since 3.14 a hash stands before a tuple's items. A type's search order is a tuple that begins with the type itself.
+std::uint64_t find_tuple_items(CachedReader& reader, std::uint64_t type) {
+  const std::uint64_t tuple = reader.get<std::uint64_t>(type + kBasesAt).value_or(0);
+  for (const std::uint64_t at : {24, 32}) {
+    if (tuple != 0 && reader.get<std::uint64_t>(tuple + at).value_or(0) == type) return at;
+  }
+  return 0;
+}
+
 }  // namespace
 
 bool is_identifier(std::string_view text, bool with_dots) {
@@ -78,7 +88,7 @@ Result<TypeTable> TypeTable::find(const AddressSpace& space, CachedReader& reade
     found.insert(found.end(), more.begin(), more.end());
   }
   if (found.size() != 1) return fail(ErrorCode::kNotFound, "no Python whose types could be found");
-  return TypeTable(space, reader, found.front());
+  return TypeTable(space, reader, found.front(), find_tuple_items(reader, found.front()));
 }
 
 bool TypeTable::leads_to_type(std::uint64_t metatype) {

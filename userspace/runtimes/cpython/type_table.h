@@ -46,7 +46,11 @@ class TypeTable {
   [[nodiscard]] static Result<TypeTable> find(const AddressSpace& space, CachedReader& reader);
 
   // The same process read once more: nothing that was read before is remembered.
-  [[nodiscard]] TypeTable read_again(CachedReader& reader) const { return {*space_, reader, type_type_}; }
+  [[nodiscard]] TypeTable read_again(CachedReader& reader) const {
+    return {*space_, reader, type_type_, tuple_items_at_};
+  }
+  // Where a tuple has its first item, in bytes; 0: not known.
+  [[nodiscard]] std::uint64_t tuple_items_at() const { return tuple_items_at_; }
 
   TypeTable(TypeTable&&) = default;
   TypeTable& operator=(TypeTable&&) = default;
@@ -65,15 +69,15 @@ class TypeTable {
     const TypeInfo* type = nullptr;
   };
 
-  TypeTable(const AddressSpace& space, CachedReader& reader, std::uint64_t type_type)
-      : space_(&space), reader_(&reader), type_type_(type_type) {}
+  TypeTable(const AddressSpace& space, CachedReader& reader, std::uint64_t type_type, std::uint64_t tuple_items_at)
+      : space_(&space), reader_(&reader), type_type_(type_type), tuple_items_at_(tuple_items_at) {}
   [[nodiscard]] const TypeInfo* look_up(std::uint64_t address);
   [[nodiscard]] std::optional<TypeInfo> read(std::uint64_t address);
   [[nodiscard]] bool leads_to_type(std::uint64_t metatype);
 
   const AddressSpace* space_;
   CachedReader* reader_;
-  std::uint64_t type_type_;
+  std::uint64_t type_type_, tuple_items_at_;
   std::unordered_map<std::uint64_t, std::optional<TypeInfo>> known_;
   std::array<Recent, 1024> recent_{};  // into known_, whose nodes stay where they are
 };

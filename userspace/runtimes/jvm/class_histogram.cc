@@ -57,7 +57,8 @@ class Window {
 
 class HistogramWalk {
  public:
-  HistogramWalk(const Jvm& jvm, const FreshMemory& memory, ClassEncoding encoding, const std::vector<AddressSpan>& gaps)
+  HistogramWalk(const Jvm& jvm, const FreshMemory& memory, NarrowEncoding encoding,
+                const std::vector<AddressSpan>& gaps)
       : jvm_(jvm), window_(memory), encoding_(encoding), gaps_(gaps) {
     const auto size = jvm.number("java_lang_Class", "_oop_size_offset");
     if (size.has_value() && *size > 0 && *size < 4096) mirror_size_at_ = static_cast<std::uint32_t>(*size);
@@ -166,7 +167,7 @@ class HistogramWalk {
 
   const Jvm& jvm_;
   Window window_;
-  const ClassEncoding encoding_;
+  const NarrowEncoding encoding_;
   const std::vector<AddressSpan>& gaps_;
   std::uint64_t mirror_size_at_ = 0;
   std::unordered_map<std::uint32_t, KlassInfo> klasses_;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 
 namespace oomw::jvm {
 namespace {
@@ -23,7 +24,7 @@ class SpaceReader {
 
   Result<> read_g1() {
     const std::string manager_type = first_type({"HeapRegionManager", "G1HeapRegionManager"}, "_regions");
-    region_type_ = first_type({"HeapRegion", "G1HeapRegion"}, "_bottom");
+    region_type_ = first_type({"HeapRegion", "G1HeapRegion"}, "_type");
     tag_type_ = first_type({"HeapRegionType", "G1HeapRegionType"}, "_tag");
     ASSIGN_OR_RETURN(const std::uint64_t manager, jvm_.offset("G1CollectedHeap", "_hrm"));
     ASSIGN_OR_RETURN(const std::uint64_t regions, jvm_.offset(manager_type, "_regions"));
@@ -42,26 +43,44 @@ class SpaceReader {
     ASSIGN_OR_RETURN(const std::uint64_t young, jvm_.word("ParallelScavengeHeap", "_young_gen"));
     ASSIGN_OR_RETURN(const std::uint64_t old, jvm_.word("ParallelScavengeHeap", "_old_gen"));
     for (const char* space : {"_eden_space", "_from_space", "_to_space"}) {
-      RETURN_IF_ERROR(add_space(young, "PSYoungGen", space, "MutableSpace", Generation::kYoung));
+      RETURN_IF_ERROR(add_space(young, "PSYoungGen", space, kSpaceOfParallel, Generation::kYoung));
     }
-    return add_space(old, "PSOldGen", "_object_space", "MutableSpace", Generation::kOld);
+    return add_space(old, "PSOldGen", "_object_space", kSpaceOfParallel, Generation::kOld);
   }
 
   Result<> read_serial() {
-    const std::string heap = first_type({"SerialHeap", "GenCollectedHeap"}, "_young_gen");
-    ASSIGN_OR_RETURN(const std::uint64_t young, jvm_.word(jvm_.heap(), heap, "_young_gen"));
-    ASSIGN_OR_RETURN(const std::uint64_t old, jvm_.word(jvm_.heap(), heap, "_old_gen"));
+    ASSIGN_OR_RETURN(const auto generations, serial_generations());
+    const auto [young, old] = generations;
     for (const char* space : {"_eden_space", "_from_space", "_to_space"}) {
-      RETURN_IF_ERROR(add_space(young, "DefNewGeneration", space, "ContiguousSpace", Generation::kYoung));
+      RETURN_IF_ERROR(add_space(young, "DefNewGeneration", space, kSpaceOfSerial, Generation::kYoung));
     }
-    return add_space(old, "TenuredGeneration", "_the_space", "ContiguousSpace", Generation::kOld);
+    const std::string type = first_type({"TenuredGeneration", "OneContigSpaceCardGeneration"}, "_the_space");
+    return add_space(old, type.c_str(), "_the_space", kSpaceOfSerial, Generation::kOld);
   }
 
   std::vector<HeapSpace> spaces;
 
  private:
+  // A type and the bases that fields of it may be declared in.
+  using Types = std::array<const char*, 2>;
+  static constexpr Types kSpaceOfParallel = {"MutableSpace", "ImmutableSpace"};
+  static constexpr Types kSpaceOfSerial = {"ContiguousSpace", "Space"};
+
+  // The young and the old one.
+  Result<std::pair<std::uint64_t, std::uint64_t>> serial_generations() const {
+    if (const auto both = jvm_.structs().offset("GenCollectedHeap", "_gens")) {  // 8
+      ASSIGN_OR_RETURN(const auto young, jvm_.memory().get<std::uint64_t>(jvm_.heap() + *both));
+      ASSIGN_OR_RETURN(const auto old, jvm_.memory().get<std::uint64_t>(jvm_.heap() + *both + 8));
+      return std::pair(young, old);
+    }
+    const std::string heap = first_type({"SerialHeap", "GenCollectedHeap"}, "_young_gen");
+    ASSIGN_OR_RETURN(const std::uint64_t young, jvm_.word(jvm_.heap(), heap, "_young_gen"));
+    ASSIGN_OR_RETURN(const std::uint64_t old, jvm_.word(jvm_.heap(), heap, "_old_gen"));
+    return std::pair(young, old);
+  }
+
   // Types were renamed between versions.
-  std::string first_type(const std::array<const char*, 2>& types, const char* field) const {
+  std::string first_type(const Types& types, const char* field) const {
     return jvm_.structs().offset(types[0], field) ? types[0] : types[1];
   }
 
@@ -81,17 +100,18 @@ class SpaceReader {
     const Generation generation = generation_of(kind);
     const bool is_rest = generation == Generation::kHumongous && (kind & kRestBit) != 0;
     if (kind == kFreeRegion || is_rest) return {};
-    ASSIGN_OR_RETURN(const std::uint64_t bottom, jvm_.word(region, region_type_, "_bottom"));
-    ASSIGN_OR_RETURN(const std::uint64_t top, jvm_.word(region, region_type_, "_top"));
+    const char* own = region_type_.c_str();
+    ASSIGN_OR_RETURN(const std::uint64_t bottom, jvm_.word(region, first_type({own, "Space"}, "_bottom"), "_bottom"));
+    ASSIGN_OR_RETURN(const std::uint64_t top,
+                     jvm_.word(region, first_type({own, "G1ContiguousSpace"}, "_top"), "_top"));
     return add({bottom, top}, generation);
   }
 
-  Result<> add_space(std::uint64_t owner, const char* owner_type, const char* field, const std::string& type,
+  Result<> add_space(std::uint64_t owner, const char* owner_type, const char* field, const Types& types,
                      Generation generation) {
     ASSIGN_OR_RETURN(const std::uint64_t space, jvm_.word(owner, owner_type, field));
-    const std::string bottom_type = jvm_.structs().offset(type, "_bottom") ? type : "Space";
-    ASSIGN_OR_RETURN(const std::uint64_t bottom, jvm_.word(space, bottom_type, "_bottom"));
-    ASSIGN_OR_RETURN(const std::uint64_t top, jvm_.word(space, type, "_top"));
+    ASSIGN_OR_RETURN(const std::uint64_t bottom, jvm_.word(space, first_type(types, "_bottom"), "_bottom"));
+    ASSIGN_OR_RETURN(const std::uint64_t top, jvm_.word(space, types[0], "_top"));
     return add({bottom, top}, generation);
   }
 

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <utility>
 
 #include "base/text.h"
 
 namespace oomw::jvm {
 namespace {
 
-constexpr std::uint64_t kMaxFlags = 4'000;  // 1,400 in OpenJDK 17
+constexpr std::uint64_t kMaxFlags = 4'000;       // 1,400 in OpenJDK 17
+constexpr std::string_view kFlagType8 = "Flag";  // only JDK 8 has it
 constexpr std::size_t kMaxFlagName = 80;
 constexpr std::size_t kMaxClassName = 256;
 constexpr std::int32_t kOriginMask = 15, kOriginErgonomic = 5;  // JVMFlagOrigin: 0 default, 1 to 4 somebody set it
@@ -32,7 +35,11 @@ Result<Jvm> Jvm::open(CachedReader& memory, const VmSymbols& symbols) {
   RETURN_IF_ERROR(jvm.read_heap_span());
   RETURN_IF_ERROR(jvm.read_flags());
   const Result<std::int32_t> version = jvm.number("Abstract_VM_Version", "_vm_major_version");
-  if (version.has_value() && *version > 0 && *version < 100) jvm.version_ = static_cast<std::uint32_t>(*version);
+  // HotSpot had numbers of its own then: 25.
+  if (jvm.flag_type() == kFlagType8) {
+    jvm.version_ = 8;
+  } else if (version.has_value() && *version > 0 && *version < 100)
+    jvm.version_ = static_cast<std::uint32_t>(*version);
   return jvm;
 }
 
@@ -110,13 +117,16 @@ void Jvm::set_flag(const std::string& name, std::uint64_t address, bool is_set) 
   flags_.is_max_heap_set = flags_.is_max_heap_set || (is_heap_size && is_set);
 }
 
+std::string_view Jvm::flag_type() const { return structs_.offset(kFlagType8, "_addr") ? kFlagType8 : "JVMFlag"; }
+
 Result<> Jvm::read_flags() {
-  ASSIGN_OR_RETURN(const std::uint64_t table, word("JVMFlag", "flags"));
-  ASSIGN_OR_RETURN(const std::uint64_t count, word("JVMFlag", "numFlags"));
-  ASSIGN_OR_RETURN(const std::uint64_t name_at, offset("JVMFlag", "_name"));
-  ASSIGN_OR_RETURN(const std::uint64_t address_at, offset("JVMFlag", "_addr"));
-  ASSIGN_OR_RETURN(const std::uint64_t origin_at, offset("JVMFlag", "_flags"));
-  const std::uint64_t size = structs_.size_of("JVMFlag").value_or(0);
+  const std::string_view type = flag_type();
+  ASSIGN_OR_RETURN(const std::uint64_t table, word(type, "flags"));
+  ASSIGN_OR_RETURN(const std::uint64_t count, word(type, "numFlags"));
+  ASSIGN_OR_RETURN(const std::uint64_t name_at, offset(type, "_name"));
+  ASSIGN_OR_RETURN(const std::uint64_t address_at, offset(type, "_addr"));
+  ASSIGN_OR_RETURN(const std::uint64_t origin_at, offset(type, "_flags"));
+  const std::uint64_t size = structs_.size_of(type).value_or(0);
   if (size < 16 || size > 256 || count > kMaxFlags) return fail(ErrorCode::kUnsupported, "unknown JVM: its flags");
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t flag = table + i * size;
@@ -139,7 +149,16 @@ std::optional<AddressSpan> Jvm::static_span(std::string_view type, std::string_v
   return is_sound(span) ? std::optional(span) : std::nullopt;
 }
 
-std::optional<AddressSpan> Jvm::code_cache() const { return static_span("CodeCache", "_low_bound", "_high_bound"); }
+std::optional<AddressSpan> Jvm::code_cache() const {
+  if (const auto span = static_span("CodeCache", "_low_bound", "_high_bound")) return span;
+  // 8: one heap, whose memory is a part of it.
+  const Result<std::uint64_t> code = word("CodeCache", "_heap"), memory = offset("CodeHeap", "_memory");
+  if (!code.has_value() || !memory.has_value()) return std::nullopt;
+  const auto begin = word(*code + *memory, "VirtualSpace", "_low_boundary"),
+             end = word(*code + *memory, "VirtualSpace", "_high_boundary");
+  const AddressSpan span{begin.value_or(0), end.value_or(0)};
+  return is_sound(span) ? std::optional(span) : std::nullopt;
+}
 
 std::optional<AddressSpan> Jvm::class_archive() const {
   if (auto span = static_span("MetaspaceObj", "_shared_metaspace_base", "_shared_metaspace_top")) return span;
@@ -148,16 +167,26 @@ std::optional<AddressSpan> Jvm::class_archive() const {
 
 std::optional<AddressSpan> Jvm::perf_data() const { return static_span("PerfMemory", "_start", "_end"); }
 
-std::optional<ClassEncoding> Jvm::class_encoding() const {
-  if (!flags_.has_compressed_classes || flags_.has_compact_headers) return std::nullopt;
-  for (const std::string prefix : {"_narrow_klass.", ""}) {  // until 21, and later
-    const auto base = word("CompressedKlassPointers", prefix + "_base");
-    const auto shift = number("CompressedKlassPointers", prefix + "_shift");
+std::optional<NarrowEncoding> Jvm::encoding(std::string_view type, const std::string& old_prefix) const {
+  // Until 12, until 21, and later.
+  const std::pair<std::string_view, std::string> places[] = {{"Universe", old_prefix}, {type, old_prefix}, {type, ""}};
+  for (const auto& [owner, prefix] : places) {
+    const auto base = word(owner, prefix + "_base");
+    const auto shift = number(owner, prefix + "_shift");
     if (!base.has_value() || !shift.has_value()) continue;
     if (*base >= kMaxAddress || *shift < 0 || *shift > 10) return std::nullopt;
-    return ClassEncoding{*base, static_cast<std::uint32_t>(*shift)};
+    return NarrowEncoding{*base, static_cast<std::uint32_t>(*shift)};
   }
   return std::nullopt;
+}
+
+std::optional<NarrowEncoding> Jvm::class_encoding() const {
+  if (!flags_.has_compressed_classes || flags_.has_compact_headers) return std::nullopt;
+  return encoding("CompressedKlassPointers", "_narrow_klass.");
+}
+
+NarrowEncoding Jvm::object_encoding() const {
+  return encoding("CompressedOops", "_narrow_oop.").value_or(NarrowEncoding{});
 }
 
 // Fields moved from one type to the other between versions.
@@ -181,22 +210,36 @@ void Jvm::add_thread(std::uint64_t thread, std::uint64_t reserve, JavaThreads& t
   if (is_sound(gap)) threads.gaps.push_back(gap);
 }
 
-Result<JavaThreads> Jvm::threads() const {
-  ASSIGN_OR_RETURN(const std::uint64_t list, word("ThreadsSMRSupport", "_java_thread_list"));
-  ASSIGN_OR_RETURN(const std::int32_t count, number(list, "ThreadsList", "_length"));
-  ASSIGN_OR_RETURN(const std::uint64_t array, word(list, "ThreadsList", "_threads"));
-  if (count < 1 || static_cast<std::uint64_t>(count) > kMaxThreads) {
-    return fail(ErrorCode::kInvalid, std::to_string(count) + " threads");
+Result<std::vector<std::uint64_t>> Jvm::thread_addresses() const {
+  std::vector<std::uint64_t> addresses;
+  if (!structs_.address("ThreadsSMRSupport", "_java_thread_list")) {  // until 11: from each to the next
+    ASSIGN_OR_RETURN(std::uint64_t thread, word("Threads", "_thread_list"));
+    while (thread != 0 && addresses.size() <= kMaxThreads) {
+      addresses.push_back(thread);
+      ASSIGN_OR_RETURN(thread, word(thread, "JavaThread", "_next"));
+    }
+  } else {
+    ASSIGN_OR_RETURN(const std::uint64_t list, word("ThreadsSMRSupport", "_java_thread_list"));
+    ASSIGN_OR_RETURN(const std::int32_t count, number(list, "ThreadsList", "_length"));
+    ASSIGN_OR_RETURN(const std::uint64_t array, word(list, "ThreadsList", "_threads"));
+    addresses.resize(std::min<std::uint64_t>(static_cast<std::uint32_t>(count), kMaxThreads + 1));
+    RETURN_IF_ERROR(memory_->read(array, std::as_writable_bytes(std::span(addresses))));
   }
+  if (addresses.empty() || addresses.size() > kMaxThreads) {
+    return fail(ErrorCode::kInvalid, std::to_string(addresses.size()) + " threads");
+  }
+  return addresses;
+}
+
+Result<JavaThreads> Jvm::threads() const {
+  ASSIGN_OR_RETURN(const std::vector<std::uint64_t> addresses, thread_addresses());
   // Behind each buffer there is room for the object that will fill it.
-  const auto prefetch = number("ThreadLocalAllocBuffer", "_reserve_for_allocation_prefetch");
+  auto prefetch = number("ThreadLocalAllocBuffer", "_reserve_for_allocation_prefetch");
+  if (!prefetch.has_value()) prefetch = number("Abstract_VM_Version", "_reserve_for_allocation_prefetch");  // 8
   const std::uint64_t reserve = 8 * static_cast<std::uint64_t>(std::clamp(prefetch.value_or(0), 2, kMaxReserveWords));
   JavaThreads threads;
-  threads.count = static_cast<std::uint64_t>(count);
-  for (std::uint64_t i = 0; i < threads.count; ++i) {
-    ASSIGN_OR_RETURN(const auto thread, memory_->get<std::uint64_t>(array + 8 * i));
-    add_thread(thread, reserve, threads);
-  }
+  threads.count = addresses.size();
+  for (const std::uint64_t thread : addresses) add_thread(thread, reserve, threads);
   std::ranges::sort(threads.gaps, {}, &AddressSpan::begin);
   return threads;
 }

@@ -40,8 +40,8 @@ struct JavaThreads {
   std::vector<AddressSpan> gaps;
 };
 
-// Narrow pointers to classes: base + (value << shift).
-struct ClassEncoding {
+// Narrow pointers to classes or objects: base + (value << shift).
+struct NarrowEncoding {
   std::uint64_t base = 0;
   std::uint32_t shift = 0;
 };
@@ -73,7 +73,9 @@ class Jvm {
   // The archive of classes that several JVMs share.
   [[nodiscard]] std::optional<AddressSpan> class_archive() const;
   [[nodiscard]] std::optional<AddressSpan> perf_data() const;
-  [[nodiscard]] std::optional<ClassEncoding> class_encoding() const;
+  [[nodiscard]] std::optional<NarrowEncoding> class_encoding() const;
+  // Of 0 where the JVM does not say.
+  [[nodiscard]] NarrowEncoding object_encoding() const;
   [[nodiscard]] Result<JavaThreads> threads() const;
 
   // A pointer or number of 8 bytes: a field of the object there, or a static one.
@@ -87,11 +89,14 @@ class Jvm {
 
  private:
   Jvm(CachedReader& memory, VmStructs structs) : memory_(&memory), structs_(std::move(structs)) {}
+  [[nodiscard]] std::string_view flag_type() const;
   [[nodiscard]] Result<> read_flags();
   void set_flag(const std::string& name, std::uint64_t address, bool is_set);
   [[nodiscard]] Result<> read_heap_span();
   [[nodiscard]] std::optional<AddressSpan> static_span(std::string_view type, std::string_view from,
                                                        std::string_view to) const;
+  [[nodiscard]] std::optional<NarrowEncoding> encoding(std::string_view type, const std::string& old_prefix) const;
+  [[nodiscard]] Result<std::vector<std::uint64_t>> thread_addresses() const;
   void add_thread(std::uint64_t thread, std::uint64_t reserve, JavaThreads& threads) const;
 
   CachedReader* memory_;

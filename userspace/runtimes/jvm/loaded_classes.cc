@@ -97,15 +97,13 @@ Result<std::vector<std::uint64_t>> static_objects(const Jvm& jvm, const ClassWal
   if (size <= 0 || count < 0 || count > kMaxStaticOops) return fail(ErrorCode::kInvalid, "static fields of nonsense");
   const std::uint64_t fields = mirror + (static_cast<std::uint32_t>(size) & ~7u);
   const bool is_narrow = jvm.flags().has_compressed_oops;
-  const auto base = jvm.word("CompressedOops", "_narrow_oop._base"), later = jvm.word("CompressedOops", "_base");
-  const auto shift = jvm.number("CompressedOops", "_narrow_oop._shift"), last = jvm.number("CompressedOops", "_shift");
+  const NarrowEncoding encoding = jvm.object_encoding();
   std::vector<std::uint64_t> objects;
   for (std::int32_t i = 0; i < count; ++i) {
     std::uint64_t object = 0;
     if (is_narrow) {
       ASSIGN_OR_RETURN(const auto narrow, jvm.memory().get<std::uint32_t>(fields + 4 * static_cast<std::uint32_t>(i)));
-      const auto by = static_cast<std::uint32_t>(shift.value_or(last.value_or(0))) & 15u;
-      if (narrow != 0) object = base.value_or(later.value_or(0)) + (std::uint64_t{narrow} << by);
+      if (narrow != 0) object = encoding.base + (std::uint64_t{narrow} << encoding.shift);
     } else {
       ASSIGN_OR_RETURN(object, jvm.memory().get<std::uint64_t>(fields + 8 * static_cast<std::uint32_t>(i)));
     }

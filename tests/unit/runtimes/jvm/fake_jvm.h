@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A JVM's memory made by hand: tables, flags, one loader with its classes and a Serial heap with objects. Each part can
-// be forged through `put`.
+// be forged through `put`. One of Java 8 has other names for it, and fewer of them.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,9 @@ class FakeJvm {
   static constexpr std::uint64_t kHeap = kBase + (128u << 10), kHeapSize = 256u << 10;
   static constexpr std::uint64_t kClasses = kBase + (400u << 10);  // where narrow class pointers begin
 
-  FakeJvm() : bytes_(kSize) {
+  enum class Java { k8, k25 };
+
+  explicit FakeJvm(Java java = Java::k25) : java_(java), bytes_(kSize) {
     declare_fields();
     make_heap();
     make_flags();
@@ -115,12 +117,33 @@ class FakeJvm {
 
   void field(const char* type, const char* name, std::uint64_t offset) {
     fields_.push_back({type, name, false, offset});
+    rename(fields_.back());
+  }
+  void rename(Field& field) const {
+    static const std::map<std::string, std::pair<const char*, const char*>> kNamesOf8 = {
+        {"JVMFlag._name", {"Flag", "_name"}},
+        {"JVMFlag._addr", {"Flag", "_addr"}},
+        {"JVMFlag._flags", {"Flag", "_flags"}},
+        {"JVMFlag.flags", {"Flag", "flags"}},
+        {"JVMFlag.numFlags", {"Flag", "numFlags"}},
+        {"SerialHeap._young_gen", {"GenCollectedHeap", "_gens"}},
+        {"SerialHeap._old_gen", {"Filler", "none"}},
+        {"TenuredGeneration._the_space", {"OneContigSpaceCardGeneration", "_the_space"}},
+        {"CompressedKlassPointers._base", {"Universe", "_narrow_klass._base"}},
+        {"CompressedKlassPointers._shift", {"Universe", "_narrow_klass._shift"}},
+        {"ThreadsSMRSupport._java_thread_list", {"Filler", "none"}},
+        {"ClassLoaderData._klasses", {"Filler", "none"}}};
+    const auto old = kNamesOf8.find(field.type + "." + field.name);
+    if (java_ == Java::k25 || old == kNamesOf8.end()) return;
+    field.type = old->second.first;
+    field.name = old->second.second;
   }
   // A static one of 8 bytes.
   std::uint64_t variable(const char* type, const char* name, std::uint64_t value) {
     const std::uint64_t at = take(8);
     put(at, value);
     fields_.push_back({type, name, true, at});
+    rename(fields_.back());
     return at;
   }
 
@@ -193,6 +216,11 @@ class FakeJvm {
     put(list, std::int32_t{1});
     put(list + 8, array);
     variable("ThreadsSMRSupport", "_java_thread_list", list);
+    if (java_ == Java::k8) {
+      variable("Threads", "_thread_list", thread);
+      field("JavaThread", "_next", 48);
+      variable("Abstract_VM_Version", "_vm_major_version", 25);  // HotSpot's own number then
+    }
   }
   void make_loader() {
     loader = take(32);
@@ -216,7 +244,7 @@ class FakeJvm {
     const std::uint64_t types = take(48);
     put(types, text("Klass"));
     put(types + 8, std::uint64_t{64});
-    put(types + 16, text("JVMFlag"));
+    put(types + 16, text(java_ == Java::k8 ? "Flag" : "JVMFlag"));
     put(types + 24, std::uint64_t{24});
     symbol("gHotSpotVMStructs", records);
     const std::pair<const char*, std::uint64_t> columns[] = {{"TypeNameOffset", 0},  {"FieldNameOffset", 8},
@@ -229,6 +257,7 @@ class FakeJvm {
     symbol("gHotSpotVMTypeEntryArrayStride", 16);
   }
 
+  const Java java_;
   std::vector<std::byte> bytes_;
   std::vector<Field> fields_;
   std::uint64_t next_ = kBase + 4096, next_class_ = kClasses + 64, top_ = kHeap;

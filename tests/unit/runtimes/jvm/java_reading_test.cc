@@ -40,6 +40,30 @@ TEST(JavaReading, classes_are_counted_with_their_bytes) {
   EXPECT_EQ(reading->classes, 2u);
 }
 
+TEST(JavaReading, jvm_of_java_8_is_read_by_the_names_it_has) {
+  FakeJvm fake(FakeJvm::Java::k8);
+  const auto session = fake.add_class("com/acme/Session", 32);
+  for (int i = 0; i < 50; ++i) fake.add_object(session, 32);
+  fake.add_gap(4096);
+  for (int i = 0; i < 50; ++i) fake.add_object(session, 32);
+  const auto reading = fake.read();
+  ASSERT_TRUE(reading.has_value()) << reading.error().message;
+  ASSERT_TRUE(reading->histogram) << notes_of(*reading);
+  EXPECT_EQ(reading->histogram->classes.at(0).count, 100u);
+  EXPECT_EQ(reading->version, 8u);
+  EXPECT_EQ(reading->threads, 1u);
+  EXPECT_EQ(reading->flags.max_heap_bytes, 512u << 20);
+  EXPECT_FALSE(reading->metaspace_bytes);
+}
+
+TEST(JavaReading, list_of_threads_in_a_circle_ends) {
+  FakeJvm fake(FakeJvm::Java::k8);
+  fake.put(fake.thread + 48, fake.thread);
+  const auto reading = fake.read();
+  ASSERT_TRUE(reading.has_value());
+  EXPECT_THAT(notes_of(*reading), HasSubstr("32769 threads"));
+}
+
 TEST(JavaReading, rest_of_a_thread_buffer_is_skipped) {
   FakeJvm fake;
   const auto session = fake.add_class("com/acme/Session", 32);
