@@ -135,7 +135,7 @@ std::string waited_at_kill_text(const Incident& incident) {
   const GoroutineTally& most = counted->goroutines.front();
   const bool is_most = static_cast<double>(most.count) >= threshold::kMost * static_cast<double>(all);
   if (most.count < kManyGoroutines || !is_most || most.reason.empty()) return "";
-  return fmt::format("{}{} goroutines waited for {} at the kill.", counted->goroutines_cut.empty() ? "" : "At least ",
+  return fmt::format("{}{} goroutines waited at the kill ({}).", counted->goroutines_cut.empty() ? "" : "At least ",
                      most.count, printable(most.reason, GoroutineList::kMaxReasonChars));
 }
 

@@ -21,7 +21,7 @@ namespace oomw {
 // "300 of 310 goroutines wait in runtime.chansend, called by main.handle."; "" unless most stand at one place and are
 // too many for a pool of workers.
 [[nodiscard]] std::string standing_text(const Incident& incident);
-// The same, and "340 goroutines waited for chan send at the kill." where most did: idle connections all wait for one
+// The same, and "340 goroutines waited at the kill (chan send)." where most did: idle connections all wait for one
 // thing.
 [[nodiscard]] std::string waiting_text(const Incident& incident);
 // "Connections of the process: to 10.0.0.7:4317: 2 not answered (tried 5 times)."; "" unless the culprit is a

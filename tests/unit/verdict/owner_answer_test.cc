@@ -166,7 +166,7 @@ TEST(OwnerAnswer, connections_that_are_idle_at_the_kill_are_no_goroutines_that_n
   at_kill.goroutines = {{250, "waiting", "IO wait"}, {100, "waiting", "select"}};
   incident.captures.push_back(at_kill);
   const IncidentAnswer answer = answer_of(incident);
-  EXPECT_THAT(answer.sentence, HasSubstr("250 goroutines waited for IO wait at the kill."));
+  EXPECT_THAT(answer.sentence, HasSubstr("250 goroutines waited at the kill (IO wait)."));
   EXPECT_EQ(answer.action, "Count goroutines and what cgo or mmap holds while it runs.");
 }
 
@@ -176,15 +176,15 @@ TEST(OwnerAnswer, goroutines_that_waited_at_the_kill_are_said) {
   at_kill.pid = incident.victims.front().process.pid;
   at_kill.goroutines = {{6390, "waiting", "chan receive"}, {10, "runnable", ""}};
   incident.captures.push_back(at_kill);
-  EXPECT_EQ(waiting_text(incident), "6390 goroutines waited for chan receive at the kill.");
-  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("6390 goroutines waited for chan receive at the kill."));
+  EXPECT_EQ(waiting_text(incident), "6390 goroutines waited at the kill (chan receive).");
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("6390 goroutines waited at the kill (chan receive)."));
   incident.captures.back().goroutines_cut = "time_limit";
   incident.goroutines = {{300, "waiting", {"runtime.chanrecv", "main.handle"}, "main.main", ""}};
   incident.goroutine_count = 310;
-  EXPECT_EQ(
-      waiting_text(incident),
-      "300 of 310 goroutines wait in runtime.chanrecv, called by main.handle. At least 6390 goroutines waited for "
-      "chan receive at the kill.");
+  EXPECT_EQ(waiting_text(incident),
+            "300 of 310 goroutines wait in runtime.chanrecv, called by main.handle. At least 6390 goroutines waited at "
+            "the kill "
+            "(chan receive).");
 }
 
 TEST(OwnerAnswer, few_goroutines_at_the_kill_or_of_many_kinds_or_of_another_victim_are_not_said) {

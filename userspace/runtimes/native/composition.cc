@@ -51,7 +51,8 @@ void Composition::name_allocator() {
 
 void Composition::add_unexplained(std::uint64_t bytes) {
   if (allocator_.empty()) return add(kUnexplained, "", bytes, "");
-  add("held by " + allocator_, "native", bytes, allocator_file_ + " is mapped, and nothing else shows its use");
+  add(allocator_ + " or mappings of its own", "native", bytes,
+      allocator_file_ + " is mapped, and nothing else shows its use");
 }
 
 void Composition::add_malloc(const MallocWalk& malloc) {
