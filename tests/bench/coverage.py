@@ -7,11 +7,10 @@ of exec), --peers (side by side with polling the endpoint). Every kill that is n
 is printed with its reason. --quick is a sample of the matrix, about a tenth of its cells.
 """
 import argparse
-import os
 import sys
 import time
 
-from bench_support import Bars, Site, percentile, print_conditions, table, tools
+from bench_support import Bars, Site, parsed, percentile, print_conditions, table, tools
 from coverage_early import early_section
 from coverage_kills import BAR, BUILDS, CONFIG, VERY_MANY, Cell, Incidents, build, every_cell, quick_cells, rate_text
 from coverage_kills import stacks_text
@@ -35,10 +34,8 @@ def parse():
     parser.add_argument("--early", action="store_true")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--no-matrix", action="store_true")
-    options = parser.parse_args()
+    options = parsed(parser)
     options.kills = options.kills or (4 if options.quick else 5)
-    if options.binary:
-        tools.BINARY = os.path.abspath(options.binary)
     return options
 
 
@@ -125,7 +122,7 @@ def row(name, kills):
 HEADER = ("kills", "at_kill complete", "at_kill in-use / anon (min / median)", "live", "http", "walk ms (median / max)")
 
 
-def print_tables(results, options):
+def print_tables(results):
     table(("Go", "build", "leak", "limit", "stacks", *HEADER),
           [row((c.go, BUILDS[c.build], rate_text(c.rate), f"{c.limit_mib} MiB", stacks_text(c.stacks)), k)
            for c, k in results.items()])
@@ -156,7 +153,7 @@ def matrix_section(options, bars):
     if not kills:
         bars.require("there is a Go to build the victims with", False)
         return
-    print_tables(results, options)
+    print_tables(results)
     print_exceptions(results, options)
     right = sum(t == "main.leakyCache" for t in tops.values())
     print(f"`go tool pprof -top` of an at_kill profile names main.leakyCache first in {right} of {len(tops)} cells.")
@@ -176,9 +173,9 @@ def main():
     if not options.no_matrix:
         matrix_section(options, bars)
     if options.early:
-        early_section(options, bars)
+        early_section(bars)
     if options.peers:
-        peers_section(options, bars)
+        peers_section(bars)
     print(f"\n{time.monotonic() - STARTED:.0f} s in all.")
     return bars.finish(options)
 

@@ -44,7 +44,7 @@ def _print_reasons(timed):
     print(flush=True)
 
 
-def early_section(options, bars):
+def early_section(bars):
     """Lives are upper bounds: they begin before the shell that moves into the cgroup and execs."""
     found = []
     with Site() as site:

@@ -11,15 +11,12 @@ import shutil
 import sys
 
 from bench_support import Bars, Site, arguments, percentile, print_conditions, table, tools
+from coverage_kills import rate_text
 
 from harness.wait import eventually
 
 LIMIT_MIB = 256
 TOGETHER_UP_TO_MB_S = 10
-
-
-def rate_text(rate):
-    return f"{rate} MB/s" if rate else "flat out"
 
 
 def start_one(site, rate, number, binary):

@@ -84,7 +84,7 @@ def _cell(shares):
     return f"{100 * sum(s >= BAR for s in have) / len(shares):.0f} % / {100 * len(have) / len(shares):.0f} %"
 
 
-def peers_section(options, bars):
+def peers_section(bars):
     rows, everything = [], {}
     with Site() as site:
         binary, why = build("1.26", "strip", site.scratch)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from bench_support import tools
-from load_runner import LOAD_CPU, TRACER_CPU, built
+from load_runner import LOAD_CPU, TRACER_CPU
 from paired import Chain
 
 SLOT_MS = 100

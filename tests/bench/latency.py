@@ -63,7 +63,7 @@ class NameWatch(IncidentWatch):
             self.first[name] = None
 
 
-def run_kills(site, witness, kills):
+def run_kills(site, kills):
     box = site.cgroup("latency", LIMIT_MIB)
     for number in range(1, kills + 1):
         work = site.start([tools.leaky_go(), "-rate", "200"], box)
@@ -130,7 +130,7 @@ def with_one_container(options):
         watch = IncidentWatch(os.path.join(witness.data_dir, "incidents"))
         counter = CounterWatch(witness, site.prefix)
         counter.start()
-        run_kills(site, witness, options.kills)
+        run_kills(site, options.kills)
         incidents = wait_and_sort(site, witness, options.kills)
         eventually(lambda: len(counter.first_seen) >= options.kills, "every count")
         counter.is_over = True

@@ -10,6 +10,7 @@ import sys
 import time
 
 from bench_support import Bars, Site, arguments, print_conditions, table, tools
+from load_runner import cpu_seconds
 
 INSPECTOR = "oomw-inspect"
 NEW_FILE_BAR_MS, FURTHER_BAR_MS = 5, 0.2
@@ -25,30 +26,18 @@ class Processes(contextlib.ExitStack):
         self.callback(process.kill)
 
 
-def looker_ns(pid):
-    total, found = 0, False
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{thread}/comm") as f:
-            if not f.read().startswith(INSPECTOR):
-                continue
-        found = True
-        with open(f"/proc/{pid}/task/{thread}/schedstat") as f:
-            total += int(f.read().split()[0])
-    if not found:
-        raise AssertionError(f"the daemon has no thread called {INSPECTOR}")
-    return total
-
-
 def settle(pid):
     """Until the inspectors have been idle for a while (once a second they check for exited processes); their time."""
-    last = looker_ns(pid)
+    last = cpu_seconds(pid, INSPECTOR)
     quiet_since = time.monotonic()
     while time.monotonic() - quiet_since < 0.4:
         time.sleep(0.05)
-        now = looker_ns(pid)
-        if now - last > 200_000:
+        now = cpu_seconds(pid, INSPECTOR)
+        if now - last > 200e-6:
             quiet_since = time.monotonic()
         last = now
+    if last == 0:
+        raise AssertionError(f"no thread {INSPECTOR} of the daemon has done anything")
     return last
 
 
@@ -59,7 +48,7 @@ def cost_ms(witness, programs):
         for argv in programs:
             processes.start(argv)
         after = settle(witness.pid)
-    return (after - before) / len(programs) / 1e6
+    return (after - before) / len(programs) * 1e3
 
 
 def known(witness):

@@ -48,7 +48,7 @@ def all_incidents(witness):
     return eventually(read, "the incidents can be read")[0]
 
 
-def wait_written(site, witness, kills):
+def wait_written(witness, kills):
     """Until every kill is counted and nothing waits for the disk any more."""
     def is_done():
         scrape = witness.scrape()
@@ -124,7 +124,7 @@ def with_storm(site, witness, boxes, per_second, result):
         cpu, written = cpu_seconds(witness.pid), written_bytes(witness.pid)
         storm.release()
         result.killed, result.other, result.seconds = storm.wait_over()
-        wait_written(site, witness, result.killed)
+        wait_written(witness, result.killed)
     result.cpu = cpu_seconds(witness.pid) - cpu
     result.written = written_bytes(witness.pid) - written
     result.peak = status_bytes(witness.pid, "VmHWM")

@@ -3,7 +3,6 @@
 files, and nothing is claimed that only an API server could know."""
 import contextlib
 import json
-import os
 import signal
 
 from harness.wait import eventually

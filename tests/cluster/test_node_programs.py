@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kubelet and containerd stopped and started again, and kubelet evicting pods, while the kernel kills others."""
 import json
-import os
 
 from harness.wait import eventually
 

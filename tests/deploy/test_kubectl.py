@@ -2,7 +2,6 @@
 """deploy/kubectl/kubectl-oomwitness, with a kubectl that knows one cluster and two nodes whose pages have the API's shape.
 The real API server and port-forward are in tests/cluster/test_kubectl.py."""
 import hashlib
-import http.server
 import io
 import json
 import os
@@ -12,11 +11,11 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import threading
 import unittest
 
 import manifests
 from harness import tools
+from harness.loopback_server import Handler, LoopbackServer
 
 PLUGIN = os.path.join(tools.TREE, "deploy/kubectl/kubectl-oomwitness")
 # Stands for kubectl: pods from a file, and ports that are open already. Each call is logged.
@@ -54,15 +53,12 @@ def archive(folder, files, kind=tarfile.REGTYPE):
     return out.getvalue()
 
 
-class Node(http.server.ThreadingHTTPServer):
+class Node(LoopbackServer):
     """The pages of one node: incidents by id -> (namespace, pod)."""
 
-    daemon_threads = True
-
     def __init__(self, incidents, archive_of=None):
-        super().__init__(("127.0.0.1", 0), NodeHandler)
         self.incidents, self.archive_of = incidents, archive_of or (lambda i: archive(i, FILES))
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        super().__init__(self, NodeHandler)
 
     def answer(self, path):
         if path.startswith("/api/v1/incidents?"):
@@ -78,15 +74,10 @@ class Node(http.server.ThreadingHTTPServer):
         return self.archive_of(incident) if path.endswith(".tar.gz") else FILES[path.rpartition("/")[2]]
 
 
-class NodeHandler(http.server.BaseHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
+class NodeHandler(Handler):
     def do_GET(self):
         body = self.server.answer(self.path)
-        self.send_response(200 if body is not None else 404)
-        self.end_headers()
-        self.wfile.write(body or b"")
+        self.answer(200 if body is not None else 404, body or b"")
 
 
 def daemon(name, node, ready="True"):
@@ -112,8 +103,7 @@ class Plugin(unittest.TestCase):
 
     def node(self, incidents, archive_of=None):
         made = Node(incidents, archive_of)
-        self.addCleanup(made.server_close)
-        self.addCleanup(made.shutdown)
+        self.addCleanup(made.close)
         return made
 
     def started_plugin(self, *args):

@@ -4,8 +4,7 @@ import json
 import os
 import subprocess
 
-from harness import cgroup as cgroups
-from harness.case import MIB, E2eTest
+from harness.case import E2eTest
 from harness.daemon import run_cli
 from harness.wait import eventually
 
@@ -28,18 +27,11 @@ class PodByItsFiles(E2eTest):
         super().setUp()
         node = self.cgroup("node")
         pod = self.raw_cgroup(f"kubepods-burstable-pod{POD_UID.replace('-', '_')}.slice", None, node)
-        self.box = self.raw_cgroup(f"cri-containerd-{ID}.scope", 96 * MIB, pod)
+        self.box = self.raw_cgroup(f"cri-containerd-{ID}.scope", 96, pod)
         bundle = os.path.join(self.scratch, "run/containerd/io.containerd.runtime.v2.task/k8s.io", ID)
         os.makedirs(bundle)
         with open(os.path.join(bundle, "config.json"), "w", encoding="utf-8") as f:
             json.dump({"ociVersion": "1.0.2", "annotations": ANNOTATIONS}, f)
-
-    def raw_cgroup(self, name, limit_bytes, parent):
-        """Without this test's prefix in its name: the name is the point. Its parent has it."""
-        made = cgroups.MemoryCgroup(name, limit_bytes, parent)
-        self._stack.callback(made.close)
-        self.cgroups.append(made)
-        return made
 
     def config(self):
         return f'host_root = "{self.scratch}"\n'

@@ -4,7 +4,6 @@ mounts only. A neighbouring pod is killed, and the incident is on the node's dis
 
 Where the image can be built neither from the cache nor from a mirror, these tests are skipped.
 """
-import hashlib
 import io
 import json
 import os

@@ -178,7 +178,7 @@ class Namespaces(GoHeapTest):
 class Settings(GoHeapTest):
     """What an environment sets for Go's heap and its profile."""
 
-    def kill_with(self, witness, env, *flags, version="1.26"):
+    def kill_with(self, env, *flags, version="1.26"):
         box = self.cgroup("settings", self.LIMIT_MB)
         program = tools.go_program(version, "strip")
         self.start([program, "-listen", "", "-rate", "60", *flags], box, env=env).wait_killed()
@@ -186,13 +186,13 @@ class Settings(GoHeapTest):
 
     def test_sampling_set_by_godebug_is_the_profiles_period(self):
         witness = self.daemon()
-        box = self.kill_with(witness, {"GODEBUG": "memprofilerate=16384"})
+        box = self.kill_with({"GODEBUG": "memprofilerate=16384"})
         incident, capture = self.assert_complete(witness, box)
         self.assertEqual(pprof.read(self.profile_of(incident, capture)).period, 16384)
 
     def test_profile_switched_off_by_godebug_is_named_live_and_at_the_kill(self):
         witness = self.daemon()
-        box = self.kill_with(witness, {"GODEBUG": "memprofilerate=0"}, "-rate", "30")  # time to be read alive
+        box = self.kill_with({"GODEBUG": "memprofilerate=0"}, "-rate", "30")  # time to be read alive
         self.assert_failed(witness, box, "rate_zero")
         incident, = self.incidents_of(witness, box)
         live = {(c["result"], c["reason"]) for c in incident["captures"] if c["method"] == "live"}
@@ -202,14 +202,14 @@ class Settings(GoHeapTest):
     def test_memory_limit_of_gos_own_below_the_containers_is_complete(self):
         """Beyond its limit Go collects without end: cycles change while the list is read."""
         witness = self.daemon()
-        box = self.kill_with(witness, {"GOMEMLIMIT": "40MiB"}, "-profile-rate", "65536")
+        box = self.kill_with({"GOMEMLIMIT": "40MiB"}, "-profile-rate", "65536")
         incident, _ = self.assert_complete(witness, box)
         self.assertEqual(incident["victims"][0]["go"], {"memory_limit_bytes": 40 << 20})
 
     def test_collector_switched_off_is_complete(self):
         """Without a cycle ever nothing is active: all of the heap is in the cycles to come."""
         witness = self.daemon()
-        box = self.kill_with(witness, {"GOGC": "off"}, "-profile-rate", "65536")
+        box = self.kill_with({"GOGC": "off"}, "-profile-rate", "65536")
         incident, capture = self.assert_complete(witness, box)
         self.assertEqual(capture["live_bytes"], 0, capture)
         self.assertEqual(incident["victims"][0]["go"], {"gogc_percent": -1})

@@ -6,7 +6,7 @@ import xml.etree.ElementTree
 from harness import tools
 from harness.case import MIB, E2eTest
 from harness.daemon import run_cli
-from harness.revisions import amended, captures_by, with_walk
+from harness.revisions import captures_by, with_walk
 from harness.text_time import unix
 from harness.wait import eventually
 

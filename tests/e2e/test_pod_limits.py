@@ -6,7 +6,6 @@ import os
 import time
 import uuid
 
-from harness import cgroup as cgroups
 from harness.case import MIB, E2eTest
 from harness.text_time import unix
 from harness.wait import eventually
@@ -25,13 +24,6 @@ class PodLimitTest(E2eTest):
 
     def witness(self, config=""):
         return self.daemon(f'host_root = "{self.scratch}"\n{config}')
-
-    def raw_cgroup(self, name, limit_mb, parent):
-        """Its name is the point, so it bears no prefix. The node's does."""
-        made = cgroups.MemoryCgroup(name, limit_mb and limit_mb * MIB, parent)
-        self._stack.callback(made.close)
-        self.cgroups.append(made)
-        return made
 
     def pod(self, limit_mb):
         """With its sandbox, which holds a little."""

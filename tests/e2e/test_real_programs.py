@@ -4,16 +4,15 @@
 Each is fetched or built once (tests/support/fetch_programs.sh, collector_build.sh) and skipped, with the
 reason, where neither a cache nor a mirror has it.
 """
-import http.server
 import json
 import os
-import threading
 import time
 import urllib.request
 
 from harness import pprof, tools
-from harness.case import E2eTest
 from harness.daemon import free_port
+from harness.go_heap import GoHeapTest
+from harness.loopback_server import Handler, LoopbackServer
 from harness.wait import eventually
 from harness.workload import Load
 
@@ -29,7 +28,7 @@ def post(url, body, content_type="application/json", method="POST"):
         return answer.read()
 
 
-class NewSeries(http.server.BaseHTTPRequestHandler):
+class NewSeries(Handler):
     """A scrape target whose series are new in each scrape: every one stays in Prometheus' head block."""
 
     scrapes = 0
@@ -40,17 +39,10 @@ class NewSeries(http.server.BaseHTTPRequestHandler):
         lines = (f'fake_total{{scrape="{self.scrapes}",series="{n}",path="/api/v1/orders/{n}/{self.scrapes}"}} {n}'
                  for n in range(self.SERIES))
         body = ("\n".join(lines) + "\n").encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/plain; version=0.0.4")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+        self.answer(200, body, "text/plain; version=0.0.4")
 
 
-class RealProgramTest(E2eTest):
+class RealProgramTest(GoHeapTest):
     """Starts a program, loads it until the kernel kills it, and judges what is left of its heap."""
 
     def run_until_killed(self, argv, limit_mb, step=None, is_up=None):
@@ -61,8 +53,8 @@ class RealProgramTest(E2eTest):
             eventually(lambda: self.answers(is_up, work), lambda: f"{argv[0]} answers: {work.text()[-2000:]}", 30, 0.05)
         with Load(step or (lambda _: time.sleep(0.1))):
             work.wait_killed(KILL_DEADLINE_S)
-        incident = self.wait_incidents(witness, 1, box)[0]
-        return eventually(lambda: self.at_kill_of(witness, box), lambda: f"a capture at the kill in {incident['_dir']}", 20)
+        self.wait_incidents(witness, 1, box)
+        return self.at_kill_of(witness, box)
 
     def answers(self, url, work):
         if not work.is_alive():
@@ -72,14 +64,6 @@ class RealProgramTest(E2eTest):
                 return True
         except OSError:
             return False
-
-    def at_kill_of(self, witness, box):
-        """(incident, capture) once the walk's outcome has joined the incident."""
-        for incident in self.incidents_of(witness, box):
-            for capture in incident["captures"]:
-                if capture["method"] == "at_kill":
-                    return incident, capture
-        return None
 
     def assert_names(self, incident, capture, prefix, least_share):
         """Complete, symbolised, and stacks with functions of `prefix` hold that share of the heap."""
@@ -102,10 +86,8 @@ class RealProgramTest(E2eTest):
 class DebianPrograms(RealProgramTest):
     def test_prometheus_with_ever_new_series(self):
         binary = tools.supplied("fetch_programs.sh", "prometheus")
-        target = http.server.ThreadingHTTPServer(("127.0.0.1", 0), NewSeries)
-        threading.Thread(target=target.serve_forever, daemon=True).start()
-        self.addCleanup(target.server_close)
-        self.addCleanup(target.shutdown)
+        target = LoopbackServer(self, NewSeries)
+        self.addCleanup(target.close)
         config = os.path.join(self.scratch, "prometheus.yml")
         with open(config, "w", encoding="utf-8") as f:
             f.write("scrape_configs:\n- {job_name: fake, scrape_interval: 500ms, scrape_timeout: 500ms, "

@@ -4,25 +4,17 @@
 Seen: the kill was counted as the other tenant's, because the last pod in the path was taken.
 Must hold: the kill and its incident are the attacker's; the bars of hostile_case.
 """
-from harness.cgroup import MemoryCgroup
-from hostile_case import MIB, HostileTest
+from hostile_case import HostileTest
 
 OWN_POD, OWN_ID = "11111111-2222-4333-8444-555555555555", "a1" * 32
 OTHER_POD, OTHER_ID = "99999999-8888-4777-8666-555555555555", "b2" * 32
 
 
 class NestedIdentity(HostileTest):
-    def raw_cgroup(self, name, parent, limit_mb=None):
-        """Without this test's prefix in its name: the name is the point. The outermost has it."""
-        made = MemoryCgroup(name, limit_mb and limit_mb * MIB, parent)
-        self._stack.callback(made.close)
-        self.cgroups.append(made)
-        return made
-
     def pod(self, parent, uid, container, limit_mb=None):
-        kubepods = self.raw_cgroup("kubepods", parent)
-        burstable = self.raw_cgroup("burstable", kubepods)
-        return self.raw_cgroup(container, self.raw_cgroup("pod" + uid, burstable), limit_mb)
+        kubepods = self.raw_cgroup("kubepods", None, parent)
+        burstable = self.raw_cgroup("burstable", None, kubepods)
+        return self.raw_cgroup(container, limit_mb, self.raw_cgroup("pod" + uid, None, burstable))
 
     def counted(self, daemon):
         """Here containers have an id, and files that would name them are missing."""

@@ -34,7 +34,7 @@ class PodTest(E2eTest):
         self.namespace = "pay-" + self.container_id[:8]
         node = self.cgroup("node")
         self.pod_cgroup = self.raw_cgroup(f"kubepods-burstable-pod{self.uid.replace('-', '_')}.slice", None, node)
-        self.box = self.raw_cgroup(f"cri-containerd-{self.container_id}.scope", 32 * MIB, self.pod_cgroup)
+        self.box = self.raw_cgroup(f"cri-containerd-{self.container_id}.scope", 32, self.pod_cgroup)
         self.api = ApiServer(self.scratch)
         self._stack.callback(self.api.stop)
 
@@ -65,13 +65,6 @@ class PodTest(E2eTest):
         status["lastState"] = {"terminated": {"reason": reason, "exitCode": 137, "finishedAt": rfc3339(finished),
                                               "containerID": f"containerd://{container_id or self.container_id}"}}
         return pod
-
-    def raw_cgroup(self, name, limit_bytes, parent):
-        """Without this test's prefix in its name: the name is the point. Its parent has it."""
-        made = cgroups.MemoryCgroup(name, limit_bytes, parent)
-        self._stack.callback(made.close)
-        self.cgroups.append(made)
-        return made
 
     def bundle(self):
         """What containerd leaves beside the container."""

@@ -11,8 +11,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
+#include "base/files.h"
+#include "base/proc_stat.h"
 #include "base/result.h"
 
 namespace oomw::test {
@@ -88,17 +89,8 @@ void touch_memory(std::size_t bytes, std::size_t step_bytes, int step_delay_us) 
 }
 
 std::uint64_t read_start_ticks(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::stringstream text;
-  text << file.rdbuf();
-  std::string stat = text.str();
-  std::size_t after_comm = stat.rfind(')');
-  if (after_comm == std::string::npos) return 0;
-  std::istringstream fields(stat.substr(after_comm + 1));
-  std::string field;
-  for (int i = 3; i <= 22 && fields >> field; ++i) {
-  }
-  return std::strtoull(field.c_str(), nullptr, 10);
+  const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat", ProcStat::kMaxBytes).value_or("");
+  return ProcStat(stat).start_ticks().value_or(0);
 }
 
 void write_oom_score_adj(int value) {

@@ -5,7 +5,6 @@
 #include <tuple>
 #include <utility>
 
-#include "base/text.h"
 #include "captures/capture_event.h"
 #include "model/pod_annotations.h"
 #include "model/share_owner.h"

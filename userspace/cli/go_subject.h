@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "base/result.h"
 #include "base/unique_fd.h"

@@ -3,7 +3,6 @@
 // slice, outlives its containers: readings from before this container began belong to earlier ones. Pure.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "correlate/kill_evidence.h"

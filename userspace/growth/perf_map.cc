@@ -2,7 +2,6 @@
 #include "growth/perf_map.h"
 
 #include <algorithm>
-#include <span>
 #include <string_view>
 
 #include "base/text.h"

@@ -2,7 +2,6 @@
 #include "incident/share_queries.h"
 
 #include <algorithm>
-#include <functional>
 #include <vector>
 
 #include <fmt/format.h>

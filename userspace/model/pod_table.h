@@ -9,7 +9,6 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "events/event.h"
 #include "model/workload.h"

@@ -2,7 +2,6 @@
 // The reader process, from the inside.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>

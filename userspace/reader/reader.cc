@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/reader.h"
 
-#include <sys/wait.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <csignal>

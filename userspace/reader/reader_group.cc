@@ -2,7 +2,6 @@
 #include "reader/reader_group.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace oomw::reader {
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reader/reader_process.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,9 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <utility>
 
+#include "base/spawn.h"
 #include "base/text.h"
 #include "base/victim_marks.h"
 #include "reader/protocol.h"
@@ -22,55 +20,6 @@ namespace oomw::reader {
 namespace {
 
 constexpr useconds_t kReapPaceUs = 500;
-
-struct SpawnActions {
-  posix_spawn_file_actions_t actions;
-  SpawnActions() { posix_spawn_file_actions_init(&actions); }
-  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions); }
-  SpawnActions(const SpawnActions&) = delete;
-  SpawnActions& operator=(const SpawnActions&) = delete;
-};
-
-struct SpawnAttributes {
-  posix_spawnattr_t attributes;
-  SpawnAttributes() { posix_spawnattr_init(&attributes); }
-  ~SpawnAttributes() { posix_spawnattr_destroy(&attributes); }
-  SpawnAttributes(const SpawnAttributes&) = delete;
-  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
-};
-
-// A thread of ours blocks signals that are read from a descriptor.
-void reset_signals(posix_spawnattr_t& attributes) {
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-}
-
-// posix_spawn() is vfork(): no copy of the daemon's page tables. `socket` is not kSocketFd: that would not survive
-// exec.
-Result<pid_t> spawn(std::vector<std::string> words, int socket) {
-  SpawnActions files;
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    posix_spawn_file_actions_addopen(&files.actions, fd, "/dev/null", O_RDWR, 0);
-  }
-  posix_spawn_file_actions_adddup2(&files.actions, socket, kSocketFd);
-  const int victims = VictimMarks::fd();
-  if (victims >= 0) posix_spawn_file_actions_adddup2(&files.actions, victims, kVictimsFd);
-  posix_spawn_file_actions_addclosefrom_np(&files.actions, victims >= 0 ? kVictimsFd + 1 : kSocketFd + 1);
-  SpawnAttributes attributes;
-  reset_signals(attributes.attributes);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  char* no_environment[] = {nullptr};
-  pid_t pid = -1;
-  const int error = posix_spawn(&pid, argv[0], &files.actions, &attributes.attributes, argv.data(), no_environment);
-  if (error != 0) return fail_errno(error, "start " + words.front());
-  return pid;
-}
 
 }  // namespace
 
@@ -84,16 +33,14 @@ Result<ReaderProcess> ReaderProcess::start(const std::vector<std::string>& comma
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return fail_errno(errno, "socketpair");
   UniqueFd ours(ends[0]), theirs(ends[1]);
-  if (theirs.get() == kSocketFd) {
-    const int higher = ::fcntl(kSocketFd, F_DUPFD_CLOEXEC, kSocketFd + 1);
-    if (higher < 0) return fail_errno(errno, "dup");
-    theirs.reset(higher);
-  }
   std::vector<std::string> words = command;
   words.push_back(std::to_string(::getpid()));
   words.push_back(std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(idle).count()));
   if (is_ahead) words.emplace_back(kAhead);
-  ASSIGN_OR_RETURN(const pid_t pid, spawn(std::move(words), theirs.get()));
+  static_assert(kSocketFd == kFirstGivenFd && kVictimsFd == kFirstGivenFd + 1);
+  std::vector<int> given = {theirs.get()};
+  if (VictimMarks::fd() >= 0) given.push_back(VictimMarks::fd());
+  ASSIGN_OR_RETURN(const pid_t pid, spawn_alone(std::move(words), given));
   ReaderProcess process(pid, std::move(ours));
   theirs.reset();
   if (!process.wait_for_message(patience)) return fail(ErrorCode::kTimeout, "the reader did not start in time");

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 
 #include "base/files.h"
 #include "base/memory_limit.h"

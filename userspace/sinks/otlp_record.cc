@@ -2,7 +2,6 @@
 #include "sinks/otlp_record.h"
 
 #include <optional>
-#include <utility>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "base/result.h"
 #include "kubernetes/api_target.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/directory_names.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "base/text.h"

@@ -6,8 +6,6 @@
 #include <map>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/human_duration.h"
 #include "base/text.h"
 

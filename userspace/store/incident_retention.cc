@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <numeric>
 #include <vector>
 
 #include <fmt/format.h>

@@ -9,7 +9,7 @@ import unittest
 from harness import containerd, tools
 from harness.wait import TIME_FACTOR
 
-from .pki import NODE, NODE_ADDRESS, SERVICE_ADDRESS
+from .pki import NODE, NODE_ADDRESS
 
 KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet")
 _ETCD = "http://127.0.0.1:2379"

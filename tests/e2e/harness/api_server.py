@@ -19,6 +19,8 @@ import threading
 import time
 import urllib.parse
 
+from .loopback_server import Handler
+
 
 def make_authority(directory, name="ca"):
     """A CA and a server certificate for 127.0.0.1 of its own: (CA file, certificate, key)."""
@@ -45,27 +47,15 @@ def shared_authority():
     return make_authority(directory)
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
+class _Handler(Handler):
     def do_GET(self):
         self.server.owner.on_get(self)
 
     def do_POST(self):
         self.server.owner.on_post(self)
 
-    def answer(self, status, body, content_type="application/json", headers=()):
-        data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", content_type)
-        self.send_header("Content-Length", str(len(data)))
-        for name, value in headers:
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(data)
+    def answer(self, code, body, content_type="application/json", headers=()):
+        super().answer(code, body if isinstance(body, bytes) else json.dumps(body).encode(), content_type, headers)
 
     def begin_stream(self):
         self.send_response(200)

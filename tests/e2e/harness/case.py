@@ -73,7 +73,11 @@ class E2eTest(unittest.TestCase):
         self.kills_before = 0
 
     def cgroup(self, name, limit_mb=None, parent=None):
-        made = cgroups.MemoryCgroup(self.prefix + name, limit_mb and int(limit_mb * MIB), parent)
+        return self.raw_cgroup(self.prefix + name, limit_mb, parent)
+
+    def raw_cgroup(self, name, limit_mb, parent):
+        """Without this test's prefix: its name is the point. The outermost of its parents has it."""
+        made = cgroups.MemoryCgroup(name, limit_mb and int(limit_mb * MIB), parent)
         self._stack.callback(made.close)
         self.cgroups.append(made)
         return made

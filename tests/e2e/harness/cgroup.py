@@ -7,8 +7,6 @@ import time
 
 from .wait import eventually
 
-UNLIMITED = 1 << 60
-
 
 def _probe():
     if os.path.isdir("/sys/fs/cgroup/memory"):
@@ -92,10 +90,6 @@ class MemoryCgroup:
 
     def pids(self):
         return [int(line) for line in self.read("cgroup.procs").split()]
-
-    def join_script(self):
-        """For `sh -c`: moves the shell into this cgroup; $CG is its procs file."""
-        return 'echo $$ > "$CG"'
 
     def procs_file(self):
         return self.directory + "/cgroup.procs"

@@ -3,13 +3,12 @@
 profiles in the form of Parca's writeraw: no Parca either."""
 import base64
 import gzip
-import http.server
 import json
 import re
-import threading
 import time
 import uuid
 
+from .loopback_server import Handler, LoopbackServer
 from .pprof import Profile
 from .protobuf import decode
 
@@ -66,12 +65,7 @@ def read_writeraw(series):
 FORMS = {"/push.v1.PusherService/Push": read_push, "/api/profiles/writeraw": read_writeraw}
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
+class _Handler(Handler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         server = self.server.owner
@@ -85,11 +79,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         except (Refused, KeyError, ValueError, OSError, EOFError) as error:
             server.refused.append(repr(error))
             status, answer = 400, json.dumps({"code": "invalid_argument", "message": str(error)}).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
+        self.answer(status, answer, "application/json")
 
 
 class PyroscopeServer:
@@ -97,14 +87,5 @@ class PyroscopeServer:
 
     def __init__(self):
         self.pushed, self.refused = [], []
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-        self._server.daemon_threads = True
-        self._server.owner = self
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
-        self._thread.start()
-
-    def close(self):
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server = LoopbackServer(self, _Handler)
+        self.url, self.close = self._server.url, self._server.close

@@ -6,12 +6,12 @@ AssumeRoleWithWebIdentity at `/sts`. It is no S3: a test against a real one is n
 import datetime
 import hashlib
 import hmac
-import http.server
 import re
-import ssl
 import threading
 import urllib.parse
 from xml.sax.saxutils import escape
+
+from .loopback_server import Handler, LoopbackServer
 
 AUTHORIZATION = re.compile(r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/s3/aws4_request, "
                            r"SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$")
@@ -45,23 +45,12 @@ def signature(secret, day, region, method, raw_path, query, headers, names, payl
     return _hmac(key, to_sign).hex()
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def _answer(self, status, body=b"", content_type="application/xml", headers=()):
-        self.send_response(status)
-        self.send_header("Content-Type", content_type)
-        self.send_header("Content-Length", str(len(body)))
-        for name, value in dict(headers).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
+class _Handler(Handler):
+    def answer(self, code, body=b"", content_type="application/xml", headers=()):
+        super().answer(code, body, content_type, headers)
 
     def _authorize(self, body):
-        bucket = self.server.bucket
+        bucket = self.server.owner
         match = AUTHORIZATION.match(self.headers.get("Authorization", ""))
         if not match:
             raise Refused(403, "AccessDenied", "no signature")
@@ -93,7 +82,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _key(self):
         path = urllib.parse.unquote(self.path.partition("?")[0])
         bucket, _, key = path.lstrip("/").partition("/")
-        if bucket != self.server.bucket.name:
+        if bucket != self.server.owner.name:
             raise Refused(404, "NoSuchBucket")
         if len(key.encode()) > 1024:
             raise Refused(400, "KeyTooLongError")
@@ -101,13 +90,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _do(self, action):
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        with self.server.bucket.lock:
-            self.server.bucket.calls.append((self.command, self.path.partition("?")[0]))
+        with self.server.owner.lock:
+            self.server.owner.calls.append((self.command, self.path.partition("?")[0]))
         try:
             self._authorize(body)
             action(self._key(), body)
         except Refused as refused:
-            self._answer(refused.status, f"<?xml version='1.0'?><Error><Code>{refused.code}</Code>"
+            self.answer(refused.status, f"<?xml version='1.0'?><Error><Code>{refused.code}</Code>"
                                          f"<Message>{escape(refused.message)}</Message></Error>".encode())
 
     def do_PUT(self):
@@ -117,14 +106,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._do(self._get)
 
     def do_DELETE(self):
-        self._do(lambda *_: self._answer(403))
+        self._do(lambda *_: self.answer(403))
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", "0"))).decode()
-        self.server.bucket.assume(self, dict(urllib.parse.parse_qsl(body)))
+        self.server.owner.assume(self, dict(urllib.parse.parse_qsl(body)))
 
     def _put(self, key, body):
-        bucket = self.server.bucket
+        bucket = self.server.owner
         with bucket.lock:
             refused = bucket.refusals.pop(0) if bucket.refusals else None
             if refused is None:
@@ -132,19 +121,19 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 bucket.puts.append(key)
         if refused is not None:
             raise Refused(*refused)
-        self._answer(200, headers={"ETag": f'"{hashlib.md5(body).hexdigest()}"'})
+        self.answer(200, headers={"ETag": f'"{hashlib.md5(body).hexdigest()}"'})
 
     def _get(self, key, _):
         query = dict(urllib.parse.parse_qsl(self.path.partition("?")[2], keep_blank_values=True))
-        if not self.server.bucket.readable:
+        if not self.server.owner.readable:
             raise Refused(403, "AccessDenied")
         if key == "":
             if query.get("list-type") != "2":
                 raise Refused(400, "InvalidArgument")
-            return self._answer(200, self.server.bucket.listing(query))
-        if key not in self.server.bucket.objects:
+            return self.answer(200, self.server.owner.listing(query))
+        if key not in self.server.owner.objects:
             raise Refused(404, "NoSuchKey")
-        return self._answer(200, self.server.bucket.objects[key], "application/octet-stream")
+        return self.answer(200, self.server.owner.objects[key], "application/octet-stream")
 
 
 class S3Server:
@@ -156,21 +145,8 @@ class S3Server:
         self.objects, self.puts, self.calls, self.refusals, self.readable = {}, [], [], [], True
         self.tokens, self.lifetime = {}, 3600
         self.lock = threading.Lock()
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-        self._server.daemon_threads = True
-        self._server.bucket = self
-        if certificate:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(*certificate)
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
-        self._thread.start()
-
-    def close(self):
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server = LoopbackServer(self, _Handler, certificate=certificate)
+        self.url, self.close = self._server.url, self._server.close
 
     def listing(self, query):
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
@@ -194,11 +170,11 @@ class S3Server:
         """tokens: web identity token -> role that it may assume."""
         role = self.tokens.get(form.get("WebIdentityToken"))
         if form.get("Action") != "AssumeRoleWithWebIdentity" or role is None or role != form.get("RoleArn"):
-            return handler._answer(403, b"<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>")
+            return handler.answer(403, b"<ErrorResponse><Error><Code>AccessDenied</Code></Error></ErrorResponse>")
         access = f"ASIA{len(self.keys)}"
         self.keys[access] = ("temporary-secret", "session/token==")
         end = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=self.lifetime)
-        return handler._answer(200, (
+        return handler.answer(200, (
             "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>"
             f"<AccessKeyId>{access}</AccessKeyId><SecretAccessKey>temporary-secret</SecretAccessKey>"
             f"<SessionToken>session/token==</SessionToken><Expiration>{end:%Y-%m-%dT%H:%M:%SZ}</Expiration>"

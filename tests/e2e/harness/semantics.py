@@ -7,7 +7,6 @@ import subprocess
 import tempfile
 
 from . import cgroup as cgroups
-from . import tools
 from .case import MIB, E2eTest
 from .daemon import run_cli, running_daemon
 from .kernel_log import KernelLog

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """An HTTP server on loopback that incidents are delivered to, and that answers as a test wants it to."""
 import gzip
-import http.server
 import json
-import ssl
 import struct
 import threading
 import time
 
 from . import protobuf
+from .loopback_server import Handler, LoopbackServer
 
 
 def ok(handler):
@@ -16,6 +15,7 @@ def ok(handler):
 
 
 def status(code, body=b"", content_type="text/plain", **headers):
+    headers = {name.replace("_", "-"): value for name, value in headers.items()}
     return lambda handler: handler.answer(code, body, content_type, headers)
 
 
@@ -50,31 +50,10 @@ class Request:
         return json.loads(self.body)
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def answer(self, code, body, content_type, headers=()):
-        self.send_response(code)
-        self.send_header("Content-Type", content_type)
-        self.send_header("Content-Length", str(len(body)))
-        for name, value in dict(headers).items():
-            self.send_header(name.replace("_", "-"), value)
-        self.end_headers()
-        self.wfile.write(body)
-
+class _Handler(Handler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.owner.take(Request(self.path, self.headers, body))(self)
-
-
-class _Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_):
-        pass  # a client that goes away is what some tests are about
 
 
 class SinkServer:
@@ -86,19 +65,8 @@ class SinkServer:
         self._ids = ids and [i.encode() for i in ids]
         self.released = threading.Event()
         self._lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", port), _Handler)
-        self._server.owner = self
-        if certificate:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(*certificate)
-            if client_authority:
-                context.verify_mode = ssl.CERT_REQUIRED
-                context.load_verify_locations(client_authority)
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        self.port = self._server.server_address[1]
-        self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
-        self._thread.start()
+        self._server = LoopbackServer(self, _Handler, port, certificate, client_authority)
+        self.port, self.url = self._server.server_port, self._server.url
 
     def take(self, request):
         if self._ids and not any(i in request.body for i in self._ids):
@@ -109,9 +77,7 @@ class SinkServer:
 
     def close(self):
         self.released.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.close()
 
 
 def _value(data):

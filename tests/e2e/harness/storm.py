@@ -48,7 +48,6 @@ class Storm:
         return line
 
     def release(self):
-        self.released_at = time.time()
         self._say("go\n")
 
     def wait_over(self, deadline_s=120):

@@ -3,14 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/base/set_clock.h"
+
 namespace oomw {
 namespace {
-
-class FixedClock final : public Clock {
- public:
-  [[nodiscard]] MonotonicTime now() const override { return {1'000}; }
-  [[nodiscard]] WallTime wall_now() const override { return {5'000'000}; }
-};
 
 TEST(Rfc3339, nanoseconds_are_kept) {
   EXPECT_EQ(to_rfc3339({1'795'230'245'123'456'789}), "2026-11-21T03:04:05.123456789Z");
@@ -18,7 +14,9 @@ TEST(Rfc3339, nanoseconds_are_kept) {
 
 TEST(Rfc3339, before_the_epoch_counts_backwards) { EXPECT_EQ(to_rfc3339({-1}), "1969-12-31T23:59:59.999999999Z"); }
 
-TEST(Clock, wall_of_an_earlier_instant_is_as_much_earlier) { EXPECT_EQ(FixedClock().wall_of({400}).ns, 4'999'400); }
+TEST(Clock, wall_of_an_earlier_instant_is_as_much_earlier) {
+  EXPECT_EQ(test::SetClock({1'000}, {5'000'000}).wall_of({400}).ns, 4'999'400);
+}
 
 TEST(RoundUp, a_multiple_stays_and_what_is_after_it_becomes_the_next) {
   EXPECT_EQ(round_up({20}, Nanoseconds(10)).ns, 20);

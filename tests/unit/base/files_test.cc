@@ -20,7 +20,6 @@ namespace {
 using test::TemporaryDirectory;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
 std::vector<std::string> names_in(const std::string& path) { return list_directory(path, 100).value(); }

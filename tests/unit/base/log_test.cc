@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <regex>
 #include <thread>
 
 #include <gmock/gmock.h>

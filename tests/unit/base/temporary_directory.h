@@ -5,18 +5,17 @@
 #include <filesystem>
 #include <string>
 
+#include "base/result.h"
+
 namespace oomw::test {
 
 // A fresh directory below the system's temporary one, removed with all it holds.
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() {
-    std::string name = std::filesystem::temp_directory_path() / "oomwitness-test-XXXXXX";
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
-  }
+  TemporaryDirectory() { OOMW_CHECK(::mkdtemp(path_.data()) != nullptr); }
   ~TemporaryDirectory() {
     std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+    std::filesystem::remove_all(path_, ignored);
   }
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
@@ -25,7 +24,7 @@ class TemporaryDirectory {
   [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
  private:
-  std::string path_;
+  std::string path_ = std::filesystem::temp_directory_path() / "oomwitness-test-XXXXXX";
 };
 
 }  // namespace oomw::test

@@ -4,13 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <filesystem>
 #include <future>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
+
+#include "unit/base/set_clock.h"
+#include "unit/base/temporary_directory.h"
 
 namespace oomw {
 namespace {
@@ -69,35 +71,18 @@ class FakeBackend final : public CaptureBackend {
   std::shared_future<void> gate_ = open();
 };
 
-// Stands still: on a busy machine 250 ms (kMaxWait) go by between any two lines of a test.
-class StandingClock final : public Clock {
- public:
-  [[nodiscard]] MonotonicTime now() const override { return {ns_}; }
-  [[nodiscard]] WallTime wall_now() const override { return {ns_}; }
-  void advance(Nanoseconds by) { ns_ += by.count(); }
-
- private:
-  std::atomic<std::int64_t> ns_ = 1'000'000'000;  // the workers read it too
-};
-
 class SchedulerTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    char path[] = "/tmp/oomw-scheduler-XXXXXX";
-    ASSERT_NE(::mkdtemp(path), nullptr);
-    root_ = path;
     loop_ = std::move(*EventLoop::make());
     make({});
     model_.apply(CgroupCreated{{1}, kPod, {}, "/pod", true});
     model_.apply(CgroupCreated{{1}, kContainer, kPod, "/pod/c", true});
   }
-  void TearDown() override {
-    workers_.reset();
-    std::filesystem::remove_all(root_);
-  }
+  void TearDown() override { workers_.reset(); }
   void make(Spool::Limits limits, std::size_t queue = 8, unsigned threads = 1) {
     workers_ = std::make_unique<WorkerPool>("test", threads, queue);
-    spool_ = std::make_unique<Spool>(root_ + "/spool", limits);
+    spool_ = std::make_unique<Spool>(root_ / "spool", limits);
     for (CaptureLane& lane : lanes_) lane.workers = workers_.get();
     scheduler_ = std::make_unique<CaptureScheduler>(*loop_, lanes_, *spool_, clock_, [this](CaptureFinished event) {
       events_.push_back(std::move(event));
@@ -145,8 +130,9 @@ class SchedulerTest : public ::testing::Test {
     return pids;
   }
 
-  std::string root_;
-  StandingClock clock_;
+  const test::TemporaryDirectory root_;
+  // Stands still: on a busy machine 250 ms (kMaxWait) go by between any two lines of a test.
+  test::SetClock clock_;
   MemoryModel model_;
   FakeBackend backend_, live_backend_;
   std::vector<CaptureLane> lanes_{{CaptureMethod::kHttp, &backend_, nullptr, std::chrono::seconds(5)}};
@@ -165,7 +151,7 @@ TEST_F(SchedulerTest, a_capture_is_on_disk_when_its_event_arrives) {
   ASSERT_EQ(events_.size(), 1u);
   EXPECT_EQ(events_[0].result, CaptureResult::kOk);
   EXPECT_EQ(events_[0].spool_file, "1-http.pb.gz");
-  EXPECT_TRUE(std::filesystem::exists(root_ + "/spool/1-http.pb.gz"));
+  EXPECT_TRUE(std::filesystem::exists(root_ / "spool/1-http.pb.gz"));
   EXPECT_EQ(scheduler_->in_flight(), 0u);
 }
 
@@ -329,8 +315,8 @@ TEST_F(SchedulerTest, at_most_eight_targets) {
 }
 
 TEST_F(SchedulerTest, a_profile_that_nobody_can_keep_is_a_failed_capture) {
-  std::filesystem::remove_all(root_ + "/spool");
-  { std::fclose(std::fopen((root_ + "/spool").c_str(), "w")); }  // a file in the directory's place
+  std::filesystem::remove_all(root_ / "spool");
+  { std::fclose(std::fopen((root_ / "spool").c_str(), "w")); }  // a file in the directory's place
   make({.memory_bytes = 3});
   decide(TriggerAction::kCapture);
   run_until(1);

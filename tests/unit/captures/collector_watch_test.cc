@@ -10,7 +10,7 @@
 #include <mutex>
 
 #include "base/files.h"
-#include "base/text.h"
+#include "base/proc_stat.h"
 #include "system/process_reader.h"
 #include "unit/base/set_clock.h"
 #include "unit/captures/child_process.h"
@@ -48,17 +48,10 @@ CaptureRequest request_for(pid_t pid) {
 }
 
 // No deadline passes by it, however long the way to the wait for room takes.
-class StandingClock final : public Clock {
- public:
-  [[nodiscard]] MonotonicTime now() const override { return {1}; }
-  [[nodiscard]] WallTime wall_now() const override { return {1}; }
-};
-
 // What the kernel counts for this process, as a Collector reports it.
 std::string own_cpu_seconds() {
-  const std::string stat = read_file("/proc/self/stat", 4096).value_or("");
-  const auto fields = split(std::string_view(stat).substr(stat.rfind(')') + 2), ' ');
-  const auto ticks = parse_u64(fields.at(11)).value_or(0) + parse_u64(fields.at(12)).value_or(0);
+  const std::string stat = read_file("/proc/self/stat", ProcStat::kMaxBytes).value_or("");
+  const auto ticks = ProcStat(stat).field(14).value_or(0) + ProcStat(stat).field(15).value_or(0);
   return std::to_string(static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK)));
 }
 
@@ -149,7 +142,7 @@ TEST_F(CollectorWatchTest, answer_waits_for_room_in_memory_until_the_deadline) {
   config.max_body_bytes = 4096;
   MemoryBudget memory(10'000);
   const auto deliver = [](const CollectorSampled&) { return true; };
-  const StandingClock standing;
+  const test::SetClock standing;
   CollectorWatch watch(heap_, workers, config, standing, deliver, &memory);
   {
     const auto others = memory.try_take(5'000);
@@ -180,7 +173,7 @@ class CollectorElsewhere : public ::testing::Test {
                          [&](ProcessKey process) { return is_collector && process.pid == ::getpid(); });
     for (int i = 0; i < prepares; ++i) {
       watch.prepare(request_for(::getpid()));
-      clock_.time = clock_.time + EndpointCache::kNoneLifetime + 1s;
+      clock_.advance(EndpointCache::kNoneLifetime + 1s);
     }
     return readings;
   }

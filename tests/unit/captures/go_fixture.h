@@ -1,42 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of Go captures share: profiles by stack, requests, scratch files.
+// What the tests of Go captures share: profiles by stack, requests, files.
 #pragma once
 
-#include <unistd.h>
-
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include "captures/capture.h"
 #include "pprof/codec.h"
+#include "unit/base/temporary_directory.h"
 #include "unit/runtimes/go/go_program.h"
 
 namespace oomw::test {
 
 using GoHeap = go::test::GoProcess;
-
-// A folder of its own, removed at the end.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    char name[] = "/tmp/oomw-captures-XXXXXX";
-    path_ = ::mkdtemp(name);
-  }
-  ~ScratchFolder() { std::filesystem::remove_all(path_); }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 inline std::string read_bytes(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

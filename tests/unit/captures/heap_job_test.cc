@@ -10,7 +10,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
 #include "reader/wire.h"
 #include "runtimes/go/go_registry.h"
 #include "runtimes/go/inspection_jobs.h"

@@ -82,8 +82,7 @@ TEST_F(MemStatsOverHttp, a_listener_that_hangs_is_given_up_and_the_profile_kept)
 
 // An incident may have a thousand victims.
 TEST_F(MemStatsOverHttp, of_many_in_a_row_some_are_not_asked_which_is_counted_and_told) {
-  SetClock clock;
-  clock.time = SystemClock().now();
+  SetClock clock(SystemClock().now());
   LoopbackServer server(serve_heap);
   HttpCapture http(config_for({server.port()}), clock);
   const auto ask = [&] {
@@ -99,7 +98,7 @@ TEST_F(MemStatsOverHttp, of_many_in_a_row_some_are_not_asked_which_is_counted_an
   EXPECT_TRUE(ask());
   EXPECT_TRUE(ask());
   EXPECT_EQ(http.memstats_left_out(), 2u);
-  clock.time = clock.time + MemStatsBudget::kRefill;
+  clock.advance(MemStatsBudget::kRefill);
   EXPECT_FALSE(ask());
   EXPECT_TRUE(ask());
 }

@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 
-#include "pprof/codec.h"
 #include "unit/captures/child_process.h"
 #include "unit/captures/http_capture_fixture.h"
 

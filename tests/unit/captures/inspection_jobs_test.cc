@@ -116,9 +116,9 @@ TEST(InspectionJobs, list_head_outside_of_the_searched_memory_is_refused) {
 TEST(SandboxedInspector, a_file_that_is_no_program_is_a_result_with_its_reason) {
   SystemClock clock;
   SandboxedInspector inspector(clock);
-  test::ScratchFolder folder;
-  test::write_bytes(folder.file("text"), std::string(4096, 'x'));
-  const UniqueFd file(::open(folder.file("text").c_str(), O_RDONLY | O_CLOEXEC));
+  test::TemporaryDirectory folder;
+  test::write_bytes(folder / "text", std::string(4096, 'x'));
+  const UniqueFd file(::open((folder / "text").c_str(), O_RDONLY | O_CLOEXEC));
   const auto binary = inspector.inspect(file.get(), {});
   ASSERT_TRUE(binary.has_value()) << binary.error().message;
   EXPECT_FALSE(binary->is_go);

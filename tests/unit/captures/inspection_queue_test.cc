@@ -84,7 +84,7 @@ TEST_F(InspectionQueueTest, a_container_that_starts_too_many_loses_its_own_alone
 // The clock moves with each inspection, as if it took a turn's time.
 TEST(InspectionQueueTurns, slow_programs_of_a_container_take_turns_with_those_of_others) {
   constexpr std::int32_t kFirst = 200;
-  test::SetClock clock;  // moved by one thread at a time
+  test::SetClock clock;
   std::mutex mutex;
   std::condition_variable changed;
   bool is_held = true;
@@ -94,7 +94,7 @@ TEST(InspectionQueueTurns, slow_programs_of_a_container_take_turns_with_those_of
                         [&](ProcessKey process, std::optional<MonotonicTime>) {
                           std::unique_lock lock(mutex);
                           changed.wait(lock, [&] { return !is_held; });
-                          clock.time = clock.time + std::chrono::milliseconds(60);
+                          clock.advance(std::chrono::milliseconds(60));
                           inspected.push_back(process.pid);
                           changed.notify_all();
                         });

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "captures/live_capture.h"
 
-#include <sys/stat.h>
-
-#include <thread>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,18 +42,18 @@ std::string first_function_by_go(const std::string& file) {
 // The profile is what the process's own endpoint gives, sample by sample; then names and the tool.
 void expect_equal_to_own_endpoint(const std::string& version, const std::string& variant) {
   OOMW_BUILD_OR_SKIP(program, version, variant);
-  test::ScratchFolder folder;
+  test::TemporaryDirectory folder;
   GoHeap process(program.path);
   ASSERT_TRUE(process.is_ready());
   for (const char* command : {"nogc", "leak 100", "inline 10", "garbage 20", "gc"}) process.ask(command);
   Fixture f;
   const auto outcome = f.take(process);
-  process.ask("pprof " + folder.file("own"));
+  process.ask("pprof " + folder / "own");
   ASSERT_EQ(outcome.finished.result, CaptureResult::kOk)
       << to_string(outcome.finished.reason) << ": " << outcome.finished.detail;
   EXPECT_TRUE(outcome.finished.complete) << outcome.finished.detail;
   const auto ours = pprof::read(outcome.profile);
-  const auto own = pprof::read(test::read_bytes(folder.file("own")));
+  const auto own = pprof::read(test::read_bytes(folder / "own"));
   ASSERT_TRUE(ours.has_value() && own.has_value());
   EXPECT_EQ(ours->sample_types, own->sample_types);
   EXPECT_EQ(ours->period, own->period);
@@ -66,8 +62,8 @@ void expect_equal_to_own_endpoint(const std::string& version, const std::string&
   EXPECT_GT(test::samples_of(*own).size(), 1U);
   EXPECT_THAT(test::differences(test::samples_of(*ours), test::samples_of(*own)), IsEmpty());
   EXPECT_EQ(outcome.finished.inuse_bytes, static_cast<std::uint64_t>(ours->total(3)));
-  test::write_bytes(folder.file("ours.pb.gz"), outcome.profile);
-  EXPECT_THAT(first_function_by_go(folder.file("ours.pb.gz")), HasSubstr("main.leak"));
+  test::write_bytes(folder / "ours.pb.gz", outcome.profile);
+  EXPECT_THAT(first_function_by_go(folder / "ours.pb.gz"), HasSubstr("main.leak"));
 }
 
 TEST(LiveCapture, profile_equals_the_process_own_endpoint) { expect_equal_to_own_endpoint("1.19", "strip"); }
@@ -199,8 +195,8 @@ TEST(LiveCapture, past_deadline_is_a_timeout) {
 
 TEST(LiveCapture, executable_deleted_before_it_is_known_still_gives_names) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
-  test::ScratchFolder folder;
-  const std::string copy = folder.file("service");
+  test::TemporaryDirectory folder;
+  const std::string copy = folder / "service";
   std::filesystem::copy_file(program.path, copy);
   GoHeap process(copy, "1");
   process.ask("leak 20");

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>

@@ -140,8 +140,8 @@ TEST(RegistryRead, where_the_hosts_proc_is_mounted_elsewhere_its_processes_are_r
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
   GoHeap process(program.path, "1");
   for (const char* command : {"leak 20", "gc"}) process.ask(command);
-  test::ScratchFolder folder;
-  const std::string host_proc = folder.file("host_proc");
+  test::TemporaryDirectory folder;
+  const std::string host_proc = folder / "host_proc";
   std::filesystem::create_directories(host_proc);
   const int status = in_own_pid_namespace(host_proc, [&] {
     SystemClock clock;
@@ -158,9 +158,9 @@ TEST(RegistryRead, where_the_hosts_proc_is_mounted_elsewhere_its_processes_are_r
 
 TEST(GoRegistry, a_process_that_its_proc_does_not_list_is_not_looked_for_in_another) {
   ChildProcess child;
-  test::ScratchFolder empty;
+  test::TemporaryDirectory empty;
   SystemClock clock;
-  GoRegistry processes(clock, {.proc_root = empty.file("proc")}, {});
+  GoRegistry processes(clock, {.proc_root = empty / "proc"}, {});
   const auto added = processes.add({child.pid(), 0});
   ASSERT_FALSE(added.has_value());
   EXPECT_EQ(added.error().code, ErrorCode::kNotFound);

@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "pprof/codec.h"
+#include "unit/base/temporary_directory.h"
 #include "unit/pprof/sample_profile.h"
 
 namespace oomw {
@@ -20,28 +21,23 @@ namespace fs = std::filesystem;
 
 class SpoolTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    char path[] = "/tmp/oomw-spool-XXXXXX";
-    ASSERT_NE(::mkdtemp(path), nullptr);
-    root_ = path;
-  }
   void TearDown() override {
-    if (is_mounted_) ::umount(root_.c_str());
-    fs::remove_all(root_);
+    if (is_mounted_) ::umount(root_.path().c_str());
   }
   // Returns why not, or "".
   std::string mount_tiny_disk() {
     if (::geteuid() != 0) return "needs root to mount a tmpfs";
-    if (::mount("tmpfs", root_.c_str(), "tmpfs", 0, "size=64k") != 0) return std::string("mount: ") + strerror(errno);
+    if (::mount("tmpfs", root_.path().c_str(), "tmpfs", 0, "size=64k") != 0)
+      return std::string("mount: ") + strerror(errno);
     is_mounted_ = true;
     return "";
   }
-  std::string directory() const { return root_ + "/spool"; }
+  std::string directory() const { return root_ / "spool"; }
   std::size_t files_on_disk() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory()), fs::directory_iterator()));
   }
 
-  std::string root_;
+  const test::TemporaryDirectory root_;
   bool is_mounted_ = false;
 };
 
@@ -139,9 +135,9 @@ TEST_F(SpoolTest, in_memory_too_a_container_over_its_share_loses_its_own) {
 TEST_F(SpoolTest, a_placed_profile_survives_pruning_and_is_not_counted_as_lost) {
   Spool spool(directory(), {.files = 1});
   const auto name = spool.put(1, "http", "evidence");
-  ASSERT_TRUE(spool.place(*name, root_ + "/capture-01.pb.gz").has_value());
+  ASSERT_TRUE(spool.place(*name, root_ / "capture-01.pb.gz").has_value());
   ASSERT_TRUE(spool.put(2, "http", "next").has_value());
-  EXPECT_EQ(read_file(root_ + "/capture-01.pb.gz", 100).value_or(""), "evidence");
+  EXPECT_EQ(read_file(root_ / "capture-01.pb.gz", 100).value_or(""), "evidence");
   EXPECT_EQ(spool.dropped(), 0u);
 }
 
@@ -149,7 +145,7 @@ TEST_F(SpoolTest, what_an_incident_has_goes_before_what_still_waits_for_its_own)
   Spool spool(directory(), {.files = 2});
   const auto waiting = spool.put(1, "at_kill", "waits");
   const auto placed = spool.put(2, "at_kill", "placed");
-  ASSERT_TRUE(spool.place(*placed, root_ + "/capture-01.pb.gz").has_value());
+  ASSERT_TRUE(spool.place(*placed, root_ / "capture-01.pb.gz").has_value());
   ASSERT_TRUE(spool.put(3, "at_kill", "next").has_value());
   EXPECT_EQ(spool.read(*waiting, 100).value_or(""), "waits");
   EXPECT_EQ(spool.dropped(), 0u);
@@ -174,7 +170,7 @@ TEST_F(SpoolTest, half_written_files_of_an_earlier_run_are_removed) {
 TEST_F(SpoolTest, names_that_leave_the_directory_are_refused) {
   Spool spool(directory(), {});
   EXPECT_EQ(spool.read("../secret", 100).error().code, ErrorCode::kInvalid);
-  EXPECT_EQ(spool.place("/etc/passwd", root_ + "/x").error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(spool.place("/etc/passwd", root_ / "x").error().code, ErrorCode::kInvalid);
   EXPECT_EQ(spool.read("none.pb.gz", 100).error().code, ErrorCode::kNotFound);
 }
 
@@ -201,10 +197,10 @@ TEST_F(SpoolTest, a_profile_too_large_for_memory_is_lost_and_counted) {
 TEST_F(SpoolTest, what_is_in_memory_goes_to_disk_when_space_returns) {
   if (const std::string why = mount_tiny_disk(); !why.empty()) GTEST_SKIP() << why;
   Spool spool(directory(), {});
-  ASSERT_TRUE(write_file_atomic(root_ + "/filler", std::string(50'000, 'f')).has_value());
+  ASSERT_TRUE(write_file_atomic(root_ / "filler", std::string(50'000, 'f')).has_value());
   ASSERT_TRUE(spool.put(1, "http", std::string(20'000, 'x')).has_value());
   EXPECT_TRUE(spool.is_disk_refused());
-  fs::remove(root_ + "/filler");
+  fs::remove(root_ / "filler");
   ASSERT_TRUE(spool.put(2, "http", "small").has_value());
   EXPECT_FALSE(spool.is_disk_refused());
   EXPECT_EQ(read_file(directory() + "/1-http.pb.gz", 1u << 20).value_or(""), std::string(20'000, 'x'));
@@ -213,7 +209,7 @@ TEST_F(SpoolTest, what_is_in_memory_goes_to_disk_when_space_returns) {
 
 TEST_F(SpoolTest, a_file_is_placed_over_an_older_one_of_the_same_name_and_over_itself) {
   Spool spool(directory(), {});
-  const std::string target = root_ + "/trend-01.pb.gz";
+  const std::string target = root_ / "trend-01.pb.gz";
   const auto first = spool.put(1, "trend", "first"), second = spool.put(1, "trend", "second");
   ASSERT_TRUE(spool.place(*first, target).has_value());
   ASSERT_TRUE(spool.place(*second, target).has_value());
@@ -224,13 +220,13 @@ TEST_F(SpoolTest, a_file_is_placed_over_an_older_one_of_the_same_name_and_over_i
 }
 
 TEST_F(SpoolTest, a_profile_in_memory_is_placed_by_writing_it) {
-  ASSERT_TRUE(write_file_atomic(root_ + "/spool", "a file where the directory should be").has_value());
+  ASSERT_TRUE(write_file_atomic(root_ / "spool", "a file where the directory should be").has_value());
   Spool spool(directory(), {});
   const auto name = spool.put(1, "http", "evidence");
   ASSERT_TRUE(name.has_value()) << name.error().message;
   EXPECT_TRUE(spool.is_disk_refused());
-  ASSERT_TRUE(spool.place(*name, root_ + "/capture-01.pb.gz").has_value());
-  EXPECT_EQ(read_file(root_ + "/capture-01.pb.gz", 100).value_or(""), "evidence");
+  ASSERT_TRUE(spool.place(*name, root_ / "capture-01.pb.gz").has_value());
+  EXPECT_EQ(read_file(root_ / "capture-01.pb.gz", 100).value_or(""), "evidence");
 }
 
 Spool::Profile profile_in_a_file(const std::string& bytes, std::uint64_t string_count) {
@@ -245,8 +241,8 @@ TEST_F(SpoolTest, a_profile_from_a_file_in_memory_gets_its_comments_in_the_incid
   Spool spool(directory(), {});
   const auto name = spool.put(17, "http", profile_in_a_file(bytes, strings));
   ASSERT_TRUE(name.has_value()) << name.error().message;
-  ASSERT_TRUE(spool.place(*name, root_ + "/placed", {"of the incident"}));
-  const auto placed = pprof::read(read_file(root_ + "/placed", 1 << 20).value());
+  ASSERT_TRUE(spool.place(*name, root_ / "placed", {"of the incident"}));
+  const auto placed = pprof::read(read_file(root_ / "placed", 1 << 20).value());
   ASSERT_TRUE(placed.has_value()) << placed.error().message;
   EXPECT_EQ(placed->comments.back(), "of the incident");
   EXPECT_EQ(spool.read(*name, 1 << 20).value(), bytes);

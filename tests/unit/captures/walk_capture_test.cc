@@ -178,21 +178,21 @@ std::string record_of(const GoProcess& process, std::uint64_t& buckets) {
 
 TEST(WalkCapture, names_come_from_the_file_after_process_and_file_are_gone) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "pie-strip");
-  test::ScratchFolder folder;
-  std::filesystem::copy_file(program.path, folder.file("service"));
+  test::TemporaryDirectory folder;
+  std::filesystem::copy_file(program.path, folder / "service");
   const SystemClock clock;
   GoRegistry processes(clock, {}, {});
   auto walk = walk_of(0);
   GoProcessPtr process;
   std::string records;
   {
-    test::GoHeap victim(folder.file("service"), "1");
+    test::GoHeap victim(folder / "service", "1");
     victim.ask("leak 20");
     process = *processes.add({victim.pid(), 0});
     walk.text_address = process->text_address();
     records = record_of(*process, walk.walked);
   }
-  std::filesystem::remove(folder.file("service"));
+  std::filesystem::remove(folder / "service");
   const auto outcome = decode(walk, {records}, process);
   EXPECT_TRUE(outcome.finished.complete) << to_string(outcome.finished.reason) << ": " << outcome.finished.detail;
   EXPECT_GE(*outcome.finished.inuse_bytes, 20U << 20);
@@ -200,12 +200,12 @@ TEST(WalkCapture, names_come_from_the_file_after_process_and_file_are_gone) {
 }
 
 TEST(WalkCapture, file_that_reads_as_rubbish_gives_addresses) {
-  test::ScratchFolder folder;
-  test::write_bytes(folder.file("rubbish"), std::string(5000, 'x'));
+  test::TemporaryDirectory folder;
+  test::write_bytes(folder / "rubbish", std::string(5000, 'x'));
   ExeHandles handles(1);
   auto process = std::make_shared<GoProcess>();
   process->binary = std::make_shared<const go::GoBinary>();
-  process->exe = handles.share(UniqueFd(::open(folder.file("rubbish").c_str(), O_RDONLY | O_CLOEXEC)), {}, "/rubbish");
+  process->exe = handles.share(UniqueFd(::open((folder / "rubbish").c_str(), O_RDONLY | O_CLOEXEC)), {}, "/rubbish");
   const auto outcome = decode(walk_of(1), {bytes_of({})}, process);
   EXPECT_EQ(outcome.finished.result, CaptureResult::kOk);
   EXPECT_THAT(pprof::read(outcome.profile)->comments, Contains(HasSubstr("addresses without names")));

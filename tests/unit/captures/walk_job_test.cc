@@ -120,14 +120,13 @@ TEST_F(WalkJobTest, reader_that_ends_is_tried_twice_and_then_is_the_reason) {
 }
 
 TEST_F(WalkJobTest, executable_goes_to_the_reader_and_one_of_rubbish_names_nothing) {
-  test::ScratchFolder folder;
-  test::write_bytes(folder.file("rubbish"), std::string(5000, 'x'));
+  test::TemporaryDirectory folder;
+  test::write_bytes(folder / "rubbish", std::string(5000, 'x'));
   ExeHandles handles(1);
   auto process = std::make_shared<GoProcess>();
   process->key = {41, 4100};
   process->binary = std::make_shared<const go::GoBinary>();
-  process->exe =
-      handles.share(UniqueFd(::open(folder.file("rubbish").c_str(), O_RDONLY | O_CLOEXEC)), {}, "/a/rubbish");
+  process->exe = handles.share(UniqueFd(::open((folder / "rubbish").c_str(), O_RDONLY | O_CLOEXEC)), {}, "/a/rubbish");
   const CaptureOutcome outcome = decode(walk_in_a_cycle(1), {bytes_of({})}, process);
   EXPECT_EQ(outcome.finished.result, CaptureResult::kOk);
   const pprof::Profile profile = profile_in(outcome);

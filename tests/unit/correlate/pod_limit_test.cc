@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "correlate/limit_shares.h"
 #include "incident/share_queries.h"
 #include "unit/correlate/correlator_fixture.h"
 #include "verdict/next_steps.h"

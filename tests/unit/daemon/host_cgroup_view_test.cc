@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/host_cgroup_view.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "unit/base/temporary_directory.h"
 
 namespace oomw {
 namespace {
@@ -15,16 +15,14 @@ namespace {
 // A /proc of one process whose cgroup namespace is ours, or of none.
 class HostCgroupView : public ::testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(root_); }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-
   void add_process(const std::string& pid, const std::string& name) const {
     std::filesystem::create_directories(root_ + "/" + pid + "/ns");
     std::ofstream(root_ + "/" + pid + "/comm") << name << "\n";
     std::filesystem::create_symlink("/proc/self/ns/cgroup", root_ + "/" + pid + "/ns/cgroup");
   }
 
-  std::string root_ = ::testing::TempDir() + "/host_cgroup_view_" + std::to_string(::getpid());
+  const test::TemporaryDirectory directory_;
+  const std::string root_ = directory_.path();
 };
 
 TEST_F(HostCgroupView, in_the_namespace_of_the_node_when_asked_does_nothing) {

@@ -13,7 +13,6 @@
 namespace oomw {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 using test::SetClock;
 using test::TempTree;
@@ -55,7 +54,7 @@ class WatermarkGateTest : public ::testing::Test {
     gate->on_event(sample);
   }
   void rest() {
-    clock.time.ns += Nanoseconds(seconds(11)).count();
+    clock.advance(seconds(11));
     gate->tick();
   }
   // Until the next poll has read what the files say now.

@@ -7,7 +7,6 @@
 #include "facts/heap_sites.h"
 #include "facts/operation_profile.h"
 #include "facts/profile_facts.h"
-#include "pprof/codec.h"
 #include "pprof/top.h"
 #include "unit/pprof/sample_profile.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "facts/operation.h"
 
-#include <initializer_list>
 #include <map>
 
 #include <gtest/gtest.h>

@@ -2,7 +2,6 @@
 #include "growth/cfi_row.h"
 
 #include <array>
-#include <cstring>
 #include <vector>
 
 #include <gtest/gtest.h>

@@ -20,9 +20,7 @@ using testing::Contains;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
-using testing::Pair;
 using testing::StartsWith;
 
 // Each keeps a frame of its own: no inlining, no tail calls.

@@ -15,48 +15,35 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include "base/files.h"
-#include "base/text.h"
+#include "base/proc_stat.h"
 #include "base/unique_fd.h"
 #include "memory/memory_map.h"
+#include "unit/base/temporary_directory.h"
 
 namespace oomw::test {
 
-// A directory of its own, removed at the end.
+// A directory to build programs in.
 class ProgramDirectory {
  public:
-  ProgramDirectory() {
-    std::string name = "/tmp/oomw-growth-XXXXXX";
-    path_ = ::mkdtemp(name.data()) == nullptr ? "" : name;
-  }
-  ~ProgramDirectory() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  ProgramDirectory(const ProgramDirectory&) = delete;
-  ProgramDirectory& operator=(const ProgramDirectory&) = delete;
-
   [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ + "/" + name) << text;
-    return path_ + "/" + name;
+    std::ofstream(path(name)) << text;
+    return path(name);
   }
   // In this directory; false if the command fails.
   [[nodiscard]] bool run(const std::string& command) const {
-    return std::system(("cd " + path_ + " && { " + command + "; } >log 2>&1").c_str()) == 0;
+    return std::system(("cd " + directory_.path() + " && { " + command + "; } >log 2>&1").c_str()) == 0;
   }
-  [[nodiscard]] std::string log() const { return read_file(path_ + "/log", 1u << 16).value_or(""); }
-  [[nodiscard]] std::string path(const std::string& name) const { return path_ + "/" + name; }
+  [[nodiscard]] std::string log() const { return read_file(path("log"), 1u << 16).value_or(""); }
+  [[nodiscard]] std::string path(const std::string& name) const { return directory_ / name; }
 
  private:
-  std::string path_;
+  TemporaryDirectory directory_;
 };
 
 // A program that writes a line once it is where it should be sampled, and then waits for ever.
@@ -118,10 +105,8 @@ class SampledProgram {
 
   // Of the first thread, by /proc/PID/stat; 0: not known.
   [[nodiscard]] std::uint64_t start_of_stack() const {
-    const std::string stat = read_file("/proc/" + std::to_string(pid_) + "/stat", 4096).value_or("");
-    const auto fields = split(std::string_view(stat).substr(std::min(stat.rfind(") "), stat.size())), ' ');
-    constexpr std::size_t kStartStack = 28 - 2;  // of proc(5), behind the name
-    return fields.size() > kStartStack ? parse_u64(fields[kStartStack]).value_or(0) : 0;
+    const std::string stat = read_file("/proc/" + std::to_string(pid_) + "/stat", ProcStat::kMaxBytes).value_or("");
+    return ProcStat(stat).field(28).value_or(0);
   }
 
   [[nodiscard]] std::vector<std::byte> record_of(const user_regs_struct& r, std::size_t most) const {

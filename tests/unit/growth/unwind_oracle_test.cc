@@ -96,7 +96,6 @@ __attribute__((noinline)) void stop_here(void) { if (write(1, "\n", 1) != 1) ret
 )";
 
 constexpr const char* kSorting = R"(
-#include <stdlib.h>
 static int compare(const void* a, const void* b) { stop_here(); return *(const int*)a - *(const int*)b; }
 int main(void) { int a[] = {3, 2, 1}; qsort(a, 3, sizeof *a, compare); return a[0]; }
 )";

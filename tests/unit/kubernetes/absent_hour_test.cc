@@ -17,7 +17,6 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::milliseconds;
-using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr MonotonicTime kStart{1'000'000'000'000};

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/api_target.h"
 
-#include <unistd.h>
-
-#include <cstdio>
 #include <map>
 #include <set>
 
@@ -14,6 +11,7 @@
 #include "kubernetes/api_error.h"
 #include "kubernetes/quantity.h"
 #include "kubernetes/token_file.h"
+#include "unit/base/temporary_directory.h"
 
 namespace oomw {
 namespace {
@@ -123,8 +121,8 @@ TEST(ApiError, every_one_has_a_name_of_its_own) {
 class TokenFileTest : public testing::Test {
  protected:
   void write(const std::string& text) { ASSERT_TRUE(write_file_atomic(path_, text).has_value()); }
-  void TearDown() override { (void)std::remove(path_.c_str()); }
-  const std::string path_ = testing::TempDir() + "oomw-token-" + std::to_string(getpid());
+  const test::TemporaryDirectory directory_;
+  const std::string path_ = directory_ / "token";
   static constexpr MonotonicTime kNow{1'000'000'000'000};
 };
 

@@ -2,7 +2,6 @@
 #include "memory/fresh_memory.h"
 
 #include <array>
-#include <cstring>
 #include <vector>
 
 #include <gmock/gmock.h>

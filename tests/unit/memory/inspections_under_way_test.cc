@@ -14,9 +14,9 @@ TEST(InspectionsUnderWayTest, file_whose_inspection_does_not_end_hangs_and_other
   SetClock clock;
   InspectionsUnderWay inspections(clock);
   const InspectionsUnderWay::Inspection inspection = inspections.begin("/app mnt:[1]");
-  clock.time = clock.time + InspectionsUnderWay::kPatience;
+  clock.advance(InspectionsUnderWay::kPatience);
   EXPECT_FALSE(inspections.hangs("/app mnt:[1]"));
-  clock.time = clock.time + std::chrono::milliseconds(1);
+  clock.advance(std::chrono::milliseconds(1));
   EXPECT_TRUE(inspections.hangs("/app mnt:[1]"));
   EXPECT_FALSE(inspections.hangs("/app mnt:[2]"));
 }
@@ -26,7 +26,7 @@ TEST(InspectionsUnderWayTest, inspection_that_ended_hangs_no_more) {
   InspectionsUnderWay inspections(clock);
   {
     const InspectionsUnderWay::Inspection inspection = inspections.begin("/app");
-    clock.time = clock.time + std::chrono::hours(1);
+    clock.advance(std::chrono::hours(1));
     EXPECT_TRUE(inspections.hangs("/app"));
   }
   EXPECT_FALSE(inspections.hangs("/app"));

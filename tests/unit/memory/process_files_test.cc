@@ -2,39 +2,17 @@
 #include "memory/process_files.h"
 
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <cstring>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "unit/captures/child_process.h"
+
 namespace oomw {
 namespace {
-
-// A copy of this process that waits until it is killed.
-class Child {
- public:
-  Child() : pid_(::fork()) {
-    if (pid_ == 0) {
-      while (true) ::pause();
-    }
-  }
-  ~Child() { end(); }
-  void end() {
-    if (pid_ <= 0) return;
-    (void)::kill(pid_, SIGKILL);
-    (void)::waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-  }
-  [[nodiscard]] pid_t pid() const { return pid_; }
-
- private:
-  pid_t pid_;
-};
 
 std::uint64_t known_word() {
   static const std::uint64_t word = 0x1234'5678'9abc'def0;
@@ -42,7 +20,7 @@ std::uint64_t known_word() {
 }
 
 TEST(ProcessFiles, living_process_is_read_through_its_descriptors) {
-  const Child child;
+  const ChildProcess child;
   const auto files = ProcessFiles::open("/proc", {child.pid(), 0});
   ASSERT_TRUE(files) << files.error().message;
   const MemorySource memory(files->memory.get());
@@ -60,7 +38,7 @@ TEST(ProcessFiles, a_long_read_crosses_pages_and_ends_where_nothing_is) {
   ASSERT_NE(area, MAP_FAILED);
   for (std::size_t i = 0; i < kPages * kReadPiece; ++i) area[i] = static_cast<char>(i % 251);
   ASSERT_EQ(::munmap(area + kPages * kReadPiece, kReadPiece), 0);
-  const Child child;
+  const ChildProcess child;
   const auto files = ProcessFiles::open("/proc", {child.pid(), 0});
   ASSERT_TRUE(files) << files.error().message;
   std::vector<std::byte> bytes(kPages * kReadPiece);
@@ -77,10 +55,10 @@ TEST(ProcessFiles, a_long_read_crosses_pages_and_ends_where_nothing_is) {
 }
 
 TEST(ProcessFiles, process_that_ended_gives_nothing) {
-  Child child;
+  ChildProcess child;
   const auto files = ProcessFiles::open("/proc", {child.pid(), 0});
   ASSERT_TRUE(files) << files.error().message;
-  child.end();
+  child.kill();
   EXPECT_FALSE(files->is_still_there());
   const MemorySource memory(files->memory.get());
   std::uint64_t word = 0;
@@ -88,14 +66,14 @@ TEST(ProcessFiles, process_that_ended_gives_nothing) {
 }
 
 TEST(ProcessFiles, other_process_with_that_pid_is_refused) {
-  const Child child;
+  const ChildProcess child;
   EXPECT_FALSE(ProcessFiles::open("/proc", {child.pid(), 1}));
 }
 
 // map_files is readable for root only.
 TEST(ProcessFiles, mapped_library_is_opened_by_what_is_mapped) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root for map_files";
-  const Child child;
+  const ChildProcess child;
   const std::string_view wanted[] = {"libc.so"};
   const auto files = ProcessFiles::open("/proc", {child.pid(), 0}, wanted);
   ASSERT_TRUE(files) << files.error().message;

@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>

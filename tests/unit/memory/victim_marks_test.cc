@@ -10,7 +10,6 @@
 #include <oomwitness/victims.h>
 
 #include "memory/byte_source.h"
-#include "memory/present_pages.h"
 #include "memory/process_files.h"
 #include "memory/resident_source.h"
 

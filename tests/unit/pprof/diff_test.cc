@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <limits>
 #include <tuple>
@@ -12,6 +11,7 @@
 #include "pprof/codec.h"
 #include "pprof/group.h"
 #include "pprof/top.h"
+#include "unit/base/temporary_directory.h"
 #include "unit/pprof/go_pprof.h"
 #include "unit/pprof/sample_profile.h"
 
@@ -62,11 +62,11 @@ TEST_P(DiffAgainstGo, growth_by_function_has_the_figures_of_diff_base) {
 }
 
 TEST_P(DiffAgainstGo, the_diff_written_out_is_the_same_diff_to_go) {
-  const std::string path = ::testing::TempDir() + "/oomw-diff-" + std::to_string(::getpid()) + ".pb.gz";
+  const test::TemporaryDirectory directory;
+  const std::string path = directory / "diff.pb.gz";
   const Profile joined = diff(fixture_profile(before), fixture_profile(after)).value();
   ASSERT_TRUE(write_file_atomic(path, write(joined)).has_value());
   const auto go = go_top(type, "'" + path + "'");
-  (void)::unlink(path.c_str());
   ASSERT_EQ(go.status, 0);
   EXPECT_EQ(parse_go_top(go.output), expected);
   EXPECT_EQ(parse_go_total(go.output), expected_total);

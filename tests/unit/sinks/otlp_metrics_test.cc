@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sinks/otlp_metrics.h"
 
-#include <cmath>
 #include <future>
 #include <limits>
 
@@ -16,7 +15,6 @@ namespace {
 using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr WallTime kStart{1'000}, kNow{2'000};

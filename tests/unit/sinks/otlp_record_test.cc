@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sinks/otlp_record.h"
 
-#include <cstring>
 #include <map>
-#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,8 +14,6 @@
 namespace oomw {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using Value = OtlpRecord::Value;
 
 constexpr WallTime kKill{1'795'230'245'000'000'000};  // 2026-11-21T03:04:05Z

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "unit/base/set_clock.h"
 #include "unit/base/temporary_directory.h"
 
 namespace oomw {
@@ -14,16 +15,6 @@ namespace {
 
 using testing::Contains;
 using testing::Pair;
-
-class StandingClock final : public Clock {
- public:
-  explicit StandingClock(WallTime now) : now_(now) {}
-  [[nodiscard]] MonotonicTime now() const override { return {1}; }
-  [[nodiscard]] WallTime wall_now() const override { return now_; }
-
- private:
-  WallTime now_;
-};
 
 Incident go_incident(WallTime time) {
   Incident incident;
@@ -102,7 +93,7 @@ class ProfilePushTest : public testing::Test {
     if (!has_profile) incident.captures.clear();
     EXPECT_TRUE(write_file_atomic(directory_ / "incident.json", to_json(incident)).has_value());
     EXPECT_TRUE(write_file_atomic(directory_ / "capture-01-at_kill.pb.gz", "profile").has_value());
-    const StandingClock clock({kKill.ns + age.count()});
+    const test::SetClock clock({1}, {kKill.ns + age.count()});
     HttpEndpoint endpoint;
     endpoint.url = "http://127.0.0.1:1";
     const auto stopping = std::make_shared<std::atomic<bool>>(false);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sinks/s3_destination.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>

@@ -5,14 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
 #include "store/stored_files.h"
+#include "unit/base/temporary_directory.h"
 
 namespace oomw {
 namespace {
@@ -21,18 +20,12 @@ using testing::ElementsAre;
 
 class IncidentArchiveTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "/oomw-archive-XXXXXX";
-    root_ = ::mkdtemp(name.data());
-    directory_ = root_ + "/incident";
-    ASSERT_EQ(::mkdir(directory_.c_str(), 0700), 0);
-  }
-  void TearDown() override { EXPECT_EQ(run("rm -rf " + root_), 0); }
+  void SetUp() override { ASSERT_EQ(::mkdir(directory_.c_str(), 0700), 0); }
 
   void put(const std::string& name, const std::string& bytes) { std::ofstream(directory_ + "/" + name) << bytes; }
 
   Result<> archive() {
-    std::ofstream out(root_ + "/a.tar", std::ios::binary);
+    std::ofstream out(root_ / "a.tar", std::ios::binary);
     return write_incident_archive(directory_, "20261121T030405Z-1a2b3c4d", [&](std::string_view bytes) -> Result<> {
       out << bytes;
       return {};
@@ -41,7 +34,8 @@ class IncidentArchiveTest : public testing::Test {
 
   static int run(const std::string& command) { return ::system(command.c_str()); }
 
-  std::string root_, directory_;
+  const test::TemporaryDirectory root_;
+  const std::string directory_ = root_ / "incident";
 };
 
 TEST_F(IncidentArchiveTest, tar_unpacks_the_same_bytes) {
@@ -50,8 +44,8 @@ TEST_F(IncidentArchiveTest, tar_unpacks_the_same_bytes) {
   put("capture-01-http.pb.gz", std::string(200'000, '\xff') + '\0');
   put("empty", "");
   ASSERT_TRUE(archive().has_value());
-  ASSERT_EQ(run("tar -C " + root_ + " -xf " + root_ + "/a.tar"), 0);
-  EXPECT_EQ(run("diff -r " + directory_ + " " + root_ + "/20261121T030405Z-1a2b3c4d"), 0);
+  ASSERT_EQ(run("tar -C " + root_.path() + " -xf " + root_ / "a.tar"), 0);
+  EXPECT_EQ(run("diff -r " + directory_ + " " + root_ / "20261121T030405Z-1a2b3c4d"), 0);
 }
 
 TEST_F(IncidentArchiveTest, incident_json_is_last_and_notes_of_this_node_stay_here) {

@@ -17,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::Contains;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kStart = 1'795'230'245;  // 2026-11-21T03:04:05Z

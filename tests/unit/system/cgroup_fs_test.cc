@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "support/source_tree.h"
+#include "unit/base/set_clock.h"
 #include "unit/system/temp_tree.h"
 
 namespace oomw {
@@ -17,14 +18,7 @@ using test::V1Cgroup;
 using test::V2Cgroup;
 using ::testing::ElementsAre;
 
-constexpr MonotonicTime kNow{5};
-
-class StandingClock final : public Clock {
- public:
-  [[nodiscard]] MonotonicTime now() const override { return kNow; }
-  [[nodiscard]] WallTime wall_now() const override { return {}; }
-};
-const StandingClock kClock;
+const test::SetClock kClock;
 
 class V2Tree : public ::testing::Test {
  protected:
@@ -78,7 +72,7 @@ TEST_F(V2Tree, sample_reads_usage_limit_and_local_kills) {
   EXPECT_EQ(sample->usage_bytes, 100u << 20);
   EXPECT_EQ(sample->limit_bytes, 256u << 20);
   EXPECT_EQ(sample->kernel_oom_kills, 2u);
-  EXPECT_EQ(sample->time, kNow);
+  EXPECT_EQ(sample->time, kClock.now());
   EXPECT_EQ(sample->cgroup, id("pod/app"));
   EXPECT_FALSE(sample->detailed);
   EXPECT_TRUE(sample->memory_stat.empty());

@@ -39,12 +39,12 @@ class IdleCgroupTest : public ::testing::Test {
 
 TEST_F(IdleCgroupTest, unmoved_reads_as_a_whole_reading_does) {
   const IdleCgroup idle = idle_after_a_whole_reading();
-  clock.time = clock.time + seconds(10);
+  clock.advance(seconds(10));
   const auto sample = idle.read(clock);
   const auto whole = cgroups->sample("/app", id(), clock, false);
   ASSERT_TRUE(sample.has_value());
   EXPECT_EQ(sample->cgroup, id());
-  EXPECT_EQ(sample->time, clock.time);
+  EXPECT_EQ(sample->time, clock.now());
   EXPECT_EQ(sample->usage_bytes, whole->usage_bytes);
   EXPECT_EQ(sample->limit_bytes, whole->limit_bytes);
   EXPECT_EQ(sample->nonreclaimable_bytes, whole->nonreclaimable_bytes);
@@ -79,7 +79,7 @@ TEST_F(IdleCgroupTest, a_limit_or_kill_is_news_at_once) {
 
 TEST_F(IdleCgroupTest, after_its_time_asks_for_a_whole_reading) {
   IdleCgroup idle = idle_after_a_whole_reading();
-  clock.time = clock.time + IdleCgroup::kWholeEvery;
+  clock.advance(IdleCgroup::kWholeEvery);
   EXPECT_FALSE(idle.read(clock).has_value());
   idle.remember(*cgroups->sample("/app", id(), clock, false));
   EXPECT_TRUE(idle.read(clock).has_value());

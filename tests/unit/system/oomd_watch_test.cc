@@ -104,7 +104,7 @@ TEST_F(OomdWatchTest, who_marks_a_cgroup_without_end_is_not_followed) {
     run();
   }
   EXPECT_EQ(killed.size(), kMost);
-  clock.time = clock.time + std::chrono::seconds(1);
+  clock.advance(std::chrono::seconds(1));
   mark("/hostile.slice", std::to_string(++count));
   run();
   EXPECT_EQ(killed.size(), kMost + 1);

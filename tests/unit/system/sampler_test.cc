@@ -15,7 +15,6 @@ namespace {
 using std::chrono::milliseconds;
 using test::TempTree;
 using test::V2Cgroup;
-using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 const std::string kId = "4f1d5d9c0b7e8a6f3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a0b";

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
-#include <initializer_list>
 #include <string>
-#include <utility>
 
 #include "base/result.h"
+#include "unit/base/temporary_directory.h"
 
 namespace oomw::test {
 
@@ -18,26 +16,14 @@ namespace oomw::test {
 // cgroupfs or /proc.
 class TempTree {
  public:
-  TempTree() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "oomw-tree-XXXXXX").string();
-    OOMW_CHECK(::mkdtemp(pattern.data()) != nullptr);
-    root_ = pattern;
-  }
-  ~TempTree() {
-    std::error_code ignored;
-    std::filesystem::remove_all(root_, ignored);
-  }
-  TempTree(const TempTree&) = delete;
-  TempTree& operator=(const TempTree&) = delete;
-
   void write(const std::string& path, const std::string& text) const {
-    const std::filesystem::path file = root_ + "/" + path;
+    const std::filesystem::path file = this->path(path);
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file, std::ios::binary) << text;
   }
-  void remove(const std::string& path) const { std::filesystem::remove_all(root_ + "/" + path); }
-  [[nodiscard]] std::string path(const std::string& below) const { return root_ + "/" + below; }
-  [[nodiscard]] const std::string& root() const { return root_; }
+  void remove(const std::string& path) const { std::filesystem::remove_all(this->path(path)); }
+  [[nodiscard]] std::string path(const std::string& below) const { return root_ / below; }
+  [[nodiscard]] const std::string& root() const { return root_.path(); }
   [[nodiscard]] std::uint64_t inode(const std::string& below) const {
     struct stat info {};
     OOMW_CHECK(::stat(path(below).c_str(), &info) == 0);
@@ -45,7 +31,7 @@ class TempTree {
   }
 
  private:
-  std::string root_;
+  TemporaryDirectory root_;
 };
 
 // The files of one v2 cgroup with memory on; change one fact and write().

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -11,7 +10,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/read/columns.h"
 #include "cli/read/foreign_file.h"
 #include "cli/read/incident_rows.h"
 #include "cli/read/markdown_view.h"

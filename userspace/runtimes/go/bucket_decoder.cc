@@ -2,7 +2,6 @@
 #include "runtimes/go/bucket_decoder.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace oomw::go {
 

@@ -2,7 +2,6 @@
 #include "runtimes/go/symbolizer.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/text.h"
 #include "runtimes/go/module_data.h"

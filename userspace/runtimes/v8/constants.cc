@@ -4,7 +4,6 @@
 #include <elf.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <string_view>
 

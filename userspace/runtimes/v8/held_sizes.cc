@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "runtimes/native/words.h"
-
 namespace oomw::v8 {
 namespace {
 

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/files.h"
 #include "base/hex.h"
 #include "sinks/s3/sha256.h"
 

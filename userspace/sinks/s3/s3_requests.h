@@ -2,9 +2,7 @@
 // Where objects go and how they are asked for. Pure: no network, no clock.
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "base/clock.h"
 #include "base/result.h"

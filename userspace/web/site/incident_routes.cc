@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "incident/incident_size.h"
 #include "store/incident_reader.h"
 #include "verdict/next_steps.h"
 #include "web/site/api.h"

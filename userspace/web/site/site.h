@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "facts/operation_patterns.h"

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "web/site/web_child.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -14,73 +12,15 @@
 #include <cstdint>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "base/log.h"
+#include "base/spawn.h"
 #include "base/text.h"
 #include "base/thread_setup.h"
 #include "base/unique_fd.h"
 #include "web/site/web_process.h"
 
 namespace oomw {
-namespace {
-
-struct SpawnActions {
-  posix_spawn_file_actions_t actions;
-  SpawnActions() { posix_spawn_file_actions_init(&actions); }
-  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions); }
-  SpawnActions(const SpawnActions&) = delete;
-  SpawnActions& operator=(const SpawnActions&) = delete;
-};
-
-struct SpawnAttributes {
-  posix_spawnattr_t attributes;
-  SpawnAttributes() {
-    posix_spawnattr_init(&attributes);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  ~SpawnAttributes() { posix_spawnattr_destroy(&attributes); }
-  SpawnAttributes(const SpawnAttributes&) = delete;
-  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
-};
-
-// A copy above the numbers that the process expects its sockets at: a descriptor that already is where it belongs
-// would be closed by exec.
-Result<UniqueFd> out_of_the_way(int fd) {
-  UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, kWebDaemonFd + 1));
-  if (!copy.is_valid()) return fail_errno(errno, "dup");
-  return copy;
-}
-
-Result<pid_t> spawn(const SiteConfig& site, int listener, int socket) {
-  ASSIGN_OR_RETURN(const UniqueFd listening, out_of_the_way(listener));
-  ASSIGN_OR_RETURN(const UniqueFd link, out_of_the_way(socket));
-  SpawnActions files;
-  posix_spawn_file_actions_addopen(&files.actions, STDIN_FILENO, "/dev/null", O_RDWR, 0);
-  posix_spawn_file_actions_addopen(&files.actions, STDOUT_FILENO, "/dev/null", O_RDWR, 0);
-  posix_spawn_file_actions_addopen(&files.actions, STDERR_FILENO, "/dev/null", O_RDWR, 0);
-  posix_spawn_file_actions_adddup2(&files.actions, listening.get(), kWebListenerFd);
-  posix_spawn_file_actions_adddup2(&files.actions, link.get(), kWebDaemonFd);
-  posix_spawn_file_actions_addclosefrom_np(&files.actions, kWebDaemonFd + 1);
-  SpawnAttributes attributes;
-  std::vector<std::string> words = {"/proc/self/exe", "web-process", std::to_string(::getpid()), site.data_dir,
-                                    site.patterns.text()};
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  char* no_environment[] = {nullptr};
-  pid_t pid = -1;
-  const int error = posix_spawn(&pid, argv[0], &files.actions, &attributes.attributes, argv.data(), no_environment);
-  if (error != 0) return fail_errno(error, "start the web process");
-  return pid;
-}
-
-}  // namespace
 
 struct WebChild::Impl {
   std::string listen;
@@ -148,7 +88,10 @@ void WebChild::Impl::start() {
   }
   link = UniqueFd(ends[0]);
   const UniqueFd theirs(ends[1]);
-  const auto started = spawn(site, listener.fd.get(), theirs.get());
+  static_assert(kWebListenerFd == kFirstGivenFd && kWebDaemonFd == kFirstGivenFd + 1);
+  const auto started =
+      spawn_alone({"/proc/self/exe", "web-process", std::to_string(::getpid()), site.data_dir, site.patterns.text()},
+                  {listener.fd.get(), theirs.get()});
   if (started) {
     pid = *started;
     return;

@@ -5,7 +5,6 @@
 #include <poll.h>
 
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "base/text.h"

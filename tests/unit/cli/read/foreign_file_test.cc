@@ -2,17 +2,16 @@
 #include "cli/read/foreign_file.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
 #include "base/memory_limit.h"
+#include "unit/base/temporary_directory.h"
 
 namespace oomw::cli {
 namespace {
@@ -23,26 +22,20 @@ using testing::Not;
 
 class ForeignFileTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    char path[] = "/tmp/oomw-foreign-XXXXXX";
-    ASSERT_NE(::mkdtemp(path), nullptr);
-    root_ = path;
-  }
-  void TearDown() override { fs::remove_all(root_); }
-  std::string root_;
+  const test::TemporaryDirectory root_;
 };
 
 TEST_F(ForeignFileTest, a_plain_file_is_read_within_its_bound) {
-  ASSERT_TRUE(write_file_atomic(root_ + "/a", "12345"));
-  EXPECT_EQ(read_plain_file(root_ + "/a", 5).value(), "12345");
-  EXPECT_EQ(read_plain_file(root_ + "/a", 4).error().code, ErrorCode::kLimit);
-  EXPECT_EQ(read_plain_file(root_ + "/b", 4).error().code, ErrorCode::kNotFound);
+  ASSERT_TRUE(write_file_atomic(root_ / "a", "12345"));
+  EXPECT_EQ(read_plain_file(root_ / "a", 5).value(), "12345");
+  EXPECT_EQ(read_plain_file(root_ / "a", 4).error().code, ErrorCode::kLimit);
+  EXPECT_EQ(read_plain_file(root_ / "b", 4).error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(ForeignFileTest, links_devices_pipes_and_directories_are_refused) {
-  fs::create_symlink("/dev/zero", root_ + "/link");
-  ASSERT_EQ(::mkfifo((root_ + "/pipe").c_str(), 0600), 0);
-  for (const std::string& path : {root_ + "/link", root_ + "/pipe", std::string("/dev/zero"), root_}) {
+  fs::create_symlink("/dev/zero", root_ / "link");
+  ASSERT_EQ(::mkfifo((root_ / "pipe").c_str(), 0600), 0);
+  for (const std::string& path : {root_ / "link", root_ / "pipe", std::string("/dev/zero"), root_.path()}) {
     EXPECT_FALSE(read_plain_file(path, 1 << 20)) << path;
   }
 }

@@ -7,11 +7,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/files.h"
 #include "base/unique_fd.h"
+#include "unit/base/temporary_directory.h"
 
 namespace oomw::cli {
 namespace {
@@ -20,14 +20,9 @@ namespace fs = std::filesystem;
 
 class OutputFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/oomw-output-XXXXXX";
-    folder_ = ::mkdtemp(name);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
 
-  std::string folder_;
+  const test::TemporaryDirectory folder_;
 };
 
 TEST_F(OutputFile, a_regular_file_is_replaced) {
@@ -62,7 +57,7 @@ TEST_F(OutputFile, a_link_stays_one_and_its_file_is_replaced) {
   EXPECT_EQ(read_file(path("file"), 100).value(), "new");
 }
 
-TEST_F(OutputFile, a_directory_is_an_error) { EXPECT_FALSE(write_output(folder_, "svg").has_value()); }
+TEST_F(OutputFile, a_directory_is_an_error) { EXPECT_FALSE(write_output(folder_.path(), "svg").has_value()); }
 
 TEST_F(OutputFile, a_minus_is_stdout) {
   testing::internal::CaptureStdout();

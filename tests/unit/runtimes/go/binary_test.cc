@@ -2,7 +2,6 @@
 #include "runtimes/go/binary.h"
 
 #include <elf.h>
-#include <sys/stat.h>
 
 #include <cstring>
 #include <random>

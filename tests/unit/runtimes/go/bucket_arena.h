@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -38,7 +37,6 @@ class BucketArena {
 
   // A word of the bucket at `address`: 0 next, 1 allnext, 2 type, 3 hash, 4 size, 5 depth, then the stack.
   std::uint64_t& word(std::uint64_t address, std::size_t index) { return words_[(address - base_) / 8 + index]; }
-  void set_head(std::uint64_t address) { words_[0] = address; }
   void set_rate(std::uint64_t rate) { words_[1] = rate; }
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words_)); }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtimes/go/bucket_walk.h"
 
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtimes/go/heap_reader.h"
+#include "unit/captures/child_process.h"
 #include "unit/runtimes/go/bucket_arena.h"
 
 namespace oomw::go {
@@ -199,25 +198,16 @@ class HostileProcess {
             ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {}
   HostileProcess(const HostileProcess&) = delete;
   HostileProcess& operator=(const HostileProcess&) = delete;
-  ~HostileProcess() {
-    if (pid_ > 0) {
-      ::kill(pid_, SIGKILL);
-      ::waitpid(pid_, nullptr, 0);
-    }
-    ::munmap(memory_, size_);
-  }
+  ~HostileProcess() { ::munmap(memory_, size_); }
 
   [[nodiscard]] std::byte* memory() const { return memory_; }
   [[nodiscard]] std::uint64_t base() const { return reinterpret_cast<std::uint64_t>(memory_); }
 
   // The child inherits the memory; what the parent held is given back.
   HeapTarget start() {
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      for (;;) ::pause();
-    }
+    child_.emplace();
     HeapTarget target;
-    target.image = *read_process_image(pid_);
+    target.image = *read_process_image(child_->pid());
     target.variables = {base(), base() + 8, base() + 16};
     return target;
   }
@@ -225,7 +215,7 @@ class HostileProcess {
  private:
   std::size_t size_;
   std::byte* memory_;
-  pid_t pid_ = -1;
+  std::optional<ChildProcess> child_;
 };
 
 TEST(BucketWalk, hostile_process_with_a_million_buckets_is_bounded) {

@@ -9,9 +9,7 @@
 
 #include <array>
 #include <cstdio>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 

@@ -219,8 +219,8 @@ TEST(GoRegistry, no_room_for_another_file_means_no_names_but_a_registration) {
 
 TEST(GoRegistry, file_replaced_on_disk_is_not_the_one_that_runs) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
-  test::ScratchFolder folder;
-  const std::string copy = folder.file("service");
+  test::TemporaryDirectory folder;
+  const std::string copy = folder / "service";
   std::filesystem::copy_file(program.path, copy);
   GoHeap process(copy);
   std::filesystem::remove(copy);

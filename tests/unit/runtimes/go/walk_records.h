@@ -5,7 +5,6 @@
 #include <oomwitness/goheap.h>
 
 #include <array>
-#include <cstring>
 #include <string>
 #include <vector>
 

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 #include <gmock/gmock.h>
 
 #include "support/process_space.h"
+#include "unit/base/temporary_directory.h"
 
 namespace oomw::native {
 namespace {
@@ -226,9 +226,8 @@ TEST_F(NativeContents, a_large_block_has_a_mapping_of_its_own) {
 
 // A file of that name, mapped as a library is, and 8 MiB that are no malloc's of glibc.
 MemoryContents contents_beside(const std::string& library) {
-  const std::string folder = testing::TempDir() + "allocator-" + std::to_string(::getpid());
-  ::mkdir(folder.c_str(), 0700);
-  const std::string path = folder + library;
+  const test::TemporaryDirectory folder;
+  const std::string path = folder / library;
   const Child child([&] {
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT, 0600);
     kept = ::ftruncate(fd, 4096) == 0 ? ::mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE, fd, 0) : nullptr;
@@ -237,20 +236,18 @@ MemoryContents contents_beside(const std::string& library) {
   });
   const test::ProcessSpace process(child.pid(), "libc");
   const auto contents = read_contents(process.space());
-  ::unlink(path.c_str());
-  ::rmdir(folder.c_str());
   EXPECT_TRUE(contents.has_value());
   return contents.value_or(MemoryContents{});
 }
 
 TEST_F(NativeContents, what_another_malloc_has_is_named_as_its_own) {
-  const MemoryContents contents = contents_beside("/libjemalloc.so.2");
+  const MemoryContents contents = contents_beside("libjemalloc.so.2");
   EXPECT_GE(bytes_of(contents, "jemalloc or mappings of its own"), 8u << 20);
   EXPECT_GT(contents.named_ratio, 0.9);
 }
 
 TEST_F(NativeContents, mappings_of_the_program_itself_stay_unexplained) {
-  const MemoryContents contents = contents_beside("/libnotmalloc.so.2");
+  const MemoryContents contents = contents_beside("libnotmalloc.so.2");
   EXPECT_GE(bytes_of(contents, "unexplained"), 8u << 20);
   EXPECT_LT(contents.named_ratio, 0.5);
 }

@@ -3,7 +3,6 @@
 #include "runtimes/v8/map_search.h"
 
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include <gtest/gtest.h>

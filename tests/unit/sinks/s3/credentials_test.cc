@@ -14,8 +14,6 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
 using testing::Pair;
 
 constexpr WallTime kNow{1'800'000'000'000'000'000};

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/unique_fd.h"
 #include "sinks/s3/sha256.h"
+#include "unit/base/set_clock.h"
 #include "unit/base/temporary_directory.h"
 
 namespace oomw {
@@ -22,14 +23,8 @@ using testing::HasSubstr;
 using testing::Pair;
 using Kind = S3Outcome::Kind;
 
-class FixedClock final : public Clock {
- public:
-  [[nodiscard]] MonotonicTime now() const override { return {1}; }
-  [[nodiscard]] WallTime wall_now() const override { return *parse_rfc3339("2026-11-24T00:00:00Z"); }
-};
-
 struct FakeBucket {
-  FixedClock clock;
+  test::SetClock clock{{1}, *parse_rfc3339("2026-11-24T00:00:00Z")};
   std::vector<S3Call> calls;
   S3Answer answer{200, "", "", S3Failure::kNone, ""};
   unsigned environment_reads = 0;

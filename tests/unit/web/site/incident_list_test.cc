@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "web/site/incident_list.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "incident/incident.h"
+#include "unit/base/temporary_directory.h"
 
 namespace oomw {
 namespace {
@@ -26,11 +25,7 @@ class SlowMachine final : public Clock {
 
 class IncidentListTest : public testing::Test {
  protected:
-  void SetUp() override {
-    directory = std::filesystem::temp_directory_path() / ("oomw-list-" + std::to_string(::getpid()));
-    std::filesystem::create_directories(directory / "incidents");
-  }
-  ~IncidentListTest() override { std::filesystem::remove_all(directory); }
+  void SetUp() override { std::filesystem::create_directories(directory / "incidents"); }
 
   static Incident incident(std::size_t number) {
     char text[32];
@@ -54,7 +49,8 @@ class IncidentListTest : public testing::Test {
   }
 
   SlowMachine slow;
-  std::filesystem::path directory;
+  test::TemporaryDirectory temporary;
+  const std::filesystem::path directory = temporary.path();
 };
 
 TEST_F(IncidentListTest, a_few_incidents_are_complete_on_a_machine_that_is_slow) {

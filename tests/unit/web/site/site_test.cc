@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "web/site/site.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 
@@ -13,6 +11,7 @@
 #include "incident/incident.h"
 #include "pprof/codec.h"
 #include "support/http_client.h"
+#include "unit/base/temporary_directory.h"
 #include "web/site/assets.h"
 
 namespace oomw {
@@ -35,14 +34,7 @@ constexpr const char* kPayloads[] = {"<script>alert(1)</script>",
 
 class SiteTest : public testing::Test {
  protected:
-  void SetUp() override {
-    directory = std::filesystem::temp_directory_path() / ("oomw-site-" + std::to_string(::getpid()));
-    std::filesystem::create_directories(directory / "incidents");
-  }
-  ~SiteTest() override {
-    server.reset();
-    std::filesystem::remove_all(directory);
-  }
+  void SetUp() override { std::filesystem::create_directories(directory / "incidents"); }
 
   // At 12:00:0N of one day.
   static Incident incident(int number, const std::string& name) {
@@ -82,7 +74,8 @@ class SiteTest : public testing::Test {
     return nlohmann::json::parse(get(path).body, nullptr, false);
   }
 
-  std::filesystem::path directory;
+  test::TemporaryDirectory temporary;
+  std::filesystem::path directory = temporary.path();
   std::unique_ptr<HttpServer> server;
 };
 

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstring>
 #include <set>
-#include <string>
 
 namespace oomw::go::retention {
 

@@ -43,7 +43,6 @@ class NodeTypes {
   std::vector<Described> known_;        // 0: unknown
   std::vector<std::uint32_t> of_node_;  // index in known_
   std::map<std::pair<const void*, int>, std::uint32_t> numbers_;
-  std::vector<std::string> map_names_;  // of maps known from their entries alone
 };
 
 // Whether an edge leads from an element of a list to the next: objects of one size, and to its beginning.

@@ -22,7 +22,6 @@ class PointerBits {
   [[nodiscard]] bool may_point(const SpanTable& spans, TypeTable& types, const Span& span, std::uint64_t base,
                                std::uint64_t address, std::span<const std::byte> block,
                                std::uint64_t block_address) const;
-  [[nodiscard]] std::uint64_t bytes_before_end() const { return from_end_; }
 
  private:
   std::uint64_t from_end_ = 0;  // of objects of 16 to 512 bytes; 0 = not known

@@ -2,7 +2,6 @@
 #include "runtimes/go/retention/present_memory.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace oomw::go::retention {
 

@@ -2,7 +2,6 @@
 #include "runtimes/go/retention/referrers.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 namespace oomw::go::retention {
