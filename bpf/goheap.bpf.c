@@ -2,7 +2,8 @@
 /*
  * Copies the heap profile of a Go process that the OOM killer has chosen. These programs run in the
  * victim itself, between SIGKILL and the end of its memory, and follow the runtime's list of
- * profile buckets. No race: the memory cannot go before the thread that reads it.
+ * profile buckets. No race: the memory cannot go before the thread that reads it. Of a CPython
+ * process they count the pools of its allocator instead (core/py_walk.h).
  *
  * Three steps. signal_generate: the kernel itself sends SIGKILL to a registered process; the hook
  * runs under the victim's siglock, so before any of its threads can see the signal. mark_victim:
@@ -13,6 +14,7 @@
  */
 #include "core/go_goroutines.h"
 #include "core/memcg.h"
+#include "core/py_walk.h"
 #include "core/task.h"
 #include "core/victims.h"
 
@@ -20,18 +22,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define SIGKILL 9
 #define SEND_SIG_PRIV 1 /* struct kernel_siginfo * of a signal that the kernel itself sends */
-/* One clock read per 64 buckets: 20 us of walk at 300 ns each. */
-#define GO_CLOCK_MASK 63
-
-struct walk_context {
-	struct oomw_go_slot *slot;
-};
-
-static __always_inline long walk__stop(struct oomw_go_slot *slot, enum oomw_go_stop why)
-{
-	slot->walk.stop = why;
-	return 1;
-}
 
 /* Brent's: an address met again after a power of two is a loop. Finds any within three rounds. */
 static __always_inline bool walk__is_loop(struct oomw_go_slot *slot)
@@ -44,12 +34,6 @@ static __always_inline bool walk__is_loop(struct oomw_go_slot *slot)
 		slot->lap = slot->lap * 2 + 1;
 	}
 	return false;
-}
-
-static __always_inline bool walk__is_out_of_time(const struct oomw_go_slot *slot, __u32 index)
-{
-	return !(index & GO_CLOCK_MASK) &&
-	       bpf_ktime_get_ns() - slot->walk.started_ns >= slot->allowed_ns;
 }
 
 /* One bucket of the list; 1 ends the walk. */
@@ -207,9 +191,13 @@ static __always_inline int victim__leave(struct task_struct *task)
 	if (go_walks__set(slot, OOMW_GO_SLOT_CLAIMED) & OOMW_GO_SLOT_CLAIMED)
 		return 0;
 	walk__begin(slot, task);
-	walk__run(slot);
-	walk__read_cycle(slot, &slot->walk.cycle_after, OOMW_GO_WALK_HAS_CYCLE);
-	goroutines__run(slot);
+	if (slot->target.pools.arenas) {
+		pools__run(slot);
+	} else {
+		walk__run(slot);
+		walk__read_cycle(slot, &slot->walk.cycle_after, OOMW_GO_WALK_HAS_CYCLE);
+		goroutines__run(slot);
+	}
 	walk__end(slot);
 	/* Its threads may still be marked, one by one, but it is walked once. */
 	go_targets__forget(tgid);

@@ -152,3 +152,23 @@ static __always_inline void go_walks__report(struct oomw_go_slot *slot)
 	    bpf_ringbuf_output(&ring, &slot->walk, sizeof(slot->walk), BPF_RB_FORCE_WAKEUP))
 		emit__count_lost(OOMW_LOST_RINGBUF_WALK);
 }
+
+/* One clock read per 64 steps: 20 us of walk at 300 ns each. */
+#define GO_CLOCK_MASK 63
+
+struct walk_context {
+	struct oomw_go_slot *slot;
+};
+
+/* What a step of bpf_loop returns to be the last. */
+static __always_inline long walk__stop(struct oomw_go_slot *slot, enum oomw_go_stop why)
+{
+	slot->walk.stop = why;
+	return 1;
+}
+
+static __always_inline bool walk__is_out_of_time(const struct oomw_go_slot *slot, __u32 index)
+{
+	return !(index & GO_CLOCK_MASK) &&
+	       bpf_ktime_get_ns() - slot->walk.started_ns >= slot->allowed_ns;
+}

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <oomwitness/events.h>
+#include <oomwitness/pools.h>
 
 /* Program counters kept of a stack; the rest is clipped and counted. Go itself keeps 32 up to
  * 1.22, then 128 unless configured otherwise. */
@@ -37,6 +38,8 @@ struct oomw_go_target {
 	__u16 goroutine_status; /* in a g: where its status lies, 4 bytes; a multiple of 4 */
 	__u16 goroutine_reason; /* behind it: what it waits for, 1 byte; below OOMW_GO_G_BYTES */
 	__u64 goroutines; /* where runtime.allgs lies: a pointer and a length; 0 = not known */
+	struct oomw_pool_target
+	    pools; /* known: a CPython process, and nothing else is read of it */
 };
 
 /* Of a g, which is larger in all versions: status and reason lie in it. */
@@ -83,6 +86,7 @@ enum oomw_go_stop {
 #define OOMW_GO_WALK_HAS_RATE (1u << 0)
 #define OOMW_GO_WALK_HAS_CYCLE (1u << 1)
 #define OOMW_GO_WALK_HAS_GOROUTINES (1u << 2) /* the list was begun */
+#define OOMW_GO_WALK_HAS_POOLS (1u << 3)      /* no Go heap, but CPython's pools */
 
 /* oomw_go_slot.state. A walk is reported when it is both done and marked, by whichever comes
  * second: the victim may have exited before the killer marks it. */
@@ -118,6 +122,17 @@ struct oomw_go_walk {
 	__u64 goroutines_absent;      /* of those, in a page that is not there: not counted */
 	__u32 states[OOMW_GO_STATES]; /* goroutines by their status */
 	__u32 waits[OOMW_GO_REASONS]; /* those that wait, by the reason; the last: and above */
+	struct oomw_pool_counts pools;
+};
+
+/* Of a walk over pools: the next one. */
+struct oomw_pool_cursor {
+	__u32 arenas; /* entries of the table up to the last that is in use */
+	__u32 pass;
+	__u32 arena;
+	__u32 pool;	   /* of the arena */
+	__u32 block_bytes; /* of the pool that was read */
+	__u32 carved;	   /* blocks of it that were ever in use */
 };
 
 /* An entry of the map go_walks, keyed by tgid: a victim, from the kill until its chunks are taken.
@@ -138,4 +153,5 @@ struct oomw_go_slot {
 	__u64 body[OOMW_GO_MAX_PCS + OOMW_GO_MAX_RECORD_WORDS];
 	__u32 pc_count;	    /* in body */
 	__u32 record_words; /* behind them */
+	struct oomw_pool_cursor at;
 };

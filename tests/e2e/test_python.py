@@ -13,6 +13,18 @@ from harness.wait import eventually
 PYTHON = "/usr/bin/python3"
 START = f"import sys; sys.path.insert(0, {os.path.join(tools.WORKLOADS, 'python')!r}); import app; app.main()"
 
+# A million objects at once, which is half of its limit, then slowly on, and how many there are.
+YOUNGER = """
+import time
+class Order:
+    __slots__ = ("a", "b")
+orders = [Order() for i in range(1_000_000)]
+while True:
+    orders.extend([Order() for i in range(4000)])
+    print("made", len(orders), flush=True)
+    time.sleep(0.05)
+"""
+
 
 def resident(pid):
     with open(f"/proc/{pid}/statm", encoding="ascii") as file:
@@ -56,6 +68,26 @@ class Python(E2eTest):
             grown = run_cli("diff", incident["_dir"], "--type", "held", "--json")
             self.assertEqual(grown.returncode, 0, grown)
             self.assertEqual(json.loads(grown.stdout)["rows"][0]["name"], held)
+
+    def test_what_came_after_the_last_reading_is_counted_at_the_kill(self):
+        witness = self.daemon()
+        box = self.cgroup("younger", 96)
+        victim = self.start([PYTHON, "-S", "-c", YOUNGER], box)
+        victim.wait_killed()
+        made = int(victim.text().split()[-1])
+        incident = eventually(lambda: next((i for i in self.incidents_of(witness, box)
+                                            if any(a.get("pools") for a in i["analyses"])), None),
+                              lambda: [(i["analyses"], i["notes"]) for i in self.incidents_of(witness, box)], 30)
+        counted = next(a for a in incident["analyses"] if a.get("pools"))
+        self.assertEqual((counted["of"], counted["trigger"], counted["result"]), ("cpython", "oom_kill", "ok"))
+        at_kill = next(t for t in counted["pools"]["types"] if t["name"] == "Order")
+        if not counted["pools"].get("cut"):  # else the machine was too busy for 20 ms of it
+            self.assertAlmostEqual(at_kill["count"], made, delta=4000 + made // 100, msg=counted)
+            before = next(f for f in incident["fillers"] if (f["kind"], f["name"]) == ("type", "Order"))
+            self.assertGreater(at_kill["count"], before["count"])
+        self.assertRegex(incident["answer"]["sentence"], r"At the kill .* were small objects, by an estimate 9\d % of them Order")
+        with open(os.path.join(incident["_dir"], "report.md"), encoding="utf-8") as file:
+            self.assertIn("## Python objects at the kill", file.read())
 
     def test_a_service_in_balance_is_read_by_hand_and_loses_nothing_by_it(self):
         box = self.cgroup("balance", 256)

@@ -72,6 +72,11 @@ void bound(HeapAnalysed& analysed) {
     bound(list.wait_reasons, GoroutineList::kMaxReasons,
           [](std::string& reason) { reason = printable(reason, GoroutineList::kMaxReasonChars); });
   });
+  bound(analysed.pool_table, 1, [](PoolTable& table) {
+    bound(table.types, PoolTable::kMaxTypes,
+          [](PoolTable::Type& type) { type.name = printable(type.name, PoolTable::kMaxNameChars); });
+  });
+  bound(analysed.pools, 0, [](PoolsAtKill&) {});  // no reader's: the kernel counts them
   bound(analysed.fillers, HeapAnalysed::kMaxFillers, [](HeapFiller& filler) {
     bound(filler.kind);
     bound(filler.name);

@@ -68,6 +68,7 @@ void put(const MemoryContents& contents, HeapAnalysed& heap) {
     heap.parts.push_back({part.name, part.runtime, part.bytes, part.source});
   }
   heap.named_ratio = contents.named_ratio;
+  if (contents.pool_table) heap.pool_table = {*contents.pool_table};
   heap.notes = contents.notes;
 }
 

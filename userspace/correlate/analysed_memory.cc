@@ -25,6 +25,7 @@ IncidentAnalysis analysis_of(const HeapAnalysed& event, MonotonicTime kill, std:
   analysis.reason = to_string(event.reason);
   analysis.detail = event.detail;
   if (!event.jvm.empty()) analysis.jvm = event.jvm.front();
+  if (!event.pools.empty()) analysis.pools = event.pools.front();
   return analysis;
 }
 

@@ -228,6 +228,7 @@ void Daemon::Impl::start_walk_captures() {
   walk_captures = std::make_unique<WalkCaptures>(
       *kernel, clock, capture_memory, config.reader_idle, config.proc_root,
       [this](CaptureFinished finished) { queue.push(std::move(finished)); },
+      [this](HeapAnalysed analysed) { queue.push(std::move(analysed)); },
       [this](CgroupId cgroup) { return owner_of(cgroup); },
       [this](const RuntimeProcess& process, const HeapReading& heap) {
         if (trends) trends->add(process, heap, ReadingOrigin::kAtKill);

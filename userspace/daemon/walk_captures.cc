@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyses/pools_at_kill.h"
 #include "base/files.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -22,7 +23,8 @@ constexpr std::size_t kWalkQueue = 256;
 constexpr std::uint64_t kShortWalk = 1u << 20;
 constexpr std::size_t kWalkReaders = 2;  // as many as there are threads
 constexpr std::size_t kMaxPids = 65'536;
-constexpr std::size_t kScanBatch = 32;  // so that a new exec waits for 1 ms, not for all of /proc
+constexpr std::size_t kMaxCgroups = 16u << 10;  // bytes of /proc/PID/cgroup
+constexpr std::size_t kScanBatch = 32;          // so that a new exec waits for 1 ms, not for all of /proc
 constexpr std::size_t kMaxWalked = 1'024;
 constexpr unsigned kSpares = 4;
 constexpr std::size_t kMaxNumbered = 16'384;  // owners; more than there are Go processes at a time
@@ -54,13 +56,14 @@ std::string owner_of_cgroups(std::string_view cgroups) {
 }  // namespace
 
 WalkCaptures::WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, Nanoseconds reader_idle,
-                           std::string proc_root, CaptureScheduler::Deliver deliver, OwnerOf owner_of,
-                           ReadingWatcher snapshot_watcher, OperationPatterns patterns)
+                           std::string proc_root, CaptureScheduler::Deliver deliver, DeliverAnalysed deliver_analysed,
+                           OwnerOf owner_of, ReadingWatcher snapshot_watcher, OperationPatterns patterns)
     : kernel_(kernel),
       clock_(clock),
       memory_(memory),
       proc_root_(std::move(proc_root)),
       deliver_(std::move(deliver)),
+      deliver_analysed_(std::move(deliver_analysed)),
       owner_of_(std::move(owner_of)),
       snapshot_watcher_(std::move(snapshot_watcher)),
       patterns_(std::move(patterns)),
@@ -138,7 +141,10 @@ void WalkCaptures::inspect(ProcessKey process, CgroupId cgroup, std::optional<Mo
   if (!inspections_.add(owner_of_(cgroup), process, exec_time)) ++lost_inspections_;
 }
 
-void WalkCaptures::on_exec(const ProcessExec& exec) { inspect(exec.process, exec.cgroup, exec.time); }
+void WalkCaptures::on_exec(const ProcessExec& exec) {
+  forget_pools(exec.process);
+  inspect(exec.process, exec.cgroup, exec.time);
+}
 
 // Without a cgroup it is the answer about a process's arguments, whose plain files were seen before: to inspect it
 // again would be on the account that all share whose container is not known.
@@ -149,6 +155,26 @@ void WalkCaptures::on_seen(const ProcessSeen& seen) {
 
 void WalkCaptures::on_analysed(const HeapAnalysed& analysed) {
   if (!analysed.goroutine_list.empty()) registry_.set_goroutines(analysed.process, analysed.goroutine_list.front());
+  if (!analysed.pool_table.empty()) watch_pools(analysed.process, analysed.pool_table.front());
+}
+
+void WalkCaptures::forget_pools(ProcessKey process) {
+  std::erase_if(known_pools_, [&](const KnownPools& known) { return known.process == process; });
+}
+
+void WalkCaptures::watch_pools(ProcessKey process, PoolTable table) {
+  PoolAddresses addresses{.arenas = table.arenas, .type_type = table.type_type, .pool_bytes = table.pool_bytes};
+  forget_pools(process);
+  known_pools_.push_back({process, std::move(table)});
+  if (known_pools_.size() > kMaxKnownPools) known_pools_.pop_front();
+  if (kernel_.heap_walks() == nullptr) return;
+  const bool is_posted = inspectors_.post([this, process, addresses]() mutable {
+    const auto cgroups = read_file(proc_root_ + "/" + std::to_string(process.pid) + "/cgroup", kMaxCgroups);
+    if (cgroups.has_value()) addresses.owner = number_of(owner_of_cgroups(*cgroups));
+    const Result<> told = kernel_.heap_walks()->watch_pools(process, addresses);
+    if (!told.has_value()) log::debug("pid {}: its pools are not watched: {}", process.pid, told.error().message);
+  });
+  if (!is_posted) ++lost_inspections_;
 }
 
 void WalkCaptures::on_exit(const ProcessExit& exit) { registry_.forget(exit.process); }
@@ -161,6 +187,7 @@ CaptureFinished WalkCaptures::failed(MonotonicTime time, const CaptureTarget& vi
 
 void WalkCaptures::on_kill(const OomKill& kill, ProcessKey victim) {
   if (awaited_.contains(victim) || was_walked(victim)) return;
+  await_pools(kill, victim);
   const GoProcessPtr process = registry_.find(victim);
   if (process == nullptr) return;  // not Go, as far as is known
   const auto fail = [&](CaptureReason reason, std::string detail) {
@@ -193,6 +220,7 @@ void WalkCaptures::on_walked(const HeapWalked& walk, CaptureScheduler& scheduler
   if (walk.stop == WalkStop::kTimeLimit) cut_walks_.note(owner);
   walked_.push_back(walk.process);
   if (walked_.size() > kMaxWalked) walked_.pop_front();
+  if (walk.pools) return on_pools_walked(walk);
   // Found now: the registry keeps exited processes for 10 s, and a storm's last walk may wait longer.
   const auto decode_it = [this, walk, taken = take(walk), process = registry_.find(walk.process)] {
     CaptureOutcome outcome = decode(walk, taken.get(), process);
@@ -202,6 +230,39 @@ void WalkCaptures::on_walked(const HeapWalked& walk, CaptureScheduler& scheduler
   };
   WorkerPool& walkers = walk.bytes > kShortWalk ? walkers_ : short_walkers_;
   if (!scheduler.run_on(walkers, owner, decode_it)) refuse(walk);
+}
+
+void WalkCaptures::await_pools(const OomKill& kill, ProcessKey victim) {
+  const auto known = std::ranges::find(known_pools_, victim, &KnownPools::process);
+  if (known == known_pools_.end()) return;
+  const bool is_served = kernel_.heap_walks() != nullptr;
+  known->failed = pools_not_counted(victim, kill.victim_cgroup, kill.time,
+                                    is_served ? CaptureReason::kNoWalk : CaptureReason::kUnsupported,
+                                    is_served ? "the process was not walked within 2 s" : why_unserved(kernel_));
+  known->due = is_served ? clock_.now() + kWalkWait : clock_.now();
+}
+
+void WalkCaptures::give_up_pools(MonotonicTime now) {
+  const auto is_over = [&](const KnownPools& known) { return known.failed && known.due <= now; };
+  for (auto over = std::ranges::find_if(known_pools_, is_over); over != known_pools_.end();
+       over = std::ranges::find_if(known_pools_, is_over)) {
+    HeapAnalysed failed = std::move(*over->failed);
+    failed.time = now;
+    known_pools_.erase(over);
+    deliver_analysed_(std::move(failed));
+  }
+}
+
+// 57 KiB of records, 0.2 ms: no worker's work.
+void WalkCaptures::on_pools_walked(const HeapWalked& walk) {
+  std::vector<std::byte> records;
+  empty_pool_of(walk, [&records](std::span<const std::byte> chunk) {
+    records.insert(records.end(), chunk.begin(), chunk.end());
+  });
+  const auto known = std::ranges::find(known_pools_, walk.process, &KnownPools::process);
+  if (known == known_pools_.end()) return;  // of more than are known at a time
+  deliver_analysed_(pools_at_kill(walk, records, known->table));
+  known_pools_.erase(known);
 }
 
 // The walk was done but cannot be decoded: it still gets a result, and its chunks go back.
@@ -268,6 +329,7 @@ void WalkCaptures::tick(CaptureScheduler& scheduler) {
   if (HeapWalks* walks = kernel_.heap_walks()) {
     for (const HeapWalked& walk : walks->unreported(now)) on_walked(walk, scheduler);
   }
+  give_up_pools(now);
   std::vector<CaptureFinished> overdue;  // delivered last: their receiver may bring the next kill
   for (auto it = awaited_.begin(); it != awaited_.end();) {
     const auto entry = it++;

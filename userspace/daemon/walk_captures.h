@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,7 +30,8 @@
 namespace oomw {
 
 // Gives the kernel the address of every Go program's heap profile, and makes captures of the walks that it does at
-// kills. Core thread, with its own workers for all that reads files or memory.
+// kills. Of the Python processes whose analysis proved where their pools are it makes analyses alike. Core thread, with
+// its own workers for all that reads files or memory.
 //   - registration at exec, at the start-up scan, and whenever a reading of /proc finds a process; once more when an
 //     analysis has proved where its goroutines are;
 //   - every kill of a known Go program ends in exactly one at_kill capture, failed ones included:
@@ -46,12 +48,13 @@ class WalkCaptures {
   // pool and wait to be decoded have the rest.
   static constexpr std::uint64_t kLeftByWalks = 32u << 20;
 
-  using OwnerOf = std::function<ShareOwner(CgroupId)>;  // core thread
+  using OwnerOf = std::function<ShareOwner(CgroupId)>;        // core thread
+  using DeliverAnalysed = std::function<void(HeapAnalysed)>;  // likewise
 
   // kernel, clock and memory outlive this, and so does what `deliver`, `owner_of` and `watcher` touch.
   WalkCaptures(KernelSource& kernel, const Clock& clock, MemoryBudget& memory, Nanoseconds reader_idle,
-               std::string proc_root, CaptureScheduler::Deliver deliver, OwnerOf owner_of, ReadingWatcher watcher = {},
-               OperationPatterns patterns = {});
+               std::string proc_root, CaptureScheduler::Deliver deliver, DeliverAnalysed deliver_analysed,
+               OwnerOf owner_of, ReadingWatcher watcher = {}, OperationPatterns patterns = {});
 
   [[nodiscard]] GoRegistry& registry() { return registry_; }
   // Start the reader of walks, and of living heaps, ahead; workers that stay.
@@ -63,7 +66,7 @@ class WalkCaptures {
   void on_exec(const ProcessExec& exec);
   void on_seen(const ProcessSeen& seen);
   void on_exit(const ProcessExit& exit);
-  // Its goroutines can be counted at the kill, if the reading proved where they are.
+  // Its goroutines or its pools can be counted at the kill, if the reading proved where they are.
   void on_analysed(const HeapAnalysed& analysed);
   // `victim`: as the model knows it, with its start time.
   void on_kill(const OomKill& kill, ProcessKey victim);
@@ -82,10 +85,21 @@ class WalkCaptures {
     CaptureFinished failed;  // what to deliver if the walk does not come
     MonotonicTime due;
   };
-  static constexpr std::size_t kMaxAwaited = 4'096;
+  struct KnownPools {
+    ProcessKey process;
+    PoolTable table;
+    std::optional<HeapAnalysed> failed = {};  // killed: what to deliver if the walk does not come
+    MonotonicTime due = {};
+  };
+  static constexpr std::size_t kMaxAwaited = 4'096, kMaxKnownPools = 256;
 
   [[nodiscard]] GoRegistry::Watcher watcher();
   void report_to_kernel(const GoProcess& process);
+  void watch_pools(ProcessKey process, PoolTable table);
+  void forget_pools(ProcessKey process);
+  void await_pools(const OomKill& kill, ProcessKey victim);
+  void on_pools_walked(const HeapWalked& walk);
+  void give_up_pools(MonotonicTime now);
   [[nodiscard]] std::uint64_t number_of(const std::string& owner);
   void inspect(ProcessKey process, CgroupId cgroup, std::optional<MonotonicTime> exec_time);
   [[nodiscard]] static CaptureFinished failed(MonotonicTime time, const CaptureTarget& victim, CaptureReason reason,
@@ -103,6 +117,7 @@ class WalkCaptures {
   MemoryBudget& memory_;
   const std::string proc_root_;
   CaptureScheduler::Deliver deliver_;
+  DeliverAnalysed deliver_analysed_;
   const OwnerOf owner_of_;
   const ReadingWatcher snapshot_watcher_;
   const OperationPatterns patterns_;
@@ -113,7 +128,8 @@ class WalkCaptures {
   std::map<std::string, std::uint64_t> numbers_;  // of owners, for the kernel
   std::uint64_t last_number_ = 0;
   std::map<ProcessKey, Awaited> awaited_;
-  std::deque<ProcessKey> walked_;  // newest; a walk may overtake the report of its kill
+  std::deque<KnownPools> known_pools_;  // newest last
+  std::deque<ProcessKey> walked_;       // newest; a walk may overtake the report of its kill
   std::uint64_t lost_inspections_ = 0;
   ShareExcess cut_walks_;
   MonotonicTime next_sweep_;

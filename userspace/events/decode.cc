@@ -182,6 +182,10 @@ Result<Event> to_event(const oomw_go_walk& raw) {
     walk.goroutines = raw.goroutines;
     walk.goroutines_absent = raw.goroutines_absent;
   }
+  if ((raw.flags & OOMW_GO_WALK_HAS_POOLS) != 0) {
+    const oomw_pool_counts& pools = raw.pools;
+    walk.pools = PoolCounts{pools.arenas, pools.used, pools.read, pools.absent, pools.malformed, pools.bytes};
+  }
   return walk;
 }
 

@@ -21,6 +21,7 @@
 #include "events/heap_analysed.h"
 #include "events/heap_sites.h"
 #include "events/ids.h"
+#include "events/pools_at_kill.h"
 #include "events/trend_judged.h"
 
 namespace oomw {
@@ -316,6 +317,7 @@ struct HeapWalked {
   std::uint64_t goroutines = 0;                 // in the runtime's list
   std::uint64_t goroutines_absent = 0;          // of those, in a page that was not in memory: not counted
   WalkStop goroutines_stop = WalkStop::kEnd;    // kBucketLimit: more than are counted
+  std::optional<PoolCounts> pools;              // no Go heap, but a Python process: `stop` is of its pools
 };
 
 // --- from the store ---------------------------------------------------------------------------

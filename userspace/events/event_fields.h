@@ -9,6 +9,7 @@
 #include "events/event.h"
 #include "events/json_fields.h"
 #include "events/jvm_figures_fields.h"
+#include "events/pools_at_kill_fields.h"
 
 namespace oomw::record {
 
@@ -228,6 +229,7 @@ void describe(auto& a, Of<HeapWalked> auto& e) {
     a("goroutines_absent", e.goroutines_absent, Presence::kOmitted);
     a("goroutines_stop", e.goroutines_stop);
   }
+  a("pools", e.pools);
 }
 
 void describe(auto& a, Of<CollectorSampled> auto& e) {
@@ -396,6 +398,8 @@ void describe(auto& a, Of<HeapAnalysed> auto& e) {
   a("goroutines", e.goroutines, Presence::kOmitted);
   a("goroutine_count", e.goroutine_count, Presence::kOmitted);
   a("goroutine_list", e.goroutine_list, Presence::kOmitted);
+  a("pool_table", e.pool_table, Presence::kOmitted);
+  a("pools", e.pools, Presence::kOmitted);
   a("fillers", e.fillers, Presence::kOmitted);
   a("parts", e.parts, Presence::kOmitted);
   a("named_ratio", e.named_ratio);

@@ -19,6 +19,14 @@ std::uint64_t size_of(const HeapAnalysed& analysed) {
   }
   for (const GoroutineStack& stack : analysed.goroutines) bytes += sizeof stack + size_of(stack.stack);
   for (const GoroutineList& list : analysed.goroutine_list) bytes += sizeof list + size_of(list.wait_reasons);
+  for (const PoolTable& table : analysed.pool_table) {
+    bytes += sizeof table + table.types.size() * sizeof(PoolTable::Type);
+    for (const PoolTable::Type& type : table.types) bytes += type.name.size();
+  }
+  for (const PoolsAtKill& pools : analysed.pools) {
+    bytes += sizeof pools + pools.types.size() * sizeof(PoolsAtKill::Type);
+    for (const PoolsAtKill::Type& type : pools.types) bytes += type.name.size();
+  }
   for (const HeapFiller& filler : analysed.fillers) {
     bytes += sizeof filler + filler.name.size() + filler.held_as.size();
   }

@@ -12,6 +12,7 @@
 #include "events/goroutines_at_kill.h"
 #include "events/ids.h"
 #include "events/jvm_figures.h"
+#include "events/pools_at_kill.h"
 
 namespace oomw {
 
@@ -87,6 +88,8 @@ struct HeapAnalysed {
   std::vector<GoroutineStack> goroutines;       // most first
   std::uint64_t goroutine_count = 0;            // listed or not
   std::vector<GoroutineList> goroutine_list;    // none or one: for the kernel, which counts them at the kill
+  std::vector<PoolTable> pool_table;            // likewise, of its pools
+  std::vector<PoolsAtKill> pools;               // none or one: what was counted so
   std::vector<HeapFiller> fillers;              // most bytes first
   std::vector<MemoryShare> parts;               // most bytes first
   std::optional<double> named_ratio;            // of the process's memory: what `parts` name; nullopt: no composition

@@ -4,6 +4,7 @@
 
 #include "events/json_fields.h"
 #include "events/jvm_figures_fields.h"
+#include "events/pools_at_kill_fields.h"
 #include "incident/incident.h"
 
 namespace oomw::incident_json {
@@ -49,6 +50,7 @@ void describe(auto& v, Of<IncidentAnalysis> auto& analysis) {
   v("lead_seconds", analysis.lead_seconds);
   v("files", analysis.files);
   v("jvm", analysis.jvm, kOmitted);
+  v("pools", analysis.pools, kOmitted);
 }
 
 void describe(auto& v, Of<IncidentHolder> auto& holder) {

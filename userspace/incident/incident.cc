@@ -68,6 +68,14 @@ const IncidentCapture* goroutines_at_kill(const Incident& incident) {
   return counted != incident.captures.end() ? &*counted : nullptr;
 }
 
+const PoolsAtKill* pools_at_kill(const Incident& incident) {
+  if (incident.victims.empty()) return nullptr;
+  const auto counted = std::ranges::find_if(incident.analyses, [&](const IncidentAnalysis& analysis) {
+    return analysis.pools && analysis.pid == incident.victims.front().process.pid;
+  });
+  return counted != incident.analyses.end() ? &*counted->pools : nullptr;
+}
+
 const IncidentCapture* first_before(const Incident& incident, const IncidentCapture& later) {
   // An HTTP profile lags behind: compared with one of what is held now, all uncollected memory would look grown.
   const auto merit = [&](const IncidentCapture& capture) {

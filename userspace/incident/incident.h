@@ -170,6 +170,8 @@ struct ProfileTexts {
 [[nodiscard]] const IncidentCapture* best_capture_of(const Incident& incident, std::int32_t pid);
 // The capture at the kill of the victim that the kernel chose whose goroutines were counted; nullptr: none.
 [[nodiscard]] const IncidentCapture* goroutines_at_kill(const Incident& incident);
+// What the objects of that victim's Python pools were at its kill; nullptr: not counted.
+[[nodiscard]] const PoolsAtKill* pools_at_kill(const Incident& incident);
 // The profile to compare `later` with: the first one of the same process before it, preferably of the same
 // series (held now, or live at the last collection). nullptr: there is no earlier one.
 [[nodiscard]] const IncidentCapture* first_before(const Incident& incident, const IncidentCapture& later);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "events/heap_analysed.h"
 #include "events/jvm_figures.h"
+#include "events/pools_at_kill.h"
 
 namespace oomw {
 
@@ -26,7 +27,8 @@ struct IncidentAnalysis {
   double lead_seconds = 0;  // its end -> first victim marked
   std::string trigger, result, reason, detail;
   std::vector<File> files;
-  std::optional<JvmFigures> jvm{};  // of a JVM's reading, and of what was read after its end
+  std::optional<JvmFigures> jvm{};     // of a JVM's reading, and of what was read after its end
+  std::optional<PoolsAtKill> pools{};  // of what was counted in a Python process at its kill
 };
 
 struct IncidentHolder : HeapHolder {

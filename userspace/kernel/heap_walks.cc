@@ -50,6 +50,8 @@ bool are_readable(const HeapAddresses& addresses) {
          addresses.reason_offset >= addresses.status_offset + 4 && addresses.reason_offset < OOMW_GO_G_BYTES;
 }
 
+constexpr std::uint32_t kPoolBytes = 16u << 10, kOldPoolBytes = 4u << 10;  // the programs take it for a power of two
+
 constexpr std::size_t kChunkHeaderBytes = OOMW_GO_CHUNK_BYTES - OOMW_GO_CHUNK_DATA_BYTES;
 
 }  // namespace
@@ -63,6 +65,7 @@ struct HeapWalks::Impl {
 
   std::optional<oomw_go_slot> slot(std::uint32_t tgid) const;
   std::vector<std::uint32_t> slot_keys() const;
+  Result<> watch(ProcessKey process, const oomw_go_target& target);
   // True for one caller only, which then owns the chunks.
   bool release_slot(const HeapWalked& walk);
   Result<> hand_over(const HeapWalked& walk, const std::function<void(std::span<const std::byte>)>& chunk);
@@ -74,6 +77,15 @@ std::optional<oomw_go_slot> HeapWalks::Impl::slot(std::uint32_t tgid) const {
   oomw_go_slot slot;
   if (bpf_map_lookup_elem(walks.get(), &tgid, &slot) != 0) return std::nullopt;
   return slot;
+}
+
+Result<> HeapWalks::Impl::watch(ProcessKey process, const oomw_go_target& target) {
+  std::uint32_t tgid = tgid_of(process);
+  if (bpf_map_update_elem(targets.get(), &tgid, &target, BPF_ANY) == 0) return {};
+  int error = errno;
+  ++targets_lost;
+  if (error == E2BIG) return fail(ErrorCode::kLimit, "more processes than are watched");
+  return fail_errno(error, "watching a process");
 }
 
 std::vector<std::uint32_t> HeapWalks::Impl::slot_keys() const {
@@ -157,13 +169,28 @@ Result<> HeapWalks::watch(ProcessKey process, const HeapAddresses& addresses) {
       .goroutine_status = static_cast<std::uint16_t>(addresses.status_offset),
       .goroutine_reason = static_cast<std::uint16_t>(addresses.reason_offset),
       .goroutines = are_readable(addresses) ? addresses.goroutines : 0,
+      .pools = {},
   };
+  std::lock_guard lock(impl_->mutex);
+  return impl_->watch(process, target);
+}
+
+Result<> HeapWalks::watch_pools(ProcessKey process, const PoolAddresses& addresses) {
+  const bool is_known_size = addresses.pool_bytes == kPoolBytes || addresses.pool_bytes == kOldPoolBytes;
+  if (process.pid <= 0 || addresses.arenas == 0 || !is_known_size) {
+    return fail(ErrorCode::kInvalid, "no process or no pools");
+  }
+  oomw_go_target target{};
+  target.start_ticks = process.start_ticks;
+  target.owner = addresses.owner == 0 ? 0 : addresses.owner | OOMW_GO_OWNER;
+  target.pools = {addresses.arenas, addresses.type_type, addresses.pool_bytes, 0};
+  std::lock_guard lock(impl_->mutex);
   std::uint32_t tgid = tgid_of(process);
-  if (bpf_map_update_elem(impl_->targets.get(), &tgid, &target, BPF_ANY) == 0) return {};
-  int error = errno;
-  ++impl_->targets_lost;
-  if (error == E2BIG) return fail(ErrorCode::kLimit, "more Go processes than are watched");
-  return fail_errno(error, "watching a Go process");
+  oomw_go_target known;
+  const bool is_go = bpf_map_lookup_elem(impl_->targets.get(), &tgid, &known) == 0 &&
+                     known.start_ticks == process.start_ticks && known.buckets != 0;
+  if (is_go) return fail(ErrorCode::kUnavailable, "its Go heap is watched");
+  return impl_->watch(process, target);
 }
 
 void HeapWalks::unwatch(ProcessKey process) {

@@ -27,6 +27,14 @@ struct HeapAddresses {
   std::uint32_t status_offset = 0, reason_offset = 0;  // in a g
 };
 
+// Where a CPython process keeps its pools.
+struct PoolAddresses {
+  std::uint64_t arenas = 0;      // address of its pointer to the table of arenas
+  std::uint64_t type_type = 0;   // address of the type of types
+  std::uint32_t pool_bytes = 0;  // 4 or 16 KiB
+  std::uint64_t owner = 0;       // as in HeapAddresses
+};
+
 // The user-space side of the walk at the kill: registers the processes to walk and takes the results. The BPF programs
 // themselves remove a process that execs or exits, so a lost event leaves nothing stale behind. Thread-safe: system
 // calls on maps only.
@@ -38,6 +46,8 @@ class HeapWalks {
 
   // kLimit: the map is full, counted by targets_lost(). A second call replaces the first.
   [[nodiscard]] Result<> watch(ProcessKey process, const HeapAddresses& addresses);
+  // The same for a Python process. kUnavailable: it is watched for a Go heap, which comes first.
+  [[nodiscard]] Result<> watch_pools(ProcessKey process, const PoolAddresses& addresses);
   // Does nothing if the entry belongs to another process.
   void unwatch(ProcessKey process);
 

@@ -55,6 +55,30 @@ std::string fillers_section(const Incident& incident) {
          rows + "\n";
 }
 
+std::string bytes_at_reading(const Incident& incident, const std::string& type) {
+  const auto found = std::ranges::find_if(incident.fillers, [&](const IncidentFiller& filler) {
+    return filler.runtime == "cpython" && filler.kind == "type" && filler.name == type;
+  });
+  return found == incident.fillers.end() ? "" : human_bytes(found->bytes);
+}
+
+std::string pools_section(const Incident& incident) {
+  const PoolsAtKill* counted = pools_at_kill(incident);
+  if (counted == nullptr) return "";
+  std::string text = fmt::format(
+      "## Python objects at the kill\n\n{} of objects up to 512 bytes in {} of {} pools{}. One block of each pool "
+      "decides for all of it, so bytes are estimates; the last column is the reading before, with larger objects.\n\n",
+      human_bytes(counted->bytes), counted->pools_read, counted->pools,
+      counted->cut.empty() ? "" : "; the others were not read (" + to_markdown(counted->cut) + ")");
+  text += "| bytes | +- | objects | type | before |\n|---:|---:|---:|---|---:|\n";
+  for (std::size_t i = 0; i < std::min(kMaxRows, counted->types.size()); ++i) {
+    const PoolsAtKill::Type& type = counted->types[i];
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", human_bytes(type.bytes), human_bytes(type.error_bytes),
+                        type.count, to_markdown(type.name, kMaxName), bytes_at_reading(incident, type.name));
+  }
+  return text + "\n";
+}
+
 std::string composition_section(const Incident& incident) {
   if (!incident.composition || incident.composition->parts.empty()) return "";
   std::string text = fmt::format("## Parts of the memory\n\nRead {:.1f} s before the kill{}.\n\n",
@@ -137,8 +161,8 @@ std::string goroutines_section(const Incident& incident) {
 }  // namespace
 
 std::string memory_sections(const Incident& incident) {
-  return holders_section(incident) + fillers_section(incident) + composition_section(incident) +
-         growth_section(incident) + goroutines_section(incident);
+  return holders_section(incident) + fillers_section(incident) + pools_section(incident) +
+         composition_section(incident) + growth_section(incident) + goroutines_section(incident);
 }
 
 }  // namespace oomw

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "events/pools_at_kill.h"
+
 namespace oomw {
 
 // A part of the private anonymous memory that is present.
@@ -45,8 +47,9 @@ struct MemoryContents {
   double named_ratio = 0;  // the share of it in parts that are known
   std::vector<ContentPart> parts;
   std::vector<ContentFiller> fillers;
-  std::optional<MallocTotals> malloc;  // none: not glibc, or its sums did not close
-  std::vector<std::string> notes;      // what is not known, and why
+  std::optional<MallocTotals> malloc;   // none: not glibc, or its sums did not close
+  std::optional<PoolTable> pool_table;  // of a Python process, where it was proved
+  std::vector<std::string> notes;       // what is not known, and why
   std::uint64_t bytes_read = 0;
 };
 

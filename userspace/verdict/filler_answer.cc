@@ -165,6 +165,23 @@ std::string no_filler_text(const Incident& incident) {
                      held(*first), share);
 }
 
+std::string pools_text(const Incident& incident) {
+  constexpr std::size_t kMaxTypes = 3;
+  constexpr double kLeastShare = 0.1;
+  const PoolsAtKill* counted = pools_at_kill(incident);
+  if (counted == nullptr || counted->bytes == 0) return "";
+  std::string types;
+  for (std::size_t i = 0; i < std::min(kMaxTypes, counted->types.size()); ++i) {
+    const PoolsAtKill::Type& type = counted->types[i];
+    const double share = static_cast<double>(type.bytes) / static_cast<double>(counted->bytes);
+    if (share < kLeastShare) break;
+    types += fmt::format("{} {:.0f} %{} {}", i == 0 ? ", by an estimate" : ",", share * 100, i == 0 ? " of them" : "",
+                         printable(type.name, kMaxName));
+  }
+  return fmt::format("At the kill {}{} were small objects{}.", counted->cut.empty() ? "" : "at least ",
+                     human_bytes(counted->bytes), types);
+}
+
 std::string filler_action(const Incident& incident) {
   const IncidentFiller* filler = named_filler(incident);
   if (filler == nullptr) return "";

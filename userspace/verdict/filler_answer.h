@@ -20,6 +20,8 @@ namespace oomw {
 // Of a Java program, where the largest filler is an array or a class of the library: "; of its own classes there were
 // most of com.acme.Session, 60000 objects".
 [[nodiscard]] std::string own_class_text(const Incident& incident, const IncidentFiller& filler);
+// "At the kill 118 MiB were small objects, by an estimate 52 % of them dict, 18 % str."; "" unless that was counted.
+[[nodiscard]] std::string pools_text(const Incident& incident);
 [[nodiscard]] std::string filler_action(const Incident& incident);
 
 }  // namespace oomw

@@ -26,6 +26,8 @@ HeapAnalysed boundless() {
   analysed.holders.assign(100, {2, 1, 1, false, text, std::vector<std::string>(100, text)});
   analysed.goroutines.assign(100, {1, text, std::vector<std::string>(100, text), text, text});
   analysed.goroutine_list.assign(100, {1, 2, 3, std::vector<std::string>(100, text)});
+  analysed.pool_table.assign(100, {1, 2, 3, std::vector<PoolTable::Type>(100, {1, text})});
+  analysed.pools.assign(100, {});
   analysed.fillers.assign(100, {text, text, text, 1, 1, std::nan("")});
   analysed.parts.assign(100, {text, text, 1, text});
   analysed.notes.assign(100, text);
@@ -48,6 +50,10 @@ TEST(AnalysisWire, lists_texts_and_shares_are_bounded) {
   ASSERT_THAT(analysed.goroutine_list, SizeIs(1));
   EXPECT_THAT(analysed.goroutine_list[0].wait_reasons, SizeIs(GoroutineList::kMaxReasons));
   EXPECT_THAT(analysed.goroutine_list[0].wait_reasons, Each(SizeIs(Le(GoroutineList::kMaxReasonChars * 4))));
+  ASSERT_THAT(analysed.pool_table, SizeIs(1));
+  ASSERT_THAT(analysed.pool_table[0].types, SizeIs(PoolTable::kMaxTypes));
+  EXPECT_THAT(analysed.pool_table[0].types[0].name, SizeIs(Le(PoolTable::kMaxNameChars * 4)));
+  EXPECT_THAT(analysed.pools, SizeIs(0)) << "which no reading of a living process counts";
   EXPECT_EQ(analysed.fillers[0].share, 0);
   EXPECT_THAT(analysed.fillers, SizeIs(HeapAnalysed::kMaxFillers));
   EXPECT_THAT(analysed.jvm, testing::ElementsAre(JvmFigures{}));

@@ -161,6 +161,22 @@ TEST(AnalysedMemory, what_a_jvm_left_behind_is_a_note_and_hides_no_reading) {
   EXPECT_EQ(incident.analyses[1].jvm->threads, 21u);
 }
 
+TEST(AnalysedMemory, python_s_pools_at_the_kill_stand_beside_the_reading) {
+  HeapAnalysed reading = analysed(5000, 0, RuntimeKind::kCpython);
+  reading.fillers.push_back({"type", "dict", "", 500, 7, 0.8});
+  HeapAnalysed at_kill = read_after_kill(10'001);
+  at_kill.of = RuntimeKind::kCpython;
+  at_kill.notes.clear();
+  at_kill.jvm.clear();
+  at_kill.pools = {{900, 64, 64, {{"dict", 800, 10, 60, 5}}, ""}};
+  Incident incident;
+  add_analyses(incident, {reading, at_kill}, kKill, 0);
+  EXPECT_EQ(incident.fillers.size(), 1u);
+  ASSERT_EQ(incident.analyses.size(), 2u);
+  EXPECT_EQ(incident.analyses[0].pools, std::nullopt);
+  EXPECT_EQ(incident.analyses[1].pools, at_kill.pools.front());
+}
+
 TEST(AnalysisMemory, what_was_read_after_the_kill_is_given_and_takes_no_readings_place) {
   AnalysisMemory memory;
   memory.add(analysed(1000, 1, RuntimeKind::kJvm));

@@ -329,6 +329,14 @@ TEST(DecodeWalk, goroutines_arrive_where_they_were_counted) {
   EXPECT_FALSE(decode(bytes_of(raw)).has_value());
 }
 
+TEST(DecodeWalk, pools_arrive_where_they_were_counted) {
+  auto raw = make_walk();
+  raw.pools = {7, 448, 440, 5, 3, 7'000'000};
+  EXPECT_EQ(decoded<HeapWalked>(raw).pools, std::nullopt);
+  raw.flags |= OOMW_GO_WALK_HAS_POOLS;
+  EXPECT_EQ(decoded<HeapWalked>(raw).pools, (PoolCounts{7, 448, 440, 5, 3, 7'000'000}));
+}
+
 TEST(DecodeWalk, every_stop_has_its_word_and_others_are_invalid) {
   const std::vector<std::string> words = {"end",       "fault",        "malformed", "loop",
                                           "pool_full", "bucket_limit", "time_limit"};

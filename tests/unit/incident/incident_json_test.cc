@@ -134,6 +134,17 @@ TEST(IncidentJsonTest, goroutines_of_the_kill_survive_and_are_absent_where_none_
   EXPECT_EQ(read->captures[0].goroutines_cut, "time_limit");
 }
 
+TEST(IncidentJsonTest, python_s_pools_at_the_kill_survive_and_are_absent_where_none_were_counted) {
+  Incident incident = sample_incident();
+  incident.analyses.resize(2);
+  incident.analyses[1].pools = PoolsAtKill{900, 64, 60, {{"dict", 800, 10, 60, 5}}, "time_limit"};
+  const std::string json = to_json(incident);
+  EXPECT_FALSE(Json::parse(json)["analyses"][0].contains("pools"));
+  const auto read = incident_from_json(json);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read->analyses[1].pools, incident.analyses[1].pools);
+}
+
 TEST(IncidentJsonTest, hostile_bytes_become_valid_utf8) {
   Incident incident = sample_incident();
   incident.victims[0].comm = "a\xff\xfe\"\n\x01";

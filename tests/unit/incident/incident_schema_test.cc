@@ -70,6 +70,7 @@ Incident full_incident() {
   incident.fillers.push_back({"cpython", "type", "dict", {}, "", "", 5, 0.5, "analysis", "LOG in app", 7, WallTime{1}});
   incident.analyses.push_back({"go", 4242, {1}, 0.1, 2, "watermark_80", "ok", "", "", {{"holders.json", ""}}});
   incident.analyses.back().jvm.emplace().heap_used_bytes = 5;
+  incident.analyses.back().pools = PoolsAtKill{900, 64, 60, {{"dict", 800, 10, 60, 5}}, "time_limit"};
   incident.fillers.back().growth_ratio = 1.5;
   incident.holders.push_back({{0.9, 5, 40, true, "", {"global main.m"}}, 0.95, 60, 1.5});
   incident.goroutines.push_back({3, "waiting", {"main.f"}, "main.main", "exporter/otlp"});

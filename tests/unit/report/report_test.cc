@@ -45,6 +45,28 @@ TEST(ReportTest, goroutines_of_the_kill_are_told_and_where_only_a_part_was_count
               HasSubstr("| 3 | waiting | main.f |\n\nAt the kill, a part of them (time\\_limit): 6390 waiting"));
 }
 
+TEST(ReportTest, python_objects_at_the_kill_stand_beside_the_reading_before_and_say_what_is_missing) {
+  Incident incident = sample_incident();
+  EXPECT_THAT(to_markdown(incident, {}), Not(HasSubstr("## Python objects at the kill")));
+  IncidentFiller& dict = incident.fillers.emplace_back();
+  dict.runtime = "cpython";
+  dict.kind = "type";
+  dict.name = "dict";
+  dict.bytes = 40u << 20;
+  incident.analyses.resize(1);
+  incident.analyses[0].pid = incident.victims.front().process.pid;
+  incident.analyses[0].pools =
+      PoolsAtKill{90u << 20, 6400, 6400, {{"dict", 60u << 20, 300'000, 4000, 1u << 20}, {"unknown", 5, 1, 1, 0}}, ""};
+  EXPECT_THAT(to_markdown(incident, {}),
+              ::testing::AllOf(HasSubstr("90.0 MiB of objects up to 512 bytes in 6400 of 6400 pools. One block"),
+                               HasSubstr("| 60.0 MiB | 1.00 MiB | 300000 | dict | 40.0 MiB |\n"),
+                               HasSubstr("| unknown |  |\n")));
+  incident.analyses[0].pools->pools_read = 5000;
+  incident.analyses[0].pools->cut = "time_limit";
+  EXPECT_THAT(to_markdown(incident, {}),
+              HasSubstr("in 5000 of 6400 pools; the others were not read (time\\_limit). One block"));
+}
+
 TEST(ReportTest, bare_incident_says_what_is_not_known) {
   testing::expect_golden("bare.md", to_markdown(bare_incident(), {}));
 }

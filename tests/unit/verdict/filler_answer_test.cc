@@ -46,6 +46,22 @@ TEST(FillerAnswer, a_container_with_a_name_is_what_filled_the_memory) {
   EXPECT_EQ(answer.culprit->claim, "fills");
 }
 
+TEST(FillerAnswer, what_the_small_objects_were_at_the_kill_is_said_as_an_estimate) {
+  Incident incident = python_incident("leak");
+  EXPECT_EQ(pools_text(incident), "");
+  incident.analyses.resize(1);
+  incident.analyses[0].pid = incident.victims.front().process.pid;
+  incident.analyses[0].pools = PoolsAtKill{
+      100u << 20, 6400, 6400, {{"dict", 60u << 20, 9, 9, 9}, {"str", 20u << 20, 9, 9, 9}, {"int", 5, 1, 1, 0}}, ""};
+  EXPECT_EQ(pools_text(incident),
+            "At the kill 100 MiB were small objects, by an estimate 60 % of them dict, 20 % str.");
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("At the kill 100 MiB were small objects"));
+  incident.analyses[0].pools->cut = "time_limit";
+  EXPECT_THAT(pools_text(incident), HasSubstr("At the kill at least 100 MiB were"));
+  incident.analyses[0].pid += 1;
+  EXPECT_EQ(pools_text(incident), "") << "another process";
+}
+
 TEST(FillerAnswer, a_container_comes_before_the_type_that_it_consists_of) {
   Incident incident = python_incident("spike");
   std::swap(incident.fillers[0], incident.fillers[1]);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "memory/cached_reader.h"
+#include "runtimes/cpython/arena_table.h"
 #include "runtimes/cpython/name_search.h"
 #include "runtimes/cpython/objects.h"
 #include "runtimes/cpython/pools.h"
@@ -50,6 +51,24 @@ void add_types(MemoryContents& contents, const ObjectCensus& census) {
   std::ranges::sort(types, std::greater(), &ContentFiller::bytes);
   if (types.size() > MemoryContents::kMaxFillersOfKind) types.resize(MemoryContents::kMaxFillersOfKind);
   contents.fillers.insert(contents.fillers.end(), types.begin(), types.end());
+}
+
+// For the kernel. The types with the most bytes have a name at the kill even if its page is gone.
+void add_pool_table(MemoryContents& contents, const AddressSpace& space, const TypeTable& types,
+                    const PoolRegions& regions, const ObjectCensus& census) {
+  Result<PoolTable> table = find_arena_table(space, types, regions);
+  if (!table.has_value()) {
+    contents.notes.push_back("python objects will not be counted at a kill: " + table.error().message);
+    return;
+  }
+  std::vector<std::pair<std::uint64_t, const TypeInfo*>> known;
+  for (const auto& [type, amount] : census.amounts()) {
+    if (!type->is_heap_type()) known.emplace_back(amount.bytes, type);
+  }
+  std::ranges::sort(known, std::greater());
+  if (known.size() > PoolTable::kMaxTypes) known.resize(PoolTable::kMaxTypes);
+  for (const auto& [bytes, type] : known) table->types.push_back({type->address, type->name});
+  contents.pool_table = std::move(*table);
 }
 
 // Of the containers with many entries, and of all that have a name, whatever they hold.
@@ -162,6 +181,7 @@ Result<MemoryContents> read_contents(const AddressSpace& space, const ByteSource
   add_parts(parts, census);
   parts.put_into(contents);
   add_types(contents, census);
+  add_pool_table(contents, space, types, regions, census);
   Inspection first(now, types, census), second(now, types, census);
   add_holders(contents, first, second, census);
   const bool is_used_up = reader.is_used_up() || first.is_used_up() || second.is_used_up();

@@ -46,7 +46,6 @@ Layout layout_of(const TypeInfo& type) {
 
 std::vector<std::uint64_t> own_types_in(const AddressSpace& space, CachedReader& reader, const Mapping& data) {
   std::vector<std::uint64_t> found;
-  if (data.size() > kMaxDataBytes) return found;
   std::vector<std::byte> bytes(data.size());
   if (!space.read_present(data.begin, bytes).has_value()) return found;
   for (std::size_t at = 0; at + kTypeBytes <= bytes.size() && found.size() < 2; at += 8) {
@@ -77,13 +76,20 @@ bool is_identifier(std::string_view text, bool with_dots) {
   });
 }
 
-Result<TypeTable> TypeTable::find(const AddressSpace& space, CachedReader& reader) {
-  std::vector<std::uint64_t> found;
+std::vector<Mapping> data_of_python(const AddressSpace& space) {
+  std::vector<Mapping> found;
   bool is_behind_python = false;  // the .bss is a mapping of its own
   for (const Mapping& mapping : space.map().mappings()) {
     const bool is_own = is_python(mapping) || (is_behind_python && !mapping.has_file() && mapping.name.empty());
     is_behind_python = is_python(mapping);
-    if (!is_own || !mapping.is_writable) continue;
+    if (is_own && mapping.is_writable && mapping.size() <= kMaxDataBytes) found.push_back(mapping);
+  }
+  return found;
+}
+
+Result<TypeTable> TypeTable::find(const AddressSpace& space, CachedReader& reader) {
+  std::vector<std::uint64_t> found;
+  for (const Mapping& mapping : data_of_python(space)) {
     const auto more = own_types_in(space, reader, mapping);
     found.insert(found.end(), more.begin(), more.end());
   }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "memory/address_space.h"
 #include "memory/cached_reader.h"
@@ -35,6 +36,10 @@ struct TypeInfo {
 // An identifier of ASCII letters, digits and '_'; with_dots: several of them. Anything else may be a user's data.
 [[nodiscard]] bool is_identifier(std::string_view text, bool with_dots = false);
 
+// The interpreter's own writable data, of its program or library, the part without a file among it; not above 8 MiB
+// each.
+[[nodiscard]] std::vector<Mapping> data_of_python(const AddressSpace& space);
+
 // The types of a Python process, found by what every type has: its own type leads to `type`, which is its own type.
 // No symbols and no version: 3.9 to 3.14 with the usual build. Bounded; what is no type is remembered, too.
 // Borrows the reader.
@@ -54,6 +59,9 @@ class TypeTable {
 
   TypeTable(TypeTable&&) = default;
   TypeTable& operator=(TypeTable&&) = default;
+
+  // Address of the type of types.
+  [[nodiscard]] std::uint64_t type_type() const { return type_type_; }
 
   // The type at an address; null if there is none. Pointers stay valid.
   [[nodiscard]] const TypeInfo* at(std::uint64_t address) {
