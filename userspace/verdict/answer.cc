@@ -384,6 +384,7 @@ std::string inspect_node(const Incident& /*incident*/, const AnswerCulprit* /*cu
   return "See what the node's pods use against their requests; this container's limit is not the problem.";
 }
 std::string look(const Incident& incident, const AnswerCulprit* culprit) {
+  if (culprit != nullptr && is_keeper(*culprit)) return owner_action(incident, *culprit);
   if (culprit != nullptr && is_filler(*culprit)) return filler_action(incident);
   return best_capture(incident) != nullptr ? "Look at what was held at the end: the newest profile of this incident."
                                            : "See what this node can read: oomwitness doctor.";

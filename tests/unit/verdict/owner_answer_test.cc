@@ -74,6 +74,14 @@ TEST(OwnerAnswer, component_on_the_path_comes_before_the_receiver_that_allocated
   EXPECT_THAT(answer.action, HasSubstr("send_batch_size"));
 }
 
+TEST(OwnerAnswer, keeper_says_what_to_do_whatever_the_cause) {
+  for (const char* cause : {"leak", "spike", "undersized", ""}) {
+    Incident incident = leak_with(holder("processor/batch"));
+    incident.verdict->cause = cause;
+    EXPECT_THAT(answer_of(incident).action, HasSubstr("send_batch_size")) << cause;
+  }
+}
+
 TEST(OwnerAnswer, helper_package_names_the_kind_only) {
   const IncidentAnswer answer = answer_of(leak_with(holder("exporter/exporterhelper")));
   EXPECT_THAT(answer.sentence, StartsWith("Kept by an exporter's sending queue or its retries"));
