@@ -44,28 +44,29 @@ void EvidenceWriter::write(Incident incident) {
 // No incident is in both queues: the first write is of what is not on disk.
 void EvidenceWriter::pump() {
   if (is_retry_armed_) return;
-  if (!is_first_in_flight_) {
+  if (!first_in_flight_) {
     if (auto next = backlog_.take_first()) submit(std::move(*next), true);
   }
-  if (!is_amendment_in_flight_ && !is_retry_armed_ && backlog_.firsts() == 0) {
+  if (!amendment_in_flight_ && !is_retry_armed_ && backlog_.firsts() == 0) {
     if (auto next = backlog_.take_amendment()) submit(std::move(*next), false);
   }
 }
 
 void EvidenceWriter::submit(Incident incident, bool is_first) {
-  in_flight(is_first) = true;
+  auto given = std::make_shared<UnderWay>(std::move(incident));
+  in_flight(is_first) = given;
   ++under_way_;
-  auto task = [this, incident, is_first, directory = directory_of(incident.id)]() mutable {
-    Outcome outcome = store(incident, directory);
+  auto task = [this, given, is_first, directory = directory_of(given->incident.id)] {
+    Outcome outcome = store(given->incident, directory);
+    given->is_stored = outcome.written.has_value();
     --under_way_;
-    post_back([this, incident = std::move(incident), is_first, outcome = std::move(outcome)] {
-      handle_written(incident, is_first, outcome);
-    });
+    post_back(
+        [this, given, is_first, outcome = std::move(outcome)] { handle_written(given->incident, is_first, outcome); });
   };
   if (worker_.post(std::move(task))) return;
   --under_way_;
-  in_flight(is_first) = false;
-  put_back(std::move(incident));
+  in_flight(is_first) = nullptr;
+  put_back(std::move(given->incident));
   retry_later();
 }
 
@@ -103,7 +104,7 @@ void EvidenceWriter::post_back(const EventLoop::Task& task) {
 }
 
 void EvidenceWriter::handle_written(const Incident& incident, bool is_first, const Outcome& outcome) {
-  in_flight(is_first) = false;
+  in_flight(is_first) = nullptr;
   if (outcome.written.has_value()) {
     finish(incident, outcome);
   } else {
@@ -217,13 +218,25 @@ void EvidenceWriter::flush() {
 void EvidenceWriter::store_until(MonotonicTime until) {
   while (under_way_ > 0 && clock_.now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   if (next_ledger_) (void)oomw::save_ledger(data_dir_, *next_ledger_);
-  while (backlog_.firsts() + backlog_.amendments() > 0 && clock_.now() < until) {
-    const auto incident = backlog_.firsts() > 0 ? backlog_.take_first() : backlog_.take_amendment();
-    (void)store(*incident, directory_of(incident->id));
+  // Nobody hears of a write that failed since the loop has ended: it is tried once more.
+  for (auto* given : {&first_in_flight_, &amendment_in_flight_}) {
+    if (*given && !(*given)->is_stored && under_way_ == 0) put_back((*given)->incident);
+  }
+  while (clock_.now() < until) {
+    const auto incident = take_rest();
+    if (!incident) return;
+    const Outcome outcome = store(*incident, directory_of(incident->id));
+    if (!outcome.written.has_value()) {
+      log::error("incident {} could not be written to the end: {}", printable(incident->id), outcome.written.error().message);
+    }
   }
   if (backlog_.firsts() + backlog_.amendments() == 0) return;
   log::error("the disk was too slow to the end: {} incidents and {} amendments are not written", backlog_.firsts(),
              backlog_.amendments());
+}
+
+std::optional<Incident> EvidenceWriter::take_rest() {
+  return backlog_.firsts() > 0 ? backlog_.take_first() : backlog_.take_amendment();
 }
 
 void EvidenceWriter::handle_refusal(const Error& error) {

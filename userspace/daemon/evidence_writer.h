@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -73,12 +74,19 @@ class EvidenceWriter {
     Result<WrittenIncident> written;
     double seconds = 0;
   };
+  // What a worker has: null while it has none.
+  struct UnderWay {
+    Incident incident;
+    std::atomic<bool> is_stored = false;
+  };
   void pump();
   void submit(Incident incident, bool is_first);
   [[nodiscard]] Outcome store(const Incident& incident, const std::string& known_directory);
   [[nodiscard]] std::string directory_of(const std::string& id) const;
   void post_back(const EventLoop::Task& task);
-  [[nodiscard]] bool& in_flight(bool is_first) { return is_first ? is_first_in_flight_ : is_amendment_in_flight_; }
+  [[nodiscard]] std::shared_ptr<UnderWay>& in_flight(bool is_first) {
+    return is_first ? first_in_flight_ : amendment_in_flight_;
+  }
   void handle_written(const Incident& incident, bool is_first, const Outcome& outcome);
   void finish(const Incident& incident, const Outcome& outcome);
   void put_back(Incident incident);
@@ -88,6 +96,7 @@ class EvidenceWriter {
   void prune();  // worker
   void handle_pruned(const Pruned& pruned);
   void store_until(MonotonicTime until);
+  [[nodiscard]] std::optional<Incident> take_rest();
   [[nodiscard]] bool is_on_disk(const std::string& id) const { return directories_.contains(id); }
   void submit_ledger();
   void handle_ledger(LedgerState state, const Result<>& saved);
@@ -112,7 +121,7 @@ class EvidenceWriter {
   std::optional<LedgerState> next_ledger_;
   std::atomic<bool> is_over_ = false;  // tasks posted back are no longer run
   std::atomic<int> under_way_ = 0;     // incidents and ledgers that workers have
-  bool is_first_in_flight_ = false, is_amendment_in_flight_ = false;
+  std::shared_ptr<UnderWay> first_in_flight_, amendment_in_flight_;
   bool is_ledger_in_flight_ = false;
   bool is_retry_armed_ = false;
   bool is_prune_armed_ = false;

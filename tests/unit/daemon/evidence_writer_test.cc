@@ -158,6 +158,23 @@ TEST_F(EvidenceWriterTest, a_queue_that_is_full_at_the_end_loses_nothing) {
   EXPECT_TRUE(std::filesystem::exists(data_dir_ + "/kills.json"));
 }
 
+// Its failure is posted to a loop that no longer runs.
+TEST_F(EvidenceWriterTest, write_that_fails_at_the_end_is_tried_once_more) {
+  const std::string blocked = directory_.path() + "/blocked";
+  std::ofstream(blocked) << "a file where the data dir should be";
+  worker_ = std::make_unique<WorkerPool>("test", 1, 1'024);
+  make(blocked);
+  writer_->write(incident("20231114T221320Z-0000000a"));
+  std::promise<void> is_tried;
+  ASSERT_TRUE(worker_->post([&] { is_tried.set_value(); }));
+  is_tried.get_future().wait();
+  std::filesystem::remove(blocked);
+  std::filesystem::create_directories(blocked);
+  writer_->flush();
+  worker_.reset();
+  EXPECT_EQ(directories(), 1u);
+}
+
 LedgerState ledger_of(std::size_t cgroups) {
   LedgerState state;
   for (std::size_t i = 1; i <= cgroups; ++i) state.counted_by_cgroup[i] = 1;
