@@ -227,7 +227,8 @@ void EvidenceWriter::store_until(MonotonicTime until) {
     if (!incident) return;
     const Outcome outcome = store(*incident, directory_of(incident->id));
     if (!outcome.written.has_value()) {
-      log::error("incident {} could not be written to the end: {}", printable(incident->id), outcome.written.error().message);
+      log::error("incident {} could not be written to the end: {}", printable(incident->id),
+                 outcome.written.error().message);
     }
   }
   if (backlog_.firsts() + backlog_.amendments() == 0) return;
