@@ -3,7 +3,7 @@
 """The cost of growth sampling to page faults, by switching it on and off while one run of the load goes on
 (growth_cost_bench.cc): for a process that is sampled, for all others meanwhile, and while what is watched does not climb.
 
-While a process climbs the program is attached for a minute, then a quarter of the time (userspace/growth/growth_rest.h): the bar is for
+While a process climbs the program is attached for 25 s, then a quarter of the time (userspace/growth/growth_rest.h): the bar is for
 what others pay over hours of that."""
 import os
 import subprocess

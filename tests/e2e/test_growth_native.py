@@ -76,7 +76,7 @@ class GrowthNative(E2eTest):
 
     def test_switched_off_nothing_is_sampled(self):
         recording = os.path.join(self.scratch, "events.jsonl")
-        witness = self.daemon(args=["--record", recording])
+        witness = self.daemon("[growth]\nenabled = false\n", args=["--record", recording])
         victim = self.start([tools.growth_paths()], self.cgroup("off", 64))
         victim.wait_killed()
         self.wait_incidents(witness, 1)

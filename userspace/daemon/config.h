@@ -46,8 +46,8 @@ struct Config {
   Nanoseconds reader_idle = std::chrono::seconds(60);
   Nanoseconds live_timeout = std::chrono::seconds(1);
   TrendConfig trend;
-  bool is_sampling_growth = false;  // the stacks that a process grew by, from half of its limit on
-  bool is_analysing = true;         // who keeps and what fills the memory: seconds of CPU for each climb to a limit
+  bool is_sampling_growth = true;  // the stacks that a process grew by, from half of its limit on
+  bool is_analysing = true;        // who keeps and what fills the memory: seconds of CPU for each climb to a limit
   Spool::Limits spool;
   CorrelatorConfig correlator;
   Retention retention;

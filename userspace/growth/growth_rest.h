@@ -30,13 +30,13 @@ class GrowthClimb {
 // When the program on page faults is attached: it costs every page fault of the machine 4 %, also where others are
 // sampled. So it is attached
 //   - for kHold after a process was armed or climbed: a container that stays at 70 % of its limit costs nothing;
-//   - never more than kBurst + kShare of the time: a leak of hours is sampled a quarter of the time, one of a minute
-//     whole. Over hours a page fault pays 1 %.
+//   - never more than kBurst and a quarter of the time: a climb of 25 s is sampled whole, a leak of hours a quarter of
+//     the time. Over two minutes a page fault pays 2 %, over hours 1 %.
 // Pure.
 class GrowthRest {
  public:
   static constexpr Nanoseconds kHold = std::chrono::seconds(5);
-  static constexpr Nanoseconds kBurst = std::chrono::seconds(60);
+  static constexpr Nanoseconds kBurst = std::chrono::seconds(20);
   static constexpr std::int64_t kShareDivisor = 4;
   // One turn on again lasts so long at least, lest the kernel's code is patched all the time.
   static constexpr Nanoseconds kLeast = std::chrono::seconds(2);

@@ -64,7 +64,14 @@ TEST_F(GrowthRestTest, nothing_that_climbs_lets_it_rest) {
   EXPECT_FALSE(is_attached_);
 }
 
-TEST_F(GrowthRestTest, minute_of_climbing_is_attached_whole) { EXPECT_GE(attached_of(seconds(60), true), seconds(59)); }
+TEST_F(GrowthRestTest, climb_of_25_seconds_is_attached_whole) {
+  EXPECT_GE(attached_of(seconds(25), true), seconds(24));
+}
+
+// Of 5 % a page fault, this is 2 %.
+TEST_F(GrowthRestTest, two_minutes_of_climbing_are_attached_less_than_half_of_the_time) {
+  EXPECT_LE(attached_of(seconds(120), true), seconds(50));
+}
 
 TEST_F(GrowthRestTest, hours_of_climbing_are_attached_a_quarter_of_the_time) {
   const Nanoseconds attached = attached_of(hours(4), true);
@@ -75,7 +82,7 @@ TEST_F(GrowthRestTest, hours_of_climbing_are_attached_a_quarter_of_the_time) {
 TEST_F(GrowthRestTest, rest_fills_the_budget_again) {
   attached_of(hours(1), true);
   attached_of(seconds(300), false);
-  EXPECT_GE(attached_of(seconds(60), true), seconds(59));
+  EXPECT_GE(attached_of(seconds(25), true), seconds(24));
 }
 
 }  // namespace
