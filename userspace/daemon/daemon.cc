@@ -165,7 +165,7 @@ void Daemon::Impl::start_captures() {
   };
   collectors = std::make_unique<CollectorWatch>(*http, *http_workers, config.collector, clock, deliver, &capture_memory,
                                                 is_collector);
-  live = std::make_unique<LiveCapture>(walk_captures->registry(), clock, &capture_memory,
+  live = std::make_unique<LiveCapture>(walk_captures->registry(), clock, &profile_memory,
                                        trends ? trends->watcher(ReadingOrigin::kWatermark) : ReadingWatcher(),
                                        config.patterns);
   const std::vector<CaptureLane> lanes = {

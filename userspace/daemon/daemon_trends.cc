@@ -13,7 +13,7 @@ void Daemon::Impl::start_trends() {
     return spool->put(static_cast<std::uint64_t>(process.pid), kind, std::move(bytes));
   };
   trends = std::make_unique<HeapTrends>(
-      *loop, walk_captures->registry(), clock, capture_memory, config.trend,
+      *loop, walk_captures->registry(), clock, profile_memory, config.trend,
       [this](ProcessKey process) { return memory_of(process); }, on_judged, keep);
 }
 

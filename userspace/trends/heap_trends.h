@@ -45,8 +45,8 @@ class HeapTrends {
   static constexpr std::uint64_t kMemoryBytes = 6u << 20;
   // Three profiles of a trend, one after the other.
   static constexpr std::uint64_t kEvidenceBytes = 20u << 20;
-  // Captures find this much left, whatever trends take.
-  static constexpr std::uint64_t kLeftForCaptures = 40u << 20;
+  // Of a living heap, which finds this much left whatever a scheduled reading takes.
+  static constexpr std::uint64_t kLeftForCaptures = 18u << 20;
   // Fewer readings show nothing that a capture does not.
   static constexpr std::size_t kLeastReadings = 3;
   // Of a thousand kills at once, the first few are judged before their incidents are written: the worker takes
