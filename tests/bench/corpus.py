@@ -41,12 +41,12 @@ def build(runs):
     """Before the clock runs and before threads ask for the same program."""
     programs = {command.program for run in runs for command in run.commands}
     for program in programs:
-        if program.startswith("go"):
+        if is_answer_program(program):
+            answer_argv(program)
+        elif program.startswith("go"):
             tools.go_program(program[2:], "strip", "go-patterns")
         elif program == "collector":
             tools.supplied("collector_build.sh", "1.27", "pprof")
-        elif is_answer_program(program):
-            answer_argv(program)
         else:
             {"cc": tools.patterns, "filehog": tools.filehog}[program]()
 

@@ -2,6 +2,8 @@
 """Whether an answer names who did it: by a list of words, which for Go and the Collector follow from a run's flags."""
 import re
 
+from corpus_programs import is_answer_program
+
 RIGHT, WRONG, NOBODY = "right", "WRONG", "nobody"
 RIGHT_BAR, WRONG_BAR = 0.90, 0.03
 
@@ -77,8 +79,8 @@ def words_of(run):
     command, cause = run.commands[0], run.expected[0]
     if command.program == "collector":
         return COLLECTOR.get(cause, ())
-    if not command.program.startswith("go"):
-        return None
+    if not command.program.startswith("go") or is_answer_program(command.program):
+        return None  # words for those of answers.tsv are there
     return words_of_go(cause, flags_of(command.arguments)) if cause in CODE_CAUSES else ()
 
 

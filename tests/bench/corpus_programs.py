@@ -10,11 +10,12 @@ from bench_support import tools
 FOLDER = os.path.join(tools.WORKLOADS, "answers")
 BUILT = os.path.join(tools.CACHE, "workloads/answers")
 # Without symbols, as the name says; the others keep them, and all are as distributions build: -O2, dynamic.
-COMPILERS = {  # folder, suffix, what all programs of the folder include, command
+COMPILERS = {  # folder, suffix, what all programs of the folder include (or None), command
     "cc": ("cc", "cc", "pace.h", ["g++", "-std=c++17", "-O2", "-pthread"]),
     "cc-stripped": ("cc", "cc", "pace.h", ["g++", "-std=c++17", "-O2", "-pthread", "-s"]),
     "c": ("cc", "c", "pace.h", ["gcc", "-O2", "-pthread"]),
     "rust": ("rust", "rs", "pace.rs", ["rustc", "--edition=2021", "-O"]),
+    "go": ("go", "go", None, ["go", "build", "-trimpath", "-ldflags=-s -w"]),
 }
 _one_builds = threading.Lock()
 
@@ -34,8 +35,8 @@ def _built(kind, name):
     folder, suffix, common, (compiler, *options) = COMPILERS[kind]
     source = os.path.join(FOLDER, folder, f"{name}.{suffix}")
     target = os.path.join(BUILT, f"{name}-{kind}")
-    return tools._build(target, [source, os.path.join(FOLDER, folder, common)],
-                        [_program(compiler), *options, "-o", target, source])
+    sources = [source, *([os.path.join(FOLDER, folder, common)] if common else [])]
+    return tools._build(target, sources, [_program(compiler), *options, "-o", target, source], env=tools.go_env())
 
 
 def _java_class(name):

@@ -96,10 +96,10 @@ def argv_of(command, folders, collector):
     if collector:
         return collector.argv()
     arguments = [a.format(**folders) for a in command.arguments]
-    if command.program.startswith("go"):
-        return [tools.go_program(command.program[2:], "strip", "go-patterns"), *arguments]
     if is_answer_program(command.program):
         return answer_argv(command.program, arguments)
+    if command.program.startswith("go"):
+        return [tools.go_program(command.program[2:], "strip", "go-patterns"), *arguments]
     program = {"cc": tools.patterns, "filehog": tools.filehog}[command.program]
     return [program(), *arguments]
 
