@@ -417,7 +417,7 @@ std::string kept_text(const Incident& incident, const IncidentAnswer& answer) {
   std::string text = (is_said ? "" : " " + owner_text(incident)) + waiting;
   const std::string connections = answer.culprit ? connections_text(incident, *answer.culprit) : "";
   if (!connections.empty()) text += " " + connections;
-  return text + growth_text(incident, answer.culprit);
+  return text + growth_text(incident, answer.culprit) + growing_name_text(incident);
 }
 
 }  // namespace
