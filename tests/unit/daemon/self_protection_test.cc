@@ -25,7 +25,7 @@ void leave_gaps() {
 
 // In a process of its own, whose memory is locked as the daemon's is: malloc_trim() alone would give nothing back.
 TEST(FreeHeap, gaps_go_back_although_memory_is_locked_and_it_stays_locked) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef OOMW_SANITIZED
   GTEST_SKIP() << "a sanitizer has a malloc of its own";
 #endif
   if (::geteuid() != 0) GTEST_SKIP() << "needs root, to lock memory";
