@@ -59,7 +59,8 @@ class PoolsTest : public HeapTest {
   }
 };
 
-// Twice: at start, and when it is told to grow. Floats and ints take blocks of the same size, so they share pools.
+// Makes objects at its start, and more when it is told to grow. Floats and ints take blocks of the same size, so they
+// share pools.
 const char* const kProgram = R"(
 import sys, time
 class Order:

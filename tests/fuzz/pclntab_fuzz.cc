@@ -11,6 +11,7 @@
 
 #include "fuzz/cost_oracle.h"
 #include "runtimes/go/symbolizer.h"
+#include "support/elf_header.h"
 
 namespace {
 
@@ -20,15 +21,7 @@ constexpr std::size_t kTableAt = 0x400, kMaxTable = 64U << 10;
 // One readable segment with everything; the entry point makes 0x400000 the start of text.
 std::vector<std::byte> executable_with(std::span<const std::byte> table) {
   std::vector<std::byte> file(kTableAt + table.size());
-  Elf64_Ehdr header{};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = ELFCLASS64;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
-  header.e_type = ET_EXEC;
-  header.e_machine = EM_X86_64;
-  header.e_phoff = sizeof(header);
-  header.e_phentsize = sizeof(Elf64_Phdr);
-  header.e_phnum = 1;
+  const Elf64_Ehdr header = oomw::test::executable_header(1);
   Elf64_Phdr segment{};
   segment.p_type = PT_LOAD;
   segment.p_flags = PF_R | PF_W;

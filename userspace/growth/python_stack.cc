@@ -10,7 +10,10 @@ namespace {
 
 // The compiler's name for a part that it moved elsewhere has a suffix.
 bool is_evaluation(const GrowthFrame& frame) {
-  return frame.function == kPythonEvaluation || frame.function == std::string(kPythonEvaluation) + ".cold";
+  constexpr std::string_view kMovedElsewhere = ".cold";
+  std::string_view name = frame.function;
+  if (name.ends_with(kMovedElsewhere)) name.remove_suffix(kMovedElsewhere.size());
+  return name == kPythonEvaluation;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "growth/code_jumps.h"
 #include "growth/python_code.h"
 #include "memory/byte_source.h"
+#include "support/elf_header.h"
 
 namespace oomw::growth {
 namespace {
@@ -27,18 +28,7 @@ constexpr std::uint64_t kAddress = 0x400000, kHead = 4096;
 class FileOf {
  public:
   explicit FileOf(std::span<const std::byte> content) : bytes_(kHead + content.size()) {
-    Elf64_Ehdr head{};
-    std::memcpy(head.e_ident, ELFMAG, SELFMAG);
-    head.e_ident[EI_CLASS] = ELFCLASS64;
-    head.e_ident[EI_DATA] = ELFDATA2LSB;
-    head.e_ident[EI_VERSION] = EV_CURRENT;
-    head.e_type = ET_EXEC;
-    head.e_machine = EM_X86_64;
-    head.e_version = EV_CURRENT;
-    head.e_phoff = sizeof head;
-    head.e_ehsize = sizeof head;
-    head.e_phentsize = sizeof(Elf64_Phdr);
-    head.e_phnum = 1;
+    const Elf64_Ehdr head = test::executable_header(1);
     Elf64_Phdr segment{};
     segment.p_type = PT_LOAD;
     segment.p_flags = PF_R | PF_X;

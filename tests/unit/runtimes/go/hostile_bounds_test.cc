@@ -11,6 +11,7 @@
 #include "runtimes/go/binary.h"
 #include "runtimes/go/bucket_bytes.h"
 #include "runtimes/go/heap_reader.h"
+#include "support/elf_header.h"
 
 namespace oomw::go {
 namespace {
@@ -64,15 +65,7 @@ TEST(HostileMemory, pointers_to_what_is_nearly_a_bucket_end_the_scan) {
 std::vector<std::byte> overlapping_segments(std::uint16_t count, std::size_t bytes, std::uint32_t filling) {
   std::vector<std::byte> file(bytes);
   for (std::size_t at = 0; at + 8 <= bytes; at += 8) std::memcpy(&file[at], &filling, sizeof filling);
-  Elf64_Ehdr header{};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = ELFCLASS64;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
-  header.e_type = ET_EXEC;
-  header.e_machine = EM_X86_64;
-  header.e_phoff = sizeof header;
-  header.e_phentsize = sizeof(Elf64_Phdr);
-  header.e_phnum = count;
+  const Elf64_Ehdr header = test::executable_header(count);
   std::memcpy(file.data(), &header, sizeof header);
   for (std::uint16_t i = 0; i < count; ++i) {
     const Elf64_Phdr segment{.p_type = PT_LOAD,
