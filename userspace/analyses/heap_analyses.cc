@@ -114,6 +114,7 @@ void HeapAnalyses::consider(const CaptureRequest& request, std::optional<Nanosec
     return;
   }
   waiting_[job] = {request, depth};
+  ++open_jobs_;
   run_next();
 }
 
@@ -129,6 +130,7 @@ void HeapAnalyses::run_next() {
     });
     if (is_posted) continue;
     ++dropped_;
+    --open_jobs_;
     queue_.ended(*job, {}, clock_.now());
   }
 }
@@ -185,6 +187,7 @@ void HeapAnalyses::deliver_done() {
   if (done.empty()) return;
   for (Done& ended : done) {
     queue_.ended(ended.job, ended.cost, clock_.now());
+    --open_jobs_;
     for (HeapAnalysed& event : ended.events) deliver_(std::move(event));
   }
   run_next();

@@ -49,8 +49,9 @@ class HeapAnalyses {
   void consider(const CaptureRequest& request, std::optional<Nanoseconds> time_to_limit);
   // It was killed for the limit of `cgroup`: its last counters follow, if it was a JVM.
   void read_counters(ProcessKey victim, CgroupId cgroup);
-  void forget(CgroupId cgroup) { policy_.forget(cgroup); }  // a kill there, or removed
-  void tick();                                              // about once a second
+  void forget(CgroupId cgroup) { policy_.forget(cgroup); }        // a kill there, or removed
+  void tick();                                                    // about once a second
+  [[nodiscard]] bool is_idle() const { return open_jobs_ == 0; }  // nothing waits or runs; any thread
   [[nodiscard]] std::uint64_t dropped() const { return dropped_ + counter_files_.dropped(); }
   void add_excesses(ShareExcesses& excesses) const;
 
@@ -88,6 +89,7 @@ class HeapAnalyses {
   FairQueue queue_;
   std::map<std::uint64_t, Waiting> waiting_;  // by job
   std::uint64_t next_job_ = 1;
+  std::atomic<std::size_t> open_jobs_ = 0;  // waiting, running, or not delivered
   std::atomic<std::uint64_t> dropped_ = 0;
   JvmCounterFiles counter_files_;
   std::mutex done_mutex_;

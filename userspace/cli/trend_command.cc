@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +8,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/files.h"
 #include "base/signed_bytes.h"
@@ -77,6 +79,8 @@ class Printer {
   std::optional<Error> error_;
 };
 
+bool is_collected(RuntimeKind kind) { return kind == RuntimeKind::kJvm || kind == RuntimeKind::kV8; }
+
 void print_site(const NamedSite& site) {
   const SiteTrend& t = site.trend;
   fmt::print(
@@ -87,13 +91,33 @@ void print_site(const NamedSite& site) {
   for (const std::string& frame : site.frames) fmt::print("      {}\n", frame);
 }
 
+// From the first reading to the last. No more is known of a heap with dead objects in it.
+void print_grown(const TrendFindings& findings) {
+  if (findings.of == RuntimeKind::kGo) return;
+  fmt::print("\nwhat grew most from the first reading to the last{}:\n",
+             findings.grown.empty() ? ": nothing that was listed" : "");
+  for (const NamedSite& site : findings.grown) {
+    fmt::print("  {:>10} -> {:>10}  {}\n", human_bytes(static_cast<std::uint64_t>(site.trend.held_first_bytes)),
+               human_bytes(static_cast<std::uint64_t>(site.trend.held_last_bytes)), fmt::join(site.frames, ", "));
+  }
+}
+
 void print(const TrendFindings& findings) {
   const LeakReport& report = findings.report;
-  fmt::print("\n{} readings with a collection between them in {:.0f} s; {} call sites, {} of them worth a test\n",
-             report.readings, report.span_seconds, report.sites_seen, report.sites_tested);
-  fmt::print("whole heap: {}, {}/s\n", to_string(report.whole.judgement), human_signed_bytes(report.whole.slope));
-  if (report.suspects.empty()) fmt::print("no call site is suspected of a leak\n");
-  if (report.is_undecided) fmt::print("too few readings for so many call sites: more of them will tell\n");
+  const bool is_go = findings.of == RuntimeKind::kGo;
+  if (is_collected(findings.of)) {
+    print_grown(findings);
+    fmt::print("dead objects are among them until a collection frees them: no leak is told from such figures\n");
+    return;
+  }
+  const std::string_view sites = is_go ? "call sites" : "names";
+  fmt::print("\n{} readings {} in {:.0f} s; {} {}, {} of them worth a test\n", report.readings,
+             is_go ? "with a collection between them" : "with a change between them", report.span_seconds,
+             report.sites_seen, sites, report.sites_tested);
+  fmt::print("whole {}: {}, {}/s\n", is_go ? "heap" : "process", to_string(report.whole.judgement),
+             human_signed_bytes(report.whole.slope));
+  if (report.suspects.empty()) fmt::print("no {} is suspected of a leak\n", is_go ? "call site" : "name");
+  if (report.is_undecided) fmt::print("too few readings for so many {}: more of them will tell\n", sites);
   if (!report.suspects.empty()) {
     fmt::print("suspected of a leak, {:.2f} % sure of each slope:\n", report.confidence * 100);
   }
@@ -104,6 +128,7 @@ void print(const TrendFindings& findings) {
         1 / report.likely.front().chance);
   }
   for (const NamedSite& site : findings.likely) print_site(site);
+  print_grown(findings);
 }
 
 }  // namespace

@@ -290,7 +290,8 @@ void Correlator::on_trend(const TrendJudged& trend) {
   if (open == nullptr || open->evidence.chosen().victim.pid != trend.process.pid) return;
   const std::optional<TrendJudged>& known = open->evidence.trend;
   const bool is_outdated = known && !known->spool_file.empty() && trend.spool_file.empty();
-  const bool is_news = !known || known->points != trend.points || known->whole != trend.whole;
+  const bool is_news =
+      !known || known->points != trend.points || known->whole != trend.whole || known->spool_file != trend.spool_file;
   if (is_outdated || !is_news) return;
   open->evidence.trend = trend;
   if (open->written) amend_soon(*open, trend.time);

@@ -382,11 +382,12 @@ void Builder::explain_no_capture() {
 
 void Builder::trend() {
   if (!evidence_.trend) return;
-  incident_.trend = trend_of(*evidence_.trend, evidence_.wall_offset_ns.value_or(0));
-  for (IncidentTrend::Point& point : incident_.trend->points) {
+  auto& trend = evidence_.trend->of == RuntimeKind::kGo ? incident_.trend : incident_.contents_trend;
+  trend = trend_of(*evidence_.trend, evidence_.wall_offset_ns.value_or(0));
+  for (IncidentTrend::Point& point : trend->points) {
     if (!point.file.empty()) point.file = file_unless_lost(point.file, "trend.points.file");
   }
-  if (evidence_.lost_files.contains(kTrendFile)) incident_.trend->spool_file.clear();
+  if (evidence_.lost_files.contains(kTrendFile)) trend->spool_file.clear();
 }
 
 // Its components are those of the best profile, and their growth that since the first comparable profile.

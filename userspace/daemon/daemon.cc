@@ -53,6 +53,7 @@ Daemon::~Daemon() {
   impl_->live_worker.reset();
   impl_->analysis_worker.reset();
   if (impl_->trends) impl_->trends->stop_reading();
+  if (impl_->contents_trends) impl_->contents_trends->stop_reading();
   impl_->walk_captures.reset();
   impl_->writer_worker.reset();
   impl_->outboxes.clear();
@@ -106,6 +107,7 @@ Result<> Daemon::Impl::start() {
   start_trends();
   start_captures();
   start_analyses();
+  start_contents_trends();
   start_growth();
   start_ring();
   sampler =
@@ -367,6 +369,7 @@ void Daemon::Impl::tick() {
   if (is_standing_by()) return;
   if (!lock->is_held()) (void)lock->try_take();  // a directory that was not writable may be now
   if (trends) trends->tick(scheduler->in_flight() > 0);
+  if (contents_trends) tick_contents();
   live_worker->relieve(clock.now(), config.live_timeout + ReadGate::kPatience);
   if (analysis_worker) analysis_worker->relieve(clock.now(), HeapAnalyses::kPatience);
   say_findings();

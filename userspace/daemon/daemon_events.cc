@@ -52,6 +52,7 @@ void Daemon::Impl::step(const Event& event) {
   if (const auto* seen = std::get_if<ProcessSeen>(&event)) walk_captures->on_seen(*seen);
   if (const auto* walk = std::get_if<HeapWalked>(&event)) walk_captures->on_walked(*walk, *scheduler);
   if (const auto* analysed = std::get_if<HeapAnalysed>(&event)) walk_captures->on_analysed(*analysed);
+  if (const auto* analysed = std::get_if<HeapAnalysed>(&event)) add_to_contents(*analysed);
   if (const auto* exit = std::get_if<ProcessExit>(&event)) after_exit(*exit);
   if (const auto* capture = std::get_if<CaptureFinished>(&event)) after_capture(*capture);
   if (const auto* removed = std::get_if<CgroupRemoved>(&event)) {
@@ -98,9 +99,8 @@ void Daemon::Impl::after_kill(const ResolvedKill& resolved) {
     analyses->read_counters(kill.victim, kill.owner_cgroup);
   }
   publisher->request();
-  // One trend per incident: that of its first victim, which the kernel chose.
   const bool is_chosen = resolved.incident == nullptr || resolved.report == ResolvedKill::Report::kLate;
-  if (trends && resolved.report != ResolvedKill::Report::kAgain) trends->judge_at_kill(victim, is_chosen);
+  if (resolved.report != ResolvedKill::Report::kAgain) judge_trends(victim, is_chosen);
   const std::set<CgroupId> detailed = read_crossed();
   if (pipeline->model().find_process(victim) == nullptr) {
     victim = sampler->read_process_now(victim.pid).value_or(victim);
@@ -159,6 +159,7 @@ void Daemon::Impl::after_exit(const ProcessExit& exit) {
   collectors->forget(exit.process);
   walk_captures->on_exit(exit);
   if (trends) trends->on_exit(exit.process);
+  if (contents_trends) contents_trends->on_exit(exit.process), contents->forget(exit.process);
   if (growth) growth->forget(exit.process);
 }
 
@@ -261,8 +262,9 @@ void Daemon::Impl::collect_losses() {
   lost[LostStage::kCollectorReadings] = collectors->dropped();
   if (analyses) lost[LostStage::kHeapAnalyses] = analyses->dropped();
   if (growth) lost[LostStage::kGrowth] = growth->dropped();
-  lost[LostStage::kHungFiles] +=
-      live_worker->given_up() + (analysis_worker ? analysis_worker->given_up() : 0) + (trends ? trends->given_up() : 0);
+  lost[LostStage::kHungFiles] += live_worker->given_up() + (analysis_worker ? analysis_worker->given_up() : 0) +
+                                 (trends ? trends->given_up() : 0) +
+                                 (contents_trends ? contents_trends->given_up() : 0);
   lost[LostStage::kCrossings] = pipeline->dropped_crossings();
   lost[LostStage::kIncidentsUnbuilt] = pipeline->lost_incidents();
   lost[LostStage::kIncidentsClosedEarly] = pipeline->closed_early();

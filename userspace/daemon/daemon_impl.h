@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analyses/contents_runtime.h"
 #include "analyses/heap_analyses.h"
 #include "base/alarm.h"
 #include "base/event_loop.h"
@@ -129,6 +130,10 @@ struct Daemon::Impl {
   std::unique_ptr<WalkCaptures> walk_captures;  // its workers add to the trends
   std::unique_ptr<LiveCapture> live;
   std::unique_ptr<HeapAnalyses> analyses;  // null: switched off
+  // What fills programs without heap profiles, over time; null: trends or analyses are switched off.
+  std::unique_ptr<ContentsRuntime> contents;
+  std::unique_ptr<HeapTrends> contents_trends;
+  MonotonicTime next_contents_list;
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<FileEvents> files;
   std::unique_ptr<OomdWatch> oomd;                // null: cgroup v1, where there is no systemd-oomd
@@ -185,6 +190,14 @@ struct Daemon::Impl {
 
   // daemon_trends.cc
   void start_trends();
+  [[nodiscard]] KeepTrendFile keep_trend_file() const;
+  void judge_trends(ProcessKey victim, bool is_chosen);
+  void start_contents_trends();
+  void tick_contents();
+  [[nodiscard]] std::vector<ProcessKey> processes_with_contents() const;
+  void add_to_contents(const HeapAnalysed& analysed);
+  void add_trends(MetricsSnapshot& snapshot) const;
+  [[nodiscard]] std::map<ProcessKey, bool> suspicions() const;
   [[nodiscard]] std::optional<ContainerMemory> memory_of(ProcessKey process) const;
 
   // daemon_sinks.cc

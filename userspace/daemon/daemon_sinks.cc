@@ -50,9 +50,8 @@ void Daemon::Impl::start_otlp_metrics(const SinkContext& context) {
 void Daemon::Impl::report_memory() {
   if (memory_events && clock.now() - memory_events->looked_at >= MemoryEventSink::kEach) {
     memory_events->looked_at = clock.now();
-    auto records =
-        memory_events->events.observe(pipeline->model(), trends ? trends->suspicions() : std::map<ProcessKey, bool>(),
-                                      clock.now(), wall_offset_ns(clock), memory_events->mapping);
+    auto records = memory_events->events.observe(pipeline->model(), suspicions(), clock.now(), wall_offset_ns(clock),
+                                                 memory_events->mapping);
     for (OtlpRecord& record : records) memory_events->sender->offer(std::move(record));
   }
   if (!otlp_metrics || clock.now() - otlp_metrics_at < config.sinks.otlp.metrics_interval) return;

@@ -75,10 +75,9 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
   MetricsSnapshot snapshot;
   snapshot.built = snapshot.core_tick = clock.now();
   snapshot.ready = is_first_snapshot_ready;
-  add_model(pipeline->model(), kMaxContainerSeries, snapshot,
-            trends ? trends->suspicions() : std::map<ProcessKey, bool>());
+  add_model(pipeline->model(), kMaxContainerSeries, snapshot, suspicions());
   if (process_memory) snapshot.process_memory = process_memory->newest(pipeline->model());
-  if (trends) snapshot.trend = trends->metrics();
+  add_trends(snapshot);
   const KillLedger& ledger = pipeline->ledger();
   snapshot.kills = ledger.counts();
   snapshot.kills_folded = ledger.folded();

@@ -14,7 +14,9 @@ namespace {
 Incident slimmed_form(Incident incident) {
   constexpr const char* kWhy = ": given up: incidents came faster than the disk took them";
   incident.memory_stat.clear();
-  if (std::exchange(incident.trend, std::nullopt)) incident.notes.push_back(std::string("trend") + kWhy);
+  const bool had_trend = incident.trend || incident.contents_trend;
+  incident.trend = incident.contents_trend = std::nullopt;
+  if (had_trend) incident.notes.push_back(std::string("trend") + kWhy);
   incident.series.clear();
   incident.series.shrink_to_fit();  // = {} would keep its memory
   if (!std::exchange(incident.container.labels, {}).empty()) {

@@ -8,11 +8,14 @@
 
 #include <fmt/format.h>
 
+#include "analyses/analysis.h"
+#include "analyses/contents_runtime.h"
 #include "captures/provenance.h"
 #include "pprof/codec.h"
 #include "runtimes/go/go_registry.h"
 #include "runtimes/go/inspection_jobs.h"
 #include "trends/trend_evidence.h"
+#include "trends/trend_judgement.h"
 
 namespace oomw {
 namespace {
@@ -26,35 +29,55 @@ class Watch {
       : config_(config),
         request_(request),
         inspector_(clock_),
-        runtime_(clock_, {.proc_root = config.proc_root, .inspector = &inspector_}, {}) {}
+        go_(clock_, {.proc_root = config.proc_root, .inspector = &inspector_}, {}),
+        reader_(clock_),
+        contents_(clock_, &reader_, nullptr, {.proc_root = config.proc_root, .least_bytes = 0}, {}) {}
 
   // False: it could not be read; why_not() has the reason.
   [[nodiscard]] bool read(const CaptureTarget& target) {
-    const MonotonicTime deadline = clock_.now() + config_.live_timeout;
-    HeapRead read = runtime_.read(target.process, deadline);
-    if (!read.reading) {
-      why_not_ = std::string(to_string(read.failure.reason)) + ": " + read.failure.detail;
-      return false;
-    }
-    process_ = read.process;
-    trend_.add(*read.reading, {read.reading->as_of, ReadingOrigin::kRequest, false});
-    const std::string profile = request_.wants_profiles ? profile_of(target, std::move(*read.reading), deadline) : "";
-    if (request_.on_reading) request_.on_reading(trend_.readings().back(), profile);
-    return true;
+    if (runtime_ != nullptr) return read_by(*runtime_, target);
+    if (read_by(go_, target)) return true;
+    if (reason_ != CaptureReason::kNotGo) return false;
+    const std::string not_go = std::exchange(why_not_, {});
+    contents_.set_processes({target.process});
+    if (read_by(contents_, target)) return true;
+    why_not_ = not_go + "; what fills it: " + why_not_;
+    return false;
   }
 
   [[nodiscard]] TrendFindings findings() const {
     TrendFindings findings;
     findings.process = process_->key;
+    findings.of = process_->kind();
     findings.report = find_leaks(trend_, std::nullopt, config_.trend.leak);
     const auto names = process_->names(clock_, clock_.now() + config_.live_timeout);
     findings.suspects = named(findings.report.suspects, *names);
     findings.likely = named(findings.report.likely, *names);
+    if (!is_of_go()) findings.grown = named(grown_sites(trend_), *names);
     return findings;
   }
+  [[nodiscard]] bool is_of_go() const { return runtime_ == &go_; }
   [[nodiscard]] const std::string& why_not() const { return why_not_; }
 
  private:
+  [[nodiscard]] bool read_by(Runtime& runtime, const CaptureTarget& target) {
+    const bool is_go = &runtime == &go_;
+    const MonotonicTime deadline = clock_.now() + (is_go ? config_.live_timeout : kMaxAnalysisTime);
+    HeapRead read = runtime.read(target.process, deadline);
+    if (!read.reading) {
+      reason_ = read.failure.reason;
+      why_not_ = std::string(to_string(read.failure.reason)) + ": " + read.failure.detail;
+      return false;
+    }
+    runtime_ = &runtime;
+    process_ = read.process;
+    trend_.add(*read.reading, {read.reading->as_of, ReadingOrigin::kRequest, false});
+    const bool wants_profile = request_.wants_profiles && is_go;
+    const std::string profile = wants_profile ? profile_of(target, std::move(*read.reading), deadline) : "";
+    if (request_.on_reading) request_.on_reading(trend_.readings().back(), profile);
+    return true;
+  }
+
   [[nodiscard]] std::string profile_of(const CaptureTarget& target, HeapReading reading, MonotonicTime deadline) const {
     CaptureRequest request;
     request.trigger = {CaptureTrigger::Kind::kTrend};
@@ -75,9 +98,13 @@ class Watch {
   const TrendRequest& request_;
   const SystemClock clock_;
   go::SandboxedInspector inspector_;
-  GoRegistry runtime_;
+  GoRegistry go_;
+  reader::Reader reader_;
+  ContentsRuntime contents_;
+  Runtime* runtime_ = nullptr;  // that has read it
   RuntimeProcessPtr process_;
   HeapTrend trend_;
+  CaptureReason reason_ = CaptureReason::kNone;
   std::string why_not_;
 };
 
@@ -89,7 +116,12 @@ Result<TrendFindings> watch_trend(const Config& config, const CaptureSelector& s
   const auto target = std::ranges::find_if(targets, [&](const CaptureTarget& t) { return watch.read(t); });
   if (target == targets.end()) {
     return fail(ErrorCode::kUnavailable,
-                fmt::format("no Go heap of pid {} could be read: {}", targets.front().process.pid, watch.why_not()));
+                fmt::format("pid {} could not be read: {}", targets.front().process.pid, watch.why_not()));
+  }
+  if (request.wants_profiles && !watch.is_of_go()) {
+    return fail(ErrorCode::kUnsupported, fmt::format("pid {} has no heap profiles; oomwitness capture -o FILE writes "
+                                                     "what fills it, oomwitness diff compares two such files",
+                                                     target->process.pid));
   }
   for (std::size_t taken = 1; taken < request.readings && request.wait(); ++taken) {
     if (!watch.read(*target)) break;

@@ -315,6 +315,7 @@ void describe(auto& a, Of<TrendPoint> auto& e) {
 void describe(auto& a, Of<TrendJudged> auto& e) {
   a("pid", e.process.pid);
   a("start_ticks", e.process.start_ticks);
+  a("of", e.of);
   a("span_seconds", e.span_seconds);
   a("suspects", e.suspects);
   a("whole", e.whole);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result of the readings of a Go program's heap over time, made once it was killed.
+// The result of the readings of a program over time, made once it was killed: of a Go program's heap, or of what fills
+// another one.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "events/capture_terms.h"
 #include "events/collector_component.h"
 #include "events/ids.h"
 
@@ -28,8 +30,10 @@ struct TrendFigures {
 };
 
 struct TrendSite {
-  std::vector<std::string> frames;  // the allocating one first, printable
-  std::string component;            // of a Collector: "exporter/otlp"; "" = none
+  // The allocating one first, printable. Not of Go: what it is, and the name that holds it ("list of dict", "held as
+  // ...").
+  std::vector<std::string> frames;
+  std::string component;  // of a Collector: "exporter/otlp"; "" = none
   TrendFigures figures;
   friend bool operator==(const TrendSite&, const TrendSite&) = default;
 };
@@ -59,6 +63,7 @@ struct TrendJudged {
   std::vector<TrendPoint> points;
   std::vector<CollectorComponent> components;  // of the baseline reading, if it has a file
   std::string spool_file;                      // of trend.json; "" = none
+  RuntimeKind of = RuntimeKind::kGo;
   friend bool operator==(const TrendJudged&, const TrendJudged&) = default;
 };
 

@@ -222,7 +222,7 @@ std::string containers(const MetricsSnapshot& snapshot) {
       &C::reclaim_zero_yield_calls);
   if (!snapshot.trend) return text;
   add(kGauge, "container_suspected_leak",
-      "1 while a Go heap in it keeps growing where it was; absent: too few readings to judge.", &C::suspected_leak);
+      "1 while what fills a process in it keeps growing; absent: too few readings to judge.", &C::suspected_leak);
   return text;
 }
 
@@ -282,8 +282,11 @@ std::string shares(const MetricsSnapshot& snapshot) {
 std::string trend(const TrendMetrics& metrics) {
   return by_label("trend_readings_total", "Heaps read for their trend, by result.", "result", metrics.readings,
                   {"ok", "no_gc", "gone", "timeout"}) +
+         by_label("trend_contents_readings_total",
+                  "Programs without heap profiles that were read for their trend by type and holder, by result.",
+                  "result", metrics.contents_readings, {"ok", "budget", "busy", "gone", "headroom"}) +
          counter("trend_readings_brought_forward_total",
-                 "Readings of a heap ahead of schedule, its container being near its limit.", metrics.brought_forward) +
+                 "Readings ahead of schedule, the container being near its limit.", metrics.brought_forward) +
          by_label("trend_dropped_total", "What trends gave up: for their memory, or because readings were behind.",
                   "what", metrics.dropped, {"reading", "process", "due", "incident", "judgement"}) +
          gauge("trend_memory_bytes", "Memory that trends take.", metrics.bytes);

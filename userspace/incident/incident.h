@@ -128,7 +128,8 @@ struct Incident {
   std::vector<IncidentCapture> captures;
   std::optional<double> coverage_ratio;
   std::string coverage_method;
-  std::optional<IncidentTrend> trend;  // nullopt: no Go heap was read often enough
+  std::optional<IncidentTrend> trend;           // nullopt: no Go heap was read often enough
+  std::optional<IncidentTrend> contents_trend;  // likewise, what fills the victim; its frames are names
   std::optional<IncidentVerdict> verdict;
   std::optional<IncidentAnswer> answer;            // nullopt: written before there were answers
   std::optional<EarlierKill> earlier;              // nullopt: no other kill of its workload is known

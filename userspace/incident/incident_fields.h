@@ -256,6 +256,7 @@ void describe(auto& v, Of<IncidentTrend::Point> auto& point) {
 
 void describe(auto& v, Of<IncidentTrend> auto& trend) {
   v("pid", trend.pid, kRequired);
+  v("of", trend.of, kOmitted);
   v("suspects", trend.suspects);
   v("span_seconds", trend.span_seconds, kOmitted);
   v("whole", trend.whole);
@@ -381,6 +382,7 @@ void describe_particulars(auto& v, auto& incident) {
   v("composition", incident.composition, kOmitted);
   v("growth", incident.growth, kOmitted);
   v("trend", incident.trend, kOmitted);
+  v("contents_trend", incident.contents_trend, kOmitted);
   v("collector", incident.collector, kOmitted);
   v.derived(
       "reconciliation", [&] { return reconcile(incident); }, kOmitted);

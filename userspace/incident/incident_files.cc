@@ -62,11 +62,13 @@ std::vector<EvidenceFile> evidence_files_of(const Incident& incident) {
   if (incident.growth && !incident.growth->file.empty() && !incident.growth->spool_file.empty()) {
     files.push_back({incident.growth->file, incident.growth->spool_file, {}});
   }
-  if (!incident.trend) return files;
-  for (const IncidentTrend::Point& point : incident.trend->points) {
-    if (!point.file.empty() && !point.spool_file.empty()) files.push_back({point.file, point.spool_file, {}});
+  for (const auto* trend : {&incident.trend, &incident.contents_trend}) {
+    if (!*trend) continue;
+    for (const IncidentTrend::Point& point : (*trend)->points) {
+      if (!point.file.empty() && !point.spool_file.empty()) files.push_back({point.file, point.spool_file, {}});
+    }
+    if (!(*trend)->spool_file.empty()) files.push_back({kTrendFile, (*trend)->spool_file, {}});
   }
-  if (!incident.trend->spool_file.empty()) files.push_back({kTrendFile, incident.trend->spool_file, {}});
   return files;
 }
 

@@ -4,8 +4,14 @@
 namespace oomw {
 
 IncidentTrend trend_of(const TrendJudged& judged, std::int64_t wall_offset_ns) {
-  IncidentTrend trend{judged.process.pid, judged.span_seconds, judged.suspects, judged.whole, judged.sites, {},
-                      judged.spool_file};
+  IncidentTrend trend;
+  trend.pid = judged.process.pid;
+  if (judged.of != RuntimeKind::kGo) trend.of = to_string(judged.of);
+  trend.span_seconds = judged.span_seconds;
+  trend.suspects = judged.suspects;
+  trend.whole = judged.whole;
+  trend.sites = judged.sites;
+  trend.spool_file = judged.spool_file;
   for (const TrendPoint& point : judged.points) {
     trend.points.push_back({{point.time.ns + wall_offset_ns},
                             point.origin,

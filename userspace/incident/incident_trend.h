@@ -27,6 +27,7 @@ struct IncidentTrend {
     std::string spool_file;  // where its bytes are until then; not part of the JSON
   };
   std::int32_t pid = 0;
+  std::string of;  // the runtime; "" = go
   double span_seconds = 0;
   std::uint64_t suspects = 0;
   TrendFigures whole;

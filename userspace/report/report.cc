@@ -210,9 +210,10 @@ std::string files_section(const Incident& incident) {
   for (const IncidentAnalysis& analysis : incident.analyses) {
     for (const IncidentAnalysis::File& file : analysis.files) add(file.name);
   }
-  if (incident.trend) {
-    if (!incident.trend->spool_file.empty()) add(kTrendFile);
-    for (const IncidentTrend::Point& point : incident.trend->points) add(point.file);
+  for (const auto* trend : {&incident.trend, &incident.contents_trend}) {
+    if (!*trend) continue;
+    if (!(*trend)->spool_file.empty()) add(kTrendFile);
+    for (const IncidentTrend::Point& point : (*trend)->points) add(point.file);
   }
   return text + "\n\n";
 }

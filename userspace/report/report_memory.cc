@@ -79,6 +79,33 @@ std::string pools_section(const Incident& incident) {
   return text + "\n";
 }
 
+// What it is and the name that holds it.
+std::string name_of(const TrendSite& site) {
+  std::string name;
+  for (const std::string& line : site.frames) name += (name.empty() ? "" : ", ") + to_markdown(line, kMaxName);
+  return name;
+}
+
+std::string contents_trend_section(const Incident& incident) {
+  if (!incident.contents_trend || incident.contents_trend->points.empty()) return "";
+  const IncidentTrend& trend = *incident.contents_trend;
+  const auto seconds = [&](const IncidentTrend::Point& point) {
+    return static_cast<double>(incident.time.ns - point.time.ns) / 1e9;
+  };
+  std::string text = fmt::format(
+      "## What grew, by name\n\n{} readings, from {:.0f} s to {:.1f} s before the kill. Names that keep growing: "
+      "{}.\n\n"
+      "| at first | at last | keeps growing | what |\n|---:|---:|---|---|\n",
+      trend.points.size(), seconds(trend.points.front()), seconds(trend.points.back()), trend.suspects);
+  for (const TrendSite& site : trend.sites) {
+    text += fmt::format("| {} | {} | {} | {} |\n", human_bytes(site.figures.first_held_bytes),
+                        human_bytes(site.figures.last_held_bytes),
+                        site.figures.judgement == "leak" ? "yes" : "not shown", name_of(site));
+  }
+  return text + fmt::format("| {} | {} | | the whole process |\n\n", human_bytes(trend.whole.first_held_bytes),
+                            human_bytes(trend.whole.last_held_bytes));
+}
+
 std::string composition_section(const Incident& incident) {
   if (!incident.composition || incident.composition->parts.empty()) return "";
   std::string text = fmt::format("## Parts of the memory\n\nRead {:.1f} s before the kill{}.\n\n",
@@ -162,7 +189,8 @@ std::string goroutines_section(const Incident& incident) {
 
 std::string memory_sections(const Incident& incident) {
   return holders_section(incident) + fillers_section(incident) + pools_section(incident) +
-         composition_section(incident) + growth_section(incident) + goroutines_section(incident);
+         contents_trend_section(incident) + composition_section(incident) + growth_section(incident) +
+         goroutines_section(incident);
 }
 
 }  // namespace oomw

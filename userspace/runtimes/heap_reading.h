@@ -61,6 +61,10 @@ struct HeapReading {
   std::uint64_t load_bias = 0;              // pcs minus this are addresses in the executable
   std::vector<HeapHolding> holdings;
   PcPool pcs;
+  // Where holdings overlap (a list with what it holds, and the same objects by type): what the process holds in all.
+  std::optional<std::uint64_t> whole_bytes;
+  // Where only the largest holdings are listed: one that is not holds this at most.
+  std::uint64_t unlisted_bytes = 0;
   std::string summary;             // for a human, printable
   std::vector<std::string> facts;  // how it was read, for a profile's comments
 

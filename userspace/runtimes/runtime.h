@@ -25,7 +25,8 @@ class ProgramNames {
   virtual void prepare(std::span<const std::vector<std::uint64_t>> /*stacks*/) {}
   // "function file:line" of each frame, the allocating one first; printable. pcs: addresses in the executable.
   [[nodiscard]] virtual std::vector<std::string> lines_of(std::span<const std::uint64_t> pcs) = 0;
-  // A profile of the reading: alloc_objects, alloc_space, inuse_objects and inuse_space. `comments` come first.
+  // A profile of the reading: alloc_objects, alloc_space, inuse_objects and inuse_space. `comments` come first. Without
+  // samples: such readings make no profile.
   [[nodiscard]] virtual pprof::Profile profile_of(const HeapReading& reading, WallTime taken,
                                                   std::vector<std::string> comments) = 0;
 };
@@ -35,6 +36,8 @@ class RuntimeProcess {
  public:
   virtual ~RuntimeProcess() = default;
   [[nodiscard]] virtual RuntimeKind kind() const = 0;
+  // Whether names() reads no file, so that names may be logged at once.
+  [[nodiscard]] virtual bool has_names_at_hand() const { return false; }
   // Never null. The executable is read until `deadline`; lines_of() and profile_of() may wait for that.
   [[nodiscard]] virtual std::unique_ptr<ProgramNames> names(const Clock& clock, MonotonicTime deadline) const = 0;
 

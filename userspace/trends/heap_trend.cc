@@ -94,6 +94,8 @@ TrendReading HeapTrend::make_reading(const HeapReading& heap, const ReadingConte
   reading.rate = heap.rate;
   reading.gc_cycle = heap.collection;
   add_buckets(heap, reading);
+  reading.unlisted_bytes = heap.unlisted_bytes;
+  if (heap.whole_bytes) reading.live_bytes = reading.held_bytes = *heap.whole_bytes;
   return reading;
 }
 

@@ -31,6 +31,7 @@ struct TrendReading {
   std::int64_t rate = 0;                         // bytes per sample
   std::uint64_t live_bytes = 0, held_bytes = 0;  // scaled against sampling, all buckets
   std::uint64_t untracked_bytes = 0;             // part of held_bytes, in buckets that found no room
+  std::uint64_t unlisted_bytes = 0;              // what a bucket without an entry held at most
   std::vector<Bucket> buckets;                   // those that hold anything
 };
 

@@ -5,7 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/ranges.h>
+
 #include "base/log.h"
+#include "base/text.h"
 #include "base/thread_cpu.h"
 #include "trends/trend_judgement.h"
 
@@ -20,6 +23,7 @@ constexpr Nanoseconds kList = std::chrono::seconds(1), kLongList = std::chrono::
 constexpr std::size_t kLong = 256;
 constexpr Nanoseconds kExpiry = std::chrono::seconds(5);
 constexpr const char* kNoGc = "no_gc";
+constexpr const char* kBusy = "busy";  // of a CaptureReason: it is tried again when its turn comes
 // A Go program that loads its configuration and connects is at its working size after this.
 constexpr Nanoseconds kStartUp = std::chrono::seconds(15);
 // Decoded one after the other, see CorrelatorConfig::amend_walks; the incident still accepts the evidence then.
@@ -40,6 +44,23 @@ MonotonicTime started_at(ProcessKey process) {
 
 }  // namespace
 
+TrendConfig contents_trends_config(TrendConfig config) {
+  TrendScheduleConfig& schedule = config.schedule;
+  // What a program loads at its start is not worth a reading.
+  schedule.first_interval = kStartUp;
+  schedule.max_core_share = config.contents_core_share * 2 / 3;
+  schedule.near_core_share = config.contents_core_share / 3;
+  // At the default share 150 ms: the first two or three readings of 100 MiB.
+  schedule.burst = std::chrono::duration_cast<Nanoseconds>(config.contents_core_share * std::chrono::seconds(500));
+  schedule.max_due = 1;
+  schedule.follows_falls = true;
+  config.leak.is_overlapping = true;
+  config.store.max_bytes /= 8;  // lists of 16 names
+  config.store.stale = std::chrono::hours(24);
+  config.read_timeout = std::chrono::seconds(5);
+  return config;
+}
+
 HeapTrends::HeapTrends(EventLoop& loop, Runtime& runtime, const Clock& clock, MemoryBudget& memory, TrendConfig config,
                        MemoryOf memory_of, OnJudged on_judged, KeepTrendFile keep)
     : loop_(loop),
@@ -56,7 +77,7 @@ HeapTrends::HeapTrends(EventLoop& loop, Runtime& runtime, const Clock& clock, Me
 
 void HeapTrends::tick(bool is_busy) {
   const MonotonicTime now = clock_.now();
-  worker_->relieve(now, kTimeout + std::chrono::seconds(2));
+  worker_->relieve(now, config_.read_timeout + std::chrono::seconds(2));
   if (now >= next_list_) list_processes(now);
   end_long_waits(now);
   note_memory();
@@ -117,7 +138,7 @@ std::string HeapTrends::read_into_store(ProcessKey process, Nanoseconds& cost_el
   if (has_nothing_new(process)) return kNoGc;
   const auto room = memory_.try_take(kMemoryBytes, kLeftForCaptures);
   if (!room) return "no_memory";
-  const HeapRead read = runtime_.read(process, clock_.now() + kTimeout);
+  const HeapRead read = runtime_.read(process, clock_.now() + config_.read_timeout);
   cost_elsewhere = read.cost_elsewhere;
   if (!read.reading) return std::string(to_string(read.failure.reason));
   add(*read.process, *read.reading, ReadingOrigin::kScheduled);
@@ -139,7 +160,7 @@ bool HeapTrends::has_nothing_new(ProcessKey process) {
 }
 
 void HeapTrends::finish(ProcessKey process, const Look& look) {
-  schedule_.done(process, look.cost, clock_.now(), look.result != kNoGc);
+  schedule_.done(process, look.cost, clock_.now(), look.result != kNoGc && look.result != kBusy);
   const std::lock_guard lock(state_mutex_);
   ++(look.result.empty() ? metrics_.dropped["due"] : metrics_.readings[look.result]);
 }
@@ -238,7 +259,7 @@ void HeapTrends::keep_evidence(const RuntimeProcess& victim) {
     const std::lock_guard lock(state_mutex_);
     ++metrics_.dropped["incident"];
   } else {
-    auto evidence = keep_trend_evidence(known->trend, known->report, victim.key, *names, clock_, keep_);
+    auto evidence = keep_trend_evidence(known->trend, known->report, victim.key, *names, clock_, keep_, victim.kind());
     if (evidence) return report(*known, victim, *names, *evidence);
     log::warn("trend of pid {}: {}", victim.key.pid, evidence.error().message);
   }
@@ -247,7 +268,8 @@ void HeapTrends::keep_evidence(const RuntimeProcess& victim) {
 
 void HeapTrends::report(const Known& known, const RuntimeProcess& victim, ProgramNames& names,
                         const TrendEvidence& evidence) {
-  const TrendJudged judged = judged_trend(known.trend, known.report, victim.key, names, evidence, clock_.now());
+  TrendJudged judged = judged_trend(known.trend, known.report, victim.key, names, evidence, clock_.now());
+  judged.of = victim.kind();
   // If the core is behind, the incident goes without it.
   (void)loop_.post([this, judged] {
     if (on_judged_) on_judged_(judged);
@@ -268,10 +290,22 @@ void HeapTrends::judge_locked(ProcessKey process) {
   Suspicion& suspicion = suspicions_[process];
   const bool was_raised = suspicion.is_raised();
   suspicion.add(report.is_alarming, report.span_seconds, to_seconds(config_.suspect_after));
-  if (suspicion.is_raised() && !was_raised) {
+  if (suspicion.is_raised() && !was_raised) say_suspected(process, *trend, report);
+}
+
+void HeapTrends::say_suspected(ProcessKey process, const HeapTrend& trend, const LeakReport& report) const {
+  const RuntimeProcessPtr known = runtime_.process(process);
+  if (known == nullptr || !known->has_names_at_hand() || report.suspects.empty()) {
     log::info("pid {}: {} call sites hold more and more, {:.0f} bytes/s in all", process.pid, report.suspects.size(),
               report.whole.slope);
+    return;
   }
+  const SiteTrend& most = report.suspects.front();
+  const auto names = known->names(clock_, clock_.now());
+  log::info("pid {} ({}): {} keeps growing: from {} to {} in {:.0f} s", process.pid, to_string(known->kind()),
+            fmt::join(frames_of_site(trend, most.site, *names, 2), ", "),
+            human_bytes(static_cast<std::uint64_t>(most.first_bytes)),
+            human_bytes(static_cast<std::uint64_t>(most.last_bytes)), report.span_seconds);
 }
 
 void HeapTrends::publish_locked() {

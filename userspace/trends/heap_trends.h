@@ -30,7 +30,14 @@ struct TrendConfig {
   LeakParameters leak;
   // Growth seen for less than this may be a cache that fills: no alarm yet.
   Nanoseconds suspect_after = std::chrono::minutes(5);
+  // The longest list of a Go heap, 60,000 buckets, takes 60 ms of CPU.
+  Nanoseconds read_timeout = std::chrono::milliseconds(500);
+  // Of one core, for reading what fills programs without heap profiles (analyses/contents_runtime.h); 0: not read.
+  double contents_core_share = 0.0003;
 };
+
+// The part of `config` for those: less often, because a reading takes 0.1 to 1 ms a MiB.
+[[nodiscard]] TrendConfig contents_trends_config(TrendConfig config);
 
 // Reads the heap of every readable program from time to time, keeps its trend, and judges it after each reading.
 //   - Scheduled readings have a worker of their own, and wait while captures are under way.
@@ -53,8 +60,6 @@ class HeapTrends {
   // milliseconds for each, and has room for kQueue tasks, evidence among them.
   static constexpr std::size_t kMaxJudgedAtKill = 8;
   static constexpr std::size_t kMaxAwaited = 256;  // victims whose walk is awaited; the evidence of more is left out
-  // The longest list, 60,000 buckets, takes 60 ms of CPU.
-  static constexpr Nanoseconds kTimeout = std::chrono::milliseconds(500);
   using OnJudged = std::function<void(const TrendJudged&)>;
   // Processes whose container's memory is read in one tick: a microsecond each.
   static constexpr std::size_t kMemoryLooks = 256;
@@ -112,6 +117,7 @@ class HeapTrends {
   [[nodiscard]] std::string read_into_store(ProcessKey process, Nanoseconds& cost_elsewhere);  // worker thread
   [[nodiscard]] bool has_nothing_new(ProcessKey process);                                      // worker thread
   void judge_locked(ProcessKey process);  // any worker, with store_mutex_
+  void say_suspected(ProcessKey process, const HeapTrend& trend, const LeakReport& report) const;
   [[nodiscard]] std::optional<std::uint64_t> limit_of_locked(ProcessKey process) const;
   void finish(ProcessKey process, const Look& look);
   void publish_locked();

@@ -109,6 +109,7 @@ CertainSlopes certain_slopes(const TrendSeries& series, const Test& test) {
 // An alarm needs growth that cannot have moved: no other sites certainly lost as much, except to sites that certainly
 // gained it. A sawtooth beside it may make the whole seem to grow, so only the whole's certain growth counts.
 bool is_alarming(const SiteTrend& trend, const CertainSlopes& certain, const Slope& whole, const LeakParameters& p) {
+  if (p.is_overlapping && !(whole.low > 0 && whole.value >= p.min_whole_share * trend.slope)) return false;
   const double gained_by_others = certain.gained - (trend.slope_low > 0 ? trend.slope : 0);
   return !is_gained_from_others(trend, certain.lost - gained_by_others, whole.low, p);
 }
@@ -215,7 +216,7 @@ LeakReport find_leaks(const TrendSeries& series, std::optional<std::uint64_t> li
   test.sites = 1;
   test.falls = max_falls(report.readings, parameters.false_alarm);
   report.whole = judge(series.whole, test);
-  report.is_alarming |= report.whole.judgement == LeakJudgement::kLeak;
+  report.is_alarming |= !parameters.is_overlapping && report.whole.judgement == LeakJudgement::kLeak;
   return report;
 }
 

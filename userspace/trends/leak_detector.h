@@ -54,6 +54,12 @@ struct LeakParameters {
   double min_whole_share = 0.5;
   double whole_error = 0.01;
 
+  // For lists of what fills a memory (analyses/contents_runtime.h). Their sites overlap: a list with what it holds, and
+  // the same objects by type; what one gains says less about what others lost. And many readings come when the memory
+  // has grown, so that the order of the whole's figures is no evidence. Therefore the whole alone raises no alarm, and
+  // a suspect does only if the whole certainly grows, too, by min_whole_share of its slope.
+  bool is_overlapping = false;
+
   // Growth in standard deviations of the sampling: n sampled blocks stand for n/p +- sqrt(n)/p (p = 1 -
   // exp(-size/rate), as runtime/pprof scales). Counted as if no block were the same at both ends.
   double min_noise_ratio = 4;

@@ -66,6 +66,7 @@ void describe(auto& v, Of<TrendDocument> auto& document) {
     process("pid", document.process.pid, kRequired);
     process("start_ticks", document.process.start_ticks);
   });
+  v("of", document.of, kOmitted);
   v("readings", document.readings, kRequired);
   v("judged", document.judged, kRequired);
 }

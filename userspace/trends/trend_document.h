@@ -50,6 +50,7 @@ struct TrendDocument {
   };
 
   ProcessKey process;
+  std::string of;                 // the runtime; "" = go. Of others, frames are what it is and the name that holds it
   std::vector<Reading> readings;  // oldest first
   Judged judged;
 };

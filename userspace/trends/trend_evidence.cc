@@ -85,6 +85,7 @@ HeapReading heap_of(const HeapTrend& trend, const TrendReading& reading, const s
 }
 
 void keep_only_inuse(pprof::Profile& profile) {
+  if (profile.samples.empty()) return;
   profile.sample_types.erase(profile.sample_types.begin(), profile.sample_types.begin() + kAllocTypes);
   for (pprof::Sample& sample : profile.samples) {
     sample.values.erase(sample.values.begin(), sample.values.begin() + kAllocTypes);
@@ -184,7 +185,8 @@ std::vector<std::string> frames_of_site(const HeapTrend& trend, std::uint32_t si
 }
 
 Result<TrendEvidence> keep_trend_evidence(const HeapTrend& trend, const LeakReport& report, ProcessKey process,
-                                          ProgramNames& names, const Clock& clock, const KeepTrendFile& keep) {
+                                          ProgramNames& names, const Clock& clock, const KeepTrendFile& keep,
+                                          RuntimeKind of) {
   TrendEvidence evidence;
   if (trend.readings().empty()) return evidence;
   const std::vector<std::size_t> readings = chosen_readings(trend);
@@ -193,11 +195,13 @@ Result<TrendEvidence> keep_trend_evidence(const HeapTrend& trend, const LeakRepo
     const TrendReading& reading = trend.readings()[chosen];
     const std::string name = fmt::format("trend-{:02}.pb.gz", evidence.files.size() + 1);
     const pprof::Profile profile = profile_of(trend, reading, is_written, process, names, clock.wall_of(reading.time));
+    if (profile.samples.empty()) continue;
     if (chosen == trend.baseline()) evidence.components = collector_components_of(profile);
     ASSIGN_OR_RETURN(evidence.kept[name], keep(process, name, pprof::write(profile)));
     evidence.files.emplace(chosen, name);
   }
   std::string text = to_json(TrendDocument{.process = process,
+                                           .of = of == RuntimeKind::kGo ? "" : std::string(to_string(of)),
                                            .readings = readings_of(trend, evidence.files, clock),
                                            .judged = judged_of(report, trend, names)});
   ASSIGN_OR_RETURN(evidence.kept[kTrendFile], keep(process, kTrendFile, std::move(text)));

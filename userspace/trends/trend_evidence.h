@@ -33,10 +33,11 @@ struct TrendEvidence {
 
 // Made for an incident: trend.json with all readings and the detector's result (its `sites` are the suspects or,
 // without any, the likely ones), and trend-NN.pb.gz of the baseline, the middle and the last reading: gzip pprof
-// profiles of inuse_objects and inuse_space, since a trend does not keep what was freed in between. The first file that
-// cannot be kept is the error. Any worker: takes milliseconds, and the executable's file system may hang.
+// profiles of inuse_objects and inuse_space, since a trend does not keep what was freed in between; none of a program
+// without profiles. The first file that cannot be kept is the error. Any worker: takes milliseconds, and the
+// executable's file system may hang.
 [[nodiscard]] Result<TrendEvidence> keep_trend_evidence(const HeapTrend& trend, const LeakReport& report,
                                                         ProcessKey process, ProgramNames& names, const Clock& clock,
-                                                        const KeepTrendFile& keep);
+                                                        const KeepTrendFile& keep, RuntimeKind of = RuntimeKind::kGo);
 
 }  // namespace oomw

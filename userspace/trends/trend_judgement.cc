@@ -67,26 +67,6 @@ std::map<std::uint32_t, std::pair<double, double>> bytes_by_site(const HeapTrend
   return bytes;
 }
 
-// Sites that grew from the baseline to the last reading, those with the largest gain in held bytes first.
-std::vector<SiteTrend> grown_sites(const HeapTrend& trend) {
-  std::vector<SiteTrend> grown;
-  if (trend.readings().empty()) return grown;
-  auto before = bytes_by_site(trend, trend.readings()[trend.baseline()]);
-  for (const auto& [number, after] : bytes_by_site(trend, trend.readings().back())) {
-    const auto [live, held] = before[number];
-    if (after.second <= held) continue;
-    SiteTrend& site = grown.emplace_back();
-    site.site = number;
-    site.first_bytes = live, site.last_bytes = after.first;
-    site.held_first_bytes = held, site.held_last_bytes = after.second;
-  }
-  const std::size_t kept = std::min(grown.size(), 2 * TrendJudged::kMaxSites);
-  const auto gain = [](const SiteTrend& site) { return site.held_last_bytes - site.held_first_bytes; };
-  std::ranges::partial_sort(grown, grown.begin() + static_cast<std::ptrdiff_t>(kept), std::ranges::greater(), gain);
-  grown.resize(kept);
-  return grown;
-}
-
 // The suspects, then those that grew most.
 std::vector<SiteTrend> judged_sites(const HeapTrend& trend, const LeakReport& report) {
   std::vector<SiteTrend> sites = report.suspects;
@@ -121,6 +101,28 @@ TrendSite judged_site(const HeapTrend& trend, const SiteTrend& site, ProgramName
 }
 
 }  // namespace
+
+std::vector<SiteTrend> grown_sites(const HeapTrend& trend) {
+  std::vector<SiteTrend> grown;
+  if (trend.readings().empty()) return grown;
+  const TrendReading& baseline = trend.readings()[trend.baseline()];
+  const auto before = bytes_by_site(trend, baseline);
+  for (const auto& [number, after] : bytes_by_site(trend, trend.readings().back())) {
+    const auto known = before.find(number);
+    const auto unlisted = static_cast<double>(baseline.unlisted_bytes);
+    const auto [live, held] = known == before.end() ? std::pair(unlisted, unlisted) : known->second;
+    if (after.second <= held) continue;
+    SiteTrend& site = grown.emplace_back();
+    site.site = number;
+    site.first_bytes = live, site.last_bytes = after.first;
+    site.held_first_bytes = held, site.held_last_bytes = after.second;
+  }
+  const std::size_t kept = std::min(grown.size(), 2 * TrendJudged::kMaxSites);
+  const auto gain = [](const SiteTrend& site) { return site.held_last_bytes - site.held_first_bytes; };
+  std::ranges::partial_sort(grown, grown.begin() + static_cast<std::ptrdiff_t>(kept), std::ranges::greater(), gain);
+  grown.resize(kept);
+  return grown;
+}
 
 TrendJudged judged_trend(const HeapTrend& trend, const LeakReport& report, ProcessKey process, ProgramNames& names,
                          const TrendEvidence& evidence, MonotonicTime now) {

@@ -22,15 +22,19 @@ Readings readings_that_count(const HeapTrend& trend, std::size_t first) {
 // One reading's sums by site.
 class SiteSums {
  public:
-  explicit SiteSums(const SiteTable& table) : table_(table), live_(table.sites()), variance_(table.sites()) {}
+  explicit SiteSums(const SiteTable& table)
+      : table_(table), live_(table.sites()), variance_(table.sites()), is_listed_(table.sites()) {}
 
   void take(const TrendReading& reading) {
-    std::ranges::fill(live_, 0);
+    std::ranges::fill(live_, static_cast<double>(reading.unlisted_bytes));
     std::ranges::fill(variance_, 0);
+    is_listed_.assign(is_listed_.size(), false);
     for (const TrendReading::Bucket& bucket : reading.buckets) {
       const std::uint64_t size = table_.block_bytes_of(bucket.number);
       const double each = bytes_per_sample(size, reading.rate);
       const std::uint32_t site = table_.site_of(bucket.number);
+      if (!is_listed_[site]) live_[site] = 0;
+      is_listed_[site] = true;
       live_[site] += each * bucket.live_objects;
       // Each block was sampled with probability size/each; the estimate n * each from n sampled blocks has a variance
       // of n (1 - p) each^2.
@@ -40,44 +44,54 @@ class SiteSums {
   }
   [[nodiscard]] double live(std::uint32_t site) const { return live_[site]; }
   [[nodiscard]] double variance(std::uint32_t site) const { return variance_[site]; }
+  [[nodiscard]] bool is_listed(std::uint32_t site) const { return is_listed_[site]; }
 
  private:
   const SiteTable& table_;
   std::vector<double> live_, variance_;
+  std::vector<bool> is_listed_;
 };
 
-// Sites whose live bytes vary by `least` or more.
+// Sites whose live bytes vary by `least` or more. Where readings list only the largest, a site counts if the later half
+// of them lists it throughout: before that it held at most what the smallest one listed did, which understates its
+// growth; figures that are all such bounds would rise with the others' growth.
 std::vector<std::uint32_t> sites_that_changed(const SiteTable& table, const Readings& readings, double least) {
   std::vector<double> lowest(table.sites(), HUGE_VAL), highest(table.sites());
+  std::vector<bool> is_known(table.sites(), true);
   SiteSums sums(table);
-  for (const TrendReading* reading : readings) {
-    sums.take(*reading);
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    sums.take(*readings[i]);
+    const bool lists_all = readings[i]->unlisted_bytes == 0 || i < readings.size() / 2;
     for (std::uint32_t site = 0; site < table.sites(); ++site) {
       lowest[site] = std::min(lowest[site], sums.live(site));
       highest[site] = std::max(highest[site], sums.live(site));
+      if (!lists_all && !sums.is_listed(site)) is_known[site] = false;
     }
   }
   std::vector<std::uint32_t> changed;
   for (std::uint32_t site = 0; site < table.sites(); ++site) {
-    if (highest[site] - lowest[site] >= least) changed.push_back(site);
+    if (is_known[site] && highest[site] - lowest[site] >= least) changed.push_back(site);
   }
   return changed;
 }
 
-void add_held(const SiteTable& table, const TrendReading& reading, std::vector<double>& held) {
+std::vector<double> held_of(const SiteTable& table, const TrendReading& reading) {
+  std::vector<double> held(table.sites(), static_cast<double>(reading.unlisted_bytes));
+  std::vector<bool> is_listed(table.sites());
   for (const TrendReading::Bucket& bucket : reading.buckets) {
-    held[table.site_of(bucket.number)] +=
-        bytes_per_sample(table.block_bytes_of(bucket.number), reading.rate) * bucket.held_objects;
+    const std::uint32_t site = table.site_of(bucket.number);
+    if (!is_listed[site]) held[site] = 0;
+    is_listed[site] = true;
+    held[site] += bytes_per_sample(table.block_bytes_of(bucket.number), reading.rate) * bucket.held_objects;
   }
+  return held;
 }
 
 void fill_held(const HeapTrend& trend, std::size_t baseline_at, TrendSeries& series) {
   const SiteTable& table = trend.sites();
-  std::vector<double> first(table.sites()), last(table.sites());
   const TrendReading& baseline = trend.readings()[baseline_at];
   const TrendReading& newest = trend.readings().back();
-  add_held(table, baseline, first);
-  add_held(table, newest, last);
+  const std::vector<double> first = held_of(table, baseline), last = held_of(table, newest);
   for (SiteSeries& site : series.sites) {
     site.held_first_bytes = first[site.site];
     site.held_last_bytes = last[site.site];

@@ -31,7 +31,8 @@ struct TrendSeries {
 // Only readings of whole lists count, and of those between which no collection published its counts only the first: the
 // live bytes cannot have changed between them. Sites whose live bytes differ by less than `least_range_bytes` over all
 // readings are left out, but counted in sites_seen. `whole` includes the bytes of sites that found no room in the
-// table.
+// table. Of readings that list only their largest holdings, see TrendReading::unlisted_bytes, only sites count that the
+// later half of them lists throughout.
 [[nodiscard]] TrendSeries series_of(const HeapTrend& trend, double least_range_bytes);
 // From reading `first` on.
 [[nodiscard]] TrendSeries series_of(const HeapTrend& trend, double least_range_bytes, std::size_t first);

@@ -33,13 +33,20 @@ void TrendSchedule::note_memory(ProcessKey process, ContainerMemory memory) {
   const std::uint64_t left = memory.limit_bytes - std::min(memory.used_bytes, memory.limit_bytes);
   entry.left_bytes = left;
   if (!entry.left_bytes_at_read) entry.left_bytes_at_read = left;
-  const double before = static_cast<double>(*entry.left_bytes_at_read);
-  entry.is_near = static_cast<double>(left) < before * (1 - config_.near_step);
+  entry.limit_bytes = memory.limit_bytes;
+  entry.is_near = has_moved(entry);
   if (!entry.is_near || entry.is_under_way || entry.last == MonotonicTime{}) return;
   const MonotonicTime due = entry.last + near_interval(entry);
   if (due >= entry.due) return;
   entry.due = due;
   ++brought_forward_;
+}
+
+bool TrendSchedule::has_moved(const Entry& entry) const {
+  const auto left = static_cast<double>(*entry.left_bytes), before = static_cast<double>(*entry.left_bytes_at_read);
+  if (left < before * (1 - config_.near_step)) return true;
+  const auto limit = static_cast<double>(entry.limit_bytes);
+  return config_.follows_falls && limit - left < (limit - before) * (1 - config_.near_step);
 }
 
 std::vector<ProcessKey> TrendSchedule::take_turn(std::size_t max) {

@@ -26,6 +26,9 @@ struct TrendScheduleConfig {
   // inspected at each eighth of its remaining time, however fast it is, until that is less than min_interval: ten
   // times between a minute and 15 seconds before its end, and seven times in the last 15 seconds.
   double near_step = 1.0 / 8;
+  // Treated alike: a process whose container has given back this share of its memory. Where few readings come by age,
+  // those that growth brings forward would show every rise and no fall.
+  bool follows_falls = false;
 
   // Shares of one core, for all processes together. Once a quarter of the burst is owed, each process gets an equal
   // part, and costlier ones are inspected less often, max_interval permitting. Those near their limit share the second
@@ -44,7 +47,7 @@ struct ContainerMemory {
   std::uint64_t limit_bytes = 0;
 };
 
-// Decides when each Go process is inspected for its trend. Pure: the same calls give the same schedule; jitter (a
+// Decides when each process is inspected for its trend. Pure: the same calls give the same schedule; jitter (a
 // tenth) comes from the pid, so that a hundred replicas started together are not read together. Core thread.
 class TrendSchedule {
  public:
@@ -80,8 +83,10 @@ class TrendSchedule {
     bool is_near = false;
     std::optional<std::uint64_t> left_bytes;          // to the limit, as last noted
     std::optional<std::uint64_t> left_bytes_at_read;  // at the last reading; as first noted until there is one
+    std::uint64_t limit_bytes = 0;
   };
   void pay_off(MonotonicTime now);
+  [[nodiscard]] bool has_moved(const Entry& entry) const;
   [[nodiscard]] Nanoseconds calm_interval(const Entry& entry, MonotonicTime now) const;
   [[nodiscard]] Nanoseconds near_interval(const Entry& entry) const;
   [[nodiscard]] Nanoseconds affordable(Nanoseconds cost, std::size_t sharers, double core_share) const;

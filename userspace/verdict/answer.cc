@@ -419,7 +419,7 @@ std::string kept_text(const Incident& incident, const IncidentAnswer& answer) {
   const std::string connections = answer.culprit ? connections_text(incident, *answer.culprit) : "";
   if (!connections.empty()) text += " " + connections;
   if (const std::string pools = pools_text(incident); !pools.empty()) text += " " + pools;
-  return text + growth_text(incident, answer.culprit);
+  return text + growth_text(incident, answer.culprit) + growing_name_text(incident);
 }
 
 }  // namespace

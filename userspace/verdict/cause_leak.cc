@@ -151,6 +151,19 @@ std::optional<Finding> curve_rises(const Evidence& evidence) {
                    rise->bytes / evidence.limit() * 100, is_named ? "" : "; which code does it is not known")}};
 }
 
+// A second sign beside the memory's rise, where there is no heap profile: what made most of it keeps growing by name.
+// Not by itself: a cache that fills until the kill grows like that, too.
+void add_growing_name(const Evidence& evidence, Finding& leak) {
+  const TrendSite* site = growing_name(evidence.incident);
+  if (site == nullptr || site->figures.judgement != "leak") return;
+  leak.confidence = std::max(leak.confidence, kTwoSigns);
+  leak.why.push_back(fmt::format("{} keeps growing: {} to {}, in {:.0f} % of the intervals between {} readings",
+                                 name_and_holder(*site),
+                                 bytes_text(static_cast<double>(site->figures.first_held_bytes)),
+                                 bytes_text(static_cast<double>(site->figures.last_held_bytes)),
+                                 site->figures.growth_share * 100, site->figures.readings));
+}
+
 // The site that made most of the heap's gain; nullptr: none made half of it.
 const TrendSite* main_grower(const IncidentTrend& trend) {
   const TrendSite* most = nullptr;
@@ -201,7 +214,8 @@ bool lasts(const Evidence& evidence) {
 }  // namespace
 
 std::optional<Finding> judge_leak(const Evidence& evidence) {
-  const auto by_curve = curve_rises(evidence);
+  auto by_curve = curve_rises(evidence);
+  if (by_curve) add_growing_name(evidence, *by_curve);
   std::optional<Finding> best;
   for (auto& leak : {detected(evidence), few_collections(evidence, by_curve.has_value()), by_curve}) {
     if (leak && (!best || leak->confidence > best->confidence)) best = leak;

@@ -182,6 +182,41 @@ std::string pools_text(const Incident& incident) {
                      human_bytes(counted->bytes), types);
 }
 
+const TrendSite* growing_name(const Incident& incident) {
+  if (!incident.contents_trend) return nullptr;
+  const auto gain = [](const TrendFigures& figures) {
+    return figures.last_held_bytes - std::min(figures.first_held_bytes, figures.last_held_bytes);
+  };
+  const IncidentTrend& trend = *incident.contents_trend;
+  const double needed = threshold::kMost * static_cast<double>(gain(trend.whole));
+  const TrendSite* best = nullptr;
+  for (const TrendSite& site : trend.sites) {
+    const std::uint64_t gained = gain(site.figures);
+    if (site.frames.empty() || gained == 0 || static_cast<double>(gained) < needed) continue;
+    const auto rank = [&](const TrendSite& one) { return std::pair(one.frames.size() > 1, gain(one.figures)); };
+    if (best == nullptr || rank(site) > rank(*best)) best = &site;
+  }
+  return best;
+}
+
+std::string name_and_holder(const TrendSite& site) {
+  std::string text;
+  for (const std::string& line : site.frames) text += (text.empty() ? "" : ", ") + printable(line, kMaxName);
+  return text;
+}
+
+std::string growing_name_text(const Incident& incident) {
+  const TrendSite* site = growing_name(incident);
+  if (site == nullptr || incident.contents_trend->points.empty()) return "";
+  const IncidentTrend& trend = *incident.contents_trend;
+  const auto baseline = std::ranges::find(trend.points, true, &IncidentTrend::Point::is_baseline);
+  const auto first = baseline == trend.points.end() ? trend.points.begin() : baseline;
+  const double seconds = (static_cast<double>(trend.points.back().time.ns) - static_cast<double>(first->time.ns)) / 1e9;
+  return fmt::format(" In {} readings over {:.0f} s, {} grew from {} to {}.", trend.points.end() - first,
+                     std::max(seconds, 0.0), name_and_holder(*site), human_bytes(site->figures.first_held_bytes),
+                     human_bytes(site->figures.last_held_bytes));
+}
+
 std::string filler_action(const Incident& incident) {
   const IncidentFiller* filler = named_filler(incident);
   if (filler == nullptr) return "";

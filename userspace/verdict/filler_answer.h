@@ -23,5 +23,12 @@ namespace oomw {
 // "At the kill 118 MiB were small objects, by an estimate 52 % of them dict, 18 % str."; "" unless that was counted.
 [[nodiscard]] std::string pools_text(const Incident& incident);
 [[nodiscard]] std::string filler_action(const Incident& incident);
+// What grew most of all that was read over time, by name; nullptr: nothing made half of the process's growth. A
+// container with a name first, then what gained most.
+[[nodiscard]] const TrendSite* growing_name(const Incident& incident);
+// "list of dict, held as `LOG` in module `app`"
+[[nodiscard]] std::string name_and_holder(const TrendSite& site);
+// " In 9 readings over 720 s, list of dict, held as `LOG` in module `app` grew from 3.1 MiB to 80.0 MiB."; "" = none.
+[[nodiscard]] std::string growing_name_text(const Incident& incident);
 
 }  // namespace oomw

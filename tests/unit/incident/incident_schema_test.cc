@@ -61,6 +61,8 @@ Incident full_incident() {
   incident.victims.front().go = {50, 100u << 20};
   incident.oom_group = {7};
   incident.limit_shares = {{"cart", 5, {}}};
+  incident.contents_trend = testing::sample_trend();
+  incident.contents_trend->of = "cpython";
   incident.repeats = RepeatedKills{3, testing::before_kill(0), testing::before_kill(-900)};
   IncidentCollector& collector = incident.collector.emplace();
   collector.components.emplace().push_back({"receiver", "otlp", "m", 900, 0.9});

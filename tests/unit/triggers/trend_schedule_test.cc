@@ -217,6 +217,24 @@ TEST(TrendSchedule, who_is_near_its_limit_comes_first) {
   EXPECT_EQ(schedule.take_due(at_second(3700)).front(), (ProcessKey{77, 1}));
 }
 
+// With few readings by age, those that growth brings forward would show every rise and no fall.
+TEST(TrendSchedule, where_falls_are_followed_a_container_that_gave_memory_back_is_read_ahead_of_its_turn) {
+  for (const bool follows : {false, true}) {
+    TrendScheduleConfig config;
+    config.follows_falls = follows;
+    TrendSchedule schedule(config);
+    schedule.set_processes({{{7, 1}, at_second(0)}}, at_second(3600));
+    schedule.note_memory({7, 1}, {800, 1000});
+    ASSERT_THAT(schedule.take_due(at_second(3700)), ElementsAre(ProcessKey{7, 1}));
+    schedule.done({7, 1}, microseconds(300), at_second(3700));
+    schedule.note_memory({7, 1}, {710, 1000});
+    EXPECT_THAT(schedule.take_due(at_second(3710)), IsEmpty()) << "less than an eighth";
+    schedule.note_memory({7, 1}, {690, 1000});
+    EXPECT_EQ(schedule.take_due(at_second(3710)).size(), follows ? 1u : 0u);
+    EXPECT_EQ(schedule.brought_forward(), follows ? 1u : 0u);
+  }
+}
+
 TEST(TrendSchedule, turns_go_round_all_processes) {
   TrendSchedule schedule({});
   EXPECT_THAT(schedule.take_turn(3), IsEmpty());

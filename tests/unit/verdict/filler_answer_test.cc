@@ -62,6 +62,71 @@ TEST(FillerAnswer, what_the_small_objects_were_at_the_kill_is_said_as_an_estimat
   EXPECT_EQ(pools_text(incident), "") << "another process";
 }
 
+// Read over twelve minutes: the list with its rows, and the rows by type.
+IncidentTrend grown_list(const std::string& judgement) {
+  IncidentTrend trend;
+  trend.of = "cpython";
+  trend.suspects = judgement == "leak" ? 2 : 0;
+  for (const std::int64_t before_ms : {720'000, 400'000, 200'000, 60'000, 0}) {
+    IncidentTrend::Point& point = trend.points.emplace_back();
+    point.time = testing::before_kill(before_ms);
+    point.is_baseline = trend.points.size() == 1;
+  }
+  const auto site = [&](std::vector<std::string> frames, std::uint64_t first, std::uint64_t last) {
+    TrendSite& made = trend.sites.emplace_back();
+    made.frames = std::move(frames);
+    made.figures.judgement = judgement;
+    made.figures.readings = 5;
+    made.figures.growth_share = 1;
+    made.figures.first_held_bytes = first << 20;
+    made.figures.last_held_bytes = last << 20;
+  };
+  site({"dict"}, 10, 80);
+  site({"list of dict", "held as `LOG` in module `app`"}, 3, 70);
+  site({"str"}, 1, 5);
+  trend.whole.first_held_bytes = 20u << 20;
+  trend.whole.last_held_bytes = 94u << 20;
+  return trend;
+}
+
+TEST(FillerAnswer, what_was_read_over_time_says_from_what_to_what_it_grew) {
+  Incident incident = python_incident("leak");
+  incident.contents_trend = grown_list("not_called");
+  EXPECT_THAT(answer_of(incident).sentence,
+              HasSubstr(" In 5 readings over 720 s, list of dict, held as `LOG` in module `app` grew from 3.00 MiB to "
+                        "70.0 MiB."));
+  incident.contents_trend->whole.last_held_bytes = 300u << 20;
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("grew from"))) << "most of the growth is something else";
+  incident.contents_trend = grown_list("leak");
+  incident.verdict->cause = "pod_limit";
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("grew from")));
+}
+
+TEST(FillerAnswer, a_name_that_keeps_growing_is_a_second_sign_of_a_leak_and_none_by_itself) {
+  Incident incident = python_incident("leak");
+  incident.verdict.reset();
+  incident.usage_bytes = incident.limit_bytes = 96u << 20;
+  incident.victims.front().started = testing::before_kill(120'000);
+  incident.watermarks.clear();
+  incident.captures.clear();
+  incident.victims.front().rss->anon_bytes = 92u << 20;
+  incident.series.clear();
+  for (int i = 0; i < 120; ++i) {
+    const auto bytes = static_cast<std::uint64_t>((10 + 0.7 * i) * (1 << 20));
+    incident.series.push_back({testing::before_kill((120 - i) * 1000), bytes, bytes});
+  }
+  const auto judge = [](const Incident& of) { return judge_incident(of).value_or(IncidentVerdict{}); };
+  const IncidentVerdict by_curve = judge(incident);
+  ASSERT_EQ(by_curve.cause, "leak");
+  incident.contents_trend = grown_list("not_called");
+  EXPECT_EQ(judge(incident).confidence, by_curve.confidence);
+  incident.contents_trend = grown_list("leak");
+  EXPECT_GT(judge(incident).confidence, by_curve.confidence);
+  EXPECT_THAT(judge(incident).why, ::testing::Contains(HasSubstr("held as `LOG` in module `app` keeps growing")));
+  incident.series.clear();
+  EXPECT_NE(judge(incident).cause, "leak");
+}
+
 TEST(FillerAnswer, a_container_comes_before_the_type_that_it_consists_of) {
   Incident incident = python_incident("spike");
   std::swap(incident.fillers[0], incident.fillers[1]);

@@ -160,14 +160,14 @@ void add_capture(CLI::App& app, CommandLine& line) {
 
 void add_trend(CLI::App& app, CommandLine& line) {
   CLI::App* trend =
-      add_command(app, line, "trend", "Read a Go heap again and again and tell what grows; needs no daemon");
+      add_command(app, line, "trend", "Read a process again and again and tell what in it grows; needs no daemon");
   add_target(*trend, line);
   trend->add_option("--interval", line.interval_seconds, "Seconds between readings (default 10)")
       ->check(is_decimal)  // Range() lets "nan" pass
       ->check(CLI::Range(0.1, 86400.0));
   trend->add_option("--count", line.count, "Readings (default 30); it ends earlier when interrupted")
       ->check(CLI::Range(1, 100000));
-  trend->add_option("-o,--output", line.output_path, "Directory for a profile of each reading");
+  trend->add_option("-o,--output", line.output_path, "Directory for a profile of each reading; Go only");
 }
 
 void add_heap_readers(CLI::App& app, CommandLine& line) {
