@@ -202,14 +202,44 @@ bool is_system_module(std::string_view module) {
   return std::ranges::any_of(kStarts, [&](std::string_view start) { return module.starts_with(start); });
 }
 
+// "std::vector<int>::push_back<int>" of "void std::vector<int>::push_back<int>": templates are named with what they
+// return.
+std::string_view without_returned_type(std::string_view name) {
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size() && !name.substr(i).starts_with("operator"); ++i) {
+    const char c = name[i];
+    if (c == '<' || c == '(' || c == '{') ++depth;
+    if (c == '>' || c == ')' || c == '}') --depth;
+    if (c == ' ' && depth == 0) begin = i + 1;
+  }
+  return name.substr(begin);
+}
+
+// Templates and generics of the language's library are compiled into the program.
+bool is_standard(const GrowthFrame& frame) {
+  constexpr std::array<std::string_view, 9> kStarts = {
+      "std::", "__gnu_cxx::", "core::", "alloc::", "hashbrown::", "<std::", "<core::", "<alloc::", "<hashbrown::"};
+  const std::string_view name = without_returned_type(frame.function);
+  return std::ranges::any_of(kStarts, [&](std::string_view start) { return name.starts_with(start); });
+}
+
+bool is_native_code(const GrowthFrame& frame) {
+  const bool is_unnamed = frame.function.find("!fn_") != std::string::npos || frame.function.starts_with('[') ||
+                          frame.function.starts_with(frame.module + "+0x");
+  return !frame.is_allocator && !frame.is_managed && !frame.is_library && !frame.module.empty() && !is_unnamed &&
+         !is_system_module(frame.module);
+}
+
+// A template of the library only if nothing of the program called it: a thread's function may be compiled into one.
 const GrowthFrame* native_code_of(const GrowthStack& stack) {
-  const auto found = std::ranges::find_if(stack.frames, [](const GrowthFrame& frame) {
-    const bool is_unnamed = frame.function.find("!fn_") != std::string::npos || frame.function.starts_with('[') ||
-                            frame.function.starts_with(frame.module + "+0x");
-    return !frame.is_allocator && !frame.is_managed && !frame.is_library && !frame.module.empty() && !is_unnamed &&
-           !is_system_module(frame.module);
-  });
-  return found == stack.frames.end() ? nullptr : &*found;
+  const GrowthFrame* standard = nullptr;
+  for (const GrowthFrame& frame : stack.frames) {
+    if (!is_native_code(frame)) continue;
+    if (!is_standard(frame)) return &frame;
+    if (standard == nullptr) standard = &frame;
+  }
+  return standard;
 }
 
 bool contains_any(std::string_view text, const auto& names) {

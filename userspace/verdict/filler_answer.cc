@@ -48,21 +48,23 @@ std::string held(const IncidentFiller& filler) {
   return filler.held_as.empty() ? "" : " held as " + printable(filler.held_as, kMaxName);
 }
 
-// Classes of the language's own library, and arrays: whose code made them their names do not show.
+// Classes of the language's own library, arrays and blocks of a size: whose code made them their names do not show.
 bool is_of_platform(const IncidentFiller& filler) {
   const std::string_view name = filler.name;
   if (filler.runtime == kV8) return filler.kind != "holder" || is_plain_object(filler);
-  constexpr std::array<std::string_view, 5> kPackages = {"java.", "javax.", "jdk.", "sun.", "com.sun."};
+  if (filler.kind == "size") return true;
+  constexpr std::array<std::string_view, 7> kPackages = {"java.",    "javax.", "jdk.",       "sun.",
+                                                         "com.sun.", "std::",  "__gnu_cxx::"};
   return name.ends_with("[]") ||
          std::ranges::any_of(kPackages, [&](std::string_view package) { return name.starts_with(package); });
 }
 
-// The program's own class of which most objects were counted; nullptr: none, or another runtime.
+// The program's own class of which most objects were counted; nullptr: none, or a runtime with other types.
 const IncidentFiller* own_class(const Incident& incident) {
   const IncidentFiller* most = nullptr;
   for (const IncidentFiller& filler : incident.fillers) {
-    const bool counts =
-        ((filler.runtime == "jvm" && filler.kind == "type") || filler.runtime == kV8) && !is_of_platform(filler);
+    const bool has_classes = filler.runtime == "jvm" || filler.runtime == kV8 || filler.runtime == "native";
+    const bool counts = has_classes && (filler.kind == "type" || filler.runtime == kV8) && !is_of_platform(filler);
     if (counts && (most == nullptr || filler.count > most->count)) most = &filler;
   }
   return most;
@@ -116,8 +118,7 @@ std::string native_blocks_text(const Incident& incident, const IncidentFiller& f
 
 // Arrays and classes of the library say little.
 std::string own_class_text(const Incident& incident, const IncidentFiller& filler) {
-  const IncidentFiller* own =
-      (filler.runtime == "jvm" || filler.runtime == kV8) && is_of_platform(filler) ? own_class(incident) : nullptr;
+  const IncidentFiller* own = filler.runtime != "cpython" && is_of_platform(filler) ? own_class(incident) : nullptr;
   if (own == nullptr || own->count < filler.count / 10) return "";
   return fmt::format("; of its own classes there were most of {}, {} objects", printable(own->name, kMaxName),
                      own->count);
@@ -157,7 +158,8 @@ std::string no_filler_text(const Incident& incident) {
   if (first == incident.fillers.end()) return "";
   const std::string share = fmt::format("{:.0f} %", first->share * 100);
   if (first->kind == "size" && first->share >= threshold::kLarge) {
-    return fmt::format("{}; {} are {} of its memory.", not_known(incident), what(*first), share);
+    return fmt::format("{}; {} are {} of its memory{}.", not_known(incident), what(*first), share,
+                       own_class_text(incident, *first));
   }
   if (std::string text = native_blocks_text(incident, *first); !text.empty()) return text;
   if (first->share < kWorthSaying) return "No single type or container filled much of its memory.";

@@ -24,15 +24,20 @@ double collectors_share(const IncidentGrowth& growth) {
   return share;
 }
 
-// Samples that were not taken or could not be read may all be of another place.
-bool is_mostly_sampled(const IncidentGrowth& growth) {
+// Samples that were not taken or could not be read may all be of another place. `most`: a share of all.
+bool is_lost_at_most(const IncidentGrowth& growth, double most) {
   const double all = static_cast<double>(growth.samples) + static_cast<double>(growth.lost);
-  return all > 0 && static_cast<double>(growth.lost) <= threshold::kMaterial * all;
+  return all > 0 && static_cast<double>(growth.lost) <= most * all;
 }
 
+// So much may be lost where code is said to have touched most first, and no more: what nobody is known for is in none
+// of the places, so it is as if all of it were of others. Who is said to have grown what fills the memory is judged
+// with less lost: where memory was given back and taken again, a lost sample leaves another's place as it was.
+constexpr double kLostOfTouched = threshold::kLarge, kLostOfGrown = threshold::kMaterial;
+
 // The place with most of the growth, if the profile can be trusted that far.
-const Place* leading(const IncidentGrowth& growth) {
-  if (collectors_share(growth) >= threshold::kLarge || !is_mostly_sampled(growth)) return nullptr;
+const Place* leading(const IncidentGrowth& growth, double most_lost) {
+  if (collectors_share(growth) >= threshold::kLarge || !is_lost_at_most(growth, most_lost)) return nullptr;
   const auto found = std::ranges::find_if(
       growth.places, [](const Place& place) { return !place.is_collector && !place.code.empty(); });
   return found == growth.places.end() || found->share < threshold::kMost ? nullptr : &*found;
@@ -137,7 +142,7 @@ std::string amount(const Place& place) {
 const Place* user_of_holder(const Incident& incident, const IncidentFiller& filler) {
   const IncidentGrowth& growth = *incident.growth;
   const std::pair use{name_of(filler.held_as), any_file_of_module(incident, module_of(filler.held_as))};
-  const bool is_trusted = collectors_share(growth) < threshold::kLarge && is_mostly_sampled(growth);
+  const bool is_trusted = collectors_share(growth) < threshold::kLarge && is_lost_at_most(growth, kLostOfGrown);
   if (!is_trusted || filler.share < threshold::kMost || use.first.empty() || use.second.empty()) return nullptr;
   const Place* most = nullptr;
   double all = 0;
@@ -166,26 +171,27 @@ std::string unproved(const Incident& incident) {
         " Who grew it is not known: {:.0f} % of the growth was first touched by threads of a garbage collector.",
         share * 100);
   }
-  if (!is_mostly_sampled(growth)) {
-    return fmt::format(" Who grew it is not known: {} of {} growth samples were lost.", growth.lost,
-                       growth.samples + growth.lost);
-  }
+  const std::string lost =
+      is_lost_at_most(growth, kLostOfGrown)
+          ? ""
+          : fmt::format("{} of {} growth samples were lost", growth.lost, growth.samples + growth.lost);
+  const Place* place = leading(growth, kLostOfTouched);
+  if (!lost.empty() && place == nullptr) return fmt::format(" Who grew it is not known: {}.", lost);
   if (is_free_again(incident)) {
     return " Who grew it is not named: most of what was touched first had been freed again when memory was read.";
   }
-  const Place* place = leading(growth);
   if (place == nullptr) return "";
   return fmt::format(
-      " Its growth was first touched mostly in {}{} ({}); that may be temporary data, so it does not show who keeps "
+      " Its growth was first touched mostly in {}{} ({}){}; that may be temporary data, so it does not show who keeps "
       "it.",
       printable(place->code, kMaxName), operation_text(place->operation_kind, place->operation, place->code),
-      amount(*place));
+      amount(*place), lost.empty() ? "" : ", though " + lost);
 }
 
 }  // namespace
 
 bool shows_code(const Incident& incident) {
-  return incident.growth && !is_free_again(incident) && leading(*incident.growth) != nullptr;
+  return incident.growth && !is_free_again(incident) && leading(*incident.growth, kLostOfTouched) != nullptr;
 }
 
 std::string not_known(const Incident& incident) {
@@ -197,7 +203,7 @@ const Place* proved_grower(const Incident& incident) {
   const IncidentFiller* filler = named_filler(incident);
   if (filler == nullptr) return nullptr;
   if (const Place* user = user_of_holder(incident, *filler)) return user;
-  const Place* place = leading(*incident.growth);
+  const Place* place = leading(*incident.growth, kLostOfGrown);
   return place != nullptr && agrees(incident, *filler, *place) ? place : nullptr;
 }
 

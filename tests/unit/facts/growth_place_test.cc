@@ -161,6 +161,31 @@ TEST(GrowthPlace, native_code_is_the_first_function_that_is_no_allocators_and_no
             "");
 }
 
+TEST(GrowthPlace, templates_of_the_languages_library_give_way_to_the_code_that_called_them) {
+  const GrowthFrame observe = native("Registry::observe", "shop"), main = native("main", "shop");
+  const auto called_by_observe = [&](const std::string& function) {
+    return place({native("malloc", "libc.so.6", true), native(function, "shop"), observe, main}).code;
+  };
+  for (const char* library :
+       {"std::__detail::_Map_base<std::__cxx11::basic_string<char>, std::pair<int const, State>, true>::operator[]",
+        "void std::vector<State, std::allocator<State> >::_M_realloc_insert<State const&>",
+        "std::pair<std::_Rb_tree_iterator<int>, bool> std::_Rb_tree<int>::_M_insert_unique<int>",
+        "std::__detail::_Map_base<std::__cxx11::basic_string<char, std::char_traits<char>, std::all...",
+        "hashbrown::raw::RawTable<T,A>::reserve_rehash",
+        "<alloc::vec::Vec<T> as core::iter::FromIterator<T>>::from_iter"}) {
+    EXPECT_EQ(called_by_observe(library), "Registry::observe (shop)") << library;
+  }
+  // What a function returns is not whose it is.
+  for (const char* own : {"std::vector<int> shop::load<int>", "std::ostream& operator<< <int>", "Cache::operator bool",
+                          "shop::standard::put", "shop::(anonymous namespace)::load"}) {
+    EXPECT_EQ(called_by_observe(own), std::string(own) + " (shop)");
+  }
+  EXPECT_EQ(place({native("malloc", "libc.so.6", true), native("std::thread::_State_impl<work>::_M_run", "shop"),
+                   native("start_thread", "libc.so.6")})
+                .code,
+            "std::thread::_State_impl<work>::_M_run (shop)");
+}
+
 TEST(GrowthPlace, a_collectors_thread_names_nobody) {
   const GrowthPlace found = place({native("G1ParTask::work", "libjvm.so"), native("GangWorker::run", "libjvm.so")});
   EXPECT_TRUE(found.is_collector);

@@ -160,6 +160,20 @@ TEST(FillerAnswer, small_fillers_and_sizes_of_blocks_are_no_culprits) {
   EXPECT_THAT(answer.sentence, HasSubstr("500000 blocks of 288 B are 90 % of its memory"));
 }
 
+TEST(FillerAnswer, blocks_of_a_size_are_said_with_the_programs_class_of_as_many_objects) {
+  Incident incident = python_incident("leak");
+  incident.fillers = {found("size", "blocks of 2608 B", "", 0.95), found("type", "proxy::Connection", "", 0.04),
+                      found("type", "std::thread::_State", "", 0.01)};
+  for (IncidentFiller& filler : incident.fillers) filler.runtime = "native";
+  incident.fillers[2].count *= 2;
+  const IncidentAnswer answer = answer_of(incident);
+  EXPECT_THAT(answer.sentence, HasSubstr("500000 blocks of 2608 B are 95 % of its memory; of its own classes there "
+                                         "were most of proxy::Connection, 500000 objects."));
+  EXPECT_FALSE(answer.culprit.has_value());
+  incident.fillers[1].count = 40'000;
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("are 95 % of its memory."));
+}
+
 Incident node_incident(std::vector<IncidentFiller> fillers) {
   Incident incident = python_incident("leak");
   incident.victims.front().comm = "node";

@@ -197,6 +197,17 @@ TEST(GrowthAnswer, lost_samples_hide_whose_code_it_was) {
   EXPECT_THAT(sentence, HasSubstr("200 of 520 growth samples were lost"));
 }
 
+TEST(GrowthAnswer, of_a_fifth_lost_code_may_have_touched_most_but_is_not_said_to_have_grown_it) {
+  Incident incident = python_incident();
+  incident.growth->lost = 80;
+  EXPECT_EQ(proved_grower(incident), nullptr);
+  const std::string sentence = answer_of(incident).sentence;
+  EXPECT_THAT(sentence, HasSubstr("first touched mostly in generate (app.py:41)"));
+  EXPECT_THAT(sentence, HasSubstr("though 80 of 400 growth samples were lost; that may be temporary"));
+  incident.growth->places.front().share = 0.4;
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("Who grew it is not known: 80 of 400 growth samples were lost"));
+}
+
 TEST(GrowthAnswer, what_was_freed_again_names_nobody) {
   Incident incident = python_incident();
   incident.composition = IncidentComposition{0.9, incident.time, {{"malloc: free", "native", 60u << 20, "glibc"}}};
