@@ -123,13 +123,13 @@ Result<std::string> run_here(const std::string& parameters, const std::vector<in
 }
 
 tl::expected<std::string, CaptureFailure> run(std::string parameters, const std::vector<int>& files,
-                                              reader::Reader* reader, MonotonicTime deadline) {
+                                              reader::Reader* reader, MonotonicTime deadline, Nanoseconds* cpu) {
   if (reader == nullptr) {
     auto answer = run_here(parameters, files);
     if (!answer) return failed(answer.error());
     return std::move(*answer);
   }
-  auto read = reader->run(kAnalyseHeapJob, std::move(parameters), files, kMaxAnalysisTime, deadline);
+  auto read = reader->run(kAnalyseHeapJob, std::move(parameters), files, kMaxAnalysisTime, deadline, {}, cpu);
   if (read) return std::move(*read);
   if (read.error().fault == reader::Fault::kNone) return failed(read.error().error);
   return tl::make_unexpected(CaptureFailure{reason_of(read.error().fault), read.error().error.message});
@@ -187,12 +187,12 @@ std::vector<std::string_view> wanted_libraries() {
 
 tl::expected<std::optional<AnalysisAnswer>, CaptureFailure> analyse_heap(std::size_t row, const ProcessFiles& process,
                                                                          reader::Reader* reader, MemoryBudget* memory,
-                                                                         MonotonicTime deadline) {
+                                                                         MonotonicTime deadline, Nanoseconds* cpu) {
   const HeapAnalysis& analysis = *analysis_of(row);
   auto outputs = make_outputs(memory);
   if (!outputs) return tl::make_unexpected(CaptureFailure{CaptureReason::kReaderFailed, outputs.error().message});
   const std::vector<int> files = files_of(process, *outputs);
-  auto text = run(parameters_for(row, process), files, reader, deadline);
+  auto text = run(parameters_for(row, process), files, reader, deadline, cpu);
   if (!text) return tl::make_unexpected(std::move(text).error());
   if (text->empty()) return std::nullopt;
   auto heap = decode_analysed(*text);

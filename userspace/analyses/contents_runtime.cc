@@ -219,12 +219,12 @@ std::shared_ptr<const ContentsProcess> ContentsRuntime::of_image(ProcessKey proc
   return entry.process;
 }
 
-HeapRead ContentsRuntime::read_by_rows(ProcessKey process, MonotonicTime deadline) {
+HeapRead ContentsRuntime::read_by_rows(ProcessKey process, MonotonicTime deadline, Nanoseconds& cpu) {
   const auto files = ProcessFiles::open(config_.proc_root, process, wanted_libraries());
   if (!files) return failed(CaptureReason::kGone, files.error().message);
   const auto known = of_image(process, files->image);
   for (std::size_t row = kFirstRow; row < heap_analyses().size(); ++row) {
-    auto answer = analyse_heap(row, *files, reader_, memory_, deadline);
+    auto answer = analyse_heap(row, *files, reader_, memory_, deadline, &cpu);
     if (answer && !*answer) continue;
     if (!answer) return failed(answer.error().reason, answer.error().detail);
     const bool is_there = known != nullptr && files->is_still_there();
@@ -245,10 +245,9 @@ HeapRead ContentsRuntime::read(ProcessKey process, MonotonicTime deadline) {
   if (const CaptureReason reason = why_not(process); reason != CaptureReason::kNone) {
     return failed(reason, "not read: " + std::string(explain_capture_reason(to_string(reason))));
   }
-  const MonotonicTime begun = clock_.now();
-  HeapRead read = read_by_rows(process, deadline);
-  // Of CPU time at most this, the start of a reader included.
-  if (reader_ != nullptr) read.cost_elsewhere = clock_.now() - begun;
+  Nanoseconds cpu{};
+  HeapRead read = read_by_rows(process, deadline, cpu);
+  read.cost_elsewhere = cpu;
   return read;
 }
 

@@ -103,7 +103,7 @@ class ContentsRuntime final : public Runtime {
   };
   [[nodiscard]] CaptureReason why_not(ProcessKey process) const;
   [[nodiscard]] std::shared_ptr<const ContentsProcess> of_image(ProcessKey process, const ProcessImage& image);
-  [[nodiscard]] HeapRead read_by_rows(ProcessKey process, MonotonicTime deadline);
+  [[nodiscard]] HeapRead read_by_rows(ProcessKey process, MonotonicTime deadline, Nanoseconds& cpu);
 
   const Clock& clock_;
   reader::Reader* const reader_;

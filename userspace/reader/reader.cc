@@ -63,6 +63,7 @@ struct Reader::Impl {
   std::optional<ReaderProcess> process;
   std::vector<std::string> owners;  // of the job
   std::uint64_t next_number = 1;
+  Nanoseconds cpu_of_ended{}, cpu_paid{};  // of processes that are gone; of all, that jobs have paid for
   RateLimit faults{kMaxFaults, kFaultPace};
   MonotonicTime next_start{};
   MonotonicTime idle_since{};
@@ -76,11 +77,23 @@ struct Reader::Impl {
     ++(counters.by_kind[job].*result);
   }
 
+  // Of a process that has ended, or that nothing can end.
+  void forget_process() {
+    cpu_of_ended += process->cpu();
+    if (const pid_t left = process->take_unreaped(); left > 0) config.unreaped->add(left, owners);
+    process.reset();
+  }
+
   void drop_process() {
     if (!process) return;
     (void)process->kill();
-    if (const pid_t left = process->take_unreaped(); left > 0) config.unreaped->add(left, owners);
-    process.reset();
+    forget_process();
+  }
+
+  // By all its processes since the last call: the start of one and what it does after its answer belong to a job, too.
+  Nanoseconds take_unpaid_cpu() {
+    const Nanoseconds all = cpu_of_ended + (process ? process->cpu() : Nanoseconds{});
+    return std::max(all - std::exchange(cpu_paid, all), Nanoseconds::zero());
   }
 
   tl::unexpected<Failure> refused(std::uint32_t job) {
@@ -100,7 +113,7 @@ struct Reader::Impl {
 
   Result<> ensure_process(Nanoseconds patience) {
     if (process && !process->has_ended()) return {};
-    process.reset();
+    if (process) forget_process();
     if (!config.unreaped->has_room()) return fail(ErrorCode::kUnavailable, "readers hang in files that do not answer");
     if (clock.now() < next_start) return fail(ErrorCode::kUnavailable, "the reader failed too often just now");
     ASSIGN_OR_RETURN(process, ReaderProcess::start(config.command, config.idle, patience, config.is_ahead));
@@ -177,7 +190,7 @@ Reader::~Reader() = default;
 
 tl::expected<std::string, Failure> Reader::run(std::uint32_t kind, std::string parameters, std::span<const int> files,
                                                Nanoseconds time_limit, MonotonicTime deadline,
-                                               std::span<const std::string> owners) {
+                                               std::span<const std::string> owners, Nanoseconds* cpu) {
   if (impl_->config.unreaped->holds(owners)) return impl_->refused(kind);
   const std::unique_lock lock(impl_->job_mutex, std::max(deadline - impl_->clock.now(), Nanoseconds::zero()));
   if (!lock.owns_lock() || impl_->clock.now() >= deadline) {
@@ -186,7 +199,10 @@ tl::expected<std::string, Failure> Reader::run(std::uint32_t kind, std::string p
   }
   if (impl_->config.unreaped->holds(owners)) return impl_->refused(kind);  // meanwhile
   impl_->owners.assign(owners.begin(), owners.end());
-  return impl_->run(kind, std::move(parameters), files, time_limit, deadline, true);
+  auto result = impl_->run(kind, std::move(parameters), files, time_limit, deadline, true);
+  const Nanoseconds used = impl_->take_unpaid_cpu();
+  if (cpu != nullptr) *cpu += used;
+  return result;
 }
 
 void Reader::warm_up() {
@@ -201,7 +217,7 @@ void Reader::warm_up() {
 void Reader::tick() {
   const std::unique_lock lock(impl_->job_mutex, std::try_to_lock);
   if (!lock.owns_lock()) return;
-  if (impl_->process && impl_->process->has_ended()) impl_->process.reset();
+  if (impl_->process && impl_->process->has_ended()) impl_->forget_process();
   impl_->config.unreaped->reap();
 }
 

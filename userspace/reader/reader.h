@@ -67,10 +67,13 @@ class Reader {
   // Starting a process takes 45 to 60 ms on a busy machine. files: borrowed; read-only ones, or files in memory that
   // the answer goes into. owners: whose files they are (a container, a file system). While a process that cannot be
   // ended hangs in a file of one of them, their further jobs are refused, so that nobody's files take all processes.
+  // cpu: if given, gets the CPU time added that the process used since the job before, also where there is no result: a
+  // start and the clearing up after that job are among it. It is the kernel's account, not the process's own word.
   [[nodiscard]] tl::expected<std::string, Failure> run(std::uint32_t kind, std::string parameters,
                                                        std::span<const int> files, Nanoseconds time_limit,
                                                        MonotonicTime deadline,
-                                                       std::span<const std::string> owners = {});
+                                                       std::span<const std::string> owners = {},
+                                                       Nanoseconds* cpu = nullptr);
   // Starts the process ahead of a job, or keeps one that is idle for longer. Any worker; another job's turn is not
   // waited for.
   void warm_up();

@@ -2,6 +2,7 @@
 #include "reader/reader_process.h"
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <utility>
 
 #include "base/spawn.h"
@@ -20,6 +22,10 @@ namespace oomw::reader {
 namespace {
 
 constexpr useconds_t kReapPaceUs = 500;
+
+Nanoseconds duration_of(const timeval& time) {
+  return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+}
 
 }  // namespace
 
@@ -54,7 +60,7 @@ Result<ReaderProcess> ReaderProcess::start(const std::vector<std::string>& comma
 }
 
 ReaderProcess::ReaderProcess(ReaderProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), socket_(std::move(other.socket_)), end_(other.end_) {}
+    : pid_(std::exchange(other.pid_, -1)), socket_(std::move(other.socket_)), end_(other.end_), cpu_(other.cpu_) {}
 
 ReaderProcess& ReaderProcess::operator=(ReaderProcess&& other) noexcept {
   if (this == &other) return *this;
@@ -62,6 +68,7 @@ ReaderProcess& ReaderProcess::operator=(ReaderProcess&& other) noexcept {
   pid_ = std::exchange(other.pid_, -1);
   socket_ = std::move(other.socket_);
   end_ = other.end_;
+  cpu_ = other.cpu_;
   return *this;
 }
 
@@ -86,8 +93,19 @@ void ReaderProcess::note(int status) {
 
 bool ReaderProcess::has_ended() {
   int status = 0;
-  if (pid_ > 0 && ::waitpid(pid_, &status, WNOHANG) == pid_) note(status);
+  rusage usage{};
+  if (pid_ > 0 && ::wait4(pid_, &status, WNOHANG, &usage) == pid_) {
+    note(status);
+    cpu_ = duration_of(usage.ru_utime) + duration_of(usage.ru_stime);
+  }
   return pid_ < 0;
+}
+
+Nanoseconds ReaderProcess::cpu() const {
+  clockid_t clock{};
+  timespec used{};
+  if (pid_ < 0 || ::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return cpu_;
+  return std::chrono::seconds(used.tv_sec) + Nanoseconds(used.tv_nsec);
 }
 
 ProcessEnd ReaderProcess::kill() {

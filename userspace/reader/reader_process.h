@@ -44,6 +44,8 @@ class ReaderProcess {
   // Ends it if it still runs, and reaps it. One that waits for a file system which does not answer cannot be ended:
   // after kReapTime it is left alone, see take_unreaped().
   ProcessEnd kill();
+  // CPU time that it has used, its start included.
+  [[nodiscard]] Nanoseconds cpu() const;
   // The pid of a process that kill() could not reap, for the owner to reap later; -1: there is none.
   [[nodiscard]] pid_t take_unreaped() { return std::exchange(pid_, -1); }
 
@@ -54,6 +56,7 @@ class ReaderProcess {
   pid_t pid_ = -1;  // -1: reaped
   UniqueFd socket_;
   ProcessEnd end_;
+  Nanoseconds cpu_{};  // once it is reaped
 };
 
 }  // namespace oomw::reader

@@ -146,6 +146,20 @@ TEST_F(ReaderTest, a_hang_ends_at_the_time_limit_and_the_next_job_works) {
   EXPECT_EQ(reader_.counters().timeouts, 2U);
 }
 
+TEST_F(ReaderTest, the_cpu_time_of_a_job_is_told_with_its_result_or_without_and_a_start_is_paid_for_once) {
+  const auto cpu_of = [this](std::uint32_t kind, Nanoseconds limit = kLong) {
+    Nanoseconds cpu{};
+    (void)reader_.run(kind, "", {}, limit, clock_.now() + kLong, {}, &cpu);
+    return cpu;
+  };
+  const Nanoseconds with_start = cpu_of(test::kEcho), without = cpu_of(test::kEcho);
+  EXPECT_GT(without, Nanoseconds(0));
+  EXPECT_GT(with_start, without);
+  EXPECT_LT(cpu_of(test::kHang, 2s), 1s) << "it waits";
+  EXPECT_GT(cpu_of(test::kEcho), without) << "a new process";
+  EXPECT_GT(cpu_of(test::kSpin, 300ms), without);
+}
+
 #if !defined(OOMW_SANITIZED)
 TEST_F(ReaderTest, a_bomb_ends_at_the_memory_limit_and_the_next_job_works) {
   EXPECT_EQ(fault_of(test::kBomb), Fault::kLimit);
