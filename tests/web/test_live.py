@@ -48,9 +48,11 @@ class Live(BrowserCase, E2eTest):
         self.check_every_look("now", self.open_now)
         self.browser.run("(window.fetch = async () => new Response(JSON.stringify(arguments[0]))) && 0", {"with_a_limit": 1, "containers": [
             {"namespace": "shop", "pod": HOSTILE, "container": "web", "usage_bytes": 20 << 20, "limit_bytes": 100 << 20,
-             "growth_bytes_per_second": 1 << 20, "seconds_to_limit": 80, "suspected_leak": True}]})
+             "growth_bytes_per_second": 1 << 20, "seconds_to_limit": 80, "suspected_leak": True,
+             "growing": {"name": HOSTILE, "first_bytes": 1 << 20, "last_bytes": 9 << 20, "seconds": 80}}]})
         self.browser.wait("document.querySelector('#main').textContent.includes('1 of 1 containers')")  # it asks again by itself
-        self.assertEqual(self.row(HOSTILE), [f"shop/{HOSTILE}/web", "20 %", "20.0 MiB of 100 MiB", "1.00 MiB/s", "80 s", "suspected leak"])
+        self.assertEqual(self.row(HOSTILE), [f"shop/{HOSTILE}/web", "20 %", "20.0 MiB of 100 MiB", "1.00 MiB/s", "80 s",
+                                             f"suspected leak: {HOSTILE}, 1.00 MiB to 9.00 MiB in 80 s"])
         self.assertIsNone(self.browser.run("window.owned"))
         self.open("/health")
         text = self.text()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// sessions COUNT INVOICES: objects of two C++ classes, one with virtual functions and one in shared pointers; then
-// memory for something else, a MiB each 50 ms.
+// sessions COUNT INVOICES [PER_TICK]: objects of two C++ classes, one with virtual functions and one in shared
+// pointers; then each 50 ms a MiB for something else, or with PER_TICK so many sessions more, and invoices that come
+// and go.
 #include <unistd.h>
 
 #include <cstdio>
@@ -37,6 +38,11 @@ int main(int argc, char** argv) {
   for (long i = 0; i < std::atol(argv[2]); ++i) invoices.push_back(std::make_shared<shop::Invoice>());
   std::printf("filled\n");
   std::fflush(stdout);
+  while (argc > 3) {
+    for (long i = 0; i < std::atol(argv[3]); ++i) sessions.push_back(new shop::Session);
+    if (invoices.size() > 0) invoices[sessions.size() % invoices.size()] = std::make_shared<shop::Invoice>();
+    usleep(50'000);
+  }
   for (;;) {
     std::memset(std::malloc(1 << 20), 1, 1 << 20);
     usleep(50'000);

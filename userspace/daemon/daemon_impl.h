@@ -197,7 +197,7 @@ struct Daemon::Impl {
   [[nodiscard]] std::vector<ProcessKey> processes_with_contents() const;
   void add_to_contents(const HeapAnalysed& analysed);
   void add_trends(MetricsSnapshot& snapshot) const;
-  [[nodiscard]] std::map<ProcessKey, bool> suspicions() const;
+  [[nodiscard]] LeakSuspicions suspicions() const;
   [[nodiscard]] std::optional<ContainerMemory> memory_of(ProcessKey process) const;
 
   // daemon_sinks.cc

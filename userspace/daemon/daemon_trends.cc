@@ -91,11 +91,11 @@ void Daemon::Impl::add_to_contents(const HeapAnalysed& analysed) {
   });
 }
 
-std::map<ProcessKey, bool> Daemon::Impl::suspicions() const {
-  std::map<ProcessKey, bool> raised;
-  if (trends) raised = trends->suspicions();
-  if (contents_trends) raised.merge(contents_trends->suspicions());
-  return raised;
+LeakSuspicions Daemon::Impl::suspicions() const {
+  LeakSuspicions all;
+  if (trends) all = trends->suspicions();
+  if (contents_trends) all.merge(contents_trends->suspicions());
+  return all;
 }
 
 void Daemon::Impl::add_trends(MetricsSnapshot& snapshot) const {

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "events/event.h"
+#include "events/leak_suspicion.h"
 #include "events/share_kind.h"
 #include "model/kill_ledger.h"
 #include "trends/trend_metrics.h"
@@ -20,7 +21,8 @@ struct ContainerMetrics {
   std::string k8s_namespace, pod, container;  // labels; unique together (the builder merges)
   std::optional<std::uint64_t> usage_bytes, limit_bytes, nonreclaimable_bytes;
   std::optional<double> growth_bytes_per_second, seconds_to_limit;
-  std::optional<bool> suspected_leak;  // none: no Go heap in it was read often enough to judge
+  std::optional<bool> suspected_leak;  // none: no process in it was read often enough to judge
+  GrowingContents growing;             // in a suspected one
   std::optional<double> reclaim_stall_seconds;
   std::optional<std::uint64_t> reclaim_calls, reclaim_zero_yield_calls;
   bool has_hidden_kills = false;  // counted elsewhere, for want of room: 0 would be wrong

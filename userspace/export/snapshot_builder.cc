@@ -83,13 +83,15 @@ std::size_t add_pods(const MemoryModel& model, std::size_t max, MetricsSnapshot&
 }
 
 // Keyed by the cgroup that is shown for the process; one suspected process makes its container suspected.
-std::map<CgroupId, bool> suspicions_by_cgroup(const MemoryModel& model, const std::map<ProcessKey, bool>& suspicions) {
-  std::map<CgroupId, bool> by_cgroup;
-  for (const auto& [key, is_suspected] : suspicions) {
+std::map<CgroupId, LeakSuspicion> suspicions_by_cgroup(const MemoryModel& model, const LeakSuspicions& suspicions) {
+  std::map<CgroupId, LeakSuspicion> by_cgroup;
+  for (const auto& [key, one] : suspicions) {
     const ProcessState* process = model.find_process(key);
     if (process == nullptr) continue;
     const CgroupState* container = model.container_of(process->cgroup);
-    by_cgroup[container != nullptr ? container->id : process->cgroup] |= is_suspected;
+    LeakSuspicion& its = by_cgroup[container != nullptr ? container->id : process->cgroup];
+    its.is_suspected |= one.is_suspected;
+    if (its.growing.name.empty()) its.growing = one.growing;
   }
   return by_cgroup;
 }
@@ -97,8 +99,8 @@ std::map<CgroupId, bool> suspicions_by_cgroup(const MemoryModel& model, const st
 }  // namespace
 
 void add_model(const MemoryModel& model, std::size_t max_containers, MetricsSnapshot& snapshot,
-               const std::map<ProcessKey, bool>& suspicions) {
-  const std::map<CgroupId, bool> suspected = suspicions_by_cgroup(model, suspicions);
+               const LeakSuspicions& suspicions) {
+  const std::map<CgroupId, LeakSuspicion> suspected = suspicions_by_cgroup(model, suspicions);
   const Chosen chosen = choose_one_per_label_set(model);
   std::vector<Chosen::const_pointer> order;
   order.reserve(chosen.size());
@@ -109,7 +111,9 @@ void add_model(const MemoryModel& model, std::size_t max_containers, MetricsSnap
   for (std::size_t i = 0; i < kept; ++i) {
     ContainerMetrics& metrics = snapshot.containers.emplace_back(metrics_of(order[i]->first, *order[i]->second, model));
     const auto judged = suspected.find(order[i]->second->id);
-    if (judged != suspected.end()) metrics.suspected_leak = judged->second;
+    if (judged == suspected.end()) continue;
+    metrics.suspected_leak = judged->second.is_suspected;
+    metrics.growing = judged->second.growing;
   }
   for (const auto& [stage, total] : model.lost()) snapshot.lost[stage] = total;
   const std::size_t left_out = order.size() - kept + add_pods(model, max_containers, snapshot);

@@ -12,8 +12,8 @@ namespace oomw {
 // container="" and only its memory. Containers with equal labels (replicas of a unit, lingering restarts) merge: the
 // newest living one wins. At most max_containers, largest usage first; the rest is counted in
 // LostStage::kMetricsContainers. O(containers): called on request, not per event.
-// suspicions: the Go processes whose heaps were judged, and whether a leak is suspected.
+// suspicions: the processes that were judged.
 void add_model(const MemoryModel& model, std::size_t max_containers, MetricsSnapshot& snapshot,
-               const std::map<ProcessKey, bool>& suspicions = {});
+               const LeakSuspicions& suspicions = {});
 
 }  // namespace oomw

@@ -81,13 +81,13 @@ bool MemoryEvents::may_say_one_more(MonotonicTime now) {
   return false;
 }
 
-std::vector<OtlpRecord> MemoryEvents::observe(const MemoryModel& model, const std::map<ProcessKey, bool>& suspicions,
+std::vector<OtlpRecord> MemoryEvents::observe(const MemoryModel& model, const LeakSuspicions& suspicions,
                                               MonotonicTime now, std::int64_t wall_offset_ns,
                                               const OtlpMapping& mapping) {
   std::vector<OtlpRecord> records;
   forget_the_gone(model);
-  for (const auto& [key, is_suspected] : suspicions) {
-    const ProcessState* process = is_suspected ? model.find_process(key) : nullptr;
+  for (const auto& [key, suspicion] : suspicions) {
+    const ProcessState* process = suspicion.is_suspected ? model.find_process(key) : nullptr;
     const CgroupState* container = process != nullptr ? model.container_of(process->cgroup) : nullptr;
     if (container == nullptr && process != nullptr) container = model.find_cgroup(process->cgroup);
     // One that is gone is forgotten, and would be said again.
@@ -98,6 +98,9 @@ std::vector<OtlpRecord> MemoryEvents::observe(const MemoryModel& model, const st
     record.event_name = kSuspectedLeakEvent;
     record.body = "Suspected leak in " + record.body + ": the heap of " + printable(process->comm, 64) +
                   " keeps growing where it was.";
+    if (const std::string grows = suspicion.growing.text(); !grows.empty()) {
+      record.body += " What grows most: " + grows + ".";
+    }
     OtlpAttributes attributes(record.attributes);
     attributes.integer("process.pid", std::optional(key.pid));
     attributes.text("process.executable.name", process->comm);

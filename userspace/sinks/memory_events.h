@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "events/leak_suspicion.h"
 #include "model/memory_model.h"
 #include "sinks/otlp_record.h"
 
@@ -31,7 +32,7 @@ class MemoryEvents {
 
   explicit MemoryEvents(Nanoseconds near_for) : near_for_(near_for) {}
   // Call every few seconds. suspicions: the processes whose heaps were judged. O(cgroups).
-  [[nodiscard]] std::vector<OtlpRecord> observe(const MemoryModel& model, const std::map<ProcessKey, bool>& suspicions,
+  [[nodiscard]] std::vector<OtlpRecord> observe(const MemoryModel& model, const LeakSuspicions& suspicions,
                                                 MonotonicTime now, std::int64_t wall_offset_ns,
                                                 const OtlpMapping& mapping);
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }

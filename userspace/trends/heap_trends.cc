@@ -8,8 +8,8 @@
 #include <fmt/ranges.h>
 
 #include "base/log.h"
-#include "base/text.h"
 #include "base/thread_cpu.h"
+#include "events/contents_names.h"
 #include "trends/trend_judgement.h"
 
 namespace oomw {
@@ -286,26 +286,40 @@ void HeapTrends::judge_locked(ProcessKey process) {
   const TrendSeries series = series_of(*trend, config_.leak.min_gained_bytes, *first);
   const LeakReport report = find_leaks(series, limit_of_locked(process), config_.leak);
   if (report.readings < config_.leak.min_readings) return;
+  GrowingContents growing;
+  if (const RuntimeProcessPtr known = runtime_.process(process)) growing = growing_in(*trend, report, *known);
   const std::lock_guard lock(state_mutex_);
-  Suspicion& suspicion = suspicions_[process];
+  auto& [suspicion, its_growing] = suspicions_[process];
   const bool was_raised = suspicion.is_raised();
   suspicion.add(report.is_alarming, report.span_seconds, to_seconds(config_.suspect_after));
-  if (suspicion.is_raised() && !was_raised) say_suspected(process, *trend, report);
+  its_growing = suspicion.is_raised() ? std::move(growing) : GrowingContents{};
+  if (suspicion.is_raised() && !was_raised) say_suspected(process, report, its_growing);
 }
 
-void HeapTrends::say_suspected(ProcessKey process, const HeapTrend& trend, const LeakReport& report) const {
-  const RuntimeProcessPtr known = runtime_.process(process);
-  if (known == nullptr || !known->has_names_at_hand() || report.suspects.empty()) {
+GrowingContents HeapTrends::growing_in(const HeapTrend& trend, const LeakReport& report,
+                                       const RuntimeProcess& process) const {
+  if (!report.is_alarming || report.suspects.empty() || !process.has_names_at_hand()) return {};
+  const auto names = process.names(clock_, clock_.now());
+  const SiteTrend* most = nullptr;
+  std::vector<std::string> frames;
+  for (const SiteTrend& suspect : report.suspects) {
+    std::vector<std::string> its = frames_of_site(trend, suspect.site, *names, 2);
+    const bool is_as_large = suspect.gained_bytes >= report.suspects.front().gained_bytes / 2;
+    if (most != nullptr && (!is_as_large || told_by_name(its) <= told_by_name(frames))) continue;
+    most = &suspect;
+    frames = std::move(its);
+  }
+  return {fmt::format("{}", fmt::join(frames, ", ")), static_cast<std::uint64_t>(most->first_bytes),
+          static_cast<std::uint64_t>(most->last_bytes), report.span_seconds};
+}
+
+void HeapTrends::say_suspected(ProcessKey process, const LeakReport& report, const GrowingContents& growing) const {
+  if (growing.name.empty()) {
     log::info("pid {}: {} call sites hold more and more, {:.0f} bytes/s in all", process.pid, report.suspects.size(),
               report.whole.slope);
-    return;
+  } else {
+    log::info("pid {} keeps growing: {}", process.pid, growing.text());
   }
-  const SiteTrend& most = report.suspects.front();
-  const auto names = known->names(clock_, clock_.now());
-  log::info("pid {} ({}): {} keeps growing: from {} to {} in {:.0f} s", process.pid, to_string(known->kind()),
-            fmt::join(frames_of_site(trend, most.site, *names, 2), ", "),
-            human_bytes(static_cast<std::uint64_t>(most.first_bytes)),
-            human_bytes(static_cast<std::uint64_t>(most.last_bytes)), report.span_seconds);
 }
 
 void HeapTrends::publish_locked() {
@@ -318,11 +332,13 @@ void HeapTrends::publish_locked() {
   std::erase_if(limits_, is_forgotten);
 }
 
-std::map<ProcessKey, bool> HeapTrends::suspicions() const {
+LeakSuspicions HeapTrends::suspicions() const {
   const std::lock_guard lock(state_mutex_);
-  std::map<ProcessKey, bool> raised;
-  for (const auto& [process, suspicion] : suspicions_) raised.emplace(process, suspicion.is_raised());
-  return raised;
+  LeakSuspicions all;
+  for (const auto& [process, one] : suspicions_) {
+    all.emplace(process, LeakSuspicion{one.suspicion.is_raised(), one.growing});
+  }
+  return all;
 }
 
 TrendMetrics HeapTrends::metrics() const {

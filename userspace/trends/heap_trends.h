@@ -12,6 +12,7 @@
 #include "base/event_loop.h"
 #include "base/memory_budget.h"
 #include "base/worker_pool.h"
+#include "events/leak_suspicion.h"
 #include "events/trend_judged.h"
 #include "runtimes/runtime.h"
 #include "trends/leak_detector.h"
@@ -85,8 +86,8 @@ class HeapTrends {
   // Its walk was added, failed or never came. Any thread.
   void on_no_more_readings(ProcessKey victim);
 
-  // Processes read often enough to judge, and whether a leak is suspected. Any thread, as is metrics().
-  [[nodiscard]] std::map<ProcessKey, bool> suspicions() const;
+  // Processes read often enough to judge. Any thread, as is metrics().
+  [[nodiscard]] LeakSuspicions suspicions() const;
   [[nodiscard]] TrendMetrics metrics() const;
   [[nodiscard]] std::uint64_t given_up() const { return worker_->given_up(); }
 
@@ -117,7 +118,10 @@ class HeapTrends {
   [[nodiscard]] std::string read_into_store(ProcessKey process, Nanoseconds& cost_elsewhere);  // worker thread
   [[nodiscard]] bool has_nothing_new(ProcessKey process);                                      // worker thread
   void judge_locked(ProcessKey process);  // any worker, with store_mutex_
-  void say_suspected(ProcessKey process, const HeapTrend& trend, const LeakReport& report) const;
+  // Of the suspects that gained half as much as the first one or more, the one whose name tells most.
+  [[nodiscard]] GrowingContents growing_in(const HeapTrend& trend, const LeakReport& report,
+                                           const RuntimeProcess& process) const;
+  void say_suspected(ProcessKey process, const LeakReport& report, const GrowingContents& growing) const;
   [[nodiscard]] std::optional<std::uint64_t> limit_of_locked(ProcessKey process) const;
   void finish(ProcessKey process, const Look& look);
   void publish_locked();
@@ -138,7 +142,11 @@ class HeapTrends {
 
   mutable std::mutex state_mutex_;  // held only for moments
   TrendMetrics metrics_;
-  std::map<ProcessKey, Suspicion> suspicions_;
+  struct Suspected {
+    Suspicion suspicion;
+    GrowingContents growing;  // as of the newest judgement that raised it
+  };
+  std::map<ProcessKey, Suspected> suspicions_;
   std::map<ProcessKey, std::uint64_t> limits_;  // as of the last reading of its memory
   std::map<std::int32_t, Awaited> awaited_;     // by pid: victims whose evidence waits for their walk
 

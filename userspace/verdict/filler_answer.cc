@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "events/contents_names.h"
 #include "verdict/growth_answer.h"
 #include "verdict/thresholds.h"
 
@@ -195,7 +196,7 @@ const TrendSite* growing_name(const Incident& incident) {
   for (const TrendSite& site : trend.sites) {
     const std::uint64_t gained = gain(site.figures);
     if (site.frames.empty() || gained == 0 || static_cast<double>(gained) < needed) continue;
-    const auto rank = [&](const TrendSite& one) { return std::pair(one.frames.size() > 1, gain(one.figures)); };
+    const auto rank = [&](const TrendSite& one) { return std::pair(told_by_name(one.frames), gain(one.figures)); };
     if (best == nullptr || rank(site) > rank(*best)) best = &site;
   }
   return best;

@@ -74,12 +74,16 @@ TEST_F(SnapshotBuilderTest, one_suspected_process_makes_its_container_suspected)
   live_in(11, 1);
   live_in(20, 2);
   MetricsSnapshot snapshot;
-  add_model(model, kPlenty, snapshot, {{{10, 1}, true}, {{11, 1}, false}, {{20, 1}, false}});
+  add_model(model, kPlenty, snapshot,
+            {{{10, 1}, {true, {"list", 1, 2, 3}}}, {{11, 1}, {false, {}}}, {{20, 1}, {false, {}}}});
   std::map<std::string, std::optional<bool>> suspected;
   for (const ContainerMetrics& c : snapshot.containers) suspected[c.container] = c.suspected_leak;
   EXPECT_EQ(suspected["app1"], true);
   EXPECT_EQ(suspected["app2"], false);
   EXPECT_EQ(suspected["app3"], std::nullopt);  // never read
+  const auto app1 = std::ranges::find(snapshot.containers, "app1", &ContainerMetrics::container);
+  EXPECT_EQ(app1->growing.name, "list");
+  EXPECT_EQ(app1->growing.last_bytes, 2u);
 }
 
 TEST_F(SnapshotBuilderTest, plain_cgroup_is_shown_only_with_a_limit_by_its_last_component) {

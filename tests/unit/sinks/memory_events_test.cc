@@ -57,7 +57,7 @@ class MemoryEventsTest : public ::testing::Test {
   MonotonicTime now{1'000'000'000};
   MemoryModel model;
   MemoryEvents events{5min};
-  std::map<ProcessKey, bool> suspicions;
+  LeakSuspicions suspicions;
   std::vector<OtlpRecord> records;
 };
 
@@ -97,9 +97,9 @@ TEST_F(MemoryEventsTest, a_suspected_leak_is_said_once_in_a_containers_life) {
   add(1);
   sample(1, 50);
   start(42, 1);
-  suspicions[{42, 7}] = false;
+  suspicions[{42, 7}] = {};
   EXPECT_THAT(look(), IsEmpty());
-  suspicions[{42, 7}] = true;
+  suspicions[{42, 7}].is_suspected = true;
   EXPECT_THAT(look(), ElementsAre("oomwitness.suspected_leak"));
   EXPECT_EQ(records[0].body, "Suspected leak in c1: the heap of p\\x1b keeps growing where it was.");
   EXPECT_THAT(records[0].attributes, ::testing::Contains(OtlpAttribute{"process.pid", std::int64_t{42}}));
@@ -108,8 +108,10 @@ TEST_F(MemoryEventsTest, a_suspected_leak_is_said_once_in_a_containers_life) {
   EXPECT_THAT(pass(30s, {}), IsEmpty());
   add(2);
   start(43, 2);
-  suspicions[{43, 7}] = true;
+  suspicions[{43, 7}] = {true, {"list of dict, held as `LOG`", 40u << 20, 120u << 20, 310}};
   EXPECT_THAT(look(), ElementsAre("oomwitness.suspected_leak"));
+  EXPECT_THAT(records[0].body,
+              testing::EndsWith(" What grows most: list of dict, held as `LOG`: 40.0 MiB to 120 MiB in 310 s."));
 }
 
 TEST_F(MemoryEventsTest, beyond_the_bound_of_an_hour_they_are_counted_and_not_said) {

@@ -95,6 +95,9 @@ TEST(FillerAnswer, what_was_read_over_time_says_from_what_to_what_it_grew) {
   EXPECT_THAT(answer_of(incident).sentence,
               HasSubstr(" In 5 readings over 720 s, list of dict, held as `LOG` in module `app` grew from 3.00 MiB to "
                         "70.0 MiB."));
+  incident.contents_trend->sites[1].frames = {"shop::Session"};
+  incident.contents_trend->sites[0].frames = {"blocks of 528 B"};
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr(" shop::Session grew from 3.00 MiB to 70.0 MiB."));
   incident.contents_trend->whole.last_held_bytes = 300u << 20;
   EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("grew from"))) << "most of the growth is something else";
   incident.contents_trend = grown_list("leak");

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "events/contents_names.h"
 #include "runtimes/native/class_counts.h"
 #include "runtimes/native/glibc_arenas.h"
 #include "runtimes/native/glibc_chunks.h"
@@ -22,7 +23,7 @@ void add_sizes(MemoryContents& contents, const SizeCounts& sizes) {
     const std::uint64_t sum = bytes * count;
     if (bytes == 0 || static_cast<double>(sum) < kWorthShowing * static_cast<double>(contents.anonymous_bytes))
       continue;
-    fillers.push_back({ContentKind::kSize, fmt::format("blocks of {} B", bytes), "", sum, count});
+    fillers.push_back({ContentKind::kSize, fmt::format("{}{} B", kBlocksOfSize, bytes), "", sum, count});
   }
   std::ranges::sort(fillers, std::greater(), &ContentFiller::bytes);
   if (fillers.size() > MemoryContents::kMaxFillersOfKind) fillers.resize(MemoryContents::kMaxFillersOfKind);

@@ -25,6 +25,14 @@ double fill_of(const ContainerMetrics& container) {
   return static_cast<double>(*container.usage_bytes) / static_cast<double>(*container.limit_bytes);
 }
 
+nlohmann::json to_json(const GrowingContents& growing) {
+  if (growing.name.empty()) return {};
+  return {{"name", to_valid_utf8(growing.name)},
+          {"first_bytes", growing.first_bytes},
+          {"last_bytes", growing.last_bytes},
+          {"seconds", growing.seconds}};
+}
+
 nlohmann::json to_json(const ContainerMetrics& container) {
   return {{"namespace", to_valid_utf8(container.k8s_namespace)},
           {"pod", to_valid_utf8(container.pod)},
@@ -33,7 +41,8 @@ nlohmann::json to_json(const ContainerMetrics& container) {
           {"limit_bytes", value_of(container.limit_bytes)},
           {"growth_bytes_per_second", value_of(container.growth_bytes_per_second)},
           {"seconds_to_limit", value_of(container.seconds_to_limit)},
-          {"suspected_leak", value_of(container.suspected_leak)}};
+          {"suspected_leak", value_of(container.suspected_leak)},
+          {"growing", to_json(container.growing)}};
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 namespace oomw {
 
 // {containers[{namespace, pod, container, usage_bytes, limit_bytes, growth_bytes_per_second, seconds_to_limit,
-// suspected_leak}]}: those with a limit, fullest first, at most 500.
+// suspected_leak, growing{name, first_bytes, last_bytes, seconds}}]}: those with a limit, fullest first, at most 500.
+// growing: null unless a leak by a known name is suspected.
 [[nodiscard]] std::string now_json(const MetricsSnapshot& snapshot);
 
 // {ready, features{NAME: {rung, lost}}, lost{}, kills{}, incidents{}, process{}, ...}: what works, what was lost.

@@ -35,6 +35,7 @@ TEST(NowJson, has_time_left_and_suspicion_and_null_for_what_is_not_known) {
   snapshot.containers[0].growth_bytes_per_second = 1e6;
   snapshot.containers[0].seconds_to_limit = 42;
   snapshot.containers[0].suspected_leak = true;
+  snapshot.containers[0].growing = {"list", 1, 2, 3};
   const nlohmann::json now = nlohmann::json::parse(now_json(snapshot))["containers"];
   EXPECT_EQ(now[0]["namespace"], "shop");
   EXPECT_EQ(now[0]["pod"], "cart-0");
@@ -43,7 +44,9 @@ TEST(NowJson, has_time_left_and_suspicion_and_null_for_what_is_not_known) {
   EXPECT_EQ(now[0]["growth_bytes_per_second"], 1e6);
   EXPECT_EQ(now[0]["seconds_to_limit"], 42);
   EXPECT_EQ(now[0]["suspected_leak"], true);
-  for (const char* key : {"growth_bytes_per_second", "seconds_to_limit", "suspected_leak"}) {
+  const nlohmann::json growing = {{"name", "list"}, {"first_bytes", 1}, {"last_bytes", 2}, {"seconds", 3.0}};
+  EXPECT_EQ(now[0]["growing"], growing);
+  for (const char* key : {"growth_bytes_per_second", "seconds_to_limit", "suspected_leak", "growing"}) {
     EXPECT_TRUE(now[1][key].is_null()) << key;
   }
 }
@@ -59,6 +62,7 @@ TEST(NowJson, of_a_full_node_is_bounded_and_says_how_many_there_are) {
 TEST(NowJson, names_that_are_not_utf8_stay_json) {
   MetricsSnapshot snapshot;
   snapshot.containers = {container("\xff\xfe\"}", 1, 2)};
+  snapshot.containers[0].growing.name = "\xff\"<";
   EXPECT_FALSE(nlohmann::json::parse(now_json(snapshot), nullptr, false).is_discarded());
 }
 

@@ -6,13 +6,20 @@ import { bytes, duration, percent } from './format.js';
 
 const EVERY_MS = 5000;
 
+// The name comes from the program itself: h() takes it as text.
+function contents(container) {
+  if (!container.suspected_leak) return container.suspected_leak === false ? 'no leak seen' : '–';
+  const g = container.growing, grows = g ? `: ${g.name}, ${bytes(g.first_bytes)} to ${bytes(g.last_bytes)} in ${duration(g.seconds)}` : '';
+  return [h('strong', { class: 'cause' }, 'suspected leak'), grows];
+}
+
 const columns = [
   { name: 'Container', cell: (c) => [c.namespace, c.pod, c.container].filter(Boolean).join('/') },
   { name: 'Used', cell: (c) => [h('meter', { min: 0, max: 1, high: 0.8, value: Math.min(1, c.usage_bytes / c.limit_bytes), 'aria-label': percent(c.usage_bytes / c.limit_bytes) }), ` ${percent(c.usage_bytes / c.limit_bytes)}`] },
   { name: 'Memory', number: true, cell: (c) => `${bytes(c.usage_bytes)} of ${bytes(c.limit_bytes)}` },
   { name: 'Growth', number: true, cell: (c) => (c.growth_bytes_per_second ? `${bytes(c.growth_bytes_per_second)}/s` : '–') },
   { name: 'Time left', number: true, cell: (c) => (c.seconds_to_limit === null ? '–' : duration(c.seconds_to_limit)) },
-  { name: 'Heap', cell: (c) => (c.suspected_leak ? h('strong', { class: 'cause' }, 'suspected leak') : c.suspected_leak === false ? 'no leak seen' : '–') },
+  { name: 'Contents', cell: contents },
 ];
 
 export async function start() {
