@@ -17,10 +17,10 @@ using native::number_at;
 constexpr std::uint64_t kMaxDataBytes = 8u << 20;
 // Places in a type; the same in 3.9 to 3.14.
 constexpr std::size_t kTypeAt = 8, kNameAt = 24, kBasicAt = 32, kItemAt = 40, kFlagsAt = 168, kTypeBytes = 176,
-                      kBasesAt = 344;
+                      kBaseAt = 256, kBasesAt = 344;
 constexpr unsigned kIsReady = 12, kIsInt = 24, kIsList = 25, kIsTuple = 26, kIsBytes = 27, kIsStr = 28, kIsDict = 29,
                    kIsType = 31;
-constexpr int kMaxMetatypes = 3;
+constexpr int kMaxMetatypes = 3, kMaxBases = 8;
 
 bool is_python(const Mapping& mapping) {
   const std::string_view name = mapping.file_name();
@@ -117,6 +117,19 @@ std::string TypeTable::name_at(std::uint64_t address) {
   return is_library && is_identifier(module) ? std::string(module) + ".?" : "";
 }
 
+bool TypeTable::is_weak(std::uint64_t type) {
+  // Since 3.12, before.
+  constexpr std::array<std::string_view, 6> kNames = {
+      "weakref.ReferenceType", "weakref.ProxyType", "weakref.CallableProxyType", "weakref", "weakproxy",
+      "weakcallableproxy"};
+  for (int i = 0; i < kMaxBases && type != 0; ++i) {
+    const std::string name = name_at(reader_->get<std::uint64_t>(type + kNameAt).value_or(0));
+    if (std::ranges::find(kNames, name) != kNames.end()) return true;
+    type = reader_->get<std::uint64_t>(type + kBaseAt).value_or(0);
+  }
+  return false;
+}
+
 std::optional<TypeInfo> TypeTable::read(std::uint64_t address) {
   if (address % 8 != 0 || space_->map().at(address) == nullptr) return std::nullopt;
   std::array<std::byte, kTypeBytes> bytes;
@@ -132,6 +145,7 @@ std::optional<TypeInfo> TypeTable::read(std::uint64_t address) {
   type.name = name_at(number_at(bytes, kNameAt));
   if (type.name.empty()) return std::nullopt;
   type.layout = layout_of(type);
+  if (type.layout == Layout::kOther && is_weak(address)) type.layout = Layout::kWeak;
   return type;
 }
 

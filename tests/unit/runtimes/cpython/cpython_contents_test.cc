@@ -33,7 +33,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 const char* const kProgram = R"(
-import decimal, mmap, signal, sys, time, types
+import decimal, mmap, signal, sys, time, types, weakref
 def containers(owner):
     return {name: value for name, value in list(vars(owner).items()) if isinstance(value, (dict, list, set, tuple))}
 def owners(module):  # itself, its classes, and instances of classes made in Python
@@ -54,6 +54,14 @@ for i in range(20000):
     Store.CACHE[i] = (i, 'v%d' % i)
     app.store.items.append('line %d of a log' % i)
 app.PRICES = {i: [decimal.Decimal(i) / 7] for i in range(10000)}
+class Client:
+    def __init__(self, i):
+        self.address = 'client %d ' % i * 20
+app.CLIENTS = [Client(i) for i in range(3000)]
+app.SEEN = [weakref.ref(client) for client in app.CLIENTS]
+class Reference(weakref.ref):
+    pass
+app.WATCHED = [Reference(client) for client in app.CLIENTS]
 people = {'alice smith': ['a%d' % i for i in range(15000)], 'bob': ['b%d' % i for i in range(15000)]}
 def grow(*_):
     app.REQUEST_LOG.extend({'id': i, 'path': '/items/%d' % i} for i in range(300000))
@@ -193,6 +201,20 @@ TEST_P(CpythonContents, objects_of_extension_modules_are_counted_for_who_holds_t
   EXPECT_EQ(prices->name, "dict of list");
   // A list of one takes 72 to 88 bytes, its Decimal 104 to 112, a key 32.
   EXPECT_GT(prices->bytes, numbers->bytes + 10'000u * 100);
+}
+
+TEST_P(CpythonContents, weak_references_hold_nothing) {
+  const auto contents = read();
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  const ContentFiller* clients = holder(*contents, "`CLIENTS` in module `app`");
+  ASSERT_NE(clients, nullptr);
+  EXPECT_GT(clients->bytes, 3'000u * 300);
+  for (const char* weak : {"`SEEN` in module `app`", "`WATCHED` in module `app`"}) {
+    const ContentFiller* found = holder(*contents, weak);
+    if (found != nullptr) {
+      EXPECT_LT(found->bytes, 3'000u * 250) << weak;
+    }
+  }
 }
 
 TEST_P(CpythonContents, parts_sum_up_to_what_is_there) {
