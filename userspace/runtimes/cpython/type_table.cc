@@ -107,16 +107,6 @@ bool TypeTable::leads_to_type(std::uint64_t metatype) {
   return false;
 }
 
-std::string TypeTable::name_at(std::uint64_t address) {
-  const Result<std::string> name = reader_->c_string(address, kMaxName);
-  if (name.has_value()) return is_identifier(*name, true) ? *name : "";
-  const Mapping* mapping = space_->map().at(address);
-  if (mapping == nullptr || !mapping->has_file() || is_python(*mapping)) return "";
-  const std::string_view file = mapping->file_name(), module = file.substr(0, file.find('.'));
-  const bool is_library = file.substr(module.size()).find(".so") != std::string_view::npos;
-  return is_library && is_identifier(module) ? std::string(module) + ".?" : "";
-}
-
 std::optional<TypeInfo> TypeTable::read(std::uint64_t address) {
   if (address % 8 != 0 || space_->map().at(address) == nullptr) return std::nullopt;
   std::array<std::byte, kTypeBytes> bytes;
@@ -129,8 +119,9 @@ std::optional<TypeInfo> TypeTable::read(std::uint64_t address) {
   const bool is_sound = type.basic_bytes >= 16 && type.basic_bytes <= (1u << 20) && type.item_bytes <= (1u << 16) &&
                         type.has_flag(kIsReady) && leads_to_type(number_at(bytes, kTypeAt));
   if (!is_sound) return std::nullopt;
-  type.name = name_at(number_at(bytes, kNameAt));
-  if (type.name.empty()) return std::nullopt;
+  const Result<std::string> name = reader_->c_string(number_at(bytes, kNameAt), kMaxName);
+  if (!name.has_value() || !is_identifier(*name, true)) return std::nullopt;
+  type.name = *name;
   type.layout = layout_of(type);
   return type;
 }
