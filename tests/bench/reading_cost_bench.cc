@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// reading_cost_bench PID [ROUNDS]: what one analysis of a living process costs in CPU time, for each MiB of its
-// anonymous memory, as the daemon does it but in this process. Prints one line a round, and behind the last one what
-// was found: two builds that differ in cost can be compared with each other on one process.
+// reading_cost_bench PID [ROUNDS [ONE_IN]]: what one analysis of a living process costs in CPU time, for each MiB of
+// its anonymous memory, as the daemon does it but in this process. Prints one line a round, and behind the last one
+// what was found: two builds that differ in cost can be compared with each other on one process. ONE_IN: a sample, of
+// the rows that can.
 #include <unistd.h>
 
 #include <cstdio>
@@ -34,13 +35,13 @@ void print_found(const HeapAnalysed& heap) {
   }
 }
 
-int read_once(int pid, bool is_last) {
+int read_once(int pid, SampleRate rate, bool is_last) {
   const auto process = ProcessFiles::open("/proc", {pid, 0}, wanted_libraries());
   if (!process) return std::fprintf(stderr, "%s\n", process.error().message.c_str()), 1;
   for (std::size_t row = 0; row < heap_analyses().size(); ++row) {
     const double mib = anonymous_mib(pid);
     const Nanoseconds before = thread_cpu();
-    const auto answer = analyse_heap(row, *process, nullptr, nullptr, SystemClock().now() + kMaxAnalysisTime);
+    const auto answer = analyse_heap(row, *process, nullptr, nullptr, SystemClock().now() + kMaxAnalysisTime, rate);
     const double ms = static_cast<double>((thread_cpu() - before).count()) / 1e6;
     if (!answer) return std::fprintf(stderr, "%s\n", answer.error().detail.c_str()), 1;
     if (!*answer) continue;
@@ -56,8 +57,10 @@ int read_once(int pid, bool is_last) {
 int main(int argc, char** argv) {
   if (argc < 2) return std::fprintf(stderr, "usage: %s PID [ROUNDS]\n", argv[0]), 2;
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 5;
+  const int one_in = argc > 3 ? std::atoi(argv[3]) : 1;
   for (int i = 0; i < rounds; ++i) {
-    if (const int failed = read_once(std::atoi(argv[1]), i + 1 == rounds); failed != 0) return failed;
+    const SampleRate rate{static_cast<std::uint32_t>(one_in), static_cast<std::uint64_t>(i)};
+    if (const int failed = read_once(std::atoi(argv[1]), rate, i + 1 == rounds); failed != 0) return failed;
   }
   return 0;
 }

@@ -99,6 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                           (has_glibc ? " rw-p 00000000 00:01 8 /usr/lib/libc.so.6\n" : " rw-p 00000000 00:00 0\n");
   (void)native::read_contents(space_of(memory, map, pools.size()));
   const AddressSpace space = space_of(memory, map, pools.size());
+  (void)cpython::read_contents(space, space, {.one_in = 2, .seed = size});
   const auto contents = cpython::read_contents(space, space);
   if (!contents.has_value()) return 0;
   for (const ContentFiller& filler : contents->fillers) {

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "events/heap_analysed.h"
 #include "memory/byte_source.h"
+#include "runtimes/sample.h"
 
 namespace oomw {
 
@@ -35,6 +36,7 @@ struct AnalysisSubject {
   const Clock& clock;      // CPU time of this thread: on a busy node an analysis takes longer, not more
   MonotonicTime deadline;  // by that clock
   int pid = 0;             // for VictimMarks; 0: not known
+  SampleRate rate{};       // what is to be read of its objects; not whole only where the row can sample
 };
 
 // What a row fills: the lists of a HeapAnalysed, its notes and texts, and the bytes of its files. They are bounded and
@@ -50,6 +52,9 @@ inline constexpr Nanoseconds kMaxAnalysisTime = std::chrono::seconds(10);
 struct HeapAnalysis {
   RuntimeKind of;
   Nanoseconds cpu_limit;  // for the whole analysis; by the wall clock it may take kMaxAnalysisTime
+  // What a whole one takes for each MiB in use, as a rule, by the wall clock on a node that is not idle.
+  Nanoseconds each_mebibyte;
+  bool can_sample;  // heeds the subject's rate
   // Files whose names begin so are given with the process; "" = none.
   std::array<std::string_view, 2> libraries;
   // Beside an incident; nullptr = none. The first may be kContentsFile: that file is made of the lists for every row.

@@ -31,14 +31,17 @@ struct Parameters {
   std::size_t row = 0;
   int pid = 0;
   std::uint64_t entry = 0;
+  SampleRate rate;
   std::vector<SubjectLibrary> libraries;
 };
 
-std::string parameters_for(std::size_t row, const ProcessFiles& process) {
+std::string parameters_for(std::size_t row, const ProcessFiles& process, SampleRate rate) {
   reader::WireWriter out;
   out.number(row)
       .number(static_cast<std::uint64_t>(process.image.pid))
       .number(process.image.entry)
+      .number(rate.one_in)
+      .number(rate.seed)
       .number(process.libraries.size());
   for (const MappedFile& library : process.libraries) {
     out.number(library.start).number(library.file_offset).text(library.name.substr(0, HeapAnalysed::kMaxText));
@@ -52,6 +55,8 @@ Result<Parameters> parse(std::string_view bytes) {
   parameters.row = in.number();
   parameters.pid = static_cast<int>(in.number());
   parameters.entry = in.number();
+  parameters.rate.one_in = static_cast<std::uint32_t>(in.number());
+  parameters.rate.seed = in.number();
   const std::uint64_t count = in.number();
   if (count > ProcessFiles::kMaxLibraries) return fail(ErrorCode::kInternal, "more libraries than are given");
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -163,7 +168,8 @@ Result<std::string> analyse_heap_job(std::string_view bytes, std::span<const Uni
                                 parameters.libraries,
                                 clock,
                                 clock.now() + row.cpu_limit,
-                                parameters.pid};
+                                parameters.pid,
+                                parameters.rate};
   if (!row.recognises(subject)) return std::string();
   AnalysisResult result;
   RETURN_IF_ERROR(row.analyse(subject, result));
@@ -187,12 +193,13 @@ std::vector<std::string_view> wanted_libraries() {
 
 tl::expected<std::optional<AnalysisAnswer>, CaptureFailure> analyse_heap(std::size_t row, const ProcessFiles& process,
                                                                          reader::Reader* reader, MemoryBudget* memory,
-                                                                         MonotonicTime deadline, Nanoseconds* cpu) {
+                                                                         MonotonicTime deadline, SampleRate rate,
+                                                                         Nanoseconds* cpu) {
   const HeapAnalysis& analysis = *analysis_of(row);
   auto outputs = make_outputs(memory);
   if (!outputs) return tl::make_unexpected(CaptureFailure{CaptureReason::kReaderFailed, outputs.error().message});
   const std::vector<int> files = files_of(process, *outputs);
-  auto text = run(parameters_for(row, process), files, reader, deadline, cpu);
+  auto text = run(parameters_for(row, process, rate), files, reader, deadline, cpu);
   if (!text) return tl::make_unexpected(std::move(text).error());
   if (text->empty()) return std::nullopt;
   auto heap = decode_analysed(*text);

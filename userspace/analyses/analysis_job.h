@@ -33,9 +33,10 @@ struct AnalysisAnswer {
 // The names of libraries that some row wants.
 [[nodiscard]] std::vector<std::string_view> wanted_libraries();
 // Row `row` of analysis_of(), of this process; nullopt: it is not one for this row. reader null: in this process, for
-// programs that analyse one process and end. cpu: as Reader::run() adds to it.
+// programs that analyse one process and end. rate: not whole only for rows that can sample. cpu: as Reader::run() adds
+// to it.
 [[nodiscard]] tl::expected<std::optional<AnalysisAnswer>, CaptureFailure> analyse_heap(
     std::size_t row, const ProcessFiles& process, reader::Reader* reader, MemoryBudget* memory, MonotonicTime deadline,
-    Nanoseconds* cpu = nullptr);
+    SampleRate rate = {}, Nanoseconds* cpu = nullptr);
 
 }  // namespace oomw

@@ -56,6 +56,7 @@ void bound(HeapAnalysed& analysed) {
   bound(analysed.why_no_owner);
   bound(analysed.rooted_ratio);
   bound(analysed.named_ratio);
+  bound(analysed.sampled_ratio);
   bound(analysed.notes, HeapAnalysed::kMaxNotes);
   bound(analysed.holders, HeapAnalysed::kMaxHolders, [](HeapHolder& holder) {
     bound(holder.share);

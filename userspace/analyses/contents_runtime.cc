@@ -224,7 +224,7 @@ HeapRead ContentsRuntime::read_by_rows(ProcessKey process, MonotonicTime deadlin
   if (!files) return failed(CaptureReason::kGone, files.error().message);
   const auto known = of_image(process, files->image);
   for (std::size_t row = kFirstRow; row < heap_analyses().size(); ++row) {
-    auto answer = analyse_heap(row, *files, reader_, memory_, deadline, &cpu);
+    auto answer = analyse_heap(row, *files, reader_, memory_, deadline, {}, &cpu);
     if (answer && !*answer) continue;
     if (!answer) return failed(answer.error().reason, answer.error().detail);
     const bool is_there = known != nullptr && files->is_still_there();

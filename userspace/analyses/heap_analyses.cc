@@ -15,6 +15,7 @@
 namespace oomw {
 namespace {
 
+constexpr Nanoseconds kLongest = std::chrono::hours(24);        // of a time to the limit that matters
 constexpr Nanoseconds kCountersTime = std::chrono::seconds(2);  // 32 KiB
 
 std::uint32_t percent_of(const CaptureRequest& request) {
@@ -104,16 +105,18 @@ void HeapAnalyses::consider(const CaptureRequest& request, std::optional<Nanosec
   deliver_done();
   const bool is_known = !request.targets.empty() && request.limit_bytes.value_or(0) != 0;
   if (!is_known) return;
-  AnalysisPolicy::Depth depth = AnalysisPolicy::depth_for(request.usage_bytes.value_or(0), time_to_limit);
+  const MonotonicTime now = clock_.now();
+  const AnalysisPolicy::Depth depth = AnalysisPolicy::plan_for(request.usage_bytes.value_or(0), time_to_limit).depth;
   if (depth == AnalysisPolicy::Depth::kNone) ++dropped_;
-  if (!policy_.wants(request.cgroup, depth, percent_of(request), clock_.now())) depth = AnalysisPolicy::Depth::kNone;
-  if (depth == AnalysisPolicy::Depth::kNone && counter_files_.knows(request.cgroup)) return;
+  const bool is_due = policy_.wants(request.cgroup, depth, percent_of(request), now);
+  if (!is_due && counter_files_.knows(request.cgroup)) return;
   const std::uint64_t job = next_job_++;
   if (queue_.add(job, request.owner, clock_.now()) != FairQueue::Added::kYes) {
     ++dropped_;
     return;
   }
-  waiting_[job] = {request, depth};
+  Waiting& waiting = waiting_[job] = {request, is_due, {}};
+  if (time_to_limit) waiting.limit_at = now + std::min(*time_to_limit, kLongest);
   ++open_jobs_;
   run_next();
 }
@@ -125,8 +128,10 @@ void HeapAnalyses::run_next() {
     const bool is_late = clock_.now() - waiting.request.requested > kMaxWait;
     const bool is_posted = !is_late && worker_.post([this, job = *job, waiting] {
       const MonotonicTime started = clock_.now();
-      std::vector<HeapAnalysed> events = run(waiting);
-      finish({job, clock_.now() - started, std::move(events)});
+      Done done{job, {}, waiting.request.cgroup, {}, {}};
+      run(waiting, done);
+      done.cost = clock_.now() - started;
+      finish(std::move(done));
     });
     if (is_posted) continue;
     ++dropped_;
@@ -188,6 +193,7 @@ void HeapAnalyses::deliver_done() {
   for (Done& ended : done) {
     queue_.ended(ended.job, ended.cost, clock_.now());
     --open_jobs_;
+    if (ended.found) policy_.note(ended.cgroup, *ended.found);
     for (HeapAnalysed& event : ended.events) deliver_(std::move(event));
   }
   run_next();
@@ -203,45 +209,65 @@ const CaptureTarget* HeapAnalyses::largest(const std::vector<CaptureTarget>& tar
   return most;
 }
 
-std::vector<HeapAnalysed> HeapAnalyses::run(const Waiting& waiting) {
-  const CaptureRequest& request = waiting.request;
-  std::vector<HeapAnalysed> events;
-  const CaptureTarget* target = largest(request.targets);
-  if (target == nullptr) return events;
-  counter_files_.open(proc_root_, request.cgroup, target->process);
-  if (waiting.depth == AnalysisPolicy::Depth::kNone) return events;
-  if (waiting.depth == AnalysisPolicy::Depth::kWhole) {
-    analyse(request, *target, {0, heap_analyses().size()}, events);
-  } else {
-    analyse(request, *target, {kCompositionRow, kCompositionRow + 1}, events);
-  }
-  return events;
+void HeapAnalyses::run(const Waiting& waiting, Done& done) {
+  const CaptureTarget* target = largest(waiting.request.targets);
+  if (target == nullptr) return;
+  counter_files_.open(proc_root_, waiting.request.cgroup, target->process);
+  if (waiting.is_due) analyse(waiting, *target, done);
 }
 
-void HeapAnalyses::analyse(const CaptureRequest& request, const CaptureTarget& target, Rows rows,
-                           std::vector<HeapAnalysed>& events) {
-  const std::vector<std::string_view> wanted = wanted_libraries();
-  const auto process = ProcessFiles::open(proc_root_, target.process, wanted);
+AnalysisPolicy::Plan HeapAnalyses::plan_for(const Waiting& waiting, const HeapAnalysis& row) const {
+  std::optional<Nanoseconds> left;
+  if (waiting.limit_at) left = *waiting.limit_at - clock_.now();
+  AnalysisPolicy::Plan plan =
+      AnalysisPolicy::plan_for(waiting.request.usage_bytes.value_or(0), left, row.each_mebibyte);
+  if (plan.depth == AnalysisPolicy::Depth::kSampled && !row.can_sample) plan = {AnalysisPolicy::Depth::kComposition, 1};
+  return plan;
+}
+
+// Each row as far as there is time for it. The composition is for a process that none of them had the time to read.
+void HeapAnalyses::analyse(const Waiting& waiting, const CaptureTarget& target, Done& done) {
+  using enum AnalysisPolicy::Depth;
+  const auto process = ProcessFiles::open(proc_root_, target.process, wanted_libraries());
   if (!process) return;  // gone, or not ours to read: the captures' own events say so
-  const ProcessKey key{process->image.pid, process->image.start_time_ticks};
-  for (std::size_t row = rows.begin; row < rows.end; ++row) {
-    HeapAnalysed event = begun(request, key, analysis_of(row)->of, clock_.now());
-    auto answer = analyse_heap(row, *process, &reader_, &memory_, clock_.now() + kMaxAnalysisTime + kMaxWait);
-    const bool is_there = process->is_still_there();
-    if (answer && !*answer) continue;
-    if (!is_there) {
-      const CaptureFailure gone{CaptureReason::kGone, "the process ended while its memory was read", key};
-      events.push_back(failed(std::move(event), gone, clock_.now()));
-      break;
+  bool is_short = false;
+  for (std::size_t row = 0; row < heap_analyses().size() && process->is_still_there(); ++row) {
+    const AnalysisPolicy::Plan plan = plan_for(waiting, *analysis_of(row));
+    if (plan.depth < kSampled) {
+      is_short = true;
+    } else if (analyse_row(waiting.request, *process, row, plan.one_in, done.events)) {
+      done.found = std::max(done.found.value_or(kNone), plan.depth);
     }
-    if (!answer) {
-      events.push_back(failed(std::move(event), answer.error(), clock_.now()));
-      continue;
-    }
+  }
+  if (!is_short || done.found) return;
+  done.found = kNone;
+  if (plan_for(waiting, *analysis_of(kCompositionRow)).depth == kNone) {
+    ++dropped_;
+  } else if (analyse_row(waiting.request, *process, kCompositionRow, 1, done.events)) {
+    done.found = kComposition;
+  }
+}
+
+bool HeapAnalyses::analyse_row(const CaptureRequest& request, const ProcessFiles& process, std::size_t row,
+                               std::uint32_t one_in, std::vector<HeapAnalysed>& events) {
+  const ProcessKey key{process.image.pid, process.image.start_time_ticks};
+  const MonotonicTime now = clock_.now();
+  HeapAnalysed event = begun(request, key, analysis_of(row)->of, now);
+  const SampleRate rate{one_in, static_cast<std::uint64_t>(now.ns)};
+  auto answer = analyse_heap(row, process, &reader_, &memory_, now + kMaxAnalysisTime + kMaxWait, rate);
+  const bool is_there = process.is_still_there();
+  if (answer && !*answer) return false;
+  if (!is_there) {
+    const CaptureFailure gone{CaptureReason::kGone, "the process ended while its memory was read", key};
+    events.push_back(failed(std::move(event), gone, clock_.now()));
+  } else if (!answer) {
+    events.push_back(failed(std::move(event), answer.error(), clock_.now()));
+  } else {
     keep_files(**answer, request);
-    if (is_of_exporter((*answer)->heap)) add_connections(proc_root_, target.process, (*answer)->heap);
+    if (is_of_exporter((*answer)->heap)) add_connections(proc_root_, key, (*answer)->heap);
     events.push_back(succeeded(std::move(event), std::move((*answer)->heap), clock_.now()));
   }
+  return true;
 }
 
 // A file that finds no room is not named, and the event says so.

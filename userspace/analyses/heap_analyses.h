@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "analyses/analysis.h"
 #include "analyses/jvm_counter_files.h"
 #include "base/event_loop.h"
 #include "base/fair_queue.h"
@@ -19,6 +20,7 @@
 #include "captures/spool.h"
 #include "events/heap_analysed.h"
 #include "events/share_kind.h"
+#include "memory/process_files.h"
 #include "reader/reader.h"
 #include "triggers/analysis_policy.h"
 
@@ -28,6 +30,8 @@ namespace oomw {
 // HeapAnalysed events. Holds the files of JVMs' counters meanwhile; what one of them says after the kill is one more
 // event, whose trigger is the kill.
 //   - One at a time on a node, on a thread and in a reader process of its own: what a kill needs never waits for it.
+//   - How much is read is decided when it begins, by the time that is left then and what the runtime's memory costs:
+//     all, a sample of its objects, or its parts by the mappings.
 //   - Containers share that thread as base/fair_queue.h describes. What finds no place, waited so long that it would be
 //     about another moment, or could not end before the limit is counted in dropped().
 //   - Of a request's targets the largest process is analysed, if it still lives. A process that ended meanwhile makes
@@ -59,21 +63,25 @@ class HeapAnalyses {
   struct Done {
     std::uint64_t job = 0;
     Nanoseconds cost{0};
+    CgroupId cgroup;
+    std::optional<AnalysisPolicy::Depth> found;  // nullopt: as planned, or nothing was to be read
     std::vector<HeapAnalysed> events;
   };
   struct Waiting {
     CaptureRequest request;
-    AnalysisPolicy::Depth depth = AnalysisPolicy::Depth::kNone;  // then only the file of its counters is opened
-  };
-  struct Rows {
-    std::size_t begin = 0, end = 0;
+    bool is_due = false;                      // no: only the file of its counters is opened
+    std::optional<MonotonicTime> limit_at{};  // when the limit is reached at that growth
   };
   void run_next();
   void deliver_done();
-  void finish(Done done);                                               // worker thread
-  [[nodiscard]] std::vector<HeapAnalysed> run(const Waiting& waiting);  // worker thread
-  void analyse(const CaptureRequest& request, const CaptureTarget& target, Rows rows,
-               std::vector<HeapAnalysed>& events);
+  void finish(Done done);  // worker thread
+  // These on the worker thread.
+  void run(const Waiting& waiting, Done& done);
+  void analyse(const Waiting& waiting, const CaptureTarget& target, Done& done);
+  [[nodiscard]] AnalysisPolicy::Plan plan_for(const Waiting& waiting, const HeapAnalysis& row) const;
+  // False: the process is none for that row.
+  [[nodiscard]] bool analyse_row(const CaptureRequest& request, const ProcessFiles& process, std::size_t row,
+                                 std::uint32_t one_in, std::vector<HeapAnalysed>& events);
   [[nodiscard]] const CaptureTarget* largest(const std::vector<CaptureTarget>& targets) const;
   void keep_files(struct AnalysisAnswer& answer, const CaptureRequest& request);
 

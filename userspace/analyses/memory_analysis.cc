@@ -55,6 +55,7 @@ HeapFiller filler_of(const ContentFiller& found, std::uint64_t whole) {
   filler.held_as = found.held_as;
   filler.bytes = found.bytes;
   filler.count = found.count;
+  filler.error_bytes = found.error_bytes;
   filler.share = whole > 0 ? static_cast<double>(found.bytes) / static_cast<double>(whole) : 0;
   return filler;
 }
@@ -68,6 +69,7 @@ void put(const MemoryContents& contents, HeapAnalysed& heap) {
     heap.parts.push_back({part.name, part.runtime, part.bytes, part.source});
   }
   heap.named_ratio = contents.named_ratio;
+  heap.sampled_ratio = contents.sampled_ratio;
   if (contents.pool_table) heap.pool_table = {*contents.pool_table};
   heap.notes = contents.notes;
 }
@@ -122,10 +124,11 @@ bool is_python_program(const AnalysisSubject& subject) {
 Result<> analyse_python(const AnalysisSubject& subject, AnalysisResult& result) {
   const Result<MemoryContents> contents = read(subject, [&](const AddressSpace& space) {
     const DeadlineSource memory(subject.memory, subject.clock, subject.deadline);
-    return cpython::read_contents(space, FreshMemory(space, memory, subject.page_map));
+    return cpython::read_contents(space, FreshMemory(space, memory, subject.page_map), subject.rate);
   });
   // A build whose objects are not known: its parts and sizes are, as of any program.
   if (!contents.has_value() && contents.error().code == ErrorCode::kNotFound) {
+    if (!subject.rate.is_whole()) return analyse_composition(subject, result);
     RETURN_IF_ERROR(analyse_any_program(subject, result));
     result.heap.notes.push_back("python objects: " + contents.error().message);
     return {};

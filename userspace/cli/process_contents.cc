@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "analyses/analysis_job.h"
+#include "base/estimate_text.h"
 #include "base/text.h"
 #include "memory/process_files.h"
 #include "reader/reader.h"
@@ -53,9 +54,9 @@ std::string to_text(const ProcessContents& contents) {
   }
   text += "\n";
   for (const HeapFiller& filler : heap.fillers) {
-    text +=
-        fmt::format("{:>10}  {:>6}  {:>9} {}  {}{}\n", human_bytes(filler.bytes), percent(filler.share), filler.count,
-                    filler.kind, filler.name, filler.held_as.empty() ? "" : ", held as " + filler.held_as);
+    text += fmt::format("{:>10}  {:>6}  {:>9} {}  {}{}\n", estimate_text(filler.bytes, filler.error_bytes),
+                        percent(filler.share), filler.count, filler.kind, filler.name,
+                        filler.held_as.empty() ? "" : ", held as " + filler.held_as);
   }
   for (const std::string& note : heap.notes) text += fmt::format("note: {}\n", note);
   return text;

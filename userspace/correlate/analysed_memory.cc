@@ -24,6 +24,7 @@ IncidentAnalysis analysis_of(const HeapAnalysed& event, MonotonicTime kill, std:
   analysis.result = to_string(event.result);
   analysis.reason = to_string(event.reason);
   analysis.detail = event.detail;
+  analysis.sampled_ratio = event.sampled_ratio;
   if (!event.jvm.empty()) analysis.jvm = event.jvm.front();
   if (!event.pools.empty()) analysis.pools = event.pools.front();
   return analysis;
@@ -38,12 +39,14 @@ std::optional<double> growth_of(const HeapHolder& holder, const HeapAnalysed* be
   return static_cast<double>(holder.bytes) / static_cast<double>(found->bytes);
 }
 
+// An estimate is not compared: what differs may be its error, or what the other reading alone has read.
 std::optional<double> growth_of(const HeapFiller& filler, const HeapAnalysed* before) {
   if (before == nullptr) return std::nullopt;
   const auto found = std::ranges::find_if(before->fillers, [&](const HeapFiller& earlier) {
     return earlier.kind == filler.kind && earlier.name == filler.name && earlier.held_as == filler.held_as;
   });
   if (found == before->fillers.end() || found->bytes == 0) return std::nullopt;
+  if (filler.error_bytes || found->error_bytes) return std::nullopt;
   return static_cast<double>(filler.bytes) / static_cast<double>(found->bytes);
 }
 
@@ -81,6 +84,7 @@ void add_newest(Incident& incident, const HeapAnalysed& newest, const HeapAnalys
     one.as_of = as_of;
     one.evidence = "analysis";
     one.growth_ratio = growth_of(filler, before);
+    one.error_bytes = filler.error_bytes;
     incident.fillers.push_back(std::move(one));
   }
   for (const std::string& note : newest.notes) incident.notes.push_back("analyses: " + note);

@@ -359,6 +359,7 @@ void describe(auto& a, Of<HeapFiller> auto& e) {
   a("bytes", e.bytes);
   a("count", e.count);
   a("share", e.share);
+  a("error_bytes", e.error_bytes, Presence::kOmitted);
 }
 
 void describe(auto& a, Of<MemoryShare> auto& e) {
@@ -404,6 +405,7 @@ void describe(auto& a, Of<HeapAnalysed> auto& e) {
   a("fillers", e.fillers, Presence::kOmitted);
   a("parts", e.parts, Presence::kOmitted);
   a("named_ratio", e.named_ratio);
+  a("sampled_ratio", e.sampled_ratio, Presence::kOmitted);
   a("max_heap_bytes", e.max_heap_bytes);
   a("jvm", e.jvm, Presence::kOmitted);
   a("notes", e.notes, Presence::kOmitted);

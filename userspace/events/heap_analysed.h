@@ -43,7 +43,8 @@ struct HeapFiller {
   std::string name;     // "dict", "com.acme.Session"
   std::string held_as;  // "`REQUEST_LOG` in module `app`"; "" = not known
   std::uint64_t bytes = 0, count = 0;
-  double share = 0;  // of the process's memory that was read
+  double share = 0;                            // of the process's memory that was read
+  std::optional<std::uint64_t> error_bytes{};  // of an estimate: two standard deviations; nullopt: it was counted
   friend bool operator==(const HeapFiller&, const HeapFiller&) = default;
 };
 
@@ -93,6 +94,7 @@ struct HeapAnalysed {
   std::vector<HeapFiller> fillers;              // most bytes first
   std::vector<MemoryShare> parts;               // most bytes first
   std::optional<double> named_ratio;            // of the process's memory: what `parts` name; nullopt: no composition
+  std::optional<double> sampled_ratio;          // of its objects' memory: what was read; nullopt: not a sample of it
   std::optional<std::uint64_t> max_heap_bytes;  // what the runtime lets its heap grow to; nullopt: not known
   std::vector<JvmFigures> jvm;                  // none or one: in place it would make every event 500 bytes larger
   std::vector<std::string> notes;

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "events/memory_part.h"
+#include "pprof/estimate.h"
 #include "pprof/text_stacks.h"
 
 namespace oomw {
@@ -133,8 +134,12 @@ pprof::Profile contents_profile(const HeapAnalysed& found, WallTime taken) {
       fmt::format("oomwitness: what fills the memory ({}): parts, and in them types or sizes; no code is in the stacks",
                   to_string(found.of)),
       "oomwitness: held/bytes is what holders hold, among the contents; one may be within another"};
-  for (const std::string& note : found.notes) {
-    if (profile.comments.size() == 2 + HeapAnalysed::kMaxNotes) break;
+  if (found.sampled_ratio) {
+    profile.comments.push_back(
+        fmt::format("{}{:.1f} % of the objects' memory was read, and the rest is taken to be like it",
+                    pprof::kEstimateComment, 100 * *found.sampled_ratio));
+  }
+  for (const std::string& note : std::span(found.notes).first(std::min(found.notes.size(), HeapAnalysed::kMaxNotes))) {
     profile.comments.push_back(frame(note));
   }
   return profile;

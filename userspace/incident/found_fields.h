@@ -31,6 +31,7 @@ void describe(auto& v, Of<IncidentFiller> auto& filler) {
   v("count", filler.count, kOmitted);
   v("as_of", filler.as_of, kOmitted);
   v("growth_ratio", filler.growth_ratio, kOmitted);
+  v("error_bytes", filler.error_bytes, kOmitted);
 }
 
 void describe(auto& v, Of<IncidentAnalysis::File> auto& file) {
@@ -49,6 +50,7 @@ void describe(auto& v, Of<IncidentAnalysis> auto& analysis) {
   v("duration_seconds", analysis.duration_seconds);
   v("lead_seconds", analysis.lead_seconds);
   v("files", analysis.files);
+  v("sampled_ratio", analysis.sampled_ratio, kOmitted);
   v("jvm", analysis.jvm, kOmitted);
   v("pools", analysis.pools, kOmitted);
 }

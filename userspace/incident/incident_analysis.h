@@ -27,8 +27,9 @@ struct IncidentAnalysis {
   double lead_seconds = 0;  // its end -> first victim marked
   std::string trigger, result, reason, detail;
   std::vector<File> files;
-  std::optional<JvmFigures> jvm{};     // of a JVM's reading, and of what was read after its end
-  std::optional<PoolsAtKill> pools{};  // of what was counted in a Python process at its kill
+  std::optional<JvmFigures> jvm{};        // of a JVM's reading, and of what was read after its end
+  std::optional<double> sampled_ratio{};  // of the objects' memory, what was read; nullopt: not a sample
+  std::optional<PoolsAtKill> pools{};     // of what was counted in a Python process at its kill
 };
 
 struct IncidentHolder : HeapHolder {

@@ -28,6 +28,7 @@ struct AnswerCulprit {
   std::optional<std::uint64_t> bytes;  // of it
   std::string evidence;                // a file of the incident, or what was read; "" = none
   std::string build_id = {};           // of the native module that `code` is in, in hex; "" = not native, or not known
+  std::optional<std::uint64_t> error_bytes{};  // of `bytes` that are an estimate: two standard deviations
 };
 
 struct IncidentAnswer {
@@ -64,6 +65,7 @@ struct IncidentFiller {
   std::optional<WallTime> as_of{};  // of an analysis
   // Bytes now / at the reading before; nullopt: there is none, or it was not among those listed there.
   std::optional<double> growth_ratio{};
+  std::optional<std::uint64_t> error_bytes{};  // of an estimate: two standard deviations; nullopt: counted
 };
 
 struct IncidentOperation {

@@ -197,6 +197,7 @@ void describe(auto& v, Of<AnswerCulprit> auto& culprit) {
   v("operation", culprit.operation, kNull);
   v("share", culprit.share);
   v("bytes", culprit.bytes);
+  v("error_bytes", culprit.error_bytes, kOmitted);
   v("evidence", culprit.evidence, kNull);
   v("build_id", culprit.build_id, kOmitted);
 }

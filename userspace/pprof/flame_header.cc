@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "pprof/diff.h"
+#include "pprof/estimate.h"
 #include "pprof/growth_text.h"
 #include "pprof/saturating.h"
 
@@ -117,7 +118,8 @@ FlameHeader flame_header(const Profile& profile, int type_index, const FlameTree
   const ValueType& type = profile.sample_types[static_cast<std::size_t>(type_index)];
   const bool compares = is_diff(profile, type_index) || !options.base_source.empty();
   FlameHeader header;
-  header.title = fmt::format("{}{}, {}", program_of(profile), words_of(type.type), total_of(profile, type_index));
+  header.title = fmt::format("{}{}{}, {}", program_of(profile), words_of(type.type),
+                             is_estimate(profile) ? ", estimated by a sample" : "", total_of(profile, type_index));
   if (!options.subject.empty()) {
     header.lines.push_back(std::move(header.title));
     header.title = options.subject;

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "pprof/estimate.h"
 #include "pprof/saturating.h"
 #include "pprof/stages_text.h"
 
@@ -108,8 +109,13 @@ std::string to_text(const Growth& growth, const GrowthView& view) {
 }
 
 std::string heading_text(const NamedProfile& before, const NamedProfile& after) {
-  return fmt::format("from {}, {}\n  to {}, {}{}\n", printable(before.name), time_text(before.profile),
-                     printable(after.name), time_text(after.profile), distance_text(before.profile, after.profile));
+  const auto estimate_text = [](const Profile& one) { return is_estimate(one) ? ", estimated by a sample" : ""; };
+  const bool has_estimate = is_estimate(before.profile) || is_estimate(after.profile);
+  return fmt::format(
+      "from {}, {}{}\n  to {}, {}{}{}\n{}", printable(before.name), time_text(before.profile),
+      estimate_text(before.profile), printable(after.name), time_text(after.profile),
+      distance_text(before.profile, after.profile), estimate_text(after.profile),
+      has_estimate ? "A difference may be the error of an estimate, or what a sample leaves out.\n" : "");
 }
 
 Result<std::string> growth_text(const NamedProfile& before, const NamedProfile& after, const std::string& type,

@@ -71,8 +71,7 @@ class Reader {
   // start and the clearing up after that job are among it. It is the kernel's account, not the process's own word.
   [[nodiscard]] tl::expected<std::string, Failure> run(std::uint32_t kind, std::string parameters,
                                                        std::span<const int> files, Nanoseconds time_limit,
-                                                       MonotonicTime deadline,
-                                                       std::span<const std::string> owners = {},
+                                                       MonotonicTime deadline, std::span<const std::string> owners = {},
                                                        Nanoseconds* cpu = nullptr);
   // Starts the process ahead of a job, or keeps one that is idle for longer. Any worker; another job's turn is not
   // waited for.

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/estimate_text.h"
 #include "base/text.h"
 #include "report/file_link.h"
 
@@ -14,6 +15,8 @@ namespace {
 
 constexpr std::size_t kMaxRows = 8;
 constexpr std::size_t kMaxName = 200;
+constexpr const char* kSampleText =
+    "\nWhat is \"about\" is an estimate from a sample of the memory; +- is two standard deviations.\n";
 
 std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
 
@@ -43,23 +46,27 @@ std::string holders_section(const Incident& incident) {
 std::string fillers_section(const Incident& incident) {
   std::string rows;
   std::size_t count = 0;
+  bool has_estimates = false;
   for (const IncidentFiller& filler : incident.fillers) {
     if (filler.evidence != "analysis" || ++count > kMaxRows) continue;
-    rows += fmt::format("| {} | {} | {} | {} | {} | {} |\n", percent(filler.share), human_bytes(filler.bytes),
-                        growth_text(filler.growth_ratio), filler.count == 0 ? "" : std::to_string(filler.count),
-                        to_markdown(filler.name, kMaxName), to_markdown(filler.held_as, kMaxName));
+    rows +=
+        fmt::format("| {}{} | {} | {} | {} | {} | {} |\n", filler.error_bytes ? "about " : "", percent(filler.share),
+                    estimate_text(filler.bytes, filler.error_bytes), growth_text(filler.growth_ratio),
+                    filler.count == 0 ? "" : estimated_count_text(filler.count, filler.error_bytes),
+                    to_markdown(filler.name, kMaxName), to_markdown(filler.held_as, kMaxName));
+    has_estimates |= filler.error_bytes.has_value();
   }
   if (rows.empty()) return "";
   return "## What fills the memory\n\n| share | bytes | since the reading before | objects | what | held as |\n"
          "|---:|---:|---:|---:|---|---|\n" +
-         rows + "\n";
+         rows + (has_estimates ? kSampleText : "") + "\n";
 }
 
 std::string bytes_at_reading(const Incident& incident, const std::string& type) {
   const auto found = std::ranges::find_if(incident.fillers, [&](const IncidentFiller& filler) {
     return filler.runtime == "cpython" && filler.kind == "type" && filler.name == type;
   });
-  return found == incident.fillers.end() ? "" : human_bytes(found->bytes);
+  return found == incident.fillers.end() ? "" : estimate_text(found->bytes, found->error_bytes);
 }
 
 std::string pools_section(const Incident& incident) {

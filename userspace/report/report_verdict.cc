@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/estimate_text.h"
 #include "base/signed_bytes.h"
 #include "base/text.h"
 #include "verdict/next_steps.h"
@@ -83,7 +84,8 @@ std::string path_text(const AnswerCulprit& culprit) {
 std::string code_line(const AnswerCulprit& culprit) {
   std::string text = to_markdown(culprit.code, kMaxName) + " " + to_markdown(culprit.claim, 16);
   if (culprit.share) text += fmt::format(" {:.0f} %", *culprit.share * 100);
-  if (culprit.bytes) text += (culprit.share ? " (" : " ") + human_bytes(*culprit.bytes) + (culprit.share ? ")" : "");
+  const std::string bytes = estimate_text(culprit.bytes.value_or(0), culprit.error_bytes);
+  if (culprit.bytes) text += culprit.share ? " (" + bytes + ")" : " " + bytes;
   if (!culprit.share && !culprit.bytes) text += " it";
   if (!culprit.operation.empty()) {
     const std::string kind = culprit.operation_kind.empty() ? "" : to_markdown(culprit.operation_kind, 32) + " ";

@@ -29,6 +29,7 @@ struct ContentFiller {
   std::string name;     // "dict"; of a holder "list of dict"; of a size "288 B blocks"
   std::string held_as;  // of a holder: "`REQUEST_LOG` in module `app`"; "" if no name was found
   std::uint64_t bytes = 0, count = 0;
+  std::optional<std::uint64_t> error_bytes{};  // of an estimate, as in HeapFiller
 };
 
 // The C library's allocator. Resident bytes are those that are in memory; malloc_trim gives pages back and leaves the
@@ -44,7 +45,8 @@ struct MemoryContents {
 
   std::string runtime;  // "cpython 3.11" cannot be known from outside without guessing: "cpython", "native"
   std::uint64_t anonymous_bytes = 0;
-  double named_ratio = 0;  // the share of it in parts that are known
+  double named_ratio = 0;               // the share of it in parts that are known
+  std::optional<double> sampled_ratio;  // of its objects' memory: what was read; nullopt: not a sample of it
   std::vector<ContentPart> parts;
   std::vector<ContentFiller> fillers;
   std::optional<MallocTotals> malloc;   // none: not glibc, or its sums did not close

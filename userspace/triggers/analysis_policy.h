@@ -17,8 +17,8 @@ namespace oomw {
 //   - and none for kRest after that, unless a kill ended the climb.
 // None begins that could not end before the limit at the present growth: reading memory while its process is killed
 // delays the end of that process, and the kernel may choose a second one meanwhile (memory/byte_source.h). Where there
-// is no time for a whole one, a climb without any gets one of the composition alone. Pure; core thread. At most
-// kMaxCgroups are remembered.
+// is no time for a whole one, a sample of the objects is read, or the composition alone; neither replaces more than it
+// finds out. Pure; core thread, plan_for() on any. At most kMaxCgroups are remembered.
 class AnalysisPolicy {
  public:
   static constexpr std::uint32_t kSecondPercent = 93;  // the level is 95 by default; usage may be a little less
@@ -33,11 +33,25 @@ class AnalysisPolicy {
   // The composition: the maps, and 8 bytes for each page.
   static constexpr Nanoseconds kEachMebibyteOfPages = std::chrono::microseconds(50);
   static constexpr std::uint32_t kGrownPointsOfParts = 20;
-  enum class Depth { kNone, kComposition, kWhole };
-  [[nodiscard]] static Depth depth_for(std::uint64_t usage_bytes, std::optional<Nanoseconds> time_to_limit);
+  // A sample: where the objects are and what their types are called, the composition, and its part of the whole.
+  static constexpr Nanoseconds kSampleStart = std::chrono::milliseconds(20);
+  static constexpr Nanoseconds kEachMebibyteOfHeads = std::chrono::microseconds(50);
+  static constexpr std::uint32_t kMaxOneIn = 64;  // a smaller sample shows little: 1 MiB of 64
+  enum class Depth { kNone, kComposition, kSampled, kWhole };
+  struct Plan {
+    Depth depth = Depth::kNone;
+    std::uint32_t one_in = 1;  // of a sample: of so many pools or regions one is read
+    friend bool operator==(const Plan&, const Plan&) = default;
+  };
+  // What may be read in the time that is left. each_mebibyte: of a whole one, kEachMebibyte where the runtime is not
+  // known. time_to_limit: at the present growth; nullopt: it does not grow.
+  [[nodiscard]] static Plan plan_for(std::uint64_t usage_bytes, std::optional<Nanoseconds> time_to_limit,
+                                     Nanoseconds each_mebibyte = kEachMebibyte);
 
   // Whether one of this depth is due. `percent`: of the limit.
   [[nodiscard]] bool wants(CgroupId cgroup, Depth depth, std::uint32_t percent, MonotonicTime now);
+  // What the one that was due has found out, where there was less or more time than expected, or another runtime.
+  void note(CgroupId cgroup, Depth found);
   void forget(CgroupId cgroup) { history_.erase(cgroup); }  // a kill, or removed
 
  private:

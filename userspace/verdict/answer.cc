@@ -172,6 +172,7 @@ AnswerCulprit culprit_of(const IncidentFiller& filler) {
   culprit.operation = filler.operation;
   culprit.share = filler.share;
   culprit.bytes = filler.bytes;
+  culprit.error_bytes = filler.error_bytes;
   culprit.evidence = filler.evidence;
   return culprit;
 }

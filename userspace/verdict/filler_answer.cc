@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/estimate_text.h"
 #include "base/text.h"
 #include "events/contents_names.h"
 #include "verdict/growth_answer.h"
@@ -34,12 +35,13 @@ int rank_of(const IncidentFiller& filler) {
 // "list of dict" -> "a list of 500000 dict"; "dict" of a type -> "500000 objects of type dict".
 std::string what(const IncidentFiller& filler) {
   const std::string name = printable(filler.name, kMaxName);
-  if (is_plain_object(filler)) return fmt::format("{} plain objects with what only they hold", filler.count);
+  const std::string count = estimated_count_text(filler.count, filler.error_bytes);
+  if (is_plain_object(filler)) return fmt::format("{} plain objects with what only they hold", count);
   if (filler.runtime == kV8 && filler.kind == "holder") {
-    return fmt::format("{} `{}` objects with what only they hold", filler.count, name);
+    return fmt::format("{} `{}` objects with what only they hold", count, name);
   }
-  if (filler.kind == "size") return fmt::format("{} {}", filler.count, name);
-  if (filler.kind != "holder") return fmt::format("{} objects of type {}", filler.count, name);
+  if (filler.kind == "size") return fmt::format("{} {}", count, name);
+  if (filler.kind != "holder") return fmt::format("{} objects of type {}", count, name);
   const std::size_t of = name.find(" of ");
   if (of == std::string::npos) return fmt::format("a {} with {} entries", name, filler.count);
   return fmt::format("a {} of {} {}", name.substr(0, of), filler.count, name.substr(of + 4));
@@ -86,6 +88,14 @@ std::string tool_text(const IncidentFiller& filler) {
   return "";
 }
 
+std::string share_of(const IncidentFiller& filler) {
+  return fmt::format("{}{:.0f} %", filler.error_bytes ? "about " : "", filler.share * 100);
+}
+
+std::string bytes_of(const IncidentFiller& filler) {
+  return estimate_text(filler.bytes, filler.error_bytes) + (filler.error_bytes ? " by a sample" : "");
+}
+
 std::string age(const Incident& incident, const IncidentFiller& filler) {
   if (!filler.as_of) return "";
   // Of an incident of another node both may be any number, so that their difference may have no room.
@@ -122,7 +132,7 @@ std::string own_class_text(const Incident& incident, const IncidentFiller& fille
   const IncidentFiller* own = filler.runtime != "cpython" && is_of_platform(filler) ? own_class(incident) : nullptr;
   if (own == nullptr || own->count < filler.count / 10) return "";
   return fmt::format("; of its own classes there were most of {}, {} objects", printable(own->name, kMaxName),
-                     own->count);
+                     estimated_count_text(own->count, own->error_bytes));
 }
 
 const IncidentFiller* named_filler(const Incident& incident) {
@@ -143,6 +153,7 @@ std::optional<AnswerCulprit> filling_culprit(const Incident& incident) {
   culprit.code = what(*filler) + held(*filler);
   culprit.share = filler->share;
   culprit.bytes = filler->bytes;
+  culprit.error_bytes = filler->error_bytes;
   culprit.evidence = filler->evidence;
   return culprit;
 }
@@ -150,14 +161,14 @@ std::optional<AnswerCulprit> filling_culprit(const Incident& incident) {
 std::string filler_text(const Incident& incident) {
   const IncidentFiller* filler = named_filler(incident);
   if (filler == nullptr) return "";
-  return fmt::format("{}{} filled {:.0f} % of its memory ({}{}){}", what(*filler), held(*filler), filler->share * 100,
-                     human_bytes(filler->bytes), age(incident, *filler), own_class_text(incident, *filler));
+  return fmt::format("{}{} filled {} of its memory ({}{}){}", what(*filler), held(*filler), share_of(*filler),
+                     bytes_of(*filler), age(incident, *filler), own_class_text(incident, *filler));
 }
 
 std::string no_filler_text(const Incident& incident) {
   const auto first = std::ranges::find_if(incident.fillers, is_by_analysis);
   if (first == incident.fillers.end()) return "";
-  const std::string share = fmt::format("{:.0f} %", first->share * 100);
+  const std::string share = share_of(*first);
   if (first->kind == "size" && first->share >= threshold::kLarge) {
     return fmt::format("{}; {} are {} of its memory{}.", not_known(incident), what(*first), share,
                        own_class_text(incident, *first));

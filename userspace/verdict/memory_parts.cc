@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/estimate_text.h"
 #include "base/text.h"
 #include "events/memory_part.h"
 #include "verdict/filler_answer.h"
@@ -161,8 +162,9 @@ std::string fillers_text(const Incident& incident) {
   std::size_t shown = 0;
   for (const IncidentFiller& filler : incident.fillers) {
     if (filler.evidence != "analysis" || filler.kind != "type" || ++shown > kShownFillers) continue;
-    text += fmt::format("{}{} x {} ({})", text.empty() ? "" : ", ", filler.count, printable(filler.name),
-                        human_bytes(filler.bytes));
+    text +=
+        fmt::format("{}{} x {} ({})", text.empty() ? "" : ", ", estimated_count_text(filler.count, filler.error_bytes),
+                    printable(filler.name), estimate_text(filler.bytes, filler.error_bytes));
   }
   return text.empty() ? "" : text + own_class_text(incident, incident.fillers.front());
 }

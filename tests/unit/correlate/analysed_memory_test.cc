@@ -134,6 +134,26 @@ TEST(AnalysedMemory, growth_of_a_filler_is_since_the_reading_before_by_kind_name
   EXPECT_FALSE(incident.fillers[2].growth_ratio);
 }
 
+TEST(AnalysedMemory, an_estimate_is_marked_and_compared_with_nothing) {
+  HeapAnalysed before = analysed(1000, 100, RuntimeKind::kCpython), newest = analysed(5000, 250, RuntimeKind::kCpython);
+  before.fillers = {{"type", "dict", "", 200, 7, 0.8}, {"type", "str", "", 100, 7, 0.1}};
+  newest.fillers = {{"type", "dict", "", 500, 7, 0.8, 40}, {"type", "str", "", 200, 7, 0.1}};
+  newest.sampled_ratio = 0.125;
+  Incident incident;
+  add_analyses(incident, {before, newest}, kKill, 0);
+  ASSERT_EQ(incident.fillers.size(), 2u);
+  EXPECT_EQ(incident.fillers[0].error_bytes, 40u);
+  EXPECT_FALSE(incident.fillers[0].growth_ratio);
+  EXPECT_FALSE(incident.fillers[1].error_bytes);
+  EXPECT_EQ(incident.fillers[1].growth_ratio, 2);
+  EXPECT_EQ(incident.analyses.back().sampled_ratio, 0.125);
+  EXPECT_FALSE(incident.analyses.front().sampled_ratio);
+  std::swap(before.fillers, newest.fillers);
+  Incident later;
+  add_analyses(later, {before, newest}, kKill, 0);
+  EXPECT_FALSE(later.fillers[0].growth_ratio) << "the one before was an estimate";
+}
+
 // What a JVM left behind says nothing of what fills it.
 HeapAnalysed read_after_kill(std::int64_t ms) {
   HeapAnalysed event;

@@ -9,6 +9,7 @@
 
 #include "events/memory_part.h"
 #include "pprof/codec.h"
+#include "pprof/estimate.h"
 #include "pprof/group.h"
 
 namespace oomw {
@@ -57,6 +58,15 @@ TEST(ContentsPprof, types_stand_in_the_parts_that_have_them_and_the_sum_is_the_m
                                    Pair("python objects: free", 6), Pair("unexplained", 4)));
   EXPECT_THAT(stacks_of(python(), "objects"), UnorderedElementsAre(Pair("Python objects, malloc;cpython;dict", 5),
                                                                    Pair("Python objects, malloc;cpython;str", 3)));
+}
+
+TEST(ContentsPprof, a_sample_says_how_large_it_was) {
+  HeapAnalysed found = python();
+  EXPECT_FALSE(pprof::is_estimate(contents_profile(found, {7})));
+  found.sampled_ratio = 0.125;
+  const pprof::Profile profile = pprof::read(pprof::write(contents_profile(found, {7}))).value();
+  EXPECT_TRUE(pprof::is_estimate(profile));
+  EXPECT_THAT(profile.comments, ::testing::Contains(::testing::HasSubstr("12.5 % of the objects' memory was read")));
 }
 
 TEST(ContentsPprof, holders_are_a_figure_of_their_own) {

@@ -74,6 +74,8 @@ Incident full_incident() {
   incident.analyses.back().jvm.emplace().heap_used_bytes = 5;
   incident.analyses.back().pools = PoolsAtKill{900, 64, 60, {{"dict", 800, 10, 60, 5}}, "time_limit"};
   incident.fillers.back().growth_ratio = 1.5;
+  incident.fillers.back().error_bytes = 1;
+  incident.analyses.back().sampled_ratio = 0.125;
   incident.holders.push_back({{0.9, 5, 40, true, "", {"global main.m"}}, 0.95, 60, 1.5});
   incident.goroutines.push_back({3, "waiting", {"main.f"}, "main.main", "exporter/otlp"});
   incident.goroutine_count = 3;
@@ -83,6 +85,7 @@ Incident full_incident() {
   incident.answer = testing::sample_answer();
   incident.answer->again = "Killed again.";
   incident.answer->same_culprit = true;
+  if (incident.answer->culprit) incident.answer->culprit->error_bytes = 1;
   incident.composition = IncidentComposition{0.9, {1}, {{"Java heap", "jvm", 5, "hotspot"}}};
   return incident;
 }

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "pprof/diff.h"
+#include "pprof/estimate.h"
 #include "pprof/flame_color.h"
 #include "pprof/flame_legend.h"
 #include "pprof/flame_text.h"
@@ -94,6 +95,13 @@ TEST(FlameGraph, a_program_that_the_profile_does_not_name_is_not_in_the_header) 
   FlameOptions options;
   options.type = "contents";
   EXPECT_THAT(svg_of(p, options), AllOf(HasSubstr(">bytes by type, "), Not(HasSubstr("unknown"))));
+}
+
+TEST(FlameGraph, an_estimate_is_said_to_be_one) {
+  Profile p = sample_profile();
+  EXPECT_THAT(svg_of(p), Not(HasSubstr("estimated")));
+  p.comments = {std::string(kEstimateComment) + "1 %"};
+  EXPECT_THAT(svg_of(p), HasSubstr(">server: bytes in use, estimated by a sample, 150 B<"));
 }
 
 TEST(FlameGraph, the_title_is_the_subject_where_one_is_known) {

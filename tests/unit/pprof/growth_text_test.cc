@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pprof/estimate.h"
 #include "unit/pprof/sample_profile.h"
 
 namespace oomw::pprof {
@@ -26,6 +27,17 @@ Profile grown() {
 
 std::string table(const GrowthView& view) {
   return to_text(growth_by_function(sample_profile(), grown(), "").value(), view);
+}
+
+TEST(GrowthText, an_estimate_is_not_compared_as_if_it_was_counted) {
+  const Profile counted = sample_profile();
+  Profile estimated = sample_profile();
+  EXPECT_THAT(heading_text({"a", counted}, {"b", counted}), Not(HasSubstr("estimate")));
+  estimated.comments = {std::string(kEstimateComment) + "1 %"};
+  EXPECT_THAT(
+      heading_text({"a", estimated}, {"b", counted}),
+      AllOf(HasSubstr("Z, estimated by a sample\n"), HasSubstr("A difference may be the error of an estimate")));
+  EXPECT_THAT(heading_text({"a", counted}, {"b", estimated}), HasSubstr("estimated by a sample\nA difference"));
 }
 
 TEST(GrowthText, amounts_have_a_sign_and_a_unit) {

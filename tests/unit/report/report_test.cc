@@ -67,6 +67,24 @@ TEST(ReportTest, python_objects_at_the_kill_stand_beside_the_reading_before_and_
               HasSubstr("in 5000 of 6400 pools; the others were not read (time\\_limit). One block"));
 }
 
+TEST(ReportTest, estimates_by_a_sample_are_marked_and_explained) {
+  Incident incident = sample_incident();
+  IncidentFiller& dict = incident.fillers.emplace_back();
+  dict.runtime = "cpython";
+  dict.kind = "type";
+  dict.name = "dict";
+  dict.evidence = "analysis";
+  dict.bytes = 40u << 20;
+  dict.count = 600'000;
+  dict.share = 0.5;
+  EXPECT_THAT(to_markdown(incident, {}), ::testing::AllOf(HasSubstr("| 50.0 % | 40.0 MiB |  | 600000 | dict |"),
+                                                          Not(HasSubstr("is an estimate"))));
+  dict.error_bytes = 2u << 20;
+  EXPECT_THAT(to_markdown(incident, {}),
+              ::testing::AllOf(HasSubstr("| about 50.0 % | about 40.0 MiB +- 2.00 MiB |  | about 600000 | dict |"),
+                               HasSubstr("What is \"about\" is an estimate from a sample of the memory")));
+}
+
 TEST(ReportTest, bare_incident_says_what_is_not_known) {
   testing::expect_golden("bare.md", to_markdown(bare_incident(), {}));
 }

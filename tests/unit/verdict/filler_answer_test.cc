@@ -46,6 +46,20 @@ TEST(FillerAnswer, a_container_with_a_name_is_what_filled_the_memory) {
   EXPECT_EQ(answer.culprit->claim, "fills");
 }
 
+TEST(FillerAnswer, what_is_an_estimate_is_said_as_one) {
+  Incident incident = python_incident("leak");
+  incident.fillers.erase(incident.fillers.begin());
+  incident.fillers.front().error_bytes = 3u << 20;
+  EXPECT_THAT(filler_text(incident),
+              HasSubstr("about 500000 objects of type dict filled about 60 % of its memory (about "
+                        "57.6 MiB +- 3.00 MiB by a sample"));
+  const auto culprit = filling_culprit(incident);
+  ASSERT_TRUE(culprit.has_value());
+  EXPECT_EQ(culprit->error_bytes, 3u << 20);
+  incident.fillers.front().share = 0.2;
+  EXPECT_THAT(no_filler_text(incident), HasSubstr("about 500000 objects of type dict with about 20 %"));
+}
+
 TEST(FillerAnswer, what_the_small_objects_were_at_the_kill_is_said_as_an_estimate) {
   Incident incident = python_incident("leak");
   EXPECT_EQ(pools_text(incident), "");

@@ -10,6 +10,7 @@
 #include "cli/read/read_commands.h"
 #include "facts/component_group.h"
 #include "facts/operation_profile.h"
+#include "pprof/estimate.h"
 #include "pprof/growth_text.h"
 #include "pprof/regroup.h"
 
@@ -52,6 +53,8 @@ void print_json(const CommandLine& line, const IncidentEnds& ends, const pprof::
                         {"by", line.group_by},
                         {"groups", growth.groups},
                         {"rows", nlohmann::json::array()}};
+  if (pprof::is_estimate(ends.first.profile)) out["before"]["estimated"] = true;
+  if (pprof::is_estimate(ends.best.profile)) out["after"]["estimated"] = true;
   for (std::size_t i = 0; i < std::min(line.rows, growth.rows.size()); ++i) {
     out["rows"].push_back(to_json(growth.rows[i]));
   }

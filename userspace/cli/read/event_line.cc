@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/estimate_text.h"
 #include "base/text.h"
 #include "store/incident_summary.h"
 
@@ -66,7 +67,7 @@ std::string line_of(const HeapAnalysed& analysed, const std::string& place) {
     line += fmt::format(", {:.0f} % kept by {}", first.share * 100, printable(first.chain.front(), 80));
   } else if (!analysed.fillers.empty()) {
     const HeapFiller& first = analysed.fillers.front();
-    line += fmt::format(", {} in {}", human_bytes(first.bytes), printable(first.name, 80));
+    line += fmt::format(", {} in {}", estimate_text(first.bytes, first.error_bytes), printable(first.name, 80));
   }
   return line;
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "memory/cached_reader.h"
 #include "runtimes/cpython/arena_table.h"
 #include "runtimes/cpython/name_search.h"
@@ -30,24 +31,37 @@ constexpr int kLooks = 3;
 constexpr std::uint64_t kMaxLookBytes = 16u << 20;
 constexpr double kWorthShowing = 0.02;  // of the anonymous memory
 
-void add_parts(native::Composition& parts, const ObjectCensus& census) {
+void add_parts(native::Composition& parts, const ObjectCensus& census, bool is_sample) {
   const std::uint64_t resident = parts.owned_bytes();
-  const std::string proof =
-      fmt::format("{} pools whose blocks add up, {} that do not", census.pools(), census.bad_pools());
-  const std::uint64_t free = std::min(census.free_bytes(), resident);
+  std::string proof = fmt::format("{} pools whose blocks add up, {} that do not", census.pools(), census.bad_pools());
+  const Estimate estimated = census.estimated_free();
+  const std::uint64_t free = std::min(is_sample ? estimated.value : census.free_bytes(), resident);
+  if (is_sample) {
+    proof = fmt::format("about, +- {}, by a sample of {} of {} pools", human_bytes(estimated.error),
+                        census.sampled().read, census.sampled().all);
+  }
   parts.add("python objects: in use", "cpython", resident - free, proof);
   parts.add("python objects: free", "cpython", free, proof);
 }
 
-void add_types(MemoryContents& contents, const ObjectCensus& census) {
+void estimate(ContentFiller& filler, const TypeAmount& amount, const ObjectCensus& census) {
+  const Estimate bytes = census.estimate(amount);
+  filler.bytes = bytes.value;
+  filler.error_bytes = bytes.error;
+  filler.count = static_cast<std::uint64_t>(static_cast<double>(amount.count) * census.sampled().scale());
+}
+
+void add_types(MemoryContents& contents, const ObjectCensus& census, bool is_sample) {
   std::vector<ContentFiller> types;
-  for (const auto& [type, amount] : census.amounts()) {
-    types.push_back({ContentKind::kType, type->name, "", amount.bytes, amount.count});
-  }
-  if (census.key_table_count() > 0) {
-    types.push_back(
-        {ContentKind::kType, "key tables of dicts", "", census.key_table_bytes(), census.key_table_count()});
-  }
+  const auto add = [&](const std::string& name, const TypeAmount& amount) {
+    if (amount.count == 0) return;
+    ContentFiller filler{ContentKind::kType, name, "", amount.bytes, amount.count};
+    if (is_sample) estimate(filler, amount, census);
+    // An estimate that is no larger than its error says nothing.
+    if (!is_sample || *filler.error_bytes < filler.bytes) types.push_back(std::move(filler));
+  };
+  for (const auto& [type, amount] : census.amounts()) add(type->name, amount);
+  add("key tables of dicts", census.key_tables());
   std::ranges::sort(types, std::greater(), &ContentFiller::bytes);
   if (types.size() > MemoryContents::kMaxFillersOfKind) types.resize(MemoryContents::kMaxFillersOfKind);
   contents.fillers.insert(contents.fillers.end(), types.begin(), types.end());
@@ -166,9 +180,27 @@ void add_holders(MemoryContents& contents, Inspection& first, Inspection& second
   contents.fillers.insert(contents.fillers.end(), holders.begin(), holders.end());
 }
 
+// Whether a limit of what is read for them was reached.
+bool add_all_holders(MemoryContents& contents, const ByteSource& now, const TypeTable& types,
+                     const ObjectCensus& census) {
+  Inspection first(now, types, census), second(now, types, census);
+  add_holders(contents, first, second, census);
+  return first.is_used_up() || second.is_used_up();
+}
+
+void note_sample(MemoryContents& contents, const ObjectCensus& census) {
+  const SampledUnits& units = census.sampled();
+  contents.sampled_ratio = static_cast<double>(units.read) / static_cast<double>(std::max<std::uint64_t>(units.all, 1));
+  contents.notes.push_back(
+      fmt::format("types are estimates by a sample of {} of {} pools, +- two standard deviations; "
+                  "larger objects and holders were not read",
+                  units.read, units.all));
+}
+
 }  // namespace
 
-Result<MemoryContents> read_contents(const AddressSpace& space, const ByteSource& now) {
+Result<MemoryContents> read_contents(const AddressSpace& space, const ByteSource& now, SampleRate rate) {
+  const bool is_sample = !rate.is_whole();
   CachedReader reader(space, kMaxLookupBytes, kLookupBlock);
   ASSIGN_OR_RETURN(TypeTable types, TypeTable::find(space, reader));
   ASSIGN_OR_RETURN(PoolRegions regions, PoolRegions::find(space));
@@ -176,15 +208,22 @@ Result<MemoryContents> read_contents(const AddressSpace& space, const ByteSource
   MemoryContents contents;
   contents.runtime = "cpython";
   native::Composition parts(space);
-  RETURN_IF_ERROR(native::add_native(space, parts, contents, &regions, &census));
-  RETURN_IF_ERROR(census.scan_pools());
-  add_parts(parts, census);
+  if (is_sample) {
+    RETURN_IF_ERROR(parts.run(nullptr, &regions, nullptr));
+  } else {
+    RETURN_IF_ERROR(native::add_native(space, parts, contents, &regions, &census));
+  }
+  RETURN_IF_ERROR(census.scan_pools(rate));
+  add_parts(parts, census, is_sample);
   parts.put_into(contents);
-  add_types(contents, census);
+  add_types(contents, census, is_sample);
   add_pool_table(contents, space, types, regions, census);
-  Inspection first(now, types, census), second(now, types, census);
-  add_holders(contents, first, second, census);
-  const bool is_used_up = reader.is_used_up() || first.is_used_up() || second.is_used_up();
+  bool is_used_up = reader.is_used_up();
+  if (is_sample) {
+    note_sample(contents, census);
+  } else {
+    is_used_up |= add_all_holders(contents, now, types, census);
+  }
   if (is_used_up) contents.notes.push_back("the read limit was reached: not all names and holders are known");
   if (!space.present().is_complete()) contents.notes.push_back("the page map was too long to be read whole");
   contents.bytes_read = space.bytes_read();

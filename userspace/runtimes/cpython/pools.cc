@@ -181,12 +181,14 @@ void ObjectCensus::chunk(std::uint64_t address, std::uint64_t bytes, std::span<c
 }
 
 void ObjectCensus::keep() {
-  for (const auto& [type, amount] : pending_.amounts) {
-    kept_.amounts[type].count += amount.count;
-    kept_.amounts[type].bytes += amount.bytes;
-  }
-  kept_.key_tables.count += pending_.key_tables.count;
-  kept_.key_tables.bytes += pending_.key_tables.bytes;
+  const auto add = [](TypeAmount& sum, const TypeAmount& amount) {
+    sum.count += amount.count;
+    sum.bytes += amount.bytes;
+    sum.squares += static_cast<double>(amount.bytes) * static_cast<double>(amount.bytes);
+  };
+  for (const auto& [type, amount] : pending_.amounts) add(kept_.amounts[type], amount);
+  add(kept_.key_tables, pending_.key_tables);
+  add(kept_.free, pending_.free);
   for (const BigContainer& container : pending_.containers) keep_container(kept_, container);
   for (const std::uint64_t module : pending_.modules) {
     if (kept_.modules.size() < kMaxModules) kept_.modules.push_back(module);
@@ -195,7 +197,7 @@ void ObjectCensus::keep() {
 }
 
 // A pool is sound if blocks in use and blocks of the free list are all that were carved from it.
-void ObjectCensus::scan_pool(std::uint64_t address, std::span<const std::byte> bytes) {
+void ObjectCensus::scan_pool(std::uint64_t address, std::span<const std::byte> bytes, Counted& into) {
   const std::optional<PoolHead> head = parse_pool_head(bytes, regions_.pool_bytes());
   if (!head) return;
   std::bitset<kMaxBlocks> is_free;
@@ -210,7 +212,7 @@ void ObjectCensus::scan_pool(std::uint64_t address, std::span<const std::byte> b
   }
   if (free_blocks + head->used != head->carved) return void(++bad_pools_);
   ++pools_;
-  free_bytes_ += head->used == 0 ? regions_.pool_bytes() : free_blocks * head->block_bytes;
+  into.free.bytes += head->used == 0 ? regions_.pool_bytes() : free_blocks * head->block_bytes;
   for (std::uint64_t i = 0; i < head->carved; ++i) {
     if (is_free.test(i)) continue;
     const std::uint64_t offset = kHeadBytes + i * head->block_bytes;
@@ -219,11 +221,29 @@ void ObjectCensus::scan_pool(std::uint64_t address, std::span<const std::byte> b
     std::memcpy(words.data(), bytes.data() + offset, count_of_words * 8);
     pool_block_bytes_ += head->block_bytes;
     const std::span<const std::uint64_t> seen(words.data(), count_of_words);
-    if (!count(kept_, address + offset, head->block_bytes, seen)) untyped_pool_bytes_ += head->block_bytes;
+    if (!count(into, address + offset, head->block_bytes, seen)) untyped_pool_bytes_ += head->block_bytes;
   }
 }
 
-Result<> ObjectCensus::scan_pools() {
+Result<> ObjectCensus::sample_pools(SampleRate rate) {
+  std::vector<std::byte> bytes(regions_.pool_bytes());
+  SampleChoice choice(rate);
+  for (const PageRange& range : regions_.ranges()) {
+    for (std::uint64_t at = up_to(range.begin, bytes.size()); at + bytes.size() <= range.end; at += bytes.size()) {
+      ++sampled_.all;
+      if (!choice.takes_next()) continue;
+      ++sampled_.read;
+      RETURN_IF_ERROR(space_.read_present(at, bytes));
+      begin();
+      scan_pool(at, bytes, pending_);
+      keep();
+    }
+  }
+  return {};
+}
+
+Result<> ObjectCensus::scan_pools(SampleRate rate) {
+  if (!rate.is_whole()) return sample_pools(rate);
   std::vector<std::byte> window(PoolRegions::kBlockBytes);
   const std::uint64_t pool = regions_.pool_bytes();
   for (const PageRange& range : regions_.ranges()) {
@@ -231,7 +251,7 @@ Result<> ObjectCensus::scan_pools() {
       const std::uint64_t bytes = std::min<std::uint64_t>(window.size(), (range.end - at) / pool * pool);
       RETURN_IF_ERROR(space_.read_present(at, std::span(window).first(bytes)));
       for (std::uint64_t offset = 0; offset < bytes; offset += pool) {
-        scan_pool(at + offset, std::span<const std::byte>(window).subspan(offset, pool));
+        scan_pool(at + offset, std::span<const std::byte>(window).subspan(offset, pool), kept_);
       }
     }
   }

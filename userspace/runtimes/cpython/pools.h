@@ -13,6 +13,7 @@
 #include "runtimes/cpython/type_table.h"
 #include "runtimes/native/composition.h"
 #include "runtimes/native/glibc_chunks.h"
+#include "runtimes/sample.h"
 
 namespace oomw::cpython {
 
@@ -40,6 +41,7 @@ class PoolRegions final : public native::RangeOwner {
 
 struct TypeAmount {
   std::uint64_t count = 0, bytes = 0;
+  double squares = 0;  // of a sample: the squares of its bytes in each pool
 };
 
 // A list, dict or set with many entries.
@@ -58,7 +60,13 @@ class ObjectCensus final : public native::ChunkSink {
   ObjectCensus(const AddressSpace& space, TypeTable& types, const PoolRegions& regions)
       : space_(space), types_(types), regions_(regions) {}
 
-  [[nodiscard]] Result<> scan_pools();
+  // Whole, or a sample of them: then all that is counted is of the pools that were read, see sampled().
+  [[nodiscard]] Result<> scan_pools(SampleRate rate = {});
+  [[nodiscard]] const SampledUnits& sampled() const { return sampled_; }
+  // Of all pools, by those that were read.
+  [[nodiscard]] Estimate estimate(const TypeAmount& amount) const {
+    return estimate_of({static_cast<double>(amount.bytes), amount.squares}, sampled_);
+  }
 
   void begin() override { pending_ = {}; }
   void chunk(std::uint64_t address, std::uint64_t bytes, std::span<const std::uint64_t, kWords> words) override;
@@ -68,9 +76,9 @@ class ObjectCensus final : public native::ChunkSink {
   // The most entries first.
   [[nodiscard]] std::vector<BigContainer> containers() const;
   [[nodiscard]] const std::vector<std::uint64_t>& modules() const { return kept_.modules; }
-  [[nodiscard]] std::uint64_t key_table_bytes() const { return kept_.key_tables.bytes; }
-  [[nodiscard]] std::uint64_t key_table_count() const { return kept_.key_tables.count; }
-  [[nodiscard]] std::uint64_t free_bytes() const { return free_bytes_; }
+  [[nodiscard]] const TypeAmount& key_tables() const { return kept_.key_tables; }
+  [[nodiscard]] std::uint64_t free_bytes() const { return kept_.free.bytes; }
+  [[nodiscard]] Estimate estimated_free() const { return estimate(kept_.free); }
   [[nodiscard]] std::uint64_t pool_block_bytes() const { return pool_block_bytes_; }
   [[nodiscard]] std::uint64_t untyped_pool_bytes() const { return untyped_pool_bytes_; }
   [[nodiscard]] std::uint64_t pools() const { return pools_; }
@@ -80,6 +88,7 @@ class ObjectCensus final : public native::ChunkSink {
   struct Counted {
     std::unordered_map<const TypeInfo*, TypeAmount> amounts;
     TypeAmount key_tables;
+    TypeAmount free;                       // blocks of pools
     std::vector<BigContainer> containers;  // a heap, the fewest entries first
     std::vector<std::uint64_t> modules;
   };
@@ -87,14 +96,16 @@ class ObjectCensus final : public native::ChunkSink {
   [[nodiscard]] bool count(Counted& into, std::uint64_t address, std::uint64_t bytes,
                            std::span<const std::uint64_t> words);
   void note(Counted& into, std::uint64_t object, const TypeInfo& type, std::span<const std::uint64_t> words);
+  [[nodiscard]] Result<> sample_pools(SampleRate rate);
   static void keep_container(Counted& into, const BigContainer& container);
-  void scan_pool(std::uint64_t address, std::span<const std::byte> bytes);
+  void scan_pool(std::uint64_t address, std::span<const std::byte> bytes, Counted& into);
 
   const AddressSpace& space_;
   TypeTable& types_;
   const PoolRegions& regions_;
   Counted kept_, pending_;
-  std::uint64_t free_bytes_ = 0, pool_block_bytes_ = 0, untyped_pool_bytes_ = 0, pools_ = 0, bad_pools_ = 0;
+  SampledUnits sampled_;
+  std::uint64_t pool_block_bytes_ = 0, untyped_pool_bytes_ = 0, pools_ = 0, bad_pools_ = 0;
 };
 
 // A pool's head, if it is sound.

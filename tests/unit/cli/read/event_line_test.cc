@@ -125,6 +125,8 @@ TEST(EventLine, evidence_says_what_was_read_or_why_not) {
   filler.bytes = 64u << 20;
   EXPECT_THAT(line_of(analysed), AllOf(StartsWith("ANALYSIS   shop/cart: go pid 7 on request"),
                                        EndsWith(": ok, 64.0 MiB in dict\\x1b[2J")));
+  filler.error_bytes = 2u << 20;
+  EXPECT_THAT(line_of(analysed), EndsWith(": ok, about 64.0 MiB +- 2.00 MiB in dict\\x1b[2J"));
   HeapHolder& holder = analysed.holders.emplace_back();
   holder.share = 0.9;
   holder.chain = {"main.sessions"};

@@ -17,9 +17,14 @@ const bar = (share) => h('meter', { min: 0, max: 1, value: Math.max(0, Math.min(
 const chain = (links) => h('code', {}, (links || []).join(''));
 
 // "86 % (80.0 MiB)", as the report has it.
-function heldBy({ share, bytes: held }) {
-  if (!share && !held) return 'it';
-  return share && held ? `${percent(share)} (${bytes(held)})` : share ? percent(share) : bytes(held);
+// Of an estimate by a sample: "about"; of what was counted the text itself.
+const about = ({ error_bytes: error }, text) => (error === undefined ? text : `about ${text}`);
+const sized = (one) => about(one, bytes(one.bytes)) + (one.error_bytes === undefined ? '' : ` ± ${bytes(one.error_bytes)}`);
+
+function heldBy(culprit) {
+  if (!culprit.share && !culprit.bytes) return 'it';
+  const share = percent(culprit.share), held = sized(culprit);
+  return culprit.share && culprit.bytes ? `${share} (${held})` : culprit.share ? share : held;
 }
 
 function answerOf(incident) {
@@ -67,9 +72,10 @@ function composition(incident, path) {
 
 const fillers = (incident) => (incident.fillers || []).length > 0 && table('What fills the memory', [
   { name: 'Name', cell: (f) => [h('code', {}, f.name), f.held_as && h('span', { class: 'note' }, ` held as ${f.held_as}`)] },
-  { name: 'Kind', cell: (f) => [f.runtime, ' ', words(f.kind)] }, { name: 'For', cell: (f) => f.operation || '–' }, { name: 'Count', number: true, cell: (f) => (f.count ? f.count.toLocaleString('en') : '–') },
-  { name: 'Bytes', number: true, cell: (f) => bytes(f.bytes) }, { name: 'Growth', number: true, cell: (f) => (f.growth_ratio ? `×${f.growth_ratio.toFixed(1)}` : '–') },
-  { name: 'Share', number: true, cell: (f) => percent(f.share) }], incident.fillers);
+  { name: 'Kind', cell: (f) => [f.runtime, ' ', words(f.kind)] }, { name: 'For', cell: (f) => f.operation || '–' }, { name: 'Count', number: true, cell: (f) => (f.count ? about(f, f.count.toLocaleString('en')) : '–') },
+  { name: 'Bytes', number: true, cell: sized },
+  { name: 'Growth', number: true, cell: (f) => (f.growth_ratio ? `×${f.growth_ratio.toFixed(1)}` : '–') },
+  { name: 'Share', number: true, cell: (f) => about(f, percent(f.share)) }], incident.fillers);
 
 const operations = (incident) => (incident.operations || []).length > 0 && table('Endpoints and jobs', [
   { name: 'Operation', cell: (o) => [h('code', {}, o.name), h('span', { class: 'note' }, ` ${words(o.kind)}`)] }, { name: '', cell: (o) => bar(o.share) },
