@@ -103,6 +103,7 @@ void Daemon::Impl::add_trends(MetricsSnapshot& snapshot) const {
   if (!contents_trends) return;
   const TrendMetrics of_contents = contents_trends->metrics();
   snapshot.trend->contents_readings = of_contents.readings;
+  snapshot.trend->contents_cpu_seconds = of_contents.cpu_seconds;
   snapshot.trend->brought_forward += of_contents.brought_forward;
   snapshot.trend->bytes += of_contents.bytes;
   for (const auto& [what, count] : of_contents.dropped) snapshot.trend->dropped[what] += count;

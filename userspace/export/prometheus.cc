@@ -280,7 +280,12 @@ std::string shares(const MetricsSnapshot& snapshot) {
 }
 
 std::string trend(const TrendMetrics& metrics) {
-  return by_label("trend_readings_total", "Heaps read for their trend, by result.", "result", metrics.readings,
+  Family cpu("trend_cpu_seconds_total", "CPU time of readings, in the daemon and its reader processes.",
+             MetricType::Counter);
+  cpu.add(Labels{{"of", "heaps"}}, metrics.cpu_seconds);
+  cpu.add(Labels{{"of", "contents"}}, metrics.contents_cpu_seconds);
+  return cpu.text() +
+         by_label("trend_readings_total", "Heaps read for their trend, by result.", "result", metrics.readings,
                   {"ok", "no_gc", "gone", "timeout"}) +
          by_label("trend_contents_readings_total",
                   "Programs without heap profiles that were read for their trend by type and holder, by result.",

@@ -162,6 +162,7 @@ bool HeapTrends::has_nothing_new(ProcessKey process) {
 void HeapTrends::finish(ProcessKey process, const Look& look) {
   schedule_.done(process, look.cost, clock_.now(), look.result != kNoGc && look.result != kBusy);
   const std::lock_guard lock(state_mutex_);
+  metrics_.cpu_seconds += to_seconds(look.cost);
   ++(look.result.empty() ? metrics_.dropped["due"] : metrics_.readings[look.result]);
 }
 

@@ -271,6 +271,7 @@ TEST(PrometheusText, trends_are_shown_where_they_are_kept_and_a_leak_only_where_
   snapshot.trend->readings["ok"] = 7;
   snapshot.trend->bytes = 4096;
   snapshot.trend->brought_forward = 3;
+  snapshot.trend->contents_cpu_seconds = 0.25;
   const std::string text = to_prometheus_text(snapshot);
   const std::string name = "oomwitness_container_suspected_leak{namespace=\"\",pod=\"\",container=";
   EXPECT_TRUE(has_sample(text, name + "\"leaky\"}", "1"));
@@ -278,6 +279,8 @@ TEST(PrometheusText, trends_are_shown_where_they_are_kept_and_a_leak_only_where_
   EXPECT_THAT(text, Not(HasSubstr(name + "\"unknown\"}")));
   EXPECT_TRUE(has_sample(text, "oomwitness_trend_readings_total{result=\"ok\"}", "7"));
   EXPECT_TRUE(has_sample(text, "oomwitness_trend_memory_bytes", "4096"));
+  EXPECT_TRUE(has_sample(text, "oomwitness_trend_cpu_seconds_total{of=\"heaps\"}", "0"));
+  EXPECT_TRUE(has_sample(text, "oomwitness_trend_cpu_seconds_total{of=\"contents\"}", "0.25"));
   EXPECT_TRUE(has_sample(text, "oomwitness_trend_readings_brought_forward_total", "3"));
   EXPECT_THAT(text, HasSubstr("# TYPE oomwitness_trend_readings_brought_forward_total counter\n"));
 }
