@@ -60,8 +60,7 @@ class ObjectReader {
   // How many entries it has.
   [[nodiscard]] static std::uint64_t length(const Object& container);
 
-  // What the attributes of an instance refer to, without their names: at most kMaxAttributes. A weak reference keeps
-  // nothing alive and has none.
+  // What the attributes of an instance refer to, without their names: at most kMaxAttributes.
   static constexpr std::size_t kMaxAttributes = 64;
   [[nodiscard]] std::vector<std::uint64_t> attributes(const Object& instance);
 

@@ -17,10 +17,10 @@ using native::number_at;
 constexpr std::uint64_t kMaxDataBytes = 8u << 20;
 // Places in a type; the same in 3.9 to 3.14.
 constexpr std::size_t kTypeAt = 8, kNameAt = 24, kBasicAt = 32, kItemAt = 40, kFlagsAt = 168, kTypeBytes = 176,
-                      kBaseAt = 256, kBasesAt = 344;
+                      kBasesAt = 344;
 constexpr unsigned kIsReady = 12, kIsInt = 24, kIsList = 25, kIsTuple = 26, kIsBytes = 27, kIsStr = 28, kIsDict = 29,
                    kIsType = 31;
-constexpr int kMaxMetatypes = 3, kMaxBases = 8;
+constexpr int kMaxMetatypes = 3;
 
 bool is_python(const Mapping& mapping) {
   const std::string_view name = mapping.file_name();
@@ -107,29 +107,6 @@ bool TypeTable::leads_to_type(std::uint64_t metatype) {
   return false;
 }
 
-std::string TypeTable::name_at(std::uint64_t address) {
-  const Result<std::string> name = reader_->c_string(address, kMaxName);
-  if (name.has_value()) return is_identifier(*name, true) ? *name : "";
-  const Mapping* mapping = space_->map().at(address);
-  if (mapping == nullptr || !mapping->has_file() || is_python(*mapping)) return "";
-  const std::string_view file = mapping->file_name(), module = file.substr(0, file.find('.'));
-  const bool is_library = file.substr(module.size()).find(".so") != std::string_view::npos;
-  return is_library && is_identifier(module) ? std::string(module) + ".?" : "";
-}
-
-bool TypeTable::is_weak(std::uint64_t type) {
-  // Since 3.12, before.
-  constexpr std::array<std::string_view, 6> kNames = {
-      "weakref.ReferenceType", "weakref.ProxyType", "weakref.CallableProxyType", "weakref", "weakproxy",
-      "weakcallableproxy"};
-  for (int i = 0; i < kMaxBases && type != 0; ++i) {
-    const std::string name = name_at(reader_->get<std::uint64_t>(type + kNameAt).value_or(0));
-    if (std::ranges::find(kNames, name) != kNames.end()) return true;
-    type = reader_->get<std::uint64_t>(type + kBaseAt).value_or(0);
-  }
-  return false;
-}
-
 std::optional<TypeInfo> TypeTable::read(std::uint64_t address) {
   if (address % 8 != 0 || space_->map().at(address) == nullptr) return std::nullopt;
   std::array<std::byte, kTypeBytes> bytes;
@@ -142,10 +119,10 @@ std::optional<TypeInfo> TypeTable::read(std::uint64_t address) {
   const bool is_sound = type.basic_bytes >= 16 && type.basic_bytes <= (1u << 20) && type.item_bytes <= (1u << 16) &&
                         type.has_flag(kIsReady) && leads_to_type(number_at(bytes, kTypeAt));
   if (!is_sound) return std::nullopt;
-  type.name = name_at(number_at(bytes, kNameAt));
-  if (type.name.empty()) return std::nullopt;
+  const Result<std::string> name = reader_->c_string(number_at(bytes, kNameAt), kMaxName);
+  if (!name.has_value() || !is_identifier(*name, true)) return std::nullopt;
+  type.name = *name;
   type.layout = layout_of(type);
-  if (type.layout == Layout::kOther && is_weak(address)) type.layout = Layout::kWeak;
   return type;
 }
 

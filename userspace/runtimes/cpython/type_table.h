@@ -15,11 +15,11 @@
 namespace oomw::cpython {
 
 // How an object continues behind its head; subclasses have the layout of their base.
-enum class Layout { kOther, kList, kDict, kTuple, kStr, kBytes, kInt, kSet, kByteArray, kModule, kType, kWeak };
+enum class Layout { kOther, kList, kDict, kTuple, kStr, kBytes, kInt, kSet, kByteArray, kModule, kType };
 
 struct TypeInfo {
   std::uint64_t address = 0;
-  std::string name;  // an identifier, with dots, or "MODULE.?": nothing else is shown
+  std::string name;  // an identifier, with dots: nothing else is shown
   std::uint64_t basic_bytes = 0, item_bytes = 0;
   std::uint64_t flags = 0;
   Layout layout = Layout::kOther;
@@ -82,12 +82,6 @@ class TypeTable {
   [[nodiscard]] const TypeInfo* look_up(std::uint64_t address);
   [[nodiscard]] std::optional<TypeInfo> read(std::uint64_t address);
   [[nodiscard]] bool leads_to_type(std::uint64_t metatype);
-  // "" if it is none that may be shown. Of most types of an extension module the name is in its file, which is not
-  // read:
-  // "_decimal.?".
-  [[nodiscard]] std::string name_at(std::uint64_t address);
-  // Of the bases only the first counts: it decides the layout.
-  [[nodiscard]] bool is_weak(std::uint64_t type);
 
   const AddressSpace* space_;
   CachedReader* reader_;

@@ -35,7 +35,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 const char* const kProgram = R"(
-import decimal, mmap, signal, sys, time, types, weakref
+import mmap, signal, sys, time, types
 def containers(owner):
     return {name: value for name, value in list(vars(owner).items()) if isinstance(value, (dict, list, set, tuple))}
 def owners(module):  # itself, its classes, and instances of classes made in Python
@@ -55,15 +55,6 @@ app.store = Store()
 for i in range(20000):
     Store.CACHE[i] = (i, 'v%d' % i)
     app.store.items.append('line %d of a log' % i)
-app.PRICES = {i: [decimal.Decimal(i) / 7] for i in range(10000)}
-class Client:
-    def __init__(self, i):
-        self.address = 'client %d ' % i * 20
-app.CLIENTS = [Client(i) for i in range(3000)]
-app.SEEN = [weakref.ref(client) for client in app.CLIENTS]
-class Reference(weakref.ref):
-    pass
-app.WATCHED = [Reference(client) for client in app.CLIENTS]
 people = {'alice smith': ['a%d' % i for i in range(15000)], 'bob': ['b%d' % i for i in range(15000)]}
 def grow(*_):
     app.REQUEST_LOG.extend({'id': i, 'path': '/items/%d' % i} for i in range(300000))
@@ -189,36 +180,6 @@ TEST_P(CpythonContents, types_are_counted) {
   EXPECT_GT(contents->named_ratio, 0.85);
 }
 
-// Their names are in the file of their extension module, which is not read; before that they were not objects at all,
-// and what they were held by seemed small.
-TEST_P(CpythonContents, objects_of_extension_modules_are_counted_for_who_holds_them) {
-  const auto contents = read();
-  ASSERT_TRUE(contents.has_value()) << contents.error().message;
-  const ContentFiller* static_type = type_named(*contents, "_decimal.?");
-  const ContentFiller* numbers = static_type != nullptr ? static_type : type_named(*contents, "decimal.Decimal");
-  ASSERT_NE(numbers, nullptr);
-  EXPECT_NEAR(static_cast<double>(numbers->count), 10'000, 200);
-  const ContentFiller* prices = holder(*contents, "`PRICES` in module `app`");
-  ASSERT_NE(prices, nullptr);
-  EXPECT_EQ(prices->name, "dict of list");
-  // A list of one takes 72 to 88 bytes, its Decimal 104 to 112, a key 32.
-  EXPECT_GT(prices->bytes, numbers->bytes + 10'000u * 100);
-}
-
-TEST_P(CpythonContents, weak_references_hold_nothing) {
-  const auto contents = read();
-  ASSERT_TRUE(contents.has_value()) << contents.error().message;
-  const ContentFiller* clients = holder(*contents, "`CLIENTS` in module `app`");
-  ASSERT_NE(clients, nullptr);
-  EXPECT_GT(clients->bytes, 3'000u * 300);
-  for (const char* weak : {"`SEEN` in module `app`", "`WATCHED` in module `app`"}) {
-    const ContentFiller* found = holder(*contents, weak);
-    if (found != nullptr) {
-      EXPECT_LT(found->bytes, 3'000u * 250) << weak;
-    }
-  }
-}
-
 TEST_P(CpythonContents, parts_sum_up_to_what_is_there) {
   const auto contents = read();
   ASSERT_TRUE(contents.has_value()) << contents.error().message;
@@ -304,7 +265,7 @@ TEST_P(CpythonContents, a_reading_touches_no_page_of_the_process) {
 // than it is; nothing is made up.
 TEST_P(CpythonContents, torn_memory_gives_no_wrong_name) {
   const auto sound = read();
-  ASSERT_TRUE(sound.has_value()) << sound.error().message;
+  ASSERT_TRUE(sound.has_value());
   std::set<std::string> names = {""};
   for (const ContentFiller& filler : sound->fillers) names.insert(filler.held_as);
   for (const std::uint64_t one_in : {3, 20, 200, 2000}) {
