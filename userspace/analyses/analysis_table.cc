@@ -28,7 +28,7 @@ constexpr auto kRows = std::to_array<HeapAnalysis>({
     {RuntimeKind::kJvm,
      kJavaCpuLimit,
      kObjects,
-     false,
+     true,
      {"libjvm.so", "classes"},
      {kContentsFile},
      is_java_process,

@@ -135,13 +135,17 @@ void put_classes(const jvm::JavaReading& reading, HeapAnalysed& heap) {
     HeapFiller filler;
     filler.kind = "type";
     filler.name = one.name;
-    filler.bytes = static_cast<std::uint64_t>(static_cast<double>(one.bytes) * factor);
-    filler.count = static_cast<std::uint64_t>(static_cast<double>(one.count) * factor);
+    if (one.error_bytes && *one.error_bytes >= one.bytes) continue;  // says nothing
+    const double scale = one.error_bytes ? 1 : factor;
+    filler.bytes = static_cast<std::uint64_t>(static_cast<double>(one.bytes) * scale);
+    filler.count = static_cast<std::uint64_t>(static_cast<double>(one.count) * scale);
+    filler.error_bytes = one.error_bytes;
     filler.share = std::min(1.0, static_cast<double>(filler.bytes) / static_cast<double>(reading.anonymous_bytes));
     heap.fillers.push_back(std::move(filler));
   }
   heap.notes.emplace_back("objects that are dead and not collected yet are counted among their classes");
   if (found.is_sample()) {
+    heap.sampled_ratio = 1 / factor;
     heap.notes.push_back(fmt::format("classes are estimated from {:.0f} % of the heap", 100 / factor));
   }
 }
@@ -190,13 +194,14 @@ JvmFigures figures_of(const jvm::JavaReading& reading) {
   return figures;
 }
 
-MemoryContents read_native(const AddressSpace& space, const jvm::JavaReading& reading) {
+// with_malloc: its blocks are walked, which is most of the time that is not the heap's.
+MemoryContents read_native(const AddressSpace& space, const jvm::JavaReading& reading, bool with_malloc) {
   MemoryContents contents;
   native::Composition parts(space);
   JavaRanges ranges(reading.owned);
-  if (const auto added = native::add_native(space, parts, contents, &ranges, nullptr); !added.has_value()) {
-    contents.notes.push_back("malloc: " + added.error().message);
-  }
+  const Result<> added =
+      with_malloc ? native::add_native(space, parts, contents, &ranges, nullptr) : parts.run(nullptr, &ranges, nullptr);
+  if (!added.has_value()) contents.notes.push_back("malloc: " + added.error().message);
   parts.put_into(contents);
   return contents;
 }
@@ -228,9 +233,10 @@ Result<> analyse_java(const AnalysisSubject& subject, AnalysisResult& result) {
   const AddressSpace space(memory, std::move(map), std::move(present), std::move(files), kMaxBytes);
   jvm::JavaLimits limits;
   limits.histogram.max_heap_bytes = kMaxWalked;
+  limits.histogram.rate = subject.rate;
   ASSIGN_OR_RETURN(const jvm::JavaReading reading,
                    jvm::read_java(FreshMemory(space, memory, subject.page_map), symbols, limits));
-  put_java_reading(reading, read_native(space, reading), result.heap);
+  put_java_reading(reading, read_native(space, reading, subject.rate.is_whole()), result.heap);
   return {};
 }
 

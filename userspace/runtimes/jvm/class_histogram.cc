@@ -6,21 +6,26 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 namespace oomw::jvm {
 namespace {
 
-constexpr std::size_t kWindow = 1u << 20;
+constexpr std::size_t kWindow = 1u << 20, kHeadWindow = 4096;
 constexpr std::size_t kMaxKlasses = 32'768;
 constexpr std::uint64_t kLeastObject = 16;
 constexpr double kMaxUnparsed = 0.02;
 constexpr std::uint64_t kMaxMirrorWords = 100'000;
+constexpr std::uint64_t kFewestRead = 8;  // of a sample: how much fewer differ says nothing about the others
 
 struct KlassInfo {
   bool is_sound = false;
   bool is_mirror = false;  // java.lang.Class: with the static fields of its class
   std::int32_t layout = 0;
-  std::uint64_t bytes = 0, count = 0;
+  std::uint64_t bytes = 0, count = 0;              // in spaces that stand for others
+  std::uint64_t exact_bytes = 0, exact_count = 0;  // of a sample: large objects
+  std::uint64_t here = 0;                          // bytes in the space at hand
+  double squares = 0, products = 0;                // of its bytes in each space; with the space's bytes
   std::string name;
 };
 
@@ -35,15 +40,17 @@ class Window {
     T value{};
     if (address < begin_ || address + sizeof(T) > begin_ + size_) {
       begin_ = address;
-      size_ = static_cast<std::size_t>(std::min<std::uint64_t>(kWindow, end_ > address ? end_ - address : 0));
+      size_ = static_cast<std::size_t>(std::min<std::uint64_t>(most_, end_ > address ? end_ - address : 0));
       RETURN_IF_ERROR(memory_.read_present(address, std::span(bytes_).first(size_)));
       if (size_ < sizeof(T)) return value;
     }
     std::memcpy(&value, bytes_.data() + (address - begin_), sizeof(T));
     return value;
   }
-  void begin_space(std::uint64_t end) {
+  // most: bytes of one read.
+  void begin_space(std::uint64_t end, std::size_t most) {
     end_ = end;
+    most_ = most;
     begin_ = 0;
     size_ = 0;
   }
@@ -52,7 +59,14 @@ class Window {
   const FreshMemory& memory_;
   std::vector<std::byte> bytes_;
   std::uint64_t begin_ = 0, end_ = 0;
-  std::size_t size_ = 0;
+  std::size_t size_ = 0, most_ = kWindow;
+};
+
+// The spaces of a sample, without those of large objects.
+struct SampledSpaces {
+  SampledUnits units;
+  std::uint64_t all_bytes = 0;  // of all of them
+  SampledSum read;              // bytes of those that were read
 };
 
 class HistogramWalk {
@@ -68,7 +82,8 @@ class HistogramWalk {
     const AddressSpan objects = space.objects;
     const std::uint64_t heap_end = jvm_.heap_span().end;
     histogram.walked_bytes += objects.size();
-    window_.begin_space(objects.end);
+    window_.begin_space(objects.end, space.may_reach_out() ? kHeadWindow : kWindow);
+    is_exact_ = space.may_reach_out();
     std::uint64_t at = objects.begin;
     while (at + kLeastObject <= objects.end) {
       if (const AddressSpan* gap = gap_at(at)) {
@@ -87,16 +102,22 @@ class HistogramWalk {
       histogram.unparsed_bytes += next - at;
       at = next;
     }
+    end_space(static_cast<double>(objects.size()));
     return {};
   }
 
-  void finish() {
+  // sampled: null where all spaces were walked, or as many as allowed.
+  void finish(const SampledSpaces* sampled) {
     std::map<std::string, ClassShare> by_name;
     for (const auto& [narrow, klass] : klasses_) {
-      if (klass.count == 0) continue;
+      if (klass.count + klass.exact_count == 0) continue;
       ClassShare& share = by_name[readable_class_name(klass.name)];
-      share.bytes += klass.bytes;
-      share.count += klass.count;
+      if (sampled != nullptr) {
+        add_estimate(share, klass, *sampled);
+        continue;
+      }
+      share.bytes += klass.bytes + klass.exact_bytes;
+      share.count += klass.count + klass.exact_count;
     }
     for (auto& [name, share] : by_name) {
       share.name = name;
@@ -137,9 +158,36 @@ class HistogramWalk {
   }
 
   void count(std::uint64_t size) {
+    ++histogram.objects;
+    if (is_exact_) {
+      current_->exact_bytes += size;
+      ++current_->exact_count;
+      return;
+    }
+    if (current_->here == 0) met_.push_back(current_);
+    current_->here += size;
     current_->bytes += size;
     ++current_->count;
-    ++histogram.objects;
+  }
+
+  void end_space(double bytes) {
+    for (KlassInfo* klass : met_) {
+      const auto here = static_cast<double>(std::exchange(klass->here, 0));
+      klass->squares += here * here;
+      klass->products += here * bytes;
+    }
+    met_.clear();
+  }
+
+  // By the class's share of the bytes that were read, and its error by how much spaces differ from that. Classes of one
+  // name may differ together, so their errors add up.
+  static void add_estimate(ClassShare& share, const KlassInfo& klass, const SampledSpaces& sampled) {
+    const double ratio = static_cast<double>(klass.bytes) / std::max(sampled.read.sum, 1.0);
+    const double scale = static_cast<double>(sampled.all_bytes) / std::max(sampled.read.sum, 1.0);
+    const double off = klass.squares - 2 * ratio * klass.products + ratio * ratio * sampled.read.squares;
+    share.bytes += klass.exact_bytes + static_cast<std::uint64_t>(scale * static_cast<double>(klass.bytes));
+    share.count += klass.exact_count + static_cast<std::uint64_t>(scale * static_cast<double>(klass.count));
+    share.error_bytes = share.error_bytes.value_or(0) + estimate_of({0, std::max(off, 0.0)}, sampled.units).error;
   }
 
   // A large object lies in several spaces, of which only the first is walked.
@@ -172,6 +220,8 @@ class HistogramWalk {
   std::uint64_t mirror_size_at_ = 0;
   std::unordered_map<std::uint32_t, KlassInfo> klasses_;
   KlassInfo* current_ = nullptr;
+  std::vector<KlassInfo*> met_;  // in the space at hand
+  bool is_exact_ = false;
 };
 
 // Spaces evenly apart whose sizes together are allowed.
@@ -189,6 +239,28 @@ std::vector<HeapSpace> chosen(const std::vector<HeapSpace>& spaces, std::uint64_
   return few;
 }
 
+std::size_t normal_spaces(const std::vector<HeapSpace>& spaces) {
+  return static_cast<std::size_t>(std::ranges::count(spaces, false, &HeapSpace::may_reach_out));
+}
+
+// Large objects with spaces of their own differ too much to stand for each other; only their heads are read.
+std::vector<HeapSpace> sample_of(const std::vector<HeapSpace>& spaces, SampleRate rate, SampledSpaces& sampled) {
+  std::vector<HeapSpace> few;
+  SampleChoice choice(rate);
+  for (const HeapSpace& space : spaces) {
+    const bool stands_for_others = !space.may_reach_out();
+    if (stands_for_others) {
+      ++sampled.units.all;
+      sampled.all_bytes += space.objects.size();
+      if (!choice.takes_next()) continue;
+      ++sampled.units.read;
+      sampled.read.add(static_cast<double>(space.objects.size()));
+    }
+    few.push_back(space);
+  }
+  return few;
+}
+
 }  // namespace
 
 Result<ClassHistogram> read_class_histogram(const Jvm& jvm, const FreshMemory& memory,
@@ -198,15 +270,28 @@ Result<ClassHistogram> read_class_histogram(const Jvm& jvm, const FreshMemory& m
   if (!encoding) return fail(ErrorCode::kUnsupported, "the objects' headers have a layout that is not known");
   HistogramWalk walk(jvm, memory, *encoding, gaps);
   for (const HeapSpace& one : spaces) walk.histogram.used_bytes += one.objects.size();
-  for (const HeapSpace& one : chosen(spaces, walk.histogram.used_bytes, limits.max_heap_bytes)) {
-    RETURN_IF_ERROR(walk.walk(one));
+  const std::uint64_t used = walk.histogram.used_bytes;
+  const bool has_enough = normal_spaces(spaces) >= HistogramLimits::kFewestSpaces;
+  if (!limits.rate.is_whole() && !has_enough) return fail(ErrorCode::kUnavailable, "too few spaces for a sample of it");
+  SampleRate rate = limits.rate;
+  if (used > limits.max_heap_bytes) {
+    const auto needed = (used - 1) / std::max<std::uint64_t>(limits.max_heap_bytes, 1) + 1;
+    rate.one_in = std::max(rate.one_in, static_cast<std::uint32_t>(std::min<std::uint64_t>(needed, 1u << 20)));
   }
+  SampledSpaces sampled;
+  const bool is_sample = has_enough && !rate.is_whole();
+  const std::vector<HeapSpace> walked =
+      is_sample ? sample_of(spaces, rate, sampled) : chosen(spaces, used, limits.max_heap_bytes);
+  if (is_sample && sampled.units.read < kFewestRead) {
+    return fail(ErrorCode::kUnavailable, "too few spaces for a sample of it");
+  }
+  for (const HeapSpace& one : walked) RETURN_IF_ERROR(walk.walk(one));
   const ClassHistogram& found = walk.histogram;
   if (found.objects == 0) return fail(ErrorCode::kUnavailable, "no part of the heap is small enough to be walked");
   if (static_cast<double>(found.unparsed_bytes) >= kMaxUnparsed * static_cast<double>(found.walked_bytes)) {
     return fail(ErrorCode::kInvalid, "objects moved while the heap was read");
   }
-  walk.finish();
+  walk.finish(is_sample ? &sampled : nullptr);
   return std::move(walk.histogram);
 }
 

@@ -2,18 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "memory/fresh_memory.h"
 #include "runtimes/jvm/heap_spaces.h"
 #include "runtimes/jvm/jvm.h"
+#include "runtimes/sample.h"
 
 namespace oomw::jvm {
 
 struct ClassShare {
   std::string name;  // "byte[]", printable
   std::uint64_t bytes = 0, count = 0;
+  std::optional<std::uint64_t> error_bytes{};  // bytes and count are then estimates of the whole heap
 };
 
 // What fills a Java heap: objects by class, also those that are dead and not collected yet.
@@ -30,11 +33,16 @@ struct ClassHistogram {
 
 struct HistogramLimits {
   std::uint64_t max_heap_bytes = 1u << 30;  // 0.3 to 0.4 ms of CPU time for each MiB
+  SampleRate rate{};                        // of the heap's spaces
+  // A sample of fewer spaces says little. G1 has 100 of 1 MiB in a small heap, the others have three or four.
+  static constexpr std::size_t kFewestSpaces = 32;
 };
 
 // Walks the heap's spaces object by object; gaps have to be read after them, or the buffer that a thread has just taken
-// looks like rubbish. Of a heap that is larger than allowed, spaces evenly apart. The process
-// runs on, so some of it is torn: if 2 % or more could not be parsed, there is no answer (kInvalid).
+// looks like rubbish. Of a heap that is larger than allowed, and where the rate says so, a sample of the spaces is
+// walked, and classes are estimates with their errors; large objects with spaces of their own are counted all the same.
+// kUnavailable: the heap has too few spaces for that rate. The process runs on, so some of it is torn: if 2 % or more
+// could not be parsed, there is no answer (kInvalid).
 [[nodiscard]] Result<ClassHistogram> read_class_histogram(const Jvm& jvm, const FreshMemory& memory,
                                                           const std::vector<HeapSpace>& spaces,
                                                           const std::vector<AddressSpan>& gaps,

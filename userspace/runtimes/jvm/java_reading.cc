@@ -119,7 +119,8 @@ Result<JavaReading> read_java(const FreshMemory& process, const VmSymbols& symbo
   if (const auto span = jvm.class_archive()) reading.owned.push_back(*span);
   read_classes(jvm, space, reading);
   const JavaReading fixed = reading;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  const int attempts = limits.histogram.rate.is_whole() ? kAttempts : 1;  // a sample is taken because time is short
+  for (int attempt = 0; attempt < attempts; ++attempt) {
     reading = fixed;
     const bool has_moved = read_changing(jvm, process, limits, reading);
     if (!has_moved || reading.threads.value_or(0) > kFewThreads) break;

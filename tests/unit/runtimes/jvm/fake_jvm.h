@@ -96,6 +96,21 @@ class FakeJvm {
     return jvm::read_java(FreshMemory(space, memory, present), symbols);
   }
 
+  // Where the next object will be.
+  [[nodiscard]] std::uint64_t top() const { return top_; }
+  // Of these pieces of the heap, whatever its tables say.
+  [[nodiscard]] Result<jvm::ClassHistogram> histogram(const std::vector<jvm::HeapSpace>& spaces,
+                                                      const jvm::HistogramLimits& limits) const {
+    const SpanSource memory(bytes_, kBase);
+    MemoryMap map = MemoryMap::parse("10000000-10080000 rw-p 00000000 00:00 0\n");
+    const AddressSpace space(memory, std::move(map), PresentPages({{kBase, kBase + kSize}}), {}, 64u << 20);
+    const AllPresent present;
+    const FreshMemory process(space, memory, present);
+    CachedReader reader(process, 64u << 20, 4096);
+    ASSIGN_OR_RETURN(const jvm::Jvm jvm, jvm::Jvm::open(reader, symbols));
+    return jvm::read_class_histogram(jvm, process, spaces, {}, limits);
+  }
+
   jvm::VmSymbols symbols;
   std::uint64_t loader = 0, eden = 0, thread = 0, records = 0, max_heap = 0, last_name = 0;
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtimes/jvm/java_reading.h"
 
+#include <cmath>
+#include <map>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,6 +58,92 @@ TEST(JavaReading, jvm_of_java_8_is_read_by_the_names_it_has) {
   EXPECT_EQ(reading->threads, 1u);
   EXPECT_EQ(reading->flags.max_heap_bytes, 512u << 20);
   EXPECT_FALSE(reading->metaspace_bytes);
+}
+
+// A heap of 200 small regions with objects of two classes in shares that differ, and one large object behind them.
+struct Regions {
+  FakeJvm fake;
+  std::vector<HeapSpace> spaces;
+  std::map<std::string, ClassShare> truth;
+
+  Regions() {
+    const auto session = fake.add_class("com/acme/Session", 32), order = fake.add_class("com/acme/Order", 64);
+    const auto bytes = fake.add_class("[B", kByteArray);
+    std::uint32_t random = 7;
+    for (int region = 0; region < 200; ++region) {
+      const std::uint64_t begin = fake.top();
+      while (fake.top() < begin + 960) {
+        random = random * 1664525 + 1013904223;
+        if ((random >> 16) % 200 < static_cast<std::uint32_t>(region)) {
+          add("com.acme.Session", session, 32);
+        } else {
+          add("com.acme.Order", order, 64);
+        }
+      }
+      spaces.push_back({{begin, fake.top()}, Generation::kOld});
+    }
+    const std::uint64_t begin = fake.top();
+    fake.add_array(bytes, 8000, 8016);
+    truth["byte[]"] = {"byte[]", 8016, 1};
+    spaces.push_back({{begin, begin + 1024}, Generation::kHumongous});
+  }
+  void add(const std::string& name, std::uint32_t klass, std::uint64_t size) {
+    fake.add_object(klass, size);
+    truth[name].bytes += size;
+    ++truth[name].count;
+  }
+};
+
+TEST(ClassHistogram, estimates_by_a_sample_of_regions_are_within_their_error_and_large_objects_are_counted) {
+  const Regions heap;
+  constexpr int kSeeds = 20;
+  int within = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const auto found = heap.fake.histogram(heap.spaces, {.rate = {4, seed}});
+    ASSERT_TRUE(found.has_value()) << found.error().message;
+    EXPECT_TRUE(found->is_sample());
+    EXPECT_LT(found->walked_bytes, found->used_bytes / 3);
+    ASSERT_EQ(found->classes.size(), 3u);
+    for (const ClassShare& share : found->classes) {
+      const ClassShare& truth = heap.truth.at(share.name);
+      ASSERT_TRUE(share.error_bytes.has_value());
+      const double off = static_cast<double>(share.bytes) - static_cast<double>(truth.bytes);
+      if (share.name == "byte[]") {
+        EXPECT_EQ(share.bytes, truth.bytes);
+        EXPECT_EQ(*share.error_bytes, 0u);
+      } else {
+        EXPECT_LT(*share.error_bytes, share.bytes / 2);
+        within += std::abs(off) <= 1.5 * static_cast<double>(*share.error_bytes) ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GE(within, 2 * kSeeds * 19 / 20) << "three standard deviations";
+}
+
+TEST(ClassHistogram, of_all_regions_is_a_count_and_of_few_there_is_no_sample) {
+  const Regions heap;
+  const auto whole = heap.fake.histogram(heap.spaces, {});
+  ASSERT_TRUE(whole.has_value()) << whole.error().message;
+  EXPECT_FALSE(whole->is_sample());
+  for (const ClassShare& share : whole->classes) {
+    EXPECT_EQ(share.bytes, heap.truth.at(share.name).bytes);
+    EXPECT_EQ(share.count, heap.truth.at(share.name).count);
+    EXPECT_FALSE(share.error_bytes);
+  }
+  const std::vector<HeapSpace> few(heap.spaces.begin(), heap.spaces.begin() + 4);
+  const auto refused = heap.fake.histogram(few, {.rate = {2, 1}});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(heap.fake.histogram(few, {}).has_value());
+  EXPECT_FALSE(heap.fake.histogram(heap.spaces, {.rate = {64, 1}}).has_value()) << "three or four of 200";
+}
+
+TEST(ClassHistogram, a_heap_that_is_larger_than_allowed_is_estimated_from_a_sample) {
+  const Regions heap;
+  const auto found = heap.fake.histogram(heap.spaces, {.max_heap_bytes = 50u << 10});
+  ASSERT_TRUE(found.has_value()) << found.error().message;
+  EXPECT_LT(found->walked_bytes, 70u << 10);
+  EXPECT_TRUE(found->classes.front().error_bytes.has_value());
 }
 
 TEST(JavaReading, list_of_threads_in_a_circle_ends) {
