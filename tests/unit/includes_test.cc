@@ -50,7 +50,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["runtimes/go/retention"] = {"base", "events", "memory", "runtimes/go"};
     map["runtimes/native"] = {"base", "events", "memory", "runtimes"};
     map["runtimes/cpython"] = {"base", "events", "memory", "runtimes", "runtimes/native"};
-    map["runtimes/jvm"] = {"base", "events", "memory", "runtimes/go"};
+    map["runtimes/jvm"] = {"base", "events", "memory", "runtimes", "runtimes/go"};
     map["runtimes/v8"] = {"base", "memory", "runtimes", "runtimes/go", "runtimes/native"};
     map["trends"] = {"base", "events", "pprof", "facts", "runtimes", "triggers", "incident"};
     map["growth"] = {"base", "events", "kernel", "memory", "reader", "runtimes/go"};

@@ -154,9 +154,9 @@ void ContentsRuntime::note_memory(ProcessKey process, ContainerMemory memory) {
 }
 
 std::optional<HeapReading> ContentsRuntime::reading_of(const HeapAnalysed& analysed) const {
-  if (analysed.of == RuntimeKind::kGo || analysed.result != CaptureResult::kOk || analysed.fillers.empty()) {
-    return std::nullopt;
-  }
+  // The judgement takes counts for exact, which those of a sample are not.
+  const bool is_counted = analysed.result == CaptureResult::kOk && !analysed.fillers.empty() && !analysed.sampled_ratio;
+  if (analysed.of == RuntimeKind::kGo || !is_counted) return std::nullopt;
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(analysed.process);
   if (found == entries_.end()) return std::nullopt;
@@ -202,7 +202,7 @@ CaptureReason ContentsRuntime::why_not(ProcessKey process) const {
   const auto used = static_cast<double>(memory->used_bytes);
   if (static_cast<double>(resident) < kLeastShare * used) return CaptureReason::kBudget;
   const bool is_captured = used * 100 >= static_cast<double>(memory->limit_bytes) * config_.captures_percent;
-  const auto depth = AnalysisPolicy::depth_for(resident, time_to_limit);
+  const auto depth = AnalysisPolicy::plan_for(resident, time_to_limit).depth;
   return is_captured || depth != AnalysisPolicy::Depth::kWhole ? CaptureReason::kHeadroom : CaptureReason::kNone;
 }
 

@@ -82,7 +82,8 @@ class ContentsRuntime final : public Runtime {
   void set_processes(const std::vector<ProcessKey>& processes);
   // As of now; at least twice before a reading, so that its growth is known.
   void note_memory(ProcessKey process, ContainerMemory memory);
-  // An analysis made for another reason; nullopt: not of a process that is known here, or without names.
+  // An analysis made for another reason; nullopt: not of a process that is known here, without names, or
+  // an estimate.
   [[nodiscard]] std::optional<HeapReading> reading_of(const HeapAnalysed& analysed) const;
 
   void prepare(ProcessKey /*process*/) override {}

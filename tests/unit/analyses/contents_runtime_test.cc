@@ -120,6 +120,9 @@ TEST_F(ContentsRuntimeTest, an_analysis_for_a_capture_is_a_reading_if_it_names_a
   EXPECT_FALSE(runtime.reading_of(analysed)) << "of a process that is not listed";
   analysed.process = self_;
   EXPECT_TRUE(runtime.reading_of(analysed));
+  analysed.sampled_ratio = 0.25;
+  EXPECT_FALSE(runtime.reading_of(analysed)) << "an estimate";
+  analysed.sampled_ratio.reset();
   analysed.of = RuntimeKind::kGo;
   EXPECT_FALSE(runtime.reading_of(analysed));
   analysed.of = RuntimeKind::kNative;
