@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "base/event_loop.h"
 #include "base/worker_pool.h"
@@ -76,6 +77,7 @@ class EvidenceWriter {
   };
   // What a worker has: null while it has none.
   struct UnderWay {
+    explicit UnderWay(Incident its) : incident(std::move(its)) {}
     Incident incident;
     std::atomic<bool> is_stored = false;
   };
