@@ -54,7 +54,7 @@ struct HeapAnalysis {
   Nanoseconds cpu_limit;  // for the whole analysis; by the wall clock it may take kMaxAnalysisTime
   // What a whole one takes for each MiB in use, as a rule, by the wall clock on a node that is not idle.
   Nanoseconds each_mebibyte;
-  bool can_sample;  // heeds the subject's rate
+  bool can_sample;  // follows AnalysisSubject::rate
   // Files whose names begin so are given with the process; "" = none.
   std::array<std::string_view, 2> libraries;
   // Beside an incident; nullptr = none. The first may be kContentsFile: that file is made of the lists for every row.

@@ -70,7 +70,7 @@ struct Daemon::Impl {
   // disk refuses, and the memory of the daemon without any capture.
   MemoryBudget capture_memory{80u << 20};
   // What is decoded and encoded in this process and no reader's: a living heap's profile, a trend's readings
-  // and profiles take turns. All at once they were 54 MiB, on top of an idle daemon's 25.
+  // and profiles take turns.
   MemoryBudget profile_memory{28u << 20};
   std::unique_ptr<reader::Reader> reader;  // of what containers send and hold
   // Of an incident's profiles: no incident waits for the answers of endpoints that are long to read, or for another's
