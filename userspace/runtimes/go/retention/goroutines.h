@@ -41,8 +41,7 @@ struct StackFrame {
 // - The list is found in the code of the runtime's function that extends it, and proved by the data: a missing root set
 //   would give wrong holders, not none.
 // - Offsets that moved between versions are chosen by what the data bears out.
-// - Unwinding uses the compiler's own tables; which slots of a frame hold a live pointer, too. A dead slot once "held"
-//   97 % of a heap.
+// - Unwinding uses the compiler's own tables. Which words of a stack are live is for LiveSlots.
 // Borrows image and memory. One thread.
 class Goroutines {
  public:
@@ -58,18 +57,11 @@ class Goroutines {
   [[nodiscard]] std::optional<std::uint32_t> find(std::uint64_t g_address) const;
   [[nodiscard]] std::uint64_t not_read() const { return not_read_; }
   [[nodiscard]] std::uint64_t list_address() const { return list_; }
+  [[nodiscard]] std::uint64_t function_data() const { return function_data_; }  // what FUNCDATA counts from
   [[nodiscard]] std::size_t status_offset() const { return layout_.status; }
 
   // `stack`: its bytes from stack_top() on. Empty while it runs.
   [[nodiscard]] std::vector<StackFrame> unwind(const Goroutine& g, std::span<const std::byte> stack);
-  // Whose variable a slot is: of frames[frame], or of none that is known where that is the end.
-  struct LiveSlot {
-    std::size_t frame = 0;
-    bool is_argument = false;  // what it was called with, which another holds, too, as a rule
-  };
-  // nullopt: what the slot holds is dead.
-  [[nodiscard]] std::optional<LiveSlot> live_slot(const Goroutine& g, const std::vector<StackFrame>& frames,
-                                                  std::uint64_t slot);
   // Bytes from stack_top() on.
   [[nodiscard]] std::vector<std::byte> read_stack(const Goroutine& g);
 
@@ -81,15 +73,12 @@ class Goroutines {
   [[nodiscard]] bool is_list(std::uint64_t address);
   [[nodiscard]] Result<> find_layout();
   [[nodiscard]] std::optional<std::uint64_t> find_function_data();
-  [[nodiscard]] bool is_in_stack_object(const StackFrame& frame, std::uint64_t locals, std::uint64_t slot);
-  [[nodiscard]] std::optional<bool> map_bit(const StackFrame& frame, std::uint32_t table, std::int32_t index,
-                                            std::uint64_t base, bool is_below, std::uint64_t slot);
 
   Image* image_;
   CachedReader* memory_;
   std::uint64_t list_ = 0;
   Layout layout_;
-  std::uint64_t function_data_ = 0;  // base of FUNCDATA
+  std::uint64_t function_data_ = 0;
   std::vector<Goroutine> all_;
   std::unordered_map<std::uint64_t, std::uint32_t> by_address_;
   std::unordered_map<std::uint64_t, std::optional<std::uint32_t>> frame_bytes_;  // by pc

@@ -264,25 +264,25 @@ Result<> ReferrerSearch::scan_globals() {
 }
 
 void ReferrerSearch::scan_stack(const Goroutine& g, std::span<const std::byte> stack) {
-  std::optional<std::vector<StackFrame>> frames;
+  std::optional<LiveSlots> live;
   const std::uint64_t top = g.stack_top() & ~std::uint64_t{7};
   for (std::size_t i = 0; i + 8 <= stack.size(); i += 8) {
     const std::uint64_t word = word_at(stack, i);
     if (word - graph_.low >= spans_.size() || !is_wanted(word)) continue;
     const auto target = wanted_target(word);
     if (!target) continue;
-    if (!frames) frames = goroutines_.unwind(g, stack);
-    const auto slot = goroutines_.live_slot(g, *frames, top + i);
+    if (!live) live.emplace(goroutines_, image_, reader_, g, stack);
+    const auto slot = live->find(top + i);
     if (!slot) {
       ++graph_.dead_slots;
       continue;
     }
     if (i >= 8) note_interface(target->node, word_at(stack, i - 8));
-    link_root(*target, stack_root(g, *frames, *slot, top + i), word);
+    link_root(*target, stack_root(g, live->frames(), *slot, top + i), word);
   }
 }
 
-Root ReferrerSearch::stack_root(const Goroutine& g, const std::vector<StackFrame>& frames, Goroutines::LiveSlot slot,
+Root ReferrerSearch::stack_root(const Goroutine& g, const std::vector<StackFrame>& frames, LiveSlot slot,
                                 std::uint64_t address) {
   Root root{RootKind::kStack, address, goroutine_index(g), nullptr, true, slot.is_argument};
   const auto at = frames.begin() + static_cast<std::ptrdiff_t>(slot.frame);

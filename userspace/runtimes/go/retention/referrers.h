@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "runtimes/go/retention/goroutines.h"
+#include "runtimes/go/retention/live_slots.h"
 #include "runtimes/go/retention/pointer_bits.h"
 #include "runtimes/go/retention/present_memory.h"
 #include "runtimes/go/retention/samples.h"
@@ -154,7 +155,7 @@ class ReferrerSearch {
   [[nodiscard]] Result<> scan_globals();
   [[nodiscard]] Result<> scan_stacks();
   void scan_stack(const Goroutine& g, std::span<const std::byte> stack);
-  [[nodiscard]] Root stack_root(const Goroutine& g, const std::vector<StackFrame>& frames, Goroutines::LiveSlot slot,
+  [[nodiscard]] Root stack_root(const Goroutine& g, const std::vector<StackFrame>& frames, LiveSlot slot,
                                 std::uint64_t address);
   void scan_finalizers(const Samples& samples);
   [[nodiscard]] std::size_t finish_pass();

@@ -60,7 +60,9 @@ constexpr Truth kTruths[] = {
      "map\\[string\\]\\*main.tenant.* -> .*map\\[string\\]\\[\\]uint8"},
     {"subscribers", "^global (main.events|used by .*main.(open|init))", "closure main.open.func1 -> bytes"},
     {"retries", "^goroutine main.(holdRetries.func1 in main.)?\\(\\*deliverer\\).run",
-     "main.retries -> .*main.retry.body -> bytes"},
+     "\\[\\]\\*main.retry -> main.retry.body -> bytes"},
+    {"dropped", "^global (main.stock|used by .*main.(holdDropped|init))", "bytes"},
+    {"deferred", "^goroutine main.main in main.holdDeferred", "main.crate.goods -> bytes"},
 };
 
 std::string chain_of(const Holder& holder) {
