@@ -6,8 +6,11 @@ import subprocess
 import time
 
 from harness import tools
-from harness.daemon import run_cli
+from harness.case import MIB
+from harness.daemon import CAPTURE_AT_80, run_cli
 from harness.go_heap import HELD_SHARE, LEAK, GoHeapTest
+from harness.process_state import status_bytes
+from harness.wait import eventually
 
 # More than twice what the daemon's tables hold. Four loops need 8 s for them without a tracer.
 PASSERS_BY = 10000
@@ -97,6 +100,23 @@ class Lists(GoHeapTest):
         print(f"      {capture['buckets']} buckets, {capture['reason'] or 'complete'}", flush=True)
         self.assertGreater(capture["buckets"], 20000, capture)
         self.assert_complete(witness, self.kill_leaker("after"))
+
+    def test_profile_of_60000_living_stacks_is_not_made_in_the_daemon(self):
+        # Made there it took 32 MiB; the reading that it checks takes a third of that.
+        witness = self.daemon(CAPTURE_AT_80, args=["--json"])
+        before = status_bytes(witness.pid, "VmHWM")
+        box = self.cgroup("many", 216)
+        work = self.start([tools.go_program("1.19", "strip"), "-listen", "", "-rate", "20", "-prefill-mb", "100",
+                           "-limit-mb", "150", "-profile-rate", "1", "-stacks", "60000"], box)
+
+        def taken():
+            return [e for e in witness.events("capture")
+                    if e["cgroup"] == box.inode and e["method"] == "live" and e["result"] == "ok"]
+        capture = eventually(taken, lambda: f"a living heap; {work.describe()}", 60)[0]
+        self.assertGreater(capture["sample_count"], 60000)
+        grown = status_bytes(witness.pid, "VmHWM") - before
+        print(f"      {capture['sample_count']} samples, daemon {grown / MIB:.1f} MiB more", flush=True)
+        self.assertLess(grown, 24 * MIB)
 
     def test_small_objects_are_scaled_to_what_they_hold(self):
         """1 KiB of each 64 KiB is sampled: the sum of the samples is a sixty-fourth of the truth."""

@@ -9,7 +9,9 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "captures/facts_wire.h"
 #include "captures/profile_check.h"
+#include "captures/stored_reading.h"
 #include "captures/walk_job.h"
 #include "reader/protocol.h"
 #include "report/profile_texts.h"
@@ -43,11 +45,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto texts = decode_profile_texts(bytes, kProfiles)) OOMW_CHECK(texts->tops.size() <= 2);
   (void)profile_texts_job(bytes, {});
   std::uint64_t string_count = 0;
-  if (const auto finished = decode_walk_answer(bytes, {}, {}, string_count)) {
+  if (const auto finished = decode_end(bytes, {}, {}, {}, string_count)) {
     OOMW_CHECK(finished->result != CaptureResult::kOk ||
                finished->complete == (finished->reason == CaptureReason::kNone));
   }
   (void)walk_job(bytes, {});
+  (void)store_reading_job(bytes, {});
   if (const auto binary = go::decode_binary(bytes)) {
     OOMW_CHECK(binary->is_go || binary->profiling == go::Profiling::kNotFound ||
                binary->profiling == go::Profiling::kLinkedOut);

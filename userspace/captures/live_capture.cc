@@ -6,7 +6,6 @@
 
 #include "captures/capture_event.h"
 #include "captures/provenance.h"
-#include "captures/stored_reading.h"
 
 namespace oomw {
 
@@ -33,8 +32,8 @@ CaptureOutcome LiveCapture::store(const CaptureRequest& request, CaptureFinished
   if (watcher_) watcher_(*read.process, *read.reading);
   const MonotonicTime taken = read.reading->as_of;
   const auto comment = provenance_comment(CaptureMethod::kLive, request, target, clock_.wall_of(taken));
-  return store_reading(std::move(*read.reading), *read.process, std::move(begun), taken, CaptureReason::kNone, comment,
-                       patterns_, clock_, request.deadline);
+  return store_({std::move(*read.reading), std::move(begun), taken, CaptureReason::kNone, comment, request.deadline},
+                *read.process);
 }
 
 CaptureOutcome LiveCapture::capture(const CaptureRequest& request) {

@@ -103,8 +103,9 @@ CaptureOutcome WalkDecoder::finish(const Clock& clock, const ReadingWatcher& wat
   }
   HeapReading reading = go::reading_of(std::move(snapshot), walk_.started);
   if (watcher) watcher(*process_, reading);
-  return store_reading(std::move(reading), *process_, std::move(begun), walk_.time, why, provenance(request, clock),
-                       patterns_, clock, clock.now() + kNamingTime);
+  return store_reading(
+      {std::move(reading), std::move(begun), walk_.time, why, provenance(request, clock), clock.now() + kNamingTime},
+      *process_, patterns_, clock);
 }
 
 }  // namespace oomw

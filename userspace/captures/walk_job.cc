@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "captures/walk_job.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -12,9 +10,9 @@
 #include "base/text.h"
 #include "captures/capture_event.h"
 #include "captures/facts_wire.h"
+#include "captures/stored_reading.h"
 #include "captures/walk_capture.h"
 #include "reader/wire.h"
-#include "runtimes/go/fault_reason.h"
 #include "runtimes/go/reading_file.h"
 
 namespace oomw {
@@ -23,9 +21,7 @@ namespace {
 using reader::WireReader, reader::WireWriter;
 
 constexpr Nanoseconds kNamedTime = std::chrono::seconds(12), kUnnamedTime = std::chrono::seconds(5);
-constexpr std::uint64_t kMaxProfile = 48u << 20;
 constexpr std::uint64_t kMaxChunk = 4u << 20;
-constexpr std::size_t kMaxDetail = 1024;
 
 std::string parameters_of(const HeapWalked& walk, const GoProcess* process, const OperationPatterns& patterns,
                           bool is_reading_wanted) {
@@ -36,13 +32,8 @@ std::string parameters_of(const HeapWalked& walk, const GoProcess* process, cons
   out.text(to_string(walk.stop)).number(walk.text_address).number(walk.rate).number(walk.walked).number(walk.clipped);
   out.number(walk.absent).number(walk.bytes).number(walk.has_rate).number(walk.has_cycle);
   out.number(walk.cycle_before).number(walk.cycle_after).number(is_reading_wanted).number(process != nullptr);
-  if (process == nullptr) return out.take();
-  const go::GoBinary& binary = *process->binary;
-  out.text(process->exe ? process->exe->path() : "").text(binary.go_version).text(binary.build_id);
-  out.number(static_cast<std::uint64_t>(binary.method)).number(binary.is_position_independent);
-  out.number(binary.text.begin).number(binary.text.end).number(process->target.has_value());
-  const go::HeapTarget target = process->target.value_or(go::HeapTarget{});
-  return out.number(static_cast<std::uint64_t>(target.method)).number(target.load_bias).take();
+  if (process != nullptr) write_process(out, *process);
+  return out.take();
 }
 
 struct WalkParameters {
@@ -72,31 +63,6 @@ void read_walk(WireReader& in, HeapWalked& walk) {
   walk.cycle_after = static_cast<std::uint32_t>(in.number());
 }
 
-go::LocateMethod read_method(WireReader& in) {
-  constexpr auto kLast = static_cast<std::uint64_t>(go::LocateMethod::kScan);
-  return static_cast<go::LocateMethod>(std::min(in.number(), kLast));
-}
-
-std::shared_ptr<GoProcess> read_process(WireReader& in, ProcessKey key, std::string& exe_path) {
-  auto process = std::make_shared<GoProcess>();
-  auto binary = std::make_shared<go::GoBinary>();
-  process->key = key;
-  exe_path = in.text();
-  binary->go_version = in.text();
-  binary->build_id = in.text();
-  binary->method = read_method(in);
-  binary->is_position_independent = in.number() != 0;
-  binary->text = {in.number(), 0};
-  binary->text.end = in.number();
-  const bool has_target = in.number() != 0;
-  go::HeapTarget target;
-  target.method = read_method(in);
-  target.load_bias = in.number();
-  if (has_target) process->target = target;
-  process->binary = std::move(binary);
-  return process;
-}
-
 Result<WalkParameters> read_parameters(std::string_view parameters) {
   WireReader in(parameters);
   WalkParameters read;
@@ -118,64 +84,6 @@ Result<> add_records(int fd, WalkDecoder& decoder) {
     decoder.add(chunk);
   }
   return {};
-}
-
-std::string answer_of(const CaptureFinished& finished, std::uint64_t string_count) {
-  WireWriter out;
-  out.number(finished.result == CaptureResult::kOk).text(to_string(finished.reason));
-  out.text(printable(finished.detail, kMaxDetail)).number(string_count);
-  if (finished.result != CaptureResult::kOk) return out.take();
-  out.number(finished.live_bytes.value_or(0));
-  ProfileFacts facts;
-  facts.inuse_bytes = finished.inuse_bytes.value_or(0);
-  facts.sample_count = finished.sample_count.value_or(0);
-  facts.of = finished.of;
-  facts.components = finished.components;
-  facts.sites = finished.sites;
-  write_facts(out, facts);
-  return out.take();
-}
-
-// The files of one try.
-struct GivenFiles {
-  UniqueFd records;  // read-only
-  ProfileFile profile, reading;
-};
-
-Result<GivenFiles> files_for(const WalkRecords& records) {
-  ASSIGN_OR_RETURN(UniqueFd read_only, records.file().open_read_only());
-  ASSIGN_OR_RETURN(ProfileFile profile, ProfileFile::make(nullptr));
-  ASSIGN_OR_RETURN(ProfileFile reading, ProfileFile::make(nullptr));
-  return GivenFiles{std::move(read_only), std::move(profile), std::move(reading)};
-}
-
-struct Tried {
-  std::optional<GivenFiles> files;
-  tl::expected<std::string, reader::Failure> answer;
-};
-
-Tried try_once(const WalkRecords& records, const std::string& parameters, int exe, reader::ReaderGroup& readers,
-               const Clock& clock) {
-  auto files = files_for(records);
-  if (!files) {
-    return {std::nullopt, tl::make_unexpected(reader::Failure{reader::Fault::kFailed, std::move(files.error())})};
-  }
-  std::vector<int> given = {files->records.get(), files->profile.fd(), files->reading.fd()};
-  if (exe >= 0) given.push_back(exe);
-  const Nanoseconds limit = exe >= 0 ? kNamedTime : kUnnamedTime;
-  auto answer = readers.run(kWalkJob, parameters, given, limit, clock.now() + limit, {});
-  return {std::move(*files), std::move(answer)};
-}
-
-// A process that ended by no fault of the walk, for want of memory on the node, is replaced once. Otherwise the second
-// try is without names.
-Tried try_twice(const WalkRecords& records, const std::string& parameters, int exe, reader::ReaderGroup& readers,
-                const Clock& clock) {
-  Tried first = try_once(records, parameters, exe, readers, clock);
-  if (first.answer || first.answer.error().fault == reader::Fault::kNone) return first;
-  const bool was_ended = first.answer.error().fault == reader::Fault::kFailed;
-  if (!was_ended && exe < 0) return first;
-  return try_once(records, parameters, was_ended ? exe : -1, readers, clock);
 }
 
 CaptureFinished begun_at(const HeapWalked& walk, const GoProcess* process) {
@@ -207,11 +115,9 @@ void WalkRecords::add(std::span<const std::byte> chunk) {
 
 Result<std::string> walk_job(std::string_view parameters, std::span<const UniqueFd> files) {
   ASSIGN_OR_RETURN(WalkParameters given, read_parameters(parameters));
-  if (files.size() < 3 || files.size() > 4) return fail(ErrorCode::kInternal, "not the files of a walk");
-  if (given.process && files.size() == 4) {
-    given.process->exe = std::make_shared<const ExeHandle>(UniqueFd(::dup(files[3].get())), FileIdentity{},
-                                                           given.exe_path, std::make_shared<ExeHandle::Unused>());
-  }
+  const std::size_t needed = given.is_reading_wanted ? 3 : 2;
+  if (files.size() < needed || files.size() > needed + 1) return fail(ErrorCode::kInternal, "not the files of a walk");
+  if (given.process && files.size() > needed) open_executable(*given.process, files[needed].get(), given.exe_path);
   WalkDecoder decoder(given.walk, given.process, std::move(given.patterns));
   RETURN_IF_ERROR(add_records(files[0].get(), decoder));
   Result<> is_written;
@@ -224,57 +130,23 @@ Result<std::string> walk_job(std::string_view parameters, std::span<const Unique
   const CaptureOutcome outcome = decoder.finish(SystemClock(), watcher);
   RETURN_IF_ERROR(is_written);
   RETURN_IF_ERROR(write_all(files[1].get(), outcome.profile));
-  return answer_of(outcome.finished, outcome.string_count);
-}
-
-Result<CaptureFinished> decode_walk_answer(std::string_view answer, const HeapWalked& walk, CaptureFinished begun,
-                                           std::uint64_t& string_count) {
-  WireReader in(answer);
-  const bool is_ok = in.number() == 1;
-  CaptureReason reason = CaptureReason::kNone;
-  const std::string_view name = in.text();
-  const bool is_known = name.empty() || read_name(name, reason);
-  std::string detail = printable(in.text(), kMaxDetail);
-  string_count = in.number();
-  if (!is_ok) {
-    if (!in.is_complete() || !is_known) return fail(ErrorCode::kInvalid, "the reader answered something else");
-    return not_taken(std::move(begun), walk.time, {reason, std::move(detail)});
-  }
-  const std::uint64_t live_bytes = in.number();
-  ProfileFacts facts = read_facts(in);
-  if (!in.is_complete() || !is_known) return fail(ErrorCode::kInvalid, "the reader answered something else");
-  TakenHeap heap{walk.process, facts.of, facts.inuse_bytes, live_bytes, facts.sample_count, reason, std::move(detail)};
-  heap.components = std::move(facts.components);
-  heap.sites = std::move(facts.sites);
-  return taken(std::move(begun), walk.time, std::move(heap));
+  return encode_end(outcome.finished, outcome.string_count);
 }
 
 CaptureOutcome decode_walk(const HeapWalked& walk, const GoProcessPtr& process, const WalkRecords& records,
                            reader::ReaderGroup& readers, const Clock& clock, const ReadingWatcher& watcher,
                            const OperationPatterns& patterns) {
   CaptureFinished begun = begun_at(walk, process.get());
-  const auto failed = [&](CaptureReason reason, const Error& error) {
-    return CaptureOutcome{not_taken(begun, walk.time, {reason, printable(error.message)}), ""};
-  };
-  const std::string parameters = parameters_of(walk, process.get(), patterns, static_cast<bool>(watcher));
-  const int exe = process && process->exe ? process->exe->fd() : -1;
-  Tried tried = try_twice(records, parameters, exe, readers, clock);
-  if (!tried.answer) {
-    const CaptureReason reason = reason_of(tried.answer.error().fault);
-    return failed(reason == CaptureReason::kNone ? CaptureReason::kReaderFailed : reason, tried.answer.error().error);
-  }
-  CaptureOutcome outcome;
-  auto finished = decode_walk_answer(*tried.answer, walk, begun, outcome.string_count);
-  if (!finished) return failed(CaptureReason::kReaderFailed, finished.error());
-  if (finished->result == CaptureResult::kOk) {
-    if (const auto adopted = tried.files->profile.adopt_size(kMaxProfile); !adopted) {
-      return failed(CaptureReason::kReaderLimit, adopted.error());
-    }
-    if (watcher) show_reading(tried.files->reading.fd(), walk, process, watcher);
-    outcome.profile_file = std::move(tried.files->profile);
-  }
-  outcome.finished = std::move(*finished);
-  return outcome;
+  ProfileJob job{.kind = kWalkJob,
+                 .input = records.file(),
+                 .parameters = parameters_of(walk, process.get(), patterns, static_cast<bool>(watcher)),
+                 .exe = process && process->exe ? process->exe->fd() : -1,
+                 .named_limit = kNamedTime,
+                 .unnamed_limit = kUnnamedTime,
+                 .on_reading = {},
+                 .owners = {}};
+  if (watcher) job.on_reading = [&](int file) { show_reading(file, walk, process, watcher); };
+  return make_profile_apart(job, std::move(begun), walk.process, walk.time, readers, clock);
 }
 
 }  // namespace oomw

@@ -48,8 +48,4 @@ class WalkRecords {
                                          const WalkRecords& records, reader::ReaderGroup& readers, const Clock& clock,
                                          const ReadingWatcher& watcher, const OperationPatterns& patterns = {});
 
-// What it answered, as the capture's end; kInvalid if it is no answer. string_count: of the profile.
-[[nodiscard]] Result<CaptureFinished> decode_walk_answer(std::string_view answer, const HeapWalked& walk,
-                                                         CaptureFinished begun, std::uint64_t& string_count);
-
 }  // namespace oomw

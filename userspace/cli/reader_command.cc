@@ -2,6 +2,7 @@
 #include "analyses/analysis_job.h"
 #include "analyses/jvm_counter_files.h"
 #include "captures/profile_check.h"
+#include "captures/stored_reading.h"
 #include "captures/walk_job.h"
 #include "cli/commands.h"
 #include "growth/growth_job.h"
@@ -19,6 +20,7 @@ namespace oomw::cli {
 int reader_command(int argc, const char* const* argv) {
   static constexpr reader::JobEntry kJobs[] = {{kCheckProfileJob, check_profile_job},
                                                {kWalkJob, walk_job},
+                                               {kStoreReadingJob, store_reading_job},
                                                {kProfileTextsJob, profile_texts_job},
                                                {kAnalyseHeapJob, analyse_heap_job},
                                                {kReadJvmCountersJob, read_jvm_counters_job},

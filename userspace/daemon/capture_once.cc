@@ -96,7 +96,10 @@ Result<std::vector<std::int32_t>> pids_of(const Config& config, const CaptureSel
 CaptureOutcome capture_by_best(const Config& config, CaptureRequest request, const Clock& clock) {
   go::SandboxedInspector inspector(clock);
   GoRegistry processes(clock, {.proc_root = config.proc_root, .inspector = &inspector}, {});
-  LiveCapture live(processes, clock, nullptr, {}, config.patterns);
+  const auto store = [&](ReadingToStore stored, const RuntimeProcess& process) {
+    return store_reading(std::move(stored), process, config.patterns, clock);
+  };
+  LiveCapture live(processes, clock, store);
   request.deadline = clock.now() + config.live_timeout;
   CaptureOutcome from_memory = live.capture(request);
   if (from_memory.finished.result == CaptureResult::kOk) return from_memory;

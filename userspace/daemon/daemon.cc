@@ -167,9 +167,11 @@ void Daemon::Impl::start_captures() {
   };
   collectors = std::make_unique<CollectorWatch>(*http, *http_workers, config.collector, clock, deliver, &capture_memory,
                                                 is_collector);
-  live = std::make_unique<LiveCapture>(walk_captures->registry(), clock, &profile_memory,
-                                       trends ? trends->watcher(ReadingOrigin::kWatermark) : ReadingWatcher(),
-                                       config.patterns);
+  const auto store = [this](ReadingToStore stored, const RuntimeProcess& process) {
+    return walk_captures->store_living(std::move(stored), process);
+  };
+  live = std::make_unique<LiveCapture>(walk_captures->registry(), clock, store, &profile_memory,
+                                       trends ? trends->watcher(ReadingOrigin::kWatermark) : ReadingWatcher());
   const std::vector<CaptureLane> lanes = {
       {CaptureMethod::kLive, live.get(), live_worker.get(), config.live_timeout},
       {CaptureMethod::kHttp, collectors.get(), http_workers.get(), config.http.timeout, config.capture_workers}};

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the state that one scrape shows.
+#include "analyses/analysis_job.h"
+#include "analyses/jvm_counter_files.h"
 #include "base/log.h"
 #include "captures/profile_check.h"
+#include "captures/stored_reading.h"
 #include "captures/walk_job.h"
 #include "daemon/daemon_impl.h"
 #include "daemon/self_protection.h"
 #include "export/snapshot_builder.h"
+#include "growth/growth_job.h"
 #include "model/share_owner.h"
 #include "report/profile_texts.h"
 #include "runtimes/go/heap_job.h"
@@ -34,6 +38,13 @@ std::string name_of_job(std::uint32_t kind) {
       return "profile_check";
     case kWalkJob:
       return "walk";
+    case kStoreReadingJob:
+      return "profile";
+    case kAnalyseHeapJob:
+    case kReadJvmCountersJob:
+      return "analysis";
+    case kUnwindSamplesJob:
+      return "growth";
     case kProfileTextsJob:
       return "report";
     case go::kInspectBinaryJob:
@@ -120,7 +131,9 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
 
 void Daemon::Impl::add_reader_stats(MetricsSnapshot& snapshot) const {
   std::vector<reader::ReaderCounters> all = report_readers->counters();
-  all.push_back(reader->counters());
+  for (const reader::Reader* one : {reader.get(), analysis_reader.get(), growth_reader.get()}) {
+    if (one != nullptr) all.push_back(one->counters());
+  }
   if (walk_captures) {
     const auto of_go = walk_captures->reader_counters();
     all.insert(all.end(), of_go.begin(), of_go.end());

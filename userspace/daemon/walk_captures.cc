@@ -347,6 +347,12 @@ void WalkCaptures::close() {
   short_walkers_.close();
 }
 
+CaptureOutcome WalkCaptures::store_living(ReadingToStore stored, const RuntimeProcess& process) {
+  const GoProcessPtr known = registry_.find(process.key);
+  if (known.get() != &process) return store_reading(std::move(stored), process, patterns_, clock_);
+  return store_reading_apart(std::move(stored), *known, patterns_, inspector_.heap_readers(), clock_);
+}
+
 std::vector<reader::ReaderCounters> WalkCaptures::reader_counters() const {
   std::vector<reader::ReaderCounters> all = walk_readers_.counters();
   const auto inspections = inspector_.counters();

@@ -18,6 +18,7 @@
 #include "base/worker_pool.h"
 #include "captures/capture_scheduler.h"
 #include "captures/inspection_queue.h"
+#include "captures/stored_reading.h"
 #include "events/lost_stage.h"
 #include "events/share_kind.h"
 #include "export/metrics_snapshot.h"
@@ -59,7 +60,9 @@ class WalkCaptures {
   [[nodiscard]] GoRegistry& registry() { return registry_; }
   // Start the reader of walks, and of living heaps, ahead; workers that stay.
   void warm_up_walks() { walk_readers_.warm_up(); }
-  void warm_up_heaps() { inspector_.warm_up(); }
+  void warm_up_heaps() { inspector_.heap_readers().warm_up(); }
+  // The profile of a living program's heap, by a reader of living heaps. Any worker.
+  [[nodiscard]] CaptureOutcome store_living(ReadingToStore stored, const RuntimeProcess& process);
   [[nodiscard]] std::vector<reader::ReaderCounters> reader_counters() const;
 
   void scan();  // processes that exist already

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "captures/stored_reading.h"
 #include "captures/walk_job.h"
 #include "reader/child.h"
 #include "runtimes/go/heap_job.h"
@@ -13,6 +14,7 @@
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "reader") {
     static constexpr oomw::reader::JobEntry kJobs[] = {{oomw::kWalkJob, oomw::walk_job},
+                                                       {oomw::kStoreReadingJob, oomw::store_reading_job},
                                                        {oomw::go::kInspectBinaryJob, oomw::go::inspect_binary_job},
                                                        {oomw::go::kFindListHeadJob, oomw::go::find_list_head_job},
                                                        {oomw::go::kReadHeapJob, oomw::go::read_heap_job},

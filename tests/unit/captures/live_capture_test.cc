@@ -23,13 +23,21 @@ struct Fixture {
   go::SandboxedInspector inspector{clock};  // as in the daemon
   GoRegistry processes{
       clock, {.inspector = &inspector}, {[this](const GoProcess& p) { words.push_back(p.record_words); }, {}}};
-  LiveCapture capture{processes, clock};
+  // By a reader, as in the daemon.
+  LiveCapture capture{processes, clock, [this](ReadingToStore stored, const RuntimeProcess& process) {
+                        const GoProcessPtr known = processes.find(process.key);
+                        return store_reading_apart(std::move(stored), *known, {}, inspector.heap_readers(), clock);
+                      }};
 
   CaptureOutcome take_first(std::vector<ProcessKey> keys) {
     return capture.capture(test::request_for(std::move(keys), clock));
   }
   CaptureOutcome take(const GoHeap& process) { return take_first({{process.pid(), 0}}); }
 };
+
+std::string profile_of(const CaptureOutcome& outcome) {
+  return outcome.profile_file ? outcome.profile_file->read(1U << 20).value_or("") : outcome.profile;
+}
 
 std::string first_function_by_go(const std::string& file) {
   int status = 0;
@@ -52,7 +60,7 @@ void expect_equal_to_own_endpoint(const std::string& version, const std::string&
   ASSERT_EQ(outcome.finished.result, CaptureResult::kOk)
       << to_string(outcome.finished.reason) << ": " << outcome.finished.detail;
   EXPECT_TRUE(outcome.finished.complete) << outcome.finished.detail;
-  const auto ours = pprof::read(outcome.profile);
+  const auto ours = pprof::read(profile_of(outcome));
   const auto own = pprof::read(test::read_bytes(folder / "own"));
   ASSERT_TRUE(ours.has_value() && own.has_value());
   EXPECT_EQ(ours->sample_types, own->sample_types);
@@ -62,7 +70,7 @@ void expect_equal_to_own_endpoint(const std::string& version, const std::string&
   EXPECT_GT(test::samples_of(*own).size(), 1U);
   EXPECT_THAT(test::differences(test::samples_of(*ours), test::samples_of(*own)), IsEmpty());
   EXPECT_EQ(outcome.finished.inuse_bytes, static_cast<std::uint64_t>(ours->total(3)));
-  test::write_bytes(folder / "ours.pb.gz", outcome.profile);
+  test::write_bytes(folder / "ours.pb.gz", profile_of(outcome));
   EXPECT_THAT(first_function_by_go(folder / "ours.pb.gz"), HasSubstr("main.leak"));
 }
 
@@ -94,7 +102,7 @@ TEST(LiveCapture, comments_say_where_the_profile_comes_from) {
   process.ask("leak 10");
   Fixture f;
   const auto outcome = f.take(process);
-  const auto profile = pprof::read(outcome.profile);
+  const auto profile = pprof::read(profile_of(outcome));
   ASSERT_TRUE(profile.has_value()) << outcome.finished.detail;
   std::string comments;
   for (const auto& line : profile->comments) comments += line + "\n";
@@ -160,7 +168,7 @@ TEST(LiveCapture, thirty_two_bit_go_program_is_named_and_not_read) {
   EXPECT_EQ(outcome.finished.result, CaptureResult::kFailed);
   EXPECT_EQ(outcome.finished.reason, CaptureReason::kNarrow);
   EXPECT_THAT(outcome.finished.detail, HasSubstr("32-bit Go program"));
-  EXPECT_THAT(outcome.profile, IsEmpty());
+  EXPECT_FALSE(outcome.has_profile());
   EXPECT_THAT(f.words, IsEmpty());  // nobody was told of an address
   EXPECT_EQ(f.processes.counters().not_found, 1u);
 }
@@ -204,7 +212,7 @@ TEST(LiveCapture, executable_deleted_before_it_is_known_still_gives_names) {
   Fixture f;
   const auto outcome = f.take(process);
   ASSERT_EQ(outcome.finished.result, CaptureResult::kOk) << outcome.finished.detail;
-  EXPECT_EQ(pprof::top(*pprof::read(outcome.profile)).rows.at(0).function, "main.leak");
+  EXPECT_EQ(pprof::top(*pprof::read(profile_of(outcome))).rows.at(0).function, "main.leak");
 }
 
 TEST(ReadGate, second_reader_waits_and_gives_up_at_its_deadline) {

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "captures/facts_wire.h"
 #include "captures/walk_capture.h"
 #include "pprof/codec.h"
 #include "reader/wire.h"
@@ -177,7 +178,7 @@ TEST(ReadHeapReading, what_is_no_reading_is_refused) {
 TEST(DecodeWalkAnswer, anything_else_is_refused) {
   std::uint64_t string_count = 0;
   const auto decodes = [&](std::string answer) {
-    return decode_walk_answer(answer, walk_in_a_cycle(1), {}, string_count).has_value();
+    return decode_end(answer, {}, {}, {}, string_count).has_value();
   };
   const auto failure = [](const std::string& reason) {
     return reader::WireWriter().number(0).text(reason).text("x\n").number(0).take();
@@ -186,7 +187,7 @@ TEST(DecodeWalkAnswer, anything_else_is_refused) {
   EXPECT_FALSE(decodes(failure("no such reason")));
   EXPECT_FALSE(decodes(failure("loop") + "more"));
   EXPECT_FALSE(decodes(""));
-  EXPECT_EQ(decode_walk_answer(failure("loop"), walk_in_a_cycle(1), {}, string_count)->detail, "x\\x0a");
+  EXPECT_EQ(decode_end(failure("loop"), {}, {}, {}, string_count)->detail, "x\\x0a");
 }
 
 }  // namespace

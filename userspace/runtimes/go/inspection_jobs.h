@@ -59,7 +59,7 @@ class SandboxedInspector final : public ProgramInspector {
                                                                       std::span<const std::string> owners) override;
   [[nodiscard]] Result<NamedFrames> name_frames(int exe_fd, std::span<const WantedAddress> wanted,
                                                 MonotonicTime deadline, std::span<const std::string> owners) override;
-  void warm_up() { heap_readers_.warm_up(); }  // for heaps; see reader::Reader
+  [[nodiscard]] reader::ReaderGroup& heap_readers() { return heap_readers_; }
   void tick();                                 // from time to time, any thread
   [[nodiscard]] std::vector<reader::ReaderCounters> counters() const;
 
