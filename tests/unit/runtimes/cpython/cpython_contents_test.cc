@@ -35,14 +35,16 @@ using testing::HasSubstr;
 using testing::Not;
 
 const char* const kProgram = R"(
-import mmap, signal, sys, time, types
+import mmap, signal, sys, time, types, weakref
 def containers(owner):
     return {name: value for name, value in list(vars(owner).items()) if isinstance(value, (dict, list, set, tuple))}
 def owners(module):  # itself, its classes, and instances of classes made in Python
     return [module] + [value for value in list(vars(module).values())
                        if isinstance(value, type) or type(value).__flags__ & 1 << 9 and hasattr(value, '__dict__')]
-print(' '.join('`%s`%s`' % (name, key) for key, module in list(sys.modules.items())
-               for owner in owners(module) for name in containers(owner)))
+def show(modules):
+    print(' '.join('`%s`%s`' % (name, key) for key, module in modules
+                   for owner in owners(module) for name in containers(owner)))
+show(list(sys.modules.items()))
 app = types.ModuleType('app')
 sys.modules['app'] = app
 untouched = mmap.mmap(-1, 8 << 20)
@@ -55,6 +57,22 @@ app.store = Store()
 for i in range(20000):
     Store.CACHE[i] = (i, 'v%d' % i)
     app.store.items.append('line %d of a log' % i)
+class Client:
+    __slots__ = ('address', '__weakref__')
+    def __init__(self, i):
+        self.address = 'client %d ' % i * 100
+app.CLIENTS = [Client(i) for i in range(3000)]
+def keep(group=set(range(30000))):
+    return group
+class Reference(weakref.ref):
+    pass
+watch = types.ModuleType('watch')
+sys.modules['watch'] = watch
+watch.SEEN = [weakref.ref(client) for client in app.CLIENTS]
+watch.MARKED = {Reference(client) for client in app.CLIENTS}
+watch.BY_NUMBER = weakref.WeakValueDictionary(enumerate(app.CLIENTS))
+watch.group = Reference(keep())
+show([('watch', watch)])
 people = {'alice smith': ['a%d' % i for i in range(15000)], 'bob': ['b%d' % i for i in range(15000)]}
 def grow(*_):
     app.REQUEST_LOG.extend({'id': i, 'path': '/items/%d' % i} for i in range(300000))
@@ -64,7 +82,7 @@ print('ready', flush=True)
 time.sleep(600)
 )";
 
-// A Python program that has printed what modules, their classes and instances hold, and sleeps.
+// A Python program that has printed what modules, their classes and instances hold, but `app`, and sleeps.
 class Python {
  public:
   explicit Python(const std::string& path) {
@@ -97,7 +115,7 @@ class Python {
     while (!ignores(SIGUSR1) && file("stat").find(") Z ") == std::string::npos) ::usleep(1000);
   }
   [[nodiscard]] int pid() const { return pid_; }
-  // Whether it held a container of that name before it made its own: "inside `name` in module `module`".
+  // Whether it holds a container of that name outside of `app`: "inside `name` in module `module`".
   [[nodiscard]] bool holds(const std::string& held_as) const {
     const std::vector<std::string_view> parts = split(held_as, '`');
     if (parts.size() < 5 || parts[parts.size() - 3] != " in module ") return false;
@@ -178,6 +196,24 @@ TEST_P(CpythonContents, types_are_counted) {
   ASSERT_NE(dicts, nullptr);
   EXPECT_NEAR(static_cast<double>(dicts->count), 30'500, 600);
   EXPECT_GT(contents->named_ratio, 0.85);
+}
+
+TEST_P(CpythonContents, weak_references_hold_nothing) {
+  const auto contents = read();
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  const ContentFiller* clients = holder(*contents, "`CLIENTS` in module `app`");
+  ASSERT_NE(clients, nullptr);
+  // An address takes 1200 bytes, a Client 48 to 64; the three weak references to it, which it leads to, 260.
+  EXPECT_GT(clients->bytes, 3'000u * 1'150);
+  EXPECT_LT(clients->bytes, 3'000u * 1'400);
+  for (const ContentFiller& filler : contents->fillers) {
+    EXPECT_THAT(filler.held_as, Not(HasSubstr("module `watch`"))) << filler.name << ", " << filler.bytes << " bytes";
+  }
+  const auto group = std::ranges::find_if(contents->fillers, [](const ContentFiller& filler) {
+    return filler.name == "set of int" && filler.count == 30'000;
+  });
+  ASSERT_NE(group, contents->fillers.end());
+  EXPECT_EQ(group->held_as, "") << "only a weak reference to it has a name";
 }
 
 TEST_P(CpythonContents, parts_sum_up_to_what_is_there) {
