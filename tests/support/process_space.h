@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,10 +54,12 @@ class TornMemory final : public ByteSource {
   mutable std::uint64_t state_ = 1;
 };
 
-// A process by its pid; the files whose names begin with `library` serve for pages that are not in its memory.
+// A process by its pid; the files whose names begin with one of `libraries` serve for pages that are not in its memory.
 class ProcessSpace {
  public:
   ProcessSpace(int pid, std::string_view library, std::uint64_t torn_one_in = 0)
+      : ProcessSpace(pid, std::span(&library, 1), torn_one_in) {}
+  ProcessSpace(int pid, std::span<const std::string_view> libraries, std::uint64_t torn_one_in = 0)
       : memory_fd_(open(pid, "mem")),
         pagemap_(open(pid, "pagemap")),
         maps_(open(pid, "maps")),
@@ -63,11 +67,12 @@ class ProcessSpace {
         torn_(memory_, std::max<std::uint64_t>(torn_one_in, 1)) {
     MemoryMap map = MemoryMap::read(FdSource(maps_.get())).value();
     PresentPages present = PageScanner(pagemap_.get()).scan(map).value();
-    sources_.reserve(8);
     std::vector<FileImage> files;
     for (const Mapping& mapping : map.mappings()) {
-      const bool is_wanted = mapping.has_file() && mapping.file_offset == 0 && mapping.file_name().starts_with(library);
-      if (!is_wanted || files.size() == 8) continue;
+      const bool is_wanted =
+          mapping.has_file() && mapping.file_offset == 0 &&
+          std::ranges::any_of(libraries, [&](std::string_view name) { return mapping.file_name().starts_with(name); });
+      if (!is_wanted) continue;
       fds_.emplace_back(::open(mapping.name.c_str(), O_RDONLY | O_CLOEXEC));
       sources_.emplace_back(fds_.back().get());
       files.push_back({&sources_.back(), mapping.device, mapping.inode});
@@ -86,7 +91,7 @@ class ProcessSpace {
   MemoryFile memory_;
   TornMemory torn_;
   std::vector<UniqueFd> fds_;
-  std::vector<FdSource> sources_;
+  std::deque<FdSource> sources_;  // files refer to them
   std::unique_ptr<AddressSpace> space_;
 };
 

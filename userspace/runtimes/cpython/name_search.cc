@@ -117,6 +117,7 @@ void NameSearch::follow_instance(const Place& place) {
   const std::string of = of_instance(place.object.type->name, place.text);
   const std::uint64_t body = std::min<std::uint64_t>(type.basic_bytes, 512);
   for (std::uint64_t at = 16; at + 8 <= body; at += 8) {
+    if (!type.keeps_at(static_cast<std::int64_t>(at))) continue;
     const std::uint64_t value = objects_.word(place.object.address + at);
     const std::optional<Object> object = objects_.object(value);
     if (!object) continue;
@@ -129,8 +130,9 @@ void NameSearch::follow_instance(const Place& place) {
     const std::uint64_t values = place.object.address + (type.basic_bytes + 7) / 8 * 8;
     follow_values(place, values + 8, objects_.word(values) & 0xff);
   }
-  for (const std::uint64_t before : {24, 32}) {
-    const std::uint64_t reference = (objects_.word(place.object.address - before) + 7) / 8 * 8;
+  for (const std::int64_t at : {-24, -32}) {
+    if (!type.keeps_at(at)) continue;
+    const std::uint64_t reference = (objects_.word(place.object.address + static_cast<std::uint64_t>(at)) + 7) / 8 * 8;
     if (reference < 4096) continue;
     if (objects_.object(reference)) {
       follow_table(reference, of, place.depth);

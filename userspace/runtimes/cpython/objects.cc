@@ -186,21 +186,26 @@ std::vector<std::uint64_t> ObjectReader::elements(const Object& container, std::
 // is a reference to them, and since 3.13 they are behind it. What is no sound object is passed over.
 std::vector<std::uint64_t> ObjectReader::attributes(const Object& instance) {
   std::vector<std::uint64_t> found;
-  if (instance.type->layout != Layout::kOther) return found;
+  const TypeInfo& type = *instance.type;
+  if (type.layout != Layout::kOther) return found;
   const auto add = [&](std::uint64_t address) {
     if (address != 0 && found.size() < kMaxAttributes) found.push_back(address);
   };
-  const std::uint64_t body = std::min<std::uint64_t>(instance.type->basic_bytes, kMaxAttributes * 8);
-  for (std::uint64_t at = 16; at + 8 <= body; at += 8) add(word(instance.address + at));
-  if (!instance.type->has_flag(4)) return found;
+  const std::uint64_t body = std::min<std::uint64_t>(type.basic_bytes, kMaxAttributes * 8);
+  for (std::uint64_t at = 16; at + 8 <= body; at += 8) {
+    if (type.keeps_at(static_cast<std::int64_t>(at))) add(word(instance.address + at));
+  }
+  if (!type.has_flag(4)) return found;
   constexpr unsigned kValuesInside = 2;
-  if (instance.type->has_flag(kValuesInside)) {
-    const std::uint64_t values = instance.address + (instance.type->basic_bytes + 7) / 8 * 8;
+  if (type.has_flag(kValuesInside)) {
+    const std::uint64_t values = instance.address + (type.basic_bytes + 7) / 8 * 8;
     const std::uint64_t capacity = std::min<std::uint64_t>(word(values) & 0xff, 30);
     for (std::uint64_t i = 0; i < capacity; ++i) add(word(values + 8 + i * 8));
   }
-  for (const std::uint64_t before : {24, 32}) {
-    const std::uint64_t reference = (word(instance.address - before) + 7) / 8 * 8;  // its lowest bit is a mark in 3.12
+  for (const std::int64_t at : {-24, -32}) {
+    if (!type.keeps_at(at)) continue;
+    const std::uint64_t before = word(instance.address + static_cast<std::uint64_t>(at));
+    const std::uint64_t reference = (before + 7) / 8 * 8;  // its lowest bit is a mark in 3.12
     if (reference < 4096) continue;
     if (object(reference)) {
       add(reference);

@@ -60,7 +60,7 @@ class ObjectReader {
   // How many entries it has.
   [[nodiscard]] static std::uint64_t length(const Object& container);
 
-  // What the attributes of an instance refer to, without their names: at most kMaxAttributes.
+  // What the attributes of an instance keep alive, without their names: at most kMaxAttributes.
   static constexpr std::size_t kMaxAttributes = 64;
   [[nodiscard]] std::vector<std::uint64_t> attributes(const Object& instance);
 

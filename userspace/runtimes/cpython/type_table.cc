@@ -16,11 +16,13 @@ using native::number_at;
 
 constexpr std::uint64_t kMaxDataBytes = 8u << 20;
 // Places in a type; the same in 3.9 to 3.14.
-constexpr std::size_t kTypeAt = 8, kNameAt = 24, kBasicAt = 32, kItemAt = 40, kFlagsAt = 168, kTypeBytes = 176,
-                      kBasesAt = 344;
-constexpr unsigned kIsReady = 12, kIsInt = 24, kIsList = 25, kIsTuple = 26, kIsBytes = 27, kIsStr = 28, kIsDict = 29,
-                   kIsType = 31;
-constexpr int kMaxMetatypes = 3;
+constexpr std::size_t kTypeAt = 8, kNameAt = 24, kBasicAt = 32, kItemAt = 40, kFlagsAt = 168, kWeakListAt = 208,
+                      kTypeBytes = 216, kBaseAt = 256, kBasesAt = 344;
+constexpr unsigned kIsHeapType = 9, kIsReady = 12, kIsInt = 24, kIsList = 25, kIsTuple = 26, kIsBytes = 27, kIsStr = 28,
+                   kIsDict = 29, kIsType = 31;
+// Its object, a callback that many share, a hash, its neighbours in the object's list; a subclass's attributes follow.
+constexpr std::int64_t kBehindWeakReference = 56;
+constexpr int kMaxMetatypes = 3, kMaxBases = 32;
 
 bool is_python(const Mapping& mapping) {
   const std::string_view name = mapping.file_name();
@@ -107,6 +109,27 @@ bool TypeTable::leads_to_type(std::uint64_t metatype) {
   return false;
 }
 
+// An instance has the layout of its type's base, that of its base's base, and so on up to `object`. What does not lead
+// there is torn, and counts as weak: so nothing is taken for a holder that is none.
+bool TypeTable::may_be_weak_reference(std::uint64_t type) {
+  // Since 3.10 or 3.12, before.
+  static constexpr std::array<std::string_view, 6> kNames = {
+      "weakref.ReferenceType", "weakref.ProxyType", "weakref.CallableProxyType", "weakref", "weakproxy",
+      "weakcallableproxy"};
+  for (int i = 0; i < kMaxBases; ++i) {
+    const auto flags = reader_->get<std::uint64_t>(type + kFlagsAt), base = reader_->get<std::uint64_t>(type + kBaseAt);
+    if (!flags.has_value() || !base.has_value()) return true;
+    const bool is_made_in_python = (*flags >> kIsHeapType & 1) != 0;
+    const auto name = reader_->c_string(reader_->get<std::uint64_t>(type + kNameAt).value_or(0), kMaxName);
+    if (!is_made_in_python && name.has_value()) {
+      if (*name == "object") return false;
+      if (std::ranges::find(kNames, *name) != kNames.end()) return true;
+    }
+    type = *base;
+  }
+  return true;
+}
+
 std::optional<TypeInfo> TypeTable::read(std::uint64_t address) {
   if (address % 8 != 0 || space_->map().at(address) == nullptr) return std::nullopt;
   std::array<std::byte, kTypeBytes> bytes;
@@ -123,6 +146,8 @@ std::optional<TypeInfo> TypeTable::read(std::uint64_t address) {
   if (!name.has_value() || !is_identifier(*name, true)) return std::nullopt;
   type.name = *name;
   type.layout = layout_of(type);
+  if (type.layout == Layout::kOther && may_be_weak_reference(address)) type.kept_from = kBehindWeakReference;
+  type.weak_list_at = number_at<std::int64_t>(bytes, kWeakListAt);
   return type;
 }
 

@@ -23,7 +23,13 @@ struct TypeInfo {
   std::uint64_t basic_bytes = 0, item_bytes = 0;
   std::uint64_t flags = 0;
   Layout layout = Layout::kOther;
+  std::int64_t kept_from = 16;    // what an instance refers to between its head and this offset it does not keep
+  std::int64_t weak_list_at = 0;  // where an instance has its list of weak references; negative: before it; 0: nowhere
 
+  // Whether what an instance refers to at this offset is kept by it.
+  [[nodiscard]] bool keeps_at(std::int64_t offset) const {
+    return (offset < 0 || offset >= kept_from) && (offset != weak_list_at || weak_list_at == 0);
+  }
   [[nodiscard]] bool has_flag(unsigned bit) const { return (flags >> bit & 1) != 0; }
   // Written in Python, or made at run time.
   [[nodiscard]] bool is_heap_type() const { return has_flag(9); }
@@ -82,6 +88,7 @@ class TypeTable {
   [[nodiscard]] const TypeInfo* look_up(std::uint64_t address);
   [[nodiscard]] std::optional<TypeInfo> read(std::uint64_t address);
   [[nodiscard]] bool leads_to_type(std::uint64_t metatype);
+  [[nodiscard]] bool may_be_weak_reference(std::uint64_t type);
 
   const AddressSpace* space_;
   CachedReader* reader_;

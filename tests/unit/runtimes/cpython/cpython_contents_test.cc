@@ -34,15 +34,20 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
+// As the daemon gives them; names in extension modules are not read.
+constexpr std::array<std::string_view, 2> kFiles = {"python", "libpython"};
+
 const char* const kProgram = R"(
-import mmap, signal, sys, time, types
+import mmap, signal, sys, time, types, weakref
 def containers(owner):
     return {name: value for name, value in list(vars(owner).items()) if isinstance(value, (dict, list, set, tuple))}
 def owners(module):  # itself, its classes, and instances of classes made in Python
     return [module] + [value for value in list(vars(module).values())
                        if isinstance(value, type) or type(value).__flags__ & 1 << 9 and hasattr(value, '__dict__')]
-print(' '.join('`%s`%s`' % (name, key) for key, module in list(sys.modules.items())
-               for owner in owners(module) for name in containers(owner)))
+def show(modules):
+    print(' '.join('`%s`%s`' % (name, key) for key, module in modules
+                   for owner in owners(module) for name in containers(owner)))
+show(list(sys.modules.items()))
 app = types.ModuleType('app')
 sys.modules['app'] = app
 untouched = mmap.mmap(-1, 8 << 20)
@@ -55,6 +60,22 @@ app.store = Store()
 for i in range(20000):
     Store.CACHE[i] = (i, 'v%d' % i)
     app.store.items.append('line %d of a log' % i)
+class Client:
+    __slots__ = ('address', '__weakref__')
+    def __init__(self, i):
+        self.address = 'client %d ' % i * 100
+app.CLIENTS = [Client(i) for i in range(3000)]
+def keep(group=set(range(30000))):
+    return group
+class Reference(weakref.ref):
+    pass
+watch = types.ModuleType('watch')
+sys.modules['watch'] = watch
+watch.SEEN = [weakref.ref(client) for client in app.CLIENTS]
+watch.MARKED = {Reference(client) for client in app.CLIENTS}
+watch.BY_NUMBER = weakref.WeakValueDictionary(enumerate(app.CLIENTS))
+watch.group = Reference(keep())
+show([('watch', watch)])
 people = {'alice smith': ['a%d' % i for i in range(15000)], 'bob': ['b%d' % i for i in range(15000)]}
 def grow(*_):
     app.REQUEST_LOG.extend({'id': i, 'path': '/items/%d' % i} for i in range(300000))
@@ -64,7 +85,7 @@ print('ready', flush=True)
 time.sleep(600)
 )";
 
-// A Python program that has printed what modules, their classes and instances hold, and sleeps.
+// A Python program that has printed what modules, their classes and instances hold, but `app`, and sleeps.
 class Python {
  public:
   explicit Python(const std::string& path) {
@@ -97,7 +118,7 @@ class Python {
     while (!ignores(SIGUSR1) && file("stat").find(") Z ") == std::string::npos) ::usleep(1000);
   }
   [[nodiscard]] int pid() const { return pid_; }
-  // Whether it held a container of that name before it made its own: "inside `name` in module `module`".
+  // Whether it holds a container of that name outside of `app`: "inside `name` in module `module`".
   [[nodiscard]] bool holds(const std::string& held_as) const {
     const std::vector<std::string_view> parts = split(held_as, '`');
     if (parts.size() < 5 || parts[parts.size() - 3] != " in module ") return false;
@@ -144,7 +165,7 @@ class CpythonContents : public testing::TestWithParam<std::string> {
     ASSERT_TRUE(python_->is_ready());
   }
   [[nodiscard]] Result<MemoryContents> read(std::uint64_t torn_one_in = 0) const {
-    const test::ProcessSpace process(python_->pid(), "", torn_one_in);
+    const test::ProcessSpace process(python_->pid(), kFiles, torn_one_in);
     return read_contents(process.space(), process.space());
   }
   std::optional<Python> python_;
@@ -180,6 +201,24 @@ TEST_P(CpythonContents, types_are_counted) {
   EXPECT_GT(contents->named_ratio, 0.85);
 }
 
+TEST_P(CpythonContents, weak_references_hold_nothing) {
+  const auto contents = read();
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  const ContentFiller* clients = holder(*contents, "`CLIENTS` in module `app`");
+  ASSERT_NE(clients, nullptr);
+  // An address takes 1200 bytes, a Client 48 to 64; the three weak references to it, which it leads to, 260.
+  EXPECT_GT(clients->bytes, 3'000u * 1'150);
+  EXPECT_LT(clients->bytes, 3'000u * 1'400);
+  for (const ContentFiller& filler : contents->fillers) {
+    EXPECT_THAT(filler.held_as, Not(HasSubstr("module `watch`"))) << filler.name << ", " << filler.bytes << " bytes";
+  }
+  const auto group = std::ranges::find_if(contents->fillers, [](const ContentFiller& filler) {
+    return filler.name == "set of int" && filler.count == 30'000;
+  });
+  ASSERT_NE(group, contents->fillers.end());
+  EXPECT_EQ(group->held_as, "") << "only a weak reference to it has a name";
+}
+
 TEST_P(CpythonContents, parts_sum_up_to_what_is_there) {
   const auto contents = read();
   ASSERT_TRUE(contents.has_value()) << contents.error().message;
@@ -192,7 +231,7 @@ TEST_P(CpythonContents, parts_sum_up_to_what_is_there) {
 // Within three standard deviations is the count in 199 of 200 cases; a type of which few pools were read is rarer
 // there.
 TEST_P(CpythonContents, estimates_by_a_sample_are_within_their_error_of_the_count) {
-  const test::ProcessSpace process(python_->pid(), "");
+  const test::ProcessSpace process(python_->pid(), kFiles);
   CachedReader reader(process.space(), 96u << 20, 4096);
   auto types = TypeTable::find(process.space(), reader);
   ASSERT_TRUE(types.has_value()) << types.error().message;
@@ -227,7 +266,7 @@ TEST_P(CpythonContents, estimates_by_a_sample_are_within_their_error_of_the_coun
 }
 
 TEST_P(CpythonContents, a_sample_has_parts_and_estimates_of_types_and_names_no_holder) {
-  const test::ProcessSpace process(python_->pid(), "");
+  const test::ProcessSpace process(python_->pid(), kFiles);
   const auto contents = read_contents(process.space(), process.space(), {8, 1});
   ASSERT_TRUE(contents.has_value()) << contents.error().message;
   EXPECT_NEAR(contents->sampled_ratio.value_or(0), 0.125, 0.003);
@@ -265,7 +304,7 @@ TEST_P(CpythonContents, a_reading_touches_no_page_of_the_process) {
 // than it is; nothing is made up.
 TEST_P(CpythonContents, torn_memory_gives_no_wrong_name) {
   const auto sound = read();
-  ASSERT_TRUE(sound.has_value());
+  ASSERT_TRUE(sound.has_value()) << sound.error().message;
   std::set<std::string> names = {""};
   for (const ContentFiller& filler : sound->fillers) names.insert(filler.held_as);
   for (const std::uint64_t one_in : {3, 20, 200, 2000}) {
@@ -278,7 +317,7 @@ TEST_P(CpythonContents, torn_memory_gives_no_wrong_name) {
 }
 
 TEST_P(CpythonContents, a_list_that_moved_after_the_picture_of_the_memory_was_made_is_named) {
-  const test::ProcessSpace process(python_->pid(), "");
+  const test::ProcessSpace process(python_->pid(), kFiles);
   python_->grow();
   const std::string path = "/proc/" + std::to_string(python_->pid());
   const UniqueFd memory(::open((path + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
@@ -332,9 +371,9 @@ TEST_P(CpythonContents, the_table_of_arenas_that_a_reading_proves_leads_to_pools
   const PoolTable& table = *contents->pool_table;
   EXPECT_THAT(table.types, testing::Contains(testing::Field(&PoolTable::Type::name, "dict")));
   EXPECT_THAT(table.types, Not(testing::Contains(testing::Field(&PoolTable::Type::name, "Store"))));
-  const auto before = pools_found(test::ProcessSpace(python_->pid(), "").space());
+  const auto before = pools_found(test::ProcessSpace(python_->pid(), kFiles).space());
   python_->grow();
-  const test::ProcessSpace grown(python_->pid(), "");
+  const test::ProcessSpace grown(python_->pid(), kFiles);
   const auto now = pools_found(grown.space());
   EXPECT_GT(now, 2 * before);
   EXPECT_NEAR(static_cast<double>(pools_in_use(grown.space(), table)), static_cast<double>(now),
