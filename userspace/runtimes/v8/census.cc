@@ -11,7 +11,9 @@ namespace {
 
 using native::number_at;
 
-constexpr std::uint64_t kHead = 16;               // map, length
+constexpr std::uint64_t kHead = 16;  // map, length
+// Map, number of descriptors, cache; then of each the name, details and value.
+constexpr std::uint64_t kDescriptors = 24, kDescriptor = 24;
 constexpr std::uint64_t kMaxLength = 1u << 27;    // elements of an array, bytes of a string
 constexpr std::uint64_t kLargeStart = 32u << 10;  // a large object lies alone in its pages, behind their head
 constexpr std::uint64_t kMaxBuffer = std::uint64_t{1} << 36, kLeastAddress = 64u << 10,
@@ -41,16 +43,15 @@ std::optional<std::uint64_t> small_number(std::uint64_t word) {
 
 std::optional<std::uint64_t> object_bytes(const Constants& constants, const Shape& shape,
                                           std::span<const std::uint64_t> head) {
-  if (shape.bytes != 0) return shape.bytes;
-  if (shape.type < constants.first_non_string) return string_bytes(constants, shape, head);
+  if (shape.words != 0) return shape.bytes();
+  if (shape.extent == Extent::kString) return string_bytes(constants, shape, head);
   if (head.size() < 2) return std::nullopt;
+  if (shape.extent == Extent::kDescriptors) return kDescriptors + kDescriptor * (head[1] & 0xffff);
   const std::optional<std::uint64_t> number = small_number(head[1]);
-  if (shape.type == constants.type_free) return number && *number >= kHead ? number : std::nullopt;
-  const auto name = constants.type_names.find(shape.type);
-  const std::string_view type = name == constants.type_names.end() ? "" : std::string_view(name->second);
+  if (shape.extent == Extent::kFreeSpace) return number && *number >= kHead ? number : std::nullopt;
   if (!number) return kHead;
-  if (type == "ByteArray" || type == "BytecodeArray") return up_to_word(kHead + *number);
-  if (type == "PropertyArray") return kHead + 8 * (*number & 0x3ff);  // the rest is a hash
+  if (shape.extent == Extent::kBytes) return up_to_word(kHead + *number);
+  if (shape.extent == Extent::kProperties) return kHead + 8 * (*number & 0x3ff);  // the rest is a hash
   return kHead + 8 * *number;
 }
 
@@ -80,16 +81,26 @@ std::uint64_t Census::next(std::uint64_t begin, std::uint64_t end) const {
   return found == sums_.ranges.end() ? end : std::min(found->begin, end);
 }
 
+ShapeAmount& Census::amount_of(std::uint32_t shape) {
+  if (shape >= sums_.places.size()) sums_.places.resize(maps_.shapes().all().size());
+  std::uint32_t& place = sums_.places[shape];
+  if (place >= sums_.amounts.size() || sums_.amounts[place].shape != shape) {
+    place = static_cast<std::uint32_t>(sums_.amounts.size());
+    sums_.amounts.push_back({shape});
+  }
+  return sums_.amounts[place];
+}
+
 void Census::count(const Found& found) {
-  if (found.shape >= sums_.amounts.size()) sums_.amounts.resize(maps_.shapes().all().size());
-  ShapeAmount& amount = sums_.amounts[found.shape];
-  // Each object has the same chance to be a sample.
-  sums_.random ^= sums_.random << 13, sums_.random ^= sums_.random >> 7, sums_.random ^= sums_.random << 17;
-  const std::uint64_t place = amount.count < ShapeAmount::kSamples ? amount.count : sums_.random % (amount.count + 1);
-  if (place < ShapeAmount::kSamples) amount.samples[place] = found.address;
-  ++amount.count;
+  ShapeAmount& amount = amount_of(found.shape);
+  std::uint64_t place = amount.count++;
   amount.bytes += found.bytes;
-  sums_.object_bytes += found.bytes;
+  if (place >= ShapeAmount::kSamples) {
+    // Each object has the same chance to be a sample.
+    sums_.random ^= sums_.random << 13, sums_.random ^= sums_.random >> 7, sums_.random ^= sums_.random << 17;
+    place = static_cast<std::uint64_t>(static_cast<unsigned __int128>(sums_.random) * amount.count >> 64);
+  }
+  if (place < ShapeAmount::kSamples) amount.samples[place] = found.address;
 }
 
 // object: its words, as far as they are in the block.
@@ -110,33 +121,40 @@ bool Census::take_large(PageRange block, std::uint64_t address, std::uint64_t by
   sums_.large = {block.begin, std::min(last, mapping->end)};
   sums_.ranges.push_back(sums_.large);
   sums_.page_bytes += space_.present().bytes_in(sums_.large.begin, sums_.large.end);
-  count({address, space_.present().bytes_in(address, address + bytes), shape});
+  const std::uint64_t present = space_.present().bytes_in(address, address + bytes);
+  count({address, present, shape});
+  sums_.object_bytes += present;
   return true;
 }
 
 // The words to go on by.
 std::size_t Census::take_object(PageRange block, std::span<const std::uint64_t> words, std::size_t at,
-                                std::uint32_t shape_index) {
-  const Shape shape = maps_.shapes().all()[shape_index];  // a copy: more may be found below
+                                const Shape& shape) {
   const auto bytes = object_bytes(constants_, shape, words.subspan(at, std::min(kHeadWords, words.size() - at)));
   if (!bytes || *bytes < 8) return 1;
   const std::uint64_t address = block.begin + at * 8;
   if (*bytes > block.end - address) {
-    return shape.bytes == 0 && take_large(block, address, *bytes, shape_index) ? words.size() : 1;
+    return shape.words == 0 && take_large(block, address, *bytes, shape.index) ? words.size() : 1;
+  }
+  if (shape.type == constants_.type_map && maps_.shapes().is_meta(words[at])) {
+    maps_.take(address + 1, words.subspan(at));
   }
   const std::size_t length = *bytes / 8;
   // Behind an object is another one. A length of its own that does not lead there may be torn.
-  const bool is_followed =
-      at + length >= words.size() || words[at + length] == 0 || maps_.find(words[at + length], true) != Shapes::kNone;
+  bool is_followed = at + length >= words.size();
+  if (!is_followed) {
+    next_ = {at + length, maps_.find(words[at + length], true)};
+    is_followed = words[at + length] == 0 || next_.shape.map != 0;
+  }
   if (shape.type == constants_.type_free) {
     if (!is_followed) return 1;
-    block_free_ += space_.present().bytes_in(address, address + *bytes);
+    block_free_ += is_whole_ ? *bytes : space_.present().bytes_in(address, address + *bytes);
     return length;
   }
-  if (!is_followed && shape.bytes == 0 && *bytes > kMaxUnproved) return 1;
+  if (!is_followed && shape.words == 0 && *bytes > kMaxUnproved) return 1;
   if (shape.type == constants_.type_buffer) note_buffer(words.subspan(at, length));
-  found_.push_back({address, *bytes, shape_index});
-  return is_followed || shape.bytes != 0 ? length : kHead / 8;
+  found_.push_back({address, *bytes, shape.index});
+  return is_followed || shape.words != 0 ? length : kHead / 8;
 }
 
 // Whether it is V8's by what was found in it.
@@ -146,6 +164,7 @@ bool Census::keep(PageRange block) {
   const std::uint64_t present = space_.present().bytes_in(block.begin, block.end);
   if (sum * 2 < present) return false;
   for (const Found& found : found_) count(found);
+  sums_.object_bytes += sum - block_free_;
   sums_.free_bytes += block_free_;
   sums_.page_bytes += present;
   sums_.buffers.insert(sums_.buffers.end(), pending_buffers_.begin(), pending_buffers_.end());
@@ -172,11 +191,22 @@ void Census::walk_block(PageRange block, std::span<const std::uint64_t> words) {
   found_.clear();
   pending_buffers_.clear();
   block_free_ = 0;
+  is_whole_ = space_.present().bytes_in(block.begin, block.end) == block.size();
+  next_ = {};
   std::size_t step = 0;
   for (std::size_t at = 0; at < words.size(); at += step) {
-    const std::uint32_t shape = maps_.find(words[at], step > 1);
-    step = shape == Shapes::kNone ? 1 : take_object(block, words, at, shape);
+    const Shape shape = at == next_.at && at > 0 ? next_.shape : maps_.find(words[at], step > 1);
+    step = 1;
+    if (shape.extent == Extent::kMap) {
+      // Most objects, or none.
+      if (shape.words == 0 || shape.words > words.size() - at) continue;
+      found_.push_back({block.begin + at * 8, shape.bytes(), shape.index});
+      step = shape.words;
+    } else {
+      step = take_object(block, words, at, shape);
+    }
   }
+  maps_.end_block(block);
   if (sums_.large.begin != block.begin && !keep(block)) keep_by_head(block, words);
 }
 
@@ -196,6 +226,9 @@ void Census::sum_buffers() {
 Result<bool> Census::walk_all(std::span<const PageRange> blocks) {
   const std::size_t meta_maps = maps_.shapes().meta_maps();
   sums_ = {};
+  // No page of them is touched before it is used.
+  sums_.amounts.reserve(Shapes::kMaxShapes);
+  sums_.places.reserve(Shapes::kMaxShapes);
   std::vector<std::uint64_t> words;
   for (const PageRange& block : blocks) {
     if (block.begin >= sums_.large.begin && block.begin < sums_.large.end) continue;

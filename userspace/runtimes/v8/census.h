@@ -27,6 +27,7 @@ namespace oomw::v8 {
 // What was counted of one shape, with some objects for a closer look.
 struct ShapeAmount {
   static constexpr std::size_t kSamples = 8;
+  std::uint32_t shape = 0;
   std::uint64_t count = 0, bytes = 0;
   std::array<std::uint64_t, kSamples> samples{};  // the first min(count, kSamples); addresses
 };
@@ -48,7 +49,7 @@ class Census final : public native::RangeOwner {
   [[nodiscard]] std::uint64_t claim(std::uint64_t begin, std::uint64_t end) const override;
   [[nodiscard]] std::uint64_t next(std::uint64_t begin, std::uint64_t end) const override;
 
-  [[nodiscard]] const std::vector<ShapeAmount>& amounts() const { return sums_.amounts; }  // by number of the shape
+  [[nodiscard]] const std::vector<ShapeAmount>& amounts() const { return sums_.amounts; }  // one of each shape
   [[nodiscard]] std::uint64_t page_bytes() const { return sums_.page_bytes; }              // present, of V8's blocks
   [[nodiscard]] std::uint64_t object_bytes_sum() const { return sums_.object_bytes; }
   [[nodiscard]] std::uint64_t free_bytes() const { return sums_.free_bytes; }
@@ -69,7 +70,9 @@ class Census final : public native::RangeOwner {
 
   // Of all blocks; a new one for each attempt.
   struct Sums {
+    // In the order in which the shapes were met: most are of a few objects that lie together.
     std::vector<ShapeAmount> amounts;
+    std::vector<std::uint32_t> places;  // by shape: where its amount is, if there is one
     std::vector<Buffer> buffers;
     std::vector<PageRange> ranges;
     PageRange large;
@@ -81,11 +84,12 @@ class Census final : public native::RangeOwner {
   [[nodiscard]] Result<bool> walk_all(std::span<const PageRange> blocks);
   void walk_block(PageRange block, std::span<const std::uint64_t> words);
   [[nodiscard]] std::size_t take_object(PageRange block, std::span<const std::uint64_t> words, std::size_t at,
-                                        std::uint32_t shape);
+                                        const Shape& shape);
   [[nodiscard]] bool take_large(PageRange block, std::uint64_t address, std::uint64_t bytes, std::uint32_t shape);
   [[nodiscard]] bool keep(PageRange block);
   void keep_by_head(PageRange block, std::span<const std::uint64_t> words);
   void note_buffer(std::span<const std::uint64_t> object);
+  [[nodiscard]] ShapeAmount& amount_of(std::uint32_t shape);
   void count(const Found& found);
   void sum_buffers();
 
@@ -96,6 +100,11 @@ class Census final : public native::RangeOwner {
   std::vector<Found> found_;  // of the block at hand
   std::vector<Buffer> pending_buffers_;
   std::uint64_t block_free_ = 0;
+  bool is_whole_ = false;  // all of the block is present
+  struct {
+    std::size_t at = 0;
+    Shape shape;
+  } next_;  // what the word behind the last object was found to be
 };
 
 }  // namespace oomw::v8

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
 
 namespace oomw::v8 {
 namespace {
@@ -13,14 +15,11 @@ constexpr std::uint64_t kMaxObject = 1u << 20;
 
 // Not of a class of the program's own, which is counted under its own name.
 bool HeldSizes::may_follow(const Shape& shape) {
-  auto known = names_.find(shape.map);
-  if (known == names_.end()) {
-    known = names_.emplace(shape.map, ConstructorNames(memory_, constants_, shapes_).name_of(shape)).first;
-  }
+  const std::string name = names_.name_of(shape);
   constexpr std::array<std::string_view, 9> kPlain = {"Array",       "Map",    "Set",        "Date",      "Buffer",
                                                       "ArrayBuffer", "String", "Uint8Array", "FastBuffer"};
-  if (known->second == ConstructorNames::kPlainObject) return !is_of_plain_;
-  return std::ranges::find(kPlain, known->second) != kPlain.end();
+  if (name == ConstructorNames::kPlainObject) return !is_of_plain_;
+  return std::ranges::find(kPlain, name) != kPlain.end();
 }
 
 std::uint64_t HeldSizes::memory_of_buffer(std::uint64_t address) {
@@ -67,10 +66,10 @@ void HeldSizes::visit(const Node& node, std::size_t sample, std::vector<Node>& o
 void HeldSizes::follow(std::uint64_t address, std::size_t sample) {
   const auto map = memory_.get<std::uint64_t>(address);
   const Shape* shape = map.has_value() ? shapes_.at(*map) : nullptr;
-  if (shape == nullptr || shape->bytes == 0) return;
+  if (shape == nullptr || shape->words == 0) return;
   reached_.insert_or_assign(address + 1, Reached{sample, 0, false});
   std::vector<Node> open;
-  open_children(address, shape->bytes, 8, 1, open);
+  open_children(address, shape->bytes(), 8, 1, open);
   for (std::size_t done = 0; done < open.size() && done < kMaxNodes; ++done) visit(Node(open[done]), sample, open);
 }
 

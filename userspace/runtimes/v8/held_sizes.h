@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "memory/cached_reader.h"
@@ -22,8 +21,9 @@ class HeldSizes {
   static constexpr std::size_t kMaxNodes = 96, kMaxSamples = 32, kMaxWords = 64;
   static constexpr int kMaxDepth = 5;
 
-  HeldSizes(CachedReader& memory, const AddressSpace& space, const Constants& constants, const Shapes& shapes)
-      : memory_(memory), space_(space), constants_(constants), shapes_(shapes) {}
+  HeldSizes(CachedReader& memory, const AddressSpace& space, const Constants& constants, const Shapes& shapes,
+            ConstructorNames& names)
+      : memory_(memory), space_(space), constants_(constants), shapes_(shapes), names_(names) {}
 
   // of_plain: the samples are plain objects, whose number has those in it that they hold.
   [[nodiscard]] double average(std::span<const std::uint64_t> samples, bool of_plain);
@@ -50,8 +50,8 @@ class HeldSizes {
   const AddressSpace& space_;
   const Constants& constants_;
   const Shapes& shapes_;
-  std::map<std::uint64_t, Reached> reached_;    // by tagged address
-  std::map<std::uint64_t, std::string> names_;  // by map
+  ConstructorNames& names_;
+  std::map<std::uint64_t, Reached> reached_;  // by tagged address
   bool is_of_plain_ = false;
 };
 

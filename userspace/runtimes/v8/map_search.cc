@@ -6,21 +6,24 @@
 namespace oomw::v8 {
 
 MapSearch::MapSearch(const AddressSpace& space, const Constants& constants, std::span<const PageRange> blocks)
-    : space_(space), constants_(constants), pending_(std::make_unique<Pending>()) {
+    : space_(space),
+      constants_(constants),
+      candidates_(std::make_unique<Candidates>()),
+      map_(std::max(constants.map_type, constants.map_words) / 8 + 1) {
   for (const PageRange& range : blocks) {
     blocks_.push_back({range});
-    pending_->set(range.begin / kBlockBytes % pending_->size());
+    candidates_->set(range.begin / kBlockBytes % candidates_->size());
   }
   std::ranges::sort(blocks_, {}, [](const Block& block) { return block.range.begin; });
 }
 
-MapSearch::Block* MapSearch::pending_at(std::uint64_t address) {
-  if (!pending_->test(address / kBlockBytes % pending_->size())) return nullptr;
+MapSearch::Block* MapSearch::block_at(std::uint64_t address) {
+  if (!candidates_->test(address / kBlockBytes % candidates_->size())) return nullptr;
   const auto after =
       std::ranges::upper_bound(blocks_, address, {}, [](const Block& block) { return block.range.begin; });
   if (after == blocks_.begin()) return nullptr;
   Block& block = *std::prev(after);
-  return block.is_searched || address >= block.range.end ? nullptr : &block;
+  return address >= block.range.end ? nullptr : &block;
 }
 
 void MapSearch::scan(Block& block) {
@@ -34,48 +37,69 @@ void MapSearch::scan(Block& block) {
   if (shapes_.scan(block.range.begin, words_, constants_) && !is_first) is_outdated_ = true;
 }
 
-void MapSearch::scan_again() {
+// Whatever was searched may have maps of the map of maps that was found meanwhile.
+void MapSearch::repeat() {
+  if (!is_outdated_ || repeats_ == kMaxRepeats) return;
   is_outdated_ = false;
-  for (Block& block : blocks_) {
-    if (block.is_searched) scan(block);
-  }
+  ++repeats_;
+  for (Block& block : blocks_) block = {block.range};
 }
 
-std::uint32_t MapSearch::index_after(Block& block, std::uint64_t tagged) {
+bool MapSearch::read_words(std::uint64_t tagged, std::span<std::uint64_t> words) const {
+  const std::uint64_t address = tagged - 1, end = address + words.size_bytes();
+  const bool is_present = (tagged & 3) == 1 && space_.present().bytes_in(address, end) == words.size_bytes();
+  if (!is_present) return false;
+  const auto read = space_.read_some(address, std::as_writable_bytes(words));
+  return read.has_value() && *read == words.size_bytes();
+}
+
+// tagged: a map in it, the words of which are in map_.
+void MapSearch::search_around(Block& block, std::uint64_t tagged) {
+  if (block.is_searched || block.singles < kSingles || !may_take_unused()) {
+    ++block.singles;
+    shapes_.take(tagged, map_, constants_);
+    return;
+  }
   scan(block);
-  if (is_outdated_ && repeats_ < kMaxRepeats) {
-    ++repeats_;
-    scan_again();
-  }
-  return shapes_.index_of(tagged);
+  repeat();
 }
 
-std::uint64_t MapSearch::word_at(std::uint64_t tagged) const {
-  const std::uint64_t address = tagged - 1;
-  std::uint64_t word = 0;
-  const bool is_present = (tagged & 3) == 1 && space_.present().bytes_in(address, address + 8) == 8;
-  if (!is_present) return 0;
-  const auto read = space_.read_some(address, std::as_writable_bytes(std::span(&word, 1)));
-  return read.has_value() && *read == sizeof word ? word : 0;
-}
-
-std::uint32_t MapSearch::search(std::uint64_t tagged) {
-  if (shapes_.is_full()) return Shapes::kNone;
+Shape MapSearch::search(std::uint64_t tagged) {
+  ++misses_;
+  Block* block = block_at(tagged - 1);
+  if (block == nullptr || shapes_.is_full()) return {};
+  // What begins there is known, but for maps of a map of maps that is not, or that the process has made since.
+  if ((block->is_searched || block->is_walked) && ++misses_in_known_ > kMissesInKnown) return {};
+  if (!read_words(tagged, map_)) return {};
   // An object's first word points to a map that is known, or will be when the object is counted.
-  const std::uint64_t map = word_at(tagged);
-  if (!shapes_.is_meta(map)) {
-    if (shapes_.at(map) != nullptr || map == 0 || word_at(map) != map) return Shapes::kNone;
-    if (Block* other = pending_at(map - 1)) (void)index_after(*other, tagged);
+  const std::uint64_t meta = map_.front();
+  if (!shapes_.is_meta(meta)) {
+    std::uint64_t itself = 0;
+    const bool is_new = shapes_.at(meta) == nullptr && read_words(meta, std::span(&itself, 1)) && itself == meta;
+    Block* other = is_new ? block_at(meta - 1) : nullptr;
+    if (other != nullptr && !other->is_searched) {
+      scan(*other);
+      repeat();
+    }
   }
-  Block* block = pending_at(tagged - 1);
-  return block == nullptr ? shapes_.index_of(tagged) : index_after(*block, tagged);
+  if (shapes_.is_meta(meta)) search_around(*block, tagged);
+  const Shape* found = shapes_.at(tagged);
+  if (found == nullptr) return {};
+  --misses_;
+  return *found;
+}
+
+void MapSearch::end_block(PageRange range) {
+  if (Block* block = block_at(range.begin)) block->is_walked = true;
 }
 
 Result<> MapSearch::settle() {
   for (Block& block : blocks_) {
     if (!block.is_searched) scan(block);
   }
-  if (is_outdated_) scan_again();
+  if (is_outdated_) {
+    for (Block& block : blocks_) scan(block);
+  }
   may_read_ = false;
   return status();
 }
@@ -88,8 +112,9 @@ Result<MapSearch> MapSearch::begin(const AddressSpace& space, const Constants& c
   // In the order given: what never changes comes first, and with it a map of maps.
   for (const PageRange& range : blocks) {
     if (search.shapes_.meta_maps() > 0) break;
-    if (Block* block = search.pending_at(range.begin)) search.scan(*block);
+    if (Block* block = search.block_at(range.begin)) search.scan(*block);
   }
+  search.repeat();
   RETURN_IF_ERROR(search.status());
   if (search.shapes_.meta_maps() == 0) return fail(ErrorCode::kNotFound, "no heap of V8");
   return search;

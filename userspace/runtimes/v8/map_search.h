@@ -14,15 +14,15 @@
 
 namespace oomw::v8 {
 
-// Finds V8's maps where objects point to them. Maps lie together in few blocks, and reading is most of what a census
-// costs; so a block is searched for maps when the first word that may be a reference to one points into it, instead of
-// all of the heap in a pass of its own (which took 0.45 of 1.15 ms a MiB).
+// Finds V8's maps where objects point to them, in place of all of the heap in a pass of its own (which took 0.45
+// of 1.15 ms a MiB). Up to Node 18 they lie together in few blocks, since then anywhere among the objects: so a map is
+// read by itself, and a block of which many were is searched for the rest.
 //
+// - A map that the census comes across is taken from what it reads: of blocks behind it, few are missing.
 // - A map of maps is found where it was: in a block that is searched, or behind a reference that leads to no known map.
 //   Objects that were looked up before may be of its maps: meta_maps() has grown then, and the census begins again.
 // - settle() searches all that is left, in at most two passes, and nothing is found afterwards: for heaps with many
-// maps
-//   of maps, and where too little of the heap is explained.
+//   maps of maps, and where too little of the heap is explained.
 // - After an error of a read everything is unknown, and status() has it.
 // Borrows space and constants.
 class MapSearch {
@@ -31,18 +31,22 @@ class MapSearch {
   [[nodiscard]] static Result<MapSearch> begin(const AddressSpace& space, const Constants& constants,
                                                std::span<const PageRange> blocks);
 
-  // Its number in shapes().all(), or kNone. tagged: any word. is_behind_object: an object ended before it, so it is
-  // likely the next one's reference to its map.
-  [[nodiscard]] std::uint32_t find(std::uint64_t tagged, bool is_behind_object) {
-    const std::uint32_t index = shapes_.index_of(tagged);
-    if (index != Shapes::kNone || (tagged & 3) != 1 || !may_read_) return index;
-    if (tagged < kBlockBytes || misses_ >= (is_behind_object ? kMissesBehindObjects : kMisses)) return Shapes::kNone;
-    ++misses_;
+  // tagged: any word. is_behind_object: an object ended before it, so it is likely the next one's reference to its map.
+  [[nodiscard]] Shape find(std::uint64_t tagged, bool is_behind_object) {
+    if (const Shape* known = shapes_.at(tagged)) return *known;
+    if ((tagged & 3) != 1 || !may_read_ || tagged < kBlockBytes) return {};
+    if (misses_ >= (is_behind_object ? kMissesBehindObjects : kMisses)) return {};
     return search(tagged);
   }
   // Another block's words are looked up from here on. A word that is no known map costs one read or two, so few of a
   // block are followed: memory of C++ is full of references to objects.
-  void start_block() { misses_ = 0; }
+  void start_block() { misses_ = misses_in_known_ = 0; }
+  // The census came across a map, whose words these are; it is not read again.
+  void take(std::uint64_t tagged, std::span<const std::uint64_t> map) {
+    if (may_take_unused()) shapes_.take(tagged, map, constants_);
+  }
+  // All objects that begin in it were looked up.
+  void end_block(PageRange block);
   [[nodiscard]] Result<> settle();
 
   [[nodiscard]] bool is_settled() const { return !may_read_; }
@@ -51,31 +55,36 @@ class MapSearch {
   [[nodiscard]] Result<> status() const;
 
  private:
-  static constexpr int kMisses = 8, kMissesBehindObjects = 256;  // of a block
-  static constexpr int kMaxRepeats =
-      4;  // of blocks that were searched without a map of maps; the rest settle() repeats
+  static constexpr int kMisses = 8, kMissesBehindObjects = 256, kMissesInKnown = 2;  // of a block
+  // After so many maps of a block that were read one by one, reading all of it costs less.
+  static constexpr int kSingles = 32;
+  static constexpr int kMaxRepeats = 4;  // for a new map of maps; the rest settle() repeats
+  // The last quarter of what may be known is for maps that an object was seen to have.
+  [[nodiscard]] bool may_take_unused() const { return shapes_.all().size() < Shapes::kMaxShapes * 3 / 4; }
   struct Block {
     PageRange range;
-    bool is_searched = false;
+    int singles = 0;
+    bool is_searched = false, is_walked = false;
   };
-  using Pending = std::bitset<1u << 20>;
+  using Candidates = std::bitset<1u << 20>;
 
   MapSearch(const AddressSpace& space, const Constants& constants, std::span<const PageRange> blocks);
-  [[nodiscard]] std::uint32_t search(std::uint64_t tagged);
-  [[nodiscard]] std::uint64_t word_at(std::uint64_t tagged) const;  // 0: nothing there
-  [[nodiscard]] Block* pending_at(std::uint64_t address);
+  [[nodiscard]] Shape search(std::uint64_t tagged);
+  [[nodiscard]] bool read_words(std::uint64_t tagged, std::span<std::uint64_t> words) const;
+  [[nodiscard]] Block* block_at(std::uint64_t address);
   void scan(Block& block);
-  void scan_again();
-  [[nodiscard]] std::uint32_t index_after(Block& block, std::uint64_t tagged);
+  void repeat();
+  void search_around(Block& block, std::uint64_t tagged);
 
   const AddressSpace& space_;
   const Constants& constants_;
   Shapes shapes_;
-  std::vector<Block> blocks_;         // by address
-  std::unique_ptr<Pending> pending_;  // not searched yet, by the low bits of a block's number
-  std::vector<std::uint64_t> words_;  // of the block at hand
+  std::vector<Block> blocks_;               // by address
+  std::unique_ptr<Candidates> candidates_;  // by the low bits of a block's number
+  std::vector<std::uint64_t> words_;        // of the block at hand
+  std::vector<std::uint64_t> map_;          // the part of a map that is of use
   std::size_t searched_ = 0;
-  int misses_ = 0, repeats_ = 0;
+  int misses_ = 0, misses_in_known_ = 0, repeats_ = 0;
   bool is_outdated_ = false;  // a block was searched before a map of maps was known
   bool may_read_ = true;
   Result<> read_;

@@ -6,11 +6,12 @@
 #include <cctype>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace oomw::v8 {
 namespace {
 
-constexpr int kMaxBackPointers = 256;
+constexpr std::size_t kMaxBackPointers = 256, kMaxRemembered = 64u << 10;
 constexpr std::uint64_t kMaxName = 80;
 constexpr std::uint64_t kMaxLocals = 75;   // more lie in a table of their own
 constexpr std::size_t kScopeTail = 10;     // words behind the names of locals and their descriptions
@@ -57,18 +58,31 @@ const Shape* ConstructorNames::shape_of(std::uint64_t tagged) {
   return map ? shapes_.at(*map) : nullptr;
 }
 
-// The first map of a chain has the constructor where the others have the one before them.
-std::optional<std::uint64_t> ConstructorNames::constructor_of(const Shape& shape) {
-  std::uint64_t map = shape.map;
-  for (int i = 0; i < kMaxBackPointers; ++i) {
+// The first map of a chain has the constructor where the others have the one before them. Shapes of one class share
+// most of their chains: a map is followed once.
+std::uint64_t ConstructorNames::constructor_of(const Shape& shape) {
+  std::vector<std::uint64_t> chain;
+  std::uint64_t map = shape.map, constructor = 0;
+  while (chain.size() < kMaxBackPointers) {
+    if (const auto known = constructors_.find(map); known != constructors_.end()) {
+      constructor = known->second;
+      break;
+    }
+    chain.push_back(map);
     const auto next = word(map, constants_.map_constructor);
-    if (!next) return std::nullopt;
-    const auto next_map = word(*next, 0);
-    if (!next_map) return std::nullopt;
-    if (!shapes_.is_meta(*next_map)) return next;
+    const auto next_map = next ? word(*next, 0) : std::nullopt;
+    if (!next_map) break;
+    if (!shapes_.is_meta(*next_map)) {
+      constructor = *next;
+      break;
+    }
     map = *next;
   }
-  return std::nullopt;
+  // Where the chain is too long, its end may still be known by a later one.
+  if (constructor == 0) chain.resize(std::min<std::size_t>(chain.size(), 1));
+  if (constructors_.size() + chain.size() > kMaxRemembered) constructors_.clear();
+  for (const std::uint64_t one : chain) constructors_.emplace(one, constructor);
+  return constructor;
 }
 
 std::string ConstructorNames::identifier(std::uint64_t string) {
@@ -96,7 +110,7 @@ std::string ConstructorNames::scope_name(std::uint64_t scope) {
   for (std::size_t i = 1; i <= words; ++i) {
     const auto at = word(scope, first + 8 * i);
     // The next object begins: a scope's length is not written in it.
-    if (!at || shapes_.index_of(*at) != Shapes::kNone) return "";
+    if (!at || shapes_.at(*at) != nullptr) return "";
     const Shape* shape = shape_of(*at);
     const bool is_string = shape != nullptr && shape->type < constants_.first_non_string;
     if (left == 0 && is_string) return identifier(*at);
@@ -108,7 +122,14 @@ std::string ConstructorNames::scope_name(std::uint64_t scope) {
   return "";
 }
 
-std::string ConstructorNames::function_name(std::uint64_t function) {
+const std::string& ConstructorNames::function_name(std::uint64_t function) {
+  const auto known = functions_.find(function);
+  if (known != functions_.end()) return known->second;
+  if (functions_.size() >= kMaxRemembered) functions_.clear();
+  return functions_.emplace(function, read_function_name(function)).first->second;
+}
+
+std::string ConstructorNames::read_function_name(std::uint64_t function) {
   const Shape* shape = shape_of(function);
   if (shape == nullptr || shape->type < constants_.first_object) return "";
   const auto shared = word(function, constants_.function_shared);
@@ -133,8 +154,8 @@ std::string ConstructorNames::name_of(const Shape& shape) {
     case Nature::kObject:
       break;
   }
-  const auto constructor = constructor_of(shape);
-  const std::string name = constructor ? function_name(*constructor) : "";
+  const std::uint64_t constructor = constructor_of(shape);
+  const std::string& name = function_name(constructor);
   return name.empty() ? "(object)" : name;
 }
 

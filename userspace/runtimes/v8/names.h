@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "memory/cached_reader.h"
 #include "runtimes/v8/constants.h"
@@ -33,14 +34,17 @@ class ConstructorNames {
  private:
   [[nodiscard]] std::optional<std::uint64_t> word(std::uint64_t tagged, std::uint64_t offset);
   [[nodiscard]] const Shape* shape_of(std::uint64_t tagged);
-  [[nodiscard]] std::optional<std::uint64_t> constructor_of(const Shape& shape);
-  [[nodiscard]] std::string function_name(std::uint64_t function);
+  [[nodiscard]] std::uint64_t constructor_of(const Shape& shape);  // 0: none
+  [[nodiscard]] const std::string& function_name(std::uint64_t function);
+  [[nodiscard]] std::string read_function_name(std::uint64_t function);
   [[nodiscard]] std::string scope_name(std::uint64_t scope);
   [[nodiscard]] std::string identifier(std::uint64_t string);
 
   CachedReader& memory_;
   const Constants& constants_;
   const Shapes& shapes_;
+  std::unordered_map<std::uint64_t, std::uint64_t> constructors_;  // by map; 0: none
+  std::unordered_map<std::uint64_t, std::string> functions_;       // names, by constructor
 };
 
 }  // namespace oomw::v8

@@ -2,13 +2,13 @@
 #include "runtimes/v8/shapes.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "runtimes/native/words.h"
 
 namespace oomw::v8 {
 namespace {
 
-constexpr std::uint64_t kTagMask = 3, kTag = 1;
 constexpr std::size_t kLeastReferences = 30;  // to the map of maps, from its own block: 600 were seen
 constexpr std::uint32_t kLeastMapBytes = 40, kMostMapBytes = 160;
 
@@ -44,14 +44,28 @@ void for_each_place(std::span<const std::uint64_t> words, const Differ& differ, 
   }
 }
 
-// Of the map that begins at words[at].
-Shape shape_at(std::uint64_t address, std::span<const std::uint64_t> words, std::size_t at,
-               const Constants& constants) {
-  const std::span<const std::byte> bytes = std::as_bytes(words.subspan(at));
+Extent extent_of(const Constants& constants, const Shape& shape) {
+  const bool is_noted =
+      shape.type == constants.type_map || shape.type == constants.type_buffer || shape.type == constants.type_free;
+  if (shape.words != 0) return is_noted ? Extent::kMapOfNoted : Extent::kMap;
+  if (shape.type < constants.first_non_string) return Extent::kString;
+  if (shape.type == constants.type_free) return Extent::kFreeSpace;
+  const auto name = constants.type_names.find(shape.type);
+  const std::string_view type = name == constants.type_names.end() ? "" : std::string_view(name->second);
+  if (type == "ByteArray" || type == "BytecodeArray") return Extent::kBytes;
+  if (type == "PropertyArray") return Extent::kProperties;
+  if (type == "DescriptorArray" || type == "StrongDescriptorArray") return Extent::kDescriptors;
+  return Extent::kWords;
+}
+
+// Of the map at that place, whose words these are.
+Shape shape_of(std::uint64_t tagged, std::span<const std::uint64_t> map, const Constants& constants) {
+  const std::span<const std::byte> bytes = std::as_bytes(map);
   Shape shape;
-  shape.map = address + at * 8 + kTag;
+  shape.map = tagged;
   shape.type = native::number_at<std::uint16_t>(bytes, constants.map_type);
-  shape.bytes = 8u * native::number_at<std::uint8_t>(bytes, constants.map_words);
+  shape.words = native::number_at<std::uint8_t>(bytes, constants.map_words);
+  shape.extent = extent_of(constants, shape);
   return shape;
 }
 
@@ -82,48 +96,33 @@ Result<> read_block(const AddressSpace& space, PageRange block, std::vector<std:
   return {};
 }
 
-std::size_t Shapes::slot_of(std::uint64_t tagged) const {
-  const std::size_t mask = slots_.size() - 1;
-  std::size_t slot = ((tagged >> 3) * 0x9E3779B97F4A7C15ull >> 32) & mask;
-  while (slots_[slot] != kNone && shapes_[slots_[slot]].map != tagged) slot = (slot + 1) & mask;
-  return slot;
-}
-
-std::uint32_t Shapes::index_of(std::uint64_t tagged) const {
-  if ((tagged & kTagMask) != kTag || !near_->test(tagged / kBlockBytes % near_->size())) return kNone;
-  return slots_[slot_of(tagged)];
-}
-
-const Shape* Shapes::at(std::uint64_t tagged) const {
-  const std::uint32_t index = index_of(tagged);
-  return index == kNone ? nullptr : &shapes_[index];
-}
-
 bool Shapes::is_meta(std::uint64_t tagged) const { return std::ranges::find(meta_maps_, tagged) != meta_maps_.end(); }
 
-void Shapes::put_in_slot(std::uint32_t index) { slots_[slot_of(shapes_[index].map)] = index; }
-
-bool Shapes::add(const Shape& shape) {
-  if (slots_[slot_of(shape.map)] != kNone) return true;
-  if (shapes_.size() >= kMaxShapes) return false;
-  shapes_.push_back(shape);
-  near_->set(shape.map / kBlockBytes % near_->size());
-  if (shapes_.size() * kSlotsOfShape <= slots_.size()) {
-    put_in_slot(static_cast<std::uint32_t>(shapes_.size() - 1));
-    return true;
+void Shapes::take(std::uint64_t tagged, std::span<const std::uint64_t> map, const Constants& constants) {
+  const std::size_t slot = slot_of(tagged);
+  if (slots_[slot].map != 0) return;
+  if (shapes_.size() >= kMaxShapes) {
+    is_full_ = true;
+    return;
   }
-  slots_.assign(slots_.size() * 2, kNone);
-  for (std::uint32_t i = 0; i < shapes_.size(); ++i) put_in_slot(i);
-  return true;
+  shapes_.push_back(shape_of(tagged, map, constants));
+  shapes_.back().index = static_cast<std::uint32_t>(shapes_.size() - 1);
+  near_->set(tagged / kBlockBytes % near_->size());
+  if (shapes_.size() * kSlotsOfShape <= slots_.size()) {
+    slots_[slot] = shapes_.back();
+    return;
+  }
+  slots_.assign(slots_.size() * kGrowth, {});
+  for (const Shape& shape : shapes_) slots_[slot_of(shape.map)] = shape;
 }
 
 void Shapes::find_meta_maps(std::uint64_t address, std::span<const std::uint64_t> words, const Constants& constants) {
   const auto take = [&](std::size_t at) {
     const std::uint64_t self = address + at * 8 + kTag;
     if (is_meta(self) || meta_maps_.size() >= kMaxMetaMaps) return;
-    const Shape shape = shape_at(address, words, at, constants);
+    const Shape shape = shape_of(self, words.subspan(at), constants);
     const bool is_sound =
-        shape.type == constants.type_map && shape.bytes >= kLeastMapBytes && shape.bytes <= kMostMapBytes;
+        shape.type == constants.type_map && shape.bytes() >= kLeastMapBytes && shape.bytes() <= kMostMapBytes;
     if (!is_sound ||
         (meta_maps_.empty() && static_cast<std::size_t>(std::ranges::count(words, self)) < kLeastReferences)) {
       return;
@@ -140,9 +139,7 @@ bool Shapes::scan(std::uint64_t address, std::span<const std::uint64_t> words, c
   for (const std::uint64_t meta : meta_maps_) {
     for_each_place(
         words, [&](std::size_t at) { return words[at] ^ meta; },
-        [&](std::size_t at) {
-          if (!add(shape_at(address, words, at, constants))) is_full_ = true;
-        });
+        [&](std::size_t at) { take(address + at * 8 + kTag, words.subspan(at), constants); });
   }
   return meta_maps_.size() > known;
 }

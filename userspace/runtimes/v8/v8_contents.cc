@@ -41,23 +41,21 @@ std::string name_of(ConstructorNames& first, ConstructorNames& second, const Sha
 // By constructor, over all shapes that its objects have.
 std::map<std::string, Named> by_name(ConstructorNames& first, ConstructorNames& second, const Shapes& shapes,
                                      const Census& census) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < census.amounts().size(); ++i) {
-    if (census.amounts()[i].count > 0) order.push_back(i);
-  }
-  const auto bytes_of = [&](std::size_t i) { return census.amounts()[i].bytes; };
-  std::ranges::sort(order, std::greater(), bytes_of);
-  if (order.size() > kMaxNamedShapes) order.resize(kMaxNamedShapes);
+  std::vector<const ShapeAmount*> order;
+  for (const ShapeAmount& amount : census.amounts()) order.push_back(&amount);
+  const std::size_t most = std::min(order.size(), kMaxNamedShapes);
+  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(most), std::greater(),
+                            &ShapeAmount::bytes);
+  order.resize(most);
   std::map<std::string, Named> named;
-  for (const std::size_t i : order) {
-    const ShapeAmount& amount = census.amounts()[i];
-    Named& into = named[name_of(first, second, shapes.all()[i])];
-    into.count += amount.count;
-    into.bytes += amount.bytes;
-    const std::size_t samples = std::min<std::size_t>(amount.count, ShapeAmount::kSamples);
+  for (const ShapeAmount* amount : order) {
+    Named& into = named[name_of(first, second, shapes.all()[amount->shape])];
+    into.count += amount->count;
+    into.bytes += amount->bytes;
+    const std::size_t samples = std::min<std::size_t>(amount->count, ShapeAmount::kSamples);
     // The shapes with most bytes come first.
     const std::size_t room = HeldSizes::kMaxSamples - std::min(into.samples.size(), HeldSizes::kMaxSamples);
-    into.samples.insert(into.samples.end(), amount.samples.begin(), amount.samples.begin() + std::min(samples, room));
+    into.samples.insert(into.samples.end(), amount->samples.begin(), amount->samples.begin() + std::min(samples, room));
   }
   return named;
 }
@@ -174,7 +172,7 @@ Result<MemoryContents> read_contents(const AddressSpace& space, const Constants&
   CachedReader reader(space, kMaxLookupBytes, kLookupBlock), again(space, kMaxLookupBytes, kLookupBlock);
   ConstructorNames first(reader, constants, shapes), second(again, constants, shapes);
   const std::map<std::string, Named> named = by_name(first, second, shapes, census);
-  HeldSizes sizes(reader, space, constants, shapes);
+  HeldSizes sizes(reader, space, constants, shapes, first);
   add_holders(named, sizes, census.object_bytes_sum() + census.buffer_bytes(), contents);
   add_types(named, buffers, contents);
   contents.notes.push_back(

@@ -37,6 +37,7 @@ inline std::map<std::string, std::int32_t> exported_by_v8() {
           {"type_JSObject__JS_OBJECT_TYPE", 1057},
           {"type_FreeSpace__FREE_SPACE_TYPE", 251},
           {"type_FixedArray__FIXED_ARRAY_TYPE", 175},
+          {"type_DescriptorArray__DESCRIPTOR_ARRAY_TYPE", 244},
           {"type_ByteArray__BYTE_ARRAY_TYPE", 190},
           {"type_HeapNumber__HEAP_NUMBER_TYPE", 130},
           {"FirstNonstringType", 128},
@@ -49,7 +50,7 @@ class FakeHeap {
  public:
   static constexpr std::uint64_t kBase = 0x40000, kHead = 0x200;
   static constexpr std::uint16_t kString = 40, kObject = 1057, kArray = 175, kFunction = 2066, kScope = 261,
-                                 kShared = 262, kFree = 251, kBuffer = 2062;
+                                 kShared = 262, kFree = 251, kBuffer = 2062, kDescriptors = 244;
 
   FakeHeap() : words_(v8::kBlockBytes / 8) {
     meta_ = take(80);
@@ -63,6 +64,7 @@ class FakeHeap {
     scope_ = map(kScope, 0, 0);
     free_ = map(kFree, 0, 0);
     buffer_ = map(kBuffer, 64, 0);
+    descriptors_ = map(kDescriptors, 0, 0);
   }
 
   // All return tagged addresses.
@@ -86,6 +88,14 @@ class FakeHeap {
   }
   // Of a length that may be a lie.
   std::uint64_t array_of(std::uint64_t length, std::uint64_t bytes) { return sized(array_, length, bytes); }
+  // What the properties of a shape are called and where they are. Its cache is another object.
+  std::uint64_t descriptors(std::uint16_t count, std::uint64_t name) {
+    const std::uint64_t at = object(descriptors_, 24 + 24 * std::uint64_t{count});
+    set(at, 8, count | std::uint64_t{count} << 16);
+    set(at, 16, name);
+    for (std::uint64_t i = 0; i < count; ++i) set(at, 24 + 24 * i, name);
+    return at;
+  }
   std::uint64_t free_space(std::uint64_t bytes) { return sized(free_, bytes, bytes); }
   // name: a string or a scope.
   std::uint64_t function(std::uint64_t name) {
@@ -151,7 +161,8 @@ class FakeHeap {
 
   std::vector<std::uint64_t> words_;
   std::uint64_t next_ = kBase + kHead;
-  std::uint64_t meta_ = 0, string_ = 0, array_ = 0, function_ = 0, shared_ = 0, scope_ = 0, free_ = 0, buffer_ = 0;
+  std::uint64_t meta_ = 0, string_ = 0, array_ = 0, function_ = 0, shared_ = 0, scope_ = 0, free_ = 0, buffer_ = 0,
+                descriptors_ = 0;
 };
 
 }  // namespace oomw::test

@@ -68,6 +68,29 @@ TEST(ForgedHeap, what_only_an_object_holds_is_its_own_and_what_all_hold_is_not) 
   EXPECT_EQ(holder(contents)->bytes, 1000u * (32 + 32 + 16 + 104));
 }
 
+// A heap of many shapes has one for each.
+TEST(ForgedHeap, descriptions_of_properties_are_counted_whole) {
+  FakeHeap heap;
+  const std::uint64_t name = heap.string("total");
+  constexpr std::uint64_t kCount = 300;
+  for (std::uint64_t i = 0; i < kCount; ++i) (void)heap.descriptors(20, name);
+  (void)heap.free_space(heap.left());
+  const MemoryContents contents = contents_of(heap);
+  const auto system = std::ranges::find(contents.fillers, "(system)", &ContentFiller::name);
+  ASSERT_NE(system, contents.fillers.end());
+  EXPECT_GE(system->bytes, kCount * (24 + 24 * 20));
+  EXPECT_LE(system->bytes, kCount * (24 + 24 * 20) + 8'000);  // maps
+}
+
+TEST(ForgedHeap, number_of_descriptions_that_leads_nowhere_is_not_counted) {
+  FakeHeap heap;
+  const std::uint64_t session = heap.class_named(heap.string("Session")), name = heap.string("total");
+  heap.set(heap.descriptors(2, name), 8, 0xffff);
+  const MemoryContents contents = contents_with(heap, session);
+  EXPECT_EQ(held(contents), "Session");
+  for (const ContentFiller& one : contents.fillers) EXPECT_LE(one.bytes, kBlockBytes) << one.name;
+}
+
 // Each is one of those that are counted.
 TEST(ForgedHeap, plain_objects_in_plain_objects_count_once) {
   FakeHeap heap;

@@ -48,8 +48,9 @@ class MapSearchTest : public testing::Test {
       blocks.push_back({kBase + i * kBlockBytes, kBase + (i + 1) * kBlockBytes});
     return blocks;
   }
-  [[nodiscard]] static std::uint32_t bytes_of(const MapSearch& maps, std::uint32_t index) {
-    return index == Shapes::kNone ? 0 : maps.shapes().all()[index].bytes;
+  // Of the objects of a map; 0: it is none that is known.
+  [[nodiscard]] static std::uint32_t bytes_of(MapSearch& maps, std::uint64_t tagged, bool is_behind_object) {
+    return maps.find(tagged, is_behind_object).bytes();
   }
 
   std::vector<std::uint64_t> words_;
@@ -63,43 +64,68 @@ class MapSearchTest : public testing::Test {
                             1u << 28};
 };
 
-TEST_F(MapSearchTest, block_when_only_objects_are_in_it_is_not_read) {
+TEST_F(MapSearchTest, map_is_read_by_itself_and_the_block_in_which_it_lies_is_not) {
   auto maps = MapSearch::begin(space_, constants_, blocks());
   ASSERT_TRUE(maps.has_value());
-  EXPECT_EQ(bytes_of(*maps, maps->find(map_, false)), 24u);
-  EXPECT_EQ(maps->find(object_, false), Shapes::kNone);
-  EXPECT_LT(space_.bytes_read(), 2 * kBlockBytes + 100);  // those of the map of maps and of the map, and some words
+  EXPECT_EQ(bytes_of(*maps, map_, false), 24u);
+  EXPECT_EQ(bytes_of(*maps, object_, false), 0u);
+  EXPECT_LT(space_.bytes_read(), kBlockBytes + 100);  // that of the map of maps, and some words
+}
+
+TEST_F(MapSearchTest, block_with_many_maps_is_searched_for_all_of_them) {
+  constexpr std::uint64_t kMany = 200, kLast = kMany - 1;
+  for (std::uint64_t i = 0; i < kMany; ++i) put_map(at(1, i * kMapBytes), meta_, kObject, 24);
+  auto maps = MapSearch::begin(space_, constants_, blocks());
+  ASSERT_TRUE(maps.has_value());
+  for (std::uint64_t i = 0; i < kMany / 2; ++i) EXPECT_EQ(bytes_of(*maps, at(1, i * kMapBytes), false), 24u);
+  const std::uint64_t read = space_.bytes_read();
+  EXPECT_GT(read, 2 * kBlockBytes);
+  EXPECT_LT(read, 2 * kBlockBytes + 1000);
+  EXPECT_EQ(bytes_of(*maps, at(1, kLast * kMapBytes), false), 24u);
+  EXPECT_EQ(space_.bytes_read(), read);
+}
+
+TEST_F(MapSearchTest, map_that_the_census_came_across_is_not_read_again) {
+  auto maps = MapSearch::begin(space_, constants_, blocks());
+  ASSERT_TRUE(maps.has_value());
+  const std::uint64_t read = space_.bytes_read();
+  maps->take(map_, std::span(words_).subspan(kBlockBytes / 8));
+  EXPECT_EQ(bytes_of(*maps, map_, false), 24u);
+  EXPECT_EQ(space_.bytes_read(), read);
 }
 
 TEST_F(MapSearchTest, map_of_a_second_map_of_maps_is_found_by_its_reference) {
   auto maps = MapSearch::begin(space_, constants_, blocks());
   ASSERT_TRUE(maps.has_value());
   EXPECT_EQ(maps->shapes().meta_maps(), 1u);
-  EXPECT_EQ(bytes_of(*maps, maps->find(second_map_, true)), 32u);
+  EXPECT_EQ(bytes_of(*maps, second_map_, true), 32u);
   EXPECT_EQ(maps->shapes().meta_maps(), 2u);  // what tells the census to begin again
 }
 
 TEST_F(MapSearchTest, map_in_a_block_that_was_searched_before_its_map_of_maps_is_found_too) {
-  put_map(at(1, kMapBytes), second_meta_, kObject, 40);
+  constexpr std::uint64_t kMany = 100;
+  for (std::uint64_t i = 0; i < kMany; ++i) put_map(at(1, i * kMapBytes), meta_, kObject, 24);
+  for (std::uint64_t i = kMany; i < 2 * kMany; ++i) put_map(at(1, i * kMapBytes), second_meta_, kObject, 40);
   auto maps = MapSearch::begin(space_, constants_, blocks());
   ASSERT_TRUE(maps.has_value());
-  EXPECT_EQ(bytes_of(*maps, maps->find(map_, true)), 24u);
-  EXPECT_EQ(bytes_of(*maps, maps->find(at(1, kMapBytes), true)), 40u);
+  for (std::uint64_t i = 0; i < 2 * kMany; ++i) {
+    EXPECT_EQ(bytes_of(*maps, at(1, i * kMapBytes), true), i < kMany ? 24u : 40u) << i;
+  }
 }
 
 TEST_F(MapSearchTest, words_that_lead_nowhere_are_followed_a_few_times_and_settling_finds_the_rest) {
   auto maps = MapSearch::begin(space_, constants_, blocks());
   ASSERT_TRUE(maps.has_value());
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(maps->find(object_, false), Shapes::kNone);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(bytes_of(*maps, object_, false), 0u);
   const std::uint64_t read = space_.bytes_read();
-  EXPECT_EQ(maps->find(map_, false), Shapes::kNone);
+  EXPECT_EQ(bytes_of(*maps, map_, false), 0u);
   EXPECT_EQ(space_.bytes_read(), read);
   ASSERT_TRUE(maps->settle().has_value());
-  EXPECT_EQ(bytes_of(*maps, maps->find(map_, false)), 24u);
-  EXPECT_EQ(bytes_of(*maps, maps->find(second_map_, false)), 32u);
+  EXPECT_EQ(bytes_of(*maps, map_, false), 24u);
+  EXPECT_EQ(bytes_of(*maps, second_map_, false), 32u);
   const std::uint64_t settled = space_.bytes_read();
   maps->start_block();
-  EXPECT_EQ(maps->find(object_, true), Shapes::kNone);
+  EXPECT_EQ(bytes_of(*maps, object_, true), 0u);
   EXPECT_EQ(space_.bytes_read(), settled);
 }
 
@@ -108,7 +134,8 @@ TEST_F(MapSearchTest, memory_when_it_cannot_be_read_is_an_error) {
                            PresentPages({{kBase, kBase + kBlocks * kBlockBytes}}), {}, kBlockBytes + 4096);
   auto maps = MapSearch::begin(space, constants_, blocks());
   ASSERT_TRUE(maps.has_value());
-  EXPECT_EQ(maps->find(map_, true), Shapes::kNone);
+  EXPECT_FALSE(maps->settle().has_value());
+  EXPECT_EQ(bytes_of(*maps, map_, true), 0u);
   ASSERT_FALSE(maps->status().has_value());
   EXPECT_EQ(maps->status().error().code, ErrorCode::kLimit);
 }
