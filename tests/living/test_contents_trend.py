@@ -34,7 +34,7 @@ def python(*arguments):
 class ContentsTrends(E2eTest):
     def services(self, commands):
         """{name: (its cgroup, the process)}, once each holds enough to be read."""
-        boxes = {name: self.cgroup("contents-" + name, 768) for name in commands}
+        boxes = {name: self.cgroup("contents-" + name, 2048) for name in commands}
         started = {name: (boxes[name], self.start(command, boxes[name], oom_score_adj=1000))
                    for name, command in commands.items()}
         for box, _ in started.values():
@@ -53,7 +53,7 @@ class ContentsTrends(E2eTest):
         commands = {"list": python("20"), "calm": python("40", "--healthy"),
                     "class": [tools.sessions(), "20000", "100000", "300"]}
         if NODE:
-            commands["v8"] = [NODE, os.path.join(tools.WORKLOADS, "node", "service.js"), "sessions", "30"]
+            commands["v8"] = [NODE, "--max-old-space-size=2048", os.path.join(tools.WORKLOADS, "node", "service.js"), "sessions", "30"]
         services = self.services(commands)
         for name in ("list", "class"):
             box, work = services[name]
