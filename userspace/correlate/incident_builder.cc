@@ -13,6 +13,7 @@
 #include "correlate/heap_fillers.h"
 #include "correlate/incident_id.h"
 #include "correlate/limit_shares.h"
+#include "correlate/other_processes.h"
 #include "incident/incident_files.h"
 #include "incident/incident_notes.h"
 
@@ -25,8 +26,6 @@ constexpr Nanoseconds kReclaimAfterKill = std::chrono::seconds(1);
 // Sampling, and memory that is freed but not swept yet, bring the ratio to 1.1, seen once with a Collector. A program
 // can lay out a profile of any size in its memory, so one above this bound is not trusted.
 constexpr double kMostCoverage = 2.0;
-// Other processes whose oom_score_adj is read, to show how likely the kernel was to choose them.
-constexpr std::size_t kMostOthers = 256;
 
 class Builder {
  public:
@@ -39,7 +38,7 @@ class Builder {
     who();
     pod();
     victims();
-    others();
+    incident_.others = other_processes(evidence_, incident_.victims, model_);
     trigger();
     limit();
     memory_stat(selection.amend);
@@ -73,7 +72,6 @@ class Builder {
   void who();
   void pod();
   void victims();
-  void others();
   [[nodiscard]] IncidentVictim victim_of(const OomKill& kill) const;
   [[nodiscard]] std::optional<WallTime> start_of(ProcessKey process) const;
   void trigger();
@@ -182,24 +180,6 @@ IncidentVictim Builder::victim_of(const OomKill& kill) const {
   }
   victim.started = start_of(victim.process);
   return victim;
-}
-
-// A process without a score was never read: a fork that exited at once. A process that started after the kill is a
-// restart.
-void Builder::others() {
-  const auto is_victim = [this](const ProcessState& process) {
-    return std::ranges::any_of(incident_.victims,
-                               [&](const IncidentVictim& v) { return v.process.pid == process.key.pid; });
-  };
-  OtherProcesses found;
-  for (const ProcessState* process : model_.processes_under(evidence_.container, kMostOthers, evidence_.first)) {
-    const MonotonicTime start{static_cast<std::int64_t>(process->key.start_ticks * kNanosecondsPerTick)};
-    if (!process->oom_score_adj || start > evidence_.first || is_victim(*process)) continue;
-    const std::int32_t score = *process->oom_score_adj;
-    found.lowest_oom_score_adj = found.count == 0 ? score : std::min(found.lowest_oom_score_adj, score);
-    ++found.count;
-  }
-  if (found.count > 0) incident_.others = found;
 }
 
 // Start times count from CLOCK_BOOTTIME, which is ahead of CLOCK_MONOTONIC by the time spent suspended: zero on a

@@ -109,7 +109,12 @@ void Daemon::Impl::after_kill(const ResolvedKill& resolved) {
     const CgroupState* state = pipeline->model().find_cgroup(cgroup);
     if (state == nullptr) continue;
     const bool is_fresh = !state->memory_stat.empty() && kill.time - state->memory_stat_at < kStatFresh;
-    sampler->sample_now(cgroup, !is_fresh && !detailed.contains(cgroup));
+    const bool is_detailed = !is_fresh && !detailed.contains(cgroup);
+    if (cgroup == kill.victim_cgroup) {
+      sampler->sample_after_kill(cgroup, is_detailed);
+    } else {
+      sampler->sample_now(cgroup, is_detailed);
+    }
     if (kill.owner_cgroup == kill.victim_cgroup) break;
   }
   read_sharers(resolved.place);

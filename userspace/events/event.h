@@ -145,6 +145,8 @@ struct MemorySampled {
   // memory.stat as read (v1: the total_* twins under their v2 names); only when `detailed`.
   bool detailed = false;
   std::map<std::string, std::uint64_t> memory_stat;
+  // What is resident of its own processes, by pid: of 64 at most, only where that was asked for, after a kill.
+  std::map<std::string, std::uint64_t> resident_bytes;
 };
 
 // A Go program's settings in its environment at start. Later changes by the program itself (debug.SetGCPercent

@@ -116,6 +116,7 @@ void describe(auto& a, Of<MemorySampled> auto& e) {
   a("kernel_oom_kills", e.kernel_oom_kills);
   a("detailed", e.detailed);
   a("memory_stat", e.memory_stat);
+  a("resident_bytes", e.resident_bytes);
 }
 
 void describe(auto& a, Of<ProcessSeen> auto& e) {

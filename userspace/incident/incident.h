@@ -74,6 +74,13 @@ struct IncidentPod {
 struct OtherProcesses {
   std::size_t count = 0;
   std::int32_t lowest_oom_score_adj = 0;  // of them
+  // The one with the most resident memory, read right after the kill; nullopt: none was read.
+  struct Largest {
+    std::int32_t pid = 0;
+    std::string comm, cmdline;  // hostile; the first 256 bytes of it
+    std::uint64_t resident_bytes = 0;
+  };
+  std::optional<Largest> largest;
 };
 
 // One container's share of its pod's limit.

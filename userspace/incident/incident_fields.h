@@ -104,9 +104,17 @@ void describe(auto& v, Of<LimitShare> auto& share) {
   v("limit_bytes", share.limit_bytes);
 }
 
+void describe(auto& v, Of<OtherProcesses::Largest> auto& process) {
+  v("pid", process.pid, kRequired);
+  v("comm", process.comm, kNull);
+  v("cmdline", process.cmdline, kNull);
+  v("resident_bytes", process.resident_bytes, kRequired);
+}
+
 void describe(auto& v, Of<OtherProcesses> auto& others) {
   v("count", others.count, kRequired);
   v("lowest_oom_score_adj", others.lowest_oom_score_adj, kRequired);
+  v("largest", others.largest, kOmitted);
 }
 
 void describe(auto& v, Of<IncidentWatermark> auto& mark) {

@@ -109,6 +109,10 @@ void MemoryModel::on(const MemorySampled& e) {
     state->memory_stat = e.memory_stat;
     state->memory_stat_at = e.time;
   }
+  if (!e.resident_bytes.empty()) {
+    state->resident_bytes = e.resident_bytes;
+    state->resident_at = e.time;
+  }
   if (e.kernel_oom_kills) state->kernel_oom_kills = e.kernel_oom_kills;
   if (state->sampled && e.time < state->sampled_at) return;
   set_limit(*state, e.time, e.limit_bytes);

@@ -44,6 +44,8 @@ struct CgroupState {
   std::optional<std::uint64_t> kernel_oom_kills;     // as last read
   std::map<std::string, std::uint64_t> memory_stat;  // last detailed reading
   MonotonicTime memory_stat_at;
+  std::map<std::string, std::uint64_t> resident_bytes;  // of its processes by pid, as read after its last kill
+  MonotonicTime resident_at;
 
   std::optional<double> growth_bytes_per_second;
   MonotonicTime growth_at;  // when the kernel reported it; readings take over kGrowthTrust later

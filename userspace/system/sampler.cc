@@ -90,13 +90,14 @@ void Sampler::Impl::run_fast() {
   arm_fast();
 }
 
-bool Sampler::Impl::sample(CgroupId id, bool detailed) {
+bool Sampler::Impl::sample(CgroupId id, bool detailed, bool with_processes) {
   const auto found = tracked.find(id);
   if (found == tracked.end() || found->second.path.empty()) return false;
   auto sample = cgroups.sample(found->second.path, id, clock, detailed);
   if (sample.has_value()) {
     if (found->second.idle) found->second.idle->remember(*sample);
     judge(id, *sample);
+    if (with_processes) sample->resident_bytes = resident_bytes(found->second.path);
     deliver(std::move(*sample));
     return true;
   }
@@ -161,6 +162,7 @@ void Sampler::on_event(const Event& event) {
 }
 
 bool Sampler::sample_now(CgroupId cgroup, bool detailed) { return impl_->sample(cgroup, detailed); }
+bool Sampler::sample_after_kill(CgroupId cgroup, bool detailed) { return impl_->sample(cgroup, detailed, true); }
 void Sampler::read_processes_now(CgroupId cgroup, std::size_t max) { impl_->read_processes(cgroup, max); }
 std::optional<ProcessKey> Sampler::read_process_now(std::int32_t pid) { return impl_->read_process(pid); }
 void Sampler::rescan() { impl_->rescan(); }

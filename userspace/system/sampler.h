@@ -49,6 +49,8 @@ class Sampler {
   void on_event(const Event& event);  // CgroupCreated/Removed, ProcessExec/Exit, WatermarkCrossed
   // Read one cgroup now and deliver it; false if it is gone or unknown.
   bool sample_now(CgroupId cgroup, bool detailed);
+  // And what is resident of its processes, which tells which of them held what the victim did not.
+  bool sample_after_kill(CgroupId cgroup, bool detailed);
   // Read the cgroup's processes that were not read yet and deliver ProcessSeen (at most max).
   void read_processes_now(CgroupId cgroup, std::size_t max);
   std::optional<ProcessKey> read_process_now(std::int32_t pid);

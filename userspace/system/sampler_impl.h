@@ -31,7 +31,7 @@ struct Sampler::Impl {
 
   // sampler.cc: the schedules
   void start();
-  bool sample(CgroupId id, bool detailed);
+  bool sample(CgroupId id, bool detailed, bool with_processes = false);
   bool sample_idle(CgroupId id);
   void read_slow(CgroupId id);
   void judge(CgroupId id, const MemorySampled& sample);
@@ -62,6 +62,7 @@ struct Sampler::Impl {
   void read_later(const ProcessExec& exec);
   void read_if_alive(ProcessKey key);
   std::optional<ProcessKey> read_process(std::int32_t pid);
+  [[nodiscard]] std::map<std::string, std::uint64_t> resident_bytes(const std::string& path) const;
   void read_processes(CgroupId id, std::size_t max);
   void read_all_processes();
   [[nodiscard]] CgroupId cgroup_of(std::int32_t pid) const;

@@ -59,6 +59,20 @@ void Sampler::Impl::read_processes(CgroupId id, std::size_t max) {
   }
 }
 
+// Of statm, which takes no lock: a process that hangs holds up no kill. One that ended meanwhile is left out.
+std::map<std::string, std::uint64_t> Sampler::Impl::resident_bytes(const std::string& path) const {
+  constexpr std::size_t kMaxProcesses = 64;
+  std::map<std::string, std::uint64_t> found;
+  const auto pids = cgroups.processes(path, kMaxProcesses);
+  if (!pids.has_value()) return found;
+  for (const std::int32_t pid : *pids) {
+    const auto key = processes.key_of(pid);
+    const auto memory = key.has_value() ? processes.memory_of(*key) : fail(ErrorCode::kNotFound, "");
+    if (memory.has_value() && memory->resident_bytes > 0) found.emplace(std::to_string(pid), memory->resident_bytes);
+  }
+  return found;
+}
+
 void Sampler::Impl::read_all_processes() {
   constexpr std::size_t kMaxProcesses = 8'192;
   for (const std::int32_t pid : processes.list(kMaxProcesses)) read_process(pid);

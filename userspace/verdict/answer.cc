@@ -11,6 +11,7 @@
 #include "facts/operation.h"
 #include "incident/queue_text.h"
 #include "incident/share_queries.h"
+#include "verdict/causes.h"
 #include "verdict/filler_answer.h"
 #include "verdict/growth_answer.h"
 #include "verdict/memory_parts.h"
@@ -304,7 +305,11 @@ std::string files(const Incident& incident, const AnswerCulprit* /*culprit*/) {
 }
 
 std::string sibling(const Incident& incident, const AnswerCulprit* /*culprit*/) {
-  return fmt::format("Another process of the container held the memory, not {}: {}.", program(incident),
+  const std::string other = largest_other(incident);
+  const std::string had = other.empty() ? ""
+                                        : fmt::format("{} had {} right after the kill; ", other,
+                                                      human_bytes(incident.others->largest->resident_bytes));
+  return fmt::format("Another process of the container held the memory, not {}: {}{}.", program(incident), had,
                      first_why(incident));
 }
 
@@ -372,8 +377,10 @@ std::string trim(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/)
 std::string bound_files(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
   return "Give the tmpfs or emptyDir of medium Memory a sizeLimit, or put it on a disk.";
 }
-std::string inspect_processes(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
-  return "Look at the other processes of the container; the victim was not the large one.";
+std::string inspect_processes(const Incident& incident, const AnswerCulprit* /*culprit*/) {
+  const std::string other = largest_other(incident);
+  return fmt::format("Look at {}; the victim was not the large one.",
+                     other.empty() ? "the other processes of the container" : other);
 }
 std::string share_pod(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
   return "Give the container that holds most a limit of its own, or the pod more memory.";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "verdict/verdict_evidence.h"
 
@@ -20,5 +21,8 @@ namespace oomw {
 [[nodiscard]] std::optional<Finding> judge_leak(const Evidence& evidence);
 [[nodiscard]] std::optional<Finding> judge_spike(const Evidence& evidence);
 [[nodiscard]] std::optional<Finding> judge_undersized(const Evidence& evidence);
+
+// The process that had most of what the victims did not: "python3 (pid 12, `python3 worker.py`)"; "": none is known.
+[[nodiscard]] std::string largest_other(const Incident& incident);
 
 }  // namespace oomw

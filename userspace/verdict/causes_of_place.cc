@@ -138,6 +138,16 @@ std::optional<Finding> judge_sibling(const Evidence& evidence) {
                               human_bytes(*victims), human_bytes(*total))}};
 }
 
+std::string largest_other(const Incident& incident) {
+  const auto total = stat_of(incident, "anon"), victims = victims_anon_bytes(incident);
+  if (!incident.others || !incident.others->largest || !total || !victims || *total <= *victims) return "";
+  const OtherProcesses::Largest& other = *incident.others->largest;
+  const auto rest = static_cast<double>(*total - *victims);
+  if (static_cast<double>(other.resident_bytes) < threshold::kMost * rest) return "";
+  const std::string command = other.cmdline.empty() ? "" : fmt::format(", `{}`", printable(other.cmdline, 100));
+  return fmt::format("{} (pid {}{})", printable(other.comm, 32), other.pid, command);
+}
+
 // Only a whole list of what is held now can show what is not heap; an HTTP profile leaves out the youngest objects.
 std::optional<Finding> judge_off_heap(const Evidence& evidence) {
   const Incident& incident = evidence.incident;

@@ -58,6 +58,25 @@ TEST_F(CorrelatorTest, who_else_was_in_the_container_is_told_with_the_lowest_sco
   ASSERT_TRUE(incident.others.has_value());
   EXPECT_EQ(incident.others->count, 3u);
   EXPECT_EQ(incident.others->lowest_oom_score_adj, -3);
+  EXPECT_FALSE(incident.others->largest) << "nothing was read after the kill";
+}
+
+TEST_F(CorrelatorTest, largest_of_the_others_is_told_as_read_after_the_kill) {
+  const auto read = [&](std::int64_t ms, std::map<std::string, std::uint64_t> resident) {
+    MemorySampled sample;
+    sample.time = at_ms(ms);
+    sample.cgroup = CgroupId{2};
+    sample.resident_bytes = std::move(resident);
+    apply(sample);
+  };
+  for (const std::int32_t pid : {10, 11, 13}) apply(scored(pid, 5, 2, 0));
+  read(990, {{"11", 900 * kMiB}});  // of an earlier kill
+  apply(killed(10, 5, 2, 2, 1000));
+  read(1001, {{"10", 400 * kMiB}, {"11", 20 * kMiB}, {"13", 70 * kMiB}, {"99", 800 * kMiB}});
+  const Incident incident = take_one(1005);
+  ASSERT_TRUE(incident.others && incident.others->largest);
+  EXPECT_EQ(incident.others->largest->pid, 13);
+  EXPECT_EQ(incident.others->largest->resident_bytes, 70 * kMiB);
 }
 
 TEST_F(CorrelatorTest, id_when_replayed_is_the_same) {
