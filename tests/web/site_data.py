@@ -81,7 +81,8 @@ def growth(*codes, note=""):
     """incident.json's growth{}: places of these functions, largest first, then a garbage collector's."""
     whole = 64 * MIB
     places = [{"code": code, "operation_kind": "endpoint", "operation": "main.(*Shop).checkout", "bytes": whole >> i + 1,
-               "share": 0.5 ** (i + 1), "collector": False} for i, code in enumerate(codes)]
+               "share": 0.5 ** (i + 1), "collector": False,
+               "pattern": "one_off" if i else "persistent", "bytes_by_part": [whole >> i + 4] * 8} for i, code in enumerate(codes)]
     places.append({"bytes": MIB, "share": 1 / 64, "collector": True})
     stacks = [{"bytes": whole // 2, "share": 0.5, "complete": True, "frames": [*codes, "main.main"], "code": codes[0]}]
     return {"pid": 17, "as_of": "2026-11-21T04:02:58.000000000Z", "slot_bytes": 16384, "grown_bytes": whole, "samples": 2048, "lost": 3,

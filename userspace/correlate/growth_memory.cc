@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "facts/growth_place.h"
+#include "incident/growth_pattern.h"
 
 namespace oomw {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 std::uint64_t size_of(const GrowthProfile& profile) {
   std::uint64_t bytes = sizeof profile;
   for (const GrowthStack& stack : profile.stacks) {
-    bytes += sizeof stack;
+    bytes += sizeof stack + stack.parts.size() * sizeof stack.parts[0];
     for (const GrowthFrame& frame : stack.frames) {
       bytes += sizeof frame + frame.function.size() + frame.file.size() + frame.module.size();
       for (const std::string& name : frame.uses) bytes += sizeof name + name.size();
@@ -36,6 +37,14 @@ std::string kind_of(const GrowthPlace& place) { return place.operation ? place.o
 struct KnownPlace {
   GrowthPlace place;
   std::uint64_t bytes = 0;
+  std::vector<std::uint64_t> parts = {};
+
+  void add(const GrowthStack& stack) {
+    bytes += stack.bytes;
+    const std::size_t count = std::min(stack.parts.size(), IncidentGrowth::kParts);
+    parts.resize(std::max(parts.size(), count));
+    for (std::size_t i = 0; i < count; ++i) parts[i] += stack.parts[i];
+  }
 };
 
 KnownPlace& known(std::vector<KnownPlace>& places, const GrowthPlace& place) {
@@ -44,7 +53,7 @@ KnownPlace& known(std::vector<KnownPlace>& places, const GrowthPlace& place) {
     return one.place.function == place.function && file_of(one.place) == file_of(place) &&
            one.place.operation == place.operation && one.place.is_collector == place.is_collector;
   });
-  if (found == places.end()) return places.emplace_back(KnownPlace{place, 0});
+  if (found == places.end()) return places.emplace_back(KnownPlace{place});
   found->place.uses.insert(place.uses.begin(), place.uses.end());
   return *found;
 }
@@ -64,6 +73,12 @@ IncidentGrowth::Stack stack_of(const GrowthStack& from, const GrowthPlace& place
   return stack;
 }
 
+// Whose code a collector's threads grow for changes with the time, so they have no pattern.
+std::string pattern_text(const KnownPlace& one, const GrowthProfile& profile) {
+  const auto pattern = pattern_of(one.parts, profile.slot_bytes, static_cast<double>(profile.sampled_ms) / 1e3);
+  return pattern && !one.place.is_collector ? std::string(to_string(*pattern)) : "";
+}
+
 std::vector<IncidentGrowth::Place> places_of(std::vector<KnownPlace> known, const GrowthProfile& profile) {
   std::ranges::stable_sort(known, std::greater<>(), &KnownPlace::bytes);
   std::vector<IncidentGrowth::Place> places;
@@ -73,7 +88,7 @@ std::vector<IncidentGrowth::Place> places_of(std::vector<KnownPlace> known, cons
     places.push_back({one.place.code, operation_of(one.place), kind_of(one.place), one.bytes,
                       share_of(one.bytes, profile.grown_bytes), one.place.is_collector,
                       build == profile.builds.end() ? "" : printable(build->second, GrowthProfile::kMaxText),
-                      one.place.uses});
+                      one.place.uses, one.parts, pattern_text(one, profile)});
   }
   return places;
 }
@@ -124,11 +139,12 @@ IncidentGrowth growth_of(const GrowthProfile& profile, std::int64_t wall_offset_
   growth.grown_bytes = profile.grown_bytes;
   growth.samples = profile.samples;
   growth.lost = profile.lost;
+  if (profile.sampled_ms > 0) growth.sampled_seconds = static_cast<double>(profile.sampled_ms) / 1e3;
   std::vector<KnownPlace> places;
   for (std::size_t i = 0; i < std::min(profile.stacks.size(), GrowthProfile::kMaxStacks); ++i) {
     const GrowthStack& stack = profile.stacks[i];
     KnownPlace& place = known(places, place_of(stack, patterns));
-    place.bytes += stack.bytes;
+    place.add(stack);
     if (i < IncidentGrowth::kMaxStacks) growth.stacks.push_back(stack_of(stack, place.place, profile.grown_bytes));
   }
   growth.places = places_of(std::move(places), profile);

@@ -428,6 +428,7 @@ void describe(auto& a, Of<GrowthStack> auto& e) {
   a("bytes", e.bytes);
   a("complete", e.is_complete);
   a("frames", e.frames);
+  a("parts", e.parts, Presence::kOmitted);
 }
 
 void describe(auto& a, Of<GrowthProfile> auto& e) {
@@ -443,6 +444,7 @@ void describe(auto& a, Of<GrowthProfile> auto& e) {
   a("notes", e.notes, Presence::kOmitted);
   a("builds", e.builds, Presence::kOmitted);
   a("spool_file", e.spool_file, Presence::kOmitted);
+  a("sampled_ms", e.sampled_ms, Presence::kOmitted);
 }
 
 }  // namespace oomw::record

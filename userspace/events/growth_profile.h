@@ -32,6 +32,8 @@ struct GrowthStack {
   std::uint64_t bytes = 0;          // first touched through it, and not given back since
   bool is_complete = false;         // unwound to the thread's first frame
   std::vector<GrowthFrame> frames;  // innermost first
+  // Of `bytes`, by the part of the sampled time in which it came: GrowthProfile::kParts equal ones, or none.
+  std::vector<std::uint64_t> parts = {};
   friend bool operator==(const GrowthStack&, const GrowthStack&) = default;
 };
 
@@ -39,7 +41,7 @@ struct GrowthStack {
 // temporary that tops the heap takes the blame of the leak that is carved from its warm pages, and a collector's
 // threads take that of the code they work for.
 struct GrowthProfile {
-  static constexpr std::size_t kMaxStacks = 128, kMaxFrames = 64, kMaxNotes = 4, kMaxText = 200;
+  static constexpr std::size_t kMaxStacks = 128, kMaxFrames = 64, kMaxNotes = 4, kMaxText = 200, kParts = 8;
 
   MonotonicTime time;     // of the newest sample
   MonotonicTime started;  // of the first
@@ -53,6 +55,7 @@ struct GrowthProfile {
   std::vector<std::string> notes;
   std::map<std::string, std::string> builds;  // of modules in `stacks`: the linker's build id in hex; none is left out
   std::string spool_file;                     // growth.pb.gz; "" = none
+  std::uint64_t sampled_ms = 0;               // from the first sample to the newest, without the rests between bursts
   friend bool operator==(const GrowthProfile&, const GrowthProfile&) = default;
 };
 

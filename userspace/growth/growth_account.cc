@@ -51,7 +51,9 @@ void GrowthAccount::count(const oomw_growth_sample& head, std::uint32_t stack) {
   if (head.python_frames != 0) has_python_frames_ = true;
   newest_ns_ = std::max<std::uint64_t>(newest_ns_, head.time_ns);
   slot_bytes_ = head.slot_bytes;
-  slots_.rise(head.time_ns, head.slot_before, head.slot_after, stack);
+  const std::uint32_t sampled_ms = sampled_.at({static_cast<std::int64_t>(head.time_ns)});
+  sampled_ms_ = std::max(sampled_ms_, sampled_ms);
+  slots_.rise(head.time_ns, head.slot_before, head.slot_after, stack, sampled_ms);
 }
 
 void GrowthAccount::add(const std::vector<oomw_growth_sample>& heads, const UnwoundSamples& unwound) {
@@ -93,9 +95,14 @@ GrowthProfile GrowthAccount::profile(std::uint64_t lost_before) const {
   profile.grown_bytes = slots_.count() * slot_bytes_;
   profile.samples = samples_;
   profile.lost = lost_before + unnamed_;
-  for (const auto& [id, slots] : slots_.by_stack()) {
+  profile.sampled_ms = sampled_ms_;
+  const bool has_parts = sampled_ms_ >= GrowthProfile::kParts;  // a millisecond is the shortest
+  for (const auto& [id, parts] : slots_.by_stack(sampled_ms_)) {
     GrowthStack& stack = profile.stacks.emplace_back();
-    stack.bytes = slots * slot_bytes_;
+    for (const std::uint64_t slots : parts) {
+      stack.bytes += slots * slot_bytes_;
+      if (has_parts) stack.parts.push_back(slots * slot_bytes_);
+    }
     stack.is_complete = stacks_[id]->is_complete;
     for (const std::uint32_t frame : stacks_[id]->frames) stack.frames.push_back(frames_[frame]);
   }

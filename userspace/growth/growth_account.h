@@ -12,6 +12,7 @@
 
 #include "events/growth_profile.h"
 #include "growth/growth_slots.h"
+#include "growth/sampled_time.h"
 #include "growth/unwound.h"
 
 namespace oomw {
@@ -30,6 +31,9 @@ class GrowthAccount {
   void add_unnamed(const std::vector<oomw_growth_sample>& heads);
   void stand_at(std::uint32_t slot) { slots_.stand_at(slot); }
 
+  // Between these two nobody is sampled: that time is in no part of the profile.
+  void rest(MonotonicTime now) { sampled_.rest(now); }
+  void resume(MonotonicTime now) { sampled_.resume(now); }
   void set_unseen(std::uint64_t slots) { unseen_ = slots; }  // grown by while nobody was sampled
 
   // `lost_before`: samples that the kernel did not send. The stacks with the most bytes.
@@ -52,6 +56,8 @@ class GrowthAccount {
   ProcessKey process_;
   CgroupId cgroup_;
   GrowthSlots slots_;
+  SampledTime sampled_;
+  std::uint32_t sampled_ms_ = 0;  // up to the newest sample
   std::map<FrameKey, std::uint32_t> frame_ids_;
   std::vector<GrowthFrame> frames_;
   ModuleBuilds builds_;  // of all batches

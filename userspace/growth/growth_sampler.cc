@@ -174,6 +174,11 @@ void GrowthSampler::start(const GrowthTarget& target, const ShareOwner& owner) {
   auto watched = std::make_unique<Watched>(target, owner);
   watched->delivered_at = clock_.now();
   watched_.emplace(target.process, std::move(watched));
+  note_resumed();  // watching another one ends a rest
+}
+
+void GrowthSampler::note_resumed() {
+  for (auto& [process, watched] : watched_) watched->account.resume(clock_.now());
 }
 
 void GrowthSampler::end(ProcessKey process, bool is_killed) {
@@ -292,8 +297,12 @@ void GrowthSampler::rest_or_resume() {
   const bool is_due = rest_.decide(now, is_attached, has_climbed());
   if (is_due == is_attached || watched_.empty()) return;
   log::debug("growth: the program {}", is_due ? "is attached again" : "rests");
-  if (!is_due) return programs_->rest();
-  if (const auto resumed = programs_->resume(); !resumed) log::warn("growth: {}", resumed.error().message);
+  if (is_due) {
+    if (const auto resumed = programs_->resume(); !resumed) return log::warn("growth: {}", resumed.error().message);
+    return note_resumed();
+  }
+  programs_->rest();
+  for (auto& [process, watched] : watched_) watched->account.rest(now);
 }
 
 void GrowthSampler::deliver_due() {

@@ -78,6 +78,7 @@ class GrowthSampler {
   void deliver_due();
   void forget_gone();
   void rest_or_resume();
+  void note_resumed();
   [[nodiscard]] bool has_climbed();
 
   reader::Reader& reader_;

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
+
+#include "events/growth_profile.h"
 
 namespace oomw {
 
@@ -15,50 +18,61 @@ namespace oomw {
 //   - A slot without a stack (its sample was lost) is held by kNobody: it counts, for nobody.
 //   - Samples may come out of order, by microseconds: two CPUs took them. An older one only fills what nobody holds.
 //   - At most kMaxSlots are kept; what a process grows beyond belongs to nobody.
+//   - Each slot keeps when it was last touched through, so what came and still stands is known by time.
 class GrowthSlots {
  public:
   static constexpr std::uint32_t kNobody = ~0u;
   static constexpr std::size_t kMaxSlots = 65'536;
 
-  // A sample: `stack` lifted the process from slot `before` to `after`.
-  void rise(std::uint64_t time_ns, std::uint32_t before, std::uint32_t after, std::uint32_t stack) {
-    if (time_ns < newest_ns_) return fill(before, after, stack);
+  using Parts = std::array<std::uint64_t, GrowthProfile::kParts>;
+
+  // A sample: `stack` lifted the process from slot `before` to `after`. sampled_ms: on the clock that by_stack() cuts
+  // into parts.
+  void rise(std::uint64_t time_ns, std::uint32_t before, std::uint32_t after, std::uint32_t stack,
+            std::uint32_t sampled_ms) {
+    const Slot slot{stack, sampled_ms};
+    if (time_ns < newest_ns_) return fill(before, after, slot);
     newest_ns_ = time_ns;
     stand_at(before);
     stand_at(after);
-    const std::size_t end = holders_.size();
-    std::fill(holders_.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(before, end)), holders_.end(),
-              stack);
+    const std::size_t end = slots_.size();
+    std::fill(slots_.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(before, end)), slots_.end(), slot);
   }
 
   // Where the process stands, by another source than a sample: at its end.
   void stand_at(std::uint32_t slot) {
     count_ = slot;
-    holders_.resize(std::min<std::size_t>(slot, kMaxSlots), kNobody);
+    slots_.resize(std::min<std::size_t>(slot, kMaxSlots));
   }
 
   [[nodiscard]] std::uint64_t count() const { return count_; }  // held, by somebody or nobody
 
-  // Stack -> slots, without nobody's.
-  [[nodiscard]] std::map<std::uint32_t, std::uint64_t> by_stack() const {
-    std::map<std::uint32_t, std::uint64_t> counts;
-    for (const std::uint32_t holder : holders_) {
-      if (holder != kNobody) ++counts[holder];
+  // Stack -> slots by the part of the time from 0 to until_ms in which they came; without nobody's.
+  [[nodiscard]] std::map<std::uint32_t, Parts> by_stack(std::uint32_t until_ms) const {
+    std::map<std::uint32_t, Parts> counts;
+    for (const Slot& slot : slots_) {
+      if (slot.holder == kNobody) continue;
+      const std::uint64_t part = std::uint64_t{slot.sampled_ms} * GrowthProfile::kParts / std::max(until_ms, 1u);
+      ++counts[slot.holder][std::min<std::uint64_t>(part, GrowthProfile::kParts - 1)];
     }
     return counts;
   }
 
  private:
-  void fill(std::uint32_t before, std::uint32_t after, std::uint32_t stack) {
-    const std::size_t end = std::min<std::size_t>(after, holders_.size());
+  struct Slot {
+    std::uint32_t holder = kNobody;
+    std::uint32_t sampled_ms = 0;
+  };
+  void fill(std::uint32_t before, std::uint32_t after, Slot with) {
+    const std::size_t end = std::min<std::size_t>(after, slots_.size());
     for (std::size_t slot = before; slot < end; ++slot) {
-      if (holders_[slot] == kNobody) holders_[slot] = stack;
+      if (slots_[slot].holder == kNobody) slots_[slot] = with;
     }
   }
 
   std::uint64_t newest_ns_ = 0;
   std::uint64_t count_ = 0;
-  std::vector<std::uint32_t> holders_;  // [k]: of slot k + 1
+  std::vector<Slot> slots_;  // [k]: slot k + 1
 };
 
 }  // namespace oomw

@@ -111,6 +111,9 @@ void describe(auto& v, Of<IncidentGrowth::Place> auto& place) {
   v("share", place.share);
   v("collector", place.is_collector);
   v("build_id", place.build_id, kOmitted);
+  v("bytes_by_part", place.parts, kOmitted);
+  v.check(place.parts.size() <= IncidentGrowth::kParts, "bytes_by_part", "an array of bounded size");
+  v("pattern", place.pattern, kOmitted);
 }
 
 void describe(auto& v, Of<IncidentGrowth::Stack> auto& stack) {
@@ -131,6 +134,7 @@ void describe(auto& v, Of<IncidentGrowth> auto& growth) {
   v("grown_bytes", growth.grown_bytes, kRequired);
   v("samples", growth.samples);
   v("lost", growth.lost);
+  v("sampled_seconds", growth.sampled_seconds, kOmitted);
   v("places", growth.places);
   v.check(growth.places.size() <= IncidentGrowth::kMaxPlaces, "places", "an array of bounded size");
   v("stacks", growth.stacks);

@@ -8,6 +8,7 @@
 
 #include "base/estimate_text.h"
 #include "base/text.h"
+#include "incident/growth_pattern.h"
 #include "report/file_link.h"
 
 namespace oomw {
@@ -137,6 +138,35 @@ std::string place_text(const IncidentGrowth::Place& place) {
   return place.code.empty() ? "no code of the program in the stack" : to_markdown(place.code, kMaxName);
 }
 
+std::string pattern_text(const IncidentGrowth::Place& place, std::uint64_t slot_bytes) {
+  if (place.pattern == to_string(GrowthPattern::kPersistent)) {
+    return fmt::format("keeps growing, in {} of {} parts", parts_that_grew(place.parts, slot_bytes),
+                       place.parts.size());
+  }
+  return place.pattern == to_string(GrowthPattern::kOneOff) ? "one-off" : "";
+}
+
+// One row for each place, one column for each part of the sampled time.
+std::string growth_over_time(const IncidentGrowth& growth) {
+  std::string rows;
+  for (const IncidentGrowth::Place& place : growth.places) {
+    if (place.parts.size() != IncidentGrowth::kParts) continue;
+    rows += "| " + place_text(place) + (place.operation.empty() ? "" : ", " + operation_text(place));
+    for (const std::uint64_t bytes : place.parts) rows += " | " + (bytes == 0 ? "" : human_bytes(bytes));
+    rows += " | " + pattern_text(place, growth.slot_bytes) + " |\n";
+  }
+  if (rows.empty() || !growth.sampled_seconds) return "";
+  std::string head = "| code |", line = "|---|";
+  for (std::size_t part = 1; part <= IncidentGrowth::kParts; ++part) {
+    head += fmt::format(" {} |", part);
+    line += "---:|";
+  }
+  return fmt::format(
+      "\nWhen it came, in {} equal parts of the {:.1f} s that were sampled; what was given back is in none of them. "
+      "\"One-off\" came in one or two parts, and not again.\n\n{} over time |\n{}---|\n{}",
+      IncidentGrowth::kParts, *growth.sampled_seconds, head, line, rows);
+}
+
 std::string growth_section(const Incident& incident) {
   if (!incident.growth) return "";
   const IncidentGrowth& growth = *incident.growth;
@@ -149,6 +179,7 @@ std::string growth_section(const Incident& incident) {
     text += fmt::format("| {} | {} | {} | {} |\n", percent(place.share), human_bytes(place.bytes), place_text(place),
                         operation_text(place));
   }
+  text += growth_over_time(growth);
   for (const std::string& note : growth.notes) text += "\n" + to_markdown(note, kMaxName) + "\n";
   if (!growth.file.empty()) text += fmt::format("\nAll stacks: {}.\n", file_link(growth.file));
   return text + "\n";

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "incident/growth_pattern.h"
 #include "verdict/filler_answer.h"
 #include "verdict/thresholds.h"
 
@@ -137,6 +138,15 @@ std::string amount(const Place& place) {
   return fmt::format("{:.0f} % of the growth, {}", place.share * 100, human_bytes(place.bytes));
 }
 
+// When the growth came says nothing of whose it is: it adds to what is said, and names nobody.
+std::string came_once(const Place& place) {
+  return place.pattern == to_string(GrowthPattern::kOneOff) ? "; it came once" : "";
+}
+
+std::string over_time(const Place& place) {
+  return place.pattern == to_string(GrowthPattern::kPersistent) ? "; it kept growing" : came_once(place);
+}
+
 // Of the endpoints and jobs whose code refers to the holder by its name, the one with most of the growth. What others
 // touched first, be it more, was not put there: it is their temporary data.
 const Place* user_of_holder(const Incident& incident, const IncidentFiller& filler) {
@@ -182,10 +192,11 @@ std::string unproved(const Incident& incident) {
   }
   if (place == nullptr) return "";
   return fmt::format(
-      " Its growth was first touched mostly in {}{} ({}){}; that may be temporary data, so it does not show who keeps "
+      " Its growth was first touched mostly in {}{} ({}{}){}; that may be temporary data, so it does not show who "
+      "keeps "
       "it.",
       printable(place->code, kMaxName), operation_text(place->operation_kind, place->operation, place->code),
-      amount(*place), lost.empty() ? "" : ", though " + lost);
+      amount(*place), came_once(*place), lost.empty() ? "" : ", though " + lost);
 }
 
 }  // namespace
@@ -234,8 +245,10 @@ std::optional<AnswerCulprit> growing_culprit(const Incident& incident) {
 
 std::string grower_text(const Incident& incident, const AnswerCulprit& culprit) {
   const IncidentFiller* filler = named_filler(incident);
-  return fmt::format("{} grew it by {} ({:.0f} % of the growth){}{}", printable(culprit.code, kMaxName),
+  const Place* place = proved_grower(incident);
+  return fmt::format("{} grew it by {} ({:.0f} % of the growth{}){}{}", printable(culprit.code, kMaxName),
                      human_bytes(culprit.bytes.value_or(0)), culprit.share.value_or(0) * 100,
+                     place == nullptr ? "" : over_time(*place),
                      operation_text(culprit.operation_kind, culprit.operation, culprit.code),
                      filler == nullptr ? "" : "; " + filler_text(incident));
 }
@@ -246,8 +259,9 @@ std::string growth_text(const Incident& incident, const std::optional<AnswerCulp
   if (culprit && culprit->claim != to_string(Claim::kFills)) return "";
   const Place* place = proved_grower(incident);
   if (place == nullptr) return unproved(incident);
-  return fmt::format(" Grown by {}{} ({}).", printable(place->code, kMaxName),
-                     operation_text(place->operation_kind, place->operation, place->code), amount(*place));
+  return fmt::format(" Grown by {}{} ({}{}).", printable(place->code, kMaxName),
+                     operation_text(place->operation_kind, place->operation, place->code), amount(*place),
+                     over_time(*place));
 }
 
 }  // namespace oomw

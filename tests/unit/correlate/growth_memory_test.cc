@@ -87,6 +87,33 @@ TEST(GrowthMemory, stacks_of_one_function_are_one_place) {
   EXPECT_EQ(growth.stacks.back().code, growth.places.front().code);
 }
 
+// A climb of a minute: each part brings 768 KiB through one line and 384 through the other.
+GrowthProfile steady(std::int64_t ms) {
+  GrowthProfile growth = profile(ms);
+  growth.sampled_ms = 60'000;
+  growth.stacks[0].parts.assign(GrowthProfile::kParts, 768u << 10);
+  growth.stacks[1].parts.assign(GrowthProfile::kParts, 384u << 10);
+  return growth;
+}
+
+TEST(GrowthMemory, a_place_has_the_parts_of_all_its_stacks_and_their_pattern) {
+  IncidentGrowth growth = growth_of(steady(100), 0);
+  ASSERT_THAT(growth.places, SizeIs(1));
+  EXPECT_EQ(growth.places[0].parts, std::vector<std::uint64_t>(8, 1152u << 10));
+  EXPECT_EQ(growth.places[0].pattern, "persistent");
+  EXPECT_EQ(growth.sampled_seconds, 60);
+  GrowthProfile by_collector = steady(100);
+  GrowthFrame thread;
+  thread.function = "GCTaskThread::run";
+  for (GrowthStack& stack : by_collector.stacks) stack.frames = {thread};
+  growth = growth_of(by_collector, 0);
+  EXPECT_TRUE(growth.places[0].is_collector);
+  EXPECT_EQ(growth.places[0].pattern, "");
+  growth = growth_of(profile(100), 0);  // as an earlier version recorded it
+  EXPECT_EQ(growth.sampled_seconds, std::nullopt);
+  EXPECT_TRUE(growth.places[0].parts.empty());
+}
+
 TEST(GrowthMemory, native_code_has_the_build_of_its_module) {
   GrowthProfile growth = profile(100);
   GrowthFrame put;
@@ -133,6 +160,20 @@ TEST_F(GrowthOfKill, a_profile_that_comes_after_the_incident_was_written_amends_
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_EQ(to_json(*read), to_json(amended));
   EXPECT_THAT(to_markdown(amended, {}), HasSubstr("| 90.0 % | 9.00 MiB | generate"));
+}
+
+TEST_F(GrowthOfKill, the_incident_and_its_report_have_the_growth_over_time) {
+  apply(steady(900));
+  apply(killed(10, 5, 2, 2, 1000));
+  const Incident incident = take_one(3000);
+  const std::string json = to_json(incident);
+  EXPECT_THAT(json, HasSubstr("\"pattern\": \"persistent\""));
+  const auto read = incident_from_json(json);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(to_json(*read), json);
+  const std::string report = to_markdown(*read, {});
+  EXPECT_THAT(report, HasSubstr("in 8 equal parts of the 60.0 s that were sampled"));
+  EXPECT_THAT(report, HasSubstr("| 1.12 MiB | 1.12 MiB | keeps growing, in 8 of 8 parts |"));
 }
 
 TEST_F(GrowthOfKill, a_profile_of_another_process_is_not_the_victims) {

@@ -1,22 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "growth/growth_account.h"
 
+#include <array>
+#include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "correlate/growth_memory.h"
 
 namespace oomw {
 namespace {
 
 constexpr std::uint32_t kLeak = 0, kScratch = 1;
 
+std::map<std::uint32_t, std::uint64_t> held_by(const GrowthSlots& slots) {
+  std::map<std::uint32_t, std::uint64_t> held;
+  for (const auto& [stack, parts] : slots.by_stack(0)) held[stack] = std::accumulate(parts.begin(), parts.end(), 0ull);
+  return held;
+}
+
 TEST(GrowthSlotsTest, sum_of_the_slots_is_the_growth) {
   GrowthSlots slots;
-  slots.rise(1, 0, 3, kLeak);
-  slots.rise(2, 3, 5, kScratch);
+  slots.rise(1, 0, 3, kLeak, 0);
+  slots.rise(2, 3, 5, kScratch, 0);
   EXPECT_EQ(slots.count(), 5u);
-  EXPECT_EQ(slots.by_stack(), (std::map<std::uint32_t, std::uint64_t>{{kLeak, 3}, {kScratch, 2}}));
+  EXPECT_EQ(held_by(slots), (std::map<std::uint32_t, std::uint64_t>{{kLeak, 3}, {kScratch, 2}}));
 }
 
 // Each round leaks 2 slots and uses 64 more for a while. The last round ends in the middle of its scratch memory.
@@ -25,11 +36,11 @@ TEST(GrowthSlotsTest, leak_below_scratch_memory_holds_the_growth) {
   std::uint64_t time = 0;
   std::uint32_t base = 0;
   for (int round = 0; round < 220; ++round) {
-    slots.rise(++time, base, base + 2, kLeak);
+    slots.rise(++time, base, base + 2, kLeak, 0);
     base += 2;
-    for (std::uint32_t slot = base; slot < base + 64; ++slot) slots.rise(++time, slot, slot + 1, kScratch);
+    for (std::uint32_t slot = base; slot < base + 64; ++slot) slots.rise(++time, slot, slot + 1, kScratch, 0);
   }
-  auto held = slots.by_stack();
+  auto held = held_by(slots);
   EXPECT_EQ(held[kLeak], 440u);
   EXPECT_EQ(held[kScratch], 64u);
   EXPECT_EQ(slots.count(), 504u);
@@ -37,35 +48,35 @@ TEST(GrowthSlotsTest, leak_below_scratch_memory_holds_the_growth) {
 
 TEST(GrowthSlotsTest, slots_of_lost_samples_count_for_nobody) {
   GrowthSlots slots;
-  slots.rise(1, 0, 2, kLeak);
-  slots.rise(2, 6, 7, kLeak);
+  slots.rise(1, 0, 2, kLeak, 0);
+  slots.rise(2, 6, 7, kLeak, 0);
   EXPECT_EQ(slots.count(), 7u);
-  EXPECT_EQ(slots.by_stack()[kLeak], 3u);
+  EXPECT_EQ(held_by(slots)[kLeak], 3u);
 }
 
 TEST(GrowthSlotsTest, sample_out_of_order_fills_what_nobody_holds) {
   GrowthSlots slots;
-  slots.rise(1, 0, 5, kLeak);
-  slots.rise(3, 6, 7, kLeak);
-  slots.rise(2, 4, 6, kScratch);
+  slots.rise(1, 0, 5, kLeak, 0);
+  slots.rise(3, 6, 7, kLeak, 0);
+  slots.rise(2, 4, 6, kScratch, 0);
   EXPECT_EQ(slots.count(), 7u);
-  EXPECT_EQ(slots.by_stack(), (std::map<std::uint32_t, std::uint64_t>{{kLeak, 6}, {kScratch, 1}}));
+  EXPECT_EQ(held_by(slots), (std::map<std::uint32_t, std::uint64_t>{{kLeak, 6}, {kScratch, 1}}));
 }
 
 TEST(GrowthSlotsTest, what_was_given_back_at_the_end_is_not_held) {
   GrowthSlots slots;
-  slots.rise(1, 0, 9, kLeak);
+  slots.rise(1, 0, 9, kLeak, 0);
   slots.stand_at(4);
-  EXPECT_EQ(slots.by_stack()[kLeak], 4u);
+  EXPECT_EQ(held_by(slots)[kLeak], 4u);
 }
 
 TEST(GrowthSlotsTest, more_slots_than_are_kept_count_for_nobody) {
   GrowthSlots slots;
-  slots.rise(1, 0, 4'000'000'000, kLeak);
+  slots.rise(1, 0, 4'000'000'000, kLeak, 0);
   EXPECT_EQ(slots.count(), 4'000'000'000u);
-  EXPECT_EQ(slots.by_stack()[kLeak], GrowthSlots::kMaxSlots);
-  slots.rise(2, 4'000'000'000, 4'000'000'001, kScratch);
-  EXPECT_EQ(slots.by_stack().count(kScratch), 0u);
+  EXPECT_EQ(held_by(slots)[kLeak], GrowthSlots::kMaxSlots);
+  slots.rise(2, 4'000'000'000, 4'000'000'001, kScratch, 0);
+  EXPECT_EQ(held_by(slots).count(kScratch), 0u);
 }
 
 oomw_growth_sample sample(std::uint64_t time, std::uint32_t before, std::uint32_t after, bool has_stack = true) {
@@ -83,6 +94,33 @@ GrowthFrame frame(const std::string& function) {
   made.function = function;
   return made;
 }
+
+// Its own code, of a native program.
+constexpr std::array<const char*, 3> kCode = {"leak", "warm_up", "scratch"};
+enum Code : std::uint32_t { kLeaks, kWarmsUp, kScratches };
+
+// A process that climbs, as the kernel's program reports it.
+class Climb {
+ public:
+  explicit Climb(GrowthAccount& account) : account_(account) {
+    for (const char* name : kCode) {
+      unwound_.frames.push_back(frame(name));
+      unwound_.frames.back().module = "shop";
+    }
+  }
+  void grow(std::int64_t ms, Code code, std::uint32_t slots) {
+    unwound_.stacks = {{true, {code}}};
+    account_.add({sample(static_cast<std::uint64_t>(ms) * 1'000'000, stands_at, stands_at + slots)}, unwound_);
+    stands_at += slots;
+  }
+  std::uint32_t stands_at = 0;
+
+ private:
+  GrowthAccount& account_;
+  UnwoundSamples unwound_;
+};
+
+MonotonicTime at_ms(std::int64_t ms) { return {ms * 1'000'000}; }
 
 class GrowthAccountTest : public ::testing::Test {
  protected:
@@ -105,6 +143,55 @@ TEST_F(GrowthAccountTest, stacks_are_merged_over_batches_and_most_bytes_come_fir
   EXPECT_EQ(profile.started.ns, 10);
   EXPECT_EQ(profile.time.ns, 12);
   EXPECT_EQ(profile.process, (ProcessKey{7, 8}));
+}
+
+// Each second the leak takes a slot, and memory for a while takes eight; after six seconds a cache is filled.
+TEST_F(GrowthAccountTest, beside_a_cache_that_is_filled_and_memory_that_is_given_back_only_the_leak_keeps_growing) {
+  Climb climb(account_);
+  for (std::int64_t second = 0; second < 60; ++second) {
+    climb.grow(second * 1000, kLeaks, 1);
+    if (second == 5) climb.grow(second * 1000 + 1, kWarmsUp, 100);
+    for (int i = 0; i < 8; ++i) climb.grow(second * 1000 + 2 + i, kScratches, 1);
+    if (second < 59) climb.stands_at -= 8;
+  }
+  const GrowthProfile profile = account_.profile(0);
+  EXPECT_EQ(profile.sampled_ms, 59'009u);
+  std::map<std::string, std::string> patterns;
+  std::map<std::string, std::vector<std::uint64_t>> parts;
+  for (const IncidentGrowth::Place& place : growth_of(profile, 0).places) {
+    patterns[place.code] = place.pattern;
+    parts[place.code] = place.parts;
+  }
+  EXPECT_EQ(patterns, (std::map<std::string, std::string>{
+                          {"leak (shop)", "persistent"}, {"warm_up (shop)", "one_off"}, {"scratch (shop)", ""}}));
+  EXPECT_EQ(parts["leak (shop)"], (std::vector<std::uint64_t>{8'000, 7'000, 8'000, 7'000, 7'000, 8'000, 7'000, 8'000}));
+  EXPECT_EQ(parts["warm_up (shop)"], (std::vector<std::uint64_t>{100'000, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(parts["scratch (shop)"], (std::vector<std::uint64_t>{0, 0, 0, 0, 0, 0, 0, 8'000}));
+}
+
+// Two bursts of two seconds with a minute's rest between them.
+TEST_F(GrowthAccountTest, time_while_nothing_is_sampled_is_in_no_part) {
+  Climb climb(account_);
+  for (std::int64_t ms = 0; ms < 2'000; ms += 250) climb.grow(ms, kLeaks, 1);
+  account_.rest(at_ms(2'000));
+  climb.grow(1'999, kLeaks, 1);  // taken before, read after
+  account_.resume(at_ms(62'000));
+  account_.resume(at_ms(63'000));  // which it has already
+  for (std::int64_t ms = 62'000; ms <= 64'000; ms += 250) climb.grow(ms, kLeaks, 1);
+  const GrowthProfile profile = account_.profile(0);
+  EXPECT_EQ(profile.sampled_ms, 4'000u);
+  ASSERT_EQ(profile.stacks.size(), 1u);
+  EXPECT_EQ(profile.stacks[0].parts,
+            (std::vector<std::uint64_t>{2'000, 2'000, 2'000, 3'000, 2'000, 2'000, 2'000, 3'000}));
+}
+
+TEST_F(GrowthAccountTest, a_climb_of_less_than_its_parts_has_none) {
+  Climb climb(account_);
+  climb.grow(0, kLeaks, 9);
+  climb.grow(7, kLeaks, 9);
+  const GrowthProfile profile = account_.profile(0);
+  EXPECT_EQ(profile.sampled_ms, 7u);
+  EXPECT_TRUE(profile.stacks.front().parts.empty());
 }
 
 TEST_F(GrowthAccountTest, samples_without_a_stack_take_no_other_ones) {

@@ -65,6 +65,21 @@ TEST(GrowthAnswer, holder_function_and_endpoint_are_named_together) {
   EXPECT_EQ(answer.action, "Bound or empty `LOG` in module `app`; a larger limit only delays the next kill.");
 }
 
+TEST(GrowthAnswer, that_it_kept_growing_or_came_once_is_added_and_names_nobody_else) {
+  Incident incident = python_incident();
+  incident.growth->places.front().pattern = "persistent";
+  EXPECT_THAT(answer_of(incident).sentence, EndsWith("(92 % of the growth, 73.6 MiB; it kept growing)."));
+  incident.growth->places.front().pattern = "one_off";
+  EXPECT_THAT(answer_of(incident).sentence, EndsWith("(92 % of the growth, 73.6 MiB; it came once)."));
+  incident.fillers.front().held_as = "`LOG` in module `shop.store`";
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("(92 % of the growth, 73.6 MiB; it came once); that may be"));
+  incident.growth->places.front().pattern = "persistent";
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("(92 % of the growth, 73.6 MiB); that may be temporary data"))
+      << "a temporary that takes the blame keeps growing too";
+  incident.growth->places.front().share = 0.4;
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("generate")));
+}
+
 TEST(GrowthAnswer, the_main_module_is_the_script_of_the_command_line) {
   Incident incident = python_incident();
   incident.fillers.front().held_as = "`LOG` in module `__main__`";
@@ -228,6 +243,8 @@ TEST(GrowthAnswer, a_class_that_fills_the_memory_and_whose_method_grew_it_is_the
   EXPECT_EQ(answer.culprit->build_id, "c0de");
   EXPECT_THAT(answer.sentence, HasSubstr("Session::put (shop) grew it by 52.8 MiB (66 % of the growth) for endpoint "
                                          "report_view; 500000 objects of type Session filled 86 %"));
+  incident.growth->places.front().pattern = "persistent";
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("(66 % of the growth; it kept growing) for endpoint"));
 }
 
 // A temporary of 2 KiB for each request took 95 to 98 % of the growth of a C++ program and held nothing.
