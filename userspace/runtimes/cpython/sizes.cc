@@ -46,7 +46,8 @@ double SizeEstimate::share_of(std::uint64_t address, int depth) {
   if (!object) return 0;
   double bytes = static_cast<double>(objects_.own_bytes(*object));
   if (is_followed(*object)) bytes += shares_inside(*object, depth);
-  return bytes / std::max<double>(object->references, 1);
+  const double of_others = static_cast<double>(object->references) - object->type->list_references;
+  return bytes / std::max<double>(of_others, 1);
 }
 
 ContainerSize SizeEstimate::of(const Object& container, int samples) {
