@@ -11,13 +11,19 @@ constexpr std::uint64_t kMostInside = 16;        // entries of a container insid
 constexpr std::uint32_t kManyReferences = 1000;  // shared by so many: its own bytes at most
 constexpr int kEnoughSamples = 8;
 
-bool is_followed(const Object& object) {
-  const Layout layout = object.type->layout;
-  const bool is_code = layout == Layout::kType || layout == Layout::kModule;
-  return !is_code && object.references < kManyReferences;
-}
-
 }  // namespace
+
+// Code, and the globals of its module, are the program's, whatever refers to them: functions do, and frames without
+// being counted.
+bool SizeEstimate::is_followed(const Object& object) {
+  if (object.references >= kManyReferences) return false;
+  if (object.type->layout != Layout::kDict) {
+    return object.type->layout != Layout::kType && object.type->layout != Layout::kModule;
+  }
+  const std::optional<KeyTable> keys = objects_.keys_of(object);
+  const std::optional<DictEntry> first = keys ? objects_.entry(object, *keys, 0) : std::nullopt;
+  return !first || objects_.identifier(first->key) != "__name__";
+}
 
 std::uint64_t SizeEstimate::random(std::uint64_t below) {
   state_ = state_ * 6364136223846793005 + 1442695040888963407;

@@ -26,6 +26,7 @@ class SizeEstimate {
 
  private:
   [[nodiscard]] double share_of(std::uint64_t address, int depth);
+  [[nodiscard]] bool is_followed(const Object& object);
   [[nodiscard]] double shares_inside(const Object& object, int depth);
   [[nodiscard]] std::uint64_t random(std::uint64_t below);
 
