@@ -267,6 +267,15 @@ TEST_P(CpythonContents, weak_references_hold_nothing) {
   EXPECT_EQ(group->held_as, "") << "only a weak reference to it has a name";
 }
 
+TEST_P(CpythonContents, empty_places_of_a_set_are_no_elements) {
+  const auto contents = read();
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  const auto group = std::ranges::find(contents->fillers, "set of int", &ContentFiller::name);
+  ASSERT_NE(group, contents->fillers.end());
+  // Of 131,072 places of 16 bytes 30,000 have a number of 32 bytes.
+  EXPECT_NEAR(static_cast<double>(group->bytes), 131'072 * 16 + 30'000 * 32, 40'000);
+}
+
 TEST_P(CpythonContents, parts_sum_up_to_what_is_there) {
   const auto contents = read();
   ASSERT_TRUE(contents.has_value()) << contents.error().message;
