@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "memory/cached_reader.h"
 #include "runtimes/cpython/arena_table.h"
+#include "runtimes/cpython/modules.h"
 #include "runtimes/cpython/name_search.h"
 #include "runtimes/cpython/objects.h"
 #include "runtimes/cpython/pools.h"
@@ -216,9 +217,14 @@ Result<MemoryContents> read_contents(const AddressSpace& space, const ByteSource
   RETURN_IF_ERROR(census.scan_pools(rate));
   add_parts(parts, census, is_sample);
   parts.put_into(contents);
+  CachedReader name_reader(space, kMaxNameBytes, kNameBlock);
+  if (!is_sample) {
+    ObjectReader objects(name_reader, types);
+    name_types_by_modules(types, objects, census.modules());
+  }
   add_types(contents, census, is_sample);
   add_pool_table(contents, space, types, regions, census);
-  bool is_used_up = reader.is_used_up();
+  bool is_used_up = reader.is_used_up() || name_reader.is_used_up();
   if (is_sample) {
     note_sample(contents, census);
   } else {

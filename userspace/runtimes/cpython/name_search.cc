@@ -2,15 +2,15 @@
 #include "runtimes/cpython/name_search.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include <fmt/format.h>
+
+#include "runtimes/cpython/modules.h"
 
 namespace oomw::cpython {
 namespace {
 
-constexpr std::size_t kDictOfModuleAt = 16, kDictOfTypeAt = 264;
+constexpr std::size_t kDictOfTypeAt = 264;
 // Where a class made at run time keeps the keys that its instances share: behind the part that every type has.
 constexpr std::size_t kKeysFrom = 400, kKeysTo = 1120;
 constexpr std::uint64_t kMaxAttributes = 30;  // that the instances of a class share
@@ -20,14 +20,6 @@ std::string of_instance(const std::string& type, const std::string& of) {
   return fmt::format(" of an instance of `{}`, {}", type, of);
 }
 
-// Debian's packages, others' and the language's own lie in such folders.
-bool is_own_file(std::string_view path) {
-  constexpr std::array<std::string_view, 4> kLibraries = {"/lib/python3", "/site-packages/", "/dist-packages/", "<"};
-  return !path.empty() && std::ranges::none_of(kLibraries, [&](std::string_view part) {
-    return path.find(part) != std::string_view::npos;
-  });
-}
-
 bool is_private_to_python(const std::string& name) { return name.starts_with("__"); }
 
 }  // namespace
@@ -35,28 +27,6 @@ bool is_private_to_python(const std::string& name) { return name.starts_with("__
 std::string NameSearch::name_of(std::uint64_t address) const {
   const auto found = by_address_.find(address);
   return found == by_address_.end() ? "" : named_[found->second].held_as;
-}
-
-std::optional<NameSearch::Module> NameSearch::module_at(std::uint64_t address) {
-  const std::optional<Object> module = objects_.object(address);
-  if (!module || module->type->layout != Layout::kModule) return std::nullopt;
-  const std::uint64_t globals = module->word_at(kDictOfModuleAt);
-  const std::optional<Object> dict = objects_.object(globals);
-  if (!dict || dict->type->layout != Layout::kDict) return std::nullopt;
-  const std::optional<KeyTable> keys = objects_.keys_of(*dict);
-  if (!keys) return std::nullopt;
-  Module found{globals, "", false};
-  for (std::uint64_t i = 0; i < std::min(keys->count, kFewEntries); ++i) {
-    const auto entry = objects_.entry(*dict, *keys, i);
-    if (!entry) continue;
-    const std::string key = objects_.identifier(entry->key);
-    if (key == "__name__") found.name = objects_.identifier(entry->value, true);
-    if (key == "__file__") found.is_own = is_own_file(objects_.ascii(entry->value));
-    if (key == "__file__" && !found.name.empty()) break;
-  }
-  if (found.name.empty()) return std::nullopt;
-  if (found.name == "__main__") found.is_own = true;
-  return found;
 }
 
 void NameSearch::follow_table(std::uint64_t dict_address, const std::string& of, int depth) {
@@ -168,13 +138,13 @@ void NameSearch::follow_all() {
 void NameSearch::run(std::span<const std::uint64_t> addresses) {
   std::vector<Module> modules;
   for (const std::uint64_t address : addresses) {
-    if (auto module = module_at(address)) modules.push_back(std::move(*module));
+    if (auto module = module_at(objects_, address)) modules.push_back(std::move(*module));
   }
   module_count_ = modules.size();
-  for (const Module& module : modules) seen_.insert(module.globals);
+  for (const Module& module : modules) seen_.insert(module.globals.address);
   for (const bool is_own : {true, false}) {
     for (const Module& module : modules) {
-      if (module.is_own == is_own) follow_table(module.globals, fmt::format(" in module `{}`", module.name), 0);
+      if (module.is_own == is_own) follow_table(module.globals.address, fmt::format(" in module `{}`", module.name), 0);
     }
     follow_all();
   }

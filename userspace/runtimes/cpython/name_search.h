@@ -46,13 +46,6 @@ class NameSearch {
     int depth = 0;
   };
 
-  struct Module {
-    std::uint64_t globals = 0;
-    std::string name;
-    bool is_own = false;  // of the program, by where its file lies
-  };
-
-  [[nodiscard]] std::optional<Module> module_at(std::uint64_t address);
   void follow_all();
   // What a name refers to.
   void add(std::uint64_t address, const std::string& text, int depth);

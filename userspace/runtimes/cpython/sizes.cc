@@ -10,14 +10,21 @@ namespace {
 constexpr std::uint64_t kMostInside = 16;        // entries of a container inside an element: more are sampled
 constexpr std::uint32_t kManyReferences = 1000;  // shared by so many: its own bytes at most
 constexpr int kEnoughSamples = 8;
-
-bool is_followed(const Object& object) {
-  const Layout layout = object.type->layout;
-  const bool is_code = layout == Layout::kType || layout == Layout::kModule;
-  return !is_code && object.references < kManyReferences;
-}
+constexpr int kTries = 16;  // of one sample
 
 }  // namespace
+
+// Code, and the globals of its module, are the program's, whatever refers to them: functions do, and frames without
+// being counted.
+bool SizeEstimate::is_followed(const Object& object) {
+  if (object.references >= kManyReferences) return false;
+  if (object.type->layout != Layout::kDict) {
+    return object.type->layout != Layout::kType && object.type->layout != Layout::kModule;
+  }
+  const std::optional<KeyTable> keys = objects_.keys_of(object);
+  const std::optional<DictEntry> first = keys ? objects_.entry(object, *keys, 0) : std::nullopt;
+  return !first || objects_.identifier(first->key) != "__name__";
+}
 
 std::uint64_t SizeEstimate::random(std::uint64_t below) {
   state_ = state_ * 6364136223846793005 + 1442695040888963407;
@@ -46,30 +53,44 @@ double SizeEstimate::share_of(std::uint64_t address, int depth) {
   if (!object) return 0;
   double bytes = static_cast<double>(objects_.own_bytes(*object));
   if (is_followed(*object)) bytes += shares_inside(*object, depth);
-  return bytes / std::max<double>(object->references, 1);
+  const double of_others = static_cast<double>(object->references) - object->type->list_references;
+  return bytes / std::max<double>(of_others, 1);
+}
+
+// A set's table is mostly empty, a dict's has places of keys that were deleted: another place is tried then.
+std::vector<std::uint64_t> SizeEstimate::any_element(const Object& container, std::uint64_t places) {
+  std::vector<std::uint64_t> found;
+  for (int i = 0; i < kTries && found.empty(); ++i) found = objects_.elements(container, random(places));
+  return found;
 }
 
 ContainerSize SizeEstimate::of(const Object& container, int samples) {
   ContainerSize size;
-  const std::uint64_t places = objects_.places(container);
+  const std::uint64_t places = objects_.places(container), length = ObjectReader::length(container);
   if (places == 0) return size;
-  samples = static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(samples), places));
+  const bool is_all = places <= static_cast<std::uint64_t>(samples);
   std::map<const TypeInfo*, int> types;
   double sum = 0;
-  int sound = 0;
-  for (int i = 0; i < samples; ++i) {
-    const bool is_all = places <= static_cast<std::uint64_t>(samples);
+  int sampled = 0, sound = 0;
+  for (int i = 0; i < (is_all ? static_cast<int>(places) : samples); ++i) {
     const std::vector<std::uint64_t> found =
-        objects_.elements(container, is_all ? static_cast<std::uint64_t>(i) : random(places));
+        is_all ? objects_.elements(container, static_cast<std::uint64_t>(i)) : any_element(container, places);
+    if (found.empty()) continue;
     seen_ = {container.address};
-    for (const std::uint64_t address : found) sum += share_of(address, 0);
-    const std::optional<Object> first = found.empty() ? std::nullopt : objects_.object(found.front());
+    double bytes = 0;
+    for (const std::uint64_t address : found) bytes += share_of(address, 0);
+    if (objects_.is_used_up()) break;
+    ++sampled;
+    sum += bytes;
+    const std::optional<Object> first = objects_.object(found.front());
     if (!first) continue;
     ++sound;
     ++types[first->type];
   }
-  size.is_measured = sound >= std::min(kEnoughSamples, samples);
-  size.bytes = objects_.own_bytes(container) + static_cast<std::uint64_t>(sum / samples * static_cast<double>(places));
+  const auto enough = std::min<std::uint64_t>(length, static_cast<std::uint64_t>(std::min(kEnoughSamples, samples)));
+  size.is_measured = sound > 0 && static_cast<std::uint64_t>(sound) >= enough;
+  size.bytes = objects_.own_bytes(container);
+  if (sampled > 0) size.bytes += static_cast<std::uint64_t>(sum / sampled * static_cast<double>(length));
   for (const auto& [type, count] : types) {
     if (count * 2 > sound) size.element = type->name;
   }

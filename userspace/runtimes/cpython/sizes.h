@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "runtimes/cpython/objects.h"
 
@@ -26,7 +27,9 @@ class SizeEstimate {
 
  private:
   [[nodiscard]] double share_of(std::uint64_t address, int depth);
+  [[nodiscard]] bool is_followed(const Object& object);
   [[nodiscard]] double shares_inside(const Object& object, int depth);
+  [[nodiscard]] std::vector<std::uint64_t> any_element(const Object& container, std::uint64_t places);
   [[nodiscard]] std::uint64_t random(std::uint64_t below);
 
   ObjectReader& objects_;

@@ -22,6 +22,9 @@ constexpr unsigned kIsHeapType = 9, kIsReady = 12, kIsInt = 24, kIsList = 25, kI
                    kIsDict = 29, kIsType = 31;
 // Its object, a callback that many share, a hash, its neighbours in the object's list; a subclass's attributes follow.
 constexpr std::int64_t kBehindWeakReference = 56;
+// Its neighbours in the list of a cache, which keeps them by its dict; its key and its result follow.
+constexpr std::int64_t kBehindLruLinks = 32;
+constexpr std::string_view kNameNotRead = ".?";  // behind the module's
 constexpr int kMaxMetatypes = 3, kMaxBases = 32;
 
 bool is_python(const Mapping& mapping) {
@@ -109,6 +112,33 @@ bool TypeTable::leads_to_type(std::uint64_t metatype) {
   return false;
 }
 
+std::string TypeTable::name_at(std::uint64_t address) {
+  const Result<std::string> name = reader_->c_string(address, kMaxName);
+  if (name.has_value()) return is_identifier(*name, true) ? *name : "";
+  const Mapping* mapping = space_->map().at(address);
+  if (name.error().code != ErrorCode::kInvalid || mapping == nullptr || is_python(*mapping)) return "";
+  // "_decimal.cpython-311-x86_64-linux-gnu.so", "_rust.abi3.so"
+  const std::string_view file = mapping->has_file() ? mapping->file_name() : "",
+                         module = file.substr(0, file.find('.'));
+  const bool is_library = file.substr(module.size()).find(".so") != std::string_view::npos;
+  return is_library && is_identifier(module) ? std::string(module).append(kNameNotRead) : "";
+}
+
+std::unordered_map<std::uint64_t, std::string> TypeTable::unnamed() const {
+  std::unordered_map<std::uint64_t, std::string> found;
+  for (const auto& [address, type] : known_) {
+    if (!type || !type->name.ends_with(kNameNotRead)) continue;
+    found.emplace(address, type->name.substr(0, type->name.size() - kNameNotRead.size()));
+  }
+  return found;
+}
+
+void TypeTable::give_name(std::uint64_t address, const std::string& name) {
+  given_names_[address] = name;
+  const auto known = known_.find(address);
+  if (known != known_.end() && known->second) known->second->name = name;
+}
+
 // An instance has the layout of its type's base, that of its base's base, and so on up to `object`. What does not lead
 // there is torn, and counts as weak: so nothing is taken for a holder that is none.
 bool TypeTable::may_be_weak_reference(std::uint64_t type) {
@@ -119,11 +149,10 @@ bool TypeTable::may_be_weak_reference(std::uint64_t type) {
   for (int i = 0; i < kMaxBases; ++i) {
     const auto flags = reader_->get<std::uint64_t>(type + kFlagsAt), base = reader_->get<std::uint64_t>(type + kBaseAt);
     if (!flags.has_value() || !base.has_value()) return true;
-    const bool is_made_in_python = (*flags >> kIsHeapType & 1) != 0;
-    const auto name = reader_->c_string(reader_->get<std::uint64_t>(type + kNameAt).value_or(0), kMaxName);
-    if (!is_made_in_python && name.has_value()) {
-      if (*name == "object") return false;
-      if (std::ranges::find(kNames, *name) != kNames.end()) return true;
+    if ((*flags >> kIsHeapType & 1) == 0) {
+      const std::string name = name_at(reader_->get<std::uint64_t>(type + kNameAt).value_or(0));
+      if (name == "object") return false;
+      if (name.empty() || std::ranges::find(kNames, name) != kNames.end()) return true;
     }
     type = *base;
   }
@@ -142,11 +171,16 @@ std::optional<TypeInfo> TypeTable::read(std::uint64_t address) {
   const bool is_sound = type.basic_bytes >= 16 && type.basic_bytes <= (1u << 20) && type.item_bytes <= (1u << 16) &&
                         type.has_flag(kIsReady) && leads_to_type(number_at(bytes, kTypeAt));
   if (!is_sound) return std::nullopt;
-  const Result<std::string> name = reader_->c_string(number_at(bytes, kNameAt), kMaxName);
-  if (!name.has_value() || !is_identifier(*name, true)) return std::nullopt;
-  type.name = *name;
+  type.name = name_at(number_at(bytes, kNameAt));
+  if (type.name.empty()) return std::nullopt;
+  const auto given = given_names_.find(address);
+  if (given != given_names_.end() && type.name.ends_with(kNameNotRead)) type.name = given->second;
   type.layout = layout_of(type);
   if (type.layout == Layout::kOther && may_be_weak_reference(address)) type.kept_from = kBehindWeakReference;
+  if (type.name == "functools._lru_list_elem") {
+    type.kept_from = kBehindLruLinks;
+    type.list_references = 1;
+  }
   type.weak_list_at = number_at<std::int64_t>(bytes, kWeakListAt);
   return type;
 }

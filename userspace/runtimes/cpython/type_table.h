@@ -19,11 +19,12 @@ enum class Layout { kOther, kList, kDict, kTuple, kStr, kBytes, kInt, kSet, kByt
 
 struct TypeInfo {
   std::uint64_t address = 0;
-  std::string name;  // an identifier, with dots: nothing else is shown
+  std::string name;  // an identifier, with dots, or "MODULE.?": nothing else is shown
   std::uint64_t basic_bytes = 0, item_bytes = 0;
   std::uint64_t flags = 0;
   Layout layout = Layout::kOther;
-  std::int64_t kept_from = 16;    // what an instance refers to between its head and this offset it does not keep
+  std::int64_t kept_from = 16;        // what an instance refers to between its head and this offset it does not keep
+  std::uint32_t list_references = 0;  // to an instance, of a list that it is linked into by its container
   std::int64_t weak_list_at = 0;  // where an instance has its list of weak references; negative: before it; 0: nowhere
 
   // Whether what an instance refers to at this offset is kept by it.
@@ -56,10 +57,16 @@ class TypeTable {
   // kNotFound: no Python, or not one of those.
   [[nodiscard]] static Result<TypeTable> find(const AddressSpace& space, CachedReader& reader);
 
-  // The same process read once more: nothing that was read before is remembered.
+  // The same process read once more: of what was read before only the names that were given are remembered.
   [[nodiscard]] TypeTable read_again(CachedReader& reader) const {
-    return {*space_, reader, type_type_, tuple_items_at_};
+    TypeTable again{*space_, reader, type_type_, tuple_items_at_};
+    again.given_names_ = given_names_;
+    return again;
   }
+  // Types known by now that are called "MODULE.?": the addresses, and of each that module.
+  [[nodiscard]] std::unordered_map<std::uint64_t, std::string> unnamed() const;
+  // From now on, for one of these.
+  void give_name(std::uint64_t address, const std::string& name);
   // Where a tuple has its first item, in bytes; 0: not known.
   [[nodiscard]] std::uint64_t tuple_items_at() const { return tuple_items_at_; }
 
@@ -87,6 +94,9 @@ class TypeTable {
       : space_(&space), reader_(&reader), type_type_(type_type), tuple_items_at_(tuple_items_at) {}
   [[nodiscard]] const TypeInfo* look_up(std::uint64_t address);
   [[nodiscard]] std::optional<TypeInfo> read(std::uint64_t address);
+  // "" if it is none that may be shown. Of most types of an extension module the name is in its file, which is not
+  // read: "_decimal.?".
+  [[nodiscard]] std::string name_at(std::uint64_t address);
   [[nodiscard]] bool leads_to_type(std::uint64_t metatype);
   [[nodiscard]] bool may_be_weak_reference(std::uint64_t type);
 
@@ -94,6 +104,7 @@ class TypeTable {
   CachedReader* reader_;
   std::uint64_t type_type_, tuple_items_at_;
   std::unordered_map<std::uint64_t, std::optional<TypeInfo>> known_;
+  std::unordered_map<std::uint64_t, std::string> given_names_;
   std::array<Recent, 1024> recent_{};  // into known_, whose nodes stay where they are
 };
 
