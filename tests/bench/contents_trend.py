@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What trends cost beside 50 quiet programs of five runtimes far below their limits, at the default schedule: CPU that the
 daemon counts for readings, of its threads and its reader processes, and, on a node where nothing else is killed or
-started, all CPU of both less that of a daemon without trends. The schedule may spend 0.2 s ahead, once: within three
-minutes from the start on that alone is more than the bar."""
+started, all CPU of both less that of a daemon without trends. What is spent ahead, once, is in it."""
 import os
 import shutil
 import sys
