@@ -37,6 +37,12 @@ std::optional<double> victims_share(const Incident& incident) {
   return std::min(held / static_cast<double>(counted(incident)), 1.0);
 }
 
+std::optional<std::uint64_t> most_of_limit(const Incident& incident) {
+  const auto held = victims_anon_bytes(incident);
+  const std::uint64_t whole = counted(incident);
+  return held && whole != 0 && *held > whole / 2 ? held : std::nullopt;
+}
+
 // A container without a limit, such as one from kubectl debug, adds nothing to the sum.
 bool is_sum_of_containers(const Incident& incident) {
   std::uint64_t sum = 0;

@@ -305,12 +305,8 @@ std::string files(const Incident& incident, const AnswerCulprit* /*culprit*/) {
 }
 
 std::string sibling(const Incident& incident, const AnswerCulprit* /*culprit*/) {
-  const std::string other = largest_other(incident);
-  const std::string had = other.empty() ? ""
-                                        : fmt::format("{} had {} right after the kill; ", other,
-                                                      human_bytes(incident.others->largest->resident_bytes));
-  return fmt::format("Another process of the container held the memory, not {}: {}{}.", program(incident), had,
-                     first_why(incident));
+  return fmt::format("Another process of the container held the memory, not {}: {}{}.", program(incident),
+                     largest_other_had(incident), first_why(incident));
 }
 
 std::string pod(const Incident& incident, const AnswerCulprit* /*culprit*/) {
@@ -324,8 +320,11 @@ std::string ancestor(const Incident& incident, const AnswerCulprit* /*culprit*/)
   const std::string owner = incident.limit_owner_cgroup_path.empty()
                                 ? "a cgroup above the container"
                                 : printable(incident.limit_owner_cgroup_path, kMaxText);
-  return fmt::format("The limit{} of {} was reached, which {} shares with others.",
-                     incident.limit_bytes ? " of " + size_of_limit(incident) : "", owner, program(incident));
+  const auto most = most_of_limit(incident);
+  std::string held = most ? fmt::format("; {} alone held {} of it", program(incident), human_bytes(*most)) : "";
+  if (most && named_filler(incident) != nullptr) held += ". In it, " + filler_text(incident);
+  return fmt::format("The limit{} of {} was reached, which {} shares with others{}.",
+                     incident.limit_bytes ? " of " + size_of_limit(incident) : "", owner, program(incident), held);
 }
 
 std::string node(const Incident& incident, const AnswerCulprit* /*culprit*/) {
@@ -385,7 +384,8 @@ std::string inspect_processes(const Incident& incident, const AnswerCulprit* /*c
 std::string share_pod(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
   return "Give the container that holds most a limit of its own, or the pod more memory.";
 }
-std::string inspect_ancestor(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
+std::string inspect_ancestor(const Incident& incident, const AnswerCulprit* /*culprit*/) {
+  if (most_of_limit(incident)) return fmt::format("Look at {} first: it held most of that limit.", program(incident));
   return "See what else shares that limit before you change this container's.";
 }
 std::string inspect_node(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
@@ -419,7 +419,8 @@ constexpr std::array<Row, 11> kRows = {{{"leak", leak, mend},
 std::string kept_text(const Incident& incident, const IncidentAnswer& answer) {
   std::string waiting = waiting_text(incident);
   if (!waiting.empty()) waiting.insert(0, " ");
-  if (answer.cause == "off_heap") return waiting;  // their stacks are not on the heap
+  // Stacks of those that wait are not on the heap.
+  if (answer.cause == "off_heap") return waiting.empty() ? growth_text(incident, answer.culprit) : waiting;
   if (!is_growth(answer.cause)) return "";
   const IncidentHolder* owner = owner_of(incident);
   const bool is_said = owner == nullptr || !answer.culprit || is_keeper(*answer.culprit);

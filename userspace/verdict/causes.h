@@ -24,5 +24,6 @@ namespace oomw {
 
 // The process that had most of what the victims did not: "python3 (pid 12, `python3 worker.py`)"; "": none is known.
 [[nodiscard]] std::string largest_other(const Incident& incident);
+[[nodiscard]] std::string largest_other_had(const Incident& incident);  // and " had 40 MiB right after the kill; "
 
 }  // namespace oomw

@@ -75,7 +75,10 @@ std::optional<Finding> judge_ancestor(const Evidence& evidence) {
                             ? std::string("the limit that was hit belongs to a cgroup above the container")
                             : "the limit that was hit belongs to " + printable(incident.limit_owner_cgroup_path));
   if (incident.limit_bytes) verdict.why.push_back("it is " + human_bytes(*incident.limit_bytes));
-  if (!incident.series.empty()) {
+  // The last reading may be of after the kill.
+  if (const auto most = most_of_limit(incident)) {
+    verdict.why.push_back("the killed processes alone held " + human_bytes(*most) + " of it");
+  } else if (!incident.series.empty()) {
     verdict.why.push_back("the container itself used " + human_bytes(incident.series.back().usage_bytes) +
                           " at its last reading");
   }
@@ -146,6 +149,12 @@ std::string largest_other(const Incident& incident) {
   if (static_cast<double>(other.resident_bytes) < threshold::kMost * rest) return "";
   const std::string command = other.cmdline.empty() ? "" : fmt::format(", `{}`", printable(other.cmdline, 100));
   return fmt::format("{} (pid {}{})", printable(other.comm, 32), other.pid, command);
+}
+
+std::string largest_other_had(const Incident& incident) {
+  const std::string other = largest_other(incident);
+  if (other.empty()) return "";
+  return fmt::format("{} had {} right after the kill; ", other, human_bytes(incident.others->largest->resident_bytes));
 }
 
 // Only a whole list of what is held now can show what is not heap; an HTTP profile leaves out the youngest objects.

@@ -16,6 +16,7 @@ namespace oomw {
 namespace {
 
 constexpr std::size_t kMaxName = 160;
+constexpr std::string_view kPython = "cpython";
 constexpr std::string_view kV8 = "v8";  // its holders are the program's own classes
 constexpr double kWorthSaying = 0.05;   // of the memory: less explains nothing
 
@@ -51,10 +52,22 @@ std::string held(const IncidentFiller& filler) {
   return filler.held_as.empty() ? "" : " held as " + printable(filler.held_as, kMaxName);
 }
 
+// What any Python program has: of which of its data they are their names do not show. Names come without their module,
+// so classes of the standard library look like the program's.
+bool is_plain_python(const IncidentFiller& filler) {
+  constexpr std::array<std::string_view, 24> kPlain = {
+      "str",   "bytes",    "bytearray", "int",     "float",  "complex", "bool",      "list",
+      "tuple", "dict",     "set",       "cell",    "object", "type",    "frozenset", "memoryview",
+      "code",  "function", "method",    "weakref", "frame",  "module",  "generator", "builtin_function_or_method"};
+  return filler.kind == "type" && (std::ranges::find(kPlain, filler.name) != kPlain.end() ||
+                                   filler.name.find(' ') != std::string::npos);  // "key tables of dicts"
+}
+
 // Classes of the language's own library, arrays and blocks of a size: whose code made them their names do not show.
 bool is_of_platform(const IncidentFiller& filler) {
   const std::string_view name = filler.name;
   if (filler.runtime == kV8) return filler.kind != "holder" || is_plain_object(filler);
+  if (filler.runtime == kPython) return is_plain_python(filler);
   if (filler.kind == "size") return true;
   constexpr std::array<std::string_view, 7> kPackages = {"java.",    "javax.", "jdk.",       "sun.",
                                                          "com.sun.", "std::",  "__gnu_cxx::"};
@@ -66,7 +79,8 @@ bool is_of_platform(const IncidentFiller& filler) {
 const IncidentFiller* own_class(const Incident& incident) {
   const IncidentFiller* most = nullptr;
   for (const IncidentFiller& filler : incident.fillers) {
-    const bool has_classes = filler.runtime == "jvm" || filler.runtime == kV8 || filler.runtime == "native";
+    const bool has_classes =
+        filler.runtime == "jvm" || filler.runtime == kV8 || filler.runtime == kPython || filler.runtime == "native";
     const bool counts = has_classes && (filler.kind == "type" || filler.runtime == kV8) && !is_of_platform(filler);
     if (counts && (most == nullptr || filler.count > most->count)) most = &filler;
   }
@@ -129,10 +143,11 @@ std::string native_blocks_text(const Incident& incident, const IncidentFiller& f
 
 // Arrays and classes of the library say little.
 std::string own_class_text(const Incident& incident, const IncidentFiller& filler) {
-  const IncidentFiller* own = filler.runtime != "cpython" && is_of_platform(filler) ? own_class(incident) : nullptr;
+  const IncidentFiller* own = is_of_platform(filler) ? own_class(incident) : nullptr;
   if (own == nullptr || own->count < filler.count / 10) return "";
-  return fmt::format("; of its own classes there were most of {}, {} objects", printable(own->name, kMaxName),
-                     estimated_count_text(own->count, own->error_bytes));
+  return fmt::format("; {} there were most of {}, {} objects",
+                     own->runtime == kPython ? "of other classes" : "of its own classes",
+                     printable(own->name, kMaxName), estimated_count_text(own->count, own->error_bytes));
 }
 
 const IncidentFiller* named_filler(const Incident& incident) {
@@ -239,7 +254,8 @@ std::string filler_action(const Incident& incident) {
                        printable(filler->held_as, kMaxName));
   }
   const IncidentFiller* own = is_of_platform(*filler) ? own_class(incident) : nullptr;
-  if (own != nullptr && own->runtime == kV8 && own->count < filler->count / 10) own = nullptr;
+  const bool may_be_few = own != nullptr && (own->runtime == kV8 || own->runtime == kPython);
+  if (may_be_few && own->count < filler->count / 10) own = nullptr;
   return fmt::format("Find what keeps {}{}; a larger limit only delays the next kill.",
                      filler->kind == "holder" && filler->runtime != kV8 ? "that " + printable(filler->name, kMaxName)
                      : is_plain_object(*filler) && own == nullptr

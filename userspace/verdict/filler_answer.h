@@ -17,8 +17,8 @@ namespace oomw {
 [[nodiscard]] std::string filler_text(const Incident& incident);
 // "" if nothing was read from the memory: what is known of it when no filler is large.
 [[nodiscard]] std::string no_filler_text(const Incident& incident);
-// Of a Java program, where the largest filler is an array or a class of the library: "; of its own classes there were
-// most of com.acme.Session, 60000 objects".
+// Where the largest filler is an array, a plain type or a class of the library: "; of its own classes there were most
+// of com.acme.Session, 60000 objects". Of Python "of other classes": those of its library look like the program's.
 [[nodiscard]] std::string own_class_text(const Incident& incident, const IncidentFiller& filler);
 // "At the kill 118 MiB were small objects, by an estimate 52 % of them dict, 18 % str."; "" unless that was counted.
 [[nodiscard]] std::string pools_text(const Incident& incident);

@@ -225,6 +225,38 @@ TEST(Answer, TheProcessThatHeldWhatTheVictimDidNotIsNamed) {
   EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("python3")));
 }
 
+TEST(Answer, WhoHeldMostOfAnAncestorsLimitIsSaidWithWhatFilledIt) {
+  Incident incident = incident_of("ancestor_limit");
+  incident.limit_owner_cgroup_path = "/pods/shop";
+  incident.usage_bytes = 256u << 20;
+  incident.victims.front().rss->anon_bytes = 128u << 20;
+  EXPECT_EQ(answer_of(incident).sentence,
+            "The limit of 256 MiB of /pods/shop was reached, which cart shares with others.");
+  EXPECT_THAT(answer_of(incident).action, StartsWith("See what else shares that limit"));
+  incident.victims.front().rss->anon_bytes = 200u << 20;
+  EXPECT_EQ(answer_of(incident).sentence,
+            "The limit of 256 MiB of /pods/shop was reached, which cart shares with others; cart alone held 200 MiB of "
+            "it.");
+  EXPECT_EQ(answer_of(incident).action, "Look at cart first: it held most of that limit.");
+  IncidentFiller sessions{"v8", "holder", "Session", {}, "", "", 100u << 20, 0.5, "analysis"};
+  sessions.count = 3000;
+  incident.fillers = {sessions};
+  EXPECT_THAT(answer_of(incident).sentence,
+              HasSubstr("held 200 MiB of it. In it, 3000 `Session` objects with what only"));
+}
+
+TEST(Answer, WhatIsNotOnTheGoHeapIsSaidWithTheCodeThatTouchedItFirst) {
+  Incident incident = incident_of("off_heap");
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("first touched")));
+  incident.growth.emplace();
+  incident.growth->samples = 40;
+  incident.growth->grown_bytes = 10u << 20;
+  incident.growth->places = {{"_cgo_b3_Cfunc__Cmalloc (cart)", "", "", 9u << 20, 0.9, false}};
+  EXPECT_THAT(answer_of(incident).sentence,
+              HasSubstr("Its growth was first touched mostly in _cgo_b3_Cfunc__Cmalloc (cart) (90 % of the growth"));
+  EXPECT_FALSE(answer_of(incident).culprit);
+}
+
 TEST(Answer, EachSuggestedLimitIsInTheAction) {
   Incident incident = incident_of("undersized");
   incident.verdict->suggested_limit = SuggestedLimit{320u << 20, true, "why"};

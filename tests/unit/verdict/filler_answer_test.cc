@@ -177,6 +177,21 @@ TEST(FillerAnswer, small_fillers_and_sizes_of_blocks_are_no_culprits) {
   EXPECT_THAT(answer.sentence, HasSubstr("500000 blocks of 288 B are 90 % of its memory"));
 }
 
+TEST(FillerAnswer, plain_types_of_python_are_said_with_the_other_class_of_most_objects) {
+  Incident incident = python_incident("leak");
+  incident.fillers = {found("type", "str", "", 0.41), found("type", "key tables of dicts", "", 0.1),
+                      found("type", "float", "", 0.1), found("type", "Offer", "", 0.1)};
+  const IncidentAnswer answer = answer_of(incident);
+  EXPECT_THAT(answer.sentence, HasSubstr("of type str filled 41 % of its memory"));
+  EXPECT_THAT(answer.sentence, HasSubstr("; of other classes there were most of Offer, 500000 objects"));
+  EXPECT_THAT(answer.action, HasSubstr("Find what keeps so many Offer ("));
+  incident.fillers[3].count = 49'999;
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("Offer")));
+  EXPECT_THAT(answer_of(incident).action, HasSubstr("so many str ("));
+  incident.fillers.front() = found("type", "Basket", "", 0.5);
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("of other classes")));
+}
+
 TEST(FillerAnswer, blocks_of_a_size_are_said_with_the_programs_class_of_as_many_objects) {
   Incident incident = python_incident("leak");
   incident.fillers = {found("size", "blocks of 2608 B", "", 0.95), found("type", "proxy::Connection", "", 0.04),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verdict/verdict.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "unit/incident/sample_incident.h"
@@ -10,7 +11,11 @@ namespace oomw {
 namespace {
 
 using testing::before_kill;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::sample_incident;
+using ::testing::StartsWith;
 
 // Two readings, ten minutes apart: of no shape.
 Incident flat_incident() {
@@ -81,6 +86,17 @@ TEST(VerdictTest, ancestor_scope_is_ancestor_limit) {
   Incident incident = flat_incident();
   incident.scope = "ancestor";
   EXPECT_EQ(cause_of(incident), "ancestor_limit");
+}
+
+// Half a second after the kill a reading no longer has what the killed process held.
+TEST(VerdictTest, an_ancestors_limit_is_explained_by_what_the_killed_processes_held) {
+  Incident incident = flat_incident();
+  incident.scope = "ancestor";
+  incident.victims.front().rss->anon_bytes = *incident.usage_bytes / 4 * 3;
+  const auto verdict = judge_incident(incident);
+  ASSERT_TRUE(verdict);
+  EXPECT_THAT(verdict->why, Contains(StartsWith("the killed processes alone held ")));
+  EXPECT_THAT(verdict->why, Not(Contains(HasSubstr("at its last reading"))));
 }
 
 TEST(VerdictTest, pod_scope_is_pod_limit_below_four_fifths_of_it) {
