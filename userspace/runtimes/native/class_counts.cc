@@ -122,9 +122,12 @@ std::string ClassCounts::class_of(std::uint64_t table) const {
   return text != nullptr && text->has_file() ? readable_type_name(text_at(space_, *name)) : "";
 }
 
-std::vector<ContentFiller> ClassCounts::named(std::uint64_t least_bytes) const {
+std::vector<ContentFiller> ClassCounts::named(std::uint64_t least_bytes, std::uint64_t blocks) const {
+  const auto may_be_shown = [&](const Count& count) {
+    return count.bytes >= least_bytes || (count.objects >= blocks / 2 && count.objects / 2 <= blocks && blocks > 0);
+  };
   std::vector<std::pair<std::uint64_t, Count>> tables(counts_.begin(), counts_.end());
-  std::erase_if(tables, [&](const auto& table) { return table.second.bytes < least_bytes; });
+  std::erase_if(tables, [&](const auto& table) { return !may_be_shown(table.second); });
   std::ranges::sort(tables, [](const auto& a, const auto& b) {
     return std::pair(b.second.bytes, a.first) < std::pair(a.second.bytes, b.first);
   });

@@ -26,8 +26,9 @@ class ClassCounts final : public ChunkSink {
   void chunk(std::uint64_t address, std::uint64_t bytes, std::span<const std::uint64_t, kWords> words) override;
   void keep() override;
 
-  // The largest first, at most MemoryContents::kMaxFillersOfKind, none below `least_bytes`.
-  [[nodiscard]] std::vector<ContentFiller> named(std::uint64_t least_bytes) const;
+  // The largest first, at most MemoryContents::kMaxFillersOfKind, of `least_bytes` or of about as many objects as there
+  // are `blocks` of a size: an object of few bytes may hold a large block. 0 blocks: none.
+  [[nodiscard]] std::vector<ContentFiller> named(std::uint64_t least_bytes, std::uint64_t blocks) const;
 
  private:
   struct Count {

@@ -17,6 +17,18 @@ namespace {
 
 constexpr double kWorthShowing = 0.02;  // of the anonymous memory
 
+// Of the size that has most bytes; 0 = so few that as many objects of some class would be chance.
+std::uint64_t most_blocks(const SizeCounts& sizes) {
+  constexpr std::uint64_t kMany = 500;
+  std::uint64_t most_bytes = 0, blocks = 0;
+  for (const auto& [bytes, count] : sizes.counts()) {
+    if (bytes * count <= most_bytes) continue;
+    most_bytes = bytes * count;
+    blocks = count;
+  }
+  return blocks < kMany ? 0 : blocks;
+}
+
 void add_sizes(MemoryContents& contents, const SizeCounts& sizes) {
   std::vector<ContentFiller> fillers;
   for (const auto& [bytes, count] : sizes.counts()) {
@@ -81,7 +93,8 @@ Result<MemoryContents> read_contents(const AddressSpace& space) {
   ASSIGN_OR_RETURN(const std::optional<MallocWalk> walk, add_walk(space, parts, contents, nullptr, &classes));
   parts.put_into(contents);
   contents.fillers =
-      classes.named(static_cast<std::uint64_t>(kWorthShowing * static_cast<double>(contents.anonymous_bytes)));
+      classes.named(static_cast<std::uint64_t>(kWorthShowing * static_cast<double>(contents.anonymous_bytes)),
+                    walk ? most_blocks(walk->sizes) : 0);
   if (walk) add_sizes(contents, walk->sizes);
   contents.bytes_read = space.bytes_read();
   return contents;

@@ -168,9 +168,24 @@ struct Session {
   virtual ~Session() = default;
   char body[200] = {};
 };
+// Its object is small, and what it holds is large.
+struct Drawing {
+  virtual ~Drawing() = default;
+  void* strokes = make_block(8000);
+};
+struct Printer {
+  virtual ~Printer() = default;
+};
 struct Invoice {
   char text[100] = {};
 };
+
+std::uint64_t objects_of(const MemoryContents& contents, std::string_view name) {
+  const auto found = std::ranges::find_if(contents.fillers, [&](const ContentFiller& filler) {
+    return filler.kind == ContentKind::kType && filler.name.ends_with(name);
+  });
+  return found == contents.fillers.end() ? 0 : found->count;
+}
 
 double unused_bytes(const MallocTotals& malloc) { return static_cast<double>(malloc.free_bytes + malloc.top_bytes); }
 
@@ -286,14 +301,22 @@ TEST_F(NativeContents, objects_are_counted_by_class_without_symbols) {
   const test::ProcessSpace process(child.pid(), "");
   const auto contents = read_contents(process.space());
   ASSERT_TRUE(contents.has_value()) << contents.error().message;
-  const auto count = [&](std::string_view name) {
-    const auto found = std::ranges::find_if(contents->fillers, [&](const ContentFiller& filler) {
-      return filler.kind == ContentKind::kType && filler.name.ends_with(name);
-    });
-    return found == contents->fillers.end() ? 0 : found->count;
-  };
-  EXPECT_NEAR(static_cast<double>(count("::Session")), 10'000, 200) << "deleted ones do not count";
-  EXPECT_NEAR(static_cast<double>(count("::Invoice")), 10'000, 200);
+  EXPECT_NEAR(static_cast<double>(objects_of(*contents, "::Session")), 10'000, 200) << "deleted ones do not count";
+  EXPECT_NEAR(static_cast<double>(objects_of(*contents, "::Invoice")), 10'000, 200);
+}
+
+TEST_F(NativeContents, small_objects_as_many_as_the_blocks_that_fill_the_memory_are_counted) {
+  const Child child([] {
+    static std::vector<Drawing*> drawings;
+    static std::vector<Printer*> printers;
+    for (int i = 0; i < 2'000; ++i) drawings.push_back(new Drawing);
+    for (int i = 0; i < 50; ++i) printers.push_back(new Printer);
+  });
+  const test::ProcessSpace process(child.pid(), "");
+  const auto contents = read_contents(process.space());
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  EXPECT_NEAR(static_cast<double>(objects_of(*contents, "::Drawing")), 2'000, 40);
+  EXPECT_EQ(objects_of(*contents, "::Printer"), 0u) << "too few to hold the blocks";
 }
 
 TEST_F(NativeContents, memory_that_changes_while_it_is_read_has_no_malloc_figures) {
