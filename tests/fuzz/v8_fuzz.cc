@@ -29,6 +29,8 @@ test::FakeHeap small_heap() {
   }
   (void)heap.free_space(4096);
   heap.fill(session, 32, heap.left() / 32);
+  heap.set(test::FakeHeap::kBase + 1, 24, test::FakeHeap::kBase + test::FakeHeap::kHead);
+  heap.set(test::FakeHeap::kBase + 1, 32, test::FakeHeap::kBase + v8::kBlockBytes);
   return heap;
 }
 
@@ -55,6 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::memcpy(heap.bytes().data() + where % (v8::kBlockBytes / 8) * 8, data + i * kPatch + 4, 8);
   }
   const SpanSource memory(heap.bytes(), test::FakeHeap::kBase);
+  (void)v8::read_contents(heap.space(memory), kConstants, {2, size});
   const auto contents = v8::read_contents(heap.space(memory), kConstants);
   if (!contents.has_value()) return 0;
   for (const ContentFiller& filler : contents->fillers) {

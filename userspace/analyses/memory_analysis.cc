@@ -96,7 +96,7 @@ const ByteSource& file_of_v8(const AnalysisSubject& subject) {
 Result<MemoryContents> read_node(const AnalysisSubject& subject) {
   ASSIGN_OR_RETURN(const v8::Constants constants, v8::read_constants(file_of_v8(subject)));
   return read(subject, [&](const AddressSpace& space) -> Result<MemoryContents> {
-    ASSIGN_OR_RETURN(MemoryContents contents, v8::read_contents(space, constants));
+    ASSIGN_OR_RETURN(MemoryContents contents, v8::read_contents(space, constants, subject.rate));
     const auto after = MemoryMap::read(subject.maps);
     const double changed = after.has_value() ? static_cast<double>(v8::changed_bytes(space.map(), *after)) : 0;
     if (changed > kMuchChanged * static_cast<double>(contents.anonymous_bytes)) {
@@ -155,6 +155,7 @@ Result<> analyse_node(const AnalysisSubject& subject, AnalysisResult& result) {
   }
   // After a timeout there is no time for the rest either.
   if (contents.error().code == ErrorCode::kTimeout) return tl::unexpected(contents.error());
+  if (!subject.rate.is_whole()) return analyse_composition(subject, result);
   RETURN_IF_ERROR(analyse_any_program(subject, result));
   result.heap.notes.push_back("JavaScript objects: " + contents.error().message);
   return {};

@@ -115,6 +115,15 @@ TEST(MemoryAnalysis, parts_of_a_living_program_are_read_by_the_row_for_any) {
   EXPECT_GT(contents->total(contents->type_index("contents")), 0);
 }
 
+// Pools, regions and pages; chains and references have no parts that stand for themselves.
+TEST(MemoryAnalysis, python_java_and_node_are_read_in_part_where_there_is_no_time_for_all) {
+  std::vector<RuntimeKind> sampled;
+  for (const HeapAnalysis& row : heap_analyses()) {
+    if (row.can_sample) sampled.push_back(row.of);
+  }
+  EXPECT_THAT(sampled, ::testing::ElementsAre(RuntimeKind::kCpython, RuntimeKind::kJvm, RuntimeKind::kV8));
+}
+
 TEST(MemoryAnalysis, the_composition_alone_has_parts_and_says_why_nothing_else) {
   const Cat cat;
   ASSERT_TRUE(cat.is_ready());

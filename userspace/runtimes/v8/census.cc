@@ -19,9 +19,9 @@ constexpr std::uint64_t kLargeStart = 32u << 10;  // a large object lies alone i
 constexpr std::uint64_t kMaxBuffer = std::uint64_t{1} << 36, kLeastAddress = 64u << 10,
                         kMaxAddress = std::uint64_t{1} << 47;
 constexpr std::size_t kHeadWords = 4;
+constexpr int kAttempts = 3;
+constexpr std::size_t kShapesOfBlock = 512;
 constexpr std::uint64_t kMaxUnproved = 1024;
-constexpr std::size_t kDescription = 12;  // words
-constexpr std::uint64_t kPageBytes = 4096, kMaxPage = 1u << 30;
 
 std::uint64_t up_to_word(std::uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -55,16 +55,6 @@ std::optional<std::uint64_t> object_bytes(const Constants& constants, const Shap
   return kHead + 8 * *number;
 }
 
-std::uint64_t page_end(std::uint64_t begin, std::span<const std::uint64_t> description) {
-  std::uint64_t first = 0, last = 0;
-  for (const std::uint64_t word : description.first(std::min(description.size(), kDescription))) {
-    const bool is_start = word > begin && word < begin + kLargeStart && word % 8 == 0;
-    if (is_start && first == 0) first = word;
-    if (word > begin + kLargeStart && word - begin <= kMaxPage && word % kPageBytes == 0) last = std::max(last, word);
-  }
-  return first == 0 ? 0 : last;
-}
-
 bool Census::is_trusted() const {
   const auto known = static_cast<double>(sums_.object_bytes + sums_.free_bytes);
   return sums_.page_bytes > 0 && known >= kTrusted * static_cast<double>(sums_.page_bytes);
@@ -81,18 +71,8 @@ std::uint64_t Census::next(std::uint64_t begin, std::uint64_t end) const {
   return found == sums_.ranges.end() ? end : std::min(found->begin, end);
 }
 
-ShapeAmount& Census::amount_of(std::uint32_t shape) {
-  if (shape >= sums_.places.size()) sums_.places.resize(maps_.shapes().all().size());
-  std::uint32_t& place = sums_.places[shape];
-  if (place >= sums_.amounts.size() || sums_.amounts[place].shape != shape) {
-    place = static_cast<std::uint32_t>(sums_.amounts.size());
-    sums_.amounts.push_back({shape});
-  }
-  return sums_.amounts[place];
-}
-
 void Census::count(const Found& found) {
-  ShapeAmount& amount = amount_of(found.shape);
+  ShapeAmount& amount = places_.in(sums_.amounts, found.shape);
   std::uint64_t place = amount.count++;
   amount.bytes += found.bytes;
   if (place >= ShapeAmount::kSamples) {
@@ -173,20 +153,14 @@ bool Census::keep(PageRange block) {
 }
 
 void Census::keep_by_head(PageRange block, std::span<const std::uint64_t> words) {
-  std::uint64_t end = page_end(block.begin, words);
-  std::array<std::uint64_t, kDescription> beside{};
-  if (end == 0 && words.size() > 1) {
-    const auto read = space_.read_some(words[1], std::as_writable_bytes(std::span(beside)));
-    if (read.has_value() && *read == sizeof beside && beside[1] == block.begin) end = page_end(block.begin, beside);
-  }
-  const Mapping* mapping = space_.map().at(block.begin);
-  if (end == 0 || mapping == nullptr || end > mapping->end) return;
-  sums_.ranges.push_back({block.begin, std::max(end, block.end)});
-  sums_.other_bytes += space_.present().bytes_in(sums_.ranges.back().begin, sums_.ranges.back().end);
-  if (end > block.end) sums_.large = sums_.ranges.back();
+  const std::optional<HeapPage> page = page_at(space_, block, words);
+  if (!page) return;
+  sums_.ranges.push_back(page->range);
+  sums_.other_bytes += space_.present().bytes_in(page->range.begin, page->range.end);
+  if (page->is_large()) sums_.large = page->range;
 }
 
-void Census::walk_block(PageRange block, std::span<const std::uint64_t> words) {
+void Census::find_objects(PageRange block, std::span<const std::uint64_t> words) {
   maps_.start_block();
   found_.clear();
   pending_buffers_.clear();
@@ -207,7 +181,6 @@ void Census::walk_block(PageRange block, std::span<const std::uint64_t> words) {
     }
   }
   maps_.end_block(block);
-  if (sums_.large.begin != block.begin && !keep(block)) keep_by_head(block, words);
 }
 
 void Census::sum_buffers() {
@@ -226,14 +199,14 @@ void Census::sum_buffers() {
 Result<bool> Census::walk_all(std::span<const PageRange> blocks) {
   const std::size_t meta_maps = maps_.shapes().meta_maps();
   sums_ = {};
-  // No page of them is touched before it is used.
-  sums_.amounts.reserve(Shapes::kMaxShapes);
-  sums_.places.reserve(Shapes::kMaxShapes);
+  // No page of it is touched before it is used.
+  sums_.amounts.reserve(std::min(Shapes::kMaxShapes, blocks.size() * kShapesOfBlock));
   std::vector<std::uint64_t> words;
   for (const PageRange& block : blocks) {
     if (block.begin >= sums_.large.begin && block.begin < sums_.large.end) continue;
     RETURN_IF_ERROR(read_block(space_, block, words));
-    walk_block(block, words);
+    find_objects(block, words);
+    if (sums_.large.begin != block.begin && !keep(block)) keep_by_head(block, words);
     RETURN_IF_ERROR(maps_.status());
     if (maps_.shapes().meta_maps() != meta_maps) return false;
   }
@@ -241,7 +214,6 @@ Result<bool> Census::walk_all(std::span<const PageRange> blocks) {
 }
 
 Result<> Census::walk(std::span<const PageRange> blocks) {
-  constexpr int kAttempts = 3;
   bool is_whole = false;
   for (int i = 0; i < kAttempts && !is_whole; ++i) {
     ASSIGN_OR_RETURN(is_whole, walk_all(blocks));
@@ -252,6 +224,69 @@ Result<> Census::walk(std::span<const PageRange> blocks) {
   }
   std::ranges::sort(sums_.ranges, {}, &PageRange::begin);
   sum_buffers();
+  return {};
+}
+
+void Census::add_to(SampledPage& page, const Found& found) {
+  SampledPage::Amount& amount = places_in_page_.in(page.amounts, found.shape);
+  ++amount.count;
+  amount.bytes += found.bytes;
+}
+
+void Census::sample_block(PageRange block, std::span<const std::uint64_t> words) {
+  find_objects(block, words);
+  SampledPage& page = sums_.sampled.emplace_back();
+  if (!keep(block)) {
+    page.other_bytes = space_.present().bytes_in(block.begin, block.end);
+    return;
+  }
+  for (const Found& found : found_) add_to(page, found);
+  sums_.sampled_amounts += page.amounts.size();
+  page.free_bytes = block_free_;
+  for (const Buffer& buffer : pending_buffers_)
+    page.buffer_bytes += space_.present().bytes_in(buffer.begin, buffer.end);
+}
+
+void Census::sample_large(const HeapPage& page) {
+  std::array<std::uint64_t, kHeadWords> head{};
+  const auto read = space_.read_some(page.first_object, std::as_writable_bytes(std::span(head)));
+  if (!read.has_value() || *read < sizeof head) return;
+  maps_.start_block();
+  const Shape shape = maps_.find(head[0], true);
+  const auto bytes = shape.map == 0 ? std::nullopt : object_bytes(constants_, shape, head);
+  if (!bytes || *bytes > page.range.end - page.first_object) return;
+  const Found found{page.first_object, space_.present().bytes_in(page.first_object, page.first_object + *bytes),
+                    shape.index};
+  sums_.page_bytes += space_.present().bytes_in(page.range.begin, page.range.end);
+  sums_.object_bytes += found.bytes;
+  count(found);
+  add_to(sums_.large_objects, found);
+}
+
+Result<bool> Census::walk_pages(std::span<const HeapPage> pages) {
+  const std::size_t meta_maps = maps_.shapes().meta_maps();
+  sums_ = {};
+  std::vector<std::uint64_t> words;
+  for (const HeapPage& page : pages) {
+    if (page.is_large()) {
+      sample_large(page);
+    } else {
+      RETURN_IF_ERROR(read_block(space_, page.range, words));
+      sample_block(page.range, words);
+    }
+    if (sums_.sampled_amounts > kMaxSampledAmounts) return fail(ErrorCode::kLimit, "too many shapes in a sample");
+    RETURN_IF_ERROR(maps_.status());
+    if (maps_.shapes().meta_maps() != meta_maps) return false;
+  }
+  return true;
+}
+
+Result<> Census::walk_sample(std::span<const HeapPage> pages) {
+  bool is_whole = false;
+  for (int i = 0; i < kAttempts && !is_whole; ++i) {
+    ASSIGN_OR_RETURN(is_whole, walk_pages(pages));
+  }
+  if (!is_whole) return fail(ErrorCode::kUnavailable, "too many maps of maps for a sample");
   return {};
 }
 

@@ -9,7 +9,7 @@ MapSearch::MapSearch(const AddressSpace& space, const Constants& constants, std:
     : space_(space),
       constants_(constants),
       candidates_(std::make_unique<Candidates>()),
-      map_(std::max(constants.map_type, constants.map_words) / 8 + 1) {
+      map_(words_of_shape(constants)) {
   for (const PageRange& range : blocks) {
     blocks_.push_back({range});
     candidates_->set(range.begin / kBlockBytes % candidates_->size());

@@ -53,9 +53,22 @@ std::optional<std::uint64_t> ConstructorNames::word(std::uint64_t tagged, std::u
   return value.has_value() ? std::optional(*value) : std::nullopt;
 }
 
+// Not all maps are known: of a sample only those of the objects in it, of very many not all.
 const Shape* ConstructorNames::shape_of(std::uint64_t tagged) {
   const auto map = word(tagged, 0);
-  return map ? shapes_.at(*map) : nullptr;
+  if (!map) return nullptr;
+  if (const Shape* known = shapes_.at(*map)) return known;
+  if (const auto read = others_.find(*map); read != others_.end()) return &read->second;
+  if (!is_map(*map) || others_.size() >= kMaxRemembered) return nullptr;
+  std::vector<std::uint64_t> words(words_of_shape(constants_));
+  if (!memory_.read(*map - 1, std::as_writable_bytes(std::span(words))).has_value()) return nullptr;
+  return &others_.emplace(*map, shape_of_map(*map, words, constants_)).first->second;
+}
+
+bool ConstructorNames::is_map(std::uint64_t tagged) {
+  if (shapes_.at(tagged) != nullptr) return true;
+  const auto meta = word(tagged, 0);
+  return meta && shapes_.is_meta(*meta);
 }
 
 // The first map of a chain has the constructor where the others have the one before them. Shapes of one class share
@@ -110,7 +123,7 @@ std::string ConstructorNames::scope_name(std::uint64_t scope) {
   for (std::size_t i = 1; i <= words; ++i) {
     const auto at = word(scope, first + 8 * i);
     // The next object begins: a scope's length is not written in it.
-    if (!at || shapes_.at(*at) != nullptr) return "";
+    if (!at || is_map(*at)) return "";
     const Shape* shape = shape_of(*at);
     const bool is_string = shape != nullptr && shape->type < constants_.first_non_string;
     if (left == 0 && is_string) return identifier(*at);

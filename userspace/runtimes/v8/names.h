@@ -34,6 +34,7 @@ class ConstructorNames {
  private:
   [[nodiscard]] std::optional<std::uint64_t> word(std::uint64_t tagged, std::uint64_t offset);
   [[nodiscard]] const Shape* shape_of(std::uint64_t tagged);
+  [[nodiscard]] bool is_map(std::uint64_t tagged);
   [[nodiscard]] std::uint64_t constructor_of(const Shape& shape);  // 0: none
   [[nodiscard]] const std::string& function_name(std::uint64_t function);
   [[nodiscard]] std::string read_function_name(std::uint64_t function);
@@ -45,6 +46,7 @@ class ConstructorNames {
   const Shapes& shapes_;
   std::unordered_map<std::uint64_t, std::uint64_t> constructors_;  // by map; 0: none
   std::unordered_map<std::uint64_t, std::string> functions_;       // names, by constructor
+  std::unordered_map<std::uint64_t, Shape> others_;                // by map: of maps that shapes_ does not know
 };
 
 }  // namespace oomw::v8

@@ -58,8 +58,9 @@ Extent extent_of(const Constants& constants, const Shape& shape) {
   return Extent::kWords;
 }
 
-// Of the map at that place, whose words these are.
-Shape shape_of(std::uint64_t tagged, std::span<const std::uint64_t> map, const Constants& constants) {
+}  // namespace
+
+Shape shape_of_map(std::uint64_t tagged, std::span<const std::uint64_t> map, const Constants& constants) {
   const std::span<const std::byte> bytes = std::as_bytes(map);
   Shape shape;
   shape.map = tagged;
@@ -69,7 +70,9 @@ Shape shape_of(std::uint64_t tagged, std::span<const std::uint64_t> map, const C
   return shape;
 }
 
-}  // namespace
+std::size_t words_of_shape(const Constants& constants) {
+  return std::max(constants.map_type, constants.map_words) / 8 + 1;
+}
 
 std::vector<PageRange> candidate_blocks(const AddressSpace& space) {
   std::vector<PageRange> blocks;
@@ -105,7 +108,7 @@ void Shapes::take(std::uint64_t tagged, std::span<const std::uint64_t> map, cons
     is_full_ = true;
     return;
   }
-  shapes_.push_back(shape_of(tagged, map, constants));
+  shapes_.push_back(shape_of_map(tagged, map, constants));
   shapes_.back().index = static_cast<std::uint32_t>(shapes_.size() - 1);
   near_->set(tagged / kBlockBytes % near_->size());
   if (shapes_.size() * kSlotsOfShape <= slots_.size()) {
@@ -120,7 +123,7 @@ void Shapes::find_meta_maps(std::uint64_t address, std::span<const std::uint64_t
   const auto take = [&](std::size_t at) {
     const std::uint64_t self = address + at * 8 + kTag;
     if (is_meta(self) || meta_maps_.size() >= kMaxMetaMaps) return;
-    const Shape shape = shape_of(self, words.subspan(at), constants);
+    const Shape shape = shape_of_map(self, words.subspan(at), constants);
     const bool is_sound =
         shape.type == constants.type_map && shape.bytes() >= kLeastMapBytes && shape.bytes() <= kMostMapBytes;
     if (!is_sound ||

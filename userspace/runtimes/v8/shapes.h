@@ -36,6 +36,12 @@ struct Shape {
   [[nodiscard]] std::uint32_t bytes() const { return 8u * words; }
 };
 
+// Of the map at that place, whose words these are.
+[[nodiscard]] Shape shape_of_map(std::uint64_t tagged, std::span<const std::uint64_t> map, const Constants& constants);
+
+// Words of a map that its shape follows from.
+[[nodiscard]] std::size_t words_of_shape(const Constants& constants);
+
 // The maps of a heap that were found so far. The map of a map points to itself; whatever points to such a one is a map.
 //
 // - Bounded: kMaxShapes, kMaxMetaMaps. Borrows nothing.
@@ -43,7 +49,7 @@ class Shapes {
  public:
   static constexpr std::size_t kMaxShapes = 256u << 10, kMaxMetaMaps = 32;
 
-  Shapes() : near_(std::make_unique<Near>()), slots_(kLeastSlots) { shapes_.reserve(kMaxShapes); }
+  Shapes() : near_(std::make_unique<Near>()), slots_(kLeastSlots) {}
 
   // Takes the maps among the words of a block that begins at `address`. Whether a map of maps was among them that was
   // not known before: blocks that were searched before may have maps of it.

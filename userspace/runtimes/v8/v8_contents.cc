@@ -8,23 +8,21 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "memory/cached_reader.h"
 #include "runtimes/native/composition.h"
 #include "runtimes/native/native_contents.h"
 #include "runtimes/v8/census.h"
 #include "runtimes/v8/held_sizes.h"
+#include "runtimes/v8/map_search.h"
 #include "runtimes/v8/names.h"
+#include "runtimes/v8/sampled_contents.h"
+#include "runtimes/v8/shape_names.h"
 #include "runtimes/v8/shapes.h"
 
 namespace oomw::v8 {
 namespace {
 
-constexpr std::uint64_t kMaxHeapBytes = 1u << 30;  // 0.7 s of CPU time
-constexpr std::uint64_t kMaxLookupBytes = 96u << 20;
-constexpr std::size_t kLookupBlock = 4096;
-constexpr std::size_t kMaxNamedShapes = 1024;
+constexpr std::uint64_t kMaxOneIn = 1u << 20;
 constexpr std::uint64_t kManyObjects = 64;
-const char* const kArrayBuffer = "ArrayBuffer";
 constexpr double kWorthShowing = 0.02;  // of the anonymous memory
 
 struct Named {
@@ -32,38 +30,20 @@ struct Named {
   std::vector<std::uint64_t> samples;
 };
 
-// The process runs on while it is read: a name that two readings do not agree on was torn.
-std::string name_of(ConstructorNames& first, ConstructorNames& second, const Shape& shape) {
-  std::string name = first.name_of(shape);
-  return name == second.name_of(shape) ? name : "(object)";
-}
-
 // By constructor, over all shapes that its objects have.
-std::map<std::string, Named> by_name(ConstructorNames& first, ConstructorNames& second, const Shapes& shapes,
-                                     const Census& census) {
-  std::vector<const ShapeAmount*> order;
-  for (const ShapeAmount& amount : census.amounts()) order.push_back(&amount);
-  const std::size_t most = std::min(order.size(), kMaxNamedShapes);
-  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(most), std::greater(),
-                            &ShapeAmount::bytes);
-  order.resize(most);
+std::map<std::string, Named> by_name(ShapeNames& names, const Census& census) {
   std::map<std::string, Named> named;
-  for (const ShapeAmount* amount : order) {
-    Named& into = named[name_of(first, second, shapes.all()[amount->shape])];
-    into.count += amount->count;
-    into.bytes += amount->bytes;
-    const std::size_t samples = std::min<std::size_t>(amount->count, ShapeAmount::kSamples);
+  for (const NamedShape& shape : names.of(census.amounts())) {
+    const ShapeAmount& amount = *shape.amount;
+    Named& into = named[shape.name];
+    into.count += amount.count;
+    into.bytes += amount.bytes;
+    const std::size_t samples = std::min<std::size_t>(amount.count, ShapeAmount::kSamples);
     // The shapes with most bytes come first.
     const std::size_t room = HeldSizes::kMaxSamples - std::min(into.samples.size(), HeldSizes::kMaxSamples);
-    into.samples.insert(into.samples.end(), amount->samples.begin(), amount->samples.begin() + std::min(samples, room));
+    into.samples.insert(into.samples.end(), amount.samples.begin(), amount.samples.begin() + std::min(samples, room));
   }
   return named;
-}
-
-void keep_largest(std::vector<ContentFiller>& found, MemoryContents& contents) {
-  std::ranges::sort(found, std::greater(), &ContentFiller::bytes);
-  if (found.size() > MemoryContents::kMaxFillersOfKind) found.resize(MemoryContents::kMaxFillersOfKind);
-  contents.fillers.insert(contents.fillers.end(), found.begin(), found.end());
 }
 
 void add_types(const std::map<std::string, Named>& named, std::uint64_t buffer_bytes, MemoryContents& contents) {
@@ -142,11 +122,14 @@ std::uint64_t changed_bytes(const MemoryMap& before, const MemoryMap& after) {
   return sum(old) + sum(now) - 2 * both;
 }
 
-Result<MemoryContents> read_contents(const AddressSpace& space, const Constants& constants) {
+Result<MemoryContents> read_contents(const AddressSpace& space, const Constants& constants, SampleRate rate,
+                                     std::uint64_t max_heap_bytes) {
   const std::vector<PageRange> blocks = candidate_blocks(space);
   std::uint64_t candidates = 0;
   for (const PageRange& block : blocks) candidates += space.present().bytes_in(block.begin, block.end);
-  if (candidates > kMaxHeapBytes) return fail(ErrorCode::kLimit, "more memory than is searched for V8's heap");
+  const std::uint64_t needed = (candidates + max_heap_bytes - 1) / max_heap_bytes;
+  rate.one_in = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(needed, rate.one_in, kMaxOneIn));
+  if (!rate.is_whole()) return read_sample(space, constants, blocks, rate);
   ASSIGN_OR_RETURN(MapSearch maps, MapSearch::begin(space, constants, blocks));
   const Shapes& shapes = maps.shapes();
   Census census(space, constants, maps);
@@ -158,28 +141,18 @@ Result<MemoryContents> read_contents(const AddressSpace& space, const Constants&
   add_parts(census, parts);
   parts.put_into(contents);
   contents.bytes_read = space.bytes_read();
-  if (shapes.is_full()) {
-    contents.notes.push_back(
-        fmt::format("objects of more than {} shapes: those of other shapes are not counted", Shapes::kMaxShapes));
-  }
-  if (!census.is_trusted()) {
-    contents.notes.push_back(
-        fmt::format("objects are not known: they account for {} of the {} of V8's pages (a collection may have run)",
-                    human_bytes(census.object_bytes_sum() + census.free_bytes()), human_bytes(census.page_bytes())));
-    return contents;
-  }
+  note_doubts(shapes, census, contents);
+  if (!census.is_trusted()) return contents;
   const std::uint64_t buffers = take_buffers(census, contents);
-  CachedReader reader(space, kMaxLookupBytes, kLookupBlock), again(space, kMaxLookupBytes, kLookupBlock);
-  ConstructorNames first(reader, constants, shapes), second(again, constants, shapes);
-  const std::map<std::string, Named> named = by_name(first, second, shapes, census);
-  HeldSizes sizes(reader, space, constants, shapes, first);
+  ShapeNames names(space, constants, shapes);
+  const std::map<std::string, Named> named = by_name(names, census);
+  HeldSizes sizes(names.memory(), space, constants, shapes, names.constructors());
   add_holders(named, sizes, census.object_bytes_sum() + census.buffer_bytes(), contents);
   add_types(named, buffers, contents);
   contents.notes.push_back(
       "objects that are dead and not collected yet are counted; of what an object holds, only what "
       "is found within five steps and is not shared");
-  if (reader.is_used_up() || again.is_used_up())
-    contents.notes.push_back("the read limit was reached: not all names and holders are known");
+  if (names.is_used_up()) contents.notes.push_back("the read limit was reached: not all names and holders are known");
   contents.bytes_read = space.bytes_read();
   return contents;
 }

@@ -204,16 +204,19 @@ TEST(ForgedHeap, buffers_count_by_what_is_present_of_them_and_once) {
   EXPECT_EQ(held(contents), "Session");
 }
 
-TEST(PageEnd, page_without_objects_is_known_by_its_head) {
-  constexpr std::uint64_t kAt = 0x7f0000040000;
-  using Words = std::vector<std::uint64_t>;
-  // Node 20, 22, and what Node 24 has beside the page.
-  EXPECT_EQ(page_end(kAt, Words{0x40000, 4, 0x2b13eea0, kAt + 0x1130, kAt + 0x40000}), kAt + 0x40000);
-  EXPECT_EQ(page_end(kAt, Words{10, kAt, 0x40000, 0x2b13eea0, kAt + 0x1140, kAt + 0x90000}), kAt + 0x90000);
-  EXPECT_EQ(page_end(kAt, Words{0, kAt, 0, 0, 0, 0, 0, kAt + 0x40000, 0, kAt + 0x10}), kAt + 0x40000);
-  EXPECT_EQ(page_end(kAt, Words{kAt, kAt + 0x40000, kAt + 0x9, 7}), 0u);
-  EXPECT_EQ(page_end(kAt, Words{kAt + 0x1130, kAt + 0x40008, kAt + (1ull << 40)}), 0u);
-  EXPECT_EQ(page_end(kAt, {}), 0u);
+TEST(ForgedHeap, sample_of_one_page_estimates_nothing) {
+  FakeHeap heap;
+  heap.set(FakeHeap::kBase + 1, 24, FakeHeap::kBase + FakeHeap::kHead);
+  heap.set(FakeHeap::kBase + 1, 32, FakeHeap::kBase + kBlockBytes);
+  const std::uint64_t session = heap.class_named(heap.string("Session"));
+  heap.fill(session, 32, heap.left() / 32);
+  const SpanSource memory(heap.bytes(), FakeHeap::kBase);
+  for (const std::uint64_t seed : {0u, 1u, 2u, 3u}) {
+    const auto sample = read_contents(heap.space(memory), constants_of(test::exported_by_v8()).value(), {2, seed});
+    ASSERT_TRUE(sample.has_value()) << sample.error().message;
+    EXPECT_THAT(sample->fillers, IsEmpty());
+    EXPECT_EQ(sample->parts.front().name, "V8 heap: objects");
+  }
 }
 
 TEST(ForgedHeap, page_that_claims_more_than_its_mapping_is_not_taken) {
