@@ -177,9 +177,7 @@ TEST(ReadHeapReading, what_is_no_reading_is_refused) {
 
 TEST(DecodeWalkAnswer, anything_else_is_refused) {
   std::uint64_t string_count = 0;
-  const auto decodes = [&](std::string answer) {
-    return decode_end(answer, {}, {}, {}, string_count).has_value();
-  };
+  const auto decodes = [&](std::string answer) { return decode_end(answer, {}, {}, {}, string_count).has_value(); };
   const auto failure = [](const std::string& reason) {
     return reader::WireWriter().number(0).text(reason).text("x\n").number(0).take();
   };

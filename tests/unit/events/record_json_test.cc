@@ -48,7 +48,7 @@ std::vector<Event> make_full_events() {
       CgroupRemoved{{-1}, {kMaxU64}},
       ReclaimSampled{{1}, {2}, 3, 4, 5, kMaxU64},
       EventsLost{{1}, "ringbuf_kill", 2},
-      MemorySampled{{1}, {2}, 3, 4, 5, 6, true, {{"anon", kMaxU64}, {"file", 0}}},
+      MemorySampled{{1}, {2}, 3, 4, 5, 6, true, {{"anon", kMaxU64}, {"file", 0}}, {{"7", kMaxU64}}},
       ProcessSeen{{1}, {2, 3}, {4}, "comm", "/exe (deleted)", "a b c", 5, true, -6, {75, 8}},
       ContainerIdentified{
           {1}, {2}, {"containerd", "id", "n", "img", "u", "pod", "ns", "uid", {{"app", "x"}, {"", ""}}}, true},

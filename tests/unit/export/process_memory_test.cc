@@ -28,7 +28,7 @@ class ProcessMemoryTest : public testing::Test {
     identity.pod_name = "pod";
     identity.pod_namespace = "ns";
     model.apply(ContainerIdentified{kNow, {id}, identity, true});
-    model.apply(MemorySampled{kNow, {id}, usage, 100, usage / 2, 0, false, {}});
+    model.apply(MemorySampled{kNow, {id}, usage, 100, usage / 2, 0, false, {}, {}});
     for (std::int32_t i = 0; i < processes; ++i) {
       ProcessSeen seen;
       seen.time = kNow;

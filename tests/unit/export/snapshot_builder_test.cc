@@ -29,7 +29,7 @@ class SnapshotBuilderTest : public testing::Test {
     model.apply(ContainerIdentified{kNow, {id}, identity, true});
   }
   void sample(std::uint64_t id, std::uint64_t usage, std::optional<std::uint64_t> limit = {}) {
-    model.apply(MemorySampled{kNow, {id}, usage, limit, usage / 2, 0, false, {}});
+    model.apply(MemorySampled{kNow, {id}, usage, limit, usage / 2, 0, false, {}, {}});
   }
   MetricsSnapshot build(std::size_t max_containers = kPlenty) {
     MetricsSnapshot snapshot;
@@ -123,7 +123,7 @@ class PodSnapshotTest : public SnapshotBuilderTest {
   void read_twice(std::uint64_t id, std::uint64_t usage, std::optional<std::uint64_t> limit) {
     for (const int seconds : {0, 1}) {
       const MonotonicTime time = kNow + std::chrono::seconds(seconds);
-      model.apply(MemorySampled{time, {id}, usage, limit, usage / 2, 0, false, {}});
+      model.apply(MemorySampled{time, {id}, usage, limit, usage / 2, 0, false, {}, {}});
     }
   }
   void tell_of_pod(const std::vector<std::string>& container_ids) {

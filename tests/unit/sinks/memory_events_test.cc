@@ -26,7 +26,7 @@ class MemoryEventsTest : public ::testing::Test {
     model.apply(ContainerIdentified{now, {id}, identity, true});
   }
   void sample(std::uint64_t id, std::optional<std::uint64_t> held, std::uint64_t usage = 100) {
-    model.apply(MemorySampled{now, {id}, usage, 100, held, 0, false, {}});
+    model.apply(MemorySampled{now, {id}, usage, 100, held, 0, false, {}, {}});
   }
   void start(std::int32_t pid, std::uint64_t cgroup) {
     ProcessSeen seen;

@@ -23,7 +23,7 @@ class MemoryReportTest : public ::testing::Test {
     identity.id = "id-" + std::to_string(id);
     identity.name = "c" + std::to_string(id);
     model.apply(ContainerIdentified{kNow, {id}, identity, true});
-    model.apply(MemorySampled{kNow, {id}, usage, limit, usage / 2, 0, false, {}});
+    model.apply(MemorySampled{kNow, {id}, usage, limit, usage / 2, 0, false, {}, {}});
     for (std::size_t i = 0; i < processes; ++i) {
       ProcessSeen seen;
       seen.time = kNow;

@@ -132,11 +132,12 @@ TEST(VerdictTest, workers_that_are_alike_have_no_sibling_to_blame) {
   incident.memory_stat["anon"] = 200'000'000;
   incident.victims[0].rss->anon_bytes = 50'000'000;
   incident.victims[0].oom_score_adj = 0;
-  incident.others = {.count = 3, .lowest_oom_score_adj = 0};
+  incident.others = {.count = 3, .lowest_oom_score_adj = 0, .largest = {}};
   EXPECT_EQ(cause_of(incident), "");
-  incident.others = {.count = 3, .lowest_oom_score_adj = -500};  // one of them may be large and was spared
+  incident.others = {
+      .count = 3, .lowest_oom_score_adj = -500, .largest = {}};  // one of them may be large and was spared
   EXPECT_EQ(cause_of(incident), "sibling");
-  incident.others = {.count = 30, .lowest_oom_score_adj = 0};  // many small ones: they fill it together
+  incident.others = {.count = 30, .lowest_oom_score_adj = 0, .largest = {}};  // many small ones: they fill it together
   EXPECT_EQ(cause_of(incident), "sibling");
 }
 
