@@ -61,6 +61,20 @@ class Answers(GoHeapTest):
         self.assertTrue(incident["answer"]["sentence"])
         self.assertTrue(incident["answer"]["action"])
 
+    def test_the_process_that_held_what_the_victim_did_not_is_named(self):
+        witness = self.daemon()
+        box = self.cgroup("pair", 96)
+        hold = "import time; held = bytearray(60 << 20); print('held', flush=True); time.sleep(1e6)"
+        large = self.start(["/usr/bin/python3", "-c", hold], box)
+        large.wait_output("held")
+        self.start([tools.memhog(), "--rate-mb-s", "20"], box, oom_score_adj=1000).wait_killed()
+        incident = self.wait_incidents(witness, 1, box)[0]
+        self.assertEqual(incident["verdict"]["cause"], "sibling", incident["answer"])
+        largest = incident["other_processes"]["largest"]
+        self.assertEqual(largest["pid"], large.pid)
+        self.assertGreater(largest["resident_bytes"], 60 << 20)
+        self.assertIn(f"python3 (pid {large.pid}, `/usr/bin/python3 -c", incident["answer"]["sentence"])
+
 
 class Again(GoHeapTest):
     """A workload that is killed again, also by the eyes of the next daemon."""
@@ -92,17 +106,3 @@ class Again(GoHeapTest):
         self.kill(box)
         third = self.newest(witness, box, 2)
         self.assertEqual((third["earlier"]["id"], third["answer"]["same_culprit"]), (second["id"], True), third["answer"])
-
-    def test_the_process_that_held_what_the_victim_did_not_is_named(self):
-        witness = self.daemon()
-        box = self.cgroup("pair", 96)
-        hold = "import time; held = bytearray(60 << 20); print('held', flush=True); time.sleep(1e6)"
-        large = self.start(["/usr/bin/python3", "-c", hold], box, oom_score_adj=-900)
-        large.wait_output("held")
-        self.start([tools.memhog(), "--rate-mb-s", "20"], box, oom_score_adj=1000).wait_killed()
-        incident = self.wait_incidents(witness, 1, box)[0]
-        self.assertEqual(incident["verdict"]["cause"], "sibling", incident["answer"])
-        largest = incident["other_processes"]["largest"]
-        self.assertEqual(largest["pid"], large.pid)
-        self.assertGreater(largest["resident_bytes"], 60 << 20)
-        self.assertIn(f"python3 (pid {large.pid}, `/usr/bin/python3 -c", incident["answer"]["sentence"])

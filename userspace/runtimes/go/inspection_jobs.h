@@ -60,7 +60,7 @@ class SandboxedInspector final : public ProgramInspector {
   [[nodiscard]] Result<NamedFrames> name_frames(int exe_fd, std::span<const WantedAddress> wanted,
                                                 MonotonicTime deadline, std::span<const std::string> owners) override;
   [[nodiscard]] reader::ReaderGroup& heap_readers() { return heap_readers_; }
-  void tick();                                 // from time to time, any thread
+  void tick();  // from time to time, any thread
   [[nodiscard]] std::vector<reader::ReaderCounters> counters() const;
 
  private:
