@@ -50,8 +50,8 @@ TrendConfig contents_trends_config(TrendConfig config) {
   schedule.first_interval = kStartUp;
   schedule.max_core_share = config.contents_core_share * 2 / 3;
   schedule.near_core_share = config.contents_core_share / 3;
-  // At the default share 60 ms: the first reading of 100 MiB, and a second one near a limit. What is spent ahead is most
-  // of what a quarter of an hour of 50 quiet programs costs.
+  // At the default share 60 ms: the first reading of 100 MiB, and a second one near a limit. What is spent ahead is
+  // most of what a quarter of an hour of 50 quiet programs costs.
   schedule.burst = std::chrono::duration_cast<Nanoseconds>(config.contents_core_share * std::chrono::seconds(200));
   schedule.max_due = 1;
   schedule.follows_falls = true;
