@@ -70,17 +70,18 @@ struct IncidentPod {
   std::string disagreement_kind, disagreement;
 };
 
+// The process with the most resident memory, read right after the kill.
+struct OtherProcess {
+  std::int32_t pid = 0;
+  std::string comm, cmdline;  // hostile; the first 256 bytes of it
+  std::uint64_t resident_bytes = 0;
+};
+
 // The other processes in the container at the kill, as far as they were seen.
 struct OtherProcesses {
   std::size_t count = 0;
   std::int32_t lowest_oom_score_adj = 0;  // of them
-  // The one with the most resident memory, read right after the kill; nullopt: none was read.
-  struct Largest {
-    std::int32_t pid = 0;
-    std::string comm, cmdline;  // hostile; the first 256 bytes of it
-    std::uint64_t resident_bytes = 0;
-  };
-  std::optional<Largest> largest;
+  std::optional<OtherProcess> largest;    // nullopt: of none it was read
 };
 
 // One container's share of its pod's limit.

@@ -104,7 +104,7 @@ void describe(auto& v, Of<LimitShare> auto& share) {
   v("limit_bytes", share.limit_bytes);
 }
 
-void describe(auto& v, Of<OtherProcesses::Largest> auto& process) {
+void describe(auto& v, Of<OtherProcess> auto& process) {
   v("pid", process.pid, kRequired);
   v("comm", process.comm, kNull);
   v("cmdline", process.cmdline, kNull);

@@ -144,7 +144,7 @@ std::optional<Finding> judge_sibling(const Evidence& evidence) {
 std::string largest_other(const Incident& incident) {
   const auto total = stat_of(incident, "anon"), victims = victims_anon_bytes(incident);
   if (!incident.others || !incident.others->largest || !total || !victims || *total <= *victims) return "";
-  const OtherProcesses::Largest& other = *incident.others->largest;
+  const OtherProcess& other = *incident.others->largest;
   const auto rest = static_cast<double>(*total - *victims);
   if (static_cast<double>(other.resident_bytes) < threshold::kMost * rest) return "";
   const std::string command = other.cmdline.empty() ? "" : fmt::format(", `{}`", printable(other.cmdline, 100));

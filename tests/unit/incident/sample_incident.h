@@ -88,9 +88,8 @@ inline Incident sample_incident() {
                         .pod_uid = "0c4ad1f2-0000-4000-8000-000000000001",
                         .labels = {{"app", "cart"}}};
   incident.victims = {sample_victim()};
-  incident.others = {.count = 2,
-                     .lowest_oom_score_adj = 998,
-                     .largest = OtherProcesses::Largest{77, "sidecar", "sidecar --run", 40u << 20}};
+  incident.others = {
+      .count = 2, .lowest_oom_score_adj = 998, .largest = OtherProcess{77, "sidecar", "sidecar --run", 40u << 20}};
   incident.trigger_pid = 4242;
   incident.trigger_comm = "cart";
   incident.trigger_same_cgroup = true;

@@ -216,7 +216,7 @@ TEST(Answer, TheProcessThatHeldWhatTheVictimDidNotIsNamed) {
   Incident incident = incident_of("sibling");
   incident.memory_stat["anon"] = 100u << 20;
   incident.victims[0].rss->anon_bytes = 20u << 20;
-  incident.others = OtherProcesses{2, 0, OtherProcesses::Largest{7, "python3", "python3 index\x1b.py", 40u << 20}};
+  incident.others = OtherProcesses{2, 0, OtherProcess{7, "python3", "python3 index\x1b.py", 40u << 20}};
   EXPECT_THAT(answer_of(incident).sentence,
               HasSubstr("not cart: python3 (pid 7, `python3 index\\x1b.py`) had 40.0 MiB right after the kill; "));
   EXPECT_THAT(answer_of(incident).action, HasSubstr("Look at python3 (pid 7"));
