@@ -191,15 +191,22 @@ TEST_P(V8Contents, objects_and_buffers_are_counted_and_no_text_is_shown) {
   }
 }
 
-// Of every 50 words one is wrong: either the objects are unknown, or their names are right.
+// Of every 50 words one is wrong: either the objects are unknown, or their names are right. With the classes unknown,
+// Node's own plain objects may hold most of what is named.
 TEST_P(V8Contents, torn_memory_gives_no_wrong_name) {
+  const auto whole = read_at_rest();
+  ASSERT_TRUE(whole.has_value()) << whole.error().message;
+  const ContentFiller* plain = filler(*whole, ContentKind::kType, "Object");
+  const std::uint64_t plain_objects = plain == nullptr ? 0 : plain->count;
+  ASSERT_LT(plain_objects, 5000U) << "Sessions taken for plain objects would not be seen";
   const std::set<std::string> own = {"Session", "Invoice", "Handler"};
   for (const std::uint64_t one_in : {50u, 1000u}) {
     const auto contents = read(one_in);
     if (!contents.has_value()) continue;
     for (const ContentFiller& one : contents->fillers) {
       if (one.kind != ContentKind::kHolder) continue;
-      EXPECT_TRUE(own.contains(one.name)) << one.name;
+      const bool is_plain = one.name == "Object" && one.count <= plain_objects;
+      EXPECT_TRUE(own.contains(one.name) || is_plain) << text_of(*contents);
     }
   }
 }
