@@ -53,7 +53,9 @@ constexpr Truth kTruths[] = {
     {"finalizers", "^a finalizer", "closure main.finish.func1"},
     {"longlist", "^global (main.longest|used by main.holdLongList)", "bytes"},
     {"mailboxes", "^global (main.mailboxes|used by .*main.(holdMailboxes|init))", "chan \\*main.parcel"},
-    {"recent", "^global (main.thumbnails|used by .*main.(holdRecent|init))", "main.entry.*bytes"},
+    // Where the list's two ends lead to half of it each, the chain ends with them.
+    {"recent", "^global (main.thumbnails|used by .*main.(holdRecent|init))",
+     "main.entry.*bytes|list.List \\| .root.(next|prev) -> container/list.Element \\| .root.(next|prev)"},
     {"ring", "^global (main.history|used by .*main.holdRing)", "main.ring.slots.* -> bytes"},
     {"writers", "^goroutine main.(holdWriters.func1 in main.)?\\(\\*subscriber\\).stream -> ", "bytes"},
     {"tenants", "^global (main.tenants|used by .*main.(holdTenants|init))",
