@@ -69,8 +69,8 @@ struct Daemon::Impl {
   // The bound for all captures at one moment. In addition: the 8 MiB of EvidenceBacklog, the spool's 4 MiB where the
   // disk refuses, and the memory of the daemon without any capture.
   MemoryBudget capture_memory{80u << 20};
-  // What is decoded and encoded in this process and no reader's: a living heap's profile, a trend's readings
-  // and profiles take turns.
+  // What is decoded and encoded in this process and no reader's takes turns: a living heap's reading, a trend's
+  // readings and profiles.
   MemoryBudget profile_memory{28u << 20};
   std::unique_ptr<reader::Reader> reader;  // of what containers send and hold
   // Of an incident's profiles: no incident waits for the answers of endpoints that are long to read, or for another's

@@ -75,7 +75,7 @@ std::optional<Finding> judge_ancestor(const Evidence& evidence) {
                             ? std::string("the limit that was hit belongs to a cgroup above the container")
                             : "the limit that was hit belongs to " + printable(incident.limit_owner_cgroup_path));
   if (incident.limit_bytes) verdict.why.push_back("it is " + human_bytes(*incident.limit_bytes));
-  // The last reading may be of after the kill.
+  // The last reading may come from after the kill.
   if (const auto most = most_of_limit(incident)) {
     verdict.why.push_back("the killed processes alone held " + human_bytes(*most) + " of it");
   } else if (!incident.series.empty()) {

@@ -193,8 +193,7 @@ std::string unproved(const Incident& incident) {
   if (place == nullptr) return "";
   return fmt::format(
       " Its growth was first touched mostly in {}{} ({}{}){}; that may be temporary data, so it does not show who "
-      "keeps "
-      "it.",
+      "keeps it.",
       printable(place->code, kMaxName), operation_text(place->operation_kind, place->operation, place->code),
       amount(*place), came_once(*place), lost.empty() ? "" : ", though " + lost);
 }
