@@ -17,17 +17,7 @@ fuzz_seconds=${OOMW_FUZZ_SECONDS:-10}
 limit_seconds=${OOMW_LIMIT_SECONDS:-4800} # a run that is cut off at 90 minutes has no results at all
 build=$tree/build/ci
 results=$(mktemp -d "${TMPDIR:-/tmp}/oomw-results.XXXXXX")
-ahead="" # the process group of work_ahead, while it runs
-systemd="" # and of systemd_ahead
-folders="" # and of folders_ahead
-
-# shellcheck disable=SC2317 # called by the trap
-end_all() {
-  local group
-  for group in $ahead $systemd $folders; do kill -- -"$group" 2>/dev/null || true; done
-  rm -rf "$results"
-}
-trap end_all EXIT
+trap 'rm -rf "$results"' EXIT
 
 usage() {
   sed -n '3,4s/^# *//p' "${BASH_SOURCE[0]}" >&2
@@ -61,55 +51,10 @@ has_time() {
   return 1
 }
 
-# The tests of e2e wait for most of their time: what the sanitizers need is built beside them on idle CPU time, with
-# nothing cached some 20 minutes of both CPUs, and is tested and fuzzed there if e2e still runs then. Before it the
-# cluster's programs, 5 CPU minutes, which are needed first. The stage that needs them reports a failure.
-work_ahead() {
-  local presets=() preset
-  ! wants fuzz && ! wants sanitizers || presets+=(asan)
-  ! wants sanitizers || presets+=(tsan)
-  ((${#presets[@]})) || wants cluster || return 0
-  set -m # a process group of its own, to be ended with all it started
-  (
-    set +e
-    chrt --idle --pid 0 "$BASHPID" && cd "$tree" || exit
-    ! wants cluster || tests/support/kubernetes_build.sh
-    for preset in "${presets[@]}"; do
-      cmake --preset "$preset" && cmake --build --preset "$preset" -j 2 -- -k 0 && touch "$results/$preset.built"
-    done
-    # Not idle from here on: a test that gets no time at all fails.
-    chrt --other --pid 0 "$BASHPID" && renice -n 10 -p "$BASHPID"
-    ! wants sanitizers || test_ahead sanitized asan
-    ! wants sanitizers || test_ahead sanitized tsan
-    ! wants fuzz || CTEST_PARALLEL_LEVEL=1 test_ahead fuzz_all asan
-  ) >"$results/ahead.log" 2>&1 &
-  ahead=$!
-  set +m
-}
-
-# test_ahead FUNCTION PRESET: beside e2e, unless that has ended; its lines are kept for the stage that it belongs to.
-test_ahead() {
-  [[ -e $results/beside && -e $results/$2.built ]] || return 0
-  "$@" >"$results/$1.$2.log" 2>&1
-  touch "$results/$1.$2.done"
-}
-
-# or_ahead FUNCTION PRESET: what it printed if it was done beside e2e, else does it now.
-or_ahead() {
-  if [[ -e $results/$1.$2.done ]]; then cat "$results/$1.$2.log"; else "$@"; fi
-}
-
-wait_ahead() {
-  [[ -n $ahead ]] || return 0
-  wait "$ahead" || true
-  ahead=""
-}
-
 # built PRESET TARGET...: configures and builds; a failure is a result, the log its reason.
 built() {
   local preset=$1
   shift
-  [[ $preset == ci ]] || wait_ahead
   if cmake -S "$tree" --preset "$preset" >"$results/$preset.log" 2>&1 &&
     cmake --build "$tree/build/$preset" --target "$@" -- -k 0 >>"$results/$preset.log" 2>&1; then
     return 0
@@ -186,42 +131,20 @@ run_folder() {
   [[ -s $results/$1.xml && $status -le 1 ]] || record fail "$1" "the runner ended with $status"
 }
 
-# In a run with e2e, which mostly waits, these folders are tested beside it.
-folders_ahead() {
-  local wanted=() folder
-  for folder in web deploy living peers; do ! wants "$folder" || wanted+=("$folder"); done
-  ((${#wanted[@]})) && built ci oomwitness || return 0
-  set -m
-  (
-    set +e
-    renice -n 5 -p "$BASHPID" >/dev/null
-    for folder in "${wanted[@]}"; do run_folder "$folder" >"$results/$folder.log" 2>&1; done
-  ) &
-  folders=$!
-  set +m
-}
-
-# done_ahead FOLDER: whether folders_ahead has done it, which is waited for; then what it printed.
-done_ahead() {
-  [[ -z $folders ]] || wait "$folders" || true
-  folders=""
-  [[ -e $results/$1.log ]] && cat "$results/$1.log"
-}
-
 # Programs that are read while they live.
-stage_living() { done_ahead living || { built ci oomwitness && run_folder living; }; }
+stage_living() { built ci oomwitness && run_folder living; }
 
 # Those that the daemon talks to.
-stage_peers() { done_ahead peers || { built ci oomwitness && run_folder peers; }; }
+stage_peers() { built ci oomwitness && run_folder peers; }
 
 # The pages in a real browser. Their screenshots stay in build/web-screenshots.
-stage_web() { done_ahead web || { built ci oomwitness && run_folder web; }; }
+stage_web() { built ci oomwitness && run_folder web; }
 
 # Containers that attack the daemon.
 stage_hostile() { built ci oomwitness && run_folder hostile; }
 
 # Rules, dashboard, unit, package and manifests, as they are shipped.
-stage_deploy() { done_ahead deploy || { built ci oomwitness && run_folder deploy; }; }
+stage_deploy() { built ci oomwitness && run_folder deploy; }
 
 # The manifests as they are shipped, on a real Kubernetes.
 stage_cluster() {
@@ -265,28 +188,12 @@ stage_vm() {
 
 # The package on a Debian whose process 1 is systemd.
 stage_systemd() {
-  if [[ -n $systemd ]]; then
-    wait "$systemd" || true
-    systemd=""
-    cat "$results/systemd.log"
-    return
-  fi
   if ((EUID != 0)); then
     record skip systemd "not root: the VM reads files that only root may"
     return
   fi
   has_time systemd 600 && built ci oomwitness || return
   "$tree/tests/systemd/suite.sh" --results "$results"
-}
-
-# In a run with e2e, which mostly waits, its VMs run beside that, on CPU time that nobody else wants: there may be little of
-# it, and they are waited for near the end of the run only.
-systemd_ahead() {
-  ((EUID == 0)) && wants systemd && built ci oomwitness || return 0
-  set -m
-  (chrt --idle --pid 0 "$BASHPID" && export OOMW_VM_DEADLINE_S=2400 && exec "$tree/tests/systemd/suite.sh" --results "$results") >"$results/systemd.log" 2>&1 &
-  systemd=$!
-  set +m
 }
 
 # The scripts that judge what comes out of the VMs: no VM needed.
@@ -324,16 +231,14 @@ fuzz_all() { # of the preset $1
 }
 
 stage_fuzz() {
-  has_time fuzz 900 && built asan fuzzers && or_ahead fuzz_all asan
+  has_time fuzz 900 && built asan fuzzers && fuzz_all asan
 }
-
-sanitized() { run_ctest "$1" "unit|pipeline"; }
 
 stage_sanitizers() {
   local preset
   for preset in asan tsan; do
     say "$preset"
-    has_time "$preset" 900 && built "$preset" unit_tests pipeline_tests && or_ahead sanitized "$preset"
+    has_time "$preset" 900 && built "$preset" unit_tests pipeline_tests && run_ctest "$preset" "unit|pipeline"
   done
 }
 
@@ -359,18 +264,11 @@ main() {
   for stage in unit pipeline matrix bpf e2e living peers web hostile deploy cluster cluster-vm vm systemd fuzz sanitizers bench; do
     wants "$stage" || continue
     say "$stage"
-    if [[ $stage == e2e ]]; then
-      touch "$results/beside"
-      work_ahead
-      systemd_ahead
-      folders_ahead
-    fi
     case $stage in
       # A failed stage is in the results; the next one runs all the same.
       unit | pipeline) stage_ctest "$stage" || true ;;
       *) "stage_$stage" || true ;;
     esac
-    [[ $stage != e2e ]] || rm -f "$results/beside"
   done
   say "results"
   /usr/bin/python3 "$tree/tests/summary.py" "$results"
