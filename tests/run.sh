@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Every test, on this machine: sudo tests/run.sh [--only STAGE]...
+# One test, to hunt a flake: sudo tests/run.sh --name NAME [--times N] [--under-load], NAME as a failed: or flaky: line has it
 #   STAGE: unit | pipeline | matrix | bpf | e2e | living | peers | web | hostile | deploy | cluster | cluster-vm | vm | systemd | fuzz | sanitizers | bench
-# Ends with the skipped tests and their reasons, then what failed, then one line "N passed, N failed, N skipped";
-# exit status 1 if anything failed. OOMW_CACHE holds ccache, Go builds and downloads.
+# What failed is run again alone, as its class allows (rerun.py). Ends with the skipped tests and their reasons, what failed,
+# what was flaky, then one line "N passed, N failed, N skipped"; exit status 1 if anything failed. OOMW_CACHE holds ccache,
+# Go builds, downloads and what was flaky.
 set -euo pipefail
 
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -12,22 +14,32 @@ export OOMW_CACHE=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
 export CCACHE_DIR=${CCACHE_DIR:-$OOMW_CACHE/ccache} CCACHE_BASEDIR=$tree CCACHE_NOHASHDIR=1
 export CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-2}
 # On demand: bench, whose bars need a quiet machine, and cluster-vm, minutes of two emulated CPUs.
-stages=(unit pipeline matrix bpf e2e living peers web hostile deploy cluster vm systemd fuzz sanitizers)
+default_stages=(unit pipeline matrix bpf e2e living peers web hostile deploy cluster vm systemd fuzz sanitizers)
+stages=("${default_stages[@]}")
 fuzz_seconds=${OOMW_FUZZ_SECONDS:-10}
 limit_seconds=${OOMW_LIMIT_SECONDS:-4800} # a run that is cut off at 90 minutes has no results at all
+rerun_seconds=300 # after that, for failures that are run again
 build=$tree/build/ci
 results=$(mktemp -d "${TMPDIR:-/tmp}/oomw-results.XXXXXX")
+
+hunt=() # --name and its options, for rerun.py
+
 trap 'rm -rf "$results"' EXIT
 
 usage() {
-  sed -n '3,4s/^# *//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '3,5s/^# *//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 
 parse() {
   local only=()
   while (($# > 0)); do
-    [[ $1 == --only && $# -ge 2 ]] || usage
+    case $1 in
+      --under-load) hunt+=("$1") && shift && continue ;;
+      --name | --times | --only) (($# >= 2)) || usage ;;
+      *) usage ;;
+    esac
+    [[ $1 == --only ]] || { hunt+=("$1" "$2") && shift 2 && continue; }
     case $2 in
       unit | pipeline | matrix | bpf | e2e | living | peers | web | hostile | deploy | cluster | cluster-vm | vm | systemd | fuzz | sanitizers | bench) only+=("$2") ;;
       *) usage ;;
@@ -35,14 +47,15 @@ parse() {
     shift 2
   done
   ((${#only[@]} == 0)) || stages=("${only[@]}")
+  ((${#hunt[@]} == 0)) || [[ " ${hunt[*]} " == *" --name "* ]] || usage
 }
 
 wants() { [[ " ${stages[*]} " == *" $1 "* ]]; }
 
 say() { printf '\n== %s (%d s)\n' "$*" "$SECONDS"; }
 
-# A result that no test framework writes: record pass|fail|skip NAME [REASON].
-record() { printf '%s\t%s\t%s\n' "$1" "$2" "${3:-}" >>"$results/plain.tsv"; }
+# A result that no test framework writes: record pass|fail|skip NAME [REASON [CLASS]]; CLASS of a failure: outcomes.py.
+record() { printf '%s\t%s\t%s\t%s\n' "$1" "$2" "${3:-}" "${4:-}" >>"$results/plain.tsv"; }
 
 # has_time NAME SECONDS: whether that much is left, as it takes on 2 cores with nothing cached.
 has_time() {
@@ -60,7 +73,7 @@ built() {
     return 0
   fi
   tail -n 60 "$results/$preset.log"
-  record fail "build.$preset.$1" "does not build: $(grep -m 1 -E 'error:|FAILED:' "$results/$preset.log" | tr '\t' ' ' | cut -c 1-300 || true)"
+  record fail "build.$preset.$1" "does not build: $(grep -m 1 -E 'error:|FAILED:' "$results/$preset.log" | tr '\t' ' ' | cut -c 1-300 || true)" build
   return 1
 }
 
@@ -71,7 +84,7 @@ run_ctest() {
     --output-junit "$junit" >"$results/$1.$2.ctest" 2>&1
   local status=$?
   grep -vE '^ *(Start +[0-9]+|[0-9]+/[0-9]+ Test .*Passed)' "$results/$1.$2.ctest" || true
-  [[ $status -eq 0 || -s $junit ]] || record fail "ctest.$1.$2" "ctest ended with $status"
+  [[ $status -eq 0 || -s $junit ]] || record fail "ctest.$1.$2" "ctest ended with $status" crash
 }
 
 stage_ctest() {
@@ -91,36 +104,14 @@ stage_bpf() {
   built ci bpf_tests || return
   "$build/tests/bpf_tests" --gtest_brief=1 --gtest_output="xml:$results/bpf.xml"
   local status=$?
-  [[ -s $results/bpf.xml ]] || record fail bpf "bpf_tests ended with $status"
+  [[ -s $results/bpf.xml ]] || record fail bpf "bpf_tests ended with $status" crash
 }
 
 stage_e2e() {
   built ci oomwitness || return
   /usr/bin/python3 "$tree/tests/e2e/run.py" --binary "$build/userspace/oomwitness" --junit "$results/e2e.xml"
   local status=$?
-  [[ -s $results/e2e.xml && $status -le 1 ]] || record fail e2e "the runner ended with $status"
-  test_vm_scripts
-  test_quickstart
-}
-
-# The script a newcomer runs first, with the binary just tested.
-test_quickstart() {
-  if ((EUID != 0)); then
-    record skip e2e.quickstart "not root"
-    return
-  fi
-  local kept=$results/quickstart
-  if "$tree/deploy/quickstart.sh" --binary "$build/userspace/oomwitness" --data-dir "$kept" \
-    >"$results/quickstart.log" 2>&1 && compgen -G "$kept/incidents/*/capture-*.pb.gz" >/dev/null &&
-    grep -q 'Memory leak in reports-service' "$results/quickstart.log" &&
-    grep -q 'Memory leak in python3: a dict of .* held as .*sessions' "$results/quickstart.log" &&
-    grep -q " web --data-dir $kept\$" "$results/quickstart.log" &&
-    [[ -z $(compgen -G '/sys/fs/cgroup/*/oomwitness-quickstart-*') ]]; then
-    record pass e2e.quickstart
-  else
-    tail -n 60 "$results/quickstart.log"
-    record fail e2e.quickstart "no capture, a leak that is not called one, no word about the pages, or something was left behind"
-  fi
+  [[ -s $results/e2e.xml && $status -le 1 ]] || record fail e2e "the runner ended with $status" crash
 }
 
 # run_folder NAME: the tests of a folder of tests/.
@@ -128,7 +119,7 @@ run_folder() {
   /usr/bin/python3 "$tree/tests/e2e/run.py" --folder "$tree/tests/$1" --binary "$build/userspace/oomwitness" \
     --junit "$results/$1.xml"
   local status=$?
-  [[ -s $results/$1.xml && $status -le 1 ]] || record fail "$1" "the runner ended with $status"
+  [[ -s $results/$1.xml && $status -le 1 ]] || record fail "$1" "the runner ended with $status" crash
 }
 
 # Programs that are read while they live.
@@ -155,7 +146,7 @@ stage_cluster() {
   if [[ -z $left ]]; then
     record pass cluster.leaves_nothing
   else
-    record fail cluster.leaves_nothing "left on this machine: $left"
+    record fail cluster.leaves_nothing "left on this machine: $left" lost
   fi
 }
 
@@ -171,7 +162,7 @@ stage_cluster-vm() {
   cat "$results/cluster-vm.log"
   case $status in
     3) record skip cluster-vm "$(tail -n 1 "$results/cluster-vm.log")" ;;
-    *) [[ -s $results/cluster-vm.xml && $status -le 1 ]] || record fail cluster-vm "the VM ended with $status" ;;
+    *) [[ -s $results/cluster-vm.xml && $status -le 1 ]] || record fail cluster-vm "the VM ended with $status" late ;;
   esac
 }
 
@@ -183,7 +174,7 @@ stage_vm() {
   fi
   has_time vm 1000 && built ci oomwitness bpf_tests || return
   "$tree/tests/vm/suite.sh" --results "$results"
-  compgen -G "$results/vm.*[0-9t].xml" >/dev/null || record fail vm "no results of any kernel"
+  compgen -G "$results/vm.*[0-9t].xml" >/dev/null || record fail vm "no results of any kernel" crash
 }
 
 # The package on a Debian whose process 1 is systemd.
@@ -196,42 +187,9 @@ stage_systemd() {
   "$tree/tests/systemd/suite.sh" --results "$results"
 }
 
-# The scripts that judge what comes out of the VMs: no VM needed.
-test_vm_scripts() {
-  /usr/bin/python3 "$tree/tests/e2e/run.py" --folder "$tree/tests/vm" --junit "$results/vm.scripts.xml" ||
-    [[ -s $results/vm.scripts.xml ]] || record fail vm.scripts "the runner failed"
-}
-
-run_fuzzer() {
-  local fuzzer=$1 name seeds
-  name=$(basename "$fuzzer")
-  seeds=$tree/tests/fuzz/corpus/${name%_fuzz}
-  mkdir -p "$results/corpus/$name"
-  local arguments=(-max_total_time="$fuzz_seconds" -timeout=5 -rss_limit_mb=1024 -max_len=65536 -artifact_prefix="$results/")
-  [[ ! -d $seeds ]] || arguments+=("$results/corpus/$name" "$seeds")
-  if "$fuzzer" "${arguments[@]}" >"$results/$name.log" 2>&1; then
-    record pass "fuzz.$name"
-    tail -n 1 "$results/$name.log"
-  else
-    tail -n 40 "$results/$name.log"
-    record fail "fuzz.$name" "crashed, hung or outgrew its bounds"
-  fi
-}
-
-fuzz_all() { # of the preset $1
-  local fuzzer found=0
-  for fuzzer in "$tree/build/$1"/tests/*_fuzz; do
-    [[ -x $fuzzer ]] || continue
-    found=1
-    while (($(jobs -rp | wc -l) >= CTEST_PARALLEL_LEVEL)); do wait -n || true; done
-    run_fuzzer "$fuzzer" &
-  done
-  wait
-  ((found)) || record fail fuzz "no fuzzers were built"
-}
-
 stage_fuzz() {
-  has_time fuzz 900 && built asan fuzzers && fuzz_all asan
+  has_time fuzz 900 && built asan fuzzers || return
+  "$tree/tests/fuzzing.py" --build "$tree/build/asan" --results "$results" --seconds "$fuzz_seconds" --jobs "$CTEST_PARALLEL_LEVEL"
 }
 
 stage_sanitizers() {
@@ -255,11 +213,26 @@ stage_bench() {
   done
 }
 
+# What a test that is run by its name needs.
+build_for_hunt() {
+  case "${hunt[*]}" in
+    *" ci: "*) built ci unit_tests pipeline_tests ;;
+    *" asan: "*) built asan unit_tests pipeline_tests ;;
+    *" tsan: "*) built tsan unit_tests pipeline_tests ;;
+    *" bpf: "*) built ci bpf_tests ;;
+    *) built ci oomwitness bpf_tests ;;
+  esac
+}
+
 main() {
   parse "$@"
   mkdir -p "$CCACHE_DIR"
   # Half a second when everything is there; names what is missing when it may not install it.
   "$tree/deploy/install-deps.sh" tests || exit 1
+  if ((${#hunt[@]})); then
+    build_for_hunt && "$tree/tests/rerun.py" "${hunt[@]}"
+    return
+  fi
   local stage
   for stage in unit pipeline matrix bpf e2e living peers web hostile deploy cluster cluster-vm vm systemd fuzz sanitizers bench; do
     wants "$stage" || continue
@@ -271,7 +244,9 @@ main() {
     esac
   done
   say "results"
-  /usr/bin/python3 "$tree/tests/summary.py" "$results"
+  "$tree/tests/rerun.py" "$results" --until "$((limit_seconds + rerun_seconds - SECONDS))" || true
+  "$tree/tests/summary.py" "$results"
+  ((${#stages[@]} < ${#default_stages[@]})) || "$tree/tests/fuzzing.py" --note-green
 }
 
 main "$@"

@@ -422,7 +422,7 @@ TEST_F(HostileHeapTest, victim_that_leaves_before_it_is_marked_is_walked_too) {
       EXPECT_EQ(walk.stop, WalkStop::kEnd);
       EXPECT_EQ(take(walk).size(), 5u);
       auto kills = events_where<OomKill>([&](const OomKill& kill) { return kill.victim == walk.process; });
-      ASSERT_FALSE(kills.empty());
+      ASSERT_FALSE(kills.empty()) << kLostKill;
       before_mark += walk.started < kills.front().time;
     }
     std::cout << (at_delivery ? "at delivery: " : "at exit: ") << before_mark << " of " << kKills

@@ -86,7 +86,7 @@ TEST_P(OomTest, kill_when_limit_reached_carries_every_field) {
   collect();
 
   auto kills = kills_of(child.pid());
-  ASSERT_EQ(kills.size(), 1u);
+  ASSERT_EQ(kills.size(), 1u) << kLostKill;
   const OomKill& kill = kills.front();
   EXPECT_EQ(kill.victim, child.key());
   EXPECT_TRUE(is_marked(child.pid()));
@@ -110,7 +110,7 @@ TEST_P(OomTest, kill_when_limit_reached_carries_every_field) {
   EXPECT_EQ(kill.source, "bpf");
   EXPECT_FALSE(kill.group);
   expect_decision(kill, mebibytes(32));
-  EXPECT_EQ(cgroup_->oom_kills(), kills.size());
+  EXPECT_EQ(cgroup_->oom_kills(), kills.size()) << kLostKill;
 }
 
 TEST_P(OomTest, kill_when_parent_is_limited_names_parent_as_owner) {
@@ -124,7 +124,7 @@ TEST_P(OomTest, kill_when_parent_is_limited_names_parent_as_owner) {
   collect();
 
   auto kills = kills_of(child.pid());
-  ASSERT_EQ(kills.size(), 1u);
+  ASSERT_EQ(kills.size(), 1u) << kLostKill;
   EXPECT_EQ(kills.front().victim_cgroup, (*leaf)->id());
   EXPECT_EQ(kills.front().owner_cgroup, cgroup_->id());
   EXPECT_EQ(kills.front().owner_limit_bytes, mebibytes(32));
@@ -145,7 +145,7 @@ TEST_P(OomTest, kill_after_a_burst_that_nobody_reads_still_has_room) {
   child.wait();
   collect();
 
-  EXPECT_EQ(kills_of(child.pid()).size(), 1u);
+  EXPECT_EQ(kills_of(child.pid()).size(), 1u) << kLostKill;
   EXPECT_EQ(lost(LostStage::kRingbufKill), 0u);
   EXPECT_GT(lost(LostStage::kRingbufCgroup), 0u) << "the burst was to be too large";
 }
@@ -160,7 +160,7 @@ TEST_P(OomTest, each_decision_has_a_time_of_its_own) {
     child.wait();
     collect();
     auto kills = kills_of(child.pid());
-    ASSERT_EQ(kills.size(), 1u);
+    ASSERT_EQ(kills.size(), 1u) << kLostKill;
     expect_decision(kills.front(), mebibytes(32));
     if (last) {
       EXPECT_GT(*kills.front().decision, *last);
@@ -191,7 +191,7 @@ TEST_P(OomTest, victims_of_a_group_share_the_decision_and_name_the_group) {
   EXPECT_EQ(first.front().group, cgroup_->id());
   for (auto& process : idle) {
     auto kills = kills_of(process->pid());
-    ASSERT_EQ(kills.size(), 1u);
+    ASSERT_EQ(kills.size(), 1u) << kLostKill;
     if (names_victims_by_pid_only()) continue;
     EXPECT_EQ(kills.front().victim, process->key());
     EXPECT_EQ(kills.front().group, cgroup_->id());
@@ -228,7 +228,7 @@ TEST_P(OomTest, limit_lowered_below_usage_is_the_limit_that_kills) {
   collect();
 
   auto kills = kills_of(child.pid());
-  ASSERT_EQ(kills.size(), 1u);
+  ASSERT_EQ(kills.size(), 1u) << kLostKill;
   EXPECT_EQ(kills.front().trigger_pid, writer.pid());
   if (names_victims_by_pid_only()) return;
   EXPECT_EQ(kills.front().owner_cgroup, cgroup_->id());
@@ -251,7 +251,7 @@ TEST_P(OomTest, kill_for_the_node_is_said_to_be_one) {
   collect();
 
   auto kills = kills_of(child.pid());
-  ASSERT_EQ(kills.size(), 1u);
+  ASSERT_EQ(kills.size(), 1u) << kLostKill;
   EXPECT_TRUE(kills.front().owner_known);
   EXPECT_FALSE(kills.front().owner_cgroup);
   if (GetParam() != Rung::kFentry) return;
@@ -284,7 +284,7 @@ TEST_P(OomTest, kill_when_another_process_is_chosen_names_victim_and_trigger) {
   collect();
 
   auto kills = kills_of(sleeper.pid());
-  ASSERT_EQ(kills.size(), 1u);
+  ASSERT_EQ(kills.size(), 1u) << kLostKill;
   EXPECT_EQ(kills.front().trigger_pid, grower.pid());
   EXPECT_EQ(kills.front().owner_cgroup, cgroup_->id());
   if (names_victims_by_pid_only()) {  // mark_victim(int pid): unknown, and said so

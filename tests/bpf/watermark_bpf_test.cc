@@ -177,7 +177,7 @@ TEST_P(WatermarkTest, memory_that_no_process_maps_is_told_before_the_kill) {
   collect();
 
   const auto kills = events_where<OomKill>([&](const OomKill& kill) { return kill.victim.pid == child.pid(); });
-  ASSERT_FALSE(kills.empty());
+  ASSERT_FALSE(kills.empty()) << kLostKill;
   const auto marks = marks_of(cgroup_->id(), WatermarkReason::kLevel);
   ASSERT_FALSE(marks.empty());
   EXPECT_EQ(marks.back().level_percent, 95u);

@@ -9,7 +9,9 @@ import unittest
 import xml.etree.ElementTree as xml
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+VM = os.path.join(os.path.dirname(HERE), "vm")
+RUNNER = os.path.join(os.path.dirname(HERE), "e2e/run.py")
+sys.path.insert(0, VM)
 import choice  # noqa: E402
 import features  # noqa: E402
 import results  # noqa: E402
@@ -93,6 +95,12 @@ class VmResults(unittest.TestCase):
         return {case.get("name"): case[0].tag + ": " + case[0].get("message") if len(case) else "pass"
                 for case in xml.parse(path).iter("testcase")}
 
+    def classes(self):
+        """{name: class} of the failures that outcomes() has written."""
+        path = os.path.join(self.folder, "out.xml")
+        return {case.get("name"): case[0].get("type") for case in xml.parse(path).iter("testcase") if len(case)
+                and case[0].tag == "failure"}
+
     def test_whole_run_is_taken_over_with_the_kernel_before_each_name(self):
         self.assertEqual(self.outcomes(), {"vm.6.1.doctor": "pass", "vm.6.1.bpf.A.loads": "pass", "vm.6.1.e2e.kills.K.a": "pass",
                                            "vm.6.1.e2e.kills.K.b": "skipped: v1 only"})
@@ -108,7 +116,18 @@ class VmResults(unittest.TestCase):
         found = self.outcomes()
         self.assertEqual(found["vm.6.1.e2e"], "failure: did not end after 2 tests: one | two")
         self.assertEqual(found["vm.6.1.e2e.kills.K.a"], "pass")
+        self.assertEqual(self.classes(), {"vm.6.1.e2e": "late"})
         self.assertTrue(self.has_failed)
+
+    def test_interpreter_that_died_under_emulation_is_late_and_our_own_binary_is_not(self):
+        self.put("times.tsv", "doctor\t2\t0\nbpf\t60\t139\ne2e\t9\t139\n")
+        self.outcomes()
+        self.assertEqual(self.classes(), {"vm.6.1.bpf": "crash", "vm.6.1.e2e": "late"})
+
+    def test_failed_test_keeps_its_class(self):
+        self.put("e2e.xml", '<testsuite><testcase name="a" classname="e2e"><failure message="gone" type="lost"/></testcase></testsuite>')
+        self.outcomes()
+        self.assertEqual(self.classes(), {"vm.6.1.e2e.a": "lost"})
 
     def test_suite_that_crashed_is_a_failure(self):
         self.put("times.tsv", "doctor\t2\t0\nbpf\t60\t139\ne2e\t9\t0\n")
@@ -140,29 +159,25 @@ class LeftOut(unittest.TestCase):
         self.assertEqual(choice.left_out("bpf", "6.1", rows), [])
 
     def run_tests(self, left_out):
-        """The runner on this very file, with that list: its output."""
-        path = os.path.join(tempfile.mkdtemp(prefix="oomw-vm-test-"), "left_out.tsv")
-        self.addCleanup(os.rmdir, os.path.dirname(path))
-        self.addCleanup(os.unlink, path)
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(left_out)
-        runner = os.path.join(os.path.dirname(HERE), "e2e/run.py")
-        return subprocess.run([sys.executable, "-B", runner, "--folder", HERE, "--leave-out", path], text=True,
-                              capture_output=True)
+        """The runner on two tests, with that list: its output."""
+        folder = tempfile.TemporaryDirectory(prefix="oomw-vm-test-")
+        self.addCleanup(folder.cleanup)
+        for name, text in (("left_out.tsv", left_out),
+                           ("test_two.py", "import unittest\nclass Two(unittest.TestCase):\n    def test_a(self): pass\n    test_b = test_a\n")):
+            with open(os.path.join(folder.name, name), "w", encoding="utf-8") as f:
+                f.write(text)
+        return subprocess.run([sys.executable, "-B", RUNNER, "--folder", folder.name, "--leave-out", f"{folder.name}/left_out.tsv"],
+                              text=True, capture_output=True)
 
     def test_left_out_test_is_printed_with_its_reason(self):
-        if os.environ.get("OOMW_VM_SCRIPTS_NESTED"):
-            self.skipTest("runs within itself")
-        os.environ["OOMW_VM_SCRIPTS_NESTED"] = "1"
-        self.addCleanup(os.environ.pop, "OOMW_VM_SCRIPTS_NESTED")
-        done = self.run_tests("vm_scripts.Table.*\tnot now\n")
-        self.assertIn("SKIP  vm_scripts.Table.test_same_reason_is_one_footnote (0.0 s): not now", done.stdout)
-        self.assertIn("PASS  vm_scripts.VmResults", done.stdout)
+        done = self.run_tests("two.Two.test_b\tnot now\n")
+        self.assertIn("SKIP  two.Two.test_b (0.0 s): not now", done.stdout)
+        self.assertIn("PASS  two.Two.test_a", done.stdout)
 
     def test_pattern_that_names_no_test_is_refused(self):
-        done = self.run_tests("vm_scripts.Tabel.*\tnot now\n")
+        done = self.run_tests("tow.*\tnot now\n")
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("no test is named vm_scripts.Tabel", done.stderr)
+        self.assertIn("no test is named tow", done.stderr)
 
 
 class RunnerThatDies(unittest.TestCase):
@@ -184,9 +199,8 @@ class Three(unittest.TestCase):
         with open(os.path.join(folder.name, "test_three.py"), "w", encoding="utf-8") as f:
             f.write(self.TESTS.replace("DEATHS", str(deaths)))
         junit = os.path.join(folder.name, "e2e.xml")
-        script = f'source <(sed -n "/^run_again_after_signal/,/^}}/p" {HERE}/inside.sh); run_again_after_signal "$@"'
-        runner = os.path.join(os.path.dirname(HERE), "e2e/run.py")
-        done = subprocess.run(["bash", "-c", script, "bash", sys.executable, "-B", runner, "--folder", folder.name,
+        script = f'source <(sed -n "/^run_again_after_signal/,/^}}/p" {VM}/inside.sh); run_again_after_signal "$@"'
+        done = subprocess.run(["bash", "-c", script, "bash", sys.executable, "-B", RUNNER, "--folder", folder.name,
                                "--junit", junit], text=True, capture_output=True)
         cases = {case.get("name").rpartition(".")[2]: len(case) == 0 for case in xml.parse(junit).iter("testcase")}
         return done, cases

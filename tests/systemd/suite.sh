@@ -27,7 +27,7 @@ parse() {
   done
 }
 
-record() { printf '%s\t%s\t%s\n' "$1" "$2" "${3:-}" >>"$results/plain.tsv"; }
+record() { printf '%s\t%s\t%s\t%s\n' "$1" "$2" "${3:-}" "${4:-}" >>"$results/plain.tsv"; }
 
 # The package that CPack makes of this tree, and one of a higher version with a changed configuration file.
 make_packages() { # FOLDER
@@ -87,7 +87,7 @@ judge() {
   local disk half code halves=(use end)
   ((${#names[@]} == 0)) || halves=(some)
   if ! make_input "$work/input"; then
-    record fail systemd "no package or no program to kill: $(last_words "$work/log")"
+    record fail systemd "no package or no program to kill: $(last_words "$work/log")" build
     return
   fi
   disk=$("$here/image.sh" "$work/input/old.deb" 2>"$work/image.log") || {
@@ -108,9 +108,9 @@ judge() {
 judge_half() { # HALF CODE
   [[ ! -s $work/$1/systemd.xml ]] || cp "$work/$1/systemd.xml" "$results/systemd-$1.xml"
   case $2 in
-    0 | 1) [[ -s $results/systemd-$1.xml ]] || record fail "systemd.$1" "no results: $(last_words "$work/$1.log")" ;;
+    0 | 1) [[ -s $results/systemd-$1.xml ]] || record fail "systemd.$1" "no results: $(last_words "$work/$1.log")" late ;;
     3) record skip "systemd.$1" "$(last_words "$work/$1.log")" ;;
-    *) record fail "systemd.$1" "the VM ended with $2: $(last_words "$work/$1.log")" ;;
+    *) record fail "systemd.$1" "the VM ended with $2: $(last_words "$work/$1.log")" late ;;
   esac
 }
 

@@ -10,6 +10,9 @@ import xml.etree.ElementTree as xml
 
 import choice
 
+sys.path.insert(1, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import outcomes  # noqa: E402
+
 PARTS = ("doctor", "bpf", "e2e")
 NO_VM = 3  # run.sh's exit status
 
@@ -21,11 +24,14 @@ class Kernel:
         self.kernel, self.folder = kernel, folder
         self.suite = xml.Element("testsuite", name=f"vm.{kernel}")
 
-    def add(self, name, outcome="pass", reason="", seconds="0"):
+    def add(self, name, outcome="pass", reason="", seconds="0", kind="other"):
+        """kind: of a failure (outcomes.py)."""
         full = f"vm.{self.kernel}.{name}" if name else f"vm.{self.kernel}"
         case = xml.SubElement(self.suite, "testcase", name=full, classname=full, time=seconds)
-        if outcome != "pass":
-            xml.SubElement(case, {"fail": "failure", "skip": "skipped"}[outcome], message=reason)
+        if outcome == "fail":
+            xml.SubElement(case, "failure", message=reason, type=kind)
+        elif outcome == "skip":
+            xml.SubElement(case, "skipped", message=reason)
 
     def text(self, name, default=""):
         try:
@@ -51,17 +57,18 @@ class Kernel:
         code = self.exit_status_of(suite)
         if code not in (0, 1) or (code == 0 and not cases and suite == "e2e"):
             end = "did not end" if code is None else f"ended with {code}"
-            self.add(suite, "fail", f"{end} after {cases} tests: {self.last_words()}")
+            # A signal to bpf_tests is ours; one to the interpreter under emulation is not.
+            is_late = code is None or (suite == "e2e" and code > 128)
+            self.add(suite, "fail", f"{end} after {cases} tests: {self.last_words()}", kind="late" if is_late else "crash")
 
     def copy_case(self, suite, case):
         name = case.get("name")
         if case.get("classname") not in (None, "e2e"):
             name = f"{case.get('classname')}.{name}"
-        failure, skipped = case.find("failure"), case.find("skipped")
-        outcome = "fail" if failure is not None else "skip" if skipped is not None else "pass"
-        told = failure if failure is not None else skipped
+        outcome = outcomes.outcome_of(case)
+        told = next((part for part in case if part.tag in ("failure", "skipped")), None)
         reason = " ".join((told.get("message") or told.text or "").split()) if told is not None else ""
-        self.add(f"{suite}.{name}", outcome, reason, case.get("time", "0"))
+        self.add(f"{suite}.{name}", outcome, reason, case.get("time", "0"), outcomes.class_of(case) if outcome == "fail" else "")
 
     def left_out_bpf(self):
         """gtest is silent on what its filter excludes; the e2e runner reports it."""

@@ -138,7 +138,7 @@ class ClusterTest(E2eTest):
         try:
             return eventually(lambda: (lambda pods: pods if is_so(pods) else None)(self.pods()), what, deadline_s, 0.2)
         except NotInTime as e:
-            raise AssertionError(f"{e}: {[(p['metadata']['name'], p['status']) for p in self.pods()]}") from None
+            raise NotInTime(f"{e}: {[(p['metadata']['name'], p['status']) for p in self.pods()]}") from None
 
     def of_this_case(self, uid):
         """A pod of which the API server does not know yet."""

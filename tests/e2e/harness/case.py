@@ -13,7 +13,7 @@ import unittest
 from . import cgroup as cgroups
 from . import tools
 from .daemon import Daemon
-from .wait import eventually
+from .wait import LostKill, eventually, lost_if_it_fails
 from .workload import Workload
 
 MIB = 1 << 20
@@ -25,13 +25,20 @@ def _with_invariant(test):
     def wrapped(self):
         try:
             test(self)
-            self.assert_every_kill_seen()
+            with lost_if_it_fails():
+                self.assert_every_kill_seen()
         except unittest.SkipTest:
             raise
-        except BaseException:
+        except BaseException as e:
             self.print_workloads()
             self.print_logs()
+            if isinstance(e, Exception):
+                self.explain(e)
             raise
+        finally:
+            for daemon in self.daemons:
+                if isinstance(daemon, Daemon):  # a pod's end is its runtime's to know
+                    daemon.assert_not_crashed()
 
     return wrapped
 
@@ -126,8 +133,9 @@ class E2eTest(unittest.TestCase):
         return int(daemon.scrape().kills(self.prefix))
 
     def wait_counted(self, daemon, count):
-        eventually(lambda: self.counted(daemon) >= count, lambda: f"counter {count}, is {self.counted(daemon)}")
-        self.assertEqual(self.counted(daemon), count)
+        with lost_if_it_fails():
+            eventually(lambda: self.counted(daemon) >= count, lambda: f"counter {count}, is {self.counted(daemon)}")
+            self.assertEqual(self.counted(daemon), count)
 
     def assert_stays_counted(self, daemon, count, seconds=2.0):
         """Nothing is counted twice while cgroups are read again; the grace for late events is 0.5 s."""
@@ -157,6 +165,13 @@ class E2eTest(unittest.TestCase):
         # A kill is counted at once; its incident is there after an fsync, which takes seconds on a busy disk.
         eventually(lambda: victims() >= kernel, lambda: f"kernel counts {kernel}, victims in incidents {victims()}")
         self.assertEqual(victims(), kernel, "victims in incidents against the kernel's own count")
+
+    def explain(self, failure):
+        """A failed test may have failed since a kill is missing: that is what is reported then."""
+        if isinstance(failure, LostKill) or not any(d.process.poll() is None for d in self.daemons):
+            return
+        with contextlib.suppress(OSError), lost_if_it_fails():
+            self.assert_every_kill_seen()
 
     def wait_outlived(self, trigger, total_mb):
         """Until it has all its memory, somebody else having been killed for it. While a victim still gives its own back

@@ -13,7 +13,7 @@ import time
 
 from . import tools
 from .metrics import Scrape, get
-from .wait import TIME_FACTOR, eventually
+from .wait import TIME_FACTOR, Crashed, NotInTime, eventually
 
 # A configuration with one attempt at a capture, at 80 % of the limit, whatever the growth.
 CAPTURE_AT_80 = "[kernel]\ntime_to_limit_seconds = 0\n[triggers]\ncapture_percents = [80]\n"
@@ -45,9 +45,20 @@ def run_program(*argv, timeout_s=60):
                           timeout=timeout_s * TIME_FACTOR, stdin=subprocess.DEVNULL)
 
 
+# What ends a program by its own fault; tests send others.
+FAULTS = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGSYS, signal.SIGTRAP}
+
+
+def assert_no_fault(returncode, text):
+    if returncode is not None and -returncode in FAULTS:
+        raise Crashed(f"oomwitness ended by {signal.Signals(-returncode).name}: {text}")
+
+
 def run_cli(*args, timeout_s=60):
     """`oomwitness ARGS`."""
-    return run_program(tools.BINARY, *map(str, args), timeout_s=timeout_s)
+    done = run_program(tools.BINARY, *map(str, args), timeout_s=timeout_s)
+    assert_no_fault(done.returncode, f"{' '.join(map(str, args))}: {done.stderr[-2000:]}")
+    return done
 
 
 class Daemon:
@@ -85,11 +96,17 @@ class Daemon:
 
     def is_ready(self):
         if self.process.poll() is not None:
+            self.assert_not_crashed()
             raise AssertionError(f"oomwitness run ended with {self.process.returncode}: {self.log()}")
         try:
             return get(self.url("/readyz"))[0] == 200
         except OSError:
             return False
+
+    def assert_not_crashed(self):
+        """Whether it runs or was ended by the test."""
+        if self.process.poll() is not None and not self.log_file.closed:
+            assert_no_fault(self.process.returncode, self.log()[-2000:])
 
     def log(self):
         with open(self.log_file.name, errors="replace") as f:
@@ -127,7 +144,8 @@ class Daemon:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-                raise AssertionError(f"did not stop within {deadline_s} s; log: {self.log()}") from None
+                raise NotInTime(f"did not stop within {deadline_s} s; log: {self.log()}") from None
+        self.assert_not_crashed()
         return self.process.returncode
 
     def close(self):

@@ -4,7 +4,9 @@ import functools
 import glob
 import os
 import shutil
+import struct
 import subprocess
+import tempfile
 import unittest
 
 from .wait import TIME_FACTOR
@@ -111,7 +113,9 @@ def supplied(script, *arguments):
 
 @functools.lru_cache(maxsize=None)
 def go_program(version, variant, folder="leaky-go"):
-    """A program of tests/workloads, built by that Go with tests/support/go_build.sh; skips where it cannot be."""
+    """A program of tests/workloads, built by that Go with tests/support/go_build.sh; skips where it cannot be built or run."""
+    if variant.startswith("386"):
+        need_32_bit()
     return supplied("go_build.sh", version, variant, os.path.join(WORKLOADS, folder))
 
 
@@ -120,7 +124,29 @@ def kubectl():
     return supplied("kubectl.sh")
 
 
+# ELF32 of one page (System V ABI, i386): exit(0) by the gate that 32-bit programs have, `int 0x80`.
+_NARROW = (struct.pack("<4s5B7x2H5I6H", b"\x7fELF", 1, 1, 1, 0, 0, 2, 3, 1, 0x10054, 52, 0, 0, 52, 32, 1, 40, 0, 0)
+           + struct.pack("<8I", 1, 0, 0x10000, 0x10000, 0x60, 0x60, 5, 4096) + b"\x31\xdb\x8d\x43\x01\xcd\x80")
+
+
+@functools.lru_cache(maxsize=None)
+def need_32_bit():
+    """Skips where this machine executes no 32-bit program: a kernel's configuration does not tell."""
+    with tempfile.TemporaryDirectory(prefix="oomw-e2e-") as folder:
+        path = os.path.join(folder, "narrow")
+        with open(path, "wb") as f:
+            f.write(_NARROW)
+        os.chmod(path, 0o755)
+        try:
+            code = subprocess.run([path], check=False).returncode
+        except OSError as e:
+            raise unittest.SkipTest(f"this machine executes no 32-bit program: {e.strerror}") from None
+    if code != 0:
+        raise unittest.SkipTest(f"this machine executes no 32-bit program: one that exits with 0 ended with {code}")
+
+
 def memhog32():
+    need_32_bit()
     source = os.path.join(WORKLOADS, "memhog32.c")
     target = os.path.join(CACHE, "workloads/memhog32")
     flags = "-m32 -O1 -ffreestanding -fno-stack-protector -fno-pie -no-pie -nostdlib -static".split()

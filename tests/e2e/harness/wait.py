@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting for facts instead of for time."""
+"""Waiting for facts instead of for time, and the failures that have a class of their own (tests/outcomes.py)."""
+import contextlib
 import os
 import time
 
@@ -10,7 +11,29 @@ TIME_FACTOR = float(os.environ.get("OOMW_TIME_FACTOR", "1"))
 
 
 class NotInTime(AssertionError):
-    pass
+    """A wait ran out."""
+    failure_class = "late"
+
+
+class LostKill(AssertionError):
+    """A kill or a count is missing: no load excuses it, and no second run."""
+    failure_class = "lost"
+
+
+class Crashed(AssertionError):
+    """oomwitness ended by a signal that nobody sent."""
+    failure_class = "crash"
+
+
+@contextlib.contextmanager
+def lost_if_it_fails():
+    """For comparisons with what the kernel counted; also where it is their wait that runs out."""
+    try:
+        yield
+    except (LostKill, Crashed):
+        raise
+    except AssertionError as e:
+        raise LostKill(str(e)) from e
 
 
 def eventually(probe, what, deadline_s=DEADLINE_S, every_s=0.02):

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The results of a run: a folder with JUnit XML of ctest, gtest and tests/e2e/run.py, what ctest printed (*.ctest), and
+plain.tsv with what no framework writes. Every failure has a class, which decides whether it may be run again (rerun.py):
+
+  build      something does not build
+  crash      oomwitness, a test's binary or a stage's runner ended by a signal or without results
+  sanitizer  a report of asan, ubsan, tsan or lsan
+  lost       a kill or a count is missing, or something is left behind
+  corpus     an input of a replayed corpus fails
+  fuzz       a find of random fuzzing
+  late       a wait ran out, a VM ended without a status, an emulated interpreter died
+  other      everything else
+"""
+import dataclasses
+import glob
+import os
+import re
+import xml.etree.ElementTree as xml
+
+CLASSES = ("build", "crash", "sanitizer", "lost", "corpus", "fuzz", "other", "late")  # the worst first
+MAX_LINES = 6  # of a failure, its last: the output above may be out of reach
+MAX_LINE = 200
+
+_REPORT = re.compile(r"(ERROR|WARNING): (Address|Leak|Memory|Thread)Sanitizer|^SUMMARY: \w+Sanitizer|runtime error: ", re.M)
+_LOST = re.compile(r"\blost kill:")  # tests/bpf/kernel_fixture.h
+# What ctest prints of a test in the list at its end: "2 - name (SEGFAULT)".
+_CTEST_END = re.compile(r"^\s+\d+ - (\S+) \((.+)\)$", re.M)
+_CTEST_CLASS = {"Timeout": "late", "Failed": "other", "Not Run": "build"}  # anything else is a signal
+
+
+@dataclasses.dataclass
+class Result:
+    outcome: str  # pass | fail | skip
+    name: str  # "STAGE: NAME", unique
+    reason: str = ""
+    kind: str = ""  # of a failure, one of CLASSES
+
+
+def worst(kinds):
+    return min(kinds, key=CLASSES.index)
+
+
+def read_folder(folder):
+    results = [r for path in sorted(glob.glob(f"{folder}/*.xml")) for r in read_junit(path)]
+    if os.path.exists(f"{folder}/plain.tsv"):
+        results += read_plain(f"{folder}/plain.tsv")
+    return results
+
+
+def read_junit(path):
+    stage = os.path.basename(path).split(".")[0]
+    ends = ctest_ends(path.removesuffix(".xml") + ".ctest")
+    for case in xml.parse(path).iter("testcase"):
+        name = case.get("name")
+        if case.get("classname") not in (None, name, "e2e"):
+            name = f"{case.get('classname')}.{name}"
+        outcome = outcome_of(case)
+        if outcome == "fail":
+            yield Result(outcome, f"{stage}: {name}", failure_reason(case, ends.get(name)), class_of(case, ends.get(name)))
+        else:
+            yield Result(outcome, f"{stage}: {name}", skip_reason(case) if outcome == "skip" else "")
+
+
+def read_plain(path):
+    """Lines OUTCOME<TAB>NAME<TAB>REASON<TAB>CLASS. NAME is "STAGE.NAME"; a failure without a class is `other`."""
+    with open(path, encoding="utf-8", errors="replace") as f:
+        for line in f:
+            outcome, name, reason, kind = (line.rstrip("\n").split("\t") + ["", "", ""])[:4]
+            yield Result(outcome, name, reason, (kind or "other") if outcome == "fail" else "")
+
+
+def ctest_ends(path):
+    """{test: how it failed}: ctest's JUnit tells a crash, a time-out and a failed assertion alike."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8", errors="replace") as f:
+        return dict(_CTEST_END.findall(f.read().rpartition("The following tests FAILED:")[2]))
+
+
+def outcome_of(case):
+    if case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail":
+        return "fail"
+    if "Unable to find executable" in (case.findtext("system-out") or ""):
+        return "fail"  # "notrun" to ctest
+    is_skipped = case.find("skipped") is not None or case.get("result") == "skipped"
+    return "skip" if is_skipped or case.get("status") in ("notrun", "disabled") else "pass"
+
+
+def texts_of(case):
+    texts = [(part.text or part.get("message") or "") for tag in ("failure", "error") for part in case.iter(tag)]
+    return "\n".join(text for text in texts if text.strip()) or case.findtext("system-out") or ""
+
+
+def class_of(case, ctest_end=None):
+    """Its writer's word if there is one (run.py, vm/results.py), else by what was printed and how it ended."""
+    kinds = [part.get("type") for part in case.iter("failure") if part.get("type") in CLASSES]
+    text = texts_of(case)
+    if _REPORT.search(text):
+        kinds.append("sanitizer")
+    if _LOST.search(text):
+        kinds.append("lost")
+    if ctest_end is not None or not kinds:
+        kinds.append(_CTEST_CLASS.get(ctest_end, "crash") if ctest_end else "other")
+    return worst(kinds)
+
+
+def failure_reason(case, ctest_end=None):
+    """The end of what the framework wrote about it, of a gtest its failed assertions: after those comes the tear-down."""
+    text = texts_of(case)
+    failed = re.findall(r"^\S+:\d+: Failure\n(?:.+\n)*", text, re.M)
+    lines = [line.strip()[:MAX_LINE] for line in "".join(failed[:2] or [text]).splitlines() if line.strip()]
+    lines = lines[:MAX_LINES] if failed else lines[-MAX_LINES:]
+    return " | ".join(([ctest_end] if ctest_end not in (None, "Failed") else []) + lines)
+
+
+def skip_reason(case):
+    """gtest and e2e write it into <skipped>; ctest only keeps the output."""
+    for skipped in case.iter("skipped"):
+        message = (skipped.get("message") or skipped.text or "").strip()
+        if message and "SKIP_REGULAR_EXPRESSION" not in message.upper():
+            return " ".join(message.splitlines()[-1:])
+    output = case.findtext("system-out") or ""
+    match = re.search(r"Skipped\n(.*?)\n*\[  SKIPPED", output, re.S)
+    return " ".join(match[1].split()) if match else "no reason given"
