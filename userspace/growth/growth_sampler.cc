@@ -129,11 +129,7 @@ void GrowthSampler::run() {
   set_up_thread("oomw-growth");
   while (!is_stopping_) {
     wait();
-    std::vector<Command> commands;
-    {
-      const std::lock_guard lock(mutex_);
-      commands.swap(commands_);
-    }
+    const std::vector<Command> commands = take_commands(false);
     take_samples();
     for (const Command& command : commands) obey(command);
     deliver_due();
@@ -141,6 +137,18 @@ void GrowthSampler::run() {
     rest_or_resume();
     reader_.tick();
   }
+}
+
+// In the order in which they came. Ends need all samples that came before them, and starts none: while several
+// processes climb, naming their samples takes as long as the next ones need to come, and the ring is not empty for
+// seconds.
+std::vector<GrowthSampler::Command> GrowthSampler::take_commands(bool only_starts) {
+  const std::lock_guard lock(mutex_);
+  const auto is_end = [](const Command& command) { return command.order != Order::kArm; };
+  const auto end = only_starts ? std::ranges::find_if(commands_, is_end) : commands_.end();
+  std::vector<Command> taken(std::make_move_iterator(commands_.begin()), std::make_move_iterator(end));
+  commands_.erase(commands_.begin(), end);
+  return taken;
 }
 
 void GrowthSampler::wait() {
@@ -229,6 +237,7 @@ void GrowthSampler::take_samples() {
   };
   for (int batch = 0; batch < kMaxBatches && programs_->drain(keep, kMaxBatch) > 0; ++batch) {
     for (auto& [process, watched] : watched_) name(*watched);
+    for (const Command& command : take_commands(true)) obey(command);
   }
 }
 

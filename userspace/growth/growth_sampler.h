@@ -66,6 +66,7 @@ class GrowthSampler {
   void push(Command command);
   void run();
   void wait();
+  [[nodiscard]] std::vector<Command> take_commands(bool only_starts);
   void obey(const Command& command);
   void start(const GrowthTarget& target, const ShareOwner& owner);
   void end(ProcessKey process, bool is_killed);
