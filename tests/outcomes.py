@@ -105,7 +105,11 @@ def class_of(case, ctest_end=None):
 
 
 def failure_reason(case, ctest_end=None):
-    """The end of what the framework wrote about it, of a gtest its failed assertions: after those comes the tear-down."""
+    """What its runner says of it (run.py, vm/results.py); else the end of what was printed, of a gtest its failed assertions:
+    after those comes the tear-down."""
+    said = next((part.get("message") for part in case.iter("failure") if part.get("type") in CLASSES), "")
+    if said:
+        return said[:MAX_LINES * MAX_LINE]
     text = texts_of(case)
     failed = re.findall(r"^\S+:\d+: Failure\n(?:.+\n)*", text, re.M)
     lines = [line.strip()[:MAX_LINE] for line in "".join(failed[:2] or [text]).splitlines() if line.strip()]
