@@ -24,7 +24,7 @@ MAX_LINE = 200
 _REPORT = re.compile(r"(ERROR|WARNING): (Address|Leak|Memory|Thread)Sanitizer|^SUMMARY: \w+Sanitizer|runtime error: ", re.M)
 _LOST = re.compile(r"\blost kill:")  # tests/bpf/kernel_fixture.h
 # What ctest prints of a test in the list at its end: "2 - name (SEGFAULT)".
-_CTEST_END = re.compile(r"^\s+\d+ - (\S+) \((.+)\)$", re.M)
+_CTEST_END = re.compile(r"^\s+\d+ - (.+) \(([^()]+)\)$", re.M)
 _CTEST_CLASS = {"Timeout": "late", "Failed": "other", "Not Run": "build"}  # anything else is a signal
 
 
