@@ -20,6 +20,7 @@ import tempfile
 import flakes
 
 TREE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MAX_GREEN = 100  # commits that are remembered
 BOUNDS = ["-timeout=5", "-rss_limit_mb=1024", "-max_len=65536"]
 
 
@@ -109,22 +110,27 @@ def run_all(build, results, seconds, jobs, seed):
 # --- who brought it
 
 
-def green_base():
-    """The newest commit below this one whose whole run was green here; None if there is none."""
+def known_green():
+    """Commits, the newest last."""
     try:
         with open(os.path.join(flakes.CACHE, "green.txt"), encoding="ascii") as f:
-            known = f.read().split()
+            return f.read().split()
     except OSError:
-        return None
+        return []
+
+
+def green_base():
+    """The newest commit below this one whose whole run was green here; None if there is none."""
     head = flakes.git("rev-parse", "HEAD")
-    return next((commit for commit in reversed(known) if commit != head and flakes.git("merge-base", commit, "HEAD") == commit), None)
+    return next((commit for commit in reversed(known_green()) if commit != head and flakes.git("merge-base", commit, "HEAD") == commit), None)
 
 
 def note_green():
     """The whole run of this commit was green: an input that passes there and fails later was brought by what came between."""
     os.makedirs(flakes.CACHE, exist_ok=True)
-    with open(os.path.join(flakes.CACHE, "green.txt"), "a", encoding="ascii") as f:
-        f.write(flakes.git("rev-parse", "HEAD") + "\n")
+    commits = (known_green() + [flakes.git("rev-parse", "HEAD")])[-MAX_GREEN:]
+    with open(os.path.join(flakes.CACHE, "green.txt"), "w", encoding="ascii") as f:
+        f.writelines(commit + "\n" for commit in commits)
 
 
 def was_brought(name):

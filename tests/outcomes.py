@@ -24,7 +24,7 @@ MAX_LINE = 200
 _REPORT = re.compile(r"(ERROR|WARNING): (Address|Leak|Memory|Thread)Sanitizer|^SUMMARY: \w+Sanitizer|runtime error: ", re.M)
 _LOST = re.compile(r"\blost kill:")  # tests/bpf/kernel_fixture.h
 # What ctest prints of a test in the list at its end: "2 - name (SEGFAULT)".
-_CTEST_END = re.compile(r"^\s+\d+ - (\S+) \((.+)\)$", re.M)
+_CTEST_END = re.compile(r"^\s+\d+ - (.+) \(([^()]+)\)$", re.M)
 _CTEST_CLASS = {"Timeout": "late", "Failed": "other", "Not Run": "build"}  # anything else is a signal
 
 
@@ -105,7 +105,11 @@ def class_of(case, ctest_end=None):
 
 
 def failure_reason(case, ctest_end=None):
-    """The end of what the framework wrote about it, of a gtest its failed assertions: after those comes the tear-down."""
+    """What its runner says of it (run.py, vm/results.py); else the end of what was printed, of a gtest its failed assertions:
+    after those comes the tear-down."""
+    said = next((part.get("message") for part in case.iter("failure") if part.get("type") in CLASSES), "")
+    if said:
+        return said[:MAX_LINES * MAX_LINE]
     text = texts_of(case)
     failed = re.findall(r"^\S+:\d+: Failure\n(?:.+\n)*", text, re.M)
     lines = [line.strip()[:MAX_LINE] for line in "".join(failed[:2] or [text]).splitlines() if line.strip()]

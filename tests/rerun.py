@@ -110,9 +110,8 @@ def command_of(full, folder, tree=TREE):
         return ["/usr/bin/python3", os.path.join(tree, "tests/e2e/run.py"), "--folder", os.path.join(tree, "tests", stage),
                 "--binary", os.path.join(build, "userspace/oomwitness"), "--junit", f"{folder}/{stage}.xml", "--name", name]
     if stage == "vm" and vm_parts(name):
-        kernel, suite, test = vm_parts(name)
-        only = ["--doctor-only"] if suite == "doctor" else [test] if test else []
-        return [os.path.join(tree, "tests/vm/suite.sh"), "--kernel", kernel, "--results", folder, *only]
+        kernel, _, test = vm_parts(name)
+        return [os.path.join(tree, "tests/vm/suite.sh"), "--kernel", kernel, "--results", folder, *([test] if test else [])]
     if full == "vm.features":
         return [os.path.join(tree, "tests/vm/suite.sh"), "--doctor-only", "--results", folder]
     if stage.startswith("systemd"):
@@ -152,11 +151,11 @@ def _result_in(folder, full, code):
     if code is None:
         return outcomes.Result("fail", full, kind="late"), "it did not end"
     results = outcomes.read_folder(folder)
-    # A file of systemd's results is named by the half of its cases that ran.
-    name = split(full)[1]
-    found = [r for r in results if r.name == full or (name and full.startswith("systemd") and split(r.name)[1] == name)]
-    if not found and scope_of(full):
+    if scope_of(full):
         found = _whole(full, [r for r in results if r.name.startswith(scope_of(full))])
+    else:  # a file of systemd's results is named by the half of its cases that ran
+        name = split(full)[1]
+        found = [r for r in results if r.name == full or (name and full.startswith("systemd") and split(r.name)[1] == name)]
     if not found:
         crashed = code < 0 or code > 128
         return outcomes.Result("fail", full, kind="crash" if crashed else "other"), f"no result; it ended with {code}"
@@ -164,11 +163,11 @@ def _result_in(folder, full, code):
 
 
 def scope_of(full):
-    """How the names of the tests begin that ran in a VM which itself failed under the name `full`; "" for other names."""
+    """How the names of the tests begin that run in a VM which itself failed under the name `full`; "" for other names."""
     if full.startswith("systemd."):
         return full.replace(".", "-", 1) + ": "
     parts = vm_parts(split(full)[1])
-    return f"{full}." if parts and not parts[2] else ""
+    return f"vm: vm.{parts[0]}." if parts and not parts[2] else ""  # what would have come after it, too
 
 
 def _whole(full, of):

@@ -17,6 +17,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(1, os.path.dirname(HERE))
 import outcomes  # noqa: E402
 
+MAX_WORDS = 1000  # of a failure's message
+
 
 def class_of(error):
     """Of a failure (outcomes.py): what its exception says of itself (harness/wait.py), or that a wait ran out."""
@@ -32,8 +34,8 @@ class Lines(unittest.TestResult):
         super().__init__()
         self.junit = junit
         self.earlier = list(earlier)  # results of a run that was ended half-way, as XML
-        self.cases = []  # (test, outcome, text, class of a failure, seconds)
-        self.printed = {}  # of the running test: (outcome, text, class)
+        self.cases = []  # (test, outcome, text, class and words of a failure, seconds)
+        self.printed = {}  # of the running test: (outcome, text, class and words)
 
     def startTest(self, test):
         super().startTest(test)
@@ -41,11 +43,11 @@ class Lines(unittest.TestResult):
 
     def stopTest(self, test):
         super().stopTest(test)
-        self._finish(test, *self.printed.pop(test, ("pass", "", "")), time.monotonic() - self._start)
+        self._finish(test, *self.printed.pop(test, ("pass", "", None)), time.monotonic() - self._start)
 
-    def _finish(self, test, outcome, text, kind, seconds):
-        self.cases.append((test, outcome, text, kind, seconds))
-        reason = f": {text}" if outcome == "skip" else f" [{kind}]" if outcome == "fail" else ""
+    def _finish(self, test, outcome, text, failure, seconds):
+        self.cases.append((test, outcome, text, failure, seconds))
+        reason = f": {text}" if outcome == "skip" else f" [{failure[0]}]" if outcome == "fail" else ""
         print(f"{outcome.upper():4}  {name_of(test)} ({seconds:.1f} s){reason}", flush=True)
         if outcome == "fail":
             print(text, flush=True)
@@ -57,15 +59,17 @@ class Lines(unittest.TestResult):
             write_junit(self.junit, self.earlier, self.cases)
 
     def _fail(self, test, err):
-        _, known, kind = self.printed.get(test, ("", "", ""))
-        text, kind = known + self._exc_info_to_string(err, test), outcomes.worst([kind or "late", class_of(err[0])])
-        self._note(test, "fail", text, kind)
+        _, known, failure = self.printed.get(test, ("", "", None))
+        now = (class_of(err[0]), clean(" ".join(f"{err[0].__name__}: {err[1]}".split()))[:MAX_WORDS])
+        if failure is None or outcomes.worst([failure[0], now[0]]) != failure[0]:
+            failure = now  # of several the worst, and of those the first
+        self._note(test, "fail", known + self._exc_info_to_string(err, test), failure)
 
-    def _note(self, test, outcome, text, kind=""):
+    def _note(self, test, outcome, text, failure=None):
         if hasattr(test, "_testMethodName"):
-            self.printed[test] = (outcome, text, kind)
+            self.printed[test] = (outcome, text, failure)
         else:  # a fixture of a class or a folder: no test of it is started
-            self._finish(test, outcome, text, kind, 0.0)
+            self._finish(test, outcome, text, failure, 0.0)
 
     def addError(self, test, err):
         super().addError(test, err)
@@ -127,13 +131,13 @@ def without(suite, names):
 def write_junit(path, earlier, cases):
     suite = xml.Element("testsuite", name="e2e", tests=str(len(earlier) + len(cases)))
     suite.extend(earlier)
-    for test, outcome, text, kind, seconds in cases:
+    for test, outcome, text, failure, seconds in cases:
         case = xml.SubElement(suite, "testcase", name=name_of(test), classname="e2e", time=f"{seconds:.3f}")
         if outcome == "skip":
             xml.SubElement(case, "skipped", message=text)
         if outcome == "fail":
             lines = [clean(line) for line in text.strip().splitlines()]
-            xml.SubElement(case, "failure", message=lines[-1], type=kind).text = "\n".join(lines[-20:])
+            xml.SubElement(case, "failure", message=failure[1], type=failure[0]).text = "\n".join(lines[-20:])
     xml.ElementTree(suite).write(path + ".new", encoding="utf-8", xml_declaration=True)
     os.replace(path + ".new", path)
 

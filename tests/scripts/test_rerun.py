@@ -112,8 +112,8 @@ class Listed(Tree):
 class Ctest(Tree):
     def run_ctest(self, **tests):
         """Tests of shell lines; $0 is a file of this test's own."""
-        rows = [f'add_test(u.{name} "/bin/sh" "-c" [==[{line}]==] "{self.tree}/{name}")\n' for name, line in tests.items()]
-        rows.append(f"set_tests_properties({' '.join('u.' + name for name in tests)} PROPERTIES LABELS unit TIMEOUT 1)\n")
+        rows = [f'add_test([[u.{name}]] "/bin/sh" "-c" [==[{line}]==] "{self.tree}/{name}")\n' for name, line in tests.items()]
+        rows.append(f"set_tests_properties({' '.join(f'[[u.{name}]]' for name in tests)} PROPERTIES LABELS unit TIMEOUT 1)\n")
         self.put("build/ci/CTestTestfile.cmake", "".join(rows))
         with open(f"{self.tree}/results/ci.unit.ctest", "w", encoding="utf-8") as log:
             subprocess.run(["ctest", "--test-dir", f"{self.tree}/build/ci", "-L", "^(unit)$", "--output-on-failure", "--output-junit",
@@ -123,6 +123,11 @@ class Ctest(Tree):
     def test_signals_of_all_kinds_are_crashes(self):
         found = self.run_ctest(segv="kill -SEGV $$", abort="kill -ABRT $$", bus="kill -BUS $$", sys="kill -SYS $$")
         self.assertEqual(found, {name: ("red", "crash", "1 of 1") for name in ("segv", "abort", "bus", "sys")})
+
+    def test_name_as_gtest_makes_it_of_a_parameter(self):
+        name = 'System/A.b/of_0  # GetParam() = "3.9"'
+        found = self.run_ctest(**{name: "kill -SEGV $$", "C": '[ -e "$0" ] || { touch "$0"; exit 3; }', name + "D": 'exit 3'})
+        self.assertEqual(found, {name: ("red", "crash", "1 of 1"), "C": ("flaky", "other", "1 of 3"), name + "D": ("red", "other", "2 of 2")})
 
     def test_timeout_is_late_and_an_exit_status_is_not(self):
         found = self.run_ctest(slow='[ -e "$0" ] || { touch "$0"; sleep 5; }', wrong='[ -e "$0" ] || { touch "$0"; exit 3; }')
@@ -181,7 +186,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.last_of("vm: vm.6.1.e2e.kills.Kills.test_a"), "kills.Kills.test_a")
         self.assertEqual(self.last_of("vm: vm.newest.bpf.Ways/A.b/exit"), "Ways/A.b/exit")
         self.assertEqual(self.last_of("vm: vm.6.12.e2e"), "/r")
-        self.assertEqual(self.last_of("vm: vm.6.12.doctor"), "--doctor-only")
+        self.assertEqual(self.last_of("vm: vm.6.12.doctor"), "/r")
         self.assertEqual(self.last_of("vm.features"), "/r")
         self.assertEqual(self.last_of("systemd-use: kills.Kills.test_a"), "kills.Kills.test_a")
         self.assertEqual(self.last_of("systemd.use"), "/r")
@@ -193,7 +198,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(of(passed), [("pass", "")])
         self.assertEqual(of(passed, failed), [("fail", "lost")])
         self.assertEqual(of(), [])
-        self.assertEqual(rerun.scope_of("vm: vm.6.1.e2e"), "vm: vm.6.1.e2e.")
+        self.assertEqual(rerun.scope_of("vm: vm.6.1.bpf"), "vm: vm.6.1.")
         self.assertEqual(rerun.scope_of("systemd.use"), "systemd-use: ")
 
 

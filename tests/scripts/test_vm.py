@@ -119,6 +119,14 @@ class VmResults(unittest.TestCase):
         self.assertEqual(self.classes(), {"vm.6.1.e2e": "late"})
         self.assertTrue(self.has_failed)
 
+    def test_vm_that_never_came_up_is_one_failure(self):
+        self.put("times.tsv", "")
+        self.put("status", "70")
+        for name in ("bpf.xml", "e2e.xml"):
+            os.unlink(os.path.join(self.folder, name))
+        self.assertEqual(self.outcomes(), {"vm.6.1.doctor": "failure: did not run: one | two"})
+        self.assertEqual(self.classes(), {"vm.6.1.doctor": "late"})
+
     def test_interpreter_that_died_under_emulation_is_late_and_our_own_binary_is_not(self):
         self.put("times.tsv", "doctor\t2\t0\nbpf\t60\t139\ne2e\t9\t139\n")
         self.outcomes()

@@ -11,7 +11,7 @@ import unittest
 from harness.daemon import read_incidents
 from harness.kernel_log import KernelLog
 from harness.metrics import Scrape, get
-from harness.wait import eventually
+from harness.wait import eventually, lost_if_it_fails
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.append(os.path.join(TREE, "tests/deploy"))
@@ -154,13 +154,14 @@ class GuestTest(unittest.TestCase):
         return found[0]
 
     def wait_incident(self, path):
-        """The one incident of that cgroup, its verdict and report written."""
+        """The one incident of that cgroup, of which the kernel has logged a kill."""
         def own():
             return [i for i in read_incidents(DATA) if i["container"]["cgroup_path"] == path]
 
-        eventually(own, lambda: f"no incident of {path}; have {[i['container']['cgroup_path'] for i in read_incidents(DATA)]}\n"
-                                + journal("-u", UNIT, "-n", "20"))
-        self.assertEqual(len(own()), 1)
+        with lost_if_it_fails():
+            eventually(own, lambda: f"no incident of {path}; have {[i['container']['cgroup_path'] for i in read_incidents(DATA)]}\n"
+                                    + journal("-u", UNIT, "-n", "20"))
+            self.assertEqual(len(own()), 1)
         return own()[0]
 
     def killed(self, path, owner=None, limit_mb=None):

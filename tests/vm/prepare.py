@@ -16,7 +16,7 @@ GO_PROGRAMS = [("1.19", "strip"), ("1.19", "plain", "go-hostile"), ("1.19", "str
 
 
 def main():
-    simple = ("leaky_go", "memhog", "memhog32", "threadhog", "filehog")
+    simple = ("leaky_go", "memhog", "threadhog", "filehog")
     builds = [getattr(tools, name) for name in simple if hasattr(tools, name)]
     builds += [lambda p=program: tools.go_program(*p) for program in GO_PROGRAMS]
     for build in builds:

@@ -55,11 +55,12 @@ class Kernel:
                 cases += 1
                 self.copy_case(suite, case)
         code = self.exit_status_of(suite)
-        if code not in (0, 1) or (code == 0 and not cases and suite == "e2e"):
-            end = "did not end" if code is None else f"ended with {code}"
+        if code is None:
+            self.add(suite, "fail", f"did not end after {cases} tests: {self.last_words()}", kind="late")
+        elif code not in (0, 1) or (code == 0 and not cases and suite == "e2e"):
             # A signal to bpf_tests is ours; one to the interpreter under emulation is not.
-            is_late = code is None or (suite == "e2e" and code > 128)
-            self.add(suite, "fail", f"{end} after {cases} tests: {self.last_words()}", kind="late" if is_late else "crash")
+            is_late = suite == "e2e" and code > 128
+            self.add(suite, "fail", f"ended with {code} after {cases} tests: {self.last_words()}", kind="late" if is_late else "crash")
 
     def copy_case(self, suite, case):
         name = case.get("name")
@@ -82,8 +83,11 @@ class Kernel:
 
 
     def judge_doctor(self):
-        if self.exit_status_of("doctor") != 0:
-            self.add("doctor", "fail", f"the main job cannot be done, or doctor did not run: {self.last_words()}")
+        code = self.exit_status_of("doctor")
+        if code is None:
+            self.add("doctor", "fail", f"did not run: {self.last_words()}", kind="late")
+        elif code != 0:
+            self.add("doctor", "fail", f"the main job cannot be done: {self.last_words()}")
         else:
             self.add("doctor")
 
@@ -98,6 +102,8 @@ def read(kernel, folder, parts=PARTS, is_whole=True):
             found.judge_doctor()
         else:
             found.copy_suite(part)
+        if found.exit_status_of(part) is None:
+            break  # the VM ended there: one failure, whatever would have come after it
     if is_whole and "bpf" in parts:
         found.left_out_bpf()
     return found

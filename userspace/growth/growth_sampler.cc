@@ -122,9 +122,7 @@ void GrowthSampler::run() {
   while (!is_stopping_) {
     wait();
     take_samples();
-    for (const Command& command : take(commands_)) {
-      command.order == Order::kArm ? start(command.target, command.owner) : end(command.target.process, false);
-    }
+    obey_commands();
     end_killed();
     deliver_due();
     forget_gone();
@@ -251,6 +249,12 @@ void GrowthSampler::forget_one_ended() {
 }
 
 // Bounded: what comes while the ring is read is read in the next turn.
+void GrowthSampler::obey_commands() {
+  for (const Command& command : take(commands_)) {
+    command.order == Order::kArm ? start(command.target, command.owner) : end(command.target.process, false);
+  }
+}
+
 void GrowthSampler::take_samples() {
   if (!programs_ || watched_.empty()) return;
   for (int round = 0; round < 8; ++round) {
@@ -260,7 +264,10 @@ void GrowthSampler::take_samples() {
       if (!watched->heads.empty()) waiting.push_back(process);
     }
     if (waiting.empty()) return;
-    for (const ProcessKey process : waiting) name_all(process);
+    for (const ProcessKey process : waiting) {
+      name_all(process);
+      obey_commands();  // while several climb, naming takes as long as the next samples need to come
+    }
   }
 }
 

@@ -89,6 +89,7 @@ class GrowthSampler {
   void forget_one_ended();
   [[nodiscard]] bool make_room(const ShareOwner& newcomer);
   void note_excess(ShareExcess& excess, const ShareOwner& owner);
+  void obey_commands();
   void take_samples();
   void drain();
   void name_all(ProcessKey process);
