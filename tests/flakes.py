@@ -57,6 +57,11 @@ class Row:
     words: str
 
 
+def cached_finds():
+    """Inputs that random fuzzing found on this machine, by the name of their row."""
+    return os.path.join(CACHE, "fuzz-finds")
+
+
 def now():
     return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -95,11 +100,10 @@ def write_ledger(rows, path=LEDGER):
     os.replace(path + ".new", path)
 
 
-def record(sights, cache=None):
+def record(sights):
     """Of a run: for a later import."""
-    cache = cache or CACHE
-    os.makedirs(cache, exist_ok=True)
-    with open(os.path.join(cache, "flakes.tsv"), "a", encoding="utf-8") as f:
+    os.makedirs(CACHE, exist_ok=True)
+    with open(os.path.join(CACHE, "flakes.tsv"), "a", encoding="utf-8") as f:
         f.writelines(_line_of(sight) for sight in sights)
 
 
@@ -143,13 +147,13 @@ def faults(rows):
     return found
 
 
-def import_finds(rows, cache=None):
+def import_finds(rows):
     """The inputs of open finds come into the tree with their rows, and leave it when they are mended."""
     is_open = {row.name.removeprefix("fuzz: ") for row in rows if row.kind == "fuzz" and row.state == "open"}
     for name in is_open:
         with contextlib.suppress(FileNotFoundError):
             os.makedirs(FINDS, exist_ok=True)
-            shutil.copy(os.path.join(cache or CACHE, "fuzz-finds", name), FINDS)
+            shutil.copy(os.path.join(cached_finds(), name), FINDS)
     for name in set(os.listdir(FINDS)) - is_open if os.path.isdir(FINDS) else ():
         os.unlink(os.path.join(FINDS, name))
 

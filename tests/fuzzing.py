@@ -24,17 +24,13 @@ MAX_GREEN = 100  # commits that are remembered
 BOUNDS = ["-timeout=5", "-rss_limit_mb=1024", "-max_len=65536"]
 
 
-def cached_finds():
-    return os.path.join(flakes.CACHE, "fuzz-finds")
-
-
 def find_name(fuzzer, data):
     return f"{fuzzer}-{hashlib.sha1(data).hexdigest()[:12]}"
 
 
 def finds_of(fuzzer):
     """{name: path}: open finds of the ledger and those of this machine's earlier runs."""
-    return {os.path.basename(path): path for folder in (cached_finds(), flakes.FINDS)
+    return {os.path.basename(path): path for folder in (flakes.cached_finds(), flakes.FINDS)
             for path in sorted(glob.glob(os.path.join(folder, fuzzer + "-*")))}
 
 
@@ -64,7 +60,7 @@ class Fuzzer:
             is_open = not self._start(path)
             if is_open:
                 self._result(f"fuzz: {name}", False, f"an earlier run's find: {path}", "fuzz")
-            elif os.path.dirname(path) == cached_finds():
+            elif os.path.dirname(path) == flakes.cached_finds():
                 os.unlink(path)  # mended, and never in the ledger
 
     def _find(self):
@@ -81,8 +77,8 @@ class Fuzzer:
             name = find_name(self.name, f.read())
         if name in finds_of(self.name):
             return  # replayed above
-        os.makedirs(cached_finds(), exist_ok=True)
-        kept = shutil.copy(found[0], os.path.join(cached_finds(), name))
+        os.makedirs(flakes.cached_finds(), exist_ok=True)
+        kept = shutil.copy(found[0], os.path.join(flakes.cached_finds(), name))
         self._result(f"fuzz: {name}", False, f"crashed, hung or outgrew its bounds (seed {self.seed}); the input: {kept}", "fuzz")
 
     def _start(self, *arguments):

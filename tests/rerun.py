@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs failed tests again, alone, and decides by their class (outcomes.py) whether they reject the change.
 
-rerun.py RESULTS [--until SECONDS]                      the failures of a run: writes RESULTS/reruns.tsv for summary.py
+rerun.py RESULTS [--until SECONDS]                      the failures of a run: writes RESULTS/flaky.txt for summary.py
 rerun.py --name NAME [--times N] [--under-load]         hunts a flake: NAME as a "failed:" or "flaky:" line has it
 
   build, crash, sanitizer, lost, corpus    red at the first sight, never run again
@@ -211,7 +211,7 @@ def judge_run(results, until_s):
     sights = [flakes.Sight(v.name, v.kind, at, commit, v.failed, v.runs, flakes.words_of(v.words)) for v in verdicts
               if v.verdict != "red"]
     flakes.record(sights)
-    with open(os.path.join(results, "reruns.tsv"), "w", encoding="utf-8") as f:
+    with open(os.path.join(results, "flaky.txt"), "w", encoding="utf-8") as f:
         f.writelines(sight.line() + "\n" for sight in sights)
     return 0
 

@@ -26,7 +26,7 @@ def print_skips(skips):
 
 def sights_in(folder):
     """Of the failures that do not reject the change."""
-    path = os.path.join(folder, "reruns.tsv")
+    path = os.path.join(folder, "flaky.txt")
     if not os.path.exists(path):
         return []
     with open(path, encoding="utf-8") as f:

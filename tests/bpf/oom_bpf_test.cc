@@ -187,7 +187,7 @@ TEST_P(OomTest, victims_of_a_group_share_the_decision_and_name_the_group) {
   collect();
 
   auto first = kills_of(child.pid());
-  ASSERT_FALSE(first.empty());
+  ASSERT_FALSE(first.empty()) << kLostKill;
   EXPECT_EQ(first.front().group, cgroup_->id());
   for (auto& process : idle) {
     auto kills = kills_of(process->pid());

@@ -71,21 +71,23 @@ class Import(unittest.TestCase):
             rows = flakes.add([row("vm: z")], [sight('e2e: "quoted"')])
             flakes.write_ledger(rows, path)
             self.assertEqual(flakes.read_ledger(path), sorted(rows, key=lambda r: r.name))
-            flakes.record([sight()], folder)
-            flakes.record([sight("e2e: b")], folder)
+            with mock.patch.object(flakes, "CACHE", folder):
+                flakes.record([sight()])
+                flakes.record([sight("e2e: b")])
             self.assertEqual([s.name for s in flakes._read(os.path.join(folder, "flakes.tsv"), Sight)], ["e2e: a", "e2e: b"])
 
     def test_words_of_a_failure_cannot_break_a_row(self):
         self.assertEqual(flakes.words_of("a\tb\nc\x1b[31m"), "a b c [31m")
 
     def test_inputs_of_open_finds_come_into_the_tree_and_leave_it_when_mended(self):
-        with tempfile.TemporaryDirectory(prefix="oomw-flakes-") as folder, mock.patch.object(flakes, "FINDS", f"{folder}/finds"):
+        with tempfile.TemporaryDirectory(prefix="oomw-flakes-") as folder, \
+                mock.patch.multiple(flakes, FINDS=f"{folder}/finds", CACHE=folder):
             os.makedirs(f"{folder}/fuzz-finds")
             with open(f"{folder}/fuzz-finds/x_fuzz-0", "wb") as f:
                 f.write(b"X")
-            flakes.import_finds([row("fuzz: x_fuzz-0", kind="fuzz")], folder)
+            flakes.import_finds([row("fuzz: x_fuzz-0", kind="fuzz")])
             self.assertEqual(os.listdir(f"{folder}/finds"), ["x_fuzz-0"])
-            flakes.import_finds([row("fuzz: x_fuzz-0", kind="fuzz", state="mended cccccccc")], folder)
+            flakes.import_finds([row("fuzz: x_fuzz-0", kind="fuzz", state="mended cccccccc")])
             self.assertEqual(os.listdir(f"{folder}/finds"), [])
 
 

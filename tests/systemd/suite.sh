@@ -108,7 +108,7 @@ judge() {
 judge_half() { # HALF CODE
   [[ ! -s $work/$1/systemd.xml ]] || cp "$work/$1/systemd.xml" "$results/systemd-$1.xml"
   case $2 in
-    0 | 1) [[ -s $results/systemd-$1.xml ]] || record fail "systemd.$1" "no results: $(last_words "$work/$1.log")" late ;;
+    0 | 1) [[ -s $results/systemd-$1.xml ]] || record fail "systemd.$1" "no results: $(last_words "$work/$1.log")" crash ;;
     3) record skip "systemd.$1" "$(last_words "$work/$1.log")" ;;
     *) record fail "systemd.$1" "the VM ended with $2: $(last_words "$work/$1.log")" late ;;
   esac
