@@ -105,6 +105,7 @@ make_cgroup() {
   cgroups+=("$cgroup")
   if ((cgroup_version == 1)); then
     echo "${2}M" >"$cgroup/memory.limit_in_bytes"
+    [[ ! -e $cgroup/memory.memsw.limit_in_bytes ]] || echo "${2}M" >"$cgroup/memory.memsw.limit_in_bytes"
     return
   fi
   [[ -e $cgroup/memory.max ]] || die "cgroup v2 without the memory controller for children of $cgroup_root"
@@ -154,7 +155,7 @@ start() {
 
 wait_until_killed() {
   local pid status
-  say "Each of them grows until the kernel kills it, in half a minute or so"
+  say "Each of them grows until the kernel kills it, in a minute or so"
   for pid in "${programs[@]}"; do
     status=0
     wait "$pid" 2>/dev/null || status=$?
@@ -191,7 +192,7 @@ while True:
         number += 1
         log_in(number)
         "".join(str(i) for i in range(400))  # garbage, as every request leaves some
-    time.sleep(0.02)
+    time.sleep(0.04)
 END
   start python3 "$work/sessions.py"
 }
@@ -203,8 +204,13 @@ find_incident() {
   [[ -n $incident ]]
 }
 
+# What is read of a victim's memory may join an incident after its first writing; on a busy disk that takes seconds.
+is_settled() {
+  find_incident "$1" && [[ -z $(find "$incident" -newermt '2 seconds ago' -print -quit) ]]
+}
+
 show_incident() {
-  wait_for "the incident of the $1 program" 60 find_incident "$1"
+  wait_for "the incident of the $1 program" 60 is_settled "$1"
   local id
   id=$(basename "$incident")
   say "oomwitness show ${id##*-}"
@@ -212,7 +218,6 @@ show_incident() {
 }
 
 show_result() {
-  sleep 1 # what is read of a victim's memory may join an incident a moment after its first writing
   show_incident go
   if ! compgen -G "$incident/capture-*.pb.gz" >/dev/null; then
     echo "quickstart: this incident has no heap profile; its report names the reason" >&2

@@ -89,7 +89,7 @@ class Fuzzer:
         return done.returncode == 0
 
     def _result(self, name, is_fine, reason="", kind=""):
-        self.lines.append(f"pass\t{name}\n" if is_fine else f"fail\t{name}\t{reason}\t{kind}\n")
+        self.lines.append("\t".join(("pass" if is_fine else "fail", name, reason, kind)) + "\n")
 
 
 def run_all(build, results, seconds, jobs, seed):

@@ -14,6 +14,7 @@
 enum py_arena { PY_ARENA_BEGIN, PY_ARENA_NEXT_POOL, PY_ARENA_COUNTS, PY_ARENA_WORDS };
 #define PY_ARENA_BYTES 48
 #define PY_ARENA_POOLS 64
+#define PY_ARENA_TRIES 4
 #define PY_PAGE_MASK 4095
 
 /* Words of the head of a pool, 48 bytes. */
@@ -52,15 +53,22 @@ static __always_inline __u64 arena__pool(const struct oomw_go_slot *slot, __u32 
 	return pool < slot->header[PY_ARENA_NEXT_POOL] ? pool : 0;
 }
 
-/* Behind the table's end may lie an older copy of it, from before it grew: the first pool of an
- * arena says which entry is its own. */
+/* Behind the table's end may lie an older copy of it, from before it grew: a pool of an arena says
+ * which entry is its own. If none of the first ones is there, the arena was given back since that
+ * copy, or is swapped out: in both cases it holds no memory. */
 static __always_inline bool arena__is_of(struct oomw_go_slot *slot, __u32 number)
 {
-	__u64 pool = arena__pool(slot, 0);
 	__u64 *word = slot->body + PY_ARENA_AND_CLASS;
 
-	return pool && (bpf_probe_read_user(word, 8, (void *)(pool + PY_ARENA_AND_CLASS * 8)) ||
-			(__u32)*word == number);
+	for (__u32 i = 0; i < PY_ARENA_TRIES; i++) {
+		__u64 pool = arena__pool(slot, i);
+
+		if (!pool)
+			return false;
+		if (!bpf_probe_read_user(word, 8, (void *)(pool + PY_ARENA_AND_CLASS * 8)))
+			return (__u32)*word == number;
+	}
+	return false;
 }
 
 /* Pools in use of the arena that was read; 0 also where the entry is none. */
@@ -103,22 +111,37 @@ static __always_inline __u32 pool__random(__u64 pool)
 	return bits ^ bits >> 16;
 }
 
+/* The first words of a block. A block that was given out may lie on two pages, of which only the
+ * first was ever written: its other words are 0. */
+static __always_inline bool block__read(struct oomw_go_slot *slot, __u64 block, __u64 bytes)
+{
+	__u64 *words = slot->body + PY_BLOCK;
+
+	for (__u32 i = 0; i < PY_BLOCK_WORDS; i++)
+		words[i] = 0;
+	hide(bytes);
+	if (bytes > PY_BLOCK_WORDS * 8)
+		bytes = PY_BLOCK_WORDS * 8;
+	if (!bpf_probe_read_user(words, bytes, (void *)block))
+		return true;
+	/* What is not there leaves zeros. */
+	if (bytes > 16)
+		bpf_probe_read_user(words + 2, 16, (void *)(block + 16));
+	if (bytes > 32)
+		bpf_probe_read_user(words + 4, 16, (void *)(block + 32));
+	return !bpf_probe_read_user(words, 16, (void *)block);
+}
+
 /* One block, but not the one that would be given out next. */
 static __always_inline bool pool__read_block(struct oomw_go_slot *slot, __u64 pool)
 {
 	__u32 carved = slot->at.carved, size = slot->at.block_bytes;
 	__u32 number = pool__random(pool) % carved;
 	__u64 block = pool + PY_HEAD_BYTES + (__u64)number * size;
-	__u64 bytes = size;
 
 	if (block == slot->body[PY_FIRST_FREE])
 		block = pool + PY_HEAD_BYTES + (__u64)((number + 1) % carved) * size;
-	for (__u32 i = 0; i < PY_BLOCK_WORDS; i++)
-		slot->body[PY_BLOCK + i] = 0;
-	hide(bytes);
-	if (bytes > PY_BLOCK_WORDS * 8)
-		bytes = PY_BLOCK_WORDS * 8;
-	return !bpf_probe_read_user(slot->body + PY_BLOCK, bytes, (void *)block);
+	return block__read(slot, block, size);
 }
 
 static __always_inline bool type__is_type(struct oomw_go_slot *slot)

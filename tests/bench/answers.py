@@ -11,7 +11,7 @@ import sys
 import corpus
 from bench_support import HERE, Bars, Site, parsed, print_conditions, runs_parser, table
 from corpus_names import require, score
-from corpus_runs import Runner
+from corpus_runs import OwnFilesScene, Runner, Scene
 from corpus_table import read_runs
 
 ANSWERS = os.path.join(os.path.dirname(HERE), "corpus/answers.tsv")
@@ -37,7 +37,8 @@ def run_all(runs, options):
     answers, outcomes = read_answers(), []
     with Site() as site:
         witness = site.daemon(CONFIG)
-        for outcome in corpus.each_done(site, Runner(witness, site.scratch, site.prefix), runs, options.jobs):
+        runner = Runner(witness, site.scratch, site.prefix, OwnFilesScene if options.own_files else Scene)
+        for outcome in corpus.each_done(site, runner, runs, options.jobs):
             named = score((outcome.incident or {}).get("answer"), *answers[outcome.run.name])
             outcomes.append((outcome, named))
             print_one(outcome, named)
@@ -56,7 +57,9 @@ def judge(outcomes, bars):
 
 
 def main():
-    options = parsed(runs_parser(__doc__, jobs=2))
+    parser = runs_parser(__doc__, jobs=2)
+    parser.add_argument("--own-files", action="store_true", help="the pages of its executables are each program's own")
+    options = parsed(parser)
     names = set(read_answers())
     runs = [run for run in read_runs("all", options.k) if run.name in names]
     if not runs:

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import os
+import shutil
 import subprocess
 import time
 
@@ -10,6 +11,7 @@ from bench_support import MIB, first_incident, settled_incident, tools
 from corpus_collector import Collector
 from corpus_names import score, words_of
 from corpus_programs import answer_argv, is_answer_program
+from own_files import with_own_files
 
 from harness.cgroup import MemoryCgroup
 from harness.wait import NotInTime, eventually
@@ -142,11 +144,14 @@ class Scene(contextlib.ExitStack):
             if command.program == "collector":
                 collector = Collector(command.arguments, self.scratch, f"{self.run.name}-{number}")
                 self.callback(collector.close)
-            work = self.enter_context(Workload(argv_of(command, folders, collector), box,
+            work = self.enter_context(Workload(self.argv(argv_of(command, folders, collector), number), box,
                                                oom_score_adj=command.oom_score_adj, env=command.environment))
             self.works.append(work)
             if collector:
                 collector.attach(work)
+
+    def argv(self, argv, _number):
+        return argv
 
     def kills(self):
         return sum(box.kernel_kills() for box in self.boxes)
@@ -159,6 +164,15 @@ class Scene(contextlib.ExitStack):
 
     def output(self):
         return " | ".join(work.text()[-300:].strip() for work in self.works)
+
+
+class OwnFilesScene(Scene):
+    """Its programs' own pages are charged to their cgroups: see own_files.py."""
+
+    def argv(self, argv, number):
+        folder = os.path.join(self.scratch, f"{self.run.name}-{number}-files")
+        self.callback(shutil.rmtree, folder, ignore_errors=True)
+        return with_own_files(argv, folder)
 
 
 class Runner:

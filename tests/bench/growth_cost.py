@@ -15,7 +15,7 @@ from load_runner import TRACER_CPU, built
 from paired import Chain
 
 BAR = 0.02
-SHARE = 1 / 4  # GrowthRest::kShareDivisor
+SHARE = 1 / 4  # GrowthRest::kPercent
 WHO = (("another process is watched that does not climb", "resting"), ("another process is sampled", "other"), ("the load itself is sampled", "itself"))
 
 

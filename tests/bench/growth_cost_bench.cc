@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
   measure(load, "off", slot);
   for (long pair = std::atol(argv[2]); pair > 0; --pair) {
     if (!(*programs)->watch(target)) give_up("cannot watch");
-    if (is_resting) (*programs)->rest();
+    if (!is_resting && !(*programs)->resume()) give_up("cannot be attached");
     measure(load, "on", slot);
     end(**programs, target.process, samples, unsent);
     measure(load, "off", slot);

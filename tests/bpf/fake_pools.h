@@ -58,6 +58,20 @@ class FakePools {
     }
   }
 
+  // Ten blocks of 448 bytes; the last one begins 16 bytes before the pool's first page ends, and there is no other.
+  void make_blocks_end_on_no_page(char* pool) {
+    constexpr std::uint32_t kBytes = 448, kGiven = 10;
+    half(pool, 0) = kGiven;
+    half(pool, 9) = kBytes / 16 - 1;
+    half(pool, 10) = kHeadBytes + kGiven * kBytes;
+    half(pool, 11) = kPoolBytes - kBytes;
+    for (std::size_t i = 0; i < kGiven; ++i) {
+      word(pool + kHeadBytes + i * kBytes, 0) = 1;
+      word(pool + kHeadBytes + i * kBytes, 1) = reinterpret_cast<std::uint64_t>(type(1));
+    }
+    OOMW_CHECK(::madvise(pool + kPage, kPoolBytes - kPage, MADV_DONTNEED) == 0);
+  }
+
   [[nodiscard]] PoolAddresses addresses() {
     return {.arenas = reinterpret_cast<std::uint64_t>(memory_),
             .type_type = reinterpret_cast<std::uint64_t>(type(0)),

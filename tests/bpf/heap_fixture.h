@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bpf/kernel_fixture.h"
+#include "bpf/programs.h"
 #include "runtimes/go/retention/goroutine_counts.h"
 #include "unit/runtimes/go/go_program.h"
 
@@ -56,6 +57,15 @@ class HeapTest : public KernelTest {
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   }
+
+  // A child that outgrows every limit of these tests.
+  static int leak() {
+    touch_memory(mebibytes(200));
+    return 0;
+  }
+
+  // With the programs that forget a process at its exec and exit.
+  static KernelConfig config() { return config_of_only({"oom_kill", "process_lifecycle", "heap_at_kill"}); }
 
   [[nodiscard]] HeapWalks& heap() { return *source_->heap_walks(); }
 

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real OOM kills in a cgroup of our own.
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <fstream>
+#include <string>
 
+#include "base/files.h"
+#include "base/proc_stat.h"
 #include "base/victim_marks.h"
 #include "bpf/kernel_fixture.h"
 #include "bpf/programs.h"
+#include "support/shared_value.h"
 
 namespace oomw::test {
 namespace {
@@ -25,6 +28,10 @@ std::uint64_t swap_bytes() {
 bool write_file(const std::string& path, const char* text) {
   std::ofstream file(path);
   return static_cast<bool>(file << text << std::flush);
+}
+
+bool is_asleep(pid_t pid) {
+  return ProcStat(read_file("/proc/" + std::to_string(pid) + "/stat", ProcStat::kMaxBytes).value_or("")).state() == 'S';
 }
 
 class OomTest : public KernelTest, public ::testing::WithParamInterface<Rung> {
@@ -206,18 +213,16 @@ TEST_P(OomTest, limit_lowered_below_usage_is_the_limit_that_kills) {
   OOMW_SHARE_RUNG_OR_SKIP(config(), "oom_kill", GetParam());
   if (::access((cgroup_->directory() + "/memory.max").c_str(), W_OK) != 0) GTEST_SKIP() << "v1 refuses such a limit";
   cgroup_->set_limit(mebibytes(64));
-  // Usage comes to 40 MiB before the last page is touched, and a child that still touches pages triggers the kill
-  // itself.
-  void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(page, MAP_FAILED);
-  auto* const has_touched = new (page) std::atomic<bool>(false);
-  ChildProcess child(cgroup_.get(), [has_touched] {
+  // Usage comes to 40 MiB before the last page is touched, and a child that still runs triggers the kill itself: its
+  // stack or the kernel may need a page once more before it sleeps.
+  const SharedValue<std::atomic<bool>> has_touched;
+  ChildProcess child(cgroup_.get(), [&has_touched] {
     touch_memory(mebibytes(40));
     *has_touched = true;
     return ::pause();
   });
   child.go();
-  while (!*has_touched) ::usleep(1000);
+  while (!*has_touched || !is_asleep(child.pid())) ::usleep(1000);
   ChildProcess writer(nullptr, [this] {
     cgroup_->set_limit(mebibytes(16));
     return 0;

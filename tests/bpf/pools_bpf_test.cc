@@ -283,7 +283,15 @@ TEST_F(HostilePoolsTest, table_or_pools_that_lie_are_bounded_and_count_no_pool_t
       {"arena at an odd place", [](auto& pools) { FakePools::word(pools.entry(2), 0) += 8; }, WalkStop::kEnd, kAll - 64,
        0, 0},
       {"arena that is not there", [](auto& pools) { FakePools::word(pools.entry(2), 0) = 4096; }, WalkStop::kEnd,
-       kAll - 64, 0, 63},
+       kAll - 64, 0, 0},
+      {"pools that are not there",
+       [](auto& pools) { (void)::madvise(pools.pool(2, 0), 3 * FakePools::kPoolBytes, MADV_DONTNEED); }, WalkStop::kEnd,
+       kAll - 3, 0, 3},
+      {"blocks that end on a page that was never written",
+       [](auto& pools) {
+         for (std::size_t i = 0; i < FakePools::kPoolsOfArena; ++i) pools.make_blocks_end_on_no_page(pools.pool(2, i));
+       },
+       WalkStop::kEnd, kAll, 0, 0},
       {"another arena's pool", [](auto& pools) { FakePools::half(pools.pool(2, 2), 8) = 5; }, WalkStop::kEnd, kAll - 1,
        1, 0},
       {"no such size", [](auto& pools) { FakePools::half(pools.pool(2, 2), 9) = 32; }, WalkStop::kEnd, kAll - 1, 1, 0},

@@ -96,12 +96,12 @@ TEST_P(WatermarkTest, fall_below_rearm_and_growth_again_reports_again) {
 TEST_P(WatermarkTest, swings_across_the_levels_are_reported_a_few_times_a_second) {
   OOMW_SHARE_RUNG_OR_SKIP(config(), "watermark", GetParam());
   constexpr std::size_t kSwings = 60, kLevels = 6, kRearmsASecond = 8;
-  cgroup_->set_limit(mebibytes(8));
+  cgroup_->set_limit(mebibytes(12));  // a quarter is left for page tables and what the kernel charges ahead
   ChildProcess child(cgroup_.get(), [] {
-    char* memory = reserve_memory(mebibytes(6));
+    char* memory = reserve_memory(mebibytes(9));
     for (std::size_t i = 0; i < kSwings; ++i) {
-      grow(memory, 0, mebibytes(6));
-      ::madvise(memory, mebibytes(6), MADV_DONTNEED);
+      grow(memory, 0, mebibytes(9));
+      ::madvise(memory, mebibytes(9), MADV_DONTNEED);
     }
     return 0;
   });

@@ -10,7 +10,9 @@ from harness.wait import eventually
 
 class Answers(GoHeapTest):
     def answered(self, witness, box):
-        """The incident once its heap at the kill is in it."""
+        """The incident once its heap at the kill is in it. One of seconds before may be of half of the memory."""
+        if witness.rung_of("heap_at_kill") != "none":
+            return self.at_kill_of(witness, box)[0]
         return eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("fillers")), None),
                           lambda: f"an incident of {box.path} whose profile names code", 30)
 
@@ -29,6 +31,11 @@ class Answers(GoHeapTest):
         self.assertTrue(culprit["code"].startswith("main.(*cache).put (main.go:"), answer)
         self.assertEqual(culprit["path"][0], "main.(*cache).put")
         self.assertIn("main.(*cache).put", answer["sentence"])
+
+        def said_last():
+            return next(line for line in reversed(witness.log().splitlines()) if incident["id"] in line)
+
+        eventually(lambda: "main.(*cache).put" in said_last(), said_last)
         return witness, incident
 
     def test_the_endpoint_that_never_gives_back_is_named_by_go_1_19(self):
@@ -39,8 +46,12 @@ class Answers(GoHeapTest):
         shown = run_cli("show", incident["id"], "--data-dir", witness.data_dir).stdout.split("\n")
         sentence = next(line for line in shown[:4] if line and not line.startswith("#"))
         self.assertIn("cache).put", sentence.replace("\\", ""))
-        self.assertIn(incident["verdict"]["cause"] if incident["verdict"] else " - ",
-                      run_cli("incidents", "--data-dir", witness.data_dir).stdout)
+
+        def are_alike():  # evidence that comes later may change the cause, in the file and in the list
+            verdict = self.incidents_of(witness)[0]["verdict"]
+            return (verdict["cause"] if verdict else " - ") in run_cli("incidents", "--data-dir", witness.data_dir).stdout
+
+        eventually(are_alike, lambda: "the cause of the incident in the list")
 
     def test_operations_follow_the_patterns_of_the_configuration(self):
         """The endpoint calls a cache: named as what is called by it, as a framework would be."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Java services: what fills them, read from outside while they run, and the answer after the kill."""
 import os
+import platform
 import re
 import time
 
@@ -138,6 +139,7 @@ class Kills(JavaTest):
         classes = {filler["name"]: filler for filler in incident["fillers"]}
         self.assertGreater(classes["byte[]"]["bytes"], 55 << 20)
         self.assertIn("Filler$Session", incident["answer"]["sentence"])
+        self.assertRegex(incident["answer"]["sentence"], r"`Filler\.SESSIONS`, a java\.util\.HashMap, has \d{5,6} entries")
         self.assertIn(f"{collector} collector, maximum heap 512 MiB (set)", str(incident["notes"]))
         self.check_last_figures()
 
@@ -171,6 +173,8 @@ class Kills(JavaTest):
         incident = self.killed("direct", 128, 48, "direct", 60, 6, options=("-XX:MaxDirectMemorySize=1g",))
         self.check_cause(incident, "direct_buffers", "Direct buffers filled java: .* were direct buffers", "MaxDirectMemorySize")
         self.assertGreater(incident["parts"]["direct buffers"], 60 << 20)
+        if platform.machine() == "x86_64":
+            self.assertIn("first touched mostly in Filler.fill, called by Filler.main (", incident["answer"]["sentence"])
         figures = next(a["jvm"] for a in reversed(incident["analyses"]) if a["result"] == "ok" and a["trigger"] != "oom_kill")
         self.assertEqual(figures["direct_max_bytes"], 1 << 30)
         self.assertGreater(figures["direct_bytes"], 60 << 20)

@@ -33,15 +33,11 @@ def resident(pid):
 
 @unittest.skipUnless(os.path.exists(PYTHON), f"there is no {PYTHON}")
 class Python(E2eTest):
-    def analysed(self, witness, box):
-        return eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("composition")), None),
-                          lambda: f"an incident of {box.path} with what filled it", 30)
-
     def test_the_list_that_keeps_all_reports_is_named_with_its_module(self):
         witness = self.daemon()
         box = self.cgroup("reports", 96)
         self.start([PYTHON, "-c", START, "200"], box).wait_killed()
-        incident = self.analysed(witness, box)
+        incident = self.filled_incident(witness, box)
         holder = next((f for f in incident["fillers"] if f["kind"] == "holder" and f["held_as"]), None)
         self.assertIsNotNone(holder, incident["fillers"])
         self.assertEqual((holder["name"], holder["held_as"]), ("list of dict", "`REQUEST_LOG` in module `app`"))
@@ -126,8 +122,7 @@ class Malloc(E2eTest):
         witness = self.daemon()
         box = self.cgroup("retention", 96)
         self.start([tools.retention(), "64", "200"], box).wait_killed()
-        incident = eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("composition")), None),
-                              lambda: f"an incident of {box.path} with what filled it", 30)
+        incident = self.filled_incident(witness, box)
         free = {part["name"]: part["bytes"] for part in incident["composition"]["parts"]}
         self.assertGreater(free["malloc: free"], 50 << 20)
         self.assertEqual(incident["verdict"]["cause"], "allocator_retention", incident["verdict"])
@@ -139,8 +134,7 @@ class Classes(E2eTest):
         witness = self.daemon()
         box = self.cgroup("classes", 96)
         self.start([tools.sessions(), "60000", "20000"], box).wait_killed()
-        incident = eventually(lambda: next((i for i in self.incidents_of(witness, box) if i.get("composition")), None),
-                              lambda: f"an incident of {box.path} with what filled it", 30)
+        incident = self.filled_incident(witness, box)
         counts = {f["name"]: f["count"] for f in incident["fillers"] if f["kind"] == "type"}
         self.assertAlmostEqual(counts.get("shop::Session", 0), 60000, delta=1200)
         self.assertAlmostEqual(counts.get("shop::Invoice", 0), 20000, delta=400)

@@ -51,6 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)table->name_at(function->name_offset);
     (void)table->file_at(*function, function->entry);
     (void)table->line_at(*function, function->end - 1);
+    (void)table->stack_bytes_at(*function, function->entry);
     (void)table->pcdata_at(*function, 2, function->entry);
     (void)table->funcdata(*function, 3);
     (void)table->function_at(function->entry);

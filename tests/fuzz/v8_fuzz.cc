@@ -8,6 +8,8 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "fuzz/cost_oracle.h"
 #include "runtimes/v8/v8_contents.h"
@@ -27,6 +29,9 @@ test::FakeHeap small_heap() {
     const std::uint64_t elements[] = {heap.string("text of one object"), session};
     heap.set(heap.object(i % 2 == 0 ? session : handler, 32), 24, heap.array(elements));
   }
+  const std::vector<std::uint64_t> entries(100, heap.object(session, 32));
+  const std::uint64_t kept[] = {heap.string("kept")}, values[] = {heap.list(heap.array(entries), entries.size())};
+  (void)heap.context(heap.scope(kept, heap.string("keep")), values);
   (void)heap.free_space(4096);
   heap.fill(session, 32, heap.left() / 32);
   heap.set(test::FakeHeap::kBase + 1, 24, test::FakeHeap::kBase + test::FakeHeap::kHead);
@@ -34,10 +39,15 @@ test::FakeHeap small_heap() {
   return heap;
 }
 
-bool is_name(const std::string& name) {
-  return name.starts_with('(') || std::ranges::all_of(name, [](char c) {
-           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
-         });
+bool consists_of(const std::string& name, std::string_view others) {
+  return std::ranges::all_of(name, [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || others.find(c) != std::string_view::npos;
+  });
+}
+
+bool is_name(const ContentFiller& filler) {
+  if (filler.held_as.empty()) return filler.name.starts_with('(') || consists_of(filler.name, "_$:# {},.-`()");
+  return consists_of(filler.name, "_$# {},.`") && consists_of(filler.held_as, "_$# `,.-:()");
 }
 
 }  // namespace
@@ -61,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto contents = v8::read_contents(heap.space(memory), kConstants);
   if (!contents.has_value()) return 0;
   for (const ContentFiller& filler : contents->fillers) {
-    if (filler.kind != ContentKind::kSize && !is_name(filler.name)) __builtin_trap();
+    if (filler.kind != ContentKind::kSize && !is_name(filler)) __builtin_trap();
     if (filler.kind == ContentKind::kHolder && filler.bytes > 4 * v8::kBlockBytes) __builtin_trap();
   }
   return 0;

@@ -4,6 +4,9 @@ import json
 import os
 import re
 import shutil
+import signal
+import tempfile
+import time
 import unittest
 
 from harness import tools
@@ -21,6 +24,28 @@ min_interval_seconds = 1
 max_interval_seconds = 1
 suspect_after_seconds = 0
 contents_core_share = 0.5
+"""
+# Nothing of it has a frame of its own, as a comprehension has before 3.12: one line of code touches all that comes.
+SESSIONS = """
+import time
+sessions = {}
+while True:
+    for _ in range(20):
+        sessions[len(sessions)] = {"history": list(map(f"page-{{}}-{len(sessions)}".format, range(60)))}
+    time.sleep(0.02)
+"""
+# A few sessions for each time that it looks up all of a table in a file.
+TABLE = """
+import mmap, sys, time
+with open(sys.argv[1], "rb") as file:
+    table = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+sessions = {}
+while True:
+    for _ in range(20):
+        sessions[len(sessions)] = {"history": [f"page-{i}-{len(sessions)}" for i in range(60)]}
+    for _ in range(2):
+        table[::4096]
+    time.sleep(0.02)
 """
 READINGS = "oomwitness_trend_contents_readings_total"
 NODE = shutil.which("node") or shutil.which("nodejs")
@@ -72,10 +97,57 @@ class ContentsTrends(E2eTest):
             services[name][1].wait_killed()
             self.check_incident(witness, *services[name], *grown[name])
 
+    # As a program that is throttled, or has no requests.
+    def test_a_leak_that_had_no_processor_in_its_third_quarter_is_still_one(self):
+        self.check_stopped(68, 0.6)
+
+    def test_a_leak_that_had_none_in_its_last_quarter_is_one_by_the_samples_of_its_growth(self):
+        self.check_stopped(88, 0.4)
+
+    def test_a_leak_that_was_full_for_long_and_read_its_file_again_and_again_is_still_one(self):
+        """The table's pages are the container's, and are reclaimed before anything is killed: thrashing, for seconds or minutes."""
+        witness, box = self.daemon(CONFIG), self.cgroup("contents-thrashed", 96)
+        file = tempfile.NamedTemporaryFile(dir="/var/tmp")  # on a disk: what lies in memory is not read again
+        self.addCleanup(file.close)
+        file.write(b"x" * (6 << 20))
+        file.flush()
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)  # so that they are charged to who reads them
+        work = self.start([PYTHON, "-c", TABLE, file.name], box)
+        work.wait_killed(300)
+        incident = self.check_still_a_leak(witness, box)
+        self.assertRegex(" ".join(incident["verdict"]["why"]), r"for the last [1-9]\d* s it was full and was thrashing",
+                         (incident["pressure"], incident["series"]))
+
+    def check_stopped(self, at_mib, share):
+        """Stopped there, for such a share of its life until then."""
+        witness, box, started = self.daemon(CONFIG), self.cgroup("contents-stopped", 96), time.monotonic()
+        work = self.start([PYTHON, "-c", SESSIONS], box)
+        eventually(lambda: box.usage() > at_mib << 20, lambda: f"the program holds {box.usage()}", 120)
+        os.kill(work.pid, signal.SIGSTOP)
+        time.sleep((time.monotonic() - started) * share)
+        os.kill(work.pid, signal.SIGCONT)
+        work.wait_killed()
+        incident = self.check_still_a_leak(witness, box)
+        self.assertIn("rose in three quarters of", " ".join(incident["verdict"]["why"]), incident["series"])
+
+    def check_still_a_leak(self, witness, box):
+        incident = eventually(lambda: next((i for i in self.incidents_of(witness, box) if "contents_trend" in i), None),
+                              lambda: f"an incident with a trend; {self.incidents_of(witness, box)}", 60)
+        told = (incident["verdict"], incident["series"], incident.get("growth"))
+        self.assertIn("Memory leak in python3: a dict of ", incident["answer"]["sentence"], told)
+        return incident
+
     def check_incident(self, witness, box, work, runtime, frames):
-        incident = eventually(lambda: next((i for i in self.incidents_of(witness, box)
-                                            if os.path.exists(os.path.join(i["_dir"], "trend.json"))), None),
-                              lambda: f"its trend beside the incident; {self.incidents_of(witness, box)}", 60)
+        # Judged at once, with trend.json once its names are there: that is a second writing of the incident.
+        def is_told(i):
+            return "contents_trend" in i and os.path.exists(os.path.join(i["_dir"], "trend.json"))
+
+        def have():
+            return [(i.get("contents_trend"), i["notes"], os.listdir(i["_dir"])) for i in self.incidents_of(witness, box)]
+
+        incident = eventually(lambda: next((i for i in self.incidents_of(witness, box) if is_told(i)), None),
+                              lambda: f"the incident to be told its trend, and trend.json; {have()}", 60)
         trend = incident["contents_trend"]
         self.assertEqual((trend["of"], trend["pid"]), (runtime, work.pid))
         self.assertNotIn("trend", incident, "that is a Go heap's")

@@ -45,7 +45,8 @@ class NearLimit(E2eTest):
         before = self.at_94_percent(process, box)
         done = run_cli(command, "--pid", process.pid)
         self.assertIn(wanted, done.stdout, done)
-        self.assertEqual(charged(box), before)
+        # The kernel may give back a page of a process that stands still.
+        self.assertLessEqual(charged(box), before)
         self.assertEqual(box.kernel_kills(), 0)
 
     def python(self, box):

@@ -2,6 +2,7 @@
 """Interpreters and C libraries as Debian's suites ship them, the oldest to the newest: what fills a program is named
 and counted whatever the version."""
 import os
+import platform
 import re
 import shutil
 import signal
@@ -31,6 +32,13 @@ gc();  // while a collection moves objects there are more or fewer of them
 console.log('filled');
 setInterval(() => kept.length, 1000);
 """
+# 40 MiB a second, in buffers that are filled where they are kept.
+UPLOADS = """
+const kept = [];
+function keepUpload() { kept.push(Buffer.alloc(1 << 20, 1)); }
+function receive() { keepUpload(); setTimeout(receive, 25); }
+receive();
+"""
 FILLED_MB, PER_OBJECT = 64, 1100  # as Filler.java counts them
 JAVA_SESSIONS = FILLED_MB * (1 << 20) / PER_OBJECT
 
@@ -40,7 +48,7 @@ class Versions(E2eTest):
         super().setUp()
         self.roots = 0
 
-    def started(self, suite, argv, files):
+    def started(self, suite, argv, files, box=None):
         """files: {name below /mnt: text, or the path of a file}."""
         self.roots += 1
         folder = os.path.join(self.scratch, f"root-{self.roots}")
@@ -52,7 +60,18 @@ class Versions(E2eTest):
                 with open(os.path.join(mnt, name), "w", encoding="utf-8") as file:
                     file.write(source)
         command, env = entering(root_of(suite), folder, argv)
-        return self.start(command, self.cgroup(f"{suite}-{self.roots}", 512), env=env)
+        return self.start(command, box or self.cgroup(f"{suite}-{self.roots}", 512), env=env)
+
+    def grown(self, suite, argv, files):
+        """The growth of a program that is killed in 192 MiB."""
+        witness = self.daemon("[growth]\nenabled = true\n")
+        box = self.cgroup(suite + "-grown", 192)
+        self.started(suite, argv, files, box).wait_killed()
+
+        def growth():
+            return next((i["growth"] for i in self.incidents_of(witness, box) if i.get("growth", {}).get("file")), None)
+
+        return eventually(growth, lambda: f"growth of the killed one: {self.incidents_of(witness, box)}", 30)
 
     def captured(self, suite, argv, files):
         """What is printed of it once it has filled its memory and stands still."""
@@ -109,6 +128,20 @@ class Versions(E2eTest):
             self.assertIn(f"HotSpot {version}, {collector} collector, maximum heap 256 MiB (set)", text)
             self.assertRegex(text, r"(?m)^\d+ threads$")
             self.assertRegex(text, r"[1-9][\d.]* [KM]iB +[\d.]+ % +code cache")
+        if platform.machine() == "x86_64":
+            self.check_java_growth(suite, java, files)
+
+    def check_java_growth(self, suite, java, files):
+        """Who touched its direct buffers first, by the JVM's own tables: no perf map, no option."""
+        growth = self.grown(suite, [java, "-Xmx32m", "-XX:MaxDirectMemorySize=1g", "-cp", "/mnt", "Filler", "direct", "40"], files)
+        places = [place for place in growth["places"] if place.get("code") == "Filler.fill"]
+        self.assertEqual(len(places), 1, growth["places"])
+        self.assertGreater(places[0]["share"], 0.8, growth["places"])
+        largest = growth["stacks"][0]
+        self.assertTrue(largest["complete"], largest)
+        own = [frame for frame in largest["frames"] if frame.startswith("Filler.")]
+        self.assertEqual(own, ["Filler.fill", "Filler.main"], largest)
+        self.assertTrue(any(frame.startswith("java.nio.ByteBuffer.allocateDirect") for frame in largest["frames"]), largest)
 
     def test_java_8(self):
         self.check_java("sid", 8, ("Serial", "Parallel"), home="jre/")
@@ -126,6 +159,16 @@ class Versions(E2eTest):
         text = self.captured(suite, ["/usr/bin/node", "--expose-gc", "/mnt/sessions.js"], {"sessions.js": SESSIONS})
         self.assertIn("(v8)", text)
         self.assert_counted(text, r" (\d+) holder +Session$", 100_000, 0.05)
+        if platform.machine() == "x86_64":
+            self.check_node_growth(suite)
+
+    def check_node_growth(self, suite):
+        """Who touched its buffers first, by V8's own frames: no perf map, no option."""
+        growth = self.grown(suite, ["/usr/bin/node", "/mnt/uploads.js"], {"uploads.js": UPLOADS})
+        shares = {place.get("code"): place["share"] for place in growth["places"]}
+        self.assertGreater(shares.get("keepUpload (uploads.js)", 0), 0.8, growth["places"])
+        self.assertTrue(growth["stacks"][0]["complete"], growth["stacks"][0])
+        self.assertTrue(any(frame == "receive (uploads.js)" for frame in growth["stacks"][0]["frames"]), growth["stacks"][0])
 
     def test_node_20(self):
         self.check_node("trixie")

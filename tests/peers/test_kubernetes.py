@@ -13,6 +13,7 @@ from harness import cgroup as cgroups
 from harness import tools
 from harness.api_server import ApiServer
 from harness.case import MIB, E2eTest
+from harness.text_time import unix
 from harness.wait import eventually
 
 OLD_ID = "0a2b" * 16
@@ -259,7 +260,7 @@ class Absence(PodTest):
             incident = self.incident(witness, number)
             self.assertEqual(incident["pod"]["name"], "otelcol-7f")
             written = os.stat(os.path.join(incident["_dir"], "incident.json"))
-            killed = datetime.datetime.fromisoformat(incident["time"][:26] + "+00:00").timestamp()
+            killed = unix(incident["time"])
             delays.append(written.st_mtime - killed)
         print(f"from kill to incident with the API dead, ms: {[round(d * 1e3, 1) for d in sorted(delays)]}")
         self.assertGreater(self.value(witness, "kubernetes_errors_total", kind="connect"), 0)
@@ -333,7 +334,7 @@ class Disagreements(PodTest):
 
     def withdraw_by_late_status(self, witness, incident):
         """The status comes at last: the container had ended with the kill."""
-        killed = datetime.datetime.fromisoformat(incident["time"][:26] + "+00:00").timestamp()
+        killed = unix(incident["time"])
         self.api.put(self.ended("OOMKilled", killed))
         incident = self.amended(witness, lambda i: "disagreement" not in i["pod"], "no disagreement")
         self.assertTrue(any(note.startswith("pod.disagreement: withdrawn: ") for note in incident["notes"]))

@@ -4,8 +4,8 @@ import os
 import signal
 import subprocess
 
-from guest import (CONFIG, DATA, MEMHOG, UNIT, GuestTest, doctor, is_ready, journal, main_pid, run, scrape, show, systemctl, unit_file,
-                   wait_ready)
+from guest import (DATA, MEMHOG, UNIT, GuestTest, doctor, is_ready, journal, main_pid, read_config, run, scrape, show, systemctl,
+                   unit_file, wait_ready, write_config)
 from harness.wait import eventually, lost_if_it_fails
 
 NUMBERS = {"DAC_READ_SEARCH": 2, "SYS_PTRACE": 19, "SYS_ADMIN": 21, "SYSLOG": 34}  # linux/capability.h
@@ -70,17 +70,16 @@ class Running(GuestTest):
             self.assertEqual(counted(), before)
 
     def check_bad_configuration(self):
-        with open(CONFIG) as f:
-            text = f.read()
+        text = read_config()
         try:
-            self.write(text + "\nlog_levle = 1\n")
+            write_config(text + "\nlog_levle = 1\n")
             # systemd may see the end of the program before it has seen its start, which then failed.
             systemctl("start", UNIT, status=None)
             eventually(lambda: show(UNIT, "ActiveState") == "failed", lambda: systemctl("status", UNIT, status=None))
             self.assertEqual((show(UNIT, "ExecMainStatus"), show(UNIT, "NRestarts")), ("2", "0"))
             self.assertIn("log_levle", journal("-u", UNIT, "-p", "err"))
         finally:
-            self.write(text)
+            write_config(text)
 
     def test_killed_it_comes_back(self):
         before, pid = int(show(UNIT, "NRestarts")), main_pid()
@@ -95,8 +94,3 @@ class Running(GuestTest):
         self.assertIn(incident["id"], matters)
         self.assertNotIn("WATERMARK", matters)
         self.assertIn("WATERMARK", journal("-u", UNIT))
-
-    @staticmethod
-    def write(text):
-        with open(CONFIG, "w") as f:
-            f.write(text)

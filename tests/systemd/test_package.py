@@ -3,8 +3,8 @@
 need the package: it takes it away."""
 import os
 
-from guest import (CONFIG, DATA, INPUT, MEMHOG, UNIT, GuestTest, dpkg, is_ready, main_pid, own_files, package_status, run, scrape, show,
-                   systemctl, wait_ready)
+from guest import (CONFIG, DATA, INPUT, MEMHOG, UNIT, GuestTest, dpkg, is_ready, main_pid, own_files, package_status, read_config, run,
+                   scrape, show, systemctl, wait_ready, write_config)
 from harness.wait import lost_if_it_fails
 
 WANTED = "/etc/systemd/system/multi-user.target.wants/oomwitness.service"
@@ -14,8 +14,7 @@ class Package(GuestTest):
     def test_1_an_upgrade_goes_on_where_the_old_version_was(self):
         self.run_unit("upgraded.service", [MEMHOG, "--rate-mb-s", "0"], properties=["MemoryMax=40M"])
         incident = self.killed_unit("upgraded.service", "/system.slice/upgraded.service")
-        with open(CONFIG, "a") as f:
-            f.write("# of the administrator\n")
+        write_config(read_config() + "# of the administrator\n")
         kills = scrape().values("oomwitness_oom_kills_total", container="upgraded.service")
         total, old = scrape().sum("oomwitness_oom_kills_total"), main_pid()
         dpkg("-i", f"{INPUT}/new.deb")
@@ -23,8 +22,7 @@ class Package(GuestTest):
         wait_ready()
         self.assertNotEqual(main_pid(), old)
         self.assertEqual(os.readlink(f"/proc/{main_pid()}/exe"), "/usr/bin/oomwitness")  # not "(deleted)"
-        with open(CONFIG) as f:
-            text = f.read()
+        text = read_config()
         self.assertIn("# of the administrator", text)
         self.assertNotIn("# of the newer version", text)
         self.assertTrue(os.path.exists(incident["_dir"]))

@@ -53,7 +53,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
     map["runtimes/jvm"] = {"base", "events", "memory", "runtimes", "runtimes/go"};
     map["runtimes/v8"] = {"base", "memory", "runtimes", "runtimes/go", "runtimes/native"};
     map["trends"] = {"base", "events", "pprof", "facts", "runtimes", "triggers", "incident"};
-    map["growth"] = {"base", "events", "kernel", "memory", "reader", "runtimes/go"};
+    map["growth"] = {"base", "events", "kernel", "memory", "reader", "runtimes/go", "runtimes/jvm", "runtimes/v8"};
     map["captures"] = {"base",  "events", "model",  "triggers", "system",     "memory",
                        "pprof", "facts",  "reader", "runtimes", "runtimes/go"};
     map["analyses"] = {"base",

@@ -127,14 +127,14 @@ Result<std::string> run_here(const std::string& parameters, const std::vector<in
   return analyse_heap_job(parameters, given);
 }
 
-tl::expected<std::string, CaptureFailure> run(std::string parameters, const std::vector<int>& files,
-                                              reader::Reader* reader, MonotonicTime deadline, Nanoseconds* cpu) {
+tl::expected<std::string, CaptureFailure> run(const std::string& parameters, const std::vector<int>& files,
+                                              reader::ReaderGroup* reader, MonotonicTime deadline, Nanoseconds* cpu) {
   if (reader == nullptr) {
     auto answer = run_here(parameters, files);
     if (!answer) return failed(answer.error());
     return std::move(*answer);
   }
-  auto read = reader->run(kAnalyseHeapJob, std::move(parameters), files, kMaxAnalysisTime, deadline, {}, cpu);
+  auto read = reader->run(kAnalyseHeapJob, parameters, files, kMaxAnalysisTime, deadline, {}, cpu);
   if (read) return std::move(*read);
   if (read.error().fault == reader::Fault::kNone) return failed(read.error().error);
   return tl::make_unexpected(CaptureFailure{reason_of(read.error().fault), read.error().error.message});
@@ -192,9 +192,9 @@ std::vector<std::string_view> wanted_libraries() {
 }
 
 tl::expected<std::optional<AnalysisAnswer>, CaptureFailure> analyse_heap(std::size_t row, const ProcessFiles& process,
-                                                                         reader::Reader* reader, MemoryBudget* memory,
-                                                                         MonotonicTime deadline, SampleRate rate,
-                                                                         Nanoseconds* cpu) {
+                                                                         reader::ReaderGroup* reader,
+                                                                         MemoryBudget* memory, MonotonicTime deadline,
+                                                                         SampleRate rate, Nanoseconds* cpu) {
   const HeapAnalysis& analysis = *analysis_of(row);
   auto outputs = make_outputs(memory);
   if (!outputs) return tl::make_unexpected(CaptureFailure{CaptureReason::kReaderFailed, outputs.error().message});

@@ -15,7 +15,7 @@
 #include "base/unique_fd.h"
 #include "captures/profile_file.h"
 #include "memory/process_files.h"
-#include "reader/reader.h"
+#include "reader/reader_group.h"
 
 namespace oomw {
 
@@ -36,7 +36,7 @@ struct AnalysisAnswer {
 // programs that analyse one process and end. rate: not whole only for rows that can sample. cpu: as Reader::run() adds
 // to it.
 [[nodiscard]] tl::expected<std::optional<AnalysisAnswer>, CaptureFailure> analyse_heap(
-    std::size_t row, const ProcessFiles& process, reader::Reader* reader, MemoryBudget* memory, MonotonicTime deadline,
-    SampleRate rate = {}, Nanoseconds* cpu = nullptr);
+    std::size_t row, const ProcessFiles& process, reader::ReaderGroup* reader, MemoryBudget* memory,
+    MonotonicTime deadline, SampleRate rate = {}, Nanoseconds* cpu = nullptr);
 
 }  // namespace oomw

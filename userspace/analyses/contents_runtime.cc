@@ -26,6 +26,11 @@ std::uint64_t whole_of(const HeapAnalysed& analysed) {
   return std::min(whole, std::uint64_t{1} << 62);
 }
 
+// Collections that are counted by their entries have none.
+bool has_bytes(const HeapAnalysed& analysed) {
+  return std::ranges::any_of(analysed.fillers, [](const HeapFiller& filler) { return filler.bytes > 0; });
+}
+
 bool is_collected(RuntimeKind kind) { return kind == RuntimeKind::kJvm || kind == RuntimeKind::kV8; }
 
 std::uint64_t resident_bytes(const std::string& proc_root, ProcessKey process) {
@@ -103,6 +108,7 @@ HeapReading ContentsProcess::reading_of(const HeapAnalysed& analysed) const {
   const std::lock_guard lock(mutex_);
   kind_ = analysed.of;
   for (const HeapFiller& filler : analysed.fillers) {
+    if (filler.bytes == 0) continue;  // counted by its entries only
     const std::uint64_t least = reading.unlisted_bytes;
     reading.unlisted_bytes = reading.holdings.empty() ? filler.bytes : std::min(least, filler.bytes);
     const auto number = number_of(filler);
@@ -115,7 +121,7 @@ HeapReading ContentsProcess::reading_of(const HeapAnalysed& analysed) const {
   return reading;
 }
 
-ContentsRuntime::ContentsRuntime(const Clock& clock, reader::Reader* reader, MemoryBudget* memory, Config config,
+ContentsRuntime::ContentsRuntime(const Clock& clock, reader::ReaderGroup* reader, MemoryBudget* memory, Config config,
                                  IsBusy is_busy)
     : clock_(clock), reader_(reader), memory_(memory), config_(std::move(config)), is_busy_(std::move(is_busy)) {}
 
@@ -155,7 +161,7 @@ void ContentsRuntime::note_memory(ProcessKey process, ContainerMemory memory) {
 
 std::optional<HeapReading> ContentsRuntime::reading_of(const HeapAnalysed& analysed) const {
   // The judgement takes counts for exact, which those of a sample are not.
-  const bool is_counted = analysed.result == CaptureResult::kOk && !analysed.fillers.empty() && !analysed.sampled_ratio;
+  const bool is_counted = analysed.result == CaptureResult::kOk && has_bytes(analysed) && !analysed.sampled_ratio;
   if (analysed.of == RuntimeKind::kGo || !is_counted) return std::nullopt;
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(analysed.process);
@@ -201,9 +207,9 @@ CaptureReason ContentsRuntime::why_not(ProcessKey process) const {
   if (!memory) return CaptureReason::kNone;  // by hand: no daemon knows its container
   const auto used = static_cast<double>(memory->used_bytes);
   if (static_cast<double>(resident) < kLeastShare * used) return CaptureReason::kBudget;
-  const bool is_captured = used * 100 >= static_cast<double>(memory->limit_bytes) * config_.captures_percent;
+  const bool is_second_due = used * 100 >= static_cast<double>(memory->limit_bytes) * AnalysisPolicy::kSecondPercent;
   const auto depth = AnalysisPolicy::plan_for(resident, time_to_limit).depth;
-  return is_captured || depth != AnalysisPolicy::Depth::kWhole ? CaptureReason::kHeadroom : CaptureReason::kNone;
+  return is_second_due || depth != AnalysisPolicy::Depth::kWhole ? CaptureReason::kHeadroom : CaptureReason::kNone;
 }
 
 // After an exec it is another program, whose trend begins anew.
@@ -232,7 +238,7 @@ HeapRead ContentsRuntime::read_by_rows(ProcessKey process, MonotonicTime deadlin
     HeapAnalysed& found = (*answer)->heap;
     found.of = analysis_of(row)->of;
     found.time = clock_.now();
-    if (found.fillers.empty()) return failed(CaptureReason::kEmpty, "nothing in its memory has a name");
+    if (!has_bytes(found)) return failed(CaptureReason::kEmpty, "nothing in its memory has a name");
     HeapRead read;
     read.reading = known->reading_of(found);
     read.process = known;

@@ -14,7 +14,7 @@
 #include "base/memory_budget.h"
 #include "events/heap_analysed.h"
 #include "memory/process_image.h"
-#include "reader/reader.h"
+#include "reader/reader_group.h"
 #include "runtimes/runtime.h"
 #include "triggers/trend_schedule.h"
 
@@ -55,9 +55,8 @@ class ContentsProcess final : public RuntimeProcess {
 //   - Heaps that a collector manages (JVM, V8) hold dead objects, and nothing shows when a full collection ended. Their
 //     readings count as of one collection, so that they are kept and shown and never judged.
 //   - Not read: what has less than kLeastBytes or kLeastShare of its container's memory ("budget"), is so near its
-//   limit
-//     that a capture's analysis is due or that reading might not end before it ("headroom"), or while an analysis or a
-//     capture is under way or waits ("busy").
+//     limit that a capture's second analysis may be due or that reading might not end before it ("headroom"), or while
+//     an analysis or a capture is under way or waits ("busy").
 // Thread-safe. read() is for a worker, which waits for it.
 class ContentsRuntime final : public Runtime {
  public:
@@ -68,14 +67,13 @@ class ContentsRuntime final : public Runtime {
 
   struct Config {
     std::string proc_root = "/proc";
-    std::uint32_t captures_percent = 80;  // of the limit: from here on captures bring analyses
     std::uint64_t least_bytes = kLeastBytes;
   };
   // Whether something more urgent wants to be analysed. Any thread; null: never.
   using IsBusy = std::function<bool()>;
 
   // reader null: in this process, for programs that read one process and end. All outlive this.
-  ContentsRuntime(const Clock& clock, reader::Reader* reader, MemoryBudget* memory, Config config, IsBusy is_busy);
+  ContentsRuntime(const Clock& clock, reader::ReaderGroup* reader, MemoryBudget* memory, Config config, IsBusy is_busy);
 
   // The processes that may be read; of more than kMaxProcesses the first. Those that are no longer among them, or gone,
   // are dropped after kGrace.
@@ -107,7 +105,7 @@ class ContentsRuntime final : public Runtime {
   [[nodiscard]] HeapRead read_by_rows(ProcessKey process, MonotonicTime deadline, Nanoseconds& cpu);
 
   const Clock& clock_;
-  reader::Reader* const reader_;
+  reader::ReaderGroup* const reader_;
   MemoryBudget* const memory_;
   const Config config_;
   const IsBusy is_busy_;

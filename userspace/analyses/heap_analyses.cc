@@ -89,17 +89,17 @@ void add_connections(const std::string& proc_root, ProcessKey key, HeapAnalysed&
 
 }  // namespace
 
-HeapAnalyses::HeapAnalyses(EventLoop& loop, WorkerPool& worker, reader::Reader& reader, Spool& spool,
+HeapAnalyses::HeapAnalyses(EventLoop& loop, WorkerPool& worker, reader::ReaderGroup& readers, Spool& spool,
                            MemoryBudget& memory, const Clock& clock, std::string proc_root, Deliver deliver)
     : loop_(loop),
       worker_(worker),
-      reader_(reader),
+      readers_(readers),
       spool_(spool),
       memory_(memory),
       clock_(clock),
       proc_root_(std::move(proc_root)),
       deliver_(std::move(deliver)),
-      queue_({.workers = 1, .allowed = kSecondsOfOne, .patience = kPatience}) {}
+      queue_({.workers = kAtOnce, .allowed = kSecondsOfOne, .patience = kPatience}) {}
 
 void HeapAnalyses::consider(const CaptureRequest& request, std::optional<Nanoseconds> time_to_limit) {
   deliver_done();
@@ -158,7 +158,7 @@ void HeapAnalyses::read_counters(ProcessKey victim, CgroupId cgroup) {
     event.of = RuntimeKind::kJvm;
     event.trigger.kind = CaptureTrigger::Kind::kOomKill;
     const int files[] = {file->get()};
-    const auto read = reader_.run(kReadJvmCountersJob, "", files, kCountersTime, clock_.now() + kMaxWait);
+    const auto read = readers_.run(kReadJvmCountersJob, "", files, kCountersTime, clock_.now() + kMaxWait);
     auto found = read ? decode_analysed(*read) : Result<HeapAnalysed>(tl::make_unexpected(read.error().error));
     event.time = clock_.now();
     if (found) {
@@ -211,7 +211,10 @@ const CaptureTarget* HeapAnalyses::largest(const std::vector<CaptureTarget>& tar
 
 void HeapAnalyses::run(const Waiting& waiting, Done& done) {
   const CaptureTarget* target = largest(waiting.request.targets);
-  if (target == nullptr) return;
+  if (target == nullptr) {
+    if (waiting.is_due) ++dropped_;
+    return;
+  }
   counter_files_.open(proc_root_, waiting.request.cgroup, target->process);
   if (waiting.is_due) analyse(waiting, *target, done);
 }
@@ -254,7 +257,7 @@ bool HeapAnalyses::analyse_row(const CaptureRequest& request, const ProcessFiles
   const MonotonicTime now = clock_.now();
   HeapAnalysed event = begun(request, key, analysis_of(row)->of, now);
   const SampleRate rate{one_in, static_cast<std::uint64_t>(now.ns)};
-  auto answer = analyse_heap(row, process, &reader_, &memory_, now + kMaxAnalysisTime + kMaxWait, rate);
+  auto answer = analyse_heap(row, process, &readers_, &memory_, now + kMaxAnalysisTime + kMaxWait, rate);
   const bool is_there = process.is_still_there();
   if (answer && !*answer) return false;
   if (!is_there) {

@@ -21,7 +21,7 @@
 #include "events/heap_analysed.h"
 #include "events/share_kind.h"
 #include "memory/process_files.h"
-#include "reader/reader.h"
+#include "reader/reader_group.h"
 #include "triggers/analysis_policy.h"
 
 namespace oomw {
@@ -29,24 +29,26 @@ namespace oomw {
 // Analyses the memory of living processes whose container nears its limit (analyses/analysis.h), and returns
 // HeapAnalysed events. Holds the files of JVMs' counters meanwhile; what one of them says after the kill is one more
 // event, whose trigger is the kill.
-//   - One at a time on a node, on a thread and in a reader process of its own: what a kill needs never waits for it.
+//   - At most kAtOnce run on a node, each for another container, on threads and in reader processes of their own.
+//     A kill never waits for them. A container waits only while kAtOnce others are analysed.
 //   - How much is read is decided when it begins, by the time that is left then and what the runtime's memory costs:
 //     all, a sample of its objects, or its parts by the mappings.
-//   - Containers share that thread as base/fair_queue.h describes. What finds no place, waited so long that it would be
-//     about another moment, or could not end before the limit is counted in dropped().
+//   - Containers share those threads as base/fair_queue.h describes. What finds no place, waited so long that it would
+//     be about another moment, or could not end before the limit is counted in dropped().
 //   - Of a request's targets the largest process is analysed, if it still lives. A process that ended meanwhile makes
 //     events that failed: what was read of it is thrown away, because a part of a heap names wrong holders.
 //   - Files are in the spool before the event is delivered.
 // Core thread, except where noted.
 class HeapAnalyses {
  public:
+  static constexpr std::size_t kAtOnce = 2;
   static constexpr Nanoseconds kMaxWait = std::chrono::seconds(10);
   static constexpr Nanoseconds kSecondsOfOne = std::chrono::seconds(8);  // a minute
   static constexpr Nanoseconds kPatience = std::chrono::seconds(60);     // longer, and it hangs
   using Deliver = std::function<void(HeapAnalysed)>;                     // called on the core thread
 
-  // Everything passed by reference outlives this; the worker (one thread) is drained first.
-  HeapAnalyses(EventLoop& loop, WorkerPool& worker, reader::Reader& reader, Spool& spool, MemoryBudget& memory,
+  // Everything passed by reference outlives this; the worker (kAtOnce threads) is drained first.
+  HeapAnalyses(EventLoop& loop, WorkerPool& worker, reader::ReaderGroup& readers, Spool& spool, MemoryBudget& memory,
                const Clock& clock, std::string proc_root, Deliver deliver);
 
   // A capture was decided on; request.capture_id is not used. time_to_limit: at the present growth; nullopt: not known.
@@ -74,8 +76,8 @@ class HeapAnalyses {
   };
   void run_next();
   void deliver_done();
-  void finish(Done done);  // worker thread
-  // These on the worker thread.
+  void finish(Done done);  // a worker thread
+  // These on the worker threads.
   void run(const Waiting& waiting, Done& done);
   void analyse(const Waiting& waiting, const CaptureTarget& target, Done& done);
   [[nodiscard]] AnalysisPolicy::Plan plan_for(const Waiting& waiting, const HeapAnalysis& row) const;
@@ -87,7 +89,7 @@ class HeapAnalyses {
 
   EventLoop& loop_;
   WorkerPool& worker_;
-  reader::Reader& reader_;
+  reader::ReaderGroup& readers_;
   Spool& spool_;
   MemoryBudget& memory_;
   const Clock& clock_;

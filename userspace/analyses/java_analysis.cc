@@ -150,6 +150,18 @@ void put_classes(const jvm::JavaReading& reading, HeapAnalysed& heap) {
   }
 }
 
+// How much memory a collection's entries are is not known, so it has no bytes.
+void put_holders(const jvm::JavaReading& reading, HeapAnalysed& heap) {
+  for (const jvm::StaticHolder& one : reading.holders) {
+    HeapFiller filler;
+    filler.kind = "holder";
+    filler.name = one.type;
+    filler.held_as = one.held_as;
+    filler.count = one.entries;
+    heap.fillers.push_back(std::move(filler));
+  }
+}
+
 // Values of the JVM's own settings; its command line may hold passwords and is not read.
 std::string settings_of(const jvm::JavaReading& reading) {
   const jvm::JvmFlags& flags = reading.flags;
@@ -213,6 +225,7 @@ bool is_java_process(const AnalysisSubject& subject) { return library_of(subject
 void put_java_reading(const jvm::JavaReading& reading, const MemoryContents& contents, HeapAnalysed& heap) {
   put_parts(reading, contents, heap);
   put_classes(reading, heap);
+  put_holders(reading, heap);
   heap.max_heap_bytes = reading.flags.max_heap_bytes;
   heap.jvm = {figures_of(reading)};
   heap.notes.push_back(settings_of(reading));

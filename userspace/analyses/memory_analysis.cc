@@ -177,6 +177,7 @@ Result<> analyse_composition(const AnalysisSubject& subject, AnalysisResult& res
   const Result<MemoryContents> contents = read(subject, native::read_composition);
   if (!contents.has_value()) return tl::unexpected(contents.error());
   put(*contents, result.heap);
+  result.heap.sampled_ratio = 0;
   result.heap.notes.push_back("only what its mappings are for was read: at its growth the limit was too near for more");
   return {};
 }

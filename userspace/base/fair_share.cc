@@ -34,11 +34,7 @@ std::string to_text(const ShareOwner& owner) {
 }
 
 std::optional<std::size_t> who_loses(std::span<const ShareUse> uses, std::uint64_t bound) {
-  // A container without a tenant must not fall together with a tenant of the same name.
-  const auto tenant_of = [](const ShareOwner& owner) {
-    return std::pair(owner.space.empty(), owner.space.empty() ? owner.container : owner.space);
-  };
-  std::map<std::pair<bool, std::string>, std::size_t> tenants;
+  std::map<ShareOwner, std::size_t> tenants;
   std::vector<Part> costs;
   std::uint64_t total = 0;
   for (const ShareUse& use : uses) {

@@ -18,6 +18,11 @@ struct ShareOwner {
   friend auto operator<=>(const ShareOwner&, const ShareOwner&) = default;
 };
 
+// The namespace alone; where that is not known, the container.
+[[nodiscard]] inline ShareOwner tenant_of(const ShareOwner& owner) {
+  return owner.space.empty() ? owner : ShareOwner{"", owner.space};
+}
+
 // "container 3f2a in namespace shop"
 [[nodiscard]] std::string to_text(const ShareOwner& owner);
 

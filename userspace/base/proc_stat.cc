@@ -24,10 +24,12 @@ std::string_view ProcStat::comm() const {
   return text_.substr(open + 1, close - open - 1);
 }
 
-bool ProcStat::is_dead() const {
+char ProcStat::state() const {
   const std::string_view rest = behind_comm();
-  return rest.empty() || rest.front() == 'Z' || rest.front() == 'X' || rest.front() == 'x';
+  return rest.empty() ? '\0' : rest.front();
 }
+
+bool ProcStat::is_dead() const { return std::string_view("\0ZXx", 4).find(state()) != std::string_view::npos; }
 
 // The last number of "NSpid:\t1234\t7".
 std::optional<std::uint64_t> innermost_pid_of(std::string_view status) {

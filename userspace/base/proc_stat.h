@@ -22,6 +22,8 @@ class ProcStat {
   [[nodiscard]] std::string_view comm() const;  // "" if there is none
   // In ticks since boot. The pid and this value together identify a process.
   [[nodiscard]] std::optional<std::uint64_t> start_ticks() const { return field(22); }
+  // R: it runs or waits for a processor; S: it sleeps; ... '\0' where the text is not a stat.
+  [[nodiscard]] char state() const;
   // A zombie, or dead (X); also true where the text is not a stat.
   [[nodiscard]] bool is_dead() const;
   [[nodiscard]] std::optional<std::uint64_t> flags() const { return field(9); }  // PF_*

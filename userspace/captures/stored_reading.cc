@@ -28,7 +28,7 @@ using reader::WireReader, reader::WireWriter;
 constexpr std::size_t kTrimFromHoldings = 5000;
 constexpr std::uint64_t kMaxProfile = 48u << 20;
 constexpr Nanoseconds kWritingTime = std::chrono::seconds(2);  // of a profile, once its names are there
-constexpr std::size_t kMaxFacts = 8;
+constexpr Nanoseconds kBusyNode = std::chrono::seconds(8);     // more, while others have the processors
 
 // The files of one try.
 struct GivenFiles {
@@ -61,7 +61,7 @@ Tried try_once(const ProfileJob& job, int exe, reader::ReaderGroup& readers, con
   if (files->reading) given.push_back(files->reading->fd());
   if (exe >= 0) given.push_back(exe);
   const Nanoseconds limit = exe >= 0 ? job.named_limit : job.unnamed_limit;
-  auto answer = readers.run(job.kind, job.parameters, given, limit, clock.now() + limit, job.owners);
+  auto answer = readers.run(job.kind, job.parameters, given, limit, clock.now() + limit + kBusyNode, job.owners);
   return {std::move(*files), std::move(answer)};
 }
 
@@ -76,7 +76,7 @@ Tried try_twice(const ProfileJob& job, reader::ReaderGroup& readers, const Clock
 std::string parameters_of(const ReadingToStore& stored, const GoProcess& process, const OperationPatterns& patterns) {
   WireWriter out;
   out.text(patterns.text()).text(stored.provenance).text(to_string(stored.shortfall)).text(stored.reading.summary);
-  const std::size_t facts = std::min(stored.reading.facts.size(), kMaxFacts);
+  const std::size_t facts = std::min(stored.reading.facts.size(), HeapReading::kMaxFacts);
   out.number(facts);
   for (std::size_t i = 0; i < facts; ++i) out.text(stored.reading.facts[i]);
   out.number(static_cast<std::uint64_t>(stored.taken_at.ns)).number(static_cast<std::uint64_t>(stored.deadline.ns));
@@ -166,7 +166,7 @@ Result<std::string> store_reading_job(std::string_view parameters, std::span<con
   stored.provenance = in.text();
   (void)read_name(in.text(), stored.shortfall);
   const std::string summary(in.text());
-  std::vector<std::string> facts(std::min<std::uint64_t>(in.number(), kMaxFacts));
+  std::vector<std::string> facts(std::min<std::uint64_t>(in.number(), HeapReading::kMaxFacts));
   for (std::string& fact : facts) fact = in.text();
   stored.taken_at.ns = in.signed_number();
   stored.deadline.ns = in.signed_number();

@@ -20,7 +20,7 @@ namespace {
 
 using reader::WireReader, reader::WireWriter;
 
-constexpr Nanoseconds kNamedTime = std::chrono::seconds(12), kUnnamedTime = std::chrono::seconds(5);
+constexpr Nanoseconds kTimeLimit = std::chrono::seconds(12);
 constexpr std::uint64_t kMaxChunk = 4u << 20;
 
 std::string parameters_of(const HeapWalked& walk, const GoProcess* process, const OperationPatterns& patterns,
@@ -141,8 +141,8 @@ CaptureOutcome decode_walk(const HeapWalked& walk, const GoProcessPtr& process, 
                  .input = records.file(),
                  .parameters = parameters_of(walk, process.get(), patterns, static_cast<bool>(watcher)),
                  .exe = process && process->exe ? process->exe->fd() : -1,
-                 .named_limit = kNamedTime,
-                 .unnamed_limit = kUnnamedTime,
+                 .named_limit = kTimeLimit,
+                 .unnamed_limit = kTimeLimit,
                  .on_reading = {},
                  .owners = {}};
   if (watcher) job.on_reading = [&](int file) { show_reading(file, walk, process, watcher); };

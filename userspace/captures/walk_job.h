@@ -42,7 +42,7 @@ class WalkRecords {
 [[nodiscard]] Result<std::string> walk_job(std::string_view parameters, std::span<const UniqueFd> files);
 
 // As WalkDecoder::finish(), by the reader; the profile is in the outcome's file. If the executable cannot be read in
-// time or within the reader's memory, addresses stay without names. Any worker; at most 20 s.
+// time or within the reader's memory, addresses stay without names. Any worker; at most 40 s.
 // process: null if it is not known. watcher: is called on this thread; may be empty.
 [[nodiscard]] CaptureOutcome decode_walk(const HeapWalked& walk, const GoProcessPtr& process,
                                          const WalkRecords& records, reader::ReaderGroup& readers, const Clock& clock,

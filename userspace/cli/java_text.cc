@@ -77,6 +77,9 @@ std::string java_text(int pid, const JavaProcess& process) {
     text += fmt::format("{} collections so far\n", *process.counters->collections);
   }
   if (reading.histogram) text += classes_text(*reading.histogram);
+  for (const jvm::StaticHolder& one : reading.holders) {
+    text += fmt::format("{}: {} with {} entries\n", one.held_as, one.type, one.entries);
+  }
   for (const std::string& note : reading.notes) text += "not known: " + printable(note) + "\n";
   return text;
 }

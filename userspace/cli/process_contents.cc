@@ -10,7 +10,7 @@
 #include "base/estimate_text.h"
 #include "base/text.h"
 #include "memory/process_files.h"
-#include "reader/reader.h"
+#include "reader/reader_group.h"
 
 namespace oomw::cli {
 namespace {
@@ -27,7 +27,7 @@ Result<ProcessContents> read_process_contents(const Config& config, const Captur
   ASSIGN_OR_RETURN(const std::vector<CaptureTarget> targets, find_targets(config, selector));
   ASSIGN_OR_RETURN(const ProcessFiles files,
                    ProcessFiles::open(config.proc_root, targets.front().process, wanted_libraries()));
-  reader::Reader reader(clock);
+  reader::ReaderGroup reader(clock, {}, 1);
   std::string why = "no analysis knows this program";
   for (std::size_t row = 0; row < heap_analyses().size(); ++row) {
     if (heap_analyses()[row].of == RuntimeKind::kGo) continue;
@@ -54,8 +54,10 @@ std::string to_text(const ProcessContents& contents) {
   }
   text += "\n";
   for (const HeapFiller& filler : heap.fillers) {
-    text += fmt::format("{:>10}  {:>6}  {:>9} {}  {}{}\n", estimate_text(filler.bytes, filler.error_bytes),
-                        percent(filler.share), filler.count, filler.kind, filler.name,
+    const bool is_counted = filler.bytes > 0;
+    text += fmt::format("{:>10}  {:>6}  {:>9} {}  {}{}\n",
+                        is_counted ? estimate_text(filler.bytes, filler.error_bytes) : "",
+                        is_counted ? percent(filler.share) : "", filler.count, filler.kind, filler.name,
                         filler.held_as.empty() ? "" : ", held as " + filler.held_as);
   }
   for (const std::string& note : heap.notes) text += fmt::format("note: {}\n", note);

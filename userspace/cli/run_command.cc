@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/worker_pool.h"
 #include "cli/commands.h"
+#include "cli/read/announced.h"
 #include "cli/read/event_line.h"
 #include "cli/read/line_budget.h"
 #include "daemon/daemon.h"
@@ -58,16 +59,19 @@ log::Level level_of(const Event& event) {
   return matters ? log::Level::kWarn : log::Level::kInfo;
 }
 
-// A line for each incident; with --json for each revision too.
+// A line for each incident, and for each revision that has news; with --json for every revision.
 class LineSink final : public IncidentSink {
  public:
   LineSink(Console& console, bool is_json) : console_(console), is_json_(is_json) {}
   void publish(const Incident& incident, const StoredAt& at) override {
     if (is_json_) {
       console_.print(json_line(incident, at));
-    } else if (!at.is_revision) {
-      console_.print(incident_line(incident, at.directory), log::Level::kWarn);
+      return;
     }
+    const Announced::News news = announced_.note(incident, at.is_revision);
+    if (news == Announced::News::kNone) return;
+    const bool is_amended = news == Announced::News::kChanged;
+    console_.print(incident_line(incident, at.directory, is_amended), log::Level::kWarn);
   }
 
  private:
@@ -96,6 +100,7 @@ class LineSink final : public IncidentSink {
   }
   Console& console_;
   const bool is_json_;
+  Announced announced_;
 };
 
 // "" = no one cgroup, or none that the model knows.

@@ -18,11 +18,15 @@ void thin(std::vector<HeapAnalysed>& analyses, const HeapAnalysed& like, std::si
   }
 }
 
-// A process that its runtime's own row reads is not read by that for any program. So one of kNative beside it is of the
-// composition alone, read when there was no time for more.
-void drop_what_is_less(std::vector<HeapAnalysed>& analyses, const HeapAnalysed& than) {
-  if (than.result != CaptureResult::kOk || is_after_kill(than) || than.of == RuntimeKind::kNative) return;
-  std::erase_if(analyses, [](const HeapAnalysed& one) { return one.of == RuntimeKind::kNative; });
+bool is_composition_alone(const HeapAnalysed& one) { return has_read(one) && one.sampled_ratio == 0.0; }
+
+// Of its objects. A process that grows fast is read for its composition alone near its limit: that replaces none of
+// these.
+bool says_more(const HeapAnalysed& one) { return has_read(one) && !is_composition_alone(one); }
+
+// A process that its runtime's own row reads is not read by that for any program.
+bool says_less(const HeapAnalysed& one, const HeapAnalysed& than) {
+  return is_composition_alone(one) || (one.of == RuntimeKind::kNative && than.of != RuntimeKind::kNative);
 }
 
 }  // namespace
@@ -40,8 +44,11 @@ void AnalysisMemory::add(const HeapAnalysed& analysed) {
     bytes_ -= entry.bytes;
     processes_.erase(known);
   }
-  drop_what_is_less(entry.analyses, analysed);
-  entry.analyses.push_back(analysed);
+  if (says_more(analysed)) {
+    std::erase_if(entry.analyses, [&](const HeapAnalysed& one) { return says_less(one, analysed); });
+  }
+  const bool is_more_known = is_composition_alone(analysed) && std::ranges::any_of(entry.analyses, says_more);
+  if (!is_more_known) entry.analyses.push_back(analysed);
   thin(entry.analyses, analysed, analysed.result == CaptureResult::kOk ? 2 : 1);
   if (entry.analyses.size() > kMaxOfOne) entry.analyses.erase(entry.analyses.begin());
   entry.bytes = std::accumulate(entry.analyses.begin(), entry.analyses.end(), std::uint64_t{0},

@@ -12,10 +12,14 @@ namespace oomw {
 [[nodiscard]] inline bool is_after_kill(const HeapAnalysed& analysed) {
   return analysed.trigger.kind == CaptureTrigger::Kind::kOomKill;
 }
+// Whether it found out anything of a living process's memory.
+[[nodiscard]] inline bool has_read(const HeapAnalysed& analysed) {
+  return analysed.result == CaptureResult::kOk && !is_after_kill(analysed);
+}
 
 // Results of analyses, kept for later kills. Core thread.
 //   - of each process and runtime the newest two that succeeded, so that their growth can be seen, the newest that
-//     failed, and what was read after the kill; no composition alone once a runtime's row has succeeded;
+//     failed, and what was read after the kill; no composition alone once objects were read;
 //   - bounded in processes and bytes; the least recently updated process makes room.
 class AnalysisMemory {
  public:

@@ -36,11 +36,12 @@ std::string kind_of(const GrowthPlace& place) { return place.operation ? place.o
 // Stacks that differ by a line, or below the program's own code, are one place: that of the largest.
 struct KnownPlace {
   GrowthPlace place;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0, late_bytes = 0;
   std::vector<std::uint64_t> parts = {};
 
   void add(const GrowthStack& stack) {
     bytes += stack.bytes;
+    late_bytes += stack.late_bytes;
     const std::size_t count = std::min(stack.parts.size(), IncidentGrowth::kParts);
     parts.resize(std::max(parts.size(), count));
     for (std::size_t i = 0; i < count; ++i) parts[i] += stack.parts[i];
@@ -62,6 +63,7 @@ IncidentGrowth::Stack stack_of(const GrowthStack& from, const GrowthPlace& place
   IncidentGrowth::Stack stack;
   stack.bytes = from.bytes;
   stack.share = share_of(from.bytes, grown_bytes);
+  stack.late_bytes = from.late_bytes;
   stack.is_complete = from.is_complete && from.frames.size() <= IncidentGrowth::kMaxFrames;
   for (const GrowthFrame& frame : from.frames) {
     if (stack.frames.size() == IncidentGrowth::kMaxFrames) break;
@@ -88,7 +90,7 @@ std::vector<IncidentGrowth::Place> places_of(std::vector<KnownPlace> known, cons
     places.push_back({one.place.code, operation_of(one.place), kind_of(one.place), one.bytes,
                       share_of(one.bytes, profile.grown_bytes), one.place.is_collector,
                       build == profile.builds.end() ? "" : printable(build->second, GrowthProfile::kMaxText),
-                      one.place.uses, one.parts, pattern_text(one, profile)});
+                      one.place.uses, one.place.callers, one.parts, pattern_text(one, profile), one.late_bytes});
   }
   return places;
 }
@@ -145,6 +147,7 @@ IncidentGrowth growth_of(const GrowthProfile& profile, std::int64_t wall_offset_
     const GrowthStack& stack = profile.stacks[i];
     KnownPlace& place = known(places, place_of(stack, patterns));
     place.add(stack);
+    growth.late_bytes += stack.late_bytes;
     if (i < IncidentGrowth::kMaxStacks) growth.stacks.push_back(stack_of(stack, place.place, profile.grown_bytes));
   }
   growth.places = places_of(std::move(places), profile);

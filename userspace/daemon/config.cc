@@ -80,6 +80,7 @@ void read_trend(TableReader table, TrendConfig& trend) {
   table.seconds("min_interval_seconds", trend.schedule.min_interval, 1, 3600);
   table.seconds("max_interval_seconds", trend.schedule.max_interval, 1, 86400);
   table.seconds("suspect_after_seconds", trend.suspect_after, 0, 86400);
+  table.ratio("core_share", trend.core_share);
   table.ratio("contents_core_share", trend.contents_core_share);
   for (const char* key : {"http", "http_interval_seconds"}) {
     table.removed(key, "trends are read from memory only; delete this line");

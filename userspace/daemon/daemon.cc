@@ -183,11 +183,11 @@ void Daemon::Impl::start_captures() {
 // A reader that an analysis has filled with the graph of a heap is not kept waiting.
 void Daemon::Impl::start_analyses() {
   if (!config.is_analysing) return;
-  constexpr std::size_t kQueue = 4;  // the fair queue in front of it posts one at a time
-  analysis_worker = std::make_unique<WorkerPool>("oomw-analysis", 1, kQueue, 1);
-  analysis_reader = std::make_unique<reader::Reader>(
-      clock, reader::ReaderConfig{.idle = std::min<Nanoseconds>(config.reader_idle, std::chrono::seconds(10))});
-  analyses = std::make_unique<HeapAnalyses>(*loop, *analysis_worker, *analysis_reader, *spool, capture_memory, clock,
+  constexpr std::size_t kQueue = 4;  // the fair queue in front of it posts as many as there are threads
+  analysis_worker = std::make_unique<WorkerPool>("oomw-analysis", HeapAnalyses::kAtOnce, kQueue, 1);
+  const reader::ReaderConfig apart{.idle = std::min<Nanoseconds>(config.reader_idle, std::chrono::seconds(10))};
+  analysis_readers = std::make_unique<reader::ReaderGroup>(clock, apart, HeapAnalyses::kAtOnce);
+  analyses = std::make_unique<HeapAnalyses>(*loop, *analysis_worker, *analysis_readers, *spool, capture_memory, clock,
                                             config.proc_root, [this](HeapAnalysed event) { queue.push(event); });
 }
 
@@ -364,7 +364,7 @@ void Daemon::Impl::tick() {
   if (watermark_gate) watermark_gate->tick();
   reader->tick();
   report_readers->tick();
-  if (analyses) analysis_reader->tick(), analyses->tick();
+  if (analyses) analysis_readers->tick(), analyses->tick();
   collect_losses();
   report_shares();
   if (process_memory) process_memory->tick(pipeline->model(), clock.now());

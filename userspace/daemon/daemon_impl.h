@@ -78,7 +78,7 @@ struct Daemon::Impl {
   std::unique_ptr<reader::ReaderGroup> report_readers;  // one for each thread of the writer's
   HalfFull half_full;
   RateLimit warm_ups{1, std::chrono::seconds(1)};
-  std::unique_ptr<reader::Reader> analysis_reader;  // a process of its own: an analysis takes seconds
+  std::unique_ptr<reader::ReaderGroup> analysis_readers;  // processes of their own: an analysis takes seconds
   std::unique_ptr<HttpCapture> http;
   std::unique_ptr<CollectorWatch> collectors;
   CaptureMetrics capture_metrics;

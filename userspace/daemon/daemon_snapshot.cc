@@ -131,13 +131,14 @@ MetricsSnapshot Daemon::Impl::build_snapshot() {
 
 void Daemon::Impl::add_reader_stats(MetricsSnapshot& snapshot) const {
   std::vector<reader::ReaderCounters> all = report_readers->counters();
-  for (const reader::Reader* one : {reader.get(), analysis_reader.get(), growth_reader.get()}) {
+  const auto add = [&all](const std::vector<reader::ReaderCounters>& some) {
+    all.insert(all.end(), some.begin(), some.end());
+  };
+  for (const reader::Reader* one : {reader.get(), growth_reader.get()}) {
     if (one != nullptr) all.push_back(one->counters());
   }
-  if (walk_captures) {
-    const auto of_go = walk_captures->reader_counters();
-    all.insert(all.end(), of_go.begin(), of_go.end());
-  }
+  if (analysis_readers) add(analysis_readers->counters());
+  if (walk_captures) add(walk_captures->reader_counters());
   for (const reader::ReaderCounters& counters : all) {
     for (const auto& [kind, counts] : counters.by_kind) add_jobs(name_of_job(kind), counts, snapshot.reader_jobs);
     snapshot.reader_starts += counters.started;
@@ -170,6 +171,7 @@ ShareExcesses Daemon::Impl::share_excesses() const {
   if (scheduler) scheduler->add_excesses(excesses);
   if (walk_captures) walk_captures->add_excesses(excesses);
   if (analyses) analyses->add_excesses(excesses);
+  if (growth) growth->add_excesses(excesses);
   return excesses;
 }
 

@@ -23,16 +23,15 @@ void Daemon::Impl::start_trends() {
   if (!config.trend.enabled) return;
   const auto on_judged = [this](const TrendJudged& judged) { queue.push(judged); };
   trends = std::make_unique<HeapTrends>(
-      *loop, walk_captures->registry(), clock, profile_memory, config.trend,
+      *loop, walk_captures->registry(), clock, profile_memory, go_trends_config(config.trend),
       [this](ProcessKey process) { return memory_of(process); }, on_judged, keep_trend_file());
 }
 
-// Readings go to the reader of analyses, so that only one is read on this node at a time.
+// Readings use the reader processes of analyses, and wait for one of them.
 void Daemon::Impl::start_contents_trends() {
   if (!trends || !analyses || config.trend.contents_core_share <= 0) return;
-  const std::vector<std::uint32_t>& levels = config.triggers.capture_percents;
-  const ContentsRuntime::Config wanted{config.proc_root, levels.empty() ? 100 : levels.front()};
-  contents = std::make_unique<ContentsRuntime>(clock, analysis_reader.get(), &capture_memory, wanted,
+  const ContentsRuntime::Config wanted{.proc_root = config.proc_root};
+  contents = std::make_unique<ContentsRuntime>(clock, analysis_readers.get(), &capture_memory, wanted,
                                                [this] { return !analyses->is_idle(); });
   const auto memory_here = [this](ProcessKey process) {
     const auto memory = memory_of(process);
@@ -86,9 +85,10 @@ void Daemon::Impl::add_to_contents(const HeapAnalysed& analysed) {
   auto reading = contents->reading_of(analysed);
   if (!reading) return;
   const RuntimeProcessPtr process = contents->process(analysed.process);
-  (void)analysis_worker->post([this, process, reading = std::move(*reading)] {
+  const bool is_posted = analysis_worker->post([this, process, reading = std::move(*reading)] {
     contents_trends->add(*process, reading, ReadingOrigin::kWatermark);
   });
+  if (is_posted) contents_trends->note_read(analysed.process);
 }
 
 LeakSuspicions Daemon::Impl::suspicions() const {
@@ -114,7 +114,10 @@ std::optional<ContainerMemory> Daemon::Impl::memory_of(ProcessKey key) const {
   if (process == nullptr) return std::nullopt;
   const auto limit = pipeline->model().effective_limit(process->cgroup);
   if (!limit) return std::nullopt;
-  return ContainerMemory{limit->nonreclaimable_bytes.value_or(limit->usage_bytes), limit->limit_bytes};
+  const std::uint64_t used = limit->nonreclaimable_bytes.value_or(limit->usage_bytes);
+  const bool is_half_full = used >= limit->limit_bytes / 2;
+  return ContainerMemory{used, limit->limit_bytes, clock.now(),
+                         is_half_full ? owner_of(process->cgroup) : ShareOwner()};
 }
 
 }  // namespace oomw

@@ -30,7 +30,7 @@ class Watch {
         request_(request),
         inspector_(clock_),
         go_(clock_, {.proc_root = config.proc_root, .inspector = &inspector_}, {}),
-        reader_(clock_),
+        reader_(clock_, {}, 1),
         contents_(clock_, &reader_, nullptr, {.proc_root = config.proc_root, .least_bytes = 0}, {}) {}
 
   // False: it could not be read; why_not() has the reason.
@@ -99,7 +99,7 @@ class Watch {
   const SystemClock clock_;
   go::SandboxedInspector inspector_;
   GoRegistry go_;
-  reader::Reader reader_;
+  reader::ReaderGroup reader_;
   ContentsRuntime contents_;
   Runtime* runtime_ = nullptr;  // that has read it
   RuntimeProcessPtr process_;

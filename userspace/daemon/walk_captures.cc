@@ -30,7 +30,7 @@ constexpr unsigned kSpares = 4;
 constexpr std::size_t kMaxNumbered = 16'384;  // owners; more than there are Go processes at a time
 constexpr Nanoseconds kInspectionPatience = std::chrono::seconds(3);
 constexpr Nanoseconds kWalkPatience =
-    std::chrono::seconds(30);  // decode_walk() takes 20 s at most, and waits 5 s for room
+    std::chrono::seconds(50);  // decode_walk() takes 40 s at most, and waits 5 s for room
 // Records of 20 frames take 336 bytes; decoded, named and encoded 900.
 constexpr std::uint64_t kDecodedPerRecorded = 3;
 constexpr Nanoseconds kRoomWait = std::chrono::seconds(5);

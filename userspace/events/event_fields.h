@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recorded form of every event, see events/json_fields.h. Names here are the file format.
-// Private to events/.
+// The recorded form of every event, see events/json_fields.h. Names here are the file format. Private to events/.
 #pragma once
 
 #include <array>
@@ -429,6 +428,7 @@ void describe(auto& a, Of<GrowthStack> auto& e) {
   a("complete", e.is_complete);
   a("frames", e.frames);
   a("parts", e.parts, Presence::kOmitted);
+  a("late_bytes", e.late_bytes, Presence::kOmitted);
 }
 
 void describe(auto& a, Of<GrowthProfile> auto& e) {

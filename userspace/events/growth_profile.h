@@ -18,13 +18,13 @@ struct GrowthFrame {
   static constexpr std::size_t kMaxUses = 48, kMaxUse = 64;
 
   std::string function;  // "Session::put", "handle_report", "libfoo.so!fn_1ab0"; never empty
-  std::string file;      // of a managed frame, or ""
+  std::string file;      // of a managed or a Go frame, or ""
   std::string module;    // the mapped file's name, or "" (a managed frame, code without a file)
   std::uint64_t line = 0;
   bool is_managed = false;    // Python, or code that a runtime made: `function` is the program's own name for it
   bool is_allocator = false;  // malloc, operator new, the interpreter's own: never the code to name
   bool is_library = false;    // of the language or an installed package, by the path that `file` no longer has
-  std::vector<std::string> uses = {};  // Python: names of globals and attributes that the function's code refers to
+  std::vector<std::string> uses = {};  // by its code: names in Python, texts of native code that has no name
   friend bool operator==(const GrowthFrame&, const GrowthFrame&) = default;
 };
 
@@ -34,6 +34,8 @@ struct GrowthStack {
   std::vector<GrowthFrame> frames;  // innermost first
   // Of `bytes`, by the part of the sampled time in which it came: GrowthProfile::kParts equal ones, or none.
   std::vector<std::uint64_t> parts = {};
+  // Of `bytes`, what came in the last quarter of the time from the first sample to the newest, rests included.
+  std::uint64_t late_bytes = 0;
   friend bool operator==(const GrowthStack&, const GrowthStack&) = default;
 };
 

@@ -94,7 +94,7 @@ struct HeapAnalysed {
   std::vector<HeapFiller> fillers;              // most bytes first
   std::vector<MemoryShare> parts;               // most bytes first
   std::optional<double> named_ratio;            // of the process's memory: what `parts` name; nullopt: no composition
-  std::optional<double> sampled_ratio;          // of its objects' memory: what was read; nullopt: not a sample of it
+  std::optional<double> sampled_ratio;          // of its objects' memory: what was read, if none 0; nullopt: no sample
   std::optional<std::uint64_t> max_heap_bytes;  // what the runtime lets its heap grow to; nullopt: not known
   std::vector<JvmFigures> jvm;                  // none or one: in place it would make every event 500 bytes larger
   std::vector<std::string> notes;

@@ -22,11 +22,14 @@ enum class ShareKind : std::uint8_t {
   kInspections,     // time of those who inspect programs
   kWalks,           // time of walks at kills
   kLogLines,
+  kGrowthProcesses,  // places of processes whose growth is sampled
+  kGrowthSeconds,    // time of reading their samples
 };
 template <>
 inline constexpr auto kEnumNames<ShareKind> = std::to_array<std::string_view>({"spool", "processes", "captures",
                                                                                "capture_seconds", "go_processes",
-                                                                               "inspections", "walks", "log_lines"});
+                                                                               "inspections", "walks", "log_lines",
+                                                                               "growth_processes", "growth_seconds"});
 
 // Cumulative.
 using ShareExcesses = std::map<ShareKind, ShareExcess>;

@@ -64,11 +64,6 @@ bool is_otlp_service(std::string_view function) {
          name.ends_with("Handler");
 }
 
-bool is_helper(const CollectorComponent& component) {
-  return component.id == "internal" || component.id.ends_with("helper") ||
-         component.id.starts_with("x" + component.kind);
-}
-
 struct Frame {
   std::size_t component = 0;
   bool is_helper = false;
@@ -113,7 +108,7 @@ class Components {
 
  private:
   Frame frame_of(CollectorComponent component) {
-    const bool helps = is_helper(component);
+    const bool helps = is_helper_package(component.kind, component.id);
     const auto [entry, is_new] = index_.try_emplace({component.kind, component.id}, all_.size());
     if (is_new) all_.push_back(std::move(component));
     return {entry->second, helps};
@@ -138,6 +133,10 @@ class Components {
 
 }  // namespace
 
+bool is_helper_package(std::string_view kind, std::string_view id) {
+  return id == "internal" || id.ends_with("helper") || (id.starts_with('x') && id.substr(1).starts_with(kind));
+}
+
 std::optional<CollectorComponent> component_of_function(std::string_view function) {
   if (is_otlp_service(function)) {
     return CollectorComponent{"receiver", "otlp", "go.opentelemetry.io/collector/receiver/otlpreceiver", 0, 0};
@@ -152,7 +151,7 @@ std::optional<CollectorComponent> component_of_function(std::string_view functio
 pprof::Group component_group_of(const std::string& function) {
   const auto component = component_of_function(function);
   if (!component) return {};
-  return {component->kind + "/" + component->id, is_helper(*component)};
+  return {component->kind + "/" + component->id, is_helper_package(component->kind, component->id)};
 }
 
 std::vector<CollectorComponent> collector_components_of(const pprof::Profile& profile) {

@@ -76,7 +76,7 @@ class Contents {
   void add() {
     std::uint64_t left = add_parts();
     for (const HeapFiller& filler : first_of(found_.fillers)) {
-      if (filler.kind == "holder") add_holder(filler);
+      if (filler.kind == "holder" && filler.bytes > 0) add_holder(filler);
       if (filler.kind == kind_) left -= add_objects(filler, left);
     }
     if (left > 0) stacks_.add({memory_.frame, runtime(), kRest}, {clamped(left), 0, 0});
@@ -134,7 +134,7 @@ pprof::Profile contents_profile(const HeapAnalysed& found, WallTime taken) {
       fmt::format("oomwitness: what fills the memory ({}): parts, and in them types or sizes; no code is in the stacks",
                   to_string(found.of)),
       "oomwitness: held/bytes is what holders hold, among the contents; one may be within another"};
-  if (found.sampled_ratio) {
+  if (found.sampled_ratio && *found.sampled_ratio > 0) {
     profile.comments.push_back(
         fmt::format("{}{:.1f} % of the objects' memory was read, and the rest is taken to be like it",
                     pprof::kEstimateComment, 100 * *found.sampled_ratio));

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "facts/call_sites.h"
 
 namespace oomw {
 namespace {
@@ -104,11 +105,20 @@ bool is_java(const GrowthFrame& frame) {
   return frame.is_managed && frame.file.empty() && frame.function.find('(') != std::string::npos;
 }
 
+// Go's function table has each function's file, and no other native code has one.
+bool is_go(const GrowthFrame& frame) {
+  return !frame.is_managed && (frame.file.ends_with(".go") || frame.file.ends_with(".s"));
+}
+
 Parts parts_of(const GrowthFrame& frame) {
   Parts parts{frame.function, std::string(last_part(frame.file)), frame.line, frame.is_library};
   if (frame.is_managed && take_v8(frame.function, parts)) return parts;
   if (is_java(frame)) {
     parts.function = java_name(frame.function);
+    return parts;
+  }
+  if (is_go(frame)) {
+    parts.function = without_type_arguments(frame.function);
     return parts;
   }
   const bool is_standard = std::ranges::find(kStandardFiles, parts.file) != kStandardFiles.end();
@@ -196,8 +206,8 @@ std::string place_text(const Parts& parts, std::string_view module) {
 
 // What the C library, the loader and interpreters are made of is nobody's own code.
 bool is_system_module(std::string_view module) {
-  constexpr std::array<std::string_view, 20> kStarts = {
-      "libc.", "libc-", "ld-",  "libstdc++", "libgcc", "libpthread", "libm.", "libpython", "python", "libjvm",
+  constexpr std::array<std::string_view, 21> kStarts = {
+      "libc.", "libc-", "ld-",  "libstdc++", "libgcc", "libpthread", "libm.", "libpython", "python", "libjvm", "libjli",
       "node",  "java",  "perl", "libperl",   "ruby",   "libruby",    "php",   "libphp",    "lua",    "liblua"};
   return std::ranges::any_of(kStarts, [&](std::string_view start) { return module.starts_with(start); });
 }
@@ -216,30 +226,85 @@ std::string_view without_returned_type(std::string_view name) {
   return name.substr(begin);
 }
 
+bool is_standard_path(std::string_view path) {
+  constexpr std::array<std::string_view, 5> kStarts = {"std::", "__gnu_cxx::", "core::", "alloc::", "hashbrown::"};
+  return std::ranges::any_of(kStarts, [&](std::string_view start) { return path.starts_with(start); });
+}
+
+// A type of Rust's as far as its first name: "&shop::Cart" and "[shop::Cart]" are the program's. One without a path is
+// a number, a text or a parameter of a generic.
+bool is_standard_type(std::string_view type) {
+  constexpr std::array<std::string_view, 7> kBefore = {"&", "*", "[", "(", "mut ", "const ", "dyn "};
+  for (bool is_cut = true; is_cut;) {
+    is_cut = false;
+    for (const std::string_view before : kBefore) {
+      if (!type.starts_with(before)) continue;
+      type.remove_prefix(before.size());
+      is_cut = true;
+    }
+  }
+  return is_standard_path(type) || type.substr(0, type.find_first_of("<>,;)] ")).find("::") == std::string_view::npos;
+}
+
+// "<u64 as core::fmt::Display>::fmt", "<alloc::string::String>::push".
+bool is_standard_method(std::string_view name) {
+  name.remove_prefix(1);
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size() && depth >= 0; ++i) {
+    depth += name[i] == '<' ? 1 : name[i] == '>' && (i == 0 || name[i - 1] != '-') ? -1 : 0;
+    if (depth == 0 && name.substr(i).starts_with(" as ")) {
+      return is_standard_type(name.substr(0, i)) && is_standard_type(name.substr(i + 4));
+    }
+  }
+  return is_standard_type(name);
+}
+
 // Templates and generics of the language's library are compiled into the program.
 bool is_standard(const GrowthFrame& frame) {
-  constexpr std::array<std::string_view, 9> kStarts = {
-      "std::", "__gnu_cxx::", "core::", "alloc::", "hashbrown::", "<std::", "<core::", "<alloc::", "<hashbrown::"};
   const std::string_view name = without_returned_type(frame.function);
-  return std::ranges::any_of(kStarts, [&](std::string_view start) { return name.starts_with(start); });
+  return name.starts_with('<') ? is_standard_method(name) : is_standard_path(name);
 }
 
 bool is_native_code(const GrowthFrame& frame) {
-  const bool is_unnamed = frame.function.find("!fn_") != std::string::npos || frame.function.starts_with('[') ||
-                          frame.function.starts_with(frame.module + "+0x");
-  return !frame.is_allocator && !frame.is_managed && !frame.is_library && !frame.module.empty() && !is_unnamed &&
+  return !frame.is_allocator && !frame.is_managed && !is_go(frame) && !frame.is_library && !frame.module.empty() &&
          !is_system_module(frame.module);
 }
 
+// "shop!fn_1ab0": no symbol names it, but its address does.
+bool is_address(const GrowthFrame& frame) { return frame.function.starts_with(frame.module + "!fn_"); }
+
+bool has_name(const GrowthFrame& frame) {
+  return !is_address(frame) && !frame.function.starts_with('[') && !frame.function.starts_with(frame.module + "+0x");
+}
+
 // A template of the library only if nothing of the program called it: a thread's function may be compiled into one.
+// Without any name an address, which a debugger can look up: rather one that refers to texts of the program's own. A
+// library that called the program's code without a name is not named in its place.
 const GrowthFrame* native_code_of(const GrowthStack& stack) {
-  const GrowthFrame* standard = nullptr;
+  const auto outermost = std::find_if(stack.frames.rbegin(), stack.frames.rend(), is_native_code);
+  const GrowthFrame *standard = nullptr, *telling = nullptr, *address = nullptr;
+  bool is_beyond = false;  // such a library's call
   for (const GrowthFrame& frame : stack.frames) {
     if (!is_native_code(frame)) continue;
-    if (!is_standard(frame)) return &frame;
-    if (standard == nullptr) standard = &frame;
+    if (address != nullptr && address->module == outermost->module && frame.module != address->module) is_beyond = true;
+    const bool counts = !is_beyond || frame.module == address->module;
+    const bool is_named = has_name(frame) && counts;
+    if (is_named && !is_standard(frame)) return &frame;
+    if (is_named && standard == nullptr) standard = &frame;
+    if (!is_address(frame) || is_beyond) continue;
+    if (address == nullptr) address = &frame;
+    if (telling == nullptr && !frame.uses.empty()) telling = &frame;
   }
-  return standard;
+  return standard != nullptr ? standard : telling != nullptr ? telling : address;
+}
+
+// shop!fn_1ab0, which refers to "invoice %ld of %s"
+std::string address_text(const GrowthFrame& frame) {
+  std::string text = printable(frame.function, kMaxName);
+  for (std::size_t i = 0; i < frame.uses.size(); ++i) {
+    text += fmt::format("{}\"{}\"", i == 0 ? ", which refers to " : " and ", printable(frame.uses[i], kMaxName));
+  }
+  return text;
 }
 
 bool contains_any(std::string_view text, const auto& names) {
@@ -251,6 +316,53 @@ bool is_collectors(const GrowthStack& stack) {
     return !frame.is_managed &&
            (contains_any(frame.function, kCollectors) || contains_any(frame.function, kCollectorThreads));
   });
+}
+
+void add_caller(GrowthPlace& place, const std::string& function) {
+  std::string name = printable(function, kMaxName);
+  const std::string& last = place.callers.empty() ? place.function : place.callers.back();
+  if (name != last) place.callers.push_back(std::move(name));
+}
+
+void set_native(GrowthPlace& place, const GrowthStack& stack, const GrowthFrame& native) {
+  place.function = printable(native.function, kMaxName);
+  place.code = is_address(native) ? address_text(native) : text_of(native);
+  place.module = native.module;
+  for (const GrowthFrame* frame = &native + 1; frame != stack.frames.data() + stack.frames.size(); ++frame) {
+    if (place.callers.size() == GrowthPlace::kMaxCallers || frame->module.starts_with("lib")) return;
+    if (has_name(*frame) && !is_standard(*frame)) add_caller(place, frame->function);
+  }
+}
+
+// A constructor or a helper alone tells little, and Java's frames have no line.
+void set_managed(GrowthPlace& place, const std::vector<Frame>& frames, std::vector<Frame>::const_iterator own) {
+  place.function = printable(own->parts.function, kMaxName);
+  place.code = place_text(own->parts, "");
+  if (!is_java(*own->frame)) return;
+  for (; own != frames.end() && place.callers.size() < GrowthPlace::kMaxCallers; ++own) {
+    if (is_own(*own)) add_caller(place, own->parts.function);
+  }
+}
+
+// False: no function of the program is in it.
+bool set_go(GrowthPlace& place, const GrowthStack& stack, const OperationPatterns& patterns) {
+  std::vector<const GrowthFrame*> go;
+  std::vector<StackReader::Frame> frames;
+  for (const GrowthFrame& frame : stack.frames) {
+    if (!is_go(frame)) continue;
+    go.push_back(&frame);
+    frames.push_back(go_frame_of(frame.function, patterns));
+  }
+  const std::vector<std::size_t> own = own_frames_of(frames);
+  if (own.empty()) return false;
+  place.operation = operation_of(frames);
+  place.function = printable(parts_of(*go[own.front()]).function, kMaxName);
+  place.code = text_of(*go[own.front()]);
+  place.module = go[own.front()]->module;
+  for (const std::size_t at : own) {
+    if (place.callers.size() < GrowthPlace::kMaxCallers) add_caller(place, parts_of(*go[at]).function);
+  }
+  return true;
 }
 
 }  // namespace
@@ -266,12 +378,9 @@ GrowthPlace place_of(const GrowthStack& stack, const OperationPatterns& patterns
   place.uses = uses_of(frames, place.operation);
   const auto own = std::ranges::find_if(frames, is_own);
   if (own != frames.end()) {
-    place.function = printable(own->parts.function, kMaxName);
-    place.code = place_text(own->parts, "");
-  } else if (const GrowthFrame* native = frames.empty() ? native_code_of(stack) : nullptr) {
-    place.function = printable(native->function, kMaxName);
-    place.code = text_of(*native);
-    place.module = native->module;
+    set_managed(place, frames, own);
+  } else if (frames.empty() && !set_go(place, stack, patterns)) {
+    if (const GrowthFrame* native = native_code_of(stack)) set_native(place, stack, *native);
   }
   return place;
 }

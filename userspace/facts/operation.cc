@@ -103,6 +103,15 @@ FrameRole role_of(std::string_view function, const OperationPatterns& patterns) 
   return patterns.is_go_library(function) ? FrameRole::kLibrary : FrameRole::kCode;
 }
 
+Frame go_frame_of(std::string_view function, const OperationPatterns& patterns) {
+  Frame frame;
+  frame.function = function;
+  frame.role = role_of(function, patterns);
+  if (frame.role == FrameRole::kDispatcher) frame.calls = patterns.called_by_go(function);
+  frame.may_pass_on = is_code(frame) && has_shape_of_middleware(function);
+  return frame;
+}
+
 std::string_view program_prefix(std::string_view function) {
   const std::string_view package = go_package_of(function);
   // The hosts of many owners have the owner's name next and then the project's.
@@ -117,13 +126,9 @@ std::string_view program_prefix(std::string_view function) {
 
 StackReader::StackReader(const pprof::Profile& profile, const OperationPatterns& patterns) {
   for (const pprof::Function& function : profile.functions) {
-    Frame frame;
-    frame.function = function.name;
+    Frame frame = go_frame_of(function.name, patterns);
     frame.file = function.filename;
-    frame.role = role_of(function.name, patterns);
-    if (frame.role == FrameRole::kDispatcher) frame.calls = patterns.called_by_go(function.name);
     if (is_code(frame)) frame.called = CallSites::function_of(function.id, function.name);
-    frame.may_pass_on = is_code(frame) && has_shape_of_middleware(function.name);
     if (pprof::Group component = component_group_of(function.name); !component.name.empty()) {
       frame.component = &components_.emplace_back(std::move(component));
     }

@@ -78,6 +78,9 @@ class StackReader {
 //   main.main.
 [[nodiscard]] std::optional<Operation> operation_of(const std::vector<StackReader::Frame>& stack);
 
+// A frame of a stack that is in no profile, by its function's name alone. Borrows the name.
+[[nodiscard]] StackReader::Frame go_frame_of(std::string_view function, const OperationPatterns& patterns);
+
 // The program's own frames as indices in `stack`, from that nearest to the allocation outwards, until the operation's
 // function; a function that calls itself once. Own code is package main and what shares the prefix of the operation's
 // function, or else of the code nearest the root. Empty: the stack has no code but the standard library's and

@@ -10,13 +10,16 @@
 #include <array>
 #include <utility>
 
+#include "base/text.h"
 #include "growth/code_jumps.h"
 #include "growth/code_names.h"
+#include "growth/code_texts.h"
 #include "runtimes/go/elf_file.h"
 
 namespace oomw::growth {
 namespace {
 
+constexpr std::size_t kMaxGoName = 200, kGoLineBytes = 512;
 constexpr std::size_t kCallBytes = 7;  // the longest form that is known: a call through memory
 
 // E8 with an offset, or FF /2 in one of its lengths.
@@ -52,6 +55,7 @@ void CodeFile::close() {
   source_.file = -1;
   if (rows_.size() >= kMaxRows / 2) rows_.clear();
   if (names_.size() >= kMaxNames / 2) names_.clear();
+  if (go_lines_.size() >= kMaxNames / 2) go_lines_.clear();
 }
 
 std::optional<std::uint64_t> CodeFile::address_of(std::uint64_t file_offset) const {
@@ -68,8 +72,67 @@ const CfiRow* CodeFile::row(std::uint64_t address) {
   if (rows_.size() >= kMaxRows) return nullptr;
   auto found = frames_->row(address);
   auto& row = rows_[address];
-  if (found) row = std::move(*found);
+  row = found ? std::optional(std::move(*found)) : go_row(address);
   return row ? &*row : nullptr;
+}
+
+const jvm::VmSymbols& CodeFile::java() {
+  if (!java_) {
+    Mapping at_zero;  // so that addresses are those in the file
+    java_ = jvm::read_vm_symbols(source_, at_zero).value_or(jvm::VmSymbols{});
+  }
+  return *java_;
+}
+
+const v8::Constants* CodeFile::v8() {
+  if (!v8_) {
+    auto found = v8::read_constants(source_);
+    v8_ = found.has_value() ? std::make_unique<v8::Constants>(std::move(*found)) : nullptr;
+  }
+  return v8_->get();
+}
+
+go::Symbolizer* CodeFile::go_table() {
+  if (!go_) {
+    auto table = go::Symbolizer::open(source_, kMaxGo);
+    go_.emplace(table ? std::move(*table) : nullptr);
+  }
+  return go_->get();
+}
+
+// A Go function keeps no register for its caller, and the frame pointer is not needed to go on. Where the stack was
+// switched the row has no rule for the return address: there is no way on.
+std::optional<CfiRow> CodeFile::go_row(std::uint64_t address) {
+  const auto place = go_table() != nullptr ? go_table()->stack_place(address) : std::nullopt;
+  if (!place) return std::nullopt;
+  CfiRow row;
+  row.cfa_register = kSp;
+  row.cfa_offset = std::int64_t{place->bytes} + 8;
+  if (place->is_outermost) {
+    row.rules[kIp].kind = RuleKind::kUndefined;
+  } else if (!place->is_on_other_stack) {
+    row.rules[kIp] = {RuleKind::kOffset, 0, -8};
+  }
+  row.function = place->function.begin;
+  row.function_bytes = place->function.size();
+  return row;
+}
+
+const std::vector<GoLine>& CodeFile::go_lines(std::uint64_t address) {
+  static const std::vector<GoLine> kNone;
+  const auto known = go_lines_.find(address);
+  if (known != go_lines_.end()) return known->second;
+  if (go_lines_.size() >= kMaxNames || go_table() == nullptr) return kNone;
+  std::vector<GoLine>& lines = go_lines_[address];
+  // It takes return addresses, which are behind the call.
+  for (const go::Frame& frame : go_table()->inlined_chain(address + 1)) {
+    if (!frame.is_known || lines.size() >= kMaxGoLines) break;
+    const go::TextPool& texts = go_table()->texts();
+    const std::string& file = texts.text(frame.file);
+    lines.push_back({printable(texts.text(frame.function), kMaxGoName),
+                     printable(file.substr(file.rfind('/') + 1), kMaxGoName), static_cast<std::uint64_t>(frame.line)});
+  }
+  return lines;
 }
 
 bool CodeFile::follows_call(std::uint64_t address) const {
@@ -109,6 +172,16 @@ bool CodeFile::is_python_evaluation(std::uint64_t function) {
   return false;
 }
 
+const std::vector<std::string>& CodeFile::texts_of(std::uint64_t function) {
+  static const std::vector<std::string> kNone;
+  const auto known = texts_.find(function);
+  if (known != texts_.end()) return known->second;
+  if (texts_.size() >= kMaxTextsKept) return kNone;
+  const auto row = frames_->row(function);
+  if (!row) return kNone;
+  return texts_[function] = texts_used_by(*elf_, {function, function + row->function_bytes});
+}
+
 const PythonSymbols& CodeFile::python() {
   if (!python_) python_ = find_python_symbols(*elf_);
   return *python_;
@@ -116,8 +189,9 @@ const PythonSymbols& CodeFile::python() {
 
 std::uint64_t CodeFile::own_bytes() const {
   constexpr std::uint64_t kReader = CachedReader::kBlocks * (8u << 10);
+  const std::uint64_t go = go_ && *go_ != nullptr ? (*go_)->own_bytes() + go_lines_.size() * kGoLineBytes : 0;
   return kReader + frames_->own_bytes() + (symbols_ ? symbols_->own_bytes() : 0) +
-         rows_.size() * (sizeof(CfiRow) + 64) + names_.size() * 160;
+         rows_.size() * (sizeof(CfiRow) + 64) + names_.size() * 160 + go + texts_.size() * 256;
 }
 
 CodeFile* CodeFiles::get(int file) {

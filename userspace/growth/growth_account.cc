@@ -97,9 +97,10 @@ GrowthProfile GrowthAccount::profile(std::uint64_t lost_before) const {
   profile.lost = lost_before + unnamed_;
   profile.sampled_ms = sampled_ms_;
   const bool has_parts = sampled_ms_ >= GrowthProfile::kParts;  // a millisecond is the shortest
-  for (const auto& [id, parts] : slots_.by_stack(sampled_ms_)) {
+  for (const auto& [id, held] : slots_.by_stack(sampled_ms_)) {
     GrowthStack& stack = profile.stacks.emplace_back();
-    for (const std::uint64_t slots : parts) {
+    stack.late_bytes = held.late * slot_bytes_;
+    for (const std::uint64_t slots : held.parts) {
       stack.bytes += slots * slot_bytes_;
       if (has_parts) stack.parts.push_back(slots * slot_bytes_);
     }

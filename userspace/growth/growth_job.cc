@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -16,9 +18,12 @@
 #include "base/thread_cpu.h"
 #include "growth/code_names.h"
 #include "growth/growth_wire.h"
+#include "growth/java_stack.h"
+#include "growth/known_processes.h"
 #include "growth/perf_map.h"
 #include "growth/python_stack.h"
 #include "growth/unwinder.h"
+#include "growth/v8_stack.h"
 #include "memory/byte_source.h"
 
 namespace oomw {
@@ -27,7 +32,8 @@ namespace {
 
 // A deep stack keeps its ends: who allocates, and what the work was begun for.
 constexpr std::size_t kInnermost = 44;
-// CPU time. A batch takes under 5 ms; tables that are made to be slow must not end the reader, which others use, too.
+// CPU time, once for the frames and once for what a runtime calls them. A batch takes under 5 ms; tables that are made
+// to be slow must not end the reader, which others use, too.
 constexpr Nanoseconds kMaxUnwinding = std::chrono::seconds(1);
 
 std::string hex(std::uint64_t value) {
@@ -86,11 +92,35 @@ GrowthFrame frame_of(const NativeFrame& native, const CodeNames& names) {
     if (frame.function.empty()) {
       const bool is_known = native.function != 0;
       frame.function = frame.module + (is_known ? "!fn_" + hex(native.function) : "+0x" + hex(native.address));
+      if (is_known) frame.uses = native.range->file->texts_of(native.function);
     }
   } else {
     frame.function = frame.module + "+0x" + hex(native.pc - native.range->begin + native.range->file_offset);
   }
   return frame;
+}
+
+// One for each function that was inlined there, too.
+void add_frames(const NativeFrame& native, const CodeNames& names, RunTimeCode* run_time,
+                std::vector<GrowthFrame>& frames) {
+  const bool is_made = native.range != nullptr && (!native.range->has_file || native.method != 0);
+  if (run_time != nullptr && is_made) {
+    std::vector<GrowthFrame> made = run_time->frames_at(native.pc, native.is_exact, native.method);
+    std::ranges::move(made, std::back_inserter(frames));
+    if (!made.empty()) return;
+  }
+  std::vector<GoLine> lines;
+  if (native.range != nullptr && native.range->file != nullptr && native.address != 0) {
+    lines = native.range->file->go_lines(native.address);
+  }
+  if (lines.empty()) frames.push_back(frame_of(native, names));
+  for (GoLine& line : lines) {
+    GrowthFrame& frame = frames.emplace_back();
+    frame.function = std::move(line.function);
+    frame.file = std::move(line.file);
+    frame.line = line.line;
+    frame.module = printable(native.range->name, kMaxText);
+  }
 }
 
 ModuleBuilds builds_of(const std::vector<CodeRange>& code) {
@@ -119,10 +149,12 @@ UnwoundStack stack_of(std::vector<GrowthFrame> frames, bool is_complete, FrameTa
   return stack;
 }
 
-std::vector<CodeRange> code_ranges(std::vector<JobRange> ranges, std::span<const UniqueFd> files, CodeFiles& cache) {
+std::vector<CodeRange> code_ranges(const std::vector<JobRange>& ranges, std::span<const UniqueFd> files,
+                                   CodeFiles& cache) {
   std::vector<CodeRange> code;
-  for (JobRange& range : ranges) {
-    CodeRange one{range.begin, range.end, range.file_offset, std::move(range.name), nullptr, false};
+  for (const JobRange& range : ranges) {
+    if (range.is_data) continue;
+    CodeRange one{range.begin, range.end, range.file_offset, range.name, nullptr, false};
     one.has_file = range.file != JobRange::kNoFile;
     if (range.file >= JobRange::kFirstFile) {
       one.file = cache.get(files[kFirstCodeFile + range.file - JobRange::kFirstFile].get());
@@ -132,7 +164,17 @@ std::vector<CodeRange> code_ranges(std::vector<JobRange> ranges, std::span<const
   return code;
 }
 
-std::vector<NativeStack> unwind_all(const std::vector<Sample>& samples, const CodeMap& map) {
+std::vector<MappedBytes> data_ranges(const std::vector<JobRange>& ranges, std::span<const UniqueFd> files) {
+  std::vector<MappedBytes> data;
+  for (const JobRange& range : ranges) {
+    if (!range.is_data || range.file < JobRange::kFirstFile) continue;
+    const int file = files[kFirstCodeFile + range.file - JobRange::kFirstFile].get();
+    data.push_back({range.begin, range.end, range.file_offset, file});
+  }
+  return data;
+}
+
+std::vector<NativeStack> unwind_all(const std::vector<Sample>& samples, const CodeMap& map, RunTimeCode* run_time) {
   std::vector<NativeStack> stacks;
   const auto begin = thread_cpu();
   for (const Sample& sample : samples) {
@@ -144,7 +186,7 @@ std::vector<NativeStack> unwind_all(const std::vector<Sample>& samples, const Co
     Registers registers;
     std::copy_n(sample.head.registers, kRegisters, registers.begin());
     const StackCopy copy{registers[kSp], sample.stack, (sample.head.flags & OOMW_GROWTH_STACK_CUT) != 0};
-    stacks.push_back(Unwinder(map, copy).unwind(registers));
+    stacks.push_back(Unwinder(map, copy, run_time).unwind(registers));
   }
   return stacks;
 }
@@ -162,36 +204,64 @@ CodeNames run_time_names(const std::vector<NativeStack>& stacks, int perf_map) {
   return names_in_perf_map(FdSource(perf_map), std::move(wanted));
 }
 
-// These two for the life of the reader process, which does one job after the other on one thread.
+constexpr std::size_t kMaxKnown = 4;  // processes, of each runtime
+
+// These for the life of the reader process, which does one job after the other on one thread.
 PythonCodes& kept_codes() {
   static PythonCodes codes;
   return codes;
+}
+KnownProcesses<KnownJava, kMaxKnown>& kept_java() {
+  static KnownProcesses<KnownJava, kMaxKnown> processes;
+  return processes;
+}
+KnownProcesses<KnownV8, kMaxKnown>& kept_v8() {
+  static KnownProcesses<KnownV8, kMaxKnown> processes;
+  return processes;
 }
 CodeFiles& kept_files() {
   static CodeFiles files;
   return files;
 }
 
-Result<UnwoundSamples> unwind(std::vector<JobRange> ranges, std::span<const std::byte> records,
+// Null: no runtime whose frames are known. Borrows the memory and the code.
+std::unique_ptr<RunTimeCode> run_time_of(const Sample& sample, const CodeMap& map, const JavaImage& java,
+                                         const ByteSource& java_memory, const PresentMemory& memory) {
+  const std::pair process{sample.head.tgid, sample.head.start_boottime_ns};
+  if (!java.symbols.empty()) {
+    return std::make_unique<JavaStack>(kept_java().get(process), java.symbols, java_memory, memory);
+  }
+  CodeFile* node = find_v8(map.ranges());
+  return node == nullptr ? nullptr : std::make_unique<V8Stack>(kept_v8().get(process), map, *node, memory);
+}
+
+Result<UnwoundSamples> unwind(const std::vector<JobRange>& ranges, std::span<const std::byte> records,
                               std::span<const UniqueFd> files) {
   ASSIGN_OR_RETURN(const std::vector<Sample> samples, parse_samples(records));
-  std::vector<CodeRange> code = code_ranges(std::move(ranges), files, kept_files());
+  std::vector<CodeRange> code = code_ranges(ranges, files, kept_files());
   const PresentMemory memory(files[kMemoryFile].get(), files[kPageMapFile].get());
+  const JavaImage image = find_java(code, data_ranges(ranges, files));
+  const ImageMemory image_memory(memory, image.files);
   const PythonSymbols symbols = find_python(code);
   PythonReader python(symbols, memory);
   UnwoundSamples unwound;
   unwound.python_version = symbols.version;
   unwound.builds = builds_of(code);
   const CodeMap map(std::move(code));
-  const std::vector<NativeStack> stacks = unwind_all(samples, map);
+  const auto run_time = samples.empty() ? nullptr : run_time_of(samples.front(), map, image, image_memory, memory);
+  const std::vector<NativeStack> stacks = unwind_all(samples, map, run_time.get());
   const CodeNames names = run_time_names(stacks, files[kPerfMapFile].get());
   FrameTable table;
   unwound.python = python.layout().value_or(PythonLayout{});
   auto stack = stacks.begin();
+  const auto begin = thread_cpu();
   for (const Sample& sample : samples) {
     if (!sample.has_stack()) continue;
+    const bool is_in_time = thread_cpu() - begin <= kMaxUnwinding;
     std::vector<GrowthFrame> frames;
-    for (const NativeFrame& native : stack->frames) frames.push_back(frame_of(native, names));
+    for (const NativeFrame& native : stack->frames) {
+      add_frames(native, names, is_in_time ? run_time.get() : nullptr, frames);
+    }
     frames = merge_python(std::move(frames), python_frames(sample, kept_codes(), &python));
     unwound.stacks.push_back(stack_of(std::move(frames), stack->is_complete, table));
     ++stack;
@@ -206,7 +276,7 @@ Result<UnwoundSamples> unwind(std::vector<JobRange> ranges, std::span<const std:
 Result<std::string> unwind_samples_job(std::string_view parameters, std::span<const UniqueFd> files) {
   using namespace growth;
   if (files.size() < kFirstCodeFile) return fail(ErrorCode::kInternal, "not the files it needs");
-  ASSIGN_OR_RETURN(auto ranges, decode_ranges(parameters, files.size() - kFirstCodeFile));
+  ASSIGN_OR_RETURN(const auto ranges, decode_ranges(parameters, files.size() - kFirstCodeFile));
   const off_t end = ::lseek(files[kRecordsFile].get(), 0, SEEK_END);
   if (end < 0 || static_cast<std::size_t>(end) > kMaxRecordBytes) {
     return fail(ErrorCode::kLimit, "too many growth samples for one job");
@@ -214,7 +284,7 @@ Result<std::string> unwind_samples_job(std::string_view parameters, std::span<co
   std::vector<std::byte> records(static_cast<std::size_t>(end));
   ASSIGN_OR_RETURN(const std::size_t size, FdSource(files[kRecordsFile].get()).read_some(0, records));
   records.resize(size);
-  const auto unwound = growth::unwind(std::move(ranges), records, files);
+  const auto unwound = growth::unwind(ranges, records, files);
   kept_files().trim();
   if (!unwound) return tl::make_unexpected(unwound.error());
   const std::string answer = encode_unwound(*unwound);

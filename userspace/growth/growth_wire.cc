@@ -76,7 +76,7 @@ std::string encode_ranges(std::span<const JobRange> ranges) {
   out.number(ranges.size());
   for (const JobRange& range : ranges) {
     out.number(range.begin).number(range.end).number(range.file_offset).number(range.file);
-    out.text(std::string_view(range.name).substr(0, kMaxRangeName));
+    out.text(std::string_view(range.name).substr(0, kMaxRangeName)).number(range.is_data ? 1 : 0);
   }
   return out.take();
 }
@@ -93,6 +93,7 @@ Result<std::vector<JobRange>> decode_ranges(std::string_view bytes, std::size_t 
     range.file_offset = in.number();
     range.file = in.number();
     range.name = in.text();
+    range.is_data = in.number() != 0;
     const bool is_in_order = range.begin < range.end && (ranges.empty() || ranges.back().end <= range.begin);
     if (!is_in_order || range.file >= JobRange::kFirstFile + code_files) {
       return fail(ErrorCode::kInvalid, "the ranges of a job are not sound");

@@ -35,6 +35,7 @@ struct JobRange {
   std::uint64_t begin = 0, end = 0, file_offset = 0;
   std::uint64_t file = kNoFile;  // kFirstFile + its number among the executables
   std::string name;
+  bool is_data = false;  // no code: a file from which the runtime's names are read
 };
 
 // Ranges in order, apart; at most kMaxRanges of them.

@@ -240,8 +240,7 @@ std::optional<PythonLayout> PythonReader::layout() {
 }
 
 const PythonCode* PythonCodes::get(Process process, std::uint64_t address, PythonReader* reader) {
-  if (!processes_.contains(process) && processes_.size() >= kMaxProcesses) processes_.erase(processes_.begin());
-  auto& codes = processes_[process];
+  auto& codes = processes_.get(process);
   auto now = reader != nullptr ? reader->code_at(address) : std::nullopt;
   const auto known = codes.find(address);
   if (!now) return known == codes.end() ? nullptr : &known->second;

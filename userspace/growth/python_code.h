@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "growth/known_processes.h"
 #include "growth/python_symbols.h"
 #include "growth/unwound.h"
 #include "memory/byte_source.h"
@@ -93,13 +94,14 @@ class PythonReader {
 class PythonCodes {
  public:
   static constexpr std::size_t kMaxProcesses = 8, kMaxCodes = 1024;
-  using Process = std::pair<std::uint32_t, std::uint64_t>;  // its number, its start
+  using Known = KnownProcesses<std::map<std::uint64_t, PythonCode>, kMaxProcesses>;
+  using Process = Known::Process;
 
   // As it is now, if it can be read; else as it was. Null: never read. Valid until the next call.
   [[nodiscard]] const PythonCode* get(Process process, std::uint64_t address, PythonReader* reader);
 
  private:
-  std::map<Process, std::map<std::uint64_t, PythonCode>> processes_;
+  Known processes_;
 };
 
 }  // namespace oomw::growth

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -29,6 +30,11 @@ constexpr Nanoseconds kPatience = std::chrono::seconds(12);  // with a start of 
 
 using FileKey = std::pair<std::uint64_t, std::uint64_t>;  // device, inode
 FileKey key_of(const Mapping& mapping) { return {mapping.device, mapping.inode}; }
+
+// HotSpot's archive of classes: most names of the JDK's code are there.
+bool is_class_archive(const Mapping& mapping) {
+  return mapping.has_file() && !mapping.is_executable && mapping.file_name().ends_with(".jsa");
+}
 
 std::string map_file_of(const Mapping& mapping) {
   char name[64];
@@ -62,8 +68,14 @@ struct SampledProcess::Impl {
     const auto text = read_file_at(process.dir_fd(), "maps", MemoryMap::kMaxText);
     if (!text || text->empty()) return;
     map = MemoryMap::parse(*text);
+    bool is_java = false;
     for (const Mapping& mapping : map->mappings()) {
-      if (mapping.is_executable && mapping.has_file()) open_file(mapping);
+      if (!mapping.is_executable || !mapping.has_file()) continue;
+      open_file(mapping);
+      is_java = is_java || mapping.file_name() == "libjvm.so";
+    }
+    for (const Mapping& mapping : map->mappings()) {
+      if (is_java && is_class_archive(mapping)) open_file(mapping);
     }
   }
 
@@ -71,6 +83,8 @@ struct SampledProcess::Impl {
     if (files.size() >= kMaxOpenFiles || files.contains(key_of(mapping))) return;
     // The mapped file itself, whatever its path names by now.
     auto file = open_at(process.dir_fd(), map_file_of(mapping), O_RDONLY);
+    struct stat status {};
+    if (file && (::fstat(file->get(), &status) != 0 || !S_ISREG(status.st_mode))) return;
     if (file) files.emplace(key_of(mapping), std::move(*file));
   }
 
@@ -81,7 +95,7 @@ struct SampledProcess::Impl {
   };
   [[nodiscard]] Job job_for(std::vector<CodeHits> hits) const;
   [[nodiscard]] Result<UnwoundSamples> run(const Job& job, std::span<const std::byte> records, std::size_t stacks,
-                                           reader::Reader& reader);
+                                           reader::Reader& reader, std::span<const std::string> owners);
 
   TargetProcess process;
   std::optional<MemoryMap> map;
@@ -110,12 +124,20 @@ SampledProcess::Impl::Job SampledProcess::Impl::job_for(std::vector<CodeHits> hi
     job.has_run_time_code = job.has_run_time_code || !mapping.has_file();
     job.ranges.push_back(std::move(range));
   }
+  for (const Mapping& mapping : map->mappings()) {
+    const auto file = is_class_archive(mapping) ? files.find(key_of(mapping)) : files.end();
+    if (file == files.end() || job.ranges.size() >= kMaxRanges) continue;
+    if (!numbers.contains(file->first) && job.files.size() >= kMaxCodeFiles) continue;
+    if (numbers.emplace(file->first, job.files.size()).second) job.files.push_back(file->second.get());
+    job.ranges.push_back({mapping.begin, mapping.end, mapping.file_offset, JobRange::kFirstFile + numbers[file->first],
+                          std::string(), true});
+  }
   std::ranges::sort(job.ranges, {}, &JobRange::begin);
   return job;
 }
 
 Result<UnwoundSamples> SampledProcess::Impl::run(const Job& job, std::span<const std::byte> records, std::size_t stacks,
-                                                 reader::Reader& reader) {
+                                                 reader::Reader& reader, std::span<const std::string> owners) {
   ASSIGN_OR_RETURN(const UniqueFd input, memory_file("growth-samples"));
   ASSIGN_OR_RETURN(const UniqueFd answer, memory_file("growth-stacks"));
   ASSIGN_OR_RETURN(const UniqueFd nothing, memory_file("nothing"));
@@ -123,8 +145,8 @@ Result<UnwoundSamples> SampledProcess::Impl::run(const Job& job, std::span<const
   const auto or_empty = [&](const UniqueFd& file) { return file.is_valid() ? file.get() : nothing.get(); };
   std::vector<int> given = {input.get(), answer.get(), or_empty(perf_map), or_empty(memory), or_empty(page_map)};
   given.insert(given.end(), job.files.begin(), job.files.end());
-  const auto done =
-      reader.run(kUnwindSamplesJob, encode_ranges(job.ranges), given, kJobTime, SystemClock().now() + kPatience);
+  const auto done = reader.run(kUnwindSamplesJob, encode_ranges(job.ranges), given, kJobTime,
+                               SystemClock().now() + kPatience, owners);
   if (!done) return tl::make_unexpected(error_of(done.error()));
   std::string text(kMaxAnswerBytes, '\0');
   ASSIGN_OR_RETURN(const std::size_t size,
@@ -149,7 +171,7 @@ Result<SampledProcess> SampledProcess::open(const std::string& proc_root, Proces
 }
 
 Result<UnwoundSamples> SampledProcess::unwind(std::span<const std::byte> records, reader::Reader& reader,
-                                              MemoryBudget* memory) {
+                                              MemoryBudget* memory, std::span<const std::string> owners) {
   if (records.size() > kMaxRecordBytes) return fail(ErrorCode::kLimit, "too many growth samples for one job");
   ASSIGN_OR_RETURN(const std::vector<Sample> samples, parse_samples(records));
   std::optional<MemoryBudget::Lease> lease;
@@ -161,7 +183,7 @@ Result<UnwoundSamples> SampledProcess::unwind(std::span<const std::byte> records
   const Impl::Job job = impl_->job_for(code_hits(*impl_->map, samples));
   if (job.has_run_time_code && !impl_->perf_map.is_valid()) impl_->perf_map = open_perf_map(impl_->process.dir_fd());
   const auto stacks = static_cast<std::size_t>(std::ranges::count_if(samples, &Sample::has_stack));
-  auto unwound = impl_->run(job, records, stacks, reader);
+  auto unwound = impl_->run(job, records, stacks, reader, owners);
   if (unwound && unwound->python.thread_state != 0) impl_->python = unwound->python;
   return unwound;
 }

@@ -13,9 +13,22 @@ const CodeRange* CodeMap::at(std::uint64_t address) const {
   return address < range.end ? &range : nullptr;
 }
 
+std::optional<Registers> caller_by_frame_pointer(const Registers& registers, const StackCopy& stack) {
+  const std::uint64_t bp = registers[kBp];
+  if (bp < registers[kSp] || (bp & 7) != 0) return std::nullopt;
+  const auto caller_bp = stack.word(bp), caller_ip = stack.word(bp + 8);
+  if (!caller_bp || !caller_ip) return std::nullopt;
+  Registers caller = registers;
+  caller[kBp] = *caller_bp;
+  caller[kSp] = bp + 16;
+  caller[kIp] = *caller_ip;
+  return caller;
+}
+
 NativeFrame Unwinder::frame_at(const Place& place, const CfiRow*& row) const {
   NativeFrame frame;
   frame.pc = place.registers[kIp];
+  frame.is_exact = place.is_exact;
   // A return address may be the first byte of the next function.
   const std::uint64_t instruction = frame.pc - (place.is_exact ? 0 : 1);
   row = nullptr;
@@ -38,13 +51,29 @@ std::optional<Unwinder::Place> Unwinder::step(const Place& place, const CfiRow& 
   return Place{*caller, row.is_signal_frame};
 }
 
+std::optional<Unwinder::Place> Unwinder::step_at_run_time(const Place& place, NativeFrame& frame) const {
+  if (run_time_ == nullptr) return std::nullopt;
+  const auto step = run_time_->step(place.registers, place.is_exact, stack_);
+  if (!step || step->caller[kSp] <= place.registers[kSp]) return std::nullopt;
+  // That it follows a call is not asked: V8 has return addresses that do not.
+  if (map_.at(step->caller[kIp] - 1) == nullptr) return std::nullopt;
+  frame.method = step->method;
+  return Place{step->caller, false};
+}
+
 Unwinder::End Unwinder::walk(Place place, int scans, std::vector<NativeFrame>& frames) {
   while (frames.size() < kMaxFrames && ++steps_ <= kMaxSteps) {
     if (place.registers[kIp] == 0) return End::kBroken;
     const CfiRow* row = nullptr;
     frames.push_back(frame_at(place, row));
     if (frames.back().range == nullptr) return End::kBroken;
-    if (row == nullptr) return go_on_without(place, scans, frames);
+    if (row == nullptr) {
+      const auto next = step_at_run_time(place, frames.back());
+      if (!next) return go_on_without(place, scans, frames);
+      if (!believed_) believed_.emplace(place, frames.size());
+      place = *next;
+      continue;
+    }
     if (row->rules[kIp].kind == RuleKind::kUndefined) return End::kOutermost;
     const auto next = step(place, *row);
     if (!next) return End::kBroken;
@@ -54,15 +83,9 @@ Unwinder::End Unwinder::walk(Place place, int scans, std::vector<NativeFrame>& f
 }
 
 std::optional<Unwinder::Place> Unwinder::by_frame_pointer(const Place& place) const {
-  const std::uint64_t bp = place.registers[kBp];
-  if (bp < place.registers[kSp] || (bp & 7) != 0) return std::nullopt;
-  const auto caller_bp = stack_.word(bp), caller_ip = stack_.word(bp + 8);
-  if (!caller_bp || !caller_ip || map_.at(*caller_ip - 1) == nullptr) return std::nullopt;
-  Place next{place.registers, false};
-  next.registers[kBp] = *caller_bp;
-  next.registers[kSp] = bp + 16;
-  next.registers[kIp] = *caller_ip;
-  return next;
+  const auto caller = caller_by_frame_pointer(place.registers, stack_);
+  const bool is_code = caller && map_.at((*caller)[kIp] - 1) != nullptr;
+  return is_code ? std::optional(Place{*caller, false}) : std::nullopt;
 }
 
 // Whether the unwinding from a place that was guessed comes to the first frame; its frames are added then.
@@ -123,8 +146,19 @@ Unwinder::End Unwinder::scan(const Place& place, int scans, std::vector<NativeFr
 
 NativeStack Unwinder::unwind(const Registers& registers) {
   steps_ = 0;
+  believed_.reset();
   NativeStack stack;
-  stack.is_complete = walk({registers, true}, kMaxScans, stack.frames) == End::kOutermost;
+  End end = walk({registers, true}, kMaxScans, stack.frames);
+  if (end != End::kOutermost && believed_) {
+    const auto [place, count] = *believed_;
+    std::vector<NativeFrame> frames(stack.frames.begin(), stack.frames.begin() + static_cast<std::ptrdiff_t>(count));
+    frames.back().method = 0;
+    if (go_on_without(place, kMaxScans, frames) == End::kOutermost) {
+      end = End::kOutermost;
+      stack.frames = std::move(frames);
+    }
+  }
+  stack.is_complete = end == End::kOutermost;
   return stack;
 }
 

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "growth/cfi_row.h"
 #include "growth/code_file.h"
+#include "growth/run_time_code.h"
 
 namespace oomw::growth {
 
@@ -25,6 +27,7 @@ class CodeMap {
  public:
   explicit CodeMap(std::vector<CodeRange> ranges) : ranges_(std::move(ranges)) {}
   [[nodiscard]] const CodeRange* at(std::uint64_t address) const;
+  [[nodiscard]] const std::vector<CodeRange>& ranges() const { return ranges_; }
 
  private:
   std::vector<CodeRange> ranges_;
@@ -35,6 +38,8 @@ struct NativeFrame {
   const CodeRange* range = nullptr;  // null: not code
   std::uint64_t address = 0;         // in its file, of the instruction that runs or calls; 0: no file
   std::uint64_t function = 0;        // where it begins by the unwinding tables, 0: not known
+  std::uint64_t method = 0;          // of code made at run time: RunTimeCode::Step
+  bool is_exact = false;             // an interrupted instruction, not a return address
 };
 
 struct NativeStack {
@@ -44,13 +49,17 @@ struct NativeStack {
 
 // Finds the callers in a copied stack. By the compiler's tables where there are some; else, for code made at run time
 // and for C libraries without tables, by the frame pointer or by searching the stack for a return address: accepted if
-// it stands behind a call and the unwinding from there comes to the thread's first frame. kMaxSteps bound all of it.
+// it stands behind a call and the unwinding from there comes to the thread's first frame. A runtime that knows its
+// code's frames is believed first, and where that does not come to the first frame the search is tried. kMaxSteps bound
+// all of it.
 class Unwinder {
  public:
   static constexpr int kMaxSteps = 4000, kMaxScans = 24;
   static constexpr std::size_t kMaxFrames = 256, kScannedWords = 256;
 
-  Unwinder(const CodeMap& map, const StackCopy& stack) : map_(map), stack_(stack) {}
+  // run_time: null: nobody. Borrows all of it.
+  Unwinder(const CodeMap& map, const StackCopy& stack, RunTimeCode* run_time = nullptr)
+      : map_(map), stack_(stack), run_time_(run_time) {}
   [[nodiscard]] NativeStack unwind(const Registers& registers);
 
  private:
@@ -67,6 +76,7 @@ class Unwinder {
   [[nodiscard]] End walk(Place place, int scans, std::vector<NativeFrame>& frames);
   [[nodiscard]] NativeFrame frame_at(const Place& place, const CfiRow*& row) const;
   [[nodiscard]] std::optional<Place> step(const Place& place, const CfiRow& row) const;
+  [[nodiscard]] std::optional<Place> step_at_run_time(const Place& place, NativeFrame& frame) const;
   // Continues at a frame without tables.
   [[nodiscard]] End go_on_without(const Place& place, int scans, std::vector<NativeFrame>& frames);
   [[nodiscard]] std::optional<Place> by_frame_pointer(const Place& place) const;
@@ -76,7 +86,10 @@ class Unwinder {
 
   const CodeMap& map_;
   const StackCopy& stack_;
+  RunTimeCode* run_time_;
   int steps_ = 0;
+  // Where the runtime was believed first, and after how many frames.
+  std::optional<std::pair<Place, std::size_t>> believed_;
 };
 
 }  // namespace oomw::growth

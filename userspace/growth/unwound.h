@@ -60,9 +60,9 @@ class SampledProcess {
 
   // Names the stacks of samples (oomw_growth_sample records, each with its stack, one after the other). The work is
   // done in the reader process, which gets this process's files and keeps its parses of executables for the next batch.
-  // Maps are read again while the process lives, since code comes later (dlopen, JIT).
+  // Maps are read again while the process lives, since code comes later (dlopen, JIT). owners: see Reader::run().
   [[nodiscard]] Result<UnwoundSamples> unwind(std::span<const std::byte> records, reader::Reader& reader,
-                                              MemoryBudget* memory);
+                                              MemoryBudget* memory, std::span<const std::string> owners = {});
   // For the program that takes the samples, once a call of unwind() has found it; all zero: none.
   [[nodiscard]] PythonLayout python() const;
 

@@ -6,6 +6,10 @@
 namespace oomw {
 namespace {
 
+// What an exporter's consumers take at once keeps nothing: num_consumers of exporterhelper's sending queue is 10 unless
+// configured.
+constexpr std::uint64_t kConsumers = 10;
+
 // Both are below 2^63: what reads metrics and profiles sees to it.
 std::int64_t difference(std::uint64_t later, std::uint64_t earlier) {
   return static_cast<std::int64_t>(later) - static_cast<std::int64_t>(earlier);
@@ -71,7 +75,8 @@ const CollectorComponent* allocator_of(const IncidentCollector& collector) {
 const CollectorExporter* keeper_of(const IncidentCollector& collector) {
   if (!collector.exporters || collector.exporters->empty()) return nullptr;
   const CollectorExporter& first = collector.exporters->front();
-  return first.growth.value_or(static_cast<std::int64_t>(first.queue_size)) > 0 ? &first : nullptr;
+  const bool has_grown = first.growth.value_or(static_cast<std::int64_t>(first.queue_size)) > 0;
+  return has_grown && first.queue_size > kConsumers ? &first : nullptr;
 }
 
 }  // namespace oomw

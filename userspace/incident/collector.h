@@ -46,7 +46,7 @@ struct IncidentCollector {
 // The component that allocated most (see collector_components_of for helpers); nullptr: not known.
 [[nodiscard]] const CollectorComponent* allocator_of(const IncidentCollector& collector);
 // The exporter whose sending queue grew most or, with only one reading, is the longest. nullptr: no
-// queue grew or holds anything, or nothing is known.
+// queue grew, or it holds no more than its consumers take at once, or nothing is known.
 [[nodiscard]] const CollectorExporter* keeper_of(const IncidentCollector& collector);
 
 }  // namespace oomw

@@ -114,6 +114,7 @@ void describe(auto& v, Of<IncidentGrowth::Place> auto& place) {
   v("bytes_by_part", place.parts, kOmitted);
   v.check(place.parts.size() <= IncidentGrowth::kParts, "bytes_by_part", "an array of bounded size");
   v("pattern", place.pattern, kOmitted);
+  v("late_bytes", place.late_bytes, kOmitted);
 }
 
 void describe(auto& v, Of<IncidentGrowth::Stack> auto& stack) {
@@ -125,6 +126,7 @@ void describe(auto& v, Of<IncidentGrowth::Stack> auto& stack) {
   v("code", stack.code, kOmitted);
   v("operation_kind", stack.operation_kind, kOmitted);
   v("operation", stack.operation, kOmitted);
+  v("late_bytes", stack.late_bytes, kOmitted);
 }
 
 void describe(auto& v, Of<IncidentGrowth> auto& growth) {
@@ -133,6 +135,7 @@ void describe(auto& v, Of<IncidentGrowth> auto& growth) {
   v("slot_bytes", growth.slot_bytes);
   v("grown_bytes", growth.grown_bytes, kRequired);
   v("samples", growth.samples);
+  v("late_bytes", growth.late_bytes, kOmitted);
   v("lost", growth.lost);
   v("sampled_seconds", growth.sampled_seconds, kOmitted);
   v("places", growth.places);

@@ -27,8 +27,7 @@ inline constexpr auto kEnumNames<GrowthPattern> = std::to_array<std::string_view
 // `parts`: the bytes that stand at the end, by the equal part of the sampled time in which they came. So memory that
 // comes and goes has its last round only.
 //   - kPersistent: at least six parts of eight grew, and the last two together by half of the mean. A part or two may
-//   be
-//     missing: a program waits, and a small place meets few levels.
+//     be missing: a program waits, and a small place meets few levels.
 //   - kOneOff: nine tenths came in two parts side by side, before the last two.
 // nullopt: neither; or fewer levels than parts, or less than 5 s, where chance decides. Sampling begins at half of the
 // limit, so that is a climb of some 10 s, below which a memory curve has no shape either (verdict/thresholds.h).

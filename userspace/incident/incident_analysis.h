@@ -28,7 +28,7 @@ struct IncidentAnalysis {
   std::string trigger, result, reason, detail;
   std::vector<File> files;
   std::optional<JvmFigures> jvm{};        // of a JVM's reading, and of what was read after its end
-  std::optional<double> sampled_ratio{};  // of the objects' memory, what was read; nullopt: not a sample
+  std::optional<double> sampled_ratio{};  // of the objects' memory, what was read (0: none); nullopt: not a sample
   std::optional<PoolsAtKill> pools{};     // of what was counted in a Python process at its kill
 };
 

@@ -30,9 +30,11 @@ struct IncidentGrowth {
     // Names that the program's own code on these stacks refers to, up to the operation's, and the file of that code.
     // Not part of the JSON.
     std::set<std::pair<std::string, std::string>> uses = {};
+    std::vector<std::string> callers = {};  // as of GrowthPlace, of the largest stack. Not part of the JSON
     // Of `bytes`, by the part of sampled_seconds in which it came: kParts equal ones, or none.
     std::vector<std::uint64_t> parts = {};
-    std::string pattern = {};  // a GrowthPattern (growth_pattern.h); "" = neither is shown
+    std::string pattern = {};      // a GrowthPattern (growth_pattern.h); "" = neither is shown
+    std::uint64_t late_bytes = 0;  // as of GrowthStack
   };
   struct Stack {
     std::uint64_t bytes = 0;
@@ -40,10 +42,12 @@ struct IncidentGrowth {
     bool is_complete = false;
     std::vector<std::string> frames;  // innermost first; at most kMaxFrames
     std::string code, operation, operation_kind;
+    std::uint64_t late_bytes = 0;
   };
   std::int32_t pid = 0;
   WallTime as_of;  // the newest sample
   std::uint64_t slot_bytes = 0, grown_bytes = 0, samples = 0, lost = 0;
+  std::uint64_t late_bytes = 0;           // of all stacks
   std::vector<Place> places;              // most bytes first
   std::vector<Stack> stacks;              // likewise
   std::optional<double> sampled_seconds;  // from the first sample to the newest, without the rests between bursts

@@ -54,7 +54,8 @@ std::map<std::string, std::uint32_t> map_entries(const GrowthConfig& config, int
 }
 
 oomw_growth_target to_raw(const GrowthTarget& target) {
-  oomw_growth_target raw{};
+  oomw_growth_target raw = target.parked.value_or(oomw_growth_target{});
+  raw.is_resumed = raw.mm != 0 ? 1 : 0;
   raw.start_ticks = target.process.start_ticks;
   raw.cgroup_id = target.cgroup.value;
   raw.page_size = static_cast<std::uint32_t>(page_size());
@@ -174,7 +175,7 @@ Result<> GrowthPrograms::watch(const GrowthTarget& target) {
     return added;
   }
   impl_->watched[target.process] = target.cgroup;
-  return resume();
+  return {};
 }
 
 void GrowthPrograms::rest() { impl_->detach(); }
@@ -203,17 +204,23 @@ Result<> GrowthPrograms::set_python(ProcessKey process, const oomw_growth_python
   return impl_->update("growth_python", &tgid, &layout);
 }
 
-std::optional<GrowthState> GrowthPrograms::state(ProcessKey process) const {
+std::optional<oomw_growth_target> GrowthPrograms::parked(ProcessKey process) const {
   if (!impl_->watched.contains(process)) return std::nullopt;
   const std::uint32_t tgid = tgid_of(process);
   oomw_growth_target raw;
   if (bpf_map_lookup_elem(impl_->maps.fd("growth_targets"), &tgid, &raw) != 0) return std::nullopt;
-  return GrowthState{.has_begun = raw.mm != 0,
-                     .slot = raw.slot > raw.base ? raw.slot - raw.base : 0,
-                     .samples = raw.samples,
-                     .over_budget = raw.over_budget,
-                     .ring_full = raw.ring_full,
-                     .unseen = raw.unseen};
+  return raw;
+}
+
+std::optional<GrowthState> GrowthPrograms::state(ProcessKey process) const {
+  const auto raw = parked(process);
+  if (!raw) return std::nullopt;
+  return GrowthState{.has_begun = raw->mm != 0,
+                     .slot = raw->slot > raw->base ? raw->slot - raw->base : 0,
+                     .samples = raw->samples,
+                     .over_budget = raw->over_budget,
+                     .ring_full = raw->ring_full,
+                     .unseen = raw->unseen};
 }
 
 int GrowthPrograms::ring_fd() const { return ring_buffer__epoll_fd(impl_->ring.get()); }

@@ -28,6 +28,8 @@ struct GrowthTarget {
   std::uint64_t slot_bytes = 256u << 10;
   std::uint32_t stack_max_bytes = OOMW_GROWTH_STACK_MAX;
   std::uint64_t budget_bytes_per_second = 32u << 20;  // a later target of the same cgroup replaces it
+  // As parked() gave it before unwatch(): its slots go on, and what it grew by since counts as unseen.
+  std::optional<oomw_growth_target> parked;
 };
 
 // Where a process stands, as the program keeps it.
@@ -38,8 +40,8 @@ struct GrowthState {
   std::uint64_t unseen = 0;  // slots that it grew by while the program was detached, which `slot` leaves out
 };
 
-// The program that samples growing processes, with a ring of its own. It is attached only while a process is watched,
-// and not between rest() and resume(): then no page fault pays for it. Destroying this unloads it. One thread at a
+// The program that samples growing processes, with a ring of its own. It is attached from resume() on, until rest() or
+// until no process is watched: otherwise no page fault pays for it. Destroying this unloads it. One thread at a
 // time.
 class GrowthPrograms {
  public:
@@ -50,19 +52,20 @@ class GrowthPrograms {
   [[nodiscard]] static Result<std::unique_ptr<GrowthPrograms>> make(const GrowthConfig& config);
   ~GrowthPrograms();
 
-  // kLimit: as many as there may be are watched. A second call begins anew. Takes 1 ms where none was watched. Ends a
-  // rest.
+  // From the next resume() on, or at once where the program is attached. kLimit: as many as there may be are watched. A
+  // second call begins anew, where the target is not parked.
   [[nodiscard]] Result<> watch(const GrowthTarget& target);
   // Nothing happens for one that is not watched. Its records may still lie in the ring. The last one waits until no CPU
   // runs the program, 10 to 90 ms.
   void unwatch(ProcessKey process);
   // Detaches the program; what is watched stays so. Waits as unwatch() does.
   void rest();
-  // What the processes grew by meanwhile counts as unseen.
+  // What the processes grew by meanwhile counts as unseen. Nothing happens where none is watched. Takes 1 ms.
   [[nodiscard]] Result<> resume();
   [[nodiscard]] Result<> set_python(ProcessKey process, const oomw_growth_python& layout);
   // nullopt: not watched.
   [[nodiscard]] std::optional<GrowthState> state(ProcessKey process) const;
+  [[nodiscard]] std::optional<oomw_growth_target> parked(ProcessKey process) const;
 
   // Readable at the first sample of a process and when the ring is a quarter full. Samples wait silently otherwise: who
   // wants them sooner drains without waiting.

@@ -111,12 +111,19 @@ struct Reader::Impl {
     return fault(kind, code, std::move(message));
   }
 
-  Result<> ensure_process(Nanoseconds patience) {
+  // Why no process may be started now, for which the job that asks is not to blame.
+  [[nodiscard]] const char* why_none() {
+    if (process && !process->has_ended()) return nullptr;
+    if (!config.unreaped->has_room()) return "readers hang in files that do not answer";
+    return clock.now() < next_start ? "the reader failed too often just now" : nullptr;
+  }
+
+  Result<> ensure_process(MonotonicTime deadline) {
     if (process && !process->has_ended()) return {};
+    if (const char* why = why_none()) return fail(ErrorCode::kUnavailable, why);
     if (process) forget_process();
-    if (!config.unreaped->has_room()) return fail(ErrorCode::kUnavailable, "readers hang in files that do not answer");
-    if (clock.now() < next_start) return fail(ErrorCode::kUnavailable, "the reader failed too often just now");
-    ASSIGN_OR_RETURN(process, ReaderProcess::start(config.command, config.idle, patience, config.is_ahead));
+    ASSIGN_OR_RETURN(process,
+                     ReaderProcess::start(config.command, config.idle, kStartPatience, deadline, config.is_ahead));
     idle_since = clock.now();
     const std::lock_guard lock(counters_mutex);
     ++counters.started;
@@ -124,13 +131,13 @@ struct Reader::Impl {
   }
 
   // Sends the job. A process that had just decided to end, being idle, is replaced once.
-  Result<> send(const std::string& bytes, std::span<const int> files, Nanoseconds patience) {
-    RETURN_IF_ERROR(ensure_process(patience));
+  Result<> send(const std::string& bytes, std::span<const int> files, MonotonicTime deadline) {
+    RETURN_IF_ERROR(ensure_process(deadline));
     auto sent = send_message(process->socket(), bytes, files);
     // Its socket closes a moment before it has ended: kill() waits for that, and a failure costs the process in any
     // case.
     if (sent || !process->kill().is_by_itself) return sent;
-    RETURN_IF_ERROR(ensure_process(patience));
+    RETURN_IF_ERROR(ensure_process(deadline));
     return send_message(process->socket(), bytes, files);
   }
 
@@ -161,14 +168,17 @@ struct Reader::Impl {
 
   tl::expected<std::string, Failure> run(std::uint32_t kind, std::string parameters, std::span<const int> files,
                                          Nanoseconds time_limit, MonotonicTime deadline, bool may_repeat) {
+    if (const char* why = why_none()) {
+      count(kind, &JobCounts::busy);
+      return fault(Fault::kBusy, ErrorCode::kUnavailable, why);
+    }
     const Job job{kind, next_number++, std::move(parameters)};
     const auto bytes = encode(job);
     if (!bytes) return tl::make_unexpected(Failure{Fault::kNone, bytes.error()});
-    if (const auto sent = send(*bytes, files, std::min(kStartPatience, deadline - clock.now())); !sent) {
+    if (const auto sent = send(*bytes, files, deadline); !sent) {
       return broken(kind, Fault::kFailed, sent.error().code, sent.error().message);
     }
-    const Nanoseconds patience = std::min(time_limit, deadline - clock.now());
-    if (!process->wait_for_message(patience)) {
+    if (!process->wait_for_message(time_limit, deadline)) {
       return broken(kind, Fault::kTimeout, ErrorCode::kTimeout, "reading it took too long");
     }
     const auto message = receive_message(process->socket(), 0);
@@ -207,7 +217,8 @@ tl::expected<std::string, Failure> Reader::run(std::uint32_t kind, std::string p
 
 void Reader::warm_up() {
   const std::unique_lock lock(impl_->job_mutex, std::try_to_lock);
-  if (!lock.owns_lock() || !impl_->ensure_process(kStartPatience)) return;  // a job reports why it cannot
+  if (!lock.owns_lock()) return;
+  if (!impl_->ensure_process(impl_->clock.now() + 2 * kStartPatience)) return;  // a job reports why it cannot
   const MonotonicTime now = impl_->clock.now();
   if (now - impl_->idle_since < impl_->config.idle / 2) return;
   impl_->owners.clear();

@@ -21,7 +21,7 @@ namespace oomw::reader {
 // Why there is no result of a job.
 enum class Fault {
   kNone,     // the job ran, and failed by its own judgement
-  kBusy,     // other jobs took all the time
+  kBusy,     // other jobs took all the time, or ended so many processes that none is started just now
   kFailed,   // the process ended in the middle of it, could not be started, or answered nonsense
   kTimeout,  // it took longer than it may, and the process was ended
   kLimit,    // it wanted more memory or CPU than it may have
@@ -63,7 +63,8 @@ class Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // Waits for jobs of others until `deadline`; the job itself gets `time_limit`, or what is left until then.
+  // Waits for jobs of others until `deadline`; the job itself gets `time_limit`, or what is left until then. Of a job
+  // that others keep from running, time_limit is CPU time: leave it room until the deadline.
   // Starting a process takes 45 to 60 ms on a busy machine. files: borrowed; read-only ones, or files in memory that
   // the answer goes into. owners: whose files they are (a container, a file system). While a process that cannot be
   // ended hangs in a file of one of them, their further jobs are refused, so that nobody's files take all processes.

@@ -18,9 +18,9 @@ std::size_t ReaderGroup::enter() {
 
 ReaderGroup::Answer ReaderGroup::run(std::uint32_t kind, const std::string& parameters, std::span<const int> files,
                                      Nanoseconds time_limit, MonotonicTime deadline,
-                                     std::span<const std::string> owners) {
+                                     std::span<const std::string> owners, Nanoseconds* cpu) {
   const std::size_t mine = enter();
-  Answer answer = readers_[mine]->run(kind, parameters, files, time_limit, deadline, owners);
+  Answer answer = readers_[mine]->run(kind, parameters, files, time_limit, deadline, owners, cpu);
   const std::lock_guard lock(mutex_);
   --users_[mine];
   return answer;

@@ -23,7 +23,8 @@ class ReaderGroup {
 
   // As Reader::run(), by the one with the fewest jobs.
   [[nodiscard]] Answer run(std::uint32_t kind, const std::string& parameters, std::span<const int> files,
-                           Nanoseconds time_limit, MonotonicTime deadline, std::span<const std::string> owners);
+                           Nanoseconds time_limit, MonotonicTime deadline, std::span<const std::string> owners = {},
+                           Nanoseconds* cpu = nullptr);
   void warm_up() { readers_.front()->warm_up(); }  // the one that is taken first
   void tick();
   [[nodiscard]] std::vector<ReaderCounters> counters() const;

@@ -13,6 +13,8 @@
 #include <ctime>
 #include <utility>
 
+#include "base/files.h"
+#include "base/proc_stat.h"
 #include "base/spawn.h"
 #include "base/text.h"
 #include "base/victim_marks.h"
@@ -35,7 +37,7 @@ std::string ProcessEnd::text() const {
 }
 
 Result<ReaderProcess> ReaderProcess::start(const std::vector<std::string>& command, Nanoseconds idle,
-                                           Nanoseconds patience, bool is_ahead) {
+                                           Nanoseconds patience, MonotonicTime deadline, bool is_ahead) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return fail_errno(errno, "socketpair");
   UniqueFd ours(ends[0]), theirs(ends[1]);
@@ -49,7 +51,9 @@ Result<ReaderProcess> ReaderProcess::start(const std::vector<std::string>& comma
   ASSIGN_OR_RETURN(const pid_t pid, spawn_alone(std::move(words), given));
   ReaderProcess process(pid, std::move(ours));
   theirs.reset();
-  if (!process.wait_for_message(patience)) return fail(ErrorCode::kTimeout, "the reader did not start in time");
+  if (!process.wait_for_message(patience, deadline)) {
+    return fail(ErrorCode::kTimeout, "the reader did not start in time");
+  }
   const auto message = receive_message(process.socket(), 0);
   if (!message) return fail(ErrorCode::kUnavailable, "the reader did not start: " + process.kill().text());
   ASSIGN_OR_RETURN(const Answer hello, decode_answer(message->bytes));
@@ -72,16 +76,28 @@ ReaderProcess& ReaderProcess::operator=(ReaderProcess&& other) noexcept {
   return *this;
 }
 
-bool ReaderProcess::wait_for_message(Nanoseconds patience) const {
+bool ReaderProcess::wait_for_message(Nanoseconds patience, MonotonicTime deadline) const {
   const SystemClock clock;
-  const MonotonicTime until = clock.now() + patience;
+  const Nanoseconds cpu_before = cpu();
+  MonotonicTime until = std::min(clock.now() + patience, deadline);
   pollfd socket{socket_.get(), POLLIN, 0};
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock.now()).count();
     const int ready = ::poll(&socket, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30)));
     if (ready > 0) return true;
-    if (ready == 0 || errno != EINTR) return false;
+    if (ready < 0) {
+      if (errno == EINTR) continue;
+      return false;
+    }
+    const Nanoseconds unused = patience - (cpu() - cpu_before);
+    if (clock.now() >= deadline || unused <= Nanoseconds::zero() || !wants_to_run()) return false;
+    until = std::min(clock.now() + unused, deadline);
   }
+}
+
+bool ReaderProcess::wants_to_run() const {
+  const auto text = read_file("/proc/" + std::to_string(pid_) + "/stat", ProcStat::kMaxBytes);
+  return text && ProcStat(*text).state() == 'R';
 }
 
 void ReaderProcess::note(int status) {

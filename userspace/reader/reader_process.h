@@ -28,17 +28,18 @@ class ReaderProcess {
   static constexpr Nanoseconds kReapTime = std::chrono::seconds(1);
 
   // `command` and the arguments of run_child(). The process gets no environment, no files but the socket and
-  // /dev/null, and no blocked signals. Waits until it reports that it is confined, at most `patience`.
+  // /dev/null, and no blocked signals. Waits until it reports that it is confined: see wait_for_message().
   [[nodiscard]] static Result<ReaderProcess> start(const std::vector<std::string>& command, Nanoseconds idle,
-                                                   Nanoseconds patience, bool is_ahead = false);
+                                                   Nanoseconds patience, MonotonicTime deadline, bool is_ahead = false);
   ReaderProcess(ReaderProcess&& other) noexcept;
   ReaderProcess& operator=(ReaderProcess&& other) noexcept;
   ~ReaderProcess() { (void)kill(); }
 
   [[nodiscard]] int socket() const { return socket_.get(); }
   [[nodiscard]] pid_t pid() const { return pid_; }
-  // False: the time is over.
-  [[nodiscard]] bool wait_for_message(Nanoseconds patience) const;
+  // False: the time is over. A process that wants to run when `patience` is over may go on until it had a processor for
+  // so long: on a busy node others have it. `deadline` holds in any case.
+  [[nodiscard]] bool wait_for_message(Nanoseconds patience, MonotonicTime deadline) const;
   // Whether it has ended, in which case it is reaped.
   [[nodiscard]] bool has_ended();
   // Ends it if it still runs, and reaps it. One that waits for a file system which does not answer cannot be ended:
@@ -51,6 +52,7 @@ class ReaderProcess {
 
  private:
   ReaderProcess(pid_t pid, UniqueFd socket) : pid_(pid), socket_(std::move(socket)) {}
+  [[nodiscard]] bool wants_to_run() const;
   void note(int status);
 
   pid_t pid_ = -1;  // -1: reaped

@@ -50,11 +50,12 @@ std::string fillers_section(const Incident& incident) {
   bool has_estimates = false;
   for (const IncidentFiller& filler : incident.fillers) {
     if (filler.evidence != "analysis" || ++count > kMaxRows) continue;
-    rows +=
-        fmt::format("| {}{} | {} | {} | {} | {} | {} |\n", filler.error_bytes ? "about " : "", percent(filler.share),
-                    estimate_text(filler.bytes, filler.error_bytes), growth_text(filler.growth_ratio),
-                    filler.count == 0 ? "" : estimated_count_text(filler.count, filler.error_bytes),
-                    to_markdown(filler.name, kMaxName), to_markdown(filler.held_as, kMaxName));
+    rows += fmt::format("| {}{} | {} | {} | {} | {} | {} |\n", filler.error_bytes ? "about " : "",
+                        filler.bytes == 0 ? "" : percent(filler.share),
+                        filler.bytes == 0 ? "" : estimate_text(filler.bytes, filler.error_bytes),
+                        growth_text(filler.growth_ratio),
+                        filler.count == 0 ? "" : estimated_count_text(filler.count, filler.error_bytes),
+                        to_markdown(filler.name, kMaxName), to_markdown(filler.held_as, kMaxName));
     has_estimates |= filler.error_bytes.has_value();
   }
   if (rows.empty()) return "";
@@ -135,7 +136,7 @@ std::string operation_text(const IncidentGrowth::Place& place) {
 
 std::string place_text(const IncidentGrowth::Place& place) {
   if (place.is_collector) return "threads of a garbage collector";
-  return place.code.empty() ? "no code of the program in the stack" : to_markdown(place.code, kMaxName);
+  return place.code.empty() ? "no named function of the program in the stack" : to_markdown(place.code, kMaxName);
 }
 
 std::string pattern_text(const IncidentGrowth::Place& place, std::uint64_t slot_bytes) {

@@ -65,8 +65,9 @@ struct HeapReading {
   std::optional<std::uint64_t> whole_bytes;
   // Where only the largest holdings are listed: one that is not holds this at most.
   std::uint64_t unlisted_bytes = 0;
-  std::string summary;             // for a human, printable
-  std::vector<std::string> facts;  // how it was read, for a profile's comments
+  std::string summary;                         // for a human, printable
+  static constexpr std::size_t kMaxFacts = 8;  // that a reader is sent
+  std::vector<std::string> facts;              // how it was read, for a profile's comments
 
   [[nodiscard]] std::span<const std::uint64_t> pcs_of(const HeapHolding& holding) const {
     return pcs.at(holding.first_pc, holding.pc_count);

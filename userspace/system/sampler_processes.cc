@@ -66,8 +66,7 @@ std::map<std::string, std::uint64_t> Sampler::Impl::resident_bytes(const std::st
   const auto pids = cgroups.processes(path, kMaxProcesses);
   if (!pids.has_value()) return found;
   for (const std::int32_t pid : *pids) {
-    const auto key = processes.key_of(pid);
-    const auto memory = key.has_value() ? processes.memory_of(*key) : fail(ErrorCode::kNotFound, "");
+    const auto memory = processes.memory_of({.pid = pid});
     if (memory.has_value() && memory->resident_bytes > 0) found.emplace(std::to_string(pid), memory->resident_bytes);
   }
   return found;

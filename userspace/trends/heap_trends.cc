@@ -42,17 +42,32 @@ MonotonicTime started_at(ProcessKey process) {
   return {static_cast<std::int64_t>(process.start_ticks * kNanosecondsPerTick) - slept_ns};
 }
 
+// Two thirds by age, a third for those near their limit. ahead: what may be spent at once, as time of that share.
+void share_out(double core_share, Nanoseconds ahead, TrendScheduleConfig& schedule) {
+  schedule.max_core_share = core_share * 2 / 3;
+  schedule.near_core_share = core_share / 3;
+  schedule.burst = std::chrono::duration_cast<Nanoseconds>(core_share * ahead);
+  schedule.own_core_share = core_share / 3;
+}
+
 }  // namespace
+
+TrendConfig go_trends_config(TrendConfig config) {
+  share_out(config.core_share, std::chrono::seconds(50), config.schedule);
+  return config;
+}
 
 TrendConfig contents_trends_config(TrendConfig config) {
   TrendScheduleConfig& schedule = config.schedule;
   // What a program loads at its start is not worth a reading.
   schedule.first_interval = kStartUp;
-  schedule.max_core_share = config.contents_core_share * 2 / 3;
-  schedule.near_core_share = config.contents_core_share / 3;
   // At the default share 60 ms: the first reading of 100 MiB, and a second one near a limit. What is spent ahead is
   // most of what a quarter of an hour of 50 quiet programs costs.
-  schedule.burst = std::chrono::duration_cast<Nanoseconds>(config.contents_core_share * std::chrono::seconds(200));
+  share_out(config.contents_core_share, std::chrono::seconds(200), schedule);
+  // A reading of 100 MiB takes 60 to 100 ms, and a climb has use for four beside its two analyses.
+  schedule.own = std::chrono::milliseconds(400);
+  schedule.own_core_share = config.contents_core_share * 3;
+  schedule.own_ahead = std::chrono::milliseconds(1200);
   schedule.max_due = 1;
   schedule.follows_falls = true;
   config.leak.is_overlapping = true;
@@ -82,7 +97,11 @@ void HeapTrends::tick(bool is_busy) {
   if (now >= next_list_) list_processes(now);
   end_long_waits(now);
   note_memory();
-  if (is_busy) return;
+  if (is_busy) {
+    if (!busy_since_) busy_since_ = now;
+    if (now - *busy_since_ < kLongestBusy) return;
+  }
+  busy_since_.reset();
   for (const ProcessKey process : schedule_.take_due(now)) {
     if (!worker_->post([this, process] { read(process); })) finish(process, {});
   }

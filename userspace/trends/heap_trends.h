@@ -33,15 +33,20 @@ struct TrendConfig {
   Nanoseconds suspect_after = std::chrono::minutes(5);
   // The longest list of a Go heap, 60,000 buckets, takes 60 ms of CPU.
   Nanoseconds read_timeout = std::chrono::milliseconds(500);
+  // Of one core, for reading Go heaps. They share it.
+  double core_share = 0.0006;
   // Of one core, for reading what fills programs without heap profiles (analyses/contents_runtime.h); 0: not read.
   double contents_core_share = 0.0003;
 };
 
-// The part of `config` for those: less often, because a reading takes 0.1 to 1 ms a MiB.
+// The part of `config` for Go heaps.
+[[nodiscard]] TrendConfig go_trends_config(TrendConfig config);
+// The part of `config` for the others: less often, because a reading takes 0.1 to 1 ms a MiB.
 [[nodiscard]] TrendConfig contents_trends_config(TrendConfig config);
 
 // Reads the heap of every readable program from time to time, keeps its trend, and judges it after each reading.
-//   - Scheduled readings have a worker of their own, and wait while captures are under way.
+//   - Scheduled readings have a worker of their own, and wait while captures are under way: for kLongestBusy, since a
+//     node with many slow endpoints always has one.
 //   - If no collection has published its counts since the last reading, 4 bytes show that the live bytes are unchanged,
 //     and the heap is not read again ("no_gc").
 //   - Heaps that were read for another reason (a capture, the walk at a kill) are readings too.
@@ -57,6 +62,7 @@ class HeapTrends {
   static constexpr std::uint64_t kLeftForCaptures = 18u << 20;
   // Fewer readings show nothing that a capture does not.
   static constexpr std::size_t kLeastReadings = 3;
+  static constexpr Nanoseconds kLongestBusy = std::chrono::seconds(10);
   // Of a thousand kills at once, the first few are judged before their incidents are written: the worker takes
   // milliseconds for each, and has room for kQueue tasks, evidence among them.
   static constexpr std::size_t kMaxJudgedAtKill = 8;
@@ -70,6 +76,8 @@ class HeapTrends {
   HeapTrends(EventLoop& loop, Runtime& runtime, const Clock& clock, MemoryBudget& memory, TrendConfig config,
              MemoryOf memory_of, OnJudged on_judged, KeepTrendFile keep);
 
+  // Somebody else reads it, and add() will bring what was found.
+  void note_read(ProcessKey process) { schedule_.note_read(process, clock_.now()); }
   // About once a second. is_busy: captures are under way.
   void tick(bool is_busy);
   void on_exit(ProcessKey process);
@@ -136,6 +144,7 @@ class HeapTrends {
   const KeepTrendFile keep_;
   TrendSchedule schedule_;
   MonotonicTime next_list_, next_expiry_;
+  std::optional<MonotonicTime> busy_since_;
 
   std::mutex store_mutex_;  // taken before state_mutex_
   TrendStore store_;

@@ -24,6 +24,7 @@ void TrendSchedule::set_processes(const std::vector<Process>& processes, Monoton
     entries.emplace(process.key, known != entries_.end() ? known->second : new_entry(process, now));
   }
   entries_ = std::move(entries);
+  std::erase_if(own_, [&](const auto& one) { return one.second.is_idle(now); });
 }
 
 void TrendSchedule::note_memory(ProcessKey process, ContainerMemory memory) {
@@ -34,7 +35,12 @@ void TrendSchedule::note_memory(ProcessKey process, ContainerMemory memory) {
   entry.left_bytes = left;
   if (!entry.left_bytes_at_read) entry.left_bytes_at_read = left;
   entry.limit_bytes = memory.limit_bytes;
+  if (!entry.is_under_way) entry.owner = memory.owner;
   entry.is_near = has_moved(entry);
+  if (!entry.is_near) {
+    entry.left_bytes_when_calm = left;
+    entry.calm_at = memory.as_of;
+  }
   if (!entry.is_near || entry.is_under_way || entry.last == MonotonicTime{}) return;
   const MonotonicTime due = entry.last + near_interval(entry);
   if (due >= entry.due) return;
@@ -64,6 +70,7 @@ void TrendSchedule::pay_off(MonotonicTime now) {
   if (paid_ != MonotonicTime{}) {
     debt_ -= scaled(now - paid_, config_.max_core_share + config_.near_core_share);
     debt_ = std::max(debt_, Nanoseconds(0));
+    own_debt_ -= std::min(own_debt_, scaled(now - paid_, config_.own_core_share));
   }
   paid_ = now;
 }
@@ -72,19 +79,37 @@ std::vector<ProcessKey> TrendSchedule::take_due(MonotonicTime now) {
   pay_off(now);
   std::vector<std::tuple<bool, MonotonicTime, ProcessKey>> due;
   for (const auto& [key, entry] : entries_) {
-    const bool is_affordable = debt_ < (entry.is_near ? 2 : 1) * config_.burst;
-    if (entry.due <= now && is_affordable) due.emplace_back(!entry.is_near, entry.due, key);
+    if (entry.due <= now) due.emplace_back(!entry.is_near, entry.due, key);
   }
   std::ranges::sort(due);
-  if (due.size() > config_.max_due) due.resize(config_.max_due);
   std::vector<ProcessKey> keys;
   for (const auto& [is_calm, when, key] : due) {
+    if (keys.size() == config_.max_due) break;
     Entry& entry = entries_.at(key);
+    entry.pays_own = has_own(entry, now);
+    if (!entry.pays_own && debt_ >= (is_calm ? 1 : 2) * config_.burst) continue;
     entry.due = now + 2 * config_.max_interval;
     entry.is_under_way = true;
     keys.push_back(key);
   }
   return keys;
+}
+
+bool TrendSchedule::ends_soon(const Entry& entry, MonotonicTime now) const {
+  const auto left = static_cast<double>(*entry.left_bytes);
+  const double gone = static_cast<double>(entry.left_bytes_when_calm) - left;
+  return gone > 0 && to_seconds(now - entry.calm_at) * left <= to_seconds(config_.soon) * gone;
+}
+
+bool TrendSchedule::has_own(const Entry& entry, MonotonicTime now) const {
+  const bool may_pay = config_.own_core_share > 0 && entry.cost <= config_.own;
+  if (!may_pay || !entry.is_near || !ends_soon(entry, now)) return false;
+  const auto known = own_.find(entry.owner);
+  if (known == own_.end() && own_.size() >= kMaxOwners) return false;
+  if (own_debt_ >= config_.own_ahead / (known == own_.end() ? 1 : 2)) return false;
+  if (known != own_.end() && !known->second.may_go(now)) return false;
+  return std::ranges::none_of(
+      entries_, [&](const auto& other) { return other.second.pays_own && other.second.owner == entry.owner; });
 }
 
 // The interval at which `sharers` such processes can all be inspected within the share. While little is owed the share
@@ -101,24 +126,47 @@ Nanoseconds TrendSchedule::calm_interval(const Entry& entry, MonotonicTime now) 
 }
 
 Nanoseconds TrendSchedule::near_interval(const Entry& entry) const {
+  if (has_own(entry, paid_)) return config_.min_interval;
   const auto near = std::ranges::count_if(entries_, [](const auto& other) { return other.second.is_near; });
   return std::max(config_.min_interval,
                   affordable(entry.cost, static_cast<std::size_t>(near), config_.near_core_share));
 }
 
+void TrendSchedule::pay(Entry& entry, Nanoseconds cost, MonotonicTime now) {
+  const Nanoseconds of_own = entry.pays_own ? std::min(cost, config_.own) : Nanoseconds(0);
+  if (entry.pays_own) own_[entry.owner].charge(cost, config_.own, now);
+  entry.pays_own = false;
+  own_debt_ += of_own;
+  debt_ += cost - of_own;
+}
+
 void TrendSchedule::done(ProcessKey process, Nanoseconds cost, MonotonicTime now, bool was_read) {
   const auto found = entries_.find(process);
-  if (found == entries_.end()) return;
+  if (found == entries_.end()) {
+    debt_ += cost;  // it ended meanwhile
+    return;
+  }
   Entry& entry = found->second;
-  debt_ += cost;
+  pay(entry, cost, now);
   entry.is_under_way = false;
   entry.last = now;
   entry.cost = cost;
-  if (was_read) {
-    entry.left_bytes_at_read = entry.left_bytes;
-    entry.is_near = false;
-  }
+  if (was_read) note_what_is_left(entry);
   entry.due = now + jittered(calm_interval(entry, now), process);
+}
+
+void TrendSchedule::note_read(ProcessKey process, MonotonicTime now) {
+  const auto found = entries_.find(process);
+  if (found == entries_.end() || found->second.is_under_way) return;
+  Entry& entry = found->second;
+  entry.last = now;
+  note_what_is_left(entry);
+  entry.due = std::max(entry.due, now + calm_interval(entry, now));
+}
+
+void TrendSchedule::note_what_is_left(Entry& entry) {
+  entry.left_bytes_at_read = entry.left_bytes;
+  entry.is_near = false;
 }
 
 }  // namespace oomw

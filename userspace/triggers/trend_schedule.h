@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/cost_share.h"
+#include "base/fair_share.h"
 #include "events/ids.h"
 
 namespace oomw {
@@ -38,6 +40,14 @@ struct TrendScheduleConfig {
   // May be spent ahead of both shares: a first round over 40 processes. Beyond it only processes near their limit are
   // inspected, beyond twice that none, until it is paid off.
   Nanoseconds burst = std::chrono::milliseconds(30);
+  // Beside all that, a container that would reach its limit within `soon` may spend so much of a minute
+  // (base/cost_share.h), and all of them together this share of a core, so much of it ahead: else many that end in one
+  // minute have two readings each, and one that was killed and comes back has none. One that has spent some finds half
+  // of what is ahead only, so that none uses up what the next one needs.
+  Nanoseconds soon = std::chrono::minutes(2);
+  Nanoseconds own = std::chrono::milliseconds(30);
+  double own_core_share = 0.0002;
+  Nanoseconds own_ahead = std::chrono::milliseconds(200);
   std::size_t max_due = 4;  // per call, which is once a second
 };
 
@@ -45,12 +55,15 @@ struct TrendScheduleConfig {
 struct ContainerMemory {
   std::uint64_t used_bytes = 0;
   std::uint64_t limit_bytes = 0;
+  MonotonicTime as_of = {};
+  ShareOwner owner = {};  // pays for readings; need not be told below half of the limit
 };
 
 // Decides when each process is inspected for its trend. Pure: the same calls give the same schedule; jitter (a
 // tenth) comes from the pid, so that a hundred replicas started together are not read together. Core thread.
 class TrendSchedule {
  public:
+  static constexpr std::size_t kMaxOwners = 1'024;  // containers that lately paid from `own`
   struct Process {
     ProcessKey key;
     MonotonicTime started;
@@ -70,6 +83,8 @@ class TrendSchedule {
   // The inspection ended, with any result; `cost` is the CPU time that it took. was_read: the heap was also read, so
   // what is left to the limit counts from here on.
   void done(ProcessKey process, Nanoseconds cost, MonotonicTime now, bool was_read = true);
+  // Somebody else has read and paid for it.
+  void note_read(ProcessKey process, MonotonicTime now);
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
   [[nodiscard]] std::uint64_t brought_forward() const { return brought_forward_; }  // inspections, by note_memory()
 
@@ -81,21 +96,32 @@ class TrendSchedule {
     Nanoseconds cost{};  // of the last inspection
     bool is_under_way = false;
     bool is_near = false;
+    bool pays_own = false;  // the inspection under way
+    ShareOwner owner;
     std::optional<std::uint64_t> left_bytes;          // to the limit, as last noted
     std::optional<std::uint64_t> left_bytes_at_read;  // at the last reading; as first noted until there is one
+    // As last noted before it came near: its pace counts from there.
+    std::uint64_t left_bytes_when_calm = 0;
+    MonotonicTime calm_at;
     std::uint64_t limit_bytes = 0;
   };
   void pay_off(MonotonicTime now);
   [[nodiscard]] bool has_moved(const Entry& entry) const;
   [[nodiscard]] Nanoseconds calm_interval(const Entry& entry, MonotonicTime now) const;
   [[nodiscard]] Nanoseconds near_interval(const Entry& entry) const;
+  static void note_what_is_left(Entry& entry);
+  [[nodiscard]] bool ends_soon(const Entry& entry, MonotonicTime now) const;
+  [[nodiscard]] bool has_own(const Entry& entry, MonotonicTime now) const;
+  void pay(Entry& entry, Nanoseconds cost, MonotonicTime now);
   [[nodiscard]] Nanoseconds affordable(Nanoseconds cost, std::size_t sharers, double core_share) const;
   [[nodiscard]] Entry new_entry(const Process& process, MonotonicTime now) const;
 
   const TrendScheduleConfig config_;
   std::map<ProcessKey, Entry> entries_;
-  ProcessKey turn_;     // the last one of take_turn()
-  Nanoseconds debt_{};  // spent ahead of the shares
+  ProcessKey turn_;         // the last one of take_turn()
+  Nanoseconds debt_{};      // spent ahead of the shares
+  Nanoseconds own_debt_{};  // and of own_core_share
+  std::map<ShareOwner, CostShare> own_;
   MonotonicTime paid_;
   std::uint64_t brought_forward_ = 0;
 };

@@ -9,6 +9,7 @@
 #include "verdict/filler_answer.h"
 #include "verdict/growth_answer.h"
 #include "verdict/owner_answer.h"
+#include "verdict/readings.h"
 #include "verdict/thresholds.h"
 
 namespace oomw {
@@ -77,24 +78,59 @@ std::optional<Finding> detected(const Evidence& evidence) {
   return leak;
 }
 
+// The contents were more in the last quarter of the run than at the last reading before it.
+bool is_more_in_last_quarter(const Evidence& evidence) {
+  const std::vector<IncidentTrend::Point>& points = evidence.incident.contents_trend->points;
+  const auto is_late = [&](const IncidentTrend::Point& point) {
+    const double seconds = seconds_before_kill(evidence.incident, point.time);
+    return evidence.curve->part_at(seconds) > kStartUp + (1 - kStartUp) * (kQuarters - 1) / kQuarters;
+  };
+  const auto late = std::ranges::find_if(points, is_late);
+  const bool is_before_and_after = late != points.begin() && late != points.end();
+  return is_before_and_after && points.back().held_bytes > std::prev(late)->held_bytes;
+}
+
+// Of its growth there are samples from the last seconds, and those of the end are of the code that grew most. Not of
+// Java and Node: their names gain dead objects, too, so rising and standing still is how they look in health.
+bool is_sampled_to_the_end(const Evidence& evidence) {
+  constexpr double kEnd = (1 - kStartUp) / kQuarters / 2;
+  const Incident& incident = evidence.incident;
+  const std::string& of = incident.contents_trend->of;
+  return (of == "cpython" || of == "native") && same_code_went_on(incident) &&
+         evidence.curve->part_at(seconds_before_kill(incident, incident.growth->as_of)) >= 1 - kEnd;
+}
+
+// The last quarter that may be the one in which the memory stood still. Later than the second only if one name made
+// most of what the contents gained, and what grew before the pause is known to have gone on after it: by the readings
+// on both sides of the third, or by the code that touched the memory first.
+int last_that_may_be_still(const Evidence& evidence) {
+  const TrendSite* site = growing_name(evidence.incident);
+  const bool is_named = site != nullptr && held_gain(site->figures) >= kMaterial * evidence.limit();
+  if (!is_named || !evidence.curve) return kQuarters / 2;
+  if (is_sampled_to_the_end(evidence)) return kQuarters;
+  return is_more_in_last_quarter(evidence) ? kQuarters - 1 : kQuarters / 2;
+}
+
 // The memory that is never given back: see verdict.h. It rises in every quarter of the time. Without a collector it may
-// stand still in one of the first two: malloc fills what a burst left behind before it takes more.
+// stand still in one of the first two: malloc fills what a burst left behind before it takes more. Later a program may
+// have had no processor or no requests: see last_that_may_be_still().
 struct Rise {
   double bytes = 0;  // from the first eighth on
   double per_second = 0;
+  bool is_interrupted = false;  // it stood still for a quarter
 };
-std::optional<Rise> steady_rise(const MemoryCurve& curve, bool is_collected) {
-  const double total = curve.at(1) - curve.floor_from(kStartUp);
+std::optional<Rise> steady_rise(const MemoryCurve& curve, int still_until, int may_stand_still) {
+  Rise rise{curve.at(1) - curve.floor_from(kStartUp), curve.floor_slope(kStartUp)};
   double before = curve.floor_from(kStartUp);
-  int may_stand_still = is_collected ? 0 : 1;
   for (int quarter = 1; quarter <= kQuarters; ++quarter) {
     const double part = kStartUp + (1 - kStartUp) * quarter / kQuarters;
     const double floor = curve.floor_from(part);
-    const bool is_still = floor - before <= total / kQuarters / 2;
-    if (is_still && (quarter > kQuarters / 2 || may_stand_still-- == 0)) return std::nullopt;
+    const bool is_still = floor - before <= rise.bytes / kQuarters / 2;
+    if (is_still && (quarter > still_until || may_stand_still-- == 0)) return std::nullopt;
+    rise.is_interrupted = rise.is_interrupted || is_still;
     before = floor;
   }
-  return Rise{total, curve.floor_slope(kStartUp)};
+  return rise;
 }
 
 // A leak's memory does not stand still over the second half of the run. If it does, the live heap must have
@@ -135,9 +171,11 @@ bool few_go_on(const Evidence& evidence) {
 }
 
 std::optional<Finding> curve_rises(const Evidence& evidence) {
-  const auto rise = evidence.curve ? steady_rise(*evidence.curve, is_go(evidence.incident)) : std::nullopt;
+  const bool is_collected = is_go(evidence.incident);
+  const int still_until = last_that_may_be_still(evidence);
+  const auto rise = evidence.curve ? steady_rise(*evidence.curve, still_until, is_collected ? 0 : 1) : std::nullopt;
   if (!rise || !(evidence.limit() > 0)) return std::nullopt;
-  const double needed = is_go(evidence.incident) ? kMost : kLarge;
+  const double needed = is_collected ? kMost : kLarge;
   if (rise->bytes < needed * evidence.limit() || never_collects(evidence)) return std::nullopt;
   if (evidence.live.size() >= kReadingsOfRise && !is_live_rising(evidence)) return std::nullopt;
   if (!few_go_on(evidence)) return std::nullopt;
@@ -146,9 +184,10 @@ std::optional<Finding> curve_rises(const Evidence& evidence) {
   return Finding{
       "leak",
       kEven,
-      {fmt::format("memory that is never given back rose all the {:.0f} s, by {} in all, {}/s: {:.0f} % of the limit{}",
-                   evidence.curve->seconds(), bytes_text(rise->bytes), bytes_text(rise->per_second),
-                   rise->bytes / evidence.limit() * 100, is_named ? "" : "; which code does it is not known")}};
+      {fmt::format("memory that is never given back rose {} the {:.0f} s, by {} in all, {}/s: {:.0f} % of the limit{}",
+                   rise->is_interrupted ? "in three quarters of" : "all", evidence.curve->seconds(),
+                   bytes_text(rise->bytes), bytes_text(rise->per_second), rise->bytes / evidence.limit() * 100,
+                   is_named ? "" : "; which code does it is not known")}};
 }
 
 // A second sign beside the memory's rise, where there is no heap profile: what made most of it keeps growing by name.
@@ -186,6 +225,7 @@ std::optional<Finding> few_collections(const Evidence& evidence, bool does_curve
   const TrendSite* site = trend ? main_grower(*trend) : nullptr;
   const LiveRise& rise = evidence.rise;
   const bool is_large = rise.gained >= kLarge * evidence.limit();
+  if (!is_large && is_not_growing(evidence)) return std::nullopt;
   Finding leak{"leak", is_large && (site != nullptr || does_curve_rise) ? kTwoSigns : kEven};
   if (is_large && rise.is_chance_small) leak.confidence = kRareRise;
   leak.why.push_back(

@@ -186,7 +186,8 @@ std::optional<Finding> no_room_to_collect(const Evidence& evidence) {
   const LiveRange live = late_live(evidence);
   if (!need || *need <= evidence.limit() || !(evidence.limit() > 0)) return std::nullopt;
   const bool is_steady = is_flat(live) || is_in_balance(evidence.live);
-  if (!is_steady && !came_at_once(evidence) && !is_late_in_balance(evidence.live)) return std::nullopt;
+  const bool has_no_trend = came_at_once(evidence) || is_late_in_balance(evidence.live) || is_not_growing(evidence);
+  if (!is_steady && !has_no_trend) return std::nullopt;
   if (evidence.live.front().seconds < kSpikeSeconds / 2) return std::nullopt;
   const bool was_collected = live.readings >= 2;
   Finding undersized{"undersized", was_collected && is_steady ? kTwoSigns : kEven};

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "incident/share_queries.h"
 #include "verdict/causes.h"
+#include "verdict/readings.h"
 #include "verdict/thresholds.h"
 
 namespace oomw {
@@ -40,6 +41,24 @@ double most_held(const Incident& incident, double at_end) {
     most = std::max(most, static_cast<double>(point.held_bytes));
   }
   return most;
+}
+
+// What the victims held when that profile was begun, as far as the container's memory tells: the rest of it is taken to
+// be what it was at the kill. What came after it may all be heap.
+double held_when_read(const Incident& incident, const IncidentCapture& capture) {
+  const auto at_kill = static_cast<double>(victims_anon_bytes(incident).value_or(0));
+  const Readings readings = memory_readings(incident);
+  if (capture.method == to_string(CaptureMethod::kAtKill) || readings.empty()) return at_kill;
+  const double others = std::max(readings.back().bytes - at_kill, 0.0);
+  const double then = value_at(readings, capture.lead_seconds + capture.duration_seconds) - others;
+  return std::clamp(then, 0.0, at_kill);
+}
+
+// Of a profile that is not of the kill itself: " 2.1 s before the kill".
+std::string moment_of(const IncidentCapture& capture) {
+  return capture.method == to_string(CaptureMethod::kAtKill)
+             ? ""
+             : fmt::format(" {:.1f} s before the kill", capture.lead_seconds);
 }
 
 }  // namespace
@@ -85,17 +104,49 @@ std::optional<Finding> judge_ancestor(const Evidence& evidence) {
   return verdict;
 }
 
-std::optional<Finding> judge_tmpfs(const Evidence& evidence) {
-  const Incident& incident = evidence.incident;
+namespace {
+
+// The share of tmpfs and shared memory in the usage, where it is what filled the limit.
+std::optional<double> shared_ratio(const Incident& incident) {
   const auto shmem = stat_of(incident, "shmem");
   const auto usage = charged(incident);
   if (!shmem || !usage) return std::nullopt;
   const double ratio = share(*shmem, *usage);
-  if (ratio < kMost) return std::nullopt;
+  return ratio < kMost ? std::nullopt : std::optional(ratio);
+}
+
+// What the victims had mapped of that; 0: less than half of it, so it lies in files.
+std::uint64_t mapped_shared_bytes(const Incident& incident) {
+  if (!shared_ratio(incident)) return 0;
+  double bytes = 0;
+  for (const IncidentVictim& victim : incident.victims) {
+    if (victim.rss) bytes += static_cast<double>(victim.rss->shmem_bytes);
+  }
+  return bytes >= kMost * static_cast<double>(*stat_of(incident, "shmem")) ? static_cast<std::uint64_t>(bytes) : 0;
+}
+
+}  // namespace
+
+std::string kind_of_files(const Incident& incident) {
+  return mapped_shared_bytes(incident) > 0 ? "Shared memory" : "Files in memory";
+}
+
+std::string files_action(const Incident& incident) {
+  return mapped_shared_bytes(incident) > 0
+             ? "See what it maps as shared memory (MAP_SHARED, shm_open, /dev/shm), and whether it gives that back."
+             : "Give the tmpfs or emptyDir of medium Memory a sizeLimit, or put it on a disk.";
+}
+
+std::optional<Finding> judge_tmpfs(const Evidence& evidence) {
+  const Incident& incident = evidence.incident;
+  const auto ratio = shared_ratio(incident);
+  if (!ratio) return std::nullopt;
+  const std::uint64_t mapped = mapped_shared_bytes(incident);
   return Finding{"page_cache_or_tmpfs",
                  kMeasured,
-                 {fmt::format("tmpfs and shared memory hold {} = {:.0f} % of the usage of {}", human_bytes(*shmem),
-                              ratio * 100, human_bytes(*usage))}};
+                 {fmt::format("tmpfs and shared memory hold {} = {:.0f} % of the usage of {}{}",
+                              human_bytes(*stat_of(incident, "shmem")), *ratio * 100, human_bytes(*charged(incident)),
+                              mapped == 0 ? "" : "; what was killed had mapped " + human_bytes(mapped) + " of it")}};
 }
 
 // The kernel dropped all the page cache it could before the kill; the rest cannot be dropped (dirty, locked,
@@ -165,11 +216,15 @@ std::optional<Finding> judge_off_heap(const Evidence& evidence) {
       shows_last_collection(*best))
     return std::nullopt;
   if (*incident.coverage_ratio >= kMost || heap_held_it_before(incident)) return std::nullopt;
+  // Coverage is of the kill: a heap of before it had that much of what was held then, and half must lie beside it.
+  const auto at_kill = static_cast<double>(victims_anon_bytes(incident).value_or(0));
+  const double held = held_when_read(incident, *best), heap = *incident.coverage_ratio * at_kill;
+  if (held - heap < (1 - kMost) * at_kill) return std::nullopt;
   return Finding{"off_heap",
                  kMeasuredApart,
-                 {fmt::format("the Go heap explains {:.0f} % of the {} that the victims held: the rest is "
+                 {fmt::format("the Go heap explains {:.0f} % of the {} that the victims held{}: the rest is "
                               "goroutine stacks, memory mapped by cgo or mmap, or freed and not given back",
-                              *incident.coverage_ratio * 100, human_bytes(victims_anon_bytes(incident).value_or(0)))}};
+                              heap / held * 100, bytes_text(held), moment_of(*best))}};
 }
 
 // A heap with uncollected garbage looks large beside stacks and mappings. But large stacks themselves make
@@ -182,17 +237,17 @@ std::optional<Finding> judge_beside_heap(const Evidence& evidence) {
       !best->live_bytes || incident.victims.size() != 1) {
     return std::nullopt;
   }
-  const auto anon = static_cast<double>(victims_anon_bytes(incident).value_or(0));
+  const double held = held_when_read(incident, *best);
   const auto live = static_cast<double>(*best->live_bytes);
   const double since = std::max(static_cast<double>(*best->inuse_bytes) - live, 0.0);
-  const double rest = anon - most_held(incident, static_cast<double>(*best->inuse_bytes));
+  const double rest = held - most_held(incident, static_cast<double>(*best->inuse_bytes));
   if (rest <= live || rest + live <= since || rest < kLarge * evidence.limit()) return std::nullopt;
   return Finding{
       "off_heap",
       kBesideHeap,
-      {fmt::format("of the {} that it held, {} lie beside the Go heap: stacks, memory mapped by cgo or mmap; a "
+      {fmt::format("of the {} that it held{}, {} lie beside the Go heap: stacks, memory mapped by cgo or mmap; a "
                    "collection would have left {} of the heap",
-                   bytes_text(anon), bytes_text(rest), bytes_text(live))}};
+                   bytes_text(held), moment_of(*best), bytes_text(rest), bytes_text(live))}};
 }
 
 }  // namespace oomw

@@ -15,13 +15,21 @@ namespace oomw {
 [[nodiscard]] std::optional<AnswerCulprit> filling_culprit(const Incident& incident);
 // "a list of 500000 dict held as `LOG` in module `app` filled 86 % of its memory (83.1 MiB, read 2 s before the kill)"
 [[nodiscard]] std::string filler_text(const Incident& incident);
+// The same as a sentence of its own.
+[[nodiscard]] std::string filler_sentence(const Incident& incident);
 // "" if nothing was read from the memory: what is known of it when no filler is large.
 [[nodiscard]] std::string no_filler_text(const Incident& incident);
 // Where the largest filler is an array, a plain type or a class of the library: "; of its own classes there were most
 // of com.acme.Session, 60000 objects". Of Python "of other classes": those of its library look like the program's.
 [[nodiscard]] std::string own_class_text(const Incident& incident, const IncidentFiller& filler);
-// "At the kill 118 MiB were small objects, by an estimate 52 % of them dict, 18 % str."; "" unless that was counted.
+// "172092 entries in `Outbox.PENDING`, a java.util.ArrayDeque": the collection of a Java program's static fields with
+// most entries, of which no bytes are known; "" = none.
+[[nodiscard]] std::string collection_text(const Incident& incident);
+// "At the kill 118 MiB were small objects, by an estimate 52 % of them dict, 18 % str."; "" unless that was counted,
+// and where they are little beside the rest.
 [[nodiscard]] std::string pools_text(const Incident& incident);
+// Whether most of the memory of a runtime's program is what native code took from malloc.
+[[nodiscard]] bool fills_malloc(const Incident& incident);
 [[nodiscard]] std::string filler_action(const Incident& incident);
 // What grew most of all that was read over time, by name; nullptr: nothing made half of the process's growth. A
 // container with a name first, then what gained most.

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.h"
 #include "incident/growth_pattern.h"
@@ -36,9 +39,13 @@ bool is_lost_at_most(const IncidentGrowth& growth, double most) {
 // with less lost: where memory was given back and taken again, a lost sample leaves another's place as it was.
 constexpr double kLostOfTouched = threshold::kLarge, kLostOfGrown = threshold::kMaterial;
 
+bool is_trusted(const IncidentGrowth& growth, double most_lost) {
+  return collectors_share(growth) < threshold::kLarge && is_lost_at_most(growth, most_lost);
+}
+
 // The place with most of the growth, if the profile can be trusted that far.
 const Place* leading(const IncidentGrowth& growth, double most_lost) {
-  if (collectors_share(growth) >= threshold::kLarge || !is_lost_at_most(growth, most_lost)) return nullptr;
+  if (!is_trusted(growth, most_lost)) return nullptr;
   const auto found = std::ranges::find_if(
       growth.places, [](const Place& place) { return !place.is_collector && !place.code.empty(); });
   return found == growth.places.end() || found->share < threshold::kMost ? nullptr : &*found;
@@ -138,6 +145,20 @@ std::string amount(const Place& place) {
   return fmt::format("{:.0f} % of the growth, {}", place.share * 100, human_bytes(place.bytes));
 }
 
+// "Arena::allocate" of "Arena::allocate (shop)"; an address without the texts behind it.
+std::string function_of(const std::string& frame) {
+  return printable(frame.substr(0, std::min(frame.find(" ("), frame.find(", which"))), kMaxName);
+}
+
+// "shop!fn_1ab0", "shop+0x1ab0": no symbol names it.
+bool is_address(const std::string& function) {
+  return function.find("!fn_") != std::string::npos || function.find("+0x") != std::string::npos;
+}
+
+std::string callers_text(const Place& place) {
+  return place.callers.empty() ? "" : fmt::format(", called by {}", fmt::join(place.callers, " and "));
+}
+
 // When the growth came says nothing of whose it is: it adds to what is said, and names nobody.
 std::string came_once(const Place& place) {
   return place.pattern == to_string(GrowthPattern::kOneOff) ? "; it came once" : "";
@@ -152,8 +173,8 @@ std::string over_time(const Place& place) {
 const Place* user_of_holder(const Incident& incident, const IncidentFiller& filler) {
   const IncidentGrowth& growth = *incident.growth;
   const std::pair use{name_of(filler.held_as), any_file_of_module(incident, module_of(filler.held_as))};
-  const bool is_trusted = collectors_share(growth) < threshold::kLarge && is_lost_at_most(growth, kLostOfGrown);
-  if (!is_trusted || filler.share < threshold::kMost || use.first.empty() || use.second.empty()) return nullptr;
+  if (!is_trusted(growth, kLostOfGrown) || filler.share < threshold::kMost || use.first.empty() || use.second.empty())
+    return nullptr;
   const Place* most = nullptr;
   double all = 0;
   for (const Place& place : growth.places) {
@@ -165,11 +186,58 @@ const Place* user_of_holder(const Incident& incident, const IncidentFiller& fill
   return is_most ? most : nullptr;
 }
 
+// Samples may cover little of a long climb, so what is free must be much of the whole memory, too.
 bool is_free_again(const Incident& incident) {
   if (!incident.composition || incident.growth->grown_bytes == 0) return false;
-  std::uint64_t bytes = 0;
-  for (const MemoryShare& part : incident.composition->parts) bytes += part.name == "malloc: free" ? part.bytes : 0;
-  return static_cast<double>(bytes) >= threshold::kMost * static_cast<double>(incident.growth->grown_bytes);
+  double bytes = 0, whole = 0;
+  for (const MemoryShare& part : incident.composition->parts) {
+    whole += static_cast<double>(part.bytes);
+    if (part.name == "malloc: free") bytes += static_cast<double>(part.bytes);
+  }
+  return bytes >= threshold::kLarge * whole &&
+         bytes >= threshold::kMost * static_cast<double>(incident.growth->grown_bytes);
+}
+
+// Functions with a name, from the innermost on, that are not the C library's nor what all allocate through.
+std::vector<std::string> runtime_functions(const IncidentGrowth::Stack& stack) {
+  constexpr std::array<std::string_view, 6> kAllocators = {"malloc",     "calloc",      "realloc",
+                                                           "os::malloc", "os::realloc", "operator new"};
+  std::vector<std::string> found;
+  for (const std::string& frame : stack.frames) {
+    const std::string name = function_of(frame);
+    const bool is_named = !name.empty() && name.front() != '[' && !is_address(name);
+    if (is_named && frame.find(" (libc.") == std::string::npos &&
+        std::ranges::find(kAllocators, name) == kAllocators.end()) {
+      found.push_back(frame);
+    }
+  }
+  return found;
+}
+
+// Where malloc's blocks fill a runtime's program, and none of its own code is in the stacks: for which of the runtime's
+// functions that was. "" = for no one of them most.
+std::string runtime_code_text(const Incident& incident) {
+  const IncidentGrowth& growth = *incident.growth;
+  if (!fills_malloc(incident)) return "";
+  std::map<std::string, std::uint64_t> bytes_of;
+  std::map<std::string, std::string> caller_of;
+  for (const IncidentGrowth::Stack& stack : growth.stacks) {
+    const std::vector<std::string> functions = runtime_functions(stack);
+    if (!stack.code.empty() || functions.empty()) continue;
+    bytes_of[functions.front()] += stack.bytes;
+    if (functions.size() > 1) caller_of.emplace(functions.front(), function_of(functions[1]));
+  }
+  const auto most = std::ranges::max_element(bytes_of, {}, [](const auto& one) { return one.second; });
+  if (most == bytes_of.end()) return "";
+  const double share =
+      static_cast<double>(most->second) / static_cast<double>(std::max<std::uint64_t>(growth.grown_bytes, 1));
+  if (share < threshold::kMost) return "";
+  const auto caller = caller_of.find(most->first);
+  return fmt::format(
+      " Its growth was first touched mostly in {}{} ({:.0f} % of the growth, {}), which is the runtime's own code: "
+      "none of the program's is in those stacks.",
+      printable(most->first, kMaxName), caller == caller_of.end() ? "" : ", called by " + caller->second, share * 100,
+      human_bytes(most->second));
 }
 
 // Why nobody is named as what grew the memory.
@@ -190,18 +258,54 @@ std::string unproved(const Incident& incident) {
   if (is_free_again(incident)) {
     return " Who grew it is not named: most of what was touched first had been freed again when memory was read.";
   }
-  if (place == nullptr) return "";
+  if (place == nullptr) return runtime_code_text(incident);
   return fmt::format(
-      " Its growth was first touched mostly in {}{} ({}{}){}; that may be temporary data, so it does not show who "
+      " Its growth was first touched mostly in {}{}{} ({}{}){}; that may be temporary data, so it does not show who "
       "keeps it.",
-      printable(place->code, kMaxName), operation_text(place->operation_kind, place->operation, place->code),
-      amount(*place), came_once(*place), lost.empty() ? "" : ", though " + lost);
+      printable(place->code, kMaxName), callers_text(*place),
+      operation_text(place->operation_kind, place->operation, place->code), amount(*place), came_once(*place),
+      lost.empty() ? "" : ", though " + lost);
 }
 
 }  // namespace
 
-bool shows_code(const Incident& incident) {
-  return incident.growth && !is_free_again(incident) && leading(*incident.growth, kLostOfTouched) != nullptr;
+std::string touched_text(const Incident& incident) { return shows_code(incident) ? unproved(incident) : ""; }
+
+bool same_code_went_on(const Incident& incident) {
+  if (!incident.growth || is_free_again(incident) || !is_trusted(*incident.growth, kLostOfGrown)) return false;
+  const IncidentGrowth& growth = *incident.growth;
+  const auto has_most_of_end = [&](std::uint64_t late_bytes) {
+    return late_bytes >= 2 * growth.slot_bytes &&
+           static_cast<double>(late_bytes) >= threshold::kMost * static_cast<double>(growth.late_bytes);
+  };
+  return std::ranges::any_of(growth.places,
+                             [&](const Place& place) {
+                               return !place.code.empty() && !place.is_collector && place.share >= threshold::kMost &&
+                                      has_most_of_end(place.late_bytes);
+                             }) ||
+         std::ranges::any_of(growth.stacks, [&](const IncidentGrowth::Stack& stack) {
+           return stack.code.empty() && stack.share >= threshold::kLarge && has_most_of_end(stack.late_bytes);
+         });
+}
+
+const Place* touched_most(const Incident& incident) {
+  return incident.growth && !is_free_again(incident) ? leading(*incident.growth, kLostOfTouched) : nullptr;
+}
+
+bool shows_code(const Incident& incident) { return touched_most(incident) != nullptr; }
+
+std::string action_without_culprit(const Incident& incident) {
+  const Place* place = touched_most(incident);
+  if (place == nullptr) return "Raise no limit before the code is known: a larger one only delays the next kill.";
+  return fmt::format("Look first at {}, and at what its callers keep; a larger limit only delays the next kill.",
+                     function_of(place->code));
+}
+
+std::string mappings_action(const Incident& incident) {
+  const Place* place = touched_most(incident);
+  if (place == nullptr) return "Count goroutines and what cgo or mmap holds while it runs.";
+  return fmt::format("See who maps what {} writes to, and whether each way out of it gives that back.",
+                     function_of(place->code));
 }
 
 std::string not_known(const Incident& incident) {
@@ -254,8 +358,9 @@ std::string grower_text(const Incident& incident, const AnswerCulprit& culprit) 
 
 std::string growth_text(const Incident& incident, const std::optional<AnswerCulprit>& culprit) {
   if (!incident.growth || (culprit && culprit->claim == to_string(Claim::kGrows))) return "";
-  // A heap profile or a search for owners shows more than a first touch.
-  if (culprit && culprit->claim != to_string(Claim::kFills)) return "";
+  // A heap profile shows more than a first touch; who keeps the heap does not tell who allocates.
+  const bool is_keeper = culprit && culprit->claim == to_string(Claim::kKeeps) && best_capture(incident) == nullptr;
+  if (culprit && culprit->claim != to_string(Claim::kFills) && !is_keeper) return "";
   const Place* place = proved_grower(incident);
   if (place == nullptr) return unproved(incident);
   return fmt::format(" Grown by {}{} ({}{}).", printable(place->code, kMaxName),

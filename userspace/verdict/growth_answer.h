@@ -27,6 +27,19 @@ namespace oomw {
 [[nodiscard]] std::optional<AnswerCulprit> growing_culprit(const Incident& incident);
 // "generate (app.py:41) grew it by 80.0 MiB (92 % of the growth) for endpoint report; 5000 objects of type ...".
 [[nodiscard]] std::string grower_text(const Incident& incident, const AnswerCulprit& culprit);
+// The code that touched most of the growth first, if the samples can be trusted that far; nullptr: none.
+[[nodiscard]] const IncidentGrowth::Place* touched_most(const Incident& incident);
+// Whether what touched the memory first before a pause went on after it: code with half of all growth has half of what
+// came in the last quarter of the time from the first sample to the newest, too. Where no code is named, one whole
+// stack with a quarter of all.
+[[nodiscard]] bool same_code_went_on(const Incident& incident);
+// What to do about a leak of which nobody is known to allocate, fill or keep it.
+[[nodiscard]] std::string action_without_culprit(const Incident& incident);
+// What to do about memory that is not on a heap.
+[[nodiscard]] std::string mappings_action(const Incident& incident);
+// Beside what filled the memory: " Its growth was first touched mostly in ..."; "" = that names no code.
+[[nodiscard]] std::string touched_text(const Incident& incident);
+
 // Whether growth_text() may name code: then nobody says that none is known.
 [[nodiscard]] bool shows_code(const Incident& incident);
 // "Which code it was is not known", or only who keeps it.

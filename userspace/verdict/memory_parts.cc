@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "events/memory_part.h"
 #include "verdict/filler_answer.h"
+#include "verdict/growth_answer.h"
 #include "verdict/thresholds.h"
 
 namespace oomw {
@@ -166,7 +167,18 @@ std::string fillers_text(const Incident& incident) {
         fmt::format("{}{} x {} ({})", text.empty() ? "" : ", ", estimated_count_text(filler.count, filler.error_bytes),
                     printable(filler.name), estimate_text(filler.bytes, filler.error_bytes));
   }
-  return text.empty() ? "" : text + own_class_text(incident, incident.fillers.front());
+  return text.empty() ? collection_text(incident) : text + own_class_text(incident, incident.fillers.front());
+}
+
+// A part that fills the memory says nothing of how it came to that.
+std::string rise_text(const Incident& incident) {
+  for (const Finding& other : incident.verdict->also) {
+    if (other.why.empty()) continue;
+    const std::string why = printable(other.why.front(), 300);
+    if (other.cause == "leak") return fmt::format(" Perhaps a leak, too: {}.", why);
+    if (other.cause == "spike") return fmt::format(" A sudden growth, too: {}.", why);
+  }
+  return "";
 }
 
 std::string part_sentence(const Incident& incident, std::string_view program) {
@@ -176,14 +188,16 @@ std::string part_sentence(const Incident& incident, std::string_view program) {
     const std::string fillers = fillers_text(incident);
     return fmt::format(
         "The maximum heap of {} does not fit: {} of heap (-Xmx) and {} beside it are more than the limit "
-        "of {}, so the kernel came before the collector.{}",
+        "of {}, so the kernel ended it before that heap was full.{}{}{}",
         program, human_bytes(ceiling->max_heap_bytes), human_bytes(ceiling->beside_bytes),
-        human_bytes(ceiling->limit_bytes), fillers.empty() ? "" : " Its heap held " + fillers + ".");
+        human_bytes(ceiling->limit_bytes), fillers.empty() ? "" : " Its heap held " + fillers + ".",
+        rise_text(incident), touched_text(incident));
   }
   const PartCause* part = cause_of(incident);
   if (part == nullptr) return "";
-  return fmt::format("{} filled {}: {}.", part->what, program,
-                     incident.verdict->why.empty() ? "" : printable(incident.verdict->why.front(), 300));
+  return fmt::format("{} filled {}: {}.{}{}", part->what, program,
+                     incident.verdict->why.empty() ? "" : printable(incident.verdict->why.front(), 300),
+                     rise_text(incident), touched_text(incident));
 }
 
 std::string part_action(const Incident& incident) {

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "incident/share_queries.h"
+#include "verdict/growth_answer.h"
 #include "verdict/memory_parts.h"
 #include "verdict/shell_word.h"
 #include "verdict/verdict_evidence.h"
@@ -297,6 +298,23 @@ void add_collector(const Incident& incident, Steps& steps) {
   }
 }
 
+// The build has the address of a function of a stripped program; its symbols are elsewhere.
+NextStep name_the_address(const Incident& incident) {
+  constexpr std::string_view kMark = "!fn_";
+  const IncidentGrowth::Place* place = touched_most(incident);
+  const std::size_t mark = place == nullptr ? std::string::npos : place->code.find(kMark);
+  if (mark == std::string::npos) return {};
+  const std::string_view address = std::string_view(place->code).substr(mark + kMark.size());
+  const std::size_t digits = std::min(address.find_first_not_of("0123456789abcdef"), address.size());
+  if (digits == 0 || digits > 16) return {};
+  const std::string file = place->build_id.empty()
+                               ? "FILE"
+                               : fmt::format("\"$(debuginfod-find debuginfo {})\"", shell_word(place->build_id));
+  return {fmt::format("What {} is, by the symbols of its build (or, as FILE, its file before it was stripped):",
+                      printable(place->code.substr(0, mark + kMark.size() + digits))),
+          {fmt::format("addr2line -Cfe {} 0x{}", file, address.substr(0, digits))}};
+}
+
 constexpr std::array<std::pair<std::string_view, Steps (*)(const Incident&)>, 10> kByCause = {
     {{"leak", for_leak},
      {"spike", for_spike},
@@ -318,6 +336,7 @@ Steps next_steps(const Incident& incident) {
   if (known != kByCause.end()) steps = known->second(incident);
   if (known == kByCause.end()) steps = part_steps(incident);
   if (known == kByCause.end() && steps.empty()) steps = {look_at_best(incident), look_at_growth(incident)};
+  steps.insert(steps.begin(), name_the_address(incident));
   add_collector(incident, steps);
   std::erase_if(steps, [](const NextStep& step) { return step.what.empty(); });
   return steps;

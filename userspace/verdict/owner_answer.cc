@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "events/connection_note.h"
+#include "facts/collector_components.h"
 #include "verdict/thresholds.h"
 
 namespace oomw {
@@ -17,21 +18,18 @@ namespace {
 constexpr std::size_t kMaxLinks = 3;  // of a chain, in a sentence
 constexpr std::size_t kMaxLink = 100;
 
+// Objects of which only the size is known (" -> ?48") tell nothing, and are left out.
 std::string chain_text(const std::vector<std::string>& chain) {
+  constexpr std::string_view kUnknown = " -> ?", kLeftOut = " -> ...";
   std::string text;
-  for (std::size_t i = 0; i < std::min(chain.size(), kMaxLinks); ++i) text += printable(chain[i], kMaxLink);
-  return text + (chain.size() > kMaxLinks ? " -> ..." : ".");
-}
-
-// "exporter/otlp" -> "exporter otlp"; a helper package serves all components of its kind: "an exporter's queue".
-std::string component_text(const std::string& component) {
-  const std::size_t slash = component.find('/');
-  const std::string kind = component.substr(0, slash);
-  const std::string id = slash == std::string::npos ? "" : component.substr(slash + 1);
-  if (id == "internal" || id.ends_with("helper") || id.starts_with("x" + kind)) {
-    return kind == "exporter" ? "an exporter's sending queue or its retries" : "a " + kind;
+  std::size_t shown = 0;
+  for (const std::string& link : chain) {
+    const bool is_unknown = link.starts_with(kUnknown) || shown == kMaxLinks;
+    if (!is_unknown) text += printable(link, kMaxLink), ++shown;
+    if (is_unknown && !text.ends_with(kLeftOut)) text += kLeftOut;
+    if (shown == kMaxLinks && is_unknown) break;
   }
-  return kind + " " + printable(id, kMaxLink);
+  return text.ends_with(kLeftOut) ? text : text + ".";
 }
 
 std::string evidence_of(const Incident& incident) {
@@ -62,6 +60,16 @@ std::string code_of(const IncidentHolder& owner) {
 
 }  // namespace
 
+std::string component_text(const std::string& component) {
+  const std::size_t slash = component.find('/');
+  const std::string kind = component.substr(0, slash);
+  const std::string id = slash == std::string::npos ? "" : component.substr(slash + 1);
+  if (is_helper_package(kind, id)) {
+    return kind == "exporter" ? "an exporter's sending queue or its retries" : "a " + kind;
+  }
+  return kind + " " + printable(id, kMaxLink);
+}
+
 const IncidentHolder* owner_of(const Incident& incident) {
   if (incident.holders.empty()) return nullptr;
   const IncidentHolder& first = incident.holders.front();
@@ -83,11 +91,6 @@ std::optional<AnswerCulprit> owning_culprit(const Incident& incident) {
   culprit.bytes = owner->bytes;
   culprit.evidence = evidence_of(incident);
   return culprit;
-}
-
-std::optional<AnswerCulprit> owning_component(const Incident& incident) {
-  const IncidentHolder* owner = owner_of(incident);
-  return owner == nullptr || owner->component.empty() ? std::nullopt : owning_culprit(incident);
 }
 
 std::string owner_text(const Incident& incident) {

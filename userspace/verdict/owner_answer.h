@@ -9,12 +9,13 @@
 
 namespace oomw {
 
+// "exporter/otlp" -> "exporter otlp"; a helper package serves all components of its kind: "a processor".
+[[nodiscard]] std::string component_text(const std::string& component);
 // The holder that may be called the owner; nullptr: none was proved.
 [[nodiscard]] const IncidentHolder* owner_of(const Incident& incident);
-// As a culprit with the claim "keeps".
+// As a culprit with the claim "keeps". Its operation is the Collector's component that the path from the root leads
+// through, if any.
 [[nodiscard]] std::optional<AnswerCulprit> owning_culprit(const Incident& incident);
-// The same if the path from the root leads through a component of a Collector.
-[[nodiscard]] std::optional<AnswerCulprit> owning_component(const Incident& incident);
 // "Kept by processor batch: 93 % of the heap (88.1 MiB) hangs on goroutine main.work -> .queue -> ...". There is an
 // owner.
 [[nodiscard]] std::string owner_text(const Incident& incident);

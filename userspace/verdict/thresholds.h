@@ -13,6 +13,7 @@ inline constexpr double kClose = 0.8;       // of the limit: watermarks trigger 
 inline constexpr double kMost = 0.5;        // more than all the rest
 inline constexpr double kLarge = 0.25;      // large enough to have caused the kill together with something else
 inline constexpr double kMaterial = 0.1;    // as in trends/leak_detector.h; less is noise
+inline constexpr double kFull = 0.9;        // of the limit: from here on hot code and files may be reclaimed
 inline constexpr double kNear = 0.7;        // of the limit: for a start-up that stays below kClose
 inline constexpr double kRetained = 0.3;    // of the limit: free in malloc, and in memory all the same
 inline constexpr double kGivenBack = 0.15;  // of the limit: more than a garbage collection of a heap in balance frees

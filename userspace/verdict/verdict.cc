@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 #include "verdict/causes.h"
 #include "verdict/memory_parts.h"
 #include "verdict/suggested_limit.h"
+#include "verdict/thrashing.h"
 #include "verdict/thresholds.h"
 
 namespace oomw {
@@ -21,6 +23,7 @@ namespace {
 struct Row {
   int rank;
   std::optional<Finding> (*judge)(const Evidence&);
+  bool is_of_shape = false;  // by how the memory came to the limit over time
 };
 constexpr std::array<Row, 14> kRows = {{{0, judge_node},
                                         {0, judge_pod},
@@ -32,9 +35,9 @@ constexpr std::array<Row, 14> kRows = {{{0, judge_node},
                                         {3, judge_allocator},
                                         {3, judge_heap_ceiling},
                                         {3, judge_part},
-                                        {4, judge_leak},
-                                        {4, judge_spike},
-                                        {4, judge_undersized},
+                                        {4, judge_leak, true},
+                                        {4, judge_spike, true},
+                                        {4, judge_undersized, true},
                                         {4, judge_beside_heap}}};
 
 struct Candidate {
@@ -53,11 +56,41 @@ void put_spike_before_leak(std::vector<Candidate>& all) {
   }
 }
 
-std::vector<Candidate> candidates_of(const Evidence& evidence) {
-  std::vector<Candidate> all;
+std::vector<Candidate> judged(const Evidence& evidence, bool is_of_shape) {
+  std::vector<Candidate> found;
   for (const Row& row : kRows) {
-    if (auto finding = row.judge(evidence)) all.push_back({row.rank, std::move(*finding)});
+    if (row.is_of_shape != is_of_shape) continue;
+    if (auto finding = row.judge(evidence)) found.push_back({row.rank, std::move(*finding)});
   }
+  return found;
+}
+
+// How the memory came to the limit before the container was thrashing, if that explains it. What all of the time looks
+// like is then kept beside it.
+std::vector<Candidate> before_thrashing(const Incident& incident, double seconds, std::vector<Candidate> by_all_time) {
+  const Incident before = killed_before(incident, seconds);
+  std::vector<Candidate> found = judged(Evidence(before), true);
+  const bool is_explained =
+      std::ranges::any_of(found, [](const Candidate& one) { return one.finding.confidence >= threshold::kNoVerdict; });
+  if (!is_explained) return by_all_time;
+  for (Candidate& one : found) {
+    one.finding.why.front() += fmt::format(", as of {:.0f} s before the kill, when it was full", seconds);
+    one.finding.why.push_back(thrashing_text(incident, seconds));
+  }
+  for (Candidate& one : by_all_time) {
+    one.finding.confidence = std::min(one.finding.confidence, threshold::kBeside);
+    const bool is_said =
+        std::ranges::any_of(found, [&](const Candidate& other) { return other.finding.cause == one.finding.cause; });
+    if (!is_said) found.push_back(std::move(one));
+  }
+  return found;
+}
+
+std::vector<Candidate> candidates_of(const Evidence& evidence) {
+  std::vector<Candidate> all = judged(evidence, true), others = judged(evidence, false);
+  const auto seconds = thrashing_seconds(evidence.incident);
+  if (seconds) all = before_thrashing(evidence.incident, *seconds, std::move(all));
+  std::ranges::move(others, std::back_inserter(all));
   put_spike_before_leak(all);
   return all;
 }

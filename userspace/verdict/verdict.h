@@ -9,7 +9,9 @@
 namespace oomw {
 
 // Why the memory ran out, as far as this incident's own evidence supports it; nullopt otherwise, because a guess
-// would be wrong evidence. A pure function of the incident; judged again when evidence comes in later.
+// would be wrong evidence. A pure function of the incident; judged again when evidence comes in later. How the memory
+// of a container came to the limit that was thrashing before the kill (leak, spike, undersized) is judged as if it had
+// been killed when that began, if that explains it: thrashing.h.
 //
 // All rows are judged. The first rank with a finding wins; within a rank the highest confidence wins, then
 // the order here. A row of an earlier rank needs at least half of the memory for itself, so the rest alone
@@ -27,7 +29,8 @@ namespace oomw {
 //                            they are workers alike: none had a lower oom_score_adj, so none was
 //                            larger, and on average each held half as much or more               0.6
 //   3    off_heap            a whole profile at the end explains less than half of what the
-//                            victims held, and the heap did not hold more at any reading         0.7
+//                            victims held, and the heap did not hold more at any reading; one from before the kill
+//                            left half of it beside the heap then                                0.7
 //   3    allocator_retention  malloc held 0.3 of the limit or more in free blocks that were in memory, as
 //                            read in the 30 s before the kill, and more than was in use in it     0.7
 //   3    does_not_fit        the maximum heap of the runtime + the memory beside its heap at the last reading is more
@@ -36,8 +39,8 @@ namespace oomw {
 //   3    thread_stacks, metaspace    more than the heap, and a quarter of the memory: malloc and the kernel hold
 //                            more for each of them                                                0.6
 //   3    thread_stacks       of a program that is not Java: half of the memory                    0.8
-//   4    off_heap            the victim's memory beside its heap is larger than the live heap; both
-//                            together are larger than what was allocated since the last
+//   4    off_heap            the victim's memory beside its heap, when that was read, is larger than the live
+//                            heap; both together are larger than what was allocated since the last
 //                            collection; it is a quarter of the limit or more                    0.55
 //   4    leak                see below; at most 0.75 beside a spike of 0.8                      0.35 - 0.85
 //   4    spike               half of the limit was gained within 10 s                            0.8
@@ -60,12 +63,15 @@ namespace oomw {
 //     certain that the memory ran out, which the detector of a living process cannot know.
 //     gain of a quarter of the limit, by chance once in 20 times at most (Kendall)               0.75
 //     gain of a quarter, and one site made half of it, or the memory curve below agrees          0.65
-//     neither                                                                                    0.5
+//     neither, unless the detector had enough collections and saw no growth                      0.5
 //   The memory that is never given back (MemoryCurve::floor_from) rose in each quarter of the run after its
 //     first eighth, by more than half of an even share (a program that is not Go may skip one of the first two:
-//     malloc first fills what a burst left behind). In all it rose by a quarter of the limit, or by half of it
-//     in a Go program, whose heap grows until a collection. Not if its live heap is known to be flat, if growth stopped
-//     after the last collection, or if Go never collects. The leaking code is not known.         0.5
+//     malloc first fills what a burst left behind; or the third, if one name made most of what the contents gained
+//     from a reading before the last quarter to one in it; or any, if one name made most of what they gained and the
+//     code that touched most of the growth first touched most of its end, too: then it had no processor or no
+//     requests). In all it rose by a quarter of the limit, or by half of it in a Go program, whose heap grows until a
+//     collection. Not if its live heap is known to be flat, if growth stopped after the last collection, or if Go
+//     never collects. The leaking code is not known.                                             0.5
 //
 //   Each has 0.35 at most if the growth that filled the limit did not last, which any of these shows:
 //     the median pace of the live heap (median_pace() at even steps) explains less than 0.6 of its gain;
@@ -87,7 +93,8 @@ namespace oomw {
 //   The live heap of a Go program is flat, or has no trend, and the size it grows to before a collection (GOGC,
 //     GOMEMLIMIT), plus what the process holds beside it, is more than the limit                 0.65
 //     ... but no collection was seen in that time, so growth since may be garbage; or it has no trend only
-//     in the second half of the time; or the growth came at once, not at its median pace         0.5
+//     in the second half of the time; or the growth came at once, not at its median pace; or the detector saw
+//     none                                                                                       0.5
 //   The memory had reached 80 % of the limit before and fallen by 15 % of it, and the live heap, if known,
 //     does not rise                                                                              0.5
 //   A Go program's last collection was a third of the time ago, or more, and it has no GOMEMLIMIT below the

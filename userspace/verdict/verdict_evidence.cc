@@ -5,6 +5,7 @@
 
 #include "base/signed_bytes.h"
 #include "base/text.h"
+#include "trends/leak_detector.h"
 #include "trends/robust_slope.h"
 #include "trends/series_shape.h"
 #include "verdict/thresholds.h"
@@ -101,6 +102,10 @@ bool grows_for_long(const Evidence& evidence) {
   const bool is_live_known = !evidence.live.empty();  // a Go heap's memory grows in steps
   if (!is_live_known && curve.stay(kLoading, kMaterial * evidence.limit()) >= kMost) return false;
   return curve.slope_from(kLoading) * curve.seconds() * (1 - kLoading) >= kLarge * evidence.limit();
+}
+
+bool is_not_growing(const Evidence& evidence) {
+  return evidence.incident.trend && evidence.incident.trend->whole.judgement == to_string(LeakJudgement::kNotGrowing);
 }
 
 bool came_at_once(const Evidence& evidence) {

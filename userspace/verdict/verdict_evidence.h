@@ -39,6 +39,8 @@ struct Evidence {
 // The median pace of the memory, after the first quarter of the run, explains a quarter of the limit. Needs a curve.
 [[nodiscard]] bool grows_for_long(const Evidence& evidence);
 
+// The detector had enough collections, and saw no growth in them. Only growth of the last moments may have escaped it.
+[[nodiscard]] bool is_not_growing(const Evidence& evidence);
 // The live heap grew at the start, or in steps: its median pace explains little of its gain. False with fewer than four
 // readings.
 [[nodiscard]] bool came_at_once(const Evidence& evidence);

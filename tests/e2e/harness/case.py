@@ -129,6 +129,18 @@ class E2eTest(unittest.TestCase):
         self.assertEqual(len(found), count, (brief, [i["notes"] for i in found]))
         return found
 
+    def filled_incident(self, daemon, cgroup):
+        """The one with what filled it; if there is none, what is there in its place and what became of the readings."""
+        def state():
+            brief = [(i["id"], i.get("verdict"), i["notes"]) for i in self.incidents_of(daemon, cgroup)]
+            scrape = daemon.scrape()
+            counts = [(*labels.values(), int(value)) for name in ("events_lost_total", "reader_jobs_total")
+                      for labels, value in scrape.values("oomwitness_" + name) if value]
+            return f"an incident of {cgroup.path} with what filled it; has {brief}, counters {counts}"
+
+        return eventually(lambda: next((i for i in self.incidents_of(daemon, cgroup) if i.get("composition")), None),
+                          state, 30)
+
     def counted(self, daemon):
         return int(daemon.scrape().kills(self.prefix))
 

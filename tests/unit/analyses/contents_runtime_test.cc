@@ -80,11 +80,13 @@ TEST_F(ContentsRuntimeTest, nothing_is_read_while_something_more_urgent_waits) {
   EXPECT_EQ(why_not(runtime), CaptureReason::kBusy);
 }
 
-TEST_F(ContentsRuntimeTest, near_its_limit_the_captures_analyses_read_it) {
+TEST_F(ContentsRuntimeTest, at_its_limit_the_last_analysis_of_its_captures_reads_it) {
   is_busy_ = false;
   auto runtime = made();
   runtime.set_processes({self_});
-  runtime.note_memory(self_, {80, 100});
+  runtime.note_memory(self_, {92, 100});
+  EXPECT_NE(why_not(runtime), CaptureReason::kHeadroom) << "it may take hours from there";
+  runtime.note_memory(self_, {93, 100});
   EXPECT_EQ(why_not(runtime), CaptureReason::kHeadroom);
 }
 
@@ -126,6 +128,8 @@ TEST_F(ContentsRuntimeTest, an_analysis_for_a_capture_is_a_reading_if_it_names_a
   analysed.of = RuntimeKind::kGo;
   EXPECT_FALSE(runtime.reading_of(analysed));
   analysed.of = RuntimeKind::kNative;
+  analysed.fillers.front().bytes = 0;
+  EXPECT_FALSE(runtime.reading_of(analysed)) << "a count of entries alone";
   analysed.fillers.clear();
   EXPECT_FALSE(runtime.reading_of(analysed)) << "its composition alone";
 }

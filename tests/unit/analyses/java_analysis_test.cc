@@ -81,6 +81,18 @@ TEST(JavaAnalysis, classes_of_a_sample_are_scaled_to_the_heap) {
   EXPECT_THAT(heap.notes, testing::Contains(HasSubstr("estimated from 33 % of the heap")));
 }
 
+TEST(JavaAnalysis, a_collection_has_its_entries_and_no_bytes) {
+  jvm::JavaReading reading = reading_of_service();
+  reading.holders = {{"`Outbox.PENDING`", "java.util.ArrayDeque", 172'092}};
+  HeapAnalysed heap;
+  put_java_reading(reading, {}, heap);
+  ASSERT_EQ(heap.fillers.size(), 1u);
+  EXPECT_EQ(heap.fillers[0].kind, "holder");
+  EXPECT_EQ(heap.fillers[0].held_as, "`Outbox.PENDING`");
+  EXPECT_EQ(heap.fillers[0].count, 172'092u);
+  EXPECT_EQ(heap.fillers[0].bytes, 0u);
+}
+
 TEST(JavaAnalysis, figures_are_those_of_the_reading_and_its_settings) {
   jvm::JavaReading reading = reading_of_service();
   reading.used = jvm::GenerationBytes{30 * kMiB, 50 * kMiB};

@@ -28,9 +28,14 @@ std::vector<StalledPeer> stalled(pid_t pid = ::getpid()) {
   return process ? stalled_peers(*process) : std::vector<StalledPeer>{};
 }
 
+// What was seen first: a second look, a moment later, once found none.
 std::vector<StalledPeer> eventually_stalled() {
-  for (int i = 0; i < 600 && stalled().empty(); ++i) std::this_thread::sleep_for(50ms);
-  return stalled();
+  std::vector<StalledPeer> peers = stalled();
+  for (int i = 0; i < 600 && peers.empty(); ++i) {
+    std::this_thread::sleep_for(50ms);
+    peers = stalled();
+  }
+  return peers;
 }
 
 // Accepts nobody: the kernel takes connections until `backlog` of them wait.

@@ -22,6 +22,8 @@ TEST(ProcStat, cut_or_malformed_has_no_start_and_is_dead) {
 }
 
 TEST(ProcStat, a_zombie_is_dead_and_a_comm_that_says_so_is_not) {
+  EXPECT_EQ(ProcStat("1 (a) R) S 1 2").state(), 'S');
+  EXPECT_EQ(ProcStat("1 (a)").state(), '\0');
   EXPECT_TRUE(ProcStat("1 (a) Z 1 2").is_dead());
   EXPECT_FALSE(ProcStat("1 (a) Z) S 1 2").is_dead());
 }

@@ -55,6 +55,25 @@ TEST(AnalysisMemory, composition_alone_gives_way_to_the_runtimes_own_row) {
   for (const HeapAnalysed& one : memory.of({10, 5}, kKill)) EXPECT_EQ(one.of, RuntimeKind::kJvm);
 }
 
+TEST(AnalysisMemory, composition_alone_does_not_replace_what_was_known_of_its_objects) {
+  AnalysisMemory memory;
+  HeapAnalysed composition = analysed(1000, 0, RuntimeKind::kNative);
+  composition.sampled_ratio = 0;
+  memory.add(composition);
+  EXPECT_EQ(memory.of({10, 5}, kKill).size(), 1u);
+  memory.add(analysed(2000, 100, RuntimeKind::kNative));
+  ASSERT_EQ(memory.of({10, 5}, kKill).size(), 1u) << "there is more now";
+  composition.time = at_ms(9000);
+  memory.add(composition);
+  HeapAnalysed failed = gone(9500);
+  failed.of = RuntimeKind::kNative;
+  memory.add(failed);
+  const auto known = memory.of({10, 5}, kKill);
+  ASSERT_EQ(known.size(), 2u);
+  EXPECT_EQ(known[0].time, at_ms(2000));
+  EXPECT_EQ(known[1].result, CaptureResult::kFailed);
+}
+
 TEST(AnalysedMemory, newest_reading_counts_and_growth_is_since_the_one_before) {
   Incident incident;
   add_analyses(incident, {analysed(1000, 100), analysed(5000, 250)}, kKill, 0);
@@ -152,6 +171,30 @@ TEST(AnalysedMemory, an_estimate_is_marked_and_compared_with_nothing) {
   Incident later;
   add_analyses(later, {before, newest}, kKill, 0);
   EXPECT_FALSE(later.fillers[0].growth_ratio) << "the one before was an estimate";
+}
+
+TEST(AnalysedMemory, a_sample_does_not_hide_what_all_of_the_memory_said_shortly_before) {
+  HeapAnalysed whole = analysed(5000, 100, RuntimeKind::kCpython), sample = analysed(9000, 0, RuntimeKind::kCpython);
+  whole.fillers = {{"holder", "dict of dict", "sessions in app", 300, 7, 0.9}};
+  sample.fillers = {{"type", "str", "", 400, 7, 0.8, 40}};
+  whole.files = {{"contents.pb.gz", "2-analysis.pb.gz"}}, sample.files = {{"contents.pb.gz", "3-analysis.pb.gz"}};
+  whole.usage_bytes = 80, sample.usage_bytes = 95;
+  sample.sampled_ratio = 0.5;
+  whole.parts = {{"malloc: free", "native", 10, "malloc"}}, sample.parts = {{"malloc: free", "native", 50, "malloc"}};
+  Incident incident;
+  add_analyses(incident, {whole, sample}, kKill, 0);
+  ASSERT_EQ(incident.fillers.size(), 1u);
+  EXPECT_EQ(incident.fillers[0].held_as, "sessions in app");
+  ASSERT_TRUE(incident.composition);
+  EXPECT_EQ(incident.composition->parts[0].bytes, 50u) << "of a moment's parts the newest";
+  ASSERT_EQ(incident.analyses.size(), 2u);
+  EXPECT_EQ(incident.analyses[0].files.size(), 1u);
+  EXPECT_THAT(incident.analyses[1].files, IsEmpty()) << "it is not the one before";
+  sample.usage_bytes = 110;
+  Incident grown;
+  add_analyses(grown, {whole, sample}, kKill, 0);
+  EXPECT_EQ(grown.fillers[0].name, "str") << "much came since";
+  EXPECT_EQ(grown.analyses[0].files[0].name, "contents-before.pb.gz");
 }
 
 // What a JVM left behind says nothing of what fills it.

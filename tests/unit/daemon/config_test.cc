@@ -54,6 +54,7 @@ files = 7
 enabled = false
 max_memory_bytes = 1048576
 max_interval_seconds = 60
+core_share = 0.002
 contents_core_share = 0.001
 [incidents]
 keep_count = 5
@@ -75,6 +76,7 @@ keep_count = 5
   EXPECT_FALSE(config->trend.enabled);
   EXPECT_EQ(config->trend.store.max_bytes, 1u << 20);
   EXPECT_EQ(config->trend.schedule.max_interval, std::chrono::minutes(1));
+  EXPECT_EQ(config->trend.core_share, 0.002);
   EXPECT_EQ(config->trend.contents_core_share, 0.001);
   EXPECT_EQ(config->retention.count, 5u);
 }

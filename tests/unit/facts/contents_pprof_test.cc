@@ -72,6 +72,9 @@ TEST(ContentsPprof, a_sample_says_how_large_it_was) {
 TEST(ContentsPprof, holders_are_a_figure_of_their_own) {
   EXPECT_THAT(stacks_of(python(), "held"),
               ElementsAre(Pair("Python objects, malloc;cpython;list of dict;held as `LOG` in module `app`", 60)));
+  HeapAnalysed counted = python();
+  counted.fillers.push_back({"holder", "java.util.ArrayDeque", "`Outbox.PENDING`", 0, 5000, 0});
+  EXPECT_EQ(contents_profile(counted, {7}).samples.size(), contents_profile(python(), {7}).samples.size());
 }
 
 TEST(ContentsPprof, sizes_count_where_no_class_names_more) {

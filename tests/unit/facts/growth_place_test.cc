@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "facts/growth_place.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace oomw {
 namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 GrowthFrame python(const std::string& function, const std::string& file, std::uint64_t line = 10) {
   GrowthFrame frame;
@@ -140,6 +144,16 @@ TEST(GrowthPlace, java_names_lose_their_types_and_libraries) {
       "com.acme.Cart.add");
 }
 
+TEST(GrowthPlace, callers_of_javas_code_are_the_programs_own) {
+  const GrowthPlace found =
+      place({native("Unsafe_SetMemory0", "libjvm.so"), managed("jdk.internal.misc.Unsafe.setMemory()"),
+             managed("java.nio.ByteBuffer.allocateDirect()"), managed("acme.Preview.<init>()"),
+             managed("acme.Preview.<init>()"), managed("java.util.ArrayList.forEach()"), managed("acme.Printer.send()"),
+             managed("acme.Printer.main()")});
+  EXPECT_EQ(found.code, "acme.Preview.<init>");
+  EXPECT_THAT(found.callers, testing::ElementsAre("acme.Printer.send", "acme.Printer.main"));
+}
+
 TEST(GrowthPlace, a_perf_maps_javascript_is_read) {
   const GrowthPlace found =
       place({managed("JS:^fill /srv/app.js:7:12"), managed("LazyCompile:*report /srv/app.js:21:3"),
@@ -154,11 +168,29 @@ TEST(GrowthPlace, native_code_is_the_first_function_that_is_no_allocators_and_no
                    native("main", "shop")})
                 .code,
             "Session::put (shop)");
-  EXPECT_EQ(place({native("malloc", "libc.so.6", true), native("shop!fn_1ab0", "shop")}).code, "");
   EXPECT_EQ(place({native("memcpy", "libc.so.6"), native("_PyEval_EvalFrameDefault", "python3.11"),
                    python("<module>", "app.py")})
                 .code,
             "");
+}
+
+TEST(GrowthPlace, without_names_is_an_address_with_the_texts_that_its_code_refers_to) {
+  const GrowthFrame malloc = native("malloc", "libc.so.6", true), push = native("shop!fn_1ab0", "shop");
+  GrowthFrame book = native("shop!fn_2100", "shop"), start = native("shop!fn_900", "shop");
+  EXPECT_EQ(place({malloc, push, book}).code, "shop!fn_1ab0");
+  book.uses = {"invoice %ld of %s", "no such account"};
+  start.uses = {"usage: shop PORT"};
+  const GrowthPlace found = place({malloc, push, book, start});
+  EXPECT_EQ(found.code, R"(shop!fn_2100, which refers to "invoice %ld of %s" and "no such account")");
+  EXPECT_EQ(found.function, "shop!fn_2100");
+  EXPECT_EQ(found.module, "shop");
+  EXPECT_EQ(place({malloc, native("python3.11!fn_30", "python3.11")}).code, "");
+  EXPECT_EQ(place({malloc, native("libx.so!fn_30", "libx.so"), native("x_open", "libx.so"), book}).code,
+            "x_open (libx.so)");
+  // An event loop of a library calls whatever it is given.
+  EXPECT_EQ(place({malloc, push, native("g_main_loop_run", "libglib-2.0.so.0"), start}).code, "shop!fn_1ab0");
+  EXPECT_EQ(place({malloc, push, native("g_main_loop_run", "libglib-2.0.so.0"), native("main", "shop")}).code,
+            "main (shop)");
 }
 
 TEST(GrowthPlace, templates_of_the_languages_library_give_way_to_the_code_that_called_them) {
@@ -172,18 +204,85 @@ TEST(GrowthPlace, templates_of_the_languages_library_give_way_to_the_code_that_c
         "std::pair<std::_Rb_tree_iterator<int>, bool> std::_Rb_tree<int>::_M_insert_unique<int>",
         "std::__detail::_Map_base<std::__cxx11::basic_string<char, std::char_traits<char>, std::all...",
         "hashbrown::raw::RawTable<T,A>::reserve_rehash",
-        "<alloc::vec::Vec<T> as core::iter::FromIterator<T>>::from_iter"}) {
+        "<alloc::vec::Vec<T> as core::iter::FromIterator<T>>::from_iter", "<u64 as core::fmt::Display>::fmt",
+        "<&T as core::fmt::Debug>::fmt", "<[V] as alloc::slice::Concat<T>>::concat", "<alloc::string::String>::push",
+        "<alloc::vec::Vec<shop::Order> as core::clone::Clone>::clone", "<*const T>::cast"}) {
     EXPECT_EQ(called_by_observe(library), "Registry::observe (shop)") << library;
   }
   // What a function returns is not whose it is.
   for (const char* own : {"std::vector<int> shop::load<int>", "std::ostream& operator<< <int>", "Cache::operator bool",
-                          "shop::standard::put", "shop::(anonymous namespace)::load"}) {
+                          "shop::standard::put", "shop::(anonymous namespace)::load", "<shop::Cart>::add",
+                          "<&shop::Cart as core::fmt::Debug>::fmt", "<[shop::Cart] as core::fmt::Debug>::fmt",
+                          "<alloc::vec::Vec<T> as shop::Store>::put", "<u64 as shop::Store>::put"}) {
     EXPECT_EQ(called_by_observe(own), std::string(own) + " (shop)");
   }
   EXPECT_EQ(place({native("malloc", "libc.so.6", true), native("std::thread::_State_impl<work>::_M_run", "shop"),
                    native("start_thread", "libc.so.6")})
                 .code,
             "std::thread::_State_impl<work>::_M_run (shop)");
+}
+
+TEST(GrowthPlace, callers_of_native_code_are_the_programs_own_with_a_name) {
+  const GrowthFrame malloc = native("malloc", "libc.so.6", true), allocate = native("Arena::allocate", "shop"),
+                    build = native("build_plan", "shop"), prepare = native("Plans::prepare", "shop"),
+                    main = native("main", "shop");
+  EXPECT_THAT(
+      place({malloc, allocate, build, build, native("shop!fn_10", "shop"), native("std::sys::backtrace::begin", "shop"),
+             native("<u64 as core::fmt::Display>::fmt", "shop"), prepare, main})
+          .callers,
+      ElementsAre("build_plan", "Plans::prepare"));
+  EXPECT_THAT(place({allocate, native("start_thread", "libc.so.6"), main}).callers, IsEmpty());
+  EXPECT_THAT(place({python("get", "app.py", 7), python("main", "app.py", 9)}).callers, IsEmpty());
+}
+
+GrowthFrame go(const std::string& function, const std::string& file, std::uint64_t line = 1) {
+  GrowthFrame frame = native(function, "shop");
+  frame.file = file;
+  frame.line = line;
+  return frame;
+}
+
+TEST(GrowthPlace, of_go_is_told_as_in_its_heap_profiles) {
+  const GrowthFrame copy = go("runtime.memmove", "memmove_amd64.s"), put = go("main.(*arena).put", "arena.go", 35),
+                    load = go("main.importFeed", "arena.go", 55), main = go("main.main", "main.go", 90),
+                    exit = go("runtime.goexit", "asm_amd64.s");
+  const GrowthPlace found = place({copy, go("fmt.Fprintf", "print.go"), put, load, main, exit});
+  EXPECT_EQ(found.function, "main.(*arena).put");
+  EXPECT_EQ(found.code, "main.(*arena).put (arena.go:35)");
+  EXPECT_EQ(found.module, "shop");
+  EXPECT_THAT(found.callers, ElementsAre("main.importFeed", "main.main"));
+  EXPECT_FALSE(found.operation);
+  EXPECT_EQ(place({go("main.(*box[go.shape.struct { Id int }]).fill", "box.go", 7), main}).code,
+            "main.(*box[...]).fill (box.go:7)");
+  // What another module does is done for the program.
+  EXPECT_EQ(place({go("github.com/acme/lru.(*Cache).Add", "lru.go"), put, load, main}).code, found.code);
+  EXPECT_EQ(operation({put, load, go("main.report", "main.go"), go("net/http.HandlerFunc.ServeHTTP", "server.go"),
+                       go("net/http.(*conn).serve", "server.go"), exit}),
+            "endpoint main.report");
+}
+
+TEST(GrowthPlace, middleware_of_go_is_passed_as_in_its_heap_profiles) {
+  const GrowthFrame put = go("main.(*cache).put", "main.go"), pages = go("main.(*pages).ServeHTTP", "main.go"),
+                    logged = go("main.(*logged).ServeHTTP", "main.go"),
+                    dispatcher = go("net/http.serverHandler.ServeHTTP", "server.go");
+  EXPECT_EQ(operation({put, pages, logged, dispatcher}), "endpoint main.(*pages).ServeHTTP");
+}
+
+TEST(GrowthPlace, of_go_names_nobody_where_only_its_runtime_is_seen) {
+  EXPECT_EQ(place({go("runtime.memclrNoHeapPointers", "memclr_amd64.s"), go("runtime.mstart", "asm_amd64.s")}).code,
+            "");
+  // What C did for it is C's code: the goroutine is on another stack.
+  EXPECT_EQ(
+      place({native("malloc", "libc.so.6", true), native("render", "shop"), go("runtime.asmcgocall", "asm_amd64.s")})
+          .code,
+      "render (shop)");
+}
+
+TEST(GrowthPlace, what_starts_java_is_nobodys_code) {
+  EXPECT_EQ(place({native("malloc", "libc.so.6", true), native("Unsafe_AllocateMemory0", "libjvm.so"),
+                   native("JavaMain", "libjli.so"), native("start_thread", "libc.so.6")})
+                .code,
+            "");
 }
 
 TEST(GrowthPlace, a_collectors_thread_names_nobody) {

@@ -18,7 +18,8 @@ constexpr std::uint32_t kLeak = 0, kScratch = 1;
 
 std::map<std::uint32_t, std::uint64_t> held_by(const GrowthSlots& slots) {
   std::map<std::uint32_t, std::uint64_t> held;
-  for (const auto& [stack, parts] : slots.by_stack(0)) held[stack] = std::accumulate(parts.begin(), parts.end(), 0ull);
+  for (const auto& [stack, of] : slots.by_stack(0))
+    held[stack] = std::accumulate(of.parts.begin(), of.parts.end(), 0ull);
   return held;
 }
 
@@ -183,6 +184,9 @@ TEST_F(GrowthAccountTest, time_while_nothing_is_sampled_is_in_no_part) {
   ASSERT_EQ(profile.stacks.size(), 1u);
   EXPECT_EQ(profile.stacks[0].parts,
             (std::vector<std::uint64_t>{2'000, 2'000, 2'000, 3'000, 2'000, 2'000, 2'000, 3'000}));
+  EXPECT_EQ(profile.stacks[0].late_bytes, 9'000u)
+      << "by the clock, all of the second burst came in the last 16 seconds";
+  EXPECT_EQ(growth_of(profile, 0).places.front().late_bytes, 9'000u);
 }
 
 TEST_F(GrowthAccountTest, a_climb_of_less_than_its_parts_has_none) {

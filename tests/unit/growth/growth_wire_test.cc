@@ -31,12 +31,14 @@ GrowthFrame frame(std::string function) {
 
 TEST(GrowthWire, ranges_when_sent_come_back) {
   const std::vector<JobRange> ranges = {{0x1000, 0x2000, 0, JobRange::kFirstFile, "a"},
-                                        {0x2000, 0x3000, 0x1000, JobRange::kNoFile, ""}};
+                                        {0x2000, 0x3000, 0x1000, JobRange::kNoFile, "", true}};
   const auto back = decode_ranges(encode_ranges(ranges), 1);
   ASSERT_TRUE(back.has_value());
   ASSERT_EQ(back->size(), 2U);
   EXPECT_EQ(back->front().name, "a");
   EXPECT_EQ(back->back().file_offset, 0x1000U);
+  EXPECT_FALSE(back->front().is_data);
+  EXPECT_TRUE(back->back().is_data);
 }
 
 TEST(GrowthWire, ranges_when_they_overlap_or_name_a_file_that_is_not_given_are_refused) {

@@ -117,6 +117,22 @@ TEST_F(SampledProcessTest, stripped_program_when_unwound_has_the_beginnings_of_i
       << testing::PrintToString(names_);
 }
 
+TEST_F(SampledProcessTest, stripped_program_when_its_code_refers_to_texts_has_them_beside_its_address) {
+  std::string source = kC;
+  source.replace(source.find("wait_here(); __asm__"), 12,
+                 "const char *a = \"cache of %s grew\\n\", *b = \"short\"; __asm__ volatile(\"\" : : \"r\"(a), "
+                 "\"r\"(b)); wait_here();");
+  (void)directory_.write("a.c", source);
+  for (const char* flags : {"-pie -fPIE", "-no-pie -fno-pie"}) {
+    build(std::string("gcc -O2 -s -o a a.c ") + flags);
+    start();
+    ASSERT_NO_FATAL_FAILURE(unwind());
+    std::vector<std::string> texts;
+    for (const GrowthFrame& frame : unwound_.frames) texts.insert(texts.end(), frame.uses.begin(), frame.uses.end());
+    EXPECT_THAT(texts, ElementsAre("cache of %s grew")) << flags;
+  }
+}
+
 TEST_F(SampledProcessTest, stripped_program_when_it_has_packed_symbols_is_named_by_them) {
   build_c("");
   build("cp a full && xz -k full && strip a && objcopy --add-section .gnu_debugdata=full.xz a");

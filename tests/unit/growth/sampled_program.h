@@ -46,6 +46,16 @@ class ProgramDirectory {
   TemporaryDirectory directory_;
 };
 
+// The beginning of a program in C or C++ that calls stop_here() where it should be sampled.
+inline constexpr const char* kStopHere = R"(
+#include <unistd.h>
+#ifdef __cplusplus
+extern "C"
+#endif
+__attribute__((noinline)) void stop_here(void) { if (write(1, "\n", 1) != 1) return; for (;;) pause(); }
+#define APART __attribute__((noinline))
+)";
+
 // A program that writes a line once it is where it should be sampled, and then waits for ever.
 class SampledProgram {
  public:
@@ -76,29 +86,33 @@ class SampledProgram {
     ::waitpid(pid_, nullptr, 0);
     pid_ = -1;
   }
-  // Stops it for the moment that a sample takes; empty if it cannot be.
-  [[nodiscard]] std::vector<std::byte> sample(std::size_t most = OOMW_GROWTH_STACK_MAX) {
+  // Waits for its line; false if it ended before.
+  [[nodiscard]] bool is_ready() {
     char line = 0;
-    if (pid_ <= 0 || (!is_ready_ && ::read(output_.get(), &line, 1) != 1)) return {};
-    is_ready_ = true;
-    wait_until_asleep();
+    is_ready_ = is_ready_ || (pid_ > 0 && ::read(output_.get(), &line, 1) == 1);
+    return is_ready_;
+  }
+  // Stops it for the moment that a sample takes; empty if it cannot be. thread: 0 is the first.
+  [[nodiscard]] std::vector<std::byte> sample(std::size_t most = OOMW_GROWTH_STACK_MAX, pid_t thread = 0) {
+    if (!is_ready()) return {};
+    if (thread == 0) thread = pid_;
+    wait_until_asleep(thread);
     user_regs_struct registers{};
-    if (::ptrace(PTRACE_SEIZE, pid_, nullptr, nullptr) != 0) return {};
-    ::ptrace(PTRACE_INTERRUPT, pid_, nullptr, nullptr);
-    ::waitpid(pid_, nullptr, __WALL);
-    ::ptrace(PTRACE_GETREGS, pid_, nullptr, &registers);
+    if (::ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) return {};
+    ::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+    ::waitpid(thread, nullptr, __WALL);
+    ::ptrace(PTRACE_GETREGS, thread, nullptr, &registers);
     std::vector<std::byte> record = record_of(registers, most);
     thread_pointer_ = registers.fs_base;
-    ::ptrace(PTRACE_DETACH, pid_, nullptr, nullptr);
+    ::ptrace(PTRACE_DETACH, thread, nullptr, nullptr);
     return record;
   }
 
  private:
-  void wait_until_asleep() const {
+  void wait_until_asleep(pid_t thread) const {
+    const std::string path = "/proc/" + std::to_string(pid_) + "/task/" + std::to_string(thread) + "/stat";
     for (int i = 0; i < 2000; ++i) {
-      const std::string stat = read_file("/proc/" + std::to_string(pid_) + "/stat", 4096).value_or("");
-      const auto end = stat.rfind(") ");
-      if (end != std::string::npos && stat[end + 2] == 'S') return;
+      if (ProcStat(read_file(path, ProcStat::kMaxBytes).value_or("")).state() == 'S') return;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }
@@ -119,6 +133,7 @@ class SampledProgram {
     const std::uint64_t start = start_of_stack(), top = start > r.rsp && start <= stack->end ? start : stack->end;
     const std::size_t whole = top - r.rsp, size = std::min(whole, most);
     head.size = static_cast<__u32>(sizeof head + size);
+    head.tgid = static_cast<__u32>(pid_);
     head.stack_bytes = static_cast<__u32>(size);
     head.flags = size < whole ? OOMW_GROWTH_STACK_CUT : 0;
     const std::array<__u64, OOMW_GROWTH_REGISTERS> registers = {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi,

@@ -5,7 +5,6 @@
 
 #if defined(OOMW_HAS_LIBDW) && defined(__x86_64__)
 #include <elfutils/libdwfl.h>
-#include <fcntl.h>
 
 #include <algorithm>
 #include <memory>
@@ -13,10 +12,8 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include "growth/growth_wire.h"
 #include "growth/unwinder.h"
+#include "unit/growth/sampled_code.h"
 #include "unit/growth/sampled_program.h"
 
 namespace oomw::growth {
@@ -45,39 +42,6 @@ Addresses by_libdw(pid_t pid) {
   return addresses;
 }
 
-// Of its executable mappings.
-std::vector<CodeRange> code_of(pid_t pid, std::vector<UniqueFd>& files, CodeFiles& cache) {
-  const std::string proc = "/proc/" + std::to_string(pid);
-  const MemoryMap map = MemoryMap::parse(read_file(proc + "/maps", MemoryMap::kMaxText).value_or(""));
-  std::vector<CodeRange> ranges;
-  for (const Mapping& mapping : map.mappings()) {
-    if (!mapping.is_executable) continue;
-    CodeRange range{mapping.begin, mapping.end, mapping.file_offset, std::string(mapping.file_name()), nullptr, false};
-    if (mapping.has_file()) {
-      const std::string name = fmt::format("{}/map_files/{:x}-{:x}", proc, mapping.begin, mapping.end);
-      files.emplace_back(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
-      range.has_file = true;
-      range.file = cache.get(files.back().get());
-    }
-    ranges.push_back(range);
-  }
-  return ranges;
-}
-
-NativeStack by_us(const std::vector<std::byte>& record, pid_t pid) {
-  std::vector<UniqueFd> files;
-  CodeFiles cache;
-  const CodeMap map(code_of(pid, files, cache));
-  const auto samples = parse_samples(record);
-  if (!samples.has_value() || samples->size() != 1) return {};
-  Registers registers;
-  std::copy_n(samples->front().head.registers, kRegisters, registers.begin());
-  const StackCopy copy{registers[kSp], samples->front().stack, false};
-  NativeStack stack = Unwinder(map, copy).unwind(registers);
-  for (NativeFrame& frame : stack.frames) frame.range = nullptr;  // the map ends here
-  return stack;
-}
-
 struct Program {
   const char* name;
   const char* compiler;
@@ -85,21 +49,12 @@ struct Program {
 };
 void PrintTo(const Program& program, std::ostream* out) { *out << program.name; }
 
-// Each calls stop_here() at the end of what it is for.
-constexpr const char* kStop = R"(
-#include <unistd.h>
-#ifdef __cplusplus
-extern "C"
-#endif
-__attribute__((noinline)) void stop_here(void) { if (write(1, "\n", 1) != 1) return; for (;;) pause(); }
-#define APART __attribute__((noinline))
-)";
-
 constexpr const char* kSorting = R"(
 static int compare(const void* a, const void* b) { stop_here(); return *(const int*)a - *(const int*)b; }
 int main(void) { int a[] = {3, 2, 1}; qsort(a, 3, sizeof *a, compare); return a[0]; }
 )";
 
+// Each calls stop_here() at the end of what it is for.
 const Program kPrograms[] = {
     {"plain", "gcc -O2 -fomit-frame-pointer -x c", R"(
 APART int grow(int n) { stop_here(); __asm__ volatile(""); return n + 1; }
@@ -156,12 +111,12 @@ class UnwindOracle : public testing::TestWithParam<Program> {};
 
 TEST_P(UnwindOracle, addresses_when_libdw_comes_to_the_end_are_the_same) {
   const test::ProgramDirectory directory;
-  (void)directory.write("a.c", std::string(kStop) + GetParam().text);
+  (void)directory.write("a.c", std::string(test::kStopHere) + GetParam().text);
   ASSERT_TRUE(directory.run(std::string(GetParam().compiler) + " a.c -o a")) << directory.log();
   test::SampledProgram program(directory.path("a"));
   const std::vector<std::byte> record = program.sample();
   ASSERT_FALSE(record.empty()) << "no sample could be taken";
-  const NativeStack stack = by_us(record, program.pid());
+  const NativeStack stack = test::SampledCode(program.pid()).unwind(record);
   const Addresses expected = by_libdw(program.pid());
   ASSERT_FALSE(expected.empty()) << "libdw did not come to the end: " << dwfl_errmsg(-1);
   Addresses found;

@@ -48,6 +48,11 @@ TEST(Collector, queues_that_did_not_grow_keep_nothing) {
   EXPECT_EQ(keeper_of(collector_at({reading(10, 100), reading(18, 90)})), nullptr);
 }
 
+TEST(Collector, a_queue_that_its_consumers_take_at_once_keeps_nothing) {
+  EXPECT_EQ(keeper_of(collector_at({reading(10, 0), reading(18, 10)})), nullptr);
+  EXPECT_NE(keeper_of(collector_at({reading(10, 0), reading(18, 11)})), nullptr);
+}
+
 TEST(Collector, one_reading_shows_the_fullest_queue_and_no_growth) {
   const IncidentCollector collector = collector_at({reading(18, 600)});
   const CollectorExporter* keeper = keeper_of(collector);

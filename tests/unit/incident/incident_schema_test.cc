@@ -88,7 +88,7 @@ Incident full_incident() {
   if (incident.answer->culprit) incident.answer->culprit->error_bytes = 1;
   IncidentGrowth& growth = incident.growth.emplace();
   growth.sampled_seconds = 12;
-  growth.places = {{"f (a)", "", "", 8, 1, false, "", {}, {1, 1, 1, 1, 1, 1, 1, 1}, "persistent"}};
+  growth.places = {{"f (a)", "", "", 8, 1, false, "", {}, {}, {1, 1, 1, 1, 1, 1, 1, 1}, "persistent"}};
   incident.composition = IncidentComposition{0.9, {1}, {{"Java heap", "jvm", 5, "hotspot"}}};
   return incident;
 }

@@ -53,8 +53,8 @@ class HeapTrendsTest : public testing::Test {
     return sum;
   }
   // Ticks, and waits until so many looks have been counted.
-  void tick_until(std::uint64_t wanted) {
-    trends_->tick(false);
+  void tick_until(std::uint64_t wanted, bool is_busy = false) {
+    trends_->tick(is_busy);
     const WatchId stop = loop_->add_periodic(std::chrono::milliseconds(1), [this, wanted] {
       if (looks() >= wanted) loop_->stop();
     });
@@ -104,6 +104,18 @@ TEST_F(HeapTrendsTest, a_look_is_brought_forward_and_counted_once_its_limit_is_n
   tick_until(2);
   EXPECT_EQ(trends_->metrics().brought_forward, 1u);
   EXPECT_EQ(trends_->metrics().readings["no_gc"], 1u) << "nothing was collected meanwhile";
+}
+
+TEST_F(HeapTrendsTest, captures_that_never_end_hold_a_reading_up_for_ten_seconds) {
+  trends_->tick(false);  // the first look is spread over 10 s
+  clock_.advance(std::chrono::minutes(10));
+  trends_->tick(true);
+  clock_.advance(std::chrono::seconds(9));
+  trends_->tick(true);
+  EXPECT_EQ(looks(), 0u);
+  clock_.advance(std::chrono::seconds(1));
+  tick_until(1, true);
+  EXPECT_EQ(trends_->metrics().readings["ok"], 1u);
 }
 
 TEST_F(HeapTrendsTest, at_a_kill_its_trend_is_judged_at_once_and_once_more_with_its_files) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -19,6 +21,14 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 MonotonicTime at_second(std::int64_t second) { return {second * 1'000'000'000}; }
+
+// A process that is an hour old is read at second 3610, when its container uses so much of 1,000 bytes.
+void read_once(TrendSchedule& schedule, std::uint64_t used) {
+  schedule.set_processes({{{7, 1}, at_second(0)}}, at_second(3600));
+  schedule.note_memory({7, 1}, {used, 1000});
+  ASSERT_THAT(schedule.take_due(at_second(3610)), ElementsAre(ProcessKey{7, 1}));
+  schedule.done({7, 1}, microseconds(300), at_second(3610));
+}
 
 // When one process is read in `until` seconds, asked each second, if a reading takes `cost`.
 std::vector<std::int64_t> readings(TrendScheduleConfig config, Nanoseconds cost, std::int64_t until) {
@@ -134,12 +144,115 @@ TEST(TrendSchedule, near_the_limit_the_cost_still_counts) {
   EXPECT_LE(readings_of_leak(1, 600, milliseconds(30)).size(), 17u);  // 0.0006 of a core: once in 50 s
 }
 
+// A container of 1,000 bytes.
+ContainerMemory used_by(const std::string& container, std::uint64_t used, std::int64_t second) {
+  return {used, 1000, at_second(second), {container, ""}};
+}
+
+// Six containers that are killed within a minute of each other; whatever the age of their processes.
+TEST(TrendSchedule, each_container_that_nears_its_limit_has_readings_of_its_own) {
+  constexpr std::int32_t kNear = 6;
+  for (const std::int64_t started : {0, 36'000}) {
+    TrendSchedule schedule({});
+    std::vector<TrendSchedule::Process> all;
+    for (std::int32_t pid = 1; pid <= kNear; ++pid) all.push_back({{pid, 1}, at_second(started)});
+    std::map<std::int32_t, std::size_t> read;
+    for (int t = 35'000; t <= 36'040; ++t) {
+      schedule.set_processes(all, at_second(t));
+      const auto used = static_cast<std::uint64_t>(std::max(t - 36'000, 0) * 25);
+      for (std::int32_t pid = 1; pid <= kNear; ++pid) {
+        schedule.note_memory({pid, 1}, used_by(std::to_string(pid), used, t));
+      }
+      for (const ProcessKey key : schedule.take_due(at_second(t))) {
+        read[key.pid] += t > 36'000 ? 1 : 0;
+        schedule.done(key, milliseconds(4), at_second(t));
+      }
+    }
+    for (std::int32_t pid = 1; pid <= kNear; ++pid) EXPECT_GE(read[pid], 5u) << pid << " since " << started;
+  }
+}
+
+// However often it comes near its limit, with however many processes, and however long a reading takes.
+TEST(TrendSchedule, one_container_does_not_use_up_what_others_have) {
+  constexpr std::int32_t kMany = 16;
+  for (const Nanoseconds cost : {microseconds(500), microseconds(4'000), microseconds(90'000)}) {
+    TrendSchedule schedule({});
+    std::vector<TrendSchedule::Process> all = {{{99, 1}, at_second(0)}};
+    for (std::int32_t pid = 1; pid <= kMany; ++pid) all.push_back({{pid, 1}, at_second(0)});
+    schedule.set_processes(all, at_second(3600));
+    Nanoseconds of_one{0};
+    int t = 3600;
+    for (; t < 4800; ++t) {
+      for (std::int32_t pid = 1; pid <= kMany; ++pid) {
+        schedule.note_memory({pid, 1}, used_by("one", t % 2 == 0 ? 900 : 100, t));
+      }
+      schedule.note_memory({99, 1}, used_by("other", 0, t));
+      for (const ProcessKey key : schedule.take_due(at_second(t))) {
+        if (key.pid <= kMany) of_one += cost;
+        schedule.done(key, key.pid == 99 ? milliseconds(4) : cost, at_second(t));
+      }
+    }
+    EXPECT_LE(of_one, milliseconds(60 + 100 + 12 * 60 + 240) + 2 * cost) << "both bursts and the three shares";
+    std::size_t of_other = 0;
+    for (; t < 4820; ++t) {
+      schedule.note_memory({99, 1}, used_by("other", static_cast<std::uint64_t>(t - 4800) * 50, t));
+      for (const ProcessKey key : schedule.take_due(at_second(t))) {
+        if (key.pid == 99) ++of_other;
+        schedule.done(key, key.pid == 99 ? milliseconds(4) : cost, at_second(t));
+      }
+    }
+    EXPECT_GE(of_other, 4u) << cost.count();
+  }
+}
+
+// The rise of an hour is no climb to a limit, and a share of 0 is none.
+TEST(TrendSchedule, who_has_time_or_no_share_pays_as_everybody_does) {
+  for (const auto& [share, span, least, most] :
+       {std::tuple{0.0002, 60, 4u, 30u}, std::tuple{0.0, 60, 0u, 2u}, std::tuple{0.0002, 3600, 0u, 2u}}) {
+    TrendScheduleConfig config;
+    config.own_core_share = share;
+    config.max_core_share = config.near_core_share = 1e-9;
+    TrendSchedule schedule(config);
+    schedule.set_processes({{{7, 1}, at_second(0)}, {{8, 1}, at_second(0)}}, at_second(3600));
+    std::size_t readings = 0;
+    for (int t = 3600; t < 3600 + span; ++t) {
+      const auto used = static_cast<std::uint64_t>((t - 3600) * 900 / span);
+      schedule.note_memory({7, 1}, used_by("one", used, t));
+      for (const ProcessKey key : schedule.take_due(at_second(t))) {
+        readings += key.pid == 7 ? 1 : 0;
+        schedule.done(key, key.pid == 7 ? milliseconds(2) : milliseconds(90), at_second(t));
+      }
+    }
+    EXPECT_GE(readings, least) << share << " " << span;
+    EXPECT_LE(readings, most) << share << " " << span;
+  }
+}
+
+TEST(TrendSchedule, what_was_read_of_a_process_that_ended_meanwhile_is_paid_for) {
+  TrendSchedule schedule({});
+  schedule.set_processes({{{7, 1}, at_second(0)}, {{8, 1}, at_second(0)}}, at_second(3600));
+  ASSERT_THAT(schedule.take_due(at_second(3610)), testing::Contains(ProcessKey{7, 1}));
+  schedule.set_processes({{{8, 1}, at_second(0)}, {{9, 1}, at_second(3610)}}, at_second(3611));
+  schedule.done({7, 1}, milliseconds(90), at_second(3611));
+  schedule.done({8, 1}, milliseconds(1), at_second(3611));
+  EXPECT_THAT(schedule.take_due(at_second(3620)), IsEmpty());
+}
+
+TEST(TrendSchedule, what_somebody_else_has_read_is_not_read_again_at_once) {
+  TrendSchedule schedule({});
+  read_once(schedule, 100);
+  schedule.note_memory({7, 1}, {600, 1000});
+  schedule.note_read({7, 1}, at_second(3613));
+  schedule.note_read({8, 1}, at_second(3613));  // not known
+  schedule.note_memory({7, 1}, {610, 1000});
+  EXPECT_THAT(schedule.take_due(at_second(3616)), IsEmpty());
+  schedule.note_memory({7, 1}, {700, 1000});
+  EXPECT_THAT(schedule.take_due(at_second(3616)), ElementsAre(ProcessKey{7, 1}));
+}
+
 TEST(TrendSchedule, memory_that_stays_or_falls_brings_nothing_forward) {
   TrendSchedule schedule({});
-  schedule.set_processes({{{7, 1}, at_second(0)}}, at_second(3600));
-  schedule.note_memory({7, 1}, {900, 1000});
-  ASSERT_THAT(schedule.take_due(at_second(3610)), ElementsAre(ProcessKey{7, 1}));
-  schedule.done({7, 1}, microseconds(300), at_second(3610));
+  read_once(schedule, 900);
   for (const std::uint64_t used : {900, 500, 910, 912}) schedule.note_memory({7, 1}, {used, 1000});
   EXPECT_EQ(schedule.brought_forward(), 0u);
   schedule.note_memory({7, 1}, {913, 1000});
@@ -149,10 +262,7 @@ TEST(TrendSchedule, memory_that_stays_or_falls_brings_nothing_forward) {
 
 TEST(TrendSchedule, a_look_that_read_nothing_leaves_it_near_its_limit) {
   TrendSchedule schedule({});
-  schedule.set_processes({{{7, 1}, at_second(0)}}, at_second(3600));
-  schedule.note_memory({7, 1}, {100, 1000});
-  ASSERT_EQ(schedule.take_due(at_second(3610)).size(), 1u);
-  schedule.done({7, 1}, microseconds(300), at_second(3610));
+  read_once(schedule, 100);
   for (const std::int64_t second : {3613, 3616, 3619}) {
     schedule.note_memory({7, 1}, {600, 1000});
     ASSERT_EQ(schedule.take_due(at_second(second)).size(), 1u) << second;

@@ -52,6 +52,38 @@ Incident python_incident() {
   return incident;
 }
 
+// zlib's states below streams that nobody closes.
+Incident node_incident() {
+  Incident incident = testing::incident_without_findings();
+  incident.limit_bytes = 96u << 20;
+  incident.victims.front().comm = "node";
+  incident.verdict = IncidentVerdict{"leak", 0.5, {"memory rose in each quarter"}};
+  IncidentFiller filler = filler_of("v8", "type", "Function", "");
+  filler.share = 0.02;
+  filler.bytes = 2u << 20;
+  incident.fillers = {filler};
+  incident.composition.emplace();
+  incident.composition->parts = {{"malloc: in use", "glibc", 80u << 20, "chunks"},
+                                 {"V8 heap: objects", "v8", 4u << 20, "pages"}};
+  incident.growth = growth_through(
+      "", {"libc.so.6!fn_16e040 (libc.so.6)", "malloc (libc.so.6)", "deflateInit2_ (node)", "[jit]", "Init (node)"},
+      0.9);
+  incident.growth->stacks.front().operation.clear();
+  return incident;
+}
+
+TEST(GrowthAnswer, code_of_a_runtime_is_said_where_malloc_fills_its_program_and_none_of_the_programs_own_is_seen) {
+  Incident incident = node_incident();
+  EXPECT_THAT(answer_of(incident).sentence,
+              HasSubstr("Its growth was first touched mostly in deflateInit2_ (node), called by Init (90 % of the "
+                        "growth, 72.0 MiB), which is the runtime's own code: none of the program's"));
+  incident.growth->stacks.front().bytes = 30u << 20;
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("deflateInit2_"))) << "less than half";
+  incident = node_incident();
+  incident.composition->parts.front().bytes = 3u << 20;
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("deflateInit2_"))) << "its own objects";
+}
+
 TEST(GrowthAnswer, holder_function_and_endpoint_are_named_together) {
   const IncidentAnswer answer = answer_of(python_incident());
   EXPECT_EQ(answer.sentence,
@@ -229,6 +261,8 @@ TEST(GrowthAnswer, what_was_freed_again_names_nobody) {
   const std::string sentence = answer_of(incident).sentence;
   EXPECT_THAT(sentence, Not(HasSubstr("generate")));
   EXPECT_THAT(sentence, HasSubstr("freed again"));
+  incident.composition->parts.push_back({"malloc: in use", "native", 200u << 20, "glibc"});
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("freed again"))) << "a quarter of the climb was sampled";
 }
 
 TEST(GrowthAnswer, a_class_that_fills_the_memory_and_whose_method_grew_it_is_the_grower) {
@@ -257,12 +291,39 @@ TEST(GrowthAnswer, blocks_by_size_do_not_make_a_native_function_the_grower) {
   EXPECT_THAT(answer.sentence, HasSubstr("may be temporary data"));
 }
 
+TEST(GrowthAnswer, native_code_that_touched_first_is_said_with_its_callers_and_where_to_look) {
+  Incident incident = python_incident();
+  incident.fillers = {filler_of("native", "size", "blocks of 64 bytes", "")};
+  incident.growth =
+      growth_through("Arena::allocate (shop)", {"malloc (libc.so.6)", "Arena::allocate (shop)", "main (shop)"}, 0.97);
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("Arena::allocate (shop) for endpoint"));
+  incident.growth->places.front().callers = {"build_plan", "Plans::prepare"};
+  const IncidentAnswer answer = answer_of(incident);
+  EXPECT_THAT(answer.sentence,
+              HasSubstr("mostly in Arena::allocate (shop), called by build_plan and Plans::prepare for endpoint"));
+  EXPECT_EQ(answer.action,
+            "Look first at Arena::allocate, and at what its callers keep; a larger limit only delays the next kill.");
+}
+
 TEST(GrowthAnswer, what_a_heap_profile_shows_comes_first) {
   Incident incident = python_incident();
   IncidentFiller site = filler_of("go", "site", "main.put (main.go:3)", "");
   site.evidence = "at_kill";
   incident.fillers = {site};
   EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("touched")));
+}
+
+TEST(GrowthAnswer, who_keeps_a_heap_without_a_profile_does_not_tell_who_allocates) {
+  Incident incident = python_incident();
+  incident.fillers.clear();
+  incident.collector.emplace();
+  incident.collector->exporters = {{{"otlp/backend", 139, 1000, 120}}};
+  incident.growth = growth_through("main.readPage (main.go:20)", {"main.readPage (main.go:20)"}, 0.9);
+  ASSERT_EQ(answer_of(incident).culprit->claim, "keeps");
+  EXPECT_THAT(answer_of(incident).sentence, HasSubstr("first touched mostly in main.readPage (main.go:20)"));
+  incident.captures = {testing::sample_incident().captures[0]};
+  ASSERT_NE(best_capture(incident), nullptr);
+  EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("first touched")));
 }
 
 TEST(GrowthAnswer, without_samples_nothing_is_added) {

@@ -347,6 +347,15 @@ TEST(GrowthCauses, each_pattern_supports_its_cause_with_its_confidence) {
   }
 }
 
+// The live heap of six workers whose pictures became larger for the last eleven seconds, scaled to this limit.
+TEST(GrowthCauses, growth_of_the_last_moments_that_the_detector_does_not_see_is_no_leak) {
+  Incident incident = with_memory(34, [](double t) { return 0.5 + 0.5 * t; });
+  add_live(incident, 34, {79, 88, 91, 88, 75, 79, 92, 89, 92, 100, 113, 109, 137, 130, 137});
+  EXPECT_EQ(verdict_of(incident), "leak") << "so few readings that it cannot tell";
+  incident.trend->whole.judgement = "not_growing";
+  EXPECT_EQ(verdict_of(incident), "undersized");
+}
+
 TEST(GrowthCauses, a_leak_below_an_ancestors_limit_is_told_beside_it) {
   Incident incident = go_leak(60, {10, 40, 80, 120, 150, 180}, site("leak", 5, 170));
   incident.scope = "ancestor";

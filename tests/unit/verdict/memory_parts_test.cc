@@ -14,6 +14,7 @@
 namespace oomw {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -66,7 +67,8 @@ TEST(MemoryParts, maximum_heap_above_what_the_limit_leaves_does_not_fit) {
   ASSERT_EQ(cause_of(incident), "does_not_fit");
   EXPECT_EQ(incident.answer->sentence,
             "The maximum heap of java does not fit: 200 MiB of heap (-Xmx) and 71.0 MiB beside it are more than the "
-            "limit of 256 MiB, so the kernel came before the collector. Its heap held 60000 x byte[] (58.0 MiB), 60000 "
+            "limit of 256 MiB, so the kernel ended it before that heap was full. Its heap held 60000 x byte[] (58.0 "
+            "MiB), 60000 "
             "x Shop$Cart (2.00 MiB); of its own classes there were most of Shop$Cart, 60000 objects.");
   EXPECT_EQ(incident.answer->action, "Set -Xmx160m, or raise the limit to 288 MiB.");
   EXPECT_EQ(incident.verdict->suggested_limit->bytes, 288u << 20);
@@ -98,6 +100,41 @@ TEST(MemoryParts, part_that_is_larger_than_the_heap_is_the_cause) {
     EXPECT_THAT(incident.answer->action, HasSubstr("a smaller heap does not help"));
     EXPECT_FALSE(next_steps(incident).empty());
   }
+}
+
+TEST(MemoryParts, how_it_came_to_that_is_said_beside_what_fills_it) {
+  Incident incident = judged(java_incident(256, 200, {.heap = 160, .direct = 45, .rest = 26}));
+  ASSERT_EQ(cause_of(incident), "does_not_fit");
+  EXPECT_THAT(part_sentence(incident, "java"), Not(HasSubstr("too:")));
+  const Finding sibling{"sibling", 0.9, {"others held more"}};
+  incident.verdict->also = {sibling, {"spike", 0.8, {"memory rose from 31.7 MiB to 95.1 MiB in the last 3 s"}}};
+  EXPECT_THAT(part_sentence(incident, "java"),
+              EndsWith(" A sudden growth, too: memory rose from 31.7 MiB to 95.1 MiB in the last 3 s."));
+  incident.verdict->also = {{"leak", 0.5, {"memory rose all the 42 s"}}};
+  EXPECT_THAT(part_sentence(incident, "java"), EndsWith(" Perhaps a leak, too: memory rose all the 42 s."));
+  incident = judged(java_incident(256, 64, {.heap = 10, .direct = 200, .rest = 20}));
+  ASSERT_EQ(cause_of(incident), "direct_buffers");
+  incident.verdict->also = {{"leak", 0.5, {"memory rose all the 42 s"}}};
+  EXPECT_THAT(part_sentence(incident, "java"), EndsWith(" Perhaps a leak, too: memory rose all the 42 s."));
+}
+
+TEST(MemoryParts, code_that_touched_first_is_said_beside_what_fills_it_and_a_collector_is_not) {
+  Incident incident = judged(java_incident(256, 64, {.heap = 10, .direct = 200, .rest = 20}));
+  incident.growth.emplace();
+  incident.growth->samples = 400;
+  incident.growth->grown_bytes = 100u << 20;
+  IncidentGrowth::Place place;
+  place.code = "acme.Preview.<init>";
+  place.callers = {"acme.Printer.send"};
+  place.bytes = 95u << 20;
+  place.share = 0.95;
+  incident.growth->places = {place};
+  EXPECT_THAT(
+      part_sentence(incident, "java"),
+      EndsWith(" Its growth was first touched mostly in acme.Preview.<init>, called by acme.Printer.send (95 % of "
+               "the growth, 95.0 MiB); that may be temporary data, so it does not show who keeps it."));
+  incident.growth->places.front().is_collector = true;
+  EXPECT_THAT(part_sentence(incident, "java"), Not(HasSubstr("growth")));
 }
 
 TEST(MemoryParts, part_that_is_small_or_smaller_than_the_heap_is_no_cause) {
@@ -153,6 +190,8 @@ TEST(MemoryParts, few_objects_of_a_class_of_the_program_are_not_said) {
   Incident incident = java_incident(256, 64, {.heap = 60, .rest = 150});
   incident.fillers = {java_class("byte[]", 60'000, 100u << 20, 0.5), java_class("Shop$Main", 3, 64, 0)};
   EXPECT_EQ(own_class_text(incident, incident.fillers.front()), "");
+  incident.fillers.back() = java_class("Shop$Order", 4'000, 1u << 17, 0);  // with 15 texts each
+  EXPECT_THAT(own_class_text(incident, incident.fillers.front()), HasSubstr("most of Shop$Order, 4000 objects"));
 }
 
 }  // namespace

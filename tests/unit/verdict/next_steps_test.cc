@@ -83,6 +83,22 @@ TEST(NextSteps, a_program_whose_heap_profile_is_not_gos_gets_no_advice_about_go)
   EXPECT_THAT(text_of(incident), Not(HasSubstr("GOMEMLIMIT")));
 }
 
+TEST(NextSteps, a_function_without_a_name_is_looked_up_by_its_address) {
+  Incident incident = with_cause("leak");
+  IncidentGrowth& growth = incident.growth.emplace();
+  growth.grown_bytes = 80u << 20;
+  growth.samples = 320;
+  incident.growth->places = {{R"(shop!fn_1ab0, which refers to "invoice %ld")", "", "", 60u << 20, 0.75}};
+  EXPECT_THAT(text_of(incident), HasSubstr("What shop!fn_1ab0 is, by"));
+  EXPECT_THAT(text_of(incident), HasSubstr("  addr2line -Cfe FILE 0x1ab0\n"));
+  incident.growth->places.front().build_id = "c0de";
+  EXPECT_THAT(text_of(incident), HasSubstr("addr2line -Cfe \"$(debuginfod-find debuginfo c0de)\" 0x1ab0"));
+  incident.growth->places.front().code = "Ledger::book (shop)";
+  EXPECT_THAT(text_of(incident), Not(HasSubstr("addr2line")));
+  incident.growth->places.front().code = "shop!fn_x; reboot";
+  EXPECT_THAT(text_of(incident), Not(HasSubstr("addr2line")));
+}
+
 TEST(NextSteps, a_memory_limit_of_go_that_is_set_is_named) {
   Incident incident = with_cause("undersized");
   incident.victims[0].go.memory_limit_bytes = 300u << 20;

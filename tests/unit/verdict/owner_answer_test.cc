@@ -52,7 +52,8 @@ TEST(OwnerAnswer, owner_is_the_culprit_where_no_profile_names_code) {
   ASSERT_TRUE(answer.culprit);
   EXPECT_EQ(answer.culprit->claim, "keeps");
   EXPECT_EQ(answer.culprit->code, "global main.sessions");
-  EXPECT_THAT(answer.sentence, StartsWith("Kept by global main.sessions"));
+  EXPECT_THAT(answer.sentence, StartsWith("Memory leak in "));
+  EXPECT_THAT(answer.sentence, HasSubstr(" was reached. Kept by global main.sessions: 95 %"));
   EXPECT_EQ(answer.action, "Free or bound what global main.sessions keeps; a larger limit only delays the next kill.");
 }
 
@@ -63,6 +64,16 @@ TEST(OwnerAnswer, a_long_way_down_ends_in_dots_alone) {
               HasSubstr("hangs on global main.sessions[] -> main.session -> []uint8 -> ..."));
   EXPECT_THAT(answer_of(leak_with(deep)).sentence, ::testing::Not(HasSubstr("....")));
   EXPECT_THAT(answer_of(leak_with(holder())).sentence, HasSubstr("hangs on global main.sessions[] -> main.session."));
+}
+
+TEST(OwnerAnswer, objects_of_which_only_the_size_is_known_are_left_out_of_the_way_down) {
+  IncidentHolder timers = holder();
+  timers.chain = {"timers of the scheduler (runtime.p)", " -> ?278528", " -> ?80", " -> closure main.retry",
+                  " -> bytes"};
+  EXPECT_THAT(answer_of(leak_with(timers)).sentence,
+              HasSubstr("hangs on timers of the scheduler (runtime.p) -> ... -> closure main.retry -> bytes."));
+  timers.chain = {"global main.sessions", " -> ?48"};
+  EXPECT_THAT(answer_of(leak_with(timers)).sentence, HasSubstr("hangs on global main.sessions -> ..."));
 }
 
 TEST(OwnerAnswer, component_on_the_path_comes_before_the_receiver_that_allocated) {

@@ -50,6 +50,30 @@ TEST(VerdictTest, a_heap_below_half_of_what_was_held_is_off_heap) {
   EXPECT_EQ(cause_of(incident), "");
 }
 
+// Where no heap is read at the kill: what came in the seconds after the last reading may all be heap.
+TEST(VerdictTest, a_heap_that_was_most_of_the_memory_when_it_was_read_is_not_off_heap) {
+  Incident incident = off_heap_incident();
+  IncidentCapture& last = incident.captures.back();
+  const auto anon = static_cast<double>(incident.victims.front().rss->anon_bytes);
+  const auto with = [&](double memory, double heap) {
+    last.method = "live";
+    last.lead_seconds = 1;
+    last.duration_seconds = 1;
+    last.inuse_bytes = static_cast<std::uint64_t>(heap * anon);
+    last.live_bytes = last.inuse_bytes;
+    incident.coverage_ratio = heap;
+    incident.series.clear();
+    for (const std::int64_t before_ms : {9'000, 6'000, 3'000, 1'500}) {
+      const auto bytes = static_cast<std::uint64_t>(memory * anon);
+      incident.series.push_back({testing::before_kill(before_ms), bytes, bytes});
+    }
+    return cause_of(incident);
+  };
+  EXPECT_NE(with(0.5, 0.4), "off_heap");
+  EXPECT_EQ(with(0.9, 0.1), "off_heap") << "most of it lay beside the heap already";
+  EXPECT_EQ(with(1.0, 0.4), "off_heap") << "nothing came after it";
+}
+
 TEST(VerdictTest, a_profile_that_may_miss_something_says_nothing_of_the_rest) {
   Incident incident = off_heap_incident();
   incident.captures.back().complete = false;
@@ -115,6 +139,31 @@ TEST(VerdictTest, shmem_at_half_of_usage_is_tmpfs) {
   EXPECT_EQ(cause_of(incident), "page_cache_or_tmpfs");
   incident.memory_stat["shmem"] = *incident.usage_bytes / 2 - 4096;
   EXPECT_EQ(cause_of(incident), "");
+}
+
+TEST(VerdictTest, shmem_that_the_victim_had_mapped_is_its_shared_memory) {
+  Incident incident = flat_incident();
+  incident.memory_stat["shmem"] = *incident.usage_bytes / 2;
+  incident.victims[0].rss->shmem_bytes = *incident.usage_bytes / 4;
+  conclude(incident);
+  EXPECT_THAT(incident.answer->sentence, StartsWith("Shared memory filled its limit"));
+  EXPECT_THAT(incident.answer->sentence, HasSubstr("; what was killed had mapped "));
+  EXPECT_THAT(incident.answer->action, HasSubstr("MAP_SHARED"));
+  incident.victims[0].rss->shmem_bytes -= 4096;
+  conclude(incident);
+  EXPECT_THAT(incident.answer->sentence, StartsWith("Files in memory filled its limit"));
+  EXPECT_THAT(incident.answer->action, HasSubstr("sizeLimit"));
+}
+
+TEST(VerdictTest, little_shared_memory_beside_page_cache_is_not_what_filled_the_limit) {
+  Incident incident = flat_incident();
+  incident.memory_stat["file"] = *incident.usage_bytes / 4 * 3;
+  incident.memory_stat["shmem"] = 4096;
+  incident.victims[0].rss->anon_bytes = 4096;
+  incident.victims[0].rss->shmem_bytes = 4096;
+  conclude(incident);
+  ASSERT_EQ(incident.verdict->cause, "page_cache_or_tmpfs");
+  EXPECT_THAT(incident.answer->sentence, StartsWith("Files in memory filled its limit"));
 }
 
 TEST(VerdictTest, anon_held_mostly_by_others_is_sibling) {

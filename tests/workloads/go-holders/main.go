@@ -377,7 +377,7 @@ func main() {
 		"cache": holdCache, "syncmap": holdSyncMap, "elements": holdElements, "atomic": holdAtomic, "slice": holdSlice,
 		"spokes": holdSpokes, "finalizers": holdFinalizers, "longlist": holdLongList, "mailboxes": holdMailboxes,
 		"recent": holdRecent, "ring": holdRing, "writers": holdWriters, "tenants": holdTenants,
-		"subscribers": holdSubscribers, "retries": holdRetries, "dropped": holdDropped, "deferred": holdDeferred}
+		"subscribers": holdSubscribers, "retries": holdRetries, "dropped": holdDropped, "deferred": holdDeferred, "pointed": holdPointed}
 	go noise()
 	holds[os.Getenv("HOLD")]()
 }

@@ -70,3 +70,29 @@ func fill(kept *[]*crate) {
 		*kept = append(*kept, &crate{goods: block()})
 	}
 }
+
+// A variable that code knows by a pointer alone, which the linker set. Those of its size lie beside it, and are known
+// to code by their own addresses.
+type ledger struct {
+	title   [4]uint64
+	entries [][]byte
+	pages   uint64
+}
+
+var before, books, after ledger
+var currentBooks = &books
+
+//go:noinline
+func closeOthers() {
+	before.entries = append(before.entries, make([]byte, 1))
+	after.entries = append(after.entries, make([]byte, 1))
+	before.pages, after.pages = 1, 1
+}
+
+func holdPointed() {
+	closeOthers()
+	for i := 0; i < count; i++ {
+		currentBooks.entries = append(currentBooks.entries, block())
+	}
+	wait()
+}

@@ -54,7 +54,7 @@ std::string growth_line(const Incident& incident) {
   constexpr std::size_t kMaxCode = 120;
   if (!incident.growth || incident.growth->places.empty()) return "";
   const IncidentGrowth::Place& first = incident.growth->places.front();
-  std::string where = first.code.empty() ? "no code of the program" : to_markdown(first.code, kMaxCode);
+  std::string where = first.code.empty() ? "no named function of the program" : to_markdown(first.code, kMaxCode);
   if (first.is_collector) where = "threads of a garbage collector";
   if (!first.operation.empty()) where += ", for " + to_markdown(first.operation, kMaxCode);
   return fmt::format("Grown by {}, by first touch {:.0f} % in {}.\n", human_bytes(incident.growth->grown_bytes),

@@ -135,7 +135,7 @@ std::string watching_line(const std::string& data_dir, const std::string& metric
 }
 
 // The answer is the end of the line: it is what a person reads on.
-std::string incident_line(const Incident& incident, const std::string& directory) {
+std::string incident_line(const Incident& incident, const std::string& directory, bool is_amended) {
   const std::string workload = incident.pod ? to_text(incident.pod->workload) : "";
   std::string answer = incident.verdict ? fmt::format("cause {} ({:.0f} %)", printable(incident.verdict->cause, 32),
                                                       incident.verdict->confidence * 100)
@@ -146,7 +146,8 @@ std::string incident_line(const Incident& incident, const std::string& directory
     if (!incident.answer->action.empty()) answer += " " + printable(incident.answer->action, 256);
     if (!incident.answer->again.empty()) answer += " " + printable(incident.answer->again, 256);
   }
-  return fmt::format("{}  INCIDENT   {} {}{}: killed {}, {} [{}]", clock_part(incident.time), incident.id,
+  return fmt::format("{}  {}   {} {}{}: killed {}, {} [{}]", clock_part(incident.time),
+                     is_amended ? "AMENDED " : "INCIDENT", incident.id,
                      place_name(incident.container, incident.cgroup_path),
                      workload.empty() ? "" : " of " + printable(workload, 80), victims_of(incident), answer,
                      printable(directory, 512));

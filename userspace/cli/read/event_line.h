@@ -19,6 +19,8 @@ namespace oomw::cli {
 // What `run` watches, where incidents go, and how to read them.
 [[nodiscard]] std::string watching_line(const std::string& data_dir, const std::string& metrics_listen,
                                         const std::string& web_listen, WallTime wall);
-[[nodiscard]] std::string incident_line(const Incident& incident, const std::string& directory);
+// is_amended: it was announced before, with another answer.
+[[nodiscard]] std::string incident_line(const Incident& incident, const std::string& directory,
+                                        bool is_amended = false);
 
 }  // namespace oomw::cli

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "memory/cached_reader.h"
 #include "runtimes/cpython/arena_table.h"
+#include "runtimes/cpython/frames.h"
 #include "runtimes/cpython/modules.h"
 #include "runtimes/cpython/name_search.h"
 #include "runtimes/cpython/objects.h"
@@ -31,6 +34,7 @@ constexpr int kQuickSamples = 4;
 constexpr int kLooks = 3;
 constexpr std::uint64_t kMaxLookBytes = 16u << 20;
 constexpr double kWorthShowing = 0.02;  // of the anonymous memory
+constexpr std::size_t kManyCalls = 16;
 
 void add_parts(native::Composition& parts, const ObjectCensus& census, bool is_sample) {
   const std::uint64_t resident = parts.owned_bytes();
@@ -52,7 +56,28 @@ void estimate(ContentFiller& filler, const TypeAmount& amount, const ObjectCensu
   filler.count = static_cast<std::uint64_t>(static_cast<double>(amount.count) * census.sampled().scale());
 }
 
-void add_types(MemoryContents& contents, const ObjectCensus& census, bool is_sample) {
+struct CallsOfFunction {
+  std::string name;  // "coroutine of `load_page`"
+  std::uint64_t count = 0, bytes = 0;
+};
+
+// The function in which most calls of a type wait, and how many do.
+std::unordered_map<const TypeInfo*, CallsOfFunction> functions_of(FrameReader& frames, const ObjectCensus& census) {
+  std::unordered_map<const TypeInfo*, CallsOfFunction> names;
+  for (const auto& [key, group] : census.calls()) {
+    const TypeInfo* type = key.first;
+    const auto amount = census.amounts().find(type);
+    const bool is_most = amount != census.amounts().end() && group.count * 2 > amount->second.count;
+    if (!is_most || group.count < kManyCalls) continue;
+    const std::optional<Frame> frame = frames.of_generator(group.known.front());
+    if (!frame || frame->function.empty()) continue;
+    names[type] = {type->name + " of `" + frame->function + "`", group.count, group.bytes};
+  }
+  return names;
+}
+
+void add_types(MemoryContents& contents, const ObjectCensus& census, bool is_sample,
+               const std::unordered_map<const TypeInfo*, CallsOfFunction>& functions) {
   std::vector<ContentFiller> types;
   const auto add = [&](const std::string& name, const TypeAmount& amount) {
     if (amount.count == 0) return;
@@ -61,7 +86,15 @@ void add_types(MemoryContents& contents, const ObjectCensus& census, bool is_sam
     // An estimate that is no larger than its error says nothing.
     if (!is_sample || *filler.error_bytes < filler.bytes) types.push_back(std::move(filler));
   };
-  for (const auto& [type, amount] : census.amounts()) add(type->name, amount);
+  for (const auto& [type, amount] : census.amounts()) {
+    TypeAmount others = amount;
+    if (const auto function = functions.find(type); function != functions.end()) {
+      const CallsOfFunction& calls = function->second;
+      add(calls.name, {calls.count, calls.bytes});
+      others = {amount.count - calls.count, amount.bytes - calls.bytes};
+    }
+    add(type->name, others);
+  }
   add("key tables of dicts", census.key_tables());
   std::ranges::sort(types, std::greater(), &ContentFiller::bytes);
   if (types.size() > MemoryContents::kMaxFillersOfKind) types.resize(MemoryContents::kMaxFillersOfKind);
@@ -97,7 +130,7 @@ std::set<std::uint64_t> candidates(const ObjectCensus& census, const NameSearch&
 // One look at all that is reached by references, with a memory of its own. Names have limits of their own: where there
 // are too many, the containers are measured all the same.
 struct Inspection {
-  Inspection(const ByteSource& source, const TypeTable& known, const ObjectCensus& census)
+  Inspection(const ByteSource& source, const TypeTable& known, const NameRoots& roots)
       : memory(source),
         reader(memory, kMaxLookupBytes, kLookupBlock),
         name_reader(memory, kMaxNameBytes, kNameBlock),
@@ -105,7 +138,7 @@ struct Inspection {
         objects(reader, types),
         named_objects(name_reader, types),
         names(named_objects, types) {
-    names.run(census.modules());
+    names.run(roots);
   }
   [[nodiscard]] bool is_used_up() const { return reader.is_used_up() || name_reader.is_used_up(); }
   const ByteSource& memory;
@@ -136,7 +169,9 @@ std::vector<Sized> largest(Inspection& inspection, const ObjectCensus& census, s
 }
 
 std::string description(const Object& container, const ContainerSize& size) {
-  return container.type->name + (size.element.empty() ? "" : " of " + size.element);
+  const std::string& type = container.type->name;
+  return (container.type->layout == Layout::kDeque ? "deque" : type) +
+         (size.element.empty() ? "" : " of " + size.element);
 }
 
 // As it is now: nothing that was read before is used. A list that is moved meanwhile is looked at once more.
@@ -183,10 +218,27 @@ void add_holders(MemoryContents& contents, Inspection& first, Inspection& second
 
 // Whether a limit of what is read for them was reached.
 bool add_all_holders(MemoryContents& contents, const ByteSource& now, const TypeTable& types,
-                     const ObjectCensus& census) {
-  Inspection first(now, types, census), second(now, types, census);
+                     const ObjectCensus& census, const NameRoots& roots) {
+  Inspection first(now, types, roots), second(now, types, roots);
   add_holders(contents, first, second, census);
   return first.is_used_up() || second.is_used_up();
+}
+
+NameRoots roots_of(const AddressSpace& space, const PoolRegions& regions, const ObjectCensus& census) {
+  NameRoots roots{census.modules(), possible_frames(space, regions), {}, {}};
+  for (const auto& [key, group] : census.calls()) {
+    if (group.count <= CallGroup::kMaxKnown) {
+      roots.generators.insert(roots.generators.end(), group.known.begin(), group.known.end());
+    }
+  }
+  std::ranges::sort(roots.generators);
+  for (const auto& [type, amount] : census.amounts()) {
+    if (amount.count == 1 && amount.first != 0 && type->layout == Layout::kOther) {
+      roots.instances.push_back(amount.first);
+    }
+  }
+  std::ranges::sort(roots.instances);
+  return roots;
 }
 
 void note_sample(MemoryContents& contents, const ObjectCensus& census) {
@@ -218,17 +270,20 @@ Result<MemoryContents> read_contents(const AddressSpace& space, const ByteSource
   add_parts(parts, census, is_sample);
   parts.put_into(contents);
   CachedReader name_reader(space, kMaxNameBytes, kNameBlock);
+  std::unordered_map<const TypeInfo*, CallsOfFunction> functions;
   if (!is_sample) {
     ObjectReader objects(name_reader, types);
     name_types_by_modules(types, objects, census.modules());
+    FrameReader frames(objects, types);
+    functions = functions_of(frames, census);
   }
-  add_types(contents, census, is_sample);
+  add_types(contents, census, is_sample, functions);
   add_pool_table(contents, space, types, regions, census);
   bool is_used_up = reader.is_used_up() || name_reader.is_used_up();
   if (is_sample) {
     note_sample(contents, census);
   } else {
-    is_used_up |= add_all_holders(contents, now, types, census);
+    is_used_up |= add_all_holders(contents, now, types, census, roots_of(space, regions, census));
   }
   if (is_used_up) contents.notes.push_back("the read limit was reached: not all names and holders are known");
   if (!space.present().is_complete()) contents.notes.push_back("the page map was too long to be read whole");

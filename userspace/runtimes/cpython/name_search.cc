@@ -2,6 +2,8 @@
 #include "runtimes/cpython/name_search.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,7 +19,7 @@ constexpr std::uint64_t kMaxAttributes = 30;  // that the instances of a class s
 constexpr unsigned kHasManagedDict = 4, kHasValuesInside = 2;
 
 std::string of_instance(const std::string& type, const std::string& of) {
-  return fmt::format(" of an instance of `{}`, {}", type, of);
+  return fmt::format(" of an instance of `{}`{}{}", type, of.empty() ? "" : ", ", of);
 }
 
 bool is_private_to_python(const std::string& name) { return name.starts_with("__"); }
@@ -53,7 +55,8 @@ void NameSearch::add(std::uint64_t address, const std::string& text, int depth) 
     named_.push_back({address, text});
   }
   const bool is_followed = (is_container && ObjectReader::length(*object) <= kFewEntries) ||
-                           type.layout == Layout::kType || (type.is_heap_type() && type.layout == Layout::kOther);
+                           type.layout == Layout::kType || (type.is_heap_type() && type.layout == Layout::kOther) ||
+                           (follows_functions_ && type.name == "function");
   if (is_followed && depth < kMaxDepth) waiting_.push_back({*object, text, depth + 1});
 }
 
@@ -119,6 +122,12 @@ void NameSearch::follow(const Place& place) {
     follow_table(objects_.word(type->address + kDictOfTypeAt), " of class " + place.text, place.depth);
     return;
   }
+  if (place.object.type->name == "function") {
+    for (const auto& [name, value] : frames_.closure_of(place.object)) {
+      add(value, "`" + name + "` shared by function " + place.text, place.depth);
+    }
+    return;
+  }
   const std::uint64_t places = objects_.places(place.object);
   if (places == 0) return follow_instance(place);
   for (std::uint64_t i = 0; i < std::min(places, kFewEntries * 4); ++i) {
@@ -135,19 +144,54 @@ void NameSearch::follow_all() {
   }
 }
 
-void NameSearch::run(std::span<const std::uint64_t> addresses) {
+void NameSearch::add_locals(const Frame& frame) {
+  const std::string of = fmt::format(" of function `{}` in module `{}`", frame.function, frame.module);
+  for (const auto& [name, value] : frame.locals) add(value, "`" + name + "`" + of, 0);
+}
+
+void NameSearch::follow_frames(const NameRoots& roots) {
+  std::unordered_set<std::uint64_t> seen;
+  std::map<std::pair<bool, std::uint64_t>, Frame> frames;  // the program's own first; callers lie before what they call
+  for (std::uint64_t address : roots.frames) {
+    while (address != 0 && seen.size() < kMaxFrames && seen.insert(address).second) {
+      std::optional<Frame> frame = frames_.at(address);
+      if (!frame) break;
+      const std::pair place{!own_modules_.contains(frame->module), address};
+      address = frame->previous;
+      if (!frame->function.empty()) frames.emplace(place, std::move(*frame));
+    }
+  }
+  // What is called has the same objects as arguments.
+  for (const auto& [place, frame] : frames) add_locals(frame);
+  for (const std::uint64_t generator : roots.generators) {
+    const std::optional<Frame> frame = frames_.of_generator(generator);
+    if (frame && !frame->function.empty()) add_locals(*frame);
+  }
+}
+
+void NameSearch::run(const NameRoots& roots) {
   std::vector<Module> modules;
-  for (const std::uint64_t address : addresses) {
+  for (const std::uint64_t address : roots.modules) {
     if (auto module = module_at(objects_, address)) modules.push_back(std::move(*module));
   }
-  module_count_ = modules.size();
-  for (const Module& module : modules) seen_.insert(module.globals.address);
+  for (const Module& module : modules) {
+    seen_.insert(module.globals.address);
+    if (module.is_own) own_modules_.insert(module.name);
+  }
   for (const bool is_own : {true, false}) {
+    follows_functions_ = is_own;
     for (const Module& module : modules) {
       if (module.is_own == is_own) follow_table(module.globals.address, fmt::format(" in module `{}`", module.name), 0);
     }
     follow_all();
+    if (is_own) follow_frames(roots);
+    follow_all();
   }
+  for (const std::uint64_t address : roots.instances) {
+    const std::optional<Object> object = objects_.object(address);
+    if (object && seen_.insert(address).second) waiting_.push_back({*object, "", 1});
+  }
+  follow_all();
 }
 
 }  // namespace oomw::cpython

@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "runtimes/cpython/frames.h"
 #include "runtimes/cpython/objects.h"
 
 namespace oomw::cpython {
@@ -20,24 +21,32 @@ struct NamedContainer {
   std::string held_as;  // "`REQUEST_LOG` in module `app`"
 };
 
-// Names of lists, dicts and sets: follows references from the globals of modules, by the attributes of classes and of
-// instances and through small containers, nearest first; from the program's own modules before those of the language
-// and of installed packages, which are so many that the limits may be reached in them. A name consists of identifiers
-// in module, class and instance tables only, whose structure was checked; keys of other dicts are data and never shown.
-// Bounded. Borrows the reader.
+// Where a search for names begins: addresses.
+struct NameRoots {
+  std::vector<std::uint64_t> modules;
+  std::vector<std::uint64_t> frames;      // that may be some; their callers' follow from them
+  std::vector<std::uint64_t> generators;  // and coroutines, of functions of which few wait
+  std::vector<std::uint64_t> instances;   // the only one of its class each
+};
+
+// Names of lists, dicts, sets and deques: follows references from the globals of modules, by the attributes of classes
+// and of instances and through small containers, nearest first; from the program's own modules before those of the
+// language and of installed packages, which are so many that the limits may be reached in them; with the variables that
+// their functions share; between those from the variables of calls that have not returned, and after all from objects
+// that are the only ones of their class. A name consists of identifiers in module, class and instance tables and in
+// code only, whose structure was checked; keys of other dicts are data and never shown. Bounded. Borrows the reader.
 class NameSearch {
  public:
   static constexpr std::size_t kMaxObjects = 60'000, kMaxNamed = 8192;
   static constexpr std::uint64_t kMaxEntries = 4096;  // of one table
   static constexpr std::uint64_t kFewEntries = 64;    // of a container that is followed
   static constexpr int kMaxDepth = 3;
+  static constexpr std::size_t kMaxFrames = 256;
 
-  NameSearch(ObjectReader& objects, TypeTable& types) : objects_(objects), types_(types) {}
-  // modules: addresses of module objects.
-  void run(std::span<const std::uint64_t> modules);
+  NameSearch(ObjectReader& objects, TypeTable& types) : objects_(objects), types_(types), frames_(objects, types) {}
+  void run(const NameRoots& roots);
   [[nodiscard]] const std::vector<NamedContainer>& named() const { return named_; }
   [[nodiscard]] std::string name_of(std::uint64_t address) const;
-  [[nodiscard]] std::size_t module_count() const { return module_count_; }
 
  private:
   struct Place {
@@ -47,6 +56,8 @@ class NameSearch {
   };
 
   void follow_all();
+  void follow_frames(const NameRoots& roots);
+  void add_locals(const Frame& frame);
   // What a name refers to.
   void add(std::uint64_t address, const std::string& text, int depth);
   void follow(const Place& place);
@@ -58,7 +69,9 @@ class NameSearch {
 
   ObjectReader& objects_;
   TypeTable& types_;
-  std::size_t module_count_ = 0;
+  FrameReader frames_;
+  std::unordered_set<std::string> own_modules_;
+  bool follows_functions_ = false;  // those of the program's own modules
   std::vector<NamedContainer> named_;
   std::unordered_map<std::uint64_t, std::size_t> by_address_;
   std::unordered_set<std::uint64_t> seen_;

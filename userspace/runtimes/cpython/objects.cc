@@ -13,7 +13,10 @@ using native::number_at;
 
 constexpr std::uint64_t kMaxEntries = std::uint64_t{1} << 32;
 constexpr std::size_t kMaxIdentifier = 100, kMaxText = 1024;
+constexpr std::uint64_t kMaxVariables = 24;  // of a frame
 constexpr std::uint64_t kSmallBlock = 512;
+// A deque's blocks: the one to the left, 64 items, the one to the right.
+constexpr std::uint64_t kDequeItems = 64, kDequeBlock = 528, kDequeRight = 520, kDequeEnd = 32 * kDequeItems;
 
 // As the allocators round: obmalloc to 16, malloc with a head of 8.
 std::uint64_t rounded(std::uint64_t bytes) {
@@ -132,7 +135,8 @@ std::optional<DictEntry> ObjectReader::entry(const Object& dict, const KeyTable&
 }
 
 bool ObjectReader::is_container(const TypeInfo& type) {
-  return type.layout == Layout::kList || type.layout == Layout::kDict || type.layout == Layout::kSet;
+  return type.layout == Layout::kList || type.layout == Layout::kDict || type.layout == Layout::kSet ||
+         type.layout == Layout::kDeque;
 }
 
 std::uint64_t ObjectReader::length(const Object& container) {
@@ -156,6 +160,8 @@ std::uint64_t ObjectReader::places(const Object& container) {
       const bool is_sound = mask < kMaxEntries && (mask & (mask + 1)) == 0 && container.word_at(24) <= mask;
       return is_sound ? mask + 1 : 0;
     }
+    case Layout::kDeque:
+      return size < kMaxEntries && container.word_at(40) < kDequeItems ? std::min(size, 2 * kDequeEnd) : 0;
     default:
       return 0;
   }
@@ -177,9 +183,24 @@ std::vector<std::uint64_t> ObjectReader::elements(const Object& container, std::
       const std::uint64_t key = word(container.word_at(40) + place * 16);
       return key == 0 ? std::vector<std::uint64_t>() : std::vector{key};
     }
+    case Layout::kDeque:
+      return {deque_element(container, place)};
     default:
       return {};
   }
+}
+
+// Places from the middle of those that there are on are counted from the right end.
+std::uint64_t ObjectReader::deque_element(const Object& deque, std::uint64_t place) {
+  const std::uint64_t left_at = deque.word_at(40), right_at = word(deque.address + 48);
+  if (left_at >= kDequeItems || right_at >= kDequeItems) return 0;
+  const bool is_left = place < kDequeEnd;
+  const std::uint64_t steps = is_left ? left_at + place : kDequeItems - 1 - right_at + (place - kDequeEnd);
+  std::uint64_t block = deque.word_at(is_left ? 24 : 32);
+  for (std::uint64_t i = 0; i < steps / kDequeItems && block != 0; ++i)
+    block = word(block + (is_left ? kDequeRight : 0));
+  const std::uint64_t at = steps % kDequeItems;
+  return block == 0 ? 0 : word(block + 8 + 8 * (is_left ? at : kDequeItems - 1 - at));
 }
 
 // Slots and a __dict__ lie in the object. Since 3.11 the values of attributes may lie beside it: in front of it there
@@ -194,6 +215,12 @@ std::vector<std::uint64_t> ObjectReader::attributes(const Object& instance) {
   const std::uint64_t body = std::min<std::uint64_t>(type.basic_bytes, kMaxAttributes * 8);
   for (std::uint64_t at = 16; at + 8 <= body; at += 8) {
     if (type.keeps_at(static_cast<std::int64_t>(at))) add(word(instance.address + at));
+  }
+  // Since 3.11 the variables of a generator's frame lie behind all else; what is no object ends them.
+  for (std::uint64_t at = type.basic_bytes; type.has_frame && at < type.basic_bytes + kMaxVariables * 8; at += 8) {
+    const std::uint64_t value = word(instance.address + at) & ~std::uint64_t{3};
+    if (value != 0 && !object(value)) break;
+    add(value);
   }
   if (!type.has_flag(4)) return found;
   constexpr unsigned kValuesInside = 2;
@@ -233,6 +260,8 @@ std::uint64_t ObjectReader::table_bytes(const Object& object) {
   switch (object.type->layout) {
     case Layout::kList:
       return rounded(std::min(object.word_at(32), kMaxEntries) * 8);
+    case Layout::kDeque:
+      return (std::min(object.word_at(16), kMaxEntries) / kDequeItems + 1) * rounded(kDequeBlock);
     case Layout::kByteArray:
       return rounded(std::min(object.word_at(24), kMaxEntries));
     case Layout::kDict: {

@@ -52,9 +52,11 @@ class ObjectReader {
   // Entry of a dict, wherever its values are. Nothing where a key was deleted.
   [[nodiscard]] std::optional<DictEntry> entry(const Object& dict, const KeyTable& table, std::uint64_t index);
 
-  // How many entries a list, tuple, dict or set has room to hold them in: places that element() takes. 0: no container.
+  // How many entries a list, tuple, dict, set or deque has room to hold them in: places that element() takes. 0: no
+  // container.
   [[nodiscard]] std::uint64_t places(const Object& container);
-  // What stands there: an object, or of a dict a key and a value. Empty places give nothing.
+  // What stands there: an object, or of a dict a key and a value. Empty places give nothing. Of a long deque only the
+  // two ends have places: what lies between is reached block by block.
   [[nodiscard]] std::vector<std::uint64_t> elements(const Object& container, std::uint64_t place);
   [[nodiscard]] static bool is_container(const TypeInfo& type);
   // How many entries it has.
@@ -71,6 +73,7 @@ class ObjectReader {
 
  private:
   [[nodiscard]] std::uint64_t text_bytes(const Object& text);
+  [[nodiscard]] std::uint64_t deque_element(const Object& deque, std::uint64_t place);
   [[nodiscard]] std::uint64_t table_bytes(const Object& object);
 
   CachedReader& reader_;

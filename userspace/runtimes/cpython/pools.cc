@@ -147,16 +147,32 @@ void ObjectCensus::keep_container(Counted& into, const BigContainer& container) 
   into.containers.pop_back();
 }
 
-void ObjectCensus::note(Counted& into, std::uint64_t object, const TypeInfo& type,
+// Behind the code and a list of weak references, or since 3.12 the latter alone, there are its name and its full name:
+// in that place each function has a text of its own.
+void ObjectCensus::note_call(Counted& into, std::uint64_t object, std::uint64_t bytes, const TypeInfo& type,
+                             std::span<const std::uint64_t> words) {
+  constexpr std::size_t kName = 4;
+  if (words.size() <= kName) return;
+  const std::pair key{&type, words[kName]};
+  if (into.calls.size() >= kMaxCallGroups && !into.calls.contains(key)) return;
+  CallGroup& group = into.calls[key];
+  ++group.count;
+  group.bytes += bytes;
+  if (group.known.size() < CallGroup::kMaxKnown) group.known.push_back(object);
+}
+
+void ObjectCensus::note(Counted& into, std::uint64_t object, std::uint64_t bytes, const TypeInfo& type,
                         std::span<const std::uint64_t> words) {
   if (type.layout == Layout::kModule && into.modules.size() < kMaxModules) into.modules.push_back(object);
+  if (type.has_frame) note_call(into, object, bytes, type, words);
   std::uint64_t entries = 0;
-  if (words.size() > 3 && (type.layout == Layout::kList || type.layout == Layout::kDict)) entries = words[2];
+  const bool has_size = type.layout == Layout::kList || type.layout == Layout::kDict || type.layout == Layout::kDeque;
+  if (words.size() > 3 && has_size) entries = words[2];
   if (words.size() > 3 && type.layout == Layout::kSet) entries = words[3];
   if (entries >= kManyEntries && entries < (std::uint64_t{1} << 36)) keep_container(into, {object, entries, &type});
 }
 
-bool ObjectCensus::count(Counted& into, std::uint64_t address, std::uint64_t bytes,
+void ObjectCensus::count(Counted& into, std::uint64_t address, std::uint64_t bytes,
                          std::span<const std::uint64_t> words) {
   for (std::size_t head = 0; head + 2 <= words.size() && head * 8 + 16 <= bytes && head <= 4; head += 2) {
     // A count of 32 bits, above it what versions keep there.
@@ -167,23 +183,24 @@ bool ObjectCensus::count(Counted& into, std::uint64_t address, std::uint64_t byt
     TypeAmount& amount = into.amounts[type];
     ++amount.count;
     amount.bytes += bytes;
-    note(into, address + head * 8, *type, words.subspan(head));
-    return true;
+    if (type->is_heap_type()) amount.first = address + head * 8;
+    note(into, address + head * 8, bytes, *type, words.subspan(head));
+    return;
   }
-  if (words.size() < 5 || !is_key_table(words, bytes)) return false;
+  if (words.size() < 5 || !is_key_table(words, bytes)) return;
   ++into.key_tables.count;
   into.key_tables.bytes += bytes;
-  return true;
 }
 
 void ObjectCensus::chunk(std::uint64_t address, std::uint64_t bytes, std::span<const std::uint64_t, kWords> words) {
-  (void)count(pending_, address, bytes, words);
+  count(pending_, address, bytes, words);
 }
 
 void ObjectCensus::keep() {
   const auto add = [](TypeAmount& sum, const TypeAmount& amount) {
     sum.count += amount.count;
     sum.bytes += amount.bytes;
+    if (amount.first != 0) sum.first = amount.first;
     sum.squares += static_cast<double>(amount.bytes) * static_cast<double>(amount.bytes);
   };
   for (const auto& [type, amount] : pending_.amounts) add(kept_.amounts[type], amount);
@@ -192,6 +209,15 @@ void ObjectCensus::keep() {
   for (const BigContainer& container : pending_.containers) keep_container(kept_, container);
   for (const std::uint64_t module : pending_.modules) {
     if (kept_.modules.size() < kMaxModules) kept_.modules.push_back(module);
+  }
+  for (const auto& [key, group] : pending_.calls) {
+    if (kept_.calls.size() >= kMaxCallGroups && !kept_.calls.contains(key)) continue;
+    CallGroup& into = kept_.calls[key];
+    into.count += group.count;
+    into.bytes += group.bytes;
+    for (const std::uint64_t call : group.known) {
+      if (into.known.size() < CallGroup::kMaxKnown) into.known.push_back(call);
+    }
   }
   pending_ = {};
 }
@@ -221,7 +247,7 @@ void ObjectCensus::scan_pool(std::uint64_t address, std::span<const std::byte> b
     std::memcpy(words.data(), bytes.data() + offset, count_of_words * 8);
     pool_block_bytes_ += head->block_bytes;
     const std::span<const std::uint64_t> seen(words.data(), count_of_words);
-    if (!count(into, address + offset, head->block_bytes, seen)) untyped_pool_bytes_ += head->block_bytes;
+    count(into, address + offset, head->block_bytes, seen);
   }
 }
 

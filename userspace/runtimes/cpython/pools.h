@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "memory/address_space.h"
@@ -41,20 +42,31 @@ class PoolRegions final : public native::RangeOwner {
 
 struct TypeAmount {
   std::uint64_t count = 0, bytes = 0;
-  double squares = 0;  // of a sample: the squares of its bytes in each pool
+  std::uint64_t first = 0;  // the address of one object, of a class that Python code made; 0: none
+  double squares = 0;       // of a sample: the squares of its bytes in each pool
 };
 
-// A list, dict or set with many entries.
+// A list, dict, set or deque with many entries.
 struct BigContainer {
   std::uint64_t address = 0, entries = 0;
   const TypeInfo* type = nullptr;
 };
 
+// Generators or coroutines of one function.
+struct CallGroup {
+  static constexpr std::size_t kMaxKnown = 4;
+  std::uint64_t count = 0, bytes = 0;
+  std::vector<std::uint64_t> known;  // the first of them
+};
+
+// By their type and the address of their name.
+using CallGroups = std::map<std::pair<const TypeInfo*, std::uint64_t>, CallGroup>;
+
 // Counts objects by type: in blocks of pools, and in blocks of malloc that it is given. A block belongs to a type if an
 // object's head with a sound type stands at one of the three places where heads stand.
 class ObjectCensus final : public native::ChunkSink {
  public:
-  static constexpr std::size_t kMaxContainers = 64, kMaxModules = 4096;
+  static constexpr std::size_t kMaxContainers = 64, kMaxModules = 4096, kMaxCallGroups = 4096;
   static constexpr std::uint64_t kManyEntries = 256;
 
   ObjectCensus(const AddressSpace& space, TypeTable& types, const PoolRegions& regions)
@@ -76,11 +88,11 @@ class ObjectCensus final : public native::ChunkSink {
   // The most entries first.
   [[nodiscard]] std::vector<BigContainer> containers() const;
   [[nodiscard]] const std::vector<std::uint64_t>& modules() const { return kept_.modules; }
+  [[nodiscard]] const CallGroups& calls() const { return kept_.calls; }
   [[nodiscard]] const TypeAmount& key_tables() const { return kept_.key_tables; }
   [[nodiscard]] std::uint64_t free_bytes() const { return kept_.free.bytes; }
   [[nodiscard]] Estimate estimated_free() const { return estimate(kept_.free); }
   [[nodiscard]] std::uint64_t pool_block_bytes() const { return pool_block_bytes_; }
-  [[nodiscard]] std::uint64_t untyped_pool_bytes() const { return untyped_pool_bytes_; }
   [[nodiscard]] std::uint64_t pools() const { return pools_; }
   [[nodiscard]] std::uint64_t bad_pools() const { return bad_pools_; }
 
@@ -91,12 +103,15 @@ class ObjectCensus final : public native::ChunkSink {
     TypeAmount free;                       // blocks of pools
     std::vector<BigContainer> containers;  // a heap, the fewest entries first
     std::vector<std::uint64_t> modules;
+    CallGroups calls;
   };
 
-  [[nodiscard]] bool count(Counted& into, std::uint64_t address, std::uint64_t bytes,
-                           std::span<const std::uint64_t> words);
-  void note(Counted& into, std::uint64_t object, const TypeInfo& type, std::span<const std::uint64_t> words);
+  void count(Counted& into, std::uint64_t address, std::uint64_t bytes, std::span<const std::uint64_t> words);
+  void note(Counted& into, std::uint64_t object, std::uint64_t bytes, const TypeInfo& type,
+            std::span<const std::uint64_t> words);
   [[nodiscard]] Result<> sample_pools(SampleRate rate);
+  static void note_call(Counted& into, std::uint64_t object, std::uint64_t bytes, const TypeInfo& type,
+                        std::span<const std::uint64_t> words);
   static void keep_container(Counted& into, const BigContainer& container);
   void scan_pool(std::uint64_t address, std::span<const std::byte> bytes, Counted& into);
 
@@ -105,7 +120,7 @@ class ObjectCensus final : public native::ChunkSink {
   const PoolRegions& regions_;
   Counted kept_, pending_;
   SampledUnits sampled_;
-  std::uint64_t pool_block_bytes_ = 0, untyped_pool_bytes_ = 0, pools_ = 0, bad_pools_ = 0;
+  std::uint64_t pool_block_bytes_ = 0, pools_ = 0, bad_pools_ = 0;
 };
 
 // A pool's head, if it is sound.

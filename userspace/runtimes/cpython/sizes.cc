@@ -41,7 +41,8 @@ double SizeEstimate::shares_inside(const Object& object, int depth) {
   }
   const std::uint64_t looked_at = std::min(places, kMostInside);
   for (std::uint64_t i = 0; i < looked_at; ++i) {
-    const std::uint64_t place = places > kMostInside ? random(places) : i;
+    // One of each part of it: what was seen before counts nothing.
+    const std::uint64_t place = i * places / looked_at + random(places / looked_at);
     for (const std::uint64_t address : objects_.elements(object, place)) sum += share_of(address, depth + 1);
   }
   return sum * static_cast<double>(places) / static_cast<double>(looked_at);
@@ -71,26 +72,27 @@ ContainerSize SizeEstimate::of(const Object& container, int samples) {
   const bool is_all = places <= static_cast<std::uint64_t>(samples);
   std::map<const TypeInfo*, int> types;
   double sum = 0;
-  int sampled = 0, sound = 0;
+  int sound = 0;
   for (int i = 0; i < (is_all ? static_cast<int>(places) : samples); ++i) {
     const std::vector<std::uint64_t> found =
         is_all ? objects_.elements(container, static_cast<std::uint64_t>(i)) : any_element(container, places);
-    if (found.empty()) continue;
+    const std::optional<Object> first = found.empty() ? std::nullopt : objects_.object(found.front());
+    // What is not known is as the others are: memory that was mapped after the reading began cannot be read.
+    const bool is_sound =
+        first && std::ranges::all_of(found, [&](std::uint64_t at) { return objects_.object(at).has_value(); });
+    if (!is_sound) continue;
     seen_ = {container.address};
     double bytes = 0;
     for (const std::uint64_t address : found) bytes += share_of(address, 0);
     if (objects_.is_used_up()) break;
-    ++sampled;
     sum += bytes;
-    const std::optional<Object> first = objects_.object(found.front());
-    if (!first) continue;
     ++sound;
     ++types[first->type];
   }
   const auto enough = std::min<std::uint64_t>(length, static_cast<std::uint64_t>(std::min(kEnoughSamples, samples)));
   size.is_measured = sound > 0 && static_cast<std::uint64_t>(sound) >= enough;
   size.bytes = objects_.own_bytes(container);
-  if (sampled > 0) size.bytes += static_cast<std::uint64_t>(sum / sampled * static_cast<double>(length));
+  if (sound > 0) size.bytes += static_cast<std::uint64_t>(sum / sound * static_cast<double>(length));
   for (const auto& [type, count] : types) {
     if (count * 2 > sound) size.element = type->name;
   }

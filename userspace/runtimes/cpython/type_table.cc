@@ -43,6 +43,7 @@ Layout layout_of(const TypeInfo& type) {
   for (const auto& [bit, layout] : kByFlag) {
     if (type.has_flag(bit)) return layout;
   }
+  if (type.name == "collections.deque") return Layout::kDeque;  // made at run time since 3.12
   if (type.is_heap_type()) return Layout::kOther;
   if (type.name == "set" || type.name == "frozenset") return Layout::kSet;
   if (type.name == "bytearray") return Layout::kByteArray;
@@ -177,6 +178,7 @@ std::optional<TypeInfo> TypeTable::read(std::uint64_t address) {
   if (given != given_names_.end() && type.name.ends_with(kNameNotRead)) type.name = given->second;
   type.layout = layout_of(type);
   if (type.layout == Layout::kOther && may_be_weak_reference(address)) type.kept_from = kBehindWeakReference;
+  type.has_frame = type.name == "generator" || type.name == "coroutine" || type.name == "async_generator";
   if (type.name == "functools._lru_list_elem") {
     type.kept_from = kBehindLruLinks;
     type.list_references = 1;

@@ -15,7 +15,7 @@
 namespace oomw::cpython {
 
 // How an object continues behind its head; subclasses have the layout of their base.
-enum class Layout { kOther, kList, kDict, kTuple, kStr, kBytes, kInt, kSet, kByteArray, kModule, kType };
+enum class Layout { kOther, kList, kDict, kTuple, kStr, kBytes, kInt, kSet, kDeque, kByteArray, kModule, kType };
 
 struct TypeInfo {
   std::uint64_t address = 0;
@@ -25,6 +25,7 @@ struct TypeInfo {
   Layout layout = Layout::kOther;
   std::int64_t kept_from = 16;        // what an instance refers to between its head and this offset it does not keep
   std::uint32_t list_references = 0;  // to an instance, of a list that it is linked into by its container
+  bool has_frame = false;             // a generator or a coroutine
   std::int64_t weak_list_at = 0;  // where an instance has its list of weak references; negative: before it; 0: nowhere
 
   // Whether what an instance refers to at this offset is kept by it.

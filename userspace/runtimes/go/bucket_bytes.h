@@ -32,7 +32,7 @@ struct RawBucket {
   std::uint64_t stack_depth = 0;       // as the runtime stored it
   std::span<const std::uint64_t> pcs;  // fewer than stack_depth if clipped
   std::array<std::uint64_t, kRecordWords> record{};
-  std::size_t record_words = 0;  // how many of them could be read: 8 at least
+  std::size_t record_words = 0;  // of the layout that was read for: 8 at least
   [[nodiscard]] bool is_clipped() const { return pcs.size() < stack_depth; }
 };
 

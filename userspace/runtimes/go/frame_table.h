@@ -51,6 +51,7 @@ class TextPool {
   [[nodiscard]] std::optional<std::uint32_t> intern(const std::string& text);  // nothing: there is no room
   [[nodiscard]] const std::string& text(std::uint32_t number) const { return *texts_[number]; }
   [[nodiscard]] std::vector<std::string> all() const;
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
   std::map<std::string, std::uint32_t, std::less<>> numbers_;

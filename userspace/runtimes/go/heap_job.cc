@@ -20,7 +20,7 @@ namespace {
 
 using reader::WireReader, reader::WireWriter;
 
-constexpr std::size_t kMaxText = 512, kMaxFacts = 8;
+constexpr std::size_t kMaxText = 512;
 constexpr std::uint64_t kMaxCostNs = 60'000'000'000;
 
 // Its pages that can be read without waiting.
@@ -63,8 +63,10 @@ std::string encode(const HeapEvidence& evidence) {
   out.number(static_cast<std::uint64_t>(evidence.layout)).text(to_string(evidence.failure.reason));
   out.text(evidence.failure.detail.substr(0, kMaxText)).number(evidence.reading.has_value());
   if (!evidence.reading) return out.take();
-  out.text(evidence.reading->summary.substr(0, kMaxText)).number(evidence.reading->facts.size());
-  for (const std::string& fact : evidence.reading->facts) out.text(fact.substr(0, kMaxText));
+  const std::vector<std::string>& facts = evidence.reading->facts;
+  const std::size_t sent = std::min(facts.size(), HeapReading::kMaxFacts);
+  out.text(evidence.reading->summary.substr(0, kMaxText)).number(sent);
+  for (std::size_t i = 0; i < sent; ++i) out.text(facts[i].substr(0, kMaxText));
   return out.take();
 }
 
@@ -126,7 +128,7 @@ Result<HeapEvidence> decode_evidence(std::string_view answer, int reading_fd) {
   HeapReading texts;
   if (has_reading) {
     texts.summary = printable(in.text(), kMaxText);
-    const std::uint64_t facts = std::min<std::uint64_t>(in.number(), kMaxFacts);
+    const std::uint64_t facts = std::min<std::uint64_t>(in.number(), HeapReading::kMaxFacts);
     for (std::uint64_t i = 0; i < facts; ++i) texts.facts.push_back(printable(in.text(), kMaxText));
   }
   const bool is_one = has_reading == (evidence.failure.reason == CaptureReason::kNone);

@@ -27,6 +27,12 @@ struct RawFunction {
 };
 static_assert(sizeof(RawFunction) == 36);
 
+// What follows that, in cmd/internal/objabi's and internal/abi's words since Go 1.18.
+struct RawTail {
+  std::uint8_t function_id, flags, pad, funcdata_count;
+};
+constexpr std::uint8_t kTopFrame = 1, kWritesStackPointer = 2;
+
 Result<> check_header(const Header& header) {
   if (header.magic == kMagic12 || header.magic == kMagic116) {
     return fail(ErrorCode::kUnsupported, "function table of Go 1.17 or older");
@@ -181,12 +187,16 @@ Result<FunctionRecord> Pclntab::function(std::uint32_t index) const {
   ASSIGN_OR_RETURN(const auto raw, get<RawFunction>(function.record_offset));
   if (raw.entry != at.entry || at.next_entry < at.entry) return fail(ErrorCode::kInvalid, "function table order");
   function.name_offset = raw.name;
+  function.stack_table = raw.pcsp;
   function.file_table = raw.pcfile;
   function.line_table = raw.pcln;
   function.unit_offset = raw.unit;
   function.pcdata_count = raw.npcdata;
-  const std::uint64_t tail = function.record_offset + sizeof(RawFunction) + (has_start_line_ ? 4 : 0);
-  ASSIGN_OR_RETURN(function.funcdata_count, get<std::uint8_t>(tail + 3));
+  ASSIGN_OR_RETURN(const auto tail,
+                   get<RawTail>(function.record_offset + sizeof(RawFunction) + (has_start_line_ ? 4 : 0)));
+  function.funcdata_count = tail.funcdata_count;
+  function.is_outermost = (tail.flags & kTopFrame) != 0;
+  function.switches_stack = (tail.flags & kWritesStackPointer) != 0;
   return function;
 }
 
@@ -280,6 +290,8 @@ Result<std::int32_t> Pclntab::pc_value(std::uint32_t program, const FunctionReco
   std::uint64_t pc = function.entry;
   std::uint64_t at = pc_values_ + program;
   for (int step = 0; step < kMaxPcSteps; ++step) {
+    if (steps_left_ == 0) return fail(ErrorCode::kLimit, "the function table costs too much");
+    --steps_left_;
     std::byte raw[10];  // two varints
     if (at >= functions_) break;
     const std::size_t room = std::min<std::uint64_t>(sizeof(raw), functions_ - at);
@@ -299,6 +311,12 @@ Result<std::int32_t> Pclntab::pc_value(std::uint32_t program, const FunctionReco
 
 Result<std::int32_t> Pclntab::line_at(const FunctionRecord& function, std::uint64_t code_offset) const {
   return pc_value(function.line_table, function, code_offset);
+}
+
+Result<std::uint32_t> Pclntab::stack_bytes_at(const FunctionRecord& function, std::uint64_t code_offset) const {
+  ASSIGN_OR_RETURN(const std::int32_t bytes, pc_value(function.stack_table, function, code_offset));
+  if (bytes < 0) return fail(ErrorCode::kInvalid, "a negative frame");
+  return static_cast<std::uint32_t>(bytes);
 }
 
 Result<std::string> Pclntab::file_at(const FunctionRecord& function, std::uint64_t code_offset) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,10 +19,12 @@ struct FunctionRecord {
   std::uint32_t entry = 0, end = 0;  // code offsets; end = the next function's entry
   std::uint64_t record_offset = 0;   // of its _func, in the table
   std::uint32_t name_offset = 0;
-  std::uint32_t file_table = 0, line_table = 0;  // of pc-value programs, in pctab
-  std::uint32_t unit_offset = 0;                 // of its compilation unit's files, in cutab
+  std::uint32_t stack_table = 0, file_table = 0, line_table = 0;  // of pc-value programs, in pctab
+  std::uint32_t unit_offset = 0;                                  // of its compilation unit's files, in cutab
   std::uint32_t pcdata_count = 0;
   std::uint8_t funcdata_count = 0;
+  bool is_outermost = false;    // begins a stack: runtime.goexit, runtime.mstart
+  bool switches_stack = false;  // writes the stack pointer: the caller is on another stack, or was
 };
 
 // Go's function table (.gopclntab), Go 1.18 to the newest: names, files and lines of all functions,
@@ -30,6 +33,7 @@ struct FunctionRecord {
 // - Nothing is decoded ahead: each call reads what it needs through the file's reader.
 // - Two record shapes: magic 0xfffffff0 (Go 1.18, 1.19) and 0xfffffff1 (1.20 on, one field more).
 //   Older tables are kUnsupported.
+// - A table can be made so that each value takes a million steps of 10 ns: limit_steps() bounds them.
 // - Text start is not part of it: the header's copy is 0 in PIE files and unused from Go 1.26.
 //   module_data.h finds it.
 // Borrows the ElfFile, which must outlive it.
@@ -42,6 +46,9 @@ class Pclntab {
   [[nodiscard]] static Result<Pclntab> find(const ElfFile& elf);
   // The table at a known link-time address; size = what may belong to it.
   [[nodiscard]] static Result<Pclntab> parse(const ElfFile& elf, std::uint64_t address, std::uint64_t size);
+
+  // From now on, of all values together; past that each is kLimit.
+  void limit_steps(std::uint64_t steps) { steps_left_ = steps; }
 
   [[nodiscard]] std::uint64_t address() const { return address_; }
   [[nodiscard]] std::uint32_t function_count() const { return function_count_; }
@@ -62,6 +69,9 @@ class Pclntab {
   [[nodiscard]] bool is_name_start(std::uint32_t name_offset) const;
   [[nodiscard]] Result<std::string> file_at(const FunctionRecord& function, std::uint64_t code_offset) const;
   [[nodiscard]] Result<std::int32_t> line_at(const FunctionRecord& function, std::uint64_t code_offset) const;
+
+  // Bytes between the stack pointer and the return address.
+  [[nodiscard]] Result<std::uint32_t> stack_bytes_at(const FunctionRecord& function, std::uint64_t code_offset) const;
 
   // Value of pcdata table `table` at a code offset; -1 where the function has none.
   [[nodiscard]] Result<std::int32_t> pcdata_at(const FunctionRecord& function, std::uint32_t table,
@@ -87,6 +97,7 @@ class Pclntab {
   std::uint32_t min_instruction_bytes_ = 1;
   std::uint32_t function_count_ = 0;
   std::uint64_t text_start_ = 0;
+  mutable std::uint64_t steps_left_ = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t names_ = 0, units_ = 0, files_ = 0, pc_values_ = 0, functions_ = 0;  // offsets in the table
 };
 

@@ -11,17 +11,17 @@ namespace oomw::go {
 namespace {
 
 constexpr std::size_t kFileBlockBytes = 32U << 10;
-constexpr std::uint64_t kMaxFileBytes = std::uint64_t{4} << 30;  // over the symbolizer's life
 
 }  // namespace
 
-Symbolizer::Symbolizer(const ByteSource& file) : reader_(file, kMaxFileBytes, kFileBlockBytes) {}
+Symbolizer::Symbolizer(const ByteSource& file, Limits limits) : reader_(file, limits.bytes, kFileBlockBytes) {}
 
-Result<std::unique_ptr<Symbolizer>> Symbolizer::open(const ByteSource& file) {
-  std::unique_ptr<Symbolizer> symbolizer(new Symbolizer(file));
+Result<std::unique_ptr<Symbolizer>> Symbolizer::open(const ByteSource& file, Limits limits) {
+  std::unique_ptr<Symbolizer> symbolizer(new Symbolizer(file, limits));
   ASSIGN_OR_RETURN(symbolizer->elf_, ElfFile::open(symbolizer->reader_));
   ASSIGN_OR_RETURN(symbolizer->table_, Pclntab::find(*symbolizer->elf_));
   ASSIGN_OR_RETURN(symbolizer->text_start_, find_text_start(*symbolizer->elf_, *symbolizer->table_));
+  symbolizer->table_->limit_steps(limits.steps);
   symbolizer->inline_tree_ = InlineTree::find(*symbolizer->elf_, *symbolizer->table_);
   return symbolizer;
 }
@@ -73,6 +73,20 @@ std::vector<Frame> Symbolizer::inlined_chain(std::uint64_t pc) {
   }
   return chain;
 }
+
+std::optional<StackPlace> Symbolizer::stack_place(std::uint64_t address) const {
+  const std::uint64_t code_offset = address - text_start_;
+  const auto function = table_->function_at(code_offset);
+  if (!function.has_value()) return std::nullopt;
+  const auto bytes = table_->stack_bytes_at(*function, code_offset);
+  if (!bytes.has_value()) return std::nullopt;
+  return StackPlace{{text_start_ + function->entry, text_start_ + function->end},
+                    *bytes,
+                    function->is_outermost,
+                    function->switches_stack};
+}
+
+std::uint64_t Symbolizer::own_bytes() const { return CachedReader::kBlocks * kFileBlockBytes + texts_.bytes(); }
 
 Result<NamedFrames> name_frames(const ByteSource& file, std::span<const WantedAddress> wanted) {
   ASSIGN_OR_RETURN(const auto symbolizer, Symbolizer::open(file));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,13 +10,22 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtimes/go/elf_file.h"
 #include "runtimes/go/frame_table.h"
 #include "runtimes/go/inline_tree.h"
 #include "runtimes/go/pclntab.h"
 
 namespace oomw::go {
 
-// Names for the program counters of heap buckets, from the executable's function table: works for
+// Where a place in Go's code has its return address.
+struct StackPlace {
+  AddressRange function;           // as in the file
+  std::uint32_t bytes = 0;         // from the stack pointer to the return address
+  bool is_outermost = false;       // begins a stack: there is no return address
+  bool is_on_other_stack = false;  // the stack pointer was switched: bytes lead nowhere
+};
+
+// Names for the program counters of heap buckets and stacks, from the executable's function table: works for
 // stripped and PIE files, and after the process is gone, as long as the file is held open.
 //
 // - Names are whole, with their type arguments, as runtime/pprof writes them: the profiles can be compared.
@@ -24,7 +34,13 @@ namespace oomw::go {
 // Borrows the file, which must outlive it. One thread at a time.
 class Symbolizer {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<Symbolizer>> open(const ByteSource& file);
+  // Over its life: what it reads of the file, and steps of pc-value programs (10 to 50 ns each).
+  struct Limits {
+    std::uint64_t bytes = std::uint64_t{4} << 30;
+    std::uint64_t steps = std::numeric_limits<std::uint64_t>::max();
+  };
+  [[nodiscard]] static Result<std::unique_ptr<Symbolizer>> open(const ByteSource& file) { return open(file, {}); }
+  [[nodiscard]] static Result<std::unique_ptr<Symbolizer>> open(const ByteSource& file, Limits limits);
 
   Symbolizer(const Symbolizer&) = delete;
   Symbolizer& operator=(const Symbolizer&) = delete;
@@ -34,11 +50,15 @@ class Symbolizer {
   // That frame and the inlined callers around it, the physical function last; at most NamedFrames::kMaxChain.
   [[nodiscard]] std::vector<Frame> inlined_chain(std::uint64_t pc);
 
+  // Of the instruction at this address, or of the call that contains it; nothing: not in Go's text.
+  [[nodiscard]] std::optional<StackPlace> stack_place(std::uint64_t address) const;
+
   [[nodiscard]] const TextPool& texts() const { return texts_; }
+  [[nodiscard]] std::uint64_t own_bytes() const;  // at most
   [[nodiscard]] bool has_inlining() const { return inline_tree_.has_value(); }
 
  private:
-  explicit Symbolizer(const ByteSource& file);
+  Symbolizer(const ByteSource& file, Limits limits);
 
   [[nodiscard]] std::optional<std::uint32_t> function_name(std::uint32_t name_offset);
   [[nodiscard]] Frame frame_in(const FunctionRecord& function, std::uint64_t pc, std::uint64_t code_offset,

@@ -53,24 +53,26 @@ void read_threads(const Jvm& jvm, const AddressSpace& space, JavaReading& readin
   gaps = std::move(threads->gaps);
 }
 
-void read_classes(const Jvm& jvm, const AddressSpace& space, JavaReading& reading) {
-  const Result<LoadedClasses> classes = read_loaded_classes(jvm);
+// Its own classes, for what they hold.
+std::vector<std::uint64_t> read_classes(const Jvm& jvm, const AddressSpace& space, JavaReading& reading) {
+  Result<LoadedClasses> classes = read_loaded_classes(jvm);
   if (!classes.has_value()) {
     reading.notes.push_back("classes: " + classes.error().message);
-    return;
+    return {};
   }
   reading.classes = classes->count;
   reading.class_loaders = classes->loaders;
   reading.direct_buffers = classes->direct_buffers;
   if (!classes->direct_buffers) reading.notes.emplace_back("direct buffers: their counters could not be verified");
   if (!classes->is_complete) reading.notes.emplace_back("classes: more than are counted");
-  if (classes->metaspace_blocks.empty()) return;
+  if (classes->metaspace_blocks.empty()) return std::move(classes->own);
   std::uint64_t bytes = 0;
   for (const std::uint64_t block : classes->metaspace_blocks) {
     bytes += space.present().bytes_in(block, block + LoadedClasses::kMetaspaceBlock);
     reading.owned.push_back({block, block + LoadedClasses::kMetaspaceBlock});
   }
   reading.metaspace_bytes = bytes;
+  return std::move(classes->own);
 }
 
 // True: objects moved meanwhile.
@@ -91,11 +93,14 @@ bool read_histogram(const Jvm& jvm, const FreshMemory& process, const Result<std
 }
 
 // What a program changes while it runs, with a reader of its own: those pages have changed since the tables were read.
-bool read_changing(const Jvm& jvm, const FreshMemory& process, const JavaLimits& limits, JavaReading& reading) {
-  CachedReader later(process, kMaxStructureBytes, kBlockBytes);
+bool read_changing(const Jvm& jvm, const FreshMemory& process, const std::vector<std::uint64_t>& own_classes,
+                   const JavaLimits& limits, JavaReading& reading) {
+  CachedReader later(process, kMaxStructureBytes, kBlockBytes), again(process, kMaxStructureBytes, kBlockBytes);
   const Jvm jvm_later = jvm.with(later);
   const Result<std::vector<HeapSpace>> spaces = read_heap_spaces(jvm_later);
   if (spaces.has_value()) read_used(*spaces, reading);
+  auto holders = read_static_holders(jvm_later, jvm.with(again), own_classes);
+  if (holders.has_value()) reading.holders = std::move(*holders);
   std::vector<AddressSpan> gaps;
   read_threads(jvm_later, process.space(), reading, gaps);
   return limits.wants_histogram && read_histogram(jvm_later, process, spaces, gaps, limits, reading);
@@ -117,12 +122,12 @@ Result<JavaReading> read_java(const FreshMemory& process, const VmSymbols& symbo
   reading.owned.push_back(jvm.heap_span());
   if (const auto span = jvm.code_cache()) reading.owned.push_back(*span);
   if (const auto span = jvm.class_archive()) reading.owned.push_back(*span);
-  read_classes(jvm, space, reading);
+  const std::vector<std::uint64_t> own_classes = read_classes(jvm, space, reading);
   const JavaReading fixed = reading;
   const int attempts = limits.histogram.rate.is_whole() ? kAttempts : 1;  // a sample is taken because time is short
   for (int attempt = 0; attempt < attempts; ++attempt) {
     reading = fixed;
-    const bool has_moved = read_changing(jvm, process, limits, reading);
+    const bool has_moved = read_changing(jvm, process, own_classes, limits, reading);
     if (!has_moved || reading.threads.value_or(0) > kFewThreads) break;
   }
   merge(reading.owned);

@@ -10,6 +10,7 @@
 #include "runtimes/jvm/class_histogram.h"
 #include "runtimes/jvm/jvm.h"
 #include "runtimes/jvm/loaded_classes.h"
+#include "runtimes/jvm/static_holders.h"
 
 namespace oomw::jvm {
 
@@ -31,6 +32,7 @@ struct JavaReading {
   std::optional<std::uint64_t> classes, class_loaders;
   std::optional<DirectBuffers> direct_buffers;
   std::optional<ClassHistogram> histogram;
+  std::vector<StaticHolder> holders;  // the one with most entries first
   // Objects in the heap, dead ones with them, by generation; nullopt: the collector has none that are known.
   std::optional<GenerationBytes> used;
   // All of that memory but the direct buffers: ranges in order, without overlap.

@@ -15,6 +15,7 @@ constexpr std::uint64_t kMaxFlags = 4'000;       // 1,400 in OpenJDK 17
 constexpr std::string_view kFlagType8 = "Flag";  // only JDK 8 has it
 constexpr std::size_t kMaxFlagName = 80;
 constexpr std::size_t kMaxClassName = 256;
+constexpr std::int32_t kMaxConstants = 1 << 16;                 // of a class
 constexpr std::int32_t kOriginMask = 15, kOriginErgonomic = 5;  // JVMFlagOrigin: 0 default, 1 to 4 somebody set it
 constexpr std::int32_t kMaxReserveWords = 1'024;                // 72 on amd64
 constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 47;
@@ -246,6 +247,20 @@ Result<JavaThreads> Jvm::threads() const {
 
 Result<std::string> Jvm::class_name(std::uint64_t klass) const {
   ASSIGN_OR_RETURN(const std::uint64_t symbol, word(klass, "Klass", "_name"));
+  return symbol_text(symbol);
+}
+
+Result<std::string> Jvm::constant_text(std::uint64_t pool, std::uint32_t number) const {
+  const auto header = structs_.size_of("ConstantPool");
+  if (!header) return fail(ErrorCode::kUnsupported, "the size of a pool of constants is not known");
+  ASSIGN_OR_RETURN(const std::int32_t length, this->number(pool, "ConstantPool", "_length"));
+  if (number == 0 || std::int64_t{number} >= std::min(length, kMaxConstants))
+    return fail(ErrorCode::kInvalid, "a name outside of its pool");
+  ASSIGN_OR_RETURN(const auto symbol, memory_->get<std::uint64_t>(pool + *header + 8 * std::uint64_t{number}));
+  return symbol_text(symbol);
+}
+
+Result<std::string> Jvm::symbol_text(std::uint64_t symbol) const {
   ASSIGN_OR_RETURN(const std::uint64_t length_at, offset("Symbol", "_length"));
   ASSIGN_OR_RETURN(const std::uint64_t body_at, offset("Symbol", "_body"));
   ASSIGN_OR_RETURN(const auto length, memory_->get<std::uint16_t>(symbol + length_at));

@@ -86,6 +86,10 @@ class Jvm {
   [[nodiscard]] Result<std::uint64_t> offset(std::string_view type, std::string_view field) const;
   // A class's name as the JVM has it, "java/lang/String"; kInvalid: not one.
   [[nodiscard]] Result<std::string> class_name(std::uint64_t klass) const;
+  // Of a class's pool of constants, by its number there.
+  [[nodiscard]] Result<std::string> constant_text(std::uint64_t pool, std::uint32_t number) const;
+  // Of a Symbol: a name or signature, cut where it is long.
+  [[nodiscard]] Result<std::string> symbol_text(std::uint64_t symbol) const;
 
  private:
   Jvm(CachedReader& memory, VmStructs structs) : memory_(&memory), structs_(std::move(structs)) {}

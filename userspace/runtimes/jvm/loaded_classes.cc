@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "events/contents_names.h"
+#include "runtimes/jvm/static_holders.h"
+
 namespace oomw::jvm {
 namespace {
 
@@ -73,7 +76,15 @@ class ClassWalk {
     if (!name.has_value()) return tl::unexpected(name.error());
     if (*name == "java/nio/Bits") bits = klass;
     if (*name == "java/lang/Class") java_class = klass;
+    if (classes.own.size() < StaticHolders::kMaxClasses && !is_of_jdk(*name) && may_hold(klass)) {
+      classes.own.push_back(klass);
+    }
     return {};
+  }
+  // It has static fields that refer to objects, as far as the JVM says.
+  [[nodiscard]] bool may_hold(std::uint64_t klass) const {
+    const auto count_at = jvm_.structs().offset("InstanceKlass", "_static_oop_field_count");
+    return !count_at || jvm_.memory().get<std::uint16_t>(klass + *count_at).value_or(0) > 0;
   }
   void add_block(std::uint64_t address) {
     if (address == 0 || (archive_ && archive_->contains(address))) return;

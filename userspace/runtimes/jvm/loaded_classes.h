@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "memory/address_space.h"
 #include "runtimes/jvm/jvm.h"
@@ -25,6 +26,7 @@ struct LoadedClasses {
   std::uint64_t count = 0, loaders = 0;
   bool is_complete = true;
   std::set<std::uint64_t> metaspace_blocks;  // their starts
+  std::vector<std::uint64_t> own;            // not the JDK's, with static fields for objects; bounded
   // All 0 where the JDK never made one.
   std::optional<DirectBuffers> direct_buffers;
 };

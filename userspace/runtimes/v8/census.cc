@@ -152,6 +152,15 @@ bool Census::keep(PageRange block) {
   return true;
 }
 
+void Census::note_objects(PageRange block, std::span<const std::uint64_t> words) {
+  if (!constants_.names.is_known) return;
+  for (const Found& found : found_) {
+    const std::uint64_t at = (found.address - block.begin) / 8;
+    const std::uint64_t length = std::min<std::uint64_t>(found.bytes / 8, words.size() - at);
+    sums_.noted.note(constants_, maps_.shapes().all()[found.shape], found.address + 1, words.subspan(at, length));
+  }
+}
+
 void Census::keep_by_head(PageRange block, std::span<const std::uint64_t> words) {
   const std::optional<HeapPage> page = page_at(space_, block, words);
   if (!page) return;
@@ -206,7 +215,13 @@ Result<bool> Census::walk_all(std::span<const PageRange> blocks) {
     if (block.begin >= sums_.large.begin && block.begin < sums_.large.end) continue;
     RETURN_IF_ERROR(read_block(space_, block, words));
     find_objects(block, words);
-    if (sums_.large.begin != block.begin && !keep(block)) keep_by_head(block, words);
+    if (sums_.large.begin != block.begin) {
+      if (keep(block)) {
+        note_objects(block, words);
+      } else {
+        keep_by_head(block, words);
+      }
+    }
     RETURN_IF_ERROR(maps_.status());
     if (maps_.shapes().meta_maps() != meta_maps) return false;
   }
@@ -223,6 +238,7 @@ Result<> Census::walk(std::span<const PageRange> blocks) {
     ASSIGN_OR_RETURN(is_whole, walk_all(blocks));
   }
   std::ranges::sort(sums_.ranges, {}, &PageRange::begin);
+  sums_.noted.end();
   sum_buffers();
   return {};
 }

@@ -13,6 +13,7 @@
 #include "runtimes/v8/constants.h"
 #include "runtimes/v8/heap_pages.h"
 #include "runtimes/v8/map_search.h"
+#include "runtimes/v8/noted_objects.h"
 #include "runtimes/v8/shapes.h"
 
 namespace oomw::v8 {
@@ -90,6 +91,8 @@ class Census final : public native::RangeOwner {
   // Memory of ArrayBuffers outside the heap: what is present of it, each byte once.
   [[nodiscard]] std::uint64_t buffer_bytes() const { return sums_.buffer_bytes; }
   [[nodiscard]] std::uint64_t buffers() const { return sums_.buffer_count; }
+  // Of a walk over everything only.
+  [[nodiscard]] const NotedObjects& noted() const { return sums_.noted; }
 
  private:
   struct Found {
@@ -107,6 +110,7 @@ class Census final : public native::RangeOwner {
     std::vector<Buffer> buffers;
     std::vector<PageRange> ranges;
     PageRange large;
+    NotedObjects noted;
     std::vector<SampledPage> sampled;
     SampledPage large_objects;
     std::size_t sampled_amounts = 0;
@@ -121,6 +125,7 @@ class Census final : public native::RangeOwner {
                                         const Shape& shape);
   [[nodiscard]] bool take_large(PageRange block, std::uint64_t address, std::uint64_t bytes, std::uint32_t shape);
   [[nodiscard]] bool keep(PageRange block);
+  void note_objects(PageRange block, std::span<const std::uint64_t> words);
   void keep_by_head(PageRange block, std::span<const std::uint64_t> words);
   void sample_block(PageRange block, std::span<const std::uint64_t> words);
   void sample_large(const HeapPage& page);

@@ -117,6 +117,35 @@ void read_types(Lookup& lookup, Constants& into) {
   lookup.type("StringRepresentationMask", into.string_kind_mask);
 }
 
+Constants::Names names_of(const Values& values) {
+  Lookup lookup(values);
+  Constants::Names names;
+  lookup.offset("class_JSFunction__context__", names.function_context);
+  lookup.offset("class_JSFunction__prototype_or_initial_map__", names.function_map);
+  lookup.offset("class_SharedFunctionInfo__script", names.shared_script);
+  lookup.offset("class_Script__name__", names.script_name);
+  lookup.offset("class_Map__prototype__", names.map_prototype);
+  lookup.offset("class_Map__instance_descriptors__", names.map_descriptors);
+  lookup.offset("class_Map__bit_field3__", names.map_bits);
+  lookup.offset("class_Map__inobject_properties_start_or_constructor_function_index__", names.map_fields_from);
+  constexpr std::int32_t kAnyMask = 0x7fffffff, kMostShift = 31;
+  lookup.get("bit_field3_number_of_own_descriptors_mask", kAnyMask, names.own_mask);
+  lookup.get("bit_field3_number_of_own_descriptors_shift", kMostShift, names.own_shift);
+  lookup.get("bit_field3_is_dictionary_map_shift", kMostShift, names.dictionary_shift);
+  lookup.get("prop_index_mask", kAnyMask, names.index_mask);
+  lookup.get("prop_index_shift", kMostShift, names.index_shift);
+  lookup.get("prop_location_mask", kAnyMask, names.location_mask);
+  lookup.type("FirstContextType", names.first_context);
+  lookup.type("LastContextType", names.last_context);
+  lookup.type("type_JSObject__", names.type_object);
+  lookup.type("type_JSArray__", names.type_list);
+  lookup.type("type_JSMap__", names.type_js_map);
+  lookup.type("type_JSSet__", names.type_js_set);
+  lookup.type("type_Script__", names.type_script);
+  names.is_known = lookup.missing().empty();
+  return names;
+}
+
 // Node 24 does not export it. The numbers follow the names: FeedbackVector, Filler, FreeSpace, Hole (18 to 22).
 void find_free_space(const Values& values, Lookup& lookup, Constants& into) {
   std::uint16_t before = 0, after = 0;
@@ -146,6 +175,7 @@ Result<Constants> constants_of(const std::map<std::string, std::int32_t>& values
     return fail(ErrorCode::kUnsupported, "V8 was built with compressed pointers");
   }
   add_type_names(values, constants);
+  constants.names = names_of(values);
   return constants;
 }
 

@@ -27,6 +27,21 @@ struct Constants {
   std::uint16_t string_one_byte = 0, string_kind_mask = 0;
   std::uint16_t first_object = 0;                   // of what JavaScript calls an object
   std::map<std::uint16_t, std::string> type_names;  // "FixedArray"; identifiers only
+
+  // What the names of variables and attributes are read by. A V8 that does not export all of it has none of them.
+  struct Names {
+    bool is_known = false;
+    std::uint32_t function_context = 0, function_map = 0, shared_script = 0, script_name = 0;
+    std::uint32_t map_prototype = 0, map_descriptors = 0, map_bits = 0, map_fields_from = 0;
+    std::uint32_t own_mask = 0, own_shift = 0, dictionary_shift = 0;   // of a map's bits
+    std::uint32_t index_mask = 0, index_shift = 0, location_mask = 0;  // of a field's details
+    std::uint16_t first_context = 0, last_context = 0;                 // numbers of types
+    std::uint16_t type_object = 0, type_list = 0, type_js_map = 0, type_js_set = 0, type_script = 0;
+    [[nodiscard]] bool is_context(std::uint16_t type) const {
+      return is_known && type >= first_context && type <= last_context;
+    }
+  };
+  Names names;
 };
 
 // binary: node, or the library with V8. kUnsupported: no V8, or a build with another size of pointers or without these

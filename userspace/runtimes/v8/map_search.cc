@@ -64,12 +64,13 @@ void MapSearch::search_around(Block& block, std::uint64_t tagged) {
   repeat();
 }
 
-Shape MapSearch::search(std::uint64_t tagged) {
+Shape MapSearch::search(std::uint64_t tagged, bool is_due) {
   ++misses_;
   Block* block = block_at(tagged - 1);
   if (block == nullptr || shapes_.is_full()) return {};
   // What begins there is known, but for maps of a map of maps that is not, or that the process has made since.
-  if ((block->is_searched || block->is_walked) && ++misses_in_known_ > kMissesInKnown) return {};
+  const bool is_known = (block->is_searched || block->is_walked) && !is_due;
+  if (is_known && ++misses_in_known_ > kMissesInKnown && !is_often(tagged)) return {};
   if (!read_words(tagged, map_)) return {};
   // An object's first word points to a map that is known, or will be when the object is counted.
   const std::uint64_t meta = map_.front();

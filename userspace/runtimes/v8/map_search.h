@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
@@ -35,12 +36,17 @@ class MapSearch {
   [[nodiscard]] Shape find(std::uint64_t tagged, bool is_behind_object) {
     if (const Shape* known = shapes_.at(tagged)) return *known;
     if ((tagged & 3) != 1 || !may_read_ || tagged < kBlockBytes) return {};
-    if (misses_ >= (is_behind_object ? kMissesBehindObjects : kMisses)) return {};
-    return search(tagged);
+    const bool is_spent = misses_ >= (is_behind_object ? kMissesBehindObjects : kMisses);
+    if (is_spent && !is_often(tagged)) return {};
+    return search(tagged, is_spent);
   }
   // Another block's words are looked up from here on. A word that is no known map costs one read or two, so few of a
-  // block are followed: memory of C++ is full of references to objects.
-  void start_block() { misses_ = misses_in_known_ = 0; }
+  // block are followed: memory of C++ is full of references to objects. What comes often is followed nevertheless: it
+  // may be the map of all objects behind some words that led nowhere.
+  void start_block() {
+    misses_ = misses_in_known_ = often_ = 0;
+    skipped_.fill({});
+  }
   // The census came across a map, whose words these are; it is not read again.
   void take(std::uint64_t tagged, std::span<const std::uint64_t> map) {
     if (may_take_unused()) shapes_.take(tagged, map, constants_);
@@ -56,6 +62,8 @@ class MapSearch {
 
  private:
   static constexpr int kMisses = 8, kMissesBehindObjects = 256, kMissesInKnown = 2;  // of a block
+  static constexpr std::uint32_t kOften = 8;                                         // times in a block
+  static constexpr int kMostOften = 16;                                              // such words of a block
   // After so many maps of a block that were read one by one, reading all of it costs less.
   static constexpr int kSingles = 32;
   static constexpr int kMaxRepeats = 4;  // for a new map of maps; the rest settle() repeats
@@ -66,10 +74,20 @@ class MapSearch {
     int singles = 0;
     bool is_searched = false, is_walked = false;
   };
+  struct Skipped {
+    std::uint64_t tagged = 0;
+    std::uint32_t times = 0;
+  };
   using Candidates = std::bitset<1u << 20>;
 
   MapSearch(const AddressSpace& space, const Constants& constants, std::span<const PageRange> blocks);
-  [[nodiscard]] Shape search(std::uint64_t tagged);
+  [[nodiscard]] bool is_often(std::uint64_t tagged) {
+    Skipped& skipped = skipped_[tagged / 8 % skipped_.size()];
+    if (skipped.tagged != tagged) skipped = {tagged, 0};
+    return ++skipped.times == kOften && ++often_ <= kMostOften;
+  }
+  // is_due: whatever was searched for before.
+  [[nodiscard]] Shape search(std::uint64_t tagged, bool is_due);
   [[nodiscard]] bool read_words(std::uint64_t tagged, std::span<std::uint64_t> words) const;
   [[nodiscard]] Block* block_at(std::uint64_t address);
   void scan(Block& block);
@@ -84,7 +102,8 @@ class MapSearch {
   std::vector<std::uint64_t> words_;        // of the block at hand
   std::vector<std::uint64_t> map_;          // the part of a map that is of use
   std::size_t searched_ = 0;
-  int misses_ = 0, misses_in_known_ = 0, repeats_ = 0;
+  std::array<Skipped, 64> skipped_;  // of the block at hand
+  int misses_ = 0, misses_in_known_ = 0, often_ = 0, repeats_ = 0;
   bool is_outdated_ = false;  // a block was searched before a map of maps was known
   bool may_read_ = true;
   Result<> read_;

@@ -15,6 +15,10 @@ std::vector<NamedShape> ShapeNames::of(std::span<const ShapeAmount> amounts) {
   named.resize(most);
   for (NamedShape& one : named) {
     const Shape& shape = shapes_.all()[one.amount->shape];
+    if (one.amount->bytes < kWorthNaming && nature_of(constants_, shape) == Nature::kObject) {
+      one.name = "(object)";
+      continue;
+    }
     one.name = first_.name_of(shape);
     if (one.name != second_.name_of(shape)) one.name = "(object)";
   }

@@ -23,12 +23,15 @@ struct NamedShape {
 class ShapeNames {
  public:
   static constexpr std::size_t kMaxShapes = 1024;
+  // Of an object's shape: a fresh Node has a thousand that are less, whose names would be half of what is read.
+  static constexpr std::uint64_t kWorthNaming = 1024;
 
   ShapeNames(const AddressSpace& space, const Constants& constants, const Shapes& shapes)
       : reader_(space, kMaxBytes, kBlock),
         again_(space, kMaxBytes, kBlock),
         first_(reader_, constants, shapes),
         second_(again_, constants, shapes),
+        constants_(constants),
         shapes_(shapes) {}
 
   // The most bytes first; borrows the amounts.
@@ -36,14 +39,16 @@ class ShapeNames {
 
   [[nodiscard]] CachedReader& memory() { return reader_; }
   [[nodiscard]] ConstructorNames& constructors() { return first_; }
+  [[nodiscard]] ConstructorNames& constructors_again() { return second_; }
   [[nodiscard]] bool is_used_up() const { return reader_.is_used_up() || again_.is_used_up(); }
 
  private:
   static constexpr std::uint64_t kMaxBytes = 96u << 20;
-  static constexpr std::size_t kBlock = 4096;
+  static constexpr std::size_t kBlock = 1024;  // maps, functions and their names lie apart
 
   CachedReader reader_, again_;
   ConstructorNames first_, second_;
+  const Constants& constants_;
   const Shapes& shapes_;
 };
 

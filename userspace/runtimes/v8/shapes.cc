@@ -44,10 +44,10 @@ void for_each_place(std::span<const std::uint64_t> words, const Differ& differ, 
   }
 }
 
-Extent extent_of(const Constants& constants, const Shape& shape) {
+Extent extent_of(const Constants& constants, const Shape& shape, bool is_table) {
   const bool is_noted =
       shape.type == constants.type_map || shape.type == constants.type_buffer || shape.type == constants.type_free;
-  if (shape.words != 0) return is_noted ? Extent::kMapOfNoted : Extent::kMap;
+  if (shape.words != 0) return is_noted || is_table ? Extent::kMapOfNoted : Extent::kMap;
   if (shape.type < constants.first_non_string) return Extent::kString;
   if (shape.type == constants.type_free) return Extent::kFreeSpace;
   const auto name = constants.type_names.find(shape.type);
@@ -66,12 +66,15 @@ Shape shape_of_map(std::uint64_t tagged, std::span<const std::uint64_t> map, con
   shape.map = tagged;
   shape.type = native::number_at<std::uint16_t>(bytes, constants.map_type);
   shape.words = native::number_at<std::uint8_t>(bytes, constants.map_words);
-  shape.extent = extent_of(constants, shape);
+  const Constants::Names& names = constants.names;
+  const bool is_table = names.is_known && shape.type == names.type_object &&
+                        (native::number_at<std::uint32_t>(bytes, names.map_bits) >> names.dictionary_shift & 1) != 0;
+  shape.extent = extent_of(constants, shape, is_table);
   return shape;
 }
 
 std::size_t words_of_shape(const Constants& constants) {
-  return std::max(constants.map_type, constants.map_words) / 8 + 1;
+  return std::max({constants.map_type, constants.map_words, constants.names.map_bits}) / 8 + 1;
 }
 
 std::vector<PageRange> candidate_blocks(const AddressSpace& space) {
@@ -119,18 +122,20 @@ void Shapes::take(std::uint64_t tagged, std::span<const std::uint64_t> map, cons
   for (const Shape& shape : shapes_) slots_[slot_of(shape.map)] = shape;
 }
 
+void Shapes::take_meta(std::uint64_t tagged, std::span<const std::uint64_t> map, const Constants& constants) {
+  if (map.empty() || map.front() != tagged || is_meta(tagged) || meta_maps_.size() >= kMaxMetaMaps) return;
+  const Shape shape = shape_of_map(tagged, map, constants);
+  const bool is_sound =
+      shape.type == constants.type_map && shape.bytes() >= kLeastMapBytes && shape.bytes() <= kMostMapBytes;
+  if (is_sound) meta_maps_.push_back(tagged);
+}
+
 void Shapes::find_meta_maps(std::uint64_t address, std::span<const std::uint64_t> words, const Constants& constants) {
   const auto take = [&](std::size_t at) {
     const std::uint64_t self = address + at * 8 + kTag;
-    if (is_meta(self) || meta_maps_.size() >= kMaxMetaMaps) return;
-    const Shape shape = shape_of_map(self, words.subspan(at), constants);
-    const bool is_sound =
-        shape.type == constants.type_map && shape.bytes() >= kLeastMapBytes && shape.bytes() <= kMostMapBytes;
-    if (!is_sound ||
-        (meta_maps_.empty() && static_cast<std::size_t>(std::ranges::count(words, self)) < kLeastReferences)) {
-      return;
-    }
-    meta_maps_.push_back(self);
+    const bool is_used =
+        !meta_maps_.empty() || static_cast<std::size_t>(std::ranges::count(words, self)) >= kLeastReferences;
+    if (is_used) take_meta(self, words.subspan(at), constants);
   };
   for_each_place(
       words, [&](std::size_t at) { return words[at] - (address + at * 8 + kTag); }, take);

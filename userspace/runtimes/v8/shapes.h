@@ -23,6 +23,7 @@ inline constexpr std::uint64_t kBlockBytes = 256u << 10;
 // The mappings that may be, in order of address.
 [[nodiscard]] std::vector<PageRange> possible_heap(const MemoryMap& map);
 
+// kMapOfNoted: a closer look is taken at it, also at objects whose properties are a table.
 // What the size of an object follows from: its map, which may be all that there is to know of it, or its own length.
 enum class Extent : std::uint8_t { kMap, kMapOfNoted, kString, kFreeSpace, kWords, kBytes, kProperties, kDescriptors };
 
@@ -57,6 +58,10 @@ class Shapes {
 
   // Takes one map: its words from its first one on, which points to a map of maps.
   void take(std::uint64_t tagged, std::span<const std::uint64_t> map, const Constants& constants);
+
+  // Takes a map of maps, if the words there are one: it points to itself. For who came to it by an object, and so does
+  // not search for it.
+  void take_meta(std::uint64_t tagged, std::span<const std::uint64_t> map, const Constants& constants);
 
   // tagged: any word. nullptr: no map that is known; valid until another one is taken.
   [[nodiscard]] const Shape* at(std::uint64_t tagged) const {

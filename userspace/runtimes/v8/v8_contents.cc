@@ -2,6 +2,7 @@
 #include "runtimes/v8/v8_contents.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -11,7 +12,9 @@
 #include "runtimes/native/composition.h"
 #include "runtimes/native/native_contents.h"
 #include "runtimes/v8/census.h"
+#include "runtimes/v8/held_containers.h"
 #include "runtimes/v8/held_sizes.h"
+#include "runtimes/v8/holder_names.h"
 #include "runtimes/v8/map_search.h"
 #include "runtimes/v8/names.h"
 #include "runtimes/v8/sampled_contents.h"
@@ -23,6 +26,7 @@ namespace {
 
 constexpr std::uint64_t kMaxOneIn = 1u << 20;
 constexpr std::uint64_t kManyObjects = 64;
+constexpr double kMostSamples = 0.6;
 constexpr double kWorthShowing = 0.02;  // of the anonymous memory
 
 struct Named {
@@ -30,23 +34,70 @@ struct Named {
   std::vector<std::uint64_t> samples;
 };
 
+using NamedObjects = std::map<std::string, Named>;
+
+void add_to(NamedObjects& objects, const std::string& name, const ShapeAmount& amount) {
+  Named& into = objects[name];
+  into.count += amount.count;
+  into.bytes += amount.bytes;
+  const std::size_t samples = std::min<std::size_t>(amount.count, ShapeAmount::kSamples);
+  // The shapes with most bytes come first.
+  const std::size_t room = HeldSizes::kMaxSamples - std::min(into.samples.size(), HeldSizes::kMaxSamples);
+  into.samples.insert(into.samples.end(), amount.samples.begin(), amount.samples.begin() + std::min(samples, room));
+}
+
 // By constructor, over all shapes that its objects have.
-std::map<std::string, Named> by_name(ShapeNames& names, const Census& census) {
-  std::map<std::string, Named> named;
-  for (const NamedShape& shape : names.of(census.amounts())) {
-    const ShapeAmount& amount = *shape.amount;
-    Named& into = named[shape.name];
-    into.count += amount.count;
-    into.bytes += amount.bytes;
-    const std::size_t samples = std::min<std::size_t>(amount.count, ShapeAmount::kSamples);
-    // The shapes with most bytes come first.
-    const std::size_t room = HeldSizes::kMaxSamples - std::min(into.samples.size(), HeldSizes::kMaxSamples);
-    into.samples.insert(into.samples.end(), amount.samples.begin(), amount.samples.begin() + std::min(samples, room));
-  }
+NamedObjects by_name(const std::vector<NamedShape>& shapes) {
+  NamedObjects named;
+  for (const NamedShape& shape : shapes) add_to(named, shape.name, *shape.amount);
   return named;
 }
 
-void add_types(const std::map<std::string, Named>& named, std::uint64_t buffer_bytes, MemoryContents& contents) {
+// Plain objects by the names of their attributes, which come from the code where many have the same.
+NamedObjects by_keys(const std::vector<NamedShape>& named, ShapeNames& names, const Constants& constants,
+                     const Shapes& shapes) {
+  HolderNames first(names.constructors(), constants), second(names.constructors_again(), constants);
+  NamedObjects plain;
+  for (const NamedShape& one : named) {
+    if (one.name != ConstructorNames::kPlainObject) continue;
+    const Shape& shape = shapes.all()[one.amount->shape];
+    const std::string keys = one.amount->count < kManyObjects ? "" : first.keys_text(shape);
+    const bool is_sound = !keys.empty() && keys == second.keys_text(shape);
+    add_to(plain, is_sound ? keys : std::string(ConstructorNames::kPlainObject), *one.amount);
+  }
+  return plain;
+}
+
+// What of one shape there is for each closure, or each call that waits, of one function, if most of a few samples are.
+std::vector<ContentFiller> by_function(const std::vector<NamedShape>& named, ShapeNames& names, HeldSizes& sizes,
+                                       const Constants& constants) {
+  HolderNames first(names.constructors(), constants), second(names.constructors_again(), constants);
+  std::vector<ContentFiller> fillers;
+  for (const NamedShape& one : named) {
+    if (one.amount->count < kManyObjects) continue;
+    std::map<std::string, std::vector<std::vector<std::uint64_t>>> samples;
+    for (const std::uint64_t address : one.amount->samples) {
+      const std::string text = first.function_text(address + 1);
+      if (!text.empty() && text == second.function_text(address + 1)) samples[text].push_back({address + 1});
+    }
+    for (const auto& [text, entries] : samples) {
+      const double share = static_cast<double>(entries.size()) / static_cast<double>(ShapeAmount::kSamples);
+      if (share <= kMostSamples) continue;
+      const auto all = static_cast<double>(one.amount->count);
+      const double bytes = sizes.average_of_entries(entries);
+      // Of few samples all may be the same by chance, so two of each kind are added (Agresti and Coull).
+      const double likely =
+          (static_cast<double>(entries.size()) + 2) / (static_cast<double>(ShapeAmount::kSamples) + 4);
+      const double error =
+          2 * std::sqrt(likely * (1 - likely) / (static_cast<double>(ShapeAmount::kSamples) + 4)) * all * bytes;
+      fillers.push_back({ContentKind::kHolder, text, "", static_cast<std::uint64_t>(bytes * share * all),
+                         static_cast<std::uint64_t>(share * all), static_cast<std::uint64_t>(error)});
+    }
+  }
+  return fillers;
+}
+
+void add_types(const NamedObjects& named, std::uint64_t buffer_bytes, MemoryContents& contents) {
   std::vector<ContentFiller> types;
   for (const auto& [name, one] : named) {
     const std::uint64_t outside = name == kArrayBuffer ? buffer_bytes : 0;
@@ -56,23 +107,26 @@ void add_types(const std::map<std::string, Named>& named, std::uint64_t buffer_b
 }
 
 // The program's own classes, and plain objects, by what they hold, which is more than they are.
-void add_holders(const std::map<std::string, Named>& named, HeldSizes& sizes, std::uint64_t most,
-                 MemoryContents& contents) {
+void add_classes(const NamedObjects& named, const NamedObjects& plain, std::vector<ContentFiller> holders,
+                 HeldSizes& sizes, std::uint64_t most, MemoryContents& contents) {
   const double least = kWorthShowing * static_cast<double>(contents.anonymous_bytes);
-  std::vector<ContentFiller> holders;
-  for (const auto& [name, one] : named) {
-    const bool is_plain = name == ConstructorNames::kPlainObject;
-    if ((!is_plain && !ConstructorNames::is_own(name)) || one.count < kManyObjects) continue;
+  for (ContentFiller& one : holders) one.bytes = std::min(one.bytes, most);
+  std::erase_if(holders, [&](const ContentFiller& one) { return static_cast<double>(one.bytes) < least; });
+  const auto add = [&](const std::string& name, const Named& one, bool is_plain) {
+    if (one.count < kManyObjects) return;
     const double held = sizes.average(one.samples, is_plain) * static_cast<double>(one.count);
     const double bytes = std::min(static_cast<double>(one.bytes) + held, static_cast<double>(most));
-    if (bytes < least) continue;
+    if (bytes < least) return;
     holders.push_back({ContentKind::kHolder, name, "", static_cast<std::uint64_t>(bytes), one.count});
+  };
+  for (const auto& [name, one] : named) {
+    if (ConstructorNames::is_own(name)) add(name, one, false);
   }
+  for (const auto& [name, one] : plain) add(name, one, true);
   keep_largest(holders, contents);
 }
 
 // Memory of ArrayBuffers comes from malloc, or has mappings of its own.
-// What was found of it.
 std::uint64_t take_buffers(const Census& census, MemoryContents& contents) {
   std::uint64_t left = census.buffer_bytes();
   for (const std::string_view name : {"malloc: large blocks", "malloc: in use", "brk", "unexplained"}) {
@@ -145,9 +199,17 @@ Result<MemoryContents> read_contents(const AddressSpace& space, const Constants&
   if (!census.is_trusted()) return contents;
   const std::uint64_t buffers = take_buffers(census, contents);
   ShapeNames names(space, constants, shapes);
-  const std::map<std::string, Named> named = by_name(names, census);
+  const std::vector<NamedShape> named_shapes = names.of(census.amounts());
+  const NamedObjects named = by_name(named_shapes);
   HeldSizes sizes(names.memory(), space, constants, shapes, names.constructors());
-  add_holders(named, sizes, census.object_bytes_sum() + census.buffer_bytes(), contents);
+  const std::uint64_t most = census.object_bytes_sum() + census.buffer_bytes();
+  const double least = kWorthShowing * static_cast<double>(contents.anonymous_bytes);
+  std::vector<ContentFiller> containers =
+      HeldContainers(names.constructors(), names.constructors_again(), sizes, constants, census.noted())
+          .find(least, static_cast<double>(most));
+  keep_largest(containers, contents);
+  add_classes(named, by_keys(named_shapes, names, constants, shapes),
+              by_function(named_shapes, names, sizes, constants), sizes, most, contents);
   add_types(named, buffers, contents);
   contents.notes.push_back(
       "objects that are dead and not collected yet are counted; of what an object holds, only what "

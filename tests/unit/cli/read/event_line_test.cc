@@ -33,7 +33,9 @@ TEST(EventLine, an_incident_names_who_was_killed_where_and_why) {
   incident.verdict = IncidentVerdict{"spike", 0.8};
   const std::string line = incident_line(incident, "/data/i");
   EXPECT_THAT(line, HasSubstr(" leaky.service: killed hog\\x1b[2J (pid 77) and 2 more, cause spike (80 %)"));
+  EXPECT_THAT(line, HasSubstr("  INCIDENT   "));
   EXPECT_THAT(line, EndsWith(" [/data/i]"));
+  EXPECT_THAT(incident_line(incident, "/data/i", true), HasSubstr("  AMENDED    "));
   incident.answer = IncidentAnswer{"Sudden growth in hog\x1b[2J.", "spike", 0.8, {}, "Bound it."};
   EXPECT_THAT(incident_line(incident, "/data/i"),
               EndsWith(", heap profile covers 38 %. Sudden growth in hog\\x1b[2J. Bound it. [/data/i]"));

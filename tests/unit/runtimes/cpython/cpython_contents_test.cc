@@ -81,6 +81,73 @@ TEST_P(CpythonContents, big_containers_are_named_by_what_holds_them) {
   EXPECT_EQ(items->name, "list of str");
 }
 
+class WaitingPython : public CpythonContents {
+ protected:
+  void SetUp() override {
+    const std::string path = test::python_interpreter(GetParam());
+    if (path.empty()) GTEST_SKIP() << "no Python " << GetParam() << " here";
+    python_.emplace(path, kWaitingProgram);
+    ASSERT_TRUE(python_->is_ready());
+  }
+};
+INSTANTIATE_TEST_SUITE_P(System, WaitingPython, testing::Values("3"), kName);
+INSTANTIATE_TEST_SUITE_P(Matrix, WaitingPython, testing::Values("3.9", "3.10", "3.12", "3.13", "3.14"), kName);
+
+// Before 3.11 a frame is laid out otherwise.
+TEST_P(WaitingPython, a_deque_is_named_by_the_variable_of_a_call_that_has_not_returned) {
+  if (GetParam() == "3.9" || GetParam() == "3.10") GTEST_SKIP() << "frames of 3.11 and later are read";
+  const auto contents = read();
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  const ContentFiller* waiting = holder(*contents, "`waiting` of function `run` in module `__main__`");
+  ASSERT_NE(waiting, nullptr);
+  EXPECT_EQ(waiting->name, "deque of str");
+  EXPECT_EQ(waiting->count, 15'000u);
+  // A request takes 64 bytes, its place 8.
+  EXPECT_NEAR(static_cast<double>(waiting->bytes), 15'000 * 72.5, 15'000 * 6.0);
+}
+
+TEST_P(WaitingPython, what_nothing_but_a_closure_holds_is_named_by_the_only_object_of_its_class) {
+  const auto contents = read();
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  const ContentFiller* rows = holder(*contents, "`rows` of an instance of `Box`");
+  ASSERT_NE(rows, nullptr);
+  EXPECT_EQ(rows->name, "list of str");
+}
+
+TEST_P(WaitingPython, a_dict_is_named_by_the_function_that_shares_it) {
+  if (GetParam() == "3.9" || GetParam() == "3.10") GTEST_SKIP() << "code of 3.11 and later is read";
+  const auto contents = read();
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  const ContentFiller* seen = holder(*contents, "`seen` shared by function `look_up` in module `__main__`");
+  ASSERT_NE(seen, nullptr);
+  EXPECT_EQ(seen->name, "dict of str");
+  EXPECT_EQ(seen->count, 15'000u);
+}
+
+TEST_P(WaitingPython, generators_hold_the_variables_of_their_calls) {
+  if (GetParam() == "3.9" || GetParam() == "3.10") GTEST_SKIP() << "frames of 3.11 and later are read";
+  const auto contents = read();
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  const ContentFiller* cursors = holder(*contents, "`CURSORS` in module `app`");
+  ASSERT_NE(cursors, nullptr);
+  EXPECT_EQ(cursors->name, "list of generator");
+  // A line takes 80 bytes, 64 since 3.12, its place 8; a list of 20 and a generator 400.
+  const double of_cursor = GetParam() == "3.12" || GetParam() == "3.13" || GetParam() == "3.14" ? 1'850 : 2'150;
+  EXPECT_NEAR(static_cast<double>(cursors->bytes), 2'000 * of_cursor, 2'000 * 400.0);
+}
+
+TEST_P(WaitingPython, generators_have_the_name_of_their_function) {
+  if (GetParam() == "3.9" || GetParam() == "3.10") GTEST_SKIP() << "frames of 3.11 and later are read";
+  const auto contents = read();
+  ASSERT_TRUE(contents.has_value()) << contents.error().message;
+  const ContentFiller *pages = type_named(*contents, "generator of `page`"),
+                      *others = type_named(*contents, "generator");
+  ASSERT_NE(pages, nullptr);
+  EXPECT_EQ(pages->count, 2'000u) << "those of others are not its";
+  ASSERT_NE(others, nullptr);
+  EXPECT_NEAR(static_cast<double>(others->count), 1'500, 20);
+}
+
 TEST_P(CpythonContents, types_are_counted) {
   const auto contents = read();
   ASSERT_TRUE(contents.has_value()) << contents.error().message;
@@ -250,13 +317,19 @@ TEST_P(CpythonContents, torn_memory_gives_no_wrong_name) {
     const auto torn = read(one_in);
     if (!torn.has_value()) continue;
     for (const ContentFiller& filler : torn->fillers) {
-      EXPECT_TRUE(names.contains(filler.held_as) || python_->holds(filler.held_as)) << filler.held_as;
+      // What has an instance may be unknown then.
+      const bool is_sound =
+          std::ranges::any_of(names, [&](const std::string& name) { return name.starts_with(filler.held_as); });
+      EXPECT_TRUE(is_sound || python_->holds(filler.held_as)) << filler.held_as;
     }
   }
 }
 
 TEST_P(CpythonContents, a_list_that_moved_after_the_picture_of_the_memory_was_made_is_named) {
   const test::ProcessSpace process(python_->pid(), kFiles);
+  const auto before = read_contents(process.space(), process.space());
+  ASSERT_TRUE(before.has_value()) << before.error().message;
+  ASSERT_NE(holder(*before, "`REQUEST_LOG` in module `app`"), nullptr);
   python_->grow();
   const std::string path = "/proc/" + std::to_string(python_->pid());
   const UniqueFd memory(::open((path + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
@@ -268,6 +341,8 @@ TEST_P(CpythonContents, a_list_that_moved_after_the_picture_of_the_memory_was_ma
   const ContentFiller* log = holder(*contents, "`REQUEST_LOG` in module `app`");
   ASSERT_NE(log, nullptr);
   EXPECT_EQ(log->count, 330'000u);
+  // Most of its rows lie in memory that was mapped after the picture; as large as the others, up to all that is in it.
+  EXPECT_GT(log->bytes, 2 * holder(*before, "`REQUEST_LOG` in module `app`")->bytes);
 }
 
 // Pools by the interpreter's table of arenas, as the kernel finds them at a kill, without looking at the memory map.

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
@@ -13,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "support/started_program.h"
 
 namespace oomw::cpython {
 
@@ -71,50 +70,79 @@ print('ready', flush=True)
 time.sleep(600)
 )";
 
+// What it has is held by calls that have not returned, and by one object that nothing but a closure leads to.
+inline constexpr const char* kWaitingProgram = R"(
+import collections, sys, time, types
+app = types.ModuleType('app')
+sys.modules['app'] = app
+class Box:
+    def __init__(self):
+        self.rows = ['row %d' % i for i in range(15000)]
+def hide(box):
+    return lambda: len(box.rows)
+app.hidden = hide(Box())
+def remember():
+    seen = {}
+    def look_up(i):
+        seen[i] = 'answer %d' % i
+    return look_up
+look_up = remember()
+for i in range(15000):
+    look_up(i)
+def page(i):
+    lines = ['line %d of page %d' % (j, i) for j in range(20)]
+    yield
+    return lines
+app.CURSORS = [page(i) for i in range(2000)]
+for cursor in app.CURSORS:
+    next(cursor)
+def audit(i):
+    yield i
+app.AUDITS = [audit(i) for i in range(1500)]
+def task(number):
+    async def page(i):
+        return i
+    return page(number)
+app.TASKS = [task(i) for i in range(100)]
+library = types.ModuleType('library')
+sys.modules['library'] = library
+exec("""
+def call(argument):
+    print('ready', flush=True)
+    time.sleep(600)
+    return argument
+""", library.__dict__ | {'time': time}, call_names := {})
+call = call_names['call']
+def run():
+    waiting = collections.deque('request %d' % i for i in range(15000))
+    call(waiting)
+run()
+)";
+
 // A Python program that has printed what modules, their classes and instances hold, but `app`, and sleeps.
 class Python {
  public:
-  explicit Python(const std::string& path) {
-    int ends[2];
-    if (::pipe(ends) != 0) return;
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      ::dup2(ends[1], 1);
-      ::execl(path.c_str(), path.c_str(), "-c", kProgram, nullptr);
-      ::_exit(1);
-    }
-    ::close(ends[1]);
-    char byte = 0;
-    while (!held_.ends_with("ready\n") && ::read(ends[0], &byte, 1) == 1) held_ += byte;
-    is_ready_ = held_.ends_with("ready\n");
-    ::close(ends[0]);
+  explicit Python(const std::string& path, const char* program = kProgram) : program_({path, "-c", program}) {
     // It has written; from its sleep on it touches no more memory.
-    while (is_ready_ && file("stat").find(") S ") == std::string::npos && !file("stat").empty()) ::usleep(1000);
+    while (is_ready() && file("stat").find(") S ") == std::string::npos && !file("stat").empty()) ::usleep(1000);
   }
-  ~Python() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  Python(const Python&) = delete;
-  Python& operator=(const Python&) = delete;
   // Its list becomes eleven times as long, which moves it. Then it ignores the signal.
   void grow() const {
-    ::kill(pid_, SIGUSR1);
+    ::kill(pid(), SIGUSR1);
     while (!ignores(SIGUSR1) && file("stat").find(") Z ") == std::string::npos) ::usleep(1000);
   }
-  [[nodiscard]] int pid() const { return pid_; }
+  [[nodiscard]] int pid() const { return program_.pid(); }
   // Whether it holds a container of that name outside of `app`: "inside `name` in module `module`".
   [[nodiscard]] bool holds(const std::string& held_as) const {
     const std::vector<std::string_view> parts = split(held_as, '`');
     if (parts.size() < 5 || parts[parts.size() - 3] != " in module ") return false;
-    return held_.find("`" + std::string(parts[1]) + "`" + std::string(parts[parts.size() - 2]) + "`") !=
+    return program_.output().find("`" + std::string(parts[1]) + "`" + std::string(parts[parts.size() - 2]) + "`") !=
            std::string::npos;
   }
-  [[nodiscard]] bool is_ready() const { return is_ready_; }
+  [[nodiscard]] bool is_ready() const { return program_.is_ready(); }
   // "" if the file is gone.
   [[nodiscard]] std::string file(const char* name) const {
-    return read_file("/proc/" + std::to_string(pid_) + "/" + name, 4096).value_or("");
+    return read_file("/proc/" + std::to_string(pid()) + "/" + name, 4096).value_or("");
   }
 
  private:
@@ -125,9 +153,7 @@ class Python {
            (std::stoull(status.substr(at + name.size(), 16), nullptr, 16) >> (number - 1) & 1);
   }
 
-  int pid_ = -1;
-  std::string held_;
-  bool is_ready_ = false;
+  test::StartedProgram program_;
 };
 
 }  // namespace oomw::cpython

@@ -43,6 +43,22 @@ TEST(BucketWalk, both_series_of_a_bucket_are_read_in_either_layout) {
   }
 }
 
+TEST(BucketWalk, record_that_reaches_into_a_page_never_touched_is_zero_there) {
+  BucketArena arena(kLong);
+  for (int i = 0; i < 3; ++i) arena.push({0x401000}, 4096, {{{10, 4}, {1, 0}, {2, 0}, {0, 3}}});
+  arena.push({0x402000}, 4096, {{{5, 1}, {0, 0}, {0, 0}, {0, 0}}});
+  HeapTarget target;
+  target.variables = arena.variables();
+  for (const std::size_t absent_words : {12, 11, 5}) {
+    const auto present = arena.bytes().first(arena.bytes().size() - absent_words * 8);
+    const auto snapshot = read_heap(SpanSource(present, arena.base()), target, {});
+    ASSERT_TRUE(snapshot.has_value());
+    EXPECT_TRUE(snapshot->complete) << snapshot->reason;
+    ASSERT_EQ(snapshot->buckets.size(), 4U) << absent_words;
+    EXPECT_EQ(in_use(snapshot->buckets[0].held_now()), (HeapAmount{4, 4 * 4096})) << "the newest is first";
+  }
+}
+
 TEST(BucketWalk, empty_list_says_why_it_is_empty) {
   BucketArena arena(kLong);
   EXPECT_THAT(read(arena).reason, testing::HasSubstr("sampled yet"));

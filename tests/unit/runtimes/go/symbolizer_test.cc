@@ -55,6 +55,25 @@ TEST_P(GoRuntimeMatrixSymbols, frames_equal_what_the_runtime_says) {
   }
 }
 
+TEST_P(GoRuntimeMatrixSymbols, lookups_when_their_steps_are_used_up_give_nothing) {
+  OOMW_BUILD_OR_SKIP(program, std::get<0>(GetParam()), std::get<1>(GetParam()));
+  GoProcess process(program.path, "1");
+  process.ask("leak 3");
+  process.ask("gc");
+  const auto own = own_symbols(process);
+  ASSERT_FALSE(own.empty());
+  const std::uint64_t code = own.begin()->first - test::target_of(process.pid())->load_bias - 1;
+  const UniqueFd fd(::open(program.path.c_str(), O_RDONLY | O_CLOEXEC));
+  const FdSource file(fd.get());
+  const auto all = Symbolizer::open(file), few = Symbolizer::open(file, {std::uint64_t{64} << 20, 2000});
+  ASSERT_TRUE(all.has_value() && few.has_value());
+  EXPECT_TRUE((*all)->stack_place(code));
+  std::size_t found = 0;
+  for (int i = 0; i < 5000; ++i) found += (*few)->stack_place(code) ? 1u : 0u;
+  EXPECT_LT(found, 2000u);
+  EXPECT_FALSE((*few)->stack_place(code));
+}
+
 TEST_P(GoRuntimeMatrixSymbols, leaking_stacks_begin_at_the_programs_own_code) {
   OOMW_BUILD_OR_SKIP(program, std::get<0>(GetParam()), std::get<1>(GetParam()));
   GoProcess process(program.path, "1");

@@ -3,6 +3,7 @@
 // be forged through `put`. One of Java 8 has other names for it, and fewer of them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -21,7 +22,7 @@ class FakeJvm {
   static constexpr std::uint64_t kHeap = kBase + (128u << 10), kHeapSize = 256u << 10;
   static constexpr std::uint64_t kClasses = kBase + (400u << 10);  // where narrow class pointers begin
 
-  enum class Java { k8, k25 };
+  enum class Java { k8, k17, k25 };
 
   explicit FakeJvm(Java java = Java::k25) : java_(java), bytes_(kSize) {
     declare_fields();
@@ -55,14 +56,58 @@ class FakeJvm {
   std::uint32_t add_class(const std::string& name, std::int32_t layout) {
     const std::uint64_t klass = next_class_;
     next_class_ += 64;
-    const std::uint64_t symbol = take(8 + name.size());
-    put(symbol + 4, static_cast<std::uint16_t>(name.size()));
-    std::memcpy(bytes_.data() + (symbol + 6 - kBase), name.data(), name.size());
     put(klass + 8, layout);
-    put(klass + 16, symbol);
+    put(klass + 16, symbol_of(name));
     put(klass + 24, get<std::uint64_t>(loader + 8));  // the list of the loader
     put(loader + 8, klass);
     return static_cast<std::uint32_t>((klass - kClasses) / 8);
+  }
+  struct JavaField {
+    std::string name, signature;
+    std::uint32_t offset;
+    bool is_static = false;
+  };
+  // What the class declares itself. Its own object, with its static fields, is the next of the heap.
+  std::uint64_t declare(std::uint32_t narrow, const std::vector<JavaField>& fields, std::uint32_t super = 0) {
+    const std::uint64_t klass = kClasses + std::uint64_t{narrow} * 8;
+    const std::uint64_t pool = take(16 + 8 * (2 * fields.size() + 1)), handle = take(8);
+    put(pool + 8, static_cast<std::int32_t>(2 * fields.size() + 1));
+    std::vector<std::uint8_t> stream = {static_cast<std::uint8_t>(fields.size() + 1), 1};
+    const std::uint64_t table = take(4 + 12 * fields.size());
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      const auto name = static_cast<std::uint8_t>(2 * i + 1);
+      put(pool + 16 + 8 * name, symbol_of(fields[i].name));
+      put(pool + 24 + 8 * name, symbol_of(fields[i].signature));
+      const std::uint16_t access = fields[i].is_static ? 8 : 0;
+      const std::uint32_t packed = fields[i].offset << 2 | 1;
+      const std::uint16_t record[] = {access,
+                                      name,
+                                      static_cast<std::uint16_t>(name + 1),
+                                      0,
+                                      static_cast<std::uint16_t>(packed),
+                                      static_cast<std::uint16_t>(packed >> 16)};
+      for (std::size_t j = 0; j < 6; ++j) put(table + 4 + 12 * i + 2 * j, record[j]);
+      stream.insert(stream.end(), {static_cast<std::uint8_t>(name + 1), static_cast<std::uint8_t>(name + 2)});
+      const std::uint32_t more = fields[i].offset < 191 ? 0 : fields[i].offset - 191;
+      stream.push_back(static_cast<std::uint8_t>(fields[i].offset - more + more % 64 + 1));
+      if (fields[i].offset >= 191) stream.push_back(static_cast<std::uint8_t>(more / 64 + 1));
+      stream.insert(stream.end(), {static_cast<std::uint8_t>(access + 1), 1 + 4, 7});  // generic, with its signature
+    }
+    std::uint64_t array = table;
+    if (java_ == Java::k25) {
+      array = take(4 + stream.size());
+      put(array, static_cast<std::int32_t>(stream.size()));
+      for (std::size_t i = 0; i < stream.size(); ++i) put(array + 4 + i, stream[i]);
+    }
+    put(handle, top_);
+    put(klass + 32, pool);
+    put(klass + 40, handle);
+    put(klass + 48, array);
+    put(klass + 56, static_cast<std::uint16_t>(fields.size()));
+    const auto holds = [](const JavaField& one) { return one.is_static && one.signature.size() > 1; };
+    put(klass + 58, static_cast<std::uint16_t>(std::count_if(fields.begin(), fields.end(), holds)));
+    if (super != 0) put(klass, kClasses + std::uint64_t{super} * 8);
+    return top_;
   }
   void add_object(std::uint32_t klass, std::uint64_t size) {
     put(top_ + 8, klass);
@@ -96,6 +141,8 @@ class FakeJvm {
     return jvm::read_java(FreshMemory(space, memory, present), symbols);
   }
 
+  // All of its memory as it is now.
+  [[nodiscard]] std::vector<std::byte> bytes() const { return bytes_; }
   // Where the next object will be.
   [[nodiscard]] std::uint64_t top() const { return top_; }
   // Of these pieces of the heap, whatever its tables say.
@@ -114,7 +161,7 @@ class FakeJvm {
   jvm::VmSymbols symbols;
   std::uint64_t loader = 0, eden = 0, thread = 0, records = 0, max_heap = 0, last_name = 0;
 
- private:
+ protected:
   class AllPresent final : public ByteSource {
    public:
     Result<std::size_t> read_some(std::uint64_t, std::span<std::byte> out) const override {
@@ -148,7 +195,7 @@ class FakeJvm {
         {"ThreadsSMRSupport._java_thread_list", {"Filler", "none"}},
         {"ClassLoaderData._klasses", {"Filler", "none"}}};
     const auto old = kNamesOf8.find(field.type + "." + field.name);
-    if (java_ == Java::k25 || old == kNamesOf8.end()) return;
+    if (java_ != Java::k8 || old == kNamesOf8.end()) return;
     field.type = old->second.first;
     field.name = old->second.second;
   }
@@ -159,6 +206,13 @@ class FakeJvm {
     fields_.push_back({type, name, true, at});
     rename(fields_.back());
     return at;
+  }
+
+  std::uint64_t symbol_of(const std::string& text) {
+    const std::uint64_t symbol = take(8 + text.size());
+    put(symbol + 4, static_cast<std::uint16_t>(text.size()));
+    std::memcpy(bytes_.data() + (symbol + 6 - kBase), text.data(), text.size());
+    return symbol;
   }
 
   void declare_fields() {
@@ -189,6 +243,14 @@ class FakeJvm {
     field("Thread", "_stack_size", 40);
     field("ThreadLocalAllocBuffer", "_top", 16);
     field("ThreadLocalAllocBuffer", "_end", 24);
+    field("Klass", "_super", 0);
+    field("Klass", "_java_mirror", 40);
+    field("InstanceKlass", java_ == Java::k25 ? "_fieldinfo_stream" : "_fields", 48);
+    field("InstanceKlass", "_java_fields_count", 56);
+    field("InstanceKlass", "_static_oop_field_count", 58);
+    field("ConstantPool", "_length", 8);
+    field("Array<u1>", "_data", 4);
+    field("Array<u2>", "_data", 4);
     for (int i = 0; i < 200; ++i) field("Filler", ("f" + std::to_string(i)).c_str(), 0);
   }
   void make_heap() {
@@ -255,11 +317,17 @@ class FakeJvm {
       put(record + 32, fields_[i].is_static ? 0 : fields_[i].where);
       put(record + 40, fields_[i].is_static ? fields_[i].where : 0);
     }
-    const std::uint64_t types = take(48);
+    const std::uint64_t types = take(120);
     put(types, text("Klass"));
     put(types + 8, std::uint64_t{64});
     put(types + 16, text(java_ == Java::k8 ? "Flag" : "JVMFlag"));
     put(types + 24, std::uint64_t{24});
+    put(types + 32, text("ConstantPool"));
+    put(types + 40, std::uint64_t{16});
+    put(types + 48, text("HeapBlock"));
+    put(types + 56, std::uint64_t{8});
+    put(types + 64, text("PcDesc"));
+    put(types + 72, std::uint64_t{16});
     symbol("gHotSpotVMStructs", records);
     const std::pair<const char*, std::uint64_t> columns[] = {{"TypeNameOffset", 0},  {"FieldNameOffset", 8},
                                                              {"IsStaticOffset", 24}, {"OffsetOffset", 32},
@@ -272,6 +340,8 @@ class FakeJvm {
   }
 
   const Java java_;
+
+ private:
   std::vector<std::byte> bytes_;
   std::vector<Field> fields_;
   std::uint64_t next_ = kBase + 4096, next_class_ = kClasses + 64, top_ = kHeap;

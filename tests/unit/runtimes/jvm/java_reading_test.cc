@@ -185,6 +185,7 @@ class Collecting final : public ByteSource {
     const auto in_heap = [&](std::uint64_t at) {
       return at >= FakeJvm::kHeap && at < FakeJvm::kHeap + FakeJvm::kHeapSize;
     };
+    if (address < FakeJvm::kBase || address + out.size() > FakeJvm::kBase + FakeJvm::kSize) return std::size_t{0};
     const bool is_moving = in_heap(address) && reads_ > 0 && reads_-- > 0;
     for (std::size_t i = 0; i < out.size(); ++i) {
       const bool is_gone = is_moving && in_heap(address + i) && address + i >= FakeJvm::kHeap + 50 * 32;

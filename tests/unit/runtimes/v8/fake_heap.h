@@ -43,14 +43,35 @@ inline std::map<std::string, std::int32_t> exported_by_v8() {
           {"FirstNonstringType", 128},
           {"StringEncodingMask", 8},
           {"StringRepresentationMask", 7},
-          {"TaggedSize", 8}};
+          {"TaggedSize", 8},
+          {"class_JSFunction__context__Context", 32},
+          {"class_JSFunction__prototype_or_initial_map__HeapObject", 56},
+          {"class_SharedFunctionInfo__script_or_debug_info__HeapObject", 24},
+          {"class_Script__name__Object", 16},
+          {"class_Map__prototype__HeapObject", 24},
+          {"class_Map__instance_descriptors__DescriptorArray", 40},
+          {"class_Map__bit_field3__int", 16},
+          {"class_Map__inobject_properties_start_or_constructor_function_index__char", 9},
+          {"bit_field3_number_of_own_descriptors_mask", 1047552},
+          {"bit_field3_number_of_own_descriptors_shift", 10},
+          {"bit_field3_is_dictionary_map_shift", 21},
+          {"prop_index_mask", 536346624},
+          {"prop_index_shift", 19},
+          {"prop_location_mask", 32},
+          {"FirstContextType", 205},
+          {"LastContextType", 214},
+          {"type_JSArray__JS_ARRAY_TYPE", 2113},
+          {"type_JSMap__JS_MAP_TYPE", 2108},
+          {"type_JSSet__JS_SET_TYPE", 2109},
+          {"type_Script__SCRIPT_TYPE", 169}};
 }
 
 class FakeHeap {
  public:
   static constexpr std::uint64_t kBase = 0x40000, kHead = 0x200;
   static constexpr std::uint16_t kString = 40, kObject = 1057, kArray = 175, kFunction = 2066, kScope = 261,
-                                 kShared = 262, kFree = 251, kBuffer = 2062, kDescriptors = 244;
+                                 kShared = 262, kFree = 251, kBuffer = 2062, kDescriptors = 244, kList = 2113,
+                                 kContext = 206;
 
   FakeHeap() : words_(v8::kBlockBytes / 8) {
     meta_ = take(80);
@@ -65,6 +86,8 @@ class FakeHeap {
     free_ = map(kFree, 0, 0);
     buffer_ = map(kBuffer, 64, 0);
     descriptors_ = map(kDescriptors, 0, 0);
+    list_ = map(kList, 32, 0);
+    context_ = map(kContext, 0, 0);
   }
 
   // All return tagged addresses.
@@ -119,6 +142,20 @@ class FakeHeap {
     set(at, 0, of);
     return at;
   }
+  // A list of JavaScript, of a length that may be a lie.
+  std::uint64_t list(std::uint64_t elements, std::uint64_t length) {
+    const std::uint64_t at = object(list_, 32);
+    set(at, 16, elements);
+    set(at, 24, length << 32);
+    return at;
+  }
+  // What closures share of the variables that a scope describes.
+  std::uint64_t context(std::uint64_t scope, std::span<const std::uint64_t> values) {
+    const std::uint64_t at = sized(context_, 2 + values.size(), 32 + 8 * values.size());
+    set(at, 16, scope);
+    for (std::size_t i = 0; i < values.size(); ++i) set(at, 32 + 8 * i, values[i]);
+    return at;
+  }
   std::uint64_t buffer(std::uint64_t memory, std::uint64_t bytes) {
     const std::uint64_t at = object(buffer_, 64);
     set(at, 32, bytes);
@@ -131,6 +168,10 @@ class FakeHeap {
   void set(std::uint64_t tagged, std::uint64_t offset, std::uint64_t value) {
     const std::uint64_t at = (tagged - 1 + offset - kBase) / 8;
     if (at < words_.size()) words_[at] = value;
+  }
+
+  [[nodiscard]] std::uint64_t word(std::uint64_t tagged, std::uint64_t offset) const {
+    return words_[(tagged - 1 + offset - kBase) / 8];
   }
 
   [[nodiscard]] std::uint64_t left() const { return kBase + v8::kBlockBytes - next_; }
@@ -162,7 +203,7 @@ class FakeHeap {
   std::vector<std::uint64_t> words_;
   std::uint64_t next_ = kBase + kHead;
   std::uint64_t meta_ = 0, string_ = 0, array_ = 0, function_ = 0, shared_ = 0, scope_ = 0, free_ = 0, buffer_ = 0,
-                descriptors_ = 0;
+                descriptors_ = 0, list_ = 0, context_ = 0;
 };
 
 }  // namespace oomw::test

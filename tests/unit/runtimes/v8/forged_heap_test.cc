@@ -3,13 +3,16 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 
 #include "base/unique_fd.h"
 #include "runtimes/v8/census.h"
+#include "runtimes/v8/names.h"
 #include "runtimes/v8/v8_contents.h"
 #include "unit/runtimes/v8/fake_heap.h"
 
@@ -51,6 +54,41 @@ TEST(ForgedHeap, objects_are_counted_and_named_by_their_constructor) {
   EXPECT_EQ(holder(contents)->name, "Session");
   EXPECT_EQ(holder(contents)->count, 5000u);
   EXPECT_EQ(holder(contents)->bytes, 160'000u);
+}
+
+// A list of so many objects, said to have `length`, in the variable `sessions` of `load`; another scope may be counted.
+MemoryContents contents_with_list(std::size_t objects, std::uint64_t length, std::uint64_t more_locals) {
+  FakeHeap heap;
+  const std::uint64_t session = heap.class_named(heap.string("Session"));
+  std::vector<std::uint64_t> elements;
+  for (std::size_t i = 0; i < objects; ++i) elements.push_back(heap.object(session, 32));
+  const std::uint64_t list = heap.list(heap.array(elements), length), locals[] = {heap.string("sessions")};
+  const std::uint64_t scope = heap.scope(locals, heap.string("load")), values[] = {list};
+  heap.set(scope, 24, (1 + more_locals) << 32);
+  (void)heap.context(scope, values);
+  (void)heap.free_space(heap.left());
+  return contents_of(heap);
+}
+
+const ContentFiller* container(const MemoryContents& contents) {
+  const auto found =
+      std::ranges::find_if(contents.fillers, [](const ContentFiller& one) { return !one.held_as.empty(); });
+  return found == contents.fillers.end() ? nullptr : &*found;
+}
+
+TEST(ForgedHeap, a_list_is_named_by_the_variable_that_holds_it) {
+  const MemoryContents contents = contents_with_list(3000, 3000, 0);
+  ASSERT_NE(container(contents), nullptr);
+  EXPECT_EQ(container(contents)->held_as, "`sessions` in function `load`");
+  EXPECT_EQ(container(contents)->name, "array of Session");
+  EXPECT_EQ(container(contents)->count, 3000u);
+  EXPECT_EQ(container(contents)->bytes, 3000u * 40 + 16);
+}
+
+TEST(ForgedHeap, a_list_with_more_entries_than_its_table_or_a_scope_of_other_variables_gives_no_holder) {
+  EXPECT_EQ(container(contents_with_list(3000, 3001, 0)), nullptr);
+  EXPECT_EQ(container(contents_with_list(3000, 3000, 1)), nullptr);
+  EXPECT_EQ(container(contents_with_list(3000, 3000, 70)), nullptr);
 }
 
 TEST(ForgedHeap, what_only_an_object_holds_is_its_own_and_what_all_hold_is_not) {
@@ -145,6 +183,29 @@ TEST(ForgedHeap, function_whose_shared_part_is_something_else_has_no_name) {
   const std::uint64_t name = heap.string("Session"), function = heap.function(name);
   heap.set(function, 24, name);
   EXPECT_EQ(held(contents_with(heap, heap.map(FakeHeap::kObject, 32, function))), "");
+}
+
+// A program may call its own scripts so, too.
+TEST(ForgedHeap, file_that_is_no_name_is_not_shown) {
+  const Constants constants = constants_of(test::exported_by_v8()).value();
+  const std::pair<const char*, const char*> files[] = {
+      {"/srv/cache.js", "cache.js"}, {"/srv/alice smith", ""},  {"node:internal/timers", "node:internal/timers"},
+      {"node:alice smith", ""},      {"node:a/\x1b[31m/b", ""}, {"node:", ""}};
+  for (const auto& [path, expected] : files) {
+    FakeHeap heap;
+    const std::uint64_t function = heap.function(heap.string("visit")), script = heap.object(heap.map(169, 32, 0), 32);
+    const std::uint64_t shared = heap.word(function, 24);
+    heap.set(shared, 24, script);
+    heap.set(script, 16, heap.string(path));
+    const SpanSource memory(heap.bytes(), FakeHeap::kBase);
+    const AddressSpace space = heap.space(memory);
+    CachedReader reader(space, 1u << 20);
+    Shapes shapes;
+    std::vector<std::uint64_t> words(heap.bytes().size() / 8);
+    std::memcpy(words.data(), heap.bytes().data(), heap.bytes().size());
+    (void)shapes.scan(FakeHeap::kBase, words, constants);
+    EXPECT_EQ(ConstructorNames(reader, constants, shapes).file_of(function), expected) << path;
+  }
 }
 
 TEST(ForgedHeap, maps_that_point_back_to_each_other_end) {

@@ -129,6 +129,34 @@ TEST_F(MapSearchTest, words_that_lead_nowhere_are_followed_a_few_times_and_settl
   EXPECT_EQ(space_.bytes_read(), settled);
 }
 
+TEST_F(MapSearchTest, map_of_many_objects_is_found_behind_words_that_lead_nowhere) {
+  for (const bool is_walked : {false, true}) {  // as a block is that was read before it had the map
+    auto maps = MapSearch::begin(space_, constants_, blocks());
+    ASSERT_TRUE(maps.has_value());
+    if (is_walked) maps->end_block(blocks()[1]);
+    const auto objects_found_of_100 = [&] {
+      maps->start_block();
+      for (std::uint64_t i = 1; i < 100; ++i) EXPECT_EQ(bytes_of(*maps, at(is_walked ? 1 : 3, i * 64), false), 0u);
+      int found = 0;
+      for (int i = 0; i < 100; ++i) found += bytes_of(*maps, map_, false) == 24 ? 1 : 0;
+      return found;
+    };
+    EXPECT_GT(objects_found_of_100(), 90);
+    EXPECT_EQ(objects_found_of_100(), 100);
+  }
+}
+
+TEST_F(MapSearchTest, words_that_come_often_are_few) {
+  auto maps = MapSearch::begin(space_, constants_, blocks());
+  ASSERT_TRUE(maps.has_value());
+  maps->start_block();
+  const std::uint64_t before = space_.bytes_read();
+  for (int times = 0; times < 50; ++times) {
+    for (std::uint64_t i = 0; i < 60; ++i) EXPECT_EQ(bytes_of(*maps, at(3, i * 8), false), 0u);
+  }
+  EXPECT_LT(space_.bytes_read() - before, 4000u);
+}
+
 TEST_F(MapSearchTest, memory_when_it_cannot_be_read_is_an_error) {
   const AddressSpace space(memory_, MemoryMap::parse("40000-140000 rw-p 00000000 00:00 0\n"),
                            PresentPages({{kBase, kBase + kBlocks * kBlockBytes}}), {}, kBlockBytes + 4096);

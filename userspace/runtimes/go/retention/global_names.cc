@@ -17,7 +17,9 @@ namespace {
 constexpr std::uint64_t kMaxCodeBytes = 96U << 20;
 constexpr std::uint64_t kChunkBytes = 64U << 10;
 constexpr std::uint64_t kMaxSymbolBytes = 32U << 20;
-constexpr std::uint64_t kBack = 64;  // how far before a field its variable may begin, without symbols
+constexpr std::uint64_t kMaxDataBytes = 4U << 20;
+constexpr std::size_t kMaxPointers = 64;  // to the variables in question
+constexpr std::uint64_t kBack = 64;       // how far before a field its variable may begin, without symbols
 constexpr std::size_t kMaxUsers = 8, kShownUsers = 3;
 constexpr std::string_view kUsedBy = "used by ", kMoreUsers = "...", kRuntime = "runtime.";
 
@@ -46,11 +48,30 @@ void name_by_symbols(Image& image, std::span<const std::uint64_t> addresses,
   }
 }
 
+// Globals that point to what may be the beginning of a variable in question: {variable, the global}. Where code knows a
+// variable by a pointer alone, what lies before it would be taken for it (DefaultServeMux is such a pointer).
+std::map<std::uint64_t, std::uint64_t> find_pointers(Image& image, CachedReader& memory,
+                                                     std::span<const std::uint64_t> addresses) {
+  std::map<std::uint64_t, std::uint64_t> found;
+  const AddressRange data = image.data();
+  std::vector<std::uint64_t> chunk(kChunkBytes / sizeof(std::uint64_t));
+  const std::uint64_t end = std::min(data.end, data.begin + kMaxDataBytes);
+  for (std::uint64_t at = data.begin; at + sizeof(std::uint64_t) <= end; at += kChunkBytes) {
+    const std::span words(chunk.data(), std::min<std::uint64_t>(chunk.size(), (end - at) / sizeof(std::uint64_t)));
+    if (!memory.read(at, std::as_writable_bytes(words)).has_value()) continue;
+    add_pointers(words, at, addresses, found);
+  }
+  return found;
+}
+
 // Code that refers to data: {target, function}. Fields are referred to by the beginning of their variable, too.
 class CodeScan {
  public:
-  CodeScan(Image& image, std::span<const std::uint64_t> addresses)
+  CodeScan(Image& image, CachedReader& memory, std::span<const std::uint64_t> addresses)
       : image_(image), wanted_(addresses.begin(), addresses.end()) {
+    std::ranges::sort(wanted_);
+    pointers_ = find_pointers(image, memory, wanted_);
+    for (const auto& [variable, pointer] : pointers_) wanted_.push_back(pointer);
     std::ranges::sort(wanted_);
   }
 
@@ -66,8 +87,11 @@ class CodeScan {
 
   [[nodiscard]] std::string users_of(std::uint64_t address) const {
     for (std::uint64_t back = 0; back <= kBack; back += 8) {
-      const auto it = users_.find(address - back);
-      if (it == users_.end()) continue;
+      auto it = users_.find(address - back);
+      const auto pointer = pointers_.find(address - back);
+      if (it == users_.end() && pointer == pointers_.end()) continue;
+      if (it == users_.end()) it = users_.find(pointer->second);
+      if (it == users_.end()) return "";
       std::string text(kUsedBy);
       for (std::size_t i = 0; i < std::min(it->second.size(), kShownUsers); ++i) {
         text += (i > 0 ? ", " : "") + printable(it->second[i]->name);
@@ -108,17 +132,29 @@ class CodeScan {
 
   Image& image_;
   std::vector<std::uint64_t> wanted_;  // never empty
+  std::map<std::uint64_t, std::uint64_t> pointers_;
   std::map<std::uint64_t, std::vector<const Function*>> users_;
 };
 
 }  // namespace
 
-std::map<std::uint64_t, std::string> name_globals(Image& image, std::span<const std::uint64_t> addresses) {
+void add_pointers(std::span<const std::uint64_t> words, std::uint64_t begin, std::span<const std::uint64_t> addresses,
+                  std::map<std::uint64_t, std::uint64_t>& found) {
+  for (std::size_t i = 0; i < words.size() && found.size() < kMaxPointers; ++i) {
+    if (words[i] % sizeof(std::uint64_t) != 0) continue;
+    const auto next = std::ranges::lower_bound(addresses, words[i]);
+    const bool is_near = next != addresses.end() && *next - words[i] <= kBack;
+    if (is_near) found.emplace(words[i], begin + i * sizeof(std::uint64_t));
+  }
+}
+
+std::map<std::uint64_t, std::string> name_globals(Image& image, CachedReader& memory,
+                                                  std::span<const std::uint64_t> addresses) {
   std::map<std::uint64_t, std::string> names;
   if (addresses.empty()) return names;
   name_by_symbols(image, addresses, names);
   if (names.size() == addresses.size()) return names;
-  CodeScan scan(image, addresses);
+  CodeScan scan(image, memory, addresses);
   scan.run();
   for (const std::uint64_t address : addresses) {
     std::string users = names.contains(address) ? "" : scan.users_of(address);

@@ -105,7 +105,7 @@ class HolderSearch {
       paths.emplace(graph, children, spans, schedulers, doubtful_);
       tree = merge_paths(image, graph, *paths, node_types, schedulers, globals);
       const std::vector<std::uint64_t> heaviest = heaviest_globals(tree, globals);
-      globals.merge(name_globals(image, heaviest));
+      globals.merge(name_globals(image, reader, heaviest));
       tree = merge_paths(image, graph, *paths, node_types, schedulers, globals);
       const std::size_t known = doubtful_.size();
       for (const std::uint64_t address : heaviest) {
@@ -216,6 +216,9 @@ class HolderSearch {
       why = "its root lies on the stack of a running goroutine, where dead words look alive";
     }
     result_.is_named = why.empty();
+    for (Holder& one : result_.holders) {
+      if (one.root == kSchedulerRoot && !is_by_dead_words(one)) one.root = kTimersRoot;
+    }
   }
 
   const Subject& subject_;

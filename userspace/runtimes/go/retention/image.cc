@@ -129,16 +129,8 @@ std::vector<std::uint64_t> Image::references(const Function& function) const {
 }
 
 std::optional<std::uint32_t> Image::frame_bytes(const Function& function, std::uint64_t pc) const {
-  constexpr std::uint64_t kStackTableField = 16;  // pcsp, after entry, name, args and deferreturn
-  const auto program =
-      elf_->get_at<std::uint32_t>(table_->address() + function.record.record_offset + kStackTableField);
-  if (!program.has_value()) return std::nullopt;
-  // All pc-value programs are read alike: this one is put where the lines' would be.
-  FunctionRecord record = function.record;
-  record.line_table = *program;
-  const auto delta = table_->line_at(record, pc - text_.begin);
-  if (!delta.has_value() || *delta < 0) return std::nullopt;
-  return static_cast<std::uint32_t>(*delta);
+  const auto bytes = table_->stack_bytes_at(function.record, pc - text_.begin);
+  return bytes ? std::optional(*bytes) : std::nullopt;
 }
 
 std::int32_t Image::pcdata(const Function& function, std::uint32_t table, std::uint64_t pc) const {

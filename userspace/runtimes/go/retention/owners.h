@@ -81,6 +81,7 @@ class Paths {
                                                                 CachedReader& memory);
 
 inline constexpr std::string_view kSchedulerRoot = "the scheduler (runtime.p)";
+inline constexpr std::string_view kTimersRoot = "timers of the scheduler (runtime.p)";
 inline constexpr std::string_view kGlobalRoot = "global ";  // before the variable's name
 
 // Paths with equal labels, merged. Element 0 is the top; parents come before their children.

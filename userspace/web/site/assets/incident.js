@@ -73,9 +73,9 @@ function composition(incident, path) {
 const fillers = (incident) => (incident.fillers || []).length > 0 && table('What fills the memory', [
   { name: 'Name', cell: (f) => [h('code', {}, f.name), f.held_as && h('span', { class: 'note' }, ` held as ${f.held_as}`)] },
   { name: 'Kind', cell: (f) => [f.runtime, ' ', words(f.kind)] }, { name: 'For', cell: (f) => f.operation || '–' }, { name: 'Count', number: true, cell: (f) => (f.count ? about(f, f.count.toLocaleString('en')) : '–') },
-  { name: 'Bytes', number: true, cell: sized },
+  { name: 'Bytes', number: true, cell: (f) => (f.bytes ? sized(f) : '–') },
   { name: 'Growth', number: true, cell: (f) => (f.growth_ratio ? `×${f.growth_ratio.toFixed(1)}` : '–') },
-  { name: 'Share', number: true, cell: (f) => about(f, percent(f.share)) }], incident.fillers);
+  { name: 'Share', number: true, cell: (f) => (f.bytes ? about(f, percent(f.share)) : '–') }], incident.fillers);
 
 const operations = (incident) => (incident.operations || []).length > 0 && table('Endpoints and jobs', [
   { name: 'Operation', cell: (o) => [h('code', {}, o.name), h('span', { class: 'note' }, ` ${words(o.kind)}`)] }, { name: '', cell: (o) => bar(o.share) },
@@ -86,7 +86,7 @@ const holders = (incident) => (incident.holders || []).length > 0 && h('ul', { c
 
 const growth = (incident, path) => incident.growth && [h('p', { class: 'note' }, `Growth by first touch: ${bytes(incident.growth.grown_bytes)} in ${incident.growth.samples} samples, ${incident.growth.lost} lost. It shows neither who allocated nor who keeps the memory.`),
   incident.growth.file && h('p', {}, h('a', { href: `${path}/flame?capture=${encodeURIComponent(incident.growth.file)}` }, 'Its flame graph')),
-  (incident.growth.places || []).length > 0 && table('What grew it', [{ name: 'Code', cell: (p) => (p.collector ? 'threads of a garbage collector' : h('code', {}, p.code || 'no code of the program')) }, { name: 'For', cell: (p) => p.operation || '–' },
+  (incident.growth.places || []).length > 0 && table('What grew it', [{ name: 'Code', cell: (p) => (p.collector ? 'threads of a garbage collector' : h('code', {}, p.code || 'no named function of the program')) }, { name: 'For', cell: (p) => p.operation || '–' },
     { name: 'Over time', cell: (p) => ({ persistent: 'keeps growing', one_off: 'one-off' }[p.pattern] || '–') },
     { name: 'Bytes', number: true, cell: (p) => bytes(p.bytes) }, { name: 'Share', number: true, cell: (p) => percent(p.share) }], incident.growth.places),
   (incident.growth.notes || []).map((note) => h('p', { class: 'note' }, note))];

@@ -40,7 +40,7 @@ constexpr Truth kTruths[] = {
     {"channel", "^goroutine main.(holdChannel|main|\\(\\*server\\).work)", "chan \\*main.job -> \\[\\]\\*main.job"},
     {"list", "^goroutine main.main", "main.queue.head -> main.item"},
     {"pool", "^global .*(main.buffers|main.holdPool)", "main.buffer.b -> bytes"},
-    {"timer", "^the scheduler", "closure main.remind.func1"},
+    {"timer", "^timers of the scheduler", "closure main.remind.func1"},
     {"goroutines", "^goroutine main.*handle", "bytes"},
     {"tree", "^global (main.woods|used by main.holdTree)", "main.node"},
     {"context", "^goroutine main.*serveContext", "context.valueCtx"},
@@ -65,6 +65,7 @@ constexpr Truth kTruths[] = {
      "\\[\\]\\*main.retry -> main.retry.body -> bytes"},
     {"dropped", "^global (main.stock|used by .*main.(holdDropped|init))", "bytes"},
     {"deferred", "^goroutine main.main in main.holdDeferred", "main.crate.goods -> bytes"},
+    {"pointed", "^global (main.books|used by .*main.holdPointed)", "bytes"},
 };
 
 std::string chain_of(const Holder& holder) {
@@ -135,6 +136,11 @@ HolderLimits patient() {
 void expect_right_holder(const std::string& version, const std::string& variant, const Truth& truth) {
   const auto program = test::go_program(version, variant, "go-holders");
   if (program.path.empty()) GTEST_SKIP() << program.reason;
+  // Objects have no types there. Timers hang on the processors that started them, and where two have half of them each
+  // none is named (docs/limits.md): the program would be moved from one to the other on a busy machine only.
+  const bool has_types = version != "1.19" && version != "1.21";
+  const bool is_on_one = !has_types && std::string_view(truth.mode) == "timer";
+  is_on_one ? ::setenv("GOMAXPROCS", "1", 1) : ::unsetenv("GOMAXPROCS");
   Program held(program.path, truth.mode);
   ASSERT_TRUE(held.is_ready());
   Result<Holders> found = fail(ErrorCode::kInternal, "");
@@ -149,7 +155,7 @@ void expect_right_holder(const std::string& version, const std::string& variant,
   ASSERT_TRUE(found.has_value() && found->is_named) << describe(found);
   // Some times the heap: a block for each of 600,000 objects would be gigabytes.
   EXPECT_LT(found->bytes_read, 256U << 20) << describe(found);
-  if (version == "1.19" || version == "1.21") return;  // objects have no types there before Go 1.22
+  if (!has_types) return;
   EXPECT_TRUE(std::regex_search(chain_of(found->holders.front()), std::regex(truth.object))) << describe(found);
 }
 

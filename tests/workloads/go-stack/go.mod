@@ -1,0 +1,3 @@
+module oomwitness.test/gostack
+
+go 1.19

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <string>
+
+#include "incident/incident.h"
+
+namespace oomw::cli {
+
+// Which forms of an incident are worth a line of the journal. It is written at once, and what is read of the victim
+// within seconds may change the answer: the journal would have the first one for ever. Bounded: of the kMaxRemembered
+// incidents that were announced last.
+class Announced {
+ public:
+  static constexpr std::size_t kMaxRemembered = 256;
+
+  enum class News {
+    kNone,     // the same cause, and the same code or holder
+    kFirst,    // the incident itself
+    kChanged,  // the cause, or whom it names
+  };
+  // is_revision: it was written before. One that was not announced here has no news.
+  [[nodiscard]] News note(const Incident& incident, bool is_revision);
+
+ private:
+  struct Answered {
+    std::string id, cause, culprit;
+  };
+  std::list<Answered> last_;  // newest first
+};
+
+}  // namespace oomw::cli
