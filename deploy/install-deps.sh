@@ -7,7 +7,7 @@ set -euo pipefail
 profile=${1:-build}
 cache=${OOMW_CACHE:-${HOME:-/root}/.cache/oomwitness}
 
-build=(g++ cmake ninja-build pkg-config ccache clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev
+build=(g++ mold cmake ninja-build pkg-config ccache clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev
   libcli11-dev libspdlog-dev libfmt-dev libexpected-dev nlohmann-json3-dev libtomlplusplus-dev
   libcurl4-openssl-dev libssl-dev liblzma-dev prometheus-cpp-dev libprotozero-dev)
 # For `cpack -G DEB`, and for tests/deploy.

@@ -25,7 +25,7 @@ std::uint64_t swap_bytes() {
   return std::uint64_t{info.totalswap} * info.mem_unit;
 }
 
-bool write_file(const std::string& path, const char* text) {
+bool write_text(const std::string& path, const char* text) {
   std::ofstream file(path);
   return static_cast<bool>(file << text << std::flush);
 }
@@ -181,7 +181,7 @@ TEST_P(OomTest, victims_of_a_group_share_the_decision_and_name_the_group) {
   cgroup_->set_limit(mebibytes(32));
   auto leaf = cgroup_->make_child();
   ASSERT_TRUE(leaf.has_value()) << leaf.error().message;
-  if (!write_file(cgroup_->directory() + "/memory.oom.group", "1")) GTEST_SKIP() << "no memory.oom.group (cgroup v1)";
+  if (!write_text(cgroup_->directory() + "/memory.oom.group", "1")) GTEST_SKIP() << "no memory.oom.group (cgroup v1)";
   std::vector<std::unique_ptr<ChildProcess>> idle;
   for (int i = 0; i < 4; ++i) {
     idle.push_back(std::make_unique<ChildProcess>(leaf->get(), [] { return ::pause(); }));
@@ -251,7 +251,7 @@ TEST_P(OomTest, kill_for_the_node_is_said_to_be_one) {
   });
   child.go();
   while (cgroup_->usage_bytes() < mebibytes(16)) ::usleep(1000);
-  ASSERT_TRUE(write_file("/proc/sysrq-trigger", "f"));
+  ASSERT_TRUE(write_text("/proc/sysrq-trigger", "f"));
   EXPECT_TRUE(WIFSIGNALED(child.wait()));
   collect();
 

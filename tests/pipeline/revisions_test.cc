@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr CgroupId kContainer{100};
+constexpr CgroupId kShop{100};
 constexpr ProcessKey kVictim{4242, 77};
 constexpr MonotonicTime kKill{20'000'000'000};
 
@@ -25,23 +25,23 @@ static_assert(
 class RevisionsTest : public ::testing::Test {
  protected:
   RevisionsTest() {
-    pipeline_.apply(CgroupCreated{{1}, kContainer, CgroupId{1}, "/system.slice/shop.service", true});
+    pipeline_.apply(CgroupCreated{{1}, kShop, CgroupId{1}, "/system.slice/shop.service", true});
     ProcessSeen seen;
     seen.time = {1};
     seen.process = kVictim;
-    seen.cgroup = kContainer;
+    seen.cgroup = kShop;
     pipeline_.apply(seen);
     MemorySampled sample;
     sample.time = kKill - seconds(1);
-    sample.cgroup = kContainer;
+    sample.cgroup = kShop;
     sample.detailed = true;
     sample.memory_stat = {{"anon", 1}};
     pipeline_.apply(sample);
-    pipeline_.apply(ReclaimSampled{kKill - seconds(1), kContainer, 1, 1, 1, 1});
+    pipeline_.apply(ReclaimSampled{kKill - seconds(1), kShop, 1, 1, 1, 1});
     OomKill kill;
     kill.time = kKill;
     kill.victim = kVictim;
-    kill.victim_cgroup = kill.owner_cgroup = kContainer;
+    kill.victim_cgroup = kill.owner_cgroup = kShop;
     kill.owner_known = true;
     pipeline_.apply(kill);
   }
@@ -61,7 +61,7 @@ class RevisionsTest : public ::testing::Test {
   static CaptureFinished walk(std::int64_t ms) {
     CaptureFinished capture;
     capture.time = capture.started = kKill + milliseconds(ms);
-    capture.cgroup = kContainer;
+    capture.cgroup = kShop;
     capture.process = kVictim;
     capture.method = CaptureMethod::kAtKill;
     capture.of = RuntimeKind::kGo;

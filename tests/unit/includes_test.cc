@@ -29,7 +29,6 @@ using testing::Le;
 using testing::Pair;
 
 constexpr std::size_t kMaxLines = 450;
-constexpr std::size_t kMaxFileBytes = 1u << 20;
 
 struct SourceFile {
   std::string path;  // from the root: "userspace/base/log.cc"
@@ -178,7 +177,7 @@ std::vector<SourceFile> sources_under(const std::string& folder) {
     const std::string path = std::filesystem::relative(entry.path(), root);
     // Fixtures are copies of other people's machines, not ours to sign.
     if (path.starts_with("tests/fixtures/")) continue;
-    auto text = read_file(entry.path(), kMaxFileBytes);
+    auto text = read_file(entry.path(), test::kMaxSourceBytes);
     if (text.has_value()) files.push_back({path, std::move(*text)});
   }
   return files;
@@ -217,7 +216,7 @@ TEST(Tree, the_checks_above_see_the_sources) {
 }
 
 TEST(Tree, cmake_and_the_daemon_agree_on_the_version) {
-  EXPECT_THAT(read_file(test::source_tree() + "/CMakeLists.txt", kMaxFileBytes).value(),
+  EXPECT_THAT(read_file(test::source_tree() + "/CMakeLists.txt", test::kMaxSourceBytes).value(),
               HasSubstr("project(oomwitness VERSION " + std::string(kVersion) + " "));
 }
 

@@ -19,10 +19,8 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxFileBytes = 1u << 20;
-
 std::string section(const std::string& title) {
-  const std::string text = read_file(test::source_tree() + "/userspace/README.md", kMaxFileBytes).value_or("");
+  const std::string text = read_file(test::source_tree() + "/userspace/README.md", test::kMaxSourceBytes).value_or("");
   const std::size_t begin = text.find("## " + title);
   return begin == std::string::npos ? "" : text.substr(begin, text.find("\nKills while", begin) - begin);
 }
@@ -43,7 +41,7 @@ std::string all_sources() {
   for (const char* folder : {"/userspace", "/bpf"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(test::source_tree() + folder)) {
       const std::string extension = entry.path().extension().string();
-      if (extension == ".cc" || extension == ".c") text += read_file(entry.path(), kMaxFileBytes).value_or("");
+      if (extension == ".cc" || extension == ".c") text += read_file(entry.path(), test::kMaxSourceBytes).value_or("");
     }
   }
   return text;
@@ -70,7 +68,7 @@ std::size_t words_of(const std::string& text) {
 }
 
 TEST(ReadmeTest, the_first_page_is_read_in_minutes_and_leads_to_files_that_exist) {
-  const std::string text = read_file(test::source_tree() + "/README.md", kMaxFileBytes).value_or("");
+  const std::string text = read_file(test::source_tree() + "/README.md", test::kMaxSourceBytes).value_or("");
   EXPECT_LE(words_of(text), 1'050u) << "figures belong into docs/benchmarks.md, internals into the folders' READMEs";
   const std::regex link(R"(\]\(([^)#:]+)(#[^)]*)?\))");
   std::size_t links = 0;

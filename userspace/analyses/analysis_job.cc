@@ -98,7 +98,7 @@ CaptureReason reason_of_error(ErrorCode code) {
   }
 }
 
-tl::unexpected<CaptureFailure> failed(const Error& error) {
+tl::unexpected<CaptureFailure> failure_of(const Error& error) {
   return tl::make_unexpected(CaptureFailure{reason_of_error(error.code), error.message});
 }
 
@@ -131,12 +131,12 @@ tl::expected<std::string, CaptureFailure> run(const std::string& parameters, con
                                               reader::ReaderGroup* reader, MonotonicTime deadline, Nanoseconds* cpu) {
   if (reader == nullptr) {
     auto answer = run_here(parameters, files);
-    if (!answer) return failed(answer.error());
+    if (!answer) return failure_of(answer.error());
     return std::move(*answer);
   }
   auto read = reader->run(kAnalyseHeapJob, parameters, files, kMaxAnalysisTime, deadline, {}, cpu);
   if (read) return std::move(*read);
-  if (read.error().fault == reader::Fault::kNone) return failed(read.error().error);
+  if (read.error().fault == reader::Fault::kNone) return failure_of(read.error().error);
   return tl::make_unexpected(CaptureFailure{reason_of(read.error().fault), read.error().error.message});
 }
 

@@ -12,7 +12,7 @@ namespace oomw {
 namespace {
 
 // Of the 64 KiB of a message; the header of an answer takes little.
-constexpr std::size_t kMaxBytes = 60u << 10;
+constexpr std::size_t kMaxWireBytes = 60u << 10;
 
 void bound(std::string& text) { text = printable(text, HeapAnalysed::kMaxText); }
 
@@ -100,7 +100,7 @@ void bound(HeapAnalysed& analysed) {
 Result<std::string> encode_analysed(HeapAnalysed analysed) {
   bound(analysed);
   std::string text = to_json_line(analysed);
-  while (text.size() > kMaxBytes) {
+  while (text.size() > kMaxWireBytes) {
     if (!shed(analysed)) return fail(ErrorCode::kLimit, "the result is too long");
     text = to_json_line(analysed);
   }

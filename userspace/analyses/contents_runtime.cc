@@ -41,7 +41,7 @@ std::uint64_t resident_bytes(const std::string& proc_root, ProcessKey process) {
   return fields.size() > 1 ? parse_u64(fields[1]).value_or(0) * page : 0;
 }
 
-HeapRead failed(CaptureReason reason, std::string detail) {
+HeapRead not_read(CaptureReason reason, std::string detail) {
   HeapRead read;
   read.failure = {reason, std::move(detail), {}};
   return read;
@@ -227,29 +227,29 @@ std::shared_ptr<const ContentsProcess> ContentsRuntime::of_image(ProcessKey proc
 
 HeapRead ContentsRuntime::read_by_rows(ProcessKey process, MonotonicTime deadline, Nanoseconds& cpu) {
   const auto files = ProcessFiles::open(config_.proc_root, process, wanted_libraries());
-  if (!files) return failed(CaptureReason::kGone, files.error().message);
+  if (!files) return not_read(CaptureReason::kGone, files.error().message);
   const auto known = of_image(process, files->image);
   for (std::size_t row = kFirstRow; row < heap_analyses().size(); ++row) {
     auto answer = analyse_heap(row, *files, reader_, memory_, deadline, {}, &cpu);
     if (answer && !*answer) continue;
-    if (!answer) return failed(answer.error().reason, answer.error().detail);
+    if (!answer) return not_read(answer.error().reason, answer.error().detail);
     const bool is_there = known != nullptr && files->is_still_there();
-    if (!is_there) return failed(CaptureReason::kGone, "the process ended while its memory was read");
+    if (!is_there) return not_read(CaptureReason::kGone, "the process ended while its memory was read");
     HeapAnalysed& found = (*answer)->heap;
     found.of = analysis_of(row)->of;
     found.time = clock_.now();
-    if (!has_bytes(found)) return failed(CaptureReason::kEmpty, "nothing in its memory has a name");
+    if (!has_bytes(found)) return not_read(CaptureReason::kEmpty, "nothing in its memory has a name");
     HeapRead read;
     read.reading = known->reading_of(found);
     read.process = known;
     return read;
   }
-  return failed(CaptureReason::kUnsupported, "no analysis is for this program");
+  return not_read(CaptureReason::kUnsupported, "no analysis is for this program");
 }
 
 HeapRead ContentsRuntime::read(ProcessKey process, MonotonicTime deadline) {
   if (const CaptureReason reason = why_not(process); reason != CaptureReason::kNone) {
-    return failed(reason, "not read: " + std::string(explain_capture_reason(to_string(reason))));
+    return not_read(reason, "not read: " + std::string(explain_capture_reason(to_string(reason))));
   }
   Nanoseconds cpu{};
   HeapRead read = read_by_rows(process, deadline, cpu);

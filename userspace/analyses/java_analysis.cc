@@ -18,7 +18,7 @@ namespace oomw {
 namespace {
 
 // 0.3 to 0.4 ms of CPU time for each MiB: 0.4 s.
-constexpr std::uint64_t kMaxWalked = 1u << 30, kMaxBytes = 3ull << 30;
+constexpr std::uint64_t kMaxWalked = 1u << 30, kMaxJavaBytes = 3ull << 30;
 constexpr std::uint64_t kNoMaximum = 1ull << 40;  // the JVM's default of a maximum is 2^64 or so
 constexpr std::string_view kLibrary = "libjvm.so";
 
@@ -243,7 +243,7 @@ Result<> analyse_java(const AnalysisSubject& subject, AnalysisResult& result) {
   ASSIGN_OR_RETURN(PresentPages present, PageScanner(subject.page_map_fd, true, subject.pid).scan(map));
   const DeadlineSource memory(subject.memory, subject.clock, subject.deadline);
   std::vector<FileImage> files = mapped_files(subject, map);
-  const AddressSpace space(memory, std::move(map), std::move(present), std::move(files), kMaxBytes);
+  const AddressSpace space(memory, std::move(map), std::move(present), std::move(files), kMaxJavaBytes);
   jvm::JavaLimits limits;
   limits.histogram.max_heap_bytes = kMaxWalked;
   limits.histogram.rate = subject.rate;

@@ -17,7 +17,7 @@ namespace oomw {
 namespace {
 
 // Memory read, of all passes; past it an analysis fails.
-constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 30;
+constexpr std::uint64_t kMaxReadBytes = std::uint64_t{16} << 30;
 
 void add_image(const MemoryMap& map, std::uint64_t address, const ByteSource& file, std::vector<FileImage>& images) {
   const Mapping* mapping = map.at(address);
@@ -39,7 +39,7 @@ Result<MemoryContents> read(const AnalysisSubject& subject, const Read& read_con
   ASSIGN_OR_RETURN(PresentPages present, PageScanner(subject.page_map_fd, true, subject.pid).scan(map));
   std::vector<FileImage> images = images_of(subject, map);
   const DeadlineSource memory(subject.memory, subject.clock, subject.deadline);
-  const AddressSpace space(memory, std::move(map), std::move(present), std::move(images), kMaxBytes);
+  const AddressSpace space(memory, std::move(map), std::move(present), std::move(images), kMaxReadBytes);
   Result<MemoryContents> contents = read_contents(space);
   // After the deadline nothing can be read, so holders and names are missing from what looks whole.
   if (contents.has_value() && subject.clock.now() >= subject.deadline) {

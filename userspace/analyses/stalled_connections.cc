@@ -38,7 +38,7 @@ void add(const TcpSocket& socket, std::map<std::string, StalledPeer>& peers) {
   }
 }
 
-std::string text_of(const StalledPeer& peer) {
+std::string note_of(const StalledPeer& peer) {
   std::string text;
   if (peer.unanswered > 0) text = fmt::format("{} not answered (tried {} times)", peer.unanswered, peer.tries + 1);
   if (peer.stuck > 0) {
@@ -87,7 +87,7 @@ std::uint64_t failed_connects(const TargetProcess& process) {
 
 std::vector<std::string> connection_notes(const TargetProcess& process) {
   std::vector<std::string> notes;
-  for (const StalledPeer& peer : stalled_peers(process)) notes.push_back(text_of(peer));
+  for (const StalledPeer& peer : stalled_peers(process)) notes.push_back(note_of(peer));
   if (const std::uint64_t failed = failed_connects(process); failed > 0) {
     notes.push_back(
         fmt::format("{}{} attempts to connect have failed in its network namespace", kConnectionNote, failed));

@@ -10,7 +10,7 @@
 namespace oomw {
 namespace {
 
-constexpr std::string_view kPrefix = "otelcol_";
+constexpr std::string_view kCollectorPrefix = "otelcol_";
 constexpr double kMostAmount = 1e18;  // below 2^63, and sums of 64 stay below 2^64
 
 using ById = std::map<std::string, std::uint64_t>;
@@ -68,7 +68,7 @@ std::optional<CollectorSampled> collector_figures_of(std::string_view metrics) {
   CollectorSampled figures;
   bool is_collector = false;
   for_each_metric(metrics, [&](const MetricSample& sample) {
-    if (!sample.name.starts_with(kPrefix)) return;
+    if (!sample.name.starts_with(kCollectorPrefix)) return;
     is_collector = true;
     take(sample, figures);
   });

@@ -27,8 +27,8 @@ bool is_among(const std::vector<std::uint16_t>& ports, std::uint16_t port) {
   return std::find(ports.begin(), ports.end(), port) != ports.end();
 }
 
-Result<std::vector<Listener>> read_listeners(int pid_dir) {
-  std::vector<Listener> listeners;
+Result<std::vector<ListeningSocket>> read_listeners(int pid_dir) {
+  std::vector<ListeningSocket> listeners;
   for (const IpFamily family : {IpFamily::kV4, IpFamily::kV6}) {
     const auto table = read_prefix_at(pid_dir, table_of(family), kMaxTableBytes);
     // A kernel without IPv6 has no tcp6.
@@ -71,15 +71,16 @@ Result<FdByInode> sockets_of(int pid_dir) {
 
 namespace {
 
-bool is_safe(const Listener& ours, const std::string& address, const std::vector<Listener>& listeners,
+bool is_safe(const ListeningSocket& ours, const std::string& address, const std::vector<ListeningSocket>& listeners,
              const FdByInode& sockets) {
-  return std::none_of(listeners.begin(), listeners.end(), [&](const Listener& other) {
+  return std::none_of(listeners.begin(), listeners.end(), [&](const ListeningSocket& other) {
     return !sockets.contains(other.inode) && could_answer(other, ours, address);
   });
 }
 
 Result<std::vector<PprofEndpoint>> endpoints_on(const std::vector<std::uint16_t>& ports, const TargetProcess& target,
-                                                const std::vector<Listener>& listeners, const FdByInode& sockets) {
+                                                const std::vector<ListeningSocket>& listeners,
+                                                const FdByInode& sockets) {
   std::vector<PprofEndpoint> endpoints;
   struct stat ns {};
   if (::fstatat(target.dir_fd(), "ns/net", &ns, 0) != 0) return fail_errno(errno, "ns/net");
@@ -101,7 +102,7 @@ Result<std::vector<PprofEndpoint>> endpoints_on(const std::vector<std::uint16_t>
 Result<std::vector<PprofEndpoint>> find_endpoints(const TargetProcess& target,
                                                   const std::vector<std::uint16_t>& ports) {
   ASSIGN_OR_RETURN(auto listeners, read_listeners(target.dir_fd()));
-  std::erase_if(listeners, [&](const Listener& listener) { return !is_among(ports, listener.port); });
+  std::erase_if(listeners, [&](const ListeningSocket& listener) { return !is_among(ports, listener.port); });
   if (listeners.empty()) return std::vector<PprofEndpoint>{};
   ASSIGN_OR_RETURN(const FdByInode sockets, sockets_of(target.dir_fd()));
   return endpoints_on(ports, target, listeners, sockets);
@@ -111,7 +112,7 @@ Result<std::vector<PprofEndpoint>> find_all_endpoints(const TargetProcess& targe
   ASSIGN_OR_RETURN(const auto listeners, read_listeners(target.dir_fd()));
   ASSIGN_OR_RETURN(const FdByInode sockets, sockets_of(target.dir_fd()));
   std::set<std::pair<bool, std::uint16_t>> others;  // reached from elsewhere, port
-  for (const Listener& listener : listeners) {
+  for (const ListeningSocket& listener : listeners) {
     const bool is_local = listener.address == "::1" || listener.address.starts_with("127.");
     if (sockets.contains(listener.inode) && !is_among(first, listener.port)) others.emplace(!is_local, listener.port);
   }

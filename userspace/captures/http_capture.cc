@@ -39,7 +39,7 @@ void keep_most_telling(std::optional<CaptureFailure>& kept, CaptureFailure candi
   if (!kept || candidate.reason > kept->reason) kept = std::move(candidate);
 }
 
-CaptureReason reason_of(FetchStatus status) {
+CaptureReason reason_of_status(FetchStatus status) {
   switch (status) {
     case FetchStatus::kRefused:
       return CaptureReason::kRefused;
@@ -121,7 +121,7 @@ struct HttpCapture::Impl {
     if (answer.status == FetchStatus::kVetoed)
       return failed(CaptureReason::kNoEndpoint, "the process does not hold this listener");
     if (!stored) return failed(CaptureReason::kTimeout, stored.error().message);
-    if (answer.status != FetchStatus::kOk) return failed(reason_of(answer.status), answer.detail);
+    if (answer.status != FetchStatus::kOk) return failed(reason_of_status(answer.status), answer.detail);
     const auto checked = check_profile(*body, config.patterns, memory, reader, deadline);
     if (!checked) return failed(checked.error().reason, checked.error().detail);
     return Evidence{taken, std::move(*body), *checked, endpoint};

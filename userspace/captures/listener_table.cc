@@ -46,7 +46,7 @@ std::string numeric(int domain, const void* bytes) {
   return inet_ntop(domain, bytes, text, sizeof(text)) ? text : "";
 }
 
-bool set_address(Listener& out, std::string_view hex) {
+bool set_address(ListeningSocket& out, std::string_view hex) {
   if (hex.size() != (out.family == IpFamily::kV4 ? 8u : 32u)) return false;
   const auto bytes = address_bytes(hex);
   if (!bytes) return false;
@@ -63,11 +63,11 @@ bool set_address(Listener& out, std::string_view hex) {
 }
 
 // "0100007F:06F1"
-std::optional<Listener> parse_end(std::string_view text, IpFamily family) {
+std::optional<ListeningSocket> parse_end(std::string_view text, IpFamily family) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
   const auto port = parse_u64(text.substr(colon + 1), 16);
-  Listener out;
+  ListeningSocket out;
   out.family = family;
   if (!port || *port > 65535 || !set_address(out, text.substr(0, colon))) return std::nullopt;
   out.port = static_cast<std::uint16_t>(*port);
@@ -122,21 +122,21 @@ void for_each_socket(std::string_view table, IpFamily family, const std::functio
   }
 }
 
-std::vector<Listener> parse_listeners(std::string_view table, IpFamily family) {
-  std::vector<Listener> out;
+std::vector<ListeningSocket> parse_listeners(std::string_view table, IpFamily family) {
+  std::vector<ListeningSocket> out;
   for_each_socket(table, family, [&](const TcpSocket& socket) {
     if (socket.state == TcpState::kListen && out.size() < kMaxListeners) out.push_back(socket.local);
   });
   return out;
 }
 
-std::vector<std::string> connect_addresses(const Listener& listener) {
+std::vector<std::string> connect_addresses(const ListeningSocket& listener) {
   if (!listener.is_wildcard) return {listener.address};
   if (listener.family == IpFamily::kV4) return {"127.0.0.1"};
   return {"127.0.0.1", "::1"};
 }
 
-bool could_answer(const Listener& other, const Listener& ours, const std::string& address) {
+bool could_answer(const ListeningSocket& other, const ListeningSocket& ours, const std::string& address) {
   if (other.port != ours.port) return false;
   const auto addresses = connect_addresses(other);
   if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) return false;

@@ -12,7 +12,7 @@ namespace oomw {
 enum class IpFamily { kV4, kV6 };
 
 // One LISTEN row of /proc/PID/net/tcp or tcp6.
-struct Listener {
+struct ListeningSocket {
   std::string address;  // numeric; a v4-mapped v6 address as v4
   bool is_wildcard = false;
   IpFamily family = IpFamily::kV4;
@@ -26,8 +26,8 @@ enum class TcpState : std::uint8_t { kOther = 0, kEstablished = 1, kSynSent = 2,
 // Any row of the same files.
 struct TcpSocket {
   TcpState state = TcpState::kOther;
-  Listener local;
-  std::string peer_address;  // numeric, as Listener::address
+  ListeningSocket local;
+  std::string peer_address;  // numeric, as ListeningSocket::address
   std::uint16_t peer_port = 0;
   std::uint64_t unacknowledged_bytes = 0;  // written and not acknowledged, sent or not
   std::uint64_t retransmits = 0;           // of what is sent now, its request to connect included
@@ -43,15 +43,15 @@ void for_each_socket(std::string_view table, IpFamily family, const std::functio
 
 // Rows of other states and malformed rows are skipped; at most kMaxListeners.
 inline constexpr std::size_t kMaxListeners = 4096;
-[[nodiscard]] std::vector<Listener> parse_listeners(std::string_view table, IpFamily family);
+[[nodiscard]] std::vector<ListeningSocket> parse_listeners(std::string_view table, IpFamily family);
 
 // Where to connect to reach a listener: its own address; for a wildcard the loopback addresses it
 // answers on. [::] is dual-stack by default, and a container without IPv6 on lo has no ::1 though
 // Go listens on [::] there: hence 127.0.0.1 first, then ::1.
-[[nodiscard]] std::vector<std::string> connect_addresses(const Listener& listener);
+[[nodiscard]] std::vector<std::string> connect_addresses(const ListeningSocket& listener);
 
 // Whether `other` could take a connection to ours at `address` (SO_REUSEPORT, or its own socket on that very address).
 // The more specific of two binds wins in the kernel.
-[[nodiscard]] bool could_answer(const Listener& other, const Listener& ours, const std::string& address);
+[[nodiscard]] bool could_answer(const ListeningSocket& other, const ListeningSocket& ours, const std::string& address);
 
 }  // namespace oomw

@@ -18,7 +18,7 @@ namespace oomw {
 namespace {
 
 // The most that is accepted, 390,000 locations, took 2 s on two CPUs that 25 threads wanted.
-constexpr Nanoseconds kTimeLimit = std::chrono::seconds(3);
+constexpr Nanoseconds kCheckTime = std::chrono::seconds(3);
 constexpr std::uint64_t kMaxPacked = 48u << 20;
 
 // A file's bytes, read where they lie.
@@ -43,14 +43,14 @@ class MappedBytes {
   std::size_t size_;
 };
 
-CaptureReason reason_of(const Error& bad_profile) {
+CaptureReason reason_of_bad(const Error& bad_profile) {
   if (bad_profile.code == ErrorCode::kLimit) return CaptureReason::kTooLarge;
   return bad_profile.message.find("truncated") != std::string::npos ? CaptureReason::kTruncated
                                                                     : CaptureReason::kNotAProfile;
 }
 
 tl::unexpected<CaptureFailure> failed(const Error& error) {
-  return tl::make_unexpected(CaptureFailure{reason_of(error), error.message});
+  return tl::make_unexpected(CaptureFailure{reason_of_bad(error), error.message});
 }
 
 struct GivenFiles {
@@ -114,7 +114,7 @@ tl::expected<CheckedProfile, CaptureFailure> check_profile(ProfileFile& profile,
     if (!answer) return failed(answer.error());
   } else {
     const int given[] = {files->profile.get(), files->packed.fd()};
-    auto read = reader->run(kCheckProfileJob, std::move(parameters), given, kTimeLimit, deadline);
+    auto read = reader->run(kCheckProfileJob, std::move(parameters), given, kCheckTime, deadline);
     if (!read && read.error().fault == reader::Fault::kNone) return failed(read.error().error);
     if (!read) {
       return tl::make_unexpected(CaptureFailure{reason_of(read.error().fault), read.error().error.message});

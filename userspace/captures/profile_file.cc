@@ -12,7 +12,7 @@
 namespace oomw {
 namespace {
 
-constexpr std::uint64_t kStep = 1u << 20;
+constexpr std::uint64_t kLeaseBytes = 1u << 20;
 
 }  // namespace
 
@@ -23,8 +23,8 @@ Result<ProfileFile> ProfileFile::make(MemoryBudget* memory) {
 }
 
 Result<> ProfileFile::lease(std::uint64_t size) {
-  while (memory_ != nullptr && leases_.size() * kStep < size) {
-    auto step = memory_->try_take(kStep);
+  while (memory_ != nullptr && leases_.size() * kLeaseBytes < size) {
+    auto step = memory_->try_take(kLeaseBytes);
     if (!step) return fail(ErrorCode::kLimit, "other captures took all the memory that is theirs");
     leases_.push_back(std::move(*step));
   }

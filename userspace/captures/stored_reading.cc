@@ -31,21 +31,21 @@ constexpr Nanoseconds kWritingTime = std::chrono::seconds(2);  // of a profile, 
 constexpr Nanoseconds kBusyNode = std::chrono::seconds(8);     // more, while others have the processors
 
 // The files of one try.
-struct GivenFiles {
+struct TriedFiles {
   UniqueFd input;  // read-only
   ProfileFile profile;
   std::optional<ProfileFile> reading;
 };
 
 struct Tried {
-  std::optional<GivenFiles> files;
+  std::optional<TriedFiles> files;
   tl::expected<std::string, reader::Failure> answer;
 };
 
-Result<GivenFiles> files_for(const ProfileJob& job) {
+Result<TriedFiles> files_of_try(const ProfileJob& job) {
   ASSIGN_OR_RETURN(UniqueFd read_only, job.input.open_read_only());
   ASSIGN_OR_RETURN(ProfileFile profile, ProfileFile::make(nullptr));
-  GivenFiles files{std::move(read_only), std::move(profile), std::nullopt};
+  TriedFiles files{std::move(read_only), std::move(profile), std::nullopt};
   if (job.on_reading) {
     ASSIGN_OR_RETURN(files.reading, ProfileFile::make(nullptr));
   }
@@ -53,7 +53,7 @@ Result<GivenFiles> files_for(const ProfileJob& job) {
 }
 
 Tried try_once(const ProfileJob& job, int exe, reader::ReaderGroup& readers, const Clock& clock) {
-  auto files = files_for(job);
+  auto files = files_of_try(job);
   if (!files) {
     return {std::nullopt, tl::make_unexpected(reader::Failure{reader::Fault::kFailed, std::move(files.error())})};
   }

@@ -25,7 +25,7 @@ constexpr Nanoseconds kNamingTime = std::chrono::seconds(9);  // less than the r
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-CaptureReason reason_of(WalkStop stop) {
+CaptureReason reason_of_stop(WalkStop stop) {
   CaptureReason reason = CaptureReason::kMalformed;
   (void)read_name(to_string(stop), reason);  // both enums have the same names
   return reason;
@@ -68,7 +68,7 @@ HeapSnapshot WalkDecoder::take_snapshot() {
 
 // Why the snapshot is not the whole list.
 CaptureReason WalkDecoder::shortfall(const HeapSnapshot& snapshot) const {
-  if (walk_.stop != WalkStop::kEnd) return reason_of(walk_.stop);
+  if (walk_.stop != WalkStop::kEnd) return reason_of_stop(walk_.stop);
   if (refused_ != CaptureReason::kNone) return refused_;
   if (snapshot.counts.rejected_hash > 0) return CaptureReason::kRejected;
   return snapshot.counts.walked < walk_.walked ? CaptureReason::kLost : CaptureReason::kNone;

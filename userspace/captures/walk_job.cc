@@ -20,11 +20,11 @@ namespace {
 
 using reader::WireReader, reader::WireWriter;
 
-constexpr Nanoseconds kTimeLimit = std::chrono::seconds(12);
+constexpr Nanoseconds kWalkTime = std::chrono::seconds(12);
 constexpr std::uint64_t kMaxChunk = 4u << 20;
 
-std::string parameters_of(const HeapWalked& walk, const GoProcess* process, const OperationPatterns& patterns,
-                          bool is_reading_wanted) {
+std::string walk_parameters(const HeapWalked& walk, const GoProcess* process, const OperationPatterns& patterns,
+                            bool is_reading_wanted) {
   WireWriter out;
   out.text(patterns.text());
   out.number(static_cast<std::uint64_t>(walk.time.ns)).number(static_cast<std::uint64_t>(walk.started.ns));
@@ -139,10 +139,10 @@ CaptureOutcome decode_walk(const HeapWalked& walk, const GoProcessPtr& process, 
   CaptureFinished begun = begun_at(walk, process.get());
   ProfileJob job{.kind = kWalkJob,
                  .input = records.file(),
-                 .parameters = parameters_of(walk, process.get(), patterns, static_cast<bool>(watcher)),
+                 .parameters = walk_parameters(walk, process.get(), patterns, static_cast<bool>(watcher)),
                  .exe = process && process->exe ? process->exe->fd() : -1,
-                 .named_limit = kTimeLimit,
-                 .unnamed_limit = kTimeLimit,
+                 .named_limit = kWalkTime,
+                 .unnamed_limit = kWalkTime,
                  .on_reading = {},
                  .owners = {}};
   if (watcher) job.on_reading = [&](int file) { show_reading(file, walk, process, watcher); };

@@ -15,7 +15,7 @@ namespace oomw::cli {
 
 namespace {
 
-Result<UniqueFd> open_file(int pid, const char* name) {
+Result<UniqueFd> open_proc_file(int pid, const char* name) {
   const std::string path = "/proc/" + std::to_string(pid) + "/" + name;
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return fail_errno(errno, "opening " + path);
@@ -37,8 +37,8 @@ Result<GoSubject> GoSubject::open(const Config& config, const CaptureSelector& s
 Result<GoSubject> GoSubject::open(int pid) {
   GoSubject subject;
   ASSIGN_OR_RETURN(const ProcessImage image, read_process_image(pid));
-  ASSIGN_OR_RETURN(subject.pagemap_fd_, open_file(pid, "pagemap"));
-  ASSIGN_OR_RETURN(subject.executable_fd_, open_file(pid, "exe"));
+  ASSIGN_OR_RETURN(subject.pagemap_fd_, open_proc_file(pid, "pagemap"));
+  ASSIGN_OR_RETURN(subject.executable_fd_, open_proc_file(pid, "exe"));
   ASSIGN_OR_RETURN(const go::GoBinary binary, go::inspect_binary(subject.executable_fd_.get()));
   if (!binary.is_go) {
     return fail(ErrorCode::kUnsupported, fmt::format("pid {0} is not a Go program; what fills it: oomwitness capture "

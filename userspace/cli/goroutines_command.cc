@@ -28,7 +28,7 @@ std::string describe(const GoroutineGroup& group) {
   return text;
 }
 
-void print(const GoroutineCounts& counts, std::size_t rows) {
+void print_goroutines(const GoroutineCounts& counts, std::size_t rows) {
   fmt::print("{} goroutines, {} of stacks\n\n", counts.total + counts.not_read, human_bytes(counts.stack_bytes));
   for (std::size_t i = 0; i < std::min(rows, counts.groups.size()); ++i) {
     fmt::print("{:8}  {}\n", counts.groups[i].count, describe(counts.groups[i]));
@@ -48,7 +48,7 @@ int goroutines_command(const CommandLine& line, const Config& config) {
   if (line.json) {
     fmt::print("{}", goroutines_document(*counts));
   } else {
-    print(*counts, line.rows);
+    print_goroutines(*counts, line.rows);
   }
   return kOk;
 }

@@ -41,7 +41,7 @@ std::string chain(const Holder& holder) {
   return text;
 }
 
-void print(const Holders& found) {
+void print_holders(const Holders& found) {
   if (found.is_named) {
     const Holder& owner = found.holders.front();
     fmt::print("{}{} keeps {:.0f} % of the heap\n\n", without_paths(owner.root),
@@ -75,7 +75,7 @@ int holders_command(const CommandLine& line, const Config& config) {
   if (line.json) {
     fmt::print("{}", holders_document(*found, nullptr));
   } else {
-    print(*found);
+    print_holders(*found);
   }
   return kOk;
 }

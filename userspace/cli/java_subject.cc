@@ -17,7 +17,7 @@
 namespace oomw::cli {
 namespace {
 
-constexpr std::uint64_t kMaxBytes = 2ull << 30;
+constexpr std::uint64_t kMaxJavaBytes = 2ull << 30;
 
 Result<UniqueFd> open_file(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -88,7 +88,7 @@ Result<std::optional<JavaProcess>> read_java_process(int pid) {
   JavaProcess process;
   process.counters = read_counters(pid, map);
   const ProcessMemory memory(pid);
-  const AddressSpace space(memory, std::move(map), std::move(present), open.files, kMaxBytes);
+  const AddressSpace space(memory, std::move(map), std::move(present), open.files, kMaxJavaBytes);
   const FdSource page_map(pagemap.get());
   ASSIGN_OR_RETURN(process.reading, jvm::read_java(FreshMemory(space, memory, page_map), symbols));
   return std::optional(std::move(process));

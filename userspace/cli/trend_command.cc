@@ -102,7 +102,7 @@ void print_grown(const TrendFindings& findings) {
   }
 }
 
-void print(const TrendFindings& findings) {
+void print_findings(const TrendFindings& findings) {
   const LeakReport& report = findings.report;
   const bool is_go = findings.of == RuntimeKind::kGo;
   if (is_collected(findings.of)) {
@@ -148,7 +148,7 @@ int trend_command(const CommandLine& line, const Config& config) {
   const Result<TrendFindings> findings = watch_trend(config, {line.pid, line.container, line.pod}, request);
   printer.end();
   if (!findings.has_value()) return report(findings.error());
-  print(*findings);
+  print_findings(*findings);
   return printer.error() ? report(*printer.error()) : kOk;
 }
 

@@ -30,7 +30,7 @@ IncidentAnalysis analysis_of(const HeapAnalysed& event, MonotonicTime kill, std:
   return analysis;
 }
 
-std::optional<double> growth_of(const HeapHolder& holder, const HeapAnalysed* before) {
+std::optional<double> growth_ratio_of(const HeapHolder& holder, const HeapAnalysed* before) {
   if (before == nullptr || holder.chain.empty()) return std::nullopt;
   const auto found = std::ranges::find_if(before->holders, [&](const HeapHolder& earlier) {
     return !earlier.chain.empty() && earlier.chain.front() == holder.chain.front();
@@ -40,7 +40,7 @@ std::optional<double> growth_of(const HeapHolder& holder, const HeapAnalysed* be
 }
 
 // An estimate is not compared: what differs may be its error, or what the other reading alone has read.
-std::optional<double> growth_of(const HeapFiller& filler, const HeapAnalysed* before) {
+std::optional<double> growth_ratio_of(const HeapFiller& filler, const HeapAnalysed* before) {
   if (before == nullptr) return std::nullopt;
   const auto found = std::ranges::find_if(before->fillers, [&](const HeapFiller& earlier) {
     return earlier.kind == filler.kind && earlier.name == filler.name && earlier.held_as == filler.held_as;
@@ -66,7 +66,7 @@ IncidentComposition composition_of(const HeapAnalysed& event, std::int64_t wall_
 
 void add_found(Incident& incident, const HeapAnalysed& event, const HeapAnalysed* before, std::int64_t wall_offset_ns) {
   for (const HeapHolder& holder : event.holders) {
-    IncidentHolder one{holder, event.rooted_ratio.value_or(0), event.samples, growth_of(holder, before)};
+    IncidentHolder one{holder, event.rooted_ratio.value_or(0), event.samples, growth_ratio_of(holder, before)};
     incident.holders.push_back(std::move(one));
   }
   if (!event.why_no_owner.empty()) {
@@ -86,7 +86,7 @@ void add_found(Incident& incident, const HeapAnalysed& event, const HeapAnalysed
     one.share = filler.share;
     one.as_of = as_of;
     one.evidence = "analysis";
-    one.growth_ratio = growth_of(filler, before);
+    one.growth_ratio = growth_ratio_of(filler, before);
     one.error_bytes = filler.error_bytes;
     incident.fillers.push_back(std::move(one));
   }

@@ -11,7 +11,7 @@ const HeapSites& sites_of(const Incident& incident, const IncidentCapture& captu
   return captures[static_cast<std::size_t>(&capture - incident.captures.data())].sites;
 }
 
-std::optional<double> growth_of(const HeapOperation& operation, const HeapSites& before) {
+std::optional<double> growth_since(const HeapOperation& operation, const HeapSites& before) {
   const auto found = std::ranges::find_if(before.operations, [&](const HeapOperation& earlier) {
     return earlier.kind == operation.kind && earlier.name == operation.name;
   });
@@ -34,7 +34,7 @@ void add_fillers(Incident& incident, const std::vector<CaptureFinished>& capture
   }
   for (const HeapOperation& operation : now.operations) {
     incident.operations.push_back(
-        {operation.kind, operation.name, operation.bytes, operation.share, growth_of(operation, before)});
+        {operation.kind, operation.name, operation.bytes, operation.share, growth_since(operation, before)});
   }
 }
 

@@ -33,7 +33,7 @@ std::optional<std::uint64_t> last_reading(const CgroupState& state, MonotonicTim
   return bytes;
 }
 
-LimitShare share_of(const CgroupState& state, const KillEvidence& evidence, const MemoryModel& model) {
+LimitShare limit_share_of(const CgroupState& state, const KillEvidence& evidence, const MemoryModel& model) {
   const std::uint64_t held = held_by_victims(state.id, evidence, model);
   LimitShare share{name_of(state), last_reading(state, evidence.first + (held == 0 ? kAfterKill : Nanoseconds{})),
                    state.limit_bytes};
@@ -47,7 +47,8 @@ std::vector<LimitShare> shares_of(const KillEvidence& evidence, const MemoryMode
   std::vector<LimitShare> shares;
   if (evidence.scope != "pod") return shares;
   for (const CgroupId container : evidence.sharers) {
-    if (const CgroupState* state = model.find_cgroup(container)) shares.push_back(share_of(*state, evidence, model));
+    if (const CgroupState* state = model.find_cgroup(container))
+      shares.push_back(limit_share_of(*state, evidence, model));
   }
   return shares;
 }

@@ -28,7 +28,7 @@ std::string header_line(std::int64_t wall_minus_monotonic_ns) {
   return header.dump() + "\n";
 }
 
-Result<std::int64_t> read_header(std::string_view line) {
+Result<std::int64_t> read_recording_header(std::string_view line) {
   const auto header = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   const bool is_header = header.is_object() && header.contains("type") && header["type"] == "recording" &&
                          header.contains("version") && header.contains("wall_minus_monotonic_ns");
@@ -172,7 +172,7 @@ Result<std::unique_ptr<Recording>> Recording::open(const std::string& path) {
   auto header = impl->lines.next();
   if (!header.has_value()) return tl::make_unexpected(std::move(header).error().with_context(path));
   if (!header->has_value()) return fail(ErrorCode::kInvalid, path + ": empty file");
-  auto offset = read_header((*header)->text);
+  auto offset = read_recording_header((*header)->text);
   if (!offset.has_value()) return tl::make_unexpected(std::move(offset).error().with_context(path));
   impl->wall_minus_monotonic_ns = *offset;
   return std::unique_ptr<Recording>(new Recording(std::move(impl)));

@@ -14,10 +14,10 @@
 namespace oomw {
 namespace {
 
-using Labels = std::array<std::string, 3>;  // namespace, pod, container
+using LabelSet = std::array<std::string, 3>;  // namespace, pod, container
 
 // Follows the rule of oom_kills_total, so that memory and kills of one container join on their labels.
-Labels labels_of(const CgroupState& state, const MemoryModel& model) {
+LabelSet labels_of(const CgroupState& state, const MemoryModel& model) {
   KillLabels labels = labels_of(state.id, LimitScope::kUnknown, model);
   return {std::move(labels.k8s_namespace), std::move(labels.pod), std::move(labels.container)};
 }
@@ -36,7 +36,7 @@ void add_reclaim(const CgroupState& state, ContainerMetrics& metrics) {
   metrics.reclaim_zero_yield_calls = state.reclaim->zero_yield_calls;
 }
 
-ContainerMetrics metrics_of(const Labels& labels, const CgroupState& state, const MemoryModel& model) {
+ContainerMetrics metrics_of(const LabelSet& labels, const CgroupState& state, const MemoryModel& model) {
   ContainerMetrics metrics;
   std::tie(metrics.k8s_namespace, metrics.pod, metrics.container) = std::tie(labels[0], labels[1], labels[2]);
   if (state.sampled) {
@@ -52,7 +52,7 @@ ContainerMetrics metrics_of(const Labels& labels, const CgroupState& state, cons
   return metrics;
 }
 
-using Chosen = std::map<Labels, const CgroupState*>;
+using Chosen = std::map<LabelSet, const CgroupState*>;
 
 Chosen choose_one_per_label_set(const MemoryModel& model) {
   Chosen chosen;

@@ -13,7 +13,8 @@
 namespace oomw {
 namespace {
 
-constexpr std::array<std::string_view, 5> kKinds = {"receiver", "processor", "exporter", "extension", "connector"};
+constexpr std::array<std::string_view, 5> kComponentKinds = {"receiver", "processor", "exporter", "extension",
+                                                             "connector"};
 
 // Below these roots every folder of a kind holds components, whatever its name.
 constexpr std::array<std::string_view, 3> kRoots = {"go.opentelemetry.io/collector/",
@@ -39,7 +40,7 @@ std::string id_of(std::string_view folder, std::string_view kind) {
 std::optional<CollectorComponent> component_at(std::string_view package, std::size_t at) {
   const std::size_t kind_end = end_of_folder(package, at);
   const std::string_view kind = package.substr(at, kind_end - at);
-  if (!is_among(kKinds, kind) || kind_end + 1 >= package.size()) return std::nullopt;
+  if (!is_among(kComponentKinds, kind) || kind_end + 1 >= package.size()) return std::nullopt;
   std::size_t from = kind_end + 1;
   std::size_t to = end_of_folder(package, from);
   const std::string_view folder = package.substr(from, to - from);
@@ -64,7 +65,7 @@ bool is_otlp_service(std::string_view function) {
          name.ends_with("Handler");
 }
 
-struct Frame {
+struct ComponentFrame {
   std::size_t component = 0;
   bool is_helper = false;
 };
@@ -73,7 +74,7 @@ struct Frame {
 class Components {
  public:
   explicit Components(const pprof::Profile& profile) {
-    std::unordered_map<std::uint64_t, Frame> by_function;
+    std::unordered_map<std::uint64_t, ComponentFrame> by_function;
     for (const auto& function : profile.functions) {
       if (auto component = component_of_function(function.name)) {
         by_function.emplace(function.id, frame_of(std::move(*component)));
@@ -107,7 +108,7 @@ class Components {
   }
 
  private:
-  Frame frame_of(CollectorComponent component) {
+  ComponentFrame frame_of(CollectorComponent component) {
     const bool helps = is_helper_package(component.kind, component.id);
     const auto [entry, is_new] = index_.try_emplace({component.kind, component.id}, all_.size());
     if (is_new) all_.push_back(std::move(component));
@@ -127,7 +128,7 @@ class Components {
 
   std::vector<CollectorComponent> all_;
   std::map<std::pair<std::string, std::string>, std::size_t> index_;
-  std::unordered_map<std::uint64_t, Frame> by_location_;
+  std::unordered_map<std::uint64_t, ComponentFrame> by_location_;
   std::uint64_t total_ = 0;
 };
 

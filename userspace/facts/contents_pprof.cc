@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 #include "base/text.h"
 #include "events/memory_part.h"
 #include "pprof/estimate.h"
+#include "pprof/saturating.h"
 #include "pprof/text_stacks.h"
 
 namespace oomw {
@@ -41,11 +41,6 @@ constexpr ObjectMemory kObjectMemory[] = {
 const ObjectMemory& object_memory_of(RuntimeKind of) {
   const auto found = std::ranges::find(kObjectMemory, of, &ObjectMemory::of);
   return found == std::end(kObjectMemory) ? std::end(kObjectMemory)[-1] : *found;
-}
-
-std::int64_t clamped(std::uint64_t value) {
-  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  return static_cast<std::int64_t>(std::min(value, kMost));
 }
 
 std::string frame(const std::string& text) {
@@ -79,7 +74,7 @@ class Contents {
       if (filler.kind == "holder" && filler.bytes > 0) add_holder(filler);
       if (filler.kind == kind_) left -= add_objects(filler, left);
     }
-    if (left > 0) stacks_.add({memory_.frame, runtime(), kRest}, {clamped(left), 0, 0});
+    if (left > 0) stacks_.add({memory_.frame, runtime(), kRest}, {pprof::clamped(left), 0, 0});
   }
 
  private:
@@ -94,7 +89,7 @@ class Contents {
       if (has_objects(part)) continue;
       const std::uint64_t here = std::min(part.bytes, objects_ - std::min(objects_, taken));
       taken += here;
-      if (part.bytes > here) stacks_.add({frame(part.name)}, {clamped(part.bytes - here), 0, 0});
+      if (part.bytes > here) stacks_.add({frame(part.name)}, {pprof::clamped(part.bytes - here), 0, 0});
     }
     return taken;
   }
@@ -105,13 +100,14 @@ class Contents {
 
   std::uint64_t add_objects(const HeapFiller& filler, std::uint64_t left) {
     const std::uint64_t bytes = std::min(filler.bytes, left);
-    stacks_.add({memory_.frame, runtime(), frame(filler.name)}, {clamped(bytes), clamped(filler.count), 0});
+    stacks_.add({memory_.frame, runtime(), frame(filler.name)},
+                {pprof::clamped(bytes), pprof::clamped(filler.count), 0});
     return bytes;
   }
   void add_holder(const HeapFiller& filler) {
     std::vector<std::string> stack = {memory_.frame, runtime(), frame(filler.name)};
     if (!filler.held_as.empty()) stack.push_back("held as " + frame(filler.held_as));
-    stacks_.add(stack, {0, 0, clamped(filler.bytes)});
+    stacks_.add(stack, {0, 0, pprof::clamped(filler.bytes)});
   }
 
   const HeapAnalysed& found_;

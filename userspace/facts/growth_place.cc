@@ -14,8 +14,6 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxName = 160;
-
 // Files of Python's library that a program's own file seldom shares its name with.
 constexpr std::array<std::string_view, 40> kStandardFiles = {
     "threading.py",   "socketserver.py", "decoder.py",   "encoder.py",          "copy.py",
@@ -135,14 +133,14 @@ bool is_decorator(const Parts& parts) {
 // A file's own code: "<module>" and lambdas name nothing.
 bool is_name(const Parts& parts) { return !parts.function.empty() && !parts.function.starts_with('<'); }
 
-struct Frame {
+struct ManagedFrame {
   const GrowthFrame* frame;
   Parts parts;
   std::string_view calls;  // a dispatcher's: endpoint | method | job
 };
 
-std::vector<Frame> managed_of(const GrowthStack& stack, const OperationPatterns& patterns) {
-  std::vector<Frame> frames;
+std::vector<ManagedFrame> managed_of(const GrowthStack& stack, const OperationPatterns& patterns) {
+  std::vector<ManagedFrame> frames;
   for (const GrowthFrame& frame : stack.frames) {
     if (!frame.is_managed || frame.is_allocator) continue;
     Parts parts = parts_of(frame);
@@ -153,55 +151,57 @@ std::vector<Frame> managed_of(const GrowthStack& stack, const OperationPatterns&
   return frames;
 }
 
-bool is_own(const Frame& frame) { return !frame.parts.is_library && frame.calls.empty() && is_name(frame.parts); }
+bool is_own(const ManagedFrame& frame) {
+  return !frame.parts.is_library && frame.calls.empty() && is_name(frame.parts);
+}
 
 // http.server calls one function for all of a method's paths, which calls the endpoint's.
-bool is_router(const Frame& frame, const Frame& dispatcher) {
+bool is_router(const ManagedFrame& frame, const ManagedFrame& dispatcher) {
   const std::string_view name = without_class(frame.parts.function);
   return dispatcher.parts.file == "server.py" && name.starts_with("do_") &&
          std::ranges::all_of(name.substr(3), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
-bool may_be_operation(const Frame& frame) {
+bool may_be_operation(const ManagedFrame& frame) {
   return !frame.parts.is_library && is_name(frame.parts) && !is_decorator(frame.parts);
 }
 
 // The program's own frame next to the leaf's side of the innermost dispatcher; a decorator's only if nothing is inside.
-std::optional<Operation> operation_of(const std::vector<Frame>& frames) {
-  const auto dispatcher = std::ranges::find_if(frames, [](const Frame& frame) { return !frame.calls.empty(); });
+std::optional<Operation> operation_of(const std::vector<ManagedFrame>& frames) {
+  const auto dispatcher = std::ranges::find_if(frames, [](const ManagedFrame& frame) { return !frame.calls.empty(); });
   if (dispatcher == frames.end()) return std::nullopt;
   for (auto frame = dispatcher; frame != frames.begin();) {
     --frame;
     if (!may_be_operation(*frame)) continue;
     if (is_router(*frame, *dispatcher) && std::any_of(frames.begin(), frame, may_be_operation)) continue;
-    return Operation{std::string(dispatcher->calls), printable(frame->parts.function, kMaxName)};
+    return Operation{std::string(dispatcher->calls), printable(frame->parts.function, kMaxCodeName)};
   }
   return std::nullopt;
 }
 
 constexpr std::size_t kMaxUses = 64;
 
-std::set<std::pair<std::string, std::string>> uses_of(const std::vector<Frame>& frames,
+std::set<std::pair<std::string, std::string>> uses_of(const std::vector<ManagedFrame>& frames,
                                                       const std::optional<Operation>& operation) {
   std::set<std::pair<std::string, std::string>> uses;
-  for (const Frame& frame : frames) {
+  for (const ManagedFrame& frame : frames) {
     if (!is_own(frame)) continue;
     for (const std::string& name : frame.frame->uses) {
       if (uses.size() < kMaxUses) uses.emplace(name, frame.parts.file);
     }
-    if (operation && printable(frame.parts.function, kMaxName) == operation->name) break;
+    if (operation && printable(frame.parts.function, kMaxCodeName) == operation->name) break;
   }
   return uses;
 }
 
 std::string place_text(const Parts& parts, std::string_view module) {
-  const std::string function = printable(parts.function, kMaxName);
+  const std::string function = printable(parts.function, kMaxCodeName);
   if (!parts.file.empty()) {
-    const std::string file = printable(parts.file, kMaxName);
+    const std::string file = printable(parts.file, kMaxCodeName);
     return parts.line == 0 ? fmt::format("{} ({})", function, file)
                            : fmt::format("{} ({}:{})", function, file, parts.line);
   }
-  return module.empty() ? function : fmt::format("{} ({})", function, printable(std::string(module), kMaxName));
+  return module.empty() ? function : fmt::format("{} ({})", function, printable(std::string(module), kMaxCodeName));
 }
 
 // What the C library, the loader and interpreters are made of is nobody's own code.
@@ -300,9 +300,9 @@ const GrowthFrame* native_code_of(const GrowthStack& stack) {
 
 // shop!fn_1ab0, which refers to "invoice %ld of %s"
 std::string address_text(const GrowthFrame& frame) {
-  std::string text = printable(frame.function, kMaxName);
+  std::string text = printable(frame.function, kMaxCodeName);
   for (std::size_t i = 0; i < frame.uses.size(); ++i) {
-    text += fmt::format("{}\"{}\"", i == 0 ? ", which refers to " : " and ", printable(frame.uses[i], kMaxName));
+    text += fmt::format("{}\"{}\"", i == 0 ? ", which refers to " : " and ", printable(frame.uses[i], kMaxCodeName));
   }
   return text;
 }
@@ -319,13 +319,13 @@ bool is_collectors(const GrowthStack& stack) {
 }
 
 void add_caller(GrowthPlace& place, const std::string& function) {
-  std::string name = printable(function, kMaxName);
+  std::string name = printable(function, kMaxCodeName);
   const std::string& last = place.callers.empty() ? place.function : place.callers.back();
   if (name != last) place.callers.push_back(std::move(name));
 }
 
 void set_native(GrowthPlace& place, const GrowthStack& stack, const GrowthFrame& native) {
-  place.function = printable(native.function, kMaxName);
+  place.function = printable(native.function, kMaxCodeName);
   place.code = is_address(native) ? address_text(native) : text_of(native);
   place.module = native.module;
   for (const GrowthFrame* frame = &native + 1; frame != stack.frames.data() + stack.frames.size(); ++frame) {
@@ -335,8 +335,9 @@ void set_native(GrowthPlace& place, const GrowthStack& stack, const GrowthFrame&
 }
 
 // A constructor or a helper alone tells little, and Java's frames have no line.
-void set_managed(GrowthPlace& place, const std::vector<Frame>& frames, std::vector<Frame>::const_iterator own) {
-  place.function = printable(own->parts.function, kMaxName);
+void set_managed(GrowthPlace& place, const std::vector<ManagedFrame>& frames,
+                 std::vector<ManagedFrame>::const_iterator own) {
+  place.function = printable(own->parts.function, kMaxCodeName);
   place.code = place_text(own->parts, "");
   if (!is_java(*own->frame)) return;
   for (; own != frames.end() && place.callers.size() < GrowthPlace::kMaxCallers; ++own) {
@@ -356,7 +357,7 @@ bool set_go(GrowthPlace& place, const GrowthStack& stack, const OperationPattern
   const std::vector<std::size_t> own = own_frames_of(frames);
   if (own.empty()) return false;
   place.operation = operation_of(frames);
-  place.function = printable(parts_of(*go[own.front()]).function, kMaxName);
+  place.function = printable(parts_of(*go[own.front()]).function, kMaxCodeName);
   place.code = text_of(*go[own.front()]);
   place.module = go[own.front()]->module;
   for (const std::size_t at : own) {
@@ -373,7 +374,7 @@ GrowthPlace place_of(const GrowthStack& stack, const OperationPatterns& patterns
   GrowthPlace place;
   place.is_collector = is_collectors(stack);
   if (place.is_collector) return place;
-  const std::vector<Frame> frames = managed_of(stack, patterns);
+  const std::vector<ManagedFrame> frames = managed_of(stack, patterns);
   place.operation = operation_of(frames);
   place.uses = uses_of(frames, place.operation);
   const auto own = std::ranges::find_if(frames, is_own);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,14 +14,10 @@
 #include "base/text.h"
 #include "facts/growth_place.h"
 #include "facts/operation_profile.h"
+#include "pprof/saturating.h"
 
 namespace oomw {
 namespace {
-
-std::int64_t clamped(std::uint64_t value) {
-  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  return static_cast<std::int64_t>(std::min(value, kMost));
-}
 
 // Each mapped file, function and line once.
 class Encoder {
@@ -38,7 +33,7 @@ class Encoder {
     for (auto frame = caller == end ? stack.frames.begin() : caller; frame != end; ++frame) {
       sample.location_ids.push_back(location(*frame));
     }
-    sample.values = {clamped(stack.bytes)};
+    sample.values = {pprof::clamped(stack.bytes)};
     // What the frames in the file do not show any more: which of them are a library's.
     if (const auto operation = place_of(stack, patterns_).operation) {
       sample.labels.push_back({kOperationLabel, operation->kind + " " + operation->name, 0, ""});
@@ -90,7 +85,8 @@ class Encoder {
     const std::uint64_t of = function(frame);
     const auto [known, is_new] = locations_.try_emplace({of, frame.line, frame.module}, locations_.size() + 1);
     if (is_new) {
-      profile.locations.push_back({known->second, mapping(frame), address_of(frame), {{of, clamped(frame.line)}}});
+      profile.locations.push_back(
+          {known->second, mapping(frame), address_of(frame), {{of, pprof::clamped(frame.line)}}});
     }
     return known->second;
   }
@@ -113,7 +109,7 @@ pprof::Profile to_pprof(const GrowthProfile& profile, WallTime time, const Opera
   file.sample_types = {{kGrowthType, "bytes"}};
   file.default_sample_type = kGrowthType;
   file.period_type = {kGrowthType, "bytes"};
-  file.period = clamped(profile.slot_bytes);
+  file.period = pprof::clamped(profile.slot_bytes);
   file.time_nanos = time.ns;
   file.duration_nanos = std::max<std::int64_t>((profile.time - profile.started).count(), 0);
   file.comments = {

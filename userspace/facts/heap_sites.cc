@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "facts/call_sites.h"
 #include "facts/operation.h"
 #include "pprof/frame_names.h"
 #include "pprof/saturating.h"
@@ -21,23 +20,17 @@ namespace {
 
 using Stack = std::vector<StackReader::Frame>;
 
-constexpr std::size_t kMaxName = 160;
-
-std::string printable_name(std::string_view name) { return printable(std::string(name), kMaxName); }
-
-std::string function_name(std::string_view function) { return printable_name(without_type_arguments(function)); }
-
 std::string code_of(const StackReader::Frame& frame) {
-  if (frame.file.empty()) return function_name(frame.function);
-  return fmt::format("{} ({}:{})", function_name(frame.function),
-                     printable_name(frame.file.substr(frame.file.rfind('/') + 1)), frame.line);
+  if (frame.file.empty()) return printable_function(frame.function);
+  return fmt::format("{} ({}:{})", printable_function(frame.function),
+                     printable(frame.file.substr(frame.file.rfind('/') + 1), kMaxCodeName), frame.line);
 }
 
 // The functions from the own frame to the allocation, repetitions once; the innermost are kept of a long one.
 std::vector<std::string> path_of(const Stack& stack, std::size_t own) {
   std::vector<std::string> path;
   for (std::size_t i = own + 1; i-- > 0;) {
-    std::string name = function_name(stack[i].function);
+    std::string name = printable_function(stack[i].function);
     if (path.empty() || path.back() != name) path.push_back(std::move(name));
   }
   if (path.size() > HeapSites::kMaxPath) path.erase(path.begin() + 1, path.end() - HeapSites::kMaxPath + 1);
@@ -60,7 +53,7 @@ struct Part {
 };
 // Own functions, innermost first, "" = there is no further one; the operation's number, 0 = none.
 using PartKey = std::pair<std::array<std::string_view, kMaxHelpers + 1>, std::size_t>;
-using Parts = std::map<PartKey, Part>;
+using PartsByKey = std::map<PartKey, Part>;
 
 // What a function holds, and for whom it allocated it.
 struct Helped {
@@ -76,7 +69,7 @@ bool is_helper(const Helped& helped) {
 }
 
 // Of the parts that have passed over so many.
-std::set<std::string_view> helpers_of(const Parts& parts, std::size_t passed) {
+std::set<std::string_view> helpers_of(const PartsByKey& parts, std::size_t passed) {
   std::map<std::string_view, Helped> functions;
   for (const auto& [key, part] : parts) {
     if (part.helpers != passed) continue;
@@ -91,7 +84,7 @@ std::set<std::string_view> helpers_of(const Parts& parts, std::size_t passed) {
   return helpers;
 }
 
-void pass_over_helpers(Parts& parts) {
+void pass_over_helpers(PartsByKey& parts) {
   for (std::size_t passed = 0; passed < kMaxHelpers; ++passed) {
     const auto helpers = helpers_of(parts, passed);
     for (auto& [key, part] : parts) {
@@ -234,7 +227,7 @@ class Table {
 
   const StackReader& reader_;
   std::set<std::string_view> functions_;  // that are nearest to an allocation
-  Parts parts_;
+  PartsByKey parts_;
   std::map<OperationName, OperationSum> operations_;
   std::vector<const OperationName*> names_;  // by their number, from 1 on; of operations_
 };

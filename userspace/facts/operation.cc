@@ -14,10 +14,8 @@ namespace {
 
 using Frame = StackReader::Frame;
 
-constexpr std::size_t kMaxName = 160;
-
 // Modules have a host's name with a dot in front; the standard library has none.
-bool is_standard(std::string_view package) {
+bool is_standard_package(std::string_view package) {
   if (package == "main" || package.starts_with("main/")) return false;
   return package.substr(0, package.find('/')).find('.') == std::string_view::npos;
 }
@@ -36,8 +34,6 @@ std::string rpc_method_of(std::string_view function) {
 }
 
 bool is_code(const Frame& frame) { return frame.role == FrameRole::kCode; }
-
-std::string printable_name(std::string_view function) { return printable(without_type_arguments(function), kMaxName); }
 
 bool is_serve_http(std::string_view function) { return function.ends_with(".ServeHTTP"); }
 
@@ -92,13 +88,17 @@ std::string kind_of_handler(const std::vector<Frame>& stack, std::size_t handler
 
 // A goroutine's literal belongs to the function that starts it. A handler's keeps its number: routes are often set up
 // in one function, each with a literal of it.
-Operation job_of(const Frame& frame) { return {"job", printable_name(outside_literals(frame.function))}; }
+Operation job_of(const Frame& frame) { return {"job", printable_function(outside_literals(frame.function))}; }
 
 }  // namespace
 
+std::string printable_function(std::string_view function) {
+  return printable(without_type_arguments(function), kMaxCodeName);
+}
+
 FrameRole role_of(std::string_view function, const OperationPatterns& patterns) {
   if (!patterns.called_by_go(function).empty()) return FrameRole::kDispatcher;
-  if (is_standard(go_package_of(function))) return FrameRole::kStandard;
+  if (is_standard_package(go_package_of(function))) return FrameRole::kStandard;
   if (!rpc_method_of(function).empty()) return FrameRole::kGenerated;
   return patterns.is_go_library(function) ? FrameRole::kLibrary : FrameRole::kCode;
 }
@@ -187,12 +187,12 @@ std::optional<Operation> operation_of(const std::vector<Frame>& stack) {
   if (helper != nullptr) return Operation{"component", helper->name};
   for (const Frame& frame : stack) {
     if (frame.role == FrameRole::kGenerated)
-      return Operation{"method", printable(rpc_method_of(frame.function), kMaxName)};
+      return Operation{"method", printable(rpc_method_of(frame.function), kMaxCodeName)};
   }
   if (const auto handler = handler_of(stack)) {
     std::string kind = kind_of_handler(stack, *handler);
     return kind == "job" ? job_of(stack[*handler])
-                         : Operation{std::move(kind), printable_name(stack[*handler].function)};
+                         : Operation{std::move(kind), printable_function(stack[*handler].function)};
   }
   const auto first = first_code_of(stack);
   if (!first || stack[*first].function == "main.main" || stack[*first].function.starts_with("main.init")) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -22,6 +23,10 @@ struct Operation {
   std::string name;  // endpoint, job: a function; method: "Service/Method"; component: "receiver/otlp"
   friend bool operator==(const Operation&, const Operation&) = default;
 };
+
+inline constexpr std::size_t kMaxCodeName = 160;  // of functions, files and operations, as they are shown
+// A function's name fit to be shown, without type arguments.
+[[nodiscard]] std::string printable_function(std::string_view function);
 
 // What one Go function's name shows about its place in a program.
 enum class FrameRole : std::uint8_t {

@@ -19,18 +19,17 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxLabel = 160;
-constexpr std::array<std::string_view, 4> kKinds = {"endpoint ", "method ", "component ", "job "};
+constexpr std::array<std::string_view, 4> kOperationKinds = {"endpoint ", "method ", "component ", "job "};
 
 bool is_operation(std::string_view text) {
-  return std::ranges::any_of(kKinds, [&](std::string_view kind) { return text.starts_with(kind); });
+  return std::ranges::any_of(kOperationKinds, [&](std::string_view kind) { return text.starts_with(kind); });
 }
 
 std::optional<Operation> labelled_operation(const pprof::Sample& sample) {
   const auto label = std::ranges::find(sample.labels, kOperationLabel, &pprof::Label::key);
   if (label == sample.labels.end() || !is_operation(label->text)) return std::nullopt;
   const std::size_t gap = label->text.find(' ');
-  return Operation{label->text.substr(0, gap), printable(label->text.substr(gap + 1), kMaxLabel)};
+  return Operation{label->text.substr(0, gap), printable(label->text.substr(gap + 1), kMaxCodeName)};
 }
 
 // Their operations are labels, if they have any: by the rules for Go the root of a native stack would be a job, and so

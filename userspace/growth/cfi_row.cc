@@ -9,7 +9,7 @@ namespace oomw::growth {
 namespace {
 
 constexpr int kMaxOperations = 128;
-constexpr std::size_t kMaxDepth = 32;
+constexpr std::size_t kMaxOperands = 32;
 
 // The stack machine of one expression.
 class Machine {
@@ -17,7 +17,7 @@ class Machine {
   Machine(const Registers& registers, const StackCopy& stack) : registers_(registers), stack_(stack) {}
 
   void push(std::uint64_t value) {
-    is_good_ = is_good_ && depth_ < kMaxDepth;
+    is_good_ = is_good_ && depth_ < kMaxOperands;
     if (is_good_) values_[depth_++] = value;
   }
   std::uint64_t pop() {
@@ -98,7 +98,7 @@ class Machine {
 
   const Registers& registers_;
   const StackCopy& stack_;
-  std::array<std::uint64_t, kMaxDepth> values_{};
+  std::array<std::uint64_t, kMaxOperands> values_{};
   std::size_t depth_ = 0;
   bool is_good_ = true;
 };

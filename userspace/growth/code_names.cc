@@ -21,8 +21,6 @@ constexpr std::size_t kMaxSymbol = 1024, kMaxReadable = 4096;
 // References to what a name has had before: each two of them can double its length.
 constexpr int kMaxReferences = 24;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // "S_", "S1_", "T_", "T0_": references in a mangled name; identifiers that look like one are counted too.
 int references_in(std::string_view symbol) {
   int count = 0;

@@ -11,7 +11,7 @@ namespace {
 
 // The interpreter's frame of HotSpot on x86-64, from its frame pointer: frame_x86.hpp.
 constexpr std::uint64_t kSenderSp = 8, kMethod = 24;
-constexpr std::size_t kMaxName = 200;
+constexpr std::size_t kMaxMethodName = 200;
 
 // frame_bytes: with the return address, and the caller's frame pointer below it.
 std::optional<Registers> caller_by_size(const Registers& registers, const StackCopy& stack, std::uint64_t frame_bytes) {
@@ -149,7 +149,7 @@ const std::string& JavaStack::name_of(std::uint64_t method) {
     return name;
   }
   const auto read = known_.code->method_name(*jvm_, method);
-  if (read.has_value()) name = printable(*read, kMaxName) + "()";
+  if (read.has_value()) name = printable(*read, kMaxMethodName) + "()";
   if (known_.names.size() >= KnownJava::kMaxNames) known_.names.clear();
   known_.names.insert_or_assign(method, name);
   return name;

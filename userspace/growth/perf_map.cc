@@ -9,7 +9,7 @@
 namespace oomw::growth {
 namespace {
 
-constexpr std::size_t kChunk = 64u << 10, kMaxName = 200;
+constexpr std::size_t kPieceBytes = 64u << 10, kMaxPerfMapName = 200;
 
 void take_line(std::string_view line, const std::vector<std::uint64_t>& instructions,
                std::map<std::uint64_t, std::string>& names) {
@@ -22,7 +22,7 @@ void take_line(std::string_view line, const std::vector<std::uint64_t>& instruct
   // No more than all instructions that were asked for.
   for (auto it = std::ranges::lower_bound(instructions, *begin); it != instructions.end(); ++it) {
     if (*it - *begin >= *size) return;
-    names[*it] = line.substr(second + 1, kMaxName);
+    names[*it] = line.substr(second + 1, kMaxPerfMapName);
   }
 }
 
@@ -33,7 +33,7 @@ std::map<std::uint64_t, std::string> names_in_perf_map(const ByteSource& file,
   std::map<std::uint64_t, std::string> names;
   std::ranges::sort(instructions);
   std::string rest;
-  std::vector<std::byte> chunk(kChunk);
+  std::vector<std::byte> chunk(kPieceBytes);
   for (std::size_t offset = 0; offset < kMaxPerfMapBytes;) {
     const auto read = file.read_some(offset, chunk);
     if (!read || *read == 0) break;

@@ -11,10 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "growth/symbol_table.h"
+
 namespace oomw::growth {
 namespace {
 
-constexpr std::size_t kChunk = 512;
 constexpr std::uint64_t kMaxSymbols = 64u << 10;
 constexpr int kMaxNames = 1024;  // looked at
 constexpr std::uint64_t kPointerBytes = 8, kHeadBytes = 16, kLeastType = 400, kMostType = 416, kLeastRuntime = 640;
@@ -48,8 +49,8 @@ void read_symbols(const go::ElfFile& file, const go::Section& section, PythonSym
   const std::uint64_t count = std::min(section.size / sizeof(Elf64_Sym), kMaxSymbols);
   int looked_at = 0;
   std::vector<Elf64_Sym> chunk;
-  for (std::uint64_t i = 0; i < count; i += kChunk) {
-    chunk.resize(std::min<std::uint64_t>(kChunk, count - i));
+  for (std::uint64_t i = 0; i < count; i += kSymbolChunk) {
+    chunk.resize(std::min<std::uint64_t>(kSymbolChunk, count - i));
     if (!file.reader().read(section.offset + i * sizeof(Elf64_Sym), std::as_writable_bytes(std::span(chunk)))) break;
     for (const Elf64_Sym& symbol : chunk) {
       if (!may_be_one(symbol) || ++looked_at > kMaxNames) continue;

@@ -12,7 +12,7 @@
 namespace oomw::growth {
 namespace {
 
-constexpr std::size_t kMaxText = 4096;
+constexpr std::size_t kMaxWritten = 4096;
 constexpr int kMaxDepth = 96, kMaxSteps = 4096;
 
 constexpr std::array<std::pair<char, std::string_view>, 22> kBasicTypes = {{
@@ -23,7 +23,6 @@ constexpr std::array<std::pair<char, std::string_view>, 22> kBasicTypes = {{
 }};
 constexpr std::string_view kSigned = "aslxni", kUnsigned = "htmyoj";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
@@ -59,7 +58,7 @@ class Reader {
   }
   void put(std::string_view text) {
     if (has_failed_ || is_silent_) return;
-    if (out_.size() + text.size() > kMaxText)
+    if (out_.size() + text.size() > kMaxWritten)
       has_failed_ = true;
     else
       out_ += text;
@@ -203,7 +202,7 @@ class Reader {
   template <typename Read>
   void with_binder(const Read& read) {
     const std::uint64_t count = number_behind('G');
-    if (count > kMaxText) has_failed_ = true;
+    if (count > kMaxWritten) has_failed_ = true;
     if (has_failed_) return;
     const std::uint64_t before = lifetimes_;
     for (std::uint64_t i = 0; i < count; ++i) {

@@ -22,7 +22,8 @@
 namespace oomw {
 namespace {
 
-using namespace growth;
+using growth::CodeHits, growth::JobRange, growth::Sample;
+using growth::kMaxAnswerBytes, growth::kMaxCodeFiles, growth::kMaxRanges, growth::kMaxRecordBytes;
 
 constexpr std::size_t kMaxOpenFiles = 32;                    // of one process
 constexpr Nanoseconds kJobTime = std::chrono::seconds(8);    // a batch takes milliseconds on an idle machine
@@ -151,7 +152,7 @@ Result<UnwoundSamples> SampledProcess::Impl::run(const Job& job, std::span<const
   std::string text(kMaxAnswerBytes, '\0');
   ASSIGN_OR_RETURN(const std::size_t size,
                    FdSource(answer.get()).read_some(0, std::as_writable_bytes(std::span(text))));
-  return decode_unwound(std::string_view(text).substr(0, size), stacks);
+  return growth::decode_unwound(std::string_view(text).substr(0, size), stacks);
 }
 
 Result<SampledProcess> SampledProcess::open(const std::string& proc_root, ProcessKey key) {
@@ -173,7 +174,7 @@ Result<SampledProcess> SampledProcess::open(const std::string& proc_root, Proces
 Result<UnwoundSamples> SampledProcess::unwind(std::span<const std::byte> records, reader::Reader& reader,
                                               MemoryBudget* memory, std::span<const std::string> owners) {
   if (records.size() > kMaxRecordBytes) return fail(ErrorCode::kLimit, "too many growth samples for one job");
-  ASSIGN_OR_RETURN(const std::vector<Sample> samples, parse_samples(records));
+  ASSIGN_OR_RETURN(const std::vector<Sample> samples, growth::parse_samples(records));
   std::optional<MemoryBudget::Lease> lease;
   if (memory != nullptr) {
     if (auto taken = memory->try_take(records.size() + 2 * kMaxAnswerBytes)) lease.emplace(std::move(*taken));
@@ -181,7 +182,8 @@ Result<UnwoundSamples> SampledProcess::unwind(std::span<const std::byte> records
   }
   impl_->read_maps();
   const Impl::Job job = impl_->job_for(code_hits(*impl_->map, samples));
-  if (job.has_run_time_code && !impl_->perf_map.is_valid()) impl_->perf_map = open_perf_map(impl_->process.dir_fd());
+  if (job.has_run_time_code && !impl_->perf_map.is_valid())
+    impl_->perf_map = growth::open_perf_map(impl_->process.dir_fd());
   const auto stacks = static_cast<std::size_t>(std::ranges::count_if(samples, &Sample::has_stack));
   auto unwound = impl_->run(job, records, stacks, reader, owners);
   if (unwound && unwound->python.thread_state != 0) impl_->python = unwound->python;

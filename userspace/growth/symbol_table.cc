@@ -14,7 +14,6 @@
 namespace oomw::growth {
 namespace {
 
-constexpr std::size_t kChunk = 512;  // symbols read at once
 constexpr std::uint64_t kUnpackMemory = 24u << 20;
 constexpr std::uint64_t kUnsizedReach = 4096;
 constexpr std::size_t kMaxAliases = 16;  // of one address
@@ -81,10 +80,10 @@ void SymbolTable::unpack(const go::ElfFile& file) {
 void SymbolTable::add(const go::ElfFile& file, const go::Section& section, bool is_unpacked) {
   if (!section.has_file_bytes() || section.link >= file.sections().size()) return;
   (is_unpacked ? unpacked_names_ : names_) = file.sections()[section.link].offset;
-  std::vector<Elf64_Sym> chunk(kChunk);
+  std::vector<Elf64_Sym> chunk(kSymbolChunk);
   const std::uint64_t count = section.size / sizeof(Elf64_Sym);
-  for (std::uint64_t i = 0; i < count && symbols_.size() < kMaxSymbols; i += kChunk) {
-    chunk.resize(std::min<std::uint64_t>(kChunk, count - i));
+  for (std::uint64_t i = 0; i < count && symbols_.size() < kMaxSymbols; i += kSymbolChunk) {
+    chunk.resize(std::min<std::uint64_t>(kSymbolChunk, count - i));
     if (!file.reader().read(section.offset + i * sizeof(Elf64_Sym), std::as_writable_bytes(std::span(chunk)))) return;
     for (const Elf64_Sym& symbol : chunk) {
       if (!is_function(symbol)) continue;

@@ -12,6 +12,8 @@
 
 namespace oomw::growth {
 
+inline constexpr std::size_t kSymbolChunk = 512;  // symbols that are read at once
+
 struct FoundSymbol {
   std::string name;  // as the linker has it; hostile
   std::uint64_t begin = 0;

@@ -16,7 +16,7 @@ namespace {
 // A frame of JavaScript's on x86-64, from its frame pointer: frame-constants.h. Frames of V8's own have a small number
 // in the place of the context.
 constexpr std::uint64_t kContext = 8, kFunction = 16;
-constexpr std::size_t kMaxName = 160;
+constexpr std::size_t kMaxFunctionName = 160;
 
 bool is_object(std::uint64_t word) { return (word & 3) == 1; }
 
@@ -75,9 +75,9 @@ std::optional<GrowthFrame> V8Stack::read_frame(std::uint64_t function) {
   if (path.empty()) return std::nullopt;
   GrowthFrame frame;
   frame.is_managed = true;
-  frame.function = printable(names_.function_name(function), kMaxName);
+  frame.function = printable(names_.function_name(function), kMaxFunctionName);
   if (frame.function.empty()) frame.function = "<anonymous>";
-  frame.file = printable(names_.file_of(function), kMaxName);
+  frame.file = printable(names_.file_of(function), kMaxFunctionName);
   frame.is_library = path.starts_with("node:") || path.find("/node_modules/") != std::string::npos;
   return frame;
 }

@@ -34,8 +34,6 @@ constexpr bool kIsSupported = false;
 constexpr std::uint32_t kMinBatchPages = 32;
 constexpr std::uint32_t kMinSlotPages = 4, kMaxSlotPages = 1u << 24;
 
-std::uint32_t tgid_of(ProcessKey process) { return static_cast<std::uint32_t>(process.pid); }
-
 std::uint64_t page_size() { return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
 // As the kernel's percpu_counter_batch.

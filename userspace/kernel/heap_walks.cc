@@ -24,8 +24,6 @@ constexpr std::uint64_t kPatienceNs = 1'000'000'000;
 // A victim may be throttled or stuck in a driver for long before it exits.
 constexpr std::uint64_t kLongestDyingNs = 120'000'000'000;
 
-std::uint32_t tgid_of(ProcessKey process) { return static_cast<std::uint32_t>(process.pid); }
-
 bool is_of(const oomw_go_slot& slot, const HeapWalked& walk) {
   return slot.walk.started_ns == static_cast<std::uint64_t>(walk.started.ns) &&
          slot.target.start_ticks == walk.process.start_ticks;

@@ -7,10 +7,14 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "events/ids.h"
 
 struct bpf_object;
 
 namespace oomw {
+
+// A process as the programs and their maps know it.
+[[nodiscard]] inline std::uint32_t tgid_of(ProcessKey process) { return static_cast<std::uint32_t>(process.pid); }
 
 // Another descriptor of the same file; invalid with errno set on failure.
 [[nodiscard]] UniqueFd copy_fd(int fd);

@@ -10,7 +10,7 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxMessage = 1'024;  // the API's bound, in bytes
+constexpr std::size_t kMaxEventMessage = 1'024;  // the API's bound, in bytes
 constexpr const char* kLabelChars = "abcdefghijklmnopqrstuvwxyz0123456789-";
 constexpr const char* kSubdomainChars = "abcdefghijklmnopqrstuvwxyz0123456789-.";
 
@@ -30,8 +30,8 @@ std::string lower(std::string text) {
 std::string whole_seconds(WallTime time) { return to_rfc3339(time).substr(0, 19) + "Z"; }
 
 std::string message_of(const PodEvent& event) {
-  std::string message = printable(event.message, kMaxMessage);
-  while (message.size() > kMaxMessage) message = printable(message, message.size() / 2);
+  std::string message = printable(event.message, kMaxEventMessage);
+  while (message.size() > kMaxEventMessage) message = printable(message, message.size() / 2);
   return message;
 }
 

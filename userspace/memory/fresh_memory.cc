@@ -7,12 +7,6 @@
 #include "memory/present_pages.h"
 
 namespace oomw {
-namespace {
-
-constexpr std::uint64_t kPageBytes = 4096;
-
-}  // namespace
-
 Result<std::size_t> FreshMemory::read_memory(std::uint64_t address, std::span<std::byte> out) const {
   ASSIGN_OR_RETURN(const std::size_t n, memory_.read_some(address, out));
   bytes_read_ += n;

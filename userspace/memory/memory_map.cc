@@ -9,7 +9,7 @@
 namespace oomw {
 namespace {
 
-constexpr std::uint64_t kAddressLimit = std::uint64_t{1} << 47;
+constexpr std::uint64_t kUserSpaceEnd = std::uint64_t{1} << 47;
 constexpr std::size_t kPieceBytes = 64u << 10;
 
 // Takes a number and, if there is one, the separator behind it.
@@ -58,9 +58,9 @@ std::string_view Mapping::file_name() const {
 void MemoryMap::add_line(std::string_view line) {
   if (line.empty()) return;
   std::optional<Mapping> mapping = parse_line(line);
-  if (mapping && mapping->begin >= kAddressLimit) return;  // [vsyscall]
+  if (mapping && mapping->begin >= kUserSpaceEnd) return;  // [vsyscall]
   const std::uint64_t last = mappings_.empty() ? 0 : mappings_.back().end;
-  const bool is_sound = mapping && mapping->end <= kAddressLimit && mapping->begin >= last;
+  const bool is_sound = mapping && mapping->end <= kUserSpaceEnd && mapping->begin >= last;
   if (!is_sound || mappings_.size() >= kMaxMappings) {
     is_complete_ = false;
     return;

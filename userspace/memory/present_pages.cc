@@ -14,7 +14,6 @@
 namespace oomw {
 namespace {
 
-constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint64_t kPresent = std::uint64_t{1} << 63, kSwapped = std::uint64_t{1} << 62;
 constexpr std::uint64_t kFileOrShared = std::uint64_t{1} << 61;
 constexpr std::uint64_t kMaxSliceBytes = 1u << 30;

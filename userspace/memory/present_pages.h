@@ -11,6 +11,8 @@
 
 namespace oomw {
 
+inline constexpr std::uint64_t kPageBytes = 4096;
+
 // Half-open, whole pages.
 struct PageRange {
   std::uint64_t begin = 0, end = 0;

@@ -13,8 +13,7 @@
 namespace oomw {
 namespace {
 
-constexpr std::uint64_t kPageBytes = 4096;
-constexpr std::size_t kEntries = 64;  // pages asked for at once
+constexpr std::size_t kEntriesAtOnce = 64;  // pages asked for at once
 
 // The bytes of [address, address + size) up to the end of the page that `address` lies in.
 std::size_t within_page(std::uint64_t address, std::size_t size) {
@@ -40,10 +39,10 @@ Result<std::size_t> ResidentSource::read_some(std::uint64_t address, std::span<s
   out = out.first(std::min<std::uint64_t>(out.size(), kAddressLimit - address));
   std::size_t done = 0;
   while (done < out.size()) {
-    std::array<std::uint64_t, kEntries> entries{};
+    std::array<std::uint64_t, kEntriesAtOnce> entries{};
     const std::uint64_t at = address + done, page = at / kPageBytes;
     const std::uint64_t last = (address + out.size() - 1) / kPageBytes;
-    const std::size_t wanted = std::min<std::uint64_t>(kEntries, last - page + 1);
+    const std::size_t wanted = std::min<std::uint64_t>(kEntriesAtOnce, last - page + 1);
     RETURN_IF_ERROR(may_hold_memory_of(pid_));  // reading its page map holds it, too
     ASSIGN_OR_RETURN(const std::size_t known, read_entries(page_map_, page, std::span(entries).first(wanted)));
     if (known == 0) break;  // beyond the address space, or the process is gone

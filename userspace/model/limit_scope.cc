@@ -13,7 +13,7 @@ constexpr std::uint64_t kPage = 64 << 10;
 constexpr std::size_t kMaxSharers = 64;
 constexpr std::size_t kMaxProcesses = 64;  // whose start times are compared
 
-bool is_same(std::uint64_t a, std::uint64_t b) { return (a > b ? a - b : b - a) < kPage; }
+bool is_same_limit(std::uint64_t a, std::uint64_t b) { return (a > b ? a - b : b - a) < kPage; }
 
 bool is_pods_own(const CgroupState* state) { return state != nullptr && MemoryModel::is_pods_own(*state); }
 
@@ -89,7 +89,7 @@ bool is_containers_limit(const CgroupState* container, const CgroupState& pod, c
   return std::ranges::any_of(limits, [&](const auto& own) {
     if (!own) return false;
     return (!pods[0] && !pods[1]) ||
-           std::ranges::any_of(pods, [&](const auto& of) { return of && is_same(*own, *of); });
+           std::ranges::any_of(pods, [&](const auto& of) { return of && is_same_limit(*own, *of); });
   });
 }
 

@@ -22,7 +22,6 @@ namespace {
 constexpr double kMargin = 10;
 constexpr double kRowHeight = 18;
 constexpr double kTitleBaseline = 26, kFirstLineBaseline = 46, kLineHeight = 17;
-constexpr double kCharWidth = 7.3;       // DejaVu Sans Mono at 12 px has 7.22, others less
 constexpr double kLeastShade = 0.5;      // pixels
 constexpr double kTitleCharWidth = 9.7;  // at 16 px
 

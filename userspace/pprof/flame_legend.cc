@@ -15,8 +15,8 @@
 namespace oomw::pprof {
 namespace {
 
-constexpr double kBox = 11, kGap = 5, kCharWidth = 7.3, kBetween = 16;
-constexpr std::size_t kMaxName = 28;  // columns
+constexpr double kBox = 11, kGap = 5, kBetween = 16;
+constexpr std::size_t kNameColumns = 28;
 
 // The package or group that decides the colour in function_color().
 std::string owner_of(const std::string& function, const std::string& tint) {
@@ -71,7 +71,7 @@ std::string to_svg(const std::vector<LegendEntry>& legend, double x, double base
   std::string out;
   const double end = x + room;
   for (const LegendEntry& entry : legend) {
-    const std::string name = fit(printable(entry.name, 256), kMaxName);
+    const std::string name = fit(printable(entry.name, 256), kNameColumns);
     const double width = kBox + kGap + kCharWidth * static_cast<double>(name.size());
     if (x + width > end) break;
     out += fmt::format(

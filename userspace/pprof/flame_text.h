@@ -7,6 +7,8 @@
 
 namespace oomw::pprof {
 
+inline constexpr double kCharWidth = 7.3;  // DejaVu Sans Mono at 12 px has 7.22, others less
+
 // Printable text, with XML's special characters and those it forbids (U+FFFE, U+FFFF) replaced.
 [[nodiscard]] std::string to_xml(std::string_view bytes, std::size_t max_chars = 512);
 // `text` in at most `columns` of a monospaced font, ".." where it was cut; "" below three. Beyond

@@ -19,7 +19,7 @@ constexpr std::size_t kMaxCallers = 12;  // shown per stack: the leaf is what gr
 
 std::string sign_of(std::int64_t value) { return value > 0 ? "+" : value < 0 ? "-" : ""; }
 
-std::string percent(std::int64_t part, std::int64_t whole) {
+std::string signed_percent(std::int64_t part, std::int64_t whole) {
   if (whole == 0) return "-";
   const double ratio = 100 * static_cast<double>(magnitude(part)) / std::abs(static_cast<double>(whole));
   return fmt::format("{}{:.{}f} %", sign_of(part), ratio, ratio < 999.95 ? 1 : 0);
@@ -39,7 +39,7 @@ std::string row_text(const GroupRow& row, const Growth& growth, const GrowthView
   const std::string& unit = growth.type.unit;
   std::string line =
       fmt::format("{:>12} {:>10} {:>11} {:>11}", signed_amount(row.growth(), unit),
-                  percent(row.growth(), growth.reference), amount(row.before, unit), amount(row.after, unit));
+                  signed_percent(row.growth(), growth.reference), amount(row.before, unit), amount(row.after, unit));
   if (view.has_cum) line += fmt::format(" {:>12}", signed_amount(row.cum_growth(), unit));
   line += "  ";
   const std::size_t indent = line.size() + 2;
@@ -93,7 +93,8 @@ std::string summary_line(const Growth& growth) {
   const std::int64_t difference = saturating_add(growth.after, negated(growth.before));
   const std::string& unit = growth.type.unit;
   return fmt::format("{}: {} -> {} ({}, {})\n", printable(growth.type.type, 64), amount(growth.before, unit),
-                     amount(growth.after, unit), signed_amount(difference, unit), percent(difference, growth.before));
+                     amount(growth.after, unit), signed_amount(difference, unit),
+                     signed_percent(difference, growth.before));
 }
 
 std::string to_text(const Growth& growth, const GrowthView& view) {

@@ -20,4 +20,8 @@ inline constexpr std::int64_t kMaxValue = std::numeric_limits<std::int64_t>::max
 
 [[nodiscard]] inline std::int64_t magnitude(std::int64_t value) { return value < 0 ? negated(value) : value; }
 
+[[nodiscard]] inline std::int64_t clamped(std::uint64_t value) {
+  return value < std::uint64_t{kMaxValue} ? static_cast<std::int64_t>(value) : kMaxValue;
+}
+
 }  // namespace oomw::pprof

@@ -13,17 +13,17 @@ namespace oomw::pprof {
 namespace {
 
 constexpr std::size_t kColumn = 11;
-constexpr std::size_t kMaxName = 20;
+constexpr std::size_t kMaxTitle = 20;
 
-using ByFunction = std::map<std::string, std::int64_t>;
+using FlatByFunction = std::map<std::string, std::int64_t>;
 
-ByFunction flat_of(const Profile& profile, const std::string& type) {
-  ByFunction flat;
+FlatByFunction flat_of(const Profile& profile, const std::string& type) {
+  FlatByFunction flat;
   for (TopRow& row : top(profile, type).rows) flat.emplace(std::move(row.function), row.flat);
   return flat;
 }
 
-std::int64_t held(const ByFunction& stage, const std::string& function) {
+std::int64_t held(const FlatByFunction& stage, const std::string& function) {
   const auto found = stage.find(function);
   return found == stage.end() ? 0 : found->second;
 }
@@ -32,7 +32,7 @@ std::int64_t held(const ByFunction& stage, const std::string& function) {
 std::string title_of(const NamedProfile& stage) {
   std::string name = stage.name.substr(0, stage.name.find('.'));
   if (name.starts_with("capture-")) name.erase(0, name.find('-', 8) + 1);
-  return printable(name, kMaxName);
+  return printable(name, kMaxTitle);
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ std::string stages_text(const std::vector<NamedProfile>& stages, const std::stri
   if (stages.size() < 3) return "";
   const auto growth = growth_by_function(stages.front().profile, stages.back().profile, type);
   if (!growth || growth->rows.empty()) return "";
-  std::vector<ByFunction> flats;
+  std::vector<FlatByFunction> flats;
   std::string out;
   for (const NamedProfile& stage : stages) {
     flats.push_back(flat_of(stage.profile, type));
@@ -51,7 +51,7 @@ std::string stages_text(const std::vector<NamedProfile>& stages, const std::stri
   for (std::size_t i = 0; i < std::min(rows, growth->rows.size()); ++i) {
     const GroupRow& row = growth->rows[i];
     if (row.growth() == 0) break;
-    for (const ByFunction& flat : flats) {
+    for (const FlatByFunction& flat : flats) {
       out += fmt::format("{:>{}} ", amount(held(flat, row.name), growth->type.unit), kColumn);
     }
     out +=

@@ -13,17 +13,17 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxRows = 8;
+constexpr std::size_t kMaxCollectorRows = 8;
 
-std::string name_of(const CollectorComponent& component) {
+std::string component_name(const CollectorComponent& component) {
   return fmt::format("{} {}", to_markdown(component.kind), to_markdown(component.id));
 }
 
 std::string allocated_text(const IncidentCollector& collector) {
   const CollectorComponent* allocator = allocator_of(collector);
   if (allocator == nullptr) return "Which component allocated the memory is not known.";
-  return fmt::format("**Allocated by {}**: {} ({:.0f} % of the profile) were allocated below it.", name_of(*allocator),
-                     human_bytes(allocator->held_bytes), allocator->ratio * 100);
+  return fmt::format("**Allocated by {}**: {} ({:.0f} % of the profile) were allocated below it.",
+                     component_name(*allocator), human_bytes(allocator->held_bytes), allocator->ratio * 100);
 }
 
 std::string kept_text(const IncidentCollector& collector, std::optional<std::uint64_t> limit_bytes) {
@@ -66,8 +66,8 @@ std::string components_table(const IncidentCollector& collector) {
       to_markdown(collector.components_file), since.empty() ? "grown" : "grown since " + to_markdown(since));
   std::size_t rows = 0;
   for (const CollectorComponent& component : most_grown_first(*collector.components)) {
-    if (rows++ == kMaxRows) break;
-    text += fmt::format("| {} | {} | {:.1f} % | {} |\n", name_of(component), human_bytes(component.held_bytes),
+    if (rows++ == kMaxCollectorRows) break;
+    text += fmt::format("| {} | {} | {:.1f} % | {} |\n", component_name(component), human_bytes(component.held_bytes),
                         component.ratio * 100,
                         component.growth_bytes ? pprof::signed_amount(*component.growth_bytes, "bytes") : "unknown");
   }
@@ -81,7 +81,7 @@ std::string exporters_table(const IncidentCollector& collector, std::optional<st
                   collector.lead_seconds);
   std::size_t rows = 0;
   for (const CollectorExporter& exporter : *collector.exporters) {
-    if (rows++ == kMaxRows) break;
+    if (rows++ == kMaxCollectorRows) break;
     const auto amount = [&](auto of) {
       return of ? queue_amount(exporter, static_cast<std::int64_t>(*of), limit_bytes) : "unknown";
     };

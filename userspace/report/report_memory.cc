@@ -27,7 +27,7 @@ std::string chain_text(const std::vector<std::string>& chain) {
   return text;
 }
 
-std::string growth_text(std::optional<double> ratio) { return ratio ? fmt::format("x {:.2f}", *ratio) : ""; }
+std::string ratio_text(std::optional<double> ratio) { return ratio ? fmt::format("x {:.2f}", *ratio) : ""; }
 
 std::string holders_section(const Incident& incident) {
   if (incident.holders.empty()) return "";
@@ -39,7 +39,7 @@ std::string holders_section(const Incident& incident) {
   text += "| share | bytes | since the reading before | component | from the root down |\n|---:|---:|---:|---|---|\n";
   for (const IncidentHolder& holder : incident.holders) {
     text += fmt::format("| {} | {} | {} | {} | {} |\n", percent(holder.share), human_bytes(holder.bytes),
-                        growth_text(holder.growth_ratio), to_markdown(holder.component), chain_text(holder.chain));
+                        ratio_text(holder.growth_ratio), to_markdown(holder.component), chain_text(holder.chain));
   }
   return text + "\n";
 }
@@ -53,7 +53,7 @@ std::string fillers_section(const Incident& incident) {
     rows += fmt::format("| {}{} | {} | {} | {} | {} | {} |\n", filler.error_bytes ? "about " : "",
                         filler.bytes == 0 ? "" : percent(filler.share),
                         filler.bytes == 0 ? "" : estimate_text(filler.bytes, filler.error_bytes),
-                        growth_text(filler.growth_ratio),
+                        ratio_text(filler.growth_ratio),
                         filler.count == 0 ? "" : estimated_count_text(filler.count, filler.error_bytes),
                         to_markdown(filler.name, kMaxName), to_markdown(filler.held_as, kMaxName));
     has_estimates |= filler.error_bytes.has_value();
@@ -89,7 +89,7 @@ std::string pools_section(const Incident& incident) {
 }
 
 // What it is and the name that holds it.
-std::string name_of(const TrendSite& site) {
+std::string contents_name(const TrendSite& site) {
   std::string name;
   for (const std::string& line : site.frames) name += (name.empty() ? "" : ", ") + to_markdown(line, kMaxName);
   return name;
@@ -109,7 +109,7 @@ std::string contents_trend_section(const Incident& incident) {
   for (const TrendSite& site : trend.sites) {
     text += fmt::format("| {} | {} | {} | {} |\n", human_bytes(site.figures.first_held_bytes),
                         human_bytes(site.figures.last_held_bytes),
-                        site.figures.judgement == "leak" ? "yes" : "not shown", name_of(site));
+                        site.figures.judgement == "leak" ? "yes" : "not shown", contents_name(site));
   }
   return text + fmt::format("| {} | {} | | the whole process |\n\n", human_bytes(trend.whole.first_held_bytes),
                             human_bytes(trend.whole.last_held_bytes));
@@ -134,7 +134,7 @@ std::string operation_text(const IncidentGrowth::Place& place) {
   return place.operation.empty() ? "" : to_markdown(place.operation_kind + " " + place.operation, kMaxName);
 }
 
-std::string place_text(const IncidentGrowth::Place& place) {
+std::string code_text(const IncidentGrowth::Place& place) {
   if (place.is_collector) return "threads of a garbage collector";
   return place.code.empty() ? "no named function of the program in the stack" : to_markdown(place.code, kMaxName);
 }
@@ -152,7 +152,7 @@ std::string growth_over_time(const IncidentGrowth& growth) {
   std::string rows;
   for (const IncidentGrowth::Place& place : growth.places) {
     if (place.parts.size() != IncidentGrowth::kParts) continue;
-    rows += "| " + place_text(place) + (place.operation.empty() ? "" : ", " + operation_text(place));
+    rows += "| " + code_text(place) + (place.operation.empty() ? "" : ", " + operation_text(place));
     for (const std::uint64_t bytes : place.parts) rows += " | " + (bytes == 0 ? "" : human_bytes(bytes));
     rows += " | " + pattern_text(place, growth.slot_bytes) + " |\n";
   }
@@ -168,7 +168,7 @@ std::string growth_over_time(const IncidentGrowth& growth) {
       IncidentGrowth::kParts, *growth.sampled_seconds, head, line, rows);
 }
 
-std::string growth_section(const Incident& incident) {
+std::string first_touch_section(const Incident& incident) {
   if (!incident.growth) return "";
   const IncidentGrowth& growth = *incident.growth;
   std::string text = fmt::format(
@@ -177,7 +177,7 @@ std::string growth_section(const Incident& incident) {
       human_bytes(growth.grown_bytes), growth.samples, human_bytes(growth.slot_bytes), growth.lost);
   text += "| share | bytes | code | for |\n|---:|---:|---|---|\n";
   for (const IncidentGrowth::Place& place : growth.places) {
-    text += fmt::format("| {} | {} | {} | {} |\n", percent(place.share), human_bytes(place.bytes), place_text(place),
+    text += fmt::format("| {} | {} | {} | {} |\n", percent(place.share), human_bytes(place.bytes), code_text(place),
                         operation_text(place));
   }
   text += growth_over_time(growth);
@@ -228,7 +228,7 @@ std::string goroutines_section(const Incident& incident) {
 
 std::string memory_sections(const Incident& incident) {
   return holders_section(incident) + fillers_section(incident) + pools_section(incident) +
-         contents_trend_section(incident) + composition_section(incident) + growth_section(incident) +
+         contents_trend_section(incident) + composition_section(incident) + first_touch_section(incident) +
          goroutines_section(incident);
 }
 

@@ -13,9 +13,9 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxWhy = 512, kMaxAnswer = 1024, kMaxName = 256, kMaxFunction = 120;
+constexpr std::size_t kMaxWhy = 512, kMaxAnswer = 1024, kMaxCulprit = 256, kMaxFunction = 120;
 
-std::string limit_text(const SuggestedLimit& limit) {
+std::string suggested_limit_text(const SuggestedLimit& limit) {
   return fmt::format("Suggested limit: **{}{}**, {}.\n\n", limit.is_lower_bound ? "at least " : "",
                      human_bytes(limit.bytes), to_markdown(limit.why, kMaxWhy));
 }
@@ -46,7 +46,7 @@ std::string site_row(const std::string& name, const TrendFigures& figures) {
                      human_bytes(figures.last_held_bytes), slope_text(figures));
 }
 
-std::string name_of(const TrendSite& site) {
+std::string call_site_name(const TrendSite& site) {
   std::string name = site.component.empty() ? "" : fmt::format("**{}** ", to_markdown(site.component));
   constexpr std::size_t kFrames = 3;
   for (std::size_t i = 0; i < std::min(site.frames.size(), kFrames); ++i) {
@@ -82,14 +82,14 @@ std::string path_text(const AnswerCulprit& culprit) {
 
 // "main.put (main.go:44) allocates 92 % (118 MiB), for endpoint main.report; path: main.report > main.put"
 std::string code_line(const AnswerCulprit& culprit) {
-  std::string text = to_markdown(culprit.code, kMaxName) + " " + to_markdown(culprit.claim, 16);
+  std::string text = to_markdown(culprit.code, kMaxCulprit) + " " + to_markdown(culprit.claim, 16);
   if (culprit.share) text += fmt::format(" {:.0f} %", *culprit.share * 100);
   const std::string bytes = estimate_text(culprit.bytes.value_or(0), culprit.error_bytes);
   if (culprit.bytes) text += culprit.share ? " (" + bytes + ")" : " " + bytes;
   if (!culprit.share && !culprit.bytes) text += " it";
   if (!culprit.operation.empty()) {
     const std::string kind = culprit.operation_kind.empty() ? "" : to_markdown(culprit.operation_kind, 32) + " ";
-    text += ", for " + kind + to_markdown(culprit.operation, kMaxName);
+    text += ", for " + kind + to_markdown(culprit.operation, kMaxCulprit);
   }
   if (culprit.path.size() > 1) text += "; path: " + path_text(culprit);
   return text;
@@ -121,7 +121,7 @@ std::string verdict_section(const Incident& incident) {
   for (const std::string& line : verdict.why) text += fmt::format("- {}\n", to_markdown(line, kMaxWhy));
   for (const Finding& finding : verdict.also) text += also_text(finding);
   if (!verdict.why.empty() || !verdict.also.empty()) text += "\n";
-  if (verdict.suggested_limit) text += limit_text(*verdict.suggested_limit);
+  if (verdict.suggested_limit) text += suggested_limit_text(*verdict.suggested_limit);
   return text;
 }
 
@@ -146,7 +146,7 @@ std::string trend_section(const Incident& incident) {
       "growth of live "
       "(interval) |\n|---|---|---|---|---|---|\n",
       trend.points.size(), trend.pid, trend.whole.readings, trend.span_seconds, trend.suspects);
-  for (const TrendSite& site : trend.sites) text += site_row(name_of(site), site.figures);
+  for (const TrendSite& site : trend.sites) text += site_row(call_site_name(site), site.figures);
   return text + site_row("the whole heap", trend.whole) + "\n" + points_table(incident) + "\n";
 }
 

@@ -14,9 +14,8 @@ namespace oomw {
 namespace {
 
 constexpr std::size_t kMaxMarkerBytes = 4'096;
-constexpr std::size_t kMaxDetail = 512;
 
-std::string name_of(const std::string& sink) { return std::string(kMarkerPrefix) + sink; }
+std::string marker_name(const std::string& sink) { return std::string(kMarkerPrefix) + sink; }
 
 std::optional<DeliveryMarker> marker_of(const nlohmann::json& json) {
   DeliveryMarker marker;
@@ -27,7 +26,7 @@ std::optional<DeliveryMarker> marker_of(const nlohmann::json& json) {
   marker.sent = json.at("sent").get<unsigned>();
   // A reason that a later version writes is "none" to this one.
   (void)read_name(json.at("reason").get<std::string>(), marker.reason);
-  marker.detail = printable(json.at("detail").get<std::string>(), kMaxDetail);
+  marker.detail = printable(json.at("detail").get<std::string>(), kMaxStoredDetail);
   return marker;
 }
 
@@ -38,7 +37,7 @@ std::string to_marker_text(const DeliveryMarker& marker) {
                                        {"revision", marker.revision},
                                        {"sent", marker.sent},
                                        {"reason", to_string(marker.reason)},
-                                       {"detail", printable(marker.detail, kMaxDetail)},
+                                       {"detail", printable(marker.detail, kMaxStoredDetail)},
                                        {"at", to_rfc3339(marker.at)}};
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -54,16 +53,16 @@ std::optional<DeliveryMarker> parse_marker(std::string_view text) {
 std::optional<DeliveryMarker> read_marker(const std::string& directory, const std::string& sink) {
   const Result<UniqueFd> dir = open_directory(directory);
   if (!dir) return std::nullopt;
-  const Result<UniqueFd> fd = open_at(dir->get(), name_of(sink), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const Result<UniqueFd> fd = open_at(dir->get(), marker_name(sink), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (!fd) return std::nullopt;
-  const Result<std::string> text = read_open_file(fd->get(), name_of(sink), kMaxMarkerBytes);
+  const Result<std::string> text = read_open_file(fd->get(), marker_name(sink), kMaxMarkerBytes);
   return text ? parse_marker(*text) : std::nullopt;
 }
 
 Result<> write_marker(const std::string& directory, const std::string& sink, const DeliveryMarker& marker) {
   ASSIGN_OR_RETURN(const UniqueFd dir, open_directory(directory));
   ASSIGN_OR_RETURN(const UniqueFd fd,
-                   open_at(dir.get(), name_of(sink), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600));
+                   open_at(dir.get(), marker_name(sink), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600));
   return write_all(fd.get(), to_marker_text(marker));
 }
 

@@ -30,6 +30,7 @@ struct DeliveryMarker {
 };
 
 inline constexpr std::string_view kMarkerPrefix = ".delivery-";
+inline constexpr std::size_t kMaxStoredDetail = 512;  // of DeliveryMarker::detail and SinkStatus::detail
 
 [[nodiscard]] std::string to_marker_text(const DeliveryMarker& marker);
 [[nodiscard]] std::optional<DeliveryMarker> parse_marker(std::string_view text);

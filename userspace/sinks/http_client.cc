@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxHeaderBytes = 64u << 10;
 constexpr std::size_t kMaxHeaders = 64;
-constexpr std::size_t kMaxDetail = 256;
+constexpr std::size_t kMaxHttpDetail = 256;
 constexpr std::size_t kMaxField = 256;
 constexpr long kConnectTimeoutMs = 5'000;
 constexpr std::chrono::seconds kMostRetryAfter = std::chrono::hours(1);
@@ -82,7 +82,7 @@ struct HttpClient::Impl {
   std::string retry_after;
 
   void set_up();
-  [[nodiscard]] Result<CurlHeaders> headers_for(const HttpRequest& request) const;
+  [[nodiscard]] Result<CurlHeaders> headers_for(const HttpPost& request) const;
   void perform();
 
   static std::size_t on_write(char* data, std::size_t size, std::size_t count, void* self) {
@@ -126,7 +126,7 @@ void HttpClient::Impl::set_up() {
   }
 }
 
-Result<CurlHeaders> HttpClient::Impl::headers_for(const HttpRequest& request) const {
+Result<CurlHeaders> HttpClient::Impl::headers_for(const HttpPost& request) const {
   CurlHeaders headers;
   add_header(headers, "Content-Type: " + request.content_type);
   add_header(headers, "Expect:");  // curl would wait a second for 100 Continue
@@ -150,7 +150,7 @@ void HttpClient::Impl::perform() {
   // A refusal that is cut short is a refusal. A success that is cut short may not be one.
   if (answer.status >= 300) return;
   answer.failure = reason_of(code);
-  answer.detail = printable(error[0] != '\0' ? error : curl_easy_strerror(code), kMaxDetail);
+  answer.detail = printable(error[0] != '\0' ? error : curl_easy_strerror(code), kMaxHttpDetail);
   if (code == CURLE_WRITE_ERROR) answer.detail = "the answer is longer than any that is expected";
   answer.status = 0;
 }
@@ -164,14 +164,14 @@ HttpClient::HttpClient(HttpEndpoint endpoint, std::shared_ptr<const std::atomic<
 
 HttpClient::~HttpClient() = default;
 
-HttpAnswer HttpClient::post(const HttpRequest& request) {
+HttpAnswer HttpClient::post(const HttpPost& request) {
   impl_->answer = HttpAnswer();
   impl_->error[0] = '\0';
   impl_->retry_after.clear();
   const Result<CurlHeaders> headers = impl_->headers_for(request);
   if (!headers) {
     impl_->answer.failure = DeliveryReason::kSetup;
-    impl_->answer.detail = printable(headers.error().message, kMaxDetail);
+    impl_->answer.detail = printable(headers.error().message, kMaxHttpDetail);
     return impl_->answer;
   }
   const std::string packed = request.gzip ? pprof::gzip(request.body) : "";
@@ -232,7 +232,7 @@ Delivery delivery_of(const HttpAnswer& answer) {
   if (answer.status >= 200 && answer.status < 300) return Delivery::sent();
   const DeliveryReason reason = reason_of(answer.status);
   std::string detail = "HTTP status " + std::to_string(answer.status);
-  if (!answer.body.empty()) detail += ": " + printable(answer.body, kMaxDetail);
+  if (!answer.body.empty()) detail += ": " + printable(answer.body, kMaxHttpDetail);
   if (reason == DeliveryReason::kRateLimited || reason == DeliveryReason::kUnavailable) {
     return Delivery::retry(reason, std::move(detail), answer.retry_after);
   }

@@ -28,7 +28,7 @@ struct HttpEndpoint {
 // What "{name}" in a header of headers_file stands for; nullopt: nothing, it stays as it is.
 using HeaderField = std::function<std::optional<std::string>(std::string_view name)>;
 
-struct HttpRequest {
+struct HttpPost {
   std::string_view body;
   std::string content_type;
   bool gzip = false;
@@ -55,7 +55,7 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  [[nodiscard]] HttpAnswer post(const HttpRequest& request);
+  [[nodiscard]] HttpAnswer post(const HttpPost& request);
 
  private:
   struct Impl;

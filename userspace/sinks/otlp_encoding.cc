@@ -14,21 +14,22 @@ namespace {
 using nlohmann::ordered_json;
 using protozero::pbf_writer;
 
-namespace field {
-constexpr unsigned kTime = 1, kSeverity = 2, kBody = 5, kAttributes = 6, kObserved = 11, kEventName = 12;  // LogRecord
-}  // namespace field
+struct LogField {
+  static constexpr unsigned kTime = 1, kSeverity = 2, kBody = 5, kAttributes = 6, kObserved = 11,
+                            kEventName = 12;  // LogRecord
+};
 
 }  // namespace
 
 std::string to_otlp_protobuf(const OtlpRecord& record) {
   return otlp_request(record.resource, [&](pbf_writer& scope) {
     pbf_writer log(scope, kOtlpEntries);
-    log.add_fixed64(field::kTime, static_cast<std::uint64_t>(record.time.ns));
-    log.add_enum(field::kSeverity, record.severity);
-    write_otlp_value(pbf_writer(log, field::kBody), record.body);
-    write_otlp_attributes(log, field::kAttributes, record.attributes);
-    log.add_fixed64(field::kObserved, static_cast<std::uint64_t>(record.observed.ns));
-    log.add_string(field::kEventName, record.event_name);
+    log.add_fixed64(LogField::kTime, static_cast<std::uint64_t>(record.time.ns));
+    log.add_enum(LogField::kSeverity, record.severity);
+    write_otlp_value(pbf_writer(log, LogField::kBody), record.body);
+    write_otlp_attributes(log, LogField::kAttributes, record.attributes);
+    log.add_fixed64(LogField::kObserved, static_cast<std::uint64_t>(record.observed.ns));
+    log.add_string(LogField::kEventName, record.event_name);
   });
 }
 

@@ -18,11 +18,11 @@ namespace {
 using nlohmann::ordered_json;
 using protozero::pbf_writer;
 
-namespace field {
-constexpr unsigned kName = 1, kUnit = 3, kGauge = 5, kSum = 7;                     // Metric
-constexpr unsigned kPoints = 1, kTemporality = 2;                                  // Gauge and Sum
-constexpr unsigned kStart = 2, kTime = 3, kDouble = 4, kInt = 6, kAttributes = 7;  // NumberDataPoint
-}  // namespace field
+struct MetricField {
+  static constexpr unsigned kName = 1, kUnit = 3, kGauge = 5, kSum = 7;                     // Metric
+  static constexpr unsigned kPoints = 1, kTemporality = 2;                                  // Gauge and Sum
+  static constexpr unsigned kStart = 2, kTime = 3, kDouble = 4, kInt = 6, kAttributes = 7;  // NumberDataPoint
+};
 constexpr int kCumulative = 2;  // AggregationTemporality
 
 std::int64_t clamped(std::uint64_t bytes) {
@@ -42,7 +42,7 @@ void add(std::vector<OtlpMetric>& metrics, OtlpMetric metric, std::optional<doub
   metrics.push_back(std::move(metric));
 }
 
-void add_processes(std::vector<OtlpMetric>& metrics, const std::vector<ProcessUsage>& processes) {
+void add_process_metrics(std::vector<OtlpMetric>& metrics, const std::vector<ProcessUsage>& processes) {
   if (processes.empty()) return;
   OtlpMetric resident{"process.memory.usage", "By", true, {}}, all{"process.memory.virtual", "By", true, {}};
   for (const ProcessUsage& usage : processes) {
@@ -58,22 +58,22 @@ void add_processes(std::vector<OtlpMetric>& metrics, const std::vector<ProcessUs
 }
 
 void write_point(pbf_writer&& message, const OtlpMetric::Point& point, const OtlpContainerMetrics& of) {
-  message.add_fixed64(field::kStart, static_cast<std::uint64_t>(of.start.ns));
-  message.add_fixed64(field::kTime, static_cast<std::uint64_t>(of.time.ns));
+  message.add_fixed64(MetricField::kStart, static_cast<std::uint64_t>(of.start.ns));
+  message.add_fixed64(MetricField::kTime, static_cast<std::uint64_t>(of.time.ns));
   if (const auto* integer = std::get_if<std::int64_t>(&point.value)) {
-    message.add_sfixed64(field::kInt, *integer);
+    message.add_sfixed64(MetricField::kInt, *integer);
   } else {
-    message.add_double(field::kDouble, std::get<double>(point.value));
+    message.add_double(MetricField::kDouble, std::get<double>(point.value));
   }
-  write_otlp_attributes(message, field::kAttributes, point.attributes);
+  write_otlp_attributes(message, MetricField::kAttributes, point.attributes);
 }
 
 void write_metric(pbf_writer&& message, const OtlpMetric& metric, const OtlpContainerMetrics& of) {
-  message.add_string(field::kName, metric.name);
-  message.add_string(field::kUnit, metric.unit);
-  pbf_writer data(message, metric.is_sum ? field::kSum : field::kGauge);
-  for (const OtlpMetric::Point& point : metric.points) write_point(pbf_writer(data, field::kPoints), point, of);
-  if (metric.is_sum) data.add_enum(field::kTemporality, kCumulative);
+  message.add_string(MetricField::kName, metric.name);
+  message.add_string(MetricField::kUnit, metric.unit);
+  pbf_writer data(message, metric.is_sum ? MetricField::kSum : MetricField::kGauge);
+  for (const OtlpMetric::Point& point : metric.points) write_point(pbf_writer(data, MetricField::kPoints), point, of);
+  if (metric.is_sum) data.add_enum(MetricField::kTemporality, kCumulative);
 }
 
 ordered_json point_json(const OtlpMetric::Point& point, const OtlpContainerMetrics& of) {
@@ -112,7 +112,7 @@ OtlpContainerMetrics otlp_metrics_of(const ContainerUsage& reading, const std::v
   add(metrics, {"oomwitness.memory.nonreclaimable", "By", false, {}}, reading.nonreclaimable_bytes);
   add(metrics, {"oomwitness.memory.growth", "By/s", false, {}}, reading.growth_bytes_per_second);
   add(metrics, {"oomwitness.memory.time_to_limit", "s", false, {}}, reading.seconds_to_limit);
-  add_processes(metrics, processes);
+  add_process_metrics(metrics, processes);
   return result;
 }
 

@@ -21,20 +21,20 @@ namespace {
 
 using protozero::pbf_writer;
 
-namespace field {
-constexpr unsigned kDictionary = 2;                                         // ExportProfilesServiceRequest
-constexpr unsigned kMappings = 1, kLocations = 2, kFunctions = 3;           // ProfilesDictionary
-constexpr unsigned kLinks = 4, kStrings = 5, kAttributes = 6, kStacks = 7;  // the same
-constexpr unsigned kStart = 1, kLimit = 2, kOffset = 3, kMappedFile = 4;    // Mapping
-constexpr unsigned kMapping = 1, kAddress = 2, kLines = 3;                  // Location
-constexpr unsigned kFunction = 1, kLineNumber = 2;                          // Line
-constexpr unsigned kName = 1, kSystemName = 2, kFile = 3, kStartLine = 4;   // Function
-constexpr unsigned kStackLocations = 1;                                     // Stack
-constexpr unsigned kSampleType = 1, kSamples = 2, kTime = 3;                // Profile
-constexpr unsigned kPeriodType = 5, kPeriod = 6, kId = 7;                   // the same
-constexpr unsigned kType = 1, kUnit = 2;                                    // ValueType
-constexpr unsigned kSampleStack = 1, kValues = 4;                           // Sample
-}  // namespace field
+struct ProfileField {
+  static constexpr unsigned kDictionary = 2;                                         // ExportProfilesServiceRequest
+  static constexpr unsigned kMappings = 1, kLocations = 2, kFunctions = 3;           // ProfilesDictionary
+  static constexpr unsigned kLinks = 4, kStrings = 5, kAttributes = 6, kStacks = 7;  // the same
+  static constexpr unsigned kStart = 1, kLimit = 2, kOffset = 3, kMappedFile = 4;    // Mapping
+  static constexpr unsigned kMapping = 1, kAddress = 2, kLines = 3;                  // Location
+  static constexpr unsigned kFunction = 1, kLineNumber = 2;                          // Line
+  static constexpr unsigned kName = 1, kSystemName = 2, kFile = 3, kStartLine = 4;   // Function
+  static constexpr unsigned kStackLocations = 1;                                     // Stack
+  static constexpr unsigned kSampleType = 1, kSamples = 2, kTime = 3;                // Profile
+  static constexpr unsigned kPeriodType = 5, kPeriod = 6, kId = 7;                   // the same
+  static constexpr unsigned kType = 1, kUnit = 2;                                    // ValueType
+  static constexpr unsigned kSampleStack = 1, kValues = 4;                           // Sample
+};
 
 constexpr std::size_t kIdBytes = 16;
 
@@ -42,8 +42,8 @@ constexpr std::size_t kIdBytes = 16;
 class Dictionary {
  public:
   explicit Dictionary(const pprof::Profile& profile) {
-    for (const unsigned table :
-         {field::kMappings, field::kLocations, field::kFunctions, field::kLinks, field::kAttributes, field::kStacks}) {
+    for (const unsigned table : {ProfileField::kMappings, ProfileField::kLocations, ProfileField::kFunctions,
+                                 ProfileField::kLinks, ProfileField::kAttributes, ProfileField::kStacks}) {
       writer_.add_message(table, std::string());
     }
     (void)text("");
@@ -54,7 +54,7 @@ class Dictionary {
 
   std::int32_t text(const std::string& value) {
     const auto [entry, is_new] = texts_.try_emplace(to_valid_utf8(value), static_cast<std::int32_t>(texts_.size()));
-    if (is_new) writer_.add_string(field::kStrings, entry->first);
+    if (is_new) writer_.add_string(ProfileField::kStrings, entry->first);
     return entry->second;
   }
   std::int32_t stack(const std::vector<std::uint64_t>& location_ids) {
@@ -65,8 +65,8 @@ class Dictionary {
     if (indices.empty()) return 0;
     const auto [entry, is_new] = stacks_.try_emplace(indices, static_cast<std::int32_t>(stacks_.size() + 1));
     if (is_new) {
-      pbf_writer message(writer_, field::kStacks);
-      message.add_packed_int32(field::kStackLocations, indices.begin(), indices.end());
+      pbf_writer message(writer_, ProfileField::kStacks);
+      message.add_packed_int32(ProfileField::kStackLocations, indices.begin(), indices.end());
     }
     return entry->second;
   }
@@ -90,31 +90,31 @@ class Dictionary {
   // Texts come first: they go to the same bytes, which belong to an entry while it is written.
   void add(const pprof::Mapping& mapping) {
     const std::int32_t file = text(mapping.filename);
-    pbf_writer entry(writer_, field::kMappings);
-    entry.add_uint64(field::kStart, mapping.memory_start);
-    entry.add_uint64(field::kLimit, mapping.memory_limit);
-    entry.add_uint64(field::kOffset, mapping.file_offset);
-    entry.add_int32(field::kMappedFile, file);
+    pbf_writer entry(writer_, ProfileField::kMappings);
+    entry.add_uint64(ProfileField::kStart, mapping.memory_start);
+    entry.add_uint64(ProfileField::kLimit, mapping.memory_limit);
+    entry.add_uint64(ProfileField::kOffset, mapping.file_offset);
+    entry.add_int32(ProfileField::kMappedFile, file);
     mappings_.add(mapping.id);
   }
   void add(const pprof::Function& function) {
     const std::int32_t name = text(function.name), system_name = text(function.system_name);
     const std::int32_t file = text(function.filename);
-    pbf_writer entry(writer_, field::kFunctions);
-    entry.add_int32(field::kName, name);
-    entry.add_int32(field::kSystemName, system_name);
-    entry.add_int32(field::kFile, file);
-    entry.add_int64(field::kStartLine, function.start_line);
+    pbf_writer entry(writer_, ProfileField::kFunctions);
+    entry.add_int32(ProfileField::kName, name);
+    entry.add_int32(ProfileField::kSystemName, system_name);
+    entry.add_int32(ProfileField::kFile, file);
+    entry.add_int64(ProfileField::kStartLine, function.start_line);
     functions_.add(function.id);
   }
   void add(const pprof::Location& location) {
-    pbf_writer entry(writer_, field::kLocations);
-    entry.add_int32(field::kMapping, mappings_.find(location.mapping_id));
-    entry.add_uint64(field::kAddress, location.address);
+    pbf_writer entry(writer_, ProfileField::kLocations);
+    entry.add_int32(ProfileField::kMapping, mappings_.find(location.mapping_id));
+    entry.add_uint64(ProfileField::kAddress, location.address);
     for (const pprof::Line& line : location.lines) {
-      pbf_writer of_line(entry, field::kLines);
-      of_line.add_int32(field::kFunction, functions_.find(line.function_id));
-      of_line.add_int64(field::kLineNumber, line.line);
+      pbf_writer of_line(entry, ProfileField::kLines);
+      of_line.add_int32(ProfileField::kFunction, functions_.find(line.function_id));
+      of_line.add_int64(ProfileField::kLineNumber, line.line);
     }
     locations_.add(location.id);
   }
@@ -129,8 +129,8 @@ class Dictionary {
 void write_type(pbf_writer& profile, unsigned number, const pprof::ValueType& type, Dictionary& dictionary) {
   const std::int32_t name = dictionary.text(type.type), unit = dictionary.text(type.unit);
   pbf_writer message(profile, number);
-  message.add_int32(field::kType, name);
-  message.add_int32(field::kUnit, unit);
+  message.add_int32(ProfileField::kType, name);
+  message.add_int32(ProfileField::kUnit, unit);
 }
 
 std::string id_bytes(const std::string& incident_id) {
@@ -155,14 +155,14 @@ OtlpProfile otlp_profile_of(const pprof::Profile& profile) {
   }
   {
     pbf_writer message(result.profile);
-    write_type(message, field::kSampleType, profile.sample_types[type], dictionary);
+    write_type(message, ProfileField::kSampleType, profile.sample_types[type], dictionary);
     for (const auto& [stack, value] : values) {
-      pbf_writer sample(message, field::kSamples);
-      sample.add_int32(field::kSampleStack, stack);
-      sample.add_packed_int64(field::kValues, &value, &value + 1);
+      pbf_writer sample(message, ProfileField::kSamples);
+      sample.add_int32(ProfileField::kSampleStack, stack);
+      sample.add_packed_int64(ProfileField::kValues, &value, &value + 1);
     }
-    write_type(message, field::kPeriodType, profile.period_type, dictionary);
-    message.add_int64(field::kPeriod, profile.period);
+    write_type(message, ProfileField::kPeriodType, profile.period_type, dictionary);
+    message.add_int64(ProfileField::kPeriod, profile.period);
   }
   result.dictionary = dictionary.take();
   return result;
@@ -176,12 +176,12 @@ std::string otlp_profile_request(const std::vector<OtlpAttribute>& resource, std
     std::string message(profile);
     {
       pbf_writer more(message);
-      more.add_fixed64(field::kTime, static_cast<std::uint64_t>(time.ns));
-      more.add_bytes(field::kId, id_bytes(incident_id));
+      more.add_fixed64(ProfileField::kTime, static_cast<std::uint64_t>(time.ns));
+      more.add_bytes(ProfileField::kId, id_bytes(incident_id));
     }
     scope.add_message(kOtlpEntries, message);
   });
-  pbf_writer(request).add_message(field::kDictionary, std::string(dictionary));
+  pbf_writer(request).add_message(ProfileField::kDictionary, std::string(dictionary));
   return request;
 }
 

@@ -15,18 +15,18 @@ using protozero::pbf_writer;
 
 constexpr const char* kScopeName = "oomwitness";
 
-namespace field {
-constexpr unsigned kResources = 1;                                             // Export...ServiceRequest
-constexpr unsigned kResource = 1, kScopes = 2;                                 // ResourceLogs, ResourceMetrics, ...
-constexpr unsigned kResourceAttributes = 1;                                    // Resource
-constexpr unsigned kScope = 1;                                                 // ScopeLogs, ScopeMetrics, ...
-constexpr unsigned kName = 1, kVersion = 2;                                    // InstrumentationScope
-constexpr unsigned kKey = 1, kValue = 2;                                       // KeyValue
-constexpr unsigned kString = 1, kBool = 2, kInt = 3, kDouble = 4, kArray = 5;  // AnyValue
-constexpr unsigned kValues = 1;                                                // ArrayValue
-}  // namespace field
+struct ValueField {
+  static constexpr unsigned kResources = 1;              // Export...ServiceRequest
+  static constexpr unsigned kResource = 1, kScopes = 2;  // ResourceLogs, ResourceMetrics, ...
+  static constexpr unsigned kResourceAttributes = 1;     // Resource
+  static constexpr unsigned kScope = 1;                  // ScopeLogs, ScopeMetrics, ...
+  static constexpr unsigned kName = 1, kVersion = 2;     // InstrumentationScope
+  static constexpr unsigned kKey = 1, kValue = 2;        // KeyValue
+  static constexpr unsigned kString = 1, kBool = 2, kInt = 3, kDouble = 4, kArray = 5;  // AnyValue
+  static constexpr unsigned kValues = 1;                                                // ArrayValue
+};
 
-void write_string(pbf_writer&& any, const std::string& text) { any.add_string(field::kString, text); }
+void write_string(pbf_writer&& any, const std::string& text) { any.add_string(ValueField::kString, text); }
 
 ordered_json string_json(const std::string& text) { return {{"stringValue", text}}; }
 
@@ -39,14 +39,14 @@ void write_otlp_value(pbf_writer&& any, const OtlpAttribute::Value& value) {
         if constexpr (std::is_same_v<T, std::string>) {
           write_string(std::move(any), held);
         } else if constexpr (std::is_same_v<T, std::int64_t>) {
-          any.add_int64(field::kInt, held);
+          any.add_int64(ValueField::kInt, held);
         } else if constexpr (std::is_same_v<T, double>) {
-          any.add_double(field::kDouble, held);
+          any.add_double(ValueField::kDouble, held);
         } else if constexpr (std::is_same_v<T, bool>) {
-          any.add_bool(field::kBool, held);
+          any.add_bool(ValueField::kBool, held);
         } else {
-          pbf_writer array(any, field::kArray);
-          for (const std::string& text : held) write_string(pbf_writer(array, field::kValues), text);
+          pbf_writer array(any, ValueField::kArray);
+          for (const std::string& text : held) write_string(pbf_writer(array, ValueField::kValues), text);
         }
       },
       value);
@@ -55,8 +55,8 @@ void write_otlp_value(pbf_writer&& any, const OtlpAttribute::Value& value) {
 void write_otlp_attributes(pbf_writer& message, unsigned number, const std::vector<OtlpAttribute>& attributes) {
   for (const OtlpAttribute& attribute : attributes) {
     pbf_writer pair(message, number);
-    pair.add_string(field::kKey, attribute.key);
-    write_otlp_value(pbf_writer(pair, field::kValue), attribute.value);
+    pair.add_string(ValueField::kKey, attribute.key);
+    write_otlp_value(pbf_writer(pair, ValueField::kValue), attribute.value);
   }
 }
 
@@ -94,16 +94,16 @@ std::string otlp_request(const std::vector<OtlpAttribute>& resource,
   std::string bytes;
   {
     pbf_writer request(bytes);
-    pbf_writer of_resource(request, field::kResources);
+    pbf_writer of_resource(request, ValueField::kResources);
     {
-      pbf_writer message(of_resource, field::kResource);
-      write_otlp_attributes(message, field::kResourceAttributes, resource);
+      pbf_writer message(of_resource, ValueField::kResource);
+      write_otlp_attributes(message, ValueField::kResourceAttributes, resource);
     }
-    pbf_writer of_scope(of_resource, field::kScopes);
+    pbf_writer of_scope(of_resource, ValueField::kScopes);
     {
-      pbf_writer scope(of_scope, field::kScope);
-      scope.add_string(field::kName, kScopeName);
-      scope.add_string(field::kVersion, std::string(kVersion));
+      pbf_writer scope(of_scope, ValueField::kScope);
+      scope.add_string(ValueField::kName, kScopeName);
+      scope.add_string(ValueField::kVersion, std::string(kVersion));
     }
     write_entries(of_scope);
   }

@@ -12,12 +12,12 @@
 #include "base/text.h"
 #include "base/thread_setup.h"
 #include "store/directory_names.h"
+#include "store/incident_index.h"
 
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxIncidents = 100'000;  // as IncidentIndex
-constexpr std::size_t kMaxFiles = 1'000;        // of one incident
+constexpr std::size_t kMaxFiles = 1'000;  // of one incident
 constexpr Nanoseconds kIdle = std::chrono::seconds(60);
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -98,7 +98,8 @@ bool Outbox::is_due(const std::string& directory) const {
 }
 
 void Outbox::scan() {
-  std::vector<std::string> names = list_directory(root_, kMaxIncidents).value_or(std::vector<std::string>());
+  std::vector<std::string> names =
+      list_directory(root_, IncidentIndex::kMaxEntries).value_or(std::vector<std::string>());
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) {
     if (*stopping_) return;

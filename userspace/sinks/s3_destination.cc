@@ -11,7 +11,7 @@
 namespace oomw {
 namespace {
 
-DeliveryReason reason_of(S3Failure failure) {
+DeliveryReason reason_of_failure(S3Failure failure) {
   switch (failure) {
     case S3Failure::kConnect:
       return DeliveryReason::kConnect;
@@ -40,7 +40,7 @@ Delivery delivery_of(const S3Outcome& outcome, WallTime now) {
     case Kind::kOk:
       return Delivery::sent();
     case Kind::kUnreachable:
-      return Delivery::retry(reason_of(outcome.failure), outcome.detail);
+      return Delivery::retry(reason_of_failure(outcome.failure), outcome.detail);
     case Kind::kBusy:
       return Delivery::retry(DeliveryReason::kUnavailable, outcome.detail, retry_after_of(outcome.retry_after, now));
     case Kind::kForbidden:

@@ -11,13 +11,12 @@
 #include "base/text.h"
 #include "sinks/delivery_marker.h"
 #include "store/directory_names.h"
+#include "store/incident_index.h"
 
 namespace oomw {
 namespace {
 
 constexpr std::size_t kMaxStatusBytes = 4'096;
-constexpr std::size_t kMaxIncidents = 100'000;
-constexpr std::size_t kMaxDetail = 512;
 
 std::string path_of(const std::string& data_dir, const std::string& sink) {
   return data_dir + "/sink-" + sink + ".json";
@@ -27,7 +26,7 @@ SinkStatus status_of(const nlohmann::json& json) {
   SinkStatus status;
   status.is_failing = json.at("failing").get<bool>();
   (void)read_name(json.at("reason").get<std::string>(), status.reason);
-  status.detail = printable(json.at("detail").get<std::string>(), kMaxDetail);
+  status.detail = printable(json.at("detail").get<std::string>(), kMaxStoredDetail);
   status.since = parse_rfc3339(json.at("since").get<std::string>());
   return status;
 }
@@ -63,14 +62,14 @@ std::optional<SinkStatus> load_sink_status(const std::string& data_dir, const st
 Result<> save_sink_status(const std::string& data_dir, const std::string& sink, const SinkStatus& status) {
   const nlohmann::ordered_json json = {{"failing", status.is_failing},
                                        {"reason", to_string(status.reason)},
-                                       {"detail", printable(status.detail, kMaxDetail)},
+                                       {"detail", printable(status.detail, kMaxStoredDetail)},
                                        {"since", to_rfc3339(status.since.value_or(WallTime{}))}};
   return write_file_atomic(path_of(data_dir, sink),
                            json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 std::string why_failing(const SinkStatus& status) {
-  return std::string(to_string(status.reason)) + ": " + printable(status.detail, kMaxDetail);
+  return std::string(to_string(status.reason)) + ": " + printable(status.detail, kMaxStoredDetail);
 }
 
 std::string to_text(const SinkStatus& status) {
@@ -117,7 +116,7 @@ SinkSurvey survey_sink(const std::string& data_dir, const std::string& sink) {
   SinkSurvey survey;
   survey.sink = sink;
   survey.status = load_sink_status(data_dir, sink);
-  Result<std::vector<std::string>> names = list_directory(data_dir + "/incidents", kMaxIncidents);
+  Result<std::vector<std::string>> names = list_directory(data_dir + "/incidents", IncidentIndex::kMaxEntries);
   if (!names) return survey;
   std::sort(names->begin(), names->end());
   for (const std::string& name : *names) {

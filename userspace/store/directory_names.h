@@ -10,6 +10,8 @@
 
 namespace oomw {
 
+inline constexpr const char* kIncidentFile = "incident.json";
+
 // "20261121T030405Z-...-1a2b3c4d"
 [[nodiscard]] bool is_incident_directory(std::string_view name);
 // "20261121T030405Z-1a2b3c4d" of such a name.

@@ -16,7 +16,7 @@ namespace oomw {
 namespace {
 
 constexpr std::size_t kBlock = 512;
-constexpr std::size_t kMaxName = 100;  // of a header's name field
+constexpr std::size_t kMaxTarName = 100;  // of a header's name field
 constexpr std::size_t kChecksumAt = 148;
 
 // Fields of a header, in their order. `type` '5' = directory, '0' = file.
@@ -60,7 +60,7 @@ Result<> write_incident_archive(const std::string& directory, const std::string&
   const std::string root = to_file_component(id) + "/";
   RETURN_IF_ERROR(sink(header_of(root, '5', 0, 0)));
   for (const std::string& name : names) {
-    if (root.size() + name.size() > kMaxName) return fail(ErrorCode::kLimit, "a name too long for a tar");
+    if (root.size() + name.size() > kMaxTarName) return fail(ErrorCode::kLimit, "a name too long for a tar");
     ASSIGN_OR_RETURN(const StoredFile file, open_stored_file(directory, name));
     RETURN_IF_ERROR(sink(header_of(root + name, '0', file.bytes, file.modified_ns / 1'000'000'000)));
     RETURN_IF_ERROR(write_bytes(file, sink));

@@ -13,7 +13,6 @@ namespace oomw {
 namespace {
 
 constexpr std::string_view kNoCause = "unknown";
-constexpr std::int64_t kSecondNs = 1'000'000'000;
 
 bool is_part(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -75,7 +74,7 @@ std::optional<WallTime> parse_since(std::string_view text, WallTime now) {
   const auto unit = seconds_of_unit(text.back());
   const auto count = parse_u64(text.substr(0, text.size() - 1));
   if (!unit || !count || *count > kMost) return std::nullopt;
-  const std::int64_t back_ns = static_cast<std::int64_t>(*count) * *unit * kSecondNs;
+  const std::int64_t back_ns = static_cast<std::int64_t>(*count) * *unit * 1'000'000'000;
   return WallTime{now.ns > back_ns ? now.ns - back_ns : 0};
 }
 

@@ -13,7 +13,6 @@ namespace oomw {
 namespace {
 
 constexpr std::size_t kMaxFiles = 1'000;
-constexpr const char* kJsonName = "incident.json";
 
 // "20261121T030405Z" of a name or an id.
 std::string_view second_of(std::string_view name) { return name.substr(0, name.find('-')); }
@@ -153,12 +152,12 @@ std::optional<IncidentIndex::Measured> IncidentIndex::measure(const std::string&
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return std::nullopt;
   const auto files = list_directory(path, kMaxFiles);
-  if (!files || std::find(files->begin(), files->end(), kJsonName) == files->end()) return std::nullopt;
+  if (!files || std::find(files->begin(), files->end(), kIncidentFile) == files->end()) return std::nullopt;
   Measured measured;
   for (const std::string& file : *files) {
     if (::lstat((path + "/" + file).c_str(), &status) != 0) continue;
     measured.bytes += static_cast<std::uint64_t>(status.st_size);
-    if (file == kJsonName) measured.changed_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+    if (file == kIncidentFile) measured.changed_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
   }
   return measured;
 }

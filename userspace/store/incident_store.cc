@@ -19,7 +19,6 @@ namespace oomw {
 
 namespace {
 
-constexpr const char* kJsonName = "incident.json";
 constexpr const char* kReportName = "report.md";
 constexpr const char* kGrowthName = "growth-diff.txt";
 
@@ -70,8 +69,8 @@ Result<> fill_directory(const Incident& incident, const std::string& report, con
   ASSIGN_OR_RETURN(const UniqueFd dir, open_directory(directory));
   RETURN_IF_ERROR(write_new_file(dir.get(), kReportName, report));
   RETURN_IF_ERROR(write_new_file(dir.get(), kSummaryFile, to_summary_json(summary_of(incident))));
-  RETURN_IF_ERROR(write_new_file(dir.get(), kJsonName, to_json(incident)));
-  placed.insert(placed.end(), {kJsonName, kReportName, kSummaryFile});
+  RETURN_IF_ERROR(write_new_file(dir.get(), kIncidentFile, to_json(incident)));
+  placed.insert(placed.end(), {kIncidentFile, kReportName, kSummaryFile});
   return sync_files(directory, placed);
 }
 
@@ -179,7 +178,7 @@ Result<WrittenIncident> IncidentStore::revise(const Incident& incident, const st
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kReportName, report_of(incident, profiles)));
   // Before incident.json: a reader ignores a summary that is older by more than one writing takes.
   RETURN_IF_ERROR(write_file_atomic(directory + "/" + kSummaryFile, to_summary_json(summary_of(incident))));
-  RETURN_IF_ERROR(write_file_atomic(directory + "/" + kJsonName, to_json(incident)));
+  RETURN_IF_ERROR(write_file_atomic(directory + "/" + kIncidentFile, to_json(incident)));
   return WrittenIncident{directory, std::move(placement.unplaced), has_unread};
 }
 

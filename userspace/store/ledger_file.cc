@@ -88,15 +88,15 @@ void describe(auto& v, Of<LedgerState> auto& state) {
 
 namespace {
 
-constexpr std::size_t kMaxBytes = 8u << 20;  // 2 000 sets of four 255-byte names, 4 096 hashes, 20 000 cgroups
+constexpr std::size_t kMaxLedgerBytes = 8u << 20;  // 2 000 sets of four 255-byte names, 4 096 hashes, 20 000 cgroups
 
-std::string path_in(const std::string& data_dir) { return data_dir + "/kills.json"; }
+std::string ledger_path(const std::string& data_dir) { return data_dir + "/kills.json"; }
 
 }  // namespace
 
 Result<LedgerState> load_ledger(const std::string& data_dir) {
-  const std::string path = path_in(data_dir);
-  ASSIGN_OR_RETURN(const std::string text, read_file(path, kMaxBytes));
+  const std::string path = ledger_path(data_dir);
+  ASSIGN_OR_RETURN(const std::string text, read_file(path, kMaxLedgerBytes));
   auto state = from_json_text<ledger_json::Format, LedgerState>(text);
   if (!state) return tl::make_unexpected(std::move(state).error().with_context(path));
   return state;
@@ -105,7 +105,7 @@ Result<LedgerState> load_ledger(const std::string& data_dir) {
 Result<> save_ledger(const std::string& data_dir, const LedgerState& state) {
   RETURN_IF_ERROR(make_directories(data_dir, 0700));
   const auto json = JsonWriter<ledger_json::Format>::json_of(state);
-  return write_file_atomic(path_in(data_dir), to_json_text(json, 1) + "\n");
+  return write_file_atomic(ledger_path(data_dir), to_json_text(json, 1) + "\n");
 }
 
 }  // namespace oomw

@@ -52,9 +52,9 @@ void describe(auto& v, Of<RetentionState> auto& state) {
 
 namespace {
 
-constexpr std::size_t kMaxBytes = 64u << 20;  // 100,000 incidents take 30 MB
+constexpr std::size_t kMaxRetentionBytes = 64u << 20;  // 100,000 incidents take 30 MB
 
-std::string path_in(const std::string& data_dir) { return data_dir + "/retention.json"; }
+std::string retention_path(const std::string& data_dir) { return data_dir + "/retention.json"; }
 
 }  // namespace
 
@@ -71,15 +71,15 @@ void RetentionState::add_dropped(const IncidentFacts& facts) {
 }
 
 Result<RetentionState> load_retention(const std::string& data_dir) {
-  ASSIGN_OR_RETURN(const std::string text, read_file(path_in(data_dir), kMaxBytes));
+  ASSIGN_OR_RETURN(const std::string text, read_file(retention_path(data_dir), kMaxRetentionBytes));
   auto state = from_json_text<retention_json::Format, RetentionState>(text);
-  if (!state) return tl::make_unexpected(std::move(state).error().with_context(path_in(data_dir)));
+  if (!state) return tl::make_unexpected(std::move(state).error().with_context(retention_path(data_dir)));
   return state;
 }
 
 Result<> save_retention(const std::string& data_dir, const RetentionState& state) {
   const auto json = JsonWriter<retention_json::Format>::json_of(state);
-  return write_file_atomic(path_in(data_dir), to_json_text(json, 1) + "\n");
+  return write_file_atomic(retention_path(data_dir), to_json_text(json, 1) + "\n");
 }
 
 }  // namespace oomw

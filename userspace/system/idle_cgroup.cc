@@ -15,7 +15,7 @@ namespace oomw {
 namespace {
 
 // memory.events.local is 100 bytes, memory.oom_control 60.
-using Buffer = std::array<char, 512>;
+using LineBuffer = std::array<char, 512>;
 
 }  // namespace
 
@@ -45,7 +45,7 @@ bool IdleCgroup::has_moved(std::uint64_t usage_bytes) const {
 
 std::optional<MemorySampled> IdleCgroup::read(const Clock& clock) const {
   if (!whole_at_ || clock.now() - *whole_at_ >= kWholeEvery) return std::nullopt;
-  Buffer buffer;
+  LineBuffer buffer;
   MemorySampled sample;
   sample.cgroup = id_;
   const auto usage_text = read_again(usage_.get(), buffer);

@@ -16,9 +16,8 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxRecord = 8'192;  // CONSOLE_EXT_LOG_MAX; a smaller buffer gets EINVAL
 constexpr std::size_t kRecordsBetweenLooks = 1'024;
-constexpr std::uint64_t kMaxKib = 1ULL << 50;
+constexpr std::uint64_t kMaxKibOfLimit = 1ULL << 50;
 
 // The number at the start of `text`, which `unit` must follow; removes both from `text`.
 std::optional<std::uint64_t> take_number(std::string_view& text, std::string_view unit) {
@@ -50,7 +49,7 @@ std::optional<KmsgMemory> parse_kmsg_memory(std::string_view message) {
   message.remove_prefix(kStart.size());
   const auto usage = take_number(message, "kB, limit ");
   const auto limit = usage ? take_number(message, "kB, failcnt ") : std::nullopt;
-  if (!limit || *usage >= kMaxKib || *limit >= kMaxKib) return std::nullopt;
+  if (!limit || *usage >= kMaxKibOfLimit || *limit >= kMaxKibOfLimit) return std::nullopt;
   return KmsgMemory{*usage * 1024, *limit * 1024};
 }
 
@@ -87,7 +86,7 @@ Result<KmsgBacklog> read_kmsg_backlog(const std::string& path, const Clock& cloc
   ASSIGN_OR_RETURN(const UniqueFd fd, open_at(AT_FDCWD, path, O_RDONLY | O_NONBLOCK));
   const MonotonicTime until = clock.now() + kMaxBacklogTime;
   KmsgBacklogParser parser;
-  std::array<char, kMaxRecord> buffer;
+  std::array<char, kMaxKmsgRecord> buffer;
   for (std::size_t records = 0;; ++records) {
     const bool is_late = records % kRecordsBetweenLooks == 0 && clock.now() >= until;
     if (is_late || records >= kMaxBacklogRecords) {

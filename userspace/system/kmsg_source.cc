@@ -15,7 +15,6 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxRecord = 8'192;  // CONSOLE_EXT_LOG_MAX; a smaller buffer gets EINVAL
 constexpr int kMaxRecordsPerWake = 1'024;  // an OOM dump is ~60 records
 constexpr std::uint64_t kLevelsPerFacility = 8;
 
@@ -116,7 +115,7 @@ KmsgSource::~KmsgSource() { loop_.remove(watch_); }
 
 // Each read returns one record. A burst longer than the bound continues at the next wake-up.
 void KmsgSource::drain() {
-  std::array<char, kMaxRecord> buffer;
+  std::array<char, kMaxKmsgRecord> buffer;
   for (int i = 0; i < kMaxRecordsPerWake; ++i) {
     const ssize_t n = ::read(fd_.get(), buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;

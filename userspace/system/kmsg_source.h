@@ -47,6 +47,8 @@ class KmsgJoiner {
   std::optional<std::string> group_;       // the cgroup that is being killed as a whole
 };
 
+inline constexpr std::size_t kMaxKmsgRecord = 8'192;  // CONSOLE_EXT_LOG_MAX; a smaller buffer gets EINVAL
+
 // The message of one /dev/kmsg record, unescaped; nullopt for anything that is not the kernel's
 // own (user space may write there too, but never with facility 0).
 [[nodiscard]] std::optional<std::string> message_of_record(std::string_view record);

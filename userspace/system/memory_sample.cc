@@ -64,7 +64,7 @@ std::optional<std::uint64_t> read_oom_kills(int dir_fd, CgroupVersion version, B
   return text.has_value() ? find_value(*text, "oom_kill") : std::nullopt;
 }
 
-Result<> fill(int dir_fd, CgroupVersion version, bool detailed, MemorySampled& sample) {
+Result<> fill_sample(int dir_fd, CgroupVersion version, bool detailed, MemorySampled& sample) {
   Buffer buffer;
   const MemoryFileNames names = memory_file_names(version);
   ASSIGN_OR_RETURN(sample.usage_bytes, read_number(dir_fd, names.usage, buffer));
@@ -88,7 +88,7 @@ Result<MemorySampled> CgroupFs::sample(const std::string& path, CgroupId expecte
   MemorySampled sample;
   sample.cgroup = expected;
   sample.detailed = detailed;
-  auto filled = fill(dir.get(), version_, detailed, sample);
+  auto filled = fill_sample(dir.get(), version_, detailed, sample);
   sample.time = clock.now();
   if (filled.has_value()) return sample;
   // Files missing while the directory is still there: v2's root, or the controller is off here.

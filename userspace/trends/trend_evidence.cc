@@ -19,7 +19,7 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxSites = 20, kMaxFrames = 32;
+constexpr std::size_t kMaxSites = 20;
 // A profile is made in memory, from all frames of its buckets: 16,384 buckets of a hostile program took 40 MiB.
 constexpr std::size_t kMaxBucketsWritten = 8'192, kMaxFramesWritten = 256U << 10;
 // Of a profile's four sample types: alloc_objects, alloc_space, inuse_objects, inuse_space.
@@ -159,7 +159,7 @@ TrendDocument::Judged judged_of(const LeakReport& report, const HeapTrend& trend
     for (const SiteTrend& site : *found) {
       if (judged.sites.size() >= kMaxSites) break;
       judged.sites.push_back(site_of(site));
-      judged.sites.back().frames = frames_of_site(trend, site.site, names, kMaxFrames);
+      judged.sites.back().frames = frames_of_site(trend, site.site, names, kMaxFramesOfSite);
     }
   }
   return judged;

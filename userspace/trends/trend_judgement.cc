@@ -12,8 +12,6 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxFrames = 32;  // searched for a component
-
 std::optional<double> known(double value) { return std::isfinite(value) ? std::optional(value) : std::nullopt; }
 std::uint64_t whole_bytes(double bytes) {
   return std::isfinite(bytes) && bytes > 0 ? static_cast<std::uint64_t>(std::min(bytes, 1e18)) : 0;
@@ -88,7 +86,7 @@ std::string component_of(const std::vector<std::string>& frames) {
 
 TrendSite judged_site(const HeapTrend& trend, const SiteTrend& site, ProgramNames& names) {
   TrendSite judged;
-  judged.frames = frames_of_site(trend, site.site, names, kMaxFrames);
+  judged.frames = frames_of_site(trend, site.site, names, kMaxFramesOfSite);
   judged.component = component_of(judged.frames);
   if (judged.frames.size() > TrendJudged::kMaxFrames) judged.frames.resize(TrendJudged::kMaxFrames);
   judged.figures = figures_of(site);

@@ -34,7 +34,7 @@ std::string when_text(Nanoseconds since) {
   return human_duration(since) + " after";
 }
 
-std::string culprit_text(const EarlierKill& earlier, const IncidentAnswer& answer) {
+std::string earlier_text(const EarlierKill& earlier, const IncidentAnswer& answer) {
   if (answer.same_culprit == true) return "The culprit is the same as then.";
   const std::string code = printable(earlier.code, kMaxCode);
   if (answer.same_culprit == false) return fmt::format("The culprit is another; then it was {}.", code);
@@ -51,7 +51,7 @@ void compare_with_earlier(Incident& incident) {
   answer.same_culprit = is_same_culprit(earlier, answer.culprit);
   answer.again = fmt::format("Killed again, {} the kill before: kill {} of this workload on record. {}",
                              when_text(Nanoseconds(incident.time.ns - earlier.time.ns)), earlier.kills + 1,
-                             culprit_text(earlier, answer));
+                             earlier_text(earlier, answer));
 }
 
 }  // namespace oomw

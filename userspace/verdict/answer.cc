@@ -223,7 +223,7 @@ std::string inspect_mappings(const Incident& incident, const AnswerCulprit* /*cu
   return standing_text(incident).empty() ? mappings_action(incident)
                                          : "See why these goroutines never end: each keeps its stack.";
 }
-std::string trim(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
+std::string trim_malloc(const Incident& /*incident*/, const AnswerCulprit* /*culprit*/) {
   return "Call malloc_trim(0) after peaks, or set MALLOC_ARENA_MAX=2 where many threads allocate; or use jemalloc.";
 }
 std::string bound_files(const Incident& incident, const AnswerCulprit* /*culprit*/) { return files_action(incident); }
@@ -249,22 +249,22 @@ std::string look(const Incident& incident, const AnswerCulprit* culprit) {
                                            : "See what this node can read: oomwitness doctor.";
 }
 
-struct Row {
+struct AnswerRow {
   std::string_view cause;
   Sentence sentence;
   Action action;
 };
-constexpr std::array<Row, 11> kRows = {{{"leak", leak, mend},
-                                        {"spike", spike, bound},
-                                        {"undersized", undersized, raise},
-                                        {"off_heap", off_heap, inspect_mappings},
-                                        {"allocator_retention", retention, trim},
-                                        {"page_cache_or_tmpfs", files, bound_files},
-                                        {"sibling", sibling, inspect_processes},
-                                        {"pod_limit", pod, share_pod},
-                                        {"ancestor_limit", ancestor, inspect_ancestor},
-                                        {"node", node, inspect_node},
-                                        {"", unknown, look}}};
+constexpr std::array<AnswerRow, 11> kAnswerRows = {{{"leak", leak, mend},
+                                                    {"spike", spike, bound},
+                                                    {"undersized", undersized, raise},
+                                                    {"off_heap", off_heap, inspect_mappings},
+                                                    {"allocator_retention", retention, trim_malloc},
+                                                    {"page_cache_or_tmpfs", files, bound_files},
+                                                    {"sibling", sibling, inspect_processes},
+                                                    {"pod_limit", pod, share_pod},
+                                                    {"ancestor_limit", ancestor, inspect_ancestor},
+                                                    {"node", node, inspect_node},
+                                                    {"", unknown, look}}};
 
 // Who keeps what the sentence's culprit allocated, goroutines that pile up, and what grew it; "" if none is known.
 std::string kept_text(const Incident& incident, const IncidentAnswer& answer) {
@@ -287,8 +287,8 @@ IncidentAnswer answer_of(const Incident& incident, const OperationPatterns& patt
   IncidentAnswer answer;
   if (incident.verdict) answer.cause = incident.verdict->cause, answer.confidence = incident.verdict->confidence;
   answer.culprit = find_culprit(incident, answer.cause, patterns);
-  const auto found = std::ranges::find(kRows, std::string_view(answer.cause), &Row::cause);
-  const Row& row = found != kRows.end() ? *found : kRows.back();
+  const auto found = std::ranges::find(kAnswerRows, std::string_view(answer.cause), &AnswerRow::cause);
+  const AnswerRow& row = found != kAnswerRows.end() ? *found : kAnswerRows.back();
   const AnswerCulprit* culprit = answer.culprit ? &*answer.culprit : nullptr;
   answer.sentence = part_sentence(incident, program(incident));
   answer.action = part_action(incident);

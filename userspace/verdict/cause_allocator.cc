@@ -11,12 +11,12 @@
 namespace oomw {
 namespace {
 
-std::uint64_t part_of(const IncidentComposition& composition, std::string_view name) {
+std::uint64_t bytes_of_part(const IncidentComposition& composition, std::string_view name) {
   const auto found = std::ranges::find(composition.parts, name, &MemoryShare::name);
   return found == composition.parts.end() ? 0 : found->bytes;
 }
 
-double seconds_before_kill(const Incident& incident) {
+double composition_age(const Incident& incident) {
   return (static_cast<double>(incident.time.ns) - static_cast<double>(incident.composition->as_of.ns)) / 1e9;
 }
 
@@ -26,10 +26,10 @@ double seconds_before_kill(const Incident& incident) {
 std::optional<Finding> judge_allocator(const Evidence& evidence) {
   const Incident& incident = evidence.incident;
   if (!incident.composition || !incident.limit_bytes) return std::nullopt;
-  const double age = seconds_before_kill(incident);
+  const double age = composition_age(incident);
   if (age > threshold::kFreshReading) return std::nullopt;
-  const std::uint64_t free = part_of(*incident.composition, "malloc: free");
-  const std::uint64_t used = part_of(*incident.composition, "malloc: in use");
+  const std::uint64_t free = bytes_of_part(*incident.composition, "malloc: free");
+  const std::uint64_t used = bytes_of_part(*incident.composition, "malloc: in use");
   const double share =
       static_cast<double>(free) / static_cast<double>(std::max<std::uint64_t>(*incident.limit_bytes, 1));
   if (share < threshold::kRetained || free <= used) return std::nullopt;

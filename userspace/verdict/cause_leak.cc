@@ -114,13 +114,13 @@ int last_that_may_be_still(const Evidence& evidence) {
 // The memory that is never given back: see verdict.h. It rises in every quarter of the time. Without a collector it may
 // stand still in one of the first two: malloc fills what a burst left behind before it takes more. Later a program may
 // have had no processor or no requests: see last_that_may_be_still().
-struct Rise {
+struct SteadyRise {
   double bytes = 0;  // from the first eighth on
   double per_second = 0;
   bool is_interrupted = false;  // it stood still for a quarter
 };
-std::optional<Rise> steady_rise(const MemoryCurve& curve, int still_until, int may_stand_still) {
-  Rise rise{curve.at(1) - curve.floor_from(kStartUp), curve.floor_slope(kStartUp)};
+std::optional<SteadyRise> steady_rise(const MemoryCurve& curve, int still_until, int may_stand_still) {
+  SteadyRise rise{curve.at(1) - curve.floor_from(kStartUp), curve.floor_slope(kStartUp)};
   double before = curve.floor_from(kStartUp);
   for (int quarter = 1; quarter <= kQuarters; ++quarter) {
     const double part = kStartUp + (1 - kStartUp) * quarter / kQuarters;

@@ -15,12 +15,10 @@
 namespace oomw {
 namespace {
 
-constexpr std::size_t kMaxName = 160;
 constexpr std::string_view kPython = "cpython";
 constexpr std::string_view kInside = "inside ";  // a small container that has a name
-constexpr std::string_view kJvm = "jvm";
-constexpr std::string_view kV8 = "v8";  // its holders are the program's own classes
-constexpr double kWorthSaying = 0.05;   // of the memory: less explains nothing
+constexpr std::string_view kV8 = "v8";           // its holders are the program's own classes
+constexpr double kWorthSaying = 0.05;            // of the memory: less explains nothing
 
 bool is_by_analysis(const IncidentFiller& filler) { return filler.evidence == "analysis"; }
 
@@ -42,7 +40,7 @@ int rank_of(const IncidentFiller& filler) {
 
 // "list of dict" -> "a list of 500000 dict"; "dict" of a type -> "500000 objects of type dict".
 std::string what(const IncidentFiller& filler) {
-  const std::string name = printable(filler.name, kMaxName);
+  const std::string name = printable(filler.name, kMaxAnswerName);
   const std::string count = estimated_count_text(filler.count, filler.error_bytes);
   if (is_plain_object(filler)) return fmt::format("{} plain objects with what only they hold", count);
   if (is_class_with_held(filler)) {
@@ -60,8 +58,8 @@ std::string what(const IncidentFiller& filler) {
 }
 
 std::string held(const IncidentFiller& filler) {
-  if (filler.held_as.starts_with(kInside)) return " held " + printable(filler.held_as, kMaxName);
-  return filler.held_as.empty() ? "" : " held as " + printable(filler.held_as, kMaxName);
+  if (filler.held_as.starts_with(kInside)) return " held " + printable(filler.held_as, kMaxAnswerName);
+  return filler.held_as.empty() ? "" : " held as " + printable(filler.held_as, kMaxAnswerName);
 }
 
 // What any Python program has: of which of its data they are their names do not show. Names come without their module,
@@ -194,8 +192,8 @@ const IncidentFiller* counted_collection(const Incident& incident, const Inciden
 std::string counted_collection_text(const Incident& incident, const IncidentFiller& filler) {
   const IncidentFiller* collection = counted_collection(incident, filler);
   if (collection == nullptr) return "";
-  return fmt::format("; {}, a {}, has {} entries", printable(collection->held_as, kMaxName),
-                     printable(collection->name, kMaxName), collection->count);
+  return fmt::format("; {}, a {}, has {} entries", printable(collection->held_as, kMaxAnswerName),
+                     printable(collection->name, kMaxAnswerName), collection->count);
 }
 
 }  // namespace
@@ -208,14 +206,15 @@ std::string own_class_text(const Incident& incident, const IncidentFiller& fille
   if (own == nullptr || is_said || is_few(*own, filler)) return collection;
   return collection + fmt::format("; {} there were most of {}, {} objects",
                                   own->runtime == kPython ? "of other classes" : "of its own classes",
-                                  printable(own->name, kMaxName), estimated_count_text(own->count, own->error_bytes));
+                                  printable(own->name, kMaxAnswerName),
+                                  estimated_count_text(own->count, own->error_bytes));
 }
 
 std::string collection_text(const Incident& incident) {
   const auto found = std::ranges::find_if(incident.fillers, is_counted_only);
   if (found == incident.fillers.end()) return "";
-  return fmt::format("{} entries in {}, a {}", found->count, printable(found->held_as, kMaxName),
-                     printable(found->name, kMaxName));
+  return fmt::format("{} entries in {}, a {}", found->count, printable(found->held_as, kMaxAnswerName),
+                     printable(found->name, kMaxAnswerName));
 }
 
 const IncidentFiller* named_filler(const Incident& incident) {
@@ -294,7 +293,7 @@ std::string pools_text(const Incident& incident) {
     const double share = static_cast<double>(type.bytes) / static_cast<double>(counted->bytes);
     if (share < kLeastShare) break;
     types += fmt::format("{} {:.0f} %{} {}", i == 0 ? ", by an estimate" : ",", share * 100, i == 0 ? " of them" : "",
-                         printable(type.name, kMaxName));
+                         printable(type.name, kMaxAnswerName));
   }
   return fmt::format("At the kill {}{} were small objects{}.", counted->cut.empty() ? "" : "at least ",
                      human_bytes(counted->bytes), types);
@@ -319,7 +318,7 @@ const TrendSite* growing_name(const Incident& incident) {
 
 std::string name_and_holder(const TrendSite& site) {
   std::string text;
-  for (const std::string& line : site.frames) text += (text.empty() ? "" : ", ") + printable(line, kMaxName);
+  for (const std::string& line : site.frames) text += (text.empty() ? "" : ", ") + printable(line, kMaxAnswerName);
   return text;
 }
 
@@ -340,21 +339,22 @@ std::string filler_action(const Incident& incident) {
   if (filler == nullptr) return "";
   if (filler->kind == "holder" && !filler->held_as.empty()) {
     return fmt::format("Bound or empty {}{}; a larger limit only delays the next kill.",
-                       filler->held_as.starts_with(kInside) ? "what is " : "", printable(filler->held_as, kMaxName));
+                       filler->held_as.starts_with(kInside) ? "what is " : "",
+                       printable(filler->held_as, kMaxAnswerName));
   }
   if (const IncidentFiller* collection = counted_collection(incident, *filler)) {
     return fmt::format("See why {} has so many entries; a larger limit only delays the next kill.",
-                       printable(collection->held_as, kMaxName));
+                       printable(collection->held_as, kMaxAnswerName));
   }
   const IncidentFiller* own = is_of_platform(*filler) ? own_class(incident) : nullptr;
   const bool may_be_few = own != nullptr && (own->runtime == kV8 || own->runtime == kPython);
   if (may_be_few && is_few(*own, *filler)) own = nullptr;
   return fmt::format("Find what keeps {}{}; a larger limit only delays the next kill.",
                      filler->kind == "holder" && !is_class_with_held(*filler)
-                         ? "that " + printable(filler->name, kMaxName)
+                         ? "that " + printable(filler->name, kMaxAnswerName)
                      : is_plain_object(*filler) && own == nullptr
                          ? "so many plain objects"
-                         : "so many " + printable(own != nullptr ? own->name : filler->name, kMaxName),
+                         : "so many " + printable(own != nullptr ? own->name : filler->name, kMaxAnswerName),
                      tool_text(*filler));
 }
 

@@ -4,10 +4,14 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "incident/incident.h"
 
 namespace oomw {
+
+inline constexpr std::size_t kMaxAnswerName = 160;  // of a type, a holder or code, in a sentence
+inline constexpr std::string_view kJvm = "jvm";     // the runtime of a filler or a part of the memory
 
 // The filler that an analysis found and that is large enough to be said: a container with a name first, then any
 // container, then a type. Its claim is "fills", never more.

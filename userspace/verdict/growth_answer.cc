@@ -20,8 +20,6 @@ namespace {
 
 using Place = IncidentGrowth::Place;
 
-constexpr std::size_t kMaxName = 160;
-
 double collectors_share(const IncidentGrowth& growth) {
   double share = 0;
   for (const Place& place : growth.places) share += place.is_collector ? place.share : 0;
@@ -135,10 +133,10 @@ bool agrees(const Incident& incident, const IncidentFiller& filler, const Place&
   return is_class && place.code.starts_with(filler.name + "::");
 }
 
-std::string operation_text(const std::string& kind, const std::string& operation, const std::string& code) {
+std::string for_operation(const std::string& kind, const std::string& operation, const std::string& code) {
   if (operation.empty()) return "";
   if (code.starts_with(operation + " (")) return " (" + kind + " handler)";
-  return fmt::format(" for {} {}", printable(kind, 32), printable(operation, kMaxName));
+  return fmt::format(" for {} {}", printable(kind, 32), printable(operation, kMaxAnswerName));
 }
 
 std::string amount(const Place& place) {
@@ -147,7 +145,7 @@ std::string amount(const Place& place) {
 
 // "Arena::allocate" of "Arena::allocate (shop)"; an address without the texts behind it.
 std::string function_of(const std::string& frame) {
-  return printable(frame.substr(0, std::min(frame.find(" ("), frame.find(", which"))), kMaxName);
+  return printable(frame.substr(0, std::min(frame.find(" ("), frame.find(", which"))), kMaxAnswerName);
 }
 
 // "shop!fn_1ab0", "shop+0x1ab0": no symbol names it.
@@ -236,8 +234,8 @@ std::string runtime_code_text(const Incident& incident) {
   return fmt::format(
       " Its growth was first touched mostly in {}{} ({:.0f} % of the growth, {}), which is the runtime's own code: "
       "none of the program's is in those stacks.",
-      printable(most->first, kMaxName), caller == caller_of.end() ? "" : ", called by " + caller->second, share * 100,
-      human_bytes(most->second));
+      printable(most->first, kMaxAnswerName), caller == caller_of.end() ? "" : ", called by " + caller->second,
+      share * 100, human_bytes(most->second));
 }
 
 // Why nobody is named as what grew the memory.
@@ -262,8 +260,8 @@ std::string unproved(const Incident& incident) {
   return fmt::format(
       " Its growth was first touched mostly in {}{}{} ({}{}){}; that may be temporary data, so it does not show who "
       "keeps it.",
-      printable(place->code, kMaxName), callers_text(*place),
-      operation_text(place->operation_kind, place->operation, place->code), amount(*place), came_once(*place),
+      printable(place->code, kMaxAnswerName), callers_text(*place),
+      for_operation(place->operation_kind, place->operation, place->code), amount(*place), came_once(*place),
       lost.empty() ? "" : ", though " + lost);
 }
 
@@ -349,10 +347,10 @@ std::optional<AnswerCulprit> growing_culprit(const Incident& incident) {
 std::string grower_text(const Incident& incident, const AnswerCulprit& culprit) {
   const IncidentFiller* filler = named_filler(incident);
   const Place* place = proved_grower(incident);
-  return fmt::format("{} grew it by {} ({:.0f} % of the growth{}){}{}", printable(culprit.code, kMaxName),
+  return fmt::format("{} grew it by {} ({:.0f} % of the growth{}){}{}", printable(culprit.code, kMaxAnswerName),
                      human_bytes(culprit.bytes.value_or(0)), culprit.share.value_or(0) * 100,
                      place == nullptr ? "" : over_time(*place),
-                     operation_text(culprit.operation_kind, culprit.operation, culprit.code),
+                     for_operation(culprit.operation_kind, culprit.operation, culprit.code),
                      filler == nullptr ? "" : "; " + filler_text(incident));
 }
 
@@ -363,8 +361,8 @@ std::string growth_text(const Incident& incident, const std::optional<AnswerCulp
   if (culprit && culprit->claim != to_string(Claim::kFills) && !is_keeper) return "";
   const Place* place = proved_grower(incident);
   if (place == nullptr) return unproved(incident);
-  return fmt::format(" Grown by {}{} ({}{}).", printable(place->code, kMaxName),
-                     operation_text(place->operation_kind, place->operation, place->code), amount(*place),
+  return fmt::format(" Grown by {}{} ({}{}).", printable(place->code, kMaxAnswerName),
+                     for_operation(place->operation_kind, place->operation, place->code), amount(*place),
                      over_time(*place));
 }
 

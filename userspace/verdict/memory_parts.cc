@@ -22,7 +22,7 @@ constexpr std::size_t kShownFillers = 3;
 constexpr std::uint64_t kHeapStep = 16u << 20;  // of an advised -Xmx, and the smallest that is advised
 constexpr double kRoom = 0.05;                  // of the limit, for what is not read: page tables, the kernel's own
 
-constexpr std::string_view kJvm = "jvm", kNative = "native";
+constexpr std::string_view kNative = "native";
 
 const MemoryShare* part_of(const IncidentComposition& composition, std::string_view name, std::string_view runtime) {
   const auto found = std::ranges::find_if(

@@ -279,7 +279,7 @@ Steps for_node(const Incident& incident) {
 
 // As the Collector's documentation recommends: first in each pipeline, 80 % of the limit, and a fifth of that for
 // what comes in between two checks.
-void add_collector(const Incident& incident, Steps& steps) {
+void add_collector_steps(const Incident& incident, Steps& steps) {
   if (!incident.collector) return;
   const IncidentCollector& collector = *incident.collector;
   const bool lacks_limiter = collector.read_at && !collector.limiter_refused;
@@ -337,7 +337,7 @@ Steps next_steps(const Incident& incident) {
   if (known == kByCause.end()) steps = part_steps(incident);
   if (known == kByCause.end() && steps.empty()) steps = {look_at_best(incident), look_at_growth(incident)};
   steps.insert(steps.begin(), name_the_address(incident));
-  add_collector(incident, steps);
+  add_collector_steps(incident, steps);
   std::erase_if(steps, [](const NextStep& step) { return step.what.empty(); });
   return steps;
 }

@@ -41,7 +41,7 @@ std::string evidence_of(const Incident& incident) {
 
 // What the owner keeps in a row, counted in its memory. Each of an exporter's requests is a batch that waits to be
 // sent.
-std::string queue_text(const Incident& incident, const IncidentHolder& owner) {
+std::string owned_queue_text(const Incident& incident, const IncidentHolder& owner) {
   const auto queue = std::ranges::find_if(incident.fillers, [](const IncidentFiller& filler) {
     return filler.runtime == "go" && filler.kind == "holder" && filler.evidence == "analysis" && filler.count > 0;
   });
@@ -100,7 +100,7 @@ std::string owner_text(const Incident& incident) {
                                 : "";
   return fmt::format("Kept by {}: {:.0f} % of the heap that could be traced ({}{}) hangs on {}{}", code_of(owner),
                      owner.share * 100, human_bytes(owner.bytes), grown, chain_text(owner.chain),
-                     queue_text(incident, owner));
+                     owned_queue_text(incident, owner));
 }
 
 namespace {

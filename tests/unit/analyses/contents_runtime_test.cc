@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/mib.h"
 #include "unit/analyses/contents_story.h"
 #include "unit/trends/stepping_clock.h"
 
@@ -15,10 +16,9 @@ namespace {
 
 using std::chrono::seconds;
 using test::analysed_contents;
+using test::kMiB;
 using testing::ElementsAre;
 using testing::SizeIs;
-
-constexpr std::uint64_t kMiB = 1 << 20;
 
 class ContentsRuntimeTest : public testing::Test {
  protected:

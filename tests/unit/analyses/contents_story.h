@@ -9,6 +9,7 @@
 #include <string>
 
 #include "analyses/contents_runtime.h"
+#include "support/mib.h"
 #include "trends/heap_trends.h"
 
 namespace oomw::test {
@@ -17,7 +18,6 @@ using Contents = std::map<std::string, double>;  // name -> MiB; " as X" ends a 
 
 inline HeapAnalysed analysed_contents(const Contents& contents, double whole_mib, MonotonicTime time,
                                       RuntimeKind of = RuntimeKind::kCpython) {
-  constexpr double kMiB = 1 << 20;
   HeapAnalysed analysed;
   analysed.of = of;
   analysed.result = CaptureResult::kOk;

@@ -9,13 +9,13 @@
 #include <numeric>
 
 #include "events/memory_part.h"
+#include "support/mib.h"
 
 namespace oomw {
 namespace {
 
+using test::kMiB;
 using testing::HasSubstr;
-
-constexpr std::uint64_t kMiB = 1u << 20;
 
 jvm::JavaReading reading_of_service() {
   jvm::JavaReading reading;

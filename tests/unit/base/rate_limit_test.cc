@@ -6,7 +6,7 @@
 namespace oomw {
 namespace {
 
-constexpr MonotonicTime kStart{1'000'000'000'000};
+constexpr MonotonicTime kBegin{1'000'000'000'000};
 constexpr Nanoseconds kEvery = std::chrono::milliseconds(100);
 
 int taken_of(RateLimit& limit, int asked, MonotonicTime now) {
@@ -17,16 +17,16 @@ int taken_of(RateLimit& limit, int asked, MonotonicTime now) {
 
 TEST(RateLimit, a_burst_is_cut_and_what_was_used_comes_back) {
   RateLimit limit(16, kEvery);
-  EXPECT_EQ(taken_of(limit, 1'000, kStart), 16);
-  EXPECT_EQ(taken_of(limit, 5, kStart + kEvery - Nanoseconds(1)), 0);
-  EXPECT_EQ(taken_of(limit, 5, kStart + kEvery), 1);
-  EXPECT_EQ(taken_of(limit, 5, kStart + 3 * kEvery), 2);
+  EXPECT_EQ(taken_of(limit, 1'000, kBegin), 16);
+  EXPECT_EQ(taken_of(limit, 5, kBegin + kEvery - Nanoseconds(1)), 0);
+  EXPECT_EQ(taken_of(limit, 5, kBegin + kEvery), 1);
+  EXPECT_EQ(taken_of(limit, 5, kBegin + 3 * kEvery), 2);
 }
 
 TEST(RateLimit, rest_saves_up_no_more_than_a_burst) {
   RateLimit limit(16, kEvery);
-  EXPECT_EQ(taken_of(limit, 1, kStart), 1);
-  EXPECT_EQ(taken_of(limit, 1'000, kStart + std::chrono::hours(24)), 16);
+  EXPECT_EQ(taken_of(limit, 1, kBegin), 1);
+  EXPECT_EQ(taken_of(limit, 1'000, kBegin + std::chrono::hours(24)), 16);
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 
 namespace oomw::test {
 
+inline MonotonicTime at(Nanoseconds since_boot) { return MonotonicTime{} + since_boot; }
+
 // Stands where a test sets it. Any thread.
 class SetClock final : public Clock {
  public:

@@ -3,13 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/base/set_clock.h"
+
 namespace oomw {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-MonotonicTime at(Nanoseconds since_boot) { return {since_boot.count()}; }
+using test::at;
 
 TEST(StallMeter, the_turn_under_way_counts_before_it_ends) {
   StallMeter meter;

@@ -3,21 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "captures/http_capture.h"
-#include "system/process_reader.h"
 #include "unit/captures/child_process.h"
-#include "unit/captures/loopback_server.h"
-#include "unit/pprof/sample_profile.h"
+#include "unit/captures/http_capture_fixture.h"
 
 namespace oomw {
 namespace {
 
+using test::serve_heap;
 using ::testing::HasSubstr;
-
-void serve_heap(int client) {
-  read_request(client);
-  send_all(client, response("200 OK", pprof::fixture()));
-}
 
 class AnnotatedPortTest : public ::testing::Test {
  protected:

@@ -41,7 +41,7 @@ void serve_metrics(int client) {
   send_all(client, response("200 OK", "otelcol_exporter_queue_size{exporter=\"otlp\"} 7\n"));
 }
 
-CaptureRequest request_for(pid_t pid) {
+CaptureRequest watch_request(pid_t pid) {
   CaptureRequest request;
   request.targets = {{ProcessReader().key_of(pid).value_or(ProcessKey{pid, 0}), CgroupId{7}, "otelcol", "/otelcol"}};
   return request;
@@ -94,8 +94,8 @@ class CollectorWatchTest : public ::testing::Test {
 TEST_F(CollectorWatchTest, capture_and_prepare_read_the_metrics_of_the_target) {
   LoopbackServer server(serve_metrics);
   const auto readings = readings_of(server, [](CollectorWatch& watch) {
-    watch.prepare(request_for(::getpid()));
-    (void)watch.capture(request_for(::getpid()));
+    watch.prepare(watch_request(::getpid()));
+    (void)watch.capture(watch_request(::getpid()));
   });
   ASSERT_THAT(readings, SizeIs(2));
   EXPECT_THAT(readings[1].queue_sizes, ElementsAre(Pair("otlp", 7)));
@@ -110,7 +110,8 @@ TEST_F(CollectorWatchTest, listener_of_another_process_is_not_asked) {
   const ChildProcess child;  // forked before the server: it has no copy of the listener
   LoopbackServer server(serve_metrics);
   ASSERT_TRUE(child.is_ready());
-  EXPECT_THAT(readings_of(server, [&](CollectorWatch& watch) { watch.prepare(request_for(child.pid())); }), IsEmpty());
+  EXPECT_THAT(readings_of(server, [&](CollectorWatch& watch) { watch.prepare(watch_request(child.pid())); }),
+              IsEmpty());
 }
 
 TEST_F(CollectorWatchTest, answers_that_are_no_collectors_or_too_long_lead_to_nothing) {
@@ -122,14 +123,14 @@ TEST_F(CollectorWatchTest, answers_that_are_no_collectors_or_too_long_lead_to_no
     read_request(client);
     send_all(client, response("200 OK", "otelcol_x 1\n" + std::string(8192, '\n')));
   });
-  const auto prepare = [](CollectorWatch& watch) { watch.prepare(request_for(::getpid())); };
+  const auto prepare = [](CollectorWatch& watch) { watch.prepare(watch_request(::getpid())); };
   EXPECT_THAT(readings_of(other, prepare), IsEmpty());
   EXPECT_THAT(readings_of(endless, prepare), IsEmpty());
 }
 
 TEST_F(CollectorWatchTest, listener_that_never_answers_ends_with_the_deadline) {
   LoopbackServer server(read_request);
-  const auto prepare = [](CollectorWatch& watch) { watch.prepare(request_for(::getpid())); };
+  const auto prepare = [](CollectorWatch& watch) { watch.prepare(watch_request(::getpid())); };
   EXPECT_THAT(readings_of(server, prepare, 100ms), IsEmpty());
 }
 
@@ -146,13 +147,13 @@ TEST_F(CollectorWatchTest, answer_waits_for_room_in_memory_until_the_deadline) {
   CollectorWatch watch(heap_, workers, config, standing, deliver, &memory);
   {
     const auto others = memory.try_take(5'000);
-    watch.prepare(request_for(::getpid()));
+    watch.prepare(watch_request(::getpid()));
     EXPECT_EQ(watch.dropped(), 1u);
     EXPECT_EQ(memory.peak(), 5'000u);
   }
   config.timeout = 20s;
   CollectorWatch patient(heap_, workers, config, clock_, deliver, &memory);
-  patient.prepare(request_for(::getpid()));
+  patient.prepare(watch_request(::getpid()));
   EXPECT_EQ(patient.dropped(), 0u);
   EXPECT_EQ(memory.peak(), 8'192u);
   EXPECT_EQ(memory.taken(), 0u);
@@ -172,7 +173,7 @@ class CollectorElsewhere : public ::testing::Test {
     CollectorWatch watch(heap_, workers, config, clock_, deliver, nullptr,
                          [&](ProcessKey process) { return is_collector && process.pid == ::getpid(); });
     for (int i = 0; i < prepares; ++i) {
-      watch.prepare(request_for(::getpid()));
+      watch.prepare(watch_request(::getpid()));
       clock_.advance(EndpointCache::kNoneLifetime + 1s);
     }
     return readings;
@@ -216,7 +217,7 @@ TEST_F(CollectorWatchTest, reading_that_nobody_takes_is_counted) {
   CollectorConfig config;
   config.ports = {server.port()};
   CollectorWatch watch(heap_, workers, config, clock_, [](const CollectorSampled&) { return false; });
-  watch.prepare(request_for(::getpid()));
+  watch.prepare(watch_request(::getpid()));
   EXPECT_EQ(watch.dropped(), 1u);
 }
 
@@ -228,7 +229,7 @@ TEST_F(CollectorWatchTest, a_container_whose_reading_is_under_way_gets_no_second
   CollectorConfig config;
   config.ports = {server.port()};
   CollectorWatch watch(heap_, *workers, config, clock_, [](const CollectorSampled&) { return true; });
-  CaptureRequest request = request_for(::getpid());
+  CaptureRequest request = watch_request(::getpid());
   request.owner = {"greedy", ""};
   (void)watch.capture(request);
   (void)watch.capture(request);

@@ -40,7 +40,7 @@ std::vector<std::vector<std::uint64_t>> numbers_of(const HeapReading& reading) {
   return all;
 }
 
-void expect_equal(const HeapReading& read, const HeapReading& expected) {
+void expect_equal_readings(const HeapReading& read, const HeapReading& expected) {
   EXPECT_EQ(numbers_of(read), numbers_of(expected));
   EXPECT_EQ(read.is_complete, expected.is_complete);
   EXPECT_EQ(read.rate, expected.rate);
@@ -78,7 +78,7 @@ TEST_P(ReadHeapJobTest, the_reader_reads_what_this_process_would_read) {
   SandboxedInspector inspector(clock_);
   const HeapRead there = read(&inspector, process.pid());
   ASSERT_TRUE(here.reading && there.reading) << here.failure.detail << there.failure.detail;
-  expect_equal(*there.reading, *here.reading);
+  expect_equal_readings(*there.reading, *here.reading);
   EXPECT_GT(there.reading->holdings.size(), 1u);
   EXPECT_THAT(there.reading->facts, SizeIs(3));
   EXPECT_EQ(live_jobs(inspector), 1u);

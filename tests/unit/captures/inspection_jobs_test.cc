@@ -41,7 +41,7 @@ GoBinary full_binary() {
 }
 
 // Every field, so that a new one that is not sent is noticed by whoever adds it here.
-void expect_equal(const GoBinary& read, const GoBinary& expected) {
+void expect_equal_binaries(const GoBinary& read, const GoBinary& expected) {
   EXPECT_EQ(read.is_go, expected.is_go);
   EXPECT_EQ(read.is_collector, expected.is_collector);
   EXPECT_EQ(read.go_version, expected.go_version);
@@ -64,7 +64,7 @@ void expect_equal(const GoBinary& read, const GoBinary& expected) {
 TEST(InspectionJobs, what_is_known_of_a_binary_survives_the_way_through_the_socket) {
   const auto read = go::decode_binary(go::encode_binary(full_binary()));
   ASSERT_TRUE(read.has_value()) << read.error().message;
-  expect_equal(*read, full_binary());
+  expect_equal_binaries(*read, full_binary());
 }
 
 TEST(InspectionJobs, answer_that_is_cut_or_longer_or_out_of_bounds_is_refused) {
@@ -151,7 +151,7 @@ TEST(SandboxedInspector, registry_finds_in_the_reader_what_it_finds_here) {
   const auto expected = here.add({process.pid(), 0});
   const auto found = there.add({process.pid(), 0});
   ASSERT_TRUE(expected.has_value() && found.has_value()) << (found ? "" : found.error().message);
-  expect_equal(*(*found)->binary, *(*expected)->binary);
+  expect_equal_binaries(*(*found)->binary, *(*expected)->binary);
   ASSERT_TRUE((*expected)->target && (*found)->target) << (*found)->detail;
   EXPECT_EQ((*found)->target->variables, (*expected)->target->variables);
   EXPECT_GE(inspector.counters()[0].done, 1u);

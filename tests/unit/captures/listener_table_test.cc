@@ -28,7 +28,7 @@ constexpr const char* kTcp6 =
     "   2: 0000000000000000FFFF00000100007F:06F3 00000000000000000000000000000000:0000 0A 00000000:00000000 "
     "00:00000000 00000000     0        0 63 1 0000000000000000 100 0 0 10 0\n";
 
-Listener listener(const char* address, bool is_wildcard, IpFamily family = IpFamily::kV4) {
+ListeningSocket listener(const char* address, bool is_wildcard, IpFamily family = IpFamily::kV4) {
   return {address, is_wildcard, family, 1777, 1};
 }
 

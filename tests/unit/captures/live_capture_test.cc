@@ -17,7 +17,7 @@ using test::GoHeap;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-struct Fixture {
+struct LiveFixture {
   SystemClock clock;
   std::vector<std::uint32_t> words;         // record_words of each call of on_ready
   go::SandboxedInspector inspector{clock};  // as in the daemon
@@ -54,7 +54,7 @@ void expect_equal_to_own_endpoint(const std::string& version, const std::string&
   GoHeap process(program.path);
   ASSERT_TRUE(process.is_ready());
   for (const char* command : {"nogc", "leak 100", "inline 10", "garbage 20", "gc"}) process.ask(command);
-  Fixture f;
+  LiveFixture f;
   const auto outcome = f.take(process);
   process.ask("pprof " + folder / "own");
   ASSERT_EQ(outcome.finished.result, CaptureResult::kOk)
@@ -88,7 +88,7 @@ TEST(LiveCapture, held_now_and_live_at_the_last_gc_are_told_apart) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
   GoHeap process(program.path, "1");
   for (const char* command : {"nogc", "leak 10", "gc", "leak 30"}) process.ask(command);
-  Fixture f;
+  LiveFixture f;
   const auto outcome = f.take(process);
   ASSERT_EQ(outcome.finished.result, CaptureResult::kOk) << outcome.finished.detail;
   EXPECT_GE(*outcome.finished.inuse_bytes, 40U << 20);
@@ -100,7 +100,7 @@ TEST(LiveCapture, comments_say_where_the_profile_comes_from) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
   GoHeap process(program.path, "1");
   process.ask("leak 10");
-  Fixture f;
+  LiveFixture f;
   const auto outcome = f.take(process);
   const auto profile = pprof::read(profile_of(outcome));
   ASSERT_TRUE(profile.has_value()) << outcome.finished.detail;
@@ -119,7 +119,7 @@ TEST(LiveCapture, proved_layout_is_told_once) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
   GoHeap process(program.path, "1");
   process.ask("leak 1");
-  Fixture f;
+  LiveFixture f;
   (void)f.take(process);
   (void)f.take_first({{process.pid(), read_process_image(process.pid())->start_time_ticks}});
   EXPECT_THAT(f.words, testing::Contains(16U).Times(1));
@@ -130,7 +130,7 @@ TEST(LiveCapture, a_program_that_is_not_go_does_not_hide_the_one_that_is) {
   GoHeap process(program.path, "1");
   process.ask("leak 1");
   ChildProcess other;
-  Fixture f;
+  LiveFixture f;
   const auto outcome = f.take_first({{other.pid(), 0}, {process.pid(), 0}});
   EXPECT_EQ(outcome.finished.result, CaptureResult::kOk) << outcome.finished.detail;
   EXPECT_EQ(outcome.finished.process.pid, process.pid());
@@ -140,7 +140,7 @@ TEST(LiveCapture, failure_that_got_furthest_is_told) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip-nopprof");
   GoHeap process(program.path);
   ChildProcess other;
-  Fixture f;
+  LiveFixture f;
   const auto outcome = f.take_first({{process.pid(), 0}, {other.pid(), 0}});
   EXPECT_EQ(outcome.finished.result, CaptureResult::kFailed);
   EXPECT_EQ(outcome.finished.reason, CaptureReason::kLinkedOut);
@@ -152,7 +152,7 @@ TEST(LiveCapture, failure_that_got_furthest_is_told) {
 TEST(LiveCapture, rate_zero_is_a_failure_and_not_an_empty_heap) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
   GoHeap process(program.path, "0");
-  Fixture f;
+  LiveFixture f;
   const auto outcome = f.take(process);
   EXPECT_EQ(outcome.finished.result, CaptureResult::kFailed);
   EXPECT_EQ(outcome.finished.reason, CaptureReason::kRateZero);
@@ -163,7 +163,7 @@ TEST(LiveCapture, thirty_two_bit_go_program_is_named_and_not_read) {
   GoHeap process(program.path, "1");
   if (!process.is_ready()) GTEST_SKIP() << "this kernel runs no 32-bit programs";
   process.ask("leak 1");
-  Fixture f;
+  LiveFixture f;
   const auto outcome = f.take(process);
   EXPECT_EQ(outcome.finished.result, CaptureResult::kFailed);
   EXPECT_EQ(outcome.finished.reason, CaptureReason::kNarrow);
@@ -176,14 +176,14 @@ TEST(LiveCapture, thirty_two_bit_go_program_is_named_and_not_read) {
 TEST(LiveCapture, reused_pid_is_gone) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
   GoHeap process(program.path);
-  Fixture f;
+  LiveFixture f;
   const auto outcome = f.take_first({{process.pid(), 1}});
   EXPECT_EQ(outcome.finished.reason, CaptureReason::kGone);
 }
 
 TEST(LiveCapture, process_that_ended_after_it_was_known_is_gone) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
-  Fixture f;
+  LiveFixture f;
   ProcessKey key;
   {
     GoHeap process(program.path);
@@ -195,7 +195,7 @@ TEST(LiveCapture, process_that_ended_after_it_was_known_is_gone) {
 TEST(LiveCapture, past_deadline_is_a_timeout) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
   GoHeap process(program.path);
-  Fixture f;
+  LiveFixture f;
   auto request = test::request_for({{process.pid(), 0}}, f.clock);
   request.deadline = f.clock.now();
   EXPECT_EQ(f.capture.capture(request).finished.reason, CaptureReason::kTimeout);
@@ -209,7 +209,7 @@ TEST(LiveCapture, executable_deleted_before_it_is_known_still_gives_names) {
   GoHeap process(copy, "1");
   process.ask("leak 20");
   std::filesystem::remove(copy);
-  Fixture f;
+  LiveFixture f;
   const auto outcome = f.take(process);
   ASSERT_EQ(outcome.finished.result, CaptureResult::kOk) << outcome.finished.detail;
   EXPECT_EQ(pprof::top(*pprof::read(profile_of(outcome))).rows.at(0).function, "main.leak");

@@ -111,7 +111,7 @@ NamedFrames two_named() {
   return {{"", "main.a", "a.go"}, {{0x10, 1, 2, 7, true}, {0x20, 1, 2, 8, true}, {0x20, 0, 0, 0, false}}, {1, 2}};
 }
 
-Result<NamedFrames> read_back(const NamedFrames& named, std::size_t cut = 0) {
+Result<NamedFrames> read_back_named(const NamedFrames& named, std::size_t cut = 0) {
   const UniqueFd file(::memfd_create("test", MFD_CLOEXEC));
   if (!go::write_named(file.get(), named)) return fail(ErrorCode::kInternal, "not written");
   const off_t size = ::lseek(file.get(), 0, SEEK_END);
@@ -120,7 +120,7 @@ Result<NamedFrames> read_back(const NamedFrames& named, std::size_t cut = 0) {
 }
 
 TEST(ReadNamed, names_survive_the_way_through_the_file) {
-  const auto read = read_back(two_named());
+  const auto read = read_back_named(two_named());
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_EQ(read->texts, two_named().texts);
   EXPECT_EQ(read->counts, two_named().counts);
@@ -131,11 +131,11 @@ TEST(ReadNamed, names_survive_the_way_through_the_file) {
 }
 
 TEST(ReadNamed, what_is_cut_or_out_of_bounds_is_refused) {
-  for (const std::size_t cut : {1u, 4u, 17u, 60u}) EXPECT_FALSE(read_back(two_named(), cut).has_value()) << cut;
+  for (const std::size_t cut : {1u, 4u, 17u, 60u}) EXPECT_FALSE(read_back_named(two_named(), cut).has_value()) << cut;
   const auto is_refused = [](const auto& change) {
     NamedFrames named = two_named();
     change(named);
-    return !read_back(named).has_value();
+    return !read_back_named(named).has_value();
   };
   EXPECT_TRUE(is_refused([](NamedFrames& n) { n.frames[0].function = 3; })) << "no such text";
   EXPECT_TRUE(is_refused([](NamedFrames& n) { n.frames[0].file = 3; }));
@@ -151,7 +151,7 @@ TEST(ReadNamed, what_is_cut_or_out_of_bounds_is_refused) {
 TEST(ReadNamed, a_text_that_is_no_utf8_is_made_so) {
   NamedFrames named = two_named();
   named.texts[1] = "main.\xff";
-  const auto read = read_back(named);
+  const auto read = read_back_named(named);
   ASSERT_TRUE(read.has_value());
   EXPECT_NE(read->texts[1], named.texts[1]);
 }

@@ -15,7 +15,7 @@ namespace {
 
 using test::GoHeap;
 
-struct Fixture {
+struct RegistryFixture {
   SystemClock clock;
   GoRegistry processes{clock, {}, {}};
 
@@ -28,7 +28,7 @@ TEST(RegistryRead, a_go_heap_gives_a_whole_snapshot_of_the_process_and_its_time)
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
   GoHeap process(program.path, "1");
   for (const char* command : {"leak 20", "gc"}) process.ask(command);
-  Fixture f;
+  RegistryFixture f;
   const MonotonicTime before = f.clock.now();
   const HeapRead read = f.read(process.pid());
   ASSERT_TRUE(read.reading.has_value()) << to_string(read.failure.reason) << ": " << read.failure.detail;
@@ -44,7 +44,7 @@ TEST(RegistryRead, it_is_still_at_the_collection_of_its_reading_until_the_next_o
   OOMW_BUILD_OR_SKIP(program, "1.26", "strip");
   GoHeap process(program.path, "1");
   for (const char* command : {"nogc", "leak 5", "gc"}) process.ask(command);
-  Fixture f;
+  RegistryFixture f;
   const HeapRead read = f.read(process.pid());
   ASSERT_TRUE(read.reading.has_value() && read.reading->collection.has_value());
   const auto is_still_there = [&] { return f.processes.is_still_at(read.process->key, *read.reading->collection); };
@@ -58,7 +58,7 @@ TEST(RegistryRead, it_is_still_at_the_collection_of_its_reading_until_the_next_o
 
 TEST(RegistryRead, a_cycle_word_of_a_process_that_ended_is_an_error) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
-  Fixture f;
+  RegistryFixture f;
   std::optional<go::HeapTarget> target;
   {
     GoHeap process(program.path, "1");
@@ -77,7 +77,7 @@ TEST(RegistryRead, an_address_of_the_cycle_that_is_not_known_is_no_error) {
 
 TEST(RegistryRead, a_process_that_is_not_go_has_neither_process_nor_snapshot) {
   ChildProcess other;
-  Fixture f;
+  RegistryFixture f;
   const HeapRead read = f.read(other.pid());
   EXPECT_EQ(read.process, nullptr);
   EXPECT_EQ(read.failure.reason, CaptureReason::kNotGo);
@@ -87,7 +87,7 @@ TEST(RegistryRead, a_pid_of_nobody_is_gone) {
   ChildProcess child;
   const int pid = child.pid();
   child.kill();
-  Fixture f;
+  RegistryFixture f;
   const HeapRead read = f.read(pid);
   EXPECT_EQ(read.failure.reason, CaptureReason::kGone);
 }
@@ -95,7 +95,7 @@ TEST(RegistryRead, a_pid_of_nobody_is_gone) {
 TEST(RegistryRead, a_program_without_a_profile_says_why_and_which) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip-nopprof");
   GoHeap process(program.path);
-  Fixture f;
+  RegistryFixture f;
   const HeapRead read = f.read(process.pid());
   EXPECT_EQ(read.failure.reason, CaptureReason::kLinkedOut);
   ASSERT_NE(read.process, nullptr);
@@ -106,7 +106,7 @@ TEST(RegistryRead, past_its_deadline_it_is_a_timeout_without_a_snapshot) {
   OOMW_BUILD_OR_SKIP(program, "1.19", "strip");
   GoHeap process(program.path, "1");
   process.ask("leak 1");
-  Fixture f;
+  RegistryFixture f;
   const HeapRead read = f.read(process.pid(), Nanoseconds(0));
   EXPECT_FALSE(read.reading.has_value());
   EXPECT_EQ(read.failure.reason, CaptureReason::kTimeout);

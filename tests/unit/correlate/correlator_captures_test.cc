@@ -14,7 +14,7 @@ using namespace testing;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-class CorrelatorCapturesTest : public PodCorrelatorFixture {};
+using CorrelatorCapturesTest = PodCorrelatorFixture;
 
 TEST_F(CorrelatorCapturesTest, capture_before_the_kill_belongs_with_its_lead) {
   apply(capture(400));

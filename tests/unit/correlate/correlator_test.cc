@@ -13,7 +13,7 @@ using namespace testing;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-class CorrelatorTest : public PodCorrelatorFixture {};
+using CorrelatorTest = PodCorrelatorFixture;
 
 TEST_F(CorrelatorTest, kill_when_settled_becomes_one_incident) {
   EXPECT_FALSE(correlator_.next_due().has_value());

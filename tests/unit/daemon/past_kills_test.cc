@@ -7,19 +7,20 @@
 #include <map>
 #include <string>
 
+#include "unit/base/set_clock.h"
+
 namespace oomw {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using test::at;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr const char* kPod = "/kubepods/burstable/pod11111111-2222-3333-4444-555555555555";
 const std::string kContainer = std::string(kPod) + "/" + std::string(64, 'c');
-
-MonotonicTime at(Nanoseconds t) { return MonotonicTime{} + t; }
 
 LoggedKill logged(std::int32_t pid, Nanoseconds stamp, const std::string& home = "", const std::string& owner = "") {
   LoggedKill kill;

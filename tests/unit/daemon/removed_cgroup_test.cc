@@ -4,27 +4,27 @@
 #include <gtest/gtest.h>
 
 #include "daemon/pipeline.h"
+#include "unit/base/set_clock.h"
 
 namespace oomw {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using test::at;
 
-constexpr CgroupId kCgroup{100};
-
-MonotonicTime at(Nanoseconds t) { return MonotonicTime{} + t; }
+constexpr CgroupId kRemovedCgroup{100};
 
 class RemovedCgroup : public ::testing::Test {
  protected:
   RemovedCgroup() {
     pipeline.heard(at(seconds(1)));
-    pipeline.apply(CgroupCreated{at(seconds(1)), kCgroup, CgroupId{1}, "/app", true});
+    pipeline.apply(CgroupCreated{at(seconds(1)), kRemovedCgroup, CgroupId{1}, "/app", true});
   }
   void kernel_counted(std::uint64_t kills, Nanoseconds t) {
     MemorySampled sample;
     sample.time = at(t);
-    sample.cgroup = kCgroup;
+    sample.cgroup = kRemovedCgroup;
     sample.kernel_oom_kills = kills;
     pipeline.apply(sample);
   }
@@ -32,12 +32,12 @@ class RemovedCgroup : public ::testing::Test {
     OomKill kill;
     kill.time = at(t);
     kill.victim = {4242, 77};
-    kill.victim_cgroup = kill.owner_cgroup = kCgroup;
+    kill.victim_cgroup = kill.owner_cgroup = kRemovedCgroup;
     kill.owner_known = true;
     kill.source = "bpf";
     pipeline.apply(kill);
   }
-  void removed(Nanoseconds t) { pipeline.apply(CgroupRemoved{at(t), kCgroup}); }
+  void removed(Nanoseconds t) { pipeline.apply(CgroupRemoved{at(t), kRemovedCgroup}); }
   std::uint64_t counted() const {
     std::uint64_t sum = 0;
     for (const auto& [labels, count] : pipeline.ledger().counts()) sum += count;
@@ -90,7 +90,7 @@ TEST_F(RemovedCgroup, kill_that_nobody_told_counts_once_the_grace_is_over) {
 TEST_F(RemovedCgroup, id_used_again_within_the_grace_is_settled_first) {
   kernel_counted(1, seconds(2));
   removed(seconds(2) + milliseconds(1));
-  pipeline.apply(CgroupCreated{at(seconds(2) + milliseconds(2)), kCgroup, CgroupId{1}, "/next", true});
+  pipeline.apply(CgroupCreated{at(seconds(2) + milliseconds(2)), kRemovedCgroup, CgroupId{1}, "/next", true});
   EXPECT_EQ(pipeline.unobserved_kills(), 1u);
   kernel_counted(0, seconds(3));
   kernel_counted(0, seconds(5));

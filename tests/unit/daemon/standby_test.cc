@@ -5,6 +5,7 @@
 
 #include "daemon/data_dir_lock.h"
 #include "daemon/pipeline.h"
+#include "unit/base/set_clock.h"
 #include "unit/base/temporary_directory.h"
 
 namespace oomw {
@@ -12,12 +13,11 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using test::at;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
 constexpr CgroupId kCgroup{100};
-
-MonotonicTime at(Nanoseconds t) { return MonotonicTime{} + t; }
 
 OomKill killed(std::int32_t pid, Nanoseconds t) {
   OomKill kill;

@@ -14,24 +14,24 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr MonotonicTime kNow{1'000'000'000};
+constexpr MonotonicTime kReadAt{1'000'000'000};
 
 class ProcessMemoryTest : public testing::Test {
  protected:
   // A container with a limit of 100, whose processes have the pids id * 1,000 and up.
   void add(std::uint64_t id, std::uint64_t usage, std::int32_t processes) {
-    model.apply(CgroupCreated{kNow, {id}, {}, "/" + std::to_string(id), true});
+    model.apply(CgroupCreated{kReadAt, {id}, {}, "/" + std::to_string(id), true});
     ContainerIdentity identity;
     identity.runtime = "containerd";
     identity.id = "id-" + std::to_string(id);
     identity.name = "c" + std::to_string(id);
     identity.pod_name = "pod";
     identity.pod_namespace = "ns";
-    model.apply(ContainerIdentified{kNow, {id}, identity, true});
-    model.apply(MemorySampled{kNow, {id}, usage, 100, usage / 2, 0, false, {}, {}});
+    model.apply(ContainerIdentified{kReadAt, {id}, identity, true});
+    model.apply(MemorySampled{kReadAt, {id}, usage, 100, usage / 2, 0, false, {}, {}});
     for (std::int32_t i = 0; i < processes; ++i) {
       ProcessSeen seen;
-      seen.time = kNow;
+      seen.time = kReadAt;
       seen.process = {static_cast<std::int32_t>(id) * 1'000 + i, 7};
       seen.cgroup = {id};
       seen.comm = "app";
@@ -104,11 +104,11 @@ TEST_F(ProcessMemoryTest, they_are_read_on_another_thread_and_shown_until_they_e
     return read(process);
   });
   EXPECT_THAT(memory.newest(model).processes, IsEmpty());
-  memory.tick(model, kNow);
+  memory.tick(model, kReadAt);
   while (memory.newest(model).processes.empty()) std::this_thread::yield();
   EXPECT_THAT(pids(memory.newest(model)), ElementsAre(1'001, 1'000));
   EXPECT_NE(read_on.load(), std::this_thread::get_id());
-  model.apply(ProcessExit{kNow, {1'001, 7}});
+  model.apply(ProcessExit{kReadAt, {1'001, 7}});
   EXPECT_THAT(pids(memory.newest(model)), ElementsAre(1'000));
 }
 

@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "facts/component_group.h"
+#include "unit/pprof/sample_profile.h"
 
 namespace oomw {
 namespace {
 
+using pprof::profile_of_stacks;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -64,38 +66,16 @@ TEST(CollectorComponents, hostile_names_end_nowhere) {
   EXPECT_EQ(named("go.opentelemetry.io/collector/receiver/"), "");
 }
 
-// Leaf first: function ids on a stack with so many bytes.
-struct Stack {
-  std::vector<std::string> functions;
-  std::int64_t bytes;
-};
-
-pprof::Profile profile_of(const std::vector<Stack>& stacks) {
-  pprof::Profile profile;
-  profile.sample_types = {{"inuse_space", "bytes"}};
-  std::uint64_t next = 1;
-  for (const Stack& stack : stacks) {
-    pprof::Sample sample;
-    for (const std::string& function : stack.functions) {
-      profile.functions.push_back({next, function, function, "", 0});
-      profile.locations.push_back({next, 0, next, {{next, 1}}});
-      sample.location_ids.push_back(next++);
-    }
-    sample.values = {stack.bytes};
-    profile.samples.push_back(sample);
-  }
-  return profile;
-}
-
 const std::string kReceiver = "go.opentelemetry.io/collector/receiver/otlpreceiver.handleTraces";
 const std::string kBatch = "go.opentelemetry.io/collector/processor/batchprocessor.add";
 const std::string kProcessorHelper = "go.opentelemetry.io/collector/processor/processorhelper.f";
 const std::string kExporterHelper = "go.opentelemetry.io/collector/exporter/exporterhelper/internal/queue.f";
 
 TEST(CollectorComponents, innermost_component_of_each_stack_takes_its_bytes) {
-  const auto components = collector_components_of(profile_of({{{"json.Read", kReceiver, "net/http.serve"}, 600},
-                                                              {{"append", kBatch, kProcessorHelper, kReceiver}, 300},
-                                                              {{"main.main"}, 100}}));
+  const auto components =
+      collector_components_of(profile_of_stacks({{{"json.Read", kReceiver, "net/http.serve"}, 600},
+                                                 {{"append", kBatch, kProcessorHelper, kReceiver}, 300},
+                                                 {{"main.main"}, 100}}));
   ASSERT_THAT(components, SizeIs(2));
   EXPECT_EQ(components[0].id, "otlp");
   EXPECT_EQ(components[0].held_bytes, 600);
@@ -106,19 +86,19 @@ TEST(CollectorComponents, innermost_component_of_each_stack_takes_its_bytes) {
 
 TEST(CollectorComponents, helper_counts_only_where_nothing_better_is_on_the_stack) {
   const auto components =
-      collector_components_of(profile_of({{{kProcessorHelper, kReceiver}, 50}, {{kExporterHelper}, 20}}));
+      collector_components_of(profile_of_stacks({{{kProcessorHelper, kReceiver}, 50}, {{kExporterHelper}, 20}}));
   ASSERT_THAT(components, SizeIs(2));
   EXPECT_EQ(components[0].kind + " " + components[0].id, "receiver otlp");
   EXPECT_EQ(components[1].kind + " " + components[1].id, "exporter exporterhelper");
 }
 
 TEST(CollectorComponents, program_that_is_no_collector_has_none) {
-  EXPECT_THAT(collector_components_of(profile_of({{{"main.leak", "main.main"}, 100}})), IsEmpty());
+  EXPECT_THAT(collector_components_of(profile_of_stacks({{{"main.leak", "main.main"}, 100}})), IsEmpty());
   EXPECT_THAT(collector_components_of(pprof::Profile{}), IsEmpty());
 }
 
 TEST(CollectorComponents, negative_values_and_unknown_locations_are_passed_over) {
-  pprof::Profile profile = profile_of({{{kReceiver}, -5}, {{kReceiver}, 7}});
+  pprof::Profile profile = profile_of_stacks({{{kReceiver}, -5}, {{kReceiver}, 7}});
   profile.samples[1].location_ids.insert(profile.samples[1].location_ids.begin(), 999);
   const auto components = collector_components_of(profile);
   ASSERT_THAT(components, SizeIs(1));

@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-HeapAnalysed python(std::uint64_t dicts = 50) {
+HeapAnalysed python_heap(std::uint64_t dicts = 50) {
   HeapAnalysed found;
   found.of = RuntimeKind::kCpython;
   found.parts = {{"python objects: in use", "cpython", 70, "pools"},
@@ -51,17 +51,17 @@ std::map<std::string, std::int64_t> stacks_of(const HeapAnalysed& found, const s
 }
 
 TEST(ContentsPprof, types_stand_in_the_parts_that_have_them_and_the_sum_is_the_memory) {
-  EXPECT_THAT(stacks_of(python(), "contents"),
+  EXPECT_THAT(stacks_of(python_heap(), "contents"),
               UnorderedElementsAre(Pair("Python objects, malloc;cpython;dict", 50),
                                    Pair("Python objects, malloc;cpython;str", 10),
                                    Pair("Python objects, malloc;cpython;(not listed: smaller types, free space)", 30),
                                    Pair("python objects: free", 6), Pair("unexplained", 4)));
-  EXPECT_THAT(stacks_of(python(), "objects"), UnorderedElementsAre(Pair("Python objects, malloc;cpython;dict", 5),
-                                                                   Pair("Python objects, malloc;cpython;str", 3)));
+  EXPECT_THAT(stacks_of(python_heap(), "objects"), UnorderedElementsAre(Pair("Python objects, malloc;cpython;dict", 5),
+                                                                        Pair("Python objects, malloc;cpython;str", 3)));
 }
 
 TEST(ContentsPprof, a_sample_says_how_large_it_was) {
-  HeapAnalysed found = python();
+  HeapAnalysed found = python_heap();
   EXPECT_FALSE(pprof::is_estimate(contents_profile(found, {7})));
   found.sampled_ratio = 0.125;
   const pprof::Profile profile = pprof::read(pprof::write(contents_profile(found, {7}))).value();
@@ -70,11 +70,11 @@ TEST(ContentsPprof, a_sample_says_how_large_it_was) {
 }
 
 TEST(ContentsPprof, holders_are_a_figure_of_their_own) {
-  EXPECT_THAT(stacks_of(python(), "held"),
+  EXPECT_THAT(stacks_of(python_heap(), "held"),
               ElementsAre(Pair("Python objects, malloc;cpython;list of dict;held as `LOG` in module `app`", 60)));
-  HeapAnalysed counted = python();
+  HeapAnalysed counted = python_heap();
   counted.fillers.push_back({"holder", "java.util.ArrayDeque", "`Outbox.PENDING`", 0, 5000, 0});
-  EXPECT_EQ(contents_profile(counted, {7}).samples.size(), contents_profile(python(), {7}).samples.size());
+  EXPECT_EQ(contents_profile(counted, {7}).samples.size(), contents_profile(python_heap(), {7}).samples.size());
 }
 
 TEST(ContentsPprof, sizes_count_where_no_class_names_more) {
@@ -100,7 +100,7 @@ TEST(ContentsPprof, objects_beyond_the_parts_that_have_them_come_out_of_the_othe
 }
 
 TEST(ContentsPprof, without_objects_parts_are_as_they_are) {
-  HeapAnalysed found = python();
+  HeapAnalysed found = python_heap();
   found.fillers.clear();
   EXPECT_THAT(stacks_of(found, "contents"),
               UnorderedElementsAre(Pair("python objects: in use", 70), Pair("malloc: in use", 20),
@@ -109,9 +109,10 @@ TEST(ContentsPprof, without_objects_parts_are_as_they_are) {
 }
 
 TEST(ContentsPprof, two_readings_are_compared_by_type) {
-  HeapAnalysed before = python(20);
+  HeapAnalysed before = python_heap(20);
   before.parts[0].bytes -= 30;
-  const auto growth = pprof::growth_by_function(contents_profile(before, {1}), contents_profile(python(), {2}), "");
+  const auto growth =
+      pprof::growth_by_function(contents_profile(before, {1}), contents_profile(python_heap(), {2}), "");
   ASSERT_TRUE(growth.has_value()) << growth.error().message;
   EXPECT_EQ(growth->type.type, "contents");
   ASSERT_FALSE(growth->rows.empty());
@@ -120,7 +121,7 @@ TEST(ContentsPprof, two_readings_are_compared_by_type) {
 }
 
 TEST(ContentsPprof, names_are_hostile) {
-  HeapAnalysed found = python();
+  HeapAnalysed found = python_heap();
   found.fillers = {{"type", "a\nb\x1b[31m", "", 5, 1, 0.1}, {"type", "", "", 5, 1, 0.1}};
   for (const auto& [stack, bytes] : stacks_of(found, "contents")) {
     EXPECT_EQ(stack.find_first_of("\n\x1b"), std::string::npos) << stack;

@@ -31,7 +31,7 @@ GrowthFrame native(const std::string& function, const std::string& module, bool 
 
 GrowthPlace place(std::vector<GrowthFrame> frames) { return place_of({1, true, std::move(frames)}); }
 
-std::string operation(std::vector<GrowthFrame> frames) {
+std::string operation_text(std::vector<GrowthFrame> frames) {
   const GrowthPlace found = place(std::move(frames));
   return found.operation ? found.operation->kind + " " + found.operation->name : "";
 }
@@ -49,43 +49,47 @@ TEST(GrowthPlace, of_a_flask_view_is_the_view_and_the_code_is_what_it_called) {
 }
 
 TEST(GrowthPlace, of_pythons_before_3_11_has_names_without_their_class) {
-  EXPECT_EQ(operation({python("report_view", "app.py"), python("dispatch_request", "app.py")}), "endpoint report_view");
+  EXPECT_EQ(operation_text({python("report_view", "app.py"), python("dispatch_request", "app.py")}),
+            "endpoint report_view");
 }
 
 TEST(GrowthPlace, of_a_django_view_lies_below_get_response_and_not_in_its_middleware) {
-  EXPECT_EQ(operation({python("build", "models.py"), python("monthly", "views.py"),
-                       python("BaseHandler._get_response", "base.py"), python("audit", "middleware.py"),
-                       python("BaseHandler.get_response", "base.py")}),
+  EXPECT_EQ(operation_text({python("build", "models.py"), python("monthly", "views.py"),
+                            python("BaseHandler._get_response", "base.py"), python("audit", "middleware.py"),
+                            python("BaseHandler.get_response", "base.py")}),
             "endpoint monthly");
 }
 
 TEST(GrowthPlace, of_a_class_based_view_is_its_method) {
   EXPECT_EQ(
-      operation({python("MonthlyView.get", "reports.py"), python("View.dispatch", "base.py"),
-                 python("View.as_view.<locals>.view", "base.py"), python("BaseHandler._get_response", "base.py")}),
+      operation_text({python("MonthlyView.get", "reports.py"), python("View.dispatch", "base.py"),
+                      python("View.as_view.<locals>.view", "base.py"), python("BaseHandler._get_response", "base.py")}),
       "endpoint MonthlyView.get");
 }
 
 TEST(GrowthPlace, of_other_frameworks_is_the_handler) {
-  EXPECT_EQ(operation({python("export", "api.py"), python("run_endpoint_function", "routing.py")}), "endpoint export");
-  EXPECT_EQ(operation({python("export", "api.py"), python("Application._handle", "web_app.py")}), "endpoint export");
-  EXPECT_EQ(
-      operation({python("Api.do_GET", "service.py"), python("BaseHTTPRequestHandler.handle_one_request", "server.py")}),
-      "endpoint Api.do_GET");
-  EXPECT_EQ(operation({python("nightly", "tasks.py"), python("build_tracer.<locals>.trace_task", "trace.py")}),
+  EXPECT_EQ(operation_text({python("export", "api.py"), python("run_endpoint_function", "routing.py")}),
+            "endpoint export");
+  EXPECT_EQ(operation_text({python("export", "api.py"), python("Application._handle", "web_app.py")}),
+            "endpoint export");
+  EXPECT_EQ(operation_text(
+                {python("Api.do_GET", "service.py"), python("BaseHTTPRequestHandler.handle_one_request", "server.py")}),
+            "endpoint Api.do_GET");
+  EXPECT_EQ(operation_text({python("nightly", "tasks.py"), python("build_tracer.<locals>.trace_task", "trace.py")}),
             "job nightly");
 }
 
 TEST(GrowthPlace, of_a_plain_server_is_what_the_function_of_the_http_method_calls) {
   const GrowthFrame method = python("Api.do_GET", "service.py");
   const GrowthFrame server = python("BaseHTTPRequestHandler.handle_one_request", "server.py");
-  EXPECT_EQ(operation({python("keep", "service.py"), python("Api.report", "service.py"), method, server}),
+  EXPECT_EQ(operation_text({python("keep", "service.py"), python("Api.report", "service.py"), method, server}),
             "endpoint Api.report");
-  EXPECT_EQ(operation({python("dumps", "/usr/lib/python3.11/json/__init__.py"), method, server}),
+  EXPECT_EQ(operation_text({python("dumps", "/usr/lib/python3.11/json/__init__.py"), method, server}),
             "endpoint Api.do_GET");
-  EXPECT_EQ(operation({python("timed.<locals>.wrapper", "util.py"), method, server}), "endpoint Api.do_GET");
-  EXPECT_EQ(operation({python("keep", "app.py"), python("do_EXPORT", "app.py"), python("dispatch_request", "app.py")}),
-            "endpoint do_EXPORT");
+  EXPECT_EQ(operation_text({python("timed.<locals>.wrapper", "util.py"), method, server}), "endpoint Api.do_GET");
+  EXPECT_EQ(
+      operation_text({python("keep", "app.py"), python("do_EXPORT", "app.py"), python("dispatch_request", "app.py")}),
+      "endpoint do_EXPORT");
 }
 
 TEST(GrowthPlace, uses_are_those_of_the_programs_frames_up_to_the_operations) {
@@ -107,17 +111,18 @@ TEST(GrowthPlace, of_code_without_a_name_and_of_an_interpreter_names_nobody) {
 }
 
 TEST(GrowthPlace, a_decorator_is_not_the_view) {
-  EXPECT_EQ(operation({python("report", "app.py"), python("timed.<locals>.wrapper", "util.py"),
-                       python("Flask.dispatch_request", "app.py")}),
+  EXPECT_EQ(operation_text({python("report", "app.py"), python("timed.<locals>.wrapper", "util.py"),
+                            python("Flask.dispatch_request", "app.py")}),
             "endpoint report");
-  EXPECT_EQ(operation({python("timed.<locals>.wrapper", "util.py"), python("Flask.dispatch_request", "app.py")}), "");
+  EXPECT_EQ(operation_text({python("timed.<locals>.wrapper", "util.py"), python("Flask.dispatch_request", "app.py")}),
+            "");
 }
 
 TEST(GrowthPlace, a_function_that_only_a_thread_or_an_event_loop_called_is_no_operation) {
   const GrowthPlace found = place({python("pump", "worker.py", 3), kThread});
   EXPECT_EQ(found.code, "pump (worker.py:3)");
   EXPECT_FALSE(found.operation);
-  EXPECT_EQ(operation({python("tick", "worker.py"), python("Handle._run", "events.py")}), "");
+  EXPECT_EQ(operation_text({python("tick", "worker.py"), python("Handle._run", "events.py")}), "");
 }
 
 TEST(GrowthPlace, libraries_are_not_the_programs_own_code) {
@@ -130,14 +135,14 @@ TEST(GrowthPlace, libraries_are_not_the_programs_own_code) {
 }
 
 TEST(GrowthPlace, a_users_function_with_a_frameworks_name_in_another_file_is_no_dispatcher) {
-  EXPECT_EQ(operation({python("helper", "tool.py"), python("dispatch_request", "tool.py")}), "");
+  EXPECT_EQ(operation_text({python("helper", "tool.py"), python("dispatch_request", "tool.py")}), "");
 }
 
 TEST(GrowthPlace, java_names_lose_their_types_and_libraries) {
-  EXPECT_EQ(operation({managed("byte[] java.util.Arrays.copyOf(byte[], int)"),
-                       managed("void com.acme.Cart.add(com.acme.Item)"),
-                       managed("void com.acme.CartServlet.doPost(jakarta.servlet.http.HttpServletRequest)"),
-                       managed("void jakarta.servlet.http.HttpServlet.service(jakarta.servlet.ServletRequest)")}),
+  EXPECT_EQ(operation_text({managed("byte[] java.util.Arrays.copyOf(byte[], int)"),
+                            managed("void com.acme.Cart.add(com.acme.Item)"),
+                            managed("void com.acme.CartServlet.doPost(jakarta.servlet.http.HttpServletRequest)"),
+                            managed("void jakarta.servlet.http.HttpServlet.service(jakarta.servlet.ServletRequest)")}),
             "endpoint com.acme.CartServlet.doPost");
   EXPECT_EQ(
       place({managed("byte[] java.util.Arrays.copyOf(byte[], int)"), managed("void com.acme.Cart.add(int)")}).code,
@@ -256,8 +261,8 @@ TEST(GrowthPlace, of_go_is_told_as_in_its_heap_profiles) {
             "main.(*box[...]).fill (box.go:7)");
   // What another module does is done for the program.
   EXPECT_EQ(place({go("github.com/acme/lru.(*Cache).Add", "lru.go"), put, load, main}).code, found.code);
-  EXPECT_EQ(operation({put, load, go("main.report", "main.go"), go("net/http.HandlerFunc.ServeHTTP", "server.go"),
-                       go("net/http.(*conn).serve", "server.go"), exit}),
+  EXPECT_EQ(operation_text({put, load, go("main.report", "main.go"), go("net/http.HandlerFunc.ServeHTTP", "server.go"),
+                            go("net/http.(*conn).serve", "server.go"), exit}),
             "endpoint main.report");
 }
 
@@ -265,7 +270,7 @@ TEST(GrowthPlace, middleware_of_go_is_passed_as_in_its_heap_profiles) {
   const GrowthFrame put = go("main.(*cache).put", "main.go"), pages = go("main.(*pages).ServeHTTP", "main.go"),
                     logged = go("main.(*logged).ServeHTTP", "main.go"),
                     dispatcher = go("net/http.serverHandler.ServeHTTP", "server.go");
-  EXPECT_EQ(operation({put, pages, logged, dispatcher}), "endpoint main.(*pages).ServeHTTP");
+  EXPECT_EQ(operation_text({put, pages, logged, dispatcher}), "endpoint main.(*pages).ServeHTTP");
 }
 
 TEST(GrowthPlace, of_go_names_nobody_where_only_its_runtime_is_seen) {

@@ -11,33 +11,16 @@
 namespace oomw {
 namespace {
 
-// A heap profile with one stack for each list of functions, leaf first.
-pprof::Profile profile_of(const std::vector<std::pair<std::vector<std::string>, std::int64_t>>& stacks) {
-  pprof::Profile profile;
-  profile.sample_types = {{"inuse_space", "bytes"}};
-  std::uint64_t id = 0;
-  for (const auto& [functions, bytes] : stacks) {
-    pprof::Sample sample;
-    for (const std::string& function : functions) {
-      ++id;
-      profile.functions.push_back({id, function, function, "/src/app/file.go", 1});
-      profile.locations.push_back({id, 0, 0x1000 + id, {{id, static_cast<std::int64_t>(10 + id)}}});
-      sample.location_ids.push_back(id);
-    }
-    sample.values = {bytes};
-    profile.samples.push_back(std::move(sample));
-  }
-  return profile;
-}
+using pprof::profile_of_stacks;
 
 std::optional<Operation> operation(const std::vector<std::string>& functions) {
-  const pprof::Profile profile = profile_of({{functions, 1}});
+  const pprof::Profile profile = profile_of_stacks({{functions, 1}});
   const StackReader reader(profile);
   return operation_of(reader.frames_of(profile.samples.front()));
 }
 
 std::string own_code(const std::vector<std::string>& functions) {
-  const pprof::Profile profile = profile_of({{functions, 1}});
+  const pprof::Profile profile = profile_of_stacks({{functions, 1}});
   const StackReader reader(profile);
   const auto own = own_frames_of(reader.frames_of(profile.samples.front()));
   return own.empty() ? "" : functions[own.front()];
@@ -269,7 +252,7 @@ TEST(RoleOf, HostileNamesAreHarmless) {
 }
 
 TEST(HeapSites, SumsByOwnFunctionWithThePathOfItsLargestStack) {
-  const HeapSites all = heap_sites_of(profile_of({
+  const HeapSites all = heap_sites_of(profile_of_stacks({
       {{"bytes.growSlice", "bytes.(*Buffer).Write", "main.render", "main.report", "net/http.HandlerFunc.ServeHTTP"},
        60},
       {{"main.render", "main.preview", "net/http.HandlerFunc.ServeHTTP"}, 20},
@@ -289,7 +272,7 @@ TEST(HeapSites, SumsByOwnFunctionWithThePathOfItsLargestStack) {
 }
 
 TEST(HeapSites, OfAHelperThatAllEndpointsCallNameTheOperationWithTheMostBytes) {
-  const HeapSites all = heap_sites_of(profile_of({
+  const HeapSites all = heap_sites_of(profile_of_stacks({
       {{"reflect.New", "main.decode", "main.order", "net/http.HandlerFunc.ServeHTTP"}, 20},
       {{"strings.Clone", "main.decode", "main.order", "net/http.HandlerFunc.ServeHTTP"}, 25},
       {{"reflect.growslice", "main.decode", "main.order", "net/http.HandlerFunc.ServeHTTP"}, 15},
@@ -309,20 +292,20 @@ TEST(HeapSites, OfAHelperWithoutAnOperationThatHasHalfNameSeveral) {
       {{"main.block", "main.review", "net/http.HandlerFunc.ServeHTTP"}, 35},
       {{"main.block", "main.index", "net/http.HandlerFunc.ServeHTTP"}, 25},
   };
-  const HeapSites all = heap_sites_of(profile_of(samples));
+  const HeapSites all = heap_sites_of(profile_of_stacks(samples));
   ASSERT_EQ(all.sites.size(), 1U);
   EXPECT_EQ(all.sites[0].operation, "main.order, main.review and 1 other");
   EXPECT_EQ(all.sites[0].operation_kind, "endpoint");
   samples[2].first = {"main.block", "main.main"};  // no operation
-  EXPECT_EQ(heap_sites_of(profile_of(samples)).sites[0].operation, "main.order, main.review");
+  EXPECT_EQ(heap_sites_of(profile_of_stacks(samples)).sites[0].operation, "main.order, main.review");
   samples[0] = {{"main.block", "main.(*store).load", "main.(*store).run"}, 40};  // a job
-  const HeapSites mixed = heap_sites_of(profile_of(samples));
+  const HeapSites mixed = heap_sites_of(profile_of_stacks(samples));
   EXPECT_EQ(mixed.sites[0].operation, "main.(*store).run, main.review");
   EXPECT_EQ(mixed.sites[0].operation_kind, "");
 }
 
 TEST(HeapSites, OfCodeWhoseOperationsHaveLittleOfItNameNone) {
-  const HeapSites all = heap_sites_of(profile_of({
+  const HeapSites all = heap_sites_of(profile_of_stacks({
       {{"main.block", "main.main"}, 60},
       {{"main.block", "main.review", "net/http.HandlerFunc.ServeHTTP"}, 25},
       {{"main.block", "main.index", "net/http.HandlerFunc.ServeHTTP"}, 15},
@@ -333,7 +316,7 @@ TEST(HeapSites, OfCodeWhoseOperationsHaveLittleOfItNameNone) {
 
 // An allocator of the program's own, through which everything goes.
 TEST(HeapSites, OfAHelperOfSeveralAreTheCallersIfOneOfThemAskedForHalfOfIt) {
-  const HeapSites all = heap_sites_of(profile_of({
+  const HeapSites all = heap_sites_of(profile_of_stacks({
       {{"main.block", "main.readUpload", "main.pace", "main.(*burst).run"}, 55},
       {{"main.block", "main.loadEntry", "main.pace", "main.(*store).run"}, 30},
       {{"main.block", "main.(*traffic).run"}, 15},
@@ -348,7 +331,7 @@ TEST(HeapSites, OfAHelperOfSeveralAreTheCallersIfOneOfThemAskedForHalfOfIt) {
 }
 
 TEST(HeapSites, OfAHelperThatCallsAHelperAreTheCallersOfBoth) {
-  const HeapSites all = heap_sites_of(profile_of({
+  const HeapSites all = heap_sites_of(profile_of_stacks({
       {{"main.block", "main.newBuffer", "main.readUpload", "main.(*burst).run"}, 50},
       {{"main.block", "main.newBuffer", "main.loadEntry", "main.(*store).run"}, 20},
       {{"main.block", "main.newBuffer", "main.(*table).run"}, 12},
@@ -361,7 +344,7 @@ TEST(HeapSites, OfAHelperThatCallsAHelperAreTheCallersOfBoth) {
 
 // Everybody puts into a cache: it is what all of them have in common.
 TEST(HeapSites, OfAFunctionThatManyCallAlikeAreItsOwn) {
-  const HeapSites all = heap_sites_of(profile_of({
+  const HeapSites all = heap_sites_of(profile_of_stacks({
       {{"main.(*cache).put", "main.user", "main.users", "net/http.HandlerFunc.ServeHTTP"}, 40},
       {{"main.(*cache).put", "main.order", "main.orders", "net/http.HandlerFunc.ServeHTTP"}, 35},
       {{"main.(*cache).put", "main.item", "main.items", "net/http.HandlerFunc.ServeHTTP"}, 25},
@@ -372,7 +355,7 @@ TEST(HeapSites, OfAFunctionThatManyCallAlikeAreItsOwn) {
 }
 
 TEST(HeapSites, OfAFunctionThatOneOrTwoCallAreItsOwn) {
-  const HeapSites all = heap_sites_of(profile_of({
+  const HeapSites all = heap_sites_of(profile_of_stacks({
       {{"main.(*cache).put", "main.report", "main.serve", "net/http.HandlerFunc.ServeHTTP"}, 80},
       {{"main.(*cache).put", "main.preload", "main.main"}, 10},
       {{"main.search", "net/http.HandlerFunc.ServeHTTP"}, 10},
@@ -382,7 +365,7 @@ TEST(HeapSites, OfAFunctionThatOneOrTwoCallAreItsOwn) {
 }
 
 TEST(HeapSites, OfCodeThatCallsItselfInTurnsEnd) {
-  const HeapSites all = heap_sites_of(profile_of({
+  const HeapSites all = heap_sites_of(profile_of_stacks({
       {{"main.a", "main.b", "main.a", "main.b", "main.walk"}, 60},
       {{"main.b", "main.a", "main.b", "main.walk"}, 40},
       {{"main.a", "main.a", "main.a"}, 10},
@@ -393,7 +376,7 @@ TEST(HeapSites, OfCodeThatCallsItselfInTurnsEnd) {
 }
 
 TEST(HeapSites, NameGenericCodeWithoutItsTypeArguments) {
-  const HeapSites all = heap_sites_of(profile_of(
+  const HeapSites all = heap_sites_of(profile_of_stacks(
       {{{"main.decoded[go.shape.struct { ID string }]", "main.report", "net/http.HandlerFunc.ServeHTTP"}, 60}}));
   ASSERT_EQ(all.sites.size(), 1U);
   EXPECT_EQ(all.sites[0].code, "main.decoded[...] (file.go:11)");
@@ -415,7 +398,7 @@ TEST(HeapSites, OfARealProgramAreItsOwnFunctions) {
 
 TEST(HeapSites, WithoutBytesInUseThereAreNone) {
   EXPECT_EQ(heap_sites_of({}), HeapSites{});
-  pprof::Profile profile = profile_of({{{"main.f"}, 1}});
+  pprof::Profile profile = profile_of_stacks({{{"main.f"}, 1}});
   profile.sample_types = {{"cpu", "nanoseconds"}};
   EXPECT_EQ(heap_sites_of(profile), HeapSites{});
 }

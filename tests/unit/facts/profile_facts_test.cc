@@ -24,10 +24,10 @@ pprof::Profile heap_of(const std::string& function, const std::string& file) {
   return profile;
 }
 
-const std::string kReceiver = "go.opentelemetry.io/collector/receiver/otlpreceiver.handleTraces";
+const std::string kOtlpFunction = "go.opentelemetry.io/collector/receiver/otlpreceiver.handleTraces";
 
 TEST(ProfileFacts, a_go_profile_names_its_runtime_its_figures_and_its_components) {
-  const auto facts = facts_of_profile(pprof::write(heap_of(kReceiver, "/src/otlp.go")));
+  const auto facts = facts_of_profile(pprof::write(heap_of(kOtlpFunction, "/src/otlp.go")));
   ASSERT_TRUE(facts.has_value()) << facts.error().message;
   EXPECT_EQ(facts->inuse_bytes, 100u);
   EXPECT_EQ(facts->sample_count, 1u);
@@ -38,7 +38,7 @@ TEST(ProfileFacts, a_go_profile_names_its_runtime_its_figures_and_its_components
 }
 
 TEST(ProfileFacts, a_profile_of_another_runtime_has_no_components_whatever_its_names) {
-  const auto facts = facts_of_profile(pprof::write(heap_of(kReceiver, "/src/malloc.cc")));
+  const auto facts = facts_of_profile(pprof::write(heap_of(kOtlpFunction, "/src/malloc.cc")));
   ASSERT_TRUE(facts.has_value());
   EXPECT_EQ(facts->of, std::nullopt);
   EXPECT_THAT(facts->components, IsEmpty());

@@ -39,7 +39,7 @@ TEST(GrowthClimbTest, slow_rise_is_a_climb_once_it_is_a_step) {
   EXPECT_EQ(climbs, 16);
 }
 
-const ShareOwner kMine{"mine", ""}, kOther{"other", ""};
+const ShareOwner kOwn{"mine", ""}, kOther{"other", ""};
 
 class GrowthRestTest : public ::testing::Test {
  protected:
@@ -60,45 +60,45 @@ class GrowthRestTest : public ::testing::Test {
   bool is_attached_ = false;
 };
 
-TEST_F(GrowthRestTest, first_climb_attaches_at_once) { EXPECT_TRUE(rest_.decide(now_, false, {kMine})); }
+TEST_F(GrowthRestTest, first_climb_attaches_at_once) { EXPECT_TRUE(rest_.decide(now_, false, {kOwn})); }
 
 TEST_F(GrowthRestTest, nothing_that_climbs_lets_it_rest) {
-  attached_of(seconds(10), {kMine});
+  attached_of(seconds(10), {kOwn});
   EXPECT_TRUE(is_attached_);
   EXPECT_LE(attached_of(hours(1), {}), GrowthRest::kHold);
   EXPECT_FALSE(is_attached_);
 }
 
 TEST_F(GrowthRestTest, climb_of_25_seconds_is_attached_whole) {
-  EXPECT_GE(attached_of(seconds(25), {kMine}), seconds(24));
+  EXPECT_GE(attached_of(seconds(25), {kOwn}), seconds(24));
 }
 
 // Of 5 % a page fault, this is 2 %.
 TEST_F(GrowthRestTest, two_minutes_of_climbing_are_attached_less_than_half_of_the_time) {
-  EXPECT_LE(attached_of(seconds(120), {kMine}), seconds(50));
+  EXPECT_LE(attached_of(seconds(120), {kOwn}), seconds(50));
 }
 
 TEST_F(GrowthRestTest, hours_of_climbing_are_attached_a_quarter_of_the_time) {
-  const Nanoseconds attached = attached_of(hours(4), {kMine});
+  const Nanoseconds attached = attached_of(hours(4), {kOwn});
   EXPECT_LE(attached, hours(1) + GrowthRest::kBurst + AttachedTime::kLeast);
   EXPECT_GE(attached, seconds(50 * 60));
 }
 
 TEST_F(GrowthRestTest, rest_fills_the_budget_again) {
-  attached_of(hours(1), {kMine});
+  attached_of(hours(1), {kOwn});
   attached_of(seconds(300), {});
-  EXPECT_GE(attached_of(seconds(25), {kMine}), seconds(24));
+  EXPECT_GE(attached_of(seconds(25), {kOwn}), seconds(24));
 }
 
 TEST_F(GrowthRestTest, one_that_climbs_for_ever_leaves_another_its_whole_climb) {
   attached_of(hours(1), {kOther});
-  EXPECT_GE(attached_of(seconds(25), {kOther, kMine}), seconds(24));
+  EXPECT_GE(attached_of(seconds(25), {kOther, kOwn}), seconds(24));
   attached_of(hours(1), {kOther});
-  EXPECT_GE(attached_of(seconds(25), {kMine}), seconds(24));
+  EXPECT_GE(attached_of(seconds(25), {kOwn}), seconds(24));
 }
 
 TEST_F(GrowthRestTest, two_that_climb_together_take_no_more_than_one) {
-  EXPECT_LE(attached_of(hours(4), {kMine, kOther}), hours(1) + GrowthRest::kBurst + AttachedTime::kLeast);
+  EXPECT_LE(attached_of(hours(4), {kOwn, kOther}), hours(1) + GrowthRest::kBurst + AttachedTime::kLeast);
 }
 
 // A container that is started anew has a new name, and a burst of its own.
@@ -120,7 +120,7 @@ TEST_F(GrowthRestTest, time_is_paid_also_if_it_is_decided_late) {
   for (int i = 0; i < 400; ++i) {
     if (is_attached_) attached += seconds(8);
     now_ = now_ + seconds(8);
-    is_attached_ = rest_.decide(now_, is_attached_, {kMine});
+    is_attached_ = rest_.decide(now_, is_attached_, {kOwn});
   }
   EXPECT_LE(attached, seconds(400 * 8) / 4 + 2 * GrowthRest::kBurst);
 }

@@ -23,7 +23,7 @@ std::vector<std::byte> record(std::size_t stack_bytes) {
   return bytes;
 }
 
-GrowthFrame frame(std::string function) {
+GrowthFrame frame_of(std::string function) {
   GrowthFrame one;
   one.function = std::move(function);
   return one;
@@ -70,7 +70,7 @@ TEST(GrowthWire, sample_when_its_stack_reaches_out_of_it_is_refused) {
 
 TEST(GrowthWire, answer_when_it_has_terminal_codes_is_printable) {
   UnwoundSamples unwound;
-  unwound.frames = {frame("a\x1b[31m"), frame("")};
+  unwound.frames = {frame_of("a\x1b[31m"), frame_of("")};
   unwound.stacks = {{true, {0, 1}}};
   const auto back = decode_unwound(encode_unwound(unwound), 1);
   ASSERT_TRUE(back.has_value());
@@ -101,7 +101,7 @@ TEST(GrowthWire, layout_of_python_comes_back) {
 
 TEST(GrowthWire, names_that_code_refers_to_when_too_many_are_cut) {
   UnwoundSamples unwound;
-  unwound.frames = {frame("keep"), frame("next")};
+  unwound.frames = {frame_of("keep"), frame_of("next")};
   unwound.frames[0].uses.assign(GrowthFrame::kMaxUses + 1, "LOG");
   const auto back = decode_unwound(encode_unwound(unwound), 0);
   ASSERT_TRUE(back.has_value());
@@ -121,7 +121,7 @@ TEST(GrowthWire, build_id_when_it_is_none_is_left_out) {
 
 TEST(GrowthWire, answer_when_it_names_a_frame_that_is_not_there_or_other_stacks_is_refused) {
   UnwoundSamples unwound;
-  unwound.frames = {frame("a")};
+  unwound.frames = {frame_of("a")};
   unwound.stacks = {{true, {0}}};
   EXPECT_TRUE(decode_unwound(encode_unwound(unwound), 1).has_value());
   EXPECT_FALSE(decode_unwound(encode_unwound(unwound), 2).has_value());

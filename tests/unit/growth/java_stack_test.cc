@@ -26,12 +26,12 @@ std::string java() {
   return given != nullptr ? given : "/usr/bin/java";
 }
 
-struct Mode {
+struct JavaMode {
   const char* name;
   const char* option;
 };
 
-class JavaStackMatrix : public testing::TestWithParam<Mode> {};
+class JavaStackMatrix : public testing::TestWithParam<JavaMode> {};
 
 // Of the program's own and the JDK's functions, from Callers.stop on.
 std::vector<std::string> functions_of(const UnwoundSamples& unwound) {
@@ -86,10 +86,10 @@ TEST_P(JavaStackMatrix, frames_are_those_that_java_itself_says) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, JavaStackMatrix,
-                         testing::Values(Mode{"interpreted", "-Xint"},
-                                         Mode{"first_compiler", "-XX:TieredStopAtLevel=1"},
-                                         Mode{"both_compilers", "-XX:+TieredCompilation"},
-                                         Mode{"no_archive", "-Xshare:off"}),
+                         testing::Values(JavaMode{"interpreted", "-Xint"},
+                                         JavaMode{"first_compiler", "-XX:TieredStopAtLevel=1"},
+                                         JavaMode{"both_compilers", "-XX:+TieredCompilation"},
+                                         JavaMode{"no_archive", "-Xshare:off"}),
                          [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

@@ -19,18 +19,18 @@
 namespace oomw {
 namespace {
 
-struct Mode {
+struct V8Mode {
   const char* name;
   const char* options;
   bool may_inline = false;
 };
 
-class V8StackMatrix : public testing::TestWithParam<Mode> {};
+class V8StackMatrix : public testing::TestWithParam<V8Mode> {};
 
 constexpr const char* kFile = "callers.js";
 
 // Those of the program, innermost first.
-std::vector<std::string> functions_of(const UnwoundSamples& unwound) {
+std::vector<std::string> functions_of_file(const UnwoundSamples& unwound) {
   std::vector<std::string> functions;
   if (unwound.stacks.empty()) return functions;
   for (const std::uint32_t number : unwound.stacks.front().frames) {
@@ -86,7 +86,7 @@ TEST_P(V8StackMatrix, frames_are_those_that_v8_itself_says) {
   const auto check = [&] {
     const auto unwound = process->unwind(records, reader, nullptr);
     ASSERT_TRUE(unwound.has_value()) << unwound.error().message;
-    const std::vector<std::string> functions = functions_of(*unwound);
+    const std::vector<std::string> functions = functions_of_file(*unwound);
     if (GetParam().may_inline) {
       ASSERT_GT(functions.size(), 3u);
       EXPECT_EQ(functions.front(), "stop") << "it ran once, so nothing inlined it";
@@ -102,9 +102,9 @@ TEST_P(V8StackMatrix, frames_are_those_that_v8_itself_says) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, V8StackMatrix,
-                         testing::Values(Mode{"interpreted", "--no-opt --no-sparkplug"},
-                                         Mode{"baseline", "--no-opt --always-sparkplug"},
-                                         Mode{"not_inlined", "--no-turbo-inlining"}, Mode{"default", "", true}),
+                         testing::Values(V8Mode{"interpreted", "--no-opt --no-sparkplug"},
+                                         V8Mode{"baseline", "--no-opt --always-sparkplug"},
+                                         V8Mode{"not_inlined", "--no-turbo-inlining"}, V8Mode{"default", "", true}),
                          [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

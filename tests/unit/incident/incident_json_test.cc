@@ -20,11 +20,10 @@ namespace {
 
 using testing::bare_incident;
 using testing::sample_incident;
-using Json = nlohmann::json;
 
-std::string with(const char* pointer, const Json& value) {
-  Json json = Json::parse(to_json(sample_incident()));
-  json[Json::json_pointer(pointer)] = value;
+std::string with(const char* pointer, const nlohmann::json& value) {
+  nlohmann::json json = nlohmann::json::parse(to_json(sample_incident()));
+  json[nlohmann::json::json_pointer(pointer)] = value;
   return json.dump();
 }
 
@@ -45,8 +44,8 @@ std::string field_of(const std::string& pointer) {
   return field;
 }
 
-bool has_note_about(const Json& incident, const std::string& field) {
-  return std::any_of(incident["notes"].begin(), incident["notes"].end(), [&](const Json& note) {
+bool has_note_about(const nlohmann::json& incident, const std::string& field) {
+  return std::any_of(incident["notes"].begin(), incident["notes"].end(), [&](const nlohmann::json& note) {
     const std::string text = note.get<std::string>();
     const std::string about = text.substr(0, text.find(':'));
     return about == field || about == field.substr(0, field.find('.'));
@@ -87,7 +86,7 @@ TEST(IncidentJsonTest, round_trip_keeps_the_struct) {
 
 TEST(IncidentJsonTest, what_go_was_told_survives_and_is_absent_where_nothing_was) {
   Incident incident = sample_incident();
-  EXPECT_FALSE(Json::parse(to_json(incident))["victims"][0].contains("go"));
+  EXPECT_FALSE(nlohmann::json::parse(to_json(incident))["victims"][0].contains("go"));
   incident.victims[0].go = {-1, 100u << 20};
   const auto again = incident_from_json(to_json(incident));
   ASSERT_TRUE(again);
@@ -96,10 +95,10 @@ TEST(IncidentJsonTest, what_go_was_told_survives_and_is_absent_where_nothing_was
 }
 
 TEST(IncidentJsonTest, every_null_has_a_note) {
-  const Json json = Json::parse(to_json(bare_incident()));
-  const Json flat = json.flatten();
+  const nlohmann::json json = nlohmann::json::parse(to_json(bare_incident()));
+  const nlohmann::json flat = json.flatten();
   for (const auto& [pointer, value] : flat.items()) {
-    if (!json.at(Json::json_pointer(pointer)).is_null()) continue;  // flatten() shows empty lists as null too
+    if (!json.at(nlohmann::json::json_pointer(pointer)).is_null()) continue;  // flatten() shows empty lists as null too
     const std::string path = field_of(pointer);
     // What is meaningless without its neighbour shares the neighbour's note.
     static const std::map<std::string, std::string> kShared = {{"victims.start_ticks", "victims.start_time"},
@@ -117,7 +116,7 @@ TEST(IncidentJsonTest, whose_heap_a_capture_shows_survives_and_is_absent_where_i
   Incident incident = sample_incident();
   incident.captures[0].of.clear();
   const std::string json = to_json(incident);
-  EXPECT_FALSE(Json::parse(json)["captures"][0].contains("of"));
+  EXPECT_FALSE(nlohmann::json::parse(json)["captures"][0].contains("of"));
   EXPECT_EQ(incident_from_json(json)->captures[0].of, "");
   EXPECT_EQ(incident_from_json(json)->captures[1].of, "go");
 }
@@ -127,7 +126,7 @@ TEST(IncidentJsonTest, goroutines_of_the_kill_survive_and_are_absent_where_none_
   incident.captures[0].goroutines = {{6390, "waiting", "chan receive"}, {10, "runnable", ""}};
   incident.captures[0].goroutines_cut = "time_limit";
   const std::string json = to_json(incident);
-  EXPECT_FALSE(Json::parse(json)["captures"][1].contains("goroutines"));
+  EXPECT_FALSE(nlohmann::json::parse(json)["captures"][1].contains("goroutines"));
   const auto read = incident_from_json(json);
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_EQ(read->captures[0].goroutines, incident.captures[0].goroutines);
@@ -139,7 +138,7 @@ TEST(IncidentJsonTest, python_s_pools_at_the_kill_survive_and_are_absent_where_n
   incident.analyses.resize(2);
   incident.analyses[1].pools = PoolsAtKill{900, 64, 60, {{"dict", 800, 10, 60, 5}}, "time_limit"};
   const std::string json = to_json(incident);
-  EXPECT_FALSE(Json::parse(json)["analyses"][0].contains("pools"));
+  EXPECT_FALSE(nlohmann::json::parse(json)["analyses"][0].contains("pools"));
   const auto read = incident_from_json(json);
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_EQ(read->analyses[1].pools, incident.analyses[1].pools);
@@ -180,7 +179,7 @@ TEST(IncidentJsonTest, figures_when_64_bits_wide_survive) {
 }
 
 TEST(IncidentJsonTest, unknown_keys_are_ignored) {
-  EXPECT_EQ(error_of(with("/something_new", Json{{"a", 1}})), "");
+  EXPECT_EQ(error_of(with("/something_new", nlohmann::json{{"a", 1}})), "");
   EXPECT_EQ(error_of(with("/captures/0/new", "x")), "");
 }
 
@@ -191,7 +190,7 @@ TEST(IncidentJsonTest, wrong_types_are_refused_with_where) {
   EXPECT_THAT(error_of(with("/victims/0/pid", 1LL << 40)), ::testing::StartsWith("victims[0].pid"));
   EXPECT_THAT(error_of(with("/captures/1/time", "yesterday")), ::testing::StartsWith("captures[1].time"));
   EXPECT_THAT(error_of(with("/container", 3)), ::testing::StartsWith("container"));
-  EXPECT_THAT(error_of(with("/series", Json::object())), ::testing::StartsWith("series"));
+  EXPECT_THAT(error_of(with("/series", nlohmann::json::object())), ::testing::StartsWith("series"));
   EXPECT_THAT(error_of(with("/notes/0", 1)), ::testing::StartsWith("notes"));
   EXPECT_THAT(error_of(with("/memory_stat/anon", "x")), ::testing::StartsWith("memory_stat"));
   EXPECT_THAT(error_of(with("/trigger/same_cgroup", 1)), ::testing::StartsWith("trigger.same_cgroup"));
@@ -234,9 +233,9 @@ TEST(Rfc3339Test, times_when_malformed_are_refused) {
 }
 
 TEST(IncidentJsonTest, a_trend_that_is_larger_than_any_that_is_written_is_refused) {
-  Json json = Json::parse(to_json(sample_incident()));
-  Json& sites = json["trend"]["sites"];
-  const Json site = sites[0];
+  nlohmann::json json = nlohmann::json::parse(to_json(sample_incident()));
+  nlohmann::json& sites = json["trend"]["sites"];
+  const nlohmann::json site = sites[0];
   for (std::size_t i = 0; i < TrendJudged::kMaxSites; ++i) sites.push_back(site);
   EXPECT_THAT(error_of(json.dump()), ::testing::HasSubstr("trend.sites"));
 }
@@ -254,10 +253,11 @@ TEST(IncidentJsonTest, incidents_that_earlier_versions_wrote_keep_every_figure) 
     const std::string text = read_file(entry.path(), kMaxReadIncidentBytes).value();
     const auto read = incident_from_json(text);
     ASSERT_TRUE(read.has_value()) << entry.path() << ": " << read.error().message;
-    const Json again = Json::parse(to_json(*read)).flatten(), written = Json::parse(text).flatten();
+    const nlohmann::json again = nlohmann::json::parse(to_json(*read)).flatten(),
+                         written = nlohmann::json::parse(text).flatten();
     for (const auto& [pointer, value] : written.items()) {
       if (value.is_null()) continue;
-      EXPECT_EQ(again.value(pointer, Json()), value) << entry.path() << " " << pointer;
+      EXPECT_EQ(again.value(pointer, nlohmann::json()), value) << entry.path() << " " << pointer;
     }
     ++seen;
   }

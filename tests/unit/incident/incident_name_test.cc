@@ -12,7 +12,7 @@ namespace {
 using testing::bare_incident;
 using testing::sample_incident;
 
-Incident in_cgroup(const std::string& path) {
+Incident sample_in_cgroup(const std::string& path) {
   Incident incident = sample_incident();
   incident.container = {};
   incident.cgroup_path = path;
@@ -24,20 +24,20 @@ TEST(DirectoryNameTest, pod_is_namespace_pod_container) {
 }
 
 TEST(DirectoryNameTest, unit_is_unit_cgroup_victim) {
-  Incident incident = in_cgroup("/system.slice/nginx.service");
+  Incident incident = sample_in_cgroup("/system.slice/nginx.service");
   incident.container.unit = "nginx.service";
   EXPECT_EQ(directory_name(incident), "20261121T030405Z-nginx.service-nginx.service-cart-1a2b3c4d");
 }
 
 TEST(DirectoryNameTest, docker_container_without_name_shows_its_short_id) {
-  Incident incident = in_cgroup("/docker/" + std::string(64, 'd'));
+  Incident incident = sample_in_cgroup("/docker/" + std::string(64, 'd'));
   incident.container.runtime = "docker";
   incident.container.id = std::string(64, 'd');
   EXPECT_EQ(directory_name(incident), "20261121T030405Z-docker-dddddddddddd-dddddddddddd-1a2b3c4d");
 }
 
 TEST(DirectoryNameTest, plain_cgroup_is_its_last_component) {
-  EXPECT_EQ(directory_name(in_cgroup("/lab/batch")), "20261121T030405Z-cgroup-batch-cart-1a2b3c4d");
+  EXPECT_EQ(directory_name(sample_in_cgroup("/lab/batch")), "20261121T030405Z-cgroup-batch-cart-1a2b3c4d");
 }
 
 TEST(DirectoryNameTest, nothing_known_still_has_a_name) {

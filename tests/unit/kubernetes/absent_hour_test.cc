@@ -21,7 +21,7 @@ using std::chrono::seconds;
 
 constexpr MonotonicTime kStart{1'000'000'000'000};
 
-PodSeen make_pod(const std::string& uid) {
+PodSeen named_pod(const std::string& uid) {
   PodSeen pod;
   pod.uid = pod.name = uid;
   return pod;
@@ -32,7 +32,7 @@ class AbsentServer : public ::testing::Test {
  protected:
   void list(const std::vector<std::string>& uids, const std::string& version) {
     held_.begin_list();
-    for (const std::string& uid : uids) told_ += held_.on_pod(make_pod(uid)).has_value();
+    for (const std::string& uid : uids) told_ += held_.on_pod(named_pod(uid)).has_value();
     ASSERT_TRUE(reflector_.on_page({version, ""}));
     for (const Event& event : held_.end_list(now_)) gone_.push_back(std::get<PodGone>(event).uid);
   }

@@ -20,27 +20,26 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr std::uint64_t kPage = 4096;
-
 TEST(PresentPages, bytes_of_a_part_are_counted_to_its_edges) {
-  const PresentPages pages({{kPage, 3 * kPage}, {5 * kPage, 6 * kPage}});
-  EXPECT_EQ(pages.bytes(), 3 * kPage);
-  EXPECT_EQ(pages.bytes_in(0, 100 * kPage), 3 * kPage);
-  EXPECT_EQ(pages.bytes_in(2 * kPage + 100, 5 * kPage + 50), kPage - 100 + 50);
-  EXPECT_EQ(pages.bytes_in(3 * kPage, 5 * kPage), 0u);
-  EXPECT_EQ(pages.bytes_in(kPage + 8, kPage + 16), 8u);
+  const PresentPages pages({{kPageBytes, 3 * kPageBytes}, {5 * kPageBytes, 6 * kPageBytes}});
+  EXPECT_EQ(pages.bytes(), 3 * kPageBytes);
+  EXPECT_EQ(pages.bytes_in(0, 100 * kPageBytes), 3 * kPageBytes);
+  EXPECT_EQ(pages.bytes_in(2 * kPageBytes + 100, 5 * kPageBytes + 50), kPageBytes - 100 + 50);
+  EXPECT_EQ(pages.bytes_in(3 * kPageBytes, 5 * kPageBytes), 0u);
+  EXPECT_EQ(pages.bytes_in(kPageBytes + 8, kPageBytes + 16), 8u);
 }
 
 // What this process has made for the test: 16 pages, of which some are touched.
 class Pages {
  public:
   explicit Pages(int flags)
-      : bytes_(static_cast<char*>(::mmap(nullptr, 16 * kPage, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | flags, -1, 0))) {}
-  ~Pages() { ::munmap(bytes_, 16 * kPage); }
+      : bytes_(static_cast<char*>(
+            ::mmap(nullptr, 16 * kPageBytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | flags, -1, 0))) {}
+  ~Pages() { ::munmap(bytes_, 16 * kPageBytes); }
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
-  void write(std::uint64_t page, char value) { std::memset(bytes_ + page * kPage, value, kPage); }
-  [[nodiscard]] char read(std::uint64_t page) const { return *static_cast<volatile char*>(bytes_ + page * kPage); }
+  void write(std::uint64_t page, char value) { std::memset(bytes_ + page * kPageBytes, value, kPageBytes); }
+  [[nodiscard]] char read(std::uint64_t page) const { return *static_cast<volatile char*>(bytes_ + page * kPageBytes); }
   [[nodiscard]] std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(bytes_); }
 
  private:
@@ -54,9 +53,9 @@ MemoryMap map_of(const Pages& pages) {
   const MemoryMap all = MemoryMap::read(FdSource(maps.get())).value();
   std::string text;
   for (const Mapping& mapping : all.mappings()) {
-    if (mapping.end <= pages.address() || mapping.begin >= pages.address() + 16 * kPage) continue;
+    if (mapping.end <= pages.address() || mapping.begin >= pages.address() + 16 * kPageBytes) continue;
     const std::uint64_t begin = std::max(mapping.begin, pages.address());
-    const std::uint64_t end = std::min(mapping.end, pages.address() + 16 * kPage);
+    const std::uint64_t end = std::min(mapping.end, pages.address() + 16 * kPageBytes);
     text += fmt::format("{:x}-{:x} rw-{} 0 0:0 0\n", begin, end, mapping.is_shared ? 's' : 'p');
   }
   return MemoryMap::parse(text);
@@ -66,10 +65,10 @@ std::vector<PageRange> present_of(const Pages& pages, bool may_scan) {
   const UniqueFd pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
   const PresentPages present = PageScanner(pagemap.get(), may_scan).scan(map_of(pages)).value();
   std::vector<PageRange> ranges;
-  for (const PageRange& range : present.ranges_in(pages.address(), pages.address() + 16 * kPage)) {
+  for (const PageRange& range : present.ranges_in(pages.address(), pages.address() + 16 * kPageBytes)) {
     const std::uint64_t begin = std::max(range.begin, pages.address());
-    const std::uint64_t end = std::min(range.end, pages.address() + 16 * kPage);
-    ranges.push_back({(begin - pages.address()) / kPage, (end - pages.address()) / kPage});
+    const std::uint64_t end = std::min(range.end, pages.address() + 16 * kPageBytes);
+    ranges.push_back({(begin - pages.address()) / kPageBytes, (end - pages.address()) / kPageBytes});
   }
   return ranges;
 }
@@ -79,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(PageMap, PageScannerTest, testing::Values(true, false))
 
 TEST_P(PageScannerTest, only_touched_pages_of_private_memory_are_present) {
   Pages pages(MAP_PRIVATE);
-  ::madvise(reinterpret_cast<void*>(pages.address()), 16 * kPage, MADV_NOHUGEPAGE);
+  ::madvise(reinterpret_cast<void*>(pages.address()), 16 * kPageBytes, MADV_NOHUGEPAGE);
   pages.write(1, 'a');
   pages.write(2, 'b');
   pages.write(7, 'c');
@@ -95,8 +94,8 @@ TEST_P(PageScannerTest, shared_memory_is_never_present) {
 // Memory from 0x10000 on, each page filled with its number.
 class AddressSpaceTest : public testing::Test {
  protected:
-  AddressSpaceTest() : bytes_(8 * kPage) {
-    for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = static_cast<std::byte>(i / kPage + 1);
+  AddressSpaceTest() : bytes_(8 * kPageBytes) {
+    for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = static_cast<std::byte>(i / kPageBytes + 1);
   }
   [[nodiscard]] AddressSpace space(std::vector<PageRange> present, std::uint64_t max_bytes = 1u << 20) const {
     return {memory_,
@@ -107,35 +106,35 @@ class AddressSpaceTest : public testing::Test {
   }
   std::vector<std::byte> bytes_;
   SpanSource memory_{bytes_, 0x10000};
-  std::vector<std::byte> file_bytes_ = std::vector<std::byte>(4 * kPage, std::byte{'f'});
+  std::vector<std::byte> file_bytes_ = std::vector<std::byte>(4 * kPageBytes, std::byte{'f'});
   SpanSource file_{file_bytes_};
 };
 
 TEST_F(AddressSpaceTest, a_page_that_is_not_present_is_never_asked_of_the_process) {
   const AddressSpace from = space({{0x14000, 0x15000}, {0x16000, 0x18000}});
-  std::vector<std::byte> out(4 * kPage);
-  EXPECT_EQ(from.read_some(0x14000, out).value(), kPage);
+  std::vector<std::byte> out(4 * kPageBytes);
+  EXPECT_EQ(from.read_some(0x14000, out).value(), kPageBytes);
   EXPECT_EQ(from.read_some(0x15000, out).value(), 0u);
-  EXPECT_EQ(from.bytes_read(), kPage);
-  EXPECT_EQ(from.read_present(0x14000, out).value(), 3 * kPage);
+  EXPECT_EQ(from.bytes_read(), kPageBytes);
+  EXPECT_EQ(from.read_present(0x14000, out).value(), 3 * kPageBytes);
   EXPECT_EQ(out[0], std::byte{5});
-  EXPECT_EQ(out[kPage], std::byte{0});
-  EXPECT_EQ(out[3 * kPage], std::byte{8});
+  EXPECT_EQ(out[kPageBytes], std::byte{0});
+  EXPECT_EQ(out[3 * kPageBytes], std::byte{8});
 }
 
 TEST_F(AddressSpaceTest, unchanged_pages_of_a_file_come_from_the_file) {
   const AddressSpace from = space({{0x11000, 0x12000}});
-  std::vector<std::byte> out(3 * kPage);
-  EXPECT_EQ(from.read_some(0x10000, out).value(), 3 * kPage);
+  std::vector<std::byte> out(3 * kPageBytes);
+  EXPECT_EQ(from.read_some(0x10000, out).value(), 3 * kPageBytes);
   EXPECT_EQ(out[0], std::byte{'f'});
-  EXPECT_EQ(out[kPage], std::byte{2});
-  EXPECT_EQ(out[2 * kPage], std::byte{'f'});
-  EXPECT_EQ(from.bytes_read(), kPage);
+  EXPECT_EQ(out[kPageBytes], std::byte{2});
+  EXPECT_EQ(out[2 * kPageBytes], std::byte{'f'});
+  EXPECT_EQ(from.bytes_read(), kPageBytes);
 }
 
 TEST_F(AddressSpaceTest, reads_fail_past_the_limit) {
-  const AddressSpace from = space({{0x14000, 0x18000}}, 2 * kPage);
-  std::vector<std::byte> out(2 * kPage);
+  const AddressSpace from = space({{0x14000, 0x18000}}, 2 * kPageBytes);
+  std::vector<std::byte> out(2 * kPageBytes);
   EXPECT_TRUE(from.read_some(0x14000, out).has_value());
   EXPECT_EQ(from.read_some(0x16000, out).error().code, ErrorCode::kLimit);
 }

@@ -10,19 +10,20 @@
 #include <gtest/gtest.h>
 
 #include "base/unique_fd.h"
+#include "memory/present_pages.h"
 #include "memory/process_files.h"
 
 namespace oomw {
 namespace {
 
-constexpr std::size_t kPage = 4096, kPages = 100;  // more than are asked for at once
+constexpr std::size_t kMappedPages = 100;  // more than are asked for at once
 
 // Memory of this process, and how often a reader of it gets at each page.
 class Watched final : public ByteSource {
  public:
   explicit Watched(int fd) : memory_(fd) {}
   [[nodiscard]] Result<std::size_t> read_some(std::uint64_t address, std::span<std::byte> out) const override {
-    pages.push_back(address / kPage);
+    pages.push_back(address / kPageBytes);
     return memory_.read_some(address, out);
   }
   mutable std::vector<std::uint64_t> pages;
@@ -33,14 +34,14 @@ class Watched final : public ByteSource {
 
 class ResidentSourceTest : public testing::Test {
  protected:
-  ~ResidentSourceTest() override { ::munmap(memory_, kPages * kPage); }
+  ~ResidentSourceTest() override { ::munmap(memory_, kMappedPages * kPageBytes); }
   void map(int flags, int file = -1) {
-    memory_ = static_cast<char*>(::mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, flags, file, 0));
+    memory_ = static_cast<char*>(::mmap(nullptr, kMappedPages * kPageBytes, PROT_READ | PROT_WRITE, flags, file, 0));
     ASSERT_NE(memory_, MAP_FAILED);
-    ::madvise(memory_, kPages * kPage, MADV_NOHUGEPAGE);
+    ::madvise(memory_, kMappedPages * kPageBytes, MADV_NOHUGEPAGE);
   }
   [[nodiscard]] std::uint64_t page(std::size_t number) const {
-    return reinterpret_cast<std::uint64_t>(memory_) + number * kPage;
+    return reinterpret_cast<std::uint64_t>(memory_) + number * kPageBytes;
   }
   [[nodiscard]] Result<std::size_t> read(ResidentSource::Absent absent, std::uint64_t address, std::size_t size) {
     out_.assign(size, std::byte{0xee});
@@ -56,34 +57,35 @@ class ResidentSourceTest : public testing::Test {
 
 TEST_F(ResidentSourceTest, untouched_pages_are_zeros_that_nobody_reads) {
   map(MAP_PRIVATE | MAP_ANONYMOUS);
-  memory_[1 * kPage] = 'a';
-  memory_[90 * kPage + 5] = 'b';
-  ASSERT_EQ(read(ResidentSource::Absent::kZeros, page(0), kPages * kPage).value(), kPages * kPage);
+  memory_[1 * kPageBytes] = 'a';
+  memory_[90 * kPageBytes + 5] = 'b';
+  ASSERT_EQ(read(ResidentSource::Absent::kZeros, page(0), kMappedPages * kPageBytes).value(),
+            kMappedPages * kPageBytes);
   EXPECT_EQ(out_[0], std::byte{0});
-  EXPECT_EQ(out_[kPage], std::byte{'a'});
-  EXPECT_EQ(out_[90 * kPage + 5], std::byte{'b'});
-  EXPECT_EQ(watched_.pages, (std::vector<std::uint64_t>{page(1) / kPage, page(90) / kPage}));
+  EXPECT_EQ(out_[kPageBytes], std::byte{'a'});
+  EXPECT_EQ(out_[90 * kPageBytes + 5], std::byte{'b'});
+  EXPECT_EQ(watched_.pages, (std::vector<std::uint64_t>{page(1) / kPageBytes, page(90) / kPageBytes}));
 }
 
 TEST_F(ResidentSourceTest, data_that_must_be_there_ends_at_an_untouched_page) {
   map(MAP_PRIVATE | MAP_ANONYMOUS);
-  memory_[1 * kPage] = memory_[2 * kPage] = 'a';
-  EXPECT_EQ(read(ResidentSource::Absent::kNothing, page(1) + 100, 3 * kPage).value(), 2 * kPage - 100);
+  memory_[1 * kPageBytes] = memory_[2 * kPageBytes] = 'a';
+  EXPECT_EQ(read(ResidentSource::Absent::kNothing, page(1) + 100, 3 * kPageBytes).value(), 2 * kPageBytes - 100);
   EXPECT_EQ(read(ResidentSource::Absent::kNothing, page(3), 8).value(), 0u);
 }
 
 // A file system that does not answer would be asked for these.
 TEST_F(ResidentSourceTest, pages_of_a_file_are_not_read_until_they_are_the_processs_own) {
   const UniqueFd file(::memfd_create("test", MFD_CLOEXEC));
-  ASSERT_EQ(::ftruncate(file.get(), kPages * kPage), 0);
+  ASSERT_EQ(::ftruncate(file.get(), kMappedPages * kPageBytes), 0);
   ASSERT_EQ(::pwrite(file.get(), "f", 1, 0), 1);
   map(MAP_PRIVATE, file.get());
   ASSERT_EQ(*static_cast<volatile char*>(memory_), 'f');  // in memory, but the file's
-  memory_[3 * kPage] = 'm';
-  ASSERT_EQ(read(ResidentSource::Absent::kZeros, page(0), 4 * kPage).value(), 4 * kPage);
+  memory_[3 * kPageBytes] = 'm';
+  ASSERT_EQ(read(ResidentSource::Absent::kZeros, page(0), 4 * kPageBytes).value(), 4 * kPageBytes);
   EXPECT_EQ(out_[0], std::byte{0});
-  EXPECT_EQ(out_[3 * kPage], std::byte{'m'});
-  EXPECT_EQ(watched_.pages, (std::vector<std::uint64_t>{page(3) / kPage}));
+  EXPECT_EQ(out_[3 * kPageBytes], std::byte{'m'});
+  EXPECT_EQ(watched_.pages, (std::vector<std::uint64_t>{page(3) / kPageBytes}));
 }
 
 TEST_F(ResidentSourceTest, addresses_beyond_any_process_hold_nothing) {

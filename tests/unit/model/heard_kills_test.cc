@@ -3,14 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/base/set_clock.h"
+
 namespace oomw {
 namespace {
 
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-MonotonicTime at(Nanoseconds t) { return MonotonicTime{} + t; }
+using test::at;
 
 const HeardUntil kHeard{at(seconds(100)), {{7, at(seconds(99)), true}, {8, at(seconds(99)), false}}};
 

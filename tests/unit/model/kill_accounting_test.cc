@@ -3,20 +3,21 @@
 
 #include <gtest/gtest.h>
 
+#include "unit/base/set_clock.h"
+
 namespace oomw {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using test::at;
 
-constexpr CgroupId kCgroup{42};
-constexpr MonotonicTime kStart{1'000};
-
-MonotonicTime at(Nanoseconds t) { return MonotonicTime{} + t; }
+constexpr CgroupId kCountedCgroup{42};
+constexpr MonotonicTime kCreatedAt{1'000};
 
 MemorySampled sample(std::uint64_t kernel_kills, Nanoseconds t) {
   MemorySampled s;
-  s.cgroup = kCgroup;
+  s.cgroup = kCountedCgroup;
   s.time = at(t);
   s.kernel_oom_kills = kernel_kills;
   return s;
@@ -25,8 +26,8 @@ MemorySampled sample(std::uint64_t kernel_kills, Nanoseconds t) {
 // One cgroup, and what the kernel says of it.
 class KillAccountingTest : public ::testing::Test {
  protected:
-  void created() { accounting_.on_created(kCgroup, kStart); }
-  void seen(Nanoseconds t = seconds(1)) { accounting_.on_kill_seen(kCgroup, at(t)); }
+  void created() { accounting_.on_created(kCountedCgroup, kCreatedAt); }
+  void seen(Nanoseconds t = seconds(1)) { accounting_.on_kill_seen(kCountedCgroup, at(t)); }
   std::uint64_t read(std::uint64_t kernel_kills, Nanoseconds t) {
     return accounting_.on_sample(sample(kernel_kills, t)).kills;
   }
@@ -78,7 +79,7 @@ TEST_F(KillAccountingTest, unseen_kill_is_overdue_without_a_newer_sample) {
   EXPECT_TRUE(accounting_.take_overdue(at(seconds(1) + milliseconds(499))).empty());
   const auto overdue = accounting_.take_overdue(at(seconds(1) + milliseconds(500)));
   ASSERT_EQ(overdue.size(), 1u);
-  EXPECT_EQ(overdue[0].cgroup, kCgroup);
+  EXPECT_EQ(overdue[0].cgroup, kCountedCgroup);
   EXPECT_EQ(overdue[0].kills, 1u);
   EXPECT_TRUE(accounting_.take_overdue(at(seconds(9))).empty());
 }
@@ -99,21 +100,21 @@ TEST_F(KillAccountingTest, unseen_kill_lies_between_the_two_readings_of_the_coun
 TEST_F(KillAccountingTest, unseen_kill_of_a_cgroup_that_appeared_came_after_that) {
   created();
   EXPECT_EQ(read(1, seconds(1)), 0u);
-  EXPECT_EQ(accounting_.on_sample(sample(1, seconds(2))).after, kStart);
+  EXPECT_EQ(accounting_.on_sample(sample(1, seconds(2))).after, kCreatedAt);
 }
 
 TEST_F(KillAccountingTest, unseen_kill_counts_when_the_cgroup_goes) {
   created();
   EXPECT_EQ(read(1, seconds(1)), 0u);
-  const UnobservedKills unseen = accounting_.on_removed(kCgroup, at(seconds(2)));
+  const UnobservedKills unseen = accounting_.on_removed(kCountedCgroup, at(seconds(2)));
   EXPECT_EQ(unseen.kills, 1u);
   EXPECT_EQ(unseen.until, at(seconds(1)));
-  EXPECT_EQ(accounting_.on_removed(kCgroup, at(seconds(3))).kills, 0u);
+  EXPECT_EQ(accounting_.on_removed(kCountedCgroup, at(seconds(3))).kills, 0u);
   EXPECT_TRUE(accounting_.take_overdue(at(seconds(9))).empty());
 }
 
 TEST_F(KillAccountingTest, restart_counts_what_happened_meanwhile_but_not_when) {
-  accounting_ = KillAccounting(std::map<std::uint64_t, std::uint64_t>{{kCgroup.value, 1}});
+  accounting_ = KillAccounting(std::map<std::uint64_t, std::uint64_t>{{kCountedCgroup.value, 1}});
   EXPECT_EQ(read(3, seconds(1)), 0u);
   const UnobservedKills unseen = accounting_.on_sample(sample(3, seconds(1) + milliseconds(600)));
   EXPECT_EQ(unseen.kills, 2u);
@@ -141,14 +142,14 @@ TEST_F(KillAccountingTest, kill_seen_before_the_first_reading_of_an_old_cgroup_m
 TEST_F(KillAccountingTest, group_kill_whose_first_victim_the_kernel_counts_twice_is_no_loss) {
   created();
   for (int victim = 0; victim < 3; ++victim) seen();
-  accounting_.allow_second_count(kCgroup);
+  accounting_.allow_second_count(kCountedCgroup);
   EXPECT_EQ(unseen_of(4, seconds(1)), 0u);
 }
 
 TEST_F(KillAccountingTest, second_count_that_never_came_hides_no_later_loss) {
   created();
   seen(Nanoseconds(1'000));
-  accounting_.allow_second_count(kCgroup);
+  accounting_.allow_second_count(kCountedCgroup);
   EXPECT_EQ(read(1, seconds(1)), 0u);
   EXPECT_EQ(unseen_of(2, seconds(5)), 1u);
 }
@@ -156,7 +157,7 @@ TEST_F(KillAccountingTest, second_count_that_never_came_hides_no_later_loss) {
 TEST_F(KillAccountingTest, two_unseen_of_a_group_kill_are_one_loss_beside_the_second_count) {
   created();
   seen();
-  accounting_.allow_second_count(kCgroup);
+  accounting_.allow_second_count(kCountedCgroup);
   EXPECT_EQ(unseen_of(3, seconds(1)), 1u);
 }
 
@@ -170,7 +171,7 @@ TEST_F(KillAccountingTest, mark_that_the_kernel_did_not_count_hides_no_later_los
 TEST_F(KillAccountingTest, second_count_is_carried_over_to_the_next_run) {
   created();
   seen(milliseconds(900));
-  accounting_.allow_second_count(kCgroup);
+  accounting_.allow_second_count(kCountedCgroup);
   EXPECT_EQ(read(2, seconds(1)), 0u);
   accounting_ = KillAccounting(accounting_.accounted());
   EXPECT_EQ(unseen_of(2, seconds(2)), 0u);

@@ -8,7 +8,7 @@ namespace oomw {
 namespace {
 
 using std::chrono::seconds;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr MonotonicTime kStart{1'000'000'000'000};
 constexpr MonotonicTime kKill{1'100'000'000'000};
@@ -40,7 +40,7 @@ PodSeen make_ended(MonotonicTime finished, const std::string& reason, int exit_c
   return pod;
 }
 
-class StatusJudgeTest : public testing::Test {
+class StatusJudgeTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ContainerIdentity identity;

@@ -68,9 +68,9 @@ TEST(WorkloadOf, a_bare_pod_and_a_static_one_have_none) {
 }
 
 TEST(WorkloadText, an_inference_says_so) {
-  EXPECT_EQ(to_text({"Deployment", "cart", "pod_template_hash"}), "Deployment cart");
-  EXPECT_EQ(to_text({"CronJob", "backup", "job_name"}), "CronJob backup (by the Job's name)");
-  EXPECT_EQ(to_text({}), "");
+  EXPECT_EQ(to_text(Workload{"Deployment", "cart", "pod_template_hash"}), "Deployment cart");
+  EXPECT_EQ(to_text(Workload{"CronJob", "backup", "job_name"}), "CronJob backup (by the Job's name)");
+  EXPECT_EQ(to_text(Workload{}), "");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Figures figures_of(const Growth& growth) {
+Figures growth_figures(const Growth& growth) {
   Figures out;
   for (const auto& row : growth.rows) out[row.name] = {row.growth(), row.cum_growth()};
   return out;
@@ -57,7 +57,7 @@ TEST_P(DiffAgainstGo, top_of_the_diff_has_the_figures_of_diff_base) {
 TEST_P(DiffAgainstGo, growth_by_function_has_the_figures_of_diff_base) {
   const auto growth = growth_by_function(fixture_profile(before), fixture_profile(after), type);
   ASSERT_TRUE(growth.has_value());
-  EXPECT_EQ(figures_of(*growth), expected);
+  EXPECT_EQ(growth_figures(*growth), expected);
   EXPECT_EQ(growth->reference, expected_total);
 }
 

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 // main.leak holds 400 more, main.parse 20 less.
-Profile grown() {
+Profile grown_by_400() {
   Profile p = sample_profile();
   p.samples[0].values[1] = 500;
   p.samples[1].values[1] = 30;
@@ -27,7 +27,7 @@ std::vector<std::string> names_of(const Growth& growth) {
 }
 
 TEST(GrowthByFunction, rows_tell_before_and_after_and_are_sorted_by_growth) {
-  const Growth growth = growth_by_function(sample_profile(), grown(), "inuse_space").value();
+  const Growth growth = growth_by_function(sample_profile(), grown_by_400(), "inuse_space").value();
   EXPECT_EQ(growth.before, 150);
   EXPECT_EQ(growth.after, 530);
   EXPECT_THAT(names_of(growth), ElementsAre("main.leak", "main.parse", "main.main", "main.serve"));
@@ -48,14 +48,14 @@ TEST(GrowthByFunction, a_function_that_is_new_grew_from_nothing) {
 }
 
 TEST(GrowthByStack, a_row_has_its_functions_leaf_first) {
-  const Growth growth = growth_by_stack(sample_profile(), grown(), "").value();
+  const Growth growth = growth_by_stack(sample_profile(), grown_by_400(), "").value();
   ASSERT_EQ(growth.rows.size(), 2u);
   EXPECT_THAT(growth.rows[0].stack, ElementsAre("main.leak", "main.serve", "main.main"));
   EXPECT_EQ(growth.rows[0].growth(), 400);
 }
 
 TEST(GrowthByPackage, functions_of_a_package_are_one_row_and_each_stack_counts_once) {
-  const Growth growth = growth_by_package(sample_profile(), grown(), "").value();
+  const Growth growth = growth_by_package(sample_profile(), grown_by_400(), "").value();
   ASSERT_EQ(growth.rows.size(), 1u);
   EXPECT_EQ(growth.rows[0].name, "main");
   EXPECT_EQ(growth.rows[0].growth(), 380);
@@ -69,15 +69,16 @@ Group by_letter(const std::string& function) {
 }
 
 TEST(GrowthByClassifier, a_helper_counts_only_where_the_stack_has_nothing_better) {
-  EXPECT_THAT(names_of(growth_by(sample_profile(), grown(), "", by_letter).value()), ElementsAre("server"));
+  EXPECT_THAT(names_of(growth_by(sample_profile(), grown_by_400(), "", by_letter).value()), ElementsAre("server"));
   Profile before = sample_profile();
-  Profile after = grown();
+  Profile after = grown_by_400();
   before.samples[0].location_ids = after.samples[0].location_ids = {3, 1};  // leak <- main
   EXPECT_THAT(names_of(growth_by(before, after, "", by_letter).value()), ElementsAre("helpers", "server"));
 }
 
 TEST(GrowthByClassifier, what_has_no_group_is_in_the_nameless_row) {
-  const Growth growth = growth_by(sample_profile(), grown(), "", [](const std::string&) { return Group{}; }).value();
+  const Growth growth =
+      growth_by(sample_profile(), grown_by_400(), "", [](const std::string&) { return Group{}; }).value();
   EXPECT_THAT(names_of(growth), ElementsAre(""));
   EXPECT_EQ(growth.rows[0].growth(), 380);
 }

@@ -17,7 +17,7 @@ using ::testing::StartsWith;
 
 Group no_group(const std::string&) { return {}; }
 
-Profile grown() {
+Profile grown_later() {
   Profile p = sample_profile();
   p.samples[0].values[1] = 3 << 20;
   p.samples[1].values[1] = 20;
@@ -26,7 +26,7 @@ Profile grown() {
 }
 
 std::string table(const GrowthView& view) {
-  return to_text(growth_by_function(sample_profile(), grown(), "").value(), view);
+  return to_text(growth_by_function(sample_profile(), grown_later(), "").value(), view);
 }
 
 TEST(GrowthText, an_estimate_is_not_compared_as_if_it_was_counted) {
@@ -48,7 +48,7 @@ TEST(GrowthText, amounts_have_a_sign_and_a_unit) {
 }
 
 TEST(GrowthText, the_summary_has_both_totals) {
-  EXPECT_EQ(summary_line(growth_by_function(grown(), sample_profile(), "").value()),
+  EXPECT_EQ(summary_line(growth_by_function(grown_later(), sample_profile(), "").value()),
             "inuse_space: 3.00 MiB -> 150 B (-3.00 MiB, -100.0 %)\n");
 }
 
@@ -58,17 +58,17 @@ TEST(GrowthText, as_many_rows_as_asked_and_the_rest_is_counted) {
 }
 
 TEST(GrowthText, a_stack_shows_its_callers_below) {
-  const std::string text = to_text(growth_by_stack(sample_profile(), grown(), "").value(), {"stack", 20, false});
+  const std::string text = to_text(growth_by_stack(sample_profile(), grown_later(), "").value(), {"stack", 20, false});
   EXPECT_THAT(text, ::testing::ContainsRegex("  main.leak\n +main.serve\n +main.main\n"));
 }
 
 TEST(GrowthText, equal_profiles_are_said_to_be) {
-  EXPECT_EQ(to_text(growth_by_function(grown(), grown(), "").value(), {"function", 20, true}),
+  EXPECT_EQ(to_text(growth_by_function(grown_later(), grown_later(), "").value(), {"function", 20, true}),
             "no function grew or shrank\n");
 }
 
 TEST(GrowthText, a_hostile_name_stays_on_its_line) {
-  Profile after = grown();
+  Profile after = grown_later();
   after.functions[2].name = "evil\n\x1b[2Jname";
   const std::string text = to_text(growth_by_function(sample_profile(), after, "").value(), {"function", 20, true});
   EXPECT_THAT(text, AllOf(HasSubstr("evil\\x0a"), Not(HasSubstr("\x1b"))));
@@ -76,7 +76,7 @@ TEST(GrowthText, a_hostile_name_stays_on_its_line) {
 
 TEST(GrowthDiffFile, tells_which_profiles_when_and_all_groupings) {
   const Profile before = sample_profile();
-  const Profile after = grown();
+  const Profile after = grown_later();
   const std::string text = growth_text({"a.pb.gz", before}, {"b.pb.gz", after}, "inuse_space", no_group).value();
   EXPECT_THAT(text,
               StartsWith("from a.pb.gz, 2025-11-21T04:00:00Z\n  to b.pb.gz, 2025-11-21T04:00:02Z, 2.5 s later\n"));
@@ -86,7 +86,7 @@ TEST(GrowthDiffFile, tells_which_profiles_when_and_all_groupings) {
 
 TEST(GrowthDiffFile, components_are_there_where_any_is_known) {
   const Profile before = sample_profile();
-  const Profile after = grown();
+  const Profile after = grown_later();
   const auto group = [](const std::string&) { return Group{"receiver/otlp", false}; };
   EXPECT_THAT(growth_text({"a", before}, {"b", after}, "", group).value(), HasSubstr("receiver/otlp"));
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "pprof/codec.h"
 #include "pprof/profile.h"
@@ -28,6 +31,25 @@ inline Profile sample_profile() {
   p.period = 524288;
   p.comments = {"first"};
   return p;
+}
+
+// A heap profile with one stack for each list of functions, leaf first.
+inline Profile profile_of_stacks(const std::vector<std::pair<std::vector<std::string>, std::int64_t>>& stacks) {
+  Profile profile;
+  profile.sample_types = {{"inuse_space", "bytes"}};
+  std::uint64_t id = 0;
+  for (const auto& [functions, bytes] : stacks) {
+    Sample sample;
+    for (const std::string& function : functions) {
+      ++id;
+      profile.functions.push_back({id, function, function, "/src/app/file.go", 1});
+      profile.locations.push_back({id, 0, 0x1000 + id, {{id, static_cast<std::int64_t>(10 + id)}}});
+      sample.location_ids.push_back(id);
+    }
+    sample.values = {bytes};
+    profile.samples.push_back(std::move(sample));
+  }
+  return profile;
 }
 
 inline std::string fixture_path(const std::string& name = "leaky-go.pb.gz") {

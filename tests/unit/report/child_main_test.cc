@@ -12,6 +12,6 @@ int main(int argc, char** argv) {
     static constexpr oomw::reader::JobEntry kJobs[] = {{oomw::kProfileTextsJob, oomw::profile_texts_job}};
     return oomw::reader::run_child(argc, argv, kJobs);
   }
-  testing::InitGoogleTest(&argc, argv);
+  ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr WallTime kStart{1'000}, kNow{2'000};
+constexpr WallTime kStart{1'000}, kReadAt{2'000};
 
 ContainerUsage whole_usage() {
   ContainerUsage usage;
@@ -27,7 +27,7 @@ ContainerUsage whole_usage() {
   usage.container.pod_namespace = "shop";
   usage.pod.emplace().node = "n1";
   usage.cgroup_path = "/kubepods/web";
-  usage.time = kNow;
+  usage.time = kReadAt;
   usage.usage_bytes = 90;
   usage.limit_bytes = 100;
   usage.nonreclaimable_bytes = 80;

@@ -337,8 +337,8 @@ TEST(OtlpProtobuf, has_the_field_numbers_of_the_protocol) {
 TEST(OtlpJson, is_one_line_with_numbers_as_the_protocol_writes_them) {
   const std::string line = to_otlp_json(record_of(whole_incident()));
   EXPECT_EQ(line.find('\n'), std::string::npos);
-  const auto json = nlohmann::json::parse(line);
-  const auto& log = json.at("/resourceLogs/0/scopeLogs/0/logRecords/0"_json_pointer);
+  const auto document = nlohmann::json::parse(line);
+  const auto& log = document.at("/resourceLogs/0/scopeLogs/0/logRecords/0"_json_pointer);
   EXPECT_EQ(log.at("timeUnixNano"), "1795230245000000000");
   EXPECT_EQ(log.at("severityNumber"), 17);
   EXPECT_EQ(log.at("eventName"), "oomwitness.oom_kill");
@@ -365,8 +365,8 @@ TEST(OtlpAnswer, a_record_that_was_rejected_is_refused) {
   EXPECT_EQ(delivery.outcome, Delivery::Outcome::kRefused);
   EXPECT_EQ(delivery.reason, DeliveryReason::kRejected);
   EXPECT_EQ(delivery.detail, "no go");
-  const std::string json = R"({"partialSuccess":{"rejectedLogRecords":"1","errorMessage":"no"}})";
-  EXPECT_EQ(otlp_delivery_of(success(json, "application/json"), true).reason, DeliveryReason::kRejected);
+  const std::string answer = R"({"partialSuccess":{"rejectedLogRecords":"1","errorMessage":"no"}})";
+  EXPECT_EQ(otlp_delivery_of(success(answer, "application/json"), true).reason, DeliveryReason::kRejected);
 }
 
 TEST(OtlpAnswer, a_warning_is_a_success) {

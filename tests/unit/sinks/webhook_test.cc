@@ -7,7 +7,7 @@
 namespace oomw {
 namespace {
 
-Incident make_incident() {
+Incident pod_incident() {
   Incident incident;
   incident.id = "20261121T030405Z-1a2b3c4d";
   incident.time = {1'795'230'245'000'000'000};
@@ -19,7 +19,7 @@ Incident make_incident() {
 }
 
 TEST(CloudEventOf, has_the_required_attributes_and_the_incident_as_data) {
-  const Incident incident = make_incident();
+  const Incident incident = pod_incident();
   const std::string source = event_source_of(incident, "/clusters/prod");
   const auto event = nlohmann::json::parse(cloud_event_of(incident, R"({"id":"x","n":1})", source, 2));
   EXPECT_EQ(event, nlohmann::json::parse(R"({"specversion":"1.0","id":"20261121T030405Z-1a2b3c4d",
@@ -27,10 +27,10 @@ TEST(CloudEventOf, has_the_required_attributes_and_the_incident_as_data) {
       "subject":"shop/web-0/web","oomwrevision":2,"datacontenttype":"application/json","data":{"id":"x","n":1}})"));
 }
 
-TEST(CloudEventOf, what_is_not_json_has_no_envelope) { EXPECT_EQ(cloud_event_of(make_incident(), "{", "/", 1), ""); }
+TEST(CloudEventOf, what_is_not_json_has_no_envelope) { EXPECT_EQ(cloud_event_of(pod_incident(), "{", "/", 1), ""); }
 
 TEST(HeaderFieldOf, what_is_known_of_the_incident_and_nothing_else) {
-  Incident incident = make_incident();
+  Incident incident = pod_incident();
   EXPECT_EQ(header_field_of(incident, 2, "id"), incident.id);
   EXPECT_EQ(header_field_of(incident, 2, "revision"), "2");
   EXPECT_EQ(header_field_of(incident, 2, "namespace"), "shop");
@@ -51,7 +51,7 @@ TEST(FilledHeader, fields_are_filled_in_and_break_out_of_no_line) {
 }
 
 TEST(EventSourceOf, a_node_cannot_leave_its_place) {
-  Incident incident = make_incident();
+  Incident incident = pod_incident();
   incident.pod->node = "../x y";
   EXPECT_EQ(event_source_of(incident, "/p").find(' '), std::string::npos);
   incident.pod.reset();

@@ -9,14 +9,14 @@
 namespace oomw {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kStep = 1'000'000'000;
 
 class FairRetentionTest : public ::testing::Test {
  protected:
   // Times are in the order of the calls, a second apart.
   std::string add(const std::string& tenant, const std::string& workload, std::uint32_t evidence = 100,
                   std::uint64_t bytes = 1) {
-    const WallTime time{static_cast<std::int64_t>(++now_) * kSecond};
+    const WallTime time{static_cast<std::int64_t>(++now_) * kStep};
     const std::string name = std::to_string(now_);
     incidents_.push_back(
         {name, time, bytes, {tenant, workload.empty() ? "" : tenant + "/" + workload, evidence, time}});
@@ -36,7 +36,7 @@ class FairRetentionTest : public ::testing::Test {
 
 TEST_F(FairRetentionTest, nothing_is_dropped_within_the_bounds) {
   for (int i = 0; i < 5; ++i) add("shop", "cart");
-  EXPECT_TRUE(choose_losses(incidents_, {.count = 5}, WallTime{now_ * kSecond}).empty());
+  EXPECT_TRUE(choose_losses(incidents_, {.count = 5}, WallTime{now_ * kStep}).empty());
 }
 
 TEST_F(FairRetentionTest, a_crash_loop_does_not_evict_the_neighbour) {
@@ -96,7 +96,7 @@ TEST_F(FairRetentionTest, unreadable_ones_go_first) {
 
 TEST_F(FairRetentionTest, age_takes_all_that_are_older_unless_the_clock_is_in_doubt) {
   for (int i = 0; i < 5; ++i) add("shop", "cart");
-  const WallTime now{now_ * kSecond};
+  const WallTime now{now_ * kStep};
   EXPECT_EQ(keep({.age = std::chrono::seconds(2)}, now), (std::set<std::string>{"3", "4", "5"}));
   EXPECT_EQ(keep({.age = std::chrono::seconds(2)}, std::nullopt).size(), 5u);
   EXPECT_EQ(keep({.count = 3, .age = std::chrono::seconds(2)}, std::nullopt).size(), 3u) << "the count still holds";
@@ -105,7 +105,7 @@ TEST_F(FairRetentionTest, age_takes_all_that_are_older_unless_the_clock_is_in_do
 TEST_F(FairRetentionTest, the_reason_is_the_bound_and_the_rest_waits_for_the_next_call) {
   for (int i = 0; i < 10; ++i) add("shop", "cart");
   const auto losses =
-      choose_losses(incidents_, {.count = 4, .age = std::chrono::seconds(7)}, WallTime{now_ * kSecond}, 4);
+      choose_losses(incidents_, {.count = 4, .age = std::chrono::seconds(7)}, WallTime{now_ * kStep}, 4);
   ASSERT_EQ(losses.size(), 4u);
   EXPECT_EQ(to_string(losses[1].reason), "age");
   EXPECT_EQ(to_string(losses[2].reason), "count");

@@ -16,9 +16,9 @@
 namespace oomw {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
-class IncidentArchiveTest : public testing::Test {
+class IncidentArchiveTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(::mkdir(directory_.c_str(), 0700), 0); }
 

@@ -14,8 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kSecond = 1'000'000'000;
-const WallTime kTime{1'795'230'245 * kSecond};  // 2026-11-21T03:04:05Z
+const WallTime kTime{1'795'230'245'000'000'000};  // 2026-11-21T03:04:05Z
 
 class IncidentIndexTest : public ::testing::Test {
  protected:
@@ -135,7 +134,7 @@ TEST_F(IncidentIndexTest, oldest_within_one_second_is_the_one_that_was_noted_ear
 TEST_F(IncidentIndexTest, note_when_the_time_is_not_the_names_takes_the_names) {
   refresh();
   make(name_of(1));
-  index_.note(name_of(1), facts(5 * kSecond));
+  index_.note(name_of(1), facts(5'000'000'000));
   EXPECT_EQ(oldest().time, kTime);
   EXPECT_EQ(index_.find("20261121T030405Z-00000001"), name_of(1));
 }

@@ -272,13 +272,13 @@ TEST_P(RealTrees, are_probed_walked_and_sampled) {
   EXPECT_EQ(sample->kernel_oom_kills, 1u);
 }
 
-constexpr const char* kId = "4f1d5d9c0b7e8a6f3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a0b";
-const std::string kV1Path = std::string("/kubepods/burstable/pod6b2f9f0e-3c1d-4b7a-9d0e-2f6a1c8e5b47/") + kId;
+const std::string kV1Path =
+    std::string("/kubepods/burstable/pod6b2f9f0e-3c1d-4b7a-9d0e-2f6a1c8e5b47/") + test::kContainerd;
 const std::string kV2Path = std::string(
                                 "/kubepods.slice/kubepods-burstable.slice/"
                                 "kubepods-burstable-pod6b2f9f0e_3c1d_4b7a_9d0e_2f6a1c8e5b47.slice/cri-containerd-") +
-                            kId + ".scope";
-const std::string kHybridPath = std::string("/system.slice/docker-") + kId + ".scope";
+                            test::kContainerd + ".scope";
+const std::string kHybridPath = std::string("/system.slice/docker-") + test::kContainerd + ".scope";
 
 INSTANTIATE_TEST_SUITE_P(, RealTrees,
                          ::testing::Values(RealTree{"v1", CgroupVersion::kV1, kV1Path.c_str(), 29749248, 67108864},

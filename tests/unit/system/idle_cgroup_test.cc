@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/mib.h"
 #include "unit/base/set_clock.h"
 #include "unit/system/temp_tree.h"
 
@@ -10,11 +11,10 @@ namespace oomw {
 namespace {
 
 using std::chrono::seconds;
+using test::kMiB;
 using test::SetClock;
 using test::TempTree;
 using test::V2Cgroup;
-
-constexpr std::uint64_t kMiB = 1u << 20;
 
 class IdleCgroupTest : public ::testing::Test {
  protected:

@@ -15,9 +15,8 @@ namespace {
 
 using test::TempTree;
 
-const BundleConfig kFixture{.host_root = test::fixtures() + "/oci", .extra_state_dirs = {}};
+const BundleConfig kOciFixture{.host_root = test::fixtures() + "/oci", .extra_state_dirs = {}};
 const std::string kUid = "6b2f9f0e-3c1d-4b7a-9d0e-2f6a1c8e5b47";
-const std::string kContainerd = "4f1d5d9c0b7e8a6f3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a0b";
 
 std::string id_of(const std::string& two_digits) {
   std::string id;
@@ -33,7 +32,7 @@ ContainerIdentity with_id(const std::string& id, const std::string& runtime = ""
 }
 
 TEST(ReadBundle, containerd_pod_from_a_bare_id) {
-  const auto identity = read_bundle(kFixture, with_id(kContainerd));
+  const auto identity = read_bundle(kOciFixture, with_id(test::kContainerd));
   ASSERT_TRUE(identity.has_value()) << identity.error().message;
   EXPECT_EQ(identity->runtime, "containerd");
   EXPECT_EQ(identity->name, "otel-collector");
@@ -44,7 +43,7 @@ TEST(ReadBundle, containerd_pod_from_a_bare_id) {
 }
 
 TEST(ReadBundle, crio_pod_with_labels) {
-  const auto identity = read_bundle(kFixture, with_id(id_of("c1"), "cri-o"));
+  const auto identity = read_bundle(kOciFixture, with_id(id_of("c1"), "cri-o"));
   ASSERT_TRUE(identity.has_value()) << identity.error().message;
   EXPECT_EQ(identity->runtime, "cri-o");
   EXPECT_EQ(identity->name, "worker");
@@ -69,7 +68,7 @@ TEST(ReadBundle, a_sandbox_says_what_it_is_under_every_runtime) {
 }
 
 TEST(ReadBundle, podman_name_and_image_from_the_storage_list) {
-  const auto identity = read_bundle(kFixture, with_id(id_of("b0"), "podman"));
+  const auto identity = read_bundle(kOciFixture, with_id(id_of("b0"), "podman"));
   ASSERT_TRUE(identity.has_value()) << identity.error().message;
   EXPECT_EQ(identity->runtime, "podman");
   EXPECT_EQ(identity->name, "leaky");
@@ -77,7 +76,7 @@ TEST(ReadBundle, podman_name_and_image_from_the_storage_list) {
 }
 
 TEST(ReadBundle, docker_name_loses_its_slash) {
-  const auto identity = read_bundle(kFixture, with_id(id_of("d0"), "docker"));
+  const auto identity = read_bundle(kOciFixture, with_id(id_of("d0"), "docker"));
   ASSERT_TRUE(identity.has_value()) << identity.error().message;
   EXPECT_EQ(identity->name, "web");
   EXPECT_EQ(identity->image, "nginx:1.27");
@@ -85,24 +84,24 @@ TEST(ReadBundle, docker_name_loses_its_slash) {
 }
 
 TEST(ReadBundle, docker_id_without_runtime_is_not_taken_for_containerd) {
-  EXPECT_EQ(read_bundle(kFixture, with_id(id_of("d0")))->runtime, "docker");
+  EXPECT_EQ(read_bundle(kOciFixture, with_id(id_of("d0")))->runtime, "docker");
 }
 
 TEST(ReadBundle, cri_dockerd_takes_the_kubelets_names) {
-  const auto identity = read_bundle(kFixture, with_id(id_of("d1")));
+  const auto identity = read_bundle(kOciFixture, with_id(id_of("d1")));
   EXPECT_EQ(identity->name, "app");
   EXPECT_EQ(identity->pod_name, "api-0");
   EXPECT_EQ(identity->pod_namespace, "shop");
 }
 
 TEST(ReadBundle, unknown_id_is_not_found) {
-  EXPECT_EQ(read_bundle(kFixture, with_id(id_of("ee"))).error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(read_bundle(kFixture, with_id("")).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(read_bundle(kOciFixture, with_id(id_of("ee"))).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(read_bundle(kOciFixture, with_id("")).error().code, ErrorCode::kNotFound);
 }
 
 TEST(ReadBundle, id_that_is_a_path_is_refused) {
   for (const char* id : {"..", ".", "a/b", "../../etc"}) {
-    EXPECT_EQ(read_bundle(kFixture, with_id(id)).error().code, ErrorCode::kNotFound) << id;
+    EXPECT_EQ(read_bundle(kOciFixture, with_id(id)).error().code, ErrorCode::kNotFound) << id;
   }
 }
 

@@ -17,8 +17,7 @@ using test::TempTree;
 using test::V2Cgroup;
 using ::testing::IsEmpty;
 
-const std::string kId = "4f1d5d9c0b7e8a6f3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a0b";
-const std::string kScope = "cri-containerd-" + kId + ".scope";
+const std::string kScope = "cri-containerd-" + test::kContainerd + ".scope";
 
 class SamplerTest : public ::testing::Test {
  protected:
@@ -87,7 +86,7 @@ TEST_F(SamplerTest, start_tells_cgroups_owners_readings_and_processes) {
   ASSERT_EQ(all<CgroupCreated>().size(), 3u);
   EXPECT_EQ(all<CgroupCreated>()[2].path, "/system.slice/" + kScope);
   ASSERT_EQ(all<ContainerIdentified>().size(), 1u);
-  EXPECT_EQ(all<ContainerIdentified>()[0].identity.id, kId);
+  EXPECT_EQ(all<ContainerIdentified>()[0].identity.id, test::kContainerd);
   EXPECT_FALSE(all<ContainerIdentified>()[0].from_bundle);
   ASSERT_EQ(all<MemorySampled>().size(), 1u);
   EXPECT_EQ(all<MemorySampled>()[0].usage_bytes, 100u << 20);
@@ -118,18 +117,18 @@ TEST_F(SamplerTest, a_second_cgroup_with_a_living_container_s_id_is_nobody_s_and
   V2Cgroup{}.write(tree, "cg/system.slice/" + kScope);
   make();
   sampler->start();
-  V2Cgroup{}.write(tree, "cg/user.slice/" + kId);
+  V2Cgroup{}.write(tree, "cg/user.slice/" + test::kContainerd);
   sampler->rescan();
   EXPECT_EQ(all<ContainerIdentified>().size(), 1u);
   EXPECT_EQ(sampler->lost().at(LostStage::kClaimedIds), 1u);
 }
 
 TEST_F(SamplerTest, a_container_made_again_elsewhere_has_its_id) {
-  V2Cgroup{}.write(tree, "cg/a/" + kId);
+  V2Cgroup{}.write(tree, "cg/a/" + test::kContainerd);
   make();
   sampler->start();
   // Made while the first still exists: a file system may give the number of a removed directory to the next one.
-  V2Cgroup{}.write(tree, "later/" + kId);
+  V2Cgroup{}.write(tree, "later/" + test::kContainerd);
   tree.remove("cg/a");
   std::filesystem::rename(tree.path("later"), tree.path("cg/b"));
   sampler->rescan();
@@ -140,7 +139,7 @@ TEST_F(SamplerTest, bundle_written_after_the_cgroup_is_found_on_retry) {
   V2Cgroup{}.write(tree, "cg/" + kScope);
   make();
   sampler->start();
-  tree.write("host/run/containerd/io.containerd.runtime.v2.task/k8s.io/" + kId + "/config.json",
+  tree.write("host/run/containerd/io.containerd.runtime.v2.task/k8s.io/" + test::kContainerd + "/config.json",
              R"({"annotations":{"io.kubernetes.cri.container-name":"app"}})");
   run_until([&] { return all<ContainerIdentified>().size() == 2; });
   ASSERT_EQ(all<ContainerIdentified>().size(), 2u);

@@ -12,6 +12,9 @@
 
 namespace oomw::test {
 
+// The container of tests/fixtures that containerd runs.
+inline const std::string kContainerd = "4f1d5d9c0b7e8a6f3c2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f1a0b";
+
 // A directory tree of a test's own below TMPDIR, removed at the end: stands in for a mount of
 // cgroupfs or /proc.
 class TempTree {

@@ -7,15 +7,15 @@
 
 #include <array>
 
+#include "support/mib.h"
 #include "unit/system/temp_tree.h"
 
 namespace oomw {
 namespace {
 
+using test::kMiB;
 using test::TempTree;
 using test::V1Cgroup;
-
-constexpr std::uint64_t kMiB = 1u << 20;
 
 // cgroup.event_control is a FIFO: opening it hangs until the test reads from it, as the kernel makes
 // its writer wait.

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "runtimes/heap_reading.h"
+#include "support/mib.h"
 #include "trends/heap_trend.h"
 
 namespace oomw::test {
 
-constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::int64_t kRate = 512 << 10;
 
 // Sites are numbers; each has a stack of its own and one block size. Every call draws what Go would
@@ -75,6 +75,10 @@ class HeapStory {
 };
 
 inline MonotonicTime at_second(double seconds) { return {static_cast<std::int64_t>(seconds * 1e9)}; }
+
+inline ReadingContext scheduled(double seconds, bool is_starting_up = false) {
+  return {at_second(seconds), ReadingOrigin::kScheduled, is_starting_up};
+}
 
 // The site of a report whose stack is that of the story's site.
 inline bool is_site(const HeapTrend& trend, std::uint32_t site, std::uint32_t story_site) {

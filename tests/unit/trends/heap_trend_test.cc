@@ -15,16 +15,13 @@ namespace {
 using test::at_second;
 using test::HeapStory;
 using test::kMiB;
+using test::scheduled;
 using testing::ElementsAre;
 
 std::vector<double> seconds_of(const HeapTrend& trend) {
   std::vector<double> seconds;
   for (const TrendReading& reading : trend.readings()) seconds.push_back(to_seconds(reading.time - MonotonicTime{}));
   return seconds;
-}
-
-ReadingContext scheduled(double seconds, bool is_starting_up = false) {
-  return {at_second(seconds), ReadingOrigin::kScheduled, is_starting_up};
 }
 
 TEST(HeapTrend, a_reading_has_the_bytes_of_both_series_scaled) {

@@ -11,10 +11,9 @@ namespace {
 using test::at_second;
 using test::HeapStory;
 using test::kMiB;
+using test::scheduled;
 
 constexpr MonotonicTime kExecution{1};
-
-ReadingContext scheduled(double seconds) { return {at_second(seconds), ReadingOrigin::kScheduled, false}; }
 
 HeapStory heap_of(std::uint32_t sites) {
   HeapStory story;

@@ -12,7 +12,7 @@ namespace {
 using namespace testing;
 
 constexpr std::uint64_t kPod = 1, kSandbox = 2, kWeb = 3, kDb = 4;
-constexpr std::uint64_t kLimitMib = 1000;
+constexpr std::uint64_t kPodLimitMib = 1000;
 
 class PodTriggersTest : public ::testing::Test {
  protected:
@@ -28,9 +28,10 @@ class PodTriggersTest : public ::testing::Test {
   }
   TriggerDecision cross(std::uint64_t id, std::uint32_t level, std::int64_t ms,
                         std::optional<std::uint64_t> nonreclaimable_mib = std::nullopt) {
-    const WatermarkCrossed mark = crossed(id, ms, level, kLimitMib);
+    const WatermarkCrossed mark = crossed(id, ms, level, kPodLimitMib);
     model_.apply(mark);
-    model_.apply(sampled(id, ms + 1, level * kLimitMib / 100, kLimitMib, nonreclaimable_mib.value_or(level * 10)));
+    model_.apply(
+        sampled(id, ms + 1, level * kPodLimitMib / 100, kPodLimitMib, nonreclaimable_mib.value_or(level * 10)));
     return policy_.on_watermark(mark, model_);
   }
 
@@ -58,10 +59,10 @@ TEST_F(PodTriggersTest, crossing_that_only_prepares_does_so_once) {
 TEST_F(PodTriggersTest, page_cache_is_skipped_once_and_then_watched_in_both) {
   EXPECT_EQ(cross(kPod, 80, 0, 300).reason, CaptureReason::kPageCache);
   EXPECT_EQ(cross(kWeb, 80, 1, 300).action, TriggerAction::kNone);
-  MemorySampled later = sampled(kWeb, 1000, 950, kLimitMib, 900);
+  MemorySampled later = sampled(kWeb, 1000, 950, kPodLimitMib, 900);
   model_.apply(later);
   EXPECT_EQ(policy_.on_sample(later, model_).action, TriggerAction::kCapture);
-  later = sampled(kPod, 1001, 951, kLimitMib, 901);
+  later = sampled(kPod, 1001, 951, kPodLimitMib, 901);
   model_.apply(later);
   EXPECT_EQ(policy_.on_sample(later, model_).action, TriggerAction::kNone);
 }

@@ -17,8 +17,8 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 MonotonicTime at_second(std::int64_t second) { return {second * 1'000'000'000}; }
 
@@ -231,7 +231,7 @@ TEST(TrendSchedule, who_has_time_or_no_share_pays_as_everybody_does) {
 TEST(TrendSchedule, what_was_read_of_a_process_that_ended_meanwhile_is_paid_for) {
   TrendSchedule schedule({});
   schedule.set_processes({{{7, 1}, at_second(0)}, {{8, 1}, at_second(0)}}, at_second(3600));
-  ASSERT_THAT(schedule.take_due(at_second(3610)), testing::Contains(ProcessKey{7, 1}));
+  ASSERT_THAT(schedule.take_due(at_second(3610)), ::testing::Contains(ProcessKey{7, 1}));
   schedule.set_processes({{{8, 1}, at_second(0)}, {{9, 1}, at_second(3610)}}, at_second(3611));
   schedule.done({7, 1}, milliseconds(90), at_second(3611));
   schedule.done({8, 1}, milliseconds(1), at_second(3611));

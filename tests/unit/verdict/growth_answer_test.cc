@@ -40,7 +40,7 @@ IncidentGrowth growth_through(const std::string& code, const std::vector<std::st
 }
 
 // A list in module `app` that app.generate grew for the view report_view.
-Incident python_incident() {
+Incident flask_incident() {
   Incident incident = testing::incident_without_findings();
   incident.limit_bytes = 96u << 20;
   incident.victims.front().comm = "python3";
@@ -53,7 +53,7 @@ Incident python_incident() {
 }
 
 // zlib's states below streams that nobody closes.
-Incident node_incident() {
+Incident zlib_incident() {
   Incident incident = testing::incident_without_findings();
   incident.limit_bytes = 96u << 20;
   incident.victims.front().comm = "node";
@@ -73,19 +73,19 @@ Incident node_incident() {
 }
 
 TEST(GrowthAnswer, code_of_a_runtime_is_said_where_malloc_fills_its_program_and_none_of_the_programs_own_is_seen) {
-  Incident incident = node_incident();
+  Incident incident = zlib_incident();
   EXPECT_THAT(answer_of(incident).sentence,
               HasSubstr("Its growth was first touched mostly in deflateInit2_ (node), called by Init (90 % of the "
                         "growth, 72.0 MiB), which is the runtime's own code: none of the program's"));
   incident.growth->stacks.front().bytes = 30u << 20;
   EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("deflateInit2_"))) << "less than half";
-  incident = node_incident();
+  incident = zlib_incident();
   incident.composition->parts.front().bytes = 3u << 20;
   EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("deflateInit2_"))) << "its own objects";
 }
 
 TEST(GrowthAnswer, holder_function_and_endpoint_are_named_together) {
-  const IncidentAnswer answer = answer_of(python_incident());
+  const IncidentAnswer answer = answer_of(flask_incident());
   EXPECT_EQ(answer.sentence,
             "Memory leak in python3: a list of 500000 dict held as `LOG` in module `app` filled 86 % of its memory "
             "(82.0 MiB), and it grew until its limit of 96.0 MiB was reached. Grown by generate (app.py:41) for "
@@ -98,7 +98,7 @@ TEST(GrowthAnswer, holder_function_and_endpoint_are_named_together) {
 }
 
 TEST(GrowthAnswer, that_it_kept_growing_or_came_once_is_added_and_names_nobody_else) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.growth->places.front().pattern = "persistent";
   EXPECT_THAT(answer_of(incident).sentence, EndsWith("(92 % of the growth, 73.6 MiB; it kept growing)."));
   incident.growth->places.front().pattern = "one_off";
@@ -113,7 +113,7 @@ TEST(GrowthAnswer, that_it_kept_growing_or_came_once_is_added_and_names_nobody_e
 }
 
 TEST(GrowthAnswer, the_main_module_is_the_script_of_the_command_line) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.fillers.front().held_as = "`LOG` in module `__main__`";
   EXPECT_NE(proved_grower(incident), nullptr);
   incident.victims.front().cmdline = "/usr/bin/python3 -c x";
@@ -121,7 +121,7 @@ TEST(GrowthAnswer, the_main_module_is_the_script_of_the_command_line) {
 }
 
 TEST(GrowthAnswer, code_that_does_not_pass_through_the_holders_module_is_not_called_the_grower) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.fillers.front().held_as = "`LOG` in module `shop.store`";
   const IncidentAnswer answer = answer_of(incident);
   EXPECT_THAT(answer.sentence, Not(HasSubstr("Grown by")));
@@ -132,7 +132,7 @@ TEST(GrowthAnswer, code_that_does_not_pass_through_the_holders_module_is_not_cal
 
 // Flask's own file is called app.py too.
 TEST(GrowthAnswer, a_frameworks_file_of_the_modules_name_is_not_the_modules) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.growth =
       growth_through("fill (store.py:9)",
                      {"fill (store.py:9)", "report_view (views.py:6)", "Flask.dispatch_request (app.py:1)"}, 0.92);
@@ -144,7 +144,7 @@ TEST(GrowthAnswer, a_frameworks_file_of_the_modules_name_is_not_the_modules) {
 }
 
 TEST(GrowthAnswer, a_file_name_that_many_packages_have_does_not_show_which_module_it_was) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.growth = growth_through("report_view (views.py:6)", {"report_view (views.py:6)"}, 0.92);
   incident.fillers.front().held_as = "`LOG` in module `shop.views`";
   EXPECT_EQ(proved_grower(incident), nullptr);
@@ -154,7 +154,7 @@ TEST(GrowthAnswer, a_file_name_that_many_packages_have_does_not_show_which_modul
 
 // Three endpoints of one file: one lists, with most of the growth, one fills the holder, one counts what is in it.
 Incident incident_of_three_endpoints() {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.fillers.front().held_as = "`LOG` in module `shop.views`";
   const std::pair<std::string, std::string> use = {"LOG", "views.py"};
   incident.growth->places = {
@@ -203,7 +203,7 @@ TEST(GrowthAnswer, code_that_refers_to_a_holder_of_little_or_touched_little_is_n
 }
 
 TEST(GrowthAnswer, code_that_touched_first_and_that_no_code_is_known_are_not_both_said) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.fillers = {};
   for (const char* cause : {"leak", "spike", ""}) {
     incident.verdict->cause = cause;
@@ -217,19 +217,19 @@ TEST(GrowthAnswer, code_that_touched_first_and_that_no_code_is_known_are_not_bot
 }
 
 TEST(GrowthAnswer, an_empty_profile_adds_nothing) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.growth = IncidentGrowth{};
   EXPECT_THAT(answer_of(incident).sentence, EndsWith("was reached."));
 }
 
 TEST(GrowthAnswer, a_place_with_less_than_half_of_the_growth_is_not_named) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.growth->places.front().share = 0.4;
   EXPECT_THAT(answer_of(incident).sentence, Not(HasSubstr("generate")));
 }
 
 TEST(GrowthAnswer, collectors_hide_whose_code_it_was) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.growth->places.push_back({"", "", "", 24u << 20, 0.3, true});
   const std::string sentence = answer_of(incident).sentence;
   EXPECT_THAT(sentence, Not(HasSubstr("generate")));
@@ -237,7 +237,7 @@ TEST(GrowthAnswer, collectors_hide_whose_code_it_was) {
 }
 
 TEST(GrowthAnswer, lost_samples_hide_whose_code_it_was) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.growth->lost = 200;
   const std::string sentence = answer_of(incident).sentence;
   EXPECT_THAT(sentence, Not(HasSubstr("generate")));
@@ -245,7 +245,7 @@ TEST(GrowthAnswer, lost_samples_hide_whose_code_it_was) {
 }
 
 TEST(GrowthAnswer, of_a_fifth_lost_code_may_have_touched_most_but_is_not_said_to_have_grown_it) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.growth->lost = 80;
   EXPECT_EQ(proved_grower(incident), nullptr);
   const std::string sentence = answer_of(incident).sentence;
@@ -256,7 +256,7 @@ TEST(GrowthAnswer, of_a_fifth_lost_code_may_have_touched_most_but_is_not_said_to
 }
 
 TEST(GrowthAnswer, what_was_freed_again_names_nobody) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.composition = IncidentComposition{0.9, incident.time, {{"malloc: free", "native", 60u << 20, "glibc"}}};
   const std::string sentence = answer_of(incident).sentence;
   EXPECT_THAT(sentence, Not(HasSubstr("generate")));
@@ -266,7 +266,7 @@ TEST(GrowthAnswer, what_was_freed_again_names_nobody) {
 }
 
 TEST(GrowthAnswer, a_class_that_fills_the_memory_and_whose_method_grew_it_is_the_grower) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.fillers = {filler_of("native", "type", "Session", "")};
   incident.growth = growth_through("Session::put (shop)", {"malloc (libc.so.6)", "Session::put (shop)"}, 0.66);
   incident.growth->places.front().build_id = "c0de";
@@ -283,7 +283,7 @@ TEST(GrowthAnswer, a_class_that_fills_the_memory_and_whose_method_grew_it_is_the
 
 // A temporary of 2 KiB for each request took 95 to 98 % of the growth of a C++ program and held nothing.
 TEST(GrowthAnswer, blocks_by_size_do_not_make_a_native_function_the_grower) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.fillers = {filler_of("native", "size", "blocks of 64 bytes", "")};
   incident.growth = growth_through("format (shop)", {"malloc (libc.so.6)", "format (shop)"}, 0.97);
   const IncidentAnswer answer = answer_of(incident);
@@ -292,7 +292,7 @@ TEST(GrowthAnswer, blocks_by_size_do_not_make_a_native_function_the_grower) {
 }
 
 TEST(GrowthAnswer, native_code_that_touched_first_is_said_with_its_callers_and_where_to_look) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.fillers = {filler_of("native", "size", "blocks of 64 bytes", "")};
   incident.growth =
       growth_through("Arena::allocate (shop)", {"malloc (libc.so.6)", "Arena::allocate (shop)", "main (shop)"}, 0.97);
@@ -306,7 +306,7 @@ TEST(GrowthAnswer, native_code_that_touched_first_is_said_with_its_callers_and_w
 }
 
 TEST(GrowthAnswer, what_a_heap_profile_shows_comes_first) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   IncidentFiller site = filler_of("go", "site", "main.put (main.go:3)", "");
   site.evidence = "at_kill";
   incident.fillers = {site};
@@ -314,7 +314,7 @@ TEST(GrowthAnswer, what_a_heap_profile_shows_comes_first) {
 }
 
 TEST(GrowthAnswer, who_keeps_a_heap_without_a_profile_does_not_tell_who_allocates) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.fillers.clear();
   incident.collector.emplace();
   incident.collector->exporters = {{{"otlp/backend", 139, 1000, 120}}};
@@ -327,7 +327,7 @@ TEST(GrowthAnswer, who_keeps_a_heap_without_a_profile_does_not_tell_who_allocate
 }
 
 TEST(GrowthAnswer, without_samples_nothing_is_added) {
-  Incident incident = python_incident();
+  Incident incident = flask_incident();
   incident.growth.reset();
   EXPECT_THAT(answer_of(incident).sentence, EndsWith("was reached."));
 }

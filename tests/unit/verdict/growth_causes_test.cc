@@ -6,16 +6,17 @@
 #include <cmath>
 #include <functional>
 
+#include "support/mib.h"
 #include "unit/incident/sample_incident.h"
 #include "verdict/verdict.h"
 
 namespace oomw {
 namespace {
 
+using test::kMiB;
 using testing::before_kill;
 using testing::sample_incident;
 
-constexpr double kMiB = 1 << 20;
 constexpr double kLimit = 256 * kMiB;
 
 // A container whose memory was shape(t) of its limit at t in [0, 1] of `seconds`, read every half second.

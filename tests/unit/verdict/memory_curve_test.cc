@@ -5,19 +5,20 @@
 
 #include <functional>
 
+#include "support/mib.h"
 #include "unit/incident/sample_incident.h"
 
 namespace oomw {
 namespace {
 
+using test::kMiB;
 using testing::before_kill;
 using testing::sample_incident;
 
-constexpr double kMiB = 1 << 20;
 constexpr double kWhole = 256;  // MiB, at the kill
 
 // Read each half second; shape(part of the time) in MiB.
-Incident with_memory(double seconds, const std::function<double(double)>& shape) {
+Incident with_curve(double seconds, const std::function<double(double)>& shape) {
   Incident incident = sample_incident();
   incident.series.clear();
   incident.usage_bytes = static_cast<std::uint64_t>(kWhole * kMiB);
@@ -30,16 +31,16 @@ Incident with_memory(double seconds, const std::function<double(double)>& shape)
 }
 
 MemoryCurve curve_of(double seconds, const std::function<double(double)>& shape) {
-  auto curve = MemoryCurve::of(with_memory(seconds, shape));
+  auto curve = MemoryCurve::of(with_curve(seconds, shape));
   EXPECT_TRUE(curve);
   return curve.value_or(MemoryCurve());
 }
 
 TEST(MemoryCurve, short_life_or_few_readings_have_no_shape) {
   const auto line = [](double t) { return kWhole * t; };
-  EXPECT_TRUE(MemoryCurve::of(with_memory(11, line)));
-  EXPECT_FALSE(MemoryCurve::of(with_memory(9, line)));
-  Incident few = with_memory(60, line);
+  EXPECT_TRUE(MemoryCurve::of(with_curve(11, line)));
+  EXPECT_FALSE(MemoryCurve::of(with_curve(9, line)));
+  Incident few = with_curve(60, line);
   few.series.resize(6);
   EXPECT_FALSE(MemoryCurve::of(few));
   few.series.clear();

@@ -58,13 +58,13 @@ Incident judged(Incident incident) {
   return incident;
 }
 
-std::string cause_of(const Incident& incident) { return incident.verdict ? incident.verdict->cause : ""; }
+std::string cause_in(const Incident& incident) { return incident.verdict ? incident.verdict->cause : ""; }
 
 TEST(MemoryParts, maximum_heap_above_what_the_limit_leaves_does_not_fit) {
   Incident incident = java_incident(256, 200, {.heap = 160, .direct = 45, .rest = 26});
   incident.fillers = {java_class("byte[]", 60'000, 58u << 20, 0.25), java_class("Shop$Cart", 60'000, 2u << 20, 0.01)};
   incident = judged(incident);
-  ASSERT_EQ(cause_of(incident), "does_not_fit");
+  ASSERT_EQ(cause_in(incident), "does_not_fit");
   EXPECT_EQ(incident.answer->sentence,
             "The maximum heap of java does not fit: 200 MiB of heap (-Xmx) and 71.0 MiB beside it are more than the "
             "limit of 256 MiB, so the kernel ended it before that heap was full. Its heap held 60000 x byte[] (58.0 "
@@ -76,16 +76,16 @@ TEST(MemoryParts, maximum_heap_above_what_the_limit_leaves_does_not_fit) {
 }
 
 TEST(MemoryParts, maximum_heap_that_fits_is_no_cause) {
-  EXPECT_NE(cause_of(judged(java_incident(256, 200, {.heap = 197, .rest = 32}))), "does_not_fit");
+  EXPECT_NE(cause_in(judged(java_incident(256, 200, {.heap = 197, .rest = 32}))), "does_not_fit");
 }
 
 TEST(MemoryParts, heap_that_is_not_the_largest_part_is_not_what_does_not_fit) {
-  EXPECT_NE(cause_of(judged(java_incident(256, 1024, {.heap = 80, .rest = 150}))), "does_not_fit");
+  EXPECT_NE(cause_in(judged(java_incident(256, 1024, {.heap = 80, .rest = 150}))), "does_not_fit");
 }
 
 TEST(MemoryParts, limit_that_leaves_no_room_for_any_heap_has_to_be_raised) {
   const Incident incident = judged(java_incident(48, 64, {.heap = 22, .stacks = 10, .rest = 20}));
-  ASSERT_EQ(cause_of(incident), "does_not_fit");
+  ASSERT_EQ(cause_in(incident), "does_not_fit");
   EXPECT_EQ(incident.answer->action, "Raise the limit to 112 MiB.");
 }
 
@@ -96,7 +96,7 @@ TEST(MemoryParts, part_that_is_larger_than_the_heap_is_the_cause) {
       {"metaspace", {.heap = 50, .metaspace = 76, .rest = 90}}};
   for (const auto& [cause, parts] : cases) {
     const Incident incident = judged(java_incident(256, 64, parts));
-    EXPECT_EQ(cause_of(incident), cause);
+    EXPECT_EQ(cause_in(incident), cause);
     EXPECT_THAT(incident.answer->action, HasSubstr("a smaller heap does not help"));
     EXPECT_FALSE(next_steps(incident).empty());
   }
@@ -104,7 +104,7 @@ TEST(MemoryParts, part_that_is_larger_than_the_heap_is_the_cause) {
 
 TEST(MemoryParts, how_it_came_to_that_is_said_beside_what_fills_it) {
   Incident incident = judged(java_incident(256, 200, {.heap = 160, .direct = 45, .rest = 26}));
-  ASSERT_EQ(cause_of(incident), "does_not_fit");
+  ASSERT_EQ(cause_in(incident), "does_not_fit");
   EXPECT_THAT(part_sentence(incident, "java"), Not(HasSubstr("too:")));
   const Finding sibling{"sibling", 0.9, {"others held more"}};
   incident.verdict->also = {sibling, {"spike", 0.8, {"memory rose from 31.7 MiB to 95.1 MiB in the last 3 s"}}};
@@ -113,7 +113,7 @@ TEST(MemoryParts, how_it_came_to_that_is_said_beside_what_fills_it) {
   incident.verdict->also = {{"leak", 0.5, {"memory rose all the 42 s"}}};
   EXPECT_THAT(part_sentence(incident, "java"), EndsWith(" Perhaps a leak, too: memory rose all the 42 s."));
   incident = judged(java_incident(256, 64, {.heap = 10, .direct = 200, .rest = 20}));
-  ASSERT_EQ(cause_of(incident), "direct_buffers");
+  ASSERT_EQ(cause_in(incident), "direct_buffers");
   incident.verdict->also = {{"leak", 0.5, {"memory rose all the 42 s"}}};
   EXPECT_THAT(part_sentence(incident, "java"), EndsWith(" Perhaps a leak, too: memory rose all the 42 s."));
 }
@@ -141,7 +141,7 @@ TEST(MemoryParts, part_that_is_small_or_smaller_than_the_heap_is_no_cause) {
   for (const Mebibytes parts :
        {Mebibytes{.heap = 100, .stacks = 60, .rest = 40}, Mebibytes{.heap = 10, .direct = 90, .rest = 120},
         Mebibytes{.heap = 10, .metaspace = 20, .rest = 120}}) {
-    const std::string cause = cause_of(judged(java_incident(256, 64, parts)));
+    const std::string cause = cause_in(judged(java_incident(256, 64, parts)));
     EXPECT_FALSE(cause == "direct_buffers" || cause == "thread_stacks" || cause == "metaspace") << cause;
   }
 }
@@ -156,7 +156,7 @@ Incident native_incident(std::uint64_t stacks, std::uint64_t rest) {
 
 TEST(MemoryParts, stacks_of_another_runtime_get_no_advice_for_java) {
   const Incident incident = native_incident(200, 40);
-  EXPECT_EQ(cause_of(incident), "thread_stacks");
+  EXPECT_EQ(cause_in(incident), "thread_stacks");
   EXPECT_THAT(incident.answer->sentence, HasSubstr("Threads filled server: 200 MiB of its 240 MiB were thread stacks"));
   EXPECT_THAT(incident.answer->sentence, Not(HasSubstr("heap")));
   EXPECT_THAT(incident.answer->action, Not(HasSubstr("heap")));
@@ -164,14 +164,14 @@ TEST(MemoryParts, stacks_of_another_runtime_get_no_advice_for_java) {
 }
 
 TEST(MemoryParts, stacks_of_another_runtime_below_half_are_no_cause) {
-  EXPECT_NE(cause_of(native_incident(100, 120)), "thread_stacks");
+  EXPECT_NE(cause_in(native_incident(100, 120)), "thread_stacks");
 }
 
 TEST(MemoryParts, figures_of_nonsense_are_no_cause) {
   Incident incident = java_incident(256, 64, {.heap = 200});
   incident.composition->max_heap_bytes = ~std::uint64_t{0};
   incident.composition->as_of = {std::numeric_limits<std::int64_t>::min()};
-  EXPECT_NE(cause_of(judged(incident)), "does_not_fit");
+  EXPECT_NE(cause_in(judged(incident)), "does_not_fit");
 }
 
 TEST(MemoryParts, class_of_the_program_is_said_beside_an_array) {

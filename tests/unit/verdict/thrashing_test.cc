@@ -31,7 +31,9 @@ Incident thrashed(const std::function<double(double)>& mebibytes_at) {
   return incident;
 }
 
-std::string cause_of(const Incident& incident) { return judge_incident(incident).value_or(IncidentVerdict{}).cause; }
+std::string judged_cause(const Incident& incident) {
+  return judge_incident(incident).value_or(IncidentVerdict{}).cause;
+}
 
 TEST(Thrashing, a_leak_is_judged_by_the_time_before_it) {
   Incident incident = thrashed(climb);
@@ -43,7 +45,7 @@ TEST(Thrashing, a_leak_is_judged_by_the_time_before_it) {
   EXPECT_THAT(verdict.why.at(0), HasSubstr("as of 30 s before the kill"));
   EXPECT_THAT(verdict.also, Contains(Field(&Finding::cause, "undersized"))) << "what all of the time looks like";
   incident.reclaim.reset();
-  EXPECT_EQ(cause_of(incident), "undersized") << "nothing tells it from one that needs so much";
+  EXPECT_EQ(judged_cause(incident), "undersized") << "nothing tells it from one that needs so much";
 }
 
 TEST(Thrashing, what_filled_the_memory_in_seconds_is_still_a_spike) {
@@ -51,15 +53,15 @@ TEST(Thrashing, what_filled_the_memory_in_seconds_is_still_a_spike) {
     return second < kFullAfter ? 40.0 : std::min(40 + 28 * (second - 36), 95.8);
   };
   Incident incident = thrashed(sudden);
-  EXPECT_EQ(cause_of(incident), "spike");
+  EXPECT_EQ(judged_cause(incident), "spike");
   incident.reclaim.reset();
-  EXPECT_NE(cause_of(incident), "spike");
+  EXPECT_NE(judged_cause(incident), "spike");
 }
 
 TEST(Thrashing, what_stood_still_before_it_is_no_leak) {
-  EXPECT_NE(
-      cause_of(thrashed([](double second) { return second < kFullAfter ? std::min(12 + 6 * second, 84.0) : 95.8; })),
-      "leak");
+  EXPECT_NE(judged_cause(
+                thrashed([](double second) { return second < kFullAfter ? std::min(12 + 6 * second, 84.0) : 95.8; })),
+            "leak");
 }
 
 // 1,000 reads a second: 1.0 s of reclaim in 6.4 s.
@@ -87,7 +89,7 @@ TEST(Thrashing, explains_nothing_where_the_time_before_it_does_not) {
     return point.usage_bytes < 85u << 20 && point.time > incident.series.front().time;
   });
   ASSERT_NE(thrashing_seconds(incident), std::nullopt);
-  EXPECT_EQ(cause_of(incident), "undersized") << "a few readings are no shape";
+  EXPECT_EQ(judged_cause(incident), "undersized") << "a few readings are no shape";
 }
 
 TEST(Thrashing, leaves_what_is_known_of_one_moment_where_it_is) {

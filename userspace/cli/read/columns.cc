@@ -8,8 +8,6 @@
 namespace oomw::cli {
 namespace {
 
-constexpr std::size_t kBetween = 2;
-
 // As many characters from the back as fit.
 std::string_view back_of(std::string_view text, std::size_t columns) {
   while (width_of(text) > columns) text.remove_prefix(front_of(text, 1).size());
@@ -29,7 +27,7 @@ std::string row_text(const std::vector<Column>& columns, const std::vector<std::
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const std::string cell = fitted(i < row.size() ? row[i] : "", widths[i], columns[i].keeps_end);
     const std::string room(widths[i] - std::min(widths[i], width_of(cell)), ' ');
-    if (i > 0) text += std::string(kBetween, ' ');
+    if (i > 0) text += std::string(kColumnGap, ' ');
     text += columns[i].is_right ? room + cell : cell + room;
   }
   text.erase(text.find_last_not_of(' ') + 1);
@@ -37,7 +35,7 @@ std::string row_text(const std::vector<Column>& columns, const std::vector<std::
 }
 
 void narrow(const std::vector<Column>& columns, std::vector<std::size_t>& widths, std::size_t most) {
-  std::size_t all = (columns.size() - 1) * kBetween;
+  std::size_t all = (columns.size() - 1) * kColumnGap;
   for (const std::size_t width : widths) all += width;
   for (; all > most; --all) {
     std::size_t* widest = nullptr;

@@ -45,7 +45,7 @@ nlohmann::json to_json(const pprof::GroupRow& row) {
   return out;
 }
 
-void print_json(const CommandLine& line, const IncidentEnds& ends, const pprof::Growth& growth) {
+void print_growth_json(const CommandLine& line, const IncidentEnds& ends, const pprof::Growth& growth) {
   nlohmann::json out = {{"before", {{"file", to_valid_utf8(ends.first.name)}, {"total", growth.before}}},
                         {"after", {{"file", to_valid_utf8(ends.best.name)}, {"total", growth.after}}},
                         {"sample_type", to_valid_utf8(growth.type.type)},
@@ -61,7 +61,7 @@ void print_json(const CommandLine& line, const IncidentEnds& ends, const pprof::
   fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-Result<IncidentEnds> load(const CommandLine& line, const std::string& data_dir) {
+Result<IncidentEnds> load_both(const CommandLine& line, const std::string& data_dir) {
   if (line.other_path.empty()) return load_ends(line.input_path, data_dir);
   ASSIGN_OR_RETURN(LoadedProfile before, load_profile(line.input_path, data_dir));
   ASSIGN_OR_RETURN(LoadedProfile after, load_profile(line.other_path, data_dir));
@@ -72,12 +72,12 @@ Result<IncidentEnds> load(const CommandLine& line, const std::string& data_dir) 
 
 int diff_command(const CommandLine& line, const std::string& data_dir, const OperationPatterns& patterns) {
   const MemoryLimit limit(kMaxReadMemory, "the difference of these profiles");
-  const Result<IncidentEnds> ends = load(line, data_dir);
+  const Result<IncidentEnds> ends = load_both(line, data_dir);
   if (!ends.has_value()) return report(ends.error());
   const Result<pprof::Growth> growth = growth_of(line, patterns, ends->first.profile, ends->best.profile);
   if (!growth.has_value()) return report(growth.error());
   if (line.json) {
-    print_json(line, *ends, *growth);
+    print_growth_json(line, *ends, *growth);
     return kOk;
   }
   const bool has_cum = line.group_by == "function" || line.group_by == "package" || line.group_by == "module";

@@ -22,7 +22,7 @@
 namespace oomw::cli {
 namespace {
 
-int print_json(const IncidentReader& reader, const IncidentFilter& filter) {
+int print_incidents_json(const IncidentReader& reader, const IncidentFilter& filter) {
   const auto incidents = reader.list(filter);
   if (!incidents.has_value()) return report(incidents.error());
   const bool is_terminal = stdout_view().columns > 0;
@@ -93,7 +93,7 @@ int incidents_command(const CommandLine& line, const std::string& data_dir) {
   const WallTime now = SystemClock().wall_now();
   Result<IncidentFilter> filter = filter_of(line, now);
   if (!filter) return report(filter.error()), kUsage;
-  if (line.json || line.output_format == "json") return print_json(reader, *filter);
+  if (line.json || line.output_format == "json") return print_incidents_json(reader, *filter);
   const std::size_t limit = std::exchange(filter->limit, 0);  // of rows: a group is one
   const auto summaries = reader.summaries(*filter);
   if (!summaries.has_value()) return report(summaries.error());

@@ -20,8 +20,7 @@ namespace {
 constexpr std::size_t kLeastColumns = 40, kMostColumns = 200;
 constexpr std::size_t kLeastCell = 6;
 constexpr std::size_t kMaxLine = 1u << 16;
-constexpr std::size_t kBetween = 2;  // between a table's columns; 1 if it would be too wide
-constexpr char kJoin = '\x1f';       // a space at which no line is broken
+constexpr char kJoin = '\x1f';  // a space at which no line is broken
 constexpr std::string_view kBold = "\x1b[1m", kFaint = "\x1b[2m", kPlain = "\x1b[0m";
 
 // Breaks text between words, and within words that are too long.
@@ -134,7 +133,7 @@ class Table {
   }
 
   std::string text(const TerminalView& view) const {
-    std::size_t between = kBetween;
+    std::size_t between = kColumnGap;
     const std::vector<std::size_t> widths = widths_within(view.columns, between);
     std::string out;
     for (std::size_t i = 0; i < rows_.size(); ++i) {

@@ -28,7 +28,7 @@ struct Drawing {
 
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-Result<Drawing> load(const CommandLine& line, const std::string& data_dir, const OperationPatterns& patterns) {
+Result<Drawing> load_drawing(const CommandLine& line, const std::string& data_dir, const OperationPatterns& patterns) {
   const auto as_asked = [&](pprof::Profile profile) {
     if (line.group_by == "module") return pprof::regrouped_by_module(std::move(profile));
     return line.group_by == "operation" ? rooted_by_operation(std::move(profile), patterns) : std::move(profile);
@@ -107,7 +107,7 @@ Result<> print_picture(const std::string& svg) {
 
 int render_command(const CommandLine& line, const std::string& data_dir, const OperationPatterns& patterns) {
   auto limit = std::make_unique<const MemoryLimit>(kMaxReadMemory, "the picture of this profile");
-  const Result<Drawing> drawing = load(line, data_dir, patterns);
+  const Result<Drawing> drawing = load_drawing(line, data_dir, patterns);
   if (!drawing.has_value()) return report(drawing.error());
   const Result<pprof::FlamePicture> picture = draw(line, *drawing);
   limit.reset();  // the program that converts to PNG is not ours to limit

@@ -6,6 +6,8 @@
 
 namespace oomw::cli {
 
+inline constexpr std::size_t kColumnGap = 2;  // between the columns of a table
+
 // Columns that printable UTF-8 takes on a terminal, by wcwidth(): 2 for most East Asian characters and emoji, 0 for
 // combining marks. Whatever the process's locale is.
 [[nodiscard]] std::size_t width_of(std::string_view text);

@@ -12,8 +12,8 @@ namespace {
 
 using native::number_at;
 
-constexpr std::uint64_t kEntryBytes = 48, kPoolsOfArena = 64, kPageBytes = 4096, kFirstLength = 16;
-constexpr std::uint64_t kHeadBytes = 48, kArenaNumberAt = 32;
+constexpr std::uint64_t kEntryBytes = 48, kPoolsOfArena = 64, kFirstLength = 16;
+constexpr std::uint64_t kArenaNumberAt = 32;
 constexpr std::size_t kSample = 64, kFewestPools = 16;
 constexpr std::uint64_t kMaxReadBytes = 64u << 20;
 constexpr std::size_t kReadBlock = 4096;
@@ -32,7 +32,7 @@ std::vector<Pool> sample_of(const PoolRegions& regions, CachedReader& reader) {
   std::vector<Pool> pools;
   for (const PageRange& range : regions.ranges()) {
     for (std::uint64_t at = (range.begin + bytes - 1) / bytes * bytes; at + bytes <= range.end; at += step) {
-      std::array<std::byte, kHeadBytes> head;
+      std::array<std::byte, PoolHead::kBytes> head;
       if (pools.size() == 2 * kSample || !reader.read(at, head).has_value()) continue;
       const std::optional<PoolHead> found = parse_pool_head(head, bytes);
       if (found && found->used > 0) pools.push_back({at, number_at<std::uint32_t>(head, kArenaNumberAt)});

@@ -12,7 +12,7 @@ namespace {
 
 using native::number_at;
 
-constexpr std::uint64_t kHeadBytes = 48, kAlignment = 16, kMaxBlock = 512;
+constexpr std::uint64_t kAlignment = 16, kMaxBlock = 512;
 constexpr std::array<std::uint64_t, 2> kPoolBytes = {16u << 10, 4u << 10};
 constexpr std::size_t kMaxBlocks = (16u << 10) / kAlignment;
 constexpr int kProbes = 4;  // of a block of the region search
@@ -23,7 +23,7 @@ bool may_hold_pools(const Mapping& mapping) {
 }
 
 bool is_pool_at(const AddressSpace& space, std::uint64_t address, std::uint64_t pool_bytes) {
-  std::array<std::byte, kHeadBytes> head;
+  std::array<std::byte, PoolHead::kBytes> head;
   const Result<std::size_t> n = space.read_some(address, head);
   return n.has_value() && *n == head.size() && parse_pool_head(head, pool_bytes).has_value();
 }
@@ -95,10 +95,10 @@ std::optional<PoolHead> parse_pool_head(std::span<const std::byte> bytes, std::u
   if (class_number >= kMaxBlock / kAlignment) return std::nullopt;
   PoolHead head;
   head.block_bytes = (class_number + 1) * kAlignment;
-  const bool is_sound = last == pool_bytes - head.block_bytes && next >= kHeadBytes + head.block_bytes &&
-                        next <= pool_bytes && (next - kHeadBytes) % head.block_bytes == 0;
+  const bool is_sound = last == pool_bytes - head.block_bytes && next >= PoolHead::kBytes + head.block_bytes &&
+                        next <= pool_bytes && (next - PoolHead::kBytes) % head.block_bytes == 0;
   if (!is_sound) return std::nullopt;
-  head.carved = (next - kHeadBytes) / head.block_bytes;
+  head.carved = (next - PoolHead::kBytes) / head.block_bytes;
   head.used = number_at<std::uint32_t>(bytes, 0);
   head.first_free = number_at(bytes, 8);
   return head.used <= head.carved ? std::optional(head) : std::nullopt;
@@ -229,9 +229,9 @@ void ObjectCensus::scan_pool(std::uint64_t address, std::span<const std::byte> b
   std::bitset<kMaxBlocks> is_free;
   std::uint64_t free_blocks = 0;
   for (std::uint64_t next = head->first_free; next != 0; ++free_blocks) {
-    const std::uint64_t offset = next - address - kHeadBytes, index = offset / head->block_bytes;
-    const bool is_sound =
-        next >= address + kHeadBytes && offset % head->block_bytes == 0 && index < head->carved && !is_free.test(index);
+    const std::uint64_t offset = next - address - PoolHead::kBytes, index = offset / head->block_bytes;
+    const bool is_sound = next >= address + PoolHead::kBytes && offset % head->block_bytes == 0 &&
+                          index < head->carved && !is_free.test(index);
     if (!is_sound) return void(++bad_pools_);
     is_free.set(index);
     next = number_at(bytes, next - address);
@@ -241,7 +241,7 @@ void ObjectCensus::scan_pool(std::uint64_t address, std::span<const std::byte> b
   into.free.bytes += head->used == 0 ? regions_.pool_bytes() : free_blocks * head->block_bytes;
   for (std::uint64_t i = 0; i < head->carved; ++i) {
     if (is_free.test(i)) continue;
-    const std::uint64_t offset = kHeadBytes + i * head->block_bytes;
+    const std::uint64_t offset = PoolHead::kBytes + i * head->block_bytes;
     std::array<std::uint64_t, 8> words{};
     const std::size_t count_of_words = std::min<std::size_t>(head->block_bytes / 8, words.size());
     std::memcpy(words.data(), bytes.data() + offset, count_of_words * 8);

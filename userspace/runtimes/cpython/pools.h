@@ -125,6 +125,7 @@ class ObjectCensus final : public native::ChunkSink {
 
 // A pool's head, if it is sound.
 struct PoolHead {
+  static constexpr std::uint64_t kBytes = 48;
   std::uint64_t block_bytes = 0, carved = 0, used = 0, first_free = 0;
 };
 [[nodiscard]] std::optional<PoolHead> parse_pool_head(std::span<const std::byte> bytes, std::uint64_t pool_bytes);

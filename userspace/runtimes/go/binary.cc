@@ -17,21 +17,19 @@ namespace oomw::go {
 
 namespace {
 
-constexpr std::size_t kFileBlockBytes = 32U << 10;
 // A search of a file without section names reads its segments once; 512 MiB covers what exists.
 constexpr std::uint64_t kMaxFileBytes = 512U << 20;
 constexpr char kBuildInfoMagic[] = "\xff Go buildinf:";
 constexpr std::size_t kMagicBytes = sizeof(kBuildInfoMagic) - 1;
 constexpr std::size_t kFlagsAt = 15, kTextAt = 32;
 constexpr std::uint8_t kInlineText = 2;
-constexpr std::size_t kMaxVersion = 64;
 
 // "go1.26.1" from .go.buildinfo, printable. kNotFound where there is none; Go 1.17 and older stored a pointer instead
 // of the text: kUnsupported.
 Result<std::string> read_go_version(const ElfFile& elf) {
   const Section* section = elf.find_section(".go.buildinfo");
   if (!section) return fail(ErrorCode::kNotFound, "no .go.buildinfo section");
-  std::array<std::byte, kTextAt + 1 + kMaxVersion> bytes{};
+  std::array<std::byte, kTextAt + 1 + GoBinary::kMaxVersion> bytes{};
   ASSIGN_OR_RETURN(const std::size_t n, elf.reader().read_some(section->offset, bytes));
   if (n < kTextAt + 1 || std::memcmp(bytes.data(), kBuildInfoMagic, kMagicBytes) != 0) {
     return fail(ErrorCode::kInvalid, ".go.buildinfo without its magic");
@@ -41,10 +39,10 @@ Result<std::string> read_go_version(const ElfFile& elf) {
   }
   // A length above 127 takes two bytes; no version is that long.
   const auto length = static_cast<std::size_t>(bytes[kTextAt]);
-  if (length == 0 || length > kMaxVersion || kTextAt + 1 + length > n) {
+  if (length == 0 || length > GoBinary::kMaxVersion || kTextAt + 1 + length > n) {
     return fail(ErrorCode::kInvalid, "length of the Go version");
   }
-  return printable({reinterpret_cast<const char*>(bytes.data()) + kTextAt + 1, length}, kMaxVersion);
+  return printable({reinterpret_cast<const char*>(bytes.data()) + kTextAt + 1, length}, GoBinary::kMaxVersion);
 }
 
 std::string build_id_of(const ElfFile& elf) {

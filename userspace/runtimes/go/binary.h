@@ -2,6 +2,7 @@
 // What the file of a program reveals about its heap profile, before any process is inspected.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,6 +32,8 @@ enum class Profiling {
 [[nodiscard]] std::string_view to_string(Profiling profiling);
 
 struct GoBinary {
+  static constexpr std::size_t kMaxVersion = 64;
+
   bool is_go = false;         // if false, only `why` means anything
   std::string go_version;     // "" if unreadable
   bool is_collector = false;  // an OpenTelemetry Collector is part of the program

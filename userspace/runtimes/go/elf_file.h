@@ -13,6 +13,8 @@
 
 namespace oomw::go {
 
+inline constexpr std::size_t kFileBlockBytes = 32U << 10;  // of an executable, read at once
+
 enum class Machine { kAmd64, kArm64 };
 
 // A half-open range of link-time addresses.

@@ -38,10 +38,6 @@ class PagesOf final : public ByteSource {
   const ResidentSource resident_;
 };
 
-void write_address(WireWriter& out, const std::optional<std::uint64_t>& address) {
-  out.number(address.has_value()).number(address.value_or(0));
-}
-
 std::optional<std::uint64_t> read_address(WireReader& in) {
   const bool is_known = in.number() != 0;
   const std::uint64_t value = in.number();
@@ -72,6 +68,12 @@ std::string encode(const HeapEvidence& evidence) {
 
 }  // namespace
 
+void write_variables(WireWriter& out, const HeapVariables& variables) {
+  for (const auto& address : {variables.buckets, variables.rate, variables.cycle}) {
+    out.number(address.has_value()).number(address.value_or(0));
+  }
+}
+
 Result<std::optional<std::uint32_t>> read_cycle(const OpenMemory& process, const HeapTarget& target) {
   return read_cycle(PagesOf(process), target);
 }
@@ -88,9 +90,7 @@ std::string read_heap_parameters(const OpenMemory& process, const HeapTarget& ta
   out.number(static_cast<std::uint64_t>(process.pid)).number(static_cast<std::uint64_t>(deadline.ns));
   out.text(target.go_version.substr(0, kMaxText)).number(static_cast<std::uint64_t>(target.method));
   out.number(target.load_bias);
-  write_address(out, target.variables.buckets);
-  write_address(out, target.variables.rate);
-  write_address(out, target.variables.cycle);
+  write_variables(out, target.variables);
   return out.take();
 }
 

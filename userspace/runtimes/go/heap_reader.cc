@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "memory/present_pages.h"
 #include "runtimes/go/bucket_walk.h"
 
 namespace oomw::go {
@@ -21,7 +22,6 @@ constexpr std::size_t kCandidateBlockBytes = 4096;
 // Below the size from which malloc maps: mapping and unmapping blocks, which interrupts all cores, was half of the cost
 // of reading a heap of 500 buckets.
 constexpr std::size_t kWalkBlockBytes = 16U << 10;
-constexpr std::uint64_t kPageBytes = 4096;  // load addresses are at least this aligned
 constexpr std::uint64_t kLowestPointer = 0x10000, kPointerLimit = std::uint64_t{1} << 48;
 
 // The offset to add to the file's addresses. AT_ENTRY gives it in one small read; a hostile process can make its list

@@ -23,11 +23,7 @@ namespace {
 
 using reader::WireReader, reader::WireWriter;
 
-constexpr std::size_t kMaxVersion = 64, kMaxBuildId = 256, kMaxWhy = 512;
-
-void write_address(WireWriter& out, const std::optional<std::uint64_t>& address) {
-  out.number(address.has_value()).number(address.value_or(0));
-}
+constexpr std::size_t kMaxBuildId = 256, kMaxWhy = 512;
 
 // Everything that is out of its bounds makes the whole answer worthless.
 class BinaryReader {
@@ -81,13 +77,11 @@ GoBinary not_inspected(const Error& error) {
 
 std::string encode_binary(const GoBinary& binary) {
   WireWriter out;
-  out.number(binary.is_go).number(binary.is_collector).text(binary.go_version.substr(0, kMaxVersion));
+  out.number(binary.is_go).number(binary.is_collector).text(binary.go_version.substr(0, GoBinary::kMaxVersion));
   out.text(binary.build_id.substr(0, kMaxBuildId)).number(static_cast<std::uint64_t>(binary.machine));
   out.number(binary.is_position_independent).number(binary.entry).number(binary.bss.begin).number(binary.bss.end);
   out.number(binary.text_start).number(binary.text.begin).number(binary.text.end);
-  write_address(out, binary.variables.buckets);
-  write_address(out, binary.variables.rate);
-  write_address(out, binary.variables.cycle);
+  write_variables(out, binary.variables);
   out.number(static_cast<std::uint64_t>(binary.method)).number(binary.cross_checked);
   out.number(static_cast<std::uint64_t>(binary.profiling)).text(binary.why.substr(0, kMaxWhy));
   return out.take();
@@ -98,7 +92,7 @@ Result<GoBinary> decode_binary(std::string_view answer) {
   GoBinary binary;
   binary.is_go = in.flag();
   binary.is_collector = in.flag();
-  binary.go_version = in.text(kMaxVersion);
+  binary.go_version = in.text(GoBinary::kMaxVersion);
   binary.build_id = in.text(kMaxBuildId);
   binary.machine = static_cast<Machine>(in.number_up_to(static_cast<std::uint64_t>(Machine::kArm64)));
   binary.is_position_independent = in.flag();

@@ -27,7 +27,7 @@ struct FrameRecord {
 };
 
 template <typename T>
-void append(std::string& bytes, const T& value) {
+void append_value(std::string& bytes, const T& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
@@ -38,7 +38,7 @@ class PieceWriter {
 
   template <typename T>
   [[nodiscard]] Result<> add(const T& value) {
-    append(bytes_, value);
+    append_value(bytes_, value);
     return bytes_.size() < kPiece ? Result<>() : finish();
   }
   [[nodiscard]] Result<> finish() {

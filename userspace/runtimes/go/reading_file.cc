@@ -27,7 +27,7 @@ struct HoldingRecord {
 };
 
 template <typename T>
-void append(std::string& bytes, std::span<const T> values) {
+void append_values(std::string& bytes, std::span<const T> values) {
   bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
 }
 
@@ -43,11 +43,11 @@ Result<> write_reading(int fd, const HeapReading& reading) {
                              reading.load_bias,
                              reading.holdings.size()};
   std::string bytes;
-  append(bytes, std::span(&header, 1));
+  append_values(bytes, std::span(&header, 1));
   for (const HeapHolding& holding : reading.holdings) {
     const HoldingRecord record{holding.pc_count, holding.block_bytes, holding.allocated, holding.held, holding.live};
-    append(bytes, std::span(&record, 1));
-    append(bytes, reading.pcs_of(holding));
+    append_values(bytes, std::span(&record, 1));
+    append_values(bytes, reading.pcs_of(holding));
     if (bytes.size() < kPiece) continue;
     RETURN_IF_ERROR(write_all(fd, bytes));
     bytes.clear();

@@ -8,12 +8,6 @@
 
 namespace oomw::go {
 
-namespace {
-
-constexpr std::size_t kFileBlockBytes = 32U << 10;
-
-}  // namespace
-
 Symbolizer::Symbolizer(const ByteSource& file, Limits limits) : reader_(file, limits.bytes, kFileBlockBytes) {}
 
 Result<std::unique_ptr<Symbolizer>> Symbolizer::open(const ByteSource& file, Limits limits) {

@@ -24,7 +24,7 @@ bool has_valid_lengths(const oomw_go_bucket& header) {
          header.record_words <= kRecordWords;
 }
 
-bool is_bucket(const oomw_go_bucket& header) {
+bool is_memory_bucket(const oomw_go_bucket& header) {
   BucketHeader shape;
   shape.type = kMemoryProfile;
   shape.hash = header.hash;
@@ -51,7 +51,7 @@ bool take_record(std::span<const std::byte>& rest, std::uint64_t text_address, R
   oomw_go_bucket header;
   if (rest.size() < sizeof(header)) return false;
   std::memcpy(&header, rest.data(), sizeof(header));
-  if (!has_valid_lengths(header) || !is_bucket(header)) return false;
+  if (!has_valid_lengths(header) || !is_memory_bucket(header)) return false;
   const std::size_t pcs_bytes = padded(std::size_t{header.pc_count} * header.pc_bytes);
   const std::size_t record_bytes = std::size_t{header.stored_words} * 8;
   if (rest.size() < sizeof(header) + pcs_bytes + record_bytes) return false;

@@ -24,8 +24,8 @@ class Names {
   std::uint64_t pool_;
 };
 
-Result<> add(std::vector<JavaField>& fields, const Names& names, std::uint32_t name, std::uint32_t signature,
-             std::uint64_t offset, bool is_static) {
+Result<> add_field(std::vector<JavaField>& fields, const Names& names, std::uint32_t name, std::uint32_t signature,
+                   std::uint64_t offset, bool is_static) {
   if (fields.size() >= kMaxJavaFields || offset >= kMaxOffset) return fail(ErrorCode::kInvalid, "fields of nonsense");
   constexpr std::size_t kMaxName = 128;
   ASSIGN_OR_RETURN(std::string text, names.at(name));
@@ -46,7 +46,7 @@ Result<std::vector<JavaField>> of_table(const Jvm& jvm, std::uint64_t klass, con
   for (std::uint32_t i = 0; i < std::min<std::uint32_t>(count, kMaxJavaFields); ++i) {
     ASSIGN_OR_RETURN(const auto record, jvm.memory().get<Record>(table + data_at + i * sizeof(Record)));
     const std::uint64_t offset = ((std::uint32_t{record[5]} << 16) | record[4]) >> 2;
-    RETURN_IF_ERROR(add(fields, names, record[1], record[2], offset, (record[0] & kStatic) != 0));
+    RETURN_IF_ERROR(add_field(fields, names, record[1], record[2], offset, (record[0] & kStatic) != 0));
   }
   return fields;
 }
@@ -71,7 +71,7 @@ Result<std::vector<JavaField>> of_stream(const Jvm& jvm, std::uint64_t klass, co
     for (const std::uint32_t flag : {kHasValue, kHasGeneric, kHasGroup}) {
       if ((record[4] & flag) != 0) RETURN_IF_ERROR(stream.next());
     }
-    RETURN_IF_ERROR(add(fields, names, record[0], record[1], record[2], (record[3] & kStatic) != 0));
+    RETURN_IF_ERROR(add_field(fields, names, record[0], record[1], record[2], (record[3] & kStatic) != 0));
   }
   return fields;
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kMaxBytes = 32u << 20;
 constexpr std::uint64_t kMaxSymbols = 65'536;
 constexpr std::string_view kPrefix = "gHotSpotVM";
-constexpr std::size_t kMaxName = 64;
+constexpr std::size_t kMaxSymbolName = 64;
 
 Result<VmSymbols> symbols_of(const go::ElfFile& elf, const go::Section& table, const go::Section& names) {
   VmSymbols symbols;
@@ -24,7 +24,7 @@ Result<VmSymbols> symbols_of(const go::ElfFile& elf, const go::Section& table, c
   for (std::uint64_t i = 0; i < count; ++i) {
     ASSIGN_OR_RETURN(const auto symbol, elf.reader().get<Elf64_Sym>(table.offset + i * sizeof(Elf64_Sym)));
     if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= names.size) continue;
-    ASSIGN_OR_RETURN(std::string name, elf.reader().c_string(names.offset + symbol.st_name, kMaxName));
+    ASSIGN_OR_RETURN(std::string name, elf.reader().c_string(names.offset + symbol.st_name, kMaxSymbolName));
     if (name.starts_with(kPrefix)) symbols.emplace(std::move(name), symbol.st_value);
   }
   return symbols;

@@ -65,7 +65,7 @@ bool is_of_collectors(std::string_view name, std::string_view what) {
   return name.starts_with("sun.gc.collector.") && name.ends_with(what);
 }
 
-void add(std::optional<std::uint64_t>& sum, std::uint64_t value) { sum = sum.value_or(0) + value; }
+void add_to(std::optional<std::uint64_t>& sum, std::uint64_t value) { sum = sum.value_or(0) + value; }
 
 // In ticks of the JVM's clock since its start.
 struct Times {
@@ -92,11 +92,12 @@ void put_times(const Times& times, JvmFigures& figures) {
 }
 
 void take(std::string_view name, std::uint64_t number, JvmFigures& figures) {
-  if (is_used_of_space(name)) add(figures.heap_used_bytes, number);
-  if (is_capacity_of_generation(name)) add(figures.heap_committed_bytes, number);
-  if (is_of_collectors(name, ".invocations")) add(figures.collections, number);
+  if (is_used_of_space(name)) add_to(figures.heap_used_bytes, number);
+  if (is_capacity_of_generation(name)) add_to(figures.heap_committed_bytes, number);
+  if (is_of_collectors(name, ".invocations")) add_to(figures.collections, number);
   // Classes from an archive are counted apart.
-  if (name == "java.cls.loadedClasses" || name == "java.cls.sharedLoadedClasses") add(figures.loaded_classes, number);
+  if (name == "java.cls.loadedClasses" || name == "java.cls.sharedLoadedClasses")
+    add_to(figures.loaded_classes, number);
   using Field = std::optional<std::uint64_t> JvmFigures::*;
   static constexpr std::pair<std::string_view, Field> kFields[] = {
       {"sun.gc.metaspace.used", &JvmFigures::metaspace_used_bytes},

@@ -21,7 +21,7 @@ namespace {
 constexpr int kMaxOwnObjects = 2;             // between a static field and the collection
 constexpr int kMaxInside = 3;                 // a map of a set, of a wrapper
 constexpr int kMaxSuperclasses = 4;           // LinkedHashMap counts in HashMap
-constexpr std::size_t kMaxName = 160;         // what tells most stands at its end
+constexpr std::size_t kMaxPath = 160;         // what tells most stands at its end
 constexpr std::uint64_t kMaxSteps = 200'000;  // references that are looked at; forged ones may lead everywhere
 constexpr std::size_t kMaxFields = 50'000;    // of all classes
 
@@ -100,7 +100,7 @@ class HolderSearch {
     if (name->starts_with("java/util/")) {
       const auto entries = entries_of(object, klass, kMaxInside);
       if (!entries || *entries < StaticHolders::kFewestEntries) return;
-      found.push_back({"`" + printable(path, kMaxName) + "`", readable_class_name(*name), *entries});
+      found.push_back({"`" + printable(path, kMaxPath) + "`", readable_class_name(*name), *entries});
     } else if (!is_of_jdk(*name) && more > 0) {
       for (const JavaField& field : fields(klass)) {
         if (!field.is_static && field.kind == 'L') follow(object + field.offset, path + "." + field.name, more - 1);

@@ -7,11 +7,11 @@
 namespace oomw::jvm {
 namespace {
 
-constexpr std::size_t kMaxName = 160;
+constexpr std::size_t kMaxTableName = 160;
 constexpr std::size_t kLeastFields = 200;
 
 bool is_name(std::string_view text) {
-  return !text.empty() && text.size() < kMaxName &&
+  return !text.empty() && text.size() < kMaxTableName &&
          std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
@@ -48,7 +48,7 @@ class VmStructs::TableReader {
   Result<std::optional<std::string>> name(std::uint64_t column) {
     ASSIGN_OR_RETURN(const auto address, get<std::uint64_t>(column));
     if (address == 0) return std::optional<std::string>();
-    ASSIGN_OR_RETURN(std::string text, memory_.c_string(address, kMaxName));
+    ASSIGN_OR_RETURN(std::string text, memory_.c_string(address, kMaxTableName));
     if (!is_name(text)) return unknown("a name that is none");
     return std::optional<std::string>(std::move(text));
   }

@@ -13,7 +13,6 @@ namespace oomw::native {
 namespace {
 
 constexpr std::uint64_t kStepBytes = 1u << 20;
-constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint64_t kStackTopBytes = 16u << 10;
 constexpr std::uint64_t kMaxProbes = 64u << 10;  // pages whose beginning is read in search of a block
 constexpr std::size_t kMaxNames = 32;            // that a program gave its mappings itself

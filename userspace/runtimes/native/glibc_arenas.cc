@@ -10,7 +10,6 @@
 namespace oomw::native {
 namespace {
 
-constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::size_t kBins = 127, kBinBytes = 16;
 // From the first bin; the same in 2.31 to 2.43.
 constexpr std::uint64_t kTopBefore = 0x10, kNext = 0x800, kSystem = 0x818, kMaxSystem = 0x820, kEnd = 0x828;

@@ -11,7 +11,7 @@
 namespace oomw::native {
 namespace {
 
-constexpr std::uint64_t kPageBytes = 4096, kWindowBytes = 256u << 10;
+constexpr std::uint64_t kWindowBytes = 256u << 10;
 constexpr std::uint64_t kHeadBytes = 16, kMinBytes = 32, kFence = 16;
 constexpr std::uint64_t kPrevInUse = 1, kIsMapped = 2, kFlags = 7;
 constexpr std::uint64_t kHeapBytes = 64u << 20;  // and alignment, of the heaps of arenas that threads use

@@ -14,8 +14,7 @@ using native::number_at;
 constexpr std::uint64_t kHead = 16;  // map, length
 // Map, number of descriptors, cache; then of each the name, details and value.
 constexpr std::uint64_t kDescriptors = 24, kDescriptor = 24;
-constexpr std::uint64_t kMaxLength = 1u << 27;    // elements of an array, bytes of a string
-constexpr std::uint64_t kLargeStart = 32u << 10;  // a large object lies alone in its pages, behind their head
+constexpr std::uint64_t kMaxLength = 1u << 27;  // elements of an array, bytes of a string
 constexpr std::uint64_t kMaxBuffer = std::uint64_t{1} << 36, kLeastAddress = 64u << 10,
                         kMaxAddress = std::uint64_t{1} << 47;
 constexpr std::size_t kHeadWords = 4;

@@ -17,14 +17,14 @@ using Values = std::map<std::string, std::int32_t>;
 
 // Node 20 has 75,000 dynamic symbols, whose names take 6 MiB.
 constexpr std::uint64_t kMaxBytes = 96u << 20, kMaxTable = 16u << 20, kMaxNames = 32u << 20;
-constexpr std::size_t kMaxValues = 2'000, kMaxName = 128;
+constexpr std::size_t kMaxValues = 2'000, kMaxConstantName = 128;
 constexpr std::string_view kPrefix = "v8dbg_";
 constexpr std::int32_t kMaxOffset = 1024;
 
 // The name at a place of the table of names, if it is one of V8's.
 std::optional<std::string> name_at(std::string_view names, std::uint64_t at) {
   if (at >= names.size() || !names.substr(at).starts_with(kPrefix)) return std::nullopt;
-  const std::string_view rest = names.substr(at + kPrefix.size(), kMaxName);
+  const std::string_view rest = names.substr(at + kPrefix.size(), kMaxConstantName);
   const std::size_t end = rest.find('\0');
   if (end == std::string_view::npos || end == 0) return std::nullopt;
   return std::string(rest.substr(0, end));
@@ -71,7 +71,7 @@ class Lookup {
   std::string missing_;
 };
 
-bool is_identifier(std::string_view text) {
+bool is_type_name(std::string_view text) {
   return !text.empty() &&
          std::ranges::all_of(text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
 }
@@ -83,7 +83,7 @@ void add_type_names(const Values& values, Constants& constants) {
   for (const auto& [name, value] : values) {
     if (!name.starts_with(kType) || value < 0 || value > 0xffff) continue;
     const std::string type = name.substr(kType.size(), name.find("__") - kType.size());
-    if (!is_identifier(type)) continue;
+    if (!is_type_name(type)) continue;
     const auto number = static_cast<std::uint16_t>(value);
     constants.type_names.emplace(number, type);
     // Objects have the highest numbers.

@@ -10,12 +10,12 @@ namespace {
 // Every object begins with its shape, its properties and its elements; then a list's length, a Map's table.
 constexpr std::uint64_t kPropertiesAt = 8, kElementsAt = 16, kOwnAt = 24;
 constexpr std::uint64_t kLengthAt = 8, kItemsAt = 16;  // of an array
-constexpr std::uint64_t kMost = 1u << 27;
+constexpr std::uint64_t kMostNumber = 1u << 27;
 constexpr std::uint64_t kLeastPrefix = 3, kMostPrefix = 8;  // words before the entries of a table of properties
 
 // A number of V8's small ones: in the upper half of the word.
 std::optional<std::uint64_t> number(std::optional<std::uint64_t> word) {
-  if (!word || (*word & 0xffffffff) != 0 || *word >> 32 > kMost) return std::nullopt;
+  if (!word || (*word & 0xffffffff) != 0 || *word >> 32 > kMostNumber) return std::nullopt;
   return *word >> 32;
 }
 

@@ -9,9 +9,8 @@
 namespace oomw::v8 {
 namespace {
 
-constexpr std::size_t kDescription = 12;          // words
-constexpr std::uint64_t kLargeStart = 32u << 10;  // objects begin before that
-constexpr std::uint64_t kPageBytes = 4096, kMaxPage = 1u << 30;
+constexpr std::size_t kDescription = 12;  // words
+constexpr std::uint64_t kMaxPage = 1u << 30;
 
 }  // namespace
 

@@ -11,6 +11,9 @@
 
 namespace oomw::v8 {
 
+// Objects begin before that; a large one lies alone in its pages, behind their head.
+inline constexpr std::uint64_t kLargeStart = 32u << 10;
+
 // One of V8's pages, as its head describes it.
 struct HeapPage {
   PageRange range;  // with its head

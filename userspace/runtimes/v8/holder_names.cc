@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kContextHead = 16;  // its shape and its length; the scope, the context around it, variables
 constexpr std::uint64_t kLeastSlots = 2, kMostOwnSlots = 3, kMaxSlots = 256;
-constexpr std::uint64_t kMaxFields = 64, kHeadBytes = 24;
+constexpr std::uint64_t kMaxFields = 64;
 constexpr std::uint64_t kDescriptorsAt = 24, kDescriptorBytes = 24;
 constexpr std::size_t kKeysShown = 4;
 

@@ -16,7 +16,6 @@ namespace {
 constexpr std::size_t kMaxBackPointers = 256, kMaxRemembered = 64u << 10;
 constexpr std::uint64_t kMaxName = 80, kMaxPath = 1024;
 constexpr std::uint64_t kSymbolName = 16;
-constexpr std::uint64_t kHeadBytes = 24;     // of an object
 constexpr std::uint64_t kMaxMembers = 1024;  // words of a prototype's table: Buffer has 100 methods
 constexpr std::uint64_t kMaxLocals = 75;     // more lie in a table of their own
 constexpr std::size_t kScopeTail = 10;       // words behind the names of locals and their descriptions

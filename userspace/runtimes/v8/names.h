@@ -14,6 +14,8 @@
 
 namespace oomw::v8 {
 
+inline constexpr std::uint64_t kHeadBytes = 24;  // of an object
+
 // What kind of thing a shape is of, for what it holds.
 enum class Nature { kString, kNumber, kArray, kObject, kOther };
 [[nodiscard]] Nature nature_of(const Constants& constants, const Shape& shape);

@@ -75,7 +75,7 @@ class TypeEstimates {
   std::vector<TypeSums*> touched_;   // by the page at hand
 };
 
-void add_parts(const Census& census, const SampledUnits& units, native::Composition& parts) {
+void add_sampled_parts(const Census& census, const SampledUnits& units, native::Composition& parts) {
   SampledSum free, other;
   for (const SampledPage& page : census.sampled()) {
     free.add(static_cast<double>(page.free_bytes));
@@ -130,7 +130,7 @@ Result<MemoryContents> read_sample(const AddressSpace& space, const Constants& c
   contents.runtime = "v8";
   native::Composition parts(space);
   RETURN_IF_ERROR(parts.run(nullptr, &pages, nullptr));
-  add_parts(census, units, parts);
+  add_sampled_parts(census, units, parts);
   parts.put_into(contents);
   contents.sampled_ratio = static_cast<double>(units.read) / static_cast<double>(std::max<std::uint64_t>(units.all, 1));
   note_doubts(maps.shapes(), census, contents);

@@ -2,6 +2,7 @@
 #include "web/site/api.h"
 
 #include <memory>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -46,6 +47,14 @@ HttpResponse json_response(const nlohmann::json& json, const HttpRequest& reques
 HttpResponse error_response(const Error& error) {
   const nlohmann::json json = {{"error", printable(error.message, 512)}};
   return {status_of(error.code), kJson, std::make_shared<const std::string>(to_json_text(json)), false};
+}
+
+Route worker_route(std::string path, std::function<Result<HttpResponse>(const HttpRequest&)> answer) {
+  auto handler = [answer = std::move(answer)](const HttpRequest& request) {
+    auto response = answer(request);
+    return response ? std::move(*response) : error_response(response.error());
+  };
+  return {"GET", std::move(path), std::move(handler), false, RunsOn::kWorker};
 }
 
 }  // namespace oomw

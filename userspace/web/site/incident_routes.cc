@@ -22,16 +22,6 @@ constexpr std::size_t kMaxPrevious = 20;
 // What a browser may make of a file that came from a node: nothing.
 constexpr const char* kNoPage = "Content-Security-Policy: default-src 'none'; sandbox\r\n";
 
-using Answer = std::function<Result<HttpResponse>(const HttpRequest&)>;
-
-Route route(std::string path, Answer answer) {
-  auto handler = [answer = std::move(answer)](const HttpRequest& request) {
-    auto response = answer(request);
-    return response ? std::move(*response) : error_response(response.error());
-  };
-  return {"GET", std::move(path), std::move(handler), false, RunsOn::kWorker};
-}
-
 Result<HttpResponse> list_answer(IncidentList& list, const HttpRequest& request) {
   ASSIGN_OR_RETURN(const IncidentQuery query, parse_incident_query(request.query, SystemClock().wall_now()));
   RETURN_IF_ERROR(list.refresh());
@@ -122,11 +112,11 @@ Result<HttpResponse> archive_answer(const IncidentList& list, const HttpRequest&
 
 std::vector<Route> incident_routes(std::shared_ptr<IncidentList> list) {
   return {
-      route("/api/v1/incidents", [list](const HttpRequest& r) { return list_answer(*list, r); }),
-      route("/api/v1/incidents/*", [list](const HttpRequest& r) { return incident_answer(*list, r); }),
-      route("/api/v1/incidents/*/context", [list](const HttpRequest& r) { return context_answer(*list, r); }),
-      route("/i/*/files/*", [list](const HttpRequest& r) { return file_answer(*list, r); }),
-      route("/i/*.tar.gz", [list](const HttpRequest& r) { return archive_answer(*list, r); }),
+      worker_route("/api/v1/incidents", [list](const HttpRequest& r) { return list_answer(*list, r); }),
+      worker_route("/api/v1/incidents/*", [list](const HttpRequest& r) { return incident_answer(*list, r); }),
+      worker_route("/api/v1/incidents/*/context", [list](const HttpRequest& r) { return context_answer(*list, r); }),
+      worker_route("/i/*/files/*", [list](const HttpRequest& r) { return file_answer(*list, r); }),
+      worker_route("/i/*.tar.gz", [list](const HttpRequest& r) { return archive_answer(*list, r); }),
   };
 }
 

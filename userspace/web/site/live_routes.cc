@@ -17,14 +17,6 @@ namespace {
 
 constexpr std::size_t kMaxDropped = 50;
 
-Route route(std::string path, std::function<Result<HttpResponse>(const HttpRequest&)> answer) {
-  auto handler = [answer = std::move(answer)](const HttpRequest& request) {
-    auto response = answer(request);
-    return response ? std::move(*response) : error_response(response.error());
-  };
-  return {"GET", std::move(path), std::move(handler), false, RunsOn::kWorker};
-}
-
 Result<HttpResponse> now_answer(DaemonLink* link, const HttpRequest& request) {
   if (link == nullptr) {
     return fail(ErrorCode::kNotFound, "no daemon runs here: these are incidents on disk. See the node's own page.");
@@ -74,8 +66,8 @@ Result<HttpResponse> health_answer(const std::string& data_dir, DaemonLink* link
 
 std::vector<Route> live_routes(std::string data_dir, std::shared_ptr<DaemonLink> link,
                                std::shared_ptr<IncidentList> list) {
-  return {route("/api/v1/now", [link](const HttpRequest& r) { return now_answer(link.get(), r); }),
-          route("/api/v1/health", [data_dir = std::move(data_dir), link, list](const HttpRequest& r) {
+  return {worker_route("/api/v1/now", [link](const HttpRequest& r) { return now_answer(link.get(), r); }),
+          worker_route("/api/v1/health", [data_dir = std::move(data_dir), link, list](const HttpRequest& r) {
             return health_answer(data_dir, link.get(), *list, r);
           })};
 }

@@ -20,7 +20,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-StoredIncident answered() {
+StoredIncident answered_sample() {
   StoredIncident stored{"/data/incidents/20261121T030405Z-shop-cart-7d9f-cart-1a2b3c4d",
                         oomw::testing::sample_incident()};
   stored.incident.answer = oomw::testing::sample_answer();
@@ -41,7 +41,7 @@ std::size_t rows_of(const std::string& text, std::size_t columns) {
 }
 
 TEST(BriefView, its_first_five_lines_say_what_happened_whose_code_and_what_to_do) {
-  const std::string text = brief(answered(), 160);
+  const std::string text = brief(answered_sample(), 160);
   std::string head;
   for (const std::string_view line : split(text, '\n')) {
     if (std::ranges::count(head, '\n') < 5) head += std::string(line) + "\n";
@@ -55,13 +55,14 @@ TEST(BriefView, its_first_five_lines_say_what_happened_whose_code_and_what_to_do
 }
 
 TEST(BriefView, it_says_where_the_rest_is) {
-  EXPECT_THAT(brief(answered()), HasSubstr("All of it: oomwitness show 1a2b3c4d --full\n"));
-  EXPECT_THAT(brief(answered()), HasSubstr("Files: /data/incidents/20261121T030405Z-shop-cart-7d9f-cart-1a2b3c4d\n"));
+  EXPECT_THAT(brief(answered_sample()), HasSubstr("All of it: oomwitness show 1a2b3c4d --full\n"));
+  EXPECT_THAT(brief(answered_sample()),
+              HasSubstr("Files: /data/incidents/20261121T030405Z-shop-cart-7d9f-cart-1a2b3c4d\n"));
 }
 
 TEST(BriefView, whatever_is_in_it_it_fits_one_screen) {
-  EXPECT_LE(rows_of(brief(answered()), 80), kBriefLines);
-  StoredIncident large = answered();
+  EXPECT_LE(rows_of(brief(answered_sample()), 80), kBriefLines);
+  StoredIncident large = answered_sample();
   const std::string words = std::string(200, 'w') + " " + std::string(4'000, '*') + " ";
   large.directory = "/" + std::string(150, 'd');
   large.incident.container.pod_name = large.incident.container.name = words;
@@ -104,7 +105,7 @@ TEST(BriefView, every_cause_fits_one_screen_with_a_next_step) {
   for (const char* cause :
        {"leak", "spike", "undersized", "off_heap", "allocator_retention", "page_cache_or_tmpfs", "sibling", "pod_limit",
         "ancestor_limit", "node", "does_not_fit", "direct_buffers", "thread_stacks", "metaspace", "unknown"}) {
-    StoredIncident stored = answered();
+    StoredIncident stored = answered_sample();
     stored.incident.verdict->cause = stored.incident.answer->cause = cause;
     const std::string text = brief(stored);
     EXPECT_LE(rows_of(text, 80), kBriefLines) << text;
@@ -113,7 +114,7 @@ TEST(BriefView, every_cause_fits_one_screen_with_a_next_step) {
 }
 
 TEST(BriefView, commands_that_the_terminal_wraps_count_by_their_rows) {
-  StoredIncident stored = answered();
+  StoredIncident stored = answered_sample();
   std::size_t shown = 0;
   for (int words = 1; words < 60; ++words) {  // of the sentence, which pushes the commands down
     stored.incident.answer->sentence += " word";
@@ -125,7 +126,7 @@ TEST(BriefView, commands_that_the_terminal_wraps_count_by_their_rows) {
 }
 
 TEST(BriefView, without_an_answer_or_a_cause_it_says_so) {
-  StoredIncident stored = answered();
+  StoredIncident stored = answered_sample();
   stored.incident.answer.reset();
   stored.incident.verdict.reset();
   EXPECT_THAT(brief(stored), HasSubstr("No answer is in this incident: an earlier version wrote it.\n"));
@@ -133,7 +134,7 @@ TEST(BriefView, without_an_answer_or_a_cause_it_says_so) {
 }
 
 TEST(BriefView, the_memory_is_said_in_one_line_and_what_grew_it_in_another) {
-  StoredIncident stored = answered();
+  StoredIncident stored = answered_sample();
   stored.incident.victim_count = 3;
   EXPECT_THAT(brief(stored, 160),
               HasSubstr("\nLimit 256 MiB, the container's; killed: cart (pid 4242, 238 MiB anonymous) and 2 more.\n"));
@@ -152,7 +153,7 @@ TEST(BriefView, the_memory_is_said_in_one_line_and_what_grew_it_in_another) {
 
 // Escapes of C0 and C1, text that runs the other way, Markdown and HTML: names may hold all of it.
 TEST(BriefView, no_name_steers_the_terminal_or_the_layout) {
-  StoredIncident stored = answered();
+  StoredIncident stored = answered_sample();
   const std::string name =
       "a\x1b[31m\xc2\x9b"
       "32m\xe2\x80\xae\x07\r\n# b<script>`**|";

@@ -13,8 +13,8 @@
 namespace oomw::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Parsed {
   std::variant<CommandLine, int> result;
@@ -25,9 +25,9 @@ Parsed parse(std::vector<std::string> words) {
   words.insert(words.begin(), "oomwitness");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   auto result = parse_command_line(static_cast<int>(argv.size()), argv.data());
-  return {std::move(result), testing::internal::GetCapturedStderr()};
+  return {std::move(result), ::testing::internal::GetCapturedStderr()};
 }
 
 std::string usage_error(const std::vector<std::string>& words) {
@@ -44,7 +44,7 @@ TEST(CommandLine, an_unknown_command_names_the_nearest_and_all) {
 }
 
 TEST(CommandLine, without_a_command_all_are_named) {
-  EXPECT_THAT(usage_error({}), testing::AllOf(HasSubstr("incidents"), HasSubstr("doctor"), HasSubstr("--data-dir")));
+  EXPECT_THAT(usage_error({}), ::testing::AllOf(HasSubstr("incidents"), HasSubstr("doctor"), HasSubstr("--data-dir")));
 }
 
 TEST(CommandLine, an_unknown_option_names_the_nearest_of_its_command) {
@@ -95,9 +95,9 @@ TEST(CommandLine, incidents_takes_filters_and_one_of_three_forms) {
 }
 
 std::string help_of(std::vector<std::string> words) {
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   EXPECT_TRUE(std::holds_alternative<int>(parse(std::move(words)).result));
-  return testing::internal::GetCapturedStdout();
+  return ::testing::internal::GetCapturedStdout();
 }
 
 TEST(CommandLine, help_names_every_command_or_explains_one) {
@@ -108,7 +108,7 @@ TEST(CommandLine, help_names_every_command_or_explains_one) {
 }
 
 TEST(Completion, begins_with_commands_and_goes_on_with_options_of_the_command) {
-  using testing::Contains;
+  using ::testing::Contains;
   EXPECT_EQ(completions_of({"sh"}), std::vector<std::string>{"show"});
   EXPECT_THAT(completions_of({""}), Contains("incidents"));
   EXPECT_THAT(completions_of({}), Contains("incidents"));

@@ -17,8 +17,8 @@ namespace oomw::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ForeignFileTest : public ::testing::Test {
  protected:
@@ -56,7 +56,7 @@ TEST(MemoryLimitDeathTest, ends_the_program_with_a_reason_and_is_lifted_at_its_e
         const MemoryLimit limit(32 << 20, "a profile");
         (void)allocate();
       },
-      testing::ExitedWithCode(1), "a profile: takes more memory than is reasonable");
+      ::testing::ExitedWithCode(1), "a profile: takes more memory than is reasonable");
   { const MemoryLimit limit(32 << 20, "a profile"); }
   EXPECT_EQ(allocate(), 64U << 20);
 }

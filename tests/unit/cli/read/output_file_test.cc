@@ -60,9 +60,9 @@ TEST_F(OutputFile, a_link_stays_one_and_its_file_is_replaced) {
 TEST_F(OutputFile, a_directory_is_an_error) { EXPECT_FALSE(write_output(folder_.path(), "svg").has_value()); }
 
 TEST_F(OutputFile, a_minus_is_stdout) {
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   EXPECT_TRUE(write_output("-", "svg").has_value());
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "svg");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "svg");
   EXPECT_EQ(message_stream("-"), stderr);
 }
 

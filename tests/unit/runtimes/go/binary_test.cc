@@ -57,16 +57,10 @@ TEST_P(GoRuntimeMatrixLocate, code_and_symbols_agree_about_all_three_variables) 
   EXPECT_TRUE(binary->variables.buckets && binary->variables.rate && binary->variables.cycle);
   EXPECT_TRUE(binary->bss.contains(*binary->variables.buckets));
 }
-std::string name_of(const testing::TestParamInfo<GoRuntimeMatrixLocate::ParamType>& info) {
-  std::string name = std::string("go") + std::get<0>(info.param) + "_" + std::get<1>(info.param);
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '.' || c == '-'; }, '_');
-  return name;
-}
 INSTANTIATE_TEST_SUITE_P(All, GoRuntimeMatrixLocate,
                          testing::Combine(testing::Values("1.19", "1.26", "1.27"),
                                           testing::Values("plain", "pie", "ext", "ext-pie", "arm64", "arm64-pie")),
-                         name_of);
+                         test::name_of_program);
 
 class GoRuntimeMatrixLinkedOut : public testing::TestWithParam<const char*> {};
 TEST_P(GoRuntimeMatrixLinkedOut, is_told_from_the_file_alone) {

@@ -7,9 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -52,6 +54,14 @@ inline Built go_program(const std::string& version, const std::string& variant, 
 #define OOMW_BUILD_OR_SKIP(variable, version, variant)                      \
   const auto variable = ::oomw::go::test::go_program((version), (variant)); \
   if (variable.path.empty()) GTEST_SKIP() << variable.reason
+
+// Of a test for one Go version and one variant.
+inline std::string name_of_program(const ::testing::TestParamInfo<std::tuple<const char*, const char*>>& info) {
+  std::string name = std::string("go") + std::get<0>(info.param) + "_" + std::get<1>(info.param);
+  std::ranges::replace_if(
+      name, [](char c) { return c == '.' || c == '-'; }, '_');
+  return name;
+}
 
 inline Result<GoBinary> inspect_path(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

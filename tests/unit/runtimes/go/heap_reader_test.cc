@@ -57,16 +57,10 @@ class GoRuntimeMatrix : public testing::TestWithParam<std::tuple<const char*, co
 TEST_P(GoRuntimeMatrix, equals_its_own_profile) {
   expect_live_read_works(std::get<0>(GetParam()), std::get<1>(GetParam()));
 }
-std::string name_of(const testing::TestParamInfo<GoRuntimeMatrix::ParamType>& info) {
-  std::string name = std::string("go") + std::get<0>(info.param) + "_" + std::get<1>(info.param);
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '.' || c == '-'; }, '_');
-  return name;
-}
 INSTANTIATE_TEST_SUITE_P(All, GoRuntimeMatrix,
                          testing::Combine(testing::Values("1.19", "1.26", "1.27"),
                                           testing::Values("plain", "strip", "pie-strip", "ext-strip", "ext-pie-strip")),
-                         name_of);
+                         test::name_of_program);
 
 class GoRuntimeMatrixStacks : public testing::TestWithParam<const char*> {};
 TEST_P(GoRuntimeMatrixStacks, twenty_thousand_distinct_stacks_are_read_whole) {

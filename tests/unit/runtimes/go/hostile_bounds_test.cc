@@ -65,7 +65,7 @@ TEST(HostileMemory, pointers_to_what_is_nearly_a_bucket_end_the_scan) {
 std::vector<std::byte> overlapping_segments(std::uint16_t count, std::size_t bytes, std::uint32_t filling) {
   std::vector<std::byte> file(bytes);
   for (std::size_t at = 0; at + 8 <= bytes; at += 8) std::memcpy(&file[at], &filling, sizeof filling);
-  const Elf64_Ehdr header = test::executable_header(count);
+  const Elf64_Ehdr header = oomw::test::executable_header(count);
   std::memcpy(file.data(), &header, sizeof header);
   for (std::uint16_t i = 0; i < count; ++i) {
     const Elf64_Phdr segment{.p_type = PT_LOAD,

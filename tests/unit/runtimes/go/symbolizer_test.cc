@@ -102,16 +102,10 @@ TEST_P(GoRuntimeMatrixSymbols, leaking_stacks_begin_at_the_programs_own_code) {
                    ElementsAre("main.(*box[...]).fill", "main.leakInlined", "main.run", "main.main", "runtime.main")}));
 }
 
-std::string name_of(const testing::TestParamInfo<GoRuntimeMatrixSymbols::ParamType>& info) {
-  std::string name = std::string("go") + std::get<0>(info.param) + "_" + std::get<1>(info.param);
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '.' || c == '-'; }, '_');
-  return name;
-}
 INSTANTIATE_TEST_SUITE_P(All, GoRuntimeMatrixSymbols,
                          testing::Combine(testing::Values("1.19", "1.26", "1.27"),
                                           testing::Values("plain", "strip", "pie-strip", "ext-strip", "ext-pie-strip")),
-                         name_of);
+                         test::name_of_program);
 
 }  // namespace
 }  // namespace oomw::go

@@ -39,7 +39,7 @@ const ContentFiller* holder(const MemoryContents& contents) {
   return found == contents.fillers.end() ? nullptr : &*found;
 }
 
-std::string held(const MemoryContents& contents) {
+std::string holder_name(const MemoryContents& contents) {
   const ContentFiller* found = holder(contents);
   return found == nullptr ? "" : found->name;
 }
@@ -125,7 +125,7 @@ TEST(ForgedHeap, number_of_descriptions_that_leads_nowhere_is_not_counted) {
   const std::uint64_t session = heap.class_named(heap.string("Session")), name = heap.string("total");
   heap.set(heap.descriptors(2, name), 8, 0xffff);
   const MemoryContents contents = contents_with(heap, session);
-  EXPECT_EQ(held(contents), "Session");
+  EXPECT_EQ(holder_name(contents), "Session");
   for (const ContentFiller& one : contents.fillers) EXPECT_LE(one.bytes, kBlockBytes) << one.name;
 }
 
@@ -151,13 +151,13 @@ TEST(ForgedHeap, plain_objects_in_plain_objects_count_once) {
 TEST(ForgedHeap, local_of_a_constructor_is_not_its_name) {
   FakeHeap heap;
   const std::uint64_t locals[] = {heap.string("request"), heap.string("answer")};
-  EXPECT_EQ(held(contents_with(heap, heap.class_named(heap.scope(locals, heap.string("Handler"))))), "Handler");
+  EXPECT_EQ(holder_name(contents_with(heap, heap.class_named(heap.scope(locals, heap.string("Handler"))))), "Handler");
 }
 
 TEST(ForgedHeap, constructor_whose_locals_are_not_as_many_as_it_counts_has_no_name) {
   FakeHeap heap;
   const std::uint64_t locals[] = {heap.string("request"), std::uint64_t{5} << 32};
-  EXPECT_EQ(held(contents_with(heap, heap.class_named(heap.scope(locals, heap.string("Handler"))))), "");
+  EXPECT_EQ(holder_name(contents_with(heap, heap.class_named(heap.scope(locals, heap.string("Handler"))))), "");
 }
 
 // The scope of a class without a name ends, and behind it lies what has a string in it.
@@ -166,14 +166,14 @@ TEST(ForgedHeap, text_behind_a_scope_is_not_its_name) {
   const std::uint64_t text = heap.string("request"), scope = heap.scope({}, std::uint64_t{7} << 32);
   const std::uint64_t elements[] = {text};
   (void)heap.array(elements);
-  EXPECT_EQ(held(contents_with(heap, heap.class_named(scope))), "");
+  EXPECT_EQ(holder_name(contents_with(heap, heap.class_named(scope))), "");
 }
 
 TEST(ForgedHeap, text_that_is_no_identifier_is_not_shown) {
   for (const char* text : {"alice smith", "", "a\x01", "7up", "se-cret", "../x"}) {
     FakeHeap heap;
     const MemoryContents contents = contents_with(heap, heap.class_named(heap.string(text)));
-    EXPECT_EQ(held(contents), "") << text;
+    EXPECT_EQ(holder_name(contents), "") << text;
     for (const ContentFiller& one : contents.fillers) EXPECT_NE(one.name, text);
   }
 }
@@ -182,7 +182,7 @@ TEST(ForgedHeap, function_whose_shared_part_is_something_else_has_no_name) {
   FakeHeap heap;
   const std::uint64_t name = heap.string("Session"), function = heap.function(name);
   heap.set(function, 24, name);
-  EXPECT_EQ(held(contents_with(heap, heap.map(FakeHeap::kObject, 32, function))), "");
+  EXPECT_EQ(holder_name(contents_with(heap, heap.map(FakeHeap::kObject, 32, function))), "");
 }
 
 // A program may call its own scripts so, too.
@@ -212,7 +212,7 @@ TEST(ForgedHeap, maps_that_point_back_to_each_other_end) {
   FakeHeap heap;
   const std::uint64_t first = heap.map(FakeHeap::kObject, 32, 0), second = heap.map(FakeHeap::kObject, 32, first);
   heap.set(first, 32, second);
-  EXPECT_EQ(held(contents_with(heap, second)), "");
+  EXPECT_EQ(holder_name(contents_with(heap, second)), "");
 }
 
 TEST(ForgedHeap, array_longer_than_its_mapping_is_not_counted) {
@@ -220,7 +220,7 @@ TEST(ForgedHeap, array_longer_than_its_mapping_is_not_counted) {
   const std::uint64_t session = heap.class_named(heap.string("Session"));
   (void)heap.array_of(1u << 20, 16);
   const MemoryContents contents = contents_with(heap, session);
-  EXPECT_EQ(held(contents), "Session");
+  EXPECT_EQ(holder_name(contents), "Session");
   for (const ContentFiller& one : contents.fillers) EXPECT_LE(one.bytes, kBlockBytes) << one.name;
 }
 
@@ -262,7 +262,7 @@ TEST(ForgedHeap, buffers_count_by_what_is_present_of_them_and_once) {
       EXPECT_LE(part.bytes, 0x1000u);
     }
   }
-  EXPECT_EQ(held(contents), "Session");
+  EXPECT_EQ(holder_name(contents), "Session");
 }
 
 TEST(ForgedHeap, sample_of_one_page_estimates_nothing) {

@@ -32,33 +32,33 @@ TEST(DescribedPage, page_without_objects_is_known_by_its_head) {
   EXPECT_EQ(end_of(kAt, {}), 0u);
 }
 
-constexpr std::uint64_t kBase = 0x40000, kBlocks = 5;
+constexpr std::uint64_t kFirstBlock = 0x40000, kBlockCount = 5;
 
 // A page, a large one of two blocks, memory of somebody else, a page that claims to go on behind the mapping.
 class HeapPagesTest : public testing::Test {
  protected:
-  HeapPagesTest() : words_(kBlocks * kBlockBytes / 8) {
+  HeapPagesTest() : words_(kBlockCount * kBlockBytes / 8) {
     put(0, {kBlockBytes, 0, 7, at(0) + 0x1130, at(1)});
     put(1, {0x6c000, 0, 7, at(1) + 0x1130, at(1) + 0x6b638, 0x6a508});
     put(2, {at(2) + 0x1130, at(3)});  // words of the large object
     put(3, {1, 2, 3});
     put(4, {kBlockBytes, 0, 7, at(4) + 0x1130, at(4) + 2 * kBlockBytes});
   }
-  [[nodiscard]] static std::uint64_t at(std::uint64_t block) { return kBase + block * kBlockBytes; }
+  [[nodiscard]] static std::uint64_t at(std::uint64_t block) { return kFirstBlock + block * kBlockBytes; }
   void put(std::uint64_t block, const std::vector<std::uint64_t>& head) {
     for (std::size_t i = 0; i < head.size(); ++i) words_[block * kBlockBytes / 8 + i] = head[i];
   }
   [[nodiscard]] std::vector<PageRange> blocks() const {
     std::vector<PageRange> blocks;
-    for (std::uint64_t i = 0; i < kBlocks; ++i) blocks.push_back({at(i), at(i + 1)});
+    for (std::uint64_t i = 0; i < kBlockCount; ++i) blocks.push_back({at(i), at(i + 1)});
     return blocks;
   }
 
   std::vector<std::uint64_t> words_;
-  const SpanSource memory_{std::as_bytes(std::span(words_)), kBase};
+  const SpanSource memory_{std::as_bytes(std::span(words_)), kFirstBlock};
   const AddressSpace space_{memory_,
                             MemoryMap::parse("40000-180000 rw-p 00000000 00:00 0\n"),
-                            PresentPages({{kBase, kBase + kBlocks* kBlockBytes}}),
+                            PresentPages({{kFirstBlock, kFirstBlock + kBlockCount* kBlockBytes}}),
                             {},
                             1u << 20};
 };
@@ -82,7 +82,7 @@ TEST_F(HeapPagesTest, only_pages_are_claimed) {
   EXPECT_EQ(pages->claim(at(2), at(5)), at(1) + 0x6c000);
   EXPECT_EQ(pages->claim(at(3), at(5)), at(3));
   EXPECT_EQ(pages->next(at(3), at(5)), at(5));
-  EXPECT_EQ(pages->next(kBase - 4096, at(5)), at(0));
+  EXPECT_EQ(pages->next(kFirstBlock - 4096, at(5)), at(0));
 }
 
 }  // namespace

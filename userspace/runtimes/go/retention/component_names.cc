@@ -14,7 +14,7 @@ namespace oomw::go::retention {
 namespace {
 
 constexpr std::size_t kMaxObjects = 512, kMaxObjectBytes = 2048, kMaxName = 128;
-constexpr int kMaxSteps = 4;
+constexpr int kMaxDistance = 4;
 constexpr std::array<std::string_view, 4> kKinds = {"exporter", "processor", "receiver", "connector"};
 constexpr std::array<std::string_view, 4> kSignals = {"/traces", "/metrics", "/logs", "/profiles"};
 constexpr std::uint64_t kStringType = 4;  // attribute.STRING
@@ -29,13 +29,13 @@ bool is_name(std::string_view text) {
   });
 }
 
-class Search {
+class ComponentSearch {
  public:
-  Search(const SpanTable& spans, CachedReader& memory) : spans_(spans), memory_(memory) {}
+  ComponentSearch(const SpanTable& spans, CachedReader& memory) : spans_(spans), memory_(memory) {}
 
   std::optional<std::string> run(std::span<const std::uint64_t> from) {
     for (const std::uint64_t address : from) add(address);
-    for (int step = 0; step <= kMaxSteps && found_.empty(); ++step) {
+    for (int step = 0; step <= kMaxDistance && found_.empty(); ++step) {
       const std::vector<ObjectAt> level = std::exchange(next_, {});
       for (const ObjectAt& object : level) visit(object);
     }
@@ -100,7 +100,7 @@ class Search {
 
 std::optional<std::string> component_near(std::span<const std::uint64_t> from, const SpanTable& spans,
                                           CachedReader& memory) {
-  return Search(spans, memory).run(from);
+  return ComponentSearch(spans, memory).run(from);
 }
 
 }  // namespace oomw::go::retention

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstring>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,12 +14,12 @@ namespace oomw::go::retention {
 
 namespace {
 
-constexpr std::size_t kFewestReasons = 16, kSample = 128, kNearStatus = 80;
-constexpr std::size_t kRecordBytes = 256;  // of a g: what the kernel reads of it
-constexpr std::uint32_t kScanBit = 0x1000, kWaiting = 4;
+constexpr std::size_t kFewestReasons = 16, kMaxWaiting = 128, kNearStatus = 80;
+constexpr std::size_t kKernelBytes = 256;  // of a g: what the kernel reads of it
+constexpr std::uint32_t kWaiting = 4;
 constexpr std::size_t kFewestProofs = 2;
 
-using Record = std::array<std::byte, kRecordBytes>;
+using KernelRecord = std::array<std::byte, kKernelBytes>;
 
 // What a goroutine waits for that stands in this function. Each program has the first three.
 constexpr auto kKnown = std::to_array<std::pair<std::string_view, std::string_view>>({
@@ -75,7 +74,7 @@ std::vector<std::string> find_names(Image& image, CachedReader& memory) {
 
 // A goroutine that waits, and what for by the functions it stands in; "" where these show nothing.
 struct Waiting {
-  Record record{};
+  KernelRecord record{};
   std::string_view expected;
 };
 
@@ -91,14 +90,13 @@ std::string_view expected_of(const std::vector<StackFrame>& frames) {
 std::vector<Waiting> sample(Goroutines& goroutines, CachedReader& memory) {
   std::vector<Waiting> sampled;
   for (const Goroutine& g : goroutines.all()) {
-    if (sampled.size() == kSample) break;
+    if (sampled.size() == kMaxWaiting) break;
     if (g.state != GoroutineState::kWaiting) continue;
     Waiting one;
-    const auto record = memory.get<Record>(g.address);
+    const auto record = memory.get<KernelRecord>(g.address);
     if (!record.has_value()) continue;
     one.record = *record;
-    std::uint32_t status = 0;
-    std::memcpy(&status, one.record.data() + goroutines.status_offset(), sizeof status);
+    const auto status = value_at<std::uint32_t>(one.record, goroutines.status_offset());
     if ((status & ~kScanBit) != kWaiting) continue;
     one.expected = expected_of(goroutines.unwind(g, goroutines.read_stack(g)));
     sampled.push_back(one);
@@ -130,7 +128,7 @@ Result<GoroutineList> find_countable_list(Image& image, Goroutines& goroutines, 
   if (found.wait_reasons.empty()) return fail(ErrorCode::kUnsupported, "the names of wait reasons were not found");
   const std::vector<Waiting> sampled = sample(goroutines, memory);
   const std::size_t first = goroutines.status_offset() + sizeof(std::uint32_t);
-  for (std::size_t offset = first; offset < std::min(first + kNearStatus, kRecordBytes); ++offset) {
+  for (std::size_t offset = first; offset < std::min(first + kNearStatus, kKernelBytes); ++offset) {
     if (!is_reason_at(offset, sampled, found.wait_reasons)) continue;
     if (found.reason_offset != 0)
       return fail(ErrorCode::kUnsupported, "two places may hold what a goroutine waits for");

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "base/text.h"
@@ -17,7 +16,7 @@ namespace {
 constexpr std::uint64_t kMaxCodeBytes = 96U << 20;
 constexpr std::uint64_t kChunkBytes = 64U << 10;
 constexpr std::uint64_t kMaxSymbolBytes = 32U << 20;
-constexpr std::uint64_t kMaxDataBytes = 4U << 20;
+constexpr std::uint64_t kMaxSearchedData = 4U << 20;
 constexpr std::size_t kMaxPointers = 64;  // to the variables in question
 constexpr std::uint64_t kBack = 64;       // how far before a field its variable may begin, without symbols
 constexpr std::size_t kMaxUsers = 8, kShownUsers = 3;
@@ -55,7 +54,7 @@ std::map<std::uint64_t, std::uint64_t> find_pointers(Image& image, CachedReader&
   std::map<std::uint64_t, std::uint64_t> found;
   const AddressRange data = image.data();
   std::vector<std::uint64_t> chunk(kChunkBytes / sizeof(std::uint64_t));
-  const std::uint64_t end = std::min(data.end, data.begin + kMaxDataBytes);
+  const std::uint64_t end = std::min(data.end, data.begin + kMaxSearchedData);
   for (std::uint64_t at = data.begin; at + sizeof(std::uint64_t) <= end; at += kChunkBytes) {
     const std::span words(chunk.data(), std::min<std::uint64_t>(chunk.size(), (end - at) / sizeof(std::uint64_t)));
     if (!memory.read(at, std::as_writable_bytes(words)).has_value()) continue;
@@ -108,8 +107,7 @@ class CodeScan {
   void scan(std::span<const std::byte> code, std::uint64_t address) {
     for (std::size_t i = 3; i + 4 <= code.size(); ++i) {
       if ((code[i - 1] & std::byte{0xc7}) != std::byte{0x05}) continue;  // relative to RIP
-      std::int32_t displacement;
-      std::memcpy(&displacement, code.data() + i, sizeof(displacement));
+      const auto displacement = value_at<std::int32_t>(code, i);
       std::uint64_t target = address + i + 4 + static_cast<std::uint64_t>(std::int64_t{displacement});
       if (target + 4 < wanted_.front() - kBack || target > wanted_.back()) continue;
       // An immediate after the displacement counts too: MOV [m], imm32 and the compares with imm8.

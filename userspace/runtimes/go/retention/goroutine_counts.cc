@@ -18,17 +18,17 @@ namespace {
 constexpr std::size_t kMaxGroups = 1000;
 constexpr std::uint64_t kStackPart = 8U << 10;  // from the stack pointer up: some 20 frames
 
-struct Place {
+struct GoroutinePlace {
   GoroutineState state = GoroutineState::kOther;
   const Function* blocked_in = nullptr;
   const Function* function = nullptr;
   const Function* outermost = nullptr;
   const Function* created_by = nullptr;
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend auto operator<=>(const GoroutinePlace&, const GoroutinePlace&) = default;
 };
 
-Place place_of(Image& image, const Goroutine& g, const std::vector<StackFrame>& frames) {
-  Place place;
+GoroutinePlace place_of(Image& image, const Goroutine& g, const std::vector<StackFrame>& frames) {
+  GoroutinePlace place;
   place.state = g.state;
   place.created_by = image.find(g.created_at_pc);
   for (const StackFrame& frame : frames) {
@@ -56,7 +56,7 @@ Result<GoroutineCounts> count_goroutines(const Subject& subject, const Clock& cl
   CachedReader reader(memory, limits.max_bytes_read, 16U << 10);
   ASSIGN_OR_RETURN(Goroutines goroutines, Goroutines::locate(*image, reader));
   GoroutineCounts counts;
-  std::map<Place, GoroutineGroup> groups;
+  std::map<GoroutinePlace, GoroutineGroup> groups;
   std::vector<std::byte> buffer(kStackPart);
   for (const Goroutine& g : goroutines.all()) {
     const std::uint64_t top = g.stack_top() & ~std::uint64_t{7};

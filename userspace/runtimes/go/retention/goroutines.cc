@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <set>
 
 namespace oomw::go::retention {
@@ -12,28 +11,17 @@ namespace {
 
 constexpr std::size_t kRecordBytes = 384;                                             // of a g: the fields we need
 constexpr std::size_t kStackLow = 0, kStackHigh = 8, kSp = 56, kPc = 64, kSelf = 72;  // in all versions
-constexpr std::uint32_t kScanBit = 0x1000, kDead = 6, kMaxStatus = 9;
+constexpr std::uint32_t kDead = 6, kMaxStatus = 9;
 constexpr std::uint64_t kMaxStack = std::uint64_t{1} << 30;
 constexpr std::size_t kSample = 200;
 constexpr std::size_t kNone = 0;
 
 using Record = std::array<std::byte, kRecordBytes>;
 
-template <typename T>
-T at(const Record& record, std::size_t offset) {
-  T value;
-  std::memcpy(&value, record.data() + offset, sizeof(value));
-  return value;
-}
-
-struct Slice {
-  std::uint64_t data = 0, length = 0, capacity = 0;
-};
-
 // A g names itself in its saved registers. A dead one has no stack.
 bool is_goroutine(const Record& record, std::uint64_t address) {
-  const auto low = at<std::uint64_t>(record, kStackLow), high = at<std::uint64_t>(record, kStackHigh);
-  return at<std::uint64_t>(record, kSelf) == address && (low < high || (low == 0 && high == 0));
+  const auto low = value_at<std::uint64_t>(record, kStackLow), high = value_at<std::uint64_t>(record, kStackHigh);
+  return value_at<std::uint64_t>(record, kSelf) == address && (low < high || (low == 0 && high == 0));
 }
 
 GoroutineState state_of(std::uint32_t status) {
@@ -111,8 +99,8 @@ Result<> Goroutines::find_layout() {
     bool fits = true;
     std::size_t living = 0;
     for (const Record& r : records) {
-      const std::uint32_t status = at<std::uint32_t>(r, offset) & ~kScanBit;
-      const auto id = at<std::uint64_t>(r, offset + 8);
+      const std::uint32_t status = value_at<std::uint32_t>(r, offset) & ~kScanBit;
+      const auto id = value_at<std::uint64_t>(r, offset + 8);
       const bool is_living = status != 0 && status != kDead;
       fits = fits && status <= kMaxStatus &&
              (!is_living || (id > 0 && id < (std::uint64_t{1} << 48) && ids.insert(id).second));
@@ -127,7 +115,7 @@ Result<> Goroutines::find_layout() {
   std::size_t best = 0;
   for (std::size_t offset = 200; offset + 8 <= kRecordBytes; offset += 8) {
     const auto entries = static_cast<std::size_t>(std::count_if(records.begin(), records.end(), [&](const Record& r) {
-      return image_->find_entry(at<std::uint64_t>(r, offset)) != nullptr;
+      return image_->find_entry(value_at<std::uint64_t>(r, offset)) != nullptr;
     }));
     if (entries > best) {
       best = entries;
@@ -141,13 +129,13 @@ Result<> Goroutines::find_layout() {
 }
 
 std::optional<std::uint64_t> Goroutines::find_function_data() {
-  constexpr std::uint32_t kLocals = 1;
+  constexpr std::uint32_t kLocalsMap = 1;
   constexpr std::size_t kFirst = 34, kLast = 48;  // 38 in Go 1.19, 40 to 1.26, 43 in 1.27
   std::vector<std::uint32_t> offsets;
   const std::uint32_t step = std::max<std::uint32_t>(1, image_->function_count() / 1000);
   for (std::uint32_t i = 0; i < image_->function_count() && offsets.size() < kSample; i += step) {
     const Function* function = image_->function_number(i);
-    const auto offset = function ? image_->funcdata(*function, kLocals) : std::nullopt;
+    const auto offset = function ? image_->funcdata(*function, kLocalsMap) : std::nullopt;
     if (offset) offsets.push_back(*offset);
   }
   std::uint64_t best = 0;
@@ -182,23 +170,23 @@ Result<> Goroutines::refresh() {
     const auto record = memory_->get<Record>(address);
     if (!record.has_value()) return tl::make_unexpected(record.error());
     if (!is_goroutine(*record, address)) continue;
-    const std::uint32_t status = at<std::uint32_t>(*record, layout_.status) & ~kScanBit;
+    const std::uint32_t status = value_at<std::uint32_t>(*record, layout_.status) & ~kScanBit;
     Goroutine g;
-    g.stack_low = at<std::uint64_t>(*record, kStackLow);
-    g.stack_high = at<std::uint64_t>(*record, kStackHigh);
+    g.stack_low = value_at<std::uint64_t>(*record, kStackLow);
+    g.stack_high = value_at<std::uint64_t>(*record, kStackHigh);
     if (status == 0 || status == kDead || g.stack_high - g.stack_low > kMaxStack || g.stack_high == 0 ||
         g.stack_low % 8 != 0) {
       continue;
     }
     g.address = address;
-    g.id = at<std::uint64_t>(*record, layout_.status + 8);
-    g.sp = at<std::uint64_t>(*record, kSp);
-    g.pc = at<std::uint64_t>(*record, kPc);
+    g.id = value_at<std::uint64_t>(*record, layout_.status + 8);
+    g.sp = value_at<std::uint64_t>(*record, kSp);
+    g.pc = value_at<std::uint64_t>(*record, kPc);
     g.state = state_of(status);
-    g.start_pc = at<std::uint64_t>(*record, layout_.start_pc);
-    g.created_at_pc = at<std::uint64_t>(*record, layout_.start_pc - 16);
+    g.start_pc = value_at<std::uint64_t>(*record, layout_.start_pc);
+    g.created_at_pc = value_at<std::uint64_t>(*record, layout_.start_pc - 16);
     for (const std::size_t offset : {104U, 112U}) {  // where a system call left the stack
-      const auto sp = at<std::uint64_t>(*record, offset), pc = at<std::uint64_t>(*record, offset + 8);
+      const auto sp = value_at<std::uint64_t>(*record, offset), pc = value_at<std::uint64_t>(*record, offset + 8);
       if (g.state != GoroutineState::kSyscall || sp <= g.stack_low || sp >= g.stack_high || !image_->find(pc)) continue;
       g.sp = sp;
       g.pc = pc;
@@ -240,7 +228,7 @@ std::vector<StackFrame> Goroutines::unwind(const Goroutine& g, std::span<const s
     const std::uint64_t top = sp + *it->second;
     frames.push_back({sp, top + 8, function, pc});
     if (top < base || top - base + 8 > stack.size()) break;
-    std::memcpy(&pc, stack.data() + (top - base), sizeof(pc));
+    pc = value_at<std::uint64_t>(stack, top - base);
     sp = top + 8;
   }
   return frames;

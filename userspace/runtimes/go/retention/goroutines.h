@@ -12,6 +12,8 @@
 
 namespace oomw::go::retention {
 
+inline constexpr std::uint32_t kScanBit = 0x1000;  // of a status: its stack is being read by the collector
+
 enum class GoroutineState : std::uint8_t { kIdle, kRunnable, kRunning, kSyscall, kWaiting, kOther };
 [[nodiscard]] std::string_view to_string(GoroutineState state);
 

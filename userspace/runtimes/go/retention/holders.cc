@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint32_t kFewestSamples = 30;
 constexpr double kEnoughRooted = 0.5, kEnoughHeld = 0.5;
 constexpr double kSmallestHolder = 0.05, kSmallestBranch = 0.1, kFollowed = 0.5;
-constexpr std::size_t kMaxHolders = 8, kMaxBranches = 4, kMaxSteps = 24, kMaxNamedGlobals = 32;
+constexpr std::size_t kMaxHolders = 8, kShownBranches = 4, kShownSteps = 24, kMaxNamedGlobals = 32;
 constexpr std::size_t kMaxWithComponent = 2;
 constexpr double kNearlyAll = 0.9;
 constexpr int kMaxRounds = 4;  // each reads the program's code once
@@ -184,13 +184,13 @@ class HolderSearch {
     holder.samples = branch.samples;
     holder.is_running = branch.is_running;
     std::uint32_t at = top;
-    while (holder.steps.size() < kMaxSteps) {
+    while (holder.steps.size() < kShownSteps) {
       const auto next = heaviest_children(tree, at, 0, 1);
       if (next.empty() || tree.branches[next.front()].bytes < kFollowed * tree.branches[at].bytes) break;
       at = next.front();
       holder.steps.push_back(step(tree, at));
     }
-    for (const std::uint32_t b : heaviest_children(tree, at, kSmallestBranch, kMaxBranches)) {
+    for (const std::uint32_t b : heaviest_children(tree, at, kSmallestBranch, kShownBranches)) {
       holder.branches.push_back(step(tree, b));
     }
     return holder;

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstring>
 
 namespace oomw::go::retention {
 
 namespace {
 
-constexpr std::uint64_t kMaxCodeBytes = 64U << 10;
+constexpr std::uint64_t kMaxFunctionBytes = 64U << 10;
 constexpr std::size_t kTextWord = 22, kDataWord = 26, kBssWord = 28;  // begin and end each; same in Go 1.19 to 1.27
 constexpr std::uint64_t kMaxDataBytes = 64U << 20;
 
@@ -110,7 +109,7 @@ const Function* Image::function_number(std::uint32_t index) {
 }
 
 std::vector<std::byte> Image::code(const Function& function) const {
-  std::vector<std::byte> bytes(std::min(function.end - function.entry, kMaxCodeBytes));
+  std::vector<std::byte> bytes(std::min(function.end - function.entry, kMaxFunctionBytes));
   if (!elf_->read_at(function.entry - load_bias_, bytes).has_value()) bytes.clear();
   return bytes;
 }
@@ -121,8 +120,7 @@ std::vector<std::uint64_t> Image::references(const Function& function) const {
   std::vector<std::uint64_t> found;
   for (std::size_t i = 2; i + 4 <= bytes.size() && found.size() < kMaxReferences; ++i) {
     if ((bytes[i - 1] & std::byte{0xc7}) != std::byte{0x05}) continue;  // mod 00, r/m 101: relative to RIP
-    std::int32_t displacement;
-    std::memcpy(&displacement, bytes.data() + i, sizeof(displacement));
+    const auto displacement = value_at<std::int32_t>(bytes, i);
     found.push_back(function.entry + i + 4 + static_cast<std::uint64_t>(std::int64_t{displacement}));
   }
   return found;

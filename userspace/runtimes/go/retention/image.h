@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,6 +18,19 @@
 #include "runtimes/go/pclntab.h"
 
 namespace oomw::go::retention {
+
+// A slice's head, as Go keeps it.
+struct Slice {
+  std::uint64_t data = 0, length = 0, capacity = 0;
+};
+
+// What stands at a place of bytes that reach beyond it.
+template <typename T>
+[[nodiscard]] T value_at(std::span<const std::byte> bytes, std::size_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof(value));
+  return value;
+}
 
 // A physical function; addresses are those of the process.
 struct Function {

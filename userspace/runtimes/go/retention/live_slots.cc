@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 namespace oomw::go::retention {
 
@@ -43,9 +42,7 @@ std::optional<LiveSlot> LiveSlots::find(std::uint64_t slot) {
 
 std::optional<std::uint64_t> LiveSlots::word_at(std::uint64_t address) const {
   if (address < base_ || address - base_ + 8 > stack_.size()) return std::nullopt;
-  std::uint64_t word;
-  std::memcpy(&word, stack_.data() + (address - base_), sizeof(word));
-  return word;
+  return value_at<std::uint64_t>(stack_, address - base_);
 }
 
 std::optional<LiveSlot> LiveSlots::in_stack_map(std::uint64_t slot) {

@@ -88,7 +88,7 @@ float Paths::cost(const GraphEdge& edge) const {
 
 std::unordered_set<std::uint64_t> find_schedulers(Image& image, const SpanTable& spans, CachedReader& memory) {
   constexpr std::uint64_t kMaxProcessors = 1024, kSmallest = 4096;
-  constexpr std::uint32_t kMaxStatus = 4;
+  constexpr std::uint32_t kMaxProcessorStatus = 4;
   std::unordered_set<std::uint64_t> found;
   const Function* make = image.named("runtime.procresize");
   if (!make) return found;
@@ -101,7 +101,7 @@ std::unordered_set<std::uint64_t> find_schedulers(Image& image, const SpanTable&
         const auto object = spans.object_at(address);
         const auto head = memory.get<std::array<std::uint32_t, 2>>(address);  // id, status
         const bool is_processor = object && spans.span(object->span).slot_bytes >= kSmallest && head.has_value() &&
-                                  (*head)[0] == i && (*head)[1] <= kMaxStatus;
+                                  (*head)[0] == i && (*head)[1] <= kMaxProcessorStatus;
         if (!is_processor) {
           found.clear();
           break;

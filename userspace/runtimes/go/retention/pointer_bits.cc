@@ -2,15 +2,13 @@
 #include "runtimes/go/retention/pointer_bits.h"
 
 #include <array>
-#include <cstring>
 #include <vector>
 
 namespace oomw::go::retention {
 
 namespace {
 
-constexpr std::uint64_t kGoPageBytes = 8192, kBitmapBytes = kGoPageBytes / 64;
-constexpr std::uint64_t kLargestInSpan = 512;  // bytes of the objects whose bitmap lies in the span
+constexpr std::uint64_t kBitmapBytes = kGoPageBytes / 64;
 constexpr std::array<std::uint64_t, 2> kPlaces = {kBitmapBytes, 2 * kBitmapBytes};
 
 bool bit(std::span<const std::byte> page, std::uint64_t from_end, std::uint64_t word) {
@@ -36,8 +34,7 @@ PointerBits PointerBits::find(const SpanTable& spans, CachedReader& memory) {
     const std::uint64_t used = std::min<std::uint64_t>(span.slots * span.slot_bytes, kGoPageBytes - 2 * kBitmapBytes);
     for (std::uint64_t at = 0; at + 8 <= used; at += 8) {
       if (spans.is_free(span, span.start + at / span.slot_bytes * span.slot_bytes)) continue;
-      std::uint64_t word;
-      std::memcpy(&word, page.data() + at, sizeof(word));
+      const auto word = value_at<std::uint64_t>(page, at);
       const auto target = spans.object_at(word);
       if (!target || target->base != word) continue;
       ++pointers;
@@ -65,7 +62,7 @@ bool PointerBits::may_point(const SpanTable& spans, TypeTable& types, const Span
     if (offset < 8) return false;  // the type's own address
     offset -= 8;
     if (base < block_address || base - block_address + 8 > block.size()) return true;
-    std::memcpy(&type_address, block.data() + (base - block_address), sizeof(type_address));
+    type_address = value_at<std::uint64_t>(block, base - block_address);
   }
   const Type* type = types.at(type_address);
   return !type || types.may_point(*type, offset);

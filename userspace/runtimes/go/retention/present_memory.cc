@@ -3,11 +3,12 @@
 
 #include <algorithm>
 
+#include "memory/present_pages.h"
+
 namespace oomw::go::retention {
 
 namespace {
 
-constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint64_t kPresent = std::uint64_t{1} << 63, kSwapped = std::uint64_t{1} << 62;
 constexpr std::uint64_t kFileOrShared = std::uint64_t{1} << 61;
 constexpr std::uint64_t kAddressLimit = std::uint64_t{1} << 47;

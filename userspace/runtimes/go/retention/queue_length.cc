@@ -13,9 +13,9 @@ constexpr std::size_t kMaxPaths = 32;  // that are followed up
 constexpr std::size_t kMaxSteps =
     2'000'000;  // on all of them, after which none is begun: a list may have 600,000 on each
 constexpr std::uint64_t kMaxLength = 1U << 20, kMaxBytes = 256U << 20;
-constexpr std::size_t kBlockBytes = 4096;  // objects of a list lie anywhere
-constexpr std::size_t kLongList = 8;       // objects in a row are more than a struct that refers to its like
-constexpr double kMost = 0.5;
+constexpr std::size_t kObjectBlockBytes = 4096;  // objects of a list lie anywhere
+constexpr std::size_t kLongList = 8;             // objects in a row are more than a struct that refers to its like
+constexpr double kLeastShare = 0.5;
 constexpr std::uint64_t kNear = 64;  // from the reference to a list's first object to the sentinel that holds it
 
 // What a path leads through.
@@ -28,10 +28,10 @@ struct Place {
   std::size_t length = 0;  // of a list: references on this path
 };
 
-class Search {
+class QueueSearch {
  public:
-  Search(const HeapGraph& graph, const Paths& paths, const NodeTypes& types, const SpanTable& spans,
-         const SpanTable& now, const ByteSource& memory)
+  QueueSearch(const HeapGraph& graph, const Paths& paths, const NodeTypes& types, const SpanTable& spans,
+              const SpanTable& now, const ByteSource& memory)
       : graph_(graph), paths_(paths), types_(types), spans_(spans), now_(now), memory_(memory) {}
 
   std::optional<Queue> run(std::span<const std::pair<std::uint32_t, double>> sampled) {
@@ -48,7 +48,7 @@ class Search {
       places.emplace_back(*place, weight);
     }
     const auto most = std::ranges::max_element(bytes, {}, [](const auto& entry) { return entry.second; });
-    if (most == bytes.end() || most->second < kMost * all) return std::nullopt;
+    if (most == bytes.end() || most->second < kLeastShare * all) return std::nullopt;
     const auto longest = std::ranges::max_element(
         places, {}, [&](const auto& entry) { return key_of(entry.first) == most->first ? entry.first.length + 1 : 0; });
     return longest->first.is_channel ? channel(longest->first) : list(longest->first);
@@ -109,7 +109,7 @@ class Search {
   }
 
   [[nodiscard]] std::optional<Queue> channel(const Place& place) const {
-    CachedReader memory(memory_, kMaxBytes, kBlockBytes);
+    CachedReader memory(memory_, kMaxBytes, kObjectBlockBytes);
     // Elements, capacity, buffer, size of an element.
     const auto words = memory.get<std::array<std::uint64_t, 4>>(graph_.base(graph_.nodes[place.node]));
     const Type* item = place.type;
@@ -127,7 +127,7 @@ class Search {
   }
 
   [[nodiscard]] std::optional<std::uint64_t> count(const Place& place) const {
-    CachedReader memory(memory_, kMaxBytes, kBlockBytes);  // nothing may come from before
+    CachedReader memory(memory_, kMaxBytes, kObjectBlockBytes);  // nothing may come from before
     const Span& like = spans_.span(graph_.nodes[place.node].span);
     const auto owner = now_.object_at(place.from);
     const auto first = memory.get<std::uint64_t>(place.from);
@@ -160,7 +160,7 @@ class Search {
 std::optional<Queue> queue_length(std::span<const std::pair<std::uint32_t, double>> sampled, const HeapGraph& graph,
                                   const Paths& paths, const NodeTypes& types, const SpanTable& spans,
                                   const SpanTable& now, const ByteSource& memory) {
-  return Search(graph, paths, types, spans, now, memory).run(sampled);
+  return QueueSearch(graph, paths, types, spans, now, memory).run(sampled);
 }
 
 }  // namespace oomw::go::retention

@@ -2,7 +2,6 @@
 #include "runtimes/go/retention/referrers.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace oomw::go::retention {
 
@@ -13,12 +12,6 @@ constexpr std::uint64_t kMaxBitmapBits = std::uint64_t{8} << 23;  // 8 MiB
 constexpr std::size_t kIndexSlots = 1U << 20;
 constexpr double kRootedEnough = 0.6;  // below it, a pause in progress is no reason to stop: deep structures stall
 constexpr std::uint32_t kPatience = 3, kMaxPatience = 12;  // passes without progress
-
-std::uint64_t word_at(std::span<const std::byte> bytes, std::size_t offset) {
-  std::uint64_t word;
-  std::memcpy(&word, bytes.data() + offset, sizeof(word));
-  return word;
-}
 
 }  // namespace
 
@@ -233,7 +226,7 @@ Result<> ReferrerSearch::scan_heap(bool is_descending, Visit visit) {
     const std::size_t words = run.bytes / 8;
     for (std::size_t k = 0; k < words; ++k) {
       const std::size_t i = is_descending ? words - 1 - k : k;
-      const std::uint64_t word = word_at(bytes, i * 8);
+      const std::uint64_t word = value_at<std::uint64_t>(bytes, i * 8);
       if (word - low >= size) continue;
       (this->*visit)(block, run.address + 8 * i, word);
     }
@@ -249,7 +242,7 @@ Result<> ReferrerSearch::scan_globals() {
       const std::span bytes(buffer_.data(), std::min(kBlockBytes, (range.end - at) / 8 * 8));
       RETURN_IF_ERROR(memory_.read_some(at, bytes));
       for (std::size_t i = 0; i < bytes.size(); i += 8) {
-        const std::uint64_t word = word_at(bytes, i);
+        const std::uint64_t word = value_at<std::uint64_t>(bytes, i);
         if (word - graph_.low < spans_.size() && is_wanted(word) && !spans_.heap_struct().contains(at + i)) {
           if (const auto target = wanted_target(word)) {
             note_interface(target->node, before);
@@ -267,7 +260,7 @@ void ReferrerSearch::scan_stack(const Goroutine& g, std::span<const std::byte> s
   std::optional<LiveSlots> live;
   const std::uint64_t top = g.stack_top() & ~std::uint64_t{7};
   for (std::size_t i = 0; i + 8 <= stack.size(); i += 8) {
-    const std::uint64_t word = word_at(stack, i);
+    const std::uint64_t word = value_at<std::uint64_t>(stack, i);
     if (word - graph_.low >= spans_.size() || !is_wanted(word)) continue;
     const auto target = wanted_target(word);
     if (!target) continue;
@@ -277,7 +270,7 @@ void ReferrerSearch::scan_stack(const Goroutine& g, std::span<const std::byte> s
       ++graph_.dead_slots;
       continue;
     }
-    if (i >= 8) note_interface(target->node, word_at(stack, i - 8));
+    if (i >= 8) note_interface(target->node, value_at<std::uint64_t>(stack, i - 8));
     link_root(*target, stack_root(g, live->frames(), *slot, top + i), word);
   }
 }

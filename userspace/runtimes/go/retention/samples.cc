@@ -18,7 +18,7 @@ constexpr std::size_t kMaxFinalizers = 64U << 10;
 // The record of one special: {next, offset in the span, kind, what it is about}. The offset became a word in Go 1.23.
 struct RawSpecial {
   std::uint64_t next;
-  std::array<std::uint8_t, 24> rest;
+  std::array<std::byte, 24> rest;
 };
 
 struct Special {
@@ -26,16 +26,12 @@ struct Special {
   std::uint8_t kind = 0;
 };
 
-template <typename T>
-T at(const std::array<std::uint8_t, 24>& bytes, std::size_t offset) {
-  T value;
-  std::copy_n(bytes.data() + offset, sizeof(value), reinterpret_cast<std::uint8_t*>(&value));
-  return value;
-}
-
 Special decode(const RawSpecial& raw, bool is_wide) {
-  if (is_wide) return {at<std::uint64_t>(raw.rest, 0), at<std::uint64_t>(raw.rest, 16), raw.rest[8]};
-  return {at<std::uint16_t>(raw.rest, 0), at<std::uint64_t>(raw.rest, 8), raw.rest[2]};
+  if (is_wide)
+    return {value_at<std::uint64_t>(raw.rest, 0), value_at<std::uint64_t>(raw.rest, 16),
+            value_at<std::uint8_t>(raw.rest, 8)};
+  return {value_at<std::uint16_t>(raw.rest, 0), value_at<std::uint64_t>(raw.rest, 8),
+          value_at<std::uint8_t>(raw.rest, 2)};
 }
 
 // The block size of a heap profile bucket; 0 if it is none.

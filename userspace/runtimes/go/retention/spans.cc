@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string>
 
 namespace oomw::go::retention {
 
 namespace {
 
-constexpr std::uint64_t kGoPageBytes = 8192;
 constexpr std::uint64_t kLowest = 0x10000, kHighest = std::uint64_t{1} << 47;
 constexpr std::uint64_t kMaxSpanPages = SpanTable::kMaxRange / kGoPageBytes;
 constexpr std::size_t kSpanBytes = 160;  // the fields we need
@@ -26,17 +24,9 @@ constexpr std::array<SpanLayout, 3> kLayouts = {{
 
 using RawSpan = std::array<std::byte, kSpanBytes>;
 
-template <typename T>
-T at(const RawSpan& raw, std::size_t offset) {
-  T value;
-  std::memcpy(&value, raw.data() + offset, sizeof(value));
-  return value;
-}
-
 // Up to Go 1.24 a span whose end holds the pointer bits of its objects has a limit as if it had none of them:
 // mcentral.grow divides all its bytes, mheap.initSpan those in front of the bits.
 bool has_limit_behind_pointer_bits(const Span& span, std::uint64_t limit, const SpanLayout& layout) {
-  constexpr std::uint64_t kLargestInSpan = 512;
   if (!layout.has_type_headers || !span.has_pointers() || span.is_large() || span.slot_bytes > kLargestInSpan) {
     return false;
   }
@@ -54,7 +44,7 @@ struct Parsed {
 
 Parsed parse(const RawSpan& raw, const SpanLayout& layout) {
   Parsed p;
-  const auto state = at<std::uint8_t>(raw, layout.state);
+  const auto state = value_at<std::uint8_t>(raw, layout.state);
   if (state > kMaxState) return p;
   p.is_used = state == kInUse;
   if (!p.is_used) {
@@ -62,16 +52,18 @@ Parsed parse(const RawSpan& raw, const SpanLayout& layout) {
     return p;
   }
   const bool is_narrow = layout.slots_bytes == 2;
-  const std::uint64_t slots = is_narrow ? at<std::uint16_t>(raw, layout.slots) : at<std::uint64_t>(raw, layout.slots);
-  const std::uint64_t free = is_narrow ? at<std::uint16_t>(raw, kFreeIndex) : at<std::uint64_t>(raw, kFreeIndex);
-  const auto pages = at<std::uint64_t>(raw, kPages), limit = at<std::uint64_t>(raw, layout.limit);
+  const std::uint64_t slots =
+      is_narrow ? value_at<std::uint16_t>(raw, layout.slots) : value_at<std::uint64_t>(raw, layout.slots);
+  const std::uint64_t free =
+      is_narrow ? value_at<std::uint16_t>(raw, kFreeIndex) : value_at<std::uint64_t>(raw, kFreeIndex);
+  const auto pages = value_at<std::uint64_t>(raw, kPages), limit = value_at<std::uint64_t>(raw, layout.limit);
   Span& s = p.span;
-  s.start = at<std::uint64_t>(raw, kStart);
-  s.slot_bytes = at<std::uint64_t>(raw, layout.slot_bytes);
-  s.span_class = at<std::uint8_t>(raw, layout.span_class);
-  s.specials = at<std::uint64_t>(raw, layout.specials);
-  s.large_type = layout.large_type != 0 ? at<std::uint64_t>(raw, layout.large_type) : 0;
-  p.bits_address = at<std::uint64_t>(raw, layout.alloc_bits);
+  s.start = value_at<std::uint64_t>(raw, kStart);
+  s.slot_bytes = value_at<std::uint64_t>(raw, layout.slot_bytes);
+  s.span_class = value_at<std::uint8_t>(raw, layout.span_class);
+  s.specials = value_at<std::uint64_t>(raw, layout.specials);
+  s.large_type = layout.large_type != 0 ? value_at<std::uint64_t>(raw, layout.large_type) : 0;
+  p.bits_address = value_at<std::uint64_t>(raw, layout.alloc_bits);
   if (s.start % kGoPageBytes != 0 || !is_pointer(s.start) || pages == 0 || pages > kMaxSpanPages) return p;
   if (slots == 0 || slots > kGoPageBytes * 16 || free > slots || s.slot_bytes < 8 || !is_pointer(p.bits_address))
     return p;
@@ -87,8 +79,7 @@ Parsed parse(const RawSpan& raw, const SpanLayout& layout) {
 
 bool is_call_of(std::span<const std::byte> code, std::size_t i, std::uint64_t address, std::uint64_t target) {
   if (i + 5 > code.size() || code[i] != std::byte{0xe8}) return false;
-  std::int32_t displacement;
-  std::memcpy(&displacement, code.data() + i + 1, sizeof(displacement));
+  const auto displacement = value_at<std::int32_t>(code, i + 1);
   return address + i + 5 + static_cast<std::uint64_t>(std::int64_t{displacement}) == target;
 }
 
@@ -99,8 +90,7 @@ std::optional<std::uint64_t> receiver_before(std::span<const std::byte> code, st
     const bool is_lea = (code[j] & std::byte{0xfb}) == std::byte{0x48} && code[j + 1] == std::byte{0x8d} &&
                         (code[j + 2] & std::byte{0xc7}) == std::byte{0x05};
     if (!is_lea) continue;
-    std::int32_t displacement;
-    std::memcpy(&displacement, code.data() + j + 3, sizeof(displacement));
+    const auto displacement = value_at<std::int32_t>(code, j + 3);
     return address + j + 7 + static_cast<std::uint64_t>(std::int64_t{displacement});
   }
   return std::nullopt;
@@ -119,10 +109,6 @@ std::optional<std::uint64_t> find_mheap(Image& image) {
   }
   return std::nullopt;
 }
-
-struct Slice {
-  std::uint64_t data = 0, length = 0, capacity = 0;
-};
 
 // Whether elements from all over the list verify as spans, some of them in use: the first ones may all have been freed.
 bool verifies(CachedReader& memory, const Slice& slice, const SpanLayout& layout) {

@@ -13,6 +13,9 @@
 
 namespace oomw::go::retention {
 
+inline constexpr std::uint64_t kGoPageBytes = 8192;
+inline constexpr std::uint64_t kLargestInSpan = 512;  // bytes of the objects whose bitmap lies in the span
+
 // One run of pages of the heap, cut into slots of one size. From an mspan that verified.
 struct Span {
   std::uint64_t start = 0, slot_bytes = 0;
@@ -24,7 +27,7 @@ struct Span {
 
   [[nodiscard]] bool has_pointers() const { return (span_class & 1) == 0; }
   [[nodiscard]] bool is_large() const { return span_class >> 1 == 0; }
-  [[nodiscard]] std::uint64_t bytes() const { return std::uint64_t{pages} * 8192; }
+  [[nodiscard]] std::uint64_t bytes() const { return pages * kGoPageBytes; }
   [[nodiscard]] std::uint64_t end() const { return start + bytes(); }
 };
 
@@ -77,7 +80,8 @@ class SpanTable {
   [[nodiscard]] bool is_free(const Span& span, std::uint64_t base) const;
   // Bytes in front of an object's own data: the type of a small object of more than 512 bytes.
   [[nodiscard]] std::uint64_t header_bytes(const Span& span) const {
-    return layout_->has_type_headers && span.has_pointers() && span.slot_bytes > 512 && !span.is_large() ? 8 : 0;
+    const bool has_type = layout_->has_type_headers && span.has_pointers() && span.slot_bytes > kLargestInSpan;
+    return has_type && !span.is_large() ? 8 : 0;
   }
 
  private:

@@ -20,16 +20,16 @@ constexpr std::uint8_t kGcProgram = 0x40;  // in the kind byte, until Go 1.23
 // Offsets in a type record; behind the 48 common bytes come those of its kind.
 constexpr std::uint64_t kTail = 48, kMapBlock = 64, kStructFields = 56, kStructPackage = 80;
 
-struct Record {
+struct TypeRecord {
   std::uint64_t size, pointer_bytes;
   std::uint32_t hash;
   std::uint8_t flags, align, field_align, kind;
   std::uint64_t equal, gc_data;
   std::int32_t name, pointer_to_this;
 };
-static_assert(sizeof(Record) == 48);
+static_assert(sizeof(TypeRecord) == 48);
 
-bool is_sound(const Record& r) {
+bool is_sound(const TypeRecord& r) {
   const std::uint8_t kind = r.kind & 31;
   return kind >= 1 && kind <= 26 && r.size <= (std::uint64_t{1} << 32) && r.pointer_bytes <= r.size && r.align >= 1 &&
          r.align <= 16 && (r.align & (r.align - 1)) == 0 && r.field_align >= 1 && r.field_align <= 16 && r.name > 0;
@@ -129,7 +129,7 @@ std::optional<std::string> TypeTable::name_at(std::uint64_t address) {
 }
 
 std::unique_ptr<Type> TypeTable::parse(std::uint64_t address) {
-  const auto record = memory_.get<Record>(address);
+  const auto record = memory_.get<TypeRecord>(address);
   if (!record.has_value() || !is_sound(*record)) return nullptr;
   const auto offset = static_cast<std::uint64_t>(record->name);
   if (offset >= range_.size()) return nullptr;

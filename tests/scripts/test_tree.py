@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules of the whole tree that no compiler checks in every build: names that stand in two files of a folder."""
+import re
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# A folder of these is compiled as a few large files (UNITY_BUILD), in which what is local to one file is not.
+COMPILED_TOGETHER = ("userspace", "tests/unit", "tests/pipeline", "tests/bpf", "tests/support")
+# Found by the type of their argument, by gtest and nlohmann_json.
+OVERLOADED = {"PrintTo", "to_json", "from_json"}
+# At the start of a line, as clang-format leaves what stands in a namespace.
+TYPE = re.compile(r"(?:struct|class|enum class|enum|union) (\w+)\b(?!;|::|<)")
+FUNCTION = re.compile(r"[^=({]*?(?<!\w)(\w+)\((?!\))|[^=({]*?(?<!\w)(\w+)\(\)")
+VALUE = re.compile(r"[\w:<>,*&\s]*?(\w+)(?:\[[^\]]*\])?\s*[={;]")
+MORE_VALUES = re.compile(r",\s*(k[A-Z]\w*)\s*=")
+MACRO = re.compile(r"#define (\w+)")
+FORWARD = re.compile(r"(?:struct|class|enum class) \w+;")
+RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
+NO_NAMES = ("using ", "namespace ", "template", "TEST", "INSTANTIATE_", "MATCHER", "static_assert", "extern ", "friend ", "public:", "private:")
+
+
+def local_names(text):
+    """Names that C++ keeps to one file: {name: line}. Aliases may be repeated, so `using` is none."""
+    names = {}
+    is_local = False
+    text = RAW_STRING.sub(lambda raw: "\n" * raw[0].count("\n"), text)
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("namespace {"):
+            is_local = True
+        elif line.startswith("}") and line.endswith("// namespace"):
+            is_local = False
+        macro = MACRO.match(line)
+        if macro:
+            names.setdefault(macro[1], number)
+        if not (is_local or line.startswith("static ")) or not re.match(r"\w", line) or line.startswith(NO_NAMES) or FORWARD.match(line):
+            continue
+        for pattern in (TYPE, FUNCTION, VALUE):
+            found = pattern.match(line)
+            if found:
+                names.setdefault(next(group for group in found.groups() if group), number)
+                break
+        for name in MORE_VALUES.findall(line.split("//")[0]) if line.startswith("constexpr") else ():
+            names.setdefault(name, number)
+    return names
+
+
+def shared_types(text):
+    """Types that every file may use: {"namespace::name": line}."""
+    types = {}
+    inside = []
+    for number, line in enumerate(RAW_STRING.sub(lambda raw: "\n" * raw[0].count("\n"), text).splitlines(), 1):
+        if line.startswith("namespace ") and line.endswith("{"):
+            inside.append(line[len("namespace "):-1].strip())
+        elif line.startswith("}") and "// namespace" in line and inside:
+            inside.pop()
+        found = TYPE.match(line)
+        if found and "" not in inside and "{" in line:
+            types.setdefault("::".join(inside + [found[1]]), number)
+    return types
+
+
+def clashes(folder):
+    """Names local to more than one file of a folder, each with its places."""
+    places = {}
+    for file in sorted(folder.glob("*.cc")):
+        for name, line in local_names(file.read_text()).items():
+            places.setdefault(name, []).append(f"{file.name}:{line}")
+    return [f"{folder.relative_to(ROOT)}: {name} in {', '.join(where)}"
+            for name, where in sorted(places.items()) if len(where) > 1 and name not in OVERLOADED]
+
+
+class Names(unittest.TestCase):
+    def test_a_name_local_to_a_file_stands_in_no_other_of_its_folder(self):
+        """Share the helper, or give it the name of what it does: an overload of another file would be called unseen."""
+        found = []
+        for top in COMPILED_TOGETHER:
+            for folder in [ROOT / top, *sorted(path for path in (ROOT / top).rglob("*") if path.is_dir())]:
+                found += clashes(folder)
+        self.assertEqual(found, [])
+
+    def test_a_type_is_defined_once(self):
+        """Two types of one name and namespace are one to the linker, which takes either one's code."""
+        places = {}
+        for file in sorted((ROOT / "userspace").rglob("*.h")) + sorted((ROOT / "userspace").rglob("*.cc")):
+            for name, line in shared_types(file.read_text()).items():
+                places.setdefault(name, []).append(f"{file.relative_to(ROOT)}:{line}")
+        self.assertEqual({name: where for name, where in places.items() if len(where) > 1}, {})
+
+    def test_shared_types_are_found_with_their_namespace(self):
+        text = "namespace oomw::go {\nstruct One;\nclass Two final : public One {\nnamespace {\nstruct Three {\n}  // namespace\n" \
+               "}  // namespace oomw::go\nnamespace oomw {\nenum class Four : int { kA };\n}  // namespace oomw\n"
+        self.assertEqual(shared_types(text), {"oomw::go::Two": 3, "oomw::Four": 9})
+
+    def test_what_is_local_is_found(self):
+        text = """
+namespace oomw {
+namespace {
+
+using testing::Each;
+constexpr std::size_t kOne = 1, kTwo = 2;  // kThree = 3
+const std::map<std::string, int>& four() {
+  static int inner = 0;
+std::array<char, 8> five[2];
+struct Six {
+struct Seven;
+template <typename T>
+T eight(const T& of) {
+const char* const kProgram = R"(
+int main() {
+)";
+TEST(Suite, name) {
+}  // namespace
+
+int shared() { return 9; }
+static void ten(int number) {}
+#define ELEVEN 11
+}  // namespace oomw
+"""
+        self.assertEqual(set(local_names(text)), {"kOne", "kTwo", "four", "five", "Six", "eight", "kProgram", "ten", "ELEVEN"})
+
+
+if __name__ == "__main__":
+    unittest.main()
